@@ -1,0 +1,34 @@
+// Package v1 is the podesta.dev/v1 API: the ElectionGroup, what a user asks for and what is seen of it.
+//
+// It holds types only and imports apimachinery only, so that anything may import it.
+//
+// +kubebuilder:object:generate=true
+// +kubebuilder:ac:generate=true
+// +groupName=podesta.dev
+package v1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var (
+	// GroupVersion is the API group and version of every type here.
+	GroupVersion = schema.GroupVersion{Group: "podesta.dev", Version: "v1"}
+
+	// SchemeGroupVersion is GroupVersion by the name that generated code knows it.
+	SchemeGroupVersion = GroupVersion
+
+	// SchemeBuilder registers the types of this package.
+	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
+
+	// AddToScheme adds the types of this package to a scheme.
+	AddToScheme = SchemeBuilder.AddToScheme
+)
+
+func addKnownTypes(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(GroupVersion, &ElectionGroup{}, &ElectionGroupList{})
+	metav1.AddToGroupVersion(scheme, GroupVersion)
+	return nil
+}

@@ -1,0 +1,148 @@
+package election
+
+// bully is the bully algorithm (seeds 000, 001, 002 section "The bully algorithm", 003; Garcia-Molina 1982).
+//
+//  1. P sends ELECTION to every process with a higher priority and waits T for an answer.
+//  2. If none answers within T, all higher ones have failed: P elects itself and sends COORDINATOR to all lower ones.
+//  3. If one answers, P waits T' for the COORDINATOR message; if it does not come, P begins anew.
+//  4. Who receives ELECTION answers OK and begins its own election, unless it has begun one already. A coordinator that has
+//     nobody above it to ask repeats its announcement to the caller instead: its election has one outcome only.
+//  5. Who receives COORDINATOR records the new coordinator.
+//  6. A process that recovers begins an election: the highest takes over from a living coordinator.
+//  7. An election called while the coordinator lives is won by the coordinator (003).
+//
+// Assumes every process knows every other's priority and that a live process answers within T = 2·Ttrans + Tprocess; where
+// that breaks (late messages, partitions), two processes may coordinate. T' is 2·T: the higher process's own wait for
+// answers, and the travel of its announcement. A link closed or refused by the peer's kernel stands for T run out for
+// that peer.
+type bully struct {
+	*Machine
+	election ID
+	awaited  []string // asked, and neither answered nor known to have failed
+	answered []string // answered: one of them will announce itself
+}
+
+func (b *bully) recover() { // rule 6
+	b.elect(Started)
+}
+
+func (b *bully) elect(why Reason) {
+	if b.holding() {
+		return
+	}
+	b.call(why, b.self.Name)
+}
+
+// call is rule 1. Who knows itself highest needs no answer (001). Processes known to have failed are asked as the book
+// says, but not waited for.
+func (b *bully) call(why Reason, initiator string) {
+	b.election = b.begin(why, initiator)
+	b.awaited, b.answered = b.awaited[:0], b.answered[:0]
+	b.stop(AwaitAnnouncement)
+	for q := range b.higher {
+		b.send(q, Message{Kind: Election, Election: b.election})
+		if b.peers[q.Name].link != down {
+			b.awaited = append(b.awaited, q.Name)
+		}
+	}
+	if len(b.awaited) == 0 {
+		b.win()
+		return
+	}
+	b.wait(AwaitAnswer, 1)
+}
+
+func (b *bully) win() { // rule 2
+	for q := range b.higher {
+		b.crash(q)
+	}
+	if !b.candidate() {
+		b.wait(AwaitAnnouncement, 2) // nobody to coordinate: ask again later
+		return
+	}
+	for _, q := range b.lower() {
+		b.send(q, Message{Kind: Coordinator, Election: b.election, Process: b.self.Name})
+	}
+	b.coordinate(b.election)
+}
+
+func (b *bully) receive(from Process, m Message) {
+	switch m.Kind {
+	case Election:
+		b.onElection(from, m)
+	case OK: // rule 3
+		if m.Election == b.election && b.electing {
+			b.awaited, b.answered = without(b.awaited, from.Name), append(without(b.answered, from.Name), from.Name)
+			b.stop(AwaitAnswer)
+			b.wait(AwaitAnnouncement, 2)
+		}
+	case Coordinator:
+		b.onCoordinator(from, m)
+	}
+}
+
+func (b *bully) onElection(from Process, m Message) { // rule 4
+	b.asked(from)
+	if !b.candidate() {
+		return // like one that has failed
+	}
+	b.send(from, Message{Kind: OK, Election: m.Election})
+	switch {
+	case b.coordinator == b.self.Name && b.highest(): // rule 7
+		b.send(from, Message{Kind: Coordinator, Election: b.last.Decision, Process: b.self.Name})
+	case !b.holding():
+		b.call(Asked, m.Election.Initiator)
+	default:
+		b.gone(from.Name) // it calls upon this process, so it will not answer it
+	}
+}
+
+// highest reports whether nobody above this process can answer.
+func (b *bully) highest() bool {
+	for q := range b.higher {
+		if b.peers[q.Name].link != down {
+			return false
+		}
+	}
+	return true
+}
+
+func (b *bully) onCoordinator(from Process, m Message) { // rule 5
+	switch {
+	case !b.announcement(from, m.Election):
+	case b.candidate() && b.self.Outranks(from):
+		b.elect(TwoCoordinators)
+	default:
+		b.follow(from, m.Election)
+	}
+}
+
+func (b *bully) timeout(t Timer) {
+	switch {
+	case !b.electing:
+	case t == AwaitAnswer:
+		b.win()
+	case t == AwaitAnnouncement: // rule 3: those who answered have failed since
+		b.call(AnnouncementMissing, b.self.Name)
+	}
+}
+
+func (b *bully) peerDown(p Process) {
+	if b.electing {
+		b.gone(p.Name)
+	}
+}
+
+// gone: no answer will come from that process, nor an announcement if it has answered.
+func (b *bully) gone(name string) {
+	before := len(b.awaited) + len(b.answered)
+	b.awaited, b.answered = without(b.awaited, name), without(b.answered, name)
+	if len(b.awaited)+len(b.answered) > 0 || before == 0 {
+		return
+	}
+	b.stop(AwaitAnswer)
+	b.win()
+}
+
+func (b *bully) links() []string   { return b.everyone() }
+func (b *bully) watched() []string { return nil }

@@ -1,0 +1,126 @@
+package election_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/election/electiontest"
+)
+
+// TestGolden plays the conversations in testdata: a figure or an example of a seed each. -rewrite writes what is said now.
+func TestGolden(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		var g *electiontest.Group
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			var out strings.Builder
+			if d.Cmd == "group" {
+				g = group(t, d, &out)
+				return said(&out)
+			}
+			play(t, g, d)
+			return said(g.Out().(*strings.Builder))
+		})
+	})
+}
+
+// play carries out one line of a script.
+func play(t *testing.T, g *electiontest.Group, d *datadriven.TestData) {
+	g.Out().(*strings.Builder).Reset()
+	names := make([]string, 0, len(d.CmdArgs))
+	for _, arg := range d.CmdArgs {
+		names = append(names, arg.Key)
+	}
+	var err error
+	switch d.Cmd {
+	case "crash":
+		g.Crash(names...)
+	case "vanish":
+		g.Vanish(names...)
+	case "ill": // the app fails, the control part goes on
+		each(names, func(p string) { g.Do(p, election.Event{Type: election.Withdraw}) })
+	case "well":
+		each(names, func(p string) { g.Do(p, election.Event{Type: election.Restore}) })
+	case "suspect":
+		each(names, func(p string) { g.Do(p, election.Event{Type: election.Suspect}) })
+	case "recover":
+		each(names, func(p string) { err = g.Recover(p) })
+	case "link": // a link opens, in both directions
+		g.Do(names[0], election.Event{Type: election.PeerUp, Process: names[1]})
+		g.Do(names[1], election.Event{Type: election.PeerUp, Process: names[0]})
+	case "deliver":
+		err = g.Deliver()
+	case "expire":
+		g.Expire()
+	case "run":
+		err = g.Run(100)
+	case "count":
+		g.Count()
+	case "table":
+		for _, p := range names {
+			printTable(g, p)
+		}
+	default:
+		d.Fatalf(t, "unknown command %q", d.Cmd)
+	}
+	if err != nil {
+		d.Fatalf(t, "%v", err)
+	}
+}
+
+func each(names []string, do func(string)) {
+	for _, name := range names {
+		do(name)
+	}
+}
+
+// group reads `group algorithm=Bully n=4 coordinator=P4`: processes P1 to Pn of priority 1 to n; or `ring=(P3,P1,P2)` for
+// another order round the ring.
+func group(t *testing.T, d *datadriven.TestData, out *strings.Builder) *electiontest.Group {
+	var n int
+	var algorithm, coordinator string
+	d.ScanArgs(t, "algorithm", &algorithm)
+	d.ScanArgs(t, "n", &n)
+	d.MaybeScanArgs(t, "coordinator", &coordinator)
+	var roster []election.Process
+	for i := range n {
+		roster = append(roster, election.Process{Name: fmt.Sprintf("P%d", i+1), Priority: int32(i + 1)})
+	}
+	for _, arg := range d.CmdArgs {
+		if arg.Key == "ring" {
+			roster = roster[:0]
+			for _, name := range arg.Vals {
+				var priority int32
+				fmt.Sscanf(name, "P%d", &priority)
+				roster = append(roster, election.Process{Name: name, Priority: priority})
+			}
+		}
+	}
+	g, err := electiontest.NewGroup(out, algorithm, roster, coordinator)
+	if err != nil {
+		d.Fatalf(t, "%v", err)
+	}
+	return g
+}
+
+func printTable(g *electiontest.Group, name string) {
+	out := g.Out().(*strings.Builder)
+	if g.Machine(name) == nil {
+		fmt.Fprintf(out, "%s is down\n", name)
+		return
+	}
+	fmt.Fprintf(out, "the process status table of %s\n", name)
+	for _, e := range g.Machine(name).Table() {
+		fmt.Fprintf(out, "%-4s %s\n", e.Name, e.Status)
+	}
+}
+
+func said(out *strings.Builder) string {
+	if out.Len() == 0 {
+		return "ok\n"
+	}
+	return out.String()
+}

@@ -1,0 +1,294 @@
+package election
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// algorithm is a page of a book. It is called with events that concern it and acts through the Machine it embeds.
+type algorithm interface {
+	// recover does what the seed prescribes for a process that starts or recovers.
+	recover()
+	// elect calls an election. It does nothing if this process holds one already.
+	elect(Reason)
+	// receive handles a message of the algorithm from a process of the roster.
+	receive(from Process, m Message)
+	// timeout handles a timer that the algorithm set.
+	timeout(Timer)
+	// peerDown hears that nothing more comes from p. The coordinator's loss is told by elect, not here.
+	peerDown(p Process)
+	// links are the processes that the algorithm sends to.
+	links() []string
+	// watched are the processes besides the coordinator whose failure the algorithm must learn of.
+	watched() []string
+}
+
+// algorithms is every algorithm there is, by its API name.
+var algorithms = map[string]func(*Machine) algorithm{
+	"Bully":            func(m *Machine) algorithm { return &bully{Machine: m} },
+	"StatusTableBully": func(m *Machine) algorithm { return &statusTableBully{Machine: m} },
+	"ChangRoberts":     func(m *Machine) algorithm { return &changRoberts{Machine: m} },
+}
+
+// Config says which process a Machine is and what it runs.
+type Config struct {
+	Algorithm   string
+	Self        string
+	Incarnation uint64    // of this process: a later life has a larger one
+	Roster      []Process // in ring order; Self is among them
+	Coordinator string    // the coordinator to begin with, where an algorithm takes over from another; may be empty
+}
+
+// Machine is one process running one algorithm. Not safe for concurrent use.
+type Machine struct {
+	self        Process
+	incarnation uint64
+	ring        []Process        // the roster, in ring order
+	ranked      []Process        // the roster, highest first
+	peers       map[string]*peer // all but self
+	coordinator string           // empty: none known
+	former      string           // the coordinator before this election
+	electing    bool             // this process takes part in an election that has not ended
+	withdrawn   bool
+	sequence    uint64 // of the elections this process called
+	account     Account
+	last        Account
+	settled     bool // the present step ended an election
+	algorithm   algorithm
+	out         Output
+}
+
+// peer is what this process knows of another.
+type peer struct {
+	link        link
+	crashed     bool
+	incarnation uint64 // newest life heard of
+	announced   uint64 // sequence of its newest announcement in that life
+	withdrawn   bool   // it asked processes below it to coordinate, so it is no candidate
+}
+
+type link uint8
+
+const (
+	unknown link = iota
+	up
+	down
+)
+
+// New returns a Machine that has not started yet. It fails if there is no such algorithm or Self is not on the roster.
+func New(c Config) (*Machine, error) {
+	make, ok := algorithms[c.Algorithm]
+	if !ok {
+		return nil, fmt.Errorf("no election algorithm %q; there are %s", c.Algorithm, strings.Join(Algorithms(), ", "))
+	}
+	m := &Machine{incarnation: c.Incarnation, coordinator: c.Coordinator, self: Process{Name: c.Self}}
+	if err := m.install(c.Roster); err != nil {
+		return nil, err
+	}
+	if _, known := m.find(m.coordinator); !known {
+		m.coordinator = ""
+	}
+	m.algorithm = make(m)
+	return m, nil
+}
+
+// Algorithms lists the API names of all algorithms, sorted.
+func Algorithms() []string {
+	names := make([]string, 0, len(algorithms))
+	for name := range algorithms {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Step takes one event and returns what is to be done. Messages from processes that are not on the roster, from earlier
+// lives and of earlier elections change nothing.
+func (m *Machine) Step(e Event) Output {
+	m.out.Messages, m.out.Timers, m.settled = m.out.Messages[:0], m.out.Timers[:0], false
+	switch e.Type {
+	case Start:
+		m.algorithm.recover()
+	case Receive:
+		m.receive(e)
+	case Timeout:
+		m.algorithm.timeout(e.Timer)
+	case PeerUp:
+		m.peerUp(e.Process)
+	case PeerDown:
+		m.peerDown(e.Process)
+	case Suspect:
+		m.suspect()
+	case Change:
+		m.change(e.Roster)
+	case Withdraw:
+		m.withdraw()
+	case Restore:
+		m.withdrawn, m.electing = false, false
+		m.algorithm.recover()
+	}
+	m.countSent()
+	return m.out
+}
+
+// State returns a snapshot.
+func (m *Machine) State() State {
+	return State{Coordinator: m.coordinator, Electing: m.electing, Withdrawn: m.withdrawn, Last: m.last}
+}
+
+// Table returns the process status table in ring order.
+func (m *Machine) Table() []Entry {
+	table := make([]Entry, 0, len(m.ring))
+	for _, p := range m.ring {
+		table = append(table, Entry{Name: p.Name, Status: m.status(p)})
+	}
+	return table
+}
+
+func (m *Machine) status(p Process) Status {
+	switch {
+	case p.Name == m.coordinator:
+		return Coordinates
+	case p.Name != m.self.Name && m.peers[p.Name].crashed:
+		return Crashed
+	default:
+		return Normal
+	}
+}
+
+// Links are the processes to keep a link to: those the algorithm sends to, and the coordinator.
+func (m *Machine) Links() []string { return m.withCoordinator(m.algorithm.links()) }
+
+// Watched are the processes whose failure must be detected: the coordinator, and whom the algorithm depends on besides.
+func (m *Machine) Watched() []string { return m.withCoordinator(m.algorithm.watched()) }
+
+func (m *Machine) withCoordinator(names []string) []string {
+	if m.coordinator != "" && m.coordinator != m.self.Name && !slices.Contains(names, m.coordinator) {
+		names = append(names, m.coordinator)
+	}
+	return names
+}
+
+// receive drops what must not be heard and hands the rest on.
+func (m *Machine) receive(e Event) {
+	from, ok := m.find(e.Process)
+	if !ok || from.Name == m.self.Name || !m.heard(e.Process, e.Incarnation) {
+		return
+	}
+	if id := e.Message.Election; id.Initiator != "" && id.Initiator != m.self.Name {
+		if _, ok := m.find(id.Initiator); !ok || !m.heard(id.Initiator, id.Incarnation) {
+			return
+		}
+	}
+	if e.Message.Kind == View {
+		m.hearView(from, e.Message)
+		return
+	}
+	if m.peers[from.Name].link != down {
+		m.peers[from.Name].crashed = false
+	}
+	m.algorithm.receive(from, e.Message)
+}
+
+// heard reports whether a life of a process is the newest known; a newer one is always heard, and its counters start anew.
+func (m *Machine) heard(name string, incarnation uint64) bool {
+	p := m.peers[name]
+	if incarnation > p.incarnation {
+		p.incarnation, p.announced, p.withdrawn = incarnation, 0, false
+	}
+	return incarnation == p.incarnation
+}
+
+func (m *Machine) peerUp(name string) {
+	if p, ok := m.peers[name]; ok {
+		p.link, p.crashed = up, false
+		m.tellView(name)
+	}
+}
+
+func (m *Machine) peerDown(name string) {
+	p, ok := m.peers[name]
+	if !ok {
+		return
+	}
+	p.link, p.crashed = down, true
+	process, _ := m.find(name)
+	m.algorithm.peerDown(process)
+}
+
+// suspect: the detector says that the coordinator is gone.
+func (m *Machine) suspect() {
+	if m.coordinator == "" || m.coordinator == m.self.Name || m.electing {
+		return
+	}
+	m.peers[m.coordinator].crashed = true
+	m.algorithm.elect(CoordinatorUnreachable)
+}
+
+// withdraw: a coordinator that withdraws coordinates no more and calls an election that it cannot win: a hand-over.
+func (m *Machine) withdraw() {
+	m.withdrawn = true
+	if m.coordinator == m.self.Name {
+		m.coordinator, m.electing = "", false
+		m.algorithm.elect(Withdrawn)
+	}
+}
+
+// change takes over a new roster. What is known of a process stays as long as its UID does.
+func (m *Machine) change(roster []Process) {
+	if err := m.install(roster); err != nil {
+		return // a roster without this process: the driver stops the machine
+	}
+	coordinator, ok := m.find(m.coordinator)
+	switch {
+	case m.coordinator == "":
+		m.electing = false // its peers may have gone: call it anew
+		m.algorithm.elect(RosterChanged)
+	case !ok, coordinator.Priority == 0:
+		m.coordinator = ""
+		m.algorithm.elect(RosterChanged)
+	case m.candidate() && m.self.Outranks(coordinator):
+		m.algorithm.recover()
+	}
+}
+
+func (m *Machine) install(roster []Process) error {
+	i := slices.IndexFunc(roster, func(p Process) bool { return p.Name == m.self.Name })
+	if i < 0 {
+		return fmt.Errorf("process %q is not on the roster", m.self.Name)
+	}
+	old, oldPeers := m.ring, m.peers
+	m.self, m.ring = roster[i], slices.Clone(roster)
+	m.ranked = slices.SortedFunc(slices.Values(roster), func(p, q Process) int {
+		if p.Outranks(q) {
+			return -1
+		}
+		return 1
+	})
+	m.peers = make(map[string]*peer, len(roster))
+	for _, p := range roster {
+		known := oldPeers[p.Name]
+		if known == nil || !slices.ContainsFunc(old, func(q Process) bool { return q.Name == p.Name && q.UID == p.UID }) {
+			known = &peer{}
+		}
+		if p.Name != m.self.Name {
+			m.peers[p.Name] = known
+		}
+	}
+	return nil
+}
+
+// countSent books the messages of this step, and closes the account when the step ended an election.
+func (m *Machine) countSent() {
+	for i := range m.out.Messages {
+		if m.out.Messages[i].Message.Kind == View {
+			m.account.Views++
+		} else {
+			m.account.Sent++
+		}
+	}
+	if m.settled {
+		m.last, m.account = m.account, Account{}
+	}
+}

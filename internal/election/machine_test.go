@@ -1,0 +1,276 @@
+package election_test
+
+import (
+	"fmt"
+	"go/build"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/election/electiontest"
+)
+
+func processes(n int) []election.Process {
+	roster := make([]election.Process, n)
+	for i := range roster {
+		roster[i] = election.Process{Name: fmt.Sprintf("P%d", i+1), Priority: int32(i + 1), UID: "1"}
+	}
+	return roster
+}
+
+func machine(t *testing.T, algorithm, self string, n int, coordinator string) *election.Machine {
+	t.Helper()
+	m, err := election.New(election.Config{Algorithm: algorithm, Self: self, Incarnation: 5, Roster: processes(n), Coordinator: coordinator})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func sent(out election.Output) string {
+	var lines []string
+	for _, e := range out.Messages {
+		lines = append(lines, e.To+" "+electiontest.Describe(e.Message))
+	}
+	return strings.Join(lines, "; ")
+}
+
+func TestOnlyTheStandardLibrary(t *testing.T) {
+	pkg, err := build.ImportDir(".", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range pkg.Imports {
+		if strings.Contains(path, ".") || slices.Contains([]string{"time", "context", "math/rand", "math/rand/v2", "log", "log/slog", "net", "sync"}, path) {
+			t.Errorf("package election imports %s: it must stay pure", path)
+		}
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		config election.Config
+		want   string
+	}{
+		"an unknown algorithm": {election.Config{Algorithm: "Coin", Self: "P1", Roster: processes(2)}, "there are Bully, ChangRoberts, StatusTableBully"},
+		"a stranger":           {election.Config{Algorithm: "Bully", Self: "P9", Roster: processes(2)}, `process "P9" is not on the roster`},
+	} {
+		if _, err := election.New(c.config); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+func TestPriorityOrderIsTotal(t *testing.T) {
+	a, b := election.Process{Name: "a", Priority: 7}, election.Process{Name: "b", Priority: 7}
+	if a.Outranks(b) || !b.Outranks(a) || a.Outranks(a) {
+		t.Error("equal priorities are not ordered by name")
+	}
+}
+
+// A link that the peer's kernel refused stands for T run out: nobody waits for a process that cannot answer.
+func TestLinkDownAnswersForThePeer(t *testing.T) {
+	for algorithm, want := range map[string]string{
+		"Bully":            "P3 ELECTION; P2 COORDINATOR P3; P1 COORDINATOR P3",
+		"StatusTableBully": "P2 COORDINATOR P3; P1 COORDINATOR P3",
+	} {
+		m := machine(t, algorithm, "P3", 4, "P4")
+		m.Step(election.Event{Type: election.PeerDown, Process: "P4"})
+		out := m.Step(election.Event{Type: election.Suspect})
+		if got := strings.Replace(sent(out), "P4 ELECTION", "P3 ELECTION", 1); got != want || m.State().Coordinator != "P3" {
+			t.Errorf("%s: sent %q, want %q", algorithm, got, want)
+		}
+	}
+}
+
+// B4: the process that answered OK dies before it announces itself.
+func TestAnsweredAndDied(t *testing.T) {
+	m := machine(t, "Bully", "P2", 3, "")
+	m.Step(election.Event{Type: election.PeerDown, Process: "P1"})
+	out := m.Step(election.Event{Type: election.Start})
+	id := out.Messages[0].Message.Election
+	m.Step(election.Event{Type: election.Receive, Process: "P3", Incarnation: 1, Message: election.Message{Kind: election.OK, Election: id}})
+	if m.State().Coordinator != "" {
+		t.Fatal("P2 did not wait for the announcement")
+	}
+	out = m.Step(election.Event{Type: election.PeerDown, Process: "P3"})
+	if got := sent(out); got != "P1 COORDINATOR P2" {
+		t.Errorf("sent %q", got)
+	}
+}
+
+// B5, R10: messages of an earlier life, and of an earlier election, change nothing; a newer life is always heard.
+func TestLateMessages(t *testing.T) {
+	announce := func(from string, life, sequence uint64) election.Event {
+		return election.Event{Type: election.Receive, Process: from, Incarnation: life, Message: election.Message{
+			Kind: election.Coordinator, Process: from, Election: election.ID{Initiator: from, Incarnation: life, Sequence: sequence}}}
+	}
+	for _, algorithm := range []string{"Bully", "StatusTableBully"} {
+		m := machine(t, algorithm, "P1", 4, "")
+		for i, step := range []struct {
+			event election.Event
+			want  string
+		}{
+			{announce("P4", 7, 3), "P4"},
+			{announce("P3", 9, 1), "P3"},
+			{announce("P4", 7, 2), "P3"}, // an earlier announcement of the same life
+			{announce("P4", 6, 9), "P3"}, // an earlier life
+			{announce("P4", 8, 1), "P4"}, // a new life with its counter reset
+		} {
+			m.Step(step.event)
+			if got := m.State().Coordinator; got != step.want {
+				t.Fatalf("%s, step %d: follows %q, want %q", algorithm, i, got, step.want)
+			}
+		}
+	}
+}
+
+// A stranger, and a message that names one, change nothing: G12 for the algorithms.
+func TestStrangersHaveNoEffect(t *testing.T) {
+	for _, algorithm := range election.Algorithms() {
+		m := machine(t, algorithm, "P1", 3, "P3")
+		for _, kind := range []election.Kind{election.Election, election.OK, election.Coordinator, election.ElectMe, election.NewCoordinator, election.Request, election.View} {
+			out := m.Step(election.Event{Type: election.Receive, Process: "P9", Incarnation: 1, Message: election.Message{Kind: kind, Process: "P9", Hops: 3}})
+			if len(out.Messages) > 0 || m.State().Coordinator != "P3" {
+				t.Errorf("%s: %s from a stranger had an effect: %s", algorithm, kind, sent(out))
+			}
+		}
+	}
+}
+
+// Priority 0 never coordinates, alone or not.
+func TestPriorityZeroNeverCoordinates(t *testing.T) {
+	for _, algorithm := range election.Algorithms() {
+		roster := []election.Process{{Name: "a", Priority: 0}, {Name: "b", Priority: 0}}
+		g, err := electiontest.NewGroup(io.Discard, algorithm, roster, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Tell(election.Event{Type: election.Start})
+		if err := g.Run(20); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range roster {
+			if got := g.Machine(p.Name).State().Coordinator; got != "" {
+				t.Errorf("%s: %s follows %q", algorithm, p.Name, got)
+			}
+		}
+	}
+}
+
+// An edit of priorities on a live group: who is now above the coordinator takes over; one that fell to 0 gives up.
+func TestRosterChange(t *testing.T) {
+	for _, algorithm := range election.Algorithms() {
+		g, err := electiontest.NewGroup(io.Discard, algorithm, processes(4), "P4")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct {
+			process  string
+			priority int32
+			want     string
+		}{{"P2", 9, "P2"}, {"P2", 0, "P4"}, {"P1", 5, "P1"}} {
+			roster := processes(4)
+			for i := range roster {
+				if roster[i].Name == step.process {
+					roster[i].Priority = step.priority
+				}
+			}
+			g.Change(roster)
+			if err := g.Run(50); err != nil {
+				t.Fatal(err)
+			}
+			agree(t, g, roster, fmt.Sprintf("%s after %s:=%d", algorithm, step.process, step.priority), step.want)
+		}
+	}
+}
+
+func agree(t *testing.T, g *electiontest.Group, roster []election.Process, when, want string) {
+	t.Helper()
+	for _, p := range roster {
+		if m := g.Machine(p.Name); m != nil && m.State().Coordinator != want {
+			t.Errorf("%s: %s follows %q, want %s", when, p.Name, m.State().Coordinator, want)
+		}
+	}
+}
+
+// Healed partitions merge: each side has its coordinator, then the links open and everybody follows the highest.
+func TestPartitionsMerge(t *testing.T) {
+	for _, algorithm := range election.Algorithms() {
+		g, err := electiontest.NewGroup(io.Discard, algorithm, processes(5), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sides := [][]string{{"P1", "P3", "P5"}, {"P2", "P4"}}
+		g.Partition(sides[0], sides[1])
+		g.Tell(election.Event{Type: election.Start})
+		if err := g.Run(50); err != nil {
+			t.Fatal(err)
+		}
+		if a, b := g.Machine("P1").State().Coordinator, g.Machine("P2").State().Coordinator; a != "P5" || b != "P4" {
+			t.Fatalf("%s: the sides follow %q and %q, want P5 and P4", algorithm, a, b)
+		}
+		g.Heal()
+		if err := g.Run(50); err != nil {
+			t.Fatal(err)
+		}
+		agree(t, g, processes(5), algorithm+" healed", "P5")
+	}
+}
+
+// Chaos, then calm: whatever was lost, delayed, crashed and restarted, in the end every live process follows the highest.
+func TestChaosThenCalm(t *testing.T) {
+	for _, algorithm := range election.Algorithms() {
+		t.Run(algorithm, func(t *testing.T) {
+			for seed := range uint64(1500) {
+				if !chaos(t, algorithm, seed) {
+					return
+				}
+			}
+		})
+	}
+}
+
+func chaos(t *testing.T, algorithm string, seed uint64) bool {
+	var transcript strings.Builder
+	rng := rand.New(rand.NewPCG(seed, 7))
+	roster := processes(2 + rng.IntN(5))
+	g, err := electiontest.NewGroup(&transcript, algorithm, roster, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Chaos(rng, 150)
+	highest, err := g.Calm()
+	if err != nil {
+		t.Errorf("seed %d: %v\n%s", seed, err, transcript.String())
+		return false
+	}
+	for _, p := range roster {
+		if m := g.Machine(p.Name); m != nil && m.State().Coordinator != highest {
+			t.Errorf("seed %d: %s follows %q, the highest live process is %s\n%s", seed, p.Name, m.State().Coordinator, highest, transcript.String())
+			return false
+		}
+	}
+	return true
+}
+
+func BenchmarkStep(b *testing.B) {
+	for _, algorithm := range election.Algorithms() {
+		b.Run(algorithm, func(b *testing.B) {
+			m, err := election.New(election.Config{Algorithm: algorithm, Self: "P3", Incarnation: 1, Roster: processes(5), Coordinator: "P5"})
+			if err != nil {
+				b.Fatal(err)
+			}
+			id := election.ID{Initiator: "P5", Incarnation: 1, Sequence: 1}
+			b.ReportAllocs()
+			for b.Loop() {
+				id.Sequence++
+				m.Step(election.Event{Type: election.Receive, Process: "P5", Incarnation: 1, Message: election.Message{Kind: election.Coordinator, Election: id, Process: "P5"}})
+				m.Step(election.Event{Type: election.Suspect})
+			}
+		})
+	}
+}

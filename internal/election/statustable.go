@@ -1,0 +1,229 @@
+package election
+
+// statusTableBully is the election algorithm of seed 004 (Basu 2011), a bully that reads its process status table.
+//
+//	4    The process that misses the coordinator asks one process only: the one just below the failed coordinator.
+//	4.1  Who receives ELECTION answers OK, and sends COORDINATOR to all other live processes below it.
+//	4.2  If no OK comes within T, the process asked has failed too: the next one below is asked, in the end nobody: then the
+//	     initiator itself takes charge.
+//	4    A process that recovers holds no election: it sends REQUEST to a live neighbour and gets the process status table.
+//	4.3  If the coordinator's priority is higher than its own, it sends UPDATE to all others (from CRASHED to NORMAL).
+//	4.4  If its own is higher, it sends COORDINATOR to all others and takes over.
+//	1    When the system is initialised, the process with the highest priority is the coordinator.
+//
+// Assumes that no message is lost and that every table tells the truth; a stale table costs a chain of timeouts, and two
+// tables that differ may choose two coordinators. What the seed leaves open: the neighbours are asked in ring order; an OK
+// without the COORDINATOR that belongs to it makes the initiator begin anew after T' = 2·T; who coordinates already when
+// asked repeats its announcement to the asker.
+type statusTableBully struct {
+	*Machine
+	election   ID
+	asking     string // the process that ELECTION went to and that has not announced itself
+	neighbour  string // the process that REQUEST went to and that has not answered
+	recovering bool
+}
+
+func (s *statusTableBully) recover() {
+	s.recovering, s.neighbour = true, ""
+	s.election = s.begin(Started, s.self.Name)
+	s.request()
+}
+
+// request asks the next live neighbour for its table. Who has none left is alone.
+func (s *statusTableBully) request() {
+	for _, q := range s.neighbours(s.neighbour) {
+		if s.peers[q.Name].link != down {
+			s.neighbour = q.Name
+			s.send(q, Message{Kind: Request, Election: s.election})
+			s.wait(AwaitAnswer, 1)
+			return
+		}
+	}
+	s.neighbour = ""
+	s.takeCharge(s.everyOther())
+}
+
+// neighbours are the processes after the given one in ring order, up to this process; after "" they are all others.
+func (s *statusTableBully) neighbours(after string) []Process {
+	others := s.everyOther()
+	for i, q := range others {
+		if q.Name == after {
+			return others[i+1:]
+		}
+	}
+	return others
+}
+
+func (s *statusTableBully) onTable(m Message) {
+	s.recovering, s.neighbour = false, ""
+	s.stop(AwaitAnswer)
+	coordinator := s.copyTable(m.Table)
+	switch {
+	case coordinator.Name == "": // the neighbour is electing: its election will be announced
+		s.wait(AwaitAnnouncement, 2)
+	case coordinator.Name == s.self.Name, s.candidate() && s.self.Outranks(coordinator): // 4.4
+		s.takeCharge(s.everyOther())
+	case !s.alive(coordinator):
+		s.askHighest()
+	default: // 4.3
+		for _, q := range s.everyOther() {
+			s.send(q, Message{Kind: Update, Election: s.election})
+		}
+		s.follow(coordinator, s.election)
+	}
+}
+
+// copyTable takes over what a neighbour knows, except where this process's own links say otherwise, and returns the
+// coordinator.
+func (s *statusTableBully) copyTable(table []Entry) (coordinator Process) {
+	for _, e := range table {
+		q, ok := s.find(e.Name)
+		if !ok {
+			continue
+		}
+		if e.Status == Coordinates {
+			coordinator = q
+		}
+		if q.Name != s.self.Name && s.peers[q.Name].link == unknown {
+			s.peers[q.Name].crashed = e.Status == Crashed
+		}
+	}
+	return coordinator
+}
+
+func (s *statusTableBully) elect(why Reason) {
+	if s.holding() {
+		return
+	}
+	s.election = s.begin(why, s.self.Name)
+	s.askHighest()
+}
+
+// askHighest is section 4: ELECTION goes to the highest process that the table shows alive; if that is this process itself,
+// it takes charge.
+func (s *statusTableBully) askHighest() {
+	for q := range s.higher {
+		if s.alive(q) {
+			s.asking = q.Name
+			s.send(q, Message{Kind: Election, Election: s.election})
+			s.wait(AwaitAnswer, 1)
+			return
+		}
+	}
+	s.takeCharge(s.live(s.lower()))
+}
+
+// takeCharge makes this process the coordinator and tells those given.
+func (s *statusTableBully) takeCharge(tell []Process) {
+	s.asking = ""
+	if !s.candidate() {
+		s.wait(AwaitAnnouncement, 2) // nobody to coordinate: ask again later
+		return
+	}
+	for _, q := range tell {
+		s.send(q, Message{Kind: Coordinator, Election: s.election, Process: s.self.Name})
+	}
+	s.coordinate(s.election)
+}
+
+func (s *statusTableBully) receive(from Process, m Message) {
+	switch m.Kind {
+	case Election:
+		s.onElection(from, m)
+	case OK:
+		if m.Election == s.election && s.electing && from.Name == s.asking {
+			s.stop(AwaitAnswer)
+			s.wait(AwaitAnnouncement, 2)
+		}
+	case Coordinator:
+		s.onCoordinator(from, m)
+	case Request:
+		s.send(from, Message{Kind: StatusTable, Election: m.Election, Table: s.table()})
+	case StatusTable:
+		if s.recovering && m.Election == s.election {
+			s.onTable(m)
+		}
+	case Update: // from CRASHED to NORMAL: whatever a live process says does that
+	}
+}
+
+func (s *statusTableBully) onElection(from Process, m Message) { // 4.1
+	s.asked(from)
+	if !s.candidate() {
+		return // like one that has failed
+	}
+	s.send(from, Message{Kind: OK, Election: m.Election})
+	if s.coordinator == s.self.Name {
+		s.send(from, Message{Kind: Coordinator, Election: s.last.Decision, Process: s.self.Name})
+		return
+	}
+	s.recovering = false
+	s.election = s.begin(Asked, m.Election.Initiator)
+	tell := s.live(s.lower())
+	if from.Outranks(s.self) { // it has withdrawn: "all other live processes" (6.1)
+		tell = append(tell, from)
+	}
+	s.takeCharge(tell)
+}
+
+func (s *statusTableBully) onCoordinator(from Process, m Message) {
+	switch {
+	case !s.announcement(from, m.Election):
+	case s.candidate() && s.self.Outranks(from):
+		s.elect(TwoCoordinators)
+	default:
+		s.recovering = false
+		s.follow(from, m.Election)
+	}
+}
+
+func (s *statusTableBully) timeout(t Timer) {
+	switch {
+	case !s.electing:
+	case t == AwaitAnswer && s.recovering:
+		s.unanswered(s.neighbour)
+		s.request()
+	case t == AwaitAnswer: // 4.2
+		s.unanswered(s.asking)
+		s.askHighest()
+	case t == AwaitAnnouncement:
+		s.recovering = false
+		s.election = s.begin(AnnouncementMissing, s.self.Name)
+		s.askHighest()
+	}
+}
+
+func (s *statusTableBully) unanswered(name string) {
+	if q, ok := s.find(name); ok {
+		s.crash(q)
+	}
+}
+
+func (s *statusTableBully) peerDown(p Process) {
+	switch {
+	case !s.electing:
+	case s.recovering && p.Name == s.neighbour:
+		s.request()
+	case p.Name == s.asking: // 4.2
+		s.stop(AwaitAnnouncement)
+		s.askHighest()
+	}
+}
+
+// table is what a REQUEST gets. A process that is starting itself knows the convention only (section 1): the highest coordinates.
+func (s *statusTableBully) table() []Entry {
+	table := s.Table()
+	if !s.recovering {
+		return table
+	}
+	for _, q := range s.ranked {
+		if q.Priority > 0 && s.alive(q) {
+			table[s.place(q.Name)].Status = Coordinates
+			break
+		}
+	}
+	return table
+}
+
+func (s *statusTableBully) links() []string   { return s.everyone() }
+func (s *statusTableBully) watched() []string { return nil }
