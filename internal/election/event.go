@@ -15,9 +15,13 @@ const (
 	PeerUp
 	// PeerDown: the link to Process was closed or refused, or Process did not answer within T: nothing more comes from it.
 	PeerDown
+	// PeerUnlinked: this process ended its link to Process itself; that says nothing about Process.
+	PeerUnlinked
 	// Suspect: the failure detector holds the coordinator for gone.
 	Suspect
-	// Change: the roster is now Roster, in ring order.
+	// Disowned: Process, asked, says that it does not coordinate.
+	Disowned
+	// Change: the roster is now Roster, in ring order, and the group runs Algorithm.
 	Change
 	// Withdraw: this process is no candidate (its app is ill, or it leaves); it goes on forwarding.
 	Withdraw
@@ -34,6 +38,7 @@ type Event struct {
 	Message     Message
 	Timer       Timer
 	Roster      []Process
+	Algorithm   string // empty: as before
 }
 
 // Timer names a one-shot timer; each name runs at most once at a time.

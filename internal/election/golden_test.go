@@ -113,7 +113,7 @@ func printTable(g *electiontest.Group, name string) {
 		return
 	}
 	fmt.Fprintf(out, "the process status table of %s\n", name)
-	for _, e := range g.Machine(name).Table() {
+	for _, e := range g.Machine(name).AppendTable(nil) {
 		fmt.Fprintf(out, "%-4s %s\n", e.Name, e.Status)
 	}
 }

@@ -54,7 +54,8 @@ type Machine struct {
 	sequence    uint64 // of the elections this process called
 	account     Account
 	last        Account
-	settled     bool // the present step ended an election
+	settled     bool   // the present step ended an election
+	name        string // of the algorithm
 	algorithm   algorithm
 	out         Output
 }
@@ -89,7 +90,7 @@ func New(c Config) (*Machine, error) {
 	if _, known := m.find(m.coordinator); !known {
 		m.coordinator = ""
 	}
-	m.algorithm = make(m)
+	m.name, m.algorithm = c.Algorithm, make(m)
 	return m, nil
 }
 
@@ -118,10 +119,18 @@ func (m *Machine) Step(e Event) Output {
 		m.peerUp(e.Process)
 	case PeerDown:
 		m.peerDown(e.Process)
+	case PeerUnlinked:
+		if p, ok := m.peers[e.Process]; ok && p.link == up {
+			p.link = unknown
+		}
 	case Suspect:
 		m.suspect()
+	case Disowned:
+		if e.Process == m.coordinator && !m.electing {
+			m.algorithm.elect(TwoCoordinators)
+		}
 	case Change:
-		m.change(e.Roster)
+		m.change(e.Roster, e.Algorithm)
 	case Withdraw:
 		m.withdraw()
 	case Restore:
@@ -137,13 +146,23 @@ func (m *Machine) State() State {
 	return State{Coordinator: m.coordinator, Electing: m.electing, Withdrawn: m.withdrawn, Last: m.last}
 }
 
-// Table returns the process status table in ring order.
-func (m *Machine) Table() []Entry {
-	table := make([]Entry, 0, len(m.ring))
+// AppendTable appends the process status table to a slice, in ring order.
+func (m *Machine) AppendTable(table []Entry) []Entry {
 	for _, p := range m.ring {
 		table = append(table, Entry{Name: p.Name, Status: m.status(p)})
 	}
 	return table
+}
+
+// Rank is how many live candidates stand between this process and the coordinator.
+func (m *Machine) Rank() (rank int) {
+	coordinator, _ := m.find(m.coordinator)
+	for q := range m.higher {
+		if coordinator.Outranks(q) && m.alive(q) {
+			rank++
+		}
+	}
+	return rank
 }
 
 func (m *Machine) status(p Process) Status {
@@ -235,10 +254,16 @@ func (m *Machine) withdraw() {
 	}
 }
 
-// change takes over a new roster. What is known of a process stays as long as its UID does.
-func (m *Machine) change(roster []Process) {
-	if err := m.install(roster); err != nil {
-		return // a roster without this process: the driver stops the machine
+// change takes over a new roster, and another algorithm if it names one: the coordinator stays. What is known of a process
+// stays as long as its UID does. A roster without this process changes nothing: the driver stops the machine.
+func (m *Machine) change(roster []Process, name string) {
+	if m.install(roster) != nil {
+		return
+	}
+	if make, ok := algorithms[name]; ok && name != m.name {
+		m.name, m.algorithm, m.electing = name, make(m), false
+		m.stop(AwaitAnswer)
+		m.stop(AwaitAnnouncement)
 	}
 	coordinator, ok := m.find(m.coordinator)
 	switch {
@@ -268,12 +293,13 @@ func (m *Machine) install(roster []Process) error {
 	})
 	m.peers = make(map[string]*peer, len(roster))
 	for _, p := range roster {
-		known := oldPeers[p.Name]
+		known := oldPeers[p.Name] // nil in a nil map, too
 		if known == nil || !slices.ContainsFunc(old, func(q Process) bool { return q.Name == p.Name && q.UID == p.UID }) {
 			known = &peer{}
 		}
 		if p.Name != m.self.Name {
 			m.peers[p.Name] = known
+			known.withdrawn = false // it asked by priorities that may have changed
 		}
 	}
 	return nil

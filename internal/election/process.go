@@ -32,6 +32,9 @@ func (m *Machine) follow(q Process, decision ID) {
 		}
 	}
 	m.former = ""
+	if p := m.peers[q.Name]; p != nil {
+		p.withdrawn = false
+	}
 	m.stop(AwaitAnswer)
 	m.stop(AwaitAnnouncement)
 	if m.coordinator == q.Name && !m.electing {

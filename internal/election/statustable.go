@@ -212,7 +212,7 @@ func (s *statusTableBully) peerDown(p Process) {
 
 // table is what a REQUEST gets. A process that is starting itself knows the convention only (section 1): the highest coordinates.
 func (s *statusTableBully) table() []Entry {
-	table := s.Table()
+	table := s.AppendTable(nil)
 	if !s.recovering {
 		return table
 	}

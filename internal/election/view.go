@@ -23,7 +23,7 @@ func (m *Machine) hearView(from Process, msg Message) {
 	case m.electing || m.coordinator == "":
 	case from.Name == m.coordinator:
 		m.algorithm.elect(TwoCoordinators)
-	case !m.alive(theirs), theirs.Name == m.self.Name && m.coordinator != m.self.Name:
+	case from != theirs && !m.alive(theirs), theirs.Name == m.self.Name && m.coordinator != m.self.Name:
 	default:
 		m.algorithm.elect(TwoCoordinators)
 	}

@@ -1,0 +1,49 @@
+// Command agent is the sidecar that runs elections: one in each pod of a group.
+//
+//	agent --manager HOST:PORT --token-file F --trust-file F    joins by the pod's token and follows the manager's roster
+//	agent --roster FILE --certificate F --key F --trust-file F needs no manager and no Kubernetes
+//	agent keys --roster FILE --out DIR                         makes the certificates for the latter
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/pflag"
+)
+
+// version is set by the build.
+var version = "development"
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		if errors.Is(err, pflag.ErrHelp) {
+			return
+		}
+		fmt.Fprintln(os.Stderr, "agent:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) > 0 && args[0] == "keys" {
+		return keys(args[1:])
+	}
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	if o.showVersion {
+		fmt.Println(version)
+		return nil
+	}
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: o.logLevel}))
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	return serve(ctx, o, logger)
+}

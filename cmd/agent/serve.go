@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/podesta-dev/podesta/internal/agent"
+	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/internal/transport"
+)
+
+// sidecar is an agent with all that it listens on.
+type sidecar struct {
+	options
+	logger  *slog.Logger
+	memory  *agent.Memory
+	keyring *identity.Keyring
+	board   *agent.Board
+	meter   *agent.Meter
+	pings   chan chan<- struct{}
+	running atomic.Bool
+	links   atomic.Pointer[transport.Links]
+}
+
+// serve runs the agent until ctx ends, and then leaves.
+func serve(ctx context.Context, o options, logger *slog.Logger) error {
+	memory, err := agent.OpenMemory(o.stateDir, time.Now())
+	if err != nil {
+		return err
+	}
+	s := &sidecar{options: o, logger: logger, memory: memory, keyring: identity.NewKeyring(time.Now),
+		board: agent.NewBoard(), pings: make(chan chan<- struct{})}
+	s.meter = agent.NewMeter(s.board, s.dropped)
+	if err := s.loadCredentials(); err != nil {
+		return err
+	}
+	var config net.ListenConfig
+	listeners := make([]net.Listener, 0, 3)
+	for _, l := range []struct{ flag, address string }{{"--listen", o.listen}, {"--status-address", o.statusAddress}, {"--app-address", o.appAddress}} {
+		listener, err := config.Listen(ctx, "tcp", l.address)
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.flag, err)
+		}
+		defer listener.Close()
+		listeners = append(listeners, listener)
+	}
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx: leaving is served and reported too
+	defer stop()
+	group, serving := errgroup.WithContext(serving)
+	group.Go(func() error { return serveHTTP(serving, listeners[1], agent.Status(s.meter, s.loop)) })
+	group.Go(func() error { return serveHTTP(serving, listeners[2], agent.AppAPI(s.board)) })
+	updates := make(chan roster.Update, 1)
+	var client *roster.Client
+	if o.manager != "" {
+		client = s.client()
+		group.Go(func() error { return client.Run(serving, updates) })
+	}
+	group.Go(func() error {
+		defer stop()
+		elect, cancel := context.WithCancel(ctx)
+		defer cancel()
+		context.AfterFunc(serving, cancel) // a server that failed ends the election, too
+		return s.elect(elect, listeners[0], updates, client)
+	})
+	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// elect waits for a roster, unless there is one, and takes part in elections until ctx ends.
+func (s *sidecar) elect(ctx context.Context, listener net.Listener, updates chan roster.Update, client *roster.Client) error {
+	first, err := s.firstRoster(ctx, updates)
+	if err != nil || first == nil {
+		return err
+	}
+	self, ok := s.keyring.Name()
+	if !ok {
+		return errors.New("a roster came without a certificate")
+	}
+	if !first.Has(self.Pod, self.UID) {
+		return fmt.Errorf("the certificate is of %s, UID %s: no such process is on the roster", self.Pod, self.UID)
+	}
+	links := transport.New(transport.Config{Listener: listener, Keyring: s.keyring, Self: self,
+		Incarnation: s.memory.Incarnation, Reconnect: first.Heartbeat, Logger: s.logger})
+	s.links.Store(&links)
+	config := agent.Config{
+		Self: self.Pod, UID: self.UID, Incarnation: s.memory.Incarnation, Roster: *first, Links: links,
+		Memory: s.memory.ID, Version: version, Board: s.board, Meter: s.meter, Pings: s.pings, Logger: s.logger,
+	}
+	if client != nil {
+		config.Updates, config.Report, config.Keep = updates, client.Report, s.memory.KeepRoster
+	}
+	s.running.Store(true)
+	defer s.running.Store(false)
+	return agent.Run(ctx, config)
+}
+
+// firstRoster is the roster to begin with: the file's, else the one kept in memory if the certificate kept with it still
+// serves, so that elections need no manager; else the manager's first. It is nil if ctx ends before.
+func (s *sidecar) firstRoster(ctx context.Context, updates <-chan roster.Update) (*roster.Roster, error) {
+	if s.roster != "" {
+		r, err := roster.ReadFile(s.roster)
+		return &r, err
+	}
+	if _, ok := s.keyring.Name(); ok {
+		kept, err := s.memory.Roster()
+		if err != nil {
+			s.logger.Warn("cannot use the roster kept in the state directory; waiting for the manager's", "error", err)
+		} else if kept != nil {
+			return kept, nil
+		}
+	}
+	s.logger.Info("waiting for a roster", "manager", s.manager)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, nil
+		case u := <-updates:
+			if u.Roster == nil {
+				continue // no group yet
+			}
+			if err := s.memory.KeepRoster(u.Roster); err != nil {
+				return nil, err
+			}
+			return u.Roster, nil
+		}
+	}
+}
+
+// loadCredentials fills the keyring from the flags' files, or with what the state directory has kept.
+func (s *sidecar) loadCredentials() error {
+	certificate, key, trust, err := s.memory.Credentials()
+	if s.roster != "" {
+		certificate, key, trust, err = readAll(s.certificate, s.key, s.trustFile)
+	}
+	if err != nil {
+		return err
+	}
+	if trust != nil {
+		if err := s.keyring.SetTrust(trust); err != nil {
+			return err
+		}
+	}
+	if certificate == nil || key == nil {
+		return nil
+	}
+	err = s.keyring.SetCertificate(certificate, key)
+	if err != nil && s.roster == "" { // a crash between the two files: join again
+		s.logger.Warn("cannot use the certificate kept in the state directory; joining anew", "error", err)
+		return nil
+	}
+	return err
+}
+
+func readAll(certificateFile, keyFile, trustFile string) (certificate, key, trust []byte, err error) {
+	if certificate, err = os.ReadFile(certificateFile); err != nil {
+		return nil, nil, nil, err
+	}
+	if key, err = os.ReadFile(keyFile); err != nil {
+		return nil, nil, nil, err
+	}
+	trust, err = os.ReadFile(trustFile)
+	return certificate, key, trust, err
+}
+
+func (s *sidecar) client() *roster.Client {
+	return roster.NewClient(roster.ClientConfig{
+		Address: s.manager,
+		Token: func() (string, error) {
+			token, err := os.ReadFile(s.tokenFile)
+			return strings.TrimSpace(string(token)), err
+		},
+		Trust:   func() ([]byte, error) { return os.ReadFile(s.trustFile) },
+		Keyring: s.keyring,
+		Keep:    s.memory.KeepCredentials,
+		Logger:  s.logger,
+	})
+}
+
+// loop is where the running agent is asked whether it is alive; nil while it waits for a roster.
+func (s *sidecar) loop() chan<- chan<- struct{} {
+	if !s.running.Load() {
+		return nil
+	}
+	return s.pings
+}
+
+func (s *sidecar) dropped() uint64 {
+	if links := s.links.Load(); links != nil {
+		return (*links).Dropped()
+	}
+	return 0
+}
+
+// serveHTTP serves until ctx ends; streams that are open then are cut.
+func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,408 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/agent"
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/internal/transport"
+)
+
+// The timing of all groups here.
+const heartbeat, timeout = 100 * time.Millisecond, 500 * time.Millisecond
+
+// group is a group of agents on an in-memory network, in virtual time.
+type group struct {
+	t       *testing.T
+	network *transport.Network
+	roster  roster.Roster
+	agents  map[string]*process
+	life    uint64
+}
+
+// process is one agent that runs.
+type process struct {
+	board   *agent.Board
+	updates chan roster.Update
+	stop    context.CancelFunc
+	done    chan error
+	mu      sync.Mutex
+	reports []roster.Report
+	kept    []*roster.Roster
+}
+
+// newGroup starts p1 to pn with priorities 1 to n.
+func newGroup(t *testing.T, algorithm string, n int) *group {
+	g := &group{t: t, network: transport.NewNetwork(), agents: map[string]*process{}}
+	g.network.Delay = func(_, _ string) time.Duration { return 200 * time.Microsecond }
+	g.roster = roster.Roster{Namespace: "shop", Group: "scheduler", Generation: 1, Algorithm: algorithm, Safety: "Classic",
+		Heartbeat: heartbeat, Timeout: timeout}
+	for i := range n {
+		g.roster.Processes = append(g.roster.Processes, member(i+1))
+	}
+	for _, p := range g.roster.Processes {
+		g.boot(p.Name)
+	}
+	t.Cleanup(g.end)
+	return g
+}
+
+func member(i int) roster.Process {
+	name := fmt.Sprintf("p%d", i)
+	return roster.Process{Name: name, UID: "uid-" + name, Address: name + ":4041", Priority: int32(i), Voter: true}
+}
+
+func (g *group) boot(name string) {
+	g.life++
+	p := &process{board: agent.NewBoard(), updates: make(chan roster.Update, 4), done: make(chan error, 1)}
+	ctx, stop := context.WithCancel(g.t.Context())
+	p.stop = stop
+	g.agents[name] = p
+	links, life, initial := g.network.Join(name, g.life), g.life, g.roster
+	go func() {
+		p.done <- agent.Run(ctx, agent.Config{
+			Self: name, UID: "uid-" + name, Incarnation: life, Roster: initial, Links: links, Updates: p.updates,
+			Report: p.report, Keep: p.keep, Memory: "memory-" + name, Version: "test",
+			Board: p.board, Meter: agent.NewMeter(p.board, links.Dropped), Logger: slog.New(slog.DiscardHandler),
+		})
+	}()
+}
+
+func (p *process) report(r roster.Report) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reports = append(p.reports, r)
+}
+
+func (p *process) keep(r *roster.Roster) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kept = append(p.kept, r)
+	return nil
+}
+
+func (p *process) view() agent.View {
+	v, _ := p.board.Read()
+	return v
+}
+
+// kill ends a process as SIGKILL does.
+func (g *group) kill(name string) {
+	g.network.Kill(name)
+	g.leave(name)
+}
+
+// leave ends a process as SIGTERM does.
+func (g *group) leave(name string) {
+	p := g.agents[name]
+	delete(g.agents, name)
+	p.stop()
+	if err := <-p.done; err != nil {
+		g.t.Logf("%s: %v", name, err)
+	}
+}
+
+func (g *group) end() {
+	for name := range g.agents {
+		g.kill(name)
+	}
+}
+
+// edit gives every agent a roster with the next generation.
+func (g *group) edit(change func(*roster.Roster)) {
+	next := g.roster
+	next.Processes = slices.Clone(g.roster.Processes)
+	next.Generation++
+	change(&next)
+	g.roster = next
+	for _, p := range g.agents {
+		p.updates <- roster.Update{Roster: &next}
+	}
+}
+
+// agree waits until every agent follows want, and returns how long that took. A failure prints the transcripts.
+func (g *group) agree(want string) time.Duration {
+	g.t.Helper()
+	begun, limit := time.Now(), time.After(time.Minute)
+	for name, p := range g.agents {
+		for {
+			v, changed := p.board.Read()
+			if v.Coordinator == want && !v.Electing {
+				break
+			}
+			select {
+			case <-changed:
+			case <-limit:
+				g.t.Fatalf("%s follows %q, want %q\n%s", name, v.Coordinator, want, g.transcripts())
+			}
+		}
+	}
+	return time.Since(begun)
+}
+
+func (g *group) transcripts() string {
+	var b strings.Builder
+	for name, p := range g.agents {
+		v := p.view()
+		fmt.Fprintf(&b, "%s follows %q, electing %t, table %v\n", name, v.Coordinator, v.Electing, v.Processes)
+		if v.Last != nil {
+			fmt.Fprintf(&b, "%s\n", strings.Join(v.Last.Transcript, "\n"))
+		}
+	}
+	return b.String()
+}
+
+// forAll runs a story with every algorithm, in virtual time.
+func forAll(t *testing.T, story func(t *testing.T, algorithm string)) {
+	for _, algorithm := range election.Algorithms() {
+		t.Run(algorithm, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { story(t, algorithm) })
+		})
+	}
+}
+
+func TestColdStartElectsTheHighest(t *testing.T) {
+	forAll(t, func(t *testing.T, algorithm string) {
+		newGroup(t, algorithm, 20).agree("p20")
+	})
+}
+
+// SIGKILL: links closed by the kernel are evidence at once, so nobody waits for T.
+func TestKilledCoordinatorIsReplacedBeforeT(t *testing.T) {
+	forAll(t, func(t *testing.T, algorithm string) {
+		g := newGroup(t, algorithm, 5)
+		g.agree("p5")
+		time.Sleep(time.Second) // virtual: T is measured meanwhile
+		g.kill("p5")
+		if took := g.agree("p4"); took > 2*heartbeat {
+			t.Errorf("the survivors agreed after %v, want less than T's lower bound", took)
+		}
+		for _, row := range g.agents["p1"].view().Processes {
+			if row.Name == "p4" && row.State != "Coordinator" {
+				t.Errorf("p1 shows %v", row)
+			}
+		}
+		g.boot("p5")
+		g.agree("p5")
+	})
+}
+
+// The runner-up dies together with the coordinator: B4, R3.
+func TestTwoDieAtOnce(t *testing.T) {
+	forAll(t, func(t *testing.T, algorithm string) {
+		g := newGroup(t, algorithm, 5)
+		g.agree("p5")
+		g.network.Kill("p5")
+		g.network.Kill("p4")
+		g.kill("p5")
+		g.kill("p4")
+		g.agree("p3")
+	})
+}
+
+// SIGTERM: the coordinator has another one elected before it goes.
+func TestLeavingCoordinatorHandsOver(t *testing.T) {
+	forAll(t, func(t *testing.T, algorithm string) {
+		g := newGroup(t, algorithm, 5)
+		g.agree("p5")
+		p5 := g.agents["p5"]
+		g.leave("p5")
+		if v := p5.view(); v.Coordinator != "p4" || !v.Withdrawn {
+			t.Errorf("p5 left with view %q, withdrawn %t: it did not hand over to p4", v.Coordinator, v.Withdrawn)
+		}
+		if took := g.agree("p4"); took > heartbeat {
+			t.Errorf("the others followed p4 only %v after p5 was gone", took)
+		}
+		if last := p5.reports[len(p5.reports)-1]; !last.Leaving || !last.Withdrawn {
+			t.Errorf("the last report says leaving %t, withdrawn %t", last.Leaving, last.Withdrawn)
+		}
+	})
+}
+
+// A coordinator that falls silent without its links closing is found by asking, within T and a heartbeat; when it is back,
+// the higher one of the two coordinators wins: partitions heal.
+func TestSilentCoordinatorAndHealing(t *testing.T) {
+	forAll(t, func(t *testing.T, algorithm string) {
+		g := newGroup(t, algorithm, 4)
+		g.agree("p4")
+		time.Sleep(2 * time.Second)
+		g.cut("p4", true)
+		p4 := g.agents["p4"]
+		delete(g.agents, "p4")
+		if took := g.agree("p3"); took > 6*timeout {
+			t.Errorf("agreed after %v", took)
+		}
+		g.agents["p4"] = p4
+		g.cut("p4", false)
+		g.agree("p4")
+	})
+}
+
+func (g *group) cut(name string, on bool) {
+	for _, p := range g.roster.Processes {
+		for _, pair := range [][2]string{{name, p.Name}, {p.Name, name}} {
+			if on {
+				g.network.Cut(pair[0], pair[1])
+			} else {
+				g.network.Heal(pair[0], pair[1])
+			}
+		}
+	}
+}
+
+// A live group takes an edit of its algorithm without an election, and elects by the new one afterwards.
+func TestAlgorithmIsEditedOnALiveGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroup(t, "Bully", 5)
+		g.agree("p5")
+		time.Sleep(time.Second)
+		for _, algorithm := range []string{"ChangRoberts", "StatusTableBully", "Bully"} {
+			before := g.agents["p1"].view().Since
+			g.edit(func(r *roster.Roster) { r.Algorithm = algorithm })
+			time.Sleep(time.Second)
+			if v := g.agents["p1"].view(); v.Coordinator != "p5" || v.Since != before || v.Algorithm != algorithm {
+				t.Fatalf("after the edit to %s p1 follows %q since %v, runs %s", algorithm, v.Coordinator, v.Since, v.Algorithm)
+			}
+			g.kill("p5")
+			g.agree("p4")
+			g.boot("p5")
+			g.agree("p5")
+		}
+	})
+}
+
+func TestPrioritiesAreEditedOnALiveGroup(t *testing.T) {
+	forAll(t, func(t *testing.T, algorithm string) {
+		g := newGroup(t, algorithm, 4)
+		g.agree("p4")
+		g.edit(func(r *roster.Roster) { r.Processes[0].Priority = 100 })
+		g.agree("p1")
+		g.edit(func(r *roster.Roster) { r.Processes[0].Priority = 0 })
+		g.agree("p4")
+	})
+}
+
+func TestGroupGrowsAndShrinks(t *testing.T) {
+	forAll(t, func(t *testing.T, algorithm string) {
+		g := newGroup(t, algorithm, 3)
+		g.agree("p3")
+		g.edit(func(r *roster.Roster) {
+			for i := 4; i <= 7; i++ {
+				r.Processes = append(r.Processes, member(i))
+			}
+		})
+		for i := 4; i <= 7; i++ {
+			g.boot(member(i).Name)
+		}
+		g.agree("p7")
+		for i := 7; i >= 4; i-- {
+			g.leave(member(i).Name)
+			g.edit(func(r *roster.Roster) { r.Processes = r.Processes[:i-1] })
+		}
+		g.agree("p3")
+	})
+}
+
+// A process that is taken off the roster, or whose group is gone, stops; it takes part again with the next roster.
+func TestGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroup(t, "Bully", 3)
+		g.agree("p3")
+		p3 := g.agents["p3"]
+		p3.updates <- roster.Update{Gone: true}
+		delete(g.agents, "p3")
+		g.agree("p2")
+		if v := p3.view(); v.Name != "" || v.Coordinates() {
+			t.Errorf("p3 still shows %q, coordinates %t", v.Coordinator, v.Coordinates())
+		}
+		if p3.kept[len(p3.kept)-1] != nil {
+			t.Error("p3 kept its roster")
+		}
+		g.agents["p3"] = p3
+		again := g.roster
+		again.Generation = 2
+		p3.updates <- roster.Update{Roster: &again}
+		g.agree("p3")
+	})
+}
+
+// A roster of an earlier generation, and one for another pod of the same name, are not used.
+func TestRostersThatDoNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroup(t, "Bully", 3)
+		g.edit(func(r *roster.Roster) { r.Generation = 7 })
+		g.agree("p3")
+		old := g.roster
+		old.Generation, old.Processes = 6, []roster.Process{member(1)}
+		g.agents["p1"].updates <- roster.Update{Roster: &old}
+		synctest.Wait()
+		if v := g.agents["p1"].view(); v.Generation != 7 || len(v.Processes) != 3 {
+			t.Errorf("p1 uses generation %d with %d processes", v.Generation, len(v.Processes))
+		}
+		other := g.roster
+		other.Processes = slices.Clone(other.Processes)
+		other.Generation, other.Processes[0].UID = 8, "uid-of-another-pod"
+		g.agents["p1"].updates <- roster.Update{Roster: &other}
+		synctest.Wait()
+		if v := g.agents["p1"].view(); v.Name != "" {
+			t.Errorf("p1 takes part with a roster of another pod: %+v", v)
+		}
+	})
+}
+
+// L3, L6: a quiet group asks and answers; it elects nothing and reports nothing.
+func TestQuietGroupIsQuiet(t *testing.T) {
+	forAll(t, func(t *testing.T, algorithm string) {
+		g := newGroup(t, algorithm, 5)
+		g.agree("p5")
+		time.Sleep(2 * time.Second)
+		before := g.reported()
+		time.Sleep(10 * time.Minute)
+		if after := g.reported(); after != before {
+			t.Errorf("%d reports in ten quiet minutes\n%s", after-before, g.transcripts())
+		}
+	})
+}
+
+func (g *group) reported() (n int) {
+	for _, p := range g.agents {
+		p.mu.Lock()
+		n += len(p.reports)
+		p.mu.Unlock()
+	}
+	return n
+}
+
+// The report is the whole view, with the account of the last election.
+func TestReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroup(t, "Bully", 3)
+		g.agree("p3")
+		time.Sleep(time.Second)
+		g.kill("p3")
+		g.agree("p2")
+		synctest.Wait()
+		p2 := g.agents["p2"]
+		p2.mu.Lock()
+		defer p2.mu.Unlock()
+		r := p2.reports[len(p2.reports)-1]
+		if r.Coordinator != "p2" || r.Memory != "memory-p2" || r.Generation != 1 || r.Electing {
+			t.Errorf("reported %+v", r)
+		}
+		if want := []roster.Row{{Name: "p1", State: "Normal"}, {Name: "p2", State: "Coordinator"}, {Name: "p3", State: "Crashed"}}; !slices.Equal(r.Table, want) {
+			t.Errorf("table %v, want %v", r.Table, want)
+		}
+		if e := r.LastElection; e == nil || e.Reason != "CoordinatorUnreachable" || e.Initiator != "p2" || e.Sent != 2 || len(e.Transcript) == 0 {
+			t.Errorf("last election %+v", e)
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/detector"
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/transport"
+)
+
+// hear handles an event of the links.
+func (a *agent) hear(e transport.Event) {
+	if a.machine == nil {
+		return
+	}
+	switch e := e.(type) {
+	case transport.Up:
+		a.up(e.Name)
+	case transport.Down:
+		a.down(e)
+	case transport.Received:
+		a.received(e)
+	case transport.Asked:
+		e.Answer(a.machine.State().Coordinator)
+	case transport.Answered:
+		a.answered(e)
+	}
+}
+
+func (a *agent) up(name string) {
+	delete(a.silent, name)
+	a.detector.Opened(name)
+	if s := a.machine.State(); s.Coordinator == name && !s.Electing {
+		a.episode.cancel()
+	}
+	a.step(election.Event{Type: election.PeerUp, Process: name})
+}
+
+// down: whatever the evidence, nothing more comes from that process on this link; only a link that we ended ourselves says
+// nothing. It is evidence for suspicion.
+func (a *agent) down(e transport.Down) {
+	delete(a.silent, e.Name)
+	if e.Evidence == transport.Dropped {
+		a.step(election.Event{Type: election.PeerUnlinked, Process: e.Name})
+		return
+	}
+	now := time.Now()
+	if e.Name == a.machine.State().Coordinator {
+		a.episode.begin(now)
+	}
+	a.step(election.Event{Type: election.PeerDown, Process: e.Name})
+	a.detector.Closed(e.Name, a.machine.Rank(), now)
+}
+
+// received: a message of another algorithm than the one in use is of a roster that this process, or the sender, has not got
+// yet; timeouts make up for it.
+func (a *agent) received(e transport.Received) {
+	if e.Algorithm != a.Roster.Algorithm {
+		return
+	}
+	opens := !a.episode.open()
+	if e.Message.Kind != election.View {
+		now := time.Now()
+		a.episode.begin(now)
+		a.episode.record(now, e.From, a.Self, e.Message)
+	}
+	a.step(election.Event{Type: election.Receive, Process: e.From, Incarnation: e.Incarnation, Message: e.Message})
+	if s := a.machine.State(); opens && s.Coordinator != "" && !s.Electing {
+		a.episode.cancel() // it changed nothing here
+	}
+}
+
+// answered: an answer to a question of before this process followed its coordinator says nothing about the coordinator.
+func (a *agent) answered(e transport.Answered) {
+	a.detector.Answered(e.From, e.Sequence, time.Now())
+	if a.silent[e.From] {
+		a.up(e.From)
+	}
+	if e.Coordinator != e.From && e.Sequence > a.followed {
+		a.step(election.Event{Type: election.Disowned, Process: e.From})
+	}
+}
+
+// timing is the detector's form of the roster's timing.
+func (a *agent) timing() detector.Timing {
+	return detector.Timing{Heartbeat: a.Roster.Heartbeat, Timeout: a.Roster.Timeout}
+}

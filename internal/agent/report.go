@@ -1,0 +1,36 @@
+package agent
+
+import (
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// report is what the manager is told: all that the view has.
+func (a *agent) report() roster.Report {
+	r := roster.Report{
+		Memory: a.Memory, Version: a.Version, Incarnation: a.Incarnation, Generation: a.view.Generation,
+		Coordinator: a.view.Coordinator, Electing: a.view.Electing, Withdrawn: a.view.Withdrawn, Leaving: a.leaving,
+	}
+	for _, p := range a.view.Processes {
+		r.Table = append(r.Table, roster.Row{Name: p.Name, State: p.State})
+	}
+	if last := a.view.Last; last != nil {
+		r.LastElection = &roster.Election{
+			Decision: last.Decision.String(), Initiator: last.Initiator, Reason: string(last.Reason),
+			Sent: last.Sent, Duration: last.Duration, Transcript: last.Transcript,
+		}
+	}
+	return r
+}
+
+// state is the API's spelling of a status.
+func state(s election.Status) string {
+	switch s {
+	case election.Coordinates:
+		return "Coordinator"
+	case election.Crashed:
+		return "Crashed"
+	default:
+		return "Normal"
+	}
+}

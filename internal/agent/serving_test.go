@@ -1,0 +1,167 @@
+package agent_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/podesta-dev/podesta/internal/agent"
+	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/internal/transport"
+)
+
+// serving starts p1 and p2 in real time and returns p1's board, and a function that kills p2.
+func serving(t *testing.T, pings chan chan<- struct{}) (board *agent.Board, meter *agent.Meter, kill func()) {
+	t.Helper()
+	network := transport.NewNetwork()
+	r := roster.Roster{Namespace: "shop", Group: "g", Generation: 1, Algorithm: "Bully", Safety: "Classic", Heartbeat: heartbeat, Timeout: timeout,
+		Processes: []roster.Process{member(1), member(2)}}
+	boards := []*agent.Board{agent.NewBoard(), agent.NewBoard()}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 2)
+	for i, p := range r.Processes {
+		links := network.Join(p.Name, 1)
+		c := agent.Config{Self: p.Name, UID: p.UID, Incarnation: 1, Roster: r, Links: links, Board: boards[i],
+			Meter: agent.NewMeter(boards[i], links.Dropped), Logger: slog.New(slog.DiscardHandler)}
+		if i == 0 {
+			c.Pings, meter = pings, c.Meter
+		}
+		go func() { done <- agent.Run(ctx, c) }()
+	}
+	t.Cleanup(func() { stop(); <-done; <-done })
+	await(t, boards[0], "p2")
+	return boards[0], meter, func() { network.Kill("p2") }
+}
+
+func await(t *testing.T, b *agent.Board, want string) {
+	t.Helper()
+	for {
+		v, changed := b.Read()
+		if v.Coordinator == want && !v.Electing {
+			return
+		}
+		select {
+		case <-changed:
+		case <-t.Context().Done():
+			t.Fatalf("follows %q, want %q", v.Coordinator, want)
+		}
+	}
+}
+
+func TestAppAPI(t *testing.T) {
+	board, _, kill := serving(t, nil)
+	api := agent.AppAPI(board)
+	for _, c := range []struct {
+		path   string
+		status int
+		body   string
+	}{
+		{"/", 200, `{"name":"p2"}`},
+		{"/v1/coordinator", 200, `"name":"p2","priority":2,"self":"p1","electing":false`},
+		{"/v1/leader", 503, `"name":"p2"`},
+		{"/v1/processes", 200, `{"name":"p2","priority":2,"state":"Coordinator"}`},
+		{"/v1/nothing", 404, ``},
+	} {
+		if status, body := get(api, c.path); status != c.status || !strings.Contains(body, c.body) {
+			t.Errorf("GET %s: %d %s, want %d with %s", c.path, status, body, c.status, c.body)
+		}
+	}
+	kill()
+	await(t, board, "p1")
+	if status, body := get(api, "/v1/leader"); status != 200 || !strings.Contains(body, `"name":"p1"`) {
+		t.Errorf("after p2's death /v1/leader says %d %s", status, body)
+	}
+}
+
+func TestAppAPIBeforeTheFirstRoster(t *testing.T) {
+	api := agent.AppAPI(agent.NewBoard())
+	for path, want := range map[string]int{"/": 200, "/v1/coordinator": 503, "/v1/leader": 503, "/v1/processes": 200} {
+		if status, body := get(api, path); status != want {
+			t.Errorf("GET %s: %d %s, want %d", path, status, body, want)
+		}
+	}
+}
+
+func get(h http.Handler, path string) (int, string) {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	return w.Code, w.Body.String()
+}
+
+// The event stream says who coordinates now, and then each change.
+func TestEvents(t *testing.T) {
+	board, _, kill := serving(t, nil)
+	server := httptest.NewServer(agent.AppAPI(board))
+	defer server.Close()
+	request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/events", nil)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if got := response.Header.Get("Content-Type"); got != "text/event-stream" {
+		t.Errorf("content type %q", got)
+	}
+	lines := bufio.NewScanner(response.Body)
+	awaitEvent(t, lines, "p2")
+	kill()
+	awaitEvent(t, lines, "p1")
+}
+
+// awaitEvent reads events until one names the coordinator.
+func awaitEvent(t *testing.T, lines *bufio.Scanner, want string) {
+	t.Helper()
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var event struct{ Name string }
+		if err := json.Unmarshal([]byte(data), &event); err != nil {
+			t.Fatal(err)
+		}
+		if event.Name == want {
+			return
+		}
+	}
+	t.Fatalf("the stream ended before it named %s: %v", want, lines.Err())
+}
+
+// Liveness asks the loop; readiness asks nobody.
+func TestStatus(t *testing.T) {
+	pings := make(chan chan<- struct{})
+	_, meter, _ := serving(t, pings)
+	running := agent.Status(meter, func() chan<- chan<- struct{} { return pings })
+	waiting := agent.Status(meter, func() chan<- chan<- struct{} { return nil })
+	stuck := agent.Status(meter, func() chan<- chan<- struct{} { return make(chan chan<- struct{}) })
+	for _, c := range []struct {
+		name    string
+		handler http.Handler
+		path    string
+		want    int
+	}{
+		{"running", running, "/healthz", 200}, {"running", running, "/readyz", 200},
+		{"waiting for a roster", waiting, "/healthz", 200}, {"waiting for a roster", waiting, "/readyz", 200},
+		{"stuck", stuck, "/healthz", 503}, {"stuck", stuck, "/readyz", 200},
+	} {
+		if status, _ := get(c.handler, c.path); status != c.want {
+			t.Errorf("%s: GET %s says %d, want %d", c.name, c.path, status, c.want)
+		}
+	}
+	_, body := get(running, "/metrics")
+	for _, want := range []string{"podesta_agent_is_coordinator 0", "podesta_agent_has_coordinator 1", `podesta_agent_elections_total{reason="Started"} 1`,
+		`podesta_agent_election_duration_seconds_bucket{le="+Inf"} 1`, "podesta_agent_election_duration_seconds_count 1", `podesta_agent_messages_sent_total{kind="ELECTION"}`, "process_resident_memory_bytes"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("/metrics lacks %s", want)
+		}
+	}
+	if !bytes.HasSuffix([]byte(body), []byte("\n")) {
+		t.Error("/metrics does not end with a line end")
+	}
+}

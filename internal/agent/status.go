@@ -1,0 +1,47 @@
+package agent
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// answerWithin is how long the loop may take to answer a liveness probe before it counts as stuck.
+const answerWithin = time.Second
+
+// Status serves probes and metrics on the pod's address. Readiness never waits for peers or for a coordinator, or a rolling
+// update would deadlock; liveness asks the loop itself, so that a stuck agent does not look well. Before the loop runs
+// (nil: no roster has come yet) a live agent is one that waits.
+func Status(m *Meter, pings func() chan<- chan<- struct{}) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
+		if loop := pings(); loop != nil && !answers(r.Context(), loop) {
+			http.Error(w, "the agent's loop does not answer", http.StatusServiceUnavailable)
+			return
+		}
+		w.WriteHeader(http.StatusOK)
+	})
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		m.Write(w)
+	})
+	return mux
+}
+
+func answers(ctx context.Context, loop chan<- chan<- struct{}) bool {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	pong := make(chan struct{})
+	select {
+	case loop <- pong:
+	case <-ctx.Done():
+		return false
+	}
+	select {
+	case <-pong:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

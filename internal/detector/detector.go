@@ -1,0 +1,177 @@
+// Package detector decides when a process is to be suspected, as the seeds do it: a process asks the coordinator something
+// and gets no answer within T = 2·Ttrans + Tprocess (001, 003). T is measured and kept within the bounds of the group's timing.
+// A link that the peer's kernel closed or refused is evidence at once.
+//
+// It decides only: whoever drives it asks the questions, tells the answers and keeps the time that is passed in. Not safe for
+// concurrent use. What is not promised: that a suspected process has failed.
+package detector
+
+import (
+	"slices"
+	"time"
+)
+
+// Timing bounds detection.
+type Timing struct {
+	Heartbeat time.Duration // between two questions
+	Timeout   time.Duration // upper bound of T
+}
+
+// Question is what to ask whom.
+type Question struct {
+	Process  string
+	Sequence uint64
+}
+
+// Finding is what a Tick found.
+type Finding struct {
+	Ask     []Question // to ask now
+	Silent  []string   // watched processes that have not answered within T; each is named once until it answers again
+	Suspect bool       // the coordinator is to be suspected
+}
+
+// Detector watches the coordinator and whatever other processes an algorithm depends on.
+type Detector struct {
+	timing      Timing
+	round       estimate
+	watched     map[string]*watch
+	order       []string // of watched, so that findings do not depend on map order
+	coordinator string
+	suspectAt   time.Time // when the coordinator, whose link was closed, is to be suspected; zero: not
+	due         time.Time // when the last Tick asked to be called again
+	sequence    uint64
+}
+
+type watch struct {
+	asked    uint64    // sequence of the oldest question without an answer; 0: none
+	askedAt  time.Time // when it was asked
+	sent     time.Time // when the newest question was asked
+	silent   bool
+	newestAt uint64
+}
+
+// New returns a detector that watches nobody.
+func New(t Timing) *Detector {
+	return &Detector{timing: t, watched: map[string]*watch{}}
+}
+
+// SetTiming changes the bounds.
+func (d *Detector) SetTiming(t Timing) { d.timing = t }
+
+// T is the time within which a live process answers: what was measured, but at least two heartbeats and at most the timeout.
+// Before the first answer it is the timeout.
+func (d *Detector) T() time.Duration {
+	if d.round.samples == 0 {
+		return d.timing.Timeout
+	}
+	return min(max(d.round.bound(), 2*d.timing.Heartbeat), d.timing.Timeout)
+}
+
+// Watch says who is to be asked from now on: the coordinator (empty: none) and others. A new one is asked at the next Tick.
+func (d *Detector) Watch(coordinator string, others []string) {
+	if coordinator != d.coordinator {
+		d.coordinator, d.suspectAt = coordinator, time.Time{}
+	}
+	names := others
+	if coordinator != "" && !slices.Contains(others, coordinator) {
+		names = append(slices.Clone(others), coordinator)
+	}
+	if slices.Equal(names, d.order) {
+		return
+	}
+	watched := make(map[string]*watch, len(names))
+	for _, name := range names {
+		if watched[name] = d.watched[name]; watched[name] == nil {
+			watched[name] = &watch{}
+			d.due = time.Time{}
+		}
+	}
+	d.watched, d.order = watched, slices.Clone(names)
+}
+
+// Answered takes the answer of a process to a question, and measures how long it took.
+func (d *Detector) Answered(process string, sequence uint64, now time.Time) {
+	w := d.watched[process]
+	if w == nil || w.asked == 0 || sequence < w.asked || sequence > w.newestAt {
+		return
+	}
+	if sequence == w.newestAt {
+		d.round.add(now.Sub(w.sent))
+	}
+	w.asked, w.silent = 0, false
+}
+
+// Closed takes evidence of a kernel about the coordinator. The rank counts the live candidates between this process and the
+// coordinator: the one just below it suspects at once, each further one a step later, so that the announcement of the
+// first reaches most of them before they call an election too (hazard B11).
+func (d *Detector) Closed(process string, rank int, now time.Time) {
+	if process == d.coordinator && d.suspectAt.IsZero() {
+		d.suspectAt = now.Add(min(time.Duration(rank)*d.step(), d.T()))
+		d.due = time.Time{}
+	}
+}
+
+// Opened takes back the evidence of Closed: the link is there again.
+func (d *Detector) Opened(process string) {
+	if process == d.coordinator {
+		d.suspectAt = time.Time{}
+	}
+}
+
+// step is about what an announcement takes.
+func (d *Detector) step() time.Duration {
+	return min(max(2*d.round.mean, time.Millisecond), 10*time.Millisecond)
+}
+
+// Tick says what is to be done at this instant. It is to be called again at Next.
+func (d *Detector) Tick(now time.Time) (f Finding) {
+	late := !d.due.IsZero() && now.Sub(d.due) > d.T()/2
+	for _, name := range d.order {
+		w := d.watched[name]
+		if late && w.asked != 0 { // this process itself stood still: answers may lie unread
+			w.askedAt = now
+		}
+		if w.asked != 0 && !w.silent && now.Sub(w.askedAt) >= d.T() {
+			w.silent = true
+			f.Silent = append(f.Silent, name)
+			f.Suspect = f.Suspect || name == d.coordinator
+		}
+		if w.sent.IsZero() || now.Sub(w.sent) >= d.timing.Heartbeat {
+			f.Ask = append(f.Ask, d.question(name, w, now))
+		}
+	}
+	if !d.suspectAt.IsZero() && !now.Before(d.suspectAt) {
+		d.suspectAt, f.Suspect = now.Add(d.T()), true // again, should the election come to nothing
+	}
+	d.due = d.Next(now)
+	return f
+}
+
+func (d *Detector) question(name string, w *watch, now time.Time) Question {
+	d.sequence++
+	w.sent, w.newestAt = now, d.sequence
+	if w.asked == 0 {
+		w.asked, w.askedAt = d.sequence, now
+	}
+	return Question{Process: name, Sequence: d.sequence}
+}
+
+// Next is when Tick is to be called, no later than a heartbeat from now. Someone newly watched is to be asked at once.
+func (d *Detector) Next(now time.Time) time.Time {
+	next := now.Add(d.timing.Heartbeat)
+	earlier := func(t time.Time) {
+		if t.Before(next) {
+			next = t
+		}
+	}
+	for _, w := range d.watched {
+		earlier(w.sent.Add(d.timing.Heartbeat))
+		if w.asked != 0 && !w.silent {
+			earlier(w.askedAt.Add(d.T()))
+		}
+	}
+	if !d.suspectAt.IsZero() {
+		earlier(d.suspectAt)
+	}
+	return next
+}

@@ -1,0 +1,179 @@
+package detector_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/detector"
+)
+
+const heartbeat, timeout = 100 * time.Millisecond, 500 * time.Millisecond
+
+// watching returns a detector that watches P5, and a clock that Ticks it as it asks to be.
+func watching() (*detector.Detector, *clock) {
+	d := detector.New(detector.Timing{Heartbeat: heartbeat, Timeout: timeout})
+	d.Watch("P5", nil)
+	return d, &clock{d: d, now: time.Unix(1000, 0)}
+}
+
+type clock struct {
+	d     *detector.Detector
+	now   time.Time
+	asked []detector.Question
+}
+
+// run ticks until the given time has passed or the coordinator is suspected; each question is answered after the given
+// time, unless that is 0.
+func (c *clock) run(span, answer time.Duration) (suspected bool) {
+	end := c.now.Add(span)
+	type reply struct {
+		at time.Time
+		q  detector.Question
+	}
+	var replies []reply
+	for !c.now.After(end) {
+		f := c.d.Tick(c.now)
+		for _, q := range f.Ask {
+			c.asked = append(c.asked, q)
+			if answer > 0 {
+				replies = append(replies, reply{c.now.Add(answer), q})
+			}
+		}
+		if f.Suspect {
+			return true
+		}
+		next := c.d.Next(c.now)
+		if len(replies) > 0 && replies[0].at.Before(next) {
+			c.now = replies[0].at
+			c.d.Answered(replies[0].q.Process, replies[0].q.Sequence, c.now)
+			replies = slices.Delete(replies, 0, 1)
+			continue
+		}
+		c.now = next
+	}
+	return false
+}
+
+func TestAnsweringCoordinatorIsNotSuspected(t *testing.T) {
+	d, c := watching()
+	if c.run(time.Minute, 3*time.Millisecond) {
+		t.Fatal("suspected")
+	}
+	if n := len(c.asked); n < 590 || n > 610 {
+		t.Errorf("asked %d times in a minute at a heartbeat of 100 ms", n)
+	}
+	if d.T() != 2*heartbeat {
+		t.Errorf("T is %v on a fast network, want its lower bound, two heartbeats", d.T())
+	}
+}
+
+func TestTFollowsTheNetworkWithinItsBounds(t *testing.T) {
+	for answer, within := range map[time.Duration][2]time.Duration{
+		time.Millisecond:      {200 * time.Millisecond, 200 * time.Millisecond},
+		90 * time.Millisecond: {200 * time.Millisecond, 499 * time.Millisecond},
+	} {
+		d, c := watching()
+		c.run(5*time.Second, answer)
+		if d.T() < within[0] || d.T() > within[1] {
+			t.Errorf("answers take %v: T is %v, want within %v", answer, d.T(), within)
+		}
+	}
+	d, _ := watching()
+	if d.T() != timeout {
+		t.Errorf("T is %v before anything was measured, want the timeout", d.T())
+	}
+}
+
+func TestSilenceIsSuspectedWithinT(t *testing.T) {
+	d, c := watching()
+	c.run(time.Second, time.Millisecond)
+	since := c.now
+	if !c.run(time.Minute, 0) {
+		t.Fatal("not suspected")
+	}
+	if took := c.now.Sub(since); took > d.T()+heartbeat {
+		t.Errorf("suspected after %v, want at most T and a heartbeat (%v)", took, d.T()+heartbeat)
+	}
+}
+
+// A link closed by the peer's kernel: the runner-up suspects at once, the others in the order of their rank, all within T.
+func TestClosedLinkStaggers(t *testing.T) {
+	var last time.Duration = -1
+	for _, rank := range []int{0, 1, 2, 18, 1000} {
+		d, c := watching()
+		c.run(time.Second, time.Millisecond)
+		since := c.now
+		d.Closed("P5", rank, c.now)
+		if !c.run(time.Minute, time.Millisecond) {
+			t.Fatalf("rank %d does not suspect", rank)
+		}
+		took := c.now.Sub(since)
+		if rank == 0 && took != 0 || took <= last || took > d.T() {
+			t.Errorf("rank %d suspects after %v, after %v for the rank before", rank, took, last)
+		}
+		last = took
+	}
+}
+
+func TestOpenedTakesTheEvidenceBack(t *testing.T) {
+	d, c := watching()
+	c.run(time.Second, time.Millisecond)
+	d.Closed("P5", 3, c.now)
+	d.Opened("P5")
+	if c.run(time.Second, time.Millisecond) {
+		t.Error("suspected although the link is there again")
+	}
+}
+
+func TestEvidenceAboutOthersIsNoSuspicion(t *testing.T) {
+	d, c := watching()
+	d.Closed("P4", 0, c.now)
+	if c.run(time.Second, time.Millisecond) {
+		t.Error("suspected P5 because of P4")
+	}
+}
+
+// A process that was stopped for long does not suspect when it goes on: the answers lie unread.
+func TestOwnPauseIsNoEvidence(t *testing.T) {
+	d, c := watching()
+	c.run(time.Second, time.Millisecond)
+	f := d.Tick(c.now.Add(heartbeat))
+	if len(f.Ask) != 1 {
+		t.Fatal("nothing was asked")
+	}
+	c.now = c.now.Add(time.Hour)
+	if f := d.Tick(c.now); f.Suspect || len(f.Silent) > 0 {
+		t.Error("suspected after its own pause")
+	}
+	if !c.run(time.Second, 0) {
+		t.Error("not suspected although silence went on after the pause")
+	}
+}
+
+// Who is watched besides the coordinator (a ring's successor) is reported silent, without suspecting the coordinator.
+func TestSilentSuccessor(t *testing.T) {
+	d := detector.New(detector.Timing{Heartbeat: heartbeat, Timeout: timeout})
+	d.Watch("P5", []string{"P2"})
+	now := time.Unix(1000, 0)
+	var silent []string
+	for range 50 {
+		f := d.Tick(now)
+		for _, q := range f.Ask {
+			if q.Process == "P5" {
+				d.Answered("P5", q.Sequence, now)
+			}
+		}
+		if f.Suspect {
+			t.Fatal("the coordinator is suspected")
+		}
+		silent = append(silent, f.Silent...)
+		now = d.Next(now)
+		if len(f.Ask) == 0 && len(f.Silent) == 0 {
+			now = now.Add(time.Millisecond)
+		}
+	}
+	if !slices.Equal(silent, []string{"P2"}) {
+		t.Errorf("silent: %v, want P2 once", silent)
+	}
+}

@@ -1,0 +1,153 @@
+package identity
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/url"
+	"time"
+)
+
+// Lifetime is how long a certificate is valid. It is renewed at half of it.
+const Lifetime = 24 * time.Hour
+
+const (
+	authorityLifetime = 10 * 365 * 24 * time.Hour
+	skew              = time.Minute // by which clocks may differ: certificates are valid that much earlier
+)
+
+// Authority certifies processes and the manager.
+type Authority struct {
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+}
+
+// NewAuthority makes an authority that is valid for ten years from now on. Its subject is unique: what tells two
+// authorities of one cluster apart when an old one and a new one overlap.
+func NewAuthority(now time.Time) (*Authority, error) {
+	key, err := NewKey()
+	if err != nil {
+		return nil, err
+	}
+	serial := newSerial()
+	template := &x509.Certificate{
+		SerialNumber:          serial,
+		Subject:               pkix.Name{CommonName: fmt.Sprintf("podesta %x", serial)},
+		NotBefore:             now.Add(-skew),
+		NotAfter:              now.Add(authorityLifetime),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		MaxPathLenZero:        true,
+		KeyUsage:              x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("making the authority's certificate: %w", err)
+	}
+	certificate, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, err
+	}
+	return &Authority{certificate: certificate, key: key}, nil
+}
+
+// ParseAuthority reads what PEM wrote.
+func ParseAuthority(certPEM, keyPEM []byte) (*Authority, error) {
+	certificates, err := parseCertificates(certPEM)
+	if err != nil {
+		return nil, fmt.Errorf("the authority's certificate: %w", err)
+	}
+	certificate := certificates[0]
+	if !certificate.IsCA || certificate.KeyUsage&x509.KeyUsageCertSign == 0 {
+		return nil, fmt.Errorf("the certificate of %s is not an authority's: it may not sign others", certificate.Subject)
+	}
+	key, err := parseKey(keyPEM)
+	if err != nil {
+		return nil, fmt.Errorf("the authority's key: %w", err)
+	}
+	if !key.PublicKey.Equal(certificate.PublicKey) {
+		return nil, errors.New("the authority's key does not belong to its certificate: restore both from the same copy")
+	}
+	return &Authority{certificate: certificate, key: key}, nil
+}
+
+// PEM writes the authority out. The certificate is what others trust, the key is secret.
+func (a *Authority) PEM() (cert, key []byte, err error) {
+	key, err = EncodeKey(a.key)
+	return encodeCertificate(a.certificate.Raw), key, err
+}
+
+// NotAfter is when the authority ends.
+func (a *Authority) NotAfter() time.Time { return a.certificate.NotAfter }
+
+// Sign certifies that the holder of the request's key is n, for a Lifetime from now on. Of the request it takes nothing but
+// the public key; that n is right is the caller's to have proved. The answer is PEM, leaf first, without the root.
+func (a *Authority) Sign(csrDER []byte, n Name, now time.Time) (chainPEM []byte, err error) {
+	if err := n.Validate(); err != nil {
+		return nil, fmt.Errorf("not a name to certify: %w", err)
+	}
+	request, err := x509.ParseCertificateRequest(csrDER)
+	if err != nil {
+		return nil, fmt.Errorf("reading the certificate signing request: %w", err)
+	}
+	if err := request.CheckSignature(); err != nil {
+		return nil, fmt.Errorf("the certificate signing request is not signed by its own key: %w", err)
+	}
+	key, ok := request.PublicKey.(*ecdsa.PublicKey)
+	if !ok || key.Curve != elliptic.P256() {
+		return nil, errors.New("the certificate signing request must have an ECDSA P-256 key")
+	}
+	return a.issue(key, n.URI(), now)
+}
+
+// IssueManager makes a key and a certificate for the manager, for a Lifetime from now on.
+func (a *Authority) IssueManager(now time.Time) (certPEM, keyPEM []byte, err error) {
+	key, err := NewKey()
+	if err != nil {
+		return nil, nil, err
+	}
+	uri, err := url.Parse(ManagerURI)
+	if err != nil {
+		return nil, nil, err
+	}
+	if certPEM, err = a.issue(&key.PublicKey, uri, now); err != nil {
+		return nil, nil, err
+	}
+	keyPEM, err = EncodeKey(key)
+	return certPEM, keyPEM, err
+}
+
+func (a *Authority) issue(key *ecdsa.PublicKey, uri *url.URL, now time.Time) (certPEM []byte, err error) {
+	notAfter := now.Add(Lifetime)
+	if notAfter.After(a.certificate.NotAfter) {
+		return nil, fmt.Errorf("the authority ends at %s, too soon to certify anything: replace it",
+			a.certificate.NotAfter.UTC().Format(time.RFC3339))
+	}
+	template := &x509.Certificate{
+		SerialNumber: newSerial(),
+		URIs:         []*url.URL{uri},
+		NotBefore:    now.Add(-skew),
+		NotAfter:     notAfter,
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key, a.key)
+	if err != nil {
+		return nil, fmt.Errorf("signing the certificate of %s: %w", uri, err)
+	}
+	return encodeCertificate(der), nil
+}
+
+// newSerial draws 127 random bits: positive, and within the 20 octets of RFC 5280.
+func newSerial() *big.Int {
+	var octets [16]byte
+	rand.Read(octets[:]) // never fails (crypto/rand since Go 1.24)
+	octets[0] &= 0x7f
+	octets[0] |= 0x40
+	return new(big.Int).SetBytes(octets[:])
+}
