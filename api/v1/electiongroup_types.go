@@ -346,7 +346,7 @@ type RosterMember struct {
 	// +kubebuilder:validation:MaxLength=64
 	Incarnation string `json:"incarnation,omitempty"`
 
-	// voter: its agent has joined, and its pod has neither failed nor succeeded.
+	// voter says that its agent has joined, and that its pod has neither failed nor succeeded.
 	// +optional
 	Voter *bool `json:"voter,omitempty"`
 }

@@ -156,6 +156,7 @@ func (a *agent) decided(now time.Time, s election.State) {
 	a.Meter.elected(last)
 	a.Logger.Info("follows", "coordinator", s.Coordinator, "reason", last.Reason, "initiator", last.Initiator,
 		"sent", last.Sent, "took", last.Duration)
+	a.Logger.Debug("election", "transcript", last)
 }
 
 // tick lets timers run out, asks, and suspects.
@@ -182,9 +183,9 @@ func (a *agent) tick(now time.Time) {
 	if len(finding.Silent) > 0 {
 		a.rewire()
 	}
-	if finding.Suspect {
+	if finding.Suspect != "" {
 		a.episode.begin(now)
-		a.step(election.Event{Type: election.Suspect})
+		a.step(election.Event{Type: election.Suspect, Process: finding.Suspect})
 	}
 }
 

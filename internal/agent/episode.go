@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
@@ -16,6 +17,9 @@ type LastElection struct {
 	Duration   time.Duration // from losing the coordinator to following one
 	Transcript []string
 }
+
+// String is the transcript, line by line.
+func (l *LastElection) String() string { return strings.Join(l.Transcript, "\n") }
 
 // episode is the time without a coordinator, with what was said in it.
 type episode struct {

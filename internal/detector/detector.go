@@ -27,7 +27,7 @@ type Question struct {
 type Finding struct {
 	Ask     []Question // to ask now
 	Silent  []string   // watched processes that have not answered within T; each is named once until it answers again
-	Suspect bool       // the coordinator is to be suspected
+	Suspect string     // the coordinator, if it is to be suspected
 }
 
 // Detector watches the coordinator and whatever other processes an algorithm depends on.
@@ -134,14 +134,16 @@ func (d *Detector) Tick(now time.Time) (f Finding) {
 		if w.asked != 0 && !w.silent && now.Sub(w.askedAt) >= d.T() {
 			w.silent = true
 			f.Silent = append(f.Silent, name)
-			f.Suspect = f.Suspect || name == d.coordinator
+			if name == d.coordinator {
+				f.Suspect = name
+			}
 		}
 		if w.sent.IsZero() || now.Sub(w.sent) >= d.timing.Heartbeat {
 			f.Ask = append(f.Ask, d.question(name, w, now))
 		}
 	}
 	if !d.suspectAt.IsZero() && !now.Before(d.suspectAt) {
-		d.suspectAt, f.Suspect = now.Add(d.T()), true // again, should the election come to nothing
+		d.suspectAt, f.Suspect = now.Add(d.T()), d.coordinator // again, should the election come to nothing
 	}
 	d.due = d.Next(now)
 	return f

@@ -40,7 +40,7 @@ func (c *clock) run(span, answer time.Duration) (suspected bool) {
 				replies = append(replies, reply{c.now.Add(answer), q})
 			}
 		}
-		if f.Suspect {
+		if f.Suspect != "" {
 			return true
 		}
 		next := c.d.Next(c.now)
@@ -143,7 +143,7 @@ func TestOwnPauseIsNoEvidence(t *testing.T) {
 		t.Fatal("nothing was asked")
 	}
 	c.now = c.now.Add(time.Hour)
-	if f := d.Tick(c.now); f.Suspect || len(f.Silent) > 0 {
+	if f := d.Tick(c.now); f.Suspect != "" || len(f.Silent) > 0 {
 		t.Error("suspected after its own pause")
 	}
 	if !c.run(time.Second, 0) {
@@ -164,7 +164,7 @@ func TestSilentSuccessor(t *testing.T) {
 				d.Answered("P5", q.Sequence, now)
 			}
 		}
-		if f.Suspect {
+		if f.Suspect != "" {
 			t.Fatal("the coordinator is suspected")
 		}
 		silent = append(silent, f.Silent...)

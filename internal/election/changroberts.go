@@ -107,16 +107,18 @@ func (c *changRoberts) timeout(t Timer) {
 	}
 }
 
-// peerDown: what the failed successor may have swallowed goes to the next one. If the failed one is the candidate itself,
-// its election is over, and those who passed it on begin anew.
+// peerDown: what the failed successor may have swallowed goes to the next one. If the failed one is the candidate whom this
+// process passed on, that election is over, and who takes part in it begins anew.
 func (c *changRoberts) peerDown(p Process) {
-	if c.strongest.Process == p.Name || c.announced.Process == p.Name {
-		passed := c.strongest.Process == p.Name
-		c.strongest, c.announced = Message{}, Message{}
-		if passed && c.electing {
+	if c.announced.Process == p.Name {
+		c.announced = Message{}
+	}
+	if c.strongest.Process == p.Name {
+		c.strongest = Message{}
+		if c.electing {
 			c.call(CoordinatorUnreachable, c.self.Name)
+			return
 		}
-		return
 	}
 	if c.next(p.Name) != c.next(c.self.Name) {
 		return // it was not the successor

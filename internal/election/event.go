@@ -17,7 +17,7 @@ const (
 	PeerDown
 	// PeerUnlinked: this process ended its link to Process itself; that says nothing about Process.
 	PeerUnlinked
-	// Suspect: the failure detector holds the coordinator for gone.
+	// Suspect: the failure detector holds Process, the coordinator, for gone.
 	Suspect
 	// Disowned: Process, asked, says that it does not coordinate.
 	Disowned

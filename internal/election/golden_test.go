@@ -45,7 +45,7 @@ func play(t *testing.T, g *electiontest.Group, d *datadriven.TestData) {
 	case "well":
 		each(names, func(p string) { g.Do(p, election.Event{Type: election.Restore}) })
 	case "suspect":
-		each(names, func(p string) { g.Do(p, election.Event{Type: election.Suspect}) })
+		each(names, g.Suspect)
 	case "recover":
 		each(names, func(p string) { err = g.Recover(p) })
 	case "link": // a link opens, in both directions

@@ -79,7 +79,7 @@ const (
 
 // New returns a Machine that has not started yet. It fails if there is no such algorithm or Self is not on the roster.
 func New(c Config) (*Machine, error) {
-	make, ok := algorithms[c.Algorithm]
+	page, ok := algorithms[c.Algorithm]
 	if !ok {
 		return nil, fmt.Errorf("no election algorithm %q; there are %s", c.Algorithm, strings.Join(Algorithms(), ", "))
 	}
@@ -90,7 +90,7 @@ func New(c Config) (*Machine, error) {
 	if _, known := m.find(m.coordinator); !known {
 		m.coordinator = ""
 	}
-	m.name, m.algorithm = c.Algorithm, make(m)
+	m.name, m.algorithm = c.Algorithm, page(m)
 	return m, nil
 }
 
@@ -124,7 +124,7 @@ func (m *Machine) Step(e Event) Output {
 			p.link = unknown
 		}
 	case Suspect:
-		m.suspect()
+		m.suspect(e.Process)
 	case Disowned:
 		if e.Process == m.coordinator && !m.electing {
 			m.algorithm.elect(TwoCoordinators)
@@ -236,9 +236,10 @@ func (m *Machine) peerDown(name string) {
 	m.algorithm.peerDown(process)
 }
 
-// suspect: the detector says that the coordinator is gone.
-func (m *Machine) suspect() {
-	if m.coordinator == "" || m.coordinator == m.self.Name || m.electing {
+// suspect: the detector says that the coordinator is gone. About any other process than the coordinator of this moment
+// that says nothing.
+func (m *Machine) suspect(name string) {
+	if name == "" || name != m.coordinator || name == m.self.Name || m.electing {
 		return
 	}
 	m.peers[m.coordinator].crashed = true
@@ -260,8 +261,8 @@ func (m *Machine) change(roster []Process, name string) {
 	if m.install(roster) != nil {
 		return
 	}
-	if make, ok := algorithms[name]; ok && name != m.name {
-		m.name, m.algorithm, m.electing = name, make(m), false
+	if page, ok := algorithms[name]; ok && name != m.name {
+		m.name, m.algorithm, m.electing = name, page(m), false
 		m.stop(AwaitAnswer)
 		m.stop(AwaitAnnouncement)
 	}

@@ -79,7 +79,7 @@ func TestLinkDownAnswersForThePeer(t *testing.T) {
 	} {
 		m := machine(t, algorithm, "P3", 4, "P4")
 		m.Step(election.Event{Type: election.PeerDown, Process: "P4"})
-		out := m.Step(election.Event{Type: election.Suspect})
+		out := m.Step(election.Event{Type: election.Suspect, Process: "P4"})
 		if got := strings.Replace(sent(out), "P4 ELECTION", "P3 ELECTION", 1); got != want || m.State().Coordinator != "P3" {
 			t.Errorf("%s: sent %q, want %q", algorithm, got, want)
 		}
@@ -99,6 +99,30 @@ func TestAnsweredAndDied(t *testing.T) {
 	out = m.Step(election.Event{Type: election.PeerDown, Process: "P3"})
 	if got := sent(out); got != "P1 COORDINATOR P2" {
 		t.Errorf("sent %q", got)
+	}
+}
+
+// A suspicion that comes too late, after another coordinator was announced, is not about that one.
+func TestSuspicionOfAFormerCoordinator(t *testing.T) {
+	m := machine(t, "Bully", "P1", 3, "P2")
+	if out := m.Step(election.Event{Type: election.Suspect, Process: "P3"}); len(out.Messages) > 0 || m.State().Coordinator != "P2" {
+		t.Errorf("P1 suspects P2 because of P3: %s", sent(out))
+	}
+}
+
+// R1: the successor dies with the message, and it was the coordinator, too: what it swallowed goes to the next.
+func TestSuccessorDiesWithTheMessage(t *testing.T) {
+	m := machine(t, "ChangRoberts", "P4", 5, "") // its successor is P5
+	announced := election.Message{Kind: election.NewCoordinator, Process: "P5", Hops: 8, Election: election.ID{Initiator: "P5", Incarnation: 1, Sequence: 1}}
+	m.Step(election.Event{Type: election.Receive, Process: "P3", Incarnation: 1, Message: announced})
+	asked := election.Message{Kind: election.ElectMe, Process: "P3", Hops: 9, Election: election.ID{Initiator: "P3", Incarnation: 1, Sequence: 1}}
+	out := m.Step(election.Event{Type: election.Receive, Process: "P3", Incarnation: 1, Message: asked})
+	if got := sent(out); got != "P5 ELECT ME P4" {
+		t.Fatalf("sent %q", got)
+	}
+	out = m.Step(election.Event{Type: election.PeerDown, Process: "P5"})
+	if got := sent(out); got != "P1 ELECT ME P4" {
+		t.Errorf("after P5's death sent %q, want the ELECT ME to P1", got)
 	}
 }
 
@@ -269,7 +293,7 @@ func BenchmarkStep(b *testing.B) {
 			for b.Loop() {
 				id.Sequence++
 				m.Step(election.Event{Type: election.Receive, Process: "P5", Incarnation: 1, Message: election.Message{Kind: election.Coordinator, Election: id, Process: "P5"}})
-				m.Step(election.Event{Type: election.Suspect})
+				m.Step(election.Event{Type: election.Suspect, Process: "P5"})
 			}
 		})
 	}

@@ -64,7 +64,7 @@ func (g *Group) Chaos(rng *rand.Rand, steps int) {
 			_ = g.Recover(p) // the roster is valid
 		case n < 90:
 			g.printf("%s suspects", p)
-			g.Do(p, election.Event{Type: election.Suspect})
+			g.Suspect(p)
 		case n < 96 && p != q:
 			g.printf("%s loses its link to %s", p, q)
 			g.Do(p, election.Event{Type: election.PeerDown, Process: q})
@@ -120,7 +120,7 @@ func (g *Group) detect() bool {
 		asked := g.machines[coordinator]
 		switch {
 		case asked == nil:
-			g.Do(p.Name, election.Event{Type: election.Suspect})
+			g.Suspect(p.Name)
 			busy = true
 		case asked.State().Coordinator != coordinator:
 			view := election.Message{Kind: election.View, Process: asked.State().Coordinator}

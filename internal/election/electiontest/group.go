@@ -96,6 +96,13 @@ func (g *Group) Tell(e election.Event) {
 	}
 }
 
+// Suspect lets a process hold its coordinator for gone.
+func (g *Group) Suspect(name string) {
+	if m := g.machines[name]; m != nil {
+		g.Do(name, election.Event{Type: election.Suspect, Process: m.State().Coordinator})
+	}
+}
+
 // Do gives an event to one process.
 func (g *Group) Do(name string, e election.Event) {
 	m := g.machines[name]

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// The agent is small because it links no Kubernetes library.
+func TestNoKubernetesIsLinked(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "-tags", "grpcnotrace", ".").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, path := range strings.Fields(string(out)) {
+		if strings.HasPrefix(path, "k8s.io/") || strings.HasPrefix(path, "sigs.k8s.io/") {
+			t.Errorf("the agent links %s", path)
+		}
+	}
+}
+
+func TestBadFlagsSayWhatWouldBeRight(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "--manager HOST:PORT in a cluster, or --roster FILE outside one"},
+		{[]string{"--manager", "a:1", "--roster", "b"}, "exclude each other"},
+		{[]string{"--roster", "b"}, "`agent keys --roster FILE --out DIR` makes them"},
+		{[]string{"--manager", "a:1", "--key", "k"}, "from a manager the agent gets its own"},
+		{[]string{"--manager", "nowhere"}, `--manager "nowhere": must be host:port`},
+		{[]string{"--manager", "a:1", "--app-address", "4040"}, `--app-address "4040": must be host:port`},
+		{[]string{"--manager", "a:1", "--log-level", "loud"}, "must be debug, info, warn or error"},
+		{[]string{"--manager", "a:1", "elect"}, `unexpected argument "elect"`},
+		{[]string{"--roster", "/nonexistent", "--certificate", "/c", "--key", "/k"}, "no such file"},
+		{[]string{"keys"}, "usage: agent keys --roster FILE --out DIR"},
+	} {
+		if err := run(c.args); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("agent %s: got %v, want %q", strings.Join(c.args, " "), err, c.want)
+		}
+	}
+}
+
+// Outside Kubernetes: `agent keys`, then two agents with --roster, over real TLS links; one ends, the other takes over.
+func TestWithoutAManager(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "roster.json")
+	links := []string{freeAddress(t), freeAddress(t)}
+	text := fmt.Sprintf(`{"group": "g", "processes": [{"name": "a", "address": %q, "priority": 1}, {"name": "b", "address": %q, "priority": 2}]}`, links[0], links[1])
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second run keeps the CA
+		if err := run([]string{"keys", "--roster", file, "--out", dir}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apps := []string{freeAddress(t), freeAddress(t)}
+	stops, done := make([]context.CancelFunc, 2), make([]chan error, 2)
+	for i, name := range []string{"a", "b"} {
+		o, err := parse([]string{"--roster", file, "--certificate", filepath.Join(dir, name+".crt"), "--key", filepath.Join(dir, name+".key"),
+			"--trust-file", filepath.Join(dir, "ca.crt"), "--state-dir", filepath.Join(dir, "state-"+name),
+			"--listen", links[i], "--app-address", apps[i], "--status-address", "127.0.0.1:0"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		stops[i], done[i] = stop, make(chan error, 1)
+		go func() { done[i] <- serve(ctx, o, slog.New(slog.DiscardHandler)) }()
+	}
+	coordinators := follow(t, apps[0])
+	awaitName(t, coordinators, "b")
+	stops[1]()
+	awaitName(t, coordinators, "a")
+	stops[0]()
+	for i := range done {
+		if err := <-done[i]; err != nil {
+			t.Errorf("agent %d: %v", i, err)
+		}
+	}
+}
+
+// follow reads the event stream of an agent's app API, once the agent listens.
+func follow(t *testing.T, address string) *bufio.Scanner {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{}}
+	t.Cleanup(client.CloseIdleConnections)
+	for {
+		response, err := client.Get("http://" + address + "/v1/events")
+		if err == nil {
+			t.Cleanup(func() { response.Body.Close() })
+			return bufio.NewScanner(response.Body)
+		}
+		if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func awaitName(t *testing.T, lines *bufio.Scanner, want string) {
+	t.Helper()
+	for lines.Scan() {
+		var event struct{ Name string }
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && json.Unmarshal([]byte(data), &event) == nil && event.Name == want {
+			return
+		}
+	}
+	t.Fatalf("the stream ended before it named %s: %v", want, lines.Err())
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

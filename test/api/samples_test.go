@@ -1,0 +1,145 @@
+package api
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podestav1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// TestSamples applies config/samples to a namespace that enforces the restricted Pod Security standard.
+func TestSamples(t *testing.T) {
+	namespace := newNamespace(t)
+	restricted := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	patch := client.RawPatch(client.Merge.Type(),
+		[]byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`))
+	if err := kube.Patch(t.Context(), restricted, patch); err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range kustomize(t, "samples") {
+		object.SetNamespace(namespace)
+		applyStrictly(t, object)
+	}
+
+	var group podestav1.ElectionGroup
+	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "scheduler"}, &group); err != nil {
+		t.Fatal(err)
+	}
+	for _, process := range group.Spec.Processes { // every process that the sample names is a pod of the sample, and joins
+		var pod corev1.Pod
+		if err := kube.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: process.Name}, &pod); err != nil {
+			t.Error(err)
+		} else if pod.Labels[podestav1.GroupLabel] != group.Name {
+			t.Errorf("pod %s joins group %q; want %q", pod.Name, pod.Labels[podestav1.GroupLabel], group.Name)
+		}
+	}
+}
+
+// TestInstallation applies config/default, and makes a pod of the manager's in the namespace that it brings.
+func TestInstallation(t *testing.T) {
+	for _, object := range kustomize(t, "default") {
+		if object.GetKind() == "CustomResourceDefinition" { // all other tests use it at this moment
+			continue
+		}
+		applyStrictly(t, object)
+	}
+
+	checkBindings(t)
+
+	var manager appsv1.Deployment
+	key := client.ObjectKey{Namespace: "podesta-system", Name: "podesta-manager"}
+	if err := kube.Get(t.Context(), key, &manager); err != nil {
+		t.Fatal(err)
+	}
+	template := manager.Spec.Template
+	template.ObjectMeta.Namespace, template.ObjectMeta.Name = key.Namespace, key.Name
+	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	if err := kube.Create(t.Context(), pod, client.DryRunAll); err != nil {
+		t.Errorf("a pod of the manager: %v", err)
+	}
+
+	var roster corev1.Service
+	key.Name = "podesta-roster"
+	if err := kube.Get(t.Context(), key, &roster); err != nil {
+		t.Fatal(err)
+	}
+	for label, value := range roster.Spec.Selector { // the leader adds its own label to those of the template
+		if template.Labels[label] != value && label != "podesta.dev/leader" {
+			t.Errorf("Service %s selects %s=%s; the manager's pods have %v", roster.Name, label, value, template.Labels)
+		}
+	}
+}
+
+// checkBindings checks that every role that a binding of the installation names exists: the API server does not.
+func checkBindings(t *testing.T) {
+	t.Helper()
+	var everywhere rbacv1.ClusterRoleBindingList
+	var here rbacv1.RoleBindingList
+	installed := client.MatchingLabels{"app.kubernetes.io/part-of": "podesta"}
+	for _, list := range []client.ObjectList{&everywhere, &here} {
+		if err := kube.List(t.Context(), list, installed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(everywhere.Items) == 0 || len(here.Items) == 0 {
+		t.Errorf("%d cluster role bindings and %d role bindings; want some", len(everywhere.Items), len(here.Items))
+	}
+	for _, binding := range everywhere.Items {
+		if err := kube.Get(t.Context(), client.ObjectKey{Name: binding.RoleRef.Name}, &rbacv1.ClusterRole{}); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, binding := range here.Items {
+		key := client.ObjectKey{Namespace: binding.Namespace, Name: binding.RoleRef.Name}
+		if err := kube.Get(t.Context(), key, &rbacv1.Role{}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// applyStrictly applies an object; a field that the server does not know is an error.
+func applyStrictly(t *testing.T, object *unstructured.Unstructured) {
+	t.Helper()
+	strict := client.WithFieldValidation(kube, metav1.FieldValidationStrict)
+	configuration := client.ApplyConfigurationFromUnstructured(object)
+	if err := strict.Apply(t.Context(), configuration, client.FieldOwner("test")); err != nil {
+		t.Errorf("%s %s: %v", object.GetKind(), object.GetName(), err)
+	}
+}
+
+// kustomize returns what `kubectl apply -k config/<folder>` would apply.
+func kustomize(t *testing.T, folder string) []*unstructured.Unstructured {
+	t.Helper()
+	kubectl := filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl")
+	command := exec.CommandContext(t.Context(), kubectl, "kustomize", filepath.Join("..", "..", "config", folder))
+	command.Stderr = os.Stderr
+	content, err := command.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", command, err)
+	}
+	var objects []*unstructured.Unstructured
+	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		switch err := documents.Decode(&object.Object); {
+		case errors.Is(err, io.EOF):
+			return objects
+		case err != nil:
+			t.Fatalf("%v: %v", command, err)
+		}
+		objects = append(objects, object)
+	}
+}

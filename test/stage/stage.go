@@ -1,0 +1,228 @@
+// Package stage is a group on a cluster as the demo and the end-to-end tests handle it: apply, look, kill, await. On the local
+// cluster of hack/cluster a container is a process of this machine, so it can be killed outright.
+package stage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/witness"
+)
+
+// appPort is where the sample pods' agents serve their apps.
+const appPort = "4040"
+
+// Stage is one ElectionGroup with its pods.
+type Stage struct {
+	client.WithWatch
+	Namespace, Group string
+	Witness          *witness.Witness
+
+	followed map[string]string // address that the witness follows, by pod
+}
+
+// Connect opens the cluster of a kubeconfig file.
+func Connect(kubeconfig, namespace, group string) (*Stage, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS, config.Burst = 200, 400
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, err
+	}
+	return &Stage{WithWatch: c, Namespace: namespace, Group: group, Witness: witness.New(), followed: map[string]string{}}, nil
+}
+
+// Close ends watching.
+func (s *Stage) Close() { s.Witness.Close() }
+
+// ApplyFile applies the objects of a YAML file in the stage's namespace, as kubectl apply --server-side does.
+func (s *Stage) ApplyFile(ctx context.Context, path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
+	for {
+		var object unstructured.Unstructured
+		if err := decoder.Decode(&object); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if len(object.Object) == 0 {
+			continue
+		}
+		object.SetNamespace(s.Namespace)
+		err := s.Apply(ctx, client.ApplyConfigurationFromUnstructured(&object), client.FieldOwner("podesta-stage"), client.ForceOwnership)
+		if err != nil {
+			return fmt.Errorf("%s: %s %s: %w", path, object.GetKind(), object.GetName(), err)
+		}
+	}
+}
+
+// Read returns the group.
+func (s *Stage) Read(ctx context.Context) (*v1.ElectionGroup, error) {
+	var g v1.ElectionGroup
+	return &g, s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Group}, &g)
+}
+
+// Edit changes the group's spec; a conflict with another writer is tried again.
+func (s *Stage) Edit(ctx context.Context, change func(*v1.ElectionGroupSpec)) error {
+	for {
+		g, err := s.Read(ctx)
+		if err != nil {
+			return err
+		}
+		change(&g.Spec)
+		if err := s.Update(ctx, g); !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+}
+
+// Pods returns the group's pods that are not being deleted, by name.
+func (s *Stage) Pods(ctx context.Context) (map[string]corev1.Pod, error) {
+	var list corev1.PodList
+	if err := s.List(ctx, &list, client.InNamespace(s.Namespace), client.MatchingLabels{v1.GroupLabel: s.Group}); err != nil {
+		return nil, err
+	}
+	pods := map[string]corev1.Pod{}
+	for _, p := range list.Items {
+		if p.DeletionTimestamp == nil {
+			pods[p.Name] = p
+		}
+	}
+	return pods, nil
+}
+
+// Await returns the group once accept holds for it; it watches, so that nothing is missed. The error shows the group as it
+// was last.
+func (s *Stage) Await(ctx context.Context, what string, accept func(*v1.ElectionGroup) bool) (*v1.ElectionGroup, error) {
+	last := &v1.ElectionGroup{}
+	for ctx.Err() == nil {
+		watch, err := s.Watch(ctx, &v1.ElectionGroupList{}, client.InNamespace(s.Namespace),
+			&client.ListOptions{Raw: &metav1.ListOptions{FieldSelector: "metadata.name=" + s.Group}})
+		if err != nil {
+			return nil, fmt.Errorf("await %s: %w", what, err)
+		}
+		for event := range watch.ResultChan() {
+			if g, ok := event.Object.(*v1.ElectionGroup); ok {
+				if last = g; accept(g) {
+					watch.Stop()
+					return g, nil
+				}
+			}
+		}
+	}
+	return last, fmt.Errorf("await %s: %w; the group is\n%s", what, context.Cause(ctx), Table(last))
+}
+
+// AwaitRunning returns the group's pods once there are n that run, each with its agent ready, and lets the witness follow them.
+func (s *Stage) AwaitRunning(ctx context.Context, n int) (map[string]corev1.Pod, error) {
+	for ctx.Err() == nil {
+		watch, err := s.Watch(ctx, &corev1.PodList{}, client.InNamespace(s.Namespace), client.MatchingLabels{v1.GroupLabel: s.Group})
+		if err != nil {
+			return nil, err
+		}
+		for range watch.ResultChan() {
+			pods, err := s.Pods(ctx)
+			if err == nil && len(pods) == n && allReady(pods) {
+				watch.Stop()
+				s.follow(pods)
+				return pods, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("await %d running pods of %s: %w", n, s.Group, context.Cause(ctx))
+}
+
+func allReady(pods map[string]corev1.Pod) bool {
+	for _, p := range pods {
+		if !slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Stage) follow(pods map[string]corev1.Pod) {
+	for name := range s.followed {
+		if _, ok := pods[name]; !ok {
+			s.Witness.Forget(name)
+			delete(s.followed, name)
+		}
+	}
+	for name, p := range pods {
+		if s.followed[name] != p.Status.PodIP {
+			s.followed[name] = p.Status.PodIP
+			s.Witness.Watch(name, p.Status.PodIP+":"+appPort)
+		}
+	}
+}
+
+// Kill ends all processes of a pod with SIGKILL and returns the instant before. It works on the local cluster only, where a
+// container's ID is its process.
+func (s *Stage) Kill(ctx context.Context, name string) (time.Time, error) {
+	var pod corev1.Pod
+	if err := s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, &pod); err != nil {
+		return time.Time{}, err
+	}
+	processes, err := processes(&pod)
+	if err != nil {
+		return time.Time{}, err
+	}
+	at := time.Now()
+	for _, pid := range processes {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			return at, fmt.Errorf("kill process %d of pod %s: %w", pid, name, err)
+		}
+	}
+	return at, nil
+}
+
+func processes(pod *corev1.Pod) (pids []int, err error) {
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if c.State.Running == nil {
+			continue
+		}
+		id, ok := strings.CutPrefix(c.ContainerID, "process://")
+		pid, err := strconv.Atoi(id)
+		if !ok || err != nil || pid <= 1 {
+			return nil, fmt.Errorf("pod %s, container %s: %q is not a process of the local cluster", pod.Name, c.Name, c.ContainerID)
+		}
+		pids = append(pids, pid)
+	}
+	if len(pids) == 0 {
+		return nil, fmt.Errorf("pod %s has no running container", pod.Name)
+	}
+	return pids, nil
+}
