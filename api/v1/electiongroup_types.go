@@ -279,7 +279,7 @@ type ProcessStatus struct {
 
 // ElectionReason says why an election was held.
 //
-// +kubebuilder:validation:Enum=Started;CoordinatorUnreachable;CoordinatorLeft;RosterChanged;TwoCoordinators;AnnouncementMissing;Asked
+// +kubebuilder:validation:Enum=Started;CoordinatorUnreachable;RosterChanged;TwoCoordinators;AnnouncementMissing;Withdrawn;Asked
 type ElectionReason string
 
 // ElectionStatus tells how the present coordinator was elected.

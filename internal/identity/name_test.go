@@ -97,3 +97,23 @@ func TestACertificateNamesOneProcessAndNothingElse(t *testing.T) {
 		}
 	}
 }
+
+// FuzzParseName: whatever is accepted is valid, and is written in one way only.
+func FuzzParseName(f *testing.F) {
+	for _, seed := range []string{scheduler2.String(), ManagerURI, "podesta://a/b/c/%2e", "podesta://a/../c/d", ""} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, uri string) {
+		u, err := url.Parse(uri)
+		if err != nil {
+			return
+		}
+		n, err := ParseName(u)
+		if err != nil {
+			return
+		}
+		if err := n.Validate(); err != nil || n.String() != u.String() {
+			t.Errorf("%q was read as %q, %v", uri, n, err)
+		}
+	})
+}

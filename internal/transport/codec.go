@@ -1,0 +1,121 @@
+package transport
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/transport/linkpb"
+)
+
+// What a frame may hold. A group has at most 256 processes, and a Kubernetes name at most 253 bytes.
+const (
+	maxEntries   = 256
+	maxNameBytes = 253
+	maxHops      = 4096
+	maxFrame     = 256 << 10 // bytes on the wire
+)
+
+// encode copies all of m, whose slices belong to the sender. What could not be decoded is refused here already.
+func encode(algorithm string, m election.Message) (*linkpb.Frame, error) {
+	if m.Hops < 0 || m.Hops > maxHops {
+		return nil, fmt.Errorf("%d hops, want 0 to %d", m.Hops, maxHops)
+	}
+	message := &linkpb.Message{
+		Algorithm: algorithm,
+		Kind:      string(m.Kind),
+		Election: &linkpb.Election{
+			Initiator:   m.Election.Initiator,
+			Incarnation: m.Election.Incarnation,
+			Sequence:    m.Election.Sequence,
+		},
+		Process: m.Process,
+		Hops:    uint32(m.Hops),
+		List:    slices.Clone(m.List),
+	}
+	if len(m.Table) > 0 {
+		message.Table = make([]*linkpb.Entry, len(m.Table))
+		for i, row := range m.Table {
+			message.Table[i] = &linkpb.Entry{Name: row.Name, Status: string(row.Status)}
+		}
+	}
+	if err := validate(message); err != nil {
+		return nil, err
+	}
+	return &linkpb.Frame{Frame: &linkpb.Frame_Message{Message: message}}, nil
+}
+
+// decode reads what a peer has sent. It judges the size of what there is, not its sense: that is the algorithm's.
+func decode(message *linkpb.Message) (election.Message, error) {
+	if err := validate(message); err != nil {
+		return election.Message{}, err
+	}
+	m := election.Message{
+		Kind: election.Kind(message.GetKind()),
+		Election: election.ID{
+			Initiator:   message.GetElection().GetInitiator(),
+			Incarnation: message.GetElection().GetIncarnation(),
+			Sequence:    message.GetElection().GetSequence(),
+		},
+		Process: message.GetProcess(),
+		Hops:    int(message.GetHops()),
+		List:    message.GetList(),
+	}
+	if rows := message.GetTable(); len(rows) > 0 {
+		m.Table = make([]election.Entry, len(rows))
+		for i, row := range rows {
+			m.Table[i] = election.Entry{Name: row.GetName(), Status: election.Status(row.GetStatus())}
+		}
+	}
+	return m, nil
+}
+
+func validate(m *linkpb.Message) error {
+	if n := max(len(m.GetList()), len(m.GetTable())); n > maxEntries {
+		return fmt.Errorf("a message of %d entries, %d are allowed", n, maxEntries)
+	}
+	if m.GetHops() > maxHops {
+		return fmt.Errorf("a message of %d hops, %d are allowed", m.GetHops(), maxHops)
+	}
+	if m.GetAlgorithm() == "" || m.GetKind() == "" {
+		return fmt.Errorf("a message without algorithm or kind")
+	}
+	for _, s := range [...]string{m.GetAlgorithm(), m.GetKind(), m.GetElection().GetInitiator(), m.GetProcess()} {
+		if err := validateName(s); err != nil {
+			return err
+		}
+	}
+	for _, name := range m.GetList() {
+		if err := validateName(name); err != nil {
+			return err
+		}
+	}
+	for _, row := range m.GetTable() {
+		if err := validateName(row.GetName()); err != nil {
+			return err
+		}
+		if err := validateName(row.GetStatus()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func validateName(s string) error {
+	if len(s) > maxNameBytes {
+		return fmt.Errorf("a name of %d bytes, %d are allowed", len(s), maxNameBytes)
+	}
+	return nil
+}
+
+func helloFrame(incarnation uint64) *linkpb.Frame {
+	return &linkpb.Frame{Frame: &linkpb.Frame_Hello{Hello: &linkpb.Hello{Incarnation: incarnation}}}
+}
+
+func askFrame(sequence uint64) *linkpb.Frame {
+	return &linkpb.Frame{Frame: &linkpb.Frame_Ask{Ask: &linkpb.Ask{Sequence: sequence}}}
+}
+
+func leavingFrame() *linkpb.Frame {
+	return &linkpb.Frame{Frame: &linkpb.Frame_Leaving{Leaving: &linkpb.Leaving{}}}
+}

@@ -1,0 +1,100 @@
+package transport
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/transport/linkpb"
+)
+
+func TestWhatCannotBeReceivedCannotBeSent(t *testing.T) {
+	good := func() election.Message { return say(1) }
+	tooLong := strings.Repeat("x", maxNameBytes+1)
+	for what, tc := range map[string]struct {
+		change func(*election.Message)
+		want   string // a part of the error; empty: it can be sent
+	}{
+		"as it is":             {func(*election.Message) {}, ""},
+		"the longest list":     {func(m *election.Message) { m.List = make([]string, maxEntries) }, ""},
+		"the longest name":     {func(m *election.Message) { m.Process = tooLong[1:] }, ""},
+		"the most hops":        {func(m *election.Message) { m.Hops = maxHops }, ""},
+		"a longer list":        {func(m *election.Message) { m.List = make([]string, maxEntries+1) }, "257 entries"},
+		"a longer table":       {func(m *election.Message) { m.Table = make([]election.Entry, maxEntries+1) }, "257 entries"},
+		"a longer process":     {func(m *election.Message) { m.Process = tooLong }, "254 bytes"},
+		"a longer initiator":   {func(m *election.Message) { m.Election.Initiator = tooLong }, "254 bytes"},
+		"a longer kind":        {func(m *election.Message) { m.Kind = election.Kind(tooLong) }, "254 bytes"},
+		"a longer id":          {func(m *election.Message) { m.List = []string{"a", tooLong} }, "254 bytes"},
+		"a longer row":         {func(m *election.Message) { m.Table = []election.Entry{{Name: tooLong}} }, "254 bytes"},
+		"a longer status":      {func(m *election.Message) { m.Table = []election.Entry{{Status: election.Status(tooLong)}} }, "254 bytes"},
+		"more hops":            {func(m *election.Message) { m.Hops = maxHops + 1 }, "4097 hops"},
+		"fewer hops than none": {func(m *election.Message) { m.Hops = -1 }, "-1 hops"},
+		"no kind":              {func(m *election.Message) { m.Kind = "" }, "without algorithm or kind"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			m := good()
+			tc.change(&m)
+			_, err := encode("Bully", m)
+			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("encode: %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestTheLargestMessageFitsIntoAFrame(t *testing.T) {
+	name := strings.Repeat("x", maxNameBytes)
+	m := election.Message{Kind: election.Kind(name), Process: name, Hops: maxHops}
+	m.Election = election.ID{Initiator: name, Incarnation: ^uint64(0), Sequence: ^uint64(0)}
+	for range maxEntries {
+		m.List = append(m.List, name)
+		m.Table = append(m.Table, election.Entry{Name: name, Status: election.Status(name)})
+	}
+	frame, err := encode(name, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size := proto.Size(frame); size > maxFrame {
+		t.Errorf("%d bytes, %d are allowed", size, maxFrame)
+	}
+}
+
+// FuzzFrame lets any bytes come in as a frame of an admitted process. A message that is accepted is within the bounds and can
+// be sent on as it came.
+func FuzzFrame(f *testing.F) {
+	for _, frame := range []*linkpb.Frame{{}, helloFrame(1), askFrame(2), leavingFrame(), mustEncode(f, 3)} {
+		bytes, err := proto.Marshal(frame)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(bytes)
+	}
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		var frame linkpb.Frame
+		if proto.Unmarshal(bytes, &frame) != nil {
+			return // gRPC ends the stream
+		}
+		h := newHub("a", 1, beat, nil)
+		s := &session{hub: h, from: "b", answers: make(chan *linkpb.Answer, 1), ended: make(chan struct{})}
+		over, err := s.take(&frame)
+		if over != (len(h.events) == 0) || err != nil && !over {
+			t.Fatalf("over %t, error %v, %d events", over, err, len(h.events))
+		}
+		if over {
+			return
+		}
+		if received, ok := (<-h.events).(Received); ok {
+			again, err := encode(received.Algorithm, received.Message)
+			if err != nil {
+				t.Fatalf("received what cannot be sent: %v", err)
+			}
+			back, err := decode(again.GetMessage())
+			if err != nil || !reflect.DeepEqual(back, received.Message) {
+				t.Fatalf("sent on as %+v, %v; it was %+v", back, err, received.Message)
+			}
+		}
+	})
+}

@@ -1,0 +1,116 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// dial connects to an address and shakes hands. Each failure is a loss with the evidence for it, which is why gRPC is not
+// left to do it. In TLS 1.3 a client has done its part before the server has judged it; so dial also waits for the server's
+// first bytes, which a server of HTTP/2 sends unasked.
+func dial(ctx context.Context, address string, config *tls.Config, patience time.Duration) (*watchedConn, error) {
+	dialer := net.Dialer{Timeout: patience, KeepAliveConfig: keepAlive(patience), Control: control(patience)}
+	raw, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, &loss{whyNetwork(err, Unreachable), err}
+	}
+	interrupt := context.AfterFunc(ctx, func() {
+		_ = raw.SetDeadline(time.Unix(1, 0)) // a connection that takes no deadline has ended
+	})
+	conn := tls.Client(raw, config)
+	first := make([]byte, 512)
+	n := 0
+	if err = conn.HandshakeContext(ctx); err == nil {
+		n, err = conn.Read(first)
+	}
+	if !interrupt() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		raw.Close()
+		return nil, &loss{whyNetwork(err, Rejected), err}
+	}
+	return &watchedConn{Conn: conn, state: conn.ConnectionState(), head: first[:n]}, nil
+}
+
+// whyNetwork is the evidence in an error of the network; what else it is for an error that is none.
+func whyNetwork(err error, otherwise Evidence) Evidence {
+	var timeout interface{ Timeout() bool }
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return Refused
+	case isAny(err, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE):
+		return Closed
+	case isAny(err, syscall.EHOSTUNREACH, syscall.ENETUNREACH, context.Canceled), errors.As(err, &timeout) && timeout.Timeout():
+		return Unreachable
+	default:
+		return otherwise
+	}
+}
+
+func isAny(err error, targets ...error) bool {
+	for _, target := range targets {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// watchedConn remembers how it ended. gRPC would make one kind of error out of all of them.
+type watchedConn struct {
+	net.Conn
+	state tls.ConnectionState
+	head  []byte // was read already; touched by the one reader only
+
+	mu    sync.Mutex
+	ended error // the first error; nil while there was none
+}
+
+func (c *watchedConn) Read(b []byte) (int, error) {
+	if len(c.head) > 0 {
+		n := copy(b, c.head)
+		if c.head = c.head[n:]; len(c.head) == 0 {
+			c.head = nil
+		}
+		return n, nil
+	}
+	n, err := c.Conn.Read(b)
+	c.note(err)
+	return n, err
+}
+
+func (c *watchedConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.note(err)
+	return n, err
+}
+
+func (c *watchedConn) note(err error) {
+	if err == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended == nil {
+		c.ended = err
+	}
+}
+
+// explain is the evidence for the end of a stream on this connection: what became of the connection, or else, while that is
+// whole, what the peer has said.
+func (c *watchedConn) explain(err error) error {
+	c.mu.Lock()
+	ended := c.ended
+	c.mu.Unlock()
+	if ended == nil {
+		return fromStatus(err)
+	}
+	return &loss{whyNetwork(ended, Rejected), errors.Join(err, ended)}
+}

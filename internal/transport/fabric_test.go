@@ -1,0 +1,226 @@
+package transport
+
+import (
+	"fmt"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/identity"
+)
+
+const beat = 20 * time.Millisecond // between attempts to make a link
+
+// fabric is a world in which processes are started and killed: the contract holds in each.
+type fabric interface {
+	join(name string, incarnation uint64) Links
+	kill(name string)
+	member(name string) Member
+}
+
+// inEachFabric runs a story over gRPC on this machine, and over memory in a bubble where time is not real.
+func inEachFabric(t *testing.T, story func(*testing.T, fabric)) {
+	t.Run("gRPC", func(t *testing.T) {
+		defer goleak.VerifyNone(t)
+		f := newLoopback(t)
+		defer f.end()
+		story(t, f)
+	})
+	t.Run("memory", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newMemory()
+			defer f.end()
+			story(t, f)
+		})
+	})
+}
+
+// memory is the fabric of the twin.
+type memory struct {
+	*Network
+	joined []Links
+}
+
+func newMemory() *memory {
+	n := NewNetwork()
+	n.Reconnect = beat
+	return &memory{Network: n}
+}
+
+func (m *memory) join(name string, incarnation uint64) Links {
+	links := m.Join(name, incarnation)
+	m.joined = append(m.joined, links)
+	return links
+}
+
+func (m *memory) kill(name string) { m.Kill(name) }
+
+func (m *memory) member(name string) Member {
+	return Member{Name: name, UID: "uid-" + name, Address: name + ":1"}
+}
+
+func (m *memory) end() {
+	for _, links := range m.joined {
+		links.Close()
+	}
+}
+
+// loopback is the fabric of gRPC and TLS on 127.0.0.1. A process keeps its address when it starts again.
+type loopback struct {
+	t         testing.TB
+	authority *identity.Authority
+	addresses map[string]string
+	living    map[string]Links
+	joined    []Links
+}
+
+func newLoopback(t testing.TB) *loopback {
+	authority, err := identity.NewAuthority(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newLoopbackOf(t, authority)
+}
+
+func newLoopbackOf(t testing.TB, authority *identity.Authority) *loopback {
+	return &loopback{t: t, authority: authority, addresses: map[string]string{}, living: map[string]Links{}}
+}
+
+func (l *loopback) name(process string) identity.Name {
+	return identity.Name{Namespace: "shop", Group: "scheduler", Pod: process, UID: "uid-" + process}
+}
+
+func (l *loopback) member(process string) Member {
+	if l.addresses[process] == "" {
+		listener := l.listen("127.0.0.1:0") // finds an address; until the process joins nobody listens there
+		l.addresses[process] = listener.Addr().String()
+		listener.Close()
+	}
+	return Member{Name: process, UID: "uid-" + process, Address: l.addresses[process]}
+}
+
+func (l *loopback) join(process string, incarnation uint64) Links {
+	l.kill(process)
+	links := New(Config{
+		Listener:    l.listen(l.member(process).Address),
+		Keyring:     newKeyring(l.t, l.authority, l.authority, l.name(process), time.Now()),
+		Self:        l.name(process),
+		Incarnation: incarnation,
+		Reconnect:   beat,
+	})
+	l.living[process] = links
+	l.joined = append(l.joined, links)
+	return links
+}
+
+// kill does what the kernel does when a process is killed: it closes the sockets.
+func (l *loopback) kill(process string) {
+	if links := l.living[process]; links != nil {
+		links.(*hub).halt()
+		delete(l.living, process)
+	}
+}
+
+func (l *loopback) listen(address string) net.Listener {
+	l.t.Helper()
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return listener
+}
+
+func (l *loopback) end() {
+	for _, links := range l.joined {
+		links.Close()
+	}
+}
+
+// newKeyring makes a keyring with a certificate of one authority, issued at a time, that trusts another.
+func newKeyring(t testing.TB, certifies, trusts *identity.Authority, n identity.Name, issued time.Time) *identity.Keyring {
+	t.Helper()
+	keyring := identity.NewKeyring(time.Now)
+	if err := trust(keyring, trusts); err != nil {
+		t.Fatal(err)
+	}
+	if err := certify(keyring, certifies, n, issued); err != nil {
+		t.Fatal(err)
+	}
+	return keyring
+}
+
+func trust(keyring *identity.Keyring, authority *identity.Authority) error {
+	bundle, _, err := authority.PEM()
+	if err != nil {
+		return err
+	}
+	return keyring.SetTrust(bundle)
+}
+
+func certify(keyring *identity.Keyring, authority *identity.Authority, n identity.Name, issued time.Time) error {
+	key, err := identity.NewKey()
+	if err != nil {
+		return err
+	}
+	csr, err := identity.Request(key)
+	if err != nil {
+		return err
+	}
+	certPEM, err := authority.Sign(csr, n, issued)
+	if err != nil {
+		return err
+	}
+	keyPEM, err := identity.EncodeKey(key)
+	if err != nil {
+		return err
+	}
+	return keyring.SetCertificate(certPEM, keyPEM)
+}
+
+// introduce admits all to all, and makes the links of the first to the others.
+func introduce(f fabric, names []string, all ...Links) {
+	members := make([]Member, len(names))
+	for i, name := range names {
+		members[i] = f.member(name)
+	}
+	for _, links := range all {
+		links.Admit(members)
+	}
+	all[0].Link(names)
+}
+
+// next is the next event; the story ends when none comes.
+func next(t *testing.T, links Links) Event {
+	t.Helper()
+	select {
+	case e, open := <-links.Events():
+		if !open {
+			t.Fatal("Events is closed")
+		}
+		return e
+	case <-time.After(10 * time.Second):
+		t.Fatal("no event came in 10 s")
+		return nil
+	}
+}
+
+// expect wants the next event to be exactly this one.
+func expect(t *testing.T, links Links, want Event) {
+	t.Helper()
+	if got := next(t, links); fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", want) {
+		t.Fatalf("event %#v, want %#v", got, want)
+	}
+}
+
+// say makes the numbered message of the tests.
+func say(number int) election.Message {
+	return election.Message{Kind: election.Election, Election: election.ID{Initiator: "a", Sequence: uint64(number)}}
+}
+
+func heard(from string, incarnation uint64, number int) Event {
+	return Received{From: from, Incarnation: incarnation, Algorithm: "Bully", Message: say(number)}
+}

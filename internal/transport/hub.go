@@ -1,0 +1,287 @@
+package transport
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/transport/linkpb"
+)
+
+const (
+	queueLength = 64  // frames that wait on one link
+	eventsAhead = 256 // events that wait for the agent
+
+	// leastPatience outlasts the kernel's first retransmission, after one second: one lost SYN makes nobody unreachable, nor
+	// do the seconds when a group starts on a machine that is busy with just that.
+	leastPatience = 1500 * time.Millisecond
+)
+
+// hub is Links over any wire. It owns who is admitted, our links and the sessions of others; each link and each session has
+// goroutines of its own, which reach the hub through its mutex and never wait for one another while they hold it.
+type hub struct {
+	self        string
+	incarnation uint64
+	reconnect   time.Duration // the longest pause between two attempts
+	patience    time.Duration // how long a peer's kernel may take to answer
+	log         *slog.Logger
+	wire        wire // set before the first use, then never changed
+
+	ctx     context.Context // ends at Close
+	stop    context.CancelFunc
+	running sync.WaitGroup
+	events  chan Event
+	dropped atomic.Uint64
+	closing sync.Once
+
+	mu       sync.Mutex
+	members  map[string]Member
+	wanted   map[string]bool
+	links    map[string]*link
+	ending   map[string]<-chan struct{} // the last link that was taken away, until it has said its last
+	sessions map[string]*session        // the one that is heard, by sender
+	leaving  bool
+	closed   bool
+}
+
+func newHub(self string, incarnation uint64, reconnect time.Duration, log *slog.Logger) *hub {
+	ctx, stop := context.WithCancel(context.Background())
+	return &hub{
+		self:        self,
+		incarnation: incarnation,
+		reconnect:   reconnect,
+		patience:    max(5*reconnect, leastPatience),
+		log:         log,
+		ctx:         ctx,
+		stop:        stop,
+		events:      make(chan Event, eventsAhead),
+		members:     map[string]Member{},
+		wanted:      map[string]bool{},
+		links:       map[string]*link{},
+		ending:      map[string]<-chan struct{}{},
+		sessions:    map[string]*session{},
+	}
+}
+
+func (h *hub) Admit(members []Member) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	admitted := make(map[string]Member, len(members))
+	for _, m := range members {
+		if m.Name != h.self {
+			admitted[m.Name] = m
+		}
+	}
+	h.members = admitted
+	for name, s := range h.sessions {
+		if m, ok := admitted[name]; !ok || m.UID != s.uid {
+			s.end(refuse(unwanted, "%s with UID %s is not on the roster any more", name, s.uid))
+		}
+	}
+	h.arrange()
+}
+
+func (h *hub) Link(names []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	clear(h.wanted)
+	for _, name := range names {
+		h.wanted[name] = true
+	}
+	h.arrange()
+}
+
+// arrange makes the links that there are into those that there should be. A new link to a process waits until the one before
+// it has said its last, so that their events do not mix.
+func (h *hub) arrange() {
+	if h.leaving || h.closed {
+		return
+	}
+	maps.DeleteFunc(h.ending, func(_ string, done <-chan struct{}) bool { return isClosed(done) })
+	for name, l := range h.links {
+		m, ok := h.members[name]
+		if ok && m == l.member && h.wanted[name] {
+			continue
+		}
+		if ok && m == l.member {
+			l.retire(false)
+		} else {
+			l.cancel()
+		}
+		h.ending[name] = l.done
+		delete(h.links, name)
+	}
+	for name := range h.wanted {
+		m, ok := h.members[name]
+		if _, there := h.links[name]; !ok || there {
+			continue
+		}
+		l := newLink(h, m, h.ending[name])
+		delete(h.ending, name)
+		h.links[name] = l
+		h.running.Go(l.run)
+	}
+}
+
+func (h *hub) Send(to string, algorithm string, m election.Message) {
+	frame, err := encode(algorithm, m)
+	if err != nil {
+		h.log.Error("not sending a message that no process would accept", "to", to, "kind", m.Kind, "error", err)
+		h.dropped.Add(1)
+		return
+	}
+	h.enqueue(to, frame)
+}
+
+func (h *hub) Ask(to string, sequence uint64) { h.enqueue(to, askFrame(sequence)) }
+
+func (h *hub) enqueue(to string, frame *linkpb.Frame) {
+	h.mu.Lock()
+	l := h.links[to]
+	h.mu.Unlock()
+	if l == nil || !l.enqueue(frame) {
+		h.dropped.Add(1)
+	}
+}
+
+func (h *hub) Leave(ctx context.Context) {
+	h.mu.Lock()
+	h.leaving = true
+	links := make([]*link, 0, len(h.links))
+	for _, l := range h.links {
+		links = append(links, l)
+	}
+	h.mu.Unlock()
+	for _, l := range links {
+		l.retire(true)
+	}
+	for _, l := range links {
+		select {
+		case <-l.done:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (h *hub) Events() <-chan Event { return h.events }
+
+func (h *hub) Dropped() uint64 { return h.dropped.Load() }
+
+func (h *hub) Close() {
+	h.halt()
+	h.closing.Do(func() { close(h.events) })
+}
+
+// halt stops everything without a word, and waits for it. After it nothing is emitted.
+func (h *hub) halt() {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.stop()
+	h.wire.close()
+	h.running.Wait()
+}
+
+// start runs f in a goroutine that Close waits for, unless it is too late.
+func (h *hub) start(f func()) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return false
+	}
+	h.running.Go(f)
+	return true
+}
+
+// emit waits until the agent has room for e; false if that is over before.
+func (h *hub) emit(over <-chan struct{}, e Event) bool {
+	if isClosed(over) {
+		return false // select would choose at random
+	}
+	select {
+	case h.events <- e:
+		return true
+	case <-over:
+		return false
+	}
+}
+
+// admits says why the roster does not let a sender send to us, if so.
+func (h *hub) admits(name, uid string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.admitsLocked(name, uid)
+}
+
+func (h *hub) admitsLocked(name, uid string) error {
+	m, ok := h.members[name]
+	switch {
+	case !ok:
+		return refuse(unwanted, "%s is not on the roster of %s", name, h.self)
+	case m.UID != uid:
+		return refuse(unwanted, "%s has UID %s on the roster of %s, not %s", name, m.UID, h.self, uid)
+	}
+	return nil
+}
+
+// hear makes s the session of its sender that is heard. It returns the end of the session before it, nil if there was none:
+// what that one still says comes first.
+func (h *hub) hear(s *session) (before <-chan struct{}, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.admitsLocked(s.from, s.uid); err != nil {
+		return nil, err
+	}
+	switch {
+	case h.closed:
+		return nil, refuse(ending, "%s ends", h.self)
+	case h.leaving:
+		return nil, refuse(leaving, "%s is leaving", h.self)
+	}
+	if old := h.sessions[s.from]; old != nil {
+		if old.outlives(s) {
+			return nil, refuse(unwanted, "%s is heard as incarnation %d already, not as %d",
+				s.from, old.incarnation, s.incarnation)
+		}
+		old.end(refuse(unwanted, "%s opened a newer stream", s.from))
+		before = old.done
+	}
+	h.sessions[s.from] = s
+	if l := h.links[s.from]; l != nil {
+		l.hurry()
+	}
+	return before, nil
+}
+
+// forget takes a session away that has said its last.
+func (h *hub) forget(s *session) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.sessions[s.from] == s {
+		delete(h.sessions, s.from)
+	}
+}
+
+// left ends our link to a process that says it leaves.
+func (h *hub) left(name string) {
+	h.mu.Lock()
+	l := h.links[name]
+	h.mu.Unlock()
+	if l != nil {
+		l.peerLeft()
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,79 @@
+package transport
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+// maxConnections bounds those that are open at once, in the handshake or after it: a group has at most 256 processes, and each
+// keeps one to us. More are closed at once.
+const maxConnections = 1024
+
+// listener bounds the connections, ends half-open ones, and can close them all.
+type listener struct {
+	net.Listener
+	patience time.Duration
+
+	mu     sync.Mutex
+	open   map[*acceptedConn]struct{}
+	closed bool
+}
+
+func newListener(l net.Listener, patience time.Duration) *listener {
+	return &listener{Listener: l, patience: patience, open: map[*acceptedConn]struct{}{}}
+}
+
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		raw, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if c := l.take(raw); c != nil {
+			return c, nil
+		}
+		raw.Close()
+	}
+}
+
+// take is nil when there is no room.
+func (l *listener) take(raw net.Conn) net.Conn {
+	if tcp, ok := raw.(*net.TCPConn); ok {
+		tcp.SetKeepAliveConfig(keepAlive(l.patience)) //nolint:errcheck // the defaults then serve, more slowly
+		if sys, err := tcp.SyscallConn(); err == nil {
+			control(l.patience)("", "", sys) //nolint:errcheck // likewise
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || len(l.open) >= maxConnections {
+		return nil
+	}
+	c := &acceptedConn{Conn: raw, listener: l}
+	l.open[c] = struct{}{}
+	return c
+}
+
+func (l *listener) closeAll() {
+	l.Close() // a second time is harmless
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	for c := range l.open {
+		c.Conn.Close()
+	}
+	clear(l.open)
+}
+
+type acceptedConn struct {
+	net.Conn
+	listener *listener
+}
+
+func (c *acceptedConn) Close() error {
+	c.listener.mu.Lock()
+	delete(c.listener.open, c)
+	c.listener.mu.Unlock()
+	return c.Conn.Close()
+}

@@ -1,0 +1,172 @@
+package transport
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// inMemory runs a story on a network where time is not real and everything that can happen has happened after settle.
+func inMemory(t *testing.T, story func(t *testing.T, m *memory)) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		defer m.end()
+		story(t, m)
+	})
+}
+
+// silent wants that nothing happens.
+func silent(t *testing.T, links Links) {
+	t.Helper()
+	synctest.Wait()
+	select {
+	case e := <-links.Events():
+		t.Fatalf("event %#v, want none", e)
+	default:
+	}
+}
+
+func TestACutLosesWhatIsSentOneWayOnly(t *testing.T) {
+	inMemory(t, func(t *testing.T, m *memory) {
+		a, b := m.join("a", 1), m.join("b", 1)
+		introduce(m, []string{"a", "b"}, a, b)
+		b.Link([]string{"a"})
+		expect(t, a, Up{"b"})
+		expect(t, b, Up{"a"})
+		m.Cut("a", "b")
+		a.Send("b", "Bully", say(1))
+		b.Send("a", "Bully", say(2))
+		expect(t, a, heard("b", 1, 2))
+		b.Ask("a", 3)
+		next(t, a).(Asked).Answer("a") // the answer is lost too
+		silent(t, b)
+		m.Heal("a", "b")
+		a.Send("b", "Bully", say(4))
+		expect(t, b, heard("a", 1, 4))
+	})
+}
+
+func TestNoLinkIsMadeAcrossACut(t *testing.T) {
+	for _, cut := range [][2]string{{"a", "b"}, {"b", "a"}} {
+		inMemory(t, func(t *testing.T, m *memory) {
+			a, b := m.join("a", 1), m.join("b", 1)
+			m.Cut(cut[0], cut[1])
+			began := time.Now()
+			introduce(m, []string{"a", "b"}, a, b)
+			expect(t, a, Down{"b", Unreachable})
+			if took := time.Since(began); took != leastPatience {
+				t.Errorf("the attempt took %s, want its bound", took)
+			}
+			m.Heal(cut[0], cut[1])
+			expect(t, a, Up{"b"})
+		})
+	}
+}
+
+func TestThatAProcessWasKilledDoesNotCrossACut(t *testing.T) {
+	inMemory(t, func(t *testing.T, m *memory) {
+		a, b := m.join("a", 1), m.join("b", 1)
+		introduce(m, []string{"a", "b"}, a, b)
+		expect(t, a, Up{"b"})
+		m.Cut("b", "a")
+		m.kill("b")
+		silent(t, a)
+		began := time.Now()
+		expect(t, a, Down{"b", Unreachable})
+		if took := time.Since(began); took != halfOpen(leastPatience) {
+			t.Errorf("the link was given up after %s", took)
+		}
+	})
+}
+
+func TestDelaysKeepTheOrder(t *testing.T) {
+	inMemory(t, func(t *testing.T, m *memory) {
+		delay := 30 * time.Millisecond
+		m.Delay = func(string, string) time.Duration {
+			delay -= time.Millisecond
+			return delay
+		}
+		a, b := m.join("a", 1), m.join("b", 1)
+		introduce(m, []string{"a", "b"}, a, b)
+		expect(t, a, Up{"b"})
+		began := time.Now()
+		for i := range 10 {
+			a.Send("b", "Bully", say(i))
+		}
+		for i := range 10 {
+			expect(t, b, heard("a", 1, i))
+		}
+		if took := time.Since(began); took < 20*time.Millisecond || took > 30*time.Millisecond {
+			t.Errorf("all arrived after %s, want the delay of one, not the sum", took)
+		}
+	})
+}
+
+func TestAProcessThatJoinsAgainEndsItsFormerLife(t *testing.T) {
+	inMemory(t, func(t *testing.T, m *memory) {
+		a, b := m.join("a", 1), m.join("b", 1)
+		introduce(m, []string{"a", "b"}, a, b)
+		expect(t, a, Up{"b"})
+		next := m.join("b", 2)
+		next.Admit([]Member{m.member("a")})
+		expect(t, a, Down{"b", Closed})
+		expect(t, a, Up{"b"})
+		a.Send("b", "Bully", say(1))
+		expect(t, next, heard("a", 1, 1))
+		silent(t, b)
+	})
+}
+
+func TestALossIsReportedOnceAndNotAtEachAttempt(t *testing.T) {
+	inMemory(t, func(t *testing.T, m *memory) {
+		a, b := m.join("a", 1), m.join("b", 1)
+		introduce(m, []string{"a", "b", "c"}, a, b)
+		events := []Event{next(t, a), next(t, a)}
+		for _, want := range []Event{Up{"b"}, Down{"c", Refused}} {
+			if !slices.Contains(events, want) {
+				t.Errorf("events %v, want %#v among them", events, want)
+			}
+		}
+		m.kill("b")
+		expect(t, a, Down{"b", Closed})
+		time.Sleep(time.Minute)
+		silent(t, a)
+	})
+}
+
+func TestWhoComesBackIsLinkedAtOnceWhenItSaysHello(t *testing.T) {
+	inMemory(t, func(t *testing.T, m *memory) {
+		m.Reconnect = time.Hour
+		a := m.join("a", 1)
+		introduce(m, []string{"a", "b"}, a)
+		expect(t, a, Down{"b", Refused})
+		time.Sleep(24 * time.Hour) // by now the pauses are long
+		b := m.join("b", 1)
+		began := time.Now()
+		introduce(m, []string{"a", "b"}, b)
+		expect(t, a, Up{"b"})
+		if took := time.Since(began); took != 0 {
+			t.Errorf("the link was made after %s", took)
+		}
+	})
+}
+
+func TestAttemptsArePacedWhenLinksDoNotLast(t *testing.T) {
+	inMemory(t, func(t *testing.T, m *memory) {
+		a := m.join("a", 1)
+		introduce(m, []string{"a", "b"}, a)
+		expect(t, a, Down{"b", Refused})
+		began, ups := time.Now(), 0
+		for ; time.Since(began) < 10*time.Second; ups++ { // b dies as soon as it is reached
+			b := m.join("b", uint64(ups+1))
+			b.Admit([]Member{m.member("a")})
+			expect(t, a, Up{"b"})
+			m.kill("b")
+			expect(t, a, Down{"b", Closed})
+		}
+		if most := 4 * int(10*time.Second/beat); ups > most {
+			t.Errorf("%d links in 10 s, want at most about %d", ups, most)
+		}
+	})
+}

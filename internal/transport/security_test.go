@@ -1,0 +1,276 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/internal/transport/linkpb"
+)
+
+// TestAnIntruderHasNoEffect lets one that has no business with the group connect, say Hello and vote. It must be turned away,
+// and the process must see nothing of it: the next that it hears is the honest one.
+func TestAnIntruderHasNoEffect(t *testing.T) {
+	foreign, err := identity.NewAuthority(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, intrude := range map[string]func(*loopback) *identity.Keyring{
+		"a process of another group": func(f *loopback) *identity.Keyring {
+			n := f.name("b")
+			n.Group = "billing"
+			return newKeyring(t, f.authority, f.authority, n, time.Now())
+		},
+		"a process of another namespace": func(f *loopback) *identity.Keyring {
+			n := f.name("b")
+			n.Namespace = "evil"
+			return newKeyring(t, f.authority, f.authority, n, time.Now())
+		},
+		"a process whose certificate has expired": func(f *loopback) *identity.Keyring {
+			return newKeyring(t, f.authority, f.authority, f.name("b"), time.Now().Add(-identity.Lifetime-time.Second))
+		},
+		"a process that another authority has certified": func(f *loopback) *identity.Keyring {
+			return newKeyring(t, foreign, f.authority, f.name("b"), time.Now())
+		},
+		"the pod of that name with another UID": func(f *loopback) *identity.Keyring {
+			n := f.name("b")
+			n.UID = "uid-of-an-earlier-one"
+			return newKeyring(t, f.authority, f.authority, n, time.Now())
+		},
+		"a process that is not on the roster": func(f *loopback) *identity.Keyring {
+			return newKeyring(t, f.authority, f.authority, f.name("d"), time.Now())
+		},
+		"the process itself": func(f *loopback) *identity.Keyring {
+			return newKeyring(t, f.authority, f.authority, f.name("a"), time.Now())
+		},
+		"the manager": func(f *loopback) *identity.Keyring {
+			certPEM, keyPEM, err := f.authority.IssueManager(time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			keyring := newKeyring(t, f.authority, f.authority, f.name("b"), time.Now())
+			if err := keyring.SetCertificate(certPEM, keyPEM); err != nil {
+				t.Fatal(err)
+			}
+			return keyring
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			defer goleak.VerifyNone(t)
+			f := newLoopback(t)
+			defer f.end()
+			a := f.join("a", 1)
+			a.Admit([]Member{f.member("b"), f.member("c")})
+
+			out, err := openRaw(t, f, intrude(f))
+			if err == nil {
+				defer out.Close()
+				for _, frame := range []*linkpb.Frame{helloFrame(99), askFrame(1), mustEncode(t, 1), leavingFrame()} {
+					if err := out.Send(frame); err != nil {
+						break // turned away already
+					}
+				}
+				err = out.Accepted()
+			}
+			var l *loss
+			if !errors.As(err, &l) || l.evidence != Rejected {
+				t.Errorf("the intruder got %v, want to be rejected", err)
+			}
+			expectHonestVoice(t, f, a)
+		})
+	}
+}
+
+// TestWithoutACertificateNothingIsSaid connects as clients that speak TLS in other ways than an agent.
+func TestWithoutACertificateNothingIsSaid(t *testing.T) {
+	for what, change := range map[string]func(*tls.Config){
+		"no certificate": func(c *tls.Config) {
+			c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &tls.Certificate{}, nil }
+		},
+		"TLS 1.2": func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS12, tls.VersionTLS12 },
+	} {
+		t.Run(what, func(t *testing.T) {
+			defer goleak.VerifyNone(t)
+			f := newLoopback(t)
+			defer f.end()
+			a := f.join("a", 1)
+			a.Admit([]Member{f.member("b"), f.member("c")})
+
+			config := newKeyring(t, f.authority, f.authority, f.name("b"), time.Now()).PeerClient(f.name("a"))
+			change(config)
+			_, err := dial(t.Context(), f.member("a").Address, config, time.Second)
+			var l *loss
+			if !errors.As(err, &l) || l.evidence != Rejected {
+				t.Errorf("the client got %v, want to be rejected", err)
+			}
+			expectHonestVoice(t, f, a)
+		})
+	}
+}
+
+// TestAnImpostorIsNotSpokenTo has another process listen where b should.
+func TestAnImpostorIsNotSpokenTo(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	f := newLoopback(t)
+	defer f.end()
+	a, c := f.join("a", 1), f.join("c", 1)
+	c.Admit([]Member{f.member("a")})
+	impostor := f.member("b")
+	impostor.Address = f.member("c").Address
+	a.Admit([]Member{impostor})
+	a.Link([]string{"b"})
+	a.Send("b", "Bully", say(1))
+	expect(t, a, Down{"b", Rejected})
+	c.Close()
+	for e := range c.Events() {
+		t.Errorf("the impostor got %#v", e)
+	}
+}
+
+// TestAnAdmittedProcessMustKeepToTheProtocol sends what an agent never would, as a process that is admitted.
+func TestAnAdmittedProcessMustKeepToTheProtocol(t *testing.T) {
+	overlong := mustEncode(t, 1)
+	overlong.GetMessage().List = make([]string, maxEntries+1)
+	long := mustEncode(t, 1)
+	long.GetMessage().Process = string(make([]byte, maxNameBytes+1))
+	for what, frames := range map[string][]*linkpb.Frame{
+		"a message before the Hello": {mustEncode(t, 1)},
+		"an ask before the Hello":    {askFrame(1)},
+		"a second Hello":             {helloFrame(2), helloFrame(3)},
+		"an empty frame":             {helloFrame(2), {}},
+		"too many entries":           {helloFrame(2), overlong},
+		"a name that is too long":    {helloFrame(2), long},
+		"more bytes than allowed":    {helloFrame(2), huge(t)},
+	} {
+		t.Run(what, func(t *testing.T) {
+			defer goleak.VerifyNone(t)
+			f := newLoopback(t)
+			defer f.end()
+			a := f.join("a", 1)
+			a.Admit([]Member{f.member("b"), f.member("c")})
+			out, err := openRaw(t, f, newKeyring(t, f.authority, f.authority, f.name("b"), time.Now()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer out.Close()
+			for _, frame := range frames {
+				if err := out.Send(frame); err != nil && !errors.Is(err, io.EOF) {
+					t.Fatal(err)
+				}
+			}
+			if _, err := out.Recv(); err == nil || errors.Is(err, io.EOF) {
+				t.Errorf("the stream ended with %v, want an error that says why", err)
+			} else {
+				t.Log(err)
+			}
+			expectHonestVoice(t, f, a)
+		})
+	}
+}
+
+func TestOfTwoStreamsTheNewestIncarnationIsHeard(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	f := newLoopback(t)
+	defer f.end()
+	a := f.join("a", 1)
+	a.Admit([]Member{f.member("b"), f.member("c")})
+	keyring := newKeyring(t, f.authority, f.authority, f.name("b"), time.Now())
+	greet := func(incarnation uint64) (outbound, error) {
+		out, err := openRaw(t, f, keyring)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := out.Send(helloFrame(incarnation)); err != nil {
+			t.Fatal(err)
+		}
+		return out, out.Accepted()
+	}
+
+	five, err := greet(5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer five.Close()
+	four, err := greet(4)
+	if err == nil || evidenceOf(err) != Rejected {
+		t.Errorf("incarnation 4 after 5 got %v, want to be rejected", err)
+	}
+	four.Close()
+	six, err := greet(6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer six.Close()
+	if _, err := five.Recv(); evidenceOf(err) != Rejected {
+		t.Errorf("incarnation 5 after 6 got %v, want its stream closed", err)
+	}
+	again, err := greet(6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if _, err := six.Recv(); evidenceOf(err) != Rejected {
+		t.Errorf("the older stream of incarnation 6 got %v, want it closed", err)
+	}
+	if err := again.Send(mustEncode(t, 1)); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, a, heard("b", 6, 1))
+
+	again.Close() // with the newest gone, a lower number is believed: the process may have lost its memory
+	reset, err := greet(1)
+	for evidenceOf(err) == Rejected && err != nil {
+		reset.Close()
+		reset, err = greet(1) // until a has noticed the end of the other
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reset.Close()
+	if err := reset.Send(mustEncode(t, 2)); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, a, heard("b", 1, 2))
+}
+
+// openRaw opens a stream to a as an agent does, and leaves it to the test to speak.
+func openRaw(t *testing.T, f *loopback, keyring *identity.Keyring) (outbound, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	t.Cleanup(cancel)
+	h := newHub("intruder", 1, beat, f.living["a"].(*hub).log)
+	w := &grpcWire{hub: h, self: f.name("intruder"), keyring: keyring}
+	return w.open(ctx, f.member("a"))
+}
+
+// expectHonestVoice wants the first thing that a hears to be what c says now.
+func expectHonestVoice(t *testing.T, f *loopback, a Links) {
+	t.Helper()
+	c := f.join("c", 1)
+	c.Admit([]Member{f.member("a")})
+	c.Link([]string{"a"})
+	c.Send("a", "Bully", say(42))
+	expect(t, a, heard("c", 1, 42))
+}
+
+func mustEncode(t testing.TB, number int) *linkpb.Frame {
+	t.Helper()
+	frame, err := encode("Bully", say(number))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return frame
+}
+
+// huge is within what an agent could send, and more than one may receive.
+func huge(t *testing.T) *linkpb.Frame {
+	frame := mustEncode(t, 1)
+	frame.GetMessage().Kind = string(make([]byte, maxFrame))
+	return frame
+}

@@ -1,0 +1,65 @@
+package manager
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/controllers"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// handedOut is a Board that remembers what was published on it.
+type handedOut struct{ rosters []roster.Roster }
+
+func (h *handedOut) Publish(r roster.Roster)          { h.rosters = append(h.rosters, r) }
+func (h *handedOut) Withdraw(namespace, group string) {}
+
+// A manager that still acts on an old state of the group, because another one leads by now and has written a roster, must
+// neither overwrite that roster nor hand out its own.
+func TestRosterOfAnOldStateIsNeitherPersistedNorHandedOut(t *testing.T) {
+	namespace := newNamespace(t)
+	stale := newGroup(t, namespace)
+	newPod(t, namespace, 0)
+	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(stale)}
+	newer, older := &handedOut{}, &handedOut{}
+	reconcileOnce(t, kube, newer, request)
+	if len(newer.rosters) != 1 {
+		t.Fatalf("the leading manager handed out %d rosters, want 1", len(newer.rosters))
+	}
+	newPod(t, namespace, 1)
+	blind := interceptor.NewClient(kube, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		if group, ok := o.(*v1.ElectionGroup); ok {
+			stale.DeepCopyInto(group)
+			return nil
+		}
+		return c.Get(ctx, key, o, opts...)
+	}})
+	if again := reconcileOnce(t, blind, older, request); again.RequeueAfter == 0 {
+		t.Error("after the conflict the group is not looked at again")
+	}
+	now := &v1.ElectionGroup{}
+	must(t, kube.Get(bg, request.NamespacedName, now))
+	if len(older.rosters) != 0 || now.Status.Roster.Generation != newer.rosters[0].Generation || len(now.Status.Roster.Members) != 1 {
+		t.Errorf("the blind manager handed out %d rosters; persisted is %+v, want what the leading one wrote", len(older.rosters), now.Status.Roster)
+	}
+}
+
+func reconcileOnce(t *testing.T, c client.Client, board controllers.Board, request reconcile.Request) reconcile.Result {
+	t.Helper()
+	groups := &controllers.ElectionGroups{Client: c, Recorder: events.NewFakeRecorder(10), Board: board,
+		Sightings: roster.NewSightings(time.Now), Now: time.Now, Gather: controllers.DefaultGather}
+	var err error
+	groups.Metrics, err = controllers.NewMetrics(prometheus.NewRegistry(), groups, groups.Sightings)
+	must(t, err)
+	result, err := groups.Reconcile(bg, request)
+	must(t, err)
+	return result
+}

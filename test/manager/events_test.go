@@ -1,0 +1,30 @@
+package manager
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// eventsIn waits until these events, "reason: note", have been recorded.
+func eventsIn(t *testing.T, namespace string, want ...string) {
+	t.Helper()
+	watch, err := core.EventsV1().Events(namespace).Watch(t.Context(), metav1.ListOptions{})
+	must(t, err)
+	defer watch.Stop()
+	var seen []string
+	deadline := time.After(patience)
+	for slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(seen, w) }) {
+		select {
+		case e := <-watch.ResultChan():
+			if event, ok := e.Object.(*eventsv1.Event); ok {
+				seen = append(seen, event.Reason+": "+event.Note)
+			}
+		case <-deadline:
+			t.Fatalf("events %q, want %q", seen, want)
+		}
+	}
+}

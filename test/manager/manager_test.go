@@ -1,0 +1,345 @@
+package manager
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/controllers"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// three is a group of three processes that follow scheduler-2, with everything written that is to be written.
+func three(t *testing.T, m *manager) (namespace string, processes []*process) {
+	t.Helper()
+	namespace = newNamespace(t)
+	newGroup(t, namespace)
+	for i := range 3 {
+		processes = append(processes, join(t, m, newPod(t, namespace, i), nil))
+	}
+	for _, p := range processes {
+		p.hears(t, "a roster of three that have joined", func(u roster.Update) bool {
+			return u.Roster != nil && len(u.Roster.Processes) == 3 && !slices.ContainsFunc(u.Roster.Processes, func(p roster.Process) bool { return !p.Voter })
+		})
+	}
+	elect("scheduler-2/1/1", processes[2], processes[:2])
+	sees(t, namespace, "scheduler-2 as coordinator", coordinatedBy("scheduler-2", metav1.ConditionTrue))
+	labelled(t, namespace, "scheduler-2")
+	return namespace, processes
+}
+
+// patiently gathers news for so long that it is all there, also on a busy machine.
+func patiently(o *controllers.Options) { o.Gather = time.Second / 2 }
+
+func TestGroupFromApplyToCoordinator(t *testing.T) {
+	m := startManager(t, "")
+	namespace, _ := three(t, m)
+	group := &v1.ElectionGroup{}
+	must(t, kube.Get(bg, types.NamespacedName{Namespace: namespace, Name: "scheduler"}, group))
+	if got, want := table(group), "scheduler-0:Normal scheduler-1:Normal scheduler-2:Coordinator"; got != want {
+		t.Errorf("table %q, want %q", got, want)
+	}
+	if e := group.Status.LastElection; e == nil || *e.Messages != 6 || *e.DurationMilliseconds != 3 || e.Initiator != "scheduler-0" || e.Reason != "CoordinatorUnreachable" {
+		t.Errorf("last election %+v", e)
+	}
+	for i, member := range group.Status.Roster.Members {
+		if member.Name != fmt.Sprintf("scheduler-%d", i) || !*member.Voter || member.Incarnation == "" {
+			t.Errorf("member %d is %+v, want a voter of known incarnation, in the order of ordinals", i, member)
+		}
+	}
+	for kind, want := range map[string]metav1.ConditionStatus{v1.ConditionReady: "True", v1.ConditionCoordinatorElected: "True",
+		v1.ConditionDegraded: "False", v1.ConditionReconciling: "False", v1.ConditionStalled: "False"} {
+		if got := conditionOf(group, kind); got != want {
+			t.Errorf("condition %s is %q, want %s", kind, got, want)
+		}
+	}
+}
+
+func TestRosterIsPersistedBeforeItIsHandedOut(t *testing.T) {
+	m := startManager(t, "")
+	namespace := newNamespace(t)
+	group := newGroup(t, namespace)
+	var mu sync.Mutex
+	var early []string
+	check := func(u roster.Update) {
+		if u.Roster == nil {
+			return
+		}
+		now := &v1.ElectionGroup{}
+		err := kube.Get(bg, client.ObjectKeyFromObject(group), now)
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil || now.Status.Roster == nil || now.Status.Roster.Generation < u.Roster.Generation {
+			early = append(early, fmt.Sprintf("told of generation %d while the API server had %+v (%v)", u.Roster.Generation, now.Status.Roster, err))
+		}
+	}
+	var all []*process
+	for i := range 5 {
+		all = append(all, join(t, m, newPod(t, namespace, i), check))
+	}
+	for _, p := range all {
+		p.hears(t, "a roster of five", func(u roster.Update) bool { return u.Roster != nil && len(u.Roster.Processes) == 5 })
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for _, e := range early {
+		t.Error(e)
+	}
+}
+
+// The coordinator is killed: its session closes, and its peers report who coordinates now. One write of the status says it all,
+// the label moves off the old pod first, events come after the write.
+func TestFailoverIsOneStatusWrite(t *testing.T) {
+	m := startManager(t, "", patiently)
+	namespace, p := three(t, m)
+	m.writes.reset()
+	p[2].stop()
+	elect("scheduler-1/1/1", p[1], p[:1], p[2])
+	seen := sees(t, namespace, "scheduler-1 as coordinator", coordinatedBy("scheduler-1", metav1.ConditionTrue))
+	labelled(t, namespace, "scheduler-1")
+	last := seen[len(seen)-1]
+	if got, want := table(last), "scheduler-0:Normal scheduler-1:Coordinator scheduler-2:Crashed"; got != want {
+		t.Errorf("table %q, want %q", got, want)
+	}
+	if conditionOf(last, v1.ConditionDegraded) != metav1.ConditionTrue {
+		t.Error("a process is crashed, but Degraded is not True")
+	}
+	eventsIn(t, namespace, "ProcessCrashed: scheduler-2 is crashed", "CoordinatorLost: scheduler-2 no longer coordinates: it is Crashed",
+		"CoordinatorElected: scheduler-1 (priority 2) coordinates: elected in 3 ms with 4 messages, called by scheduler-0 (CoordinatorUnreachable)")
+	var status, pods, events []string
+	all := m.writes.in(namespace)
+	for _, w := range all {
+		switch {
+		case strings.Contains(w, "electiongroups"):
+			status = append(status, w)
+		case strings.Contains(w, "pods"):
+			pods = append(pods, w)
+		case strings.Contains(w, "events"):
+			events = append(events, w)
+		}
+	}
+	if len(status) != 1 || !strings.HasPrefix(all[0], "PATCH electiongroups/scheduler/status podesta-status") {
+		t.Errorf("want one write of the status, before all others; all writes:\n%s", strings.Join(all, "\n"))
+	}
+	if want := []string{"PATCH pods/scheduler-2 podesta-role", "PATCH pods/scheduler-1 podesta-role"}; !slices.Equal(pods, want) {
+		t.Errorf("writes to pods %q, want %q", pods, want)
+	}
+	if len(events) != 3 {
+		t.Errorf("writes of events: %q, want 3", events)
+	}
+}
+
+// A group in which nothing happens costs the API server nothing, however often agents say the same again.
+func TestQuietGroupWritesNothing(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := three(t, m)
+	eventsIn(t, namespace, "CoordinatorElected: scheduler-2 (priority 3) coordinates: elected in 3 ms with 6 messages, called by scheduler-0 (CoordinatorUnreachable)")
+	m.writes.reset()
+	for range 20 {
+		for _, process := range p {
+			process.change(func() { process.report.Incarnation++ }) // something to send, nothing to publish
+		}
+		time.Sleep(100 * time.Millisecond) // nothing can be awaited where nothing happens
+	}
+	if w := m.writes.in(namespace); len(w) != 0 {
+		t.Errorf("a quiet group caused writes:\n%s", strings.Join(w, "\n"))
+	}
+}
+
+// The manager is away while the coordinator dies. What the next one shows first is either the old view or the right one.
+func TestManagerRestart(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := three(t, m)
+	before := &v1.ElectionGroup{}
+	must(t, kube.Get(bg, types.NamespacedName{Namespace: namespace, Name: "scheduler"}, before))
+	m.stop()
+	p[2].stop()
+	elect("scheduler-1/1/1", p[1], p[:1], p[2])
+
+	successor := startManager(t, m.address, patiently)
+	seen := sees(t, namespace, "scheduler-1 as coordinator", coordinatedBy("scheduler-1", metav1.ConditionTrue))
+	for _, g := range seen {
+		old := g.Status.Coordinator != nil && g.Status.Coordinator.Name == "scheduler-2" && table(g) == table(before)
+		right := g.Status.Coordinator != nil && g.Status.Coordinator.Name == "scheduler-1" && table(g) == "scheduler-0:Normal scheduler-1:Coordinator scheduler-2:Crashed"
+		if !old && !right {
+			t.Errorf("on the way status showed coordinator %+v, table %s", g.Status.Coordinator, table(g))
+		}
+	}
+	last := seen[len(seen)-1]
+	if last.Status.Roster.Generation != before.Status.Roster.Generation {
+		t.Errorf("the restart moved the roster from generation %d to %d", before.Status.Roster.Generation, last.Status.Roster.Generation)
+	}
+	labelled(t, namespace, "scheduler-1")
+	if n := strings.Count(strings.Join(successor.writes.in(namespace), "\n"), "electiongroups"); n != 1 {
+		t.Errorf("the new manager wrote the status %d times, want once:\n%s", n, strings.Join(successor.writes.in(namespace), "\n"))
+	}
+}
+
+// A restart while nothing happened writes nothing at all.
+func TestManagerRestartOfAQuietGroup(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := three(t, m)
+	before := &v1.ElectionGroup{}
+	must(t, kube.Get(bg, types.NamespacedName{Namespace: namespace, Name: "scheduler"}, before))
+	m.stop()
+	successor := startManager(t, m.address)
+	for _, process := range p {
+		process.hears(t, "the roster again", func(u roster.Update) bool {
+			return u.Roster != nil && u.Roster.Generation == before.Status.Roster.Generation
+		})
+	}
+	time.Sleep(2 * time.Second) // nothing can be awaited where nothing happens
+	after := &v1.ElectionGroup{}
+	must(t, kube.Get(bg, client.ObjectKeyFromObject(before), after))
+	if after.ResourceVersion != before.ResourceVersion {
+		t.Errorf("the restart changed the group; writes:\n%s\nbefore %+v\nafter %+v", strings.Join(successor.writes.in(namespace), "\n"), before.Status, after.Status)
+	}
+}
+
+func TestProcessComesBack(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := three(t, m)
+	p[0].stop()
+	elect("scheduler-2/1/1", p[2], p[1:2], p[0])
+	sees(t, namespace, "scheduler-0 crashed", func(g *v1.ElectionGroup) bool { return strings.HasPrefix(table(g), "scheduler-0:Crashed") })
+	p[0] = join(t, m, p[0].pod, nil)
+	p[0].hears(t, "the roster", func(u roster.Update) bool { return u.Roster != nil })
+	elect("scheduler-2/1/1", p[2], p[:2])
+	sees(t, namespace, "scheduler-0 back", func(g *v1.ElectionGroup) bool {
+		return table(g) == "scheduler-0:Normal scheduler-1:Normal scheduler-2:Coordinator"
+	})
+	eventsIn(t, namespace, "ProcessCrashed: scheduler-0 is crashed", "ProcessRecovered: scheduler-0 is back")
+}
+
+func TestEditedGroupGetsANewRoster(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := three(t, m)
+	group := &v1.ElectionGroup{}
+	must(t, kube.Get(bg, types.NamespacedName{Namespace: namespace, Name: "scheduler"}, group))
+	before := group.Status.Roster.Generation
+	patch := client.MergeFrom(group.DeepCopy())
+	group.Spec.Algorithm = v1.ChangRoberts
+	group.Spec.Processes = []v1.Process{{Name: "scheduler-0", Priority: new(int32(100))}}
+	must(t, kube.Patch(bg, group, patch))
+	p[1].hears(t, "the edit", func(u roster.Update) bool {
+		return u.Roster != nil && u.Roster.Generation > before && u.Roster.Algorithm == "ChangRoberts" && u.Roster.Processes[0].Priority == 100
+	})
+	sees(t, namespace, "the new generation observed", func(g *v1.ElectionGroup) bool {
+		return g.Status.ObservedGeneration == g.Generation && coordinatedBy("scheduler-2", metav1.ConditionTrue)(g)
+	})
+}
+
+func TestDeletedGroupIsGone(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := three(t, m)
+	must(t, kube.Delete(bg, &v1.ElectionGroup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "scheduler"}}))
+	for _, process := range p {
+		process.hears(t, "that the group is gone", func(u roster.Update) bool { return u.Gone })
+	}
+	pods := &corev1.PodList{}
+	deadline := time.Now().Add(patience)
+	for {
+		must(t, kube.List(bg, pods, client.InNamespace(namespace), client.HasLabels{v1.RoleLabel}))
+		if len(pods.Items) == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("pod %s still has the role label", pods.Items[0].Name)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	newGroup(t, namespace) // and made again
+	p[0].hears(t, "the roster of the new group", func(u roster.Update) bool { return u.Roster != nil && u.Roster.Generation > 0 })
+}
+
+func TestDeletedPodIsGone(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := three(t, m)
+	must(t, kube.Delete(bg, p[0].pod, client.GracePeriodSeconds(0)))
+	p[0].hears(t, "that it is off the roster", func(u roster.Update) bool { return u.Gone })
+	sees(t, namespace, "two processes", func(g *v1.ElectionGroup) bool {
+		return table(g) == "scheduler-1:Normal scheduler-2:Coordinator" && len(g.Status.Roster.Members) == 2
+	})
+}
+
+func TestTrustIsKept(t *testing.T) {
+	m := startManager(t, "")
+	namespace := newNamespace(t)
+	newGroup(t, namespace)
+	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1.TrustConfigMap}}
+	is := func() {
+		t.Helper()
+		watch, err := kube.Watch(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(namespace), client.MatchingFields{"metadata.name": v1.TrustConfigMap})
+		must(t, err)
+		defer watch.Stop()
+		for deadline := time.After(patience); ; {
+			select {
+			case e := <-watch.ResultChan():
+				if c, ok := e.Object.(*corev1.ConfigMap); ok && c.Data[v1.TrustKey] == string(m.bundle) {
+					return
+				}
+			case <-deadline:
+				t.Fatal("the ConfigMap never held the bundle")
+			}
+		}
+	}
+	is()
+	must(t, kube.Patch(bg, bundle, client.RawPatch(types.MergePatchType, []byte(`{"data":{"ca.crt":"forged"}}`))))
+	is()
+	must(t, kube.Delete(bg, bundle))
+	is()
+}
+
+// Two managers that start at once must not make two CAs: half of the agents could not talk to the other half.
+func TestCertificateAuthorityRace(t *testing.T) {
+	namespace := newNamespace(t)
+	bundles := make([][]byte, 8)
+	var all sync.WaitGroup
+	for i := range bundles {
+		all.Go(func() {
+			authority, err := controllers.LoadAuthority(context.Background(), kube, namespace, time.Now())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if bundles[i], _, err = authority.PEM(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for _, b := range bundles {
+		if !bytes.Equal(b, bundles[0]) || len(b) == 0 {
+			t.Fatal("managers ended up with different CAs")
+		}
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "podesta-ca"}}
+	must(t, kube.Patch(bg, secret, client.RawPatch(types.MergePatchType, []byte(`{"data":{"tls.crt":"eA=="}}`))))
+	if _, err := controllers.LoadAuthority(bg, kube, namespace, time.Now()); err == nil || !strings.Contains(err.Error(), "podesta-ca") {
+		t.Errorf("a broken CA: got %v, want an error that names the Secret", err)
+	}
+}
+
+func TestLeaderLabelMoves(t *testing.T) {
+	namespace := newNamespace(t)
+	first, second := newPod(t, namespace, 0), newPod(t, namespace, 1)
+	for _, leader := range []*corev1.Pod{first, second, second} {
+		must(t, controllers.MarkLeader(bg, kube, kube, namespace, leader.Name))
+		marked := &corev1.PodList{}
+		must(t, kube.List(bg, marked, client.InNamespace(namespace), client.MatchingLabels{v1.LeaderLabel: "true"}))
+		if len(marked.Items) != 1 || marked.Items[0].Name != leader.Name {
+			t.Errorf("%d pods carry the label, want %s only", len(marked.Items), leader.Name)
+		}
+	}
+}
