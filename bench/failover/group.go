@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -124,26 +123,6 @@ func (g *group) settle(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// resident is the median resident memory of the agents, in MiB.
-func (g *group) resident() float64 {
-	var sizes []float64
-	for _, c := range g.running {
-		statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", c.Process.Pid))
-		if err != nil {
-			continue
-		}
-		if fields := strings.Fields(string(statm)); len(fields) > 1 {
-			pages, _ := strconv.Atoi(fields[1])
-			sizes = append(sizes, float64(pages*os.Getpagesize())/(1<<20))
-		}
-	}
-	if len(sizes) == 0 {
-		return 0
-	}
-	slices.Sort(sizes)
-	return sizes[len(sizes)/2]
 }
 
 func (g *group) close() {

@@ -32,6 +32,7 @@ func run(ctx context.Context, args []string) error {
 	algorithms := f.StringSlice("algorithms", []string{"Bully", "StatusTableBully", "ChangRoberts"}, "the algorithms to measure")
 	sizes := f.IntSlice("processes", []int{5, 20}, "the sizes of groups")
 	kills := f.Int("kills", 50, "how often the coordinator is killed, per algorithm and size")
+	idle := f.Duration("idle", 10*time.Second, "how long a quiet group is watched for its CPU, per algorithm and size")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -40,16 +41,16 @@ func run(ctx context.Context, args []string) error {
 	}
 	fmt.Println("SIGKILL of the coordinator until every survivor names the same new one, in milliseconds:")
 	fmt.Println()
-	fmt.Println("| algorithm | processes | kills | median | p90 | p99 | max | RSS of an agent |")
-	fmt.Println("|---|---|---|---|---|---|---|---|")
+	fmt.Println("| algorithm | processes | kills | median | p90 | p99 | max | resident, median agent | CPU when quiet, median agent | and coordinator |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
 	for _, algorithm := range *algorithms {
 		for _, size := range *sizes {
-			r, err := measure(ctx, *binary, algorithm, size, *kills)
+			r, err := measure(ctx, *binary, algorithm, size, *kills, *idle)
 			if err != nil {
 				return fmt.Errorf("%s, %d processes: %w", algorithm, size, err)
 			}
-			fmt.Printf("| %s | %d | %d | %s | %s | %s | %s | %.1f MiB |\n", algorithm, size, len(r.took),
-				ms(r.quantile(0.5)), ms(r.quantile(0.9)), ms(r.quantile(0.99)), ms(r.quantile(1)), r.resident)
+			fmt.Printf("| %s | %d | %d | %s | %s | %s | %s | %.1f MiB | %.2f %% | %.2f %% |\n", algorithm, size, len(r.took),
+				ms(r.quantile(0.5)), ms(r.quantile(0.9)), ms(r.quantile(0.99)), ms(r.quantile(1)), r.resident, r.cpu.median, r.cpu.coordinator)
 		}
 	}
 	return nil
@@ -59,6 +60,7 @@ func run(ctx context.Context, args []string) error {
 type result struct {
 	took     []time.Duration // sorted
 	resident float64         // median resident memory of an agent, MiB
+	cpu      load            // of a quiet group
 }
 
 // quantile is the nearest rank.
@@ -70,7 +72,7 @@ func (r result) quantile(q float64) time.Duration {
 func ms(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d.Microseconds())/1000) }
 
 // measure kills the coordinator of a new group again and again.
-func measure(ctx context.Context, binary, algorithm string, size, kills int) (r result, err error) {
+func measure(ctx context.Context, binary, algorithm string, size, kills int, idle time.Duration) (r result, err error) {
 	g, err := newGroup(binary, algorithm, size)
 	if err != nil {
 		return r, err
@@ -87,5 +89,6 @@ func measure(ctx context.Context, binary, algorithm string, size, kills int) (r 
 	fmt.Fprintln(os.Stderr)
 	slices.Sort(r.took)
 	r.resident = g.resident()
-	return r, nil
+	r.cpu, err = g.idle(ctx, idle)
+	return r, err
 }

@@ -37,7 +37,8 @@ func TestAdmission(t *testing.T) {
 		{"another audience", token(t, pod, "vault", true), "audience podesta.dev"},
 		{"the API server's own audience", token(t, pod, "https://kubernetes.default.svc", true), "audience podesta.dev"},
 		{"bound to no pod", token(t, pod, v1.Audience, false), "not bound to a pod"},
-		{"a pod without the label", token(t, unlabelled, v1.Audience, true), "carries no label podesta.dev/group: add it to the pod template"},
+		{"a pod without the label", token(t, unlabelled, v1.Audience, true),
+			"carries no label podesta.dev/group: add it to the pod template"},
 		{"a pod that has ended", token(t, ended, v1.Audience, true), "has ended"},
 		{"a pod that was replaced", stale, "not valid"},
 	} {

@@ -35,7 +35,8 @@ func TestRosterOfAnOldStateIsNeitherPersistedNorHandedOut(t *testing.T) {
 		t.Fatalf("the leading manager handed out %d rosters, want 1", len(newer.rosters))
 	}
 	newPod(t, namespace, 1)
-	blind := interceptor.NewClient(kube, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	blind := interceptor.NewClient(kube, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch,
+		key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 		if group, ok := o.(*v1.ElectionGroup); ok {
 			stale.DeepCopyInto(group)
 			return nil
@@ -48,7 +49,8 @@ func TestRosterOfAnOldStateIsNeitherPersistedNorHandedOut(t *testing.T) {
 	now := &v1.ElectionGroup{}
 	must(t, kube.Get(bg, request.NamespacedName, now))
 	if len(older.rosters) != 0 || now.Status.Roster.Generation != newer.rosters[0].Generation || len(now.Status.Roster.Members) != 1 {
-		t.Errorf("the blind manager handed out %d rosters; persisted is %+v, want what the leading one wrote", len(older.rosters), now.Status.Roster)
+		t.Errorf("the blind manager handed out %d rosters; persisted is %+v, want what the leading one wrote",
+			len(older.rosters), now.Status.Roster)
 	}
 }
 

@@ -107,7 +107,8 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 func (w *writes) watch(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		if r.Method == http.MethodGet || strings.Contains(r.URL.Path, "/leases") || strings.Contains(r.URL.Path, "/tokenreviews") {
+		if r.Method == http.MethodGet || strings.Contains(r.URL.Path, "/leases") || strings.Contains(r.URL.Path,
+			"/tokenreviews") {
 			return next.RoundTrip(r)
 		}
 		line := r.Method + " " + r.URL.Path + " " + r.URL.Query().Get("fieldManager")
@@ -128,7 +129,8 @@ func (w *writes) watch(next http.RoundTripper) http.RoundTripper {
 
 // reasonIn finds the reason in an event, in whatever encoding it is sent.
 func reasonIn(event []byte) string {
-	for _, reason := range []string{"CoordinatorElected", "CoordinatorLost", "ProcessCrashed", "ProcessRecovered", "RosterChanged"} {
+	for _, reason := range []string{"CoordinatorElected", "CoordinatorLost", "ProcessCrashed", "ProcessRecovered",
+		"RosterChanged"} {
 		if bytes.Contains(event, []byte(reason)) {
 			return reason
 		}
@@ -160,7 +162,8 @@ func newNamespace(t *testing.T) string {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "shop-"}}
 	must(t, kube.Create(bg, namespace))
-	must(t, kube.Create(bg, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "default"}}))
+	must(t, kube.Create(bg, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name,
+		Name: "default"}}))
 	return namespace.Name
 }
 
@@ -176,8 +179,9 @@ func newGroup(t *testing.T, namespace string) *v1.ElectionGroup {
 func newPod(t *testing.T, namespace string, ordinal int, edit ...func(*corev1.Pod)) *corev1.Pod {
 	t.Helper()
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("scheduler-%d", ordinal), Labels: map[string]string{v1.GroupLabel: "scheduler"}},
-		Spec:       corev1.PodSpec{ServiceAccountName: "default", Containers: []corev1.Container{{Name: "app", Image: "app"}}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("scheduler-%d", ordinal),
+			Labels: map[string]string{v1.GroupLabel: "scheduler"}},
+		Spec: corev1.PodSpec{ServiceAccountName: "default", Containers: []corev1.Container{{Name: "app", Image: "app"}}},
 	}
 	for _, e := range edit {
 		e(pod)
@@ -194,7 +198,8 @@ func token(t *testing.T, pod *corev1.Pod, audience string, bound bool) string {
 	t.Helper()
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: []string{audience}}}
 	if bound {
-		request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: pod.Name, UID: pod.UID}
+		request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1",
+			Name: pod.Name, UID: pod.UID}
 	}
 	granted, err := core.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(bg, "default", request, metav1.CreateOptions{})
 	must(t, err)
@@ -312,7 +317,8 @@ func elect(decision string, coordinator *process, followers []*process, crashed 
 			if p != coordinator {
 				reason = "CoordinatorUnreachable"
 			}
-			p.report.LastElection = &roster.Election{Decision: decision, Initiator: followers[0].pod.Name, Reason: reason, Sent: 2, Duration: 3 * time.Millisecond}
+			p.report.LastElection = &roster.Election{Decision: decision, Initiator: followers[0].pod.Name, Reason: reason,
+				Sent: 2, Duration: 3 * time.Millisecond}
 		})
 	}
 }

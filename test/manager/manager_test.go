@@ -30,7 +30,8 @@ func three(t *testing.T, m *manager) (namespace string, processes []*process) {
 	}
 	for _, p := range processes {
 		p.hears(t, "a roster of three that have joined", func(u roster.Update) bool {
-			return u.Roster != nil && len(u.Roster.Processes) == 3 && !slices.ContainsFunc(u.Roster.Processes, func(p roster.Process) bool { return !p.Voter })
+			return u.Roster != nil && len(u.Roster.Processes) == 3 && !slices.ContainsFunc(u.Roster.Processes,
+				func(p roster.Process) bool { return !p.Voter })
 		})
 	}
 	elect("scheduler-2/1/1", processes[2], processes[:2])
@@ -58,8 +59,9 @@ func TestGroupFromApplyToCoordinator(t *testing.T) {
 			t.Errorf("member %d is %+v, want a voter of known incarnation, in the order of ordinals", i, member)
 		}
 	}
-	for kind, want := range map[string]metav1.ConditionStatus{v1.ConditionReady: "True", v1.ConditionCoordinatorElected: "True",
-		v1.ConditionDegraded: "False", v1.ConditionReconciling: "False", v1.ConditionStalled: "False"} {
+	for kind, want := range map[string]metav1.ConditionStatus{v1.ConditionReady: "True",
+		v1.ConditionCoordinatorElected: "True",
+		v1.ConditionDegraded:           "False", v1.ConditionReconciling: "False", v1.ConditionStalled: "False"} {
 		if got := conditionOf(group, kind); got != want {
 			t.Errorf("condition %s is %q, want %s", kind, got, want)
 		}
@@ -81,7 +83,8 @@ func TestRosterIsPersistedBeforeItIsHandedOut(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil || now.Status.Roster == nil || now.Status.Roster.Generation < u.Roster.Generation {
-			early = append(early, fmt.Sprintf("told of generation %d while the API server had %+v (%v)", u.Roster.Generation, now.Status.Roster, err))
+			early = append(early, fmt.Sprintf("told of generation %d while the API server had %+v (%v)", u.Roster.Generation,
+				now.Status.Roster, err))
 		}
 	}
 	var all []*process
@@ -115,7 +118,8 @@ func TestFailoverIsOneStatusWrite(t *testing.T) {
 	if conditionOf(last, v1.ConditionDegraded) != metav1.ConditionTrue {
 		t.Error("a process is crashed, but Degraded is not True")
 	}
-	eventsIn(t, namespace, "ProcessCrashed: scheduler-2 is crashed", "CoordinatorLost: scheduler-2 no longer coordinates: it is Crashed",
+	eventsIn(t, namespace, "ProcessCrashed: scheduler-2 is crashed",
+		"CoordinatorLost: scheduler-2 no longer coordinates: it is Crashed",
 		"CoordinatorElected: scheduler-1 (priority 2) coordinates: elected in 3 ms with 4 messages, called by scheduler-0 (CoordinatorUnreachable)")
 	var status, pods, events []string
 	all := m.writes.in(namespace)
@@ -132,7 +136,8 @@ func TestFailoverIsOneStatusWrite(t *testing.T) {
 	if len(status) != 1 || !strings.HasPrefix(all[0], "PATCH electiongroups/scheduler/status podesta-status") {
 		t.Errorf("want one write of the status, before all others; all writes:\n%s", strings.Join(all, "\n"))
 	}
-	if want := []string{"PATCH pods/scheduler-2 podesta-role", "PATCH pods/scheduler-1 podesta-role"}; !slices.Equal(pods, want) {
+	if want := []string{"PATCH pods/scheduler-2 podesta-role",
+		"PATCH pods/scheduler-1 podesta-role"}; !slices.Equal(pods, want) {
 		t.Errorf("writes to pods %q, want %q", pods, want)
 	}
 	if len(events) != 3 {
@@ -178,11 +183,13 @@ func TestManagerRestart(t *testing.T) {
 	}
 	last := seen[len(seen)-1]
 	if last.Status.Roster.Generation != before.Status.Roster.Generation {
-		t.Errorf("the restart moved the roster from generation %d to %d", before.Status.Roster.Generation, last.Status.Roster.Generation)
+		t.Errorf("the restart moved the roster from generation %d to %d", before.Status.Roster.Generation,
+			last.Status.Roster.Generation)
 	}
 	labelled(t, namespace, "scheduler-1")
 	if n := strings.Count(strings.Join(successor.writes.in(namespace), "\n"), "electiongroups"); n != 1 {
-		t.Errorf("the new manager wrote the status %d times, want once:\n%s", n, strings.Join(successor.writes.in(namespace), "\n"))
+		t.Errorf("the new manager wrote the status %d times, want once:\n%s", n,
+			strings.Join(successor.writes.in(namespace), "\n"))
 	}
 }
 
@@ -203,7 +210,8 @@ func TestManagerRestartOfAQuietGroup(t *testing.T) {
 	after := &v1.ElectionGroup{}
 	must(t, kube.Get(bg, client.ObjectKeyFromObject(before), after))
 	if after.ResourceVersion != before.ResourceVersion {
-		t.Errorf("the restart changed the group; writes:\n%s\nbefore %+v\nafter %+v", strings.Join(successor.writes.in(namespace), "\n"), before.Status, after.Status)
+		t.Errorf("the restart changed the group; writes:\n%s\nbefore %+v\nafter %+v",
+			strings.Join(successor.writes.in(namespace), "\n"), before.Status, after.Status)
 	}
 }
 
@@ -212,7 +220,10 @@ func TestProcessComesBack(t *testing.T) {
 	namespace, p := three(t, m)
 	p[0].stop()
 	elect("scheduler-2/1/1", p[2], p[1:2], p[0])
-	sees(t, namespace, "scheduler-0 crashed", func(g *v1.ElectionGroup) bool { return strings.HasPrefix(table(g), "scheduler-0:Crashed") })
+	sees(t, namespace, "scheduler-0 crashed", func(g *v1.ElectionGroup) bool {
+		return strings.HasPrefix(table(g),
+			"scheduler-0:Crashed")
+	})
 	p[0] = join(t, m, p[0].pod, nil)
 	p[0].hears(t, "the roster", func(u roster.Update) bool { return u.Roster != nil })
 	elect("scheduler-2/1/1", p[2], p[:2])
@@ -260,7 +271,8 @@ func TestDeletedGroupIsGone(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	newGroup(t, namespace) // and made again
-	p[0].hears(t, "the roster of the new group", func(u roster.Update) bool { return u.Roster != nil && u.Roster.Generation > 0 })
+	p[0].hears(t, "the roster of the new group",
+		func(u roster.Update) bool { return u.Roster != nil && u.Roster.Generation > 0 })
 }
 
 func TestDeletedPodIsGone(t *testing.T) {
@@ -280,7 +292,8 @@ func TestTrustIsKept(t *testing.T) {
 	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1.TrustConfigMap}}
 	is := func() {
 		t.Helper()
-		watch, err := kube.Watch(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(namespace), client.MatchingFields{"metadata.name": v1.TrustConfigMap})
+		watch, err := kube.Watch(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(namespace),
+			client.MatchingFields{"metadata.name": v1.TrustConfigMap})
 		must(t, err)
 		defer watch.Stop()
 		for deadline := time.After(patience); ; {
@@ -326,7 +339,8 @@ func TestCertificateAuthorityRace(t *testing.T) {
 	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "podesta-ca"}}
 	must(t, kube.Patch(bg, secret, client.RawPatch(types.MergePatchType, []byte(`{"data":{"tls.crt":"eA=="}}`))))
-	if _, err := controllers.LoadAuthority(bg, kube, namespace, time.Now()); err == nil || !strings.Contains(err.Error(), "podesta-ca") {
+	if _, err := controllers.LoadAuthority(bg, kube, namespace,
+		time.Now()); err == nil || !strings.Contains(err.Error(), "podesta-ca") {
 		t.Errorf("a broken CA: got %v, want an error that names the Secret", err)
 	}
 }

@@ -1,0 +1,121 @@
+// Command manager is Podesta's manager: it says who is in a group and reflects elections into the cluster.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/podesta-dev/podesta/controllers"
+)
+
+// version is set by the linker; a plain build says what Go knows.
+var version string
+
+func main() {
+	o, err := parseOptions(flag.CommandLine, os.Args[1:], os.Stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "manager:", err)
+		os.Exit(2)
+	case o.version:
+		fmt.Println(versionString())
+		return
+	}
+	logger := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: o.logLevel}))
+	ctrl.SetLogger(logr.FromSlogHandler(logger.Handler()))
+	klog.SetSlogLogger(logger)
+	if err := run(ctrl.SetupSignalHandler(), o, logger); err != nil {
+		logger.Error("the manager ends", "error", err)
+		os.Exit(1)
+	}
+}
+
+// run ends when ctx does, or with an error when the manager cannot go on: above all when it has lost its lease, for then
+// another one leads.
+func run(ctx context.Context, o options, logger *slog.Logger) error {
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("find the cluster (set KUBECONFIG or --kubeconfig outside of one): %w", err)
+	}
+	scheme, err := controllers.NewScheme()
+	if err != nil {
+		return err
+	}
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         controllers.CacheOptions(),
+		Metrics:                       server.Options{BindAddress: o.metricsAddress},
+		HealthProbeBindAddress:        o.healthAddress,
+		LeaderElection:                o.leaderElect,
+		LeaderElectionID:              "podesta-manager",
+		LeaderElectionNamespace:       o.namespace,
+		LeaderElectionReleaseOnCancel: true, // run returns to main, which exits
+	})
+	if err != nil {
+		return err
+	}
+	direct, err := client.New(config, client.Options{Scheme: scheme}) // no cache yet, and none that holds secrets ever
+	if err != nil {
+		return err
+	}
+	authority, err := controllers.LoadAuthority(ctx, direct, o.namespace, time.Now())
+	if err != nil {
+		return err
+	}
+	listen := func(ctx context.Context) (net.Listener, error) {
+		return new(net.ListenConfig).Listen(ctx, "tcp", o.rosterAddress)
+	}
+	err = controllers.Setup(mgr, controllers.Options{Authority: authority, Listen: listen, Namespace: o.namespace,
+		PodName: os.Getenv("POD_NAME"), Registry: metrics.Registry, Logger: logger})
+	if err != nil {
+		return err
+	}
+	if err := addProbes(mgr); err != nil {
+		return err
+	}
+	logger.Info("starting", "version", versionString(), "namespace", o.namespace)
+	return mgr.Start(ctx)
+}
+
+// addProbes: a manager is ready once its caches are filled, whether it leads or not.
+func addProbes(mgr ctrl.Manager) error {
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	return mgr.AddReadyzCheck("caches", func(request *http.Request) error {
+		ctx, cancel := context.WithTimeout(request.Context(), time.Second)
+		defer cancel()
+		if !mgr.GetCache().WaitForCacheSync(ctx) {
+			return errors.New("the caches are not filled yet")
+		}
+		return nil
+	})
+}
+
+func versionString() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return "unknown"
+}

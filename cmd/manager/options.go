@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+)
+
+// options are the manager's flags.
+type options struct {
+	rosterAddress  string
+	healthAddress  string
+	metricsAddress string
+	leaderElect    bool
+	namespace      string
+	logLevel       slog.Level
+	version        bool
+}
+
+// parseOptions reads the flags and says what is wrong with them. KUBECONFIG or --kubeconfig points at a cluster; inside one
+// neither is needed.
+func parseOptions(flags *flag.FlagSet, arguments []string, output io.Writer) (options, error) {
+	var o options
+	namespace := os.Getenv("POD_NAMESPACE")
+	if namespace == "" {
+		namespace = "podesta-system"
+	}
+	flags.SetOutput(output)
+	flags.StringVar(&o.rosterAddress, "roster-address", ":9443", "address for agents")
+	flags.StringVar(&o.healthAddress, "health-address", ":8081", "address for /healthz and /readyz; 0 is off")
+	flags.StringVar(&o.metricsAddress, "metrics-address", "0", "address for /metrics, without authentication; 0 is off")
+	flags.BoolVar(&o.leaderElect, "leader-elect", true,
+		"lead only while holding the lease podesta-manager; several managers need it")
+	flags.StringVar(&o.namespace, "namespace", namespace, "the manager's own namespace: its lease and its CA are there")
+	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
+	flags.BoolVar(&o.version, "version", false, "print the version and exit")
+	if err := flags.Parse(arguments); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q: the manager takes flags only", flags.Arg(0))
+	}
+	return o, o.validate()
+}
+
+func (o options) validate() error {
+	var problems []error
+	if err := checkAddress("roster-address", o.rosterAddress); err != nil {
+		problems = append(problems, err)
+	}
+	for name, address := range map[string]string{"health-address": o.healthAddress, "metrics-address": o.metricsAddress} {
+		if address == "0" {
+			continue
+		}
+		if err := checkAddress(name, address); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if o.namespace == "" {
+		problems = append(problems, errors.New("--namespace is empty: name the namespace that the manager's lease and CA are in"))
+	}
+	return errors.Join(problems...)
+}
+
+func checkAddress(flag, address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return fmt.Errorf("--%s %q: must be host:port or :port: %w", flag, address, err)
+	}
+	return nil
+}

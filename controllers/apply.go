@@ -1,0 +1,138 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// The field managers of what the manager applies, one a concern.
+const (
+	rosterOwner = client.FieldOwner("podesta-roster")
+	statusOwner = client.FieldOwner("podesta-status")
+	roleOwner   = client.FieldOwner("podesta-role")
+	trustOwner  = client.FieldOwner("podesta-trust")
+	leaderOwner = client.FieldOwner("podesta-leader")
+)
+
+// persistRoster writes status.roster, and only if the group is still the one that was observed: the resource version goes
+// with the apply, so whoever else has written in between (a second manager above all) makes it fail with a conflict.
+func (r *ElectionGroups) persistRoster(ctx context.Context, o observation, m *memory, record *v1.RosterStatus) error {
+	// Without force: a roster that someone else owns is not taken from him.
+	version, err := r.applyStatus(ctx, o.group, v1.ElectionGroupStatus{Roster: record}, observedVersion(o, m), rosterOwner)
+	if err != nil {
+		return fmt.Errorf("persist the roster: %w", err)
+	}
+	status := o.published
+	status.Roster = record
+	m.wrote(status, version)
+	return nil
+}
+
+// observedVersion is the resource version of the status that the observation speaks of.
+func observedVersion(o observation, m *memory) string {
+	if older(o.group.ResourceVersion, m.version) {
+		return m.version
+	}
+	return o.group.ResourceVersion
+}
+
+// publishView writes the status, its roster apart. What others wrote into those fields is overwritten: they are ours.
+func (r *ElectionGroups) publishView(ctx context.Context, o observation, m *memory, v view) error {
+	status := v.status
+	status.Roster = nil
+	version, err := r.applyStatus(ctx, o.group, status, "", statusOwner, client.ForceOwnership)
+	if err != nil {
+		return fmt.Errorf("publish the status: %w", err)
+	}
+	m.wrote(v.status, version)
+	return nil
+}
+
+// applyStatus applies a part of the status, to this very group (UID) and, if version is given, to this very state of it. It
+// returns the resource version that came of it.
+func (r *ElectionGroups) applyStatus(ctx context.Context, group *v1.ElectionGroup, status v1.ElectionGroupStatus,
+	version string, opts ...client.SubResourceApplyOption) (string, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
+	if err != nil {
+		return "", err
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{"status": content}}
+	u.SetGroupVersionKind(v1.GroupVersion.WithKind("ElectionGroup"))
+	u.SetNamespace(group.Namespace)
+	u.SetName(group.Name)
+	u.SetUID(group.UID)
+	u.SetResourceVersion(version)
+	if err := r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), opts...); err != nil {
+		return "", err
+	}
+	return u.GetResourceVersion(), nil
+}
+
+// moveRole takes the role label off every pod but the coordinator's, then puts it on the coordinator's. So there may be a
+// moment without the label, never one with two.
+func (r *ElectionGroups) moveRole(ctx context.Context, o observation, m *memory, coordinator string) error {
+	held := false
+	for _, pod := range o.holders {
+		if pod.Name == coordinator {
+			held = true
+			continue
+		}
+		if err := r.unmark(ctx, m, pod); err != nil {
+			return fmt.Errorf("take the role label off pod %s: %w", pod.Name, err)
+		}
+	}
+	for _, pod := range o.pods {
+		if pod.Name == coordinator && !held {
+			if err := r.mark(ctx, m, pod); err != nil {
+				return fmt.Errorf("put the role label on pod %s: %w", pod.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// mark applies the role label to this very pod: with the UID, an apply never makes a pod.
+func (r *ElectionGroups) mark(ctx context.Context, m *memory, pod *corev1.Pod) error {
+	label := corev1ac.Pod(pod.Name,
+		pod.Namespace).WithUID(pod.UID).WithLabels(map[string]string{v1.RoleLabel: v1.RoleCoordinator})
+	err := r.Client.Apply(ctx, label, roleOwner, client.ForceOwnership)
+	if err != nil {
+		return ignoreReplaced(err)
+	}
+	if label.ResourceVersion != nil {
+		m.roles[pod.UID] = role{coordinator: true, version: *label.ResourceVersion}
+	}
+	return nil
+}
+
+// unmark removes the label by a patch rather than by applying without it: so it goes also where someone else put it, such as
+// a pod template.
+func (r *ElectionGroups) unmark(ctx context.Context, m *memory, pod *corev1.Pod) error {
+	patched := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
+	patch := fmt.Sprintf(`{"metadata":{"uid":%q,"labels":{%q:null}}}`, pod.UID, v1.RoleLabel)
+	err := r.Client.Patch(ctx, patched, client.RawPatch("application/merge-patch+json", []byte(patch)), roleOwner)
+	if err != nil {
+		return ignoreReplaced(err)
+	}
+	m.roles[pod.UID] = role{coordinator: false, version: patched.ResourceVersion}
+	return nil
+}
+
+// ignoreReplaced ignores that a pod is gone or another one has its name (the UID in the patch makes that a conflict): the
+// watch brings the news.
+func ignoreReplaced(err error) error {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,28 @@
+package controllers
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// CacheOptions keeps the manager small in a big cluster: it watches pods that carry a group's label, the trust ConfigMaps and
+// groups, and keeps nothing that it does not read.
+func CacheOptions() cache.Options {
+	inGroup, err := labels.NewRequirement(v1.GroupLabel, selection.Exists, nil)
+	if err != nil {
+		panic(err) // the label is a constant
+	}
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Pod{}:       {Label: labels.NewSelector().Add(*inGroup)},
+			&corev1.ConfigMap{}: {Field: fields.OneTermEqualSelector("metadata.name", v1.TrustConfigMap)},
+		},
+	}
+}

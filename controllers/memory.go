@@ -1,0 +1,93 @@
+package controllers
+
+import (
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// memory is what this manager remembers of a group from one pass to the next. Nothing in it need outlive the manager.
+type memory struct {
+	uid      types.UID
+	begun    time.Time
+	settled  bool
+	election string // the decision that the published lastElection tells of
+
+	// What was written last, because the cache may not show it yet.
+	status  v1.ElectionGroupStatus
+	version string // resource version of the write
+	roles   map[types.UID]role
+}
+
+// role is a write of the role label to a pod.
+type role struct {
+	coordinator bool
+	version     string
+}
+
+// newest is the status as last written, by whomever.
+func (m *memory) newest(group *v1.ElectionGroup) v1.ElectionGroupStatus {
+	if older(group.ResourceVersion, m.version) {
+		return *m.status.DeepCopy()
+	}
+	return *group.Status.DeepCopy()
+}
+
+func (m *memory) wrote(status v1.ElectionGroupStatus, version string) {
+	m.status, m.version = *status.DeepCopy(), version
+}
+
+// holders are the pods that carry the role label.
+func (m *memory) holders(pods []*corev1.Pod) []*corev1.Pod {
+	var holders []*corev1.Pod
+	kept := map[types.UID]role{}
+	for _, pod := range pods {
+		holds := pod.Labels[v1.RoleLabel] == v1.RoleCoordinator
+		if written, ok := m.roles[pod.UID]; ok && older(pod.ResourceVersion, written.version) {
+			holds = written.coordinator
+			kept[pod.UID] = written
+		}
+		if holds {
+			holders = append(holders, pod)
+		}
+	}
+	m.roles = kept
+	return holders
+}
+
+// memories are the groups that this manager has seen. A group's memory is used by one reconciliation at a time.
+type memories struct {
+	mu     sync.Mutex
+	groups map[types.NamespacedName]*memory
+}
+
+// of returns the memory of a group. A group that was made anew under an old name is another one.
+func (ms *memories) of(key types.NamespacedName, group *v1.ElectionGroup, now time.Time) *memory {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	m := ms.groups[key]
+	if m == nil || m.uid != group.UID {
+		m = &memory{uid: group.UID, begun: now, roles: map[types.UID]role{}}
+		if ms.groups == nil {
+			ms.groups = map[types.NamespacedName]*memory{}
+		}
+		ms.groups[key] = m
+	}
+	return m
+}
+
+func (ms *memories) forget(key types.NamespacedName) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	delete(ms.groups, key)
+}
+
+func (ms *memories) len() int {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	return len(ms.groups)
+}

@@ -1,0 +1,63 @@
+package controllers
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// Metrics are the manager's own metrics; controller-runtime adds its.
+type Metrics struct {
+	coordinator *prometheus.GaugeVec
+	elections   *prometheus.CounterVec
+}
+
+// NewMetrics registers the metrics of a manager whose groups and agents these are.
+func NewMetrics(registry prometheus.Registerer, groups *ElectionGroups, sightings *roster.Sightings) (*Metrics, error) {
+	m := &Metrics{
+		coordinator: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "podesta_group_coordinator", Help: "1 for the pod that coordinates the group, as published in its status.",
+		}, []string{"namespace", "group", "pod"}),
+		elections: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "podesta_elections_total", Help: "Changes to another coordinator, as published in the status of the group.",
+		}, []string{"namespace", "group"}),
+	}
+	for _, c := range []prometheus.Collector{
+		m.coordinator, m.elections,
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "podesta_groups",
+			Help: "ElectionGroups that this manager reconciles."},
+			func() float64 { return float64(groups.memories.len()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "podesta_agents_connected",
+			Help: "Agents that report to this manager."},
+			func() float64 { return float64(sightings.Connected()) }),
+	} {
+		if err := registry.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// published counts what has changed from one published view to the next.
+func (m *Metrics) published(group *v1.ElectionGroup, was, is v1.ElectionGroupStatus) {
+	before, now := coordinatorName(was), coordinatorName(is)
+	if before != now && before != "" {
+		m.coordinator.DeleteLabelValues(group.Namespace, group.Name, before)
+	}
+	if now == "" {
+		return
+	}
+	m.coordinator.WithLabelValues(group.Namespace, group.Name, now).Set(1)
+	if before != now {
+		m.elections.WithLabelValues(group.Namespace, group.Name).Inc()
+	}
+}
+
+// gone forgets a group that was deleted.
+func (m *Metrics) gone(key types.NamespacedName) {
+	labels := prometheus.Labels{"namespace": key.Namespace, "group": key.Name}
+	m.coordinator.DeletePartialMatch(labels)
+	m.elections.DeletePartialMatch(labels)
+}

@@ -1,0 +1,70 @@
+package controllers
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// observation is all that is known of a group when it is decided about. Deciding changes nothing in it.
+type observation struct {
+	now       time.Time
+	begun     time.Time // when this manager first saw the group
+	settled   bool      // this manager has decided about a view of the group before
+	group     *v1.ElectionGroup
+	published v1.ElectionGroupStatus        // the newest status that was written
+	pods      []*corev1.Pod                 // that carry the group's label, in ring order
+	holders   []*corev1.Pod                 // those of them that carry the role label
+	sightings map[types.UID]roster.Sighting // of those pods
+	election  string                        // the decision that published.LastElection tells of, if this manager knows
+}
+
+// observe reads everything from the cache. The cache may lag behind what this manager wrote itself; there, memory is right.
+func (r *ElectionGroups) observe(ctx context.Context, key types.NamespacedName) (observation, *memory, error) {
+	group := &v1.ElectionGroup{}
+	if err := r.Client.Get(ctx, key, group); err != nil {
+		return observation{}, nil, err
+	}
+	pods, err := r.podsOf(ctx, key)
+	if err != nil {
+		return observation{}, nil, err
+	}
+	m := r.memories.of(key, group, r.Now())
+	o := observation{now: r.Now(), begun: m.begun, settled: m.settled, group: group, published: m.newest(group), pods: pods,
+		holders: m.holders(pods), sightings: map[types.UID]roster.Sighting{}, election: m.election}
+	for _, s := range r.Sightings.Group(key.Namespace, key.Name) {
+		o.sightings[types.UID(s.UID)] = s
+	}
+	return o, m, nil
+}
+
+func (r *ElectionGroups) podsOf(ctx context.Context, key types.NamespacedName) ([]*corev1.Pod, error) {
+	list := &corev1.PodList{}
+	err := r.Client.List(ctx, list, client.InNamespace(key.Namespace), client.MatchingLabels{v1.GroupLabel: key.Name})
+	if err != nil {
+		return nil, err
+	}
+	pods := make([]*corev1.Pod, len(list.Items))
+	for i := range list.Items {
+		pods[i] = &list.Items[i]
+	}
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return compareNatural(a.Name, b.Name) })
+	return pods, nil
+}
+
+// older says whether one resource version is older than another; nothing is older than an empty one.
+func older(version, than string) bool {
+	if than == "" {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(version, than)
+	return err == nil && order < 0
+}

@@ -1,0 +1,154 @@
+package controllers
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// grace is how long a process whose session is gone keeps its last published state while nothing tells what became of it:
+// an agent that renews its certificate, or whose connection broke, is back within it.
+const grace = time.Second
+
+// maxRows is how many rows the process status table may have (api/v1).
+const maxRows = 512
+
+// process is everything that is known of one process.
+type process struct {
+	name     string
+	priority int32
+	pod      *corev1.Pod       // nil: there is none
+	member   bool              // it is on the roster
+	joined   bool              // its agent has joined, now or under an earlier manager
+	seen     *roster.Sighting  // nil: its agent has not reported to this manager
+	accused  bool              // a connected peer reports it as crashed
+	last     *v1.ProcessStatus // its row in the published table
+	stands   time.Time         // until when that row stands, if nothing tells what became of the process
+}
+
+// connected: what it reports is fresh.
+func (p process) connected() bool { return p.member && p.seen != nil && p.seen.Connected }
+
+// follows is whom a connected process follows; empty while it elects.
+func (p process) follows() string {
+	if !p.connected() || p.seen.Report.Electing {
+		return ""
+	}
+	return p.seen.Report.Coordinator
+}
+
+// claims says whether a process last said that it coordinates itself.
+func (p process) claims() bool {
+	return p.seen != nil && !p.seen.Report.Electing && p.seen.Report.Coordinator == p.name
+}
+
+// dead says whether a process is known not to run. An open session beats all hearsay: what the API server says of a
+// container may be old, and a peer may only have lost its own link.
+func (p process) dead() bool {
+	switch {
+	case p.pod == nil || ended(p.pod):
+		return true
+	case p.connected():
+		return false
+	case agentEnded(p.pod):
+		return true
+	case p.seen != nil && p.seen.Report.Leaving:
+		return true
+	default:
+		return p.joined && p.accused // before it has joined, a refused link only means that it is not up yet
+	}
+}
+
+// agentEnded says whether the kubelet reports the agent's container as not running after it ran.
+func agentEnded(pod *corev1.Pod) bool {
+	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if s.Name != v1.AgentContainer {
+			continue
+		}
+		return s.State.Terminated != nil || s.State.Waiting != nil && s.State.Waiting.Reason == "CrashLoopBackOff"
+	}
+	return false
+}
+
+// processesOf gathers what is known, a process a row: the pods of the group, and those that the spec names but that do not
+// exist. Should there be more than the table holds, pods that have ended go first.
+func processesOf(o observation) []process {
+	published := map[string]*v1.ProcessStatus{}
+	for i := range o.published.Processes {
+		published[o.published.Processes[i].Name] = &o.published.Processes[i]
+	}
+	var alive, rest []process
+	named := map[string]bool{}
+	for _, pod := range o.pods {
+		p := process{name: pod.Name, priority: priorityOf(&o.group.Spec, pod.Name), pod: pod, member: !ended(pod),
+			last: published[pod.Name]}
+		if seen, ok := o.sightings[pod.UID]; ok {
+			p.seen, p.joined, p.stands = &seen, true, seen.Since.Add(grace)
+		} else if earlier := recorded(o.published.Roster, pod); earlier != nil && ptr.Deref(earlier.Voter, false) {
+			p.joined, p.stands = true, o.begun.Add(settleWithin)
+		}
+		named[p.name] = true
+		if p.member {
+			alive = append(alive, p)
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	var missing []process
+	for _, p := range o.group.Spec.Processes {
+		if !named[p.Name] {
+			missing = append(missing, process{name: p.Name, priority: priorityOf(&o.group.Spec, p.Name), last: published[p.Name]})
+		}
+	}
+	all := slices.Concat(alive, missing, rest)
+	all = all[:min(len(all), maxRows)]
+	slices.SortFunc(all, func(a, b process) int { return compareNatural(a.name, b.name) })
+	accuse(all)
+	return all
+}
+
+// accuse marks the processes that a connected peer reports as crashed.
+func accuse(all []process) {
+	accused := map[string]bool{}
+	for _, p := range all {
+		if !p.connected() {
+			continue
+		}
+		for _, row := range p.seen.Report.Table {
+			if row.State == roster.Crashed && row.Name != p.name {
+				accused[row.Name] = true
+			}
+		}
+	}
+	for i := range all {
+		all[i].accused = accused[all[i].name]
+	}
+}
+
+// rowOf is a process's row in the process status table; recheck is when time alone would change it, zero if never.
+func rowOf(p process, coordinator string, now time.Time) (row v1.ProcessStatus, recheck time.Duration) {
+	row = v1.ProcessStatus{Name: p.name, Priority: ptr.To(p.priority)}
+	switch {
+	case p.dead():
+		row.State = v1.ProcessCrashed
+	case p.connected():
+		row.State, row.Coordinator = v1.ProcessNormal, p.follows()
+		if p.name == coordinator && p.claims() {
+			row.State = v1.ProcessCoordinator
+		}
+	case p.last != nil && now.Before(p.stands):
+		row.State, row.Coordinator = p.last.State, p.last.Coordinator
+		if row.State == v1.ProcessCoordinator && p.name != coordinator {
+			row.State = v1.ProcessNormal
+		}
+		recheck = p.stands.Sub(now)
+	default:
+		row.State = v1.ProcessUnknown
+	}
+	return row, recheck
+}

@@ -1,0 +1,170 @@
+package controllers
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+func TestPriority(t *testing.T) {
+	spec := v1.ElectionGroupSpec{Processes: []v1.Process{{Name: "web-1", Priority: ptr.To(int32(100))}, {Name: "web-2",
+		Priority: ptr.To(int32(0))}},
+		Priority: v1.PriorityPolicy{Default: ptr.To(int32(7)), From: v1.Ordinal}}
+	for name, want := range map[string]int32{
+		"web-1":              100, // named
+		"web-2":              0,   // named, and never to coordinate
+		"web-0":              1,
+		"web-41":             42,
+		"web-999999":         1_000_000,
+		"web-1000000":        7, // no priority is that high
+		"web-99999999999999": 7,
+		"web":                7,
+		"web1":               7, // no ordinal: StatefulSets put a dash before it
+		"7":                  7,
+		"web-7b9c-x2z4k":     7,
+	} {
+		if got := priorityOf(&spec, name); got != want {
+			t.Errorf("%s has priority %d, want %d", name, got, want)
+		}
+	}
+	spec.Priority.From = ""
+	if got := priorityOf(&spec, "web-0"); got != 7 {
+		t.Errorf("without from, web-0 has priority %d, want the default", got)
+	}
+	if got := priorityOf(&v1.ElectionGroupSpec{}, "web-0"); got != 1 {
+		t.Errorf("without anything, web-0 has priority %d, want 1", got)
+	}
+}
+
+func TestRingOrder(t *testing.T) {
+	want := []string{"a-01", "a-1", "a-2", "a-10", "a-10-1", "a-10-b", "aa-1", "b"}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	slices.SortFunc(got, compareNatural)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func FuzzRingOrderIsTotal(f *testing.F) {
+	f.Add("a-1", "a-01", "a-10")
+	f.Fuzz(func(t *testing.T, a, b, c string) {
+		if compareNatural(a, b) != -compareNatural(b, a) || (compareNatural(a, b) == 0) != (a == b) {
+			t.Errorf("%q and %q are not ordered", a, b)
+		}
+		if compareNatural(a, b) < 0 && compareNatural(b, c) < 0 && compareNatural(a, c) >= 0 {
+			t.Errorf("%q < %q < %q, but not the first before the last", a, b, c)
+		}
+	})
+}
+
+func TestMembers(t *testing.T) {
+	s := newScene(5).sees("p-0", 0)
+	s.pods[1].Status = corev1.PodStatus{Phase: corev1.PodPending}
+	s.pods[2].Status.Phase = corev1.PodFailed
+	s.pods[3].Status.Phase = corev1.PodSucceeded
+	s.pods[4].Status.PodIP = "fd00::4"
+	s.pods[4].Spec.InitContainers = []corev1.Container{{Name: v1.AgentContainer,
+		Ports: []corev1.ContainerPort{{Name: "podesta-link", ContainerPort: 7400}}}}
+	got := decideRoster(s.observation)
+	want := []roster.Process{
+		{Name: "p-0", UID: "uid-0", Address: "10.0.0.0:4041", Priority: 1, Voter: true},
+		{Name: "p-1", UID: "uid-1", Priority: 2}, // it is coming
+		{Name: "p-4", UID: "uid-4", Address: "[fd00::4]:7400", Priority: 5},
+	}
+	if !slices.Equal(got.roster.Processes, want) {
+		t.Errorf("got  %+v\nwant %+v", got.roster.Processes, want)
+	}
+	if err := got.roster.Validate(); err != nil {
+		t.Error(err)
+	}
+	if m := got.record.Members[0]; m.Incarnation != "m" || !*m.Voter || got.record.Generation != got.roster.Generation {
+		t.Errorf("recorded %+v", m)
+	}
+}
+
+// A roster gets a new generation when anything that agents must know has changed, and only then: also across a restart of the
+// manager, for which the persisted record is all there is.
+func TestGenerationGrowsWithEveryChange(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*scene)
+		grows  bool
+	}{
+		{"nothing", func(*scene) {}, false},
+		{"the manager restarts and knows no agent yet", func(s *scene) { clear(s.sightings) }, false},
+		{"another coordinator", func(s *scene) { s.sees("p-1", 0, 1, 2) }, false},
+		{"a session is lost", func(s *scene) { s.loses(0, 0) }, false},
+		{"an agent's container restarts", func(s *scene) { s.edit(0, func(r *roster.Report) { r.Incarnation++ }) }, false},
+		{"an agent lost its memory", func(s *scene) { s.edit(0, func(r *roster.Report) { r.Memory = "other" }) }, true},
+		{"a pod's address", func(s *scene) { s.pods[0].Status.PodIP = "10.0.0.99" }, true},
+		{"a new pod of an old name", func(s *scene) { s.pods[0].UID = "new" }, true},
+		{"a pod less", func(s *scene) { s.pods = s.pods[:2] }, true},
+		{"a pod ends", func(s *scene) { s.pods[0].Status.Phase = corev1.PodFailed }, true},
+		{"a priority", func(s *scene) {
+			s.group.Spec.Processes = []v1.Process{{Name: "p-0",
+				Priority: ptr.To(int32(9))}}
+		}, true},
+		{"a priority of a pod that does not exist", func(s *scene) {
+			s.group.Spec.Processes = []v1.Process{{Name: "x",
+				Priority: ptr.To(int32(9))}}
+		}, false},
+		{"the algorithm", func(s *scene) { s.group.Spec.Algorithm = v1.ChangRoberts }, true},
+		{"the timing", func(s *scene) { s.group.Spec.Timing.TimeoutMilliseconds++ }, true},
+		{"too many pods: the last roster stays", func(s *scene) { s.pods = newScene(257).pods }, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newScene(3).sees("p-2", 0, 1, 2).published()
+			last := s.observation.published.Roster.Generation
+			s.now = s.now.Add(time.Minute)
+			test.change(s)
+			d := decideRoster(s.observation)
+			if (d.record != nil) != test.grows {
+				t.Fatalf("record %+v, want a new one: %v", d.record, test.grows)
+			}
+			if test.grows && d.record.Generation <= last {
+				t.Errorf("generation %d after %d", d.record.Generation, last)
+			}
+			if !test.grows && d.roster != nil && d.roster.Generation != last {
+				t.Errorf("the unchanged roster is told as generation %d, it is %d", d.roster.Generation, last)
+			}
+		})
+	}
+}
+
+func TestGeneration(t *testing.T) {
+	day := int64(24 * 60 * 60)
+	for _, test := range []struct {
+		name string
+		last *v1.RosterStatus
+		now  time.Time
+		want int64
+	}{
+		{"the first", nil, noon, 10 * day},
+		{"a day after the last", &v1.RosterStatus{Generation: 9 * day}, noon, 10 * day},
+		{"within the second", &v1.RosterStatus{Generation: 10 * day}, noon, 10*day + 1},
+		{"more than one a second", &v1.RosterStatus{Generation: 11 * day}, noon, 11*day + 1},
+		{"a clock before its time", nil, generationEpoch.Add(-time.Hour), 1},
+	} {
+		if got := nextGeneration(test.last, test.now); got != test.want {
+			t.Errorf("%s: %d, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+func TestAGroupWithoutPodsHasNoRoster(t *testing.T) {
+	if d := decideRoster(newScene(0).observation); d.roster != nil || d.record != nil || d.stalled != "" {
+		t.Errorf("got %+v", d)
+	}
+	emptied := newScene(3).published()
+	emptied.pods = nil
+	if d := decideRoster(emptied.observation); d.record == nil || len(d.record.Members) != 0 {
+		t.Errorf("a group that lost its pods: %+v, want an empty roster", d.record)
+	}
+}

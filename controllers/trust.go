@@ -1,0 +1,79 @@
+package controllers
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// Trust keeps the ConfigMap with the CA bundle in every namespace that has a group or a pod that wants to join one, so that
+// agents know the manager before they have spoken to it. It stays when the last group goes: it is no secret, and a pod may
+// still mount it.
+type Trust struct {
+	Client client.Client
+	Bundle []byte // PEM
+}
+
+// Reconcile writes the bundle into the ConfigMap that the request names, if it says anything else and is wanted.
+func (t *Trust) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	found := &corev1.ConfigMap{}
+	err := t.Client.Get(ctx, request.NamespacedName, found)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return reconcile.Result{}, err
+	}
+	if err == nil && found.Data[v1.TrustKey] == string(t.Bundle) {
+		return reconcile.Result{}, nil
+	}
+	wanted, err := t.wanted(ctx, request.Namespace)
+	if err != nil || !wanted {
+		return reconcile.Result{}, err
+	}
+	bundle := corev1ac.ConfigMap(request.Name, request.Namespace).WithData(map[string]string{v1.TrustKey: string(t.Bundle)})
+	err = t.Client.Apply(ctx, bundle, trustOwner, client.ForceOwnership)
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return reconcile.Result{}, nil // nobody will need it
+	}
+	return reconcile.Result{}, err
+}
+
+// wanted says whether the namespace has a group or a pod of one.
+func (t *Trust) wanted(ctx context.Context, namespace string) (bool, error) {
+	groups := &v1.ElectionGroupList{}
+	if err := t.Client.List(ctx, groups, client.InNamespace(namespace),
+		client.Limit(1)); err != nil || len(groups.Items) > 0 {
+		return len(groups.Items) > 0, err
+	}
+	pods := &corev1.PodList{}
+	err := t.Client.List(ctx, pods, client.InNamespace(namespace), client.HasLabels{v1.GroupLabel}, client.Limit(1))
+	return len(pods.Items) > 0, err
+}
+
+// SetupWithManager watches the ConfigMaps themselves, and groups and pods as they appear.
+func (t *Trust) SetupWithManager(mgr ctrl.Manager) error {
+	ofNamespace := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: v1.TrustConfigMap}}}
+	})
+	appearing := builder.WithPredicates(predicate.Funcs{
+		UpdateFunc:  func(event.UpdateEvent) bool { return false },
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	})
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("trust").
+		For(&corev1.ConfigMap{}).
+		Watches(&v1.ElectionGroup{}, ofNamespace, appearing).
+		Watches(&corev1.Pod{}, ofNamespace, appearing).
+		Complete(t)
+}

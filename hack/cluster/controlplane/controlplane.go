@@ -1,0 +1,175 @@
+// Package controlplane runs etcd and kube-apiserver as processes of this machine, and the little that a
+// kube-controller-manager does for every namespace: its ServiceAccount "default" and its ConfigMap "kube-root-ca.crt".
+//
+// Nothing else of a control plane runs. There is no scheduler, no garbage collection, no Deployment or StatefulSet
+// controller; a deleted namespace stays Terminating. Every start is a fresh cluster: no data is kept.
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// Options say what to run and where.
+type Options struct {
+	// Assets is the directory with etcd and kube-apiserver.
+	Assets string
+	// State is the directory for certificates, data and logs; what an earlier start left there is removed.
+	State string
+	// CRDs are files or directories of CustomResourceDefinitions to install.
+	CRDs []string
+	// Tether is a command that becomes the command appended to it and dies with this program (process.Tether). Without
+	// it, a SIGKILL of this program leaves etcd and kube-apiserver behind.
+	Tether []string
+}
+
+// ControlPlane is a running API server.
+type ControlPlane struct {
+	// Config is for a client that may do everything.
+	Config *rest.Config
+	// Kubeconfig is the same as the text of a kubeconfig file.
+	Kubeconfig []byte
+
+	env    *envtest.Environment
+	cancel context.CancelFunc
+	ended  sync.WaitGroup
+	logs   []*os.File
+}
+
+// Start starts the control plane and returns when it answers, its CRDs are served and the namespace "default" is ready.
+// The caller must Stop it; the context is for the start alone.
+func Start(ctx context.Context, o Options) (*ControlPlane, error) {
+	c := &ControlPlane{env: new(envtest.Environment)}
+	if err := c.configure(o); err != nil {
+		c.closeLogs()
+		return nil, err
+	}
+	if err := c.start(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("starting the control plane (its logs are in %s): %w", o.State, err), c.Stop())
+	}
+	return c, nil
+}
+
+func (c *ControlPlane) start(ctx context.Context) error {
+	config, err := c.env.Start() // bounded by its own time-outs
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	keeper := namespaceKeeper{client: client, rootCA: string(config.CAData)}
+	if err := keeper.prepare(ctx, "default"); err != nil {
+		return err
+	}
+	c.Config, c.Kubeconfig = config, c.env.KubeConfig
+
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	c.cancel = cancel
+	c.ended.Go(func() { keeper.run(running) })
+	return nil
+}
+
+// UserKubeconfig is a kubeconfig file's text for a user of this name and these groups, with what RBAC grants it. A
+// ServiceAccount's name is system:serviceaccount:<namespace>:<name>.
+func (c *ControlPlane) UserKubeconfig(name string, groups ...string) ([]byte, error) {
+	user, err := c.env.AddUser(envtest.User{Name: name, Groups: groups}, rest.CopyConfig(c.Config))
+	if err != nil {
+		return nil, err
+	}
+	return user.KubeConfig()
+}
+
+// Stop stops everything and waits for the end.
+func (c *ControlPlane) Stop() error {
+	if c.cancel != nil {
+		c.cancel()
+	}
+	c.ended.Wait()
+	err := c.env.Stop()
+	c.closeLogs()
+	return err
+}
+
+func (c *ControlPlane) closeLogs() {
+	for _, log := range c.logs {
+		_ = log.Close()
+	}
+}
+
+func (c *ControlPlane) configure(o Options) error {
+	etcdDir, certDir := filepath.Join(o.State, "etcd"), filepath.Join(o.State, "certificates")
+	bin := filepath.Join(o.State, "bin")
+	for _, dir := range []string{etcdDir, certDir, bin} {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	plane := &c.env.ControlPlane
+	plane.Etcd = &envtest.Etcd{DataDir: etcdDir}
+	server := plane.GetAPIServer()
+	server.CertDir = certDir
+	// envtest turns the ServiceAccount plugin off because nobody makes the ServiceAccounts there; here the keeper does.
+	server.Configure().Disable("disable-admission-plugins")
+
+	var err error
+	if plane.Etcd.Path, err = tethered(o, bin, "etcd"); err != nil {
+		return err
+	}
+	if server.Path, err = tethered(o, bin, "kube-apiserver"); err != nil {
+		return err
+	}
+	plane.KubectlPath = filepath.Join(o.Assets, "kubectl")
+	etcdLog, err := c.createLog(o.State, "etcd")
+	if err != nil {
+		return err
+	}
+	serverLog, err := c.createLog(o.State, "kube-apiserver")
+	if err != nil {
+		return err
+	}
+	plane.Etcd.Out, plane.Etcd.Err = etcdLog, etcdLog
+	server.Out, server.Err = serverLog, serverLog
+	c.env.CRDDirectoryPaths, c.env.ErrorIfCRDPathMissing = o.CRDs, true
+	return nil
+}
+
+func (c *ControlPlane) createLog(dir, name string) (*os.File, error) {
+	log, err := os.Create(filepath.Join(dir, name+".log"))
+	if err == nil {
+		c.logs = append(c.logs, log)
+	}
+	return log, err
+}
+
+// tethered is a program that becomes the asset of that name and dies with us. envtest wants one file to run, hence a
+// script.
+func tethered(o Options, bin, name string) (string, error) {
+	asset := filepath.Join(o.Assets, name)
+	if len(o.Tether) == 0 {
+		return asset, nil
+	}
+	var command strings.Builder
+	for _, word := range append(slices.Clip(o.Tether), asset) {
+		command.WriteString("'" + strings.ReplaceAll(word, "'", `'\''`) + "' ")
+	}
+	script := filepath.Join(bin, name)
+	return script, os.WriteFile(script, []byte("#!/bin/sh\nexec "+command.String()+"\"$@\"\n"), 0o700)
+}

@@ -1,0 +1,212 @@
+// Package local is the developer's cluster as a whole: a control plane, the pod runner and, if asked for, the manager,
+// all of them processes of this machine. It is for Linux; it needs neither root nor Docker.
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/podesta-dev/podesta/hack/cluster/assets"
+	"github.com/podesta-dev/podesta/hack/cluster/controlplane"
+	"github.com/podesta-dev/podesta/hack/cluster/podrunner"
+	"github.com/podesta-dev/podesta/hack/cluster/process"
+)
+
+// Options say what to run.
+type Options struct {
+	// State is the directory of this cluster. What an earlier one left there is removed, except logs.
+	State string
+	// Assets says where etcd, kube-apiserver and kubectl come from.
+	Assets assets.Options
+	// CRDs are files or directories of CustomResourceDefinitions to install.
+	CRDs []string
+	// Pods says how to run pods; Client, Dir and Log are filled in.
+	Pods podrunner.Options
+	// Manager is run beside them unless its Path is empty.
+	Manager Manager
+	// Tether is a command that dies with this program; see controlplane.Options.
+	Tether []string
+	// Report is told in a sentence what happens. It must not block.
+	Report func(string)
+}
+
+// Manager is a program that is given the cluster's kubeconfig by the variable KUBECONFIG, beside this program's
+// environment.
+type Manager struct {
+	Path string
+	Args []string
+	// User is who it is to the API server, with what RBAC grants it; a user who may do everything if empty.
+	User string
+	// Restart starts it again when it ends by itself.
+	Restart bool
+}
+
+// Cluster is a running cluster. Its directory has kubeconfig, manager.pid, and the logs etcd.log, kube-apiserver.log,
+// podrunner.log, manager.log and logs/<namespace>_<pod>/<container>.log.
+type Cluster struct {
+	// Config is for a client that may do everything, Kubeconfig the file that says the same.
+	Config     *rest.Config
+	Kubeconfig string
+	// Bin is the directory with kubectl.
+	Bin string
+
+	options Options
+	plane   *controlplane.ControlPlane
+	lock    *os.File
+	log     *os.File
+	cancel  context.CancelFunc
+	parts   sync.WaitGroup
+	failed  chan error
+}
+
+// Start starts a cluster and returns when its API server answers. The caller must Close it; the context is for the start
+// alone.
+func Start(ctx context.Context, o Options) (*Cluster, error) {
+	if runtime.GOOS != "linux" {
+		return nil, fmt.Errorf("the local cluster runs on Linux only, not on %s: use kind instead", runtime.GOOS)
+	}
+	state, err := filepath.Abs(o.State)
+	if err != nil {
+		return nil, err
+	}
+	o.State = state
+	if o.Report == nil {
+		o.Report = func(string) {}
+	}
+	c := &Cluster{options: o, failed: make(chan error, 3)}
+	if err := c.start(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	if err := c.prepare(); err != nil {
+		return err
+	}
+	var err error
+	if c.Bin, err = assets.Dir(ctx, c.options.Assets); err != nil {
+		return err
+	}
+	c.options.Report("starting etcd and kube-apiserver")
+	c.plane, err = controlplane.Start(ctx, controlplane.Options{
+		Assets: c.Bin, State: c.options.State, CRDs: c.options.CRDs, Tether: c.options.Tether,
+	})
+	if err != nil {
+		return err
+	}
+	c.Config = c.plane.Config
+	c.Kubeconfig = filepath.Join(c.options.State, "kubeconfig")
+	if err := os.WriteFile(c.Kubeconfig, c.plane.Kubeconfig, 0o600); err != nil {
+		return err
+	}
+	return c.run(ctx)
+}
+
+// run starts the parts that go on in the background; when one fails, Failed says so.
+func (c *Cluster) run(ctx context.Context) error {
+	client, err := kubernetes.NewForConfig(c.Config)
+	if err != nil {
+		return err
+	}
+	pods := c.options.Pods
+	pods.Client, pods.Dir = client, c.options.State
+	pods.Log = slog.New(slog.NewTextHandler(c.log, nil))
+	parts := []func(context.Context) error{
+		c.plane.Watch,
+		func(ctx context.Context) error { return podrunner.Run(ctx, pods) },
+	}
+	if c.options.Manager.Path != "" {
+		manager, err := c.manager()
+		if err != nil {
+			return err
+		}
+		parts = append(parts, manager.Run)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the caller's is for the start alone
+	c.cancel = cancel
+	for _, part := range parts {
+		c.parts.Go(func() {
+			if err := part(ctx); err != nil {
+				c.failed <- err
+			}
+		})
+	}
+	return nil
+}
+
+func (c *Cluster) manager() (process.Supervised, error) {
+	m := c.options.Manager
+	kubeconfig := c.Kubeconfig
+	if m.User != "" {
+		text, err := c.plane.UserKubeconfig(m.User, "system:authenticated")
+		if err != nil {
+			return process.Supervised{}, err
+		}
+		kubeconfig = filepath.Join(c.options.State, "manager.kubeconfig")
+		if err := os.WriteFile(kubeconfig, text, 0o600); err != nil {
+			return process.Supervised{}, err
+		}
+	}
+	return process.Supervised{
+		Path: m.Path, Args: m.Args,
+		Env:     append(os.Environ(), "KUBECONFIG="+kubeconfig),
+		Log:     filepath.Join(c.options.State, "manager.log"),
+		PIDFile: filepath.Join(c.options.State, "manager.pid"),
+		Restart: m.Restart, RestartDelay: time.Second, Grace: 10 * time.Second,
+		Report: c.options.Report,
+	}, nil
+}
+
+// Failed says why a part of the cluster has ended before Close. The rest still runs.
+func (c *Cluster) Failed() <-chan error { return c.failed }
+
+// Close stops everything: the manager by SIGTERM, pods by SIGKILL, then the control plane.
+func (c *Cluster) Close() error {
+	if c.cancel != nil {
+		c.cancel()
+	}
+	c.parts.Wait()
+	var err error
+	if c.plane != nil {
+		err = c.plane.Stop()
+	}
+	for _, file := range []*os.File{c.log, c.lock} {
+		if file != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}
+	return err
+}
+
+// prepare takes the directory for this cluster alone and clears what an earlier one left.
+func (c *Cluster) prepare() error {
+	state := c.options.State
+	if err := os.MkdirAll(state, 0o755); err != nil {
+		return err
+	}
+	lock, err := os.OpenFile(filepath.Join(state, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return err
+	}
+	c.lock = lock
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return fmt.Errorf("another cluster runs in %s: stop it, or name another directory", state)
+	}
+	if err := os.RemoveAll(filepath.Join(state, "pods")); err != nil {
+		return err
+	}
+	c.log, err = os.Create(filepath.Join(state, "podrunner.log"))
+	return err
+}

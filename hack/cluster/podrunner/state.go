@@ -1,0 +1,185 @@
+package podrunner
+
+import (
+	"net/netip"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podesta-dev/podesta/hack/cluster/process"
+)
+
+// kind says when a container runs.
+type kind int
+
+const (
+	initial kind = iota // an init container: runs to completion before the next one starts
+	sidecar             // an init container with restartPolicy Always: starts in order, then runs beside the others
+	app                 // runs once all init containers have completed or started
+)
+
+// container is what is known of one container. The pod's goroutine owns it.
+type container struct {
+	spec corev1.Container
+	kind kind
+
+	pid     int // of the running process, 0 if none runs
+	started time.Time
+	last    *process.Exit // how it last ended
+	lastPID int
+
+	restarts int32
+	delay    time.Duration // the wait before the last restart, 0 if there was none
+	retryAt  time.Time     // do not start it before
+	problem  refusal       // why it could not be started
+
+	startup bool // its startup probe has succeeded, or it runs and has none
+	ready   bool // its readiness probe succeeds, or startup is true and it has none
+	passed  bool // init containers: the next one may start; stays true
+
+	unhealthy bool      // its liveness or startup probe failed: end it
+	signalled bool      // it was sent SIGTERM
+	killAt    time.Time // when an unhealthy one gets SIGKILL
+}
+
+func (c *container) running() bool { return c.pid != 0 }
+
+// podState is what is known of one pod. The pod's goroutine owns it.
+type podState struct {
+	containers []container // the init containers in order, then the others
+	policy     corev1.RestartPolicy
+	grace      time.Duration // of the pod's spec
+
+	refused      refusal
+	mounted      bool
+	mountProblem string // why it is not, or could not be brought up to date
+	address      netip.Addr
+	admitted     time.Time
+
+	asked    *metav1.Time // the deletionTimestamp that the deadline was last reckoned from
+	deadline time.Time    // a deleted pod's: SIGKILL is due; zero if the pod is not deleted
+	gone     bool         // its object has vanished
+	ended    time.Time    // when the outcome was known
+}
+
+func newPodState(pod *corev1.Pod, refused refusal, now time.Time) podState {
+	p := podState{policy: pod.Spec.RestartPolicy, refused: refused, admitted: now, grace: 30 * time.Second}
+	if seconds := pod.Spec.TerminationGracePeriodSeconds; seconds != nil {
+		p.grace = time.Duration(*seconds) * time.Second
+	}
+	for _, spec := range pod.Spec.InitContainers {
+		k := initial
+		if spec.RestartPolicy != nil && *spec.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			k = sidecar
+		}
+		p.containers = append(p.containers, container{spec: spec, kind: k})
+	}
+	for _, spec := range pod.Spec.Containers {
+		p.containers = append(p.containers, container{spec: spec, kind: app})
+	}
+	return p
+}
+
+// deleted notes that the pod's deletion was asked for. Asking again may shorten the time left, never lengthen it.
+func (p *podState) deleted(grace time.Duration, now time.Time) {
+	if deadline := now.Add(grace); p.deadline.IsZero() || deadline.Before(p.deadline) {
+		p.deadline = deadline
+	}
+}
+
+func (p *podState) anyRunning(which func(*container) bool) bool {
+	for i := range p.containers {
+		if c := &p.containers[i]; c.running() && which(c) {
+			return true
+		}
+	}
+	return false
+}
+
+func every(*container) bool { return true }
+
+func notSidecar(c *container) bool { return c.kind != sidecar }
+
+// wanted tells whether a container that does not run should.
+func (p *podState) wanted(c *container) bool {
+	switch {
+	case c.last == nil || c.kind == sidecar:
+		return true
+	case c.kind == initial:
+		return !c.passed && p.policy != corev1.RestartPolicyNever
+	case p.policy == corev1.RestartPolicyAlways:
+		return true
+	default:
+		return p.policy == corev1.RestartPolicyOnFailure && c.last.Code != 0
+	}
+}
+
+// outcome is Succeeded or Failed once the pod's work is over for good, else empty.
+func (p *podState) outcome() corev1.PodPhase {
+	phase := corev1.PodSucceeded
+	for i := range p.containers {
+		c := &p.containers[i]
+		switch {
+		case c.kind == sidecar:
+			continue
+		case c.running() || p.wanted(c):
+			if c.kind == app {
+				return ""
+			}
+		case c.kind == initial && !c.passed:
+			return corev1.PodFailed
+		case c.kind == app && c.last.Code != 0:
+			phase = corev1.PodFailed
+		}
+	}
+	return phase
+}
+
+// onStart notes that a container's process runs.
+func (c *container) onStart(pid int, now time.Time) {
+	if c.last != nil {
+		c.restarts++
+	}
+	c.pid, c.started, c.problem = pid, now, refusal{}
+	c.unhealthy, c.signalled = false, false
+	c.startup = c.spec.StartupProbe == nil
+	c.ready = c.startup && c.spec.ReadinessProbe == nil
+	c.passed = c.passed || c.kind == sidecar && c.startup
+}
+
+// onExit notes that it ended.
+func (c *container) onExit(exit process.Exit, backoff Backoff) {
+	c.last, c.lastPID = &exit, c.pid
+	c.pid, c.ready, c.startup = 0, false, false
+	if c.kind == initial && exit.Code == 0 {
+		c.passed = true
+		return
+	}
+	c.wait(exit.Finished, exit.Finished.Sub(exit.Started), backoff)
+}
+
+// onProblem notes that it could not be started.
+func (c *container) onProblem(problem refusal, now time.Time, backoff Backoff) {
+	c.problem = problem
+	c.wait(now, 0, backoff)
+}
+
+func (c *container) wait(from time.Time, ran time.Duration, backoff Backoff) {
+	c.delay = backoff.after(c.delay, ran)
+	c.retryAt = from.Add(c.delay)
+}
+
+// onProbe notes that a probe has changed its mind; grace is what a failed one leaves the container to end in.
+func (c *container) onProbe(result probeResult, now time.Time, grace time.Duration) {
+	switch {
+	case result.kind == startupProbe && result.ok:
+		c.startup = true
+		c.ready = c.spec.ReadinessProbe == nil
+		c.passed = c.passed || c.kind == sidecar
+	case result.kind == readinessProbe:
+		c.ready = result.ok
+	case !result.ok && !c.unhealthy:
+		c.unhealthy, c.killAt = true, now.Add(grace)
+	}
+}

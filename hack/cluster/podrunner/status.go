@@ -1,0 +1,192 @@
+package podrunner
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// status is the pod's status as a kubelet writes it. Conditions keep the time of their last transition from the previous
+// status.
+func (p *podState) status(pod *corev1.Pod, previous []corev1.PodCondition, now time.Time) corev1.PodStatus {
+	s := corev1.PodStatus{
+		ObservedGeneration: pod.Generation,
+		Phase:              p.phase(),
+		HostIP:             hostIP,
+		HostIPs:            []corev1.HostIP{{IP: hostIP}},
+		StartTime:          &metav1.Time{Time: p.admitted},
+	}
+	if p.refused != (refusal{}) {
+		s.Reason, s.Message = p.refused.reason, p.refused.message
+	}
+	if p.address.IsValid() {
+		s.PodIP = p.address.String()
+		s.PodIPs = []corev1.PodIP{{IP: s.PodIP}}
+	}
+	for i := range p.containers {
+		c := &p.containers[i]
+		if c.kind == app {
+			s.ContainerStatuses = append(s.ContainerStatuses, p.containerStatus(c))
+		} else {
+			s.InitContainerStatuses = append(s.InitContainerStatuses, p.containerStatus(c))
+		}
+	}
+	s.Conditions = p.conditions(s.Phase, pod.Generation, previous, now)
+	return s
+}
+
+// phase sums the pod up. A deleted pod whose containers have all ended is over as well.
+func (p *podState) phase() corev1.PodPhase {
+	if !p.ended.IsZero() {
+		return p.outcome()
+	}
+	if !p.deadline.IsZero() && !p.anyRunning(every) {
+		return p.finalPhase()
+	}
+	if !p.initialized() {
+		return corev1.PodPending
+	}
+	for i := range p.containers {
+		if c := &p.containers[i]; c.kind == app && !c.running() && c.last == nil {
+			return corev1.PodPending
+		}
+	}
+	return corev1.PodRunning
+}
+
+// finalPhase is how a deleted pod ended.
+func (p *podState) finalPhase() corev1.PodPhase {
+	for i := range p.containers {
+		if c := &p.containers[i]; c.kind == app && (c.last == nil || c.last.Code != 0) {
+			return corev1.PodFailed
+		}
+	}
+	return corev1.PodSucceeded
+}
+
+func (p *podState) initialized() bool {
+	for i := range p.containers {
+		if c := &p.containers[i]; c.kind != app && !c.passed {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *podState) conditions(
+	phase corev1.PodPhase, generation int64, previous []corev1.PodCondition, now time.Time,
+) []corev1.PodCondition {
+	over := ""
+	switch phase {
+	case corev1.PodSucceeded:
+		over = "PodCompleted"
+	case corev1.PodFailed:
+		over = "PodFailed"
+	default: // it goes on
+	}
+	unready := p.unready()
+	initialized := corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue}
+	if !p.initialized() {
+		initialized.Status, initialized.Reason = corev1.ConditionFalse, "ContainersNotInitialized"
+	}
+	containers := corev1.PodCondition{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}
+	switch {
+	case over != "":
+		containers.Status, containers.Reason = corev1.ConditionFalse, over
+	case len(unready) > 0:
+		containers.Status, containers.Reason = corev1.ConditionFalse, "ContainersNotReady"
+		containers.Message = fmt.Sprintf("containers with unready status: %v", unready)
+	}
+	ready := containers
+	ready.Type = corev1.PodReady
+
+	all := []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, initialized, containers, ready,
+	}
+	for i := range all {
+		all[i].ObservedGeneration = generation
+		all[i].LastTransitionTime = metav1.NewTime(now)
+		for _, before := range previous {
+			if before.Type == all[i].Type && before.Status == all[i].Status {
+				all[i].LastTransitionTime = before.LastTransitionTime
+			}
+		}
+	}
+	return all
+}
+
+// unready names the containers that keep the pod from being ready; sidecars count, init containers that are done do not.
+func (p *podState) unready() []string {
+	var names []string
+	for i := range p.containers {
+		if c := &p.containers[i]; !c.ready && c.kind != initial {
+			names = append(names, c.spec.Name)
+		}
+	}
+	return names
+}
+
+func (p *podState) containerStatus(c *container) corev1.ContainerStatus {
+	startup := c.running() && c.startup
+	s := corev1.ContainerStatus{
+		Name:         c.spec.Name,
+		Image:        c.spec.Image,
+		RestartCount: c.restarts,
+		Ready:        c.running() && c.ready || c.kind == initial && c.passed,
+		Started:      &startup,
+	}
+	terminated := c.terminated()
+	switch {
+	case c.running():
+		s.ContainerID = containerID(c.pid)
+		s.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(c.started)}
+		s.LastTerminationState.Terminated = terminated
+	case terminated != nil && (!p.wanted(c) || !p.deadline.IsZero() || !p.ended.IsZero()):
+		s.ContainerID = terminated.ContainerID
+		s.State.Terminated = terminated
+	default:
+		s.State.Waiting = p.waiting(c)
+		s.LastTerminationState.Terminated = terminated
+	}
+	return s
+}
+
+func (p *podState) waiting(c *container) *corev1.ContainerStateWaiting {
+	switch {
+	case p.refused != refusal{}:
+		return &corev1.ContainerStateWaiting{Reason: p.refused.reason, Message: p.refused.message}
+	case c.problem != refusal{}:
+		return &corev1.ContainerStateWaiting{Reason: c.problem.reason, Message: c.problem.message}
+	case c.last != nil:
+		return &corev1.ContainerStateWaiting{
+			Reason:  "CrashLoopBackOff",
+			Message: fmt.Sprintf("back-off %s restarting container %s", c.delay, c.spec.Name),
+		}
+	case p.mounted && !p.initialized():
+		return &corev1.ContainerStateWaiting{Reason: "PodInitializing"}
+	default:
+		return &corev1.ContainerStateWaiting{Reason: "ContainerCreating", Message: p.mountProblem}
+	}
+}
+
+func (c *container) terminated() *corev1.ContainerStateTerminated {
+	if c.last == nil {
+		return nil
+	}
+	t := &corev1.ContainerStateTerminated{
+		ExitCode:    int32(c.last.Code),   //nolint:gosec // a wait status has 8 bits
+		Signal:      int32(c.last.Signal), //nolint:gosec // so has a signal
+		Reason:      "Error",
+		StartedAt:   metav1.NewTime(c.last.Started),
+		FinishedAt:  metav1.NewTime(c.last.Finished),
+		ContainerID: containerID(c.lastPID),
+	}
+	if c.last.Code == 0 {
+		t.Reason = "Completed"
+	}
+	return t
+}
+
+func containerID(pid int) string { return fmt.Sprintf("process://%d", pid) }

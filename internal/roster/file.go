@@ -1,0 +1,107 @@
+package roster
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// maxFile bounds what Parse reads: 256 processes with the longest names fit.
+const maxFile = 1 << 20
+
+// file is the JSON form of a Roster, with units in the names as in the API.
+type file struct {
+	Namespace             string        `json:"namespace"`
+	Group                 string        `json:"group"`
+	Generation            int64         `json:"generation"`
+	Algorithm             string        `json:"algorithm"`
+	Safety                string        `json:"safety"`
+	HeartbeatMilliseconds int64         `json:"heartbeatMilliseconds"`
+	TimeoutMilliseconds   int64         `json:"timeoutMilliseconds"`
+	Processes             []fileProcess `json:"processes"`
+}
+
+type fileProcess struct {
+	Name     string `json:"name"`
+	UID      string `json:"uid,omitempty"`
+	Address  string `json:"address,omitempty"`
+	Priority *int32 `json:"priority,omitempty"`
+	Voter    *bool  `json:"voter,omitempty"`
+}
+
+// ReadFile reads a roster from a JSON file, as Parse does.
+func ReadFile(path string) (Roster, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Roster{}, fmt.Errorf("read the roster: %w", err)
+	}
+	r, err := Parse(data)
+	if err != nil {
+		return Roster{}, fmt.Errorf("roster %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// Parse reads a roster from JSON. An unknown field is an error. What is left out gets the API's default: namespace
+// "default", generation 1, algorithm Bully, safety Classic, heartbeatMilliseconds 100, timeoutMilliseconds 500; for a
+// process the uid is its name, the priority 1, voter true.
+func Parse(data []byte) (Roster, error) {
+	if len(data) > maxFile {
+		return Roster{}, fmt.Errorf("it has %d bytes: at most %d are read", len(data), maxFile)
+	}
+	f := file{Namespace: "default", Generation: 1, Algorithm: "Bully", Safety: "Classic",
+		HeartbeatMilliseconds: 100, TimeoutMilliseconds: 500}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		return Roster{}, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return Roster{}, errors.New("there is more after the roster: one JSON object is expected")
+	}
+	if f.HeartbeatMilliseconds > maxTimeout.Milliseconds() || f.TimeoutMilliseconds > maxTimeout.Milliseconds() {
+		return Roster{}, fmt.Errorf("heartbeatMilliseconds and timeoutMilliseconds may be %d at most",
+			maxTimeout.Milliseconds())
+	}
+	r := f.roster()
+	return r, r.Validate()
+}
+
+func (f file) roster() Roster {
+	r := Roster{Namespace: f.Namespace, Group: f.Group, Generation: f.Generation, Algorithm: f.Algorithm, Safety: f.Safety,
+		Heartbeat: time.Duration(f.HeartbeatMilliseconds) * time.Millisecond,
+		Timeout:   time.Duration(f.TimeoutMilliseconds) * time.Millisecond}
+	for _, p := range f.Processes {
+		process := Process{Name: p.Name, UID: p.UID, Address: p.Address, Priority: 1, Voter: true}
+		if p.UID == "" {
+			process.UID = p.Name
+		}
+		if p.Priority != nil {
+			process.Priority = *p.Priority
+		}
+		if p.Voter != nil {
+			process.Voter = *p.Voter
+		}
+		r.Processes = append(r.Processes, process)
+	}
+	return r
+}
+
+// Encode returns the roster as JSON that Parse reads back to an equal one (times to the millisecond).
+func (r Roster) Encode() []byte {
+	f := file{Namespace: r.Namespace, Group: r.Group, Generation: r.Generation, Algorithm: r.Algorithm, Safety: r.Safety,
+		HeartbeatMilliseconds: r.Heartbeat.Milliseconds(), TimeoutMilliseconds: r.Timeout.Milliseconds()}
+	for _, p := range r.Processes {
+		f.Processes = append(f.Processes, fileProcess{Name: p.Name, UID: p.UID, Address: p.Address, Priority: &p.Priority,
+			Voter: &p.Voter})
+	}
+	data, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		panic(err) // strings and integers always marshal
+	}
+	return append(data, '\n')
+}

@@ -1,0 +1,355 @@
+package roster
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/status"
+
+	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
+)
+
+func TestAgentJoinsByTokenAndFollows(t *testing.T) {
+	m := newManager(t)
+	m.Publish(sample(1))
+	g := newAgent(t, m, "a")
+	report := Report{Memory: "m1", Incarnation: 7, Coordinator: b.Pod, Table: []Row{{b.Pod, Coordinator}},
+		LastElection: &Election{Decision: "d", Initiator: a.Pod, Reason: "Started", Sent: 3,
+			Duration: 4 * time.Millisecond, Transcript: []string{"x"}}}
+	g.Report(report)
+	g.run(t)
+
+	if got := g.next(t); got.Gone || !got.Roster.Equal(sample(1)) {
+		t.Fatalf("the first update is %+v, want the roster", got)
+	}
+	m.sees(t, "the report", connected(a.Pod))
+	if got := m.Sightings.Group("shop", "scheduler")[0]; !reflect.DeepEqual(got.Report, report) || got.UID != a.UID {
+		t.Errorf("sighting %+v, want the report %+v", got, report)
+	}
+	if name, ok := g.Keyring.Name(); !ok || name != a {
+		t.Errorf("the certificate names %v, want %v", name, a)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.kept) != 1 || g.kept[0][0] == nil || g.kept[0][1] == nil || !bytes.Equal(g.kept[0][2], m.bundle) {
+		t.Errorf("kept %d times, want certificate, key and bundle once", len(g.kept))
+	}
+
+	m.Publish(sample(2))
+	if got := g.next(t); got.Roster == nil || got.Roster.Generation != 2 {
+		t.Errorf("after a new roster the update is %+v", got)
+	}
+	g.stop()
+	m.sees(t, "the agent leave", connected())
+	if got := m.Sightings.Group("shop", "scheduler"); len(got) != 1 || !reflect.DeepEqual(got[0].Report, report) {
+		t.Errorf("after the session the last report is gone: %+v", got)
+	}
+}
+
+// A slow agent is not shown rosters that were overtaken: between the one it is busy with and the newest there may be
+// one that was already under way, no more.
+func TestSlowAgentSkipsOvertakenRosters(t *testing.T) {
+	m := newManager(t)
+	m.Publish(sample(1))
+	g := newAgent(t, m, "a").run(t)
+	g.next(t)
+	session := newSession(a, 1, time.Now().Add(time.Hour))
+	_, last := session.news(m.board, told{})
+	for generation := int64(2); generation <= 1000; generation++ {
+		m.Publish(sample(generation))
+	}
+	updates, _ := session.news(m.board, last)
+	if len(updates) != 1 || updates[0].GetRoster().GetGeneration() != 1000 {
+		t.Errorf("a session that was busy reads %v, want generation 1000 only", updates)
+	}
+	for g.next(t).Roster.Generation != 1000 { // the real one ends there too
+	}
+}
+
+func TestGoneAndBack(t *testing.T) {
+	m := newManager(t)
+	g := newAgent(t, m, "a")
+	g.Report(Report{})
+	g.run(t)
+	m.sees(t, "the agent", connected(a.Pod))
+	m.Withdraw("shop", "scheduler")
+	if got := g.next(t); !got.Gone {
+		t.Errorf("the group does not exist, the agent is told %+v", got)
+	}
+	m.Publish(sample(1))
+	if got := g.next(t); got.Roster == nil {
+		t.Errorf("the group was made again, the agent is told %+v", got)
+	}
+	without := sample(2)
+	without.Processes[0].UID = "another-uid" // a new pod of the same name
+	m.Publish(without)
+	if got := g.next(t); !got.Gone {
+		t.Errorf("the pod is not on the roster, the agent is told %+v", got)
+	}
+}
+
+// A manager that starts says nothing about a group before it knows: an agent that is told Gone would stop electing.
+func TestNewManagerSaysNothingAboutAGroupItDoesNotKnowYet(t *testing.T) {
+	m := newManager(t)
+	session := newSession(a, 1, time.Now().Add(time.Hour))
+	updates, last := session.news(m.board, told{})
+	if len(updates) != 1 || updates[0].GetTrust() == nil {
+		t.Fatalf("before anything is known a session says %v, want the bundle only", updates)
+	}
+	m.Withdraw("shop", "scheduler")
+	m.board.enter(a, session)
+	m.Withdraw("shop", "scheduler")
+	if updates, _ = session.news(m.board, last); len(updates) != 1 || updates[0].GetGone() == nil {
+		t.Errorf("then it says %v, want Gone", updates)
+	}
+	m.board.leave(a, session)
+	if len(m.board.groups) != 0 {
+		t.Errorf("a group that nobody asks for is still on the board: %v", m.board.groups)
+	}
+}
+
+func TestReconnectResendsTheWholeReportAndRejoinsByCertificate(t *testing.T) {
+	m := newManager(t)
+	m.Publish(sample(1))
+	tokens := 0
+	g := newAgent(t, m, "a", func(c *ClientConfig) {
+		c.Token = func() (string, error) { tokens++; return "a", nil }
+	})
+	g.Report(Report{Coordinator: b.Pod, Incarnation: 1})
+	g.run(t)
+	g.next(t)
+	m.sees(t, "the agent", connected(a.Pod))
+	m.stop()
+
+	successor := startManager(t, m.authority, m.address, guests{"a": a})
+	successor.Publish(sample(2))
+	if got := g.next(t); got.Roster == nil || got.Roster.Generation != 2 {
+		t.Errorf("the new manager's first update is %+v", got)
+	}
+	successor.sees(t, "the agent", connected(a.Pod))
+	if got := successor.Sightings.Group("shop", "scheduler")[0].Report; got.Coordinator != b.Pod || got.Incarnation != 1 {
+		t.Errorf("the new manager knows %+v, want the report from before", got)
+	}
+	if tokens != 1 {
+		t.Errorf("the agent joined by token %d times, want once: its certificate is good", tokens)
+	}
+}
+
+// A lost CA (another manager with another one) must not lock agents out for a day.
+func TestRefusedCertificateFallsBackToTheToken(t *testing.T) {
+	m := newManager(t)
+	m.Publish(sample(1))
+	bundle := make(chan []byte, 1)
+	bundle <- m.bundle
+	g := newAgent(t, m, "a", func(c *ClientConfig) {
+		c.Trust = func() ([]byte, error) { b := <-bundle; bundle <- b; return b, nil }
+	}).run(t)
+	g.next(t)
+	m.stop()
+	other, err := identity.NewAuthority(time.Now())
+	must(t, err)
+	successor := startManager(t, other, m.address, guests{"a": a})
+	<-bundle
+	bundle <- successor.bundle
+	successor.Publish(sample(2))
+	if got := g.next(t); got.Roster == nil || got.Roster.Generation != 2 {
+		t.Errorf("under the new CA the update is %+v", got)
+	}
+}
+
+func TestCertificateIsRenewedAtHalfLifeWithoutATokenAndTheSessionGoesOn(t *testing.T) {
+	m := newManager(t)
+	m.Publish(sample(1))
+	born := time.Now().Add(-identity.Lifetime/2 - time.Hour)
+	key, cert := issue(t, m.authority, a, born)
+	g := newAgent(t, m, "unknown", func(c *ClientConfig) {
+		must(t, c.Keyring.SetTrust(m.bundle))
+		must(t, c.Keyring.SetCertificate(cert, key))
+		c.Trust = func() ([]byte, error) { return nil, errors.New("no such file") } // the state directory's serves
+	})
+	old := g.Keyring.NotAfter()
+	g.Report(Report{Memory: "m"})
+	g.run(t)
+	for g.next(t).Roster == nil {
+	}
+	deadline := time.Now().Add(patience)
+	for !g.Keyring.NotAfter().After(old) {
+		if time.Now().After(deadline) {
+			t.Fatal("the certificate was not renewed")
+		}
+		select {
+		case <-g.updates:
+		case <-time.After(time.Millisecond):
+		}
+	}
+	for !func() bool { // a session of the new certificate
+		m.board.mu.Lock()
+		defer m.board.mu.Unlock()
+		s := m.board.groups[groupKey{"shop", "scheduler"}].sessions[a.UID]
+		return s != nil && s.notAfter.After(old)
+	}() {
+		if time.Now().After(deadline) {
+			t.Fatal("no session was begun with the new certificate")
+		}
+		select {
+		case <-g.updates:
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+func TestNewestSessionOfAPodSpeaksForIt(t *testing.T) {
+	m := newManager(t)
+	m.Publish(sample(1))
+	key, cert := issue(t, m.authority, a, time.Now())
+	first, second := m.follow(t, key, cert), m.follow(t, key, cert)
+	must(t, second.Send(&rosterpb.Report{Coordinator: "second"}))
+	m.sees(t, "the second session",
+		func(all []Sighting) bool { return len(all) == 1 && all[0].Report.Coordinator == "second" })
+	if code := drain(first); code != codes.Aborted {
+		t.Errorf("the older session ended with %v, want Aborted", code)
+	}
+	if all := m.Sightings.Group("shop", "scheduler"); !all[0].Connected {
+		t.Error("the end of the older session made the pod disconnected")
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	m := newManager(t)
+	other, err := identity.NewAuthority(time.Now())
+	must(t, err)
+	validKey, valid := issue(t, m.authority, a, time.Now())
+	expiredKey, expired := issue(t, m.authority, a, time.Now().Add(-identity.Lifetime-time.Hour))
+	foreignKey, foreign := issue(t, other, a, time.Now())
+	goneKey, gone := issue(t, m.authority, identity.Name{Namespace: "shop", Group: "scheduler", Pod: "gone", UID: "g"},
+		time.Now())
+	csr := request(t)
+	follow := func(c rosterpb.RosterServiceClient) error {
+		stream, err := c.Follow(t.Context())
+		if err != nil {
+			return err
+		}
+		_, err = stream.Recv()
+		return err
+	}
+	join := func(token string, csr []byte) func(rosterpb.RosterServiceClient) error {
+		return func(c rosterpb.RosterServiceClient) error {
+			_, err := c.Join(t.Context(), &rosterpb.JoinRequest{Token: token, Csr: csr})
+			return err
+		}
+	}
+	for _, test := range []struct {
+		name      string
+		key, cert []byte
+		call      func(rosterpb.RosterServiceClient) error
+		code      codes.Code
+		says      string
+	}{
+		{"a bad token", nil, nil, join("forged", csr), codes.PermissionDenied, "not valid"},
+		{"a token for another audience", nil, nil, join("other-audience", csr), codes.PermissionDenied, "podesta.dev"},
+		{"a pod without the label", nil, nil, join("no-label", csr), codes.PermissionDenied, "add it to the pod template"},
+		{"the API server is away", nil, nil, join("api-down", csr), codes.Unavailable, "try again"},
+		{"no certificate request", nil, nil, join("a", nil), codes.InvalidArgument, "certificate request"},
+		{"a huge token", nil, nil, join(strings.Repeat("x", maxToken+1), csr), codes.InvalidArgument, "at most"},
+		{"neither token nor certificate", nil, nil, join("", csr), codes.Unauthenticated, "token"},
+		{"renewal by a pod that is gone", goneKey, gone, join("", csr), codes.PermissionDenied, "gone"},
+		{"Follow without a certificate", nil, nil, follow, codes.Unauthenticated, "Join with a token first"},
+		{"Follow with an expired certificate", expiredKey, expired, follow, codes.Unavailable, ""},
+		{"Follow with a certificate of another CA", foreignKey, foreign, follow, codes.Unavailable, ""},
+		{"renewal with an expired certificate", expiredKey, expired, join("", csr), codes.Unavailable, ""},
+		{"a report that cannot be right", validKey, valid, func(c rosterpb.RosterServiceClient) error {
+			stream, err := c.Follow(t.Context())
+			must(t, err)
+			must(t, stream.Send(&rosterpb.Report{Table: []*rosterpb.Row{{Name: "x", State: "Happy"}}}))
+			for {
+				if _, err := stream.Recv(); err != nil {
+					return err
+				}
+			}
+		}, codes.InvalidArgument, `"Happy"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := test.call(rosterpb.NewRosterServiceClient(m.dial(t, test.key, test.cert)))
+			if status.Code(err) != test.code || !strings.Contains(fmt.Sprint(err), test.says) {
+				t.Errorf("got %v, want %v and %q", err, test.code, test.says)
+			}
+		})
+	}
+	m.sees(t, "nobody", connected())
+}
+
+// follow opens a session by hand and waits until the server has begun it.
+func (m *manager) follow(t *testing.T, key, cert []byte) followStream {
+	t.Helper()
+	stream, err := rosterpb.NewRosterServiceClient(m.dial(t, key, cert)).Follow(t.Context())
+	must(t, err)
+	_, err = stream.Recv()
+	must(t, err)
+	return stream
+}
+
+func drain(stream followStream) codes.Code {
+	for {
+		if _, err := stream.Recv(); err != nil {
+			return status.Code(err)
+		}
+	}
+}
+
+// dial connects like an agent that shows this certificate, come what may (a well-behaved one keeps an expired one back).
+func (m *manager) dial(t *testing.T, key, cert []byte) *grpc.ClientConn {
+	t.Helper()
+	keyring := identity.NewKeyring(time.Now)
+	must(t, keyring.SetTrust(m.bundle))
+	config := keyring.RosterClient()
+	if cert != nil {
+		own, err := tls.X509KeyPair(cert, key)
+		must(t, err)
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &own, nil }
+	}
+	conn, err := grpc.NewClient("passthrough:///"+m.address, grpc.WithTransportCredentials(credentials.NewTLS(config)))
+	must(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+func request(t *testing.T) []byte {
+	t.Helper()
+	key, err := identity.NewKey()
+	must(t, err)
+	csr, err := identity.Request(key)
+	must(t, err)
+	return csr
+}
+
+func issue(t *testing.T, authority *identity.Authority, name identity.Name, born time.Time) (keyPEM, certPEM []byte) {
+	t.Helper()
+	key, err := identity.NewKey()
+	must(t, err)
+	csr, err := identity.Request(key)
+	must(t, err)
+	keyPEM, err = identity.EncodeKey(key)
+	must(t, err)
+	certPEM, err = authority.Sign(csr, name, born)
+	must(t, err)
+	return keyPEM, certPEM
+}
+
+func TestRunRefusesABadAddress(t *testing.T) {
+	m := newManager(t)
+	g := newAgent(t, m, "a", func(c *ClientConfig) { c.Address = "nowhere" })
+	if err := g.Run(context.Background(), g.updates); err == nil || !strings.Contains(err.Error(), "host:port") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,154 @@
+package roster
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+)
+
+// Bounds of a roster; the same as the API's.
+const (
+	MaxProcesses = 256
+	MaxPriority  = 1_000_000
+	maxName      = 253
+	maxUID       = 64
+	minHeartbeat = 10 * time.Millisecond
+	maxHeartbeat = time.Minute
+	maxTimeout   = 10 * time.Minute
+)
+
+// LinkPort is the port of an agent's link server, unless its pod says otherwise.
+const LinkPort = 4041
+
+// Roster is who is in a group and how they elect. A Generation names its content: two rosters of a group with the same
+// generation are equal.
+type Roster struct {
+	Namespace, Group   string
+	Generation         int64
+	Algorithm, Safety  string
+	Heartbeat, Timeout time.Duration
+	Processes          []Process // in ring order
+}
+
+// Process is a member of the group.
+type Process struct {
+	Name, UID string
+	Address   string // host:port of its link server; empty while it has none
+	Priority  int32  // 0 never coordinates
+	Voter     bool
+}
+
+// Find returns the process of that name.
+func (r Roster) Find(name string) (Process, bool) {
+	i := slices.IndexFunc(r.Processes, func(p Process) bool { return p.Name == name })
+	if i < 0 {
+		return Process{}, false
+	}
+	return r.Processes[i], true
+}
+
+// Has says whether the pod of that name and UID is on the roster: a new pod of an old name is not.
+func (r Roster) Has(name, uid string) bool {
+	p, ok := r.Find(name)
+	return ok && p.UID == uid
+}
+
+// Equal says whether two rosters are the same in every field.
+func (r Roster) Equal(o Roster) bool {
+	return r.Namespace == o.Namespace && r.Group == o.Group && r.Generation == o.Generation &&
+		r.Algorithm == o.Algorithm && r.Safety == o.Safety && r.Heartbeat == o.Heartbeat && r.Timeout == o.Timeout &&
+		slices.Equal(r.Processes, o.Processes)
+}
+
+// Validate says what is wrong with a roster, and what would be right. It does not know the algorithms: the agent does.
+func (r Roster) Validate() error {
+	return errors.Join(r.validateGroup(), r.validateTiming(), r.validateProcesses())
+}
+
+func (r Roster) validateGroup() error {
+	switch {
+	case !isName(r.Namespace):
+		return fmt.Errorf("namespace %q: must be lower case letters, digits, '-' and '.'", r.Namespace)
+	case !isName(r.Group):
+		return fmt.Errorf("group %q: must be lower case letters, digits, '-' and '.'", r.Group)
+	case r.Generation < 1:
+		return fmt.Errorf("generation %d: must be 1 or more", r.Generation)
+	case r.Algorithm == "" || len(r.Algorithm) > maxName:
+		return errors.New(`algorithm: name one, such as "Bully"`)
+	case r.Safety == "" || len(r.Safety) > maxName:
+		return errors.New(`safety: must be "Classic"`)
+	}
+	return nil
+}
+
+func (r Roster) validateTiming() error {
+	switch {
+	case r.Heartbeat < minHeartbeat || r.Heartbeat > maxHeartbeat:
+		return fmt.Errorf("heartbeat %v: must be between %v and %v", r.Heartbeat, minHeartbeat, maxHeartbeat)
+	case r.Timeout < 2*r.Heartbeat || r.Timeout > maxTimeout:
+		return fmt.Errorf("timeout %v: must be at least two heartbeats (%v) and at most %v", r.Timeout, 2*r.Heartbeat,
+			maxTimeout)
+	}
+	return nil
+}
+
+func (r Roster) validateProcesses() error {
+	if len(r.Processes) > MaxProcesses {
+		return fmt.Errorf("%d processes: a group has at most %d", len(r.Processes), MaxProcesses)
+	}
+	names := make(map[string]bool, len(r.Processes))
+	for i, p := range r.Processes {
+		if err := p.validate(); err != nil {
+			return fmt.Errorf("process %d: %w", i, err)
+		}
+		if names[p.Name] {
+			return fmt.Errorf("process %d: %q is on the roster twice", i, p.Name)
+		}
+		names[p.Name] = true
+	}
+	return nil
+}
+
+func (p Process) validate() error {
+	if !isName(p.Name) {
+		return fmt.Errorf("name %q: must be lower case letters, digits, '-' and '.', at most %d bytes", p.Name, maxName)
+	}
+	if !isUID(p.UID) {
+		return fmt.Errorf("%s: uid %q: must be letters, digits and '-', '.', '_', at most %d bytes", p.Name, p.UID, maxUID)
+	}
+	if p.Priority < 0 || p.Priority > MaxPriority {
+		return fmt.Errorf("%s: priority %d: must be between 0 and %d", p.Name, p.Priority, MaxPriority)
+	}
+	if p.Address == "" {
+		return nil
+	}
+	if host, port, err := net.SplitHostPort(p.Address); err != nil || host == "" || port == "" || len(p.Address) > maxName+6 {
+		return fmt.Errorf("%s: address %q: must be host:port", p.Name, p.Address)
+	}
+	return nil
+}
+
+// isName accepts what Kubernetes accepts as the name of a pod, a group or a namespace, roughly: names go into URIs,
+// labels and log lines, so nothing else may pass.
+func isName(s string) bool {
+	return len(s) > 0 && len(s) <= maxName && all(s, func(c byte) bool {
+		return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.'
+	})
+}
+
+func isUID(s string) bool {
+	return len(s) > 0 && len(s) <= maxUID && all(s, func(c byte) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_'
+	})
+}
+
+func all(s string, ok func(byte) bool) bool {
+	for i := range len(s) {
+		if !ok(s[i]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,111 @@
+package roster
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
+)
+
+// session is one Follow of one agent.
+type session struct {
+	name       identity.Name
+	number     uint64        // counts the sessions of this server: the newest of a pod speaks for it
+	notAfter   time.Time     // of the certificate that it was opened with
+	wake       chan struct{} // the board has changed; capacity 1
+	superseded chan struct{} // closed by a newer session of the pod
+}
+
+func newSession(name identity.Name, number uint64, notAfter time.Time) *session {
+	return &session{name: name, number: number, notAfter: notAfter, wake: make(chan struct{}, 1),
+		superseded: make(chan struct{})}
+}
+
+func (s *session) wakeUp() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *session) supersede() { close(s.superseded) }
+
+type serverStream = grpc.BidiStreamingServer[rosterpb.Report, rosterpb.Update]
+
+// told is what a session has already been told.
+type told struct {
+	trust  string
+	roster *Roster
+	gone   bool
+}
+
+// tell sends the agent whatever hangs on the board until the session ends; received carries the error that ended the
+// receiving side.
+func (s *session) tell(ctx context.Context, b *board, stream serverStream, received <-chan error,
+	now func() time.Time) error {
+	expiry := time.NewTimer(s.notAfter.Sub(now()))
+	defer expiry.Stop()
+	var last told
+	for {
+		var updates []*rosterpb.Update
+		updates, last = s.news(b, last)
+		for _, u := range updates {
+			if err := stream.Send(u); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-s.wake:
+		case err := <-received:
+			return err
+		case <-s.superseded:
+			return status.Errorf(codes.Aborted, "a newer session of %s took over", s.name.Pod)
+		case <-expiry.C:
+			return status.Error(codes.Unauthenticated, "the certificate of this session has expired: join again")
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// news is what the agent has not been told yet.
+func (s *session) news(b *board, last told) ([]*rosterpb.Update, told) {
+	var updates []*rosterpb.Update
+	trust, roster, known := b.read(s.name)
+	if trust != last.trust {
+		updates = append(updates, &rosterpb.Update{Update: &rosterpb.Update_Trust{Trust: []byte(trust)}})
+		last.trust = trust
+	}
+	switch {
+	case !known:
+	case roster == nil || !roster.Has(s.name.Pod, s.name.UID):
+		if !last.gone {
+			updates = append(updates, &rosterpb.Update{Update: &rosterpb.Update_Gone{Gone: &rosterpb.Gone{}}})
+		}
+		last.gone, last.roster = true, nil
+	case roster != last.roster:
+		updates = append(updates, &rosterpb.Update{Update: &rosterpb.Update_Roster{Roster: rosterToWire(*roster)}})
+		last.gone, last.roster = false, roster
+	}
+	return updates, last
+}
+
+// listen takes reports in until the stream ends or an agent says what cannot be right.
+func (s *session) listen(stream serverStream, sightings *Sightings) error {
+	for {
+		message, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		report, err := reportFromWire(message)
+		if err != nil {
+			return status.Errorf(codes.InvalidArgument, "report: %v", err)
+		}
+		sightings.reported(s.name, s, report)
+	}
+}

@@ -1,0 +1,178 @@
+package roster
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/identity"
+)
+
+// Sighting is what the manager knows of an agent from the agent itself.
+type Sighting struct {
+	Name, UID string
+	Report    Report // the newest one; the reader must not change what it refers to
+	// Connected: its newest session is open and has reported.
+	Connected bool
+	// Since is when Connected last changed.
+	Since time.Time
+}
+
+type groupKey struct{ namespace, group string }
+
+// Sightings are the newest reports of all agents that have joined since this manager began to lead. They are bounded by the
+// pods that hold a certificate; Forget drops what is no longer of interest. Safe for concurrent use.
+type Sightings struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	groups  map[groupKey]map[string]*sighting // by pod UID
+	news    map[groupKey]time.Time            // of the oldest change that was not taken yet
+	changed func(namespace, group string)
+}
+
+type sighting struct {
+	Sighting
+	session *session // that may change it; nil if it is closed
+}
+
+// NewSightings returns an empty store.
+func NewSightings(now func() time.Time) *Sightings {
+	return &Sightings{now: now, groups: map[groupKey]map[string]*sighting{}, news: map[groupKey]time.Time{},
+		changed: func(string, string) {}}
+}
+
+// OnChange sets what is called after each change of a group's sightings, and when a session of the group begins. It may be
+// called often and by any goroutine: it must not block and should coalesce.
+func (s *Sightings) OnChange(changed func(namespace, group string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed = changed
+}
+
+// Group returns the sightings of a group, by name.
+func (s *Sightings) Group(namespace, group string) []Sighting {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []Sighting
+	for _, seen := range s.groups[groupKey{namespace, group}] {
+		if !seen.Since.IsZero() { // a session that has not reported yet is no sighting
+			all = append(all, seen.Sighting)
+		}
+	}
+	slices.SortFunc(all, func(a, b Sighting) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) })
+	return all
+}
+
+// Ripe says how long to wait until the oldest change of the group that was not taken yet is that old. If there is none, or it
+// is, all changes so far are taken, and it returns zero: what Group returns next has been gathered for that long.
+func (s *Sightings) Ripe(namespace, group string, age time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := groupKey{namespace, group}
+	if oldest, ok := s.news[key]; ok {
+		if wait := age - s.now().Sub(oldest); wait > 0 {
+			return wait
+		}
+		delete(s.news, key)
+	}
+	return 0
+}
+
+// Connected is how many agents are connected, over all groups.
+func (s *Sightings) Connected() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, group := range s.groups {
+		for _, seen := range group {
+			if seen.Connected {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Forget drops the sightings of a group that have no session and whose UID keep does not want.
+func (s *Sightings) Forget(namespace, group string, keep func(uid string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := groupKey{namespace, group}
+	for uid, seen := range s.groups[key] {
+		if seen.session == nil && !keep(uid) {
+			delete(s.groups[key], uid)
+		}
+	}
+	if len(s.groups[key]) == 0 {
+		delete(s.groups, key)
+	}
+}
+
+// opened makes the session the one that speaks for its pod.
+func (s *Sightings) opened(n identity.Name, by *session) {
+	s.change(n, func() bool {
+		key := groupKey{n.Namespace, n.Group}
+		if s.groups[key] == nil {
+			s.groups[key] = map[string]*sighting{}
+		}
+		seen := s.groups[key][n.UID]
+		if seen == nil {
+			seen = &sighting{Sighting: Sighting{Name: n.Pod, UID: n.UID}}
+			s.groups[key][n.UID] = seen
+		}
+		if seen.session != nil && seen.session.number > by.number {
+			return false
+		}
+		seen.session = by
+		return true
+	})
+}
+
+// reported takes a report in, unless a newer session speaks for the pod.
+func (s *Sightings) reported(n identity.Name, by *session, r Report) {
+	s.change(n, func() bool {
+		seen := s.groups[groupKey{n.Namespace, n.Group}][n.UID]
+		if seen == nil || seen.session != by {
+			return false
+		}
+		if !seen.Connected {
+			seen.Connected, seen.Since = true, s.now()
+		}
+		seen.Report = r
+		return true
+	})
+}
+
+// closed ends the session's say, unless a newer session speaks for the pod.
+func (s *Sightings) closed(n identity.Name, by *session) {
+	s.change(n, func() bool {
+		key := groupKey{n.Namespace, n.Group}
+		seen := s.groups[key][n.UID]
+		if seen == nil || seen.session != by {
+			return false
+		}
+		seen.session = nil
+		if seen.Since.IsZero() { // it never reported
+			delete(s.groups[key], n.UID)
+			return true
+		}
+		if seen.Connected {
+			seen.Connected, seen.Since = false, s.now()
+		}
+		return true
+	})
+}
+
+func (s *Sightings) change(n identity.Name, change func() bool) {
+	s.mu.Lock()
+	happened, changed := change(), s.changed
+	if _, waiting := s.news[groupKey{n.Namespace, n.Group}]; happened && !waiting {
+		s.news[groupKey{n.Namespace, n.Group}] = s.now()
+	}
+	s.mu.Unlock()
+	if happened {
+		changed(n.Namespace, n.Group)
+	}
+}

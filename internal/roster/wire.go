@@ -1,0 +1,79 @@
+package roster
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
+)
+
+// The Go types and their wire form. Decoding validates: nothing out of bounds leaves this file.
+
+func rosterToWire(r Roster) *rosterpb.Roster {
+	w := &rosterpb.Roster{Namespace: r.Namespace, Group: r.Group, Generation: r.Generation, Algorithm: r.Algorithm,
+		Safety:                r.Safety,
+		HeartbeatMilliseconds: int32(r.Heartbeat.Milliseconds()), TimeoutMilliseconds: int32(r.Timeout.Milliseconds())}
+	for _, p := range r.Processes {
+		w.Processes = append(w.Processes, &rosterpb.Process{Name: p.Name, Uid: p.UID, Address: p.Address,
+			Priority: p.Priority, Voter: p.Voter})
+	}
+	return w
+}
+
+func rosterFromWire(w *rosterpb.Roster) (Roster, error) {
+	r := Roster{Namespace: w.GetNamespace(), Group: w.GetGroup(), Generation: w.GetGeneration(),
+		Algorithm: w.GetAlgorithm(), Safety: w.GetSafety(),
+		Heartbeat: time.Duration(w.GetHeartbeatMilliseconds()) * time.Millisecond,
+		Timeout:   time.Duration(w.GetTimeoutMilliseconds()) * time.Millisecond}
+	if len(w.GetProcesses()) > MaxProcesses {
+		return Roster{}, errors.New("the roster has too many processes")
+	}
+	for _, p := range w.GetProcesses() {
+		r.Processes = append(r.Processes, Process{Name: p.GetName(), UID: p.GetUid(), Address: p.GetAddress(),
+			Priority: p.GetPriority(), Voter: p.GetVoter()})
+	}
+	return r, r.Validate()
+}
+
+func reportToWire(r Report) *rosterpb.Report {
+	w := &rosterpb.Report{Memory: r.Memory, Generation: r.Generation, Incarnation: r.Incarnation, Coordinator: r.Coordinator,
+		Electing: r.Electing, Withdrawn: r.Withdrawn, Leaving: r.Leaving, Version: r.Version}
+	for _, row := range r.Table {
+		w.Table = append(w.Table, &rosterpb.Row{Name: row.Name, State: row.State})
+	}
+	if e := r.LastElection; e != nil {
+		w.LastElection = &rosterpb.Election{Decision: e.Decision, Initiator: e.Initiator, Reason: e.Reason,
+			Sent:                 int32(min(max(e.Sent, 0), math.MaxInt32)),
+			DurationMicroseconds: max(e.Duration, 0).Microseconds(), Transcript: cut(e.Transcript)}
+	}
+	return w
+}
+
+func reportFromWire(w *rosterpb.Report) (Report, error) {
+	r := Report{Memory: w.GetMemory(), Generation: w.GetGeneration(), Incarnation: w.GetIncarnation(),
+		Coordinator: w.GetCoordinator(),
+		Electing:    w.GetElecting(), Withdrawn: w.GetWithdrawn(), Leaving: w.GetLeaving(), Version: w.GetVersion()}
+	for _, row := range w.GetTable() {
+		r.Table = append(r.Table, Row{Name: row.GetName(), State: row.GetState()})
+	}
+	if e := w.GetLastElection(); e != nil {
+		duration := min(e.GetDurationMicroseconds(), math.MaxInt64/int64(time.Microsecond))
+		r.LastElection = &Election{Decision: e.GetDecision(), Initiator: e.GetInitiator(), Reason: e.GetReason(),
+			Sent:     int(e.GetSent()),
+			Duration: time.Duration(max(duration, -1)) * time.Microsecond, Transcript: e.GetTranscript()}
+	}
+	return r, r.Validate()
+}
+
+// clone is a report that shares no memory with r.
+func (r Report) clone() Report {
+	r.Table = slices.Clone(r.Table)
+	if r.LastElection != nil {
+		e := *r.LastElection
+		e.Transcript = slices.Clone(e.Transcript)
+		r.LastElection = &e
+	}
+	return r
+}
