@@ -68,7 +68,8 @@ func onCluster(m *testing.M) (code int, err error) {
 func start(port int) (*exec.Cmd, error) {
 	address := "127.0.0.1:" + strconv.Itoa(port)
 	cluster := exec.Command(filepath.Join(root, "bin/cluster"), "up", "--dir", state, //nolint:noctx // it ends with TestMain
-		"--crds", filepath.Join(root, "config/crd/bases"), "--apply", filepath.Join(root, "config/rbac"),
+		"--crds", filepath.Join(root, "config/crd/bases"),
+		"--apply", filepath.Join(root, "config/manager/namespace.yaml"), "--apply", filepath.Join(root, "config/rbac"),
 		"--manager", filepath.Join(root, "bin/manager"), "--manager-user", "system:serviceaccount:podesta-system:podesta-manager",
 		"--manager-arg=--roster-address="+address, "--manager-arg=--health-address=0",
 		"--agent", filepath.Join(root, "bin/agent"), "--resolve", "podesta-roster.podesta-system.svc:9443="+address,

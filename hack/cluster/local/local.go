@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -31,6 +32,8 @@ type Options struct {
 	Assets assets.Options
 	// CRDs are files or directories of CustomResourceDefinitions to install.
 	CRDs []string
+	// Manifests are files, or directories with a kustomization, that are applied before the manager starts.
+	Manifests []string
 	// Pods says how to run pods; Client, Dir and Log are filled in.
 	Pods podrunner.Options
 	// Manager is run beside them unless its Path is empty.
@@ -111,7 +114,28 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := os.WriteFile(c.Kubeconfig, c.plane.Kubeconfig, 0o600); err != nil {
 		return err
 	}
+	for _, manifest := range c.options.Manifests {
+		if err := c.apply(ctx, manifest); err != nil {
+			return err
+		}
+	}
 	return c.run(ctx)
+}
+
+// apply does what a user does.
+func (c *Cluster) apply(ctx context.Context, manifest string) error {
+	how := "--filename"
+	if info, err := os.Stat(manifest); err != nil {
+		return err
+	} else if info.IsDir() {
+		how = "--kustomize"
+	}
+	c.options.Report("applying " + manifest)
+	kubectl := exec.CommandContext(ctx, filepath.Join(c.Bin, "kubectl"), "--kubeconfig", c.Kubeconfig, "apply", "--server-side", how, manifest)
+	if out, err := kubectl.CombinedOutput(); err != nil {
+		return fmt.Errorf("kubectl apply %s %s: %w\n%s", how, manifest, err, out)
+	}
+	return nil
 }
 
 // run starts the parts that go on in the background; when one fails, Failed says so.
