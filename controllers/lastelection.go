@@ -10,12 +10,10 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// reasons are the reasons that the API knows; an agent of another version may say others, which are left out.
-var reasons = []v1.ElectionReason{"Started", "CoordinatorUnreachable", "CoordinatorLeft", "RosterChanged",
-	"TwoCoordinators", "AnnouncementMissing", asked}
-
-// asked is the reason of a process that took part because another one called the election.
-const asked v1.ElectionReason = "Asked"
+// reasons are the reasons that the API knows, a cause before what may follow from it: when a coordinator withdraws, others may
+// soon miss it, too. An agent of another version may say others, which are left out.
+var reasons = []v1.ElectionReason{"Withdrawn", "CoordinatorUnreachable", "RosterChanged", "Started",
+	"TwoCoordinators", "AnnouncementMissing"}
 
 // lastElectionOf puts together how the coordinator was elected, from the accounts of all processes whose election ended with
 // the announcement that the coordinator's own ended with; decision names it. What was once known of a decision is kept
@@ -51,20 +49,22 @@ func sameElection(coordinator, decision string, o observation) bool {
 	return coordinatorName(o.published) == coordinator
 }
 
-// sum adds the accounts of one election up: all messages, the longest time without a coordinator, and who called it and why
-// as the process says that was without one for longest, among those that were not merely asked.
+// sum adds the accounts of one election up: all messages, the longest time without a coordinator, and who called it and why.
 func sum(accounts []*roster.Election) *v1.ElectionStatus {
-	var messages, longest, caller int64 = 0, 0, -1
 	told := &v1.ElectionStatus{}
+	var messages, longest int64
+	var caller *roster.Election
 	for _, e := range accounts {
-		duration := e.Duration.Milliseconds()
 		messages += int64(e.Sent)
-		longest = max(longest, duration)
-		if reason := v1.ElectionReason(e.Reason); reason != asked && int64(e.Duration) > caller && slices.Contains(reasons, reason) {
-			caller, told.Initiator, told.Reason = int64(e.Duration), e.Initiator, reason
+		longest = max(longest, e.Duration.Milliseconds())
+		if called(e) && (caller == nil || before(e, caller)) {
+			caller = e
 		}
 	}
-	if told.Initiator == "" && len(accounts) > 0 {
+	switch {
+	case caller != nil:
+		told.Initiator, told.Reason = caller.Initiator, v1.ElectionReason(caller.Reason)
+	case len(accounts) > 0:
 		told.Initiator = accounts[0].Initiator
 	}
 	told.Messages = ptr.To(int32(min(messages, math.MaxInt32)))
@@ -72,13 +72,24 @@ func sum(accounts []*roster.Election) *v1.ElectionStatus {
 	return told
 }
 
-// fuller is the fuller one of two accounts of one election.
-func fuller(a, b *v1.ElectionStatus) *v1.ElectionStatus {
-	more := *a
-	if ptr.Deref(b.DurationMilliseconds, 0) > *a.DurationMilliseconds || a.Reason == "" {
-		more = *b
+// called says whether a process called the election itself, for a reason that the API knows.
+func called(e *roster.Election) bool { return slices.Contains(reasons, v1.ElectionReason(e.Reason)) }
+
+// before says whether the account of a tells the cause rather than that of b: by the reason, then by who was without a
+// coordinator for longer.
+func before(a, b *roster.Election) bool {
+	i, j := slices.Index(reasons, v1.ElectionReason(a.Reason)), slices.Index(reasons, v1.ElectionReason(b.Reason))
+	return i < j || i == j && a.Duration > b.Duration
+}
+
+// fuller is the fuller one of two accounts of one election: the newer one, with what only the earlier one had.
+func fuller(now, earlier *v1.ElectionStatus) *v1.ElectionStatus {
+	told := *now
+	i, j := slices.Index(reasons, now.Reason), slices.Index(reasons, earlier.Reason)
+	if j >= 0 && (i < 0 || j < i) {
+		told.Initiator, told.Reason = earlier.Initiator, earlier.Reason
 	}
-	more.DurationMilliseconds = ptr.To(max(*a.DurationMilliseconds, ptr.Deref(b.DurationMilliseconds, 0)))
-	more.Messages = ptr.To(max(*a.Messages, ptr.Deref(b.Messages, 0)))
-	return &more
+	told.DurationMilliseconds = ptr.To(max(*now.DurationMilliseconds, ptr.Deref(earlier.DurationMilliseconds, 0)))
+	told.Messages = ptr.To(max(*now.Messages, ptr.Deref(earlier.Messages, 0)))
+	return &told
 }

@@ -70,14 +70,19 @@ func (a *agent) received(e transport.Received) {
 	}
 }
 
-// answered: an answer to a question of before this process followed its coordinator says nothing about the coordinator.
+// answered: a coordinator that says it is none is as good as gone, even if it lives (it withdrew, or it restarted unnoticed). An
+// answer to a question of before this process followed it says nothing.
 func (a *agent) answered(e transport.Answered) {
-	a.detector.Answered(e.From, e.Sequence, time.Now())
+	now := time.Now()
+	a.detector.Answered(e.From, e.Sequence, now)
 	if a.silent[e.From] {
 		a.up(e.From)
 	}
-	if e.Coordinator != e.From && e.Sequence > a.followed {
-		a.step(election.Event{Type: election.Disowned, Process: e.From})
+	switch {
+	case e.Coordinator == e.From:
+		a.detector.Opened(e.From)
+	case e.Sequence > a.followed:
+		a.detector.Closed(e.From, a.machine.Rank(), now)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -155,13 +156,28 @@ func TestStatus(t *testing.T) {
 		}
 	}
 	_, body := get(running, "/metrics")
-	for _, want := range []string{"podesta_agent_is_coordinator 0", "podesta_agent_has_coordinator 1", `podesta_agent_elections_total{reason="Started"} 1`,
-		`podesta_agent_election_duration_seconds_bucket{le="+Inf"} 1`, "podesta_agent_election_duration_seconds_count 1", `podesta_agent_messages_sent_total{kind="ELECTION"}`, "process_resident_memory_bytes"} {
+	for _, want := range []string{"podesta_agent_is_coordinator 0", "podesta_agent_has_coordinator 1", `podesta_agent_elections_total{reason="Started"} `,
+		`podesta_agent_election_duration_seconds_bucket{le="10"} `, "podesta_agent_election_duration_seconds_count ", `podesta_agent_messages_sent_total{kind="ELECTION"}`, "process_resident_memory_bytes"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("/metrics lacks %s", want)
 		}
 	}
+	if all, last := sample(t, body, "podesta_agent_election_duration_seconds_count"), sample(t, body, `podesta_agent_election_duration_seconds_bucket{le="+Inf"}`); all < 1 || all != last {
+		t.Errorf("%v elections, %v in the last bucket", all, last)
+	}
 	if !bytes.HasSuffix([]byte(body), []byte("\n")) {
 		t.Error("/metrics does not end with a line end")
 	}
+}
+
+// sample is the value of a metric.
+func sample(t *testing.T, body, name string) float64 {
+	t.Helper()
+	_, rest, _ := strings.Cut(body, "\n"+name+" ")
+	value, _, _ := strings.Cut(rest, "\n")
+	n, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	return n
 }

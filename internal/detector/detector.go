@@ -101,7 +101,7 @@ func (d *Detector) Answered(process string, sequence uint64, now time.Time) {
 	w.asked, w.silent = 0, false
 }
 
-// Closed takes evidence of a kernel about the coordinator. The rank counts the live candidates between this process and the
+// Closed takes evidence about the coordinator that needs no waiting: of a kernel, or its own word that it coordinates not. The rank counts the live candidates between this process and the
 // coordinator: the one just below it suspects at once, each further one a step later, so that the announcement of the
 // first reaches most of them before they call an election too (hazard B11).
 func (d *Detector) Closed(process string, rank int, now time.Time) {
@@ -111,7 +111,7 @@ func (d *Detector) Closed(process string, rank int, now time.Time) {
 	}
 }
 
-// Opened takes back the evidence of Closed: the link is there again.
+// Opened takes back the evidence of Closed: the link is there again, or the coordinator says that it is one.
 func (d *Detector) Opened(process string) {
 	if process == d.coordinator {
 		d.suspectAt = time.Time{}

@@ -82,16 +82,16 @@ func (b *bully) receive(from Process, m Message) {
 }
 
 func (b *bully) onElection(from Process, m Message) { // rule 4
-	b.asked(from)
+	why := b.asked(from)
 	if !b.candidate() {
 		return // like one that has failed
 	}
 	b.send(from, Message{Kind: OK, Election: m.Election})
 	switch {
 	case b.coordinator == b.self.Name && b.highest(): // rule 7
-		b.send(from, Message{Kind: Coordinator, Election: b.last.Decision, Process: b.self.Name})
+		b.send(from, Message{Kind: Coordinator, Election: b.decision, Process: b.self.Name})
 	case !b.holding():
-		b.call(Asked, m.Election.Initiator)
+		b.call(why, m.Election.Initiator)
 	default:
 		b.gone(from.Name) // it calls upon this process, so it will not answer it
 	}

@@ -63,7 +63,8 @@ func (c *changRoberts) onElectMe(m Message) {
 	case m.Process != "" && !known: // its process has left the roster
 	case c.candidate() && (m.Process == "" || c.self.Outranks(p)): // rule 2
 		if !c.holding() {
-			c.call(Asked, m.Election.Initiator)
+			initiator, _ := c.find(m.Election.Initiator)
+			c.call(c.asked(initiator), initiator.Name)
 		}
 	default: // rules 2 and 5
 		if s, ok := c.find(c.strongest.Process); !ok || !s.Outranks(p) {

@@ -19,8 +19,6 @@ const (
 	PeerUnlinked
 	// Suspect: the failure detector holds Process, the coordinator, for gone.
 	Suspect
-	// Disowned: Process, asked, says that it does not coordinate.
-	Disowned
 	// Change: the roster is now Roster, in ring order, and the group runs Algorithm.
 	Change
 	// Withdraw: this process is no candidate (its app is ill, or it leaves); it goes on forwarding.
@@ -80,7 +78,7 @@ const (
 	RosterChanged          Reason = "RosterChanged"
 	TwoCoordinators        Reason = "TwoCoordinators"
 	AnnouncementMissing    Reason = "AnnouncementMissing"
-	Withdrawn              Reason = "Withdrawn" // the coordinator withdrew
+	Withdrawn              Reason = "Withdrawn" // this process, or one above it, withdrew
 	Asked                  Reason = "Asked"     // by a message of another process
 )
 

@@ -48,6 +48,7 @@ type Machine struct {
 	ranked      []Process        // the roster, highest first
 	peers       map[string]*peer // all but self
 	coordinator string           // empty: none known
+	decision    ID               // of the announcement that gave the coordinator
 	former      string           // the coordinator before this election
 	electing    bool             // this process takes part in an election that has not ended
 	withdrawn   bool
@@ -125,10 +126,6 @@ func (m *Machine) Step(e Event) Output {
 		}
 	case Suspect:
 		m.suspect(e.Process)
-	case Disowned:
-		if e.Process == m.coordinator && !m.electing {
-			m.algorithm.elect(TwoCoordinators)
-		}
 	case Change:
 		m.change(e.Roster, e.Algorithm)
 	case Withdraw:
@@ -242,7 +239,9 @@ func (m *Machine) suspect(name string) {
 	if name == "" || name != m.coordinator || name == m.self.Name || m.electing {
 		return
 	}
-	m.peers[m.coordinator].crashed = true
+	if p := m.peers[name]; p.link != up { // it may live and have stopped coordinating
+		p.crashed = true
+	}
 	m.algorithm.elect(CoordinatorUnreachable)
 }
 

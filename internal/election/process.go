@@ -43,7 +43,7 @@ func (m *Machine) follow(q Process, decision ID) {
 	if m.account.Reason == "" {
 		m.account.Reason, m.account.Initiator = Asked, decision.Initiator
 	}
-	m.account.Decision = decision
+	m.account.Decision, m.decision = decision, decision
 	m.coordinator, m.electing, m.settled = q.Name, false, true
 }
 
@@ -59,8 +59,18 @@ func (m *Machine) coordinate(decision ID) {
 	}
 }
 
-// asked notes who calls an election: a process above this one that asks it to coordinate is no candidate itself.
-func (m *Machine) asked(q Process) { m.peers[q.Name].withdrawn = q.Outranks(m.self) }
+// asked notes that q calls an election, and tells why this process takes part in it: a process above this one that asks
+// it to coordinate has withdrawn.
+func (m *Machine) asked(q Process) Reason {
+	p := m.peers[q.Name]
+	if p == nil {
+		return Asked
+	}
+	if p.withdrawn = q.Outranks(m.self); p.withdrawn {
+		return Withdrawn
+	}
+	return Asked
+}
 
 // announcement checks an announcement of q: an earlier one of the same life is a late message.
 func (m *Machine) announcement(q Process, decision ID) bool {

@@ -148,17 +148,17 @@ func (s *statusTableBully) receive(from Process, m Message) {
 }
 
 func (s *statusTableBully) onElection(from Process, m Message) { // 4.1
-	s.asked(from)
+	why := s.asked(from)
 	if !s.candidate() {
 		return // like one that has failed
 	}
 	s.send(from, Message{Kind: OK, Election: m.Election})
 	if s.coordinator == s.self.Name {
-		s.send(from, Message{Kind: Coordinator, Election: s.last.Decision, Process: s.self.Name})
+		s.send(from, Message{Kind: Coordinator, Election: s.decision, Process: s.self.Name})
 		return
 	}
 	s.recovering = false
-	s.election = s.begin(Asked, m.Election.Initiator)
+	s.election = s.begin(why, m.Election.Initiator)
 	tell := s.live(s.lower())
 	if from.Outranks(s.self) { // it has withdrawn: "all other live processes" (6.1)
 		tell = append(tell, from)

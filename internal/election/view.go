@@ -8,7 +8,7 @@ func (m *Machine) tellView(name string) {
 	if p, ok := m.peers[name]; !ok || p.link != up || m.electing || m.coordinator == "" {
 		return
 	}
-	m.out.Messages = append(m.out.Messages, Envelope{To: name, Message: Message{Kind: View, Process: m.coordinator}})
+	m.out.Messages = append(m.out.Messages, Envelope{To: name, Message: Message{Kind: View, Election: m.decision, Process: m.coordinator}})
 }
 
 // hearView compares the view of another process with this one's. A process that elects has no view. A view that names a
@@ -19,7 +19,7 @@ func (m *Machine) hearView(from Process, msg Message) {
 	switch {
 	case !known || theirs.Name == m.coordinator:
 	case !m.candidate() && from == theirs && (m.electing || m.coordinator == ""):
-		m.follow(theirs, ID{Initiator: theirs.Name})
+		m.follow(theirs, msg.Election)
 	case m.electing || m.coordinator == "":
 	case from.Name == m.coordinator:
 		m.algorithm.elect(TwoCoordinators)

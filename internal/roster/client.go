@@ -24,7 +24,8 @@ const (
 	dialTimeout   = 5 * time.Second
 	pingInterval  = 20 * time.Second // a manager that vanished without a word is noticed within both
 	pingTimeout   = 10 * time.Second
-	maxUpdateSize = 1 << 20 // a roster of 256 processes with the longest names is below it
+	trustPoll     = 250 * time.Millisecond // how often a missing CA bundle is looked for
+	maxUpdateSize = 1 << 20                // a roster of 256 processes with the longest names is below it
 )
 
 // Update is what the manager tells an agent: exactly one of a new roster, or that the group does not exist or this pod is
@@ -91,6 +92,7 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 	if _, _, err := net.SplitHostPort(c.Address); err != nil {
 		return fmt.Errorf("the manager's address %q must be host:port: %w", c.Address, err)
 	}
+	waiting := false // for the CA bundle; said once
 	for {
 		begun := time.Now()
 		err := c.attempt(ctx, updates)
@@ -98,6 +100,15 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 			return nil
 		}
 		if errors.Is(err, errRenewed) {
+			continue
+		}
+		if missing := (*noTrustError)(nil); errors.As(err, &missing) { // nobody was bothered, so there is nobody to spare
+			if !waiting {
+				c.Logger.Info("waiting to join", "reason", err)
+			}
+			if waiting = true; !sleep(ctx, trustPoll) {
+				return nil
+			}
 			continue
 		}
 		if time.Since(begun) >= steady {
@@ -134,7 +145,7 @@ func (c *Client) readTrust() ([]byte, error) {
 		if c.certified() && !c.refused {
 			return nil, nil
 		}
-		return nil, fmt.Errorf("no CA bundle yet (the manager writes it into the namespace's ConfigMap podesta-trust once there is a group): %w", err)
+		return nil, &noTrustError{err}
 	}
 	if string(bundle) == c.mounted {
 		return bundle, nil
@@ -145,6 +156,15 @@ func (c *Client) readTrust() ([]byte, error) {
 	c.mounted = string(bundle)
 	return bundle, nil
 }
+
+// noTrustError: there is no CA bundle yet.
+type noTrustError struct{ cause error }
+
+func (e *noTrustError) Error() string {
+	return fmt.Sprintf("no CA bundle yet (the manager writes it into the namespace's ConfigMap podesta-trust once there is a group): %v", e.cause)
+}
+
+func (e *noTrustError) Unwrap() error { return e.cause }
 
 // certified says whether the keyring holds a certificate that is valid now.
 func (c *Client) certified() bool {

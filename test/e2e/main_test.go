@@ -71,7 +71,7 @@ func start(port int) (*exec.Cmd, error) {
 		"--crds", filepath.Join(root, "config/crd/bases"),
 		"--apply", filepath.Join(root, "config/manager/namespace.yaml"), "--apply", filepath.Join(root, "config/rbac"),
 		"--manager", filepath.Join(root, "bin/manager"), "--manager-user", "system:serviceaccount:podesta-system:podesta-manager",
-		"--manager-arg=--roster-address="+address, "--manager-arg=--health-address=0",
+		"--manager-arg=--roster-address="+address, "--manager-arg=--health-address=0", "--manager-arg=--leader-elect=false",
 		"--agent", filepath.Join(root, "bin/agent"), "--resolve", "podesta-roster.podesta-system.svc:9443="+address,
 		"--restart-delay=1s", "--restart-delay-max=1s")
 	cluster.Stderr = os.Stderr
