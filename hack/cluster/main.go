@@ -39,7 +39,7 @@ func root() *cobra.Command {
 		Short:         "A local cluster without root, Docker and images: a real API server, and pods as processes",
 		SilenceErrors: true, SilenceUsage: true,
 	}
-	root.AddCommand(assetsCommand(), upCommand(), pauseCommand(), tetherCommand())
+	root.AddCommand(assetsCommand(), upCommand(), demoCommand(), pauseCommand(), tetherCommand())
 	return root
 }
 

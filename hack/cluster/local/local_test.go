@@ -28,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 
+	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/hack/cluster/assets"
 	"github.com/podesta-dev/podesta/hack/cluster/podrunner"
 	"github.com/podesta-dev/podesta/hack/cluster/process"
@@ -169,7 +170,7 @@ func create(t *testing.T, client kubernetes.Interface, pod *corev1.Pod) {
 func samplePod(name string) *corev1.Pod {
 	always := corev1.ContainerRestartPolicyAlways
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{podrunner.GroupLabel: "g"}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.GroupLabel: "g"}},
 		Spec: corev1.PodSpec{
 			AutomountServiceAccountToken:  new(false),
 			TerminationGracePeriodSeconds: new(int64(10)),

@@ -29,10 +29,9 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-)
 
-// GroupLabel is the label of the pods that the runner runs unless told otherwise.
-const GroupLabel = "podesta.dev/group"
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
 
 // Options say which pods to run, and with what.
 type Options struct {
@@ -42,7 +41,7 @@ type Options struct {
 	Dir string
 	// Node is the name of the node that pods are bound to; "local" if empty.
 	Node string
-	// Selector selects the pods by their labels; GroupLabel if empty.
+	// Selector selects the pods by their labels; v1.GroupLabel if empty.
 	Selector string
 	// Images are the programs that stand for images; see programFor for how a key matches.
 	Images map[string]Program
@@ -61,7 +60,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Node = "local"
 	}
 	if o.Selector == "" {
-		o.Selector = GroupLabel
+		o.Selector = v1.GroupLabel
 	}
 	if o.Backoff == (Backoff{}) {
 		o.Backoff = DefaultBackoff

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/podesta-dev/podesta/hack/cluster/demo"
+	"github.com/podesta-dev/podesta/hack/cluster/local"
+	"github.com/podesta-dev/podesta/hack/cluster/podrunner"
+)
+
+// managerUser is who the manager is in an installation: the demo gives it no more rights than config/rbac does.
+const managerUser = "system:serviceaccount:podesta-system:podesta-manager"
+
+// rosterService is where the sample pods look for the manager.
+const rosterService = "podesta-roster.podesta-system.svc:9443"
+
+// demoBackoff leaves time to look at a crashed process in the status; the same pod is killed several times.
+var demoBackoff = podrunner.Backoff{First: 2 * time.Second, Max: 2 * time.Second, Reset: podrunner.DefaultBackoff.Reset}
+
+func demoCommand() *cobra.Command {
+	var repository, state string
+	var keep bool
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Elect, kill the coordinator and elect again, under each algorithm",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return runDemo(cmd, repository, state, keep) },
+	}
+	cmd.Flags().StringVar(&repository, "repository", ".", "root of the source tree, with bin/ and config/")
+	cmd.Flags().StringVar(&state, "dir", "", "directory of the cluster (default a new one, removed at the end)")
+	cmd.Flags().BoolVar(&keep, "keep", false, "leave the cluster running until Ctrl-C")
+	return cmd
+}
+
+func runDemo(cmd *cobra.Command, repository, state string, keep bool) (err error) {
+	begun := time.Now()
+	if state == "" {
+		if state, err = os.MkdirTemp("", "podesta-demo-"); err != nil {
+			return err
+		}
+		defer func() {
+			if err == nil {
+				err = os.RemoveAll(state)
+			} else {
+				fmt.Fprintf(cmd.ErrOrStderr(), "cluster: the logs are in %s\n", state)
+			}
+		}()
+	}
+	o, err := demoOptions(repository, state)
+	if err != nil {
+		return err
+	}
+	o.Report, o.Assets.Log = say(cmd.ErrOrStderr()), cmd.ErrOrStderr()
+	cluster, err := local.Start(cmd.Context(), o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cluster.Close()) }()
+	out := cmd.OutOrStdout()
+	if err := demo.Run(cmd.Context(), demo.Options{Repository: repository, Cluster: cluster, Out: out}); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "The demo took %.0f s.\n", time.Since(begun).Seconds())
+	if !keep {
+		return nil
+	}
+	demo.Hints(out, cluster)
+	select {
+	case <-cmd.Context().Done():
+		return nil
+	case err := <-cluster.Failed():
+		return err
+	}
+}
+
+// demoOptions runs what `make build` built, the manager with the rights of an installation.
+func demoOptions(repository, state string) (local.Options, error) {
+	address, err := freeAddress()
+	if err != nil {
+		return local.Options{}, err
+	}
+	in := func(path string) string { return filepath.Join(repository, path) }
+	f := upFlags{agent: in("bin/agent"), resolve: []string{rosterService + "=" + address}}
+	f.options = local.Options{
+		State: state, CRDs: []string{in("config/crd/bases")},
+		Manifests: []string{in("config/manager/namespace.yaml"), in("config/rbac")},
+		Manager: local.Manager{Path: in("bin/manager"), Args: []string{"--roster-address=" + address, "--health-address=0"},
+			User: managerUser, Restart: true},
+	}
+	f.options.Pods.Node = "local"
+	f.options.Pods.Backoff = demoBackoff
+	return f.complete()
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed at once
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
