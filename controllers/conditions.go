@@ -90,13 +90,13 @@ func degradedCondition(f facts) metav1.Condition {
 	switch {
 	case len(crashed) > 0:
 		return condition(kind, metav1.ConditionTrue, "ProcessesCrashed", "%s %s crashed", enumerate(crashed),
-			verb(len(crashed), "is", "are"))
+			be(len(crashed)))
 	case f.choice.views > 1:
 		return condition(kind, metav1.ConditionTrue, "ViewsDiffer",
 			"the processes that report name %d different coordinators", f.choice.views)
 	case len(unknown) > 0:
 		return condition(kind, metav1.ConditionTrue, "ProcessesUnknown", "%s %s out of the manager's sight",
-			enumerate(unknown), verb(len(unknown), "is", "are"))
+			enumerate(unknown), be(len(unknown)))
 	case len(f.rows) == 0:
 		return condition(kind, metav1.ConditionFalse, "NoProcesses", "there are no processes")
 	default:

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/roster"
@@ -150,7 +149,7 @@ func TestProcessStatusTable(t *testing.T) {
 		}(), "p-0:Unknown: p-1:Normal:p-2 p-2:Coordinator:p-2", 0},
 		{"the spec names a pod that does not exist", func() *scene {
 			s := well()
-			s.group.Spec.Processes = []v1.Process{{Name: "p-9", Priority: ptr.To(int32(5))}}
+			s.group.Spec.Processes = []v1.Process{{Name: "p-9", Priority: new(int32(5))}}
 			return s
 		}(), "p-0:Normal:p-2 p-1:Normal:p-2 p-2:Coordinator:p-2 p-9:Crashed:", 0},
 		{"a new manager has not heard of one: as it was, for a while", func() *scene {
@@ -194,7 +193,7 @@ func TestCoordinator(t *testing.T) {
 		{"two claim it, followed by as many", newScene(4).sees("p-3", 3, 0).sees("p-2", 2, 1), "p-3", false},
 		{"equal priorities too: the name decides", func() *scene {
 			s := newScene(4)
-			s.group.Spec.Priority = v1.PriorityPolicy{Default: ptr.To(int32(7))}
+			s.group.Spec.Priority = v1.PriorityPolicy{Default: new(int32(7))}
 			return s.sees("p-3", 3, 0).sees("p-2", 2, 1)
 		}(), "p-3", false},
 		{"it is dead, and they do not know yet",
@@ -243,7 +242,7 @@ func TestConditions(t *testing.T) {
 			"Ready=True/Elected CoordinatorElected=True/Elected Degraded=True/ProcessesCrashed Reconciling=False/Settled Stalled=False/Progressing"},
 		{"priority 0 everywhere", func() *scene {
 			s := newScene(2).sees("", 0, 1)
-			s.group.Spec.Priority = v1.PriorityPolicy{Default: ptr.To(int32(0))}
+			s.group.Spec.Priority = v1.PriorityPolicy{Default: new(int32(0))}
 			return s
 		}(), "Ready=False/NoCandidate CoordinatorElected=False/NoCandidate Degraded=False/AllWell Reconciling=False/NoCandidate Stalled=True/NoCandidate"},
 		{"too many", newScene(257), "Ready=False/TooManyProcesses CoordinatorElected=Unknown/NoReports Degraded=True/ProcessesUnknown Reconciling=False/TooManyProcesses Stalled=True/TooManyProcesses"},

@@ -32,11 +32,11 @@ func viewEvents(was, is v1.ElectionGroupStatus) []notification {
 		}
 	}
 	if len(crashed) > 0 {
-		note := fmt.Sprintf("%s %s crashed", enumerate(crashed), verb(len(crashed), "is", "are"))
+		note := fmt.Sprintf("%s %s crashed", enumerate(crashed), be(len(crashed)))
 		all = append(all, notification{corev1.EventTypeWarning, "ProcessCrashed", "Observe", note})
 	}
 	if len(recovered) > 0 {
-		note := fmt.Sprintf("%s %s back", enumerate(recovered), verb(len(recovered), "is", "are"))
+		note := fmt.Sprintf("%s %s back", enumerate(recovered), be(len(recovered)))
 		all = append(all, notification{corev1.EventTypeNormal, "ProcessRecovered", "Observe", note})
 	}
 	return append(all, coordinatorEvents(was, is)...)

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
@@ -18,7 +17,7 @@ func status(short string) v1.ElectionGroupStatus {
 		name, state, _ := strings.Cut(field, ":")
 		s.Processes = append(s.Processes, v1.ProcessStatus{Name: name, State: v1.ProcessState(state)})
 		if state == "Coordinator" {
-			s.Coordinator = &v1.CoordinatorStatus{Name: name, Priority: ptr.To(int32(3))}
+			s.Coordinator = &v1.CoordinatorStatus{Name: name, Priority: new(int32(3))}
 		}
 	}
 	return s
@@ -62,8 +61,8 @@ func tell(all []notification) string {
 
 func TestElectionNote(t *testing.T) {
 	s := status("a:Coordinator")
-	s.LastElection = &v1.ElectionStatus{Initiator: "b", Reason: "CoordinatorUnreachable", Messages: ptr.To(int32(4)),
-		DurationMilliseconds: ptr.To(int64(3))}
+	s.LastElection = &v1.ElectionStatus{Initiator: "b", Reason: "CoordinatorUnreachable", Messages: new(int32(4)),
+		DurationMilliseconds: new(int64(3))}
 	if got, want := electionNote(s), "a (priority 3) coordinates: elected in 3 ms with 4 messages, called by b (CoordinatorUnreachable)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

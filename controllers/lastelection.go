@@ -67,8 +67,8 @@ func sum(accounts []*roster.Election) *v1.ElectionStatus {
 	case len(accounts) > 0:
 		told.Initiator = accounts[0].Initiator
 	}
-	told.Messages = ptr.To(int32(min(messages, math.MaxInt32)))
-	told.DurationMilliseconds = ptr.To(longest)
+	told.Messages = new(int32(min(messages, math.MaxInt32)))
+	told.DurationMilliseconds = new(longest)
 	return told
 }
 
@@ -89,7 +89,7 @@ func fuller(now, earlier *v1.ElectionStatus) *v1.ElectionStatus {
 	if j >= 0 && (i < 0 || j < i) {
 		told.Initiator, told.Reason = earlier.Initiator, earlier.Reason
 	}
-	told.DurationMilliseconds = ptr.To(max(*now.DurationMilliseconds, ptr.Deref(earlier.DurationMilliseconds, 0)))
-	told.Messages = ptr.To(max(*now.Messages, ptr.Deref(earlier.Messages, 0)))
+	told.DurationMilliseconds = new(max(*now.DurationMilliseconds, ptr.Deref(earlier.DurationMilliseconds, 0)))
+	told.Messages = new(max(*now.Messages, ptr.Deref(earlier.Messages, 0)))
 	return &told
 }

@@ -48,10 +48,10 @@ func enumerate(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// verb is the verb for as many.
-func verb(n int, one, many string) string {
+// be is the verb for as many.
+func be(n int) string {
 	if n == 1 {
-		return one
+		return "is"
 	}
-	return many
+	return "are"
 }

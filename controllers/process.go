@@ -132,7 +132,7 @@ func accuse(all []process) {
 
 // rowOf is a process's row in the process status table; recheck is when time alone would change it, zero if never.
 func rowOf(p process, coordinator string, now time.Time) (row v1.ProcessStatus, recheck time.Duration) {
-	row = v1.ProcessStatus{Name: p.name, Priority: ptr.To(p.priority)}
+	row = v1.ProcessStatus{Name: p.name, Priority: new(p.priority)}
 	switch {
 	case p.dead():
 		row.State = v1.ProcessCrashed

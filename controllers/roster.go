@@ -87,12 +87,12 @@ func ended(pod *corev1.Pod) bool {
 
 // memberOf records a pod. Its agent has joined if this manager has seen it, or an earlier one had.
 func memberOf(pod *corev1.Pod, o observation) v1.RosterMember {
-	m := v1.RosterMember{Name: pod.Name, UID: pod.UID, Voter: ptr.To(false)}
+	m := v1.RosterMember{Name: pod.Name, UID: pod.UID, Voter: new(false)}
 	if earlier := recorded(o.published.Roster, pod); earlier != nil {
-		m.Incarnation, m.Voter = earlier.Incarnation, ptr.To(ptr.Deref(earlier.Voter, false))
+		m.Incarnation, m.Voter = earlier.Incarnation, new(ptr.Deref(earlier.Voter, false))
 	}
 	if seen, ok := o.sightings[pod.UID]; ok {
-		m.Incarnation, m.Voter = seen.Report.Memory, ptr.To(true)
+		m.Incarnation, m.Voter = seen.Report.Memory, new(true)
 	}
 	return m
 }

@@ -6,16 +6,15 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
 func TestPriority(t *testing.T) {
-	spec := v1.ElectionGroupSpec{Processes: []v1.Process{{Name: "web-1", Priority: ptr.To(int32(100))}, {Name: "web-2",
-		Priority: ptr.To(int32(0))}},
-		Priority: v1.PriorityPolicy{Default: ptr.To(int32(7)), From: v1.Ordinal}}
+	spec := v1.ElectionGroupSpec{Processes: []v1.Process{{Name: "web-1", Priority: new(int32(100))}, {Name: "web-2",
+		Priority: new(int32(0))}},
+		Priority: v1.PriorityPolicy{Default: new(int32(7)), From: v1.Ordinal}}
 	for name, want := range map[string]int32{
 		"web-1":              100, // named
 		"web-2":              0,   // named, and never to coordinate
@@ -109,11 +108,11 @@ func TestGenerationGrowsWithEveryChange(t *testing.T) {
 		{"a pod ends", func(s *scene) { s.pods[0].Status.Phase = corev1.PodFailed }, true},
 		{"a priority", func(s *scene) {
 			s.group.Spec.Processes = []v1.Process{{Name: "p-0",
-				Priority: ptr.To(int32(9))}}
+				Priority: new(int32(9))}}
 		}, true},
 		{"a priority of a pod that does not exist", func(s *scene) {
 			s.group.Spec.Processes = []v1.Process{{Name: "x",
-				Priority: ptr.To(int32(9))}}
+				Priority: new(int32(9))}}
 		}, false},
 		{"the algorithm", func(s *scene) { s.group.Spec.Algorithm = v1.ChangRoberts }, true},
 		{"the timing", func(s *scene) { s.group.Spec.Timing.TimeoutMilliseconds++ }, true},

@@ -70,7 +70,7 @@ func coordinatorStatus(all []process, name string, o observation) *v1.Coordinato
 	c := &v1.CoordinatorStatus{Name: name, Since: metav1.NewMicroTime(o.now.Truncate(time.Microsecond))}
 	for _, p := range all {
 		if p.name == name {
-			c.Priority = ptr.To(p.priority)
+			c.Priority = new(p.priority)
 		}
 	}
 	if last := o.published.Coordinator; last != nil && last.Name == name {

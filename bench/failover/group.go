@@ -26,7 +26,7 @@ type group struct {
 // patience is how long a step may take before the measurement is given up.
 const patience = time.Minute
 
-func newGroup(binary, algorithm string, size int) (*group, error) {
+func newGroup(ctx context.Context, binary, algorithm string, size int) (*group, error) {
 	dir, err := os.MkdirTemp("", "failover-")
 	if err != nil {
 		return nil, err
@@ -50,11 +50,12 @@ func newGroup(binary, algorithm string, size int) (*group, error) {
 	if err := os.WriteFile(g.path("roster.json"), roster, 0o600); err != nil {
 		return nil, err
 	}
-	if out, err := exec.Command(binary, "keys", "--roster", g.path("roster.json"), "--out", dir).CombinedOutput(); err != nil {
+	keys := exec.CommandContext(ctx, binary, "keys", "--roster", g.path("roster.json"), "--out", dir) //nolint:gosec // the user names the program
+	if out, err := keys.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%s keys: %w\n%s", binary, err, out)
 	}
 	for _, name := range g.names {
-		if err := g.start(name); err != nil {
+		if err := g.start(ctx, name); err != nil {
 			g.close()
 			return nil, err
 		}
@@ -67,14 +68,15 @@ func (g *group) path(name string) string { return filepath.Join(g.dir, name) }
 // host is the loopback address of a process.
 func (g *group) host(name string) string { return "127.71.0." + strings.TrimPrefix(name, "p") }
 
-func (g *group) start(name string) error {
+func (g *group) start(ctx context.Context, name string) error {
 	host := g.host(name)
 	log, err := os.OpenFile(g.path(name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	defer log.Close()
-	c := exec.Command(g.binary, "--roster", g.path("roster.json"), "--certificate", g.path(name+".crt"), "--key", g.path(name+".key"),
+	defer func() { _ = log.Close() }() // the agent has its own descriptor
+	//nolint:gosec // the user names the program
+	c := exec.CommandContext(ctx, g.binary, "--roster", g.path("roster.json"), "--certificate", g.path(name+".crt"), "--key", g.path(name+".key"),
 		"--trust-file", g.path("ca.crt"), "--state-dir", g.path("state-"+name),
 		"--listen", host+":4041", "--app-address", host+":4040", "--status-address", host+":4042")
 	c.Stderr = log
@@ -89,8 +91,8 @@ func (g *group) start(name string) error {
 
 // failover waits until all agree, kills the coordinator, and tells how long the survivors took to agree on another one. At
 // the end the killed one runs again.
-func (g *group) failover(ctx context.Context) (time.Duration, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (g *group) failover(run context.Context) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(run, patience)
 	defer cancel()
 	before, err := g.witness.Await(ctx, g.names, func(c string) bool { return c == g.names[len(g.names)-1] })
 	if err != nil {
@@ -111,7 +113,7 @@ func (g *group) failover(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	_ = victim.Wait() // it was killed
-	return after.At.Sub(killed), g.start(before.Coordinator)
+	return after.At.Sub(killed), g.start(run, before.Coordinator)
 }
 
 // settle lets a few heartbeats pass after an agreement, so that what is measured begins in a quiet group, as it does in

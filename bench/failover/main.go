@@ -73,7 +73,7 @@ func ms(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d.Microseco
 
 // measure kills the coordinator of a new group again and again.
 func measure(ctx context.Context, binary, algorithm string, size, kills int, idle time.Duration) (r result, err error) {
-	g, err := newGroup(binary, algorithm, size)
+	g, err := newGroup(ctx, binary, algorithm, size)
 	if err != nil {
 		return r, err
 	}

@@ -63,7 +63,7 @@ func openAuthority(dir string) (*identity.Authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	return authority, errors.Join(os.WriteFile(certificateFile, certificate, 0o644), os.WriteFile(keyFile, key, 0o600))
+	return authority, errors.Join(os.WriteFile(certificateFile, certificate, 0o600), os.WriteFile(keyFile, key, 0o600))
 }
 
 func issue(authority *identity.Authority, dir string, name identity.Name) error {
@@ -84,5 +84,5 @@ func issue(authority *identity.Authority, dir string, name identity.Name) error 
 		return err
 	}
 	base := filepath.Join(dir, name.Pod)
-	return errors.Join(os.WriteFile(base+".crt", certificate, 0o644), os.WriteFile(base+".key", encoded, 0o600))
+	return errors.Join(os.WriteFile(base+".crt", certificate, 0o600), os.WriteFile(base+".key", encoded, 0o600))
 }

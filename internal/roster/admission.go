@@ -31,8 +31,7 @@ func Refuse(format string, args ...any) error { return &Refusal{Reason: fmt.Spri
 
 // admissionError is how an error of an Admission reaches the agent.
 func admissionError(err error) error {
-	var refusal *Refusal
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		return status.Error(codes.PermissionDenied, refusal.Reason)
 	}
 	return status.Errorf(codes.Unavailable, "the manager cannot decide now whether the pod may join, try again: %v", err)

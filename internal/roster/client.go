@@ -190,7 +190,7 @@ func (c *Client) connect(keyring *identity.Keyring) (conn *grpc.ClientConn, reac
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingInterval, Timeout: pingTimeout}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxUpdateSize)),
 		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
-		grpc.WithReadBufferSize(4<<10), grpc.WithWriteBufferSize(4<<10), grpc.WithSharedWriteBuffer(true))
+		grpc.WithReadBufferSize(4<<10), grpc.WithWriteBufferSize(4<<10))
 	return conn, reached, err
 }
 

@@ -83,7 +83,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: agentPing, Timeout: agentPingWithin,
 			MaxConnectionIdle: idleWithin}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingInterval / 2}),
-		grpc.ReadBufferSize(4<<10), grpc.WriteBufferSize(4<<10), grpc.SharedWriteBuffer(true),
+		grpc.ReadBufferSize(4<<10), grpc.WriteBufferSize(4<<10),
 		grpc.WaitForHandlers(true))
 	rosterpb.RegisterRosterServiceServer(server, s)
 	ended := make(chan struct{})

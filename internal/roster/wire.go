@@ -11,6 +11,7 @@ import (
 
 // The Go types and their wire form. Decoding validates: nothing out of bounds leaves this file.
 
+//nolint:gosec // a valid roster's milliseconds fit: ten minutes at most
 func rosterToWire(r Roster) *rosterpb.Roster {
 	w := &rosterpb.Roster{Namespace: r.Namespace, Group: r.Group, Generation: r.Generation, Algorithm: r.Algorithm,
 		Safety:                r.Safety,

@@ -67,7 +67,7 @@ func onCluster(m *testing.M) (code int, err error) {
 // start starts `cluster up` and returns when it says that it is ready.
 func start(port int) (*exec.Cmd, error) {
 	address := "127.0.0.1:" + strconv.Itoa(port)
-	cluster := exec.Command(filepath.Join(root, "bin/cluster"), "up", "--dir", state, //nolint:noctx // it ends with TestMain
+	cluster := exec.Command(filepath.Join(root, "bin/cluster"), "up", "--dir", state,
 		"--crds", filepath.Join(root, "config/crd/bases"),
 		"--apply", filepath.Join(root, "config/manager/namespace.yaml"), "--apply", filepath.Join(root, "config/rbac"),
 		"--manager", filepath.Join(root, "bin/manager"), "--manager-user", "system:serviceaccount:podesta-system:podesta-manager",
@@ -93,7 +93,7 @@ func start(port int) (*exec.Cmd, error) {
 }
 
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed at once
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, err
 	}

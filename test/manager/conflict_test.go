@@ -19,8 +19,8 @@ import (
 // handedOut is a Board that remembers what was published on it.
 type handedOut struct{ rosters []roster.Roster }
 
-func (h *handedOut) Publish(r roster.Roster)          { h.rosters = append(h.rosters, r) }
-func (h *handedOut) Withdraw(namespace, group string) {}
+func (h *handedOut) Publish(r roster.Roster) { h.rosters = append(h.rosters, r) }
+func (h *handedOut) Withdraw(_, _ string)    {}
 
 // A manager that still acts on an old state of the group, because another one leads by now and has written a roster, must
 // neither overwrite that roster nor hand out its own.

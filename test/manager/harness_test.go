@@ -24,10 +24,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
@@ -64,7 +64,7 @@ func startManager(t *testing.T, address string, edit ...func(*controllers.Option
 		Scheme: kube.Scheme(), Cache: controllers.CacheOptions(),
 		Metrics:        server.Options{BindAddress: "0"},
 		LeaderElection: true, LeaderElectionID: "podesta-manager", LeaderElectionNamespace: system, LeaderElectionReleaseOnCancel: true,
-		Controller: ctrlconfig.Controller{SkipNameValidation: ptr.To(true)}, // several managers, one after another, in one process
+		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}, // several managers, one after another, in one process
 	})
 	must(t, err)
 	direct, err := client.New(account, client.Options{Scheme: kube.Scheme()})
@@ -427,5 +427,35 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// passes is how many times this test binary's managers have gone over their groups.
+func passes(t *testing.T) (n float64) {
+	t.Helper()
+	families, err := metrics.Registry.Gather()
+	must(t, err)
+	for _, family := range families {
+		if family.GetName() == "controller_runtime_reconcile_total" {
+			for _, metric := range family.GetMetric() {
+				n += metric.GetCounter().GetValue()
+			}
+		}
+	}
+	return n
+}
+
+// eventually waits until something holds that no watch tells of.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(patience)
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("waited %v for %s", patience, what)
+		}
 	}
 }

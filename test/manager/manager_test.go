@@ -152,10 +152,11 @@ func TestQuietGroupWritesNothing(t *testing.T) {
 	eventsIn(t, namespace, "CoordinatorElected: scheduler-2 (priority 3) coordinates: elected in 3 ms with 6 messages, called by scheduler-0 (CoordinatorUnreachable)")
 	m.writes.reset()
 	for range 20 {
+		before := passes(t)
 		for _, process := range p {
 			process.change(func() { process.report.Incarnation++ }) // something to send, nothing to publish
 		}
-		time.Sleep(100 * time.Millisecond) // nothing can be awaited where nothing happens
+		eventually(t, "a pass over the group", func() bool { return passes(t) > before })
 	}
 	if w := m.writes.in(namespace); len(w) != 0 {
 		t.Errorf("a quiet group caused writes:\n%s", strings.Join(w, "\n"))
@@ -206,7 +207,13 @@ func TestManagerRestartOfAQuietGroup(t *testing.T) {
 			return u.Roster != nil && u.Roster.Generation == before.Status.Roster.Generation
 		})
 	}
-	time.Sleep(2 * time.Second) // nothing can be awaited where nothing happens
+	for range 5 {
+		before := passes(t)
+		for _, process := range p {
+			process.change(func() { process.report.Incarnation++ })
+		}
+		eventually(t, "a pass over the group", func() bool { return passes(t) > before })
+	}
 	after := &v1.ElectionGroup{}
 	must(t, kube.Get(bg, client.ObjectKeyFromObject(before), after))
 	if after.ResourceVersion != before.ResourceVersion {
@@ -259,17 +266,10 @@ func TestDeletedGroupIsGone(t *testing.T) {
 		process.hears(t, "that the group is gone", func(u roster.Update) bool { return u.Gone })
 	}
 	pods := &corev1.PodList{}
-	deadline := time.Now().Add(patience)
-	for {
+	eventually(t, "the role label gone", func() bool {
 		must(t, kube.List(bg, pods, client.InNamespace(namespace), client.HasLabels{v1.RoleLabel}))
-		if len(pods.Items) == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("pod %s still has the role label", pods.Items[0].Name)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return len(pods.Items) == 0
+	})
 	newGroup(t, namespace) // and made again
 	p[0].hears(t, "the roster of the new group",
 		func(u roster.Update) bool { return u.Roster != nil && u.Roster.Generation > 0 })

@@ -20,7 +20,7 @@ func Template(path string) (*corev1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	var pod corev1.Pod
 	if err := yaml.NewYAMLOrJSONDecoder(file, 4096).Decode(&pod); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
