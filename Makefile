@@ -110,10 +110,10 @@ verify: ## Check what CI checks apart from tests: generated code, formatting, go
 test: test-unit test-envtest test-e2e ## Run all tests: unit, API (envtest) and end to end. No root, no Docker.
 
 .PHONY: test-unit
-test-unit: race-note ## Run the unit tests and the goldens.
+test-unit: race-note bin/cluster ## Run the unit tests and the goldens.
 	@echo "test-unit: every package outside test/, and hack/cluster"
 	@packages=$$(go list ./... | grep -v /test/); $(RACE) $$packages
-	@cd hack/cluster && $(RACE) ./...
+	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; cd hack/cluster && $(RACE) ./...
 
 .PHONY: test-envtest
 test-envtest: race-note bin/cluster ## Run the tests of the API against a real kube-apiserver and etcd.

@@ -53,14 +53,17 @@ type ElectionGroupList struct {
 
 // Algorithm names a classic election algorithm.
 //
-// +kubebuilder:validation:Enum=Bully;StatusTableBully;ChangRoberts
+// +kubebuilder:validation:Enum=Bully;StatusTableBully;LeLann;ChangRoberts;RingList;ActiveListRing
 type Algorithm string
 
 // The algorithms; each has a page under docs/algorithms.
 const (
 	Bully            Algorithm = "Bully"
 	StatusTableBully Algorithm = "StatusTableBully"
+	LeLann           Algorithm = "LeLann"
 	ChangRoberts     Algorithm = "ChangRoberts"
+	RingList         Algorithm = "RingList"
+	ActiveListRing   Algorithm = "ActiveListRing"
 )
 
 // Safety says what a group promises about two coordinators at once.

@@ -29,7 +29,7 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	f := pflag.NewFlagSet("failover", pflag.ContinueOnError)
 	binary := f.String("agent", "bin/agent", "the agent's program")
-	algorithms := f.StringSlice("algorithms", []string{"Bully", "StatusTableBully", "ChangRoberts"}, "the algorithms to measure")
+	algorithms := f.StringSlice("algorithms", []string{"Bully", "StatusTableBully", "LeLann", "ChangRoberts", "RingList", "ActiveListRing"}, "the algorithms to measure")
 	sizes := f.IntSlice("processes", []int{5, 20}, "the sizes of groups")
 	kills := f.Int("kills", 50, "how often the coordinator is killed, per algorithm and size")
 	idle := f.Duration("idle", 10*time.Second, "how long a quiet group is watched for its CPU, per algorithm and size")

@@ -265,7 +265,7 @@ func TestAlgorithmIsEditedOnALiveGroup(t *testing.T) {
 		g := newGroup(t, "Bully", 5)
 		g.agree("p5")
 		time.Sleep(time.Second)
-		for _, algorithm := range []string{"ChangRoberts", "StatusTableBully", "Bully"} {
+		for _, algorithm := range []string{"ChangRoberts", "StatusTableBully", "LeLann", "RingList", "ActiveListRing", "Bully"} {
 			before := g.agents["p1"].view().Since
 			g.edit(func(r *roster.Roster) { r.Algorithm = algorithm })
 			time.Sleep(time.Second)

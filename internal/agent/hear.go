@@ -78,12 +78,16 @@ func (a *agent) answered(e transport.Answered) {
 	if a.silent[e.From] {
 		a.up(e.From)
 	}
-	switch {
-	case e.Coordinator == e.From:
+	if e.Coordinator == e.From {
 		a.detector.Opened(e.From)
-	case e.Sequence > a.followed:
+	}
+	if e.Sequence <= a.followed {
+		return
+	}
+	if e.Coordinator != e.From {
 		a.detector.Closed(e.From, a.machine.Rank(), now)
 	}
+	a.step(election.Event{Type: election.Answered, Process: e.From, Message: election.Message{Process: e.Coordinator}})
 }
 
 // timing is the detector's form of the roster's timing.

@@ -109,7 +109,7 @@ func (b *bully) highest() bool {
 
 func (b *bully) onCoordinator(from Process, m Message) { // rule 5
 	switch {
-	case !b.announcement(from, m.Election):
+	case m.Election.Initiator != from.Name || !b.announcement(m.Election):
 	case b.candidate() && b.self.Outranks(from):
 		b.elect(TwoCoordinators)
 	default:

@@ -38,6 +38,10 @@ const (
 	Update         Kind = "UPDATE"
 	ElectMe        Kind = "ELECT ME"
 	NewCoordinator Kind = "NEW COORDINATOR"
+	Elect          Kind = "ELECT"
+	ElectNobody    Kind = "ELECT NOBODY" // of a process that has withdrawn
+	Inquiry        Kind = "INQUIRY"
+	Reply          Kind = "REPLY"
 	View           Kind = "VIEW"
 )
 

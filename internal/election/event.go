@@ -17,6 +17,9 @@ const (
 	PeerDown
 	// PeerUnlinked: this process ended its link to Process itself; that says nothing about Process.
 	PeerUnlinked
+	// Answered: Process, asked, says that it follows Message.Process. (The coordinator's own denial is a matter of the
+	// failure detector.)
+	Answered
 	// Suspect: the failure detector holds Process, the coordinator, for gone.
 	Suspect
 	// Change: the roster is now Roster, in ring order, and the group runs Algorithm.

@@ -28,7 +28,10 @@ type algorithm interface {
 var algorithms = map[string]func(*Machine) algorithm{
 	"Bully":            func(m *Machine) algorithm { return &bully{Machine: m} },
 	"StatusTableBully": func(m *Machine) algorithm { return &statusTableBully{Machine: m} },
-	"ChangRoberts":     func(m *Machine) algorithm { return &changRoberts{Machine: m} },
+	"LeLann":           func(m *Machine) algorithm { return &leLann{ring: ring{Machine: m}} },
+	"ChangRoberts":     func(m *Machine) algorithm { return &changRoberts{ring: ring{Machine: m}} },
+	"RingList":         func(m *Machine) algorithm { return &ringList{ring: ring{Machine: m}} },
+	"ActiveListRing":   func(m *Machine) algorithm { return &activeListRing{ring: ring{Machine: m}} },
 }
 
 // Config says which process a Machine is and what it runs.
@@ -44,7 +47,7 @@ type Config struct {
 type Machine struct {
 	self        Process
 	incarnation uint64
-	ring        []Process        // the roster, in ring order
+	roster      []Process        // the roster, in ring order
 	ranked      []Process        // the roster, highest first
 	peers       map[string]*peer // all but self
 	coordinator string           // empty: none known
@@ -91,6 +94,9 @@ func New(c Config) (*Machine, error) {
 	if _, known := m.find(m.coordinator); !known {
 		m.coordinator = ""
 	}
+	if m.coordinator == m.self.Name { // what it repeats to who asks must pass for its announcement
+		m.decision = ID{Initiator: m.self.Name, Incarnation: m.incarnation}
+	}
 	m.name, m.algorithm = c.Algorithm, page(m)
 	return m, nil
 }
@@ -124,6 +130,10 @@ func (m *Machine) Step(e Event) Output {
 		if p, ok := m.peers[e.Process]; ok && p.link == up {
 			p.link = unknown
 		}
+	case Answered:
+		if from, ok := m.find(e.Process); ok && e.Process != m.coordinator && e.Process != m.self.Name {
+			m.hearView(from, e.Message)
+		}
 	case Suspect:
 		m.suspect(e.Process)
 	case Change:
@@ -145,7 +155,7 @@ func (m *Machine) State() State {
 
 // AppendTable appends the process status table to a slice, in ring order.
 func (m *Machine) AppendTable(table []Entry) []Entry {
-	for _, p := range m.ring {
+	for _, p := range m.roster {
 		table = append(table, Entry{Name: p.Name, Status: m.status(p)})
 	}
 	return table
@@ -283,8 +293,8 @@ func (m *Machine) install(roster []Process) error {
 	if i < 0 {
 		return fmt.Errorf("process %q is not on the roster", m.self.Name)
 	}
-	old, oldPeers := m.ring, m.peers
-	m.self, m.ring = roster[i], slices.Clone(roster)
+	old, oldPeers := m.roster, m.peers
+	m.self, m.roster = roster[i], slices.Clone(roster)
 	m.ranked = slices.SortedFunc(slices.Values(roster), func(p, q Process) int {
 		if p.Outranks(q) {
 			return -1

@@ -55,7 +55,7 @@ func TestNewRefuses(t *testing.T) {
 		config election.Config
 		want   string
 	}{
-		"an unknown algorithm": {election.Config{Algorithm: "Coin", Self: "P1", Roster: processes(2)}, "there are Bully, ChangRoberts, StatusTableBully"},
+		"an unknown algorithm": {election.Config{Algorithm: "Coin", Self: "P1", Roster: processes(2)}, "there are ActiveListRing, Bully, ChangRoberts, LeLann, RingList, StatusTableBully"},
 		"a stranger":           {election.Config{Algorithm: "Bully", Self: "P9", Roster: processes(2)}, `process "P9" is not on the roster`},
 	} {
 		if _, err := election.New(c.config); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -72,10 +72,10 @@ func (m *Machine) asked(q Process) Reason {
 	return Asked
 }
 
-// announcement checks an announcement of q: an earlier one of the same life is a late message.
-func (m *Machine) announcement(q Process, decision ID) bool {
-	p := m.peers[q.Name]
-	if decision.Initiator != q.Name || decision.Sequence < p.announced {
+// announcement checks the outcome of another process's election: an earlier one of the same life is a late message.
+func (m *Machine) announcement(decision ID) bool {
+	p := m.peers[decision.Initiator]
+	if p == nil || decision.Sequence < p.announced {
 		return false
 	}
 	p.announced = decision.Sequence
@@ -109,7 +109,7 @@ func (m *Machine) crash(q Process) { m.peers[q.Name].crashed = true }
 
 // find looks a process up by name.
 func (m *Machine) find(name string) (Process, bool) {
-	for _, p := range m.ring {
+	for _, p := range m.roster {
 		if p.Name == name {
 			return p, true
 		}
@@ -130,9 +130,9 @@ func (m *Machine) stop(t Timer) { m.out.Timers = append(m.out.Timers, TimerOp{Ti
 
 // everyOther is every other process, in ring order, beginning after this one.
 func (m *Machine) everyOther() []Process {
-	others := make([]Process, 0, len(m.ring))
+	others := make([]Process, 0, len(m.roster))
 	at := m.place(m.self.Name)
-	return append(append(others, m.ring[at+1:]...), m.ring[:at]...)
+	return append(append(others, m.roster[at+1:]...), m.roster[:at]...)
 }
 
 // live are those of the given processes that the process status table does not show crashed.
@@ -148,13 +148,13 @@ func (m *Machine) live(processes []Process) []Process {
 
 // place is the position of a process of the roster in the ring.
 func (m *Machine) place(name string) int {
-	return slices.IndexFunc(m.ring, func(p Process) bool { return p.Name == name })
+	return slices.IndexFunc(m.roster, func(p Process) bool { return p.Name == name })
 }
 
 // everyone is the name of every other process, in ring order.
 func (m *Machine) everyone() []string {
-	names := make([]string, 0, len(m.ring))
-	for _, p := range m.ring {
+	names := make([]string, 0, len(m.roster))
+	for _, p := range m.roster {
 		if p.Name != m.self.Name {
 			names = append(names, p.Name)
 		}

@@ -168,7 +168,7 @@ func (s *statusTableBully) onElection(from Process, m Message) { // 4.1
 
 func (s *statusTableBully) onCoordinator(from Process, m Message) {
 	switch {
-	case !s.announcement(from, m.Election):
+	case m.Election.Initiator != from.Name || !s.announcement(m.Election):
 	case s.candidate() && s.self.Outranks(from):
 		s.elect(TwoCoordinators)
 	default:

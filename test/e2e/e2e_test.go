@@ -9,14 +9,16 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/stage"
 )
 
 // kills is how often each algorithm's coordinator is killed.
-const kills = 10
+const kills = 6
 
 // The main story: under each algorithm, edited in on the live group, the coordinator is killed again and again. After each kill
 // the survivors agree, the status and the label show it, and the killed one recovers.
@@ -25,7 +27,7 @@ func TestKilledCoordinators(t *testing.T) {
 	g.sample()
 	g.agree("scheduler-4")
 	g.shows("scheduler-4")
-	for _, algorithm := range []v1.Algorithm{v1.Bully, v1.StatusTableBully, v1.ChangRoberts} {
+	for _, algorithm := range []v1.Algorithm{v1.Bully, v1.StatusTableBully, v1.LeLann, v1.ChangRoberts, v1.RingList, v1.ActiveListRing} {
 		g.edit(func(s *v1.ElectionGroupSpec) { s.Algorithm = algorithm })
 		g.await("every process to use the edited roster", reconciled)
 		for range kills {
@@ -42,6 +44,45 @@ func TestKilledCoordinators(t *testing.T) {
 // reconciled: the status speaks of the spec, and all processes that report use its roster.
 func reconciled(eg *v1.ElectionGroup) bool {
 	return eg.Status.ObservedGeneration == eg.Generation && condition(eg, v1.ConditionReconciling) == "False" && condition(eg, v1.ConditionReady) == "True"
+}
+
+// quiet is how long a quiet group is watched.
+const quiet = 20 * time.Second
+
+// A quiet group costs the API server nothing, and a failover a few writes.
+func TestWrites(t *testing.T) {
+	g := newGroup(t, "writes")
+	g.sample()
+	g.agree("scheduler-4")
+	g.await("every process to use the roster", reconciled)
+	g.shows("scheduler-4")
+	before := g.writes()
+	select {
+	case <-time.After(quiet): // what is awaited is that nothing happens
+	case <-t.Context().Done():
+	}
+	after := g.writes()
+	if w := after.Since(before); w.Total() > 0 {
+		t.Errorf("a quiet group wrote %v within %v", w, quiet)
+	}
+	g.kill("scheduler-4")
+	g.agree("scheduler-3", "scheduler-4")
+	g.shows("scheduler-3", "scheduler-4")
+	failover := g.writes().Since(after)
+	g.agree("scheduler-4")
+	g.shows("scheduler-4")
+	both := g.writes().Since(after)
+	t.Logf("writes of a failover: %d (%v); with the recovery: %d (%v)", failover.Total(), failover, both.Total(), both)
+	if n := failover["APPLY electiongroups/status"]; n != 1 {
+		t.Errorf("a failover wrote the status %d times: %v", n, failover)
+	}
+}
+
+func (g *group) writes() stage.Writes {
+	g.t.Helper()
+	w, err := g.Writes(g.t.Context())
+	g.must(err)
+	return w
 }
 
 // Twenty pods start at once: exactly one coordinator, the highest, for everybody.

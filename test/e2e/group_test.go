@@ -38,6 +38,7 @@ func newGroup(t *testing.T, namespace string) *group {
 			g.explain()
 		}
 	})
+	t.Cleanup(func() { g.must(s.Clear(context.Background())) })
 	g.must(s.CreateNamespace(t.Context()))
 	return g
 }

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -72,6 +73,13 @@ func (s *Stage) DeletePod(ctx context.Context, name string) error {
 		}
 	}
 	return fmt.Errorf("await the end of pod %s: %w", name, context.Cause(ctx))
+}
+
+// Clear ends the group and all its pods at once.
+func (s *Stage) Clear(ctx context.Context) error {
+	return errors.Join(
+		client.IgnoreNotFound(s.Delete(ctx, &v1.ElectionGroup{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Group}})),
+		s.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(s.Namespace), client.GracePeriodSeconds(0)))
 }
 
 // Labelled returns the names of the pods that carry the coordinator's role label.

@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -38,6 +39,7 @@ type Stage struct {
 	Namespace, Group string
 	Witness          *witness.Witness
 
+	config   *rest.Config
 	followed map[string]string // address that the witness follows, by pod
 }
 
@@ -56,7 +58,7 @@ func Connect(kubeconfig, namespace, group string) (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Stage{WithWatch: c, Namespace: namespace, Group: group, Witness: witness.New(), followed: map[string]string{}}, nil
+	return &Stage{WithWatch: c, Namespace: namespace, Group: group, Witness: witness.New(), config: config, followed: map[string]string{}}, nil
 }
 
 // Close ends watching.

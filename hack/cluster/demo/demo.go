@@ -24,7 +24,7 @@ import (
 const patience = 90 * time.Second
 
 // algorithms are shown in this order; the sample begins with the first.
-var algorithms = []v1.Algorithm{v1.Bully, v1.StatusTableBully, v1.ChangRoberts}
+var algorithms = []v1.Algorithm{v1.Bully, v1.StatusTableBully, v1.LeLann, v1.ChangRoberts, v1.RingList, v1.ActiveListRing}
 
 // Options say where things are.
 type Options struct {

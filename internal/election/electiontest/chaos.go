@@ -104,7 +104,7 @@ func (g *Group) Calm() (highest string, err error) {
 	return "", fmt.Errorf("no rest after 20 rounds of detection")
 }
 
-// detect lets each process ask its coordinator, and reports whether that led to anything.
+// detect lets each process ask whom it watches, as internal/agent does, and reports whether that led to anything.
 func (g *Group) detect() bool {
 	busy := len(g.flight) > 0 || len(g.timers) > 0
 	for _, p := range g.roster {
@@ -113,20 +113,18 @@ func (g *Group) detect() bool {
 			continue
 		}
 		coordinator := m.State().Coordinator
-		if coordinator == "" || coordinator == p.Name {
-			busy = busy || coordinator == ""
-			continue
+		for _, name := range m.Watched() {
+			asked, view := g.machines[name], ""
+			if asked != nil {
+				view = asked.State().Coordinator
+			}
+			if name == coordinator && view != coordinator {
+				g.Suspect(p.Name)
+			} else if asked != nil {
+				g.Do(p.Name, election.Event{Type: election.Answered, Process: name, Message: election.Message{Process: view}})
+			}
 		}
-		asked := g.machines[coordinator]
-		switch {
-		case asked == nil:
-			g.Suspect(p.Name)
-			busy = true
-		case asked.State().Coordinator != coordinator:
-			view := election.Message{Kind: election.View, Process: asked.State().Coordinator}
-			g.Do(p.Name, election.Event{Type: election.Receive, Process: coordinator, Incarnation: g.lives[coordinator], Message: view})
-			busy = true
-		}
+		busy = busy || coordinator == "" || m.State().Coordinator != coordinator || len(g.flight) > 0
 	}
 	return busy
 }

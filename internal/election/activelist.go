@@ -1,0 +1,175 @@
+package election
+
+// activeListRing is the ring algorithm of seed 002 (Silberschatz): every process makes its own list of the active ones.
+//
+//  1. Pi that detects a coordinator failure creates a new active list, sends elect(i) to its right neighbour and adds i to
+//     the list.
+//  2. a. If elect(j) is the first elect message that Pi has seen or sent, Pi creates a new active list with i and j, and sends
+//     elect(i), followed by elect(j).
+//     b. If i ≠ j, Pi adds j to its list and forwards the message.
+//     c. If i = j, Pi's list contains all active processes: the largest is the new coordinator.
+//  3. A recovering process sends an inquiry, which is forwarded round the ring to the coordinator; that sends a reply with its
+//     number.
+//
+// The scan garbled the subscripts of 2a. The process's own message must go first, or elect(i) would come back to Pi before
+// the others, and 2c would not hold. It also lost the route of the reply: there is one way only, onwards round the ring.
+//
+// Assumes FIFO links and no failure during an election. What the seed leaves open, besides what ring does: an elect says which
+// round it belongs to, that of the process that detected the failure, so that a round that ends at different times at
+// different processes does not start another one; a process whose elect does not come back within n·twc, twc ≤ T/2, and
+// two T, begins a new round; a recovering process that finds itself above the coordinator ("always the process with the
+// largest priority number"), or whose inquiry comes back or is lost, calls an election; a process that has withdrawn
+// takes part with an ELECT NOBODY, to learn the outcome.
+type activeListRing struct {
+	ring
+	round     ID // that this process's elect belongs to
+	active    []member
+	inquiring bool
+}
+
+// member is an entry of the active list, with the round that its elect belonged to: that of the largest names the outcome.
+type member struct {
+	name  string
+	round ID
+}
+
+func (a *activeListRing) recover() { // rule 3
+	a.inquiring = true
+	a.round = a.begin(Started, a.self.Name)
+	a.wait(AwaitAnswer, len(a.roster)+1)
+	if !a.pass(Message{Kind: Inquiry, Election: a.round, Hops: a.travel()}) {
+		a.call(Started) // nobody else is there
+	}
+}
+
+func (a *activeListRing) elect(why Reason) {
+	if !a.holding() {
+		a.call(why)
+	}
+}
+
+func (a *activeListRing) call(why Reason) { // rule 1
+	a.join(a.begin(why, a.self.Name))
+}
+
+// join creates a new active list and sends this process's elect.
+func (a *activeListRing) join(round ID) {
+	a.inquiring, a.round, a.active = false, round, a.active[:0]
+	a.stop(AwaitAnswer)
+	a.wait(AwaitAnnouncement, len(a.roster)/2+2)
+	own := Message{Kind: Elect, Election: round, Process: a.self.Name, Hops: a.travel()}
+	if a.withdrawn {
+		own.Kind = ElectNobody
+	}
+	a.add(own)
+	if !a.pass(own) {
+		a.complete() // nobody else is there
+	}
+}
+
+func (a *activeListRing) add(m Message) {
+	if m.Kind == Elect && len(a.active) < a.travel() {
+		a.active = append(a.active, member{m.Process, m.Election})
+	}
+}
+
+func (a *activeListRing) receive(_ Process, m Message) {
+	fresh := a.trips[m.Election.Initiator].election != m.Election // nothing of this round has passed here
+	if !a.enter(&m) {
+		return
+	}
+	switch m.Kind {
+	case Elect, ElectNobody:
+		a.onElect(m, fresh)
+	case Inquiry:
+		a.onInquiry(m)
+	case Reply:
+		a.onReply(m)
+	}
+}
+
+func (a *activeListRing) onElect(m Message, fresh bool) {
+	switch {
+	case m.Process == a.self.Name: // 2c, or of an earlier round
+		if m.Election == a.round && a.electing && !a.inquiring {
+			a.complete()
+		}
+	case m.Election.Initiator == a.self.Name && m.Election != a.round: // of an earlier round
+	default:
+		if fresh && (!a.holding() || a.inquiring) { // 2a
+			initiator, _ := a.find(m.Election.Initiator)
+			a.begin(a.asked(initiator), initiator.Name)
+			a.join(m.Election)
+		}
+		a.add(m) // 2b
+		a.pass(m)
+	}
+}
+
+func (a *activeListRing) complete() { // 2c
+	var names []string
+	for _, e := range a.active {
+		if e.name != a.self.Name || !a.withdrawn {
+			names = append(names, e.name)
+		}
+	}
+	high, ok := a.highest(names)
+	if !ok {
+		return // nobody can coordinate: the timer calls the election anew
+	}
+	for _, e := range a.active {
+		if e.name == high.Name {
+			a.accept(high, e.round)
+			return
+		}
+	}
+}
+
+func (a *activeListRing) onInquiry(m Message) { // rule 3
+	switch {
+	case m.Election.Initiator == a.self.Name: // it came back: there is no coordinator
+		if m.Election == a.round && a.inquiring {
+			a.call(Started)
+		}
+	case a.coordinator == a.self.Name:
+		a.pass(Message{Kind: Reply, Election: m.Election, Process: a.self.Name, Hops: a.travel()})
+	default:
+		a.pass(m)
+	}
+}
+
+func (a *activeListRing) onReply(m Message) { // rule 3
+	coordinator, known := a.find(m.Process)
+	switch {
+	case m.Election.Initiator != a.self.Name:
+		a.pass(m)
+	case m.Election != a.round || !a.inquiring:
+	case !known || a.candidate() && !coordinator.Outranks(a.self) || !a.alive(coordinator):
+		a.call(Started)
+	default:
+		a.inquiring = false
+		a.follow(coordinator, a.round)
+	}
+}
+
+func (a *activeListRing) timeout(t Timer) {
+	switch {
+	case !a.electing:
+	case t == AwaitAnswer && a.inquiring:
+		a.call(Started)
+	case t == AwaitAnnouncement && !a.inquiring:
+		a.call(AnnouncementMissing)
+	}
+}
+
+// peerDown: a process that has vanished is not active.
+func (a *activeListRing) peerDown(p Process) {
+	kept := a.active[:0]
+	for _, e := range a.active {
+		if e.name != p.Name {
+			kept = append(kept, e)
+		}
+	}
+	a.active = kept
+	a.again(p)
+}
