@@ -35,6 +35,11 @@ demo: build ## Elect, kill and elect again on a local cluster (KEEP=1 leaves it 
 	@echo "demo: a control plane and five pods on this machine (the first time builds the control plane: some minutes)"
 	@bin/cluster demo $(if $(KEEP),--keep)
 
+.PHONY: measure
+measure: bin/agent ## Measure failover, memory and CPU of agents on this machine (half an hour; docs/measurements.md).
+	@echo "measure: 50 kills for each algorithm, with 5 and with 20 processes"
+	@go run ./bench/failover --agent bin/agent
+
 ##@ Build
 
 .PHONY: build

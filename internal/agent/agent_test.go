@@ -31,13 +31,15 @@ type group struct {
 
 // process is one agent that runs.
 type process struct {
-	board   *agent.Board
-	updates chan roster.Update
-	stop    context.CancelFunc
-	done    chan error
-	mu      sync.Mutex
-	reports []roster.Report
-	kept    []*roster.Roster
+	links       transport.Links
+	incarnation uint64
+	board       *agent.Board
+	updates     chan roster.Update
+	stop        context.CancelFunc
+	done        chan error
+	mu          sync.Mutex
+	reports     []roster.Report
+	kept        []*roster.Roster
 }
 
 // newGroup starts p1 to pn with priorities 1 to n.
@@ -68,6 +70,7 @@ func (g *group) boot(name string) {
 	p.stop = stop
 	g.agents[name] = p
 	links, life, initial := g.network.Join(name, g.life), g.life, g.roster
+	p.links, p.incarnation = links, life
 	go func() {
 		p.done <- agent.Run(ctx, agent.Config{
 			Self: name, UID: "uid-" + name, Incarnation: life, Roster: initial, Links: links, Updates: p.updates,
@@ -404,5 +407,25 @@ func TestReport(t *testing.T) {
 		if e := r.LastElection; e == nil || e.Reason != "CoordinatorUnreachable" || e.Initiator != "p2" || e.Sent != 2 || len(e.Transcript) == 0 {
 			t.Errorf("last election %+v", e)
 		}
+	})
+}
+
+// A member cannot bully its way up: it says in every way there is that it coordinates, and priorities come from the roster.
+// (That messages come from who they say is the transport's business, and tested there.)
+func TestForgedClaims(t *testing.T) {
+	forAll(t, func(t *testing.T, algorithm string) {
+		g := newGroup(t, algorithm, 4)
+		g.agree("p4")
+		time.Sleep(time.Second)
+		rogue := g.agents["p1"]
+		for sequence, kind := range []election.Kind{election.Coordinator, election.NewCoordinator, election.ElectMe, election.Elect, election.Reply, election.View, election.Election} {
+			id := election.ID{Initiator: "p1", Incarnation: rogue.incarnation, Sequence: uint64(1000 + sequence)}
+			for _, victim := range []string{"p2", "p3", "p4"} {
+				rogue.links.Send(victim, algorithm, election.Message{Kind: kind, Election: id, Process: "p1", Hops: 4, List: []string{"p1"},
+					Table: []election.Entry{{Name: "p1", Status: election.Coordinates}}})
+			}
+		}
+		time.Sleep(10 * time.Second)
+		g.agree("p4")
 	})
 }

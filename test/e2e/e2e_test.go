@@ -18,7 +18,7 @@ import (
 )
 
 // kills is how often each algorithm's coordinator is killed.
-const kills = 6
+const kills = 10
 
 // The main story: under each algorithm, edited in on the live group, the coordinator is killed again and again. After each kill
 // the survivors agree, the status and the label show it, and the killed one recovers.
