@@ -97,8 +97,11 @@ func (a *activeListRing) onElect(m Message, fresh bool) {
 	case m.Election.Initiator == a.self.Name && m.Election != a.round: // of an earlier round
 	default:
 		if fresh && (!a.holding() || a.inquiring) { // 2a
-			initiator, _ := a.find(m.Election.Initiator)
-			a.begin(a.asked(initiator), initiator.Name)
+			why := Asked
+			if m.Kind == ElectNobody {
+				why = Withdrawn
+			}
+			a.begin(why, m.Election.Initiator)
 			a.join(m.Election)
 		}
 		a.add(m) // 2b

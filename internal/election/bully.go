@@ -109,7 +109,7 @@ func (b *bully) highest() bool {
 
 func (b *bully) onCoordinator(from Process, m Message) { // rule 5
 	switch {
-	case m.Election.Initiator != from.Name || !b.announcement(m.Election):
+	case m.Election.Initiator != from.Name || from.Priority == 0 || !b.announcement(m.Election):
 	case b.candidate() && b.self.Outranks(from):
 		b.elect(TwoCoordinators)
 	default:
@@ -144,5 +144,6 @@ func (b *bully) gone(name string) {
 	b.win()
 }
 
+func (b *bully) peerUp(Process)    {}
 func (b *bully) links() []string   { return b.everyone() }
 func (b *bully) watched() []string { return nil }

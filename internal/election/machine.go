@@ -18,6 +18,8 @@ type algorithm interface {
 	timeout(Timer)
 	// peerDown hears that nothing more comes from p. The coordinator's loss is told by elect, not here.
 	peerDown(p Process)
+	// peerUp hears that p can be reached.
+	peerUp(p Process)
 	// links are the processes that the algorithm sends to.
 	links() []string
 	// watched are the processes besides the coordinator whose failure the algorithm must learn of.
@@ -230,6 +232,8 @@ func (m *Machine) peerUp(name string) {
 	if p, ok := m.peers[name]; ok {
 		p.link, p.crashed = up, false
 		m.tellView(name)
+		process, _ := m.find(name)
+		m.algorithm.peerUp(process)
 	}
 }
 

@@ -93,6 +93,19 @@ func (r *ring) again(vanished Process) {
 	}
 }
 
+// peerUp: a process that came back may have called an election before this one could reach it: its messages went past it.
+// If it is the successor now, it gets them.
+func (r *ring) peerUp(back Process) {
+	if r.next(r.self.Name) != back {
+		return
+	}
+	for _, m := range r.outbox {
+		if m.Election.Initiator == back.Name {
+			r.emit(m)
+		}
+	}
+}
+
 // announce sends the outcome of this process's election round the ring, and takes it for true itself.
 func (r *ring) announce(kind Kind, election ID, coordinator Process, list []string) {
 	r.outbox = r.outbox[:0]

@@ -115,7 +115,7 @@ func (s *statusTableBully) askHighest() {
 
 // takeCharge makes this process the coordinator and tells those given.
 func (s *statusTableBully) takeCharge(tell []Process) {
-	s.asking = ""
+	s.asking, s.recovering = "", false
 	if !s.candidate() {
 		s.wait(AwaitAnnouncement, 2) // nobody to coordinate: ask again later
 		return
@@ -225,5 +225,6 @@ func (s *statusTableBully) table() []Entry {
 	return table
 }
 
+func (s *statusTableBully) peerUp(Process)    {}
 func (s *statusTableBully) links() []string   { return s.everyone() }
 func (s *statusTableBully) watched() []string { return nil }
