@@ -116,6 +116,24 @@ func TestEdits(t *testing.T) {
 	g.shows("scheduler-3")
 }
 
+// A coordinator is paused: its links stay open, so it is found by asking. When it goes on, there are two coordinators for a
+// moment, and the higher one wins: Classic promises no more.
+func TestPausedCoordinator(t *testing.T) {
+	g := newGroup(t, "paused")
+	g.sample()
+	g.agree("scheduler-4")
+	g.await("every process to use the roster", reconciled)
+	for _, algorithm := range []v1.Algorithm{v1.Bully, v1.StatusTableBully, v1.LeLann, v1.ChangRoberts, v1.RingList, v1.ActiveListRing} {
+		g.edit(func(s *v1.ElectionGroupSpec) { s.Algorithm = algorithm })
+		g.await("every process to use the edited roster", reconciled)
+		paused := g.signal("scheduler-4", syscall.SIGSTOP)
+		t.Logf("%s: agreed %v after the pause began", algorithm, g.agree("scheduler-3", "scheduler-4").Sub(paused))
+		g.signal("scheduler-4", syscall.SIGCONT)
+		g.agree("scheduler-4")
+		g.shows("scheduler-4")
+	}
+}
+
 // Pods are added, 3 to 7, and taken away again.
 func TestGrowAndShrink(t *testing.T) {
 	g := newGroup(t, "grow")

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -127,7 +128,12 @@ func (g *group) labelled(ctx context.Context, want string) {
 
 func (g *group) kill(pod string) time.Time {
 	g.t.Helper()
-	at, err := g.Kill(g.t.Context(), pod)
+	return g.signal(pod, syscall.SIGKILL)
+}
+
+func (g *group) signal(pod string, signal syscall.Signal) time.Time {
+	g.t.Helper()
+	at, err := g.Signal(g.t.Context(), pod, signal)
 	g.must(err)
 	return at
 }

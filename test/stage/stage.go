@@ -194,9 +194,9 @@ func (s *Stage) follow(pods map[string]corev1.Pod) {
 	}
 }
 
-// Kill ends all processes of a pod with SIGKILL and returns the instant before. It works on the local cluster only, where a
-// container's ID is its process.
-func (s *Stage) Kill(ctx context.Context, name string) (time.Time, error) {
+// Signal sends a signal (SIGKILL, SIGSTOP, SIGCONT) to all processes of a pod and returns the instant before. It works on
+// the local cluster only, where a container's ID is its process.
+func (s *Stage) Signal(ctx context.Context, name string, signal syscall.Signal) (time.Time, error) {
 	var pod corev1.Pod
 	if err := s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, &pod); err != nil {
 		return time.Time{}, err
@@ -207,8 +207,8 @@ func (s *Stage) Kill(ctx context.Context, name string) (time.Time, error) {
 	}
 	at := time.Now()
 	for _, pid := range processes {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			return at, fmt.Errorf("kill process %d of pod %s: %w", pid, name, err)
+		if err := syscall.Kill(pid, signal); err != nil {
+			return at, fmt.Errorf("%v to process %d of pod %s: %w", signal, pid, name, err)
 		}
 	}
 	return at, nil

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -112,7 +113,7 @@ func (d *demo) failover(ctx context.Context, algorithm v1.Algorithm) error {
 		return err
 	}
 	killed := before.Coordinator
-	at, err := d.stage.Kill(ctx, killed)
+	at, err := d.stage.Signal(ctx, killed, syscall.SIGKILL)
 	if err != nil {
 		return err
 	}
