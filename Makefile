@@ -43,11 +43,11 @@ measure: bin/agent ## Measure failover, memory and CPU of agents on this machine
 ##@ Build
 
 .PHONY: build
-build: bin/manager bin/agent bin/cluster ## Build bin/manager, bin/agent and bin/cluster.
+build: bin/manager bin/agent bin/cluster bin/kubectl-election ## Build bin/manager, bin/agent, bin/cluster and bin/kubectl-election.
 
 # go build knows best what is out of date, so the recipes always run; with nothing to do they take part of a second.
-.PHONY: bin/manager bin/agent bin/cluster
-bin/manager bin/agent: bin/%:
+.PHONY: bin/manager bin/agent bin/cluster bin/kubectl-election
+bin/manager bin/agent bin/kubectl-election: bin/%:
 	@echo "build: $@"
 	@$(BUILD) -o $@ ./cmd/$*
 
@@ -79,6 +79,11 @@ generate: ## Regenerate deep copies, apply configurations, CRDs, RBAC and protob
 	@$(TOOL) controller-gen rbac:roleName=podesta-manager paths=./controllers/... output:rbac:dir=config/rbac
 	@echo "generate: $(PROTO)"
 	@go run -C hack/tools ./protogen $(CURDIR) $(PROTO)
+
+.PHONY: docs
+docs: ## Rewrite what tests generate in docs/: conformance, counterexamples, the examples of simulate.
+	@echo "docs: conformance.md, counterexamples.md and simulate.md"
+	@go test ./internal/conformance ./cmd/kubectl-election -rewrite
 
 .PHONY: fmt
 fmt: ## Format the Go code.

@@ -147,7 +147,7 @@ func (a *activeListRing) onReply(m Message) { // rule 3
 	case m.Election.Initiator != a.self.Name:
 		a.pass(m)
 	case m.Election != a.round || !a.inquiring:
-	case !known || a.candidate() && !coordinator.Outranks(a.self) || !a.alive(coordinator):
+	case !known || coordinator.Priority == 0 || a.candidate() && !coordinator.Outranks(a.self) || !a.alive(coordinator):
 		a.call(Started)
 	default:
 		a.inquiring = false

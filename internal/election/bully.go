@@ -109,9 +109,10 @@ func (b *bully) highest() bool {
 
 func (b *bully) onCoordinator(from Process, m Message) { // rule 5
 	switch {
-	case m.Election.Initiator != from.Name || from.Priority == 0 || !b.announcement(m.Election):
+	case m.Election.Initiator != from.Name || !b.announcement(m.Election):
 	case b.candidate() && b.self.Outranks(from):
 		b.elect(TwoCoordinators)
+	case from.Priority == 0: // by this roster it never coordinates: a newer one will tell
 	default:
 		b.follow(from, m.Election)
 	}

@@ -209,12 +209,12 @@ func (m *Machine) receive(e Event) {
 			return
 		}
 	}
+	if m.peers[from.Name].link != down {
+		m.peers[from.Name].crashed = false
+	}
 	if e.Message.Kind == View {
 		m.hearView(from, e.Message)
 		return
-	}
-	if m.peers[from.Name].link != down {
-		m.peers[from.Name].crashed = false
 	}
 	m.algorithm.receive(from, e.Message)
 }
@@ -289,6 +289,8 @@ func (m *Machine) change(roster []Process, name string) {
 		m.algorithm.elect(RosterChanged)
 	case m.candidate() && m.self.Outranks(coordinator):
 		m.algorithm.recover()
+	case m.coordinator == m.self.Name: // somebody may have announced itself by the new roster, and not been believed
+		m.tellOthers()
 	}
 }
 

@@ -13,6 +13,11 @@ func (m *Machine) holding() bool { return m.electing }
 // begin opens an election and names it.
 func (m *Machine) begin(why Reason, initiator string) ID {
 	m.sequence++
+	if why == AnnouncementMissing { // who withdrew may be well again, and who was only slow may live
+		for _, p := range m.peers {
+			p.withdrawn, p.crashed = false, p.link == down
+		}
+	}
 	if m.coordinator != m.self.Name && m.coordinator != "" {
 		m.former, m.coordinator = m.coordinator, ""
 	}
@@ -47,15 +52,18 @@ func (m *Machine) follow(q Process, decision ID) {
 	m.coordinator, m.electing, m.settled = q.Name, false, true
 }
 
-// coordinate makes this process the coordinator. Announcements go to lower processes: the view tells the higher ones that
-// are there against its belief.
+// coordinate makes this process the coordinator. Announcements go to lower processes that are believed to run: the view
+// tells the others that are there against its belief.
 func (m *Machine) coordinate(decision ID) {
 	m.follow(m.self, decision)
+	m.tellOthers()
+}
+
+func (m *Machine) tellOthers() {
 	for _, q := range m.ranked {
-		if q.Name == m.self.Name {
-			return
+		if q.Name != m.self.Name && (q.Outranks(m.self) || !m.alive(q)) {
+			m.tellView(q.Name)
 		}
-		m.tellView(q.Name)
 	}
 }
 

@@ -133,6 +133,8 @@ func (r *ring) announced(m Message) {
 		r.algorithm.elect(Withdrawn)
 	case r.candidate() && r.self.Outranks(coordinator):
 		r.algorithm.elect(TwoCoordinators)
+	case coordinator.Priority == 0: // by this roster it never coordinates: a newer one will tell
+		r.pass(m)
 	default:
 		r.outbox = r.outbox[:0]
 		r.pass(m)

@@ -81,7 +81,7 @@ func (s *statusTableBully) copyTable(table []Entry) (coordinator Process) {
 		if !ok {
 			continue
 		}
-		if e.Status == Coordinates {
+		if e.Status == Coordinates && q.Priority > 0 {
 			coordinator = q
 		}
 		if q.Name != s.self.Name && s.peers[q.Name].link == unknown {
@@ -171,6 +171,7 @@ func (s *statusTableBully) onCoordinator(from Process, m Message) {
 	case m.Election.Initiator != from.Name || !s.announcement(m.Election):
 	case s.candidate() && s.self.Outranks(from):
 		s.elect(TwoCoordinators)
+	case from.Priority == 0: // by this roster it never coordinates: a newer one will tell
 	default:
 		s.recovering = false
 		s.follow(from, m.Election)

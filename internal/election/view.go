@@ -17,8 +17,8 @@ func (m *Machine) tellView(name string) {
 func (m *Machine) hearView(from Process, msg Message) {
 	theirs, known := m.find(msg.Process)
 	switch {
-	case !known || theirs.Priority == 0 || theirs.Name == m.coordinator:
-	case !m.candidate() && from == theirs && (m.electing || m.coordinator == ""):
+	case !known || theirs.Name == m.coordinator:
+	case !m.candidate() && from == theirs && theirs.Priority > 0 && (m.electing || m.coordinator == ""):
 		m.follow(theirs, msg.Election)
 	case m.electing || m.coordinator == "":
 	case from.Name == m.coordinator:

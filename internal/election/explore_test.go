@@ -1,0 +1,505 @@
+package election_test
+
+import (
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/election/electiontest"
+)
+
+// The exploration walks through every interleaving of a small group, on the real machines. A step of it is one of these:
+//
+//   - the oldest message of a link is delivered, or (once at most) lost; its sender then sees the link break and open again;
+//   - a timer runs out, the shorter ones first, give or take a T: when no message is under way, which is what the books
+//     assume (a live process answers within T), and
+//     up to `early` times when messages are; up to twice also while somebody has yet to see a crash or a broken link;
+//   - a process starts; a process crashes (once at most, besides one that is down from the start); a process sees that
+//     another has crashed, and suspects it if it is the coordinator;
+//   - when nothing is under way: a failure detector asks whom it watches, and hears what that one believes.
+//
+// Where none of these can happen any more, every live process must follow the highest live one. States that are equal in all that
+// machines know and links hold are visited once.
+type exploration struct {
+	algorithm string
+	roster    []election.Process
+	early     int
+	seen      map[[2]uint64]struct{}
+	steps     int
+	ends      int
+	deepest   int
+	hash      [2]maphash.Seed
+	scratch   []byte
+}
+
+// world is a state of the group. It is not changed once it has been visited: who makes another copies what differs.
+type world struct {
+	machines []*election.Machine // nil: down
+	digests  [][2]uint64         // of machines
+	unborn   uint32              // bit p: p has yet to start
+	links    [][]election.Message
+	told     uint64 // bit p·n+q: p knows that q has crashed
+	torn     uint64 // bit p·n+q: p has yet to see that its link to q broke
+	timers   []alarms
+	crashes  int // that may still happen
+	losses   int
+	early    int
+	hasty    int // timers that may run out while somebody has yet to see a crash or a broken link
+	patience int // timers that may still run out in all; an election that needs more never ends
+	path     *path
+}
+
+// alarms are the timers of a process.
+type alarms [2]struct {
+	runs bool
+	left int8 // units of T, give or take one
+}
+
+var timers = [...]election.Timer{election.AwaitAnswer, election.AwaitAnnouncement}
+
+// path is how a world came about, for failures.
+type path struct {
+	before *path
+	what   string
+	length int
+}
+
+func (p *path) String() string {
+	var lines []string
+	for ; p != nil; p = p.before {
+		lines = append(lines, "  "+p.what)
+	}
+	slices.Reverse(lines)
+	return strings.Join(lines, "\n")
+}
+
+// endless is a path that is longer than any that leads somewhere.
+const endless = 200
+
+// A situation is what an exploration starts from.
+type situation struct {
+	name        string
+	coordinator bool  // all follow the highest; else nobody follows anyone
+	down        int   // place of the process that is down, -1: none
+	initiators  []int // suspect it, or start
+}
+
+func situations(n int) []situation {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return []situation{
+		{"the coordinator crashes, one finds out", true, n - 1, []int{0}},
+		{"the coordinator crashes, two find out", true, n - 1, []int{0, 1}},
+		{"cold start", false, -1, all},
+	}
+}
+
+var names = [...]string{"P1", "P2", "P3", "P4", "P5"}
+
+func (x *exploration) begin(s situation, crashes, losses int) *world {
+	n := len(x.roster)
+	w := &world{
+		machines: make([]*election.Machine, n), digests: make([][2]uint64, n), links: make([][]election.Message, n*n),
+		timers: make([]alarms, n), crashes: crashes, losses: losses, early: x.early, hasty: 2, patience: 40, path: &path{what: s.name},
+	}
+	coordinator := ""
+	if s.coordinator {
+		coordinator = names[n-1]
+	}
+	for p := range n {
+		m, err := election.New(election.Config{
+			Algorithm: x.algorithm, Self: names[p], Incarnation: 1, Roster: x.roster, Coordinator: coordinator,
+		})
+		if err != nil {
+			panic(err)
+		}
+		for q := range n {
+			if q != p && s.down != p && s.down != q {
+				m.Step(election.Event{Type: election.PeerUp, Process: names[q]}) // nothing is said that is not known
+			}
+		}
+		w.machines[p] = m
+	}
+	if s.down >= 0 {
+		w.machines[s.down] = nil
+	}
+	for p := range n {
+		x.digest(w, p)
+	}
+	for _, p := range s.initiators {
+		if s.coordinator {
+			w = x.step(w, p, names[p]+" suspects "+coordinator, election.Event{Type: election.Suspect, Process: coordinator})
+		} else {
+			w.unborn |= 1 << p
+		}
+	}
+	return w
+}
+
+// digest notes the fingerprint of a machine.
+func (x *exploration) digest(w *world, p int) {
+	if w.machines[p] == nil {
+		w.digests[p] = [2]uint64{}
+		return
+	}
+	x.scratch = w.machines[p].AppendSnapshot(x.scratch[:0])
+	w.digests[p] = [2]uint64{maphash.Bytes(x.hash[0], x.scratch), maphash.Bytes(x.hash[1], x.scratch)}
+}
+
+// fork copies a world, but for its machines.
+func (w *world) fork(what string) *world {
+	c := *w
+	c.machines, c.digests, c.timers = slices.Clone(w.machines), slices.Clone(w.digests), slices.Clone(w.timers)
+	c.links = slices.Clone(w.links)
+	c.path = &path{before: w.path, what: what, length: w.path.length + 1}
+	return &c
+}
+
+// step gives an event to a process in a copy of the world.
+func (x *exploration) step(w *world, p int, what string, events ...election.Event) *world {
+	c := w.fork(what)
+	c.machines[p] = w.machines[p].Clone()
+	for _, e := range events {
+		out := c.machines[p].Step(e)
+		for _, op := range out.Timers {
+			alarm := &c.timers[p][slices.Index(timers[:], op.Timer)]
+			alarm.runs, alarm.left = op.Wait > 0, int8(op.Wait)
+		}
+		for _, envelope := range out.Messages {
+			q := slices.Index(names[:], envelope.To)
+			l := p*len(x.roster) + q
+			if c.machines[q] == nil && c.told&(1<<l) != 0 {
+				continue // there is no link
+			}
+			c.links[l] = append(slices.Clip(c.links[l]), envelope.Message)
+		}
+	}
+	x.digest(c, p)
+	x.steps++
+	return c
+}
+
+// each calls visit for every world that can follow. quiet: nothing was under way.
+func (x *exploration) each(w *world, visit func(*world)) {
+	busy := w.unborn != 0
+	for l := range w.links {
+		if len(w.links[l]) == 0 {
+			continue
+		}
+		busy = true
+		x.transmit(w, l, visit)
+	}
+	for p, m := range w.machines {
+		if m == nil {
+			continue
+		}
+		if w.unborn>>p&1 != 0 {
+			c := x.step(w, p, names[p]+" starts", election.Event{Type: election.Start})
+			c.unborn &^= 1 << p
+			visit(c)
+		}
+		if w.crashes > 0 {
+			c := w.fork(names[p] + " crashes")
+			c.machines[p], c.timers[p], c.crashes, c.digests[p], c.torn = nil, alarms{}, w.crashes-1, [2]uint64{}, w.torn&^x.of(p)
+			c.unborn &^= 1 << p
+			visit(c)
+		}
+		x.notice(w, p, visit)
+	}
+	unseen := x.unseen(w)
+	if (!busy || w.early > 0) && (!unseen || w.hasty > 0) {
+		x.expire(w, busy, unseen, visit)
+	}
+	if !busy && w.least() >= 0 {
+		x.ask(w, func(next *world) {
+			next.pass(1)
+			visit(next)
+		})
+	}
+}
+
+// of are the links of a process, as bits.
+func (x *exploration) of(p int) (bits uint64) {
+	n := len(x.roster)
+	for q := range n {
+		bits |= 1<<(p*n+q) | 1<<(q*n+p)
+	}
+	return bits
+}
+
+// unseen reports whether somebody has yet to see a crash or a broken link.
+func (x *exploration) unseen(w *world) bool {
+	for p, m := range w.machines {
+		for q, other := range w.machines {
+			if m != nil && other == nil && w.told>>(p*len(x.roster)+q)&1 == 0 {
+				return true
+			}
+		}
+	}
+	return w.torn != 0
+}
+
+// transmit delivers the oldest message of a link, or loses it. One to a process that is down, or has not started, is lost.
+func (x *exploration) transmit(w *world, l int, visit func(*world)) {
+	n := len(x.roster)
+	p, q := l/n, l%n
+	m := w.links[l][0]
+	what := fmt.Sprintf("%s → %s %s", names[p], names[q], electiontest.Describe(m))
+	if w.machines[q] == nil {
+		c := w.fork(what + ": it is down")
+		c.links[l] = w.links[l][1:]
+		visit(c)
+		return
+	}
+	c := x.step(w, q, what, election.Event{Type: election.Receive, Process: names[p], Incarnation: 1, Message: m})
+	c.links[l] = w.links[l][1:]
+	visit(c)
+	if w.losses > 0 {
+		c := w.fork(what + ": lost")
+		c.links[l], c.losses = w.links[l][1:], w.losses-1
+		if w.machines[p] != nil {
+			c.torn |= 1 << l
+		}
+		visit(c)
+	}
+}
+
+// notice lets p see that somebody crashed, or that a link broke and is open again.
+func (x *exploration) notice(w *world, p int, visit func(*world)) {
+	n := len(x.roster)
+	for q := range n {
+		bit := uint64(1) << (p*n + q)
+		switch {
+		case q == p || w.unborn>>p&1 != 0:
+		case w.machines[q] == nil && w.told&bit == 0:
+			c := x.step(w, p, names[p]+" sees "+names[q]+" down", gone(w.machines[p], names[q])...)
+			c.told |= bit
+			c.torn &^= bit
+			visit(c)
+		case w.machines[q] != nil && w.torn&bit != 0:
+			c := x.step(w, p, names[p]+" sees its link to "+names[q]+" broken and open again",
+				election.Event{Type: election.PeerDown, Process: names[q]}, election.Event{Type: election.PeerUp, Process: names[q]})
+			c.torn &^= bit
+			visit(c)
+		}
+	}
+}
+
+// gone is how an agent tells its machine that a process is gone.
+func gone(m *election.Machine, name string) []election.Event {
+	events := []election.Event{{Type: election.PeerDown, Process: name}}
+	if m.State().Coordinator == name {
+		events = append(events, election.Event{Type: election.Suspect, Process: name})
+	}
+	return events
+}
+
+// expire lets timers run out. Time passes for the others meanwhile.
+func (x *exploration) expire(w *world, busy, unseen bool, visit func(*world)) {
+	least := w.least()
+	for p := range w.timers {
+		for i, alarm := range w.timers[p] {
+			if alarm.runs && (alarm.left <= least+1 || busy) {
+				x.runOut(w, p, i, busy, unseen, visit)
+			}
+		}
+	}
+}
+
+func (x *exploration) runOut(w *world, p, i int, busy, unseen bool, visit func(*world)) {
+	before := *w
+	before.timers = slices.Clone(w.timers)
+	before.timers[p][i].runs, before.timers[p][i].left = false, 0
+	if !busy {
+		before.pass(max(1, w.timers[p][i].left))
+	}
+	c := x.step(&before, p, fmt.Sprintf("%s waited in vain (%s)", names[p], timers[i]), election.Event{Type: election.Timeout, Timer: timers[i]})
+	if c.patience--; busy {
+		c.early--
+	}
+	if unseen {
+		c.hasty--
+	}
+	visit(c)
+}
+
+// least is what the shortest running timer has left.
+func (w *world) least() int8 {
+	least := int8(127)
+	for p := range w.timers {
+		for _, alarm := range w.timers[p] {
+			if alarm.runs {
+				least = min(least, alarm.left)
+			}
+		}
+	}
+	return least
+}
+
+// pass lets time pass for all timers.
+func (w *world) pass(units int8) {
+	for p := range w.timers {
+		for i := range w.timers[p] {
+			if w.timers[p][i].runs {
+				w.timers[p][i].left -= units
+			}
+		}
+	}
+}
+
+// ask is the failure detectors' turn. It takes time, so that it cannot go on for ever while a timer should run out.
+func (x *exploration) ask(w *world, visit func(*world)) {
+	for p, m := range w.machines {
+		if m == nil {
+			continue
+		}
+		coordinator := m.State().Coordinator
+		for _, name := range m.Watched() {
+			q := slices.Index(names[:], name)
+			switch other := w.machines[q]; {
+			case other == nil:
+				if name == coordinator && w.told&(1<<(p*len(x.roster)+q)) != 0 {
+					visit(x.step(w, p, names[p]+" suspects "+name, election.Event{Type: election.Suspect, Process: name}))
+				}
+			case other.State().Coordinator == coordinator:
+			case name == coordinator:
+				visit(x.step(w, p, names[p]+" hears "+name+" deny", election.Event{Type: election.Suspect, Process: name}))
+			default:
+				answer := election.Message{Process: other.State().Coordinator}
+				c := x.step(w, p, fmt.Sprintf("%s hears that %s follows %q", names[p], name, answer.Process),
+					election.Event{Type: election.Answered, Process: name, Message: answer})
+				if c.digests[p] != w.digests[p] {
+					visit(c)
+				}
+			}
+		}
+	}
+}
+
+// key is the fingerprint of a world.
+func (x *exploration) key(w *world) [2]uint64 {
+	b := x.scratch[:0]
+	for p := range w.machines {
+		b = binary.LittleEndian.AppendUint64(b, w.digests[p][0])
+		b = binary.LittleEndian.AppendUint64(b, w.digests[p][1])
+		for _, alarm := range w.timers[p] {
+			b = append(b, byte(alarm.left))
+			if alarm.runs {
+				b = append(b, 1)
+			}
+		}
+	}
+	for _, link := range w.links {
+		b = append(b, byte(len(link)))
+		for i := range link {
+			b = appendMessage(b, &link[i])
+		}
+	}
+	b = binary.LittleEndian.AppendUint64(b, w.told)
+	b = binary.LittleEndian.AppendUint64(b, w.torn)
+	b = append(b, byte(w.unborn), byte(w.crashes), byte(w.losses), byte(w.early), byte(w.hasty))
+	x.scratch = b
+	return [2]uint64{maphash.Bytes(x.hash[0], b), maphash.Bytes(x.hash[1], b)}
+}
+
+func appendMessage(b []byte, m *election.Message) []byte {
+	b = append(append(b, m.Kind...), 0)
+	b = append(append(b, m.Election.Initiator...), 0, byte(m.Election.Incarnation), byte(m.Election.Sequence), byte(m.Hops))
+	b = append(append(b, m.Process...), 0)
+	for _, name := range m.List {
+		b = append(append(b, name...), 1)
+	}
+	for _, e := range m.Table {
+		b = append(append(append(append(b, e.Name...), 2), e.Status...), 3)
+	}
+	return append(b, 0)
+}
+
+// walk visits everything that can follow from a world, depth first. It stops after so many states.
+func (x *exploration) walk(begin *world, states int) (complete bool, err error) {
+	x.seen = map[[2]uint64]struct{}{x.key(begin): {}}
+	stack := []*world{begin}
+	for len(stack) > 0 {
+		w := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if w.patience < 0 || w.path.length > endless {
+			return false, fmt.Errorf("an election without end:\n%s", w.path)
+		}
+		ended := true
+		x.each(w, func(next *world) {
+			ended = ended && next.crashes < w.crashes
+			if key := x.key(next); !x.has(key) {
+				x.seen[key] = struct{}{}
+				stack = append(stack, next)
+			}
+		})
+		if ended {
+			x.ends++
+			x.deepest = max(x.deepest, w.path.length)
+			if err := x.agreed(w); err != nil {
+				return false, fmt.Errorf("%w:\n%s", err, w.path)
+			}
+		}
+		if len(x.seen) > states {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (x *exploration) has(key [2]uint64) bool {
+	_, ok := x.seen[key]
+	return ok
+}
+
+// agreed checks an end: every live process follows the highest live one.
+func (x *exploration) agreed(w *world) error {
+	highest := ""
+	for p, m := range w.machines {
+		if m != nil {
+			highest = names[p]
+		}
+	}
+	for p, m := range w.machines {
+		if m != nil && m.State().Coordinator != highest {
+			return fmt.Errorf("in the end %s follows %q, the highest live process is %s", names[p], m.State().Coordinator, highest)
+		}
+	}
+	return nil
+}
+
+var (
+	exploreFlag = flag.Int("explore", 3, "explore every interleaving of so many processes")
+	statesFlag  = flag.Int("states", 60_000, "stop an exploration after so many states")
+	earlyFlag   = flag.Int("early", 0, "how many timers may run out too early in an exploration")
+)
+
+// Every interleaving of three processes, with one crash and one lost message at most, ends in agreement on the highest.
+func TestExplore(t *testing.T) {
+	for _, algorithm := range simulated() {
+		for _, s := range situations(*exploreFlag) {
+			t.Run(algorithm+"/"+s.name, func(t *testing.T) {
+				x := &exploration{algorithm: algorithm, roster: processes(*exploreFlag), early: *earlyFlag,
+					hash: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
+				begun := time.Now()
+				complete, err := x.walk(x.begin(s, 1, 1), *statesFlag)
+				if err != nil {
+					t.Fatal(err)
+				}
+				how := "all"
+				if !complete {
+					how = "the first"
+				}
+				t.Logf("%s %d states, %d steps, %d ends, longest path to an end %d; %.1f s", how, len(x.seen), x.steps, x.ends, x.deepest, time.Since(begun).Seconds())
+			})
+		}
+	}
+}

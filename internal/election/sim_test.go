@@ -1,0 +1,149 @@
+package election_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/election/electiontest"
+)
+
+// To replay a failure: go test ./internal/election -run Simulate -algorithm Bully -seed 4711 -v
+var (
+	algorithmFlag = flag.String("algorithm", "", "simulate this algorithm only")
+	seedFlag      = flag.Uint64("seed", 0, "simulate this seed only, and print what happens; 0: many")
+	seedsFlag     = flag.Int("seeds", 0, "how many seeds of each algorithm to simulate; 0: a small share")
+	failuresFlag  = flag.Int("failures", 10, "stop an algorithm after so many failures")
+	firstFlag     = flag.Uint64("first", 1, "the first of these seeds")
+)
+
+// share is how many seeds a plain go test simulates: always the same ones, and as many that nobody has tried.
+const share = 400
+
+func simulated() []string {
+	if *algorithmFlag != "" {
+		return []string{*algorithmFlag}
+	}
+	return election.Algorithms()
+}
+
+// Chaos, then calm, under every nemesis that a seed draws: invariants after every step, agreement and silence in the end.
+func TestSimulate(t *testing.T) {
+	for _, algorithm := range simulated() {
+		t.Run(algorithm, func(t *testing.T) {
+			switch {
+			case *seedFlag > 0:
+				explain(t, electiontest.NewSimulator(), electiontest.Draw(algorithm, *seedFlag))
+			case *seedsFlag > 0:
+				simulate(t, algorithm, *firstFlag, *seedsFlag)
+			default:
+				simulate(t, algorithm, 1, share)
+				fresh := rand.Uint64() >> 16
+				t.Logf("%d fresh seeds from %d", share, fresh)
+				simulate(t, algorithm, fresh, share)
+			}
+		})
+	}
+}
+
+// simulate runs seeds on as many simulators as there are processors, and says what was done every now and then.
+func simulate(t *testing.T, algorithm string, first uint64, n int) {
+	t.Helper()
+	seeds := make(chan uint64)
+	var sum sum
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			s := electiontest.NewSimulator()
+			for seed := range seeds {
+				sum.add(t, s, electiontest.Draw(algorithm, seed))
+			}
+		})
+	}
+	begun, told := time.Now(), time.Now()
+	for i := range uint64(n) {
+		if sum.failures() >= *failuresFlag {
+			break
+		}
+		seeds <- first + i
+		if now := time.Now(); now.Sub(told) > 10*time.Second {
+			told = now
+			t.Logf("%d of %d seeds", i, n)
+		}
+	}
+	close(seeds)
+	workers.Wait()
+	sum.report(t, time.Since(begun))
+}
+
+// sum is what the seeds of an algorithm came to.
+type sum struct {
+	mu            sync.Mutex
+	seeds, failed int
+	steps, sent   int
+	virtual       electiontest.Time
+	settled       []electiontest.Time
+}
+
+func (s *sum) failures() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// add runs a seed; the first failure is printed with what led to it.
+func (s *sum) add(t *testing.T, simulator *electiontest.Simulator, o electiontest.Options) {
+	err := simulator.Run(o)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seeds++
+	s.steps += simulator.Steps
+	s.sent += simulator.Messages
+	s.virtual += simulator.Virtual
+	s.settled = append(s.settled, simulator.Settled)
+	if err == nil {
+		return
+	}
+	if s.failed++; s.failed == 1 {
+		explain(t, electiontest.NewSimulator(), o)
+	} else {
+		t.Error(err)
+	}
+}
+
+func (s *sum) report(t *testing.T, took time.Duration) {
+	if s.seeds == 0 {
+		return
+	}
+	slices.Sort(s.settled)
+	per := func(p int) electiontest.Time { return s.settled[(len(s.settled)-1)*p/100] / electiontest.T }
+	seconds := took.Seconds()
+	t.Logf("%d seeds, %d failed; %.1f s; %.0f steps/s, %.0f messages/s, %.0f × real time (T = 200 ms); settled after "+
+		"%d T (median), %d T (99 %%), %d T (worst)", s.seeds, s.failed, seconds, float64(s.steps)/seconds, float64(s.sent)/seconds,
+		float64(s.virtual)/1000/seconds, per(50), per(99), per(100))
+}
+
+var linesFlag = flag.Int("lines", 200, "how much of a transcript to print")
+
+// explain runs a seed again and prints what happened.
+func explain(t *testing.T, simulator *electiontest.Simulator, o electiontest.Options) {
+	t.Helper()
+	var out bytes.Buffer
+	err := simulator.Explain(o, &out)
+	lines := strings.SplitAfter(out.String(), "\n")
+	lines = lines[max(0, len(lines)-*linesFlag):]
+	if failure := (*electiontest.Failure)(nil); errors.As(err, &failure) {
+		t.Errorf("%v\nthe last lines of what happened:\n%s\nreplay: go test ./internal/election -run Simulate -algorithm %s -seed %d -v",
+			err, strings.Join(lines, ""), o.Algorithm, o.Seed)
+		return
+	}
+	t.Logf("%s\n%s", o, strings.Join(lines, ""))
+}
