@@ -23,7 +23,7 @@ func (t *truth) begin(int) {
 func (s *Simulator) after(p int32, before election.State, e *election.Event, out election.Output, doomed bool) {
 	v := &s.nodes[p]
 	state := v.machine.State()
-	s.checkOutput(p, out)
+	s.checkOutput(p, e, out)
 	s.checkState(p, state)
 	if len(out.Messages) > 0 {
 		s.truth.lastSent = s.now
@@ -43,7 +43,7 @@ func (s *Simulator) after(p int32, before election.State, e *election.Event, out
 }
 
 // checkOutput: what a step asks for is bounded, and goes to processes of the roster (G12, G13).
-func (s *Simulator) checkOutput(p int32, out election.Output) {
+func (s *Simulator) checkOutput(p int32, e *election.Event, out election.Output) {
 	r := s.rosters[s.agents[p].generation].processes
 	n := len(r)
 	if len(out.Messages) > 4*n+4 || len(out.Timers) > 12 {
@@ -54,10 +54,19 @@ func (s *Simulator) checkOutput(p int32, out election.Output) {
 		if m.Message.Hops < 0 || m.Message.Hops > 2*len(s.nodes) || !s.Rogue && max(len(m.Message.List), len(m.Message.Table)) > len(s.nodes)+1 {
 			s.fail("G13: %s sends %v", s.nodes[p].name, *m)
 		}
+		if e.Type == election.Receive && relays(&m.Message, &e.Message) && m.Message.Process != s.nodes[p].name &&
+			m.Message.Hops >= e.Message.Hops {
+			s.fail("G13: %s passes %v on as if it had not travelled", s.nodes[p].name, *m)
+		}
 		if m.To == s.nodes[p].name || place(r, m.To) < 0 {
 			s.fail("G12: %s sends to %q", s.nodes[p].name, m.To)
 		}
 	}
+}
+
+// relays reports whether a ring's message is the one that came in.
+func relays(out, in *election.Message) bool {
+	return in.Hops > 0 && out.Hops > 0 && out.Kind == in.Kind && out.Election == in.Election && out.Process == in.Process
 }
 
 // checkState: who is followed is on the roster and may coordinate (G9), and an election under way has a timer that ends it.
@@ -157,7 +166,7 @@ func (s *Simulator) alone(p int32) bool {
 
 // patience is how long calm lasts: the longest pauses and delays of chaos, then some elections that come to nothing and one that
 // does, then silence.
-func (s *Simulator) patience() Time { return 20*T + Time(len(s.nodes))*10*T + 2*silence }
+func (s *Simulator) patience() Time { return 40*T + Time(len(s.nodes))*2*T + silence }
 
 // silence is how long at the end of calm nothing may be sent and nobody may change coordinators.
 const silence = 20 * T
