@@ -27,8 +27,9 @@ const (
 // persistRoster writes status.roster, and only if the group is still the one that was observed: the resource version goes
 // with the apply, so whoever else has written in between (a second manager above all) makes it fail with a conflict.
 func (r *ElectionGroups) persistRoster(ctx context.Context, o observation, m *memory, record *v1.RosterStatus) error {
-	// Without force: a roster that someone else owns is not taken from him.
-	version, err := r.applyStatus(ctx, o.group, v1.ElectionGroupStatus{Roster: record}, observedVersion(o, m), rosterOwner)
+	// Forced, so that a field owner (a restored backup, an edit by hand) does not freeze the group; what protects a roster
+	// that another manager wrote in between is the resource version.
+	version, err := r.applyStatus(ctx, o.group, v1.ElectionGroupStatus{Roster: record}, observedVersion(o, m), rosterOwner, client.ForceOwnership)
 	if err != nil {
 		return fmt.Errorf("persist the roster: %w", err)
 	}
@@ -46,11 +47,12 @@ func observedVersion(o observation, m *memory) string {
 	return o.group.ResourceVersion
 }
 
-// publishView writes the status, its roster apart. What others wrote into those fields is overwritten: they are ours.
+// publishView writes the status, its roster apart, and only to the state that was observed. What others wrote into those
+// fields is overwritten: they are ours.
 func (r *ElectionGroups) publishView(ctx context.Context, o observation, m *memory, v view) error {
 	status := v.status
 	status.Roster = nil
-	version, err := r.applyStatus(ctx, o.group, status, "", statusOwner, client.ForceOwnership)
+	version, err := r.applyStatus(ctx, o.group, status, observedVersion(o, m), statusOwner, client.ForceOwnership)
 	if err != nil {
 		return fmt.Errorf("publish the status: %w", err)
 	}

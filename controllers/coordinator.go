@@ -45,7 +45,7 @@ func coordinatorOf(all []process, published *v1.CoordinatorStatus) choice {
 		if !p.connected() {
 			claims = 2*followers[p.name] > c.reporters
 		}
-		if p.member && claims && !p.dead() {
+		if p.member && p.priority > 0 && claims && !p.dead() {
 			claimants = append(claimants, p)
 		}
 	}

@@ -86,7 +86,9 @@ func (r *ElectionGroups) changeRoster(ctx context.Context, o observation, m *mem
 // changeView writes what has changed: the status, the role label, and then what is told about it.
 func (r *ElectionGroups) changeView(ctx context.Context, o observation, m *memory, v view) (reconcile.Result, error) {
 	if !equality.Semantic.DeepEqual(v.status, o.published) {
-		if err := r.publishView(ctx, o, m, v); err != nil {
+		if err := r.publishView(ctx, o, m, v); apierrors.IsConflict(err) {
+			return reconcile.Result{RequeueAfter: r.Gather}, nil // the group has changed since it was observed
+		} else if err != nil {
 			return reconcile.Result{}, err
 		}
 		r.record(o.group, viewEvents(o.published, v.status))

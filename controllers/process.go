@@ -112,13 +112,15 @@ func processesOf(o observation) []process {
 	return all
 }
 
-// accuse marks the processes that a connected peer reports as crashed.
+// accuse marks the processes that a connected peer reports as crashed and that no connected process follows: one peer may only
+// have lost its own link.
 func accuse(all []process) {
-	accused := map[string]bool{}
+	accused, followed := map[string]bool{}, map[string]bool{}
 	for _, p := range all {
 		if !p.connected() {
 			continue
 		}
+		followed[p.follows()] = true
 		for _, row := range p.seen.Report.Table {
 			if row.State == roster.Crashed && row.Name != p.name {
 				accused[row.Name] = true
@@ -126,7 +128,7 @@ func accuse(all []process) {
 		}
 	}
 	for i := range all {
-		all[i].accused = accused[all[i].name]
+		all[i].accused = accused[all[i].name] && !followed[all[i].name]
 	}
 }
 

@@ -62,7 +62,7 @@ func decideRoster(o observation) rosterDecision {
 // describe is the part of a roster that the spec gives.
 func describe(group *v1.ElectionGroup) roster.Roster {
 	timing := group.Spec.Timing
-	return roster.Roster{Namespace: group.Namespace, Group: group.Name,
+	return roster.Roster{Namespace: group.Namespace, Group: group.Name, GroupUID: string(group.UID),
 		Algorithm: string(group.Spec.Algorithm), Safety: string(group.Spec.Safety),
 		Heartbeat: time.Duration(timing.HeartbeatMilliseconds) * time.Millisecond,
 		Timeout:   time.Duration(timing.TimeoutMilliseconds) * time.Millisecond}

@@ -83,7 +83,7 @@ func coordinatorStatus(all []process, name string, o observation) *v1.Coordinato
 func lagging(all []process, o observation) int {
 	n := 0
 	for _, p := range all {
-		if p.connected() && o.published.Roster != nil && p.seen.Report.Generation < o.published.Roster.Generation {
+		if p.connected() && o.published.Roster != nil && p.seen.Report.Generation != o.published.Roster.Generation {
 			n++
 		}
 	}

@@ -149,7 +149,7 @@ type PriorityPolicy struct {
 
 // Timing bounds how long failures take to be noticed.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.heartbeatMilliseconds) || !has(self.timeoutMilliseconds) || self.timeoutMilliseconds >= 2 * self.heartbeatMilliseconds",message="timeoutMilliseconds must be at least twice heartbeatMilliseconds, or one late heartbeat would depose a healthy coordinator"
+// +kubebuilder:validation:XValidation:rule="!has(self.heartbeatMilliseconds) || !has(self.timeoutMilliseconds) || self.timeoutMilliseconds >= 2 * self.heartbeatMilliseconds",message="timeoutMilliseconds (500 unless set) must be at least twice heartbeatMilliseconds, or one late heartbeat would depose a healthy coordinator"
 type Timing struct {
 	// heartbeatMilliseconds is how often a process asks its coordinator whether it is there.
 	// +optional

@@ -18,12 +18,13 @@ import (
 func keys(args []string) error {
 	f := pflag.NewFlagSet("agent keys", pflag.ContinueOnError)
 	file := f.String("roster", "", "JSON file that says who is in the group")
+	valid := f.Duration("valid", 365*24*time.Hour, "how long the certificates are valid; an agent reads its files at start only")
 	out := f.String("out", "", "directory for ca.crt, ca.key, and <process>.crt and <process>.key")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	if *file == "" || *out == "" || f.NArg() > 0 {
-		return errors.New("usage: agent keys --roster FILE --out DIR")
+	if *file == "" || *out == "" || *valid <= 0 || f.NArg() > 0 {
+		return errors.New("usage: agent keys --roster FILE --out DIR [--valid DURATION]")
 	}
 	r, err := roster.ReadFile(*file)
 	if err != nil {
@@ -37,11 +38,11 @@ func keys(args []string) error {
 		return err
 	}
 	for _, p := range r.Processes {
-		if err := issue(authority, *out, identity.Name{Namespace: r.Namespace, Group: r.Group, Pod: p.Name, UID: p.UID}); err != nil {
+		if err := issue(authority, *out, time.Now().Add(*valid), identity.Name{Namespace: r.Namespace, Group: r.Group, Pod: p.Name, UID: p.UID}); err != nil {
 			return err
 		}
 	}
-	fmt.Printf("%s: ca.crt and %d certificates, good for %v\n", *out, len(r.Processes), identity.Lifetime)
+	fmt.Printf("%s: ca.crt and %d certificates, good for %v\n", *out, len(r.Processes), *valid)
 	return nil
 }
 
@@ -66,7 +67,7 @@ func openAuthority(dir string) (*identity.Authority, error) {
 	return authority, errors.Join(os.WriteFile(certificateFile, certificate, 0o600), os.WriteFile(keyFile, key, 0o600))
 }
 
-func issue(authority *identity.Authority, dir string, name identity.Name) error {
+func issue(authority *identity.Authority, dir string, until time.Time, name identity.Name) error {
 	key, err := identity.NewKey()
 	if err != nil {
 		return err
@@ -75,7 +76,7 @@ func issue(authority *identity.Authority, dir string, name identity.Name) error 
 	if err != nil {
 		return err
 	}
-	certificate, err := authority.Sign(request, name, time.Now())
+	certificate, err := authority.SignUntil(request, name, time.Now(), until)
 	if err != nil {
 		return err
 	}

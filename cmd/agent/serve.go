@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/podesta-dev/podesta/internal/agent"
+	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/transport"
@@ -116,9 +118,12 @@ func (s *sidecar) firstRoster(ctx context.Context, updates <-chan roster.Update)
 	}
 	if _, ok := s.keyring.Name(); ok {
 		kept, err := s.memory.Roster()
-		if err != nil {
+		switch {
+		case err != nil:
 			s.logger.Warn("cannot use the roster kept in the state directory; waiting for the manager's", "error", err)
-		} else if kept != nil {
+		case kept != nil && !slices.Contains(election.Algorithms(), kept.Algorithm):
+			s.logger.Warn("this agent does not know the algorithm of the roster kept in the state directory; waiting for the manager's", "algorithm", kept.Algorithm)
+		case kept != nil:
 			return kept, nil
 		}
 	}
@@ -154,6 +159,10 @@ func (s *sidecar) loadCredentials() error {
 		}
 	}
 	if certificate == nil || key == nil {
+		return nil
+	}
+	if kept, err := s.memory.Roster(); s.roster == "" && kept == nil && err == nil {
+		s.logger.Info("no roster is kept in the state directory: the certificate may be of another group; joining anew")
 		return nil
 	}
 	err = s.keyring.SetCertificate(certificate, key)

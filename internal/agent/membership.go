@@ -33,8 +33,8 @@ func (a *agent) update(u roster.Update) {
 		a.exit()
 		return
 	}
-	if a.machine != nil && u.Roster.Generation <= a.Roster.Generation {
-		return // known, or late
+	if a.machine != nil && u.Roster.GroupUID == a.Roster.GroupUID && u.Roster.Generation <= a.Roster.Generation {
+		return // known, or late; a group that was made anew counts anew
 	}
 	a.keep(u.Roster)
 	if a.machine == nil {
@@ -73,11 +73,9 @@ func (a *agent) exit() {
 	a.post()
 }
 
-// leave ends on purpose: a coordinator first stops coordinating and has another one elected, for at most T; then every link
+// leave ends on purpose: a coordinator first stops coordinating and has another one elected, for at most T (and 5 s); then every link
 // hears that this process leaves.
 func (a *agent) leave() {
-	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
-	defer cancel()
 	if a.machine != nil {
 		a.leaving = true
 		if a.machine.State().Coordinator == a.Self {
@@ -85,12 +83,17 @@ func (a *agent) leave() {
 		}
 		a.post()
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer cancel()
 	a.Links.Leave(ctx)
 }
 
+// longestHandOver leaves room in a pod's grace period.
+const longestHandOver = 5 * time.Second
+
 func (a *agent) handOver() {
 	a.step(election.Event{Type: election.Withdraw})
-	over, cancel := context.WithTimeout(context.Background(), a.detector.T())
+	over, cancel := context.WithTimeout(context.Background(), min(a.detector.T(), longestHandOver))
 	defer cancel()
 	a.loop(over.Done(), func() bool { return a.machine == nil || a.machine.State().Coordinator != "" || a.alone() })
 }

@@ -53,6 +53,14 @@ type ID struct {
 	Sequence    uint64
 }
 
+// earlier orders the elections of one initiator.
+func (id ID) earlier(than ID) bool {
+	if id.Incarnation != than.Incarnation {
+		return id.Incarnation < than.Incarnation
+	}
+	return id.Sequence < than.Sequence
+}
+
 func (id ID) String() string {
 	return fmt.Sprintf("%s/%d/%d", id.Initiator, id.Incarnation, id.Sequence)
 }

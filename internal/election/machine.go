@@ -57,6 +57,7 @@ type Machine struct {
 	former      string           // the coordinator before this election
 	electing    bool             // this process takes part in an election that has not ended
 	withdrawn   bool
+	changes     int    // of the roster
 	sequence    uint64 // of the elections this process called
 	account     Account
 	last        Account
@@ -205,7 +206,9 @@ func (m *Machine) receive(e Event) {
 		return
 	}
 	if id := e.Message.Election; id.Initiator != "" && id.Initiator != m.self.Name {
-		if _, ok := m.find(id.Initiator); !ok || !m.heard(id.Initiator, id.Incarnation) {
+		// What others say of a life is hearsay: an earlier one is late, but a later one is not believed until its owner speaks,
+		// or any member could silence any other for good.
+		if initiator, ok := m.peers[id.Initiator]; !ok || id.Incarnation < initiator.incarnation {
 			return
 		}
 	}
@@ -299,6 +302,7 @@ func (m *Machine) install(roster []Process) error {
 	if i < 0 {
 		return fmt.Errorf("process %q is not on the roster", m.self.Name)
 	}
+	m.changes++
 	old, oldPeers := m.roster, m.peers
 	m.self, m.roster = roster[i], slices.Clone(roster)
 	m.ranked = slices.SortedFunc(slices.Values(roster), func(p, q Process) int {

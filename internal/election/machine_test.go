@@ -170,6 +170,26 @@ func TestLateMessages(t *testing.T) {
 	}
 }
 
+// One member's word about another's life must not silence it: only the link says in which life a process is. A ring has to
+// believe its relays; there a change of the roster ends it.
+func TestHearsayOfALifeSilencesNobody(t *testing.T) {
+	announcements := map[string]election.Kind{"Bully": election.Coordinator, "StatusTableBully": election.Coordinator,
+		"LeLann": election.NewCoordinator, "ChangRoberts": election.NewCoordinator, "RingList": election.Coordinator}
+	for algorithm, kind := range announcements {
+		m := machine(t, algorithm, "P1", 3, "")
+		for _, forged := range []election.Kind{election.OK, election.Coordinator, election.NewCoordinator, election.ElectMe, election.Election, election.View} {
+			m.Step(election.Event{Type: election.Receive, Process: "P2", Incarnation: 1, Message: election.Message{Kind: forged, Process: "P2", Hops: 3,
+				Election: election.ID{Initiator: "P3", Incarnation: 1 << 63, Sequence: 1 << 63}}})
+		}
+		m.Step(election.Event{Type: election.Change, Roster: append(processes(3), election.Process{Name: "P0", Priority: 1, UID: "1"})})
+		m.Step(election.Event{Type: election.Receive, Process: "P3", Incarnation: 2, Message: election.Message{Kind: kind, Process: "P3", Hops: 3,
+			Election: election.ID{Initiator: "P3", Incarnation: 2, Sequence: 1}}})
+		if got := m.State().Coordinator; got != "P3" {
+			t.Errorf("%s: after forged words about P3, P3's announcement is not heard: P1 follows %q", algorithm, got)
+		}
+	}
+}
+
 // A stranger, and a message that names one, change nothing: G12 for the algorithms.
 func TestStrangersHaveNoEffect(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {

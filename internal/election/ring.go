@@ -13,6 +13,7 @@ type ring struct {
 	*Machine
 	outbox []Message       // what went out and may have been swallowed by the successor, oldest first
 	trips  map[string]trip // by initiator: what has passed here of its newest election
+	noted  int             // the roster that trips belongs to
 }
 
 // trip is one initiator's newest election, as far as it has passed here.
@@ -41,12 +42,14 @@ func (r *ring) enter(m *Message) bool {
 }
 
 // passed notes that a message passes, and reports whether it has passed before. An earlier election of the same initiator has.
+// A ring believes its relays (what a message says of its initiator, nobody can check), until the roster changes: then whoever
+// lied may be gone, and what was noted is forgotten.
 func (r *ring) passed(m Message) bool {
-	if r.trips == nil {
-		r.trips = map[string]trip{}
+	if r.trips == nil || r.noted != r.changes {
+		r.trips, r.noted = map[string]trip{}, r.changes
 	}
 	t := r.trips[m.Election.Initiator]
-	if t.election.Incarnation == m.Election.Incarnation && m.Election.Sequence < t.election.Sequence {
+	if m.Election.earlier(t.election) {
 		return true
 	}
 	if t.election != m.Election {
@@ -128,7 +131,7 @@ func (r *ring) announced(m Message) {
 	switch {
 	case m.Election.Initiator == r.self.Name: // it has come round
 		r.outbox = r.outbox[:0]
-	case !known || !r.announcement(m.Election):
+	case !known:
 	case coordinator.Name == r.self.Name && !r.candidate():
 		r.algorithm.elect(Withdrawn)
 	case r.candidate() && r.self.Outranks(coordinator):

@@ -1,5 +1,7 @@
 package election
 
+import "slices"
+
 // One rule lives outside all algorithms: processes that hear of two coordinators hold an election. That is how healed
 // partitions merge. A process tells its view when a link opens, and a new coordinator tells it to the processes above it
 // that are there against its belief. VIEWs are counted apart from an election's messages.
@@ -11,8 +13,14 @@ func (m *Machine) tellView(name string) {
 	m.out.Messages = append(m.out.Messages, Envelope{To: name, Message: Message{Kind: View, Election: m.decision, Process: m.coordinator}})
 }
 
+// lost reports whether this process's own link to q is down. That q is believed to have failed for other reasons, or was
+// once out of reach, says little against one who follows it now.
+func (m *Machine) lost(q Process) bool {
+	return q.Name != m.self.Name && m.peers[q.Name].link == down && slices.Contains(m.Links(), q.Name)
+}
+
 // hearView compares the view of another process with this one's. A process that elects has no view. A view that names a
-// process known to have failed, or this very process, is old: its owner will find out by asking. A coordinator that
+// process whose link is down, or this very process, is old: its owner will find out by asking. A coordinator that
 // names somebody else is none.
 func (m *Machine) hearView(from Process, msg Message) {
 	theirs, known := m.find(msg.Process)
@@ -23,7 +31,7 @@ func (m *Machine) hearView(from Process, msg Message) {
 	case m.electing || m.coordinator == "":
 	case from.Name == m.coordinator:
 		m.algorithm.elect(TwoCoordinators)
-	case from != theirs && !m.alive(theirs), theirs.Name == m.self.Name && m.coordinator != m.self.Name:
+	case from != theirs && m.lost(theirs), theirs.Name == m.self.Name && m.coordinator != m.self.Name:
 	default:
 		m.algorithm.elect(TwoCoordinators)
 	}

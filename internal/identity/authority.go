@@ -88,6 +88,11 @@ func (a *Authority) NotAfter() time.Time { return a.certificate.NotAfter }
 // Sign certifies that the holder of the request's key is n, for a Lifetime from now on. Of the request it takes nothing but
 // the public key; that n is right is the caller's to have proved. The answer is PEM, leaf first, without the root.
 func (a *Authority) Sign(csrDER []byte, n Name, now time.Time) (chainPEM []byte, err error) {
+	return a.SignUntil(csrDER, n, now, now.Add(Lifetime))
+}
+
+// SignUntil is Sign with another end: where no manager renews a certificate, it must last longer.
+func (a *Authority) SignUntil(csrDER []byte, n Name, now, notAfter time.Time) (chainPEM []byte, err error) {
 	if err := n.Validate(); err != nil {
 		return nil, fmt.Errorf("not a name to certify: %w", err)
 	}
@@ -102,7 +107,7 @@ func (a *Authority) Sign(csrDER []byte, n Name, now time.Time) (chainPEM []byte,
 	if !ok || key.Curve != elliptic.P256() {
 		return nil, errors.New("the certificate signing request must have an ECDSA P-256 key")
 	}
-	return a.issue(key, n.URI(), now)
+	return a.issue(key, n.URI(), now, notAfter)
 }
 
 // IssueManager makes a key and a certificate for the manager, for a Lifetime from now on.
@@ -115,15 +120,14 @@ func (a *Authority) IssueManager(now time.Time) (certPEM, keyPEM []byte, err err
 	if err != nil {
 		return nil, nil, err
 	}
-	if certPEM, err = a.issue(&key.PublicKey, uri, now); err != nil {
+	if certPEM, err = a.issue(&key.PublicKey, uri, now, now.Add(Lifetime)); err != nil {
 		return nil, nil, err
 	}
 	keyPEM, err = EncodeKey(key)
 	return certPEM, keyPEM, err
 }
 
-func (a *Authority) issue(key *ecdsa.PublicKey, uri *url.URL, now time.Time) (certPEM []byte, err error) {
-	notAfter := now.Add(Lifetime)
+func (a *Authority) issue(key *ecdsa.PublicKey, uri *url.URL, now, notAfter time.Time) (certPEM []byte, err error) {
 	if notAfter.After(a.certificate.NotAfter) {
 		return nil, fmt.Errorf("the authority ends at %s, too soon to certify anything: replace it",
 			a.certificate.NotAfter.UTC().Format(time.RFC3339))

@@ -26,6 +26,7 @@ const LinkPort = 4041
 // generation are equal.
 type Roster struct {
 	Namespace, Group   string
+	GroupUID           string // of the group object; generations are compared within one only. Empty outside Kubernetes
 	Generation         int64
 	Algorithm, Safety  string
 	Heartbeat, Timeout time.Duration
@@ -57,7 +58,7 @@ func (r Roster) Has(name, uid string) bool {
 
 // Equal says whether two rosters are the same in every field.
 func (r Roster) Equal(o Roster) bool {
-	return r.Namespace == o.Namespace && r.Group == o.Group && r.Generation == o.Generation &&
+	return r.Namespace == o.Namespace && r.Group == o.Group && r.GroupUID == o.GroupUID && r.Generation == o.Generation &&
 		r.Algorithm == o.Algorithm && r.Safety == o.Safety && r.Heartbeat == o.Heartbeat && r.Timeout == o.Timeout &&
 		slices.Equal(r.Processes, o.Processes)
 }
@@ -73,6 +74,8 @@ func (r Roster) validateGroup() error {
 		return fmt.Errorf("namespace %q: must be lower case letters, digits, '-' and '.'", r.Namespace)
 	case !isName(r.Group):
 		return fmt.Errorf("group %q: must be lower case letters, digits, '-' and '.'", r.Group)
+	case r.GroupUID != "" && !isUID(r.GroupUID):
+		return fmt.Errorf("group UID %q: must be letters, digits and '-', '.', '_', at most %d bytes", r.GroupUID, maxUID)
 	case r.Generation < 1:
 		return fmt.Errorf("generation %d: must be 1 or more", r.Generation)
 	case r.Algorithm == "" || len(r.Algorithm) > maxName:

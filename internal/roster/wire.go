@@ -13,7 +13,7 @@ import (
 
 //nolint:gosec // a valid roster's milliseconds fit: ten minutes at most
 func rosterToWire(r Roster) *rosterpb.Roster {
-	w := &rosterpb.Roster{Namespace: r.Namespace, Group: r.Group, Generation: r.Generation, Algorithm: r.Algorithm,
+	w := &rosterpb.Roster{Namespace: r.Namespace, Group: r.Group, GroupUid: r.GroupUID, Generation: r.Generation, Algorithm: r.Algorithm,
 		Safety:                r.Safety,
 		HeartbeatMilliseconds: int32(r.Heartbeat.Milliseconds()), TimeoutMilliseconds: int32(r.Timeout.Milliseconds())}
 	for _, p := range r.Processes {
@@ -24,7 +24,7 @@ func rosterToWire(r Roster) *rosterpb.Roster {
 }
 
 func rosterFromWire(w *rosterpb.Roster) (Roster, error) {
-	r := Roster{Namespace: w.GetNamespace(), Group: w.GetGroup(), Generation: w.GetGeneration(),
+	r := Roster{Namespace: w.GetNamespace(), Group: w.GetGroup(), GroupUID: w.GetGroupUid(), Generation: w.GetGeneration(),
 		Algorithm: w.GetAlgorithm(), Safety: w.GetSafety(),
 		Heartbeat: time.Duration(w.GetHeartbeatMilliseconds()) * time.Millisecond,
 		Timeout:   time.Duration(w.GetTimeoutMilliseconds()) * time.Millisecond}
@@ -57,7 +57,7 @@ func reportFromWire(w *rosterpb.Report) (Report, error) {
 		Coordinator: w.GetCoordinator(),
 		Electing:    w.GetElecting(), Withdrawn: w.GetWithdrawn(), Leaving: w.GetLeaving(), Version: w.GetVersion()}
 	for _, row := range w.GetTable() {
-		r.Table = append(r.Table, Row{Name: row.GetName(), State: row.GetState()})
+		r.Table = append(r.Table, Row{Name: row.GetName(), State: knownState(row.GetState())})
 	}
 	if e := w.GetLastElection(); e != nil {
 		duration := min(e.GetDurationMicroseconds(), math.MaxInt64/int64(time.Microsecond))
@@ -77,4 +77,14 @@ func (r Report) clone() Report {
 		r.LastElection = &e
 	}
 	return r
+}
+
+// knownState takes a state that a newer agent may know for Unknown.
+func knownState(state string) string {
+	switch state {
+	case Normal, Coordinator, Crashed:
+		return state
+	default:
+		return Unknown
+	}
 }

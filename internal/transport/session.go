@@ -133,8 +133,7 @@ func (s *session) take(frame *linkpb.Frame) (over bool, err error) {
 		return true, nil
 	case *linkpb.Frame_Hello:
 		return true, refuse(malformed, "a second Hello")
-	default:
-		return true, refuse(malformed, "a frame of an unknown kind")
+	default: // a newer agent's: what cannot be understood is passed over
 	}
 	return false, nil
 }

@@ -58,13 +58,13 @@ func TestRefusedCreation(t *testing.T) {
 
 		{"a timeout shorter than two heartbeats", func(g *podestav1.ElectionGroup) {
 			g.Spec.Timing = podestav1.Timing{HeartbeatMilliseconds: 100, TimeoutMilliseconds: 199}
-		}, "timeoutMilliseconds must be at least twice heartbeatMilliseconds"},
+		}, "timeoutMilliseconds (500 unless set) must be at least twice heartbeatMilliseconds"},
 		{"a timeout of two heartbeats", func(g *podestav1.ElectionGroup) {
 			g.Spec.Timing = podestav1.Timing{HeartbeatMilliseconds: 100, TimeoutMilliseconds: 200}
 		}, ""},
 		{"a heartbeat too long for the default timeout", func(g *podestav1.ElectionGroup) {
 			g.Spec.Timing.HeartbeatMilliseconds = 251
-		}, "timeoutMilliseconds must be at least twice heartbeatMilliseconds"},
+		}, "timeoutMilliseconds (500 unless set) must be at least twice heartbeatMilliseconds"},
 		{"a heartbeat too fast", func(g *podestav1.ElectionGroup) { g.Spec.Timing.HeartbeatMilliseconds = 9 },
 			"spec.timing.heartbeatMilliseconds in body should be greater than or equal to 10"},
 

@@ -272,7 +272,8 @@ type Roster struct {
 	Safety                string                 `protobuf:"bytes,5,opt,name=safety,proto3" json:"safety,omitempty"`
 	HeartbeatMilliseconds int32                  `protobuf:"varint,6,opt,name=heartbeat_milliseconds,json=heartbeatMilliseconds,proto3" json:"heartbeat_milliseconds,omitempty"`
 	TimeoutMilliseconds   int32                  `protobuf:"varint,7,opt,name=timeout_milliseconds,json=timeoutMilliseconds,proto3" json:"timeout_milliseconds,omitempty"`
-	Processes             []*Process             `protobuf:"bytes,8,rep,name=processes,proto3" json:"processes,omitempty"` // in ring order
+	Processes             []*Process             `protobuf:"bytes,8,rep,name=processes,proto3" json:"processes,omitempty"`               // in ring order
+	GroupUid              string                 `protobuf:"bytes,9,opt,name=group_uid,json=groupUid,proto3" json:"group_uid,omitempty"` // of the group object: generations are compared within one only
 	unknownFields         protoimpl.UnknownFields
 	sizeCache             protoimpl.SizeCache
 }
@@ -361,6 +362,13 @@ func (x *Roster) GetProcesses() []*Process {
 		return x.Processes
 	}
 	return nil
+}
+
+func (x *Roster) GetGroupUid() string {
+	if x != nil {
+		return x.GroupUid
+	}
+	return ""
 }
 
 type Process struct {
@@ -710,7 +718,7 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x05trust\x18\x02 \x01(\fH\x00R\x05trust\x12-\n" +
 	"\x04gone\x18\x03 \x01(\v2\x17.podesta.roster.v1.GoneH\x00R\x04goneB\b\n" +
 	"\x06update\"\x06\n" +
-	"\x04Gone\"\xb6\x02\n" +
+	"\x04Gone\"\xd3\x02\n" +
 	"\x06Roster\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12\x1e\n" +
@@ -721,7 +729,8 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x06safety\x18\x05 \x01(\tR\x06safety\x125\n" +
 	"\x16heartbeat_milliseconds\x18\x06 \x01(\x05R\x15heartbeatMilliseconds\x121\n" +
 	"\x14timeout_milliseconds\x18\a \x01(\x05R\x13timeoutMilliseconds\x128\n" +
-	"\tprocesses\x18\b \x03(\v2\x1a.podesta.roster.v1.ProcessR\tprocesses\"{\n" +
+	"\tprocesses\x18\b \x03(\v2\x1a.podesta.roster.v1.ProcessR\tprocesses\x12\x1b\n" +
+	"\tgroup_uid\x18\t \x01(\tR\bgroupUid\"{\n" +
 	"\aProcess\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x18\n" +
