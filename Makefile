@@ -139,3 +139,30 @@ test-e2e: race-note build ## Run the end-to-end tests on the local cluster.
 .PHONY: race-note
 race-note:
 	@$(if $(findstring -race,$(RACE)),:,echo "note: no C compiler here; the tests run without the race detector")
+
+##@ Prove
+
+SEEDS     ?= 10000
+FIRST     ?= 1
+PROCESSES ?= 3
+STATES    ?= 3000000
+
+.PHONY: sim
+sim: ## Simulate SEEDS seeds (10000, from FIRST=1) of each algorithm: chaos, then calm.
+	@echo "sim: $(SEEDS) seeds of each algorithm, from $(FIRST)"
+	@go test ./internal/election -run '^TestSimulate$$' -v -timeout 0 -seeds $(SEEDS) -first $(FIRST)
+
+.PHONY: explore
+explore: ## Explore every interleaving of PROCESSES processes (3), up to STATES states: some minutes.
+	@echo "explore: $(PROCESSES) processes, one crash and one lost message, timers on time"
+	@go test ./internal/election -run '^TestExplore$$' -v -timeout 0 -explore $(PROCESSES) -states $(STATES)
+	@echo "explore: the same with a timer that runs out too early"
+	@go test ./internal/election -run '^TestExplore$$/.*/^the_coordinator' -v -timeout 0 -explore $(PROCESSES) -states $(STATES) -early 1
+	@echo "explore: cold starts with a crash, and with a lost message"
+	@go test ./internal/election -run '^TestExplore$$/.*/^cold' -v -timeout 0 -explore $(PROCESSES) -states $(STATES) -losses 0
+	@go test ./internal/election -run '^TestExplore$$/.*/^cold' -v -timeout 0 -explore $(PROCESSES) -states $(STATES) -crashes 0
+
+.PHONY: mutants
+mutants: ## Put known bugs into the algorithms, see that the tests notice, and write docs/mutants.md: ten minutes or so.
+	@echo "mutants: one at a time, with the goldens, the unit tests and the simulator"
+	@go run ./hack/mutants -o docs/mutants.md

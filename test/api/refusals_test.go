@@ -31,7 +31,7 @@ func TestRefusedCreation(t *testing.T) {
 		message string
 	}{
 		{"unknown algorithm", func(g *podestav1.ElectionGroup) { g.Spec.Algorithm = "Paxos" },
-			`spec.algorithm: Unsupported value: "Paxos": supported values: "Bully", "StatusTableBully", "ChangRoberts"`},
+			`spec.algorithm: Unsupported value: "Paxos": supported values: "Bully", "StatusTableBully", "LeLann", "ChangRoberts", "RingList", "ActiveListRing"`},
 
 		{"negative priority", func(g *podestav1.ElectionGroup) { g.Spec.Processes = processes(1, -1) },
 			"spec.processes[0].priority: Invalid value: -1: spec.processes[0].priority in body should be greater than or equal to 0"},

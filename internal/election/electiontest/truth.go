@@ -1,6 +1,8 @@
 package electiontest
 
 import (
+	"slices"
+
 	"github.com/podesta-dev/podesta/internal/election"
 )
 
@@ -124,15 +126,6 @@ func (s *Simulator) quieten() {
 		s.agents[s.rogue].up = false
 		s.exit(s.rogue)
 	}
-	if s.Rogue { // what it made others believe goes with their lives
-		for p := range int32(len(s.nodes)) {
-			if s.nodes[p].machine != nil {
-				s.agents[p].up = false
-				s.exit(p)
-				s.plan(s.now+T+Time(p), faults, bootTask, p).sequence = planned
-			}
-		}
-	}
 	soon := func(within Time) Time { return s.now + 1 + Time(s.rng.Int64N(int64(within))) }
 	for i := range s.pairs {
 		r := &s.pairs[i]
@@ -152,6 +145,22 @@ func (s *Simulator) quieten() {
 		}
 		s.plan(soon(5*T), faults, enrolTask, p).sequence = len(s.rosters) - 1
 	}
+	if s.Rogue {
+		s.expel()
+	}
+}
+
+// expel takes the rogue off the roster, when what it said has come to its end: a ring believes that until the roster changes.
+func (s *Simulator) expel() {
+	newest := s.rosters[len(s.rosters)-1]
+	rest := slices.DeleteFunc(slices.Clone(newest.processes), func(p election.Process) bool { return p.Name == s.nodes[s.rogue].name })
+	if len(rest) > 0 {
+		s.rosters = append(s.rosters, roster{processes: rest, algorithm: newest.algorithm})
+	}
+	for p := range int32(len(s.nodes)) {
+		at := s.now + leftovers + 5*T + Time(s.rng.Int64N(int64(5*T)))
+		s.plan(at, faults, enrolTask, p).sequence = len(s.rosters) - 1
+	}
 }
 
 // alone reports whether nobody is up but p: then it does not rest, or there would be nothing to see.
@@ -166,7 +175,16 @@ func (s *Simulator) alone(p int32) bool {
 
 // patience is how long calm lasts: the longest pauses and delays of chaos, then some elections that come to nothing and one that
 // does, then silence.
-func (s *Simulator) patience() Time { return 40*T + Time(len(s.nodes))*2*T + silence }
+func (s *Simulator) patience() Time {
+	calm := leftovers + 20*T + Time(len(s.nodes))*2*T + silence
+	if s.Rogue {
+		calm += leftovers + 10*T // it is taken off the roster then
+	}
+	return calm
+}
+
+// leftovers is how long pauses and delays of chaos last on, at most.
+const leftovers = 20 * T
 
 // silence is how long at the end of calm nothing may be sent and nobody may change coordinators.
 const silence = 20 * T
