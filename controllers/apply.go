@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -83,6 +84,9 @@ func (r *ElectionGroups) applyStatus(ctx context.Context, group *v1.ElectionGrou
 // moveRole takes the role label off every pod but the coordinator's, then puts it on the coordinator's. So there may be a
 // moment without the label, never one with two.
 func (r *ElectionGroups) moveRole(ctx context.Context, o observation, m *memory, coordinator string) error {
+	if err := r.unmarkStrays(ctx, o, m); err != nil {
+		return err
+	}
 	held := false
 	for _, pod := range o.holders {
 		if pod.Name == coordinator {
@@ -103,6 +107,20 @@ func (r *ElectionGroups) moveRole(ctx context.Context, o observation, m *memory,
 	return nil
 }
 
+// unmarkStrays takes the role label off pods that left the group with it: they are no longer watched.
+func (r *ElectionGroups) unmarkStrays(ctx context.Context, o observation, m *memory) error {
+	for uid, name := range m.marked {
+		if slices.ContainsFunc(o.pods, func(pod *corev1.Pod) bool { return pod.UID == uid }) {
+			continue
+		}
+		stray := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.group.Namespace, Name: name, UID: uid}}
+		if err := r.unmark(ctx, m, stray); err != nil {
+			return fmt.Errorf("take the role label off pod %s, which left the group: %w", name, err)
+		}
+	}
+	return nil
+}
+
 // mark applies the role label to this very pod: with the UID, an apply never makes a pod.
 func (r *ElectionGroups) mark(ctx context.Context, m *memory, pod *corev1.Pod) error {
 	label := corev1ac.Pod(pod.Name,
@@ -113,6 +131,7 @@ func (r *ElectionGroups) mark(ctx context.Context, m *memory, pod *corev1.Pod) e
 	}
 	if label.ResourceVersion != nil {
 		m.roles[pod.UID] = role{coordinator: true, version: *label.ResourceVersion}
+		m.marked[pod.UID] = pod.Name
 	}
 	return nil
 }
@@ -123,8 +142,12 @@ func (r *ElectionGroups) unmark(ctx context.Context, m *memory, pod *corev1.Pod)
 	patched := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
 	patch := fmt.Sprintf(`{"metadata":{"uid":%q,"labels":{%q:null}}}`, pod.UID, v1.RoleLabel)
 	err := r.Client.Patch(ctx, patched, client.RawPatch("application/merge-patch+json", []byte(patch)), roleOwner)
-	if err != nil {
-		return ignoreReplaced(err)
+	if err = ignoreReplaced(err); err != nil {
+		return err
+	}
+	delete(m.marked, pod.UID)
+	if patched.ResourceVersion == "" {
+		return nil // the pod is gone
 	}
 	m.roles[pod.UID] = role{coordinator: false, version: patched.ResourceVersion}
 	return nil

@@ -111,7 +111,7 @@ func (r *ElectionGroups) groupGone(ctx context.Context, key types.NamespacedName
 	if err != nil {
 		return err
 	}
-	m := &memory{roles: map[types.UID]role{}}
+	m := &memory{roles: map[types.UID]role{}, marked: map[types.UID]string{}}
 	return r.moveRole(ctx, observation{pods: pods, holders: m.holders(pods)}, m, "")
 }
 

@@ -21,6 +21,7 @@ type memory struct {
 	status  v1.ElectionGroupStatus
 	version string // resource version of the write
 	roles   map[types.UID]role
+	marked  map[types.UID]string // pods that carry the role label, by name: one that loses the group's label leaves the cache
 }
 
 // role is a write of the role label to a pod.
@@ -53,6 +54,7 @@ func (m *memory) holders(pods []*corev1.Pod) []*corev1.Pod {
 		}
 		if holds {
 			holders = append(holders, pod)
+			m.marked[pod.UID] = pod.Name
 		}
 	}
 	m.roles = kept
@@ -71,7 +73,7 @@ func (ms *memories) of(key types.NamespacedName, group *v1.ElectionGroup, now ti
 	defer ms.mu.Unlock()
 	m := ms.groups[key]
 	if m == nil || m.uid != group.UID {
-		m = &memory{uid: group.UID, begun: now, roles: map[types.UID]role{}}
+		m = &memory{uid: group.UID, begun: now, roles: map[types.UID]role{}, marked: map[types.UID]string{}}
 		if ms.groups == nil {
 			ms.groups = map[types.NamespacedName]*memory{}
 		}

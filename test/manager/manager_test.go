@@ -357,3 +357,35 @@ func TestLeaderLabelMoves(t *testing.T) {
 		}
 	}
 }
+
+// A coordinator's pod that is taken out of the group (its label removed, to look at it in peace) takes no traffic with it.
+func TestPodThatLeavesTheGroupLosesTheRole(t *testing.T) {
+	m := startManager(t, "")
+	namespace, _ := three(t, m)
+	labelled(t, namespace, "scheduler-2")
+	pod := &corev1.Pod{}
+	key := types.NamespacedName{Namespace: namespace, Name: "scheduler-2"}
+	must(t, kube.Get(bg, key, pod))
+	delete(pod.Labels, v1.GroupLabel)
+	must(t, kube.Update(bg, pod))
+	eventually(t, "the role label gone", func() bool {
+		must(t, kube.Get(bg, key, pod))
+		return pod.Labels[v1.RoleLabel] == ""
+	})
+}
+
+// Somebody else wrote status.roster (a restored backup, an edit by hand): he owns the field now, and the group goes on all the same.
+func TestForeignOwnerOfTheRosterFreezesNothing(t *testing.T) {
+	m := startManager(t, "")
+	namespace, _ := three(t, m)
+	group := &v1.ElectionGroup{}
+	eventually(t, "the edit", func() bool { // the manager may write in between
+		must(t, kube.Get(bg, types.NamespacedName{Namespace: namespace, Name: "scheduler"}, group))
+		group.Status.Roster.Digest = "0123456789abcdef0123456789abcdef"
+		return kube.Status().Update(bg, group, client.FieldOwner("velero")) == nil
+	})
+	newPod(t, namespace, 3)
+	sees(t, namespace, "a roster with the fourth pod", func(g *v1.ElectionGroup) bool {
+		return g.Status.Roster != nil && len(g.Status.Roster.Members) == 4
+	})
+}
