@@ -153,7 +153,7 @@ sim: ## Simulate SEEDS seeds (10000, from FIRST=1) of each algorithm: chaos, the
 	@go test ./internal/election -run '^TestSimulate$$' -v -timeout 0 -seeds $(SEEDS) -first $(FIRST)
 
 .PHONY: explore
-explore: ## Explore every interleaving of PROCESSES processes (3), up to STATES states: some minutes.
+explore: ## Explore every interleaving of PROCESSES processes (3), up to STATES states: a quarter of an hour.
 	@echo "explore: $(PROCESSES) processes, one crash and one lost message, timers on time"
 	@go test ./internal/election -run '^TestExplore$$' -v -timeout 0 -explore $(PROCESSES) -states $(STATES)
 	@echo "explore: the same with a timer that runs out too early"
@@ -163,6 +163,6 @@ explore: ## Explore every interleaving of PROCESSES processes (3), up to STATES 
 	@go test ./internal/election -run '^TestExplore$$/.*/^cold' -v -timeout 0 -explore $(PROCESSES) -states $(STATES) -crashes 0
 
 .PHONY: mutants
-mutants: ## Put known bugs into the algorithms, see that the tests notice, and write docs/mutants.md: ten minutes or so.
+mutants: ## Put known bugs into the algorithms, and write docs/mutants.md: five minutes or so.
 	@echo "mutants: one at a time, with the goldens, the unit tests and the simulator"
 	@go run ./hack/mutants -o docs/mutants.md

@@ -97,11 +97,16 @@ func New(c Config) (*Machine, error) {
 	if _, known := m.find(m.coordinator); !known {
 		m.coordinator = ""
 	}
-	if m.coordinator == m.self.Name { // what it repeats to who asks must pass for its announcement
-		m.decision = ID{Initiator: m.self.Name, Incarnation: m.incarnation}
-	}
 	m.name, m.algorithm = c.Algorithm, page(m)
+	m.appoint()
 	return m, nil
+}
+
+// appoint gives a coordinator that was not elected by the algorithm in use what it needs to announce itself to who asks it.
+func (m *Machine) appoint() {
+	if m.coordinator == m.self.Name {
+		m.decision = ID{Initiator: m.self.Name, Incarnation: m.incarnation, Sequence: m.sequence}
+	}
 }
 
 // Algorithms lists the API names of all algorithms, sorted.
@@ -279,6 +284,7 @@ func (m *Machine) change(roster []Process, name string) {
 	}
 	if page, ok := algorithms[name]; ok && name != m.name {
 		m.name, m.algorithm, m.electing = name, page(m), false
+		m.appoint()
 		m.stop(AwaitAnswer)
 		m.stop(AwaitAnnouncement)
 	}
@@ -292,8 +298,10 @@ func (m *Machine) change(roster []Process, name string) {
 		m.algorithm.elect(RosterChanged)
 	case m.candidate() && m.self.Outranks(coordinator):
 		m.algorithm.recover()
-	case m.coordinator == m.self.Name: // somebody may have announced itself by the new roster, and not been believed
-		m.tellOthers()
+	case m.coordinator == m.self.Name: // by another roster, this process or another may not have been understood
+		for _, q := range m.ranked {
+			m.tellView(q.Name)
+		}
 	}
 }
 

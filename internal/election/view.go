@@ -24,6 +24,9 @@ func (m *Machine) lost(q Process) bool {
 // names somebody else is none.
 func (m *Machine) hearView(from Process, msg Message) {
 	theirs, known := m.find(msg.Process)
+	if from == theirs { // who coordinates is well
+		m.peers[from.Name].withdrawn = false
+	}
 	switch {
 	case !known || theirs.Name == m.coordinator:
 	case !m.candidate() && from == theirs && theirs.Priority > 0 && (m.electing || m.coordinator == ""):

@@ -72,7 +72,10 @@ func Draw(algorithm string, seed uint64) Options {
 
 	o.Crashes, o.Cuts, o.Clogs, o.Pauses = among(0, 2, 5), among(0, 0, 2, 5), among(0, 0, 2), among(0, 0, 2)
 	o.Suspicions, o.Breaks, o.Illness, o.Rosters = among(0, 1, 3), among(0, 0, 2), among(0, 0, 1), among(0, 0, 1)
-	o.Flap, o.Lag, o.Switch = seldom(), Time(among(0, 1, 5, 20))*T, seldom() && seldom()
+	o.Flap, o.Lag = seldom(), Time(among(0, 1, 5, 20))*T
+	if o.Switch = seldom(); o.Switch {
+		o.Switch = seldom()
+	}
 	if o.Rogue = seldom(); o.Rogue {
 		o.Forgeries = 10
 	}

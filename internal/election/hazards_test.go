@@ -1,0 +1,147 @@
+package election_test
+
+import (
+	"testing"
+
+	"github.com/podesta-dev/podesta/internal/election"
+)
+
+// What one machine must do when something else would make up for it in a group sooner or later.
+
+func view(from, coordinator string) election.Event {
+	return election.Event{Type: election.Receive, Process: from, Incarnation: 1, Message: election.Message{
+		Kind: election.View, Process: coordinator, Election: election.ID{Initiator: coordinator, Incarnation: 1, Sequence: 1}}}
+}
+
+// B5: a new pod of an old name has a life of its own, even if its clock is behind that of the old one.
+func TestNewPodOfTheSameName(t *testing.T) {
+	for _, algorithm := range []string{"Bully", "StatusTableBully"} {
+		m := machine(t, algorithm, "P1", 3, "P3")
+		say := func(life uint64) {
+			id := election.ID{Initiator: "P2", Incarnation: life, Sequence: 1}
+			m.Step(election.Event{Type: election.Receive, Process: "P2", Incarnation: life, Message: election.Message{
+				Kind: election.Coordinator, Process: "P2", Election: id}})
+		}
+		say(9)
+		roster := processes(3)
+		roster[1].UID = "2"
+		m.Step(election.Event{Type: election.Change, Roster: roster})
+		m.Step(view("P3", "P3"))
+		id := election.ID{Initiator: "P3", Incarnation: 1, Sequence: 1}
+		m.Step(election.Event{Type: election.Receive, Process: "P3", Incarnation: 1, Message: election.Message{
+			Kind: election.Coordinator, Process: "P3", Election: id}})
+		if say(4); m.State().Coordinator != "P2" {
+			t.Errorf("%s: the new pod is not heard; P1 follows %q", algorithm, m.State().Coordinator)
+		}
+	}
+}
+
+// M2: a coordinator that says it follows somebody else is none.
+func TestCoordinatorDenies(t *testing.T) {
+	for _, algorithm := range election.Algorithms() {
+		m := machine(t, algorithm, "P2", 3, "P3")
+		if m.Step(view("P3", "P1")); !m.State().Electing {
+			t.Errorf("%s: P2 still follows %q, which follows P1", algorithm, m.State().Coordinator)
+		}
+	}
+}
+
+// R9: a view that names a process known to be dead is old; its owner will find out by asking.
+func TestViewOfTheDead(t *testing.T) {
+	for _, algorithm := range election.Algorithms() {
+		m := machine(t, algorithm, "P2", 4, "P3")
+		m.Step(election.Event{Type: election.PeerDown, Process: "P4"})
+		if out := m.Step(view("P1", "P4")); len(out.Messages) > 0 || m.State().Coordinator != "P3" {
+			t.Errorf("%s: P2 takes up arms for a dead process: %s", algorithm, sent(out))
+		}
+	}
+}
+
+// A process that cannot coordinate, and looks for one, takes a coordinator's view for an answer.
+func TestTheIllFollowAView(t *testing.T) {
+	for _, algorithm := range election.Algorithms() {
+		m := machine(t, algorithm, "P2", 3, "P2")
+		m.Step(election.Event{Type: election.Withdraw})
+		if m.Step(view("P1", "P1")); m.State().Coordinator != "P1" {
+			t.Errorf("%s: P2 follows %q, which is not P1 that coordinates", algorithm, m.State().Coordinator)
+		}
+	}
+}
+
+// trip is a ring message from P2's side, in the election of its initiator.
+func trip(from string, kind election.Kind, about string, id election.ID) election.Event {
+	return election.Event{Type: election.Receive, Process: from, Incarnation: 1, Message: election.Message{
+		Kind: kind, Process: about, Election: id, Hops: 3}}
+}
+
+// R3: the maximum dies after it made others give way; one that holds an election begins anew at once, not when its timer runs out.
+func TestTheMaximumDies(t *testing.T) {
+	m := machine(t, "ChangRoberts", "P2", 3, "")
+	m.Step(election.Event{Type: election.Start})
+	m.Step(trip("P1", election.ElectMe, "P3", election.ID{Initiator: "P3", Incarnation: 1, Sequence: 1}))
+	out := m.Step(election.Event{Type: election.PeerDown, Process: "P3"})
+	last := out.Messages[len(out.Messages)-1]
+	if last.To != "P1" || last.Message.Process != "P2" || last.Message.Election.Sequence != 2 {
+		t.Errorf("P2 does not begin anew: %s", sent(out))
+	}
+}
+
+// R9: a process that was collected, and vanished, is not elected.
+func TestTheDeadAreNotElected(t *testing.T) {
+	for algorithm, kind := range map[string]election.Kind{"LeLann": election.ElectMe, "ActiveListRing": election.Elect} {
+		m := machine(t, algorithm, "P1", 4, "P4")
+		m.Step(election.Event{Type: election.PeerDown, Process: "P4"})
+		out := m.Step(election.Event{Type: election.Suspect, Process: "P4"})
+		id := out.Messages[0].Message.Election
+		m.Step(trip("P3", kind, "P3", id))
+		m.Step(trip("P3", kind, "P2", id))
+		m.Step(election.Event{Type: election.PeerDown, Process: "P3"})
+		if m.Step(trip("P2", kind, "P1", id)); m.State().Coordinator != "P2" {
+			t.Errorf("%s: P1 elects %q, want P2: P3 has vanished", algorithm, m.State().Coordinator)
+		}
+	}
+}
+
+// M2: what a process's own links say counts for more than a neighbour's table.
+func TestOwnLinksOverrideTheTable(t *testing.T) {
+	m := machine(t, "StatusTableBully", "P1", 3, "")
+	m.Step(election.Event{Type: election.PeerDown, Process: "P3"})
+	id := m.Step(election.Event{Type: election.Start}).Messages[0].Message.Election
+	out := m.Step(election.Event{Type: election.Receive, Process: "P2", Incarnation: 1, Message: election.Message{
+		Kind: election.StatusTable, Election: id, Table: []election.Entry{{Name: "P3", Status: election.Coordinates}}}})
+	if got := sent(out); got != "P2 ELECTION" || m.State().Coordinator != "" {
+		t.Errorf("P1 follows %q and sends %q; P3 has vanished, so it should ask P2", m.State().Coordinator, got)
+	}
+}
+
+// M6: a late message does not make a process alive whose link is down.
+func TestLateMessageOfTheDead(t *testing.T) {
+	m := machine(t, "StatusTableBully", "P1", 3, "P2")
+	m.Step(election.Event{Type: election.PeerDown, Process: "P3"})
+	m.Step(election.Event{Type: election.Receive, Process: "P3", Incarnation: 1, Message: election.Message{Kind: election.Update}})
+	if table := m.AppendTable(nil); table[2].Status != election.Crashed {
+		t.Errorf("the table shows P3 %s, want CRASHED", table[2].Status)
+	}
+}
+
+// M7: a process that starts itself knows by convention who coordinates: the highest. It says so to who asks it.
+func TestTableByConvention(t *testing.T) {
+	m := machine(t, "StatusTableBully", "P2", 3, "")
+	m.Step(election.Event{Type: election.Start})
+	out := m.Step(election.Event{Type: election.Receive, Process: "P1", Incarnation: 1, Message: election.Message{
+		Kind: election.Request, Election: election.ID{Initiator: "P1", Incarnation: 1, Sequence: 1}}})
+	if got := sent(out); got != "P1 TABLE P1:NORMAL P2:NORMAL P3:COORDINATOR" {
+		t.Errorf("sent %q", got)
+	}
+}
+
+// L1: who has crossed off everybody, for their silence alone, and cannot coordinate itself, asks again.
+func TestSilenceIsNotForEver(t *testing.T) {
+	m := machine(t, "StatusTableBully", "P1", 2, "P2")
+	m.Step(election.Event{Type: election.Withdraw})
+	m.Step(election.Event{Type: election.Suspect, Process: "P2"})
+	m.Step(election.Event{Type: election.Timeout, Timer: election.AwaitAnswer})
+	if out := m.Step(election.Event{Type: election.Timeout, Timer: election.AwaitAnnouncement}); sent(out) != "P2 ELECTION" {
+		t.Errorf("P1 asks nobody: sent %q", sent(out))
+	}
+}
