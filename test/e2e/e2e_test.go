@@ -54,7 +54,9 @@ func TestWrites(t *testing.T) {
 	g := newGroup(t, "writes")
 	g.sample()
 	// A busy machine must not look like a failure here: what is counted is a group in which nothing fails.
-	g.edit(func(s *v1.ElectionGroupSpec) { s.Timing = v1.Timing{HeartbeatMilliseconds: 1000, TimeoutMilliseconds: 10_000} })
+	g.edit(func(s *v1.ElectionGroupSpec) {
+		s.Timing = v1.Timing{HeartbeatMilliseconds: 1000, TimeoutMilliseconds: 10_000}
+	})
 	g.agree("scheduler-4")
 	g.await("every process to use the roster", reconciled)
 	g.shows("scheduler-4")
