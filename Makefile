@@ -123,6 +123,8 @@ test: test-unit test-envtest test-e2e ## Run all tests: unit, API (envtest) and 
 test-unit: race-note bin/cluster ## Run the unit tests and the goldens.
 	@echo "test-unit: every package outside test/, and hack/cluster"
 	@packages=$$(go list ./... | grep -v /test/); $(RACE) $$packages
+	@echo "test-unit: the simulator, with seeds that nobody has tried yet"
+	@go test ./internal/election -run '^TestSimulate$$' -count=1 -v | grep -E 'fresh seeds|^(ok|FAIL|panic)|sim_test.go.*seed [0-9]+ at'
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; cd hack/cluster && $(RACE) ./...
 
 .PHONY: test-envtest
