@@ -137,16 +137,22 @@ func (m mutant) try(dir string, seeds int) (verdict, error) {
 		return verdict{}, err
 	}
 	v := verdict{tests: nobody, simulator: nobody}
-	text, err := test(binary, "-test.skip=TestSimulate|TestSeedsThatFailed|TestSameSeed|TestExplore|TestChaos|Fuzz")
-	if err != nil {
-		v.tests = first(text, regexp.MustCompile(`--- FAIL: (\S+/\S+)`), regexp.MustCompile(`--- FAIL: (\S+)`), regexp.MustCompile(`(panic: \S+ \S+)`))
+	if v.tests, err = test(binary, testFailures, "-test.skip=TestSimulate|TestSeedsThatFailed|TestSameSeed|TestExplore|TestChaos|Fuzz"); err != nil {
+		return verdict{}, err
 	}
-	if v.simulator = m.simulate(binary, seeds); !v.caught() {
-		v.simulator = m.simulate(binary, 10*seeds)
+	if v.simulator, err = m.simulate(binary, seeds); err == nil && !v.caught() {
+		v.simulator, err = m.simulate(binary, 10*seeds)
 	}
 	v.took = time.Since(begun)
-	return v, nil
+	return v, err
 }
+
+var (
+	testFailures = []*regexp.Regexp{
+		regexp.MustCompile(`--- FAIL: (\S+/\S+)`), regexp.MustCompile(`--- FAIL: (\S+)`), regexp.MustCompile(`(panic: .*)`),
+	}
+	seedFailures = []*regexp.Regexp{regexp.MustCompile(`(\w+ seed \d+) at \d+: ([^:]*):`), regexp.MustCompile(`(panic: .*)`)}
+)
 
 // algorithms are those whose page is in a file; a mutant of another file is one of all algorithms.
 var algorithms = map[string]string{
@@ -155,12 +161,9 @@ var algorithms = map[string]string{
 }
 
 // simulate says which seed notices a mutant.
-func (m mutant) simulate(binary string, seeds int) string {
-	text, err := test(binary, "-test.run=TestSimulate", "-algorithm="+algorithms[m.file], fmt.Sprint("-seeds=", seeds), "-failures=1", "-lines=0")
-	if err == nil {
-		return nobody
-	}
-	return first(text, regexp.MustCompile(`(\w+ seed \d+) at \d+: ([^:]*):`), regexp.MustCompile(`(panic: \S+ \S+)`))
+func (m mutant) simulate(binary string, seeds int) (string, error) {
+	return test(binary, seedFailures, "-test.run=TestSimulate", "-algorithm="+algorithms[m.file], fmt.Sprint("-seeds=", seeds),
+		"-failures=1", "-lines=0")
 }
 
 // overlay writes the mutated file, and what tells the compiler to use it.
@@ -189,26 +192,26 @@ func (m mutant) overlay(dir string) (string, error) {
 }
 
 // limit is how long a mutant may take: one that does not end is caught, too.
-const limit = 2 * time.Minute
+const limit = 5 * time.Minute
 
-func test(binary string, args ...string) (string, error) {
+// test runs tests and says by which of the patterns they failed, or nobody. Tests that end in any other way say nothing about
+// the mutant: that is an error.
+func test(binary string, failures []*regexp.Regexp, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	c := exec.CommandContext(ctx, binary, append(args, "-test.failfast")...)
 	c.Dir = pkg
 	text, err := c.CombinedOutput()
-	if ctx.Err() != nil {
-		return "panic: does not end\n", errors.Join(err, ctx.Err())
+	switch {
+	case err == nil:
+		return nobody, nil
+	case ctx.Err() != nil:
+		return "does not end", nil
 	}
-	return string(text), err
-}
-
-// first is what the first of the patterns that matches finds.
-func first(text string, patterns ...*regexp.Regexp) string {
-	for _, p := range patterns {
-		if found := p.FindStringSubmatch(text); found != nil {
-			return strings.Join(found[1:], ", ")
+	for _, p := range failures {
+		if found := p.FindStringSubmatch(string(text)); found != nil {
+			return strings.Join(found[1:], ", "), nil
 		}
 	}
-	return "failed"
+	return "", fmt.Errorf("the tests ended without a verdict: %w\n%s", err, text)
 }

@@ -145,3 +145,17 @@ func TestSilenceIsNotForEver(t *testing.T) {
 		t.Errorf("P1 asks nobody: sent %q", sent(out))
 	}
 }
+
+// M6: whoever says anything lives, if only a view.
+func TestWhoeverSpeaksLives(t *testing.T) {
+	m := machine(t, "StatusTableBully", "P1", 3, "")
+	m.Step(election.Event{Type: election.Start})
+	m.Step(election.Event{Type: election.Timeout, Timer: election.AwaitAnswer}) // P2 was asked, and is crossed off
+	if table := m.AppendTable(nil); table[1].Status != election.Crashed {
+		t.Fatalf("the table shows P2 %s, want CRASHED", table[1].Status)
+	}
+	m.Step(view("P2", "P3"))
+	if table := m.AppendTable(nil); table[1].Status != election.Normal {
+		t.Errorf("the table shows P2 %s, want NORMAL", table[1].Status)
+	}
+}
