@@ -159,3 +159,59 @@ func TestWhoeverSpeaksLives(t *testing.T) {
 		t.Errorf("the table shows P2 %s, want NORMAL", table[1].Status)
 	}
 }
+
+// ask is the ELECTION of a process.
+func ask(from string) election.Event {
+	return election.Event{Type: election.Receive, Process: from, Incarnation: 1, Message: election.Message{
+		Kind: election.Election, Election: election.ID{Initiator: from, Incarnation: 1, Sequence: 1}}}
+}
+
+// L1: who withdrew once is asked again when an election comes to nothing.
+func TestWithdrawingIsNotForEver(t *testing.T) {
+	m := machine(t, "Bully", "P1", 3, "")
+	out := m.Step(ask("P3")) // so it has withdrawn, and P2 is asked
+	id := out.Messages[len(out.Messages)-1].Message.Election
+	m.Step(election.Event{Type: election.Receive, Process: "P2", Incarnation: 1, Message: election.Message{Kind: election.OK, Election: id}})
+	if out = m.Step(election.Event{Type: election.Timeout, Timer: election.AwaitAnnouncement}); sent(out) != "P3 ELECTION; P2 ELECTION" {
+		t.Errorf("P1 asks again: %q", sent(out))
+	}
+}
+
+// L1: who withdrew once, and says that it coordinates, is well.
+func TestWhoCoordinatesIsWell(t *testing.T) {
+	m := machine(t, "StatusTableBully", "P1", 2, "")
+	m.Step(ask("P2"))
+	if m.State().Coordinator != "P1" {
+		t.Fatal("P1 does not stand in for P2, which has withdrawn")
+	}
+	if out := m.Step(view("P2", "P2")); sent(out) != "P2 ELECTION" {
+		t.Errorf("P1 sends %q, want an ELECTION to P2", sent(out))
+	}
+}
+
+// L2: what a coordinator said may not have been understood while rosters differed: it says it again when its own changes.
+func TestCoordinatorTellsItsViewAfterAChange(t *testing.T) {
+	for _, algorithm := range election.Algorithms() {
+		m := machine(t, algorithm, "P3", 3, "P3")
+		m.Step(election.Event{Type: election.PeerUp, Process: "P1"})
+		out := m.Step(election.Event{Type: election.Change, Roster: processes(3)})
+		if got := sent(out); got != "P1 VIEW P3" {
+			t.Errorf("%s: sent %q", algorithm, got)
+		}
+	}
+}
+
+// L2: a coordinator that another algorithm elected, in another's name, announces itself in its own to who asks it.
+func TestCoordinatorAcrossAlgorithms(t *testing.T) {
+	m := machine(t, "LeLann", "P3", 3, "")
+	m.Step(trip("P2", election.NewCoordinator, "P3", election.ID{Initiator: "P1", Incarnation: 1, Sequence: 1}))
+	if m.State().Coordinator != "P3" {
+		t.Fatal("P3 was not elected")
+	}
+	m.Step(election.Event{Type: election.Change, Roster: processes(3), Algorithm: "Bully"})
+	out := m.Step(ask("P2"))
+	last := out.Messages[len(out.Messages)-1].Message
+	if last.Kind != election.Coordinator || last.Election.Initiator != "P3" {
+		t.Errorf("P3 answers %q in the name of %q", sent(out), last.Election.Initiator)
+	}
+}
