@@ -1,0 +1,138 @@
+// Package gate joins the two machines of a process in a Guarded group: the election machine nominates, the tenure machine
+// authorises. What one says that concerns the other goes through here, so that the agent and the simulator do the same. In a
+// Classic group there is no tenure machine, and the gate is open.
+//
+// What is not promised: a Gate is not safe for concurrent use.
+package gate
+
+import (
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/tenure"
+)
+
+// Driver carries out what the machines say.
+type Driver interface {
+	// Now reads the clocks.
+	Now() tenure.Reading
+	// T is as the failure detector has it.
+	T() time.Duration
+	// Elected carries out what a step of the election machine said.
+	Elected(before, after election.State, out election.Output)
+	// Sync returns once the state is on the disk.
+	Sync(s tenure.State) error
+	// Petition sends a petition.
+	Petition(to string, p tenure.Petition)
+	// Heard notes that the holder was heard: the failure detector need not ask it.
+	Heard(process string)
+	// Stopped takes the permission away from the app, and returns until when the app was told that it may act.
+	Stopped() tenure.Instant
+}
+
+// Gate is a process with its two machines.
+type Gate struct {
+	Machine *election.Machine
+	Tenure  *tenure.Machine // nil: Classic
+	driver  Driver
+	named   string // by the election machine, as the tenure machine knows it
+	ill     bool   // the driver has withdrawn the process
+	rests   bool   // the tenure machine has
+}
+
+// New returns a gate. Tenure is nil in a Classic group.
+func New(m *election.Machine, t *tenure.Machine, d Driver) *Gate {
+	return &Gate{Machine: m, Tenure: t, driver: d}
+}
+
+// Elect gives an event to the election machine.
+func (g *Gate) Elect(e election.Event) {
+	switch e.Type {
+	case election.Withdraw:
+		g.ill = true
+		g.Authorise(tenure.Event{Type: tenure.Withdrawn})
+	case election.Restore:
+		g.ill = false
+		if !g.rests { // else not yet
+			g.step(e)
+		}
+		g.Authorise(tenure.Event{Type: tenure.Stands})
+		return
+	case election.Receive, election.Answered:
+		if g.Tenure == nil || !g.Tenure.Settled() {
+			break
+		}
+		if e.Type == election.Answered {
+			return
+		}
+		e.Message = election.Message{} // F5, or the books would bully the holder for ever. Which life speaks is noted
+	default:
+	}
+	g.step(e)
+}
+
+func (g *Gate) step(e election.Event) {
+	before := g.Machine.State()
+	out := g.Machine.Step(e)
+	g.driver.Elected(before, g.Machine.State(), out)
+	g.nominate()
+}
+
+// nominate tells the tenure machine whom the election machine names now.
+func (g *Gate) nominate() {
+	s := g.Machine.State()
+	if s.Electing {
+		s.Coordinator = ""
+	}
+	if g.Tenure != nil && s.Coordinator != g.named {
+		g.named = s.Coordinator
+		g.Authorise(tenure.Event{Type: tenure.Nominated, Process: g.named})
+	}
+}
+
+// Authorise gives an event to the tenure machine, and returns its answer to a petition, if it has one.
+func (g *Gate) Authorise(e tenure.Event) *tenure.Verdict {
+	if g.Tenure == nil {
+		return nil
+	}
+	e.Now, e.T = g.driver.Now(), g.driver.T()
+	out := *g.Tenure.Step(e)
+	if out.Stopped { // before anything else goes out
+		defer g.Authorise(tenure.Event{Type: tenure.Told, Until: g.driver.Stopped()})
+	}
+	if out.Sync {
+		if g.driver.Sync(g.Tenure.State()) != nil {
+			g.Tenure.Unsynced()
+			g.driver.Stopped()
+			return nil
+		}
+	}
+	for _, p := range out.Petitions {
+		g.driver.Petition(p.To, p.Petition)
+	}
+	if out.Heard != "" {
+		g.driver.Heard(out.Heard)
+	}
+	g.rest()
+	if out.Doubt != "" {
+		g.step(election.Event{Type: election.Suspect, Process: out.Doubt})
+	}
+	if out.Appoint != "" {
+		g.step(election.Event{Type: election.Appoint, Process: out.Appoint})
+	}
+	return out.Verdict
+}
+
+// rest withdraws a process that reaches no majority from the election, and brings it back (N5).
+func (g *Gate) rest() {
+	if rests := g.Tenure.Rests(); rests != g.rests {
+		g.rests = rests
+		switch {
+		case g.ill:
+		case rests:
+			g.step(election.Event{Type: election.Withdraw})
+		default:
+			g.step(election.Event{Type: election.Restore})
+		}
+	}
+}
