@@ -1,9 +1,6 @@
 package v1
 
-import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-)
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // ElectionGroup elects a coordinator among the pods that carry the label podesta.dev/group with its name.
 //
@@ -19,11 +16,13 @@ import (
 // +kubebuilder:printcolumn:name="Priority",type=integer,priority=1,JSONPath=`.status.coordinator.priority`
 // +kubebuilder:printcolumn:name="Since",type=date,priority=1,JSONPath=`.status.coordinator.since`
 // +kubebuilder:printcolumn:name="Generation",type=integer,priority=1,JSONPath=`.status.roster.generation`
+// +kubebuilder:printcolumn:name="Tolerates",type=integer,priority=1,JSONPath=`.status.toleratedFailures`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:selectablefield:JSONPath=`.spec.algorithm`
 // +kubebuilder:selectablefield:JSONPath=`.spec.safety`
 // +kubebuilder:selectablefield:JSONPath=`.status.coordinator.name`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 51",message="metadata.name may have at most 51 characters, so that <name>-coordinator is a valid Service name"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.service) || self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="with spec.service, metadata.name must be lower case letters, digits and '-', beginning with a letter: the Service is called <name>-coordinator"
 type ElectionGroup struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -68,14 +67,22 @@ const (
 
 // Safety says what a group promises about two coordinators at once.
 //
-// +kubebuilder:validation:Enum=Classic
+// +kubebuilder:validation:Enum=Guarded;Classic
 type Safety string
 
-// Classic promises what the book promises: once the network behaves, all live processes that can reach each other agree
-// on one coordinator. During a partition each side may have its own.
-const Classic Safety = "Classic"
+const (
+	// Guarded promises that at most one process may act at any time, as long as clock rates differ by less than 10 %, and that
+	// epochs never go back. It needs a majority of the group's voters.
+	Guarded Safety = "Guarded"
+	// Classic promises what the book promises: once the network behaves, all live processes that can reach each other agree
+	// on one coordinator. During a partition each side may have its own.
+	Classic Safety = "Classic"
+)
 
 // ElectionGroupSpec is what the user asks for.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.safety) || self.safety == 'Classic' || !has(self.timing) || !has(self.timing.leaseMilliseconds) || !has(self.timing.heartbeatMilliseconds) || self.timing.leaseMilliseconds >= 4 * self.timing.heartbeatMilliseconds",message="timing.leaseMilliseconds (1000 unless set) must be at least 4 times timing.heartbeatMilliseconds: the lease is renewed with every heartbeat, and one lost message would end a healthy coordinator's tenure"
+// +kubebuilder:validation:XValidation:rule="!has(self.safety) || self.safety != 'Classic' || !has(self.preemption)",message="spec.preemption is for Guarded groups: in a Classic group a higher process always takes over at once, as in the books"
 type ElectionGroupSpec struct {
 	// algorithm is the election algorithm that the processes run. It may be edited on a live group: the coordinator stays.
 	// +optional
@@ -97,7 +104,7 @@ type ElectionGroupSpec struct {
 
 	// safety is what the group promises about two coordinators at once. It cannot be changed.
 	// +optional
-	// +default="Classic"
+	// +default="Guarded"
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.safety cannot be changed: delete the group and create it anew"
 	Safety Safety `json:"safety,omitempty"`
 
@@ -105,6 +112,22 @@ type ElectionGroupSpec struct {
 	// +optional
 	// +default={}
 	Timing Timing `json:"timing,omitzero"`
+
+	// preemption says when a process takes over from a living coordinator of a lower priority. Guarded groups only; absent
+	// means policy Delayed with stableSeconds 5.
+	// +optional
+	Preemption *Preemption `json:"preemption,omitempty"`
+
+	// appHealth has each agent ask whether the app in its own pod is well. A process whose app is ill is no candidate: it hands
+	// over if it coordinates, and comes back when the app is well. Absent, the app is not asked. An edit makes no election.
+	// (The flag --app-health of an agent wins over this.)
+	// +optional
+	AppHealth *AppHealth `json:"appHealth,omitempty"`
+
+	// service has the manager keep a Service <name>-coordinator that leads to the coordinator. It fences nothing
+	// (docs/routing.md). A Service of that name that is not the group's is left alone, and the group says so.
+	// +optional
+	Service *CoordinatorService `json:"service,omitempty"`
 }
 
 // Process is a pod named outright.
@@ -165,213 +188,43 @@ type Timing struct {
 	// +kubebuilder:validation:Minimum=20
 	// +kubebuilder:validation:Maximum=600000
 	TimeoutMilliseconds int32 `json:"timeoutMilliseconds,omitempty"`
+
+	// leaseMilliseconds is how long a voter's promise binds it, and so the longest that a Guarded group is without a
+	// coordinator for the sake of one that vanished. At least 4 heartbeats. Classic groups have no leases.
+	// +optional
+	// +default=1000
+	// +kubebuilder:validation:Minimum=40
+	// +kubebuilder:validation:Maximum=600000
+	LeaseMilliseconds int32 `json:"leaseMilliseconds,omitempty"`
 }
 
-// ElectionGroupStatus is what the manager last saw.
-type ElectionGroupStatus struct {
-	// observedGeneration is the metadata.generation of the spec that this status speaks of.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-
-	// coordinator is the process that coordinates, as most of the processes that report see it. Absent while there is none.
-	// +optional
-	Coordinator *CoordinatorStatus `json:"coordinator,omitempty"`
-
-	// processes is the process status table, by name.
-	// +optional
-	// +listType=map
-	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=512
-	Processes []ProcessStatus `json:"processes,omitempty"`
-
-	// lastElection tells how the present coordinator was elected.
-	// +optional
-	LastElection *ElectionStatus `json:"lastElection,omitempty"`
-
-	// roster is who is in the group. The manager persists it here before it hands it out; it is the one part of the
-	// status that it reads back.
-	// +optional
-	// +kubebuilder:validation:XValidation:rule="self.generation >= oldSelf.generation",message="the roster's generation never decreases"
-	Roster *RosterStatus `json:"roster,omitempty"`
-
-	// conditions are Ready, CoordinatorElected, Degraded, Reconciling and Stalled; all are always set.
-	// +optional
-	// +listType=map
-	// +listMapKey=type
-	// +kubebuilder:validation:MaxItems=16
-	Conditions []metav1.Condition `json:"conditions,omitempty"`
-}
-
-// The conditions of an ElectionGroup. Reconciling and Stalled follow kstatus.
-const (
-	// ConditionReady: a coordinator is elected and the status speaks of the present spec.
-	ConditionReady = "Ready"
-	// ConditionCoordinatorElected: the processes that report agree on a live coordinator.
-	ConditionCoordinatorElected = "CoordinatorElected"
-	// ConditionDegraded: a process is crashed or out of sight, or views differ.
-	ConditionDegraded = "Degraded"
-	// ConditionReconciling: the manager is still bringing about what the spec asks for.
-	ConditionReconciling = "Reconciling"
-	// ConditionStalled: nothing will change until a user does something.
-	ConditionStalled = "Stalled"
-)
-
-// CoordinatorStatus is the process that coordinates.
-type CoordinatorStatus struct {
-	// name is the coordinator's pod.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name,omitempty"`
-
-	// priority is the roster's priority of the coordinator.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Priority *int32 `json:"priority,omitempty"`
-
-	// epoch numbers the tenure in Guarded groups; it only grows. Absent in Classic groups, which fence nothing.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	Epoch int64 `json:"epoch,omitempty"`
-
-	// since is when the manager first saw this process coordinate.
-	// +optional
-	Since metav1.MicroTime `json:"since,omitzero"`
-}
-
-// ProcessState is what is known of a process.
+// PreemptionPolicy says when a process takes over from a living coordinator of a lower priority.
 //
-// +kubebuilder:validation:Enum=Normal;Coordinator;Crashed;Unknown
-type ProcessState string
+// +kubebuilder:validation:Enum=Always;Delayed;Never
+type PreemptionPolicy string
 
-// The states of the process status table (seed 004, tables 4 and 5; Unknown is ours).
+// The policies. Each is a hand-over: the coordinator steps down first.
 const (
-	// ProcessNormal: it is alive and follows a coordinator, or is electing one.
-	ProcessNormal ProcessState = "Normal"
-	// ProcessCoordinator: it is alive and coordinates.
-	ProcessCoordinator ProcessState = "Coordinator"
-	// ProcessCrashed: it is known not to run: its pod is missing or has ended, or its peers' links to it were closed.
-	ProcessCrashed ProcessState = "Crashed"
-	// ProcessUnknown: the manager has no sight of it (yet).
-	ProcessUnknown ProcessState = "Unknown"
+	// Always: as soon as a higher process is there.
+	Always PreemptionPolicy = "Always"
+	// Delayed: when a higher process has been there for stableSeconds without a gap.
+	Delayed PreemptionPolicy = "Delayed"
+	// Never: a coordinator stays until it fails or leaves.
+	Never PreemptionPolicy = "Never"
 )
 
-// ProcessStatus is a row of the process status table.
-type ProcessStatus struct {
-	// name is the pod's name.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name,omitempty"`
-
-	// priority is the roster's priority of the process.
+// Preemption says when a process takes over from a living coordinator of a lower priority.
+type Preemption struct {
+	// policy is Always (at once), Delayed (when the higher process has been there for stableSeconds) or Never.
 	// +optional
+	// +default="Delayed"
+	Policy PreemptionPolicy `json:"policy,omitempty"`
+
+	// stableSeconds is how long, under the policy Delayed, a higher process must have answered without a gap before it takes
+	// over: one that comes and goes does not take the group down with it.
+	// +optional
+	// +default=5
 	// +kubebuilder:validation:Minimum=0
-	Priority *int32 `json:"priority,omitempty"`
-
-	// state is what is known of the process.
-	// +required
-	State ProcessState `json:"state,omitempty"`
-
-	// coordinator is whom this very process follows. Where two rows differ, the processes disagree.
-	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	Coordinator string `json:"coordinator,omitempty"`
+	// +kubebuilder:validation:Maximum=3600
+	StableSeconds *int32 `json:"stableSeconds,omitempty"`
 }
-
-// ElectionReason says why an election was held.
-//
-// +kubebuilder:validation:Enum=Started;CoordinatorUnreachable;RosterChanged;TwoCoordinators;AnnouncementMissing;Withdrawn;Asked
-type ElectionReason string
-
-// ElectionStatus tells how the present coordinator was elected.
-type ElectionStatus struct {
-	// initiator is the process that called the election.
-	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	Initiator string `json:"initiator,omitempty"`
-
-	// reason is why it did.
-	// +optional
-	Reason ElectionReason `json:"reason,omitempty"`
-
-	// messages is how many messages of the election the reporting processes sent.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Messages *int32 `json:"messages,omitempty"`
-
-	// durationMilliseconds is the longest any reporting process was without a coordinator.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	DurationMilliseconds *int64 `json:"durationMilliseconds,omitempty"`
-}
-
-// RosterStatus is who is in the group.
-type RosterStatus struct {
-	// generation grows with every change of the roster: max(last + 1, seconds since 2026-01-01), so that a group that
-	// is made again does not go back.
-	// +required
-	// +kubebuilder:validation:Minimum=1
-	Generation int64 `json:"generation,omitempty"`
-
-	// digest identifies everything that this generation tells the agents (also addresses, priorities, algorithm and
-	// timing), so that a manager that starts knows whether anything has changed since.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	Digest string `json:"digest,omitempty"`
-
-	// members are the pods of the group, in ring order.
-	// +optional
-	// +listType=map
-	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=256
-	Members []RosterMember `json:"members,omitempty"`
-}
-
-// RosterMember is a pod of the group.
-type RosterMember struct {
-	// name is the pod's name.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name,omitempty"`
-
-	// uid is the pod's UID: a new pod of an old name is a new member.
-	// +required
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=64
-	UID types.UID `json:"uid,omitempty"`
-
-	// incarnation names the memory of the agent: the identity of its state directory. Empty until it has joined.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	Incarnation string `json:"incarnation,omitempty"`
-
-	// voter says that its agent has joined, and that its pod has neither failed nor succeeded.
-	// +optional
-	Voter *bool `json:"voter,omitempty"`
-}
-
-// Labels and names that the API fixes.
-const (
-	// GroupLabel on a pod names its ElectionGroup.
-	GroupLabel = "podesta.dev/group"
-	// RoleLabel is on the coordinator's pod only, with the value RoleCoordinator.
-	RoleLabel = "podesta.dev/role"
-	// RoleCoordinator is the value of RoleLabel.
-	RoleCoordinator = "coordinator"
-	// TrustConfigMap is the ConfigMap with the CA bundle, in every namespace that has a group; its key is TrustKey.
-	TrustConfigMap = "podesta-trust"
-	// TrustKey is the key of the PEM bundle in TrustConfigMap.
-	TrustKey = "ca.crt"
-	// AgentContainer is the name of the agent's container in a pod: a native sidecar.
-	AgentContainer = "podesta-agent"
-	// LeaderLabel is on the leading manager's own pod only, with the value "true"; Service podesta-roster selects it.
-	LeaderLabel = "podesta.dev/leader"
-	// Audience is the audience of the ServiceAccount tokens with which agents join.
-	Audience = "podesta.dev"
-	// MaxProcesses is the most processes a group may have.
-	MaxProcesses = 256
-)

@@ -16,6 +16,12 @@ import (
 func ForKind(kind schema.GroupVersionKind) interface{} {
 	switch kind {
 	// Group=podesta.dev, Version=v1
+	case v1.SchemeGroupVersion.WithKind("AppHealth"):
+		return &apiv1.AppHealthApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("CoordinatorPort"):
+		return &apiv1.CoordinatorPortApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("CoordinatorService"):
+		return &apiv1.CoordinatorServiceApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("CoordinatorStatus"):
 		return &apiv1.CoordinatorStatusApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("ElectionGroup"):
@@ -26,6 +32,12 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1.ElectionGroupStatusApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("ElectionStatus"):
 		return &apiv1.ElectionStatusApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("GRPCAction"):
+		return &apiv1.GRPCActionApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("HTTPGetAction"):
+		return &apiv1.HTTPGetActionApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("Preemption"):
+		return &apiv1.PreemptionApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("PriorityPolicy"):
 		return &apiv1.PriorityPolicyApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("Process"):
@@ -36,6 +48,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1.RosterMemberApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("RosterStatus"):
 		return &apiv1.RosterStatusApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("TCPSocketAction"):
+		return &apiv1.TCPSocketActionApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("Timing"):
 		return &apiv1.TimingApplyConfiguration{}
 

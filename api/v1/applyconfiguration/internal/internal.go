@@ -23,8 +23,69 @@ func Parser() *typed.Parser {
 var parserOnce sync.Once
 var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
+- name: com.github.podesta-dev.podesta.api.v1.AgentState
+  scalar: string
 - name: com.github.podesta-dev.podesta.api.v1.Algorithm
   scalar: string
+- name: com.github.podesta-dev.podesta.api.v1.AppHealth
+  map:
+    fields:
+    - name: failureThreshold
+      type:
+        scalar: numeric
+      default: 2
+    - name: grpc
+      type:
+        namedType: com.github.podesta-dev.podesta.api.v1.GRPCAction
+    - name: httpGet
+      type:
+        namedType: com.github.podesta-dev.podesta.api.v1.HTTPGetAction
+    - name: periodSeconds
+      type:
+        scalar: numeric
+      default: 1
+    - name: successThreshold
+      type:
+        scalar: numeric
+      default: 10
+    - name: tcpSocket
+      type:
+        namedType: com.github.podesta-dev.podesta.api.v1.TCPSocketAction
+    - name: timeoutSeconds
+      type:
+        scalar: numeric
+      default: 1
+- name: com.github.podesta-dev.podesta.api.v1.CoordinatorPort
+  map:
+    fields:
+    - name: appProtocol
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
+    - name: port
+      type:
+        scalar: numeric
+    - name: protocol
+      type:
+        namedType: com.github.podesta-dev.podesta.api.v1.PortProtocol
+      default: TCP
+    - name: targetPort
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+- name: com.github.podesta-dev.podesta.api.v1.CoordinatorService
+  map:
+    fields:
+    - name: ports
+      type:
+        list:
+          elementType:
+            namedType: com.github.podesta-dev.podesta.api.v1.CoordinatorPort
+          elementRelationship: associative
+          keys:
+          - port
+          - protocol
 - name: com.github.podesta-dev.podesta.api.v1.CoordinatorStatus
   map:
     fields:
@@ -66,6 +127,12 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         namedType: com.github.podesta-dev.podesta.api.v1.Algorithm
       default: Bully
+    - name: appHealth
+      type:
+        namedType: com.github.podesta-dev.podesta.api.v1.AppHealth
+    - name: preemption
+      type:
+        namedType: com.github.podesta-dev.podesta.api.v1.Preemption
     - name: priority
       type:
         namedType: com.github.podesta-dev.podesta.api.v1.PriorityPolicy
@@ -81,7 +148,10 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: safety
       type:
         namedType: com.github.podesta-dev.podesta.api.v1.Safety
-      default: Classic
+      default: Guarded
+    - name: service
+      type:
+        namedType: com.github.podesta-dev.podesta.api.v1.CoordinatorService
     - name: timing
       type:
         namedType: com.github.podesta-dev.podesta.api.v1.Timing
@@ -117,6 +187,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: roster
       type:
         namedType: com.github.podesta-dev.podesta.api.v1.RosterStatus
+    - name: toleratedFailures
+      type:
+        scalar: numeric
 - name: com.github.podesta-dev.podesta.api.v1.ElectionReason
   scalar: string
 - name: com.github.podesta-dev.podesta.api.v1.ElectionStatus
@@ -134,6 +207,40 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: reason
       type:
         namedType: com.github.podesta-dev.podesta.api.v1.ElectionReason
+- name: com.github.podesta-dev.podesta.api.v1.GRPCAction
+  map:
+    fields:
+    - name: port
+      type:
+        scalar: numeric
+    - name: service
+      type:
+        scalar: string
+- name: com.github.podesta-dev.podesta.api.v1.HTTPGetAction
+  map:
+    fields:
+    - name: path
+      type:
+        scalar: string
+      default: /
+    - name: port
+      type:
+        scalar: numeric
+- name: com.github.podesta-dev.podesta.api.v1.PortProtocol
+  scalar: string
+- name: com.github.podesta-dev.podesta.api.v1.Preemption
+  map:
+    fields:
+    - name: policy
+      type:
+        namedType: com.github.podesta-dev.podesta.api.v1.PreemptionPolicy
+      default: Delayed
+    - name: stableSeconds
+      type:
+        scalar: numeric
+      default: 5
+- name: com.github.podesta-dev.podesta.api.v1.PreemptionPolicy
+  scalar: string
 - name: com.github.podesta-dev.podesta.api.v1.PriorityPolicy
   map:
     fields:
@@ -160,9 +267,18 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.podesta-dev.podesta.api.v1.ProcessStatus
   map:
     fields:
+    - name: agent
+      type:
+        namedType: com.github.podesta-dev.podesta.api.v1.AgentState
+    - name: agentVersion
+      type:
+        scalar: string
     - name: coordinator
       type:
         scalar: string
+    - name: epoch
+      type:
+        scalar: numeric
     - name: name
       type:
         scalar: string
@@ -175,6 +291,12 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.podesta-dev.podesta.api.v1.RosterMember
   map:
     fields:
+    - name: forgotten
+      type:
+        scalar: boolean
+    - name: goneSince
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
     - name: incarnation
       type:
         scalar: string
@@ -196,6 +318,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: generation
       type:
         scalar: numeric
+    - name: longestLeaseMilliseconds
+      type:
+        scalar: numeric
     - name: members
       type:
         list:
@@ -206,6 +331,12 @@ var schemaYAML = typed.YAMLObject(`types:
           - name
 - name: com.github.podesta-dev.podesta.api.v1.Safety
   scalar: string
+- name: com.github.podesta-dev.podesta.api.v1.TCPSocketAction
+  map:
+    fields:
+    - name: port
+      type:
+        scalar: numeric
 - name: com.github.podesta-dev.podesta.api.v1.Timing
   map:
     fields:
@@ -213,6 +344,10 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
       default: 100
+    - name: leaseMilliseconds
+      type:
+        scalar: numeric
+      default: 1000
     - name: timeoutMilliseconds
       type:
         scalar: numeric
@@ -369,6 +504,16 @@ var schemaYAML = typed.YAMLObject(`types:
   scalar: untyped
 - name: io.k8s.apimachinery.pkg.types.UID
   scalar: string
+- name: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
 - name: __untyped_atomic_
   scalar: untyped
   list:

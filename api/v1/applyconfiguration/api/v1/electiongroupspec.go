@@ -22,6 +22,16 @@ type ElectionGroupSpecApplyConfiguration struct {
 	Safety *apiv1.Safety `json:"safety,omitempty"`
 	// timing bounds how long failures take to be noticed.
 	Timing *TimingApplyConfiguration `json:"timing,omitempty"`
+	// preemption says when a process takes over from a living coordinator of a lower priority. Guarded groups only; absent
+	// means policy Delayed with stableSeconds 5.
+	Preemption *PreemptionApplyConfiguration `json:"preemption,omitempty"`
+	// appHealth has each agent ask whether the app in its own pod is well. A process whose app is ill is no candidate: it hands
+	// over if it coordinates, and comes back when the app is well. Absent, the app is not asked. An edit makes no election.
+	// (The flag --app-health of an agent wins over this.)
+	AppHealth *AppHealthApplyConfiguration `json:"appHealth,omitempty"`
+	// service has the manager keep a Service <name>-coordinator that leads to the coordinator. It fences nothing
+	// (docs/routing.md). A Service of that name that is not the group's is left alone, and the group says so.
+	Service *CoordinatorServiceApplyConfiguration `json:"service,omitempty"`
 }
 
 // ElectionGroupSpecApplyConfiguration constructs a declarative configuration of the ElectionGroupSpec type for use with
@@ -72,5 +82,29 @@ func (b *ElectionGroupSpecApplyConfiguration) WithSafety(value apiv1.Safety) *El
 // If called multiple times, the Timing field is set to the value of the last call.
 func (b *ElectionGroupSpecApplyConfiguration) WithTiming(value *TimingApplyConfiguration) *ElectionGroupSpecApplyConfiguration {
 	b.Timing = value
+	return b
+}
+
+// WithPreemption sets the Preemption field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Preemption field is set to the value of the last call.
+func (b *ElectionGroupSpecApplyConfiguration) WithPreemption(value *PreemptionApplyConfiguration) *ElectionGroupSpecApplyConfiguration {
+	b.Preemption = value
+	return b
+}
+
+// WithAppHealth sets the AppHealth field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the AppHealth field is set to the value of the last call.
+func (b *ElectionGroupSpecApplyConfiguration) WithAppHealth(value *AppHealthApplyConfiguration) *ElectionGroupSpecApplyConfiguration {
+	b.AppHealth = value
+	return b
+}
+
+// WithService sets the Service field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Service field is set to the value of the last call.
+func (b *ElectionGroupSpecApplyConfiguration) WithService(value *CoordinatorServiceApplyConfiguration) *ElectionGroupSpecApplyConfiguration {
+	b.Service = value
 	return b
 }

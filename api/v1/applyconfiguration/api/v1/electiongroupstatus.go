@@ -13,12 +13,16 @@ import (
 type ElectionGroupStatusApplyConfiguration struct {
 	// observedGeneration is the metadata.generation of the spec that this status speaks of.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// coordinator is the process that coordinates, as most of the processes that report see it. Absent while there is none.
+	// coordinator is the process that coordinates: in a Guarded group the one that a majority of the voters report under one
+	// epoch, in a Classic group the one that most of the processes that report see. Absent while there is none.
 	Coordinator *CoordinatorStatusApplyConfiguration `json:"coordinator,omitempty"`
 	// processes is the process status table, by name.
 	Processes []ProcessStatusApplyConfiguration `json:"processes,omitempty"`
 	// lastElection tells how the present coordinator was elected.
 	LastElection *ElectionStatusApplyConfiguration `json:"lastElection,omitempty"`
+	// toleratedFailures is how many of the voters on the roster may be lost while a majority of them stays. Absent in Classic
+	// groups, which need none, and while there are no voters.
+	ToleratedFailures *int32 `json:"toleratedFailures,omitempty"`
 	// roster is who is in the group. The manager persists it here before it hands it out; it is the one part of the
 	// status that it reads back.
 	Roster *RosterStatusApplyConfiguration `json:"roster,omitempty"`
@@ -66,6 +70,14 @@ func (b *ElectionGroupStatusApplyConfiguration) WithProcesses(values ...*Process
 // If called multiple times, the LastElection field is set to the value of the last call.
 func (b *ElectionGroupStatusApplyConfiguration) WithLastElection(value *ElectionStatusApplyConfiguration) *ElectionGroupStatusApplyConfiguration {
 	b.LastElection = value
+	return b
+}
+
+// WithToleratedFailures sets the ToleratedFailures field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ToleratedFailures field is set to the value of the last call.
+func (b *ElectionGroupStatusApplyConfiguration) WithToleratedFailures(value int32) *ElectionGroupStatusApplyConfiguration {
+	b.ToleratedFailures = &value
 	return b
 }
 

@@ -19,6 +19,12 @@ type ProcessStatusApplyConfiguration struct {
 	State *apiv1.ProcessState `json:"state,omitempty"`
 	// coordinator is whom this very process follows. Where two rows differ, the processes disagree.
 	Coordinator *string `json:"coordinator,omitempty"`
+	// epoch is the epoch under which this very process follows its coordinator, or coordinates. Absent in Classic groups.
+	Epoch *int64 `json:"epoch,omitempty"`
+	// agent says what is wrong with the process's agent: Missing or Outdated. Absent if nothing is, as far as is known.
+	Agent *apiv1.AgentState `json:"agent,omitempty"`
+	// agentVersion is the version of an agent that is Outdated.
+	AgentVersion *string `json:"agentVersion,omitempty"`
 }
 
 // ProcessStatusApplyConfiguration constructs a declarative configuration of the ProcessStatus type for use with
@@ -56,5 +62,29 @@ func (b *ProcessStatusApplyConfiguration) WithState(value apiv1.ProcessState) *P
 // If called multiple times, the Coordinator field is set to the value of the last call.
 func (b *ProcessStatusApplyConfiguration) WithCoordinator(value string) *ProcessStatusApplyConfiguration {
 	b.Coordinator = &value
+	return b
+}
+
+// WithEpoch sets the Epoch field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Epoch field is set to the value of the last call.
+func (b *ProcessStatusApplyConfiguration) WithEpoch(value int64) *ProcessStatusApplyConfiguration {
+	b.Epoch = &value
+	return b
+}
+
+// WithAgent sets the Agent field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Agent field is set to the value of the last call.
+func (b *ProcessStatusApplyConfiguration) WithAgent(value apiv1.AgentState) *ProcessStatusApplyConfiguration {
+	b.Agent = &value
+	return b
+}
+
+// WithAgentVersion sets the AgentVersion field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the AgentVersion field is set to the value of the last call.
+func (b *ProcessStatusApplyConfiguration) WithAgentVersion(value string) *ProcessStatusApplyConfiguration {
+	b.AgentVersion = &value
 	return b
 }

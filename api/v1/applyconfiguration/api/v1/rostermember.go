@@ -3,6 +3,7 @@
 package v1
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	types "k8s.io/apimachinery/pkg/types"
 )
 
@@ -15,10 +16,17 @@ type RosterMemberApplyConfiguration struct {
 	Name *string `json:"name,omitempty"`
 	// uid is the pod's UID: a new pod of an old name is a new member.
 	UID *types.UID `json:"uid,omitempty"`
-	// incarnation names the memory of the agent: the identity of its state directory. Empty until it has joined.
+	// incarnation names the memory of the agent: the identity of its state directory. In a Guarded group it is that of the
+	// voter, and empty for a process that is none.
 	Incarnation *string `json:"incarnation,omitempty"`
-	// voter says that its agent has joined, and that its pod has neither failed nor succeeded.
+	// voter says that its agent has joined, and that its pod has neither failed nor succeeded. In a Guarded group voters come
+	// and go one at a time: a voter stays on the roster until it may be removed, also when its pod is gone.
 	Voter *bool `json:"voter,omitempty"`
+	// goneSince is when the manager found the pod of a voter missing, not knowing whether it has ended: it may still run on a
+	// node that was cut off. When every certificate that it can have had has ended, it is taken for ended.
+	GoneSince *metav1.Time `json:"goneSince,omitempty"`
+	// forgotten says that an operator answers for this voter having ended (kubectl election forget).
+	Forgotten *bool `json:"forgotten,omitempty"`
 }
 
 // RosterMemberApplyConfiguration constructs a declarative configuration of the RosterMember type for use with
@@ -56,5 +64,21 @@ func (b *RosterMemberApplyConfiguration) WithIncarnation(value string) *RosterMe
 // If called multiple times, the Voter field is set to the value of the last call.
 func (b *RosterMemberApplyConfiguration) WithVoter(value bool) *RosterMemberApplyConfiguration {
 	b.Voter = &value
+	return b
+}
+
+// WithGoneSince sets the GoneSince field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the GoneSince field is set to the value of the last call.
+func (b *RosterMemberApplyConfiguration) WithGoneSince(value metav1.Time) *RosterMemberApplyConfiguration {
+	b.GoneSince = &value
+	return b
+}
+
+// WithForgotten sets the Forgotten field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Forgotten field is set to the value of the last call.
+func (b *RosterMemberApplyConfiguration) WithForgotten(value bool) *RosterMemberApplyConfiguration {
+	b.Forgotten = &value
 	return b
 }

@@ -11,8 +11,11 @@ type RosterStatusApplyConfiguration struct {
 	// is made again does not go back.
 	Generation *int64 `json:"generation,omitempty"`
 	// digest identifies everything that this generation tells the agents (also addresses, priorities, algorithm and
-	// timing), so that a manager that starts knows whether anything has changed since.
+	// timing) but how apps are asked (appHealth), so that a manager that starts knows whether anything has changed since.
 	Digest *string `json:"digest,omitempty"`
+	// longestLeaseMilliseconds is the longest lease that a promise made under this or an earlier generation may still have.
+	// Voters change only after it: a lease that an edit made shorter is waited for. Absent in Classic groups.
+	LongestLeaseMilliseconds *int32 `json:"longestLeaseMilliseconds,omitempty"`
 	// members are the pods of the group, in ring order.
 	Members []RosterMemberApplyConfiguration `json:"members,omitempty"`
 }
@@ -36,6 +39,14 @@ func (b *RosterStatusApplyConfiguration) WithGeneration(value int64) *RosterStat
 // If called multiple times, the Digest field is set to the value of the last call.
 func (b *RosterStatusApplyConfiguration) WithDigest(value string) *RosterStatusApplyConfiguration {
 	b.Digest = &value
+	return b
+}
+
+// WithLongestLeaseMilliseconds sets the LongestLeaseMilliseconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the LongestLeaseMilliseconds field is set to the value of the last call.
+func (b *RosterStatusApplyConfiguration) WithLongestLeaseMilliseconds(value int32) *RosterStatusApplyConfiguration {
+	b.LongestLeaseMilliseconds = &value
 	return b
 }
 

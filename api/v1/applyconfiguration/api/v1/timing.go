@@ -12,6 +12,9 @@ type TimingApplyConfiguration struct {
 	// timeoutMilliseconds is the upper bound of T, the time within which a live process answers. T itself is measured;
 	// it is never below two heartbeats.
 	TimeoutMilliseconds *int32 `json:"timeoutMilliseconds,omitempty"`
+	// leaseMilliseconds is how long a voter's promise binds it, and so the longest that a Guarded group is without a
+	// coordinator for the sake of one that vanished. At least 4 heartbeats. Classic groups have no leases.
+	LeaseMilliseconds *int32 `json:"leaseMilliseconds,omitempty"`
 }
 
 // TimingApplyConfiguration constructs a declarative configuration of the Timing type for use with
@@ -33,5 +36,13 @@ func (b *TimingApplyConfiguration) WithHeartbeatMilliseconds(value int32) *Timin
 // If called multiple times, the TimeoutMilliseconds field is set to the value of the last call.
 func (b *TimingApplyConfiguration) WithTimeoutMilliseconds(value int32) *TimingApplyConfiguration {
 	b.TimeoutMilliseconds = &value
+	return b
+}
+
+// WithLeaseMilliseconds sets the LeaseMilliseconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the LeaseMilliseconds field is set to the value of the last call.
+func (b *TimingApplyConfiguration) WithLeaseMilliseconds(value int32) *TimingApplyConfiguration {
+	b.LeaseMilliseconds = &value
 	return b
 }
