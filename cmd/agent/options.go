@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"github.com/spf13/pflag"
+
+	"github.com/podesta-dev/podesta/internal/apphealth"
 )
 
 // options are the flags.
@@ -15,6 +17,8 @@ type options struct {
 	manager, tokenFile, trustFile     string
 	roster, certificate, key          string
 	stateDir                          string
+	appHealth                         string
+	health                            *apphealth.Probe // of appHealth; nil: the roster says
 	listen, appAddress, statusAddress string
 	logLevel                          slog.Level
 	showVersion                       bool
@@ -34,6 +38,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.listen, "listen", ":4041", "address for links from other agents")
 	f.StringVar(&o.statusAddress, "status-address", ":4042", "address for /healthz, /readyz and /metrics")
 	f.StringVar(&o.appAddress, "app-address", "127.0.0.1:4040", "address for the app in this pod")
+	f.StringVar(&o.appHealth, "app-health", "", "where to ask whether the app is well: http://HOST:PORT/PATH, tcp://HOST:PORT or grpc://HOST:PORT/SERVICE; while it is ill its process is no candidate. Without it the roster says (spec.appHealth)")
 	level := f.String("log-level", "info", "debug, info, warn or error")
 	f.BoolVar(&o.showVersion, "version", false, "print the version and exit")
 	if err := f.Parse(args); err != nil {
@@ -47,6 +52,13 @@ func parse(args []string) (options, error) {
 	}
 	if o.showVersion {
 		return o, nil
+	}
+	if o.appHealth != "" {
+		probe, err := apphealth.Parse(o.appHealth)
+		if err != nil {
+			return o, fmt.Errorf("--app-health: %w", err)
+		}
+		o.health = &probe
 	}
 	return o, o.validate()
 }

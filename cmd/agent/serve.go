@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/podesta-dev/podesta/internal/agent"
+	"github.com/podesta-dev/podesta/internal/apphealth"
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster"
@@ -29,8 +30,12 @@ type sidecar struct {
 	memory  *agent.Memory
 	keyring *identity.Keyring
 	board   *agent.Board
+	permit  *agent.Permit
 	meter   *agent.Meter
 	pings   chan chan<- struct{}
+
+	prober  *apphealth.Prober
+	appHost string // where the app is: the host on which the agent serves it
 	running atomic.Bool
 	links   atomic.Pointer[transport.Links]
 }
@@ -42,8 +47,8 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 		return err
 	}
 	s := &sidecar{options: o, logger: logger, memory: memory, keyring: identity.NewKeyring(time.Now),
-		board: agent.NewBoard(), pings: make(chan chan<- struct{})}
-	s.meter = agent.NewMeter(s.board, s.dropped)
+		board: agent.NewBoard(), permit: agent.NewPermit(agent.ReadClocks), prober: apphealth.NewProber(), pings: make(chan chan<- struct{})}
+	s.meter = agent.NewMeter(s.board, s.permit, s.dropped)
 	if err := s.loadCredentials(); err != nil {
 		return err
 	}
@@ -61,7 +66,10 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 	defer stop()
 	group, serving := errgroup.WithContext(serving)
 	group.Go(func() error { return serveHTTP(serving, listeners[1], agent.Status(s.meter, s.loop)) })
-	group.Go(func() error { return serveHTTP(serving, listeners[2], agent.AppAPI(s.board)) })
+	group.Go(func() error { return serveHTTP(serving, listeners[2], agent.AppAPI(s.board, s.permit)) })
+	s.prober.Use(o.health)
+	s.appHost = appHost(listeners[2].Addr())
+	group.Go(func() error { s.prober.Run(serving); return nil })
 	updates := make(chan roster.Update, 1)
 	var client *roster.Client
 	if o.manager != "" {
@@ -81,6 +89,26 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 	return nil
 }
 
+// probe has the app asked as the roster says, unless the flag does.
+func (s *sidecar) probe(h roster.AppHealth) {
+	if s.health != nil {
+		if h != (roster.AppHealth{}) {
+			s.logger.Info("--app-health wins over what the group says of its apps' health", "group", h)
+		}
+		return
+	}
+	s.prober.Use(apphealth.At(s.appHost, h))
+}
+
+// appHost is where the app of this pod is: the address on which the agent serves it, which is this machine's or it could not be
+// listened on. The roster names no host.
+func appHost(served net.Addr) string {
+	if tcp, ok := served.(*net.TCPAddr); ok && !tcp.IP.IsUnspecified() {
+		return tcp.IP.String()
+	}
+	return "127.0.0.1"
+}
+
 // elect waits for a roster, unless there is one, and takes part in elections until ctx ends.
 func (s *sidecar) elect(ctx context.Context, listener net.Listener, updates chan roster.Update, client *roster.Client) error {
 	first, err := s.firstRoster(ctx, updates)
@@ -94,15 +122,23 @@ func (s *sidecar) elect(ctx context.Context, listener net.Listener, updates chan
 	if !first.Has(self.Pod, self.UID) {
 		return fmt.Errorf("the certificate is of %s, UID %s: no such process is on the roster", self.Pod, self.UID)
 	}
-	links := transport.New(transport.Config{Listener: listener, Keyring: s.keyring, Self: self,
+	links := transport.New(transport.Config{Listener: listener, Keyring: s.keyring, Self: self, Memory: s.memory.ID,
 		Incarnation: s.memory.Incarnation, Reconnect: first.Heartbeat, Logger: s.logger})
 	s.links.Store(&links)
+	promised, err := s.memory.Tenure()
+	if err != nil {
+		links.Close()
+		return err
+	}
 	config := agent.Config{
 		Self: self.Pod, UID: self.UID, Incarnation: s.memory.Incarnation, Roster: *first, Links: links,
-		Memory: s.memory.ID, Version: version, Board: s.board, Meter: s.meter, Pings: s.pings, Logger: s.logger,
+		Memory: s.memory.ID, Tenure: promised, KeepTenure: s.memory.KeepTenure, Permit: s.permit,
+		Health: s.prober.Turns(), Probe: s.probe,
+		Certified: func() bool { return time.Now().Before(s.keyring.NotAfter()) },
+		Version:   version, Board: s.board, Meter: s.meter, Pings: s.pings, Logger: s.logger,
 	}
 	if client != nil {
-		config.Updates, config.Report, config.Keep = updates, client.Report, s.memory.KeepRoster
+		config.Updates, config.Report, config.Keep, config.Behind = updates, client.Report, s.memory.KeepRoster, client.Hurry
 	}
 	s.running.Store(true)
 	defer s.running.Store(false)

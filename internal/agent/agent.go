@@ -17,12 +17,14 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/detector"
 	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/gate"
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/internal/tenure"
 	"github.com/podesta-dev/podesta/internal/transport"
 )
 
 // Config says which process an agent drives, and through what. All fields are required, but for Updates (nil: the roster
-// never changes), Report and Keep (nil: nobody to tell).
+// never changes), Report and Keep (nil: nobody to tell), and those that say so.
 type Config struct {
 	Self        string        // the process's name
 	UID         string        // of its pod
@@ -32,7 +34,14 @@ type Config struct {
 	Updates     <-chan roster.Update
 	Keep        func(*roster.Roster) error // persists a roster before it is used; nil: the group is gone
 	Report      func(roster.Report)        // tells the manager
-	Memory      string                     // identity of the state directory, for reports
+	Behind      func()                     // another process has a newer roster
+	Memory      string                     // identity of the state directory
+	Tenure      tenure.State               // that the state directory holds
+	KeepTenure  func(tenure.State) error   // persists a promise before it is made; nil: this process promises nothing
+	Health      <-chan error               // turns of the app's health: nil is well, else what ails it; nil: it is not checked
+	Probe       func(roster.AppHealth)     // has the app asked as the roster says, without blocking; nil: the roster has no say in that
+	Certified   func() bool                // its certificate has not ended; nil: it never does
+	Permit      *Permit                    // what the app may do; its clock is the agent's
 	Version     string
 	Board       *Board
 	Meter       *Meter
@@ -43,7 +52,8 @@ type Config struct {
 // agent is the state that Run owns.
 type agent struct {
 	Config
-	machine  *election.Machine // nil: this process is on no roster
+	gate     *gate.Gate      // nil: this process is on no roster
+	tenure   *tenure.Machine // one for this life of the process, in whatever group it is: it knows what the app was told
 	detector *detector.Detector
 	alarms   map[election.Timer]time.Time
 	timer    *time.Timer
@@ -52,6 +62,12 @@ type agent struct {
 	followed uint64          // of the newest question when this process began to follow its coordinator
 	episode  episode
 	leaving  bool
+	ailment  error            // of the app; nil: it is well
+	ill      bool             // the app is not well, or it had a session and has none
+	acts     tenure.Epoch     // under which this process acts; 0: it does not
+	released tenure.Epoch     // last
+	reach    tenure.Reach     // that links were made for
+	elected  election.Account // Guarded: of the election that nominated whoever is to hold
 	view     View
 	table    []election.Entry // scratch
 }
@@ -94,6 +110,10 @@ func (a *agent) loop(stop <-chan struct{}, until func() bool) bool {
 				return false
 			}
 			a.tick(time.Now())
+		case <-a.Permit.news:
+			a.apps()
+		case a.ailment = <-a.Health:
+			a.apps()
 		case p := <-a.Pings:
 			close(p)
 		}
@@ -117,15 +137,9 @@ func (a *agent) readMail() bool {
 	return true
 }
 
-// step gives an event to the machine and does what it says.
-func (a *agent) step(e election.Event) {
-	if a.machine == nil {
-		return
-	}
+// Elected does what a step of the election machine said.
+func (a *agent) Elected(before, after election.State, out election.Output) {
 	now := time.Now()
-	before := a.machine.State()
-	out := a.machine.Step(e)
-	after := a.machine.State()
 	if after.Electing || after.Coordinator == "" {
 		a.episode.begin(now)
 	}
@@ -143,60 +157,82 @@ func (a *agent) step(e election.Event) {
 		}
 	}
 	if after.Last.Decision != before.Last.Decision || after.Coordinator != before.Coordinator && after.Coordinator != "" {
-		a.decided(now, after)
+		a.elected, a.followed = after.Last, a.asked
+		if !a.guarded() {
+			a.decided(now, after.Coordinator)
+		}
 	}
 }
 
-// decided closes the account of an election.
-func (a *agent) decided(now time.Time, s election.State) {
+// decided closes the account of an election: in a Guarded group once somebody holds.
+func (a *agent) decided(now time.Time, coordinator string) {
 	a.episode.begin(now)
-	last := a.episode.end(now, s.Last)
-	a.followed = a.asked
+	last := a.episode.end(now, a.elected)
 	a.view.Last, a.view.Since = last, now
 	a.Meter.elected(last)
-	a.Logger.Info("follows", "coordinator", s.Coordinator, "reason", last.Reason, "initiator", last.Initiator,
+	a.Logger.Info("follows", "coordinator", coordinator, "epoch", a.view.Epoch, "reason", last.Reason, "initiator", last.Initiator,
 		"sent", last.Sent, "took", last.Duration)
 	a.Logger.Debug("election", "transcript", last)
 }
 
 // tick lets timers run out, asks, and suspects.
 func (a *agent) tick(now time.Time) {
-	if a.machine == nil {
+	if a.gate == nil {
+		return
+	}
+	if a.Certified != nil && !a.Certified() {
+		a.Logger.Error("the certificate has ended: this process takes part no more until it has another one, and a roster")
+		a.exit()
 		return
 	}
 	for _, t := range [...]election.Timer{election.AwaitAnswer, election.AwaitAnnouncement} {
 		if at, ok := a.alarms[t]; ok && !now.Before(at) {
 			delete(a.alarms, t)
-			a.step(election.Event{Type: election.Timeout, Timer: t})
+			a.gate.Elect(election.Event{Type: election.Timeout, Timer: t})
 		}
 	}
 	finding := a.detector.Tick(now)
 	for _, q := range finding.Ask {
 		a.asked = q.Sequence
 		a.Links.Ask(q.Process, q.Sequence)
+		a.Meter.questions.Inc()
 	}
 	for _, name := range finding.Silent {
 		a.silent[name] = true
 		a.Logger.Warn("does not answer", "process", name, "within", a.detector.T())
-		a.step(election.Event{Type: election.PeerDown, Process: name})
+		a.gate.Elect(election.Event{Type: election.PeerDown, Process: name})
 	}
 	if len(finding.Silent) > 0 {
 		a.rewire()
 	}
 	if finding.Suspect != "" {
-		a.episode.begin(now)
-		a.step(election.Event{Type: election.Suspect, Process: finding.Suspect})
+		a.suspect(now, finding.Suspect)
 	}
+	a.gate.Authorise(tenure.Event{Type: tenure.Tick})
+}
+
+// suspect: in a Guarded group the voters are asked first.
+func (a *agent) suspect(now time.Time, name string) {
+	if a.guarded() {
+		a.gate.Authorise(tenure.Event{Type: tenure.Suspected, Process: name})
+		return
+	}
+	a.episode.begin(now)
+	a.gate.Elect(election.Event{Type: election.Suspect, Process: name})
 }
 
 // settle follows up an event: links and questions go where the machine wants them, the view is posted if it changed, and
 // the timer is set.
 func (a *agent) settle() {
-	if a.machine == nil {
+	if a.gate == nil {
 		return
 	}
-	if a.look() {
+	a.permit()
+	looks := a.look()
+	if looks || a.guarded() && a.reach != a.gate.Tenure.Reach() {
 		a.rewire()
+	}
+	if looks {
 		a.post()
 	}
 	now := time.Now()
@@ -206,44 +242,26 @@ func (a *agent) settle() {
 			next = at
 		}
 	}
-	a.timer.Reset(next.Sub(now))
+	wait := next.Sub(now)
+	if a.guarded() {
+		wait = min(wait, a.gate.Tenure.Next()-a.Now().Boot)
+	}
+	a.timer.Reset(wait)
 }
 
 // rewire links to and asks whom the machine wants. Whoever fell silent on an open link is asked on, to learn when a cut has healed.
 func (a *agent) rewire() {
 	silent := slices.Sorted(maps.Keys(a.silent))
-	a.Links.Link(append(a.machine.Links(), silent...))
-	coordinator := a.machine.State().Coordinator
+	links := append(a.gate.Machine.Links(), silent...)
+	if a.guarded() {
+		a.reach = a.gate.Tenure.Reach()
+		links = append(links, a.gate.Tenure.Links()...)
+	}
+	slices.Sort(links)
+	a.Links.Link(slices.Compact(links))
+	coordinator := a.gate.Machine.State().Coordinator
 	if coordinator == a.Self {
 		coordinator = ""
 	}
-	a.detector.Watch(coordinator, append(a.machine.Watched(), silent...))
-}
-
-// look takes the machine's state into the view and reports whether it differs.
-func (a *agent) look() bool {
-	s := a.machine.State()
-	a.table = a.machine.AppendTable(a.table[:0])
-	if s.Coordinator == a.view.Coordinator && s.Electing == a.view.Electing && s.Withdrawn == a.view.Withdrawn &&
-		a.view.Generation == a.Roster.Generation && slices.Equal(a.table, a.view.table) {
-		return false
-	}
-	coordinator, _ := a.Roster.Find(s.Coordinator)
-	a.view.Name, a.view.Generation, a.view.Algorithm = a.Self, a.Roster.Generation, a.Roster.Algorithm
-	a.view.Coordinator, a.view.Priority = s.Coordinator, coordinator.Priority
-	a.view.Electing, a.view.Withdrawn, a.view.T = s.Electing, s.Withdrawn, a.detector.T()
-	a.view.table = slices.Clone(a.table)
-	a.view.Processes = make([]ProcessView, len(a.table))
-	for i, e := range a.table {
-		a.view.Processes[i] = ProcessView{Name: e.Name, Priority: a.Roster.Processes[i].Priority, State: state(e.Status)}
-	}
-	return true
-}
-
-// post shows the view, and reports it.
-func (a *agent) post() {
-	a.Board.post(a.view)
-	if a.Report != nil {
-		a.Report(a.report())
-	}
+	a.detector.Watch(coordinator, append(a.gate.Machine.Watched(), silent...))
 }

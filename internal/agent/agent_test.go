@@ -2,11 +2,13 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/agent"
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/internal/tenure"
 	"github.com/podesta-dev/podesta/internal/transport"
 )
 
@@ -24,9 +27,12 @@ const heartbeat, timeout = 100 * time.Millisecond, 500 * time.Millisecond
 type group struct {
 	t       *testing.T
 	network *transport.Network
+	delay   atomic.Int64 // of what travels, in nanoseconds
 	roster  roster.Roster
 	agents  map[string]*process
 	life    uint64
+
+	promised map[string]tenure.State // by agents that have ended
 }
 
 // process is one agent that runs.
@@ -34,20 +40,33 @@ type process struct {
 	links       transport.Links
 	incarnation uint64
 	board       *agent.Board
+	permit      *agent.Permit
+	meter       *agent.Meter
 	updates     chan roster.Update
 	stop        context.CancelFunc
 	done        chan error
 	mu          sync.Mutex
 	reports     []roster.Report
 	kept        []*roster.Roster
+	promised    tenure.State
+	health      chan error
+	probed      []roster.AppHealth
+	full        bool // its disk
 }
 
 // newGroup starts p1 to pn with priorities 1 to n.
 func newGroup(t *testing.T, algorithm string, n int) *group {
-	g := &group{t: t, network: transport.NewNetwork(), agents: map[string]*process{}}
-	g.network.Delay = func(_, _ string) time.Duration { return 200 * time.Microsecond }
-	g.roster = roster.Roster{Namespace: "shop", Group: "scheduler", Generation: 1, Algorithm: algorithm, Safety: "Classic",
-		Heartbeat: heartbeat, Timeout: timeout}
+	return startGroup(t, roster.Roster{Algorithm: algorithm, Safety: roster.Classic}, n)
+}
+
+// startGroup starts p1 to pn by a roster without processes.
+func startGroup(t *testing.T, r roster.Roster, n int) *group {
+	g := &group{t: t, network: transport.NewNetwork(), agents: map[string]*process{}, promised: map[string]tenure.State{}}
+	g.delay.Store(int64(200 * time.Microsecond))
+	g.network.Delay = func(_, _ string) time.Duration { return time.Duration(g.delay.Load()) }
+	g.roster = r
+	g.roster.Namespace, g.roster.Group, g.roster.Generation = "shop", "scheduler", 1
+	g.roster.Heartbeat, g.roster.Timeout = heartbeat, timeout
 	for i := range n {
 		g.roster.Processes = append(g.roster.Processes, member(i+1))
 	}
@@ -65,17 +84,18 @@ func member(i int) roster.Process {
 
 func (g *group) boot(name string) {
 	g.life++
-	p := &process{board: agent.NewBoard(), updates: make(chan roster.Update, 4), done: make(chan error, 1)}
+	p := &process{board: agent.NewBoard(), permit: agent.NewPermit(virtual), health: make(chan error), updates: make(chan roster.Update, 4), done: make(chan error, 1)}
 	ctx, stop := context.WithCancel(g.t.Context())
 	p.stop = stop
 	g.agents[name] = p
-	links, life, initial := g.network.Join(name, g.life), g.life, g.roster
-	p.links, p.incarnation = links, life
+	links, life, initial := g.network.JoinWith(name, g.life, "memory-"+name), g.life, g.roster
+	p.links, p.incarnation, p.meter = links, life, agent.NewMeter(p.board, p.permit, links.Dropped)
 	go func() {
 		p.done <- agent.Run(ctx, agent.Config{
 			Self: name, UID: "uid-" + name, Incarnation: life, Roster: initial, Links: links, Updates: p.updates,
 			Report: p.report, Keep: p.keep, Memory: "memory-" + name, Version: "test",
-			Board: p.board, Meter: agent.NewMeter(p.board, links.Dropped), Logger: slog.New(slog.DiscardHandler),
+			Tenure: g.promised[name], KeepTenure: p.promise, Permit: p.permit, Health: p.health, Probe: p.probe,
+			Board: p.board, Meter: p.meter, Logger: slog.New(slog.DiscardHandler),
 		})
 	}()
 }
@@ -91,6 +111,28 @@ func (p *process) keep(r *roster.Roster) error {
 	defer p.mu.Unlock()
 	p.kept = append(p.kept, r)
 	return nil
+}
+
+func (p *process) probe(h roster.AppHealth) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.probed = append(p.probed, h)
+}
+
+func (p *process) promise(s tenure.State) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.full {
+		return errors.New("no space left on device")
+	}
+	p.promised = s
+	return nil
+}
+
+// virtual are the clocks of a test's bubble.
+func virtual() tenure.Reading {
+	now := time.Duration(time.Now().UnixNano())
+	return tenure.Reading{Boot: now, Raw: now, Wall: now}
 }
 
 func (p *process) view() agent.View {
@@ -109,6 +151,7 @@ func (g *group) leave(name string) {
 	p := g.agents[name]
 	delete(g.agents, name)
 	p.stop()
+	defer func() { g.promised[name] = p.promised }()
 	if err := <-p.done; err != nil {
 		g.t.Logf("%s: %v", name, err)
 	}

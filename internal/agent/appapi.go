@@ -2,63 +2,111 @@ package agent
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/podesta-dev/podesta/internal/tenure"
 )
-
-// keepAlive is how often an idle event stream says that it is there, so that proxies leave it open.
-const keepAlive = 15 * time.Second
-
-// maxStreams bounds the event streams that are open at once.
-const maxStreams = 64
 
 // coordinatorJSON is what the app API says of the coordinator.
 type coordinatorJSON struct {
-	Name     string     `json:"name"` // empty while there is none
-	Priority int32      `json:"priority,omitempty"`
-	Self     string     `json:"self,omitempty"`
-	Electing bool       `json:"electing"`
-	Since    *time.Time `json:"since,omitempty"` // when this process began to follow it
+	Name     string       `json:"name"` // empty while there is none
+	Priority int32        `json:"priority,omitempty"`
+	Epoch    tenure.Epoch `json:"epoch,omitempty"` // of its tenure, in Guarded groups
+	Self     string       `json:"self,omitempty"`
+	Electing bool         `json:"electing"`
+	Since    *time.Time   `json:"since,omitempty"` // when this process began to follow it
 }
 
-func describe(v View) coordinatorJSON {
-	c := coordinatorJSON{Name: v.Coordinator, Priority: v.Priority, Self: v.Name, Electing: v.Electing}
-	if v.Coordinator != "" && !v.Since.IsZero() {
-		c.Since = &v.Since
-	}
-	return c
+// leaderJSON is what it says of whether this very pod may act, and until when.
+type leaderJSON struct {
+	coordinatorJSON
+	MayAct bool `json:"mayAct"`
+	// Deadline is the wall clock's reading at the deadline, for people; a clock that is set moves it.
+	Deadline *time.Time `json:"deadline,omitempty"`
+	// DeadlineBoottime is the deadline on CLOCK_BOOTTIME of this machine, which nobody sets.
+	DeadlineBoottime int64 `json:"deadlineBoottimeNanoseconds,omitempty"`
+	// Remaining is for apps that cannot read that clock: it counts from before the question was asked.
+	Remaining int64 `json:"remainingMilliseconds,omitempty"`
 }
 
 // AppAPI serves the app beside the agent, in the same pod:
 //
 //	GET /                {"name": …}: the coordinator, as the old leader-elector sidecar had it
 //	GET /v1/coordinator  who coordinates; 503 while nobody does
-//	GET /v1/leader       200 if this pod coordinates, else 503: for probes and scripts
+//	GET /v1/leader       200 if this pod may act, with the deadline; else 503: for probes and scripts
+//	GET /v1/session      server-sent events: `permission` now, at each change, and before each deadline; closing it gives it up
 //	GET /v1/processes    the process status table, as this process knows it
 //	GET /v1/events       server-sent events: `coordinator` now and at each change
 //
-// In Classic groups none of this fences: another process may have been elected before the answer is read.
-func AppAPI(b *Board) http.Handler {
+// In Guarded groups every answer carries the epoch, and only /v1/leader and /v1/session permit anything, until the deadline. In
+// Classic groups none of this fences: another process may have been elected before the answer is read.
+func AppAPI(b *Board, p *Permit) http.Handler {
+	a := appAPI{board: b, permit: p}
+	slots := make(chan struct{}, maxStreams)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		v, _ := b.Read()
-		write(w, http.StatusOK, map[string]string{"name": v.Coordinator})
+		write(w, http.StatusOK, map[string]string{"name": a.coordinator().Name})
 	})
 	mux.HandleFunc("GET /v1/coordinator", func(w http.ResponseWriter, _ *http.Request) {
-		v, _ := b.Read()
-		write(w, okIf(v.Coordinator != ""), describe(v))
+		c := a.coordinator()
+		write(w, okIf(c.Name != ""), c)
 	})
 	mux.HandleFunc("GET /v1/leader", func(w http.ResponseWriter, _ *http.Request) {
-		v, _ := b.Read()
-		write(w, okIf(v.Coordinates()), describe(v))
+		l := a.leader(p.Use)
+		write(w, okIf(l.MayAct), l)
 	})
 	mux.HandleFunc("GET /v1/processes", func(w http.ResponseWriter, _ *http.Request) {
 		v, _ := b.Read()
-		write(w, http.StatusOK, map[string]any{"algorithm": v.Algorithm, "generation": v.Generation, "processes": v.Processes})
+		write(w, http.StatusOK, map[string]any{"algorithm": v.Algorithm, "safety": v.Safety, "generation": v.Generation,
+			"coordinator": v.Coordinator, "epoch": v.Epoch, "processes": v.Processes})
 	})
-	mux.Handle("GET /v1/events", &events{board: b, slots: make(chan struct{}, maxStreams)})
+	mux.Handle("GET /v1/events", &stream{slots: slots, follow: a.followCoordinator})
+	mux.Handle("GET /v1/session", &stream{slots: slots, follow: a.followPermission})
 	return mux
+}
+
+type appAPI struct {
+	board  *Board
+	permit *Permit
+}
+
+// coordinator describes the coordinator as of now: the clock is read, so that a loop that is stuck does not go on saying that
+// this pod coordinates.
+func (a appAPI) coordinator() coordinatorJSON {
+	v, _ := a.board.Read()
+	c := describe(v)
+	if v.guarded() && v.Coordinates() && !a.permit.Valid() {
+		c = coordinatorJSON{Self: v.Name, Electing: true}
+	}
+	return c
+}
+
+// leader describes whether this pod may act, and so tells the app until when it may.
+func (a appAPI) leader(use func() (Permission, bool)) leaderJSON {
+	v, _ := a.board.Read()
+	if !v.guarded() {
+		return leaderJSON{coordinatorJSON: describe(v), MayAct: v.Coordinates()}
+	}
+	now := a.permit.clock()
+	granted, ok := use()
+	if !ok {
+		return leaderJSON{coordinatorJSON: a.coordinator()}
+	}
+	c := describe(v)
+	c.Name, c.Epoch, c.Electing = v.Name, granted.Epoch, false
+	remaining := granted.Deadline - now.Boot
+	deadline := time.Now().Add(remaining)
+	return leaderJSON{coordinatorJSON: c, MayAct: true, Deadline: &deadline, DeadlineBoottime: int64(granted.Deadline),
+		Remaining: remaining.Milliseconds()}
+}
+
+func describe(v View) coordinatorJSON {
+	c := coordinatorJSON{Name: v.Coordinator, Priority: v.Priority, Epoch: v.Epoch, Self: v.Name, Electing: v.Electing}
+	if v.Coordinator != "" && !v.Since.IsZero() {
+		c.Since = &v.Since
+	}
+	return c
 }
 
 func okIf(ok bool) int {
@@ -73,52 +121,4 @@ func write(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body) // the client has gone: nothing to tell it
-}
-
-// events streams the coordinator to whoever listens.
-type events struct {
-	board *Board
-	slots chan struct{}
-}
-
-func (e *events) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	select {
-	case e.slots <- struct{}{}:
-		defer func() { <-e.slots }()
-	default:
-		http.Error(w, fmt.Sprintf("%d event streams are open already: close one", maxStreams), http.StatusTooManyRequests)
-		return
-	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	e.stream(w, r)
-}
-
-func (e *events) stream(w http.ResponseWriter, r *http.Request) {
-	flush := http.NewResponseController(w)
-	idle := time.NewTicker(keepAlive)
-	defer idle.Stop()
-	said := ""
-	for {
-		v, changed := e.board.Read()
-		data, err := json.Marshal(describe(v))
-		if err != nil {
-			return
-		}
-		if string(data) != said {
-			said = string(data)
-			if _, err := fmt.Fprintf(w, "event: coordinator\ndata: %s\n\n", data); err != nil || flush.Flush() != nil {
-				return
-			}
-		}
-		select {
-		case <-r.Context().Done():
-			return
-		case <-changed:
-		case <-idle.C:
-			if _, err := fmt.Fprint(w, ": still here\n\n"); err != nil || flush.Flush() != nil {
-				return
-			}
-		}
-	}
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/internal/tenure"
 )
 
 // View is what this process knows, at one instant. It is never changed once it is on the Board.
@@ -12,7 +14,11 @@ type View struct {
 	Name        string           // of this process; empty before the first roster
 	Generation  int64            // of the roster in use
 	Algorithm   string           // that the group runs
-	Coordinator string           // empty while there is none
+	Safety      string           // Classic or Guarded
+	Coordinator string           // empty while there is none. Guarded: whoever holds, as far as this process knows
+	Epoch       tenure.Epoch     // of its tenure; 0 in Classic groups
+	Bound       bool             // this process has promised that epoch, or has none to promise
+	Tenure      string           // what this process is at in a Guarded group, in a word
 	Priority    int32            // of the coordinator
 	Electing    bool             // this process takes part in an election
 	Withdrawn   bool             // this process is no candidate
@@ -30,8 +36,10 @@ type ProcessView struct {
 	State    string `json:"state"` // Normal, Coordinator, Crashed
 }
 
-// Coordinates reports whether this very process is the coordinator.
+// Coordinates reports whether this very process is the coordinator. In a Guarded group only the Permit knows whether it may act.
 func (v View) Coordinates() bool { return v.Name != "" && v.Coordinator == v.Name }
+
+func (v View) guarded() bool { return v.Safety == roster.Guarded }
 
 // Board shows the newest View to whoever looks: one process writes, anybody reads.
 type Board struct {

@@ -5,12 +5,13 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/detector"
 	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/tenure"
 	"github.com/podesta-dev/podesta/internal/transport"
 )
 
 // hear handles an event of the links.
 func (a *agent) hear(e transport.Event) {
-	if a.machine == nil {
+	if a.gate == nil {
 		return
 	}
 	switch e := e.(type) {
@@ -21,19 +22,32 @@ func (a *agent) hear(e transport.Event) {
 	case transport.Received:
 		a.received(e)
 	case transport.Asked:
-		e.Answer(a.machine.State().Coordinator)
+		e.Answer(a.follows())
+		a.Meter.answers.Inc()
 	case transport.Answered:
 		a.answered(e)
+	case transport.Petitioned:
+		a.petitioned(e)
+	case transport.Decided:
+		a.decidedOn(e)
 	}
+}
+
+// follows is whom this process names to who asks: whoever holds is sure of itself, whatever is being nominated.
+func (a *agent) follows() string {
+	if a.acts != 0 {
+		return a.Self
+	}
+	return a.gate.Machine.State().Coordinator
 }
 
 func (a *agent) up(name string) {
 	delete(a.silent, name)
 	a.detector.Opened(name)
-	if s := a.machine.State(); s.Coordinator == name && !s.Electing {
+	if s := a.gate.Machine.State(); s.Coordinator == name && !s.Electing {
 		a.episode.cancel()
 	}
-	a.step(election.Event{Type: election.PeerUp, Process: name})
+	a.gate.Elect(election.Event{Type: election.PeerUp, Process: name})
 }
 
 // down: whatever the evidence, nothing more comes from that process on this link; only a link that we ended ourselves says
@@ -41,15 +55,16 @@ func (a *agent) up(name string) {
 func (a *agent) down(e transport.Down) {
 	delete(a.silent, e.Name)
 	if e.Evidence == transport.Dropped {
-		a.step(election.Event{Type: election.PeerUnlinked, Process: e.Name})
+		a.gate.Elect(election.Event{Type: election.PeerUnlinked, Process: e.Name})
 		return
 	}
 	now := time.Now()
-	if e.Name == a.machine.State().Coordinator {
+	if e.Name == a.gate.Machine.State().Coordinator {
 		a.episode.begin(now)
 	}
-	a.step(election.Event{Type: election.PeerDown, Process: e.Name})
-	a.detector.Closed(e.Name, a.machine.Rank(), now)
+	a.gate.Elect(election.Event{Type: election.PeerDown, Process: e.Name})
+	a.gate.Authorise(tenure.Event{Type: tenure.Unlinked, Process: e.Name})
+	a.detector.Closed(e.Name, a.gate.Machine.Rank(), now)
 }
 
 // received: a message of another algorithm than the one in use is of a roster that this process, or the sender, has not got
@@ -64,8 +79,8 @@ func (a *agent) received(e transport.Received) {
 		a.episode.begin(now)
 		a.episode.record(now, e.From, a.Self, e.Message)
 	}
-	a.step(election.Event{Type: election.Receive, Process: e.From, Incarnation: e.Incarnation, Message: e.Message})
-	if s := a.machine.State(); opens && s.Coordinator != "" && !s.Electing {
+	a.gate.Elect(election.Event{Type: election.Receive, Process: e.From, Incarnation: e.Incarnation, Message: e.Message})
+	if s := a.gate.Machine.State(); opens && s.Coordinator != "" && !s.Electing {
 		a.episode.cancel() // it changed nothing here
 	}
 }
@@ -85,9 +100,9 @@ func (a *agent) answered(e transport.Answered) {
 		return
 	}
 	if e.Coordinator != e.From {
-		a.detector.Closed(e.From, a.machine.Rank(), now)
+		a.detector.Closed(e.From, a.gate.Machine.Rank(), now)
 	}
-	a.step(election.Event{Type: election.Answered, Process: e.From, Message: election.Message{Process: e.Coordinator}})
+	a.gate.Elect(election.Event{Type: election.Answered, Process: e.From, Message: election.Message{Process: e.Coordinator}})
 }
 
 // timing is the detector's form of the roster's timing.

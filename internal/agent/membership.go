@@ -6,7 +6,9 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/detector"
 	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/gate"
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/internal/tenure"
 	"github.com/podesta-dev/podesta/internal/transport"
 )
 
@@ -16,12 +18,20 @@ func (a *agent) enter(r roster.Roster) error {
 	if err != nil {
 		return err
 	}
-	a.machine, a.Roster = m, r
-	a.view = View{Algorithm: r.Algorithm}
+	a.Roster, a.view = r, View{Algorithm: r.Algorithm}
+	a.probe()
 	a.detector = detector.New(a.timing())
+	a.gate = gate.New(m, a.tenureIn(r), a)
+	a.Links.Pace(r.Heartbeat)
 	a.Links.Admit(members(r))
 	a.Links.Link(m.Links())
-	a.step(election.Event{Type: election.Start})
+	a.gate.Authorise(tenure.Event{Type: tenure.Enrolled, Roster: tenureRoster(r)})
+	if a.ill || a.leaving {
+		a.gate.Elect(election.Event{Type: election.Withdraw})
+	} else {
+		a.gate.Authorise(tenure.Event{Type: tenure.Stands})
+	}
+	a.gate.Elect(election.Event{Type: election.Start})
 	return nil
 }
 
@@ -31,41 +41,79 @@ func (a *agent) update(u roster.Update) {
 	if u.Gone || !u.Roster.Has(a.Self, a.UID) {
 		a.keep(nil)
 		a.exit()
+		a.probe() // nobody says any more how
 		return
 	}
-	if a.machine != nil && u.Roster.GroupUID == a.Roster.GroupUID && u.Roster.Generation <= a.Roster.Generation {
+	if a.gate != nil && u.Roster.GroupUID == a.Roster.GroupUID && u.Roster.Generation <= a.Roster.Generation {
+		if u.Roster.Generation == a.Roster.Generation {
+			a.recheck(u.Roster.AppHealth)
+		}
 		return // known, or late; a group that was made anew counts anew
 	}
-	a.keep(u.Roster)
-	if a.machine == nil {
+	if a.gate != nil && (u.Roster.GroupUID != a.Roster.GroupUID || u.Roster.Safety != a.Roster.Safety) {
+		a.exit() // another group of the same name
+	}
+	if !a.keep(u.Roster) && u.Roster.Safety == roster.Guarded {
+		return // to acknowledge it is to remember it
+	}
+	if a.gate == nil {
 		if err := a.enter(*u.Roster); err != nil {
 			a.Logger.Error("cannot take part", "error", err)
 		}
 		return
 	}
 	a.Logger.Info("roster", "generation", u.Roster.Generation, "processes", len(u.Roster.Processes), "algorithm", u.Roster.Algorithm)
+	rechecked := u.Roster.AppHealth != a.Roster.AppHealth
 	a.Roster, a.view.Algorithm = *u.Roster, u.Roster.Algorithm
+	if rechecked {
+		a.probe()
+	}
 	a.detector.SetTiming(a.timing())
+	a.Links.Pace(a.Roster.Heartbeat)
 	a.Links.Admit(members(a.Roster))
-	a.step(election.Event{Type: election.Change, Roster: processes(a.Roster), Algorithm: a.Roster.Algorithm})
+	a.gate.Authorise(tenure.Event{Type: tenure.Enrolled, Roster: tenureRoster(a.Roster)})
+	a.gate.Elect(election.Event{Type: election.Change, Roster: processes(a.Roster), Algorithm: a.Roster.Algorithm})
 }
 
-func (a *agent) keep(r *roster.Roster) {
-	if a.Keep == nil {
+// recheck takes the one thing of a roster that may change within a generation. The election does not hear of it.
+func (a *agent) recheck(h roster.AppHealth) {
+	if h == a.Roster.AppHealth {
 		return
 	}
-	if err := a.Keep(r); err != nil {
+	a.Logger.Info("the app is asked otherwise from now on", "appHealth", h)
+	a.Roster.AppHealth = h
+	kept := a.Roster
+	a.keep(&kept)
+	a.probe()
+}
+
+// probe has the app asked as the roster in use says.
+func (a *agent) probe() {
+	if a.Probe != nil {
+		a.Probe(a.Roster.AppHealth)
+	}
+}
+
+// keep reports whether the roster is on the disk.
+func (a *agent) keep(r *roster.Roster) bool {
+	if a.Keep == nil {
+		return true
+	}
+	err := a.Keep(r)
+	if err != nil {
 		a.Logger.Error("cannot keep the roster; a restart without the manager would begin with an older one", "error", err)
 	}
+	return err == nil
 }
 
 // exit stops taking part.
 func (a *agent) exit() {
-	if a.machine == nil {
+	if a.gate == nil {
 		return
 	}
+	a.gate.Authorise(tenure.Event{Type: tenure.Enrolled}) // acts no more
 	a.Logger.Info("no longer in the group")
-	a.machine, a.Roster = nil, roster.Roster{}
+	a.gate, a.Roster = nil, roster.Roster{}
 	clear(a.alarms)
 	clear(a.silent)
 	a.Links.Admit(nil)
@@ -73,13 +121,18 @@ func (a *agent) exit() {
 	a.post()
 }
 
-// leave ends on purpose: a coordinator first stops coordinating and has another one elected, for at most T (and 5 s); then every link
-// hears that this process leaves.
+// leave ends on purpose: a coordinator first stops coordinating, gives back its tenure once its app relies on it no more, and has
+// another one elected; a voter goes on answering until the manager has made a roster without it. That takes 5 s at most. Then
+// every link hears that this process leaves.
 func (a *agent) leave() {
-	if a.machine != nil {
+	if a.gate != nil {
 		a.leaving = true
-		if a.machine.State().Coordinator == a.Self {
-			a.handOver()
+		over, cancel := context.WithTimeout(context.Background(), longestLeave)
+		defer cancel()
+		a.handOver(over)
+		if a.gate != nil && a.guarded() && a.Updates != nil {
+			a.post()
+			a.loop(over.Done(), a.unseated)
 		}
 		a.post()
 	}
@@ -88,14 +141,48 @@ func (a *agent) leave() {
 	a.Links.Leave(ctx)
 }
 
-// longestHandOver leaves room in a pod's grace period.
-const longestHandOver = 5 * time.Second
+// longestLeave leaves room in a pod's grace period.
+const longestLeave = 5 * time.Second
 
-func (a *agent) handOver() {
-	a.step(election.Event{Type: election.Withdraw})
-	over, cancel := context.WithTimeout(context.Background(), min(a.detector.T(), longestHandOver))
+func (a *agent) handOver(over context.Context) {
+	coordinates := a.acts != 0 || a.gate.Machine.State().Coordinator == a.Self
+	a.gate.Elect(election.Event{Type: election.Withdraw})
+	if !coordinates {
+		return
+	}
+	over, cancel := context.WithTimeout(over, max(a.detector.T(), a.Roster.Lease))
 	defer cancel()
-	a.loop(over.Done(), func() bool { return a.machine == nil || a.machine.State().Coordinator != "" || a.alone() })
+	a.loop(over.Done(), a.handedOver)
+}
+
+func (a *agent) handedOver() bool {
+	switch {
+	case a.gate == nil:
+		return true
+	case a.guarded() && a.gate.Tenure.Resigning():
+		return false
+	default:
+		s := a.gate.Machine.State()
+		return s.Coordinator != "" && s.Coordinator != a.Self || a.alone()
+	}
+}
+
+// unseated reports whether nobody counts on this process's promises any more: it is no voter, or the only one.
+func (a *agent) unseated() bool {
+	if a.gate == nil {
+		return true
+	}
+	others, seated := 0, false
+	for _, p := range a.Roster.Processes {
+		switch {
+		case !p.Voter:
+		case p.Name == a.Self:
+			seated = true
+		default:
+			others++
+		}
+	}
+	return !seated || others == 0
 }
 
 // alone reports whether there is no other live process to hand over to.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/internal/tenure"
 )
 
 // Memory is the state directory: what outlives a restart of the agent's container (an emptyDir lives as long as the pod).
@@ -31,6 +32,7 @@ const (
 	idFile          = "id"
 	incarnationFile = "incarnation"
 	rosterFile      = "roster.json"
+	tenureFile      = "tenure.json"
 	certificateFile = "tls.crt"
 	keyFile         = "tls.key"
 	trustFile       = "ca.crt"
@@ -107,6 +109,31 @@ func (m *Memory) Roster() (*roster.Roster, error) {
 		return nil, fmt.Errorf("%s: %w", m.path(rosterFile), err)
 	}
 	return &r, r.Validate()
+}
+
+// KeepTenure keeps what a voter must not forget.
+func (m *Memory) KeepTenure(s tenure.State) error {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return m.write(tenureFile, data)
+}
+
+// Tenure returns what KeepTenure kept; the zero State if nothing was. A file that cannot be read is an error: a voter that
+// forgot its promises would make them again.
+func (m *Memory) Tenure() (s tenure.State, err error) {
+	data, err := os.ReadFile(m.path(tenureFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &s)
+	}
+	if err != nil {
+		return s, fmt.Errorf("%s: %w; remove the whole state directory to begin anew as another voter", m.path(tenureFile), err)
+	}
+	return s, nil
 }
 
 // KeepCredentials keeps a certificate with its key, and the CA bundle. What is empty stays as it was.

@@ -44,6 +44,7 @@ func TestMemoryKeeps(t *testing.T) {
 		t.Errorf("an empty memory has roster %v, %v", r, err)
 	}
 	want := &roster.Roster{Namespace: "shop", Group: "g", Generation: 3, Algorithm: "Bully", Safety: "Classic", Heartbeat: heartbeat, Timeout: timeout,
+		AppHealth: askedAt(8080),
 		Processes: []roster.Process{member(1)}}
 	if err := m.KeepRoster(want); err != nil {
 		t.Fatal(err)

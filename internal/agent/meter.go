@@ -8,12 +8,14 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/tenure"
 )
 
 // Meter counts what a process does, for Prometheus.
 type Meter struct {
-	set *metrics.Set
-	sum *metrics.FloatCounter
+	set                *metrics.Set
+	sum                *metrics.FloatCounter
+	questions, answers *metrics.Counter // of the failure detector
 }
 
 // The buckets of election durations, in seconds: from a link closed by a kernel to several timeouts in a row.
@@ -22,7 +24,7 @@ var durations = [...]float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 
 const durationMetric = "podesta_agent_election_duration_seconds"
 
 // NewMeter returns a meter of what the board shows. Drops is how many messages the links have dropped.
-func NewMeter(b *Board, drops func() uint64) *Meter {
+func NewMeter(b *Board, permit *Permit, drops func() uint64) *Meter {
 	set := metrics.NewSet()
 	gauge := func(name string, value func(View) float64) {
 		set.NewGauge(name, func() float64 {
@@ -30,18 +32,28 @@ func NewMeter(b *Board, drops func() uint64) *Meter {
 			return value(v)
 		})
 	}
-	gauge("podesta_agent_is_coordinator", func(v View) float64 { return number(v.Coordinates()) })
+	gauge("podesta_agent_is_coordinator", func(v View) float64 { return number(v.Coordinates() && (!v.guarded() || permit.Valid())) })
+	gauge("podesta_agent_epoch", func(v View) float64 { return float64(v.Epoch) })
 	gauge("podesta_agent_has_coordinator", func(v View) float64 { return number(v.Coordinator != "") })
 	gauge("podesta_agent_electing", func(v View) float64 { return number(v.Electing) })
 	gauge("podesta_agent_roster_generation", func(v View) float64 { return float64(v.Generation) })
 	gauge("podesta_agent_processes", func(v View) float64 { return float64(len(v.Processes)) })
 	gauge("podesta_agent_timeout_seconds", func(v View) float64 { return v.T.Seconds() })
 	set.NewGauge("podesta_agent_links_dropped_messages", func() float64 { return float64(drops()) })
-	return &Meter{set: set, sum: set.NewFloatCounter(durationMetric + "_sum")}
+	return &Meter{set: set, sum: set.NewFloatCounter(durationMetric + "_sum"),
+		questions: set.NewCounter("podesta_agent_questions_sent_total"), answers: set.NewCounter("podesta_agent_answers_sent_total")}
 }
 
 func (m *Meter) sent(k election.Kind) {
 	m.set.GetOrCreateCounter(fmt.Sprintf("podesta_agent_messages_sent_total{kind=%q}", k)).Inc()
+}
+
+func (m *Meter) petitioned(k tenure.Kind) {
+	m.set.GetOrCreateCounter(fmt.Sprintf("podesta_agent_petitions_sent_total{kind=%q}", k)).Inc()
+}
+
+func (m *Meter) ruled(granted bool) {
+	m.set.GetOrCreateCounter(fmt.Sprintf(`podesta_agent_verdicts_sent_total{granted="%t"}`, granted)).Inc()
 }
 
 func (m *Meter) elected(last *LastElection) {

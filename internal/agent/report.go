@@ -9,7 +9,10 @@ import (
 func (a *agent) report() roster.Report {
 	r := roster.Report{
 		Memory: a.Memory, Version: a.Version, Incarnation: a.Incarnation, Generation: a.view.Generation,
-		Coordinator: a.view.Coordinator, Electing: a.view.Electing, Withdrawn: a.view.Withdrawn, Leaving: a.leaving,
+		Coordinator: a.view.Coordinator, Electing: a.view.Electing, Withdrawn: a.view.Withdrawn, Leaving: a.leaving, Tenure: a.view.Tenure,
+	}
+	if a.view.Bound { // an epoch that this voter has not promised, it only knows by hearsay
+		r.Epoch = int64(a.view.Epoch)
 	}
 	for _, p := range a.view.Processes {
 		r.Table = append(r.Table, roster.Row{Name: p.Name, State: p.State})

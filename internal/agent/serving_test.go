@@ -27,9 +27,9 @@ func serving(t *testing.T, pings chan chan<- struct{}) (board *agent.Board, mete
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 2)
 	for i, p := range r.Processes {
-		links := network.Join(p.Name, 1)
+		links, permit := network.Join(p.Name, 1), agent.NewPermit(agent.ReadClocks)
 		c := agent.Config{Self: p.Name, UID: p.UID, Incarnation: 1, Roster: r, Links: links, Board: boards[i],
-			Meter: agent.NewMeter(boards[i], links.Dropped), Logger: slog.New(slog.DiscardHandler)}
+			Meter: agent.NewMeter(boards[i], permit, links.Dropped), Permit: permit, Logger: slog.New(slog.DiscardHandler)}
 		if i == 0 {
 			c.Pings, meter = pings, c.Meter
 		}
@@ -57,7 +57,7 @@ func await(t *testing.T, b *agent.Board, want string) {
 
 func TestAppAPI(t *testing.T) {
 	board, _, kill := serving(t, nil)
-	api := agent.AppAPI(board)
+	api := agent.AppAPI(board, agent.NewPermit(agent.ReadClocks))
 	for _, c := range []struct {
 		path   string
 		status int
@@ -81,7 +81,7 @@ func TestAppAPI(t *testing.T) {
 }
 
 func TestAppAPIBeforeTheFirstRoster(t *testing.T) {
-	api := agent.AppAPI(agent.NewBoard())
+	api := agent.AppAPI(agent.NewBoard(), agent.NewPermit(agent.ReadClocks))
 	for path, want := range map[string]int{"/": 200, "/v1/coordinator": 503, "/v1/leader": 503, "/v1/processes": 200} {
 		if status, body := get(api, path); status != want {
 			t.Errorf("GET %s: %d %s, want %d", path, status, body, want)
@@ -98,7 +98,7 @@ func get(h http.Handler, path string) (int, string) {
 // The event stream says who coordinates now, and then each change.
 func TestEvents(t *testing.T) {
 	board, _, kill := serving(t, nil)
-	server := httptest.NewServer(agent.AppAPI(board))
+	server := httptest.NewServer(agent.AppAPI(board, agent.NewPermit(agent.ReadClocks)))
 	defer server.Close()
 	request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/events", nil)
 	response, err := http.DefaultClient.Do(request)
@@ -157,7 +157,8 @@ func TestStatus(t *testing.T) {
 	}
 	_, body := get(running, "/metrics")
 	for _, want := range []string{"podesta_agent_is_coordinator 0", "podesta_agent_has_coordinator 1", `podesta_agent_elections_total{reason="Started"} `,
-		`podesta_agent_election_duration_seconds_bucket{le="10"} `, "podesta_agent_election_duration_seconds_count ", `podesta_agent_messages_sent_total{kind="ELECTION"}`, "process_resident_memory_bytes"} {
+		`podesta_agent_election_duration_seconds_bucket{le="10"} `, "podesta_agent_election_duration_seconds_count ", `podesta_agent_messages_sent_total{kind="ELECTION"}`,
+		"podesta_agent_questions_sent_total ", "podesta_agent_answers_sent_total ", "process_resident_memory_bytes"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("/metrics lacks %s", want)
 		}

@@ -48,6 +48,7 @@ type watch struct {
 	sent     time.Time // when the newest question was asked
 	silent   bool
 	newestAt uint64
+	measured time.Time // when the newest answer was measured
 }
 
 // New returns a detector that watches nobody.
@@ -97,8 +98,26 @@ func (d *Detector) Answered(process string, sequence uint64, now time.Time) {
 	}
 	if sequence == w.newestAt {
 		d.round.add(now.Sub(w.sent))
+		w.measured = now
 	}
 	w.asked, w.silent = 0, false
+}
+
+// measureEvery is after how many heartbeats a process that sends heartbeats of its own is asked all the same, to measure T.
+const measureEvery = 10
+
+// Heard takes a heartbeat that the process sent unasked. While these come it is asked only to measure T; half a heartbeat after one
+// is missing it is asked again.
+func (d *Detector) Heard(process string, now time.Time) {
+	w := d.watched[process]
+	if w == nil {
+		return
+	}
+	w.askedAt, w.silent = now, false
+	if now.Sub(w.measured) < measureEvery*d.timing.Heartbeat {
+		w.asked, w.sent = 0, now.Add(d.timing.Heartbeat/2)
+	}
+	d.Opened(process)
 }
 
 // Closed takes evidence about the coordinator that needs no waiting: of a kernel, or its own word that it coordinates not. The rank counts the live candidates between this process and the

@@ -57,6 +57,19 @@ func TestViewOfTheDead(t *testing.T) {
 	}
 }
 
+// L2: a process that may never coordinate by this roster coordinates all the same: by another roster it may, and one of the two is old.
+func TestViewOfOneThatNeverCoordinates(t *testing.T) {
+	for _, algorithm := range election.Algorithms() {
+		m := machine(t, algorithm, "P2", 3, "P3")
+		roster := processes(3)
+		roster[0].Priority = 0
+		m.Step(election.Event{Type: election.Change, Roster: roster})
+		if m.Step(view("P1", "P1")); !m.State().Electing {
+			t.Errorf("%s: P2 does not hear P1, which coordinates beside %q", algorithm, m.State().Coordinator)
+		}
+	}
+}
+
 // A process that cannot coordinate, and looks for one, takes a coordinator's view for an answer.
 func TestTheIllFollowAView(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {

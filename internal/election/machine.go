@@ -144,6 +144,8 @@ func (m *Machine) Step(e Event) Output {
 		}
 	case Suspect:
 		m.suspect(e.Process)
+	case Appoint:
+		m.appointed(e.Process)
 	case Change:
 		m.change(e.Roster, e.Algorithm)
 	case Withdraw:
@@ -274,6 +276,22 @@ func (m *Machine) withdraw() {
 		m.coordinator, m.electing = "", false
 		m.algorithm.elect(Withdrawn)
 	}
+}
+
+// appointed: whoever has the tenure coordinates, and an election that is under way ends.
+func (m *Machine) appointed(name string) {
+	p, ok := m.find(name)
+	if !ok || m.coordinator == name && !m.electing {
+		return
+	}
+	decision := ID{Initiator: name}
+	if q := m.peers[name]; q != nil {
+		decision.Incarnation = q.incarnation
+	} else {
+		m.sequence++
+		decision.Incarnation, decision.Sequence = m.incarnation, m.sequence
+	}
+	m.follow(p, decision)
 }
 
 // change takes over a new roster, and another algorithm if it names one: the coordinator stays. What is known of a process

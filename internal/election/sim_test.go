@@ -16,11 +16,12 @@ import (
 	"github.com/podesta-dev/podesta/internal/election/electiontest"
 )
 
-// To replay a failure: go test ./internal/election -run Simulate -algorithm Bully -seed 4711 -v
+// To replay a failure: go test ./internal/election -run '^TestSimulate$' -mode Guarded -algorithm Bully -seed 4711 -v
 var (
 	algorithmFlag = flag.String("algorithm", "", "simulate this algorithm only")
 	seedFlag      = flag.Uint64("seed", 0, "simulate this seed only, and print what happens; 0: many")
-	seedsFlag     = flag.Int("seeds", 0, "how many seeds of each algorithm to simulate; 0: a small share")
+	seedsFlag     = flag.Int("seeds", 0, "how many seeds of each algorithm and mode to simulate; 0: a small share")
+	modeFlag      = flag.String("mode", "", "simulate this mode only: Classic or Guarded")
 	failuresFlag  = flag.Int("failures", 10, "stop an algorithm after so many failures")
 	firstFlag     = flag.Uint64("first", 1, "the first of these seeds")
 )
@@ -37,25 +38,52 @@ func simulated() []string {
 
 // Chaos, then calm, under every nemesis that a seed draws: invariants after every step, agreement and silence in the end.
 func TestSimulate(t *testing.T) {
+	for _, mode := range modes {
+		if *modeFlag != "" && *modeFlag != mode.name {
+			continue
+		}
+		for _, algorithm := range simulated() {
+			t.Run(mode.name+"/"+algorithm, func(t *testing.T) {
+				draw := func(seed uint64) electiontest.Options { return mode.draw(algorithm, seed) }
+				switch {
+				case *seedFlag > 0:
+					explain(t, electiontest.NewSimulator(), draw(*seedFlag))
+				case *seedsFlag > 0:
+					simulate(t, draw, *firstFlag, *seedsFlag)
+				default:
+					share := share / mode.weight
+					simulate(t, draw, 1, share)
+					fresh := rand.Uint64() >> 16
+					t.Logf("%d fresh seeds from %d", share, fresh)
+					simulate(t, draw, fresh, share)
+				}
+			})
+		}
+	}
+}
+
+// modes are what a group's safety may be; a seed weighs as much as so many of a Classic group.
+var modes = []struct {
+	name   string
+	draw   func(algorithm string, seed uint64) electiontest.Options
+	weight int
+}{
+	{"Classic", electiontest.Draw, 1},
+	{"Guarded", electiontest.DrawGuarded, 8},
+}
+
+// T10: a process that only lost its own link to the holder costs the group neither its coordinator nor an instant.
+func TestSimulateOwnLink(t *testing.T) {
 	for _, algorithm := range simulated() {
 		t.Run(algorithm, func(t *testing.T) {
-			switch {
-			case *seedFlag > 0:
-				explain(t, electiontest.NewSimulator(), electiontest.Draw(algorithm, *seedFlag))
-			case *seedsFlag > 0:
-				simulate(t, algorithm, *firstFlag, *seedsFlag)
-			default:
-				simulate(t, algorithm, 1, share)
-				fresh := rand.Uint64() >> 16
-				t.Logf("%d fresh seeds from %d", share, fresh)
-				simulate(t, algorithm, fresh, share)
-			}
+			draw := func(seed uint64) electiontest.Options { return electiontest.DrawOwnLink(algorithm, seed) }
+			simulate(t, draw, *firstFlag, max(*seedsFlag, share)/40+1)
 		})
 	}
 }
 
 // simulate runs seeds on as many simulators as there are processors, and says what was done every now and then.
-func simulate(t *testing.T, algorithm string, first uint64, n int) {
+func simulate(t *testing.T, draw func(seed uint64) electiontest.Options, first uint64, n int) {
 	t.Helper()
 	seeds := make(chan uint64)
 	var sum sum
@@ -64,7 +92,7 @@ func simulate(t *testing.T, algorithm string, first uint64, n int) {
 		workers.Go(func() {
 			s := electiontest.NewSimulator()
 			for seed := range seeds {
-				sum.add(t, s, electiontest.Draw(algorithm, seed))
+				sum.add(t, s, draw(seed))
 			}
 		})
 	}
@@ -74,7 +102,7 @@ func simulate(t *testing.T, algorithm string, first uint64, n int) {
 			break
 		}
 		seeds <- first + i
-		if now := time.Now(); now.Sub(told) > 10*time.Second {
+		if now := time.Now(); now.Sub(told) > time.Minute {
 			told = now
 			t.Logf("%d of %d seeds", i, n)
 		}
@@ -91,6 +119,7 @@ type sum struct {
 	steps, sent   int
 	virtual       electiontest.Time
 	settled       []electiontest.Time
+	stats         electiontest.Stats // summed up, but for what is above
 }
 
 func (s *sum) failures() int {
@@ -109,6 +138,14 @@ func (s *sum) add(t *testing.T, simulator *electiontest.Simulator, o electiontes
 	s.sent += simulator.Messages
 	s.virtual += simulator.Virtual
 	s.settled = append(s.settled, simulator.Settled)
+	s.stats.Petitions += simulator.Petitions
+	s.stats.Tenures += simulator.Tenures
+	s.stats.Stopped += simulator.Stopped
+	s.stats.Led += simulator.Led
+	s.stats.Leaderless += simulator.Leaderless
+	s.stats.Accepted += simulator.Accepted
+	s.stats.Refused += simulator.Refused
+	s.stats.Faults += simulator.Faults
 	if err == nil {
 		return
 	}
@@ -129,6 +166,12 @@ func (s *sum) report(t *testing.T, took time.Duration) {
 	t.Logf("%d seeds, %d failed; %.1f s; %.0f steps/s, %.0f messages/s, %.0f × real time (T = 200 ms); settled after "+
 		"%d T (median), %d T (99 %%), %d T (worst)", s.seeds, s.failed, seconds, float64(s.steps)/seconds, float64(s.sent)/seconds,
 		float64(s.virtual)/1000/seconds, per(50), per(99), per(100))
+	t.Logf("%.2f years, %d faults; leaderless though a majority was connected: %.2f %% of the time", float64(s.virtual)/1000/3600/24/365,
+		s.stats.Faults, 100*float64(s.stats.Leaderless)/float64(max(1, s.stats.Led+s.stats.Leaderless)))
+	if s.stats.Tenures > 0 {
+		t.Logf("%d tenures, %d petitions and verdicts; %d writes accepted, %d stale ones refused; %d groups had no majority, or no candidate, "+
+			"in the end", s.stats.Tenures, s.stats.Petitions, s.stats.Accepted, s.stats.Refused, s.stats.Stopped)
+	}
 }
 
 var linesFlag = flag.Int("lines", 200, "how much of a transcript to print")
@@ -141,8 +184,12 @@ func explain(t *testing.T, simulator *electiontest.Simulator, o electiontest.Opt
 	lines := strings.SplitAfter(out.String(), "\n")
 	lines = lines[max(0, len(lines)-*linesFlag):]
 	if failure := (*electiontest.Failure)(nil); errors.As(err, &failure) {
-		t.Errorf("%v\nthe last lines of what happened:\n%s\nreplay: go test ./internal/election -run Simulate -algorithm %s -seed %d -v",
-			err, strings.Join(lines, ""), o.Algorithm, o.Seed)
+		mode := modes[0]
+		if o.Guarded {
+			mode = modes[1]
+		}
+		t.Errorf("%v\nthe last lines of what happened:\n%s\nreplay: go test ./internal/election -run '^TestSimulate$' -mode %s -algorithm %s -seed %d -v",
+			err, strings.Join(lines, ""), mode.name, o.Algorithm, o.Seed)
 		return
 	}
 	t.Logf("%s\n%s", o, strings.Join(lines, ""))
@@ -180,30 +227,30 @@ func TestSeedsThatFailed(t *testing.T) {
 // G14: the same seed gives the same steps in the same order, also on a simulator that has run before.
 func TestSameSeedSameTrace(t *testing.T) {
 	used := electiontest.NewSimulator()
-	for _, algorithm := range election.Algorithms() {
-		for seed := range uint64(50) {
-			o := electiontest.Draw(algorithm, seed)
-			fresh := electiontest.NewSimulator()
-			if err := errors.Join(fresh.Run(o), used.Run(o)); err != nil {
-				t.Fatal(err)
-			}
-			if fresh.Stats != used.Stats {
-				t.Errorf("%s seed %d: %+v, then %+v", algorithm, seed, fresh.Stats, used.Stats)
-			}
+	for i := range 2 * len(election.Algorithms()) * 40 {
+		mode, algorithm := modes[i%2], election.Algorithms()[i/2%len(election.Algorithms())]
+		o := mode.draw(algorithm, uint64(i))
+		fresh := electiontest.NewSimulator()
+		if err := errors.Join(fresh.Run(o), used.Run(o)); err != nil {
+			t.Fatal(err)
+		}
+		if fresh.Stats != used.Stats {
+			t.Errorf("%s %s seed %d: %+v, then %+v", mode.name, algorithm, o.Seed, fresh.Stats, used.Stats)
 		}
 	}
 }
 
 // The speed of a simulation: one operation is a seed.
 func BenchmarkSimulate(b *testing.B) {
-	for _, algorithm := range election.Algorithms() {
-		b.Run(algorithm, func(b *testing.B) {
+	for i := range 2 * len(election.Algorithms()) {
+		mode, algorithm := modes[i%2], election.Algorithms()[i/2]
+		b.Run(mode.name+"/"+algorithm, func(b *testing.B) {
 			s := electiontest.NewSimulator()
 			var steps, virtual float64
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			for seed := uint64(1); b.Loop(); seed++ {
-				if err := s.Run(electiontest.Draw(algorithm, seed)); err != nil {
+				if err := s.Run(mode.draw(algorithm, seed)); err != nil {
 					b.Fatal(err)
 				}
 				steps += float64(s.Steps)

@@ -17,8 +17,8 @@ import (
 const Lifetime = 24 * time.Hour
 
 const (
-	authorityLifetime = 10 * 365 * 24 * time.Hour
-	skew              = time.Minute // by which clocks may differ: certificates are valid that much earlier
+	staticLifetime = 10 * 365 * 24 * time.Hour // of an authority that nobody rotates
+	skew           = time.Minute               // by which clocks may differ: certificates are valid that much earlier
 )
 
 // Authority certifies processes and the manager.
@@ -27,9 +27,11 @@ type Authority struct {
 	key         *ecdsa.PrivateKey
 }
 
-// NewAuthority makes an authority that is valid for ten years from now on. Its subject is unique: what tells two
-// authorities of one cluster apart when an old one and a new one overlap.
-func NewAuthority(now time.Time) (*Authority, error) {
+// NewAuthority makes an authority that is valid for ten years from now on: for where no manager rotates it. Its subject is
+// unique: what tells two authorities of one cluster apart when an old one and a new one overlap.
+func NewAuthority(now time.Time) (*Authority, error) { return makeAuthority(now, staticLifetime) }
+
+func makeAuthority(now time.Time, lifetime time.Duration) (*Authority, error) {
 	key, err := NewKey()
 	if err != nil {
 		return nil, err
@@ -39,7 +41,7 @@ func NewAuthority(now time.Time) (*Authority, error) {
 		SerialNumber:          serial,
 		Subject:               pkix.Name{CommonName: fmt.Sprintf("podesta %x", serial)},
 		NotBefore:             now.Add(-skew),
-		NotAfter:              now.Add(authorityLifetime),
+		NotAfter:              now.Add(lifetime),
 		IsCA:                  true,
 		BasicConstraintsValid: true,
 		MaxPathLenZero:        true,

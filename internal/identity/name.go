@@ -6,7 +6,8 @@
 // moment; no session is ever resumed.
 //
 // What is not promised: a certificate cannot be revoked. What was taken off the roster is refused by the roster, and is
-// harmless elsewhere when its certificate ends. An open connection outlives the certificates it was opened with.
+// harmless elsewhere when its certificate ends. An open connection outlives the certificates it was opened with, unless its
+// users close it: internal/transport and internal/roster do.
 package identity
 
 import (

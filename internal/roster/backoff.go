@@ -8,7 +8,7 @@ import (
 // The bounds of the reconnect backoff.
 const (
 	minBackoff = time.Second
-	maxBackoff = time.Minute
+	maxBackoff = 15 * time.Second
 	// steady is how long a session lasts that counts as a success: a manager that accepts and closes at once is none.
 	steady = 10 * time.Second
 )
@@ -24,7 +24,7 @@ func newBackoff() *backoff { return &backoff{random: rand.N[time.Duration]} }
 // next is how long to wait after another failure.
 func (b *backoff) next() time.Duration {
 	ceiling := maxBackoff
-	if b.failures < 6 { // 1 s · 2⁶ is beyond the minute
+	if b.failures < 4 { // 1 s · 2⁴ is beyond the most
 		ceiling = minBackoff << b.failures
 	}
 	b.failures++

@@ -11,10 +11,10 @@ import (
 	"github.com/podesta-dev/podesta/internal/identity"
 )
 
-func TestBackoffDoublesFromASecondToAMinute(t *testing.T) {
+func TestBackoffDoublesFromASecondToFifteen(t *testing.T) {
 	b := newBackoff()
 	b.random = func(d time.Duration) time.Duration { return d } // the ceiling
-	for i, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
+	for i, want := range []time.Duration{1, 2, 4, 8, 15, 15} {
 		if got := b.next(); got != want*time.Second {
 			t.Errorf("failure %d: at most %v, want %v", i+1, got, want*time.Second)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -57,6 +58,7 @@ type Client struct {
 	ClientConfig
 	newest atomic.Pointer[Report] // what the agent reported last
 	wake   chan struct{}          // newest has changed; capacity 1
+	hurry  chan struct{}          // the manager is known to be back; capacity 1
 
 	adopting sync.Mutex // a renewal and a new CA bundle may come at once
 	bundle   string     // the bundle that was adopted last
@@ -69,7 +71,7 @@ type Client struct {
 
 // NewClient returns a client that does nothing before Run.
 func NewClient(cfg ClientConfig) *Client {
-	return &Client{ClientConfig: cfg, wake: make(chan struct{}, 1), retry: newBackoff()}
+	return &Client{ClientConfig: cfg, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), retry: newBackoff()}
 }
 
 // Report replaces what the manager is to be told. It never blocks; only the newest report is kept, and the same report
@@ -79,6 +81,15 @@ func (c *Client) Report(r Report) {
 	c.newest.Store(&r)
 	select {
 	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Hurry says that another process has a newer roster: the manager is there, so an attempt that waits its turn is made within a
+// second. It never blocks, and may be called by any goroutine, however often.
+func (c *Client) Hurry() {
+	select {
+	case c.hurry <- struct{}{}:
 	default:
 	}
 }
@@ -117,7 +128,7 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 		wait := c.retry.next()
 		c.Logger.Warn("no session with the manager; elections go on with the last roster", "manager", c.Address, "error",
 			err, "retryIn", wait)
-		if !sleep(ctx, wait) {
+		if !c.pause(ctx, wait) {
 			return nil
 		}
 	}
@@ -269,6 +280,27 @@ func (c *Client) adopt(certPEM, keyPEM, trustPEM []byte) error {
 		return nil
 	}
 	return c.Keyring.SetCertificate(certPEM, keyPEM)
+}
+
+// hurried is within what time an attempt is made after Hurry, so that those who hurry do not all come at once.
+const hurried = time.Second
+
+// pause is sleep, unless somebody hurries.
+func (c *Client) pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-c.hurry: // that was before
+	default:
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	case <-c.hurry:
+		return sleep(ctx, min(d, rand.N(hurried)))
+	}
 }
 
 // sleep waits and says whether ctx still runs.

@@ -22,7 +22,15 @@ type file struct {
 	Safety                string        `json:"safety"`
 	HeartbeatMilliseconds int64         `json:"heartbeatMilliseconds"`
 	TimeoutMilliseconds   int64         `json:"timeoutMilliseconds"`
+	LeaseMilliseconds     int64         `json:"leaseMilliseconds"`
+	Preemption            filePolicy    `json:"preemption"`
+	AppHealth             *fileHealth   `json:"appHealth,omitempty"`
 	Processes             []fileProcess `json:"processes"`
+}
+
+type filePolicy struct {
+	Policy        string `json:"policy"`
+	StableSeconds int64  `json:"stableSeconds"`
 }
 
 type fileProcess struct {
@@ -31,6 +39,7 @@ type fileProcess struct {
 	Address  string `json:"address,omitempty"`
 	Priority *int32 `json:"priority,omitempty"`
 	Voter    *bool  `json:"voter,omitempty"`
+	Memory   string `json:"memory,omitempty"`
 }
 
 // ReadFile reads a roster from a JSON file, as Parse does.
@@ -47,14 +56,15 @@ func ReadFile(path string) (Roster, error) {
 }
 
 // Parse reads a roster from JSON. An unknown field is an error. What is left out gets the API's default: namespace
-// "default", generation 1, algorithm Bully, safety Classic, heartbeatMilliseconds 100, timeoutMilliseconds 500; for a
-// process the uid is its name, the priority 1, voter true.
+// "default", generation 1, algorithm Bully, safety Classic, heartbeatMilliseconds 100, timeoutMilliseconds 500,
+// leaseMilliseconds 1000, preemption Delayed with stableSeconds 5, no appHealth; for a process the uid is its name, the priority 1, voter true.
 func Parse(data []byte) (Roster, error) {
 	if len(data) > maxFile {
 		return Roster{}, fmt.Errorf("it has %d bytes: at most %d are read", len(data), maxFile)
 	}
-	f := file{Namespace: "default", Generation: 1, Algorithm: "Bully", Safety: "Classic",
-		HeartbeatMilliseconds: 100, TimeoutMilliseconds: 500}
+	f := file{Namespace: "default", Generation: 1, Algorithm: "Bully", Safety: Classic,
+		HeartbeatMilliseconds: 100, TimeoutMilliseconds: 500, LeaseMilliseconds: 1000,
+		Preemption: filePolicy{Policy: Delayed, StableSeconds: 5}}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&f); err != nil {
@@ -63,20 +73,39 @@ func Parse(data []byte) (Roster, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return Roster{}, errors.New("there is more after the roster: one JSON object is expected")
 	}
-	if f.HeartbeatMilliseconds > maxTimeout.Milliseconds() || f.TimeoutMilliseconds > maxTimeout.Milliseconds() {
-		return Roster{}, fmt.Errorf("heartbeatMilliseconds and timeoutMilliseconds may be %d at most",
-			maxTimeout.Milliseconds())
+	if err := f.validate(); err != nil {
+		return Roster{}, err
 	}
 	r := f.roster()
+	var err error
+	if r.AppHealth, err = f.AppHealth.health(); err != nil {
+		return Roster{}, err
+	}
 	return r, r.Validate()
+}
+
+// validate refuses what would not fit into a time.Duration; Roster.Validate does the rest.
+func (f file) validate() error {
+	for name, milliseconds := range map[string]int64{"heartbeatMilliseconds": f.HeartbeatMilliseconds,
+		"timeoutMilliseconds": f.TimeoutMilliseconds, "leaseMilliseconds": f.LeaseMilliseconds} {
+		if milliseconds < 0 || milliseconds > maxTimeout.Milliseconds() {
+			return fmt.Errorf("%s %d: at most %d", name, milliseconds, maxTimeout.Milliseconds())
+		}
+	}
+	if most := int64(maxStable / time.Second); f.Preemption.StableSeconds < 0 || f.Preemption.StableSeconds > most {
+		return fmt.Errorf("preemption.stableSeconds %d: at most %d", f.Preemption.StableSeconds, most)
+	}
+	return nil
 }
 
 func (f file) roster() Roster {
 	r := Roster{Namespace: f.Namespace, Group: f.Group, Generation: f.Generation, Algorithm: f.Algorithm, Safety: f.Safety,
 		Heartbeat: time.Duration(f.HeartbeatMilliseconds) * time.Millisecond,
-		Timeout:   time.Duration(f.TimeoutMilliseconds) * time.Millisecond}
+		Timeout:   time.Duration(f.TimeoutMilliseconds) * time.Millisecond,
+		Lease:     time.Duration(f.LeaseMilliseconds) * time.Millisecond, Preemption: f.Preemption.Policy,
+		Stable: time.Duration(f.Preemption.StableSeconds) * time.Second}
 	for _, p := range f.Processes {
-		process := Process{Name: p.Name, UID: p.UID, Address: p.Address, Priority: 1, Voter: true}
+		process := Process{Name: p.Name, UID: p.UID, Address: p.Address, Priority: 1, Voter: true, Memory: p.Memory}
 		if p.UID == "" {
 			process.UID = p.Name
 		}
@@ -91,13 +120,17 @@ func (f file) roster() Roster {
 	return r
 }
 
-// Encode returns the roster as JSON that Parse reads back to an equal one (times to the millisecond).
+// Encode returns the roster as JSON that Parse reads back to an equal one (times to the millisecond; Stable and
+// those of AppHealth to the second).
 func (r Roster) Encode() []byte {
 	f := file{Namespace: r.Namespace, Group: r.Group, Generation: r.Generation, Algorithm: r.Algorithm, Safety: r.Safety,
-		HeartbeatMilliseconds: r.Heartbeat.Milliseconds(), TimeoutMilliseconds: r.Timeout.Milliseconds()}
+		HeartbeatMilliseconds: r.Heartbeat.Milliseconds(), TimeoutMilliseconds: r.Timeout.Milliseconds(),
+		LeaseMilliseconds: r.Lease.Milliseconds(),
+		Preemption:        filePolicy{Policy: r.Preemption, StableSeconds: int64(r.Stable / time.Second)},
+		AppHealth:         fileHealthOf(r.AppHealth)}
 	for _, p := range r.Processes {
 		f.Processes = append(f.Processes, fileProcess{Name: p.Name, UID: p.UID, Address: p.Address, Priority: &p.Priority,
-			Voter: &p.Voter})
+			Voter: &p.Voter, Memory: p.Memory})
 	}
 	data, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {

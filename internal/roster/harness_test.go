@@ -69,7 +69,8 @@ func newManager(t *testing.T) *manager {
 	return startManager(t, authority, "127.0.0.1:0", guests{"a": a, "b": b})
 }
 
-func startManager(t *testing.T, authority *identity.Authority, address string, admission Admission) *manager {
+func startManager(t *testing.T, authority *identity.Authority, address string, admission Admission,
+	edit ...func(*ServerConfig)) *manager {
 	t.Helper()
 	bundle, _, err := authority.PEM()
 	must(t, err)
@@ -81,8 +82,12 @@ func startManager(t *testing.T, authority *identity.Authority, address string, a
 	listener, err := net.Listen("tcp", address)
 	must(t, err)
 	m := &manager{authority: authority, bundle: bundle, address: listener.Addr().String()}
-	m.Server = NewServer(ServerConfig{Keyring: keyring, Authority: authority, Trust: bundle, Admission: admission,
-		Sightings: NewSightings(time.Now), Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	cfg := ServerConfig{Keyring: keyring, Authority: authority, Trust: bundle, Admission: admission,
+		Sightings: NewSightings(time.Now), Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+	for _, e := range edit {
+		e(&cfg)
+	}
+	m.Server = NewServer(cfg)
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- m.Serve(ctx, listener) }()
@@ -187,8 +192,9 @@ func connected(names ...string) func([]Sighting) bool {
 // sample is a roster of a and b.
 func sample(generation int64) Roster {
 	return Roster{Namespace: "shop", Group: "scheduler", Generation: generation, Algorithm: "Bully", Safety: "Classic",
-		Heartbeat: 100 * time.Millisecond, Timeout: 500 * time.Millisecond, Processes: []Process{
-			{Name: a.Pod, UID: a.UID, Address: "127.0.0.1:4041", Priority: 1, Voter: true},
+		Heartbeat: 100 * time.Millisecond, Timeout: 500 * time.Millisecond, Lease: time.Second, Preemption: Delayed, Stable: 5 * time.Second,
+		Processes: []Process{
+			{Name: a.Pod, UID: a.UID, Address: "127.0.0.1:4041", Priority: 1, Voter: true, Memory: "m1"},
 			{Name: b.Pod, UID: b.UID, Priority: 2},
 		}}
 }

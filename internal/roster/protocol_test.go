@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"net"
 	"reflect"
 	"strings"
 	"testing"
@@ -24,7 +27,7 @@ func TestAgentJoinsByTokenAndFollows(t *testing.T) {
 	m := newManager(t)
 	m.Publish(sample(1))
 	g := newAgent(t, m, "a")
-	report := Report{Memory: "m1", Incarnation: 7, Coordinator: b.Pod, Table: []Row{{b.Pod, Coordinator}},
+	report := Report{Memory: "m1", Incarnation: 7, Coordinator: b.Pod, Epoch: 7 << 20, Tenure: TenureFollowing, Table: []Row{{b.Pod, Coordinator}},
 		LastElection: &Election{Decision: "d", Initiator: a.Pod, Reason: "Started", Sent: 3,
 			Duration: 4 * time.Millisecond, Transcript: []string{"x"}}}
 	g.Report(report)
@@ -322,6 +325,28 @@ func (m *manager) dial(t *testing.T, key, cert []byte) *grpc.ClientConn {
 	must(t, err)
 	t.Cleanup(func() { conn.Close() })
 	return conn
+}
+
+// dialFrom connects as one that has no certificate, from an address of its own.
+func (m *manager) dialFrom(t *testing.T, dialer net.Dialer) *grpc.ClientConn {
+	t.Helper()
+	keyring := identity.NewKeyring(time.Now)
+	must(t, keyring.SetTrust(m.bundle))
+	conn, err := grpc.NewClient("passthrough:///"+m.address, grpc.WithTransportCredentials(credentials.NewTLS(keyring.RosterClient())),
+		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "tcp", address)
+		}))
+	must(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+func parse(t *testing.T, certPEM []byte) *x509.Certificate {
+	t.Helper()
+	block, _ := pem.Decode(certPEM)
+	leaf, err := x509.ParseCertificate(block.Bytes)
+	must(t, err)
+	return leaf
 }
 
 func request(t *testing.T) []byte {

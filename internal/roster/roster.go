@@ -17,20 +17,44 @@ const (
 	minHeartbeat = 10 * time.Millisecond
 	maxHeartbeat = time.Minute
 	maxTimeout   = 10 * time.Minute
+	maxLease     = 10 * time.Minute
+	leastBeats   = 4 // of a lease: one may be lost, and the next may be late, before the holder has to stop
+	maxStable    = time.Hour
+
+	// maxGeneration keeps epochs below 2⁵³ (see internal/tenure).
+	maxGeneration = 1<<33 - 1
+)
+
+// What a roster's Safety may be.
+const (
+	Classic = "Classic"
+	Guarded = "Guarded"
+)
+
+// What a roster's Preemption may be.
+const (
+	Always  = "Always"
+	Delayed = "Delayed"
+	Never   = "Never"
 )
 
 // LinkPort is the port of an agent's link server, unless its pod says otherwise.
 const LinkPort = 4041
 
 // Roster is who is in a group and how they elect. A Generation names its content: two rosters of a group with the same
-// generation are equal.
+// generation are equal, but for AppHealth. That decides nothing in an election, so it may change without a new generation, which
+// would give the coordinator of a Guarded group a new epoch.
 type Roster struct {
 	Namespace, Group   string
 	GroupUID           string // of the group object; generations are compared within one only. Empty outside Kubernetes
 	Generation         int64
 	Algorithm, Safety  string
 	Heartbeat, Timeout time.Duration
-	Processes          []Process // in ring order
+	Lease              time.Duration // how long a promise binds a voter; with safety Classic it may be zero, as may the next two
+	Preemption         string        // Always, Delayed or Never: when a process takes over from a living coordinator below it
+	Stable             time.Duration // Delayed: how long it must have answered before it does
+	AppHealth          AppHealth     // how each agent asks whether its app is well
+	Processes          []Process     // in ring order
 }
 
 // Process is a member of the group.
@@ -39,6 +63,7 @@ type Process struct {
 	Address   string // host:port of its link server; empty while it has none
 	Priority  int32  // 0 never coordinates
 	Voter     bool
+	Memory    string // identity of its agent's state directory; empty: it has not joined, or, in a static file, any
 }
 
 // Find returns the process of that name.
@@ -60,12 +85,13 @@ func (r Roster) Has(name, uid string) bool {
 func (r Roster) Equal(o Roster) bool {
 	return r.Namespace == o.Namespace && r.Group == o.Group && r.GroupUID == o.GroupUID && r.Generation == o.Generation &&
 		r.Algorithm == o.Algorithm && r.Safety == o.Safety && r.Heartbeat == o.Heartbeat && r.Timeout == o.Timeout &&
+		r.Lease == o.Lease && r.Preemption == o.Preemption && r.Stable == o.Stable && r.AppHealth == o.AppHealth &&
 		slices.Equal(r.Processes, o.Processes)
 }
 
 // Validate says what is wrong with a roster, and what would be right. It does not know the algorithms: the agent does.
 func (r Roster) Validate() error {
-	return errors.Join(r.validateGroup(), r.validateTiming(), r.validateProcesses())
+	return errors.Join(r.validateGroup(), r.validateTiming(), r.validateTenure(), r.AppHealth.validate(), r.validateProcesses())
 }
 
 func (r Roster) validateGroup() error {
@@ -76,12 +102,12 @@ func (r Roster) validateGroup() error {
 		return fmt.Errorf("group %q: must be lower case letters, digits, '-' and '.'", r.Group)
 	case r.GroupUID != "" && !isUID(r.GroupUID):
 		return fmt.Errorf("group UID %q: must be letters, digits and '-', '.', '_', at most %d bytes", r.GroupUID, maxUID)
-	case r.Generation < 1:
-		return fmt.Errorf("generation %d: must be 1 or more", r.Generation)
+	case r.Generation < 1 || r.Generation > maxGeneration:
+		return fmt.Errorf("generation %d: must be between 1 and %d", r.Generation, int64(maxGeneration))
 	case r.Algorithm == "" || len(r.Algorithm) > maxName:
 		return errors.New(`algorithm: name one, such as "Bully"`)
-	case r.Safety == "" || len(r.Safety) > maxName:
-		return errors.New(`safety: must be "Classic"`)
+	case r.Safety != Classic && r.Safety != Guarded:
+		return fmt.Errorf("safety %q: must be %s or %s", r.Safety, Classic, Guarded)
 	}
 	return nil
 }
@@ -93,6 +119,23 @@ func (r Roster) validateTiming() error {
 	case r.Timeout < 2*r.Heartbeat || r.Timeout > maxTimeout:
 		return fmt.Errorf("timeout %v: must be at least two heartbeats (%v) and at most %v", r.Timeout, 2*r.Heartbeat,
 			maxTimeout)
+	}
+	return nil
+}
+
+func (r Roster) validateTenure() error {
+	switch {
+	case r.Lease < 0 || r.Lease > maxLease:
+		return fmt.Errorf("lease %v: must be at most %v", r.Lease, maxLease)
+	case r.Stable < 0 || r.Stable > maxStable:
+		return fmt.Errorf("preemption: stable for %v: must be at most %v", r.Stable, maxStable)
+	case r.Preemption == "" && r.Safety == Classic:
+		return nil
+	case r.Preemption != Always && r.Preemption != Delayed && r.Preemption != Never:
+		return fmt.Errorf("preemption %q: must be %s, %s or %s", r.Preemption, Always, Delayed, Never)
+	case r.Safety == Guarded && r.Lease < leastBeats*r.Heartbeat:
+		return fmt.Errorf("lease %v: must be at least %d heartbeats (%v) with safety %s", r.Lease, leastBeats,
+			leastBeats*r.Heartbeat, Guarded)
 	}
 	return nil
 }
@@ -123,6 +166,9 @@ func (p Process) validate() error {
 	}
 	if p.Priority < 0 || p.Priority > MaxPriority {
 		return fmt.Errorf("%s: priority %d: must be between 0 and %d", p.Name, p.Priority, MaxPriority)
+	}
+	if p.Memory != "" && !isUID(p.Memory) {
+		return fmt.Errorf("%s: memory %q: must be letters, digits and '-', '.', '_', at most %d bytes", p.Name, p.Memory, maxUID)
 	}
 	if p.Address == "" {
 		return nil

@@ -19,13 +19,62 @@ func TestFileWithDefaults(t *testing.T) {
 	got, err := ReadFile(path)
 	must(t, err)
 	want := Roster{Namespace: "default", Group: "lab", Generation: 1, Algorithm: "Bully", Safety: "Classic",
-		Heartbeat: 100 * time.Millisecond, Timeout: 500 * time.Millisecond, Processes: []Process{
+		Heartbeat: 100 * time.Millisecond, Timeout: 500 * time.Millisecond, Lease: time.Second, Preemption: Delayed, Stable: 5 * time.Second,
+		Processes: []Process{
 			{Name: "p1", UID: "p1", Address: "127.0.0.1:4041", Priority: 1, Voter: true}, {Name: "p2", UID: "p2"}}}
 	if !got.Equal(want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 	if again, err := Parse(got.Encode()); err != nil || !again.Equal(got) {
 		t.Errorf("encoded and parsed: %+v, %v", again, err)
+	}
+}
+
+func TestGuardedFile(t *testing.T) {
+	got, err := Parse([]byte(`{"group":"lab","safety":"Guarded","leaseMilliseconds":2000,"preemption":{"policy":"Never"},
+		"processes":[{"name":"p1","memory":"m-1"}]}`))
+	must(t, err)
+	want := Roster{Namespace: "default", Group: "lab", Generation: 1, Algorithm: "Bully", Safety: Guarded,
+		Heartbeat: 100 * time.Millisecond, Timeout: 500 * time.Millisecond, Lease: 2 * time.Second, Preemption: Never,
+		Stable:    5 * time.Second,
+		Processes: []Process{{Name: "p1", UID: "p1", Priority: 1, Voter: true, Memory: "m-1"}}}
+	if !got.Equal(want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+	if again, err := Parse(got.Encode()); err != nil || !again.Equal(got) {
+		t.Errorf("encoded and parsed: %+v, %v", again, err)
+	}
+}
+
+// A roster of a manager or a state directory from before there was tenure.
+func TestClassicNeedsNothingOfTenure(t *testing.T) {
+	r := sample(1)
+	r.Lease, r.Preemption, r.Stable = 0, "", 0
+	must(t, r.Validate())
+	if again, err := Parse(r.Encode()); err != nil || !again.Equal(r) {
+		t.Errorf("encoded and parsed: %+v, %v", again, err)
+	}
+	r.Safety = Guarded
+	if err := r.Validate(); err == nil {
+		t.Error("a Guarded roster without a lease is accepted")
+	}
+}
+
+func TestEqualLooksAtEveryField(t *testing.T) {
+	for name, change := range map[string]func(*Roster){
+		"group UID":  func(r *Roster) { r.GroupUID = "other" },
+		"safety":     func(r *Roster) { r.Safety = Guarded },
+		"lease":      func(r *Roster) { r.Lease++ },
+		"preemption": func(r *Roster) { r.Preemption = Never },
+		"stable":     func(r *Roster) { r.Stable++ },
+		"memory":     func(r *Roster) { r.Processes[0].Memory = "other" },
+		"voter":      func(r *Roster) { r.Processes[0].Voter = false },
+		"app health": func(r *Roster) { r.AppHealth.Port++ },
+	} {
+		changed := sample(1)
+		if change(&changed); changed.Equal(sample(1)) {
+			t.Errorf("another %s makes no difference", name)
+		}
 	}
 }
 
@@ -39,6 +88,16 @@ func TestFilesThatAreRefused(t *testing.T) {
 		"generation 0":       {`{"group":"lab","generation":0}`, "generation"},
 		"short timeout":      {`{"group":"lab","heartbeatMilliseconds":300}`, "two heartbeats"},
 		"overflow":           {`{"group":"lab","timeoutMilliseconds":9223372036854775807}`, "at most"},
+		"safety":             {`{"group":"lab","safety":"Safe"}`, "must be Classic or Guarded"},
+		"generation 2³³":     {`{"group":"lab","generation":8589934592}`, "generation"},
+		"long lease":         {`{"group":"lab","leaseMilliseconds":600001}`, "at most 600000"},
+		"negative lease":     {`{"group":"lab","leaseMilliseconds":-1}`, "leaseMilliseconds"},
+		"short lease":        {`{"group":"lab","safety":"Guarded","leaseMilliseconds":399}`, "4 heartbeats (400ms)"},
+		"preemption":         {`{"group":"lab","preemption":{"policy":"Sometimes"}}`, "must be Always, Delayed or Never"},
+		"no preemption":      {`{"group":"lab","safety":"Guarded","preemption":{"policy":""}}`, "must be Always"},
+		"long stable":        {`{"group":"lab","preemption":{"stableSeconds":3601}}`, "at most 3600"},
+		"unknown in it":      {`{"group":"lab","preemption":{"stable":1}}`, "stable"},
+		"memory":             {`{"group":"lab","processes":[{"name":"a","memory":"a b"}]}`, "memory"},
 		"twice":              {`{"group":"lab","processes":[{"name":"a"},{"name":"a"}]}`, "twice"},
 		"priority":           {`{"group":"lab","processes":[{"name":"a","priority":1000001}]}`, "between 0 and 1000000"},
 		"address":            {`{"group":"lab","processes":[{"name":"a","address":"localhost"}]}`, "host:port"},
@@ -62,6 +121,23 @@ func TestRosterSurvivesTheWire(t *testing.T) {
 	}
 }
 
+func TestReportsThatAreRefused(t *testing.T) {
+	for says, r := range map[string]Report{
+		"memory":                 {Memory: "a b"},
+		"epoch -1":               {Epoch: -1},
+		"epoch 9007199254740992": {Epoch: 1 << 53},
+		"tenure has 65 bytes":    {Tenure: strings.Repeat("x", 65)},
+	} {
+		if _, err := reportFromWire(reportToWire(r)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("got %v, want an error with %q", err, says)
+		}
+	}
+	newer := Report{Epoch: 1<<53 - 1, Tenure: "AWordOfANewerAgent"}
+	if got, err := reportFromWire(reportToWire(newer)); err != nil || got.Epoch != newer.Epoch || got.Tenure != newer.Tenure {
+		t.Errorf("got %+v, %v, want %+v", got, err, newer)
+	}
+}
+
 func TestLongTranscriptIsCutToItsNewestLines(t *testing.T) {
 	lines := make([]string, 0, MaxTranscript+1)
 	for range MaxTranscript {
@@ -77,7 +153,7 @@ func TestLongTranscriptIsCutToItsNewestLines(t *testing.T) {
 }
 
 func FuzzReport(f *testing.F) {
-	seed, err := proto.Marshal(reportToWire(Report{Memory: "m", Table: []Row{{"a", Normal}},
+	seed, err := proto.Marshal(reportToWire(Report{Memory: "m", Epoch: 7, Tenure: TenureHolding, Table: []Row{{"a", Normal}},
 		LastElection: &Election{Sent: 1, Transcript: []string{"x"}}}))
 	if err != nil {
 		f.Fatal(err)
@@ -112,12 +188,42 @@ func reportsEqual(r, s Report) bool {
 func FuzzRosterFile(f *testing.F) {
 	f.Add(sample(1).Encode())
 	f.Add([]byte(`{"group":"lab"}`))
+	f.Add([]byte(`{"group":"lab","safety":"Guarded","preemption":{"policy":"Always","stableSeconds":0}}`))
+	f.Add([]byte(`{"group":"lab","appHealth":{"grpc":{"port":9090,"service":"shop"},"timeoutSeconds":7}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := Parse(data)
 		if err != nil {
 			return
 		}
 		again, err := Parse(r.Encode())
+		if err != nil || !again.Equal(r) {
+			t.Errorf("accepted %+v, but read back %+v (%v)", r, again, err)
+		}
+	})
+}
+
+func FuzzRoster(f *testing.F) {
+	guarded := sample(1)
+	guarded.Safety = Guarded
+	asked := sample(1)
+	asked.AppHealth = AppHealth{HTTPGet, 8080, "/healthz", "", time.Second, time.Second, 2, 10}
+	for _, r := range []Roster{sample(1), guarded, asked} {
+		seed, err := proto.Marshal(rosterToWire(r))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var wire rosterpb.Roster
+		if proto.Unmarshal(data, &wire) != nil {
+			return
+		}
+		r, err := rosterFromWire(&wire)
+		if err != nil {
+			return
+		}
+		again, err := rosterFromWire(rosterToWire(r))
 		if err != nil || !again.Equal(r) {
 			t.Errorf("accepted %+v, but read back %+v (%v)", r, again, err)
 		}

@@ -18,14 +18,14 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/podesta-dev/podesta/internal/door"
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
 // Limits of the server.
 const (
-	maxJoins        = 16              // at once: each costs the API server a TokenReview and a read
-	joinQueue       = 5 * time.Second // how long a Join waits for its turn
+	joinQueue       = 5 * time.Second // how long a Join waits for its turn: it costs the API server a read, by token a TokenReview, too
 	maxToken        = 32 << 10
 	maxRequest      = 8 << 10
 	maxMessageSize  = 256 << 10 // a report of 256 rows with the longest names is below 100 KiB
@@ -36,11 +36,16 @@ const (
 	agentPingWithin = 5 * time.Second
 )
 
-// ServerConfig configures a Server; every field is required.
+// Authority certifies processes. Sign is called by several goroutines; identity.Authority says what it does.
+type Authority interface {
+	Sign(csrDER []byte, n identity.Name, now time.Time) (chainPEM []byte, err error)
+}
+
+// ServerConfig configures a Server; every field is required but Trust.
 type ServerConfig struct {
 	Keyring   *identity.Keyring // with the manager's certificate and the bundle by which agents are verified
-	Authority *identity.Authority
-	Trust     []byte // PEM bundle that agents are told to trust
+	Authority Authority
+	Trust     []byte // PEM bundle that agents are told to trust, until SetTrust says another
 	Admission Admission
 	Sightings *Sightings
 	Now       func() time.Time
@@ -53,13 +58,15 @@ type Server struct {
 	rosterpb.UnimplementedRosterServiceServer
 	ServerConfig
 	board    *board
-	turns    chan struct{}
+	joins    *turns        // by token: of an address
+	renewals *turns        // by certificate: of a pod. Who is in already does not wait for those who come
 	sessions atomic.Uint64 // counted
 }
 
 // NewServer returns a server that serves nobody before Serve.
 func NewServer(cfg ServerConfig) *Server {
-	return &Server{ServerConfig: cfg, board: newBoard(cfg.Trust), turns: make(chan struct{}, maxJoins)}
+	return &Server{ServerConfig: cfg, board: newBoard(cfg.Trust), joins: newTurns(joinLimits, cfg.Now),
+		renewals: newTurns(renewalLimits, cfg.Now)}
 }
 
 // Publish makes r the newest roster of its group. Whoever calls it has persisted it. An equal roster changes nothing.
@@ -75,7 +82,7 @@ func (s *Server) SetTrust(pem []byte) { s.board.setTrust(pem) }
 // Serve answers agents on the listener, which it closes, until ctx ends; then all sessions are closed and it returns nil.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	server := grpc.NewServer(
-		grpc.Creds(credentials.NewTLS(s.Keyring.RosterServer())),
+		grpc.Creds(door.Credentials(credentials.NewTLS(s.Keyring.RosterServer()))),
 		grpc.ConnectionTimeout(handshakeWithin),
 		grpc.MaxRecvMsgSize(maxMessageSize),
 		grpc.MaxConcurrentStreams(maxStreams),
@@ -91,7 +98,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		defer close(ended)
 		server.Stop()
 	})
-	err := server.Serve(listener)
+	err := server.Serve(door.New(listener))
 	if !stop() {
 		<-ended
 	}
@@ -107,21 +114,17 @@ func (s *Server) Join(ctx context.Context, request *rosterpb.JoinRequest) (*rost
 		return nil, status.Errorf(codes.InvalidArgument, "a token has at most %d bytes and a certificate request %d",
 			maxToken, maxRequest)
 	}
-	waiting := time.NewTimer(joinQueue)
-	defer waiting.Stop()
-	select {
-	case s.turns <- struct{}{}:
-		defer func() { <-s.turns }()
-	case <-waiting.C:
-		return nil, status.Error(codes.ResourceExhausted, "too many agents join at once: try again")
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	done, err := s.turn(ctx, request.GetToken() != "")
+	if err != nil {
+		return nil, err
 	}
+	defer done()
+	asked := s.Now() // before it is known that the pod is there: what is signed ends a Lifetime after that at the latest
 	name, err := s.admit(ctx, request.GetToken())
 	if err != nil {
 		return nil, err
 	}
-	certificate, err := s.Authority.Sign(request.GetCsr(), name, s.Now())
+	certificate, err := s.Authority.Sign(request.GetCsr(), name, asked)
 	if err != nil {
 		return nil, status.Errorf(codes.InvalidArgument, "the certificate request cannot be signed: %v", err)
 	}
@@ -129,6 +132,22 @@ func (s *Server) Join(ctx context.Context, request *rosterpb.JoinRequest) (*rost
 		"byToken", request.GetToken() != "")
 	trust, _, _ := s.board.read(name)
 	return &rosterpb.JoinResponse{Certificate: certificate, Trust: []byte(trust)}, nil
+}
+
+// turn waits until it is this caller's turn to join.
+func (s *Server) turn(ctx context.Context, byToken bool) (done func(), err error) {
+	if !byToken {
+		name, _, err := s.caller(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return s.renewals.take(ctx, "pod "+name.UID)
+	}
+	from := "an unknown address"
+	if p, ok := peer.FromContext(ctx); ok {
+		from = door.AddressOf(p.Addr)
+	}
+	return s.joins.take(ctx, from)
 }
 
 // admit says for whom to sign: the token's pod, or without a token the certificate's.

@@ -11,14 +11,16 @@ import (
 
 // The Go types and their wire form. Decoding validates: nothing out of bounds leaves this file.
 
-//nolint:gosec // a valid roster's milliseconds fit: ten minutes at most
+//nolint:gosec // a valid roster's milliseconds fit: an hour at most
 func rosterToWire(r Roster) *rosterpb.Roster {
 	w := &rosterpb.Roster{Namespace: r.Namespace, Group: r.Group, GroupUid: r.GroupUID, Generation: r.Generation, Algorithm: r.Algorithm,
 		Safety:                r.Safety,
-		HeartbeatMilliseconds: int32(r.Heartbeat.Milliseconds()), TimeoutMilliseconds: int32(r.Timeout.Milliseconds())}
+		HeartbeatMilliseconds: int32(r.Heartbeat.Milliseconds()), TimeoutMilliseconds: int32(r.Timeout.Milliseconds()),
+		LeaseMilliseconds: int32(r.Lease.Milliseconds()), Preemption: r.Preemption, StableMilliseconds: int32(r.Stable.Milliseconds()),
+		AppHealth: healthToWire(r.AppHealth)}
 	for _, p := range r.Processes {
 		w.Processes = append(w.Processes, &rosterpb.Process{Name: p.Name, Uid: p.UID, Address: p.Address,
-			Priority: p.Priority, Voter: p.Voter})
+			Priority: p.Priority, Voter: p.Voter, Memory: p.Memory})
 	}
 	return w
 }
@@ -27,20 +29,23 @@ func rosterFromWire(w *rosterpb.Roster) (Roster, error) {
 	r := Roster{Namespace: w.GetNamespace(), Group: w.GetGroup(), GroupUID: w.GetGroupUid(), Generation: w.GetGeneration(),
 		Algorithm: w.GetAlgorithm(), Safety: w.GetSafety(),
 		Heartbeat: time.Duration(w.GetHeartbeatMilliseconds()) * time.Millisecond,
-		Timeout:   time.Duration(w.GetTimeoutMilliseconds()) * time.Millisecond}
+		Timeout:   time.Duration(w.GetTimeoutMilliseconds()) * time.Millisecond,
+		Lease:     time.Duration(w.GetLeaseMilliseconds()) * time.Millisecond, Preemption: w.GetPreemption(),
+		Stable: time.Duration(w.GetStableMilliseconds()) * time.Millisecond, AppHealth: healthFromWire(w.GetAppHealth())}
 	if len(w.GetProcesses()) > MaxProcesses {
 		return Roster{}, errors.New("the roster has too many processes")
 	}
 	for _, p := range w.GetProcesses() {
 		r.Processes = append(r.Processes, Process{Name: p.GetName(), UID: p.GetUid(), Address: p.GetAddress(),
-			Priority: p.GetPriority(), Voter: p.GetVoter()})
+			Priority: p.GetPriority(), Voter: p.GetVoter(), Memory: p.GetMemory()})
 	}
 	return r, r.Validate()
 }
 
 func reportToWire(r Report) *rosterpb.Report {
 	w := &rosterpb.Report{Memory: r.Memory, Generation: r.Generation, Incarnation: r.Incarnation, Coordinator: r.Coordinator,
-		Electing: r.Electing, Withdrawn: r.Withdrawn, Leaving: r.Leaving, Version: r.Version}
+		Electing: r.Electing, Withdrawn: r.Withdrawn, Leaving: r.Leaving, Version: r.Version,
+		Epoch: r.Epoch, Tenure: r.Tenure}
 	for _, row := range r.Table {
 		w.Table = append(w.Table, &rosterpb.Row{Name: row.Name, State: row.State})
 	}
@@ -55,7 +60,8 @@ func reportToWire(r Report) *rosterpb.Report {
 func reportFromWire(w *rosterpb.Report) (Report, error) {
 	r := Report{Memory: w.GetMemory(), Generation: w.GetGeneration(), Incarnation: w.GetIncarnation(),
 		Coordinator: w.GetCoordinator(),
-		Electing:    w.GetElecting(), Withdrawn: w.GetWithdrawn(), Leaving: w.GetLeaving(), Version: w.GetVersion()}
+		Electing:    w.GetElecting(), Withdrawn: w.GetWithdrawn(), Leaving: w.GetLeaving(), Version: w.GetVersion(),
+		Epoch: w.GetEpoch(), Tenure: w.GetTenure()}
 	for _, row := range w.GetTable() {
 		r.Table = append(r.Table, Row{Name: row.GetName(), State: knownState(row.GetState())})
 	}

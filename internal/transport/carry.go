@@ -3,27 +3,70 @@ package transport
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
+
+	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
 // stream is an open stream together with its life.
 type stream struct {
 	outbound
-	ctx   context.Context
-	close func()
+	ctx     context.Context
+	cancel  context.CancelFunc
+	ends    validity      // of the certificates of both ends together
+	peer    validity      // of the peer's certificate
+	expired chan struct{} // the peer's certificate has ended
+	expiry  *time.Timer   // nil if it never does
+	over    chan error    // why nothing more comes back; said once
+}
+
+// endsOf is the validity of the certificates of both ends together.
+func endsOf(out outbound) validity {
+	own, peer := out.Certified()
+	return own.within(peer)
+}
+
+// newStream takes out over.
+func newStream(ctx context.Context, cancel context.CancelFunc, out outbound) *stream {
+	_, peer := out.Certified()
+	s := &stream{
+		outbound: out,
+		ctx:      ctx,
+		cancel:   cancel,
+		ends:     endsOf(out),
+		peer:     peer,
+		expired:  make(chan struct{}, 1),
+		over:     make(chan error, 1),
+	}
+	s.expiry = peer.untilOver(func() { signal(s.expired) })
+	return s
+}
+
+// close ends the stream at once.
+func (s *stream) close() {
+	if s.expiry != nil {
+		s.expiry.Stop()
+	}
+	s.cancel()
+	s.Close()
 }
 
 // attempt opens a stream and waits until the peer has accepted it. A kernel that does not answer is given up sooner (see
-// dial) than a process that is slow to shake hands: beginning again would make it slower still.
-func (l *link) attempt() (*stream, error) {
+// dial) than a process that is slow to shake hands: beginning again would make it slower still. The stream succeeds old, if
+// there is one: then it is given up with old, and if it would not last longer.
+func (l *link) attempt(old *stream) (*stream, error) {
 	if l.member.Address == "" {
 		return nil, &loss{Unreachable, errors.New("the process has no address")}
 	}
 	ctx, cancel := context.WithCancel(l.ctx)
-	impatient := time.AfterFunc(halfOpen(l.hub.patience), cancel)
-	out, err := l.greet(ctx)
+	impatient := time.AfterFunc(halfOpen(l.hub.patience()), cancel)
+	if old != nil {
+		defer context.AfterFunc(old.ctx, cancel)()
+	}
+	out, err := l.greet(ctx, old)
 	if !impatient.Stop() {
 		err = &loss{Unreachable, errors.Join(errors.New("no answer in time"), err)}
 	}
@@ -37,48 +80,79 @@ func (l *link) attempt() (*stream, error) {
 		}
 		return nil, err
 	}
-	return &stream{outbound: out, ctx: ctx, close: func() { cancel(); out.Close() }}, nil
+	return newStream(ctx, cancel, out), nil
 }
 
-func (l *link) greet(ctx context.Context) (outbound, error) {
+func (l *link) greet(ctx context.Context, old *stream) (outbound, error) {
 	out, err := l.hub.wire.open(ctx, l.member)
 	if err != nil {
 		return nil, err
 	}
-	if err := out.Send(helloFrame(l.hub.incarnation)); err != nil && !errors.Is(err, io.EOF) {
+	if old != nil && !endsOf(out).outlasts(old.ends) {
+		return out, errors.New("the certificates are still the same")
+	}
+	if err := out.Send(helloFrame(l.hub.incarnation, l.hub.memory, old != nil)); err != nil && !errors.Is(err, io.EOF) {
 		return out, err
 	}
 	return out, out.Accepted()
 }
 
-// carry says Up and sends what is queued until the stream is over, and says why it is. Nil: nothing must be said about it,
-// because we leave or close.
+// carry says Up and sends what is queued until the stream, and those that succeed it, are over, and says why they are. Nil:
+// nothing must be said about it, because we leave or close.
 func (l *link) carry(s *stream) error {
-	var answers sync.WaitGroup
-	defer answers.Wait()
-	defer s.close()
+	var helpers sync.WaitGroup
+	defer helpers.Wait()
+	defer func() { s.close() }()
 	if !l.setUp() || !l.hub.emit(l.hub.ctx.Done(), Up{Name: l.member.Name}) {
 		return nil
 	}
-	ended := make(chan error, 1)
-	answers.Go(func() { ended <- l.listen(s) })
+	for {
+		listening := s
+		helpers.Go(func() { listening.over <- l.listen(listening) })
+		next, err := l.speak(s, &helpers)
+		if next == nil {
+			return err
+		}
+		if err := l.handOver(s); err != nil {
+			next.close()
+			return err
+		}
+		l.hub.log.Debug("link renewed", "to", l.member.Name, "until", next.ends.until)
+		s.close()
+		s = next
+	}
+}
+
+// speak sends what is queued until the stream is over, as carry says, or another one is ready to succeed it.
+func (l *link) speak(s *stream, helpers *sync.WaitGroup) (next *stream, over error) {
+	r := l.renew(s, helpers)
+	defer r.stop()
 	for {
 		select {
 		case <-l.leftward:
-			return &loss{Left, errors.New("the process said that it leaves")}
+			return nil, l.peerHasLeft()
 		case <-l.ctx.Done():
-			return l.takenAway()
-		case err := <-ended:
-			return l.explain(err)
+			return nil, l.takenAway()
+		case err := <-s.over:
+			return nil, l.explain(err)
+		case <-s.expired:
+			return nil, l.peerExpired()
 		case <-l.farewell:
-			return l.retireFrom(s, ended)
+			return nil, l.retireFrom(s)
+		case <-r.due:
+			r.begin()
+		case next := <-r.successors:
+			if next != nil {
+				return next, nil
+			}
+			r.later()
 		case frame := <-l.queue:
 			if err := s.Send(frame); err != nil {
 				l.hub.dropped.Add(1)
 				if errors.Is(err, io.EOF) {
-					err = <-ended
+					err = <-s.over
 				}
-				return l.explain(err)
+				return nil, l.explain(err)
 			}
 		}
 	}
@@ -88,13 +162,19 @@ func (l *link) carry(s *stream) error {
 func (l *link) explain(err error) error {
 	select {
 	case <-l.leftward:
-		return &loss{Left, errors.New("the process said that it leaves")}
+		return l.peerHasLeft()
 	default:
 	}
 	if l.ctx.Err() != nil {
 		return l.takenAway()
 	}
 	return err
+}
+
+func (l *link) peerHasLeft() error { return &loss{Left, errors.New("the process said that it leaves")} }
+
+func (l *link) peerExpired() error {
+	return &loss{Rejected, fmt.Errorf("the certificate of %s has ended", l.member.Name)}
 }
 
 func (l *link) takenAway() error {
@@ -105,7 +185,7 @@ func (l *link) takenAway() error {
 }
 
 // retireFrom sends what is queued, then Leaving if we leave, and waits until the peer has read it all.
-func (l *link) retireFrom(s *stream, ended <-chan error) error {
+func (l *link) retireFrom(s *stream) error {
 	for pending := true; pending; {
 		select {
 		case frame := <-l.queue:
@@ -120,7 +200,7 @@ func (l *link) retireFrom(s *stream, ended <-chan error) error {
 		return nil
 	}
 	if s.CloseSend() == nil {
-		err := <-ended
+		err := <-s.over
 		l.hub.log.Debug("link ended", "to", l.member.Name, "error", err)
 	}
 	if l.leaving {
@@ -136,12 +216,31 @@ func (l *link) listen(s *stream) error {
 		if err != nil {
 			return err
 		}
-		if err := validateName(answer.GetCoordinator()); err != nil {
+		if s.peer.over() {
+			return l.peerExpired()
+		}
+		event, err := l.read(answer)
+		if err != nil {
 			return err
 		}
-		answered := Answered{From: l.member.Name, Sequence: answer.GetSequence(), Coordinator: answer.GetCoordinator()}
-		if !l.hub.emit(s.ctx.Done(), answered) {
+		if event != nil && !l.hub.emit(s.ctx.Done(), event) {
 			return s.ctx.Err()
 		}
 	}
+}
+
+// read makes an event of an answer; nil of one that cannot be understood.
+func (l *link) read(answer *linkpb.Answer) (Event, error) {
+	if v := answer.GetVerdict(); v != nil {
+		decided, known, err := decodeVerdict(v)
+		if err != nil || !known {
+			return nil, err
+		}
+		decided.From = l.member.Name
+		return decided, nil
+	}
+	if err := validateName(answer.GetCoordinator()); err != nil {
+		return nil, err
+	}
+	return Answered{From: l.member.Name, Sequence: answer.GetSequence(), Coordinator: answer.GetCoordinator()}, nil
 }

@@ -108,8 +108,12 @@ func validateName(s string) error {
 	return nil
 }
 
-func helloFrame(incarnation uint64) *linkpb.Frame {
-	return &linkpb.Frame{Frame: &linkpb.Frame_Hello{Hello: &linkpb.Hello{Incarnation: incarnation}}}
+func helloFrame(incarnation uint64, memory string, succeeds bool) *linkpb.Frame {
+	return &linkpb.Frame{Frame: &linkpb.Frame_Hello{Hello: &linkpb.Hello{
+		Incarnation: incarnation,
+		Memory:      memory,
+		Succeeds:    succeeds,
+	}}}
 }
 
 func askFrame(sequence uint64) *linkpb.Frame {

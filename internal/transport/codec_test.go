@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/tenure"
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
@@ -65,7 +66,11 @@ func TestTheLargestMessageFitsIntoAFrame(t *testing.T) {
 // FuzzFrame lets any bytes come in as a frame of an admitted process. A message that is accepted is within the bounds and can
 // be sent on as it came.
 func FuzzFrame(f *testing.F) {
-	for _, frame := range []*linkpb.Frame{{}, helloFrame(1), askFrame(2), leavingFrame(), mustEncode(f, 3)} {
+	petition, err := encodePetition(somePetition())
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, frame := range []*linkpb.Frame{{}, helloFrame(1, "m", false), askFrame(2), leavingFrame(), mustEncode(f, 3), petition} {
 		bytes, err := proto.Marshal(frame)
 		if err != nil {
 			f.Fatal(err)
@@ -77,10 +82,12 @@ func FuzzFrame(f *testing.F) {
 		if proto.Unmarshal(bytes, &frame) != nil {
 			return // gRPC ends the stream
 		}
-		h := newHub("a", 1, beat, nil)
+		h := newHub("a", 1, "", beat, nil)
 		s := &session{hub: h, from: "b", answers: make(chan *linkpb.Answer, 1), ended: make(chan struct{})}
 		over, err := s.take(&frame)
-		if frame.GetFrame() == nil { // of a newer agent, perhaps: passed over
+		_, isPetition := frame.GetFrame().(*linkpb.Frame_Petition)
+		if frame.GetFrame() == nil || isPetition && !knownKind(tenure.Kind(frame.GetPetition().GetKind())) {
+			// of a newer agent, perhaps: passed over
 			if over || err != nil || len(h.events) > 0 {
 				t.Fatalf("an unknown frame: over %t, error %v, %d events", over, err, len(h.events))
 			}
@@ -92,7 +99,17 @@ func FuzzFrame(f *testing.F) {
 		if over {
 			return
 		}
-		if received, ok := (<-h.events).(Received); ok {
+		switch received := (<-h.events).(type) {
+		case Petitioned:
+			again, err := encodePetition(received.Petition)
+			if err != nil {
+				t.Fatalf("received what cannot be sent: %v", err)
+			}
+			back, _, err := decodePetition(again.GetPetition())
+			if err != nil || back != received.Petition {
+				t.Fatalf("sent on as %+v, %v; it was %+v", back, err, received.Petition)
+			}
+		case Received:
 			again, err := encode(received.Algorithm, received.Message)
 			if err != nil {
 				t.Fatalf("received what cannot be sent: %v", err)

@@ -23,6 +23,7 @@ func dial(ctx context.Context, address string, config *tls.Config, patience time
 	interrupt := context.AfterFunc(ctx, func() {
 		_ = raw.SetDeadline(time.Unix(1, 0)) // a connection that takes no deadline has ended
 	})
+	own := noteShown(config)
 	conn := tls.Client(raw, config)
 	first := make([]byte, 512)
 	n := 0
@@ -36,7 +37,22 @@ func dial(ctx context.Context, address string, config *tls.Config, patience time
 		raw.Close()
 		return nil, &loss{whyNetwork(err, Rejected), err}
 	}
-	return &watchedConn{Conn: conn, state: conn.ConnectionState(), head: first[:n]}, nil
+	state := conn.ConnectionState()
+	return &watchedConn{Conn: conn, state: state, own: *own, peer: validityOf(state.PeerCertificates[0]), head: first[:n]}, nil
+}
+
+// noteShown makes config tell, after a handshake, which life the certificate has that we have shown: the keyring may hold
+// another one by then.
+func noteShown(config *tls.Config) *validity {
+	shown, choose := new(validity), config.GetClientCertificate
+	config.GetClientCertificate = func(request *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		certificate, err := choose(request)
+		if err == nil && certificate.Leaf != nil {
+			*shown = validityOf(certificate.Leaf)
+		}
+		return certificate, err
+	}
+	return shown
 }
 
 // whyNetwork is the evidence in an error of the network; what else it is for an error that is none.
@@ -67,6 +83,8 @@ func isAny(err error, targets ...error) bool {
 type watchedConn struct {
 	net.Conn
 	state tls.ConnectionState
+	own   validity // of the certificates of both ends
+	peer  validity
 	head  []byte // was read already; touched by the one reader only
 
 	mu    sync.Mutex

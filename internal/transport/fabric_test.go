@@ -20,6 +20,7 @@ type fabric interface {
 	join(name string, incarnation uint64) Links
 	kill(name string)
 	member(name string) Member
+	certify(name string, from, until time.Time) // anew, a process that has joined
 }
 
 // inEachFabric runs a story over gRPC on this machine, and over memory in a bubble where time is not real.
@@ -52,12 +53,14 @@ func newMemory() *memory {
 }
 
 func (m *memory) join(name string, incarnation uint64) Links {
-	links := m.Join(name, incarnation)
+	links := m.JoinWith(name, incarnation, "memory-"+name)
 	m.joined = append(m.joined, links)
 	return links
 }
 
 func (m *memory) kill(name string) { m.Kill(name) }
+
+func (m *memory) certify(name string, from, until time.Time) { m.Certify(name, from, until) }
 
 func (m *memory) member(name string) Member {
 	return Member{Name: name, UID: "uid-" + name, Address: name + ":1"}
@@ -74,6 +77,7 @@ type loopback struct {
 	t         testing.TB
 	authority *identity.Authority
 	addresses map[string]string
+	keyrings  map[string]*identity.Keyring
 	living    map[string]Links
 	joined    []Links
 }
@@ -87,7 +91,8 @@ func newLoopback(t testing.TB) *loopback {
 }
 
 func newLoopbackOf(t testing.TB, authority *identity.Authority) *loopback {
-	return &loopback{t: t, authority: authority, addresses: map[string]string{}, living: map[string]Links{}}
+	return &loopback{t: t, authority: authority, addresses: map[string]string{}, keyrings: map[string]*identity.Keyring{},
+		living: map[string]Links{}}
 }
 
 func (l *loopback) name(process string) identity.Name {
@@ -105,16 +110,24 @@ func (l *loopback) member(process string) Member {
 
 func (l *loopback) join(process string, incarnation uint64) Links {
 	l.kill(process)
+	l.keyrings[process] = newKeyring(l.t, l.authority, l.authority, l.name(process), time.Now())
 	links := New(Config{
 		Listener:    l.listen(l.member(process).Address),
-		Keyring:     newKeyring(l.t, l.authority, l.authority, l.name(process), time.Now()),
+		Keyring:     l.keyrings[process],
 		Self:        l.name(process),
 		Incarnation: incarnation,
+		Memory:      "memory-" + process,
 		Reconnect:   beat,
 	})
 	l.living[process] = links
 	l.joined = append(l.joined, links)
 	return links
+}
+
+func (l *loopback) certify(process string, from, until time.Time) {
+	if err := certifyUntil(l.keyrings[process], l.authority, l.name(process), from, until); err != nil {
+		l.t.Fatal(err)
+	}
 }
 
 // kill does what the kernel does when a process is killed: it closes the sockets.
@@ -162,6 +175,10 @@ func trust(keyring *identity.Keyring, authority *identity.Authority) error {
 }
 
 func certify(keyring *identity.Keyring, authority *identity.Authority, n identity.Name, issued time.Time) error {
+	return certifyUntil(keyring, authority, n, issued, issued.Add(identity.Lifetime))
+}
+
+func certifyUntil(keyring *identity.Keyring, authority *identity.Authority, n identity.Name, from, until time.Time) error {
 	key, err := identity.NewKey()
 	if err != nil {
 		return err
@@ -170,7 +187,7 @@ func certify(keyring *identity.Keyring, authority *identity.Authority, n identit
 	if err != nil {
 		return err
 	}
-	certPEM, err := authority.Sign(csr, n, issued)
+	certPEM, err := authority.SignUntil(csr, n, from, until)
 	if err != nil {
 		return err
 	}

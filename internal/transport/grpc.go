@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/podesta-dev/podesta/internal/door"
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
@@ -31,13 +32,14 @@ const (
 	handshakeMax = 5 * time.Second
 )
 
-// Config is what New needs; all fields but Logger are required.
+// Config is what New needs; all fields but Memory and Logger are required.
 type Config struct {
 	Listener    net.Listener      // others reach us there; Close closes it
 	Keyring     *identity.Keyring // must hold a certificate and the trust before links can be made, not before New
 	Self        identity.Name
 	Incarnation uint64        // grows with every start of this process
-	Reconnect   time.Duration // the longest pause between two attempts to make a link: the heartbeat
+	Memory      string        // identity of the state directory, at most 64 bytes of printable ASCII; empty: there is none
+	Reconnect   time.Duration // as Pace sets it
 	Logger      *slog.Logger
 }
 
@@ -47,10 +49,14 @@ func New(c Config) Links {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	h := newHub(c.Self.Pod, c.Incarnation, c.Reconnect, c.Logger)
+	if err := validateMemory(c.Memory); err != nil {
+		c.Logger.Error("taking part without a memory, for nobody would accept this one", "error", err)
+		c.Memory = ""
+	}
+	h := newHub(c.Self.Pod, c.Incarnation, c.Memory, c.Reconnect, c.Logger)
 	w := &grpcWire{hub: h, self: c.Self, keyring: c.Keyring, listener: newListener(c.Listener, h.patience)}
 	w.server = grpc.NewServer(
-		grpc.Creds(credentials.NewTLS(c.Keyring.PeerServer(w.admit))),
+		grpc.Creds(door.Credentials(credentials.NewTLS(c.Keyring.PeerServer(w.admit)))),
 		grpc.ConnectionTimeout(handshakeMax),
 		grpc.MaxConcurrentStreams(streamsEach),
 		grpc.MaxHeaderListSize(maxHeaders),
@@ -64,7 +70,7 @@ func New(c Config) Links {
 	linkpb.RegisterLinkServiceServer(w.server, w)
 	h.wire = w
 	h.start(func() {
-		if err := w.server.Serve(w.listener); err != nil && h.ctx.Err() == nil {
+		if err := w.server.Serve(door.New(w.listener)); err != nil && h.ctx.Err() == nil {
 			h.log.Error("not serving links any more: other processes cannot reach this one", "error", err)
 		}
 	})
@@ -100,23 +106,25 @@ func (w *grpcWire) admit(n identity.Name) error {
 
 // Open serves a stream of a process that the handshake has admitted.
 func (w *grpcWire) Open(stream linkpb.LinkService_OpenServer) error {
-	from, err := sender(stream.Context())
+	from, certified, err := sender(stream.Context())
 	if err == nil {
 		err = w.admit(from) // again: the roster may have changed since
 	}
 	if err == nil {
-		err = w.hub.serve(from.Pod, from.UID, serverStream{stream})
+		err = w.hub.serve(from.Pod, from.UID, certified, serverStream{stream})
 	}
 	return toStatus(err)
 }
 
-func sender(ctx context.Context) (identity.Name, error) {
+func sender(ctx context.Context) (identity.Name, validity, error) {
 	if p, ok := peer.FromContext(ctx); ok {
 		if info, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(info.State.PeerCertificates) > 0 {
-			return identity.NameOf(info.State.PeerCertificates[0])
+			leaf := info.State.PeerCertificates[0]
+			name, err := identity.NameOf(leaf)
+			return name, validityOf(leaf), err
 		}
 	}
-	return identity.Name{}, refuse(unwanted, "no certificate")
+	return identity.Name{}, validity{}, refuse(unwanted, "no certificate")
 }
 
 var codeOf = map[refusalKind]codes.Code{
@@ -160,7 +168,7 @@ type clientStream struct {
 
 func (w *grpcWire) open(ctx context.Context, to Member) (outbound, error) {
 	expect := identity.Name{Namespace: w.self.Namespace, Group: w.self.Group, Pod: to.Name, UID: to.UID}
-	conn, err := dial(ctx, to.Address, w.keyring.PeerClient(expect), w.hub.patience)
+	conn, err := dial(ctx, to.Address, w.keyring.PeerClient(expect), w.hub.patience())
 	if err != nil {
 		return nil, err
 	}
@@ -186,6 +194,8 @@ func (w *grpcWire) open(ctx context.Context, to Member) (outbound, error) {
 	}
 	return &clientStream{LinkService_OpenClient: stream, connection: connection, wire: conn}, nil
 }
+
+func (s *clientStream) Certified() (own, peer validity) { return s.wire.own, s.wire.peer }
 
 func (s *clientStream) Send(f *linkpb.Frame) error {
 	err := s.LinkService_OpenClient.Send(f)

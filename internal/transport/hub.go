@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/tenure"
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
@@ -26,8 +27,7 @@ const (
 type hub struct {
 	self        string
 	incarnation uint64
-	reconnect   time.Duration // the longest pause between two attempts
-	patience    time.Duration // how long a peer's kernel may take to answer
+	memory      string
 	log         *slog.Logger
 	wire        wire // set before the first use, then never changed
 
@@ -36,6 +36,7 @@ type hub struct {
 	running sync.WaitGroup
 	events  chan Event
 	dropped atomic.Uint64
+	pace    atomic.Int64 // nanoseconds: the heartbeat, the longest pause between two attempts
 	closing sync.Once
 
 	mu       sync.Mutex
@@ -48,13 +49,12 @@ type hub struct {
 	closed   bool
 }
 
-func newHub(self string, incarnation uint64, reconnect time.Duration, log *slog.Logger) *hub {
+func newHub(self string, incarnation uint64, memory string, reconnect time.Duration, log *slog.Logger) *hub {
 	ctx, stop := context.WithCancel(context.Background())
-	return &hub{
+	h := &hub{
 		self:        self,
 		incarnation: incarnation,
-		reconnect:   reconnect,
-		patience:    max(5*reconnect, leastPatience),
+		memory:      memory,
 		log:         log,
 		ctx:         ctx,
 		stop:        stop,
@@ -65,7 +65,17 @@ func newHub(self string, incarnation uint64, reconnect time.Duration, log *slog.
 		ending:      map[string]<-chan struct{}{},
 		sessions:    map[string]*session{},
 	}
+	h.Pace(reconnect)
+	return h
 }
+
+func (h *hub) Pace(heartbeat time.Duration) { h.pace.Store(int64(max(heartbeat, time.Millisecond))) }
+
+// reconnect is the longest pause between two attempts.
+func (h *hub) reconnect() time.Duration { return time.Duration(h.pace.Load()) }
+
+// patience is how long a peer's kernel may take to answer.
+func (h *hub) patience() time.Duration { return max(5*h.reconnect(), leastPatience) }
 
 func (h *hub) Admit(members []Member) {
 	h.mu.Lock()
@@ -79,7 +89,7 @@ func (h *hub) Admit(members []Member) {
 	h.members = admitted
 	for name, s := range h.sessions {
 		if m, ok := admitted[name]; !ok || m.UID != s.uid {
-			s.end(refuse(unwanted, "%s with UID %s is not on the roster any more", name, s.uid))
+			s.endAll(refuse(unwanted, "%s with UID %s is not on the roster any more", name, s.uid))
 		}
 	}
 	h.arrange()
@@ -138,6 +148,16 @@ func (h *hub) Send(to string, algorithm string, m election.Message) {
 }
 
 func (h *hub) Ask(to string, sequence uint64) { h.enqueue(to, askFrame(sequence)) }
+
+func (h *hub) Petition(to string, p tenure.Petition) {
+	frame, err := encodePetition(p)
+	if err != nil {
+		h.log.Error("not sending a petition that no process would accept", "to", to, "kind", p.Kind, "error", err)
+		h.dropped.Add(1)
+		return
+	}
+	h.enqueue(to, frame)
+}
 
 func (h *hub) enqueue(to string, frame *linkpb.Frame) {
 	h.mu.Lock()
@@ -208,72 +228,6 @@ func (h *hub) emit(over <-chan struct{}, e Event) bool {
 		return true
 	case <-over:
 		return false
-	}
-}
-
-// admits says why the roster does not let a sender send to us, if so.
-func (h *hub) admits(name, uid string) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.admitsLocked(name, uid)
-}
-
-func (h *hub) admitsLocked(name, uid string) error {
-	m, ok := h.members[name]
-	switch {
-	case !ok:
-		return refuse(unwanted, "%s is not on the roster of %s", name, h.self)
-	case m.UID != uid:
-		return refuse(unwanted, "%s has UID %s on the roster of %s, not %s", name, m.UID, h.self, uid)
-	}
-	return nil
-}
-
-// hear makes s the session of its sender that is heard. It returns the end of the session before it, nil if there was none:
-// what that one still says comes first.
-func (h *hub) hear(s *session) (before <-chan struct{}, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if err := h.admitsLocked(s.from, s.uid); err != nil {
-		return nil, err
-	}
-	switch {
-	case h.closed:
-		return nil, refuse(ending, "%s ends", h.self)
-	case h.leaving:
-		return nil, refuse(leaving, "%s is leaving", h.self)
-	}
-	if old := h.sessions[s.from]; old != nil {
-		if old.outlives(s) {
-			return nil, refuse(unwanted, "%s is heard as incarnation %d already, not as %d",
-				s.from, old.incarnation, s.incarnation)
-		}
-		old.end(refuse(unwanted, "%s opened a newer stream", s.from))
-		before = old.done
-	}
-	h.sessions[s.from] = s
-	if l := h.links[s.from]; l != nil {
-		l.hurry()
-	}
-	return before, nil
-}
-
-// forget takes a session away that has said its last.
-func (h *hub) forget(s *session) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.sessions[s.from] == s {
-		delete(h.sessions, s.from)
-	}
-}
-
-// left ends our link to a process that says it leaves.
-func (h *hub) left(name string) {
-	h.mu.Lock()
-	l := h.links[name]
-	h.mu.Unlock()
-	if l != nil {
-		l.peerLeft()
 	}
 }
 

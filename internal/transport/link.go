@@ -67,7 +67,7 @@ func (l *link) run() {
 		<-l.before
 	}
 	for failures := 0; l.pause(failures); {
-		stream, err := l.attempt()
+		stream, err := l.attempt(nil)
 		if err != nil {
 			failures++
 			l.reportFailure(err)
@@ -83,7 +83,7 @@ func (l *link) run() {
 		if !l.hub.emit(l.hub.ctx.Done(), Down{Name: l.member.Name, Evidence: evidenceOf(over)}) {
 			return
 		}
-		failures = failuresAfter(failures, time.Since(opened) >= l.hub.reconnect, evidenceOf(over))
+		failures = failuresAfter(failures, time.Since(opened) >= l.hub.reconnect(), evidenceOf(over))
 	}
 }
 
@@ -118,7 +118,7 @@ func (l *link) pause(failures int) bool {
 		<-l.ctx.Done() // an address makes another link
 	}
 	if failures > 0 {
-		bound := min(l.hub.reconnect, firstPause<<min(failures-1, maxDoublings))
+		bound := min(l.hub.reconnect(), firstPause<<min(failures-1, maxDoublings))
 		timer := time.NewTimer(rand.N(bound) + 1)
 		defer timer.Stop()
 		select {
@@ -189,7 +189,7 @@ func (l *link) retire(leaving bool) {
 	}
 	close(l.farewell)
 	if !leaving {
-		time.AfterFunc(l.hub.patience, l.cancel)
+		time.AfterFunc(l.hub.patience(), l.cancel)
 	}
 }
 

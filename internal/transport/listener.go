@@ -6,21 +6,17 @@ import (
 	"time"
 )
 
-// maxConnections bounds those that are open at once, in the handshake or after it: a group has at most 256 processes, and each
-// keeps one to us. More are closed at once.
-const maxConnections = 1024
-
-// listener bounds the connections, ends half-open ones, and can close them all.
+// listener ends half-open connections, and can close them all. The door in front of it bounds them.
 type listener struct {
 	net.Listener
-	patience time.Duration
+	patience func() time.Duration
 
 	mu     sync.Mutex
 	open   map[*acceptedConn]struct{}
 	closed bool
 }
 
-func newListener(l net.Listener, patience time.Duration) *listener {
+func newListener(l net.Listener, patience func() time.Duration) *listener {
 	return &listener{Listener: l, patience: patience, open: map[*acceptedConn]struct{}{}}
 }
 
@@ -37,17 +33,17 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// take is nil when there is no room.
+// take is nil once all are closed.
 func (l *listener) take(raw net.Conn) net.Conn {
 	if tcp, ok := raw.(*net.TCPConn); ok {
-		tcp.SetKeepAliveConfig(keepAlive(l.patience)) //nolint:errcheck // the defaults then serve, more slowly
+		tcp.SetKeepAliveConfig(keepAlive(l.patience())) //nolint:errcheck // the defaults then serve, more slowly
 		if sys, err := tcp.SyscallConn(); err == nil {
-			control(l.patience)("", "", sys) //nolint:errcheck // likewise
+			control(l.patience())("", "", sys) //nolint:errcheck // likewise
 		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed || len(l.open) >= maxConnections {
+	if l.closed {
 		return nil
 	}
 	c := &acceptedConn{Conn: raw, listener: l}

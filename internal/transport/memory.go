@@ -19,6 +19,7 @@ type Network struct {
 
 	mu    sync.Mutex
 	nodes map[string]*node // those that live
+	certs map[string]validity
 	cuts  map[[2]string]bool
 }
 
@@ -31,11 +32,17 @@ type node struct {
 
 // NewNetwork makes a network where every two processes can reach each other.
 func NewNetwork() *Network {
-	return &Network{nodes: map[string]*node{}, cuts: map[[2]string]bool{}}
+	return &Network{nodes: map[string]*node{}, certs: map[string]validity{}, cuts: map[[2]string]bool{}}
 }
 
-// Join adds a process. One of the same name that still lives is killed first, so that this one is its next life.
+// Join adds a process without a state directory, as JoinWith does.
 func (n *Network) Join(name string, incarnation uint64) Links {
+	return n.JoinWith(name, incarnation, "")
+}
+
+// JoinWith adds a process with the identity of its state directory. One of the same name that still lives is killed first, so
+// that this one is its next life.
+func (n *Network) JoinWith(name string, incarnation uint64, memory string) Links {
 	n.Kill(name)
 	reconnect, log := n.Reconnect, n.Logger
 	if reconnect == 0 {
@@ -44,12 +51,20 @@ func (n *Network) Join(name string, incarnation uint64) Links {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	joined := &node{network: n, hub: newHub(name, incarnation, reconnect, log), pipes: map[*pipe]end{}}
+	joined := &node{network: n, hub: newHub(name, incarnation, memory, reconnect, log), pipes: map[*pipe]end{}}
 	joined.hub.wire = joined
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.nodes[name] = joined
 	return joined.hub
+}
+
+// Certify gives a process a certificate, in place of the one that it had. Links that are made from then on live as long as
+// that, at most. Without one a process is believed for ever.
+func (n *Network) Certify(name string, from, until time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.certs[name] = validity{from, until}
 }
 
 // Kill ends a process as SIGKILL does: its links are closed by the kernel at once, and later attempts are refused. Its own
@@ -93,7 +108,7 @@ func (n *Network) delay(from, to string) time.Duration {
 func (from *node) open(ctx context.Context, to Member) (outbound, error) {
 	n, name := from.network, from.hub.self
 	if n.isCut(name, to.Name) || n.isCut(to.Name, name) {
-		err := sleep(ctx, from.hub.patience)
+		err := sleep(ctx, from.hub.patience())
 		return nil, &loss{Unreachable, errors.Join(errors.New("no answer"), err)}
 	}
 	if err := sleep(ctx, n.delay(name, to.Name)+n.delay(to.Name, name)); err != nil {
@@ -103,10 +118,18 @@ func (from *node) open(ctx context.Context, to Member) (outbound, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !target.hub.start(func() { p.end(server, toLoss(target.hub.serve(name, target.hub.uidOf(name), serverEnd{p}))) }) {
+	if !target.hub.start(func() { p.serve(target) }) {
 		p.end(server, &loss{Closed, errEnded})
 	}
 	return clientEnd{p, ctx}, nil
+}
+
+func (p *pipe) serve(at *node) {
+	from := p.names[client]
+	err := at.hub.serve(from, at.hub.uidOf(from), p.certified[client], serverEnd{p})
+	if err != nil || !p.finish(at.hub.ctx) {
+		p.end(server, toLoss(err))
+	}
 }
 
 var errEnded = errors.New("the process has ended")
@@ -119,7 +142,12 @@ func (n *Network) plug(from *node, to string) (*pipe, *node, error) {
 	if target == nil || n.nodes[from.hub.self] != from {
 		return nil, nil, &loss{Refused, errors.New("nobody listens there")}
 	}
-	p := newPipe(n, halfOpen(from.hub.patience), from.hub.self, to)
+	certified := [2]validity{n.certs[from.hub.self], n.certs[to]}
+	if certified[client].over() || certified[server].over() {
+		return nil, nil, &loss{Rejected, errors.New("a certificate has ended")}
+	}
+	p := newPipe(n, halfOpen(from.hub.patience()), from.hub.self, to)
+	p.certified = certified
 	from.pipes[p] = client
 	target.pipes[p] = server
 	p.sides[client].unplug = func() { n.unplug(from, p) }

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,6 +77,40 @@ func TestThatAProcessWasKilledDoesNotCrossACut(t *testing.T) {
 		expect(t, a, Down{"b", Unreachable})
 		if took := time.Since(began); took != halfOpen(leastPatience) {
 			t.Errorf("the link was given up after %s", took)
+		}
+	})
+}
+
+func TestAttemptsKeepThePaceThatTheyAreTold(t *testing.T) {
+	inMemory(t, func(t *testing.T, m *memory) {
+		var attempts atomic.Int64
+		m.Delay = func(from, _ string) time.Duration { // asked once in each direction by every attempt
+			if from == "a" {
+				attempts.Add(1)
+			}
+			return 0
+		}
+		a := m.join("a", 1)
+		introduce(m, []string{"a", "b"}, a)
+		expect(t, a, Down{"b", Refused})
+		within := func(d time.Duration) int64 {
+			time.Sleep(d)
+			synctest.Wait()
+			before := attempts.Load()
+			time.Sleep(d)
+			synctest.Wait()
+			return attempts.Load() - before
+		}
+		if n := within(time.Minute); n < int64(time.Minute/beat) {
+			t.Errorf("%d attempts in a minute, want one each %s or more often", n, beat)
+		}
+		a.Pace(time.Minute)
+		if n := within(time.Hour); n < 60 || n > 240 { // 120 expected
+			t.Errorf("%d attempts in an hour, want one each half minute or so", n)
+		}
+		a.Pace(beat)
+		if n := within(time.Minute); n < int64(time.Minute/beat) {
+			t.Errorf("%d attempts in a minute, want one each %s or more often", n, beat)
 		}
 	})
 }

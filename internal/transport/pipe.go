@@ -12,14 +12,15 @@ import (
 
 // pipe is a stream in memory. What is sent arrives after the network's delay, in order, unless that direction is cut.
 type pipe struct {
-	network  *Network
-	silence  time.Duration // after which an end that hears nothing gives up
-	names    [2]string     // by end
-	frames   chan parcel[*linkpb.Frame]
-	answers  chan parcel[*linkpb.Answer]
-	accepted chan struct{}
-	accept   sync.Once
-	sides    [2]side // by end
+	network   *Network
+	silence   time.Duration // after which an end that hears nothing gives up
+	names     [2]string     // by end
+	certified [2]validity   // by end
+	frames    chan parcel[*linkpb.Frame]
+	answers   chan parcel[*linkpb.Answer]
+	accepted  chan struct{}
+	accept    sync.Once
+	sides     [2]side // by end
 }
 
 // end tells the two ends of a pipe apart: the client opened it.
@@ -71,6 +72,15 @@ func (p *pipe) end(by end, reason error) {
 		return
 	}
 	p.sides[by.other()].end(reason)
+}
+
+// finish ends the stream in order at the server's end: the client reads what is on its way, then the end. False: it cannot.
+func (p *pipe) finish(ctx context.Context) bool {
+	if p.isCut(server) || !post(ctx, p, server, p.answers, parcel[*linkpb.Answer]{last: true}) {
+		return false
+	}
+	p.sides[server].end(&loss{Closed, io.ErrClosedPipe})
+	return true
 }
 
 // isCut says whether what an end sends is lost.
@@ -131,6 +141,8 @@ func (c clientEnd) Recv() (*linkpb.Answer, error) {
 	}
 	return answer, nil
 }
+
+func (c clientEnd) Certified() (own, peer validity) { return c.certified[client], c.certified[server] }
 
 func (c clientEnd) Close() { c.end(client, &loss{Closed, io.ErrClosedPipe}) }
 

@@ -5,14 +5,47 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"net"
+	"syscall"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/podesta-dev/podesta/internal/door"
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
+
+// TestStrangersOfOneAddressKeepNobodyOut has one address open connections and say nothing: no more than its share stays open, and members
+// are heard.
+func TestStrangersOfOneAddressKeepNobodyOut(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	f := newLoopback(t)
+	defer f.end()
+	a := f.join("a", 1)
+	a.Admit([]Member{f.member("b"), f.member("c")})
+	elsewhere := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	open := func() net.Conn {
+		conn, err := elsewhere.DialContext(t.Context(), "tcp", f.member("a").Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		return conn
+	}
+	for range door.StrangersOfAddress {
+		open()
+	}
+	extra := open()
+	if err := extra.SetReadDeadline(time.Now().Add(handshakeMax / 2)); err != nil { // after that it would be closed for its silence
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, extra); err != nil && !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("one connection more than its share: %v, want it to be closed", err)
+	}
+	expectHonestVoice(t, f, a)
+}
 
 // TestAnIntruderHasNoEffect lets one that has no business with the group connect, say Hello and vote. It must be turned away,
 // and the process must see nothing of it: the next that it hears is the honest one.
@@ -71,7 +104,7 @@ func TestAnIntruderHasNoEffect(t *testing.T) {
 			out, err := openRaw(t, f, intrude(f))
 			if err == nil {
 				defer out.Close()
-				for _, frame := range []*linkpb.Frame{helloFrame(99), askFrame(1), mustEncode(t, 1), leavingFrame()} {
+				for _, frame := range []*linkpb.Frame{helloFrame(99, "", false), askFrame(1), mustEncode(t, 1), leavingFrame()} {
 					if err := out.Send(frame); err != nil {
 						break // turned away already
 					}
@@ -139,14 +172,17 @@ func TestAnAdmittedProcessMustKeepToTheProtocol(t *testing.T) {
 	overlong.GetMessage().List = make([]string, maxEntries+1)
 	long := mustEncode(t, 1)
 	long.GetMessage().Process = string(make([]byte, maxNameBytes+1))
+	excessive := &linkpb.Frame{Frame: &linkpb.Frame_Petition{Petition: &linkpb.Petition{Kind: "CLAIM", Epoch: 1 << 53}}}
 	for what, frames := range map[string][]*linkpb.Frame{
 		"a message before the Hello": {mustEncode(t, 1)},
 		"an ask before the Hello":    {askFrame(1)},
-		"a second Hello":             {helloFrame(2), helloFrame(3)},
-		"an empty frame":             {helloFrame(2), {}},
-		"too many entries":           {helloFrame(2), overlong},
-		"a name that is too long":    {helloFrame(2), long},
-		"more bytes than allowed":    {helloFrame(2), huge(t)},
+		"a second Hello":             {helloFrame(2, "", false), helloFrame(3, "", false)},
+		"an empty frame":             {helloFrame(2, "", false), {}},
+		"too many entries":           {helloFrame(2, "", false), overlong},
+		"a name that is too long":    {helloFrame(2, "", false), long},
+		"more bytes than allowed":    {helloFrame(2, "", false), huge(t)},
+		"an epoch above all":         {helloFrame(2, "", false), excessive},
+		"a memory of two lines":      {helloFrame(2, "a\nb", false)},
 	} {
 		t.Run(what, func(t *testing.T) {
 			defer goleak.VerifyNone(t)
@@ -186,7 +222,7 @@ func TestOfTwoStreamsTheNewestIncarnationIsHeard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := out.Send(helloFrame(incarnation)); err != nil {
+		if err := out.Send(helloFrame(incarnation, "", false)); err != nil {
 			t.Fatal(err)
 		}
 		return out, out.Accepted()
@@ -244,7 +280,7 @@ func openRaw(t *testing.T, f *loopback, keyring *identity.Keyring) (outbound, er
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	t.Cleanup(cancel)
-	h := newHub("intruder", 1, beat, f.living["a"].(*hub).log)
+	h := newHub("intruder", 1, "", beat, f.living["a"].(*hub).log)
 	w := &grpcWire{hub: h, self: f.name("intruder"), keyring: keyring}
 	return w.open(ctx, f.member("a"))
 }

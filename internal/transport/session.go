@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/podesta-dev/podesta/internal/tenure"
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
@@ -17,11 +18,16 @@ const answersAhead = 16
 type session struct {
 	hub         *hub
 	from, uid   string
-	incarnation uint64 // known after the Hello
+	certified   validity // of the certificate that it was opened with
+	incarnation uint64   // known after the Hello, as are memory and succeeds
+	memory      string
+	succeeds    bool // the session before it ends in order: what the peer said there comes first
 	stream      inbound
-	answers     chan *linkpb.Answer
-	silent      *time.Timer   // ends a session that does not say Hello
-	done        chan struct{} // closed when nothing more comes from this session
+	answers     chan *linkpb.Answer // a session that succeeds has the one of the session before it
+	silent      *time.Timer         // ends a session that does not say Hello
+	done        chan struct{}       // closed when nothing more comes from this session
+	written     chan struct{}       // closed when nothing more is answered on its stream
+	next        *session            // that succeeds it, and waits for its end; guarded by the hub's mutex
 
 	once   sync.Once
 	ended  chan struct{}
@@ -29,17 +35,22 @@ type session struct {
 }
 
 // serve hears a stream of the process that the certificate names. The error is what the peer is told.
-func (h *hub) serve(from, uid string, stream inbound) error {
+func (h *hub) serve(from, uid string, certified validity, stream inbound) error {
 	s := &session{
-		hub:     h,
-		from:    from,
-		uid:     uid,
-		stream:  stream,
-		answers: make(chan *linkpb.Answer, answersAhead),
-		done:    make(chan struct{}),
-		ended:   make(chan struct{}),
+		hub:       h,
+		from:      from,
+		uid:       uid,
+		certified: certified,
+		stream:    stream,
+		answers:   make(chan *linkpb.Answer, answersAhead),
+		done:      make(chan struct{}),
+		written:   make(chan struct{}),
+		ended:     make(chan struct{}),
 	}
-	enough := halfOpen(h.patience)
+	if expiry := certified.untilOver(s.expire); expiry != nil {
+		defer expiry.Stop()
+	}
+	enough := halfOpen(h.patience())
 	s.silent = time.AfterFunc(enough, func() { s.end(refuse(malformed, "no Hello came in %s", enough)) })
 	defer s.silent.Stop()
 	if !h.start(s.read) {
@@ -52,9 +63,24 @@ func (h *hub) serve(from, uid string, stream inbound) error {
 	}
 	if s.reason != nil {
 		h.log.Debug("stream ended", "from", from, "reason", s.reason)
+		return s.reason
 	}
-	return s.reason
+	s.finish()
+	return nil
 }
+
+// finish lets the answer that is being written arrive, if the peer reads it.
+func (s *session) finish() {
+	enough := time.NewTimer(s.hub.patience())
+	defer enough.Stop()
+	select {
+	case <-s.written:
+	case <-enough.C:
+	case <-s.hub.ctx.Done():
+	}
+}
+
+func (s *session) expire() { s.end(refuse(unwanted, "the certificate of %s has ended", s.from)) }
 
 // end ends the session; the first reason counts.
 func (s *session) end(reason error) {
@@ -62,6 +88,19 @@ func (s *session) end(reason error) {
 		s.reason = reason
 		close(s.ended)
 	})
+}
+
+// endAll ends the session and the one that waits for its end. The hub's mutex is held.
+func (s *session) endAll(reason error) {
+	s.end(reason)
+	if s.next != nil {
+		s.next.end(reason)
+	}
+}
+
+// isOfLife says whether the two are of one life of a process.
+func (s *session) isOfLife(other *session) bool {
+	return s.uid == other.uid && s.incarnation == other.incarnation && s.memory == other.memory
 }
 
 // outlives says whether s goes on when its sender opens another stream: that one would be of an older life of the process.
@@ -86,18 +125,20 @@ func (s *session) hear() error {
 	if hello == nil {
 		return refuse(malformed, "the first frame must be a Hello")
 	}
-	s.incarnation = hello.GetIncarnation()
+	if err := validateMemory(hello.GetMemory()); err != nil {
+		return refuse(malformed, "%v", err)
+	}
+	s.incarnation, s.memory, s.succeeds = hello.GetIncarnation(), hello.GetMemory(), hello.GetSucceeds()
 	before, err := s.hub.hear(s)
 	if err != nil {
 		return err
 	}
-	if before != nil {
-		<-before
-	}
-	if err := s.stream.Accept(); err != nil {
+	if err := s.begin(before); err != nil {
 		return err
 	}
-	s.hub.start(s.write)
+	if !s.hub.start(s.write) {
+		return refuse(ending, "%s ends", s.hub.self)
+	}
 	for {
 		frame, err := s.stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -112,8 +153,35 @@ func (s *session) hear() error {
 	}
 }
 
+// begin accepts the stream and waits until the session before it, if any, has said its last. A stream that succeeds another
+// is accepted first: only then will the peer end that one.
+func (s *session) begin(before *session) error {
+	switch {
+	case before == nil:
+		return s.stream.Accept()
+	case !s.succeeds:
+		<-before.done // soon, for it was told to end
+		return s.stream.Accept()
+	}
+	if err := s.stream.Accept(); err != nil {
+		return err
+	}
+	for _, last := range []<-chan struct{}{before.done, before.written} {
+		select {
+		case <-last:
+		case <-s.ended:
+			return s.reason
+		}
+	}
+	return nil
+}
+
 // take makes an event of a frame. over: the peer will say nothing more.
 func (s *session) take(frame *linkpb.Frame) (over bool, err error) {
+	if s.certified.over() {
+		s.expire()
+		return true, nil
+	}
 	switch f := frame.GetFrame().(type) {
 	case *linkpb.Frame_Message:
 		m, err := decode(f.Message)
@@ -128,6 +196,20 @@ func (s *session) take(frame *linkpb.Frame) (over bool, err error) {
 		})
 	case *linkpb.Frame_Ask:
 		s.hub.emit(s.ended, Asked{From: s.from, Incarnation: s.incarnation, Answer: s.answer(f.Ask.GetSequence())})
+	case *linkpb.Frame_Petition:
+		p, known, err := decodePetition(f.Petition)
+		if err != nil {
+			return true, refuse(malformed, "%v", err)
+		}
+		if known {
+			s.hub.emit(s.ended, Petitioned{
+				From:        s.from,
+				Incarnation: s.incarnation,
+				Memory:      s.memory,
+				Petition:    p,
+				Answer:      s.decide,
+			})
+		}
 	case *linkpb.Frame_Leaving:
 		s.hub.left(s.from)
 		return true, nil
@@ -139,16 +221,28 @@ func (s *session) take(frame *linkpb.Frame) (over bool, err error) {
 }
 
 func (s *session) answer(sequence uint64) func(string) {
-	return func(coordinator string) {
-		select {
-		case s.answers <- &linkpb.Answer{Sequence: sequence, Coordinator: coordinator}:
-		default:
-		}
+	return func(coordinator string) { s.reply(&linkpb.Answer{Sequence: sequence, Coordinator: coordinator}) }
+}
+
+func (s *session) decide(v tenure.Verdict) {
+	answer, err := encodeVerdict(v, s.hub.memory, s.hub.incarnation)
+	if err != nil {
+		s.hub.log.Error("not sending a verdict that no process would accept", "to", s.from, "kind", v.Kind, "error", err)
+		return
+	}
+	s.reply(answer)
+}
+
+func (s *session) reply(answer *linkpb.Answer) {
+	select {
+	case s.answers <- answer:
+	default:
 	}
 }
 
 func (s *session) write() {
-	for {
+	defer close(s.written)
+	for !isClosed(s.ended) {
 		select {
 		case answer := <-s.answers:
 			if err := s.stream.Send(answer); err != nil {
@@ -156,7 +250,6 @@ func (s *session) write() {
 				return
 			}
 		case <-s.ended:
-			return
 		}
 	}
 }

@@ -78,7 +78,7 @@ func TestTheContractHoldsInAStorm(t *testing.T) {
 		}
 		for range 300 {
 			name := names[random.IntN(len(names))]
-			switch random.IntN(12) {
+			switch random.IntN(13) {
 			case 0:
 				s.fabric.kill(name)
 				s.start(name)
@@ -90,11 +90,15 @@ func TestTheContractHoldsInAStorm(t *testing.T) {
 				s.introduce(name)
 			case 4:
 				s.breathe(time.Duration(random.IntN(2000)) * time.Microsecond)
+			case 5: // half of its life over already, so that links are renewed soon
+				life := time.Duration(random.IntN(2000)) * time.Millisecond
+				s.fabric.certify(name, time.Now().Add(-life), time.Now().Add(life))
 			default:
 				s.talk(name)
 			}
 		}
 		for _, name := range names {
+			s.fabric.certify(name, time.Now(), time.Now().Add(time.Hour))
 			s.introduce(name)
 		}
 		s.calm()

@@ -5,8 +5,14 @@
 // tests. Both are the same machine (hub, link, session) over two kinds of wire.
 //
 // What holds: the events of one process are ordered. An Up is followed by a Down before the next Up. Between an Up and its
-// Down what was sent arrives in the order of Send, or else the Down comes. Received, Asked and Answered of one process
-// arrive in the order in which it sent them, and nothing of an older incarnation follows something of a newer one.
+// Down what was sent arrives in the order of Send, or else the Down comes. Received, Asked and Petitioned of one process
+// arrive in the order in which it sent them, so do Answered and Decided, and nothing of an older incarnation follows something
+// of a newer one.
+//
+// No link outlives the certificates of its two ends: each end closes what the other's certificate does not cover any more.
+// Before that a stream is made anew, as soon as newer certificates make one that lasts longer, and takes over in silence: there
+// is no Down, and nothing is lost, repeated or overtaken. (A receiver of a release before this one sees a stream replaced:
+// there, a Down and an Up are said.)
 //
 // What is not promised: that a message arrives (a broken link drops what it had queued, and reconnects empty), nor any
 // order between the events of two processes, nor between what a process says to us and the state of our link to it.
@@ -14,8 +20,10 @@ package transport
 
 import (
 	"context"
+	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/tenure"
 )
 
 // Member is a process of the roster, and where it is reached.
@@ -43,24 +51,31 @@ type Links interface {
 	// Ask queues the failure detector's question, on the same link. It is answered by an Answered of the same sequence.
 	Ask(to string, sequence uint64)
 
+	// Petition queues a petition for tenure, as Send does, on the same link. It may be answered by a Decided of its round.
+	Petition(to string, p tenure.Petition)
+
 	// Leave says on every open link that this process is about to end, after all that is queued there, and waits until the
 	// others have heard it or ctx ends. A process that we keep no link to sees its own close when we do. New links are
 	// neither made nor accepted afterwards, and our own say no more Up or Down; what the others send is still heard until
 	// Close.
 	Leave(ctx context.Context)
 
+	// Pace sets the longest pause between two attempts to make a link: the heartbeat of the roster in use. It counts from the
+	// next pause on; how long the kernels wait for each other follows it with the next stream.
+	Pace(heartbeat time.Duration)
+
 	// Events is where everything arrives. One goroutine must keep receiving: while it does not, senders are held back by
 	// flow control. The channel is closed by Close.
 	Events() <-chan Event
 
-	// Dropped counts the messages and asks that were given to Send or Ask and not handed to the wire.
+	// Dropped counts what was given to Send, Ask or Petition and not handed to the wire.
 	Dropped() uint64
 
 	// Close stops everything at once, waits for its goroutines, and closes Events. It may be called more than once.
 	Close()
 }
 
-// Event is what happens on the links: Up, Down, Received, Asked or Answered.
+// Event is what happens on the links: Up, Down, Received, Asked, Answered, Petitioned or Decided.
 type Event interface{ event() }
 
 // Up says that our link to Name is open: what we send arrives unless the link breaks.
@@ -108,8 +123,28 @@ type Answered struct {
 	Coordinator string // whom the process follows; empty while it elects
 }
 
-func (Up) event()       {}
-func (Down) event()     {}
-func (Received) event() {}
-func (Asked) event()    {}
-func (Answered) event() {}
+// Petitioned is a petition for tenure. Incarnation and Memory are what the process says of itself: it is that which they name
+// for as long as its certificate is believed.
+type Petitioned struct {
+	From        string
+	Incarnation uint64
+	Memory      string // the identity of its state directory; empty: it has none
+	Petition    tenure.Petition
+	Answer      func(tenure.Verdict) // never blocks; may be called late or never, and is harmless when the link is gone
+}
+
+// Decided is the verdict on one of our petitions.
+type Decided struct {
+	From        string
+	Incarnation uint64
+	Memory      string // the identity of its state directory; empty: it has none
+	Verdict     tenure.Verdict
+}
+
+func (Up) event()         {}
+func (Down) event()       {}
+func (Received) event()   {}
+func (Asked) event()      {}
+func (Answered) event()   {}
+func (Petitioned) event() {}
+func (Decided) event()    {}

@@ -20,9 +20,10 @@ type wire interface {
 
 // outbound is our end of a stream that we opened. Send and Recv may run at the same time.
 type outbound interface {
-	Send(*linkpb.Frame) error      // blocks while the peer does not read; io.EOF says that Recv knows why it failed
-	CloseSend() error              // nothing will follow; the peer reads all that was sent, then ends the stream
-	Accepted() error               // blocks until the peer has accepted our Hello
+	Send(*linkpb.Frame) error // blocks while the peer does not read; io.EOF says that Recv knows why it failed
+	CloseSend() error         // nothing will follow; the peer reads all that was sent, then ends the stream
+	Accepted() error          // blocks until the peer has accepted our Hello
+	Certified() (own, peer validity)
 	Recv() (*linkpb.Answer, error) // io.EOF when the peer has ended the stream in order
 	Close()                        // ends the stream at once
 }

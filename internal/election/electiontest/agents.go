@@ -1,6 +1,9 @@
 package electiontest
 
-import "github.com/podesta-dev/podesta/internal/election"
+import (
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/tenure"
+)
 
 // What stands for internal/agent, internal/transport and internal/detector in a simulation: links that open, break and are
 // made again, and a failure detector that asks those whom the machine watches. Questions and answers take no time here, and
@@ -25,6 +28,8 @@ type agent struct {
 	coordinator string // that the detector watches
 	ill         bool   // the app
 	leaving     bool
+	gone        bool // the pod has ended for good
+	stranded    Time // it does not reach the managers until then
 }
 
 // pair is what one process has to do with another, and the way from the one to the other.
@@ -41,6 +46,7 @@ type pair struct {
 	cut, clogged     Time   // until when nothing passes, or what passes is held back
 	last             Time   // when the newest message arrives, for order
 	heard, heardLife uint64 // newest life heard of, in that life of the hearer
+	back             Time   // when the newest verdict arrives that comes back on this link, for order
 }
 
 type linkState uint8
@@ -70,6 +76,12 @@ func (s *Simulator) enter(p int32, coordinator string) {
 		r := s.pair(p, q)
 		*r = pair{cut: r.cut, clogged: r.clogged, last: r.last}
 	}
+	if s.Guarded {
+		s.guards[p].arm()
+		if s.nodes[p].machine == nil {
+			return
+		}
+	}
 	s.rewire(p)
 	if coordinator == "" {
 		s.step(p, election.Event{Type: election.Start})
@@ -88,6 +100,10 @@ func (s *Simulator) exit(p int32) {
 		s.pair(p, q).wanted = false
 		if s.pair(q, p).link == open {
 			t := s.plan(s.now+1+Time(s.rng.Int64N(int64(Unit))), looks, noticeTask, q)
+			t.from, t.life = p, s.nodes[q].life
+		}
+		if s.Guarded && s.nodes[q].machine != nil {
+			t := s.plan(s.now+1+Time(s.rng.Int64N(int64(Unit))), looks, closedTask, q)
 			t.from, t.life = p, s.nodes[q].life
 		}
 	}
@@ -127,6 +143,11 @@ func (s *Simulator) rewire(p int32) {
 	for _, name := range m.Links() {
 		row[s.places[name]].wanted = true
 	}
+	if s.Guarded {
+		for _, name := range s.guards[p].tenure.Links() {
+			row[s.places[name]].wanted = true
+		}
+	}
 	for _, name := range m.Watched() {
 		row[s.places[name]].watched = true
 	}
@@ -154,6 +175,9 @@ func (s *Simulator) rewire(p int32) {
 // tick is the agent's periodic work: to make links and see them broken, to ask, and to suspect.
 func (s *Simulator) tick(p int32) {
 	s.plan(s.now+heartbeat, looks, tickTask, p)
+	if s.Guarded {
+		s.report(p)
+	}
 	for q := range int32(len(s.nodes)) {
 		if s.nodes[p].machine == nil {
 			return
@@ -202,6 +226,9 @@ func (s *Simulator) lost(p, q int32, r *pair) {
 	r.link, r.silent, r.breaks = shut, false, 0
 	s.note(LinkDown, p, q, "")
 	s.step(p, election.Event{Type: election.PeerDown, Process: s.nodes[q].name})
+	if s.Guarded && s.nodes[p].machine != nil {
+		s.authorise(p, tenure.Event{Type: tenure.Unlinked, Process: s.nodes[q].name})
+	}
 	s.distrust(p, q)
 }
 
@@ -283,6 +310,10 @@ func (s *Simulator) doubt(t *task) {
 
 func (s *Simulator) suspect(p int32, coordinator string) {
 	s.note(Suspects, p, s.places[coordinator], "")
+	if s.Guarded {
+		s.authorise(p, tenure.Event{Type: tenure.Suspected, Process: coordinator})
+		return
+	}
 	s.step(p, election.Event{Type: election.Suspect, Process: coordinator})
 }
 

@@ -34,6 +34,10 @@ func (s *Simulator) forge() {
 	if to == s.rogue {
 		return
 	}
+	if s.Guarded && s.rng.IntN(2) == 0 {
+		s.forgePetition(to)
+		return
+	}
 	m := s.forged()
 	s.sequence++
 	if s.observe != nil {

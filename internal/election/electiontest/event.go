@@ -40,6 +40,18 @@ const (
 	Changed   EventKind = "Changed"   // the process has a new roster
 	Paused    EventKind = "Paused"    // the process stands still for a while
 	Resumed   EventKind = "Resumed"
+
+	// Of a Guarded group, in simulations only.
+	Petitions EventKind = "Petitions" // Peer, as Note says
+	Hears     EventKind = "Hears"     // the petition of Peer
+	Decides   EventKind = "Decides"   // about the petition of Peer
+	Learns    EventKind = "Learns"    // what Peer has decided
+	Astray    EventKind = "Astray"    // a petition of Peer does not arrive
+	Unsynced  EventKind = "Unsynced"  // the disk failed
+	Persisted EventKind = "Persisted" // a roster
+	Holds     EventKind = "Holds"     // an epoch
+	Yields    EventKind = "Yields"    // it holds it no more
+	Acts      EventKind = "Acts"      // its app is told that it may act
 )
 
 // String is a line of a transcript.

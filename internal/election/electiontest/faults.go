@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/tenure"
 )
 
 // strike lets one fault happen, and plans the next.
@@ -20,6 +21,7 @@ func (s *Simulator) strike() {
 		{s.Crashes, s.crashSomebody}, {s.Cuts, s.cutSomewhere}, {s.Clogs, s.clogSomewhere}, {s.Pauses, s.pauseSomebody},
 		{s.Suspicions, s.suspectSomebody}, {s.Breaks, s.breakSomething}, {s.Illness, s.sickenSomebody},
 		{s.Rosters, s.editRoster}, {s.Forgeries, s.forge},
+		{s.Wallsteps, s.stepWall}, {s.Pods, s.replacePod}, {s.Managers, s.stopManager}, {s.Leases, s.editLease}, {s.Renewals, s.remake}, {s.Strandings, s.strand},
 	}
 	sum := 0
 	for _, k := range kinds {
@@ -31,6 +33,7 @@ func (s *Simulator) strike() {
 	pick := s.rng.IntN(sum)
 	for _, k := range kinds {
 		if pick -= k.weight; pick < 0 {
+			s.Faults++
 			k.strike()
 			return
 		}
@@ -69,6 +72,9 @@ func (s *Simulator) crash(p int32) {
 	a.up = false
 	s.nodes[p].awake = s.now
 	s.exit(p)
+	if s.Guarded {
+		s.crashed(p)
+	}
 	if s.rng.IntN(10) > 0 {
 		s.plan(s.now+s.lasting(40*T), faults, bootTask, p)
 	}
@@ -77,8 +83,12 @@ func (s *Simulator) crash(p int32) {
 // start gives a process another life; it remembers the roster, or hears of a newer one. What chaos planned is not done in calm.
 func (s *Simulator) start(p int32, planned bool) {
 	a := &s.agents[p]
-	if a.up || s.calm != planned {
+	if a.up || a.gone || s.calm != planned {
 		return
+	}
+	if s.Guarded && s.guards[p].disk.state.Group == "" && !s.managed() {
+		s.plan(s.now+T, faults, bootTask, p)
+		return // without a memory it has to be told the roster
 	}
 	a.up = true
 	if s.rng.IntN(2) == 0 {
@@ -212,6 +222,10 @@ func (s *Simulator) severed(shape int, p, a, b int32, salt uint32) bool {
 
 // editRoster makes the next generation of the roster. Everybody hears of it in its own time.
 func (s *Simulator) editRoster() {
+	if s.Guarded {
+		s.editGroup()
+		return
+	}
 	newest := s.rosters[len(s.rosters)-1]
 	next := roster{processes: slices.Clone(newest.processes), algorithm: newest.algorithm}
 	i := s.rng.IntN(len(next.processes))
@@ -273,20 +287,32 @@ func (s *Simulator) enrol(p int32, generation int) {
 		return
 	}
 	before, now := s.rosters[a.generation], s.rosters[generation]
-	s.note(Changed, p, -1, fmt.Sprint(now.algorithm, now.processes))
+	if s.observe != nil {
+		s.note(Changed, p, -1, fmt.Sprint(now.algorithm, now.processes))
+	}
 	switch {
 	case s.nodes[p].machine == nil:
 		a.generation = generation
 		s.enter(p, "")
 	case !s.lists(now, p):
 		a.generation = generation
+		if s.Guarded {
+			s.authorise(p, tenure.Event{Type: tenure.Enrolled})
+		}
 		s.exit(p)
 	default:
 		s.forget(p, before, now)
 		if a.generation = generation; s.nodes[p].machine == nil {
 			return
 		}
+		life := s.nodes[p].life
 		s.step(p, election.Event{Type: election.Change, Roster: now.processes, Algorithm: now.algorithm})
+		if s.Guarded && s.nodes[p].machine != nil && s.nodes[p].life == life {
+			s.authorise(p, tenure.Event{Type: tenure.Enrolled, Roster: now.tenure})
+			if s.nodes[p].machine != nil {
+				s.rewire(p)
+			}
+		}
 	}
 }
 

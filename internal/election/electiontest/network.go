@@ -21,6 +21,8 @@ type network struct {
 	doomed func(p int32, before election.State, e *election.Event, out election.Output) int
 	// stepped hears of every step, with the state before it. It may be nil.
 	stepped func(p int32, before election.State, e *election.Event, out election.Output, doomed bool)
+	// guarded steps a process whose machine has a gate behind it; nil in a Classic group.
+	guarded func(p int32, e election.Event)
 	// observe hears of what happens, if it is not nil.
 	observe func(Event)
 }
@@ -68,11 +70,20 @@ func (n *network) kill(p int32) { n.nodes[p].machine = nil }
 
 // step gives an event to a process that is not down, and does what it says.
 func (n *network) step(p int32, e election.Event) {
+	if n.guarded != nil {
+		n.guarded(p, e)
+		return
+	}
 	v := &n.nodes[p]
-	n.steps++
 	n.event = e
 	before := v.machine.State()
-	out := v.machine.Step(n.event)
+	n.perform(p, before, v.machine.Step(n.event))
+}
+
+// perform does what a step of a machine said.
+func (n *network) perform(p int32, before election.State, out election.Output) {
+	v := &n.nodes[p]
+	n.steps++
 	for _, op := range out.Timers {
 		n.set(p, op)
 	}

@@ -46,6 +46,9 @@ type Options struct {
 	Switch bool // a new roster may name another algorithm
 	Rogue  bool // one process sends whatever it likes, under its own name
 	Rest   bool // who is down when calm comes stays down
+
+	Guarded bool // the group's safety
+	Guarding
 }
 
 // Draw draws the options of a seed.

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 
 	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/tenure"
 )
 
 // Simulator lets a group run through chaos and into calm, and checks what must hold. One that has run can run again: it keeps
@@ -26,6 +27,8 @@ type Simulator struct {
 	rogue   int32 // -1: nobody
 	truth   truth
 	broken  *Failure
+
+	guardedGroup
 }
 
 // Stats is what a run came to.
@@ -35,12 +38,23 @@ type Stats struct {
 	Virtual  Time // that went by
 	Settled  Time // from the beginning of calm until the last message
 	Trace    uint64
+
+	Petitions  int // petitions and verdicts sent
+	Tenures    int // epochs that were held
+	Leaderless Time
+	Led        Time
+	Refused    int // writes that the register refused
+	Accepted   int
+	Overlaps   int // times that an app was told that it may act while another might, with clocks beyond the bound
+	Stopped    int // groups that had no majority in the end
+	Faults     int
 }
 
 // roster is a generation of the roster.
 type roster struct {
 	processes []election.Process
 	algorithm string
+	tenure    *tenure.Roster // nil in a Classic group
 }
 
 // saying is a message as it went out once.
@@ -74,6 +88,16 @@ const (
 	wellTask                                // the app of to is well again
 	leaveTask                               // to, which has withdrawn, ends
 	cutTask                                 // a cut that flaps, from its next turn on
+	sampleTask                              // somebody looks whether the group is led
+
+	petitionTask // a petition arrives; it lies in the slot timer
+	verdictTask  // a verdict arrives
+	tenureTask   // the tenure machine of to looks
+	pollTask     // the app of to asks
+	actTask      // the app of to acts, late, under the epoch life
+	manageTask   // manager number sequence takes its turn
+	wornTask     // the end of the memory sequence of to becomes known
+	closedTask   // to sees the link from from closed
 )
 
 // planned marks, by its sequence, a task that belongs to calm.
@@ -99,10 +123,15 @@ func (s *Simulator) Run(o Options) (err error) {
 	s.until(end)
 	if s.broken == nil {
 		s.quieten()
-		s.until(end + s.patience())
-		s.quiet()
+		if s.Guarded {
+			s.calmDown()
+		} else {
+			s.until(end + s.patience())
+			s.quiet()
+		}
 	}
 	s.Steps, s.Messages, s.Virtual = s.network.steps, s.sequence, s.now
+	s.Petitions, s.Refused, s.Accepted = s.petitions, s.register.refused, s.register.accepted
 	if s.broken != nil {
 		return s.broken
 	}
@@ -118,12 +147,17 @@ func (s *Simulator) Explain(o Options, out io.Writer) error {
 
 func (s *Simulator) begin(o Options) {
 	s.Options, s.Stats, s.calm, s.broken, s.said = o, Stats{}, false, nil, 0
-	s.source.Seed(o.Seed, salt(o.Algorithm))
+	s.source.Seed(o.Seed, o.salt())
 	members := o.members(s.rng, simulated)
 	n := len(members)
 	s.reset(members)
 	s.agents, s.pairs = again(s.agents, n), again(s.pairs, n*n)
 	s.rosters = append(s.rosters[:0], roster{processes: members[:o.Processes], algorithm: o.Algorithm})
+	s.guarded, s.petitions, s.register = nil, 0, register{}
+	if o.Guarded {
+		s.guarded = s.elect
+		s.establish(members)
+	}
 	s.truth.begin(n)
 	s.rogue = -1
 	if o.Rogue {
@@ -145,6 +179,10 @@ func (s *Simulator) begin(o Options) {
 		s.plan(Time(s.rng.Int64N(int64(heartbeat))), looks, tickTask, p)
 	}
 	s.plan(s.gap(), faults, faultTask, 0)
+	s.plan(sampled, looks, sampleTask, 0)
+	if o.Guarded {
+		s.open()
+	}
 }
 
 // highest is the candidate that outranks all others, if there is one.
@@ -157,6 +195,9 @@ func highest(processes []election.Process) string {
 
 // simulated are the names of simulated processes.
 var simulated = []string{"P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9"}
+
+// seat is the place of a simulated process.
+func seat(name string) int32 { return int32(name[1] - '1') }
 
 // again is a slice of n zero values in the memory of an old one.
 func again[E any](old []E, n int) []E {
@@ -195,7 +236,7 @@ func (s *Simulator) capacity() int { return 1000 + 400*len(s.pairs) }
 // asleep puts off what comes to a process that is paused: it reads its mail first when it wakes, then its timers run out.
 func (s *Simulator) asleep(at Time, t *task) bool {
 	switch t.kind {
-	case arrive, expire, tickTask, doubtTask, noticeTask, enrolTask:
+	case arrive, expire, tickTask, doubtTask, noticeTask, enrolTask, petitionTask, verdictTask, tenureTask, pollTask, closedTask:
 	default:
 		return false
 	}
@@ -205,9 +246,9 @@ func (s *Simulator) asleep(at Time, t *task) bool {
 	}
 	r := looks
 	switch t.kind {
-	case arrive:
+	case arrive, petitionTask, verdictTask:
 		r = arrivals
-	case expire:
+	case expire, tenureTask:
 		r = timeouts
 	}
 	*s.queue.push(wakes, r) = *t
@@ -242,6 +283,10 @@ func (s *Simulator) handle(t *task) {
 		}
 	case cutTask:
 		s.flap(t)
+	case sampleTask:
+		s.sample()
+	default:
+		s.handleGuarded(t)
 	}
 }
 

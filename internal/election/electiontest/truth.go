@@ -39,6 +39,9 @@ func (s *Simulator) after(p int32, before election.State, e *election.Event, out
 		s.crash(p)
 		return
 	}
+	if s.Guarded {
+		return // settle does it, when the gate is through
+	}
 	if e.Type != election.Receive && e.Type != election.Timeout || state.Coordinator != before.Coordinator {
 		s.rewire(p)
 	}
@@ -134,6 +137,9 @@ func (s *Simulator) quieten() {
 			r.breaks = min(r.breaks, soon(2*T))
 		}
 	}
+	if s.Ragged {
+		s.tatter()
+	}
 	for p := range int32(len(s.nodes)) {
 		s.nodes[p].slow = 100
 		a := &s.agents[p]
@@ -152,6 +158,10 @@ func (s *Simulator) quieten() {
 
 // expel takes the rogue off the roster, when what it said has come to its end: a ring believes that until the roster changes.
 func (s *Simulator) expel() {
+	if s.Guarded {
+		s.world.pods[s.rogue].there, s.world.edited = false, true
+		return
+	}
 	newest := s.rosters[len(s.rosters)-1]
 	rest := slices.DeleteFunc(slices.Clone(newest.processes), func(p election.Process) bool { return p.Name == s.nodes[s.rogue].name })
 	if len(rest) > 0 {

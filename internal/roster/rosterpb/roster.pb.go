@@ -272,8 +272,12 @@ type Roster struct {
 	Safety                string                 `protobuf:"bytes,5,opt,name=safety,proto3" json:"safety,omitempty"`
 	HeartbeatMilliseconds int32                  `protobuf:"varint,6,opt,name=heartbeat_milliseconds,json=heartbeatMilliseconds,proto3" json:"heartbeat_milliseconds,omitempty"`
 	TimeoutMilliseconds   int32                  `protobuf:"varint,7,opt,name=timeout_milliseconds,json=timeoutMilliseconds,proto3" json:"timeout_milliseconds,omitempty"`
-	Processes             []*Process             `protobuf:"bytes,8,rep,name=processes,proto3" json:"processes,omitempty"`               // in ring order
-	GroupUid              string                 `protobuf:"bytes,9,opt,name=group_uid,json=groupUid,proto3" json:"group_uid,omitempty"` // of the group object: generations are compared within one only
+	Processes             []*Process             `protobuf:"bytes,8,rep,name=processes,proto3" json:"processes,omitempty"`                                               // in ring order
+	GroupUid              string                 `protobuf:"bytes,9,opt,name=group_uid,json=groupUid,proto3" json:"group_uid,omitempty"`                                 // of the group object: generations are compared within one only
+	LeaseMilliseconds     int32                  `protobuf:"varint,10,opt,name=lease_milliseconds,json=leaseMilliseconds,proto3" json:"lease_milliseconds,omitempty"`    // safety Guarded, as are the next two
+	Preemption            string                 `protobuf:"bytes,11,opt,name=preemption,proto3" json:"preemption,omitempty"`                                            // Always, Delayed, Never
+	StableMilliseconds    int32                  `protobuf:"varint,12,opt,name=stable_milliseconds,json=stableMilliseconds,proto3" json:"stable_milliseconds,omitempty"` // Delayed: how long a higher process must have answered before it takes over
+	AppHealth             *AppHealth             `protobuf:"bytes,13,opt,name=app_health,json=appHealth,proto3" json:"app_health,omitempty"`                             // absent: the app is not asked. It may change within a generation
 	unknownFields         protoimpl.UnknownFields
 	sizeCache             protoimpl.SizeCache
 }
@@ -371,6 +375,317 @@ func (x *Roster) GetGroupUid() string {
 	return ""
 }
 
+func (x *Roster) GetLeaseMilliseconds() int32 {
+	if x != nil {
+		return x.LeaseMilliseconds
+	}
+	return 0
+}
+
+func (x *Roster) GetPreemption() string {
+	if x != nil {
+		return x.Preemption
+	}
+	return ""
+}
+
+func (x *Roster) GetStableMilliseconds() int32 {
+	if x != nil {
+		return x.StableMilliseconds
+	}
+	return 0
+}
+
+func (x *Roster) GetAppHealth() *AppHealth {
+	if x != nil {
+		return x.AppHealth
+	}
+	return nil
+}
+
+// AppHealth is how each agent asks whether the app in its own pod is well. There is no host in it, and never will be: nobody is
+// to make agents ask elsewhere.
+type AppHealth struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Handler:
+	//
+	//	*AppHealth_HttpGet
+	//	*AppHealth_TcpSocket
+	//	*AppHealth_Grpc
+	Handler             isAppHealth_Handler `protobuf_oneof:"handler"`
+	PeriodMilliseconds  int32               `protobuf:"varint,4,opt,name=period_milliseconds,json=periodMilliseconds,proto3" json:"period_milliseconds,omitempty"`    // how often
+	TimeoutMilliseconds int32               `protobuf:"varint,5,opt,name=timeout_milliseconds,json=timeoutMilliseconds,proto3" json:"timeout_milliseconds,omitempty"` // within what time it is to answer
+	FailureThreshold    int32               `protobuf:"varint,6,opt,name=failure_threshold,json=failureThreshold,proto3" json:"failure_threshold,omitempty"`          // this many bad answers in a row: it is ill
+	SuccessThreshold    int32               `protobuf:"varint,7,opt,name=success_threshold,json=successThreshold,proto3" json:"success_threshold,omitempty"`          // this many good answers in a row: it is well again
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
+}
+
+func (x *AppHealth) Reset() {
+	*x = AppHealth{}
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppHealth) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppHealth) ProtoMessage() {}
+
+func (x *AppHealth) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppHealth.ProtoReflect.Descriptor instead.
+func (*AppHealth) Descriptor() ([]byte, []int) {
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *AppHealth) GetHandler() isAppHealth_Handler {
+	if x != nil {
+		return x.Handler
+	}
+	return nil
+}
+
+func (x *AppHealth) GetHttpGet() *HTTPGet {
+	if x != nil {
+		if x, ok := x.Handler.(*AppHealth_HttpGet); ok {
+			return x.HttpGet
+		}
+	}
+	return nil
+}
+
+func (x *AppHealth) GetTcpSocket() *TCPSocket {
+	if x != nil {
+		if x, ok := x.Handler.(*AppHealth_TcpSocket); ok {
+			return x.TcpSocket
+		}
+	}
+	return nil
+}
+
+func (x *AppHealth) GetGrpc() *GRPCHealth {
+	if x != nil {
+		if x, ok := x.Handler.(*AppHealth_Grpc); ok {
+			return x.Grpc
+		}
+	}
+	return nil
+}
+
+func (x *AppHealth) GetPeriodMilliseconds() int32 {
+	if x != nil {
+		return x.PeriodMilliseconds
+	}
+	return 0
+}
+
+func (x *AppHealth) GetTimeoutMilliseconds() int32 {
+	if x != nil {
+		return x.TimeoutMilliseconds
+	}
+	return 0
+}
+
+func (x *AppHealth) GetFailureThreshold() int32 {
+	if x != nil {
+		return x.FailureThreshold
+	}
+	return 0
+}
+
+func (x *AppHealth) GetSuccessThreshold() int32 {
+	if x != nil {
+		return x.SuccessThreshold
+	}
+	return 0
+}
+
+type isAppHealth_Handler interface {
+	isAppHealth_Handler()
+}
+
+type AppHealth_HttpGet struct {
+	HttpGet *HTTPGet `protobuf:"bytes,1,opt,name=http_get,json=httpGet,proto3,oneof"`
+}
+
+type AppHealth_TcpSocket struct {
+	TcpSocket *TCPSocket `protobuf:"bytes,2,opt,name=tcp_socket,json=tcpSocket,proto3,oneof"`
+}
+
+type AppHealth_Grpc struct {
+	Grpc *GRPCHealth `protobuf:"bytes,3,opt,name=grpc,proto3,oneof"`
+}
+
+func (*AppHealth_HttpGet) isAppHealth_Handler() {}
+
+func (*AppHealth_TcpSocket) isAppHealth_Handler() {}
+
+func (*AppHealth_Grpc) isAppHealth_Handler() {}
+
+// HTTPGet: a status below 400 is well.
+type HTTPGet struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Port          int32                  `protobuf:"varint,1,opt,name=port,proto3" json:"port,omitempty"`
+	Path          string                 `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"` // with its query
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HTTPGet) Reset() {
+	*x = HTTPGet{}
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HTTPGet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HTTPGet) ProtoMessage() {}
+
+func (x *HTTPGet) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HTTPGet.ProtoReflect.Descriptor instead.
+func (*HTTPGet) Descriptor() ([]byte, []int) {
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *HTTPGet) GetPort() int32 {
+	if x != nil {
+		return x.Port
+	}
+	return 0
+}
+
+func (x *HTTPGet) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+// TCPSocket: a connection that is accepted is well.
+type TCPSocket struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Port          int32                  `protobuf:"varint,1,opt,name=port,proto3" json:"port,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TCPSocket) Reset() {
+	*x = TCPSocket{}
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TCPSocket) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TCPSocket) ProtoMessage() {}
+
+func (x *TCPSocket) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TCPSocket.ProtoReflect.Descriptor instead.
+func (*TCPSocket) Descriptor() ([]byte, []int) {
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *TCPSocket) GetPort() int32 {
+	if x != nil {
+		return x.Port
+	}
+	return 0
+}
+
+// GRPCHealth: SERVING, as grpc.health.v1 has it, is well.
+type GRPCHealth struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Port          int32                  `protobuf:"varint,1,opt,name=port,proto3" json:"port,omitempty"`
+	Service       string                 `protobuf:"bytes,2,opt,name=service,proto3" json:"service,omitempty"` // empty: the server as a whole
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GRPCHealth) Reset() {
+	*x = GRPCHealth{}
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GRPCHealth) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GRPCHealth) ProtoMessage() {}
+
+func (x *GRPCHealth) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GRPCHealth.ProtoReflect.Descriptor instead.
+func (*GRPCHealth) Descriptor() ([]byte, []int) {
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *GRPCHealth) GetPort() int32 {
+	if x != nil {
+		return x.Port
+	}
+	return 0
+}
+
+func (x *GRPCHealth) GetService() string {
+	if x != nil {
+		return x.Service
+	}
+	return ""
+}
+
 type Process struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -378,13 +693,14 @@ type Process struct {
 	Address       string                 `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"` // host:port of its link server; empty while it has none
 	Priority      int32                  `protobuf:"varint,4,opt,name=priority,proto3" json:"priority,omitempty"`
 	Voter         bool                   `protobuf:"varint,5,opt,name=voter,proto3" json:"voter,omitempty"`
+	Memory        string                 `protobuf:"bytes,6,opt,name=memory,proto3" json:"memory,omitempty"` // the identity of its agent's state directory; empty while it has not joined
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[5]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -396,7 +712,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[5]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -409,7 +725,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{5}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Process) GetName() string {
@@ -447,6 +763,13 @@ func (x *Process) GetVoter() bool {
 	return false
 }
 
+func (x *Process) GetMemory() string {
+	if x != nil {
+		return x.Memory
+	}
+	return ""
+}
+
 // Report is all that an agent tells the manager: always whole, so that only the newest one matters.
 type Report struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -460,13 +783,15 @@ type Report struct {
 	Table         []*Row                 `protobuf:"bytes,8,rep,name=table,proto3" json:"table,omitempty"`          // what it knows of the others
 	LastElection  *Election              `protobuf:"bytes,9,opt,name=last_election,json=lastElection,proto3" json:"last_election,omitempty"`
 	Version       string                 `protobuf:"bytes,10,opt,name=version,proto3" json:"version,omitempty"` // of the agent
+	Epoch         int64                  `protobuf:"varint,11,opt,name=epoch,proto3" json:"epoch,omitempty"`    // of the tenure that it follows or holds; 0: none
+	Tenure        string                 `protobuf:"bytes,12,opt,name=tenure,proto3" json:"tenure,omitempty"`   // one word of what it is at in a Guarded group, such as Holding; empty otherwise
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[6]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -478,7 +803,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[6]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -491,7 +816,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{6}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Report) GetMemory() string {
@@ -564,6 +889,20 @@ func (x *Report) GetVersion() string {
 	return ""
 }
 
+func (x *Report) GetEpoch() int64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *Report) GetTenure() string {
+	if x != nil {
+		return x.Tenure
+	}
+	return ""
+}
+
 // Row is a row of the agent's process status table.
 type Row struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -575,7 +914,7 @@ type Row struct {
 
 func (x *Row) Reset() {
 	*x = Row{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[7]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -587,7 +926,7 @@ func (x *Row) String() string {
 func (*Row) ProtoMessage() {}
 
 func (x *Row) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[7]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -600,7 +939,7 @@ func (x *Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Row.ProtoReflect.Descriptor instead.
 func (*Row) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{7}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Row) GetName() string {
@@ -632,7 +971,7 @@ type Election struct {
 
 func (x *Election) Reset() {
 	*x = Election{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[8]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -644,7 +983,7 @@ func (x *Election) String() string {
 func (*Election) ProtoMessage() {}
 
 func (x *Election) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[8]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -657,7 +996,7 @@ func (x *Election) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Election.ProtoReflect.Descriptor instead.
 func (*Election) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{8}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Election) GetDecision() string {
@@ -718,7 +1057,7 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x05trust\x18\x02 \x01(\fH\x00R\x05trust\x12-\n" +
 	"\x04gone\x18\x03 \x01(\v2\x17.podesta.roster.v1.GoneH\x00R\x04goneB\b\n" +
 	"\x06update\"\x06\n" +
-	"\x04Gone\"\xd3\x02\n" +
+	"\x04Gone\"\x90\x04\n" +
 	"\x06Roster\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12\x1e\n" +
@@ -730,13 +1069,41 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x16heartbeat_milliseconds\x18\x06 \x01(\x05R\x15heartbeatMilliseconds\x121\n" +
 	"\x14timeout_milliseconds\x18\a \x01(\x05R\x13timeoutMilliseconds\x128\n" +
 	"\tprocesses\x18\b \x03(\v2\x1a.podesta.roster.v1.ProcessR\tprocesses\x12\x1b\n" +
-	"\tgroup_uid\x18\t \x01(\tR\bgroupUid\"{\n" +
+	"\tgroup_uid\x18\t \x01(\tR\bgroupUid\x12-\n" +
+	"\x12lease_milliseconds\x18\n" +
+	" \x01(\x05R\x11leaseMilliseconds\x12\x1e\n" +
+	"\n" +
+	"preemption\x18\v \x01(\tR\n" +
+	"preemption\x12/\n" +
+	"\x13stable_milliseconds\x18\f \x01(\x05R\x12stableMilliseconds\x12;\n" +
+	"\n" +
+	"app_health\x18\r \x01(\v2\x1c.podesta.roster.v1.AppHealthR\tappHealth\"\x81\x03\n" +
+	"\tAppHealth\x127\n" +
+	"\bhttp_get\x18\x01 \x01(\v2\x1a.podesta.roster.v1.HTTPGetH\x00R\ahttpGet\x12=\n" +
+	"\n" +
+	"tcp_socket\x18\x02 \x01(\v2\x1c.podesta.roster.v1.TCPSocketH\x00R\ttcpSocket\x123\n" +
+	"\x04grpc\x18\x03 \x01(\v2\x1d.podesta.roster.v1.GRPCHealthH\x00R\x04grpc\x12/\n" +
+	"\x13period_milliseconds\x18\x04 \x01(\x05R\x12periodMilliseconds\x121\n" +
+	"\x14timeout_milliseconds\x18\x05 \x01(\x05R\x13timeoutMilliseconds\x12+\n" +
+	"\x11failure_threshold\x18\x06 \x01(\x05R\x10failureThreshold\x12+\n" +
+	"\x11success_threshold\x18\a \x01(\x05R\x10successThresholdB\t\n" +
+	"\ahandler\"1\n" +
+	"\aHTTPGet\x12\x12\n" +
+	"\x04port\x18\x01 \x01(\x05R\x04port\x12\x12\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\"\x1f\n" +
+	"\tTCPSocket\x12\x12\n" +
+	"\x04port\x18\x01 \x01(\x05R\x04port\":\n" +
+	"\n" +
+	"GRPCHealth\x12\x12\n" +
+	"\x04port\x18\x01 \x01(\x05R\x04port\x12\x18\n" +
+	"\aservice\x18\x02 \x01(\tR\aservice\"\x93\x01\n" +
 	"\aProcess\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x18\n" +
 	"\aaddress\x18\x03 \x01(\tR\aaddress\x12\x1a\n" +
 	"\bpriority\x18\x04 \x01(\x05R\bpriority\x12\x14\n" +
-	"\x05voter\x18\x05 \x01(\bR\x05voter\"\xe2\x02\n" +
+	"\x05voter\x18\x05 \x01(\bR\x05voter\x12\x16\n" +
+	"\x06memory\x18\x06 \x01(\tR\x06memory\"\x90\x03\n" +
 	"\x06Report\x12\x16\n" +
 	"\x06memory\x18\x01 \x01(\tR\x06memory\x12\x1e\n" +
 	"\n" +
@@ -750,7 +1117,9 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x05table\x18\b \x03(\v2\x16.podesta.roster.v1.RowR\x05table\x12@\n" +
 	"\rlast_election\x18\t \x01(\v2\x1b.podesta.roster.v1.ElectionR\flastElection\x12\x18\n" +
 	"\aversion\x18\n" +
-	" \x01(\tR\aversion\"/\n" +
+	" \x01(\tR\aversion\x12\x14\n" +
+	"\x05epoch\x18\v \x01(\x03R\x05epoch\x12\x16\n" +
+	"\x06tenure\x18\f \x01(\tR\x06tenure\"/\n" +
 	"\x03Row\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\"\xc5\x01\n" +
@@ -779,33 +1148,41 @@ func file_internal_roster_rosterpb_roster_proto_rawDescGZIP() []byte {
 	return file_internal_roster_rosterpb_roster_proto_rawDescData
 }
 
-var file_internal_roster_rosterpb_roster_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_internal_roster_rosterpb_roster_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_internal_roster_rosterpb_roster_proto_goTypes = []any{
 	(*JoinRequest)(nil),  // 0: podesta.roster.v1.JoinRequest
 	(*JoinResponse)(nil), // 1: podesta.roster.v1.JoinResponse
 	(*Update)(nil),       // 2: podesta.roster.v1.Update
 	(*Gone)(nil),         // 3: podesta.roster.v1.Gone
 	(*Roster)(nil),       // 4: podesta.roster.v1.Roster
-	(*Process)(nil),      // 5: podesta.roster.v1.Process
-	(*Report)(nil),       // 6: podesta.roster.v1.Report
-	(*Row)(nil),          // 7: podesta.roster.v1.Row
-	(*Election)(nil),     // 8: podesta.roster.v1.Election
+	(*AppHealth)(nil),    // 5: podesta.roster.v1.AppHealth
+	(*HTTPGet)(nil),      // 6: podesta.roster.v1.HTTPGet
+	(*TCPSocket)(nil),    // 7: podesta.roster.v1.TCPSocket
+	(*GRPCHealth)(nil),   // 8: podesta.roster.v1.GRPCHealth
+	(*Process)(nil),      // 9: podesta.roster.v1.Process
+	(*Report)(nil),       // 10: podesta.roster.v1.Report
+	(*Row)(nil),          // 11: podesta.roster.v1.Row
+	(*Election)(nil),     // 12: podesta.roster.v1.Election
 }
 var file_internal_roster_rosterpb_roster_proto_depIdxs = []int32{
-	4, // 0: podesta.roster.v1.Update.roster:type_name -> podesta.roster.v1.Roster
-	3, // 1: podesta.roster.v1.Update.gone:type_name -> podesta.roster.v1.Gone
-	5, // 2: podesta.roster.v1.Roster.processes:type_name -> podesta.roster.v1.Process
-	7, // 3: podesta.roster.v1.Report.table:type_name -> podesta.roster.v1.Row
-	8, // 4: podesta.roster.v1.Report.last_election:type_name -> podesta.roster.v1.Election
-	0, // 5: podesta.roster.v1.RosterService.Join:input_type -> podesta.roster.v1.JoinRequest
-	6, // 6: podesta.roster.v1.RosterService.Follow:input_type -> podesta.roster.v1.Report
-	1, // 7: podesta.roster.v1.RosterService.Join:output_type -> podesta.roster.v1.JoinResponse
-	2, // 8: podesta.roster.v1.RosterService.Follow:output_type -> podesta.roster.v1.Update
-	7, // [7:9] is the sub-list for method output_type
-	5, // [5:7] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	4,  // 0: podesta.roster.v1.Update.roster:type_name -> podesta.roster.v1.Roster
+	3,  // 1: podesta.roster.v1.Update.gone:type_name -> podesta.roster.v1.Gone
+	9,  // 2: podesta.roster.v1.Roster.processes:type_name -> podesta.roster.v1.Process
+	5,  // 3: podesta.roster.v1.Roster.app_health:type_name -> podesta.roster.v1.AppHealth
+	6,  // 4: podesta.roster.v1.AppHealth.http_get:type_name -> podesta.roster.v1.HTTPGet
+	7,  // 5: podesta.roster.v1.AppHealth.tcp_socket:type_name -> podesta.roster.v1.TCPSocket
+	8,  // 6: podesta.roster.v1.AppHealth.grpc:type_name -> podesta.roster.v1.GRPCHealth
+	11, // 7: podesta.roster.v1.Report.table:type_name -> podesta.roster.v1.Row
+	12, // 8: podesta.roster.v1.Report.last_election:type_name -> podesta.roster.v1.Election
+	0,  // 9: podesta.roster.v1.RosterService.Join:input_type -> podesta.roster.v1.JoinRequest
+	10, // 10: podesta.roster.v1.RosterService.Follow:input_type -> podesta.roster.v1.Report
+	1,  // 11: podesta.roster.v1.RosterService.Join:output_type -> podesta.roster.v1.JoinResponse
+	2,  // 12: podesta.roster.v1.RosterService.Follow:output_type -> podesta.roster.v1.Update
+	11, // [11:13] is the sub-list for method output_type
+	9,  // [9:11] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_internal_roster_rosterpb_roster_proto_init() }
@@ -818,13 +1195,18 @@ func file_internal_roster_rosterpb_roster_proto_init() {
 		(*Update_Trust)(nil),
 		(*Update_Gone)(nil),
 	}
+	file_internal_roster_rosterpb_roster_proto_msgTypes[5].OneofWrappers = []any{
+		(*AppHealth_HttpGet)(nil),
+		(*AppHealth_TcpSocket)(nil),
+		(*AppHealth_Grpc)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_roster_rosterpb_roster_proto_rawDesc), len(file_internal_roster_rosterpb_roster_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

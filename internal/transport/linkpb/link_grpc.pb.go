@@ -29,9 +29,10 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // LinkService is served by every agent. A process opens one stream to each process that it sends to, so that messages of one
-// direction keep their order (seed 000: "all links in the ring are assumed to be FIFO channels").
+// direction keep their order (seed 000: "all links in the ring are assumed to be FIFO channels"). No stream outlives the
+// certificates of its two ends; one that a newer certificate made possible succeeds it.
 type LinkServiceClient interface {
-	// Open carries the caller's frames; what flows back are the answers to its asks, and nothing else.
+	// Open carries the caller's frames; what flows back are the answers to its asks and petitions, and nothing else.
 	Open(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Answer], error)
 }
 
@@ -61,9 +62,10 @@ type LinkService_OpenClient = grpc.BidiStreamingClient[Frame, Answer]
 // for forward compatibility.
 //
 // LinkService is served by every agent. A process opens one stream to each process that it sends to, so that messages of one
-// direction keep their order (seed 000: "all links in the ring are assumed to be FIFO channels").
+// direction keep their order (seed 000: "all links in the ring are assumed to be FIFO channels"). No stream outlives the
+// certificates of its two ends; one that a newer certificate made possible succeeds it.
 type LinkServiceServer interface {
-	// Open carries the caller's frames; what flows back are the answers to its asks, and nothing else.
+	// Open carries the caller's frames; what flows back are the answers to its asks and petitions, and nothing else.
 	Open(grpc.BidiStreamingServer[Frame, Answer]) error
 	mustEmbedUnimplementedLinkServiceServer()
 }

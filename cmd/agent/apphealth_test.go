@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/apphealth"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// The roster says how apps are asked; each agent asks its own, at the host where it serves it. Of two apps on one port the ill one's
+// process hands over, and is back when the app is.
+func TestRosterHasTheAppAsked(t *testing.T) {
+	apps, ill, port := twoApps(t)
+	dir, links := t.TempDir(), []string{freeAddress(t), freeAddress(t)}
+	file := filepath.Join(dir, "roster.json")
+	text := fmt.Sprintf(`{"group": "g", "processes": [{"name": "a", "address": %q, "priority": 1}, {"name": "b", "address": %q, "priority": 2}],
+		"appHealth": {"httpGet": {"path": "/healthz", "port": %s}, "failureThreshold": 1, "successThreshold": 1}}`, links[0], links[1], port)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := run([]string{"keys", "--roster", file, "--out", dir}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 2)
+	for i, name := range []string{"a", "b"} {
+		o, err := parse([]string{"--roster", file, "--certificate", filepath.Join(dir, name+".crt"), "--key", filepath.Join(dir, name+".key"),
+			"--trust-file", filepath.Join(dir, "ca.crt"), "--state-dir", filepath.Join(dir, "state-"+name),
+			"--listen", links[i], "--app-address", apps[i], "--status-address", "127.0.0.1:0"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { done <- serve(ctx, o, slog.New(slog.DiscardHandler)) }()
+	}
+	coordinators := follow(t, apps[0])
+	awaitName(t, coordinators, "b")
+	ill.Store(true)
+	awaitName(t, coordinators, "a")
+	ill.Store(false)
+	awaitName(t, coordinators, "b")
+	stop()
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// twoApps serve health on one port of two addresses of this machine, the second of them ill while ill is set. They return where
+// their agents serve them.
+func twoApps(t *testing.T) (agents []string, ill *atomic.Bool, port string) {
+	t.Helper()
+	ill = new(atomic.Bool)
+	second := listen(t, "127.0.0.2:0")
+	_, port, _ = net.SplitHostPort(second.Addr().String())
+	for i, l := range []net.Listener{listen(t, net.JoinHostPort("127.0.0.1", port)), second} {
+		app := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if i == 1 && ill.Load() {
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+		})}}
+		app.Start()
+		t.Cleanup(app.Close)
+		free := listen(t, fmt.Sprintf("127.0.0.%d:0", i+1))
+		agents = append(agents, free.Addr().String())
+		_ = free.Close()
+	}
+	return agents, ill, port
+}
+
+func listen(t *testing.T, address string) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// The flag is the pod's own word: while it is set nothing that the group says makes a difference.
+func TestFlagWins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		flag := &apphealth.Probe{Every: time.Second, Within: time.Second, ToIll: 3, ToWell: 1,
+			Check: func(context.Context) error { return errors.New("as the flag has it") }}
+		s := &sidecar{options: options{health: flag}, prober: apphealth.NewProber(), logger: slog.New(slog.DiscardHandler)}
+		s.prober.Use(flag)
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go s.prober.Run(ctx)
+		begun := time.Now()
+		for range 2 {
+			<-time.After(time.Second)
+			s.probe(roster.AppHealth{Handler: roster.TCPSocket, Port: 1, Period: time.Second, Timeout: time.Second, FailureThreshold: 1, SuccessThreshold: 1})
+			s.probe(roster.AppHealth{})
+		}
+		if got := <-s.prober.Turns(); got == nil || got.Error() != "as the flag has it" || time.Since(begun) != 3*time.Second {
+			t.Errorf("after %v: %v", time.Since(begun), got)
+		}
+	})
+}
+
+func TestAppIsWhereItsAgentServesIt(t *testing.T) {
+	for served, want := range map[string]string{"127.0.0.1:4040": "127.0.0.1", "127.64.0.7:4040": "127.64.0.7", "0.0.0.0:4040": "127.0.0.1",
+		"[::]:4040": "127.0.0.1", "[::1]:4040": "::1"} {
+		address, err := net.ResolveTCPAddr("tcp", served)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := appHost(address); got != want {
+			t.Errorf("served at %s, asked at %s, want %s", served, got, want)
+		}
+	}
+}

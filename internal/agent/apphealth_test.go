@@ -1,0 +1,130 @@
+package agent_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+func askedAt(port int32) roster.AppHealth {
+	return roster.AppHealth{Handler: roster.TCPSocket, Port: port, Period: time.Second, Timeout: time.Second, FailureThreshold: 2, SuccessThreshold: 10}
+}
+
+// asks checks how a process's app was asked so far.
+func (p *process) asks(t *testing.T, want ...roster.AppHealth) {
+	t.Helper()
+	synctest.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !slices.Equal(p.probed, want) {
+		t.Errorf("the app was asked %+v, want %+v", p.probed, want)
+	}
+}
+
+// lastKept is the roster on a process's disk.
+func (p *process) lastKept(t *testing.T) *roster.Roster {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.kept) == 0 {
+		t.Fatal("no roster was kept")
+	}
+	return p.kept[len(p.kept)-1]
+}
+
+// recheck gives every agent the same roster with another AppHealth, in the same generation.
+func (g *group) recheck(h roster.AppHealth) {
+	g.roster.AppHealth = h
+	same := g.roster
+	for _, p := range g.agents {
+		p.updates <- roster.Update{Roster: &same}
+	}
+}
+
+// How apps are asked changes while a group runs, and nothing else does: no generation, no epoch, no election.
+func TestAppHealthIsNoElectionsBusiness(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGroup(t, guarded("Bully", roster.Never), 3)
+		g.acts("p3")
+		g.agree("p3")
+		before := g.agents["p1"].view()
+		none := roster.AppHealth{}
+		g.recheck(askedAt(8080))
+		for _, p := range g.agents {
+			p.asks(t, none, askedAt(8080))
+			if kept := p.lastKept(t); kept.AppHealth != askedAt(8080) || kept.Generation != g.roster.Generation {
+				t.Errorf("kept: %+v", kept)
+			}
+		}
+		g.recheck(askedAt(8080))
+		g.recheck(none)
+		time.Sleep(10 * time.Second)
+		g.agents["p1"].asks(t, none, askedAt(8080), none)
+		if now := g.agents["p1"].view(); now.Epoch != before.Epoch || now.Last != before.Last || now.Generation != before.Generation || now.Coordinator != "p3" {
+			t.Errorf("it was %+v, and is %+v", before, now)
+		}
+		if may := g.may(); !slices.Equal(may, []string{"p3"}) {
+			t.Errorf("%v may act", may)
+		}
+	})
+}
+
+// A late roster does not turn it back, a newer one that says the same does not begin anew, and one that says otherwise counts.
+func TestAppHealthOfRosters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGroup(t, guarded("Bully", roster.Never), 3)
+		g.acts("p3")
+		none, late := roster.AppHealth{}, g.roster
+		g.edit(func(r *roster.Roster) { r.AppHealth = askedAt(1) })
+		late.AppHealth = askedAt(2)
+		p1 := g.agents["p1"]
+		p1.updates <- roster.Update{Roster: &late}
+		g.edit(func(r *roster.Roster) { r.Algorithm = "RingList" })
+		p1.asks(t, none, askedAt(1))
+		g.edit(func(r *roster.Roster) { r.AppHealth = askedAt(3) })
+		p1.asks(t, none, askedAt(1), askedAt(3))
+	})
+}
+
+// Without a group nobody says how to ask; who comes back is told anew.
+func TestAppIsNotAskedOutsideTheGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGroup(t, guarded("Bully", roster.Never), 3)
+		g.recheck(askedAt(1))
+		p3 := g.agents["p3"]
+		p3.updates <- roster.Update{Gone: true}
+		p3.asks(t, roster.AppHealth{}, askedAt(1), roster.AppHealth{})
+		p3.updates <- roster.Update{Roster: &g.roster}
+		p3.asks(t, roster.AppHealth{}, askedAt(1), roster.AppHealth{}, askedAt(1))
+	})
+}
+
+// An agent that restarts asks as the roster does that it begins with. An app that is ill has its process withdrawn, until it is
+// well or nobody asks it any more: both come as the same turn.
+func TestIllAndWellAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGroup(t, guarded("Bully", roster.Always), 3)
+		g.recheck(askedAt(1))
+		g.kill("p3")
+		g.boot("p3")
+		p3 := g.agents["p3"]
+		p3.asks(t, askedAt(1))
+		g.acts("p3")
+		epoch := p3.view().Epoch
+		p3.health <- errors.New("ill")
+		if took := g.acts("p2"); took > lease {
+			t.Errorf("a hand-over took %v", took)
+		}
+		g.agree("p2")
+		p3.health <- nil
+		g.acts("p3")
+		g.agree("p3")
+		if now := p3.view().Epoch; now <= epoch {
+			t.Errorf("epoch %v after %v", now, epoch)
+		}
+	})
+}

@@ -1,0 +1,168 @@
+package agent
+
+import (
+	"errors"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/gate"
+	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/transport"
+)
+
+// What the agent does for the gate: it is a gate.Driver.
+
+// tenureIn is the tenure machine, in a Guarded group; nil in a Classic one.
+func (a *agent) tenureIn(r roster.Roster) *tenure.Machine {
+	if r.Safety != roster.Guarded {
+		return nil
+	}
+	if a.tenure == nil {
+		self := tenure.Life{Name: a.Self, UID: a.UID, Memory: a.Memory, Incarnation: a.Incarnation}
+		a.tenure = tenure.New(tenure.Config{Self: self, Remember: a.Tenure, Seed: a.Incarnation, Now: a.Now()})
+	}
+	return a.tenure
+}
+
+// guarded reports whether tenure decides who coordinates.
+func (a *agent) guarded() bool { return a.gate.Tenure != nil }
+
+// Now reads the clocks.
+func (a *agent) Now() tenure.Reading { return a.Permit.clock() }
+
+// T is as the failure detector has it.
+func (a *agent) T() time.Duration { return a.detector.T() }
+
+// Sync keeps what a voter must not forget.
+func (a *agent) Sync(s tenure.State) error {
+	if a.KeepTenure == nil {
+		return errors.New("there is no state directory: nothing can be promised")
+	}
+	err := a.KeepTenure(s)
+	if err != nil {
+		a.Logger.Error("cannot keep what this voter promises; it promises nothing now", "error", err)
+	}
+	return err
+}
+
+// Petition sends a petition.
+func (a *agent) Petition(to string, p tenure.Petition) {
+	if p.Kind == tenure.Release && p.Epoch != a.released {
+		a.released = p.Epoch
+		a.trace("releases", p.Epoch)
+	}
+	a.Links.Petition(to, p)
+	a.Meter.petitioned(p.Kind)
+}
+
+// Heard takes a renewal of the holder for its heartbeat.
+func (a *agent) Heard(process string) {
+	now := time.Now()
+	a.detector.Heard(process, now)
+	if a.silent[process] {
+		delete(a.silent, process)
+		a.gate.Elect(election.Event{Type: election.PeerUp, Process: process})
+	}
+}
+
+// Stopped takes the permission from the app, and says until when the app relies on it.
+func (a *agent) Stopped() tenure.Instant {
+	a.Permit.grant(Permission{})
+	told := a.Permit.outstanding()
+	if a.acts != 0 {
+		a.trace("stops", a.acts, "told", int64(told))
+		a.acts = 0
+	}
+	return told
+}
+
+// permit grants the app what this process may do now.
+func (a *agent) permit() {
+	if a.gate == nil || !a.guarded() {
+		return
+	}
+	epoch, deadline, ok := a.gate.Tenure.Permission()
+	if !ok {
+		return // Stopped has said so
+	}
+	if epoch != a.acts {
+		a.acts = epoch
+		a.trace("holds", epoch, "deadline", int64(deadline))
+	}
+	a.Permit.grant(Permission{Epoch: epoch, Deadline: deadline})
+}
+
+// apps follows the app's health and its sessions: an app that had one and has none has gone, and its process is no candidate until it
+// is back. The agent goes on answering and forwarding ("the control part of a failed process continues to function", seed 000).
+func (a *agent) apps() {
+	if a.gate != nil && a.guarded() && a.gate.Tenure.Resigning() {
+		a.gate.Authorise(tenure.Event{Type: tenure.Told, Until: a.Permit.outstanding()})
+	}
+	ill := a.ailment != nil || a.Permit.deserted()
+	if ill == a.ill || a.leaving {
+		return
+	}
+	turn := election.Restore
+	if a.ill = ill; ill {
+		a.Logger.Warn("the app is not well, or it closed its session: this process is no candidate", "ailment", a.ailment)
+		turn = election.Withdraw
+	} else {
+		a.Logger.Info("the app is well again: this process is a candidate")
+	}
+	if a.gate != nil { // else it counts from the next roster on
+		a.gate.Elect(election.Event{Type: turn})
+	}
+}
+
+// trace logs what happens to this process's tenure, on the clock that all processes of a machine share.
+func (a *agent) trace(state string, e tenure.Epoch, more ...any) {
+	a.Logger.Info("tenure", append([]any{"state", state, "epoch", int64(e), "boottime", int64(a.Now().Boot)}, more...)...)
+}
+
+// petitioned lets the gate answer a petition.
+func (a *agent) petitioned(e transport.Petitioned) {
+	a.compare(e.Petition.Epoch.Generation())
+	if !a.guarded() {
+		return
+	}
+	from, ok := a.lifeOf(e.From, e.Memory, e.Incarnation)
+	if !ok {
+		return
+	}
+	if v := a.gate.Authorise(tenure.Event{Type: tenure.Petitioned, From: from, Petition: e.Petition}); v != nil {
+		e.Answer(*v)
+		a.Meter.ruled(v.Granted)
+	}
+}
+
+func (a *agent) decidedOn(e transport.Decided) {
+	a.compare(e.Verdict.Generation)
+	if from, ok := a.lifeOf(e.From, e.Memory, e.Incarnation); ok && a.guarded() {
+		a.gate.Authorise(tenure.Event{Type: tenure.Decided, From: from, Verdict: e.Verdict})
+	}
+}
+
+// compare looks whether another process has a newer roster.
+func (a *agent) compare(generation int64) {
+	if generation > a.Roster.Generation && a.Behind != nil {
+		a.Behind()
+	}
+}
+
+// lifeOf is the life of a process of the roster: the link has seen to it that it is the pod which the roster names.
+func (a *agent) lifeOf(name, memory string, incarnation uint64) (tenure.Life, bool) {
+	p, ok := a.Roster.Find(name)
+	return tenure.Life{Name: name, UID: p.UID, Memory: memory, Incarnation: incarnation}, ok
+}
+
+// tenureRoster is what tenure has to know of a roster.
+func tenureRoster(r roster.Roster) *tenure.Roster {
+	t := &tenure.Roster{Group: r.GroupUID, Generation: r.Generation, Heartbeat: r.Heartbeat, Timeout: r.Timeout, Lease: r.Lease, Preemption: tenure.Policy(r.Preemption), Stable: r.Stable}
+	for _, p := range r.Processes {
+		t.Members = append(t.Members, tenure.Member{Name: p.Name, UID: p.UID, Memory: p.Memory, Priority: p.Priority, Voter: p.Voter})
+	}
+	return t
+}
+
+var _ gate.Driver = (*agent)(nil)

@@ -1,0 +1,167 @@
+package agent_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+const lease = time.Second
+
+func guarded(algorithm, preemption string) roster.Roster {
+	return roster.Roster{Algorithm: algorithm, Safety: roster.Guarded, Lease: lease, Preemption: preemption, Stable: 5 * time.Second}
+}
+
+// may is who may act now.
+func (g *group) may() (names []string) {
+	for name, p := range g.agents {
+		if p.permit.Valid() {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// vanish cuts a process off as SIGKILL does, without waiting for what is left of it here.
+func (g *group) vanish(name string) {
+	p := g.agents[name]
+	delete(g.agents, name)
+	g.network.Kill(name)
+	p.stop()
+	g.t.Cleanup(func() { <-p.done })
+}
+
+// acts waits until that process may act, and returns how long that took. All the while at most one may.
+func (g *group) acts(want string) time.Duration {
+	g.t.Helper()
+	begun := time.Now()
+	for time.Since(begun) < time.Minute {
+		may := g.may()
+		if len(may) > 1 {
+			g.t.Fatalf("%v may act at once", may)
+		}
+		if len(may) == 1 && may[0] == want {
+			return time.Since(begun)
+		}
+		<-time.After(time.Millisecond)
+	}
+	g.t.Fatalf("%v may act, want %s", g.may(), want)
+	return 0
+}
+
+func TestGuardedFailover(t *testing.T) {
+	for _, algorithm := range election.Algorithms() {
+		t.Run(algorithm, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := startGroup(t, guarded(algorithm, roster.Delayed), 5)
+				t.Logf("the first one acts after %v", g.acts("p5"))
+				g.agree("p5")
+				before := g.agents["p1"].view().Epoch
+				g.vanish("p5")
+				took := g.acts("p4")
+				t.Logf("after SIGKILL the next one acts after %v", took)
+				if took > 2*lease {
+					t.Errorf("failover took %v, with a lease of %v", took, lease)
+				}
+				g.agree("p4")
+				if v := g.agents["p1"].view(); v.Epoch <= before {
+					t.Errorf("epoch %v after %v", v.Epoch, before)
+				}
+			})
+		})
+	}
+}
+
+func TestGuardedHandOver(t *testing.T) {
+	for _, algorithm := range election.Algorithms() {
+		t.Run(algorithm, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := startGroup(t, guarded(algorithm, roster.Delayed), 5)
+				g.acts("p5")
+				g.agree("p5")
+				begun := time.Now()
+				go g.agents["p5"].stop()
+				took := g.acts("p4")
+				t.Logf("after SIGTERM the next one acts after %v", took)
+				if took > lease/2 {
+					t.Errorf("a hand-over took %v (%v since)", took, time.Since(begun))
+				}
+			})
+		})
+	}
+}
+
+func TestPreemptionIsDelayed(t *testing.T) {
+	for _, algorithm := range election.Algorithms() {
+		t.Run(algorithm, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := startGroup(t, guarded(algorithm, roster.Delayed), 3)
+				g.acts("p3")
+				g.kill("p3")
+				g.acts("p2")
+				g.agree("p2")
+				g.boot("p3")
+				took := g.acts("p3")
+				t.Logf("p3 took over after %v", took)
+				if took < 5*time.Second || took > 8*time.Second {
+					t.Errorf("p3 took over after %v, want somewhat more than the stable 5 s", took)
+				}
+				g.agree("p3")
+			})
+		})
+	}
+}
+
+// A process that leaves its group and comes back in one life still knows what its app was told: while that runs, no promise to it
+// is given back, whatever becomes of what it claims meanwhile (H6).
+func TestComingBackForgetsNothingThatTheAppWasTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGroup(t, guarded("Bully", roster.Never), 3)
+		g.acts("p3")
+		g.agree("p3")
+		p3 := g.agents["p3"]
+		told, ok := p3.permit.Use()
+		if !ok {
+			t.Fatal("p3 may not act")
+		}
+		g.delay.Store(int64(20 * time.Millisecond))
+		p3.updates <- roster.Update{Gone: true}
+		before := p3.claims(t)
+		g.edit(func(*roster.Roster) {})
+		for p3.claims(t) == before { // it claims anew
+			<-time.After(time.Millisecond)
+		}
+		p3.health <- errors.New("ill") // and gives up what nobody has promised yet
+		for virtual().Boot < told.Deadline {
+			if may := g.may(); len(may) > 0 {
+				t.Fatalf("%v may act, and p3's app relies on its permission for %v more", may, told.Deadline-virtual().Boot)
+			}
+			<-time.After(time.Millisecond)
+		}
+		g.acts("p2")
+	})
+}
+
+// claims is how many claims a process has sent.
+func (p *process) claims(t *testing.T) float64 { return p.sent(t).claims }
+
+// An app that dies while its process is in no group is not well when the process joins one.
+func TestAppDiesOutsideTheGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGroup(t, guarded("Bully", roster.Never), 3)
+		g.acts("p3")
+		p3 := g.agents["p3"]
+		p3.updates <- roster.Update{Gone: true}
+		p3.health <- errors.New("ill")
+		g.edit(func(*roster.Roster) {})
+		g.acts("p2")
+		g.agree("p2")
+		if !p3.view().Withdrawn {
+			t.Error("p3 is a candidate, and its app is ill")
+		}
+	})
+}

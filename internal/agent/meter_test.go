@@ -1,0 +1,127 @@
+package agent_test
+
+import (
+	"bytes"
+	"flag"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// sent is how many messages of each kind a process has sent.
+type sent struct{ questions, answers, claims, promises float64 }
+
+func (p *process) sent(t *testing.T) sent {
+	text := bytes.NewBufferString("\n")
+	p.meter.Write(text)
+	count := func(name string) float64 {
+		if !strings.Contains(text.String(), "\n"+name+" ") {
+			return 0 // a kind is there from the first one on
+		}
+		return sample(t, text.String(), name)
+	}
+	return sent{count("podesta_agent_questions_sent_total"), count("podesta_agent_answers_sent_total"),
+		count(`podesta_agent_petitions_sent_total{kind="CLAIM"}`), count(`podesta_agent_verdicts_sent_total{granted="true"}`)}
+}
+
+// A quiet group sends heartbeats and nothing else: in a Classic one each follower asks and the coordinator answers, in a Guarded one
+// the holder renews, the voters promise, and a follower asks at every tenth heartbeat only.
+func TestTrafficOfAQuietGroup(t *testing.T) {
+	const beats = 100
+	for _, c := range []struct {
+		safety                string
+		coordinator, follower sent
+	}{
+		{roster.Classic, sent{answers: 2 * beats}, sent{questions: beats}},
+		{roster.Guarded, sent{answers: 2 * beats / 10, claims: 2 * beats}, sent{questions: beats / 10, promises: beats}},
+	} {
+		t.Run(c.safety, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := startGroup(t, roster.Roster{Algorithm: "Bully", Safety: c.safety, Lease: lease, Preemption: roster.Never}, 3)
+				g.agree("p3")
+				<-time.After(lease)
+				before := map[string]sent{"p1": g.agents["p1"].sent(t), "p3": g.agents["p3"].sent(t)}
+				<-time.After(beats * heartbeat)
+				for name, want := range map[string]sent{"p1": c.follower, "p3": c.coordinator} {
+					was, is := before[name], g.agents[name].sent(t)
+					got := sent{is.questions - was.questions, is.answers - was.answers, is.claims - was.claims, is.promises - was.promises}
+					near := func(a, b float64) bool { return math.Abs(a-b) <= 2+b/10 } // beats drift, by less than a tenth
+					if !near(got.questions, want.questions) || !near(got.answers, want.answers) || !near(got.claims, want.claims) || !near(got.promises, want.promises) {
+						t.Errorf("%s sent %+v, want about %+v", name, got, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+var most = flag.Int("most", 20, "the largest group whose traffic is counted; 100 takes a minute")
+
+// What the groups of docs/measurements.md send when quiet, on the in-memory network and in virtual time: no machine is too small.
+func TestTrafficGrowsWithTheGroup(t *testing.T) {
+	for _, c := range []struct {
+		algorithm string
+		perBeat   func(n float64) float64 // messages, at most
+	}{
+		{"Bully", func(n float64) float64 { return 2.3 * (n - 1) }},
+		{"RingList", func(n float64) float64 { return 2.3*(n-1) + 2*n }},
+	} {
+		for _, safety := range []string{roster.Classic, roster.Guarded} {
+			for _, n := range []int{5, 20, *most} {
+				synctest.Test(t, func(t *testing.T) {
+					g := startGroup(t, roster.Roster{Algorithm: c.algorithm, Safety: safety, Lease: lease, Preemption: roster.Never}, n)
+					g.agreeOnSomebody()
+					<-time.After(10 * lease)
+					before := g.traffic(t)
+					<-time.After(10 * time.Second)
+					perSecond := (g.traffic(t) - before) / 10
+					t.Logf("%s, %s, %d processes: %.0f messages a second", c.algorithm, safety, n, perSecond)
+					if limit := c.perBeat(float64(n)) * float64(time.Second/heartbeat); perSecond > limit {
+						t.Errorf("%s, %s, %d processes: %.0f messages a second, want at most %.0f", c.algorithm, safety, n, perSecond, limit)
+					}
+				})
+			}
+		}
+	}
+}
+
+// traffic is how many messages the group has sent, of all kinds.
+func (g *group) traffic(t *testing.T) (all float64) {
+	for _, p := range g.agents {
+		text := &bytes.Buffer{}
+		p.meter.Write(text)
+		for line := range strings.Lines(text.String()) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+			name, _, _ = strings.Cut(name, "{")
+			switch name {
+			case "podesta_agent_questions_sent_total", "podesta_agent_answers_sent_total", "podesta_agent_petitions_sent_total",
+				"podesta_agent_verdicts_sent_total", "podesta_agent_messages_sent_total":
+				n, err := strconv.ParseFloat(value, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all += n
+			}
+		}
+	}
+	return all
+}
+
+// agreeOnSomebody waits until all follow the same process.
+func (g *group) agreeOnSomebody() {
+	for begun := time.Now(); time.Since(begun) < time.Minute; <-time.After(heartbeat) {
+		follows := map[string]bool{}
+		for _, p := range g.agents {
+			follows[p.view().Coordinator] = true
+		}
+		if len(follows) == 1 && !follows[""] {
+			return
+		}
+	}
+	g.t.Fatal("no agreement within a minute")
+}

@@ -1,0 +1,117 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// keepAlive is how often an idle event stream says that it is there, so that proxies leave it open.
+const keepAlive = 15 * time.Second
+
+// writeWithin is how long a client may take to read an event before its stream is cut.
+const writeWithin = 5 * time.Second
+
+// maxStreams bounds the event streams that are open at once.
+const maxStreams = 64
+
+// stream serves server-sent events, to so many clients at once.
+type stream struct {
+	slots  chan struct{}
+	follow func(ctx context.Context, say say)
+}
+
+// say sends an event, or a sign of life if the name is empty. It reports false when the client has gone.
+type say func(event string, data any) bool
+
+func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	default:
+		http.Error(w, fmt.Sprintf("%d event streams are open already: close one", maxStreams), http.StatusTooManyRequests)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	control := http.NewResponseController(w)
+	s.follow(r.Context(), func(event string, data any) bool {
+		if control.SetWriteDeadline(time.Now().Add(writeWithin)) != nil {
+			return false
+		}
+		if event == "" {
+			_, err := fmt.Fprint(w, ": still here\n\n")
+			return err == nil && control.Flush() == nil
+		}
+		text, err := json.Marshal(data)
+		if err != nil {
+			return false
+		}
+		_, err = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event, text)
+		return err == nil && control.Flush() == nil
+	})
+}
+
+// followCoordinator tells who coordinates: now, and at each change.
+func (a appAPI) followCoordinator(ctx context.Context, say say) {
+	idle := time.NewTicker(keepAlive)
+	defer idle.Stop()
+	said := false
+	var last coordinatorJSON
+	for {
+		v, changed := a.board.Read()
+		c := describe(v)
+		if !said || !same(c, last) {
+			if said, last = true, c; !say("coordinator", c) {
+				return
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		case <-idle.C:
+			if !say("", nil) {
+				return
+			}
+		}
+	}
+}
+
+func same(a, b coordinatorJSON) bool {
+	sinceA, sinceB := a.Since, b.Since
+	a.Since, b.Since = nil, nil
+	return a == b && (sinceA == nil) == (sinceB == nil) && (sinceA == nil || sinceA.Equal(*sinceB))
+}
+
+// followPermission is a session: it tells the app whether it may act, now, at each change, and again when two thirds of what it
+// was told last are left. A permission holds until its deadline only, for an agent that stands still cannot say stop.
+func (a appAPI) followPermission(ctx context.Context, say say) {
+	session := a.permit.Open()
+	defer session.Close()
+	for {
+		viewed, changed := a.board.Read()
+		permitted := a.permit.Changed()
+		l := a.leader(session.Use)
+		if !say("permission", l) {
+			return
+		}
+		again := keepAlive
+		if viewed.guarded() && l.MayAct {
+			again = time.Duration(l.Remaining) * time.Millisecond / 3
+		}
+		timer := time.NewTimer(again)
+		select {
+		case <-ctx.Done():
+		case <-permitted:
+		case <-changed:
+		case <-timer.C:
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}

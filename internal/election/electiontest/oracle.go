@@ -1,0 +1,247 @@
+package electiontest
+
+import (
+	"github.com/podesta-dev/podesta/internal/tenure"
+)
+
+// oracle is what the invariants of a Guarded group remember: who has promised what, in true time.
+type oracle struct {
+	promises []promise                // by place of the voter and number of its memory
+	wider    []promise                // by place of the voter: of all its memories, the one that runs longest
+	owners   map[tenure.Epoch]string  // who has held it
+	highest  tenure.Epoch             // that anybody has held
+	holds    []hold                   // by place
+	majors   map[int64]*tenure.Roster // by generation
+}
+
+// promise is a voter's word, as it was given.
+type promise struct {
+	to    tenure.Life
+	epoch tenure.Epoch // the highest that it has promised
+	older tenure.Epoch // to the same life under the roster before (V4); 0: nothing
+	until Time         // in true time
+}
+
+// hold is what a process may do, as its machine has it.
+type hold struct {
+	epoch    tenure.Epoch
+	until    Time // in true time
+	deadline tenure.Instant
+	follows  tenure.Epoch // the highest that this life followed
+	life     uint64
+}
+
+func (o *oracle) begin(n int) {
+	if o.owners == nil {
+		o.owners, o.majors = map[tenure.Epoch]string{}, map[int64]*tenure.Roster{}
+	}
+	o.holds, o.promises, o.wider = again(o.holds, n), again(o.promises, n*mostMemories), again(o.wider, n)
+	o.renew()
+}
+
+// renew forgets everything: it is another group object.
+func (o *oracle) renew() {
+	clear(o.promises)
+	clear(o.wider)
+	clear(o.owners)
+	clear(o.majors)
+	clear(o.holds)
+	o.highest = 0
+}
+
+// timed reports whether clocks are within the bound, so that G1, G5 and what follows from them must hold.
+func (s *Simulator) timed() bool { return !s.Beyond }
+
+// promised notes a voter's promise, and checks G4.
+func (s *Simulator) promised(g *guard, to tenure.Life, e tenure.Epoch, lease tenure.Instant) {
+	o := &s.oracle
+	if g.tenure.State().Group != s.group() {
+		return
+	}
+	before, other := *o.promise(g.p, g.number), o.wider[g.p]
+	now := promise{to: to, epoch: e, until: g.clock.when(g.clock.boot(s.now) + lease)}
+	if before.to == to {
+		now = before.again(now)
+	}
+	switch {
+	case s.timed() && before.to != to && s.now < before.until:
+		s.fail("G4: %s promises %s to %v while %s is promised to %v until %d", g.self.Name, e, to, before.epoch, before.to, before.until)
+	case s.timed() && other.to != to && s.now < other.until:
+		s.fail("G4: %s promises %s to %v while an earlier memory has promised %s to %v until %d", g.self.Name, e, to, other.epoch,
+			other.to, other.until)
+	case e < before.epoch && (before.to != to || e != before.older) || e == before.epoch && before.to != to:
+		s.fail("G2, V3: %s promises %s to %v after %s to %v", g.self.Name, e, to, before.epoch, before.to)
+	case g.disk.state.Highest != now.epoch || g.disk.state.To != to || g.disk.state.Lease < lease:
+		s.fail("V11: %s promises %s to %v for %v; its disk has %+v", g.self.Name, e, to, lease, g.disk.state)
+	}
+	*o.promise(g.p, g.number) = now
+	if now.until >= other.until {
+		o.wider[g.p] = now
+	}
+}
+
+// again is a promise after another one to the same life.
+func (p promise) again(now promise) promise {
+	next := promise{to: p.to, epoch: max(p.epoch, now.epoch), older: p.older, until: max(p.until, now.until)}
+	if now.epoch.Generation() > p.epoch.Generation() {
+		next.older = p.epoch
+	}
+	return next
+}
+
+// granted notes what a voter's verdict says.
+func (s *Simulator) granted(g *guard, to tenure.Life, p *tenure.Petition, v *tenure.Verdict) {
+	if p.Kind == tenure.Claim && v.Granted {
+		s.promised(g, to, p.Epoch, p.Lease)
+	}
+}
+
+// released notes that a promise was given back to a voter.
+func (s *Simulator) released(g *guard, m *mail) {
+	if m.petition.Kind != tenure.Release {
+		return
+	}
+	s.free(g, m.from, m.petition.Epoch)
+}
+
+// free ends what that voter has promised that life up to an epoch.
+func (s *Simulator) free(g *guard, by tenure.Life, e tenure.Epoch) {
+	for _, p := range [...]*promise{s.oracle.promise(g.p, g.number), &s.oracle.wider[g.p]} {
+		if p.to == by && p.epoch <= e {
+			p.until = min(p.until, s.now)
+		}
+	}
+}
+
+// promise is the newest one of a voter with its n-th memory.
+func (o *oracle) promise(p int32, n int) *promise { return &o.promises[int(p)*mostMemories+n] }
+
+// checkPetition checks what a process says of its tenure before it goes out.
+func (s *Simulator) checkPetition(g *guard, p tenure.Petition) {
+	if g.p == s.rogue {
+		return
+	}
+	switch p.Kind {
+	case tenure.Claim:
+		if to, remaining := g.tenure.Promised(); to == g.self { // it has promised it to itself
+			s.promised(g, g.self, g.tenure.State().Highest, remaining)
+		}
+		if g.disk.state.Highest < p.Epoch && g.tenure.State().Highest >= p.Epoch {
+			s.fail("V11: %s claims %s, which it has promised itself but not synced", g.self.Name, p.Epoch)
+		}
+	case tenure.Release:
+		s.free(g, g.self, p.Epoch)
+		if e, _, ok := g.tenure.Permission(); ok && e <= p.Epoch {
+			s.fail("G8: %s releases %s and holds %s", g.self.Name, p.Epoch, e)
+		}
+		if a := &g.app; a.process == g.self && a.epoch == p.Epoch && s.now < a.until {
+			s.fail("G8: %s releases %s; its app may act until %d", g.self.Name, p.Epoch, a.until)
+		}
+	case tenure.Resign:
+		if e, _, ok := g.tenure.Permission(); ok && e <= p.Epoch {
+			s.fail("G8: %s resigns %s and holds %s", g.self.Name, p.Epoch, e)
+		}
+	default:
+	}
+}
+
+// checkTenure checks what must hold of a process after every step of its machines.
+func (s *Simulator) checkTenure(g *guard) {
+	h := &s.oracle.holds[g.p]
+	if h.life != g.self.Incarnation {
+		*h = hold{life: g.self.Incarnation}
+	}
+	if g.tenure.State().Group != s.group() || g.p == s.rogue {
+		h.epoch = 0
+		return
+	}
+	if who, e, bound := g.tenure.Following(); who != "" && bound { // hearsay may err (F2)
+		if e < h.follows {
+			s.fail("G3: %s follows epoch %s after %s", g.self.Name, e, h.follows)
+		}
+		h.follows = e
+	}
+	e, deadline, ok := g.tenure.Permission()
+	if !ok || g.clock.boot(s.now) >= deadline {
+		if h.epoch != 0 {
+			s.note(Yields, g.p, -1, h.epoch.String())
+		}
+		h.epoch = 0
+		return
+	}
+	if h.epoch == e && h.deadline == deadline {
+		return
+	}
+	if h.epoch != e {
+		s.takes(g, e)
+	}
+	h.epoch, h.deadline, h.until = e, deadline, g.clock.when(deadline)
+	s.checkHold(g, h)
+}
+
+// takes checks G2, G3 and G9 when a process begins to hold an epoch.
+func (s *Simulator) takes(g *guard, e tenure.Epoch) {
+	o := &s.oracle
+	s.note(Holds, g.p, -1, e.String())
+	s.Tenures++
+	s.changed = s.now
+	if owner, known := o.owners[e]; known {
+		s.fail("G2: %s holds %s, which %s has held", g.self.Name, e, owner)
+	}
+	o.owners[e] = g.self.Name
+	if s.timed() && e <= o.highest {
+		s.fail("G3: %s holds %s after %s was held", g.self.Name, e, o.highest)
+	}
+	o.highest = max(o.highest, e)
+	if i := place(s.rosters[s.agents[g.p].generation].processes, g.self.Name); i < 0 ||
+		s.rosters[s.agents[g.p].generation].processes[i].Priority <= 0 {
+		s.fail("G9: %s holds %s and is not on its roster with a priority", g.self.Name, e)
+	}
+}
+
+// checkHold checks G1, G5 and G6 when what a process relies on changes.
+func (s *Simulator) checkHold(g *guard, h *hold) {
+	o := &s.oracle
+	r := o.majors[h.epoch.Generation()]
+	voters, firm := 0, 0
+	for i := range r.Members {
+		q := &r.Members[i]
+		if !q.Voter {
+			continue
+		}
+		voters++
+		p := *o.promise(seat(q.Name), memoryNumber(q))
+		if q.Name == g.self.Name && g.tenure.State().To == g.self && len(r.Members) == 1 {
+			p = promise{to: g.self, epoch: h.epoch, until: h.until}
+		}
+		if p.to == g.self && p.epoch >= h.epoch && p.until >= h.until {
+			firm++
+		}
+	}
+	if s.timed() && firm < voters/2+1 { // by clocks beyond the bound a promise may have ended, and be another's by now
+		s.fail("G5, G6: %s holds %s until %d; %d of %d voters have promised it for so long", g.self.Name, h.epoch, h.until, firm, voters)
+	}
+	if !s.timed() {
+		return
+	}
+	for q := range o.holds {
+		if other := &o.holds[q]; int32(q) != g.p && other.epoch != 0 && s.now < other.until {
+			s.fail("G1: %s and %s hold %s and %s at once", g.self.Name, s.nodes[q].name, h.epoch, other.epoch)
+		}
+	}
+}
+
+// checkAct checks G1 for the apps, when one is told that it may act.
+func (s *Simulator) checkAct(g *guard) {
+	for q := range s.guards {
+		a := &s.guards[q].app
+		overlaps := int32(q) != g.p && a.told > 0 && s.now < a.until && a.group == g.app.group
+		switch {
+		case !overlaps:
+		case !s.timed():
+			s.Overlaps++
+		default:
+			s.fail("G1: the apps of %s and %s may act under %s and %s at once", g.self.Name, s.nodes[q].name, g.app.epoch, a.epoch)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package inject
+
+import (
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// Note says what became of a pod or a pod template.
+type Note struct {
+	Kind, Name string
+	// HadAgent is true if it was left alone, since the agent was there.
+	HadAgent bool
+}
+
+func (n Note) String() string { return strings.ToLower(n.Kind) + "/" + n.Name }
+
+// pod is a pod, or the template of some, that asks for an agent.
+type pod struct {
+	path []any // from the document to spec: keys and indices
+	spec map[string]any
+	note Note
+}
+
+// templates are where workloads have the template of their pods: all of Kubernetes' own, and those that follow them.
+var templates = [][]any{
+	{"spec", "template"},                        // Deployment, StatefulSet, DaemonSet, ReplicaSet, Job
+	{"spec", "jobTemplate", "spec", "template"}, // CronJob
+	{"template"},                                // PodTemplate
+}
+
+// findPods finds the pods of an object, or of a list's objects, that carry the group's label; except those of Kubernetes and
+// Podesta itself.
+func findPods(object any, own string) []pod {
+	fields, _ := object.(map[string]any)
+	kind, _ := fields["kind"].(string)
+	if items, isList := fields["items"].([]any); isList && strings.HasSuffix(kind, "List") {
+		var found []pod
+		for i, item := range items {
+			for _, p := range findPods(item, own) {
+				p.path = append([]any{"items", i}, p.path...)
+				found = append(found, p)
+			}
+		}
+		return found
+	}
+	if namespace := lookUp(fields, "metadata", "namespace"); namespace == kubeSystem || namespace == own {
+		return nil
+	}
+	name, _ := lookUp(fields, "metadata", "name").(string)
+	if name == "" {
+		name, _ = lookUp(fields, "metadata", "generateName").(string)
+	}
+	places := templates
+	if kind == "Pod" {
+		places = [][]any{{}}
+	}
+	var found []pod
+	for _, place := range places {
+		template := lookUp(fields, place...)
+		spec, _ := lookUp(template, "spec").(map[string]any)
+		if _, labelled := lookUp(template, "metadata", "labels", v1.GroupLabel).(string); !labelled || spec == nil {
+			continue
+		}
+		note := Note{Kind: kind, Name: name, HadAgent: named(spec[initContainers], v1.AgentContainer)}
+		found = append(found, pod{path: append(append([]any{}, place...), "spec"), spec: spec, note: note})
+	}
+	return found
+}
+
+// lookUp follows keys into an object; nil if it has no such field.
+func lookUp(object any, keys ...any) any {
+	for _, key := range keys {
+		fields, _ := object.(map[string]any)
+		name, _ := key.(string)
+		object = fields[name]
+	}
+	return object
+}
+
+// follow finds the node at a path, through aliases.
+func follow(n *yaml.Node, path []any) (*yaml.Node, error) {
+	for _, step := range path {
+		next := (*yaml.Node)(nil)
+		switch step := step.(type) {
+		case string:
+			next = child(n, step)
+		case int:
+			if step < len(n.Content) {
+				next = n.Content[step]
+			}
+		}
+		if next == nil {
+			return nil, fmt.Errorf("line %d: %v comes from a merge key: write it out", n.Line, step)
+		}
+		if next.Kind == yaml.AliasNode {
+			next = next.Alias
+		}
+		n = next
+	}
+	return n, nil
+}

@@ -1,0 +1,231 @@
+package inject
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+func defaults(t testing.TB) Install {
+	t.Helper()
+	i, err := NewInstall("", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+// TestGolden plays testdata/*.txt. What the sidecar puts in is shown as [initContainers] and [volumes], at its indentation;
+// a full one is config/samples/pods.yaml. Each case is also run on its own result, which it must leave alone.
+func TestGolden(t *testing.T) {
+	i := defaults(t)
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		if !strings.HasSuffix(path, ".txt") {
+			return
+		}
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			text := d.Input + "\n"
+			switch {
+			case d.HasArg("crlf"):
+				text = strings.ReplaceAll(text, "\n", "\r\n")
+			case d.HasArg("no-end-of-line"):
+				text = d.Input
+			}
+			out, notes, err := Manifests([]byte(text), i)
+			if err != nil {
+				return "error: " + err.Error() + "\n"
+			}
+			again, _, err := Manifests(out, i)
+			if err != nil || !bytes.Equal(again, out) {
+				t.Errorf("%s: a second run changes something (%v):\n%s", d.Pos, err, again)
+			}
+			var said strings.Builder
+			said.WriteString(strings.ReplaceAll(collapse(t, string(out), i), "\r\n", "␍\n"))
+			if !strings.HasSuffix(said.String(), "\n") {
+				said.WriteString("␃\n")
+			}
+			for _, n := range notes {
+				fmt.Fprintf(&said, "# %s had its agent: %v\n", n, n.HadAgent)
+			}
+			return said.String()
+		})
+	})
+}
+
+// collapse writes [list] for what the sidecar puts into that list.
+func collapse(t *testing.T, text string, i Install) string {
+	t.Helper()
+	sidecar, err := parts(i.Image, i.Manager)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range sidecar {
+		text = strings.ReplaceAll(text, flow(p), "["+p.list+"]")
+		for by := range 20 {
+			for _, end := range []string{"\n", "\r\n"} {
+				block := end + strings.Join(indented(p, by), end)
+				text = strings.ReplaceAll(text, block, end+strings.Repeat(" ", by)+"["+p.list+"]")
+			}
+		}
+	}
+	return text
+}
+
+// What is put in is what Kubernetes knows, under the names that the manager looks for.
+func TestTheSidecarIsAPodsSpec(t *testing.T) {
+	i := defaults(t)
+	text := strings.NewReplacer("IMAGE", i.Image, "MANAGER", i.Manager).Replace(sidecarFile)
+	var spec corev1.PodSpec
+	if err := yaml.UnmarshalStrict([]byte(text), &spec); err != nil {
+		t.Fatal(err)
+	}
+	if len(spec.InitContainers) != 1 || len(spec.Volumes) == 0 {
+		t.Fatalf("%d init containers and %d volumes; want 1 and some", len(spec.InitContainers), len(spec.Volumes))
+	}
+	agent := spec.InitContainers[0]
+	if agent.Name != v1.AgentContainer || agent.Image != i.Image || agent.Args[0] != "--manager="+i.Manager {
+		t.Errorf("container %q, image %q, %v", agent.Name, agent.Image, agent.Args)
+	}
+	if limit := agent.Resources.Limits.Cpu(); !limit.IsZero() {
+		t.Errorf("CPU limit %v: throttling stops heartbeats", limit)
+	}
+	if request := agent.Resources.Requests.Cpu(); request.Cmp(resource.MustParse("0")) <= 0 {
+		t.Error("no CPU request")
+	}
+	mounted := map[string]string{}
+	for _, m := range agent.VolumeMounts {
+		mounted[m.Name] = m.MountPath
+	}
+	for _, v := range spec.Volumes {
+		if mounted[v.Name] == "" {
+			t.Errorf("volume %s is not mounted", v.Name)
+		}
+		switch {
+		case v.Projected != nil && v.Projected.Sources[0].ServiceAccountToken.Audience != v1.Audience:
+			t.Errorf("volume %s: %v; want audience %s", v.Name, v.Projected, v1.Audience)
+		case v.ConfigMap != nil:
+			file := "--trust-file=" + mounted[v.Name] + "/" + v1.TrustKey
+			if v.ConfigMap.Name != v1.TrustConfigMap || !*v.ConfigMap.Optional || !slices.Contains(agent.Args, file) {
+				t.Errorf("volume %s: %v, %v", v.Name, v.ConfigMap, agent.Args)
+			}
+		}
+	}
+	if path := mounted["podesta-no-api-token"]; path != "/var/run/secrets/kubernetes.io/serviceaccount" {
+		t.Errorf("the API token is covered at %q", path)
+	}
+}
+
+// TestGenerated checks what is generated: the policies, and the samples from their short form. -rewrite writes them anew.
+func TestGenerated(t *testing.T) {
+	i := defaults(t)
+	mutating, err := Mutating(i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	validating, err := Validating(i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, err := os.ReadFile("testdata/pods.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples, notes, err := Manifests(short, i)
+	if err != nil || len(notes) != 5 {
+		t.Fatalf("%v, %v", notes, err)
+	}
+	for file, want := range map[string][]byte{
+		"../../config/inject/mutating.yaml":   mutating,
+		"../../config/inject/validating.yaml": validating,
+		"../../config/samples/pods.yaml":      samples,
+	} {
+		if flag.Lookup("rewrite").Value.String() == "true" {
+			if err := os.WriteFile(file, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is stale (%v): go test ./internal/inject -rewrite, and look at the difference", file, err)
+		}
+	}
+}
+
+// Settings become part of programs, so nothing but images and addresses is taken.
+func TestNewInstall(t *testing.T) {
+	for _, tt := range []struct{ image, manager, namespace, want string }{
+		{"", "", "", ""},
+		{"registry.example.com:5000/a/agent:v1@sha256:0123456789abcdef", "10.0.0.1:9443", "elections", ""},
+		{"agent", "[fd00::1]:9443", "", ""},
+		{"agent' + 'x", "", "", "image"},
+		{"agent: x", "", "", "image"},
+		{"1234", "", "", "image"}, // YAML would read a number
+		{"agent\nx", "", "", "image"},
+		{"", "podesta-roster", "", "manager"},
+		{"", "podesta-roster:", "", "manager"},
+		{"", "a'b:9443", "", "manager"},
+		{"", "", "Elections", "namespace"},
+		{"", "", "a]", "namespace"},
+	} {
+		i, err := NewInstall(tt.image, tt.manager, tt.namespace)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.want)) {
+			t.Errorf("NewInstall(%q, %q, %q): %v; want an error about %q", tt.image, tt.manager, tt.namespace, err, tt.want)
+		}
+		if err != nil {
+			if _, refused := Mutating(i); refused == nil {
+				t.Errorf("Mutating(%+v) takes it", i)
+			}
+			if _, _, refused := Manifests(nil, i); refused == nil {
+				t.Errorf("Manifests(%+v) takes it", i)
+			}
+		}
+	}
+	if i, _ := NewInstall("", "", "elections"); i.Manager != "podesta-roster.elections.svc:9443" {
+		t.Errorf("the manager is %s", i.Manager)
+	}
+}
+
+// FuzzManifests: whatever the text, nothing panics, and a result is left alone by a second run.
+func FuzzManifests(f *testing.F) {
+	files, err := os.ReadDir("testdata")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile("testdata/" + file.Name())
+		if err != nil {
+			continue // a folder of failures found
+		}
+		for part := range strings.SplitSeq(string(text), "\n\n") {
+			_, input, _ := strings.Cut(part, "inject\n")
+			input, _, _ = strings.Cut(input, "\n----")
+			f.Add([]byte(input))
+		}
+	}
+	i := defaults(f)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		out, notes, err := Manifests(text, i)
+		if err != nil {
+			return
+		}
+		again, later, err := Manifests(out, i)
+		if err != nil || !bytes.Equal(again, out) || len(later) != len(notes) {
+			t.Errorf("a second run changes something (%v)\n%q\n%q", err, out, again)
+		}
+		for _, n := range later {
+			if !n.HadAgent {
+				t.Errorf("%s got no agent: %q", n, out)
+			}
+		}
+	})
+}

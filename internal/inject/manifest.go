@@ -1,0 +1,107 @@
+package inject
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Manifests puts the agent into the pods and pod templates of a text, YAML of any number of documents or JSON, and says what
+// it did. All that it does not add stays as it is, byte for byte: it inserts lines (in flow style, as JSON is, text within a
+// line) and writes nothing anew. The same text gives the same result, and the result again gives itself.
+//
+// An error says which line to change: a pod has no room for the agent, or is written in a way that cannot be edited. What is
+// returned was read back and compared: it means what the text meant, and the agent.
+func Manifests(text []byte, i Install) ([]byte, []Note, error) {
+	if err := i.validate(); err != nil {
+		return nil, nil, err
+	}
+	if !utf8.Valid(text) {
+		return nil, nil, errors.New("the manifest must be in UTF-8")
+	}
+	sidecar, err := parts(i.Image, i.Manager)
+	if err != nil {
+		return nil, nil, err
+	}
+	roots, meant, err := decode(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	editor := newEditor(text)
+	edited := make(map[*yaml.Node]bool) // pods may share a spec by an anchor
+	var notes []Note
+	for n, root := range roots {
+		for _, pod := range findPods(meant[n], i.Namespace) {
+			notes = append(notes, pod.note)
+			if pod.note.HadAgent {
+				continue
+			}
+			if reason := conflict(pod.spec, sidecar); reason != "" {
+				return nil, nil, fmt.Errorf("%s: %s", pod.note, reason)
+			}
+			spec, err := follow(root, pod.path)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", pod.note, err)
+			}
+			if !edited[spec] {
+				edited[spec] = true
+				if err := editor.addTo(spec, sidecar); err != nil {
+					return nil, nil, fmt.Errorf("%s: %w", pod.note, err)
+				}
+			}
+			if err := addTo(pod.spec, sidecar); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	out := editor.text()
+	return out, notes, compare(out, meant)
+}
+
+// addTo does to a pod's spec what the editor does to its text.
+func addTo(spec map[string]any, sidecar []part) error {
+	for _, p := range sidecar {
+		values, err := p.values()
+		if err != nil {
+			return err
+		}
+		old, _ := spec[p.list].([]any)
+		spec[p.list] = slices.Concat(values, old)
+	}
+	return nil
+}
+
+// decode reads the documents, as they are written and as they are meant, aliases and merges resolved.
+func decode(text []byte) (written []*yaml.Node, meant []any, err error) {
+	documents := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var document yaml.Node
+		switch err := documents.Decode(&document); {
+		case errors.Is(err, io.EOF):
+			return written, meant, nil
+		case err != nil:
+			return nil, nil, err
+		}
+		var value any
+		if err := document.Decode(&value); err != nil {
+			return nil, nil, err
+		}
+		written, meant = append(written, document.Content[0]), append(meant, value)
+	}
+}
+
+// compare reads the result back.
+func compare(out []byte, want []any) error {
+	_, got, err := decode(out)
+	if err == nil && reflect.DeepEqual(got, want) {
+		return nil
+	}
+	return errors.New("a pod's spec is written in a way that cannot be edited (anchors, merge keys or a rare layout): " +
+		"write it out with `kubectl create --dry-run=client -o yaml -f FILE`, and inject into that")
+}

@@ -1,0 +1,64 @@
+package inject
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"strings"
+	"text/template"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+//go:embed *.yaml.tmpl
+var policyFiles embed.FS
+
+var policies = template.Must(template.ParseFS(policyFiles, "*.yaml.tmpl"))
+
+// Mutating is the manifest of the policy that has an API server put the agent into pods, and of its binding. The settings
+// stand in one place: its variables.
+func Mutating(i Install) ([]byte, error) { return policy("mutating.yaml.tmpl", i) }
+
+// Validating is the manifest of the policy that refuses pods that the agent cannot get into, or whose agent is none, and of
+// its binding.
+func Validating(i Install) ([]byte, error) { return policy("validating.yaml.tmpl", i) }
+
+func policy(file string, i Install) ([]byte, error) {
+	if err := i.validate(); err != nil {
+		return nil, err
+	}
+	sidecar, err := parts(wordImage, wordManager) // asCEL makes variables of them
+	if err != nil {
+		return nil, err
+	}
+	type mutation struct {
+		List   string
+		Values []string
+	}
+	type message struct{ Volume, Text string }
+	var mutations []mutation
+	var messages []message
+	for _, p := range sidecar {
+		m := mutation{List: p.list}
+		for _, item := range p.items {
+			m.Values = append(m.Values, asCEL(item, "Object.spec."+p.list, 10))
+		}
+		mutations = append(mutations, m)
+		if p.list == volumes {
+			for _, name := range p.names() {
+				messages = append(messages, message{name, fmt.Sprintf(messageVolume, name)})
+			}
+		}
+	}
+	quoted := make([]string, 0, len(messages))
+	for _, m := range messages {
+		quoted = append(quoted, quoteCEL(m.Volume))
+	}
+	var out bytes.Buffer
+	err = policies.ExecuteTemplate(&out, file, map[string]any{
+		"Image": i.Image, "Manager": i.Manager, "Namespace": i.Namespace, "KubeSystem": kubeSystem,
+		"Label": v1.GroupLabel, "Agent": v1.AgentContainer, "Volumes": "[" + strings.Join(quoted, ", ") + "]",
+		"Mutations": mutations, "Messages": messages, "MessageContainer": fmt.Sprintf(messageContainer, v1.AgentContainer),
+	})
+	return out.Bytes(), err
+}

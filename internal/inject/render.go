@@ -1,0 +1,82 @@
+package inject
+
+import (
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// asJSON writes a node on one line, keys in their order. That is YAML in flow style, too. The sidecar has no aliases.
+func asJSON(n *yaml.Node) string {
+	var written []string
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i < len(n.Content); i += 2 {
+			written = append(written, strconv.Quote(n.Content[i].Value)+": "+asJSON(n.Content[i+1]))
+		}
+		return "{" + strings.Join(written, ", ") + "}"
+	case yaml.SequenceNode:
+		for _, item := range n.Content {
+			written = append(written, asJSON(item))
+		}
+		return "[" + strings.Join(written, ", ") + "]"
+	default:
+		return scalar(n, strconv.Quote)
+	}
+}
+
+// dictionaries are the fields whose keys are the user's, not the API's: in CEL, maps rather than objects.
+var dictionaries = map[string]bool{"requests": true, "limits": true}
+
+// asCEL writes a node as a CEL expression of the type Object.<path>, keys in their order, below a line that is indented by
+// so many spaces.
+func asCEL(n *yaml.Node, path string, indent int) string {
+	margin := "\n" + strings.Repeat(" ", indent)
+	var written []string
+	switch n.Kind {
+	case yaml.MappingNode:
+		isDictionary := dictionaries[path[strings.LastIndexByte(path, '.')+1:]]
+		for i := 0; i < len(n.Content); i += 2 {
+			key, field := n.Content[i].Value, n.Content[i].Value
+			if isDictionary {
+				key = quoteCEL(key)
+			}
+			written = append(written, margin+"  "+key+": "+asCEL(n.Content[i+1], path+"."+field, indent+2))
+		}
+		fields := "{}"
+		if len(written) > 0 {
+			fields = "{" + strings.Join(written, ",") + margin + "}"
+		}
+		if isDictionary {
+			return fields
+		}
+		return path + fields
+	case yaml.SequenceNode: // an item has its list's type
+		for _, item := range n.Content {
+			written = append(written, margin+"  "+asCEL(item, path, indent+2))
+		}
+		return "[" + strings.Join(written, ",") + margin + "]"
+	default:
+		return scalar(n, quoteCEL)
+	}
+}
+
+// quoteCEL writes a string in CEL; the words that stand for settings become the policy's variables.
+func quoteCEL(text string) string {
+	if text == wordImage {
+		return "variables.image"
+	}
+	if before, found := strings.CutSuffix(text, wordManager); found {
+		return quoteCEL(before) + " + variables.manager"
+	}
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
+}
+
+// scalar writes numbers and booleans as they are: JSON and CEL write them alike.
+func scalar(n *yaml.Node, quote func(string) string) string {
+	if n.Tag == "!!int" || n.Tag == "!!bool" {
+		return n.Value
+	}
+	return quote(n.Value)
+}

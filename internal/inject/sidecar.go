@@ -1,0 +1,131 @@
+package inject
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+//go:embed sidecar.yaml
+var sidecarFile string
+
+// The words in sidecarFile that stand for the install's settings.
+const (
+	wordImage   = "IMAGE"
+	wordManager = "MANAGER"
+)
+
+// The lists of a pod's spec that get something.
+const (
+	initContainers = "initContainers"
+	volumes        = "volumes"
+)
+
+// part is what goes to the front of one list of the pod's spec.
+type part struct {
+	list  string
+	text  []string     // lines of YAML in block style, at the margin
+	items []*yaml.Node // the same, parsed
+}
+
+// parts are the sidecar's, with these words in place of IMAGE and MANAGER.
+func parts(image, manager string) ([]part, error) {
+	found := make(map[string]*part)
+	var at *part
+	settings := strings.NewReplacer(wordImage, image, wordManager, manager)
+	for line := range strings.Lines(sidecarFile) {
+		line = strings.TrimSuffix(line, "\n")
+		switch key, isKey := strings.CutSuffix(line, ":"); {
+		case strings.HasPrefix(strings.TrimLeft(line, " "), "#"):
+		case isKey && !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "-"):
+			at = &part{list: key}
+			found[key] = at
+		default:
+			at.text = append(at.text, settings.Replace(line))
+		}
+	}
+	ordered := make([]part, 0, len(found))
+	for _, list := range []string{initContainers, volumes} {
+		p := *found[list]
+		var document yaml.Node
+		if err := yaml.Unmarshal([]byte(strings.Join(p.text, "\n")), &document); err != nil {
+			return nil, fmt.Errorf("the sidecar's %s: %w", list, err)
+		}
+		p.items = document.Content[0].Content
+		ordered = append(ordered, p)
+	}
+	return ordered, nil
+}
+
+// names are those of the part's items: a pod may not use them for anything else.
+func (p part) names() []string {
+	names := make([]string, 0, len(p.items))
+	for _, item := range p.items {
+		names = append(names, child(item, "name").Value)
+	}
+	return names
+}
+
+// values are the part's items as YAML decodes them.
+func (p part) values() ([]any, error) {
+	values := make([]any, len(p.items))
+	for i, item := range p.items {
+		if err := item.Decode(&values[i]); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+// child is the value of a mapping's key as it is written; nil if there is none.
+func child(mapping *yaml.Node, key string) *yaml.Node {
+	_, value := entry(mapping, key)
+	return value
+}
+
+// entry is a mapping's key and value as they are written; nil if there is no such key.
+func entry(mapping *yaml.Node, name string) (key, value *yaml.Node) {
+	for i := 0; mapping.Kind == yaml.MappingNode && i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == name {
+			return mapping.Content[i], mapping.Content[i+1]
+		}
+	}
+	return nil, nil
+}
+
+// conflict says why the agent cannot be put into a pod's spec; "" if it can. The policies say the same, in CEL.
+func conflict(spec map[string]any, sidecar []part) string {
+	if named(spec["containers"], v1.AgentContainer) {
+		return fmt.Sprintf(messageContainer, v1.AgentContainer)
+	}
+	for _, p := range sidecar {
+		for _, name := range p.names() {
+			if p.list == volumes && named(spec[volumes], name) {
+				return fmt.Sprintf(messageVolume, name)
+			}
+		}
+	}
+	return ""
+}
+
+// What both the policies and the command say.
+const (
+	messageContainer = "a container is called %[1]s, which is the name of Podesta's sidecar: " +
+		"give yours another name, or write the sidecar among initContainers"
+	messageVolume = "a volume is called %[1]s, which is one of Podesta's: give it another name"
+)
+
+// named tells whether one of a list's items has that name.
+func named(list any, name string) bool {
+	items, _ := list.([]any)
+	for _, item := range items {
+		if fields, ok := item.(map[string]any); ok && fields["name"] == name {
+			return true
+		}
+	}
+	return false
+}

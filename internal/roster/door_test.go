@@ -1,0 +1,214 @@
+package roster
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/podesta-dev/podesta/internal/door"
+	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
+)
+
+// closedWithin says whether the other end closes the connection while nothing is said.
+func closedWithin(t *testing.T, conn net.Conn, within time.Duration) bool {
+	t.Helper()
+	must(t, conn.SetReadDeadline(time.Now().Add(within)))
+	_, err := conn.Read(make([]byte, 1))
+	timeout, ok := err.(net.Error) //nolint:errorlint // as net returns it
+	return !ok || !timeout.Timeout()
+}
+
+// TestStrangersOfOneAddressAreBounded opens connections and says nothing. Those of the pods, and other addresses, are not touched.
+func TestStrangersOfOneAddressAreBounded(t *testing.T) {
+	m := newManager(t)
+	key, cert := issue(t, m.authority, a, time.Now())
+	session := m.follow(t, key, cert)
+	var conns []net.Conn
+	for range door.StrangersOfAddress {
+		conn, err := net.Dial("tcp", m.address)
+		must(t, err)
+		defer conn.Close()
+		conns = append(conns, conn)
+	}
+	extra, err := net.Dial("tcp", m.address)
+	must(t, err)
+	defer extra.Close()
+	if !closedWithin(t, extra, patience) {
+		t.Fatal("one more connection than allowed stays open")
+	}
+	elsewhere := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	other, err := elsewhere.Dial("tcp", m.address)
+	must(t, err)
+	defer other.Close()
+	keyring := identity.NewKeyring(time.Now)
+	must(t, keyring.SetTrust(m.bundle))
+	must(t, tls.Client(other, keyring.RosterClient()).HandshakeContext(t.Context()))
+	must(t, session.Send(&rosterpb.Report{Memory: "m"}))
+	m.sees(t, "the session of before", connected(a.Pod))
+	conns[0].Close()
+	deadline := time.Now().Add(patience)
+	for { // until the manager has noticed
+		next, err := net.Dial("tcp", m.address)
+		must(t, err)
+		defer next.Close()
+		if tls.Client(next, keyring.RosterClient()).HandshakeContext(t.Context()) == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the room of one that has gone is never free")
+		}
+	}
+}
+
+// TestOfAPodTheNewestConnectionsStay: whoever holds a pod's certificate cannot fill the manager with connections.
+func TestOfAPodTheNewestConnectionsStay(t *testing.T) {
+	m := newManager(t)
+	key, cert := issue(t, m.authority, a, time.Now())
+	own, err := tls.X509KeyPair(cert, key)
+	must(t, err)
+	keyring := identity.NewKeyring(time.Now)
+	must(t, keyring.SetTrust(m.bundle))
+	config := keyring.RosterClient()
+	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &own, nil }
+	open := func() *tls.Conn {
+		conn, err := tls.Dial("tcp", m.address, config)
+		must(t, err)
+		t.Cleanup(func() { conn.Close() })
+		must(t, conn.SetReadDeadline(time.Now().Add(patience)))
+		_, err = io.ReadFull(conn, make([]byte, 9)) // the server's settings: it has taken the connection in
+		must(t, err)
+		return conn
+	}
+	var conns []*tls.Conn
+	for range 2 * door.OfPod {
+		conns = append(conns, open())
+	}
+	for i, conn := range conns {
+		must(t, conn.SetReadDeadline(time.Now().Add(patience)))
+		if i >= door.OfPod {
+			must(t, conn.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
+		}
+		_, err := io.Copy(io.Discard, conn)
+		timeout, ok := err.(net.Error) //nolint:errorlint // as tls returns it
+		if stays := ok && timeout.Timeout(); stays != (i >= door.OfPod) {
+			t.Errorf("connection %d of %d stays: %v (%v)", i+1, len(conns), stays, err)
+		}
+	}
+}
+
+// stuck is an Admission that does not decide on tokens before it is told to: an API server that does not answer.
+type stuck struct {
+	guests
+	asked, decide chan struct{}
+}
+
+func (s stuck) Admit(ctx context.Context, token string) (identity.Name, error) {
+	s.asked <- struct{}{}
+	select {
+	case <-s.decide:
+	case <-ctx.Done():
+		return identity.Name{}, ctx.Err()
+	}
+	return s.guests.Admit(ctx, token)
+}
+
+// TestRenewalsDoNotWaitForJoins fills the queue of the joins by token, of all addresses, and renews.
+func TestRenewalsDoNotWaitForJoins(t *testing.T) {
+	authority, err := identity.NewAuthority(time.Now())
+	must(t, err)
+	admission := stuck{guests{"a": a}, make(chan struct{}, joinLimits.atOnce), make(chan struct{})}
+	m := startManager(t, authority, "127.0.0.1:0", admission)
+	csr := request(t)
+	var joins sync.WaitGroup
+	for host := range joinLimits.atOnce / joinLimits.perSource {
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(host+1))}}
+		for range joinLimits.perSource {
+			client := rosterpb.NewRosterServiceClient(m.dialFrom(t, dialer))
+			joins.Go(func() {
+				if _, err := client.Join(context.Background(), &rosterpb.JoinRequest{Token: "a", Csr: csr}); err != nil {
+					t.Errorf("one that waited got %v", err)
+				}
+			})
+		}
+	}
+	for range joinLimits.atOnce {
+		<-admission.asked
+	}
+	key, cert := issue(t, authority, a, time.Now())
+	renewal := rosterpb.NewRosterServiceClient(m.dial(t, key, cert))
+	begun := time.Now()
+	if _, err := renewal.Join(t.Context(), &rosterpb.JoinRequest{Csr: csr}); err != nil || time.Since(begun) > joinQueue {
+		t.Errorf("the renewal: %v after %s", err, time.Since(begun))
+	}
+	late := rosterpb.NewRosterServiceClient(m.dialFrom(t, net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 2, 1)}}))
+	if _, err := late.Join(t.Context(), &rosterpb.JoinRequest{Token: "a", Csr: csr}); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("a join beside %d stuck ones: %v, want to be told to try again", joinLimits.atOnce, err)
+	}
+	close(admission.decide)
+	joins.Wait()
+}
+
+// TestAPodThatRenewsAllTheTimeIsStopped, and no other pod is.
+func TestAPodThatRenewsAllTheTimeIsStopped(t *testing.T) {
+	m := newManager(t)
+	csr := request(t)
+	renew := func(n identity.Name) func() error {
+		key, cert := issue(t, m.authority, n, time.Now())
+		client := rosterpb.NewRosterServiceClient(m.dial(t, key, cert))
+		return func() error {
+			_, err := client.Join(t.Context(), &rosterpb.JoinRequest{Csr: csr})
+			return err
+		}
+	}
+	greedy, modest := renew(a), renew(b)
+	for i := range renewalLimits.burst {
+		if err := greedy(); err != nil {
+			t.Fatalf("renewal %d: %v", i+1, err)
+		}
+	}
+	if err := greedy(); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("renewal %d: %v, want to be refused", renewalLimits.burst+1, err)
+	}
+	must(t, modest())
+}
+
+// TestWhatIsSignedEndsADayAfterThePodWasSeen: R5 of docs/tenure.md counts on it. The pod is deleted while its admission hangs.
+func TestWhatIsSignedEndsADayAfterThePodWasSeen(t *testing.T) {
+	authority, err := identity.NewAuthority(time.Now())
+	must(t, err)
+	admission := stuck{guests{"a": a}, make(chan struct{}, 1), make(chan struct{})}
+	var mu sync.Mutex
+	var passed time.Duration
+	m := startManager(t, authority, "127.0.0.1:0", admission, func(c *ServerConfig) {
+		c.Now = func() time.Time {
+			mu.Lock()
+			defer mu.Unlock()
+			return time.Now().Add(passed)
+		}
+	})
+	seen := make(chan time.Time, 1)
+	go func() {
+		<-admission.asked
+		seen <- time.Now()
+		mu.Lock()
+		passed = time.Hour // for which the manager stands still
+		mu.Unlock()
+		close(admission.decide)
+	}()
+	granted, err := rosterpb.NewRosterServiceClient(m.dial(t, nil, nil)).Join(t.Context(),
+		&rosterpb.JoinRequest{Token: "a", Csr: request(t)})
+	must(t, err)
+	leaf := parse(t, granted.GetCertificate())
+	if last := (<-seen).Add(identity.Lifetime); leaf.NotAfter.After(last) {
+		t.Errorf("the certificate ends at %s, want at %s at the latest", leaf.NotAfter, fmt.Sprint(last))
+	}
+}

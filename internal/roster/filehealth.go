@@ -1,0 +1,96 @@
+package roster
+
+import (
+	"fmt"
+	"time"
+)
+
+// fileHealth is the JSON form of an AppHealth, as in the API.
+type fileHealth struct {
+	HTTPGet          *fileHTTPGet   `json:"httpGet,omitempty"`
+	TCPSocket        *fileTCPSocket `json:"tcpSocket,omitempty"`
+	GRPC             *fileGRPC      `json:"grpc,omitempty"`
+	PeriodSeconds    *int64         `json:"periodSeconds,omitempty"`
+	TimeoutSeconds   *int64         `json:"timeoutSeconds,omitempty"`
+	FailureThreshold *int32         `json:"failureThreshold,omitempty"`
+	SuccessThreshold *int32         `json:"successThreshold,omitempty"`
+}
+
+type fileHTTPGet struct {
+	Path string `json:"path,omitempty"`
+	Port int32  `json:"port"`
+}
+
+type fileTCPSocket struct {
+	Port int32 `json:"port"`
+}
+
+type fileGRPC struct {
+	Port    int32  `json:"port"`
+	Service string `json:"service,omitempty"`
+}
+
+// health fills in the API's defaults. Roster.Validate does the rest.
+func (f *fileHealth) health() (AppHealth, error) {
+	if f == nil {
+		return AppHealth{}, nil
+	}
+	h := AppHealth{FailureThreshold: or(f.FailureThreshold, HealthFailureThreshold), SuccessThreshold: or(f.SuccessThreshold, HealthSuccessThreshold)}
+	for _, d := range []struct {
+		name    string
+		seconds int64
+		into    *time.Duration
+	}{
+		{"periodSeconds", or(f.PeriodSeconds, int64(HealthPeriod/time.Second)), &h.Period},
+		{"timeoutSeconds", or(f.TimeoutSeconds, int64(HealthTimeout/time.Second)), &h.Timeout},
+	} {
+		if most := int64(maxInterval / time.Second); d.seconds < 1 || d.seconds > most { // more might not fit into a time.Duration
+			return h, fmt.Errorf("appHealth.%s %d: must be between 1 and %d", d.name, d.seconds, most)
+		}
+		*d.into = time.Duration(d.seconds) * time.Second
+	}
+	handlers := 0
+	if f.HTTPGet != nil {
+		handlers++
+		h.Handler, h.Port, h.Path = HTTPGet, f.HTTPGet.Port, f.HTTPGet.Path
+		if h.Path == "" {
+			h.Path = "/"
+		}
+	}
+	if f.TCPSocket != nil {
+		handlers++
+		h.Handler, h.Port = TCPSocket, f.TCPSocket.Port
+	}
+	if f.GRPC != nil {
+		handlers++
+		h.Handler, h.Port, h.Service = GRPC, f.GRPC.Port, f.GRPC.Service
+	}
+	if handlers != 1 {
+		return h, fmt.Errorf("appHealth has %d of httpGet, tcpSocket and grpc: it must have exactly one", handlers)
+	}
+	return h, nil
+}
+
+// fileHealthOf is nil if the app is not asked, so that it leaves no trace in the file.
+func fileHealthOf(h AppHealth) *fileHealth {
+	period, timeout := int64(h.Period/time.Second), int64(h.Timeout/time.Second)
+	f := &fileHealth{PeriodSeconds: &period, TimeoutSeconds: &timeout, FailureThreshold: &h.FailureThreshold, SuccessThreshold: &h.SuccessThreshold}
+	switch h.Handler {
+	case HTTPGet:
+		f.HTTPGet = &fileHTTPGet{Path: h.Path, Port: h.Port}
+	case TCPSocket:
+		f.TCPSocket = &fileTCPSocket{Port: h.Port}
+	case GRPC:
+		f.GRPC = &fileGRPC{Port: h.Port, Service: h.Service}
+	default:
+		return nil
+	}
+	return f
+}
+
+func or[T any](value *T, otherwise T) T {
+	if value == nil {
+		return otherwise
+	}
+	return *value
+}

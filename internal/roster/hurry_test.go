@@ -1,0 +1,24 @@
+package roster
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// After a restart of the manager agents come back within 15 seconds; one that learns from a peer that the manager is there does
+// not wait that long.
+func TestHurryCutsAPauseShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewClient(ClientConfig{})
+		c.Hurry() // before the pause: it says nothing about this one
+		begun := time.Now()
+		time.AfterFunc(10*time.Second, c.Hurry)
+		if !c.pause(t.Context(), time.Minute) {
+			t.Fatal("the pause ended with its context")
+		}
+		if took := time.Since(begun); took < 10*time.Second || took > 10*time.Second+hurried {
+			t.Errorf("hurried after 10 s, the pause took %v", took)
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package roster
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+var few = limits{atOnce: 3, perSource: 2, waiting: 4, burst: 10, refill: time.Second}
+
+func newTestTurns() *turns { return newTurns(few, time.Now) }
+
+// mustTake wants a turn at once.
+func mustTake(t *testing.T, all *turns, source string) (done func()) {
+	t.Helper()
+	begun := time.Now()
+	done, err := all.take(context.Background(), source)
+	if err != nil || time.Since(begun) > 0 {
+		t.Fatalf("%s: %v after %s, want a turn at once", source, err, time.Since(begun))
+	}
+	return done
+}
+
+func TestNoSourceKeepsTheOthersWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := newTestTurns()
+		greedy := []func(){mustTake(t, all, "greedy"), mustTake(t, all, "greedy")}
+		refused := make(chan error, 3)
+		for range cap(refused) { // two wait, one is too many
+			go func() {
+				done, err := all.take(context.Background(), "greedy")
+				if err == nil {
+					done()
+				}
+				refused <- err
+			}()
+		}
+		if err := <-refused; status.Code(err) != codes.ResourceExhausted {
+			t.Errorf("the one too many got %v", err)
+		}
+		modest := mustTake(t, all, "modest")
+		modest()
+		for _, done := range greedy {
+			done()
+		}
+		for range 2 {
+			if err := <-refused; err != nil {
+				t.Errorf("one that waited got %v, want its turn", err)
+			}
+		}
+	})
+}
+
+func TestWhoWaitsTooLongIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := newTestTurns()
+		for source := range few.atOnce {
+			defer mustTake(t, all, fmt.Sprint("slow ", source))()
+		}
+		begun := time.Now()
+		_, err := all.take(context.Background(), "next")
+		if status.Code(err) != codes.ResourceExhausted || time.Since(begun) != joinQueue {
+			t.Errorf("got %v after %s, want to be told to try again after %s", err, time.Since(begun), joinQueue)
+		}
+		gone, cancel := context.WithCancel(context.Background())
+		cancel()
+		if _, err := all.take(gone, "gone"); err == nil {
+			t.Error("one whose call has ended got a turn")
+		}
+		if s := all.sources["next"]; s.waiting != 0 || len(s.free) != 0 {
+			t.Errorf("what it waited with was not given back: %+v", s)
+		}
+	})
+}
+
+func TestWhoComesTooOftenIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := newTestTurns()
+		for range few.burst {
+			mustTake(t, all, "eager")()
+		}
+		if _, err := all.take(context.Background(), "eager"); status.Code(err) != codes.ResourceExhausted {
+			t.Fatalf("got %v, want to be refused", err)
+		}
+		mustTake(t, all, "other")()
+		<-time.After(2 * few.refill)
+		mustTake(t, all, "eager")()
+		mustTake(t, all, "eager")()
+		if _, err := all.take(context.Background(), "eager"); status.Code(err) != codes.ResourceExhausted {
+			t.Errorf("got %v, want to be refused: two have been refilled", err)
+		}
+	})
+}
+
+func TestSourcesAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := newTestTurns()
+		stays := mustTake(t, all, "stays")
+		for i := range maxSources - 1 {
+			mustTake(t, all, fmt.Sprint(i))()
+		}
+		if _, err := all.take(context.Background(), "one more"); status.Code(err) != codes.ResourceExhausted {
+			t.Fatalf("got %v: more than %d sources at once", err, maxSources)
+		}
+		<-time.After(few.refill)
+		mustTake(t, all, "one more")()
+		if len(all.sources) != 2 || all.sources["stays"] == nil {
+			t.Errorf("%d sources are remembered, want the one that is here and the new one", len(all.sources))
+		}
+		stays()
+	})
+}
