@@ -28,7 +28,7 @@ const needsToken = "the agent needs a ServiceAccount token with that audience, p
 
 // Admission lets pods join that carry a group's label, by a token that is bound to them. It is a roster.Admission.
 type Admission struct {
-	Client client.Client // its cache holds labelled pods only
+	Client client.Client // creates reviews
 	Live   client.Reader // asks the API server
 }
 
@@ -81,16 +81,13 @@ func bearer(s authenticationv1.TokenReviewStatus) (namespace, pod, uid string, e
 	return namespace, pods[0], uids[0], nil
 }
 
-// groupOf is the group of this very pod, if it may join it. A pod that the cache does not show (yet), or shows as another one,
-// is read from the API server.
+// groupOf is the group of this very pod, if it may join it. It is read from the API server, not from a cache: a manager whose cache
+// stood still must not certify a pod that another one has found missing (R5 of docs/tenure.md counts from there), or one that
+// has left its group.
 func (a *Admission) groupOf(ctx context.Context, name identity.Name) (string, error) {
 	key := types.NamespacedName{Namespace: name.Namespace, Name: name.Pod}
 	pod := &corev1.Pod{}
-	err := a.Client.Get(ctx, key, pod)
-	if err != nil || string(pod.UID) != name.UID || pod.Labels[v1.GroupLabel] == "" {
-		pod = &corev1.Pod{}
-		err = a.Live.Get(ctx, key, pod)
-	}
+	err := a.Live.Get(ctx, key, pod)
 	if apierrors.IsNotFound(err) {
 		return "", roster.Refuse("the pod %s is gone", key)
 	}

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -18,11 +19,12 @@ import (
 
 // The field managers of what the manager applies, one a concern.
 const (
-	rosterOwner = client.FieldOwner("podesta-roster")
-	statusOwner = client.FieldOwner("podesta-status")
-	roleOwner   = client.FieldOwner("podesta-role")
-	trustOwner  = client.FieldOwner("podesta-trust")
-	leaderOwner = client.FieldOwner("podesta-leader")
+	rosterOwner  = client.FieldOwner("podesta-roster")
+	statusOwner  = client.FieldOwner("podesta-status")
+	roleOwner    = client.FieldOwner("podesta-role")
+	serviceOwner = client.FieldOwner("podesta-service")
+	trustOwner   = client.FieldOwner("podesta-trust")
+	leaderOwner  = client.FieldOwner("podesta-leader")
 )
 
 // persistRoster writes status.roster, and only if the group is still the one that was observed: the resource version goes
@@ -37,6 +39,7 @@ func (r *ElectionGroups) persistRoster(ctx context.Context, o observation, m *me
 	status := o.published
 	status.Roster = record
 	m.wrote(status, version)
+	m.roster = record.DeepCopy() // from here on it may be lost, too
 	return nil
 }
 
@@ -153,11 +156,23 @@ func (r *ElectionGroups) unmark(ctx context.Context, m *memory, pod *corev1.Pod)
 	return nil
 }
 
-// ignoreReplaced ignores that a pod is gone or another one has its name (the UID in the patch makes that a conflict): the
-// watch brings the news.
+// ignoreReplaced ignores that a pod is gone or another one has its name: the watch brings the news.
 func ignoreReplaced(err error) error {
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	if Replaced(err) {
 		return nil
 	}
 	return err
+}
+
+// Replaced reports whether a patch that names a UID was refused because no object of the name has it. API servers say so in three
+// ways: not found, conflict, and, for a merge patch of another object of that name, that the UID is immutable.
+func Replaced(err error) bool {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return true
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
 }

@@ -1,8 +1,14 @@
 package controllers
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,45 +23,153 @@ import (
 // authoritySecret holds the CA, in the manager's namespace.
 const authoritySecret = "podesta-ca"
 
-// LoadAuthority reads the CA from its Secret, and makes it if there is none. It is only ever created, never overwritten: of
-// two managers that start at once one creates it and both use that one. The client must not be one that reads from a cache.
-func LoadAuthority(ctx context.Context, c client.Client, namespace string, now time.Time) (*identity.Authority, error) {
-	key := types.NamespacedName{Namespace: namespace, Name: authoritySecret}
-	secret := &corev1.Secret{}
-	err := c.Get(ctx, key, secret)
-	if apierrors.IsNotFound(err) {
-		secret, err = createAuthority(ctx, c, key, now)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the CA from Secret %s: %w", key, err)
-	}
-	authority, err := identity.ParseAuthority(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
-	if err != nil {
-		return nil, fmt.Errorf("the CA in Secret %s does not serve (delete it to have a new one made; all agents then join anew): %w",
-			key, err)
-	}
-	return authority, nil
+const (
+	// DefaultLook is how often the leading manager looks at the CA's Secret.
+	DefaultLook = 30 * time.Second
+	// settleLooks is for how many looks a manager itself has handed out a bundle before a next authority in it may sign: five
+	// minutes, within which a kubelet renews what is mounted.
+	settleLooks = 10
+	// conflicts is how often a write of the Secret is tried again at once when somebody else has changed it.
+	conflicts = 5
+)
+
+// Authorities keeps the CA in its Secret, and rotates it. The Secret is the truth: this is the copy in use. Only the manager that
+// leads looks and writes, and only on top of what it has read.
+//
+// A Secret that is deleted meanwhile is written anew with the CA in use, and the next one is prepared at once; without a CA in use
+// (no manager ran) a new one is made. A Secret with another CA is taken over, and the one in use is trusted for a day more. One
+// that cannot be read is never overwritten.
+type Authorities struct {
+	Client    client.Client // for writes
+	Live      client.Reader // asks the API server: no cache holds secrets
+	Namespace string
+	Now       func() time.Time
+	// Look is how long there is from one look to the next.
+	Look time.Duration
+	// Spread hands out another bundle of trusted authorities, PEM. Nothing is signed by an authority that it brings before it
+	// has returned.
+	Spread func(bundlePEM []byte) error
+	Logger *slog.Logger
+
+	held   atomic.Pointer[identity.Succession]
+	bundle []byte    // that was spread last
+	since  time.Time // then
 }
 
-func createAuthority(ctx context.Context, c client.Client, key types.NamespacedName, now time.Time) (*corev1.Secret,
-	error) {
-	authority, err := identity.NewAuthority(now)
+var errNoAuthority = errors.New("no CA has been read yet")
+
+// Sign certifies a process, as identity.Authority does. Any goroutine may call it.
+func (a *Authorities) Sign(csrDER []byte, n identity.Name, now time.Time) (chainPEM []byte, err error) {
+	held := a.held.Load()
+	if held == nil {
+		return nil, errNoAuthority
+	}
+	return held.Current().Sign(csrDER, n, now)
+}
+
+// Current is the authority that signs; nil before the first look.
+func (a *Authorities) Current() *identity.Authority {
+	if held := a.held.Load(); held != nil {
+		return held.Current()
+	}
+	return nil
+}
+
+// Check looks at the Secret once and makes the steps that are due. On an error everything stays as it was.
+func (a *Authorities) Check(ctx context.Context) error {
+	key := types.NamespacedName{Namespace: a.Namespace, Name: authoritySecret}
+	for range conflicts {
+		secret, found, err := a.read(ctx, key)
+		if err != nil {
+			return err
+		}
+		wanted, steps, err := a.decide(found)
+		if err != nil {
+			return err
+		}
+		err = a.write(ctx, secret, wanted)
+		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("write the CA to Secret %s: %w", key, err)
+		}
+		for _, step := range steps {
+			a.Logger.Info("the CA", "step", string(step), "secret", key.String(), "validUntil", wanted.Current().NotAfter())
+		}
+		return a.adopt(wanted)
+	}
+	return fmt.Errorf("write the CA to Secret %s: somebody else keeps changing it", key)
+}
+
+// read returns the Secret and what it says, or an empty one and nil if there is none.
+func (a *Authorities) read(ctx context.Context, key types.NamespacedName) (*corev1.Secret, *identity.Succession, error) {
+	secret := &corev1.Secret{}
+	err := a.Live.Get(ctx, key, secret)
+	if apierrors.IsNotFound(err) {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}, Type: corev1.SecretTypeTLS}, nil, nil
+	}
 	if err != nil {
-		return nil, err
+		return nil, nil, fmt.Errorf("read the CA from Secret %s: %w", key, err)
 	}
-	certPEM, keyPEM, err := authority.PEM()
+	found, err := identity.ParseSuccession(secret.Data)
 	if err != nil {
-		return nil, err
+		return nil, nil, fmt.Errorf("the CA in Secret %s cannot be read, and is left as it is: restore it from a backup, "+
+			"or delete the Secret to have a new CA made (docs/identity.md says what that does to agents): %w", key, err)
 	}
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
-		Type:       corev1.SecretTypeTLS,
-		Data:       map[string][]byte{corev1.TLSCertKey: certPEM, corev1.TLSPrivateKeyKey: keyPEM},
+	return secret, &found, nil
+}
+
+// decide is what the Secret should say. Found is what it says, nil if there is none.
+func (a *Authorities) decide(found *identity.Succession) (wanted identity.Succession, steps []identity.Step, err error) {
+	now, held := a.Now(), a.held.Load()
+	switch {
+	case found == nil && held == nil:
+		wanted, err = identity.NewSuccession(now)
+	case found == nil:
+		a.Logger.Warn("the CA's Secret is gone: it is written anew, and the CA will be replaced")
+		wanted, err = held.Prepare(now)
+	case held == nil:
+		wanted = *found
+	default:
+		wanted = found.KeepCurrentOf(*held, now)
 	}
-	err = c.Create(ctx, secret)
-	if apierrors.IsAlreadyExists(err) {
-		secret = &corev1.Secret{}
-		err = c.Get(ctx, key, secret)
+	for err == nil {
+		next, step, failed := wanted.Advance(now, a.settled(now))
+		if failed != nil || step == "" {
+			return wanted, steps, failed
+		}
+		wanted, steps = next, append(steps, step)
 	}
-	return secret, err
+	return wanted, nil, err
+}
+
+// settled says whether this manager has handed out the bundle for long enough.
+func (a *Authorities) settled(now time.Time) bool {
+	return !a.since.IsZero() && now.Sub(a.since) >= settleLooks*a.Look
+}
+
+// write makes the Secret say what is wanted: nothing is written if it does, and nothing if it has changed since it was read.
+func (a *Authorities) write(ctx context.Context, secret *corev1.Secret, wanted identity.Succession) error {
+	data, err := wanted.Data()
+	if err != nil || maps.EqualFunc(data, secret.Data, bytes.Equal) {
+		return err
+	}
+	secret.Data = data
+	if secret.ResourceVersion == "" {
+		return a.Client.Create(ctx, secret)
+	}
+	return a.Client.Update(ctx, secret)
+}
+
+// adopt puts a succession that is written into use, trust first.
+func (a *Authorities) adopt(s identity.Succession) error {
+	if bundle := s.Bundle(); !slices.Equal(bundle, a.bundle) {
+		if err := a.Spread(bundle); err != nil {
+			return fmt.Errorf("spread the bundle of CAs: %w", err)
+		}
+		a.bundle, a.since = bundle, a.Now()
+	}
+	a.held.Store(&s)
+	return nil
 }

@@ -11,8 +11,8 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// CacheOptions keeps the manager small in a big cluster: it watches pods that carry a group's label, the trust ConfigMaps and
-// groups, and keeps nothing that it does not read.
+// CacheOptions keeps the manager small in a big cluster: it watches pods and Services that carry a group's label, the trust
+// ConfigMaps and groups, and keeps nothing that it does not read. Of Services it reads what it has applied to them.
 func CacheOptions() cache.Options {
 	inGroup, err := labels.NewRequirement(v1.GroupLabel, selection.Exists, nil)
 	if err != nil {
@@ -21,7 +21,9 @@ func CacheOptions() cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:       {Label: labels.NewSelector().Add(*inGroup)},
+			&corev1.Pod{}: {Label: labels.NewSelector().Add(*inGroup)},
+			&corev1.Service{}: {Label: labels.NewSelector().Add(*inGroup),
+				Transform: func(service any) (any, error) { return service, nil }},
 			&corev1.ConfigMap{}: {Field: fields.OneTermEqualSelector("metadata.name", v1.TrustConfigMap)},
 		},
 	}

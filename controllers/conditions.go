@@ -13,12 +13,14 @@ import (
 
 // facts are what conditions are made of.
 type facts struct {
-	group         *v1.ElectionGroup
-	processes     []process
-	rows          []v1.ProcessStatus
-	choice        choice
-	lagging       int    // connected processes that do not use the persisted roster yet
-	rosterStalled string // why no roster can be made
+	group     *v1.ElectionGroup
+	processes []process
+	rows      []v1.ProcessStatus
+	choice    choice
+	lagging   int            // connected processes that do not use the persisted roster yet
+	step      rosterDecision // what was decided about the roster
+	service   seenService
+	version   string // of this manager
 }
 
 // conditionsOf says all conditions anew, each with a reason and a sentence. A condition whose status has not changed keeps
@@ -44,9 +46,12 @@ func electedCondition(f facts) metav1.Condition {
 	const kind = v1.ConditionCoordinatorElected
 	c := f.choice
 	switch {
-	case len(names(f.processes, func(p process) bool { return p.member })) == 0:
+	case len(names(f.processes, func(p process) bool { return p.member })) == 0 && c.voters == 0:
 		return condition(kind, metav1.ConditionFalse, "NoProcesses", "no live pod carries the label %s=%s", v1.GroupLabel,
 			f.group.Name)
+	case c.elected() && guarded(f.group):
+		return condition(kind, metav1.ConditionTrue, "Elected", "a majority of the voters follows %s%s", c.name,
+			underEpoch(c.epoch))
 	case c.elected() && c.followers == c.reporters: // no numbers here: they would change as agents come back to a new manager
 		return condition(kind, metav1.ConditionTrue, "Elected", "every process that reports follows %s", c.name)
 	case c.elected():
@@ -61,6 +66,8 @@ func electedCondition(f facts) metav1.Condition {
 	case noCandidate(f):
 		return condition(kind, metav1.ConditionFalse, "NoCandidate",
 			"every process has priority 0, and none of that priority ever coordinates")
+	case guarded(f.group):
+		return guardedCondition(c)
 	case c.views > 1:
 		return condition(kind, metav1.ConditionFalse, "ViewsDiffer",
 			"the %d processes that report name %d different coordinators", c.reporters, c.views)
@@ -84,24 +91,32 @@ func readyCondition(elected, stalled metav1.Condition) metav1.Condition {
 	return c
 }
 
+// degradedCondition tells, of a Guarded group, also how many voters it can lose.
 func degradedCondition(f facts) metav1.Condition {
-	const kind = v1.ConditionDegraded
-	crashed, unknown := inState(f.rows, v1.ProcessCrashed), inState(f.rows, v1.ProcessUnknown)
-	switch {
-	case len(crashed) > 0:
-		return condition(kind, metav1.ConditionTrue, "ProcessesCrashed", "%s %s crashed", enumerate(crashed),
-			be(len(crashed)))
-	case f.choice.views > 1:
-		return condition(kind, metav1.ConditionTrue, "ViewsDiffer",
-			"the processes that report name %d different coordinators", f.choice.views)
-	case len(unknown) > 0:
-		return condition(kind, metav1.ConditionTrue, "ProcessesUnknown", "%s %s out of the manager's sight",
-			enumerate(unknown), be(len(unknown)))
-	case len(f.rows) == 0:
-		return condition(kind, metav1.ConditionFalse, "NoProcesses", "there are no processes")
-	default:
-		return condition(kind, metav1.ConditionFalse, "AllWell", "all %d processes run and agree", len(f.rows))
+	c := unwellCondition(f)
+	if guarded(f.group) && f.choice.voters > 0 {
+		c.Message += "; " + survival(f.choice.voters)
 	}
+	return c
+}
+
+func unwellCondition(f facts) metav1.Condition {
+	const kind = v1.ConditionDegraded
+	c := condition(kind, metav1.ConditionFalse, "AllWell", "all %d processes run and agree", len(f.rows))
+	if len(f.rows) == 0 {
+		c = condition(kind, metav1.ConditionFalse, "NoProcesses", "there are no processes")
+	}
+	for i, ill := range complaints(f) {
+		if i == 0 {
+			c = condition(kind, metav1.ConditionTrue, ill.reason, "%s", ill.sentence)
+		} else {
+			c.Message += "; " + ill.sentence
+		}
+	}
+	if sentence := outdatedAgents(f); sentence != "" { // nothing is degraded by it
+		c.Message += "; " + sentence
+	}
+	return c
 }
 
 func reconcilingCondition(f facts, elected, stalled metav1.Condition) metav1.Condition {
@@ -112,6 +127,9 @@ func reconcilingCondition(f facts, elected, stalled metav1.Condition) metav1.Con
 	case f.lagging > 0:
 		return condition(kind, metav1.ConditionTrue, "RosterSpreading",
 			"%d of the %d processes that report do not use the newest roster yet", f.lagging, f.choice.reporters)
+	case f.step.pending > 0:
+		return condition(kind, metav1.ConditionTrue, "VotersChanging",
+			"%d processes are to become voters, or to be one no more, a step after the other", f.step.pending)
 	case elected.Status != metav1.ConditionTrue && elected.Reason != "NoProcesses":
 		return condition(kind, metav1.ConditionTrue, elected.Reason, "%s", elected.Message)
 	default:
@@ -121,12 +139,20 @@ func reconcilingCondition(f facts, elected, stalled metav1.Condition) metav1.Con
 
 func stalledCondition(f facts) metav1.Condition {
 	const kind = v1.ConditionStalled
+	service := serviceCondition(f.group, f.service)
 	switch {
-	case f.rosterStalled != "":
-		return condition(kind, metav1.ConditionTrue, "TooManyProcesses", "%s", f.rosterStalled)
+	case f.step.stalled != "":
+		return condition(kind, metav1.ConditionTrue, "TooManyProcesses", "%s", f.step.stalled)
+	case len(f.step.lost) > 0:
+		return condition(kind, metav1.ConditionTrue, "MajorityLost",
+			"%s %s gone, nothing tells that they have ended, and without them there is no majority of the %d voters: nobody may act until "+
+				"they are back, or their certificates have ended (a day after their pods), or you answer for their end: kubectl election forget %s -n %s",
+			enumerate(f.step.lost), be(len(f.step.lost)), f.choice.voters, f.group.Name, f.group.Namespace)
 	case noCandidate(f):
 		return condition(kind, metav1.ConditionTrue, "NoCandidate",
 			"every process has priority 0: give one a higher priority in spec.processes or spec.priority")
+	case service != nil:
+		return *service
 	default:
 		return condition(kind, metav1.ConditionFalse, "Progressing", "no user has to act")
 	}

@@ -31,6 +31,7 @@ func newScene(pods int) *scene {
 		s.pods = append(s.pods, &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("p-%d", i),
 				UID: types.UID(fmt.Sprintf("uid-%d", i))},
+			Spec:   corev1.PodSpec{InitContainers: []corev1.Container{{Name: v1.AgentContainer}}},
 			Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: fmt.Sprintf("10.0.0.%d", i)}})
 	}
 	return s
@@ -50,7 +51,7 @@ func (s *scene) sees(coordinator string, pods ...int) *scene {
 // loses has the session of a pod's agent gone since so long.
 func (s *scene) loses(pod int, ago time.Duration) *scene {
 	seen := s.sightings[s.pods[pod].UID]
-	seen.Connected, seen.Since = false, noon.Add(-ago)
+	seen.Connected, seen.Since = false, s.now.Add(-ago)
 	s.sightings[s.pods[pod].UID] = seen
 	return s
 }
@@ -77,7 +78,7 @@ func (s *scene) published() *scene {
 		seen.Report.Generation = s.observation.published.Roster.Generation
 		s.sightings[uid] = seen
 	}
-	v := decideView(s.observation, d.stalled)
+	v := decideView(s.observation, d)
 	s.observation.published, s.election = v.status, v.election
 	return s
 }
@@ -168,7 +169,7 @@ func TestProcessStatusTable(t *testing.T) {
 			"p-0:Normal:p-1 p-1:Coordinator:p-1 p-2:Normal:p-2", 700 * time.Millisecond},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			v := decideView(test.scene.observation, "")
+			v := decideView(test.scene.observation, rosterDecision{})
 			if got := tableOf(v); got != test.table || v.recheck != test.recheck {
 				t.Errorf("got  %s, again in %v\nwant %s, again in %v", got, v.recheck, test.table, test.recheck)
 			}
@@ -253,7 +254,7 @@ func TestConditions(t *testing.T) {
 		}(), "Ready=True/Elected CoordinatorElected=True/Elected Degraded=False/AllWell Reconciling=True/RosterSpreading Stalled=False/Progressing"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			v := decideView(test.scene.observation, decideRoster(test.scene.observation).stalled)
+			v := decideView(test.scene.observation, decideRoster(test.scene.observation))
 			if got := conditionsIn(v); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
@@ -270,12 +271,12 @@ func TestSinceAndTransitionTimesStayWhileNothingChanges(t *testing.T) {
 	s := newScene(3).sees("p-2", 0, 1, 2).published()
 	first := s.observation.published
 	s.now = noon.Add(time.Hour)
-	again := decideView(s.observation, "").status
+	again := decideView(s.observation, rosterDecision{}).status
 	if !again.Coordinator.Since.Equal(&first.Coordinator.Since) || again.Conditions[0].LastTransitionTime != first.Conditions[0].LastTransitionTime {
 		t.Errorf("an hour later, without a change: since %v, was %v", again.Coordinator.Since, first.Coordinator.Since)
 	}
 	later := s.sees("p-1", 0, 1, 2)
-	if v := decideView(later.observation, "").status; v.Coordinator.Since.Time != s.now {
+	if v := decideView(later.observation, rosterDecision{}).status; v.Coordinator.Since.Time != s.now {
 		t.Errorf("another coordinator since %v, want %v", v.Coordinator.Since, s.now)
 	}
 }

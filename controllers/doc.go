@@ -14,12 +14,13 @@ package controllers
 // +kubebuilder:rbac:groups=podesta.dev,resources=electiongroups,verbs=get;list;watch
 // +kubebuilder:rbac:groups=podesta.dev,resources=electiongroups/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=create
 // +kubebuilder:rbac:groups="",resources=configmaps,resourceNames=podesta-trust,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups="",namespace=podesta-system,resources=secrets,verbs=create
-// +kubebuilder:rbac:groups="",namespace=podesta-system,resources=secrets,resourceNames=podesta-ca,verbs=get
+// +kubebuilder:rbac:groups="",namespace=podesta-system,resources=secrets,resourceNames=podesta-ca,verbs=get;update
 // +kubebuilder:rbac:groups="",namespace=podesta-system,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=podesta-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=podesta-system,resources=leases,resourceNames=podesta-manager,verbs=get;update

@@ -2,10 +2,8 @@ package controllers
 
 import (
 	"context"
-	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,6 +24,7 @@ type Board interface {
 // ElectionGroups reconciles groups: the roster out, the reports in, status, role label and events from them.
 type ElectionGroups struct {
 	Client    client.Client
+	Live      client.Reader // asks the API server, for what the cache does not hold: Services that are nobody's or another's
 	Recorder  events.EventRecorder
 	Board     Board
 	Sightings *roster.Sightings
@@ -34,12 +33,19 @@ type ElectionGroups struct {
 	// Gather is how long news of a group is gathered before a pass. When a process is killed its session closes at once, and
 	// what its peers have to say comes within a few milliseconds: so the first write is already the right one.
 	Gather time.Duration
+	// Version is the manager's own, with which those of agents are compared; empty: with nothing.
+	Version string
 
 	memories memories
+	endings  endings
+	leading  time.Time // since when this manager leads
 }
 
-// Reconcile makes at most one step with the roster or one with the view: a new roster is handed out first, and the view is
-// decided when the agents have had the time to answer to it.
+// viewWithin is how long the view of a group is not decided about while its roster keeps changing.
+const viewWithin = time.Second
+
+// Reconcile makes one step with the roster or one with the view: a new roster is handed out first, and the view is decided when
+// the agents have had the time to answer to it; but once a second at least, however often the roster changes.
 func (r *ElectionGroups) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	if wait := r.Sightings.Ripe(request.Namespace, request.Name, r.Gather); wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil // woken by something else while reports come in
@@ -51,36 +57,40 @@ func (r *ElectionGroups) Reconcile(ctx context.Context, request reconcile.Reques
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	r.Sightings.Forget(request.Namespace, request.Name, func(uid string) bool {
-		return slices.ContainsFunc(o.pods, func(pod *corev1.Pod) bool { return string(pod.UID) == uid })
-	})
 	step := decideRoster(o)
 	if step.record != nil {
-		return r.changeRoster(ctx, o, m, step)
+		if done, err := r.changeRoster(ctx, o, m, step); !done || o.now.Sub(m.viewed) < viewWithin {
+			return reconcile.Result{RequeueAfter: r.Gather}, err
+		}
+		o.published.Roster, step.again = step.record, r.Gather
 	}
 	if step.roster != nil {
 		r.Board.Publish(*step.roster)
 	}
 	if hold := holdView(o); hold > 0 {
-		return reconcile.Result{RequeueAfter: hold}, nil
+		return reconcile.Result{RequeueAfter: sooner(hold, step.again)}, nil
 	}
-	return r.changeView(ctx, o, m, decideView(o, step.stalled))
+	v := decideView(o, step)
+	v.recheck = sooner(v.recheck, step.again)
+	return r.changeView(ctx, o, m, v)
 }
 
-// changeRoster persists a new roster before it hands it out. A conflict means that something has changed since it was
-// observed: it is observed again.
-func (r *ElectionGroups) changeRoster(ctx context.Context, o observation, m *memory,
-	step rosterDecision) (reconcile.Result, error) {
-	err := r.persistRoster(ctx, o, m, step.record)
+// changeRoster persists a new roster before it hands it out. It is not done if there is a conflict: something has changed since
+// it was observed, and it is to be observed again.
+func (r *ElectionGroups) changeRoster(ctx context.Context, o observation, m *memory, step rosterDecision) (done bool, err error) {
+	err = r.persistRoster(ctx, o, m, step.record)
 	if apierrors.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: r.Gather}, nil
+		return false, nil
 	}
 	if err != nil {
-		return reconcile.Result{}, err
+		return false, err
 	}
 	r.Board.Publish(*step.roster)
 	r.record(o.group, rosterEvent(o.published.Roster, step.record))
-	return reconcile.Result{RequeueAfter: r.Gather}, nil
+	if guarded(o.group) {
+		r.record(o.group, voterEvents(o.published.Roster, step.record))
+	}
+	return true, nil
 }
 
 // changeView writes what has changed: the status, the role label, and then what is told about it.
@@ -92,11 +102,22 @@ func (r *ElectionGroups) changeView(ctx context.Context, o observation, m *memor
 			return reconcile.Result{}, err
 		}
 		r.record(o.group, viewEvents(o.published, v.status))
+		r.record(o.group, agentEvents(o.published, v.status, v.advice))
 	}
-	m.settled, m.election = true, v.election
+	m.settled, m.election, m.viewed = true, v.election, o.now
+	m.epoch = max(m.epoch, epochOf(v.status))
 	r.Metrics.published(o.group, o.published, v.status)
 	if err := r.moveRole(ctx, o, m, coordinatorName(v.status)); err != nil {
 		return reconcile.Result{}, err
+	}
+	step, err := decideService(o)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if again, err := r.keepService(ctx, o, m, step); err != nil {
+		return reconcile.Result{}, err
+	} else if again {
+		v.recheck = sooner(v.recheck, r.Gather)
 	}
 	return reconcile.Result{RequeueAfter: v.recheck}, nil
 }
@@ -105,6 +126,7 @@ func (r *ElectionGroups) changeView(ctx context.Context, o observation, m *memor
 func (r *ElectionGroups) groupGone(ctx context.Context, key types.NamespacedName) error {
 	r.Board.Withdraw(key.Namespace, key.Name)
 	r.Sightings.Forget(key.Namespace, key.Name, func(string) bool { return false })
+	r.endings.of(key, func(types.UID) bool { return false })
 	r.memories.forget(key)
 	r.Metrics.gone(key)
 	pods, err := r.podsOf(ctx, key)
@@ -117,6 +139,6 @@ func (r *ElectionGroups) groupGone(ctx context.Context, key types.NamespacedName
 
 func (r *ElectionGroups) record(group *v1.ElectionGroup, all []notification) {
 	for _, n := range all {
-		r.Recorder.Eventf(group, nil, n.kind, n.reason, n.action, "%s", n.note)
+		r.Recorder.Eventf(group, nil, n.kind, n.reason, n.action, "%s", shorten(n.note))
 	}
 }

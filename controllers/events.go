@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
@@ -39,7 +41,36 @@ func viewEvents(was, is v1.ElectionGroupStatus) []notification {
 		note := fmt.Sprintf("%s %s back", enumerate(recovered), be(len(recovered)))
 		all = append(all, notification{corev1.EventTypeNormal, "ProcessRecovered", "Observe", note})
 	}
-	return append(all, coordinatorEvents(was, is)...)
+	return slices.Concat(all, coordinatorEvents(was, is), stalledEvents(was, is))
+}
+
+// stalledEvents tells that nothing will change until a user acts, once for each reason.
+func stalledEvents(was, is v1.ElectionGroupStatus) []notification {
+	before, now := stalledIn(was), stalledIn(is)
+	if now == nil || before != nil && before.Reason == now.Reason {
+		return nil
+	}
+	return []notification{{corev1.EventTypeWarning, now.Reason, "Observe", now.Message}}
+}
+
+// stalledIn is the condition Stalled of a status if it is True, else nil.
+func stalledIn(s v1.ElectionGroupStatus) *metav1.Condition {
+	if c := meta.FindStatusCondition(s.Conditions, v1.ConditionStalled); c != nil && c.Status == metav1.ConditionTrue {
+		return c
+	}
+	return nil
+}
+
+// longestNote is the most bytes that an event's note may have.
+const longestNote = 1024
+
+// shorten cuts a note that names long names to what an event holds.
+func shorten(note string) string {
+	const more = "…"
+	if len(note) <= longestNote {
+		return note
+	}
+	return strings.ToValidUTF8(note[:longestNote-len(more)], "") + more
 }
 
 func coordinatorEvents(was, is v1.ElectionGroupStatus) []notification {
@@ -49,12 +80,20 @@ func coordinatorEvents(was, is v1.ElectionGroupStatus) []notification {
 		return nil
 	}
 	if before != "" {
-		all = append(all, notification{corev1.EventTypeWarning, "CoordinatorLost", "Observe", lossNote(before, is)})
+		all = append(all, notification{corev1.EventTypeWarning, "CoordinatorLost", "Observe", lossNote(was, is)})
 	}
 	if now != "" {
 		all = append(all, notification{corev1.EventTypeNormal, "CoordinatorElected", "Elect", electionNote(is)})
 	}
 	return all
+}
+
+// epochOf is the epoch of the published coordinator; zero if there is none, and in Classic groups.
+func epochOf(s v1.ElectionGroupStatus) int64 {
+	if s.Coordinator == nil {
+		return 0
+	}
+	return s.Coordinator.Epoch
 }
 
 func coordinatorName(s v1.ElectionGroupStatus) string {
@@ -64,16 +103,18 @@ func coordinatorName(s v1.ElectionGroupStatus) string {
 	return s.Coordinator.Name
 }
 
-func lossNote(name string, is v1.ElectionGroupStatus) string {
+func lossNote(was, is v1.ElectionGroupStatus) string {
+	name := coordinatorName(was)
 	i := slices.IndexFunc(is.Processes, func(row v1.ProcessStatus) bool { return row.Name == name })
 	if i < 0 {
-		return fmt.Sprintf("%s no longer coordinates: its pod is gone", name)
+		return fmt.Sprintf("%s no longer coordinates%s: its pod is gone", name, underEpoch(epochOf(was)))
 	}
-	return fmt.Sprintf("%s no longer coordinates: it is %s", name, is.Processes[i].State)
+	return fmt.Sprintf("%s no longer coordinates%s: it is %s", name, underEpoch(epochOf(was)), is.Processes[i].State)
 }
 
 func electionNote(is v1.ElectionGroupStatus) string {
-	note := fmt.Sprintf("%s (priority %d) coordinates", is.Coordinator.Name, ptr.Deref(is.Coordinator.Priority, 0))
+	note := fmt.Sprintf("%s (priority %d) coordinates%s", is.Coordinator.Name, ptr.Deref(is.Coordinator.Priority, 0),
+		underEpoch(is.Coordinator.Epoch))
 	e := is.LastElection
 	if e == nil {
 		return note
@@ -87,6 +128,14 @@ func electionNote(is v1.ElectionGroupStatus) string {
 		note += fmt.Sprintf(" (%s)", e.Reason)
 	}
 	return note
+}
+
+// underEpoch names the epoch of a Guarded group; nothing in a Classic one.
+func underEpoch(epoch int64) string {
+	if epoch == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" under epoch %d", epoch)
 }
 
 // rosterEvent tells who came and who went; nil if nobody did.
@@ -120,4 +169,36 @@ func missing(r, o *v1.RosterStatus) []string {
 		}
 	}
 	return some
+}
+
+// voterEvents tells how the voters of a Guarded group changed, and which of them an operator has answered for.
+func voterEvents(was, is *v1.RosterStatus) []notification {
+	var all []notification
+	before, now := votersOnly(was), votersOnly(is)
+	var parts []string
+	if came := missing(now, before); len(came) > 0 {
+		parts = append(parts, enumerate(came)+" came")
+	}
+	if went := missing(before, now); len(went) > 0 {
+		parts = append(parts, enumerate(went)+" went")
+	}
+	if len(parts) > 0 {
+		note := fmt.Sprintf("voters: %s; %s (roster generation %d)", strings.Join(parts, ", "), survival(len(now.Members)),
+			is.Generation)
+		all = append(all, notification{corev1.EventTypeNormal, "VotersChanged", "UpdateRoster", note})
+	}
+	if forgotten := missing(forgottenOnly(is), forgottenOnly(was)); len(forgotten) > 0 {
+		note := fmt.Sprintf("an operator answers for %s having ended: to be removed from the voters (roster generation %d)",
+			enumerate(forgotten), is.Generation)
+		all = append(all, notification{corev1.EventTypeWarning, "VotersForgotten", "Forget", note})
+	}
+	return all
+}
+
+func votersOnly(r *v1.RosterStatus) *v1.RosterStatus { return &v1.RosterStatus{Members: votersIn(r)} }
+
+func forgottenOnly(r *v1.RosterStatus) *v1.RosterStatus {
+	all := votersOnly(r)
+	all.Members = slices.DeleteFunc(all.Members, func(m v1.RosterMember) bool { return !ptr.Deref(m.Forgotten, false) })
+	return all
 }

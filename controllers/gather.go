@@ -23,10 +23,11 @@ const DefaultGather = 100 * time.Millisecond
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// SetupWithManager has groups reconciled on their own changes at once, and on news of their pods and from their agents after
+// SetupWithManager has groups reconciled on changes of their own and of their Services at once, and on news of their pods and from their agents after
 // they have been gathered. The queue holds a group once, however much news there is.
 func (r *ElectionGroups) SetupWithManager(mgr ctrl.Manager) error {
 	reports := source.Func(func(_ context.Context, q queue) error {
+		r.leading = r.Now()
 		r.Sightings.OnChange(func(namespace, group string) { r.enqueue(q, namespace, group) })
 		return nil
 	})
@@ -34,14 +35,20 @@ func (r *ElectionGroups) SetupWithManager(mgr ctrl.Manager) error {
 		Named("electiongroup").
 		For(&v1.ElectionGroup{}).
 		Watches(&corev1.Pod{}, r.gatherPods()).
+		Owns(&corev1.Service{}).
 		WatchesRawSource(reports).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
 		Complete(r)
 }
 
-// gatherPods enqueues the group that a pod belongs to, and the one that it belonged to.
+// gatherPods enqueues the group that a pod belongs to, and the one that it belonged to, and takes down that a pod has ended.
 func (r *ElectionGroups) gatherPods() handler.EventHandler {
-	of := func(pod client.Object, q queue) {
+	of := func(object client.Object, q queue) {
+		pod, ok := object.(*corev1.Pod)
+		if !ok {
+			return
+		}
+		r.endings.saw(pod, r.Now())
 		if group := pod.GetLabels()[v1.GroupLabel]; group != "" {
 			r.enqueue(q, pod.GetNamespace(), group)
 		}

@@ -15,7 +15,13 @@ type memory struct {
 	uid      types.UID
 	begun    time.Time
 	settled  bool
-	election string // the decision that the published lastElection tells of
+	viewed   time.Time        // when a view of the group was last decided about
+	election string           // the decision that the published lastElection tells of
+	epoch    int64            // the highest that was published
+	roster   *v1.RosterStatus // the newest that was persisted
+	ledger   ledger
+
+	refusal refusal // of the group's Service
 
 	// What was written last, because the cache may not show it yet.
 	status  v1.ElectionGroupStatus
@@ -36,6 +42,16 @@ func (m *memory) newest(group *v1.ElectionGroup) v1.ElectionGroupStatus {
 		return *m.status.DeepCopy()
 	}
 	return *group.Status.DeepCopy()
+}
+
+// keepRoster returns the newest roster that was persisted, and whether it is there no longer: somebody has wiped the status, or
+// restored an old one. Who the voters were must not be lost while they may act.
+func (m *memory) keepRoster(found *v1.RosterStatus) (newest *v1.RosterStatus, wiped bool) {
+	if m.roster != nil && (found == nil || found.Generation < m.roster.Generation) {
+		return m.roster.DeepCopy(), true
+	}
+	m.roster = found.DeepCopy()
+	return found, false
 }
 
 func (m *memory) wrote(status v1.ElectionGroupStatus, version string) {
@@ -73,7 +89,7 @@ func (ms *memories) of(key types.NamespacedName, group *v1.ElectionGroup, now ti
 	defer ms.mu.Unlock()
 	m := ms.groups[key]
 	if m == nil || m.uid != group.UID {
-		m = &memory{uid: group.UID, begun: now, roles: map[types.UID]role{}, marked: map[types.UID]string{}}
+		m = &memory{uid: group.UID, begun: now, viewed: now, roles: map[types.UID]role{}, marked: map[types.UID]string{}}
 		if ms.groups == nil {
 			ms.groups = map[types.NamespacedName]*memory{}
 		}

@@ -11,6 +11,7 @@ import (
 // Metrics are the manager's own metrics; controller-runtime adds its.
 type Metrics struct {
 	coordinator *prometheus.GaugeVec
+	epoch       *prometheus.GaugeVec
 	elections   *prometheus.CounterVec
 }
 
@@ -20,12 +21,16 @@ func NewMetrics(registry prometheus.Registerer, groups *ElectionGroups, sighting
 		coordinator: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "podesta_group_coordinator", Help: "1 for the pod that coordinates the group, as published in its status.",
 		}, []string{"namespace", "group", "pod"}),
+		epoch: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "podesta_group_epoch",
+			Help: "Highest epoch of a coordinator that was published in the status of the Guarded group.",
+		}, []string{"namespace", "group"}),
 		elections: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "podesta_elections_total", Help: "Changes to another coordinator, as published in the status of the group.",
 		}, []string{"namespace", "group"}),
 	}
 	for _, c := range []prometheus.Collector{
-		m.coordinator, m.elections,
+		m.coordinator, m.epoch, m.elections,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "podesta_groups",
 			Help: "ElectionGroups that this manager reconciles."},
 			func() float64 { return float64(groups.memories.len()) }),
@@ -50,6 +55,9 @@ func (m *Metrics) published(group *v1.ElectionGroup, was, is v1.ElectionGroupSta
 		return
 	}
 	m.coordinator.WithLabelValues(group.Namespace, group.Name, now).Set(1)
+	if is.Coordinator.Epoch > 0 {
+		m.epoch.WithLabelValues(group.Namespace, group.Name).Set(float64(is.Coordinator.Epoch))
+	}
 	if before != now {
 		m.elections.WithLabelValues(group.Namespace, group.Name).Inc()
 	}
@@ -59,5 +67,6 @@ func (m *Metrics) published(group *v1.ElectionGroup, was, is v1.ElectionGroupSta
 func (m *Metrics) gone(key types.NamespacedName) {
 	labels := prometheus.Labels{"namespace": key.Namespace, "group": key.Name}
 	m.coordinator.DeletePartialMatch(labels)
+	m.epoch.DeletePartialMatch(labels)
 	m.elections.DeletePartialMatch(labels)
 }

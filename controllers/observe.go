@@ -25,6 +25,13 @@ type observation struct {
 	holders   []*corev1.Pod                 // those of them that carry the role label
 	sightings map[types.UID]roster.Sighting // of those pods
 	election  string                        // the decision that published.LastElection tells of, if this manager knows
+	inherited bool                          // the group is older than this manager's lead
+	wiped     bool                          // the persisted roster was lost, and published.Roster is this manager's memory of it
+	endings   map[types.UID]time.Time       // pods of the group that have ended, since when
+	ledger    ledger                        // of a Guarded group: what its voters' next step waits for
+	epoch     int64                         // the highest that this manager has published
+	service   seenService                   // the Service that the group asks for
+	version   string                        // of this manager; empty: not known
 }
 
 // observe reads everything from the cache. The cache may lag behind what this manager wrote itself; there, memory is right.
@@ -39,11 +46,37 @@ func (r *ElectionGroups) observe(ctx context.Context, key types.NamespacedName) 
 	}
 	m := r.memories.of(key, group, r.Now())
 	o := observation{now: r.Now(), begun: m.begun, settled: m.settled, group: group, published: m.newest(group), pods: pods,
-		holders: m.holders(pods), sightings: map[types.UID]roster.Sighting{}, election: m.election}
+		holders: m.holders(pods), sightings: map[types.UID]roster.Sighting{}, election: m.election, epoch: m.epoch,
+		inherited: !group.CreationTimestamp.After(r.leading), version: r.Version}
+	if o.service, err = r.observeService(ctx, group, m); err != nil {
+		return observation{}, nil, err
+	}
+	o.published.Roster, o.wiped = m.keepRoster(o.published.Roster)
+	r.forgetOthers(key, &o)
 	for _, s := range r.Sightings.Group(key.Namespace, key.Name) {
 		o.sightings[types.UID(s.UID)] = s
 	}
+	if guarded(group) {
+		m.ledger = m.ledger.advance(o)
+	}
+	o.ledger = m.ledger
 	return o, m, nil
+}
+
+// forgetOthers drops what is remembered of pods that are neither there nor on the roster. What was seen of a voter is kept until
+// it is off the roster, though its pod be gone: it tells whether it has ended.
+func (r *ElectionGroups) forgetOthers(key types.NamespacedName, o *observation) {
+	known := map[types.UID]bool{}
+	for _, pod := range o.pods {
+		known[pod.UID] = true
+	}
+	if o.published.Roster != nil {
+		for _, m := range o.published.Roster.Members {
+			known[m.UID] = true
+		}
+	}
+	r.Sightings.Forget(key.Namespace, key.Name, func(uid string) bool { return known[types.UID(uid)] })
+	o.endings = r.endings.of(key, func(uid types.UID) bool { return known[uid] })
 }
 
 func (r *ElectionGroups) podsOf(ctx context.Context, key types.NamespacedName) ([]*corev1.Pod, error) {

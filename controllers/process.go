@@ -29,6 +29,10 @@ type process struct {
 	accused  bool              // a connected peer reports it as crashed
 	last     *v1.ProcessStatus // its row in the published table
 	stands   time.Time         // until when that row stands, if nothing tells what became of the process
+	guarded  bool              // it follows, and claims, under an epoch only
+
+	agent        v1.AgentState // what is wrong with its agent; empty if nothing is
+	agentVersion string        // of an agent that is outdated
 }
 
 // connected: what it reports is fresh.
@@ -36,15 +40,33 @@ func (p process) connected() bool { return p.member && p.seen != nil && p.seen.C
 
 // follows is whom a connected process follows; empty while it elects.
 func (p process) follows() string {
-	if !p.connected() || p.seen.Report.Electing {
+	switch {
+	case !p.connected():
 		return ""
+	case p.guarded && !follows(p.seen.Report) || !p.guarded && p.seen.Report.Electing:
+		return ""
+	default:
+		return p.seen.Report.Coordinator
 	}
-	return p.seen.Report.Coordinator
+}
+
+// epoch is the epoch under which a connected process follows.
+func (p process) epoch() int64 {
+	if !p.guarded || p.follows() == "" {
+		return 0
+	}
+	return p.seen.Report.Epoch
 }
 
 // claims says whether a process last said that it coordinates itself.
 func (p process) claims() bool {
-	return p.seen != nil && !p.seen.Report.Electing && p.seen.Report.Coordinator == p.name
+	if p.seen == nil || p.seen.Report.Coordinator != p.name {
+		return false
+	}
+	if p.guarded {
+		return p.seen.Report.Tenure == roster.TenureHolding
+	}
+	return !p.seen.Report.Electing
 }
 
 // dead says whether a process is known not to run. An open session beats all hearsay: what the API server says of a
@@ -75,8 +97,8 @@ func agentEnded(pod *corev1.Pod) bool {
 	return false
 }
 
-// processesOf gathers what is known, a process a row: the pods of the group, and those that the spec names but that do not
-// exist. Should there be more than the table holds, pods that have ended go first.
+// processesOf gathers what is known, a process a row: the pods of the group, and those that the spec names or that still vote
+// but that do not exist. Should there be more than the table holds, pods that have ended go first.
 func processesOf(o observation) []process {
 	published := map[string]*v1.ProcessStatus{}
 	for i := range o.published.Processes {
@@ -92,6 +114,7 @@ func processesOf(o observation) []process {
 		} else if earlier := recorded(o.published.Roster, pod); earlier != nil && ptr.Deref(earlier.Voter, false) {
 			p.joined, p.stands = true, o.begun.Add(settleWithin)
 		}
+		judgeAgent(&p, o.version)
 		named[p.name] = true
 		if p.member {
 			alive = append(alive, p)
@@ -105,9 +128,17 @@ func processesOf(o observation) []process {
 			missing = append(missing, process{name: p.Name, priority: priorityOf(&o.group.Spec, p.Name), last: published[p.Name]})
 		}
 	}
+	for _, m := range votersIn(o.published.Roster) { // its pod is gone, and it may still be needed for a majority
+		if guarded(o.group) && !named[m.Name] && !slices.ContainsFunc(missing, func(p process) bool { return p.name == m.Name }) {
+			missing = append(missing, process{name: m.Name, priority: priorityOf(&o.group.Spec, m.Name), last: published[m.Name]})
+		}
+	}
 	all := slices.Concat(alive, missing, rest)
 	all = all[:min(len(all), maxRows)]
 	slices.SortFunc(all, func(a, b process) int { return compareNatural(a.name, b.name) })
+	for i := range all {
+		all[i].guarded = guarded(o.group)
+	}
 	accuse(all)
 	return all
 }
@@ -134,19 +165,22 @@ func accuse(all []process) {
 
 // rowOf is a process's row in the process status table; recheck is when time alone would change it, zero if never.
 func rowOf(p process, coordinator string, now time.Time) (row v1.ProcessStatus, recheck time.Duration) {
-	row = v1.ProcessStatus{Name: p.name, Priority: new(p.priority)}
+	row = v1.ProcessStatus{Name: p.name, Priority: new(p.priority), Agent: p.agent, AgentVersion: p.agentVersion}
 	switch {
 	case p.dead():
 		row.State = v1.ProcessCrashed
 	case p.connected():
-		row.State, row.Coordinator = v1.ProcessNormal, p.follows()
+		row.State, row.Coordinator, row.Epoch = v1.ProcessNormal, p.follows(), p.epoch()
 		if p.name == coordinator && p.claims() {
 			row.State = v1.ProcessCoordinator
 		}
 	case p.last != nil && now.Before(p.stands):
-		row.State, row.Coordinator = p.last.State, p.last.Coordinator
+		row.State, row.Coordinator, row.Epoch = p.last.State, p.last.Coordinator, p.last.Epoch
 		if row.State == v1.ProcessCoordinator && p.name != coordinator {
 			row.State = v1.ProcessNormal
+		}
+		if p.seen == nil { // this manager has not heard yet which version it is
+			row.Agent, row.AgentVersion = p.last.Agent, p.last.AgentVersion
 		}
 		recheck = p.stands.Sub(now)
 	default:

@@ -101,10 +101,13 @@ func TestGenerationGrowsWithEveryChange(t *testing.T) {
 		{"another coordinator", func(s *scene) { s.sees("p-1", 0, 1, 2) }, false},
 		{"a session is lost", func(s *scene) { s.loses(0, 0) }, false},
 		{"an agent's container restarts", func(s *scene) { s.edit(0, func(r *roster.Report) { r.Incarnation++ }) }, false},
-		{"an agent lost its memory", func(s *scene) { s.edit(0, func(r *roster.Report) { r.Memory = "other" }) }, true},
+		{"an agent lost its memory, on which nothing depends in a Classic group", func(s *scene) {
+			s.edit(0, func(r *roster.Report) { r.Memory = "other" })
+		}, false},
 		{"a pod's address", func(s *scene) { s.pods[0].Status.PodIP = "10.0.0.99" }, true},
 		{"a new pod of an old name", func(s *scene) { s.pods[0].UID = "new" }, true},
 		{"a pod less", func(s *scene) { s.pods = s.pods[:2] }, true},
+		{"a pod is on its way out", func(s *scene) { s.depart(0) }, true},
 		{"a pod ends", func(s *scene) { s.pods[0].Status.Phase = corev1.PodFailed }, true},
 		{"a priority", func(s *scene) {
 			s.group.Spec.Processes = []v1.Process{{Name: "p-0",
@@ -151,9 +154,15 @@ func TestGeneration(t *testing.T) {
 		{"more than one a second", &v1.RosterStatus{Generation: 11 * day}, noon, 11*day + 1},
 		{"a clock before its time", nil, generationEpoch.Add(-time.Hour), 1},
 	} {
-		if got := nextGeneration(test.last, test.now); got != test.want {
+		if got := nextGeneration(test.last, observation{now: test.now}); got != test.want {
 			t.Errorf("%s: %d, want %d", test.name, got, test.want)
 		}
+	}
+	s := newScene(3).sees("p-2", 0, 1, 2)
+	s.edit(0, func(r *roster.Report) { r.Generation = 10*day + 7 })
+	s.edit(1, func(r *roster.Report) { r.Generation = 1 << 40 }) // a lie
+	if got := nextGeneration(nil, s.observation); got != 10*day+8 {
+		t.Errorf("made again while an agent uses a roster ahead of the clock: %d, want %d", got, 10*day+8)
 	}
 }
 

@@ -11,15 +11,17 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// RosterService serves agents for as long as this manager leads.
+// RosterService keeps the CA and serves agents for as long as this manager leads.
 type RosterService struct {
-	Server    *roster.Server
-	Authority *identity.Authority
-	Keyring   *identity.Keyring // the server's
-	Listen    func(context.Context) (net.Listener, error)
+	Server      *roster.Server
+	Authorities *Authorities
+	Keyring     *identity.Keyring // the server's
+	Listen      func(context.Context) (net.Listener, error)
 	// Lead is called when agents can be served: it directs them here.
 	Lead   func(context.Context) error
 	Logger *slog.Logger
+
+	signer *identity.Authority // of the serving certificate
 }
 
 // NeedLeaderElection has only the leading manager serve: there is one place that knows who reports what.
@@ -27,6 +29,9 @@ func (*RosterService) NeedLeaderElection() bool { return true }
 
 // Start serves until ctx ends. It fails if it cannot begin: then the manager exits, and another one leads.
 func (s *RosterService) Start(ctx context.Context) error {
+	if err := s.Authorities.Check(ctx); err != nil {
+		return err
+	}
 	if err := s.renew(); err != nil {
 		return err
 	}
@@ -38,28 +43,34 @@ func (s *RosterService) Start(ctx context.Context) error {
 		return fmt.Errorf("take the lead: %w", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	renewed := make(chan struct{})
+	kept := make(chan struct{})
 	go func() {
-		defer close(renewed)
-		s.keepRenewed(ctx)
+		defer close(kept)
+		s.keep(ctx)
 	}()
 	s.Logger.Info("serving agents", "address", listener.Addr().String())
 	err = s.Server.Serve(ctx, listener)
 	cancel()
-	<-renewed
+	<-kept
 	return err
 }
 
-// keepRenewed renews the serving certificate at half of its life. It needs nobody for that, so it does not fail but for a
-// broken machine; then it is tried again.
-func (s *RosterService) keepRenewed(ctx context.Context) {
+// keep looks at the CA, and has the serving certificate renewed in time and by the authority that signs. What fails is tried again
+// at the next look: nothing of it ends the service.
+func (s *RosterService) keep(ctx context.Context) {
+	look := time.NewTicker(s.Authorities.Look)
+	defer look.Stop()
 	for {
-		timer := time.NewTimer(max(time.Until(s.Keyring.RenewAt()), time.Minute))
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return
-		case <-timer.C:
+		case <-look.C:
+		}
+		if err := s.Authorities.Check(ctx); err != nil && ctx.Err() == nil {
+			s.Logger.Error("the CA stays as it is", "error", err, "validUntil", s.signer.NotAfter())
+		}
+		if s.Authorities.Current() == s.signer && time.Now().Before(s.Keyring.RenewAt()) {
+			continue
 		}
 		if err := s.renew(); err != nil {
 			s.Logger.Error("the manager's certificate was not renewed", "error", err, "validUntil", s.Keyring.NotAfter())
@@ -68,9 +79,14 @@ func (s *RosterService) keepRenewed(ctx context.Context) {
 }
 
 func (s *RosterService) renew() error {
-	certPEM, keyPEM, err := s.Authority.IssueManager(time.Now())
+	signer := s.Authorities.Current()
+	certPEM, keyPEM, err := signer.IssueManager(time.Now())
 	if err != nil {
 		return fmt.Errorf("issue the manager's certificate: %w", err)
 	}
-	return s.Keyring.SetCertificate(certPEM, keyPEM)
+	if err := s.Keyring.SetCertificate(certPEM, keyPEM); err != nil {
+		return err
+	}
+	s.signer = signer
+	return nil
 }

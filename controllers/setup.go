@@ -29,40 +29,46 @@ func NewScheme() (*runtime.Scheme, error) {
 
 // Options say how a manager serves agents.
 type Options struct {
-	Authority *identity.Authority
 	// Listen opens the listener for agents, when this manager leads.
 	Listen func(context.Context) (net.Listener, error)
 	// Namespace and PodName are the manager's own; without a PodName it is not in a pod and marks none as the leader.
 	Namespace, PodName string
 	Registry           prometheus.Registerer
 	Gather             time.Duration // of news before a pass; zero is DefaultGather
+	Look               time.Duration // from one look at the CA to the next; zero is DefaultLook
+	Version            string        // of the manager; agents of another one are called outdated. Empty: none is
 	Logger             *slog.Logger
 }
 
 // Setup adds everything to a controller-runtime manager: both reconcilers and the service for agents.
 func Setup(mgr ctrl.Manager, options Options) error {
-	bundle, _, err := options.Authority.PEM()
-	if err != nil {
-		return err
-	}
 	keyring := identity.NewKeyring(time.Now)
-	if err := keyring.SetTrust(bundle); err != nil {
-		return err
-	}
+	authorities := &Authorities{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: options.Namespace, Now: time.Now,
+		Look: cmp.Or(options.Look, DefaultLook), Logger: options.Logger}
 	sightings := roster.NewSightings(time.Now)
-	server := roster.NewServer(roster.ServerConfig{Keyring: keyring, Authority: options.Authority, Trust: bundle,
+	server := roster.NewServer(roster.ServerConfig{Keyring: keyring, Authority: authorities,
 		Admission: &Admission{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		Sightings: sightings, Now: time.Now, Logger: options.Logger})
-	groups := &ElectionGroups{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder("podesta-manager"),
+	groups := &ElectionGroups{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Version: options.Version, Recorder: mgr.GetEventRecorder("podesta-manager"),
 		Board: server, Sightings: sightings, Now: time.Now, Gather: cmp.Or(options.Gather, DefaultGather)}
+	var err error
 	if groups.Metrics, err = NewMetrics(options.Registry, groups, sightings); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	if err := groups.SetupWithManager(mgr); err != nil {
 		return err
 	}
-	if err := (&Trust{Client: mgr.GetClient(), Bundle: bundle}).SetupWithManager(mgr); err != nil {
+	trust := NewTrust(mgr.GetClient())
+	if err := trust.SetupWithManager(mgr); err != nil {
 		return err
+	}
+	authorities.Spread = func(bundlePEM []byte) error {
+		if err := keyring.SetTrust(bundlePEM); err != nil {
+			return err
+		}
+		server.SetTrust(bundlePEM)
+		trust.Spread(bundlePEM)
+		return nil
 	}
 	lead := func(ctx context.Context) error {
 		if options.PodName == "" {
@@ -70,6 +76,6 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		}
 		return MarkLeader(ctx, mgr.GetClient(), mgr.GetAPIReader(), options.Namespace, options.PodName)
 	}
-	return mgr.Add(&RosterService{Server: server, Authority: options.Authority, Keyring: keyring,
+	return mgr.Add(&RosterService{Server: server, Authorities: authorities, Keyring: keyring,
 		Listen: options.Listen, Lead: lead, Logger: options.Logger})
 }

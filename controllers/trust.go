@@ -2,6 +2,8 @@ package controllers
 
 import (
 	"context"
+	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
@@ -23,25 +26,49 @@ import (
 // still mount it.
 type Trust struct {
 	Client client.Client
-	Bundle []byte // PEM
+
+	bundle  atomic.Pointer[string] // PEM
+	changed chan event.GenericEvent
+}
+
+// NewTrust returns a Trust that writes nothing before Spread.
+func NewTrust(c client.Client) *Trust {
+	return &Trust{Client: c, changed: make(chan event.GenericEvent, 1)}
+}
+
+// awaitBundle is how long a ConfigMap waits that is wanted before this manager has read the CA.
+const awaitBundle = 500 * time.Millisecond
+
+// Spread replaces the bundle and has all ConfigMaps written anew. It does not wait for that. Any goroutine may call it.
+func (t *Trust) Spread(bundlePEM []byte) {
+	bundle := string(bundlePEM)
+	t.bundle.Store(&bundle)
+	select {
+	case t.changed <- event.GenericEvent{Object: &corev1.ConfigMap{}}:
+	default: // somebody has said so, and nobody has looked yet
+	}
 }
 
 // Reconcile writes the bundle into the ConfigMap that the request names, if it says anything else and is wanted.
 func (t *Trust) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	bundle := t.bundle.Load()
+	if bundle == nil {
+		return reconcile.Result{RequeueAfter: awaitBundle}, nil
+	}
 	found := &corev1.ConfigMap{}
 	err := t.Client.Get(ctx, request.NamespacedName, found)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return reconcile.Result{}, err
 	}
-	if err == nil && found.Data[v1.TrustKey] == string(t.Bundle) {
+	if err == nil && found.Data[v1.TrustKey] == *bundle {
 		return reconcile.Result{}, nil
 	}
 	wanted, err := t.wanted(ctx, request.Namespace)
 	if err != nil || !wanted {
 		return reconcile.Result{}, err
 	}
-	bundle := corev1ac.ConfigMap(request.Name, request.Namespace).WithData(map[string]string{v1.TrustKey: string(t.Bundle)})
-	err = t.Client.Apply(ctx, bundle, trustOwner, client.ForceOwnership)
+	desired := corev1ac.ConfigMap(request.Name, request.Namespace).WithData(map[string]string{v1.TrustKey: *bundle})
+	err = t.Client.Apply(ctx, desired, trustOwner, client.ForceOwnership)
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return reconcile.Result{}, nil // nobody will need it
 	}
@@ -60,7 +87,20 @@ func (t *Trust) wanted(ctx context.Context, namespace string) (bool, error) {
 	return len(pods.Items) > 0, err
 }
 
-// SetupWithManager watches the ConfigMaps themselves, and groups and pods as they appear.
+// all are the ConfigMaps that there are. One that is wanted and missing is on its way already.
+func (t *Trust) all(ctx context.Context, _ client.Object) []reconcile.Request {
+	found := &corev1.ConfigMapList{}
+	if err := t.Client.List(ctx, found); err != nil { // from the cache: it cannot fail in operation
+		ctrl.LoggerFrom(ctx).Error(err, "list the trust ConfigMaps")
+	}
+	requests := make([]reconcile.Request, len(found.Items))
+	for i := range found.Items {
+		requests[i].NamespacedName = client.ObjectKeyFromObject(&found.Items[i])
+	}
+	return requests
+}
+
+// SetupWithManager watches the ConfigMaps themselves, the bundle, and groups and pods as they appear.
 func (t *Trust) SetupWithManager(mgr ctrl.Manager) error {
 	ofNamespace := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: v1.TrustConfigMap}}}
@@ -75,5 +115,6 @@ func (t *Trust) SetupWithManager(mgr ctrl.Manager) error {
 		For(&corev1.ConfigMap{}).
 		Watches(&v1.ElectionGroup{}, ofNamespace, appearing).
 		Watches(&corev1.Pod{}, ofNamespace, appearing).
+		WatchesRawSource(source.Channel(t.changed, handler.EnqueueRequestsFromMapFunc(t.all))).
 		Complete(t)
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/tenure"
 )
 
 // settleWithin is how long a manager that starts keeps the view that it finds, if the voters do not report sooner. Agents come
@@ -18,6 +19,7 @@ type view struct {
 	status   v1.ElectionGroupStatus
 	election string        // the decision that status.LastElection tells of
 	recheck  time.Duration // when time alone would change the view; zero if never
+	advice   string        // on pods without an agent; empty if there are none
 }
 
 // holdView says for how long the published view is to stay as it is: until a majority of the voters on the persisted roster
@@ -42,32 +44,39 @@ func holdView(o observation) time.Duration {
 	return max(settleWithin-o.now.Sub(o.begun), 0)
 }
 
-// decideView puts the status together.
-func decideView(o observation, rosterStalled string) view {
+// decideView puts the status together. Step is what was decided about the roster.
+func decideView(o observation, step rosterDecision) view {
 	all := processesOf(o)
-	chosen := coordinatorOf(all, o.published.Coordinator)
-	v := view{status: v1.ElectionGroupStatus{ObservedGeneration: o.group.Generation, Roster: o.published.Roster}}
+	chosen := choose(all, o)
+	v := view{status: v1.ElectionGroupStatus{ObservedGeneration: o.group.Generation, Roster: o.published.Roster},
+		recheck: chosen.recheck}
+	if voters := len(votersIn(o.published.Roster)); guarded(o.group) && voters > 0 {
+		v.status.ToleratedFailures = new(int32(tenure.Tolerates(voters))) //nolint:gosec // a roster has 256 voters at most
+	}
 	for _, p := range all {
 		row, recheck := rowOf(p, chosen.name, o.now)
 		v.status.Processes = append(v.status.Processes, row)
 		v.recheck = sooner(v.recheck, recheck)
 	}
-	v.status.Coordinator = coordinatorStatus(all, chosen.name, o)
+	v.status.Coordinator = coordinatorStatus(all, chosen, o)
 	v.status.LastElection, v.election = lastElectionOf(all, chosen.name, o)
-	v.status.Conditions = conditionsOf(facts{
-		group: o.group, processes: all, rows: v.status.Processes, choice: chosen, lagging: lagging(all,
-			o), rosterStalled: rosterStalled,
-	}, o.published.Conditions, o.now)
+	f := facts{group: o.group, processes: all, rows: v.status.Processes, choice: chosen, lagging: lagging(all, o), step: step,
+		service: o.service, version: o.version}
+	v.status.Conditions, v.advice = conditionsOf(f, o.published.Conditions, o.now), missingAgents(f)
+	if serviceCondition(o.group, o.service) != nil {
+		v.recheck = sooner(v.recheck, serviceRetry)
+	}
 	return v
 }
 
 // coordinatorStatus keeps since for as long as the same process coordinates. After a restart of the manager it is read back from
 // the published status: for display, nothing is decided by it.
-func coordinatorStatus(all []process, name string, o observation) *v1.CoordinatorStatus {
+func coordinatorStatus(all []process, chosen choice, o observation) *v1.CoordinatorStatus {
+	name := chosen.name
 	if name == "" {
 		return nil
 	}
-	c := &v1.CoordinatorStatus{Name: name, Since: metav1.NewMicroTime(o.now.Truncate(time.Microsecond))}
+	c := &v1.CoordinatorStatus{Name: name, Epoch: chosen.epoch, Since: metav1.NewMicroTime(o.now.Truncate(time.Microsecond))}
 	for _, p := range all {
 		if p.name == name {
 			c.Priority = new(p.priority)

@@ -16,10 +16,8 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/podesta-dev/podesta/controllers"
 )
@@ -62,7 +60,8 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         controllers.CacheOptions(),
-		Metrics:                       server.Options{BindAddress: o.metricsAddress},
+		MapperProvider:                controllers.NewMapper,
+		Metrics:                       metricsOptions(o),
 		HealthProbeBindAddress:        o.healthAddress,
 		LeaderElection:                o.leaderElect,
 		LeaderElectionID:              "podesta-manager",
@@ -72,19 +71,11 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	direct, err := client.New(config, client.Options{Scheme: scheme}) // no cache yet, and none that holds secrets ever
-	if err != nil {
-		return err
-	}
-	authority, err := controllers.LoadAuthority(ctx, direct, o.namespace, time.Now())
-	if err != nil {
-		return err
-	}
 	listen := func(ctx context.Context) (net.Listener, error) {
 		return new(net.ListenConfig).Listen(ctx, "tcp", o.rosterAddress)
 	}
-	err = controllers.Setup(mgr, controllers.Options{Authority: authority, Listen: listen, Namespace: o.namespace,
-		PodName: os.Getenv("POD_NAME"), Registry: metrics.Registry, Logger: logger})
+	err = controllers.Setup(mgr, controllers.Options{Listen: listen, Namespace: o.namespace,
+		PodName: os.Getenv("POD_NAME"), Registry: metrics.Registry, Version: version, Logger: logger})
 	if err != nil {
 		return err
 	}

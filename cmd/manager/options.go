@@ -16,6 +16,8 @@ type options struct {
 	rosterAddress  string
 	healthAddress  string
 	metricsAddress string
+	metricsSecure  bool
+	metricsCertDir string
 	leaderElect    bool
 	namespace      string
 	logLevel       slog.Level
@@ -33,7 +35,11 @@ func parseOptions(flags *flag.FlagSet, arguments []string, output io.Writer) (op
 	flags.SetOutput(output)
 	flags.StringVar(&o.rosterAddress, "roster-address", ":9443", "address for agents")
 	flags.StringVar(&o.healthAddress, "health-address", ":8081", "address for /healthz and /readyz; 0 is off")
-	flags.StringVar(&o.metricsAddress, "metrics-address", "0", "address for /metrics, without authentication; 0 is off")
+	flags.StringVar(&o.metricsAddress, "metrics-address", "0", "address for /metrics; 0 is off")
+	flags.BoolVar(&o.metricsSecure, "metrics-secure", true,
+		"serve metrics by HTTPS, and to those only whom the cluster lets get /metrics; false: by HTTP, to everybody")
+	flags.StringVar(&o.metricsCertDir, "metrics-cert-dir", "",
+		"directory with tls.crt and tls.key for metrics, read again when they change; without it they are self-signed")
 	flags.BoolVar(&o.leaderElect, "leader-elect", true,
 		"lead only while holding the lease podesta-manager; several managers need it")
 	flags.StringVar(&o.namespace, "namespace", namespace, "the manager's own namespace: its lease and its CA are there")
@@ -60,6 +66,9 @@ func (o options) validate() error {
 		if err := checkAddress(name, address); err != nil {
 			problems = append(problems, err)
 		}
+	}
+	if o.metricsCertDir != "" && !o.metricsSecure {
+		problems = append(problems, errors.New("--metrics-cert-dir has no use with --metrics-secure=false: leave one of them out"))
 	}
 	if o.namespace == "" {
 		problems = append(problems, errors.New("--namespace is empty: name the namespace that the manager's lease and CA are in"))

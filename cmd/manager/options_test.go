@@ -13,7 +13,8 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.rosterAddress != ":9443" || o.healthAddress != ":8081" || o.metricsAddress != "0" || !o.leaderElect || o.namespace != "podesta-system" {
+	if o.rosterAddress != ":9443" || o.healthAddress != ":8081" || o.metricsAddress != "0" || !o.metricsSecure ||
+		!o.leaderElect || o.namespace != "podesta-system" {
 		t.Errorf("defaults are %+v", o)
 	}
 	t.Setenv("POD_NAMESPACE", "elsewhere")
@@ -31,6 +32,7 @@ func TestBadFlagsSayWhatIsWrong(t *testing.T) {
 		{[]string{"--roster-address=0"}, `--roster-address "0": must be`},
 		{[]string{"--health-address=:http-something"}, `--health-address`},
 		{[]string{"--metrics-address=localhost"}, `--metrics-address`},
+		{[]string{"--metrics-cert-dir=/certs", "--metrics-secure=false"}, "--metrics-cert-dir has no use"},
 		{[]string{"--namespace="}, "--namespace is empty"},
 		{[]string{"--log-level=loud"}, "log-level"},
 		{[]string{"--leader-election"}, "leader-election"},

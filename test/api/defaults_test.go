@@ -15,8 +15,8 @@ func TestDefaults(t *testing.T) {
 	all := podestav1.ElectionGroupSpec{
 		Algorithm: podestav1.Bully,
 		Priority:  podestav1.PriorityPolicy{Default: ptr.To[int32](1)},
-		Safety:    podestav1.Classic,
-		Timing:    podestav1.Timing{HeartbeatMilliseconds: 100, TimeoutMilliseconds: 500},
+		Safety:    podestav1.Guarded,
+		Timing:    podestav1.Timing{HeartbeatMilliseconds: 100, TimeoutMilliseconds: 500, LeaseMilliseconds: 1000},
 	}
 	tests := []struct {
 		name string
@@ -41,6 +41,28 @@ func TestDefaults(t *testing.T) {
 		name: "ordinals keep a default for pods without one",
 		spec: podestav1.ElectionGroupSpec{Priority: podestav1.PriorityPolicy{From: podestav1.Ordinal}},
 		want: func(s *podestav1.ElectionGroupSpec) { s.Priority.From = podestav1.Ordinal },
+	}, {
+		name: "a Classic group has all defaults but this one",
+		spec: podestav1.ElectionGroupSpec{Safety: podestav1.Classic},
+		want: func(s *podestav1.ElectionGroupSpec) { s.Safety = podestav1.Classic },
+	}, {
+		name: "preemption has defaults where it is given",
+		spec: podestav1.ElectionGroupSpec{Preemption: &podestav1.Preemption{}},
+		want: func(s *podestav1.ElectionGroupSpec) {
+			s.Preemption = &podestav1.Preemption{Policy: podestav1.Delayed, StableSeconds: ptr.To[int32](5)}
+		},
+	}, {
+		name: "a higher process that need not be stable at all is not taken for one that need not be",
+		spec: podestav1.ElectionGroupSpec{Preemption: &podestav1.Preemption{StableSeconds: ptr.To[int32](0)}},
+		want: func(s *podestav1.ElectionGroupSpec) {
+			s.Preemption = &podestav1.Preemption{Policy: podestav1.Delayed, StableSeconds: ptr.To[int32](0)}
+		},
+	}, {
+		name: "a port of the Service is TCP, and leads to the same port",
+		spec: podestav1.ElectionGroupSpec{Service: &podestav1.CoordinatorService{Ports: []podestav1.CoordinatorPort{{Port: 80}}}},
+		want: func(s *podestav1.ElectionGroupSpec) {
+			s.Service = &podestav1.CoordinatorService{Ports: []podestav1.CoordinatorPort{{Port: 80, Protocol: podestav1.TCP}}}
+		},
 	}}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

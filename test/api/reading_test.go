@@ -27,7 +27,8 @@ func TestColumns(t *testing.T) {
 		Coordinator: &podestav1.CoordinatorStatus{
 			Name: "scheduler-4", Priority: ptr.To[int32](50), Epoch: 29353417113602, Since: metav1.NowMicro(),
 		},
-		Roster: &podestav1.RosterStatus{Generation: 27993600},
+		ToleratedFailures: ptr.To[int32](2),
+		Roster:            &podestav1.RosterStatus{Generation: 27993600},
 		Conditions: []metav1.Condition{{
 			Type: podestav1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Elected",
 			Message: "5 of 5 follow scheduler-4", LastTransitionTime: metav1.NewTime(time.Now()),
@@ -51,12 +52,12 @@ func TestColumns(t *testing.T) {
 	if diff := cmp.Diff([]string{"Name", "Algorithm", "Coordinator", "Epoch", "Ready", "Age"}, narrow); diff != "" {
 		t.Errorf("columns of kubectl get (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"Safety", "Priority", "Since", "Generation", "Reason"}, wide); diff != "" {
+	if diff := cmp.Diff([]string{"Safety", "Priority", "Since", "Generation", "Tolerates", "Reason"}, wide); diff != "" {
 		t.Errorf("further columns of kubectl get -o wide (-want +got):\n%s", diff)
 	}
 	want := map[string]any{
 		"Name": "scheduler", "Algorithm": "Bully", "Coordinator": "scheduler-4", "Epoch": 29353417113602.0, "Ready": "True",
-		"Safety": "Classic", "Priority": 50.0, "Generation": 27993600.0, "Reason": "5 of 5 follow scheduler-4",
+		"Safety": "Guarded", "Priority": 50.0, "Generation": 27993600.0, "Tolerates": 2.0, "Reason": "5 of 5 follow scheduler-4",
 	}
 	delete(cells, "Age") // these two tell the time
 	delete(cells, "Since")
@@ -109,6 +110,9 @@ func TestSelectableFields(t *testing.T) {
 	} {
 		group := newGroup(namespace)
 		group.Name, group.Spec.Algorithm = name, algorithm
+		if name == "second" {
+			group.Spec.Safety = podestav1.Classic
+		}
 		if err := kube.Create(t.Context(), group); err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +129,8 @@ func TestSelectableFields(t *testing.T) {
 	}{
 		{"spec.algorithm", "Bully", []string{"first", "third"}},
 		{"spec.algorithm", "ChangRoberts", []string{"second"}},
-		{"spec.safety", "Classic", []string{"first", "second", "third"}},
+		{"spec.safety", "Guarded", []string{"first", "third"}},
+		{"spec.safety", "Classic", []string{"second"}},
 		{"status.coordinator.name", "pod-7", []string{"second"}},
 		{"status.coordinator.name", "pod-8", nil},
 	} {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,6 +20,15 @@ func processes(n int, priority int32) []podestav1.Process {
 		list[i] = podestav1.Process{Name: fmt.Sprintf("scheduler-%d", i), Priority: &priority}
 	}
 	return list
+}
+
+// service has these ports, which are called port-0, port-1, …
+func service(ports ...int32) *podestav1.CoordinatorService {
+	s := &podestav1.CoordinatorService{}
+	for i, port := range ports {
+		s.Ports = append(s.Ports, podestav1.CoordinatorPort{Name: fmt.Sprintf("port-%d", i), Port: port})
+	}
+	return s
 }
 
 // TestRefusedCreation tries bad groups, each of which must be refused in words that say what is wrong. A nil message means
@@ -72,8 +82,98 @@ func TestRefusedCreation(t *testing.T) {
 			"metadata.name may have at most 51 characters, so that <name>-coordinator is a valid Service name"},
 		{"a name of 51 characters", func(g *podestav1.ElectionGroup) { g.Name = strings.Repeat("a", 51) }, ""},
 
-		{"a safety that is not there yet", func(g *podestav1.ElectionGroup) { g.Spec.Safety = "Guarded" },
-			`spec.safety: Unsupported value: "Guarded": supported values: "Classic"`},
+		{"an unknown safety", func(g *podestav1.ElectionGroup) { g.Spec.Safety = "Careless" },
+			`spec.safety: Unsupported value: "Careless": supported values: "Guarded", "Classic"`},
+		{"a lease of less than four heartbeats", func(g *podestav1.ElectionGroup) {
+			g.Spec.Timing.LeaseMilliseconds = 399
+		}, "timing.leaseMilliseconds (1000 unless set) must be at least 4 times timing.heartbeatMilliseconds: the lease is renewed with every heartbeat, and"},
+		{"a lease of four heartbeats", func(g *podestav1.ElectionGroup) { g.Spec.Timing.LeaseMilliseconds = 400 }, ""},
+		{"a heartbeat too long for the default lease", func(g *podestav1.ElectionGroup) {
+			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.TimeoutMilliseconds = 251, 1000
+		}, "timing.leaseMilliseconds (1000 unless set) must be at least 4 times"},
+		{"a Classic group has no lease that could be too short", func(g *podestav1.ElectionGroup) {
+			g.Spec.Safety = podestav1.Classic
+			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.TimeoutMilliseconds = 251, 1000
+		}, ""},
+		{"a lease too short", func(g *podestav1.ElectionGroup) {
+			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.LeaseMilliseconds = 10, 39
+		}, "spec.timing.leaseMilliseconds in body should be greater than or equal to 40"},
+		{"a lease too long", func(g *podestav1.ElectionGroup) { g.Spec.Timing.LeaseMilliseconds = 600_001 },
+			"spec.timing.leaseMilliseconds in body should be less than or equal to 600000"},
+
+		{"an unknown preemption", func(g *podestav1.ElectionGroup) {
+			g.Spec.Preemption = &podestav1.Preemption{Policy: "Sometimes"}
+		}, `spec.preemption.policy: Unsupported value: "Sometimes": supported values: "Always", "Delayed", "Never"`},
+		{"a higher process that must be stable for too long", func(g *podestav1.ElectionGroup) {
+			g.Spec.Preemption = &podestav1.Preemption{StableSeconds: ptr.To[int32](3601)}
+		}, "spec.preemption.stableSeconds in body should be less than or equal to 3600"},
+		{"preemption in a Classic group", func(g *podestav1.ElectionGroup) {
+			g.Spec.Safety, g.Spec.Preemption = podestav1.Classic, &podestav1.Preemption{Policy: podestav1.Never}
+		}, "spec.preemption is for Guarded groups: in a Classic group a higher process always takes over at once, as in the books"},
+
+		{"a Service", func(g *podestav1.ElectionGroup) { g.Spec.Service = service(80) }, ""},
+		{"a Service without ports", func(g *podestav1.ElectionGroup) { g.Spec.Service = service() },
+			"spec.service.ports: Required value"},
+		{"a Service of 16 ports", func(g *podestav1.ElectionGroup) {
+			g.Spec.Service = service(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)
+		}, ""},
+		{"a Service of 17 ports", func(g *podestav1.ElectionGroup) {
+			g.Spec.Service = service(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17)
+		}, "spec.service.ports: Too many: 17: must have at most 16 items"},
+		{"a port too high", func(g *podestav1.ElectionGroup) { g.Spec.Service = service(65536) },
+			"spec.service.ports[0].port in body should be less than or equal to 65535"},
+		{"no port", func(g *podestav1.ElectionGroup) { g.Spec.Service = service(0) }, "spec.service.ports[0].port: Required value"},
+		{"a port twice", func(g *podestav1.ElectionGroup) { g.Spec.Service = service(80, 80) },
+			`spec.service.ports[1]: Duplicate value: {"port":80,"protocol":"TCP"}`},
+		{"a port once for each protocol", func(g *podestav1.ElectionGroup) {
+			g.Spec.Service = service(53, 53)
+			g.Spec.Service.Ports[1].Protocol = podestav1.UDP
+		}, ""},
+		{"an unknown protocol", func(g *podestav1.ElectionGroup) {
+			g.Spec.Service = service(80)
+			g.Spec.Service.Ports[0].Protocol = "ICMP"
+		}, `spec.service.ports[0].protocol: Unsupported value: "ICMP": supported values: "TCP", "UDP", "SCTP"`},
+		{"one port needs no name", func(g *podestav1.ElectionGroup) {
+			g.Spec.Service = service(80)
+			g.Spec.Service.Ports[0].Name = ""
+		}, ""},
+		{"of two ports each needs one", func(g *podestav1.ElectionGroup) {
+			g.Spec.Service = service(80, 81)
+			g.Spec.Service.Ports[1].Name = ""
+		}, "of several ports each needs a name"},
+		{"two ports of one name", func(g *podestav1.ElectionGroup) {
+			g.Spec.Service = service(80, 81)
+			g.Spec.Service.Ports[1].Name = "port-0"
+		}, "two ports have the same name"},
+		{"a bad port name", func(g *podestav1.ElectionGroup) {
+			g.Spec.Service = service(80)
+			g.Spec.Service.Ports[0].Name = "Web_1"
+		}, `spec.service.ports[0].name: Invalid value: "Web_1": name must be lower case letters, digits and '-'`},
+		{"a target by number", func(g *podestav1.ElectionGroup) {
+			g.Spec.Service = service(80)
+			g.Spec.Service.Ports[0].TargetPort = new(intstr.FromInt32(65535))
+		}, ""},
+		{"a target by a number that is no port", func(g *podestav1.ElectionGroup) {
+			g.Spec.Service = service(80)
+			g.Spec.Service.Ports[0].TargetPort = new(intstr.FromInt32(65536))
+		}, "targetPort must be a number from 1 to 65535, or the name of a container's port (at most 15 characters)"},
+		{"a target by name", func(g *podestav1.ElectionGroup) {
+			g.Spec.Service = service(80)
+			g.Spec.Service.Ports[0].TargetPort = new(intstr.FromString("fifteen-letters"))
+		}, ""},
+		{"a target by a name that no port can have", func(g *podestav1.ElectionGroup) {
+			g.Spec.Service = service(80)
+			g.Spec.Service.Ports[0].TargetPort = new(intstr.FromString("sixteen-letters-"))
+		}, "targetPort must be a number from 1 to 65535, or the name of a container's port (at most 15 characters)"},
+		{"a bad appProtocol", func(g *podestav1.ElectionGroup) {
+			g.Spec.Service = service(80)
+			g.Spec.Service.Ports[0].AppProtocol = "a b"
+		}, "appProtocol must be a qualified name, such as http or kubernetes.io/h2c"},
+		{"a name that no Service can have", func(g *podestav1.ElectionGroup) { g.Name, g.Spec.Service = "shop.scheduler", service(80) },
+			"with spec.service, metadata.name must be lower case letters, digits and '-', beginning with a letter"},
+		{"the same name without a Service", func(g *podestav1.ElectionGroup) { g.Name = "shop.scheduler" }, ""},
+		{"a name of a digit", func(g *podestav1.ElectionGroup) { g.Name, g.Spec.Service = "7", service(80) },
+			"with spec.service, metadata.name must be lower case letters, digits and '-', beginning with a letter"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -3,54 +3,29 @@ package api
 import (
 	"testing"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podestav1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// TestSafetyCannotBeChanged tries the rule on a server that knows a second value. While the API has only Classic, a change
-// is refused for its value already, so the test serves a copy of the API, under a group of its own, that has Guarded too.
+// TestSafetyCannotBeChanged: what a group promises is decided once, in both directions, and leaving it out asks for the default.
 func TestSafetyCannotBeChanged(t *testing.T) {
-	const group = "two-safeties.podesta.dev"
-	serveWithGuarded(t, group)
-
-	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: "v1", Kind: "ElectionGroup"})
-	object.SetNamespace(newNamespace(t))
-	object.SetName("scheduler")
-	setSafety(t, object, "Guarded")
-	if err := kube.Create(t.Context(), object); err != nil {
-		t.Fatal(err)
-	}
-
-	setSafety(t, object, "Classic")
-	checkRefusal(t, kube.Update(t.Context(), object),
-		"spec.safety cannot be changed: delete the group and create it anew")
-	unstructured.RemoveNestedField(object.Object, "spec", "safety") // the default would be a change as well
-	checkRefusal(t, kube.Update(t.Context(), object), "spec.safety cannot be changed")
-}
-
-// serveWithGuarded installs the CRD under another API group, with Guarded among the values of spec.safety.
-func serveWithGuarded(t *testing.T, group string) {
-	t.Helper()
-	crd := readCRD(t)
-	crd.Name = crd.Spec.Names.Plural + "." + group
-	crd.Spec.Group = group
-	spec := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
-	safety := spec.Properties["safety"]
-	safety.Enum = []apiextensionsv1.JSON{{Raw: []byte(`"Classic"`)}, {Raw: []byte(`"Guarded"`)}}
-	spec.Properties["safety"] = safety
-
-	options := envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{crd}}
-	if _, err := envtest.InstallCRDs(config, options); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func setSafety(t *testing.T, object *unstructured.Unstructured, safety string) {
-	t.Helper()
-	if err := unstructured.SetNestedField(object.Object, safety, "spec", "safety"); err != nil {
-		t.Fatal(err)
+	namespace := newNamespace(t)
+	for name, step := range map[string]struct{ was, is podestav1.Safety }{
+		"guarded-to-classic": {podestav1.Guarded, podestav1.Classic},
+		"classic-to-guarded": {podestav1.Classic, podestav1.Guarded},
+		"classic-to-nothing": {podestav1.Classic, ""}, // the default would be a change as well
+		"default-to-classic": {"", podestav1.Classic},
+	} {
+		t.Run(name, func(t *testing.T) {
+			group := newGroup(namespace)
+			group.Name, group.Spec.Safety = name, step.was
+			if err := kube.Create(t.Context(), group); err != nil {
+				t.Fatal(err)
+			}
+			group.Spec.Safety = step.is
+			checkRefusal(t, kube.Update(t.Context(), group, client.DryRunAll),
+				"spec.safety cannot be changed: delete the group and create it anew")
+		})
 	}
 }

@@ -48,6 +48,24 @@ func TestSamples(t *testing.T) {
 	}
 }
 
+// TestClassicSample applies the sample that kustomize leaves out, since it is of the same name.
+func TestClassicSample(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("..", "..", "config", "samples", "podesta_v1_electiongroup_classic.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(content, &object.Object); err != nil {
+		t.Fatal(err)
+	}
+	object.SetNamespace(newNamespace(t))
+	applyStrictly(t, object)
+	var group podestav1.ElectionGroup
+	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(object), &group); err != nil || group.Spec.Safety != podestav1.Classic {
+		t.Errorf("the sample is %q (%v); want Classic", group.Spec.Safety, err)
+	}
+}
+
 // TestInstallation applies config/default, and makes a pod of the manager's in the namespace that it brings.
 func TestInstallation(t *testing.T) {
 	for _, object := range kustomize(t, "default") {

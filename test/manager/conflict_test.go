@@ -56,12 +56,44 @@ func TestRosterOfAnOldStateIsNeitherPersistedNorHandedOut(t *testing.T) {
 
 func reconcileOnce(t *testing.T, c client.Client, board controllers.Board, request reconcile.Request) reconcile.Result {
 	t.Helper()
+	result, err := newGroups(t, c, board).Reconcile(bg, request)
+	must(t, err)
+	return result
+}
+
+// newGroups is a reconciler that no manager drives.
+func newGroups(t *testing.T, c client.Client, board controllers.Board) *controllers.ElectionGroups {
+	t.Helper()
 	groups := &controllers.ElectionGroups{Client: c, Recorder: events.NewFakeRecorder(10), Board: board,
 		Sightings: roster.NewSightings(time.Now), Now: time.Now, Gather: controllers.DefaultGather}
 	var err error
 	groups.Metrics, err = controllers.NewMetrics(prometheus.NewRegistry(), groups, groups.Sightings)
 	must(t, err)
-	result, err := groups.Reconcile(bg, request)
-	must(t, err)
-	return result
+	return groups
+}
+
+// The same in a Guarded group, where two managers that each make a step of their own would make two.
+func TestStepOfAnOldStateIsNotMade(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := voting(t, m, 3)
+	stale := groupIn(t, namespace)
+	p = append(p, join(t, m, newPod(t, namespace, 3, onNode), nil))
+	sees(t, namespace, "four voters", votersAre(p...))
+	now := groupIn(t, namespace)
+	blind := interceptor.NewClient(kube, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch,
+		key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		if group, ok := o.(*v1.ElectionGroup); ok {
+			stale.DeepCopyInto(group)
+			return nil
+		}
+		return c.Get(ctx, key, o, opts...)
+	}})
+	board := &handedOut{}
+	if again := reconcileOnce(t, blind, board, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(stale)}); again.RequeueAfter == 0 {
+		t.Error("after the conflict the group is not looked at again")
+	}
+	if after := groupIn(t, namespace); len(board.rosters) != 0 || after.Status.Roster.Generation != now.Status.Roster.Generation {
+		t.Errorf("the blind manager handed out %d rosters; persisted is generation %d, was %d", len(board.rosters),
+			after.Status.Roster.Generation, now.Status.Roster.Generation)
+	}
 }

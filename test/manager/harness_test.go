@@ -23,12 +23,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/controllers"
@@ -44,7 +45,6 @@ var bg = context.Background()
 // manager is a running manager, with the rights of its ServiceAccount, and what it wrote.
 type manager struct {
 	address string
-	bundle  []byte
 	writes  *writes
 	stop    func()
 }
@@ -62,21 +62,15 @@ func startManager(t *testing.T, address string, edit ...func(*controllers.Option
 	account.Wrap(m.writes.watch)
 	mgr, err := ctrl.NewManager(account, ctrl.Options{
 		Scheme: kube.Scheme(), Cache: controllers.CacheOptions(),
-		Metrics:        server.Options{BindAddress: "0"},
+		Metrics:        metricsserver.Options{BindAddress: "0"},
 		LeaderElection: true, LeaderElectionID: "podesta-manager", LeaderElectionNamespace: system, LeaderElectionReleaseOnCancel: true,
 		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}, // several managers, one after another, in one process
 	})
 	must(t, err)
-	direct, err := client.New(account, client.Options{Scheme: kube.Scheme()})
-	must(t, err)
-	authority, err := controllers.LoadAuthority(t.Context(), direct, system, time.Now())
-	must(t, err)
-	m.bundle, _, err = authority.PEM()
-	must(t, err)
 	listener, err := net.Listen("tcp", address)
 	must(t, err)
 	m.address = listener.Addr().String()
-	options := controllers.Options{Authority: authority, Namespace: system, Registry: prometheus.NewRegistry(),
+	options := controllers.Options{Namespace: system, Registry: prometheus.NewRegistry(),
 		Listen: func(context.Context) (net.Listener, error) { return listener, nil }, Logger: slog.New(slog.DiscardHandler)}
 	for _, e := range edit {
 		e(&options)
@@ -130,7 +124,7 @@ func (w *writes) watch(next http.RoundTripper) http.RoundTripper {
 // reasonIn finds the reason in an event, in whatever encoding it is sent.
 func reasonIn(event []byte) string {
 	for _, reason := range []string{"CoordinatorElected", "CoordinatorLost", "ProcessCrashed", "ProcessRecovered",
-		"RosterChanged"} {
+		"RosterChanged", "VotersChanged", "VotersForgotten", "AgentMissing", "MajorityLost", "ServiceNameTaken", "ServiceRefused"} {
 		if bytes.Contains(event, []byte(reason)) {
 			return reason
 		}
@@ -167,10 +161,14 @@ func newNamespace(t *testing.T) string {
 	return namespace.Name
 }
 
-func newGroup(t *testing.T, namespace string) *v1.ElectionGroup {
+// newGroup makes group scheduler, Classic unless edited.
+func newGroup(t *testing.T, namespace string, edit ...func(*v1.ElectionGroup)) *v1.ElectionGroup {
 	t.Helper()
 	group := &v1.ElectionGroup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "scheduler"},
-		Spec: v1.ElectionGroupSpec{Priority: v1.PriorityPolicy{From: v1.Ordinal}}}
+		Spec: v1.ElectionGroupSpec{Safety: v1.Classic, Priority: v1.PriorityPolicy{From: v1.Ordinal}}}
+	for _, e := range edit {
+		e(group)
+	}
 	must(t, kube.Create(bg, group))
 	return group
 }
@@ -181,7 +179,10 @@ func newPod(t *testing.T, namespace string, ordinal int, edit ...func(*corev1.Po
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("scheduler-%d", ordinal),
 			Labels: map[string]string{v1.GroupLabel: "scheduler"}},
-		Spec: corev1.PodSpec{ServiceAccountName: "default", Containers: []corev1.Container{{Name: "app", Image: "app"}}},
+		Spec: corev1.PodSpec{ServiceAccountName: "default",
+			InitContainers: []corev1.Container{{Name: v1.AgentContainer, Image: "agent",
+				RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}},
+			Containers: []corev1.Container{{Name: "app", Image: "app"}}},
 	}
 	for _, e := range edit {
 		e(pod)
@@ -326,8 +327,22 @@ func elect(decision string, coordinator *process, followers []*process, crashed 
 // sees waits until the group is as it should be, and returns all the states of it that were seen on the way.
 func sees(t *testing.T, namespace, what string, ok func(*v1.ElectionGroup) bool) []*v1.ElectionGroup {
 	t.Helper()
-	watch, err := kube.Watch(t.Context(), &v1.ElectionGroupList{}, client.InNamespace(namespace))
+	return seesIn(t, watchGroup(t, namespace, ""), what, ok)
+}
+
+// watchGroup watches a namespace's group: what comes after that resource version, or if it is empty from about now on: the API
+// server's cache may begin with a state that is no more.
+func watchGroup(t *testing.T, namespace, version string) watch.Interface {
+	t.Helper()
+	w, err := kube.Watch(t.Context(), &v1.ElectionGroupList{}, client.InNamespace(namespace),
+		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version}})
 	must(t, err)
+	return w
+}
+
+// seesIn is sees with a watch that began before.
+func seesIn(t *testing.T, watch watch.Interface, what string, ok func(*v1.ElectionGroup) bool) []*v1.ElectionGroup {
+	t.Helper()
 	defer watch.Stop()
 	var seen []*v1.ElectionGroup
 	deadline := time.After(patience)
@@ -458,4 +473,21 @@ func eventually(t *testing.T, what string, holds func() bool) {
 			t.Fatalf("waited %v for %s", patience, what)
 		}
 	}
+}
+
+// rosterOf: this is the group's newest roster.
+func rosterOf(g *v1.ElectionGroup) func(roster.Update) bool {
+	return func(u roster.Update) bool {
+		return u.Roster != nil && u.Roster.Generation == g.Status.Roster.Generation
+	}
+}
+
+// unlabelled waits until no pod carries the role label.
+func unlabelled(t *testing.T, namespace string) {
+	t.Helper()
+	eventually(t, "the role label gone", func() bool {
+		pods := &corev1.PodList{}
+		must(t, kube.List(bg, pods, client.InNamespace(namespace), client.HasLabels{v1.RoleLabel}))
+		return len(pods.Items) == 0
+	})
 }

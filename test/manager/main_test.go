@@ -26,6 +26,7 @@ import (
 const system = "podesta-system"
 
 var (
+	server *envtest.Environment
 	config *rest.Config // of an administrator
 	kube   client.WithWatch
 	core   *kubernetes.Clientset
@@ -45,7 +46,7 @@ func runWithServer(m *testing.M) (code int, err error) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		return 1, fmt.Errorf("KUBEBUILDER_ASSETS is not set: run `make test`, or set it to a directory that holds etcd and kube-apiserver")
 	}
-	server := &envtest.Environment{
+	server = &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "config", "crd", "bases")},
 		ErrorIfCRDPathMissing: true,
 	}

@@ -1,8 +1,6 @@
 package manager
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/controllers"
@@ -265,11 +264,7 @@ func TestDeletedGroupIsGone(t *testing.T) {
 	for _, process := range p {
 		process.hears(t, "that the group is gone", func(u roster.Update) bool { return u.Gone })
 	}
-	pods := &corev1.PodList{}
-	eventually(t, "the role label gone", func() bool {
-		must(t, kube.List(bg, pods, client.InNamespace(namespace), client.HasLabels{v1.RoleLabel}))
-		return len(pods.Items) == 0
-	})
+	unlabelled(t, namespace)
 	newGroup(t, namespace) // and made again
 	p[0].hears(t, "the roster of the new group",
 		func(u roster.Update) bool { return u.Roster != nil && u.Roster.Generation > 0 })
@@ -286,7 +281,7 @@ func TestDeletedPodIsGone(t *testing.T) {
 }
 
 func TestTrustIsKept(t *testing.T) {
-	m := startManager(t, "")
+	startManager(t, "")
 	namespace := newNamespace(t)
 	newGroup(t, namespace)
 	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1.TrustConfigMap}}
@@ -299,7 +294,7 @@ func TestTrustIsKept(t *testing.T) {
 		for deadline := time.After(patience); ; {
 			select {
 			case e := <-watch.ResultChan():
-				if c, ok := e.Object.(*corev1.ConfigMap); ok && c.Data[v1.TrustKey] == string(m.bundle) {
+				if c, ok := e.Object.(*corev1.ConfigMap); ok && c.Data[v1.TrustKey] == string(authority(t)) {
 					return
 				}
 			case <-deadline:
@@ -314,35 +309,12 @@ func TestTrustIsKept(t *testing.T) {
 	is()
 }
 
-// Two managers that start at once must not make two CAs: half of the agents could not talk to the other half.
-func TestCertificateAuthorityRace(t *testing.T) {
-	namespace := newNamespace(t)
-	bundles := make([][]byte, 8)
-	var all sync.WaitGroup
-	for i := range bundles {
-		all.Go(func() {
-			authority, err := controllers.LoadAuthority(context.Background(), kube, namespace, time.Now())
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if bundles[i], _, err = authority.PEM(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	for _, b := range bundles {
-		if !bytes.Equal(b, bundles[0]) || len(b) == 0 {
-			t.Fatal("managers ended up with different CAs")
-		}
-	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "podesta-ca"}}
-	must(t, kube.Patch(bg, secret, client.RawPatch(types.MergePatchType, []byte(`{"data":{"tls.crt":"eA=="}}`))))
-	if _, err := controllers.LoadAuthority(bg, kube, namespace,
-		time.Now()); err == nil || !strings.Contains(err.Error(), "podesta-ca") {
-		t.Errorf("a broken CA: got %v, want an error that names the Secret", err)
-	}
+// authority is the CA's certificate, by its Secret; empty while there is none.
+func authority(t *testing.T) []byte {
+	t.Helper()
+	secret := &corev1.Secret{}
+	must(t, client.IgnoreNotFound(kube.Get(bg, types.NamespacedName{Namespace: system, Name: "podesta-ca"}, secret)))
+	return secret.Data["tls.crt"]
 }
 
 func TestLeaderLabelMoves(t *testing.T) {
@@ -388,4 +360,29 @@ func TestForeignOwnerOfTheRosterFreezesNothing(t *testing.T) {
 	sees(t, namespace, "a roster with the fourth pod", func(g *v1.ElectionGroup) bool {
 		return g.Status.Roster != nil && len(g.Status.Roster.Members) == 4
 	})
+}
+
+// A roster that changes with every pass, as in a large rollout, does not keep the view from being published.
+func TestViewIsPublishedWhileTheRosterChanges(t *testing.T) {
+	namespace := newNamespace(t)
+	group := newGroup(t, namespace)
+	newPod(t, namespace, 0)
+	groups := newGroups(t, kube, &handedOut{})
+	began := time.Now()
+	for i, after := range []time.Duration{0, time.Second / 2, 3 * time.Second / 2} {
+		patch := fmt.Appendf(nil, `{"spec":{"processes":[{"name":"scheduler-0","priority":%d}]}}`, 10+i)
+		must(t, kube.Patch(bg, group, client.RawPatch(types.MergePatchType, patch)))
+		groups.Now = func() time.Time { return began.Add(after) }
+		before := groupIn(t, namespace)
+		again, err := groups.Reconcile(bg, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(group)})
+		must(t, err)
+		is := groupIn(t, namespace)
+		if changed := is.Status.Roster != nil && (before.Status.Roster == nil ||
+			is.Status.Roster.Generation > before.Status.Roster.Generation); !changed || again.RequeueAfter == 0 {
+			t.Fatalf("after %v: the roster has not changed, or the group is not looked at again", after)
+		}
+		if published, want := len(is.Status.Conditions) > 0, after > time.Second; published != want {
+			t.Errorf("after %v a view is published: %v, want %v", after, published, want)
+		}
+	}
 }

@@ -1,0 +1,237 @@
+package controllers
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// holding has these agents connected and following the coordinator under the epoch; it holds, if it is among them.
+func (s *scene) holding(coordinator string, epoch int64, pods ...int) *scene {
+	s.sees(coordinator, pods...)
+	for _, i := range pods {
+		s.edit(i, func(r *roster.Report) {
+			r.Epoch, r.Tenure, r.Generation = epoch, roster.TenureFollowing, s.observation.published.Roster.Generation
+			if s.pods[i].Name == coordinator {
+				r.Tenure = roster.TenureHolding
+			}
+		})
+	}
+	return s
+}
+
+// at has these agents connected, without a coordinator, and saying that.
+func (s *scene) at(tenure string, pods ...int) *scene {
+	s.sees("", pods...)
+	for _, i := range pods {
+		s.edit(i, func(r *roster.Report) { r.Tenure, r.Generation = tenure, s.observation.published.Roster.Generation })
+	}
+	return s
+}
+
+// shown makes the view that is decided now the published one.
+func (s *scene) shown() *scene {
+	s.observation.published = decideView(s.observation, rosterDecision{}).status
+	s.epoch = max(s.epoch, epochOf(s.observation.published))
+	return s
+}
+
+func TestAuthorisedCoordinator(t *testing.T) {
+	well := func() *scene { return voting(3).holding("p-2", 7, 0, 1, 2).shown() }
+	for _, test := range []struct {
+		name   string
+		scene  *scene
+		want   string // coordinator and epoch
+		reason string // of condition CoordinatorElected
+	}{
+		{"all follow", well(), "p-2 7", "True/Elected"},
+		{"a majority follows, the others elect", voting(5).holding("p-4", 7, 4, 0, 1).at(roster.TenureElecting, 2, 3), "p-4 7", "True/Elected"},
+		{"a majority of those that report is none of the voters", voting(5).holding("p-4", 7, 4, 0).loses(1, time.Hour).loses(2, time.Hour).loses(3, time.Hour),
+			"", "False/NoMajority"},
+		{"those that are no voters do not count", func() *scene {
+			s := voting(3)
+			for i := 3; i < 7; i++ {
+				s.pods = append(s.pods, newGuarded(7).pods[i])
+			}
+			return s.holding("p-6", 7, 0, 3, 4, 5, 6).at(roster.TenureElecting, 1, 2)
+		}(), "", "False/Electing"},
+		{"nor does a voter that has lost its memory", func() *scene {
+			s := voting(3).holding("p-2", 7, 2, 1).at(roster.TenureElecting, 0)
+			s.edit(1, func(r *roster.Report) { r.Memory = "other" })
+			return s
+		}(), "", "False/Electing"},
+		{"a word without an epoch is none", voting(3).holding("p-2", 0, 0, 1, 2), "", "False/Electing"},
+		{"a majority follows, it does not say so itself", voting(3).holding("p-2", 7, 0, 1).at(roster.TenureResigning, 2), "",
+			"False/LeaseRunning"},
+		{"it has priority 0", func() *scene {
+			s := voting(3).holding("p-2", 7, 0, 1, 2)
+			s.group.Spec.Processes = []v1.Process{{Name: "p-2", Priority: new(int32(0))}}
+			return s
+		}(), "", "False/LeaseRunning"},
+		{"the epoch changes in place: the highest that a majority has reached", voting(3).holding("p-2", 7, 0).holding("p-2", 9, 1, 2), "p-2 9", "True/Elected"},
+		{"the epoch changes in place: the first has reached it", well().holding("p-2", 9, 2), "p-2 7", "True/Elected"},
+		{"a lower epoch than was shown", well().holding("p-1", 6, 0, 1, 2), "", "False/StaleViews"},
+		{"a lower epoch than was shown, some time ago", func() *scene {
+			return well().at(roster.TenureElecting, 0, 1, 2).shown().holding("p-2", 6, 0, 1, 2)
+		}(), "", "False/StaleViews"},
+		{"a higher one", well().holding("p-1", 8, 0, 1, 2), "p-1 8", "True/Elected"},
+
+		{"killed, its peers know it and wait", well().at(roster.TenureWaiting, 0, 1).loses(2, 0).accuses(0, "p-2"), "", "False/LeaseRunning"},
+		{"killed, its peers do not know it yet", well().loses(2, 0), "p-2 7", "True/Elected"},
+		{"its pod is gone, its peers follow it still", func() *scene { s := well(); s.pods = s.pods[:2]; return s }(), "", "False/LeaseRunning"},
+		{"its container has ended, its peers follow it still", func() *scene { s := well().loses(2, 0); s.pods[2].Status.Phase = corev1.PodFailed; return s }(),
+			"", "False/LeaseRunning"},
+		{"out of sight, followed by a majority", well().loses(2, time.Hour), "p-2 7", "True/Elected"},
+		{"two connections have just broken", well().loses(0, 0).loses(1, 0), "p-2 7", "True/Elected"},
+		{"two connections broke long ago", well().loses(0, time.Hour).loses(1, time.Hour), "", "False/NoMajority"},
+		{"two connections have just broken, of another coordinator than is shown", voting(3).holding("p-2", 7, 0, 1, 2).loses(0, 0).loses(1, 0),
+			"", "False/NoMajority"},
+		{"two have just left", func() *scene {
+			s := well()
+			for _, i := range []int{0, 1} {
+				s.edit(i, func(r *roster.Report) { r.Leaving = true })
+			}
+			return s.loses(0, 0).loses(1, 0)
+		}(), "", "False/NoMajority"},
+		{"nobody reports: it stays, as nothing says that it ended", well().loses(0, time.Hour).loses(1, time.Hour).loses(2, time.Hour), "p-2 7", "Unknown/NoReports"},
+
+		{"no voters yet", func() *scene { s := newGuarded(3); s.pass(); return s.at(roster.TenureElecting, 0) }(), "", "False/NoVoters"},
+		{"they elect", voting(3).at(roster.TenureElecting, 0, 1, 2), "", "False/Electing"},
+		{"they reach no majority", voting(3).at(roster.TenureNoMajority, 0, 1).at(roster.TenureElecting, 2), "", "False/NoMajority"},
+		{"a nominee waits", voting(3).at(roster.TenureWaiting, 0).at(roster.TenureElecting, 1, 2), "", "False/LeaseRunning"},
+		{"views differ", voting(4).holding("p-3", 8, 3, 0).holding("p-2", 7, 2, 1), "", "False/ViewsDiffer"},
+		{"no pods", newGuarded(0), "", "False/NoProcesses"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			v := decideView(test.scene.observation, rosterDecision{})
+			got := ""
+			if c := v.status.Coordinator; c != nil {
+				got = fmt.Sprintf("%s %d", c.Name, c.Epoch)
+			}
+			reason := strings.TrimPrefix(strings.Fields(conditionsIn(v))[1], "CoordinatorElected=")
+			if got != test.want || reason != test.reason {
+				t.Errorf("got %q (%s), want %q (%s)", got, reason, test.want, test.reason)
+			}
+		})
+	}
+}
+
+func TestBrokenConnectionsAreLookedAtAgain(t *testing.T) {
+	s := voting(3).holding("p-2", 7, 0, 1, 2).shown()
+	for _, i := range []int{0, 1} {
+		seen := s.sightings[s.pods[i].UID]
+		seen.Connected, seen.Since = false, s.now.Add(-300*time.Millisecond)
+		s.sightings[s.pods[i].UID] = seen
+	}
+	if v := decideView(s.observation, rosterDecision{}); v.recheck != 700*time.Millisecond {
+		t.Errorf("again in %v", v.recheck)
+	}
+}
+
+func TestGuardedTableShowsEpochs(t *testing.T) {
+	s := voting(4).holding("p-3", 8, 3, 0, 1).holding("p-2", 7, 2)
+	v := decideView(s.observation, rosterDecision{})
+	var rows []string
+	for _, r := range v.status.Processes {
+		rows = append(rows, fmt.Sprintf("%s:%s:%s:%d", r.Name, r.State, r.Coordinator, r.Epoch))
+	}
+	if got, want := strings.Join(rows, " "), "p-0:Normal:p-3:8 p-1:Normal:p-3:8 p-2:Normal:p-2:7 p-3:Coordinator:p-3:8"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if v.status.ToleratedFailures == nil || *v.status.ToleratedFailures != 1 {
+		t.Errorf("tolerates %v", v.status.ToleratedFailures)
+	}
+	for _, c := range v.status.Conditions {
+		if c.Type == v1.ConditionDegraded && (c.Reason != "ViewsDiffer" || !strings.HasSuffix(c.Message,
+			"; 1 of the 4 voters may be lost, as of 3; 5 would survive the loss of 2")) {
+			t.Errorf("Degraded: %s: %s", c.Reason, c.Message)
+		}
+		if c.Type == v1.ConditionReady && c.Message != "a majority of the voters follows p-3 under epoch 8" {
+			t.Errorf("Ready: %s", c.Message)
+		}
+	}
+}
+
+// A voter whose pod is gone is in the table for as long as it may be needed for a majority.
+func TestGoneVotersAreInTheTable(t *testing.T) {
+	s := voting(3).at(roster.TenureNoMajority, 0).loses(1, time.Hour).loses(2, time.Hour)
+	s.pods = s.pods[:1]
+	d := s.pass()
+	v := decideView(s.observation, d)
+	if got, want := tableOf(v), "p-0:Normal: p-1:Crashed: p-2:Crashed:"; got != want {
+		t.Errorf("table %s, want %s", got, want)
+	}
+	want := "Ready=False/MajorityLost CoordinatorElected=False/NoMajority Degraded=True/ProcessesCrashed Reconciling=False/MajorityLost Stalled=True/MajorityLost"
+	if got := conditionsIn(v); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	for _, c := range v.status.Conditions {
+		if c.Type == v1.ConditionStalled && !strings.Contains(c.Message, "p-1, p-2 are gone") &&
+			!strings.Contains(c.Message, "kubectl election forget g -n shop") {
+			t.Errorf("Stalled: %s", c.Message)
+		}
+	}
+}
+
+func TestVotersToComeAreReconciling(t *testing.T) {
+	s := voting(3).holding("p-2", 7, 0, 1, 2)
+	v := decideView(s.observation, rosterDecision{pending: 2})
+	want := "Ready=True/Elected CoordinatorElected=True/Elected Degraded=False/AllWell Reconciling=True/VotersChanging Stalled=False/Progressing"
+	if got := conditionsIn(v); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestSurvival(t *testing.T) {
+	for n, want := range map[int]string{
+		0: "there are no voters",
+		1: "the only voter acts alone, and none may be lost",
+		2: "both voters are needed, and none may be lost: three would survive the loss of one",
+		3: "1 of the 3 voters may be lost",
+		4: "1 of the 4 voters may be lost, as of 3; 5 would survive the loss of 2",
+		7: "3 of the 7 voters may be lost",
+	} {
+		if got := survival(n); got != want {
+			t.Errorf("%d voters: %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestStatusThatWasWipedIsRestored(t *testing.T) {
+	m := &memory{}
+	kept := &v1.RosterStatus{Generation: 9, Members: []v1.RosterMember{{Name: "a", UID: "a", Voter: new(true)}}}
+	for _, test := range []struct {
+		name  string
+		found *v1.RosterStatus
+		want  int64
+		wiped bool
+	}{
+		{"nothing yet", nil, 0, false},
+		{"the first", kept, 9, false},
+		{"the same", kept.DeepCopy(), 9, false},
+		{"it is gone", nil, 9, true},
+		{"an old one is back", &v1.RosterStatus{Generation: 8}, 9, true},
+		{"a newer one", &v1.RosterStatus{Generation: 10}, 10, false},
+	} {
+		newest, wiped := m.keepRoster(test.found)
+		generation := int64(0)
+		if newest != nil {
+			generation = newest.Generation
+		}
+		if generation != test.want || wiped != test.wiped {
+			t.Errorf("%s: generation %d, wiped %v; want %d, %v", test.name, generation, wiped, test.want, test.wiped)
+		}
+	}
+	s := voting(3)
+	s.wiped = true
+	generation := s.observation.published.Roster.Generation
+	if d := s.pass(); d.record == nil || d.record.Generation <= generation || s.voters() != "p-0 p-1 p-2" {
+		t.Errorf("after the status was wiped: %+v", d.record)
+	}
+}

@@ -1,0 +1,56 @@
+package controllers
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/tenure"
+)
+
+// guardedCondition says why a Guarded group of which some processes report has no coordinator.
+func guardedCondition(c choice) metav1.Condition {
+	no := func(reason, format string, args ...any) metav1.Condition {
+		return condition(v1.ConditionCoordinatorElected, metav1.ConditionFalse, reason, format, args...)
+	}
+	switch needed := majority(c.voters); {
+	case c.voters == 0:
+		return no("NoVoters", "there are no voters yet: the first ones are chosen when all live pods have joined, %v after the first at the latest",
+			foundWithin)
+	case c.present < needed:
+		return no("NoMajority", "%d of the %d voters report, and no fewer than %d make a majority", c.present, c.voters, needed)
+	case c.ended != "":
+		return no("LeaseRunning", "%s coordinates no more, and the lease that the voters gave it has to run out", c.ended)
+	case c.stale:
+		return no("StaleViews", "the voters report a lower epoch than was published before: that is not shown")
+	case c.waiting > 0:
+		return no("LeaseRunning", "%d of the %d voters that report wait until a promise to the last coordinator has run out",
+			c.waiting, c.present)
+	case c.views > 1:
+		return no("ViewsDiffer", "the %d processes that report name %d different coordinators, none of them a majority's",
+			c.reporters, c.views)
+	case c.present-c.alone < needed:
+		return no("NoMajority", "%d of the %d voters that report reach no majority of the %d voters", c.alone, c.present, c.voters)
+	default:
+		return no("Electing", "no majority of the %d voters follows a coordinator", c.voters)
+	}
+}
+
+// survival says how many voters of n may be lost. An even number survives no more than the odd one below it.
+func survival(n int) string {
+	tolerated := tenure.Tolerates(n)
+	switch {
+	case n == 0:
+		return "there are no voters"
+	case n == 1:
+		return "the only voter acts alone, and none may be lost"
+	case n == 2:
+		return "both voters are needed, and none may be lost: three would survive the loss of one"
+	case n%2 == 0:
+		return fmt.Sprintf("%d of the %d voters may be lost, as of %d; %d would survive the loss of %d", tolerated, n, n-1, n+1,
+			tolerated+1)
+	default:
+		return fmt.Sprintf("%d of the %d voters may be lost", tolerated, n)
+	}
+}

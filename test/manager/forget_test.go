@@ -1,0 +1,114 @@
+package manager
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// plugin builds kubectl-election, and returns it as a user would run it: by a kubeconfig.
+func plugin(t *testing.T) func(stdin string, arguments ...string) (string, error) {
+	t.Helper()
+	folder := t.TempDir()
+	binary, kubeconfig := filepath.Join(folder, "kubectl-election"), filepath.Join(folder, "kubeconfig")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/kubectl-election")
+	if said, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the plugin: %v\n%s", err, said)
+	}
+	user, err := server.AddUser(envtest.User{Name: "operator", Groups: []string{"system:masters"}}, nil)
+	must(t, err)
+	content, err := user.KubeConfig()
+	must(t, err)
+	must(t, os.WriteFile(kubeconfig, content, 0o600))
+	return func(stdin string, arguments ...string) (string, error) {
+		var out bytes.Buffer
+		command := exec.CommandContext(t.Context(), binary, arguments...)
+		command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
+		command.Stdin, command.Stdout, command.Stderr = strings.NewReader(stdin), &out, &out
+		err := command.Run()
+		return out.String(), err
+	}
+}
+
+// A majority vanishes. The group stands still and says so, until an operator answers for their end.
+func TestMajorityLostThenForget(t *testing.T) {
+	run := plugin(t)
+	m := startManager(t, "")
+	namespace, p := voting(t, m, 3)
+	hold(77, p[2], p[0], p[1])
+	sees(t, namespace, "scheduler-2 under epoch 77", coordinatedUnder("scheduler-2", 77))
+	if said, err := run("", "forget", "scheduler", "-n", namespace, "--yes"); err == nil || !strings.Contains(said, "has not lost its majority") {
+		t.Errorf("while all is well: %v\n%s", err, said)
+	}
+	steps := watchSteps(t, namespace)
+	p[1].vanish(t)
+	p[2].vanish(t)
+	sees(t, namespace, "that it stands still", stalledBy("MajorityLost"))
+	if g := groupIn(t, namespace); g.Status.Coordinator != nil || len(voters(g)) != 3 {
+		t.Errorf("coordinator %+v, %d voters; want none, and all three", g.Status.Coordinator, len(voters(g)))
+	}
+
+	if said, err := run("no\n", "forget", "scheduler", "-n", namespace); err == nil || !strings.Contains(said, "nothing was done") {
+		t.Errorf("without the group's name: %v\n%s", err, said)
+	}
+	said, err := run("scheduler\n", "forget", "scheduler", "-n", namespace)
+	if err != nil || !strings.Contains(said, "scheduler-1") || !strings.Contains(said, "The manager has recorded it") {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	sees(t, namespace, "scheduler-0 as the only voter", func(g *v1.ElectionGroup) bool {
+		return votersAre(p[0])(g) && conditionOf(g, v1.ConditionStalled) == metav1.ConditionFalse
+	})
+	eventsIn(t, namespace, fmt.Sprintf("VotersForgotten: an operator answers for scheduler-1, scheduler-2 having ended: "+
+		"to be removed from the voters (roster generation %d)", forgottenAt(t, steps)))
+	steps.areSmall(t, p[1], p[2])
+
+	p[1] = join(t, m, newPod(t, namespace, 1, onNode), nil) // and it grows again
+	sees(t, namespace, "two voters", votersAre(p[0], p[1]))
+}
+
+func forgottenAt(t *testing.T, s *steps) int64 {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.rosters {
+		for _, m := range r.Members {
+			if m.Forgotten != nil && *m.Forgotten {
+				return r.Generation
+			}
+		}
+	}
+	t.Fatal("no roster records a forgotten voter")
+	return 0
+}
+
+// A request that was made for an older roster, or for a voter that runs, changes nothing.
+func TestForgetThatDoesNotHold(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := voting(t, m, 3)
+	group := groupIn(t, namespace)
+	before := group.Status.Roster.Generation
+	for _, value := range []string{
+		fmt.Sprintf(`{"generation":%d,"processes":[{"name":"scheduler-1","uid":%q}]}`, before, p[1].pod.UID),
+		fmt.Sprintf(`{"generation":%d,"processes":[{"name":"scheduler-1","uid":%q}]}`, before-1, p[1].pod.UID),
+		"scheduler-1",
+	} {
+		last := passes(t)
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1.ForgetAnnotation, value)
+		must(t, kube.Patch(bg, group, client.RawPatch(types.MergePatchType, patch)))
+		eventually(t, "a pass over the group", func() bool { return passes(t) > last })
+	}
+	if r := groupIn(t, namespace).Status.Roster; r.Generation != before {
+		t.Errorf("generation %d after %d: %+v", r.Generation, before, r)
+	}
+}

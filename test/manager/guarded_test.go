@@ -1,0 +1,391 @@
+package manager
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// guarded makes a group Guarded, with so short a lease that nobody has to wait for long.
+func guarded(g *v1.ElectionGroup) {
+	g.Spec.Safety = v1.Guarded
+	g.Spec.Timing = v1.Timing{HeartbeatMilliseconds: 50, LeaseMilliseconds: 200}
+}
+
+// onNode has a pod run on a node, so that it is not deleted before a kubelet has said that it may.
+func onNode(pod *corev1.Pod) { pod.Spec.NodeName = "node-1" }
+
+// voting is a Guarded group of so many voters.
+func voting(t *testing.T, m *manager, n int) (namespace string, processes []*process) {
+	t.Helper()
+	namespace = newNamespace(t)
+	newGroup(t, namespace, guarded)
+	for i := range n {
+		processes = append(processes, join(t, m, newPod(t, namespace, i, onNode), nil))
+	}
+	sees(t, namespace, "all as voters", votersAre(processes...))
+	return namespace, processes
+}
+
+// hold has the first process report that it may act under the epoch, and the others that they follow it.
+func hold(epoch int64, coordinator *process, followers ...*process) {
+	for _, p := range append([]*process{coordinator}, followers...) {
+		p.change(func() {
+			p.report.Electing, p.report.Coordinator, p.report.Epoch = false, coordinator.pod.Name, epoch
+			p.report.Tenure = roster.TenureFollowing
+			if p == coordinator {
+				p.report.Tenure = roster.TenureHolding
+			}
+		})
+	}
+}
+
+// votersAre: these processes' pods vote, and nobody else.
+func votersAre(processes ...*process) func(*v1.ElectionGroup) bool {
+	want := map[types.UID]bool{}
+	for _, p := range processes {
+		want[p.pod.UID] = true
+	}
+	return func(g *v1.ElectionGroup) bool {
+		voters := voters(g)
+		return len(voters) == len(want) && !slices.ContainsFunc(voters, func(m v1.RosterMember) bool { return !want[m.UID] })
+	}
+}
+
+func voters(g *v1.ElectionGroup) (some []v1.RosterMember) {
+	if g.Status.Roster == nil {
+		return nil
+	}
+	for _, m := range g.Status.Roster.Members {
+		if m.Voter != nil && *m.Voter {
+			some = append(some, m)
+		}
+	}
+	return some
+}
+
+func coordinatedUnder(name string, epoch int64) func(*v1.ElectionGroup) bool {
+	return func(g *v1.ElectionGroup) bool {
+		return g.Status.Coordinator != nil && g.Status.Coordinator.Name == name && g.Status.Coordinator.Epoch == epoch &&
+			conditionOf(g, v1.ConditionCoordinatorElected) == metav1.ConditionTrue
+	}
+}
+
+func stalledBy(reason string) func(*v1.ElectionGroup) bool {
+	return func(g *v1.ElectionGroup) bool {
+		return slices.ContainsFunc(g.Status.Conditions, func(c metav1.Condition) bool {
+			return c.Type == v1.ConditionStalled && c.Status == metav1.ConditionTrue && c.Reason == reason
+		})
+	}
+}
+
+// steps are all rosters that a group has had since it was watched.
+type steps struct {
+	mu      sync.Mutex
+	rosters []*v1.RosterStatus
+}
+
+func watchSteps(t *testing.T, namespace string) *steps {
+	t.Helper()
+	s := &steps{}
+	w, err := kube.Watch(t.Context(), &v1.ElectionGroupList{}, client.InNamespace(namespace))
+	must(t, err)
+	t.Cleanup(w.Stop)
+	go s.take(w)
+	return s
+}
+
+func (s *steps) take(w watch.Interface) {
+	for e := range w.ResultChan() {
+		if g, ok := e.Object.(*v1.ElectionGroup); ok && g.Status.Roster != nil {
+			s.mu.Lock()
+			s.rosters = append(s.rosters, g.Status.Roster)
+			s.mu.Unlock()
+		}
+	}
+}
+
+// areSmall checks that generations only grow and that voters came one at a time, and went one at a time or had ended.
+func (s *steps) areSmall(t *testing.T, ended ...*process) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gone := map[types.UID]bool{}
+	for _, p := range ended {
+		gone[p.pod.UID] = true
+	}
+	for i, is := range s.rosters[1:] {
+		was := s.rosters[i]
+		before, now := lives(was), lives(is)
+		came := missingFrom(now, before)
+		went := missingFrom(before, now)
+		proven := !slices.ContainsFunc(went, func(life string) bool { uid, _, _ := strings.Cut(life, "/"); return !gone[types.UID(uid)] })
+		if is.Generation < was.Generation || len(before) > 0 && len(came)+len(went) > 1 && (len(came) > 0 || !proven) {
+			t.Errorf("from generation %d to %d: %d voters came and %d went at once", was.Generation, is.Generation, len(came), len(went))
+		}
+	}
+}
+
+func lives(r *v1.RosterStatus) (all []string) {
+	for _, m := range voters(&v1.ElectionGroup{Status: v1.ElectionGroupStatus{Roster: r}}) {
+		all = append(all, string(m.UID)+"/"+m.Incarnation)
+	}
+	return all
+}
+
+func missingFrom(some, others []string) (missing []string) {
+	for _, s := range some {
+		if !slices.Contains(others, s) {
+			missing = append(missing, s)
+		}
+	}
+	return missing
+}
+
+// finish ends a pod as a kubelet does: its agent says that it leaves, its containers end, it is gone.
+func (p *process) finish(t *testing.T) {
+	t.Helper()
+	must(t, kube.Delete(bg, p.pod, client.GracePeriodSeconds(30)))
+	p.change(func() { p.report.Leaving = true })
+	p.terminated(t, corev1.PodSucceeded)
+	p.stop()
+	must(t, kube.Delete(bg, p.pod, client.GracePeriodSeconds(0)))
+}
+
+// terminated has the kubelet report that the pod's containers have ended.
+func (p *process) terminated(t *testing.T, phase corev1.PodPhase) {
+	t.Helper()
+	pod := &corev1.Pod{}
+	must(t, kube.Get(bg, client.ObjectKeyFromObject(p.pod), pod))
+	pod.Status.Phase = phase
+	over := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}
+	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: v1.AgentContainer, Image: "agent", ImageID: "agent", State: over}}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", Image: "app", ImageID: "app", State: over}}
+	must(t, kube.Status().Update(bg, pod))
+}
+
+// vanish: the pod is deleted by force, and nothing tells whether it runs on.
+func (p *process) vanish(t *testing.T) {
+	t.Helper()
+	p.stop()
+	must(t, kube.Delete(bg, p.pod, client.GracePeriodSeconds(0)))
+}
+
+func groupIn(t *testing.T, namespace string) *v1.ElectionGroup {
+	t.Helper()
+	group := &v1.ElectionGroup{}
+	must(t, kube.Get(bg, types.NamespacedName{Namespace: namespace, Name: "scheduler"}, group))
+	return group
+}
+
+func TestGuardedGroupFromApplyToCoordinator(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := voting(t, m, 3)
+	hold(77, p[2], p[0], p[1])
+	sees(t, namespace, "scheduler-2 under epoch 77", coordinatedUnder("scheduler-2", 77))
+	labelled(t, namespace, "scheduler-2")
+	eventsIn(t, namespace, "CoordinatorElected: scheduler-2 (priority 3) coordinates under epoch 77")
+
+	hold(78, p[1], p[0], p[2]) // a hand-over
+	sees(t, namespace, "scheduler-1 under epoch 78", coordinatedUnder("scheduler-1", 78))
+	labelled(t, namespace, "scheduler-1")
+	group := groupIn(t, namespace)
+	if got, want := *group.Status.ToleratedFailures, int32(1); got != want {
+		t.Errorf("tolerates %d failures, want %d", got, want)
+	}
+	for _, row := range group.Status.Processes {
+		if row.Epoch != 78 {
+			t.Errorf("%s follows under epoch %d", row.Name, row.Epoch)
+		}
+	}
+}
+
+// Those that say that they coordinate are shown when a majority of the voters follows, whatever else is said.
+func TestMinorityIsNotShown(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := voting(t, m, 3)
+	hold(77, p[2])
+	sees(t, namespace, "scheduler-2's own view in the table", func(g *v1.ElectionGroup) bool {
+		if g.Status.Coordinator != nil {
+			t.Errorf("shown as the coordinator: %+v", g.Status.Coordinator)
+		}
+		return slices.ContainsFunc(g.Status.Processes, func(row v1.ProcessStatus) bool { return row.Epoch == 77 })
+	})
+	hold(77, p[2], p[0])
+	sees(t, namespace, "scheduler-2 under epoch 77", coordinatedUnder("scheduler-2", 77))
+}
+
+func TestScaleUpAndDown(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := voting(t, m, 3)
+	steps := watchSteps(t, namespace)
+	hold(77, p[2], p[0], p[1])
+	for i := 3; i < 7; i++ {
+		p = append(p, join(t, m, newPod(t, namespace, i, onNode), nil))
+	}
+	sees(t, namespace, "seven voters", votersAre(p...))
+	for _, q := range p[3:] {
+		q.finish(t)
+	}
+	sees(t, namespace, "three voters", votersAre(p[:3]...))
+	steps.areSmall(t, p[3:]...)
+}
+
+// Pods are replaced one after another, each by a new one of the same name.
+func TestRollingReplacement(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := voting(t, m, 3)
+	steps := watchSteps(t, namespace)
+	var old []*process
+	for i := 2; i >= 0; i-- {
+		old = append(old, p[i])
+		p[i].finish(t)
+		p[i] = join(t, m, newPod(t, namespace, i, onNode), nil)
+		sees(t, namespace, fmt.Sprintf("the new scheduler-%d as a voter", i), votersAre(p...))
+	}
+	steps.areSmall(t, old...)
+	hold(80, p[2], p[0], p[1])
+	sees(t, namespace, "scheduler-2 under epoch 80", coordinatedUnder("scheduler-2", 80))
+}
+
+func TestMinorityLostForGood(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := voting(t, m, 5)
+	steps := watchSteps(t, namespace)
+	p[1].vanish(t)
+	p[3].vanish(t)
+	sees(t, namespace, "three voters", votersAre(p[0], p[2], p[4]))
+	steps.areSmall(t)
+}
+
+// Six evicted pods are not six voters: they do not count as soon as they have ended.
+func TestEvictedAndCompletedPods(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := voting(t, m, 5)
+	for i, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded, corev1.PodFailed} { // a majority, in one moment
+		p[i].stop()
+		p[i].terminated(t, phase)
+	}
+	sees(t, namespace, "two voters", votersAre(p[3:]...))
+	if n := len(groupIn(t, namespace).Status.Roster.Members); n != 2 {
+		t.Errorf("%d members", n)
+	}
+}
+
+func TestStuckInTerminating(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := voting(t, m, 3)
+	p[0].stop()
+	must(t, kube.Delete(bg, p[0].pod, client.GracePeriodSeconds(1)))
+	sees(t, namespace, "two voters", votersAre(p[1:]...))
+	pod := &corev1.Pod{}
+	must(t, kube.Get(bg, client.ObjectKeyFromObject(p[0].pod), pod)) // it hangs still
+	if time.Now().Before(pod.DeletionTimestamp.Time) {
+		t.Error("it was removed within its grace period")
+	}
+}
+
+// The status is wiped while the group is at work: the manager knows who the voters are.
+func TestWipedStatus(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := voting(t, m, 3)
+	before := groupIn(t, namespace)
+	steps := watchSteps(t, namespace)
+	wiped := wipe(t, before)
+	seen := seesIn(t, watchGroup(t, namespace, wiped), "a roster again", func(g *v1.ElectionGroup) bool {
+		return g.Status.Roster != nil && g.Status.Roster.Generation > before.Status.Roster.Generation
+	})
+	if last := seen[len(seen)-1]; !votersAre(p...)(last) {
+		t.Errorf("the first roster after it: %+v", last.Status.Roster)
+	}
+	steps.areSmall(t)
+}
+
+// wipe returns the group's resource version without its status.
+func wipe(t *testing.T, group *v1.ElectionGroup) string {
+	t.Helper()
+	wiped := group.DeepCopy()
+	must(t, kube.Status().Patch(bg, wiped, client.RawPatch(types.JSONPatchType, []byte(`[{"op":"replace","path":"/status","value":{}}]`))))
+	return wiped.ResourceVersion
+}
+
+// Nobody remembers: the status was wiped while no manager ran. What agents report shows that there was a roster, so the first
+// voters are not made before those that used it have left it.
+func TestWipedStatusAfterARestart(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := voting(t, m, 3)
+	before := groupIn(t, namespace)
+	m.stop()
+	since := watchGroup(t, namespace, wipe(t, groupIn(t, namespace)))
+	startManager(t, m.address)
+	seen := seesIn(t, since, "voters again", votersAre(p...))
+	for _, g := range seen {
+		if r := g.Status.Roster; r != nil && r.Generation <= before.Status.Roster.Generation {
+			t.Errorf("generation %d after %d", r.Generation, before.Status.Roster.Generation)
+		}
+	}
+	if founded := seen[len(seen)-1].Status.Roster.Generation; !slices.ContainsFunc(seen, func(g *v1.ElectionGroup) bool {
+		return g.Status.Roster != nil && g.Status.Roster.Generation < founded && len(voters(g)) == 0
+	}) {
+		t.Error("voters were made with the first roster: none without voters came before, which ends all tenures")
+	}
+}
+
+func TestGuardedGroupMadeAgain(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := voting(t, m, 3)
+	hold(77, p[2], p[0], p[1])
+	sees(t, namespace, "scheduler-2 under epoch 77", coordinatedUnder("scheduler-2", 77))
+	before := groupIn(t, namespace)
+	must(t, kube.Delete(bg, before.DeepCopy()))
+	for _, q := range p {
+		q.hears(t, "that the group is gone", func(u roster.Update) bool { return u.Gone })
+	}
+	newGroup(t, namespace, guarded)
+	sees(t, namespace, "voters again", func(g *v1.ElectionGroup) bool { return g.UID != before.UID && votersAre(p...)(g) })
+	if is := groupIn(t, namespace).Status.Roster.Generation; is <= before.Status.Roster.Generation {
+		t.Errorf("generation %d after %d", is, before.Status.Roster.Generation)
+	}
+}
+
+// A restart of the manager shows nothing else on the way, writes nothing, and makes no step.
+func TestRestartOfAQuietGuardedGroup(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := voting(t, m, 3)
+	hold(77, p[2], p[0], p[1])
+	settled := func(g *v1.ElectionGroup) bool {
+		return coordinatedUnder("scheduler-2", 77)(g) && conditionOf(g, v1.ConditionReconciling) == metav1.ConditionFalse
+	}
+	sees(t, namespace, "all settled", settled)
+	labelled(t, namespace, "scheduler-2")
+	m.stop()
+	before := groupIn(t, namespace)
+	startManager(t, m.address)
+	for _, q := range p {
+		q.hears(t, "the roster again", func(u roster.Update) bool {
+			return u.Roster != nil && u.Roster.Generation == before.Status.Roster.Generation
+		})
+	}
+	for range 5 {
+		last := passes(t)
+		for _, q := range p {
+			q.change(func() { q.report.Incarnation++ })
+		}
+		eventually(t, "a pass over the group", func() bool { return passes(t) > last })
+	}
+	if after := groupIn(t, namespace); after.ResourceVersion != before.ResourceVersion {
+		t.Errorf("the restart changed the group\nbefore %+v\nafter %+v", before.Status, after.Status)
+	}
+}
