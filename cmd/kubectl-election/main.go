@@ -2,11 +2,15 @@
 // by itself, too.
 //
 //	kubectl election simulate    plays an election on this machine; needs no cluster
+//	kubectl election forget      lets a group go on without voters that are gone for good
+//	kubectl election inject      puts the agent into the pods of a manifest
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"os/signal"
 
 	"github.com/spf13/cobra"
 )
@@ -15,8 +19,10 @@ import (
 var version = "development"
 
 func main() {
-	command := newCommand()
-	if err := command.Execute(); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := newCommand().ExecuteContext(ctx)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "kubectl election:", err)
 		os.Exit(1)
 	}
@@ -34,6 +40,6 @@ func newCommand() *cobra.Command {
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl election"},
 	}
 	root.SetVersionTemplate("kubectl election {{.Version}}\n")
-	root.AddCommand(newSimulateCommand())
+	root.AddCommand(newSimulateCommand(), newForgetCommand(), newInjectCommand())
 	return root
 }

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// cluster finds the cluster, the user and the namespace as kubectl does: by the flags that kubectl has, KUBECONFIG, and
+// ~/.kube/config.
+type cluster struct {
+	rules     *clientcmd.ClientConfigLoadingRules
+	overrides clientcmd.ConfigOverrides
+}
+
+func (c *cluster) addFlags(f *pflag.FlagSet) {
+	c.rules = clientcmd.NewDefaultClientConfigLoadingRules()
+	f.StringVar(&c.rules.ExplicitPath, "kubeconfig", "", "path of the kubeconfig file")
+	clientcmd.BindOverrideFlags(&c.overrides, f, clientcmd.RecommendedConfigOverrideFlags(""))
+}
+
+// connect returns a client for groups, and the namespace that is meant.
+func (c *cluster) connect() (client.WithWatch, string, error) {
+	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(c.rules, &c.overrides)
+	config, err := loading.ClientConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("find the cluster: %w", err)
+	}
+	namespace, _, err := loading.Namespace()
+	if err != nil {
+		return nil, "", err
+	}
+	scheme := runtime.NewScheme()
+	if err := v1.AddToScheme(scheme); err != nil {
+		return nil, "", err
+	}
+	kube, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	return kube, namespace, err
+}

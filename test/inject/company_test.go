@@ -1,0 +1,84 @@
+package inject
+
+import (
+	"slices"
+	"testing"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podestav1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// Other policies change the pod as well, before ours and after it, so that each acts again on what the others made: there is
+// one agent all the same.
+func TestReinvocation(t *testing.T) {
+	here := namespace(t, map[string]string{"test": "reinvocation"})
+	for _, name := range []string{"a-mesh", "z-mesh"} { // policies act in the order of their names
+		policy := &admissionv1.MutatingAdmissionPolicy{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: admissionv1.MutatingAdmissionPolicySpec{
+				ReinvocationPolicy: admissionv1.IfNeededReinvocationPolicy,
+				MatchConstraints: &admissionv1.MatchResources{
+					NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"test": "reinvocation"}},
+					ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+						Operations: []admissionv1.OperationType{admissionv1.Create},
+						Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+					}}},
+				},
+				Mutations: []admissionv1.Mutation{{PatchType: admissionv1.PatchTypeApplyConfiguration,
+					ApplyConfiguration: &admissionv1.ApplyConfiguration{Expression: `Object{
+						metadata: Object.metadata{labels: {"passes": object.metadata.?labels["passes"].orValue("") + "x"}},
+						spec: Object.spec{initContainers: [Object.spec.initContainers{name: "` + name + `", image: "mesh", restartPolicy: "Always"}]}}`}}},
+			},
+		}
+		binding := &admissionv1.MutatingAdmissionPolicyBinding{ObjectMeta: policy.ObjectMeta,
+			Spec: admissionv1.MutatingAdmissionPolicyBindingSpec{PolicyName: policy.Name}}
+		mustCreate(t, policy)
+		mustCreate(t, binding)
+	}
+	for t.Context().Err() == nil { // nobody says when a policy acts
+		pod := newPod(here)
+		if err := kube.Create(t.Context(), pod, client.DryRunAll); err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, c := range pod.Spec.InitContainers {
+			names = append(names, c.Name)
+		}
+		if !slices.Contains(names, "a-mesh") || !slices.Contains(names, "z-mesh") {
+			continue
+		}
+		if len(names) != 3 || names[0] != podestav1.AgentContainer {
+			t.Errorf("init containers %v; want the agent, and the other policies'", names)
+		}
+		if passes := pod.Labels["passes"]; passes != "xxxx" {
+			t.Errorf("passes %q; want two of each, or this test shows less than it says", passes)
+		}
+		return
+	}
+}
+
+// A LimitRange's default CPU limit reaches the agent, as docs/inject.md warns.
+func TestLimitRange(t *testing.T) {
+	here := namespace(t, nil)
+	mustCreate(t, &corev1.LimitRange{
+		ObjectMeta: metav1.ObjectMeta{Namespace: here, Name: "defaults"},
+		Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer,
+			Default: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}}}},
+	})
+	pod := newPod(here)
+	for pod.Spec.Containers[0].Resources.Limits.Cpu().IsZero() { // the API server sees it in its own time
+		pod = newPod(here)
+		if err := kube.Create(t.Context(), pod, client.DryRunAll); err != nil {
+			t.Fatal(err)
+		}
+	}
+	agent := pod.Spec.InitContainers[0].Resources
+	if agent.Limits.Cpu().String() != "100m" || agent.Requests.Cpu().String() != "20m" {
+		t.Errorf("limit %v, request %v; want the namespace's limit and the sidecar's request", agent.Limits.Cpu(), agent.Requests.Cpu())
+	}
+}

@@ -1,0 +1,116 @@
+// Package inject tests what config/inject does in a real kube-apiserver: which pods get the agent, which are refused and in
+// which words, and that `kubectl election inject` makes the same of the same pod.
+package inject
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	podestav1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+var kube client.Client
+
+func TestMain(m *testing.M) {
+	code, err := runWithServer(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "test/inject:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// runWithServer runs the tests against an API server that has the policies. Unlike envtest's usual one it has the plugin
+// ServiceAccount, which mounts API tokens, as every cluster has.
+func runWithServer(m *testing.M) (code int, err error) {
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		return 1, fmt.Errorf("KUBEBUILDER_ASSETS is not set: run `make test`, or set it to a directory that holds " +
+			"etcd and kube-apiserver: KUBEBUILDER_ASSETS=$(bin/cluster assets) go test ./test/inject")
+	}
+	server := &envtest.Environment{}
+	server.ControlPlane.GetAPIServer().Configure().Disable("disable-admission-plugins")
+	config, err := server.Start()
+	if err != nil {
+		return 1, fmt.Errorf("the API server did not start: %w", err)
+	}
+	defer func() {
+		if stopErr := server.Stop(); stopErr != nil && err == nil {
+			err = stopErr
+		}
+	}()
+	if kube, err = client.New(config, client.Options{Scheme: scheme.Scheme}); err != nil {
+		return 1, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := installPolicies(ctx); err != nil {
+		return 1, fmt.Errorf("install config/inject: %w", err)
+	}
+	return m.Run(), nil
+}
+
+// installPolicies applies config/inject and returns when both policies act. The API server does not say when; so pods that
+// they would act on are tried, without making them, until they do.
+func installPolicies(ctx context.Context) error {
+	strict := client.WithFieldValidation(kube, metav1.FieldValidationStrict)
+	for _, file := range []string{"mutating.yaml", "validating.yaml"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "config", "inject", file))
+		if err != nil {
+			return err
+		}
+		objects, err := decode(text)
+		if err != nil {
+			return err
+		}
+		for _, object := range objects {
+			if err := strict.Create(ctx, object); err != nil {
+				return fmt.Errorf("%s: %w", object.GetKind(), err)
+			}
+		}
+	}
+	if err := makeNamespace(ctx, "probe", nil); err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		plain := newPod("probe")
+		taken := newPod("probe")
+		taken.Spec.Containers[0].Name = podestav1.AgentContainer
+		err := kube.Create(ctx, plain, client.DryRunAll)
+		if err != nil {
+			return fmt.Errorf("a plain pod: %w", err)
+		}
+		if len(plain.Spec.InitContainers) == 1 && kube.Create(ctx, taken, client.DryRunAll) != nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("the policies do nothing: %w", ctx.Err())
+}
+
+// makeNamespace makes a namespace with the ServiceAccount that a controller would make.
+func makeNamespace(ctx context.Context, name string, labels map[string]string) error {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+	if err := client.IgnoreAlreadyExists(kube.Create(ctx, namespace)); err != nil {
+		return err
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "default"}}
+	return client.IgnoreAlreadyExists(kube.Create(ctx, account))
+}
+
+// newPod is the least pod of a group, not yet made.
+func newPod(namespace string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "scheduler-0",
+			Labels: map[string]string{podestav1.GroupLabel: "scheduler"}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "example.com/app"}}},
+	}
+}

@@ -1,0 +1,189 @@
+package install
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// TestWhatTheManagerMayChangeInAPod tries patches as the manager's ServiceAccount, which RBAC lets patch every pod. The same
+// patches by somebody else pass, so it is the policy that refuses, and it looks at nobody else.
+func TestWhatTheManagerMayChangeInAPod(t *testing.T) {
+	manager := impersonate(t, account)
+	awaitPolicies(t, manager)
+	for name, test := range map[string]struct {
+		pod, patch string
+		says       string // part of the refusal; empty: it passes
+	}{
+		"mark the coordinator":        {"member", `{"metadata":{"labels":{"podesta.dev/role":"coordinator"}}}`, ""},
+		"take the mark away":          {"marked", `{"metadata":{"labels":{"podesta.dev/role":null}}}`, ""},
+		"also where the group is off": {"stray", `{"metadata":{"labels":{"podesta.dev/role":null}}}`, ""},
+		"change nothing":              {"member", `{"metadata":{"labels":{"app":"shop"}}}`, ""},
+		"another role":                {"member", `{"metadata":{"labels":{"podesta.dev/role":"king"}}}`, "coordinator only"},
+		"a role outside of groups":    {"stray", `{"metadata":{"labels":{"podesta.dev/role":"coordinator","app":"shop"}}}`, ""},
+		"a role for any pod":          {"alien", `{"metadata":{"labels":{"podesta.dev/role":"coordinator"}}}`, "only on pods of a group"},
+		"the leader's label":          {"member", `{"metadata":{"labels":{"podesta.dev/leader":"true"}}}`, "own namespace only"},
+		"into another group":          {"member", `{"metadata":{"labels":{"podesta.dev/group":"mine"}}}`, "no label of a pod but"},
+		"out of its group":            {"member", `{"metadata":{"labels":{"podesta.dev/group":null}}}`, "no label of a pod but"},
+		"a label":                     {"member", `{"metadata":{"labels":{"app":"mine"}}}`, "no label of a pod but"},
+		"a label away":                {"member", `{"metadata":{"labels":{"app":null}}}`, "no label of a pod but"},
+		"all labels away":             {"marked", `{"metadata":{"labels":null}}`, "no label of a pod but"},
+		"an annotation":               {"member", `{"metadata":{"annotations":{"podesta.dev/note":"x"}}}`, "nothing of a pod but"},
+		"an annotation away":          {"marked", `{"metadata":{"annotations":null}}`, "nothing of a pod but"},
+		"the image":                   {"member", `{"spec":{"containers":[{"name":"app","image":"mine"}]}}`, "nothing of a pod but"},
+		"the image, and a mark": {"member", `{"metadata":{"labels":{"podesta.dev/role":"coordinator"}},
+			"spec":{"containers":[{"name":"app","image":"mine"}]}}`, "nothing of a pod but"},
+		"a deadline":  {"member", `{"spec":{"activeDeadlineSeconds":60}}`, "nothing of a pod but"},
+		"a finalizer": {"member", `{"metadata":{"finalizers":["podesta.dev/keep"]}}`, "nothing of a pod but"},
+		"an owner": {"member", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"x","uid":"y"}]}}`,
+			"nothing of a pod but"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := makePods(t)[test.pod]
+			patch := client.RawPatch(types.StrategicMergePatchType, []byte(test.patch))
+			check(t, manager.Patch(t.Context(), pod.DeepCopy(), patch), test.says)
+			if test.says == "" {
+				return
+			}
+			if err := kube.Patch(t.Context(), pod.DeepCopy(), patch); err != nil {
+				t.Errorf("an administrator: %v; want it to pass", err)
+			}
+		})
+	}
+}
+
+// TestTheManagerAppliesAsItDoes: the very writes of controllers/apply.go and leader.go, by server-side apply with the UID.
+func TestTheManagerAppliesAsItDoes(t *testing.T) {
+	manager := impersonate(t, account)
+	member := makePods(t)["member"]
+	role := corev1ac.Pod(member.Name, member.Namespace).WithUID(member.UID).WithLabels(map[string]string{v1.RoleLabel: v1.RoleCoordinator})
+	must(t, manager.Apply(t.Context(), role, client.FieldOwner("podesta-role"), client.ForceOwnership))
+
+	own := managerPod(t, "podesta-manager-applies")
+	must(t, kube.Create(t.Context(), own))
+	t.Cleanup(func() { must(t, kube.Delete(context.Background(), own, client.GracePeriodSeconds(0))) })
+	leader := corev1ac.Pod(own.Name, own.Namespace).WithUID(own.UID).WithLabels(map[string]string{v1.LeaderLabel: "true"})
+	must(t, manager.Apply(t.Context(), leader, client.FieldOwner("podesta-leader"), client.ForceOwnership))
+}
+
+// TestWhatTheManagerMayCreate: ConfigMaps and Secrets of one name each, though RBAC cannot name what is created.
+func TestWhatTheManagerMayCreate(t *testing.T) {
+	manager := impersonate(t, account)
+	awaitPolicies(t, manager)
+	namespace := newNamespace(t)
+	for name, test := range map[string]struct {
+		object  client.Object
+		allowed bool
+	}{
+		"the trust":               {&corev1.ConfigMap{ObjectMeta: named(namespace, v1.TrustConfigMap)}, true},
+		"another ConfigMap":       {&corev1.ConfigMap{ObjectMeta: named(namespace, "settings")}, false},
+		"a ConfigMap of any name": {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "podesta-trust"}}, false},
+		"the CA":                  {&corev1.Secret{ObjectMeta: named(system, "podesta-ca")}, true},
+		"another Secret":          {&corev1.Secret{ObjectMeta: named(system, "podesta")}, false},
+		"the CA in another place": {&corev1.Secret{ObjectMeta: named(namespace, "podesta-ca")}, false},
+		"a pod":                   {&corev1.Pod{ObjectMeta: named(namespace, "pod"), Spec: podSpec}, false},
+		"a ServiceAccount":        {&corev1.ServiceAccount{ObjectMeta: named(namespace, "account")}, false},
+		"a group":                 {&v1.ElectionGroup{ObjectMeta: named(namespace, "group")}, false},
+		"a namespace":             {&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := manager.Create(t.Context(), test.object.DeepCopyObject().(client.Object), client.DryRunAll)
+			switch {
+			case test.allowed:
+				must(t, err)
+			case !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err):
+				t.Errorf("%v; want it to be refused", err)
+			}
+			if err := kube.Create(t.Context(), test.object, client.DryRunAll); err != nil {
+				t.Errorf("an administrator: %v; want it to pass", err)
+			}
+		})
+	}
+}
+
+// TestTheAccountOfThatNameElsewhere is another user: a tenant may call a ServiceAccount what they like.
+func TestTheAccountOfThatNameElsewhere(t *testing.T) {
+	awaitPolicies(t, impersonate(t, account))
+	namespace := newNamespace(t)
+	_, err := kubectl("create", "rolebinding", "edit", "-n", namespace, "--clusterrole=podesta-manager", "--serviceaccount="+namespace+":podesta-manager")
+	must(t, err)
+	tenant := impersonate(t, "system:serviceaccount:"+namespace+":podesta-manager")
+	settings := &corev1.ConfigMap{ObjectMeta: named(namespace, "settings")}
+	must(t, tenant.Create(t.Context(), settings))
+}
+
+// awaitPolicies waits until the API server has taken up the policies, some seconds after they are created: until it refuses
+// what each of them forbids.
+func awaitPolicies(t *testing.T, manager client.Client) {
+	t.Helper()
+	alien := makePods(t)["alien"]
+	role := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"podesta.dev/role":"coordinator"}}}`))
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		patched := manager.Patch(ctx, alien.DeepCopy(), role, client.DryRunAll)
+		created := manager.Create(ctx, &corev1.ConfigMap{ObjectMeta: named(alien.Namespace, "settings")}, client.DryRunAll)
+		service := coordinatorService(alien.Namespace)
+		service.OwnerReferences = nil
+		served := manager.Create(ctx, service, client.DryRunAll)
+		return patched != nil && created != nil && served != nil, nil
+	})
+	if err != nil {
+		t.Fatalf("the admission policies do not come into force: %v", err)
+	}
+}
+
+// impersonate returns a client with the rights of a ServiceAccount.
+func impersonate(t *testing.T, user string) client.Client {
+	t.Helper()
+	impersonating := rest.CopyConfig(config)
+	namespace := strings.Split(user, ":")[2]
+	impersonating.Impersonate = rest.ImpersonationConfig{UserName: user,
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}}
+	c, err := client.New(impersonating, client.Options{Scheme: kube.Scheme()})
+	must(t, err)
+	return c
+}
+
+var podSpec = corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app"}}}
+
+// makePods makes pods in a namespace of their own: a member of a group, one that is marked, one that was marked and left its
+// group, and one that was never in any.
+func makePods(t *testing.T) map[string]*corev1.Pod {
+	t.Helper()
+	namespace := newNamespace(t)
+	pods := map[string]*corev1.Pod{}
+	for name, labels := range map[string]map[string]string{
+		"member": {"app": "shop", v1.GroupLabel: "shop"},
+		"marked": {"app": "shop", v1.GroupLabel: "shop", v1.RoleLabel: v1.RoleCoordinator},
+		"stray":  {"app": "shop", v1.RoleLabel: v1.RoleCoordinator},
+		"alien":  {"app": "shop"},
+	} {
+		pods[name] = &corev1.Pod{ObjectMeta: named(namespace, name), Spec: podSpec}
+		pods[name].Labels = labels
+		pods[name].Annotations = map[string]string{"note": "of its owner"}
+		must(t, kube.Create(t.Context(), pods[name]))
+	}
+	return pods
+}
+
+func newNamespace(t *testing.T) string {
+	t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "install-"}}
+	must(t, kube.Create(t.Context(), namespace))
+	return namespace.Name
+}
+
+func named(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name}
+}
