@@ -1,0 +1,12 @@
+//go:build !linux
+
+package agent
+
+import "time"
+
+const sharedClock = false
+
+var started = time.Now()
+
+// now reads Go's monotonic clock, as a time since the program's start.
+func now() (time.Duration, error) { return time.Since(started), nil }

@@ -1,0 +1,233 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// reading is the clock's; a test cannot go on without it.
+func reading(t testing.TB) time.Duration {
+	t.Helper()
+	at, err := now()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// grant is what an agent says that may act under the epoch for so long from now.
+func grant(t testing.TB, epoch int64, window time.Duration) answerJSON {
+	return answerJSON{Name: "a-0", Self: "a-0", Priority: 3, Epoch: epoch, MayAct: true,
+		Deadline: time.Now().Add(window), DeadlineBoottimeNanoseconds: int64(reading(t) + window),
+		RemainingMilliseconds: window.Milliseconds()}
+}
+
+// serve is an agent whose /v1/leader and /v1/session answer as given.
+func serve(t *testing.T, leader, session http.HandlerFunc) *Client {
+	t.Helper()
+	mux := http.NewServeMux()
+	if leader != nil {
+		mux.HandleFunc("GET /v1/leader", leader)
+	}
+	if session != nil {
+		mux.HandleFunc("GET /v1/session", session)
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return &Client{URL: server.URL, HTTP: server.Client()}
+}
+
+// answers always answers the same.
+func answers(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		fmt.Fprint(w, body)
+	}
+}
+
+// push sends an event down an open session.
+func push(w http.ResponseWriter, name string, body any) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintf(w, "event: %s\ndata: %s\n\n", name, data)
+	http.NewResponseController(w).Flush()
+}
+
+func TestTheCoordinatorMayActUntilTheDeadline(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) { json.NewEncoder(w).Encode(grant(t, 7, time.Minute)) }, nil)
+	p, err := c.Leader(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.Valid() || p.Epoch != 7 || p.Name != "a-0" || p.Self != "a-0" || p.Priority != 3 || p.Deadline.IsZero() {
+		t.Errorf("%+v, valid %t", p, p.Valid())
+	}
+	if r := p.Remaining(); r <= 0 || r > time.Minute {
+		t.Errorf("it remains %v of a minute", r)
+	}
+}
+
+func TestOthersMayNotAct(t *testing.T) {
+	c := serve(t, answers(http.StatusServiceUnavailable,
+		`{"name": "a-1", "self": "a-0", "priority": 9, "epoch": 8, "electing": false, "since": "2026-05-01T00:00:00Z", "mayAct": false}`), nil)
+	p, err := c.Leader(t.Context())
+	if err != nil || p.MayAct || p.Valid() || p.Name != "a-1" || p.Epoch != 8 || p.Since.IsZero() {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+func TestAClassicCoordinatorHasNoDeadlineHenceNothingValid(t *testing.T) {
+	c := serve(t, answers(http.StatusOK, `{"name": "a-0", "self": "a-0", "electing": false, "mayAct": true}`), nil)
+	p, err := c.Leader(t.Context())
+	if err != nil || !p.MayAct || p.Valid() || p.Epoch != 0 {
+		t.Errorf("%+v, valid %t, %v", p, p.Valid(), err)
+	}
+}
+
+func TestAnswersThatAreNone(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		says   string
+	}{
+		"not found":             {http.StatusNotFound, "404 page not found", "404 Not Found"},
+		"another server":        {http.StatusOK, "<html>", "invalid character"},
+		"nothing":               {http.StatusOK, "", "unexpected end"},
+		"a proxy's 503":         {http.StatusServiceUnavailable, "no upstream", "invalid character"},
+		"yes, said with a 500":  {http.StatusInternalServerError, `{"mayAct": true}`, "500"},
+		"longer than any":       {http.StatusOK, `{"name": "` + strings.Repeat("a", maxAnswer) + `"}`, "unexpected end"},
+		"an epoch with a point": {http.StatusOK, `{"mayAct": true, "epoch": 1.5}`, "1.5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := serve(t, answers(c.status, c.body), nil).Leader(t.Context())
+			if err == nil || !strings.Contains(err.Error(), c.says) || p.Valid() || p.MayAct {
+				t.Errorf("%+v, %v; want an error that says %q", p, err, c.says)
+			}
+		})
+	}
+}
+
+func TestWhatIsSaidWith503PermitsNothing(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		json.NewEncoder(w).Encode(grant(t, 7, time.Minute))
+	}, nil)
+	if p, err := c.Leader(t.Context()); err != nil || p.MayAct || p.Valid() {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+func TestNoAgentSaysWhatToLookAt(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	c := &Client{URL: server.URL}
+	if _, err := c.Leader(t.Context()); err == nil || !strings.Contains(err.Error(), "is its sidecar in this pod?") {
+		t.Error(err)
+	}
+}
+
+func TestASessionTellsEachPermission(t *testing.T) {
+	c := serve(t, nil, func(w http.ResponseWriter, _ *http.Request) {
+		push(w, "permission", answerJSON{Name: "a-1", Self: "a-0"})
+		fmt.Fprint(w, ": still here\n\n")
+		push(w, "coordinator", map[string]string{"name": "of no interest here"})
+		push(w, "permission", grant(t, 7, time.Minute))
+		push(w, "permission", grant(t, 8, time.Minute))
+	})
+	if !sharedClock {
+		t.Skip("without a shared clock each event asks /v1/leader")
+	}
+	var got []string
+	err := c.Session(t.Context(), func(p Permission) { got = append(got, fmt.Sprintf("%s %d %t", p.Name, p.Epoch, p.Valid())) })
+	want := []string{"a-1 0 false", "a-0 7 true", "a-0 8 true", " 0 false"} // the last: the session has ended
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("told %q, want %q", got, want)
+	}
+	if !errors.Is(err, io.EOF) {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+func TestClosingASessionGivesThePermissionUp(t *testing.T) {
+	closed := make(chan struct{})
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) { json.NewEncoder(w).Encode(grant(t, 7, time.Minute)) },
+		func(w http.ResponseWriter, r *http.Request) {
+			push(w, "permission", grant(t, 7, time.Minute))
+			<-r.Context().Done()
+			close(closed)
+		})
+	ctx, cancel := context.WithCancel(t.Context())
+	var told []Permission
+	err := c.Session(ctx, func(p Permission) {
+		if told = append(told, p); len(told) > 1 {
+			return
+		}
+		if !p.Valid() {
+			t.Error("the session is open and the deadline far: it is valid")
+		}
+		cancel()
+		if p.Valid() {
+			t.Error("the session is closed: the agent may let another process act")
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if len(told) != 2 || told[1] != (Permission{}) {
+		t.Errorf("told %+v; the last must permit nothing", told)
+	}
+	<-closed // the agent sees it
+}
+
+func TestASessionThatIsRefused(t *testing.T) {
+	c := serve(t, nil, answers(http.StatusTooManyRequests, "64 event streams are open already: close one"))
+	err := c.Session(t.Context(), func(p Permission) { t.Errorf("told %+v", p) })
+	if err == nil || !strings.Contains(err.Error(), "close one") {
+		t.Error(err)
+	}
+}
+
+func TestAnEventThatCannotBeReadEndsTheSession(t *testing.T) {
+	c := serve(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		push(w, "permission", "neither")
+		<-r.Context().Done() // the client hangs up, not the agent
+	})
+	if err := c.Session(t.Context(), func(p Permission) { t.Errorf("told %+v", p) }); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestFollowOpensTheNextSession(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	epoch := int64(0)
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) { json.NewEncoder(w).Encode(grant(t, epoch, time.Minute)) },
+		func(w http.ResponseWriter, _ *http.Request) { // sessions come one after another
+			epoch++
+			push(w, "permission", grant(t, epoch, time.Minute))
+		})
+	ended := 0
+	c.Ended = func(error) { ended++ }
+	var epochs []int64
+	err := c.Follow(ctx, func(p Permission) {
+		if epochs = append(epochs, p.Epoch); p.Epoch == 3 {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || ended != 3 || fmt.Sprint(epochs) != fmt.Sprint([]int64{1, 0, 2, 0, 3, 0}) {
+		t.Errorf("told epochs %v in %d sessions, then %v", epochs, ended, err)
+	}
+}

@@ -1,0 +1,63 @@
+package fence
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+)
+
+// SetEpoch makes a request carry the epoch under which its work began.
+func SetEpoch(req *http.Request, epoch int64) {
+	req.Header.Set(Header, strconv.FormatInt(epoch, 10))
+}
+
+// Transport sends the epoch of a request's context (WithEpoch) along with it. A request without one, that was not given one
+// by SetEpoch either, is not sent (ErrNoEpoch). Answers are passed on as they are: see CheckResponse.
+type Transport struct {
+	Base http.RoundTripper // nil is http.DefaultTransport
+}
+
+// RoundTrip is http.RoundTripper's.
+func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if epoch, ok := EpochOf(req.Context()); ok {
+		req = req.Clone(req.Context()) // a RoundTripper leaves its request as it was
+		SetEpoch(req, epoch)
+	} else if req.Header.Get(Header) == "" {
+		if req.Body != nil {
+			_ = req.Body.Close() // a RoundTripper closes the body, also when it fails
+		}
+		return nil, fmt.Errorf("the request is not sent, its context has %w", ErrNoEpoch)
+	}
+	return t.base().RoundTrip(req)
+}
+
+// CloseIdleConnections passes http.Client's call on.
+func (t Transport) CloseIdleConnections() {
+	if c, ok := t.base().(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+func (t Transport) base() http.RoundTripper {
+	if t.Base == nil {
+		return http.DefaultTransport
+	}
+	return t.Base
+}
+
+// CheckResponse is a *StaleError if a Handler refused the request for its epoch, else nil. It leaves the body alone. A 412
+// without the header is somebody else's precondition.
+func CheckResponse(resp *http.Response) error {
+	if resp.StatusCode != http.StatusPreconditionFailed {
+		return nil
+	}
+	seen, err := parse(resp.Header.Get(Header))
+	if err != nil {
+		return nil //nolint:nilerr // not our header, so not our answer
+	}
+	stale := &StaleError{Seen: seen}
+	if resp.Request != nil {
+		stale.Epoch, _ = parse(resp.Request.Header.Get(Header)) // 0 if somebody took it away
+	}
+	return stale
+}
