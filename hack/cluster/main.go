@@ -39,7 +39,7 @@ func root() *cobra.Command {
 		Short:         "A local cluster without root, Docker and images: a real API server, and pods as processes",
 		SilenceErrors: true, SilenceUsage: true,
 	}
-	root.AddCommand(assetsCommand(), upCommand(), demoCommand(), pauseCommand(), tetherCommand())
+	root.AddCommand(assetsCommand(), upCommand(), demoCommand(), pauseCommand(), tetherCommand(), keepCommand())
 	return root
 }
 
@@ -80,6 +80,15 @@ func tetherCommand() *cobra.Command {
 		Use: "tether PROGRAM [ARG…]", Short: "Become a program that ends with its parent", Hidden: true,
 		DisableFlagParsing: true,
 		RunE:               func(_ *cobra.Command, args []string) error { return process.Tether(args) },
+	}
+}
+
+// keepCommand starts a program again whenever it ends.
+func keepCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "keep PATH PROGRAM [ARG…]", Short: "Keep a program running, with PATH.log and PATH.pid", Hidden: true,
+		DisableFlagParsing: true,
+		RunE:               func(cmd *cobra.Command, args []string) error { return process.Keep(cmd.Context(), args) },
 	}
 }
 

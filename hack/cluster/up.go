@@ -83,7 +83,7 @@ func (f *upFlags) complete() (local.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Tether = []string{me, "tether"}
+	o.Tether, o.Keep = []string{me, "tether"}, []string{me, "keep"}
 	if f.agent != "" {
 		f.images = append(f.images, agentImage+"="+f.agent)
 	}

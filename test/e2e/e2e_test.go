@@ -198,7 +198,13 @@ func TestManagerDownDuringAnElection(t *testing.T) {
 // managerPID is the manager's process; 0 while it is down.
 func managerPID(t *testing.T) int {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(state, "manager.pid"))
+	return pidOf(t, state, "manager")
+}
+
+// pidOf is the process of a program of the cluster with that directory; 0 while it is down.
+func pidOf(t *testing.T, state, program string) int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(state, program+".pid"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0
 	}

@@ -17,22 +17,29 @@ import (
 )
 
 // patience is how long a step may take on a loaded machine before it counts as failed. Nothing waits for it when all is well.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // group is a group in a namespace of its own, with what a test needs of it.
 type group struct {
 	*stage.Stage
-	t *testing.T
+	t     *testing.T
+	state string // its cluster's directory
 }
 
-// newGroup makes a namespace and connects to the group of that name in it.
+// newGroup makes a namespace and connects to the group of that name in it, on the cluster that all tests use.
 func newGroup(t *testing.T, namespace string) *group {
 	t.Helper()
-	s, err := stage.Connect(kubeconfig, namespace, "scheduler")
+	return newGroupOn(t, state, namespace)
+}
+
+// newGroupOn is newGroup on the cluster with that directory.
+func newGroupOn(t *testing.T, state, namespace string) *group {
+	t.Helper()
+	s, err := stage.Connect(filepath.Join(state, "kubeconfig"), namespace, "scheduler")
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &group{Stage: s, t: t}
+	g := &group{Stage: s, t: t, state: state}
 	t.Cleanup(s.Close)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -44,10 +51,15 @@ func newGroup(t *testing.T, namespace string) *group {
 	return g
 }
 
-// sample applies config/samples: five pods and their group.
-func (g *group) sample() {
+// sample applies config/samples: five pods and their group, as the textbooks have it.
+func (g *group) sample() { g.apply("podesta_v1_electiongroup_classic.yaml") }
+
+// guarded applies config/samples as they are.
+func (g *group) guarded() { g.apply("podesta_v1_electiongroup.yaml") }
+
+func (g *group) apply(sample string) {
 	g.t.Helper()
-	for _, file := range []string{"podesta_v1_electiongroup.yaml", "pods.yaml"} {
+	for _, file := range []string{sample, "pods.yaml"} {
 		g.must(g.ApplyFile(g.t.Context(), filepath.Join(root, "config/samples", file)))
 	}
 	g.running(5)
@@ -56,7 +68,13 @@ func (g *group) sample() {
 // ordinals makes a group whose pods 0 to n-1 have their ordinal plus 1 as priority.
 func (g *group) ordinals(n int) {
 	g.t.Helper()
-	eg := &v1.ElectionGroup{Spec: v1.ElectionGroupSpec{Algorithm: v1.Bully, Priority: v1.PriorityPolicy{From: v1.Ordinal}}}
+	g.found(v1.Classic, n)
+}
+
+// found is ordinals with the safety that is asked for.
+func (g *group) found(safety v1.Safety, n int) {
+	g.t.Helper()
+	eg := &v1.ElectionGroup{Spec: v1.ElectionGroupSpec{Algorithm: v1.Bully, Safety: safety, Priority: v1.PriorityPolicy{From: v1.Ordinal}}}
 	eg.Namespace, eg.Name = g.Namespace, g.Group
 	g.must(g.Create(g.t.Context(), eg))
 	g.add(0, n-1)
@@ -157,7 +175,7 @@ func (g *group) explain() {
 	if eg, err := g.Read(ctx); err == nil {
 		g.t.Logf("the group:\n%s%+v", stage.Table(eg), eg.Status.Conditions)
 	}
-	logs, _ := filepath.Glob(filepath.Join(state, "logs", g.Namespace+"_*", "podesta-agent.log"))
+	logs, _ := filepath.Glob(filepath.Join(g.state, "logs", g.Namespace+"_*", "podesta-agent.log"))
 	for _, file := range logs {
 		text, err := os.ReadFile(file)
 		if err != nil {

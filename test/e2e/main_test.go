@@ -21,6 +21,7 @@ import (
 var (
 	kubeconfig string
 	state      string // its directory, with the manager's process id
+	supervisor int    // the process that starts again what has ended
 )
 
 const root = "../.."
@@ -55,6 +56,7 @@ func onCluster(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
+	supervisor = cluster.Process.Pid
 	defer func() {
 		_ = cluster.Process.Signal(syscall.SIGTERM)
 		if waitErr := cluster.Wait(); waitErr != nil && err == nil {

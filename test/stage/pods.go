@@ -75,6 +75,12 @@ func (s *Stage) DeletePod(ctx context.Context, name string) error {
 	return fmt.Errorf("await the end of pod %s: %w", name, context.Cause(ctx))
 }
 
+// ForceDeletePod takes a pod's object away at once: nobody says any more whether its processes have ended.
+func (s *Stage) ForceDeletePod(ctx context.Context, name string) error {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}}
+	return s.Delete(ctx, pod, client.GracePeriodSeconds(0))
+}
+
 // Clear ends the group and all its pods at once.
 func (s *Stage) Clear(ctx context.Context) error {
 	return errors.Join(

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -73,21 +74,28 @@ func (s *Stage) ApplyFile(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	return s.ApplyYAML(ctx, path, text)
+}
+
+// ApplyYAML does the same with a text; errors call it what. A stage without a namespace leaves the objects in theirs.
+func (s *Stage) ApplyYAML(ctx context.Context, what string, text []byte) error {
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
 	for {
 		var object unstructured.Unstructured
 		if err := decoder.Decode(&object); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return fmt.Errorf("%s: %w", what, err)
 		}
 		if len(object.Object) == 0 {
 			continue
 		}
-		object.SetNamespace(s.Namespace)
+		if s.Namespace != "" {
+			object.SetNamespace(s.Namespace)
+		}
 		err := s.Apply(ctx, client.ApplyConfigurationFromUnstructured(&object), client.FieldOwner("podesta-stage"), client.ForceOwnership)
 		if err != nil {
-			return fmt.Errorf("%s: %s %s: %w", path, object.GetKind(), object.GetName(), err)
+			return fmt.Errorf("%s: %s %s: %w", what, object.GetKind(), object.GetName(), err)
 		}
 	}
 }
@@ -151,6 +159,18 @@ func (s *Stage) Await(ctx context.Context, what string, accept func(*v1.Election
 
 // AwaitRunning returns the group's pods once there are n that run, each with its agent ready, and lets the witness follow them.
 func (s *Stage) AwaitRunning(ctx context.Context, n int) (map[string]corev1.Pod, error) {
+	pods, err := s.AwaitPods(ctx, fmt.Sprintf("%d running pods", n), func(pods map[string]corev1.Pod) bool {
+		return len(pods) == n && AllReady(pods)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.follow(pods)
+	return pods, nil
+}
+
+// AwaitPods returns the group's pods once accept holds for them; it is asked whenever one of them changes.
+func (s *Stage) AwaitPods(ctx context.Context, what string, accept func(map[string]corev1.Pod) bool) (map[string]corev1.Pod, error) {
 	for ctx.Err() == nil {
 		watch, err := s.Watch(ctx, &corev1.PodList{}, client.InNamespace(s.Namespace), client.MatchingLabels{v1.GroupLabel: s.Group})
 		if err != nil {
@@ -158,25 +178,30 @@ func (s *Stage) AwaitRunning(ctx context.Context, n int) (map[string]corev1.Pod,
 		}
 		for range watch.ResultChan() {
 			pods, err := s.Pods(ctx)
-			if err == nil && len(pods) == n && allReady(pods) {
+			if err == nil && accept(pods) {
 				watch.Stop()
-				s.follow(pods)
 				return pods, nil
 			}
 		}
 	}
-	return nil, fmt.Errorf("await %d running pods of %s: %w", n, s.Group, context.Cause(ctx))
+	return nil, fmt.Errorf("await %s of %s: %w", what, s.Group, context.Cause(ctx))
 }
 
-func allReady(pods map[string]corev1.Pod) bool {
+// AllReady reports whether every pod is ready.
+func AllReady(pods map[string]corev1.Pod) bool {
 	for _, p := range pods {
-		if !slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
-			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-		}) {
+		if !Ready(&p) {
 			return false
 		}
 	}
 	return true
+}
+
+// Ready reports whether a pod is ready.
+func Ready(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 func (s *Stage) follow(pods map[string]corev1.Pod) {
@@ -189,10 +214,13 @@ func (s *Stage) follow(pods map[string]corev1.Pod) {
 	for name, p := range pods {
 		if s.followed[name] != p.Status.PodIP {
 			s.followed[name] = p.Status.PodIP
-			s.Witness.Watch(name, p.Status.PodIP+":"+appPort)
+			s.Witness.Watch(name, AppAddress(p))
 		}
 	}
 }
+
+// AppAddress is where a pod's agent serves its app.
+func AppAddress(p corev1.Pod) string { return net.JoinHostPort(p.Status.PodIP, appPort) }
 
 // Signal sends a signal (SIGKILL, SIGSTOP, SIGCONT) to all processes of a pod and returns the instant before. It works on
 // the local cluster only, where a container's ID is its process.
@@ -201,7 +229,7 @@ func (s *Stage) Signal(ctx context.Context, name string, signal syscall.Signal) 
 	if err := s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, &pod); err != nil {
 		return time.Time{}, err
 	}
-	processes, err := processes(&pod)
+	processes, err := Processes(&pod)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -214,7 +242,9 @@ func (s *Stage) Signal(ctx context.Context, name string, signal syscall.Signal) 
 	return at, nil
 }
 
-func processes(pod *corev1.Pod) (pids []int, err error) {
+// Processes returns the process of each running container of a pod of the local cluster, by the container's name.
+func Processes(pod *corev1.Pod) (map[string]int, error) {
+	pids := map[string]int{}
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if c.State.Running == nil {
 			continue
@@ -224,7 +254,7 @@ func processes(pod *corev1.Pod) (pids []int, err error) {
 		if !ok || err != nil || pid <= 1 {
 			return nil, fmt.Errorf("pod %s, container %s: %q is not a process of the local cluster", pod.Name, c.Name, c.ContainerID)
 		}
-		pids = append(pids, pid)
+		pids[c.Name] = pid
 	}
 	if len(pids) == 0 {
 		return nil, fmt.Errorf("pod %s has no running container", pod.Name)

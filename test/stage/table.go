@@ -2,6 +2,7 @@ package stage
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -14,9 +15,13 @@ import (
 func Table(g *v1.ElectionGroup) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(w, "  PROCESS\tPRIORITY\tSTATE\tFOLLOWS")
+	fmt.Fprintln(w, "  PROCESS\tPRIORITY\tSTATE\tFOLLOWS\tEPOCH")
 	for _, p := range g.Status.Processes {
-		fmt.Fprintf(w, "  %s\t%d\t%s\t%s\n", p.Name, ptr.Deref(p.Priority, 0), p.State, p.Coordinator)
+		epoch := ""
+		if p.Epoch > 0 {
+			epoch = strconv.FormatInt(p.Epoch, 10)
+		}
+		fmt.Fprintf(w, "  %s\t%d\t%s\t%s\t%s\n", p.Name, ptr.Deref(p.Priority, 0), p.State, p.Coordinator, epoch)
 	}
 	_ = w.Flush() // a strings.Builder does not fail
 	return b.String()

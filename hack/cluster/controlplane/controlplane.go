@@ -31,6 +31,9 @@ type Options struct {
 	// Tether is a command that becomes the command appended to it and dies with this program (process.Tether). Without
 	// it, a SIGKILL of this program leaves etcd and kube-apiserver behind.
 	Tether []string
+	// Keep is a command that keeps the command appended to it running, after a path for its log and its process id
+	// (process.Keep). Without it, etcd and kube-apiserver are not started again when they end.
+	Keep []string
 }
 
 // ControlPlane is a running API server.
@@ -130,10 +133,10 @@ func (c *ControlPlane) configure(o Options) error {
 	server.Configure().Disable("disable-admission-plugins")
 
 	var err error
-	if plane.Etcd.Path, err = tethered(o, bin, "etcd"); err != nil {
+	if plane.Etcd.Path, err = program(o, bin, "etcd"); err != nil {
 		return err
 	}
-	if server.Path, err = tethered(o, bin, "kube-apiserver"); err != nil {
+	if server.Path, err = program(o, bin, "kube-apiserver"); err != nil {
 		return err
 	}
 	plane.KubectlPath = filepath.Join(o.Assets, "kubectl")
@@ -152,24 +155,33 @@ func (c *ControlPlane) configure(o Options) error {
 }
 
 func (c *ControlPlane) createLog(dir, name string) (*os.File, error) {
-	log, err := os.Create(filepath.Join(dir, name+".log"))
+	log, err := os.OpenFile(filepath.Join(dir, name+".log"), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err == nil {
 		c.logs = append(c.logs, log)
 	}
 	return log, err
 }
 
-// tethered is a program that becomes the asset of that name and dies with us. envtest wants one file to run, hence a
-// script.
-func tethered(o Options, bin, name string) (string, error) {
+// program runs the asset of that name, as Tether and Keep have it. envtest wants one file to run, hence a script.
+func program(o Options, bin, name string) (string, error) {
+	words := slices.Clone(o.Tether)
+	if len(o.Keep) > 0 {
+		words = append(append(words, o.Keep...), filepath.Join(o.State, name))
+	}
 	asset := filepath.Join(o.Assets, name)
-	if len(o.Tether) == 0 {
+	if len(words) == 0 {
 		return asset, nil
 	}
-	var command strings.Builder
-	for _, word := range append(slices.Clip(o.Tether), asset) {
-		command.WriteString("'" + strings.ReplaceAll(word, "'", `'\''`) + "' ")
-	}
+	// Before it starts a program, envtest asks it for its flags: a question that ends, so nothing is kept running.
+	text := "#!/bin/sh\n[ \"$1\" != --help ] || exec " + quoted(asset) + " --help\nexec " + quoted(append(words, asset)...) + " \"$@\"\n"
 	script := filepath.Join(bin, name)
-	return script, os.WriteFile(script, []byte("#!/bin/sh\nexec "+command.String()+"\"$@\"\n"), 0o700)
+	return script, os.WriteFile(script, []byte(text), 0o700)
+}
+
+// quoted writes words as a shell reads them.
+func quoted(words ...string) string {
+	for i, word := range words {
+		words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return strings.Join(words, " ")
 }

@@ -67,6 +67,9 @@ func Run(ctx context.Context, o Options) error {
 			return fmt.Errorf("%s: %w", algorithm, err)
 		}
 	}
+	if err := d.pause(ctx); err != nil {
+		return fmt.Errorf("a pause: %w", err)
+	}
 	d.summary()
 	return nil
 }

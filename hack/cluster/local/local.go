@@ -38,8 +38,8 @@ type Options struct {
 	Pods podrunner.Options
 	// Manager is run beside them unless its Path is empty.
 	Manager Manager
-	// Tether is a command that dies with this program; see controlplane.Options.
-	Tether []string
+	// Tether is a command that dies with this program, Keep one that keeps another running; see controlplane.Options.
+	Tether, Keep []string
 	// Report is told in a sentence what happens. It must not block.
 	Report func(string)
 }
@@ -55,8 +55,8 @@ type Manager struct {
 	Restart bool
 }
 
-// Cluster is a running cluster. Its directory has kubeconfig, manager.pid, and the logs etcd.log, kube-apiserver.log,
-// podrunner.log, manager.log and logs/<namespace>_<pod>/<container>.log.
+// Cluster is a running cluster. Its directory has kubeconfig, manager.pid, etcd.pid and kube-apiserver.pid (with Keep), and the
+// logs etcd.log, kube-apiserver.log, podrunner.log, manager.log and logs/<namespace>_<pod>/<container>.log.
 type Cluster struct {
 	// Config is for a client that may do everything, Kubeconfig the file that says the same.
 	Config     *rest.Config
@@ -104,7 +104,8 @@ func (c *Cluster) start(ctx context.Context) error {
 	}
 	c.options.Report("starting etcd and kube-apiserver")
 	c.plane, err = controlplane.Start(ctx, controlplane.Options{
-		Assets: c.Bin, State: c.options.State, CRDs: c.options.CRDs, Tether: c.options.Tether,
+		Assets: c.Bin, State: c.options.State, CRDs: c.options.CRDs,
+		Tether: c.options.Tether, Keep: c.options.Keep,
 	})
 	if err != nil {
 		return err

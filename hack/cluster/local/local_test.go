@@ -41,6 +41,15 @@ func TestMain(m *testing.M) {
 		case "tether":
 			fmt.Fprintln(os.Stderr, process.Tether(os.Args[2:]))
 			os.Exit(1)
+		case "keep":
+			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+			err := process.Keep(ctx, os.Args[2:])
+			stop()
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
 		case "serve":
 			serve(os.Args[2])
 		case "stubborn":
@@ -86,7 +95,7 @@ func cluster(t *testing.T) (*Cluster, kubernetes.Interface) {
 			Backoff: podrunner.Backoff{First: 50 * time.Millisecond, Max: time.Second, Reset: time.Minute},
 			Resolve: map[string]string{"who.shop.svc": "somebody"},
 		},
-		Tether: []string{me, "tether"},
+		Tether: []string{me, "tether"}, Keep: []string{me, "keep"},
 		Report: func(text string) { t.Log(text) },
 	})
 	if err != nil {

@@ -57,7 +57,7 @@ func (s Supervised) runOnce(ctx context.Context) (Exit, error) {
 		return Exit{}, err
 	}
 	defer os.Remove(s.PIDFile) //nolint:errcheck // nothing hangs on it
-	if err := os.WriteFile(s.PIDFile, []byte(strconv.Itoa(child.PID)+"\n"), 0o644); err != nil {
+	if err := s.note(child.PID); err != nil {
 		child.Stop(s.Grace)
 		return Exit{}, err
 	}
@@ -68,4 +68,13 @@ func (s Supervised) runOnce(ctx context.Context) (Exit, error) {
 		child.Stop(s.Grace)
 	}
 	return child.Exit(), nil
+}
+
+// note writes the process id so that a reader finds it whole, or none.
+func (s Supervised) note(pid int) error {
+	partial := s.PIDFile + ".partial"
+	if err := os.WriteFile(partial, []byte(strconv.Itoa(pid)+"\n"), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(partial, s.PIDFile)
 }

@@ -1,0 +1,222 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// The CA's Secret is deleted while the manager leads. It is written anew, and no agent notices anything: no link breaks, no election
+// begins, and what starts or fails over afterwards is certified and believed as before.
+func authoritySecretDeleted(t *testing.T) {
+	g := newGroup(t, "secret-deleted")
+	epoch := g.settled().Status.Coordinator.Epoch
+	said := g.chronicle()
+	said.agree("scheduler-4")
+	secret, linked := g.authority(nil), linksOf(t, said.pods)
+	if len(linked) == 0 {
+		t.Fatal("the agents have no links")
+	}
+	deleted := time.Now()
+	g.must(g.Delete(t.Context(), secret))
+	restored := g.authority(secret)
+	t.Logf("written anew %v after it was deleted", time.Since(deleted))
+	if !bytes.Equal(restored.Data["tls.key"], secret.Data["tls.key"]) || len(restored.Data["next.key"]) == 0 {
+		t.Error("want the CA in use in the new Secret, and one to replace it")
+	}
+	if told := said.since(deleted); len(told) > 0 {
+		t.Errorf("agents noticed: %v", told)
+	}
+	if now := linksOf(t, said.pods); !maps.Equal(now, linked) {
+		t.Errorf("links broke: there were %v, there are %v", slices.Sorted(maps.Keys(linked)), slices.Sorted(maps.Keys(now)))
+	}
+	said.kill("scheduler-4")
+	g.holds("", epoch)
+	g.must(g.DeletePod(t.Context(), "scheduler-0"))
+	g.add(0, 0)
+	g.running(5)
+	g.await("five voters", func(eg *v1.ElectionGroup) bool { return voters(eg) == 5 && reconciled(eg) })
+	g.agree(g.holds("", epoch).Status.Coordinator.Name)
+}
+
+// authority waits for the CA's Secret, for another one than the old if that is given.
+func (g *group) authority(old *corev1.Secret) *corev1.Secret {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
+	defer cancel()
+	for ctx.Err() == nil {
+		watch, err := g.Stage.Watch(ctx, &corev1.SecretList{}, client.InNamespace("podesta-system"), client.MatchingFields{"metadata.name": "podesta-ca"})
+		g.must(err)
+		for event := range watch.ResultChan() {
+			if found, ok := event.Object.(*corev1.Secret); ok && (old == nil || found.UID != old.UID) {
+				watch.Stop()
+				return found
+			}
+		}
+	}
+	g.t.Fatal("there is no Secret podesta-ca")
+	return nil
+}
+
+// linksOf are the open connections to the pods' agents, by both ends' addresses as the kernel writes them.
+func linksOf(t *testing.T, pods map[string]corev1.Pod) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := map[string]bool{}
+	for _, pod := range pods {
+		var a, b, c, d byte
+		if _, err := fmt.Sscanf(pod.Status.PodIP, "%d.%d.%d.%d", &a, &b, &c, &d); err != nil {
+			t.Fatal(err)
+		}
+		ours[fmt.Sprintf("%02X%02X%02X%02X:%04X", d, c, b, a, 4041)] = true
+	}
+	links := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		const established = "01"
+		if fields := strings.Fields(line); len(fields) > 3 && ours[fields[2]] && fields[3] == established {
+			links[fields[1]+" to "+fields[2]] = true
+		}
+	}
+	return links
+}
+
+// The CRD is deleted, and all groups with it. Nobody acts for a group that does not exist. When CRD and group are applied again the
+// same pods elect again, under higher epochs, also where the manager was started while there was no CRD.
+func crdDeleted(t *testing.T) {
+	g, classic := newGroup(t, "crd-deleted"), newGroup(t, "crd-deleted-classic")
+	before := g.settled()
+	classic.unhurried("podesta_v1_electiongroup_classic.yaml")
+	classic.agree("scheduler-4")
+	classic.shows("scheduler-4")
+	said, saidClassic := g.chronicle(), classic.chronicle()
+	manager := managerPID(t)
+
+	g.must(g.Delete(t.Context(), definition()))
+	for _, c := range []*chronicle{said, saidClassic} {
+		c.await("everybody to follow nobody", func(views map[string]telling) bool {
+			for pod := range c.pods {
+				if !views[pod].heard || views[pod].coordinator != "" {
+					return false
+				}
+			}
+			return true
+		})
+		for pod := range c.pods {
+			if c.mayAct(pod) {
+				t.Errorf("%s acts for a group that does not exist", pod)
+			}
+		}
+	}
+	g.unlabelled()
+	classic.unlabelled()
+	g.defined(false)
+	if managerPID(t) != manager {
+		t.Error("the manager did not outlive it")
+	}
+	g.must(syscall.Kill(manager, syscall.SIGKILL)) // nor does one that starts now need the CRD
+	restarted(t, manager)
+
+	back := time.Now()
+	g.must(g.ApplyFile(t.Context(), filepath.Join(root, "config/crd/bases/podesta.dev_electiongroups.yaml")))
+	g.defined(true)
+	g.unhurried("podesta_v1_electiongroup.yaml")
+	classic.unhurried("podesta_v1_electiongroup_classic.yaml")
+	eg := g.holds("scheduler-4", before.Status.Coordinator.Epoch)
+	g.shows("scheduler-4")
+	classic.shows("scheduler-4")
+	t.Logf("status and label are back %v after the CRD, epoch %d after %d", time.Since(back), eg.Status.Coordinator.Epoch, before.Status.Coordinator.Epoch)
+	if eg.UID == before.UID || eg.Status.Roster.Generation <= before.Status.Roster.Generation {
+		t.Errorf("group %s made roster generation %d, %s had %d", eg.UID, eg.Status.Roster.Generation, before.UID, before.Status.Roster.Generation)
+	}
+	said.acts("scheduler-4")
+}
+
+// restarted waits until another manager than the old one runs.
+func restarted(t *testing.T, old int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	again := time.NewTicker(50 * time.Millisecond) // there is nobody who could say
+	defer again.Stop()
+	for pid := managerPID(t); pid == 0 || pid == old; pid = managerPID(t) {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			t.Fatal("no manager was started again")
+		}
+	}
+}
+
+// definition is the CRD, without what is in it.
+func definition() *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion("apiextensions.k8s.io/v1")
+	u.SetKind("CustomResourceDefinition")
+	u.SetName("electiongroups.podesta.dev")
+	return u
+}
+
+// defined waits until the CRD is served, or gone.
+func (g *group) defined(want bool) {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
+	defer cancel()
+	for ctx.Err() == nil {
+		list := &unstructured.UnstructuredList{}
+		list.SetAPIVersion("apiextensions.k8s.io/v1")
+		list.SetKind("CustomResourceDefinitionList")
+		watch, err := g.Stage.Watch(ctx, list, client.MatchingFields{"metadata.name": definition().GetName()})
+		g.must(err)
+		for more := true; more; _, more = <-watch.ResultChan() {
+			found := definition()
+			err := g.Get(ctx, client.ObjectKeyFromObject(found), found)
+			if !want && apierrors.IsNotFound(err) || want && err == nil && established(found) {
+				watch.Stop()
+				return
+			}
+		}
+	}
+	g.t.Fatalf("await the CRD, served %v: %v", want, context.Cause(ctx))
+}
+
+func established(crd *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, ok := c.(map[string]any)
+		return ok && condition["type"] == "Established" && condition["status"] == "True"
+	})
+}
+
+// unlabelled waits until no pod carries the role label.
+func (g *group) unlabelled() {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
+	defer cancel()
+	_, err := g.AwaitPods(ctx, "pods without the role label", func(pods map[string]corev1.Pod) bool {
+		for _, pod := range pods {
+			if pod.Labels[v1.RoleLabel] != "" {
+				return false
+			}
+		}
+		return true
+	})
+	g.must(err)
+}

@@ -1,0 +1,286 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/stage"
+)
+
+// away is how long the API server stands still.
+const away = time.Minute
+
+// catchUp is within what time status, label and events tell what has happened, when the API server is back after away: the manager
+// watches the old lease run out, and each agent finds it at its next attempt, a minute after the last at most.
+const catchUp = 90 * time.Second
+
+// The API server stands still for a minute, with edits and failures on their way. Elections go on, and when it is back it is told
+// everything, and nobody loses anything by that. This cluster's manager holds a lease, as in an installation: it loses it.
+func TestAPIServerAway(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	cluster, err := stage.Up(t.Context(), root, state, os.Stderr, "--manager-arg=--leader-elect=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	g, classic := newGroupOn(t, state, "away"), newGroupOn(t, state, "away-classic")
+	before := g.settled().Status.Coordinator.Epoch
+	classic.unhurried("podesta_v1_electiongroup_classic.yaml")
+	classic.agree("scheduler-4")
+	classic.await("every process to use the roster", reconciled)
+	classic.shows("scheduler-4")
+	said, saidClassic := g.chronicle(), classic.chronicle()
+	manager := pidOf(t, state, "manager")
+
+	server := pidOf(t, state, "kube-apiserver")
+	said.kill("scheduler-0")
+	saidClassic.kill("scheduler-0")
+	edit := func(s *v1.ElectionGroupSpec) { s.Processes[0].Priority = ptr.To[int32](15) }
+	classic.edit(edit)
+	g.edit(edit)
+	resume := stands(t, server)
+	begun := time.Now()
+
+	restart := stands(t, cluster.PID) // or scheduler-4 may be back before its lease has run out
+	killed := said.kill("scheduler-4")
+	agreed := said.agree("scheduler-3", "scheduler-4", "scheduler-0")
+	t.Logf("Guarded: agreed %v after the kill, epoch %d after %d", agreed.at.Sub(killed), agreed.epoch, before)
+	if said.acts("scheduler-3"); agreed.epoch <= before {
+		t.Errorf("scheduler-3 may act under epoch %d after %d", agreed.epoch, before)
+	}
+	killed = saidClassic.kill("scheduler-4")
+	t.Logf("Classic: agreed %v after the kill", saidClassic.agree("scheduler-3", "scheduler-4", "scheduler-0").at.Sub(killed))
+	said.kill("scheduler-1")
+	saidClassic.kill("scheduler-1")
+	restart()
+	said.agree("scheduler-3")        // all of them are back, without manager and API server
+	saidClassic.agree("scheduler-4") // the highest takes over when it is back, as in the books
+	pass(t, begun.Add(away/2))
+	waiting := pidOf(t, state, "manager")
+	pass(t, begun.Add(away))
+	if now := pidOf(t, state, "manager"); now != waiting || now == manager {
+		t.Errorf("manager %d, then %d, then %d: want one that ends when it has lost its lease, and the next one to wait", manager, waiting, now)
+	}
+	if e := said.agree("scheduler-3").epoch; e < agreed.epoch {
+		t.Errorf("epoch %d after %d", e, agreed.epoch)
+	}
+	saidClassic.agree("scheduler-4")
+
+	back := time.Now()
+	resume()
+	eg := g.holds("scheduler-3", before)
+	t.Logf("the status shows scheduler-3 %v after the API server is back, by manager %d after %d", time.Since(back), pidOf(t, state, "manager"), manager)
+	g.shows("scheduler-3")
+	g.told("CoordinatorElected", "scheduler-3")
+	g.await("every process to use the edited roster", reconciled)
+	classic.shows("scheduler-4")
+	classic.await("every process to use the edited roster", reconciled)
+	if took := time.Since(back); took > catchUp {
+		t.Errorf("status, label and event took %v", took)
+	} else {
+		t.Logf("status, label and event tell it %v after the API server is back", took)
+	}
+	if eg.Status.Coordinator.Epoch < agreed.epoch {
+		t.Errorf("the status shows epoch %d, the agents said %d", eg.Status.Coordinator.Epoch, agreed.epoch)
+	}
+	said.undisturbed(back, "scheduler-3")
+	saidClassic.agree("scheduler-4")
+}
+
+// stands has processes stand still until resume is called, or the test ends.
+func stands(t *testing.T, pids ...int) (resume func()) {
+	t.Helper()
+	resume = sync.OnceFunc(func() {
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGCONT) // it may have been ended meanwhile
+		}
+	})
+	t.Cleanup(resume)
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatalf("process %d: %v", pid, err)
+		}
+	}
+	return resume
+}
+
+// pass waits for an instant: what is awaited is that nothing happens until then.
+func pass(t *testing.T, then time.Time) {
+	t.Helper()
+	select {
+	case <-time.After(time.Until(then)):
+	case <-t.Context().Done():
+	}
+}
+
+// settled applies the sample and waits until scheduler-4 coordinates and all is quiet; whoever coordinates now stays until it fails.
+func (g *group) settled() *v1.ElectionGroup {
+	g.t.Helper()
+	g.unhurried("podesta_v1_electiongroup.yaml")
+	g.agree("scheduler-4")
+	g.edit(never)
+	g.await("every process to use the roster", reconciled)
+	g.agree("scheduler-4")
+	return g.shows("scheduler-4")
+}
+
+// unhurried applies a sample and its pods, with a timing that lets a busy machine be slow: where nobody is disturbed, nobody may seem
+// to be.
+func (g *group) unhurried(sample string) {
+	g.t.Helper()
+	apply := func(file string) { g.must(g.ApplyFile(g.t.Context(), filepath.Join(root, "config/samples", file))) }
+	apply(sample)
+	g.edit(func(s *v1.ElectionGroupSpec) {
+		s.Timing = v1.Timing{HeartbeatMilliseconds: 750, TimeoutMilliseconds: 5000, LeaseMilliseconds: 3000}
+	})
+	apply("pods.yaml")
+	g.running(5)
+}
+
+// never keeps a coordinator until it fails.
+func never(s *v1.ElectionGroupSpec) { s.Preemption = &v1.Preemption{Policy: v1.Never} }
+
+// undisturbed: since then every agent but those given has followed the coordinator, and was heard. Its epoch may have grown in place.
+func (c *chronicle) undisturbed(then time.Time, coordinator string, but ...string) {
+	c.t.Helper()
+	for _, what := range c.since(then) {
+		if what.pod != published && !slices.Contains(but, what.pod) && (!what.heard || what.electing || what.coordinator != coordinator) {
+			c.t.Errorf("%s was disturbed: %v", coordinator, what)
+		}
+	}
+}
+
+// told waits for an event on the group whose note contains a text.
+func (g *group) told(reason, text string) {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
+	defer cancel()
+	for ctx.Err() == nil {
+		watch, err := g.Stage.Watch(ctx, &eventsv1.EventList{}, client.InNamespace(g.Namespace))
+		g.must(err)
+		for event := range watch.ResultChan() {
+			if e, ok := event.Object.(*eventsv1.Event); ok && e.Reason == reason && strings.Contains(e.Note, text) {
+				watch.Stop()
+				return
+			}
+		}
+	}
+	g.t.Fatalf("no event %s says %q", reason, text)
+}
+
+// TestAround has the cluster's other failures one after another, beside TestAPIServerAway, which has a cluster of its own.
+func TestAround(t *testing.T) {
+	t.Parallel()
+	t.Run("EtcdKilled", etcdKilled)
+	t.Run("AllManagersKilled", allManagersKilled)
+	t.Run("AuthoritySecretDeleted", authoritySecretDeleted)
+	t.Run("NonsenseRefused", nonsenseRefused)
+	t.Run("NonsenseNamed", nonsenseNamed)
+	t.Run("CRDDeleted", crdDeleted)
+}
+
+// etcd is killed, and stays away until the group has another coordinator. Nothing that was written is lost.
+func etcdKilled(t *testing.T) {
+	g := newGroup(t, "etcd-killed")
+	before := g.settled().Status.Coordinator.Epoch
+	said := g.chronicle()
+	g.edit(func(s *v1.ElectionGroupSpec) { s.Processes[0].Priority = ptr.To[int32](15) })
+	etcd, manager := pidOf(t, state, "etcd"), managerPID(t)
+	resume := stands(t, supervisor, parentOf(t, etcd))
+	g.must(syscall.Kill(etcd, syscall.SIGKILL))
+	killed := said.kill("scheduler-4")
+	agreed := said.agree("scheduler-3", "scheduler-4")
+	t.Logf("agreed %v after the kill, epoch %d after %d", agreed.at.Sub(killed), agreed.epoch, before)
+	back := time.Now()
+	resume()
+	eg := g.holds("scheduler-3", before)
+	g.shows("scheduler-3")
+	g.told("CoordinatorElected", "scheduler-3")
+	g.await("every process to use the edited roster", reconciled)
+	t.Logf("status, label and event tell it %v after etcd may start again", time.Since(back))
+	if *eg.Spec.Processes[0].Priority != 15 {
+		t.Error("the last edit before etcd was killed is lost")
+	}
+	if managerPID(t) != manager {
+		t.Error("the manager did not outlive it")
+	}
+	said.undisturbed(back, "scheduler-3", "scheduler-4")
+}
+
+// parentOf is the process that started another one.
+func parentOf(t *testing.T, pid int) int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	parent, err := strconv.Atoi(fields[1])
+	if err != nil || parent <= 1 {
+		t.Fatalf("process %d: %q: %v", pid, text, err)
+	}
+	return parent
+}
+
+// All managers are killed, and nobody starts them again, nor any container, while coordinator after coordinator is killed.
+func allManagersKilled(t *testing.T) {
+	g, classic := newGroup(t, "managers-killed"), newGroup(t, "managers-killed-classic")
+	before := g.settled()
+	classic.unhurried("podesta_v1_electiongroup_classic.yaml")
+	classic.agree("scheduler-4")
+	classic.await("every process to use the roster", reconciled)
+	classic.shows("scheduler-4")
+	said, saidClassic := g.chronicle(), classic.chronicle()
+	manager := managerPID(t)
+	resume := stands(t, supervisor)
+	g.must(syscall.Kill(manager, syscall.SIGKILL))
+	dead, epoch := []string{}, before.Status.Coordinator.Epoch
+	for _, step := range [][2]string{{"scheduler-4", "scheduler-3"}, {"scheduler-3", "scheduler-2"}} {
+		killed := said.kill(step[0])
+		saidClassic.kill(step[0])
+		dead = append(dead, step[0])
+		agreed := said.agree(step[1], dead...)
+		saidClassic.agree(step[1], dead...)
+		t.Logf("Guarded: agreed %v after the kill, epoch %d after %d", agreed.at.Sub(killed), agreed.epoch, epoch)
+		if said.acts(step[1]); agreed.epoch <= epoch {
+			t.Errorf("%s does not act under a higher epoch", step[1])
+		}
+		epoch = agreed.epoch
+	}
+	if eg, err := g.Read(t.Context()); err != nil || !equality.Semantic.DeepEqual(eg.Status.Coordinator, before.Status.Coordinator) {
+		t.Errorf("the coordinator in the status changed without a manager: %v", err)
+	}
+	back := time.Now()
+	resume()
+	if eg := g.holds("scheduler-2", before.Status.Coordinator.Epoch); eg.Status.Coordinator.Epoch < epoch {
+		t.Errorf("the status shows epoch %d, the agents said %d", eg.Status.Coordinator.Epoch, epoch)
+	}
+	eg := g.shows("scheduler-2")
+	g.told("CoordinatorElected", "scheduler-2")
+	classic.shows("scheduler-4")
+	t.Logf("status, label and event tell it %v after the manager may start again", time.Since(back))
+	if managerPID(t) == manager || eg.Status.Roster.Generation != before.Status.Roster.Generation {
+		t.Errorf("manager %d after %d made roster generation %d of %d", managerPID(t), manager, eg.Status.Roster.Generation, before.Status.Roster.Generation)
+	}
+	said.undisturbed(back, "scheduler-2", dead...)
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/podesta-dev/podesta/test/register"
+	"github.com/podesta-dev/podesta/test/register/history"
+	"github.com/podesta-dev/podesta/test/register/writer"
+)
+
+// The app as a pod runs it: its trace is in the file, and the checker can read it.
+func TestWrite(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"epoch":5,"mayAct":true,"deadlineBoottimeNanoseconds":%d}`, register.Now()+1e9)
+	}))
+	defer agent.Close()
+	var log bytes.Buffer
+	store := httptest.NewServer(register.New(&log, func(register.Entry) { cancel() })) // one write will do
+	trace := filepath.Join(t.TempDir(), "traces", "g-0.jsonl")
+	command := newCommand()
+	command.SetArgs([]string{"write", "--agent", agent.URL, "--register", store.URL, "--group", "g", "--process", "g-0", "--uid", "u", "--trace", trace})
+	if err := command.ExecuteContext(ctx); err != nil {
+		t.Fatal(err)
+	}
+	store.Close() // after this nobody writes its log
+	file, err := os.Open(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	h := history.History{End: register.Now()}
+	if h.Lives, err = history.ReadTrace(file); err != nil {
+		t.Fatal(err)
+	}
+	if h.Entries, err = history.ReadEntries(&log); err != nil {
+		t.Fatal(err)
+	}
+	if r := h.Guarded("g"); len(r.Violations) > 0 || r.Told == 0 || r.Writes.Accepted == 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestWriteNeedsToKnowHowToAsk(t *testing.T) {
+	command := newCommand()
+	command.SilenceErrors = true
+	command.SetArgs([]string{"write", "--group", "g", "--process", "g-0", "--uid", "u", "--ask", "nicely"})
+	if err := command.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "nicely") {
+		t.Errorf("error: %v", err)
+	}
+}
+
+// Half of the pods ask this way, half that way.
+func TestEither(t *testing.T) {
+	asked := map[writer.Asking]int{}
+	for i := range 1000 {
+		asked[either(fmt.Sprintf("00000000-0000-4000-8000-%012d", i))]++
+	}
+	if asked[writer.Poll] < 400 || asked[writer.Session] < 400 {
+		t.Errorf("%v", asked)
+	}
+}

@@ -1,0 +1,64 @@
+package history
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/podesta-dev/podesta/test/register/writer"
+)
+
+// Lines of an agent's log: those about its tenure are read, the others are not.
+func TestReadTenures(t *testing.T) {
+	got, err := ReadTenures(strings.NewReader(`time=2026-11-20T12:00:00Z level=INFO msg="elected a coordinator" epoch=3
+time=2026-11-20T12:00:01Z level=INFO msg=tenure state=holds epoch=29308660744193 boottime=81234567890 deadline=82052749708
+time=2026-11-20T12:00:02Z level=INFO msg=tenure state=stops epoch=29308660744193 boottime=91234567890 told=0
+time=2026-11-20T12:00:02Z level=INFO msg=tenure state=releases epoch=29308660744193 boottime=91234567891
+time=2026-11-20T12:00:03Z level=INFO msg=tenure state=holds ep`), "g", "g-0")
+	want := []Tenure{
+		{Group: "g", Process: "g-0", State: Holds, Epoch: 29308660744193, At: 81234567890},
+		{Group: "g", Process: "g-0", State: Stops, Epoch: 29308660744193, At: 91234567890},
+		{Group: "g", Process: "g-0", State: Releases, Epoch: 29308660744193, At: 91234567891},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	for _, bad := range []string{"x msg=tenure state=holds epoch=5\n", "x msg=tenure state=holds boottime=5\n", "x msg=tenure epoch=5 boottime=81.2s\n"} {
+		if _, err := ReadTenures(strings.NewReader(bad), "g", "g-0"); err == nil {
+			t.Errorf("%q is read", bad)
+		}
+	}
+}
+
+// A trace has one life after the other; what a SIGKILL cut off is no line, at its end or before the next life.
+func TestReadTrace(t *testing.T) {
+	got, err := ReadTrace(strings.NewReader(`{"kind":"started","at":10,"group":"g","process":"g-0","uid":"u","pid":7}
+{"kind":"told","at":20,"asked":19,"epoch":5,"deadline":100,"how":"poll"}
+{"kind":"wrote","at":21,"epoch":5,"accepted":true}
+{"kind":"wrote","at{"kind":"started","at":200,"group":"g","process":"g-0","uid":"u","pid":8}
+{"kind":"stopped","at":210,"why":"ended"}
+{"kind":"to`))
+	want := []Life{
+		{Group: "g", Process: "g-0", UID: "u", PID: 7, Begin: 10, Lines: []writer.Line{{Kind: writer.Told, At: 20, Asked: 19, Epoch: 5, Deadline: 100, How: writer.Poll}}},
+		{Group: "g", Process: "g-0", UID: "u", PID: 8, Begin: 200, Lines: []writer.Line{{Kind: writer.Stopped, At: 210, Why: "ended"}}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	for _, bad := range []string{"{\"kind\":\"told\",\"at\":20}\n", "told\n", "{\"kind\":\"started\",\"at\":1}\n{\"kind\":\"told\",\"at\n"} {
+		if _, err := ReadTrace(strings.NewReader(bad)); err == nil {
+			t.Errorf("%q is read", bad)
+		}
+	}
+}
+
+func TestReadEntries(t *testing.T) {
+	entries, err := ReadEntries(strings.NewReader(`{"at":5,"group":"g","process":"g-0","uid":"u","epoch":7,"since":1,"heard":2,"checkedAt":3,"deadline":9,"accepted":true,"highest":7}` + "\n"))
+	if err != nil || len(entries) != 1 || entries[0].Epoch != 7 || entries[0].Checked != 3 || !entries[0].Accepted || entries[0].Highest != 7 {
+		t.Errorf("%+v, %v", entries, err)
+	}
+	if _, err := ReadEntries(strings.NewReader("{\"at\":\"noon\"}\n")); err == nil {
+		t.Error("noon is no instant")
+	}
+}

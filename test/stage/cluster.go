@@ -1,0 +1,78 @@
+package stage
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Cluster is a local cluster that runs as a child of this program: `cluster up` of hack/cluster, with the manager, what
+// `make build` built, and no more rights for the manager than an installation gives it.
+type Cluster struct {
+	Kubeconfig string
+	PID        int // of `cluster up`: the processes of pods and of the control plane are its children
+
+	command *exec.Cmd
+}
+
+// Up starts a cluster and returns when it answers. Root is the source tree with bin/, state the cluster's directory; the flags
+// are for `cluster up`, after those that every run needs. What it says goes to log.
+func Up(ctx context.Context, root, state string, log io.Writer, flags ...string) (*Cluster, error) {
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	in := func(path string) string { return filepath.Join(root, path) }
+	args := []string{"up", "--dir", state, "--crds", in("config/crd/bases"),
+		"--apply", in("config/manager/namespace.yaml"), "--apply", in("config/rbac"),
+		"--manager", in("bin/manager"), "--manager-user", "system:serviceaccount:podesta-system:podesta-manager",
+		"--manager-arg=--roster-address=" + address, "--manager-arg=--health-address=0", "--manager-arg=--leader-elect=false",
+		"--agent", in("bin/agent"), "--resolve", "podesta-roster.podesta-system.svc:9443=" + address,
+		"--restart-delay=1s", "--restart-delay-max=1s"}
+	//nolint:gosec,noctx // what is run is this source tree's own; Close ends it, in order
+	command := exec.Command(in("bin/cluster"), slices.Concat(args, flags)...)
+	command.Stderr = log
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM} // Ctrl-C is ours alone
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, fmt.Errorf("%w: run `make build` first", err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = command.Process.Signal(syscall.SIGTERM) })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	stop()
+	if _, file, ok := strings.Cut(strings.TrimSpace(line), "KUBECONFIG="); ok && ctx.Err() == nil {
+		return &Cluster{Kubeconfig: file, PID: command.Process.Pid, command: command}, nil
+	}
+	_ = command.Process.Signal(syscall.SIGTERM)
+	return nil, errors.Join(fmt.Errorf("the cluster did not start; it said %q", line), err, command.Wait(), context.Cause(ctx))
+}
+
+// Close ends the cluster and all that runs on it.
+func (c *Cluster) Close() error {
+	_ = c.command.Process.Signal(syscall.SIGTERM)
+	if err := c.command.Wait(); err != nil {
+		return fmt.Errorf("the cluster ended badly: %w", err)
+	}
+	return nil
+}
+
+func freeAddress(ctx context.Context) (string, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
