@@ -2,71 +2,104 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/test/witness"
 )
 
-// group is a group of agents that run as processes on loopback addresses of their own.
-type group struct {
-	binary, dir string
-	names       []string
-	running     map[string]*exec.Cmd
-	witness     *witness.Witness
+// plan says what group to make.
+type plan struct {
+	binary, algorithm, safety string
+	size                      int
+	heartbeat, lease, timeout time.Duration
+	patience                  time.Duration // how long a step may take before the measurement is given up
 }
 
-// patience is how long a step may take before the measurement is given up.
-const patience = time.Minute
+// roster of the plan: p1 to pN, the last one with the highest priority. Guarded groups keep whom they have: the next fault strikes
+// whoever coordinates then, so that nobody has to wait until a delayed preemption has brought the highest one back.
+func (p plan) roster() roster.Roster {
+	r := roster.Roster{Namespace: "bench", Group: strings.ToLower(p.safety), Generation: 1, Algorithm: p.algorithm, Safety: p.safety,
+		Heartbeat: p.heartbeat, Timeout: p.timeout, Lease: p.lease, Preemption: roster.Never}
+	for i := range p.size {
+		name := fmt.Sprintf("p%d", i+1)
+		r.Processes = append(r.Processes, roster.Process{Name: name, UID: name, Address: p.host(name) + ":4041",
+			Priority: int32(i + 1), Voter: true})
+	}
+	return r
+}
 
-func newGroup(ctx context.Context, binary, algorithm string, size int) (*group, error) {
+// host is the loopback address of a process.
+func (p plan) host(name string) string {
+	network := "127.71.0."
+	if p.safety == roster.Guarded {
+		network = "127.72.0."
+	}
+	return network + strings.TrimPrefix(name, "p")
+}
+
+// group is a group of agents that run as processes on loopback addresses of their own, each with an app.
+type group struct {
+	plan
+	dir     string
+	names   []string
+	running map[string]*exec.Cmd
+	witness *witness.Witness
+	apps    *apps
+	mended  time.Time // when the last fault was over
+}
+
+// errRestless says that a group did not come to rest.
+var errRestless = errors.New("given up: raise --patience, or give the machine less to do")
+
+// patiently bounds a step.
+func (g *group) patiently(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, g.patience, errRestless)
+}
+
+func newGroup(ctx context.Context, p plan) (*group, error) {
 	dir, err := os.MkdirTemp("", "failover-")
 	if err != nil {
 		return nil, err
 	}
-	g := &group{binary: binary, dir: dir, running: map[string]*exec.Cmd{}, witness: witness.New()}
-	type member struct {
-		Name     string `json:"name"`
-		Address  string `json:"address"`
-		Priority int    `json:"priority"`
-	}
-	var members []member
-	for i := range size {
-		name := fmt.Sprintf("p%d", i+1)
-		g.names = append(g.names, name)
-		members = append(members, member{name, g.host(name) + ":4041", i + 1})
-	}
-	roster, err := json.Marshal(map[string]any{"group": "failover", "algorithm": algorithm, "processes": members})
-	if err != nil {
+	g := &group{plan: p, dir: dir, running: map[string]*exec.Cmd{}, witness: witness.New(), apps: newApps(p.safety == roster.Guarded)}
+	if err := g.boot(ctx); err != nil {
+		g.close()
 		return nil, err
-	}
-	if err := os.WriteFile(g.path("roster.json"), roster, 0o600); err != nil {
-		return nil, err
-	}
-	keys := exec.CommandContext(ctx, binary, "keys", "--roster", g.path("roster.json"), "--out", dir) //nolint:gosec // the user names the program
-	if out, err := keys.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%s keys: %w\n%s", binary, err, out)
-	}
-	for _, name := range g.names {
-		if err := g.start(ctx, name); err != nil {
-			g.close()
-			return nil, err
-		}
 	}
 	return g, nil
 }
 
+func (g *group) boot(ctx context.Context) error {
+	r := g.roster()
+	if err := os.WriteFile(g.path("roster.json"), r.Encode(), 0o600); err != nil {
+		return err
+	}
+	keys := exec.CommandContext(ctx, g.binary, "keys", "--roster", g.path("roster.json"), "--out", g.dir) //nolint:gosec // the user names the program
+	if out, err := keys.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s keys: %w\n%s", g.binary, err, out)
+	}
+	for _, p := range r.Processes {
+		g.names = append(g.names, p.Name)
+		if err := g.start(ctx, p.Name); err != nil {
+			return err
+		}
+		g.apps.start(ctx, p.Name, g.app(p.Name))
+	}
+	return nil
+}
+
 func (g *group) path(name string) string { return filepath.Join(g.dir, name) }
 
-// host is the loopback address of a process.
-func (g *group) host(name string) string { return "127.71.0." + strings.TrimPrefix(name, "p") }
+// app is the address of an agent's app API.
+func (g *group) app(name string) string { return g.host(name) + ":4040" }
 
 func (g *group) start(ctx context.Context, name string) error {
 	host := g.host(name)
@@ -78,56 +111,68 @@ func (g *group) start(ctx context.Context, name string) error {
 	//nolint:gosec // the user names the program
 	c := exec.CommandContext(ctx, g.binary, "--roster", g.path("roster.json"), "--certificate", g.path(name+".crt"), "--key", g.path(name+".key"),
 		"--trust-file", g.path("ca.crt"), "--state-dir", g.path("state-"+name),
-		"--listen", host+":4041", "--app-address", host+":4040", "--status-address", host+":4042")
+		"--listen", host+":4041", "--app-address", g.app(name), "--status-address", host+":4042")
 	c.Stderr = log
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := c.Start(); err != nil {
 		return err
 	}
 	g.running[name] = c
-	g.witness.Watch(name, host+":4040")
+	g.witness.Watch(name, g.app(name))
 	return nil
 }
 
-// failover waits until all agree, kills the coordinator, and tells how long the survivors took to agree on another one. At
-// the end the killed one runs again.
-func (g *group) failover(run context.Context) (time.Duration, error) {
-	ctx, cancel := context.WithTimeout(run, patience)
-	defer cancel()
-	before, err := g.witness.Await(ctx, g.names, func(c string) bool { return c == g.names[len(g.names)-1] })
-	if err != nil {
-		return 0, err
+// signal sends a signal to an agent.
+func (g *group) signal(name string, s syscall.Signal) error {
+	if err := g.running[name].Process.Signal(s); err != nil {
+		return fmt.Errorf("%v of %s: %w", s, name, err)
 	}
-	if err := g.settle(ctx); err != nil {
-		return 0, err
-	}
-	victim := g.running[before.Coordinator]
-	survivors := slices.DeleteFunc(slices.Clone(g.names), func(n string) bool { return n == before.Coordinator })
-	g.witness.Forget(before.Coordinator)
-	killed := time.Now()
-	if err := victim.Process.Kill(); err != nil {
-		return 0, err
-	}
-	after, err := g.witness.Await(ctx, survivors, func(c string) bool { return c != before.Coordinator })
-	if err != nil {
-		return 0, err
-	}
-	_ = victim.Wait() // it was killed
-	return after.At.Sub(killed), g.start(run, before.Coordinator)
+	return nil
 }
 
-// settle lets a few heartbeats pass after an agreement, so that what is measured begins in a quiet group, as it does in
-// production. There is no event to await: quiet is the absence of events.
-func (g *group) settle(ctx context.Context) error {
+// ready waits until all agree on a coordinator that may act, and until that was long ago enough for the group to be quiet. There is
+// no event for that: quiet is the absence of events. In a Classic group the highest process coordinates then.
+func (g *group) ready(ctx context.Context) (coordinator string, err error) {
+	ctx, cancel := g.patiently(ctx)
+	defer cancel()
+	highest := g.names[len(g.names)-1]
+	agreed, err := g.witness.Await(ctx, g.names, func(c string) bool { return g.safety == roster.Guarded || c == highest })
+	if err != nil {
+		return "", err
+	}
+	may, err := g.apps.await(ctx, agreed.Coordinator)
+	if err != nil {
+		return "", err
+	}
+	since := agreed.At
+	for _, at := range [...]time.Time{may, g.mended} {
+		if at.After(since) {
+			since = at
+		}
+	}
+	return agreed.Coordinator, g.until(ctx, since.Add(g.settling()))
+}
+
+// settling lets a few heartbeats pass; in a Guarded group also the promises that a process makes nobody after its restart.
+func (g *group) settling() time.Duration {
+	if g.safety == roster.Guarded {
+		return max(5*g.heartbeat, 3*g.lease/2)
+	}
+	return 5 * g.heartbeat
+}
+
+// until waits for an instant.
+func (g *group) until(ctx context.Context, at time.Time) error {
 	select {
-	case <-time.After(500 * time.Millisecond):
+	case <-time.After(time.Until(at)):
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 }
 
 func (g *group) close() {
+	g.apps.close()
 	g.witness.Close()
 	for _, c := range g.running {
 		_ = c.Process.Kill()

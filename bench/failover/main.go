@@ -1,8 +1,12 @@
-// Command failover measures how fast a group has a new coordinator: it starts agents as processes on this machine, with no
-// manager and no Kubernetes, kills the coordinator with SIGKILL, and waits until every survivor names the same new one. Then
-// it starts the killed one again and waits until all agree, and so on.
+// Command failover measures groups of agents that run as processes on this machine, with no manager and no Kubernetes.
 //
-//	go run ./bench/failover --agent bin/agent --kills 50
+//	failover kills   SIGKILL of the coordinator of Classic groups, all algorithms: how fast, and what an agent costs
+//	failover modes   a coordinator that ends in four ways, in Classic and Guarded groups side by side
+//	failover quiet   messages a second of groups in which nothing happens
+//
+// All of them await what the agents say over open streams, so what they measure includes the way from an agent to its app.
+//
+//	go run ./bench/failover kills --agent bin/agent --kills 50
 package main
 
 import (
@@ -11,84 +15,114 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
+	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, pflag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "failover:", err)
+		stop()
 		os.Exit(1)
 	}
 }
 
+// command is something to measure.
+type command struct {
+	name    string
+	flags   func(*pflag.FlagSet, *options) // beyond those that all have; it may change their defaults
+	measure func(context.Context, options) error
+}
+
+var commands = [...]command{{"kills", killsFlags, kills}, {"modes", modesFlags, modes}, {"quiet", quietFlags, quiet}}
+
 func run(ctx context.Context, args []string) error {
-	f := pflag.NewFlagSet("failover", pflag.ContinueOnError)
-	binary := f.String("agent", "bin/agent", "the agent's program")
-	algorithms := f.StringSlice("algorithms", []string{"Bully", "StatusTableBully", "LeLann", "ChangRoberts", "RingList", "ActiveListRing"}, "the algorithms to measure")
-	sizes := f.IntSlice("processes", []int{5, 20}, "the sizes of groups")
-	kills := f.Int("kills", 50, "how often the coordinator is killed, per algorithm and size")
-	idle := f.Duration("idle", 10*time.Second, "how long a quiet group is watched for its CPU, per algorithm and size")
-	if err := f.Parse(args); err != nil {
-		return err
+	for _, c := range commands {
+		if len(args) == 0 || args[0] != c.name {
+			continue
+		}
+		var o options
+		f := c.flagSet(&o)
+		if err := f.Parse(args[1:]); err != nil {
+			return err
+		}
+		if f.NArg() > 0 {
+			return fmt.Errorf("unexpected argument %q", f.Arg(0))
+		}
+		if err := o.validate(); err != nil {
+			return err
+		}
+		return c.measure(ctx, o)
 	}
-	if *kills < 1 {
-		return errors.New("--kills: must be at least 1")
+	return errors.New("say what to measure: kills, modes or quiet (each has --help)")
+}
+
+// options are the flags. Each command has those that it needs.
+type options struct {
+	binary     string
+	algorithms []string
+	sizes      []int
+	faults     []string
+	rounds     int
+	span       time.Duration
+	heartbeat  time.Duration
+	lease      time.Duration
+	timeout    time.Duration
+	patience   time.Duration
+}
+
+// flagSet sets the defaults, and has the flags change them.
+func (c command) flagSet(o *options) *pflag.FlagSet {
+	*o = options{binary: "bin/agent", algorithms: []string{"Bully", "RingList"}, sizes: []int{5}, rounds: 1,
+		heartbeat: 100 * time.Millisecond, lease: time.Second, timeout: 500 * time.Millisecond, patience: time.Minute}
+	f := pflag.NewFlagSet("failover "+c.name, pflag.ContinueOnError)
+	f.SortFlags = false
+	c.flags(f, o)
+	f.StringVar(&o.binary, "agent", o.binary, "the agent's program")
+	f.StringSliceVar(&o.algorithms, "algorithms", o.algorithms, "the algorithms to measure")
+	f.IntSliceVar(&o.sizes, "processes", o.sizes, "the sizes of groups, 2 to 250")
+	f.DurationVar(&o.heartbeat, "heartbeat", o.heartbeat, "the groups' heartbeat")
+	f.DurationVar(&o.lease, "lease", o.lease, "the Guarded groups' lease")
+	f.DurationVar(&o.timeout, "timeout", o.timeout, "the groups' timeout")
+	f.DurationVar(&o.patience, "patience", o.patience, "how long a group may take to agree")
+	return f
+}
+
+func (o options) validate() error {
+	if o.rounds < 1 {
+		return errors.New("at least one round is needed")
 	}
-	fmt.Println("SIGKILL of the coordinator until every survivor names the same new one, in milliseconds:")
-	fmt.Println()
-	fmt.Println("| algorithm | processes | kills | median | p90 | p99 | max | resident, median agent | CPU when quiet, median agent | and coordinator |")
-	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
-	for _, algorithm := range *algorithms {
-		for _, size := range *sizes {
-			r, err := measure(ctx, *binary, algorithm, size, *kills, *idle)
-			if err != nil {
-				return fmt.Errorf("%s, %d processes: %w", algorithm, size, err)
-			}
-			fmt.Printf("| %s | %d | %d | %s | %s | %s | %s | %.1f MiB | %.2f %% | %.2f %% |\n", algorithm, size, len(r.took),
-				ms(r.quantile(0.5)), ms(r.quantile(0.9)), ms(r.quantile(0.99)), ms(r.quantile(1)), r.resident, r.cpu.median, r.cpu.coordinator)
+	for _, name := range o.faults {
+		if _, err := findFault(name); err != nil {
+			return fmt.Errorf("--faults: %w", err)
+		}
+	}
+	for _, size := range o.sizes {
+		if size < 2 || size > 250 {
+			return fmt.Errorf("--processes %d: must be 2 to 250, each has a loopback address of its own", size)
 		}
 	}
 	return nil
 }
 
-// result is what one group gave.
-type result struct {
-	took     []time.Duration // sorted
-	resident float64         // median resident memory of an agent, MiB
-	cpu      load            // of a quiet group
-}
-
-// quantile is the nearest rank.
-func (r result) quantile(q float64) time.Duration {
-	i := int(q*float64(len(r.took))+0.5) - 1
-	return r.took[min(max(i, 0), len(r.took)-1)]
-}
-
-func ms(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d.Microseconds())/1000) }
-
-// measure kills the coordinator of a new group again and again.
-func measure(ctx context.Context, binary, algorithm string, size, kills int, idle time.Duration) (r result, err error) {
-	g, err := newGroup(ctx, binary, algorithm, size)
-	if err != nil {
-		return r, err
-	}
-	defer g.close()
-	for i := range kills {
-		took, err := g.failover(ctx)
-		if err != nil {
-			return r, fmt.Errorf("kill %d: %w", i+1, err)
+// each calls measure with every algorithm and size.
+func (o options) each(measure func(algorithm string, size int) error) error {
+	for _, algorithm := range o.algorithms {
+		for _, size := range o.sizes {
+			if err := measure(algorithm, size); err != nil {
+				return fmt.Errorf("%s, %d processes: %w", algorithm, size, err)
+			}
 		}
-		r.took = append(r.took, took)
-		fmt.Fprintf(os.Stderr, "\r%s, %d processes: kill %d of %d took %s ms   ", algorithm, size, i+1, kills, ms(took))
 	}
-	fmt.Fprintln(os.Stderr)
-	slices.Sort(r.took)
-	r.resident = g.resident()
-	r.cpu, err = g.idle(ctx, idle)
-	return r, err
+	return nil
+}
+
+// group starts a group of these options.
+func (o options) group(ctx context.Context, algorithm, safety string, size int) (*group, error) {
+	return newGroup(ctx, plan{binary: o.binary, algorithm: algorithm, safety: safety, size: size,
+		heartbeat: o.heartbeat, lease: o.lease, timeout: o.timeout, patience: o.patience})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,36 +13,40 @@ import (
 // ticks is how many clock ticks /proc counts a second; Linux has had 100 on every architecture for decades.
 const ticks = 100
 
-// load is the CPU that agents of a quiet group take, in percent of one core.
-type load struct{ median, coordinator float64 }
+// watched is what agents did while their group was quiet.
+type watched struct {
+	cpu  map[string]float64 // percent of one core
+	sent map[string]sent    // a second
+}
 
-// idle watches a quiet group for a while.
-func (g *group) idle(ctx context.Context, span time.Duration) (l load, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience+span)
-	defer cancel()
-	highest := g.names[len(g.names)-1]
-	if _, err := g.witness.Await(ctx, g.names, func(c string) bool { return c == highest }); err != nil {
-		return l, err
+// watch watches a quiet group for a while. Its answers to who watches are no part of the CPU, and little of anything else.
+func (g *group) watch(ctx context.Context, span time.Duration) (w watched, err error) {
+	sentBefore, err := g.traffic(ctx)
+	if err != nil {
+		return w, err
 	}
+	begun := time.Now()
 	before, err := g.cpu()
 	if err != nil {
-		return l, err
+		return w, err
 	}
-	select {
-	case <-time.After(span):
-	case <-ctx.Done():
-		return l, ctx.Err()
+	if err := g.until(ctx, begun.Add(span)); err != nil {
+		return w, err
 	}
 	after, err := g.cpu()
 	if err != nil {
-		return l, err
+		return w, err
 	}
-	percent := func(name string) float64 { return float64(after[name]-before[name]) / ticks / span.Seconds() * 100 }
-	all := make([]float64, 0, len(g.names))
+	sentAfter, err := g.traffic(ctx)
+	if err != nil {
+		return w, err
+	}
+	w = watched{cpu: map[string]float64{}, sent: map[string]sent{}}
 	for _, name := range g.names {
-		all = append(all, percent(name))
+		w.cpu[name] = float64(after[name]-before[name]) / ticks / span.Seconds() * 100
+		w.sent[name] = sentAfter[name].rate(sentBefore[name])
 	}
-	return load{median: median(all), coordinator: percent(highest)}, nil
+	return w, nil
 }
 
 // cpu is how many ticks each agent has used, in user and kernel mode.
@@ -83,12 +86,4 @@ func (g *group) resident() float64 {
 		}
 	}
 	return median(sizes)
-}
-
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	slices.Sort(values)
-	return values[len(values)/2]
 }

@@ -1,6 +1,6 @@
 package main
 
-// mutant is a bug: an edit of a file of internal/election.
+// mutant is a bug: an edit of a file of internal/election, or of the package that it names.
 type mutant struct {
 	name   string
 	hazard string

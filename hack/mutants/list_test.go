@@ -6,13 +6,15 @@ import "testing"
 func TestEveryMutantFitsTheCode(t *testing.T) {
 	t.Chdir("../..")
 	names := map[string]bool{}
-	for _, m := range mutants {
-		if names[m.name] {
-			t.Errorf("two mutants are called %s", m.name)
-		}
-		names[m.name] = true
-		if _, err := m.overlay(t.TempDir()); err != nil {
-			t.Errorf("%s: %v", m.name, err)
+	for _, s := range suites {
+		for _, m := range s.mutants {
+			if names[m.name] {
+				t.Errorf("two mutants are called %s", m.name)
+			}
+			names[m.name] = true
+			if _, err := s.overlay(m, t.TempDir()); err != nil {
+				t.Errorf("%s: %v", m.name, err)
+			}
 		}
 	}
 }

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+func killsFlags(f *pflag.FlagSet, o *options) {
+	o.algorithms, o.sizes = election.Algorithms(), []int{5, 20}
+	f.IntVar(&o.rounds, "kills", 50, "how often the coordinator is killed, per algorithm and size")
+	f.DurationVar(&o.span, "idle", 10*time.Second, "how long a quiet group is watched for its CPU, per algorithm and size")
+}
+
+// kills measures, in Classic groups, the time from SIGKILL of the coordinator until every survivor names the same new one.
+// Then the killed one is started again, and so on.
+func kills(ctx context.Context, o options) error {
+	fmt.Println("SIGKILL of the coordinator until every survivor names the same new one, in milliseconds:")
+	fmt.Println()
+	fmt.Println("| algorithm | processes | kills | median | p90 | p99 | max | resident, median agent | CPU when quiet, median agent | and coordinator |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
+	return o.each(func(algorithm string, size int) error {
+		g, err := o.group(ctx, algorithm, roster.Classic, size)
+		if err != nil {
+			return err
+		}
+		defer g.close()
+		var took durations
+		for i := range o.rounds {
+			t, err := g.try(ctx, "SIGKILL")
+			if err != nil {
+				return fmt.Errorf("kill %d: %w", i+1, err)
+			}
+			took = append(took, t.named)
+			fmt.Fprintf(os.Stderr, "\r%s, %d processes: kill %d of %d took %s ms   ", algorithm, size, i+1, o.rounds, ms(t.named))
+		}
+		fmt.Fprintln(os.Stderr)
+		resident := g.resident()
+		coordinator, err := g.ready(ctx)
+		if err != nil {
+			return err
+		}
+		w, err := g.watch(ctx, o.span)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("| %s | %d | %d | %s | %s | %s | %s | %.1f MiB | %.2f %% | %.2f %% |\n", algorithm, size, len(took),
+			ms(took.quantile(0.5)), ms(took.quantile(0.9)), ms(took.quantile(0.99)), ms(took.quantile(1)), resident, median(slices.Collect(maps.Values(w.cpu))), w.cpu[coordinator])
+		return nil
+	})
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// sent is how many messages an agent has sent, by what they are for.
+type sent struct {
+	questions, answers  float64 // of the failure detector
+	petitions, verdicts float64 // of tenure
+	messages            float64 // of elections
+}
+
+func (s sent) total() float64 { return s.questions + s.answers + s.petitions + s.verdicts + s.messages }
+
+// plus is s with so many times the other.
+func (s sent) plus(times float64, other sent) sent {
+	return sent{questions: s.questions + times*other.questions, answers: s.answers + times*other.answers,
+		petitions: s.petitions + times*other.petitions, verdicts: s.verdicts + times*other.verdicts, messages: s.messages + times*other.messages}
+}
+
+// count is what an agent had sent at an instant.
+type count struct {
+	sent
+	at time.Time
+}
+
+// rate is what it sent a second since an earlier count.
+func (c count) rate(earlier count) sent {
+	return sent{}.plus(1/c.at.Sub(earlier.at).Seconds(), c.plus(-1, earlier.sent))
+}
+
+// traffic asks every agent how much it has sent.
+func (g *group) traffic(ctx context.Context) (map[string]count, error) {
+	all := map[string]count{}
+	for _, name := range g.names {
+		s, err := g.metrics(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		all[name] = count{s, time.Now()}
+	}
+	return all, nil
+}
+
+func (g *group) metrics(ctx context.Context, name string) (s sent, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+g.host(name)+":4042/metrics", nil)
+	if err != nil {
+		return s, err
+	}
+	response, err := g.apps.http.Do(request)
+	if err != nil {
+		return s, err
+	}
+	defer response.Body.Close()
+	return readSent(response.Body)
+}
+
+// readSent adds up the counters of sent messages, whatever their labels, in Prometheus' text format.
+func readSent(r io.Reader) (s sent, err error) {
+	families := map[string]*float64{
+		"podesta_agent_questions_sent_total": &s.questions, "podesta_agent_answers_sent_total": &s.answers,
+		"podesta_agent_petitions_sent_total": &s.petitions, "podesta_agent_verdicts_sent_total": &s.verdicts,
+		"podesta_agent_messages_sent_total": &s.messages,
+	}
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		family, _, _ := strings.Cut(name, "{")
+		sum := families[family]
+		if sum == nil {
+			continue
+		}
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return s, fmt.Errorf("metric %q: %w", lines.Text(), err)
+		}
+		*sum += n
+	}
+	return s, lines.Err()
+}

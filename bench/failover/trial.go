@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// trial is what one fault gave.
+type trial struct {
+	struck time.Time
+	named  time.Duration // until every survivor named the same new coordinator
+	acted  time.Duration // until the app of that one heard that it may act
+	woken  *waking       // of a coordinator that was paused
+}
+
+// try waits until the group is quiet, strikes its coordinator, awaits the next one, and mends.
+func (g *group) try(run context.Context, name string) (t trial, err error) {
+	f, err := findFault(name)
+	if err != nil {
+		return t, err
+	}
+	old, err := g.ready(run)
+	if err != nil {
+		return t, err
+	}
+	ctx, cancel := g.patiently(run)
+	defer cancel()
+	survivors := slices.DeleteFunc(slices.Clone(g.names), func(n string) bool { return n == old })
+	t.struck = time.Now()
+	if err := f.strike(g, old); err != nil {
+		return t, err
+	}
+	agreed, err := g.witness.Await(ctx, survivors, func(c string) bool { return c != old })
+	if err != nil {
+		return t, err
+	}
+	may, err := g.apps.await(ctx, agreed.Coordinator)
+	if err != nil {
+		return t, err
+	}
+	t.named, t.acted = agreed.At.Sub(t.struck), may.Sub(t.struck)
+	acts, err := g.leads(ctx, agreed.Coordinator)
+	if err != nil {
+		return t, err
+	}
+	if !acts {
+		return t, fmt.Errorf("the app of %s heard that it may act, and its /v1/leader says 503", agreed.Coordinator)
+	}
+	err = f.mend(run, g, old, &t)
+	g.mended = time.Now()
+	return t, err
+}
