@@ -13,8 +13,9 @@ KEEP    ?=
 
 export CGO_ENABLED ?= 0
 TOOL    := go tool -modfile=hack/tools/go.mod
-MODULES := . hack/cluster hack/tools
-GO_DIRS := api cmd controllers hack internal test
+INSTALL := go tool -modfile=hack/tools/install/go.mod
+MODULES := . hack/cluster hack/tools test/chaos/page
+GO_DIRS := api bench client cmd controllers examples hack internal test
 
 # The race detector needs a C compiler; without one the tests run all the same, and say so.
 RACE := $(if $(shell command -v $$(go env CC)),CGO_ENABLED=1 go test -race,go test)
@@ -36,9 +37,13 @@ demo: build ## Elect, kill and elect again on a local cluster (KEEP=1 leaves it 
 	@bin/cluster demo $(if $(KEEP),--keep)
 
 .PHONY: measure
-measure: bin/agent ## Measure failover, memory and CPU of agents on this machine (half an hour; docs/measurements.md).
+measure: bin/agent ## Measure failover, traffic, memory and CPU of agents on this machine (an hour; docs/measurements.md).
 	@echo "measure: 50 kills for each algorithm, with 5 and with 20 processes"
-	@go run ./bench/failover --agent bin/agent
+	@go run ./bench/failover kills --agent bin/agent
+	@echo "measure: four ways for a coordinator to end, Classic and Guarded side by side"
+	@go run ./bench/failover modes --agent bin/agent
+	@echo "measure: what quiet groups of 5, 20 and 100 processes send"
+	@go run ./bench/failover quiet --agent bin/agent
 
 ##@ Build
 
@@ -61,6 +66,46 @@ docker: bin/manager bin/agent ## Build the images of manager and agent from the 
 	@docker build --target manager --tag $(IMAGES)/manager:$(VERSION) .
 	@docker build --target agent --tag $(IMAGES)/agent:$(VERSION) .
 
+# TAG is that of the images in dist/*.yaml; a release sets it. What is committed says latest.
+TAG ?= latest
+
+# What config/ and the chart share is copied, so that it cannot differ; test/install compares the rest.
+CHART        := charts/podesta
+CHART_SHARED := $(wildcard config/rbac/*role.yaml config/rbac/*role_binding.yaml)
+
+# The first go tool of a program builds it; to have it say so, and not run into a test's time limit, it is done apart.
+.PHONY: install-tools
+install-tools:
+	@echo "install-tools: kustomize, Helm 4 and Helm 3 (the first time builds them: some minutes)"
+	@$(INSTALL) kustomize version >/dev/null
+	@$(INSTALL) helm.sh/helm/v4/cmd/helm version >/dev/null
+	@$(INSTALL) helm.sh/helm/v3/cmd/helm version >/dev/null
+
+.PHONY: dist
+dist: ## Write dist/*.yaml from config/, and what the Helm chart shares with config/.
+	@echo "dist: dist/install.yaml, dist/inject.yaml and $(CHART)/files"
+	@mkdir -p dist $(CHART)/files
+	@for part in default:install inject:inject; do \
+	  { echo "# Podesta: kubectl apply --server-side -f $${part#*:}.yaml. Made by make dist from config/$${part%:*}; do not edit."; \
+	    $(INSTALL) kustomize build config/$${part%:*} | sed 's|ghcr.io/podesta-dev/\([a-z]*\):latest|$(IMAGES)/\1:$(TAG)|'; } >dist/$${part#*:}.yaml; \
+	done
+	@rm -rf $(CHART)/files
+	@mkdir -p $(CHART)/files/crds $(CHART)/files/rbac $(CHART)/files/admission-policy $(CHART)/files/inject
+	@cp config/crd/bases/*.yaml $(CHART)/files/crds
+	@cp $(CHART_SHARED) $(CHART)/files/rbac
+	@cp $(filter-out %/kustomization.yaml,$(wildcard config/admission-policy/*.yaml)) $(CHART)/files/admission-policy
+	@cp config/inject/mutating.yaml config/inject/validating.yaml $(CHART)/files/inject
+
+.PHONY: helm
+helm: install-tools dist ## Lint and render the chart with Helm 4 and Helm 3, and package it into bin/.
+	@for helm in helm.sh/helm/v4/cmd/helm helm.sh/helm/v3/cmd/helm; do \
+	  echo "helm: $$helm lint and template"; \
+	  $(INSTALL) $$helm lint --strict --quiet $(CHART); \
+	  $(INSTALL) $$helm template podesta $(CHART) --namespace podesta-system --kube-version 1.33.0 >/dev/null; \
+	done
+	@mkdir -p bin
+	@$(INSTALL) helm.sh/helm/v4/cmd/helm package $(CHART) --destination bin
+
 .PHONY: clean
 clean: ## Remove bin/. The caches of Go and of the control plane stay.
 	@echo "clean: bin/"
@@ -69,16 +114,19 @@ clean: ## Remove bin/. The caches of Go and of the control plane stay.
 ##@ Change
 
 PROTO     := internal/transport/linkpb/link.proto internal/roster/rosterpb/roster.proto
-GENERATED := api/v1 config/crd/bases config/rbac/role.yaml $(dir $(PROTO))
+GENERATED := api/v1 config/crd/bases config/rbac/role.yaml config/inject config/samples/pods.yaml $(dir $(PROTO)) dist $(CHART)/files
 
 .PHONY: generate
-generate: ## Regenerate deep copies, apply configurations, CRDs, RBAC and protobuf code.
+generate: ## Regenerate deep copies, apply configurations, CRDs, RBAC, protobuf code and dist.
 	@echo "generate: deep copies, apply configurations and CRDs from api/v1"
 	@$(TOOL) controller-gen object applyconfiguration crd paths=./api/v1 output:crd:dir=config/crd/bases
 	@echo "generate: config/rbac/role.yaml from the markers in controllers"
 	@$(TOOL) controller-gen rbac:roleName=podesta-manager paths=./controllers/... output:rbac:dir=config/rbac
+	@echo "generate: config/inject and config/samples/pods.yaml from internal/inject"
+	@go test ./internal/inject -count=1 -run '^TestGenerated$$' -rewrite
 	@echo "generate: $(PROTO)"
 	@go run -C hack/tools ./protogen $(CURDIR) $(PROTO)
+	@$(MAKE) dist
 
 .PHONY: docs
 docs: ## Rewrite what tests generate in docs/: conformance, counterexamples, the examples of simulate.
@@ -99,7 +147,7 @@ lint: ## Run the linters of .golangci.yml on every module (the first time builds
 	done; exit $$failed
 
 .PHONY: verify
-verify: ## Check what CI checks apart from tests: generated code, formatting, go vet, linters, go.mod files.
+verify: ## Check what CI checks apart from tests: generated code, formatting, go vet, linters, go.mod files, the chart.
 	@hack/verify-generated.sh $(GENERATED)
 	@echo "verify: gofmt"
 	@unformatted=$$(gofmt -l $(GO_DIRS)); \
@@ -112,6 +160,11 @@ verify: ## Check what CI checks apart from tests: generated code, formatting, go
 	  go -C $$module vet ./...; \
 	  go -C $$module mod tidy -diff || { echo "run: go -C $$module mod tidy"; exit 1; }; \
 	done
+	@for module in hack/tools/install hack/kind; do \
+	  echo "verify: go mod tidy in $$module"; \
+	  go -C $$module mod tidy -diff || { echo "run: go -C $$module mod tidy"; exit 1; }; \
+	done
+	@$(MAKE) helm
 	@$(MAKE) lint
 
 ##@ Test
@@ -125,10 +178,11 @@ test-unit: race-note bin/cluster ## Run the unit tests and the goldens.
 	@packages=$$(go list ./... | grep -v /test/); $(RACE) $$packages
 	@echo "test-unit: the simulator, with seeds that nobody has tried yet"
 	@go test ./internal/election -run '^TestSimulate$$' -count=1 -v | grep -E 'fresh seeds|^(ok|FAIL|panic)|sim_test.go.*seed [0-9]+ at'
+	@cd test/chaos/page && $(RACE) ./...
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; cd hack/cluster && $(RACE) ./...
 
 .PHONY: test-envtest
-test-envtest: race-note bin/cluster ## Run the tests of the API against a real kube-apiserver and etcd.
+test-envtest: race-note bin/cluster install-tools ## Run the tests of API and installation against a real kube-apiserver and etcd.
 	@echo "test-envtest: the first time builds or fetches kube-apiserver and etcd: some minutes"
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; \
 	  packages=$$(go list ./test/... | grep -v /test/e2e); $(RACE) $$packages
@@ -136,7 +190,7 @@ test-envtest: race-note bin/cluster ## Run the tests of the API against a real k
 .PHONY: test-e2e
 test-e2e: race-note build ## Run the end-to-end tests on the local cluster.
 	@echo "test-e2e: elections, kills and edits on the local cluster: some minutes"
-	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; $(RACE) ./test/e2e -v
+	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; $(RACE) ./test/e2e -v -timeout 20m
 
 .PHONY: race-note
 race-note:
@@ -150,9 +204,15 @@ PROCESSES ?= 3
 STATES    ?= 3000000
 
 .PHONY: sim
-sim: ## Simulate SEEDS seeds (10000, from FIRST=1) of each algorithm: chaos, then calm.
-	@echo "sim: $(SEEDS) seeds of each algorithm, from $(FIRST)"
-	@go test ./internal/election -run '^TestSimulate$$' -v -timeout 0 -seeds $(SEEDS) -first $(FIRST)
+sim: ## Simulate SEEDS seeds (10000, from FIRST=1) of each algorithm, Classic and Guarded: chaos, then calm.
+	@echo "sim: $(SEEDS) seeds of each algorithm in each mode, from $(FIRST)"
+	@GOGC=400 go test ./internal/election -run '^TestSimulate' -v -timeout 0 -seeds $(SEEDS) -first $(FIRST)
+
+.PHONY: sim-long
+sim-long: SEEDS = 850000
+sim-long: ## The same for a night, ten million seeds in all: prints simulated years and faults, and stops at 100 failures.
+	@echo "sim-long: $(SEEDS) seeds of each algorithm in each mode, from $(FIRST)"
+	@GOGC=400 go test ./internal/election -run '^TestSimulate' -v -timeout 0 -seeds $(SEEDS) -first $(FIRST) -failures 100
 
 .PHONY: explore
 explore: ## Explore every interleaving of PROCESSES processes (3), up to STATES states: a quarter of an hour.
@@ -163,8 +223,28 @@ explore: ## Explore every interleaving of PROCESSES processes (3), up to STATES 
 	@echo "explore: cold starts with a crash, and with a lost message"
 	@go test ./internal/election -run '^TestExplore$$/.*/^cold' -v -timeout 0 -explore $(PROCESSES) -states $(STATES) -losses 0
 	@go test ./internal/election -run '^TestExplore$$/.*/^cold' -v -timeout 0 -explore $(PROCESSES) -states $(STATES) -crashes 0
+	@echo "explore: tenure: three voters on clocks at the edge of their bounds, one mishap each; then all at once, and for longer"
+	@go test ./internal/tenure -run '^TestExplore$$' -v -timeout 0 -quanta 2 -states $(STATES)
+	@go test ./internal/tenure -run '^TestExplore$$' -v -timeout 0 -quanta 4 -late 2 -states $(STATES)
+	@go test ./internal/tenure -run '^TestWander$$' -v -timeout 0 -wanders 100000
+
+DURATION  ?= 4m
+CHAOS     ?=
+
+.PHONY: chaos-local
+chaos-local: build ## Run groups on the local cluster under kills, pauses and outages for DURATION (4m); check who acted.
+	@$(BUILD) -o bin/register ./test/register/cmd/register
+	@$(BUILD) -o bin/chaos-local ./test/chaos/local
+	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; bin/chaos-local --duration $(DURATION) $(CHAOS)
+
+# KIND_UP brings a kind cluster up: COMMAND NAME WORKERS KUBECONFIG. KEEP=1 leaves the cluster running.
+KIND_UP ?= hack/kind/up
+
+.PHONY: chaos
+chaos: build install-tools ## Run groups on a kind cluster (Docker) under kills, cuts, pauses and outages; CHAOS="--duration 30m".
+	@KIND_UP=$(KIND_UP) KEEP=$(KEEP) IMAGES=$(IMAGES) test/chaos/run $(CHAOS)
 
 .PHONY: mutants
-mutants: ## Put known bugs into the algorithms, and write docs/mutants.md: five minutes or so.
-	@echo "mutants: one at a time, with the goldens, the unit tests and the simulator"
+mutants: ## Put known bugs into the algorithms and tenure, and write docs/mutants.md: half an hour or so.
+	@echo "mutants: one at a time, with the goldens, the unit tests, the simulator and, for tenure, every schedule of three voters"
 	@go run ./hack/mutants -o docs/mutants.md

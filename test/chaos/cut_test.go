@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Which directions each cut takes away from v, beside a, b, c and d.
+func TestDropsOf(t *testing.T) {
+	pod := func(name string) *corev1.Pod { return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}} }
+	others := []*corev1.Pod{pod("a"), pod("b"), pod("c"), pod("d")}
+	for name, want := range map[string]string{
+		cutOff:    "av bv cv dv va vb vc vd",
+		cutDeaf:   "av bv cv dv",
+		cutMute:   "va vb vc vd",
+		cutLink:   "bv vb",
+		cutHalves: "ab av ba bc bd cb cv db dv va vc vd", // v and b on one side
+		cutBridge: "ac av ca cd dc dv va vd",             // v and c; b sees all
+	} {
+		var got []string
+		for _, d := range dropsOf(name, pod("v"), others, 1) {
+			got = append(got, d.from.Name+d.to.Name)
+		}
+		slices.Sort(got)
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%s: %s, want %s", name, text, want)
+		}
+	}
+}
+
+// However it is cut in two, one side has a majority of the group, and with a bridge one process sees both sides.
+func TestOneSideHasAMajority(t *testing.T) {
+	for _, size := range []int{3, 5, 7} {
+		for which := range size {
+			var others []*corev1.Pod
+			for i := range size - 1 {
+				others = append(others, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i)}})
+			}
+			victim := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "v"}}
+			lost := map[string]int{}
+			for _, d := range dropsOf(cutHalves, victim, others, which) {
+				lost[d.from.Name]++
+			}
+			majority := 0
+			for _, n := range lost {
+				if size-n > size/2 {
+					majority++
+				}
+			}
+			if majority != size/2+1 {
+				t.Errorf("of %d processes %d see a majority, with %v", size, majority, lost)
+			}
+			if size == 3 {
+				continue // nobody is left to be cut from
+			}
+			lost = map[string]int{}
+			for _, d := range dropsOf(cutBridge, victim, others, which) {
+				lost[d.from.Name]++
+			}
+			if len(lost) != size-1 {
+				t.Errorf("of %d processes %d lose somebody; all but the bridge should", size, len(lost))
+			}
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// patience bounds a command to a node: what takes longer does not work.
+const patience = 30 * time.Second
+
+// docker runs docker and returns what it says.
+func docker(ctx context.Context, args ...string) (string, error) {
+	var said bytes.Buffer
+	err := dockerTo(ctx, &said, args...)
+	return strings.TrimSpace(said.String()), err
+}
+
+func dockerTo(ctx context.Context, out io.Writer, args ...string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer within %v", patience))
+	defer cancel()
+	slog.Info("docker", "args", args)
+	var complaint bytes.Buffer
+	command := exec.CommandContext(ctx, "docker", args...) //nolint:gosec // the arguments are this program's own
+	command.Stdout, command.Stderr = out, &complaint
+	if err := command.Run(); err != nil {
+		return fmt.Errorf("docker %s: %w: %s", strings.Join(args, " "), errors.Join(err, context.Cause(ctx)), strings.TrimSpace(complaint.String()))
+	}
+	return nil
+}
+
+// follow calls take for each line of a file in a node, from its beginning, as it is written. It ends with ctx.
+func follow(ctx context.Context, node, file string, take func(line []byte) error) error {
+	// A process in a node outlives the docker exec that began it, unless it sees that its input ends.
+	const script = `tail --lines=+1 --follow=name --retry "$0" & cat >/dev/null; kill $!`
+	command := exec.CommandContext(ctx, "docker", "exec", "--interactive", node, "sh", "-c", script, file) //nolint:gosec // likewise
+	input, err := command.StdinPipe()
+	if err != nil {
+		return err
+	}
+	defer input.Close() //nolint:errcheck // it is never written to
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := command.Start(); err != nil {
+		return err
+	}
+	err = lines(out, take)
+	if ended := command.Wait(); ctx.Err() == nil {
+		return fmt.Errorf("following %s on %s has ended: %w", file, node, errors.Join(err, ended))
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+// Command node does inside a node of a kind cluster what the chaos run asks for, and says when it did it, as a line of JSON. It is
+// there because instants count: `docker exec` takes a tenth of a second, more on a busy machine.
+//
+//	node clock                          what the clock says
+//	node kill ID…                       SIGKILL to all processes of these containers
+//	node pause --for 2s ID…             SIGSTOP, and SIGCONT after a while
+//	node cut --for 2s --table T RULES   drop what nftables rules say, and mend it after a while
+//	node hog --for 3s                   keep all cores busy
+//	node keep FROM… TO                  hard links to all files below, so that they outlive their pods
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/podesta-dev/podesta/test/register"
+	"github.com/podesta-dev/podesta/test/register/history"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	if err := newCommand(os.Stdout).ExecuteContext(ctx); err != nil {
+		stop()
+		os.Exit(1)
+	}
+}
+
+func newCommand(out io.Writer) *cobra.Command {
+	say := func(s history.Signal) error { return json.NewEncoder(out).Encode(s) }
+	root := &cobra.Command{Use: "node", Short: "The chaos run's hand inside a node", SilenceUsage: true}
+	var length time.Duration
+	clock := &cobra.Command{Use: "clock", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		return say(history.Signal{At: register.Now()})
+	}}
+	kill := &cobra.Command{Use: "kill ID...", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, containers []string) error {
+		pids, err := processes(containers)
+		if err != nil {
+			return err
+		}
+		at := register.Now()
+		return errors.Join(send(pids, syscall.SIGKILL), say(history.Signal{Kill: true, At: at}))
+	}}
+	pause := &cobra.Command{Use: "pause ID...", Args: cobra.MinimumNArgs(1), RunE: func(cmd *cobra.Command, containers []string) error {
+		pids, err := processes(containers)
+		if err != nil {
+			return err
+		}
+		err = send(pids, syscall.SIGSTOP)
+		at := register.Now()
+		wait(cmd.Context(), length)
+		til := register.Now()
+		return errors.Join(err, send(pids, syscall.SIGCONT), say(history.Signal{At: at, Til: til}))
+	}}
+	hog := &cobra.Command{Use: "hog", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		at := register.Now()
+		burn(cmd.Context(), length)
+		return say(history.Signal{At: at, Til: register.Now()})
+	}}
+	table := ""
+	cut := &cobra.Command{Use: "cut RULES", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, rules []string) error {
+		s, err := cutNetwork(cmd.Context(), table, rules[0], length)
+		return errors.Join(err, say(s))
+	}}
+	cut.Flags().StringVar(&table, "table", "podesta_chaos", "the nftables table that the rules are in; it has a chain pre")
+	keep := &cobra.Command{Use: "keep FROM... TO", Args: cobra.MinimumNArgs(2), RunE: func(_ *cobra.Command, dirs []string) error {
+		return keepFiles(dirs[:len(dirs)-1], dirs[len(dirs)-1])
+	}}
+	for _, c := range []*cobra.Command{pause, cut, hog} {
+		c.Flags().DurationVar(&length, "for", time.Second, "how long")
+	}
+	root.AddCommand(clock, kill, pause, cut, hog, keep)
+	return root
+}
+
+func send(pids []int, s syscall.Signal) error {
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("%v to process %d: %w", s, pid, err)
+		}
+	}
+	return nil
+}
+
+// wait waits for a while, or until ctx ends: then what was stopped goes on at once.
+func wait(ctx context.Context, length time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(length):
+	}
+}
+
+// burn keeps every core busy.
+func burn(ctx context.Context, length time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, length)
+	defer cancel()
+	var all sync.WaitGroup
+	for range 2 * runtime.NumCPU() { // twice: the scheduler shares among processes, and the others are many
+		all.Go(func() {
+			for ctx.Err() == nil {
+			}
+		})
+	}
+	all.Wait()
+}

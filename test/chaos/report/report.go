@@ -1,0 +1,105 @@
+// Package report is what a chaos run did and what came of it: the JSON file that a run leaves, and that the page is made from.
+package report
+
+import (
+	"time"
+
+	"github.com/podesta-dev/podesta/test/register/history"
+)
+
+// Run is a whole run.
+type Run struct {
+	Seed       uint64    `json:"seed"`
+	Begun      time.Time `json:"begun"`
+	Seconds    float64   `json:"seconds"`
+	Podesta    string    `json:"podesta"`            // version
+	Previous   string    `json:"previous,omitempty"` // version of the agents that every other phase began with, in its groups of seven
+	Kubernetes string    `json:"kubernetes"`         // version of the API server
+	Nodes      int       `json:"nodes"`              // control plane included
+	Cores      int       `json:"cores"`              // of the machine that all nodes run on
+
+	LeaseMilliseconds int64 `json:"leaseMilliseconds"`
+
+	Rounds  int      `json:"rounds"`
+	Groups  []Group  `json:"groups"`
+	Strikes []Strike `json:"strikes"`
+	// Problems are what must not be: violations, and what did not happen in time.
+	Problems []string `json:"problems"`
+}
+
+// Group is a group, and what became of it.
+type Group struct {
+	Name      string `json:"name"`
+	Algorithm string `json:"algorithm"`
+	Safety    string `json:"safety"`
+	Processes int    `json:"processes"`
+	// Seconds is how long it was looked at; 0 is not known.
+	Seconds float64        `json:"seconds,omitempty"`
+	Became  history.Report `json:"became"`
+}
+
+// Class is what a fault is counted as.
+type Class string
+
+// The classes.
+const (
+	Kill    Class = "kill"    // of a container, an agent, an app, a pod, a node: without notice
+	Cut     Class = "cut"     // of links, one-way or both ways
+	Pause   Class = "pause"   // of a process, a pod or a node, and then it goes on
+	Leave   Class = "leave"   // a pod or node is asked to go: deletion, drain, scaling, a rolling restart
+	Edit    Class = "edit"    // of the group
+	Outage  Class = "outage"  // of what is around the pods: API server, etcd, manager
+	Starve  Class = "starve"  // of CPU
+	Renewal Class = "renewal" // of the certificate authority
+)
+
+// Strike is one fault and what it did to one group.
+type Strike struct {
+	Second float64 `json:"second"` // since the run began
+	Round  int     `json:"round"`
+	Group  string  `json:"group"`
+	Class  Class   `json:"class"`
+	Fault  string  `json:"fault"`            // what was done, without the victim: "kill agent", "cut: isolated", "pause node"
+	Victim string  `json:"victim,omitempty"` // pod or node
+	// Coordinator: the coordinator was hit.
+	Coordinator bool `json:"coordinator"`
+	// Milliseconds is how long the fault lasted; 0 if it is done at once.
+	Milliseconds float64 `json:"milliseconds,omitempty"`
+
+	// Overlapping: another fault of the round hit the group, too, so the times are of both.
+	Overlapping bool `json:"overlapping,omitempty"`
+
+	Before Holder `json:"before"` // who acted
+	First  Holder `json:"first"`  // who was permitted to act first after the strike; after a coordinator that was asked to go, who came next
+	After  Holder `json:"after"`  // who acts when all is well again: preemption may have come between
+
+	// Changes is how often the status named another process than before, until all was well again.
+	Changes int `json:"changes"`
+
+	// Times are counted from the strike until First; nil is not measured, as when nothing changed.
+	Times Times `json:"times"`
+
+	OK      bool   `json:"ok"`
+	Problem string `json:"problem,omitempty"`
+}
+
+// Holder is who acted.
+type Holder struct {
+	Process string `json:"process,omitempty"`
+	Epoch   int64  `json:"epoch,omitempty"` // 0 in Classic groups
+}
+
+// Times are how long it took, in milliseconds, until …
+type Times struct {
+	// … the write of an app was taken that was permitted to act after the strike: in a Guarded group, by a majority.
+	Acts *float64 `json:"acts,omitempty"`
+	// … the last agent that was not hit followed First, by the agents' logs; as the rest, only if First is not Before.
+	Agreed *float64 `json:"agreed,omitempty"`
+	// … the group's status named it, or whoever came after it.
+	Status *float64 `json:"status,omitempty"`
+	// … the coordinator Service led to it, or whoever came after it, and to nobody else. Only if it is another pod.
+	Service *float64 `json:"service,omitempty"`
+}
+
+// Changed reports whether the strike brought another coordinator or epoch.
+func (s Strike) Changed() bool { return s.Before != s.First }

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/chaos/report"
+	"github.com/podesta-dev/podesta/test/chaos/timeline"
+	"github.com/podesta-dev/podesta/test/register"
+)
+
+// recovery is how long after a fault a group may be without a process that acts.
+const recovery = 30 * time.Second
+
+// field is the groups as they are when a round begins; each pod is hit once in a round at most.
+type field struct {
+	pods map[*group][]*corev1.Pod
+
+	mu      sync.Mutex
+	hit     map[string]bool // pods
+	ended   map[string]bool // containers and pods, by their IDs
+	strikes []*strike
+	unwell  map[*group]error // what did not come right again in time
+}
+
+// strike is what a fault did to a group.
+type strike struct {
+	report.Strike
+	group *group
+	at    register.Instant
+	until register.Instant // the fault was over
+	span  timeline.Span
+	away  []string // pods on the node that was hit
+}
+
+// round lets the faults strike, waits until all is well again, and tells what came of each.
+func (r *runner) round(ctx context.Context, groups []*group, faults round) error {
+	if err := r.nodes.keep(ctx); err != nil {
+		return err
+	}
+	r.report.Rounds++
+	f := &field{pods: map[*group][]*corev1.Pod{}, hit: map[string]bool{}, ended: map[string]bool{}, unwell: map[*group]error{}}
+	for _, g := range groups {
+		f.pods[g] = r.scene.podsOf(g.name)
+	}
+	failed := each(faults, func(fault fault) error {
+		wait(ctx, fault.delay)
+		if err := r.strike(ctx, fault, groups, f); err != nil {
+			return fmt.Errorf("%s: %w", fault.name, err)
+		}
+		return nil
+	})
+	if failed != nil {
+		return failed
+	}
+	unwell := each(groups, func(g *group) error {
+		err := errors.Join(r.acts(ctx, g, f), r.settled(ctx, g, f.ended))
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.unwell[g] = err
+		return err
+	})
+	r.tell(f)
+	return errors.Join(unwell, ctx.Err(), r.nodes.keep(ctx))
+}
+
+// strike lets one fault strike all groups.
+func (r *runner) strike(ctx context.Context, fault fault, groups []*group, f *field) error {
+	switch fault.scope {
+	case aNode:
+		return r.strikeAll(ctx, fault, groups, f, r.pickNode(fault, groups[fault.which%len(groups)]))
+	case theWorld:
+		return r.strikeAll(ctx, fault, groups, f, "")
+	case aPod:
+		return each(groups, func(g *group) error {
+			victim, others := f.victim(fault, g, r.scene.last(g.name).Process)
+			s := f.begin(r, fault, g, victim.Name)
+			s.Coordinator = victim.Name == s.Before.Process
+			f.end(fault.name, victim)
+			err := r.strikePod(ctx, fault, victim, others, func(at register.Instant) { s.at = at })
+			s.until = register.Now()
+			return err
+		})
+	case aGroup:
+		return each(groups, func(g *group) error {
+			s := f.begin(r, fault, g, "")
+			for _, p := range f.pods[g] {
+				f.end(fault.name, p)
+			}
+			err := r.strikeGroup(ctx, fault, g, func(at register.Instant) { s.at = at })
+			s.until = register.Now()
+			return err
+		})
+	default:
+		return fmt.Errorf("%s strikes nothing", fault.name)
+	}
+}
+
+// strikeAll lets a fault strike all groups at once: a node, or what is around them.
+func (r *runner) strikeAll(ctx context.Context, fault fault, groups []*group, f *field, victim string) error {
+	strikes := make([]*strike, len(groups))
+	for i, g := range groups {
+		strikes[i] = f.begin(r, fault, g, victim)
+		if p := r.scene.pod(strikes[i].Before.Process); p != nil && victim != "" {
+			strikes[i].Coordinator = p.Spec.NodeName == victim
+		}
+		for _, p := range f.pods[g] {
+			if p.Spec.NodeName == victim {
+				strikes[i].away = append(strikes[i].away, p.Name)
+				f.end(fault.name, p)
+			}
+		}
+	}
+	var once sync.Once // several managers may be struck: the first counts
+	struck := func(at register.Instant) {
+		once.Do(func() {
+			for _, s := range strikes {
+				s.at = at
+			}
+		})
+	}
+	var err error
+	if fault.scope == aNode {
+		err = r.strikeNode(ctx, fault, victim, struck)
+	} else {
+		err = r.strikeWorld(ctx, fault, struck)
+	}
+	for _, s := range strikes {
+		s.until = register.Now()
+	}
+	return err
+}
+
+// begin notes a strike that is about to be.
+func (f *field) begin(r *runner, fault fault, g *group, victim string) *strike {
+	s := &strike{group: g, at: register.Now(), Strike: report.Strike{Round: r.report.Rounds, Group: g.name, Class: fault.class, Fault: fault.name,
+		Victim: victim, Milliseconds: float64(fault.length.Milliseconds()), Before: r.scene.last(g.name)}}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.strikes = append(f.strikes, s)
+	return s
+}
+
+// end notes what a fault ends of a pod.
+func (f *field) end(name string, p *corev1.Pod) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ids := containers(p)
+	switch name {
+	case killAgent:
+		f.ended[ids[v1.AgentContainer]] = true
+	case killApp:
+		f.ended[ids[appContainer]] = true
+	case killPod, killNode:
+		f.ended[ids[v1.AgentContainer]], f.ended[ids[appContainer]] = true, true
+	case deletePod, forceDelete, drainNode, rollingRestart:
+		f.ended[string(p.UID)] = true
+	}
+}
+
+// victim picks the pod for a fault: the one that acts, or another, that was not hit in this round; and those that are left.
+func (f *field) victim(fault fault, g *group, acts string) (victim *corev1.Pod, others []*corev1.Pod) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	left := slices.DeleteFunc(slices.Clone(f.pods[g]), func(p *corev1.Pod) bool { return f.hit[p.Name] })
+	candidates := slices.DeleteFunc(slices.Clone(left), func(p *corev1.Pod) bool { return (p.Name == acts) != fault.coordinator })
+	if len(candidates) == 0 {
+		candidates = left
+	}
+	victim = candidates[fault.which%len(candidates)]
+	f.hit[victim.Name] = true
+	return victim, slices.DeleteFunc(slices.Clone(f.pods[g]), func(p *corev1.Pod) bool { return p == victim })
+}
+
+// pickNode is the worker for a fault: that of a coordinator, or any.
+func (r *runner) pickNode(fault fault, g *group) string {
+	if p := r.scene.pod(r.scene.last(g.name).Process); fault.coordinator && p != nil {
+		return p.Spec.NodeName
+	}
+	return r.nodes.workers[fault.which%len(r.nodes.workers)]
+}
+
+// acts awaits that a process of the group writes under a permission that it got after the last fault was over.
+func (r *runner) acts(ctx context.Context, g *group, f *field) error {
+	over := register.Instant(0)
+	for _, s := range f.strikes {
+		if s.group == g {
+			over = max(over, s.until)
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, recovery, fmt.Errorf("nobody acts within %v", recovery))
+	defer cancel()
+	return r.scene.await(ctx, func() string {
+		taken := r.scene.line(g.name).Taken
+		if n := len(taken); n > 0 && timeline.Proven(taken[n-1], over, lease) {
+			return ""
+		}
+		return g.name + ": no write that is permitted after the fault"
+	})
+}
+
+// tell completes the round's strikes, as far as it can before the logs are read, and prints them.
+func (r *runner) tell(f *field) {
+	now := register.Now()
+	slices.SortStableFunc(f.strikes, func(a, b *strike) int { return int(a.at - b.at) })
+	r.scene.mu.Lock()
+	defer r.scene.mu.Unlock()
+	for _, s := range f.strikes {
+		line, span := r.scene.line(s.Group), timeline.Span{From: s.at, To: now}
+		s.Second = s.at.Sub(r.begun).Seconds()
+		s.span = span
+		s.Before = line.Last(s.at)
+		asked := s.Class == report.Edit || s.Class == report.Leave && s.Coordinator
+		o, ok := line.After(span, s.Before, asked, lease)
+		if s.OK = ok && f.unwell[s.group] == nil; ok {
+			s.First, s.After, s.Changes = o.First, o.Last, line.Changes(span)
+			s.Times = line.Times(span, s.Before, o.First, o.At)
+		}
+		s.Overlapping = slices.ContainsFunc(f.strikes, func(other *strike) bool { return other != s && other.group == s.group })
+		if err := f.unwell[s.group]; err != nil {
+			s.Problem = err.Error()
+		} else if !ok {
+			s.Problem = "nobody acts"
+		}
+		r.strikes = append(r.strikes, s)
+		r.table.row(s.Strike)
+	}
+}
+
+// podsOf are a group's pods, by name.
+func (s *scene) podsOf(group string) []*corev1.Pod {
+	return s.podsThat(func(p *corev1.Pod) bool { return p.Labels[v1.GroupLabel] == group })
+}
+
+func (s *scene) podsOn(node string) []*corev1.Pod {
+	return s.podsThat(func(p *corev1.Pod) bool { return p.Spec.NodeName == node && p.Labels[v1.GroupLabel] != "" })
+}
+
+func (s *scene) podsThat(wanted func(*corev1.Pod) bool) (pods []*corev1.Pod) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.pods {
+		if wanted(p) {
+			pods = append(pods, p)
+		}
+	}
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	return pods
+}
+
+func (s *scene) pod(name string) *corev1.Pod {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pods[name]
+}
+
+// last is who acts in a group at present.
+func (s *scene) last(group string) timeline.Holder {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.line(group).Last(register.Now())
+}

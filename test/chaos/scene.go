@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/chaos/timeline"
+	"github.com/podesta-dev/podesta/test/register"
+)
+
+// again is how soon a watch that ended, or could not begin, is tried again.
+const again = 100 * time.Millisecond
+
+// scene is a namespace as its user sees it, and what the register has taken, with the instants at which that was seen here. It is
+// safe for concurrent use.
+type scene struct {
+	mu      sync.Mutex
+	pods    map[string]*corev1.Pod
+	groups  map[string]*v1.ElectionGroup
+	led     map[string][]string // pods, by group: where its Service leads to
+	lines   map[string]*timeline.Line
+	changed chan struct{} // closed at every change
+}
+
+func newScene() *scene {
+	s := &scene{lines: map[string]*timeline.Line{}, changed: make(chan struct{})}
+	s.clear()
+	return s
+}
+
+// clear forgets the namespace; what the groups wrote stays.
+func (s *scene) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pods, s.groups, s.led = map[string]*corev1.Pod{}, map[string]*v1.ElectionGroup{}, map[string][]string{}
+}
+
+func (s *scene) line(group string) *timeline.Line {
+	l, ok := s.lines[group]
+	if !ok {
+		l = &timeline.Line{}
+		s.lines[group] = l
+	}
+	return l
+}
+
+// wake wakes all who wait. The lock is held.
+func (s *scene) wake() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// wrote takes a line of the register's log.
+func (s *scene) wrote(e register.Entry) {
+	if !e.Accepted {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.line(e.Group)
+	l.Taken = append(l.Taken, e)
+	s.wake()
+}
+
+// await returns nil once accept says nothing, and asks again at every change. The lock is held while it is asked. The error tells what
+// it said last.
+func (s *scene) await(ctx context.Context, accept func() (missing string)) error {
+	for {
+		s.mu.Lock()
+		missing, changed := accept(), s.changed
+		s.mu.Unlock()
+		if missing == "" {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %s", context.Cause(ctx), missing)
+		}
+	}
+}
+
+// watch keeps the scene up to date until ctx ends.
+func (s *scene) watch(ctx context.Context, c client.WithWatch, namespace string) {
+	var all sync.WaitGroup
+	all.Go(func() { s.watchKind(ctx, c, namespace, &corev1.PodList{}) })
+	all.Go(func() { s.watchKind(ctx, c, namespace, &v1.ElectionGroupList{}) })
+	all.Go(func() { s.watchKind(ctx, c, namespace, &discoveryv1.EndpointSliceList{}) })
+	all.Wait()
+}
+
+func (s *scene) watchKind(ctx context.Context, c client.WithWatch, namespace string, list client.ObjectList) {
+	for ctx.Err() == nil {
+		if err := c.List(ctx, list, client.InNamespace(namespace)); err == nil {
+			s.replace(list)
+			if events, err := c.Watch(ctx, list, client.InNamespace(namespace), from(list.GetResourceVersion())); err == nil {
+				for e := range events.ResultChan() {
+					s.take(e)
+				}
+				events.Stop()
+				continue
+			}
+		}
+		wait(ctx, again)
+	}
+}
+
+// replace takes a whole list: what is not in it has gone.
+func (s *scene) replace(list client.ObjectList) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch list := list.(type) {
+	case *corev1.PodList:
+		s.pods = map[string]*corev1.Pod{}
+		for i := range list.Items {
+			s.pods[list.Items[i].Name] = list.Items[i].DeepCopy()
+		}
+	case *v1.ElectionGroupList:
+		s.groups = map[string]*v1.ElectionGroup{}
+		for i := range list.Items {
+			s.group(list.Items[i].DeepCopy())
+		}
+	case *discoveryv1.EndpointSliceList:
+		for i := range list.Items {
+			s.leads(list.Items[i].DeepCopy(), false)
+		}
+	}
+	s.wake()
+}
+
+func (s *scene) take(e watch.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gone := e.Type == watch.Deleted
+	switch object := e.Object.(type) {
+	case *corev1.Pod:
+		if s.pods[object.Name] = object; gone {
+			delete(s.pods, object.Name)
+		}
+	case *v1.ElectionGroup:
+		if s.group(object); gone {
+			delete(s.groups, object.Name)
+		}
+	case *discoveryv1.EndpointSlice:
+		s.leads(object, gone)
+	default:
+		return
+	}
+	s.wake()
+}
+
+// group takes a group, and notes whom its status names since when.
+func (s *scene) group(g *v1.ElectionGroup) {
+	s.groups[g.Name] = g
+	named := timeline.Holder{}
+	if c := g.Status.Coordinator; c != nil {
+		named = timeline.Holder{Process: c.Name, Epoch: c.Epoch}
+	}
+	l := s.line(g.Name)
+	l.Named = timeline.Note(l.Named, register.Now(), named)
+}
+
+// leads takes where a group's Service leads to.
+func (s *scene) leads(e *discoveryv1.EndpointSlice, gone bool) {
+	service := e.Labels[discoveryv1.LabelServiceName]
+	group, ok := strings.CutSuffix(service, v1.CoordinatorServiceSuffix)
+	if !ok {
+		return
+	}
+	pods := map[string]bool{}
+	for _, endpoint := range e.Endpoints {
+		ready := endpoint.Conditions.Ready == nil || *endpoint.Conditions.Ready
+		if !gone && ready && endpoint.TargetRef != nil {
+			pods[endpoint.TargetRef.Name] = true
+		}
+	}
+	s.led[group] = slices.Sorted(maps.Keys(pods))
+	to := timeline.Holder{}
+	if len(s.led[group]) == 1 { // to two at once is to nobody yet
+		to.Process = s.led[group][0]
+	}
+	l := s.line(group)
+	l.Led = timeline.Note(l.Led, register.Now(), to)
+}

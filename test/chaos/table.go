@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/test/chaos/report"
+	"github.com/podesta-dev/podesta/test/register/history"
+)
+
+// table prints what happens while it does. It is safe for concurrent use.
+type table struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+const (
+	format = "%7s  %-26s %7s  %-26s %-48s %9s %9s %9s  %s\n"
+)
+
+func (t *table) say(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprintf(t.out, format+"\n", args...)
+}
+
+func (t *table) head(after time.Duration) {
+	t.say("all is well after %.0f s; the faults begin. Times in ms, from the strike", after.Seconds())
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprintf(t.out, format, "SECOND", "FAULT", "FOR", "GROUP", "ACTED BEFORE, AND AFTER", "ACTS", "STATUS", "SERVICE", "")
+}
+
+func (t *table) row(s report.Strike) {
+	length, verdict := "", "ok"
+	if s.Milliseconds > 0 {
+		length = fmt.Sprintf("%.1f s", s.Milliseconds/1000)
+	}
+	if !s.OK {
+		verdict = "NOT WELL: " + s.Problem
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprintf(t.out, format, fmt.Sprintf("%.1f", s.Second), s.Fault, length, s.Group, change(s), ms(s.Times.Acts), ms(s.Times.Status), ms(s.Times.Service), verdict)
+}
+
+// change is who acted before and who after; the one that was hit has a star.
+func change(s report.Strike) string {
+	before := who(s.Before, s.Group)
+	if s.Coordinator {
+		before += "*"
+	}
+	text := before + " still"
+	if s.Changed() {
+		text = before + " → " + who(s.First, s.Group)
+	}
+	if s.After != s.First {
+		text += " → " + who(s.After, s.Group)
+	}
+	return text
+}
+
+func who(h report.Holder, group string) string {
+	if h.Process == "" {
+		return "nobody"
+	}
+	name := h.Process[min(len(group)+1, len(h.Process)):]
+	if h.Epoch == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s (%s)", name, tenure.Epoch(h.Epoch))
+}
+
+func ms(t *float64) string {
+	if t == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.0f", *t)
+}
+
+// became prints what the checker found of a group.
+func (t *table) became(g report.Group) {
+	b := g.Became
+	t.say("%s: %d writes taken, %d stale ones refused, %d stale ones taken; two were told at once %s; nobody was told %s; %d violations", g.Name,
+		b.Writes.Accepted, b.Writes.Refused, b.Writes.Stale, times(b.Together), times(b.Nobody), len(b.Violations))
+}
+
+func times(t history.Times) string {
+	if t.Count == 0 {
+		return "never"
+	}
+	return fmt.Sprintf("%d times, %.2f s in all, %.2f s the longest", t.Count, t.Total.Seconds(), t.Longest.Seconds())
+}
+
+// sum prints what was done in all.
+func (t *table) sum(r report.Run) {
+	count := map[report.Class]int{}
+	for _, s := range r.Strikes {
+		count[s.Class]++
+	}
+	t.say("\n%d rounds, %d strikes in %.0f s: %d kills, %d cuts, %d pauses, %d leaves, %d edits, %d outages, %d of CPU, %d of the CA; %d problems",
+		r.Rounds, len(r.Strikes), r.Seconds, count[report.Kill], count[report.Cut], count[report.Pause], count[report.Leave], count[report.Edit],
+		count[report.Outage], count[report.Starve], count[report.Renewal], len(r.Problems))
+}

@@ -1,0 +1,151 @@
+// Package timeline says what a fault did to a group, from what was seen after it. It is pure.
+package timeline
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/test/chaos/report"
+	"github.com/podesta-dev/podesta/test/register"
+)
+
+// Holder is whom something names; nobody, if it names no process.
+type Holder = report.Holder
+
+// Step is from when on something named whom.
+type Step struct {
+	At register.Instant
+	Holder
+}
+
+// Note adds a step, if it is one.
+func Note(steps []Step, at register.Instant, h Holder) []Step {
+	if n := len(steps); n > 0 && steps[n-1].Holder == h {
+		return steps
+	}
+	return append(steps, Step{At: at, Holder: h})
+}
+
+// Followed is a line of an agent's log: from then on it follows the coordinator.
+type Followed struct {
+	At    register.Instant
+	Agent string
+	Holder
+}
+
+// Line is what was seen of a group, each part in its order.
+type Line struct {
+	Taken []register.Entry // writes
+	Named []Step           // by its status
+	Led   []Step           // by its Service; no epochs
+}
+
+// Span is the time that is looked at for a fault: from its strike until everything was well again.
+type Span struct{ From, To register.Instant }
+
+// Proven reports whether a write shows that its process was permitted to act after an instant, and not merely before it. In Guarded
+// groups a deadline tells when a majority promised it, at the earliest; in Classic groups what the app was told last must do.
+func Proven(e register.Entry, after register.Instant, lease time.Duration) bool {
+	if e.Deadline != 0 {
+		return e.Deadline > after.Add(tenure.Window(lease))
+	}
+	return e.Heard > after || e.Session && e.Checked > after
+}
+
+// Last is who acted last before an instant.
+func (l *Line) Last(before register.Instant) (h Holder) {
+	for _, e := range slices.Backward(l.Taken) {
+		if e.At < before {
+			return holder(e)
+		}
+	}
+	return Holder{}
+}
+
+func holder(e register.Entry) Holder { return Holder{Process: e.Process, Epoch: e.Epoch} }
+
+// Outcome is what came of a strike.
+type Outcome struct {
+	First Holder // who was permitted to act first
+	At    register.Instant
+	Last  Holder // who acts at the end of the span
+}
+
+// After says what came of a strike; false if nobody was permitted to act. If the one before was asked to go, and not stopped, it may act
+// for a while: then First is who comes next, if anybody does.
+func (l *Line) After(s Span, before Holder, asked bool, lease time.Duration) (o Outcome, ok bool) {
+	for _, e := range l.Taken {
+		if e.At <= s.From || e.At > s.To || !Proven(e, s.From, lease) {
+			continue
+		}
+		h := holder(e)
+		if !ok || asked && o.First == before && h != before {
+			o.First, o.At, ok = h, e.At, true
+		}
+		o.Last = h
+	}
+	return o, ok
+}
+
+// Changes is how often the status named another process than before, within a span.
+func (l *Line) Changes(s Span) (n int) {
+	last := ""
+	for _, step := range l.Named {
+		if step.At > s.To || step.Process == "" || step.Process == last {
+			continue
+		}
+		if last != "" && step.At > s.From {
+			n++
+		}
+		last = step.Process
+	}
+	return n
+}
+
+// Times tells how long it took after a strike until the first write, and, if it was another's than before, until status and Service
+// had left the one before for somebody.
+func (l *Line) Times(s Span, before, first Holder, at register.Instant) report.Times {
+	t := report.Times{Acts: since(s.From, at)}
+	if first != before {
+		t.Status = left(l.Named, s, before)
+	}
+	if first.Process != before.Process {
+		t.Service = left(l.Led, s, Holder{Process: before.Process})
+	}
+	return t
+}
+
+// Agreed is how long it took until the last agent that was there all the time followed the holder for the first time; nil if none of
+// them had to change.
+func Agreed(followed []Followed, s Span, h Holder, hit func(agent string) bool) *float64 {
+	first := map[string]register.Instant{}
+	for _, f := range followed {
+		if f.Holder != h || f.At <= s.From || f.At > s.To || hit(f.Agent) {
+			continue
+		}
+		if at, ok := first[f.Agent]; !ok || f.At < at {
+			first[f.Agent] = f.At
+		}
+	}
+	if len(first) == 0 {
+		return nil
+	}
+	return since(s.From, slices.Max(slices.Collect(maps.Values(first))))
+}
+
+// left is how long it took until a step named somebody else than before.
+func left(steps []Step, s Span, before Holder) *float64 {
+	for _, step := range steps {
+		if step.At > s.From && step.At <= s.To && step.Process != "" && step.Holder != before {
+			return since(s.From, step.At)
+		}
+	}
+	return nil
+}
+
+func since(from, to register.Instant) *float64 {
+	ms := float64(to.Sub(from)) / float64(time.Millisecond)
+	return &ms
+}

@@ -1,0 +1,167 @@
+package timeline
+
+import (
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/test/register"
+)
+
+// The stories' lease, and how long a promise of it is relied on.
+const (
+	lease  = 1000 * time.Millisecond
+	window = 818181818
+)
+
+const ms = register.Instant(time.Millisecond)
+
+func guarded(at register.Instant, process string, epoch int64, promised register.Instant) register.Entry {
+	return register.Entry{At: at, Accepted: true, Write: register.Write{Process: process, Epoch: epoch, Heard: at, Deadline: promised + window}}
+}
+
+// A coordinator that is cut off goes on writing under what it was promised before; that is no answer to the cut. The next one's write is.
+func TestWhatWasPromisedBeforeIsNoRecovery(t *testing.T) {
+	l := &Line{Taken: []register.Entry{
+		guarded(90*ms, "a", 5, 80*ms),
+		guarded(150*ms, "a", 5, 95*ms), // told after the cut, promised before
+		guarded(1100*ms, "b", 6, 1050*ms),
+		guarded(1300*ms, "a", 7, 1250*ms), // preempts
+	}}
+	s := Span{From: 100 * ms, To: 2000 * ms}
+	before := l.Last(s.From)
+	if before != (Holder{Process: "a", Epoch: 5}) {
+		t.Errorf("before: %v", before)
+	}
+	o, ok := l.After(s, before, false, lease)
+	want := Outcome{First: Holder{Process: "b", Epoch: 6}, At: 1100 * ms, Last: Holder{Process: "a", Epoch: 7}}
+	if !ok || o != want {
+		t.Errorf("%+v, %t", o, ok)
+	}
+	if _, ok := l.After(Span{From: 100 * ms, To: 1000 * ms}, before, false, lease); ok {
+		t.Error("nobody was permitted to act until then")
+	}
+}
+
+// A coordinator that is asked to go acts until it has handed over: what is measured is the hand-over.
+func TestAskedToGo(t *testing.T) {
+	a, b := Holder{Process: "a", Epoch: 5}, Holder{Process: "b", Epoch: 6}
+	l := &Line{Taken: []register.Entry{guarded(150*ms, "a", 5, 120*ms), guarded(300*ms, "b", 6, 250*ms)}}
+	s := Span{From: 100 * ms, To: 2000 * ms}
+	if o, ok := l.After(s, a, true, lease); !ok || o.First != b || o.At != 300*ms {
+		t.Errorf("%+v, %t", o, ok)
+	}
+	if o, ok := l.After(Span{From: 100 * ms, To: 200 * ms}, a, true, lease); !ok || o.First != a {
+		t.Errorf("nobody came: %+v, %t", o, ok)
+	}
+}
+
+// A Classic session is told once; its later checks count. A poll counts by its answer.
+func TestProvenInClassicGroups(t *testing.T) {
+	for name, c := range map[string]struct {
+		write register.Write
+		want  bool
+	}{
+		"told before":                    {register.Write{Heard: 90}, false},
+		"told after":                     {register.Write{Heard: 110}, true},
+		"session, checked before":        {register.Write{Heard: 50, Checked: 90, Session: true}, false},
+		"session, checked after":         {register.Write{Heard: 50, Checked: 110, Session: true}, true},
+		"polled before, checked after":   {register.Write{Heard: 50, Checked: 110}, false},
+		"deadline of an earlier promise": {register.Write{Heard: 110, Deadline: window + 100}, false},
+		"deadline of a later promise":    {register.Write{Heard: 110, Deadline: window + 101}, true},
+	} {
+		if got := Proven(register.Entry{Write: c.write}, 100, lease); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// Status and Service are measured until they name somebody else, and only if somebody else acts.
+func TestTimes(t *testing.T) {
+	a, b := Holder{Process: "a", Epoch: 5}, Holder{Process: "b", Epoch: 6}
+	l := &Line{
+		Named: []Step{{At: 10 * ms, Holder: a}, {At: 150 * ms}, {At: 300 * ms, Holder: b}, {At: 400 * ms, Holder: a}},
+		Led:   []Step{{At: 10 * ms, Holder: Holder{Process: "a"}}, {At: 200 * ms}, {At: 350 * ms, Holder: Holder{Process: "b"}}},
+	}
+	s := Span{From: 100 * ms, To: 1000 * ms}
+	times := l.Times(s, a, b, 250*ms)
+	if *times.Acts != 150 || *times.Status != 200 || *times.Service != 250 {
+		t.Errorf("acts %v, status %v, service %v", *times.Acts, *times.Status, *times.Service)
+	}
+	same := l.Times(s, a, a, 250*ms)
+	if *same.Acts != 150 || same.Status != nil || same.Service != nil {
+		t.Errorf("nothing changed: %+v", same)
+	}
+	again := l.Times(s, a, Holder{Process: "a", Epoch: 6}, 250*ms)
+	if again.Status == nil || again.Service != nil {
+		t.Errorf("the same pod under another epoch: %+v", again)
+	}
+	if late := l.Times(Span{From: 100 * ms, To: 240 * ms}, a, b, 250*ms); late.Status != nil || late.Service != nil {
+		t.Errorf("what comes after the span does not count: %+v", late)
+	}
+}
+
+// The last agent to follow counts, unless it was hit itself.
+func TestAgreed(t *testing.T) {
+	b := Holder{Process: "b", Epoch: 6}
+	followed := []Followed{
+		{At: 120 * ms, Agent: "b", Holder: b}, {At: 180 * ms, Agent: "c", Holder: b}, {At: 160 * ms, Agent: "d", Holder: b},
+		{At: 700 * ms, Agent: "d", Holder: b}, // again, after another: in a Classic group nothing tells the two apart
+		{At: 500 * ms, Agent: "a", Holder: b}, {At: 190 * ms, Agent: "c", Holder: Holder{Process: "x", Epoch: 6}}, {At: 90 * ms, Agent: "c", Holder: b},
+	}
+	s := Span{From: 100 * ms, To: 1000 * ms}
+	if got := Agreed(followed, s, b, func(agent string) bool { return agent == "a" }); got == nil || *got != 80 {
+		t.Errorf("%v", got)
+	}
+	if got := Agreed(followed, s, Holder{Process: "y"}, func(string) bool { return false }); got != nil {
+		t.Errorf("nobody followed y: %v", *got)
+	}
+}
+
+// A new epoch of the same process is no change, and neither is a while without anybody.
+func TestChanges(t *testing.T) {
+	l := &Line{}
+	for i, name := range []string{"a", "b", "", "b", "a", "c"} {
+		l.Named = append(l.Named, Step{At: register.Instant(100 * (i + 1)), Holder: Holder{Process: name, Epoch: int64(i)}})
+	}
+	for _, c := range []struct {
+		from, to register.Instant
+		want     int
+	}{{0, 1000, 3}, {150, 1000, 3}, {200, 400, 0}, {250, 550, 1}, {0, 100, 0}} {
+		if got := l.Changes(Span{From: c.from, To: c.to}); got != c.want {
+			t.Errorf("from %d to %d: %d, want %d", c.from, c.to, got, c.want)
+		}
+	}
+}
+
+func TestNote(t *testing.T) {
+	a, b := Holder{Process: "a"}, Holder{Process: "b"}
+	steps := Note(Note(Note(nil, 1, a), 2, a), 3, b)
+	if len(steps) != 2 || steps[0].At != 1 || steps[1].At != 3 {
+		t.Errorf("%v", steps)
+	}
+}
+
+// A line as the kubelet keeps it, with what it puts before.
+func TestReadFollowed(t *testing.T) {
+	boot := time.Date(2026, 11, 20, 14, 0, 0, 0, time.UTC)
+	const stamp = "2026-11-20T14:00:01.5Z stderr F "
+	for line, want := range map[string]Followed{
+		stamp + `time=2026-11-20T14:00:01.500Z level=INFO msg=follows coordinator=g-4 epoch=3.1 reason=Asked initiator=g-4`: {
+			At: 1500 * ms, Agent: "g-1", Holder: Holder{Process: "g-4", Epoch: 3<<20 | 1}},
+		`time=2026-11-20T14:00:01.500Z level=INFO msg=follows coordinator=g-4 epoch=0.0 reason=Asked`: {
+			At: 1500 * ms, Agent: "g-1", Holder: Holder{Process: "g-4"}},
+		`time=2026-11-20T14:00:01.500Z level=INFO msg=roster generation=3`:                         {},
+		`time=2026-11-20T14:00:01.500Z level=INFO msg=follows coordinator= epoch=0.0 reason=Asked`: {},
+	} {
+		got, ok, err := ReadFollowed(line, "g-1", boot)
+		if err != nil || ok != (want != Followed{}) || ok && got != want {
+			t.Errorf("%s\n%+v, %t, %v", line, got, ok, err)
+		}
+	}
+	if _, _, err := ReadFollowed("time=now msg=follows coordinator=a epoch=1.1", "a", boot); err == nil {
+		t.Error("now is no time")
+	}
+	if _, _, err := ReadFollowed(" msg=follows coordinator=a epoch=one", "a", boot); err == nil {
+		t.Error("one is no epoch")
+	}
+}
