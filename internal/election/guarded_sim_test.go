@@ -24,6 +24,7 @@ func TestSeedsThatFailedGuarded(t *testing.T) {
 		{"RingList", 186878644472314, "a claim under a newer roster was given back to the members of the older one: the newcomers waited a lease for it"},
 		{"LeLann", 832, "an heir over links that stayed cut was suspected before it could claim: hand-overs without end"},
 		{"StatusTableBully", 2019, "ordinary delays reset what the holder knew of a higher process, and another was preferred"},
+		{"ChangRoberts", 7628, "the oracle took a promise for none whose voter had crashed between the disk and the verdict, and V4's renewal of it for a breach"},
 	} {
 		if err := electiontest.NewSimulator().Run(electiontest.DrawGuarded(c.algorithm, c.seed)); err != nil {
 			t.Errorf("%s\n%v", c.why, err)

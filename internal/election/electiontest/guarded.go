@@ -30,6 +30,18 @@ type guard struct {
 type disk struct {
 	number int          // of the memory: a lost one has another number
 	state  tenure.State // what was synced
+	older  tenure.Epoch // to the same life under the roster before (V4); 0: nothing
+}
+
+// write puts a state on the disk. What is promised there binds the voter, even if it ends before it can say so.
+func (d *disk) write(state tenure.State) {
+	switch before := d.state; {
+	case state.To != before.To:
+		d.older = 0
+	case state.Highest.Generation() > before.Highest.Generation():
+		d.older = before.Highest
+	}
+	d.state = state
 }
 
 // memory is the identity of a process's n-th memory.
@@ -81,12 +93,12 @@ func (g *guard) Sync(state tenure.State) error {
 	}
 	if s.chance(s.SyncFails) {
 		if s.rng.IntN(2) == 0 {
-			g.disk.state = state
+			g.disk.write(state)
 		}
 		s.note(Unsynced, g.p, -1, "")
 		return errDisk
 	}
-	g.disk.state = state
+	g.disk.write(state)
 	if s.chance(s.SyncDies) {
 		s.crash(g.p)
 		return errDisk

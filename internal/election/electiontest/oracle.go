@@ -18,7 +18,6 @@ type oracle struct {
 type promise struct {
 	to    tenure.Life
 	epoch tenure.Epoch // the highest that it has promised
-	older tenure.Epoch // to the same life under the roster before (V4); 0: nothing
 	until Time         // in true time
 }
 
@@ -61,7 +60,7 @@ func (s *Simulator) promised(g *guard, to tenure.Life, e tenure.Epoch, lease ten
 	before, other := *o.promise(g.p, g.number), o.wider[g.p]
 	now := promise{to: to, epoch: e, until: g.clock.when(g.clock.boot(s.now) + lease)}
 	if before.to == to {
-		now = before.again(now)
+		now.epoch, now.until = max(before.epoch, e), max(before.until, now.until)
 	}
 	switch {
 	case s.timed() && before.to != to && s.now < before.until:
@@ -69,7 +68,7 @@ func (s *Simulator) promised(g *guard, to tenure.Life, e tenure.Epoch, lease ten
 	case s.timed() && other.to != to && s.now < other.until:
 		s.fail("G4: %s promises %s to %v while an earlier memory has promised %s to %v until %d", g.self.Name, e, to, other.epoch,
 			other.to, other.until)
-	case e < before.epoch && (before.to != to || e != before.older) || e == before.epoch && before.to != to:
+	case e < before.epoch && (before.to != to || e != g.disk.older) || e == before.epoch && before.to != to:
 		s.fail("G2, V3: %s promises %s to %v after %s to %v", g.self.Name, e, to, before.epoch, before.to)
 	case g.disk.state.Highest != now.epoch || g.disk.state.To != to || g.disk.state.Lease < lease:
 		s.fail("V11: %s promises %s to %v for %v; its disk has %+v", g.self.Name, e, to, lease, g.disk.state)
@@ -78,15 +77,6 @@ func (s *Simulator) promised(g *guard, to tenure.Life, e tenure.Epoch, lease ten
 	if now.until >= other.until {
 		o.wider[g.p] = now
 	}
-}
-
-// again is a promise after another one to the same life.
-func (p promise) again(now promise) promise {
-	next := promise{to: p.to, epoch: max(p.epoch, now.epoch), older: p.older, until: max(p.until, now.until)}
-	if now.epoch.Generation() > p.epoch.Generation() {
-		next.older = p.epoch
-	}
-	return next
 }
 
 // granted notes what a voter's verdict says.
