@@ -147,8 +147,7 @@ func (s *snapshot) nominee(n *nominee) {
 		return
 	}
 	s.life(n.sounding.about)
-	s.number(int64(n.sounding.epoch), int64(n.sounding.round), int64(n.sounding.since))
-	s.delay(n.sounding.again)
+	s.number(int64(n.sounding.epoch), int64(n.sounding.round), int64(n.sounding.since), int64(n.sounding.asked))
 	s.flags(n.sounding.answered...)
 	for i, v := range n.sounding.verdicts {
 		if n.sounding.answered[i] {

@@ -37,7 +37,7 @@ type sounding struct {
 	epoch    Epoch
 	round    uint64
 	since    Instant
-	again    Instant   // when those who have not answered are asked again
+	asked    Instant   // when those who would not promise, or have not answered, were asked last
 	verdicts []Verdict // by place on the roster
 	answered []bool
 }
@@ -52,7 +52,7 @@ func (n *nominee) reassured() { n.failures, n.waiting, n.alone = 0, false, false
 func (m *Machine) nominate() {
 	n := &m.nominee
 	if n.sounding.purpose != idle {
-		if m.now.Boot >= n.sounding.again {
+		if m.now.Boot >= n.sounding.asked+m.heartbeat {
 			m.ask()
 		}
 		m.weigh()
@@ -84,14 +84,15 @@ func (m *Machine) sound(why purpose, about Life, epoch Epoch) {
 	m.weigh()
 }
 
-// ask sounds those who have not answered: again every heartbeat, for a link may have to be made first.
+// ask sounds those who would not promise or have not answered: again every heartbeat, for promises run out, a voter notices that
+// the holder is gone, and a link may have to be made first.
 func (m *Machine) ask() {
 	s := &m.nominee.sounding
-	s.again = m.now.Boot + m.heartbeat
+	s.asked = m.now.Boot
 	p := Petition{Kind: Sound, Epoch: NewEpoch(m.roster.Generation, 0), Round: s.round}
 	for i, q := range m.roster.Members {
 		switch {
-		case !q.Voter || s.answered[i]:
+		case !q.Voter || s.verdicts[i].Granted:
 		case q.Name == m.self.Name:
 			s.answered[i] = m.voter.seated
 			s.verdicts[i] = m.verdict(p, m.voter.would(m.roster, m.self, m.roster.Generation, m.now.Boot))
@@ -225,7 +226,7 @@ func (m *Machine) unsupported(reached bool) {
 		if wait == 0 { // it was denied for another reason than time: rosters may differ
 			wait = m.t/2 + m.random(m.t)
 		}
-		n.retry = max(s.since+wait, m.now.Boot) + time.Millisecond
+		n.retry = max(s.asked+wait, m.now.Boot) + time.Millisecond
 	case n.failures+1 < soundings:
 		n.failures++
 		n.retry = m.now.Boot + m.random(m.t)

@@ -172,6 +172,36 @@ func count(all []tenure.Addressed, k tenure.Kind) (n int) {
 	return n
 }
 
+// N1: who would not promise is asked again every heartbeat. Two of five are down; one voter has yet to notice that the link of the
+// dead holder is closed, and nobody's promise to it has run out.
+func TestAnswersAreAskedForAgain(t *testing.T) {
+	s := newSolo(t, rosterOf(5), "P3")
+	s.do(tenure.Event{Type: tenure.Nominated, Process: "P3"})
+	died := s.now
+	for beat := 0; s.now < died+lease1+s.roster.Heartbeat+ms; beat++ {
+		asks := s.out.Petitions
+		for _, q := range []string{"P1", "P2"} {
+			p, ok := sent(asks, tenure.Sound, q)
+			if !ok {
+				t.Fatalf("it does not ask %s again after %v", q, s.now-died)
+			}
+			v := s.answer(p, s.now >= died+lease1)
+			v.Holder, v.HolderEpoch, v.Heard, v.Remaining = "P5", epoch(1, 1), q == "P1" && beat == 0, max(0, died+lease1-s.now)
+			s.verdict(q, v)
+			if holder, _, _ := s.Following(); holder != "" {
+				t.Fatalf("it follows %s, which is dead", holder)
+			}
+			if _, ok := sent(s.out.Petitions, tenure.Claim, q); ok {
+				return
+			}
+		}
+		for s.out.Petitions = nil; len(s.out.Petitions) == 0; {
+			s.out.Petitions = s.after(ms)
+		}
+	}
+	t.Errorf("it claims nothing %v after the holder died; it is %s", s.now-died, s.Word())
+}
+
 // N5: who reaches no majority, twice, rests for 4 to 8 T and is no candidate meanwhile; unless nobody else could coordinate.
 func TestNomineeWithoutMajorityRests(t *testing.T) {
 	r := rosterOf(3)
