@@ -52,7 +52,7 @@ func (n *nominee) reassured() { n.failures, n.waiting, n.alone = 0, false, false
 func (m *Machine) nominate() {
 	n := &m.nominee
 	if n.sounding.purpose != idle {
-		if m.now.Boot >= n.sounding.asked+m.heartbeat {
+		if m.now.Boot >= n.sounding.asked+m.pause() {
 			m.ask()
 		}
 		m.weigh()
@@ -101,6 +101,17 @@ func (m *Machine) ask() {
 		}
 	}
 }
+
+// pause is how long those who would not promise are left alone before they are asked again.
+func (m *Machine) pause() time.Duration {
+	if m.freed() {
+		return m.heartbeat / 10
+	}
+	return m.heartbeat
+}
+
+// freed reports whether promises were released just now: the voters that have not heard of it will in a moment (N4).
+func (m *Machine) freed() bool { return m.now.Boot-m.nominee.freed < m.t }
 
 // sounded takes a voter's answer. A voter with another memory than the roster's is not the one that counts (V1).
 func (m *Machine) sounded(from Life, v Verdict) {
@@ -217,9 +228,9 @@ func (m *Machine) unsupported(reached bool) {
 	switch {
 	case s.purpose == fallback && !reached:
 		m.arm()
-	case reached && m.now.Boot-n.freed < m.t: // N4: the voters hear of the release in a moment
+	case reached && m.freed(): // N4
 		n.failures, n.waiting = 0, true
-		n.retry = m.now.Boot + m.heartbeat/10
+		n.retry = m.now.Boot + m.pause()
 	case reached: // N4
 		n.failures, n.waiting = 0, true
 		wait := min(s.wait(m.roster.majority()), max(m.t, m.heartbeat))

@@ -202,6 +202,23 @@ func TestAnswersAreAskedForAgain(t *testing.T) {
 	t.Errorf("it claims nothing %v after the holder died; it is %s", s.now-died, s.Word())
 }
 
+// N4: once something was released, those who have not heard of it yet are asked again in a moment, and not after a heartbeat. Its own
+// promise is free, two are not, one voter does not answer.
+func TestReleaseIsHeardOfInAMoment(t *testing.T) {
+	s := newSolo(t, rosterOf(5), "P4")
+	asks := s.do(tenure.Event{Type: tenure.Nominated, Process: "P4"}).Petitions
+	for _, q := range []string{"P1", "P2"} {
+		p, _ := sent(asks, tenure.Sound, q)
+		v := s.answer(p, false)
+		v.Holder, v.HolderEpoch, v.Remaining = "P5", epoch(1, 1), 900*ms
+		s.verdict(q, v)
+	}
+	s.askBy("P5", tenure.Petition{Kind: tenure.Release, Epoch: epoch(1, 1)})
+	if _, ok := sent(append(s.out.Petitions, s.after(11*ms)...), tenure.Sound, "P1"); !ok {
+		t.Error("it does not ask again")
+	}
+}
+
 // N5: who reaches no majority, twice, rests for 4 to 8 T and is no candidate meanwhile; unless nobody else could coordinate.
 func TestNomineeWithoutMajorityRests(t *testing.T) {
 	r := rosterOf(3)

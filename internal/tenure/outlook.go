@@ -86,7 +86,7 @@ func (m *Machine) Next() Instant {
 	}
 	if n.sounding.purpose != idle {
 		at(n.sounding.since + max(m.t, m.roster.Timeout))
-		at(n.sounding.asked + m.heartbeat)
+		at(n.sounding.asked + m.pause())
 	} else if h.acting == nil && h.claiming == nil && h.resigning == nil && m.roster.voters() > 0 {
 		if m.nominated == m.self.Name && m.stands() && !m.hearing() || f.consult {
 			at(n.retry)
