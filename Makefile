@@ -61,6 +61,7 @@ bin/cluster:
 	@go build -C hack/cluster -trimpath -o $(CURDIR)/$@ .
 
 .PHONY: docker
+docker: export GOOS = linux
 docker: bin/manager bin/agent ## Build the images of manager and agent from the binaries in bin/ (Linux, no base image).
 	@echo "docker: $(IMAGES)/manager:$(VERSION) and $(IMAGES)/agent:$(VERSION)"
 	@docker build --target manager --tag $(IMAGES)/manager:$(VERSION) .

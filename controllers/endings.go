@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -55,11 +56,12 @@ func (e *endings) of(key types.NamespacedName, wanted func(types.UID) bool) map[
 	return kept
 }
 
-// hasEnded is the part of R5 that a pod's state tells: all its containers are reported terminated, and none is started again,
-// because the pod has failed or succeeded for good or is being deleted. A phase alone proves nothing: when a node is lost,
-// Kubernetes calls its pods Failed while they may still run there.
+// hasEnded is the part of R5 that a pod's state tells: the kubelet calls it Failed or Succeeded, which it does when nothing of it
+// runs any more or will (since Kubernetes 1.27 also of pods that are deleted), and reports all its containers terminated. Terminated
+// containers alone prove nothing, whether the pod is being deleted or not: before a kubelet starts some again it reports them, and then
+// its node may be lost. Nor does a phase alone.
 func hasEnded(pod *corev1.Pod) bool {
-	if !ended(pod) && pod.DeletionTimestamp == nil {
+	if !ended(pod) || calledFailed(pod) {
 		return false
 	}
 	states := map[string]corev1.ContainerState{}
@@ -80,4 +82,12 @@ func hasEnded(pod *corev1.Pod) bool {
 		}
 	}
 	return len(pod.Spec.Containers) > 0
+}
+
+// calledFailed says whether it was the garbage collector that called a pod Failed, because its node is lost or out of service: the
+// containers' states may be old.
+func calledFailed(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == "DeletionByPodGC"
+	})
 }

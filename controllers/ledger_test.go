@@ -86,6 +86,9 @@ func TestFirstRosterOfAnInheritedGroup(t *testing.T) {
 	}
 }
 
+// collectedByGC is what the garbage collector says of a pod that it calls Failed.
+var collectedByGC = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByPodGC"}}
+
 func TestKnownToHaveEnded(t *testing.T) {
 	deleting := func(s *scene, since time.Duration) {
 		s.pods[2].DeletionTimestamp = &metav1.Time{Time: s.now.Add(-since).Add(30 * time.Second)}
@@ -109,10 +112,21 @@ func TestKnownToHaveEnded(t *testing.T) {
 			s.terminated(2)
 			s.pods[2].Status.Phase = corev1.PodRunning
 		}, false},
-		{"its containers have ended, the pod is being deleted", func(s *scene) {
+		{"its containers had ended and were to be started again, and then its pod is deleted", func(s *scene) {
 			s.loses(2, 0)
 			s.terminated(2)
 			s.pods[2].Status.Phase = corev1.PodRunning
+			deleting(s, 0)
+		}, false},
+		{"its containers had ended and were to be started again, and then the pod of a lost node is called Failed", func(s *scene) {
+			s.loses(2, 0)
+			s.terminated(2)
+			s.pods[2].Status.Conditions = collectedByGC
+		}, false},
+		{"it was evicted, and has ended", func(s *scene) {
+			s.loses(2, 0)
+			s.terminated(2)
+			s.pods[2].Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI"}}
 			deleting(s, 0)
 		}, true},
 		{"a pod of a lost node is called Failed", func(s *scene) { s.loses(2, 0); s.pods[2].Status.Phase = corev1.PodFailed }, false},

@@ -192,7 +192,7 @@ func (w *world) inAPI(a *agent) bool { return slices.Contains(w.pods, a.pod) }
 func (w *world) happens() {
 	w.now = w.now.Add(time.Duration(w.random.IntN(400)) * time.Millisecond)
 	deeds := []func(){w.newPod, w.kill, w.deleteGracefully, w.deleteByForce, w.loseMemory, w.disconnect, w.restartManager, w.editLease,
-		w.evict, w.drain, w.kubeletTells, w.kubeletTells, w.join, w.join, w.join}
+		w.evict, w.drain, w.rebootRack, w.kubeletTells, w.kubeletTells, w.join, w.join, w.join}
 	if i := w.random.IntN(3 * len(deeds)); i < len(deeds) {
 		deeds[i]()
 	} else {

@@ -102,7 +102,7 @@ func (w *world) kill() {
 // evict: Kubernetes calls a pod Failed, as it does when its node is lost; the pod may run on.
 func (w *world) evict() {
 	if a := w.pick(func(a *agent) bool { return w.inAPI(a) && !ended(a.pod) }); a != nil {
-		a.pod.Status.Phase = corev1.PodFailed
+		a.pod.Status.Phase, a.pod.Status.Conditions = corev1.PodFailed, collectedByGC
 		w.note("%s is called Failed", a.life)
 	}
 }
@@ -136,15 +136,30 @@ func (w *world) kubeletTells() {
 	if a == nil {
 		return
 	}
-	if a.pod.DeletionTimestamp == nil {
-		a.pod.Status.Phase = corev1.PodFailed
-	}
+	a.pod.Status.Phase = corev1.PodFailed
 	over := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
 	a.pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: over}, {Name: v1.AgentContainer, State: over}}
 	w.note("the kubelet says that %s has ended", a.life)
 	if w.random.IntN(2) == 0 { // and the informer's event is all that is left of it
 		w.endings[a.pod.UID] = w.now
 		w.pods = slices.DeleteFunc(w.pods, func(p *corev1.Pod) bool { return p == a.pod })
+	}
+}
+
+// rebootRack has kubelets report the containers that they are about to start again, and then lose the API server, which evicts the pods.
+func (w *world) rebootRack() {
+	over := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+	for range 1 + w.random.IntN(4) {
+		a := w.pick(func(a *agent) bool {
+			return a.lives() && w.inAPI(a) && a.pod.DeletionTimestamp == nil && w.newestOf(a.pod) == a
+		})
+		if a == nil {
+			return
+		}
+		a.pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: over}, {Name: v1.AgentContainer, State: over}}
+		a.pod.DeletionTimestamp, a.pod.DeletionGracePeriodSeconds = &metav1.Time{Time: w.now.Add(2 * time.Second)}, new(int64(2))
+		a.connected = false
+		w.note("the containers of %s are started again, and its pod is deleted", a.life)
 	}
 }
 

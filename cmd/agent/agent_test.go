@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -12,9 +14,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/podesta-dev/podesta/internal/door"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -90,6 +96,55 @@ func TestWithoutAManager(t *testing.T) {
 		if err := <-done[i]; err != nil {
 			t.Errorf("agent %d: %v", i, err)
 		}
+	}
+}
+
+// One stranger's connections to the status port keep nobody else's probes out, also while the agent waits for a roster.
+func TestStatusPortIsBounded(t *testing.T) {
+	address := freeAddress(t)
+	o, err := parse([]string{"--manager", "127.0.0.1:9", "--state-dir", t.TempDir(), "--listen", "127.0.0.1:0",
+		"--app-address", "127.0.0.1:0", "--status-address", address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- serve(ctx, o, slog.New(slog.DiscardHandler)) }()
+	ready := func() error {
+		response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get("http://" + address + "/readyz")
+		if err == nil {
+			err = response.Body.Close()
+		}
+		return err
+	}
+	for ready() != nil {
+		if t.Context().Err() != nil {
+			t.Fatal("it never listens")
+		}
+	}
+	elsewhere := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	for i := range door.StrangersOfAddress + 1 {
+		conn, err := elsewhere.DialContext(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if i < door.StrangersOfAddress {
+			continue
+		}
+		if err := conn.SetReadDeadline(time.Now().Add(time.Second)); err != nil { // a silent one that is let in is closed after five
+			t.Fatal(err)
+		}
+		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("one connection more than its share: %v, want it to be closed", err)
+		}
+	}
+	if err := ready(); err != nil {
+		t.Errorf("a probe of another address: %v", err)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/agent"
 	"github.com/podesta-dev/podesta/internal/apphealth"
+	"github.com/podesta-dev/podesta/internal/door"
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster"
@@ -39,6 +40,9 @@ type sidecar struct {
 	running atomic.Bool
 	links   atomic.Pointer[transport.Links]
 }
+
+// statusWithin is how long an answer of the status port may take, whoever reads it.
+const statusWithin = 10 * time.Second
 
 // serve runs the agent until ctx ends, and then leaves.
 func serve(ctx context.Context, o options, logger *slog.Logger) error {
@@ -65,8 +69,12 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx: leaving is served and reported too
 	defer stop()
 	group, serving := errgroup.WithContext(serving)
-	group.Go(func() error { return serveHTTP(serving, listeners[1], agent.Status(s.meter, s.loop)) })
-	group.Go(func() error { return serveHTTP(serving, listeners[2], agent.AppAPI(s.board, s.permit)) })
+	group.Go(func() error { // the whole cluster may reach it
+		return serveHTTP(serving, door.New(listeners[1]), &http.Server{Handler: agent.Status(s.meter, s.loop), WriteTimeout: statusWithin})
+	})
+	group.Go(func() error {
+		return serveHTTP(serving, listeners[2], &http.Server{Handler: agent.AppAPI(s.board, s.permit)})
+	})
 	s.prober.Use(o.health)
 	s.appHost = appHost(listeners[2].Addr())
 	group.Go(func() error { s.prober.Run(serving); return nil })
@@ -250,8 +258,8 @@ func (s *sidecar) dropped() uint64 {
 }
 
 // serveHTTP serves until ctx ends; streams that are open then are cut.
-func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+func serveHTTP(ctx context.Context, l net.Listener, server *http.Server) error {
+	server.ReadHeaderTimeout, server.IdleTimeout, server.MaxHeaderBytes = 5*time.Second, time.Minute, 16<<10
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {

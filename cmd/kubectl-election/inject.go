@@ -23,7 +23,7 @@ Pods and pod templates (Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, Cro
 get it; all else stays as it is, byte for byte. What has the agent already is left alone, so a second run changes nothing.
 The manifest goes to standard output, what was done to standard error.
 
-The image is that of the agent's release. Say --image if your cluster pulls it from elsewhere.`
+The image is that of this program's release. Say --image if your cluster pulls it from elsewhere.`
 
 const injectExamples = `  # Put the agent into a StatefulSet's pods, and look at what changes
   kubectl election inject -f statefulset.yaml | diff statefulset.yaml -
@@ -74,7 +74,7 @@ func newInjectCommand() *cobra.Command {
 	command.AddCommand(policy)
 	command.Flags().StringVarP(&file, "filename", "f", "", "the manifest, YAML or JSON; - is standard input")
 	f := command.PersistentFlags()
-	f.StringVar(&image, "image", "", "the agent's image (default "+inject.DefaultImage+")")
+	f.StringVar(&image, "image", inject.ImageOf(version), "the agent's image")
 	f.StringVar(&manager, "manager", "", "`HOST:PORT` of the manager's roster service (default podesta-roster.SYSTEM-NAMESPACE.svc:9443)")
 	f.StringVar(&namespace, "system-namespace", "", "where Podesta is installed; pods there are left alone (default "+inject.DefaultNamespace+")")
 	return command

@@ -1,4 +1,4 @@
-// Package door bounds how many connections may be open to a server whose clients show certificates, so that neither a stranger nor a
+// Package door bounds how many connections may be open to a server, so that neither a stranger nor, where clients show certificates, a
 // member can keep the others out.
 package door
 
@@ -21,7 +21,7 @@ const (
 )
 
 // Door is the listener of such a server. Connections beyond the bounds are closed at once; of a pod the oldest, because the newest
-// speaks for it. The server's credentials are to be wrapped by [Credentials].
+// speaks for it. The server's credentials, if it has any, are to be wrapped by [Credentials].
 type Door struct {
 	net.Listener
 

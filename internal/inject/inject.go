@@ -26,9 +26,20 @@ const kubeSystem = "kube-system"
 
 // DefaultImage and DefaultNamespace are those of config/default.
 const (
-	DefaultImage     = "ghcr.io/podesta-dev/agent:latest"
+	repository       = "ghcr.io/podesta-dev/agent"
+	DefaultImage     = repository + ":latest"
 	DefaultNamespace = "podesta-system"
 )
+
+var release = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+$`)
+
+// ImageOf is the agent's image of a release; of any other build, the default.
+func ImageOf(version string) string {
+	if release.MatchString(version) {
+		return repository + ":" + version
+	}
+	return DefaultImage
+}
 
 // NewInstall fills in what is empty: the defaults, and the manager's address in the namespace. It refuses what is no image
 // or address, since both become part of programs.
