@@ -85,18 +85,22 @@ func (c *Client) Session(ctx context.Context, fn func(Permission)) error {
 		return unexpected(resp, data)
 	}
 	told := false
+	var wrong error
 	err = readEvents(resp.Body, func(e event) error {
 		if e.name != "permission" {
 			return nil
 		}
-		p, err := c.told(session, e, opened)
-		if err != nil {
-			return err
+		var p Permission
+		if p, wrong = c.told(session, e, opened); wrong != nil {
+			return wrong
 		}
 		told, p.session = true, session
 		fn(p)
 		return nil
 	})
+	if wrong == nil { // it is closed already, so nothing of it is Valid while fn stops what it started
+		end()
+	}
 	if told {
 		fn(Permission{}) // before the session is closed, so that fn can stop what it started
 	}

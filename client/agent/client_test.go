@@ -162,6 +162,24 @@ func TestASessionTellsEachPermission(t *testing.T) {
 	}
 }
 
+// An agent that ends a session takes back what it told: it is not Valid any more when fn hears of it.
+func TestNothingIsValidOnceTheSessionHasEnded(t *testing.T) {
+	c := serve(t, nil, func(w http.ResponseWriter, _ *http.Request) { push(w, "permission", grant(t, 7, time.Minute)) })
+	if !sharedClock {
+		t.Skip("without a shared clock each event asks /v1/leader")
+	}
+	var last Permission
+	err := c.Session(t.Context(), func(p Permission) {
+		if p.Epoch == 0 && last.Valid() {
+			t.Error("the session has ended, and its permission is valid")
+		}
+		last = p
+	})
+	if !errors.Is(err, io.EOF) {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
 func TestClosingASessionGivesThePermissionUp(t *testing.T) {
 	closed := make(chan struct{})
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) { json.NewEncoder(w).Encode(grant(t, 7, time.Minute)) },

@@ -41,7 +41,7 @@ type sidecar struct {
 	links   atomic.Pointer[transport.Links]
 }
 
-// statusWithin is how long an answer of the status port may take, whoever reads it.
+// statusWithin is how long a question to the status port, and its answer, may take.
 const statusWithin = 10 * time.Second
 
 // serve runs the agent until ctx ends, and then leaves.
@@ -50,6 +50,7 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	defer memory.Close() //nolint:errcheck // nothing is written to it any more
 	s := &sidecar{options: o, logger: logger, memory: memory, keyring: identity.NewKeyring(time.Now),
 		board: agent.NewBoard(), permit: agent.NewPermit(agent.ReadClocks), prober: apphealth.NewProber(), pings: make(chan chan<- struct{})}
 	s.meter = agent.NewMeter(s.board, s.permit, s.dropped)
@@ -70,10 +71,14 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 	defer stop()
 	group, serving := errgroup.WithContext(serving)
 	group.Go(func() error { // the whole cluster may reach it
-		return serveHTTP(serving, door.New(listeners[1]), &http.Server{Handler: agent.Status(s.meter, s.loop), WriteTimeout: statusWithin})
+		status := &http.Server{Handler: agent.Status(s.meter, s.loop), ReadTimeout: statusWithin, WriteTimeout: statusWithin}
+		status.SetKeepAlivesEnabled(false)
+		return serveHTTP(serving, door.New(listeners[1]), status)
 	})
+	telling, hush := context.WithCancel(context.WithoutCancel(ctx)) // outlives the election: to cut a session gives nothing up
+	defer hush()
 	group.Go(func() error {
-		return serveHTTP(serving, listeners[2], &http.Server{Handler: agent.AppAPI(s.board, s.permit)})
+		return serveHTTP(telling, listeners[2], &http.Server{Handler: agent.AppAPI(s.board, s.permit)})
 	})
 	s.prober.Use(o.health)
 	s.appHost = appHost(listeners[2].Addr())
@@ -86,6 +91,7 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 	}
 	group.Go(func() error {
 		defer stop()
+		defer hush()
 		elect, cancel := context.WithCancel(ctx)
 		defer cancel()
 		context.AfterFunc(serving, cancel) // a server that failed ends the election, too

@@ -9,6 +9,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -62,6 +63,9 @@ type agent struct {
 	followed uint64          // of the newest question when this process began to follow its coordinator
 	episode  episode
 	leaving  bool
+	unkept   *roster.Update   // that the disk refused; nil: there is none
+	again    time.Time        // when it is tried again
+	over     error            // why the process ends by itself
 	ailment  error            // of the app; nil: it is well
 	ill      bool             // the app is not well, or it had a session and has none
 	acts     tenure.Epoch     // under which this process acts; 0: it does not
@@ -82,13 +86,19 @@ func Run(ctx context.Context, c Config) error {
 		return err
 	}
 	if !a.loop(ctx.Done(), nil) {
+		if a.over != nil {
+			return a.over
+		}
 		return fmt.Errorf("process %s: its links were closed", c.Self)
 	}
 	a.leave()
 	return nil
 }
 
-// loop handles events until stop is closed or until says so after an event. It returns false if the links ended.
+// errCertificate is for a process that no manager gives another one.
+var errCertificate = errors.New("the certificate has ended: make new ones with `agent keys`, and start the agent again")
+
+// loop handles events until stop is closed or until says so after an event. It returns false if the links ended, or the process has to.
 func (a *agent) loop(stop <-chan struct{}, until func() bool) bool {
 	for {
 		a.settle()
@@ -110,6 +120,9 @@ func (a *agent) loop(stop <-chan struct{}, until func() bool) bool {
 				return false
 			}
 			a.tick(time.Now())
+			if a.over != nil {
+				return false
+			}
 		case <-a.Permit.news:
 			a.apps()
 		case a.ailment = <-a.Health:
@@ -177,12 +190,17 @@ func (a *agent) decided(now time.Time, coordinator string) {
 
 // tick lets timers run out, asks, and suspects.
 func (a *agent) tick(now time.Time) {
+	if a.unkept != nil && !now.Before(a.again) {
+		a.update(*a.unkept)
+	}
 	if a.gate == nil {
 		return
 	}
 	if a.Certified != nil && !a.Certified() {
 		a.Logger.Error("the certificate has ended: this process takes part no more until it has another one, and a roster")
-		a.exit()
+		if a.exit(); a.Updates == nil {
+			a.over = errCertificate
+		}
 		return
 	}
 	for _, t := range [...]election.Timer{election.AwaitAnswer, election.AwaitAnnouncement} {
@@ -225,6 +243,9 @@ func (a *agent) suspect(now time.Time, name string) {
 // the timer is set.
 func (a *agent) settle() {
 	if a.gate == nil {
+		if a.unkept != nil {
+			a.timer.Reset(time.Until(a.again))
+		}
 		return
 	}
 	a.permit()
@@ -241,6 +262,9 @@ func (a *agent) settle() {
 		if at.Before(next) {
 			next = at
 		}
+	}
+	if a.unkept != nil && a.again.Before(next) {
+		next = a.again
 	}
 	wait := next.Sub(now)
 	if a.guarded() {

@@ -109,6 +109,9 @@ func (p *process) report(r roster.Report) {
 func (p *process) keep(r *roster.Roster) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.full {
+		return errors.New("no space left on device")
+	}
 	p.kept = append(p.kept, r)
 	return nil
 }
@@ -470,5 +473,24 @@ func TestForgedClaims(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		g.agree("p4")
+	})
+}
+
+// Nobody gives a process without a manager another certificate: it ends, and says what to do.
+func TestWithoutAManagerACertificateIsTheLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := transport.NewNetwork()
+		board, permit := agent.NewBoard(), agent.NewPermit(virtual)
+		links, ends := network.JoinWith("p1", 1, "memory-p1"), time.Now().Add(time.Minute)
+		err := agent.Run(t.Context(), agent.Config{
+			Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Board: board, Permit: permit, Meter: agent.NewMeter(board, permit, links.Dropped),
+			Roster: roster.Roster{Namespace: "shop", Group: "scheduler", Generation: 1, Algorithm: "Bully", Safety: roster.Classic,
+				Heartbeat: heartbeat, Timeout: timeout, Processes: []roster.Process{member(1), member(2)}},
+			Certified: func() bool { return time.Now().Before(ends) },
+			Logger:    slog.New(slog.DiscardHandler),
+		})
+		if err == nil || !strings.Contains(err.Error(), "agent keys") || time.Now().Before(ends) {
+			t.Errorf("it ended with %v", err)
+		}
 	})
 }

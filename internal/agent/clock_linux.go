@@ -10,8 +10,15 @@ import (
 
 // ReadClocks reads the machine's clocks. Tenure counts CLOCK_BOOTTIME: Go's own monotonic clock stands still while the machine
 // is suspended.
-func ReadClocks() tenure.Reading {
-	return tenure.Reading{Boot: read(unix.CLOCK_BOOTTIME), Raw: read(unix.CLOCK_MONOTONIC_RAW), Wall: read(unix.CLOCK_REALTIME)}
+func ReadClocks() (r tenure.Reading) {
+	for range 10 { // to stand still between two clocks would look as if they disagreed (H7)
+		begun := read(unix.CLOCK_BOOTTIME)
+		r = tenure.Reading{Raw: read(unix.CLOCK_MONOTONIC_RAW), Wall: read(unix.CLOCK_REALTIME), Boot: read(unix.CLOCK_BOOTTIME)}
+		if r.Boot-begun < time.Millisecond {
+			break
+		}
+	}
+	return r
 }
 
 func read(clock int32) time.Duration {

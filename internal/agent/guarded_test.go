@@ -53,6 +53,31 @@ func (g *group) acts(want string) time.Duration {
 	return 0
 }
 
+// A roster that the disk refuses is used when the disk takes it: the manager says it once.
+func TestRosterThatCouldNotBeKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGroup(t, guarded("Bully", roster.Delayed), 3)
+		g.acts("p3")
+		p := g.agents["p1"]
+		full := func(is bool) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.full = is
+		}
+		full(true)
+		g.edit(func(r *roster.Roster) { r.Timeout++ })
+		<-time.After(3 * time.Second)
+		if generation := p.view().Generation; generation != 1 {
+			t.Errorf("it uses generation %d, which it could not keep", generation)
+		}
+		full(false)
+		<-time.After(2 * time.Second)
+		if generation := p.view().Generation; generation != 2 {
+			t.Errorf("its disk is well again, and it uses generation %d", generation)
+		}
+	})
+}
+
 func TestGuardedFailover(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		t.Run(algorithm, func(t *testing.T) {

@@ -26,6 +26,7 @@ func (a *agent) enter(r roster.Roster) error {
 	a.Links.Admit(members(r))
 	a.Links.Link(m.Links())
 	a.gate.Authorise(tenure.Event{Type: tenure.Enrolled, Roster: tenureRoster(r)})
+	a.complain(r)
 	if a.ill || a.leaving {
 		a.gate.Elect(election.Event{Type: election.Withdraw})
 	} else {
@@ -35,9 +36,21 @@ func (a *agent) enter(r roster.Roster) error {
 	return nil
 }
 
+// complain says so if tenure passes the roster over (V4).
+func (a *agent) complain(r roster.Roster) {
+	if !a.guarded() {
+		return
+	}
+	if s := a.tenure.State(); s.Group == tenureRoster(r).Group && s.Generation > r.Generation {
+		a.Logger.Error("the roster is older than one that this process has used: it neither votes nor acts until it has a newer one",
+			"generation", r.Generation, "used", s.Generation)
+	}
+}
+
 // update takes a new roster, which it keeps before it uses it. Without this process on it, or without a group, the process
 // stops taking part.
 func (a *agent) update(u roster.Update) {
+	a.unkept = nil
 	if u.Gone || !u.Roster.Has(a.Self, a.UID) {
 		a.keep(nil)
 		a.exit()
@@ -54,6 +67,7 @@ func (a *agent) update(u roster.Update) {
 		a.exit() // another group of the same name
 	}
 	if !a.keep(u.Roster) && u.Roster.Safety == roster.Guarded {
+		a.postpone(u)
 		return // to acknowledge it is to remember it
 	}
 	if a.gate == nil {
@@ -74,6 +88,15 @@ func (a *agent) update(u roster.Update) {
 	a.gate.Authorise(tenure.Event{Type: tenure.Enrolled, Roster: tenureRoster(a.Roster)})
 	a.gate.Elect(election.Event{Type: election.Change, Roster: processes(a.Roster), Algorithm: a.Roster.Algorithm})
 }
+
+// postpone has a roster tried again that could not be kept: the manager says it once.
+func (a *agent) postpone(u roster.Update) {
+	a.unkept, a.again = &u, time.Now().Add(keepAgain)
+	a.Logger.Error("the roster is not in use before it is on the disk: make room there", "generation", u.Roster.Generation, "retryIn", keepAgain)
+}
+
+// keepAgain is how long after a disk refused a roster it is asked again.
+const keepAgain = time.Second
 
 // recheck takes the one thing of a roster that may change within a generation. The election does not hear of it.
 func (a *agent) recheck(h roster.AppHealth) {

@@ -17,9 +17,11 @@ import (
 )
 
 // Memory is the state directory: what outlives a restart of the agent's container (an emptyDir lives as long as the pod).
-// Everything is synced to the disk before it is relied on. One agent uses a directory at a time.
+// Everything is synced to the disk before it is relied on. One agent uses a directory at a time: of two each would forget what the
+// other has promised.
 type Memory struct {
-	dir string
+	dir    string
+	unlock func() error
 	// ID is the identity of the directory: an agent that lost its memory has another one.
 	ID string
 	// Incarnation of this start: larger than that of any earlier start with this memory, and, as it begins with the clock
@@ -36,32 +38,52 @@ const (
 	certificateFile = "tls.crt"
 	keyFile         = "tls.key"
 	trustFile       = "ca.crt"
+	lockFile        = "lock"
 )
 
-// OpenMemory opens a state directory, which it makes if it is missing, and counts a new incarnation.
+var errInUse = errors.New("another agent uses it: give each agent a --state-dir of its own")
+
+// OpenMemory opens a state directory, which it makes if it is missing, and counts a new incarnation. It is an error if another agent
+// has it open.
 func OpenMemory(dir string, now time.Time) (*Memory, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
-	}
 	m := &Memory{dir: dir}
+	if err := m.open(now); err != nil {
+		return nil, errors.Join(fmt.Errorf("state directory %s: %w", dir, err), m.Close())
+	}
+	return m, nil
+}
+
+func (m *Memory) open(now time.Time) error {
+	if err := os.MkdirAll(m.dir, 0o700); err != nil {
+		return err
+	}
+	var err error
+	if m.unlock, err = lock(m.path(lockFile)); err != nil {
+		return err
+	}
 	id, err := os.ReadFile(m.path(idFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		id = []byte(rand.Text())
 		err = m.write(idFile, id)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
+		return err
 	}
 	m.ID = string(id)
 	last, err := m.lastIncarnation()
 	if err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
+		return err
 	}
 	m.Incarnation = max(last+1, uint64(now.UnixMilli()))
-	if err := m.write(incarnationFile, []byte(strconv.FormatUint(m.Incarnation, 10))); err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
+	return m.write(incarnationFile, []byte(strconv.FormatUint(m.Incarnation, 10)))
+}
+
+// Close lets another agent open the directory.
+func (m *Memory) Close() error {
+	if m.unlock == nil {
+		return nil
 	}
-	return m, nil
+	return m.unlock()
 }
 
 func (m *Memory) lastIncarnation() (uint64, error) {

@@ -16,6 +16,10 @@ import (
 func TestMemoryOutlivesARestart(t *testing.T) {
 	dir, now := filepath.Join(t.TempDir(), "state"), time.UnixMilli(1_800_000_000_000)
 	first := open(t, dir, now)
+	if _, err := agent.OpenMemory(dir, now); err == nil || !strings.Contains(err.Error(), "--state-dir of its own") {
+		t.Errorf("a second agent opens it: %v", err)
+	}
+	shut(t, first)
 	second := open(t, dir, now.Add(-time.Hour))
 	if first.ID == "" || second.ID != first.ID {
 		t.Errorf("identity %q, then %q", first.ID, second.ID)
@@ -34,7 +38,15 @@ func open(t *testing.T, dir string, now time.Time) *agent.Memory {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = m.Close() }) // a test may have shut it
 	return m
+}
+
+func shut(t *testing.T, m *agent.Memory) {
+	t.Helper()
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestMemoryKeeps(t *testing.T) {
@@ -55,6 +67,7 @@ func TestMemoryKeeps(t *testing.T) {
 	if err := m.KeepCredentials(nil, nil, []byte("newer trust")); err != nil {
 		t.Fatal(err)
 	}
+	shut(t, m)
 	again := open(t, dir, time.Now())
 	if got, err := again.Roster(); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("kept %+v, %v", got, err)
@@ -87,6 +100,7 @@ func TestDamagedMemory(t *testing.T) {
 	if _, err := m.Roster(); err == nil || !strings.Contains(err.Error(), "roster.json") {
 		t.Errorf("a damaged roster: %v", err)
 	}
+	shut(t, m)
 	if _, err := agent.OpenMemory(dir, time.Now()); err == nil || !strings.Contains(err.Error(), "remove the state directory") {
 		t.Errorf("a damaged incarnation: %v", err)
 	}

@@ -89,6 +89,13 @@ func (s *Session) Use() (Permission, bool) {
 	return now, ok
 }
 
+// cut says that the session is about to be closed from this side: the app may rely on what it was told.
+func (s *Session) cut() {
+	s.permit.mu.Lock()
+	defer s.permit.mu.Unlock()
+	s.permit.told = max(s.permit.told, s.told)
+}
+
 // Close ends the session: the app has gone, or has given its permission up.
 func (s *Session) Close() {
 	s.permit.mu.Lock()

@@ -89,6 +89,15 @@ func TestAppAPIBeforeTheFirstRoster(t *testing.T) {
 	}
 }
 
+// A HEAD would open a session and close it: that is what an app does that goes.
+func TestOnlyAGetIsASession(t *testing.T) {
+	w := httptest.NewRecorder()
+	agent.AppAPI(agent.NewBoard(), agent.NewPermit(agent.ReadClocks)).ServeHTTP(w, httptest.NewRequest(http.MethodHead, "/v1/session", nil))
+	if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != http.MethodGet {
+		t.Errorf("HEAD /v1/session: %d, allowed is %q", w.Code, w.Header().Get("Allow"))
+	}
+}
+
 func get(h http.Handler, path string) (int, string) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))

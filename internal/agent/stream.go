@@ -27,6 +27,11 @@ type stream struct {
 type say func(event string, data any) bool
 
 func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet { // a HEAD would open a session, and close it
+		w.Header().Set("Allow", http.MethodGet)
+		http.Error(w, "an event stream is for GET", http.StatusMethodNotAllowed)
+		return
+	}
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
@@ -95,7 +100,8 @@ func (a appAPI) followPermission(ctx context.Context, say say) {
 		viewed, changed := a.board.Read()
 		permitted := a.permit.Changed()
 		l := a.leader(session.Use)
-		if !say("permission", l) {
+		if !say("permission", l) { // the app stands still, perhaps, and has yet to read what it was told
+			session.cut()
 			return
 		}
 		again := keepAlive

@@ -19,13 +19,14 @@ const (
 
 // What an agent of a Guarded group says that it is at. A reader takes a word that it does not know for a newer agent's.
 const (
-	TenureNone       = ""           // a Classic group, or no roster
-	TenureFollowing  = "Following"  // somebody holds the epoch of the report
-	TenureHolding    = "Holding"    // this process may act under the epoch of the report
-	TenureElecting   = "Electing"   // nobody is known to hold
-	TenureWaiting    = "Waiting"    // a promise to somebody that nobody hears still runs
-	TenureNoMajority = "NoMajority" // too few voters answer
-	TenureResigning  = "Resigning"  // it acts no more, and waits until what it told its app has ended
+	TenureNone         = ""             // a Classic group, or no roster
+	TenureFollowing    = "Following"    // somebody holds the epoch of the report
+	TenureHolding      = "Holding"      // this process may act under the epoch of the report
+	TenureElecting     = "Electing"     // nobody is known to hold
+	TenureWaiting      = "Waiting"      // a promise to somebody that nobody hears still runs
+	TenureNoMajority   = "NoMajority"   // too few voters answer
+	TenureBallotsSpent = "BallotsSpent" // it would claim, and the ballots of the report's generation are used up
+	TenureResigning    = "Resigning"    // it acts no more, and waits until what it told its app has ended
 )
 
 // The states of a row, spelled as in the API.

@@ -1,0 +1,25 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package agent
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lock holds a file until unlock or the end of the process.
+func lock(path string) (unlock func() error, err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // G703: who starts the agent says where
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		return f.Close, nil
+	}
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = errInUse
+	}
+	return nil, errors.Join(err, f.Close())
+}

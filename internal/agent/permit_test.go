@@ -1,0 +1,39 @@
+package agent
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/internal/tenure"
+)
+
+// An app that goes gives up what it was told. One whose session the agent cuts, because it did not read on, may wake up and read what
+// permits it: the tenure waits for that deadline (H6).
+func TestWhoEndsASession(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		reads  bool // the app reads the event, and goes
+		relies bool
+	}{{"the app goes", true, false}, {"the app does not read on", false, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			p := NewPermit(func() tenure.Reading { return tenure.Reading{Boot: time.Hour} })
+			deadline := time.Hour + time.Second
+			p.grant(Permission{Epoch: 1, Deadline: deadline})
+			ctx, gone := context.WithCancel(t.Context())
+			api := appAPI{board: NewBoard(), permit: p}
+			api.board.post(View{Safety: roster.Guarded})
+			api.followPermission(ctx, func(string, any) bool {
+				if c.reads {
+					gone()
+				}
+				return c.reads
+			})
+			gone()
+			if relies := p.outstanding() >= deadline; relies != c.relies {
+				t.Errorf("it is relied on until %v, with a deadline at %v", p.outstanding(), deadline)
+			}
+		})
+	}
+}
