@@ -135,3 +135,15 @@ func TestNotesFitIntoEvents(t *testing.T) {
 		}
 	}
 }
+
+// What is said of a lost majority is an event in full, also where names are long.
+func TestLostMajorityFitsIntoAnEvent(t *testing.T) {
+	f := facts{group: newGuarded(0).group, choice: choice{voters: 256}}
+	for i := range 20 {
+		f.step.lost = append(f.step.lost, fmt.Sprintf("%s-%d", strings.Repeat("a", 58), i))
+	}
+	f.step.silent = f.step.lost[:10]
+	if got := stalledCondition(f).Message; len(got) > longestNote || !strings.HasSuffix(got, "certainly ended") {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+}

@@ -87,6 +87,23 @@ func TestAuthorisedCoordinator(t *testing.T) {
 		{"its pod is gone, its peers follow it still", func() *scene { s := well(); s.pods = s.pods[:2]; return s }(), "", "False/LeaseRunning"},
 		{"its container has ended, its peers follow it still", func() *scene { s := well().loses(2, 0); s.pods[2].Status.Phase = corev1.PodFailed; return s }(),
 			"", "False/LeaseRunning"},
+		{"its pod is another one of that name, its peers follow the old one still", func() *scene {
+			s := well()
+			s.pods[2].UID = "new"
+			return s
+		}(), "", "False/LeaseRunning"},
+		{"nor when the other one has been seen", func() *scene {
+			s := well()
+			s.pods[2].UID = "new"
+			return s.sees("", 2).loses(2, time.Hour)
+		}(), "", "False/LeaseRunning"},
+		{"nor when it is on the roster and has not joined", func() *scene {
+			s := voting(5).holding("p-4", 7, 0, 1, 2, 3, 4).shown()
+			s.pods[4].UID = "new"
+			s.endings["uid-4"] = s.now.Add(-time.Minute)
+			s.pass()
+			return s
+		}(), "", "False/LeaseRunning"},
 		{"out of sight, followed by a majority", well().loses(2, time.Hour), "p-2 7", "True/Elected"},
 		{"two connections have just broken", well().loses(0, 0).loses(1, 0), "p-2 7", "True/Elected"},
 		{"two connections broke long ago", well().loses(0, time.Hour).loses(1, time.Hour), "", "False/NoMajority"},
@@ -176,6 +193,40 @@ func TestGoneVotersAreInTheTable(t *testing.T) {
 			!strings.Contains(c.Message, "kubectl election forget g -n shop") {
 			t.Errorf("Stalled: %s", c.Message)
 		}
+	}
+}
+
+// Voters whose pods are there may be a majority among themselves, when it is the manager that is cut off: nobody is told that they are gone.
+func TestVotersOutOfSightMayAct(t *testing.T) {
+	stalled := func(s *scene) string {
+		for _, c := range decideView(s.observation, s.pass()).status.Conditions {
+			if c.Type == v1.ConditionStalled && c.Reason == "MajorityLost" {
+				return c.Message
+			}
+		}
+		return ""
+	}
+	const only = "kubectl election forget g -n shop is only for processes that have certainly ended"
+	s := voting(3).at(roster.TenureNoMajority, 0).loses(1, time.Hour).loses(2, time.Hour)
+	if got, want := stalled(s), "p-1, p-2 do not report to the manager and may be acting among themselves: without them there is no "+
+		"majority of the 3 voters. See why they do not report; "+only; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	s.pods = s.pods[:2]
+	if got, want := stalled(s), "p-1 does not report to the manager and may be acting among themselves; p-2 is gone, nothing tells that "+
+		"they have ended: without them there is no majority of the 3 voters. See why they do not report; "+only; got != want {
+		t.Errorf("one is gone: got  %s\nwant %s", got, want)
+	}
+	s.pods = s.pods[:1]
+	if got := stalled(s); !strings.HasPrefix(got, "p-1, p-2 are gone, nothing tells that they have ended, and without them") {
+		t.Errorf("both are gone: %s", got)
+	}
+	s = voting(3).at(roster.TenureNoMajority, 0).loses(1, time.Hour).loses(2, time.Hour)
+	s.later(-time.Minute)
+	s.depart(1).depart(2)
+	s.later(time.Minute)
+	if got := stalled(s); !strings.HasPrefix(got, "p-1, p-2 do not report to the manager and may be") {
+		t.Errorf("they hang in Terminating: %s", got)
 	}
 }
 

@@ -41,6 +41,12 @@ func (r *ElectionGroups) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
+// retryLimiter has a pass that fails made again after 5 s at most, and not, as is the rule elsewhere, after 1000 s: what waits for
+// time alone, such as a step of the voters, is looked at by the next pass only.
+func retryLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 1000*time.Second)
+}
+
 // gatherPods enqueues the group that a pod belongs to, and the one that it belonged to, and takes down that a pod has ended.
 func (r *ElectionGroups) gatherPods() handler.EventHandler {
 	of := func(object client.Object, q queue) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
@@ -267,5 +268,89 @@ func TestNewcomerVotesAfterALease(t *testing.T) {
 	s.later(tenure.Outlast(milliseconds(1000)))
 	if s.pass(); s.voters() != "p-0 p-1 p-2 p-3" {
 		t.Errorf("a lease later: voters %q", s.voters())
+	}
+}
+
+// N3: when a nominee says that the ballots of the newest generation are used up, there is another generation; one for each that is.
+func TestSpentBallotsMakeAGeneration(t *testing.T) {
+	spent := func(s *scene, pod int) { s.edit(pod, func(r *roster.Report) { r.Tenure = roster.TenureBallotsSpent }) }
+	for _, test := range []struct {
+		name string
+		what func(*scene)
+		next bool
+	}{
+		{"nobody says so", func(*scene) {}, false},
+		{"one says so", func(s *scene) { spent(s, 2) }, true},
+		{"one said so, and is out of sight", func(s *scene) { spent(s, 2); s.loses(2, 0) }, false},
+		{"of an older generation", func(s *scene) {
+			spent(s, 2)
+			s.edit(2, func(r *roster.Report) { r.Generation-- })
+		}, false},
+		{"one that is not on the roster", func(s *scene) {
+			spent(s, 2)
+			s.sightings["uid-9"] = s.sightings["uid-2"]
+			s.sees("", 2).acknowledge()
+		}, false},
+		{"while a majority follows somebody", func(s *scene) { s.holding("p-1", 7, 0, 1); spent(s, 2) }, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := voting(3)
+			test.what(s)
+			was := *s.observation.published.Roster
+			d := s.pass()
+			if (d.record != nil) != test.next || test.next && (d.roster.Generation <= was.Generation || d.record.Digest != was.Digest) {
+				t.Fatalf("recorded %+v after %+v", d.record, was)
+			}
+			if d = s.pass(); d.record != nil {
+				t.Errorf("the agents still use the old one: recorded %+v", d.record)
+			}
+		})
+	}
+	classic := newScene(3).sees("p-2", 0, 1, 2).published()
+	spent(classic, 2)
+	if d := decideRoster(classic.observation); d.record != nil {
+		t.Errorf("a Classic group has no ballots: recorded %+v", d.record)
+	}
+}
+
+// A manager that knows that a voter's certificates have ended knows it still after a restart.
+func TestGoneSinceOutlastsTheManager(t *testing.T) {
+	s := voting(3)
+	s.loses(1, 0).loses(2, 0)
+	s.pods = s.pods[:2]
+	member(s, "p-2").GoneSince = metav1.NewTime(s.now.Add(-certificatesEnd - time.Second).Truncate(time.Second))
+	was := member(s, "p-2").GoneSince
+	s.pass()
+	if s.pass(); s.ledger.ended["uid-2/m"].at.IsZero() || !member(s, "p-2").GoneSince.Equal(&was) {
+		t.Fatalf("known to have ended: %v, gone since %v", s.ledger.ended, member(s, "p-2").GoneSince)
+	}
+	s.ledger = ledger{}
+	if s.pass(); s.ledger.ended["uid-2/m"].at.IsZero() {
+		t.Error("after a restart nothing is known of its end")
+	}
+}
+
+// Agents that left have ended for certain in a moment: the group is looked at when they have, also where the majority that
+// acknowledges the last step waits for it.
+func TestEndsToComeAreLookedAt(t *testing.T) {
+	leave := func(s *scene, pod int) {
+		s.pods[pod].DeletionTimestamp, s.pods[pod].DeletionGracePeriodSeconds = &metav1.Time{Time: s.now}, new(int64(0))
+		s.edit(pod, func(r *roster.Report) { r.Leaving = true })
+		s.loses(pod, 0)
+	}
+	s := voting(3)
+	leave(s, 1)
+	leave(s, 2)
+	s.ledger.acked, s.ledger.generation = time.Time{}, s.observation.published.Roster.Generation+1
+	s.observation.published.Roster.Generation++
+	if d := s.pass(); d.again != leavesWithin {
+		t.Fatalf("two have left: again in %v", d.again)
+	}
+	s.later(leavesWithin)
+	if s.pass(); !s.ledger.acked.Equal(s.now) {
+		t.Errorf("they have ended: acknowledged since %v", s.ledger.acked)
+	}
+	if d := s.pass(); d.again != tenure.Outlast(milliseconds(1000)) {
+		t.Errorf("they have ended: again in %v", d.again)
 	}
 }

@@ -28,6 +28,8 @@ type rosterDecision struct {
 	stalled string
 	// lost are the voters without which a Guarded group has no majority, and whose end is not known.
 	lost []string
+	// silent are those of them whose pods are there.
+	silent []string
 	// pending is how many processes are to become voters, or to be one no more, in steps to come.
 	pending int
 	// again is when time alone would change the roster; zero if never.

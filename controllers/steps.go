@@ -30,6 +30,8 @@ type voter struct {
 
 	connected bool      // it reports to this manager, with its memory, and not that it leaves
 	ended     time.Time // since when it is known to have ended (R5); zero: it is not
+	ends      time.Time // when it has ended for certain, which may be yet to come (R5); zero: nothing tells
+	there     bool      // its pod is there, and has not ended
 	missing   time.Time // from when on its pod is gone or hangs, or it says that it leaves (R6); zero: it is not
 	lost      time.Time // from when on nobody expects it back, its end unknown (R7); zero: it is not
 }
@@ -41,6 +43,7 @@ type step struct {
 	pending int           // how many processes are to become voters, or to be one no more, in steps to come
 	again   time.Duration // when time alone would allow a step; zero: it takes an event
 	lost    []string      // the voters without which there is no majority (R7); empty: there is one, or will be
+	silent  []string      // those of them whose pods are there: it may be the manager that is cut off
 }
 
 // nextStep makes at most one step. Every set of voters that it makes shares a voter of every majority with the one before,

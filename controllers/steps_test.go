@@ -17,12 +17,15 @@ func votersOf(short string) []voter {
 	var all []voter
 	for _, word := range strings.Fields(short) {
 		name, state, _ := strings.Cut(word, ":")
-		v := voter{RosterMember: v1.RosterMember{Name: name, UID: types.UID(name), Voter: new(true)}, connected: state == ""}
+		v := voter{RosterMember: v1.RosterMember{Name: name, UID: types.UID(name), Voter: new(true)}, connected: state == "",
+			there: !strings.HasPrefix(state, "gone")}
 		switch state {
 		case "ended": // long ago
 			v.ended = noon.Add(-time.Minute)
 		case "ending": // half a second ago
 			v.ended = noon.Add(-second / 2)
+		case "left": // and has ended for certain in two seconds
+			v.ends = noon.Add(2 * second)
 		case "gone": // its pod, its end unknown
 			v.missing, v.lost = noon, noon
 		case "gone-ending":
@@ -66,6 +69,8 @@ func TestSteps(t *testing.T) {
 		{"R5: several have ended: all go at once", "a b:ended c:ended", "", long, "a", 0, ""},
 		{"R5: all have ended", "a:ended b:ended", "", long, "", 0, ""},
 		{"R5: one ended just now", "a b c:ending", "", long, "=", second / 2, ""},
+		{"R5: one has left, and will have ended", "a b c:left", "", long, "=", 2 * second, ""},
+		{"R5: one has left, and the last step is not acknowledged", "a b c:left", "", -1, "=", 2 * second, ""},
 		{"R5: one ended long ago and one just now", "a b:ended c:ending", "", long, "a c:ending", 0, ""},
 		{"R5: one has ended, but the last step is not acknowledged", "a b c:ended", "", -1, "=", 0, ""},
 		{"R5 goes before R3", "a b c:ended", "d", long, "a b", 0, ""},
@@ -119,6 +124,17 @@ func TestSteps(t *testing.T) {
 				t.Errorf("again in %v, lost %q; want %v, %q", next.again, lost, test.again, test.lost)
 			}
 		})
+	}
+}
+
+// Of the voters that are lost some may only be out of the manager's sight.
+func TestSilentVotersAreToldApart(t *testing.T) {
+	for voters, want := range map[string]string{
+		"a b:gone c:gone": "", "a b:silent-long c:gone": "b", "a b:silent-long c:silent-long": "b c", "a b c:silent-long": "",
+	} {
+		if got := strings.Join(nextStep(situation{now: noon, wait: second, voters: votersOf(voters)}).silent, " "); got != want {
+			t.Errorf("%s: silent %q, want %q", voters, got, want)
+		}
 	}
 }
 
