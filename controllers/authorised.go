@@ -49,7 +49,7 @@ func authorised(all []process, o observation) choice {
 		return c.stands(members, all, o)
 	}
 	switch {
-	case !mayAct(all, name):
+	case !mayAct(all, name, o):
 		c.ended = name
 	case epoch < floor:
 		c.stale = true
@@ -63,7 +63,7 @@ func authorised(all []process, o observation) choice {
 // broken: as a rule they are back at once, and what they said is still so.
 func (c choice) stands(members []v1.RosterMember, all []process, o observation) choice {
 	name, epoch := majorityFollows(members, o, grace)
-	if name == "" || name != coordinatorName(o.published) || epoch < epochOf(o.published) || !mayAct(all, name) {
+	if name == "" || name != coordinatorName(o.published) || epoch < epochOf(o.published) || !mayAct(all, name, o) {
 		return c
 	}
 	c.name, c.epoch = name, max(o.epoch, epochOf(o.published))
@@ -99,12 +99,14 @@ func majorityFollows(members []v1.RosterMember, o observation, within time.Durat
 }
 
 // mayAct says whether a process that a majority follows can be the coordinator: it is on the roster with a priority, nothing says
-// that it has ended, and if it is connected it says so itself.
-func mayAct(all []process, name string) bool {
+// that it has ended, and if it is connected it says so itself. Those who follow it know a name only: a pod that has been made again
+// under that name, and is not on the roster or has not joined, is not whom they follow.
+func mayAct(all []process, name string, o observation) bool {
 	i := slices.IndexFunc(all, func(p process) bool { return p.name == name })
 	if i < 0 {
 		return false
 	}
 	p := all[i]
-	return p.member && p.priority > 0 && !p.dead() && (!p.connected() || p.claims())
+	return p.member && p.priority > 0 && !p.dead() && p.joined && recorded(o.published.Roster, p.pod) != nil &&
+		(!p.connected() || p.claims())
 }

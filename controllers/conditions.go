@@ -144,10 +144,7 @@ func stalledCondition(f facts) metav1.Condition {
 	case f.step.stalled != "":
 		return condition(kind, metav1.ConditionTrue, "TooManyProcesses", "%s", f.step.stalled)
 	case len(f.step.lost) > 0:
-		return condition(kind, metav1.ConditionTrue, "MajorityLost",
-			"%s %s gone, nothing tells that they have ended, and without them there is no majority of the %d voters: nobody may act until "+
-				"they are back, or their certificates have ended (a day after their pods), or you answer for their end: kubectl election forget %s -n %s",
-			enumerate(f.step.lost), be(len(f.step.lost)), f.choice.voters, f.group.Name, f.group.Namespace)
+		return condition(kind, metav1.ConditionTrue, "MajorityLost", "%s", lostSentence(f))
 	case noCandidate(f):
 		return condition(kind, metav1.ConditionTrue, "NoCandidate",
 			"every process has priority 0: give one a higher priority in spec.processes or spec.priority")

@@ -59,8 +59,12 @@ func (r *ElectionGroups) Reconcile(ctx context.Context, request reconcile.Reques
 	}
 	step := decideRoster(o)
 	if step.record != nil {
-		if done, err := r.changeRoster(ctx, o, m, step); !done || o.now.Sub(m.viewed) < viewWithin {
-			return reconcile.Result{RequeueAfter: r.Gather}, err
+		done, err := r.changeRoster(ctx, o, m, step)
+		if err != nil {
+			return reconcile.Result{}, err
+		}
+		if !done || o.now.Sub(m.viewed) < viewWithin {
+			return reconcile.Result{RequeueAfter: r.Gather}, nil
 		}
 		o.published.Roster, step.again = step.record, r.Gather
 	}

@@ -37,25 +37,25 @@ func (r *ElectionGroups) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&corev1.Pod{}, r.gatherPods()).
 		Owns(&corev1.Service{}).
 		WatchesRawSource(reports).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: retryLimiter()}).
 		Complete(r)
 }
 
 // retryLimiter has a pass that fails made again after 5 s at most, and not, as is the rule elsewhere, after 1000 s: what waits for
 // time alone, such as a step of the voters, is looked at by the next pass only.
 func retryLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 1000*time.Second)
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 5*time.Second)
 }
 
-// gatherPods enqueues the group that a pod belongs to, and the one that it belonged to, and takes down that a pod has ended.
+// gatherPods enqueues the group that a pod belongs to, and the one that it belonged to, and takes down that a pod of a group has ended.
 func (r *ElectionGroups) gatherPods() handler.EventHandler {
 	of := func(object client.Object, q queue) {
 		pod, ok := object.(*corev1.Pod)
 		if !ok {
 			return
 		}
-		r.endings.saw(pod, r.Now())
-		if group := pod.GetLabels()[v1.GroupLabel]; group != "" {
+		if group := pod.GetLabels()[v1.GroupLabel]; group != "" { // what is taken down of other pods, no pass would drop again
+			r.endings.saw(pod, r.Now())
 			r.enqueue(q, pod.GetNamespace(), group)
 		}
 	}

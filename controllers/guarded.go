@@ -2,6 +2,8 @@ package controllers
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -35,6 +37,28 @@ func guardedCondition(c choice) metav1.Condition {
 	default:
 		return no("Electing", "no majority of the %d voters follows a coordinator", c.voters)
 	}
+}
+
+// lostSentence says which voters are missing for a majority (R7), and what can be done. Those whose pods are there may be a majority
+// among themselves, and the manager with the others be cut off from them: nobody is to be told that they are gone, and forget them.
+func lostSentence(f facts) string {
+	var parts []string
+	silent := f.step.silent
+	if len(silent) > 0 {
+		parts = append(parts, fmt.Sprintf("%s %s not report to the manager and may be acting among themselves", enumerate(silent),
+			do(len(silent))))
+	}
+	gone := slices.DeleteFunc(slices.Clone(f.step.lost), func(name string) bool { return slices.Contains(silent, name) })
+	if len(gone) > 0 {
+		parts = append(parts, fmt.Sprintf("%s %s gone, nothing tells that they have ended", enumerate(gone), be(len(gone))))
+	}
+	said, forget := strings.Join(parts, "; "), fmt.Sprintf("kubectl election forget %s -n %s", f.group.Name, f.group.Namespace)
+	if len(silent) > 0 {
+		return fmt.Sprintf("%s: without them there is no majority of the %d voters. See why they do not report; %s is only for "+
+			"processes that have certainly ended", said, f.choice.voters, forget)
+	}
+	return fmt.Sprintf("%s, and without them there is no majority of the %d voters: nobody may act until they are back, or their "+
+		"certificates have ended (a day after their pods), or you answer for their end: %s", said, f.choice.voters, forget)
 }
 
 // survival says how many voters of n may be lost. An even number survives no more than the odd one below it.

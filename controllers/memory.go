@@ -83,19 +83,21 @@ type memories struct {
 	groups map[types.NamespacedName]*memory
 }
 
-// of returns the memory of a group. A group that was made anew under an old name is another one.
-func (ms *memories) of(key types.NamespacedName, group *v1.ElectionGroup, now time.Time) *memory {
+// of returns the memory of a group, and whether it takes the place of another one's: a group that was made anew under an old name
+// is another one.
+func (ms *memories) of(key types.NamespacedName, group *v1.ElectionGroup, now time.Time) (m *memory, instead bool) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
-	m := ms.groups[key]
+	m = ms.groups[key]
 	if m == nil || m.uid != group.UID {
+		instead = m != nil
 		m = &memory{uid: group.UID, begun: now, viewed: now, roles: map[types.UID]role{}, marked: map[types.UID]string{}}
 		if ms.groups == nil {
 			ms.groups = map[types.NamespacedName]*memory{}
 		}
 		ms.groups[key] = m
 	}
-	return m
+	return m, instead
 }
 
 func (ms *memories) forget(key types.NamespacedName) {

@@ -55,3 +55,11 @@ func be(n int) string {
 	}
 	return "are"
 }
+
+// do is the auxiliary verb for as many.
+func do(n int) string {
+	if n == 1 {
+		return "does"
+	}
+	return "do"
+}

@@ -44,7 +44,10 @@ func (r *ElectionGroups) observe(ctx context.Context, key types.NamespacedName) 
 	if err != nil {
 		return observation{}, nil, err
 	}
-	m := r.memories.of(key, group, r.Now())
+	m, instead := r.memories.of(key, group, r.Now())
+	if instead { // nobody saw that the old group was gone
+		r.Metrics.gone(key)
+	}
 	o := observation{now: r.Now(), begun: m.begun, settled: m.settled, group: group, published: m.newest(group), pods: pods,
 		holders: m.holders(pods), sightings: map[types.UID]roster.Sighting{}, election: m.election, epoch: m.epoch,
 		inherited: !group.CreationTimestamp.After(r.leading), version: r.Version}

@@ -59,7 +59,7 @@ func decideRoster(o observation) rosterDecision {
 	record := &v1.RosterStatus{}
 	if guarded(o.group) {
 		next := nextStep(situationOf(o))
-		d = rosterDecision{lost: next.lost, pending: next.pending, again: sooner(next.again, leaseAgain(o))}
+		d = rosterDecision{lost: next.lost, silent: next.silent, pending: next.pending, again: sooner(next.again, leaseAgain(o))}
 		record.Members, record.LongestLeaseMilliseconds = guardedMembers(o, live, next.voters), longestLease(o)
 	} else {
 		for _, pod := range live {
@@ -68,7 +68,7 @@ func decideRoster(o observation) rosterDecision {
 	}
 	r := describe(o, record.Members)
 	record.Digest = digest(r, record.Members)
-	if last != nil && last.Digest == record.Digest && !o.wiped {
+	if last != nil && last.Digest == record.Digest && !o.wiped && !ballotsSpent(o) {
 		record.Generation = last.Generation
 	} else {
 		record.Generation = nextGeneration(last, o)

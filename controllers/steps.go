@@ -65,7 +65,7 @@ func nextStep(s situation) step {
 		next.again = s.later()
 	}
 	if wait == 0 || next.pending == 0 {
-		next.lost = s.majorityLost()
+		next.lost, next.silent = s.majorityLost()
 	}
 	return next
 }
@@ -138,8 +138,8 @@ func (s situation) pending() int {
 	return n
 }
 
-// later is when the first of what time alone brings about comes: an end that is long enough ago, a pod that hangs, a voter
-// that is given up, a process that has been there for long enough.
+// later is when the first of what time alone brings about comes: an end that comes true, or is long enough ago, a pod that hangs, a
+// voter that is given up, a process that has been there for long enough.
 func (s situation) later() (again time.Duration) {
 	for _, c := range s.joined {
 		_, there := since(c.since, s.wait, s.now)
@@ -147,18 +147,18 @@ func (s situation) later() (again time.Duration) {
 	}
 	for _, v := range s.voters {
 		_, ripe := since(v.ended, s.wait, s.now)
+		_, ends := since(v.ends, 0, s.now)
 		_, missing := since(v.missing, 0, s.now)
 		_, lost := since(v.lost, 0, s.now)
-		again = sooner(again, sooner(ripe, sooner(missing, lost)))
+		again = sooner(again, sooner(sooner(ripe, ends), sooner(missing, lost)))
 	}
 	return again
 }
 
 // majorityLost is R7: the voters that nobody expects back, if there is no majority without them. Those that are known to have
-// ended are as good as removed.
-func (s situation) majorityLost() []string {
+// ended are as good as removed. Silent are those of them that may only be out of the manager's sight.
+func (s situation) majorityLost() (lost, silent []string) {
 	voters := 0
-	var lost []string
 	for _, v := range s.voters {
 		if !v.ended.IsZero() {
 			continue
@@ -166,12 +166,15 @@ func (s situation) majorityLost() []string {
 		voters++
 		if gone, _ := since(v.lost, 0, s.now); gone {
 			lost = append(lost, v.Name)
+			if v.there {
+				silent = append(silent, v.Name)
+			}
 		}
 	}
 	if voters-len(lost) >= majority(voters) {
-		return nil
+		return nil, nil
 	}
-	return lost
+	return lost, silent
 }
 
 // majority of n voters: two of them share a voter.

@@ -23,8 +23,9 @@ func situationOf(o observation) situation {
 	for _, m := range members {
 		seen := o.sightings[m.UID]
 		leaves := reports(m, o) && seen.Report.Leaving
+		pod := podOf(m, o)
 		v := voter{RosterMember: m, connected: reports(m, o) && !leaves, ended: o.ledger.endedBy(m, o.now),
-			missing: missingFrom(podOf(m, o), leaves, o.now)}
+			ends: o.ledger.ended[lifeOf(m)].at, there: pod != nil && !ended(pod), missing: missingFrom(pod, leaves, o.now)}
 		switch {
 		case reports(m, o):
 		case !v.missing.IsZero():
@@ -82,6 +83,22 @@ func nobodyFollows(members []v1.RosterMember, o observation) bool {
 // follows says whether an agent of a Guarded group follows a process that may act, or is it.
 func follows(r roster.Report) bool {
 	return (r.Tenure == roster.TenureFollowing || r.Tenure == roster.TenureHolding) && r.Coordinator != "" && r.Epoch > 0
+}
+
+// ballotsSpent says whether a nominee of a Guarded group reports that it has no ballot left in the newest generation (N3): the next one
+// begins anew. Reports of an older generation do not count, so one generation that is used up makes one. Nor does a report
+// while a majority follows somebody: nobody waits for a ballot then, and one that lies would change the coordinator's epoch again and again.
+func ballotsSpent(o observation) bool {
+	if !guarded(o.group) {
+		return false
+	}
+	if name, _ := majorityFollows(votersIn(o.published.Roster), o, 0); name != "" {
+		return false
+	}
+	return slices.ContainsFunc(o.published.Roster.Members, func(m v1.RosterMember) bool {
+		s := o.sightings[m.UID]
+		return s.Connected && s.Report.Tenure == roster.TenureBallotsSpent && s.Report.Generation == o.published.Roster.Generation
+	})
 }
 
 // joinedIn are the processes of a Guarded group that could become voters, in ring order: their agents are connected, nobody
@@ -144,11 +161,12 @@ func latest(a, b time.Time) time.Time {
 func isVoter(m v1.RosterMember) bool { return ptr.Deref(m.Voter, false) }
 
 // guardedMembers records the members of a Guarded group: the voters, whatever has become of their pods, and all other live pods,
-// as far as no voter stands in their place and there is room.
+// as far as no voter stands in their place and there is room. Since when a pod is gone stays on record also when the voter's end is
+// known, which may be for that very reason: the next manager has nothing else to know it from.
 func guardedMembers(o observation, live []*corev1.Pod, voters []v1.RosterMember) []v1.RosterMember {
 	members, taken := []v1.RosterMember{}, map[string]bool{}
 	for _, m := range voters {
-		gone := podOf(m, o) == nil && o.ledger.ended[lifeOf(m)].at.IsZero()
+		gone := podOf(m, o) == nil && (o.ledger.ended[lifeOf(m)].at.IsZero() || !m.GoneSince.IsZero())
 		m.GoneSince = metav1.NewTime(first(gone, m.GoneSince.Time, o.now.Truncate(time.Second)))
 		m.Forgotten = nil
 		if forgotten(m, o) {

@@ -162,7 +162,7 @@ func (m *Machine) enrol(r *Roster) {
 	m.roster = r
 	m.heartbeat = max(r.Heartbeat, time.Millisecond)
 	m.out.Sync = m.voter.adopt(r, m.self, m.now.Boot) || m.out.Sync
-	m.nominee.sounding.purpose = idle
+	m.nominee.sounding.purpose, m.nominee.spent = idle, false
 	maps.DeleteFunc(m.holder.steady, func(name string, _ *steady) bool { _, ok := r.find(name); return !ok })
 	m.arm()
 }

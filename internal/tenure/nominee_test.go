@@ -108,16 +108,23 @@ func TestBallot(t *testing.T) {
 // N3: used up ballots are said, and nothing is claimed in another generation.
 func TestBallotsSpent(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
+	s.want(true, "P2", epoch(1, tenure.MaxBallot))
+	s.askBy("P2", tenure.Petition{Kind: tenure.Release, Epoch: epoch(1, tenure.MaxBallot)})
 	s.do(tenure.Event{Type: tenure.Nominated, Process: "P3"})
 	p := s.sent(tenure.Sound, "P1")
-	for _, q := range []string{"P1", "P2"} {
-		v := s.answer(p, true)
-		v.Highest = epoch(1, tenure.MaxBallot)
-		s.verdict(q, v)
+	v := s.answer(p, true)
+	v.Highest = epoch(1, tenure.MaxBallot)
+	s.verdict("P1", v)
+	if s.Word() != "BallotsSpent" {
+		t.Errorf("it is %s", s.Word())
 	}
-	s.out = tenure.Output{Petitions: s.after(time.Second)}
-	if p, ok := sent(s.out.Petitions, tenure.Claim, "P1"); ok && p.Epoch.Generation() != 1 {
+	if p, ok := sent(append(s.out.Petitions, s.after(time.Second)...), tenure.Claim, "P1"); ok {
 		t.Errorf("it claims %s", p.Epoch)
+	}
+	s.roster = next(s.roster, func(*tenure.Roster) {})
+	s.do(tenure.Event{Type: tenure.Enrolled, Roster: s.roster})
+	if s.Word() == "BallotsSpent" {
+		t.Error("it says so of the next generation, too")
 	}
 }
 
