@@ -107,6 +107,7 @@ func mayAct(all []process, name string, o observation) bool {
 		return false
 	}
 	p := all[i]
-	return p.member && p.priority > 0 && !p.dead() && p.joined && recorded(o.published.Roster, p.pod) != nil &&
+	joined := p.joined || o.now.Before(o.begun.Add(settleWithin)) // one that is no voter may have joined under the manager before
+	return p.member && p.priority > 0 && !p.dead() && joined && recorded(o.published.Roster, p.pod) != nil &&
 		(!p.connected() || p.claims())
 }

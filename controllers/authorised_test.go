@@ -105,6 +105,20 @@ func TestAuthorisedCoordinator(t *testing.T) {
 			return s
 		}(), "", "False/LeaseRunning"},
 		{"out of sight, followed by a majority", well().loses(2, time.Hour), "p-2 7", "True/Elected"},
+		{"no voter, and not seen yet by a manager that has just begun", func() *scene {
+			s := well()
+			delete(s.sightings, "uid-2")
+			member(s, "p-2").Voter = new(false)
+			s.begun = s.now.Add(-time.Second)
+			return s
+		}(), "p-2 7", "True/Elected"},
+		{"no voter, and not seen by a manager that began long ago", func() *scene {
+			s := well()
+			delete(s.sightings, "uid-2")
+			member(s, "p-2").Voter = new(false)
+			s.begun = s.now.Add(-time.Hour)
+			return s
+		}(), "", "False/LeaseRunning"},
 		{"two connections have just broken", well().loses(0, 0).loses(1, 0), "p-2 7", "True/Elected"},
 		{"two connections broke long ago", well().loses(0, time.Hour).loses(1, time.Hour), "", "False/NoMajority"},
 		{"two connections have just broken, of another coordinator than is shown", voting(3).holding("p-2", 7, 0, 1, 2).loses(0, 0).loses(1, 0),

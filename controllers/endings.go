@@ -56,12 +56,11 @@ func (e *endings) of(key types.NamespacedName, wanted func(types.UID) bool) map[
 	return kept
 }
 
-// hasEnded is the part of R5 that a pod's state tells: the kubelet calls it Failed or Succeeded, which it does when nothing of it
-// runs any more or will (since Kubernetes 1.27 also of pods that are deleted), and reports all its containers terminated. Terminated
-// containers alone prove nothing, whether the pod is being deleted or not: before a kubelet starts some again it reports them, and then
-// its node may be lost. Nor does a phase alone.
+// hasEnded is the part of R5 that a pod's state tells: the kubelet says that it is over, and reports all its containers terminated.
+// Terminated containers alone prove nothing, whether the pod is being deleted or not: before a kubelet starts some again it reports
+// them, and then its node may be lost. Nor does a phase: when a node is lost, Kubernetes calls its pods Failed while they may run there.
 func hasEnded(pod *corev1.Pod) bool {
-	if !ended(pod) || calledFailed(pod) {
+	if !ended(pod) || !overByKubelet(pod) {
 		return false
 	}
 	states := map[string]corev1.ContainerState{}
@@ -84,10 +83,10 @@ func hasEnded(pod *corev1.Pod) bool {
 	return len(pod.Spec.Containers) > 0
 }
 
-// calledFailed says whether it was the garbage collector that called a pod Failed, because its node is lost or out of service: the
-// containers' states may be old.
-func calledFailed(pod *corev1.Pod) bool {
+// overByKubelet says whether the kubelet itself says so, which it does when nothing of the pod runs any more or will; since Kubernetes
+// 1.27 also of pods that are deleted. Who else sets a phase leaves this condition alone.
+func overByKubelet(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == "DeletionByPodGC"
+		return c.Type == corev1.ContainersReady && c.Status == corev1.ConditionFalse && (c.Reason == "PodFailed" || c.Reason == "PodCompleted")
 	})
 }

@@ -68,7 +68,7 @@ func (s *scene) voters() string { return namesOf(votersIn(s.observation.publishe
 
 // terminated has the kubelet report that a pod's containers have ended, for good.
 func (s *scene) terminated(pod int) {
-	s.pods[pod].Status.Phase = corev1.PodFailed
+	s.pods[pod].Status.Phase, s.pods[pod].Status.Conditions = corev1.PodFailed, overConditions
 	s.pods[pod].Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app",
 		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}
 }
@@ -290,6 +290,18 @@ func TestSpentBallotsMakeAGeneration(t *testing.T) {
 			spent(s, 2)
 			s.sightings["uid-9"] = s.sightings["uid-2"]
 			s.sees("", 2).acknowledge()
+		}, false},
+		{"one that never coordinates", func(s *scene) {
+			s.group.Spec.Processes = []v1.Process{{Name: "p-2", Priority: new(int32(0))}}
+			s.pass()
+			s.acknowledge()
+			s.later(time.Minute)
+			spent(s, 2)
+		}, false},
+		{"one says so of a generation that is new", func(s *scene) {
+			s.observation.published.Roster.Generation = int64(s.now.Sub(generationEpoch) / time.Second)
+			s.acknowledge()
+			spent(s, 2)
 		}, false},
 		{"while a majority follows somebody", func(s *scene) { s.holding("p-1", 7, 0, 1); spent(s, 2) }, false},
 	} {

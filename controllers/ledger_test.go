@@ -86,8 +86,8 @@ func TestFirstRosterOfAnInheritedGroup(t *testing.T) {
 	}
 }
 
-// collectedByGC is what the garbage collector says of a pod that it calls Failed.
-var collectedByGC = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByPodGC"}}
+// overConditions are what a kubelet says of a pod that is over.
+var overConditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionFalse, Reason: "PodFailed"}}
 
 func TestKnownToHaveEnded(t *testing.T) {
 	deleting := func(s *scene, since time.Duration) {
@@ -121,12 +121,17 @@ func TestKnownToHaveEnded(t *testing.T) {
 		{"its containers had ended and were to be started again, and then the pod of a lost node is called Failed", func(s *scene) {
 			s.loses(2, 0)
 			s.terminated(2)
-			s.pods[2].Status.Conditions = collectedByGC
+			s.pods[2].Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByPodGC"}}
+		}, false},
+		{"its containers had ended and were to be started again, and then the pod of a node that is out of service is called Failed", func(s *scene) {
+			s.loses(2, 0)
+			s.terminated(2)
+			s.pods[2].Status.Conditions = nil
 		}, false},
 		{"it was evicted, and has ended", func(s *scene) {
 			s.loses(2, 0)
 			s.terminated(2)
-			s.pods[2].Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI"}}
+			s.pods[2].Status.Conditions = append([]corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI"}}, overConditions...)
 			deleting(s, 0)
 		}, true},
 		{"a pod of a lost node is called Failed", func(s *scene) { s.loses(2, 0); s.pods[2].Status.Phase = corev1.PodFailed }, false},

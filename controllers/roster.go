@@ -68,7 +68,9 @@ func decideRoster(o observation) rosterDecision {
 	}
 	r := describe(o, record.Members)
 	record.Digest = digest(r, record.Members)
-	if last != nil && last.Digest == record.Digest && !o.wiped && !ballotsSpent(o) {
+	spent, wait := ballotsSpent(o)
+	d.again = sooner(d.again, wait)
+	if last != nil && last.Digest == record.Digest && !o.wiped && !spent {
 		record.Generation = last.Generation
 	} else {
 		record.Generation = nextGeneration(last, o)

@@ -88,17 +88,24 @@ func follows(r roster.Report) bool {
 // ballotsSpent says whether a nominee of a Guarded group reports that it has no ballot left in the newest generation (N3): the next one
 // begins anew. Reports of an older generation do not count, so one generation that is used up makes one. Nor does a report
 // while a majority follows somebody: nobody waits for a ballot then, and one that lies would change the coordinator's epoch again and again.
-func ballotsSpent(o observation) bool {
-	if !guarded(o.group) {
-		return false
+// For the sake of such liars a generation lasts two longest leases at least; wait is what is left of that.
+func ballotsSpent(o observation) (spent bool, wait time.Duration) {
+	last := o.published.Roster
+	if !guarded(o.group) || last == nil {
+		return false, 0
 	}
-	if name, _ := majorityFollows(votersIn(o.published.Roster), o, 0); name != "" {
-		return false
+	if name, _ := majorityFollows(votersIn(last), o, 0); name != "" {
+		return false, 0
 	}
-	return slices.ContainsFunc(o.published.Roster.Members, func(m v1.RosterMember) bool {
+	if !slices.ContainsFunc(last.Members, func(m v1.RosterMember) bool {
 		s := o.sightings[m.UID]
-		return s.Connected && s.Report.Tenure == roster.TenureBallotsSpent && s.Report.Generation == o.published.Roster.Generation
-	})
+		return s.Connected && s.Report.Tenure == roster.TenureBallotsSpent && s.Report.Generation == last.Generation &&
+			priorityOf(&o.group.Spec, m.Name) > 0
+	}) {
+		return false, 0
+	}
+	made := generationEpoch.Add(time.Duration(last.Generation) * time.Second)
+	return since(made, max(2*milliseconds(longestLease(o)), 2*time.Second), o.now)
 }
 
 // joinedIn are the processes of a Guarded group that could become voters, in ring order: their agents are connected, nobody

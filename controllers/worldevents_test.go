@@ -102,7 +102,7 @@ func (w *world) kill() {
 // evict: Kubernetes calls a pod Failed, as it does when its node is lost; the pod may run on.
 func (w *world) evict() {
 	if a := w.pick(func(a *agent) bool { return w.inAPI(a) && !ended(a.pod) }); a != nil {
-		a.pod.Status.Phase, a.pod.Status.Conditions = corev1.PodFailed, collectedByGC
+		a.pod.Status.Phase, a.pod.Status.Conditions = corev1.PodFailed, nil
 		w.note("%s is called Failed", a.life)
 	}
 }
@@ -136,7 +136,7 @@ func (w *world) kubeletTells() {
 	if a == nil {
 		return
 	}
-	a.pod.Status.Phase = corev1.PodFailed
+	a.pod.Status.Phase, a.pod.Status.Conditions = corev1.PodFailed, overConditions
 	over := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
 	a.pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: over}, {Name: v1.AgentContainer, State: over}}
 	w.note("the kubelet says that %s has ended", a.life)

@@ -85,24 +85,23 @@ func (c *Client) Session(ctx context.Context, fn func(Permission)) error {
 		return unexpected(resp, data)
 	}
 	told := false
-	var wrong error
-	err = readEvents(resp.Body, func(e event) error {
+	ended, err := readEvents(resp.Body, func(e event) error {
 		if e.name != "permission" {
 			return nil
 		}
-		var p Permission
-		if p, wrong = c.told(session, e, opened); wrong != nil {
-			return wrong
+		p, err := c.told(session, e, opened)
+		if err != nil {
+			return err
 		}
 		told, p.session = true, session
 		fn(p)
 		return nil
 	})
-	if wrong == nil { // it is closed already, so nothing of it is Valid while fn stops what it started
+	if ended { // the agent knows: nothing of it is Valid any more while fn stops what it started
 		end()
 	}
 	if told {
-		fn(Permission{}) // before the session is closed, so that fn can stop what it started
+		fn(Permission{}) // if the session is still open, before it is closed, so that fn can stop what it started
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()

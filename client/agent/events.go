@@ -3,6 +3,7 @@ package agent
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 )
 
@@ -13,8 +14,9 @@ type event struct {
 }
 
 // readEvents tells fn each event, until the stream ends (io.EOF, if it does so in order) or fn fails. Comments and the
-// fields that only matter for reconnecting are left out; an event that the stream breaks off is not told.
-func readEvents(r io.Reader, fn func(event) error) error {
+// fields that only matter for reconnecting are left out; an event that the stream breaks off is not told. Ended says that
+// it was the stream that ended: nothing is open any more.
+func readEvents(r io.Reader, fn func(event) error) (ended bool, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxAnswer)
 	var e event
@@ -22,20 +24,20 @@ func readEvents(r io.Reader, fn func(event) error) error {
 		if len(lines.Bytes()) == 0 {
 			if e.data != nil {
 				if err := fn(e); err != nil {
-					return err
+					return false, err
 				}
 			}
 			e = event{}
 			continue
 		}
 		if err := e.add(lines.Bytes()); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return err
+		return !errors.Is(err, bufio.ErrTooLong), err
 	}
-	return io.EOF
+	return true, io.EOF
 }
 
 // add takes one line of the event.

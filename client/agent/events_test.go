@@ -29,12 +29,15 @@ func TestReadEvents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := []string{}
-			err := readEvents(strings.NewReader(c.stream), func(e event) error {
+			ended, err := readEvents(strings.NewReader(c.stream), func(e event) error {
 				got = append(got, fmt.Sprintf("%s=%s", e.name, e.data))
 				return nil
 			})
 			if fmt.Sprint(got) != c.want || !errors.Is(err, c.err) {
 				t.Errorf("%q, %v; want %q, %v", fmt.Sprint(got), err, c.want, c.err)
+			}
+			if ended != errors.Is(c.err, io.EOF) {
+				t.Errorf("it was the stream that ended: %v", ended)
 			}
 		})
 	}
@@ -46,7 +49,7 @@ func FuzzReadEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream string) {
 		var kept []event
 		var copies []string
-		if err := readEvents(strings.NewReader(stream), func(e event) error {
+		if _, err := readEvents(strings.NewReader(stream), func(e event) error {
 			if len(e.data) > 2*maxAnswer {
 				t.Fatalf("an event of %d bytes", len(e.data))
 			}

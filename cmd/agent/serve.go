@@ -71,14 +71,15 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 	defer stop()
 	group, serving := errgroup.WithContext(serving)
 	group.Go(func() error { // the whole cluster may reach it
-		status := &http.Server{Handler: agent.Status(s.meter, s.loop), ReadTimeout: statusWithin, WriteTimeout: statusWithin}
+		status := newServer(agent.Status(s.meter, s.loop))
+		status.ReadTimeout, status.WriteTimeout = statusWithin, statusWithin
 		status.SetKeepAlivesEnabled(false)
 		return serveHTTP(serving, door.New(listeners[1]), status)
 	})
 	telling, hush := context.WithCancel(context.WithoutCancel(ctx)) // outlives the election: to cut a session gives nothing up
 	defer hush()
 	group.Go(func() error {
-		return serveHTTP(telling, listeners[2], &http.Server{Handler: agent.AppAPI(s.board, s.permit)})
+		return serveHTTP(telling, listeners[2], newServer(agent.AppAPI(s.board, s.permit)))
 	})
 	s.prober.Use(o.health)
 	s.appHost = appHost(listeners[2].Addr())
@@ -263,9 +264,13 @@ func (s *sidecar) dropped() uint64 {
 	return 0
 }
 
+// newServer bounds what a client may send, and how long it may take for it; not how long it may read.
+func newServer(h http.Handler) *http.Server {
+	return &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+}
+
 // serveHTTP serves until ctx ends; streams that are open then are cut.
 func serveHTTP(ctx context.Context, l net.Listener, server *http.Server) error {
-	server.ReadHeaderTimeout, server.IdleTimeout, server.MaxHeaderBytes = 5*time.Second, time.Minute, 16<<10
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {

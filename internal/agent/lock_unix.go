@@ -4,13 +4,14 @@ package agent
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 )
 
 // lock holds a file until unlock or the end of the process.
 func lock(path string) (unlock func() error, err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // G703: who starts the agent says where
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -20,6 +21,8 @@ func lock(path string) (unlock func() error, err error) {
 	}
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		err = errInUse
+	} else {
+		err = fmt.Errorf("its storage must support flock: %w", err)
 	}
 	return nil, errors.Join(err, f.Close())
 }

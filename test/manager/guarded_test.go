@@ -170,6 +170,8 @@ func (p *process) terminated(t *testing.T, phase corev1.PodPhase) {
 	pod := &corev1.Pod{}
 	must(t, kube.Get(bg, client.ObjectKeyFromObject(p.pod), pod))
 	pod.Status.Phase = phase
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionFalse,
+		Reason: map[corev1.PodPhase]string{corev1.PodFailed: "PodFailed", corev1.PodSucceeded: "PodCompleted"}[phase]}}
 	over := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}
 	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: v1.AgentContainer, Image: "agent", ImageID: "agent", State: over}}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", Image: "app", ImageID: "app", State: over}}
