@@ -37,10 +37,9 @@ func (d *demo) pause(ctx context.Context) error {
 		return err
 	}
 	d.say("%s is the new coordinator after %s ms: the old one's lease had to run out first", after.Coordinator, ms(after.At.Sub(at)))
-	eg, err := d.stage.Await(ctx, "the new coordinator in the status", func(g *v1.ElectionGroup) bool {
+	if _, err := d.stage.Await(ctx, "the new coordinator in the status", func(g *v1.ElectionGroup) bool {
 		return g.Status.Coordinator != nil && g.Status.Coordinator.Name == after.Coordinator
-	})
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	if _, err := d.stage.Signal(ctx, paused, syscall.SIGCONT); err != nil {
@@ -48,6 +47,14 @@ func (d *demo) pause(ctx context.Context) error {
 	}
 	d.say("SIGCONT to %s: may it act?", paused)
 	if err := d.permission(ctx, paused); err != nil {
+		return err
+	}
+	eg, err := d.stage.Await(ctx, "one coordinator for all processes in the status", func(g *v1.ElectionGroup) bool {
+		return g.Status.Coordinator != nil && !slices.ContainsFunc(g.Status.Processes, func(p v1.ProcessStatus) bool {
+			return p.Coordinator != g.Status.Coordinator.Name
+		})
+	})
+	if err != nil {
 		return err
 	}
 	return d.show(ctx, eg)
