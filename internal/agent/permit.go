@@ -7,8 +7,8 @@ import (
 )
 
 // Permit is what stands between the process's tenure and its app. The loop grants and withdraws; whoever serves the app uses it,
-// checking the clock at that moment. It remembers until when the app was told that it may act: only then, or when the sessions
-// that were told so have closed, may the tenure be released (rule H6 of docs/tenure.md). Safe for concurrent use.
+// checking the clock at that moment. It remembers until when the app was told that it may act: only then, or when the
+// apps have closed the sessions that were told so, may the tenure be released (rule H6 of docs/tenure.md). Safe for concurrent use.
 type Permit struct {
 	clock func() tenure.Reading
 
