@@ -224,10 +224,10 @@ explore: ## Explore every interleaving of PROCESSES processes (3), up to STATES 
 	@echo "explore: cold starts with a crash, and with a lost message"
 	@go test ./internal/election -run '^TestExplore$$/.*/^cold' -v -timeout 0 -explore $(PROCESSES) -states $(STATES) -losses 0
 	@go test ./internal/election -run '^TestExplore$$/.*/^cold' -v -timeout 0 -explore $(PROCESSES) -states $(STATES) -crashes 0
-	@echo "explore: tenure: three voters on clocks at the edge of their bounds, one mishap each; then all at once, and for longer"
-	@go test ./internal/tenure -run '^TestExplore$$' -v -timeout 0 -quanta 2 -states $(STATES)
-	@go test ./internal/tenure -run '^TestExplore$$' -v -timeout 0 -quanta 4 -late 2 -states $(STATES)
-	@go test ./internal/tenure -run '^TestWander$$' -v -timeout 0 -wanders 100000
+	@echo "explore: lease: three voters on clocks at the edge of their bounds, one mishap each; then all at once, and for longer"
+	@go test ./internal/lease -run '^TestExplore$$' -v -timeout 0 -quanta 2 -states $(STATES)
+	@go test ./internal/lease -run '^TestExplore$$' -v -timeout 0 -quanta 4 -late 2 -states $(STATES)
+	@go test ./internal/lease -run '^TestWander$$' -v -timeout 0 -wanders 100000
 
 DURATION  ?= 4m
 CHAOS     ?=
@@ -246,6 +246,6 @@ chaos: build install-tools ## Run groups on a kind cluster (Docker) under kills,
 	@KIND_UP=$(KIND_UP) KEEP=$(KEEP) IMAGES=$(IMAGES) test/chaos/run $(CHAOS)
 
 .PHONY: mutants
-mutants: ## Put known bugs into the algorithms and tenure, and write docs/mutants.md: half an hour or so.
-	@echo "mutants: one at a time, with the goldens, the unit tests, the simulator and, for tenure, every schedule of three voters"
+mutants: ## Put known bugs into the algorithms and lease, and write docs/mutants.md: half an hour or so.
+	@echo "mutants: one at a time, with the goldens, the unit tests, the simulator and, for lease, every schedule of three voters"
 	@go run ./hack/mutants -o docs/mutants.md

@@ -31,10 +31,10 @@ func authorised(all []process, o observation) choice {
 			continue
 		}
 		c.present++
-		switch o.sightings[m.UID].Report.Tenure {
-		case roster.TenureWaiting:
+		switch o.sightings[m.UID].Report.LeaseState {
+		case roster.LeaseWaiting:
 			c.waiting++
-		case roster.TenureNoMajority:
+		case roster.LeaseNoMajority:
 			c.alone++
 		}
 	}
@@ -83,7 +83,7 @@ func majorityFollows(members []v1.RosterMember, o observation, within time.Durat
 	epochs := map[string][]int64{}
 	for _, m := range members {
 		s, seen := o.sightings[m.UID]
-		recent := seen && s.Report.Memory == m.Incarnation && !s.Report.Leaving && o.now.Sub(s.Since) < within
+		recent := seen && s.Report.StateID == m.StateID && !s.Report.Leaving && o.now.Sub(s.Since) < within
 		if (reports(m, o) || recent) && follows(s.Report) {
 			epochs[s.Report.Coordinator] = append(epochs[s.Report.Coordinator], s.Report.Epoch)
 		}

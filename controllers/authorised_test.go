@@ -17,9 +17,9 @@ func (s *scene) holding(coordinator string, epoch int64, pods ...int) *scene {
 	s.sees(coordinator, pods...)
 	for _, i := range pods {
 		s.edit(i, func(r *roster.Report) {
-			r.Epoch, r.Tenure, r.Generation = epoch, roster.TenureFollowing, s.observation.published.Roster.Generation
+			r.Epoch, r.LeaseState, r.Generation = epoch, roster.LeaseFollowing, s.observation.published.Roster.Generation
 			if s.pods[i].Name == coordinator {
-				r.Tenure = roster.TenureHolding
+				r.LeaseState = roster.LeaseHolding
 			}
 		})
 	}
@@ -27,10 +27,10 @@ func (s *scene) holding(coordinator string, epoch int64, pods ...int) *scene {
 }
 
 // at has these agents connected, without a coordinator, and saying that.
-func (s *scene) at(tenure string, pods ...int) *scene {
+func (s *scene) at(lease string, pods ...int) *scene {
 	s.sees("", pods...)
 	for _, i := range pods {
-		s.edit(i, func(r *roster.Report) { r.Tenure, r.Generation = tenure, s.observation.published.Roster.Generation })
+		s.edit(i, func(r *roster.Report) { r.LeaseState, r.Generation = lease, s.observation.published.Roster.Generation })
 	}
 	return s
 }
@@ -51,7 +51,7 @@ func TestAuthorisedCoordinator(t *testing.T) {
 		reason string // of condition CoordinatorElected
 	}{
 		{"all follow", well(), "p-2 7", "True/Elected"},
-		{"a majority follows, the others elect", voting(5).holding("p-4", 7, 4, 0, 1).at(roster.TenureElecting, 2, 3), "p-4 7", "True/Elected"},
+		{"a majority follows, the others elect", voting(5).holding("p-4", 7, 4, 0, 1).at(roster.LeaseElecting, 2, 3), "p-4 7", "True/Elected"},
 		{"a majority of those that report is none of the voters", voting(5).holding("p-4", 7, 4, 0).loses(1, time.Hour).loses(2, time.Hour).loses(3, time.Hour),
 			"", "False/NoMajority"},
 		{"those that are no voters do not count", func() *scene {
@@ -59,15 +59,15 @@ func TestAuthorisedCoordinator(t *testing.T) {
 			for i := 3; i < 7; i++ {
 				s.pods = append(s.pods, newGuarded(7).pods[i])
 			}
-			return s.holding("p-6", 7, 0, 3, 4, 5, 6).at(roster.TenureElecting, 1, 2)
+			return s.holding("p-6", 7, 0, 3, 4, 5, 6).at(roster.LeaseElecting, 1, 2)
 		}(), "", "False/Electing"},
 		{"nor does a voter that has lost its memory", func() *scene {
-			s := voting(3).holding("p-2", 7, 2, 1).at(roster.TenureElecting, 0)
-			s.edit(1, func(r *roster.Report) { r.Memory = "other" })
+			s := voting(3).holding("p-2", 7, 2, 1).at(roster.LeaseElecting, 0)
+			s.edit(1, func(r *roster.Report) { r.StateID = "other" })
 			return s
 		}(), "", "False/Electing"},
 		{"a word without an epoch is none", voting(3).holding("p-2", 0, 0, 1, 2), "", "False/Electing"},
-		{"a majority follows, it does not say so itself", voting(3).holding("p-2", 7, 0, 1).at(roster.TenureResigning, 2), "",
+		{"a majority follows, it does not say so itself", voting(3).holding("p-2", 7, 0, 1).at(roster.LeaseResigning, 2), "",
 			"False/LeaseRunning"},
 		{"it has priority 0", func() *scene {
 			s := voting(3).holding("p-2", 7, 0, 1, 2)
@@ -78,11 +78,11 @@ func TestAuthorisedCoordinator(t *testing.T) {
 		{"the epoch changes in place: the first has reached it", well().holding("p-2", 9, 2), "p-2 7", "True/Elected"},
 		{"a lower epoch than was shown", well().holding("p-1", 6, 0, 1, 2), "", "False/StaleViews"},
 		{"a lower epoch than was shown, some time ago", func() *scene {
-			return well().at(roster.TenureElecting, 0, 1, 2).shown().holding("p-2", 6, 0, 1, 2)
+			return well().at(roster.LeaseElecting, 0, 1, 2).shown().holding("p-2", 6, 0, 1, 2)
 		}(), "", "False/StaleViews"},
 		{"a higher one", well().holding("p-1", 8, 0, 1, 2), "p-1 8", "True/Elected"},
 
-		{"killed, its peers know it and wait", well().at(roster.TenureWaiting, 0, 1).loses(2, 0).accuses(0, "p-2"), "", "False/LeaseRunning"},
+		{"killed, its peers know it and wait", well().at(roster.LeaseWaiting, 0, 1).loses(2, 0).accuses(0, "p-2"), "", "False/LeaseRunning"},
 		{"killed, its peers do not know it yet", well().loses(2, 0), "p-2 7", "True/Elected"},
 		{"its pod is gone, its peers follow it still", func() *scene { s := well(); s.pods = s.pods[:2]; return s }(), "", "False/LeaseRunning"},
 		{"its container has ended, its peers follow it still", func() *scene { s := well().loses(2, 0); s.pods[2].Status.Phase = corev1.PodFailed; return s }(),
@@ -132,10 +132,10 @@ func TestAuthorisedCoordinator(t *testing.T) {
 		}(), "", "False/NoMajority"},
 		{"nobody reports: it stays, as nothing says that it ended", well().loses(0, time.Hour).loses(1, time.Hour).loses(2, time.Hour), "p-2 7", "Unknown/NoReports"},
 
-		{"no voters yet", func() *scene { s := newGuarded(3); s.pass(); return s.at(roster.TenureElecting, 0) }(), "", "False/NoVoters"},
-		{"they elect", voting(3).at(roster.TenureElecting, 0, 1, 2), "", "False/Electing"},
-		{"they reach no majority", voting(3).at(roster.TenureNoMajority, 0, 1).at(roster.TenureElecting, 2), "", "False/NoMajority"},
-		{"a nominee waits", voting(3).at(roster.TenureWaiting, 0).at(roster.TenureElecting, 1, 2), "", "False/LeaseRunning"},
+		{"no voters yet", func() *scene { s := newGuarded(3); s.pass(); return s.at(roster.LeaseElecting, 0) }(), "", "False/NoVoters"},
+		{"they elect", voting(3).at(roster.LeaseElecting, 0, 1, 2), "", "False/Electing"},
+		{"they reach no majority", voting(3).at(roster.LeaseNoMajority, 0, 1).at(roster.LeaseElecting, 2), "", "False/NoMajority"},
+		{"a nominee waits", voting(3).at(roster.LeaseWaiting, 0).at(roster.LeaseElecting, 1, 2), "", "False/LeaseRunning"},
 		{"views differ", voting(4).holding("p-3", 8, 3, 0).holding("p-2", 7, 2, 1), "", "False/ViewsDiffer"},
 		{"no pods", newGuarded(0), "", "False/NoProcesses"},
 	} {
@@ -191,7 +191,7 @@ func TestGuardedTableShowsEpochs(t *testing.T) {
 
 // A voter whose pod is gone is in the table for as long as it may be needed for a majority.
 func TestGoneVotersAreInTheTable(t *testing.T) {
-	s := voting(3).at(roster.TenureNoMajority, 0).loses(1, time.Hour).loses(2, time.Hour)
+	s := voting(3).at(roster.LeaseNoMajority, 0).loses(1, time.Hour).loses(2, time.Hour)
 	s.pods = s.pods[:1]
 	d := s.pass()
 	v := decideView(s.observation, d)
@@ -221,7 +221,7 @@ func TestVotersOutOfSightMayAct(t *testing.T) {
 		return ""
 	}
 	const only = "kubectl election forget g -n shop is only for processes that have certainly ended"
-	s := voting(3).at(roster.TenureNoMajority, 0).loses(1, time.Hour).loses(2, time.Hour)
+	s := voting(3).at(roster.LeaseNoMajority, 0).loses(1, time.Hour).loses(2, time.Hour)
 	if got, want := stalled(s), "p-1, p-2 do not report to the manager and may be acting among themselves: without them there is no "+
 		"majority of the 3 voters. See why they do not report; "+only; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -235,7 +235,7 @@ func TestVotersOutOfSightMayAct(t *testing.T) {
 	if got := stalled(s); !strings.HasPrefix(got, "p-1, p-2 are gone, nothing tells that they have ended, and without them") {
 		t.Errorf("both are gone: %s", got)
 	}
-	s = voting(3).at(roster.TenureNoMajority, 0).loses(1, time.Hour).loses(2, time.Hour)
+	s = voting(3).at(roster.LeaseNoMajority, 0).loses(1, time.Hour).loses(2, time.Hour)
 	s.later(-time.Minute)
 	s.depart(1).depart(2)
 	s.later(time.Minute)

@@ -17,7 +17,7 @@ type choice struct {
 	fresh     bool   // false: nobody reports, and the last one published stays because nothing says that it ended
 
 	// Of Guarded groups only.
-	epoch   int64         // of the coordinator's tenure
+	epoch   int64         // of the coordinator's lease
 	voters  int           // on the persisted roster
 	present int           // of them, those that report
 	ended   string        // whom a majority follows though it has ended, so that its lease has to run out

@@ -43,7 +43,7 @@ func (s *scene) sees(coordinator string, pods ...int) *scene {
 		pod := s.pods[i]
 		s.sightings[pod.UID] = roster.Sighting{Name: pod.Name, UID: string(pod.UID), Connected: true,
 			Since:  noon.Add(-time.Minute),
-			Report: roster.Report{Memory: "m", Coordinator: coordinator, Electing: coordinator == ""}}
+			Report: roster.Report{StateID: "m", Coordinator: coordinator, Electing: coordinator == ""}}
 	}
 	return s
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 func TestForgetIsBoundToARoster(t *testing.T) {
@@ -42,7 +42,7 @@ func TestForgetIsBoundToARoster(t *testing.T) {
 		t.Fatalf("it was not recorded as a roster of its own: %+v", s.observation.published.Roster)
 	}
 	s.pass()
-	s.later(tenure.Outlast(milliseconds(1000)))
+	s.later(lease.Outlast(milliseconds(1000)))
 	if s.pass(); s.voters() != "p-0" {
 		t.Errorf("a lease later: voters %q", s.voters())
 	}

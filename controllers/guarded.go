@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // guardedCondition says why a Guarded group of which some processes report has no coordinator.
@@ -63,7 +63,7 @@ func lostSentence(f facts) string {
 
 // survival says how many voters of n may be lost. An even number survives no more than the odd one below it.
 func survival(n int) string {
-	tolerated := tenure.Tolerates(n)
+	tolerated := lease.Tolerates(n)
 	switch {
 	case n == 0:
 		return "there are no voters"

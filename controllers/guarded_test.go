@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
-	"github.com/podesta-dev/podesta/internal/tenure"
 )
 
 // newGuarded is a Guarded group whose pods have not joined yet.
@@ -94,17 +94,17 @@ func TestReplacedPod(t *testing.T) {
 	if got := member(s, "p-2"); got.UID != "uid-2b" || isVoter(*got) || s.voters() != "p-0 p-1" {
 		t.Fatalf("the old one is gone: %+v, voters %q", got, s.voters())
 	}
-	if p, _ := d.roster.Find("p-2"); p.UID != "uid-2b" || p.Voter || p.Memory != "" {
+	if p, _ := d.roster.Find("p-2"); p.UID != "uid-2b" || p.Voter || p.StateID != "" {
 		t.Errorf("agents are told of %+v", p)
 	}
 	s.pass()
 	s.acknowledge()
-	if d = s.pass(); s.voters() != "p-0 p-1" || d.again != tenure.Outlast(milliseconds(2000)) {
+	if d = s.pass(); s.voters() != "p-0 p-1" || d.again != lease.Outlast(milliseconds(2000)) {
 		t.Fatalf("acknowledged: voters %q, again in %v", s.voters(), d.again)
 	}
-	s.later(tenure.Outlast(milliseconds(2000)))
+	s.later(lease.Outlast(milliseconds(2000)))
 	d = s.pass()
-	if p, _ := d.roster.Find("p-2"); s.voters() != "p-0 p-1 p-2" || !p.Voter || p.Memory != "m" {
+	if p, _ := d.roster.Find("p-2"); s.voters() != "p-0 p-1 p-2" || !p.Voter || p.StateID != "m" {
 		t.Errorf("two leases later: voters %q, agents are told of %+v", s.voters(), p)
 	}
 }
@@ -161,16 +161,16 @@ func TestShortenedLeaseIsWaitedFor(t *testing.T) {
 	if s.pass(); s.voters() != "p-0 p-1 p-2" {
 		t.Fatalf("nine seconds after it has ended p-2 is removed: voters %q", s.voters())
 	}
-	s.later(tenure.Outlast(milliseconds(10_000)))
+	s.later(lease.Outlast(milliseconds(10_000)))
 	if s.pass(); s.voters() != "p-0 p-1" || longest() != 10_000 {
 		t.Fatalf("voters %q, the longest lease %d ms; want p-2 removed, and the lease that p-1 may have promised", s.voters(), longest())
 	}
 	s.sees("", 1)
 	s.acknowledge()
-	if d := s.pass(); d.again != tenure.Outlast(milliseconds(10_000)) {
+	if d := s.pass(); d.again != lease.Outlast(milliseconds(10_000)) {
 		t.Fatalf("all use the new lease: again in %v", d.again)
 	}
-	s.later(tenure.Outlast(milliseconds(10_000)))
+	s.later(lease.Outlast(milliseconds(10_000)))
 	generation := s.observation.published.Roster.Generation
 	if s.pass(); longest() != 500 || s.observation.published.Roster.Generation != generation {
 		t.Errorf("the longest lease is %d ms, generation %d after %d: want 500 without a new roster", longest(),
@@ -184,7 +184,7 @@ func TestAlternatingMemory(t *testing.T) {
 	rosters := 0
 	for i := range 100 {
 		s.later(10 * time.Millisecond)
-		s.edit(2, func(r *roster.Report) { r.Memory = fmt.Sprintf("m%d", i%2) })
+		s.edit(2, func(r *roster.Report) { r.StateID = fmt.Sprintf("m%d", i%2) })
 		s.acknowledge()
 		if d := s.pass(); d.record != nil {
 			rosters++
@@ -262,10 +262,10 @@ func TestNewcomerVotesAfterALease(t *testing.T) {
 	seen := s.sightings["uid-3"]
 	seen.Since = s.now
 	s.sightings["uid-3"] = seen
-	if d := s.pass(); s.voters() != "p-0 p-1 p-2" || d.again != tenure.Outlast(milliseconds(1000)) || d.pending != 1 {
+	if d := s.pass(); s.voters() != "p-0 p-1 p-2" || d.again != lease.Outlast(milliseconds(1000)) || d.pending != 1 {
 		t.Errorf("voters %q, again in %v, %d pending", s.voters(), d.again, d.pending)
 	}
-	s.later(tenure.Outlast(milliseconds(1000)))
+	s.later(lease.Outlast(milliseconds(1000)))
 	if s.pass(); s.voters() != "p-0 p-1 p-2 p-3" {
 		t.Errorf("a lease later: voters %q", s.voters())
 	}
@@ -273,7 +273,9 @@ func TestNewcomerVotesAfterALease(t *testing.T) {
 
 // N3: when a nominee says that the ballots of the newest generation are used up, there is another generation; one for each that is.
 func TestSpentBallotsMakeAGeneration(t *testing.T) {
-	spent := func(s *scene, pod int) { s.edit(pod, func(r *roster.Report) { r.Tenure = roster.TenureBallotsSpent }) }
+	spent := func(s *scene, pod int) {
+		s.edit(pod, func(r *roster.Report) { r.LeaseState = roster.LeaseBallotsSpent })
+	}
 	for _, test := range []struct {
 		name string
 		what func(*scene)
@@ -362,7 +364,7 @@ func TestEndsToComeAreLookedAt(t *testing.T) {
 	if s.pass(); !s.ledger.acked.Equal(s.now) {
 		t.Errorf("they have ended: acknowledged since %v", s.ledger.acked)
 	}
-	if d := s.pass(); d.again != tenure.Outlast(milliseconds(1000)) {
+	if d := s.pass(); d.again != lease.Outlast(milliseconds(1000)) {
 		t.Errorf("they have ended: again in %v", d.again)
 	}
 }

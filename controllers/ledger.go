@@ -134,7 +134,7 @@ func waitsForPods(o observation) bool {
 // promises nothing below any more, whether it is connected or not.
 func hasAcked(m v1.RosterMember, o observation, generation int64) bool {
 	s, seen := o.sightings[m.UID]
-	return seen && generation > 0 && s.Report.Memory == m.Incarnation && s.Report.Generation >= generation &&
+	return seen && generation > 0 && s.Report.StateID == m.StateID && s.Report.Generation >= generation &&
 		s.Report.Generation <= o.published.Roster.Generation
 }
 
@@ -144,12 +144,12 @@ func endingOf(m v1.RosterMember, o observation, earlier ending) (ending, bool) {
 		return earlier, true
 	}
 	pod, seen := podOf(m, o), o.sightings[m.UID]
-	connected := seen.Connected && seen.Report.Memory == m.Incarnation
+	connected := seen.Connected && seen.Report.StateID == m.StateID
 	if at, known := o.endings[m.UID]; known {
 		return ending{at: at, sure: true}, true
 	}
 	over := !m.GoneSince.IsZero() && o.now.Sub(m.GoneSince.Time) > certificatesEnd
-	other := seen.Report.Memory != "" && seen.Report.Memory != m.Incarnation
+	other := seen.Report.StateID != "" && seen.Report.StateID != m.StateID
 	if over || other || pod != nil && hasEnded(pod) {
 		return ending{at: o.now, sure: true}, true
 	}
@@ -199,7 +199,7 @@ func podOf(m v1.RosterMember, o observation) *corev1.Pod {
 }
 
 // lifeOf identifies a voter: a pod and the memory of its agent.
-func lifeOf(m v1.RosterMember) string { return string(m.UID) + "/" + m.Incarnation }
+func lifeOf(m v1.RosterMember) string { return string(m.UID) + "/" + m.StateID }
 
 func keyOf(members []v1.RosterMember) string {
 	lives := make([]string, len(members))

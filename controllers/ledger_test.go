@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
-	"github.com/podesta-dev/podesta/internal/tenure"
 )
 
 func TestFoundingWaitsForLivePods(t *testing.T) {
@@ -51,10 +51,10 @@ func TestFoundingAnewWaitsForALease(t *testing.T) {
 		t.Fatalf("they use the old roster: voters %q, again in %v", s.voters(), d.again)
 	}
 	s.acknowledge()
-	if d := s.pass(); s.voters() != "" || d.again != tenure.Outlast(milliseconds(1000)) {
+	if d := s.pass(); s.voters() != "" || d.again != lease.Outlast(milliseconds(1000)) {
 		t.Fatalf("they have just left it: voters %q, again in %v", s.voters(), d.again)
 	}
-	s.later(tenure.Outlast(milliseconds(1000)))
+	s.later(lease.Outlast(milliseconds(1000)))
 	if s.pass(); s.voters() != "p-0 p-1 p-2" {
 		t.Errorf("a lease later: voters %q", s.voters())
 	}
@@ -162,8 +162,8 @@ func TestKnownToHaveEnded(t *testing.T) {
 			deleting(s, 0)
 			s.edit(2, func(r *roster.Report) { r.Leaving = true })
 		}, false},
-		{"its pod came back with another memory", func(s *scene) { s.edit(2, func(r *roster.Report) { r.Memory = "new" }) }, true},
-		{"it has not said which memory it has", func(s *scene) { s.edit(2, func(r *roster.Report) { r.Memory = "" }) }, false},
+		{"its pod came back with another memory", func(s *scene) { s.edit(2, func(r *roster.Report) { r.StateID = "new" }) }, true},
+		{"it has not said which memory it has", func(s *scene) { s.edit(2, func(r *roster.Report) { r.StateID = "" }) }, false},
 		{"its pod is gone for a day, and so are its certificates", func(s *scene) {
 			s.loses(2, 0)
 			s.pods = s.pods[:2]

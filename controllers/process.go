@@ -64,7 +64,7 @@ func (p process) claims() bool {
 		return false
 	}
 	if p.guarded {
-		return p.seen.Report.Tenure == roster.TenureHolding
+		return p.seen.Report.LeaseState == roster.LeaseHolding
 	}
 	return !p.seen.Report.Electing
 }

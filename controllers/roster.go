@@ -116,7 +116,7 @@ func describe(o observation, members []v1.RosterMember) roster.Roster {
 			p.Address = linkAddress(pod)
 		}
 		if guarded(o.group) {
-			p.Memory = m.Incarnation
+			p.StateID = m.StateID
 		}
 		r.Processes = append(r.Processes, p)
 	}
@@ -148,9 +148,9 @@ func memberOf(pod *corev1.Pod, o observation) v1.RosterMember {
 	m := v1.RosterMember{Name: pod.Name, UID: pod.UID, Voter: new(false)}
 	seen, joined := o.sightings[pod.UID]
 	if earlier := recorded(o.published.Roster, pod); earlier != nil && isVoter(*earlier) {
-		m.Incarnation, m.Voter = earlier.Incarnation, new(true)
+		m.StateID, m.Voter = earlier.StateID, new(true)
 	} else if joined {
-		m.Incarnation, m.Voter = seen.Report.Memory, new(true)
+		m.StateID, m.Voter = seen.Report.StateID, new(true)
 	}
 	return m
 }

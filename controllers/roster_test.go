@@ -83,7 +83,7 @@ func TestMembers(t *testing.T) {
 	if err := got.roster.Validate(); err != nil {
 		t.Error(err)
 	}
-	if m := got.record.Members[0]; m.Incarnation != "m" || !*m.Voter || got.record.Generation != got.roster.Generation {
+	if m := got.record.Members[0]; m.StateID != "m" || !*m.Voter || got.record.Generation != got.roster.Generation {
 		t.Errorf("recorded %+v", m)
 	}
 }
@@ -102,7 +102,7 @@ func TestGenerationGrowsWithEveryChange(t *testing.T) {
 		{"a session is lost", func(s *scene) { s.loses(0, 0) }, false},
 		{"an agent's container restarts", func(s *scene) { s.edit(0, func(r *roster.Report) { r.Incarnation++ }) }, false},
 		{"an agent lost its memory, on which nothing depends in a Classic group", func(s *scene) {
-			s.edit(0, func(r *roster.Report) { r.Memory = "other" })
+			s.edit(0, func(r *roster.Report) { r.StateID = "other" })
 		}, false},
 		{"a pod's address", func(s *scene) { s.pods[0].Status.PodIP = "10.0.0.99" }, true},
 		{"a new pod of an old name", func(s *scene) { s.pods[0].UID = "new" }, true},

@@ -7,7 +7,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // settleWithin is how long a manager that starts keeps the view that it finds, if the voters do not report sooner. Agents come
@@ -51,7 +51,7 @@ func decideView(o observation, step rosterDecision) view {
 	v := view{status: v1.ElectionGroupStatus{ObservedGeneration: o.group.Generation, Roster: o.published.Roster},
 		recheck: chosen.recheck}
 	if voters := len(votersIn(o.published.Roster)); guarded(o.group) && voters > 0 {
-		v.status.ToleratedFailures = new(int32(tenure.Tolerates(voters))) //nolint:gosec // a roster has 256 voters at most
+		v.status.ToleratedFailures = new(int32(lease.Tolerates(voters))) //nolint:gosec // a roster has 256 voters at most
 	}
 	for _, p := range all {
 		row, recheck := rowOf(p, chosen.name, o.now)

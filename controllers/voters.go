@@ -9,15 +9,15 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
-	"github.com/podesta-dev/podesta/internal/tenure"
 )
 
 // situationOf puts together what the next step of the voters depends on.
 func situationOf(o observation) situation {
-	lease := milliseconds(longestLease(o))
-	wait := tenure.Outlast(lease)
-	s := situation{now: o.now, wait: wait, settle: tenure.Outlast(2 * lease), acked: o.ledger.acked, joined: joinedIn(o), founding: o.ledger.founding(o, wait)}
+	longest := milliseconds(longestLease(o))
+	wait := lease.Outlast(longest)
+	s := situation{now: o.now, wait: wait, settle: lease.Outlast(2 * longest), acked: o.ledger.acked, joined: joinedIn(o), founding: o.ledger.founding(o, wait)}
 	members := votersIn(o.published.Roster)
 	leaderless := nobodyFollows(members, o)
 	for _, m := range members {
@@ -49,7 +49,7 @@ func (l ledger) endedBy(m v1.RosterMember, now time.Time) time.Time {
 // reports says whether a voter is connected to this manager, with the memory that the roster knows.
 func reports(m v1.RosterMember, o observation) bool {
 	s, seen := o.sightings[m.UID]
-	return seen && s.Connected && s.Report.Memory == m.Incarnation
+	return seen && s.Connected && s.Report.StateID == m.StateID
 }
 
 // missingFrom is from when on a voter is one whose pod is gone or hangs, or that leaves (R6); zero if it stays.
@@ -82,7 +82,7 @@ func nobodyFollows(members []v1.RosterMember, o observation) bool {
 
 // follows says whether an agent of a Guarded group follows a process that may act, or is it.
 func follows(r roster.Report) bool {
-	return (r.Tenure == roster.TenureFollowing || r.Tenure == roster.TenureHolding) && r.Coordinator != "" && r.Epoch > 0
+	return (r.LeaseState == roster.LeaseFollowing || r.LeaseState == roster.LeaseHolding) && r.Coordinator != "" && r.Epoch > 0
 }
 
 // ballotsSpent says whether a nominee of a Guarded group reports that it has no ballot left in the newest generation (N3): the next one
@@ -99,7 +99,7 @@ func ballotsSpent(o observation) (spent bool, wait time.Duration) {
 	}
 	if !slices.ContainsFunc(last.Members, func(m v1.RosterMember) bool {
 		s := o.sightings[m.UID]
-		return s.Connected && s.Report.Tenure == roster.TenureBallotsSpent && s.Report.Generation == last.Generation &&
+		return s.Connected && s.Report.LeaseState == roster.LeaseBallotsSpent && s.Report.Generation == last.Generation &&
 			priorityOf(&o.group.Spec, m.Name) > 0
 	}) {
 		return false, 0
@@ -118,11 +118,11 @@ func joinedIn(o observation) []candidate {
 	var joined []candidate
 	for _, pod := range membersOf(o) {
 		s, seen := o.sightings[pod.UID]
-		if !seen || !s.Connected || s.Report.Leaving || s.Report.Memory == "" || pod.DeletionTimestamp != nil || taken[pod.Name] {
+		if !seen || !s.Connected || s.Report.Leaving || s.Report.StateID == "" || pod.DeletionTimestamp != nil || taken[pod.Name] {
 			continue
 		}
 		joined = append(joined, candidate{since: s.Since,
-			RosterMember: v1.RosterMember{Name: pod.Name, UID: pod.UID, Incarnation: s.Report.Memory}})
+			RosterMember: v1.RosterMember{Name: pod.Name, UID: pod.UID, StateID: s.Report.StateID}})
 	}
 	return joined
 }
@@ -130,16 +130,16 @@ func joinedIn(o observation) []candidate {
 // longestLease is the longest lease, in milliseconds, that a promise to any process of the group may have now. One that an
 // edit made shorter counts until all voters have used the shorter one for as long as the longer one may run.
 func longestLease(o observation) int32 {
-	lease := o.group.Spec.Timing.LeaseMilliseconds
+	present := o.group.Spec.Timing.LeaseMilliseconds
 	if shortening(o) {
-		if over, _ := since(o.ledger.all, tenure.Outlast(milliseconds(o.published.Roster.LongestLeaseMilliseconds)), o.now); over {
-			return lease
+		if over, _ := since(o.ledger.all, lease.Outlast(milliseconds(o.published.Roster.LongestLeaseMilliseconds)), o.now); over {
+			return present
 		}
 	}
 	if o.published.Roster == nil {
-		return lease
+		return present
 	}
-	return max(lease, o.published.Roster.LongestLeaseMilliseconds)
+	return max(present, o.published.Roster.LongestLeaseMilliseconds)
 }
 
 // shortening says whether agents were told of a lease that is shorter than promises may still have.
@@ -154,7 +154,7 @@ func leaseAgain(o observation) time.Duration {
 	if !shortening(o) {
 		return 0
 	}
-	_, left := since(o.ledger.all, tenure.Outlast(milliseconds(o.published.Roster.LongestLeaseMilliseconds)), o.now)
+	_, left := since(o.ledger.all, lease.Outlast(milliseconds(o.published.Roster.LongestLeaseMilliseconds)), o.now)
 	return left
 }
 

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // world is a cluster with a Guarded group in it, as it truly is; the manager under test sees what a manager would see of it.
@@ -117,7 +117,7 @@ func (w *world) checkStep(was, is []v1.RosterMember) {
 
 // able says whether a life may be bound by a promise under a generation now: it uses it, or its last such promise runs.
 func (w *world) able(a *agent, generation int64) bool {
-	runs := tenure.Outlast(w.rosters[generation].lease)
+	runs := lease.Outlast(w.rosters[generation].lease)
 	if !a.ended.IsZero() && w.now.Sub(a.ended) >= runs {
 		return false
 	}

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
-	"github.com/podesta-dev/podesta/internal/tenure"
 )
 
 // What may happen in the world.
@@ -30,7 +30,7 @@ func (w *world) report(a *agent, edit func(*roster.Report)) {
 		seen.Since = w.now
 	}
 	seen.Name, seen.UID, seen.Connected = a.pod.Name, string(a.pod.UID), true
-	seen.Report = roster.Report{Memory: a.life[len(a.pod.UID)+1:], Generation: a.using}
+	seen.Report = roster.Report{StateID: a.life[len(a.pod.UID)+1:], Generation: a.using}
 	edit(&seen.Report)
 	w.sightings[a.pod.UID] = seen
 }
@@ -52,13 +52,13 @@ func (w *world) take(a *agent) {
 
 // leave notes until when promises of an agent may run that takes a roster with that lease: it renews those of the one before for a
 // lease more (V4), but none for longer than the new roster's lease (V5).
-func (w *world) leave(a *agent, lease time.Duration) {
+func (w *world) leave(a *agent, longest time.Duration) {
 	if a.using != 0 {
-		a.used[a.using] = w.now.Add(tenure.Outlast(2 * w.rosters[a.using].lease))
+		a.used[a.using] = w.now.Add(lease.Outlast(2 * w.rosters[a.using].lease))
 	}
 	for generation, until := range a.used {
-		if own := w.rosters[generation].lease; own > lease {
-			a.used[generation] = earlier(until, w.now.Add(tenure.Outlast(own)))
+		if own := w.rosters[generation].lease; own > longest {
+			a.used[generation] = earlier(until, w.now.Add(lease.Outlast(own)))
 		}
 	}
 }
@@ -192,7 +192,7 @@ func (w *world) loseMemory() {
 	}
 	w.end(a)
 	w.agents = append(w.agents, &agent{pod: a.pod, life: a.life + "m", used: map[int64]time.Time{},
-		mute: w.now.Add(tenure.Outlast(milliseconds(w.longest())))})
+		mute: w.now.Add(lease.Outlast(milliseconds(w.longest())))})
 	w.note("%s has lost its memory", a.life)
 }
 

@@ -81,7 +81,7 @@ const (
 
 // ElectionGroupSpec is what the user asks for.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.safety) || self.safety == 'Classic' || !has(self.timing) || !has(self.timing.leaseMilliseconds) || !has(self.timing.heartbeatMilliseconds) || self.timing.leaseMilliseconds >= 4 * self.timing.heartbeatMilliseconds",message="timing.leaseMilliseconds (1000 unless set) must be at least 4 times timing.heartbeatMilliseconds: the lease is renewed with every heartbeat, and one lost message would end a healthy coordinator's tenure"
+// +kubebuilder:validation:XValidation:rule="!has(self.safety) || self.safety == 'Classic' || !has(self.timing) || !has(self.timing.leaseMilliseconds) || !has(self.timing.heartbeatMilliseconds) || self.timing.leaseMilliseconds >= 4 * self.timing.heartbeatMilliseconds",message="timing.leaseMilliseconds (1000 unless set) must be at least 4 times timing.heartbeatMilliseconds: the lease is renewed with every heartbeat, and one lost message would end a healthy coordinator's lease"
 // +kubebuilder:validation:XValidation:rule="!has(self.safety) || self.safety != 'Classic' || !has(self.preemption)",message="spec.preemption is for Guarded groups: in a Classic group a higher process always takes over at once, as in the books"
 type ElectionGroupSpec struct {
 	// algorithm is the election algorithm that the processes run. It may be edited on a live group: the coordinator stays.

@@ -76,7 +76,7 @@ type CoordinatorStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	Priority *int32 `json:"priority,omitempty"`
 
-	// epoch numbers the tenure in Guarded groups; it only grows. Absent in Classic groups, which fence nothing.
+	// epoch numbers the lease in Guarded groups; it only grows. Absent in Classic groups, which fence nothing.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Epoch int64 `json:"epoch,omitempty"`
@@ -223,11 +223,11 @@ type RosterMember struct {
 	// +kubebuilder:validation:MaxLength=64
 	UID types.UID `json:"uid,omitempty"`
 
-	// incarnation names the memory of the agent: the identity of its state directory. In a Guarded group it is that of the
+	// stateID is the identity of the state directory of the agent. In a Guarded group it is that of the
 	// voter, and empty for a process that is none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
-	Incarnation string `json:"incarnation,omitempty"`
+	StateID string `json:"stateID,omitempty"`
 
 	// voter says that its agent has joined, and that its pod has neither failed nor succeeded. In a Guarded group voters come
 	// and go one at a time: a voter stays on the roster until it may be removed, also when its pod is gone.

@@ -21,7 +21,7 @@ func quietFlags(f *pflag.FlagSet, o *options) {
 func quiet(ctx context.Context, o options) error {
 	fmt.Printf("Messages a second in a quiet group, and CPU in percent of a core, over %v:\n\n", o.span)
 	fmt.Println("| algorithm | safety | processes | heartbeat | of the group | of the coordinator | of the median process | questions and answers " +
-		"| petitions and verdicts | of elections | CPU, coordinator | CPU, median agent | resident, median agent |")
+		"| requests and responses | of elections | CPU, coordinator | CPU, median agent | resident, median agent |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	return o.each(func(algorithm string, size int) error {
 		for _, safety := range safeties {
@@ -75,6 +75,6 @@ func (o options) quiet(ctx context.Context, algorithm, safety string, size int) 
 		each, all = append(each, s.total()), all.plus(1, s)
 	}
 	return fmt.Sprintf("%.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.2f %% | %.2f %% | %.1f MiB |",
-		all.total(), w.sent[coordinator].total(), median(each), all.questions+all.answers, all.petitions+all.verdicts, all.messages,
+		all.total(), w.sent[coordinator].total(), median(each), all.questions+all.answers, all.requests+all.responses, all.messages,
 		w.cpu[coordinator], median(slices.Collect(maps.Values(w.cpu))), g.resident()), nil
 }

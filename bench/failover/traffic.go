@@ -14,16 +14,16 @@ import (
 // sent is how many messages an agent has sent, by what they are for.
 type sent struct {
 	questions, answers  float64 // of the failure detector
-	petitions, verdicts float64 // of tenure
+	requests, responses float64 // of lease
 	messages            float64 // of elections
 }
 
-func (s sent) total() float64 { return s.questions + s.answers + s.petitions + s.verdicts + s.messages }
+func (s sent) total() float64 { return s.questions + s.answers + s.requests + s.responses + s.messages }
 
 // plus is s with so many times the other.
 func (s sent) plus(times float64, other sent) sent {
 	return sent{questions: s.questions + times*other.questions, answers: s.answers + times*other.answers,
-		petitions: s.petitions + times*other.petitions, verdicts: s.verdicts + times*other.verdicts, messages: s.messages + times*other.messages}
+		requests: s.requests + times*other.requests, responses: s.responses + times*other.responses, messages: s.messages + times*other.messages}
 }
 
 // count is what an agent had sent at an instant.
@@ -67,7 +67,7 @@ func (g *group) metrics(ctx context.Context, name string) (s sent, err error) {
 func readSent(r io.Reader) (s sent, err error) {
 	families := map[string]*float64{
 		"podesta_agent_questions_sent_total": &s.questions, "podesta_agent_answers_sent_total": &s.answers,
-		"podesta_agent_petitions_sent_total": &s.petitions, "podesta_agent_verdicts_sent_total": &s.verdicts,
+		"podesta_agent_lease_requests_sent_total": &s.requests, "podesta_agent_lease_responses_sent_total": &s.responses,
 		"podesta_agent_messages_sent_total": &s.messages,
 	}
 	lines := bufio.NewScanner(r)

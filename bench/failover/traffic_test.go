@@ -9,15 +9,15 @@ import (
 func TestReadSent(t *testing.T) {
 	const metrics = `podesta_agent_epoch 1048577
 podesta_agent_answers_sent_total 30
-podesta_agent_petitions_sent_total{kind="CLAIM"} 400
-podesta_agent_petitions_sent_total{kind="SOUND"} 4
+podesta_agent_lease_requests_sent_total{kind="VOTE"} 400
+podesta_agent_lease_requests_sent_total{kind="PREVOTE"} 4
 podesta_agent_questions_sent_total 20
-podesta_agent_verdicts_sent_total{granted="true"} 1
+podesta_agent_lease_responses_sent_total{granted="true"} 1
 podesta_agent_messages_sent_total{kind="ELECTION"} 5
 podesta_agent_messages_sent_total_of_another_family 1000
 `
 	got, err := readSent(strings.NewReader(metrics))
-	if want := (sent{questions: 20, answers: 30, petitions: 404, verdicts: 1, messages: 5}); got != want || err != nil {
+	if want := (sent{questions: 20, answers: 30, requests: 404, responses: 1, messages: 5}); got != want || err != nil {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
 	if _, err := readSent(strings.NewReader("podesta_agent_answers_sent_total many\n")); err == nil {
@@ -28,8 +28,8 @@ podesta_agent_messages_sent_total_of_another_family 1000
 func TestRate(t *testing.T) {
 	begun := time.Now()
 	earlier := count{sent{questions: 10, messages: 4}, begun}
-	later := count{sent{questions: 40, messages: 4, verdicts: 5}, begun.Add(10 * time.Second)}
-	if got, want := later.rate(earlier), (sent{questions: 3, verdicts: 0.5}); got != want || got.total() != 3.5 {
+	later := count{sent{questions: 40, messages: 4, responses: 5}, begun.Add(10 * time.Second)}
+	if got, want := later.rate(earlier), (sent{questions: 3, responses: 0.5}); got != want || got.total() != 3.5 {
 		t.Errorf("got %+v, %v in all; want %+v", got, got.total(), want)
 	}
 }

@@ -22,7 +22,7 @@ type Permission struct {
 
 	// MayAct is what the agent said then. In Guarded groups ask Valid, which knows how long that holds.
 	MayAct bool
-	// Epoch is the tenure's number, to be sent along with every act; 0 in Classic groups, which have none.
+	// Epoch is the lease's number, to be sent along with every act; 0 in Classic groups, which have none.
 	Epoch int64
 	// Deadline on the wall clock: for people and logs. A wall clock can be set, so Valid does not read it.
 	Deadline time.Time

@@ -1,6 +1,6 @@
 // Package fence refuses writes of processes that coordinate no more, at the resource that they write to.
 //
-// In a Guarded group every tenure has an epoch: an integer that belongs to one process and only grows. A process that acts
+// In a Guarded group every lease has an epoch: an integer that belongs to one process and only grows. A process that acts
 // sends its epoch along; the resource remembers the highest that it has seen and refuses lower ones. No clock is involved,
 // so it holds under any pause: garbage collection, SIGSTOP, CPU throttling, a virtual machine that moves.
 //
@@ -12,7 +12,7 @@
 //	err = gate.Do(epoch, func() error { return store.Put(key, value) })
 //	if errors.Is(err, fence.ErrStale) { … }  // the caller must stop: another process coordinates
 //
-// Send the epoch under which the work *began*, not the one that is current when it is sent: a process that lost its tenure
+// Send the epoch under which the work *began*, not the one that is current when it is sent: a process that lost its lease
 // and won another would lend the new epoch to what it decided under the old one. WithEpoch binds it to the work's context.
 //
 // A fence protects from the slow, not from the malicious: who may write, and hence who may name an epoch, is for

@@ -28,7 +28,7 @@ import (
 type sidecar struct {
 	options
 	logger  *slog.Logger
-	memory  *agent.Memory
+	memory  *agent.StateDir
 	keyring *identity.Keyring
 	board   *agent.Board
 	permit  *agent.Permit
@@ -46,7 +46,7 @@ const statusWithin = 10 * time.Second
 
 // serve runs the agent until ctx ends, and then leaves.
 func serve(ctx context.Context, o options, logger *slog.Logger) error {
-	memory, err := agent.OpenMemory(o.stateDir, time.Now())
+	memory, err := agent.OpenStateDir(o.stateDir, time.Now())
 	if err != nil {
 		return err
 	}
@@ -137,17 +137,17 @@ func (s *sidecar) elect(ctx context.Context, listener net.Listener, updates chan
 	if !first.Has(self.Pod, self.UID) {
 		return fmt.Errorf("the certificate is of %s, UID %s: no such process is on the roster", self.Pod, self.UID)
 	}
-	links := transport.New(transport.Config{Listener: listener, Keyring: s.keyring, Self: self, Memory: s.memory.ID,
+	links := transport.New(transport.Config{Listener: listener, Keyring: s.keyring, Self: self, StateID: s.memory.ID,
 		Incarnation: s.memory.Incarnation, Reconnect: first.Heartbeat, Logger: s.logger})
 	s.links.Store(&links)
-	promised, err := s.memory.Tenure()
+	promised, err := s.memory.Lease()
 	if err != nil {
 		links.Close()
 		return err
 	}
 	config := agent.Config{
 		Self: self.Pod, UID: self.UID, Incarnation: s.memory.Incarnation, Roster: *first, Links: links,
-		Memory: s.memory.ID, Tenure: promised, KeepTenure: s.memory.KeepTenure, Permit: s.permit,
+		StateID: s.memory.ID, Lease: promised, KeepLease: s.memory.KeepLease, Permit: s.permit,
 		Health: s.prober.Turns(), Probe: s.probe,
 		Certified: func() bool { return time.Now().Before(s.keyring.NotAfter()) },
 		Version:   version, Board: s.board, Meter: s.meter, Pings: s.pings, Logger: s.logger,

@@ -1,5 +1,5 @@
-// Command mutants puts known bugs into internal/election and internal/tenure, one at a time, and sees whether the tests notice: the
-// goldens and unit tests, the simulator, and for tenure random schedules and the exploration of every schedule. It changes nothing in
+// Command mutants puts known bugs into internal/election and internal/lease, one at a time, and sees whether the tests notice: the
+// goldens and unit tests, the simulator, and for lease random schedules and the exploration of every schedule. It changes nothing in
 // the tree: the compiler is given the mutant as an overlay.
 //
 //	go run ./hack/mutants [-o docs/mutants.md] [-only NAME]
@@ -20,11 +20,11 @@ import (
 func main() {
 	out := flag.String("o", "", "write the table to this file as well")
 	only := flag.String("only", "", "try only mutants whose name has this in it")
-	of := flag.String("package", "", "try only mutants of this package: internal/election or internal/tenure")
+	of := flag.String("package", "", "try only mutants of this package: internal/election or internal/lease")
 	check := flag.Bool("check", false, "only see that the mutants compile")
 	seeds := flag.Int("seeds", 3000, "how many seeds of each algorithm the simulator has for a mutant of an algorithm")
-	guarded := flag.Int("guarded", 300, "how many seeds of each algorithm the Guarded simulator has for a mutant of tenure; 0: leave it out")
-	wanders := flag.Int("wanders", 2000, "how many random schedules a mutant of tenure gets")
+	guarded := flag.Int("guarded", 300, "how many seeds of each algorithm the Guarded simulator has for a mutant of lease; 0: leave it out")
+	wanders := flag.Int("wanders", 2000, "how many random schedules a mutant of lease gets")
 	flag.Parse()
 	if err := run(*out, *of, *only, effort{*seeds, *wanders, *guarded}, *check); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
@@ -108,14 +108,14 @@ func (s *suite) run(dir, only string, e effort, check bool, sum *tally) (string,
 
 const head = `# Mutants
 
-Written by ` + "`make mutants`" + `; do not edit. Each row is a bug that was put into the real code of ` + "`internal/election`" + ` or ` + "`internal/tenure`" + `
-(` + "`hack/mutants/list.go`" + ` and ` + "`tenure.go`" + ` have the edits), with the hazard it stands for. "Tests" is the first golden or unit test that
+Written by ` + "`make mutants`" + `; do not edit. Each row is a bug that was put into the real code of ` + "`internal/election`" + ` or ` + "`internal/lease`" + `
+(` + "`hack/mutants/list.go`" + ` and ` + "`lease.go`" + ` have the edits), with the hazard it stands for. "Tests" is the first golden or unit test that
 failed; "simulator" is a seed that failed, with the invariant it broke (replay it on the mutant with
 ` + "`-algorithm … -seed …`" + `). A dash: that one did not notice. Some of the bugs are real ones that were found in this code before
 it was released; they are marked "found".
 
 %d mutants, %d caught; the simulator had %d seeds of each algorithm concerned, and ten times as many where the tests had noticed
-nothing. A mutant of tenure had %d seeds of each algorithm in Guarded mode.
+nothing. A mutant of lease had %d seeds of each algorithm in Guarded mode.
 `
 
 const electionHead = `
@@ -125,12 +125,12 @@ const electionHead = `
 |---|---|---|---|---|---|
 `
 
-const tenureHead = `
-## Tenure
+const leaseHead = `
+## Lease
 
 "Wander" is a random schedule of three voters on clocks at the edge of their bounds, "explore" the first of every schedule
-(` + "`internal/tenure/explore_test.go`" + `), each with the invariant that broke; then a seed of the Guarded simulator. Rule numbers are those of
-[tenure.md](tenure.md).
+(` + "`internal/lease/explore_test.go`" + `), each with the invariant that broke; then a seed of the Guarded simulator. Rule numbers are those of
+[lease.md](lease.md).
 
 | mutant | hazard | what is wrong | tests | simulator | time |
 |---|---|---|---|---|---|

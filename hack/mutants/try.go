@@ -23,18 +23,18 @@ type suite struct {
 
 var suites = []*suite{
 	{"internal/election", electionHead, mutants, "TestSimulate|TestSeedsThatFailed|TestSameSeed|TestExplore|TestChaos|Fuzz", huntElection},
-	{"internal/tenure", tenureHead, tenureMutants, "TestWander|TestExplore|Fuzz", huntTenure},
+	{"internal/lease", leaseHead, leaseMutants, "TestWander|TestExplore|Fuzz", huntLease},
 }
 
-// verdict is who noticed a mutant.
-type verdict struct {
+// response is who noticed a mutant.
+type response struct {
 	tests, simulator string
 	took             time.Duration
 }
 
 const nobody = "–"
 
-func (v verdict) caught() bool { return v.tests != nobody || v.simulator != nobody }
+func (v response) caught() bool { return v.tests != nobody || v.simulator != nobody }
 
 func (s *suite) compiles(m mutant, dir string) error {
 	overlay, err := s.overlay(m, dir)
@@ -54,15 +54,15 @@ func build(args ...string) error {
 }
 
 // try builds the tests with a mutant, and runs them.
-func (s *suite) try(m mutant, dir string, e effort) (verdict, error) {
+func (s *suite) try(m mutant, dir string, e effort) (response, error) {
 	begun := time.Now()
 	binary, err := s.binary(m, s.pkg, dir)
 	if err != nil {
-		return verdict{}, err
+		return response{}, err
 	}
-	v := verdict{tests: nobody, simulator: nobody}
+	v := response{tests: nobody, simulator: nobody}
 	if v.tests, err = test(binary, s.pkg, testFailures, "-test.skip="+s.long); err != nil {
-		return verdict{}, err
+		return response{}, err
 	}
 	v.simulator, err = s.hunt(s, m, dir, e, v.caught())
 	v.took = time.Since(begun)
@@ -121,8 +121,8 @@ func huntElection(s *suite, m mutant, dir string, e effort, caught bool) (string
 	return found, err
 }
 
-// huntTenure says which random schedule notices a mutant, or else the exploration; and which seed of the Guarded simulator.
-func huntTenure(s *suite, m mutant, dir string, e effort, caught bool) (string, error) {
+// huntLease says which random schedule notices a mutant, or else the exploration; and which seed of the Guarded simulator.
+func huntLease(s *suite, m mutant, dir string, e effort, caught bool) (string, error) {
 	binary := filepath.Join(dir, filepath.Base(s.pkg)+".test")
 	var all []string
 	found, err := test(binary, s.pkg, wanderFailures, "-test.run=TestWander", fmt.Sprint("-wanders=", e.wanders))
@@ -205,5 +205,5 @@ func test(binary, pkg string, failures []*regexp.Regexp, args ...string) (string
 			return strings.Join(found[1:], ", "), nil
 		}
 	}
-	return "", fmt.Errorf("the tests ended without a verdict: %w\n%s", err, text)
+	return "", fmt.Errorf("the tests ended without a response: %w\n%s", err, text)
 }

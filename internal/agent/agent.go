@@ -19,8 +19,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/detector"
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/gate"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
-	"github.com/podesta-dev/podesta/internal/tenure"
 	"github.com/podesta-dev/podesta/internal/transport"
 )
 
@@ -36,9 +36,9 @@ type Config struct {
 	Keep        func(*roster.Roster) error // persists a roster before it is used; nil: the group is gone
 	Report      func(roster.Report)        // tells the manager
 	Behind      func()                     // another process has a newer roster
-	Memory      string                     // identity of the state directory
-	Tenure      tenure.State               // that the state directory holds
-	KeepTenure  func(tenure.State) error   // persists a promise before it is made; nil: this process promises nothing
+	StateID     string                     // identity of the state directory
+	Lease       lease.State                // that the state directory holds
+	KeepLease   func(lease.State) error    // persists a promise before it is made; nil: this process promises nothing
 	Health      <-chan error               // turns of the app's health: nil is well, else what ails it; nil: it is not checked
 	Probe       func(roster.AppHealth)     // has the app asked as the roster says, without blocking; nil: the roster has no say in that
 	Certified   func() bool                // its certificate has not ended; nil: it never does
@@ -53,8 +53,8 @@ type Config struct {
 // agent is the state that Run owns.
 type agent struct {
 	Config
-	gate     *gate.Gate      // nil: this process is on no roster
-	tenure   *tenure.Machine // one for this life of the process, in whatever group it is: it knows what the app was told
+	gate     *gate.Gate     // nil: this process is on no roster
+	lease    *lease.Machine // one for this life of the process, in whatever group it is: it knows what the app was told
 	detector *detector.Detector
 	alarms   map[election.Timer]time.Time
 	timer    *time.Timer
@@ -68,9 +68,9 @@ type agent struct {
 	over     error            // why the process ends by itself
 	ailment  error            // of the app; nil: it is well
 	ill      bool             // the app is not well, or it had a session and has none
-	acts     tenure.Epoch     // under which this process acts; 0: it does not
-	released tenure.Epoch     // last
-	reach    tenure.Reach     // that links were made for
+	acts     lease.Epoch      // under which this process acts; 0: it does not
+	released lease.Epoch      // last
+	reach    lease.Reach      // that links were made for
 	elected  election.Account // Guarded: of the election that nominated whoever is to hold
 	view     View
 	table    []election.Entry // scratch
@@ -226,13 +226,13 @@ func (a *agent) tick(now time.Time) {
 	if finding.Suspect != "" {
 		a.suspect(now, finding.Suspect)
 	}
-	a.gate.Authorise(tenure.Event{Type: tenure.Tick})
+	a.gate.Authorise(lease.Event{Type: lease.Tick})
 }
 
 // suspect: in a Guarded group the voters are asked first.
 func (a *agent) suspect(now time.Time, name string) {
 	if a.guarded() {
-		a.gate.Authorise(tenure.Event{Type: tenure.Suspected, Process: name})
+		a.gate.Authorise(lease.Event{Type: lease.Suspected, Process: name})
 		return
 	}
 	a.episode.begin(now)
@@ -250,7 +250,7 @@ func (a *agent) settle() {
 	}
 	a.permit()
 	looks := a.look()
-	if looks || a.guarded() && a.reach != a.gate.Tenure.Reach() {
+	if looks || a.guarded() && a.reach != a.gate.Lease.Reach() {
 		a.rewire()
 	}
 	if looks {
@@ -268,7 +268,7 @@ func (a *agent) settle() {
 	}
 	wait := next.Sub(now)
 	if a.guarded() {
-		wait = min(wait, a.gate.Tenure.Next()-a.Now().Boot)
+		wait = min(wait, a.gate.Lease.Next()-a.Now().Boot)
 	}
 	a.timer.Reset(wait)
 }
@@ -278,8 +278,8 @@ func (a *agent) rewire() {
 	silent := slices.Sorted(maps.Keys(a.silent))
 	links := append(a.gate.Machine.Links(), silent...)
 	if a.guarded() {
-		a.reach = a.gate.Tenure.Reach()
-		links = append(links, a.gate.Tenure.Links()...)
+		a.reach = a.gate.Lease.Reach()
+		links = append(links, a.gate.Lease.Links()...)
 	}
 	slices.Sort(links)
 	a.Links.Link(slices.Compact(links))

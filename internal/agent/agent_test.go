@@ -15,8 +15,8 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/agent"
 	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
-	"github.com/podesta-dev/podesta/internal/tenure"
 	"github.com/podesta-dev/podesta/internal/transport"
 )
 
@@ -32,7 +32,7 @@ type group struct {
 	agents  map[string]*process
 	life    uint64
 
-	promised map[string]tenure.State // by agents that have ended
+	promised map[string]lease.State // by agents that have ended
 }
 
 // process is one agent that runs.
@@ -48,7 +48,7 @@ type process struct {
 	mu          sync.Mutex
 	reports     []roster.Report
 	kept        []*roster.Roster
-	promised    tenure.State
+	promised    lease.State
 	health      chan error
 	probed      []roster.AppHealth
 	full        bool // its disk
@@ -61,7 +61,7 @@ func newGroup(t *testing.T, algorithm string, n int) *group {
 
 // startGroup starts p1 to pn by a roster without processes.
 func startGroup(t *testing.T, r roster.Roster, n int) *group {
-	g := &group{t: t, network: transport.NewNetwork(), agents: map[string]*process{}, promised: map[string]tenure.State{}}
+	g := &group{t: t, network: transport.NewNetwork(), agents: map[string]*process{}, promised: map[string]lease.State{}}
 	g.delay.Store(int64(200 * time.Microsecond))
 	g.network.Delay = func(_, _ string) time.Duration { return time.Duration(g.delay.Load()) }
 	g.roster = r
@@ -88,13 +88,13 @@ func (g *group) boot(name string) {
 	ctx, stop := context.WithCancel(g.t.Context())
 	p.stop = stop
 	g.agents[name] = p
-	links, life, initial := g.network.JoinWith(name, g.life, "memory-"+name), g.life, g.roster
+	links, life, initial := g.network.JoinWith(name, g.life, "state-"+name), g.life, g.roster
 	p.links, p.incarnation, p.meter = links, life, agent.NewMeter(p.board, p.permit, links.Dropped)
 	go func() {
 		p.done <- agent.Run(ctx, agent.Config{
 			Self: name, UID: "uid-" + name, Incarnation: life, Roster: initial, Links: links, Updates: p.updates,
-			Report: p.report, Keep: p.keep, Memory: "memory-" + name, Version: "test",
-			Tenure: g.promised[name], KeepTenure: p.promise, Permit: p.permit, Health: p.health, Probe: p.probe,
+			Report: p.report, Keep: p.keep, StateID: "state-" + name, Version: "test",
+			Lease: g.promised[name], KeepLease: p.promise, Permit: p.permit, Health: p.health, Probe: p.probe,
 			Board: p.board, Meter: p.meter, Logger: slog.New(slog.DiscardHandler),
 		})
 	}()
@@ -122,7 +122,7 @@ func (p *process) probe(h roster.AppHealth) {
 	p.probed = append(p.probed, h)
 }
 
-func (p *process) promise(s tenure.State) error {
+func (p *process) promise(s lease.State) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.full {
@@ -133,9 +133,9 @@ func (p *process) promise(s tenure.State) error {
 }
 
 // virtual are the clocks of a test's bubble.
-func virtual() tenure.Reading {
+func virtual() lease.Reading {
 	now := time.Duration(time.Now().UnixNano())
-	return tenure.Reading{Boot: now, Raw: now, Wall: now}
+	return lease.Reading{Boot: now, Raw: now, Wall: now}
 }
 
 func (p *process) view() agent.View {
@@ -444,7 +444,7 @@ func TestReport(t *testing.T) {
 		p2.mu.Lock()
 		defer p2.mu.Unlock()
 		r := p2.reports[len(p2.reports)-1]
-		if r.Coordinator != "p2" || r.Memory != "memory-p2" || r.Generation != 1 || r.Electing {
+		if r.Coordinator != "p2" || r.StateID != "state-p2" || r.Generation != 1 || r.Electing {
 			t.Errorf("reported %+v", r)
 		}
 		if want := []roster.Row{{Name: "p1", State: "Normal"}, {Name: "p2", State: "Coordinator"}, {Name: "p3", State: "Crashed"}}; !slices.Equal(r.Table, want) {
@@ -481,7 +481,7 @@ func TestWithoutAManagerACertificateIsTheLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := transport.NewNetwork()
 		board, permit := agent.NewBoard(), agent.NewPermit(virtual)
-		links, ends := network.JoinWith("p1", 1, "memory-p1"), time.Now().Add(time.Minute)
+		links, ends := network.JoinWith("p1", 1, "state-p1"), time.Now().Add(time.Minute)
 		err := agent.Run(t.Context(), agent.Config{
 			Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Board: board, Permit: permit, Meter: agent.NewMeter(board, permit, links.Dropped),
 			Roster: roster.Roster{Namespace: "shop", Group: "scheduler", Generation: 1, Algorithm: "Bully", Safety: roster.Classic,

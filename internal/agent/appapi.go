@@ -5,17 +5,17 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // coordinatorJSON is what the app API says of the coordinator.
 type coordinatorJSON struct {
-	Name     string       `json:"name"` // empty while there is none
-	Priority int32        `json:"priority,omitempty"`
-	Epoch    tenure.Epoch `json:"epoch,omitempty"` // of its tenure, in Guarded groups
-	Self     string       `json:"self,omitempty"`
-	Electing bool         `json:"electing"`
-	Since    *time.Time   `json:"since,omitempty"` // when this process began to follow it
+	Name     string      `json:"name"` // empty while there is none
+	Priority int32       `json:"priority,omitempty"`
+	Epoch    lease.Epoch `json:"epoch,omitempty"` // of its lease, in Guarded groups
+	Self     string      `json:"self,omitempty"`
+	Electing bool        `json:"electing"`
+	Since    *time.Time  `json:"since,omitempty"` // when this process began to follow it
 }
 
 // leaderJSON is what it says of whether this very pod may act, and until when.

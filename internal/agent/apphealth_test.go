@@ -116,7 +116,7 @@ func TestIllAndWellAgain(t *testing.T) {
 		g.acts("p3")
 		epoch := p3.view().Epoch
 		p3.health <- errors.New("ill")
-		if took := g.acts("p2"); took > lease {
+		if took := g.acts("p2"); took > leaseTime {
 			t.Errorf("a hand-over took %v", took)
 		}
 		g.agree("p2")

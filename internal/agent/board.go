@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
-	"github.com/podesta-dev/podesta/internal/tenure"
 )
 
 // View is what this process knows, at one instant. It is never changed once it is on the Board.
@@ -16,9 +16,9 @@ type View struct {
 	Algorithm   string           // that the group runs
 	Safety      string           // Classic or Guarded
 	Coordinator string           // empty while there is none. Guarded: whoever holds, as far as this process knows
-	Epoch       tenure.Epoch     // of its tenure; 0 in Classic groups
+	Epoch       lease.Epoch      // of its lease; 0 in Classic groups
 	Bound       bool             // this process has promised that epoch, or has none to promise
-	Tenure      string           // what this process is at in a Guarded group, in a word
+	LeaseState  string           // what this process is at in a Guarded group, in a word
 	Priority    int32            // of the coordinator
 	Electing    bool             // this process takes part in an election
 	Withdrawn   bool             // this process is no candidate

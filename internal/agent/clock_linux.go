@@ -5,15 +5,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// ReadClocks reads the machine's clocks. Tenure counts CLOCK_BOOTTIME: Go's own monotonic clock stands still while the machine
+// ReadClocks reads the machine's clocks. Lease counts CLOCK_BOOTTIME: Go's own monotonic clock stands still while the machine
 // is suspended.
-func ReadClocks() (r tenure.Reading) {
+func ReadClocks() (r lease.Reading) {
 	for range 10 { // to stand still between two clocks would look as if they disagreed (H7)
 		begun := read(unix.CLOCK_BOOTTIME)
-		r = tenure.Reading{Raw: read(unix.CLOCK_MONOTONIC_RAW), Wall: read(unix.CLOCK_REALTIME), Boot: read(unix.CLOCK_BOOTTIME)}
+		r = lease.Reading{Raw: read(unix.CLOCK_MONOTONIC_RAW), Wall: read(unix.CLOCK_REALTIME), Boot: read(unix.CLOCK_BOOTTIME)}
 		if r.Boot-begun < time.Millisecond {
 			break
 		}

@@ -5,13 +5,13 @@ package agent
 import (
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 var started = time.Now()
 
 // ReadClocks stands in where there is no CLOCK_BOOTTIME, for development only: agents run on Linux.
-func ReadClocks() tenure.Reading {
+func ReadClocks() lease.Reading {
 	since := time.Since(started)
-	return tenure.Reading{Boot: since, Raw: since, Wall: time.Duration(time.Now().UnixNano())}
+	return lease.Reading{Boot: since, Raw: since, Wall: time.Duration(time.Now().UnixNano())}
 }

@@ -6,54 +6,54 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/gate"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
-	"github.com/podesta-dev/podesta/internal/tenure"
 	"github.com/podesta-dev/podesta/internal/transport"
 )
 
 // What the agent does for the gate: it is a gate.Driver.
 
-// tenureIn is the tenure machine, in a Guarded group; nil in a Classic one.
-func (a *agent) tenureIn(r roster.Roster) *tenure.Machine {
+// leaseIn is the lease machine, in a Guarded group; nil in a Classic one.
+func (a *agent) leaseIn(r roster.Roster) *lease.Machine {
 	if r.Safety != roster.Guarded {
 		return nil
 	}
-	if a.tenure == nil {
-		self := tenure.Life{Name: a.Self, UID: a.UID, Memory: a.Memory, Incarnation: a.Incarnation}
-		a.tenure = tenure.New(tenure.Config{Self: self, Remember: a.Tenure, Seed: a.Incarnation, Now: a.Now()})
+	if a.lease == nil {
+		self := lease.Incarnation{Name: a.Self, UID: a.UID, StateID: a.StateID, Incarnation: a.Incarnation}
+		a.lease = lease.New(lease.Config{Self: self, Remember: a.Lease, Seed: a.Incarnation, Now: a.Now()})
 	}
-	return a.tenure
+	return a.lease
 }
 
-// guarded reports whether tenure decides who coordinates.
-func (a *agent) guarded() bool { return a.gate.Tenure != nil }
+// guarded reports whether lease decides who coordinates.
+func (a *agent) guarded() bool { return a.gate.Lease != nil }
 
 // Now reads the clocks.
-func (a *agent) Now() tenure.Reading { return a.Permit.clock() }
+func (a *agent) Now() lease.Reading { return a.Permit.clock() }
 
 // T is as the failure detector has it.
 func (a *agent) T() time.Duration { return a.detector.T() }
 
 // Sync keeps what a voter must not forget.
-func (a *agent) Sync(s tenure.State) error {
-	if a.KeepTenure == nil {
+func (a *agent) Sync(s lease.State) error {
+	if a.KeepLease == nil {
 		return errors.New("there is no state directory: nothing can be promised")
 	}
-	err := a.KeepTenure(s)
+	err := a.KeepLease(s)
 	if err != nil {
 		a.Logger.Error("cannot keep what this voter promises; it promises nothing now", "error", err)
 	}
 	return err
 }
 
-// Petition sends a petition.
-func (a *agent) Petition(to string, p tenure.Petition) {
-	if p.Kind == tenure.Release && p.Epoch != a.released {
+// Request sends a request.
+func (a *agent) Request(to string, p lease.Request) {
+	if p.Kind == lease.Release && p.Epoch != a.released {
 		a.released = p.Epoch
 		a.trace("releases", p.Epoch)
 	}
-	a.Links.Petition(to, p)
-	a.Meter.petitioned(p.Kind)
+	a.Links.Request(to, p)
+	a.Meter.requested(p.Kind)
 }
 
 // Heard takes a renewal of the holder for its heartbeat.
@@ -67,7 +67,7 @@ func (a *agent) Heard(process string) {
 }
 
 // Stopped takes the permission from the app, and says until when the app relies on it.
-func (a *agent) Stopped() tenure.Instant {
+func (a *agent) Stopped() lease.Instant {
 	a.Permit.grant(Permission{})
 	told := a.Permit.outstanding()
 	if a.acts != 0 {
@@ -82,7 +82,7 @@ func (a *agent) permit() {
 	if a.gate == nil || !a.guarded() {
 		return
 	}
-	epoch, deadline, ok := a.gate.Tenure.Permission()
+	epoch, deadline, ok := a.gate.Lease.Permission()
 	if !ok {
 		return // Stopped has said so
 	}
@@ -96,8 +96,8 @@ func (a *agent) permit() {
 // apps follows the app's health and its sessions: an app that had one and has none has gone, and its process is no candidate until it
 // is back. The agent goes on answering and forwarding ("the control part of a failed process continues to function", seed 000).
 func (a *agent) apps() {
-	if a.gate != nil && a.guarded() && a.gate.Tenure.Resigning() {
-		a.gate.Authorise(tenure.Event{Type: tenure.Told, Until: a.Permit.outstanding()})
+	if a.gate != nil && a.guarded() && a.gate.Lease.Resigning() {
+		a.gate.Authorise(lease.Event{Type: lease.Told, Until: a.Permit.outstanding()})
 	}
 	ill := a.ailment != nil || a.Permit.deserted()
 	if ill == a.ill || a.leaving {
@@ -115,31 +115,31 @@ func (a *agent) apps() {
 	}
 }
 
-// trace logs what happens to this process's tenure, on the clock that all processes of a machine share.
-func (a *agent) trace(state string, e tenure.Epoch, more ...any) {
-	a.Logger.Info("tenure", append([]any{"state", state, "epoch", int64(e), "boottime", int64(a.Now().Boot)}, more...)...)
+// trace logs what happens to this process's lease, on the clock that all processes of a machine share.
+func (a *agent) trace(state string, e lease.Epoch, more ...any) {
+	a.Logger.Info("lease", append([]any{"state", state, "epoch", int64(e), "boottime", int64(a.Now().Boot)}, more...)...)
 }
 
-// petitioned lets the gate answer a petition.
-func (a *agent) petitioned(e transport.Petitioned) {
-	a.compare(e.Petition.Epoch.Generation())
+// requested lets the gate answer a request.
+func (a *agent) requested(e transport.LeaseRequested) {
+	a.compare(e.Request.Epoch.Generation())
 	if !a.guarded() {
 		return
 	}
-	from, ok := a.lifeOf(e.From, e.Memory, e.Incarnation)
+	from, ok := a.lifeOf(e.From, e.StateID, e.Incarnation)
 	if !ok {
 		return
 	}
-	if v := a.gate.Authorise(tenure.Event{Type: tenure.Petitioned, From: from, Petition: e.Petition}); v != nil {
+	if v := a.gate.Authorise(lease.Event{Type: lease.Requested, From: from, Request: e.Request}); v != nil {
 		e.Answer(*v)
 		a.Meter.ruled(v.Granted)
 	}
 }
 
-func (a *agent) decidedOn(e transport.Decided) {
-	a.compare(e.Verdict.Generation)
-	if from, ok := a.lifeOf(e.From, e.Memory, e.Incarnation); ok && a.guarded() {
-		a.gate.Authorise(tenure.Event{Type: tenure.Decided, From: from, Verdict: e.Verdict})
+func (a *agent) decidedOn(e transport.LeaseResponded) {
+	a.compare(e.Response.Generation)
+	if from, ok := a.lifeOf(e.From, e.StateID, e.Incarnation); ok && a.guarded() {
+		a.gate.Authorise(lease.Event{Type: lease.Responded, From: from, Response: e.Response})
 	}
 }
 
@@ -151,16 +151,16 @@ func (a *agent) compare(generation int64) {
 }
 
 // lifeOf is the life of a process of the roster: the link has seen to it that it is the pod which the roster names.
-func (a *agent) lifeOf(name, memory string, incarnation uint64) (tenure.Life, bool) {
+func (a *agent) lifeOf(name, memory string, incarnation uint64) (lease.Incarnation, bool) {
 	p, ok := a.Roster.Find(name)
-	return tenure.Life{Name: name, UID: p.UID, Memory: memory, Incarnation: incarnation}, ok
+	return lease.Incarnation{Name: name, UID: p.UID, StateID: memory, Incarnation: incarnation}, ok
 }
 
-// tenureRoster is what tenure has to know of a roster.
-func tenureRoster(r roster.Roster) *tenure.Roster {
-	t := &tenure.Roster{Group: r.GroupUID, Generation: r.Generation, Heartbeat: r.Heartbeat, Timeout: r.Timeout, Lease: r.Lease, Preemption: tenure.Policy(r.Preemption), Stable: r.Stable}
+// leaseRoster is what lease has to know of a roster.
+func leaseRoster(r roster.Roster) *lease.Roster {
+	t := &lease.Roster{Group: r.GroupUID, Generation: r.Generation, Heartbeat: r.Heartbeat, Timeout: r.Timeout, Lease: r.Lease, Preemption: lease.Policy(r.Preemption), Stable: r.Stable}
 	for _, p := range r.Processes {
-		t.Members = append(t.Members, tenure.Member{Name: p.Name, UID: p.UID, Memory: p.Memory, Priority: p.Priority, Voter: p.Voter})
+		t.Members = append(t.Members, lease.Member{Name: p.Name, UID: p.UID, StateID: p.StateID, Priority: p.Priority, Voter: p.Voter})
 	}
 	return t
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-const lease = time.Second
+const leaseTime = time.Second
 
 func guarded(algorithm, preemption string) roster.Roster {
-	return roster.Roster{Algorithm: algorithm, Safety: roster.Guarded, Lease: lease, Preemption: preemption, Stable: 5 * time.Second}
+	return roster.Roster{Algorithm: algorithm, Safety: roster.Guarded, Lease: leaseTime, Preemption: preemption, Stable: 5 * time.Second}
 }
 
 // may is who may act now.
@@ -89,8 +89,8 @@ func TestGuardedFailover(t *testing.T) {
 				g.vanish("p5")
 				took := g.acts("p4")
 				t.Logf("after SIGKILL the next one acts after %v", took)
-				if took > 2*lease {
-					t.Errorf("failover took %v, with a lease of %v", took, lease)
+				if took > 2*leaseTime {
+					t.Errorf("failover took %v, with a lease of %v", took, leaseTime)
 				}
 				g.agree("p4")
 				if v := g.agents["p1"].view(); v.Epoch <= before {
@@ -112,7 +112,7 @@ func TestGuardedHandOver(t *testing.T) {
 				go g.agents["p5"].stop()
 				took := g.acts("p4")
 				t.Logf("after SIGTERM the next one acts after %v", took)
-				if took > lease/2 {
+				if took > leaseTime/2 {
 					t.Errorf("a hand-over took %v (%v since)", took, time.Since(begun))
 				}
 			})

@@ -5,7 +5,7 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/detector"
 	"github.com/podesta-dev/podesta/internal/election"
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/transport"
 )
 
@@ -26,9 +26,9 @@ func (a *agent) hear(e transport.Event) {
 		a.Meter.answers.Inc()
 	case transport.Answered:
 		a.answered(e)
-	case transport.Petitioned:
-		a.petitioned(e)
-	case transport.Decided:
+	case transport.LeaseRequested:
+		a.requested(e)
+	case transport.LeaseResponded:
 		a.decidedOn(e)
 	}
 }
@@ -63,7 +63,7 @@ func (a *agent) down(e transport.Down) {
 		a.episode.begin(now)
 	}
 	a.gate.Elect(election.Event{Type: election.PeerDown, Process: e.Name})
-	a.gate.Authorise(tenure.Event{Type: tenure.Unlinked, Process: e.Name})
+	a.gate.Authorise(lease.Event{Type: lease.Unlinked, Process: e.Name})
 	a.detector.Closed(e.Name, a.gate.Machine.Rank(), now)
 }
 

@@ -15,7 +15,7 @@ func (a *agent) look() bool {
 		authorise(a.table, is.Coordinator)
 	}
 	was := a.view
-	if is.Coordinator == was.Coordinator && is.Epoch == was.Epoch && is.Bound == was.Bound && is.Tenure == was.Tenure && is.Electing == was.Electing &&
+	if is.Coordinator == was.Coordinator && is.Epoch == was.Epoch && is.Bound == was.Bound && is.LeaseState == was.LeaseState && is.Electing == was.Electing &&
 		is.Withdrawn == was.Withdrawn && was.Generation == a.Roster.Generation && slices.Equal(a.table, was.table) {
 		return false
 	}
@@ -39,8 +39,8 @@ func (a *agent) present() (v View) {
 	s := a.gate.Machine.State()
 	v.Coordinator, v.Electing, v.Withdrawn = s.Coordinator, s.Electing, s.Withdrawn
 	if a.guarded() {
-		holder, epoch, bound := a.gate.Tenure.Following()
-		v.Coordinator, v.Electing, v.Bound, v.Tenure = holder, holder == "", bound, a.gate.Tenure.Word()
+		holder, epoch, bound := a.gate.Lease.Following()
+		v.Coordinator, v.Electing, v.Bound, v.LeaseState = holder, holder == "", bound, a.gate.Lease.Word()
 		if holder != "" {
 			v.Epoch = epoch
 		}

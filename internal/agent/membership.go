@@ -7,8 +7,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/detector"
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/gate"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
-	"github.com/podesta-dev/podesta/internal/tenure"
 	"github.com/podesta-dev/podesta/internal/transport"
 )
 
@@ -21,27 +21,27 @@ func (a *agent) enter(r roster.Roster) error {
 	a.Roster, a.view = r, View{Algorithm: r.Algorithm}
 	a.probe()
 	a.detector = detector.New(a.timing())
-	a.gate = gate.New(m, a.tenureIn(r), a)
+	a.gate = gate.New(m, a.leaseIn(r), a)
 	a.Links.Pace(r.Heartbeat)
 	a.Links.Admit(members(r))
 	a.Links.Link(m.Links())
-	a.gate.Authorise(tenure.Event{Type: tenure.Enrolled, Roster: tenureRoster(r)})
+	a.gate.Authorise(lease.Event{Type: lease.Enrolled, Roster: leaseRoster(r)})
 	a.complain(r)
 	if a.ill || a.leaving {
 		a.gate.Elect(election.Event{Type: election.Withdraw})
 	} else {
-		a.gate.Authorise(tenure.Event{Type: tenure.Stands})
+		a.gate.Authorise(lease.Event{Type: lease.Stands})
 	}
 	a.gate.Elect(election.Event{Type: election.Start})
 	return nil
 }
 
-// complain says so if tenure passes the roster over (V4).
+// complain says so if lease passes the roster over (V4).
 func (a *agent) complain(r roster.Roster) {
 	if !a.guarded() {
 		return
 	}
-	if s := a.tenure.State(); s.Group == tenureRoster(r).Group && s.Generation > r.Generation {
+	if s := a.lease.State(); s.Group == leaseRoster(r).Group && s.Generation > r.Generation {
 		a.Logger.Error("the roster is older than one that this process has used: it neither votes nor acts until it has a newer one",
 			"generation", r.Generation, "used", s.Generation)
 	}
@@ -85,7 +85,7 @@ func (a *agent) update(u roster.Update) {
 	a.detector.SetTiming(a.timing())
 	a.Links.Pace(a.Roster.Heartbeat)
 	a.Links.Admit(members(a.Roster))
-	a.gate.Authorise(tenure.Event{Type: tenure.Enrolled, Roster: tenureRoster(a.Roster)})
+	a.gate.Authorise(lease.Event{Type: lease.Enrolled, Roster: leaseRoster(a.Roster)})
 	a.gate.Elect(election.Event{Type: election.Change, Roster: processes(a.Roster), Algorithm: a.Roster.Algorithm})
 }
 
@@ -134,7 +134,7 @@ func (a *agent) exit() {
 	if a.gate == nil {
 		return
 	}
-	a.gate.Authorise(tenure.Event{Type: tenure.Enrolled}) // acts no more
+	a.gate.Authorise(lease.Event{Type: lease.Enrolled}) // acts no more
 	a.Logger.Info("no longer in the group")
 	a.gate, a.Roster = nil, roster.Roster{}
 	clear(a.alarms)
@@ -144,7 +144,7 @@ func (a *agent) exit() {
 	a.post()
 }
 
-// leave ends on purpose: a coordinator first stops coordinating, gives back its tenure once its app relies on it no more, and has
+// leave ends on purpose: a coordinator first stops coordinating, gives back its lease once its app relies on it no more, and has
 // another one elected; a voter goes on answering until the manager has made a roster without it. That takes 5 s at most. Then
 // every link hears that this process leaves.
 func (a *agent) leave() {
@@ -182,7 +182,7 @@ func (a *agent) handedOver() bool {
 	switch {
 	case a.gate == nil:
 		return true
-	case a.guarded() && a.gate.Tenure.Resigning():
+	case a.guarded() && a.gate.Lease.Resigning():
 		return false
 	default:
 		s := a.gate.Machine.State()

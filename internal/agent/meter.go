@@ -8,7 +8,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"github.com/podesta-dev/podesta/internal/election"
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // Meter counts what a process does, for Prometheus.
@@ -48,12 +48,12 @@ func (m *Meter) sent(k election.Kind) {
 	m.set.GetOrCreateCounter(fmt.Sprintf("podesta_agent_messages_sent_total{kind=%q}", k)).Inc()
 }
 
-func (m *Meter) petitioned(k tenure.Kind) {
-	m.set.GetOrCreateCounter(fmt.Sprintf("podesta_agent_petitions_sent_total{kind=%q}", k)).Inc()
+func (m *Meter) requested(k lease.Kind) {
+	m.set.GetOrCreateCounter(fmt.Sprintf("podesta_agent_lease_requests_sent_total{kind=%q}", k)).Inc()
 }
 
 func (m *Meter) ruled(granted bool) {
-	m.set.GetOrCreateCounter(fmt.Sprintf(`podesta_agent_verdicts_sent_total{granted="%t"}`, granted)).Inc()
+	m.set.GetOrCreateCounter(fmt.Sprintf(`podesta_agent_lease_responses_sent_total{granted="%t"}`, granted)).Inc()
 }
 
 func (m *Meter) elected(last *LastElection) {

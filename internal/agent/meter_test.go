@@ -26,7 +26,7 @@ func (p *process) sent(t *testing.T) sent {
 		return sample(t, text.String(), name)
 	}
 	return sent{count("podesta_agent_questions_sent_total"), count("podesta_agent_answers_sent_total"),
-		count(`podesta_agent_petitions_sent_total{kind="CLAIM"}`), count(`podesta_agent_verdicts_sent_total{granted="true"}`)}
+		count(`podesta_agent_lease_requests_sent_total{kind="VOTE"}`), count(`podesta_agent_lease_responses_sent_total{granted="true"}`)}
 }
 
 // A quiet group sends heartbeats and nothing else: in a Classic one each follower asks and the coordinator answers, in a Guarded one
@@ -42,9 +42,9 @@ func TestTrafficOfAQuietGroup(t *testing.T) {
 	} {
 		t.Run(c.safety, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := startGroup(t, roster.Roster{Algorithm: "Bully", Safety: c.safety, Lease: lease, Preemption: roster.Never}, 3)
+				g := startGroup(t, roster.Roster{Algorithm: "Bully", Safety: c.safety, Lease: leaseTime, Preemption: roster.Never}, 3)
 				g.agree("p3")
-				<-time.After(lease)
+				<-time.After(leaseTime)
 				before := map[string]sent{"p1": g.agents["p1"].sent(t), "p3": g.agents["p3"].sent(t)}
 				<-time.After(beats * heartbeat)
 				for name, want := range map[string]sent{"p1": c.follower, "p3": c.coordinator} {
@@ -74,9 +74,9 @@ func TestTrafficGrowsWithTheGroup(t *testing.T) {
 		for _, safety := range []string{roster.Classic, roster.Guarded} {
 			for _, n := range []int{5, 20, *most} {
 				synctest.Test(t, func(t *testing.T) {
-					g := startGroup(t, roster.Roster{Algorithm: c.algorithm, Safety: safety, Lease: lease, Preemption: roster.Never}, n)
+					g := startGroup(t, roster.Roster{Algorithm: c.algorithm, Safety: safety, Lease: leaseTime, Preemption: roster.Never}, n)
 					g.agreeOnSomebody()
-					<-time.After(10 * lease)
+					<-time.After(10 * leaseTime)
 					before := g.traffic(t)
 					<-time.After(10 * time.Second)
 					perSecond := (g.traffic(t) - before) / 10
@@ -99,8 +99,8 @@ func (g *group) traffic(t *testing.T) (all float64) {
 			name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 			name, _, _ = strings.Cut(name, "{")
 			switch name {
-			case "podesta_agent_questions_sent_total", "podesta_agent_answers_sent_total", "podesta_agent_petitions_sent_total",
-				"podesta_agent_verdicts_sent_total", "podesta_agent_messages_sent_total":
+			case "podesta_agent_questions_sent_total", "podesta_agent_answers_sent_total", "podesta_agent_lease_requests_sent_total",
+				"podesta_agent_lease_responses_sent_total", "podesta_agent_messages_sent_total":
 				n, err := strconv.ParseFloat(value, 64)
 				if err != nil {
 					t.Fatal(err)

@@ -3,18 +3,18 @@ package agent
 import (
 	"sync"
 
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// Permit is what stands between the process's tenure and its app. The loop grants and withdraws; whoever serves the app uses it,
+// Permit is what stands between the process's lease and its app. The loop grants and withdraws; whoever serves the app uses it,
 // checking the clock at that moment. It remembers until when the app was told that it may act: only then, or when the
-// apps have closed the sessions that were told so, may the tenure be released (rule H6 of docs/tenure.md). Safe for concurrent use.
+// apps have closed the sessions that were told so, may the lease be released (rule H6 of docs/lease.md). Safe for concurrent use.
 type Permit struct {
-	clock func() tenure.Reading
+	clock func() lease.Reading
 
 	mu       sync.Mutex
 	granted  Permission
-	told     tenure.Instant // by answers that no session can take back
+	told     lease.Instant // by answers that no session can take back
 	sessions map[*Session]struct{}
 	had      bool          // there has been a session
 	changed  chan struct{} // closed when the app's permission begins, ends or gets another epoch
@@ -23,18 +23,18 @@ type Permit struct {
 
 // Permission lets the app act under an epoch until a deadline on CLOCK_BOOTTIME. The zero Permission permits nothing.
 type Permission struct {
-	Epoch    tenure.Epoch
-	Deadline tenure.Instant
+	Epoch    lease.Epoch
+	Deadline lease.Instant
 }
 
 // Session is an app that is told its permission over an open connection.
 type Session struct {
 	permit *Permit
-	told   tenure.Instant
+	told   lease.Instant
 }
 
 // NewPermit returns a permit that permits nothing, by the given clock: ReadClocks, but for tests.
-func NewPermit(clock func() tenure.Reading) *Permit {
+func NewPermit(clock func() lease.Reading) *Permit {
 	return &Permit{clock: clock, sessions: map[*Session]struct{}{}, changed: make(chan struct{}), news: make(chan struct{}, 1)}
 }
 
@@ -117,7 +117,7 @@ func (p *Permit) grant(now Permission) {
 }
 
 // outstanding is until when the app relies on what it was told.
-func (p *Permit) outstanding() tenure.Instant {
+func (p *Permit) outstanding() lease.Instant {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	until := p.told

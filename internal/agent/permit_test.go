@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
-	"github.com/podesta-dev/podesta/internal/tenure"
 )
 
 // An app that goes gives up what it was told. One whose session the agent cuts, because it did not read on, may wake up and read what
-// permits it: the tenure waits for that deadline (H6).
+// permits it: the lease waits for that deadline (H6).
 func TestWhoEndsASession(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -18,7 +18,7 @@ func TestWhoEndsASession(t *testing.T) {
 		relies bool
 	}{{"the app goes", true, false}, {"the app does not read on", false, true}} {
 		t.Run(c.name, func(t *testing.T) {
-			p := NewPermit(func() tenure.Reading { return tenure.Reading{Boot: time.Hour} })
+			p := NewPermit(func() lease.Reading { return lease.Reading{Boot: time.Hour} })
 			deadline := time.Hour + time.Second
 			p.grant(Permission{Epoch: 1, Deadline: deadline})
 			ctx, gone := context.WithCancel(t.Context())

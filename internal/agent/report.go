@@ -8,8 +8,8 @@ import (
 // report is what the manager is told: all that the view has.
 func (a *agent) report() roster.Report {
 	r := roster.Report{
-		Memory: a.Memory, Version: a.Version, Incarnation: a.Incarnation, Generation: a.view.Generation,
-		Coordinator: a.view.Coordinator, Electing: a.view.Electing, Withdrawn: a.view.Withdrawn, Leaving: a.leaving, Tenure: a.view.Tenure,
+		StateID: a.StateID, Version: a.Version, Incarnation: a.Incarnation, Generation: a.view.Generation,
+		Coordinator: a.view.Coordinator, Electing: a.view.Electing, Withdrawn: a.view.Withdrawn, Leaving: a.leaving, LeaseState: a.view.LeaseState,
 	}
 	if a.view.Bound { // an epoch that this voter has not promised, it only knows by hearsay
 		r.Epoch = int64(a.view.Epoch)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Prober asks an app by one probe at a time, and says each turn of the verdict. Before the first turn an app counts as well, and
-// so does one that is asked no more. Another probe takes over the verdict of the one before, and counts anew.
+// Prober asks an app by one probe at a time, and says each turn of the response. Before the first turn an app counts as well, and
+// so does one that is asked no more. Another probe takes over the response of the one before, and counts anew.
 type Prober struct {
 	newest atomic.Pointer[Probe]
 	wake   chan struct{} // newest has changed; capacity 1
@@ -28,7 +28,7 @@ func (p *Prober) Use(probe *Probe) {
 	}
 }
 
-// Turns is where the turns of the verdict are taken: nil when the app is well again, else what ails it. A turn that was taken
+// Turns is where the turns of the response are taken: nil when the app is well again, else what ails it. A turn that was taken
 // back before anybody took it is never said.
 func (p *Prober) Turns() <-chan error { return p.turns }
 
@@ -36,7 +36,7 @@ func (p *Prober) Turns() <-chan error { return p.turns }
 func (p *Prober) Run(ctx context.Context) {
 	var q questions
 	defer func() { q.end() }()
-	var v verdict
+	var v response
 	for said := false; ; { // said: the turn that was last taken is that it is ill
 		var turns chan<- error
 		if v.ill != said {
@@ -49,7 +49,7 @@ func (p *Prober) Run(ctx context.Context) {
 			q.end()
 			q = begin(p.newest.Load())
 			if v.row = 0; q.probe == nil {
-				v = verdict{}
+				v = response{}
 			}
 		case <-q.due():
 			q.ask(ctx)
@@ -64,20 +64,20 @@ func (p *Prober) Run(ctx context.Context) {
 	}
 }
 
-// verdict is what the answers so far make of the app.
-type verdict struct {
+// response is what the answers so far make of the app.
+type response struct {
 	ill     bool
 	ailment error // nil: it is well
-	row     int   // how many answers in a row speak against the verdict
+	row     int   // how many answers in a row speak against the response
 }
 
-func (v *verdict) judge(err error, p *Probe) {
+func (v *response) judge(err error, p *Probe) {
 	if (err != nil) == v.ill {
 		v.row = 0
 		return
 	}
 	if v.row++; !v.ill && v.row >= p.ToIll || v.ill && v.row >= p.ToWell {
-		*v = verdict{ill: err != nil, ailment: err}
+		*v = response{ill: err != nil, ailment: err}
 	}
 }
 

@@ -33,7 +33,7 @@ func startApp(t *testing.T) *app {
 		for {
 			select {
 			case ailment := <-a.prober.Turns():
-				a.note(verdict(ailment) + " at " + time.Since(a.begun).String())
+				a.note(response(ailment) + " at " + time.Since(a.begun).String())
 			case <-ctx.Done():
 				return
 			}
@@ -48,7 +48,7 @@ func (a *app) note(turn string) {
 	a.turns = append(a.turns, turn)
 }
 
-func verdict(ailment error) string {
+func response(ailment error) string {
 	if ailment == nil {
 		return "well"
 	}
@@ -189,11 +189,11 @@ func TestOvertakenTurn(t *testing.T) {
 		synctest.Wait()
 		select {
 		case ailment := <-a.prober.Turns():
-			t.Errorf("it is said to be %s", verdict(ailment))
+			t.Errorf("it is said to be %s", response(ailment))
 		default:
 		}
 		if got := <-a.prober.Turns(); got == nil || time.Since(a.begun) != 6*time.Second {
-			t.Errorf("%s at %v, want it ill at 6s", verdict(got), time.Since(a.begun))
+			t.Errorf("%s at %v, want it ill at 6s", response(got), time.Since(a.begun))
 		}
 	})
 }

@@ -68,9 +68,9 @@ func TestClaimsCanFail(t *testing.T) {
 		return func(f *Finding) { f.columns("n"); f.row(compare(f, got, 3)) }
 	}
 	for name, c := range map[string]struct {
-		claim   Claim
-		verdict Verdict
-		fails   bool
+		claim    Claim
+		response Response
+		fails    bool
 	}{
 		"right":                 {Claim{Measure: measure(3)}, Holds, false},
 		"right by a convention": {Claim{Measure: measure(3), Convention: "so"}, HoldsConvention, false},
@@ -79,8 +79,8 @@ func TestClaimsCanFail(t *testing.T) {
 		"right, explained away": {Claim{Measure: measure(3), Because: "so"}, Holds, true},
 		"nothing compared":      {Claim{Measure: func(*Finding) {}}, "", true},
 	} {
-		if _, verdict, err := c.claim.Try(); verdict != c.verdict || (err != nil) != c.fails {
-			t.Errorf("%s: %q, %v", name, verdict, err)
+		if _, response, err := c.claim.Try(); response != c.response || (err != nil) != c.fails {
+			t.Errorf("%s: %q, %v", name, response, err)
 		}
 	}
 }

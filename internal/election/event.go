@@ -22,7 +22,7 @@ const (
 	Answered
 	// Suspect: the failure detector holds Process, the coordinator, for gone.
 	Suspect
-	// Appoint: in a Guarded group Process has the tenure, or is to have it: it coordinates, whoever was elected.
+	// Appoint: in a Guarded group Process has the lease, or is to have it: it coordinates, whoever was elected.
 	Appoint
 	// Change: the roster is now Roster, in ring order, and the group runs Algorithm.
 	Change
@@ -84,7 +84,7 @@ const (
 	TwoCoordinators        Reason = "TwoCoordinators"
 	AnnouncementMissing    Reason = "AnnouncementMissing"
 	Withdrawn              Reason = "Withdrawn" // this process, or one above it, withdrew
-	Asked                  Reason = "Asked"     // by a message of another process, or by its tenure
+	Asked                  Reason = "Asked"     // by a message of another process, or by its lease
 )
 
 // Account is what a process can tell of the election that gave it its coordinator.

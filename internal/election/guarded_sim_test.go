@@ -14,9 +14,9 @@ func TestSeedsThatFailedGuarded(t *testing.T) {
 		seed      uint64
 		why       string
 	}{
-		{"Bully", 82, "a held CLAIM was followed of a process that by the follower's own roster never coordinates"},
+		{"Bully", 82, "a held VOTE was followed of a process that by the follower's own roster never coordinates"},
 		{"Bully", 16, "a holder that is not the highest was bullied for ever: elected, announced, appointed again"},
-		{"LeLann", 155, "a SOUND was said once, over links that had yet to be made: preemption never succeeded"},
+		{"LeLann", 155, "a PREVOTE was said once, over links that had yet to be made: preemption never succeeded"},
 		{"LeLann", 113, "a process that was well again held before its election machine had taken it back"},
 		{"ActiveListRing", 838, "an heir that had withdrawn since it yielded was appointed all the same"},
 		{"ActiveListRing", 4162, "the heir believed a voter who had not heard yet that the holder had resigned, and lost its nomination"},
@@ -24,7 +24,7 @@ func TestSeedsThatFailedGuarded(t *testing.T) {
 		{"RingList", 186878644472314, "a claim under a newer roster was given back to the members of the older one: the newcomers waited a lease for it"},
 		{"LeLann", 832, "an heir over links that stayed cut was suspected before it could claim: hand-overs without end"},
 		{"StatusTableBully", 2019, "ordinary delays reset what the holder knew of a higher process, and another was preferred"},
-		{"ChangRoberts", 7628, "the oracle took a promise for none whose voter had crashed between the disk and the verdict, and V4's renewal of it for a breach"},
+		{"ChangRoberts", 7628, "the oracle took a promise for none whose voter had crashed between the disk and the response, and V4's renewal of it for a breach"},
 	} {
 		if err := electiontest.NewSimulator().Run(electiontest.DrawGuarded(c.algorithm, c.seed)); err != nil {
 			t.Errorf("%s\n%v", c.why, err)

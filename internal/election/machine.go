@@ -278,7 +278,7 @@ func (m *Machine) withdraw() {
 	}
 }
 
-// appointed: whoever has the tenure coordinates, and an election that is under way ends.
+// appointed: whoever has the lease coordinates, and an election that is under way ends.
 func (m *Machine) appointed(name string) {
 	p, ok := m.find(name)
 	if !ok || m.coordinator == name && !m.electing {

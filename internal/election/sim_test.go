@@ -138,8 +138,8 @@ func (s *sum) add(t *testing.T, simulator *electiontest.Simulator, o electiontes
 	s.sent += simulator.Messages
 	s.virtual += simulator.Virtual
 	s.settled = append(s.settled, simulator.Settled)
-	s.stats.Petitions += simulator.Petitions
-	s.stats.Tenures += simulator.Tenures
+	s.stats.Requests += simulator.Requests
+	s.stats.Leases += simulator.Leases
 	s.stats.Stopped += simulator.Stopped
 	s.stats.Led += simulator.Led
 	s.stats.Leaderless += simulator.Leaderless
@@ -168,9 +168,9 @@ func (s *sum) report(t *testing.T, took time.Duration) {
 		float64(s.virtual)/1000/seconds, per(50), per(99), per(100))
 	t.Logf("%.2f years, %d faults; leaderless though a majority was connected: %.2f %% of the time", float64(s.virtual)/1000/3600/24/365,
 		s.stats.Faults, 100*float64(s.stats.Leaderless)/float64(max(1, s.stats.Led+s.stats.Leaderless)))
-	if s.stats.Tenures > 0 {
-		t.Logf("%d tenures, %d petitions and verdicts; %d writes accepted, %d stale ones refused; %d groups had no majority, or no candidate, "+
-			"in the end", s.stats.Tenures, s.stats.Petitions, s.stats.Accepted, s.stats.Refused, s.stats.Stopped)
+	if s.stats.Leases > 0 {
+		t.Logf("%d leases, %d requests and responses; %d writes accepted, %d stale ones refused; %d groups had no majority, or no candidate, "+
+			"in the end", s.stats.Leases, s.stats.Requests, s.stats.Accepted, s.stats.Refused, s.stats.Stopped)
 	}
 }
 

@@ -1,6 +1,6 @@
-// Package gate joins the two machines of a process in a Guarded group: the election machine nominates, the tenure machine
+// Package gate joins the two machines of a process in a Guarded group: the election machine nominates, the lease machine
 // authorises. What one says that concerns the other goes through here, so that the agent and the simulator do the same. In a
-// Classic group there is no tenure machine, and the gate is open.
+// Classic group there is no lease machine, and the gate is open.
 //
 // What is not promised: a Gate is not safe for concurrent use.
 package gate
@@ -9,40 +9,40 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // Driver carries out what the machines say.
 type Driver interface {
 	// Now reads the clocks.
-	Now() tenure.Reading
+	Now() lease.Reading
 	// T is as the failure detector has it.
 	T() time.Duration
 	// Elected carries out what a step of the election machine said.
 	Elected(before, after election.State, out election.Output)
 	// Sync returns once the state is on the disk.
-	Sync(s tenure.State) error
-	// Petition sends a petition.
-	Petition(to string, p tenure.Petition)
+	Sync(s lease.State) error
+	// Request sends a request.
+	Request(to string, p lease.Request)
 	// Heard notes that the holder was heard: the failure detector need not ask it.
 	Heard(process string)
 	// Stopped takes the permission away from the app, and returns until when the app was told that it may act.
-	Stopped() tenure.Instant
+	Stopped() lease.Instant
 }
 
 // Gate is a process with its two machines.
 type Gate struct {
 	Machine *election.Machine
-	Tenure  *tenure.Machine // nil: Classic
+	Lease   *lease.Machine // nil: Classic
 	driver  Driver
-	named   string // by the election machine, as the tenure machine knows it
+	named   string // by the election machine, as the lease machine knows it
 	ill     bool   // the driver has withdrawn the process
-	rests   bool   // the tenure machine has
+	rests   bool   // the lease machine has
 }
 
-// New returns a gate. Tenure is nil in a Classic group.
-func New(m *election.Machine, t *tenure.Machine, d Driver) *Gate {
-	return &Gate{Machine: m, Tenure: t, driver: d}
+// New returns a gate. Lease is nil in a Classic group.
+func New(m *election.Machine, t *lease.Machine, d Driver) *Gate {
+	return &Gate{Machine: m, Lease: t, driver: d}
 }
 
 // Elect gives an event to the election machine.
@@ -50,16 +50,16 @@ func (g *Gate) Elect(e election.Event) {
 	switch e.Type {
 	case election.Withdraw:
 		g.ill = true
-		g.Authorise(tenure.Event{Type: tenure.Withdrawn})
+		g.Authorise(lease.Event{Type: lease.Withdrawn})
 	case election.Restore:
 		g.ill = false
 		if !g.rests { // else not yet
 			g.step(e)
 		}
-		g.Authorise(tenure.Event{Type: tenure.Stands})
+		g.Authorise(lease.Event{Type: lease.Stands})
 		return
 	case election.Receive, election.Answered:
-		if g.Tenure == nil || !g.Tenure.Settled() {
+		if g.Lease == nil || !g.Lease.Settled() {
 			break
 		}
 		if e.Type == election.Answered {
@@ -78,37 +78,37 @@ func (g *Gate) step(e election.Event) {
 	g.nominate()
 }
 
-// nominate tells the tenure machine whom the election machine names now.
+// nominate tells the lease machine whom the election machine names now.
 func (g *Gate) nominate() {
 	s := g.Machine.State()
 	if s.Electing {
 		s.Coordinator = ""
 	}
-	if g.Tenure != nil && s.Coordinator != g.named {
+	if g.Lease != nil && s.Coordinator != g.named {
 		g.named = s.Coordinator
-		g.Authorise(tenure.Event{Type: tenure.Nominated, Process: g.named})
+		g.Authorise(lease.Event{Type: lease.Nominated, Process: g.named})
 	}
 }
 
-// Authorise gives an event to the tenure machine, and returns its answer to a petition, if it has one.
-func (g *Gate) Authorise(e tenure.Event) *tenure.Verdict {
-	if g.Tenure == nil {
+// Authorise gives an event to the lease machine, and returns its answer to a request, if it has one.
+func (g *Gate) Authorise(e lease.Event) *lease.Response {
+	if g.Lease == nil {
 		return nil
 	}
 	e.Now, e.T = g.driver.Now(), g.driver.T()
-	out := *g.Tenure.Step(e)
+	out := *g.Lease.Step(e)
 	if out.Stopped { // before anything else goes out
-		defer g.Authorise(tenure.Event{Type: tenure.Told, Until: g.driver.Stopped()})
+		defer g.Authorise(lease.Event{Type: lease.Told, Until: g.driver.Stopped()})
 	}
 	if out.Sync {
-		if g.driver.Sync(g.Tenure.State()) != nil {
-			g.Tenure.Unsynced()
+		if g.driver.Sync(g.Lease.State()) != nil {
+			g.Lease.Unsynced()
 			g.driver.Stopped()
 			return nil
 		}
 	}
-	for _, p := range out.Petitions {
-		g.driver.Petition(p.To, p.Petition)
+	for _, p := range out.Requests {
+		g.driver.Request(p.To, p.Request)
 	}
 	if out.Heard != "" {
 		g.driver.Heard(out.Heard)
@@ -120,12 +120,12 @@ func (g *Gate) Authorise(e tenure.Event) *tenure.Verdict {
 	if out.Appoint != "" {
 		g.step(election.Event{Type: election.Appoint, Process: out.Appoint})
 	}
-	return out.Verdict
+	return out.Response
 }
 
 // rest withdraws a process that reaches no majority from the election, and brings it back (N5).
 func (g *Gate) rest() {
-	if rests := g.Tenure.Rests(); rests != g.rests {
+	if rests := g.Lease.Rests(); rests != g.rests {
 		g.rests = rests
 		switch {
 		case g.ill:

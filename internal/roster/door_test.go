@@ -52,7 +52,7 @@ func TestStrangersOfOneAddressAreBounded(t *testing.T) {
 	keyring := identity.NewKeyring(time.Now)
 	must(t, keyring.SetTrust(m.bundle))
 	must(t, tls.Client(other, keyring.RosterClient()).HandshakeContext(t.Context()))
-	must(t, session.Send(&rosterpb.Report{Memory: "m"}))
+	must(t, session.Send(&rosterpb.Report{StateId: "m"}))
 	m.sees(t, "the session of before", connected(a.Pod))
 	conns[0].Close()
 	deadline := time.Now().Add(patience)
@@ -181,7 +181,7 @@ func TestAPodThatRenewsAllTheTimeIsStopped(t *testing.T) {
 	must(t, modest())
 }
 
-// TestWhatIsSignedEndsADayAfterThePodWasSeen: R5 of docs/tenure.md counts on it. The pod is deleted while its admission hangs.
+// TestWhatIsSignedEndsADayAfterThePodWasSeen: R5 of docs/lease.md counts on it. The pod is deleted while its admission hangs.
 func TestWhatIsSignedEndsADayAfterThePodWasSeen(t *testing.T) {
 	authority, err := identity.NewAuthority(time.Now())
 	must(t, err)

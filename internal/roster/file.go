@@ -39,7 +39,7 @@ type fileProcess struct {
 	Address  string `json:"address,omitempty"`
 	Priority *int32 `json:"priority,omitempty"`
 	Voter    *bool  `json:"voter,omitempty"`
-	Memory   string `json:"memory,omitempty"`
+	StateID  string `json:"memory,omitempty"`
 }
 
 // ReadFile reads a roster from a JSON file, as Parse does.
@@ -105,7 +105,7 @@ func (f file) roster() Roster {
 		Lease:     time.Duration(f.LeaseMilliseconds) * time.Millisecond, Preemption: f.Preemption.Policy,
 		Stable: time.Duration(f.Preemption.StableSeconds) * time.Second}
 	for _, p := range f.Processes {
-		process := Process{Name: p.Name, UID: p.UID, Address: p.Address, Priority: 1, Voter: true, Memory: p.Memory}
+		process := Process{Name: p.Name, UID: p.UID, Address: p.Address, Priority: 1, Voter: true, StateID: p.StateID}
 		if p.UID == "" {
 			process.UID = p.Name
 		}
@@ -130,7 +130,7 @@ func (r Roster) Encode() []byte {
 		AppHealth:         fileHealthOf(r.AppHealth)}
 	for _, p := range r.Processes {
 		f.Processes = append(f.Processes, fileProcess{Name: p.Name, UID: p.UID, Address: p.Address, Priority: &p.Priority,
-			Voter: &p.Voter, Memory: p.Memory})
+			Voter: &p.Voter, StateID: p.StateID})
 	}
 	data, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {

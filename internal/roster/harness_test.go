@@ -194,7 +194,7 @@ func sample(generation int64) Roster {
 	return Roster{Namespace: "shop", Group: "scheduler", Generation: generation, Algorithm: "Bully", Safety: "Classic",
 		Heartbeat: 100 * time.Millisecond, Timeout: 500 * time.Millisecond, Lease: time.Second, Preemption: Delayed, Stable: 5 * time.Second,
 		Processes: []Process{
-			{Name: a.Pod, UID: a.UID, Address: "127.0.0.1:4041", Priority: 1, Voter: true, Memory: "m1"},
+			{Name: a.Pod, UID: a.UID, Address: "127.0.0.1:4041", Priority: 1, Voter: true, StateID: "m1"},
 			{Name: b.Pod, UID: b.UID, Priority: 2},
 		}}
 }

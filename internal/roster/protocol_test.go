@@ -27,7 +27,7 @@ func TestAgentJoinsByTokenAndFollows(t *testing.T) {
 	m := newManager(t)
 	m.Publish(sample(1))
 	g := newAgent(t, m, "a")
-	report := Report{Memory: "m1", Incarnation: 7, Coordinator: b.Pod, Epoch: 7 << 20, Tenure: TenureFollowing, Table: []Row{{b.Pod, Coordinator}},
+	report := Report{StateID: "m1", Incarnation: 7, Coordinator: b.Pod, Epoch: 7 << 20, LeaseState: LeaseFollowing, Table: []Row{{b.Pod, Coordinator}},
 		LastElection: &Election{Decision: "d", Initiator: a.Pod, Reason: "Started", Sent: 3,
 			Duration: 4 * time.Millisecond, Transcript: []string{"x"}}}
 	g.Report(report)
@@ -182,7 +182,7 @@ func TestCertificateIsRenewedAtHalfLifeWithoutATokenAndTheSessionGoesOn(t *testi
 		c.Trust = func() ([]byte, error) { return nil, errors.New("no such file") } // the state directory's serves
 	})
 	old := g.Keyring.NotAfter()
-	g.Report(Report{Memory: "m"})
+	g.Report(Report{StateID: "m"})
 	g.run(t)
 	for g.next(t).Roster == nil {
 	}

@@ -19,14 +19,14 @@ const (
 
 // What an agent of a Guarded group says that it is at. A reader takes a word that it does not know for a newer agent's.
 const (
-	TenureNone         = ""             // a Classic group, or no roster
-	TenureFollowing    = "Following"    // somebody holds the epoch of the report
-	TenureHolding      = "Holding"      // this process may act under the epoch of the report
-	TenureElecting     = "Electing"     // nobody is known to hold
-	TenureWaiting      = "Waiting"      // a promise to somebody that nobody hears still runs
-	TenureNoMajority   = "NoMajority"   // too few voters answer
-	TenureBallotsSpent = "BallotsSpent" // it would claim, and the ballots of the report's generation are used up
-	TenureResigning    = "Resigning"    // it acts no more, and waits until what it told its app has ended
+	LeaseNone         = ""             // a Classic group, or no roster
+	LeaseFollowing    = "Following"    // somebody holds the epoch of the report
+	LeaseHolding      = "Holding"      // this process may act under the epoch of the report
+	LeaseElecting     = "Electing"     // nobody is known to hold
+	LeaseWaiting      = "Waiting"      // a promise to somebody that nobody hears still runs
+	LeaseNoMajority   = "NoMajority"   // too few voters answer
+	LeaseBallotsSpent = "BallotsSpent" // it would claim, and the ballots of the report's generation are used up
+	LeaseResigning    = "Resigning"    // it acts no more, and waits until what it told its app has ended
 )
 
 // The states of a row, spelled as in the API.
@@ -39,12 +39,12 @@ const (
 
 // Report is all that an agent tells the manager. It is always whole, so that only the newest one matters.
 type Report struct {
-	Memory       string // identity of the agent's state directory
+	StateID      string // identity of the agent's state directory
 	Generation   int64  // of the roster in use; 0 before the first
 	Incarnation  uint64 // of the process; grows with every start
 	Coordinator  string // whom it follows; empty while it elects
-	Epoch        int64  // of the tenure that it follows or holds; 0 in a Classic group, and while there is none
-	Tenure       string // what it is at in a Guarded group: a word such as TenureHolding
+	Epoch        int64  // of the lease that it follows or holds; 0 in a Classic group, and while there is none
+	LeaseState   string // what it is at in a Guarded group: a word such as LeaseHolding
 	Electing     bool
 	Withdrawn    bool // it is no candidate: its app is ill, or it is leaving
 	Leaving      bool // it is about to end, on purpose
@@ -69,16 +69,16 @@ type Election struct {
 // Validate says what is out of bounds.
 func (r Report) Validate() error {
 	switch {
-	case r.Memory != "" && !isUID(r.Memory): // it becomes a part of the roster
-		return fmt.Errorf("memory %q: must be letters, digits and '-', '.', '_', at most %d bytes", r.Memory, maxUID)
+	case r.StateID != "" && !isUID(r.StateID): // it becomes a part of the roster
+		return fmt.Errorf("memory %q: must be letters, digits and '-', '.', '_', at most %d bytes", r.StateID, maxUID)
 	case r.Generation < 0:
 		return fmt.Errorf("generation %d is negative", r.Generation)
 	case r.Coordinator != "" && !isName(r.Coordinator):
 		return fmt.Errorf("coordinator %q is no process's name", r.Coordinator)
 	case r.Epoch < 0 || r.Epoch > maxEpoch:
 		return fmt.Errorf("epoch %d: must be between 0 and %d", r.Epoch, int64(maxEpoch))
-	case len(r.Tenure) > maxWord:
-		return fmt.Errorf("tenure has %d bytes: at most %d", len(r.Tenure), maxWord)
+	case len(r.LeaseState) > maxWord:
+		return fmt.Errorf("lease state has %d bytes: at most %d", len(r.LeaseState), maxWord)
 	case len(r.Version) > maxWord:
 		return fmt.Errorf("version has %d bytes: at most %d", len(r.Version), maxWord)
 	case len(r.Table) > maxRows:

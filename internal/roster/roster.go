@@ -21,7 +21,7 @@ const (
 	leastBeats   = 4 // of a lease: one may be lost, and the next may be late, before the holder has to stop
 	maxStable    = time.Hour
 
-	// maxGeneration keeps epochs below 2⁵³ (see internal/tenure).
+	// maxGeneration keeps epochs below 2⁵³ (see internal/lease).
 	maxGeneration = 1<<33 - 1
 )
 
@@ -63,7 +63,7 @@ type Process struct {
 	Address   string // host:port of its link server; empty while it has none
 	Priority  int32  // 0 never coordinates
 	Voter     bool
-	Memory    string // identity of its agent's state directory; empty: it has not joined, or, in a static file, any
+	StateID   string // identity of its agent's state directory; empty: it has not joined, or, in a static file, any
 }
 
 // Find returns the process of that name.
@@ -91,7 +91,7 @@ func (r Roster) Equal(o Roster) bool {
 
 // Validate says what is wrong with a roster, and what would be right. It does not know the algorithms: the agent does.
 func (r Roster) Validate() error {
-	return errors.Join(r.validateGroup(), r.validateTiming(), r.validateTenure(), r.AppHealth.validate(), r.validateProcesses())
+	return errors.Join(r.validateGroup(), r.validateTiming(), r.validateLease(), r.AppHealth.validate(), r.validateProcesses())
 }
 
 func (r Roster) validateGroup() error {
@@ -123,7 +123,7 @@ func (r Roster) validateTiming() error {
 	return nil
 }
 
-func (r Roster) validateTenure() error {
+func (r Roster) validateLease() error {
 	switch {
 	case r.Lease < 0 || r.Lease > maxLease:
 		return fmt.Errorf("lease %v: must be at most %v", r.Lease, maxLease)
@@ -167,8 +167,8 @@ func (p Process) validate() error {
 	if p.Priority < 0 || p.Priority > MaxPriority {
 		return fmt.Errorf("%s: priority %d: must be between 0 and %d", p.Name, p.Priority, MaxPriority)
 	}
-	if p.Memory != "" && !isUID(p.Memory) {
-		return fmt.Errorf("%s: memory %q: must be letters, digits and '-', '.', '_', at most %d bytes", p.Name, p.Memory, maxUID)
+	if p.StateID != "" && !isUID(p.StateID) {
+		return fmt.Errorf("%s: memory %q: must be letters, digits and '-', '.', '_', at most %d bytes", p.Name, p.StateID, maxUID)
 	}
 	if p.Address == "" {
 		return nil

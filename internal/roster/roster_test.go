@@ -37,7 +37,7 @@ func TestGuardedFile(t *testing.T) {
 	want := Roster{Namespace: "default", Group: "lab", Generation: 1, Algorithm: "Bully", Safety: Guarded,
 		Heartbeat: 100 * time.Millisecond, Timeout: 500 * time.Millisecond, Lease: 2 * time.Second, Preemption: Never,
 		Stable:    5 * time.Second,
-		Processes: []Process{{Name: "p1", UID: "p1", Priority: 1, Voter: true, Memory: "m-1"}}}
+		Processes: []Process{{Name: "p1", UID: "p1", Priority: 1, Voter: true, StateID: "m-1"}}}
 	if !got.Equal(want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
@@ -46,8 +46,8 @@ func TestGuardedFile(t *testing.T) {
 	}
 }
 
-// A roster of a manager or a state directory from before there was tenure.
-func TestClassicNeedsNothingOfTenure(t *testing.T) {
+// A roster of a manager or a state directory from before there was lease.
+func TestClassicNeedsNothingOfLease(t *testing.T) {
 	r := sample(1)
 	r.Lease, r.Preemption, r.Stable = 0, "", 0
 	must(t, r.Validate())
@@ -67,7 +67,7 @@ func TestEqualLooksAtEveryField(t *testing.T) {
 		"lease":      func(r *Roster) { r.Lease++ },
 		"preemption": func(r *Roster) { r.Preemption = Never },
 		"stable":     func(r *Roster) { r.Stable++ },
-		"memory":     func(r *Roster) { r.Processes[0].Memory = "other" },
+		"memory":     func(r *Roster) { r.Processes[0].StateID = "other" },
 		"voter":      func(r *Roster) { r.Processes[0].Voter = false },
 		"app health": func(r *Roster) { r.AppHealth.Port++ },
 	} {
@@ -123,17 +123,17 @@ func TestRosterSurvivesTheWire(t *testing.T) {
 
 func TestReportsThatAreRefused(t *testing.T) {
 	for says, r := range map[string]Report{
-		"memory":                 {Memory: "a b"},
-		"epoch -1":               {Epoch: -1},
-		"epoch 9007199254740992": {Epoch: 1 << 53},
-		"tenure has 65 bytes":    {Tenure: strings.Repeat("x", 65)},
+		"memory":                   {StateID: "a b"},
+		"epoch -1":                 {Epoch: -1},
+		"epoch 9007199254740992":   {Epoch: 1 << 53},
+		"lease state has 65 bytes": {LeaseState: strings.Repeat("x", 65)},
 	} {
 		if _, err := reportFromWire(reportToWire(r)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, want an error with %q", err, says)
 		}
 	}
-	newer := Report{Epoch: 1<<53 - 1, Tenure: "AWordOfANewerAgent"}
-	if got, err := reportFromWire(reportToWire(newer)); err != nil || got.Epoch != newer.Epoch || got.Tenure != newer.Tenure {
+	newer := Report{Epoch: 1<<53 - 1, LeaseState: "AWordOfANewerAgent"}
+	if got, err := reportFromWire(reportToWire(newer)); err != nil || got.Epoch != newer.Epoch || got.LeaseState != newer.LeaseState {
 		t.Errorf("got %+v, %v, want %+v", got, err, newer)
 	}
 }
@@ -153,7 +153,7 @@ func TestLongTranscriptIsCutToItsNewestLines(t *testing.T) {
 }
 
 func FuzzReport(f *testing.F) {
-	seed, err := proto.Marshal(reportToWire(Report{Memory: "m", Epoch: 7, Tenure: TenureHolding, Table: []Row{{"a", Normal}},
+	seed, err := proto.Marshal(reportToWire(Report{StateID: "m", Epoch: 7, LeaseState: LeaseHolding, Table: []Row{{"a", Normal}},
 		LastElection: &Election{Sent: 1, Transcript: []string{"x"}}}))
 	if err != nil {
 		f.Fatal(err)

@@ -20,7 +20,7 @@ func rosterToWire(r Roster) *rosterpb.Roster {
 		AppHealth: healthToWire(r.AppHealth)}
 	for _, p := range r.Processes {
 		w.Processes = append(w.Processes, &rosterpb.Process{Name: p.Name, Uid: p.UID, Address: p.Address,
-			Priority: p.Priority, Voter: p.Voter, Memory: p.Memory})
+			Priority: p.Priority, Voter: p.Voter, StateId: p.StateID})
 	}
 	return w
 }
@@ -37,15 +37,15 @@ func rosterFromWire(w *rosterpb.Roster) (Roster, error) {
 	}
 	for _, p := range w.GetProcesses() {
 		r.Processes = append(r.Processes, Process{Name: p.GetName(), UID: p.GetUid(), Address: p.GetAddress(),
-			Priority: p.GetPriority(), Voter: p.GetVoter(), Memory: p.GetMemory()})
+			Priority: p.GetPriority(), Voter: p.GetVoter(), StateID: p.GetStateId()})
 	}
 	return r, r.Validate()
 }
 
 func reportToWire(r Report) *rosterpb.Report {
-	w := &rosterpb.Report{Memory: r.Memory, Generation: r.Generation, Incarnation: r.Incarnation, Coordinator: r.Coordinator,
+	w := &rosterpb.Report{StateId: r.StateID, Generation: r.Generation, Incarnation: r.Incarnation, Coordinator: r.Coordinator,
 		Electing: r.Electing, Withdrawn: r.Withdrawn, Leaving: r.Leaving, Version: r.Version,
-		Epoch: r.Epoch, Tenure: r.Tenure}
+		Epoch: r.Epoch, LeaseState: r.LeaseState}
 	for _, row := range r.Table {
 		w.Table = append(w.Table, &rosterpb.Row{Name: row.Name, State: row.State})
 	}
@@ -58,10 +58,10 @@ func reportToWire(r Report) *rosterpb.Report {
 }
 
 func reportFromWire(w *rosterpb.Report) (Report, error) {
-	r := Report{Memory: w.GetMemory(), Generation: w.GetGeneration(), Incarnation: w.GetIncarnation(),
+	r := Report{StateID: w.GetStateId(), Generation: w.GetGeneration(), Incarnation: w.GetIncarnation(),
 		Coordinator: w.GetCoordinator(),
 		Electing:    w.GetElecting(), Withdrawn: w.GetWithdrawn(), Leaving: w.GetLeaving(), Version: w.GetVersion(),
-		Epoch: w.GetEpoch(), Tenure: w.GetTenure()}
+		Epoch: w.GetEpoch(), LeaseState: w.GetLeaseState()}
 	for _, row := range w.GetTable() {
 		r.Table = append(r.Table, Row{Name: row.GetName(), State: knownState(row.GetState())})
 	}

@@ -92,7 +92,7 @@ func (p *picture) add(e electiontest.Event) {
 	case electiontest.Healed:
 		p.Bars = append(p.Bars, diagram.Bar{At: at, Label: "healed"})
 	case electiontest.Delivered, electiontest.Lost, electiontest.LinkUp, electiontest.Changed:
-	default: // of tenure, which is not drawn here
+	default: // of lease, which is not drawn here
 	}
 }
 

@@ -157,7 +157,7 @@ func describe(e electiontest.Event, fate map[int]fate) string {
 		return e.Process + " goes on"
 	case electiontest.Delivered, electiontest.Lost, electiontest.LinkUp, electiontest.Changed:
 		return ""
-	default: // of tenure, which is not simulated here
+	default: // of lease, which is not simulated here
 	}
 	return ""
 }

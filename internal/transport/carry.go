@@ -231,8 +231,8 @@ func (l *link) listen(s *stream) error {
 
 // read makes an event of an answer; nil of one that cannot be understood.
 func (l *link) read(answer *linkpb.Answer) (Event, error) {
-	if v := answer.GetVerdict(); v != nil {
-		decided, known, err := decodeVerdict(v)
+	if v := answer.GetLeaseResponse(); v != nil {
+		decided, known, err := decodeResponse(v)
 		if err != nil || !known {
 			return nil, err
 		}

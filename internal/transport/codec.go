@@ -111,7 +111,7 @@ func validateName(s string) error {
 func helloFrame(incarnation uint64, memory string, succeeds bool) *linkpb.Frame {
 	return &linkpb.Frame{Frame: &linkpb.Frame_Hello{Hello: &linkpb.Hello{
 		Incarnation: incarnation,
-		Memory:      memory,
+		StateId:     memory,
 		Succeeds:    succeeds,
 	}}}
 }

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/podesta-dev/podesta/internal/election"
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
@@ -66,11 +66,11 @@ func TestTheLargestMessageFitsIntoAFrame(t *testing.T) {
 // FuzzFrame lets any bytes come in as a frame of an admitted process. A message that is accepted is within the bounds and can
 // be sent on as it came.
 func FuzzFrame(f *testing.F) {
-	petition, err := encodePetition(somePetition())
+	request, err := encodeRequest(someRequest())
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, frame := range []*linkpb.Frame{{}, helloFrame(1, "m", false), askFrame(2), leavingFrame(), mustEncode(f, 3), petition} {
+	for _, frame := range []*linkpb.Frame{{}, helloFrame(1, "m", false), askFrame(2), leavingFrame(), mustEncode(f, 3), request} {
 		bytes, err := proto.Marshal(frame)
 		if err != nil {
 			f.Fatal(err)
@@ -85,8 +85,8 @@ func FuzzFrame(f *testing.F) {
 		h := newHub("a", 1, "", beat, nil)
 		s := &session{hub: h, from: "b", answers: make(chan *linkpb.Answer, 1), ended: make(chan struct{})}
 		over, err := s.take(&frame)
-		_, isPetition := frame.GetFrame().(*linkpb.Frame_Petition)
-		if frame.GetFrame() == nil || isPetition && !knownKind(tenure.Kind(frame.GetPetition().GetKind())) {
+		_, isRequest := frame.GetFrame().(*linkpb.Frame_LeaseRequest)
+		if frame.GetFrame() == nil || isRequest && !knownKind(lease.Kind(frame.GetLeaseRequest().GetKind())) {
 			// of a newer agent, perhaps: passed over
 			if over || err != nil || len(h.events) > 0 {
 				t.Fatalf("an unknown frame: over %t, error %v, %d events", over, err, len(h.events))
@@ -100,14 +100,14 @@ func FuzzFrame(f *testing.F) {
 			return
 		}
 		switch received := (<-h.events).(type) {
-		case Petitioned:
-			again, err := encodePetition(received.Petition)
+		case LeaseRequested:
+			again, err := encodeRequest(received.Request)
 			if err != nil {
 				t.Fatalf("received what cannot be sent: %v", err)
 			}
-			back, _, err := decodePetition(again.GetPetition())
-			if err != nil || back != received.Petition {
-				t.Fatalf("sent on as %+v, %v; it was %+v", back, err, received.Petition)
+			back, _, err := decodeRequest(again.GetLeaseRequest())
+			if err != nil || back != received.Request {
+				t.Fatalf("sent on as %+v, %v; it was %+v", back, err, received.Request)
 			}
 		case Received:
 			again, err := encode(received.Algorithm, received.Message)

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // soon is some time from now, on a full second: certificates know no others.
@@ -105,22 +105,22 @@ func (c counter) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// converse has one process say three numbered things, ask and petition as often, and get all the answers, though they come
+// converse has one process say three numbered things, ask and request as often, and get all the answers, though they come
 // late.
 func converse(t *testing.T, from, to Links, me string, life uint64, you string, yours uint64, number int) {
 	t.Helper()
 	for i := number; i < number+3; i++ {
 		from.Send(you, "Bully", say(i))
 		from.Ask(you, uint64(i))
-		from.Petition(you, tenure.Petition{Kind: tenure.Sound, Round: uint64(i)})
+		from.Request(you, lease.Request{Kind: lease.PreVote, Round: uint64(i)})
 	}
 	var answers []func()
 	for i := number; i < number+3; i++ {
 		expect(t, to, heard(me, life, i))
-		asked, petitioned := next(t, to).(Asked), next(t, to).(Petitioned)
+		asked, requested := next(t, to).(Asked), next(t, to).(LeaseRequested)
 		answers = append(answers, func() {
 			asked.Answer(fmt.Sprint(i))
-			petitioned.Answer(tenure.Verdict{Kind: tenure.Sound, Round: uint64(i)})
+			requested.Answer(lease.Response{Kind: lease.PreVote, Round: uint64(i)})
 		})
 	}
 	<-time.After(rand.N(3 * time.Millisecond)) // the stream of the questions may be over by now
@@ -129,8 +129,8 @@ func converse(t *testing.T, from, to Links, me string, life uint64, you string, 
 	}
 	for i := number; i < number+3; i++ {
 		expect(t, from, Answered{From: you, Sequence: uint64(i), Coordinator: fmt.Sprint(i)})
-		expect(t, from, Decided{From: you, Incarnation: yours, Memory: "memory-" + you,
-			Verdict: tenure.Verdict{Kind: tenure.Sound, Round: uint64(i)}})
+		expect(t, from, LeaseResponded{From: you, Incarnation: yours, StateID: "state-" + you,
+			Response: lease.Response{Kind: lease.PreVote, Round: uint64(i)}})
 	}
 	if n := from.Dropped(); n > 0 {
 		t.Fatalf("%d were dropped", n)

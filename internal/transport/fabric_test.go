@@ -53,7 +53,7 @@ func newMemory() *memory {
 }
 
 func (m *memory) join(name string, incarnation uint64) Links {
-	links := m.JoinWith(name, incarnation, "memory-"+name)
+	links := m.JoinWith(name, incarnation, "state-"+name)
 	m.joined = append(m.joined, links)
 	return links
 }
@@ -116,7 +116,7 @@ func (l *loopback) join(process string, incarnation uint64) Links {
 		Keyring:     l.keyrings[process],
 		Self:        l.name(process),
 		Incarnation: incarnation,
-		Memory:      "memory-" + process,
+		StateID:     "state-" + process,
 		Reconnect:   beat,
 	})
 	l.living[process] = links

@@ -38,7 +38,7 @@ type Config struct {
 	Keyring     *identity.Keyring // must hold a certificate and the trust before links can be made, not before New
 	Self        identity.Name
 	Incarnation uint64        // grows with every start of this process
-	Memory      string        // identity of the state directory, at most 64 bytes of printable ASCII; empty: there is none
+	StateID     string        // identity of the state directory, at most 64 bytes of printable ASCII; empty: there is none
 	Reconnect   time.Duration // as Pace sets it
 	Logger      *slog.Logger
 }
@@ -49,11 +49,11 @@ func New(c Config) Links {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	if err := validateMemory(c.Memory); err != nil {
+	if err := validateMemory(c.StateID); err != nil {
 		c.Logger.Error("taking part without a memory, for nobody would accept this one", "error", err)
-		c.Memory = ""
+		c.StateID = ""
 	}
-	h := newHub(c.Self.Pod, c.Incarnation, c.Memory, c.Reconnect, c.Logger)
+	h := newHub(c.Self.Pod, c.Incarnation, c.StateID, c.Reconnect, c.Logger)
 	w := &grpcWire{hub: h, self: c.Self, keyring: c.Keyring, listener: newListener(c.Listener, h.patience)}
 	w.server = grpc.NewServer(
 		grpc.Creds(door.Credentials(credentials.NewTLS(c.Keyring.PeerServer(w.admit)))),

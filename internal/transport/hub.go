@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
@@ -149,10 +149,10 @@ func (h *hub) Send(to string, algorithm string, m election.Message) {
 
 func (h *hub) Ask(to string, sequence uint64) { h.enqueue(to, askFrame(sequence)) }
 
-func (h *hub) Petition(to string, p tenure.Petition) {
-	frame, err := encodePetition(p)
+func (h *hub) Request(to string, p lease.Request) {
+	frame, err := encodeRequest(p)
 	if err != nil {
-		h.log.Error("not sending a petition that no process would accept", "to", to, "kind", p.Kind, "error", err)
+		h.log.Error("not sending a request that no process would accept", "to", to, "kind", p.Kind, "error", err)
 		h.dropped.Add(1)
 		return
 	}

@@ -172,7 +172,7 @@ func TestAnAdmittedProcessMustKeepToTheProtocol(t *testing.T) {
 	overlong.GetMessage().List = make([]string, maxEntries+1)
 	long := mustEncode(t, 1)
 	long.GetMessage().Process = string(make([]byte, maxNameBytes+1))
-	excessive := &linkpb.Frame{Frame: &linkpb.Frame_Petition{Petition: &linkpb.Petition{Kind: "CLAIM", Epoch: 1 << 53}}}
+	excessive := &linkpb.Frame{Frame: &linkpb.Frame_LeaseRequest{LeaseRequest: &linkpb.LeaseRequest{Kind: "VOTE", Epoch: 1 << 53}}}
 	for what, frames := range map[string][]*linkpb.Frame{
 		"a message before the Hello": {mustEncode(t, 1)},
 		"an ask before the Hello":    {askFrame(1)},

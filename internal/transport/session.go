@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
@@ -125,10 +125,10 @@ func (s *session) hear() error {
 	if hello == nil {
 		return refuse(malformed, "the first frame must be a Hello")
 	}
-	if err := validateMemory(hello.GetMemory()); err != nil {
+	if err := validateMemory(hello.GetStateId()); err != nil {
 		return refuse(malformed, "%v", err)
 	}
-	s.incarnation, s.memory, s.succeeds = hello.GetIncarnation(), hello.GetMemory(), hello.GetSucceeds()
+	s.incarnation, s.memory, s.succeeds = hello.GetIncarnation(), hello.GetStateId(), hello.GetSucceeds()
 	before, err := s.hub.hear(s)
 	if err != nil {
 		return err
@@ -196,17 +196,17 @@ func (s *session) take(frame *linkpb.Frame) (over bool, err error) {
 		})
 	case *linkpb.Frame_Ask:
 		s.hub.emit(s.ended, Asked{From: s.from, Incarnation: s.incarnation, Answer: s.answer(f.Ask.GetSequence())})
-	case *linkpb.Frame_Petition:
-		p, known, err := decodePetition(f.Petition)
+	case *linkpb.Frame_LeaseRequest:
+		p, known, err := decodeRequest(f.LeaseRequest)
 		if err != nil {
 			return true, refuse(malformed, "%v", err)
 		}
 		if known {
-			s.hub.emit(s.ended, Petitioned{
+			s.hub.emit(s.ended, LeaseRequested{
 				From:        s.from,
 				Incarnation: s.incarnation,
-				Memory:      s.memory,
-				Petition:    p,
+				StateID:     s.memory,
+				Request:     p,
 				Answer:      s.decide,
 			})
 		}
@@ -224,10 +224,10 @@ func (s *session) answer(sequence uint64) func(string) {
 	return func(coordinator string) { s.reply(&linkpb.Answer{Sequence: sequence, Coordinator: coordinator}) }
 }
 
-func (s *session) decide(v tenure.Verdict) {
-	answer, err := encodeVerdict(v, s.hub.memory, s.hub.incarnation)
+func (s *session) decide(v lease.Response) {
+	answer, err := encodeResponse(v, s.hub.memory, s.hub.incarnation)
 	if err != nil {
-		s.hub.log.Error("not sending a verdict that no process would accept", "to", s.from, "kind", v.Kind, "error", err)
+		s.hub.log.Error("not sending a response that no process would accept", "to", s.from, "kind", v.Kind, "error", err)
 		return
 	}
 	s.reply(answer)

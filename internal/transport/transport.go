@@ -5,8 +5,8 @@
 // tests. Both are the same machine (hub, link, session) over two kinds of wire.
 //
 // What holds: the events of one process are ordered. An Up is followed by a Down before the next Up. Between an Up and its
-// Down what was sent arrives in the order of Send, or else the Down comes. Received, Asked and Petitioned of one process
-// arrive in the order in which it sent them, so do Answered and Decided, and nothing of an older incarnation follows something
+// Down what was sent arrives in the order of Send, or else the Down comes. Received, Asked and LeaseRequested of one process
+// arrive in the order in which it sent them, so do Answered and LeaseResponded, and nothing of an older incarnation follows something
 // of a newer one.
 //
 // No link outlives the certificates of its two ends: each end closes what the other's certificate does not cover any more.
@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // Member is a process of the roster, and where it is reached.
@@ -51,8 +51,8 @@ type Links interface {
 	// Ask queues the failure detector's question, on the same link. It is answered by an Answered of the same sequence.
 	Ask(to string, sequence uint64)
 
-	// Petition queues a petition for tenure, as Send does, on the same link. It may be answered by a Decided of its round.
-	Petition(to string, p tenure.Petition)
+	// Request queues a request for lease, as Send does, on the same link. It may be answered by a LeaseResponded of its round.
+	Request(to string, p lease.Request)
 
 	// Leave says on every open link that this process is about to end, after all that is queued there, and waits until the
 	// others have heard it or ctx ends. A process that we keep no link to sees its own close when we do. New links are
@@ -68,14 +68,14 @@ type Links interface {
 	// flow control. The channel is closed by Close.
 	Events() <-chan Event
 
-	// Dropped counts what was given to Send, Ask or Petition and not handed to the wire.
+	// Dropped counts what was given to Send, Ask or Request and not handed to the wire.
 	Dropped() uint64
 
 	// Close stops everything at once, waits for its goroutines, and closes Events. It may be called more than once.
 	Close()
 }
 
-// Event is what happens on the links: Up, Down, Received, Asked, Answered, Petitioned or Decided.
+// Event is what happens on the links: Up, Down, Received, Asked, Answered, LeaseRequested or LeaseResponded.
 type Event interface{ event() }
 
 // Up says that our link to Name is open: what we send arrives unless the link breaks.
@@ -123,28 +123,28 @@ type Answered struct {
 	Coordinator string // whom the process follows; empty while it elects
 }
 
-// Petitioned is a petition for tenure. Incarnation and Memory are what the process says of itself: it is that which they name
+// LeaseRequested is a request for lease. Incarnation and Memory are what the process says of itself: it is that which they name
 // for as long as its certificate is believed.
-type Petitioned struct {
+type LeaseRequested struct {
 	From        string
 	Incarnation uint64
-	Memory      string // the identity of its state directory; empty: it has none
-	Petition    tenure.Petition
-	Answer      func(tenure.Verdict) // never blocks; may be called late or never, and is harmless when the link is gone
+	StateID     string // the identity of its state directory; empty: it has none
+	Request     lease.Request
+	Answer      func(lease.Response) // never blocks; may be called late or never, and is harmless when the link is gone
 }
 
-// Decided is the verdict on one of our petitions.
-type Decided struct {
+// LeaseResponded is the response on one of our requests.
+type LeaseResponded struct {
 	From        string
 	Incarnation uint64
-	Memory      string // the identity of its state directory; empty: it has none
-	Verdict     tenure.Verdict
+	StateID     string // the identity of its state directory; empty: it has none
+	Response    lease.Response
 }
 
-func (Up) event()         {}
-func (Down) event()       {}
-func (Received) event()   {}
-func (Asked) event()      {}
-func (Answered) event()   {}
-func (Petitioned) event() {}
-func (Decided) event()    {}
+func (Up) event()             {}
+func (Down) event()           {}
+func (Received) event()       {}
+func (Asked) event()          {}
+func (Answered) event()       {}
+func (LeaseRequested) event() {}
+func (LeaseResponded) event() {}

@@ -70,16 +70,16 @@ var kinds = []kind{
 	{name: killPod, class: report.Kill, weight: 9},
 	{name: forceDelete, class: report.Kill, weight: 4},
 	{name: deletePod, class: report.Leave, weight: 3},
-	{name: pauseAgent, class: report.Pause, weight: 4, least: lease / 2, most: 4 * lease},
-	{name: pauseApp, class: report.Pause, weight: 2, least: lease / 2, most: 4 * lease},
-	{name: pausePod, class: report.Pause, weight: 9, least: lease * 5 / 4, most: 4 * lease},
-	{name: cutOff, class: report.Cut, weight: 4, least: lease / 2, most: 5 * lease},
-	{name: cutDeaf, class: report.Cut, weight: 2, least: lease / 2, most: 5 * lease},
-	{name: cutMute, class: report.Cut, weight: 2, least: lease / 2, most: 5 * lease},
-	{name: cutHalves, class: report.Cut, weight: 3, least: lease / 2, most: 5 * lease, alone: true},
-	{name: cutBridge, class: report.Cut, weight: 2, least: lease / 2, most: 5 * lease, alone: true},
-	{name: cutLink, class: report.Cut, weight: 2, least: lease / 2, most: 5 * lease},
-	{name: pauseNode, class: report.Pause, scope: aNode, weight: 2, least: lease * 5 / 4, most: 5 * lease, alone: true},
+	{name: pauseAgent, class: report.Pause, weight: 4, least: leaseTime / 2, most: 4 * leaseTime},
+	{name: pauseApp, class: report.Pause, weight: 2, least: leaseTime / 2, most: 4 * leaseTime},
+	{name: pausePod, class: report.Pause, weight: 9, least: leaseTime * 5 / 4, most: 4 * leaseTime},
+	{name: cutOff, class: report.Cut, weight: 4, least: leaseTime / 2, most: 5 * leaseTime},
+	{name: cutDeaf, class: report.Cut, weight: 2, least: leaseTime / 2, most: 5 * leaseTime},
+	{name: cutMute, class: report.Cut, weight: 2, least: leaseTime / 2, most: 5 * leaseTime},
+	{name: cutHalves, class: report.Cut, weight: 3, least: leaseTime / 2, most: 5 * leaseTime, alone: true},
+	{name: cutBridge, class: report.Cut, weight: 2, least: leaseTime / 2, most: 5 * leaseTime, alone: true},
+	{name: cutLink, class: report.Cut, weight: 2, least: leaseTime / 2, most: 5 * leaseTime},
+	{name: pauseNode, class: report.Pause, scope: aNode, weight: 2, least: leaseTime * 5 / 4, most: 5 * leaseTime, alone: true},
 	{name: killNode, class: report.Kill, scope: aNode, weight: 1, least: 2 * time.Second, most: 5 * time.Second, alone: true},
 	{name: drainNode, class: report.Leave, scope: aNode, weight: 1, alone: true},
 	{name: starveNode, class: report.Starve, scope: aNode, weight: 1, least: 2 * time.Second, most: 5 * time.Second},
@@ -142,7 +142,7 @@ func draw(random *rand.Rand, kinds []kind) round {
 	for range 100 { // unless what may be drawn does not go together
 		second := drawFault(random, kinds)
 		if together(r[0].kind, second.kind) {
-			second.delay = time.Duration(random.Int64N(int64(lease)))
+			second.delay = time.Duration(random.Int64N(int64(leaseTime)))
 			return append(r, second)
 		}
 	}

@@ -18,7 +18,7 @@ func TestDraw(t *testing.T) {
 		if other := draw(again, kinds); !reflect.DeepEqual(r, other) {
 			t.Fatalf("the same seed draws %v and %v", r, other)
 		}
-		if r[0].delay != 0 || len(r) > 2 || len(r) == 2 && (r[1].delay < 0 || r[1].delay >= lease || !together(r[0].kind, r[1].kind)) {
+		if r[0].delay != 0 || len(r) > 2 || len(r) == 2 && (r[1].delay < 0 || r[1].delay >= leaseTime || !together(r[0].kind, r[1].kind)) {
 			t.Fatalf("a round of %v", r)
 		}
 		double += len(r) - 1

@@ -59,7 +59,7 @@ func (r *runner) gather(ctx context.Context, groups []*group, end register.Insta
 		}
 		return nil
 	})
-	slices.SortStableFunc(h.Tenures, func(a, b history.Tenure) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(h.Leases, func(a, b history.Lease) int { return cmp.Compare(a.At, b.At) })
 	return h, followed, err
 }
 
@@ -89,8 +89,8 @@ func read(name string, text []byte, groups map[string]bool, h *history.History, 
 	if !groups[group] {
 		return nil
 	}
-	tenures, err := history.ReadTenures(bytes.NewReader(text), group, of[1])
-	h.Tenures = append(h.Tenures, tenures...)
+	leases, err := history.ReadLeases(bytes.NewReader(text), group, of[1])
+	h.Leases = append(h.Leases, leases...)
 	return errors.Join(err, lines(bytes.NewReader(text), func(line []byte) error {
 		f, ok, err := timeline.ReadFollowed(string(line), of[1], offset())
 		if ok {

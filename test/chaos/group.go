@@ -23,7 +23,7 @@ const appContainer = "app"
 const stableSeconds = 2
 
 // lease is the Guarded groups' lease.
-const lease = time.Second
+const leaseTime = time.Second
 
 // group is a group of the present phase.
 type group struct {
@@ -76,7 +76,7 @@ func (g *group) election() *v1.ElectionGroup {
 		Algorithm: g.algorithm, Safety: g.safety, Priority: v1.PriorityPolicy{From: v1.Ordinal},
 		Service: &v1.CoordinatorService{Ports: []v1.CoordinatorPort{{Port: 80, TargetPort: new(intstr.FromInt32(8080))}}}}}
 	if g.safety == v1.Guarded {
-		eg.Spec.Timing.LeaseMilliseconds = int32(lease / time.Millisecond)
+		eg.Spec.Timing.LeaseMilliseconds = int32(leaseTime / time.Millisecond)
 		eg.Spec.Preemption = &v1.Preemption{Policy: v1.Delayed, StableSeconds: new(int32(stableSeconds))}
 		if g.never {
 			eg.Spec.Preemption = &v1.Preemption{Policy: v1.Never}

@@ -200,7 +200,7 @@ func (r *runner) acts(ctx context.Context, g *group, f *field) error {
 	defer cancel()
 	return r.scene.await(ctx, func() string {
 		taken := r.scene.line(g.name).Taken
-		if n := len(taken); n > 0 && timeline.Proven(taken[n-1], over, lease) {
+		if n := len(taken); n > 0 && timeline.Proven(taken[n-1], over, leaseTime) {
 			return ""
 		}
 		return g.name + ": no write that is permitted after the fault"
@@ -219,7 +219,7 @@ func (r *runner) tell(f *field) {
 		s.span = span
 		s.Before = line.Last(s.at)
 		asked := s.Class == report.Edit || s.Class == report.Leave && s.Coordinator
-		o, ok := line.After(span, s.Before, asked, lease)
+		o, ok := line.After(span, s.Before, asked, leaseTime)
 		if s.OK = ok && f.unwell[s.group] == nil; ok {
 			s.First, s.After, s.Changes = o.First, o.Last, line.Changes(span)
 			s.Times = line.Times(span, s.Before, o.First, o.At)

@@ -43,7 +43,7 @@ type runner struct {
 func newRunner(o options, random *rand.Rand) *runner {
 	return &runner{options: o, random: random, begun: register.Now(), scene: newScene(), table: &table{out: os.Stdout},
 		report: report.Run{Seed: o.seed, Begun: time.Now().UTC().Truncate(time.Second), Podesta: o.version, Previous: o.previousVersion, Cores: runtime.NumCPU(),
-			LeaseMilliseconds: lease.Milliseconds(), Problems: []string{}}}
+			LeaseMilliseconds: leaseTime.Milliseconds(), Problems: []string{}}}
 }
 
 // run runs everything, and writes the report once the faults have begun, whatever happens then. The error says what was violated, or what did not work.
@@ -81,7 +81,7 @@ func (r *runner) run(ctx context.Context) error {
 	if err := r.write(); err != nil {
 		return err
 	}
-	return r.verdict()
+	return r.response()
 }
 
 // phase runs the four groups of an algorithm, strikes them, and takes them away again.
@@ -161,7 +161,7 @@ func (r *runner) conclude(ctx context.Context, groups []*group, begun register.I
 			r.problem(fmt.Sprintf("%s: %s: %s", g.name, v.Rule, v.Text))
 		}
 		if g.safety == v1.Guarded && done.Became.Held == 0 {
-			r.problem(g.name + ": the agents' logs tell of no tenure")
+			r.problem(g.name + ": the agents' logs tell of no lease")
 		}
 		r.table.became(done)
 	}
@@ -196,8 +196,8 @@ func (r *runner) write() error {
 	return os.WriteFile(r.options.report, append(text, '\n'), 0o600) //nolint:gosec // likewise
 }
 
-// verdict prints the sum, and returns what must not be as an error.
-func (r *runner) verdict() error {
+// response prints the sum, and returns what must not be as an error.
+func (r *runner) response() error {
 	r.table.sum(r.report)
 	r.table.say("the report is in %s", r.options.report)
 	var errs []error

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/test/chaos/report"
 	"github.com/podesta-dev/podesta/test/register/history"
 )
@@ -35,16 +35,16 @@ func (t *table) head(after time.Duration) {
 }
 
 func (t *table) row(s report.Strike) {
-	length, verdict := "", "ok"
+	length, response := "", "ok"
 	if s.Milliseconds > 0 {
 		length = fmt.Sprintf("%.1f s", s.Milliseconds/1000)
 	}
 	if !s.OK {
-		verdict = "NOT WELL: " + s.Problem
+		response = "NOT WELL: " + s.Problem
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	fmt.Fprintf(t.out, format, fmt.Sprintf("%.1f", s.Second), s.Fault, length, s.Group, change(s), ms(s.Times.Acts), ms(s.Times.Status), ms(s.Times.Service), verdict)
+	fmt.Fprintf(t.out, format, fmt.Sprintf("%.1f", s.Second), s.Fault, length, s.Group, change(s), ms(s.Times.Acts), ms(s.Times.Status), ms(s.Times.Service), response)
 }
 
 // change is who acted before and who after; the one that was hit has a star.
@@ -71,7 +71,7 @@ func who(h report.Holder, group string) string {
 	if h.Epoch == 0 {
 		return name
 	}
-	return fmt.Sprintf("%s (%s)", name, tenure.Epoch(h.Epoch))
+	return fmt.Sprintf("%s (%s)", name, lease.Epoch(h.Epoch))
 }
 
 func ms(t *float64) string {

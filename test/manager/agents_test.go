@@ -91,7 +91,7 @@ func TestMajorityLostIsAnEvent(t *testing.T) {
 	m.writes.reset()
 	p[0].vanish(t)
 	p[1].vanish(t)
-	p[2].change(func() { p[2].report.Tenure = roster.TenureNoMajority })
+	p[2].change(func() { p[2].report.LeaseState = roster.LeaseNoMajority })
 	sees(t, namespace, "a lost majority", stalledBy("MajorityLost"))
 	eventsIn(t, namespace, "MajorityLost: scheduler-0, scheduler-1 are gone, nothing tells that they have ended, and without them there is "+
 		"no majority of the 3 voters: nobody may act until they are back, or their certificates have ended (a day after their pods), or "+

@@ -44,9 +44,9 @@ func hold(epoch int64, coordinator *process, followers ...*process) {
 	for _, p := range append([]*process{coordinator}, followers...) {
 		p.change(func() {
 			p.report.Electing, p.report.Coordinator, p.report.Epoch = false, coordinator.pod.Name, epoch
-			p.report.Tenure = roster.TenureFollowing
+			p.report.LeaseState = roster.LeaseFollowing
 			if p == coordinator {
-				p.report.Tenure = roster.TenureHolding
+				p.report.LeaseState = roster.LeaseHolding
 			}
 		})
 	}
@@ -140,7 +140,7 @@ func (s *steps) areSmall(t *testing.T, ended ...*process) {
 
 func lives(r *v1.RosterStatus) (all []string) {
 	for _, m := range voters(&v1.ElectionGroup{Status: v1.ElectionGroupStatus{Roster: r}}) {
-		all = append(all, string(m.UID)+"/"+m.Incarnation)
+		all = append(all, string(m.UID)+"/"+m.StateID)
 	}
 	return all
 }
@@ -341,7 +341,7 @@ func TestWipedStatusAfterARestart(t *testing.T) {
 	if founded := seen[len(seen)-1].Status.Roster.Generation; !slices.ContainsFunc(seen, func(g *v1.ElectionGroup) bool {
 		return g.Status.Roster != nil && g.Status.Roster.Generation < founded && len(voters(g)) == 0
 	}) {
-		t.Error("voters were made with the first roster: none without voters came before, which ends all tenures")
+		t.Error("voters were made with the first roster: none without voters came before, which ends all leases")
 	}
 }
 

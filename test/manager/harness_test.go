@@ -224,7 +224,7 @@ type process struct {
 func join(t *testing.T, m *manager, pod *corev1.Pod, onNews func(roster.Update)) *process {
 	t.Helper()
 	p := &process{pod: pod, heard: make(chan struct{}), onNews: onNews,
-		report: roster.Report{Memory: "memory-" + string(pod.UID)[:8], Incarnation: 1, Electing: true}}
+		report: roster.Report{StateID: "state-" + string(pod.UID)[:8], Incarnation: 1, Electing: true}}
 	jwt := token(t, pod, v1.Audience, true)
 	p.client = roster.NewClient(roster.ClientConfig{
 		Address: m.address,

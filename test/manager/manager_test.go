@@ -54,7 +54,7 @@ func TestGroupFromApplyToCoordinator(t *testing.T) {
 		t.Errorf("last election %+v", e)
 	}
 	for i, member := range group.Status.Roster.Members {
-		if member.Name != fmt.Sprintf("scheduler-%d", i) || !*member.Voter || member.Incarnation == "" {
+		if member.Name != fmt.Sprintf("scheduler-%d", i) || !*member.Voter || member.StateID == "" {
 			t.Errorf("member %d is %+v, want a voter of known incarnation, in the order of ordinals", i, member)
 		}
 	}

@@ -295,7 +295,7 @@ func handshake(t *testing.T, from, to *identity.Keyring) error {
 	}()
 	err := client.HandshakeContext(t.Context())
 	if err == nil {
-		_, err = client.Read(make([]byte, 1)) // the server's verdict comes after the client's
+		_, err = client.Read(make([]byte, 1)) // the server's response comes after the client's
 	}
 	near.Close()
 	if serverErr := <-served; serverErr != nil {

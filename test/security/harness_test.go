@@ -140,7 +140,7 @@ type agent struct {
 func join(t *testing.T, m *manager, pod *corev1.Pod, edit ...func(*identity.Keyring)) *agent {
 	t.Helper()
 	a := &agent{pod: pod, keyring: identity.NewKeyring(time.Now), change: make(chan struct{}),
-		report: roster.Report{Memory: "memory-" + string(pod.UID)[:8], Incarnation: 1, Electing: true}}
+		report: roster.Report{StateID: "state-" + string(pod.UID)[:8], Incarnation: 1, Electing: true}}
 	for _, e := range edit {
 		e(a.keyring)
 	}

@@ -94,7 +94,7 @@ func newEnd(t *testing.T, pod string, s identity.Succession, until time.Time) *e
 	e.trust(t, s)
 	e.certify(t, s, until)
 	e.links = transport.New(transport.Config{Listener: listener, Keyring: e.keyring, Self: e.name, Incarnation: 1,
-		Memory: "memory-" + pod, Reconnect: 50 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+		StateID: "state-" + pod, Reconnect: 50 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(e.links.Close)
 	return e
 }

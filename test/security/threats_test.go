@@ -88,7 +88,7 @@ func TestACompromisedMemberSpeaksForItselfOnly(t *testing.T) {
 	liar := members[0]
 	liar.note(func() {
 		liar.report.Electing, liar.report.Coordinator = false, liar.pod.Name
-		liar.report.Epoch, liar.report.Tenure = 1<<53-1, roster.TenureHolding
+		liar.report.Epoch, liar.report.LeaseState = 1<<53-1, roster.LeaseHolding
 		liar.client.Report(liar.report)
 	})
 	group := sees(t, namespace, func(g *v1.ElectionGroup) bool {

@@ -318,7 +318,7 @@ func TestConditionsKeepTheTimeOfTheirChange(t *testing.T) {
 	}
 }
 
-func TestAVerdictNeedsItsThreshold(t *testing.T) {
+func TestAResponseNeedsItsThreshold(t *testing.T) {
 	v := tally{successes: 1, failures: 3}
 	for i, step := range []struct{ ok, changed bool }{
 		{false, false}, {true, true}, {true, false}, {false, false}, {false, false}, {true, false},

@@ -23,7 +23,7 @@ const (
 	livenessProbe  probeKind = "Liveness"
 )
 
-// probeResult is reported when a probe's verdict changes.
+// probeResult is reported when a probe's response changes.
 type probeResult struct {
 	index, pid int // the container, and which life of it
 	kind       probeKind
@@ -35,7 +35,7 @@ type probeResult struct {
 // watches does not like. Failures count at whole periods only, as in a kubelet.
 const eager = 100 * time.Millisecond
 
-// tally turns single results into a verdict, by the thresholds.
+// tally turns single results into a response, by the thresholds.
 type tally struct {
 	successes, failures int32 // needed in a row
 	ok, known           bool
@@ -43,7 +43,7 @@ type tally struct {
 	last                bool
 }
 
-// add takes one result and tells whether the verdict changed.
+// add takes one result and tells whether the response changed.
 func (t *tally) add(ok bool) (changed bool) {
 	if ok != t.last {
 		t.streak = 0
@@ -83,10 +83,10 @@ func (p prober) run(ctx context.Context, c corev1.Container) {
 	}
 }
 
-// repeat probes until the context ends; a startup probe until its first verdict, which it returns.
+// repeat probes until the context ends; a startup probe until its first response, which it returns.
 func (p prober) repeat(ctx context.Context, c corev1.Container, kind probeKind, probe *corev1.Probe) bool {
 	period := time.Duration(max(probe.PeriodSeconds, 1)) * time.Second
-	verdict := tally{successes: probe.SuccessThreshold, failures: probe.FailureThreshold}
+	response := tally{successes: probe.SuccessThreshold, failures: probe.FailureThreshold}
 	wait := time.Duration(probe.InitialDelaySeconds) * time.Second
 	counted := time.Now().Add(wait) // failures before count nothing
 	for {
@@ -100,14 +100,14 @@ func (p prober) repeat(ctx context.Context, c corev1.Container, kind probeKind, 
 			return false
 		}
 		wait = period
-		if !verdict.ok && err != nil {
+		if !response.ok && err != nil {
 			wait = eager
 			if time.Since(counted) < period {
 				continue
 			}
 		}
 		counted = time.Now()
-		if !verdict.add(err == nil) {
+		if !response.add(err == nil) {
 			continue
 		}
 		result := p.result
@@ -117,7 +117,7 @@ func (p prober) repeat(ctx context.Context, c corev1.Container, kind probeKind, 
 		}
 		p.report(result)
 		if kind == startupProbe {
-			return verdict.ok
+			return response.ok
 		}
 	}
 }

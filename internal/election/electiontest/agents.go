@@ -2,7 +2,7 @@ package electiontest
 
 import (
 	"github.com/podesta-dev/podesta/internal/election"
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // What stands for internal/agent, internal/transport and internal/detector in a simulation: links that open, break and are
@@ -46,7 +46,7 @@ type pair struct {
 	cut, clogged     Time   // until when nothing passes, or what passes is held back
 	last             Time   // when the newest message arrives, for order
 	heard, heardLife uint64 // newest life heard of, in that life of the hearer
-	back             Time   // when the newest verdict arrives that comes back on this link, for order
+	back             Time   // when the newest response arrives that comes back on this link, for order
 }
 
 type linkState uint8
@@ -144,7 +144,7 @@ func (s *Simulator) rewire(p int32) {
 		row[s.places[name]].wanted = true
 	}
 	if s.Guarded {
-		for _, name := range s.guards[p].tenure.Links() {
+		for _, name := range s.guards[p].lease.Links() {
 			row[s.places[name]].wanted = true
 		}
 	}
@@ -227,7 +227,7 @@ func (s *Simulator) lost(p, q int32, r *pair) {
 	s.note(LinkDown, p, q, "")
 	s.step(p, election.Event{Type: election.PeerDown, Process: s.nodes[q].name})
 	if s.Guarded && s.nodes[p].machine != nil {
-		s.authorise(p, tenure.Event{Type: tenure.Unlinked, Process: s.nodes[q].name})
+		s.authorise(p, lease.Event{Type: lease.Unlinked, Process: s.nodes[q].name})
 	}
 	s.distrust(p, q)
 }
@@ -311,7 +311,7 @@ func (s *Simulator) doubt(t *task) {
 func (s *Simulator) suspect(p int32, coordinator string) {
 	s.note(Suspects, p, s.places[coordinator], "")
 	if s.Guarded {
-		s.authorise(p, tenure.Event{Type: tenure.Suspected, Process: coordinator})
+		s.authorise(p, lease.Event{Type: lease.Suspected, Process: coordinator})
 		return
 	}
 	s.step(p, election.Event{Type: election.Suspect, Process: coordinator})

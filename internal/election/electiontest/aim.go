@@ -35,7 +35,7 @@ func (s *Simulator) forge() {
 		return
 	}
 	if s.Guarded && s.rng.IntN(2) == 0 {
-		s.forgePetition(to)
+		s.forgeRequest(to)
 		return
 	}
 	m := s.forged()

@@ -1,22 +1,22 @@
 package electiontest
 
-import "github.com/podesta-dev/podesta/internal/tenure"
+import "github.com/podesta-dev/podesta/internal/lease"
 
 // app is the application beside an agent. It asks every now and then whether it may act, and until when; it acts at once, or after a
 // pause that comes between check and act. Half of the apps keep a session: the agent can take the permission back at once.
 type app struct {
-	process tenure.Life
+	process lease.Incarnation
 	session bool
-	told    tenure.Instant // until when it may act, on its clock
-	until   Time           // the same, in true time
-	epoch   tenure.Epoch
+	told    lease.Instant // until when it may act, on its clock
+	until   Time          // the same, in true time
+	epoch   lease.Epoch
 	group   string
 }
 
 // register is a resource that refuses an epoch below the highest that it has seen (G7).
 type register struct {
-	highest  tenure.Epoch
-	by       tenure.Life
+	highest  lease.Epoch
+	by       lease.Incarnation
 	accepted int
 	refused  int
 }
@@ -29,13 +29,13 @@ func (s *Simulator) poll(t *task) {
 		return
 	}
 	now := g.clock.boot(s.now)
-	epoch, deadline, ok := g.tenure.Permission()
+	epoch, deadline, ok := g.lease.Permission()
 	if !ok || now >= deadline {
 		return
 	}
 	a := &g.app
 	if deadline > a.told || epoch != a.epoch {
-		a.told, a.epoch, a.group = max(deadline, a.told), epoch, g.tenure.State().Group
+		a.told, a.epoch, a.group = max(deadline, a.told), epoch, g.lease.State().Group
 		a.until = g.clock.when(a.told)
 		s.note(Acts, t.to, -1, epoch.String())
 	}
@@ -49,7 +49,7 @@ func (s *Simulator) poll(t *task) {
 }
 
 // act writes to the register.
-func (s *Simulator) act(g *guard, e tenure.Epoch) {
+func (s *Simulator) act(g *guard, e lease.Epoch) {
 	r := &s.register
 	if e < r.highest {
 		r.refused++
@@ -63,7 +63,7 @@ func (s *Simulator) act(g *guard, e tenure.Epoch) {
 }
 
 // stopped takes the permission away from the app, and says until when it was told that it may act.
-func (s *Simulator) stopped(g *guard) tenure.Instant {
+func (s *Simulator) stopped(g *guard) lease.Instant {
 	a := &g.app
 	now := g.clock.boot(s.now)
 	if a.session && a.told > now {

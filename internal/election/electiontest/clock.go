@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // clock is a machine's clocks. They run at constant rates, in millionths of true time; nobody sets but the wall clock.
@@ -31,14 +31,14 @@ func at(now Time, rate int64) time.Duration {
 	return time.Duration(int64(now) * rate) // a Time is a millisecond, and a rate counts nanoseconds of it
 }
 
-func (c *clock) boot(now Time) tenure.Instant { return c.offset + at(now, c.rate) }
+func (c *clock) boot(now Time) lease.Instant { return c.offset + at(now, c.rate) }
 
-func (c *clock) read(now Time) tenure.Reading {
-	return tenure.Reading{Boot: c.boot(now), Raw: at(now, c.raw), Wall: at(now, c.wall) + c.stepped}
+func (c *clock) read(now Time) lease.Reading {
+	return lease.Reading{Boot: c.boot(now), Raw: at(now, c.raw), Wall: at(now, c.wall) + c.stepped}
 }
 
 // when is the first instant at which the clock shows i or more.
-func (c *clock) when(i tenure.Instant) Time {
+func (c *clock) when(i lease.Instant) Time {
 	elapsed := int64(i - c.offset)
 	if elapsed <= 0 {
 		return 0

@@ -42,11 +42,11 @@ const (
 	Resumed   EventKind = "Resumed"
 
 	// Of a Guarded group, in simulations only.
-	Petitions EventKind = "Petitions" // Peer, as Note says
-	Hears     EventKind = "Hears"     // the petition of Peer
-	Decides   EventKind = "Decides"   // about the petition of Peer
+	Requests  EventKind = "Requests"  // Peer, as Note says
+	Hears     EventKind = "Hears"     // the request of Peer
+	Decides   EventKind = "Decides"   // about the request of Peer
 	Learns    EventKind = "Learns"    // what Peer has decided
-	Astray    EventKind = "Astray"    // a petition of Peer does not arrive
+	Astray    EventKind = "Astray"    // a request of Peer does not arrive
 	Unsynced  EventKind = "Unsynced"  // the disk failed
 	Persisted EventKind = "Persisted" // a roster
 	Holds     EventKind = "Holds"     // an epoch

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/podesta-dev/podesta/internal/election"
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // strike lets one fault happen, and plans the next.
@@ -297,7 +297,7 @@ func (s *Simulator) enrol(p int32, generation int) {
 	case !s.lists(now, p):
 		a.generation = generation
 		if s.Guarded {
-			s.authorise(p, tenure.Event{Type: tenure.Enrolled})
+			s.authorise(p, lease.Event{Type: lease.Enrolled})
 		}
 		s.exit(p)
 	default:
@@ -308,7 +308,7 @@ func (s *Simulator) enrol(p int32, generation int) {
 		life := s.nodes[p].life
 		s.step(p, election.Event{Type: election.Change, Roster: now.processes, Algorithm: now.algorithm})
 		if s.Guarded && s.nodes[p].machine != nil && s.nodes[p].life == life {
-			s.authorise(p, tenure.Event{Type: tenure.Enrolled, Roster: now.tenure})
+			s.authorise(p, lease.Event{Type: lease.Enrolled, Roster: now.lease})
 			if s.nodes[p].machine != nil {
 				s.rewire(p)
 			}

@@ -6,35 +6,35 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/gate"
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// guard is what a process of a Guarded group has besides its election machine: the gate, the tenure machine, its clocks, its
+// guard is what a process of a Guarded group has besides its election machine: the gate, the lease machine, its clocks, its
 // disk. It drives the gate as internal/agent does.
 type guard struct {
 	s      *Simulator
 	p      int32
 	clock  clock
 	gate   *gate.Gate
-	tenure *tenure.Machine
-	self   tenure.Life
+	lease  *lease.Machine
+	self   lease.Incarnation
 	number int // of the memory that this life began with
 	disk   disk
 	app    app
-	ticks  Time         // when the next tick of the tenure machine is planned; 0: none is
-	reach  tenure.Reach // as rewire knows it
-	named  string       // the coordinator, likewise
+	ticks  Time        // when the next tick of the lease machine is planned; 0: none is
+	reach  lease.Reach // as rewire knows it
+	named  string      // the coordinator, likewise
 }
 
 // disk is what outlives an agent's restart.
 type disk struct {
-	number int          // of the memory: a lost one has another number
-	state  tenure.State // what was synced
-	older  tenure.Epoch // to the same life under the roster before (V4); 0: nothing
+	number int         // of the memory: a lost one has another number
+	state  lease.State // what was synced
+	older  lease.Epoch // to the same life under the roster before (V4); 0: nothing
 }
 
 // write puts a state on the disk. What is promised there binds the voter, even if it ends before it can say so.
-func (d *disk) write(state tenure.State) {
+func (d *disk) write(state lease.State) {
 	switch before := d.state; {
 	case state.To != before.To:
 		d.older = 0
@@ -47,16 +47,16 @@ func (d *disk) write(state tenure.State) {
 // memory is the identity of a process's n-th memory.
 func memory(name string, n int) string { return name + "/" + strconv.Itoa(n) }
 
-// arm gives a process its tenure machine, in the life that its election machine has.
+// arm gives a process its lease machine, in the life that its election machine has.
 func (g *guard) arm() {
 	s, v := g.s, &g.s.nodes[g.p]
-	g.self = tenure.Life{Name: v.name, UID: uids[s.agents[g.p].uid], Memory: memory(v.name, g.disk.number), Incarnation: v.life}
-	g.tenure = tenure.New(tenure.Config{Self: g.self, Remember: g.disk.state,
+	g.self = lease.Incarnation{Name: v.name, UID: uids[s.agents[g.p].uid], StateID: memory(v.name, g.disk.number), Incarnation: v.life}
+	g.lease = lease.New(lease.Config{Self: g.self, Remember: g.disk.state,
 		Seed: s.rng.Uint64(), Now: g.Now()})
-	g.gate = gate.New(v.machine, g.tenure, g)
+	g.gate = gate.New(v.machine, g.lease, g)
 	g.ticks, g.app.process, g.number = 0, g.self, g.disk.number
-	g.reach, g.named = tenure.Nobody, ""
-	s.authorise(g.p, tenure.Event{Type: tenure.Enrolled, Roster: s.rosters[s.agents[g.p].generation].tenure})
+	g.reach, g.named = lease.Nobody, ""
+	s.authorise(g.p, lease.Event{Type: lease.Enrolled, Roster: s.rosters[s.agents[g.p].generation].lease})
 }
 
 // dead reports whether the process ended in the middle of what its gate is doing.
@@ -65,11 +65,11 @@ func (g *guard) dead() bool {
 	return v.machine == nil || v.life != g.self.Incarnation
 }
 
-// Now implements gate.Driver. Every step of the tenure machine reads the clocks once.
-func (g *guard) Now() tenure.Reading { return g.clock.read(g.s.now) }
+// Now implements gate.Driver. Every step of the lease machine reads the clocks once.
+func (g *guard) Now() lease.Reading { return g.clock.read(g.s.now) }
 
 // T implements gate.Driver: measured on the process's own clock.
-func (g *guard) T() tenure.Instant {
+func (g *guard) T() lease.Instant {
 	g.s.steps++
 	return g.clock.duration(T)
 }
@@ -86,7 +86,7 @@ func (g *guard) Elected(before, _ election.State, out election.Output) {
 var errDisk = errors.New("the disk does not take it")
 
 // Sync implements gate.Driver. A state that could not be synced may be on the disk all the same.
-func (g *guard) Sync(state tenure.State) error {
+func (g *guard) Sync(state lease.State) error {
 	s := g.s
 	if g.dead() {
 		return errDisk
@@ -118,7 +118,7 @@ func (g *guard) Heard(process string) {
 }
 
 // Stopped implements gate.Driver.
-func (g *guard) Stopped() tenure.Instant {
+func (g *guard) Stopped() lease.Instant {
 	if g.dead() {
 		return g.clock.boot(g.s.now)
 	}
@@ -133,8 +133,8 @@ func (s *Simulator) elect(p int32, e election.Event) {
 	s.settle(g, e.Type != election.Receive && e.Type != election.Timeout)
 }
 
-// authorise gives an event to its tenure machine.
-func (s *Simulator) authorise(p int32, e tenure.Event) *tenure.Verdict {
+// authorise gives an event to its lease machine.
+func (s *Simulator) authorise(p int32, e lease.Event) *lease.Response {
 	s.event = election.Event{}
 	g := &s.guards[p]
 	v := g.gate.Authorise(e)
@@ -150,8 +150,8 @@ func (s *Simulator) settle(g *guard, rewire bool) {
 	if g.dead() {
 		return
 	}
-	s.checkTenure(g)
-	reach, named := g.tenure.Reach(), s.nodes[g.p].machine.State().Coordinator
+	s.checkLease(g)
+	reach, named := g.lease.Reach(), s.nodes[g.p].machine.State().Coordinator
 	if rewire || reach != g.reach || named != g.named {
 		g.reach, g.named = reach, named
 		s.rewire(g.p)
@@ -159,21 +159,21 @@ func (s *Simulator) settle(g *guard, rewire bool) {
 			return
 		}
 	}
-	at := max(g.clock.when(g.tenure.Next()), s.now+1)
+	at := max(g.clock.when(g.lease.Next()), s.now+1)
 	if g.ticks > s.now && g.ticks <= at {
 		return
 	}
 	g.ticks = at
-	t := s.plan(at, timeouts, tenureTask, g.p)
+	t := s.plan(at, timeouts, leaseTask, g.p)
 	t.life = g.self.Incarnation
 }
 
-// tickTenure lets the tenure machine look, if it is time.
-func (s *Simulator) tickTenure(t *task) {
+// tickLease lets the lease machine look, if it is time.
+func (s *Simulator) tickLease(t *task) {
 	g := &s.guards[t.to]
 	if g.gate == nil || g.dead() || t.life != g.self.Incarnation || g.ticks > s.now {
 		return
 	}
 	g.ticks = 0
-	s.authorise(t.to, tenure.Event{Type: tenure.Tick})
+	s.authorise(t.to, lease.Event{Type: lease.Tick})
 }

@@ -3,7 +3,7 @@ package electiontest
 import (
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // What must hold in a Guarded group when faults have ended.
@@ -47,7 +47,7 @@ func (s *Simulator) calmDown() {
 
 // ladder is how long preemption may climb: from one to the next higher that has been steady for longest.
 func (s *Simulator) ladder() Time {
-	if s.Preemption != tenure.Delayed {
+	if s.Preemption != lease.Delayed {
 		return 0
 	}
 	return 2 * Time(s.Stable/time.Millisecond)
@@ -84,7 +84,7 @@ func (s *Simulator) raggedly() {
 
 // reachable reports whether some candidate has links both ways to a majority of the voters.
 func (s *Simulator) reachable() bool {
-	r := s.newest().tenure
+	r := s.newest().lease
 	for i := range r.Members {
 		c := &r.Members[i]
 		p := seat(c.Name)
@@ -137,17 +137,17 @@ func (s *Simulator) holder() int32 {
 }
 
 // votes reports whether a voter is there, with its memory.
-func (s *Simulator) votes(q *tenure.Member) bool {
+func (s *Simulator) votes(q *lease.Member) bool {
 	p := seat(q.Name)
 	g := &s.guards[p]
-	return q.Voter && s.nodes[p].machine != nil && g.self.Memory == q.Memory && g.self.UID == q.UID
+	return q.Voter && s.nodes[p].machine != nil && g.self.StateID == q.StateID && g.self.UID == q.UID
 }
 
 // quietGuarded checks that calm has brought a holder whom all follow (L1, L2), that stays (L3), the highest if it preempts (L4).
 func (s *Simulator) quietGuarded(changed Time) {
-	r := s.newest().tenure
+	r := s.newest().lease
 	live := 0
-	var best tenure.Member
+	var best lease.Member
 	for i := range r.Members {
 		q := &r.Members[i]
 		if s.votes(q) {
@@ -173,7 +173,7 @@ func (s *Simulator) quietGuarded(changed Time) {
 		if s.nodes[p].machine == nil {
 			continue
 		}
-		if who, e, _ := s.guards[p].tenure.Following(); who != name || e != epoch {
+		if who, e, _ := s.guards[p].lease.Following(); who != name || e != epoch {
 			s.fail("L2: in the end %s follows %q under %s; %s holds %s", s.nodes[p].name, who, e, name, epoch)
 		}
 		if c := s.nodes[p].machine.State(); c.Coordinator != name || c.Electing {
@@ -183,7 +183,7 @@ func (s *Simulator) quietGuarded(changed Time) {
 	if s.changed != changed {
 		s.fail("L3: %s began to hold %s at %d, long after calm began", name, epoch, s.changed)
 	}
-	if r.Preemption != tenure.Never && name != best.Name {
+	if r.Preemption != lease.Never && name != best.Name {
 		s.fail("L4: in the end %s holds; the highest live candidate is %s", name, best.Name)
 	}
 	if s.now-s.truth.lastSent < silence {
@@ -191,7 +191,7 @@ func (s *Simulator) quietGuarded(changed Time) {
 	}
 }
 
-func outranks(q, best *tenure.Member) bool {
+func outranks(q, best *lease.Member) bool {
 	if q.Priority != best.Priority {
 		return q.Priority > best.Priority
 	}

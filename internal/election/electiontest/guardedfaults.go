@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // Faults that befall Guarded groups only.
@@ -51,7 +51,7 @@ func (s *Simulator) remake() {
 	s.oracle.renew()
 	s.register = register{refused: s.register.refused, accepted: s.register.accepted}
 	next := roster{algorithm: s.world.runs}
-	r := *s.newest().tenure
+	r := *s.newest().lease
 	r.Group, r.Generation, r.Lease, r.Members = s.group(), max(r.Generation+1, s.clockGeneration()), s.world.lease, nil
 	members, _, _ := s.desired(&s.managers[0], &next)
 	if len(members) == 0 {
@@ -59,7 +59,7 @@ func (s *Simulator) remake() {
 		return
 	}
 	next.processes, r.Members = processesOf(members), slices.Clone(members)
-	next.tenure = &r
+	next.lease = &r
 	s.persist(next)
 }
 
@@ -198,16 +198,16 @@ func (s *Simulator) strand() {
 	}
 }
 
-// forgePetition lets the rogue petition for whatever it likes, in its own name. It does not vote.
-func (s *Simulator) forgePetition(to int32) {
+// forgeRequest lets the rogue request for whatever it likes, in its own name. It does not vote.
+func (s *Simulator) forgeRequest(to int32) {
 	g := &s.guards[s.rogue]
-	kinds := [...]tenure.Kind{tenure.Sound, tenure.Claim, tenure.Claim, tenure.Claim, tenure.Resign, tenure.Release, tenure.Offer,
-		tenure.Yield, "GARBAGE"}
-	generation := s.newest().tenure.Generation + int64(s.rng.IntN(3)-1)
-	ballot := [...]int64{0, 1, s.oracle.highest.Ballot(), s.oracle.highest.Ballot() + 1, tenure.MaxBallot}[s.rng.IntN(5)]
-	m := mail{from: g.self, petition: tenure.Petition{
-		Kind: kinds[s.rng.IntN(len(kinds))], Epoch: tenure.NewEpoch(generation, ballot), Round: s.rng.Uint64() | 1<<40, Lease: time.Duration(s.rng.IntN(4000)-500) * time.Millisecond, Held: s.rng.IntN(2) == 0,
+	kinds := [...]lease.Kind{lease.PreVote, lease.Vote, lease.Vote, lease.Vote, lease.StepDown, lease.Release, lease.Transfer,
+		lease.TakeOver, "GARBAGE"}
+	generation := s.newest().lease.Generation + int64(s.rng.IntN(3)-1)
+	ballot := [...]int64{0, 1, s.oracle.highest.Ballot(), s.oracle.highest.Ballot() + 1, lease.MaxBallot}[s.rng.IntN(5)]
+	m := mail{from: g.self, request: lease.Request{
+		Kind: kinds[s.rng.IntN(len(kinds))], Epoch: lease.NewEpoch(generation, ballot), Round: s.rng.Uint64() | 1<<40, Lease: time.Duration(s.rng.IntN(4000)-500) * time.Millisecond, Held: s.rng.IntN(2) == 0,
 		Heir: s.nodes[s.someone()].name}}
-	s.tell(Petitions, s.rogue, to, &m)
-	s.mailTo(petitionTask, s.arrival(s.pair(s.rogue, to)), s.rogue, to, &m)
+	s.tell(Requests, s.rogue, to, &m)
+	s.mailTo(requestTask, s.arrival(s.pair(s.rogue, to)), s.rogue, to, &m)
 }

@@ -5,22 +5,22 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/election"
 
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // guardedGroup is what a simulator keeps of a Guarded group.
 type guardedGroup struct {
-	guards     []guard
-	office     office
-	petitioned [64]oldMail // petitions to be replayed
-	petitions  int         // petitions and verdicts sent
-	oracle     oracle
-	world      world
-	managers   [managers]manager
-	draft      []tenure.Member // scratch
-	order      []int32         // scratch
-	register   register
-	changed    Time // when a process began to hold an epoch last
+	guards    []guard
+	office    office
+	requested [64]oldMail // requests to be replayed
+	requests  int         // requests and responses sent
+	oracle    oracle
+	world     world
+	managers  [managers]manager
+	draft     []lease.Member // scratch
+	order     []int32        // scratch
+	register  register
+	changed   Time // when a process began to hold an epoch last
 }
 
 // establish makes the group object, its pods, and the first roster, which has no voters yet.
@@ -28,10 +28,10 @@ func (s *Simulator) establish(members []election.Process) {
 	n := len(members)
 	s.guards = again(s.guards, n)
 	s.office.reset()
-	s.petitioned, s.petitions, s.changed, s.register = [64]oldMail{}, 0, 0, register{}
+	s.requested, s.requests, s.changed, s.register = [64]oldMail{}, 0, 0, register{}
 	s.oracle.begin(n)
 	s.world = world{pods: again(s.world.pods, n), ring: s.world.ring[:0], lease: s.Lease, runs: s.Algorithm, version: 1, group: 1}
-	r := &tenure.Roster{Group: s.group(), Generation: s.clockGeneration(), Lease: s.Lease, Heartbeat: ms(heartbeat), Timeout: ms(5 * T / 2),
+	r := &lease.Roster{Group: s.group(), Generation: s.clockGeneration(), Lease: s.Lease, Heartbeat: ms(heartbeat), Timeout: ms(5 * T / 2),
 		Preemption: s.Preemption, Stable: s.Stable}
 	for p, q := range members {
 		s.guards[p] = guard{s: s, p: int32(p)}
@@ -40,10 +40,10 @@ func (s *Simulator) establish(members []election.Process) {
 		s.world.pods[p] = pod{there: p < s.Processes, uid: 1, priority: q.Priority}
 		if p < s.Processes {
 			s.world.ring = append(s.world.ring, int32(p))
-			r.Members = append(r.Members, tenure.Member{Name: q.Name, UID: q.UID, Priority: q.Priority})
+			r.Members = append(r.Members, lease.Member{Name: q.Name, UID: q.UID, Priority: q.Priority})
 		}
 	}
-	s.rosters[0].tenure = r
+	s.rosters[0].lease = r
 	s.oracle.majors[r.Generation] = r
 	for i := range s.managers {
 		m := &s.managers[i]
@@ -54,7 +54,7 @@ func (s *Simulator) establish(members []election.Process) {
 	}
 }
 
-func ms(t Time) tenure.Instant { return at(t, right) }
+func ms(t Time) lease.Instant { return at(t, right) }
 
 // open lets managers and apps begin.
 func (s *Simulator) open() {
@@ -69,17 +69,17 @@ func (s *Simulator) open() {
 // handleGuarded lets happen what happens in Guarded groups only.
 func (s *Simulator) handleGuarded(t *task) {
 	switch t.kind {
-	case petitionTask:
-		s.petitionArrives(t)
-	case verdictTask:
-		s.verdictArrives(t)
-	case tenureTask:
-		s.tickTenure(t)
+	case requestTask:
+		s.requestArrives(t)
+	case responseTask:
+		s.responseArrives(t)
+	case leaseTask:
+		s.tickLease(t)
 	case pollTask:
 		s.poll(t)
 	case actTask:
 		if g := &s.guards[t.to]; t.sequence == s.world.group {
-			s.act(g, tenure.Epoch(t.life))
+			s.act(g, lease.Epoch(t.life))
 		}
 	case manageTask:
 		s.manage(t.sequence)
@@ -88,27 +88,27 @@ func (s *Simulator) handleGuarded(t *task) {
 	case closedTask:
 		g := &s.guards[t.to]
 		if s.nodes[t.to].machine != nil && s.nodes[t.to].life == t.life && s.reaches(t.to, t.from) {
-			s.authorise(g.p, tenure.Event{Type: tenure.Unlinked, Process: s.nodes[t.from].name})
+			s.authorise(g.p, lease.Event{Type: lease.Unlinked, Process: s.nodes[t.from].name})
 		}
 	default:
 	}
 }
 
-// tell observes a petition or a verdict.
+// tell observes a request or a response.
 func (s *Simulator) tell(k EventKind, p, peer int32, m *mail) {
 	if s.observe == nil {
 		return
 	}
-	note := petitionNote(m)
-	if v := &m.verdict; v.Kind != "" {
+	note := requestNote(m)
+	if v := &m.response; v.Kind != "" {
 		note = fmt.Sprintf("%s %s round %d: %t, generation %d, highest %s, %q holds %s for %v, heard %t, candidate %t", v.Kind, v.Epoch,
 			v.Round, v.Granted, v.Generation, v.Highest, v.Holder, v.HolderEpoch, v.Remaining, v.Heard, v.Candidate)
 	}
 	s.note(k, p, peer, note)
 }
 
-func petitionNote(m *mail) string {
-	q := &m.petition
+func requestNote(m *mail) string {
+	q := &m.request
 	return fmt.Sprintf("%s %s round %d held %t lease %v heir %q, life %d", q.Kind, q.Epoch, q.Round, q.Held, q.Lease, q.Heir,
 		m.from.Incarnation)
 }
@@ -156,12 +156,12 @@ func (s *Simulator) leadable() bool {
 		for i := range r.processes {
 			q := seat(r.processes[i].Name)
 			candidate = candidate || q == p && r.processes[i].Priority > 0
-			if r.tenure != nil && !r.tenure.Members[i].Voter {
+			if r.lease != nil && !r.lease.Members[i].Voter {
 				continue
 			}
 			all++
 			if (q == p || s.runs(q) && s.reaches(p, q) && s.agents[p].generation == s.agents[q].generation) &&
-				(r.tenure == nil || s.votes(&r.tenure.Members[i])) {
+				(r.lease == nil || s.votes(&r.lease.Members[i])) {
 				connected++
 			}
 		}

@@ -4,13 +4,13 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // Guarding is what befalls Guarded groups only.
 type Guarding struct {
 	Lease      time.Duration
-	Preemption tenure.Policy
+	Preemption lease.Policy
 	Stable     time.Duration
 	Rate       int  // clocks run faster or slower by up to so many thousandths: up to ρ is within the promise
 	Beyond     bool // clocks are off by more than ρ: beyond the promise, so that only G2, G3 and G7 must hold
@@ -33,7 +33,7 @@ func DrawGuarded(algorithm string, seed uint64) Options {
 	among := func(choices ...int) int { return choices[rng.IntN(len(choices))] }
 	o.Guarded = true
 	o.Lease = time.Duration(among(400, 1000, 1000, 1000, 2000)) * time.Millisecond
-	o.Preemption = []tenure.Policy{tenure.Always, tenure.Delayed, tenure.Never}[rng.IntN(3)]
+	o.Preemption = []lease.Policy{lease.Always, lease.Delayed, lease.Never}[rng.IntN(3)]
 	o.Stable = time.Duration(among(1, 2, 5)) * time.Second
 	o.Rate = among(0, 1, 50, 100, 100)
 	o.Sessions = rng.IntN(2) == 0

@@ -3,10 +3,10 @@ package electiontest
 import (
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// The manager of a simulated Guarded group: rules R1 to R7 of docs/tenure.md. There are two; the group's status decides between
+// The manager of a simulated Guarded group: rules R1 to R7 of docs/lease.md. There are two; the group's status decides between
 // them. What they know of the pods comes from the API, what they know of the agents from reports.
 
 // world is the API: the group object, its status with the newest roster, and the pods.
@@ -59,8 +59,8 @@ func (s *Simulator) newest() *roster { return &s.rosters[len(s.rosters)-1] }
 
 // longest is the longest lease that a promise of this group object may still have.
 func (s *Simulator) longest() (longest time.Duration) {
-	for i := len(s.rosters) - 1; i >= 0 && s.rosters[i].tenure.Group == s.group(); i-- {
-		longest = max(longest, s.rosters[i].tenure.Lease)
+	for i := len(s.rosters) - 1; i >= 0 && s.rosters[i].lease.Group == s.group(); i-- {
+		longest = max(longest, s.rosters[i].lease.Lease)
 	}
 	return longest
 }
@@ -80,7 +80,7 @@ func (s *Simulator) report(p int32) {
 		}
 		return
 	}
-	st := g.tenure.State()
+	st := g.lease.State()
 	for i := range s.managers {
 		if m := &s.managers[i]; s.now >= m.down {
 			m.reports[p] = report{at: s.now, uid: s.agents[p].uid, memory: g.disk.number, group: st.Group, generation: st.Generation}
@@ -103,7 +103,7 @@ func (s *Simulator) manage(i int) {
 		m.cached = s.world.version
 	}
 	known := &s.rosters[m.cached-1]
-	if known.tenure.Group != s.group() {
+	if known.lease.Group != s.group() {
 		return
 	}
 	next, ok := s.next(m, known)
@@ -118,9 +118,9 @@ func (s *Simulator) manage(i int) {
 func (s *Simulator) persist(next roster) {
 	s.rosters = append(s.rosters, next)
 	s.world.version, s.world.edited = len(s.rosters), false
-	s.oracle.majors[next.tenure.Generation] = next.tenure
+	s.oracle.majors[next.lease.Generation] = next.lease
 	if s.observe != nil {
-		s.note(Persisted, -1, -1, describe(next.tenure))
+		s.note(Persisted, -1, -1, describe(next.lease))
 	}
 	for p := range int32(len(s.nodes)) {
 		at := max(s.now, s.agents[p].stranded) + 1 + Time(s.rng.Int64N(int64(s.Lag)+1))
@@ -135,20 +135,20 @@ func (s *Simulator) acknowledged(m *manager, known *roster) bool {
 		m.acked, m.since = m.cached, 0
 	}
 	acks := 0
-	for i := range known.tenure.Members {
-		q := &known.tenure.Members[i]
+	for i := range known.lease.Members {
+		q := &known.lease.Members[i]
 		p := seat(q.Name)
 		r := &m.reports[p]
 		switch {
 		case !q.Voter:
 		case s.ended(m, q, 0):
 			acks++
-		case r.at > 0 && r.group == known.tenure.Group && r.generation == known.tenure.Generation &&
-			uids[r.uid] == q.UID && memory(q.Name, r.memory) == q.Memory:
+		case r.at > 0 && r.group == known.lease.Group && r.generation == known.lease.Generation &&
+			uids[r.uid] == q.UID && memory(q.Name, r.memory) == q.StateID:
 			acks++
 		}
 	}
-	if acks < voters(known.tenure.Members)/2+1 {
+	if acks < voters(known.lease.Members)/2+1 {
 		m.since = 0
 		return false
 	}
@@ -159,11 +159,11 @@ func (s *Simulator) acknowledged(m *manager, known *roster) bool {
 }
 
 // ended reports whether a voter is known to have ended, and was before that instant (R5).
-func (s *Simulator) ended(m *manager, q *tenure.Member, before Time) bool {
+func (s *Simulator) ended(m *manager, q *lease.Member, before Time) bool {
 	p := seat(q.Name)
 	pod := &s.world.pods[p]
 	since := pod.ended[memoryNumber(q)]
-	if r := &m.reports[p]; r.at > 0 && uids[r.uid] == q.UID && memory(q.Name, r.memory) != q.Memory && since == 0 {
+	if r := &m.reports[p]; r.at > 0 && uids[r.uid] == q.UID && memory(q.Name, r.memory) != q.StateID && since == 0 {
 		since = s.now // the same pod has another memory
 		pod.ended[memoryNumber(q)] = since
 	}
@@ -171,8 +171,8 @@ func (s *Simulator) ended(m *manager, q *tenure.Member, before Time) bool {
 }
 
 // memoryNumber is which of a process's memories that is.
-func memoryNumber(q *tenure.Member) (n int) {
-	for _, c := range q.Memory[len(q.Name)+1:] {
+func memoryNumber(q *lease.Member) (n int) {
+	for _, c := range q.StateID[len(q.Name)+1:] {
 		n = 10*n + int(c-'0')
 	}
 	return n

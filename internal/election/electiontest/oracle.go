@@ -1,38 +1,38 @@
 package electiontest
 
 import (
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // oracle is what the invariants of a Guarded group remember: who has promised what, in true time.
 type oracle struct {
-	promises []promise                // by place of the voter and number of its memory
-	wider    []promise                // by place of the voter: of all its memories, the one that runs longest
-	owners   map[tenure.Epoch]string  // who has held it
-	highest  tenure.Epoch             // that anybody has held
-	holds    []hold                   // by place
-	majors   map[int64]*tenure.Roster // by generation
+	promises []promise               // by place of the voter and number of its memory
+	wider    []promise               // by place of the voter: of all its memories, the one that runs longest
+	owners   map[lease.Epoch]string  // who has held it
+	highest  lease.Epoch             // that anybody has held
+	holds    []hold                  // by place
+	majors   map[int64]*lease.Roster // by generation
 }
 
 // promise is a voter's word, as it was given.
 type promise struct {
-	to    tenure.Life
-	epoch tenure.Epoch // the highest that it has promised
-	until Time         // in true time
+	to    lease.Incarnation
+	epoch lease.Epoch // the highest that it has promised
+	until Time        // in true time
 }
 
 // hold is what a process may do, as its machine has it.
 type hold struct {
-	epoch    tenure.Epoch
+	epoch    lease.Epoch
 	until    Time // in true time
-	deadline tenure.Instant
-	follows  tenure.Epoch // the highest that this life followed
+	deadline lease.Instant
+	follows  lease.Epoch // the highest that this life followed
 	life     uint64
 }
 
 func (o *oracle) begin(n int) {
 	if o.owners == nil {
-		o.owners, o.majors = map[tenure.Epoch]string{}, map[int64]*tenure.Roster{}
+		o.owners, o.majors = map[lease.Epoch]string{}, map[int64]*lease.Roster{}
 	}
 	o.holds, o.promises, o.wider = again(o.holds, n), again(o.promises, n*mostMemories), again(o.wider, n)
 	o.renew()
@@ -52,9 +52,9 @@ func (o *oracle) renew() {
 func (s *Simulator) timed() bool { return !s.Beyond }
 
 // promised notes a voter's promise, and checks G4.
-func (s *Simulator) promised(g *guard, to tenure.Life, e tenure.Epoch, lease tenure.Instant) {
+func (s *Simulator) promised(g *guard, to lease.Incarnation, e lease.Epoch, lease lease.Instant) {
 	o := &s.oracle
-	if g.tenure.State().Group != s.group() {
+	if g.lease.State().Group != s.group() {
 		return
 	}
 	before, other := *o.promise(g.p, g.number), o.wider[g.p]
@@ -79,23 +79,23 @@ func (s *Simulator) promised(g *guard, to tenure.Life, e tenure.Epoch, lease ten
 	}
 }
 
-// granted notes what a voter's verdict says.
-func (s *Simulator) granted(g *guard, to tenure.Life, p *tenure.Petition, v *tenure.Verdict) {
-	if p.Kind == tenure.Claim && v.Granted {
+// granted notes what a voter's response says.
+func (s *Simulator) granted(g *guard, to lease.Incarnation, p *lease.Request, v *lease.Response) {
+	if p.Kind == lease.Vote && v.Granted {
 		s.promised(g, to, p.Epoch, p.Lease)
 	}
 }
 
 // released notes that a promise was given back to a voter.
 func (s *Simulator) released(g *guard, m *mail) {
-	if m.petition.Kind != tenure.Release {
+	if m.request.Kind != lease.Release {
 		return
 	}
-	s.free(g, m.from, m.petition.Epoch)
+	s.free(g, m.from, m.request.Epoch)
 }
 
 // free ends what that voter has promised that life up to an epoch.
-func (s *Simulator) free(g *guard, by tenure.Life, e tenure.Epoch) {
+func (s *Simulator) free(g *guard, by lease.Incarnation, e lease.Epoch) {
 	for _, p := range [...]*promise{s.oracle.promise(g.p, g.number), &s.oracle.wider[g.p]} {
 		if p.to == by && p.epoch <= e {
 			p.until = min(p.until, s.now)
@@ -106,52 +106,52 @@ func (s *Simulator) free(g *guard, by tenure.Life, e tenure.Epoch) {
 // promise is the newest one of a voter with its n-th memory.
 func (o *oracle) promise(p int32, n int) *promise { return &o.promises[int(p)*mostMemories+n] }
 
-// checkPetition checks what a process says of its tenure before it goes out.
-func (s *Simulator) checkPetition(g *guard, p tenure.Petition) {
+// checkRequest checks what a process says of its lease before it goes out.
+func (s *Simulator) checkRequest(g *guard, p lease.Request) {
 	if g.p == s.rogue {
 		return
 	}
 	switch p.Kind {
-	case tenure.Claim:
-		if to, remaining := g.tenure.Promised(); to == g.self { // it has promised it to itself
-			s.promised(g, g.self, g.tenure.State().Highest, remaining)
+	case lease.Vote:
+		if to, remaining := g.lease.Promised(); to == g.self { // it has promised it to itself
+			s.promised(g, g.self, g.lease.State().Highest, remaining)
 		}
-		if g.disk.state.Highest < p.Epoch && g.tenure.State().Highest >= p.Epoch {
+		if g.disk.state.Highest < p.Epoch && g.lease.State().Highest >= p.Epoch {
 			s.fail("V11: %s claims %s, which it has promised itself but not synced", g.self.Name, p.Epoch)
 		}
-	case tenure.Release:
+	case lease.Release:
 		s.free(g, g.self, p.Epoch)
-		if e, _, ok := g.tenure.Permission(); ok && e <= p.Epoch {
+		if e, _, ok := g.lease.Permission(); ok && e <= p.Epoch {
 			s.fail("G8: %s releases %s and holds %s", g.self.Name, p.Epoch, e)
 		}
 		if a := &g.app; a.process == g.self && a.epoch == p.Epoch && s.now < a.until {
 			s.fail("G8: %s releases %s; its app may act until %d", g.self.Name, p.Epoch, a.until)
 		}
-	case tenure.Resign:
-		if e, _, ok := g.tenure.Permission(); ok && e <= p.Epoch {
+	case lease.StepDown:
+		if e, _, ok := g.lease.Permission(); ok && e <= p.Epoch {
 			s.fail("G8: %s resigns %s and holds %s", g.self.Name, p.Epoch, e)
 		}
 	default:
 	}
 }
 
-// checkTenure checks what must hold of a process after every step of its machines.
-func (s *Simulator) checkTenure(g *guard) {
+// checkLease checks what must hold of a process after every step of its machines.
+func (s *Simulator) checkLease(g *guard) {
 	h := &s.oracle.holds[g.p]
 	if h.life != g.self.Incarnation {
 		*h = hold{life: g.self.Incarnation}
 	}
-	if g.tenure.State().Group != s.group() || g.p == s.rogue {
+	if g.lease.State().Group != s.group() || g.p == s.rogue {
 		h.epoch = 0
 		return
 	}
-	if who, e, bound := g.tenure.Following(); who != "" && bound { // hearsay may err (F2)
+	if who, e, bound := g.lease.Following(); who != "" && bound { // hearsay may err (F2)
 		if e < h.follows {
 			s.fail("G3: %s follows epoch %s after %s", g.self.Name, e, h.follows)
 		}
 		h.follows = e
 	}
-	e, deadline, ok := g.tenure.Permission()
+	e, deadline, ok := g.lease.Permission()
 	if !ok || g.clock.boot(s.now) >= deadline {
 		if h.epoch != 0 {
 			s.note(Yields, g.p, -1, h.epoch.String())
@@ -170,10 +170,10 @@ func (s *Simulator) checkTenure(g *guard) {
 }
 
 // takes checks G2, G3 and G9 when a process begins to hold an epoch.
-func (s *Simulator) takes(g *guard, e tenure.Epoch) {
+func (s *Simulator) takes(g *guard, e lease.Epoch) {
 	o := &s.oracle
 	s.note(Holds, g.p, -1, e.String())
-	s.Tenures++
+	s.Leases++
 	s.changed = s.now
 	if owner, known := o.owners[e]; known {
 		s.fail("G2: %s holds %s, which %s has held", g.self.Name, e, owner)
@@ -201,7 +201,7 @@ func (s *Simulator) checkHold(g *guard, h *hold) {
 		}
 		voters++
 		p := *o.promise(seat(q.Name), memoryNumber(q))
-		if q.Name == g.self.Name && g.tenure.State().To == g.self && len(r.Members) == 1 {
+		if q.Name == g.self.Name && g.lease.State().To == g.self && len(r.Members) == 1 {
 			p = promise{to: g.self, epoch: h.epoch, until: h.until}
 		}
 		if p.to == g.self && p.epoch >= h.epoch && p.until >= h.until {

@@ -1,15 +1,15 @@
 package electiontest
 
-import "github.com/podesta-dev/podesta/internal/tenure"
+import "github.com/podesta-dev/podesta/internal/lease"
 
-// What becomes of petitions and verdicts in a simulation. A petition goes over its petitioner's own link; the verdict comes back
+// What becomes of requests and responses in a simulation. A request goes over its requester's own link; the response comes back
 // on that link, and needs the way back.
 
-// mail is a petition or a verdict under way.
+// mail is a request or a response under way.
 type mail struct {
-	from     tenure.Life // who says it
-	petition tenure.Petition
-	verdict  tenure.Verdict
+	from     lease.Incarnation // who says it
+	request  lease.Request
+	response lease.Response
 	sequence int
 }
 
@@ -37,17 +37,17 @@ func (o *office) take(slot int32) mail {
 	return o.mails[slot]
 }
 
-// Petition implements gate.Driver.
-func (g *guard) Petition(to string, p tenure.Petition) {
+// Request implements gate.Driver.
+func (g *guard) Request(to string, p lease.Request) {
 	s := g.s
 	if g.dead() {
 		return
 	}
 	q := seat(to)
-	s.checkPetition(g, p)
-	s.petitions++
-	m := mail{from: g.self, petition: p, sequence: s.petitions}
-	s.tell(Petitions, g.p, q, &m)
+	s.checkRequest(g, p)
+	s.requests++
+	m := mail{from: g.self, request: p, sequence: s.requests}
+	s.tell(Requests, g.p, q, &m)
 	s.mix(uint64(g.p)<<8|uint64(q), uint64(p.Epoch)^p.Round)
 	r := s.pair(g.p, q)
 	if r.link != open && r.link != making {
@@ -59,29 +59,29 @@ func (g *guard) Petition(to string, p tenure.Petition) {
 		s.tell(Astray, q, g.p, &m)
 		return
 	}
-	s.mailTo(petitionTask, s.arrival(r), g.p, q, &m)
+	s.mailTo(requestTask, s.arrival(r), g.p, q, &m)
 	if s.chance(s.Duplicate) {
-		s.mailTo(petitionTask, s.arrival(r), g.p, q, &m)
+		s.mailTo(requestTask, s.arrival(r), g.p, q, &m)
 	}
 	if s.Replay > 0 {
-		s.replayPetition(g.p, q, &m)
+		s.replayRequest(g.p, q, &m)
 	}
 }
 
-// oldMail is a petition as it went out once.
+// oldMail is a request as it went out once.
 type oldMail struct {
 	from, to int32
 	mail     mail
 }
 
-func (s *Simulator) replayPetition(p, q int32, m *mail) {
-	s.petitioned[s.petitions%len(s.petitioned)] = oldMail{p, q, *m}
+func (s *Simulator) replayRequest(p, q int32, m *mail) {
+	s.requested[s.requests%len(s.requested)] = oldMail{p, q, *m}
 	if s.chance(s.Replay) {
-		old := &s.petitioned[s.rng.IntN(min(s.petitions, len(s.petitioned)))]
+		old := &s.requested[s.rng.IntN(min(s.requests, len(s.requested)))]
 		if old.mail.from.Name == "" {
 			return
 		}
-		t := s.mailTo(petitionTask, s.now+1+Time(s.rng.Int64N(int64(10*T))), old.from, old.to, &old.mail)
+		t := s.mailTo(requestTask, s.now+1+Time(s.rng.Int64N(int64(10*T))), old.from, old.to, &old.mail)
 		t.target = 0
 	}
 }
@@ -93,8 +93,8 @@ func (s *Simulator) mailTo(k taskKind, at Time, from, to int32, m *mail) *task {
 	return t
 }
 
-// petitionArrives lets a process decide, and sends its verdict back.
-func (s *Simulator) petitionArrives(t *task) {
+// requestArrives lets a process decide, and sends its response back.
+func (s *Simulator) requestArrives(t *task) {
 	m := s.office.take(t.timer)
 	v, g := &s.nodes[t.to], &s.guards[t.to]
 	if v.machine == nil || t.target != 0 && t.target != v.life || !s.passes(t.from, t.to) {
@@ -107,24 +107,24 @@ func (s *Simulator) petitionArrives(t *task) {
 	s.tell(Hears, t.to, t.from, &m)
 	life := v.life
 	s.released(g, &m)
-	verdict := s.authorise(t.to, tenure.Event{Type: tenure.Petitioned, Process: m.from.Name, From: m.from, Petition: m.petition})
-	if verdict == nil || v.machine == nil || v.life != life {
+	response := s.authorise(t.to, lease.Event{Type: lease.Requested, Process: m.from.Name, From: m.from, Request: m.request})
+	if response == nil || v.machine == nil || v.life != life {
 		return
 	}
-	s.granted(g, m.from, &m.petition, verdict)
-	if s.chance(s.VoterDies) && verdict.Granted {
+	s.granted(g, m.from, &m.request, response)
+	if s.chance(s.VoterDies) && response.Granted {
 		if s.rng.IntN(2) == 0 {
 			s.crash(t.to)
 			return
 		}
 		defer s.crash(t.to)
 	}
-	s.petitions++
-	back := mail{from: g.self, verdict: *verdict, sequence: m.sequence}
+	s.requests++
+	back := mail{from: g.self, response: *response, sequence: m.sequence}
 	s.answer(t.to, t.from, &back)
 }
 
-// answer sends a verdict back over the petitioner's link.
+// answer sends a response back over the requester's link.
 func (s *Simulator) answer(p, q int32, m *mail) {
 	r := s.pair(q, p)
 	s.tell(Decides, p, q, m)
@@ -144,19 +144,19 @@ func (s *Simulator) answer(p, q int32, m *mail) {
 		at = max(at, r.back)
 	}
 	r.back = max(r.back, at)
-	s.mailTo(verdictTask, at, p, q, m)
+	s.mailTo(responseTask, at, p, q, m)
 	if s.chance(s.Duplicate) {
-		s.mailTo(verdictTask, at+1+Time(s.rng.Int64N(int64(Unit))), p, q, m)
+		s.mailTo(responseTask, at+1+Time(s.rng.Int64N(int64(Unit))), p, q, m)
 	}
 }
 
-// verdictArrives tells the petitioner what was decided.
-func (s *Simulator) verdictArrives(t *task) {
+// responseArrives tells the requester what was decided.
+func (s *Simulator) responseArrives(t *task) {
 	m := s.office.take(t.timer)
 	v := &s.nodes[t.to]
 	if v.machine == nil || t.target != v.life || !s.passes(t.from, t.to) {
 		return
 	}
 	s.tell(Learns, t.to, t.from, &m)
-	s.authorise(t.to, tenure.Event{Type: tenure.Decided, Process: m.from.Name, From: m.from, Verdict: m.verdict})
+	s.authorise(t.to, lease.Event{Type: lease.Responded, Process: m.from.Name, From: m.from, Response: m.response})
 }

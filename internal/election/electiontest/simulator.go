@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 
 	"github.com/podesta-dev/podesta/internal/election"
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // Simulator lets a group run through chaos and into calm, and checks what must hold. One that has run can run again: it keeps
@@ -39,8 +39,8 @@ type Stats struct {
 	Settled  Time // from the beginning of calm until the last message
 	Trace    uint64
 
-	Petitions  int // petitions and verdicts sent
-	Tenures    int // epochs that were held
+	Requests   int // requests and responses sent
+	Leases     int // epochs that were held
 	Leaderless Time
 	Led        Time
 	Refused    int // writes that the register refused
@@ -54,7 +54,7 @@ type Stats struct {
 type roster struct {
 	processes []election.Process
 	algorithm string
-	tenure    *tenure.Roster // nil in a Classic group
+	lease     *lease.Roster // nil in a Classic group
 }
 
 // saying is a message as it went out once.
@@ -90,9 +90,9 @@ const (
 	cutTask                                 // a cut that flaps, from its next turn on
 	sampleTask                              // somebody looks whether the group is led
 
-	petitionTask // a petition arrives; it lies in the slot timer
-	verdictTask  // a verdict arrives
-	tenureTask   // the tenure machine of to looks
+	requestTask  // a request arrives; it lies in the slot timer
+	responseTask // a response arrives
+	leaseTask    // the lease machine of to looks
 	pollTask     // the app of to asks
 	actTask      // the app of to acts, late, under the epoch life
 	manageTask   // manager number sequence takes its turn
@@ -131,7 +131,7 @@ func (s *Simulator) Run(o Options) (err error) {
 		}
 	}
 	s.Steps, s.Messages, s.Virtual = s.network.steps, s.sequence, s.now
-	s.Petitions, s.Refused, s.Accepted = s.petitions, s.register.refused, s.register.accepted
+	s.Requests, s.Refused, s.Accepted = s.requests, s.register.refused, s.register.accepted
 	if s.broken != nil {
 		return s.broken
 	}
@@ -153,7 +153,7 @@ func (s *Simulator) begin(o Options) {
 	s.reset(members)
 	s.agents, s.pairs = again(s.agents, n), again(s.pairs, n*n)
 	s.rosters = append(s.rosters[:0], roster{processes: members[:o.Processes], algorithm: o.Algorithm})
-	s.guarded, s.petitions, s.register = nil, 0, register{}
+	s.guarded, s.requests, s.register = nil, 0, register{}
 	if o.Guarded {
 		s.guarded = s.elect
 		s.establish(members)
@@ -236,7 +236,7 @@ func (s *Simulator) capacity() int { return 1000 + 400*len(s.pairs) }
 // asleep puts off what comes to a process that is paused: it reads its mail first when it wakes, then its timers run out.
 func (s *Simulator) asleep(at Time, t *task) bool {
 	switch t.kind {
-	case arrive, expire, tickTask, doubtTask, noticeTask, enrolTask, petitionTask, verdictTask, tenureTask, pollTask, closedTask:
+	case arrive, expire, tickTask, doubtTask, noticeTask, enrolTask, requestTask, responseTask, leaseTask, pollTask, closedTask:
 	default:
 		return false
 	}
@@ -246,9 +246,9 @@ func (s *Simulator) asleep(at Time, t *task) bool {
 	}
 	r := looks
 	switch t.kind {
-	case arrive, petitionTask, verdictTask:
+	case arrive, requestTask, responseTask:
 		r = arrivals
-	case expire, tenureTask:
+	case expire, leaseTask:
 		r = timeouts
 	}
 	*s.queue.push(wakes, r) = *t

@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // The steps of a roster, as a simulated manager makes them.
 
 // next is the roster that follows, if any does.
 func (s *Simulator) next(m *manager, known *roster) (roster, bool) {
-	founding := voters(known.tenure.Members) == 0
+	founding := voters(known.lease.Members) == 0
 	quiet := s.acknowledged(m, known)
 	members, order, changed := s.desired(m, known)
 	switch {
@@ -25,13 +25,13 @@ func (s *Simulator) next(m *manager, known *roster) (roster, bool) {
 		return roster{}, false
 	}
 	members = slices.Clone(members)
-	r := &tenure.Roster{Group: s.group(), Generation: max(known.tenure.Generation+1, s.clockGeneration()), Lease: s.world.lease,
-		Heartbeat: known.tenure.Heartbeat, Timeout: known.tenure.Timeout, Preemption: known.tenure.Preemption, Stable: known.tenure.Stable, Members: members}
-	return roster{processes: processesOf(members), algorithm: s.world.runs, tenure: r}, true
+	r := &lease.Roster{Group: s.group(), Generation: max(known.lease.Generation+1, s.clockGeneration()), Lease: s.world.lease,
+		Heartbeat: known.lease.Heartbeat, Timeout: known.lease.Timeout, Preemption: known.lease.Preemption, Stable: known.lease.Stable, Members: members}
+	return roster{processes: processesOf(members), algorithm: s.world.runs, lease: r}, true
 }
 
 // processesOf is how the election machine knows the members.
-func processesOf(members []tenure.Member) []election.Process {
+func processesOf(members []lease.Member) []election.Process {
 	processes := make([]election.Process, len(members))
 	for i, q := range members {
 		processes[i] = election.Process{Name: q.Name, Priority: q.Priority, UID: q.UID}
@@ -43,14 +43,14 @@ func processesOf(members []tenure.Member) []election.Process {
 func (s *Simulator) clockGeneration() int64 { return 1000 + int64(s.now/1000) }
 
 // desired is what the roster should say with the voters of the one before.
-func (s *Simulator) desired(m *manager, known *roster) (members []tenure.Member, order []int32, changed bool) {
+func (s *Simulator) desired(m *manager, known *roster) (members []lease.Member, order []int32, changed bool) {
 	members, order = s.draft[:0], s.order[:0]
 	defer func() { s.draft, s.order = members, order }()
 	for _, p := range s.world.ring {
 		pod, name := &s.world.pods[p], s.nodes[p].name
 		i := place(known.processes, name)
-		if i >= 0 && known.tenure.Members[i].Voter { // the voter stays until a step removes it
-			q := known.tenure.Members[i]
+		if i >= 0 && known.lease.Members[i].Voter { // the voter stays until a step removes it
+			q := known.lease.Members[i]
 			if q.UID == uids[pod.uid] && q.Priority != pod.priority && pod.there {
 				q.Priority = pod.priority
 			}
@@ -60,25 +60,25 @@ func (s *Simulator) desired(m *manager, known *roster) (members []tenure.Member,
 		if !pod.there {
 			continue
 		}
-		q := tenure.Member{Name: name, UID: uids[pod.uid], Priority: pod.priority}
+		q := lease.Member{Name: name, UID: uids[pod.uid], Priority: pod.priority}
 		if r := &m.reports[p]; r.at > 0 && r.uid == pod.uid {
-			q.Memory = memory(name, r.memory)
-		} else if i >= 0 && known.tenure.Members[i].UID == q.UID {
-			q.Memory = known.tenure.Members[i].Memory
+			q.StateID = memory(name, r.memory)
+		} else if i >= 0 && known.lease.Members[i].UID == q.UID {
+			q.StateID = known.lease.Members[i].StateID
 		}
 		members, order = append(members, q), append(order, p)
 	}
-	return members, order, known.tenure == nil || !slices.Equal(members, known.tenure.Members)
+	return members, order, known.lease == nil || !slices.Equal(members, known.lease.Members)
 }
 
 // found is R2: the first voters may be any.
-func (s *Simulator) found(m *manager, members []tenure.Member) bool {
+func (s *Simulator) found(m *manager, members []lease.Member) bool {
 	if m.founded == 0 {
 		m.founded = s.now
 	}
 	joined := 0
 	for _, q := range members {
-		if q.Memory != "" {
+		if q.StateID != "" {
 			joined++
 		}
 	}
@@ -86,7 +86,7 @@ func (s *Simulator) found(m *manager, members []tenure.Member) bool {
 		return false
 	}
 	for i := range members {
-		members[i].Voter = members[i].Memory != "" && seat(members[i].Name) != s.rogue // a liar that votes is beyond the promise
+		members[i].Voter = members[i].StateID != "" && seat(members[i].Name) != s.rogue // a liar that votes is beyond the promise
 	}
 	m.founded = 0
 	return true
@@ -94,7 +94,7 @@ func (s *Simulator) found(m *manager, members []tenure.Member) bool {
 
 // change makes the one step that R3 to R6 allow now: those who are known to have ended go first, all at once; then a voter that is
 // missing; then a newcomer comes.
-func (s *Simulator) change(m *manager, members *[]tenure.Member, order *[]int32) bool {
+func (s *Simulator) change(m *manager, members *[]lease.Member, order *[]int32) bool {
 	removed := false
 	lately := s.now - Time(s.longest()*11/9*right/time.Duration(m.rate)/time.Millisecond) - 1
 	for i := range *members {
@@ -117,7 +117,7 @@ func (s *Simulator) change(m *manager, members *[]tenure.Member, order *[]int32)
 	for i := range *members {
 		q := &(*members)[i]
 		r := &m.reports[(*order)[i]]
-		if !q.Voter && (*order)[i] != s.rogue && q.Memory != "" && r.at > 0 && s.now-r.at < 5*T && memory(q.Name, r.memory) == q.Memory && uids[r.uid] == q.UID {
+		if !q.Voter && (*order)[i] != s.rogue && q.StateID != "" && r.at > 0 && s.now-r.at < 5*T && memory(q.Name, r.memory) == q.StateID && uids[r.uid] == q.UID {
 			q.Voter = true
 			return true
 		}
@@ -125,7 +125,7 @@ func (s *Simulator) change(m *manager, members *[]tenure.Member, order *[]int32)
 	return false
 }
 
-func voters(members []tenure.Member) (n int) {
+func voters(members []lease.Member) (n int) {
 	for i := range members {
 		if members[i].Voter {
 			n++
@@ -135,7 +135,7 @@ func voters(members []tenure.Member) (n int) {
 }
 
 // remain reports whether the voters but one have a majority connected (R6).
-func (s *Simulator) remain(m *manager, members []tenure.Member, but int) bool {
+func (s *Simulator) remain(m *manager, members []lease.Member, but int) bool {
 	voters, connected := 0, 0
 	for i, q := range members {
 		if !q.Voter || i == but {
@@ -143,7 +143,7 @@ func (s *Simulator) remain(m *manager, members []tenure.Member, but int) bool {
 		}
 		voters++
 		r := &m.reports[seat(q.Name)]
-		if r.at > 0 && s.now-r.at < 5*T && memory(q.Name, r.memory) == q.Memory && uids[r.uid] == q.UID {
+		if r.at > 0 && s.now-r.at < 5*T && memory(q.Name, r.memory) == q.StateID && uids[r.uid] == q.UID {
 			connected++
 		}
 	}
@@ -151,7 +151,7 @@ func (s *Simulator) remain(m *manager, members []tenure.Member, but int) bool {
 }
 
 // settleMembers brings the members that are voters no more up to date with their pods.
-func (s *Simulator) settleMembers(m *manager, members *[]tenure.Member, order *[]int32) {
+func (s *Simulator) settleMembers(m *manager, members *[]lease.Member, order *[]int32) {
 	kept, places := (*members)[:0], (*order)[:0]
 	for i, q := range *members {
 		p := (*order)[i]
@@ -160,9 +160,9 @@ func (s *Simulator) settleMembers(m *manager, members *[]tenure.Member, order *[
 			if !pod.there {
 				continue
 			}
-			q.UID, q.Priority, q.Memory = uids[pod.uid], pod.priority, ""
+			q.UID, q.Priority, q.StateID = uids[pod.uid], pod.priority, ""
 			if r := &m.reports[p]; r.at > 0 && r.uid == pod.uid {
-				q.Memory = memory(q.Name, r.memory)
+				q.StateID = memory(q.Name, r.memory)
 			}
 		}
 		kept, places = append(kept, q), append(places, p)
@@ -170,10 +170,10 @@ func (s *Simulator) settleMembers(m *manager, members *[]tenure.Member, order *[
 	*members, *order = kept, places
 }
 
-func describe(r *tenure.Roster) string {
+func describe(r *lease.Roster) string {
 	b := []byte(r.Group)
 	b = append(b, ' ')
-	b = append(b, tenure.NewEpoch(r.Generation, 0).String()...)
+	b = append(b, lease.NewEpoch(r.Generation, 0).String()...)
 	b = append(b, " lease "...)
 	b = append(b, r.Lease.String()...)
 	for _, q := range r.Members {
@@ -184,7 +184,7 @@ func describe(r *tenure.Roster) string {
 		if q.Voter {
 			b = append(b, '*')
 		}
-		b = append(b, q.Memory...)
+		b = append(b, q.StateID...)
 		b = append(b, ' ')
 		b = append(b, q.UID...)
 	}

@@ -693,7 +693,7 @@ type Process struct {
 	Address       string                 `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"` // host:port of its link server; empty while it has none
 	Priority      int32                  `protobuf:"varint,4,opt,name=priority,proto3" json:"priority,omitempty"`
 	Voter         bool                   `protobuf:"varint,5,opt,name=voter,proto3" json:"voter,omitempty"`
-	Memory        string                 `protobuf:"bytes,6,opt,name=memory,proto3" json:"memory,omitempty"` // the identity of its agent's state directory; empty while it has not joined
+	StateId       string                 `protobuf:"bytes,6,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"` // the identity of its agent's state directory; empty while it has not joined
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -763,9 +763,9 @@ func (x *Process) GetVoter() bool {
 	return false
 }
 
-func (x *Process) GetMemory() string {
+func (x *Process) GetStateId() string {
 	if x != nil {
-		return x.Memory
+		return x.StateId
 	}
 	return ""
 }
@@ -773,18 +773,18 @@ func (x *Process) GetMemory() string {
 // Report is all that an agent tells the manager: always whole, so that only the newest one matters.
 type Report struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Memory        string                 `protobuf:"bytes,1,opt,name=memory,proto3" json:"memory,omitempty"`            // the identity of the agent's state directory
-	Generation    int64                  `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`   // of the roster that the agent has in use; 0 before the first
-	Incarnation   uint64                 `protobuf:"varint,3,opt,name=incarnation,proto3" json:"incarnation,omitempty"` // of the process; grows with every start
-	Coordinator   string                 `protobuf:"bytes,4,opt,name=coordinator,proto3" json:"coordinator,omitempty"`  // whom it follows; empty while it elects
+	StateId       string                 `protobuf:"bytes,1,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"` // the identity of the agent's state directory
+	Generation    int64                  `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`         // of the roster that the agent has in use; 0 before the first
+	Incarnation   uint64                 `protobuf:"varint,3,opt,name=incarnation,proto3" json:"incarnation,omitempty"`       // of the process; grows with every start
+	Coordinator   string                 `protobuf:"bytes,4,opt,name=coordinator,proto3" json:"coordinator,omitempty"`        // whom it follows; empty while it elects
 	Electing      bool                   `protobuf:"varint,5,opt,name=electing,proto3" json:"electing,omitempty"`
 	Withdrawn     bool                   `protobuf:"varint,6,opt,name=withdrawn,proto3" json:"withdrawn,omitempty"` // it is no candidate: its app is ill, or it is leaving
 	Leaving       bool                   `protobuf:"varint,7,opt,name=leaving,proto3" json:"leaving,omitempty"`     // it is about to end, on purpose
 	Table         []*Row                 `protobuf:"bytes,8,rep,name=table,proto3" json:"table,omitempty"`          // what it knows of the others
 	LastElection  *Election              `protobuf:"bytes,9,opt,name=last_election,json=lastElection,proto3" json:"last_election,omitempty"`
-	Version       string                 `protobuf:"bytes,10,opt,name=version,proto3" json:"version,omitempty"` // of the agent
-	Epoch         int64                  `protobuf:"varint,11,opt,name=epoch,proto3" json:"epoch,omitempty"`    // of the tenure that it follows or holds; 0: none
-	Tenure        string                 `protobuf:"bytes,12,opt,name=tenure,proto3" json:"tenure,omitempty"`   // one word of what it is at in a Guarded group, such as Holding; empty otherwise
+	Version       string                 `protobuf:"bytes,10,opt,name=version,proto3" json:"version,omitempty"`                         // of the agent
+	Epoch         int64                  `protobuf:"varint,11,opt,name=epoch,proto3" json:"epoch,omitempty"`                            // of the lease that it follows or holds; 0: none
+	LeaseState    string                 `protobuf:"bytes,12,opt,name=lease_state,json=leaseState,proto3" json:"lease_state,omitempty"` // one word of what it is at in a Guarded group, such as Holding; empty otherwise
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -819,9 +819,9 @@ func (*Report) Descriptor() ([]byte, []int) {
 	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *Report) GetMemory() string {
+func (x *Report) GetStateId() string {
 	if x != nil {
-		return x.Memory
+		return x.StateId
 	}
 	return ""
 }
@@ -896,9 +896,9 @@ func (x *Report) GetEpoch() int64 {
 	return 0
 }
 
-func (x *Report) GetTenure() string {
+func (x *Report) GetLeaseState() string {
 	if x != nil {
-		return x.Tenure
+		return x.LeaseState
 	}
 	return ""
 }
@@ -1096,16 +1096,16 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\n" +
 	"GRPCHealth\x12\x12\n" +
 	"\x04port\x18\x01 \x01(\x05R\x04port\x12\x18\n" +
-	"\aservice\x18\x02 \x01(\tR\aservice\"\x93\x01\n" +
+	"\aservice\x18\x02 \x01(\tR\aservice\"\x96\x01\n" +
 	"\aProcess\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x18\n" +
 	"\aaddress\x18\x03 \x01(\tR\aaddress\x12\x1a\n" +
 	"\bpriority\x18\x04 \x01(\x05R\bpriority\x12\x14\n" +
-	"\x05voter\x18\x05 \x01(\bR\x05voter\x12\x16\n" +
-	"\x06memory\x18\x06 \x01(\tR\x06memory\"\x90\x03\n" +
-	"\x06Report\x12\x16\n" +
-	"\x06memory\x18\x01 \x01(\tR\x06memory\x12\x1e\n" +
+	"\x05voter\x18\x05 \x01(\bR\x05voter\x12\x19\n" +
+	"\bstate_id\x18\x06 \x01(\tR\astateId\"\x9c\x03\n" +
+	"\x06Report\x12\x19\n" +
+	"\bstate_id\x18\x01 \x01(\tR\astateId\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x02 \x01(\x03R\n" +
 	"generation\x12 \n" +
@@ -1118,8 +1118,9 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\rlast_election\x18\t \x01(\v2\x1b.podesta.roster.v1.ElectionR\flastElection\x12\x18\n" +
 	"\aversion\x18\n" +
 	" \x01(\tR\aversion\x12\x14\n" +
-	"\x05epoch\x18\v \x01(\x03R\x05epoch\x12\x16\n" +
-	"\x06tenure\x18\f \x01(\tR\x06tenure\"/\n" +
+	"\x05epoch\x18\v \x01(\x03R\x05epoch\x12\x1f\n" +
+	"\vlease_state\x18\f \x01(\tR\n" +
+	"leaseState\"/\n" +
 	"\x03Row\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\"\xc5\x01\n" +

@@ -32,7 +32,7 @@ type Frame struct {
 	//	*Frame_Message
 	//	*Frame_Ask
 	//	*Frame_Leaving
-	//	*Frame_Petition
+	//	*Frame_LeaseRequest
 	Frame         isFrame_Frame `protobuf_oneof:"frame"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -111,10 +111,10 @@ func (x *Frame) GetLeaving() *Leaving {
 	return nil
 }
 
-func (x *Frame) GetPetition() *Petition {
+func (x *Frame) GetLeaseRequest() *LeaseRequest {
 	if x != nil {
-		if x, ok := x.Frame.(*Frame_Petition); ok {
-			return x.Petition
+		if x, ok := x.Frame.(*Frame_LeaseRequest); ok {
+			return x.LeaseRequest
 		}
 	}
 	return nil
@@ -140,8 +140,8 @@ type Frame_Leaving struct {
 	Leaving *Leaving `protobuf:"bytes,4,opt,name=leaving,proto3,oneof"` // the sender is about to end, on purpose
 }
 
-type Frame_Petition struct {
-	Petition *Petition `protobuf:"bytes,5,opt,name=petition,proto3,oneof"`
+type Frame_LeaseRequest struct {
+	LeaseRequest *LeaseRequest `protobuf:"bytes,5,opt,name=lease_request,json=leaseRequest,proto3,oneof"`
 }
 
 func (*Frame_Hello) isFrame_Frame() {}
@@ -152,14 +152,14 @@ func (*Frame_Ask) isFrame_Frame() {}
 
 func (*Frame_Leaving) isFrame_Frame() {}
 
-func (*Frame_Petition) isFrame_Frame() {}
+func (*Frame_LeaseRequest) isFrame_Frame() {}
 
 // Hello opens a link.
 type Hello struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Incarnation   uint64                 `protobuf:"varint,1,opt,name=incarnation,proto3" json:"incarnation,omitempty"` // of the sending process; a newer one is always heard
-	Memory        string                 `protobuf:"bytes,2,opt,name=memory,proto3" json:"memory,omitempty"`            // the identity of its state directory; empty: it has none
-	Succeeds      bool                   `protobuf:"varint,3,opt,name=succeeds,proto3" json:"succeeds,omitempty"`       // the sender will end its stream before this one, in order: what it said there comes first
+	Incarnation   uint64                 `protobuf:"varint,1,opt,name=incarnation,proto3" json:"incarnation,omitempty"`       // of the sending process; a newer one is always heard
+	StateId       string                 `protobuf:"bytes,2,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"` // the identity of its state directory; empty: it has none
+	Succeeds      bool                   `protobuf:"varint,3,opt,name=succeeds,proto3" json:"succeeds,omitempty"`             // the sender will end its stream before this one, in order: what it said there comes first
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -201,9 +201,9 @@ func (x *Hello) GetIncarnation() uint64 {
 	return 0
 }
 
-func (x *Hello) GetMemory() string {
+func (x *Hello) GetStateId() string {
 	if x != nil {
-		return x.Memory
+		return x.StateId
 	}
 	return ""
 }
@@ -467,12 +467,12 @@ func (x *Ask) GetSequence() uint64 {
 	return 0
 }
 
-// Answer answers the Ask of the same sequence, or, if it has a verdict, a petition.
+// Answer answers the Ask of the same sequence, or, if it has a response, a request.
 type Answer struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Sequence      uint64                 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	Coordinator   string                 `protobuf:"bytes,2,opt,name=coordinator,proto3" json:"coordinator,omitempty"` // whom the answering process follows; empty while it elects
-	Verdict       *Verdict               `protobuf:"bytes,3,opt,name=verdict,proto3" json:"verdict,omitempty"`
+	LeaseResponse *LeaseResponse         `protobuf:"bytes,3,opt,name=lease_response,json=leaseResponse,proto3" json:"lease_response,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -521,9 +521,9 @@ func (x *Answer) GetCoordinator() string {
 	return ""
 }
 
-func (x *Answer) GetVerdict() *Verdict {
+func (x *Answer) GetLeaseResponse() *LeaseResponse {
 	if x != nil {
-		return x.Verdict
+		return x.LeaseResponse
 	}
 	return nil
 }
@@ -564,13 +564,13 @@ func (*Leaving) Descriptor() ([]byte, []int) {
 	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{7}
 }
 
-// Petition is what a process asks or tells of its tenure (tenure.Petition). A kind that the receiver does not know is passed
+// LeaseRequest is what a process asks or tells of its lease (lease.Request). A kind that the receiver does not know is passed
 // over.
-type Petition struct {
+type LeaseRequest struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	Kind              string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	Epoch             int64                  `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	Round             uint64                 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"` // of the petitioner; the verdict has the same
+	Round             uint64                 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"` // of the requester; the response has the same
 	LeaseMicroseconds int64                  `protobuf:"varint,4,opt,name=lease_microseconds,json=leaseMicroseconds,proto3" json:"lease_microseconds,omitempty"`
 	Held              bool                   `protobuf:"varint,5,opt,name=held,proto3" json:"held,omitempty"`
 	Heir              string                 `protobuf:"bytes,6,opt,name=heir,proto3" json:"heir,omitempty"`
@@ -579,20 +579,20 @@ type Petition struct {
 	sizeCache         protoimpl.SizeCache
 }
 
-func (x *Petition) Reset() {
-	*x = Petition{}
+func (x *LeaseRequest) Reset() {
+	*x = LeaseRequest{}
 	mi := &file_internal_transport_linkpb_link_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Petition) String() string {
+func (x *LeaseRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Petition) ProtoMessage() {}
+func (*LeaseRequest) ProtoMessage() {}
 
-func (x *Petition) ProtoReflect() protoreflect.Message {
+func (x *LeaseRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_internal_transport_linkpb_link_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -604,64 +604,64 @@ func (x *Petition) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Petition.ProtoReflect.Descriptor instead.
-func (*Petition) Descriptor() ([]byte, []int) {
+// Deprecated: Use LeaseRequest.ProtoReflect.Descriptor instead.
+func (*LeaseRequest) Descriptor() ([]byte, []int) {
 	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{8}
 }
 
-func (x *Petition) GetKind() string {
+func (x *LeaseRequest) GetKind() string {
 	if x != nil {
 		return x.Kind
 	}
 	return ""
 }
 
-func (x *Petition) GetEpoch() int64 {
+func (x *LeaseRequest) GetEpoch() int64 {
 	if x != nil {
 		return x.Epoch
 	}
 	return 0
 }
 
-func (x *Petition) GetRound() uint64 {
+func (x *LeaseRequest) GetRound() uint64 {
 	if x != nil {
 		return x.Round
 	}
 	return 0
 }
 
-func (x *Petition) GetLeaseMicroseconds() int64 {
+func (x *LeaseRequest) GetLeaseMicroseconds() int64 {
 	if x != nil {
 		return x.LeaseMicroseconds
 	}
 	return 0
 }
 
-func (x *Petition) GetHeld() bool {
+func (x *LeaseRequest) GetHeld() bool {
 	if x != nil {
 		return x.Held
 	}
 	return false
 }
 
-func (x *Petition) GetHeir() string {
+func (x *LeaseRequest) GetHeir() string {
 	if x != nil {
 		return x.Heir
 	}
 	return ""
 }
 
-func (x *Petition) GetGroup() string {
+func (x *LeaseRequest) GetGroup() string {
 	if x != nil {
 		return x.Group
 	}
 	return ""
 }
 
-// Verdict is a voter's answer to a petition (tenure.Verdict), and who says it beyond what its certificate says.
-type Verdict struct {
+// LeaseResponse is a voter's answer to a request (lease.Response), and who says it beyond what its certificate says.
+type LeaseResponse struct {
 	state                 protoimpl.MessageState `protogen:"open.v1"`
-	Kind                  string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // of the petition, as are epoch and round
+	Kind                  string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // of the request, as are epoch and round
 	Epoch                 int64                  `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	Round                 uint64                 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
 	Granted               bool                   `protobuf:"varint,4,opt,name=granted,proto3" json:"granted,omitempty"`
@@ -672,26 +672,26 @@ type Verdict struct {
 	HolderEpoch           int64                  `protobuf:"varint,9,opt,name=holder_epoch,json=holderEpoch,proto3" json:"holder_epoch,omitempty"`
 	RemainingMicroseconds int64                  `protobuf:"varint,10,opt,name=remaining_microseconds,json=remainingMicroseconds,proto3" json:"remaining_microseconds,omitempty"`
 	Heard                 bool                   `protobuf:"varint,11,opt,name=heard,proto3" json:"heard,omitempty"`
-	Memory                string                 `protobuf:"bytes,12,opt,name=memory,proto3" json:"memory,omitempty"`            // the identity of the answering process's state directory; empty: it has none
-	Incarnation           uint64                 `protobuf:"varint,13,opt,name=incarnation,proto3" json:"incarnation,omitempty"` // of the answering process
+	StateId               string                 `protobuf:"bytes,12,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"` // the identity of the answering process's state directory; empty: it has none
+	Incarnation           uint64                 `protobuf:"varint,13,opt,name=incarnation,proto3" json:"incarnation,omitempty"`       // of the answering process
 	unknownFields         protoimpl.UnknownFields
 	sizeCache             protoimpl.SizeCache
 }
 
-func (x *Verdict) Reset() {
-	*x = Verdict{}
+func (x *LeaseResponse) Reset() {
+	*x = LeaseResponse{}
 	mi := &file_internal_transport_linkpb_link_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Verdict) String() string {
+func (x *LeaseResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Verdict) ProtoMessage() {}
+func (*LeaseResponse) ProtoMessage() {}
 
-func (x *Verdict) ProtoReflect() protoreflect.Message {
+func (x *LeaseResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_internal_transport_linkpb_link_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -703,96 +703,96 @@ func (x *Verdict) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Verdict.ProtoReflect.Descriptor instead.
-func (*Verdict) Descriptor() ([]byte, []int) {
+// Deprecated: Use LeaseResponse.ProtoReflect.Descriptor instead.
+func (*LeaseResponse) Descriptor() ([]byte, []int) {
 	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *Verdict) GetKind() string {
+func (x *LeaseResponse) GetKind() string {
 	if x != nil {
 		return x.Kind
 	}
 	return ""
 }
 
-func (x *Verdict) GetEpoch() int64 {
+func (x *LeaseResponse) GetEpoch() int64 {
 	if x != nil {
 		return x.Epoch
 	}
 	return 0
 }
 
-func (x *Verdict) GetRound() uint64 {
+func (x *LeaseResponse) GetRound() uint64 {
 	if x != nil {
 		return x.Round
 	}
 	return 0
 }
 
-func (x *Verdict) GetGranted() bool {
+func (x *LeaseResponse) GetGranted() bool {
 	if x != nil {
 		return x.Granted
 	}
 	return false
 }
 
-func (x *Verdict) GetCandidate() bool {
+func (x *LeaseResponse) GetCandidate() bool {
 	if x != nil {
 		return x.Candidate
 	}
 	return false
 }
 
-func (x *Verdict) GetGeneration() int64 {
+func (x *LeaseResponse) GetGeneration() int64 {
 	if x != nil {
 		return x.Generation
 	}
 	return 0
 }
 
-func (x *Verdict) GetHighest() int64 {
+func (x *LeaseResponse) GetHighest() int64 {
 	if x != nil {
 		return x.Highest
 	}
 	return 0
 }
 
-func (x *Verdict) GetHolder() string {
+func (x *LeaseResponse) GetHolder() string {
 	if x != nil {
 		return x.Holder
 	}
 	return ""
 }
 
-func (x *Verdict) GetHolderEpoch() int64 {
+func (x *LeaseResponse) GetHolderEpoch() int64 {
 	if x != nil {
 		return x.HolderEpoch
 	}
 	return 0
 }
 
-func (x *Verdict) GetRemainingMicroseconds() int64 {
+func (x *LeaseResponse) GetRemainingMicroseconds() int64 {
 	if x != nil {
 		return x.RemainingMicroseconds
 	}
 	return 0
 }
 
-func (x *Verdict) GetHeard() bool {
+func (x *LeaseResponse) GetHeard() bool {
 	if x != nil {
 		return x.Heard
 	}
 	return false
 }
 
-func (x *Verdict) GetMemory() string {
+func (x *LeaseResponse) GetStateId() string {
 	if x != nil {
-		return x.Memory
+		return x.StateId
 	}
 	return ""
 }
 
-func (x *Verdict) GetIncarnation() uint64 {
+func (x *LeaseResponse) GetIncarnation() uint64 {
 	if x != nil {
 		return x.Incarnation
 	}
@@ -803,17 +803,17 @@ var File_internal_transport_linkpb_link_proto protoreflect.FileDescriptor
 
 const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	"\n" +
-	"$internal/transport/linkpb/link.proto\x12\x0fpodesta.link.v1\"\x8f\x02\n" +
+	"$internal/transport/linkpb/link.proto\x12\x0fpodesta.link.v1\"\x9c\x02\n" +
 	"\x05Frame\x12.\n" +
 	"\x05hello\x18\x01 \x01(\v2\x16.podesta.link.v1.HelloH\x00R\x05hello\x124\n" +
 	"\amessage\x18\x02 \x01(\v2\x18.podesta.link.v1.MessageH\x00R\amessage\x12(\n" +
 	"\x03ask\x18\x03 \x01(\v2\x14.podesta.link.v1.AskH\x00R\x03ask\x124\n" +
-	"\aleaving\x18\x04 \x01(\v2\x18.podesta.link.v1.LeavingH\x00R\aleaving\x127\n" +
-	"\bpetition\x18\x05 \x01(\v2\x19.podesta.link.v1.PetitionH\x00R\bpetitionB\a\n" +
-	"\x05frame\"]\n" +
+	"\aleaving\x18\x04 \x01(\v2\x18.podesta.link.v1.LeavingH\x00R\aleaving\x12D\n" +
+	"\rlease_request\x18\x05 \x01(\v2\x1d.podesta.link.v1.LeaseRequestH\x00R\fleaseRequestB\a\n" +
+	"\x05frame\"`\n" +
 	"\x05Hello\x12 \n" +
-	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x16\n" +
-	"\x06memory\x18\x02 \x01(\tR\x06memory\x12\x1a\n" +
+	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x19\n" +
+	"\bstate_id\x18\x02 \x01(\tR\astateId\x12\x1a\n" +
 	"\bsucceeds\x18\x03 \x01(\bR\bsucceeds\"\xe2\x01\n" +
 	"\aMessage\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12\x12\n" +
@@ -831,21 +831,21 @@ const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\"!\n" +
 	"\x03Ask\x12\x1a\n" +
-	"\bsequence\x18\x01 \x01(\x04R\bsequence\"z\n" +
+	"\bsequence\x18\x01 \x01(\x04R\bsequence\"\x8d\x01\n" +
 	"\x06Answer\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12 \n" +
-	"\vcoordinator\x18\x02 \x01(\tR\vcoordinator\x122\n" +
-	"\averdict\x18\x03 \x01(\v2\x18.podesta.link.v1.VerdictR\averdict\"\t\n" +
-	"\aLeaving\"\xb7\x01\n" +
-	"\bPetition\x12\x12\n" +
+	"\vcoordinator\x18\x02 \x01(\tR\vcoordinator\x12E\n" +
+	"\x0elease_response\x18\x03 \x01(\v2\x1e.podesta.link.v1.LeaseResponseR\rleaseResponse\"\t\n" +
+	"\aLeaving\"\xbb\x01\n" +
+	"\fLeaseRequest\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x03R\x05epoch\x12\x14\n" +
 	"\x05round\x18\x03 \x01(\x04R\x05round\x12-\n" +
 	"\x12lease_microseconds\x18\x04 \x01(\x03R\x11leaseMicroseconds\x12\x12\n" +
 	"\x04held\x18\x05 \x01(\bR\x04held\x12\x12\n" +
 	"\x04heir\x18\x06 \x01(\tR\x04heir\x12\x14\n" +
-	"\x05group\x18\a \x01(\tR\x05group\"\xfd\x02\n" +
-	"\aVerdict\x12\x12\n" +
+	"\x05group\x18\a \x01(\tR\x05group\"\x86\x03\n" +
+	"\rLeaseResponse\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x03R\x05epoch\x12\x14\n" +
 	"\x05round\x18\x03 \x01(\x04R\x05round\x12\x18\n" +
@@ -859,8 +859,8 @@ const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	"\fholder_epoch\x18\t \x01(\x03R\vholderEpoch\x125\n" +
 	"\x16remaining_microseconds\x18\n" +
 	" \x01(\x03R\x15remainingMicroseconds\x12\x14\n" +
-	"\x05heard\x18\v \x01(\bR\x05heard\x12\x16\n" +
-	"\x06memory\x18\f \x01(\tR\x06memory\x12 \n" +
+	"\x05heard\x18\v \x01(\bR\x05heard\x12\x19\n" +
+	"\bstate_id\x18\f \x01(\tR\astateId\x12 \n" +
 	"\vincarnation\x18\r \x01(\x04R\vincarnation2J\n" +
 	"\vLinkService\x12;\n" +
 	"\x04Open\x12\x16.podesta.link.v1.Frame\x1a\x17.podesta.link.v1.Answer(\x010\x01B:Z8github.com/podesta-dev/podesta/internal/transport/linkpbb\x06proto3"
@@ -879,26 +879,26 @@ func file_internal_transport_linkpb_link_proto_rawDescGZIP() []byte {
 
 var file_internal_transport_linkpb_link_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_internal_transport_linkpb_link_proto_goTypes = []any{
-	(*Frame)(nil),    // 0: podesta.link.v1.Frame
-	(*Hello)(nil),    // 1: podesta.link.v1.Hello
-	(*Message)(nil),  // 2: podesta.link.v1.Message
-	(*Election)(nil), // 3: podesta.link.v1.Election
-	(*Entry)(nil),    // 4: podesta.link.v1.Entry
-	(*Ask)(nil),      // 5: podesta.link.v1.Ask
-	(*Answer)(nil),   // 6: podesta.link.v1.Answer
-	(*Leaving)(nil),  // 7: podesta.link.v1.Leaving
-	(*Petition)(nil), // 8: podesta.link.v1.Petition
-	(*Verdict)(nil),  // 9: podesta.link.v1.Verdict
+	(*Frame)(nil),         // 0: podesta.link.v1.Frame
+	(*Hello)(nil),         // 1: podesta.link.v1.Hello
+	(*Message)(nil),       // 2: podesta.link.v1.Message
+	(*Election)(nil),      // 3: podesta.link.v1.Election
+	(*Entry)(nil),         // 4: podesta.link.v1.Entry
+	(*Ask)(nil),           // 5: podesta.link.v1.Ask
+	(*Answer)(nil),        // 6: podesta.link.v1.Answer
+	(*Leaving)(nil),       // 7: podesta.link.v1.Leaving
+	(*LeaseRequest)(nil),  // 8: podesta.link.v1.LeaseRequest
+	(*LeaseResponse)(nil), // 9: podesta.link.v1.LeaseResponse
 }
 var file_internal_transport_linkpb_link_proto_depIdxs = []int32{
 	1, // 0: podesta.link.v1.Frame.hello:type_name -> podesta.link.v1.Hello
 	2, // 1: podesta.link.v1.Frame.message:type_name -> podesta.link.v1.Message
 	5, // 2: podesta.link.v1.Frame.ask:type_name -> podesta.link.v1.Ask
 	7, // 3: podesta.link.v1.Frame.leaving:type_name -> podesta.link.v1.Leaving
-	8, // 4: podesta.link.v1.Frame.petition:type_name -> podesta.link.v1.Petition
+	8, // 4: podesta.link.v1.Frame.lease_request:type_name -> podesta.link.v1.LeaseRequest
 	3, // 5: podesta.link.v1.Message.election:type_name -> podesta.link.v1.Election
 	4, // 6: podesta.link.v1.Message.table:type_name -> podesta.link.v1.Entry
-	9, // 7: podesta.link.v1.Answer.verdict:type_name -> podesta.link.v1.Verdict
+	9, // 7: podesta.link.v1.Answer.lease_response:type_name -> podesta.link.v1.LeaseResponse
 	0, // 8: podesta.link.v1.LinkService.Open:input_type -> podesta.link.v1.Frame
 	6, // 9: podesta.link.v1.LinkService.Open:output_type -> podesta.link.v1.Answer
 	9, // [9:10] is the sub-list for method output_type
@@ -918,7 +918,7 @@ func file_internal_transport_linkpb_link_proto_init() {
 		(*Frame_Message)(nil),
 		(*Frame_Ask)(nil),
 		(*Frame_Leaving)(nil),
-		(*Frame_Petition)(nil),
+		(*Frame_LeaseRequest)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

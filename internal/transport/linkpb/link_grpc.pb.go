@@ -32,7 +32,7 @@ const (
 // direction keep their order (seed 000: "all links in the ring are assumed to be FIFO channels"). No stream outlives the
 // certificates of its two ends; one that a newer certificate made possible succeeds it.
 type LinkServiceClient interface {
-	// Open carries the caller's frames; what flows back are the answers to its asks and petitions, and nothing else.
+	// Open carries the caller's frames; what flows back are the answers to its asks and requests, and nothing else.
 	Open(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Frame, Answer], error)
 }
 
@@ -65,7 +65,7 @@ type LinkService_OpenClient = grpc.BidiStreamingClient[Frame, Answer]
 // direction keep their order (seed 000: "all links in the ring are assumed to be FIFO channels"). No stream outlives the
 // certificates of its two ends; one that a newer certificate made possible succeeds it.
 type LinkServiceServer interface {
-	// Open carries the caller's frames; what flows back are the answers to its asks and petitions, and nothing else.
+	// Open carries the caller's frames; what flows back are the answers to its asks and requests, and nothing else.
 	Open(grpc.BidiStreamingServer[Frame, Answer]) error
 	mustEmbedUnimplementedLinkServiceServer()
 }

@@ -195,8 +195,8 @@ func (r *runner) history() (h history.History, err error) {
 			log := filepath.Join(r.state, "logs", g.Namespace+"_"+pod, agentContainer+".log")
 			for _, file := range []string{log + ".1", log} { // the earlier one, if it was set aside
 				err := readFile(file, func(f *os.File) error {
-					tenures, err := history.ReadTenures(f, g.Group, pod)
-					h.Tenures = append(h.Tenures, tenures...)
+					leases, err := history.ReadLeases(f, g.Group, pod)
+					h.Leases = append(h.Leases, leases...)
 					return err
 				})
 				if err != nil && !errors.Is(err, os.ErrNotExist) {

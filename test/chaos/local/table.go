@@ -48,13 +48,13 @@ func (t *table) head(after time.Duration) {
 }
 
 func (t *table) row(r row) {
-	took, verdict := fmt.Sprintf("%.0f ms", r.took.Seconds()*1000), "ok"
+	took, response := fmt.Sprintf("%.0f ms", r.took.Seconds()*1000), "ok"
 	if !r.ok {
-		took, verdict = "", "NOBODY MAY ACT"
+		took, response = "", "NOBODY MAY ACT"
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	fmt.Fprintf(t.out, format, fmt.Sprintf("%.1f", r.at.Seconds()), r.fault, r.group, r.victim, change(r.before, r.after), took, verdict)
+	fmt.Fprintf(t.out, format, fmt.Sprintf("%.1f", r.at.Seconds()), r.fault, r.group, r.victim, change(r.before, r.after), took, response)
 }
 
 // change is who acted before and who after, without the group's name, which the row has already.
@@ -119,7 +119,7 @@ func toothless(r history.Report) (errs []error) {
 		errs = append(errs, errors.New("no stale write was refused: this run has not tried what it is for"))
 	}
 	if r.Held == 0 {
-		errs = append(errs, errors.New("the agents' logs tell of no tenure: lines with msg=tenure, state, epoch and boottime"))
+		errs = append(errs, errors.New("the agents' logs tell of no lease: lines with msg=lease, state, epoch and boottime"))
 	}
 	return errs
 }
@@ -159,7 +159,7 @@ func (r *runner) compare(columns []history.Report) {
 	line("stale writes taken", func(c history.Report) string { return fmt.Sprint(c.Writes.Stale) })
 	line("writes after the deadline, nobody newer yet", func(c history.Report) string { return fmt.Sprint(c.Writes.Late) })
 	line("nobody was told", func(c history.Report) string { return times(c.Nobody) })
-	line("tenures in the agents' logs", func(c history.Report) string {
+	line("leases in the agents' logs", func(c history.Report) string {
 		return fmt.Sprintf("%d held, %d stopped, %d released", c.Held, c.Stopped, c.Released)
 	})
 	line("violations", func(c history.Report) string { return fmt.Sprint(len(c.Violations)) })

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/test/chaos/report"
 	"github.com/podesta-dev/podesta/test/register/history"
 )
@@ -118,7 +118,7 @@ func (m maker) fault(round int, groups []report.Group, overlapping bool) []repor
 		holder := func() report.Holder {
 			h := report.Holder{Process: fmt.Sprintf("%s-%d", g.Name, epoch%int64(g.Processes))}
 			if g.Safety == guarded {
-				h.Epoch = int64(tenure.NewEpoch(1, 1+epoch))
+				h.Epoch = int64(lease.NewEpoch(1, 1+epoch))
 			}
 			return h
 		}

@@ -17,7 +17,7 @@ type Outcome struct {
 	EpochsBack      int           // epochs that went back, or had two owners
 	Released        int           // promises given back while somebody still relied on them
 	Writes          history.Writes
-	Held            int // tenures in the agents' logs
+	Held            int // leases in the agents' logs
 	Violations      int
 }
 

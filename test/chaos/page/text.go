@@ -8,7 +8,7 @@ import (
 	"text/template"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/test/chaos/report"
 	"github.com/podesta-dev/podesta/test/register/history"
 )
@@ -119,7 +119,7 @@ func who(h report.Holder, group string) string {
 	case h.Epoch == 0:
 		return name
 	}
-	return fmt.Sprintf("%s (%s)", name, tenure.Epoch(h.Epoch))
+	return fmt.Sprintf("%s (%s)", name, lease.Epoch(h.Epoch))
 }
 
 // line is a line of the table of outcomes, with a value for each column.
@@ -158,12 +158,12 @@ func outcomes(g, c Outcome) (columns []string, lines []line) {
 	add("of these after their deadline, before anybody newer wrote", func(o Outcome) string { return ifEpochs(o, o.Writes.Late) })
 	add("told that it may act", func(o Outcome) string { return fmt.Sprintf("%d times, in %d stretches", o.Told, o.Stretches) })
 	add("nobody told so", func(o Outcome) string { return often(o.Nobody) + share(o) })
-	add("tenures in the agents' logs", func(o Outcome) string { return ifEpochs(o, o.Held) })
+	add("leases in the agents' logs", func(o Outcome) string { return ifEpochs(o, o.Held) })
 	add("**rules broken**", func(o Outcome) string { return fmt.Sprintf("**%d**", o.Violations) })
 	return columns, lines
 }
 
-// ifEpochs is a count of what only groups with epochs have. Groups that had a tenure, or broke a rule, have them.
+// ifEpochs is a count of what only groups with epochs have. Groups that had a lease, or broke a rule, have them.
 func ifEpochs(o Outcome, n int) string {
 	if o.Held == 0 && n == 0 {
 		return missing

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/test/register"
 )
 
@@ -56,5 +56,5 @@ func readEpoch(text string) (int64, error) {
 	if g == 0 && b == 0 {
 		return 0, nil
 	}
-	return int64(tenure.NewEpoch(g, b)), nil
+	return int64(lease.NewEpoch(g, b)), nil
 }

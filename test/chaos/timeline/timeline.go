@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/tenure"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/test/chaos/report"
 	"github.com/podesta-dev/podesta/test/register"
 )
@@ -47,9 +47,9 @@ type Span struct{ From, To register.Instant }
 
 // Proven reports whether a write shows that its process was permitted to act after an instant, and not merely before it. In Guarded
 // groups a deadline tells when a majority promised it, at the earliest; in Classic groups what the app was told last must do.
-func Proven(e register.Entry, after register.Instant, lease time.Duration) bool {
+func Proven(e register.Entry, after register.Instant, longest time.Duration) bool {
 	if e.Deadline != 0 {
-		return e.Deadline > after.Add(tenure.Window(lease))
+		return e.Deadline > after.Add(lease.Window(longest))
 	}
 	return e.Heard > after || e.Session && e.Checked > after
 }
@@ -75,9 +75,9 @@ type Outcome struct {
 
 // After says what came of a strike; false if nobody was permitted to act. If the one before was asked to go, and not stopped, it may act
 // for a while: then First is who comes next, if anybody does.
-func (l *Line) After(s Span, before Holder, asked bool, lease time.Duration) (o Outcome, ok bool) {
+func (l *Line) After(s Span, before Holder, asked bool, longest time.Duration) (o Outcome, ok bool) {
 	for _, e := range l.Taken {
-		if e.At <= s.From || e.At > s.To || !Proven(e, s.From, lease) {
+		if e.At <= s.From || e.At > s.To || !Proven(e, s.From, longest) {
 			continue
 		}
 		h := holder(e)

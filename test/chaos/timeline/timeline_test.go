@@ -9,8 +9,8 @@ import (
 
 // The stories' lease, and how long a promise of it is relied on.
 const (
-	lease  = 1000 * time.Millisecond
-	window = 818181818
+	leaseTime = 1000 * time.Millisecond
+	window    = 818181818
 )
 
 const ms = register.Instant(time.Millisecond)
@@ -32,12 +32,12 @@ func TestWhatWasPromisedBeforeIsNoRecovery(t *testing.T) {
 	if before != (Holder{Process: "a", Epoch: 5}) {
 		t.Errorf("before: %v", before)
 	}
-	o, ok := l.After(s, before, false, lease)
+	o, ok := l.After(s, before, false, leaseTime)
 	want := Outcome{First: Holder{Process: "b", Epoch: 6}, At: 1100 * ms, Last: Holder{Process: "a", Epoch: 7}}
 	if !ok || o != want {
 		t.Errorf("%+v, %t", o, ok)
 	}
-	if _, ok := l.After(Span{From: 100 * ms, To: 1000 * ms}, before, false, lease); ok {
+	if _, ok := l.After(Span{From: 100 * ms, To: 1000 * ms}, before, false, leaseTime); ok {
 		t.Error("nobody was permitted to act until then")
 	}
 }
@@ -47,10 +47,10 @@ func TestAskedToGo(t *testing.T) {
 	a, b := Holder{Process: "a", Epoch: 5}, Holder{Process: "b", Epoch: 6}
 	l := &Line{Taken: []register.Entry{guarded(150*ms, "a", 5, 120*ms), guarded(300*ms, "b", 6, 250*ms)}}
 	s := Span{From: 100 * ms, To: 2000 * ms}
-	if o, ok := l.After(s, a, true, lease); !ok || o.First != b || o.At != 300*ms {
+	if o, ok := l.After(s, a, true, leaseTime); !ok || o.First != b || o.At != 300*ms {
 		t.Errorf("%+v, %t", o, ok)
 	}
-	if o, ok := l.After(Span{From: 100 * ms, To: 200 * ms}, a, true, lease); !ok || o.First != a {
+	if o, ok := l.After(Span{From: 100 * ms, To: 200 * ms}, a, true, leaseTime); !ok || o.First != a {
 		t.Errorf("nobody came: %+v, %t", o, ok)
 	}
 }
@@ -69,7 +69,7 @@ func TestProvenInClassicGroups(t *testing.T) {
 		"deadline of an earlier promise": {register.Write{Heard: 110, Deadline: window + 100}, false},
 		"deadline of a later promise":    {register.Write{Heard: 110, Deadline: window + 101}, true},
 	} {
-		if got := Proven(register.Entry{Write: c.write}, 100, lease); got != c.want {
+		if got := Proven(register.Entry{Write: c.write}, 100, leaseTime); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

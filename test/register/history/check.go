@@ -87,7 +87,7 @@ func (h History) Classic(group string) Report {
 
 func (h History) report(group string, all, merged []Interval, found []Overlap) Report {
 	r := Report{Told: len(all), Stretches: len(merged), Together: together(found), Nobody: nobody(all, h.End),
-		Held: len(h.tenures(group, Holds)), Stopped: len(h.tenures(group, Stops)), Released: len(h.tenures(group, Releases))}
+		Held: len(h.leases(group, Holds)), Stopped: len(h.leases(group, Stops)), Released: len(h.leases(group, Releases))}
 	r.Writes = h.writes(group)
 	return r
 }

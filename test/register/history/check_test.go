@@ -29,8 +29,8 @@ func wrote(at register.Instant, process, uid string, epoch int64, accepted bool)
 		Write: register.Write{Group: g, Process: process, UID: uid, Epoch: epoch, Since: at, Checked: at, Deadline: at + 10}}
 }
 
-func step(at register.Instant, process string, state State, epoch int64) Tenure {
-	return Tenure{Group: g, Process: process, State: state, Epoch: epoch, At: at}
+func step(at register.Instant, process string, state State, epoch int64) Lease {
+	return Lease{Group: g, Process: process, State: state, Epoch: epoch, At: at}
 }
 
 func rules(r Report) []Rule {
@@ -54,7 +54,7 @@ func TestGuarded(t *testing.T) {
 				life("b", "2", 20, 0, told(230, 6, 300)),
 			},
 			Entries: []register.Entry{wrote(110, "a", "1", 5, true), wrote(240, "b", "2", 6, true), wrote(250, "a", "1", 5, false)},
-			Tenures: []Tenure{step(100, "a", Holds, 5), step(228, "b", Holds, 6), step(290, "b", Stops, 6), step(300, "b", Releases, 6)},
+			Leases:  []Lease{step(100, "a", Holds, 5), step(228, "b", Holds, 6), step(290, "b", Stops, 6), step(300, "b", Releases, 6)},
 		}},
 		"two at once": {History: History{Lives: []Life{
 			life("a", "1", 10, 0, told(100, 5, 180), told(150, 5, 231)),
@@ -129,10 +129,10 @@ func TestGuarded(t *testing.T) {
 			life("a", "1", 20, 200, told(230, 5, 300)),
 		}}},
 		"held by one and told by another": {History: History{
-			Lives:   []Life{life("a", "1", 10, 0, told(100, 5, 180))},
-			Tenures: []Tenure{step(90, "b", Holds, 5)},
+			Lives:  []Life{life("a", "1", 10, 0, told(100, 5, 180))},
+			Leases: []Lease{step(90, "b", Holds, 5)},
 		}, want: []Rule{TwoOwners}},
-		"held by two": {History: History{Tenures: []Tenure{step(90, "b", Holds, 5), step(95, "a", Holds, 5)}}, want: []Rule{TwoOwners}},
+		"held by two": {History: History{Leases: []Lease{step(90, "b", Holds, 5), step(95, "a", Holds, 5)}}, want: []Rule{TwoOwners}},
 		"an epoch goes back": {History: History{Lives: []Life{
 			life("a", "1", 10, 0, told(100, 6, 180)),
 			life("b", "2", 20, 0, told(230, 5, 300)),
@@ -140,24 +140,24 @@ func TestGuarded(t *testing.T) {
 		"a process goes back": {History: History{Lives: []Life{
 			life("a", "1", 10, 0, told(100, 6, 180), told(200, 5, 280)),
 		}}, want: []Rule{EpochBack}},
-		"an agent goes back":             {History: History{Tenures: []Tenure{step(90, "b", Holds, 7), step(95, "b", Holds, 6)}}, want: []Rule{EpochBack}},
-		"an agent holds an epoch again":  {History: History{Tenures: []Tenure{step(90, "b", Holds, 7), step(95, "b", Holds, 7)}}, want: []Rule{EpochBack}},
+		"an agent goes back":             {History: History{Leases: []Lease{step(90, "b", Holds, 7), step(95, "b", Holds, 6)}}, want: []Rule{EpochBack}},
+		"an agent holds an epoch again":  {History: History{Leases: []Lease{step(90, "b", Holds, 7), step(95, "b", Holds, 7)}}, want: []Rule{EpochBack}},
 		"a Guarded group without epochs": {History: History{Lives: []Life{life("a", "1", 10, 0, told(100, 0, 180))}}, want: []Rule{WithoutAnyEpoch}},
 		"released while the app relies on it": {History: History{
-			Lives:   []Life{life("a", "1", 10, 0, told(100, 5, 180))},
-			Tenures: []Tenure{step(90, "a", Holds, 5), step(120, "a", Stops, 5), step(170, "a", Releases, 5)},
+			Lives:  []Life{life("a", "1", 10, 0, told(100, 5, 180))},
+			Leases: []Lease{step(90, "a", Holds, 5), step(120, "a", Stops, 5), step(170, "a", Releases, 5)},
 		}, want: []Rule{ReleasedEarly}},
 		"released when the app has closed its session": {History: History{
-			Lives:   []Life{life("a", "1", 10, 0, told(100, 5, 180), stopped(125))},
-			Tenures: []Tenure{step(90, "a", Holds, 5), step(120, "a", Stops, 5), step(130, "a", Releases, 5)},
+			Lives:  []Life{life("a", "1", 10, 0, told(100, 5, 180), stopped(125))},
+			Leases: []Lease{step(90, "a", Holds, 5), step(120, "a", Stops, 5), step(130, "a", Releases, 5)},
 		}},
 		"released before it stopped": {History: History{
-			Tenures: []Tenure{step(90, "a", Holds, 5), step(170, "a", Releases, 5), step(175, "a", Stops, 5)},
+			Leases: []Lease{step(90, "a", Holds, 5), step(170, "a", Releases, 5), step(175, "a", Stops, 5)},
 		}, want: []Rule{ReleasedFirst}},
-		"a claim that came to nothing is given back": {History: History{Tenures: []Tenure{step(170, "a", Releases, 5)}}},
+		"a claim that came to nothing is given back": {History: History{Leases: []Lease{step(170, "a", Releases, 5)}}},
 		"and so is one that lost to another's under the same number": {History: History{
-			Lives:   []Life{life("b", "2", 20, 0, told(171, 5, 300))},
-			Tenures: []Tenure{step(170, "a", Releases, 5), step(171, "b", Holds, 5)},
+			Lives:  []Life{life("b", "2", 20, 0, told(171, 5, 300))},
+			Leases: []Lease{step(170, "a", Releases, 5), step(171, "b", Holds, 5)},
 		}},
 		"a stale write is taken": {History: History{
 			Lives:   []Life{life("a", "1", 10, 0, told(100, 5, 180)), life("b", "2", 20, 0, told(200, 6, 280))},
@@ -179,7 +179,7 @@ func TestGuarded(t *testing.T) {
 		"other groups do not count": {History: History{
 			Lives: []Life{life("a", "1", 10, 0, told(100, 5, 180)), {Group: "other", Process: "b", UID: "2", PID: 20,
 				Lines: []writer.Line{told(120, 4, 200)}}},
-			Tenures: []Tenure{{Group: "other", Process: "b", State: Holds, Epoch: 5, At: 100}},
+			Leases: []Lease{{Group: "other", Process: "b", State: Holds, Epoch: 5, At: 100}},
 		}},
 		"nor what comes after the end": {History: History{
 			Lives: []Life{life("a", "1", 10, 0, told(990, 5, 1080)), life("b", "2", 20, 0, told(1010, 6, 1100))},

@@ -44,7 +44,7 @@ func (h History) epochs(r *Report, group string, all []Interval) {
 		}
 	}
 	held := map[string]int64{} // highest, by process
-	for _, t := range h.tenures(group, Holds) {
+	for _, t := range h.leases(group, Holds) {
 		own(t.Epoch, t.Process, "", t.At)
 		if last := held[t.Process]; t.Epoch <= last {
 			r.violate(EpochBack, t.At, "%s held %d after it held %d", t.Process, t.Epoch, last)
@@ -53,9 +53,9 @@ func (h History) epochs(r *Report, group string, all []Interval) {
 	}
 }
 
-func (h History) tenures(group string, state State) []Tenure {
-	var of []Tenure
-	for _, t := range h.Tenures {
+func (h History) leases(group string, state State) []Lease {
+	var of []Lease
+	for _, t := range h.Leases {
 		if t.Group == group && t.State == state && t.At <= h.End {
 			of = append(of, t)
 		}
@@ -63,7 +63,7 @@ func (h History) tenures(group string, state State) []Tenure {
 	return of
 }
 
-// tenancy is a process's tenure under an epoch. Two may claim an epoch; a majority promises it to one.
+// tenancy is a process's lease under an epoch. Two may claim an epoch; a majority promises it to one.
 type tenancy struct {
 	process string
 	epoch   int64
@@ -80,13 +80,13 @@ func (h History) releases(r *Report, group string, all []Interval) {
 		}
 	}
 	held, stopped := map[tenancy]bool{}, map[tenancy]register.Instant{}
-	for _, t := range h.tenures(group, Holds) {
+	for _, t := range h.leases(group, Holds) {
 		held[tenancy{t.Process, t.Epoch}] = true
 	}
-	for _, t := range h.tenures(group, Stops) {
+	for _, t := range h.leases(group, Stops) {
 		stopped[tenancy{t.Process, t.Epoch}] = t.At
 	}
-	for _, t := range h.tenures(group, Releases) {
+	for _, t := range h.leases(group, Releases) {
 		of := tenancy{t.Process, t.Epoch}
 		if i, ok := last[of]; ok && i.To > t.At {
 			r.violate(ReleasedEarly, t.At, "%s released %d, and told its app to rely on it for %v more", t.Process, t.Epoch, i.To.Sub(t.At))

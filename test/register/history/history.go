@@ -17,7 +17,7 @@ import (
 type History struct {
 	Entries []register.Entry // the register's log, in its order
 	Lives   []Life           // of writers
-	Tenures []Tenure         // of agents
+	Leases  []Lease          // of agents
 	Signals []Signal         // sent by the run
 	// End is when the run was over. What comes after it is not looked at: everything is being killed by then.
 	End register.Instant
@@ -32,7 +32,7 @@ type Life struct {
 	Lines []writer.Line
 }
 
-// State is a step in an agent's tenure.
+// State is a step in an agent's lease.
 type State string
 
 // The states, in their order.
@@ -42,8 +42,8 @@ const (
 	Releases State = "releases" // the voters may promise another
 )
 
-// Tenure is a line of an agent's log, with the message "tenure".
-type Tenure struct {
+// Lease is a line of an agent's log, with the message "lease".
+type Lease struct {
 	Group, Process string
 	State          State
 	Epoch          int64

@@ -56,17 +56,17 @@ func parse(text string) (line writer.Line, err error) {
 	return line, err
 }
 
-// ReadTenures reads an agent's log as slog writes text, for the lines that end with a tenure's step:
+// ReadLeases reads an agent's log as slog writes text, for the lines that end with a lease's step:
 //
-//	… msg=tenure … state=holds epoch=29353417113602 boottime=81234567890
+//	… msg=lease … state=holds epoch=29353417113602 boottime=81234567890
 //
 // The boot time is the instant, in nanoseconds of CLOCK_BOOTTIME, at which the step was decided.
-func ReadTenures(log io.Reader, group, process string) (tenures []Tenure, err error) {
+func ReadLeases(log io.Reader, group, process string) (leases []Lease, err error) {
 	err = each(log, func(line string) error {
-		if !strings.Contains(line, " msg=tenure ") {
+		if !strings.Contains(line, " msg=lease ") {
 			return nil
 		}
-		t := Tenure{Group: group, Process: process}
+		t := Lease{Group: group, Process: process}
 		var at int64
 		for field := range strings.FieldsSeq(line) {
 			var err error
@@ -83,12 +83,12 @@ func ReadTenures(log io.Reader, group, process string) (tenures []Tenure, err er
 			}
 		}
 		if t.At = register.Instant(at); t.At == 0 || t.Epoch == 0 {
-			return fmt.Errorf("a tenure has an epoch and a boottime: %s", line)
+			return fmt.Errorf("a lease has an epoch and a boottime: %s", line)
 		}
-		tenures = append(tenures, t)
+		leases = append(leases, t)
 		return nil
 	})
-	return tenures, err
+	return leases, err
 }
 
 // each reads lines. A last line without its end is left out: its writer was killed meanwhile.

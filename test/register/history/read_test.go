@@ -9,14 +9,14 @@ import (
 	"github.com/podesta-dev/podesta/test/register/writer"
 )
 
-// Lines of an agent's log: those about its tenure are read, the others are not.
-func TestReadTenures(t *testing.T) {
-	got, err := ReadTenures(strings.NewReader(`time=2026-11-20T12:00:00Z level=INFO msg="elected a coordinator" epoch=3
-time=2026-11-20T12:00:01Z level=INFO msg=tenure state=holds epoch=29308660744193 boottime=81234567890 deadline=82052749708
-time=2026-11-20T12:00:02Z level=INFO msg=tenure state=stops epoch=29308660744193 boottime=91234567890 told=0
-time=2026-11-20T12:00:02Z level=INFO msg=tenure state=releases epoch=29308660744193 boottime=91234567891
-time=2026-11-20T12:00:03Z level=INFO msg=tenure state=holds ep`), "g", "g-0")
-	want := []Tenure{
+// Lines of an agent's log: those about its lease are read, the others are not.
+func TestReadLeases(t *testing.T) {
+	got, err := ReadLeases(strings.NewReader(`time=2026-11-20T12:00:00Z level=INFO msg="elected a coordinator" epoch=3
+time=2026-11-20T12:00:01Z level=INFO msg=lease state=holds epoch=29308660744193 boottime=81234567890 deadline=82052749708
+time=2026-11-20T12:00:02Z level=INFO msg=lease state=stops epoch=29308660744193 boottime=91234567890 told=0
+time=2026-11-20T12:00:02Z level=INFO msg=lease state=releases epoch=29308660744193 boottime=91234567891
+time=2026-11-20T12:00:03Z level=INFO msg=lease state=holds ep`), "g", "g-0")
+	want := []Lease{
 		{Group: "g", Process: "g-0", State: Holds, Epoch: 29308660744193, At: 81234567890},
 		{Group: "g", Process: "g-0", State: Stops, Epoch: 29308660744193, At: 91234567890},
 		{Group: "g", Process: "g-0", State: Releases, Epoch: 29308660744193, At: 91234567891},
@@ -24,8 +24,8 @@ time=2026-11-20T12:00:03Z level=INFO msg=tenure state=holds ep`), "g", "g-0")
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
-	for _, bad := range []string{"x msg=tenure state=holds epoch=5\n", "x msg=tenure state=holds boottime=5\n", "x msg=tenure epoch=5 boottime=81.2s\n"} {
-		if _, err := ReadTenures(strings.NewReader(bad), "g", "g-0"); err == nil {
+	for _, bad := range []string{"x msg=lease state=holds epoch=5\n", "x msg=lease state=holds boottime=5\n", "x msg=lease epoch=5 boottime=81.2s\n"} {
+		if _, err := ReadLeases(strings.NewReader(bad), "g", "g-0"); err == nil {
 			t.Errorf("%q is read", bad)
 		}
 	}

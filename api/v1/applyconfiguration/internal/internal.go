@@ -297,10 +297,10 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: goneSince
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
-    - name: incarnation
+    - name: name
       type:
         scalar: string
-    - name: name
+    - name: stateID
       type:
         scalar: string
     - name: uid

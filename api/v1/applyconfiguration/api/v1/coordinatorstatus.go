@@ -15,7 +15,7 @@ type CoordinatorStatusApplyConfiguration struct {
 	Name *string `json:"name,omitempty"`
 	// priority is the roster's priority of the coordinator.
 	Priority *int32 `json:"priority,omitempty"`
-	// epoch numbers the tenure in Guarded groups; it only grows. Absent in Classic groups, which fence nothing.
+	// epoch numbers the lease in Guarded groups; it only grows. Absent in Classic groups, which fence nothing.
 	Epoch *int64 `json:"epoch,omitempty"`
 	// since is when the manager first saw this process coordinate.
 	Since *metav1.MicroTime `json:"since,omitempty"`

@@ -16,9 +16,9 @@ type RosterMemberApplyConfiguration struct {
 	Name *string `json:"name,omitempty"`
 	// uid is the pod's UID: a new pod of an old name is a new member.
 	UID *types.UID `json:"uid,omitempty"`
-	// incarnation names the memory of the agent: the identity of its state directory. In a Guarded group it is that of the
+	// stateID is the identity of the state directory of the agent. In a Guarded group it is that of the
 	// voter, and empty for a process that is none.
-	Incarnation *string `json:"incarnation,omitempty"`
+	StateID *string `json:"stateID,omitempty"`
 	// voter says that its agent has joined, and that its pod has neither failed nor succeeded. In a Guarded group voters come
 	// and go one at a time: a voter stays on the roster until it may be removed, also when its pod is gone.
 	Voter *bool `json:"voter,omitempty"`
@@ -51,11 +51,11 @@ func (b *RosterMemberApplyConfiguration) WithUID(value types.UID) *RosterMemberA
 	return b
 }
 
-// WithIncarnation sets the Incarnation field in the declarative configuration to the given value
+// WithStateID sets the StateID field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Incarnation field is set to the value of the last call.
-func (b *RosterMemberApplyConfiguration) WithIncarnation(value string) *RosterMemberApplyConfiguration {
-	b.Incarnation = &value
+// If called multiple times, the StateID field is set to the value of the last call.
+func (b *RosterMemberApplyConfiguration) WithStateID(value string) *RosterMemberApplyConfiguration {
+	b.StateID = &value
 	return b
 }
 

@@ -1,0 +1,452 @@
+package lease_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// N1: who is nominated, may coordinate and holds nothing sounds all voters; nobody else does.
+func TestWhoSounds(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*lease.Roster)
+		before lease.EventType
+		sounds bool
+	}{
+		{"a candidate", func(*lease.Roster) {}, lease.Tick, true},
+		{"one that is no voter", func(r *lease.Roster) { r.Members[2].Voter = false }, lease.Tick, true},
+		{"priority 0", func(r *lease.Roster) { r.Members[2].Priority = 0 }, lease.Tick, false},
+		{"withdrawn", func(*lease.Roster) {}, lease.Withdrawn, false},
+		{"no voters yet", func(r *lease.Roster) {
+			for i := range r.Members {
+				r.Members[i].Voter = false
+			}
+		}, lease.Tick, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := rosterOf(3)
+			c.change(r)
+			s := newSolo(t, r, "P3")
+			s.do(lease.Event{Type: c.before})
+			s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+			_, one := sent(s.out.Requests, lease.PreVote, "P1")
+			_, two := sent(s.out.Requests, lease.PreVote, "P2")
+			if one != c.sounds || two != c.sounds {
+				t.Errorf("it sounds P1: %v, P2: %v", one, two)
+			}
+			if !c.sounds && s.Next() <= s.now {
+				t.Error("it wants to look at the clock again and again")
+			}
+		})
+	}
+}
+
+// N2: a nominee follows the holder that the voters hear, and deposes nobody: of 3 two that hear it, of 4 two.
+func TestNomineeFollowsTheHolder(t *testing.T) {
+	for n, hear := range map[int][]string{3: {"P1", "P2"}, 4: {"P1", "P2"}} {
+		r := rosterOf(n)
+		self := r.Members[n-1].Name
+		s := newSolo(t, r, self)
+		s.do(lease.Event{Type: lease.Nominated, Process: self})
+		p := s.sent(lease.PreVote, "P1")
+		for _, q := range hear {
+			v := s.answer(p, false)
+			v.Heard, v.Holder, v.HolderEpoch = true, "P2", epoch(1, 4)
+			s.response(q, v)
+		}
+		if s.out.Appoint != "P2" {
+			t.Errorf("%d voters: its election machine is told %q", n, s.out.Appoint)
+		}
+		if holder, e, _ := s.Following(); holder != "P2" || e != epoch(1, 4) {
+			t.Errorf("%d voters: it follows %q %s", n, holder, e)
+		}
+	}
+}
+
+// N3: the ballot is one above what a majority has promised at most. A rogue voter cannot push it up, nor spend the generation.
+func TestBallot(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		highest []lease.Epoch // of P1 to P4; P5 asks
+		want    int64
+	}{
+		{"nobody has promised", []lease.Epoch{0, 0, 0, 0}, 1},
+		{"all have", []lease.Epoch{epoch(1, 4), epoch(1, 4), epoch(1, 4), epoch(1, 4)}, 5},
+		{"a majority has promised less", []lease.Epoch{epoch(1, 2), epoch(1, 3), epoch(1, 9), epoch(1, 9)}, 4},
+		{"of an older generation", []lease.Epoch{epoch(0, 9), epoch(0, 9), epoch(0, 9), epoch(0, 9)}, 1},
+		{"a rogue", []lease.Epoch{epoch(1, lease.MaxBallot), epoch(1, 2), 0, 0}, 3 + 1024},
+		{"a rogue in a newer generation", []lease.Epoch{epoch(1<<30, 5), epoch(1, 2), epoch(1, 2), epoch(1, 2)}, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := rosterOf(5)
+			s := newSolo(t, r, "P5")
+			s.do(lease.Event{Type: lease.Nominated, Process: "P5"})
+			p := s.sent(lease.PreVote, "P1")
+			responses := []int{0, 1, 2, 3}
+			if c.highest[2] == 0 && c.highest[1] != 0 {
+				responses = []int{0, 1} // the rogue is one of the first majority
+			}
+			for _, i := range responses {
+				v := s.answer(p, true)
+				v.Highest = c.highest[i]
+				s.response(r.Members[i].Name, v)
+				if claim, ok := sent(s.out.Requests, lease.Vote, "P1"); ok {
+					if got := claim.Epoch.Ballot(); got > c.want {
+						t.Errorf("it claims %s, want ballot %d at most", claim.Epoch, c.want)
+					}
+					return
+				}
+			}
+			t.Error("it never claims")
+		})
+	}
+}
+
+// N3: used up ballots are said, and nothing is claimed in another generation.
+func TestBallotsSpent(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.want(true, "P2", epoch(1, lease.MaxBallot))
+	s.askBy("P2", lease.Request{Kind: lease.Release, Epoch: epoch(1, lease.MaxBallot)})
+	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+	p := s.sent(lease.PreVote, "P1")
+	v := s.answer(p, true)
+	v.Highest = epoch(1, lease.MaxBallot)
+	s.response("P1", v)
+	if s.Word() != "BallotsSpent" {
+		t.Errorf("it is %s", s.Word())
+	}
+	if p, ok := sent(append(s.out.Requests, s.after(time.Second)...), lease.Vote, "P1"); ok {
+		t.Errorf("it claims %s", p.Epoch)
+	}
+	s.roster = next(s.roster, func(*lease.Roster) {})
+	s.do(lease.Event{Type: lease.Enrolled, Roster: s.roster})
+	if s.Word() == "BallotsSpent" {
+		t.Error("it says so of the next generation, too")
+	}
+}
+
+// N4: promises that nobody hears still run: it stays nominated, and asks again when enough have run out, or at a RELEASE; not
+// all the time.
+func TestNomineeWaitsForPromises(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.want(true, "P2", epoch(1, 1))
+	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+	v := s.answer(s.sent(lease.PreVote, "P1"), false)
+	v.Holder, v.HolderEpoch, v.Remaining = "P2", epoch(1, 1), 800*ms
+	s.response("P1", v)
+	if s.Word() != "Waiting" {
+		t.Errorf("it is %s", s.Word())
+	}
+	if n := count(s.after(100*ms), lease.PreVote); n > 0 {
+		t.Errorf("it asks %d times too early", n)
+	}
+	s.askBy("P2", lease.Request{Kind: lease.Release, Epoch: epoch(1, 1)})
+	if _, ok := sent(append(s.out.Requests, s.after(100*ms)...), lease.PreVote, "P1"); !ok {
+		t.Error("a RELEASE comes, and it does not ask")
+	}
+}
+
+// N4: voters that use another roster deny at once; that is no reason to ask them without a pause.
+func TestNomineeDoesNotStorm(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+	asked := 0
+	for range 1000 { // a second
+		if p, ok := sent(s.out.Requests, lease.PreVote, "P1"); ok {
+			asked++
+			v := s.answer(p, false)
+			v.Generation = 2
+			for _, q := range []string{"P1", "P2"} {
+				s.response(q, v)
+			}
+		}
+		s.out.Requests = s.after(ms)
+	}
+	if asked == 0 || asked > 15 {
+		t.Errorf("it asks %d times in a second", asked)
+	}
+}
+
+func count(all []lease.Addressed, k lease.Kind) (n int) {
+	for _, a := range all {
+		if a.Request.Kind == k {
+			n++
+		}
+	}
+	return n
+}
+
+// N1: who would not promise is asked again every heartbeat. Two of five are down; one voter has yet to notice that the link of the
+// dead holder is closed, and nobody's promise to it has run out.
+func TestAnswersAreAskedForAgain(t *testing.T) {
+	s := newSolo(t, rosterOf(5), "P3")
+	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+	died := s.now
+	for beat := 0; s.now < died+lease1+s.roster.Heartbeat+ms; beat++ {
+		asks := s.out.Requests
+		for _, q := range []string{"P1", "P2"} {
+			p, ok := sent(asks, lease.PreVote, q)
+			if !ok {
+				t.Fatalf("it does not ask %s again after %v", q, s.now-died)
+			}
+			v := s.answer(p, s.now >= died+lease1)
+			v.Holder, v.HolderEpoch, v.Heard, v.Remaining = "P5", epoch(1, 1), q == "P1" && beat == 0, max(0, died+lease1-s.now)
+			s.response(q, v)
+			if holder, _, _ := s.Following(); holder != "" {
+				t.Fatalf("it follows %s, which is dead", holder)
+			}
+			if _, ok := sent(s.out.Requests, lease.Vote, q); ok {
+				return
+			}
+		}
+		for s.out.Requests = nil; len(s.out.Requests) == 0; {
+			s.out.Requests = s.after(ms)
+		}
+	}
+	t.Errorf("it claims nothing %v after the holder died; it is %s", s.now-died, s.Word())
+}
+
+// N4: once something was released, those who have not heard of it yet are asked again in a moment, and not after a heartbeat. Its own
+// promise is free, two are not, one voter does not answer.
+func TestReleaseIsHeardOfInAMoment(t *testing.T) {
+	s := newSolo(t, rosterOf(5), "P4")
+	asks := s.do(lease.Event{Type: lease.Nominated, Process: "P4"}).Requests
+	for _, q := range []string{"P1", "P2"} {
+		p, _ := sent(asks, lease.PreVote, q)
+		v := s.answer(p, false)
+		v.Holder, v.HolderEpoch, v.Remaining = "P5", epoch(1, 1), 900*ms
+		s.response(q, v)
+	}
+	s.askBy("P5", lease.Request{Kind: lease.Release, Epoch: epoch(1, 1)})
+	if _, ok := sent(append(s.out.Requests, s.after(11*ms)...), lease.PreVote, "P1"); !ok {
+		t.Error("it does not ask again")
+	}
+}
+
+// N5: who reaches no majority, twice, rests for 4 to 8 T and is no candidate meanwhile; unless nobody else could coordinate.
+func TestNomineeWithoutMajorityRests(t *testing.T) {
+	r := rosterOf(3)
+	r.Timeout = 500 * ms
+	s := newSolo(t, r, "P3")
+	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+	for begun := s.now; !s.Rests(); s.after(ms) {
+		if s.now-begun > 2*r.Timeout+s.T+10*ms {
+			t.Fatal("it does not rest")
+		}
+	}
+	begun := s.now
+	if v := s.askBy("P1", lease.Request{Kind: lease.PreVote, Epoch: epoch(1, 0)}); v.Candidate {
+		t.Error("it says that it is a candidate")
+	}
+	for s.Rests() {
+		s.after(ms)
+	}
+	if rest := s.now - begun; rest < 4*s.T-2*ms || rest > 8*s.T+2*ms {
+		t.Errorf("it rests for %v", rest)
+	}
+}
+
+// N5 is about answers, not about denials: in groups of even size denials come to no majority before a majority has answered.
+func TestDeniedIsNotAlone(t *testing.T) {
+	for n, deny := range map[int][]string{2: {"P1"}, 4: {"P1", "P2"}} {
+		r := rosterOf(n)
+		self := r.Members[n-1].Name
+		s := newSolo(t, r, self)
+		s.want(true, "P1", epoch(1, 1)) // its own voice is bound, too
+		s.do(lease.Event{Type: lease.Nominated, Process: self})
+		for _, q := range deny {
+			if p, ok := sent(s.out.Requests, lease.PreVote, q); ok {
+				v := s.answer(p, false)
+				v.Holder, v.HolderEpoch, v.Remaining = "P1", epoch(1, 1), 500*ms
+				for _, q := range deny {
+					s.response(q, v)
+				}
+				break
+			}
+		}
+		if s.Word() != "Waiting" {
+			t.Errorf("%d voters: it is %s", n, s.Word())
+		}
+	}
+}
+
+// N6: a claim is made again every heartbeat, until a majority has promised; so many denials that none is left end it, and give back
+// what was promised. The next claim is a higher one: a RELEASE may still be under way.
+func TestClaimIsGivenUp(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	p := s.claiming()
+	again, ok := sent(s.after(101*ms), lease.Vote, "P1")
+	if !ok || again.Epoch != p.Epoch {
+		t.Errorf("after a heartbeat it claims %s", again.Epoch)
+	}
+	for _, q := range []string{"P1", "P2"} {
+		v := s.answer(again, false)
+		v.Highest = p.Epoch
+		s.response(q, v)
+	}
+	if released := s.sent(lease.Release, "P1"); released.Epoch != p.Epoch {
+		t.Errorf("it releases %s", released.Epoch)
+	}
+	s.claimAgain(p.Epoch)
+}
+
+func (s *solo) claimAgain(above lease.Epoch) {
+	s.t.Helper()
+	for range 100 {
+		all := s.after(50 * ms)
+		if p, ok := sent(all, lease.PreVote, "P1"); ok {
+			s.response("P1", s.answer(p, true))
+		}
+		if p, ok := sent(s.out.Requests, lease.Vote, "P1"); ok {
+			if p.Epoch <= above {
+				s.t.Errorf("it claims %s after %s", p.Epoch, above)
+			}
+			return
+		}
+	}
+	s.t.Error("it never claims again")
+}
+
+// The same for one that has not promised itself: nothing but its own count keeps it from claiming an epoch twice.
+func TestNoEpochIsClaimedTwice(t *testing.T) {
+	r := rosterOf(4)
+	r.Members[3].Voter = false
+	s := newSolo(t, r, "P4")
+	s.do(lease.Event{Type: lease.Nominated, Process: "P4"})
+	p := s.sent(lease.PreVote, "P1")
+	s.response("P1", s.answer(p, true))
+	s.response("P2", s.answer(p, true))
+	claim := s.sent(lease.Vote, "P1")
+	s.response("P1", s.answer(claim, true))
+	s.response("P2", s.answer(claim, false))
+	s.response("P3", s.answer(claim, false))
+	s.sent(lease.Release, "P1")
+	for range 100 {
+		all := s.after(50 * ms)
+		if p, ok := sent(all, lease.PreVote, "P1"); ok {
+			s.response("P2", s.answer(p, true))
+			s.response("P3", s.answer(p, true))
+		}
+		if again, ok := sent(s.out.Requests, lease.Vote, "P1"); ok {
+			if again.Epoch <= claim.Epoch {
+				t.Errorf("it claims %s after %s", again.Epoch, claim.Epoch)
+			}
+			return
+		}
+	}
+	t.Error("it never claims again")
+}
+
+// N7 for groups of one and two: one acts alone and at once, two need each other.
+func TestSmallGroups(t *testing.T) {
+	one := newSolo(t, rosterOf(1), "P1")
+	one.do(lease.Event{Type: lease.Nominated, Process: "P1"})
+	if !one.may() {
+		t.Error("a group of one does not act")
+	}
+	one.after(time.Minute)
+	if !one.may() {
+		t.Error("a group of one does not go on")
+	}
+	g := newPlay(rosterOf(2), false)
+	g.nominate("P2")
+	g.run(100 * ms)
+	if name, _ := g.holder(); name != "P2" {
+		t.Error("a group of two has no holder")
+	}
+	g.kill("P1")
+	g.run(5 * time.Second)
+	if name, _ := g.holder(); name != "" {
+		t.Errorf("%s acts without the other one", name)
+	}
+	if g.actor("P2").Word() != "NoMajority" {
+		t.Errorf("it says that it is %s", g.actor("P2").Word())
+	}
+	g.restart("P1", false)
+	g.run(5 * time.Second)
+	if name, _ := g.holder(); name != "P2" {
+		t.Errorf("with both back %q holds, P2 is %s", name, g.actor("P2").Word())
+	}
+	for n, lost := range []int{0, 0, 0, 1, 1, 2, 2, 3, 3} {
+		if lease.Tolerates(n) != lost {
+			t.Errorf("%d voters tolerate %d", n, lease.Tolerates(n))
+		}
+	}
+}
+
+// N8: who suspects the holder asks before its election machine hears of it.
+func TestConsulting(t *testing.T) {
+	held := lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1, Held: true}
+	for _, c := range []struct {
+		name  string
+		hear  []string // who hears the holder, of those who answer
+		not   []string
+		doubt bool
+	}{
+		{"nobody answers", nil, nil, false},
+		{"the other one hears it", []string{"P2"}, nil, false},
+		{"nobody hears it", nil, []string{"P2"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSolo(t, rosterOf(3), "P1")
+			s.askBy("P3", held)
+			s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+			out := s.do(lease.Event{Type: lease.Suspected, Process: "P3"})
+			if out.Doubt != "" {
+				t.Fatal("the election machine hears of it before the voters were asked")
+			}
+			all := append(slices.Clone(out.Requests), s.after(10*ms)...)
+			p, ok := sent(all, lease.PreVote, "P2")
+			if !ok {
+				t.Fatal("it asks nobody")
+			}
+			doubt := ""
+			for _, q := range append(slices.Clone(c.hear), c.not...) {
+				v := s.answer(p, false)
+				v.Heard, v.Holder, v.HolderEpoch = slices.Contains(c.hear, q), "P3", epoch(1, 1)
+				doubt += s.response(q, v).Doubt
+			}
+			if (doubt == "P3") != c.doubt {
+				t.Errorf("its election machine is to suspect %q", doubt)
+			}
+			if holder, _, _ := s.Following(); (holder == "P3") == c.doubt {
+				t.Errorf("it follows %q", holder)
+			}
+		})
+	}
+}
+
+// N8: a mere nominee, which does not hold, is suspected at once.
+func TestNomineeIsSuspectedAtOnce(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P1")
+	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+	if out := s.do(lease.Event{Type: lease.Suspected, Process: "P3"}); out.Doubt != "P3" {
+		t.Errorf("its election machine is to suspect %q", out.Doubt)
+	}
+}
+
+// N9: if nobody holds for L + 6 T to L + 12 T, a candidate nominates itself; one that is no candidate never does.
+func TestFallback(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		tries bool
+	}{{"P3", true}, {"P1", false}} {
+		r := rosterOf(3)
+		r.Members[0].Priority = 0
+		s := newSolo(t, r, c.name)
+		s.do(lease.Event{Type: lease.Nominated, Process: "P2"}) // which never holds
+		asked := s.now
+		for s.now-start < 5*time.Second && count(s.after(ms), lease.PreVote) == 0 {
+			asked = s.now
+		}
+		switch waited := asked - start; {
+		case !c.tries && waited < 4*time.Second:
+			t.Errorf("%s asks after %v", c.name, waited)
+		case c.tries && (waited < r.Lease+6*s.T-10*ms || waited > r.Lease+12*s.T+10*ms):
+			t.Errorf("%s asks after %v", c.name, waited)
+		}
+	}
+}

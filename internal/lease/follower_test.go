@@ -1,0 +1,133 @@
+package lease_test
+
+import (
+	"testing"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+func held(e lease.Epoch) lease.Request {
+	return lease.Request{Kind: lease.Vote, Epoch: e, Lease: lease1, Held: true}
+}
+
+// F1, F4: who sends a held claim is followed; the election machine is told, the failure detector, too.
+func TestFollow(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P1")
+	s.askBy("P2", held(epoch(1, 1)))
+	if s.out.Appoint != "P2" || s.out.Heard != "P2" {
+		t.Errorf("appointed %q, heard %q", s.out.Appoint, s.out.Heard)
+	}
+	if holder, e, bound := s.Following(); holder != "P2" || e != epoch(1, 1) || !bound {
+		t.Errorf("it follows %q %s, bound %v", holder, e, bound)
+	}
+	s.do(lease.Event{Type: lease.Nominated, Process: "P2"})
+	s.askBy("P2", held(epoch(1, 1)))
+	if s.out.Appoint != "" || s.out.Heard != "P2" {
+		t.Errorf("a renewal: appointed %q, heard %q", s.out.Appoint, s.out.Heard)
+	}
+}
+
+// F1: whom a process does not follow.
+func TestNotFollowed(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		self string
+		do   func(*solo)
+		p    lease.Request
+	}{
+		{"a claim that is not held", "P1", func(*solo) {}, lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1}},
+		{"its promise is to another one", "P1", func(s *solo) { s.want(true, "P3", epoch(1, 1)) }, held(epoch(1, 2))},
+		{"F2 a lower epoch", "P4", func(s *solo) { s.askBy("P3", held(epoch(1, 5))) }, held(epoch(1, 4))},
+		{"T11 no voter: a newer generation than its roster", "P4", func(*solo) {}, held(epoch(1<<30, 1))},
+	} {
+		r := rosterOf(4)
+		r.Members[3].Voter = false
+		s := newSolo(t, r, c.self)
+		c.do(s)
+		before, _, _ := s.Following()
+		s.askBy("P2", c.p)
+		if holder, _, _ := s.Following(); holder != before || holder == "P2" || s.out.Appoint == "P2" {
+			t.Errorf("%s: it follows %q", c.name, holder)
+		}
+	}
+}
+
+// F1: what a voter follows without having promised it is not bound.
+func TestUnboundFollower(t *testing.T) {
+	r := rosterOf(3)
+	s := startSolo(t, r, "P1", lease.State{}) // new: silent for a lease
+	s.askBy("P2", held(epoch(1, 1)))
+	if holder, _, bound := s.Following(); holder != "P2" || bound {
+		t.Errorf("a new voter follows %q, bound %v", holder, bound)
+	}
+	r.Members[2].Voter = false
+	s = newSolo(t, r, "P3")
+	s.askBy("P2", held(epoch(1, 1)))
+	if holder, _, bound := s.Following(); holder != "P2" || !bound {
+		t.Errorf("one that is no voter follows %q, bound %v", holder, bound)
+	}
+}
+
+// F3: a holder that resigned is followed no more; an heir is nominated, unless it may not coordinate.
+func TestResigned(t *testing.T) {
+	for _, c := range []struct {
+		name, heir, appoint string
+		e                   lease.Epoch
+		follows             string
+	}{
+		{"without an heir", "", "", epoch(1, 3), ""},
+		{"with an heir", "P3", "P3", epoch(1, 3), ""},
+		{"an heir of priority 0", "P4", "", epoch(1, 3), ""},
+		{"an heir that nobody knows", "P9", "", epoch(1, 3), ""},
+		{"an earlier lease of it", "P3", "", epoch(1, 2), "P2"},
+	} {
+		r := rosterOf(4)
+		r.Members[3].Priority = 0
+		s := newSolo(t, r, "P1")
+		s.askBy("P2", held(epoch(1, 3)))
+		s.askBy("P2", lease.Request{Kind: lease.StepDown, Epoch: c.e, Heir: c.heir})
+		if s.out.Appoint != c.appoint {
+			t.Errorf("%s: its election machine is told %q", c.name, s.out.Appoint)
+		}
+		if holder, _, _ := s.Following(); holder != c.follows {
+			t.Errorf("%s: it follows %q", c.name, holder)
+		}
+	}
+	s := newSolo(t, rosterOf(3), "P1")
+	s.askBy("P2", held(epoch(1, 3)))
+	s.askBy("P3", lease.Request{Kind: lease.StepDown, Epoch: epoch(1, 3), Heir: "P3"})
+	if holder, _, _ := s.Following(); holder != "P2" {
+		t.Error("another one resigned for the holder")
+	}
+}
+
+// A request of another group object says nothing, even if names, pods and epochs are the same.
+func TestAnotherGroupObject(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P1")
+	p := held(epoch(1, 1))
+	p.Group = "an earlier object"
+	if v := s.askBy("P2", p); v != nil || s.State().Highest != 0 {
+		t.Errorf("it answers %+v", v)
+	}
+}
+
+// N8, N2: one that lost its own link to a healthy holder costs the group nothing: not the holder, not its epoch, whatever it does.
+func TestLostOwnLinkDisturbsNobody(t *testing.T) {
+	for n := 3; n <= 5; n++ {
+		g := newPlay(rosterOf(n), false)
+		holder := g.roster.Members[n-2].Name
+		g.nominate(holder)
+		g.run(500 * ms)
+		_, e := g.holder()
+		highest := g.roster.Members[n-1].Name // it would win every election
+		g.part(highest, holder, true)
+		g.nominate(highest, highest)
+		for range 100 {
+			g.step(g.actor(highest), lease.Event{Type: lease.Suspected, Process: holder})
+			g.run(100 * ms)
+			if name, now := g.holder(); name != holder || now != e {
+				t.Fatalf("%d voters: %q holds %s, it was %q with %s:\n%s", n, name, now, holder, e, g.out.String())
+			}
+		}
+	}
+}

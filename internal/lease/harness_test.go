@@ -1,0 +1,347 @@
+package lease_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+const ms = time.Millisecond
+
+// play is a group of machines on a network without surprises: a letter takes a millisecond and links keep their order. Time and
+// clocks are explicit. In place of an election machine each process names whom the script says or its lease appoints; one that doubts it
+// names the highest candidate that it can reach.
+type play struct {
+	out       strings.Builder
+	now       time.Duration // true time
+	roster    *lease.Roster
+	actors    []*actor // in the roster's order
+	mail      []parcel
+	cut       map[[2]string]bool
+	latencies map[[2]string]time.Duration
+	renewals  bool // print them, too
+}
+
+// actor is a process.
+type actor struct {
+	*lease.Machine
+	life      lease.Incarnation
+	disk      lease.State
+	rate      float64
+	offset    time.Duration
+	wall      time.Duration // by how much the wall clock was stepped
+	nominated string
+	down      bool
+	ill       bool
+	told      time.Duration // until when the app was told, on its clock; stays when the agent dies
+	session   bool          // the app keeps a session: the permission can be taken back at once
+	holds     lease.Epoch   // as printed last
+	said      map[string]bool
+}
+
+// parcel is a request or a response under way.
+type parcel struct {
+	at       time.Duration
+	from, to string
+	life     lease.Incarnation
+	request  *lease.Request
+	response *lease.Response
+}
+
+// rosterOf is a roster of voters P1 to Pn of priority 1 to n.
+func rosterOf(n int) *lease.Roster {
+	r := &lease.Roster{Group: "shop/scheduler", Generation: 1, Heartbeat: 100 * ms, Timeout: 500 * ms, Lease: time.Second, Preemption: lease.Never}
+	for i := range n {
+		name := fmt.Sprintf("P%d", i+1)
+		r.Members = append(r.Members, lease.Member{Name: name, UID: "uid-" + name, StateID: "state-" + name, Priority: int32(i + 1), Voter: true})
+	}
+	return r
+}
+
+// newPlay starts a group whose voters have been voters for long, or that is new.
+func newPlay(r *lease.Roster, fresh bool) *play {
+	g := &play{roster: r, cut: map[[2]string]bool{}, latencies: map[[2]string]time.Duration{}, now: time.Hour}
+	for _, q := range r.Members {
+		a := &actor{rate: 1, life: lease.Incarnation{Name: q.Name, UID: q.UID, StateID: q.StateID, Incarnation: 1}, said: map[string]bool{}}
+		if !fresh {
+			a.disk = lease.State{Group: r.Group, Generation: r.Generation, Voted: true}
+		}
+		g.actors = append(g.actors, a)
+		g.boot(a)
+	}
+	return g
+}
+
+func (g *play) boot(a *actor) {
+	a.down, a.nominated, a.said = false, "", map[string]bool{}
+	a.Machine = lease.New(lease.Config{Self: a.life, Remember: a.disk, Seed: 7, Now: g.read(a)})
+	g.step(a, lease.Event{Type: lease.Enrolled, Roster: g.roster})
+}
+
+func (g *play) actor(name string) *actor {
+	for _, a := range g.actors {
+		if a.life.Name == name {
+			return a
+		}
+	}
+	panic("nobody is called " + name)
+}
+
+func (g *play) clock(a *actor) time.Duration { return time.Duration(float64(g.now)*a.rate) + a.offset }
+
+func (g *play) read(a *actor) lease.Reading {
+	boot := g.clock(a)
+	return lease.Reading{Boot: boot, Raw: boot, Wall: boot + a.wall}
+}
+
+// setRate changes how fast a clock runs, without a step.
+func (g *play) setRate(a *actor, rate float64) {
+	before := g.clock(a)
+	a.rate = rate
+	a.offset += before - g.clock(a)
+}
+
+func (g *play) say(format string, args ...any) {
+	fmt.Fprintf(&g.out, "%5d %s\n", (g.now-time.Hour)/ms, fmt.Sprintf(format, args...))
+}
+
+// nominate has the election machines of these processes name one; without at, those of all.
+func (g *play) nominate(name string, at ...string) {
+	for _, a := range g.actors {
+		if !a.down && (len(at) == 0 || slices.Contains(at, a.life.Name)) {
+			g.name(a, name)
+		}
+	}
+}
+
+func (g *play) name(a *actor, name string) {
+	if a.nominated != name {
+		a.nominated = name
+		g.step(a, lease.Event{Type: lease.Nominated, Process: name})
+	}
+}
+
+// step gives an event to a machine, and carries out what it says.
+func (g *play) step(a *actor, e lease.Event) *lease.Response {
+	e.Now, e.T = g.read(a), 200*ms
+	out := *a.Step(e)
+	out.Requests = slices.Clone(out.Requests)
+	if out.Sync {
+		a.disk = a.State()
+	}
+	if out.Stopped {
+		if a.session {
+			a.told = min(a.told, g.clock(a))
+		}
+		defer g.step(a, lease.Event{Type: lease.Told, Until: a.told})
+	}
+	g.notice(a)
+	g.send(a, out.Requests)
+	if out.Doubt != "" {
+		g.say("%s doubts %s", a.life.Name, out.Doubt)
+		g.name(a, g.highest(a, out.Doubt))
+	}
+	if out.Appoint != "" {
+		g.name(a, out.Appoint)
+	}
+	return out.Response
+}
+
+// notice says what has changed, and keeps what the app is told.
+func (g *play) notice(a *actor) {
+	epoch, deadline, ok := a.Permission()
+	if !ok || deadline <= g.clock(a) {
+		epoch = 0
+	} else {
+		a.told = max(a.told, deadline)
+	}
+	if epoch != a.holds {
+		if a.holds = epoch; epoch != 0 {
+			g.say("%s may act under %s", a.life.Name, epoch)
+		} else {
+			g.say("%s may act no more", a.life.Name)
+		}
+	}
+}
+
+// highest is the highest candidate that a process can reach, besides one.
+func (g *play) highest(a *actor, besides string) string {
+	for _, b := range slices.Backward(g.actors) {
+		q := slices.IndexFunc(g.roster.Members, func(q lease.Member) bool { return q.Name == b.life.Name })
+		if !b.down && !b.ill && !b.Rests() && b.life.Name != besides && !g.cut[[2]string{a.life.Name, b.life.Name}] && q >= 0 &&
+			g.roster.Members[q].Priority > 0 {
+			return b.life.Name
+		}
+	}
+	return ""
+}
+
+// send posts requests, and prints them; renewals once an epoch.
+func (g *play) send(a *actor, all []lease.Addressed) {
+	var what string
+	var to []string
+	flush := func() {
+		if what != "" {
+			g.say("%s → %s  %s", a.life.Name, strings.Join(to, " "), what)
+		}
+		what, to = "", nil
+	}
+	for _, p := range all {
+		g.post(parcel{from: a.life.Name, to: p.To, life: a.life, request: &p.Request})
+		text := describe(p.Request)
+		if p.Request.Kind == lease.Vote && !g.renewals {
+			key := text + p.To
+			if a.said[key] {
+				continue
+			}
+			a.said[key] = true
+		}
+		if text != what {
+			flush()
+			what = text
+		}
+		to = append(to, p.To)
+	}
+	flush()
+}
+
+func (g *play) post(p parcel) {
+	link := [2]string{p.from, p.to}
+	if g.cut[link] {
+		return
+	}
+	p.at = g.now + ms + g.latencies[link]
+	g.mail = append(g.mail, p)
+}
+
+// deliver hands over a letter.
+func (g *play) deliver(p parcel) {
+	a := g.actor(p.to)
+	if a.down || g.cut[[2]string{p.from, p.to}] {
+		return
+	}
+	if p.response != nil {
+		if !p.response.Granted && p.response.Kind != lease.PreVote {
+			g.say("%s ⇢ %s  %s denied", p.from, p.to, describe(lease.Request{Kind: p.response.Kind, Epoch: p.response.Epoch}))
+		}
+		g.step(a, lease.Event{Type: lease.Responded, From: p.life, Response: *p.response})
+		return
+	}
+	if v := g.step(a, lease.Event{Type: lease.Requested, From: p.life, Request: *p.request}); v != nil {
+		copied := *v
+		g.post(parcel{from: p.to, to: p.from, life: a.life, response: &copied})
+	}
+}
+
+// run lets time pass, and everything happen that happens meanwhile.
+func (g *play) run(d time.Duration) {
+	for until := g.now + d; ; {
+		at, next := until, -1
+		for i, p := range g.mail {
+			if p.at <= at && (next < 0 || p.at < at) {
+				at, next = p.at, i
+			}
+		}
+		var tick *actor
+		for _, a := range g.actors {
+			if due := g.due(a); !a.down && due < at {
+				at, next, tick = due, -1, a
+			}
+		}
+		g.now = at
+		switch {
+		case tick != nil:
+			g.step(tick, lease.Event{Type: lease.Tick})
+		case next >= 0:
+			p := g.mail[next]
+			g.mail = slices.Delete(g.mail, next, next+1)
+			g.deliver(p)
+		default:
+			return
+		}
+	}
+}
+
+// due is when a process looks at its clock next, in true time: its own, rounded up.
+func (g *play) due(a *actor) time.Duration {
+	if a.down {
+		return time.Duration(1<<62 - 1)
+	}
+	wait := float64(a.Next()-g.clock(a)) / a.rate
+	return g.now + max(time.Duration(wait)+time.Microsecond, time.Microsecond)
+}
+
+// kill ends an agent; what its app was told stays true. Its links are closed by the kernel.
+func (g *play) kill(name string) {
+	a := g.actor(name)
+	a.down, a.holds = true, 0
+	g.say("%s dies", name)
+	g.mail = slices.DeleteFunc(g.mail, func(p parcel) bool { return p.to == name })
+	for _, b := range g.actors {
+		if !b.down {
+			g.step(b, lease.Event{Type: lease.Unlinked, Process: name})
+		}
+	}
+}
+
+// restart starts it again, with its memory or another one.
+func (g *play) restart(name string, amnesia bool) {
+	a := g.actor(name)
+	a.life.Incarnation++
+	if amnesia {
+		a.life.StateID, a.disk = a.life.StateID+"′", lease.State{}
+	}
+	g.say("%s starts", name)
+	g.boot(a)
+}
+
+// part cuts the links between two processes in both directions, or joins them again.
+func (g *play) part(p, q string, cut bool) {
+	g.cut[[2]string{p, q}], g.cut[[2]string{q, p}] = cut, cut
+	if cut {
+		g.step(g.actor(p), lease.Event{Type: lease.Unlinked, Process: q})
+		g.step(g.actor(q), lease.Event{Type: lease.Unlinked, Process: p})
+	}
+}
+
+// enrol gives all or some processes the next roster.
+func (g *play) enrol(r *lease.Roster, names ...string) {
+	g.roster = r
+	for _, a := range g.actors {
+		if !a.down && (len(names) == 0 || slices.Contains(names, a.life.Name)) {
+			g.step(a, lease.Event{Type: lease.Enrolled, Roster: r})
+		}
+	}
+}
+
+// next is the roster of the next generation, changed.
+func next(r *lease.Roster, change func(*lease.Roster)) *lease.Roster {
+	c := *r
+	c.Generation++
+	c.Members = slices.Clone(r.Members)
+	change(&c)
+	return &c
+}
+
+// acting is who may act at this instant, as the apps were told: there must be one at most (G1).
+func (g *play) acting() (names []string) {
+	for _, a := range g.actors {
+		if g.clock(a) < a.told {
+			names = append(names, a.life.Name)
+		}
+	}
+	return names
+}
+
+// holder is who holds, by its own account.
+func (g *play) holder() (name string, e lease.Epoch) {
+	for _, a := range g.actors {
+		if epoch, deadline, ok := a.Permission(); ok && !a.down && g.clock(a) < deadline {
+			return a.life.Name, epoch
+		}
+	}
+	return "", 0
+}

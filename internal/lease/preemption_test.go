@@ -1,0 +1,274 @@
+package lease_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// holdingBelow is a group of three in which P2 holds and P3 has been down.
+func holdingBelow(policy lease.Policy, stable time.Duration) *play {
+	r := rosterOf(3)
+	r.Preemption, r.Stable = policy, stable
+	g := newPlay(r, false)
+	for _, a := range g.actors {
+		a.session = true
+	}
+	g.kill("P3")
+	g.nominate("P2")
+	g.run(500 * ms)
+	return g
+}
+
+// P2: when a higher process that comes back takes over.
+func TestPolicies(t *testing.T) {
+	for _, c := range []struct {
+		policy        lease.Policy
+		stable        time.Duration
+		notYet, until time.Duration
+	}{
+		{lease.Always, 0, 0, 200 * ms},
+		{lease.Delayed, 2 * time.Second, 1900 * ms, 2500 * ms},
+		{lease.Never, 0, 20 * time.Second, 0},
+	} {
+		t.Run(string(c.policy), func(t *testing.T) {
+			g := holdingBelow(c.policy, c.stable)
+			g.restart("P3", false)
+			g.run(c.notYet)
+			if name, _ := g.holder(); name != "P2" {
+				t.Fatalf("after %v %q holds", c.notYet, name)
+			}
+			if c.until == 0 {
+				return
+			}
+			g.run(c.until - c.notYet)
+			if name, _ := g.holder(); name != "P3" {
+				t.Errorf("after %v %q holds:\n%s", c.until, name, g.out.String())
+			}
+		})
+	}
+}
+
+// P1: a process that flaps does not take the group down with it. It never takes over: every restart begins its stable time anew.
+func TestFlapping(t *testing.T) {
+	g := holdingBelow(lease.Delayed, 2*time.Second)
+	_, e := g.holder()
+	for range 10 {
+		g.restart("P3", false)
+		g.run(1500 * ms)
+		g.kill("P3")
+		g.run(100 * ms) // no gap that could be taken for one
+	}
+	if name, now := g.holder(); name != "P2" || now != e {
+		t.Errorf("%q holds %s, it was P2 with %s", name, now, e)
+	}
+}
+
+// P1: a link that flaps does not either, without a restart.
+func TestFlappingLink(t *testing.T) {
+	g := holdingBelow(lease.Delayed, 2*time.Second)
+	g.restart("P3", false)
+	_, e := g.holder()
+	for range 6 {
+		g.run(1500 * ms)
+		g.part("P2", "P3", true)
+		g.run(600 * ms)
+		g.part("P2", "P3", false)
+	}
+	if name, now := g.holder(); name != "P2" || now != e {
+		t.Errorf("%q holds %s, it was P2 with %s", name, now, e)
+	}
+}
+
+// offering brings a holder P2 so far that it has offered; P3 has answered a renewal.
+func offering(t *testing.T) (*solo, lease.Request) {
+	t.Helper()
+	r := rosterOf(3)
+	r.Preemption = lease.Always
+	s := newSolo(t, r, "P2")
+	s.holding()
+	renewal, ok := sent(s.after(101*ms), lease.Vote, "P3")
+	if !ok {
+		t.Fatal("no renewal")
+	}
+	s.response("P3", s.answer(renewal, true))
+	return s, s.sent(lease.Transfer, "P3")
+}
+
+// P2: who is offered nothing.
+func TestWhoIsOfferedNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		change    func(*lease.Roster)
+		candidate bool
+		from      string
+	}{
+		"a lower one":     {func(*lease.Roster) {}, true, "P1"},
+		"no candidate":    {func(*lease.Roster) {}, false, "P3"},
+		"priority 0":      {func(r *lease.Roster) { r.Members[2].Priority = 0 }, true, "P3"},
+		"another memory":  {func(r *lease.Roster) { r.Members[2].StateID = "lost" }, true, "P3"},
+		"preempted never": {func(r *lease.Roster) { r.Preemption = lease.Never }, true, "P3"},
+		"not yet stable":  {func(r *lease.Roster) { r.Preemption, r.Stable = lease.Delayed, time.Minute }, true, "P3"},
+	} {
+		r := rosterOf(3)
+		r.Preemption = lease.Always
+		c.change(r)
+		s := newSolo(t, r, "P2")
+		s.holding()
+		renewal, _ := sent(s.after(101*ms), lease.Vote, c.from)
+		v := s.answer(renewal, true)
+		v.Candidate = c.candidate
+		from := lifeOf(rosterOf(3), c.from)
+		out := s.responseOf(from, v)
+		if n := count(append(out.Requests, s.after(ms)...), lease.Transfer); n > 0 {
+			t.Errorf("%s is offered the lease", name)
+		}
+	}
+}
+
+// P4: on TAKE OVER the holder steps down with that process as its heir; an uninvited TAKE OVER, or one of another epoch, moves nothing.
+func TestYield(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		from  string
+		delta lease.Epoch
+		down  bool
+	}{
+		{"the heir", "P3", 0, true}, {"another epoch", "P3", 1, false}, {"uninvited", "P1", 0, false},
+	} {
+		s, offer := offering(t)
+		out := s.do(lease.Event{Type: lease.Requested, From: lifeOf(s.roster, c.from),
+			Request: lease.Request{Kind: lease.TakeOver, Group: s.roster.Group, Epoch: offer.Epoch + c.delta}})
+		if s.may() == c.down {
+			t.Errorf("%s: it may act: %v", c.name, s.may())
+		}
+		if p, ok := sent(out.Requests, lease.StepDown, "P1"); ok != c.down || ok && p.Heir != "P3" {
+			t.Errorf("%s: STEP DOWN %v, heir %q", c.name, ok, p.Heir)
+		}
+		if c.down && (out.Appoint != "P3" || count(out.Requests, lease.Release) > 0) {
+			t.Errorf("%s: its election machine is told %q; %d releases while the app may act", c.name, out.Appoint, count(out.Requests, lease.Release))
+		}
+	}
+}
+
+// P4: nor does one that has declined move anything, should it change its mind.
+func TestYieldAfterDeclining(t *testing.T) {
+	s, offer := offering(t)
+	s.response("P3", s.answer(offer, false))
+	s.askBy("P3", lease.Request{Kind: lease.TakeOver, Epoch: offer.Epoch})
+	if !s.may() {
+		t.Error("the holder steps down")
+	}
+}
+
+// P5: one that declines, or does not yield within 2 T, is not offered the lease again for 10 T.
+func TestDeclined(t *testing.T) {
+	for _, declines := range []bool{true, false} {
+		s, offer := offering(t)
+		if declines {
+			s.response("P3", s.answer(offer, false))
+		}
+		begun, again := s.now, time.Duration(0)
+		for again == 0 && s.now-begun < 30*s.T {
+			for _, a := range s.after(50 * ms) {
+				switch {
+				case a.Request.Kind == lease.Transfer:
+					again = s.now - begun
+				case a.Request.Kind == lease.Vote && a.To != "P2":
+					s.response(a.To, s.answer(a.Request, true))
+					if count(s.out.Requests, lease.Transfer) > 0 {
+						again = s.now - begun
+					}
+				}
+			}
+		}
+		least := 10 * s.T
+		if !declines {
+			least = 12 * s.T
+		}
+		if again < least-50*ms || again > least+300*ms {
+			t.Errorf("declines %v: it is offered the lease again after %v, want %v", declines, again, least)
+		}
+	}
+}
+
+// P3: who is offered the lease asks for support, as the voters would promise if the holder released. Those that use another
+// generation, or are bound to somebody else, are no support.
+func TestSupport(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		v      func(*lease.Response)
+		yields bool
+	}{
+		{"bound to the holder", func(v *lease.Response) { v.Heard, v.Holder, v.HolderEpoch = true, "P2", epoch(1, 1) }, true},
+		{"bound to nobody", func(v *lease.Response) { v.Granted = true }, true},
+		{"bound to another one", func(v *lease.Response) { v.Holder, v.HolderEpoch = "P1", epoch(1, 9) }, false},
+		{"of another epoch of it", func(v *lease.Response) { v.Holder, v.HolderEpoch = "P2", epoch(1, 9) }, false},
+		{"of another generation", func(v *lease.Response) {
+			v.Heard, v.Holder, v.HolderEpoch, v.Generation = true, "P2", epoch(1, 1), 2
+		}, false},
+		{"silent: it is new", func(*lease.Response) {}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := rosterOf(4)
+			r.Members[3].Voter = false
+			s := newSolo(t, r, "P4") // no voter: the others decide
+			s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1, Held: true})
+			if v := s.askBy("P2", lease.Request{Kind: lease.Transfer, Epoch: epoch(1, 1)}); !v.Granted {
+				t.Fatal("it does not consider the offer")
+			}
+			p := s.sent(lease.PreVote, "P1")
+			for _, q := range []string{"P1", "P3"} {
+				v := s.answer(p, false)
+				c.v(&v)
+				s.response(q, v)
+			}
+			if _, yields := sent(s.out.Requests, lease.TakeOver, "P2"); yields != c.yields {
+				t.Errorf("it says TAKE OVER: %v", yields)
+			}
+		})
+	}
+}
+
+// P3, P5: who considers an offer: a candidate above the holder that follows it with this epoch.
+func TestConsidered(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		from      string
+		e         lease.Epoch
+		before    lease.EventType
+		considers bool
+	}{
+		{"the holder", "P2", epoch(1, 1), lease.Tick, true},
+		{"one that does not hold", "P1", epoch(1, 1), lease.Tick, false},
+		{"another epoch", "P2", epoch(1, 2), lease.Tick, false},
+		{"withdrawn", "P2", epoch(1, 1), lease.Withdrawn, false},
+	} {
+		s := newSolo(t, rosterOf(3), "P3")
+		s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1, Held: true})
+		s.do(lease.Event{Type: c.before})
+		if v := s.askBy(c.from, lease.Request{Kind: lease.Transfer, Epoch: c.e}); v.Granted != c.considers {
+			t.Errorf("%s: it considers the offer: %v", c.name, v.Granted)
+		}
+	}
+}
+
+// A hand-over is no overlap: whatever the heir does, the old holder's app acts no more when the heir's does (G1), also without a session.
+func TestHandOverWithoutOverlap(t *testing.T) {
+	for n := 2; n <= 5; n++ {
+		r := rosterOf(n)
+		r.Preemption = lease.Always
+		g := newPlay(r, false)
+		lower, higher := r.Members[n-2].Name, r.Members[n-1].Name
+		g.nominate(lower)
+		for range 3000 {
+			g.run(ms)
+			if names := g.acting(); len(names) > 1 {
+				t.Fatalf("%d voters: %v may act:\n%s", n, names, g.out.String())
+			}
+		}
+		if name, _ := g.holder(); name != higher {
+			t.Errorf("%d voters: %q holds in the end:\n%s", n, name, g.out.String())
+		}
+	}
+}

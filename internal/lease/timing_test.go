@@ -1,0 +1,298 @@
+package lease_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// The window is L·(1−ρ)/(1+ρ): a holder whose clock is slow by ρ stops when a voter whose clock is fast by ρ does, not later.
+func TestWindow(t *testing.T) {
+	if w := lease.Window(1100 * ms); w != 900*ms {
+		t.Errorf("the window of 1.1 s is %v", w)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 1000 {
+		l := time.Duration(rng.Int64N(int64(time.Minute)))
+		holder, voter := float64(lease.Window(l))/0.9, float64(l)/1.1 // true time, at the worst
+		if holder > voter+1e-3 || holder < voter-10 {
+			t.Fatalf("lease %v: the holder acts for %v ns of true time, the voter is bound for %v ns", l, holder, voter)
+		}
+	}
+}
+
+// H1: the lease is counted from the instant at which the claim was sent, not from that of the answer.
+func TestLeaseCountsFromTheSendInstant(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	p := s.claiming()
+	s.asleep(60 * ms)
+	s.response("P1", s.answer(p, true))
+	_, deadline, ok := s.Permission()
+	if want := start + lease.Window(lease1); !ok || deadline != want {
+		t.Errorf("it may act until %v after the claim, want %v", deadline-start, want-start)
+	}
+}
+
+// H1: a response counts for the round of claims that it answers. Later rounds, and rounds long past, count from their own.
+func TestEachRoundHasItsSendInstant(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.holding()
+	first := s.sent(lease.Vote, "P1")
+	s.after(300 * ms)
+	s.asleep(50 * ms)
+	s.response("P1", s.answer(first, true)) // the answer to the first round comes late
+	if _, deadline, _ := s.Permission(); deadline != start+lease.Window(lease1) {
+		t.Errorf("a late answer makes it %v", deadline-start)
+	}
+	renewal, _ := sent(s.after(100*ms), lease.Vote, "P1")
+	begun := s.now
+	s.asleep(20 * ms)
+	s.response("P1", s.answer(renewal, true))
+	if _, deadline, _ := s.Permission(); deadline < begun-100*ms+lease.Window(lease1) || deadline > begun+lease.Window(lease1) {
+		t.Errorf("a renewal makes it %v", deadline-start)
+	}
+	forged := s.answer(renewal, true)
+	forged.Round += 1000
+	before := s.now
+	s.asleep(10 * ms)
+	s.response("P1", forged)
+	if _, deadline, _ := s.Permission(); deadline > before+lease.Window(lease1) {
+		t.Error("an answer to no round counts")
+	}
+}
+
+// H1: the answer to a round so long past that its send instant is forgotten counts for nothing.
+func TestForgottenRounds(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.holding()
+	for i := range 40 {
+		late := s.sent(lease.Vote, "P2")
+		for range 20 + i {
+			renewal, ok := sent(s.after(100*ms), lease.Vote, "P1")
+			if !ok {
+				t.Fatal("no renewal")
+			}
+			s.response("P1", s.answer(renewal, true))
+		}
+		s.response("P2", s.answer(late, true))
+		if until := s.believed("P2"); until > 0 {
+			t.Fatalf("the answer to a claim of %d heartbeats ago counts until %v", 20+i, until-s.now)
+		}
+		s.out.Requests = s.after(100 * ms)
+		s.response("P1", s.answer(s.sent(lease.Vote, "P1"), true))
+		s.out.Requests = s.after(100 * ms)
+	}
+}
+
+// H2: the majority-th best promise counts: of 3 the second, of 4 the third, of 5 the third.
+func TestDeadlineIsTheMajorityThBest(t *testing.T) {
+	for n, later := range map[int][]time.Duration{3: {10, 30}, 4: {10, 20, 30}, 5: {10, 20, 30, 40}, 2: {25}} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			r := rosterOf(n)
+			self := r.Members[n-1].Name
+			s := newSolo(t, r, self)
+			s.do(lease.Event{Type: lease.Nominated, Process: self})
+			asked := s.out.Requests
+			for _, q := range r.Members[:n/2] { // with its own, a majority
+				p, _ := sent(asked, lease.PreVote, q.Name)
+				s.response(q.Name, s.answer(p, true))
+			}
+			claim := s.sent(lease.Vote, "P1")
+			for _, q := range r.Members[:n/2] {
+				s.response(q.Name, s.answer(claim, true))
+			}
+			if !s.may() {
+				t.Fatal("a majority has promised, and it may not act")
+			}
+			// The renewals of the others are promised one after the other; its own counts at once.
+			for i, d := range later {
+				all := s.after(s.Next() - s.now + 1)
+				p, ok := sent(all, lease.Vote, r.Members[i].Name)
+				if !ok {
+					t.Fatalf("round %d: no renewal after %v", i, d)
+				}
+				s.response(r.Members[i].Name, s.answer(p, true))
+			}
+			_, deadline, _ := s.Permission()
+			if want := s.nthBest(n); deadline != want {
+				t.Errorf("it may act until %v, the majority-th best is %v", deadline-start, want-start)
+			}
+		})
+	}
+}
+
+// nthBest works out the deadline from each promise.
+func (s *solo) nthBest(n int) time.Duration {
+	var all []time.Duration
+	s.Believed(0, func(_ lease.Member, until lease.Instant) { all = append(all, until) })
+	slices.Sort(all)
+	slices.Reverse(all)
+	return all[n/2]
+}
+
+// H2: the right ends by the clock, whether or not anybody looks at a timer.
+func TestRightEndsWithoutATimer(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.holding()
+	s.asleep(lease.Window(lease1) - 1)
+	if !s.may() {
+		t.Error("it may not act before its window is over")
+	}
+	s.asleep(1)
+	if s.may() {
+		t.Error("it may act after its window, as no timer has run out")
+	}
+}
+
+// H4: what lapsed is over, even if the answer to a renewal comes a moment later; the next epoch is a higher one.
+func TestLapsedLeaseIsOver(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	e := s.holding()
+	renewals := s.after(100 * ms)
+	s.asleep(lease.Window(lease1) - 100*ms)
+	p, ok := sent(renewals, lease.Vote, "P1")
+	if !ok {
+		p = s.sent(lease.Vote, "P1")
+	}
+	s.response("P1", s.answer(p, true))
+	if s.may() {
+		t.Error("it resumes an epoch that lapsed")
+	}
+	if !s.out.Stopped {
+		t.Error("it does not say that it has stopped")
+	}
+	for range 40 {
+		if p, ok := sent(s.after(100*ms), lease.PreVote, "P1"); ok {
+			s.response("P1", s.answer(p, true))
+		}
+		if p, ok := sent(s.out.Requests, lease.Vote, "P1"); ok {
+			if p.Epoch <= e {
+				t.Errorf("it claims %s after %s", p.Epoch, e)
+			}
+			return
+		}
+	}
+	t.Error("it never claims again")
+}
+
+// H1, R4: the lease is carried in the claim, and it is that of the roster under which it was claimed.
+func TestLeaseIsCarried(t *testing.T) {
+	r := rosterOf(3)
+	r.Lease = 7 * time.Second
+	s := newSolo(t, r, "P3")
+	p := s.claiming()
+	if p.Lease != r.Lease {
+		t.Fatalf("the claim carries %v", p.Lease)
+	}
+	s.response("P1", s.answer(p, true))
+	if _, deadline, _ := s.Permission(); deadline != start+lease.Window(r.Lease) {
+		t.Errorf("deadline after %v", deadline-start)
+	}
+}
+
+// H1: whose responses count for the present epoch.
+func TestWhoseResponsesCount(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		from  func(*lease.Incarnation)
+		v     func(*lease.Response)
+		holds bool
+	}{
+		{"a voter", func(*lease.Incarnation) {}, func(*lease.Response) {}, true},
+		{"a voter in a later life, with its memory", func(l *lease.Incarnation) { l.Incarnation++ }, func(*lease.Response) {}, true},
+		{"a denial", func(*lease.Incarnation) {}, func(v *lease.Response) { v.Granted = false }, false},
+		{"with another memory", func(l *lease.Incarnation) { l.StateID = "another" }, func(*lease.Response) {}, false},
+		{"another pod", func(l *lease.Incarnation) { l.UID = "another" }, func(*lease.Response) {}, false},
+		{"no voter", func(l *lease.Incarnation) { *l = lifeOf(rosterOf(4), "P4") }, func(*lease.Response) {}, false},
+		{"nobody of the roster", func(l *lease.Incarnation) { l.Name = "P9" }, func(*lease.Response) {}, false},
+		{"of another epoch", func(*lease.Incarnation) {}, func(v *lease.Response) { v.Epoch++ }, false},
+		{"of another round", func(*lease.Incarnation) {}, func(v *lease.Response) { v.Round++ }, false},
+		{"of a PREVOTE", func(*lease.Incarnation) {}, func(v *lease.Response) { v.Kind = lease.PreVote }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := rosterOf(4)
+			r.Members[0].Voter, r.Members[3].Voter = true, false
+			s := newSolo(t, r, "P3")
+			p := s.claiming()
+			from, v := lifeOf(r, "P1"), s.answer(p, true)
+			c.from(&from)
+			c.v(&v)
+			s.responseOf(from, v)
+			if s.may() != c.holds {
+				t.Errorf("may act is %v", s.may())
+			}
+		})
+	}
+}
+
+// G1 at the edge of what is promised: the holder's clock is slow by ρ, the voters' are fast, and the holder is cut off at any phase of
+// its heartbeat. Its app and that of the next one never may act at once.
+func TestDriftingClocks(t *testing.T) {
+	for phase := range 20 {
+		g := newPlay(rosterOf(3), false)
+		g.nominate("P3")
+		g.run(300 * ms)
+		g.setRate(g.actor("P3"), 0.9)
+		g.setRate(g.actor("P1"), 1.1)
+		g.setRate(g.actor("P2"), 1.1)
+		g.run(time.Duration(300+7*phase) * ms)
+		g.part("P3", "P1", true)
+		g.part("P3", "P2", true)
+		for range 2500 {
+			g.run(ms)
+			if names := g.acting(); len(names) > 1 {
+				t.Fatalf("cut off in phase %d: %v may act:\n%s", phase, names, g.out.String())
+			}
+		}
+		if name, _ := g.holder(); name != "P2" {
+			t.Errorf("cut off in phase %d: in the end %q holds", phase, name)
+		}
+	}
+}
+
+// H7: clocks that disagree by more than ρ of the way and 50 ms depose the holder; those that agree within it do not.
+func TestClockDisagreement(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		drift lease.Reading
+		holds bool
+	}{
+		{"none", lease.Reading{}, true},
+		{"the wall clock within ε", lease.Reading{Wall: 50 * ms}, true},
+		{"the wall clock steps ahead", lease.Reading{Wall: 70 * ms}, false},
+		{"the wall clock is set back", lease.Reading{Wall: -70 * ms}, false},
+		{"suspended: only the boot clock went on", lease.Reading{Raw: -70 * ms}, false},
+		{"the raw clock ran away", lease.Reading{Raw: 70 * ms}, false},
+		{"the boot clock stood still", lease.Reading{Raw: 500 * ms, Wall: 500 * ms}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSolo(t, rosterOf(3), "P3")
+			s.holding()
+			s.asleep(99 * ms)
+			s.drift = c.drift
+			out := s.do(lease.Event{Type: lease.Tick})
+			if s.may() != c.holds || out.Stopped == c.holds {
+				t.Errorf("may act is %v, stopped is %v", s.may(), out.Stopped)
+			}
+			if _, resigned := sent(out.Requests, lease.StepDown, "P1"); resigned == c.holds {
+				t.Errorf("resigned is %v", resigned)
+			}
+		})
+	}
+}
+
+// H7: a boot clock that goes back is no clock.
+func TestBootClockGoesBack(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.holding()
+	s.asleep(50 * ms)
+	s.do(lease.Event{Type: lease.Tick})
+	s.drift = lease.Reading{Boot: -60 * ms, Raw: -60 * ms, Wall: -60 * ms}
+	if s.do(lease.Event{Type: lease.Tick}); s.may() {
+		t.Error("it goes on")
+	}
+}

@@ -1,6 +1,0 @@
-//go:build race
-
-package tenure_test
-
-// The race detector makes an exploration ten times slower, and finds nothing in it: it has one goroutine.
-func init() { exploreShare, wanderShare = 5_000, 100 }

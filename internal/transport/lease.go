@@ -1,0 +1,168 @@
+package transport
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/transport/linkpb"
+)
+
+// What a request or a response may hold.
+const (
+	maxMemoryBytes = 64
+	maxEpoch       = lease.Epoch(1)<<53 - 1
+	maxPromise     = time.Hour // a lease, or what remains of one
+)
+
+// encodeRequest refuses what could not be decoded.
+func encodeRequest(p lease.Request) (*linkpb.Frame, error) {
+	request := &linkpb.LeaseRequest{
+		Kind:              string(p.Kind),
+		Group:             p.Group,
+		Epoch:             int64(p.Epoch),
+		Round:             p.Round,
+		LeaseMicroseconds: microseconds(p.Lease),
+		Held:              p.Held,
+		Heir:              p.Heir,
+	}
+	if _, known, err := decodeRequest(request); err != nil {
+		return nil, err
+	} else if !known {
+		return nil, fmt.Errorf("a request of the unknown kind %q", p.Kind)
+	}
+	return &linkpb.Frame{Frame: &linkpb.Frame_LeaseRequest{LeaseRequest: request}}, nil
+}
+
+// decodeRequest reads what a peer requests for. A kind that is not known is a newer agent's.
+func decodeRequest(p *linkpb.LeaseRequest) (request lease.Request, known bool, err error) {
+	request = lease.Request{
+		Kind:  lease.Kind(p.GetKind()),
+		Group: p.GetGroup(),
+		Epoch: lease.Epoch(p.GetEpoch()),
+		Round: p.GetRound(),
+		Lease: duration(p.GetLeaseMicroseconds()),
+		Held:  p.GetHeld(),
+		Heir:  p.GetHeir(),
+	}
+	if !knownKind(request.Kind) {
+		return lease.Request{}, false, nil
+	}
+	return request, true, firstOf(
+		validateEpoch(request.Epoch), validatePromise(request.Lease), validateName(request.Heir), validateMemory(request.Group))
+}
+
+// encodeResponse says also which life of ours says it. It refuses what could not be decoded.
+func encodeResponse(v lease.Response, stateID string, incarnation uint64) (*linkpb.Answer, error) {
+	response := &linkpb.LeaseResponse{
+		Kind:                  string(v.Kind),
+		Epoch:                 int64(v.Epoch),
+		Round:                 v.Round,
+		Granted:               v.Granted,
+		Candidate:             v.Candidate,
+		Generation:            v.Generation,
+		Highest:               int64(v.Highest),
+		Holder:                v.Holder,
+		HolderEpoch:           int64(v.HolderEpoch),
+		RemainingMicroseconds: microseconds(v.Remaining),
+		Heard:                 v.Heard,
+		StateId:               stateID,
+		Incarnation:           incarnation,
+	}
+	if _, known, err := decodeResponse(response); err != nil {
+		return nil, err
+	} else if !known {
+		return nil, fmt.Errorf("a response of the unknown kind %q", v.Kind)
+	}
+	return &linkpb.Answer{LeaseResponse: response}, nil
+}
+
+// decodeResponse reads a response and who says it; From is for the caller to fill in.
+func decodeResponse(v *linkpb.LeaseResponse) (decided LeaseResponded, known bool, err error) {
+	response := lease.Response{
+		Kind:        lease.Kind(v.GetKind()),
+		Epoch:       lease.Epoch(v.GetEpoch()),
+		Round:       v.GetRound(),
+		Granted:     v.GetGranted(),
+		Candidate:   v.GetCandidate(),
+		Generation:  v.GetGeneration(),
+		Highest:     lease.Epoch(v.GetHighest()),
+		Holder:      v.GetHolder(),
+		HolderEpoch: lease.Epoch(v.GetHolderEpoch()),
+		Remaining:   duration(v.GetRemainingMicroseconds()),
+		Heard:       v.GetHeard(),
+	}
+	if !knownKind(response.Kind) {
+		return LeaseResponded{}, false, nil
+	}
+	decided = LeaseResponded{Incarnation: v.GetIncarnation(), StateID: v.GetStateId(), Response: response}
+	return decided, true, firstOf(
+		validateEpoch(response.Epoch), validateEpoch(response.Highest), validateEpoch(response.HolderEpoch),
+		validateGeneration(response.Generation), validatePromise(response.Remaining), validateName(response.Holder),
+		validateMemory(decided.StateID))
+}
+
+func knownKind(k lease.Kind) bool {
+	switch k {
+	case lease.PreVote, lease.Vote, lease.StepDown, lease.Release, lease.Transfer, lease.TakeOver:
+		return true
+	default:
+		return false
+	}
+}
+
+func validateEpoch(e lease.Epoch) error {
+	if e < 0 || e > maxEpoch {
+		return fmt.Errorf("epoch %d, want 0 to %d", int64(e), int64(maxEpoch))
+	}
+	return nil
+}
+
+func validateGeneration(g int64) error {
+	if most := maxEpoch.Generation(); g < 0 || g > most {
+		return fmt.Errorf("generation %d, want 0 to %d", g, most)
+	}
+	return nil
+}
+
+func validatePromise(d time.Duration) error {
+	if d < 0 || d > maxPromise {
+		return fmt.Errorf("a promise of %v, want 0 to %v", d, maxPromise)
+	}
+	return nil
+}
+
+// validateMemory accepts the identity of a state directory: it goes into the roster, the status and log lines.
+func validateMemory(s string) error {
+	if len(s) > maxMemoryBytes {
+		return fmt.Errorf("a memory of %d bytes, %d are allowed", len(s), maxMemoryBytes)
+	}
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return fmt.Errorf("the memory %q is not of printable ASCII", s)
+		}
+	}
+	return nil
+}
+
+// microseconds rounds up: a promise never gets shorter on its way.
+func microseconds(d time.Duration) int64 {
+	if d <= 0 {
+		return d.Microseconds()
+	}
+	return (d - 1).Microseconds() + 1
+}
+
+// duration turns what would overflow into what is out of bounds.
+func duration(microseconds int64) time.Duration {
+	return time.Duration(min(max(microseconds, -1), maxPromise.Microseconds()+1)) * time.Microsecond
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
