@@ -19,7 +19,7 @@ func (a *agent) leaseIn(r roster.Roster) *lease.Machine {
 		return nil
 	}
 	if a.lease == nil {
-		self := lease.Incarnation{Name: a.Self, UID: a.UID, StateID: a.StateID, Incarnation: a.Incarnation}
+		self := lease.Incarnation{Name: a.Self, UID: a.UID, StateID: a.StateID, Number: a.Incarnation}
 		a.lease = lease.New(lease.Config{Self: self, Remember: a.Lease, Seed: a.Incarnation, Now: a.Now()})
 	}
 	return a.lease
@@ -153,7 +153,7 @@ func (a *agent) compare(generation int64) {
 // lifeOf is the life of a process of the roster: the link has seen to it that it is the pod which the roster names.
 func (a *agent) lifeOf(name, memory string, incarnation uint64) (lease.Incarnation, bool) {
 	p, ok := a.Roster.Find(name)
-	return lease.Incarnation{Name: name, UID: p.UID, StateID: memory, Incarnation: incarnation}, ok
+	return lease.Incarnation{Name: name, UID: p.UID, StateID: memory, Number: incarnation}, ok
 }
 
 // leaseRoster is what lease has to know of a roster.

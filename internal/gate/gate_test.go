@@ -76,7 +76,7 @@ func (s *side) did() string {
 const leaseTime = time.Second
 
 func life(name string) lease.Incarnation {
-	return lease.Incarnation{Name: name, UID: "uid", StateID: "state-" + name, Incarnation: 1}
+	return lease.Incarnation{Name: name, UID: "uid", StateID: "state-" + name, Number: 1}
 }
 
 // newSide is the gate of a process in a group of three, P3 the highest.

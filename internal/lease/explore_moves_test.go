@@ -135,7 +135,7 @@ func (x *exploration) mishaps(w *world, p int, visit func(*world)) {
 // restart gives a process another life. What its earlier life has sent may still arrive.
 func (x *exploration) restart(c *world, p int, memory string) {
 	c.lives[p].StateID = memory
-	c.lives[p].Incarnation++
+	c.lives[p].Number++
 	for q := range procs {
 		c.requests[q][p], c.responses[q][p], c.responses[p][q] = nil, nil, nil
 	}

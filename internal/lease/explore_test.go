@@ -153,7 +153,7 @@ func (x *exploration) begin() *world {
 	for p := range procs {
 		w.clocks[p] = time.Duration(p+1) * time.Hour
 		w.disks[p] = lease.State{Group: "g", Generation: 1, Voted: true}
-		w.lives[p] = lease.Incarnation{Name: members[p], UID: "u", StateID: members[p] + "/0", Incarnation: 1}
+		w.lives[p] = lease.Incarnation{Name: members[p], UID: "u", StateID: members[p] + "/0", Number: 1}
 		x.boot(w, p)
 	}
 	for p := 1; p < procs; p++ {
@@ -189,11 +189,11 @@ func (x *exploration) key(w *world) [2]uint64 {
 			b = binary.AppendVarint(b, n)
 		}
 	}
-	life := func(l lease.Incarnation) { number(int64(len(l.Name)), int64(l.Incarnation)); b = append(b, l.Name...) }
+	life := func(l lease.Incarnation) { number(int64(len(l.Name)), int64(l.Number)); b = append(b, l.Name...) }
 	for p := range procs {
 		g := &w.ghosts[p]
 		number(int64(w.digests[p][0]), int64(w.digests[p][1]), int64(w.clocks[p]), int64(max(w.told[p]-w.clocks[p], 0)), int64(w.followed[p]),
-			int64(w.disks[p].Highest), w.disks[p].Generation, int64(w.lives[p].Incarnation), int64(g.epoch), int64(g.until))
+			int64(w.disks[p].Highest), w.disks[p].Generation, int64(w.lives[p].Number), int64(g.epoch), int64(g.until))
 		life(g.to)
 		life(w.disks[p].To)
 		b = append(append(b, w.nominated[p]...), byte(w.rosters[p]))
@@ -204,7 +204,7 @@ func (x *exploration) key(w *world) [2]uint64 {
 			number(int64(len(w.requests[p][q])), int64(len(w.responses[p][q])))
 			for i := range w.requests[p][q] {
 				l := &w.requests[p][q][i]
-				number(int64(l.from.Incarnation), int64(l.request.Epoch), int64(l.request.Round))
+				number(int64(l.from.Number), int64(l.request.Epoch), int64(l.request.Round))
 				b = append(b, l.request.Kind[0], l.request.Kind[2])
 				if l.request.Held {
 					b = append(b, 1)

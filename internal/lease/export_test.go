@@ -121,7 +121,7 @@ func (s *snapshot) name(n string) { s.b = append(append(s.b, n...), 0) }
 func (s *snapshot) life(l Incarnation) {
 	s.name(l.Name)
 	s.name(l.StateID)
-	s.number(int64(l.Incarnation))
+	s.number(int64(l.Number))
 }
 
 func (s *snapshot) flags(all ...bool) {

@@ -139,7 +139,7 @@ func (z *fuzzed) life() lease.Incarnation {
 	l := lifeOf(z.roster, z.name())
 	switch z.s.below(8) {
 	case 0:
-		l.Incarnation++
+		l.Number++
 	case 1:
 		l.StateID = "another"
 	case 2:

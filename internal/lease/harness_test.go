@@ -65,7 +65,7 @@ func rosterOf(n int) *lease.Roster {
 func newPlay(r *lease.Roster, fresh bool) *play {
 	g := &play{roster: r, cut: map[[2]string]bool{}, latencies: map[[2]string]time.Duration{}, now: time.Hour}
 	for _, q := range r.Members {
-		a := &actor{rate: 1, life: lease.Incarnation{Name: q.Name, UID: q.UID, StateID: q.StateID, Incarnation: 1}, said: map[string]bool{}}
+		a := &actor{rate: 1, life: lease.Incarnation{Name: q.Name, UID: q.UID, StateID: q.StateID, Number: 1}, said: map[string]bool{}}
 		if !fresh {
 			a.disk = lease.State{Group: r.Group, Generation: r.Generation, Voted: true}
 		}
@@ -290,7 +290,7 @@ func (g *play) kill(name string) {
 // restart starts it again, with its memory or another one.
 func (g *play) restart(name string, amnesia bool) {
 	a := g.actor(name)
-	a.life.Incarnation++
+	a.life.Number++
 	if amnesia {
 		a.life.StateID, a.disk = a.life.StateID+"′", lease.State{}
 	}

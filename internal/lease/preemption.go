@@ -26,8 +26,8 @@ func (m *Machine) answered(from Incarnation, v Response) {
 		}
 		h.steady[from.Name] = s
 	}
-	if s.life != from.Incarnation || s.candidate != v.Candidate || m.now.Boot-s.last > m.silence() {
-		*s = steady{life: from.Incarnation, since: m.now.Boot, declined: s.declined}
+	if s.life != from.Number || s.candidate != v.Candidate || m.now.Boot-s.last > m.silence() {
+		*s = steady{life: from.Number, since: m.now.Boot, declined: s.declined}
 	}
 	s.last, s.candidate = m.now.Boot, v.Candidate
 }

@@ -40,12 +40,13 @@ func (m Member) outranks(o Member) bool {
 	return m.Name > o.Name
 }
 
-// Incarnation is one life of a process: what a promise binds its voter to. A restarted agent is another life, so that nothing that its
-// earlier life told the app is forgotten while it runs.
+// Incarnation is one run of an agent: what a promise binds its voter to. A restarted agent is another
+// incarnation, so that nothing that the earlier one told its app is forgotten while it runs.
 type Incarnation struct {
-	Name, UID   string
-	StateID     string
-	Incarnation uint64 // of the agent's start
+	Name    string
+	UID     string // of the pod
+	StateID string // of the state directory
+	Number  uint64 // of the start of the agent
 }
 
 // find looks a member up by name.

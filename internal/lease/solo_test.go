@@ -46,17 +46,17 @@ func (s *solo) boot() {
 // restart is another life with what is on the disk.
 func (s *solo) restart() {
 	s.config.Remember = s.State()
-	s.config.Self.Incarnation++
+	s.config.Self.Number++
 	s.boot()
 }
 
 func lifeOf(r *lease.Roster, name string) lease.Incarnation {
 	for _, q := range r.Members {
 		if q.Name == name {
-			return lease.Incarnation{Name: q.Name, UID: q.UID, StateID: q.StateID, Incarnation: 1}
+			return lease.Incarnation{Name: q.Name, UID: q.UID, StateID: q.StateID, Number: 1}
 		}
 	}
-	return lease.Incarnation{Name: name, UID: "uid-" + name, StateID: "state-" + name, Incarnation: 1}
+	return lease.Incarnation{Name: name, UID: "uid-" + name, StateID: "state-" + name, Number: 1}
 }
 
 func (s *solo) read() lease.Reading {

@@ -203,7 +203,7 @@ func TestWhoseResponsesCount(t *testing.T) {
 		holds bool
 	}{
 		{"a voter", func(*lease.Incarnation) {}, func(*lease.Response) {}, true},
-		{"a voter in a later life, with its memory", func(l *lease.Incarnation) { l.Incarnation++ }, func(*lease.Response) {}, true},
+		{"a voter in a later life, with its memory", func(l *lease.Incarnation) { l.Number++ }, func(*lease.Response) {}, true},
 		{"a denial", func(*lease.Incarnation) {}, func(v *lease.Response) { v.Granted = false }, false},
 		{"with another memory", func(l *lease.Incarnation) { l.StateID = "another" }, func(*lease.Response) {}, false},
 		{"another pod", func(l *lease.Incarnation) { l.UID = "another" }, func(*lease.Response) {}, false},

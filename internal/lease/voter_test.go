@@ -47,9 +47,9 @@ func TestWhatIsPromised(t *testing.T) {
 		{"V2 another process, at the end", lifeOf(rosterOf(3), "P3"), epoch(1, 6), lease1, lease1, true},
 		{"V3 another process with the used epoch", lifeOf(rosterOf(3), "P3"), epoch(1, 5), lease1, 2 * lease1, false},
 		{"V3 another process with a lower one", lifeOf(rosterOf(3), "P3"), epoch(1, 4), lease1, 2 * lease1, false},
-		{"V2 a later life", other(func(l *lease.Incarnation) { l.Incarnation++ }), epoch(1, 6), lease1, 0, false},
+		{"V2 a later life", other(func(l *lease.Incarnation) { l.Number++ }), epoch(1, 6), lease1, 0, false},
 		{"V2 a life with another memory", other(func(l *lease.Incarnation) { l.StateID = "another" }), epoch(1, 6), lease1, 0, false},
-		{"V3 a later life with the used epoch", other(func(l *lease.Incarnation) { l.Incarnation++ }), epoch(1, 5), lease1, 2 * lease1, false},
+		{"V3 a later life with the used epoch", other(func(l *lease.Incarnation) { l.Number++ }), epoch(1, 5), lease1, 2 * lease1, false},
 		{"V4 an older generation", lifeOf(rosterOf(3), "P2"), epoch(0, 9), lease1, 0, false},
 		{"V4 a newer generation", lifeOf(rosterOf(3), "P2"), epoch(2, 1), lease1, 0, false},
 		{"V5 a longer lease than the roster's", lifeOf(rosterOf(3), "P2"), epoch(1, 5), lease1 + 1, 0, false},
@@ -363,7 +363,7 @@ func TestHears(t *testing.T) {
 // before is no renewal afterwards.
 func TestRelease(t *testing.T) {
 	later := lifeOf(rosterOf(3), "P2")
-	later.Incarnation++
+	later.Number++
 	for _, c := range []struct {
 		name string
 		from lease.Incarnation

@@ -50,7 +50,7 @@ func memory(name string, n int) string { return name + "/" + strconv.Itoa(n) }
 // arm gives a process its lease machine, in the life that its election machine has.
 func (g *guard) arm() {
 	s, v := g.s, &g.s.nodes[g.p]
-	g.self = lease.Incarnation{Name: v.name, UID: uids[s.agents[g.p].uid], StateID: memory(v.name, g.disk.number), Incarnation: v.life}
+	g.self = lease.Incarnation{Name: v.name, UID: uids[s.agents[g.p].uid], StateID: memory(v.name, g.disk.number), Number: v.life}
 	g.lease = lease.New(lease.Config{Self: g.self, Remember: g.disk.state,
 		Seed: s.rng.Uint64(), Now: g.Now()})
 	g.gate = gate.New(v.machine, g.lease, g)
@@ -62,7 +62,7 @@ func (g *guard) arm() {
 // dead reports whether the process ended in the middle of what its gate is doing.
 func (g *guard) dead() bool {
 	v := &g.s.nodes[g.p]
-	return v.machine == nil || v.life != g.self.Incarnation
+	return v.machine == nil || v.life != g.self.Number
 }
 
 // Now implements gate.Driver. Every step of the lease machine reads the clocks once.
@@ -165,13 +165,13 @@ func (s *Simulator) settle(g *guard, rewire bool) {
 	}
 	g.ticks = at
 	t := s.plan(at, timeouts, leaseTask, g.p)
-	t.life = g.self.Incarnation
+	t.life = g.self.Number
 }
 
 // tickLease lets the lease machine look, if it is time.
 func (s *Simulator) tickLease(t *task) {
 	g := &s.guards[t.to]
-	if g.gate == nil || g.dead() || t.life != g.self.Incarnation || g.ticks > s.now {
+	if g.gate == nil || g.dead() || t.life != g.self.Number || g.ticks > s.now {
 		return
 	}
 	g.ticks = 0

@@ -110,7 +110,7 @@ func (s *Simulator) tell(k EventKind, p, peer int32, m *mail) {
 func requestNote(m *mail) string {
 	q := &m.request
 	return fmt.Sprintf("%s %s round %d held %t lease %v heir %q, life %d", q.Kind, q.Epoch, q.Round, q.Held, q.Lease, q.Heir,
-		m.from.Incarnation)
+		m.from.Number)
 }
 
 // sampled is how often somebody looks.

@@ -138,8 +138,8 @@ func (s *Simulator) checkRequest(g *guard, p lease.Request) {
 // checkLease checks what must hold of a process after every step of its machines.
 func (s *Simulator) checkLease(g *guard) {
 	h := &s.oracle.holds[g.p]
-	if h.life != g.self.Incarnation {
-		*h = hold{life: g.self.Incarnation}
+	if h.life != g.self.Number {
+		*h = hold{life: g.self.Number}
 	}
 	if g.lease.State().Group != s.group() || g.p == s.rogue {
 		h.epoch = 0

@@ -1,0 +1,88 @@
+package lease
+
+// Permission lets the app act under an epoch until a deadline on CLOCK_BOOTTIME. The zero Permission
+// permits nothing.
+type Permission struct {
+	Epoch    Epoch
+	Deadline Instant
+}
+
+// valid reports whether the permission permits anything at an instant.
+func (p Permission) valid(now Instant) bool { return p.Epoch != 0 && now < p.Deadline }
+
+// Session is a connection over which an app is told its permission. An app that closes its session
+// gives back what it was told there.
+type Session struct {
+	told Instant
+}
+
+// Ledger keeps what the app was granted and what it was told. Whoever serves the app uses it against
+// the clock of that moment, never through a machine; a lease may be released only when Told has
+// passed (rule LH6). It knows no clock and no lock: its caller has both.
+type Ledger struct {
+	granted  Permission
+	told     Instant // by answers that no session can take back
+	sessions map[*Session]struct{}
+	had      bool // there has been a session
+}
+
+// Grant replaces what the app may be told from now on, and reports whether its epoch changed; the
+// zero Permission withdraws. A deadline that moves on is no change.
+func (l *Ledger) Grant(p Permission) (changed bool) {
+	changed = p.Epoch != l.granted.Epoch
+	l.granted = p
+	return changed
+}
+
+// Use tells the app what it may do now. From then on it may rely on the deadline.
+func (l *Ledger) Use(now Instant) (p Permission, ok bool) {
+	if !l.granted.valid(now) {
+		return Permission{}, false
+	}
+	l.told = max(l.told, l.granted.Deadline)
+	return l.granted, true
+}
+
+// Valid reports whether the app may act now, and tells it nothing.
+func (l *Ledger) Valid(now Instant) bool { return l.granted.valid(now) }
+
+// Open begins a session.
+func (l *Ledger) Open() *Session {
+	s := &Session{}
+	if l.sessions == nil {
+		l.sessions = map[*Session]struct{}{}
+	}
+	l.sessions[s], l.had = struct{}{}, true
+	return s
+}
+
+// UseIn is Use for what is told over a session.
+func (l *Ledger) UseIn(s *Session, now Instant) (p Permission, ok bool) {
+	if !l.granted.valid(now) {
+		return Permission{}, false
+	}
+	s.told = max(s.told, l.granted.Deadline)
+	return l.granted, true
+}
+
+// Cut ends a session from the agent's side: the app did not give back what it was told, so it may
+// rely on it until the deadline.
+func (l *Ledger) Cut(s *Session) {
+	l.told = max(l.told, s.told)
+	delete(l.sessions, s)
+}
+
+// Close ends a session from the app's side: the app has stopped, or is gone.
+func (l *Ledger) Close(s *Session) { delete(l.sessions, s) }
+
+// Told is until when the app relies on what it was told. It grows only by Use and UseIn.
+func (l *Ledger) Told() Instant {
+	until := l.told
+	for s := range l.sessions {
+		until = max(until, s.told)
+	}
+	return until
+}
+
+// Deserted reports whether the app had a session and has none any more.
+func (l *Ledger) Deserted() bool { return l.had && len(l.sessions) == 0 }

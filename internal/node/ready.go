@@ -1,0 +1,85 @@
+package node
+
+import (
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// Ready says what is to be done after an event, in the order of its fields (see the package
+// comment). It is valid until the next Step or Advance.
+type Ready struct {
+	// Withdraw: the app's permission ends now, before any message below is sent.
+	Withdraw bool
+	// Write, if not nil, is to be written to the disk and then reported by Advance.
+	Write *Write
+	// Messages are to be sent, in this order. A reply carries the ReplyTo of what it replies to.
+	Messages []Message
+	// Permission is what the app may be granted now; zero: nothing. Always set, in Guarded groups.
+	Permission lease.Permission
+	// Links, if Relink is set, are the processes to keep a link to; Roster, if not nil, is in use
+	// from now on, and its members are who may send to us. Exited: this process is on no roster.
+	Relink bool
+	Links  []string
+	Roster *Roster
+	Exited bool
+	// Changed: View shows something new.
+	Changed bool
+	// Behind: another process has a newer roster than this one.
+	Behind bool
+	// Left: the process asked to leave, and nothing is left to wait for.
+	Left bool
+	// Next is when a Tick is due, at the latest.
+	Next lease.Instant
+	// Notes tell what happened, for logs, metrics and transcripts. Nothing depends on them.
+	Notes []Note
+}
+
+// Write is what a process must not forget. Each holds everything, whatever earlier ones held.
+type Write struct {
+	Number uint64      // for Advance; the first is 1
+	Lease  lease.State // what the voter must not forget; the zero State in a Classic group
+	Roster *Roster     // the roster in use; nil: none, forget what was kept
+}
+
+// NoteType says what a Note tells.
+type NoteType uint8
+
+// The types of notes.
+const (
+	// Follows: the process follows Process, under Epoch in a Guarded group; Account tells of the
+	// election.
+	Follows NoteType = iota + 1
+	// Holds: this process holds the lease of Epoch; its first permission ends at Until.
+	Holds
+	// Withdrawn: it holds Epoch no more.
+	Withdrawn
+	// Releases: it releases Epoch.
+	Releases
+	// Suspects: the failure detector suspects Process, the coordinator.
+	Suspects
+	// Silent: Process does not answer though our link to it is open.
+	Silent
+	// TimedOut: the timer Timer of the election algorithm ran out.
+	TimedOut
+	// WriteFailed: Err is why. The voter grants nothing until a write has succeeded.
+	WriteFailed
+	// OldRoster: the roster is older than one that this voter has used: the lease protocol passes
+	// it over. Epoch names the generation that it has used.
+	OldRoster
+	// Enters and Exits: the process takes part with a roster from now on, or in no group.
+	Enters
+	Exits
+	// RosterChanged: the roster in use is another one.
+	RosterChanged
+)
+
+// Note tells what happened. The fields that its type does not name are zero.
+type Note struct {
+	Type    NoteType
+	Process string
+	Epoch   lease.Epoch
+	Until   lease.Instant
+	Timer   election.Timer
+	Account *Account
+	Err     error
+}
