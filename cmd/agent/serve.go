@@ -20,6 +20,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/door"
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/transport"
 )
@@ -31,7 +32,7 @@ type sidecar struct {
 	memory  *agent.StateDir
 	keyring *identity.Keyring
 	board   *agent.Board
-	permit  *agent.Permit
+	ledger  *agent.Ledger
 	meter   *agent.Meter
 	pings   chan chan<- struct{}
 
@@ -52,8 +53,8 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 	}
 	defer memory.Close() //nolint:errcheck // nothing is written to it any more
 	s := &sidecar{options: o, logger: logger, memory: memory, keyring: identity.NewKeyring(time.Now),
-		board: agent.NewBoard(), permit: agent.NewPermit(agent.ReadClocks), prober: apphealth.NewProber(), pings: make(chan chan<- struct{})}
-	s.meter = agent.NewMeter(s.board, s.permit, s.dropped)
+		board: agent.NewBoard(), ledger: agent.NewLedger(agent.ReadClocks), prober: apphealth.NewProber(), pings: make(chan chan<- struct{})}
+	s.meter = agent.NewMeter(s.board, s.ledger, s.dropped)
 	if err := s.loadCredentials(); err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 	telling, hush := context.WithCancel(context.WithoutCancel(ctx)) // outlives the election: to cut a session gives nothing up
 	defer hush()
 	group.Go(func() error {
-		return serveHTTP(telling, listeners[2], newServer(agent.AppAPI(s.board, s.permit)))
+		return serveHTTP(telling, listeners[2], newServer(agent.AppAPI(s.board, s.ledger)))
 	})
 	s.prober.Use(o.health)
 	s.appHost = appHost(listeners[2].Addr())
@@ -147,17 +148,27 @@ func (s *sidecar) elect(ctx context.Context, listener net.Listener, updates chan
 	}
 	config := agent.Config{
 		Self: self.Pod, UID: self.UID, Incarnation: s.memory.Incarnation, Roster: *first, Links: links,
-		StateID: s.memory.ID, Lease: promised, KeepLease: s.memory.KeepLease, Permit: s.permit,
+		StateID: s.memory.ID, Saved: promised, Save: s.save, Ledger: s.ledger,
 		Health: s.prober.Turns(), Probe: s.probe,
 		Certified: func() bool { return time.Now().Before(s.keyring.NotAfter()) },
 		Version:   version, Board: s.board, Meter: s.meter, Pings: s.pings, Logger: s.logger,
 	}
 	if client != nil {
-		config.Updates, config.Report, config.Keep, config.Behind = updates, client.Report, s.memory.KeepRoster, client.Hurry
+		config.Updates, config.Report, config.Behind = updates, client.Report, client.Hurry
 	}
 	s.running.Store(true)
 	defer s.running.Store(false)
 	return agent.Run(ctx, config)
+}
+
+// save keeps what the voter must not forget, and the roster unless a file brings it.
+func (s *sidecar) save(l lease.State, r *roster.Roster) error {
+	if s.roster == "" {
+		if err := s.memory.KeepRoster(r); err != nil {
+			return err
+		}
+	}
+	return s.memory.KeepLease(l)
 }
 
 // firstRoster is the roster to begin with: the file's, else the one kept in memory if the certificate kept with it still

@@ -40,7 +40,7 @@ type process struct {
 	links       transport.Links
 	incarnation uint64
 	board       *agent.Board
-	permit      *agent.Permit
+	ledger      *agent.Ledger
 	meter       *agent.Meter
 	updates     chan roster.Update
 	stop        context.CancelFunc
@@ -84,17 +84,17 @@ func member(i int) roster.Process {
 
 func (g *group) boot(name string) {
 	g.life++
-	p := &process{board: agent.NewBoard(), permit: agent.NewPermit(virtual), health: make(chan error), updates: make(chan roster.Update, 4), done: make(chan error, 1)}
+	p := &process{board: agent.NewBoard(), ledger: agent.NewLedger(virtual), health: make(chan error), updates: make(chan roster.Update, 4), done: make(chan error, 1)}
 	ctx, stop := context.WithCancel(g.t.Context())
 	p.stop = stop
 	g.agents[name] = p
 	links, life, initial := g.network.JoinWith(name, g.life, "state-"+name), g.life, g.roster
-	p.links, p.incarnation, p.meter = links, life, agent.NewMeter(p.board, p.permit, links.Dropped)
+	p.links, p.incarnation, p.meter = links, life, agent.NewMeter(p.board, p.ledger, links.Dropped)
 	go func() {
 		p.done <- agent.Run(ctx, agent.Config{
 			Self: name, UID: "uid-" + name, Incarnation: life, Roster: initial, Links: links, Updates: p.updates,
-			Report: p.report, Keep: p.keep, StateID: "state-" + name, Version: "test",
-			Lease: g.promised[name], KeepLease: p.promise, Permit: p.permit, Health: p.health, Probe: p.probe,
+			Report: p.report, StateID: "state-" + name, Version: "test",
+			Saved: g.promised[name], Save: p.save, Ledger: p.ledger, Health: p.health, Probe: p.probe,
 			Board: p.board, Meter: p.meter, Logger: slog.New(slog.DiscardHandler),
 		})
 	}()
@@ -106,12 +106,13 @@ func (p *process) report(r roster.Report) {
 	p.reports = append(p.reports, r)
 }
 
-func (p *process) keep(r *roster.Roster) error {
+func (p *process) save(s lease.State, r *roster.Roster) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.full {
 		return errors.New("no space left on device")
 	}
+	p.promised = s
 	p.kept = append(p.kept, r)
 	return nil
 }
@@ -120,16 +121,6 @@ func (p *process) probe(h roster.AppHealth) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.probed = append(p.probed, h)
-}
-
-func (p *process) promise(s lease.State) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.full {
-		return errors.New("no space left on device")
-	}
-	p.promised = s
-	return nil
 }
 
 // virtual are the clocks of a test's bubble.
@@ -480,10 +471,10 @@ func TestForgedClaims(t *testing.T) {
 func TestWithoutAManagerACertificateIsTheLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := transport.NewNetwork()
-		board, permit := agent.NewBoard(), agent.NewPermit(virtual)
+		board, permit := agent.NewBoard(), agent.NewLedger(virtual)
 		links, ends := network.JoinWith("p1", 1, "state-p1"), time.Now().Add(time.Minute)
 		err := agent.Run(t.Context(), agent.Config{
-			Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Board: board, Permit: permit, Meter: agent.NewMeter(board, permit, links.Dropped),
+			Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Board: board, Ledger: permit, Meter: agent.NewMeter(board, permit, links.Dropped),
 			Roster: roster.Roster{Namespace: "shop", Group: "scheduler", Generation: 1, Algorithm: "Bully", Safety: roster.Classic,
 				Heartbeat: heartbeat, Timeout: timeout, Processes: []roster.Process{member(1), member(2)}},
 			Certified: func() bool { return time.Now().Before(ends) },

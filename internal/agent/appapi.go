@@ -39,10 +39,10 @@ type leaderJSON struct {
 //	GET /v1/processes    the process status table, as this process knows it
 //	GET /v1/events       server-sent events: `coordinator` now and at each change
 //
-// In Guarded groups every answer carries the epoch, and only /v1/leader and /v1/session permit anything, until the deadline. In
+// In Guarded groups every answer carries the epoch, and only /v1/leader and /v1/session ledger anything, until the deadline. In
 // Classic groups none of this fences: another process may have been elected before the answer is read.
-func AppAPI(b *Board, p *Permit) http.Handler {
-	a := appAPI{board: b, permit: p}
+func AppAPI(b *Board, l *Ledger) http.Handler {
+	a := appAPI{board: b, ledger: l}
 	slots := make(chan struct{}, maxStreams)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
@@ -53,8 +53,8 @@ func AppAPI(b *Board, p *Permit) http.Handler {
 		write(w, okIf(c.Name != ""), c)
 	})
 	mux.HandleFunc("GET /v1/leader", func(w http.ResponseWriter, _ *http.Request) {
-		l := a.leader(p.Use)
-		write(w, okIf(l.MayAct), l)
+		answer := a.leader(l.Use)
+		write(w, okIf(answer.MayAct), answer)
 	})
 	mux.HandleFunc("GET /v1/processes", func(w http.ResponseWriter, _ *http.Request) {
 		v, _ := b.Read()
@@ -68,7 +68,7 @@ func AppAPI(b *Board, p *Permit) http.Handler {
 
 type appAPI struct {
 	board  *Board
-	permit *Permit
+	ledger *Ledger
 }
 
 // coordinator describes the coordinator as of now: the clock is read, so that a loop that is stuck does not go on saying that
@@ -76,19 +76,19 @@ type appAPI struct {
 func (a appAPI) coordinator() coordinatorJSON {
 	v, _ := a.board.Read()
 	c := describe(v)
-	if v.guarded() && v.Coordinates() && !a.permit.Valid() {
+	if v.guarded() && v.Coordinates() && !a.ledger.Valid() {
 		c = coordinatorJSON{Self: v.Name, Electing: true}
 	}
 	return c
 }
 
 // leader describes whether this pod may act, and so tells the app until when it may.
-func (a appAPI) leader(use func() (Permission, bool)) leaderJSON {
+func (a appAPI) leader(use func() (lease.Permission, bool)) leaderJSON {
 	v, _ := a.board.Read()
 	if !v.guarded() {
 		return leaderJSON{coordinatorJSON: describe(v), MayAct: v.Coordinates()}
 	}
-	now := a.permit.clock()
+	now := a.ledger.clock()
 	granted, ok := use()
 	if !ok {
 		return leaderJSON{coordinatorJSON: a.coordinator()}

@@ -19,7 +19,7 @@ func guarded(algorithm, preemption string) roster.Roster {
 // may is who may act now.
 func (g *group) may() (names []string) {
 	for name, p := range g.agents {
-		if p.permit.Valid() {
+		if p.ledger.Valid() {
 			names = append(names, name)
 		}
 	}
@@ -149,7 +149,7 @@ func TestComingBackForgetsNothingThatTheAppWasTold(t *testing.T) {
 		g.acts("p3")
 		g.agree("p3")
 		p3 := g.agents["p3"]
-		told, ok := p3.permit.Use()
+		told, ok := p3.ledger.Use()
 		if !ok {
 			t.Fatal("p3 may not act")
 		}

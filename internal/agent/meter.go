@@ -9,6 +9,7 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/node"
 )
 
 // Meter counts what a process does, for Prometheus.
@@ -24,7 +25,7 @@ var durations = [...]float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 
 const durationMetric = "podesta_agent_election_duration_seconds"
 
 // NewMeter returns a meter of what the board shows. Drops is how many messages the links have dropped.
-func NewMeter(b *Board, permit *Permit, drops func() uint64) *Meter {
+func NewMeter(b *Board, ledger *Ledger, drops func() uint64) *Meter {
 	set := metrics.NewSet()
 	gauge := func(name string, value func(View) float64) {
 		set.NewGauge(name, func() float64 {
@@ -32,7 +33,7 @@ func NewMeter(b *Board, permit *Permit, drops func() uint64) *Meter {
 			return value(v)
 		})
 	}
-	gauge("podesta_agent_is_coordinator", func(v View) float64 { return number(v.Coordinates() && (!v.guarded() || permit.Valid())) })
+	gauge("podesta_agent_is_coordinator", func(v View) float64 { return number(v.Coordinates() && (!v.guarded() || ledger.Valid())) })
 	gauge("podesta_agent_epoch", func(v View) float64 { return float64(v.Epoch) })
 	gauge("podesta_agent_has_coordinator", func(v View) float64 { return number(v.Coordinator != "") })
 	gauge("podesta_agent_electing", func(v View) float64 { return number(v.Electing) })
@@ -52,11 +53,11 @@ func (m *Meter) requested(k lease.Kind) {
 	m.set.GetOrCreateCounter(fmt.Sprintf("podesta_agent_lease_requests_sent_total{kind=%q}", k)).Inc()
 }
 
-func (m *Meter) ruled(granted bool) {
+func (m *Meter) responded(granted bool) {
 	m.set.GetOrCreateCounter(fmt.Sprintf(`podesta_agent_lease_responses_sent_total{granted="%t"}`, granted)).Inc()
 }
 
-func (m *Meter) elected(last *LastElection) {
+func (m *Meter) elected(last *node.Account) {
 	m.set.GetOrCreateCounter(fmt.Sprintf("podesta_agent_elections_total{reason=%q}", last.Reason)).Inc()
 	seconds := last.Duration.Seconds()
 	for _, limit := range durations { // cumulative, as Prometheus has it; the library's own histogram is not

@@ -26,7 +26,7 @@ func (p *process) sent(t *testing.T) sent {
 		return sample(t, text.String(), name)
 	}
 	return sent{count("podesta_agent_questions_sent_total"), count("podesta_agent_answers_sent_total"),
-		count(`podesta_agent_lease_requests_sent_total{kind="VOTE"}`), count(`podesta_agent_lease_responses_sent_total{granted="true"}`)}
+		count(`podesta_agent_lease_requests_sent_total{kind="VOTE"}`) + count(`podesta_agent_lease_requests_sent_total{kind="RENEW"}`), count(`podesta_agent_lease_responses_sent_total{granted="true"}`)}
 }
 
 // A quiet group sends heartbeats and nothing else: in a Classic one each follower asks and the coordinator answers, in a Guarded one

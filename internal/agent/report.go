@@ -1,39 +1,36 @@
 package agent
 
-import (
-	"github.com/podesta-dev/podesta/internal/election"
-	"github.com/podesta-dev/podesta/internal/roster"
-)
+import "github.com/podesta-dev/podesta/internal/roster"
 
 // report is what the manager is told: all that the view has.
 func (a *agent) report() roster.Report {
+	v := a.view
 	r := roster.Report{
-		StateID: a.StateID, Version: a.Version, Incarnation: a.Incarnation, Generation: a.view.Generation,
-		Coordinator: a.view.Coordinator, Electing: a.view.Electing, Withdrawn: a.view.Withdrawn, Leaving: a.leaving, LeaseState: a.view.LeaseState,
+		StateID:     a.StateID,
+		Version:     a.Version,
+		Incarnation: a.Incarnation,
+		Generation:  v.Generation,
+		Coordinator: v.Coordinator,
+		Electing:    v.Electing,
+		Withdrawn:   v.Withdrawn,
+		Leaving:     v.Leaving,
+		LeaseState:  v.LeaseState,
 	}
-	if a.view.Bound { // an epoch that this voter has not promised, it only knows by hearsay
-		r.Epoch = int64(a.view.Epoch)
+	if v.Bound { // an epoch that this voter has not promised is hearsay
+		r.Epoch = int64(v.Epoch)
 	}
-	for _, p := range a.view.Processes {
+	for _, p := range v.Processes {
 		r.Table = append(r.Table, roster.Row{Name: p.Name, State: p.State})
 	}
-	if last := a.view.Last; last != nil {
+	if last := v.Last; last != nil {
 		r.LastElection = &roster.Election{
-			Decision: last.Decision.String(), Initiator: last.Initiator, Reason: string(last.Reason),
-			Sent: last.Sent, Duration: last.Duration, Transcript: last.Transcript,
+			Decision:   last.Decision.String(),
+			Initiator:  last.Initiator,
+			Reason:     string(last.Reason),
+			Sent:       last.Sent,
+			Duration:   last.Duration,
+			Transcript: last.Transcript,
 		}
 	}
 	return r
-}
-
-// state is the API's spelling of a status.
-func state(s election.Status) string {
-	switch s {
-	case election.Coordinates:
-		return "Coordinator"
-	case election.Crashed:
-		return "Crashed"
-	default:
-		return "Normal"
-	}
 }

@@ -27,9 +27,9 @@ func serving(t *testing.T, pings chan chan<- struct{}) (board *agent.Board, mete
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 2)
 	for i, p := range r.Processes {
-		links, permit := network.Join(p.Name, 1), agent.NewPermit(agent.ReadClocks)
+		links, permit := network.Join(p.Name, 1), agent.NewLedger(agent.ReadClocks)
 		c := agent.Config{Self: p.Name, UID: p.UID, Incarnation: 1, Roster: r, Links: links, Board: boards[i],
-			Meter: agent.NewMeter(boards[i], permit, links.Dropped), Permit: permit, Logger: slog.New(slog.DiscardHandler)}
+			Meter: agent.NewMeter(boards[i], permit, links.Dropped), Ledger: permit, Logger: slog.New(slog.DiscardHandler)}
 		if i == 0 {
 			c.Pings, meter = pings, c.Meter
 		}
@@ -57,7 +57,7 @@ func await(t *testing.T, b *agent.Board, want string) {
 
 func TestAppAPI(t *testing.T) {
 	board, _, kill := serving(t, nil)
-	api := agent.AppAPI(board, agent.NewPermit(agent.ReadClocks))
+	api := agent.AppAPI(board, agent.NewLedger(agent.ReadClocks))
 	for _, c := range []struct {
 		path   string
 		status int
@@ -81,7 +81,7 @@ func TestAppAPI(t *testing.T) {
 }
 
 func TestAppAPIBeforeTheFirstRoster(t *testing.T) {
-	api := agent.AppAPI(agent.NewBoard(), agent.NewPermit(agent.ReadClocks))
+	api := agent.AppAPI(agent.NewBoard(), agent.NewLedger(agent.ReadClocks))
 	for path, want := range map[string]int{"/": 200, "/v1/coordinator": 503, "/v1/leader": 503, "/v1/processes": 200} {
 		if status, body := get(api, path); status != want {
 			t.Errorf("GET %s: %d %s, want %d", path, status, body, want)
@@ -92,7 +92,7 @@ func TestAppAPIBeforeTheFirstRoster(t *testing.T) {
 // A HEAD would open a session and close it: that is what an app does that goes.
 func TestOnlyAGetIsASession(t *testing.T) {
 	w := httptest.NewRecorder()
-	agent.AppAPI(agent.NewBoard(), agent.NewPermit(agent.ReadClocks)).ServeHTTP(w, httptest.NewRequest(http.MethodHead, "/v1/session", nil))
+	agent.AppAPI(agent.NewBoard(), agent.NewLedger(agent.ReadClocks)).ServeHTTP(w, httptest.NewRequest(http.MethodHead, "/v1/session", nil))
 	if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != http.MethodGet {
 		t.Errorf("HEAD /v1/session: %d, allowed is %q", w.Code, w.Header().Get("Allow"))
 	}
@@ -107,7 +107,7 @@ func get(h http.Handler, path string) (int, string) {
 // The event stream says who coordinates now, and then each change.
 func TestEvents(t *testing.T) {
 	board, _, kill := serving(t, nil)
-	server := httptest.NewServer(agent.AppAPI(board, agent.NewPermit(agent.ReadClocks)))
+	server := httptest.NewServer(agent.AppAPI(board, agent.NewLedger(agent.ReadClocks)))
 	defer server.Close()
 	request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/events", nil)
 	response, err := http.DefaultClient.Do(request)

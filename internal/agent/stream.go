@@ -94,14 +94,14 @@ func same(a, b coordinatorJSON) bool {
 // followPermission is a session: it tells the app whether it may act, now, at each change, and again when two thirds of what it
 // was told last are left. A permission holds until its deadline only, for an agent that stands still cannot say stop.
 func (a appAPI) followPermission(ctx context.Context, say say) {
-	session := a.permit.Open()
+	session := a.ledger.Open()
 	defer session.Close()
 	for {
 		viewed, changed := a.board.Read()
-		permitted := a.permit.Changed()
+		permitted := a.ledger.Changed()
 		l := a.leader(session.Use)
 		if !say("permission", l) { // the app stands still, perhaps, and has yet to read what it was told
-			session.cut()
+			session.Cut()
 			return
 		}
 		again := keepAlive

@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// Instant is a reading of CLOCK_BOOTTIME, as internal/lease counts it; 0 is never.
+type Instant = time.Duration
+
 // Timing bounds detection.
 type Timing struct {
 	Heartbeat time.Duration // between two questions
@@ -37,18 +40,18 @@ type Detector struct {
 	watched     map[string]*watch
 	order       []string // of watched, so that findings do not depend on map order
 	coordinator string
-	suspectAt   time.Time // when the coordinator, whose link was closed, is to be suspected; zero: not
-	due         time.Time // when the last Tick asked to be called again
+	suspectAt   Instant // when the coordinator, whose link was closed, is to be suspected; zero: not
+	due         Instant // when the last Tick asked to be called again
 	sequence    uint64
 }
 
 type watch struct {
-	asked    uint64    // sequence of the oldest question without an answer; 0: none
-	askedAt  time.Time // when it was asked
-	sent     time.Time // when the newest question was asked
+	asked    uint64  // sequence of the oldest question without an answer; 0: none
+	askedAt  Instant // when it was asked
+	sent     Instant // when the newest question was asked
 	silent   bool
 	newestAt uint64
-	measured time.Time // when the newest answer was measured
+	measured Instant // when the newest answer was measured
 }
 
 // New returns a detector that watches nobody.
@@ -71,7 +74,7 @@ func (d *Detector) T() time.Duration {
 // Watch says who is to be asked from now on: the coordinator (empty: none) and others. A new one is asked at the next Tick.
 func (d *Detector) Watch(coordinator string, others []string) {
 	if coordinator != d.coordinator {
-		d.coordinator, d.suspectAt = coordinator, time.Time{}
+		d.coordinator, d.suspectAt = coordinator, 0
 	}
 	names := others
 	if coordinator != "" && !slices.Contains(others, coordinator) {
@@ -84,20 +87,20 @@ func (d *Detector) Watch(coordinator string, others []string) {
 	for _, name := range names {
 		if watched[name] = d.watched[name]; watched[name] == nil {
 			watched[name] = &watch{}
-			d.due = time.Time{}
+			d.due = 0
 		}
 	}
 	d.watched, d.order = watched, slices.Clone(names)
 }
 
 // Answered takes the answer of a process to a question, and measures how long it took.
-func (d *Detector) Answered(process string, sequence uint64, now time.Time) {
+func (d *Detector) Answered(process string, sequence uint64, now Instant) {
 	w := d.watched[process]
 	if w == nil || w.asked == 0 || sequence < w.asked || sequence > w.newestAt {
 		return
 	}
 	if sequence == w.newestAt {
-		d.round.add(now.Sub(w.sent))
+		d.round.add(now - w.sent)
 		w.measured = now
 	}
 	w.asked, w.silent = 0, false
@@ -108,14 +111,14 @@ const measureEvery = 10
 
 // Heard takes a heartbeat that the process sent unasked. While these come it is asked only to measure T; half a heartbeat after one
 // is missing it is asked again.
-func (d *Detector) Heard(process string, now time.Time) {
+func (d *Detector) Heard(process string, now Instant) {
 	w := d.watched[process]
 	if w == nil {
 		return
 	}
 	w.askedAt, w.silent = now, false
-	if now.Sub(w.measured) < measureEvery*d.timing.Heartbeat {
-		w.asked, w.sent = 0, now.Add(d.timing.Heartbeat/2)
+	if now-w.measured < measureEvery*d.timing.Heartbeat {
+		w.asked, w.sent = 0, now+d.timing.Heartbeat/2
 	}
 	d.Opened(process)
 }
@@ -123,17 +126,17 @@ func (d *Detector) Heard(process string, now time.Time) {
 // Closed takes evidence about the coordinator that needs no waiting: of a kernel, or its own word that it coordinates not. The rank counts the live candidates between this process and the
 // coordinator: the one just below it suspects at once, each further one a step later, so that the announcement of the
 // first reaches most of them before they call an election too (hazard B11).
-func (d *Detector) Closed(process string, rank int, now time.Time) {
-	if process == d.coordinator && d.suspectAt.IsZero() {
-		d.suspectAt = now.Add(min(time.Duration(rank)*d.step(), d.T()))
-		d.due = time.Time{}
+func (d *Detector) Closed(process string, rank int, now Instant) {
+	if process == d.coordinator && d.suspectAt == 0 {
+		d.suspectAt = now + min(time.Duration(rank)*d.step(), d.T())
+		d.due = 0
 	}
 }
 
 // Opened takes back the evidence of Closed: the link is there again, or the coordinator says that it is one.
 func (d *Detector) Opened(process string) {
 	if process == d.coordinator {
-		d.suspectAt = time.Time{}
+		d.suspectAt = 0
 	}
 }
 
@@ -143,32 +146,32 @@ func (d *Detector) step() time.Duration {
 }
 
 // Tick says what is to be done at this instant. It is to be called again at Next.
-func (d *Detector) Tick(now time.Time) (f Finding) {
-	late := !d.due.IsZero() && now.Sub(d.due) > d.T()/2
+func (d *Detector) Tick(now Instant) (f Finding) {
+	late := d.due != 0 && now-d.due > d.T()/2
 	for _, name := range d.order {
 		w := d.watched[name]
 		if late && w.asked != 0 { // this process itself stood still: answers may lie unread
 			w.askedAt = now
 		}
-		if w.asked != 0 && !w.silent && now.Sub(w.askedAt) >= d.T() {
+		if w.asked != 0 && !w.silent && now-w.askedAt >= d.T() {
 			w.silent = true
 			f.Silent = append(f.Silent, name)
 			if name == d.coordinator {
 				f.Suspect = name
 			}
 		}
-		if w.sent.IsZero() || now.Sub(w.sent) >= d.timing.Heartbeat {
+		if w.sent == 0 || now-w.sent >= d.timing.Heartbeat {
 			f.Ask = append(f.Ask, d.question(name, w, now))
 		}
 	}
-	if !d.suspectAt.IsZero() && !now.Before(d.suspectAt) {
-		d.suspectAt, f.Suspect = now.Add(d.T()), d.coordinator // again, should the election come to nothing
+	if d.suspectAt != 0 && now >= d.suspectAt {
+		d.suspectAt, f.Suspect = now+d.T(), d.coordinator // again, should the election come to nothing
 	}
 	d.due = d.Next(now)
 	return f
 }
 
-func (d *Detector) question(name string, w *watch, now time.Time) Question {
+func (d *Detector) question(name string, w *watch, now Instant) Question {
 	d.sequence++
 	w.sent, w.newestAt = now, d.sequence
 	if w.asked == 0 {
@@ -178,20 +181,20 @@ func (d *Detector) question(name string, w *watch, now time.Time) Question {
 }
 
 // Next is when Tick is to be called, no later than a heartbeat from now. Someone newly watched is to be asked at once.
-func (d *Detector) Next(now time.Time) time.Time {
-	next := now.Add(d.timing.Heartbeat)
-	earlier := func(t time.Time) {
-		if t.Before(next) {
+func (d *Detector) Next(now Instant) Instant {
+	next := now + d.timing.Heartbeat
+	earlier := func(t Instant) {
+		if t < next {
 			next = t
 		}
 	}
 	for _, w := range d.watched {
-		earlier(w.sent.Add(d.timing.Heartbeat))
+		earlier(w.sent + d.timing.Heartbeat)
 		if w.asked != 0 && !w.silent {
-			earlier(w.askedAt.Add(d.T()))
+			earlier(w.askedAt + d.T())
 		}
 	}
-	if !d.suspectAt.IsZero() {
+	if d.suspectAt != 0 {
 		earlier(d.suspectAt)
 	}
 	return next

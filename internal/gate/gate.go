@@ -6,6 +6,7 @@
 package gate
 
 import (
+	"slices"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
@@ -38,6 +39,7 @@ type Gate struct {
 	named   string // by the election machine, as the lease machine knows it
 	ill     bool   // the driver has withdrawn the process
 	rests   bool   // the lease machine has
+	dirty   uint64 // a version of the state that is yet to be written
 }
 
 // New returns a gate. Lease is nil in a Classic group.
@@ -56,7 +58,7 @@ func (g *Gate) Elect(e election.Event) {
 		if !g.rests { // else not yet
 			g.step(e)
 		}
-		g.Authorise(lease.Event{Type: lease.Stands})
+		g.Authorise(lease.Event{Type: lease.Restored})
 		return
 	case election.Receive, election.Answered:
 		if g.Lease == nil || !g.Lease.Settled() {
@@ -97,30 +99,44 @@ func (g *Gate) Authorise(e lease.Event) *lease.Response {
 	}
 	e.Now, e.T = g.driver.Now(), g.driver.T()
 	out := *g.Lease.Step(e)
-	if out.Stopped { // before anything else goes out
+	var answer *lease.Response
+	if n := len(out.Replies); n > 0 {
+		answer = &out.Replies[n-1].Response
+		copied := *answer
+		answer = &copied
+	}
+	requests := slices.Clone(out.Requests)
+	if out.Withdraw { // before anything else goes out
 		defer g.Authorise(lease.Event{Type: lease.Told, Until: g.driver.Stopped()})
 	}
-	if out.Sync {
+	g.dirty = max(g.dirty, out.Version)
+	var written lease.Event
+	if g.dirty != 0 && e.Type != lease.WriteFailed && e.Type != lease.Told {
+		written = lease.Event{Type: lease.Persisted, Version: g.dirty}
+		g.dirty = 0
 		if g.driver.Sync(g.Lease.State()) != nil {
-			g.Lease.Unsynced()
-			g.driver.Stopped()
-			return nil
+			written = lease.Event{Type: lease.WriteFailed}
 		}
 	}
-	for _, p := range out.Requests {
+	for _, p := range requests {
 		g.driver.Request(p.To, p.Request)
+	}
+	if written.Type != 0 {
+		if a := g.Authorise(written); a != nil {
+			answer = a
+		}
 	}
 	if out.Heard != "" {
 		g.driver.Heard(out.Heard)
 	}
 	g.rest()
-	if out.Doubt != "" {
-		g.step(election.Event{Type: election.Suspect, Process: out.Doubt})
+	if out.Suspect != "" {
+		g.step(election.Event{Type: election.Suspect, Process: out.Suspect})
 	}
 	if out.Appoint != "" {
 		g.step(election.Event{Type: election.Appoint, Process: out.Appoint})
 	}
-	return out.Response
+	return answer
 }
 
 // rest withdraws a process that reaches no majority from the election, and brings it back (N5).

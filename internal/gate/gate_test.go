@@ -98,8 +98,8 @@ func newSide(t *testing.T, name string, guarded bool) *side {
 		return s
 	}
 	s.gate = gate.New(m, lease.New(lease.Config{Self: life(name), Now: s.Now(),
-		Remember: lease.State{Group: "g", Generation: 1, Voted: true}}), s)
-	s.gate.Authorise(lease.Event{Type: lease.Enrolled, Roster: r})
+		Saved: lease.State{Group: "g", Generation: 1, Voted: true}}), s)
+	s.gate.Authorise(lease.Event{Type: lease.RosterChanged, Roster: r})
 	s.did()
 	return s
 }
@@ -159,7 +159,7 @@ func TestDiskFails(t *testing.T) {
 	if v := s.request("P3", lease.Request{Kind: lease.Vote, Epoch: lease.NewEpoch(1, 1), Lease: leaseTime}); v != nil {
 		t.Errorf("it answers %+v", *v)
 	}
-	if did := s.did(); did != "not synced; stopped" {
+	if did := s.did(); did != "not synced" {
 		t.Errorf("it did: %s", did)
 	}
 	s.broken = false
@@ -175,7 +175,7 @@ func TestDiskFails(t *testing.T) {
 // promise is synced first.
 func TestHolderIsAppointed(t *testing.T) {
 	s := newSide(t, "P1", true)
-	v := s.request("P2", lease.Request{Kind: lease.Vote, Epoch: lease.NewEpoch(1, 1), Lease: leaseTime, Held: true})
+	v := s.request("P2", lease.Request{Kind: lease.Renew, Epoch: lease.NewEpoch(1, 1), Lease: leaseTime})
 	if v == nil || !v.Granted {
 		t.Fatalf("it answers %+v", v)
 	}
@@ -273,7 +273,7 @@ func (s *side) until(done func() bool) {
 // N8: the election machine suspects the holder only when the voters do not hear it either.
 func TestSuspicionIsConsulted(t *testing.T) {
 	s := newSide(t, "P2", true)
-	s.request("P3", lease.Request{Kind: lease.Vote, Epoch: lease.NewEpoch(1, 1), Lease: leaseTime, Held: true})
+	s.request("P3", lease.Request{Kind: lease.Renew, Epoch: lease.NewEpoch(1, 1), Lease: leaseTime})
 	s.did()
 	s.gate.Authorise(lease.Event{Type: lease.Suspected, Process: "P3"})
 	s.gate.Authorise(lease.Event{Type: lease.Tick})
@@ -293,7 +293,7 @@ func TestTalkOfElections(t *testing.T) {
 	for _, settled := range []bool{true, false} {
 		s := newSide(t, "P2", true)
 		if settled {
-			s.request("P3", lease.Request{Kind: lease.Vote, Epoch: lease.NewEpoch(1, 1), Lease: leaseTime, Held: true})
+			s.request("P3", lease.Request{Kind: lease.Renew, Epoch: lease.NewEpoch(1, 1), Lease: leaseTime})
 		}
 		s.did()
 		s.gate.Elect(election.Event{Type: election.Receive, Process: "P1", Incarnation: 1,

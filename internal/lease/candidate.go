@@ -6,32 +6,32 @@ import (
 	"time"
 )
 
-// purpose is what a process sounds the voters for.
+// purpose is what a process asks for pre-votes the voters for.
 type purpose uint8
 
 const (
 	idle     purpose = iota
-	stand            // N1: it is nominated
-	consult          // N8: it suspects the holder
-	fallback         // N9: nobody has held for long
+	stand            // C1: it is nominated
+	consult          // C8: it suspects the holder
+	fallback         // C9: nobody has held for long
 	succeed          // P3: the holder offers it the lease
 )
 
-// nominee is what a process does to become the holder.
-type nominee struct {
-	sounding sounding
+// candidate is what a process does to become the holder.
+type candidacy struct {
+	preVote  preVote
 	retry    Instant // not before
-	failures int     // soundings in a row that found no majority
-	rests    Instant // N5: until when it is no candidate
-	fallback Instant // N9: when it nominates itself, if nobody has held until then
-	waiting  bool    // N4: for promises that nobody hears to run out
+	failures int     // preVotes in a row that found no majority
+	rests    Instant // C5: until when it is no candidate
+	fallback Instant // C9: when it nominates itself, if nobody has held until then
+	waiting  bool    // C4: for promises that nobody hears to run out
 	freed    Instant // when promises were last released
 	spent    bool    // the ballots of this generation are used up
-	alone    bool    // the last sounding found no majority
+	alone    bool    // the last preVote found no majority
 }
 
-// sounding is a round of pre-votes.
-type sounding struct {
+// preVote is a round of pre-votes.
+type preVote struct {
 	purpose   purpose
 	about     Incarnation // the holder that is suspected, or that offers
 	epoch     Epoch
@@ -42,52 +42,52 @@ type sounding struct {
 	answered  []bool
 }
 
-// Rests reports whether this process has withdrawn because it reaches no majority (N5).
-func (m *Machine) Rests() bool { return m.now.Boot < m.nominee.rests }
+// Rests reports whether this process has withdrawn because it reaches no majority (C5).
+func (m *Machine) Rests() bool { return m.now.Boot < m.candidacy.rests }
 
 // reassured forgets what went wrong: somebody holds.
-func (n *nominee) reassured() { n.failures, n.waiting, n.alone = 0, false, false }
+func (n *candidacy) reassured() { n.failures, n.waiting, n.alone = 0, false, false }
 
 // nominate drives whatever this process does to become the holder.
 func (m *Machine) nominate() {
-	n := &m.nominee
-	if n.sounding.purpose != idle {
-		if m.now.Boot >= n.sounding.asked+m.pause() {
+	n := &m.candidacy
+	if n.preVote.purpose != idle {
+		if m.now.Boot >= n.preVote.asked+m.pause() {
 			m.ask()
 		}
 		m.weigh()
 		return
 	}
-	if m.holder.acting != nil || m.holder.claiming != nil || m.holder.resigning != nil || m.roster.voters() == 0 || m.now.Boot < n.retry {
+	if m.leaseholder.held != nil || m.leaseholder.sought != nil || m.leaseholder.stepping != nil || m.roster.voters() == 0 || m.now.Boot < n.retry {
 		return
 	}
 	switch {
-	case !m.stands():
+	case !m.isCandidate():
 	case m.nominated == m.self.Name && !m.hearing():
-		m.sound(stand, Incarnation{}, 0)
+		m.askPreVotes(stand, Incarnation{}, 0)
 	case m.now.Boot >= n.fallback && m.leaderless():
-		m.sound(fallback, Incarnation{}, 0)
+		m.askPreVotes(fallback, Incarnation{}, 0)
 	}
-	if m.follower.consult && m.follower.known.Name != "" && n.sounding.purpose == idle {
-		m.sound(consult, m.follower.known, m.follower.epoch)
+	if m.follower.consult && m.follower.known.Name != "" && n.preVote.purpose == idle {
+		m.askPreVotes(consult, m.follower.known, m.follower.epoch)
 	}
 }
 
-// sound asks every voter whether it would promise (N1, N8, N9, P3).
-func (m *Machine) sound(why purpose, about Incarnation, epoch Epoch) {
+// askPreVotes asks every voter whether it would promise (C1, C8, C9, P3).
+func (m *Machine) askPreVotes(why purpose, about Incarnation, epoch Epoch) {
 	m.round++
-	s := &m.nominee.sounding
-	*s = sounding{purpose: why, about: about, epoch: epoch, round: m.round, since: m.now.Boot,
+	s := &m.candidacy.preVote
+	*s = preVote{purpose: why, about: about, epoch: epoch, round: m.round, since: m.now.Boot,
 		responses: append(s.responses[:0], make([]Response, len(m.roster.Members))...),
 		answered:  append(s.answered[:0], make([]bool, len(m.roster.Members))...)}
 	m.ask()
 	m.weigh()
 }
 
-// ask sounds those who would not promise or have not answered: again every heartbeat, for promises run out, a voter notices that
+// ask asks for pre-votes those who would not promise or have not answered: again every heartbeat, for promises run out, a voter notices that
 // the holder is gone, and a link may have to be made first.
 func (m *Machine) ask() {
-	s := &m.nominee.sounding
+	s := &m.candidacy.preVote
 	s.asked = m.now.Boot
 	p := Request{Kind: PreVote, Epoch: NewEpoch(m.roster.Generation, 0), Round: s.round}
 	for i, q := range m.roster.Members {
@@ -110,12 +110,12 @@ func (m *Machine) pause() time.Duration {
 	return m.heartbeat
 }
 
-// freed reports whether promises were released just now: the voters that have not heard of it will in a moment (N4).
-func (m *Machine) freed() bool { return m.now.Boot-m.nominee.freed < m.t }
+// freed reports whether promises were released just now: the voters that have not heard of it will in a moment (C4).
+func (m *Machine) freed() bool { return m.now.Boot-m.candidacy.freed < m.t }
 
-// sounded takes a voter's answer. A voter with another memory than the roster's is not the one that counts (V1).
-func (m *Machine) sounded(from Incarnation, v Response) {
-	s := &m.nominee.sounding
+// preVoted takes a voter's answer. A voter with another memory than the roster's is not the one that counts (V1).
+func (m *Machine) preVoted(from Incarnation, v Response) {
+	s := &m.candidacy.preVote
 	i := m.roster.place(from)
 	if s.purpose == idle || v.Round != s.round || i < 0 || !m.roster.Members[i].Voter {
 		return
@@ -125,7 +125,7 @@ func (m *Machine) sounded(from Incarnation, v Response) {
 
 // weigh looks what the answers so far come to.
 func (m *Machine) weigh() {
-	n, s := &m.nominee, &m.nominee.sounding
+	n, s := &m.candidacy, &m.candidacy.preVote
 	all, majority := m.roster.voters(), m.roster.majority()
 	patience := max(m.t, m.roster.Timeout)
 	answered, granted, heard, support := s.count(m.self.Name, m.follower.over)
@@ -133,28 +133,28 @@ func (m *Machine) weigh() {
 	hopeless := over || answered >= majority && answered-granted > all-majority // no majority will grant it
 	stands := s.purpose == stand || s.purpose == fallback
 	switch {
-	case stands && granted >= majority: // N3
+	case stands && granted >= majority: // C3
 		s.purpose = idle
-		m.claim(s.ballot(m.roster.Generation, majority))
+		m.seek(s.ballot(m.roster.Generation, majority))
 	case s.purpose == succeed && support >= majority: // P3
 		s.purpose = idle
 		m.send(s.about.Name, Request{Kind: TakeOver, Epoch: s.epoch, Round: s.round})
-	case s.purpose == consult && answered-heard >= majority: // N8: they do not hear it either
+	case s.purpose == consult && answered-heard >= majority: // C8: they do not hear it either
 		s.purpose = idle
 		m.lost()
-	case heard > all-majority, (over || s.stuck(all, majority, answered-heard)) && heard > 0 && answered-heard < majority: // N2, N8
+	case heard > all-majority, (over || s.stuck(all, majority, answered-heard)) && heard > 0 && answered-heard < majority: // C2, C8
 		m.hearsay()
 	case stands && hopeless:
 		m.unsupported(answered >= majority)
-	case over: // N8, P3
+	case over: // C8, P3
 		s.purpose = idle
 		n.alone, n.retry = answered < majority, m.now.Boot+m.t/2+m.random(m.t)
 	}
 }
 
 // count counts the answers: in all, those that would promise, those that hear a holder, and those that would promise if only
-// the holder that this sounding is about released.
-func (s *sounding) count(self string, over Epoch) (answered, granted, heard, support int) {
+// the holder that this preVote is about released.
+func (s *preVote) count(self string, over Epoch) (answered, granted, heard, support int) {
 	for i, v := range s.responses {
 		if !s.answered[i] {
 			continue
@@ -174,7 +174,7 @@ func (s *sounding) count(self string, over Epoch) (answered, granted, heard, sup
 }
 
 // stuck reports whether a consulting process need not wait for more answers: the suspect itself will hardly answer.
-func (s *sounding) stuck(all, majority, unheard int) bool {
+func (s *preVote) stuck(all, majority, unheard int) bool {
 	for _, a := range s.answered {
 		if a {
 			all--
@@ -183,8 +183,8 @@ func (s *sounding) stuck(all, majority, unheard int) bool {
 	return s.purpose == consult && unheard+all-1 < majority
 }
 
-// ballot is N3: one above the smallest number such that a majority of those who would promise have promised no higher ballot.
-func (s *sounding) ballot(generation int64, majority int) int64 {
+// ballot is C3: one above the smallest number such that a majority of those who would promise have promised no higher ballot.
+func (s *preVote) ballot(generation int64, majority int) int64 {
 	var ballots []int64
 	for i, v := range s.responses {
 		switch {
@@ -203,9 +203,9 @@ func (s *sounding) ballot(generation int64, majority int) int64 {
 	return highest + 1
 }
 
-// hearsay follows whom the voters hear (N2, N8): the newest that no mere minority can have made up, and asks again after a while.
+// hearsay follows whom the voters hear (C2, C8): the newest that no mere minority can have made up, and asks again after a while.
 func (m *Machine) hearsay() {
-	s := &m.nominee.sounding
+	s := &m.candidacy.preVote
 	var heard []Response
 	for i, v := range s.responses {
 		if s.answered[i] && v.Heard && v.Holder != m.self.Name && v.HolderEpoch > m.follower.over {
@@ -215,51 +215,51 @@ func (m *Machine) hearsay() {
 	slices.SortFunc(heard, func(a, b Response) int { return cmp.Compare(b.HolderEpoch, a.HolderEpoch) })
 	believed := heard[min(len(heard)-1, m.roster.voters()-m.roster.majority())] // a minority that lies is passed over
 	s.purpose = idle
-	m.nominee.reassured()
-	m.nominee.retry = m.now.Boot + m.t/2 + m.random(m.t)
+	m.candidacy.reassured()
+	m.candidacy.retry = m.now.Boot + m.t/2 + m.random(m.t)
 	m.arm()
 	m.believe(believed)
 }
 
-// unsupported ends a sounding that brought neither a majority nor a holder: N4, N5, and for a fallback N9 anew.
+// unsupported ends a preVote that brought neither a majority nor a holder: C4, C5, and for a fallback C9 anew.
 func (m *Machine) unsupported(reached bool) {
-	n, s := &m.nominee, &m.nominee.sounding
+	n, s := &m.candidacy, &m.candidacy.preVote
 	n.alone = !reached
 	switch {
 	case s.purpose == fallback && !reached:
 		m.arm()
-	case reached && m.freed(): // N4
+	case reached && m.freed(): // C4
 		n.failures, n.waiting = 0, true
 		n.retry = m.now.Boot + m.pause()
-	case reached: // N4
+	case reached: // C4
 		n.failures, n.waiting = 0, true
 		wait := min(s.wait(m.roster.majority()), max(m.t, m.heartbeat))
 		if wait == 0 { // it was denied for another reason than time: rosters may differ
 			wait = m.t/2 + m.random(m.t)
 		}
 		n.retry = max(s.asked+wait, m.now.Boot) + time.Millisecond
-	case n.failures+1 < soundings:
+	case n.failures+1 < preVotes:
 		n.failures++
 		n.retry = m.now.Boot + m.random(m.t)
-	default: // N5
+	default: // C5
 		n.failures = 0
 		m.rest()
 	}
 	s.purpose = idle
 }
 
-// rest withdraws this process for a while, so that another one is nominated: N5, H4.
+// rest withdraws this process for a while, so that another one is nominated: C5, LH4.
 func (m *Machine) rest() {
 	if m.roster.rivals(m.self.Name) {
-		m.nominee.rests = m.now.Boot + restLeast*m.t + m.random(restMore*m.t)
-		m.nominee.retry = m.nominee.rests
+		m.candidacy.rests = m.now.Boot + restLeast*m.t + m.random(restMore*m.t)
+		m.candidacy.retry = m.candidacy.rests
 	} else {
-		m.nominee.retry = m.now.Boot + m.t
+		m.candidacy.retry = m.now.Boot + m.t
 	}
 }
 
 // wait is how long it takes until a majority of promises has run out.
-func (s *sounding) wait(majority int) time.Duration {
+func (s *preVote) wait(majority int) time.Duration {
 	var waits []time.Duration
 	for i, v := range s.responses {
 		if s.answered[i] {
@@ -271,15 +271,15 @@ func (s *sounding) wait(majority int) time.Duration {
 }
 
 // leaderless reports whether this process knows of nobody who holds.
-func (m *Machine) leaderless() bool { return m.follower.known.Name == "" && m.holder.acting == nil }
+func (m *Machine) leaderless() bool { return m.follower.known.Name == "" && m.leaseholder.held == nil }
 
-// arm sets when this process nominates itself, should nobody hold until then (N9).
+// arm sets when this process nominates itself, should nobody hold until then (C9).
 func (m *Machine) arm() {
 	lease := time.Duration(0)
 	if m.roster != nil {
 		lease = m.roster.Lease
 	}
-	m.nominee.fallback = m.now.Boot + lease + fallbackLeast*m.t + m.random(fallbackMore*m.t)
+	m.candidacy.fallback = m.now.Boot + lease + fallbackLeast*m.t + m.random(fallbackMore*m.t)
 }
 
 // place is where a voter's life stands on the roster; -1 if its memory is not the one that the roster names.

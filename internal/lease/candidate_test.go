@@ -8,13 +8,13 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// N1: who is nominated, may coordinate and holds nothing sounds all voters; nobody else does.
+// C1: who is nominated, may coordinate and holds nothing asks all voters for pre-votes; nobody else does.
 func TestWhoSounds(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*lease.Roster)
 		before lease.EventType
-		sounds bool
+		asks   bool
 	}{
 		{"a candidate", func(*lease.Roster) {}, lease.Tick, true},
 		{"one that is no voter", func(r *lease.Roster) { r.Members[2].Voter = false }, lease.Tick, true},
@@ -34,17 +34,17 @@ func TestWhoSounds(t *testing.T) {
 			s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
 			_, one := sent(s.out.Requests, lease.PreVote, "P1")
 			_, two := sent(s.out.Requests, lease.PreVote, "P2")
-			if one != c.sounds || two != c.sounds {
-				t.Errorf("it sounds P1: %v, P2: %v", one, two)
+			if one != c.asks || two != c.asks {
+				t.Errorf("it asks for pre-votes P1: %v, P2: %v", one, two)
 			}
-			if !c.sounds && s.Next() <= s.now {
+			if !c.asks && s.Next() <= s.now {
 				t.Error("it wants to look at the clock again and again")
 			}
 		})
 	}
 }
 
-// N2: a nominee follows the holder that the voters hear, and deposes nobody: of 3 two that hear it, of 4 two.
+// C2: a candidate follows the holder that the voters hear, and deposes nobody: of 3 two that hear it, of 4 two.
 func TestNomineeFollowsTheHolder(t *testing.T) {
 	for n, hear := range map[int][]string{3: {"P1", "P2"}, 4: {"P1", "P2"}} {
 		r := rosterOf(n)
@@ -66,7 +66,7 @@ func TestNomineeFollowsTheHolder(t *testing.T) {
 	}
 }
 
-// N3: the ballot is one above what a majority has promised at most. A rogue voter cannot push it up, nor spend the generation.
+// C3: the ballot is one above what a majority has promised at most. A rogue voter cannot push it up, nor spend the generation.
 func TestBallot(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -105,7 +105,7 @@ func TestBallot(t *testing.T) {
 	}
 }
 
-// N3: used up ballots are said, and nothing is claimed in another generation.
+// C3: used up ballots are said, and nothing is claimed in another generation.
 func TestBallotsSpent(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.want(true, "P2", epoch(1, lease.MaxBallot))
@@ -115,20 +115,20 @@ func TestBallotsSpent(t *testing.T) {
 	v := s.answer(p, true)
 	v.Highest = epoch(1, lease.MaxBallot)
 	s.response("P1", v)
-	if s.Word() != "BallotsSpent" {
-		t.Errorf("it is %s", s.Word())
+	if s.Phase() != "BallotsSpent" {
+		t.Errorf("it is %s", s.Phase())
 	}
 	if p, ok := sent(append(s.out.Requests, s.after(time.Second)...), lease.Vote, "P1"); ok {
 		t.Errorf("it claims %s", p.Epoch)
 	}
 	s.roster = next(s.roster, func(*lease.Roster) {})
-	s.do(lease.Event{Type: lease.Enrolled, Roster: s.roster})
-	if s.Word() == "BallotsSpent" {
+	s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
+	if s.Phase() == "BallotsSpent" {
 		t.Error("it says so of the next generation, too")
 	}
 }
 
-// N4: promises that nobody hears still run: it stays nominated, and asks again when enough have run out, or at a RELEASE; not
+// C4: promises that nobody hears still run: it stays nominated, and asks again when enough have run out, or at a RELEASE; not
 // all the time.
 func TestNomineeWaitsForPromises(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
@@ -137,8 +137,8 @@ func TestNomineeWaitsForPromises(t *testing.T) {
 	v := s.answer(s.sent(lease.PreVote, "P1"), false)
 	v.Holder, v.HolderEpoch, v.Remaining = "P2", epoch(1, 1), 800*ms
 	s.response("P1", v)
-	if s.Word() != "Waiting" {
-		t.Errorf("it is %s", s.Word())
+	if s.Phase() != "Waiting" {
+		t.Errorf("it is %s", s.Phase())
 	}
 	if n := count(s.after(100*ms), lease.PreVote); n > 0 {
 		t.Errorf("it asks %d times too early", n)
@@ -149,7 +149,7 @@ func TestNomineeWaitsForPromises(t *testing.T) {
 	}
 }
 
-// N4: voters that use another roster deny at once; that is no reason to ask them without a pause.
+// C4: voters that use another roster deny at once; that is no reason to ask them without a pause.
 func TestNomineeDoesNotStorm(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
@@ -179,7 +179,7 @@ func count(all []lease.Addressed, k lease.Kind) (n int) {
 	return n
 }
 
-// N1: who would not promise is asked again every heartbeat. Two of five are down; one voter has yet to notice that the link of the
+// C1: who would not promise is asked again every heartbeat. Two of five are down; one voter has yet to notice that the link of the
 // dead holder is closed, and nobody's promise to it has run out.
 func TestAnswersAreAskedForAgain(t *testing.T) {
 	s := newSolo(t, rosterOf(5), "P3")
@@ -206,10 +206,10 @@ func TestAnswersAreAskedForAgain(t *testing.T) {
 			s.out.Requests = s.after(ms)
 		}
 	}
-	t.Errorf("it claims nothing %v after the holder died; it is %s", s.now-died, s.Word())
+	t.Errorf("it claims nothing %v after the holder died; it is %s", s.now-died, s.Phase())
 }
 
-// N4: once something was released, those who have not heard of it yet are asked again in a moment, and not after a heartbeat. Its own
+// C4: once something was released, those who have not heard of it yet are asked again in a moment, and not after a heartbeat. Its own
 // promise is free, two are not, one voter does not answer.
 func TestReleaseIsHeardOfInAMoment(t *testing.T) {
 	s := newSolo(t, rosterOf(5), "P4")
@@ -226,7 +226,7 @@ func TestReleaseIsHeardOfInAMoment(t *testing.T) {
 	}
 }
 
-// N5: who reaches no majority, twice, rests for 4 to 8 T and is no candidate meanwhile; unless nobody else could coordinate.
+// C5: who reaches no majority, twice, rests for 4 to 8 T and is no candidate meanwhile; unless nobody else could coordinate.
 func TestNomineeWithoutMajorityRests(t *testing.T) {
 	r := rosterOf(3)
 	r.Timeout = 500 * ms
@@ -249,7 +249,7 @@ func TestNomineeWithoutMajorityRests(t *testing.T) {
 	}
 }
 
-// N5 is about answers, not about denials: in groups of even size denials come to no majority before a majority has answered.
+// C5 is about answers, not about denials: in groups of even size denials come to no majority before a majority has answered.
 func TestDeniedIsNotAlone(t *testing.T) {
 	for n, deny := range map[int][]string{2: {"P1"}, 4: {"P1", "P2"}} {
 		r := rosterOf(n)
@@ -267,17 +267,17 @@ func TestDeniedIsNotAlone(t *testing.T) {
 				break
 			}
 		}
-		if s.Word() != "Waiting" {
-			t.Errorf("%d voters: it is %s", n, s.Word())
+		if s.Phase() != "Waiting" {
+			t.Errorf("%d voters: it is %s", n, s.Phase())
 		}
 	}
 }
 
-// N6: a claim is made again every heartbeat, until a majority has promised; so many denials that none is left end it, and give back
+// C6: a claim is made again every heartbeat, until a majority has promised; so many denials that none is left end it, and give back
 // what was promised. The next claim is a higher one: a RELEASE may still be under way.
 func TestClaimIsGivenUp(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
-	p := s.claiming()
+	p := s.seeking()
 	again, ok := sent(s.after(101*ms), lease.Vote, "P1")
 	if !ok || again.Epoch != p.Epoch {
 		t.Errorf("after a heartbeat it claims %s", again.Epoch)
@@ -340,7 +340,7 @@ func TestNoEpochIsClaimedTwice(t *testing.T) {
 	t.Error("it never claims again")
 }
 
-// N7 for groups of one and two: one acts alone and at once, two need each other.
+// C7 for groups of one and two: one acts alone and at once, two need each other.
 func TestSmallGroups(t *testing.T) {
 	one := newSolo(t, rosterOf(1), "P1")
 	one.do(lease.Event{Type: lease.Nominated, Process: "P1"})
@@ -362,13 +362,13 @@ func TestSmallGroups(t *testing.T) {
 	if name, _ := g.holder(); name != "" {
 		t.Errorf("%s acts without the other one", name)
 	}
-	if g.actor("P2").Word() != "NoMajority" {
-		t.Errorf("it says that it is %s", g.actor("P2").Word())
+	if g.actor("P2").Phase() != "NoMajority" {
+		t.Errorf("it says that it is %s", g.actor("P2").Phase())
 	}
 	g.restart("P1", false)
 	g.run(5 * time.Second)
 	if name, _ := g.holder(); name != "P2" {
-		t.Errorf("with both back %q holds, P2 is %s", name, g.actor("P2").Word())
+		t.Errorf("with both back %q holds, P2 is %s", name, g.actor("P2").Phase())
 	}
 	for n, lost := range []int{0, 0, 0, 1, 1, 2, 2, 3, 3} {
 		if lease.Tolerates(n) != lost {
@@ -377,9 +377,9 @@ func TestSmallGroups(t *testing.T) {
 	}
 }
 
-// N8: who suspects the holder asks before its election machine hears of it.
+// C8: who suspects the holder asks before its election machine hears of it.
 func TestConsulting(t *testing.T) {
-	held := lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1, Held: true}
+	held := lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1}
 	for _, c := range []struct {
 		name  string
 		hear  []string // who hears the holder, of those who answer
@@ -395,7 +395,7 @@ func TestConsulting(t *testing.T) {
 			s.askBy("P3", held)
 			s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
 			out := s.do(lease.Event{Type: lease.Suspected, Process: "P3"})
-			if out.Doubt != "" {
+			if out.Suspect != "" {
 				t.Fatal("the election machine hears of it before the voters were asked")
 			}
 			all := append(slices.Clone(out.Requests), s.after(10*ms)...)
@@ -407,7 +407,7 @@ func TestConsulting(t *testing.T) {
 			for _, q := range append(slices.Clone(c.hear), c.not...) {
 				v := s.answer(p, false)
 				v.Heard, v.Holder, v.HolderEpoch = slices.Contains(c.hear, q), "P3", epoch(1, 1)
-				doubt += s.response(q, v).Doubt
+				doubt += s.response(q, v).Suspect
 			}
 			if (doubt == "P3") != c.doubt {
 				t.Errorf("its election machine is to suspect %q", doubt)
@@ -419,16 +419,16 @@ func TestConsulting(t *testing.T) {
 	}
 }
 
-// N8: a mere nominee, which does not hold, is suspected at once.
+// C8: a mere candidate, which does not hold, is suspected at once.
 func TestNomineeIsSuspectedAtOnce(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P1")
 	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
-	if out := s.do(lease.Event{Type: lease.Suspected, Process: "P3"}); out.Doubt != "P3" {
-		t.Errorf("its election machine is to suspect %q", out.Doubt)
+	if out := s.do(lease.Event{Type: lease.Suspected, Process: "P3"}); out.Suspect != "P3" {
+		t.Errorf("its election machine is to suspect %q", out.Suspect)
 	}
 }
 
-// N9: if nobody holds for L + 6 T to L + 12 T, a candidate nominates itself; one that is no candidate never does.
+// C9: if nobody holds for L + 6 T to L + 12 T, a candidate nominates itself; one that is no candidate never does.
 func TestFallback(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -16,10 +16,12 @@ func (x *exploration) fail(w *world, format string, args ...any) {
 }
 
 // granted notes that a voter has promised: G4, G2.
-func (x *exploration) granted(w *world, v int, to lease.Incarnation, e lease.Epoch, l time.Duration) {
+func (x *exploration) granted(w *world, v int, to lease.Incarnation, e lease.Epoch, until time.Duration) {
 	g := &w.ghosts[v]
 	now := w.clocks[v]
 	switch {
+	case x.slow && g.freed == to && e <= g.freedEpoch: // released before the grant of it was said
+		return
 	case g.amnesiac:
 		x.fail(w, "G4: %s promises %s to %s without its memory", members[v], e, to.Name)
 	case g.to != to && now < g.until:
@@ -27,7 +29,7 @@ func (x *exploration) granted(w *world, v int, to lease.Incarnation, e lease.Epo
 	case g.to != to:
 		g.until = 0
 	}
-	g.to, g.epoch, g.until = to, max(e, g.epoch), max(g.until, now+l)
+	g.to, g.epoch, g.until = to, max(e, g.epoch), max(g.until, until)
 	for i := range w.owners {
 		if o := &w.owners[i]; o.epoch == e && o.life == to {
 			o.voters |= 1 << v
@@ -39,6 +41,7 @@ func (x *exploration) granted(w *world, v int, to lease.Incarnation, e lease.Epo
 
 // free ends a promise (V10).
 func (w *world) free(v int, by lease.Incarnation, e lease.Epoch) {
+	w.ghosts[v].freed, w.ghosts[v].freedEpoch = by, e
 	if g := &w.ghosts[v]; g.to == by && g.epoch <= e {
 		g.until = min(g.until, w.clocks[v])
 	}
@@ -53,13 +56,13 @@ func (x *exploration) release(w *world, p int, e lease.Epoch) {
 
 // check looks at a whole world.
 func (x *exploration) check(w *world) {
-	acting := -1
+	held := -1
 	for p := range procs {
 		if w.clocks[p] < w.told[p] {
-			if acting >= 0 {
-				x.fail(w, "G1: %s and %s may act", members[acting], members[p])
+			if held >= 0 {
+				x.fail(w, "G1: %s and %s may act", members[held], members[p])
 			}
-			acting = p
+			held = p
 		}
 		if w.permitted(p) > w.clocks[p] {
 			x.checkHolder(w, p)

@@ -20,6 +20,7 @@ func (x *exploration) each(w *world, visit func(*world)) {
 		if w.machines[p].Next() <= w.clocks[p] {
 			x.move(w, p, members[p]+" ticks", visit, lease.Event{Type: lease.Tick})
 		}
+		x.writing(w, p, visit)
 		x.mishaps(w, p, visit)
 	}
 	if w.budget.quanta > 0 && w.underWay() <= x.late {
@@ -38,9 +39,9 @@ func (x *exploration) move(w *world, p int, what string, visit func(*world), e l
 			change(c)
 		}
 		c.machines[p] = w.machines[p].Clone()
-		synced := x.tell(c, p, e, fails)
+		wrote := x.tell(c, p, e, fails)
 		if fails {
-			if !synced {
+			if !wrote || x.slow {
 				return
 			}
 			c.budget.faults--
@@ -55,7 +56,7 @@ func (x *exploration) reach(c *world, visit func(*world)) {
 	x.check(c)
 	for p := range procs {
 		for q := range procs {
-			if len(c.requests[p][q]) > longest || len(c.responses[p][q]) > longest {
+			if len(c.requests[p][q]) > longest || len(c.responses[p][q]) > longest || len(c.writes[p]) > longest {
 				return
 			}
 		}
@@ -94,9 +95,6 @@ func (x *exploration) lose(w *world, what string, visit func(*world), taken func
 
 func describe(p lease.Request) string {
 	s := fmt.Sprintf("%s %s", p.Kind, p.Epoch)
-	if p.Held {
-		s += " held"
-	}
 	if p.Heir != "" {
 		s += " heir " + p.Heir
 	}
@@ -124,7 +122,7 @@ func (x *exploration) mishaps(w *world, p int, visit func(*world)) {
 	if w.budget.steps > 0 && w.rosters[p] < x.newest {
 		next := w.rosters[p] + 1
 		last := !slices.ContainsFunc(w.rosters[:], func(g int8) bool { return g < next })
-		x.move(w, p, members[p]+" takes the next roster", visit, lease.Event{Type: lease.Enrolled, Roster: group[next]}, func(c *world) {
+		x.move(w, p, members[p]+" takes the next roster", visit, lease.Event{Type: lease.RosterChanged, Roster: group[next]}, func(c *world) {
 			if c.rosters[p] = next; last {
 				c.budget.steps--
 			}
@@ -136,6 +134,7 @@ func (x *exploration) mishaps(w *world, p int, visit func(*world)) {
 func (x *exploration) restart(c *world, p int, memory string) {
 	c.lives[p].StateID = memory
 	c.lives[p].Number++
+	c.writes[p] = nil // the same, had it been written: that is what a write and then a restart come to
 	for q := range procs {
 		c.requests[q][p], c.responses[q][p], c.responses[p][q] = nil, nil, nil
 	}
@@ -185,33 +184,37 @@ func (x *exploration) pass(w *world, visit func(*world)) {
 	}
 }
 
-// tell gives an event to a machine of a world of its own, and carries out what it says. It reports whether anything had to be
-// synced; with a disk that fails it was not.
-func (x *exploration) tell(w *world, p int, e lease.Event, fails bool) (synced bool) {
+// tell gives an event to a machine of a world of its own, and carries out what it says. It reports
+// whether anything had to be written; with a disk that fails it was not.
+func (x *exploration) tell(w *world, p int, e lease.Event, fails bool) (wrote bool) {
 	x.steps++
 	m := w.machines[p]
 	e.Now, e.T = w.read(p), shortT
+	if e.Type == lease.Requested {
+		e.ReplyTo = asked{from: e.From, request: e.Request, at: w.clocks[p]}
+	}
 	own := w.own(p)
 	out := *m.Step(e)
-	stopped := out.Stopped
-	switch {
-	case out.Sync && fails:
-		m.Unsynced()
-		synced = true
-	default:
-		if synced = out.Sync; synced {
-			w.disks[p] = m.State()
-		}
-		x.carryOut(w, p, e, out, own)
+	requests, replies := slices.Clone(out.Requests), slices.Clone(out.Replies)
+	if e.Type == lease.Requested && e.Request.Kind == lease.Release {
+		w.free(p, e.From, e.Request.Epoch)
 	}
-	if stopped && !fails {
+	if out.Withdraw {
 		x.tell(w, p, lease.Event{Type: lease.Told, Until: w.told[p]}, false)
 	}
-	if (!fails || !synced) && out.Appoint != "" && w.nominated[p] != out.Appoint {
+	x.carryOut(w, p, requests, replies, own)
+	if out.Version != 0 {
+		wrote = true
+		w.writes[p] = append(slices.Clip(w.writes[p]), written{out.Version, m.State()})
+		if !x.slow {
+			x.write(w, p, fails)
+		}
+	}
+	if out.Appoint != "" && w.nominated[p] != out.Appoint {
 		w.nominated[p] = out.Appoint
 		x.tell(w, p, lease.Event{Type: lease.Nominated, Process: out.Appoint}, false)
 	}
-	if !fails && out.Doubt != "" && w.nominated[p] == out.Doubt && p > 0 {
+	if out.Suspect != "" && w.nominated[p] == out.Suspect && p > 0 {
 		w.nominated[p] = members[p]
 		x.tell(w, p, lease.Event{Type: lease.Nominated, Process: members[p]}, false)
 	}
@@ -219,7 +222,47 @@ func (x *exploration) tell(w *world, p int, e lease.Event, fails bool) (synced b
 		w.told[p] = max(w.told[p], deadline)
 	}
 	x.digest(w, p)
-	return synced
+	return wrote
+}
+
+// asked is what a reply replies to.
+type asked struct {
+	from    lease.Incarnation
+	request lease.Request
+	at      time.Duration // on the voter's clock
+}
+
+// write ends the oldest write of a process. One that fails takes with it all that are under way.
+func (x *exploration) write(w *world, p int, fails bool) {
+	if fails {
+		w.writes[p] = nil
+		x.tell(w, p, lease.Event{Type: lease.WriteFailed}, false)
+		return
+	}
+	first := w.writes[p][0]
+	w.writes[p] = w.writes[p][1:]
+	w.disks[p] = first.state
+	x.tell(w, p, lease.Event{Type: lease.Persisted, Version: first.version}, false)
+}
+
+// writing ends the oldest write of each disk that has one: well, or not.
+func (x *exploration) writing(w *world, p int, visit func(*world)) {
+	if len(w.writes[p]) == 0 {
+		return
+	}
+	for _, fails := range []bool{false, true} {
+		if fails && w.budget.faults == 0 {
+			return
+		}
+		c := w.fork(members[p] + "'s disk has written")
+		if fails {
+			c.budget.faults--
+			c.path.what = members[p] + "'s disk fails"
+		}
+		c.machines[p] = w.machines[p].Clone()
+		x.write(c, p, fails)
+		x.reach(c, visit)
+	}
 }
 
 func (w *world) permitted(p int) time.Duration {
@@ -229,45 +272,43 @@ func (w *world) permitted(p int) time.Duration {
 	return 0
 }
 
-// carryOut answers, and sends.
-func (x *exploration) carryOut(w *world, p int, e lease.Event, out lease.Output, own promiseToSelf) {
-	if e.Type == lease.Requested && e.Request.Kind == lease.Release {
-		w.free(p, e.From, e.Request.Epoch)
-	}
-	for _, a := range out.Requests {
+// carryOut replies, and sends.
+func (x *exploration) carryOut(w *world, p int, requests []lease.Addressed, replies []lease.Reply, own promiseToSelf) {
+	for _, a := range requests {
 		if a.Request.Kind == lease.Release { // which it has told itself, too, before anything else
 			x.release(w, p, a.Request.Epoch)
 			w.free(p, w.lives[p], a.Request.Epoch)
 		}
 	}
 	if now := w.own(p); now != own && now.until > 0 {
-		x.granted(w, p, w.lives[p], now.epoch, now.lease)
+		x.granted(w, p, w.lives[p], now.epoch, w.clocks[p]+now.lease)
 	}
-	if e.Type == lease.Requested {
-		q := slices.Index(members[:], e.From.Name)
-		if out.Response != nil && out.Response.Granted && e.Request.Kind == lease.Vote {
-			x.granted(w, p, e.From, e.Request.Epoch, e.Request.Lease)
+	for _, r := range replies {
+		to := r.ReplyTo.(asked)
+		q := slices.Index(members[:], r.To)
+		if k := to.request.Kind; r.Response.Granted && (k == lease.Vote || k == lease.Renew) {
+			x.granted(w, p, to.from, to.request.Epoch, to.at+to.request.Lease)
 		}
-		if out.Response != nil && w.lives[q] == e.From {
-			w.responses[p][q] = append(slices.Clip(w.responses[p][q]), letter{from: w.lives[p], response: *out.Response})
+		if w.lives[q] == to.from {
+			w.responses[p][q] = append(slices.Clip(w.responses[p][q]), letter{from: w.lives[p], response: r.Response})
 		}
 	}
-	var asked []lease.Addressed
-	for _, a := range out.Requests {
+	var preVotes []lease.Addressed
+	for _, a := range requests {
 		q := slices.Index(members[:], a.To)
 		if a.Request.Kind == lease.PreVote && x.prompt {
-			asked = append(asked, a)
+			preVotes = append(preVotes, a)
 			continue
 		}
 		w.requests[p][q] = append(slices.Clip(w.requests[p][q]), letter{from: w.lives[p], request: a.Request})
 	}
-	for _, a := range asked {
-		x.sound(w, p, slices.Index(members[:], a.To), a.Request)
+	for _, a := range preVotes {
+		x.askPreVotes(w, p, slices.Index(members[:], a.To), a.Request)
 	}
 }
 
-// sound asks and answers at once: a PREVOTE changes nothing at the voter, so only how old its answer is gets lost.
-func (x *exploration) sound(w *world, p, q int, s lease.Request) {
+// askPreVotes asks and answers at once: a PREVOTE changes nothing at the voter, so only how old its answer is gets lost.
+func (x *exploration) askPreVotes(w *world, p, q int, s lease.Request) {
 	w.machines[q] = w.machines[q].Clone()
 	x.tell(w, q, lease.Event{Type: lease.Requested, From: w.lives[p], Request: s}, false)
 	queue := w.responses[q][p]

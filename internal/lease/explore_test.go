@@ -35,6 +35,7 @@ type world struct {
 	digests   [procs][2]uint64
 	lives     [procs]lease.Incarnation
 	disks     [procs]lease.State
+	writes    [procs][]written // under way
 	nominated [procs]string
 	rosters   [procs]int8
 	told      [procs]time.Duration // until when the app may act, on its clock; it outlives the agent
@@ -54,6 +55,9 @@ type ghost struct {
 	epoch    lease.Epoch
 	until    time.Duration // on the voter's clock
 	amnesiac bool          // it has lost its memory: it may promise nothing
+
+	freed      lease.Incarnation // who released last, and what: a grant of that may be said later
+	freedEpoch lease.Epoch
 }
 
 // owner is a process that has been promised an epoch, by the voters of the bits.
@@ -98,6 +102,7 @@ type situation struct {
 	fast   [procs]bool
 	drift  bool // in each quantum each clock may be fast or slow
 	prompt bool // a PREVOTE is answered at once
+	slow   bool // writes take time: anything may happen meanwhile
 	late   int  // how many letters may be under way, and processes may stand still, while time passes
 	newest int8 // the last of the group's rosters that may come
 	budget
@@ -112,6 +117,9 @@ func situations() []situation {
 		{name: "a lost message", fast: slowHolder, budget: budget{losses: 1, quanta: 3}},
 		{name: "an app that is ill", fast: slowHolder, budget: budget{illnesses: 1, quanta: 3}},
 		{name: "a disk that fails", fast: slowHolder, budget: budget{faults: 1, quanta: 3}},
+		{name: "slow disks", fast: slowHolder, slow: true, budget: budget{quanta: 3}},
+		{name: "slow disks, one of which fails, and a restart", fast: slowHolder, slow: true, budget: budget{faults: 1, restarts: 1, quanta: 3}},
+		{name: "slow disks and a new generation", fast: slowHolder, slow: true, newest: 1, budget: budget{faults: 1, steps: 1, quanta: 3}},
 		{name: "a new generation", fast: slowHolder, newest: 1, budget: budget{steps: 1, quanta: 3}},
 		{name: "a new generation, and one with a shorter lease", fast: slowHolder, newest: 2, budget: budget{steps: 2, quanta: 3}},
 		{name: "clocks that change their rates", drift: true, budget: budget{quanta: 3}},
@@ -165,8 +173,8 @@ func (x *exploration) begin() *world {
 
 // boot starts a process with what is on its disk.
 func (x *exploration) boot(w *world, p int) {
-	w.machines[p] = lease.New(lease.Config{Self: w.lives[p], Remember: w.disks[p], Seed: 1, Now: w.read(p)})
-	x.tell(w, p, lease.Event{Type: lease.Enrolled, Roster: group[w.rosters[p]]}, false)
+	w.machines[p] = lease.New(lease.Config{Self: w.lives[p], Saved: w.disks[p], Seed: 1, Now: w.read(p)})
+	x.tell(w, p, lease.Event{Type: lease.RosterChanged, Roster: group[w.rosters[p]]}, false)
 }
 
 func (w *world) read(p int) lease.Reading {
@@ -195,7 +203,15 @@ func (x *exploration) key(w *world) [2]uint64 {
 		number(int64(w.digests[p][0]), int64(w.digests[p][1]), int64(w.clocks[p]), int64(max(w.told[p]-w.clocks[p], 0)), int64(w.followed[p]),
 			int64(w.disks[p].Highest), w.disks[p].Generation, int64(w.lives[p].Number), int64(g.epoch), int64(g.until))
 		life(g.to)
+		if x.slow {
+			life(g.freed)
+			number(int64(g.freedEpoch), int64(len(w.writes[p])))
+		}
 		life(w.disks[p].To)
+		for _, u := range w.writes[p] {
+			number(int64(u.state.Highest), u.state.Generation)
+			life(u.state.To)
+		}
 		b = append(append(b, w.nominated[p]...), byte(w.rosters[p]))
 		if g.amnesiac {
 			b = append(b, 1)
@@ -206,9 +222,6 @@ func (x *exploration) key(w *world) [2]uint64 {
 				l := &w.requests[p][q][i]
 				number(int64(l.from.Number), int64(l.request.Epoch), int64(l.request.Round))
 				b = append(b, l.request.Kind[0], l.request.Kind[2])
-				if l.request.Held {
-					b = append(b, 1)
-				}
 			}
 			for i := range w.responses[p][q] {
 				v := &w.responses[p][q][i].response
@@ -290,7 +303,7 @@ func (x *exploration) wander(seed uint64, moves int) error {
 			return errWander
 		}
 		w = next[rng.IntN(len(next))]
-		if acting, _ := w.machines[1].Epochs(); acting != 0 {
+		if held, _ := w.machines[1].Epochs(); held != 0 {
 			x.acted++
 		}
 	}
@@ -370,7 +383,7 @@ func TestWander(t *testing.T) {
 	}
 	steps, acted := 0, 0
 	for seed := range uint64(schedules) {
-		s.prompt = seed%2 == 0
+		s.prompt, s.slow = seed%2 == 0, seed%3 == 0
 		x := explorer(s)
 		if err := x.wander(seed, 300); err != nil && !errors.Is(err, errWander) {
 			t.Fatalf("seed %d: %v", seed, err)

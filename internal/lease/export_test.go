@@ -13,22 +13,23 @@ import (
 func (m *Machine) Clone() *Machine {
 	c := *m
 	c.out = Output{}
-	s := &c.nominee.sounding
+	c.disk.waiting = slices.Clone(m.disk.waiting)
+	s := &c.candidacy.preVote
 	s.responses, s.answered = slices.Clone(s.responses), slices.Clone(s.answered)
-	c.holder.acting, c.holder.claiming = m.holder.acting.clone(), m.holder.claiming.clone()
-	if r := m.holder.resigning; r != nil {
+	c.leaseholder.held, c.leaseholder.sought = m.leaseholder.held.clone(), m.leaseholder.sought.clone()
+	if r := m.leaseholder.stepping; r != nil {
 		copied := *r
-		c.holder.resigning = &copied
+		c.leaseholder.stepping = &copied
 	}
-	c.holder.steady = maps.Clone(m.holder.steady)
-	for name, s := range c.holder.steady {
+	c.leaseholder.steady = maps.Clone(m.leaseholder.steady)
+	for name, s := range c.leaseholder.steady {
 		copied := *s
-		c.holder.steady[name] = &copied
+		c.leaseholder.steady[name] = &copied
 	}
 	return &c
 }
 
-func (c *claim) clone() *claim {
+func (c *tally) clone() *tally {
 	if c == nil {
 		return nil
 	}
@@ -39,7 +40,7 @@ func (c *claim) clone() *claim {
 
 // Believed calls visit for every promise of the epoch it acts under that a Machine relies on at this instant (G5).
 func (m *Machine) Believed(now Instant, visit func(voter Member, until Instant)) {
-	if c := m.holder.acting; c != nil {
+	if c := m.leaseholder.held; c != nil {
 		for i, until := range c.promised {
 			if now < until {
 				visit(c.roster.Members[i], until)
@@ -49,19 +50,19 @@ func (m *Machine) Believed(now Instant, visit func(voter Member, until Instant))
 }
 
 // Epochs are the epochs that this process acts under and claims, 0 for none.
-func (m *Machine) Epochs() (acting, claiming Epoch) {
-	if m.holder.acting != nil {
-		acting = m.holder.acting.epoch
+func (m *Machine) Epochs() (held, sought Epoch) {
+	if m.leaseholder.held != nil {
+		held = m.leaseholder.held.epoch
 	}
-	if m.holder.claiming != nil {
-		claiming = m.holder.claiming.epoch
+	if m.leaseholder.sought != nil {
+		sought = m.leaseholder.sought.epoch
 	}
-	return acting, claiming
+	return held, sought
 }
 
 // Own is what this process has promised itself, as it counts it.
 func (m *Machine) Own() (e Epoch, lease time.Duration, until Instant) {
-	for _, c := range [...]*claim{m.holder.acting, m.holder.claiming} {
+	for _, c := range [...]*tally{m.leaseholder.held, m.leaseholder.sought} {
 		if c == nil {
 			continue
 		}
@@ -76,14 +77,15 @@ func (m *Machine) Own() (e Epoch, lease time.Duration, until Instant) {
 
 // Size is how many things a Machine keeps, for G13.
 func (m *Machine) Size() int {
-	return len(m.nominee.sounding.responses) + len(m.holder.steady) + len(m.out.Requests)
+	return len(m.disk.waiting) + len(m.candidacy.preVote.responses) + len(m.leaseholder.steady) + len(m.out.Requests)
 }
 
 // AppendSnapshot appends all that can change what a Machine does. Delays that were drawn at random count in units of grain:
 // who looks only at such instants cannot tell them apart.
 func (m *Machine) AppendSnapshot(b []byte, grain time.Duration) []byte {
 	s := snapshot{b: b, now: m.now.Boot, grain: grain}
-	s.flags(m.candidate, m.unsynced, m.roster != nil)
+	s.flags(m.candidate, m.roster != nil)
+	s.disk(&m.disk)
 	s.name(m.nominated)
 	s.number(int64(m.round))
 	if m.roster != nil {
@@ -94,8 +96,8 @@ func (m *Machine) AppendSnapshot(b []byte, grain time.Duration) []byte {
 	s.number(v.Generation, int64(v.Highest), int64(v.Lease), int64(v.until), int64(v.born), int64(v.older), int64(v.left))
 	s.life(v.To)
 	s.flags(v.seated, v.Voted)
-	s.nominee(&m.nominee)
-	s.holder(&m.holder)
+	s.candidacy(&m.candidacy)
+	s.holder(&m.leaseholder)
 	f := &m.follower
 	s.life(f.known)
 	s.name(f.heir)
@@ -134,23 +136,36 @@ func (s *snapshot) flags(all ...bool) {
 	}
 }
 
+// disk counts versions from the one that is written: nothing else about them matters.
+func (s *snapshot) disk(d *disk) {
+	s.flags(d.broken)
+	for _, v := range [...]uint64{d.version, d.promise, d.begun, d.lost} {
+		s.number(max(int64(v)-int64(d.written), 0))
+	}
+	for _, w := range d.waiting {
+		s.name(w.To)
+		s.number(int64(w.version-d.written), int64(w.Response.Epoch), int64(w.Response.Round), w.Response.Generation)
+		s.flags(w.Response.Granted)
+	}
+}
+
 // delay is an instant that was drawn at random.
 func (s *snapshot) delay(at Instant) { s.number(int64((max(at-s.now, 0) + s.grain - 1) / s.grain)) }
 
-func (s *snapshot) nominee(n *nominee) {
-	s.number(int64(n.sounding.purpose), int64(n.failures), int64(n.freed))
+func (s *snapshot) candidacy(n *candidacy) {
+	s.number(int64(n.preVote.purpose), int64(n.failures), int64(n.freed))
 	s.flags(n.waiting, n.alone, n.spent)
 	s.delay(n.retry)
 	s.delay(n.rests)
 	s.delay(n.fallback)
-	if n.sounding.purpose == idle {
+	if n.preVote.purpose == idle {
 		return
 	}
-	s.life(n.sounding.about)
-	s.number(int64(n.sounding.epoch), int64(n.sounding.round), int64(n.sounding.since), int64(n.sounding.asked))
-	s.flags(n.sounding.answered...)
-	for i, v := range n.sounding.responses {
-		if n.sounding.answered[i] {
+	s.life(n.preVote.about)
+	s.number(int64(n.preVote.epoch), int64(n.preVote.round), int64(n.preVote.since), int64(n.preVote.asked))
+	s.flags(n.preVote.answered...)
+	for i, v := range n.preVote.responses {
+		if n.preVote.answered[i] {
 			s.flags(v.Granted, v.Heard, v.Candidate)
 			s.name(v.Holder)
 			s.number(v.Generation, int64(v.Highest), int64(v.HolderEpoch), int64(v.Remaining))
@@ -158,10 +173,10 @@ func (s *snapshot) nominee(n *nominee) {
 	}
 }
 
-func (s *snapshot) holder(h *holder) {
-	s.claim(h.acting)
-	s.claim(h.claiming)
-	if r := h.resigning; r != nil {
+func (s *snapshot) holder(h *leaseholder) {
+	s.tally(h.held)
+	s.tally(h.sought)
+	if r := h.stepping; r != nil {
 		s.number(int64(r.epoch), int64(r.last))
 		s.name(r.heir)
 	}
@@ -174,7 +189,7 @@ func (s *snapshot) holder(h *holder) {
 	}
 }
 
-func (s *snapshot) claim(c *claim) {
+func (s *snapshot) tally(c *tally) {
 	s.flags(c != nil)
 	if c == nil {
 		return
@@ -195,7 +210,7 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		of     any
 		fields int
 	}{
-		{Machine{}, 15}, {voter{}, 6}, {State{}, 6}, {nominee{}, 9}, {sounding{}, 8}, {holder{}, 9}, {claim{}, 9}, {resigning{}, 4},
+		{Machine{}, 15}, {voter{}, 6}, {disk{}, 7}, {State{}, 6}, {candidacy{}, 9}, {preVote{}, 8}, {leaseholder{}, 9}, {tally{}, 9}, {stepping{}, 4},
 		{steady{}, 6}, {follower{}, 11},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {

@@ -9,10 +9,10 @@ type follower struct {
 	firm    Epoch       // the highest that this process has held, or has promised to whom it followed: no hearsay
 	over    Epoch       // the newest that its holder has given back: who still hears it has not heard of that
 	bound   bool        // this process has promised it that epoch, or is no voter
-	hearsay bool        // others hear it, this process does not (N2, N8)
+	hearsay bool        // others hear it, this process does not (C2, C8)
 	heard   Instant     // when this process heard it last
 	down    bool        // the link was closed since
-	consult bool        // it is suspected: the voters are to be asked (N8)
+	consult bool        // it is suspected: the voters are to be asked (C8)
 	heir    string      // whom the last holder has named, and until when that one is waited for (F3)
 	awaits  Instant
 }
@@ -33,7 +33,7 @@ func (m *Machine) awaiting(heir string) bool {
 // Following is the holder that this process follows, itself included, and the epoch of its lease. Bound says that it has
 // promised that epoch itself, or has nothing to promise.
 func (m *Machine) Following() (holder string, epoch Epoch, bound bool) {
-	if c := m.holder.acting; c != nil {
+	if c := m.leaseholder.held; c != nil {
 		return m.self.Name, c.epoch, true
 	}
 	f := &m.follower
@@ -42,7 +42,7 @@ func (m *Machine) Following() (holder string, epoch Epoch, bound bool) {
 
 // hears says which holder this voter hears (V9).
 func (m *Machine) hears() (holder string, epoch Epoch, ok bool) {
-	if c := m.holder.acting; c != nil {
+	if c := m.leaseholder.held; c != nil {
 		return m.self.Name, c.epoch, true
 	}
 	f := &m.follower
@@ -57,7 +57,7 @@ func (m *Machine) hearing() bool {
 
 // Settled reports whether this process holds, or knows who holds or is about to: then talk of an election does not concern it (F5).
 func (m *Machine) Settled() bool {
-	return m.holder.acting != nil || m.hearing() || m.follower.hearsay && m.follower.known.Name != "" || m.awaiting(m.follower.heir)
+	return m.leaseholder.held != nil || m.hearing() || m.follower.hearsay && m.follower.known.Name != "" || m.awaiting(m.follower.heir)
 }
 
 // silence is how long after its last renewal a holder counts as heard (V9).
@@ -71,21 +71,21 @@ func (m *Machine) hear(from Incarnation, e Epoch, granted bool) {
 		return
 	}
 	switch {
-	case m.holder.acting != nil || e < f.firm || e <= f.over || e < f.epoch && (!granted || m.hearing()): // what it promises anew is above all before; what it renews (V4) is of whom it is bound to
+	case m.leaseholder.held != nil || e < f.firm || e <= f.over || e < f.epoch && (!granted || m.hearing()): // what it promises anew is above all before; what it renews (V4) is of whom it is bound to
 		return
 	case e.Generation() > m.roster.Generation && holder != from: // no single liar may make it deaf to all later claims
 		return
 	case m.voter.seated && !granted && remaining > 0 && holder.Name != "" && holder != from: // it promised another one
 		return
 	}
-	m.holder.resigning = m.outlived(e)
+	m.leaseholder.stepping = m.outlived(e)
 	firm := f.firm
 	if granted {
 		firm = e
 	}
 	*f = follower{known: from, epoch: e, firm: firm, over: f.over, bound: granted || !m.voter.seated, heard: m.now.Boot}
-	m.nominee.reassured()
-	if s := &m.nominee.sounding; s.purpose != succeed {
+	m.candidacy.reassured()
+	if s := &m.candidacy.preVote; s.purpose != succeed {
 		s.purpose = idle
 	}
 	m.out.Heard = from.Name
@@ -95,8 +95,8 @@ func (m *Machine) hear(from Incarnation, e Epoch, granted bool) {
 }
 
 // outlived is the lease that this process is giving back, unless a later one is held: then nothing is left to give.
-func (m *Machine) outlived(e Epoch) *resigning {
-	if r := m.holder.resigning; r != nil && r.epoch > e {
+func (m *Machine) outlived(e Epoch) *stepping {
+	if r := m.leaseholder.stepping; r != nil && r.epoch > e {
 		return r
 	}
 	return nil
@@ -120,20 +120,20 @@ func (m *Machine) believe(v Response) {
 }
 
 // suspected: the failure detector says that whom the election machine names is gone. If that is the holder, the voters are asked
-// first (N8); a mere nominee is suspected at once.
+// first (C8); a mere candidate is suspected at once.
 func (m *Machine) suspected(name string) {
 	f := &m.follower
 	switch {
 	case name == "" || name == m.self.Name || m.awaiting(name):
 	case name != f.known.Name:
-		m.out.Doubt = name
+		m.out.Suspect = name
 	default:
 		f.consult, f.down = true, true
 	}
 }
 
 // unlinked: nothing more comes from that process on its link. It is not heard until it is.
-func (m *Machine) unlinked(name string) {
+func (m *Machine) linkDown(name string) {
 	if m.follower.known.Name == name {
 		m.follower.down = true
 	}
@@ -142,13 +142,13 @@ func (m *Machine) unlinked(name string) {
 	}
 }
 
-// lost: a majority does not hear the holder either (N8): the election begins.
+// lost: a majority does not hear the holder either (C8): the election begins.
 func (m *Machine) lost() {
 	name := m.follower.known.Name
 	m.follower.forget()
 	m.arm()
 	if name != "" && name == m.nominated {
-		m.out.Doubt = name
+		m.out.Suspect = name
 	}
 }
 
@@ -160,8 +160,8 @@ func (m *Machine) follow() {
 	}
 }
 
-// resigned is F3. Without an heir the resigning process has an election held, or its silence is noticed.
-func (m *Machine) resigned(from Incarnation, p Request) {
+// steppedDown is F3. Without an heir the stepping process has an election held, or its silence is noticed.
+func (m *Machine) steppedDown(from Incarnation, p Request) {
 	f := &m.follower
 	follows := f.known == from || f.hearsay && f.known.Name == from.Name
 	if !follows || f.epoch > p.Epoch {
@@ -169,9 +169,9 @@ func (m *Machine) resigned(from Incarnation, p Request) {
 	}
 	f.over = f.epoch
 	f.forget()
-	m.nominee.sounding.purpose = idle // what was being asked is out of date
+	m.candidacy.preVote.purpose = idle // what was being asked is out of date
 	m.arm()
-	if p.Heir == m.self.Name && !m.stands() { // it has withdrawn since it yielded
+	if p.Heir == m.self.Name && !m.isCandidate() { // it has withdrawn since it yielded
 		return
 	}
 	if heir, ok := m.roster.find(p.Heir); ok && heir.Priority > 0 {
@@ -182,11 +182,11 @@ func (m *Machine) resigned(from Incarnation, p Request) {
 	}
 }
 
-// released: promises are free again, so whoever waits asks at once (N4).
+// released: promises are free again, so whoever waits asks at once (C4).
 func (m *Machine) released(from Incarnation, p Request) {
-	m.resigned(from, p)
-	m.nominee.freed = m.now.Boot
-	if m.nominee.waiting && m.nominee.sounding.purpose == idle {
-		m.nominee.retry = m.now.Boot
+	m.steppedDown(from, p)
+	m.candidacy.freed = m.now.Boot
+	if m.candidacy.waiting && m.candidacy.preVote.purpose == idle {
+		m.candidacy.retry = m.now.Boot
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func held(e lease.Epoch) lease.Request {
-	return lease.Request{Kind: lease.Vote, Epoch: e, Lease: lease1, Held: true}
+	return lease.Request{Kind: lease.Renew, Epoch: e, Lease: lease1}
 }
 
 // F1, F4: who sends a held claim is followed; the election machine is told, the failure detector, too.
@@ -68,7 +68,7 @@ func TestUnboundFollower(t *testing.T) {
 	}
 }
 
-// F3: a holder that resigned is followed no more; an heir is nominated, unless it may not coordinate.
+// F3: a holder that steppedDown is followed no more; an heir is nominated, unless it may not coordinate.
 func TestResigned(t *testing.T) {
 	for _, c := range []struct {
 		name, heir, appoint string
@@ -97,7 +97,7 @@ func TestResigned(t *testing.T) {
 	s.askBy("P2", held(epoch(1, 3)))
 	s.askBy("P3", lease.Request{Kind: lease.StepDown, Epoch: epoch(1, 3), Heir: "P3"})
 	if holder, _, _ := s.Following(); holder != "P2" {
-		t.Error("another one resigned for the holder")
+		t.Error("another one steppedDown for the holder")
 	}
 }
 
@@ -111,7 +111,7 @@ func TestAnotherGroupObject(t *testing.T) {
 	}
 }
 
-// N8, N2: one that lost its own link to a healthy holder costs the group nothing: not the holder, not its epoch, whatever it does.
+// C8, C2: one that lost its own link to a healthy holder costs the group nothing: not the holder, not its epoch, whatever it does.
 func TestLostOwnLinkDisturbsNobody(t *testing.T) {
 	for n := 3; n <= 5; n++ {
 		g := newPlay(rosterOf(n), false)

@@ -51,15 +51,15 @@ func (z *fuzzed) step() {
 		e.Request = z.request()
 	case lease.Responded:
 		e.Response = z.responseOfAnybody()
-	case lease.Enrolled:
+	case lease.RosterChanged:
 		e.Roster = z.nextRoster()
 	default: // the rest needs no more
 	}
 	before := z.State()
 	out := z.do(e)
 	z.check(e, before, out)
-	if s.below(16) == 0 && out.Sync {
-		z.Unsynced()
+	if s.below(16) == 0 {
+		z.do(lease.Event{Type: lease.WriteFailed})
 		z.to = lease.Incarnation{}
 	}
 }
@@ -78,13 +78,13 @@ func (z *fuzzed) check(e lease.Event, before lease.State, out lease.Output) {
 	if released := (lease.Incarnation{}); after.To == released {
 		before.To = released // what a release frees need not be synced: who forgets it is bound for longer
 	}
-	if after != before && !out.Sync {
+	if after != before && out.Version == 0 {
 		z.t.Fatalf("its state changed from %+v to %+v, and it is not synced, after %+v", before, after, e)
 	}
 	if e.Type == lease.Requested && e.Request.Kind == lease.Release && e.From == z.to && e.Request.Epoch >= z.highest {
 		z.until = 0
 	}
-	if v := out.Response; v != nil && v.Granted && e.Request.Kind == lease.Vote {
+	if len(out.Replies) > 0 && out.Replies[0].Response.Granted && (e.Request.Kind == lease.Vote || e.Request.Kind == lease.Renew) {
 		if e.From != z.to && z.to != (lease.Incarnation{}) && z.now < z.until {
 			z.t.Fatalf("it promises %s to %v while %s to %v runs for %v", e.Request.Epoch, e.From, z.highest, z.to, z.until-z.now)
 		}
@@ -151,16 +151,16 @@ func (z *fuzzed) life() lease.Incarnation {
 // epoch is one near those in use, or far away.
 func (z *fuzzed) epoch() lease.Epoch {
 	generation := z.roster.Generation
-	acting, claiming := z.Epochs()
-	return []lease.Epoch{epoch(generation, 1), epoch(generation, int64(z.s.below(8))), max(acting, claiming), acting + 1, z.State().Highest,
+	held, sought := z.Epochs()
+	return []lease.Epoch{epoch(generation, 1), epoch(generation, int64(z.s.below(8))), max(held, sought), held + 1, z.State().Highest,
 		z.State().Highest + 1, epoch(generation, lease.MaxBallot), epoch(generation+1, 1), epoch(1<<33, 1), -1, 0}[z.s.below(11)]
 }
 
-var kindsOfRequests = []lease.Kind{lease.PreVote, lease.Vote, lease.StepDown, lease.Release, lease.Transfer, lease.TakeOver, "GARBAGE"}
+var kindsOfRequests = []lease.Kind{lease.PreVote, lease.Vote, lease.Renew, lease.StepDown, lease.Release, lease.Transfer, lease.TakeOver, "GARBAGE"}
 
 func (z *fuzzed) request() lease.Request {
 	return lease.Request{Kind: kindsOfRequests[z.s.below(len(kindsOfRequests))], Group: z.roster.Group, Epoch: z.epoch(), Round: uint64(z.s.below(256)),
-		Lease: []time.Duration{lease1, lease1, lease1 / 3, 0, -1, time.Hour, 1 << 62}[z.s.below(7)], Held: z.s.below(2) == 0, Heir: z.name()}
+		Lease: []time.Duration{lease1, lease1, lease1 / 3, 0, -1, time.Hour, 1 << 62}[z.s.below(7)], Heir: z.name()}
 }
 
 // responseOfAnybody answers the last request that this process sent, or none.

@@ -78,7 +78,7 @@ func command(t *testing.T, g *play, d *datadriven.TestData) {
 		}
 	case "ill", "well":
 		g.actor(names[0]).ill = d.Cmd == "ill"
-		g.step(g.actor(names[0]), lease.Event{Type: map[string]lease.EventType{"ill": lease.Withdrawn, "well": lease.Stands}[d.Cmd]})
+		g.step(g.actor(names[0]), lease.Event{Type: map[string]lease.EventType{"ill": lease.Withdrawn, "well": lease.Restored}[d.Cmd]})
 	case "suspect":
 		g.step(g.actor(at[0]), lease.Event{Type: lease.Suspected, Process: names[0]})
 	case "roster":
@@ -122,7 +122,7 @@ func who(g *play) {
 			continue
 		}
 		holder, epoch, bound := a.Following()
-		fmt.Fprintf(&g.out, "      %s %-10s", a.life.Name, a.Word())
+		fmt.Fprintf(&g.out, "      %s %-10s", a.life.Name, a.Phase())
 		if holder != "" {
 			fmt.Fprintf(&g.out, " %s %s", holder, epoch)
 			if !bound {

@@ -77,8 +77,8 @@ func newPlay(r *lease.Roster, fresh bool) *play {
 
 func (g *play) boot(a *actor) {
 	a.down, a.nominated, a.said = false, "", map[string]bool{}
-	a.Machine = lease.New(lease.Config{Self: a.life, Remember: a.disk, Seed: 7, Now: g.read(a)})
-	g.step(a, lease.Event{Type: lease.Enrolled, Roster: g.roster})
+	a.Machine = lease.New(lease.Config{Self: a.life, Saved: a.disk, Seed: 7, Now: g.read(a)})
+	g.step(a, lease.Event{Type: lease.RosterChanged, Roster: g.roster})
 }
 
 func (g *play) actor(name string) *actor {
@@ -125,29 +125,32 @@ func (g *play) name(a *actor, name string) {
 }
 
 // step gives an event to a machine, and carries out what it says.
-func (g *play) step(a *actor, e lease.Event) *lease.Response {
+func (g *play) step(a *actor, e lease.Event) {
 	e.Now, e.T = g.read(a), 200*ms
 	out := *a.Step(e)
-	out.Requests = slices.Clone(out.Requests)
-	if out.Sync {
-		a.disk = a.State()
-	}
-	if out.Stopped {
+	out.Requests, out.Replies = slices.Clone(out.Requests), slices.Clone(out.Replies)
+	if out.Withdraw {
 		if a.session {
 			a.told = min(a.told, g.clock(a))
 		}
 		defer g.step(a, lease.Event{Type: lease.Told, Until: a.told})
 	}
 	g.notice(a)
+	for _, r := range out.Replies {
+		g.post(parcel{from: a.life.Name, to: r.To, life: a.life, response: &r.Response})
+	}
 	g.send(a, out.Requests)
-	if out.Doubt != "" {
-		g.say("%s doubts %s", a.life.Name, out.Doubt)
-		g.name(a, g.highest(a, out.Doubt))
+	if out.Version != 0 {
+		a.disk = a.State()
+		g.step(a, lease.Event{Type: lease.Persisted, Version: out.Version})
+	}
+	if out.Suspect != "" {
+		g.say("%s doubts %s", a.life.Name, out.Suspect)
+		g.name(a, g.highest(a, out.Suspect))
 	}
 	if out.Appoint != "" {
 		g.name(a, out.Appoint)
 	}
-	return out.Response
 }
 
 // notice says what has changed, and keeps what the app is told.
@@ -192,7 +195,7 @@ func (g *play) send(a *actor, all []lease.Addressed) {
 	for _, p := range all {
 		g.post(parcel{from: a.life.Name, to: p.To, life: a.life, request: &p.Request})
 		text := describe(p.Request)
-		if p.Request.Kind == lease.Vote && !g.renewals {
+		if (p.Request.Kind == lease.Vote || p.Request.Kind == lease.Renew) && !g.renewals {
 			key := text + p.To
 			if a.said[key] {
 				continue
@@ -230,10 +233,7 @@ func (g *play) deliver(p parcel) {
 		g.step(a, lease.Event{Type: lease.Responded, From: p.life, Response: *p.response})
 		return
 	}
-	if v := g.step(a, lease.Event{Type: lease.Requested, From: p.life, Request: *p.request}); v != nil {
-		copied := *v
-		g.post(parcel{from: p.to, to: p.from, life: a.life, response: &copied})
-	}
+	g.step(a, lease.Event{Type: lease.Requested, From: p.life, Request: *p.request})
 }
 
 // run lets time pass, and everything happen that happens meanwhile.
@@ -282,7 +282,7 @@ func (g *play) kill(name string) {
 	g.mail = slices.DeleteFunc(g.mail, func(p parcel) bool { return p.to == name })
 	for _, b := range g.actors {
 		if !b.down {
-			g.step(b, lease.Event{Type: lease.Unlinked, Process: name})
+			g.step(b, lease.Event{Type: lease.LinkDown, Process: name})
 		}
 	}
 }
@@ -302,8 +302,8 @@ func (g *play) restart(name string, amnesia bool) {
 func (g *play) part(p, q string, cut bool) {
 	g.cut[[2]string{p, q}], g.cut[[2]string{q, p}] = cut, cut
 	if cut {
-		g.step(g.actor(p), lease.Event{Type: lease.Unlinked, Process: q})
-		g.step(g.actor(q), lease.Event{Type: lease.Unlinked, Process: p})
+		g.step(g.actor(p), lease.Event{Type: lease.LinkDown, Process: q})
+		g.step(g.actor(q), lease.Event{Type: lease.LinkDown, Process: p})
 	}
 }
 
@@ -312,7 +312,7 @@ func (g *play) enrol(r *lease.Roster, names ...string) {
 	g.roster = r
 	for _, a := range g.actors {
 		if !a.down && (len(names) == 0 || slices.Contains(names, a.life.Name)) {
-			g.step(a, lease.Event{Type: lease.Enrolled, Roster: r})
+			g.step(a, lease.Event{Type: lease.RosterChanged, Roster: r})
 		}
 	}
 }
@@ -326,7 +326,7 @@ func next(r *lease.Roster, change func(*lease.Roster)) *lease.Roster {
 	return &c
 }
 
-// acting is who may act at this instant, as the apps were told: there must be one at most (G1).
+// held is who may act at this instant, as the apps were told: there must be one at most (G1).
 func (g *play) acting() (names []string) {
 	for _, a := range g.actors {
 		if g.clock(a) < a.told {

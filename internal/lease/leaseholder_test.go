@@ -7,7 +7,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// H3: renewals go to every member, every heartbeat, whoever is nominated.
+// LH3: renewals go to every member, every heartbeat, whoever is nominated.
 func TestRenewals(t *testing.T) {
 	r := rosterOf(4)
 	r.Members[3].Voter = false
@@ -18,7 +18,7 @@ func TestRenewals(t *testing.T) {
 	for _, q := range []string{"P1", "P2", "P4"} {
 		n := 0
 		for _, a := range all {
-			if a.To == q && a.Request.Kind == lease.Vote && a.Request.Held && a.Request.Epoch == e {
+			if a.To == q && a.Request.Kind == lease.Renew && a.Request.Epoch == e {
 				n++
 			}
 		}
@@ -28,21 +28,21 @@ func TestRenewals(t *testing.T) {
 	}
 }
 
-// H5: a new generation is claimed beside the old epoch; the epoch changes in place when a majority of the new one has promised.
+// LH5: a new generation is claimed beside the old epoch; the epoch changes in place when a majority of the new one has promised.
 func TestNewGeneration(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	old := s.holding()
 	s.asleep(100 * ms)
 	s.roster = next(s.roster, func(*lease.Roster) {})
-	s.do(lease.Event{Type: lease.Enrolled, Roster: s.roster})
+	s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
 	renewal, claim := lease.Request{}, lease.Request{}
 	for _, a := range s.out.Requests {
-		if a.To == "P1" && a.Request.Kind == lease.Vote {
-			if a.Request.Held {
-				renewal = a.Request
-			} else {
-				claim = a.Request
-			}
+		switch {
+		case a.To != "P1":
+		case a.Request.Kind == lease.Renew:
+			renewal = a.Request
+		case a.Request.Kind == lease.Vote:
+			claim = a.Request
 		}
 	}
 	if renewal.Epoch != old || claim.Epoch.Generation() != 2 {
@@ -58,18 +58,18 @@ func TestNewGeneration(t *testing.T) {
 	if e, _, _ := s.Permission(); e != claim.Epoch || !s.may() {
 		t.Errorf("it acts under %s: %v", e, s.may())
 	}
-	if s.out.Stopped {
+	if s.out.Withdraw {
 		t.Error("the change makes a gap")
 	}
 }
 
-// H5, V4: a holder that is the first to have a roster renews its own promise of the old epoch too, for a lease: with one of two others
+// LH5, V4: a holder that is the first to have a roster renews its own promise of the old epoch too, for a lease: with one of two others
 // that has yet to get the roster it acts on.
 func TestHolderIsAheadOfTheOthers(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	old := s.holding()
 	s.roster = next(s.roster, func(*lease.Roster) {})
-	s.do(lease.Event{Type: lease.Enrolled, Roster: s.roster})
+	s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
 	ahead := s.now
 	for s.may() && s.now < ahead+4*lease1 {
 		for _, a := range s.out.Requests {
@@ -85,16 +85,16 @@ func TestHolderIsAheadOfTheOthers(t *testing.T) {
 	}
 }
 
-// H5: while the old epoch is renewed, the votes of its own roster count, also of a voter that the new one has no more.
+// LH5: while the old epoch is renewed, the votes of its own roster count, also of a voter that the new one has no more.
 func TestOldRostersVotersCountForTheOldEpoch(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.holding()
 	s.asleep(100 * ms)
 	removed := lifeOf(s.roster, "P1")
 	s.roster = next(s.roster, func(r *lease.Roster) { r.Members = r.Members[1:] })
-	s.do(lease.Event{Type: lease.Enrolled, Roster: s.roster})
-	renewal := s.sent(lease.Vote, "P1")
-	s.responseOf(removed, lease.Response{Kind: lease.Vote, Epoch: renewal.Epoch, Round: renewal.Round, Granted: true, Generation: 1})
+	s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
+	renewal := s.sent(lease.Renew, "P1")
+	s.responseOf(removed, lease.Response{Kind: lease.Renew, Epoch: renewal.Epoch, Round: renewal.Round, Granted: true, Generation: 1})
 	if believed := s.believed("P1"); believed != s.now+lease.Window(lease1) {
 		t.Errorf("it relies on the promise until %v", believed-start)
 	}
@@ -109,7 +109,7 @@ func (s *solo) believed(name string) (until time.Duration) {
 	return until
 }
 
-// H5: a roster that has the holder no more, or with priority 0, makes it resign.
+// LH5: a roster that has the holder no more, or with priority 0, makes it step down.
 func TestHolderLeavesTheRoster(t *testing.T) {
 	for name, change := range map[string]func(*lease.Roster){
 		"removed":    func(r *lease.Roster) { r.Members = r.Members[:2] },
@@ -118,20 +118,20 @@ func TestHolderLeavesTheRoster(t *testing.T) {
 		s := newSolo(t, rosterOf(3), "P3")
 		s.holding()
 		s.roster = next(s.roster, change)
-		out := s.do(lease.Event{Type: lease.Enrolled, Roster: s.roster})
-		if _, ok := sent(out.Requests, lease.StepDown, "P1"); !ok || s.may() || !out.Stopped {
-			t.Errorf("%s: resigned %v, may act %v", name, ok, s.may())
+		out := s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
+		if _, ok := sent(out.Requests, lease.StepDown, "P1"); !ok || s.may() || !out.Withdraw {
+			t.Errorf("%s: steppedDown %v, may act %v", name, ok, s.may())
 		}
 	}
 }
 
-// H6: it stops acting, then says STEP DOWN, then waits until all that the app was told has passed, then says RELEASE.
+// LH6: it stops held, then says STEP DOWN, then waits until all that the app was told has passed, then says RELEASE.
 func TestSteppingDown(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	e := s.holding()
 	told := s.told
 	out := s.do(lease.Event{Type: lease.Withdrawn})
-	if s.may() || !out.Stopped || !s.Resigning() {
+	if s.may() || !out.Withdraw || !s.SteppingDown() {
 		t.Fatalf("it may act: %v", s.may())
 	}
 	if p, ok := sent(out.Requests, lease.StepDown, "P2"); !ok || p.Epoch != e || p.Heir != "" {
@@ -145,7 +145,7 @@ func TestSteppingDown(t *testing.T) {
 	}
 }
 
-// H6: nothing is released one nanosecond too early, and nothing is handed out meanwhile.
+// LH6: nothing is released one nanosecond too early, and nothing is handed out meanwhile.
 func TestReleaseWaitsForTheApp(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.holding()
@@ -159,7 +159,7 @@ func TestReleaseWaitsForTheApp(t *testing.T) {
 	}
 }
 
-// H6: an app that was told nothing, or whose session closed, is not waited for.
+// LH6: an app that was told nothing, or whose session closed, is not waited for.
 func TestReleaseAtOnce(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.holding()
@@ -169,17 +169,17 @@ func TestReleaseAtOnce(t *testing.T) {
 	}
 }
 
-// H6: what the app was told under an earlier epoch counts, too. A roster with a shorter lease gives the new epoch an earlier deadline
+// LH6: what the app was told under an earlier epoch counts, too. A roster with a shorter lease gives the new epoch an earlier deadline
 // than the app was told; nobody else may get a promise before.
 func TestReleaseWaitsForWhatWasToldUnderAnEarlierEpoch(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.holding()
 	told := s.told
 	s.roster = next(s.roster, func(r *lease.Roster) { r.Lease = lease1 / 4 })
-	s.do(lease.Event{Type: lease.Enrolled, Roster: s.roster})
+	s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
 	var claim lease.Request
 	for _, a := range s.out.Requests {
-		if a.To == "P1" && a.Request.Kind == lease.Vote && !a.Request.Held {
+		if a.To == "P1" && a.Request.Kind == lease.Vote {
 			claim = a.Request
 		}
 	}
@@ -187,10 +187,10 @@ func TestReleaseWaitsForWhatWasToldUnderAnEarlierEpoch(t *testing.T) {
 	if _, deadline, ok := s.Permission(); !ok || deadline >= told {
 		t.Fatalf("the new deadline is %v, the old one was %v", deadline-start, told-start)
 	}
-	for _, way := range []string{"it resigns", "it lapses"} {
+	for _, way := range []string{"it steps down", "it lapses"} {
 		c := &solo{t: t, Machine: s.Clone(), roster: s.roster, now: s.now, T: s.T, told: s.told, config: s.config}
 		all := []lease.Addressed{}
-		if way == "it resigns" {
+		if way == "it steps down" {
 			all = c.do(lease.Event{Type: lease.Withdrawn}).Requests
 		}
 		if all = append(all, c.after(told-c.now-1)...); count(all, lease.Release) > 0 {
@@ -199,12 +199,12 @@ func TestReleaseWaitsForWhatWasToldUnderAnEarlierEpoch(t *testing.T) {
 	}
 }
 
-// H6, V11: nor is anything released that was claimed after a lease that ended without a word.
+// LH6, V11: nor is anything released that was claimed after a lease that ended without a word.
 func TestReleaseAfterALeaseThatWasDropped(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.holding()
 	told := s.told
-	s.Unsynced()
+	s.do(lease.Event{Type: lease.WriteFailed})
 	all := s.after(ms)
 	for s.now < told-10*ms {
 		for _, a := range all {
@@ -225,7 +225,7 @@ func TestReleaseAfterALeaseThatWasDropped(t *testing.T) {
 	}
 }
 
-// H8: a candidate again, it may be nominated again; what it held it never takes up again.
+// LH8: a candidate again, it may be nominated again; what it held it never takes up again.
 func TestWithdrawnAndBack(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	e := s.holding()
@@ -234,15 +234,15 @@ func TestWithdrawnAndBack(t *testing.T) {
 	if n := count(s.after(5*time.Second), lease.Vote); n > 0 {
 		t.Errorf("it claims %d times while it is withdrawn", n)
 	}
-	s.do(lease.Event{Type: lease.Stands})
+	s.do(lease.Event{Type: lease.Restored})
 	s.claimAgain(e)
 }
 
-// H9: a voter that has promised a higher ballot to one that came to nothing is got back with one ballot more, beside the epoch held.
+// LH9: a voter that has promised a higher ballot to one that came to nothing is got back with one ballot more, beside the epoch held.
 func TestOutbid(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	e := s.holding()
-	renewal, _ := sent(s.after(101*ms), lease.Vote, "P2")
+	renewal, _ := sent(s.after(101*ms), lease.Renew, "P2")
 	v := s.answer(renewal, false)
 	v.Highest = e + 6
 	s.response("P2", v)
@@ -254,12 +254,12 @@ func TestOutbid(t *testing.T) {
 		t.Errorf("meanwhile it acts under %s", got)
 	}
 	s.response("P2", s.answer(claim, true))
-	if got, _, _ := s.Permission(); got != e+7 || s.out.Stopped {
+	if got, _, _ := s.Permission(); got != e+7 || s.out.Withdraw {
 		t.Errorf("it acts under %s", got)
 	}
 }
 
-// H9: one that lies about its ballot, or uses a newer roster, moves nothing.
+// LH9: one that lies about its ballot, or uses a newer roster, moves nothing.
 func TestNotOutbid(t *testing.T) {
 	for name, lie := range map[string]func(*lease.Response, lease.Epoch){
 		"far ahead":       func(v *lease.Response, e lease.Epoch) { v.Highest = e + 5000 },
@@ -269,7 +269,7 @@ func TestNotOutbid(t *testing.T) {
 	} {
 		s := newSolo(t, rosterOf(3), "P3")
 		e := s.holding()
-		renewal, _ := sent(s.after(101*ms), lease.Vote, "P2")
+		renewal, _ := sent(s.after(101*ms), lease.Renew, "P2")
 		v := s.answer(renewal, false)
 		lie(&v, e)
 		s.response("P2", v)

@@ -8,13 +8,13 @@ import (
 
 // Config says which process a Machine is.
 type Config struct {
-	Self     Incarnation
-	Remember State  // what the memory holds; the zero State if it holds nothing
-	Seed     uint64 // of the random delays
-	Now      Reading
+	Self  Incarnation
+	Saved State  // what the state directory holds; the zero State if it holds nothing
+	Seed  uint64 // of the random delays
+	Now   Reading
 }
 
-// Machine is one process's part in lease. Not safe for concurrent use.
+// Machine is one process's part in the lease protocol. Not safe for concurrent use.
 type Machine struct {
 	self      Incarnation
 	heartbeat time.Duration
@@ -23,16 +23,16 @@ type Machine struct {
 	now       Reading
 	t         time.Duration // T
 	roster    *Roster       // nil: none
-	candidate bool          // the app is well, and the process stays
-	nominated string        // whom the election machine names; empty while it elects
+	candidate bool          // the app is healthy, and the process stays
+	nominated string        // whom the election algorithm names; empty while it elects
 
-	voter    voter
-	unsynced bool // the newest State could not be written
-	nominee  nominee
-	holder   holder
-	follower follower
-	round    uint64
-	out      Output
+	voter       voter
+	disk        disk
+	candidacy   candidacy
+	leaseholder leaseholder
+	follower    follower
+	round       uint64
+	out         Output
 }
 
 // EventType says what happened.
@@ -40,38 +40,45 @@ type EventType uint8
 
 // The events a Machine understands.
 const (
-	// Tick: it is time to look (Next).
+	// Tick: the time that Next named has come.
 	Tick EventType = iota + 1
-	// Enrolled: the roster is now Roster, which is synced; nil: this process is on none.
-	Enrolled
-	// Requested: From requests.
+	// RosterChanged: the roster is now Roster; nil: this process is on none.
+	RosterChanged
+	// Requested: From sent Request.
 	Requested
-	// Responded: From answered a request.
+	// Responded: From sent Response.
 	Responded
-	// Nominated: the election machine names Process; empty while it elects.
+	// Nominated: the election algorithm names Process; empty while it elects.
 	Nominated
-	// Suspected: the failure detector suspects Process, whom the election machine names.
+	// Suspected: the failure detector suspects Process, whom the election algorithm names.
 	Suspected
-	// Unlinked: the link to or from Process was closed by its kernel.
-	Unlinked
-	// Stands: this process is a candidate; Withdrawn: it is none (its app is ill, or it leaves).
-	Stands
+	// LinkDown: the link to or from Process was closed by its kernel.
+	LinkDown
+	// Restored: this process is a candidate; Withdrawn: it is none (its app is unhealthy, or it
+	// leaves).
+	Restored
 	Withdrawn
 	// Told: no permission that was handed to the app runs longer than Until.
 	Told
+	// Persisted: every State up to that of Version is on the disk. WriteFailed: those that were not
+	// on it before never will be.
+	Persisted
+	WriteFailed
 )
 
 // Event is one thing that happened; the fields that its type does not name are zero.
 type Event struct {
 	Type     EventType
 	Now      Reading
-	T        time.Duration // as the failure detector has it
+	T        time.Duration // as the failure detector has measured it
 	Process  string
 	From     Incarnation
 	Request  Request
+	ReplyTo  any // Requested: given back with the response
 	Response Response
 	Roster   *Roster
 	Until    Instant
+	Version  uint64
 }
 
 // Addressed is a request and whom it goes to.
@@ -80,101 +87,111 @@ type Addressed struct {
 	Request Request
 }
 
-// Output is what a Step asks its driver to do, in this order: sync the state, answer, send, tell the election machine.
+// Reply is a response and whom it goes to.
+type Reply struct {
+	To       string
+	ReplyTo  any // of the request
+	Response Response
+}
+
+// Output is what a Step asks its caller to do, in this order.
 type Output struct {
-	Sync     bool        // State has changed: sync it before the rest; if that fails, drop the rest (V11)
-	Response *Response   // the answer to the request
+	Withdraw bool        // the app's permission ends before anything else: say until when it was Told
+	Version  uint64      // State has changed to this version: begin to write it; 0: it has not
+	Replies  []Reply     // to be sent
 	Requests []Addressed // to be sent
-	Heard    string      // the holder was heard: a heartbeat for the failure detector
-	Doubt    string      // the election machine is to suspect this process
-	Appoint  string      // the election machine is to name this process
-	Stopped  bool        // this process acts no more: say until when the app was Told
+	Heard    string      // the leaseholder was heard: a heartbeat for the failure detector
+	Suspect  string      // the election algorithm is to suspect this process
+	Appoint  string      // the election algorithm is to name this process
 }
 
 // New returns a Machine without a roster. It is a candidate.
 func New(c Config) *Machine {
 	m := &Machine{self: c.Self, now: c.Now, candidate: true,
 		rng: rand.New(rand.NewPCG(c.Seed, 0x7e9e))}
-	m.voter.State = c.Remember
+	m.voter.State = c.Saved
 	m.voter.wake(c.Now.Boot)
 	return m
 }
 
-// State is what must be on the disk before the Output of the last Step is carried out, if it says Sync.
+// State is what the voter must not forget, as of the newest Version.
 func (m *Machine) State() State { return m.voter.State }
 
-// Unsynced says that it could not be written: the rest of the Output is to be dropped. Nothing was promised, nothing is held,
-// and the voter is silent for a lease. The next Output asks to sync again (V11).
-func (m *Machine) Unsynced() {
-	m.unsynced = true
-	m.voter.To, m.voter.until = Incarnation{}, max(m.voter.until, m.now.Boot+m.voter.Lease)
-	m.dropLease()
-}
-
-// Step takes one event and returns what is to be done.
+// Step takes one event and returns what is to be done. The Output is valid until the next Step.
 func (m *Machine) Step(e Event) *Output {
 	m.now, m.t = e.Now, max(e.T, time.Millisecond)
-	m.out = Output{Requests: m.out.Requests[:0], Sync: m.unsynced}
-	m.unsynced = false
+	m.out = Output{Requests: m.out.Requests[:0], Replies: m.out.Replies[:0]}
 	m.lapse()
 	switch e.Type {
 	case Tick:
-	case Enrolled:
-		m.enrol(e.Roster)
+	case RosterChanged:
+		m.changeRoster(e.Roster)
 	case Requested:
-		m.requested(e.From, e.Request)
+		m.requested(e)
 	case Responded:
-		m.decided(e.From, e.Response)
+		m.responded(e.From, e.Response)
 	case Nominated:
 		m.nominated = e.Process
 	case Suspected:
 		m.suspected(e.Process)
-	case Unlinked:
-		m.unlinked(e.Process)
-	case Stands, Withdrawn:
-		m.candidate = e.Type == Stands
+	case LinkDown:
+		m.linkDown(e.Process)
+	case Restored, Withdrawn:
+		m.candidate = e.Type == Restored
 	case Told:
 		m.told(e.Until)
+	case Persisted:
+		m.persisted(e.Version)
+	case WriteFailed:
+		m.writeFailed()
 	}
 	if m.roster != nil {
 		m.hold()
 		m.nominate()
 		m.follow()
 	}
+	m.out.Version = m.disk.begin()
 	return &m.out
 }
 
-// enrol takes over a new roster.
-func (m *Machine) enrol(r *Roster) {
+// changeRoster takes over a new roster.
+func (m *Machine) changeRoster(r *Roster) {
 	if r == nil {
 		m.dropLease()
-		m.nominee, m.follower, m.nominated = nominee{}, follower{}, ""
+		m.candidacy, m.follower, m.nominated = candidacy{}, follower{}, ""
 		m.roster = nil
 		return
 	}
-	if r.Group == m.voter.Group && (r.Generation < m.voter.Generation || m.roster != nil && r.Generation <= m.roster.Generation) {
+	if r.Group == m.voter.Group && (r.Generation < m.voter.Generation ||
+		m.roster != nil && r.Generation <= m.roster.Generation) {
 		return // V4: it never goes back, and rosters of one generation are equal
 	}
 	if m.roster == nil || m.roster.Group != r.Group {
 		m.dropLease()
-		m.nominee, m.follower = nominee{}, follower{}
+		m.candidacy, m.follower = candidacy{}, follower{}
 	}
 	m.roster = r
 	m.heartbeat = max(r.Heartbeat, time.Millisecond)
-	m.out.Sync = m.voter.adopt(r, m.self, m.now.Boot) || m.out.Sync
-	m.nominee.sounding.purpose, m.nominee.spent = idle, false
-	maps.DeleteFunc(m.holder.steady, func(name string, _ *steady) bool { _, ok := r.find(name); return !ok })
+	if m.voter.adopt(r, m.self, m.now.Boot) {
+		m.disk.change()
+	}
+	m.candidacy.preVote.purpose, m.candidacy.spent = idle, false
+	maps.DeleteFunc(m.leaseholder.steady, func(name string, _ *steady) bool {
+		_, ok := r.find(name)
+		return !ok
+	})
 	m.arm()
 }
 
 // requested answers and follows up a request of another process of the roster.
-func (m *Machine) requested(from Incarnation, p Request) {
+func (m *Machine) requested(e Event) {
+	from, p := e.From, e.Request
 	if m.roster == nil || from.Name == m.self.Name || p.Group != m.roster.Group {
 		return
 	}
-	switch p.Kind { // who has left the roster has something to give back
+	switch p.Kind { // a process that has left the roster may still have something to give back
 	case StepDown:
-		m.resigned(from, p)
+		m.steppedDown(from, p)
 		return
 	case Release:
 		m.voter.release(from, p.Epoch, m.now.Boot)
@@ -186,32 +203,58 @@ func (m *Machine) requested(from Incarnation, p Request) {
 		return
 	}
 	switch p.Kind {
-	case PreVote:
-		m.answer(p, m.voter.would(m.roster, from, p.Epoch.Generation(), m.now.Boot)) // V9
-	case Vote:
-		granted, changed := m.voter.promise(m.roster, from, p, m.now.Boot)
-		m.out.Sync = m.out.Sync || changed
-		if p.Held {
+	case PreVote: // V9
+		would := m.voter.would(m.roster, from, p.Epoch.Generation(), m.now.Boot) && !m.disk.failed()
+		m.reply(e, would, 0)
+	case Vote, Renew:
+		granted := m.vote(from, p)
+		if p.Kind == Renew {
 			m.hear(from, p.Epoch, granted)
 		}
-		m.answer(p, granted)
+		m.reply(e, granted, m.disk.promise)
 	case Transfer:
-		m.offered(from, p)
+		m.offered(e)
 	case TakeOver:
-		m.yielded(from, p)
+		m.takenOver(from, p)
 	default:
 	}
 }
 
-// answer says what this voter has decided, and all that a requester may want to know.
-func (m *Machine) answer(p Request, granted bool) {
-	v := m.response(p, granted)
-	m.out.Response = &v
+// vote has the voter decide about a vote that it is asked for. A grant may be sent, and the own vote
+// counted, when the promise is on the disk (V11).
+func (m *Machine) vote(from Incarnation, p Request) (granted bool) {
+	if m.disk.failed() || m.disk.behind() && !m.voter.renews(from, p, m.now.Boot) {
+		return false
+	}
+	granted, changed := m.voter.promise(m.roster, from, p, m.now.Boot)
+	if changed {
+		m.disk.change()
+		m.disk.promise = m.disk.version
+	}
+	return granted
 }
 
+// reply responds to a request. A grant waits until the State of a version is on the disk.
+func (m *Machine) reply(e Event, granted bool, version uint64) {
+	r := Reply{To: e.From.Name, ReplyTo: e.ReplyTo, Response: m.response(e.Request, granted)}
+	if !granted || m.disk.has(version) {
+		m.out.Replies = append(m.out.Replies, r)
+		return
+	}
+	m.disk.hold(version, r)
+}
+
+// response says what this voter has decided, and all that a requester may want to know.
 func (m *Machine) response(p Request, granted bool) Response {
-	v := Response{Kind: p.Kind, Epoch: p.Epoch, Round: p.Round, Granted: granted, Candidate: m.stands(),
-		Generation: m.voter.Generation, Highest: m.voter.Highest}
+	v := Response{
+		Kind:       p.Kind,
+		Epoch:      p.Epoch,
+		Round:      p.Round,
+		Granted:    granted,
+		Candidate:  m.isCandidate(),
+		Generation: m.voter.Generation,
+		Highest:    m.voter.Highest,
+	}
 	to, remaining := m.voter.running(m.now.Boot)
 	v.Holder, v.HolderEpoch, v.Remaining = to.Name, m.voter.Highest, remaining
 	if holder, epoch, ok := m.hears(); ok {
@@ -220,16 +263,17 @@ func (m *Machine) response(p Request, granted bool) Response {
 	return v
 }
 
-// decided takes the answer of another process.
-func (m *Machine) decided(from Incarnation, v Response) {
+// responded takes the response of another process. Each rule decides for itself whether that process
+// counts: during LH5 two rosters do.
+func (m *Machine) responded(from Incarnation, v Response) {
 	if m.roster == nil {
 		return
 	}
-	switch v.Kind { // each looks for itself whether that process counts: H5 has two rosters
+	switch v.Kind {
 	case PreVote:
-		m.sounded(from, v)
-	case Vote:
-		m.claimed(from, v)
+		m.preVoted(from, v)
+	case Vote, Renew:
+		m.voted(from, v)
 		m.answered(from, v)
 	case Transfer:
 		m.considered(from, v)
@@ -237,8 +281,8 @@ func (m *Machine) decided(from Incarnation, v Response) {
 	}
 }
 
-// stands reports whether this process would coordinate.
-func (m *Machine) stands() bool {
+// isCandidate reports whether this process would coordinate.
+func (m *Machine) isCandidate() bool {
 	if m.roster == nil || !m.candidate || m.Rests() {
 		return false
 	}

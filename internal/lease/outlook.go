@@ -5,21 +5,21 @@ import "time"
 // What whoever drives a Machine asks it between two steps.
 
 // Word says in one word what this process is at, for reports.
-func (m *Machine) Word() string {
+func (m *Machine) Phase() string {
 	switch {
 	case m.roster == nil:
 		return ""
-	case m.holder.acting != nil:
+	case m.leaseholder.held != nil:
 		return "Holding"
-	case m.holder.resigning != nil:
-		return "Resigning"
-	case m.follower.known.Name != "" && (!m.nominee.alone || !m.follower.consult):
+	case m.leaseholder.stepping != nil:
+		return "SteppingDown"
+	case m.follower.known.Name != "" && (!m.candidacy.alone || !m.follower.consult):
 		return "Following"
-	case m.nominee.spent:
+	case m.candidacy.spent:
 		return "BallotsSpent"
-	case m.nominee.alone:
+	case m.candidacy.alone:
 		return "NoMajority"
-	case m.nominee.waiting:
+	case m.candidacy.waiting:
 		return "Waiting"
 	default:
 		return "Electing"
@@ -38,13 +38,13 @@ const (
 
 // Reach is to whom this process requests now or may at any moment.
 func (m *Machine) Reach() Reach {
-	h := &m.holder
+	h := &m.leaseholder
 	switch {
 	case m.roster == nil:
 		return Nobody
-	case h.acting != nil || h.claiming != nil || h.resigning != nil:
+	case h.held != nil || h.sought != nil || h.stepping != nil:
 		return Everyone
-	case m.nominated == m.self.Name || m.nominee.sounding.purpose != idle || m.follower.consult:
+	case m.nominated == m.self.Name || m.candidacy.preVote.purpose != idle || m.follower.consult:
 		return Voters
 	default:
 		return Nobody
@@ -69,29 +69,29 @@ func (m *Machine) Links() (names []string) {
 func (m *Machine) Next() Instant {
 	next := m.now.Boot + time.Hour
 	at := func(t Instant) { next = min(next, max(t, m.now.Boot)) }
-	h, n, f := &m.holder, &m.nominee, &m.follower
+	h, n, f := &m.leaseholder, &m.candidacy, &m.follower
 	if m.roster == nil {
 		return next
 	}
-	if h.acting != nil {
+	if h.held != nil {
 		at(h.renew)
-		at(h.acting.deadline())
+		at(h.held.deadline())
 	}
-	if h.claiming != nil && h.acting == nil {
+	if h.sought != nil && h.held == nil {
 		at(h.renew)
-		at(h.claiming.since + h.claiming.lease)
+		at(h.sought.since + h.sought.lease)
 	}
-	if h.resigning != nil {
+	if h.stepping != nil {
 		at(h.told)
 	}
-	if n.sounding.purpose != idle {
-		at(n.sounding.since + max(m.t, m.roster.Timeout))
-		at(n.sounding.asked + m.pause())
-	} else if h.acting == nil && h.claiming == nil && h.resigning == nil && m.roster.voters() > 0 {
-		if m.nominated == m.self.Name && m.stands() && !m.hearing() || f.consult {
+	if n.preVote.purpose != idle {
+		at(n.preVote.since + max(m.t, m.roster.Timeout))
+		at(n.preVote.asked + m.pause())
+	} else if h.held == nil && h.sought == nil && h.stepping == nil && m.roster.voters() > 0 {
+		if m.nominated == m.self.Name && m.isCandidate() && !m.hearing() || f.consult {
 			at(n.retry)
 		}
-		if m.stands() && m.leaderless() {
+		if m.isCandidate() && m.leaderless() {
 			at(max(n.fallback, n.retry))
 		}
 	}

@@ -11,8 +11,8 @@ type steady struct {
 
 // answered notes that a process answers the holder (P1).
 func (m *Machine) answered(from Incarnation, v Response) {
-	h := &m.holder
-	if h.acting == nil || from.Name == m.self.Name {
+	h := &m.leaseholder
+	if h.held == nil || from.Name == m.self.Name {
 		return
 	}
 	if m.roster.place(from) < 0 {
@@ -34,8 +34,8 @@ func (m *Machine) answered(from Incarnation, v Response) {
 
 // preempt offers the lease to the highest process that may have it (P2, P3, P5).
 func (m *Machine) preempt() {
-	h := &m.holder
-	if h.acting.roster != m.roster { // a new generation first
+	h := &m.leaseholder
+	if h.held.roster != m.roster { // a new generation first
 		return
 	}
 	var best *Member
@@ -55,13 +55,13 @@ func (m *Machine) preempt() {
 	if best != nil {
 		m.round++
 		h.steady[best.Name].offered = m.now.Boot
-		m.send(best.Name, Request{Kind: Transfer, Epoch: h.acting.epoch, Round: m.round})
+		m.send(best.Name, Request{Kind: Transfer, Epoch: h.held.epoch, Round: m.round})
 	}
 }
 
 // mayTakeOver is P2.
 func (m *Machine) mayTakeOver(q Member) bool {
-	s := m.holder.steady[q.Name]
+	s := m.leaseholder.steady[q.Name]
 	me, _ := m.roster.find(m.self.Name)
 	if s == nil || m.roster.Preemption == Never || q.Priority == 0 || !q.outranks(me) || q.Name == me.Name {
 		return false
@@ -71,28 +71,29 @@ func (m *Machine) mayTakeOver(q Member) bool {
 }
 
 // offered: the holder asks this process to take over (P3).
-func (m *Machine) offered(from Incarnation, p Request) {
+func (m *Machine) offered(e Event) {
+	from, p := e.From, e.Request
 	me, _ := m.roster.find(m.self.Name)
 	holder, _ := m.roster.find(from.Name)
-	considers := m.stands() && me.outranks(holder) && m.follower.known == from && m.follower.epoch == p.Epoch
-	m.answer(p, considers)
-	if considers && m.nominee.sounding.purpose == idle {
-		m.sound(succeed, from, p.Epoch)
+	considers := m.isCandidate() && me.outranks(holder) && m.follower.known == from && m.follower.epoch == p.Epoch
+	m.reply(e, considers, 0)
+	if considers && m.candidacy.preVote.purpose == idle {
+		m.askPreVotes(succeed, from, p.Epoch)
 	}
 }
 
 // considered: a process that is no candidate is not waited for (P5).
 func (m *Machine) considered(from Incarnation, v Response) {
-	if s := m.holder.steady[from.Name]; s != nil && !v.Granted && s.offered != 0 {
+	if s := m.leaseholder.steady[from.Name]; s != nil && !v.Granted && s.offered != 0 {
 		s.offered, s.declined = 0, m.now.Boot+declineFor*m.t
 	}
 }
 
-// yielded is P4: the process that was offered the lease has a majority's support.
-func (m *Machine) yielded(from Incarnation, p Request) {
-	h := &m.holder
+// takenOver is P4: the process that was offered the lease has a majority's support.
+func (m *Machine) takenOver(from Incarnation, p Request) {
+	h := &m.leaseholder
 	i, s := m.roster.place(from), h.steady[from.Name]
-	if h.acting == nil || h.acting.epoch != p.Epoch || i < 0 || s == nil || s.offered == 0 || !m.mayTakeOver(m.roster.Members[i]) {
+	if h.held == nil || h.held.epoch != p.Epoch || i < 0 || s == nil || s.offered == 0 || !m.mayTakeOver(m.roster.Members[i]) {
 		return
 	}
 	m.stepDown(from.Name)

@@ -88,7 +88,7 @@ func offering(t *testing.T) (*solo, lease.Request) {
 	r.Preemption = lease.Always
 	s := newSolo(t, r, "P2")
 	s.holding()
-	renewal, ok := sent(s.after(101*ms), lease.Vote, "P3")
+	renewal, ok := sent(s.after(101*ms), lease.Renew, "P3")
 	if !ok {
 		t.Fatal("no renewal")
 	}
@@ -115,7 +115,7 @@ func TestWhoIsOfferedNothing(t *testing.T) {
 		c.change(r)
 		s := newSolo(t, r, "P2")
 		s.holding()
-		renewal, _ := sent(s.after(101*ms), lease.Vote, c.from)
+		renewal, _ := sent(s.after(101*ms), lease.Renew, c.from)
 		v := s.answer(renewal, true)
 		v.Candidate = c.candidate
 		from := lifeOf(rosterOf(3), c.from)
@@ -174,7 +174,7 @@ func TestDeclined(t *testing.T) {
 				switch {
 				case a.Request.Kind == lease.Transfer:
 					again = s.now - begun
-				case a.Request.Kind == lease.Vote && a.To != "P2":
+				case a.Request.Kind == lease.Renew && a.To != "P2":
 					s.response(a.To, s.answer(a.Request, true))
 					if count(s.out.Requests, lease.Transfer) > 0 {
 						again = s.now - begun
@@ -213,7 +213,7 @@ func TestSupport(t *testing.T) {
 			r := rosterOf(4)
 			r.Members[3].Voter = false
 			s := newSolo(t, r, "P4") // no voter: the others decide
-			s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1, Held: true})
+			s.askBy("P2", lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1})
 			if v := s.askBy("P2", lease.Request{Kind: lease.Transfer, Epoch: epoch(1, 1)}); !v.Granted {
 				t.Fatal("it does not consider the offer")
 			}
@@ -245,7 +245,7 @@ func TestConsidered(t *testing.T) {
 		{"withdrawn", "P2", epoch(1, 1), lease.Withdrawn, false},
 	} {
 		s := newSolo(t, rosterOf(3), "P3")
-		s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1, Held: true})
+		s.askBy("P2", lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1})
 		s.do(lease.Event{Type: c.before})
 		if v := s.askBy(c.from, lease.Request{Kind: lease.Transfer, Epoch: c.e}); v.Granted != c.considers {
 			t.Errorf("%s: it considers the offer: %v", c.name, v.Granted)

@@ -1,6 +1,8 @@
 package lease_test
 
 import (
+	"cmp"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,7 +19,11 @@ type solo struct {
 	T      time.Duration
 	drift  lease.Reading // added to the other clocks
 	told   time.Duration
-	out    lease.Output // of the last step
+	saved  lease.State  // what is on the disk
+	writes []written    // under way
+	out    lease.Output // of the last step, and of what became of its write
+	slow   bool         // writes end when the test says so
+	broken bool         // writes fail
 }
 
 // start is when the clock of a solo begins.
@@ -32,7 +38,8 @@ func newSolo(t *testing.T, r *lease.Roster, name string) *solo {
 func startSolo(t *testing.T, r *lease.Roster, name string, remember lease.State) *solo {
 	t.Helper()
 	s := &solo{t: t, roster: r, now: start, T: 200 * ms}
-	s.config = lease.Config{Self: lifeOf(r, name), Remember: remember, Seed: 1}
+	s.config = lease.Config{Self: lifeOf(r, name), Saved: remember, Seed: 1}
+	s.saved = remember
 	s.boot()
 	return s
 }
@@ -40,12 +47,12 @@ func startSolo(t *testing.T, r *lease.Roster, name string, remember lease.State)
 func (s *solo) boot() {
 	s.config.Now = s.read()
 	s.Machine = lease.New(s.config)
-	s.do(lease.Event{Type: lease.Enrolled, Roster: s.roster})
+	s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
 }
 
 // restart is another life with what is on the disk.
 func (s *solo) restart() {
-	s.config.Remember = s.State()
+	s.config.Saved = s.saved
 	s.config.Self.Number++
 	s.boot()
 }
@@ -65,19 +72,49 @@ func (s *solo) read() lease.Reading {
 
 func (s *solo) do(e lease.Event) lease.Output {
 	e.Now, e.T = s.read(), s.T
-	s.out = *s.Step(e)
-	sent := s.out.Requests
-	s.out.Requests = append([]lease.Addressed(nil), sent...)
-	if s.out.Stopped {
-		first := s.out
-		told := s.do(lease.Event{Type: lease.Told, Until: s.told})
-		first.Requests = append(first.Requests, told.Requests...)
-		s.out = first
+	out := *s.Step(e)
+	out.Requests, out.Replies = slices.Clone(out.Requests), slices.Clone(out.Replies)
+	if out.Version != 0 {
+		s.writes = append(s.writes, written{out.Version, s.State()})
 	}
+	s.out = out
+	if out.Withdraw {
+		s.also(&out, lease.Event{Type: lease.Told, Until: s.told})
+	}
+	if out.Version != 0 && !s.slow {
+		s.also(&out, s.write())
+	}
+	s.out = out
 	if _, deadline, ok := s.Permission(); ok && deadline > s.now {
 		s.told = max(s.told, deadline)
 	}
 	return s.out
+}
+
+// written is a write that is under way.
+type written struct {
+	version uint64
+	state   lease.State
+}
+
+// write ends the oldest write, and returns what became of it.
+func (s *solo) write() lease.Event {
+	w := s.writes[0]
+	s.writes = s.writes[1:]
+	if s.broken {
+		s.broken = false
+		return lease.Event{Type: lease.WriteFailed}
+	}
+	s.saved = w.state
+	return lease.Event{Type: lease.Persisted, Version: w.version}
+}
+
+// also does something more in the same breath.
+func (s *solo) also(out *lease.Output, e lease.Event) {
+	more := s.do(e)
+	out.Requests, out.Replies = append(out.Requests, more.Requests...), append(out.Replies, more.Replies...)
+	out.Withdraw = out.Withdraw || more.Withdraw
+	out.Heard, out.Suspect, out.Appoint = cmp.Or(out.Heard, more.Heard), cmp.Or(out.Suspect, more.Suspect), cmp.Or(out.Appoint, more.Appoint)
 }
 
 // after lets time pass, and looks at the clock as often as the machine wants.
@@ -102,7 +139,11 @@ func (s *solo) ask(from lease.Incarnation, p lease.Request) *lease.Response {
 	if p.Group == "" {
 		p.Group = s.roster.Group
 	}
-	return s.do(lease.Event{Type: lease.Requested, From: from, Request: p}).Response
+	out := s.do(lease.Event{Type: lease.Requested, From: from, Request: p})
+	if n := len(out.Replies); n > 0 {
+		return &out.Replies[n-1].Response
+	}
+	return nil
 }
 
 func (s *solo) askBy(name string, p lease.Request) *lease.Response {
@@ -160,8 +201,8 @@ func (s *solo) answer(p lease.Request, granted bool) lease.Response {
 	return lease.Response{Kind: p.Kind, Epoch: p.Epoch, Round: p.Round, Granted: granted, Generation: s.roster.Generation, Candidate: true}
 }
 
-// claiming brings it so far that it has claimed; the request is the one to P1.
-func (s *solo) claiming() lease.Request {
+// seeking brings it so far that it has claimed; the request is the one to P1.
+func (s *solo) seeking() lease.Request {
 	s.t.Helper()
 	s.do(lease.Event{Type: lease.Nominated, Process: s.config.Self.Name})
 	s.response("P1", s.answer(s.sent(lease.PreVote, "P1"), true))
@@ -171,7 +212,7 @@ func (s *solo) claiming() lease.Request {
 // holding brings it so far that it holds, with the promises of itself and of P1.
 func (s *solo) holding() lease.Epoch {
 	s.t.Helper()
-	s.response("P1", s.answer(s.claiming(), true))
+	s.response("P1", s.answer(s.seeking(), true))
 	e, _, ok := s.Permission()
 	if !ok {
 		s.t.Fatal("it does not hold")

@@ -15,26 +15,26 @@ const (
 
 	// missed is how many heartbeats, beyond T, a holder counts as heard after its last renewal (V9).
 	missed = 2
-	// soundings is how many soundings in a row may find no majority before a nominee rests (N5).
-	soundings = 2
+	// preVotes is how many preVotes in a row may find no majority before a candidate rests (C5).
+	preVotes = 2
 	// restLeast and restMore bound its rest, and that of a holder that lapsed, in T: 4 to 8.
 	restLeast, restMore = 4, 4
-	// fallbackLeast and fallbackMore bound, in T and beyond one lease, when a process nominates itself (N9).
+	// fallbackLeast and fallbackMore bound, in T and beyond one lease, when a process nominates itself (C9).
 	fallbackLeast, fallbackMore = 6, 6
-	// ahead is by how many ballots one voter may be ahead of the others to be followed up at once (N3, H9).
+	// ahead is by how many ballots one voter may be ahead of the others to be followed up at once (C3, LH9).
 	ahead = 1 << 4
 	// offerFor is how long a process may take to yield after an offer, in T, and declineFor when it is offered again (P5).
 	offerFor, declineFor = 2, 10
 )
 
-// Window is how long a holder relies on a promise of the given lease, on its own clock from the instant it sent the claim (H1):
+// Window is how long a holder relies on a promise of the given lease, on its own clock from the instant it sent the claim (LH1):
 // L·(1−ρ)/(1+ρ). A voter whose clock runs fast by ρ ends the promise after L/(1+ρ) of true time; a holder whose clock runs
 // slow by ρ counts (1−ρ) of that.
 func Window(lease time.Duration) time.Duration {
 	return lease * (100 - driftPercent) / (100 + driftPercent)
 }
 
-// Outlast is how long to wait, on one's own clock, until a promise of the given lease has run out on any other (R4):
+// Outlast is how long to wait, on one's own clock, until a promise of the given lease has run out on any other (MC4):
 // L·(1+ρ)/(1−ρ).
 func Outlast(lease time.Duration) time.Duration {
 	const slow = 100 - driftPercent
@@ -48,7 +48,7 @@ type Reading struct {
 	Wall time.Duration // the wall clock, since 1970
 }
 
-// disagrees reports whether the clocks advanced differently since an earlier reading, by more than ρ of the way and ε (H7).
+// disagrees reports whether the clocks advanced differently since an earlier reading, by more than ρ of the way and ε (LH7).
 func (r Reading) disagrees(since Reading) bool {
 	boot := r.Boot - since.Boot
 	allowed := boot*driftPercent/100 + Disagreement

@@ -25,10 +25,10 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// H1: the lease is counted from the instant at which the claim was sent, not from that of the answer.
+// LH1: the lease is counted from the instant at which the claim was sent, not from that of the answer.
 func TestLeaseCountsFromTheSendInstant(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
-	p := s.claiming()
+	p := s.seeking()
 	s.asleep(60 * ms)
 	s.response("P1", s.answer(p, true))
 	_, deadline, ok := s.Permission()
@@ -37,18 +37,18 @@ func TestLeaseCountsFromTheSendInstant(t *testing.T) {
 	}
 }
 
-// H1: a response counts for the round of claims that it answers. Later rounds, and rounds long past, count from their own.
+// LH1: a response counts for the round of claims that it answers. Later rounds, and rounds long past, count from their own.
 func TestEachRoundHasItsSendInstant(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.holding()
-	first := s.sent(lease.Vote, "P1")
+	first := s.sent(lease.Renew, "P1")
 	s.after(300 * ms)
 	s.asleep(50 * ms)
 	s.response("P1", s.answer(first, true)) // the answer to the first round comes late
 	if _, deadline, _ := s.Permission(); deadline != start+lease.Window(lease1) {
 		t.Errorf("a late answer makes it %v", deadline-start)
 	}
-	renewal, _ := sent(s.after(100*ms), lease.Vote, "P1")
+	renewal, _ := sent(s.after(100*ms), lease.Renew, "P1")
 	begun := s.now
 	s.asleep(20 * ms)
 	s.response("P1", s.answer(renewal, true))
@@ -65,14 +65,14 @@ func TestEachRoundHasItsSendInstant(t *testing.T) {
 	}
 }
 
-// H1: the answer to a round so long past that its send instant is forgotten counts for nothing.
+// LH1: the answer to a round so long past that its send instant is forgotten counts for nothing.
 func TestForgottenRounds(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.holding()
 	for i := range 40 {
-		late := s.sent(lease.Vote, "P2")
+		late := s.sent(lease.Renew, "P2")
 		for range 20 + i {
-			renewal, ok := sent(s.after(100*ms), lease.Vote, "P1")
+			renewal, ok := sent(s.after(100*ms), lease.Renew, "P1")
 			if !ok {
 				t.Fatal("no renewal")
 			}
@@ -83,12 +83,12 @@ func TestForgottenRounds(t *testing.T) {
 			t.Fatalf("the answer to a claim of %d heartbeats ago counts until %v", 20+i, until-s.now)
 		}
 		s.out.Requests = s.after(100 * ms)
-		s.response("P1", s.answer(s.sent(lease.Vote, "P1"), true))
+		s.response("P1", s.answer(s.sent(lease.Renew, "P1"), true))
 		s.out.Requests = s.after(100 * ms)
 	}
 }
 
-// H2: the majority-th best promise counts: of 3 the second, of 4 the third, of 5 the third.
+// LH2: the majority-th best promise counts: of 3 the second, of 4 the third, of 5 the third.
 func TestDeadlineIsTheMajorityThBest(t *testing.T) {
 	for n, later := range map[int][]time.Duration{3: {10, 30}, 4: {10, 20, 30}, 5: {10, 20, 30, 40}, 2: {25}} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestDeadlineIsTheMajorityThBest(t *testing.T) {
 			// The renewals of the others are promised one after the other; its own counts at once.
 			for i, d := range later {
 				all := s.after(s.Next() - s.now + 1)
-				p, ok := sent(all, lease.Vote, r.Members[i].Name)
+				p, ok := sent(all, lease.Renew, r.Members[i].Name)
 				if !ok {
 					t.Fatalf("round %d: no renewal after %v", i, d)
 				}
@@ -134,7 +134,7 @@ func (s *solo) nthBest(n int) time.Duration {
 	return all[n/2]
 }
 
-// H2: the right ends by the clock, whether or not anybody looks at a timer.
+// LH2: the right ends by the clock, whether or not anybody looks at a timer.
 func TestRightEndsWithoutATimer(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.holding()
@@ -148,21 +148,21 @@ func TestRightEndsWithoutATimer(t *testing.T) {
 	}
 }
 
-// H4: what lapsed is over, even if the answer to a renewal comes a moment later; the next epoch is a higher one.
+// LH4: what lapsed is over, even if the answer to a renewal comes a moment later; the next epoch is a higher one.
 func TestLapsedLeaseIsOver(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	e := s.holding()
 	renewals := s.after(100 * ms)
 	s.asleep(lease.Window(lease1) - 100*ms)
-	p, ok := sent(renewals, lease.Vote, "P1")
+	p, ok := sent(renewals, lease.Renew, "P1")
 	if !ok {
-		p = s.sent(lease.Vote, "P1")
+		p = s.sent(lease.Renew, "P1")
 	}
 	s.response("P1", s.answer(p, true))
 	if s.may() {
 		t.Error("it resumes an epoch that lapsed")
 	}
-	if !s.out.Stopped {
+	if !s.out.Withdraw {
 		t.Error("it does not say that it has stopped")
 	}
 	for range 40 {
@@ -179,12 +179,12 @@ func TestLapsedLeaseIsOver(t *testing.T) {
 	t.Error("it never claims again")
 }
 
-// H1, R4: the lease is carried in the claim, and it is that of the roster under which it was claimed.
+// LH1, MC4: the lease is carried in the claim, and it is that of the roster under which it was claimed.
 func TestLeaseIsCarried(t *testing.T) {
 	r := rosterOf(3)
 	r.Lease = 7 * time.Second
 	s := newSolo(t, r, "P3")
-	p := s.claiming()
+	p := s.seeking()
 	if p.Lease != r.Lease {
 		t.Fatalf("the claim carries %v", p.Lease)
 	}
@@ -194,7 +194,7 @@ func TestLeaseIsCarried(t *testing.T) {
 	}
 }
 
-// H1: whose responses count for the present epoch.
+// LH1: whose responses count for the present epoch.
 func TestWhoseResponsesCount(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -217,7 +217,7 @@ func TestWhoseResponsesCount(t *testing.T) {
 			r := rosterOf(4)
 			r.Members[0].Voter, r.Members[3].Voter = true, false
 			s := newSolo(t, r, "P3")
-			p := s.claiming()
+			p := s.seeking()
 			from, v := lifeOf(r, "P1"), s.answer(p, true)
 			c.from(&from)
 			c.v(&v)
@@ -254,7 +254,7 @@ func TestDriftingClocks(t *testing.T) {
 	}
 }
 
-// H7: clocks that disagree by more than ρ of the way and 50 ms depose the holder; those that agree within it do not.
+// LH7: clocks that disagree by more than ρ of the way and 50 ms depose the holder; those that agree within it do not.
 func TestClockDisagreement(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -275,17 +275,17 @@ func TestClockDisagreement(t *testing.T) {
 			s.asleep(99 * ms)
 			s.drift = c.drift
 			out := s.do(lease.Event{Type: lease.Tick})
-			if s.may() != c.holds || out.Stopped == c.holds {
-				t.Errorf("may act is %v, stopped is %v", s.may(), out.Stopped)
+			if s.may() != c.holds || out.Withdraw == c.holds {
+				t.Errorf("may act is %v, stopped is %v", s.may(), out.Withdraw)
 			}
-			if _, resigned := sent(out.Requests, lease.StepDown, "P1"); resigned == c.holds {
-				t.Errorf("resigned is %v", resigned)
+			if _, steppedDown := sent(out.Requests, lease.StepDown, "P1"); steppedDown == c.holds {
+				t.Errorf("steppedDown is %v", steppedDown)
 			}
 		})
 	}
 }
 
-// H7: a boot clock that goes back is no clock.
+// LH7: a boot clock that goes back is no clock.
 func TestBootClockGoesBack(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.holding()

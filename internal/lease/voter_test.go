@@ -126,7 +126,7 @@ func TestNewGroupObject(t *testing.T) {
 	again := rosterOf(3)
 	again.Group = "shop/scheduler, again"
 	s.roster = again
-	s.do(lease.Event{Type: lease.Enrolled, Roster: again})
+	s.do(lease.Event{Type: lease.RosterChanged, Roster: again})
 	s.asleep(lease1 - 1)
 	s.want(false, "P3", epoch(1, 1))
 	s.asleep(1)
@@ -139,12 +139,12 @@ func TestGenerations(t *testing.T) {
 	old := s.roster
 	s.want(true, "P2", epoch(1, 1))
 	s.roster = next(old, func(*lease.Roster) {})
-	if out := s.do(lease.Event{Type: lease.Enrolled, Roster: s.roster}); !out.Sync {
+	if out := s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster}); out.Version == 0 {
 		t.Error("the generation is not synced before it is acknowledged")
 	}
 	s.want(false, "P2", epoch(1, 2))
 	s.want(true, "P2", epoch(2, 1)) // the same life: at once
-	s.do(lease.Event{Type: lease.Enrolled, Roster: old})
+	s.do(lease.Event{Type: lease.RosterChanged, Roster: old})
 	s.want(false, "P2", epoch(1, 2))
 	newest := s.roster
 	s.roster = old
@@ -154,18 +154,18 @@ func TestGenerations(t *testing.T) {
 		t.Error("after a restart it promises under the older generation")
 	}
 	s.roster = newest
-	s.do(lease.Event{Type: lease.Enrolled, Roster: newest})
+	s.do(lease.Event{Type: lease.RosterChanged, Roster: newest})
 	s.want(true, "P3", epoch(2, 2))
 }
 
 // V4: for a lease after it took a roster a voter renews what it has promised under the one before, to the nanosecond, also beside the
-// new epoch that the same life has claimed since, and to nobody else. R4 waits two leases for that.
+// new epoch that the same life has claimed since, and to nobody else. MC4 waits two leases for that.
 func TestOlderPromiseIsRenewedForALease(t *testing.T) {
 	taken := func(t *testing.T) *solo {
 		s := newSolo(t, rosterOf(3), "P1")
 		s.want(true, "P2", epoch(1, 1))
 		s.roster = next(s.roster, func(*lease.Roster) {})
-		s.do(lease.Event{Type: lease.Enrolled, Roster: s.roster})
+		s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
 		s.asleep(lease1 - 1)
 		return s
 	}
@@ -211,14 +211,14 @@ func TestOlderPromiseIsRenewedForALease(t *testing.T) {
 		s := taken(t)
 		s.want(true, "P2", epoch(2, 1))
 		s.roster = next(s.roster, func(*lease.Roster) {})
-		s.do(lease.Event{Type: lease.Enrolled, Roster: s.roster})
+		s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
 		s.want(false, "P2", epoch(1, 1))
 		s.want(true, "P2", epoch(2, 1))
 	})
 	t.Run("not for longer because of yet another roster", func(t *testing.T) {
 		s := taken(t)
 		s.roster = next(s.roster, func(*lease.Roster) {})
-		s.do(lease.Event{Type: lease.Enrolled, Roster: s.roster})
+		s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
 		s.want(true, "P2", epoch(1, 1))
 		s.asleep(1)
 		s.want(false, "P2", epoch(1, 1))
@@ -231,13 +231,13 @@ func TestOlderPromiseIsRenewedForALease(t *testing.T) {
 	t.Run("not who never coordinates by the new one", func(t *testing.T) {
 		s := taken(t)
 		s.roster = next(s.roster, func(r *lease.Roster) { r.Members[1].Priority = 0 })
-		s.do(lease.Event{Type: lease.Enrolled, Roster: s.roster})
+		s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
 		s.want(false, "P2", epoch(1, 1))
 	})
 	t.Run("not for longer than the new lease", func(t *testing.T) {
 		s := taken(t)
 		s.roster = next(s.roster, func(r *lease.Roster) { r.Lease = lease1 / 2 })
-		s.do(lease.Event{Type: lease.Enrolled, Roster: s.roster})
+		s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
 		if v := s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1}); v.Granted {
 			t.Error("it is renewed for the longer lease")
 		}
@@ -248,7 +248,7 @@ func TestOlderPromiseIsRenewedForALease(t *testing.T) {
 func TestAcknowledgedGenerationIsRemembered(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P1")
 	old := s.roster
-	s.do(lease.Event{Type: lease.Enrolled, Roster: next(old, func(*lease.Roster) {})})
+	s.do(lease.Event{Type: lease.RosterChanged, Roster: next(old, func(*lease.Roster) {})})
 	s.restart() // with the old roster
 	s.asleep(lease1)
 	if v := s.askBy("P3", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 9), Lease: lease1}); v != nil && v.Granted {
@@ -293,7 +293,7 @@ func TestRenewalsIgnoreNominations(t *testing.T) {
 	s.want(true, "P2", epoch(1, 1))
 	for _, e := range []lease.Event{
 		{Type: lease.Nominated, Process: "P3"}, {Type: lease.Nominated, Process: "P1"}, {Type: lease.Suspected, Process: "P2"},
-		{Type: lease.Unlinked, Process: "P2"}, {Type: lease.Withdrawn},
+		{Type: lease.LinkDown, Process: "P2"}, {Type: lease.Withdrawn},
 	} {
 		s.do(e)
 		s.want(true, "P2", epoch(1, 1))
@@ -308,10 +308,10 @@ func TestSound(t *testing.T) {
 	if v := s.askBy("P3", sound); !v.Granted || v.Holder != "" || v.Round != 4 || v.Kind != lease.PreVote {
 		t.Errorf("free: %+v", *v)
 	}
-	if s.State() != before || s.out.Sync {
+	if s.State() != before || s.out.Version != 0 {
 		t.Error("a PREVOTE has changed the voter")
 	}
-	s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 3), Lease: lease1, Held: true})
+	s.askBy("P2", lease.Request{Kind: lease.Renew, Epoch: epoch(1, 3), Lease: lease1})
 	s.asleep(lease1 / 4)
 	if v := s.askBy("P3", sound); v.Granted || v.Holder != "P2" || v.HolderEpoch != epoch(1, 3) || v.Remaining != lease1*3/4 || !v.Heard ||
 		v.Highest != epoch(1, 3) || v.Generation != 1 {
@@ -330,9 +330,9 @@ func TestSound(t *testing.T) {
 	}
 }
 
-// V9: a holder is heard while its claims come, its link is open and it has not resigned; a claim that is not held says nothing.
+// V9: a holder is heard while its claims come, its link is open and it has not steppedDown; a claim that is not held says nothing.
 func TestHears(t *testing.T) {
-	held := lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1, Held: true}
+	held := lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1}
 	for _, c := range []struct {
 		name  string
 		do    func(*solo)
@@ -342,9 +342,9 @@ func TestHears(t *testing.T) {
 		{"just in time", func(s *solo) { s.askBy("P2", held); s.asleep(400*ms - 1) }, true},
 		{"too long ago", func(s *solo) { s.askBy("P2", held); s.asleep(400 * ms) }, false},
 		{"not held", func(s *solo) { s.want(true, "P2", epoch(1, 1)) }, false},
-		{"its link is closed", func(s *solo) { s.askBy("P2", held); s.do(lease.Event{Type: lease.Unlinked, Process: "P2"}) }, false},
-		{"another link is closed", func(s *solo) { s.askBy("P2", held); s.do(lease.Event{Type: lease.Unlinked, Process: "P3"}) }, true},
-		{"it has resigned", func(s *solo) {
+		{"its link is closed", func(s *solo) { s.askBy("P2", held); s.do(lease.Event{Type: lease.LinkDown, Process: "P2"}) }, false},
+		{"another link is closed", func(s *solo) { s.askBy("P2", held); s.do(lease.Event{Type: lease.LinkDown, Process: "P3"}) }, true},
+		{"it has steppedDown", func(s *solo) {
 			s.askBy("P2", held)
 			s.askBy("P2", lease.Request{Kind: lease.StepDown, Epoch: epoch(1, 1)})
 		}, false},
@@ -394,45 +394,131 @@ func TestReleaseByOneThatLeft(t *testing.T) {
 	s.want(true, "P3", epoch(1, 1))
 	gone := lifeOf(s.roster, "P3")
 	s.roster = next(s.roster, func(r *lease.Roster) { r.Members = r.Members[:2] })
-	s.do(lease.Event{Type: lease.Enrolled, Roster: s.roster})
+	s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
 	s.want(false, "P2", epoch(2, 1))
 	s.ask(gone, lease.Request{Kind: lease.Release, Epoch: epoch(1, 1)})
 	s.want(true, "P2", epoch(2, 1))
 }
 
-// V11: what must be synced is said; a promise that could not be is none, and the voter is silent for a lease.
-func TestUnsynced(t *testing.T) {
+// V11: a grant waits until the promise is on the disk. A renewal of it waits with it, and later ones for
+// nothing.
+func TestAGrantWaitsForItsWrite(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P1")
-	s.want(true, "P2", epoch(1, 1))
-	if !s.out.Sync || s.State().Highest != epoch(1, 1) || s.State().To.Name != "P2" {
-		t.Fatalf("a promise is not synced: %+v", s.State())
+	s.slow = true
+	ask := lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1}
+	if s.askBy("P2", ask) != nil || s.askBy("P2", ask) != nil {
+		t.Fatal("it says that it has promised what is not on the disk")
+	}
+	if len(s.writes) != 1 || s.writes[0].state.Highest != epoch(1, 1) || s.writes[0].state.To.Name != "P2" {
+		t.Fatalf("to be written: %+v", s.writes)
+	}
+	if v := s.askBy("P3", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 2), Lease: lease1}); v == nil || v.Granted {
+		t.Errorf("a denial depends on nothing: %v", v)
+	}
+	if out := s.do(s.write()); len(out.Replies) != 2 || !out.Replies[0].Response.Granted || out.Replies[0].To != "P2" {
+		t.Errorf("when it is on the disk it says %+v", out.Replies)
 	}
 	s.want(true, "P2", epoch(1, 1))
-	if s.out.Sync {
+	if s.out.Version != 0 {
 		t.Error("a renewal changes nothing that is on the disk")
 	}
-	s.asleep(lease1)
-	s.want(true, "P3", epoch(1, 2)) // the driver drops this answer:
-	s.Unsynced()
-	s.asleep(lease1 - 1)
-	s.want(false, "P2", epoch(1, 3))
-	if !s.out.Sync {
-		t.Error("it does not ask to sync again")
-	}
-	s.want(false, "P3", epoch(1, 3))
-	s.asleep(1)
-	s.want(true, "P2", epoch(1, 3))
 }
 
-// V11: a holder whose own promise could not be synced holds nothing.
-func TestUnsyncedHolder(t *testing.T) {
+// V11: several writes may be under way, and one that ends covers those before it.
+func TestALaterWriteCoversEarlierOnes(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P1")
+	s.slow = true
+	for ballot := range int64(3) {
+		s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, ballot+1), Lease: lease1})
+	}
+	if len(s.writes) != 3 {
+		t.Fatalf("%d writes are under way", len(s.writes))
+	}
+	if out := s.do(lease.Event{Type: lease.Persisted, Version: s.writes[1].version}); len(out.Replies) != 2 {
+		t.Errorf("two of three are covered: %+v", out.Replies)
+	}
+	if out := s.do(lease.Event{Type: lease.Persisted, Version: s.writes[0].version}); len(out.Replies) != 0 {
+		t.Errorf("an earlier one that ends later says %+v", out.Replies)
+	}
+	if out := s.do(lease.Event{Type: lease.Persisted, Version: s.writes[2].version}); len(out.Replies) != 1 {
+		t.Errorf("the third: %+v", out.Replies)
+	}
+}
+
+// V11: a write that fails takes with it those that are under way. The voter grants nothing until a
+// later one has succeeded, and one lease has passed.
+func TestAWriteThatFails(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P1")
+	s.slow = true
+	s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1})
+	s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 2), Lease: lease1})
+	lost := s.writes
+	failed := s.now
+	out := s.do(lease.Event{Type: lease.WriteFailed})
+	if len(out.Replies) != 0 || out.Version == 0 {
+		t.Fatalf("it says %+v, and asks to write version %d", out.Replies, out.Version)
+	}
+	for _, w := range lost {
+		if late := s.do(lease.Event{Type: lease.Persisted, Version: w.version}); len(late.Replies) != 0 {
+			t.Errorf("a write of before the failure was known lets it say %+v", late.Replies)
+		}
+	}
+	s.asleep(lease1)
+	s.want(false, "P2", epoch(1, 3))
+	s.writes = s.writes[len(s.writes)-1:]
+	s.do(s.write())
+	s.slow = false
+	s.now = failed + lease1 - 1
+	s.want(false, "P3", epoch(1, 3))
+	s.asleep(1)
+	s.want(true, "P3", epoch(1, 3))
+}
+
+// V11: a voter whose disk is far behind promises nothing new, and renews what it has promised.
+func TestAVoterWhoseDiskIsFarBehind(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P1")
+	s.want(true, "P2", epoch(1, 1))
+	s.slow = true
+	denied := int64(0)
+	for ballot := int64(2); ballot < 1000 && denied == 0; ballot++ {
+		if v := s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, ballot), Lease: lease1}); v != nil && !v.Granted {
+			denied = ballot
+		}
+	}
+	if denied == 0 || len(s.writes) > 64 {
+		t.Fatalf("denied ballot %d, %d writes are under way", denied, len(s.writes))
+	}
+	s.askBy("P2", lease.Request{Kind: lease.Renew, Epoch: epoch(1, denied-1), Lease: lease1})
+	if out := s.do(lease.Event{Type: lease.Persisted, Version: s.writes[len(s.writes)-1].version}); len(out.Replies) != int(denied)-1 {
+		t.Errorf("%d replies, with the renewal there should be %d", len(out.Replies), denied-1)
+	}
+}
+
+// V11: the own vote counts when it is on the disk; others are asked meanwhile.
+func TestTheOwnVoteWaitsForItsWrite(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.slow = true
+	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+	s.response("P1", s.answer(s.sent(lease.PreVote, "P1"), true))
+	ask := s.sent(lease.Vote, "P1")
+	s.response("P1", s.answer(ask, true))
+	if s.may() {
+		t.Fatal("it acts on its own vote, which is not on the disk")
+	}
+	s.do(s.write())
+	if !s.may() {
+		t.Error("its own vote is on the disk, and it does not act")
+	}
+}
+
+// V11: a leaseholder whose own vote could not be written holds nothing.
+func TestALeaseholderWhoseWriteFails(t *testing.T) {
 	s := newSolo(t, rosterOf(1), "P1")
 	s.do(lease.Event{Type: lease.Nominated, Process: "P1"})
-	if !s.may() || !s.out.Sync {
-		t.Fatalf("a group of one: may act is %v, sync is %v", s.may(), s.out.Sync)
+	if !s.may() {
+		t.Fatal("a group of one does not act")
 	}
-	s.Unsynced()
-	if s.may() {
+	if out := s.do(lease.Event{Type: lease.WriteFailed}); s.may() || !out.Withdraw {
 		t.Error("it holds what is not on the disk")
 	}
 }

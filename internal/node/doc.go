@@ -8,10 +8,11 @@
 //	ready := n.Step(event)
 //	1. ready.Withdraw: take the permission from the app, before anything else
 //	2. ready.Write:    begin to write it to the disk, and go on; report the outcome by Advance
-//	3. ready.Messages: send them, in this order
-//	4. ready.Permission: what the app may be granted from now on
-//	5. ready.Withdraw: Step(Told), with what the app had been told
-//	6. call Step(Tick) at ready.Next, at the latest
+//	3. ready.Exited, ready.Roster: who may send to us; ready.Links: whom to link to
+//	4. ready.Messages: send them, in this order; links that are not wanted any more end after that
+//	5. ready.Permission: what the app may be granted from now on
+//	6. ready.Withdraw: Step(Told), with what the app had been told
+//	7. call Step(Tick) at ready.Next, at the latest
 //
 // Several writes may be outstanding. Each holds the whole state, so a driver that is behind writes
 // the newest only and reports that one: Advance(k, nil) covers every write up to k. What depends on

@@ -12,16 +12,18 @@ type Ready struct {
 	Withdraw bool
 	// Write, if not nil, is to be written to the disk and then reported by Advance.
 	Write *Write
-	// Messages are to be sent, in this order. A reply carries the ReplyTo of what it replies to.
-	Messages []Message
-	// Permission is what the app may be granted now; zero: nothing. Always set, in Guarded groups.
-	Permission lease.Permission
-	// Links, if Relink is set, are the processes to keep a link to; Roster, if not nil, is in use
-	// from now on, and its members are who may send to us. Exited: this process is on no roster.
+	// Exited: this process is on no roster any more. Roster, if not nil, is in use from now on, and
+	// its members are who may send to us. Both: it is on another group's.
+	Exited bool
+	Roster *Roster
+	// Links, if Relink is set, are the processes to keep a link to. New links are to be made before
+	// the Messages are sent, and those that are not wanted any more are to end after that.
 	Relink bool
 	Links  []string
-	Roster *Roster
-	Exited bool
+	// Messages are to be sent, in this order. A reply carries the ReplyTo of what it replies to.
+	Messages []Message
+	// Permission is what the app may be granted from now on; zero: nothing.
+	Permission lease.Permission
 	// Changed: View shows something new.
 	Changed bool
 	// Behind: another process has a newer roster than this one.
@@ -70,7 +72,9 @@ const (
 	Enters
 	Exits
 	// RosterChanged: the roster in use is another one.
+	// Refused: Err is why this process cannot take part with the roster.
 	RosterChanged
+	Refused
 )
 
 // Note tells what happened. The fields that its type does not name are zero.

@@ -23,7 +23,6 @@ func encodeRequest(p lease.Request) (*linkpb.Frame, error) {
 		Epoch:             int64(p.Epoch),
 		Round:             p.Round,
 		LeaseMicroseconds: microseconds(p.Lease),
-		Held:              p.Held,
 		Heir:              p.Heir,
 	}
 	if _, known, err := decodeRequest(request); err != nil {
@@ -42,7 +41,6 @@ func decodeRequest(p *linkpb.LeaseRequest) (request lease.Request, known bool, e
 		Epoch: lease.Epoch(p.GetEpoch()),
 		Round: p.GetRound(),
 		Lease: duration(p.GetLeaseMicroseconds()),
-		Held:  p.GetHeld(),
 		Heir:  p.GetHeir(),
 	}
 	if !knownKind(request.Kind) {
@@ -104,7 +102,7 @@ func decodeResponse(v *linkpb.LeaseResponse) (decided LeaseResponded, known bool
 
 func knownKind(k lease.Kind) bool {
 	switch k {
-	case lease.PreVote, lease.Vote, lease.StepDown, lease.Release, lease.Transfer, lease.TakeOver:
+	case lease.PreVote, lease.Vote, lease.Renew, lease.StepDown, lease.Release, lease.Transfer, lease.TakeOver:
 		return true
 	default:
 		return false

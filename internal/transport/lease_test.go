@@ -15,7 +15,7 @@ import (
 
 func someRequest() lease.Request {
 	return lease.Request{Kind: lease.Vote, Epoch: lease.NewEpoch(27993600, 3), Round: 1 << 63, Lease: time.Second,
-		Held: true, Heir: "c"}
+		Heir: "c"}
 }
 
 func someResponse() lease.Response {

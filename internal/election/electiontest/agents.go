@@ -227,7 +227,7 @@ func (s *Simulator) lost(p, q int32, r *pair) {
 	s.note(LinkDown, p, q, "")
 	s.step(p, election.Event{Type: election.PeerDown, Process: s.nodes[q].name})
 	if s.Guarded && s.nodes[p].machine != nil {
-		s.authorise(p, lease.Event{Type: lease.Unlinked, Process: s.nodes[q].name})
+		s.authorise(p, lease.Event{Type: lease.LinkDown, Process: s.nodes[q].name})
 	}
 	s.distrust(p, q)
 }

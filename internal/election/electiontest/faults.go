@@ -297,7 +297,7 @@ func (s *Simulator) enrol(p int32, generation int) {
 	case !s.lists(now, p):
 		a.generation = generation
 		if s.Guarded {
-			s.authorise(p, lease.Event{Type: lease.Enrolled})
+			s.authorise(p, lease.Event{Type: lease.RosterChanged})
 		}
 		s.exit(p)
 	default:
@@ -308,7 +308,7 @@ func (s *Simulator) enrol(p int32, generation int) {
 		life := s.nodes[p].life
 		s.step(p, election.Event{Type: election.Change, Roster: now.processes, Algorithm: now.algorithm})
 		if s.Guarded && s.nodes[p].machine != nil && s.nodes[p].life == life {
-			s.authorise(p, lease.Event{Type: lease.Enrolled, Roster: now.lease})
+			s.authorise(p, lease.Event{Type: lease.RosterChanged, Roster: now.lease})
 			if s.nodes[p].machine != nil {
 				s.rewire(p)
 			}

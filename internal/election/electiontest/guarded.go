@@ -51,12 +51,12 @@ func memory(name string, n int) string { return name + "/" + strconv.Itoa(n) }
 func (g *guard) arm() {
 	s, v := g.s, &g.s.nodes[g.p]
 	g.self = lease.Incarnation{Name: v.name, UID: uids[s.agents[g.p].uid], StateID: memory(v.name, g.disk.number), Number: v.life}
-	g.lease = lease.New(lease.Config{Self: g.self, Remember: g.disk.state,
+	g.lease = lease.New(lease.Config{Self: g.self, Saved: g.disk.state,
 		Seed: s.rng.Uint64(), Now: g.Now()})
 	g.gate = gate.New(v.machine, g.lease, g)
 	g.ticks, g.app.process, g.number = 0, g.self, g.disk.number
 	g.reach, g.named = lease.Nobody, ""
-	s.authorise(g.p, lease.Event{Type: lease.Enrolled, Roster: s.rosters[s.agents[g.p].generation].lease})
+	s.authorise(g.p, lease.Event{Type: lease.RosterChanged, Roster: s.rosters[s.agents[g.p].generation].lease})
 }
 
 // dead reports whether the process ended in the middle of what its gate is doing.

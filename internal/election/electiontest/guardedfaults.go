@@ -201,12 +201,12 @@ func (s *Simulator) strand() {
 // forgeRequest lets the rogue request for whatever it likes, in its own name. It does not vote.
 func (s *Simulator) forgeRequest(to int32) {
 	g := &s.guards[s.rogue]
-	kinds := [...]lease.Kind{lease.PreVote, lease.Vote, lease.Vote, lease.Vote, lease.StepDown, lease.Release, lease.Transfer,
+	kinds := [...]lease.Kind{lease.PreVote, lease.Vote, lease.Vote, lease.Renew, lease.Renew, lease.StepDown, lease.Release, lease.Transfer,
 		lease.TakeOver, "GARBAGE"}
 	generation := s.newest().lease.Generation + int64(s.rng.IntN(3)-1)
 	ballot := [...]int64{0, 1, s.oracle.highest.Ballot(), s.oracle.highest.Ballot() + 1, lease.MaxBallot}[s.rng.IntN(5)]
 	m := mail{from: g.self, request: lease.Request{
-		Kind: kinds[s.rng.IntN(len(kinds))], Epoch: lease.NewEpoch(generation, ballot), Round: s.rng.Uint64() | 1<<40, Lease: time.Duration(s.rng.IntN(4000)-500) * time.Millisecond, Held: s.rng.IntN(2) == 0,
+		Kind: kinds[s.rng.IntN(len(kinds))], Epoch: lease.NewEpoch(generation, ballot), Round: s.rng.Uint64() | 1<<40, Lease: time.Duration(s.rng.IntN(4000)-500) * time.Millisecond,
 		Heir: s.nodes[s.someone()].name}}
 	s.tell(Requests, s.rogue, to, &m)
 	s.mailTo(requestTask, s.arrival(s.pair(s.rogue, to)), s.rogue, to, &m)

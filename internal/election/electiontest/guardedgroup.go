@@ -88,7 +88,7 @@ func (s *Simulator) handleGuarded(t *task) {
 	case closedTask:
 		g := &s.guards[t.to]
 		if s.nodes[t.to].machine != nil && s.nodes[t.to].life == t.life && s.reaches(t.to, t.from) {
-			s.authorise(g.p, lease.Event{Type: lease.Unlinked, Process: s.nodes[t.from].name})
+			s.authorise(g.p, lease.Event{Type: lease.LinkDown, Process: s.nodes[t.from].name})
 		}
 	default:
 	}
@@ -109,7 +109,7 @@ func (s *Simulator) tell(k EventKind, p, peer int32, m *mail) {
 
 func requestNote(m *mail) string {
 	q := &m.request
-	return fmt.Sprintf("%s %s round %d held %t lease %v heir %q, life %d", q.Kind, q.Epoch, q.Round, q.Held, q.Lease, q.Heir,
+	return fmt.Sprintf("%s %s round %d lease %v heir %q, life %d", q.Kind, q.Epoch, q.Round, q.Lease, q.Heir,
 		m.from.Number)
 }
 

@@ -572,9 +572,8 @@ type LeaseRequest struct {
 	Epoch             int64                  `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	Round             uint64                 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"` // of the requester; the response has the same
 	LeaseMicroseconds int64                  `protobuf:"varint,4,opt,name=lease_microseconds,json=leaseMicroseconds,proto3" json:"lease_microseconds,omitempty"`
-	Held              bool                   `protobuf:"varint,5,opt,name=held,proto3" json:"held,omitempty"`
-	Heir              string                 `protobuf:"bytes,6,opt,name=heir,proto3" json:"heir,omitempty"`
-	Group             string                 `protobuf:"bytes,7,opt,name=group,proto3" json:"group,omitempty"` // UID of the group object
+	Heir              string                 `protobuf:"bytes,5,opt,name=heir,proto3" json:"heir,omitempty"`
+	Group             string                 `protobuf:"bytes,6,opt,name=group,proto3" json:"group,omitempty"` // UID of the group object
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -635,13 +634,6 @@ func (x *LeaseRequest) GetLeaseMicroseconds() int64 {
 		return x.LeaseMicroseconds
 	}
 	return 0
-}
-
-func (x *LeaseRequest) GetHeld() bool {
-	if x != nil {
-		return x.Held
-	}
-	return false
 }
 
 func (x *LeaseRequest) GetHeir() string {
@@ -836,15 +828,14 @@ const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12 \n" +
 	"\vcoordinator\x18\x02 \x01(\tR\vcoordinator\x12E\n" +
 	"\x0elease_response\x18\x03 \x01(\v2\x1e.podesta.link.v1.LeaseResponseR\rleaseResponse\"\t\n" +
-	"\aLeaving\"\xbb\x01\n" +
+	"\aLeaving\"\xa7\x01\n" +
 	"\fLeaseRequest\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x03R\x05epoch\x12\x14\n" +
 	"\x05round\x18\x03 \x01(\x04R\x05round\x12-\n" +
 	"\x12lease_microseconds\x18\x04 \x01(\x03R\x11leaseMicroseconds\x12\x12\n" +
-	"\x04held\x18\x05 \x01(\bR\x04held\x12\x12\n" +
-	"\x04heir\x18\x06 \x01(\tR\x04heir\x12\x14\n" +
-	"\x05group\x18\a \x01(\tR\x05group\"\x86\x03\n" +
+	"\x04heir\x18\x05 \x01(\tR\x04heir\x12\x14\n" +
+	"\x05group\x18\x06 \x01(\tR\x05group\"\x86\x03\n" +
 	"\rLeaseResponse\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x03R\x05epoch\x12\x14\n" +

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// claim is an epoch that voters are asked to promise.
-type claim struct {
+// tally is an epoch that voters are asked to promise.
+type tally struct {
 	epoch    Epoch
 	lease    time.Duration
 	roster   *Roster
@@ -24,8 +24,8 @@ type round struct {
 	sent   Instant
 }
 
-// deadline is H2: the majority-th best of the promises.
-func (c *claim) deadline() Instant {
+// deadline is LH2: the majority-th best of the promises.
+func (c *tally) deadline() Instant {
 	c.best = c.best[:0]
 	for _, until := range c.promised {
 		if until > 0 {
@@ -40,8 +40,8 @@ func (c *claim) deadline() Instant {
 	return c.best[len(c.best)-majority]
 }
 
-// take is H1: a promise counts from the instant at which the claim was sent that it answers.
-func (c *claim) take(from Incarnation, v Response) {
+// take is LH1: a promise counts from the instant at which the claim was sent that it answers.
+func (c *tally) take(from Incarnation, v Response) {
 	i := c.roster.place(from)
 	r := c.rounds[v.Round%uint64(len(c.rounds))]
 	if i < 0 || !c.roster.Members[i].Voter || r.number != v.Round {
@@ -56,8 +56,8 @@ func (c *claim) take(from Incarnation, v Response) {
 	}
 }
 
-// outbid is the ballot with which the holder gets back a voter that has promised a higher one since (H9); 0 if there is none.
-func (c *claim) outbid() int64 {
+// outbid is the ballot with which the holder gets back a voter that has promised a higher one since (LH9); 0 if there is none.
+func (c *tally) outbid() int64 {
 	best := int64(0)
 	for _, b := range c.highest {
 		if b > best && b < c.epoch.Ballot()+ahead {
@@ -72,7 +72,7 @@ func (c *claim) outbid() int64 {
 
 // refused reports whether so many have denied that no majority is left; outbid counts only those who have promised a higher
 // ballot: the others may have yet to get the roster.
-func (c *claim) refused(outbid bool) bool {
+func (c *tally) refused(outbid bool) bool {
 	denied := 0
 	for i := range c.denied {
 		if c.denied[i] && (!outbid || c.highest[i] > 0) {
@@ -82,8 +82,8 @@ func (c *claim) refused(outbid bool) bool {
 	return denied > c.roster.voters()-c.roster.majority()
 }
 
-// ballot is the next one to be tried (N3): one above the smallest of which a majority can have promised no higher.
-func (c *claim) ballot() int64 {
+// ballot is the next one to be tried (C3): one above the smallest of which a majority can have promised no higher.
+func (c *tally) ballot() int64 {
 	ballots := slices.Clone(c.highest)
 	for i, q := range c.roster.Members {
 		if !q.Voter {

@@ -1,0 +1,118 @@
+package agent
+
+import (
+	"slices"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/node"
+	"github.com/podesta-dev/podesta/internal/transport"
+)
+
+// carryOut does what the node says, in the order that package node prescribes.
+func (a *agent) carryOut(r *node.Ready) {
+	if r.Withdraw {
+		a.Ledger.grant(lease.Permission{})
+	}
+	a.follow(r)
+	if r.Write != nil {
+		a.write(*r.Write)
+	}
+	if r.Relink {
+		a.Links.Link(union(a.links, r.Links))
+	}
+	for i := range r.Messages {
+		a.send(&r.Messages[i])
+	}
+	if r.Relink {
+		a.links = slices.Clone(r.Links)
+		a.Links.Link(a.links)
+	}
+	a.Ledger.grant(r.Permission)
+	a.log(r.Notes)
+	if r.Changed {
+		a.publish()
+	}
+	if r.Behind && a.Behind != nil {
+		a.Behind()
+	}
+	a.next, a.left = r.Next, a.left || r.Left
+	if r.Withdraw { // the Ready is not valid any more after this
+		a.step(node.Event{Type: node.Told, Until: a.Ledger.told()})
+	}
+}
+
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// send hands a message to the links. A reply goes back on the stream that its request came on.
+func (a *agent) send(m *node.Message) {
+	switch m.Type {
+	case node.Election:
+		a.Links.Send(m.To, m.Algorithm, m.Election)
+		a.Meter.sent(m.Election.Kind)
+	case node.Question:
+		a.Links.Ask(m.To, m.Sequence)
+		a.Meter.questions.Inc()
+	case node.Answer:
+		m.ReplyTo.(func(string))(m.Follows)
+		a.Meter.answers.Inc()
+	case node.LeaseRequest:
+		a.Links.Request(m.To, m.Request)
+		a.Meter.requested(m.Request.Kind)
+	case node.LeaseResponse:
+		m.ReplyTo.(func(lease.Response))(m.Response)
+		a.Meter.responded(m.Response.Granted)
+	}
+}
+
+// hear brings the node an event of the links.
+func (a *agent) hear(e transport.Event) {
+	switch e := e.(type) {
+	case transport.Up:
+		a.step(node.Event{Type: node.LinkUp, From: e.Name})
+	case transport.Down:
+		down := node.LinkDown
+		if e.Evidence == transport.Dropped {
+			down = node.LinkDropped
+		}
+		a.step(node.Event{Type: down, From: e.Name})
+	case transport.Received:
+		a.receive(e.From, "", e.Incarnation, node.Message{
+			Type:      node.Election,
+			Algorithm: e.Algorithm,
+			Election:  e.Message,
+		})
+	case transport.Asked:
+		a.receive(e.From, "", e.Incarnation, node.Message{Type: node.Question, ReplyTo: e.Answer})
+	case transport.Answered:
+		a.receive(e.From, "", 0, node.Message{
+			Type:     node.Answer,
+			Sequence: e.Sequence,
+			Follows:  e.Coordinator,
+		})
+	case transport.LeaseRequested:
+		a.receive(e.From, e.StateID, e.Incarnation, node.Message{
+			Type:    node.LeaseRequest,
+			Request: e.Request,
+			ReplyTo: e.Answer,
+		})
+	case transport.LeaseResponded:
+		a.receive(e.From, e.StateID, e.Incarnation, node.Message{
+			Type:     node.LeaseResponse,
+			Response: e.Response,
+		})
+	}
+}
+
+func (a *agent) receive(from, stateID string, incarnation uint64, m node.Message) {
+	a.step(node.Event{
+		Type:        node.Received,
+		From:        from,
+		StateID:     stateID,
+		Incarnation: incarnation,
+		Message:     m,
+	})
+}

@@ -1,0 +1,113 @@
+package agent
+
+import (
+	"sync"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// Ledger is a lease.Ledger against a clock, for the agent's loop, which grants and withdraws, and for
+// whoever serves the app. It checks the clock at each use. Safe for concurrent use.
+type Ledger struct {
+	clock func() lease.Reading
+
+	mu       sync.Mutex
+	ledger   lease.Ledger
+	changed  chan struct{} // closed when the app's permission begins, ends or gets another epoch
+	sessions chan struct{} // capacity 1: sessions have opened or closed
+}
+
+// Session is an app that is told its permission over an open connection.
+type Session struct {
+	ledger  *Ledger
+	session *lease.Session
+}
+
+// NewLedger returns a ledger that permits nothing, by the given clock: ReadClocks, except in tests.
+func NewLedger(clock func() lease.Reading) *Ledger {
+	return &Ledger{clock: clock, changed: make(chan struct{}), sessions: make(chan struct{}, 1)}
+}
+
+// Use tells the app what it may do now. From then on the app may rely on the deadline.
+func (l *Ledger) Use() (lease.Permission, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ledger.Use(l.clock().Boot)
+}
+
+// Valid reports whether this process may act now, for those who do not act on it.
+func (l *Ledger) Valid() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ledger.Valid(l.clock().Boot)
+}
+
+// Changed returns a channel that is closed when the permission begins, ends or gets another epoch. A
+// deadline that moves on is no change.
+func (l *Ledger) Changed() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.changed
+}
+
+// Open begins a session. Closing the session gives up what the app was told over it.
+func (l *Ledger) Open() *Session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.tell()
+	return &Session{ledger: l, session: l.ledger.Open()}
+}
+
+// Use is Ledger.Use for what is told over the session.
+func (s *Session) Use() (lease.Permission, bool) {
+	s.ledger.mu.Lock()
+	defer s.ledger.mu.Unlock()
+	return s.ledger.ledger.UseIn(s.session, s.ledger.clock().Boot)
+}
+
+// Cut ends the session from this side: the app may rely on what it was told until the deadline.
+func (s *Session) Cut() {
+	s.ledger.mu.Lock()
+	defer s.ledger.mu.Unlock()
+	s.ledger.ledger.Cut(s.session)
+	s.ledger.tell()
+}
+
+// Close ends the session: the app has gone, or has given its permission up.
+func (s *Session) Close() {
+	s.ledger.mu.Lock()
+	defer s.ledger.mu.Unlock()
+	s.ledger.ledger.Close(s.session)
+	s.ledger.tell()
+}
+
+// grant replaces what the app may be told; the zero Permission withdraws it.
+func (l *Ledger) grant(p lease.Permission) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ledger.Grant(p) {
+		close(l.changed)
+		l.changed = make(chan struct{})
+	}
+}
+
+// told is until when the app relies on what it was told.
+func (l *Ledger) told() lease.Instant {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ledger.Told()
+}
+
+// deserted reports whether the app had a session and has none any more.
+func (l *Ledger) deserted() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ledger.Deserted()
+}
+
+func (l *Ledger) tell() {
+	select {
+	case l.sessions <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,48 @@
+package agent
+
+import "github.com/podesta-dev/podesta/internal/node"
+
+// log tells people and metrics what happened.
+func (a *agent) log(notes []node.Note) {
+	for _, n := range notes {
+		switch n.Type {
+		case node.Follows:
+			a.logElection(n)
+		case node.Holds:
+			a.trace("holds", n, "deadline", int64(n.Until))
+		case node.Withdrawn:
+			a.trace("stops", n, "told", int64(a.Ledger.told()))
+		case node.Releases:
+			a.trace("releases", n)
+		case node.Silent:
+			a.Logger.Warn("a process does not answer", "process", n.Process, "within", a.node.T())
+		case node.WriteFailed:
+			a.Logger.Error("the state directory cannot be written: this voter grants nothing, and "+
+				"acknowledges no roster, until it can; make room there", "error", n.Err)
+		case node.OldRoster:
+			a.Logger.Error("the roster is older than one that this voter has used: this process "+
+				"neither votes nor acts until it has a newer one", "used", n.Epoch.Generation())
+		case node.RosterChanged:
+			a.Logger.Info("a new roster is in use", "generation", a.inUse.Generation,
+				"processes", len(a.inUse.Processes), "algorithm", a.inUse.Algorithm)
+		case node.Exits:
+			a.Logger.Info("this process is on no roster any more")
+		default: // Refused is an error of update; the rest is for the simulator
+		}
+	}
+}
+
+func (a *agent) logElection(n node.Note) {
+	last := n.Account
+	a.Meter.elected(last)
+	a.Logger.Info("follows", "coordinator", n.Process, "epoch", n.Epoch, "reason", last.Reason,
+		"initiator", last.Initiator, "sent", last.Sent, "took", last.Duration)
+	a.Logger.Debug("election", "transcript", last)
+}
+
+// trace logs what becomes of this process's lease, on the clock that all processes of a machine
+// share.
+func (a *agent) trace(state string, n node.Note, more ...any) {
+	a.Logger.Info("lease", append([]any{"state", state, "epoch", int64(n.Epoch),
+		"boottime", int64(a.Ledger.clock().Boot)}, more...)...)
+}

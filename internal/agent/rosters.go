@@ -1,0 +1,119 @@
+package agent
+
+import (
+	"errors"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/node"
+	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/internal/transport"
+)
+
+// update brings the node a roster of the manager's.
+func (a *agent) update(u roster.Update) {
+	if u.Gone {
+		a.step(node.Event{Type: node.RosterReceived})
+		return
+	}
+	if a.recheck(u.Roster) {
+		return
+	}
+	if err := a.receiveRoster(u.Roster); err != nil {
+		a.Logger.Error("this process cannot take part with the roster that it was given", "error", err)
+	}
+}
+
+// receiveRoster brings the node a roster. The error is why the process cannot take part with it.
+func (a *agent) receiveRoster(r *roster.Roster) (refused error) {
+	a.offered = r
+	ready := a.node.Step(node.Event{
+		Type:   node.RosterReceived,
+		Now:    a.Ledger.clock(),
+		Roster: nodeRoster(r),
+	})
+	for _, n := range ready.Notes {
+		if n.Type == node.Refused {
+			refused = errors.Join(refused, n.Err)
+		}
+	}
+	a.carryOut(ready)
+	return refused
+}
+
+// follow puts the roster into use that the node uses: its members are who may send to us.
+func (a *agent) follow(r *node.Ready) {
+	if r.Exited {
+		a.inUse = nil
+		a.Links.Admit(nil)
+		a.links = nil
+		a.probe(roster.AppHealth{})
+	}
+	if r.Roster == nil {
+		return
+	}
+	checked := a.inUse != nil && a.inUse.AppHealth == a.offered.AppHealth
+	a.inUse = a.offered
+	a.Links.Pace(a.inUse.Heartbeat)
+	a.Links.Admit(members(a.inUse))
+	if !checked {
+		a.probe(a.inUse.AppHealth)
+	}
+}
+
+// recheck takes the one thing of a roster that may change within a generation: how the app's health
+// is checked. The election does not hear of it. It reports whether the roster is the one in use.
+func (a *agent) recheck(r *roster.Roster) bool {
+	if a.inUse == nil || r.GroupUID != a.inUse.GroupUID || r.Generation != a.inUse.Generation {
+		return false
+	}
+	if r.AppHealth == a.inUse.AppHealth {
+		return true
+	}
+	a.Logger.Info("the app's health is checked in another way from now on", "appHealth", r.AppHealth)
+	changed := *a.inUse
+	changed.AppHealth = r.AppHealth
+	a.inUse = &changed
+	a.write(a.written)
+	a.probe(changed.AppHealth)
+	return true
+}
+
+// probe has the app checked.
+func (a *agent) probe(h roster.AppHealth) {
+	if a.Probe != nil {
+		a.Probe(h)
+	}
+}
+
+// nodeRoster is what the node has to know of a roster.
+func nodeRoster(r *roster.Roster) *node.Roster {
+	n := &node.Roster{
+		Group:      r.GroupUID,
+		Generation: r.Generation,
+		Algorithm:  r.Algorithm,
+		Guarded:    r.Safety == roster.Guarded,
+		Heartbeat:  r.Heartbeat,
+		Timeout:    r.Timeout,
+		Lease:      r.Lease,
+		Preemption: lease.Policy(r.Preemption),
+		Stable:     r.Stable,
+	}
+	for _, p := range r.Processes {
+		n.Members = append(n.Members, lease.Member{
+			Name:     p.Name,
+			UID:      p.UID,
+			StateID:  p.StateID,
+			Priority: p.Priority,
+			Voter:    p.Voter,
+		})
+	}
+	return n
+}
+
+func members(r *roster.Roster) []transport.Member {
+	list := make([]transport.Member, len(r.Processes))
+	for i, p := range r.Processes {
+		list[i] = transport.Member{Name: p.Name, UID: p.UID, Address: p.Address}
+	}
+	return list
+}

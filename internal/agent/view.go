@@ -1,0 +1,134 @@
+package agent
+
+import (
+	"sync"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/node"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// View is what this process knows, at one instant. It is never changed once it is on the Board.
+type View struct {
+	Name        string        // of this process; empty before the first roster
+	Generation  int64         // of the newest roster in use; in a Guarded group, of those on the disk
+	Algorithm   string        // that the group runs
+	Safety      string        // Classic or Guarded
+	Coordinator string        // empty while there is none. Guarded: the leaseholder, as far as is known
+	Epoch       lease.Epoch   // of its lease; 0 in Classic groups
+	Bound       bool          // this process has promised that epoch, or has none to promise
+	LeaseState  string        // what this process does in a Guarded group, in a word
+	Priority    int32         // of the coordinator
+	Electing    bool          // this process takes part in an election
+	Withdrawn   bool          // this process is no candidate
+	Leaving     bool          // this process is about to end on purpose
+	Processes   []ProcessView // the process status table, in ring order
+	Last        *node.Account // of the last election; nil before the first
+	Since       time.Time     // when this process began to follow the coordinator
+	T           time.Duration // within which a live process answers, as measured
+}
+
+// ProcessView is a row of the process status table.
+type ProcessView struct {
+	Name     string `json:"name"`
+	Priority int32  `json:"priority"`
+	State    string `json:"state"` // Normal, Coordinator, Crashed
+}
+
+// Coordinates reports whether this very process is the coordinator. In a Guarded group only the
+// Ledger knows whether it may act.
+func (v View) Coordinates() bool { return v.Name != "" && v.Coordinator == v.Name }
+
+func (v View) guarded() bool { return v.Safety == roster.Guarded }
+
+// Board shows the newest View to whoever reads it: one goroutine publishes, any may read.
+type Board struct {
+	mu      sync.Mutex
+	view    View
+	changed chan struct{}
+}
+
+// NewBoard returns a board that shows the empty View.
+func NewBoard() *Board { return &Board{changed: make(chan struct{})} }
+
+// Read returns the newest view, and a channel that is closed when there is a newer one. A slow reader
+// misses views, but never the newest.
+func (b *Board) Read() (View, <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.view, b.changed
+}
+
+func (b *Board) publish(v View) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.view = v
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// publish shows what the node knows now, and reports it to the manager.
+func (a *agent) publish() {
+	a.view = a.present(a.node.View())
+	a.Board.publish(a.view)
+	if a.Report != nil {
+		a.Report(a.report())
+	}
+}
+
+// present adds to the node's view what the roster says, in the words of the API.
+func (a *agent) present(n node.View) View {
+	r := a.inUse
+	if r == nil {
+		return View{Leaving: n.Leaving}
+	}
+	coordinator, _ := r.Find(n.Coordinator)
+	v := View{
+		Name:        a.Self,
+		Generation:  n.Generation,
+		Algorithm:   r.Algorithm,
+		Safety:      r.Safety,
+		Coordinator: n.Coordinator,
+		Epoch:       n.Epoch,
+		Bound:       n.Bound,
+		LeaseState:  n.Phase,
+		Priority:    coordinator.Priority,
+		Electing:    n.Electing,
+		Withdrawn:   n.Withdrawn,
+		Leaving:     n.Leaving,
+		Last:        n.Last,
+		T:           a.node.T(),
+	}
+	if v.guarded() { // to acknowledge a roster is to remember it
+		v.Generation = n.Acknowledged
+	}
+	if n.Since != 0 {
+		v.Since = time.Now().Add(n.Since - a.Ledger.clock().Boot)
+		if a.view.Coordinator == v.Coordinator && !a.view.Since.IsZero() && n.Last == a.view.Last {
+			v.Since = a.view.Since // the same instant, and no rounding makes it another one
+		}
+	}
+	v.Processes = make([]ProcessView, len(n.Table))
+	for i, e := range n.Table {
+		v.Processes[i] = ProcessView{
+			Name:     e.Name,
+			Priority: r.Processes[i].Priority,
+			State:    state(e.Status),
+		}
+	}
+	return v
+}
+
+// state is the API's word for a status.
+func state(s election.Status) string {
+	switch s {
+	case election.Coordinates:
+		return roster.Coordinator
+	case election.Crashed:
+		return roster.Crashed
+	default:
+		return roster.Normal
+	}
+}

@@ -1,0 +1,211 @@
+package node
+
+import (
+	"slices"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// The election algorithm nominates, the lease protocol authorises. What one of the two says that
+// concerns the other lies in the inbox of the other until it has finished its own step, so neither
+// calls the other, and each event is settled before the next one: the lease protocol first, since
+// what it knows wins over nominations (F1).
+
+// inbox holds what the two machines have yet to hear. It is empty between two Steps.
+type inbox struct {
+	election []election.Event
+	lease    []lease.Event
+	open     bool // somebody empties it already
+}
+
+// elect gives an event to the election algorithm.
+func (n *Node) elect(e election.Event) {
+	n.inbox.election = append(n.inbox.election, e)
+	n.settle()
+}
+
+// authorise gives an event to the lease protocol; in a Classic group there is none.
+func (n *Node) authorise(e lease.Event) {
+	if n.lease != nil && (n.guarded() || e.Type == lease.Told || e.Type == lease.RosterChanged ||
+		e.Type == lease.Persisted || e.Type == lease.WriteFailed) {
+		n.inbox.lease = append(n.inbox.lease, e)
+		n.settle()
+	}
+}
+
+// settle empties the inboxes.
+func (n *Node) settle() {
+	if n.inbox.open {
+		return
+	}
+	n.inbox.open = true
+	for {
+		if len(n.inbox.lease) > 0 {
+			e := n.inbox.lease[0]
+			n.inbox.lease = slices.Delete(n.inbox.lease, 0, 1)
+			n.stepLease(e)
+			continue
+		}
+		if len(n.inbox.election) == 0 {
+			break
+		}
+		e := n.inbox.election[0]
+		n.inbox.election = slices.Delete(n.inbox.election, 0, 1)
+		if n.election != nil {
+			n.stepElection(e)
+		}
+	}
+	n.inbox.open = false
+}
+
+// stepElection has the election algorithm take an event, and carries out what it says.
+func (n *Node) stepElection(e election.Event) {
+	if !n.concernsElection(&e) {
+		return
+	}
+	before := n.election.State()
+	out := n.election.Step(e)
+	after := n.election.State()
+	if after.Electing || after.Coordinator == "" {
+		n.episode.begin(n.now.Boot)
+	}
+	n.setAlarms(out.Timers)
+	for i := range out.Messages {
+		envelope := &out.Messages[i]
+		n.send(Message{
+			Type:      Election,
+			To:        envelope.To,
+			Algorithm: n.roster.Algorithm,
+			Election:  envelope.Message,
+		})
+		if n.episode.open() {
+			n.episode.record(n.now.Boot, n.self.Name, envelope.To, envelope.Message)
+		}
+	}
+	n.elected(before, after)
+	n.nominate(after)
+}
+
+// concernsElection is F5: while this process knows who holds the lease, or is about to, what others
+// say of elections must not reach the election algorithm, or a leaseholder that is not the highest
+// would be bullied for ever. Which incarnation speaks is noted all the same.
+func (n *Node) concernsElection(e *election.Event) bool {
+	if e.Type != election.Receive && e.Type != election.Answered || !n.guarded() || !n.lease.Settled() {
+		return true
+	}
+	e.Message = election.Message{}
+	return e.Type == election.Receive
+}
+
+// elected notes the outcome of an election: in a Guarded group that is a nomination only.
+func (n *Node) elected(before, after election.State) {
+	decided := after.Last.Decision != before.Last.Decision ||
+		after.Coordinator != before.Coordinator && after.Coordinator != ""
+	if !decided {
+		return
+	}
+	n.episode.account, n.peers.followed = after.Last, n.peers.asked
+	if !n.guarded() {
+		n.follows(after.Coordinator, 0)
+	}
+}
+
+// nominate tells the lease protocol whom the election algorithm names now; nobody while it elects.
+func (n *Node) nominate(s election.State) {
+	if s.Electing {
+		s.Coordinator = ""
+	}
+	if n.guarded() && s.Coordinator != n.nominated {
+		n.nominated = s.Coordinator
+		n.authorise(lease.Event{Type: lease.Nominated, Process: n.nominated})
+	}
+}
+
+// stepLease has the lease protocol take an event, and carries out what it says.
+func (n *Node) stepLease(e lease.Event) {
+	e.Now = n.now
+	if n.detector != nil {
+		e.T = n.detector.T()
+	}
+	out := n.lease.Step(e)
+	if out.Withdraw {
+		n.ready.Withdraw = true
+		n.note(Note{Type: Withdrawn, Epoch: n.holds})
+		n.holds = 0
+	}
+	if out.Version != 0 {
+		n.writes.version, n.writes.dirty = out.Version, true
+	}
+	for _, r := range out.Replies {
+		n.send(Message{Type: LeaseResponse, To: r.To, ReplyTo: r.ReplyTo, Response: r.Response})
+	}
+	for _, r := range out.Requests {
+		n.request(r)
+	}
+	if out.Heard != "" {
+		n.heard(out.Heard)
+	}
+	n.rest()
+	if out.Suspect != "" {
+		n.elect(election.Event{Type: election.Suspect, Process: out.Suspect})
+	}
+	if out.Appoint != "" {
+		n.elect(election.Event{Type: election.Appoint, Process: out.Appoint})
+	}
+}
+
+func (n *Node) request(r lease.Addressed) {
+	if r.Request.Kind == lease.Release && r.Request.Epoch != n.released {
+		n.released = r.Request.Epoch
+		n.note(Note{Type: Releases, Epoch: n.released})
+	}
+	n.send(Message{Type: LeaseRequest, To: r.To, Request: r.Request})
+}
+
+func (n *Node) send(m Message) { n.ready.Messages = append(n.ready.Messages, m) }
+
+// rest withdraws a process that reaches no majority from the election, and brings it back (C5).
+func (n *Node) rest() {
+	rests := n.lease.Rests()
+	if rests == n.rests {
+		return
+	}
+	n.rests = rests
+	switch {
+	case n.withdrawn:
+	case rests:
+		n.elect(election.Event{Type: election.Withdraw})
+	default:
+		n.elect(election.Event{Type: election.Restore})
+	}
+}
+
+// health withdraws a process whose app is unhealthy, and restores it. The agent goes on answering and
+// forwarding: "the control part of a failed process continues to function" (seed 000).
+func (n *Node) health(healthy bool) {
+	if n.leaving.since != 0 || n.withdrawn == !healthy {
+		return
+	}
+	if healthy {
+		n.restore()
+	} else {
+		n.withdraw()
+	}
+}
+
+// withdraw ends the candidacy of this process. A leaseholder steps down before it calls an election.
+func (n *Node) withdraw() {
+	n.withdrawn = true
+	n.authorise(lease.Event{Type: lease.Withdrawn})
+	n.elect(election.Event{Type: election.Withdraw})
+}
+
+// restore makes this process a candidate again. One that rests is restored when it has rested.
+func (n *Node) restore() {
+	n.withdrawn = false
+	if !n.rests {
+		n.elect(election.Event{Type: election.Restore})
+	}
+	n.authorise(lease.Event{Type: lease.Restored})
+}

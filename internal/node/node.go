@@ -1,0 +1,166 @@
+package node
+
+import (
+	"github.com/podesta-dev/podesta/internal/detector"
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// Config says which process a Node is.
+type Config struct {
+	Self    lease.Incarnation
+	Saved   lease.State // what the state directory holds; the zero State if it holds nothing
+	Seed    uint64      // of the random delays
+	Now     lease.Reading
+	Managed bool // a manager changes the roster: a voter that leaves waits until it is no voter
+}
+
+// Node is one process of a group. Not safe for concurrent use.
+type Node struct {
+	config Config
+	self   lease.Incarnation
+	now    lease.Reading
+	ready  Ready
+
+	roster   *Roster            // in use; nil: this process is on none
+	election *election.Machine  // nil: no roster
+	lease    *lease.Machine     // nil before the first Guarded roster; it outlives rosters and groups
+	detector *detector.Detector // nil: no roster
+
+	inbox     inbox
+	nominated string // by the election algorithm, as the lease protocol knows it
+	withdrawn bool   // the app is unhealthy, or the process leaves
+	rests     bool   // the lease protocol has withdrawn the process for a while (C5)
+	holds     lease.Epoch
+	released  lease.Epoch
+
+	alarms  alarms
+	peers   peers
+	leaving leaving
+	writes  writes
+	episode episode
+	view    View
+	table   []election.Entry // scratch
+	links   []string
+}
+
+// New returns a Node that takes part with the first roster that it receives.
+func New(c Config) *Node {
+	n := &Node{config: c, self: c.Self, now: c.Now}
+	n.peers.silent = map[string]bool{}
+	return n
+}
+
+// Step takes one event, and returns what is to be done.
+func (n *Node) Step(e Event) *Ready {
+	n.begin(e.Now)
+	switch e.Type {
+	case Tick:
+		n.tick()
+	case RosterReceived:
+		n.rosterReceived(e.Roster)
+	case LinkUp, LinkDown, LinkDropped:
+		n.linkChanged(e)
+	case Received:
+		n.received(e)
+	case Told:
+		n.authorise(lease.Event{Type: lease.Told, Until: e.Until})
+	case Healthy, Unhealthy:
+		n.health(e.Type == Healthy)
+	case Leave:
+		n.leave()
+	case Expired:
+		n.exit()
+	}
+	return n.finish()
+}
+
+// Advance reports what became of the write of a number, and so of all before it: nil if it is on the
+// disk. It returns what waited for that. The outcome of a write that an earlier failure took with it
+// changes nothing.
+func (n *Node) Advance(now lease.Reading, number uint64, err error) *Ready {
+	n.begin(now)
+	n.advance(number, err)
+	return n.finish()
+}
+
+// Lease is the lease protocol's part of this process; nil if it was never in a Guarded group. It is
+// for those who check the Node: it must not be stepped.
+func (n *Node) Lease() *lease.Machine { return n.lease }
+
+// Election is the election algorithm's part; nil if the process is on no roster. It is for those who
+// check the Node: it must not be stepped.
+func (n *Node) Election() *election.Machine { return n.election }
+
+// guarded reports whether the lease protocol decides who coordinates.
+func (n *Node) guarded() bool { return n.roster != nil && n.roster.Guarded }
+
+// begin makes an empty Ready.
+func (n *Node) begin(now lease.Reading) {
+	n.now = now
+	n.ready = Ready{Messages: n.ready.Messages[:0], Notes: n.ready.Notes[:0]}
+}
+
+// finish says what has come of an event.
+func (n *Node) finish() *Ready {
+	n.proceedLeaving()
+	n.permit()
+	if n.show() {
+		n.ready.Changed = true
+	}
+	n.relink()
+	n.ready.Write = n.write()
+	n.ready.Next = n.next()
+	return &n.ready
+}
+
+func (n *Node) note(note Note) { n.ready.Notes = append(n.ready.Notes, note) }
+
+// permit says what the app may be granted.
+func (n *Node) permit() {
+	if !n.guarded() {
+		return
+	}
+	epoch, deadline, ok := n.lease.Permission()
+	if !ok {
+		return
+	}
+	n.ready.Permission = lease.Permission{Epoch: epoch, Deadline: deadline}
+	if epoch != n.holds {
+		n.holds = epoch
+		n.note(Note{Type: Holds, Epoch: epoch, Until: deadline})
+	}
+}
+
+// next is when a Tick is due.
+func (n *Node) next() lease.Instant {
+	next := n.now.Boot + longestPause
+	at := func(t lease.Instant) {
+		if t > 0 {
+			next = min(next, max(t, n.now.Boot))
+		}
+	}
+	at(n.writes.next())
+	at(n.leaving.until)
+	if n.roster == nil {
+		return next
+	}
+	at(n.detector.Next(n.now.Boot))
+	for _, alarm := range n.alarms {
+		at(alarm)
+	}
+	if n.guarded() {
+		next = min(next, max(n.lease.Next(), n.now.Boot))
+	}
+	return next
+}
+
+// tick lets timers run out, asks, and suspects.
+func (n *Node) tick() {
+	if n.roster == nil {
+		return
+	}
+	n.expireTimers()
+	n.detect()
+	n.authorise(lease.Event{Type: lease.Tick})
+}

@@ -1,0 +1,131 @@
+package node
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/podesta-dev/podesta/internal/detector"
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// peers is what this process knows of the others beyond what the machines do.
+type peers struct {
+	silent   map[string]bool // watched processes that do not answer though our links to them are open
+	asked    uint64          // sequence of the newest question
+	followed uint64          // of the newest question when this process began to follow its coordinator
+	reach    lease.Reach     // that links were made for
+	stale    bool            // the links are to be looked at
+}
+
+// detect has the failure detector look at its clock: it asks those whom the algorithm watches, and
+// suspects a coordinator that does not answer.
+func (n *Node) detect() {
+	finding := n.detector.Tick(n.now.Boot)
+	for _, q := range finding.Ask {
+		n.peers.asked = q.Sequence
+		n.send(Message{Type: Question, To: q.Process, Sequence: q.Sequence})
+	}
+	for _, name := range finding.Silent {
+		n.peers.silent[name], n.peers.stale = true, true
+		n.note(Note{Type: Silent, Process: name})
+		n.elect(election.Event{Type: election.PeerDown, Process: name})
+	}
+	if finding.Suspect != "" {
+		n.suspect(finding.Suspect)
+	}
+}
+
+// suspect: in a Guarded group the voters are asked before the election algorithm hears of it (C8).
+func (n *Node) suspect(name string) {
+	n.note(Note{Type: Suspects, Process: name})
+	if n.guarded() {
+		n.authorise(lease.Event{Type: lease.Suspected, Process: name})
+		return
+	}
+	n.episode.begin(n.now.Boot)
+	n.elect(election.Event{Type: election.Suspect, Process: name})
+}
+
+// heard takes a renewal of the leaseholder for a heartbeat of it.
+func (n *Node) heard(name string) {
+	n.detector.Heard(name, n.now.Boot)
+	if n.peers.silent[name] {
+		delete(n.peers.silent, name)
+		n.peers.stale = true
+		n.elect(election.Event{Type: election.PeerUp, Process: name})
+	}
+}
+
+// linkChanged hears of our link to a process.
+func (n *Node) linkChanged(e Event) {
+	if n.roster == nil {
+		return
+	}
+	switch e.Type {
+	case LinkUp:
+		n.linkUp(e.From)
+	case LinkDropped:
+		n.unsilence(e.From)
+		n.elect(election.Event{Type: election.PeerUnlinked, Process: e.From})
+	default:
+		n.linkDown(e.From)
+	}
+}
+
+func (n *Node) linkUp(name string) {
+	n.unsilence(name)
+	n.detector.Opened(name)
+	if s := n.election.State(); s.Coordinator == name && !s.Electing {
+		n.episode.cancel()
+	}
+	n.elect(election.Event{Type: election.PeerUp, Process: name})
+}
+
+// linkDown: nothing more comes from that process on this link. That is evidence for suspicion.
+func (n *Node) linkDown(name string) {
+	n.unsilence(name)
+	if name == n.election.State().Coordinator {
+		n.episode.begin(n.now.Boot)
+	}
+	n.elect(election.Event{Type: election.PeerDown, Process: name})
+	n.authorise(lease.Event{Type: lease.LinkDown, Process: name})
+	n.detector.Closed(name, n.election.Rank(), n.now.Boot)
+}
+
+func (n *Node) unsilence(name string) {
+	if n.peers.silent[name] {
+		delete(n.peers.silent, name)
+		n.peers.stale = true
+	}
+}
+
+// relink says whom to keep a link to, and has the failure detector watch whom the algorithm depends
+// on. A process that fell silent on an open link is asked on, to learn when a cut has healed.
+func (n *Node) relink() {
+	if n.roster == nil || !n.peers.stale && !n.ready.Changed &&
+		(!n.guarded() || n.peers.reach == n.lease.Reach()) {
+		return
+	}
+	n.peers.stale = false
+	silent := slices.Sorted(maps.Keys(n.peers.silent))
+	coordinator := n.election.State().Coordinator
+	if coordinator == n.self.Name {
+		coordinator = ""
+	}
+	n.detector.Watch(coordinator, append(n.election.Watched(), silent...))
+	links := append(n.election.Links(), silent...)
+	if n.guarded() {
+		n.peers.reach = n.lease.Reach()
+		links = append(links, n.lease.Links()...)
+	}
+	slices.Sort(links)
+	if links = slices.Compact(links); !slices.Equal(links, n.links) || n.ready.Roster != nil {
+		n.links, n.ready.Relink, n.ready.Links = links, true, links
+	}
+}
+
+// timing is the detector's form of the roster's timing.
+func timing(r *Roster) detector.Timing {
+	return detector.Timing{Heartbeat: r.Heartbeat, Timeout: r.Timeout}
+}

@@ -1,0 +1,113 @@
+package node
+
+import (
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// received hands a message to the machine that it is for.
+func (n *Node) received(e Event) {
+	if n.roster == nil {
+		return
+	}
+	switch e.Message.Type {
+	case Election:
+		n.receivedElection(e)
+	case Question:
+		n.send(Message{
+			Type:     Answer,
+			To:       e.From,
+			ReplyTo:  e.Message.ReplyTo,
+			Sequence: e.Message.Sequence,
+			Follows:  n.coordinator(),
+		})
+	case Answer:
+		n.receivedAnswer(e)
+	case LeaseRequest:
+		n.compare(e.Message.Request.Epoch.Generation())
+		if from, ok := n.incarnation(e); ok {
+			n.authorise(lease.Event{
+				Type:    lease.Requested,
+				From:    from,
+				Request: e.Message.Request,
+				ReplyTo: e.Message.ReplyTo,
+			})
+		}
+	case LeaseResponse:
+		n.compare(e.Message.Response.Generation)
+		if from, ok := n.incarnation(e); ok {
+			n.authorise(lease.Event{
+				Type:     lease.Responded,
+				From:     from,
+				Response: e.Message.Response,
+			})
+		}
+	}
+}
+
+// receivedElection takes a message of an election. One of another algorithm than ours is of a roster
+// that this process or the sender has yet to get; timeouts make up for it.
+func (n *Node) receivedElection(e Event) {
+	if e.Message.Algorithm != n.roster.Algorithm {
+		return
+	}
+	opens := !n.episode.open()
+	if e.Message.Election.Kind != election.View {
+		n.episode.begin(n.now.Boot)
+		n.episode.record(n.now.Boot, e.From, n.self.Name, e.Message.Election)
+	}
+	n.elect(election.Event{
+		Type:        election.Receive,
+		Process:     e.From,
+		Incarnation: e.Incarnation,
+		Message:     e.Message.Election,
+	})
+	if s := n.election.State(); opens && s.Coordinator != "" && !s.Electing {
+		n.episode.cancel() // it changed nothing here
+	}
+}
+
+// receivedAnswer takes an answer to a question. A coordinator that says it is none is as good as
+// gone, even if it lives: it withdrew, or it restarted unnoticed. An answer to a question of before
+// this process followed it says nothing.
+func (n *Node) receivedAnswer(e Event) {
+	n.detector.Answered(e.From, e.Message.Sequence, n.now.Boot)
+	if n.peers.silent[e.From] {
+		n.linkUp(e.From)
+	}
+	if e.Message.Follows == e.From {
+		n.detector.Opened(e.From)
+	}
+	if e.Message.Sequence <= n.peers.followed {
+		return
+	}
+	if e.Message.Follows != e.From {
+		n.detector.Closed(e.From, n.election.Rank(), n.now.Boot)
+	}
+	n.elect(election.Event{
+		Type:    election.Answered,
+		Process: e.From,
+		Message: election.Message{Process: e.Message.Follows},
+	})
+}
+
+// coordinator is whom this process names to others. A leaseholder is sure of itself, whoever is being
+// nominated.
+func (n *Node) coordinator() string {
+	if n.holds != 0 {
+		return n.self.Name
+	}
+	return n.election.State().Coordinator
+}
+
+// compare notes whether another process has a newer roster.
+func (n *Node) compare(generation int64) {
+	n.ready.Behind = n.ready.Behind || generation > n.roster.Generation
+}
+
+// incarnation is the sender of a message of the lease protocol. The link has seen to it that it is the
+// pod which the roster names; state directory and number are what the sender says of itself.
+func (n *Node) incarnation(e Event) (lease.Incarnation, bool) {
+	m, ok := n.roster.find(e.From)
+	return lease.Incarnation{Name: e.From, UID: m.UID, StateID: e.StateID, Number: e.Incarnation}, ok
+}

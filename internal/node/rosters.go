@@ -1,0 +1,118 @@
+package node
+
+import (
+	"github.com/podesta-dev/podesta/internal/detector"
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// rosterReceived takes a roster. Without this process on it, or without a group, the process stops
+// taking part. A roster is in use at once; what acknowledges it waits until it is on the disk.
+func (n *Node) rosterReceived(r *Roster) {
+	if r == nil || !r.has(n.self.Name, n.self.UID) {
+		n.exit()
+		n.writes.forgetRoster()
+		return
+	}
+	if n.roster != nil && r.Group == n.roster.Group && r.Generation <= n.roster.Generation {
+		return // known, or late; a group that was made anew counts anew
+	}
+	if n.roster != nil && (r.Group != n.roster.Group || r.Guarded != n.roster.Guarded) {
+		n.exit() // another group of the same name
+	}
+	if n.roster == nil {
+		n.enter(r)
+		return
+	}
+	n.use(r)
+	n.note(Note{Type: RosterChanged})
+	n.detector.SetTiming(timing(r))
+	n.authorise(lease.Event{Type: lease.RosterChanged, Roster: leaseRoster(r)})
+	n.elect(election.Event{Type: election.Change, Roster: processes(r), Algorithm: r.Algorithm})
+}
+
+// enter begins to take part, as a process that starts or recovers.
+func (n *Node) enter(r *Roster) {
+	m, err := election.New(election.Config{
+		Algorithm:   r.Algorithm,
+		Self:        n.self.Name,
+		Incarnation: n.self.Number,
+		Roster:      processes(r),
+	})
+	if err != nil {
+		n.note(Note{Type: Refused, Err: err})
+		return
+	}
+	n.election, n.detector = m, detector.New(timing(r))
+	n.use(r)
+	n.note(Note{Type: Enters})
+	if r.Guarded && n.lease == nil {
+		n.lease = lease.New(lease.Config{
+			Self:  n.self,
+			Saved: n.config.Saved,
+			Seed:  n.config.Seed,
+			Now:   n.now,
+		})
+	}
+	n.authorise(lease.Event{Type: lease.RosterChanged, Roster: leaseRoster(r)})
+	n.complain(r)
+	if n.withdrawn {
+		n.withdraw()
+	} else {
+		n.authorise(lease.Event{Type: lease.Restored})
+	}
+	n.elect(election.Event{Type: election.Start})
+}
+
+// use puts a roster into use.
+func (n *Node) use(r *Roster) {
+	n.roster, n.ready.Roster, n.peers.stale = r, r, true
+	n.writes.roster, n.writes.dirty = r, true
+}
+
+// complain notes that the lease protocol passes the roster over, because it is older than one that
+// this voter has used (V4): the process neither votes nor acts until it has a newer one.
+func (n *Node) complain(r *Roster) {
+	if !n.guarded() {
+		return
+	}
+	if s := n.lease.State(); s.Group == r.Group && s.Generation > r.Generation {
+		n.note(Note{Type: OldRoster, Epoch: lease.NewEpoch(s.Generation, 0)})
+	}
+}
+
+// exit stops taking part. What the app was told still runs, and is remembered by the lease protocol.
+func (n *Node) exit() {
+	if n.roster == nil {
+		return
+	}
+	n.authorise(lease.Event{Type: lease.RosterChanged})
+	n.note(Note{Type: Exits})
+	n.roster, n.election, n.detector = nil, nil, nil
+	n.inbox.election, n.nominated, n.alarms = n.inbox.election[:0], "", alarms{}
+	clear(n.peers.silent)
+	n.peers = peers{silent: n.peers.silent}
+	n.episode.cancel()
+	n.links, n.ready.Roster, n.ready.Exited, n.rests = nil, nil, true, false
+}
+
+func processes(r *Roster) []election.Process {
+	list := make([]election.Process, len(r.Members))
+	for i, m := range r.Members {
+		list[i] = election.Process{Name: m.Name, Priority: m.Priority, UID: m.UID}
+	}
+	return list
+}
+
+func leaseRoster(r *Roster) *lease.Roster {
+	return &lease.Roster{
+		Group:      r.Group,
+		Generation: r.Generation,
+		Heartbeat:  r.Heartbeat,
+		Timeout:    r.Timeout,
+		Lease:      r.Lease,
+		Preemption: r.Preemption,
+		Stable:     r.Stable,
+		Members:    r.Members,
+	}
+}

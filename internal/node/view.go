@@ -1,0 +1,126 @@
+package node
+
+import (
+	"slices"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// View is what this process knows, at one instant. Its Table is never changed once it was returned.
+type View struct {
+	Member       bool   // this process is on a roster; if not, there is nothing more to know
+	Group        string // of the roster in use
+	Generation   int64  // of the roster in use
+	Acknowledged int64  // of the newest roster that is on the disk: it is not given up by a restart
+	Coordinator  string // empty while there is none. Guarded: the leaseholder, as far as is known
+	Epoch        lease.Epoch
+	Bound        bool             // Guarded: this voter has promised that epoch, or has none to promise
+	Phase        string           // Guarded: what this process does, in a word (lease.Machine.Phase)
+	Electing     bool             // this process takes part in an election
+	Withdrawn    bool             // this process is no candidate
+	Leaving      bool             // it is about to end on purpose
+	Table        []election.Entry // the process status table, in ring order
+	Last         *Account         // nil before the first election
+	Since        lease.Instant    // when this process began to follow the coordinator
+}
+
+// View returns the newest view.
+func (n *Node) View() View { return n.view }
+
+// T is within what time a live process answers, as measured; 0 without a roster.
+func (n *Node) T() lease.Instant {
+	if n.detector == nil {
+		return 0
+	}
+	return n.detector.T()
+}
+
+// show takes what the machines say now into the view, and reports whether it differs.
+func (n *Node) show() bool {
+	was := n.view
+	if n.roster == nil {
+		n.view = View{Leaving: n.leaving.since != 0}
+		return was.Member || was.Leaving != n.view.Leaving
+	}
+	is := n.present()
+	n.table = n.election.AppendTable(n.table[:0])
+	if n.guarded() {
+		authoriseTable(n.table, is.Coordinator)
+	}
+	is.Table = was.Table
+	tabled := slices.Equal(n.table, was.Table)
+	if tabled && is.equal(&was) {
+		return false
+	}
+	if n.guarded() {
+		n.turn(was.Coordinator, &is)
+	}
+	if is.Last, is.Since = n.view.Last, n.view.Since; !tabled {
+		is.Table = slices.Clone(n.table)
+	}
+	n.view = is
+	return true
+}
+
+// equal reports whether two views are the same, apart from their tables and the account of the last
+// election, which change with them.
+func (v *View) equal(o *View) bool {
+	return v.Member == o.Member && v.Group == o.Group && v.Generation == o.Generation && v.Acknowledged == o.Acknowledged &&
+		v.Coordinator == o.Coordinator && v.Epoch == o.Epoch && v.Bound == o.Bound &&
+		v.Phase == o.Phase && v.Electing == o.Electing && v.Withdrawn == o.Withdrawn &&
+		v.Leaving == o.Leaving
+}
+
+// present is what the machines say now. In a Guarded group the leaseholder coordinates, and nobody
+// else does.
+func (n *Node) present() View {
+	s := n.election.State()
+	v := View{
+		Member:       true,
+		Group:        n.roster.Group,
+		Generation:   n.roster.Generation,
+		Acknowledged: n.acknowledged(),
+		Coordinator:  s.Coordinator,
+		Electing:     s.Electing,
+		Withdrawn:    s.Withdrawn,
+		Leaving:      n.leaving.since != 0,
+	}
+	if n.guarded() {
+		holder, epoch, bound := n.lease.Following()
+		v.Coordinator, v.Electing, v.Bound, v.Phase = holder, holder == "", bound, n.lease.Phase()
+		if holder != "" {
+			v.Epoch = epoch
+		}
+	}
+	return v
+}
+
+// turn follows a leaseholder that comes or goes: the time between is what the election took.
+func (n *Node) turn(was string, is *View) {
+	switch {
+	case is.Coordinator == "":
+		n.episode.begin(n.now.Boot)
+	case is.Coordinator != was:
+		n.follows(is.Coordinator, is.Epoch)
+	}
+}
+
+// follows closes the account of an election: in a Guarded group when somebody holds the lease.
+func (n *Node) follows(coordinator string, e lease.Epoch) {
+	n.episode.begin(n.now.Boot)
+	n.view.Last, n.view.Since = n.episode.end(n.now.Boot), n.now.Boot
+	n.note(Note{Type: Follows, Process: coordinator, Epoch: e, Account: n.view.Last})
+}
+
+// authoriseTable shows the leaseholder as the coordinator, and a mere nominee as any other process.
+func authoriseTable(table []election.Entry, holder string) {
+	for i := range table {
+		switch {
+		case table[i].Name == holder:
+			table[i].Status = election.Coordinates
+		case table[i].Status == election.Coordinates:
+			table[i].Status = election.Normal
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package node
+
+import (
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// writes is what is to be written, and what is being written.
+type writes struct {
+	dirty       bool          // something has changed since the newest write was begun
+	version     uint64        // of the lease protocol's State, newest
+	roster      *Roster       // to be kept; nil: none
+	begun       uint64        // number of the newest write
+	lost        uint64        // writes up to this number are not believed, whatever is reported
+	outstanding []writing     // begun, and not reported yet; oldest first
+	retry       lease.Instant // when a write is tried again after one that failed; 0: none has
+	kept        *Roster       // the newest roster that is on the disk
+	write       Write         // handed out
+}
+
+// writing is a write that is under way.
+type writing struct {
+	number  uint64
+	version uint64 // of the lease protocol's State in it
+	roster  *Roster
+}
+
+const (
+	// retryWrite is how long after a write failed another one is tried.
+	retryWrite = time.Second
+	// maxOutstanding is how many writes are under way at most. What changes meanwhile waits; as each
+	// write holds everything, the next one holds that, too.
+	maxOutstanding = 64
+)
+
+// forgetRoster has the roster on the disk forgotten.
+func (w *writes) forgetRoster() {
+	if w.roster != nil || w.begun == 0 {
+		w.roster, w.dirty = nil, true
+	}
+}
+
+// next is when a write that failed is tried again; 0: there is none.
+func (w *writes) next() lease.Instant {
+	if !w.dirty {
+		return 0
+	}
+	return w.retry
+}
+
+// write is the write that is to be begun now; nil if there is none.
+func (n *Node) write() *Write {
+	w := &n.writes
+	if !w.dirty || n.now.Boot < w.retry || len(w.outstanding) >= maxOutstanding {
+		return nil
+	}
+	w.dirty, w.retry = false, 0
+	w.begun++
+	w.outstanding = append(w.outstanding, writing{w.begun, w.version, w.roster})
+	w.write = Write{Number: w.begun, Lease: n.config.Saved, Roster: w.roster}
+	if n.lease != nil {
+		w.write.Lease = n.lease.State()
+	}
+	return &w.write
+}
+
+// advance takes the outcome of a write.
+func (n *Node) advance(number uint64, err error) {
+	w := &n.writes
+	if number <= w.lost || number > w.begun {
+		return
+	}
+	if err != nil {
+		n.note(Note{Type: WriteFailed, Err: err})
+		w.lost, w.outstanding = w.begun, w.outstanding[:0]
+		w.dirty, w.retry = true, n.now.Boot+retryWrite
+		n.authorise(lease.Event{Type: lease.WriteFailed})
+		return
+	}
+	done := 0
+	for done < len(w.outstanding) && w.outstanding[done].number <= number {
+		done++
+	}
+	if done == 0 {
+		return
+	}
+	last := w.outstanding[done-1]
+	w.outstanding = append(w.outstanding[:0], w.outstanding[done:]...)
+	w.kept = last.roster
+	if last.version > 0 {
+		n.authorise(lease.Event{Type: lease.Persisted, Version: last.version})
+	}
+}
+
+// acknowledged is the generation of the roster in use, if it is on the disk, or else of the one
+// before that is; 0 if there is none of this group.
+func (n *Node) acknowledged() int64 {
+	if kept := n.writes.kept; kept != nil && kept.Group == n.roster.Group {
+		return kept.Generation
+	}
+	return 0
+}
