@@ -1,0 +1,125 @@
+package node_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/node"
+)
+
+// V11: a vote is granted when it is on the disk, and everything else goes on meanwhile.
+func TestAGrantWaitsForTheDisk(t *testing.T) {
+	p := start(t, "P1", newRoster(true))
+	p.slow = true
+	p.request("P3", lease.Vote, 1)
+	if did := p.did(); !strings.Contains(did, "write 2") || strings.Contains(did, "granted true") {
+		t.Fatalf("it did: %s", did)
+	}
+	p.receive("P3", node.Message{Type: node.Question, Sequence: 1})
+	p.request("P2", lease.PreVote, 0)
+	if did := p.did(); !strings.Contains(did, "answer") || !strings.Contains(did, "PREVOTE 1.0 granted false") {
+		t.Errorf("while it writes, it did: %s", did)
+	}
+	p.write()
+	if did := p.did(); !strings.Contains(did, "VOTE 1.1 granted true") || p.disk.Lease.Highest.Ballot() != 1 {
+		t.Errorf("when it has written %+v, it did: %s", p.disk, did)
+	}
+}
+
+// A write holds everything that earlier ones held, so the report of one covers those before it.
+func TestALaterWriteCoversEarlierOnes(t *testing.T) {
+	p := start(t, "P1", newRoster(true))
+	p.slow = true
+	p.request("P3", lease.Vote, 1)
+	p.request("P3", lease.Vote, 2)
+	if len(p.writes) != 2 || p.writes[1].Lease.Highest.Ballot() != 2 {
+		t.Fatalf("under way: %+v", p.writes)
+	}
+	p.writes = p.writes[1:]
+	p.did()
+	p.write()
+	if did := p.did(); !strings.Contains(did, "VOTE 1.1 granted true; VOTE 1.2 granted true") {
+		t.Errorf("it did: %s", did)
+	}
+}
+
+// A failed write takes with it what was begun before its failure was known, and is tried again after
+// a second. Until then the voter grants nothing, and for one lease more.
+func TestAWriteThatFails(t *testing.T) {
+	p := start(t, "P1", newRoster(true))
+	p.slow, p.broken = true, true
+	p.request("P3", lease.Vote, 1)
+	p.request("P3", lease.Vote, 2)
+	failed := p.now
+	p.did()
+	p.write()
+	p.broken = false
+	p.write() // what was under way with it
+	if did := p.did(); strings.Contains(did, "granted true") || strings.Contains(did, "write 4") {
+		t.Errorf("after a failure it did: %s", did)
+	}
+	p.request("P3", lease.Vote, 3)
+	if did := p.did(); !strings.Contains(did, "VOTE 1.3 granted false") {
+		t.Errorf("its disk is broken, and it did: %s", did)
+	}
+	p.until("it tries again", func() bool { return len(p.writes) > 0 })
+	if waited := p.now - failed; waited != time.Second {
+		t.Errorf("it tries again after %v", waited)
+	}
+	p.write()
+	p.slow = false
+	p.request("P3", lease.Vote, 4)
+	if did := p.did(); !strings.Contains(did, "VOTE 1.4 granted true") {
+		t.Errorf("%v after the failure it did: %s", p.now-failed, did)
+	}
+}
+
+// V11: a leaseholder whose disk fails withdraws the permission before anything else, and holds nothing.
+func TestALeaseholderWhoseDiskFails(t *testing.T) {
+	p := start(t, "P3", newRoster(true))
+	p.hold()
+	p.broken = true
+	p.step(node.Event{Type: node.RosterReceived, Roster: edited(newRoster(true), func(*node.Roster) {})})
+	if did := p.did(); !strings.Contains(did, "fails; withdraw") || p.ledger.Valid(p.now) {
+		t.Errorf("it may act: %t; it did: %s", p.ledger.Valid(p.now), did)
+	}
+}
+
+// A roster is acknowledged when it is on the disk.
+func TestARosterIsAcknowledgedWhenItIsOnTheDisk(t *testing.T) {
+	p := start(t, "P1", newRoster(true))
+	p.slow = true
+	p.step(node.Event{Type: node.RosterReceived, Roster: edited(newRoster(true), func(*node.Roster) {})})
+	if v := p.node.View(); v.Generation != 2 || v.Acknowledged != 1 {
+		t.Errorf("it uses generation %d, and acknowledges %d", v.Generation, v.Acknowledged)
+	}
+	p.write()
+	if v := p.node.View(); v.Acknowledged != 2 || p.disk.Roster.Generation != 2 || p.disk.Lease.Generation != 2 {
+		t.Errorf("it has written %+v, and acknowledges %d", p.disk, v.Acknowledged)
+	}
+}
+
+// What a voter of a Guarded group has promised is not forgotten while it is in a Classic one.
+func TestAClassicGroupForgetsNoPromise(t *testing.T) {
+	saved := lease.State{Group: "earlier", Generation: 7, Voted: true, Highest: lease.NewEpoch(7, 7), Lease: time.Minute}
+	p := boot(t, "P1", saved)
+	p.step(node.Event{Type: node.RosterReceived, Roster: newRoster(false)})
+	if p.disk.Roster == nil || p.disk.Lease != saved {
+		t.Errorf("it has written %+v", p.disk)
+	}
+}
+
+// A group that is gone is forgotten on the disk; what the voter has promised is not.
+func TestAGroupThatIsGone(t *testing.T) {
+	p := start(t, "P1", newRoster(true))
+	p.request("P3", lease.Vote, 1)
+	p.step(node.Event{Type: node.RosterReceived})
+	if p.disk.Roster != nil || p.disk.Lease.Highest != lease.NewEpoch(1, 1) {
+		t.Errorf("it has written %+v", p.disk)
+	}
+	if p.node.View().Member || p.node.Election() != nil {
+		t.Errorf("it shows %+v", p.node.View())
+	}
+}

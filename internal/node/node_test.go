@@ -1,0 +1,242 @@
+package node_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/node"
+)
+
+// The algorithm nominates, the lease protocol authorises: the process that wins the election asks the
+// voters, and holds the lease only when a majority has voted.
+func TestElectedIsNominated(t *testing.T) {
+	p := start(t, "P3", newRoster(true))
+	if did := p.did(); !strings.Contains(did, "COORDINATOR to P1") || !strings.Contains(did, "PREVOTE 1.0 to P1") {
+		t.Fatalf("P3 is elected, and does not ask: %s", did)
+	}
+	p.grant("P1")
+	if did := p.did(); !strings.Contains(did, "VOTE 1.1 to P1") {
+		t.Errorf("a majority would vote for it, and it does not ask: %s", did)
+	}
+	if p.ledger.Valid(p.now) || p.node.View().Coordinator != "" {
+		t.Error("it coordinates before anybody has voted")
+	}
+	p.grant("P1")
+	if v := p.node.View(); !p.ledger.Valid(p.now) || v.Coordinator != "P3" || v.Epoch.String() != "1.1" {
+		t.Errorf("a majority has voted, and it shows %+v", v)
+	}
+}
+
+// F1, F4: a renewal makes the election algorithm name the leaseholder, whoever was elected; and the
+// failure detector need not ask.
+func TestLeaseholderIsAppointed(t *testing.T) {
+	p := start(t, "P1", newRoster(true))
+	p.step(node.Event{Type: node.LinkUp, From: "P2"})
+	p.request("P2", lease.Renew, 1)
+	if p.named() != "P2" || p.node.View().Coordinator != "P2" {
+		t.Errorf("it names %q, and shows %+v", p.named(), p.node.View())
+	}
+	p.pass(100 * ms)
+	for _, m := range p.sent {
+		if m.Type == node.Question { // its answer measures T
+			p.receive("P2", node.Message{Type: node.Answer, Sequence: m.Sequence, Follows: "P2"})
+		}
+	}
+	p.did()
+	for range 5 {
+		p.request("P2", lease.Renew, 1)
+		p.pass(100 * ms)
+	}
+	if did := p.did(); strings.Contains(did, "question to P2") || strings.Contains(did, "PREVOTE") {
+		t.Errorf("its renewals come, and it did: %s", did)
+	}
+}
+
+// LH6, LH8: an app that becomes unhealthy has its permission withdrawn before anything else goes out.
+// RELEASE comes when all that the app was told has passed.
+func TestUnhealthyApp(t *testing.T) {
+	p := start(t, "P3", newRoster(true))
+	p.hold()
+	told := p.ledger.Told()
+	p.step(node.Event{Type: node.Unhealthy})
+	did := p.did()
+	if !strings.HasPrefix(did, "withdraw; ") || !strings.Contains(did, "STEP DOWN 1.1 to P1") ||
+		strings.Contains(did, "RELEASE") {
+		t.Errorf("it did: %s", did)
+	}
+	if p.ledger.Valid(p.now) || !p.node.View().Withdrawn {
+		t.Error("it may act, or is a candidate")
+	}
+	p.pass(told - p.now - 1)
+	if did := p.did(); strings.Contains(did, "RELEASE") {
+		t.Errorf("too early it did: %s", did)
+	}
+	p.pass(1)
+	if did := p.did(); !strings.Contains(did, "RELEASE 1.1 to P1") {
+		t.Errorf("at the end it did: %s", did)
+	}
+}
+
+// LH6: an app whose only knowledge of its permission is a session that it closes is not waited for.
+func TestSessionIsNotWaitedFor(t *testing.T) {
+	p := start(t, "P3", newRoster(true))
+	p.grant("P1")
+	p.grant("P1")
+	s := p.ledger.Open()
+	if _, ok := p.ledger.UseIn(s, p.now); !ok {
+		t.Fatal("it does not hold the lease")
+	}
+	p.did()
+	p.step(node.Event{Type: node.Unhealthy})
+	if did := p.did(); strings.Contains(did, "RELEASE") {
+		t.Fatalf("its app was told, and it did: %s", did)
+	}
+	p.ledger.Close(s)
+	p.step(node.Event{Type: node.Told, Until: p.ledger.Told()})
+	if did := p.did(); !strings.Contains(did, "RELEASE 1.1 to P1") {
+		t.Errorf("its app relies on nothing any more, and it did: %s", did)
+	}
+}
+
+// C5: a process that reaches no majority withdraws from the election, and comes back by itself; not
+// while its app is unhealthy.
+func TestRestsAndReturns(t *testing.T) {
+	for _, unhealthy := range []bool{false, true} {
+		p := start(t, "P3", newRoster(true))
+		p.until("it rests", func() bool { return p.node.Lease().Rests() })
+		if !p.node.Election().State().Withdrawn {
+			t.Fatal("it rests, and its election algorithm has not withdrawn")
+		}
+		if unhealthy {
+			p.step(node.Event{Type: node.Unhealthy})
+		}
+		p.until("it has rested", func() bool { return !p.node.Lease().Rests() })
+		if withdrawn := p.node.Election().State().Withdrawn; withdrawn != unhealthy {
+			t.Errorf("unhealthy is %v: afterwards withdrawn is %v", unhealthy, withdrawn)
+		}
+	}
+}
+
+// A process whose app is healthy again while it rests stays away until it has rested.
+func TestHealthyWhileItRests(t *testing.T) {
+	p := start(t, "P3", newRoster(true))
+	p.until("it rests", func() bool { return p.node.Lease().Rests() })
+	p.step(node.Event{Type: node.Unhealthy})
+	p.step(node.Event{Type: node.Healthy})
+	if !p.node.Election().State().Withdrawn {
+		t.Error("it is back before it has rested")
+	}
+	p.until("it has rested", func() bool { return !p.node.Lease().Rests() })
+	if p.node.Election().State().Withdrawn {
+		t.Error("it never comes back")
+	}
+}
+
+// C8: the election algorithm suspects the leaseholder only when the voters do not hear it either.
+func TestSuspicionIsConsulted(t *testing.T) {
+	p := start(t, "P2", newRoster(true))
+	p.step(node.Event{Type: node.LinkUp, From: "P3"})
+	p.request("P3", lease.Renew, 1)
+	p.did()
+	p.step(node.Event{Type: node.LinkDown, From: "P3"})
+	p.until("it asks the voters", func() bool { return strings.Contains(strings.Join(p.said, ""), "PREVOTE") })
+	if p.named() != "P3" {
+		t.Fatalf("it asks the voters, and names %q already", p.named())
+	}
+	p.deny("P1")
+	if p.named() == "P3" {
+		t.Error("nobody hears the leaseholder, and the election algorithm does not suspect it")
+	}
+}
+
+// F5: while a process follows a leaseholder, what others say of an election does not concern it;
+// without one it does.
+func TestTalkOfElections(t *testing.T) {
+	for _, settled := range []bool{true, false} {
+		p := start(t, "P2", newRoster(true))
+		if settled {
+			p.request("P3", lease.Renew, 1)
+		}
+		p.did()
+		p.receive("P1", electionMessage(election.Election, "P1"))
+		if answers := strings.Contains(p.did(), "OK to P1"); answers == settled {
+			t.Errorf("settled %v: it answers: %v", settled, answers)
+		}
+	}
+}
+
+// In a Classic group the election decides, and nothing is asked of voters.
+func TestClassic(t *testing.T) {
+	p := start(t, "P3", newRoster(false))
+	if v := p.node.View(); v.Coordinator != "P3" || v.Epoch != 0 {
+		t.Errorf("it shows %+v", v)
+	}
+	p.step(node.Event{Type: node.Unhealthy})
+	p.step(node.Event{Type: node.Healthy})
+	p.request("P1", lease.PreVote, 0)
+	if did := p.did(); strings.Contains(did, "VOTE") || strings.Contains(did, "granted") {
+		t.Errorf("it did: %s", did)
+	}
+}
+
+// A leaseholder is sure of itself, whatever the election algorithm makes of an announcement.
+func TestLeaseholderNamesItself(t *testing.T) {
+	p := start(t, "P3", newRoster(true))
+	p.hold()
+	p.receive("P1", node.Message{Type: node.Question, Sequence: 7, ReplyTo: "the stream"})
+	if m := p.sent[len(p.sent)-1]; m.Type != node.Answer || m.Follows != "P3" || m.Sequence != 7 ||
+		m.ReplyTo != "the stream" {
+		t.Errorf("asked whom it follows, it says %+v", m)
+	}
+}
+
+// A coordinator that does not answer within T is suspected, and one whose link is closed at once.
+func TestSuspicion(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		p := start(t, "P2", newRoster(false))
+		p.step(node.Event{Type: node.LinkUp, From: "P3"})
+		p.receive("P3", electionMessage(election.Coordinator, "P3"))
+		if p.named() != "P3" {
+			t.Fatalf("it names %q", p.named())
+		}
+		begun := p.now
+		if closed {
+			p.step(node.Event{Type: node.LinkDown, From: "P3"})
+		}
+		p.until("it follows itself", func() bool { return p.named() == "P2" })
+		if took := p.now - begun; closed && took > 10*ms || !closed && took < 500*ms {
+			t.Errorf("closed %v: that took %v", closed, took)
+		}
+	}
+}
+
+// A message of an incarnation that has ended, of another algorithm or of a stranger changes nothing.
+func TestWhatIsNotHeard(t *testing.T) {
+	p := start(t, "P2", newRoster(false))
+	named := p.named()
+	other := electionMessage(election.Coordinator, "P3")
+	other.Algorithm = "RingList"
+	p.receive("P3", other)
+	p.receive("P9", electionMessage(election.Coordinator, "P9"))
+	if p.named() != named {
+		t.Errorf("it names %q after %q", p.named(), named)
+	}
+}
+
+// Another process that uses a newer roster is noticed by its requests and by its responses.
+func TestBehind(t *testing.T) {
+	p := start(t, "P2", newRoster(true))
+	p.request("P3", lease.PreVote, 0)
+	if p.behind {
+		t.Fatal("it is behind its own generation")
+	}
+	p.receive("P3", node.Message{
+		Type:    node.LeaseRequest,
+		Request: lease.Request{Kind: lease.PreVote, Group: "g", Epoch: lease.NewEpoch(2, 0)},
+	})
+	if !p.behind {
+		t.Error("it does not notice a newer generation")
+	}
+}

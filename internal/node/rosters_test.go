@@ -1,0 +1,121 @@
+package node_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/node"
+)
+
+// An older roster, and one of the same generation, change nothing; a newer one is used.
+func TestRostersThatAreLate(t *testing.T) {
+	second := edited(newRoster(true), func(*node.Roster) {})
+	p := start(t, "P1", second)
+	for _, r := range []*node.Roster{newRoster(true), second} {
+		p.step(node.Event{Type: node.RosterReceived, Roster: r})
+		if v := p.node.View(); v.Generation != 2 {
+			t.Errorf("after generation %d it uses %d", r.Generation, v.Generation)
+		}
+	}
+	third := edited(second, func(r *node.Roster) { r.Algorithm = "RingList" })
+	p.step(node.Event{Type: node.RosterReceived, Roster: third})
+	if v := p.node.View(); v.Generation != 3 {
+		t.Errorf("it uses %d", v.Generation)
+	}
+}
+
+// A roster without this very pod ends its part, and so does the end of its certificate. What the app
+// was told is remembered: the next lease of this incarnation is not released before that has passed.
+func TestWaysOut(t *testing.T) {
+	replaced := edited(newRoster(true), func(r *node.Roster) { r.Members[2].UID = "another" })
+	for name, e := range map[string]node.Event{
+		"another pod of its name": {Type: node.RosterReceived, Roster: replaced},
+		"the group is gone":       {Type: node.RosterReceived},
+		"its certificate ends":    {Type: node.Expired},
+	} {
+		p := start(t, "P3", newRoster(true))
+		p.hold()
+		told := p.ledger.Told()
+		p.step(e)
+		if did := p.did(); !strings.HasPrefix(did, "withdraw") || p.ledger.Valid(p.now) {
+			t.Errorf("%s: it may act %t, and did: %s", name, p.ledger.Valid(p.now), did)
+		}
+		if v := p.node.View(); v.Member {
+			t.Errorf("%s: it shows %+v", name, v)
+		}
+		p.step(node.Event{Type: node.RosterReceived, Roster: edited(newRoster(true), func(r *node.Roster) { r.Generation = 9 })})
+		p.pass(told - p.now - 1)
+		if did := p.did(); strings.Contains(did, "RELEASE") {
+			t.Errorf("%s, and back: it releases while its app relies on what it was told: %s", name, did)
+		}
+	}
+}
+
+// An unknown algorithm is refused with a reason, and the process takes part in nothing.
+func TestAnUnknownAlgorithm(t *testing.T) {
+	p := start(t, "P1", edited(newRoster(true), func(r *node.Roster) { r.Algorithm = "Paxos" }))
+	if n := len(p.notes); n == 0 || p.notes[0].Type != node.Refused || p.notes[0].Err == nil || p.node.View().Member {
+		t.Errorf("notes %+v, view %+v", p.notes, p.node.View())
+	}
+}
+
+// Another group of the same name is another group: the process leaves the old one first.
+func TestAnotherGroupOfTheName(t *testing.T) {
+	p := start(t, "P3", newRoster(true))
+	p.hold()
+	other := newRoster(true)
+	other.Group = "h"
+	p.step(node.Event{Type: node.RosterReceived, Roster: other})
+	if did := p.did(); !strings.HasPrefix(did, "withdraw") {
+		t.Errorf("it did: %s", did)
+	}
+	if v := p.node.View(); v.Group != "h" || v.Coordinator != "" {
+		t.Errorf("it shows %+v", v)
+	}
+}
+
+// A leaseholder that leaves hands over first, then goes on voting until it is no voter, for five
+// seconds at most.
+func TestLeave(t *testing.T) {
+	for _, removed := range []bool{true, false} {
+		p := start(t, "P3", newRoster(true))
+		p.hold()
+		begun := p.now
+		p.step(node.Event{Type: node.Leave})
+		if did := p.did(); !strings.HasPrefix(did, "withdraw") || !strings.Contains(did, "STEP DOWN") || p.left {
+			t.Fatalf("left %t; it did: %s", p.left, did)
+		}
+		if !p.node.View().Leaving {
+			t.Error("it does not say that it leaves")
+		}
+		p.pass(leaseTime)
+		p.request("P2", lease.Renew, 2)
+		if did := p.did(); !strings.Contains(did, "RELEASE 1.1") || p.left {
+			t.Fatalf("left %t; it did: %s", p.left, did)
+		}
+		if removed {
+			p.step(node.Event{Type: node.RosterReceived, Roster: edited(newRoster(true), func(r *node.Roster) {
+				r.Members[2].Voter = false
+			})})
+		} else {
+			p.until("it has left", func() bool { return p.left })
+		}
+		if took := p.now - begun; !p.left || removed && took > 2*leaseTime || !removed && took != 5*time.Second {
+			t.Errorf("removed %t: it has left %t, after %v", removed, p.left, took)
+		}
+	}
+}
+
+// A process that no manager manages leaves as soon as it has handed over.
+func TestLeaveUnmanaged(t *testing.T) {
+	p := boot(t, "P1", lease.State{})
+	p.config.Managed = false
+	p.node = node.New(p.config)
+	p.step(node.Event{Type: node.RosterReceived, Roster: newRoster(true)})
+	p.step(node.Event{Type: node.Leave})
+	if !p.left {
+		t.Error("it waits for a manager")
+	}
+}
