@@ -1,11 +1,11 @@
 // Package agent drives one process of a group: it does the input and output around a node.Node, and
 // decides nothing.
 //
-// One goroutine (Run) owns the Node. It brings it the events of links, rosters, the app and the clock,
-// carries out each Ready in the order that package node prescribes, and publishes the view, from which
-// the app API, the probes and the reports to the manager are served. A second goroutine writes to the
-// disk, so that a slow disk delays only what depends on it. The package knows neither Kubernetes nor
-// gRPC.
+// One goroutine (Run) owns the Node. It brings it the events of links, rosters, the app and the
+// clock, carries out each Ready in the order that package node prescribes, and publishes the view,
+// from which the app API, the probes and the reports to the manager are served. A second goroutine
+// writes to the disk, so that a slow disk delays only what depends on it. The package knows neither
+// Kubernetes nor gRPC.
 //
 // What is not promised: that a View is still true when it is read. Classic groups fence nothing.
 package agent
@@ -23,8 +23,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/transport"
 )
 
-// Config says which process an agent drives, and through what. All fields are required, except those
-// whose comment says what nil means.
+// Config says which process an agent drives, and through what. All fields are required, except
+// those whose comment says what nil means.
 type Config struct {
 	Self        string        // the name of the process
 	UID         string        // of its pod
@@ -39,13 +39,13 @@ type Config struct {
 	// It is called by one goroutine at a time, not by Run's.
 	Saved lease.State
 	Save  func(lease.State, *roster.Roster) error
-	// Report tells the manager; nil: there is none. Behind tells it that another process has a newer
-	// roster; nil: nobody wants to know.
+	// Report tells the manager; nil: there is none. Behind tells it that another process has a
+	// newer roster; nil: nobody wants to know.
 	Report func(roster.Report)
 	Behind func()
-	// Health brings changes of the app's health: nil is healthy, anything else says what is wrong. Nil
-	// channel: nobody checks. Probe has the app checked as the roster says, without blocking; nil: the
-	// roster has no say in that.
+	// Health brings changes of the app's health: nil is healthy, anything else says what is wrong.
+	// Nil channel: nobody checks. Probe has the app checked as the roster says, without blocking;
+	// nil: the roster has no say in that.
 	Health <-chan error
 	Probe  func(roster.AppHealth)
 	// Certified reports whether the certificate is valid still; nil: it always is.

@@ -169,7 +169,8 @@ func (g *group) edit(change func(*roster.Roster)) {
 	}
 }
 
-// agree waits until every agent follows want, and returns how long that took. A failure prints the transcripts.
+// agree waits until every agent follows want, and returns how long that took. A failure prints the
+// transcripts.
 func (g *group) agree(want string) time.Duration {
 	g.t.Helper()
 	begun, limit := time.Now(), time.After(time.Minute)
@@ -268,8 +269,8 @@ func TestLeavingCoordinatorHandsOver(t *testing.T) {
 	})
 }
 
-// A coordinator that falls silent without its links closing is found by asking, within T and a heartbeat; when it is back,
-// the higher one of the two coordinators wins: partitions heal.
+// A coordinator that falls silent without its links closing is found by asking, within T and a
+// heartbeat; when it is back, the higher one of the two coordinators wins: partitions heal.
 func TestSilentCoordinatorAndHealing(t *testing.T) {
 	forAll(t, func(t *testing.T, algorithm string) {
 		g := newGroup(t, algorithm, 4)
@@ -299,7 +300,8 @@ func (g *group) cut(name string, on bool) {
 	}
 }
 
-// A live group takes an edit of its algorithm without an election, and elects by the new one afterwards.
+// A live group takes an edit of its algorithm without an election, and elects by the new one
+// afterwards.
 func TestAlgorithmIsEditedOnALiveGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroup(t, "Bully", 5)
@@ -352,7 +354,8 @@ func TestGroupGrowsAndShrinks(t *testing.T) {
 	})
 }
 
-// A process that is taken off the roster, or whose group is gone, stops; it takes part again with the next roster.
+// A process that is taken off the roster, or whose group is gone, stops; it takes part again with
+// the next roster.
 func TestGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroup(t, "Bully", 3)
@@ -447,8 +450,9 @@ func TestReport(t *testing.T) {
 	})
 }
 
-// A member cannot bully its way up: it says in every way there is that it coordinates, and priorities come from the roster.
-// (That messages come from who they say is the transport's business, and tested there.)
+// A member cannot bully its way up: it says in every way there is that it coordinates, and
+// priorities come from the roster. (That messages come from who they say is the transport's
+// business, and tested there.)
 func TestForgedClaims(t *testing.T) {
 	forAll(t, func(t *testing.T, algorithm string) {
 		g := newGroup(t, algorithm, 4)

@@ -8,7 +8,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// coordinatorJSON is what the app API says of the coordinator.
+// coordinatorJSON is what the app API answers about the coordinator.
 type coordinatorJSON struct {
 	Name     string      `json:"name"` // empty while there is none
 	Priority int32       `json:"priority,omitempty"`
@@ -18,29 +18,31 @@ type coordinatorJSON struct {
 	Since    *time.Time  `json:"since,omitempty"` // when this process began to follow it
 }
 
-// leaderJSON is what it says of whether this very pod may act, and until when.
+// leaderJSON is what it answers about whether this very pod may act, and until when.
 type leaderJSON struct {
 	coordinatorJSON
 	MayAct bool `json:"mayAct"`
-	// Deadline is the wall clock's reading at the deadline, for people; a clock that is set moves it.
+	// Deadline is the wall clock's reading at the deadline, for people. Setting the clock moves it.
 	Deadline *time.Time `json:"deadline,omitempty"`
-	// DeadlineBoottime is the deadline on CLOCK_BOOTTIME of this machine, which nobody sets.
+	// DeadlineBoottime is the deadline on CLOCK_BOOTTIME of this machine, which nobody can set.
 	DeadlineBoottime int64 `json:"deadlineBoottimeNanoseconds,omitempty"`
-	// Remaining is for apps that cannot read that clock: it counts from before the question was asked.
+	// Remaining is for apps that cannot read that clock. It counts from when the request was sent.
 	Remaining int64 `json:"remainingMilliseconds,omitempty"`
 }
 
 // AppAPI serves the app beside the agent, in the same pod:
 //
-//	GET /                {"name": …}: the coordinator, as the old leader-elector sidecar had it
+//	GET /                {"name": …}: the coordinator, as the leader-elector sidecar answered
 //	GET /v1/coordinator  who coordinates; 503 while nobody does
-//	GET /v1/leader       200 if this pod may act, with the deadline; else 503: for probes and scripts
-//	GET /v1/session      server-sent events: `permission` now, at each change, and before each deadline; closing it gives it up
+//	GET /v1/leader       200 and the deadline if this pod may act, else 503
+//	GET /v1/session      server-sent events: `permission` now, at each change, and before each deadline.
+//	                     Closing the session gives the permission up
 //	GET /v1/processes    the process status table, as this process knows it
 //	GET /v1/events       server-sent events: `coordinator` now and at each change
 //
-// In Guarded groups every answer carries the epoch, and only /v1/leader and /v1/session ledger anything, until the deadline. In
-// Classic groups none of this fences: another process may have been elected before the answer is read.
+// In Guarded groups every answer carries the epoch, and only /v1/leader and /v1/session ledger
+// anything, until the deadline. In Classic groups none of this fences: another process may have
+// been elected before the answer is read.
 func AppAPI(b *Board, l *Ledger) http.Handler {
 	a := appAPI{board: b, ledger: l}
 	slots := make(chan struct{}, maxStreams)
@@ -58,8 +60,14 @@ func AppAPI(b *Board, l *Ledger) http.Handler {
 	})
 	mux.HandleFunc("GET /v1/processes", func(w http.ResponseWriter, _ *http.Request) {
 		v, _ := b.Read()
-		write(w, http.StatusOK, map[string]any{"algorithm": v.Algorithm, "safety": v.Safety, "generation": v.Generation,
-			"coordinator": v.Coordinator, "epoch": v.Epoch, "processes": v.Processes})
+		write(w, http.StatusOK, map[string]any{
+			"algorithm":   v.Algorithm,
+			"safety":      v.Safety,
+			"generation":  v.Generation,
+			"coordinator": v.Coordinator,
+			"epoch":       v.Epoch,
+			"processes":   v.Processes,
+		})
 	})
 	mux.Handle("GET /v1/events", &stream{slots: slots, follow: a.followCoordinator})
 	mux.Handle("GET /v1/session", &stream{slots: slots, follow: a.followPermission})
@@ -71,8 +79,8 @@ type appAPI struct {
 	ledger *Ledger
 }
 
-// coordinator describes the coordinator as of now: the clock is read, so that a loop that is stuck does not go on saying that
-// this pod coordinates.
+// coordinator describes the coordinator as of now. It checks the clock, so that an agent whose loop
+// is stuck does not go on saying that this pod coordinates.
 func (a appAPI) coordinator() coordinatorJSON {
 	v, _ := a.board.Read()
 	c := describe(v)
@@ -82,7 +90,7 @@ func (a appAPI) coordinator() coordinatorJSON {
 	return c
 }
 
-// leader describes whether this pod may act, and so tells the app until when it may.
+// leader describes whether this pod may act. That tells the app until when it may rely on it.
 func (a appAPI) leader(use func() (lease.Permission, bool)) leaderJSON {
 	v, _ := a.board.Read()
 	if !v.guarded() {
@@ -97,12 +105,23 @@ func (a appAPI) leader(use func() (lease.Permission, bool)) leaderJSON {
 	c.Name, c.Epoch, c.Electing = v.Name, granted.Epoch, false
 	remaining := granted.Deadline - now.Boot
 	deadline := time.Now().Add(remaining)
-	return leaderJSON{coordinatorJSON: c, MayAct: true, Deadline: &deadline, DeadlineBoottime: int64(granted.Deadline),
-		Remaining: remaining.Milliseconds()}
+	return leaderJSON{
+		coordinatorJSON:  c,
+		MayAct:           true,
+		Deadline:         &deadline,
+		DeadlineBoottime: int64(granted.Deadline),
+		Remaining:        remaining.Milliseconds(),
+	}
 }
 
 func describe(v View) coordinatorJSON {
-	c := coordinatorJSON{Name: v.Coordinator, Priority: v.Priority, Epoch: v.Epoch, Self: v.Name, Electing: v.Electing}
+	c := coordinatorJSON{
+		Name:     v.Coordinator,
+		Priority: v.Priority,
+		Epoch:    v.Epoch,
+		Self:     v.Name,
+		Electing: v.Electing,
+	}
 	if v.Coordinator != "" && !v.Since.IsZero() {
 		c.Since = &v.Since
 	}
@@ -120,5 +139,5 @@ func write(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the client has gone: nothing to tell it
+	_ = json.NewEncoder(w).Encode(body) // an error means that the client has gone
 }

@@ -45,7 +45,8 @@ func (g *group) recheck(h roster.AppHealth) {
 	}
 }
 
-// How apps are asked changes while a group runs, and nothing else does: no generation, no epoch, no election.
+// How apps are asked changes while a group runs, and nothing else does: no generation, no epoch, no
+// election.
 func TestAppHealthIsNoElectionsBusiness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := startGroup(t, guarded("Bully", roster.Never), 3)
@@ -73,7 +74,8 @@ func TestAppHealthIsNoElectionsBusiness(t *testing.T) {
 	})
 }
 
-// A late roster does not turn it back, a newer one that says the same does not begin anew, and one that says otherwise counts.
+// A late roster does not turn it back, a newer one that says the same does not begin anew, and one
+// that says otherwise counts.
 func TestAppHealthOfRosters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := startGroup(t, guarded("Bully", roster.Never), 3)
@@ -103,8 +105,8 @@ func TestAppIsNotAskedOutsideTheGroup(t *testing.T) {
 	})
 }
 
-// An agent that restarts asks as the roster does that it begins with. An app that is ill has its process withdrawn, until it is
-// well or nobody asks it any more: both come as the same turn.
+// An agent that restarts asks as the roster does that it begins with. An app that is ill has its
+// process withdrawn, until it is well or nobody asks it any more: both come as the same turn.
 func TestIllAndWellAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := startGroup(t, guarded("Bully", roster.Always), 3)

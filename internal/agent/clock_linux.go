@@ -8,12 +8,16 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// ReadClocks reads the machine's clocks. Lease counts CLOCK_BOOTTIME: Go's own monotonic clock stands still while the machine
-// is suspended.
+// ReadClocks reads the machine's clocks. The protocol counts CLOCK_BOOTTIME, because Go's own
+// monotonic clock stands still while the machine is suspended.
 func ReadClocks() (r lease.Reading) {
-	for range 10 { // to stand still between two clocks would look as if they disagreed (H7)
+	for range 10 { // a pause between two readings would look as if the clocks disagreed (LH7)
 		begun := read(unix.CLOCK_BOOTTIME)
-		r = lease.Reading{Raw: read(unix.CLOCK_MONOTONIC_RAW), Wall: read(unix.CLOCK_REALTIME), Boot: read(unix.CLOCK_BOOTTIME)}
+		r = lease.Reading{
+			Raw:  read(unix.CLOCK_MONOTONIC_RAW),
+			Wall: read(unix.CLOCK_REALTIME),
+			Boot: read(unix.CLOCK_BOOTTIME),
+		}
 		if r.Boot-begun < time.Millisecond {
 			break
 		}

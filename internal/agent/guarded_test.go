@@ -35,7 +35,8 @@ func (g *group) vanish(name string) {
 	g.t.Cleanup(func() { <-p.done })
 }
 
-// acts waits until that process may act, and returns how long that took. All the while at most one may.
+// acts waits until that process may act, and returns how long that took. All the while at most one
+// may.
 func (g *group) acts(want string) time.Duration {
 	g.t.Helper()
 	begun := time.Now()
@@ -141,8 +142,9 @@ func TestPreemptionIsDelayed(t *testing.T) {
 	}
 }
 
-// A process that leaves its group and comes back in one life still knows what its app was told: while that runs, no promise to it
-// is given back, whatever becomes of what it claims meanwhile (H6).
+// A process that leaves its group and comes back in one life still knows what its app was told:
+// while that runs, no promise to it is given back, whatever becomes of what it claims meanwhile
+// (H6).
 func TestComingBackForgetsNothingThatTheAppWasTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := startGroup(t, guarded("Bully", roster.Never), 3)

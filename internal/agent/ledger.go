@@ -6,8 +6,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// Ledger is a lease.Ledger against a clock, for the agent's loop, which grants and withdraws, and for
-// whoever serves the app. It checks the clock at each use. Safe for concurrent use.
+// Ledger is a lease.Ledger against a clock, for the agent's loop, which grants and withdraws, and
+// for whoever serves the app. It checks the clock at each use. Safe for concurrent use.
 type Ledger struct {
 	clock func() lease.Reading
 
@@ -42,8 +42,8 @@ func (l *Ledger) Valid() bool {
 	return l.ledger.Valid(l.clock().Boot)
 }
 
-// Changed returns a channel that is closed when the permission begins, ends or gets another epoch. A
-// deadline that moves on is no change.
+// Changed returns a channel that is closed when the permission begins, ends or gets another epoch.
+// A deadline that moves on is no change.
 func (l *Ledger) Changed() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()

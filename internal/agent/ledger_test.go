@@ -9,8 +9,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// An app that goes gives up what it was told. An app whose session the agent cuts, because it did not
-// read on, may wake up and read what permits it: the lease waits for that deadline (LH6).
+// An app that goes gives up what it was told. An app whose session the agent cuts, because it did
+// not read on, may wake up and read what permits it: the lease waits for that deadline (LH6).
 func TestWhoEndsASession(t *testing.T) {
 	for _, c := range []struct {
 		name   string

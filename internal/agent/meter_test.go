@@ -29,8 +29,9 @@ func (p *process) sent(t *testing.T) sent {
 		count(`podesta_agent_lease_requests_sent_total{kind="VOTE"}`) + count(`podesta_agent_lease_requests_sent_total{kind="RENEW"}`), count(`podesta_agent_lease_responses_sent_total{granted="true"}`)}
 }
 
-// A quiet group sends heartbeats and nothing else: in a Classic one each follower asks and the coordinator answers, in a Guarded one
-// the holder renews, the voters promise, and a follower asks at every tenth heartbeat only.
+// A quiet group sends heartbeats and nothing else: in a Classic one each follower asks and the
+// coordinator answers, in a Guarded one the holder renews, the voters promise, and a follower asks
+// at every tenth heartbeat only.
 func TestTrafficOfAQuietGroup(t *testing.T) {
 	const beats = 100
 	for _, c := range []struct {
@@ -62,7 +63,8 @@ func TestTrafficOfAQuietGroup(t *testing.T) {
 
 var most = flag.Int("most", 20, "the largest group whose traffic is counted; 100 takes a minute")
 
-// What the groups of docs/measurements.md send when quiet, on the in-memory network and in virtual time: no machine is too small.
+// What the groups of docs/measurements.md send when quiet, on the in-memory network and in virtual
+// time: no machine is too small.
 func TestTrafficGrowsWithTheGroup(t *testing.T) {
 	for _, c := range []struct {
 		algorithm string

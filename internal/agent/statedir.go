@@ -16,16 +16,17 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// StateDir is the state directory: what outlives a restart of the agent's container (an emptyDir lives as long as the pod).
-// Everything is synced to the disk before it is relied on. One agent uses a directory at a time: of two each would forget what the
-// other has promised.
+// StateDir is the state directory: what outlives a restart of the agent's container (an emptyDir
+// lives as long as the pod). Everything is synced to the disk before it is relied on. One agent
+// uses a directory at a time: of two each would forget what the other has promised.
 type StateDir struct {
 	dir    string
 	unlock func() error
 	// ID is the identity of the directory: an agent that lost its memory has another one.
 	ID string
-	// Incarnation of this start: larger than that of any earlier start with this memory, and, as it begins with the clock
-	// in milliseconds, than that of an earlier pod as long as clocks do not lag by a pod's life.
+	// Incarnation of this start: larger than that of any earlier start with this memory, and, as it
+	// begins with the clock in milliseconds, than that of an earlier pod as long as clocks do not
+	// lag by a pod's life.
 	Incarnation uint64
 }
 
@@ -43,8 +44,8 @@ const (
 
 var errInUse = errors.New("another agent uses it: give each agent a --state-dir of its own")
 
-// OpenStateDir opens a state directory, which it makes if it is missing, and counts a new incarnation. It is an error if another agent
-// has it open.
+// OpenStateDir opens a state directory, which it makes if it is missing, and counts a new
+// incarnation. It is an error if another agent has it open.
 func OpenStateDir(dir string, now time.Time) (*StateDir, error) {
 	m := &StateDir{dir: dir}
 	if err := m.open(now); err != nil {
@@ -142,8 +143,8 @@ func (m *StateDir) KeepLease(s lease.State) error {
 	return m.write(leaseFile, data)
 }
 
-// Lease returns what KeepLease kept; the zero State if nothing was. A file that cannot be read is an error: a voter that
-// forgot its promises would make them again.
+// Lease returns what KeepLease kept; the zero State if nothing was. A file that cannot be read is
+// an error: a voter that forgot its promises would make them again.
 func (m *StateDir) Lease() (s lease.State, err error) {
 	data, err := os.ReadFile(m.path(leaseFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -158,7 +159,8 @@ func (m *StateDir) Lease() (s lease.State, err error) {
 	return s, nil
 }
 
-// KeepCredentials keeps a certificate with its key, and the CA bundle. What is empty stays as it was.
+// KeepCredentials keeps a certificate with its key, and the CA bundle. What is empty stays as it
+// was.
 func (m *StateDir) KeepCredentials(certificate, key, trust []byte) error {
 	for _, f := range []struct {
 		name string

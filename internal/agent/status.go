@@ -9,9 +9,10 @@ import (
 // answerWithin is how long the loop may take to answer a liveness probe before it counts as stuck.
 const answerWithin = time.Second
 
-// Status serves probes and metrics on the pod's address. Readiness never waits for peers or for a coordinator, or a rolling
-// update would deadlock; liveness asks the loop itself, so that a stuck agent does not look well. Before the loop runs
-// (nil: no roster has come yet) a live agent is one that waits.
+// Status serves probes and metrics on the pod's address. Readiness never waits for peers or for a
+// coordinator, or a rolling update would deadlock. Liveness asks the loop itself, so that a stuck
+// agent does not look healthy. Before the first roster there is no loop (pings returns nil), and an
+// agent that waits for it is alive.
 func Status(m *Meter, pings func() chan<- chan<- struct{}) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })

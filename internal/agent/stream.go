@@ -8,35 +8,35 @@ import (
 	"time"
 )
 
-// keepAlive is how often an idle event stream says that it is there, so that proxies leave it open.
+// keepAlive is how often something is sent on an idle event stream, so that proxies leave it open.
 const keepAlive = 15 * time.Second
 
-// writeWithin is how long a client may take to read an event before its stream is cut.
+// writeWithin is how long a client may take to read an event before its stream is closed.
 const writeWithin = 5 * time.Second
 
 // maxStreams bounds the event streams that are open at once.
 const maxStreams = 64
 
-// stream serves server-sent events, to so many clients at once.
+// stream serves server-sent events, to as many clients at once as there are slots.
 type stream struct {
 	slots  chan struct{}
 	follow func(ctx context.Context, say say)
 }
 
-// say sends an event, or a sign of life if the name is empty. It reports false when the client has gone.
+// say sends an event, or a comment if the name is empty. It reports false if the client has gone.
 type say func(event string, data any) bool
 
 func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet { // a HEAD would open a session, and close it
+	if r.Method != http.MethodGet { // a HEAD would open a session and close it
 		w.Header().Set("Allow", http.MethodGet)
-		http.Error(w, "an event stream is for GET", http.StatusMethodNotAllowed)
+		http.Error(w, "an event stream is read with GET", http.StatusMethodNotAllowed)
 		return
 	}
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	default:
-		http.Error(w, fmt.Sprintf("%d event streams are open already: close one", maxStreams), http.StatusTooManyRequests)
+		http.Error(w, fmt.Sprintf("%d event streams are open, and no more are served: close one first", maxStreams), http.StatusTooManyRequests)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -59,7 +59,7 @@ func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// followCoordinator tells who coordinates: now, and at each change.
+// followCoordinator sends who coordinates: now, and at each change.
 func (a appAPI) followCoordinator(ctx context.Context, say say) {
 	idle := time.NewTicker(keepAlive)
 	defer idle.Stop()
@@ -91,8 +91,9 @@ func same(a, b coordinatorJSON) bool {
 	return a == b && (sinceA == nil) == (sinceB == nil) && (sinceA == nil || sinceA.Equal(*sinceB))
 }
 
-// followPermission is a session: it tells the app whether it may act, now, at each change, and again when two thirds of what it
-// was told last are left. A permission holds until its deadline only, for an agent that stands still cannot say stop.
+// followPermission is a session. It tells the app whether it may act: now, at each change, and
+// again when a third of the time that it was told last has passed. A permission ends at its
+// deadline, because an agent that stands still cannot withdraw it.
 func (a appAPI) followPermission(ctx context.Context, say say) {
 	session := a.ledger.Open()
 	defer session.Close()
@@ -100,7 +101,7 @@ func (a appAPI) followPermission(ctx context.Context, say say) {
 		viewed, changed := a.board.Read()
 		permitted := a.ledger.Changed()
 		l := a.leader(session.Use)
-		if !say("permission", l) { // the app stands still, perhaps, and has yet to read what it was told
+		if !say("permission", l) { // the app may stand still, and read later what it was told
 			session.Cut()
 			return
 		}

@@ -53,8 +53,8 @@ type Board struct {
 // NewBoard returns a board that shows the empty View.
 func NewBoard() *Board { return &Board{changed: make(chan struct{})} }
 
-// Read returns the newest view, and a channel that is closed when there is a newer one. A slow reader
-// misses views, but never the newest.
+// Read returns the newest view, and a channel that is closed when there is a newer one. A slow
+// reader misses views, but never the newest.
 func (b *Board) Read() (View, <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

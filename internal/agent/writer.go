@@ -8,8 +8,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// writer writes to the disk while the loop goes on. Each job holds everything that the ones before it
-// held, so that of several that wait the newest alone is written, and its outcome is theirs.
+// writer writes to the disk while the loop goes on. Each job holds everything that the ones before
+// it held, so that of several that wait the newest alone is written, and its outcome is theirs.
 type writer struct {
 	save     func(lease.State, *roster.Roster) error
 	jobs     chan job // capacity 1: the newest that waits

@@ -1,9 +1,11 @@
-// Package detector decides when a process is to be suspected, as the seeds do it: a process asks the coordinator something
-// and gets no answer within T = 2·Ttrans + Tprocess (001, 003). T is measured and kept within the bounds of the group's timing.
-// A link that the peer's kernel closed or refused is evidence at once.
+// Package detector decides when a process is to be suspected, as the seeds do it: a process asks
+// the coordinator something and gets no answer within T = 2·Ttrans + Tprocess (001, 003). T is
+// measured and kept within the bounds of the group's timing. A link that the peer's kernel closed
+// or refused is evidence at once.
 //
-// It decides only: whoever drives it asks the questions, tells the answers and keeps the time that is passed in. Not safe for
-// concurrent use. What is not promised: that a suspected process has failed.
+// It decides only: whoever drives it asks the questions, tells the answers and keeps the time that
+// is passed in. Not safe for concurrent use. What is not promised: that a suspected process has
+// failed.
 package detector
 
 import (
@@ -62,8 +64,8 @@ func New(t Timing) *Detector {
 // SetTiming changes the bounds.
 func (d *Detector) SetTiming(t Timing) { d.timing = t }
 
-// T is the time within which a live process answers: what was measured, but at least two heartbeats and at most the timeout.
-// Before the first answer it is the timeout.
+// T is the time within which a live process answers: what was measured, but at least two heartbeats
+// and at most the timeout. Before the first answer it is the timeout.
 func (d *Detector) T() time.Duration {
 	if d.round.samples == 0 {
 		return d.timing.Timeout
@@ -71,7 +73,8 @@ func (d *Detector) T() time.Duration {
 	return min(max(d.round.bound(), 2*d.timing.Heartbeat), d.timing.Timeout)
 }
 
-// Watch says who is to be asked from now on: the coordinator (empty: none) and others. A new one is asked at the next Tick.
+// Watch says who is to be asked from now on: the coordinator (empty: none) and others. A new one is
+// asked at the next Tick.
 func (d *Detector) Watch(coordinator string, others []string) {
 	if coordinator != d.coordinator {
 		d.coordinator, d.suspectAt = coordinator, 0
@@ -106,11 +109,12 @@ func (d *Detector) Answered(process string, sequence uint64, now Instant) {
 	w.asked, w.silent = 0, false
 }
 
-// measureEvery is after how many heartbeats a process that sends heartbeats of its own is asked all the same, to measure T.
+// measureEvery is after how many heartbeats a process that sends heartbeats of its own is asked all
+// the same, to measure T.
 const measureEvery = 10
 
-// Heard takes a heartbeat that the process sent unasked. While these come it is asked only to measure T; half a heartbeat after one
-// is missing it is asked again.
+// Heard takes a heartbeat that the process sent unasked. While these come it is asked only to
+// measure T; half a heartbeat after one is missing it is asked again.
 func (d *Detector) Heard(process string, now Instant) {
 	w := d.watched[process]
 	if w == nil {
@@ -123,9 +127,10 @@ func (d *Detector) Heard(process string, now Instant) {
 	d.Opened(process)
 }
 
-// Closed takes evidence about the coordinator that needs no waiting: of a kernel, or its own word that it coordinates not. The rank counts the live candidates between this process and the
-// coordinator: the one just below it suspects at once, each further one a step later, so that the announcement of the
-// first reaches most of them before they call an election too (hazard B11).
+// Closed takes evidence about the coordinator that needs no waiting: of a kernel, or its own word
+// that it coordinates not. The rank counts the live candidates between this process and the
+// coordinator: the one just below it suspects at once, each further one a step later, so that the
+// announcement of the first reaches most of them before they call an election too (hazard B11).
 func (d *Detector) Closed(process string, rank int, now Instant) {
 	if process == d.coordinator && d.suspectAt == 0 {
 		d.suspectAt = now + min(time.Duration(rank)*d.step(), d.T())
@@ -133,7 +138,8 @@ func (d *Detector) Closed(process string, rank int, now Instant) {
 	}
 }
 
-// Opened takes back the evidence of Closed: the link is there again, or the coordinator says that it is one.
+// Opened takes back the evidence of Closed: the link is there again, or the coordinator says that
+// it is one.
 func (d *Detector) Opened(process string) {
 	if process == d.coordinator {
 		d.suspectAt = 0
@@ -180,7 +186,8 @@ func (d *Detector) question(name string, w *watch, now Instant) Question {
 	return Question{Process: name, Sequence: d.sequence}
 }
 
-// Next is when Tick is to be called, no later than a heartbeat from now. Someone newly watched is to be asked at once.
+// Next is when Tick is to be called, no later than a heartbeat from now. Someone newly watched is
+// to be asked at once.
 func (d *Detector) Next(now Instant) Instant {
 	next := now + d.timing.Heartbeat
 	earlier := func(t Instant) {

@@ -23,8 +23,8 @@ type clock struct {
 	asked []detector.Question
 }
 
-// run ticks until the given time has passed or the coordinator is suspected; each question is answered after the given
-// time, unless that is 0.
+// run ticks until the given time has passed or the coordinator is suspected; each question is
+// answered after the given time, unless that is 0.
 func (c *clock) run(span, answer time.Duration) (suspected bool) {
 	end := c.now + span
 	type reply struct {
@@ -97,7 +97,8 @@ func TestSilenceIsSuspectedWithinT(t *testing.T) {
 	}
 }
 
-// A link closed by the peer's kernel: the runner-up suspects at once, the others in the order of their rank, all within T.
+// A link closed by the peer's kernel: the runner-up suspects at once, the others in the order of
+// their rank, all within T.
 func TestClosedLinkStaggers(t *testing.T) {
 	var last time.Duration = -1
 	for _, rank := range []int{0, 1, 2, 18, 1000} {
@@ -151,7 +152,8 @@ func TestOwnPauseIsNoEvidence(t *testing.T) {
 	}
 }
 
-// Who is watched besides the coordinator (a ring's successor) is reported silent, without suspecting the coordinator.
+// Who is watched besides the coordinator (a ring's successor) is reported silent, without
+// suspecting the coordinator.
 func TestSilentSuccessor(t *testing.T) {
 	d := detector.New(detector.Timing{Heartbeat: heartbeat, Timeout: timeout})
 	d.Watch("P5", []string{"P2"})

@@ -2,7 +2,8 @@ package detector
 
 import "time"
 
-// estimate is the smoothed mean of round trips and its deviation (Jacobson and Karels 1988; RFC 6298 has the constants).
+// estimate is the smoothed mean of round trips and its deviation (Jacobson and Karels 1988; RFC
+// 6298 has the constants).
 type estimate struct {
 	mean, deviation time.Duration
 	samples         int

@@ -45,8 +45,8 @@ func TestALaterWriteCoversEarlierOnes(t *testing.T) {
 	}
 }
 
-// A failed write takes with it what was begun before its failure was known, and is tried again after
-// a second. Until then the voter grants nothing, and for one lease more.
+// A failed write takes with it what was begun before its failure was known, and is tried again
+// after a second. Until then the voter grants nothing, and for one lease more.
 func TestAWriteThatFails(t *testing.T) {
 	p := start(t, "P1", newRoster(true))
 	p.slow, p.broken = true, true
@@ -76,7 +76,8 @@ func TestAWriteThatFails(t *testing.T) {
 	}
 }
 
-// V11: a leaseholder whose disk fails withdraws the permission before anything else, and holds nothing.
+// V11: a leaseholder whose disk fails withdraws the permission before anything else, and holds
+// nothing.
 func TestALeaseholderWhoseDiskFails(t *testing.T) {
 	p := start(t, "P3", newRoster(true))
 	p.hold()

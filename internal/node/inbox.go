@@ -181,8 +181,8 @@ func (n *Node) rest() {
 	}
 }
 
-// health withdraws a process whose app is unhealthy, and restores it. The agent goes on answering and
-// forwarding: "the control part of a failed process continues to function" (seed 000).
+// health withdraws a process whose app is unhealthy, and restores it. The agent goes on answering
+// and forwarding: "the control part of a failed process continues to function" (seed 000).
 func (n *Node) health(healthy bool) {
 	if n.leaving.since != 0 || n.withdrawn == !healthy {
 		return
@@ -194,7 +194,8 @@ func (n *Node) health(healthy bool) {
 	}
 }
 
-// withdraw ends the candidacy of this process. A leaseholder steps down before it calls an election.
+// withdraw ends the candidacy of this process. A leaseholder steps down before it calls an
+// election.
 func (n *Node) withdraw() {
 	n.withdrawn = true
 	n.authorise(lease.Event{Type: lease.Withdrawn})

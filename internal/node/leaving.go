@@ -7,9 +7,9 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// leaving is how far a process has come that ends on purpose. A coordinator first stops coordinating,
-// releases its lease once its app relies on it no more, and has another one elected; then a voter goes
-// on answering until the manager has made a roster without it.
+// leaving is how far a process has come that ends on purpose. A coordinator first stops
+// coordinating, releases its lease once its app relies on it no more, and has another one elected;
+// then a voter goes on answering until the manager has made a roster without it.
 type leaving struct {
 	since     lease.Instant // when it was asked to leave; 0: it was not
 	handsOver lease.Instant // until when it hands over; 0: it does not, or has

@@ -75,9 +75,9 @@ func (n *Node) Step(e Event) *Ready {
 	return n.finish()
 }
 
-// Advance reports what became of the write of a number, and so of all before it: nil if it is on the
-// disk. It returns what waited for that. The outcome of a write that an earlier failure took with it
-// changes nothing.
+// Advance reports what became of the write of a number, and so of all before it: nil if it is on
+// the disk. It returns what waited for that. The outcome of a write that an earlier failure took
+// with it changes nothing.
 func (n *Node) Advance(now lease.Reading, number uint64, err error) *Ready {
 	n.begin(now)
 	n.advance(number, err)
@@ -88,8 +88,8 @@ func (n *Node) Advance(now lease.Reading, number uint64, err error) *Ready {
 // for those who check the Node: it must not be stepped.
 func (n *Node) Lease() *lease.Machine { return n.lease }
 
-// Election is the election algorithm's part; nil if the process is on no roster. It is for those who
-// check the Node: it must not be stepped.
+// Election is the election algorithm's part; nil if the process is on no roster. It is for those
+// who check the Node: it must not be stepped.
 func (n *Node) Election() *election.Machine { return n.election }
 
 // guarded reports whether the lease protocol decides who coordinates.

@@ -9,8 +9,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/node"
 )
 
-// The algorithm nominates, the lease protocol authorises: the process that wins the election asks the
-// voters, and holds the lease only when a majority has voted.
+// The algorithm nominates, the lease protocol authorises: the process that wins the election asks
+// the voters, and holds the lease only when a majority has voted.
 func TestElectedIsNominated(t *testing.T) {
 	p := start(t, "P3", newRoster(true))
 	if did := p.did(); !strings.Contains(did, "COORDINATOR to P1") || !strings.Contains(did, "PREVOTE 1.0 to P1") {
@@ -54,8 +54,8 @@ func TestLeaseholderIsAppointed(t *testing.T) {
 	}
 }
 
-// LH6, LH8: an app that becomes unhealthy has its permission withdrawn before anything else goes out.
-// RELEASE comes when all that the app was told has passed.
+// LH6, LH8: an app that becomes unhealthy has its permission withdrawn before anything else goes
+// out. RELEASE comes when all that the app was told has passed.
 func TestUnhealthyApp(t *testing.T) {
 	p := start(t, "P3", newRoster(true))
 	p.hold()
@@ -212,7 +212,8 @@ func TestSuspicion(t *testing.T) {
 	}
 }
 
-// A message of an incarnation that has ended, of another algorithm or of a stranger changes nothing.
+// A message of an incarnation that has ended, of another algorithm or of a stranger changes
+// nothing.
 func TestWhatIsNotHeard(t *testing.T) {
 	p := start(t, "P2", newRoster(false))
 	named := p.named()

@@ -45,8 +45,8 @@ func (n *Node) received(e Event) {
 	}
 }
 
-// receivedElection takes a message of an election. One of another algorithm than ours is of a roster
-// that this process or the sender has yet to get; timeouts make up for it.
+// receivedElection takes a message of an election. One of another algorithm than ours is of a
+// roster that this process or the sender has yet to get; timeouts make up for it.
 func (n *Node) receivedElection(e Event) {
 	if e.Message.Algorithm != n.roster.Algorithm {
 		return
@@ -91,8 +91,8 @@ func (n *Node) receivedAnswer(e Event) {
 	})
 }
 
-// coordinator is whom this process names to others. A leaseholder is sure of itself, whoever is being
-// nominated.
+// coordinator is whom this process names to others. A leaseholder is sure of itself, whoever is
+// being nominated.
 func (n *Node) coordinator() string {
 	if n.holds != 0 {
 		return n.self.Name
@@ -105,8 +105,8 @@ func (n *Node) compare(generation int64) {
 	n.ready.Behind = n.ready.Behind || generation > n.roster.Generation
 }
 
-// incarnation is the sender of a message of the lease protocol. The link has seen to it that it is the
-// pod which the roster names; state directory and number are what the sender says of itself.
+// incarnation is the sender of a message of the lease protocol. The link has seen to it that it is
+// the pod which the roster names; state directory and number are what the sender says of itself.
 func (n *Node) incarnation(e Event) (lease.Incarnation, bool) {
 	m, ok := n.roster.find(e.From)
 	return lease.Incarnation{Name: e.From, UID: m.UID, StateID: e.StateID, Number: e.Incarnation}, ok

@@ -81,7 +81,8 @@ func (n *Node) complain(r *Roster) {
 	}
 }
 
-// exit stops taking part. What the app was told still runs, and is remembered by the lease protocol.
+// exit stops taking part. What the app was told still runs, and is remembered by the lease
+// protocol.
 func (n *Node) exit() {
 	if n.roster == nil {
 		return

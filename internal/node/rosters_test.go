@@ -26,8 +26,9 @@ func TestRostersThatAreLate(t *testing.T) {
 	}
 }
 
-// A roster without this very pod ends its part, and so does the end of its certificate. What the app
-// was told is remembered: the next lease of this incarnation is not released before that has passed.
+// A roster without this very pod ends its part, and so does the end of its certificate. What the
+// app was told is remembered: the next lease of this incarnation is not released before that has
+// passed.
 func TestWaysOut(t *testing.T) {
 	replaced := edited(newRoster(true), func(r *node.Roster) { r.Members[2].UID = "another" })
 	for name, e := range map[string]node.Event{

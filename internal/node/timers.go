@@ -10,8 +10,8 @@ import (
 // longestPause is after how long a Tick is due if nothing else asks for one.
 const longestPause = time.Hour
 
-// alarms are when the timers of the election algorithm run out, in the order in which they are looked
-// at; 0: not set.
+// alarms are when the timers of the election algorithm run out, in the order in which they are
+// looked at; 0: not set.
 type alarms [2]lease.Instant
 
 var timers = [len(alarms{})]election.Timer{election.AwaitAnswer, election.AwaitAnnouncement}

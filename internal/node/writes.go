@@ -29,8 +29,8 @@ type writing struct {
 const (
 	// retryWrite is how long after a write failed another one is tried.
 	retryWrite = time.Second
-	// maxOutstanding is how many writes are under way at most. What changes meanwhile waits; as each
-	// write holds everything, the next one holds that, too.
+	// maxOutstanding is how many writes are under way at most. What changes meanwhile waits; as
+	// each write holds everything, the next one holds that, too.
 	maxOutstanding = 64
 )
 
