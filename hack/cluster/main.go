@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/go-logr/logr"
@@ -47,9 +49,14 @@ func assetsCommand() *cobra.Command {
 	var o assets.Options
 	cmd := &cobra.Command{
 		Use:   "assets",
-		Short: "Print the directory with etcd, kube-apiserver and kubectl, making it first if it is missing",
+		Short: "Print the directory with etcd, kube-apiserver and kubectl, making what is missing first",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, program := range o.Programs {
+				if !slices.Contains(assets.All, program) {
+					return fmt.Errorf("--programs %s: it must be of %s", program, strings.Join(assets.All, ", "))
+				}
+			}
 			o.Log = cmd.ErrOrStderr()
 			dir, err := assets.Dir(cmd.Context(), o)
 			if err == nil {
@@ -58,6 +65,7 @@ func assetsCommand() *cobra.Command {
 			return err
 		},
 	}
+	cmd.Flags().StringSliceVar(&o.Programs, "programs", assets.All, "which of them are needed")
 	cmd.Flags().StringVar(&o.Cache, "dir", "", "cache to look in and to fill (default ${XDG_CACHE_HOME:-~/.cache}/podesta/assets)")
 	return cmd
 }

@@ -35,9 +35,9 @@ func upCommand() *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVar(&o.State, "dir", "", "directory of the cluster: kubeconfig, logs, pods")
 	_ = cmd.MarkFlagRequired("dir") // fails only for a flag that does not exist
-	flags.StringVar(&o.Assets.Cache, "assets", "", "cache of etcd, kube-apiserver and kubectl, as for `cluster assets --dir`")
+	flags.StringVar(&o.Assets.Cache, "assets", "", "cache of etcd and kube-apiserver, as for `cluster assets --dir`")
 	flags.StringArrayVar(&o.CRDs, "crds", nil, "file or directory of CustomResourceDefinitions to install (repeatable)")
-	flags.StringArrayVar(&o.Manifests, "apply", nil, "file, or directory with a kustomization, to apply before the manager starts (repeatable)")
+	flags.StringArrayVar(&o.Manifests, "apply", nil, "file, or directory of files, to apply before the manager starts (repeatable)")
 	flags.StringVar(&o.Manager.Path, "manager", "", "manager to run, with KUBECONFIG set; output in STATE/manager.log, process id in STATE/manager.pid")
 	flags.StringArrayVar(&o.Manager.Args, "manager-arg", nil, "argument for the manager (repeatable)")
 	flags.StringVar(&o.Manager.User, "manager-user", "", "user that the manager is to the API server, such as system:serviceaccount:NAMESPACE:NAME (default one who may do everything)")

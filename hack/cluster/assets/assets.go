@@ -1,8 +1,8 @@
 // Package assets finds or makes the programs of a control plane: etcd, kube-apiserver and kubectl.
 //
-// It looks in this order: the directory that KUBEBUILDER_ASSETS names; the cache; the binaries that Kubernetes publishes
-// for envtest; and where those cannot be had, it builds the programs from their Go modules (some minutes, once).
-// Needed are Go and a module proxy; neither root nor Docker.
+// It looks in this order: the directory that KUBEBUILDER_ASSETS names; the cache; the binaries that
+// Kubernetes publishes for envtest; and where those cannot be had, it builds the programs from their
+// Go modules, once (some minutes). It needs Go and a module proxy; neither root nor Docker.
 package assets
 
 import (
@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 )
 
 // The versions that belong together.
@@ -21,26 +23,36 @@ const (
 	Etcd       = "v3.7.3"
 )
 
-// Programs are the files of the directory.
-var Programs = []string{"etcd", "kube-apiserver", "kubectl"}
+// ControlPlane are the programs that run a control plane, All those that envtest expects.
+var (
+	ControlPlane = []string{"etcd", "kube-apiserver"}
+	All          = []string{"etcd", "kube-apiserver", "kubectl"}
+)
 
-// Options say where to look and whom to tell.
+// Options say what is needed, where to look and whom to tell.
 type Options struct {
-	// Cache is the directory with one subdirectory for each combination of versions; the user's cache if empty.
+	// Programs are those that are needed, of All; All if empty.
+	Programs []string
+	// Cache is the directory with one subdirectory for each combination of versions; the user's
+	// cache if empty.
 	Cache string
-	// Log is told of every step, and every five seconds that a step goes on.
+	// Log gets a line for every step and, while a step goes on, how far it is.
 	Log io.Writer
 }
 
-// Dir returns the directory that holds the Programs, making it if it is missing. It is safe to call in several programs
-// at once: one makes it, the others wait. What it returns is complete.
+// Dir returns a directory that holds the programs, making those that are missing. Several processes
+// may call it at once: one makes the programs, the others wait. What it returns is complete.
 func Dir(ctx context.Context, o Options) (string, error) {
 	if runtime.GOOS != "linux" {
 		return "", fmt.Errorf("the local cluster runs on Linux only, not on %s: use kind instead", runtime.GOOS)
 	}
+	if len(o.Programs) == 0 {
+		o.Programs = All
+	}
 	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
-		if missing := missingFrom(dir); missing != "" {
-			return "", fmt.Errorf("KUBEBUILDER_ASSETS names %s, which has no %s: unset it, or add the program", dir, missing)
+		if missing := missingFrom(dir, o.Programs); len(missing) > 0 {
+			return "", fmt.Errorf("KUBEBUILDER_ASSETS names %s, which has no %s: unset it, or add the program",
+				dir, strings.Join(missing, ", "))
 		}
 		return filepath.Abs(dir)
 	}
@@ -51,7 +63,7 @@ func Dir(ctx context.Context, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if dir, found := cached(cache); found {
+	if dir, found := cached(cache, o.Programs); found {
 		return dir, nil
 	}
 	unlock, err := lock(ctx, cache, o.Log)
@@ -59,18 +71,19 @@ func Dir(ctx context.Context, o Options) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	if dir, found := cached(cache); found { // somebody else made it while we waited
+	if dir, found := cached(cache, o.Programs); found { // another process made it while this one waited
 		return dir, nil
 	}
-	return fill(ctx, cache, o.Log)
+	return fill(ctx, cache, o)
 }
 
-// fill makes the directory, published programs first.
-func fill(ctx context.Context, cache string, log io.Writer) (string, error) {
-	progress := newProgress(log)
+// fill makes what is missing: it fetches published programs or else builds them.
+func fill(ctx context.Context, cache string, o Options) (string, error) {
+	progress := newProgress(o.Log)
 	published, built := places(cache)
-	err := progress.step(ctx, "fetching the published etcd, kube-apiserver and kubectl", "", func(ctx context.Context) error {
-		return publish(published, func(dir string) error { return download(ctx, client(), indexURL(), dir) })
+	err := publish(published, o.Programs, func(dir string, _ []string) error {
+		return progress.step("fetching the published etcd, kube-apiserver and kubectl", megabytes,
+			func(done *tally) error { return download(ctx, client(), indexURL(), dir, done) })
 	})
 	if err == nil {
 		return published, nil
@@ -78,9 +91,9 @@ func fill(ctx context.Context, cache string, log io.Writer) (string, error) {
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
-	progress.say("they cannot be had (%v): building them from their Go modules, once, about 5 min on 2 cores", err)
-	err = publish(built, func(dir string) error {
-		return build(ctx, progress, filepath.Join(cache, "src"), dir)
+	progress.say("they cannot be had (%v): building them from their Go modules, once, about 4 min on 2 cores", err)
+	err = publish(built, o.Programs, func(dir string, missing []string) error {
+		return build(ctx, progress, filepath.Join(cache, "src"), dir, missing)
 	})
 	if err != nil {
 		return "", err
@@ -89,23 +102,34 @@ func fill(ctx context.Context, cache string, log io.Writer) (string, error) {
 	return built, nil
 }
 
-// publish fills a directory beside its place and moves it there whole.
-func publish(place string, fill func(dir string) error) error {
+// publish makes the programs that a directory does not have yet in a directory beside it, and moves
+// them there when all are complete.
+func publish(place string, programs []string, fill func(dir string, missing []string) error) error {
 	temporary, err := os.MkdirTemp(filepath.Dir(place), filepath.Base(place)+".making-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(temporary) //nolint:errcheck // what is left of a failure is no failure
-	if err := fill(temporary); err != nil {
+	wanted := missingFrom(place, programs)
+	if err := fill(temporary, wanted); err != nil {
 		return err
 	}
-	if missing := missingFrom(temporary); missing != "" {
-		return fmt.Errorf("%s is missing from what was made", missing)
+	if missing := missingFrom(temporary, wanted); len(missing) > 0 {
+		return fmt.Errorf("%s is missing from what was made", strings.Join(missing, ", "))
 	}
-	if err := os.Chmod(temporary, 0o755); err != nil {
+	if err := os.MkdirAll(place, 0o755); err != nil {
 		return err
 	}
-	return os.Rename(temporary, place)
+	made, err := os.ReadDir(temporary)
+	if err != nil {
+		return err
+	}
+	for _, program := range made { // a published archive has more than what was wanted
+		if err := os.Rename(filepath.Join(temporary, program.Name()), filepath.Join(place, program.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (o Options) cache() (string, error) {
@@ -124,31 +148,28 @@ func (o Options) cache() (string, error) {
 	return cache, os.MkdirAll(cache, 0o755)
 }
 
-// places are the directories of one cache: published programs are those of the newest patch release that is published,
-// built ones have exactly our versions.
+// places are the directories of one cache: published programs are those of the newest patch release
+// that is published, built ones have exactly our versions.
 func places(cache string) (published, built string) {
 	return filepath.Join(cache, minor(Kubernetes)+"-published"), filepath.Join(cache, Kubernetes+"-"+Etcd)
 }
 
-func cached(cache string) (dir string, found bool) {
+func cached(cache string, programs []string) (dir string, found bool) {
 	published, built := places(cache)
 	for _, dir := range []string{built, published} {
-		if missingFrom(dir) == "" {
+		if len(missingFrom(dir, programs)) == 0 {
 			return dir, true
 		}
 	}
 	return "", false
 }
 
-// missingFrom names the first program that is not there, or none.
-func missingFrom(dir string) string {
-	for _, program := range Programs {
+// missingFrom names the programs that a directory does not have.
+func missingFrom(dir string, programs []string) []string {
+	return slices.DeleteFunc(slices.Clone(programs), func(program string) bool {
 		info, err := os.Stat(filepath.Join(dir, program))
-		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
-			return program
-		}
-	}
-	return ""
+		return err == nil && !info.IsDir() && info.Mode()&0o111 != 0
+	})
 }
 
 var errNotPublished = errors.New("not published for this version and machine")

@@ -18,7 +18,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestTheDirectoryOfTheEnvironmentComesFirst(t *testing.T) {
@@ -27,7 +26,7 @@ func TestTheDirectoryOfTheEnvironmentComesFirst(t *testing.T) {
 	if _, err := Dir(t.Context(), Options{Cache: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "has no etcd") {
 		t.Errorf("an empty directory: %v", err)
 	}
-	fillWith(t, dir)
+	fillWith(t, dir, All)
 	if got, err := Dir(t.Context(), Options{Cache: t.TempDir()}); err != nil || got != dir {
 		t.Errorf("Dir = %q, %v", got, err)
 	}
@@ -41,7 +40,7 @@ func TestWhatIsCachedIsNotMadeAgain(t *testing.T) {
 		if err := os.Mkdir(place, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		fillWith(t, place)
+		fillWith(t, place, All)
 		if got, err := Dir(t.Context(), Options{Cache: cache}); err != nil || got != place {
 			t.Errorf("Dir = %q, %v, want %q", got, err, place)
 		}
@@ -50,28 +49,54 @@ func TestWhatIsCachedIsNotMadeAgain(t *testing.T) {
 
 func TestADirectoryAppearsWholeOrNotAtAll(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "place")
-	if err := publish(place, func(dir string) error {
+	if err := publish(place, All, func(dir string, _ []string) error {
 		return os.WriteFile(filepath.Join(dir, "etcd"), nil, 0o755)
-	}); err == nil || !strings.Contains(err.Error(), "kube-apiserver is missing") {
-		t.Errorf("half of it: %v", err)
+	}); err == nil || !strings.Contains(err.Error(), "kube-apiserver, kubectl is missing") {
+		t.Errorf("a third of it: %v", err)
 	}
-	if err := publish(place, func(string) error { return errors.New("no") }); err == nil {
+	if err := publish(place, All, func(string, []string) error { return errors.New("no") }); err == nil {
 		t.Error("a failure was published")
 	}
 	if left, _ := os.ReadDir(filepath.Dir(place)); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	if err := publish(place, func(dir string) error { fillWith(t, dir); return nil }); err != nil {
+	if err := publish(place, All, func(dir string, _ []string) error { fillWith(t, dir, All); return nil }); err != nil {
 		t.Error(err)
 	}
-	if missing := missingFrom(place); missing != "" {
-		t.Errorf("%s is missing", missing)
+	if missing := missingFrom(place, All); len(missing) > 0 {
+		t.Errorf("%v are missing", missing)
 	}
 }
 
-func fillWith(t *testing.T, dir string) {
+func TestOnlyWhatIsMissingIsMade(t *testing.T) {
+	t.Setenv("KUBEBUILDER_ASSETS", "")
+	cache := t.TempDir()
+	_, place := places(cache)
+	for _, step := range []struct{ needed, missing []string }{
+		{ControlPlane, ControlPlane},
+		{All, []string{"kubectl"}},
+	} {
+		if _, found := cached(cache, step.needed); found {
+			t.Errorf("%v are cached before they are made", step.needed)
+		}
+		if err := publish(place, step.needed, func(dir string, missing []string) error {
+			if !slices.Equal(missing, step.missing) {
+				t.Errorf("asked to make %v, want %v", missing, step.missing)
+			}
+			fillWith(t, dir, missing)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Dir(t.Context(), Options{Cache: cache, Programs: step.needed}); err != nil || got != place {
+			t.Errorf("Dir = %q, %v", got, err)
+		}
+	}
+}
+
+func fillWith(t *testing.T, dir string, programs []string) {
 	t.Helper()
-	for _, program := range Programs {
+	for _, program := range programs {
 		if err := os.WriteFile(filepath.Join(dir, program), nil, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -143,13 +168,13 @@ func publisher(t *testing.T, version, hash string) *httptest.Server {
 func TestPublishedProgramsAreFetched(t *testing.T) {
 	dir := t.TempDir()
 	server := publisher(t, Kubernetes, "")
-	if err := download(t.Context(), client(), server.URL+"/index", dir); err != nil {
+	if err := download(t.Context(), client(), server.URL+"/index", dir, &tally{}); err != nil {
 		t.Fatal(err)
 	}
-	if missing := missingFrom(dir); missing != "" {
-		t.Errorf("%s is missing", missing)
+	if missing := missingFrom(dir, All); len(missing) > 0 {
+		t.Errorf("%v are missing", missing)
 	}
-	if found, _ := os.ReadDir(dir); len(found) != len(Programs) {
+	if found, _ := os.ReadDir(dir); len(found) != len(All) {
 		t.Errorf("more than the programs: %v", found)
 	}
 }
@@ -165,7 +190,7 @@ func TestWhatCannotBeFetched(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			server := publisher(t, tc.version, tc.hash)
-			err := download(t.Context(), client(), server.URL+tc.path, dir)
+			err := download(t.Context(), client(), server.URL+tc.path, dir, &tally{})
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want %q in it", err, tc.want)
 			}
@@ -212,34 +237,5 @@ func TestTheModuleThatBuildsKubernetes(t *testing.T) {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
-	}
-}
-
-func TestALongStepShowsThatItGoesOn(t *testing.T) {
-	hears, says := io.Pipe()
-	p := newProgress(says)
-	p.every = time.Millisecond
-	done := make(chan error, 1)
-	heard := make(chan struct{})
-	go func() {
-		done <- p.step(t.Context(), "building etcd", " (about a minute)", func(context.Context) error {
-			<-heard
-			return errors.New("no compiler")
-		})
-		_ = says.Close()
-	}()
-	var text strings.Builder
-	buffer := make([]byte, 1000)
-	for strings.Count(text.String(), "still building etcd, 0 s (about a minute)") < 2 {
-		n, err := hears.Read(buffer)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text.Write(buffer[:n])
-	}
-	close(heard)
-	go func() { _, _ = io.Copy(io.Discard, hears) }()
-	if err := <-done; err == nil || err.Error() != "no compiler" {
-		t.Errorf("error %v", err)
 	}
 }

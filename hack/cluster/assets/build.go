@@ -1,18 +1,17 @@
 package assets
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -20,49 +19,130 @@ const (
 	etcdModule       = "go.etcd.io/etcd/server/v3"
 )
 
-// build builds the programs into dir. Each module gets a small module of its own under src that requires it, so that no
-// program's dependencies move another's; src stays, and makes the next build quicker.
-func build(ctx context.Context, p *progress, src, dir string) error {
-	kube, etcd := filepath.Join(src, "kubernetes"), filepath.Join(src, "etcd")
-	steps := []struct {
-		name, hint string
-		work       func(context.Context) error
-	}{
-		{"downloading the source of Kubernetes " + Kubernetes, "", func(ctx context.Context) error {
-			return writeKubernetesModule(ctx, kube)
-		}},
-		{"building kube-apiserver", " (about 4 min the first time)", func(ctx context.Context) error {
-			return goBuild(ctx, kube, kubernetesFlags(Kubernetes), dir, kubernetesModule+"/cmd/kube-apiserver")
-		}},
-		{"building kubectl", " (about 30 s the first time)", func(ctx context.Context) error {
-			return goBuild(ctx, kube, kubernetesFlags(Kubernetes), dir, kubernetesModule+"/cmd/kubectl")
-		}},
-		{"building etcd " + Etcd, " (about 30 s the first time)", func(ctx context.Context) error {
-			text, err := modFile("podesta.dev/assets/etcd", etcdModule, Etcd, nil)
-			if err != nil {
-				return err
-			}
-			if err := writeModule(etcd, text); err != nil {
-				return err
-			}
-			return goBuild(ctx, etcd, "-s -w", filepath.Join(dir, "etcd"), etcdModule)
-		}},
+// source is a module of our own that requires the one with the programs, so that the dependencies of
+// one do not move those of another.
+type source struct {
+	dir      string
+	ldflags  string
+	packages map[string]string // of which package a program is
+}
+
+// build builds programs into dir, those of different modules at the same time. The modules that require
+// them stay under src, and make the next build quicker.
+func build(ctx context.Context, p *progress, src, dir string, programs []string) error {
+	kubernetes := source{
+		dir:     filepath.Join(src, "kubernetes"),
+		ldflags: kubernetesFlags(Kubernetes),
+		packages: map[string]string{
+			"kube-apiserver": kubernetesModule + "/cmd/kube-apiserver",
+			"kubectl":        kubernetesModule + "/cmd/kubectl",
+		},
 	}
-	for _, step := range steps {
-		if err := p.step(ctx, step.name, step.hint, step.work); err != nil {
-			return fmt.Errorf("%s: %w", step.name, err)
-		}
+	etcd := source{
+		dir:      filepath.Join(src, "etcd"),
+		ldflags:  "-s -w",
+		packages: map[string]string{"etcd": etcdModule},
+	}
+	sources := slices.DeleteFunc([]source{kubernetes, etcd}, func(s source) bool {
+		return !slices.ContainsFunc(programs, func(program string) bool { return s.packages[program] != "" })
+	})
+	err := p.step("downloading the source of Kubernetes "+Kubernetes+" and etcd "+Etcd, modules,
+		func(done *tally) error {
+			if err := writeKubernetesModule(ctx, kubernetes.dir, done); err != nil {
+				return err
+			}
+			if err := writeEtcdModule(etcd.dir); err != nil {
+				return err
+			}
+			return each(ctx, sources, func(ctx context.Context, s source) error {
+				return s.download(ctx, programs, done)
+			})
+		})
+	if err != nil {
+		return fmt.Errorf("downloading the source: %w", err)
+	}
+	err = p.step("compiling "+strings.Join(programs, ", "), packages, func(done *tally) error {
+		return each(ctx, sources, func(ctx context.Context, s source) error {
+			return s.build(ctx, dir, programs, done)
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("building %s: %w", strings.Join(programs, ", "), err)
 	}
 	return nil
 }
 
-// writeKubernetesModule writes the module that requires Kubernetes, whose own go.mod tells which staging modules it
-// replaces; they are published beside it as v0.
-func writeKubernetesModule(ctx context.Context, dir string) error {
-	out, err := goCommand(ctx, os.TempDir(), "mod", "download", "-json", kubernetesModule+"@"+Kubernetes)
+// each does work for all sources at once; the first error ends the others.
+func each(ctx context.Context, sources []source, work func(context.Context, source) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, s := range sources {
+		group.Go(func() error { return work(ctx, s) })
+	}
+	return group.Wait()
+}
+
+// of returns those of the programs that are in this module.
+func (s source) of(programs []string) []string {
+	return slices.DeleteFunc(slices.Clone(programs), func(program string) bool { return s.packages[program] == "" })
+}
+
+// compiles returns the packages that the programs consist of, in an order in which Go may compile them.
+// It downloads what is missing.
+func (s source) compiles(ctx context.Context, programs []string, told func(line string)) ([]string, error) {
+	args := []string{"list", "-deps", "-f", "{{.ImportPath}}"}
+	for _, program := range s.of(programs) {
+		args = append(args, s.packages[program])
+	}
+	out, err := goCommand(ctx, s.dir, told, args...)
+	return strings.Fields(string(out)), err
+}
+
+func (s source) download(ctx context.Context, programs []string, done *tally) error {
+	_, err := s.compiles(ctx, programs, func(line string) {
+		if strings.HasPrefix(line, "go: downloading ") {
+			done.done.Add(1)
+		}
+	})
+	return err
+}
+
+// build links the programs one after the other: what the second shares with the first is compiled then.
+func (s source) build(ctx context.Context, dir string, programs []string, done *tally) error {
+	order, err := s.compiles(ctx, programs, nil)
 	if err != nil {
 		return err
 	}
+	place := make(map[string]int64, len(order))
+	for i, path := range order {
+		place[path] = int64(i) + 1
+	}
+	done.total.Add(int64(len(order)))
+	var reached int64
+	told := func(line string) { // go build -v names a package when it compiles it, and none that is cached
+		if at := place[strings.TrimSpace(line)]; at > reached {
+			done.done.Add(at - reached)
+			reached = at
+		}
+	}
+	args := []string{"build", "-v", "-trimpath", "-ldflags", s.ldflags}
+	for _, program := range s.of(programs) {
+		out := filepath.Join(dir, program)
+		if _, err := goCommand(ctx, s.dir, told, append(args, "-o", out, s.packages[program])...); err != nil {
+			return err
+		}
+	}
+	done.done.Add(int64(len(order)) - reached)
+	return nil
+}
+
+// writeKubernetesModule writes the module that requires Kubernetes, whose own go.mod tells which staging
+// modules it replaces; they are published beside it as v0.
+func writeKubernetesModule(ctx context.Context, dir string, done *tally) error {
+	out, err := goCommand(ctx, os.TempDir(), nil, "mod", "download", "-json", kubernetesModule+"@"+Kubernetes)
+	if err != nil {
+		return err
+	}
+	done.done.Add(1)
 	var downloaded struct{ GoMod string }
 	if err := json.Unmarshal(out, &downloaded); err != nil {
 		return fmt.Errorf("go mod download: %w", err)
@@ -76,6 +156,14 @@ func writeKubernetesModule(ctx context.Context, dir string) error {
 		return err
 	}
 	text, err := modFile("podesta.dev/assets/kubernetes", kubernetesModule, Kubernetes, staging)
+	if err != nil {
+		return err
+	}
+	return writeModule(dir, text)
+}
+
+func writeEtcdModule(dir string) error {
+	text, err := modFile("podesta.dev/assets/etcd", etcdModule, Etcd, nil)
 	if err != nil {
 		return err
 	}
@@ -97,7 +185,8 @@ func stagingModules(goMod []byte) ([]string, error) {
 	return paths, nil
 }
 
-// modFile is a go.mod that requires one module, with its staging modules at the version that is published with it.
+// modFile is a go.mod that requires one module, with its staging modules at the version that is published
+// with it.
 func modFile(name, path, version string, staging []string) ([]byte, error) {
 	file := new(modfile.File)
 	if err := file.AddModuleStmt(name); err != nil {
@@ -125,38 +214,11 @@ func writeModule(dir string, goMod []byte) error {
 	return os.WriteFile(filepath.Join(dir, "go.mod"), goMod, 0o644)
 }
 
-// kubernetesFlags are the linker's flags; without a version the API server calls itself v0.0.0 and clients refuse it.
+// kubernetesFlags are the linker's flags; without a version the API server calls itself v0.0.0 and clients
+// refuse it.
 func kubernetesFlags(version string) string {
 	const pkg = "k8s.io/component-base/version"
 	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")
 	return fmt.Sprintf("-s -w -X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s"+
 		" -X %[1]s.gitTreeState=clean", pkg, version, parts[0], parts[1])
-}
-
-func goBuild(ctx context.Context, dir, ldflags, out, pkg string) error {
-	if info, err := os.Stat(out); err == nil && info.IsDir() {
-		out = filepath.Join(out, filepath.Base(pkg))
-	}
-	_, err := goCommand(ctx, dir, "build", "-trimpath", "-ldflags", ldflags, "-o", out, pkg)
-	return err
-}
-
-// goCommand runs the go command and returns what it prints; an error carries the end of what it complained of.
-func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=mod -buildvcs=false")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	var out, complaints bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaints
-	if err := cmd.Run(); err != nil {
-		const most = 2000
-		text := complaints.Bytes()
-		if len(text) > most {
-			text = text[len(text)-most:]
-		}
-		return nil, fmt.Errorf("go %s: %w\n%s", args[0], err, text)
-	}
-	return out.Bytes(), nil
 }

@@ -55,8 +55,8 @@ type archive struct {
 }
 
 // download fetches the programs that Kubernetes publishes for envtest into dir, checking their hash.
-func download(ctx context.Context, client *http.Client, indexURL, dir string) error {
-	text, err := get(ctx, client, indexURL, maxIndex)
+func download(ctx context.Context, client *http.Client, indexURL, dir string, done *tally) error {
+	text, err := get(ctx, client, indexURL, maxIndex, nil)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func download(ctx context.Context, client *http.Client, indexURL, dir string) er
 	if err != nil {
 		return err
 	}
-	packed, err := get(ctx, client, found.SelfLink, maxArchive)
+	packed, err := get(ctx, client, found.SelfLink, maxArchive, done)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,8 @@ func (i index) choose(version, goos, goarch string) (archive, error) {
 // minor is the version without its patch: v1.37.1 → v1.37.
 func minor(version string) string { return semver.MajorMinor(version) }
 
-func get(ctx context.Context, client *http.Client, url string, most int64) ([]byte, error) {
+// get returns what a URL has; done, if not nil, counts its bytes.
+func get(ctx context.Context, client *http.Client, url string, most int64, done *tally) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
@@ -114,14 +115,19 @@ func get(ctx context.Context, client *http.Client, url string, most int64) ([]by
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s: %s", url, response.Status)
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, most+1))
+	content := io.LimitReader(response.Body, most+1)
+	if done != nil {
+		done.total.Store(max(0, response.ContentLength)) // -1: the server does not say
+		content = io.TeeReader(content, done)
+	}
+	body, err := io.ReadAll(content)
 	if err == nil && int64(len(body)) > most {
 		err = fmt.Errorf("%s: more than %d bytes", url, most)
 	}
 	return body, err
 }
 
-// unpack writes the Programs of an archive, and nothing else of it, into dir.
+// unpack writes the programs of an archive, and nothing else of it, into dir.
 func unpack(packed io.Reader, dir string) error {
 	unzipped, err := gzip.NewReader(packed)
 	if err != nil {
@@ -137,7 +143,7 @@ func unpack(packed io.Reader, dir string) error {
 			return err
 		}
 		name := path.Base(header.Name)
-		if header.Typeflag != tar.TypeReg || !slices.Contains(Programs, name) || header.Size > maxArchive {
+		if header.Typeflag != tar.TypeReg || !slices.Contains(All, name) || header.Size > maxArchive {
 			continue
 		}
 		if err := write(filepath.Join(dir, name), io.LimitReader(files, header.Size)); err != nil {

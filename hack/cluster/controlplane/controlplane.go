@@ -139,7 +139,6 @@ func (c *ControlPlane) configure(o Options) error {
 	if server.Path, err = program(o, bin, "kube-apiserver"); err != nil {
 		return err
 	}
-	plane.KubectlPath = filepath.Join(o.Assets, "kubectl")
 	etcdLog, err := c.createLog(o.State, "etcd")
 	if err != nil {
 		return err

@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -179,13 +177,8 @@ func (d *demo) recovery(ctx context.Context, killed string) error {
 // show prints what kubectl prints, and the process status table.
 func (d *demo) show(ctx context.Context, eg *v1.ElectionGroup) error {
 	fmt.Fprintln(d.Out, "\n  $ kubectl get electiongroups")
-	kubectl := exec.CommandContext(ctx, filepath.Join(d.Cluster.Bin, "kubectl"), "--kubeconfig", d.Cluster.Kubeconfig, "get", "electiongroups")
-	out, err := kubectl.CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("kubectl get electiongroups: %w\n%s", err, out)
-	}
-	for line := range strings.Lines(string(out)) {
-		fmt.Fprint(d.Out, "  ", line)
+	if err := list(ctx, d.Cluster.Config, d.Out); err != nil {
+		return fmt.Errorf("listing election groups: %w", err)
 	}
 	fmt.Fprintf(d.Out, "\n%s\n", stage.Table(eg))
 	return nil
@@ -216,12 +209,12 @@ func is(g *v1.ElectionGroup, kind, status string) bool {
 func Hints(out io.Writer, c *local.Cluster) {
 	fmt.Fprintf(out, `The cluster goes on until Ctrl-C. In another terminal:
 
-  export KUBECONFIG=%s PATH=%s:$PATH
+  export KUBECONFIG=%s PATH=$(bin/cluster assets):$PATH
   kubectl get electiongroups --watch
   kubectl edit electiongroup scheduler         # the algorithm, the priorities
   kubectl delete pod scheduler-4               # the coordinator hands over
   kubectl get electiongroup scheduler -o yaml  # the process status table, the conditions
   kubectl get events --field-selector involvedObject.kind=ElectionGroup
 
-`, c.Kubeconfig, c.Bin)
+`, c.Kubeconfig)
 }

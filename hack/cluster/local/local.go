@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -28,11 +27,11 @@ import (
 type Options struct {
 	// State is the directory of this cluster. What an earlier one left there is removed, except logs.
 	State string
-	// Assets says where etcd, kube-apiserver and kubectl come from.
+	// Assets says where etcd and kube-apiserver come from; its Programs are filled in.
 	Assets assets.Options
 	// CRDs are files or directories of CustomResourceDefinitions to install.
 	CRDs []string
-	// Manifests are files, or directories with a kustomization, that are applied before the manager starts.
+	// Manifests are files, or directories of files, that are applied before the manager starts.
 	Manifests []string
 	// Pods says how to run pods; Client, Dir and Log are filled in.
 	Pods podrunner.Options
@@ -61,7 +60,7 @@ type Cluster struct {
 	// Config is for a client that may do everything, Kubeconfig the file that says the same.
 	Config     *rest.Config
 	Kubeconfig string
-	// Bin is the directory with kubectl.
+	// Bin is the directory with etcd and kube-apiserver; it may have kubectl, too.
 	Bin string
 
 	options Options
@@ -98,6 +97,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.prepare(); err != nil {
 		return err
 	}
+	c.options.Assets.Programs = assets.ControlPlane
 	var err error
 	if c.Bin, err = assets.Dir(ctx, c.options.Assets); err != nil {
 		return err
@@ -121,22 +121,6 @@ func (c *Cluster) start(ctx context.Context) error {
 		}
 	}
 	return c.run(ctx)
-}
-
-// apply does what a user does.
-func (c *Cluster) apply(ctx context.Context, manifest string) error {
-	how := "--filename"
-	if info, err := os.Stat(manifest); err != nil {
-		return err
-	} else if info.IsDir() {
-		how = "--kustomize"
-	}
-	c.options.Report("applying " + manifest)
-	kubectl := exec.CommandContext(ctx, filepath.Join(c.Bin, "kubectl"), "--kubeconfig", c.Kubeconfig, "apply", "--server-side", how, manifest)
-	if out, err := kubectl.CombinedOutput(); err != nil {
-		return fmt.Errorf("kubectl apply %s %s: %w\n%s", how, manifest, err, out)
-	}
-	return nil
 }
 
 // run starts the parts that go on in the background; when one fails, Failed says so.
