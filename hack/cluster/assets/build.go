@@ -86,19 +86,25 @@ func (s source) of(programs []string) []string {
 	return slices.DeleteFunc(slices.Clone(programs), func(program string) bool { return s.packages[program] == "" })
 }
 
-// compiles returns the packages that the programs consist of, in an order in which Go may compile them.
-// It downloads what is missing.
-func (s source) compiles(ctx context.Context, programs []string, told func(line string)) ([]string, error) {
-	args := []string{"list", "-deps", "-f", "{{.ImportPath}}"}
+// stale returns the packages of the programs that Go has yet to compile. It downloads what is missing.
+func (s source) stale(ctx context.Context, programs []string, told func(line string)) (map[string]bool, error) {
+	args := []string{"list", "-trimpath", "-deps", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"}
 	for _, program := range s.of(programs) {
 		args = append(args, s.packages[program])
 	}
 	out, err := goCommand(ctx, s.dir, told, args...)
-	return strings.Fields(string(out)), err
+	if err != nil {
+		return nil, err
+	}
+	stale := make(map[string]bool)
+	for path := range strings.FieldsSeq(string(out)) {
+		stale[path] = true
+	}
+	return stale, nil
 }
 
 func (s source) download(ctx context.Context, programs []string, done *tally) error {
-	_, err := s.compiles(ctx, programs, func(line string) {
+	_, err := s.stale(ctx, programs, func(line string) {
 		if strings.HasPrefix(line, "go: downloading ") {
 			done.done.Add(1)
 		}
@@ -108,20 +114,20 @@ func (s source) download(ctx context.Context, programs []string, done *tally) er
 
 // build links the programs one after the other: what the second shares with the first is compiled then.
 func (s source) build(ctx context.Context, dir string, programs []string, done *tally) error {
-	order, err := s.compiles(ctx, programs, nil)
+	stale, err := s.stale(ctx, programs, nil)
 	if err != nil {
 		return err
 	}
-	place := make(map[string]int64, len(order))
-	for i, path := range order {
-		place[path] = int64(i) + 1
+	for _, program := range s.of(programs) {
+		delete(stale, s.packages[program]) // counted when it is linked
 	}
-	done.total.Add(int64(len(order)))
-	var reached int64
-	told := func(line string) { // go build -v names a package when it compiles it, and none that is cached
-		if at := place[strings.TrimSpace(line)]; at > reached {
-			done.done.Add(at - reached)
-			reached = at
+	all := int64(len(stale) + len(s.of(programs)))
+	done.total.Add(all)
+	told := func(line string) { // go build -v names a package when it compiles it
+		if path := strings.TrimSpace(line); stale[path] {
+			delete(stale, path)
+			done.done.Add(1)
+			all--
 		}
 	}
 	args := []string{"build", "-v", "-trimpath", "-ldflags", s.ldflags}
@@ -131,7 +137,7 @@ func (s source) build(ctx context.Context, dir string, programs []string, done *
 			return err
 		}
 	}
-	done.done.Add(int64(len(order)) - reached)
+	done.done.Add(all)
 	return nil
 }
 

@@ -80,13 +80,13 @@ type unit struct {
 var (
 	megabytes = unit{name: "MB", size: 1e6}
 	modules   = unit{name: "modules", size: 1}
-	packages  = unit{name: "packages", size: 1}
+	packages  = unit{name: "packages and programs", size: 1}
 )
 
 // tally is how much of a step is done. A total of 0 is not known yet.
 type tally struct{ done, total atomic.Int64 }
 
-// in returns the tally in words, such as "812 of 1498 packages (54 %)".
+// in returns the tally in words, such as "812 of 1498 modules (54 %)".
 func (t *tally) in(u unit) string {
 	done, total := t.done.Load(), t.total.Load()
 	var text strings.Builder
