@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+const pageHead = `# Mutants
+
+Written by ` + "`make mutants`" + `; do not edit. Each row is a bug that was put into the real code, with the
+hazard that it stands for; the file ` + "`mutants.txt`" + ` of the package has the edit. "Tests" is the first golden
+or unit test that failed. "Search" is what a search found: a seed of the simulator with the invariant that
+it broke (replay it on the mutant with ` + "`-algorithm … -seed …`" + `). A dash means that this one did not
+notice. Some of the bugs are real ones that were found in this code before it was released; they are marked
+"found".
+
+%d mutants, %d caught. The simulator had %d seeds of each algorithm concerned, and ten times as many where
+nothing else had noticed; a mutant of the lease had %d seeds of each algorithm in Guarded mode.
+`
+
+// titles are the packages whose heading says more than their name.
+var titles = map[string]string{
+	"internal/election": "The algorithms\n",
+	"internal/lease": "Lease\n\n\"Wander\" is a random schedule of three voters on clocks at the edge of their bounds, " +
+		"\"explore\" the first\nof every schedule (`internal/lease/explore_test.go`), each with the invariant that broke; " +
+		"then a seed of the\nGuarded simulator. Rule numbers are those of [lease.md](../reference/lease.md).\n",
+}
+
+const tableHead = `
+| mutant | hazard | what is wrong | tests | search | time |
+|---|---|---|---|---|---|
+`
+
+// page is the document with a row for each result, a table for each package.
+func page(results []result, e effort) string {
+	var b strings.Builder
+	caught := 0
+	for _, r := range results {
+		if r.caught() {
+			caught++
+		}
+	}
+	fmt.Fprintf(&b, pageHead, len(results), caught, e.seeds, e.guarded)
+	for i, r := range results {
+		if i == 0 || results[i-1].pkg != r.pkg {
+			title := titles[r.pkg]
+			if title == "" {
+				title = r.pkg + "\n"
+			}
+			b.WriteString("\n## " + title + tableHead)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n",
+			r.name, r.hazard, r.why, r.tests, r.search, r.took.Round(100*time.Millisecond))
+	}
+	return b.String()
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// A mutant whose text has gone from the code proves nothing any more. (That each compiles:
+// go run ./hack/mutants -check.)
+func TestEveryMutantFitsTheCode(t *testing.T) {
+	t.Chdir("../..")
+	all, err := tables(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := make(map[string]bool)
+	for _, m := range all {
+		packages[m.pkg] = true
+		if _, _, err := m.apply(); err != nil {
+			t.Errorf("%s: %v", m.name, err)
+		}
+	}
+	for pkg := range hunts { // a package that has moved must not lose its mutants in silence
+		if !packages[pkg] {
+			t.Errorf("%s has no %s", pkg, tableName)
+		}
+	}
+}
+
+func TestATableIsRead(t *testing.T) {
+	found, err := parse("p", "# a comment\n== one | a.go | T1, found\nwhat is wrong\n-\tif x {\n-\n+\tif y {\n\n"+
+		"== two | b.go | –\nit is deleted\n- && z\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []mutant{
+		{pkg: "p", name: "one", file: "a.go", hazard: "T1, found", why: "what is wrong", old: "\tif x {\n", new: "\tif y {"},
+		{pkg: "p", name: "two", file: "b.go", hazard: "–", why: "it is deleted", old: " && z"},
+	}
+	if len(found) != 2 || found[0] != want[0] || found[1] != want[1] {
+		t.Errorf("mutants %+v", found)
+	}
+}
+
+func TestABadTableIsRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"== one | a.go\n":                        "1: want ==",
+		"what is wrong\n":                        "1: before the first",
+		"== one | a.go | T1\n-x\n":               "one: want a sentence",
+		"== one | a.go | T1\nwhy\n":              "one: want a sentence",
+		"== one | a.go | T1\nwhy\n-x\n+x\n":      "must differ",
+		"== one | a.go | T1\nwhy\n-x\n+y\n-z\n":  "5: want one sentence",
+		"== one | a.go | T1\nwhy\n+y\n-z\n":      "3: want one sentence",
+		"== one | a.go | T1\nwhy\nagain\n-x\n":   "3: want one sentence",
+		"== one | a.go | T1\n== two | a.go | T1": "2: one: want a sentence",
+	} {
+		if _, err := parse("p", text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q in it", text, err, want)
+		}
+	}
+}
