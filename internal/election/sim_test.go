@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -26,8 +27,15 @@ var (
 	firstFlag     = flag.Uint64("first", 1, "the first of these seeds")
 )
 
-// share is how many seeds a plain go test simulates: always the same ones, and as many that nobody has tried.
-var share = 400
+// share is how many seeds a plain go test simulates, always the same ones; a short one has a tenth of them.
+var share = 800
+
+func shareOf(weight int) int {
+	if testing.Short() {
+		weight *= 10
+	}
+	return max(1, share/weight)
+}
 
 func simulated() []string {
 	if *algorithmFlag != "" {
@@ -48,14 +56,15 @@ func TestSimulate(t *testing.T) {
 				switch {
 				case *seedFlag > 0:
 					explain(t, electiontest.NewSimulator(), draw(*seedFlag))
+				case *freshFlag > 0:
+					first := rand.Uint64() >> 16
+					each := *freshFlag / time.Duration(len(modes)*len(election.Algorithms()))
+					t.Logf("seeds from %d on, for %v", first, each)
+					simulate(t, draw, first, math.MaxInt, time.Now().Add(each))
 				case *seedsFlag > 0:
-					simulate(t, draw, *firstFlag, *seedsFlag)
+					simulate(t, draw, *firstFlag, *seedsFlag, never)
 				default:
-					share := share / mode.weight
-					simulate(t, draw, 1, share)
-					fresh := rand.Uint64() >> 16
-					t.Logf("%d fresh seeds from %d", share, fresh)
-					simulate(t, draw, fresh, share)
+					simulate(t, draw, 1, shareOf(mode.weight), never)
 				}
 			})
 		}
@@ -77,13 +86,17 @@ func TestSimulateOwnLink(t *testing.T) {
 	for _, algorithm := range simulated() {
 		t.Run(algorithm, func(t *testing.T) {
 			draw := func(seed uint64) electiontest.Options { return electiontest.DrawOwnLink(algorithm, seed) }
-			simulate(t, draw, *firstFlag, max(*seedsFlag, share)/40+1)
+			simulate(t, draw, *firstFlag, max(*seedsFlag, shareOf(1))/40+1, never)
 		})
 	}
 }
 
-// simulate runs seeds on as many simulators as there are processors, and says what was done every now and then.
-func simulate(t *testing.T, draw func(seed uint64) electiontest.Options, first uint64, n int) {
+// never is a time that does not come.
+var never = time.Now().AddDate(100, 0, 0)
+
+// simulate runs n seeds, or those that there is time for, on as many simulators as there are processors, and says what was
+// done every now and then.
+func simulate(t *testing.T, draw func(seed uint64) electiontest.Options, first uint64, n int, until time.Time) {
 	t.Helper()
 	seeds := make(chan uint64)
 	var sum sum
@@ -98,13 +111,13 @@ func simulate(t *testing.T, draw func(seed uint64) electiontest.Options, first u
 	}
 	begun, told := time.Now(), time.Now()
 	for i := range uint64(n) {
-		if sum.failures() >= *failuresFlag {
+		if sum.failures() >= *failuresFlag || time.Now().After(until) {
 			break
 		}
 		seeds <- first + i
 		if now := time.Now(); now.Sub(told) > time.Minute {
 			told = now
-			t.Logf("%d of %d seeds", i, n)
+			t.Logf("%d seeds", i)
 		}
 	}
 	close(seeds)
@@ -148,6 +161,9 @@ func (s *sum) add(t *testing.T, simulator *electiontest.Simulator, o electiontes
 	s.stats.Faults += simulator.Faults
 	if err == nil {
 		return
+	}
+	if *freshFlag > 0 {
+		pin(t, o, err)
 	}
 	if s.failed++; s.failed == 1 {
 		explain(t, electiontest.NewSimulator(), o)
