@@ -307,6 +307,9 @@ func explore(t *testing.T, algorithm string, s situation) {
 		if limit = exploreShare; s.down < 0 {
 			limit /= 10
 		}
+		if testing.Short() {
+			limit /= 20
+		}
 	}
 	begun := time.Now()
 	complete, err := x.walk(x.begin(s, *crashesFlag, *lossesFlag), limit)

@@ -285,9 +285,13 @@ func TestPartitionsMerge(t *testing.T) {
 
 // Chaos, then calm: whatever was lost, delayed, crashed and restarted, in the end every live process follows the highest.
 func TestChaosThenCalm(t *testing.T) {
+	seeds := uint64(1500)
+	if testing.Short() {
+		seeds = 150
+	}
 	for _, algorithm := range election.Algorithms() {
 		t.Run(algorithm, func(t *testing.T) {
-			for seed := range uint64(1500) {
+			for seed := range seeds {
 				if !chaos(t, algorithm, seed) {
 					return
 				}

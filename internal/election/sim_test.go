@@ -243,7 +243,11 @@ func TestSeedsThatFailed(t *testing.T) {
 // G14: the same seed gives the same steps in the same order, also on a simulator that has run before.
 func TestSameSeedSameTrace(t *testing.T) {
 	used := electiontest.NewSimulator()
-	for i := range 2 * len(election.Algorithms()) * 40 {
+	rounds := 40
+	if testing.Short() {
+		rounds = 4
+	}
+	for i := range 2 * len(election.Algorithms()) * rounds {
 		mode, algorithm := modes[i%2], election.Algorithms()[i/2%len(election.Algorithms())]
 		o := mode.draw(algorithm, uint64(i))
 		fresh := electiontest.NewSimulator()

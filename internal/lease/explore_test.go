@@ -352,6 +352,9 @@ func TestExplore(t *testing.T) {
 				if states = exploreShare; i == 0 {
 					states *= 3
 				}
+				if testing.Short() {
+					states /= 20
+				}
 			}
 			if *quantaFlag > 0 {
 				s.budget.quanta = int8(*quantaFlag)
@@ -379,7 +382,9 @@ func TestWander(t *testing.T) {
 	s.budget = budget{losses: 4, restarts: 3, amnesias: 1, illnesses: 2, faults: 2, steps: 2, quanta: 20}
 	schedules := *seedsFlag
 	if schedules == 0 {
-		schedules = wanderShare
+		if schedules = wanderShare; testing.Short() {
+			schedules /= 10
+		}
 	}
 	steps, acted := 0, 0
 	for seed := range uint64(schedules) {

@@ -58,9 +58,7 @@ func TestALinkIsRenewedWithoutAWord(t *testing.T) {
 // under load.
 func TestAHundredRenewalsLoseNothing(t *testing.T) {
 	inMemory(t, func(t *testing.T, m *memory) {
-		seed := rand.Uint64()
-		t.Logf("seed %d", seed)
-		random := rand.New(rand.NewPCG(seed, 0))
+		random := seeded(t)
 		var delay, renewals atomic.Int64
 		m.Delay = func(string, string) time.Duration { return time.Duration(delay.Load()) * time.Microsecond }
 		m.Logger = slog.New(counter{slog.DiscardHandler, "link renewed", &renewals})
