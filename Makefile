@@ -1,5 +1,5 @@
-# Podesta's Makefile: `make help` lists what there is. It needs Go, git and make; everything else is built or fetched by Go
-# at the versions that hack/tools/go.mod pins.
+# Podesta's Makefile: `make help` lists what there is. It needs Go, git and make; Go builds or fetches
+# everything else, at the versions that hack/tools/go.mod pins.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -12,16 +12,23 @@ IMAGES  ?= ghcr.io/podesta-dev
 KEEP    ?=
 
 export CGO_ENABLED ?= 0
+
+# Binaries are built with -trimpath. With it everywhere, tests, linters and tools share what is compiled.
+override GOFLAGS := $(strip $(GOFLAGS) $(if $(findstring -trimpath,$(GOFLAGS)),,-trimpath))
+export GOFLAGS
+
 TOOL    := go tool -modfile=hack/tools/go.mod
 INSTALL := go tool -modfile=hack/tools/install/go.mod
 MODULES := . hack/cluster hack/tools test/chaos/page
+SCRIPTS := .ci/run hack/check hack/fuzz hack/nightly hack/stages.sh hack/verify-generated.sh \
+  hack/kind/up hack/kind/down hack/kind/load test/chaos/run
 GO_DIRS := api bench client cmd controllers examples hack internal test
 
 # The race detector needs a C compiler; without one the tests run all the same, and say so.
 RACE := $(if $(shell command -v $$(go env CC)),CGO_ENABLED=1 go test -race,go test)
 
 # Agents and the manager run as small static binaries; grpcnotrace leaves out what only golang.org/x/net/trace needs.
-BUILD := go build -tags grpcnotrace -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
+BUILD := go build -tags grpcnotrace -ldflags '-s -w -X main.version=$(VERSION)'
 
 ##@ Use
 
@@ -32,12 +39,13 @@ help: ## List these targets.
 	  /^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: build ## Elect, kill and elect again on a local cluster (KEEP=1 leaves it running).
-	@echo "demo: a control plane and five pods on this machine (the first time builds the control plane: some minutes)"
+demo: bin/cluster ## Elect, kill and elect again on a local cluster (KEEP=1 leaves it running).
+	@echo "demo: a control plane and five pods on this machine (the first time fetches or builds etcd and kube-apiserver)"
+	@$(MAKE) -j2 control-plane bin/manager bin/agent
 	@bin/cluster demo $(if $(KEEP),--keep)
 
 .PHONY: measure
-measure: bin/agent ## Measure failover, traffic, memory and CPU of agents on this machine (an hour; docs/measurements.md).
+measure: bin/agent ## Measure failover, traffic, memory and CPU of agents (an hour).
 	@echo "measure: 50 kills for each algorithm, with 5 and with 20 processes"
 	@go run ./bench/failover kills --agent bin/agent
 	@echo "measure: four ways for a coordinator to end, Classic and Guarded side by side"
@@ -58,11 +66,23 @@ bin/manager bin/agent bin/kubectl-election: bin/%:
 
 bin/cluster:
 	@echo "build: $@"
-	@go build -C hack/cluster -trimpath -o $(CURDIR)/$@ .
+	@go build -C hack/cluster -o $(CURDIR)/$@ .
+
+# What is built once and kept outside the tree: the programs of the control plane, and the tools. Each target that uses one
+# makes it, too.
+.PHONY: control-plane assets
+control-plane: bin/cluster
+	@bin/cluster assets --programs etcd,kube-apiserver >/dev/null
+
+assets: bin/cluster
+	@bin/cluster assets >/dev/null
+
+.PHONY: prepare
+prepare: tools assets build ## Build tools, control plane and binaries, once; with -j at the same time.
 
 .PHONY: docker
 docker: export GOOS = linux
-docker: bin/manager bin/agent ## Build the images of manager and agent from the binaries in bin/ (Linux, no base image).
+docker: bin/manager bin/agent ## Build the images of manager and agent from the binaries in bin/.
 	@echo "docker: $(IMAGES)/manager:$(VERSION) and $(IMAGES)/agent:$(VERSION)"
 	@docker build --target manager --tag $(IMAGES)/manager:$(VERSION) .
 	@docker build --target agent --tag $(IMAGES)/agent:$(VERSION) .
@@ -75,12 +95,24 @@ CHART        := charts/podesta
 CHART_SHARED := $(wildcard config/rbac/*role.yaml config/rbac/*role_binding.yaml)
 
 # The first go tool of a program builds it; to have it say so, and not run into a test's time limit, it is done apart.
-.PHONY: install-tools
+.PHONY: tools install-tools generate-tools lint-tool
+tools: install-tools generate-tools lint-tool
+
 install-tools:
-	@echo "install-tools: kustomize, Helm 4 and Helm 3 (the first time builds them: some minutes)"
+	@echo "tools: kustomize, Helm 4 and Helm 3 (the first time builds them: some minutes)"
 	@$(INSTALL) kustomize version >/dev/null
 	@$(INSTALL) helm.sh/helm/v4/cmd/helm version >/dev/null
 	@$(INSTALL) helm.sh/helm/v3/cmd/helm version >/dev/null
+
+generate-tools:
+	@echo "tools: controller-gen and the protobuf plugins"
+	@$(TOOL) controller-gen --version >/dev/null
+	@$(TOOL) protoc-gen-go --version >/dev/null
+	@$(TOOL) protoc-gen-go-grpc --version >/dev/null
+
+lint-tool:
+	@echo "tools: golangci-lint (the first time builds it: a minute or two)"
+	@$(TOOL) golangci-lint version >/dev/null
 
 .PHONY: dist
 dist: ## Write dist/*.yaml from config/, and what the Helm chart shares with config/.
@@ -130,7 +162,7 @@ generate: ## Regenerate deep copies, apply configurations, CRDs, RBAC, protobuf 
 	@$(MAKE) dist
 
 .PHONY: docs
-docs: ## Rewrite what tests generate in docs/: conformance, counterexamples, the examples of simulate.
+docs: ## Rewrite what tests generate in docs/.
 	@echo "docs: conformance.md, counterexamples.md and simulate.md"
 	@go test ./internal/conformance ./cmd/kubectl-election -rewrite
 
@@ -140,7 +172,7 @@ fmt: ## Format the Go code.
 	@gofmt -l -w $(GO_DIRS)
 
 .PHONY: lint
-lint: ## Run the linters of .golangci.yml on every module (the first time builds them: a minute or two).
+lint: ## Run the linters of .golangci.yml on every module.
 	@failed=0; for module in $(MODULES); do \
 	  echo "lint: $$module"; \
 	  (cd $$module && go tool -modfile=$(CURDIR)/hack/tools/go.mod golangci-lint run --config $(CURDIR)/.golangci.yml ./...) \
@@ -148,7 +180,7 @@ lint: ## Run the linters of .golangci.yml on every module (the first time builds
 	done; exit $$failed
 
 .PHONY: verify
-verify: ## Check what CI checks apart from tests: generated code, formatting, go vet, linters, go.mod files, the chart.
+verify: ## Check what CI checks apart from tests: generated code, linters, go.mod files, the chart.
 	@hack/verify-generated.sh $(GENERATED)
 	@echo "verify: gofmt"
 	@unformatted=$$(gofmt -l $(GO_DIRS)); \
@@ -161,6 +193,10 @@ verify: ## Check what CI checks apart from tests: generated code, formatting, go
 	  go -C $$module vet ./...; \
 	  go -C $$module mod tidy -diff || { echo "run: go -C $$module mod tidy"; exit 1; }; \
 	done
+	@if command -v shellcheck >/dev/null; then \
+	  echo "verify: shellcheck"; \
+	  shellcheck -x $(SCRIPTS); \
+	fi
 	@for module in hack/tools/install hack/kind; do \
 	  echo "verify: go mod tidy in $$module"; \
 	  go -C $$module mod tidy -diff || { echo "run: go -C $$module mod tidy"; exit 1; }; \
@@ -170,6 +206,10 @@ verify: ## Check what CI checks apart from tests: generated code, formatting, go
 
 ##@ Test
 
+.PHONY: check
+check: ## Check formatting, go vet, linters on what changed, and short tests: a minute, no control plane.
+	@hack/check $(MODULES)
+
 .PHONY: test
 test: test-unit test-envtest test-e2e ## Run all tests: unit, API (envtest) and end to end. No root, no Docker.
 
@@ -177,8 +217,8 @@ test: test-unit test-envtest test-e2e ## Run all tests: unit, API (envtest) and 
 test-unit: race-note bin/cluster ## Run the unit tests and the goldens.
 	@echo "test-unit: every package outside test/, and hack/cluster"
 	@packages=$$(go list ./... | grep -v /test/); $(RACE) $$packages
-	@echo "test-unit: the simulator, with seeds that nobody has tried yet"
-	@go test ./internal/election -run '^TestSimulate$$' -count=1 -v | grep -E 'fresh seeds|^(ok|FAIL|panic)|sim_test.go.*seed [0-9]+ at'
+	@echo "test-unit: the simulator without the race detector: eight times as many seeds"
+	@go test $(SIMULATOR) -run '^TestSimulate$$'
 	@cd test/chaos/page && $(RACE) ./...
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; cd hack/cluster && $(RACE) ./...
 
@@ -204,19 +244,35 @@ FIRST     ?= 1
 PROCESSES ?= 3
 STATES    ?= 3000000
 
+# The package of TestSimulate.
+SIMULATOR := ./internal/election
+SIMULATE  := GOGC=400 go test $(SIMULATOR) -v -timeout 0 -run '^TestSimulate'
+
 .PHONY: sim
-sim: ## Simulate SEEDS seeds (10000, from FIRST=1) of each algorithm, Classic and Guarded: chaos, then calm.
+sim: ## Simulate SEEDS=10000 seeds from FIRST=1 of each algorithm: chaos, then calm.
 	@echo "sim: $(SEEDS) seeds of each algorithm in each mode, from $(FIRST)"
-	@GOGC=400 go test ./internal/election -run '^TestSimulate' -v -timeout 0 -seeds $(SEEDS) -first $(FIRST)
+	@$(SIMULATE) -seeds $(SEEDS) -first $(FIRST)
 
 .PHONY: sim-long
 sim-long: SEEDS = 850000
-sim-long: ## The same for a night, ten million seeds in all: prints simulated years and faults, and stops at 100 failures.
+sim-long: ## The same for a night, ten million seeds; stop at 100 failures.
 	@echo "sim-long: $(SEEDS) seeds of each algorithm in each mode, from $(FIRST)"
-	@GOGC=400 go test ./internal/election -run '^TestSimulate' -v -timeout 0 -seeds $(SEEDS) -first $(FIRST) -failures 100
+	@$(SIMULATE) -seeds $(SEEDS) -first $(FIRST) -failures 100
+
+FOR ?= 20m
+
+.PHONY: sim-fresh
+sim-fresh: ## Simulate seeds that nobody has tried, and storms on links, FOR=20m; pin the seeds that fail.
+	@echo "sim-fresh: seeds that nobody has tried, for $(FOR)"
+	@$(SIMULATE)'$$' -count=1 -fresh $(FOR)
+	@go test ./internal/transport -count=3 -seed 0
+
+.PHONY: fuzz
+fuzz: ## Fuzz every target, all together FOR=20m; what fails stays in testdata/fuzz.
+	@hack/fuzz $(FOR)
 
 .PHONY: explore
-explore: ## Explore every interleaving of PROCESSES processes (3), up to STATES states: a quarter of an hour.
+explore: ## Explore every interleaving of PROCESSES=3, up to STATES: a quarter of an hour.
 	@echo "explore: $(PROCESSES) processes, one crash and one lost message, timers on time"
 	@go test ./internal/election -run '^TestExplore$$' -v -timeout 0 -explore $(PROCESSES) -states $(STATES)
 	@echo "explore: the same with a timer that runs out too early"
@@ -245,7 +301,17 @@ KIND_UP ?= hack/kind/up
 chaos: build install-tools ## Run groups on a kind cluster (Docker) under kills, cuts, pauses and outages; CHAOS="--duration 30m".
 	@KIND_UP=$(KIND_UP) KEEP=$(KEEP) IMAGES=$(IMAGES) test/chaos/run $(CHAOS)
 
+ONLY     ?=
+WITHIN   ?= 0
+PARALLEL ?= $(shell nproc)
+
 .PHONY: mutants
-mutants: ## Put known bugs into the algorithms and lease, and write docs/mutants.md: half an hour or so.
-	@echo "mutants: one at a time, with the goldens, the unit tests, the simulator and, for lease, every schedule of three voters"
-	@go run ./hack/mutants -o docs/mutants.md
+mutants: ## Put known bugs into the code: half an hour; ONLY=REGEXP of package or name, WITHIN=10m.
+	@echo "mutants: $(PARALLEL) at a time, with the tests of their packages, the simulator and other searches"
+	@go run ./hack/mutants -only '$(ONLY)' -within $(WITHIN) -parallel $(PARALLEL) -o docs/evidence/mutants.md
+
+MINUTES ?= 90
+
+.PHONY: nightly
+nightly: ## Search for new failures for MINUTES=90: seeds, fuzzing, explorations, mutants, chaos.
+	@hack/nightly $(MINUTES)

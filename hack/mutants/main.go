@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -64,6 +65,9 @@ func run(ctx context.Context, o options) error {
 	})
 	if len(tried) == 0 {
 		return fmt.Errorf("no mutant of %d matches %s", len(all), o.only)
+	}
+	if _, err := os.Stat(filepath.Dir(o.page)); o.page != "" && err != nil {
+		return err // now, not in half an hour
 	}
 	results, err := tryAll(ctx, tried, o)
 	if err != nil {
