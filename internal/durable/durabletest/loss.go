@@ -1,0 +1,100 @@
+package durabletest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Restarted returns the disk as the next process finds it after this one crashed: the system is
+// still up, so nothing is lost, and nothing survives a loss of power that did not before. The lock
+// is free, and no fault is due. The disk itself does not change.
+func (d *Disk) Restarted() *Disk {
+	return rebuilt(d.names, d.synced, d.pending, false)
+}
+
+// mostPending bounds how many outcomes AfterPowerLoss looks at: 2 to this power.
+const mostPending = 10
+
+// AfterPowerLoss returns the disks that a loss of power may leave, each different from the others.
+// Any of the changes of names since the last Sync may be lost, each for itself; a file that was not
+// synced may be empty, torn, full of zeros, or whole. Of very many changes, the newest ten may be
+// lost. The disk itself does not change.
+func (d *Disk) AfterPowerLoss() []*Disk {
+	var disks []*Disk
+	seen := map[string]bool{}
+	base := maps.Clone(d.synced)
+	older := max(0, len(d.pending)-mostPending)
+	for _, c := range d.pending[:older] {
+		c.apply(base)
+	}
+	newest := d.pending[older:]
+	for subset := range 1 << len(newest) {
+		names := maps.Clone(base)
+		for i, c := range newest {
+			if subset>>i&1 == 1 {
+				c.apply(names)
+			}
+		}
+		for _, found := range spoilt(names) {
+			if key := fingerprint(found); !seen[key] {
+				seen[key] = true
+				disks = append(disks, rebuilt(found, found, nil, true))
+			}
+		}
+	}
+	return disks
+}
+
+// spoilt returns all that files may hold of which not all were synced.
+func spoilt(names map[string]*content) []map[string]*content {
+	outcomes := []map[string]*content{names}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		c := names[name]
+		if c.synced {
+			continue
+		}
+		var more []map[string]*content
+		for _, data := range [][]byte{nil, c.data[:len(c.data)/2], make([]byte, len(c.data))} {
+			for _, o := range outcomes {
+				o = maps.Clone(o)
+				o[name] = &content{data: data}
+				more = append(more, o)
+			}
+		}
+		outcomes = append(outcomes, more...)
+	}
+	return outcomes
+}
+
+func fingerprint(names map[string]*content) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		fmt.Fprintf(&b, "%q %q\n", name, names[name].data)
+	}
+	return b.String()
+}
+
+// rebuilt is a disk that shares nothing with the one that it is made from. Settled means that all
+// content is on the disk for good: it was found there after a loss of power.
+func rebuilt(names, synced map[string]*content, pending []change, settled bool) *Disk {
+	copies := map[*content]*content{}
+	again := func(c *content) *content {
+		if c != nil && copies[c] == nil {
+			copies[c] = &content{data: slices.Clone(c.data), synced: settled || c.synced}
+		}
+		return copies[c]
+	}
+	d := New()
+	for name, c := range names {
+		d.names[name] = again(c)
+	}
+	for name, c := range synced {
+		d.synced[name] = again(c)
+	}
+	for _, c := range pending {
+		d.pending = append(d.pending, change{gone: c.gone, name: c.name, of: again(c.of)})
+	}
+	return d
+}
