@@ -63,8 +63,11 @@ func (s *Store) Close() error {
 	return unlock()
 }
 
-// Read returns the content of a file. It is an error if that has more than limit bytes; the error is
-// fs.ErrNotExist if there is no such file.
+// ErrTooLarge means that a file is larger than whoever wrote it ever writes.
+var ErrTooLarge = errors.New("the file is too large")
+
+// Read returns the content of a file. The error is ErrTooLarge if that has more than limit bytes,
+// and fs.ErrNotExist if there is no such file.
 func (s *Store) Read(name string, limit int64) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,8 +84,7 @@ func (s *Store) Read(name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("%s has more than %d bytes, and only a file that this program "+
-			"did not write does", name, limit)
+		return nil, fmt.Errorf("%s: %w: it has more than %d bytes", name, ErrTooLarge, limit)
 	}
 	return data, nil
 }

@@ -254,7 +254,7 @@ func TestReadIsBounded(t *testing.T) {
 	if data, err := s.Read("a", limit); err != nil || len(data) != limit {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
-	if _, err := s.Read("a", limit-1); err == nil || !strings.Contains(err.Error(), "more than 1023 bytes") {
+	if _, err := s.Read("a", limit-1); !errors.Is(err, durable.ErrTooLarge) {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,159 @@
+package statedir
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/durable/record"
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// The formats of the files. A change of a schema below is a new version: its predecessor's schema
+// stays beside it, decoding knows both, and testdata has goldens of both.
+var (
+	idFormat          = record.Format{Name: "podesta-state-id", Version: 1}
+	incarnationFormat = record.Format{Name: "podesta-incarnation", Version: 1}
+	leaseFormat       = record.Format{Name: "podesta-lease", Version: 1}
+	rosterFormat      = record.Format{Name: "podesta-roster", Version: 1}
+)
+
+const maxID = 64
+
+func newID() string { return rand.Text() }
+
+func encodeID(id string) []byte { return idFormat.Encode([]byte(id)) }
+
+func decodeID(data []byte) (string, error) {
+	_, body, err := idFormat.Decode(data)
+	if err != nil {
+		return "", err
+	}
+	if len(body) == 0 || len(body) > maxID {
+		return "", &record.Damaged{Reason: fmt.Sprintf("an identity has 1 to %d characters", maxID)}
+	}
+	for _, c := range body {
+		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '-' {
+			return "", &record.Damaged{Reason: "an identity has letters, digits and '-'"}
+		}
+	}
+	return string(body), nil
+}
+
+func encodeIncarnation(n uint64) []byte {
+	return incarnationFormat.Encode(strconv.AppendUint(nil, n, 10))
+}
+
+func decodeIncarnation(data []byte) (uint64, error) {
+	_, body, err := incarnationFormat.Decode(data)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseUint(string(body), 10, 63) // there is always a next one
+	if err != nil || strconv.FormatUint(n, 10) != string(body) {
+		return 0, &record.Damaged{Reason: "it has no number of a start"}
+	}
+	return n, nil
+}
+
+// leaseV1 is the schema of a lease.State.
+type leaseV1 struct {
+	Group            string        `json:"group"`
+	Generation       int64         `json:"generation"`
+	Voted            bool          `json:"voted"`
+	HighestEpoch     int64         `json:"highestEpoch"`
+	To               incarnationV1 `json:"to"`
+	LeaseNanoseconds int64         `json:"leaseNanoseconds"`
+}
+
+type incarnationV1 struct {
+	Name    string `json:"name"`
+	UID     string `json:"uid"`
+	StateID string `json:"stateID"`
+	Number  uint64 `json:"number"`
+}
+
+// encodeLease returns the record of a state. It is an error if that would not be read back as it is.
+func encodeLease(s lease.State) ([]byte, error) {
+	body, err := record.EncodeJSON(leaseV1{
+		Group:            s.Group,
+		Generation:       s.Generation,
+		Voted:            s.Voted,
+		HighestEpoch:     int64(s.Highest),
+		To:               incarnationV1(s.To),
+		LeaseNanoseconds: int64(s.Lease),
+	})
+	if err != nil {
+		return nil, err
+	}
+	data := leaseFormat.Encode(body)
+	if again, err := decodeLease(data); err != nil || again != s {
+		return nil, errors.Join(errors.New("it would not be read back as it is"), err)
+	}
+	return data, nil
+}
+
+func decodeLease(data []byte) (lease.State, error) {
+	_, body, err := leaseFormat.Decode(data)
+	if err != nil {
+		return lease.State{}, err
+	}
+	v, err := record.DecodeJSON[leaseV1](body)
+	if err != nil {
+		return lease.State{}, err
+	}
+	if v.Generation < 0 || v.HighestEpoch < 0 || v.LeaseNanoseconds < 0 {
+		return lease.State{}, &record.Damaged{Reason: "it has a negative generation, epoch or lease"}
+	}
+	return lease.State{
+		Group:      v.Group,
+		Generation: v.Generation,
+		Voted:      v.Voted,
+		Highest:    lease.Epoch(v.HighestEpoch),
+		To:         lease.Incarnation(v.To),
+		Lease:      time.Duration(v.LeaseNanoseconds),
+	}, nil
+}
+
+// encodeRoster returns the record of a roster, or nil for none. It is an error if that would not be
+// read back as it is, so that a roster which no agent takes is never on the disk.
+func encodeRoster(r *roster.Roster) ([]byte, error) {
+	if r == nil {
+		return nil, nil
+	}
+	body, err := record.EncodeJSON(rosterV1Of(*r))
+	if err != nil {
+		return nil, err
+	}
+	data := rosterFormat.Encode(body)
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("it has %d bytes, and at most %d are read back", len(data), maxFile)
+	}
+	if again, err := decodeRoster(data); err != nil || !again.Equal(*r) {
+		return nil, errors.Join(errors.New("it would not be read back as it is"), err)
+	}
+	return data, nil
+}
+
+func decodeRoster(data []byte) (roster.Roster, error) {
+	_, body, err := rosterFormat.Decode(data)
+	if err != nil {
+		return roster.Roster{}, err
+	}
+	v, err := record.DecodeJSON[rosterV1](body)
+	if err != nil {
+		return roster.Roster{}, err
+	}
+	r := v.roster()
+	if err := r.Validate(); err != nil {
+		return roster.Roster{}, &record.Damaged{Reason: err.Error()}
+	}
+	if !reflect.DeepEqual(rosterV1Of(r), v) { // null for an empty list, for instance
+		return roster.Roster{}, &record.Damaged{Reason: "its body is not as an agent writes it"}
+	}
+	return r, nil
+}

@@ -1,0 +1,207 @@
+package statedir_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/podesta-dev/podesta/internal/durable/durabletest"
+	"github.com/podesta-dev/podesta/internal/durable/record"
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/statedir"
+)
+
+// used returns a disk with a state directory that was used.
+func used(t *testing.T) *durabletest.Disk {
+	t.Helper()
+	disk := durabletest.New()
+	d := on(t, disk)
+	if err := d.Save(promised(1), shop(1)); err != nil {
+		t.Fatal(err)
+	}
+	return disk.Restarted()
+}
+
+// life opens a directory and loads what it holds, as an agent does when it starts.
+func life(disk *durabletest.Disk) (statedir.Saved, error) {
+	d, err := statedir.OpenOn(disk, now)
+	if err != nil {
+		return statedir.Saved{}, err
+	}
+	return d.Load()
+}
+
+// remedies are what an error tells its reader to do.
+var remedies = map[string]string{
+	"id":          "when its pod is deleted, or, outside Kubernetes, when the whole state directory is removed",
+	"incarnation": "when its pod is deleted, or, outside Kubernetes, when the whole state directory is removed",
+	"lease":       "when its pod is deleted, or, outside Kubernetes, when the whole state directory is removed",
+	"roster":      "The next roster that the manager sends takes its place",
+}
+
+// A file that is not as an agent has written it is an error that names it and says what to do, each
+// time, and the file stays as it is.
+func TestDamageIsAnError(t *testing.T) {
+	for name, remedy := range remedies {
+		good, ok := used(t).Get(name)
+		if !ok {
+			t.Fatalf("there is no %s", name)
+		}
+		body := strings.TrimPrefix(string(good), "podesta-")
+		for damage, content := range map[string]string{
+			"empty":              "",
+			"zeros":              strings.Repeat("\x00", len(good)),
+			"torn":               string(good[:len(good)/2]),
+			"a bit":              string(good[:len(good)/2]) + string(good[len(good)/2]^1) + string(good[len(good)/2+1:]),
+			"twice":              string(good) + string(good),
+			"another file's":     string(record.Format{Name: "podesta-other", Version: 1}.Encode([]byte(body))),
+			"an empty body":      string(record.Format{Name: formatOf(good), Version: 1}.Encode(nil)),
+			"an empty object":    string(record.Format{Name: formatOf(good), Version: 1}.Encode([]byte("{}"))),
+			"an empty list":      string(record.Format{Name: formatOf(good), Version: 1}.Encode([]byte("[]"))),
+			"of an older agent":  "{}",
+			"larger than it can": strings.Repeat("x", 1<<20+1),
+		} {
+			t.Run(name+" "+damage, func(t *testing.T) {
+				disk := used(t)
+				disk.Put(name, []byte(content))
+				for range 2 {
+					s, err := life(disk)
+					wantDamage(t, name, remedy, s, err)
+					disk = disk.Restarted()
+				}
+				if left, _ := disk.Get(name); string(left) != content {
+					t.Errorf("the file was changed to %q", left)
+				}
+			})
+		}
+	}
+}
+
+func formatOf(data []byte) string { return strings.Fields(string(data))[0] }
+
+func wantDamage(t *testing.T, name, remedy string, s statedir.Saved, err error) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("it was taken for %+v", s)
+	}
+	if text := err.Error(); !strings.Contains(text, name) || !strings.Contains(text, remedy) {
+		t.Errorf("%q does not say what to do", text)
+	}
+	var onlyRoster *statedir.RosterError
+	if errors.As(err, &onlyRoster) != (name == "roster") {
+		t.Errorf("%v is %T", err, err)
+	}
+	want := lease.State{}
+	if name == "roster" {
+		want = promised(1)
+	}
+	if s.Lease != want || s.Roster != nil {
+		t.Errorf("with the error came %+v", s)
+	}
+}
+
+// A file of a newer agent is not damaged, and not read either.
+func TestFilesOfANewerAgent(t *testing.T) {
+	for name, remedy := range remedies {
+		disk := used(t)
+		good, _ := disk.Get(name)
+		disk.Put(name, record.Format{Name: formatOf(good), Version: 2}.Encode([]byte("what is to come")))
+		s, err := life(disk)
+		wantDamage(t, name, remedy, s, err)
+		if !strings.Contains(err.Error(), "newer agent") || strings.Contains(err.Error(), "damaged") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A directory that was used has its identity, its counter and its promises. One that lacks a file
+// has lost it. Only the roster may be missing: then there is none.
+func TestALostFileIsDamage(t *testing.T) {
+	for _, name := range []string{"id", "incarnation", "lease"} {
+		disk := used(t)
+		if err := disk.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+		s, err := life(disk)
+		wantDamage(t, name, remedies[name], s, err)
+	}
+}
+
+// A crash while a directory is opened for the first time loses nothing: nobody has relied on it. A
+// crash while it is opened again leaves its identity and what it holds, and no number of a start
+// comes twice.
+func TestACrashWhileItIsOpened(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		begin := func() *durabletest.Disk {
+			if first {
+				return durabletest.New()
+			}
+			return used(t)
+		}
+		full := begin()
+		before := on(t, full)
+		for number := range full.Steps() {
+			disk := begin()
+			disk.Fault = durabletest.CrashAt(number)
+			if _, err := statedir.OpenOn(disk, now); !errors.Is(err, durabletest.ErrCrashed) {
+				t.Fatalf("step %d: %v", number, err)
+			}
+			for _, found := range append(disk.AfterPowerLoss(), disk.Restarted()) {
+				id, hasID := found.Get("id")
+				again := on(t, found)
+				s := loaded(t, again)
+				if first && s != (statedir.Saved{}) || !first && (s.Lease != promised(1) || !s.Roster.Equal(*shop(1))) {
+					t.Errorf("crash at step %d: %+v", number, s)
+				}
+				if again.ID == "" || hasID && !strings.Contains(string(id), again.ID) {
+					t.Errorf("crash at step %d: the identity %q became %q", number, id, again.ID)
+				}
+				if !first && again.Incarnation < before.Incarnation {
+					t.Errorf("crash at step %d: incarnation %d", number, again.Incarnation)
+				}
+			}
+		}
+	}
+}
+
+// A disk that cannot be read is an error, too, and never a file that is missing.
+func TestADiskThatCannotBeRead(t *testing.T) {
+	for name := range remedies {
+		disk := used(t)
+		disk.Fault = func(s durabletest.Step) error {
+			if s.Do == "open" && s.Name == name {
+				return durabletest.ErrIO
+			}
+			return nil
+		}
+		if s, err := life(disk); !errors.Is(err, durabletest.ErrIO) || s.Roster != nil {
+			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+	}
+}
+
+// Wherever a Save is cut off, the directory has what was saved before or what Save was given, never
+// a promise that neither has, and never a generation of the voter's without its roster.
+func TestACrashWhileItIsSaved(t *testing.T) {
+	for number := 0; ; number++ {
+		disk := used(t)
+		d := on(t, disk)
+		disk.Fault = durabletest.CrashAt(len(disk.Steps()) + number)
+		err := d.Save(promised(2), shop(2))
+		for _, found := range append(disk.AfterPowerLoss(), disk.Restarted()) {
+			s := loaded(t, on(t, found))
+			switch {
+			case s.Lease == promised(1) && err != nil && (s.Roster.Equal(*shop(1)) || s.Roster.Equal(*shop(2))):
+			case s.Lease == promised(2) && s.Roster.Equal(*shop(2)):
+			default:
+				t.Errorf("crash at step %d, Save returned %v: %+v with %+v", number, err, s, s.Roster)
+			}
+		}
+		if err == nil {
+			if number < 12 {
+				t.Errorf("a Save took %d steps only: nothing was tried", number)
+			}
+			return
+		}
+	}
+}
