@@ -22,6 +22,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/internal/statedir"
 	"github.com/podesta-dev/podesta/internal/transport"
 )
 
@@ -29,7 +30,8 @@ import (
 type sidecar struct {
 	options
 	logger  *slog.Logger
-	memory  *agent.StateDir
+	dir     *statedir.Dir
+	saved   statedir.Saved // what the state directory held at the start
 	keyring *identity.Keyring
 	board   *agent.Board
 	ledger  *agent.Ledger
@@ -47,15 +49,15 @@ const statusWithin = 10 * time.Second
 
 // serve runs the agent until ctx ends, and then leaves.
 func serve(ctx context.Context, o options, logger *slog.Logger) error {
-	memory, err := agent.OpenStateDir(o.stateDir, time.Now())
+	dir, err := statedir.Open(o.stateDir, time.Now())
 	if err != nil {
 		return err
 	}
-	defer memory.Close() //nolint:errcheck // nothing is written to it any more
-	s := &sidecar{options: o, logger: logger, memory: memory, keyring: identity.NewKeyring(time.Now),
+	defer dir.Close() //nolint:errcheck // nothing is written to it any more
+	s := &sidecar{options: o, logger: logger, dir: dir, keyring: identity.NewKeyring(time.Now),
 		board: agent.NewBoard(), ledger: agent.NewLedger(agent.ReadClocks), prober: apphealth.NewProber(), pings: make(chan chan<- struct{})}
 	s.meter = agent.NewMeter(s.board, s.ledger, s.dropped)
-	if err := s.loadCredentials(); err != nil {
+	if err := s.load(); err != nil {
 		return err
 	}
 	var config net.ListenConfig
@@ -138,17 +140,12 @@ func (s *sidecar) elect(ctx context.Context, listener net.Listener, updates chan
 	if !first.Has(self.Pod, self.UID) {
 		return fmt.Errorf("the certificate is of %s, UID %s: no such process is on the roster", self.Pod, self.UID)
 	}
-	links := transport.New(transport.Config{Listener: listener, Keyring: s.keyring, Self: self, StateID: s.memory.ID,
-		Incarnation: s.memory.Incarnation, Reconnect: first.Heartbeat, Logger: s.logger})
+	links := transport.New(transport.Config{Listener: listener, Keyring: s.keyring, Self: self, StateID: s.dir.ID,
+		Incarnation: s.dir.Incarnation, Reconnect: first.Heartbeat, Logger: s.logger})
 	s.links.Store(&links)
-	promised, err := s.memory.Lease()
-	if err != nil {
-		links.Close()
-		return err
-	}
 	config := agent.Config{
-		Self: self.Pod, UID: self.UID, Incarnation: s.memory.Incarnation, Roster: *first, Links: links,
-		StateID: s.memory.ID, Saved: promised, Save: s.save, Ledger: s.ledger,
+		Self: self.Pod, UID: self.UID, Incarnation: s.dir.Incarnation, Roster: *first, Links: links,
+		StateID: s.dir.ID, Saved: s.saved.Lease, Save: s.save, Ledger: s.ledger,
 		Health: s.prober.Turns(), Probe: s.probe,
 		Certified: func() bool { return time.Now().Before(s.keyring.NotAfter()) },
 		Version:   version, Board: s.board, Meter: s.meter, Pings: s.pings, Logger: s.logger,
@@ -161,14 +158,12 @@ func (s *sidecar) elect(ctx context.Context, listener net.Listener, updates chan
 	return agent.Run(ctx, config)
 }
 
-// save keeps what the voter must not forget, and the roster unless a file brings it.
+// save saves what the voter must not forget, and the roster unless a file brings it.
 func (s *sidecar) save(l lease.State, r *roster.Roster) error {
-	if s.roster == "" {
-		if err := s.memory.KeepRoster(r); err != nil {
-			return err
-		}
+	if s.roster != "" {
+		r = s.saved.Roster
 	}
-	return s.memory.KeepLease(l)
+	return s.dir.Save(l, r)
 }
 
 // firstRoster is the roster to begin with: the file's, else the one kept in memory if the certificate kept with it still
@@ -179,10 +174,8 @@ func (s *sidecar) firstRoster(ctx context.Context, updates <-chan roster.Update)
 		return &r, err
 	}
 	if _, ok := s.keyring.Name(); ok {
-		kept, err := s.memory.Roster()
+		kept := s.saved.Roster
 		switch {
-		case err != nil:
-			s.logger.Warn("cannot use the roster kept in the state directory; waiting for the manager's", "error", err)
 		case kept != nil && !slices.Contains(election.Algorithms(), kept.Algorithm):
 			s.logger.Warn("this agent does not know the algorithm of the roster kept in the state directory; waiting for the manager's", "algorithm", kept.Algorithm)
 		case kept != nil:
@@ -198,7 +191,7 @@ func (s *sidecar) firstRoster(ctx context.Context, updates <-chan roster.Update)
 			if u.Roster == nil {
 				continue // no group yet
 			}
-			if err := s.memory.KeepRoster(u.Roster); err != nil {
+			if err := s.dir.Save(s.saved.Lease, u.Roster); err != nil {
 				return nil, err
 			}
 			return u.Roster, nil
@@ -206,9 +199,23 @@ func (s *sidecar) firstRoster(ctx context.Context, updates <-chan roster.Update)
 	}
 }
 
-// loadCredentials fills the keyring from the flags' files, or with what the state directory has kept.
-func (s *sidecar) loadCredentials() error {
-	certificate, key, trust, err := s.memory.Credentials()
+// load reads what an earlier incarnation saved. Without its roster the agent waits for the manager's.
+func (s *sidecar) load() error {
+	var err error
+	s.saved, err = s.dir.Load()
+	noRoster := (*statedir.RosterError)(nil)
+	if errors.As(err, &noRoster) {
+		s.logger.Warn("cannot use the roster in the state directory", "error", noRoster)
+	} else if err != nil {
+		return err
+	}
+	return s.loadCredentials(s.saved.Roster != nil || noRoster != nil)
+}
+
+// loadCredentials fills the keyring from the flags' files, or with what the state directory has saved.
+// Joined reports whether the agent had a roster there: then the certificate is of the same group.
+func (s *sidecar) loadCredentials(joined bool) error {
+	certificate, key, trust, err := s.dir.Credentials()
 	if s.roster != "" {
 		certificate, key, trust, err = readAll(s.certificate, s.key, s.trustFile)
 	}
@@ -223,7 +230,7 @@ func (s *sidecar) loadCredentials() error {
 	if certificate == nil || key == nil {
 		return nil
 	}
-	if kept, err := s.memory.Roster(); s.roster == "" && kept == nil && err == nil {
+	if s.roster == "" && !joined {
 		s.logger.Info("no roster is kept in the state directory: the certificate may be of another group; joining anew")
 		return nil
 	}
@@ -255,7 +262,7 @@ func (s *sidecar) client() *roster.Client {
 		},
 		Trust:   func() ([]byte, error) { return os.ReadFile(s.trustFile) },
 		Keyring: s.keyring,
-		Keep:    s.memory.KeepCredentials,
+		Keep:    s.dir.SaveCredentials,
 		Logger:  s.logger,
 	})
 }
