@@ -42,7 +42,7 @@ func BenchmarkStale(b *testing.B) {
 
 // A file gate pays for the disk when the epoch changes, and then only.
 func BenchmarkFileSameEpoch(b *testing.B) {
-	g := open(b, filepath.Join(b.TempDir(), "epoch"))
+	g := opened(b, filepath.Join(b.TempDir(), "epoch"))
 	for b.Loop() {
 		if err := g.Do(7, nothing); err != nil {
 			b.Fatal(err)
@@ -51,7 +51,7 @@ func BenchmarkFileSameEpoch(b *testing.B) {
 }
 
 func BenchmarkFileNewEpoch(b *testing.B) {
-	g := open(b, filepath.Join(b.TempDir(), "epoch"))
+	g := opened(b, filepath.Join(b.TempDir(), "epoch"))
 	for b.Loop() {
 		if err := g.Admit(g.Seen() + 1); err != nil {
 			b.Fatal(err)

@@ -2,15 +2,16 @@ package fence
 
 import (
 	"bufio"
-	"bytes"
+	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/podesta-dev/podesta/internal/durable/durabletest"
 )
 
 const childEnv = "FENCE_TEST_CHILD"
@@ -38,7 +39,7 @@ func child() bool {
 func TestKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "epoch")
 	last := int64(0)
-	for life := range 10 {
+	for start := range 10 {
 		c := exec.CommandContext(t.Context(), os.Args[0])
 		c.Env = append(os.Environ(), childEnv+"="+path)
 		out, err := c.StdoutPipe()
@@ -52,20 +53,20 @@ func TestKilled(t *testing.T) {
 		for lines := bufio.NewScanner(out); lines.Scan(); said++ {
 			epoch, err := strconv.ParseInt(lines.Text(), 10, 64)
 			if err != nil || epoch <= last {
-				t.Fatalf("life %d: it said %q after %d", life, lines.Text(), last)
+				t.Fatalf("start %d: it said %q after %d", start, lines.Text(), last)
 			}
 			last = epoch
-			if said == 5+3*life {
+			if said == 5+3*start {
 				c.Process.Kill() // what it says until the signal arrives counts, too
 			}
 		}
 		_ = c.Wait() // it was killed
 		g, err := Open(path)
 		if err != nil {
-			t.Fatalf("life %d: %v", life, err)
+			t.Fatalf("start %d: %v", start, err)
 		}
 		if g.Seen() < last {
-			t.Fatalf("life %d: it acted under %d and remembers %d", life, last, g.Seen())
+			t.Fatalf("start %d: it acted under %d and remembers %d", start, last, g.Seen())
 		}
 		g.Close()
 	}
@@ -74,65 +75,67 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// A loss of power cannot be had in a test, so here is a disk that loses what a disk may lose: of a file that was not synced
-// any part, of the names those that changed since the directory was synced.
-type losingDisk struct {
-	files         map[string]*content // by the names that a running system sees
-	durable       map[string]*content // by those that survive
-	steps, powers int                 // how many steps it does before the power goes
-}
-
-type content struct {
-	data   []byte
-	synced bool
-}
-
-func (d *losingDisk) step(do func()) error {
-	if d.steps == d.powers {
-		return fmt.Errorf("no power")
-	}
-	d.steps++
-	do()
-	return nil
-}
-
-func (d *losingDisk) write(data []byte) error {
-	return d.step(func() { d.files["tmp"] = &content{data: data} })
-}
-func (d *losingDisk) sync() error { return d.step(func() { d.files["tmp"].synced = true }) }
-func (d *losingDisk) rename() error {
-	return d.step(func() { d.files["epoch"] = d.files["tmp"]; delete(d.files, "tmp") })
-}
-func (d *losingDisk) syncDirectory() error { return d.step(func() { d.durable = maps.Clone(d.files) }) }
-
-// after is everything that may be in the file when the power is back.
-func (d *losingDisk) after() [][]byte {
-	var outcomes [][]byte
-	for _, names := range []map[string]*content{d.files, d.durable} {
-		c := names["epoch"]
-		outcomes = append(outcomes, c.data)
-		if !c.synced {
-			outcomes = append(outcomes, nil, c.data[:len(c.data)/2], bytes.Repeat([]byte{0}, len(c.data)))
-		}
-	}
-	return outcomes
-}
-
-func TestPowerIsLostAtEveryStep(t *testing.T) {
-	for powers := range 5 {
-		old := &content{data: encode(41), synced: true}
-		d := &losingDisk{files: map[string]*content{"epoch": old}, durable: map[string]*content{"epoch": old}, powers: powers}
-		admitted := replace(d, encode(42)) == nil
-		if admitted != (powers == 4) {
-			t.Errorf("admitted %t with power for %d steps of 4", admitted, powers)
-		}
+// The process dies or the power goes at every step: the file has the epoch that was admitted, or, if
+// none was, the old or the new one, and the gate opens.
+func TestACrashAtEveryStep(t *testing.T) {
+	for number := 0; ; number++ {
+		disk := durabletest.New()
+		disk.Put("epoch", encode(41))
+		disk.Fault = durabletest.CrashAt(number)
+		admitted := admit(disk, 42) == nil
 		allowed := []int64{41, 42}
 		if admitted {
 			allowed = []int64{42}
 		}
-		for _, data := range d.after() {
-			if epoch, err := decode(data); err != nil || !slices.Contains(allowed, epoch) {
-				t.Errorf("power for %d steps, admitted %t: in the file is %q", powers, admitted, data)
+		for _, found := range append(disk.AfterPowerLoss(), disk.Restarted()) {
+			g, err := open(found, "epoch")
+			if err != nil || !slices.Contains(allowed, g.Seen()) {
+				t.Errorf("crash at step %d, admitted %t: %v", number, admitted, err)
+				continue
+			}
+			seen := g.Seen() // and what it has seen, no loss of power takes from it
+			for _, later := range found.AfterPowerLoss() {
+				if g, err := open(later, "epoch"); err != nil || g.Seen() != seen {
+					t.Errorf("crash at step %d: seen was %d, then %v", number, seen, err)
+				}
+			}
+		}
+		if admitted {
+			if number < 9 {
+				t.Errorf("admitted after %d steps: nothing was tried", number)
+			}
+			return
+		}
+	}
+}
+
+func admit(disk *durabletest.Disk, epoch int64) error {
+	g, err := open(disk, "epoch")
+	if err != nil {
+		return err
+	}
+	return g.Admit(epoch)
+}
+
+// A disk that fails once, at any step, admits nothing that it has not saved; the next try does.
+func TestADiskThatFailsOnce(t *testing.T) {
+	for number := 0; ; number++ {
+		disk := durabletest.New()
+		disk.Fault = durabletest.FailAt(number, durabletest.ErrIO)
+		err := admit(disk, 42)
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, durabletest.ErrIO) {
+			t.Fatalf("step %d: %v", number, err)
+		}
+		again := disk.Restarted()
+		if err := admit(again, 42); err != nil {
+			t.Errorf("step %d failed, and so does the next try: %v", number, err)
+		}
+		for _, found := range again.AfterPowerLoss() {
+			if g, err := open(found, "epoch"); err != nil || g.Seen() != 42 {
+				t.Errorf("step %d failed: after a loss of power %v", number, err)
 			}
 		}
 	}

@@ -4,50 +4,74 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"path/filepath"
+
+	"github.com/podesta-dev/podesta/internal/durable"
 )
 
-// ErrLocked says that another gate has the file open.
-var ErrLocked = errors.New("another gate has it open: one resource has one gate, and one process opens it")
+// ErrLocked means that another gate has the file open.
+var ErrLocked = errors.New("another gate has it open: a resource has one gate, and one process opens it")
 
-// Open opens a gate that survives restarts: the highest epoch is on disk before it is admitted. The file is text, for one
-// process at a time (ErrLocked; beside it lie path.lock, which stays, and at times path.tmp). Close lets go of it, as does
-// the end of the process.
+// Open opens a gate that survives restarts: the highest epoch is on disk before it is admitted. The
+// file is text, for one process at a time (ErrLocked). Beside it are path.lock, which stays, and at
+// times path.tmp. Close lets another process open it, as does the end of the process.
 //
-// A file that is not as it was written is an error, and is never taken for an empty one. A file that is missing is a new
-// gate, which admits any epoch: keep it beside the data that it protects, so that who loses one loses both, and restore both
-// together. On systems without flock the error is errors.ErrUnsupported; on network file systems flock may not exclude
-// processes of other machines.
+// A file that is not as it was written is an error, and never counts as an empty one. A file that is
+// missing is a new gate, which admits any epoch. So keep the file beside the data that it protects:
+// then both are lost together, and restored together. On systems without flock the error is
+// errors.ErrUnsupported; on network file systems flock may not exclude processes of other machines.
 func Open(path string) (*Gate, error) {
-	unlock, err := lock(path + ".lock")
+	g, err := open(durable.Directory(filepath.Dir(path)), filepath.Base(path))
 	if err != nil {
 		return nil, fmt.Errorf("open the gate %s: %w", path, err)
-	}
-	g := &Gate{release: unlock}
-	g.keep = func(epoch int64) error {
-		if err := replace(&folder{path: path}, encode(epoch)); err != nil {
-			return fmt.Errorf("epoch %d is not admitted, as it could not be kept: %w", epoch, err)
-		}
-		return nil
-	}
-	if g.highest, err = load(path); errors.Is(err, fs.ErrNotExist) {
-		err = replace(&folder{path: path}, encode(0)) // a disk that cannot be written to is better known now
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the gate: %w", err), unlock())
 	}
 	return g, nil
 }
 
-// load reads the highest epoch that was kept.
-func load(path string) (int64, error) {
-	data, err := os.ReadFile(path) //nolint:gosec // G703: the program that opens a gate says where
+func open(system durable.System, name string) (*Gate, error) {
+	store, err := durable.Open(system, name+".lock", name)
+	if locked := (*durable.LockedError)(nil); errors.As(err, &locked) {
+		err = fmt.Errorf("%w (%w)", ErrLocked, locked)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := &file{Store: store, name: name}
+	highest, err := f.load()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = f.save(0) // a disk that takes no writes is better known now
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &Gate{highest: highest, keep: f.keep, release: f.Close}, nil
+}
+
+// file is where a gate keeps the highest epoch.
+type file struct {
+	*durable.Store
+	name string
+}
+
+// keep saves an epoch before it is admitted.
+func (f *file) keep(epoch int64) error {
+	if err := f.save(epoch); err != nil {
+		return fmt.Errorf("epoch %d is not admitted, because it could not be saved: %w", epoch, err)
+	}
+	return nil
+}
+
+func (f *file) save(epoch int64) error { return f.Write(f.name, encode(epoch)) }
+
+// load reads the highest epoch that was saved.
+func (f *file) load() (int64, error) {
+	const most = 1 << 10 // a record is shorter
+	data, err := f.Read(f.name, most)
+	if errors.Is(err, durable.ErrTooLarge) {
+		return 0, unusable(err)
+	}
 	if err != nil {
 		return 0, err
 	}
-	epoch, err := decode(data)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", path, err)
-	}
-	return epoch, nil
+	return decode(data)
 }

@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/podesta-dev/podesta/internal/durable/record"
 )
 
-// open is a gate on a file, closed at the test's end.
-func open(t testing.TB, path string) *Gate {
+// opened is a gate on a file, closed at the test's end.
+func opened(t testing.TB, path string) *Gate {
 	t.Helper()
 	g, err := Open(path)
 	if err != nil {
@@ -20,14 +22,23 @@ func open(t testing.TB, path string) *Gate {
 	return g
 }
 
+// onDisk is the epoch in a file, which may be open.
+func onDisk(path string) (int64, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	return decode(data)
+}
+
 func TestARestartedResourceDoesNotForget(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "epoch")
-	g := open(t, path)
+	g := opened(t, path)
 	if err := g.Admit(29353417113602); err != nil {
 		t.Fatal(err)
 	}
 	g.Close()
-	g = open(t, path)
+	g = opened(t, path)
 	if err := g.Admit(29353417113601); !errors.Is(err, ErrStale) {
 		t.Errorf("after the restart the stale one got %v", err)
 	}
@@ -38,10 +49,10 @@ func TestARestartedResourceDoesNotForget(t *testing.T) {
 
 func TestTheEpochIsOnDiskBeforeItsEffect(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "epoch")
-	g := open(t, path)
+	g := opened(t, path)
 	err := g.Do(5, func() error {
-		if kept, err := load(path); kept != 5 {
-			t.Errorf("on disk is %d, %v", kept, err)
+		if saved, err := onDisk(path); saved != 5 {
+			t.Errorf("on disk is %d, %v", saved, err)
 		}
 		return nil
 	})
@@ -52,12 +63,12 @@ func TestTheEpochIsOnDiskBeforeItsEffect(t *testing.T) {
 
 func TestOneGateHasTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "epoch")
-	first := open(t, path)
+	first := opened(t, path)
 	if _, err := Open(path); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second got %v", err)
 	}
 	first.Close()
-	open(t, path)
+	opened(t, path)
 }
 
 func TestWhatIsNotARecordIsNeverTakenForAnEmptyOne(t *testing.T) {
@@ -74,6 +85,9 @@ func TestWhatIsNotARecordIsNeverTakenForAnEmptyOne(t *testing.T) {
 		"a negative epoch": string(encode(-42)),
 		"too large":        string(encode(MaxEpoch + 1)),
 		"no number":        strings.Replace(good, "42", "1e2", 1),
+		"another field":    string(format.Encode([]byte("ballot 42"))),
+		"a leading zero":   string(format.Encode([]byte("epoch 042"))),
+		"too long":         strings.Repeat(good, 100),
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "epoch")
@@ -93,12 +107,35 @@ func TestWhatIsNotARecordIsNeverTakenForAnEmptyOne(t *testing.T) {
 	}
 }
 
+// The file as every version so far has written it. It is never changed here: a change of the format
+// is a new version, beside this one.
+func TestGoldenOfVersion1(t *testing.T) {
+	const golden = "podesta-fence 1 epoch 42 checksum 7a769e40\n"
+	if got := string(encode(42)); got != golden {
+		t.Errorf("written as %q, want %q", got, golden)
+	}
+	if epoch, err := decode([]byte(golden)); epoch != 42 || err != nil {
+		t.Errorf("read as %d, %v", epoch, err)
+	}
+}
+
+func TestAFileOfANewerVersion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "epoch")
+	data := record.Format{Name: format.Name, Version: 2}.Encode([]byte("what is to come"))
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "newer version") {
+		t.Error(err)
+	}
+}
+
 func TestANewGateIsOnDiskAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "epoch")
-	if g := open(t, path); g.Seen() != 0 {
+	if g := opened(t, path); g.Seen() != 0 {
 		t.Error(g.Seen())
 	}
-	if epoch, err := load(path); epoch != 0 || err != nil {
+	if epoch, err := onDisk(path); epoch != 0 || err != nil {
 		t.Error(epoch, err)
 	}
 }
@@ -112,7 +149,7 @@ func TestAFolderThatIsMissing(t *testing.T) {
 func TestADiskThatFailsAdmitsNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "epoch")
-	g := open(t, path)
+	g := opened(t, path)
 	if err := g.Admit(5); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +166,7 @@ func TestADiskThatFailsAdmitsNothing(t *testing.T) {
 
 func TestALeftOverTemporaryFileIsNoHindrance(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "epoch")
-	g := open(t, path)
+	g := opened(t, path)
 	if err := os.WriteFile(path+".tmp", []byte(strings.Repeat("left over ", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +174,7 @@ func TestALeftOverTemporaryFileIsNoHindrance(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.Close()
-	if g = open(t, path); g.Seen() != 5 {
+	if g = opened(t, path); g.Seen() != 5 {
 		t.Error(g.Seen())
 	}
 }

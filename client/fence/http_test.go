@@ -109,7 +109,7 @@ func TestAnAnswerThatIsTooLong(t *testing.T) {
 }
 
 func TestAClosedGateIsNotThePeersFault(t *testing.T) {
-	g := open(t, filepath.Join(t.TempDir(), "epoch"))
+	g := opened(t, filepath.Join(t.TempDir(), "epoch"))
 	g.Close()
 	w := httptest.NewRecorder()
 	(&Handler{Gate: g, Next: &register{}}).ServeHTTP(w, put("x", "7"))

@@ -2,25 +2,43 @@ package fence
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
-	"hash/crc32"
+	"strconv"
+
+	"github.com/podesta-dev/podesta/internal/durable/record"
 )
 
-// recordFormat is the file's only line: a name and a version, the epoch, and a checksum of both.
-const recordFormat = "podesta-fence 1 epoch %d"
+// format is the file's only line: a name and a version, the epoch, and a checksum.
+//
+//	podesta-fence 1 epoch 42 checksum 7a769e40
+var format = record.Format{Name: "podesta-fence", Version: 1}
 
-func encode(epoch int64) []byte {
-	line := fmt.Sprintf(recordFormat, epoch)
-	return fmt.Appendf(nil, "%s checksum %08x\n", line, crc32.ChecksumIEEE([]byte(line)))
+const field = "epoch "
+
+func encode(epoch int64) []byte { return format.Encode(strconv.AppendInt([]byte(field), epoch, 10)) }
+
+// decode takes exactly what encode makes. Whatever else is in the file, this program did not write
+// it, or it is damaged.
+func decode(data []byte) (int64, error) {
+	_, body, err := format.Decode(data)
+	if newer := (*record.Newer)(nil); errors.As(err, &newer) {
+		return 0, fmt.Errorf("a newer version of this package wrote the file: %w. Use that version again", newer)
+	}
+	if err != nil {
+		return 0, unusable(err)
+	}
+	text, ok := bytes.CutPrefix(body, []byte(field))
+	epoch, err := strconv.ParseInt(string(text), 10, 64)
+	if !ok || err != nil || epoch < 0 || epoch > MaxEpoch || !bytes.Equal(encode(epoch), data) {
+		return 0, unusable(fmt.Errorf("its body is no epoch: %.64q", body))
+	}
+	return epoch, nil
 }
 
-// decode takes exactly what encode makes: whatever else is in the file, somebody or something else wrote it.
-func decode(data []byte) (int64, error) {
-	var epoch int64
-	if _, err := fmt.Sscanf(string(data), recordFormat, &epoch); err == nil && epoch >= 0 && epoch <= MaxEpoch &&
-		bytes.Equal(data, encode(epoch)) {
-		return epoch, nil
-	}
-	return 0, fmt.Errorf("this is no record of an epoch, or a damaged one: %.64q. "+
-		"Restore it, or write a new one with an epoch that is not below any that the resource has seen", data)
+// unusable says what to do about a file that is damaged.
+func unusable(err error) error {
+	return fmt.Errorf("this is not the record of an epoch, or a damaged one: %w. Restore it together with the data "+
+		"that it protects. If there is no copy, remove it, and before anything else Admit an epoch that is not below "+
+		"any that the resource has seen", err)
 }
