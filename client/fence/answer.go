@@ -7,14 +7,14 @@ import (
 	"net/http"
 )
 
-// errLong is what the protected handler is told when its answer passes the bound.
-var errLong = errors.New("the answer is longer than fence.Handler's MaxBytes")
+// errLong is what the protected handler gets when its response passes the bound.
+var errLong = errors.New("the response is longer than fence.Handler's MaxBytes")
 
-// answer keeps what a handler says until the gate has been left.
+// answer keeps the response of a handler until the gate has been left.
 type answer struct {
 	header http.Header
 	status int
-	said   bool // the status is
+	sent   bool // the status has been written
 	body   bytes.Buffer
 	left   int64 // bytes that the body may still grow by
 	long   bool
@@ -23,14 +23,14 @@ type answer struct {
 func (a *answer) Header() http.Header { return a.header }
 
 func (a *answer) WriteHeader(status int) {
-	if a.said || status < http.StatusOK { // what is said first counts; hints before the answer are not passed on
+	if a.sent || status < http.StatusOK { // the first counts; interim ones are not passed on
 		return
 	}
-	a.status, a.said = status, true
+	a.status, a.sent = status, true
 }
 
 func (a *answer) Write(data []byte) (int, error) {
-	a.said = true
+	a.sent = true
 	if int64(len(data)) > a.left {
 		a.long = true
 		return 0, errLong
@@ -41,10 +41,14 @@ func (a *answer) Write(data []byte) (int, error) {
 
 func (a *answer) send(w http.ResponseWriter) {
 	if a.long {
-		(&refusal{status: http.StatusInternalServerError, Error: errLong.Error() + "; what was asked for may be done"}).write(w)
+		f := &refusal{
+			status: http.StatusInternalServerError,
+			Error:  errLong.Error() + "; the request may have had its effect",
+		}
+		f.write(w)
 		return
 	}
 	maps.Copy(w.Header(), a.header)
 	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body.Bytes()) // the client has gone: nothing to tell it
+	_, _ = w.Write(a.body.Bytes()) // if it fails, the client has gone
 }

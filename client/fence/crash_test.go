@@ -16,7 +16,8 @@ import (
 
 const childEnv = "FENCE_TEST_CHILD"
 
-// child is what this test binary does when TestKilled starts it: it admits one epoch after another and says so.
+// child is what this test binary does when TestKilled starts it: it admits one epoch after another
+// and says so.
 func child() bool {
 	path := os.Getenv(childEnv)
 	if path == "" {
@@ -28,14 +29,19 @@ func child() bool {
 		return true
 	}
 	for epoch := g.Seen() + 1; ; epoch++ {
-		if err := g.Do(epoch, func() error { _, err := fmt.Println(epoch); return err }); err != nil {
+		if err := g.Do(epoch, func() error { return say(epoch) }); err != nil {
 			return true
 		}
 	}
 }
 
-// A resource is killed (SIGKILL) again and again while it admits epochs as fast as it can: what it acted on it still knows,
-// and its lock is gone with it.
+func say(epoch int64) error {
+	_, err := fmt.Println(epoch)
+	return err
+}
+
+// A resource is killed (SIGKILL) again and again while it admits epochs as fast as it can: what it
+// acted on it still knows, and its lock is gone with it.
 func TestKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "epoch")
 	last := int64(0)
@@ -75,8 +81,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// The process dies or the power goes at every step: the file has the epoch that was admitted, or, if
-// none was, the old or the new one, and the gate opens.
+// The process dies or the power goes at every step: the file has the epoch that was admitted, or,
+// if none was, the old or the new one, and the gate opens.
 func TestACrashAtEveryStep(t *testing.T) {
 	for number := 0; ; number++ {
 		disk := durabletest.New()

@@ -7,19 +7,20 @@ import (
 	"strconv"
 )
 
-// MaxEpoch is the highest epoch: they stay below 2⁵³, so that every JSON reader keeps them whole.
+// MaxEpoch is the highest epoch. Epochs stay below 2⁵³, so that every JSON reader keeps them whole.
 const MaxEpoch = 1<<53 - 1
 
-// ErrStale is what every *StaleError is: errors.Is(err, ErrStale).
+// ErrStale matches every *StaleError: errors.Is(err, ErrStale).
 var ErrStale = errors.New("stale epoch")
 
-// ErrNoEpoch says that a number is no epoch, or that there is none.
-var ErrNoEpoch = errors.New("no epoch: epochs are 1 to 2⁵³−1, and only Guarded groups have them (spec.safety)")
+// ErrNoEpoch means that a number cannot be an epoch, or that an epoch is missing.
+var ErrNoEpoch = errors.New(
+	"no epoch: epochs are 1 to 2⁵³−1, and only Guarded groups have them (spec.safety)")
 
-// StaleError refuses an epoch: the resource has seen a higher one, so the caller coordinates no more. It must stop, and not
-// try again under this epoch.
+// StaleError refuses an epoch: the resource has seen a higher one, so the caller no longer
+// coordinates. It must stop, and not try again under this epoch.
 type StaleError struct {
-	Epoch int64 // what the caller came with
+	Epoch int64 // that the caller sent
 	Seen  int64 // the highest that the resource has seen; 0 if it did not say
 }
 
@@ -28,13 +29,14 @@ func (e *StaleError) Error() string {
 	if e.Seen != 0 {
 		seen = fmt.Sprintf("%d was seen", e.Seen)
 	}
-	return fmt.Sprintf("epoch %d is stale: %s; stop acting, another process coordinates", e.Epoch, seen)
+	return fmt.Sprintf("epoch %d is stale: %s; stop acting, another process coordinates",
+		e.Epoch, seen)
 }
 
-// Is makes every StaleError an ErrStale.
+// Is reports whether target is ErrStale.
 func (*StaleError) Is(target error) bool { return target == ErrStale }
 
-// valid is nil for an epoch, else it says why it is none.
+// valid returns nil for an epoch, and otherwise why it cannot be one.
 func valid(epoch int64) error {
 	if epoch < 1 || epoch > MaxEpoch {
 		return fmt.Errorf("%d is %w", epoch, ErrNoEpoch)
@@ -52,13 +54,13 @@ func parse(text string) (int64, error) {
 
 type epochKey struct{}
 
-// WithEpoch binds an epoch to a piece of work, when the work begins: Transport sends it along, Handler sets it for what it
-// serves.
+// WithEpoch binds an epoch to a piece of work when the work begins. Transport sends it along;
+// Handler sets it for the requests that it serves.
 func WithEpoch(ctx context.Context, epoch int64) context.Context {
 	return context.WithValue(ctx, epochKey{}, epoch)
 }
 
-// EpochOf is the epoch that the work was begun under, and whether there is one.
+// EpochOf returns the epoch under which the work began, and reports whether there is one.
 func EpochOf(ctx context.Context) (int64, bool) {
 	epoch, ok := ctx.Value(epochKey{}).(int64)
 	return epoch, ok

@@ -10,16 +10,18 @@ import (
 )
 
 // ErrLocked means that another gate has the file open.
-var ErrLocked = errors.New("another gate has it open: a resource has one gate, and one process opens it")
+var ErrLocked = errors.New(
+	"another gate has it open: a resource has one gate, and one process opens it")
 
 // Open opens a gate that survives restarts: the highest epoch is on disk before it is admitted. The
 // file is text, for one process at a time (ErrLocked). Beside it are path.lock, which stays, and at
 // times path.tmp. Close lets another process open it, as does the end of the process.
 //
-// A file that is not as it was written is an error, and never counts as an empty one. A file that is
-// missing is a new gate, which admits any epoch. So keep the file beside the data that it protects:
-// then both are lost together, and restored together. On systems without flock the error is
-// errors.ErrUnsupported; on network file systems flock may not exclude processes of other machines.
+// A file that is not as it was written is an error, and never counts as an empty one. A file that
+// is missing is a new gate, which admits any epoch. So keep the file beside the data that it
+// protects: then both are lost together, and restored together. On systems without flock the error
+// is errors.ErrUnsupported; on network file systems flock may not exclude processes of other
+// machines.
 func Open(path string) (*Gate, error) {
 	g, err := open(durable.Directory(filepath.Dir(path)), filepath.Base(path))
 	if err != nil {
@@ -44,7 +46,11 @@ func open(system durable.System, name string) (*Gate, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &Gate{highest: highest, keep: f.keep, release: f.Close}, nil
+	return &Gate{
+		highest: highest,
+		keep:    f.keep,
+		release: f.Close,
+	}, nil
 }
 
 // file is where a gate keeps the highest epoch.

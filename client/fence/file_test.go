@@ -195,7 +195,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzRecordDamage: an epoch comes back as it was kept, and with any byte changed it does not come back at all.
+// FuzzRecordDamage: an epoch comes back as it was kept, and with any byte changed it does not come
+// back at all.
 func FuzzRecordDamage(f *testing.F) {
 	f.Add(int64(29353417113602), 10, byte(1))
 	f.Fuzz(func(t *testing.T, epoch int64, at int, flip byte) {

@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// ErrClosed says that the gate was closed.
+// ErrClosed means that the gate was closed.
 var ErrClosed = errors.New("the gate is closed")
 
-// Gate admits epochs that only grow. The zero Gate has seen none, and forgets with its process; Open makes one that
-// remembers. It is safe for concurrent use. It must not be copied.
+// Gate admits epochs that only grow. The zero Gate has seen none, and forgets when its process
+// ends; Open makes one that remembers. It is safe for concurrent use. It must not be copied.
 type Gate struct {
 	mu      sync.Mutex
 	highest int64
-	keep    func(epoch int64) error // makes an epoch outlive the process, before it is admitted; nil: nothing does
+	keep    func(epoch int64) error // saves an epoch before it is admitted; nil: in memory only
 	release func() error            // lets another process open the file; nil: there is none
 	closed  bool
 
@@ -23,25 +23,27 @@ type Gate struct {
 	drained chan struct{} // closed when the last effect under way has ended; nil while nobody waits
 }
 
-// Admit refuses an epoch below the highest seen (*StaleError) and remembers it otherwise. When it returns nil, no effect of
-// a lower epoch that was begun by Do is under way, and none will be. But a *higher* epoch may be admitted before the caller
-// acts on the answer: use Do, unless the effect itself is checked again or the caller holds a lock of its own around both.
+// Admit refuses an epoch below the highest seen (*StaleError) and remembers it otherwise. When it
+// returns nil, no effect of a lower epoch that was begun by Do is under way, and none will be. But
+// a higher epoch may be admitted before the caller acts on the answer: use Do, unless the effect
+// itself is checked again or the caller holds a lock of its own around both.
 func (g *Gate) Admit(epoch int64) error {
 	return g.Do(epoch, func() error { return nil })
 }
 
-// Do is DoContext without an end to its patience.
+// Do is DoContext without a limit on how long it waits.
 func (g *Gate) Do(epoch int64, effect func() error) error {
 	return g.DoContext(context.Background(), epoch, effect)
 }
 
-// DoContext admits the epoch and runs the effect as one step: while it runs no higher epoch gets in, and once a higher one
-// has been seen no lower one does. Effects of the same epoch run beside each other; one of a higher epoch waits until those
-// of the lower have ended, while the lower gets no new one in. So an effect should be short, end by itself, and not call
-// its own gate (it might wait for itself).
+// DoContext admits the epoch and runs the effect as one step: while the effect runs, no higher
+// epoch is admitted, and once a higher one has been seen, no lower one is. Effects of the same
+// epoch run concurrently. An effect of a higher epoch waits until those of the lower have ended,
+// and meanwhile the lower epoch begins no new one. So an effect should be short, end by itself,
+// and not call its own gate (it might wait for itself).
 //
-// The error is a *StaleError, ErrNoEpoch, ErrClosed, the context's (the epoch counts as seen, the effect did not run), that
-// of keeping the epoch on disk (it was not admitted), or the effect's own.
+// The error is a *StaleError, ErrNoEpoch, ErrClosed, the context's (the epoch counts as seen, the
+// effect did not run), that of saving the epoch (it was not admitted), or the effect's own.
 func (g *Gate) DoContext(ctx context.Context, epoch int64, effect func() error) error {
 	if err := g.enter(ctx, epoch); err != nil {
 		return err
@@ -50,14 +52,16 @@ func (g *Gate) DoContext(ctx context.Context, epoch int64, effect func() error) 
 	return effect()
 }
 
-// Seen is the highest epoch that was seen, 0 if none was. Whoever decides by it, instead of by Do, decides too early.
+// Seen returns the highest epoch that was seen, or 0. Do not decide by it: a higher epoch may be
+// admitted right after. Do decides.
 func (g *Gate) Seen() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.highest
 }
 
-// Close waits for the effects under way, refuses all others, and lets another process open the gate's file.
+// Close waits for the effects under way, refuses all others, and lets another process open the
+// file.
 func (g *Gate) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -74,7 +78,7 @@ func (g *Gate) Close() error {
 	return g.release()
 }
 
-// enter counts one more effect under way, all of which have one epoch, the highest.
+// enter counts one more effect under way. All of them have the same epoch, the highest.
 func (g *Gate) enter(ctx context.Context, epoch int64) error {
 	if err := errors.Join(valid(epoch), ctx.Err()); err != nil {
 		return err
@@ -96,7 +100,7 @@ func (g *Gate) enter(ctx context.Context, epoch int64) error {
 	}
 }
 
-// raise makes the epoch the highest, on disk first, or says why it cannot be.
+// raise makes the epoch the highest, on disk first, or returns why it cannot.
 func (g *Gate) raise(epoch int64) error {
 	switch {
 	case g.closed:
@@ -112,7 +116,7 @@ func (g *Gate) raise(epoch int64) error {
 	return nil
 }
 
-// await gives the lock away until no effect is under way, or done.
+// await releases the lock until no effect is under way, or until done.
 func (g *Gate) await(done <-chan struct{}) {
 	if g.drained == nil {
 		g.drained = make(chan struct{})

@@ -83,8 +83,8 @@ func TestAnEffectThatPanicsLeavesTheGate(t *testing.T) {
 	}
 }
 
-// An old coordinator's write is under way, slowly, when the new one comes: the new one waits, and the old one's next write
-// is refused at once.
+// An old coordinator's write is under way, slowly, when the new one comes: the new one waits, and
+// the old one's next write is refused at once.
 func TestAHigherEpochWaitsForTheEffectUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g Gate
@@ -221,8 +221,9 @@ func TestWhatCannotBeKeptIsNotAdmitted(t *testing.T) {
 	}
 }
 
-// Whatever many processes do at once: the effects land in the order of their epochs, those of different epochs never
-// overlap, an effect is refused only after a higher epoch was seen, and the highest one's runs.
+// Whatever many processes do at once: the effects land in the order of their epochs, those of
+// different epochs never overlap, an effect is refused only after a higher epoch was seen, and the
+// highest one's runs.
 func TestEffectsLandInTheOrderOfTheirEpochs(t *testing.T) {
 	const processes, writes, epochs = 8, 400, 200
 	var (

@@ -10,29 +10,35 @@ import (
 	"strconv"
 )
 
-// Header carries the epoch of a request. In an answer 412 it is the highest epoch that the resource has seen.
+// Header carries the epoch of a request. In a response 412 it is the highest epoch that the
+// resource has seen.
 const Header = "Podesta-Epoch"
 
-// defaultMaxBytes bounds requests and answers, unless Handler says otherwise.
+// defaultMaxBytes bounds requests and responses, unless Handler.MaxBytes does.
 const defaultMaxBytes = 1 << 20
 
-// Handler lets a request through to Next only with an epoch that its gate admits, and runs Next under Gate.DoContext, with
-// the epoch in the request's context (EpochOf). Put it before what writes; what only reads needs no fence.
+// Handler passes a request to Next only with an epoch that its gate admits, and runs Next under
+// Gate.DoContext, with the epoch in the request's context (EpochOf). Put it before handlers that
+// write; those that only read need no fence.
 //
-// The request is read before the gate is entered and the answer sent after it was left, so that a client which pauses half
-// way keeps nobody waiting; hence the bound on both, and no streaming. Refusals are a sentence in JSON:
+// The request is read before the gate is entered, and the response is sent after it was left, so
+// that no client can hold up others by pausing half way; hence the bound on both, and no
+// streaming. Refusals are a sentence in JSON:
 //
-//   - 412 Precondition Failed: a stale epoch. The epoch is a condition that the request carries ("only if nothing higher was
-//     seen"), it is false, and nothing was done (RFC 9110 §15.5.13). Not 409, which invites to resolve and send again, nor
-//     403, which blames who asks. CheckResponse makes a *StaleError of it.
-//   - 428 Precondition Required: no epoch (RFC 6585 §3).
-//   - 400: no epoch that can be read, or several. 413: the request is longer than MaxBytes.
-//   - 503: the epoch could not be kept on disk, or the wait for effects of a lower epoch was given up: nothing was done.
-//   - 500: Next's answer is longer than MaxBytes; what it did is done.
+//   - 412 Precondition Failed: a stale epoch. The epoch is a condition of the request ("only if
+//     nothing higher was seen"), it is false, and nothing was done (RFC 9110 §15.5.13). Not 409,
+//     which invites the client to resolve and send again, nor 403, which blames the client.
+//     CheckResponse makes a *StaleError of it.
+//   - 428 Precondition Required: the request has no epoch (RFC 6585 §3).
+//   - 400: the epoch cannot be read, or there are several.
+//   - 413: the request is longer than MaxBytes.
+//   - 503: the epoch could not be saved, or the client stopped waiting for effects of a lower epoch
+//     to end: nothing was done.
+//   - 500: Next's response is longer than MaxBytes; its effect is done.
 type Handler struct {
 	Gate *Gate
 	Next http.Handler
-	// MaxBytes bounds the body of a request and of an answer; 0 is 1 MiB.
+	// MaxBytes bounds the body of a request and of a response; 0 means 1 MiB.
 	MaxBytes int64
 }
 
@@ -71,7 +77,7 @@ func (h *Handler) maxBytes() int64 {
 	return defaultMaxBytes
 }
 
-// requestEpoch is the one epoch that a request carries.
+// requestEpoch returns the one epoch that a request carries.
 func requestEpoch(r *http.Request) (int64, *refusal) {
 	values := r.Header.Values(Header)
 	switch len(values) {
@@ -85,11 +91,14 @@ func requestEpoch(r *http.Request) (int64, *refusal) {
 		}
 		return epoch, nil
 	default:
-		return 0, &refusal{status: http.StatusBadRequest, Error: fmt.Sprintf("send one %s, not %d", Header, len(values))}
+		return 0, &refusal{
+			status: http.StatusBadRequest,
+			Error:  fmt.Sprintf("send one %s, not %d", Header, len(values)),
+		}
 	}
 }
 
-// refusal is an answer to a request that did nothing.
+// refusal is the response to a request that did nothing.
 type refusal struct {
 	status int
 	Error  string `json:"error"`
@@ -97,22 +106,36 @@ type refusal struct {
 	Seen   int64  `json:"seen,omitempty"`
 }
 
-// refuse says why the gate did not admit.
+// refuse turns the error of a gate into a response.
 func refuse(err error) *refusal {
 	if stale, ok := errors.AsType[*StaleError](err); ok {
-		return &refusal{status: http.StatusPreconditionFailed, Error: err.Error(), Epoch: stale.Epoch, Seen: stale.Seen}
+		return &refusal{
+			status: http.StatusPreconditionFailed,
+			Error:  err.Error(),
+			Epoch:  stale.Epoch,
+			Seen:   stale.Seen,
+		}
 	}
 	if errors.Is(err, ErrNoEpoch) {
 		return &refusal{status: http.StatusBadRequest, Error: err.Error()}
 	}
-	return &refusal{status: http.StatusServiceUnavailable, Error: err.Error() + "; nothing was done, try again"}
+	return &refusal{
+		status: http.StatusServiceUnavailable,
+		Error:  err.Error() + "; nothing was done, try again",
+	}
 }
 
 func unreadable(err error) *refusal {
 	if long, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return &refusal{status: http.StatusRequestEntityTooLarge, Error: fmt.Sprintf("send %d bytes at most", long.Limit)}
+		return &refusal{
+			status: http.StatusRequestEntityTooLarge,
+			Error:  fmt.Sprintf("send %d bytes at most", long.Limit),
+		}
 	}
-	return &refusal{status: http.StatusBadRequest, Error: "the request could not be read whole: " + err.Error()}
+	return &refusal{
+		status: http.StatusBadRequest,
+		Error:  "the request could not be read whole: " + err.Error(),
+	}
 }
 
 func (f *refusal) write(w http.ResponseWriter) {
@@ -122,5 +145,5 @@ func (f *refusal) write(w http.ResponseWriter) {
 		w.Header().Set(Header, strconv.FormatInt(f.Seen, 10))
 	}
 	w.WriteHeader(f.status)
-	_ = json.NewEncoder(w).Encode(f) // the client has gone: nothing to tell it
+	_ = json.NewEncoder(w).Encode(f) // if it fails, the client has gone
 }

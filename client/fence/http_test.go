@@ -103,7 +103,7 @@ func TestAnAnswerThatIsTooLong(t *testing.T) {
 	})
 	w := httptest.NewRecorder()
 	(&Handler{Gate: &g, Next: next, MaxBytes: 100}).ServeHTTP(w, put("x", "7"))
-	if w.Code != http.StatusInternalServerError || !errors.Is(told, errLong) || !strings.Contains(w.Body.String(), "may be done") {
+	if w.Code != http.StatusInternalServerError || !errors.Is(told, errLong) || !strings.Contains(w.Body.String(), "may have had its effect") {
 		t.Error(w.Code, w.Body, told)
 	}
 }
@@ -118,7 +118,8 @@ func TestAClosedGateIsNotThePeersFault(t *testing.T) {
 	}
 }
 
-// The paused coordinator had sent half of its request: the new one does not wait for the other half, which then is refused.
+// The paused coordinator had sent half of its request: the new one does not wait for the other
+// half, which then is refused.
 func TestHalfARequestKeepsNobodyWaiting(t *testing.T) {
 	var g Gate
 	r := &register{}

@@ -16,14 +16,17 @@ var format = record.Format{Name: "podesta-fence", Version: 1}
 
 const field = "epoch "
 
-func encode(epoch int64) []byte { return format.Encode(strconv.AppendInt([]byte(field), epoch, 10)) }
+func encode(epoch int64) []byte {
+	return format.Encode(strconv.AppendInt([]byte(field), epoch, 10))
+}
 
 // decode takes exactly what encode makes. Whatever else is in the file, this program did not write
 // it, or it is damaged.
 func decode(data []byte) (int64, error) {
 	_, body, err := format.Decode(data)
 	if newer := (*record.Newer)(nil); errors.As(err, &newer) {
-		return 0, fmt.Errorf("a newer version of this package wrote the file: %w. Use that version again", newer)
+		return 0, fmt.Errorf("a newer version of this package wrote the file: %w. "+
+			"Use that version again", newer)
 	}
 	if err != nil {
 		return 0, unusable(err)
@@ -38,7 +41,8 @@ func decode(data []byte) (int64, error) {
 
 // unusable says what to do about a file that is damaged.
 func unusable(err error) error {
-	return fmt.Errorf("this is not the record of an epoch, or a damaged one: %w. Restore it together with the data "+
-		"that it protects. If there is no copy, remove it, and before anything else Admit an epoch that is not below "+
-		"any that the resource has seen", err)
+	return fmt.Errorf("this is not the record of an epoch, or a damaged one: %w. "+
+		"Restore it together with the data that it protects. If there is no copy, remove it, "+
+		"and before anything else Admit an epoch that is not below any that the resource has seen",
+		err)
 }

@@ -5,22 +5,25 @@ type Result interface {
 	RowsAffected() (int64, error)
 }
 
-// CheckRows is for a statement that checks the epoch and writes in one step: no row affected means that a higher epoch was
-// there (*StaleError). Where one row is what is protected, it carries the epoch:
+// CheckRows is for a statement that checks the epoch and writes in one step: if it affected no row,
+// the row has a higher epoch (*StaleError). To protect one row, put the epoch into it:
 //
 //	UPDATE job SET state = $3, epoch = $1 WHERE id = $2 AND epoch <= $1
 //
-// Where a transaction writes many, its first statement claims one row for all; the row stays locked until the commit, so
-// that no higher epoch gets in between:
+// To protect many rows that a transaction writes, let its first statement update one row for all of
+// them. That row stays locked until the commit, so that no higher epoch gets in between:
 //
 //	BEGIN;
-//	UPDATE fence SET epoch = $1 WHERE resource = $2 AND epoch <= $1;  -- CheckRows; if stale, ROLLBACK
+//	UPDATE fence SET epoch = $1 WHERE resource = $2 AND epoch <= $1;
+//	-- CheckRows; if stale, ROLLBACK
 //	…
 //	COMMIT;
 //
-// A row that does not exist looks stale, too: make it beforehand with epoch 0, or upsert (docs/fencing.md). MySQL counts the
-// rows that it *changed*: connect with clientFoundRows=true, or the second claim under one epoch looks stale. Claims at
-// isolation levels above READ COMMITTED may fail with a serialization error, which is no answer: try again.
+// A row that does not exist looks stale, too: make it beforehand with epoch 0, or upsert (see the
+// page on fencing in docs). MySQL counts the rows that it changed: connect with
+// clientFoundRows=true, or the second update under one epoch looks stale. At isolation levels
+// above READ COMMITTED the update may fail with a serialization error, which decides nothing: try
+// again.
 func CheckRows(epoch int64, result Result) error {
 	if err := valid(epoch); err != nil {
 		return err

@@ -11,13 +11,14 @@ func SetEpoch(req *http.Request, epoch int64) {
 	req.Header.Set(Header, strconv.FormatInt(epoch, 10))
 }
 
-// Transport sends the epoch of a request's context (WithEpoch) along with it. A request without one, that was not given one
-// by SetEpoch either, is not sent (ErrNoEpoch). Answers are passed on as they are: see CheckResponse.
+// Transport sends the epoch of a request's context (WithEpoch) along with it. A request that has
+// none, from SetEpoch neither, is not sent (ErrNoEpoch). Responses are passed on as they are: see
+// CheckResponse.
 type Transport struct {
-	Base http.RoundTripper // nil is http.DefaultTransport
+	Base http.RoundTripper // nil means http.DefaultTransport
 }
 
-// RoundTrip is http.RoundTripper's.
+// RoundTrip implements http.RoundTripper.
 func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if epoch, ok := EpochOf(req.Context()); ok {
 		req = req.Clone(req.Context()) // a RoundTripper leaves its request as it was
@@ -45,19 +46,19 @@ func (t Transport) base() http.RoundTripper {
 	return t.Base
 }
 
-// CheckResponse is a *StaleError if a Handler refused the request for its epoch, else nil. It leaves the body alone. A 412
-// without the header is somebody else's precondition.
+// CheckResponse returns a *StaleError if a Handler refused the request for its epoch, else nil. It
+// leaves the body alone. A 412 without the header comes from somebody else's precondition.
 func CheckResponse(resp *http.Response) error {
 	if resp.StatusCode != http.StatusPreconditionFailed {
 		return nil
 	}
 	seen, err := parse(resp.Header.Get(Header))
 	if err != nil {
-		return nil //nolint:nilerr // not our header, so not our answer
+		return nil //nolint:nilerr // not our header, so not our response
 	}
 	stale := &StaleError{Seen: seen}
 	if resp.Request != nil {
-		stale.Epoch, _ = parse(resp.Request.Header.Get(Header)) // 0 if somebody took it away
+		stale.Epoch, _ = parse(resp.Request.Header.Get(Header)) // 0 if somebody removed it
 	}
 	return stale
 }

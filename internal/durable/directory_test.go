@@ -82,7 +82,10 @@ func TestTheDiskIsReallySynced(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("it takes the devices and the /proc of Linux")
 	}
-	for device, want := range map[string]error{"/dev/null": syscall.EINVAL, "/dev/full": syscall.ENOSPC} {
+	for device, want := range map[string]error{
+		"/dev/null": syscall.EINVAL,
+		"/dev/full": syscall.ENOSPC,
+	} {
 		dir := t.TempDir()
 		s := open(t, durable.Directory(dir))
 		if err := os.Symlink(device, filepath.Join(dir, "a.tmp")); err != nil {
@@ -109,8 +112,14 @@ func TestFilesAreTheirOwnersOnly(t *testing.T) {
 	if err := s.Write("a", []byte("secret")); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]fs.FileMode{"": 0o700, "..": 0o700, "a": 0o600, "lock": 0o600} {
-		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != want {
+	for name, want := range map[string]fs.FileMode{
+		"":     0o700,
+		"..":   0o700,
+		"a":    0o600,
+		"lock": 0o600,
+	} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil || info.Mode().Perm() != want {
 			t.Errorf("%q has mode %v, want %v", name, info.Mode().Perm(), want)
 		}
 	}
@@ -161,8 +170,9 @@ func TestTheLockNamesItsHolder(t *testing.T) {
 	}
 	_, err = durable.Open(durable.Directory(dir), "lock", "a")
 	var locked *durable.LockedError
-	if !errors.As(err, &locked) || !strings.Contains(err.Error(), fmt.Sprintf("process %d on host", c.Process.Pid)) {
-		t.Errorf("%v; want an error that names process %d", err, c.Process.Pid)
+	want := fmt.Sprintf("process %d on host", c.Process.Pid)
+	if !errors.As(err, &locked) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v; want an error that names %s", err, want)
 	}
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)

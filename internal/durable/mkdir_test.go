@@ -20,7 +20,8 @@ func TestNewDirectoriesSurvive(t *testing.T) {
 		t.Errorf("synced %v, want %v", synced, want)
 	}
 	failed := errors.New("input/output error")
-	if err := makeDirectory(filepath.Join(path, "d"), func(string) error { return failed }); !errors.Is(err, failed) {
+	sync = func(string) error { return failed }
+	if err := makeDirectory(filepath.Join(path, "d"), sync); !errors.Is(err, failed) {
 		t.Errorf("a directory that was not synced: %v", err)
 	}
 }

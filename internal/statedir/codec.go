@@ -77,7 +77,8 @@ type incarnationV1 struct {
 	Number  uint64 `json:"number"`
 }
 
-// encodeLease returns the record of a state. It is an error if that would not be read back as it is.
+// encodeLease returns the record of a state. It is an error if that would not be read back as it
+// is.
 func encodeLease(s lease.State) ([]byte, error) {
 	body, err := record.EncodeJSON(leaseV1{
 		Group:            s.Group,
@@ -107,7 +108,7 @@ func decodeLease(data []byte) (lease.State, error) {
 		return lease.State{}, err
 	}
 	if v.Generation < 0 || v.HighestEpoch < 0 || v.LeaseNanoseconds < 0 {
-		return lease.State{}, &record.Damaged{Reason: "it has a negative generation, epoch or lease"}
+		return lease.State{}, &record.Damaged{Reason: "a number of it is negative"}
 	}
 	return lease.State{
 		Group:      v.Group,

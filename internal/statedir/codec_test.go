@@ -84,7 +84,9 @@ func TestGoldensOfVersion1(t *testing.T) {
 	}, encode, decodeRoster)
 }
 
-func check[T any](t *testing.T, name string, value T, encode func(T) []byte, decode func([]byte) (T, error)) {
+func check[T any](t *testing.T, name string, value T,
+	encode func(T) []byte, decode func([]byte) (T, error),
+) {
 	t.Helper()
 	golden, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(name)))
 	if err != nil {
@@ -177,7 +179,9 @@ func fill(t *testing.T, v reflect.Value) {
 
 // decoded decodes data as a file, and as the body of one, because the fuzzer would not find a
 // checksum. Whatever is taken is written in the same way again.
-func decoded[T any](t *testing.T, f record.Format, data []byte, decode func([]byte) (T, error), encode func(T) []byte) {
+func decoded[T any](t *testing.T, f record.Format, data []byte,
+	decode func([]byte) (T, error), encode func(T) []byte,
+) {
 	t.Helper()
 	for _, data := range [][]byte{data, f.Encode(data)} {
 		v, err := decode(data)

@@ -2,6 +2,7 @@ package statedir_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +23,11 @@ func used(t *testing.T) *durabletest.Disk {
 	return disk.Restarted()
 }
 
+// holds reports whether the n-th promise and the n-th roster were saved.
+func holds(s statedir.Saved, n int64) bool {
+	return s.Lease == promised(n) && s.Roster.Equal(*shop(n))
+}
+
 // life opens a directory and loads what it holds, as an agent does when it starts.
 func life(disk *durabletest.Disk) (statedir.Saved, error) {
 	d, err := statedir.OpenOn(disk, now)
@@ -31,11 +37,15 @@ func life(disk *durabletest.Disk) (statedir.Saved, error) {
 	return d.Load()
 }
 
-// remedies are what an error tells its reader to do.
+// anew is how to get rid of a directory that cannot be used.
+const anew = "when its pod is deleted, or, outside Kubernetes, " +
+	"when the whole state directory is removed"
+
+// remedies are what an error about each file tells its reader to do.
 var remedies = map[string]string{
-	"id":          "when its pod is deleted, or, outside Kubernetes, when the whole state directory is removed",
-	"incarnation": "when its pod is deleted, or, outside Kubernetes, when the whole state directory is removed",
-	"lease":       "when its pod is deleted, or, outside Kubernetes, when the whole state directory is removed",
+	"id":          anew,
+	"incarnation": anew,
+	"lease":       anew,
 	"roster":      "The next roster that the manager sends takes its place",
 }
 
@@ -47,17 +57,22 @@ func TestDamageIsAnError(t *testing.T) {
 		if !ok {
 			t.Fatalf("there is no %s", name)
 		}
-		body := strings.TrimPrefix(string(good), "podesta-")
+		format, _, _ := strings.Cut(string(good), " ")
+		record1 := func(format, body string) string {
+			return string(record.Format{Name: format, Version: 1}.Encode([]byte(body)))
+		}
+		half, flipped := len(good)/2, slices.Clone(good)
+		flipped[half] ^= 1
 		for damage, content := range map[string]string{
 			"empty":              "",
 			"zeros":              strings.Repeat("\x00", len(good)),
-			"torn":               string(good[:len(good)/2]),
-			"a bit":              string(good[:len(good)/2]) + string(good[len(good)/2]^1) + string(good[len(good)/2+1:]),
+			"torn":               string(good[:half]),
+			"a bit":              string(flipped),
 			"twice":              string(good) + string(good),
-			"another file's":     string(record.Format{Name: "podesta-other", Version: 1}.Encode([]byte(body))),
-			"an empty body":      string(record.Format{Name: formatOf(good), Version: 1}.Encode(nil)),
-			"an empty object":    string(record.Format{Name: formatOf(good), Version: 1}.Encode([]byte("{}"))),
-			"an empty list":      string(record.Format{Name: formatOf(good), Version: 1}.Encode([]byte("[]"))),
+			"another file's":     record1("podesta-other", "7"),
+			"an empty body":      record1(format, ""),
+			"an empty object":    record1(format, "{}"),
+			"an empty list":      record1(format, "[]"),
 			"of an older agent":  "{}",
 			"larger than it can": strings.Repeat("x", 1<<20+1),
 		} {
@@ -76,8 +91,6 @@ func TestDamageIsAnError(t *testing.T) {
 		}
 	}
 }
-
-func formatOf(data []byte) string { return strings.Fields(string(data))[0] }
 
 func wantDamage(t *testing.T, name, remedy string, s statedir.Saved, err error) {
 	t.Helper()
@@ -105,10 +118,12 @@ func TestFilesOfANewerAgent(t *testing.T) {
 	for name, remedy := range remedies {
 		disk := used(t)
 		good, _ := disk.Get(name)
-		disk.Put(name, record.Format{Name: formatOf(good), Version: 2}.Encode([]byte("what is to come")))
+		format, _, _ := strings.Cut(string(good), " ")
+		disk.Put(name, record.Format{Name: format, Version: 2}.Encode([]byte("what is to come")))
 		s, err := life(disk)
 		wantDamage(t, name, remedy, s, err)
-		if !strings.Contains(err.Error(), "newer agent") || strings.Contains(err.Error(), "damaged") {
+		text := err.Error()
+		if !strings.Contains(text, "newer agent") || strings.Contains(text, "damaged") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -150,7 +165,7 @@ func TestACrashWhileItIsOpened(t *testing.T) {
 				id, hasID := found.Get("id")
 				again := on(t, found)
 				s := loaded(t, again)
-				if first && s != (statedir.Saved{}) || !first && (s.Lease != promised(1) || !s.Roster.Equal(*shop(1))) {
+				if first && s != (statedir.Saved{}) || !first && !holds(s, 1) {
 					t.Errorf("crash at step %d: %+v", number, s)
 				}
 				if again.ID == "" || hasID && !strings.Contains(string(id), again.ID) {
@@ -190,11 +205,9 @@ func TestACrashWhileItIsSaved(t *testing.T) {
 		err := d.Save(promised(2), shop(2))
 		for _, found := range append(disk.AfterPowerLoss(), disk.Restarted()) {
 			s := loaded(t, on(t, found))
-			switch {
-			case s.Lease == promised(1) && err != nil && (s.Roster.Equal(*shop(1)) || s.Roster.Equal(*shop(2))):
-			case s.Lease == promised(2) && s.Roster.Equal(*shop(2)):
-			default:
-				t.Errorf("crash at step %d, Save returned %v: %+v with %+v", number, err, s, s.Roster)
+			between := s.Lease == promised(1) && s.Roster.Equal(*shop(2)) // the roster comes first
+			if !holds(s, 2) && (err == nil || !holds(s, 1) && !between) {
+				t.Errorf("crash at step %d, Save returned %v: %+v, %+v", number, err, s, s.Roster)
 			}
 		}
 		if err == nil {

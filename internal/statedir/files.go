@@ -11,7 +11,9 @@ import (
 )
 
 // errLost is why a directory without one of its files is an error.
-var errLost = &record.Damaged{Reason: "it is missing, and every state directory that was used has one"}
+var errLost = &record.Damaged{
+	Reason: "it is missing, and every state directory that was used has one",
+}
 
 // RosterError means that the roster cannot be read and the rest of the directory can. The process
 // may go on as one that has no roster: the voter still refuses everything below the generation that
@@ -83,11 +85,13 @@ func (d *Dir) saveError(name string, err error) error {
 
 // failure says what to do about a file that cannot be used.
 func (d *Dir) failure(name string, err error) error {
-	const anew = "the agent starts as another voter when its pod is deleted, or, outside Kubernetes, " +
-		"when the whole state directory is removed and the process has another uid in the roster file"
+	const anew = "the agent starts as another voter when its pod is deleted, or, " +
+		"outside Kubernetes, when the whole state directory is removed and the process has " +
+		"another uid in the roster file"
 	what, remedy := "is damaged", "It cannot be repaired; "+anew
 	if newer := (*record.Newer)(nil); errors.As(err, &newer) {
-		what, remedy = "was written by a newer agent", "Run that version of the agent again; if you cannot, "+anew
+		what = "was written by a newer agent"
+		remedy = "Run that version of the agent again; if you cannot, " + anew
 	}
 	if name == rosterFile { // RosterError says what to do
 		return fmt.Errorf("%s %s: %w", d.file(name), what, err)

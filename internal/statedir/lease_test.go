@@ -57,8 +57,9 @@ func live(t *testing.T, disk *durabletest.Disk) (clock lease.Instant, o *oath) {
 }
 
 // tempt lets a rival ask the next incarnation for its vote, again and again, until the promise has
-// run out and the vote is granted: that must come in the end, or nothing was tried. Before that, the
-// process that was promised an epoch renews it if it may, which writes nothing and is an answer, too.
+// run out and the vote is granted: that must come in the end, or nothing was tried. Before that,
+// the process that was promised an epoch renews it if it may, which writes nothing and is an
+// answer, too.
 func tempt(t *testing.T, disk *durabletest.Disk, clock lease.Instant, o *oath) {
 	t.Helper()
 	v, err := boot(t, disk, clock, o)
@@ -142,8 +143,8 @@ func TestAnAnswerOutlivesADiskThatFails(t *testing.T) {
 	}
 }
 
-// The process dies at a step; its next incarnation finds what the system still has, answers a renewal
-// of what it finds, for which nothing need be written, and then the power goes.
+// The process dies at a step; its next incarnation finds what the system still has, answers a
+// renewal of what it finds, for which nothing need be written, and then the power goes.
 func TestAnAnswerToWhatWasFoundOutlivesALossOfPower(t *testing.T) {
 	renewed := 0
 	for number, step := range stepsOf(t) {

@@ -6,8 +6,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// rosterV1 is the schema of a roster.Roster. It is not the roster file's (roster.Parse): that one is
-// written by people, has defaults, and knows no group object.
+// rosterV1 is the schema of a roster.Roster. It is not the roster file's (roster.Parse): that one
+// is written by people, has defaults, and knows no group object.
 type rosterV1 struct {
 	Namespace            string       `json:"namespace"`
 	Group                string       `json:"group"`

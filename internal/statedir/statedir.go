@@ -1,16 +1,17 @@
-// Package statedir is the state directory of an agent: what must outlive a restart of its container.
-// It holds the directory's identity, a counter of starts, what the voter has promised, the roster in
-// use, and the agent's credentials. In a pod it is an emptyDir, which lives as long as the pod.
+// Package statedir is the state directory of an agent: what must outlive a restart of its
+// container. It holds the directory's identity, a counter of starts, what the voter has promised,
+// the roster in use, and the agent's credentials. In a pod it is an emptyDir, which lives as long
+// as the pod.
 //
 //	dir, err := statedir.Open("/var/lib/podesta", time.Now())
 //	saved, err := dir.Load()               // what the last Save saved
 //	err = dir.Save(state, roster)          // nil: it survives whatever happens next
 //
-// One agent uses a directory at a time: of two, each would forget what the other has promised. Each
-// file is a record with a version and a checksum, but for the credentials, which are PEM. A file that
-// is damaged, that a newer agent wrote, or that is missing where it cannot be missing is an error
-// that says what to do; it never counts as an empty state, because a voter that forgot its promises
-// would make them again.
+// One agent uses a directory at a time: of two, each would forget what the other has promised.
+// Each file is a record with a version and a checksum, but for the credentials, which are PEM. A
+// file that is damaged, that a newer agent wrote, or that is missing where it cannot be missing is
+// an error that says what to do; it never counts as an empty state, because a voter that forgot
+// its promises would make them again.
 //
 // What is not promised: a directory that is copied, or set back to an earlier state, is a valid one
 // to this package. The identity says which directory it is, not how old its content is.
@@ -82,7 +83,8 @@ func open(path string, system durable.System, now time.Time) (*Dir, error) {
 	store, err := durable.Open(system, lockFile, idFile, incarnationFile, leaseFile, rosterFile,
 		certificateFile, keyFile, trustFile)
 	if locked := (*durable.LockedError)(nil); errors.As(err, &locked) {
-		err = fmt.Errorf("another agent uses the state directory: %w. Give each agent a --state-dir of its own", locked)
+		err = fmt.Errorf("another agent uses the state directory: %w. "+
+			"Give each agent a --state-dir of its own", locked)
 	}
 	if err != nil {
 		return nil, err
@@ -120,7 +122,8 @@ func (d *Dir) start(now time.Time) error {
 	if err != nil && !missing {
 		return err
 	}
-	d.ID, d.Incarnation = id, max(last+1, uint64(max(0, now.UnixMilli()))) //nolint:gosec // G115: not negative
+	clock := uint64(max(0, now.UnixMilli())) //nolint:gosec // G115: it is not negative
+	d.ID, d.Incarnation = id, max(last+1, clock)
 	if err := d.write(incarnationFile, encodeIncarnation(d.Incarnation)); err != nil {
 		return err
 	}
@@ -150,9 +153,9 @@ func (d *Dir) checkLease(begun bool) error {
 	return err
 }
 
-// Load returns what the last Save saved, in this incarnation or an earlier one; at first that is the
-// zero Saved. If only the roster cannot be read, the error is a *RosterError, and the lease state is
-// valid. After any other error nothing of it is.
+// Load returns what the last Save saved, in this incarnation or an earlier one; at first that is
+// the zero Saved. If only the roster cannot be read, the error is a *RosterError, and the lease
+// state is valid. After any other error nothing of it is.
 func (d *Dir) Load() (Saved, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -173,15 +176,15 @@ func (d *Dir) Load() (Saved, error) {
 	return s, nil
 }
 
-// Save saves what a process must not forget; a nil roster forgets the one that was saved. It writes
-// only what has changed since the last Save or Load that succeeded. When it returns nil, all of it
-// survives whatever happens next. When it returns an error, nothing may be relied on: each of the two
-// may be saved or not, and the next Save writes both again.
+// Save saves what a process must not forget; a nil roster forgets the one that was saved. It
+// writes only what has changed since the last Save or Load that succeeded. When it returns nil,
+// all of it survives whatever happens next. When it returns an error, nothing may be relied on:
+// each of the two may be saved or not, and the next Save writes both again.
 //
 // The roster comes first. The lease state names the newest generation that the voter has used, and
-// the manager counts on a voter that has acknowledged a generation to have its roster: after a crash
-// between the two writes, the directory has a roster that the voter has not acknowledged yet, which
-// is harmless, and never a generation without its roster.
+// the manager counts on a voter that has acknowledged a generation to have its roster: after a
+// crash between the two writes, the directory has a roster that the voter has not acknowledged
+// yet, which is harmless, and never a generation without its roster.
 func (d *Dir) Save(l lease.State, r *roster.Roster) error {
 	leaseRecord, err := encodeLease(l)
 	if err != nil {
@@ -199,7 +202,8 @@ func (d *Dir) Save(l lease.State, r *roster.Roster) error {
 	return d.replace(leaseFile, leaseRecord)
 }
 
-// SaveCredentials saves a certificate with its key, and the CA bundle. What is empty stays as it was.
+// SaveCredentials saves a certificate with its key, and the CA bundle. What is empty stays as it
+// was.
 func (d *Dir) SaveCredentials(certificate, key, trust []byte) error {
 	for _, f := range []struct {
 		name string

@@ -48,7 +48,8 @@ func boot(t *testing.T, disk *durabletest.Disk, clock lease.Instant, o *oath) (*
 	}
 	o.id, o.started = dir.ID, dir.Incarnation
 	if o.generation > 0 && (saved.Roster == nil || saved.Roster.Generation < o.generation) {
-		t.Errorf("the voter has acknowledged generation %d, and its roster is %+v", o.generation, saved.Roster)
+		t.Errorf("generation %d was acknowledged, and the roster is %+v",
+			o.generation, saved.Roster)
 	}
 	v := &voter{
 		t:     t,
@@ -156,17 +157,20 @@ func (v *voter) vote(name string, e lease.Epoch) (granted bool, err error) {
 	o := v.oath
 	switch {
 	case from != o.to && v.clock < o.until:
-		v.t.Errorf("%s is granted to %s at %v, and %s to %s runs until %v", e, name, v.clock, o.highest, o.to.Name, o.until)
+		v.t.Errorf("%s is granted to %s at %v, and %s to %s runs until %v",
+			e, name, v.clock, o.highest, o.to.Name, o.until)
 	case from != o.to && e <= o.highest, e < o.highest:
 		v.t.Errorf("%s is granted to %s after %s was to %s", e, name, o.highest, o.to.Name)
 	case e.Generation() < o.generation && (from != o.to || e != o.highest): // V4 lets it renew
-		v.t.Errorf("%s is granted to %s after generation %d was acknowledged", e, name, o.generation)
+		v.t.Errorf("%s is granted to %s after generation %d was acknowledged",
+			e, name, o.generation)
 	}
 	o.highest, o.to, o.until = e, from, v.clock+leaseTime
 	return true, err
 }
 
-// release gives back what was promised to a process: its promise ends, whether or not that is saved.
+// release gives back what was promised to a process: its promise ends, whether or not that is
+// saved.
 func (v *voter) release(name string, e lease.Epoch) error {
 	_, err := v.step(lease.Event{
 		Type:    lease.Requested,

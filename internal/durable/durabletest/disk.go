@@ -32,10 +32,12 @@ var (
 
 // Step is one thing that was asked of a disk.
 type Step struct {
-	Number int    // from 0
-	Do     string // lock, create, write, sync, close, rename, remove, open; sync without a name is the directory's
-	Name   string
-	To     string // rename
+	Number int // from 0
+	// Do is lock, create, write, sync, close, rename, remove or open. The sync of the directory has
+	// no Name.
+	Do   string
+	Name string
+	To   string // rename
 }
 
 func (s Step) String() string {
@@ -224,7 +226,13 @@ func (d *Disk) Lock(name string) (unlock func() error, err error) {
 	return func() error { delete(d.locks, name); return nil }, nil
 }
 
-func missing(op, name string) error { return &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist} }
+func missing(op, name string) error {
+	return &fs.PathError{
+		Op:   op,
+		Path: name,
+		Err:  fs.ErrNotExist,
+	}
+}
 
 // file is a file that is being written.
 type file struct {

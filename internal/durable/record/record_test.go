@@ -19,7 +19,13 @@ func TestForm(t *testing.T) {
 }
 
 func TestEveryVersionIsRead(t *testing.T) {
-	for _, body := range []string{"", "a body", " ", "lines\nof text checksum 00000000\n", "\x00\xff"} {
+	for _, body := range []string{
+		"",
+		"a body",
+		" ",
+		"lines\nof text checksum 00000000\n",
+		"\x00\xff",
+	} {
 		for version := 1; version <= format.Version; version++ {
 			data := record.Format{Name: format.Name, Version: version}.Encode([]byte(body))
 			v, got, err := format.Decode(data)
@@ -33,7 +39,8 @@ func TestEveryVersionIsRead(t *testing.T) {
 func TestANewerVersionIsCalledNewer(t *testing.T) {
 	data := record.Format{Name: format.Name, Version: 3}.Encode([]byte("what is to come"))
 	_, _, err := format.Decode(data)
-	if newer := (*record.Newer)(nil); !errors.As(err, &newer) || newer.Version != 3 || newer.Known != 2 {
+	newer := (*record.Newer)(nil)
+	if !errors.As(err, &newer) || newer.Version != 3 || newer.Known != 2 {
 		t.Errorf("%v", err)
 	}
 	data = []byte(strings.Replace(string(format.Encode([]byte("a body"))), " 2 ", " 3 ", 1))
@@ -79,7 +86,8 @@ type schema struct {
 }
 
 func TestJSONIsStrict(t *testing.T) {
-	if got, err := record.DecodeJSON[schema]([]byte(`{"name":"a","number":1}`)); err != nil || got != (schema{"a", 1}) {
+	got, err := record.DecodeJSON[schema]([]byte(`{"name":"a","number":1}`))
+	if err != nil || got != (schema{"a", 1}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for name, body := range map[string]string{

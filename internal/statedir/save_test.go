@@ -1,0 +1,135 @@
+package statedir_test
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/podesta-dev/podesta/internal/durable/durabletest"
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/internal/statedir"
+)
+
+// on opens a directory of a disk.
+func on(t *testing.T, disk *durabletest.Disk) *statedir.Dir {
+	t.Helper()
+	d, err := statedir.OpenOn(disk, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// written returns the files that a call writes or removes, in order.
+func written(disk *durabletest.Disk, call func()) []string {
+	before := len(disk.Steps())
+	call()
+	names := []string{}
+	for _, s := range disk.Steps()[before:] {
+		if s.Do == "rename" {
+			names = append(names, s.To)
+		}
+		if s.Do == "remove" && !strings.HasSuffix(s.Name, ".tmp") {
+			names = append(names, "no "+s.Name)
+		}
+	}
+	return names
+}
+
+// Each Save writes what has changed, the roster first; what was loaded has not.
+func TestOnlyChangesAreWritten(t *testing.T) {
+	disk := durabletest.New()
+	d := on(t, disk)
+	loaded(t, d)
+	for i, c := range []struct {
+		lease  lease.State
+		roster *roster.Roster
+		want   []string
+	}{
+		{lease.State{}, nil, []string{}},
+		{promised(1), shop(1), []string{"roster", "lease"}},
+		{promised(1), shop(1), []string{}},
+		{promised(2), shop(1), []string{"lease"}},
+		{promised(2), shop(2), []string{"roster"}},
+		{promised(2), nil, []string{"no roster"}},
+		{promised(2), nil, []string{}},
+		{promised(3), shop(2), []string{"roster", "lease"}},
+	} {
+		got := written(disk, func() {
+			if err := d.Save(c.lease, c.roster); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("Save %d wrote %q, want %q", i, got, c.want)
+		}
+	}
+	d = on(t, disk.Restarted())
+	loaded(t, d)
+	if got := written(disk, func() { _ = d.Save(promised(3), shop(2)) }); len(got) != 0 {
+		t.Errorf("what was loaded was written again: %q", got)
+	}
+}
+
+// After a Save that failed nobody knows what is on the disk: the next one writes it again, even if
+// it saves what was there before.
+func TestAFailedSaveIsWrittenAgain(t *testing.T) {
+	disk := durabletest.New()
+	d := on(t, disk)
+	if err := d.Save(promised(1), shop(1)); err != nil {
+		t.Fatal(err)
+	}
+	before := len(disk.Steps())
+	if err := d.Save(promised(2), shop(2)); err != nil {
+		t.Fatal(err)
+	}
+	last := len(disk.Steps()) - 1
+	for number := before; number <= last; number++ {
+		disk := durabletest.New()
+		d := on(t, disk)
+		if err := d.Save(promised(1), shop(1)); err != nil {
+			t.Fatal(err)
+		}
+		disk.Fault = durabletest.FailAt(number, durabletest.ErrIO)
+		if err := d.Save(promised(2), shop(2)); !errors.Is(err, durabletest.ErrIO) {
+			t.Fatalf("step %d: %v", number, err)
+		}
+		if err := d.Save(promised(1), shop(1)); err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range disk.AfterPowerLoss() {
+			if s := loaded(t, on(t, found)); s.Lease != promised(1) || !s.Roster.Equal(*shop(1)) {
+				t.Errorf("step %d failed; after the next Save the disk has %+v", number, s)
+			}
+		}
+	}
+}
+
+// What Load would refuse is not saved, and what was saved stays.
+func TestSaveRefusesWhatLoadWould(t *testing.T) {
+	disk := durabletest.New()
+	d := on(t, disk)
+	if err := d.Save(promised(1), shop(1)); err != nil {
+		t.Fatal(err)
+	}
+	negative, garbled, invalid, large := promised(2), promised(2), shop(2), shop(2)
+	negative.Highest = -1
+	garbled.To.Name = "p\xff"
+	invalid.Safety = "None"
+	large.Algorithm = strings.Repeat("x", 1<<20)
+	for name, err := range map[string]error{
+		"a negative epoch":   d.Save(negative, shop(2)),
+		"no UTF-8":           d.Save(garbled, shop(2)),
+		"an invalid roster":  d.Save(promised(2), invalid),
+		"a roster too large": d.Save(promised(2), large),
+	} {
+		if err == nil {
+			t.Errorf("%s was saved", name)
+		}
+	}
+	if s := loaded(t, d); s.Lease != promised(1) || !s.Roster.Equal(*shop(1)) {
+		t.Errorf("the directory has %+v", s)
+	}
+}
