@@ -122,7 +122,7 @@ func (d *Dir) start(now time.Time) error {
 	if err != nil && !missing {
 		return err
 	}
-	clock := uint64(max(0, now.UnixMilli())) //nolint:gosec // G115: it is not negative
+	clock := uint64(max(0, now.UnixMilli()))
 	d.ID, d.Incarnation = id, max(last+1, clock)
 	if err := d.write(incarnationFile, encodeIncarnation(d.Incarnation)); err != nil {
 		return err

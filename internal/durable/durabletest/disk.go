@@ -19,6 +19,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/podesta-dev/podesta/internal/durable"
 )
@@ -41,13 +42,7 @@ type Step struct {
 }
 
 func (s Step) String() string {
-	text := s.Do
-	for _, name := range []string{s.Name, s.To} {
-		if name != "" {
-			text += " " + name
-		}
-	}
-	return text
+	return strings.TrimSpace(s.Do + " " + s.Name + " " + s.To)
 }
 
 // Disk is a directory in memory. The zero Disk is not usable: New returns an empty one. It is not
