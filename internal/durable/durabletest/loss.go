@@ -14,12 +14,16 @@ func (d *Disk) Restarted() *Disk {
 	return rebuilt(d.names, d.synced, d.pending, false)
 }
 
-// mostPending bounds how many outcomes AfterPowerLoss looks at: 2 to this power.
-const mostPending = 10
+// What AfterPowerLoss looks at, at most: so many changes of names that may be lost, each for itself,
+// and then so many combinations of what is left of files.
+const (
+	mostPending = 6
+	mostSpoilt  = 1 << 8
+)
 
 // AfterPowerLoss returns the disks that a loss of power may leave, each different from the others.
 // Any of the changes of names since the last Sync may be lost, each for itself; a file that was not
-// synced may be empty, torn, full of zeros, or whole. Of very many changes, the newest ten may be
+// synced may be empty, torn, full of zeros, or whole. Of many changes only the newest six may be
 // lost. The disk itself does not change.
 func (d *Disk) AfterPowerLoss() []*Disk {
 	var disks []*Disk
@@ -52,7 +56,7 @@ func spoilt(names map[string]*content) []map[string]*content {
 	outcomes := []map[string]*content{names}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		c := names[name]
-		if c.synced {
+		if c.synced || len(c.data) == 0 || len(outcomes) >= mostSpoilt {
 			continue
 		}
 		var more []map[string]*content

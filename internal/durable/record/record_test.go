@@ -110,6 +110,9 @@ func TestJSONIsStrict(t *testing.T) {
 		if damaged := (*record.Damaged)(nil); !errors.As(err, &damaged) {
 			t.Errorf("%s was taken for %+v, %v", name, got, err)
 		}
+		if err != nil && strings.Contains(name, "unknown") && !strings.Contains(err.Error(), `"more"`) {
+			t.Errorf("%v does not name the unknown field", err)
+		}
 	}
 }
 

@@ -1,0 +1,152 @@
+package durabletest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// files is what a disk has, in one line.
+func files(d *Disk) string {
+	var all []string
+	for _, name := range d.Names() {
+		data, _ := d.Get(name)
+		all = append(all, fmt.Sprintf("%s=%q", name, data))
+	}
+	return strings.Join(all, " ")
+}
+
+func outcomes(d *Disk) []string {
+	var all []string
+	for _, found := range d.AfterPowerLoss() {
+		all = append(all, files(found))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// What a loss of power may leave, after each step of replacing a file and with steps left out.
+func TestWhatALossOfPowerMayLeave(t *testing.T) {
+	const (
+		old     = `a="old"`
+		empty   = `a="" `
+		torn    = `a="ne" `
+		zeros   = `a="\x00\x00\x00\x00" `
+		renamed = `a="new!"`
+	)
+	temporary := []string{old, old + ` t=""`, old + ` t="\x00\x00\x00\x00"`, old + ` t="ne"`, old + ` t="new!"`}
+	trim := strings.TrimSpace
+	for steps, want := range map[string][]string{
+		"":                               {old},
+		"create":                         {old, old + ` t=""`},
+		"create write":                   temporary,
+		"create write sync":              {old, old + ` t="new!"`},
+		"create write sync rename":       {renamed, old, old + ` t="new!"`},
+		"create write sync rename names": {renamed},
+		"create write rename":            append([]string{trim(empty), trim(torn), trim(zeros), renamed}, temporary...),
+		"create write rename names":      {trim(empty), trim(torn), trim(zeros), renamed},
+		"remove":                         {"", old},
+		"remove names":                   {""},
+	} {
+		d := New()
+		d.Put("a", []byte("old"))
+		f := &file{disk: d, name: "t", content: &content{}}
+		for _, step := range strings.Fields(steps) {
+			var err error
+			switch step {
+			case "create":
+				created, createErr := d.Create("t")
+				f, err = created.(*file), createErr
+			case "write":
+				_, err = io.WriteString(f, "new!")
+			case "sync":
+				err = f.Sync()
+			case "rename":
+				err = d.Rename("t", "a")
+			case "remove":
+				err = d.Remove("a")
+			case "names":
+				err = d.Sync()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := files(d)
+		slices.Sort(want)
+		if got := outcomes(d); !slices.Equal(got, want) {
+			t.Errorf("after %q:\n%s\nwant\n%s", steps, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		if got := files(d.Restarted()); got != before || files(d) != before {
+			t.Errorf("after %q a restart found %s, want %s", steps, got, before)
+		}
+		if got := outcomes(d.Restarted()); !slices.Equal(got, want) {
+			t.Errorf("after %q and a restart a loss of power may leave %q", steps, got)
+		}
+	}
+}
+
+// What a loss of power has left stays, and so does a disk whose copies are changed.
+func TestDisksShareNothing(t *testing.T) {
+	d := New()
+	d.Put("a", []byte("old"))
+	for _, found := range append(d.AfterPowerLoss(), d.Restarted()) {
+		if err := errors.Join(found.Rename("a", "b"), found.Sync()); err != nil {
+			t.Fatal(err)
+		}
+		if got := outcomes(found); !slices.Equal(got, []string{`b="old"`}) {
+			t.Errorf("the copy may have %q", got)
+		}
+	}
+	if got := files(d); got != `a="old"` {
+		t.Errorf("the disk has %s", got)
+	}
+}
+
+// A refused write leaves a half, a crash ends everything, and the lock is free afterwards.
+func TestFaults(t *testing.T) {
+	d := New()
+	if _, err := d.Lock("lock"); err != nil {
+		t.Fatal(err)
+	}
+	f, err := d.Create("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Fault = FailAt(2, ErrFull)
+	if n, err := io.WriteString(f, "content"); n != 3 || !errors.Is(err, ErrFull) {
+		t.Errorf("%d bytes were written, %v", n, err)
+	}
+	d.Fault = CrashAt(3)
+	for range 2 {
+		if err := d.Rename("a", "b"); !errors.Is(err, ErrCrashed) {
+			t.Errorf("a step of the crashed process: %v", err)
+		}
+	}
+	if got := len(d.Steps()); got != 4 {
+		t.Errorf("%d steps were counted, want 4", got)
+	}
+	d = d.Restarted()
+	if got := files(d); got != `a="con"` {
+		t.Errorf("the next process finds %s", got)
+	}
+	if _, err := d.Lock("lock"); err != nil {
+		t.Errorf("the next process: %v", err)
+	}
+}
+
+// Very many changes that were never synced do not make very many outcomes.
+func TestOutcomesAreBounded(t *testing.T) {
+	d := New()
+	for i := range 100 {
+		if _, err := d.Create(fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := len(d.AfterPowerLoss()); got != 1<<mostPending {
+		t.Errorf("%d outcomes", got)
+	}
+}
