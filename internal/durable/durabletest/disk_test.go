@@ -30,24 +30,18 @@ func outcomes(d *Disk) []string {
 
 // What a loss of power may leave, after each step of replacing a file and with steps left out.
 func TestWhatALossOfPowerMayLeave(t *testing.T) {
-	const (
-		old     = `a="old"`
-		empty   = `a="" `
-		torn    = `a="ne" `
-		zeros   = `a="\x00\x00\x00\x00" `
-		renamed = `a="new!"`
-	)
-	temporary := []string{old, old + ` t=""`, old + ` t="\x00\x00\x00\x00"`, old + ` t="ne"`, old + ` t="new!"`}
-	trim := strings.TrimSpace
+	const old, renamed = `a="old"`, `a="new!"`
+	spoiltTemporary := []string{old + ` t=""`, old + ` t="ne"`, old + ` t="\x00\x00\x00\x00"`}
+	spoilt := []string{`a=""`, `a="ne"`, `a="\x00\x00\x00\x00"`}
 	for steps, want := range map[string][]string{
 		"":                               {old},
 		"create":                         {old, old + ` t=""`},
-		"create write":                   temporary,
+		"create write":                   append(spoiltTemporary, old, old+` t="new!"`),
 		"create write sync":              {old, old + ` t="new!"`},
 		"create write sync rename":       {renamed, old, old + ` t="new!"`},
 		"create write sync rename names": {renamed},
-		"create write rename":            append([]string{trim(empty), trim(torn), trim(zeros), renamed}, temporary...),
-		"create write rename names":      {trim(empty), trim(torn), trim(zeros), renamed},
+		"create write rename":            append(slices.Concat(spoiltTemporary, spoilt), old, old+` t="new!"`, renamed),
+		"create write rename names":      append(spoilt, renamed),
 		"remove":                         {"", old},
 		"remove names":                   {""},
 	} {
@@ -78,7 +72,7 @@ func TestWhatALossOfPowerMayLeave(t *testing.T) {
 		before := files(d)
 		slices.Sort(want)
 		if got := outcomes(d); !slices.Equal(got, want) {
-			t.Errorf("after %q:\n%s\nwant\n%s", steps, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			t.Errorf("after %q:\n%q\nwant\n%q", steps, got, want)
 		}
 		if got := files(d.Restarted()); got != before || files(d) != before {
 			t.Errorf("after %q a restart found %s, want %s", steps, got, before)

@@ -14,8 +14,8 @@ func (d *Disk) Restarted() *Disk {
 	return rebuilt(d.names, d.synced, d.pending, false)
 }
 
-// What AfterPowerLoss looks at, at most: so many changes of names that may be lost, each for itself,
-// and then so many combinations of what is left of files.
+// What AfterPowerLoss looks at, at most: so many changes of names that may be lost, each for
+// itself, and for each choice of them so many combinations of what is left of the files.
 const (
 	mostPending = 6
 	mostSpoilt  = 1 << 8
