@@ -1,6 +1,7 @@
 package statedir_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -31,6 +32,7 @@ type voter struct {
 	roster  *roster.Roster
 	clock   lease.Instant
 	oath    *oath
+	grants  int // votes that have gone out
 }
 
 // boot starts an incarnation of the voter. The error is the disk's.
@@ -59,10 +61,10 @@ func boot(t *testing.T, disk *durabletest.Disk, clock lease.Instant, o *oath) (*
 		oath:  o,
 	}
 	v.machine = lease.New(lease.Config{
-		Self:     v.self(),
-		Remember: saved.Lease,
-		Seed:     1,
-		Now:      v.reading(),
+		Self:  v.self(),
+		Saved: saved.Lease,
+		Seed:  1,
+		Now:   v.reading(),
 	})
 	if saved.Roster != nil {
 		err = v.use(saved.Roster)
@@ -87,20 +89,31 @@ func (v *voter) reading() lease.Reading {
 	}
 }
 
-// step lets the machine take an event as an agent does: what it asks to sync is on the disk before
-// its answer goes out; if that fails, nothing goes out.
-func (v *voter) step(e lease.Event) (*lease.Response, error) {
+// step lets the machine take an event as an agent does: what it replies at once goes out at once, and
+// what it wants on the disk is written, whose outcome is an event, too. The error is the disk's.
+func (v *voter) step(e lease.Event) error {
 	e.Now = v.reading()
 	out := v.machine.Step(e)
-	if !out.Sync {
-		return out.Response, nil
+	for _, reply := range out.Replies {
+		if reply.Response.Kind == lease.Vote && reply.Response.Granted {
+			v.granted(candidate(reply.To), reply.Response.Epoch)
+		}
 	}
-	if err := v.dir.Save(v.machine.State(), v.roster); err != nil {
-		v.machine.Unsynced()
-		return nil, err
+	if out.Version == 0 {
+		return nil
 	}
-	v.oath.generation = max(v.oath.generation, v.machine.State().Generation)
-	return out.Response, nil
+	written := lease.Event{Type: lease.Persisted, Version: out.Version}
+	state := v.machine.State()
+	err := v.dir.Save(state, v.roster)
+	switch {
+	case errors.Is(err, durabletest.ErrCrashed):
+		return err
+	case err != nil:
+		written = lease.Event{Type: lease.WriteFailed}
+	default:
+		v.oath.generation = max(v.oath.generation, state.Generation)
+	}
+	return errors.Join(err, v.step(written))
 }
 
 // use begins to use a roster.
@@ -124,8 +137,7 @@ func (v *voter) use(r *roster.Roster) error {
 			Voter:    p.Voter,
 		})
 	}
-	_, err := v.step(lease.Event{Type: lease.Enrolled, Roster: enrolled})
-	return err
+	return v.step(lease.Event{Type: lease.RosterChanged, Roster: enrolled})
 }
 
 // candidate is the incarnation of another process that asks.
@@ -138,45 +150,47 @@ func candidate(name string) lease.Incarnation {
 	}
 }
 
-// vote asks the voter for its vote, and holds what it answers against all that it has answered.
+// vote asks the voter for its vote, and reports whether it was granted.
 func (v *voter) vote(name string, e lease.Epoch) (granted bool, err error) {
-	from := candidate(name)
-	answer, err := v.step(lease.Event{
-		Type: lease.Requested,
-		From: from,
-		Request: lease.Request{
-			Kind:  lease.Vote,
-			Group: "group-uid",
-			Epoch: e,
-			Lease: leaseTime,
-		},
+	before := v.grants
+	err = v.request(name, lease.Request{
+		Kind:  lease.Vote,
+		Group: "group-uid",
+		Epoch: e,
+		Lease: leaseTime,
 	})
-	if answer == nil || !answer.Granted {
-		return false, err
-	}
+	return v.grants > before, err
+}
+
+func (v *voter) request(name string, r lease.Request) error {
+	return v.step(lease.Event{
+		Type:    lease.Requested,
+		From:    candidate(name),
+		Request: r,
+	})
+}
+
+// granted holds a vote that goes out against all that this voter has ever answered.
+func (v *voter) granted(to lease.Incarnation, e lease.Epoch) {
+	v.grants++
 	o := v.oath
 	switch {
-	case from != o.to && v.clock < o.until:
+	case to != o.to && v.clock < o.until:
 		v.t.Errorf("%s is granted to %s at %v, and %s to %s runs until %v",
-			e, name, v.clock, o.highest, o.to.Name, o.until)
-	case from != o.to && e <= o.highest, e < o.highest:
-		v.t.Errorf("%s is granted to %s after %s was to %s", e, name, o.highest, o.to.Name)
-	case e.Generation() < o.generation && (from != o.to || e != o.highest): // V4 lets it renew
+			e, to.Name, v.clock, o.highest, o.to.Name, o.until)
+	case to != o.to && e <= o.highest, e < o.highest:
+		v.t.Errorf("%s is granted to %s after %s was to %s", e, to.Name, o.highest, o.to.Name)
+	case e.Generation() < o.generation && (to != o.to || e != o.highest): // V4 lets it renew
 		v.t.Errorf("%s is granted to %s after generation %d was acknowledged",
-			e, name, o.generation)
+			e, to.Name, o.generation)
 	}
-	o.highest, o.to, o.until = e, from, v.clock+leaseTime
-	return true, err
+	o.highest, o.to, o.until = e, to, v.clock+leaseTime
 }
 
 // release gives back what was promised to a process: its promise ends, whether or not that is
 // saved.
 func (v *voter) release(name string, e lease.Epoch) error {
-	_, err := v.step(lease.Event{
-		Type:    lease.Requested,
-		From:    candidate(name),
-		Request: lease.Request{Kind: lease.Release, Group: "group-uid", Epoch: e},
-	})
+	err := v.request(name, lease.Request{Kind: lease.Release, Group: "group-uid", Epoch: e})
 	if v.oath.to == candidate(name) && v.oath.highest <= e {
 		v.oath.until = min(v.oath.until, v.clock)
 	}
