@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-const page = "../../docs/simulate.md"
+const page = "../../docs/guides/simulate.md"
 
-// TestExamplesOfThePage runs the command lines that docs/simulate.md shows. -rewrite writes what they print now.
+// TestExamplesOfThePage runs the command lines that docs/guides/simulate.md shows. -rewrite writes what they print now.
 func TestExamplesOfThePage(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -31,12 +31,12 @@ func TestExamplesOfThePage(t *testing.T) {
 		if want := line + "\n" + said; part != want {
 			parts[i] = want
 			if flag.Lookup("rewrite").Value.String() != "true" {
-				t.Errorf("docs/simulate.md is stale; see what changed with go test ./cmd/kubectl-election -rewrite && git diff docs\n%s", want)
+				t.Errorf("docs/guides/simulate.md is stale; see what changed with go test ./cmd/kubectl-election -rewrite && git diff docs\n%s", want)
 			}
 		}
 	}
 	if examples == 0 {
-		t.Error("docs/simulate.md shows no example")
+		t.Error("docs/guides/simulate.md shows no example")
 	}
 	if fresh := strings.Join(parts, "```\n"); fresh != string(text) && !t.Failed() {
 		if err := os.WriteFile(page, []byte(fresh), 0o644); err != nil {

@@ -39,7 +39,7 @@ func TestGolden(t *testing.T) {
 }
 
 // Seed 004, section 6.1: "10 messages. Whereas, in the same scenario the bully algorithm would take 43": ours takes 44, and
-// docs/conformance.md says why.
+// docs/evidence/conformance.md says why.
 func TestJSONIsOneObject(t *testing.T) {
 	for algorithm, want := range map[string]int{"Bully": 44, "StatusTableBully": 10} {
 		out, err := run("simulate --processes 10 --crashed 10 --initiator 4 -o json --algorithm " + algorithm)

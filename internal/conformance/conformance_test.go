@@ -10,7 +10,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the documents anew")
 
-const docs = "../../docs"
+const docs = "../../docs/evidence"
 
 // TestConformance measures every claim, and compares with the page.
 func TestConformance(t *testing.T) {
@@ -36,7 +36,7 @@ func fresh(t *testing.T, file string, want []byte) {
 	}
 	got, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("docs/%s is stale (%v): look at what changed with go test ./internal/conformance -rewrite && git diff docs", file, err)
+		t.Errorf("docs/evidence/%s is stale (%v): look at what changed with go test ./internal/conformance -rewrite && git diff docs", file, err)
 	}
 }
 
@@ -57,7 +57,7 @@ func TestCounterexamples(t *testing.T) {
 	}
 	for _, file := range files {
 		if diagrams[file.Name()] == nil {
-			t.Errorf("docs/counterexamples/%s belongs to no counterexample: remove it", file.Name())
+			t.Errorf("docs/evidence/counterexamples/%s belongs to no counterexample: remove it", file.Name())
 		}
 	}
 }

@@ -116,7 +116,7 @@ after it went silent.
 
 `
 
-// Counterexamples writes docs/counterexamples.md, and the diagrams that it shows by file name.
+// Counterexamples writes docs/evidence/counterexamples.md, and the diagrams that it shows by file name.
 func Counterexamples() (page string, diagrams map[string][]byte, err error) {
 	var index, body strings.Builder
 	diagrams = map[string][]byte{}

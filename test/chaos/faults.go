@@ -33,7 +33,7 @@ type kind struct {
 	alone bool
 }
 
-// The faults of docs/chaos.md; names are what the table shows.
+// The faults of docs/evidence/chaos.md; names are what the table shows.
 const (
 	killAgent      = "kill agent"
 	killApp        = "kill app"

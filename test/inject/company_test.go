@@ -62,7 +62,7 @@ func TestReinvocation(t *testing.T) {
 	}
 }
 
-// A LimitRange's default CPU limit reaches the agent, as docs/inject.md warns.
+// A LimitRange's default CPU limit reaches the agent, as docs/guides/inject.md warns.
 func TestLimitRange(t *testing.T) {
 	here := namespace(t, nil)
 	mustCreate(t, &corev1.LimitRange{

@@ -1,4 +1,4 @@
-// Package security tries what SECURITY.md says that nobody can do, and what is said of the CA in docs/identity.md, against a real
+// Package security tries what SECURITY.md says that nobody can do, and what is said of the CA in docs/reference/identity.md, against a real
 // API server, the manager as it is, and the agents' real ends of the protocols. There is no kubelet here.
 package security
 

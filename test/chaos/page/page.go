@@ -1,4 +1,4 @@
-// Package page makes docs/chaos.md and its plots from the report of a chaos run. The same report gives the same bytes.
+// Package page makes docs/evidence/chaos.md and its plots from the report of a chaos run. The same report gives the same bytes.
 //
 // What is said is decided apart from how it is written and drawn: counts, outcomes and spreads are computed from the report alone
 // (count.go, outcome.go, rows.go, problems.go), then filled into chaos.md.tmpl and drawn with gonum/plot. Nothing is left out of

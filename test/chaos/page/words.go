@@ -102,7 +102,7 @@ func beside(o Outcome) string {
 		return "In the Classic groups, under the same faults, no two were told so at once either, though nothing prevents it."
 	}
 	return fmt.Sprintf("In the Classic groups, under the same faults, two were told so at once: %s. Of their writes, %d came in the midst of those of "+
-		"a newer coordinator, and nothing refused them. That is what [Guarded](lease.md) is for.", often(o.Together), o.Writes.Stale)
+		"a newer coordinator, and nothing refused them. That is what [Guarded](../reference/lease.md) is for.", often(o.Together), o.Writes.Stale)
 }
 
 // setting is what ran, and where.

@@ -1,6 +1,6 @@
-// Command page writes docs/chaos.md and its plots from the report that a chaos run has left:
+// Command page writes docs/evidence/chaos.md and its plots from the report that a chaos run has left:
 //
-//	go run -C test/chaos/page ./cmd/page --report "$PWD/chaos.json" --out "$PWD/docs"
+//	go run -C test/chaos/page ./cmd/page --report "$PWD/chaos.json" --out "$PWD/docs/evidence"
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 
 func main() {
 	file := flag.String("report", "chaos.json", "the report of a run")
-	out := flag.String("out", "docs", "the directory that gets chaos.md and chaos/*.svg")
+	out := flag.String("out", "docs/evidence", "the directory that gets chaos.md and chaos/*.svg")
 	flag.Parse()
 	if err := run(*file, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "page:", err)
