@@ -26,19 +26,19 @@ type Finding struct {
 	err    error
 }
 
-// Response is what became of a claim.
-type Response string
+// Verdict is what became of a claim.
+type Verdict string
 
-// The responses.
+// The verdicts.
 const (
-	Holds           Response = "holds"
-	HoldsConvention Response = "holds with this convention"
-	Fails           Response = "does not come out"
+	Holds           Verdict = "holds"
+	HoldsConvention Verdict = "holds with this convention"
+	Fails           Verdict = "does not come out"
 )
 
-// Try measures a claim. It fails if a simulation does, if nothing was compared, or if the response is not the one that the
+// Try measures a claim. It fails if a simulation does, if nothing was compared, or if the verdict is not the one that the
 // claim explains.
-func (c Claim) Try() (*Finding, Response, error) {
+func (c Claim) Try() (*Finding, Verdict, error) {
 	f := &Finding{}
 	c.Measure(f)
 	switch {

@@ -69,7 +69,7 @@ func TestClaimsCanFail(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		claim    Claim
-		response Response
+		verdict Verdict
 		fails    bool
 	}{
 		"right":                 {Claim{Measure: measure(3)}, Holds, false},
@@ -79,8 +79,8 @@ func TestClaimsCanFail(t *testing.T) {
 		"right, explained away": {Claim{Measure: measure(3), Because: "so"}, Holds, true},
 		"nothing compared":      {Claim{Measure: func(*Finding) {}}, "", true},
 	} {
-		if _, response, err := c.claim.Try(); response != c.response || (err != nil) != c.fails {
-			t.Errorf("%s: %q, %v", name, response, err)
+		if _, verdict, err := c.claim.Try(); verdict != c.verdict || (err != nil) != c.fails {
+			t.Errorf("%s: %q, %v", name, verdict, err)
 		}
 	}
 }
