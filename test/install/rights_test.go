@@ -111,9 +111,9 @@ func TestPeoplesRoles(t *testing.T) {
 	}
 }
 
-// TestEveryRuleIsExplained: each rule of the manager's roles has its line in docs/start/install.md, which says what it is for.
+// TestEveryRuleIsExplained: each rule of the manager's roles has its line in docs/reference/manager-rights.md, which says what it is for.
 func TestEveryRuleIsExplained(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join(root, "docs", "start", "install.md"))
+	content, err := os.ReadFile(filepath.Join(root, "docs", "reference", "manager-rights.md"))
 	must(t, err)
 	page := string(content)
 	all := installed(t)
@@ -126,7 +126,7 @@ func TestEveryRuleIsExplained(t *testing.T) {
 			line += " `" + strings.Join(rule.ResourceNames, "`, `") + "`"
 		}
 		if line += " | " + strings.Join(rule.Verbs, ", ") + " |"; !strings.Contains(page, line) {
-			t.Errorf("docs/start/install.md does not explain the rule: a line of its table must begin with\n%s", line)
+			t.Errorf("docs/reference/manager-rights.md does not explain the rule: a line of its table must begin with\n%s", line)
 		}
 	}
 }
