@@ -39,7 +39,7 @@ type fileProcess struct {
 	Address  string `json:"address,omitempty"`
 	Priority *int32 `json:"priority,omitempty"`
 	Voter    *bool  `json:"voter,omitempty"`
-	StateID  string `json:"memory,omitempty"`
+	StateID  string `json:"stateID,omitempty"`
 }
 
 // ReadFile reads a roster from a JSON file, as Parse does.

@@ -70,7 +70,7 @@ type Election struct {
 func (r Report) Validate() error {
 	switch {
 	case r.StateID != "" && !isUID(r.StateID): // it becomes a part of the roster
-		return fmt.Errorf("memory %q: must be letters, digits and '-', '.', '_', at most %d bytes", r.StateID, maxUID)
+		return fmt.Errorf("state ID %q: must be letters, digits and '-', '.', '_', at most %d bytes", r.StateID, maxUID)
 	case r.Generation < 0:
 		return fmt.Errorf("generation %d is negative", r.Generation)
 	case r.Coordinator != "" && !isName(r.Coordinator):

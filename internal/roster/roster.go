@@ -168,7 +168,7 @@ func (p Process) validate() error {
 		return fmt.Errorf("%s: priority %d: must be between 0 and %d", p.Name, p.Priority, MaxPriority)
 	}
 	if p.StateID != "" && !isUID(p.StateID) {
-		return fmt.Errorf("%s: memory %q: must be letters, digits and '-', '.', '_', at most %d bytes", p.Name, p.StateID, maxUID)
+		return fmt.Errorf("%s: state ID %q: must be letters, digits and '-', '.', '_', at most %d bytes", p.Name, p.StateID, maxUID)
 	}
 	if p.Address == "" {
 		return nil

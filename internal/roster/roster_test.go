@@ -32,7 +32,7 @@ func TestFileWithDefaults(t *testing.T) {
 
 func TestGuardedFile(t *testing.T) {
 	got, err := Parse([]byte(`{"group":"lab","safety":"Guarded","leaseMilliseconds":2000,"preemption":{"policy":"Never"},
-		"processes":[{"name":"p1","memory":"m-1"}]}`))
+		"processes":[{"name":"p1","stateID":"m-1"}]}`))
 	must(t, err)
 	want := Roster{Namespace: "default", Group: "lab", Generation: 1, Algorithm: "Bully", Safety: Guarded,
 		Heartbeat: 100 * time.Millisecond, Timeout: 500 * time.Millisecond, Lease: 2 * time.Second, Preemption: Never,
@@ -67,7 +67,7 @@ func TestEqualLooksAtEveryField(t *testing.T) {
 		"lease":      func(r *Roster) { r.Lease++ },
 		"preemption": func(r *Roster) { r.Preemption = Never },
 		"stable":     func(r *Roster) { r.Stable++ },
-		"memory":     func(r *Roster) { r.Processes[0].StateID = "other" },
+		"state ID":   func(r *Roster) { r.Processes[0].StateID = "other" },
 		"voter":      func(r *Roster) { r.Processes[0].Voter = false },
 		"app health": func(r *Roster) { r.AppHealth.Port++ },
 	} {
@@ -97,7 +97,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 		"no preemption":      {`{"group":"lab","safety":"Guarded","preemption":{"policy":""}}`, "must be Always"},
 		"long stable":        {`{"group":"lab","preemption":{"stableSeconds":3601}}`, "at most 3600"},
 		"unknown in it":      {`{"group":"lab","preemption":{"stable":1}}`, "stable"},
-		"memory":             {`{"group":"lab","processes":[{"name":"a","memory":"a b"}]}`, "memory"},
+		"state ID":           {`{"group":"lab","processes":[{"name":"a","stateID":"a b"}]}`, "state ID"},
 		"twice":              {`{"group":"lab","processes":[{"name":"a"},{"name":"a"}]}`, "twice"},
 		"priority":           {`{"group":"lab","processes":[{"name":"a","priority":1000001}]}`, "between 0 and 1000000"},
 		"address":            {`{"group":"lab","processes":[{"name":"a","address":"localhost"}]}`, "host:port"},
@@ -123,7 +123,7 @@ func TestRosterSurvivesTheWire(t *testing.T) {
 
 func TestReportsThatAreRefused(t *testing.T) {
 	for says, r := range map[string]Report{
-		"memory":                   {StateID: "a b"},
+		"state ID":                 {StateID: "a b"},
 		"epoch -1":                 {Epoch: -1},
 		"epoch 9007199254740992":   {Epoch: 1 << 53},
 		"lease state has 65 bytes": {LeaseState: strings.Repeat("x", 65)},
