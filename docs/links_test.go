@@ -20,6 +20,7 @@ var (
 	fence    = regexp.MustCompile("(?ms)^ *```.*?^ *```")
 	dropped  = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
 	page     = regexp.MustCompile(`\bdocs/[\w/-]+\.(?:md|svg)\b`)
+	retired  = regexp.MustCompile(`(?i)\b(?:tenures?|petitions?|nominees?|soundings?|incumbents?)\b`)
 	goTest   = regexp.MustCompile(`\bTest[A-Z]\w+`)
 )
 
@@ -60,8 +61,7 @@ func TestMentions(t *testing.T) {
 	}
 }
 
-// TestNamedTests looks up every Go test that a page of people's hands names. Generated pages are
-// checked by what generates them.
+// TestNamedTests looks up every Go test that a hand-written page names.
 func TestNamedTests(t *testing.T) {
 	var code strings.Builder
 	for _, file := range tracked(t, "*_test.go") {
@@ -69,14 +69,27 @@ func TestNamedTests(t *testing.T) {
 	}
 	for _, file := range tracked(t, "*.md") {
 		text := read(t, file)
-		if strings.Contains(text, "DO NOT EDIT") || strings.Contains(text, "do not edit") ||
-			strings.Contains(file, "/testdata/") {
+		if generated(text) || strings.Contains(file, "/testdata/") {
 			continue
 		}
 		for _, name := range goTest.FindAllString(text, -1) {
 			if !strings.Contains(code.String(), "func "+name+"(") {
 				t.Errorf("%s names %s, which does not exist", file, name)
 			}
+		}
+	}
+}
+
+// TestRetiredWords: pages use the glossary's words. What a word replaced is named there only, and in
+// the decision that the word came with.
+func TestRetiredWords(t *testing.T) {
+	for _, file := range tracked(t, "*.md") {
+		if generated(read(t, file)) || strings.Contains(file, "/testdata/") ||
+			file == "docs/glossary.md" || file == "docs/adr/0003-lease.md" {
+			continue
+		}
+		for _, word := range retired.FindAllString(prose(t, file), -1) {
+			t.Errorf("%s says %q: docs/glossary.md has the word to use instead", file, word)
 		}
 	}
 }
@@ -94,6 +107,11 @@ func anchors(t *testing.T, path string) []string {
 		all = append(all, found[1])
 	}
 	return all
+}
+
+// generated reports whether a program wrote a page. Whatever writes it checks it.
+func generated(text string) bool {
+	return strings.Contains(strings.ToLower(text), "do not edit")
 }
 
 // prose is a page without its code blocks.
