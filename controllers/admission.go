@@ -82,7 +82,7 @@ func bearer(s authenticationv1.TokenReviewStatus) (namespace, pod, uid string, e
 }
 
 // groupOf is the group of this very pod, if it may join it. It is read from the API server, not from a cache: a manager whose cache
-// stood still must not certify a pod that another one has found missing (R5 of docs/lease.md counts from there), or one that
+// stood still must not certify a pod that another one has found missing (R5 of docs/reference/lease.md counts from there), or one that
 // has left its group.
 func (a *Admission) groupOf(ctx context.Context, name identity.Name) (string, error) {
 	key := types.NamespacedName{Namespace: name.Namespace, Name: name.Pod}

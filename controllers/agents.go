@@ -53,7 +53,7 @@ func outdatedAgents(f facts) string {
 		return ""
 	}
 	return fmt.Sprintf("outdated agents, of another version than the manager's %s: %s; they elect all the same, and restarting their pods "+
-		"brings the new one (docs/upgrade.md)", f.version, enumerate(outdated))
+		"brings the new one (docs/guides/upgrade.md)", f.version, enumerate(outdated))
 }
 
 // workloadOf is what is to be restarted for a pod to be made anew, as kubectl names it: what owns it, or the pod itself.

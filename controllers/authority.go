@@ -115,7 +115,7 @@ func (a *Authorities) read(ctx context.Context, key types.NamespacedName) (*core
 	found, err := identity.ParseSuccession(secret.Data)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the CA in Secret %s cannot be read, and is left as it is: restore it from a backup, "+
-			"or delete the Secret to have a new CA made (docs/identity.md says what that does to agents): %w", key, err)
+			"or delete the Secret to have a new CA made (docs/reference/identity.md says what that does to agents): %w", key, err)
 	}
 	return secret, &found, nil
 }

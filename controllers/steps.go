@@ -6,7 +6,7 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// situation is all that the next step of a Guarded group's voters depends on. The rules R1–R7 are those of docs/lease.md.
+// situation is all that the next step of a Guarded group's voters depends on. The rules R1–R7 are those of docs/reference/lease.md.
 type situation struct {
 	now      time.Time
 	wait     time.Duration // after which no promise made before can still run: the longest lease, by a slow clock

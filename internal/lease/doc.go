@@ -1,5 +1,5 @@
 // Package lease says who may act, and until when: the gate behind every election algorithm of a Guarded group. The algorithm
-// nominates, lease authorises. docs/lease.md is the protocol, with a proof sketch; the rule numbers there stand here at the code.
+// nominates, lease authorises. docs/reference/lease.md is the protocol, with a proof sketch; the rule numbers there stand here at the code.
 //
 // A Machine is one process's part in it: voter, candidate, holder and follower at once, a file each. It is pure: a reading of the
 // clock and an event go in, requests, a response and advice to the election machine come out; the same seed and the same events give

@@ -6,7 +6,7 @@ import "time"
 // compare.
 type Instant = time.Duration
 
-// The numbers of the protocol (docs/lease.md).
+// The numbers of the protocol (docs/reference/lease.md).
 const (
 	// driftPercent is ρ: how much the rate of a machine's clock may be off.
 	driftPercent = 10

@@ -6,7 +6,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// The manager of a simulated Guarded group: rules R1 to R7 of docs/lease.md. There are two; the group's status decides between
+// The manager of a simulated Guarded group: rules R1 to R7 of docs/reference/lease.md. There are two; the group's status decides between
 // them. What they know of the pods comes from the API, what they know of the agents from reports.
 
 // world is the API: the group object, its status with the newest roster, and the pods.
