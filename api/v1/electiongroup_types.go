@@ -55,7 +55,7 @@ type ElectionGroupList struct {
 // +kubebuilder:validation:Enum=Bully;StatusTableBully;LeLann;ChangRoberts;RingList;ActiveListRing
 type Algorithm string
 
-// The algorithms; each has a page under docs/algorithms.
+// The algorithms; each has a page under docs/reference/algorithms.
 const (
 	Bully            Algorithm = "Bully"
 	StatusTableBully Algorithm = "StatusTableBully"
@@ -125,7 +125,7 @@ type ElectionGroupSpec struct {
 	AppHealth *AppHealth `json:"appHealth,omitempty"`
 
 	// service has the manager keep a Service <name>-coordinator that leads to the coordinator. It fences nothing
-	// (docs/routing.md). A Service of that name that is not the group's is left alone, and the group says so.
+	// (docs/guides/routing.md). A Service of that name that is not the group's is left alone, and the group says so.
 	// +optional
 	Service *CoordinatorService `json:"service,omitempty"`
 }

@@ -112,7 +112,7 @@ type AgentState string
 const (
 	// AgentMissing: the pod carries the group's label, but runs no agent. It takes no part.
 	AgentMissing AgentState = "Missing"
-	// AgentOutdated: the agent is of another version than the manager. It takes part all the same (docs/upgrade.md).
+	// AgentOutdated: the agent is of another version than the manager. It takes part all the same (docs/guides/upgrade.md).
 	AgentOutdated AgentState = "Outdated"
 )
 

@@ -30,7 +30,7 @@ type ElectionGroupSpecApplyConfiguration struct {
 	// (The flag --app-health of an agent wins over this.)
 	AppHealth *AppHealthApplyConfiguration `json:"appHealth,omitempty"`
 	// service has the manager keep a Service <name>-coordinator that leads to the coordinator. It fences nothing
-	// (docs/routing.md). A Service of that name that is not the group's is left alone, and the group says so.
+	// (docs/guides/routing.md). A Service of that name that is not the group's is left alone, and the group says so.
 	Service *CoordinatorServiceApplyConfiguration `json:"service,omitempty"`
 }
 
