@@ -21,7 +21,7 @@ func quietFlags(f *pflag.FlagSet, o *options) {
 func quiet(ctx context.Context, o options) error {
 	fmt.Printf("Messages a second in a quiet group, and CPU in percent of a core, over %v:\n\n", o.span)
 	fmt.Println("| algorithm | safety | processes | heartbeat | of the group | of the coordinator | of the median process | questions and answers " +
-		"| requests and responses | of elections | CPU, coordinator | CPU, median agent | resident, median agent |")
+		"| lease requests and responses | of elections | CPU, coordinator | CPU, median agent | resident, median agent |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	return o.each(func(algorithm string, size int) error {
 		for _, safety := range safeties {
