@@ -39,9 +39,9 @@ func TestRules(t *testing.T) {
 			written[rule] = file
 		}
 	}
+	begun := slices.Collect(maps.Values(written))
 	for rule, file := range home {
-		begun := slices.ContainsFunc(slices.Collect(maps.Values(written)), func(f string) bool { return f == file })
-		if begun && written[rule] == "" {
+		if written[rule] == "" && slices.Contains(begun, file) {
 			t.Errorf("%s has rules, but not %s", file, rule)
 		}
 	}
