@@ -19,8 +19,8 @@ type Result interface {
 //	…
 //	COMMIT;
 //
-// A row that does not exist looks stale, too: make it beforehand with epoch 0, or upsert (see the
-// page on fencing in docs). MySQL counts the rows that it changed: connect with
+// A row that does not exist looks stale, too: make it beforehand with epoch 0, or upsert (see
+// docs/guides/fencing.md). MySQL counts the rows that it changed: connect with
 // clientFoundRows=true, or the second update under one epoch looks stale. At isolation levels
 // above READ COMMITTED the update may fail with a serialization error, which decides nothing: try
 // again.
