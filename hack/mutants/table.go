@@ -33,8 +33,14 @@ func tables(root string) ([]mutant, error) {
 	var all []mutant
 	seen := make(map[string]bool)
 	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || entry.Name() != tableName {
+		if err != nil {
 			return err
+		}
+		if entry.IsDir() && path != root && (entry.Name() == "bin" || entry.Name()[0] == '.') {
+			return filepath.SkipDir // bin may have another version of the tree
+		}
+		if entry.IsDir() || entry.Name() != tableName {
+			return nil
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
