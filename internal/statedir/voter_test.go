@@ -89,8 +89,9 @@ func (v *voter) reading() lease.Reading {
 	}
 }
 
-// step lets the machine take an event as an agent does: what it replies at once goes out at once, and
-// what it wants on the disk is written, whose outcome is an event, too. The error is the disk's.
+// step lets the machine take an event as an agent does: what it replies at once goes out at once,
+// and what it wants on the disk is written, whose outcome is an event, too. The error is the
+// disk's.
 func (v *voter) step(e lease.Event) error {
 	e.Now = v.reading()
 	out := v.machine.Step(e)

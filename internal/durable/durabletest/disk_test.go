@@ -40,10 +40,11 @@ func TestWhatALossOfPowerMayLeave(t *testing.T) {
 		"create write sync":              {old, old + ` t="new!"`},
 		"create write sync rename":       {renamed, old, old + ` t="new!"`},
 		"create write sync rename names": {renamed},
-		"create write rename":            append(slices.Concat(spoiltTemporary, spoilt), old, old+` t="new!"`, renamed),
-		"create write rename names":      append(spoilt, renamed),
-		"remove":                         {"", old},
-		"remove names":                   {""},
+		"create write rename": append(slices.Concat(spoiltTemporary, spoilt),
+			old, old+` t="new!"`, renamed),
+		"create write rename names": append(spoilt, renamed),
+		"remove":                    {"", old},
+		"remove names":              {""},
 	} {
 		d := New()
 		d.Put("a", []byte("old"))
