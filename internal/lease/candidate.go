@@ -1,290 +1,118 @@
 package lease
 
-import (
-	"cmp"
-	"slices"
-	"time"
-)
+import "time"
 
-// purpose is what a process asks for pre-votes the voters for.
-type purpose uint8
+// A candidate is a process that may coordinate: its priority is above 0, its app is healthy, and it
+// has not withdrawn. prevote.go and vote.go carry out what these rules say.
+//
+// C1. A candidate that the election algorithm nominates, and that holds no lease, sends a PREVOTE to
+// all voters. It asks those that would not promise, or have not answered, again every heartbeat:
+// promises run out, a voter notices that a leaseholder is gone, connections open.
+//
+// C2. It follows the leaseholder that the voters hear, and deposes nobody, if so many hear one that
+// no majority is left, or if some hear one and those that answer within the timeout and hear none
+// are not a majority. Of several leaseholders it follows the newest that a minority of liars cannot
+// have made up. Its election algorithm is told.
+//
+// C3. If a majority would promise, it asks for votes. The ballot is one above the smallest number
+// such that a majority of those asked have promised no higher ballot of this generation, so that a
+// single voter can push the ballot up by 16 at most. An incarnation asks for no epoch twice, because
+// a late RELEASE of the first attempt would end a promise of the second. If the ballots of a
+// generation are used up, it reports that, and the manager makes a new generation.
+//
+// C4. If a majority answers, but promises that nobody hears still run, it stays nominated and asks
+// for pre-votes again when enough of the promises have run out, or when a RELEASE arrives. For T
+// after a RELEASE it asks every tenth of a heartbeat, because it reaches the voters at different
+// times.
+//
+// C5. If fewer than a majority answer within the roster's timeout, twice in a row, it withdraws its
+// candidacy for a random 4 to 8 T, provided that another process may coordinate. Otherwise the
+// highest process, with a broken connection, would keep all others from being elected.
+//
+// C6. It asks for the same epoch again every heartbeat, because a voter with a slow disk has written
+// it by then, until a majority has promised, or so many have denied that no majority is left, or L
+// has passed. In the last two cases it sends RELEASE, and the next attempt begins with a pre-vote
+// after a random part of T.
+//
+// C7. A majority of promises, counted by LH1, makes it the leaseholder.
+//
+// C8. A process that suspects the leaseholder sends a PREVOTE to the voters before its election
+// algorithm hears of the suspicion. If a majority does not hear the leaseholder either, the
+// algorithm is told, and an election begins. If they hear it, the process follows by hearsay, and
+// asks again after a random T/2 to 3T/2. So a process that lost only its own connection to the
+// leaseholder disturbs nobody.
+//
+// C9. If nobody has held the lease for L, 6 T and a further random part of 6 T, a candidate
+// nominates itself: it asks for pre-votes, and with a majority for votes. This serves rings that
+// cannot close and connections that work in one direction only.
 
-const (
-	idle     purpose = iota
-	stand            // C1: it is nominated
-	consult          // C8: it suspects the holder
-	fallback         // C9: nobody has held for long
-	succeed          // P3: the holder offers it the lease
-)
-
-// candidate is what a process does to become the holder.
+// candidacy is what a process does to become the leaseholder.
 type candidacy struct {
-	preVote  preVote
-	retry    Instant // not before
-	failures int     // preVotes in a row that found no majority
-	rests    Instant // C5: until when it is no candidate
-	fallback Instant // C9: when it nominates itself, if nobody has held until then
-	waiting  bool    // C4: for promises that nobody hears to run out
-	freed    Instant // when promises were last released
-	spent    bool    // the ballots of this generation are used up
-	alone    bool    // the last preVote found no majority
+	preVote      preVote
+	retryAt      Instant // no pre-vote begins before
+	failures     int     // pre-votes in a row that found no majority (C5)
+	restsUntil   Instant // until when it has withdrawn (C5, LH4)
+	fallbackAt   Instant // when it nominates itself, if nobody holds the lease until then (C9)
+	waits        bool    // for promises that nobody hears to run out (C4)
+	releasedAt   Instant // when a RELEASE last arrived (C4)
+	ballotsSpent bool    // the ballots of this generation are used up (C3)
+	noMajority   bool    // the last pre-vote was answered by no majority
 }
 
-// preVote is a round of pre-votes.
-type preVote struct {
-	purpose   purpose
-	about     Incarnation // the holder that is suspected, or that offers
-	epoch     Epoch
-	round     uint64
-	since     Instant
-	asked     Instant    // when those who would not promise, or have not answered, were asked last
-	responses []Response // by place on the roster
-	answered  []bool
-}
+// Rests reports whether this process has withdrawn its candidacy for a while (C5, LH4).
+func (m *Machine) Rests() bool { return m.now.Boot < m.candidacy.restsUntil }
 
-// Rests reports whether this process has withdrawn because it reaches no majority (C5).
-func (m *Machine) Rests() bool { return m.now.Boot < m.candidacy.rests }
+// leaseFound forgets what went wrong, because a process holds the lease.
+func (c *candidacy) leaseFound() { c.failures, c.waits, c.noMajority = 0, false, false }
 
-// reassured forgets what went wrong: somebody holds.
-func (n *candidacy) reassured() { n.failures, n.waiting, n.alone = 0, false, false }
-
-// nominate drives whatever this process does to become the holder.
-func (m *Machine) nominate() {
-	n := &m.candidacy
-	if n.preVote.purpose != idle {
-		if m.now.Boot >= n.preVote.asked+m.pause() {
-			m.ask()
+// driveCandidate begins and continues pre-votes (C1, C8, C9).
+func (m *Machine) driveCandidate() {
+	c := &m.candidacy
+	if c.preVote.purpose != noPreVote {
+		if m.now.Boot >= c.preVote.askedAt+m.preVoteInterval() {
+			m.sendPreVotes()
 		}
-		m.weigh()
+		m.evaluatePreVote()
 		return
 	}
-	if m.leaseholder.held != nil || m.leaseholder.sought != nil || m.leaseholder.stepping != nil || m.roster.voters() == 0 || m.now.Boot < n.retry {
+	l := &m.leaseholder
+	if l.held != nil || l.sought != nil || l.steppingDown != nil ||
+		m.roster.voters() == 0 || m.now.Boot < c.retryAt {
 		return
 	}
 	switch {
 	case !m.isCandidate():
-	case m.nominated == m.self.Name && !m.hearing():
-		m.askPreVotes(stand, Incarnation{}, 0)
-	case m.now.Boot >= n.fallback && m.leaderless():
-		m.askPreVotes(fallback, Incarnation{}, 0)
+	case m.nominated == m.self.Name && !m.hearsLeaseholder():
+		m.startPreVote(nomination, Incarnation{}, 0)
+	case m.now.Boot >= c.fallbackAt && m.knowsNoLeaseholder():
+		m.startPreVote(fallback, Incarnation{}, 0)
 	}
-	if m.follower.consult && m.follower.known.Name != "" && n.preVote.purpose == idle {
-		m.askPreVotes(consult, m.follower.known, m.follower.epoch)
-	}
-}
-
-// askPreVotes asks every voter whether it would promise (C1, C8, C9, P3).
-func (m *Machine) askPreVotes(why purpose, about Incarnation, epoch Epoch) {
-	m.round++
-	s := &m.candidacy.preVote
-	*s = preVote{purpose: why, about: about, epoch: epoch, round: m.round, since: m.now.Boot,
-		responses: append(s.responses[:0], make([]Response, len(m.roster.Members))...),
-		answered:  append(s.answered[:0], make([]bool, len(m.roster.Members))...)}
-	m.ask()
-	m.weigh()
-}
-
-// ask asks for pre-votes those who would not promise or have not answered: again every heartbeat, for promises run out, a voter notices that
-// the holder is gone, and a link may have to be made first.
-func (m *Machine) ask() {
-	s := &m.candidacy.preVote
-	s.asked = m.now.Boot
-	p := Request{Kind: PreVote, Epoch: NewEpoch(m.roster.Generation, 0), Round: s.round}
-	for i, q := range m.roster.Members {
-		switch {
-		case !q.Voter || s.responses[i].Granted:
-		case q.Name == m.self.Name:
-			s.answered[i] = m.voter.seated
-			s.responses[i] = m.response(p, m.voter.would(m.roster, m.self, m.roster.Generation, m.now.Boot))
-		default:
-			m.send(q.Name, p)
-		}
+	f := &m.follower
+	if f.suspects && f.leaseholder.Name != "" && c.preVote.purpose == noPreVote {
+		m.startPreVote(suspicion, f.leaseholder, f.epoch)
 	}
 }
 
-// pause is how long those who would not promise are left alone before they are asked again.
-func (m *Machine) pause() time.Duration {
-	if m.freed() {
-		return m.heartbeat / 10
-	}
-	return m.heartbeat
-}
-
-// freed reports whether promises were released just now: the voters that have not heard of it will in a moment (C4).
-func (m *Machine) freed() bool { return m.now.Boot-m.candidacy.freed < m.t }
-
-// preVoted takes a voter's answer. A voter with another memory than the roster's is not the one that counts (V1).
-func (m *Machine) preVoted(from Incarnation, v Response) {
-	s := &m.candidacy.preVote
-	i := m.roster.place(from)
-	if s.purpose == idle || v.Round != s.round || i < 0 || !m.roster.Members[i].Voter {
-		return
-	}
-	s.responses[i], s.answered[i] = v, true
-}
-
-// weigh looks what the answers so far come to.
-func (m *Machine) weigh() {
-	n, s := &m.candidacy, &m.candidacy.preVote
-	all, majority := m.roster.voters(), m.roster.majority()
-	patience := max(m.t, m.roster.Timeout)
-	answered, granted, heard, support := s.count(m.self.Name, m.follower.over)
-	over := m.now.Boot-s.since >= patience || answered == all
-	hopeless := over || answered >= majority && answered-granted > all-majority // no majority will grant it
-	stands := s.purpose == stand || s.purpose == fallback
-	switch {
-	case stands && granted >= majority: // C3
-		s.purpose = idle
-		m.seek(s.ballot(m.roster.Generation, majority))
-	case s.purpose == succeed && support >= majority: // P3
-		s.purpose = idle
-		m.send(s.about.Name, Request{Kind: TakeOver, Epoch: s.epoch, Round: s.round})
-	case s.purpose == consult && answered-heard >= majority: // C8: they do not hear it either
-		s.purpose = idle
-		m.lost()
-	case heard > all-majority, (over || s.stuck(all, majority, answered-heard)) && heard > 0 && answered-heard < majority: // C2, C8
-		m.hearsay()
-	case stands && hopeless:
-		m.unsupported(answered >= majority)
-	case over: // C8, P3
-		s.purpose = idle
-		n.alone, n.retry = answered < majority, m.now.Boot+m.t/2+m.random(m.t)
-	}
-}
-
-// count counts the answers: in all, those that would promise, those that hear a holder, and those that would promise if only
-// the holder that this preVote is about released.
-func (s *preVote) count(self string, over Epoch) (answered, granted, heard, support int) {
-	for i, v := range s.responses {
-		if !s.answered[i] {
-			continue
-		}
-		answered++
-		if v.Granted {
-			granted++
-		}
-		if v.Heard && v.Holder != self && v.HolderEpoch > over && (s.purpose != succeed || v.Holder != s.about.Name) {
-			heard++
-		}
-		if v.Granted || v.Generation == v.Epoch.Generation() && v.Holder == s.about.Name && v.HolderEpoch == s.epoch {
-			support++
-		}
-	}
-	return answered, granted, heard, support
-}
-
-// stuck reports whether a consulting process need not wait for more answers: the suspect itself will hardly answer.
-func (s *preVote) stuck(all, majority, unheard int) bool {
-	for _, a := range s.answered {
-		if a {
-			all--
-		}
-	}
-	return s.purpose == consult && unheard+all-1 < majority
-}
-
-// ballot is C3: one above the smallest number such that a majority of those who would promise have promised no higher ballot.
-func (s *preVote) ballot(generation int64, majority int) int64 {
-	var ballots []int64
-	for i, v := range s.responses {
-		switch {
-		case !s.answered[i] || !v.Granted:
-		case v.Highest.Generation() == generation:
-			ballots = append(ballots, v.Highest.Ballot())
-		default:
-			ballots = append(ballots, 0)
-		}
-	}
-	slices.Sort(ballots)
-	highest := ballots[majority-1]
-	if majority > 1 { // it may be one that lies; if it does not, the next try gets nearer
-		highest = min(highest, ballots[majority-2]+ahead)
-	}
-	return highest + 1
-}
-
-// hearsay follows whom the voters hear (C2, C8): the newest that no mere minority can have made up, and asks again after a while.
-func (m *Machine) hearsay() {
-	s := &m.candidacy.preVote
-	var heard []Response
-	for i, v := range s.responses {
-		if s.answered[i] && v.Heard && v.Holder != m.self.Name && v.HolderEpoch > m.follower.over {
-			heard = append(heard, v)
-		}
-	}
-	slices.SortFunc(heard, func(a, b Response) int { return cmp.Compare(b.HolderEpoch, a.HolderEpoch) })
-	believed := heard[min(len(heard)-1, m.roster.voters()-m.roster.majority())] // a minority that lies is passed over
-	s.purpose = idle
-	m.candidacy.reassured()
-	m.candidacy.retry = m.now.Boot + m.t/2 + m.random(m.t)
-	m.arm()
-	m.believe(believed)
-}
-
-// unsupported ends a preVote that brought neither a majority nor a holder: C4, C5, and for a fallback C9 anew.
-func (m *Machine) unsupported(reached bool) {
-	n, s := &m.candidacy, &m.candidacy.preVote
-	n.alone = !reached
-	switch {
-	case s.purpose == fallback && !reached:
-		m.arm()
-	case reached && m.freed(): // C4
-		n.failures, n.waiting = 0, true
-		n.retry = m.now.Boot + m.pause()
-	case reached: // C4
-		n.failures, n.waiting = 0, true
-		wait := min(s.wait(m.roster.majority()), max(m.t, m.heartbeat))
-		if wait == 0 { // it was denied for another reason than time: rosters may differ
-			wait = m.t/2 + m.random(m.t)
-		}
-		n.retry = max(s.asked+wait, m.now.Boot) + time.Millisecond
-	case n.failures+1 < preVotes:
-		n.failures++
-		n.retry = m.now.Boot + m.random(m.t)
-	default: // C5
-		n.failures = 0
-		m.rest()
-	}
-	s.purpose = idle
-}
-
-// rest withdraws this process for a while, so that another one is nominated: C5, LH4.
-func (m *Machine) rest() {
-	if m.roster.rivals(m.self.Name) {
-		m.candidacy.rests = m.now.Boot + restLeast*m.t + m.random(restMore*m.t)
-		m.candidacy.retry = m.candidacy.rests
+// withdraw ends this process's candidacy for a while, so that another one is nominated (C5, LH4).
+func (m *Machine) withdraw() {
+	if m.roster.hasRival(m.self.Name) {
+		m.candidacy.restsUntil = m.now.Boot + restLeast*m.t + m.random(restMore*m.t)
+		m.candidacy.retryAt = m.candidacy.restsUntil
 	} else {
-		m.candidacy.retry = m.now.Boot + m.t
+		m.candidacy.retryAt = m.now.Boot + m.t
 	}
 }
 
-// wait is how long it takes until a majority of promises has run out.
-func (s *preVote) wait(majority int) time.Duration {
-	var waits []time.Duration
-	for i, v := range s.responses {
-		if s.answered[i] {
-			waits = append(waits, v.Remaining)
-		}
-	}
-	slices.Sort(waits)
-	return waits[majority-1]
+// knowsNoLeaseholder reports whether neither this process nor one that it follows holds the lease.
+func (m *Machine) knowsNoLeaseholder() bool {
+	return m.follower.leaseholder.Name == "" && m.leaseholder.held == nil
 }
 
-// leaderless reports whether this process knows of nobody who holds.
-func (m *Machine) leaderless() bool { return m.follower.known.Name == "" && m.leaseholder.held == nil }
-
-// arm sets when this process nominates itself, should nobody hold until then (C9).
-func (m *Machine) arm() {
+// postponeFallback sets anew when this process nominates itself (C9).
+func (m *Machine) postponeFallback() {
 	lease := time.Duration(0)
 	if m.roster != nil {
 		lease = m.roster.Lease
 	}
-	m.candidacy.fallback = m.now.Boot + lease + fallbackLeast*m.t + m.random(fallbackMore*m.t)
-}
-
-// place is where a voter's life stands on the roster; -1 if its memory is not the one that the roster names.
-func (r *Roster) place(l Incarnation) int {
-	return slices.IndexFunc(r.Members, func(q Member) bool {
-		return q.Name == l.Name && q.UID == l.UID && (q.StateID == l.StateID || q.StateID == "")
-	})
+	m.candidacy.fallbackAt = m.now.Boot + lease + fallbackLeast*m.t + m.random(fallbackMore*m.t)
 }

@@ -3,20 +3,22 @@ package lease
 import "slices"
 
 // V11. What a voter says that depends on its State waits until that State is on the disk: a granted
-// vote, its own included. Everything else goes on meanwhile, and several writes may be under way.
+// vote, its own included. Everything else goes on meanwhile, and several writes may be under way. A
+// voter makes no new promise while too many changes wait for the disk.
 //
-// A write that fails takes all with it that are under way: what depended on them is never said. This
-// process holds no lease any more, and its voter grants nothing until a later write has succeeded and
-// one lease has passed, as if it had restarted without knowing whom it had promised what.
+// When a write fails, every write that is under way counts as failed: what depended on them is
+// never said, even if one of them is reported to have ended well. The process drops its lease, and
+// its voter grants nothing until a later write has succeeded and the longest lease that it may have
+// promised has passed, as if it had restarted without knowing to which process it had promised what.
 
 // disk keeps what waits for the disk.
 type disk struct {
 	version uint64 // of the State; a change makes a new one
 	promise uint64 // the version in which what the voter has promised changed last
-	begun   uint64 // the newest that the caller was asked to write
-	written uint64 // the newest that is on the disk
+	begun   uint64 // the newest version that the caller was asked to write
+	written uint64 // the newest version that is on the disk
 	broken  bool   // the last write failed
-	lost    uint64 // versions up to this one are not believed to be on the disk, whatever is reported
+	lost    uint64 // reports that versions up to this one were written are not believed
 	waiting []waiting
 }
 
@@ -27,17 +29,16 @@ type waiting struct {
 }
 
 const (
-	// maxUnwritten is how many changes of its State a voter lets wait for the disk. It makes no new
-	// promise beyond that.
+	// maxUnwritten is how many changes of its State a voter lets wait for the disk.
 	maxUnwritten = 64
-	// maxWaiting is how many responses wait. More are dropped: whoever wants one asks again.
+	// maxWaiting is how many responses wait. More are dropped: the requester asks again.
 	maxWaiting = 1024
 )
 
 // change notes that the State has changed.
 func (d *disk) change() { d.version++ }
 
-// begin is the version that is to be written now; 0 if there is none.
+// begin returns the version that is to be written now; 0 if there is none.
 func (d *disk) begin() uint64 {
 	if d.begun == d.version {
 		return 0
@@ -49,7 +50,7 @@ func (d *disk) begin() uint64 {
 // has reports whether a version is on the disk.
 func (d *disk) has(version uint64) bool { return version <= d.written }
 
-// behind reports whether too much waits for the disk already.
+// behind reports whether too many changes wait for the disk.
 func (d *disk) behind() bool { return d.version-d.written >= maxUnwritten }
 
 // failed reports whether the last write failed.
@@ -62,7 +63,7 @@ func (d *disk) hold(version uint64, r Reply) {
 	}
 }
 
-// persisted says what waited for the disk.
+// persisted sends the responses that waited for a version, and counts the own vote.
 func (m *Machine) persisted(version uint64) {
 	d := &m.disk
 	if version > d.version || version <= d.written || version <= d.lost {
@@ -82,7 +83,7 @@ func (m *Machine) persisted(version uint64) {
 	})
 }
 
-// writeFailed forgets what waited. The State is another one from now on, and is to be written anew.
+// writeFailed drops what waited. The State is a new version from now on, which is to be written.
 func (m *Machine) writeFailed() {
 	d := &m.disk
 	d.broken, d.lost, d.waiting = true, d.version, d.waiting[:0]

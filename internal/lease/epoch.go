@@ -2,8 +2,9 @@ package lease
 
 import "fmt"
 
-// Epoch numbers a lease: generation·2²⁰ + ballot. It only grows, and stays below 2⁵³ for generations below 2³³ (seconds: 272
-// years), so that every JSON reader keeps it whole. Zero is no epoch.
+// Epoch numbers a lease: generation·2²⁰ + ballot. Epochs only grow. They stay below 2⁵³ for
+// generations below 2³³ (counted in seconds: 272 years), so that every JSON reader keeps them
+// exactly. Zero is not an epoch.
 type Epoch int64
 
 const (
@@ -12,13 +13,14 @@ const (
 	MaxBallot = 1<<ballotBits - 1
 )
 
-// NewEpoch is the epoch of a ballot of a roster's generation.
+// NewEpoch returns the epoch of a ballot in a generation of the roster.
 func NewEpoch(generation, ballot int64) Epoch { return Epoch(generation<<ballotBits | ballot) }
 
-// Generation is the roster that the epoch was promised under.
+// Generation returns the generation of the roster under which the epoch is promised.
 func (e Epoch) Generation() int64 { return int64(e) >> ballotBits }
 
-// Ballot counts the claims within a generation.
+// Ballot returns the number of the attempt within the generation.
 func (e Epoch) Ballot() int64 { return int64(e) & MaxBallot }
 
+// String writes the epoch as generation.ballot.
 func (e Epoch) String() string { return fmt.Sprintf("%d.%d", e.Generation(), e.Ballot()) }

@@ -17,24 +17,25 @@ func (m *Machine) Clone() *Machine {
 	s := &c.candidacy.preVote
 	s.responses, s.answered = slices.Clone(s.responses), slices.Clone(s.answered)
 	c.leaseholder.held, c.leaseholder.sought = m.leaseholder.held.clone(), m.leaseholder.sought.clone()
-	if r := m.leaseholder.stepping; r != nil {
+	if r := m.leaseholder.steppingDown; r != nil {
 		copied := *r
-		c.leaseholder.stepping = &copied
+		c.leaseholder.steppingDown = &copied
 	}
-	c.leaseholder.steady = maps.Clone(m.leaseholder.steady)
-	for name, s := range c.leaseholder.steady {
+	c.leaseholder.peers = maps.Clone(m.leaseholder.peers)
+	for name, s := range c.leaseholder.peers {
 		copied := *s
-		c.leaseholder.steady[name] = &copied
+		c.leaseholder.peers[name] = &copied
 	}
 	return &c
 }
 
-func (c *tally) clone() *tally {
-	if c == nil {
+func (t *tally) clone() *tally {
+	if t == nil {
 		return nil
 	}
-	copied := *c
-	copied.promised, copied.denied, copied.highest, copied.best = slices.Clone(c.promised), slices.Clone(c.denied), slices.Clone(c.highest), nil
+	copied := *t
+	copied.promised, copied.denied = slices.Clone(t.promised), slices.Clone(t.denied)
+	copied.highest, copied.scratch = slices.Clone(t.highest), nil
 	return &copied
 }
 
@@ -77,7 +78,7 @@ func (m *Machine) Own() (e Epoch, lease time.Duration, until Instant) {
 
 // Size is how many things a Machine keeps, for G13.
 func (m *Machine) Size() int {
-	return len(m.disk.waiting) + len(m.candidacy.preVote.responses) + len(m.leaseholder.steady) + len(m.out.Requests)
+	return len(m.disk.waiting) + len(m.candidacy.preVote.responses) + len(m.leaseholder.peers) + len(m.out.Requests)
 }
 
 // AppendSnapshot appends all that can change what a Machine does. Delays that were drawn at random count in units of grain:
@@ -93,16 +94,17 @@ func (m *Machine) AppendSnapshot(b []byte, grain time.Duration) []byte {
 	}
 	v := &m.voter
 	s.name(v.Group)
-	s.number(v.Generation, int64(v.Highest), int64(v.Lease), int64(v.until), int64(v.born), int64(v.older), int64(v.left))
-	s.life(v.To)
-	s.flags(v.seated, v.Voted)
+	s.number(v.Generation, int64(v.Highest), int64(v.Lease), int64(v.until), int64(v.startedAt),
+		int64(v.previousEpoch), int64(v.rosterSince))
+	s.incarnation(v.To)
+	s.flags(v.votes, v.Voted)
 	s.candidacy(&m.candidacy)
-	s.holder(&m.leaseholder)
+	s.leaseholder(&m.leaseholder)
 	f := &m.follower
-	s.life(f.known)
+	s.incarnation(f.leaseholder)
 	s.name(f.heir)
-	s.number(int64(f.epoch), int64(f.firm), int64(f.over), int64(f.heard), int64(f.awaits))
-	s.flags(f.bound, f.hearsay, f.down, f.consult)
+	s.number(int64(f.epoch), int64(f.floor), int64(f.ended), int64(f.heardAt), int64(f.heirUntil))
+	s.flags(f.bound, f.hearsay, f.linkDown, f.suspects)
 	return s.b
 }
 
@@ -120,7 +122,7 @@ func (s *snapshot) number(all ...int64) {
 
 func (s *snapshot) name(n string) { s.b = append(append(s.b, n...), 0) }
 
-func (s *snapshot) life(l Incarnation) {
+func (s *snapshot) incarnation(l Incarnation) {
 	s.name(l.Name)
 	s.name(l.StateID)
 	s.number(int64(l.Number))
@@ -153,16 +155,16 @@ func (s *snapshot) disk(d *disk) {
 func (s *snapshot) delay(at Instant) { s.number(int64((max(at-s.now, 0) + s.grain - 1) / s.grain)) }
 
 func (s *snapshot) candidacy(n *candidacy) {
-	s.number(int64(n.preVote.purpose), int64(n.failures), int64(n.freed))
-	s.flags(n.waiting, n.alone, n.spent)
-	s.delay(n.retry)
-	s.delay(n.rests)
-	s.delay(n.fallback)
-	if n.preVote.purpose == idle {
+	s.number(int64(n.preVote.purpose), int64(n.failures), int64(n.releasedAt))
+	s.flags(n.waits, n.noMajority, n.ballotsSpent)
+	s.delay(n.retryAt)
+	s.delay(n.restsUntil)
+	s.delay(n.fallbackAt)
+	if n.preVote.purpose == noPreVote {
 		return
 	}
-	s.life(n.preVote.about)
-	s.number(int64(n.preVote.epoch), int64(n.preVote.round), int64(n.preVote.since), int64(n.preVote.asked))
+	s.incarnation(n.preVote.about)
+	s.number(int64(n.preVote.epoch), int64(n.preVote.round), int64(n.preVote.since), int64(n.preVote.askedAt))
 	s.flags(n.preVote.answered...)
 	for i, v := range n.preVote.responses {
 		if n.preVote.answered[i] {
@@ -173,18 +175,20 @@ func (s *snapshot) candidacy(n *candidacy) {
 	}
 }
 
-func (s *snapshot) holder(h *leaseholder) {
+func (s *snapshot) leaseholder(h *leaseholder) {
 	s.tally(h.held)
 	s.tally(h.sought)
-	if r := h.stepping; r != nil {
-		s.number(int64(r.epoch), int64(r.last))
+	if r := h.steppingDown; r != nil {
+		s.number(int64(r.epoch), int64(r.highest))
 		s.name(r.heir)
 	}
-	s.number(int64(h.renew), int64(h.raise), int64(h.told), int64(h.asked), int64(h.clocks.Boot))
-	for _, name := range slices.Sorted(maps.Keys(h.steady)) {
-		t := h.steady[name]
+	s.number(int64(h.nextRound), int64(h.outbidAfter), int64(h.toldUntil), int64(h.lastSought),
+		int64(h.clocks.Boot))
+	for _, name := range slices.Sorted(maps.Keys(h.peers)) {
+		t := h.peers[name]
 		s.name(name)
-		s.number(int64(t.life), int64(t.since), int64(t.last), int64(t.offered), int64(t.declined))
+		s.number(int64(t.incarnation), int64(t.stableSince), int64(t.lastResponse), int64(t.offeredAt),
+			int64(t.declinedUntil))
 		s.flags(t.candidate)
 	}
 }
@@ -210,8 +214,8 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		of     any
 		fields int
 	}{
-		{Machine{}, 15}, {voter{}, 6}, {disk{}, 7}, {State{}, 6}, {candidacy{}, 9}, {preVote{}, 8}, {leaseholder{}, 9}, {tally{}, 9}, {stepping{}, 4},
-		{steady{}, 6}, {follower{}, 11},
+		{Machine{}, 15}, {voter{}, 6}, {disk{}, 7}, {State{}, 6}, {candidacy{}, 9}, {preVote{}, 8}, {leaseholder{}, 9}, {tally{}, 9}, {steppingDown{}, 4},
+		{peer{}, 6}, {follower{}, 11},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {
 			t.Errorf("%T has %d fields, not %d: teach Clone and AppendSnapshot the new ones", c.of, n, c.fields)

@@ -2,91 +2,113 @@ package lease
 
 import "time"
 
-// follower is what a process knows of the holder.
+// A follower is a process that knows which other process holds the lease.
+//
+// F1. A process follows the sender of a RENEW, with three exceptions: by its own roster the sender
+// never coordinates; it is a voter whose running promise is to another incarnation; the epoch is of
+// a newer generation than its roster and the sender is not the incarnation that its promise is to.
+// Its election algorithm is told, so the lease prevails over nominations. A voter that follows an
+// epoch that it has not promised reports to the manager no epoch.
+//
+// F2. What a process follows never goes back: it follows nothing below the highest epoch that it has
+// held, or has both promised and followed. (It may have only heard of a higher one, and the process
+// that told it may lie.)
+//
+// F3. A leaseholder that sends STEP DOWN is no longer followed. If it names an heir, the election
+// algorithm is told to nominate the heir, and nobody suspects or outvotes the heir until L and T
+// have passed or the connection to it is closed. Otherwise the election begins at once.
+//
+// F4. A RENEW is a heartbeat. While they arrive, the failure detector asks the leaseholder only every
+// tenth heartbeat, to measure T.
+//
+// F5. While a process holds the lease, hears the leaseholder, follows one by hearsay or waits for an
+// heir, the messages of the election algorithm do not reach its algorithm, except for which
+// incarnation sends them: a leaseholder that is not the highest process would be bullied for ever.
+// As soon as the process suspects the leaseholder, it listens again.
+
+// follower is what a process knows of the leaseholder.
 type follower struct {
-	known   Incarnation // the holder; the zero Incarnation: nobody is known
-	epoch   Epoch       // of its lease
-	firm    Epoch       // the highest that this process has held, or has promised to whom it followed: no hearsay
-	over    Epoch       // the newest that its holder has given back: who still hears it has not heard of that
-	bound   bool        // this process has promised it that epoch, or is no voter
-	hearsay bool        // others hear it, this process does not (C2, C8)
-	heard   Instant     // when this process heard it last
-	down    bool        // the link was closed since
-	consult bool        // it is suspected: the voters are to be asked (C8)
-	heir    string      // whom the last holder has named, and until when that one is waited for (F3)
-	awaits  Instant
+	leaseholder Incarnation // the zero Incarnation: it knows none
+	epoch       Epoch       // of that lease
+	floor       Epoch       // it follows nothing below (F2)
+	ended       Epoch       // the newest epoch whose leaseholder sent STEP DOWN (F3)
+	bound       bool        // it has promised this epoch itself, or does not vote
+	hearsay     bool        // others hear the leaseholder, this process does not (C2, C8)
+	heardAt     Instant     // when the last RENEW arrived
+	linkDown    bool        // the connection was closed since
+	suspects    bool        // the voters are to be asked whether they hear it (C8)
+	heir        string      // the heir that the last leaseholder named (F3)
+	heirUntil   Instant     // until when this process waits for the heir
 }
 
-// forget lets go of the holder.
-func (f *follower) forget() { *f = follower{epoch: f.epoch, firm: f.firm, over: f.over} }
-
-// await gives the heir the time that the promises to the last holder may run still (F3).
-func (m *Machine) await(heir string) {
-	m.follower.heir, m.follower.awaits = heir, m.now.Boot+m.roster.Lease+m.t
+// forgetLeaseholder stops following, and keeps what F2 and F3 need.
+func (f *follower) forgetLeaseholder() {
+	*f = follower{epoch: f.epoch, floor: f.floor, ended: f.ended}
 }
 
-// awaiting reports whether that one is the heir, who is waited for.
-func (m *Machine) awaiting(heir string) bool {
-	return heir != "" && m.follower.heir == heir && m.now.Boot < m.follower.awaits
-}
-
-// Following is the holder that this process follows, itself included, and the epoch of its lease. Bound says that it has
-// promised that epoch itself, or has nothing to promise.
+// Following returns the leaseholder that this process follows, which may be the process itself, and
+// the epoch of its lease. It is bound if this process has promised that epoch itself, or does not
+// vote.
 func (m *Machine) Following() (holder string, epoch Epoch, bound bool) {
-	if c := m.leaseholder.held; c != nil {
-		return m.self.Name, c.epoch, true
+	if held := m.leaseholder.held; held != nil {
+		return m.self.Name, held.epoch, true
 	}
 	f := &m.follower
-	return f.known.Name, f.epoch, f.bound
+	return f.leaseholder.Name, f.epoch, f.bound
 }
 
-// hears says which holder this voter hears (V9).
-func (m *Machine) hears() (holder string, epoch Epoch, ok bool) {
-	if c := m.leaseholder.held; c != nil {
-		return m.self.Name, c.epoch, true
-	}
-	f := &m.follower
-	return f.known.Name, f.epoch, m.hearing()
-}
-
-// hearing reports whether this process hears another one that holds (V9).
-func (m *Machine) hearing() bool {
-	f := &m.follower
-	return f.known.Name != "" && !f.hearsay && !f.down && m.now.Boot-f.heard < m.silence()
-}
-
-// Settled reports whether this process holds, or knows who holds or is about to: then talk of an election does not concern it (F5).
+// Settled reports whether the messages of the election algorithm do not concern this process (F5).
 func (m *Machine) Settled() bool {
-	return m.leaseholder.held != nil || m.hearing() || m.follower.hearsay && m.follower.known.Name != "" || m.awaiting(m.follower.heir)
+	f := &m.follower
+	return m.leaseholder.held != nil || m.hearsLeaseholder() ||
+		f.hearsay && f.leaseholder.Name != "" || m.awaitsHeir(f.heir)
 }
 
-// silence is how long after its last renewal a holder counts as heard (V9).
-func (m *Machine) silence() time.Duration { return m.t + missed*m.heartbeat }
-
-// hear is F1 and F2: a held claim has come.
-func (m *Machine) hear(from Incarnation, e Epoch, granted bool) {
+// heardLeaseholder returns the leaseholder that this voter hears, which may be the process itself
+// (V9).
+func (m *Machine) heardLeaseholder() (holder string, epoch Epoch, ok bool) {
+	if held := m.leaseholder.held; held != nil {
+		return m.self.Name, held.epoch, true
+	}
 	f := &m.follower
-	holder, remaining := m.voter.running(m.now.Boot)
-	if q, ok := m.roster.find(from.Name); !ok || q.Priority == 0 { // by this roster it never coordinates
+	return f.leaseholder.Name, f.epoch, m.hearsLeaseholder()
+}
+
+// hearsLeaseholder reports whether this process hears another one that holds the lease (V9).
+func (m *Machine) hearsLeaseholder() bool {
+	f := &m.follower
+	return f.leaseholder.Name != "" && !f.hearsay && !f.linkDown &&
+		m.now.Boot-f.heardAt < m.renewalTimeout()
+}
+
+// renewalTimeout is how long after its last RENEW a leaseholder is still heard (V9, P1).
+func (m *Machine) renewalTimeout() time.Duration { return m.t + missedHeartbeats*m.heartbeat }
+
+// heardRenewal handles a RENEW that this process's voter has granted or denied.
+func (m *Machine) heardRenewal(from Incarnation, e Epoch, granted bool) {
+	f := &m.follower
+	if !m.mayFollow(from, e, granted) {
 		return
 	}
-	switch {
-	case m.leaseholder.held != nil || e < f.firm || e <= f.over || e < f.epoch && (!granted || m.hearing()): // what it promises anew is above all before; what it renews (V4) is of whom it is bound to
-		return
-	case e.Generation() > m.roster.Generation && holder != from: // no single liar may make it deaf to all later claims
-		return
-	case m.voter.seated && !granted && remaining > 0 && holder.Name != "" && holder != from: // it promised another one
-		return
+	l := &m.leaseholder
+	if l.steppingDown != nil && l.steppingDown.epoch <= e {
+		l.steppingDown = nil // a later epoch is held: there is nothing left to release
 	}
-	m.leaseholder.stepping = m.outlived(e)
-	firm := f.firm
+	floor := f.floor
 	if granted {
-		firm = e
+		floor = e
 	}
-	*f = follower{known: from, epoch: e, firm: firm, over: f.over, bound: granted || !m.voter.seated, heard: m.now.Boot}
-	m.candidacy.reassured()
-	if s := &m.candidacy.preVote; s.purpose != succeed {
-		s.purpose = idle
+	*f = follower{
+		leaseholder: from,
+		epoch:       e,
+		floor:       floor,
+		ended:       f.ended,
+		bound:       granted || !m.voter.votes,
+		heardAt:     m.now.Boot,
+	}
+	m.candidacy.leaseFound()
+	if s := &m.candidacy.preVote; s.purpose != transfer {
+		s.purpose = noPreVote
 	}
 	m.out.Heard = from.Name
 	if m.nominated != from.Name {
@@ -94,99 +116,139 @@ func (m *Machine) hear(from Incarnation, e Epoch, granted bool) {
 	}
 }
 
-// outlived is the lease that this process is giving back, unless a later one is held: then nothing is left to give.
-func (m *Machine) outlived(e Epoch) *stepping {
-	if r := m.leaseholder.stepping; r != nil && r.epoch > e {
-		return r
+// mayFollow reports whether F1 and F2 let this process follow the sender of a RENEW.
+func (m *Machine) mayFollow(from Incarnation, e Epoch, granted bool) bool {
+	f := &m.follower
+	if q, ok := m.roster.find(from.Name); !ok || q.Priority == 0 {
+		return false
 	}
-	return nil
+	if m.leaseholder.held != nil || e < f.floor || e <= f.ended {
+		return false
+	}
+	// A new promise is above all earlier ones, and a renewal under V4 is the leaseholder's. Without
+	// either, a lower epoch is followed only if the higher one is no longer heard.
+	if e < f.epoch && (!granted || m.hearsLeaseholder()) {
+		return false
+	}
+	promisedTo, remaining := m.voter.runningPromise(m.now.Boot)
+	if promisedTo == from {
+		return true
+	}
+	if e.Generation() > m.roster.Generation {
+		return false // else one liar could make this process deaf to all later leaseholders
+	}
+	boundToOther := remaining > 0 && promisedTo.Name != ""
+	return !m.voter.votes || granted || !boundToOther
 }
 
-// believe follows whom the voters say they hear.
+// believe follows the leaseholder that the voters say they hear (C2, C8).
 func (m *Machine) believe(v Response) {
 	f := &m.follower
 	q, ok := m.roster.find(v.Holder)
 	if !ok || q.Priority == 0 || v.HolderEpoch < f.epoch {
 		return
 	}
-	known := Incarnation{Name: q.Name, UID: q.UID}
-	if f.known.Name == q.Name {
-		known = f.known
+	leaseholder := Incarnation{Name: q.Name, UID: q.UID}
+	if f.leaseholder.Name == q.Name {
+		leaseholder = f.leaseholder
 	}
-	*f = follower{known: known, epoch: v.HolderEpoch, firm: f.firm, over: f.over, bound: f.bound && f.epoch == v.HolderEpoch, hearsay: true, heard: f.heard, down: f.down, consult: true}
+	*f = follower{
+		leaseholder: leaseholder,
+		epoch:       v.HolderEpoch,
+		floor:       f.floor,
+		ended:       f.ended,
+		bound:       f.bound && f.epoch == v.HolderEpoch,
+		hearsay:     true,
+		heardAt:     f.heardAt,
+		linkDown:    f.linkDown,
+		suspects:    true,
+	}
 	if m.nominated != q.Name {
 		m.out.Appoint = q.Name
 	}
 }
 
-// suspected: the failure detector says that whom the election machine names is gone. If that is the holder, the voters are asked
-// first (C8); a mere candidate is suspected at once.
+// suspected handles a suspicion of the failure detector. If it is about the leaseholder the voters
+// are asked first (C8); any other process is suspected at once, except the heir (F3).
 func (m *Machine) suspected(name string) {
 	f := &m.follower
 	switch {
-	case name == "" || name == m.self.Name || m.awaiting(name):
-	case name != f.known.Name:
+	case name == "" || name == m.self.Name || m.awaitsHeir(name):
+	case name != f.leaseholder.Name:
 		m.out.Suspect = name
 	default:
-		f.consult, f.down = true, true
+		f.suspects, f.linkDown = true, true
 	}
 }
 
-// unlinked: nothing more comes from that process on its link. It is not heard until it is.
+// linkDown notes that the connection to a process was closed.
 func (m *Machine) linkDown(name string) {
-	if m.follower.known.Name == name {
-		m.follower.down = true
+	f := &m.follower
+	if f.leaseholder.Name == name {
+		f.linkDown = true
 	}
-	if m.follower.heir == name {
-		m.follower.heir = ""
+	if f.heir == name {
+		f.heir = ""
 	}
 }
 
-// lost: a majority does not hear the holder either (C8): the election begins.
-func (m *Machine) lost() {
-	name := m.follower.known.Name
-	m.follower.forget()
-	m.arm()
+// leaseholderLost begins the election: a majority does not hear the leaseholder either (C8).
+func (m *Machine) leaseholderLost() {
+	name := m.follower.leaseholder.Name
+	m.follower.forgetLeaseholder()
+	m.postponeFallback()
 	if name != "" && name == m.nominated {
 		m.out.Suspect = name
 	}
 }
 
-// follow lets go of a holder that nobody vouches for any more.
-func (m *Machine) follow() {
+// driveFollower suspects a leaseholder that is no longer heard (C8).
+func (m *Machine) driveFollower() {
 	f := &m.follower
-	if f.known.Name != "" && !f.hearsay && !f.consult && !m.hearing() {
-		f.consult = true
+	if f.leaseholder.Name != "" && !f.hearsay && !f.suspects && !m.hearsLeaseholder() {
+		f.suspects = true
 	}
 }
 
-// steppedDown is F3. Without an heir the stepping process has an election held, or its silence is noticed.
+// steppedDown handles a STEP DOWN (F3). Without an heir the election begins when the process that
+// stepped down says so, or when its silence is noticed.
 func (m *Machine) steppedDown(from Incarnation, p Request) {
 	f := &m.follower
-	follows := f.known == from || f.hearsay && f.known.Name == from.Name
+	follows := f.leaseholder == from || f.hearsay && f.leaseholder.Name == from.Name
 	if !follows || f.epoch > p.Epoch {
 		return
 	}
-	f.over = f.epoch
-	f.forget()
-	m.candidacy.preVote.purpose = idle // what was being asked is out of date
-	m.arm()
-	if p.Heir == m.self.Name && !m.isCandidate() { // it has withdrawn since it yielded
+	f.ended = f.epoch
+	f.forgetLeaseholder()
+	m.candidacy.preVote.purpose = noPreVote // what it asks about is out of date
+	m.postponeFallback()
+	if p.Heir == m.self.Name && !m.isCandidate() { // it has withdrawn since its TAKE OVER
 		return
 	}
 	if heir, ok := m.roster.find(p.Heir); ok && heir.Priority > 0 {
-		m.await(heir.Name)
+		m.awaitHeir(heir.Name)
 		if m.nominated != heir.Name {
 			m.out.Appoint = heir.Name
 		}
 	}
 }
 
-// released: promises are free again, so whoever waits asks at once (C4).
+// released handles a RELEASE: a candidate that waits for promises to run out asks again at once (C4).
 func (m *Machine) released(from Incarnation, p Request) {
 	m.steppedDown(from, p)
-	m.candidacy.freed = m.now.Boot
-	if m.candidacy.waiting && m.candidacy.preVote.purpose == idle {
-		m.candidacy.retry = m.now.Boot
+	c := &m.candidacy
+	c.releasedAt = m.now.Boot
+	if c.waits && c.preVote.purpose == noPreVote {
+		c.retryAt = m.now.Boot
 	}
+}
+
+// awaitHeir gives the heir as long as the promises to the last leaseholder may run (F3).
+func (m *Machine) awaitHeir(heir string) {
+	m.follower.heir, m.follower.heirUntil = heir, m.now.Boot+m.roster.Lease+m.t
+}
+
+// awaitsHeir reports whether this process waits for a process as the heir (F3).
+func (m *Machine) awaitsHeir(name string) bool {
+	return name != "" && m.follower.heir == name && m.now.Boot < m.follower.heirUntil
 }

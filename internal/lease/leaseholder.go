@@ -1,251 +1,141 @@
 package lease
 
-// holder is what a process does with the promises that it has.
+// The leaseholder is the process that a majority of the voters has promised an epoch to. vote.go
+// asks for votes and renewals, tally.go counts them, stepdown.go gives the lease back.
+//
+// LH1. The promise of a voter counts from the instant at which the request was sent that it answers,
+// for the window: L·(1−ρ)/(1+ρ). Only responses about the present epoch count, and only those of
+// voters of the epoch's roster with the state directory that this roster names.
+//
+// LH2. The leaseholder may act until the deadline: the latest instant that the windows of a majority
+// reach. This is checked at each use, with the clock read then. No timer is relied on.
+//
+// LH3. It renews every heartbeat, at every member, whatever process is nominated.
+//
+// LH4. A lease that lapsed is over: its epoch is never used again, even if a response arrives late.
+// The leaseholder releases what voters may still have promised, and withdraws its candidacy for a
+// random 4 to 8 T if another process may coordinate. A process that stops every now and then must
+// not keep the lease without ever using it.
+//
+// LH5. After a new generation the leaseholder seeks a new epoch beside the one that it holds: it
+// goes on renewing the old one, at its own voter, too (V4), while votes for the new one arrive. When
+// a majority of the new roster's voters has promised the new epoch, the leaseholder's epoch changes
+// in place. If the new roster leaves it out or gives it priority 0, it steps down.
+//
+// LH6. Stepping down takes four steps. The leaseholder stops acting: it hands out no permission any
+// more, and gives up an epoch that it seeks beside the one it holds. It sends STEP DOWN. It waits
+// until every deadline that its app was told has passed; what the app was told over a session that
+// it has closed itself no longer counts. It sends RELEASE of the highest epoch that it has sought,
+// to the members of that epoch's roster. Nothing is ever released before every deadline has passed
+// that this incarnation told its app in any lease: until then the promises are what keeps others
+// from acting.
+//
+// LH7. If CLOCK_BOOTTIME, CLOCK_MONOTONIC_RAW and the wall clock advanced differently since the last
+// round of renewals, by more than ρ of the time that passed and ε, the leaseholder steps down and
+// withdraws its candidacy as in LH4.
+//
+// LH8. A leaseholder whose candidacy ends, because its app is unhealthy or it leaves, steps down
+// without an heir.
+//
+// LH9. A voter that has promised a higher ballot of this generation to a process that then found no
+// majority denies the renewals. To win it back, the leaseholder seeks one ballot more beside its own,
+// as in LH5, at most once per L, unless the voter claims to be more than 16 ballots ahead.
+
+// leaseholder is what a process does with the promises that it has.
 type leaseholder struct {
-	held     *tally             // it holds this epoch; nil: none
-	sought   *tally             // it asks for this one: as a candidate, or beside the held one under a new generation (LH5)
-	stepping *stepping          // it held, acts no more, and has not released yet (LH6)
-	renew    Instant            // when the next round of claims is due
-	raise    Instant            // before which it claims no higher ballot (LH9)
-	asked    Epoch              // the highest that this life has ever claimed: none is claimed twice
-	told     Instant            // until when the app may have been told that it may act, in leases that are over (LH6)
-	clocks   Reading            // at the last round (LH7)
-	steady   map[string]*steady // who has answered, and since when (P1)
+	held         *tally        // the epoch that it holds; nil: none
+	sought       *tally        // the epoch that it seeks, perhaps beside the one held (C3, LH5, LH9)
+	steppingDown *steppingDown // what it has yet to release (LH6)
+	nextRound    Instant       // when the next round of requests is due
+	outbidAfter  Instant       // it outbids no voter before (LH9)
+	lastSought   Epoch         // the highest that this incarnation has sought (C3)
+	toldUntil    Instant       // what the app was told in leases that are over ends then (LH6)
+	clocks       Reading       // at the last round (LH7)
+	peers        map[string]*peer
 }
 
-// stepping is a lease that is being given back.
-type stepping struct {
-	epoch  Epoch // that it held
-	last   Epoch // the highest that it has asked for
-	heir   string
-	roster *Roster
-}
-
-// Permission is what this process may do at this instant: act under the epoch until the deadline, on its own clock. To be
-// checked at each use, with the clock read then (LH2).
+// Permission returns what this process may do at this instant: act under the epoch until the
+// deadline on its own clock (LH2).
 func (m *Machine) Permission() (e Epoch, deadline Instant, ok bool) {
-	if m.leaseholder.held == nil {
+	held := m.leaseholder.held
+	if held == nil {
 		return 0, 0, false
 	}
-	return m.leaseholder.held.epoch, m.leaseholder.held.deadline(), true
+	return held.epoch, held.deadline(), true
 }
 
-// claim asks for an epoch (C3, LH5).
-func (m *Machine) seek(ballot int64) {
-	if own := m.voter.Highest; m.voter.seated && own.Generation() == m.roster.Generation {
-		ballot = max(ballot, own.Ballot()+1)
-	}
-	if m.leaseholder.asked.Generation() == m.roster.Generation { // a RELEASE of that one may still be under way
-		ballot = max(ballot, m.leaseholder.asked.Ballot()+1)
-	}
-	m.candidacy.spent = ballot > MaxBallot
-	if m.candidacy.spent { // the next generation begins anew: the manager is told (Word)
-		m.candidacy.retry = m.now.Boot + m.t
-		return
-	}
-	n := len(m.roster.Members)
-	m.leaseholder.sought = &tally{epoch: NewEpoch(m.roster.Generation, ballot), lease: m.roster.Lease, roster: m.roster, since: m.now.Boot,
-		promised: make([]Instant, n), denied: make([]bool, n), highest: make([]int64, n)}
-	m.leaseholder.asked = m.leaseholder.sought.epoch
-	m.askVotes(m.leaseholder.sought, Vote)
-	if m.leaseholder.held == nil {
-		m.leaseholder.renew = m.now.Boot + m.heartbeat
-		m.settle() // it may be the only voter
-	}
-}
-
-// askVotes sends a round of requests: VOTE to every voter, or RENEW to every member once the epoch is
-// held (LH3).
-func (m *Machine) askVotes(c *tally, k Kind) {
-	m.round++
-	c.rounds[m.round%uint64(len(c.rounds))] = round{number: m.round, sent: m.now.Boot}
-	p := Request{Kind: k, Epoch: c.epoch, Round: m.round, Lease: c.lease}
-	for _, q := range c.roster.Members {
-		switch {
-		case q.Name == m.self.Name && m.voter.seated:
-			m.askSelf(p)
-		case q.Name != m.self.Name && (q.Voter || k == Renew):
-			m.send(q.Name, p)
-		}
-	}
-}
-
-// askSelf asks this process's own voter. Its vote counts when it is on the disk, as any other does.
-func (m *Machine) askSelf(p Request) {
-	if !m.vote(m.self, p) {
-		return
-	}
-	v := Response{Kind: p.Kind, Epoch: p.Epoch, Round: p.Round, Granted: true}
-	if m.disk.has(m.disk.promise) {
-		m.voted(m.self, v)
-		return
-	}
-	m.disk.hold(m.disk.promise, Reply{To: m.self.Name, Response: v})
-}
-
-// claimed takes a voter's answer to a claim.
-func (m *Machine) voted(from Incarnation, v Response) {
-	for _, c := range [...]*tally{m.leaseholder.held, m.leaseholder.sought} {
-		if c != nil && c.epoch == v.Epoch {
-			c.take(from, v)
-		}
-	}
-}
-
-// lapse is LH2 and LH4: a lease whose promises ran out is over.
+// lapse ends a lease whose promises have run out (LH4).
 func (m *Machine) lapse() {
-	if m.leaseholder.held != nil && m.now.Boot >= m.leaseholder.held.deadline() {
-		m.giveUp(m.leaseholder.held, m.leaseholder.sought)
+	l := &m.leaseholder
+	if l.held != nil && m.now.Boot >= l.held.deadline() {
+		m.release(l.held, l.sought)
 		m.dropLease()
-		m.rest()
-		m.arm()
+		m.withdraw()
+		m.postponeFallback()
 	}
 }
 
-// dropLease stops held at once, without a word: what the app was told has a deadline.
+// dropLease gives up the lease at once without telling anybody. What the app was told ends by its
+// deadline.
 func (m *Machine) dropLease() {
 	if m.leaseholder.held != nil {
 		m.out.Withdraw = true
 	}
-	m.leave()
-	m.leaseholder.sought, m.leaseholder.stepping = nil, nil
+	m.stopActing()
+	m.leaseholder.sought, m.leaseholder.steppingDown = nil, nil
 }
 
-// leave ends what is acted under; what the app was told of it may run on.
-func (m *Machine) leave() {
-	if c := m.leaseholder.held; c != nil {
-		m.leaseholder.told = max(m.leaseholder.told, c.deadline())
+// stopActing ends the epoch that is held, and remembers until when the app may rely on it.
+func (m *Machine) stopActing() {
+	l := &m.leaseholder
+	if l.held != nil {
+		l.toldUntil = max(l.toldUntil, l.held.deadline())
 	}
-	m.leaseholder.held = nil
+	l.held = nil
 }
 
-// hold drives what this process holds and claims.
-func (m *Machine) hold() {
-	m.giveBack()
-	h := &m.leaseholder
-	if h.held != nil && m.now.disagrees(h.clocks) { // LH7
+// driveLeaseholder begins and continues what the rules of the leaseholder ask for.
+func (m *Machine) driveLeaseholder() {
+	m.finishStepDown()
+	l := &m.leaseholder
+	if l.held != nil && m.now.disagrees(l.clocks) { // LH7
 		m.stepDown("")
-		m.rest()
+		m.withdraw()
 	}
-	if me, ok := m.roster.find(m.self.Name); h.held != nil && (!m.candidate || !ok || me.Priority == 0) { // LH5, LH8
+	me, ok := m.roster.find(m.self.Name)
+	if l.held != nil && (!m.candidate || !ok || me.Priority == 0) { // LH5, LH8
 		m.stepDown("")
 	}
-	if h.sought != nil && h.held == nil && (!m.isCandidate() || h.sought.roster != m.roster) {
-		m.quit()
+	if l.sought != nil && l.held == nil && (!m.isCandidate() || l.sought.roster != m.roster) {
+		m.abandonSought()
 	}
-	if h.held != nil && h.held.roster != m.roster && (h.sought == nil || h.sought.roster != m.roster) {
+	if l.held != nil && l.held.roster != m.roster &&
+		(l.sought == nil || l.sought.roster != m.roster) {
 		m.seek(1) // LH5
-		h.renew = m.now.Boot
+		l.nextRound = m.now.Boot
 	}
-	if h.held != nil && h.sought == nil && m.now.Boot >= h.raise {
-		if ballot := h.held.outbid(); ballot > 0 { // LH9
-			h.raise = m.now.Boot + m.roster.Lease
+	if l.held != nil && l.sought == nil && m.now.Boot >= l.outbidAfter {
+		if ballot := l.held.outbid(); ballot > 0 { // LH9
+			l.outbidAfter = m.now.Boot + m.roster.Lease
 			m.seek(ballot)
 		}
 	}
-	m.settle()
-	if h.held != nil && m.now.Boot >= h.renew {
+	m.evaluateVotes()
+	if l.held != nil && m.now.Boot >= l.nextRound {
 		m.renew()
-		m.settle()
+		m.evaluateVotes()
 	}
-	if h.held != nil {
+	if l.held != nil {
 		m.preempt()
 	}
 }
 
-// renew sends the next rounds (LH3).
+// renew sends the next round of renewals (LH3), and asks again for the votes that it seeks beside.
 func (m *Machine) renew() {
-	h := &m.leaseholder
-	h.renew, h.clocks = m.now.Boot+m.heartbeat, m.now
-	m.askVotes(h.held, Renew)
-	if h.sought != nil {
-		m.askVotes(h.sought, Vote)
+	l := &m.leaseholder
+	l.nextRound, l.clocks = m.now.Boot+m.heartbeat, m.now
+	m.requestVotes(l.held, Renew)
+	if l.sought != nil {
+		m.requestVotes(l.sought, Vote)
 	}
 }
-
-// settle looks what has come of the epoch that is being claimed: C6, C7, LH5.
-func (m *Machine) settle() {
-	h := &m.leaseholder
-	c := h.sought
-	switch {
-	case c == nil:
-	case m.now.Boot < c.deadline():
-		m.leave()
-		h.held, h.sought = c, nil
-		h.renew, h.clocks = m.now.Boot, m.now
-		m.candidacy.reassured()
-		m.follower = follower{epoch: max(m.follower.epoch, c.epoch), firm: max(m.follower.firm, c.epoch), over: m.follower.over}
-		if m.nominated != m.self.Name {
-			m.out.Appoint = m.self.Name
-		}
-		m.renew()
-	case h.held != nil:
-		if c.refused(true) {
-			m.seek(c.ballot())
-		}
-	case c.refused(false), m.now.Boot-c.since >= c.lease:
-		m.quit()
-	case m.now.Boot >= h.renew: // C6: who is slow to sync it has synced it by now
-		h.renew = m.now.Boot + m.heartbeat
-		m.askVotes(c, Vote)
-	}
-}
-
-// quit is C6: the next try comes after a while.
-func (m *Machine) quit() {
-	m.giveUp(m.leaseholder.sought, nil)
-	m.leaseholder.sought = nil
-	m.candidacy.retry = m.now.Boot + m.random(m.t)
-}
-
-// giveUp releases what nobody acts under any more. While the app may rely on what it was told in an earlier lease, the promises
-// to this life are what keeps others from held (LH6): they run out by themselves.
-func (m *Machine) giveUp(c, later *tally) {
-	if m.now.Boot < m.leaseholder.told {
-		return
-	}
-	if later != nil { // of the same roster or a newer one: who is on the older one only is bound by nothing that others need
-		c = later
-	}
-	m.everyone(c.roster, Request{Kind: Release, Epoch: c.epoch})
-	m.voter.release(m.self, c.epoch, m.now.Boot)
-}
-
-// stepDown is LH6: stop held, say so, wait for what the app was told, release.
-func (m *Machine) stepDown(heir string) {
-	h := &m.leaseholder
-	m.out.Withdraw = true
-	last := h.held
-	if h.sought != nil {
-		last = h.sought
-	}
-	h.stepping = &stepping{epoch: h.held.epoch, last: last.epoch, heir: heir, roster: last.roster}
-	m.leave()
-	h.sought = nil
-	m.everyone(h.stepping.roster, Request{Kind: StepDown, Epoch: h.stepping.epoch, Heir: heir})
-	m.arm()
-	if s := h.steady[heir]; s != nil {
-		m.await(heir)
-		m.out.Appoint = heir
-		s.offered, s.declined = 0, m.now.Boot+declineFor*m.t // should it come to nothing
-	}
-}
-
-// told learns until when the app was told that it may act.
-func (m *Machine) told(until Instant) {
-	m.leaseholder.told = min(m.leaseholder.told, until)
-}
-
-// giveBack releases once nothing that the app was told is running any more (LH6).
-func (m *Machine) giveBack() {
-	r := m.leaseholder.stepping
-	if r == nil || m.now.Boot < m.leaseholder.told {
-		return
-	}
-	m.everyone(r.roster, Request{Kind: Release, Epoch: r.last, Heir: r.heir})
-	m.voter.release(m.self, r.last, m.now.Boot)
-	m.leaseholder.stepping = nil
-}
-
-// SteppingDown reports whether this process has stopped held and not released yet.
-func (m *Machine) SteppingDown() bool { return m.leaseholder.stepping != nil }

@@ -5,49 +5,52 @@ import "time"
 // Kind is the kind of a request.
 type Kind string
 
-// The kinds of requests. PREVOTE, VOTE, RENEW and TRANSFER are answered by a Response, the others are
-// not.
+// The kinds of requests. PREVOTE, VOTE, RENEW and TRANSFER are answered by a Response, the others
+// are not.
 const (
-	// PreVote: would you vote for me? Nothing changes at the voter.
+	// PreVote asks whether the voter would vote for the requester. It changes nothing at the voter.
 	PreVote Kind = "PREVOTE"
-	// Vote: promise me Epoch for Lease.
+	// Vote asks the voter to promise Epoch to the requester for Lease.
 	Vote Kind = "VOTE"
-	// Renew: the same of the leaseholder of Epoch, to which a majority has promised it: follow me.
+	// Renew asks the same for the leaseholder of Epoch, which a majority has promised, and asks
+	// every process to follow it.
 	Renew Kind = "RENEW"
-	// StepDown: the leaseholder of Epoch acts no more, and will release it. Heir, if there is one, is
-	// to be the next.
+	// StepDown says that the leaseholder of Epoch no longer acts and will release it. Heir, if set,
+	// is to be nominated next.
 	StepDown Kind = "STEP DOWN"
-	// Release: the leaseholder of Epoch needs no promise any more.
+	// Release says that the leaseholder of Epoch no longer needs any promise.
 	Release Kind = "RELEASE"
-	// Transfer: the leaseholder of Epoch asks a process that outranks it to take over.
+	// Transfer offers the lease of Epoch to a process that outranks the leaseholder.
 	Transfer Kind = "TRANSFER"
-	// TakeOver: that process has the support of a majority: step down.
+	// TakeOver says that this process has the support of a majority: the leaseholder is to step
+	// down.
 	TakeOver Kind = "TAKE OVER"
 )
 
-// Request is what a process asks of another, or tells it. The link says who sent it, never the
-// message.
+// Request is what a process asks of another one, or tells it. Who sent it is known from the
+// connection, never from the message. A process ignores requests of another Group: the epochs of
+// two group objects may be equal.
 type Request struct {
 	Kind  Kind
-	Group string // UID of the group object: epochs of two objects may be equal
+	Group string // UID of the group object
 	Epoch Epoch
-	Round uint64        // of the requester; the response has the same
-	Lease time.Duration // VOTE, RENEW: how long the promise binds the voter, on its clock, from receipt
+	Round uint64        // number of the requester's round; the response repeats it
+	Lease time.Duration // VOTE, RENEW: how long the promise is to bind the voter, from receipt
 	Heir  string        // STEP DOWN, RELEASE
 }
 
-// Response answers a request. A denial says who holds the lease, so that the requester can follow
-// that process.
+// Response answers a request. A denial names the present leaseholder, so that the requester can
+// follow it.
 type Response struct {
 	Kind        Kind          // of the request
 	Epoch       Epoch         // of the request
 	Round       uint64        // of the request
-	Granted     bool          // VOTE, RENEW: it has promised. PREVOTE: it would. TRANSFER: it considers it
-	Candidate   bool          // the answering process may coordinate
+	Granted     bool          // VOTE, RENEW: promised; PREVOTE: would promise; TRANSFER: considers it
+	Candidate   bool          // the answering process is a candidate
 	Generation  int64         // of the roster that it uses
-	Highest     Epoch         // that it has promised
-	Holder      string        // whom its running promise binds it to; empty: nobody
-	HolderEpoch Epoch         // of that promise
-	Remaining   time.Duration // of that promise
-	Heard       bool          // it hears that holder
+	Highest     Epoch         // the highest epoch that it has promised
+	Holder      string        // the process that it hears, or else that its promise binds it to
+	HolderEpoch Epoch         // the epoch of that process
+	Remaining   time.Duration // how long its promise still runs
+	Heard       bool          // it hears Holder (V9)
 }

@@ -7,7 +7,8 @@ type Permission struct {
 	Deadline Instant
 }
 
-// valid reports whether the permission permits anything at an instant.
+// valid reports whether the permission permits anything at an instant. It ends at its deadline, not
+// after it.
 func (p Permission) valid(now Instant) bool { return p.Epoch != 0 && now < p.Deadline }
 
 // Session is a connection over which an app is told its permission. An app that closes its session
@@ -16,18 +17,18 @@ type Session struct {
 	told Instant
 }
 
-// Ledger keeps what the app was granted and what it was told. Whoever serves the app uses it against
-// the clock of that moment, never through a machine; a lease may be released only when Told has
-// passed (rule LH6). It knows no clock and no lock: its caller has both.
+// Ledger keeps what the app was granted and what it was told. The app's requests use it directly,
+// against the clock of that moment, and never go through a Machine. A lease is released only when
+// Told has passed (LH6). A Ledger knows no clock and takes no lock: its caller has both.
 type Ledger struct {
 	granted  Permission
-	told     Instant // by answers that no session can take back
+	told     Instant // the latest deadline that the app was told and no session can give back
 	sessions map[*Session]struct{}
 	had      bool // there has been a session
 }
 
-// Grant replaces what the app may be told from now on, and reports whether its epoch changed; the
-// zero Permission withdraws. A deadline that moves on is no change.
+// Grant replaces what the app may be told from now on, and reports whether the epoch changed. The
+// zero Permission withdraws. What the app was told before stays told.
 func (l *Ledger) Grant(p Permission) (changed bool) {
 	changed = p.Epoch != l.granted.Epoch
 	l.granted = p
@@ -65,17 +66,18 @@ func (l *Ledger) UseIn(s *Session, now Instant) (p Permission, ok bool) {
 	return l.granted, true
 }
 
-// Cut ends a session from the agent's side: the app did not give back what it was told, so it may
+// Cut ends a session from the agent's side. The app did not give back what it was told, so it may
 // rely on it until the deadline.
 func (l *Ledger) Cut(s *Session) {
 	l.told = max(l.told, s.told)
 	delete(l.sessions, s)
 }
 
-// Close ends a session from the app's side: the app has stopped, or is gone.
+// Close ends a session from the app's side: the app has stopped acting, or is gone.
 func (l *Ledger) Close(s *Session) { delete(l.sessions, s) }
 
-// Told is until when the app relies on what it was told. It grows only by Use and UseIn.
+// Told returns until when the app may rely on what it was told. It grows only by Use and UseIn, and
+// shrinks only by Close.
 func (l *Ledger) Told() Instant {
 	until := l.told
 	for s := range l.sessions {

@@ -1,99 +1,132 @@
 package lease
 
-// steady is what the holder knows of a process from its responses (P1).
-type steady struct {
-	life        uint64  // incarnation
-	since, last Instant // it has answered without a gap from since to last
-	candidate   bool
-	offered     Instant // when it was offered the lease; 0: it was not
-	declined    Instant // until when it is not offered again
+// Preemption: a process of higher priority takes over from a living leaseholder.
+//
+// P1. Only the leaseholder begins it. From the responses it knows since when each process has
+// answered without a gap longer than T and two heartbeats, in one incarnation, as a candidate.
+// (Of several such processes the highest may have been stable for less long than another one. Then
+// the lease climbs step by step, one stable time a step.)
+//
+// P2. Under Always, a process may take over that outranks the leaseholder and answers. Under
+// Delayed, it must have done so for the stable time. Under Never, no process may. Of several the
+// leaseholder picks the highest.
+//
+// P3. The leaseholder sends TRANSFER. The higher process sends a PREVOTE to the voters. If a majority
+// would support it provided that the leaseholder released (they answer, use its generation, and
+// their promise is to the leaseholder or to nobody), it sends TAKE OVER.
+//
+// P4. On TAKE OVER the leaseholder checks P2 again and steps down (LH6) with that process as its
+// heir. Every process's election algorithm is told to nominate the heir, which asks for votes when
+// the RELEASE arrives.
+//
+// P5. A process that gets a TRANSFER and is not a candidate, or that does not send TAKE OVER within
+// 2 T, is not offered the lease again for 10 T.
+
+// peer is what the leaseholder knows of another process from its responses (P1).
+type peer struct {
+	incarnation   uint64
+	stableSince   Instant // it has answered without a gap from then to lastResponse
+	lastResponse  Instant
+	candidate     bool
+	offeredAt     Instant // when it was sent a TRANSFER that is not settled; 0: it was not
+	declinedUntil Instant // until when it is sent no other
 }
 
-// answered notes that a process answers the holder (P1).
-func (m *Machine) answered(from Incarnation, v Response) {
-	h := &m.leaseholder
-	if h.held == nil || from.Name == m.self.Name {
+// decline settles a TRANSFER: there is no other one before an instant (P5).
+func (p *peer) decline(until Instant) { p.offeredAt, p.declinedUntil = 0, until }
+
+// noteResponse notes that a process answers the leaseholder (P1).
+func (m *Machine) noteResponse(from Incarnation, v Response) {
+	l := &m.leaseholder
+	if l.held == nil || from.Name == m.self.Name || m.roster.indexOf(from) < 0 {
 		return
 	}
-	if m.roster.place(from) < 0 {
-		return
-	}
-	s := h.steady[from.Name]
-	if s == nil {
-		s = &steady{}
-		if h.steady == nil {
-			h.steady = map[string]*steady{}
+	p := l.peers[from.Name]
+	if p == nil {
+		p = &peer{}
+		if l.peers == nil {
+			l.peers = map[string]*peer{}
 		}
-		h.steady[from.Name] = s
+		l.peers[from.Name] = p
 	}
-	if s.life != from.Number || s.candidate != v.Candidate || m.now.Boot-s.last > m.silence() {
-		*s = steady{life: from.Number, since: m.now.Boot, declined: s.declined}
+	gap := m.now.Boot - p.lastResponse
+	if p.incarnation != from.Number || p.candidate != v.Candidate || gap > m.renewalTimeout() {
+		*p = peer{
+			incarnation:   from.Number,
+			stableSince:   m.now.Boot,
+			declinedUntil: p.declinedUntil,
+		}
 	}
-	s.last, s.candidate = m.now.Boot, v.Candidate
+	p.lastResponse, p.candidate = m.now.Boot, v.Candidate
 }
 
-// preempt offers the lease to the highest process that may have it (P2, P3, P5).
+// preempt offers the lease to the highest process that may take over (P2, P3, P5).
 func (m *Machine) preempt() {
-	h := &m.leaseholder
-	if h.held.roster != m.roster { // a new generation first
+	l := &m.leaseholder
+	if l.held.roster != m.roster { // it seeks an epoch of the new generation first
 		return
 	}
-	var best *Member
+	var highest *Member
 	for i := range m.roster.Members {
 		q := &m.roster.Members[i]
-		s := h.steady[q.Name]
+		p := l.peers[q.Name]
 		switch {
-		case s == nil:
-		case s.offered != 0 && m.now.Boot-s.offered < offerFor*m.t:
-			return // one at a time
-		case s.offered != 0:
-			s.offered, s.declined = 0, m.now.Boot+declineFor*m.t
-		case m.now.Boot >= s.declined && m.mayTakeOver(*q) && (best == nil || q.outranks(*best)):
-			best = q
+		case p == nil:
+		case p.offeredAt != 0 && m.now.Boot-p.offeredAt < transferTimeout*m.t:
+			return // one TRANSFER at a time
+		case p.offeredAt != 0:
+			p.decline(m.now.Boot + transferPause*m.t)
+		case m.now.Boot >= p.declinedUntil && m.mayTakeOver(*q) &&
+			(highest == nil || q.outranks(*highest)):
+			highest = q
 		}
 	}
-	if best != nil {
+	if highest != nil {
 		m.round++
-		h.steady[best.Name].offered = m.now.Boot
-		m.send(best.Name, Request{Kind: Transfer, Epoch: h.held.epoch, Round: m.round})
+		l.peers[highest.Name].offeredAt = m.now.Boot
+		m.send(highest.Name, Request{Kind: Transfer, Epoch: l.held.epoch, Round: m.round})
 	}
 }
 
-// mayTakeOver is P2.
+// mayTakeOver reports whether the policy lets a process take over (P2).
 func (m *Machine) mayTakeOver(q Member) bool {
-	s := m.leaseholder.steady[q.Name]
+	p := m.leaseholder.peers[q.Name]
 	me, _ := m.roster.find(m.self.Name)
-	if s == nil || m.roster.Preemption == Never || q.Priority == 0 || !q.outranks(me) || q.Name == me.Name {
+	if p == nil || m.roster.Preemption == Never || q.Priority == 0 ||
+		!q.outranks(me) || q.Name == me.Name {
 		return false
 	}
-	answers := s.candidate && m.now.Boot-s.last <= m.silence()
-	return answers && (m.roster.Preemption == Always || s.last-s.since >= m.roster.Stable)
+	answers := p.candidate && m.now.Boot-p.lastResponse <= m.renewalTimeout()
+	stable := p.lastResponse - p.stableSince
+	return answers && (m.roster.Preemption == Always || stable >= m.roster.Stable)
 }
 
-// offered: the holder asks this process to take over (P3).
+// offered handles a TRANSFER (P3).
 func (m *Machine) offered(e Event) {
 	from, p := e.From, e.Request
 	me, _ := m.roster.find(m.self.Name)
-	holder, _ := m.roster.find(from.Name)
-	considers := m.isCandidate() && me.outranks(holder) && m.follower.known == from && m.follower.epoch == p.Epoch
+	leaseholder, _ := m.roster.find(from.Name)
+	considers := m.isCandidate() && me.outranks(leaseholder) &&
+		m.follower.leaseholder == from && m.follower.epoch == p.Epoch
 	m.reply(e, considers, 0)
-	if considers && m.candidacy.preVote.purpose == idle {
-		m.askPreVotes(succeed, from, p.Epoch)
+	if considers && m.candidacy.preVote.purpose == noPreVote {
+		m.startPreVote(transfer, from, p.Epoch)
 	}
 }
 
-// considered: a process that is no candidate is not waited for (P5).
-func (m *Machine) considered(from Incarnation, v Response) {
-	if s := m.leaseholder.steady[from.Name]; s != nil && !v.Granted && s.offered != 0 {
-		s.offered, s.declined = 0, m.now.Boot+declineFor*m.t
+// transferAnswered settles a TRANSFER to a process that is not a candidate (P5).
+func (m *Machine) transferAnswered(from Incarnation, v Response) {
+	if p := m.leaseholder.peers[from.Name]; p != nil && !v.Granted && p.offeredAt != 0 {
+		p.decline(m.now.Boot + transferPause*m.t)
 	}
 }
 
-// takenOver is P4: the process that was offered the lease has a majority's support.
-func (m *Machine) takenOver(from Incarnation, p Request) {
-	h := &m.leaseholder
-	i, s := m.roster.place(from), h.steady[from.Name]
-	if h.held == nil || h.held.epoch != p.Epoch || i < 0 || s == nil || s.offered == 0 || !m.mayTakeOver(m.roster.Members[i]) {
+// takenOver handles a TAKE OVER (P4).
+func (m *Machine) takenOver(from Incarnation, r Request) {
+	l := &m.leaseholder
+	i, p := m.roster.indexOf(from), l.peers[from.Name]
+	if l.held == nil || l.held.epoch != r.Epoch || i < 0 || p == nil || p.offeredAt == 0 ||
+		!m.mayTakeOver(m.roster.Members[i]) {
 		return
 	}
 	m.stepDown(from.Name)

@@ -1,20 +1,24 @@
 package lease
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// Roster is what lease has to know of a roster. Rosters with one Generation are equal.
+// Roster is what the lease protocol needs to know of a roster. Rosters of the same group with the
+// same Generation are equal.
 type Roster struct {
-	Group      string // the UID of the group object: generations are compared within one only
+	Group      string // UID of the group object; generations of different groups do not compare
 	Generation int64
 	Heartbeat  time.Duration // between two rounds of renewals
-	Timeout    time.Duration // the upper bound of T: how long an answer to a request is waited for
+	Timeout    time.Duration // the upper bound of T; a pre-vote waits this long for answers
 	Lease      time.Duration
 	Preemption Policy
-	Stable     time.Duration // Delayed: how long a higher process must have answered before it takes over
+	Stable     time.Duration // Delayed: how long a higher process must have answered before
 	Members    []Member
 }
 
-// Policy says when a process takes over from a living coordinator of a lower priority.
+// Policy says when a process takes over from a living coordinator of lower priority (P2).
 type Policy string
 
 // The policies.
@@ -26,10 +30,11 @@ const (
 
 // Member is a process of the roster.
 type Member struct {
-	Name, UID string
-	StateID   string // identity of the state directory of its agent: a voter without its memory is another one
-	Priority  int32  // 0 never coordinates
-	Voter     bool
+	Name     string
+	UID      string // of the pod
+	StateID  string // of its agent's state directory: a voter that lost it is another voter
+	Priority int32  // 0 never coordinates
+	Voter    bool
 }
 
 // outranks orders members as election.Process does.
@@ -40,8 +45,8 @@ func (m Member) outranks(o Member) bool {
 	return m.Name > o.Name
 }
 
-// Incarnation is one run of an agent: what a promise binds its voter to. A restarted agent is another
-// incarnation, so that nothing that the earlier one told its app is forgotten while it runs.
+// Incarnation is one run of an agent. A promise is made to an incarnation: a restarted agent is
+// another one, and does not inherit it, because what the earlier one told its app may still hold.
 type Incarnation struct {
 	Name    string
 	UID     string // of the pod
@@ -59,7 +64,15 @@ func (r *Roster) find(name string) (Member, bool) {
 	return Member{}, false
 }
 
-// voters is how many voters there are.
+// indexOf returns where an incarnation stands on the roster; -1 if the roster names another pod or
+// another state directory.
+func (r *Roster) indexOf(i Incarnation) int {
+	return slices.IndexFunc(r.Members, func(q Member) bool {
+		return q.Name == i.Name && q.UID == i.UID && (q.StateID == i.StateID || q.StateID == "")
+	})
+}
+
+// voters returns the number of voters.
 func (r *Roster) voters() (n int) {
 	for _, m := range r.Members {
 		if m.Voter {
@@ -69,8 +82,8 @@ func (r *Roster) voters() (n int) {
 	return n
 }
 
-// rivals reports whether anybody but that process may coordinate.
-func (r *Roster) rivals(self string) bool {
+// hasRival reports whether any other process may coordinate.
+func (r *Roster) hasRival(self string) bool {
 	for _, m := range r.Members {
 		if m.Name != self && m.Priority > 0 {
 			return true
@@ -79,8 +92,9 @@ func (r *Roster) rivals(self string) bool {
 	return false
 }
 
-// majority is how many of the voters make one: two majorities share a voter.
+// majority returns how many voters make a majority: any two majorities share a voter.
 func (r *Roster) majority() int { return r.voters()/2 + 1 }
 
-// Tolerates is how many of n voters may be lost while a majority stays. Even numbers tolerate no more than the odd one below.
+// Tolerates returns how many of n voters may be lost while a majority stays. An even number
+// tolerates no more than the odd number below it.
 func Tolerates(n int) int { return max((n-1)/2, 0) }

@@ -5,91 +5,108 @@ import (
 	"time"
 )
 
-// tally is an epoch that voters are asked to promise.
+// tally counts the votes for one epoch. Slices are indexed as the roster's members.
 type tally struct {
 	epoch    Epoch
 	lease    time.Duration
 	roster   *Roster
 	since    Instant
-	promised []Instant // by place on the roster: until when this process relies on the promise; 0: there is none
-	denied   []bool    // by place on the roster
-	highest  []int64   // ballots that those who denied have promised; 0: they denied for another reason
-	rounds   [32]round // the newest rounds, to know when a response's claim was sent
-	best     []Instant // scratch
+	promised []Instant // until when this process relies on each promise; 0: not promised
+	denied   []bool    // whose last response was a denial
+	highest  []int64   // the ballot that each denial was for; 0: denied for another reason
+	rounds   [32]round // the newest rounds, to know when the request of a response was sent
+	scratch  []Instant
 }
 
-// round is when a round of claims was sent.
+// round is when a round of requests was sent.
 type round struct {
 	number uint64
 	sent   Instant
 }
 
-// deadline is LH2: the majority-th best of the promises.
-func (c *tally) deadline() Instant {
-	c.best = c.best[:0]
-	for _, until := range c.promised {
-		if until > 0 {
-			c.best = append(c.best, until)
-		}
+// newTally returns a tally without votes.
+func newTally(e Epoch, r *Roster, now Instant) *tally {
+	n := len(r.Members)
+	return &tally{
+		epoch:    e,
+		lease:    r.Lease,
+		roster:   r,
+		since:    now,
+		promised: make([]Instant, n),
+		denied:   make([]bool, n),
+		highest:  make([]int64, n),
 	}
-	majority := c.roster.majority()
-	if len(c.best) < majority {
-		return 0
-	}
-	slices.Sort(c.best)
-	return c.best[len(c.best)-majority]
 }
 
-// take is LH1: a promise counts from the instant at which the claim was sent that it answers.
-func (c *tally) take(from Incarnation, v Response) {
-	i := c.roster.place(from)
-	r := c.rounds[v.Round%uint64(len(c.rounds))]
-	if i < 0 || !c.roster.Members[i].Voter || r.number != v.Round {
+// deadline returns until when a majority has promised the epoch (LH2); 0 if none has.
+func (t *tally) deadline() Instant {
+	t.scratch = t.scratch[:0]
+	for _, until := range t.promised {
+		if until > 0 {
+			t.scratch = append(t.scratch, until)
+		}
+	}
+	majority := t.roster.majority()
+	if len(t.scratch) < majority {
+		return 0
+	}
+	slices.Sort(t.scratch)
+	return t.scratch[len(t.scratch)-majority]
+}
+
+// count takes a response into account (LH1).
+func (t *tally) count(from Incarnation, v Response) {
+	i := t.roster.indexOf(from)
+	r := t.rounds[v.Round%uint64(len(t.rounds))]
+	if i < 0 || !t.roster.Members[i].Voter || r.number != v.Round {
 		return
 	}
-	c.denied[i], c.highest[i] = !v.Granted, 0
+	t.denied[i], t.highest[i] = !v.Granted, 0
 	switch {
 	case v.Granted:
-		c.promised[i] = max(c.promised[i], r.sent+Window(c.lease))
-	case v.Generation == c.epoch.Generation() && v.Highest >= c.epoch: // else it has a newer roster: no ballot helps
-		c.highest[i] = v.Highest.Ballot()
+		t.promised[i] = max(t.promised[i], r.sent+Window(t.lease))
+	case v.Generation == t.epoch.Generation() && v.Highest >= t.epoch:
+		// With any other generation the voter denies for its roster, and no ballot helps.
+		t.highest[i] = v.Highest.Ballot()
 	}
 }
 
-// outbid is the ballot with which the holder gets back a voter that has promised a higher one since (LH9); 0 if there is none.
-func (c *tally) outbid() int64 {
-	best := int64(0)
-	for _, b := range c.highest {
-		if b > best && b < c.epoch.Ballot()+ahead {
-			best = b
+// outbid returns the ballot that wins back the voters that have promised a higher one since (LH9);
+// 0 if there is no such voter.
+func (t *tally) outbid() int64 {
+	highest := int64(0)
+	for _, ballot := range t.highest {
+		if ballot > highest && ballot < t.epoch.Ballot()+maxBallotLead {
+			highest = ballot
 		}
 	}
-	if best == 0 {
+	if highest == 0 {
 		return 0
 	}
-	return best + 1
+	return highest + 1
 }
 
-// refused reports whether so many have denied that no majority is left; outbid counts only those who have promised a higher
-// ballot: the others may have yet to get the roster.
-func (c *tally) refused(outbid bool) bool {
+// refused reports whether so many voters have denied that no majority is left. With ballotsOnly it
+// counts only voters that have promised a higher ballot: others may not have the roster yet.
+func (t *tally) refused(ballotsOnly bool) bool {
 	denied := 0
-	for i := range c.denied {
-		if c.denied[i] && (!outbid || c.highest[i] > 0) {
+	for i := range t.denied {
+		if t.denied[i] && (!ballotsOnly || t.highest[i] > 0) {
 			denied++
 		}
 	}
-	return denied > c.roster.voters()-c.roster.majority()
+	return denied > t.roster.voters()-t.roster.majority()
 }
 
-// ballot is the next one to be tried (C3): one above the smallest of which a majority can have promised no higher.
-func (c *tally) ballot() int64 {
-	ballots := slices.Clone(c.highest)
-	for i, q := range c.roster.Members {
+// nextBallot returns the ballot to try next: the lowest above that of this tally and those that a
+// majority of the voters can have promised.
+func (t *tally) nextBallot() int64 {
+	ballots := slices.Clone(t.highest)
+	for i, q := range t.roster.Members {
 		if !q.Voter {
 			ballots[i] = MaxBallot
 		}
 	}
 	slices.Sort(ballots)
-	return max(ballots[c.roster.majority()-1], c.epoch.Ballot()) + 1
+	return max(ballots[t.roster.majority()-1], t.epoch.Ballot()) + 1
 }

@@ -2,76 +2,123 @@ package lease
 
 import "time"
 
-// State is what a voter must not forget. It is on the disk before anything goes out that depends on it (V11).
+// A voter promises epochs. A promise of an epoch to an incarnation says: for L on my clock, counted
+// from the receipt of the request, I promise no epoch to any other incarnation.
+//
+// V1. A voter votes only if its own roster marks it as a voter with the state directory that it
+// has. A state directory that has never been a voter's of this group object promises nothing for
+// one L, because an earlier object of that name, or an earlier state directory of this pod, may
+// have made a promise that still runs. The wait begins when the process starts if the state
+// directory was used for no other group, and else when it takes the roster of this group.
+//
+// V2. One promise at a time: while a promise to one incarnation runs, the voter makes none to
+// another.
+//
+// V3. A voter promises no epoch at or below the highest one that it has promised, except the same
+// epoch to the same incarnation again, which renews the promise. A higher epoch for the same
+// incarnation replaces the promise at once.
+//
+// V4. A voter promises only epochs of the generation of the roster that it uses. It writes a new
+// roster's generation to the disk before it acknowledges the roster, and from then on refuses
+// everything below, with one exception: for one L from taking the new roster it still renews what
+// it has promised under the roster before, to the same incarnation and for at most the new
+// roster's L, even beside a new epoch that the same incarnation has asked for since. (A roster
+// reaches the agents one by one. Without the exception a leaseholder would lose its lease while it
+// or half of the voters waits for the roster.) After a restart there is no exception.
+//
+// V5. A promise runs for L from the receipt of the request, on the voter's clock, where L is what
+// the request asks for; a request for more than the roster's L is denied. A running promise never
+// gets shorter: not by a renewal, not by another epoch, not by a roster with a shorter L. The state
+// directory keeps the longest L that may still be running.
+//
+// V6. After a restart, a promise in the state directory runs for its full L from the start of the
+// process, even a promise to nobody (V1), because nobody knows when it was last renewed.
+//
+// V7. A voter promises only to a process of its roster with a priority above 0.
+//
+// V8. Votes ignore nominations. Which process is elected, suspected or heard of changes no answer
+// to a VOTE or a RENEW; V1 to V7 alone decide.
+//
+// V9. A PREVOTE is answered by the same rules and changes nothing. The answer also says whether the
+// voter hears the leaseholder: it does if it received a RENEW within the last T and two heartbeats,
+// the connection has not been closed since, and the leaseholder has not stepped down.
+//
+// V10. A RELEASE of epoch e by the incarnation that the promise was made to ends the promise, unless
+// the promised epoch is above e. A late request for the released epoch does not renew it.
+
+// State is what a voter must not forget. Whatever depends on it waits until it is on the disk (V11).
 type State struct {
 	Group      string        // UID of the group object that the rest is about
 	Generation int64         // of the newest roster in use: everything below is refused
-	Voted      bool          // this memory has been a voter of the group
+	Voted      bool          // this state directory has been a voter's of the group
 	Highest    Epoch         // the highest epoch promised
-	To         Incarnation   // to whom; the zero Incarnation is nobody
-	Lease      time.Duration // for how long, at most
+	To         Incarnation   // which Highest was promised to; the zero Incarnation is nobody
+	Lease      time.Duration // the longest lease for which a promise may still be running
 }
 
-// voter promises epochs.
+// voter is a voter's State and what it keeps in RAM only.
 type voter struct {
 	State
-	seated bool    // the roster marks this process a voter with this very memory
-	until  Instant // the promise runs until then; a promise to nobody keeps the voter silent
-	born   Instant // when this process started
-	older  Epoch   // promised to the same life under the roster before; 0: nothing
-	left   Instant // when that roster was left (V4)
+	votes     bool    // the roster names this process, with this state directory, as a voter (V1)
+	until     Instant // when the promise ends; a promise to nobody keeps the voter silent
+	startedAt Instant // when this process started
+
+	previousEpoch Epoch   // promised to the same incarnation under the previous roster; 0: none (V4)
+	rosterSince   Instant // when the previous roster was left
 }
 
-// wake is V6: a promise found in memory runs in full from the start.
-func (v *voter) wake(now Instant) { v.born, v.until = now, now+v.Lease }
+// restart begins with what the state directory holds (V6).
+func (v *voter) restart(now Instant) { v.startedAt, v.until = now, now+v.Lease }
 
-// adopt takes a new roster: V4, and V1 for one that has become a voter. It reports whether the state has changed.
+// adopt takes a new roster (V1, V4). It reports whether the State has changed.
 func (v *voter) adopt(r *Roster, self Incarnation, now Instant) bool {
-	before, quiet := v.State, v.born
+	before, silentFrom := v.State, v.startedAt
 	if r.Group != v.Group {
 		if v.Group != "" {
-			quiet = now // V1: what was promised in the earlier group may run still
+			silentFrom = now
 		}
 		v.State = State{Group: r.Group, Lease: v.Lease}
 	}
 	if v.Highest.Generation() == v.Generation && r.Generation > v.Generation {
-		v.older, v.left = v.Highest, now
+		v.previousEpoch, v.rosterSince = v.Highest, now
 	}
 	v.Generation = r.Generation
-	me, ok := r.find(self.Name)
-	v.seated = ok && me.Voter && me.UID == self.UID && (me.StateID == self.StateID || me.StateID == "")
-	if v.seated && !v.Voted { // V1: a promise to nobody
+	i := r.indexOf(self)
+	v.votes = i >= 0 && r.Members[i].Voter
+	if v.votes && !v.Voted {
 		v.Voted, v.To, v.Lease = true, Incarnation{}, max(v.Lease, r.Lease)
-		v.until = max(v.until, quiet+v.Lease)
+		v.until = max(v.until, silentFrom+v.Lease)
 	}
 	return v.State != before
 }
 
-// would reports whether the voter would promise something new to that life now: V1, V2, V4, V7.
-func (v *voter) would(r *Roster, to Incarnation, generation int64, now Instant) bool {
-	return v.may(r, to) && generation == v.Generation && (v.To == to || now >= v.until)
+// wouldPromise reports whether the voter would promise a new epoch of a generation to an
+// incarnation at this instant (V1, V2, V4, V7).
+func (v *voter) wouldPromise(r *Roster, to Incarnation, generation int64, now Instant) bool {
+	return v.mayPromise(r, to) && generation == v.Generation && (v.To == to || now >= v.until)
 }
 
-// may reports whether this is a voter (V1), and that life one that may coordinate (V7).
-func (v *voter) may(r *Roster, to Incarnation) bool {
+// mayPromise reports whether this process votes (V1) and the other one may coordinate (V7).
+func (v *voter) mayPromise(r *Roster, to Incarnation) bool {
 	m, ok := r.find(to.Name)
-	return v.seated && ok && m.UID == to.UID && m.Priority > 0
+	return v.votes && ok && m.UID == to.UID && m.Priority > 0
 }
 
-// renews reports whether a claim repeats what was promised to the same life (V3): under this roster, or under the one before and
-// this one taken less than a lease ago (V4).
+// renews reports whether a request repeats what was promised to the same incarnation (V3, V4).
 func (v *voter) renews(to Incarnation, p Request, now Instant) bool {
 	present := p.Epoch == v.Highest && p.Epoch.Generation() == v.Generation
-	return v.To == to && (present || p.Epoch == v.older && now < v.left+p.Lease)
+	return v.To == to && (present || p.Epoch == v.previousEpoch && now < v.rosterSince+p.Lease)
 }
 
-// promise answers a claim. The state must be synced before the answer goes out if it has changed.
+// promise decides about a VOTE or a RENEW. It reports whether the State has changed; then the grant
+// waits for the disk (V11).
 func (v *voter) promise(r *Roster, to Incarnation, p Request, now Instant) (granted, changed bool) {
-	if !v.may(r, to) || p.Lease <= 0 || p.Lease > r.Lease { // V5
+	if !v.mayPromise(r, to) || p.Lease <= 0 || p.Lease > r.Lease { // V5
 		return false, false
 	}
 	renewal := v.renews(to, p, now)
-	if !renewal && (p.Epoch <= v.Highest || !v.would(r, to, p.Epoch.Generation(), now)) { // V3
+	generation := p.Epoch.Generation()
+	if !renewal && (p.Epoch <= v.Highest || !v.wouldPromise(r, to, generation, now)) { // V3
 		return false, false
 	}
 	before := v.State
@@ -80,24 +127,30 @@ func (v *voter) promise(r *Roster, to Incarnation, p Request, now Instant) (gran
 		v.Lease = max(v.Lease, p.Lease)
 		return true, v.State != before
 	}
-	if v.To != to { // the older epoch is none of that life's (G2)
-		v.older = 0
+	if v.To != to { // the previous epoch was not promised to this incarnation
+		v.previousEpoch = 0
 	}
 	v.Highest, v.To, v.Lease = p.Epoch, to, max(p.Lease, v.until-now)
 	return true, v.State != before
 }
 
-// release is V10: a late claim of a released epoch is no renewal.
+// release ends a promise (V10).
 func (v *voter) release(by Incarnation, e Epoch, now Instant) {
 	if v.To == by && v.Highest <= e {
 		v.To, v.until = Incarnation{}, min(v.until, now)
 	}
 }
 
-// running is whom the promise binds the voter to, and for how long still.
-func (v *voter) running(now Instant) (to Incarnation, remaining time.Duration) {
+// runningPromise returns which incarnation a promise binds the voter to, and for how long still.
+func (v *voter) runningPromise(now Instant) (to Incarnation, remaining time.Duration) {
 	if now >= v.until {
 		return Incarnation{}, 0
 	}
 	return v.To, v.until - now
+}
+
+// Promised returns which incarnation a promise of this voter binds it to at the instant of the last
+// Step, and for how long still. The zero Incarnation is nobody.
+func (m *Machine) Promised() (to Incarnation, remaining time.Duration) {
+	return m.voter.runningPromise(m.now.Boot)
 }

@@ -1,0 +1,228 @@
+package lease
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// purpose is why a process asks the voters for pre-votes.
+type purpose uint8
+
+const (
+	noPreVote  purpose = iota
+	nomination         // it is nominated (C1)
+	suspicion          // it suspects the leaseholder (C8)
+	fallback           // nobody has held the lease for long (C9)
+	transfer           // the leaseholder offers it the lease (P3)
+)
+
+// preVote is a round of pre-votes. Slices are indexed as the roster's members.
+type preVote struct {
+	purpose   purpose
+	about     Incarnation // the leaseholder that is suspected, or that offers its lease
+	epoch     Epoch       // of that leaseholder
+	round     uint64
+	since     Instant
+	askedAt   Instant // when the PREVOTE was last sent
+	responses []Response
+	answered  []bool
+}
+
+// startPreVote asks every voter whether it would vote for this process.
+func (m *Machine) startPreVote(why purpose, about Incarnation, epoch Epoch) {
+	m.round++
+	n := len(m.roster.Members)
+	s := &m.candidacy.preVote
+	*s = preVote{
+		purpose:   why,
+		about:     about,
+		epoch:     epoch,
+		round:     m.round,
+		since:     m.now.Boot,
+		responses: append(s.responses[:0], make([]Response, n)...),
+		answered:  append(s.answered[:0], make([]bool, n)...),
+	}
+	m.sendPreVotes()
+	m.evaluatePreVote()
+}
+
+// sendPreVotes asks the voters that would not promise, or have not answered (C1).
+func (m *Machine) sendPreVotes() {
+	s := &m.candidacy.preVote
+	s.askedAt = m.now.Boot
+	p := Request{Kind: PreVote, Epoch: NewEpoch(m.roster.Generation, 0), Round: s.round}
+	for i, q := range m.roster.Members {
+		switch {
+		case !q.Voter || s.responses[i].Granted:
+		case q.Name == m.self.Name:
+			would := m.voter.wouldPromise(m.roster, m.self, m.roster.Generation, m.now.Boot)
+			s.answered[i], s.responses[i] = m.voter.votes, m.response(p, would)
+		default:
+			m.send(q.Name, p)
+		}
+	}
+}
+
+// preVoteInterval is how long the voters are left alone before they are asked again (C1, C4).
+func (m *Machine) preVoteInterval() time.Duration {
+	if m.releasedJustNow() {
+		return m.heartbeat / 10
+	}
+	return m.heartbeat
+}
+
+// releasedJustNow reports whether a RELEASE arrived within T: other voters may be about to get it.
+func (m *Machine) releasedJustNow() bool { return m.now.Boot-m.candidacy.releasedAt < m.t }
+
+// preVoted takes a voter's answer.
+func (m *Machine) preVoted(from Incarnation, v Response) {
+	s := &m.candidacy.preVote
+	i := m.roster.indexOf(from)
+	if s.purpose == noPreVote || v.Round != s.round || i < 0 || !m.roster.Members[i].Voter {
+		return
+	}
+	s.responses[i], s.answered[i] = v, true
+}
+
+// evaluatePreVote decides what the answers so far amount to.
+func (m *Machine) evaluatePreVote() {
+	c, s := &m.candidacy, &m.candidacy.preVote
+	all, majority := m.roster.voters(), m.roster.majority()
+	answered, granted, heard, support := s.count(m.self.Name, m.follower.ended)
+	unheard := answered - heard
+	over := m.now.Boot-s.since >= max(m.t, m.roster.Timeout) || answered == all
+	impossible := over || answered >= majority && answered-granted > all-majority
+	wantsLease := s.purpose == nomination || s.purpose == fallback
+	switch {
+	case wantsLease && granted >= majority: // C3
+		s.purpose = noPreVote
+		m.seek(s.ballot(m.roster.Generation, majority))
+	case s.purpose == transfer && support >= majority: // P3
+		s.purpose = noPreVote
+		m.send(s.about.Name, Request{Kind: TakeOver, Epoch: s.epoch, Round: s.round})
+	case s.purpose == suspicion && unheard >= majority: // C8
+		s.purpose = noPreVote
+		m.leaseholderLost()
+	case heard > all-majority,
+		(over || s.undecidable(all, majority, unheard)) && heard > 0 && unheard < majority: // C2, C8
+		m.followHearsay()
+	case wantsLease && impossible:
+		m.preVoteFailed(answered >= majority)
+	case over: // C8, P3
+		s.purpose = noPreVote
+		c.noMajority, c.retryAt = answered < majority, m.now.Boot+m.t/2+m.random(m.t)
+	}
+}
+
+// count counts the answers: all of them, those that would promise, those that hear a leaseholder
+// (newer than ended), and those that would promise if the leaseholder in question released.
+func (s *preVote) count(self string, ended Epoch) (answered, granted, heard, support int) {
+	for i, v := range s.responses {
+		if !s.answered[i] {
+			continue
+		}
+		answered++
+		if v.Granted {
+			granted++
+		}
+		if v.Heard && v.Holder != self && v.HolderEpoch > ended &&
+			(s.purpose != transfer || v.Holder != s.about.Name) {
+			heard++
+		}
+		released := v.Holder == s.about.Name && v.HolderEpoch == s.epoch
+		if v.Granted || v.Generation == v.Epoch.Generation() && released {
+			support++
+		}
+	}
+	return answered, granted, heard, support
+}
+
+// undecidable reports whether a process that suspects the leaseholder need not wait for more
+// answers: the leaseholder itself will hardly answer, and the rest do not make a majority.
+func (s *preVote) undecidable(all, majority, unheard int) bool {
+	for _, a := range s.answered {
+		if a {
+			all--
+		}
+	}
+	return s.purpose == suspicion && unheard+all-1 < majority
+}
+
+// ballot returns the ballot to ask votes for (C3).
+func (s *preVote) ballot(generation int64, majority int) int64 {
+	var ballots []int64
+	for i, v := range s.responses {
+		switch {
+		case !s.answered[i] || !v.Granted:
+		case v.Highest.Generation() == generation:
+			ballots = append(ballots, v.Highest.Ballot())
+		default:
+			ballots = append(ballots, 0)
+		}
+	}
+	slices.Sort(ballots)
+	highest := ballots[majority-1]
+	if majority > 1 { // if the highest is true after all, the next attempt gets closer to it
+		highest = min(highest, ballots[majority-2]+maxBallotLead)
+	}
+	return highest + 1
+}
+
+// followHearsay follows the leaseholder that the voters hear (C2, C8), and asks again after a while.
+func (m *Machine) followHearsay() {
+	s := &m.candidacy.preVote
+	var heard []Response
+	for i, v := range s.responses {
+		if s.answered[i] && v.Heard && v.Holder != m.self.Name && v.HolderEpoch > m.follower.ended {
+			heard = append(heard, v)
+		}
+	}
+	slices.SortFunc(heard, func(a, b Response) int { return cmp.Compare(b.HolderEpoch, a.HolderEpoch) })
+	liars := m.roster.voters() - m.roster.majority() // at most so many answers may be made up
+	believed := heard[min(len(heard)-1, liars)]
+	s.purpose = noPreVote
+	m.candidacy.leaseFound()
+	m.candidacy.retryAt = m.now.Boot + m.t/2 + m.random(m.t)
+	m.postponeFallback()
+	m.believe(believed)
+}
+
+// preVoteFailed ends a pre-vote that found neither a majority nor a leaseholder.
+func (m *Machine) preVoteFailed(answered bool) {
+	c, s := &m.candidacy, &m.candidacy.preVote
+	c.noMajority = !answered
+	switch {
+	case s.purpose == fallback && !answered: // C9
+		m.postponeFallback()
+	case answered && m.releasedJustNow(): // C4
+		c.failures, c.waits = 0, true
+		c.retryAt = m.now.Boot + m.preVoteInterval()
+	case answered: // C4
+		c.failures, c.waits = 0, true
+		wait := min(s.untilMajority(m.roster.majority()), max(m.t, m.heartbeat))
+		if wait == 0 { // denied for another reason than time: the rosters may differ
+			wait = m.t/2 + m.random(m.t)
+		}
+		c.retryAt = max(s.askedAt+wait, m.now.Boot) + time.Millisecond
+	case c.failures+1 < preVoteAttempts:
+		c.failures++
+		c.retryAt = m.now.Boot + m.random(m.t)
+	default: // C5
+		c.failures = 0
+		m.withdraw()
+	}
+	s.purpose = noPreVote
+}
+
+// untilMajority returns how long it takes until the promises of a majority have run out.
+func (s *preVote) untilMajority(majority int) time.Duration {
+	var remaining []time.Duration
+	for i, v := range s.responses {
+		if s.answered[i] {
+			remaining = append(remaining, v.Remaining)
+		}
+	}
+	slices.Sort(remaining)
+	return remaining[majority-1]
+}

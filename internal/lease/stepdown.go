@@ -1,0 +1,65 @@
+package lease
+
+// steppingDown is a lease that has ended and is not yet released (LH6).
+type steppingDown struct {
+	epoch   Epoch // that was held
+	highest Epoch // that was sought
+	heir    string
+	roster  *Roster // of the highest epoch
+}
+
+// SteppingDown reports whether this process has stopped acting and has not sent RELEASE yet (LH6).
+func (m *Machine) SteppingDown() bool { return m.leaseholder.steppingDown != nil }
+
+// stepDown stops acting and sends STEP DOWN; finishStepDown does the rest (LH6).
+func (m *Machine) stepDown(heir string) {
+	l := &m.leaseholder
+	m.out.Withdraw = true
+	last := l.held
+	if l.sought != nil {
+		last = l.sought
+	}
+	l.steppingDown = &steppingDown{
+		epoch:   l.held.epoch,
+		highest: last.epoch,
+		heir:    heir,
+		roster:  last.roster,
+	}
+	m.stopActing()
+	l.sought = nil
+	s := l.steppingDown
+	m.broadcast(s.roster, Request{Kind: StepDown, Epoch: s.epoch, Heir: heir})
+	m.postponeFallback()
+	if p := l.peers[heir]; p != nil {
+		m.awaitHeir(heir)
+		m.out.Appoint = heir
+		p.decline(m.now.Boot + transferPause*m.t) // in case the heir does not become leaseholder
+	}
+}
+
+// finishStepDown sends RELEASE once nothing that the app was told is running any more (LH6).
+func (m *Machine) finishStepDown() {
+	s := m.leaseholder.steppingDown
+	if s == nil || m.now.Boot < m.leaseholder.toldUntil {
+		return
+	}
+	m.broadcast(s.roster, Request{Kind: Release, Epoch: s.highest, Heir: s.heir})
+	m.voter.release(m.self, s.highest, m.now.Boot)
+	m.leaseholder.steppingDown = nil
+}
+
+// release gives back an epoch without stepping down first, and with it later, if that is not nil:
+// an epoch that was sought beside it. While the app may rely on what it was told in an earlier
+// lease nothing is released (LH6); then the promises run out by themselves.
+func (m *Machine) release(t, later *tally) {
+	if m.now.Boot < m.leaseholder.toldUntil {
+		return
+	}
+	if later != nil {
+		// Its roster is the same or a newer one. Members of the older roster only are bound by
+		// nothing that others need.
+		t = later
+	}
+	m.broadcast(t.roster, Request{Kind: Release, Epoch: t.epoch})
+	m.voter.release(m.self, t.epoch, m.now.Boot)
+}

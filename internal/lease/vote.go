@@ -1,0 +1,107 @@
+package lease
+
+// seek asks for the votes of an epoch with at least this ballot (C3, LH5, LH9).
+func (m *Machine) seek(ballot int64) {
+	l := &m.leaseholder
+	if own := m.voter.Highest; m.voter.votes && own.Generation() == m.roster.Generation {
+		ballot = max(ballot, own.Ballot()+1)
+	}
+	if l.lastSought.Generation() == m.roster.Generation { // its RELEASE may still be under way
+		ballot = max(ballot, l.lastSought.Ballot()+1)
+	}
+	m.candidacy.ballotsSpent = ballot > MaxBallot
+	if m.candidacy.ballotsSpent { // Phase tells the manager
+		m.candidacy.retryAt = m.now.Boot + m.t
+		return
+	}
+	l.sought = newTally(NewEpoch(m.roster.Generation, ballot), m.roster, m.now.Boot)
+	l.lastSought = l.sought.epoch
+	m.requestVotes(l.sought, Vote)
+	if l.held == nil {
+		l.nextRound = m.now.Boot + m.heartbeat
+		m.evaluateVotes() // this process may be the only voter
+	}
+}
+
+// requestVotes sends a round of requests: VOTE to every voter, or RENEW to every member once the
+// epoch is held.
+func (m *Machine) requestVotes(t *tally, k Kind) {
+	m.round++
+	t.rounds[m.round%uint64(len(t.rounds))] = round{number: m.round, sent: m.now.Boot}
+	p := Request{Kind: k, Epoch: t.epoch, Round: m.round, Lease: t.lease}
+	for _, q := range t.roster.Members {
+		switch {
+		case q.Name == m.self.Name && m.voter.votes:
+			m.requestOwnVote(p)
+		case q.Name != m.self.Name && (q.Voter || k == Renew):
+			m.send(q.Name, p)
+		}
+	}
+}
+
+// requestOwnVote asks this process's own voter. Its vote counts once it is on the disk (V11).
+func (m *Machine) requestOwnVote(p Request) {
+	if !m.vote(m.self, p) {
+		return
+	}
+	v := Response{Kind: p.Kind, Epoch: p.Epoch, Round: p.Round, Granted: true}
+	if m.disk.has(m.disk.promise) {
+		m.voted(m.self, v)
+		return
+	}
+	m.disk.hold(m.disk.promise, Reply{To: m.self.Name, Response: v})
+}
+
+// voted takes a voter's answer to a VOTE or a RENEW.
+func (m *Machine) voted(from Incarnation, v Response) {
+	for _, t := range [...]*tally{m.leaseholder.held, m.leaseholder.sought} {
+		if t != nil && t.epoch == v.Epoch {
+			t.count(from, v)
+		}
+	}
+}
+
+// evaluateVotes decides what the votes for the epoch that is sought amount to (C6, C7, LH5, LH9).
+func (m *Machine) evaluateVotes() {
+	l := &m.leaseholder
+	t := l.sought
+	switch {
+	case t == nil:
+	case m.now.Boot < t.deadline(): // C7
+		m.stopActing()
+		m.take(t)
+	case l.held != nil:
+		if t.refused(true) {
+			m.seek(t.nextBallot())
+		}
+	case t.refused(false), m.now.Boot-t.since >= t.lease:
+		m.abandonSought()
+	case m.now.Boot >= l.nextRound: // C6
+		l.nextRound = m.now.Boot + m.heartbeat
+		m.requestVotes(t, Vote)
+	}
+}
+
+// take makes this process the leaseholder of the epoch that it sought.
+func (m *Machine) take(t *tally) {
+	l, f := &m.leaseholder, &m.follower
+	l.held, l.sought = t, nil
+	l.nextRound, l.clocks = m.now.Boot, m.now
+	m.candidacy.leaseFound()
+	*f = follower{
+		epoch: max(f.epoch, t.epoch),
+		floor: max(f.floor, t.epoch),
+		ended: f.ended,
+	}
+	if m.nominated != m.self.Name {
+		m.out.Appoint = m.self.Name
+	}
+	m.renew()
+}
+
+// abandonSought gives up the epoch that is sought (C6).
+func (m *Machine) abandonSought() {
+	m.release(m.leaseholder.sought, nil)
+	m.leaseholder.sought = nil
+	m.candidacy.retryAt = m.now.Boot + m.random(m.t)
+}
