@@ -67,7 +67,7 @@ func TestAuthorisedCoordinator(t *testing.T) {
 			return s
 		}(), "", "False/Electing"},
 		{"a word without an epoch is none", voting(3).holding("p-2", 0, 0, 1, 2), "", "False/Electing"},
-		{"a majority follows, it does not say so itself", voting(3).holding("p-2", 7, 0, 1).at(roster.LeaseResigning, 2), "",
+		{"a majority follows, it does not say so itself", voting(3).holding("p-2", 7, 0, 1).at(roster.LeaseSteppingDown, 2), "",
 			"False/LeaseRunning"},
 		{"it has priority 0", func() *scene {
 			s := voting(3).holding("p-2", 7, 0, 1, 2)

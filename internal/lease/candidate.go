@@ -5,8 +5,8 @@ import "time"
 // A candidate is a process that may coordinate: its priority is above 0, its app is healthy, and it
 // has not withdrawn. prevote.go and vote.go carry out what these rules say.
 //
-// C1. A candidate that the election algorithm nominates, and that holds no lease, sends a PREVOTE to
-// all voters. It asks those that would not promise, or have not answered, again every heartbeat:
+// C1. A candidate that the election algorithm nominates, and that holds no lease, sends a PREVOTE
+// to all voters. It asks those that would not promise, or have not answered, again every heartbeat:
 // promises run out, a voter notices that a leaseholder is gone, connections open.
 //
 // C2. It follows the leaseholder that the voters hear, and deposes nobody, if so many hear one that
@@ -16,9 +16,9 @@ import "time"
 //
 // C3. If a majority would promise, it asks for votes. The ballot is one above the smallest number
 // such that a majority of those asked have promised no higher ballot of this generation, so that a
-// single voter can push the ballot up by 16 at most. An incarnation asks for no epoch twice, because
-// a late RELEASE of the first attempt would end a promise of the second. If the ballots of a
-// generation are used up, it reports that, and the manager makes a new generation.
+// single voter can push the ballot up by 16 at most. An incarnation asks for no epoch twice,
+// because a late RELEASE of the first attempt would end a promise of the second. If the ballots of
+// a generation are used up, it reports that, and the manager makes a new generation.
 //
 // C4. If a majority answers, but promises that nobody hears still run, it stays nominated and asks
 // for pre-votes again when enough of the promises have run out, or when a RELEASE arrives. For T
@@ -29,10 +29,10 @@ import "time"
 // candidacy for a random 4 to 8 T, provided that another process may coordinate. Otherwise the
 // highest process, with a broken connection, would keep all others from being elected.
 //
-// C6. It asks for the same epoch again every heartbeat, because a voter with a slow disk has written
-// it by then, until a majority has promised, or so many have denied that no majority is left, or L
-// has passed. In the last two cases it sends RELEASE, and the next attempt begins with a pre-vote
-// after a random part of T.
+// C6. It asks for the same epoch again every heartbeat, because a voter with a slow disk has
+// written it by then, until a majority has promised, or so many have denied that no majority is
+// left, or L has passed. In the last two cases it sends RELEASE, and the next attempt begins with a
+// pre-vote after a random part of T.
 //
 // C7. A majority of promises, counted by LH1, makes it the leaseholder.
 //

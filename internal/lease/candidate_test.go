@@ -8,7 +8,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// C1: who is nominated, may coordinate and holds nothing asks all voters for pre-votes; nobody else does.
+// C1: who is nominated, may coordinate and holds nothing asks all voters for pre-votes; nobody else
+// does.
 func TestWhoSounds(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -44,7 +45,8 @@ func TestWhoSounds(t *testing.T) {
 	}
 }
 
-// C2: a candidate follows the holder that the voters hear, and deposes nobody: of 3 two that hear it, of 4 two.
+// C2: a candidate follows the holder that the voters hear, and deposes nobody: of 3 two that hear
+// it, of 4 two.
 func TestNomineeFollowsTheHolder(t *testing.T) {
 	for n, hear := range map[int][]string{3: {"P1", "P2"}, 4: {"P1", "P2"}} {
 		r := rosterOf(n)
@@ -66,7 +68,8 @@ func TestNomineeFollowsTheHolder(t *testing.T) {
 	}
 }
 
-// C3: the ballot is one above what a majority has promised at most. A rogue voter cannot push it up, nor spend the generation.
+// C3: the ballot is one above what a majority has promised at most. A rogue voter cannot push it
+// up, nor spend the generation.
 func TestBallot(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -128,8 +131,8 @@ func TestBallotsSpent(t *testing.T) {
 	}
 }
 
-// C4: promises that nobody hears still run: it stays nominated, and asks again when enough have run out, or at a RELEASE; not
-// all the time.
+// C4: promises that nobody hears still run: it stays nominated, and asks again when enough have run
+// out, or at a RELEASE; not all the time.
 func TestNomineeWaitsForPromises(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.want(true, "P2", epoch(1, 1))
@@ -179,8 +182,8 @@ func count(all []lease.Addressed, k lease.Kind) (n int) {
 	return n
 }
 
-// C1: who would not promise is asked again every heartbeat. Two of five are down; one voter has yet to notice that the link of the
-// dead holder is closed, and nobody's promise to it has run out.
+// C1: who would not promise is asked again every heartbeat. Two of five are down; one voter has yet
+// to notice that the link of the dead holder is closed, and nobody's promise to it has run out.
 func TestAnswersAreAskedForAgain(t *testing.T) {
 	s := newSolo(t, rosterOf(5), "P3")
 	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
@@ -209,8 +212,8 @@ func TestAnswersAreAskedForAgain(t *testing.T) {
 	t.Errorf("it claims nothing %v after the holder died; it is %s", s.now-died, s.Phase())
 }
 
-// C4: once something was released, those who have not heard of it yet are asked again in a moment, and not after a heartbeat. Its own
-// promise is free, two are not, one voter does not answer.
+// C4: once something was released, those who have not heard of it yet are asked again in a moment,
+// and not after a heartbeat. Its own promise is free, two are not, one voter does not answer.
 func TestReleaseIsHeardOfInAMoment(t *testing.T) {
 	s := newSolo(t, rosterOf(5), "P4")
 	asks := s.do(lease.Event{Type: lease.Nominated, Process: "P4"}).Requests
@@ -226,7 +229,8 @@ func TestReleaseIsHeardOfInAMoment(t *testing.T) {
 	}
 }
 
-// C5: who reaches no majority, twice, rests for 4 to 8 T and is no candidate meanwhile; unless nobody else could coordinate.
+// C5: who reaches no majority, twice, rests for 4 to 8 T and is no candidate meanwhile; unless
+// nobody else could coordinate.
 func TestNomineeWithoutMajorityRests(t *testing.T) {
 	r := rosterOf(3)
 	r.Timeout = 500 * ms
@@ -249,7 +253,8 @@ func TestNomineeWithoutMajorityRests(t *testing.T) {
 	}
 }
 
-// C5 is about answers, not about denials: in groups of even size denials come to no majority before a majority has answered.
+// C5 is about answers, not about denials: in groups of even size denials come to no majority before
+// a majority has answered.
 func TestDeniedIsNotAlone(t *testing.T) {
 	for n, deny := range map[int][]string{2: {"P1"}, 4: {"P1", "P2"}} {
 		r := rosterOf(n)
@@ -273,8 +278,9 @@ func TestDeniedIsNotAlone(t *testing.T) {
 	}
 }
 
-// C6: a claim is made again every heartbeat, until a majority has promised; so many denials that none is left end it, and give back
-// what was promised. The next claim is a higher one: a RELEASE may still be under way.
+// C6: a claim is made again every heartbeat, until a majority has promised; so many denials that
+// none is left end it, and give back what was promised. The next claim is a higher one: a RELEASE
+// may still be under way.
 func TestClaimIsGivenUp(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	p := s.seeking()
@@ -310,7 +316,8 @@ func (s *solo) claimAgain(above lease.Epoch) {
 	s.t.Error("it never claims again")
 }
 
-// The same for one that has not promised itself: nothing but its own count keeps it from claiming an epoch twice.
+// The same for one that has not promised itself: nothing but its own count keeps it from claiming
+// an epoch twice.
 func TestNoEpochIsClaimedTwice(t *testing.T) {
 	r := rosterOf(4)
 	r.Members[3].Voter = false
@@ -428,7 +435,8 @@ func TestNomineeIsSuspectedAtOnce(t *testing.T) {
 	}
 }
 
-// C9: if nobody holds for L + 6 T to L + 12 T, a candidate nominates itself; one that is no candidate never does.
+// C9: if nobody holds for L + 6 T to L + 12 T, a candidate nominates itself; one that is no
+// candidate never does.
 func TestFallback(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -9,7 +9,8 @@ import "slices"
 // When a write fails, every write that is under way counts as failed: what depended on them is
 // never said, even if one of them is reported to have ended well. The process drops its lease, and
 // its voter grants nothing until a later write has succeeded and the longest lease that it may have
-// promised has passed, as if it had restarted without knowing to which process it had promised what.
+// promised has passed, as if it had restarted without knowing to which process it had promised
+// what.
 
 // disk keeps what waits for the disk.
 type disk struct {

@@ -28,7 +28,8 @@ func (x *exploration) each(w *world, visit func(*world)) {
 	}
 }
 
-// move gives an event to a process in a copy of the world, and once more with a disk that fails, if it is needed.
+// move gives an event to a process in a copy of the world, and once more with a disk that fails, if
+// it is needed.
 func (x *exploration) move(w *world, p int, what string, visit func(*world), e lease.Event, before ...func(*world)) {
 	for _, fails := range []bool{false, true} {
 		if fails && w.budget.faults == 0 {
@@ -307,7 +308,8 @@ func (x *exploration) carryOut(w *world, p int, requests []lease.Addressed, repl
 	}
 }
 
-// askPreVotes asks and answers at once: a PREVOTE changes nothing at the voter, so only how old its answer is gets lost.
+// askPreVotes asks and answers at once: a PREVOTE changes nothing at the voter, so only how old its
+// answer is gets lost.
 func (x *exploration) askPreVotes(w *world, p, q int, s lease.Request) {
 	w.machines[q] = w.machines[q].Clone()
 	x.tell(w, q, lease.Event{Type: lease.Requested, From: w.lives[p], Request: s}, false)

@@ -14,10 +14,11 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// The exploration walks through every schedule of three voters, two of which are candidates and nominate themselves at
-// once, on the real machines. True time passes in quanta; in each quantum the clock of a process advances by 0.9 or 1.1 of it. With
-// these numbers a promise at a voter whose clock is fast, and its holder's right at one whose clock is slow, end at the same
-// instant, after two quanta: the timing rule has no slack that could hide a mistake.
+// The exploration walks through every schedule of three voters, two of which are candidates and
+// nominate themselves at once, on the real machines. True time passes in quanta; in each quantum
+// the clock of a process advances by 0.9 or 1.1 of it. With these numbers a promise at a voter
+// whose clock is fast, and its holder's right at one whose clock is slow, end at the same instant,
+// after two quanta: the timing rule has no slack that could hide a mistake.
 const (
 	quantum   = 500 * time.Millisecond
 	leaseTime = 1100 * time.Millisecond // the window is 900 ms
@@ -29,7 +30,8 @@ const (
 
 var members = [procs]string{"P1", "P2", "P3"}
 
-// world is a state of the group. It is not changed once it has been visited: who makes another copies what differs.
+// world is a state of the group. It is not changed once it has been visited: who makes another
+// copies what differs.
 type world struct {
 	machines  [procs]*lease.Machine
 	digests   [procs][2]uint64
@@ -49,7 +51,8 @@ type world struct {
 	path      *path
 }
 
-// ghost is what a voter has promised, as the others see it: by what it said, not by what it remembers.
+// ghost is what a voter has promised, as the others see it: by what it said, not by what it
+// remembers.
 type ghost struct {
 	to       lease.Incarnation
 	epoch    lease.Epoch
@@ -129,7 +132,8 @@ func situations() []situation {
 	}
 }
 
-// group is its rosters: an older promise is renewed under the second (V4), and not under the third, whose lease is shorter (V5).
+// group is its rosters: an older promise is renewed under the second (V4), and not under the third,
+// whose lease is shorter (V5).
 var group = [...]*lease.Roster{roster3(1, leaseTime), roster3(2, leaseTime), roster3(3, leaseTime-200*time.Millisecond)}
 
 func roster3(generation int64, l time.Duration) *lease.Roster {
@@ -252,7 +256,8 @@ func bits(all ...bool) (b byte) {
 	return b
 }
 
-// walk visits every world that can be reached, depth first, up to a number of states. It reports whether these were all.
+// walk visits every world that can be reached, depth first, up to a number of states. It reports
+// whether these were all.
 func (x *exploration) walk(states int) (complete bool, err error) {
 	begin := x.begin()
 	x.seen[x.key(begin)] = struct{}{}
@@ -274,8 +279,8 @@ func (x *exploration) walk(states int) (complete bool, err error) {
 
 var errWander = errors.New("nothing can happen any more")
 
-// wander takes random moves: it gets deeper than a walk, and comes about nothing twice. Letters are likelier than the clock, and
-// both than mishaps.
+// wander takes random moves: it gets deeper than a walk, and comes about nothing twice. Letters are
+// likelier than the clock, and both than mishaps.
 func (x *exploration) wander(seed uint64, moves int) error {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	w := x.begin()
@@ -338,12 +343,13 @@ var (
 	seedsFlag  = flag.Int("wanders", 0, "how many random schedules to try; 0: as many as take some seconds")
 )
 
-// exploreShare is how many states a plain go test explores of a situation at most (of the first, three times as many: these are
-// all), wanderShare how many random schedules it tries.
+// exploreShare is how many states a plain go test explores of a situation at most (of the first,
+// three times as many: these are all), wanderShare how many random schedules it tries.
 var exploreShare, wanderShare = 70_000, 1000
 
-// In every schedule: one acts at most, under an epoch that is its own and that a majority has promised; nobody believes in a promise
-// that does not run; no voter is bound twice; nothing is released that somebody may act under (G1–G6, G8).
+// In every schedule: one acts at most, under an epoch that is its own and that a majority has
+// promised; nobody believes in a promise that does not run; no voter is bound twice; nothing is
+// released that somebody may act under (G1–G6, G8).
 func TestExplore(t *testing.T) {
 	for i, s := range situations() {
 		t.Run(s.name, func(t *testing.T) {
@@ -375,7 +381,8 @@ func TestExplore(t *testing.T) {
 	}
 }
 
-// The same in random schedules, in which everything may happen, and any number of letters may be late.
+// The same in random schedules, in which everything may happen, and any number of letters may be
+// late.
 func TestWander(t *testing.T) {
 	s := situations()[len(situations())-1]
 	s.late, s.drift = 1<<10, false

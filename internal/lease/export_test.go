@@ -39,7 +39,8 @@ func (t *tally) clone() *tally {
 	return &copied
 }
 
-// Believed calls visit for every promise of the epoch it acts under that a Machine relies on at this instant (G5).
+// Believed calls visit for every promise of the epoch it acts under that a Machine relies on at
+// this instant (G5).
 func (m *Machine) Believed(now Instant, visit func(voter Member, until Instant)) {
 	if c := m.leaseholder.held; c != nil {
 		for i, until := range c.promised {
@@ -81,8 +82,8 @@ func (m *Machine) Size() int {
 	return len(m.disk.waiting) + len(m.candidacy.preVote.responses) + len(m.leaseholder.peers) + len(m.out.Requests)
 }
 
-// AppendSnapshot appends all that can change what a Machine does. Delays that were drawn at random count in units of grain:
-// who looks only at such instants cannot tell them apart.
+// AppendSnapshot appends all that can change what a Machine does. Delays that were drawn at random
+// count in units of grain: who looks only at such instants cannot tell them apart.
 func (m *Machine) AppendSnapshot(b []byte, grain time.Duration) []byte {
 	s := snapshot{b: b, now: m.now.Boot, grain: grain}
 	s.flags(m.candidate, m.roster != nil)
@@ -208,7 +209,8 @@ func (s *snapshot) tally(c *tally) {
 	}
 }
 
-// A field that Clone and AppendSnapshot do not know makes an exploration take different machines for equal.
+// A field that Clone and AppendSnapshot do not know makes an exploration take different machines
+// for equal.
 func TestSnapshotKnowsEveryField(t *testing.T) {
 	for _, c := range []struct {
 		of     any

@@ -10,19 +10,19 @@ import "time"
 // Its election algorithm is told, so the lease prevails over nominations. A voter that follows an
 // epoch that it has not promised reports to the manager no epoch.
 //
-// F2. What a process follows never goes back: it follows nothing below the highest epoch that it has
-// held, or has both promised and followed. (It may have only heard of a higher one, and the process
-// that told it may lie.)
+// F2. What a process follows never goes back: it follows nothing below the highest epoch that it
+// has held, or has both promised and followed. (It may have only heard of a higher one, and the
+// process that told it may lie.)
 //
 // F3. A leaseholder that sends STEP DOWN is no longer followed. If it names an heir, the election
 // algorithm is told to nominate the heir, and nobody suspects or outvotes the heir until L and T
 // have passed or the connection to it is closed. Otherwise the election begins at once.
 //
-// F4. A RENEW is a heartbeat. While they arrive, the failure detector asks the leaseholder only every
-// tenth heartbeat, to measure T.
+// F4. A RENEW is a heartbeat. While they arrive, the failure detector asks the leaseholder only
+// every tenth heartbeat, to measure T.
 //
-// F5. While a process holds the lease, hears the leaseholder, follows one by hearsay or waits for an
-// heir, the messages of the election algorithm do not reach its algorithm, except for which
+// F5. While a process holds the lease, hears the leaseholder, follows one by hearsay or waits for
+// an heir, the messages of the election algorithm do not reach its algorithm, except for which
 // incarnation sends them: a leaseholder that is not the highest process would be bullied for ever.
 // As soon as the process suspects the leaseholder, it listens again.
 
@@ -233,7 +233,8 @@ func (m *Machine) steppedDown(from Incarnation, p Request) {
 	}
 }
 
-// released handles a RELEASE: a candidate that waits for promises to run out asks again at once (C4).
+// released handles a RELEASE: a candidate that waits for promises to run out asks again at once
+// (C4).
 func (m *Machine) released(from Incarnation, p Request) {
 	m.steppedDown(from, p)
 	c := &m.candidacy

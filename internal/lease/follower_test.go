@@ -10,7 +10,8 @@ func held(e lease.Epoch) lease.Request {
 	return lease.Request{Kind: lease.Renew, Epoch: e, Lease: lease1}
 }
 
-// F1, F4: who sends a held claim is followed; the election machine is told, the failure detector, too.
+// F1, F4: who sends a held claim is followed; the election machine is told, the failure detector,
+// too.
 func TestFollow(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P1")
 	s.askBy("P2", held(epoch(1, 1)))
@@ -68,7 +69,8 @@ func TestUnboundFollower(t *testing.T) {
 	}
 }
 
-// F3: a holder that steppedDown is followed no more; an heir is nominated, unless it may not coordinate.
+// F3: a holder that steppedDown is followed no more; an heir is nominated, unless it may not
+// coordinate.
 func TestResigned(t *testing.T) {
 	for _, c := range []struct {
 		name, heir, appoint string
@@ -111,7 +113,8 @@ func TestAnotherGroupObject(t *testing.T) {
 	}
 }
 
-// C8, C2: one that lost its own link to a healthy holder costs the group nothing: not the holder, not its epoch, whatever it does.
+// C8, C2: one that lost its own link to a healthy holder costs the group nothing: not the holder,
+// not its epoch, whatever it does.
 func TestLostOwnLinkDisturbsNobody(t *testing.T) {
 	for n := 3; n <= 5; n++ {
 		g := newPlay(rosterOf(n), false)

@@ -9,9 +9,10 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// FuzzStep gives one machine whatever requests and responses the bytes spell, from whomever: members, other lives of them, strangers, with
-// rosters and clocks that change. It must not panic, must stay small (G13), must make no promise that breaks one (G4), must never
-// lower an epoch that it has promised (G3), and may act only on a majority's promises (G6).
+// FuzzStep gives one machine whatever requests and responses the bytes spell, from whomever:
+// members, other lives of them, strangers, with rosters and clocks that change. It must not panic,
+// must stay small (G13), must make no promise that breaks one (G4), must never lower an epoch that
+// it has promised (G3), and may act only on a majority's promises (G6).
 func FuzzStep(f *testing.F) {
 	for i := range uint64(8) {
 		rng := rand.New(rand.NewPCG(i, 2))

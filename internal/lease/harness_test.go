@@ -11,9 +11,10 @@ import (
 
 const ms = time.Millisecond
 
-// play is a group of machines on a network without surprises: a letter takes a millisecond and links keep their order. Time and
-// clocks are explicit. In place of an election machine each process names whom the script says or its lease appoints; one that doubts it
-// names the highest candidate that it can reach.
+// play is a group of machines on a network without surprises: a letter takes a millisecond and
+// links keep their order. Time and clocks are explicit. In place of an election machine each
+// process names whom the script says or its lease appoints; one that doubts it names the highest
+// candidate that it can reach.
 type play struct {
 	out       strings.Builder
 	now       time.Duration // true time

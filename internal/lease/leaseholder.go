@@ -3,12 +3,12 @@ package lease
 // The leaseholder is the process that a majority of the voters has promised an epoch to. vote.go
 // asks for votes and renewals, tally.go counts them, stepdown.go gives the lease back.
 //
-// LH1. The promise of a voter counts from the instant at which the request was sent that it answers,
-// for the window: L·(1−ρ)/(1+ρ). Only responses about the present epoch count, and only those of
-// voters of the epoch's roster with the state directory that this roster names.
+// LH1. The promise of a voter counts from the instant at which the request was sent that it
+// answers, for the window: L·(1−ρ)/(1+ρ). Only responses about the present epoch count, and only
+// those of voters of the epoch's roster with the state directory that this roster names.
 //
-// LH2. The leaseholder may act until the deadline: the latest instant that the windows of a majority
-// reach. This is checked at each use, with the clock read then. No timer is relied on.
+// LH2. The leaseholder may act until the deadline: the latest instant that the windows of a
+// majority reach. This is checked at each use, with the clock read then. No timer is relied on.
 //
 // LH3. It renews every heartbeat, at every member, whatever process is nominated.
 //
@@ -18,9 +18,9 @@ package lease
 // not keep the lease without ever using it.
 //
 // LH5. After a new generation the leaseholder seeks a new epoch beside the one that it holds: it
-// goes on renewing the old one, at its own voter, too (V4), while votes for the new one arrive. When
-// a majority of the new roster's voters has promised the new epoch, the leaseholder's epoch changes
-// in place. If the new roster leaves it out or gives it priority 0, it steps down.
+// goes on renewing the old one, at its own voter, too (V4), while votes for the new one arrive.
+// When a majority of the new roster's voters has promised the new epoch, the leaseholder's epoch
+// changes in place. If the new roster leaves it out or gives it priority 0, it steps down.
 //
 // LH6. Stepping down takes four steps. The leaseholder stops acting: it hands out no permission any
 // more, and gives up an epoch that it seeks beside the one it holds. It sends STEP DOWN. It waits
@@ -30,21 +30,21 @@ package lease
 // that this incarnation told its app in any lease: until then the promises are what keeps others
 // from acting.
 //
-// LH7. If CLOCK_BOOTTIME, CLOCK_MONOTONIC_RAW and the wall clock advanced differently since the last
-// round of renewals, by more than ρ of the time that passed and ε, the leaseholder steps down and
-// withdraws its candidacy as in LH4.
+// LH7. If CLOCK_BOOTTIME, CLOCK_MONOTONIC_RAW and the wall clock advanced differently since the
+// last round of renewals, by more than ρ of the time that passed and ε, the leaseholder steps down
+// and withdraws its candidacy as in LH4.
 //
 // LH8. A leaseholder whose candidacy ends, because its app is unhealthy or it leaves, steps down
 // without an heir.
 //
 // LH9. A voter that has promised a higher ballot of this generation to a process that then found no
-// majority denies the renewals. To win it back, the leaseholder seeks one ballot more beside its own,
-// as in LH5, at most once per L, unless the voter claims to be more than 16 ballots ahead.
+// majority denies the renewals. To win it back, the leaseholder seeks one ballot more beside its
+// own, as in LH5, at most once per L, unless the voter claims to be more than 16 ballots ahead.
 
 // leaseholder is what a process does with the promises that it has.
 type leaseholder struct {
 	held         *tally        // the epoch that it holds; nil: none
-	sought       *tally        // the epoch that it seeks, perhaps beside the one held (C3, LH5, LH9)
+	sought       *tally        // the epoch that it seeks, perhaps beside held (C3, LH5, LH9)
 	steppingDown *steppingDown // what it has yet to release (LH6)
 	nextRound    Instant       // when the next round of requests is due
 	outbidAfter  Instant       // it outbids no voter before (LH9)

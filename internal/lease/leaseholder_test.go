@@ -28,7 +28,8 @@ func TestRenewals(t *testing.T) {
 	}
 }
 
-// LH5: a new generation is claimed beside the old epoch; the epoch changes in place when a majority of the new one has promised.
+// LH5: a new generation is claimed beside the old epoch; the epoch changes in place when a majority
+// of the new one has promised.
 func TestNewGeneration(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	old := s.holding()
@@ -63,8 +64,8 @@ func TestNewGeneration(t *testing.T) {
 	}
 }
 
-// LH5, V4: a holder that is the first to have a roster renews its own promise of the old epoch too, for a lease: with one of two others
-// that has yet to get the roster it acts on.
+// LH5, V4: a holder that is the first to have a roster renews its own promise of the old epoch too,
+// for a lease: with one of two others that has yet to get the roster it acts on.
 func TestHolderIsAheadOfTheOthers(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	old := s.holding()
@@ -85,7 +86,8 @@ func TestHolderIsAheadOfTheOthers(t *testing.T) {
 	}
 }
 
-// LH5: while the old epoch is renewed, the votes of its own roster count, also of a voter that the new one has no more.
+// LH5: while the old epoch is renewed, the votes of its own roster count, also of a voter that the
+// new one has no more.
 func TestOldRostersVotersCountForTheOldEpoch(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.holding()
@@ -125,7 +127,8 @@ func TestHolderLeavesTheRoster(t *testing.T) {
 	}
 }
 
-// LH6: it stops held, then says STEP DOWN, then waits until all that the app was told has passed, then says RELEASE.
+// LH6: it stops held, then says STEP DOWN, then waits until all that the app was told has passed,
+// then says RELEASE.
 func TestSteppingDown(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	e := s.holding()
@@ -169,8 +172,9 @@ func TestReleaseAtOnce(t *testing.T) {
 	}
 }
 
-// LH6: what the app was told under an earlier epoch counts, too. A roster with a shorter lease gives the new epoch an earlier deadline
-// than the app was told; nobody else may get a promise before.
+// LH6: what the app was told under an earlier epoch counts, too. A roster with a shorter lease
+// gives the new epoch an earlier deadline than the app was told; nobody else may get a promise
+// before.
 func TestReleaseWaitsForWhatWasToldUnderAnEarlierEpoch(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.holding()
@@ -238,7 +242,8 @@ func TestWithdrawnAndBack(t *testing.T) {
 	s.claimAgain(e)
 }
 
-// LH9: a voter that has promised a higher ballot to one that came to nothing is got back with one ballot more, beside the epoch held.
+// LH9: a voter that has promised a higher ballot to one that came to nothing is got back with one
+// ballot more, beside the epoch held.
 func TestOutbid(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	e := s.holding()

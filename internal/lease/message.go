@@ -45,7 +45,7 @@ type Response struct {
 	Kind        Kind          // of the request
 	Epoch       Epoch         // of the request
 	Round       uint64        // of the request
-	Granted     bool          // VOTE, RENEW: promised; PREVOTE: would promise; TRANSFER: considers it
+	Granted     bool          // promised; PREVOTE: would promise; TRANSFER: considers it
 	Candidate   bool          // the answering process is a candidate
 	Generation  int64         // of the roster that it uses
 	Highest     Epoch         // the highest epoch that it has promised

@@ -1,7 +1,7 @@
 package lease
 
-// Permission lets the app act under an epoch until a deadline on CLOCK_BOOTTIME. The zero Permission
-// permits nothing.
+// Permission lets the app act under an epoch until a deadline on CLOCK_BOOTTIME. The zero
+// Permission permits nothing.
 type Permission struct {
 	Epoch    Epoch
 	Deadline Instant

@@ -11,9 +11,9 @@ package lease
 // Delayed, it must have done so for the stable time. Under Never, no process may. Of several the
 // leaseholder picks the highest.
 //
-// P3. The leaseholder sends TRANSFER. The higher process sends a PREVOTE to the voters. If a majority
-// would support it provided that the leaseholder released (they answer, use its generation, and
-// their promise is to the leaseholder or to nobody), it sends TAKE OVER.
+// P3. The leaseholder sends TRANSFER. The higher process sends a PREVOTE to the voters. If a
+// majority would support it provided that the leaseholder released (they answer, use its
+// generation, and their promise is to the leaseholder or to nobody), it sends TAKE OVER.
 //
 // P4. On TAKE OVER the leaseholder checks P2 again and steps down (LH6) with that process as its
 // heir. Every process's election algorithm is told to nominate the heir, which asks for votes when

@@ -50,7 +50,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// P1: a process that flaps does not take the group down with it. It never takes over: every restart begins its stable time anew.
+// P1: a process that flaps does not take the group down with it. It never takes over: every restart
+// begins its stable time anew.
 func TestFlapping(t *testing.T) {
 	g := holdingBelow(lease.Delayed, 2*time.Second)
 	_, e := g.holder()
@@ -126,7 +127,8 @@ func TestWhoIsOfferedNothing(t *testing.T) {
 	}
 }
 
-// P4: on TAKE OVER the holder steps down with that process as its heir; an uninvited TAKE OVER, or one of another epoch, moves nothing.
+// P4: on TAKE OVER the holder steps down with that process as its heir; an uninvited TAKE OVER, or
+// one of another epoch, moves nothing.
 func TestYield(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -192,8 +194,8 @@ func TestDeclined(t *testing.T) {
 	}
 }
 
-// P3: who is offered the lease asks for support, as the voters would promise if the holder released. Those that use another
-// generation, or are bound to somebody else, are no support.
+// P3: who is offered the lease asks for support, as the voters would promise if the holder
+// released. Those that use another generation, or are bound to somebody else, are no support.
 func TestSupport(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -253,7 +255,8 @@ func TestConsidered(t *testing.T) {
 	}
 }
 
-// A hand-over is no overlap: whatever the heir does, the old holder's app acts no more when the heir's does (G1), also without a session.
+// A hand-over is no overlap: whatever the heir does, the old holder's app acts no more when the
+// heir's does (G1), also without a session.
 func TestHandOverWithoutOverlap(t *testing.T) {
 	for n := 2; n <= 5; n++ {
 		r := rosterOf(n)

@@ -104,8 +104,8 @@ func (m *Machine) evaluatePreVote() {
 	case s.purpose == suspicion && unheard >= majority: // C8
 		s.purpose = noPreVote
 		m.leaseholderLost()
-	case heard > all-majority,
-		(over || s.undecidable(all, majority, unheard)) && heard > 0 && unheard < majority: // C2, C8
+	case heard > all-majority, // C2, C8
+		(over || s.undecidable(all, majority, unheard)) && heard > 0 && unheard < majority:
 		m.followHearsay()
 	case wantsLease && impossible:
 		m.preVoteFailed(answered >= majority)
@@ -169,7 +169,8 @@ func (s *preVote) ballot(generation int64, majority int) int64 {
 	return highest + 1
 }
 
-// followHearsay follows the leaseholder that the voters hear (C2, C8), and asks again after a while.
+// followHearsay follows the leaseholder that the voters hear (C2, C8), and asks again after a
+// while.
 func (m *Machine) followHearsay() {
 	s := &m.candidacy.preVote
 	var heard []Response
@@ -178,7 +179,9 @@ func (m *Machine) followHearsay() {
 			heard = append(heard, v)
 		}
 	}
-	slices.SortFunc(heard, func(a, b Response) int { return cmp.Compare(b.HolderEpoch, a.HolderEpoch) })
+	slices.SortFunc(heard, func(a, b Response) int {
+		return cmp.Compare(b.HolderEpoch, a.HolderEpoch)
+	})
 	liars := m.roster.voters() - m.roster.majority() // at most so many answers may be made up
 	believed := heard[min(len(heard)-1, liars)]
 	s.purpose = noPreVote

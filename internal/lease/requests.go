@@ -37,8 +37,8 @@ func (m *Machine) requested(e Event) {
 	}
 }
 
-// vote lets the voter decide about a VOTE or a RENEW. A grant may be sent, and the own vote counted,
-// once the promise is on the disk (V11).
+// vote lets the voter decide about a VOTE or a RENEW. A grant may be sent, and the own vote
+// counted, once the promise is on the disk (V11).
 func (m *Machine) vote(from Incarnation, p Request) (granted bool) {
 	if m.disk.failed() || m.disk.behind() && !m.voter.renews(from, p, m.now.Boot) {
 		return false

@@ -10,7 +10,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// The window is L·(1−ρ)/(1+ρ): a holder whose clock is slow by ρ stops when a voter whose clock is fast by ρ does, not later.
+// The window is L·(1−ρ)/(1+ρ): a holder whose clock is slow by ρ stops when a voter whose clock is
+// fast by ρ does, not later.
 func TestWindow(t *testing.T) {
 	if w := lease.Window(1100 * ms); w != 900*ms {
 		t.Errorf("the window of 1.1 s is %v", w)
@@ -25,7 +26,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// LH1: the lease is counted from the instant at which the claim was sent, not from that of the answer.
+// LH1: the lease is counted from the instant at which the claim was sent, not from that of the
+// answer.
 func TestLeaseCountsFromTheSendInstant(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	p := s.seeking()
@@ -37,7 +39,8 @@ func TestLeaseCountsFromTheSendInstant(t *testing.T) {
 	}
 }
 
-// LH1: a response counts for the round of claims that it answers. Later rounds, and rounds long past, count from their own.
+// LH1: a response counts for the round of claims that it answers. Later rounds, and rounds long
+// past, count from their own.
 func TestEachRoundHasItsSendInstant(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.holding()
@@ -148,7 +151,8 @@ func TestRightEndsWithoutATimer(t *testing.T) {
 	}
 }
 
-// LH4: what lapsed is over, even if the answer to a renewal comes a moment later; the next epoch is a higher one.
+// LH4: what lapsed is over, even if the answer to a renewal comes a moment later; the next epoch is
+// a higher one.
 func TestLapsedLeaseIsOver(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	e := s.holding()
@@ -179,7 +183,8 @@ func TestLapsedLeaseIsOver(t *testing.T) {
 	t.Error("it never claims again")
 }
 
-// LH1, MC4: the lease is carried in the claim, and it is that of the roster under which it was claimed.
+// LH1, MC4: the lease is carried in the claim, and it is that of the roster under which it was
+// claimed.
 func TestLeaseIsCarried(t *testing.T) {
 	r := rosterOf(3)
 	r.Lease = 7 * time.Second
@@ -229,8 +234,9 @@ func TestWhoseResponsesCount(t *testing.T) {
 	}
 }
 
-// G1 at the edge of what is promised: the holder's clock is slow by ρ, the voters' are fast, and the holder is cut off at any phase of
-// its heartbeat. Its app and that of the next one never may act at once.
+// G1 at the edge of what is promised: the holder's clock is slow by ρ, the voters' are fast, and
+// the holder is cut off at any phase of its heartbeat. Its app and that of the next one never may
+// act at once.
 func TestDriftingClocks(t *testing.T) {
 	for phase := range 20 {
 		g := newPlay(rosterOf(3), false)
@@ -254,7 +260,8 @@ func TestDriftingClocks(t *testing.T) {
 	}
 }
 
-// LH7: clocks that disagree by more than ρ of the way and 50 ms depose the holder; those that agree within it do not.
+// LH7: clocks that disagree by more than ρ of the way and 50 ms depose the holder; those that agree
+// within it do not.
 func TestClockDisagreement(t *testing.T) {
 	for _, c := range []struct {
 		name  string

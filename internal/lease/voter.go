@@ -43,10 +43,11 @@ import "time"
 // voter hears the leaseholder: it does if it received a RENEW within the last T and two heartbeats,
 // the connection has not been closed since, and the leaseholder has not stepped down.
 //
-// V10. A RELEASE of epoch e by the incarnation that the promise was made to ends the promise, unless
-// the promised epoch is above e. A late request for the released epoch does not renew it.
+// V10. A RELEASE of epoch e by the incarnation that the promise was made to ends the promise,
+// unless the promised epoch is above e. A late request for the released epoch does not renew it.
 
-// State is what a voter must not forget. Whatever depends on it waits until it is on the disk (V11).
+// State is what a voter must not forget. Whatever depends on it waits until it is on the disk
+// (V11).
 type State struct {
 	Group      string        // UID of the group object that the rest is about
 	Generation int64         // of the newest roster in use: everything below is refused
@@ -63,7 +64,7 @@ type voter struct {
 	until     Instant // when the promise ends; a promise to nobody keeps the voter silent
 	startedAt Instant // when this process started
 
-	previousEpoch Epoch   // promised to the same incarnation under the previous roster; 0: none (V4)
+	previousEpoch Epoch   // promised to the same incarnation under the previous roster (V4)
 	rosterSince   Instant // when the previous roster was left
 }
 

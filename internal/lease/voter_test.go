@@ -9,7 +9,8 @@ import (
 
 const lease1 = time.Second // of rosterOf
 
-// V2, V5: a promise binds the voter for L from receipt, to the nanosecond, on its own clock; renewals make it longer.
+// V2, V5: a promise binds the voter for L from receipt, to the nanosecond, on its own clock;
+// renewals make it longer.
 func TestPromiseRunsForItsLease(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P1")
 	s.want(true, "P2", epoch(1, 1))
@@ -68,7 +69,8 @@ func TestWhatIsPromised(t *testing.T) {
 	}
 }
 
-// V5: a promise gets no shorter by a renewal or another epoch of the same life with a shorter lease.
+// V5: a promise gets no shorter by a renewal or another epoch of the same life with a shorter
+// lease.
 func TestPromiseGetsNoShorter(t *testing.T) {
 	for _, e := range []lease.Epoch{epoch(1, 1), epoch(1, 2)} {
 		s := newSolo(t, rosterOf(3), "P1")
@@ -82,7 +84,8 @@ func TestPromiseGetsNoShorter(t *testing.T) {
 	}
 }
 
-// V1: who is no voter by its own roster, or has another memory, promises nothing; who has become one is silent for a lease.
+// V1: who is no voter by its own roster, or has another memory, promises nothing; who has become
+// one is silent for a lease.
 func TestWhoVotes(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -119,7 +122,8 @@ func TestWhoVotes(t *testing.T) {
 	}
 }
 
-// V1: a memory that becomes a voter's of another group object waits from then on, not from its start.
+// V1: a memory that becomes a voter's of another group object waits from then on, not from its
+// start.
 func TestNewGroupObject(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P1")
 	s.asleep(time.Minute)
@@ -133,7 +137,8 @@ func TestNewGroupObject(t *testing.T) {
 	s.want(true, "P3", epoch(1, 1))
 }
 
-// V4: a roster that is taken refuses everything below, also after a restart, but for what it renews; an older one is never taken again.
+// V4: a roster that is taken refuses everything below, also after a restart, but for what it
+// renews; an older one is never taken again.
 func TestGenerations(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P1")
 	old := s.roster
@@ -158,8 +163,9 @@ func TestGenerations(t *testing.T) {
 	s.want(true, "P3", epoch(2, 2))
 }
 
-// V4: for a lease after it took a roster a voter renews what it has promised under the one before, to the nanosecond, also beside the
-// new epoch that the same life has claimed since, and to nobody else. MC4 waits two leases for that.
+// V4: for a lease after it took a roster a voter renews what it has promised under the one before,
+// to the nanosecond, also beside the new epoch that the same life has claimed since, and to nobody
+// else. MC4 waits two leases for that.
 func TestOlderPromiseIsRenewedForALease(t *testing.T) {
 	taken := func(t *testing.T) *solo {
 		s := newSolo(t, rosterOf(3), "P1")
@@ -270,7 +276,8 @@ func TestRestartedVoter(t *testing.T) {
 	s.want(true, "P3", epoch(1, 2))
 }
 
-// V7: a process of priority 0, or one that is not on the roster, or another pod of the name, gets no promise.
+// V7: a process of priority 0, or one that is not on the roster, or another pod of the name, gets
+// no promise.
 func TestWhoIsPromisedNothing(t *testing.T) {
 	r := rosterOf(3)
 	r.Members[1].Priority = 0
@@ -330,7 +337,8 @@ func TestSound(t *testing.T) {
 	}
 }
 
-// V9: a holder is heard while its claims come, its link is open and it has not steppedDown; a claim that is not held says nothing.
+// V9: a holder is heard while its claims come, its link is open and it has not steppedDown; a claim
+// that is not held says nothing.
 func TestHears(t *testing.T) {
 	held := lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1}
 	for _, c := range []struct {
@@ -359,8 +367,8 @@ func TestHears(t *testing.T) {
 	}
 }
 
-// V10: only the life that was promised can give a promise back, and only with an epoch that is not below it; what it claimed
-// before is no renewal afterwards.
+// V10: only the life that was promised can give a promise back, and only with an epoch that is not
+// below it; what it claimed before is no renewal afterwards.
 func TestRelease(t *testing.T) {
 	later := lifeOf(rosterOf(3), "P2")
 	later.Number++
@@ -400,8 +408,8 @@ func TestReleaseByOneThatLeft(t *testing.T) {
 	s.want(true, "P2", epoch(2, 1))
 }
 
-// V11: a grant waits until the promise is on the disk. A renewal of it waits with it, and later ones for
-// nothing.
+// V11: a grant waits until the promise is on the disk. A renewal of it waits with it, and later
+// ones for nothing.
 func TestAGrantWaitsForItsWrite(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P1")
 	s.slow = true
