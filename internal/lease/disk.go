@@ -91,5 +91,4 @@ func (m *Machine) writeFailed() {
 	m.voter.To, m.voter.until = Incarnation{}, max(m.voter.until, m.now.Boot+m.voter.Lease)
 	m.dropLease()
 	d.change()
-	d.promise = d.version
 }

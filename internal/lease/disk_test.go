@@ -1,0 +1,198 @@
+package lease_test
+
+import (
+	"testing"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// V11: a grant waits until the promise is on the disk. A renewal of it waits with it, and later
+// ones for nothing.
+func TestAGrantWaitsForItsWrite(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P1")
+	s.slow = true
+	ask := lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1}
+	if s.askBy("P2", ask) != nil || s.askBy("P2", ask) != nil {
+		t.Fatal("it says that it has promised what is not on the disk")
+	}
+	if len(s.writes) != 1 || s.writes[0].state.Highest != epoch(1, 1) || s.writes[0].state.To.Name != "P2" {
+		t.Fatalf("to be written: %+v", s.writes)
+	}
+	if v := s.askBy("P3", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 2), Lease: lease1}); v == nil || v.Granted {
+		t.Errorf("a denial depends on nothing: %v", v)
+	}
+	if out := s.do(s.write()); len(out.Replies) != 2 || !out.Replies[0].Response.Granted || out.Replies[0].To != "P2" {
+		t.Errorf("when it is on the disk it says %+v", out.Replies)
+	}
+	s.want(true, "P2", epoch(1, 1))
+	if s.out.Version != 0 {
+		t.Error("a renewal changes nothing that is on the disk")
+	}
+}
+
+// V11: several writes may be under way, and one that ends covers those before it.
+func TestALaterWriteCoversEarlierOnes(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P1")
+	s.slow = true
+	for ballot := range int64(3) {
+		s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, ballot+1), Lease: lease1})
+	}
+	if len(s.writes) != 3 {
+		t.Fatalf("%d writes are under way", len(s.writes))
+	}
+	if out := s.do(lease.Event{Type: lease.Persisted, Version: s.writes[1].version}); len(out.Replies) != 2 {
+		t.Errorf("two of three are covered: %+v", out.Replies)
+	}
+	if out := s.do(lease.Event{Type: lease.Persisted, Version: s.writes[0].version}); len(out.Replies) != 0 {
+		t.Errorf("an earlier one that ends later says %+v", out.Replies)
+	}
+	if out := s.do(lease.Event{Type: lease.Persisted, Version: s.writes[2].version}); len(out.Replies) != 1 {
+		t.Errorf("the third: %+v", out.Replies)
+	}
+	s.do(lease.Event{Type: lease.Persisted, Version: s.writes[0].version})
+	s.want(true, "P2", epoch(1, 3)) // at once: it is on the disk still
+}
+
+// V11: a write that fails takes with it those that are under way. The voter grants nothing until a
+// later one has succeeded, and one lease has passed.
+func TestAWriteThatFails(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P1")
+	s.slow = true
+	s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1})
+	s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 2), Lease: lease1})
+	lost := s.writes
+	failed := s.now
+	out := s.do(lease.Event{Type: lease.WriteFailed})
+	if len(out.Replies) != 0 || out.Version == 0 {
+		t.Fatalf("it says %+v, and asks to write version %d", out.Replies, out.Version)
+	}
+	for _, w := range lost {
+		if late := s.do(lease.Event{Type: lease.Persisted, Version: w.version}); len(late.Replies) != 0 {
+			t.Errorf("a write of before the failure was known lets it say %+v", late.Replies)
+		}
+	}
+	s.asleep(lease1)
+	s.want(false, "P2", epoch(1, 3))
+	if v := s.askBy("P3", lease.Request{Kind: lease.PreVote, Epoch: epoch(1, 0)}); v.Granted {
+		t.Error("a PREVOTE is granted while nothing can be written")
+	}
+	s.writes = s.writes[len(s.writes)-1:]
+	if out := s.do(s.write()); len(out.Replies) != 0 {
+		t.Errorf("a later write lets it say what it dropped: %+v", out.Replies)
+	}
+	s.slow = false
+	s.now = failed + lease1 - 1
+	s.want(false, "P3", epoch(1, 3))
+	s.want(false, "P2", epoch(1, 3)) // not even the incarnation that it had promised
+	s.asleep(1)
+	s.want(true, "P3", epoch(1, 3))
+}
+
+// V11: a voter whose disk is far behind promises nothing new, and renews what it has promised.
+func TestAVoterWhoseDiskIsFarBehind(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P1")
+	s.want(true, "P2", epoch(1, 1))
+	s.slow = true
+	denied := int64(0)
+	for ballot := int64(2); ballot < 1000 && denied == 0; ballot++ {
+		if v := s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, ballot), Lease: lease1}); v != nil && !v.Granted {
+			denied = ballot
+		}
+	}
+	if denied == 0 || len(s.writes) > 64 {
+		t.Fatalf("denied ballot %d, %d writes are under way", denied, len(s.writes))
+	}
+	s.askBy("P2", lease.Request{Kind: lease.Renew, Epoch: epoch(1, denied-1), Lease: lease1})
+	if out := s.do(lease.Event{Type: lease.Persisted, Version: s.writes[len(s.writes)-1].version}); len(out.Replies) != int(denied)-1 {
+		t.Errorf("%d replies, with the renewal there should be %d", len(out.Replies), denied-1)
+	}
+}
+
+// V11: the own vote counts when it is on the disk; others are asked meanwhile.
+func TestTheOwnVoteWaitsForItsWrite(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.slow = true
+	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+	s.response("P1", s.answer(s.sent(lease.PreVote, "P1"), true))
+	ask := s.sent(lease.Vote, "P1")
+	s.response("P1", s.answer(ask, true))
+	if s.may() {
+		t.Fatal("it acts on its own vote, which is not on the disk")
+	}
+	s.do(s.write())
+	if !s.may() {
+		t.Error("its own vote is on the disk, and it does not act")
+	}
+}
+
+// V11: a leaseholder whose own vote could not be written holds nothing.
+func TestALeaseholderWhoseWriteFails(t *testing.T) {
+	s := newSolo(t, rosterOf(1), "P1")
+	s.do(lease.Event{Type: lease.Nominated, Process: "P1"})
+	if !s.may() {
+		t.Fatal("a group of one does not act")
+	}
+	if out := s.do(lease.Event{Type: lease.WriteFailed}); s.may() || !out.Withdraw {
+		t.Error("it holds what is not on the disk")
+	}
+}
+
+// V11: a renewal for a longer lease changes the State, and its grant waits for that.
+func TestARenewalForLongerWaitsForItsWrite(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P1")
+	ask := lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1 / 2}
+	s.askBy("P2", ask)
+	s.slow = true
+	if v := s.askBy("P2", ask); v == nil || !v.Granted {
+		t.Fatal("a renewal for the same lease waits")
+	}
+	ask.Lease = lease1
+	if s.askBy("P2", ask) != nil {
+		t.Fatal("it has promised for longer than is on the disk")
+	}
+	if len(s.writes) != 1 || s.writes[0].state.Lease != lease1 {
+		t.Fatalf("to be written: %+v", s.writes)
+	}
+	if out := s.do(s.write()); len(out.Replies) != 1 || !out.Replies[0].Response.Granted {
+		t.Errorf("when it is on the disk it says %+v", out.Replies)
+	}
+}
+
+// V11: a report about a version that was never made says nothing about those that were.
+func TestAVersionThatWasNeverMade(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P1")
+	s.slow = true
+	s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1})
+	never := s.writes[0].version + 1
+	if out := s.do(lease.Event{Type: lease.Persisted, Version: never}); len(out.Replies) != 0 {
+		t.Errorf("it says %+v", out.Replies)
+	}
+}
+
+// V11: no more than 1024 responses wait for the disk, however long it takes. The rest is dropped.
+func TestHowManyResponsesWait(t *testing.T) {
+	const most = 1024
+	s := newSolo(t, rosterOf(3), "P1")
+	s.slow = true
+	for range 2 * most {
+		s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1})
+	}
+	if out := s.do(s.write()); len(out.Replies) != most {
+		t.Errorf("%d responses have waited", len(out.Replies))
+	}
+	s.want(true, "P2", epoch(1, 1))
+}
+
+// V11: an own vote that could not be written never counts, even if a later write succeeds.
+func TestAnOwnVoteThatCouldNotBeWritten(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.slow = true
+	ask := s.seeking()
+	s.do(lease.Event{Type: lease.WriteFailed})
+	s.response("P1", s.answer(ask, true))
+	for len(s.writes) > 0 {
+		if s.do(s.write()); s.may() {
+			t.Fatal("it acts on a vote that is not on the disk")
+		}
+	}
+}
