@@ -334,9 +334,18 @@ func (w *world) own(p int) promiseToSelf {
 	return promiseToSelf{epoch, l, until}
 }
 
+// base is the round from which the rounds of a process count: a shift of all of them makes no
+// difference. Responses that wait for a slow disk are counted at another process, so there it does.
+func (x *exploration) base(w *world, p int) uint64 {
+	if x.slow {
+		return 0
+	}
+	return w.machines[p].Round()
+}
+
 // digest notes the fingerprint of a machine.
 func (x *exploration) digest(w *world, p int) {
-	b := w.machines[p].AppendSnapshot(x.scratch[:0], quantum)
+	b := w.machines[p].AppendSnapshot(x.scratch[:0], quantum, x.base(w, p))
 	w.digests[p] = [2]uint64{maphash.Bytes(x.hash[0], b), maphash.Bytes(x.hash[1], b)}
 	x.scratch = b
 }

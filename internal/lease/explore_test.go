@@ -205,7 +205,7 @@ func (x *exploration) key(w *world) [2]uint64 {
 	for p := range procs {
 		g := &w.ghosts[p]
 		number(int64(w.digests[p][0]), int64(w.digests[p][1]), int64(w.clocks[p]), int64(max(w.told[p]-w.clocks[p], 0)), int64(w.followed[p]),
-			int64(w.disks[p].Highest), w.disks[p].Generation, int64(w.lives[p].Number), int64(g.epoch), int64(g.until))
+			int64(w.disks[p].Highest), w.disks[p].Generation, int64(w.lives[p].Number), int64(g.epoch), int64(max(g.until-w.clocks[p], 0)))
 		life(g.to)
 		if x.slow {
 			life(g.freed)
@@ -224,12 +224,12 @@ func (x *exploration) key(w *world) [2]uint64 {
 			number(int64(len(w.requests[p][q])), int64(len(w.responses[p][q])))
 			for i := range w.requests[p][q] {
 				l := &w.requests[p][q][i]
-				number(int64(l.from.Number), int64(l.request.Epoch), int64(l.request.Round))
+				number(int64(l.from.Number), int64(l.request.Epoch), int64(l.request.Round-x.base(w, p)))
 				b = append(b, l.request.Kind[0], l.request.Kind[2])
 			}
 			for i := range w.responses[p][q] {
 				v := &w.responses[p][q][i].response
-				number(int64(v.Epoch), int64(v.Round), v.Generation, int64(v.Highest), int64(v.HolderEpoch), int64(v.Remaining))
+				number(int64(v.Epoch), int64(v.Round-x.base(w, q)), v.Generation, int64(v.Highest), int64(v.HolderEpoch), int64(v.Remaining))
 				b = append(append(b, v.Kind[0]), v.Holder...)
 				b = append(b, bits(v.Granted, v.Heard, v.Candidate))
 			}
