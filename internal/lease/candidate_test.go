@@ -1,7 +1,6 @@
 package lease_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -10,7 +9,7 @@ import (
 
 // C1: who is nominated, may coordinate and holds nothing asks all voters for pre-votes; nobody else
 // does.
-func TestWhoSounds(t *testing.T) {
+func TestWhoAsksForPreVotes(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*lease.Roster)
@@ -18,7 +17,8 @@ func TestWhoSounds(t *testing.T) {
 		asks   bool
 	}{
 		{"a candidate", func(*lease.Roster) {}, lease.Tick, true},
-		{"one that is no voter", func(r *lease.Roster) { r.Members[2].Voter = false }, lease.Tick, true},
+		{"one that is no voter", func(r *lease.Roster) { r.Members[2].Voter = false }, lease.Tick,
+			true},
 		{"priority 0", func(r *lease.Roster) { r.Members[2].Priority = 0 }, lease.Tick, false},
 		{"withdrawn", func(*lease.Roster) {}, lease.Withdrawn, false},
 		{"no voters yet", func(r *lease.Roster) {
@@ -47,7 +47,7 @@ func TestWhoSounds(t *testing.T) {
 
 // C2: a candidate follows the holder that the voters hear, and deposes nobody: of 3 two that hear
 // it, of 4 two.
-func TestNomineeFollowsTheHolder(t *testing.T) {
+func TestCandidateFollowsTheHolder(t *testing.T) {
 	for n, hear := range map[int][]string{3: {"P1", "P2"}, 4: {"P1", "P2"}} {
 		r := rosterOf(n)
 		self := r.Members[n-1].Name
@@ -78,10 +78,13 @@ func TestBallot(t *testing.T) {
 	}{
 		{"nobody has promised", []lease.Epoch{0, 0, 0, 0}, 1},
 		{"all have", []lease.Epoch{epoch(1, 4), epoch(1, 4), epoch(1, 4), epoch(1, 4)}, 5},
-		{"a majority has promised less", []lease.Epoch{epoch(1, 2), epoch(1, 3), epoch(1, 9), epoch(1, 9)}, 4},
-		{"of an older generation", []lease.Epoch{epoch(0, 9), epoch(0, 9), epoch(0, 9), epoch(0, 9)}, 1},
+		{"a majority has promised less",
+			[]lease.Epoch{epoch(1, 2), epoch(1, 3), epoch(1, 9), epoch(1, 9)}, 4},
+		{"of an older generation",
+			[]lease.Epoch{epoch(0, 9), epoch(0, 9), epoch(0, 9), epoch(0, 9)}, 1},
 		{"a rogue", []lease.Epoch{epoch(1, lease.MaxBallot), epoch(1, 2), 0, 0}, 3 + 1024},
-		{"a rogue in a newer generation", []lease.Epoch{epoch(1<<30, 5), epoch(1, 2), epoch(1, 2), epoch(1, 2)}, 3},
+		{"a rogue in a newer generation",
+			[]lease.Epoch{epoch(1<<30, 5), epoch(1, 2), epoch(1, 2), epoch(1, 2)}, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := rosterOf(5)
@@ -133,7 +136,7 @@ func TestBallotsSpent(t *testing.T) {
 
 // C4: promises that nobody hears still run: it stays nominated, and asks again when enough have run
 // out, or at a RELEASE; not all the time.
-func TestNomineeWaitsForPromises(t *testing.T) {
+func TestCandidateWaitsForPromises(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.want(true, "P2", epoch(1, 1))
 	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
@@ -153,7 +156,7 @@ func TestNomineeWaitsForPromises(t *testing.T) {
 }
 
 // C4: voters that use another roster deny at once; that is no reason to ask them without a pause.
-func TestNomineeDoesNotStorm(t *testing.T) {
+func TestCandidateDoesNotStorm(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
 	asked := 0
@@ -196,7 +199,14 @@ func TestAnswersAreAskedForAgain(t *testing.T) {
 				t.Fatalf("it does not ask %s again after %v", q, s.now-died)
 			}
 			v := s.answer(p, s.now >= died+lease1)
-			v.Holder, v.HolderEpoch, v.Heard, v.Remaining = "P5", epoch(1, 1), q == "P1" && beat == 0, max(0, died+lease1-s.now)
+			v.Holder, v.HolderEpoch, v.Heard, v.Remaining = "P5", epoch(
+				1,
+				1,
+			), q == "P1" &&
+				beat == 0, max(
+				0,
+				died+lease1-s.now,
+			)
 			s.response(q, v)
 			if holder, _, _ := s.Following(); holder != "" {
 				t.Fatalf("it follows %s, which is dead", holder)
@@ -231,7 +241,7 @@ func TestReleaseIsHeardOfInAMoment(t *testing.T) {
 
 // C5: who reaches no majority, twice, rests for 4 to 8 T and is no candidate meanwhile; unless
 // nobody else could coordinate.
-func TestNomineeWithoutMajorityRests(t *testing.T) {
+func TestCandidateWithoutMajorityRests(t *testing.T) {
 	r := rosterOf(3)
 	r.Timeout = 500 * ms
 	s := newSolo(t, r, "P3")
@@ -274,187 +284,6 @@ func TestDeniedIsNotAlone(t *testing.T) {
 		}
 		if s.Phase() != "Waiting" {
 			t.Errorf("%d voters: it is %s", n, s.Phase())
-		}
-	}
-}
-
-// C6: a claim is made again every heartbeat, until a majority has promised; so many denials that
-// none is left end it, and give back what was promised. The next claim is a higher one: a RELEASE
-// may still be under way.
-func TestClaimIsGivenUp(t *testing.T) {
-	s := newSolo(t, rosterOf(3), "P3")
-	p := s.seeking()
-	again, ok := sent(s.after(101*ms), lease.Vote, "P1")
-	if !ok || again.Epoch != p.Epoch {
-		t.Errorf("after a heartbeat it claims %s", again.Epoch)
-	}
-	for _, q := range []string{"P1", "P2"} {
-		v := s.answer(again, false)
-		v.Highest = p.Epoch
-		s.response(q, v)
-	}
-	if released := s.sent(lease.Release, "P1"); released.Epoch != p.Epoch {
-		t.Errorf("it releases %s", released.Epoch)
-	}
-	s.claimAgain(p.Epoch)
-}
-
-func (s *solo) claimAgain(above lease.Epoch) {
-	s.t.Helper()
-	for range 100 {
-		all := s.after(50 * ms)
-		if p, ok := sent(all, lease.PreVote, "P1"); ok {
-			s.response("P1", s.answer(p, true))
-		}
-		if p, ok := sent(s.out.Requests, lease.Vote, "P1"); ok {
-			if p.Epoch <= above {
-				s.t.Errorf("it claims %s after %s", p.Epoch, above)
-			}
-			return
-		}
-	}
-	s.t.Error("it never claims again")
-}
-
-// The same for one that has not promised itself: nothing but its own count keeps it from claiming
-// an epoch twice.
-func TestNoEpochIsClaimedTwice(t *testing.T) {
-	r := rosterOf(4)
-	r.Members[3].Voter = false
-	s := newSolo(t, r, "P4")
-	s.do(lease.Event{Type: lease.Nominated, Process: "P4"})
-	p := s.sent(lease.PreVote, "P1")
-	s.response("P1", s.answer(p, true))
-	s.response("P2", s.answer(p, true))
-	claim := s.sent(lease.Vote, "P1")
-	s.response("P1", s.answer(claim, true))
-	s.response("P2", s.answer(claim, false))
-	s.response("P3", s.answer(claim, false))
-	s.sent(lease.Release, "P1")
-	for range 100 {
-		all := s.after(50 * ms)
-		if p, ok := sent(all, lease.PreVote, "P1"); ok {
-			s.response("P2", s.answer(p, true))
-			s.response("P3", s.answer(p, true))
-		}
-		if again, ok := sent(s.out.Requests, lease.Vote, "P1"); ok {
-			if again.Epoch <= claim.Epoch {
-				t.Errorf("it claims %s after %s", again.Epoch, claim.Epoch)
-			}
-			return
-		}
-	}
-	t.Error("it never claims again")
-}
-
-// C7 for groups of one and two: one acts alone and at once, two need each other.
-func TestSmallGroups(t *testing.T) {
-	one := newSolo(t, rosterOf(1), "P1")
-	one.do(lease.Event{Type: lease.Nominated, Process: "P1"})
-	if !one.may() {
-		t.Error("a group of one does not act")
-	}
-	one.after(time.Minute)
-	if !one.may() {
-		t.Error("a group of one does not go on")
-	}
-	g := newPlay(rosterOf(2), false)
-	g.nominate("P2")
-	g.run(100 * ms)
-	if name, _ := g.holder(); name != "P2" {
-		t.Error("a group of two has no holder")
-	}
-	g.kill("P1")
-	g.run(5 * time.Second)
-	if name, _ := g.holder(); name != "" {
-		t.Errorf("%s acts without the other one", name)
-	}
-	if g.actor("P2").Phase() != "NoMajority" {
-		t.Errorf("it says that it is %s", g.actor("P2").Phase())
-	}
-	g.restart("P1", false)
-	g.run(5 * time.Second)
-	if name, _ := g.holder(); name != "P2" {
-		t.Errorf("with both back %q holds, P2 is %s", name, g.actor("P2").Phase())
-	}
-	for n, lost := range []int{0, 0, 0, 1, 1, 2, 2, 3, 3} {
-		if lease.Tolerates(n) != lost {
-			t.Errorf("%d voters tolerate %d", n, lease.Tolerates(n))
-		}
-	}
-}
-
-// C8: who suspects the holder asks before its election machine hears of it.
-func TestConsulting(t *testing.T) {
-	held := lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1}
-	for _, c := range []struct {
-		name  string
-		hear  []string // who hears the holder, of those who answer
-		not   []string
-		doubt bool
-	}{
-		{"nobody answers", nil, nil, false},
-		{"the other one hears it", []string{"P2"}, nil, false},
-		{"nobody hears it", nil, []string{"P2"}, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := newSolo(t, rosterOf(3), "P1")
-			s.askBy("P3", held)
-			s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
-			out := s.do(lease.Event{Type: lease.Suspected, Process: "P3"})
-			if out.Suspect != "" {
-				t.Fatal("the election machine hears of it before the voters were asked")
-			}
-			all := append(slices.Clone(out.Requests), s.after(10*ms)...)
-			p, ok := sent(all, lease.PreVote, "P2")
-			if !ok {
-				t.Fatal("it asks nobody")
-			}
-			doubt := ""
-			for _, q := range append(slices.Clone(c.hear), c.not...) {
-				v := s.answer(p, false)
-				v.Heard, v.Holder, v.HolderEpoch = slices.Contains(c.hear, q), "P3", epoch(1, 1)
-				doubt += s.response(q, v).Suspect
-			}
-			if (doubt == "P3") != c.doubt {
-				t.Errorf("its election machine is to suspect %q", doubt)
-			}
-			if holder, _, _ := s.Following(); (holder == "P3") == c.doubt {
-				t.Errorf("it follows %q", holder)
-			}
-		})
-	}
-}
-
-// C8: a mere candidate, which does not hold, is suspected at once.
-func TestNomineeIsSuspectedAtOnce(t *testing.T) {
-	s := newSolo(t, rosterOf(3), "P1")
-	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
-	if out := s.do(lease.Event{Type: lease.Suspected, Process: "P3"}); out.Suspect != "P3" {
-		t.Errorf("its election machine is to suspect %q", out.Suspect)
-	}
-}
-
-// C9: if nobody holds for L + 6 T to L + 12 T, a candidate nominates itself; one that is no
-// candidate never does.
-func TestFallback(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		tries bool
-	}{{"P3", true}, {"P1", false}} {
-		r := rosterOf(3)
-		r.Members[0].Priority = 0
-		s := newSolo(t, r, c.name)
-		s.do(lease.Event{Type: lease.Nominated, Process: "P2"}) // which never holds
-		asked := s.now
-		for s.now-start < 5*time.Second && count(s.after(ms), lease.PreVote) == 0 {
-			asked = s.now
-		}
-		switch waited := asked - start; {
-		case !c.tries && waited < 4*time.Second:
-			t.Errorf("%s asks after %v", c.name, waited)
-		case c.tries && (waited < r.Lease+6*s.T-10*ms || waited > r.Lease+12*s.T+10*ms):
-			t.Errorf("%s asks after %v", c.name, waited)
 		}
 	}
 }

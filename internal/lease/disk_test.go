@@ -15,13 +15,17 @@ func TestAGrantWaitsForItsWrite(t *testing.T) {
 	if s.askBy("P2", ask) != nil || s.askBy("P2", ask) != nil {
 		t.Fatal("it says that it has promised what is not on the disk")
 	}
-	if len(s.writes) != 1 || s.writes[0].state.Highest != epoch(1, 1) || s.writes[0].state.To.Name != "P2" {
+	if len(s.writes) != 1 || s.writes[0].state.Highest != epoch(1, 1) ||
+		s.writes[0].state.To.Name != "P2" {
 		t.Fatalf("to be written: %+v", s.writes)
 	}
-	if v := s.askBy("P3", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 2), Lease: lease1}); v == nil || v.Granted {
+	if v := s.askBy("P3",
+		lease.Request{Kind: lease.Vote, Epoch: epoch(1, 2), Lease: lease1}); v == nil ||
+		v.Granted {
 		t.Errorf("a denial depends on nothing: %v", v)
 	}
-	if out := s.do(s.write()); len(out.Replies) != 2 || !out.Replies[0].Response.Granted || out.Replies[0].To != "P2" {
+	if out := s.do(s.write()); len(out.Replies) != 2 || !out.Replies[0].Response.Granted ||
+		out.Replies[0].To != "P2" {
 		t.Errorf("when it is on the disk it says %+v", out.Replies)
 	}
 	s.want(true, "P2", epoch(1, 1))
@@ -40,13 +44,19 @@ func TestALaterWriteCoversEarlierOnes(t *testing.T) {
 	if len(s.writes) != 3 {
 		t.Fatalf("%d writes are under way", len(s.writes))
 	}
-	if out := s.do(lease.Event{Type: lease.Persisted, Version: s.writes[1].version}); len(out.Replies) != 2 {
+	if out := s.do(lease.Event{Type: lease.Persisted, Version: s.writes[1].version}); len(
+		out.Replies,
+	) != 2 {
 		t.Errorf("two of three are covered: %+v", out.Replies)
 	}
-	if out := s.do(lease.Event{Type: lease.Persisted, Version: s.writes[0].version}); len(out.Replies) != 0 {
+	if out := s.do(lease.Event{Type: lease.Persisted, Version: s.writes[0].version}); len(
+		out.Replies,
+	) != 0 {
 		t.Errorf("an earlier one that ends later says %+v", out.Replies)
 	}
-	if out := s.do(lease.Event{Type: lease.Persisted, Version: s.writes[2].version}); len(out.Replies) != 1 {
+	if out := s.do(lease.Event{Type: lease.Persisted, Version: s.writes[2].version}); len(
+		out.Replies,
+	) != 1 {
 		t.Errorf("the third: %+v", out.Replies)
 	}
 	s.do(lease.Event{Type: lease.Persisted, Version: s.writes[0].version})
@@ -67,7 +77,9 @@ func TestAWriteThatFails(t *testing.T) {
 		t.Fatalf("it says %+v, and asks to write version %d", out.Replies, out.Version)
 	}
 	for _, w := range lost {
-		if late := s.do(lease.Event{Type: lease.Persisted, Version: w.version}); len(late.Replies) != 0 {
+		if late := s.do(lease.Event{Type: lease.Persisted, Version: w.version}); len(
+			late.Replies,
+		) != 0 {
 			t.Errorf("a write of before the failure was known lets it say %+v", late.Replies)
 		}
 	}
@@ -95,7 +107,9 @@ func TestAVoterWhoseDiskIsFarBehind(t *testing.T) {
 	s.slow = true
 	denied := int64(0)
 	for ballot := int64(2); ballot < 1000 && denied == 0; ballot++ {
-		if v := s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, ballot), Lease: lease1}); v != nil && !v.Granted {
+		if v := s.askBy("P2",
+			lease.Request{Kind: lease.Vote, Epoch: epoch(1, ballot), Lease: lease1}); v != nil &&
+			!v.Granted {
 			denied = ballot
 		}
 	}
@@ -103,7 +117,12 @@ func TestAVoterWhoseDiskIsFarBehind(t *testing.T) {
 		t.Fatalf("denied ballot %d, %d writes are under way", denied, len(s.writes))
 	}
 	s.askBy("P2", lease.Request{Kind: lease.Renew, Epoch: epoch(1, denied-1), Lease: lease1})
-	if out := s.do(lease.Event{Type: lease.Persisted, Version: s.writes[len(s.writes)-1].version}); len(out.Replies) != int(denied)-1 {
+	if out := s.do(lease.Event{Type: lease.Persisted,
+		Version: s.writes[len(s.writes)-1].version}); len(
+		out.Replies,
+	) != int(
+		denied,
+	)-1 {
 		t.Errorf("%d replies, with the renewal there should be %d", len(out.Replies), denied-1)
 	}
 }

@@ -16,27 +16,41 @@ func (x *exploration) fail(w *world, format string, args ...any) {
 }
 
 // granted notes that a voter has promised: G4, G2.
-func (x *exploration) granted(w *world, v int, to lease.Incarnation, e lease.Epoch, until time.Duration) {
+func (x *exploration) granted(
+	w *world,
+	v int,
+	to lease.Incarnation,
+	e lease.Epoch,
+	until time.Duration,
+) {
 	g := &w.ghosts[v]
 	now := w.clocks[v]
 	switch {
 	case x.slow && g.freed == to && e <= g.freedEpoch: // released before the grant of it was said
 		return
 	case g.amnesiac:
-		x.fail(w, "G4: %s promises %s to %s without its memory", members[v], e, to.Name)
+		x.fail(w, "G4: %s promises %s to %s without its state directory", members[v], e, to.Name)
 	case g.to != to && now < g.until:
-		x.fail(w, "G4: %s promises %s to %v, and %s to %v still runs", members[v], e, to, g.epoch, g.to)
+		x.fail(
+			w,
+			"G4: %s promises %s to %v, and %s to %v still runs",
+			members[v],
+			e,
+			to,
+			g.epoch,
+			g.to,
+		)
 	case g.to != to:
 		g.until = 0
 	}
 	g.to, g.epoch, g.until = to, max(e, g.epoch), max(g.until, until)
 	for i := range w.owners {
-		if o := &w.owners[i]; o.epoch == e && o.life == to {
+		if o := &w.owners[i]; o.epoch == e && o.incarnation == to {
 			o.voters |= 1 << v
 			return
 		}
 	}
-	w.owners = append(w.owners, owner{epoch: e, life: to, voters: 1 << v})
+	w.owners = append(w.owners, owner{epoch: e, incarnation: to, voters: 1 << v})
 }
 
 // free ends a promise (V10).
@@ -50,7 +64,13 @@ func (w *world) free(v int, by lease.Incarnation, e lease.Epoch) {
 // release: nothing that the app was told runs any more (G8).
 func (x *exploration) release(w *world, p int, e lease.Epoch) {
 	if w.clocks[p] < w.told[p] {
-		x.fail(w, "G8: %s releases %s, and its app may act for %v more", members[p], e, w.told[p]-w.clocks[p])
+		x.fail(
+			w,
+			"G8: %s releases %s, and its app may act for %v more",
+			members[p],
+			e,
+			w.told[p]-w.clocks[p],
+		)
 	}
 }
 
@@ -82,18 +102,19 @@ func (x *exploration) checkHolder(w *world, p int) {
 	for i := range w.owners {
 		o := &w.owners[i]
 		switch {
-		case o.epoch == e && o.life == w.lives[p]:
+		case o.epoch == e && o.incarnation == w.incarnations[p]:
 			o.acted = true
 			if n := ones(o.voters); n < 2 {
 				x.fail(w, "G6: %s acts under %s, which %d of 3 have promised", members[p], e, n)
 			}
 		case o.epoch == e && o.acted:
-			x.fail(w, "G2: %s acts under %s, and so did %v", members[p], e, o.life)
+			x.fail(w, "G2: %s acts under %s, and so did %v", members[p], e, o.incarnation)
 		}
 	}
 	w.machines[p].Believed(w.clocks[p], func(v lease.Member, _ lease.Instant) {
 		for q, name := range members {
-			if g := &w.ghosts[q]; name == v.Name && !g.amnesiac && (g.to != w.lives[p] || w.clocks[q] >= g.until) {
+			if g := &w.ghosts[q]; name == v.Name && !g.amnesiac &&
+				(g.to != w.incarnations[p] || w.clocks[q] >= g.until) {
 				x.fail(w, "G5: %s relies on a promise of %s that does not run", members[p], name)
 			}
 		}

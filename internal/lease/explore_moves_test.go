@@ -2,9 +2,7 @@ package lease_test
 
 import (
 	"fmt"
-	"hash/maphash"
 	"slices"
-	"time"
 
 	"github.com/podesta-dev/podesta/internal/lease"
 )
@@ -30,7 +28,14 @@ func (x *exploration) each(w *world, visit func(*world)) {
 
 // move gives an event to a process in a copy of the world, and once more with a disk that fails, if
 // it is needed.
-func (x *exploration) move(w *world, p int, what string, visit func(*world), e lease.Event, before ...func(*world)) {
+func (x *exploration) move(
+	w *world,
+	p int,
+	what string,
+	visit func(*world),
+	e lease.Event,
+	before ...func(*world),
+) {
 	for _, fails := range []bool{false, true} {
 		if fails && w.budget.faults == 0 {
 			return
@@ -57,7 +62,8 @@ func (x *exploration) reach(c *world, visit func(*world)) {
 	x.check(c)
 	for p := range procs {
 		for q := range procs {
-			if len(c.requests[p][q]) > longest || len(c.responses[p][q]) > longest || len(c.writes[p]) > longest {
+			if len(c.requests[p][q]) > longest || len(c.responses[p][q]) > longest ||
+				len(c.writes[p]) > longest {
 				return
 			}
 		}
@@ -71,15 +77,34 @@ func (x *exploration) transmit(w *world, p, q int, visit func(*world)) {
 		l := queue[0]
 		what := fmt.Sprintf("%s → %s %s", members[p], members[q], describe(l.request))
 		taken := func(c *world) { c.requests[p][q] = queue[1:] }
-		x.move(w, q, what, visit, lease.Event{Type: lease.Requested, From: l.from, Request: l.request}, taken)
+		x.move(
+			w,
+			q,
+			what,
+			visit,
+			lease.Event{Type: lease.Requested, From: l.from, Request: l.request},
+			taken,
+		)
 		x.lose(w, what, visit, taken)
 	}
 	if queue := w.responses[p][q]; len(queue) > 0 {
 		l := queue[0]
-		what := fmt.Sprintf("%s ⇢ %s %s granted=%v", members[p], members[q], describe(lease.Request{Kind: l.response.Kind, Epoch: l.response.Epoch}),
-			l.response.Granted)
+		what := fmt.Sprintf(
+			"%s ⇢ %s %s granted=%v",
+			members[p],
+			members[q],
+			describe(lease.Request{Kind: l.response.Kind, Epoch: l.response.Epoch}),
+			l.response.Granted,
+		)
 		taken := func(c *world) { c.responses[p][q] = queue[1:] }
-		x.move(w, q, what, visit, lease.Event{Type: lease.Responded, From: l.from, Response: l.response}, taken)
+		x.move(
+			w,
+			q,
+			what,
+			visit,
+			lease.Event{Type: lease.Responded, From: l.from, Response: l.response},
+			taken,
+		)
 		x.lose(w, what, visit, taken)
 	}
 }
@@ -107,35 +132,51 @@ func (x *exploration) mishaps(w *world, p int, visit func(*world)) {
 	if w.budget.restarts > 0 {
 		c := w.fork(members[p] + " restarts")
 		c.budget.restarts--
-		x.restart(c, p, w.lives[p].StateID)
+		x.restart(c, p, w.incarnations[p].StateID)
 		x.reach(c, visit)
 	}
 	if w.budget.amnesias > 0 {
-		c := w.fork(members[p] + " restarts without its memory")
+		c := w.fork(members[p] + " restarts without its state directory")
 		c.budget.amnesias--
 		c.disks[p], c.ghosts[p].amnesiac = lease.State{}, true
 		x.restart(c, p, members[p]+"/1")
 		x.reach(c, visit)
 	}
 	if w.budget.illnesses > 0 && w.nominated[p] == members[p] {
-		x.move(w, p, members[p]+"'s app falls ill", visit, lease.Event{Type: lease.Withdrawn}, func(c *world) { c.budget.illnesses-- })
+		x.move(
+			w,
+			p,
+			members[p]+"'s app falls ill",
+			visit,
+			lease.Event{Type: lease.Withdrawn},
+			func(c *world) { c.budget.illnesses-- },
+		)
 	}
 	if w.budget.steps > 0 && w.rosters[p] < x.newest {
 		next := w.rosters[p] + 1
 		last := !slices.ContainsFunc(w.rosters[:], func(g int8) bool { return g < next })
-		x.move(w, p, members[p]+" takes the next roster", visit, lease.Event{Type: lease.RosterChanged, Roster: group[next]}, func(c *world) {
-			if c.rosters[p] = next; last {
-				c.budget.steps--
-			}
-		})
+		x.move(
+			w,
+			p,
+			members[p]+" takes the next roster",
+			visit,
+			lease.Event{Type: lease.RosterChanged, Roster: group[next]},
+			func(c *world) {
+				if c.rosters[p] = next; last {
+					c.budget.steps--
+				}
+			},
+		)
 	}
 }
 
-// restart gives a process another life. What its earlier life has sent may still arrive.
-func (x *exploration) restart(c *world, p int, memory string) {
-	c.lives[p].StateID = memory
-	c.lives[p].Number++
-	c.writes[p] = nil // the same, had it been written: that is what a write and then a restart come to
+// restart gives a process another incarnation. What its earlier incarnation has sent may still
+// arrive.
+func (x *exploration) restart(c *world, p int, stateID string) {
+	c.incarnations[p].StateID = stateID
+	c.incarnations[p].Number++
+	// the same, had it been written: that is what a write and then a restart come to
+	c.writes[p] = nil
 	for q := range procs {
 		c.requests[q][p], c.responses[q][p], c.responses[p][q] = nil, nil, nil
 	}
@@ -183,169 +224,4 @@ func (x *exploration) pass(w *world, visit func(*world)) {
 			return
 		}
 	}
-}
-
-// tell gives an event to a machine of a world of its own, and carries out what it says. It reports
-// whether anything had to be written; with a disk that fails it was not.
-func (x *exploration) tell(w *world, p int, e lease.Event, fails bool) (wrote bool) {
-	x.steps++
-	m := w.machines[p]
-	e.Now, e.T = w.read(p), shortT
-	if e.Type == lease.Requested {
-		e.ReplyTo = asked{from: e.From, request: e.Request, at: w.clocks[p]}
-	}
-	own := w.own(p)
-	out := *m.Step(e)
-	requests, replies := slices.Clone(out.Requests), slices.Clone(out.Replies)
-	if e.Type == lease.Requested && e.Request.Kind == lease.Release {
-		w.free(p, e.From, e.Request.Epoch)
-	}
-	if out.Withdraw {
-		x.tell(w, p, lease.Event{Type: lease.Told, Until: w.told[p]}, false)
-	}
-	x.carryOut(w, p, requests, replies, own)
-	if out.Version != 0 {
-		wrote = true
-		w.writes[p] = append(slices.Clip(w.writes[p]), written{out.Version, m.State()})
-		if !x.slow {
-			x.write(w, p, fails)
-		}
-	}
-	if out.Appoint != "" && w.nominated[p] != out.Appoint {
-		w.nominated[p] = out.Appoint
-		x.tell(w, p, lease.Event{Type: lease.Nominated, Process: out.Appoint}, false)
-	}
-	if out.Suspect != "" && w.nominated[p] == out.Suspect && p > 0 {
-		w.nominated[p] = members[p]
-		x.tell(w, p, lease.Event{Type: lease.Nominated, Process: members[p]}, false)
-	}
-	if deadline := w.permitted(p); deadline > w.clocks[p] {
-		w.told[p] = max(w.told[p], deadline)
-	}
-	x.digest(w, p)
-	return wrote
-}
-
-// asked is what a reply replies to.
-type asked struct {
-	from    lease.Incarnation
-	request lease.Request
-	at      time.Duration // on the voter's clock
-}
-
-// write ends the oldest write of a process. One that fails takes with it all that are under way.
-func (x *exploration) write(w *world, p int, fails bool) {
-	if fails {
-		w.writes[p] = nil
-		x.tell(w, p, lease.Event{Type: lease.WriteFailed}, false)
-		return
-	}
-	first := w.writes[p][0]
-	w.writes[p] = w.writes[p][1:]
-	w.disks[p] = first.state
-	x.tell(w, p, lease.Event{Type: lease.Persisted, Version: first.version}, false)
-}
-
-// writing ends the oldest write of each disk that has one: well, or not.
-func (x *exploration) writing(w *world, p int, visit func(*world)) {
-	if len(w.writes[p]) == 0 {
-		return
-	}
-	for _, fails := range []bool{false, true} {
-		if fails && w.budget.faults == 0 {
-			return
-		}
-		c := w.fork(members[p] + "'s disk has written")
-		if fails {
-			c.budget.faults--
-			c.path.what = members[p] + "'s disk fails"
-		}
-		c.machines[p] = w.machines[p].Clone()
-		x.write(c, p, fails)
-		x.reach(c, visit)
-	}
-}
-
-func (w *world) permitted(p int) time.Duration {
-	if _, deadline, ok := w.machines[p].Permission(); ok {
-		return deadline
-	}
-	return 0
-}
-
-// carryOut replies, and sends.
-func (x *exploration) carryOut(w *world, p int, requests []lease.Addressed, replies []lease.Reply, own promiseToSelf) {
-	for _, a := range requests {
-		if a.Request.Kind == lease.Release { // which it has told itself, too, before anything else
-			x.release(w, p, a.Request.Epoch)
-			w.free(p, w.lives[p], a.Request.Epoch)
-		}
-	}
-	if now := w.own(p); now != own && now.until > 0 {
-		x.granted(w, p, w.lives[p], now.epoch, w.clocks[p]+now.lease)
-	}
-	for _, r := range replies {
-		to := r.ReplyTo.(asked)
-		q := slices.Index(members[:], r.To)
-		if k := to.request.Kind; r.Response.Granted && (k == lease.Vote || k == lease.Renew) {
-			x.granted(w, p, to.from, to.request.Epoch, to.at+to.request.Lease)
-		}
-		if w.lives[q] == to.from {
-			w.responses[p][q] = append(slices.Clip(w.responses[p][q]), letter{from: w.lives[p], response: r.Response})
-		}
-	}
-	var preVotes []lease.Addressed
-	for _, a := range requests {
-		q := slices.Index(members[:], a.To)
-		if a.Request.Kind == lease.PreVote && x.prompt {
-			preVotes = append(preVotes, a)
-			continue
-		}
-		w.requests[p][q] = append(slices.Clip(w.requests[p][q]), letter{from: w.lives[p], request: a.Request})
-	}
-	for _, a := range preVotes {
-		x.askPreVotes(w, p, slices.Index(members[:], a.To), a.Request)
-	}
-}
-
-// askPreVotes asks and answers at once: a PREVOTE changes nothing at the voter, so only how old its
-// answer is gets lost.
-func (x *exploration) askPreVotes(w *world, p, q int, s lease.Request) {
-	w.machines[q] = w.machines[q].Clone()
-	x.tell(w, q, lease.Event{Type: lease.Requested, From: w.lives[p], Request: s}, false)
-	queue := w.responses[q][p]
-	if len(queue) == 0 {
-		return
-	}
-	last := queue[len(queue)-1]
-	w.responses[q][p] = queue[:len(queue)-1]
-	x.tell(w, p, lease.Event{Type: lease.Responded, From: last.from, Response: last.response}, false)
-}
-
-// promiseToSelf is what a process has promised itself, as it counts it.
-type promiseToSelf struct {
-	epoch lease.Epoch
-	lease time.Duration
-	until time.Duration
-}
-
-func (w *world) own(p int) promiseToSelf {
-	epoch, l, until := w.machines[p].Own()
-	return promiseToSelf{epoch, l, until}
-}
-
-// base is the round from which the rounds of a process count: a shift of all of them makes no
-// difference. Responses that wait for a slow disk are counted at another process, so there it does.
-func (x *exploration) base(w *world, p int) uint64 {
-	if x.slow {
-		return 0
-	}
-	return w.machines[p].Round()
-}
-
-// digest notes the fingerprint of a machine.
-func (x *exploration) digest(w *world, p int) {
-	b := w.machines[p].AppendSnapshot(x.scratch[:0], quantum, x.base(w, p))
-	w.digests[p] = [2]uint64{maphash.Bytes(x.hash[0], b), maphash.Bytes(x.hash[1], b)}
-	x.scratch = b
 }

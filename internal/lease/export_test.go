@@ -13,7 +13,8 @@ func (m *Machine) Clone() *Machine {
 	c.disk.waiting = slices.Clone(m.disk.waiting)
 	s := &c.candidacy.preVote
 	s.responses, s.answered = slices.Clone(s.responses), slices.Clone(s.answered)
-	c.leaseholder.held, c.leaseholder.sought = m.leaseholder.held.clone(), m.leaseholder.sought.clone()
+	c.leaseholder.held = m.leaseholder.held.clone()
+	c.leaseholder.sought = m.leaseholder.sought.clone()
 	if r := m.leaseholder.steppingDown; r != nil {
 		copied := *r
 		c.leaseholder.steppingDown = &copied
@@ -76,5 +77,13 @@ func (m *Machine) Own() (e Epoch, lease time.Duration, until Instant) {
 
 // Size is how many things a Machine keeps, for G13.
 func (m *Machine) Size() int {
-	return len(m.disk.waiting) + len(m.candidacy.preVote.responses) + len(m.leaseholder.peers) + len(m.out.Requests)
+	return len(
+		m.disk.waiting,
+	) + len(
+		m.candidacy.preVote.responses,
+	) + len(
+		m.leaseholder.peers,
+	) + len(
+		m.out.Requests,
+	)
 }

@@ -10,7 +10,7 @@ func held(e lease.Epoch) lease.Request {
 	return lease.Request{Kind: lease.Renew, Epoch: e, Lease: lease1}
 }
 
-// F1, F4: who sends a held claim is followed; the election machine is told, the failure detector,
+// F1, F4: who sends a RENEW is followed; the election machine is told, the failure detector,
 // too.
 func TestFollow(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P1")
@@ -36,10 +36,14 @@ func TestNotFollowed(t *testing.T) {
 		do   func(*solo)
 		p    lease.Request
 	}{
-		{"a claim that is not held", "P1", func(*solo) {}, lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1}},
-		{"its promise is to another one", "P1", func(s *solo) { s.want(true, "P3", epoch(1, 1)) }, held(epoch(1, 2))},
-		{"F2 a lower epoch", "P4", func(s *solo) { s.askBy("P3", held(epoch(1, 5))) }, held(epoch(1, 4))},
-		{"T11 no voter: a newer generation than its roster", "P4", func(*solo) {}, held(epoch(1<<30, 1))},
+		{"a claim that is not held", "P1", func(*solo) {},
+			lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1}},
+		{"its promise is to another one", "P1", func(s *solo) { s.want(true, "P3", epoch(1, 1)) },
+			held(epoch(1, 2))},
+		{"F2 a lower epoch", "P4", func(s *solo) { s.askBy("P3", held(epoch(1, 5))) },
+			held(epoch(1, 4))},
+		{"T11 no voter: a newer generation than its roster", "P4", func(*solo) {},
+			held(epoch(1<<30, 1))},
 	} {
 		r := rosterOf(4)
 		r.Members[3].Voter = false
@@ -47,7 +51,8 @@ func TestNotFollowed(t *testing.T) {
 		c.do(s)
 		before, _, _ := s.Following()
 		s.askBy("P2", c.p)
-		if holder, _, _ := s.Following(); holder != before || holder == "P2" || s.out.Appoint == "P2" {
+		if holder, _, _ := s.Following(); holder != before || holder == "P2" ||
+			s.out.Appoint == "P2" {
 			t.Errorf("%s: it follows %q", c.name, holder)
 		}
 	}
@@ -69,9 +74,9 @@ func TestUnboundFollower(t *testing.T) {
 	}
 }
 
-// F3: a holder that steppedDown is followed no more; an heir is nominated, unless it may not
+// F3: a holder that stepped down is followed no more; an heir is nominated, unless it may not
 // coordinate.
-func TestResigned(t *testing.T) {
+func TestSteppedDown(t *testing.T) {
 	for _, c := range []struct {
 		name, heir, appoint string
 		e                   lease.Epoch
@@ -99,7 +104,7 @@ func TestResigned(t *testing.T) {
 	s.askBy("P2", held(epoch(1, 3)))
 	s.askBy("P3", lease.Request{Kind: lease.StepDown, Epoch: epoch(1, 3), Heir: "P3"})
 	if holder, _, _ := s.Following(); holder != "P2" {
-		t.Error("another one steppedDown for the holder")
+		t.Error("another process stepped down for the holder")
 	}
 }
 
@@ -129,7 +134,15 @@ func TestLostOwnLinkDisturbsNobody(t *testing.T) {
 			g.step(g.actor(highest), lease.Event{Type: lease.Suspected, Process: holder})
 			g.run(100 * ms)
 			if name, now := g.holder(); name != holder || now != e {
-				t.Fatalf("%d voters: %q holds %s, it was %q with %s:\n%s", n, name, now, holder, e, g.out.String())
+				t.Fatalf(
+					"%d voters: %q holds %s, it was %q with %s:\n%s",
+					n,
+					name,
+					now,
+					holder,
+					e,
+					g.out.String(),
+				)
 			}
 		}
 	}

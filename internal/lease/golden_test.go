@@ -78,7 +78,13 @@ func command(t *testing.T, g *play, d *datadriven.TestData) {
 		}
 	case "ill", "well":
 		g.actor(names[0]).ill = d.Cmd == "ill"
-		g.step(g.actor(names[0]), lease.Event{Type: map[string]lease.EventType{"ill": lease.Withdrawn, "well": lease.Restored}[d.Cmd]})
+		g.step(
+			g.actor(names[0]),
+			lease.Event{
+				Type: map[string]lease.EventType{"ill": lease.Withdrawn,
+					"well": lease.Restored}[d.Cmd],
+			},
+		)
 	case "suspect":
 		g.step(g.actor(at[0]), lease.Event{Type: lease.Suspected, Process: names[0]})
 	case "roster":
@@ -118,11 +124,11 @@ func scriptedRoster(r *lease.Roster, d *datadriven.TestData) *lease.Roster {
 func who(g *play) {
 	for _, a := range g.actors {
 		if a.down {
-			fmt.Fprintf(&g.out, "      %s is down\n", a.life.Name)
+			fmt.Fprintf(&g.out, "      %s is down\n", a.incarnation.Name)
 			continue
 		}
 		holder, epoch, bound := a.Following()
-		fmt.Fprintf(&g.out, "      %s %-10s", a.life.Name, a.Phase())
+		fmt.Fprintf(&g.out, "      %s %-10s", a.incarnation.Name, a.Phase())
 		if holder != "" {
 			fmt.Fprintf(&g.out, " %s %s", holder, epoch)
 			if !bound {

@@ -29,44 +29,44 @@ type play struct {
 // actor is a process.
 type actor struct {
 	*lease.Machine
-	life      lease.Incarnation
-	disk      lease.State
-	rate      float64
-	offset    time.Duration
-	wall      time.Duration // by how much the wall clock was stepped
-	nominated string
-	down      bool
-	ill       bool
-	told      time.Duration // until when the app was told, on its clock; stays when the agent dies
-	session   bool          // the app keeps a session: the permission can be taken back at once
-	holds     lease.Epoch   // as printed last
-	said      map[string]bool
+	incarnation lease.Incarnation
+	disk        lease.State
+	rate        float64
+	offset      time.Duration
+	wall        time.Duration // by how much the wall clock was stepped
+	nominated   string
+	down        bool
+	ill         bool
+	// until when the app was told, on its clock; stays when the agent dies
+	told    time.Duration
+	session bool        // the app keeps a session: the permission can be taken back at once
+	holds   lease.Epoch // as printed last
+	said    map[string]bool
 }
 
 // parcel is a request or a response under way.
 type parcel struct {
-	at       time.Duration
-	from, to string
-	life     lease.Incarnation
-	request  *lease.Request
-	response *lease.Response
-}
-
-// rosterOf is a roster of voters P1 to Pn of priority 1 to n.
-func rosterOf(n int) *lease.Roster {
-	r := &lease.Roster{Group: "shop/scheduler", Generation: 1, Heartbeat: 100 * ms, Timeout: 500 * ms, Lease: time.Second, Preemption: lease.Never}
-	for i := range n {
-		name := fmt.Sprintf("P%d", i+1)
-		r.Members = append(r.Members, lease.Member{Name: name, UID: "uid-" + name, StateID: "state-" + name, Priority: int32(i + 1), Voter: true})
-	}
-	return r
+	at          time.Duration
+	from, to    string
+	incarnation lease.Incarnation
+	request     *lease.Request
+	response    *lease.Response
 }
 
 // newPlay starts a group whose voters have been voters for long, or that is new.
 func newPlay(r *lease.Roster, fresh bool) *play {
-	g := &play{roster: r, cut: map[[2]string]bool{}, latencies: map[[2]string]time.Duration{}, now: time.Hour}
+	g := &play{
+		roster:    r,
+		cut:       map[[2]string]bool{},
+		latencies: map[[2]string]time.Duration{},
+		now:       time.Hour,
+	}
 	for _, q := range r.Members {
-		a := &actor{rate: 1, life: lease.Incarnation{Name: q.Name, UID: q.UID, StateID: q.StateID, Number: 1}, said: map[string]bool{}}
+		a := &actor{
+			rate:        1,
+			incarnation: lease.Incarnation{Name: q.Name, UID: q.UID, StateID: q.StateID, Number: 1},
+			said:        map[string]bool{},
+		}
 		if !fresh {
 			a.disk = lease.State{Group: r.Group, Generation: r.Generation, Voted: true}
 		}
@@ -78,13 +78,13 @@ func newPlay(r *lease.Roster, fresh bool) *play {
 
 func (g *play) boot(a *actor) {
 	a.down, a.nominated, a.said = false, "", map[string]bool{}
-	a.Machine = lease.New(lease.Config{Self: a.life, Saved: a.disk, Seed: 7, Now: g.read(a)})
+	a.Machine = lease.New(lease.Config{Self: a.incarnation, Saved: a.disk, Seed: 7, Now: g.read(a)})
 	g.step(a, lease.Event{Type: lease.RosterChanged, Roster: g.roster})
 }
 
 func (g *play) actor(name string) *actor {
 	for _, a := range g.actors {
-		if a.life.Name == name {
+		if a.incarnation.Name == name {
 			return a
 		}
 	}
@@ -109,15 +109,6 @@ func (g *play) say(format string, args ...any) {
 	fmt.Fprintf(&g.out, "%5d %s\n", (g.now-time.Hour)/ms, fmt.Sprintf(format, args...))
 }
 
-// nominate has the election machines of these processes name one; without at, those of all.
-func (g *play) nominate(name string, at ...string) {
-	for _, a := range g.actors {
-		if !a.down && (len(at) == 0 || slices.Contains(at, a.life.Name)) {
-			g.name(a, name)
-		}
-	}
-}
-
 func (g *play) name(a *actor, name string) {
 	if a.nominated != name {
 		a.nominated = name
@@ -138,7 +129,8 @@ func (g *play) step(a *actor, e lease.Event) {
 	}
 	g.notice(a)
 	for _, r := range out.Replies {
-		g.post(parcel{from: a.life.Name, to: r.To, life: a.life, response: &r.Response})
+		g.post(parcel{from: a.incarnation.Name, to: r.To, incarnation: a.incarnation,
+			response: &r.Response})
 	}
 	g.send(a, out.Requests)
 	if out.Version != 0 {
@@ -146,7 +138,7 @@ func (g *play) step(a *actor, e lease.Event) {
 		g.step(a, lease.Event{Type: lease.Persisted, Version: out.Version})
 	}
 	if out.Suspect != "" {
-		g.say("%s doubts %s", a.life.Name, out.Suspect)
+		g.say("%s doubts %s", a.incarnation.Name, out.Suspect)
 		g.name(a, g.highest(a, out.Suspect))
 	}
 	if out.Appoint != "" {
@@ -164,23 +156,11 @@ func (g *play) notice(a *actor) {
 	}
 	if epoch != a.holds {
 		if a.holds = epoch; epoch != 0 {
-			g.say("%s may act under %s", a.life.Name, epoch)
+			g.say("%s may act under %s", a.incarnation.Name, epoch)
 		} else {
-			g.say("%s may act no more", a.life.Name)
+			g.say("%s may act no more", a.incarnation.Name)
 		}
 	}
-}
-
-// highest is the highest candidate that a process can reach, besides one.
-func (g *play) highest(a *actor, besides string) string {
-	for _, b := range slices.Backward(g.actors) {
-		q := slices.IndexFunc(g.roster.Members, func(q lease.Member) bool { return q.Name == b.life.Name })
-		if !b.down && !b.ill && !b.Rests() && b.life.Name != besides && !g.cut[[2]string{a.life.Name, b.life.Name}] && q >= 0 &&
-			g.roster.Members[q].Priority > 0 {
-			return b.life.Name
-		}
-	}
-	return ""
 }
 
 // send posts requests, and prints them; renewals once an epoch.
@@ -189,12 +169,13 @@ func (g *play) send(a *actor, all []lease.Addressed) {
 	var to []string
 	flush := func() {
 		if what != "" {
-			g.say("%s → %s  %s", a.life.Name, strings.Join(to, " "), what)
+			g.say("%s → %s  %s", a.incarnation.Name, strings.Join(to, " "), what)
 		}
 		what, to = "", nil
 	}
 	for _, p := range all {
-		g.post(parcel{from: a.life.Name, to: p.To, life: a.life, request: &p.Request})
+		g.post(parcel{from: a.incarnation.Name, to: p.To, incarnation: a.incarnation,
+			request: &p.Request})
 		text := describe(p.Request)
 		if (p.Request.Kind == lease.Vote || p.Request.Kind == lease.Renew) && !g.renewals {
 			key := text + p.To
@@ -229,12 +210,17 @@ func (g *play) deliver(p parcel) {
 	}
 	if p.response != nil {
 		if !p.response.Granted && p.response.Kind != lease.PreVote {
-			g.say("%s ⇢ %s  %s denied", p.from, p.to, describe(lease.Request{Kind: p.response.Kind, Epoch: p.response.Epoch}))
+			g.say(
+				"%s ⇢ %s  %s denied",
+				p.from,
+				p.to,
+				describe(lease.Request{Kind: p.response.Kind, Epoch: p.response.Epoch}),
+			)
 		}
-		g.step(a, lease.Event{Type: lease.Responded, From: p.life, Response: *p.response})
+		g.step(a, lease.Event{Type: lease.Responded, From: p.incarnation, Response: *p.response})
 		return
 	}
-	g.step(a, lease.Event{Type: lease.Requested, From: p.life, Request: *p.request})
+	g.step(a, lease.Event{Type: lease.Requested, From: p.incarnation, Request: *p.request})
 }
 
 // run lets time pass, and everything happen that happens meanwhile.
@@ -275,63 +261,11 @@ func (g *play) due(a *actor) time.Duration {
 	return g.now + max(time.Duration(wait)+time.Microsecond, time.Microsecond)
 }
 
-// kill ends an agent; what its app was told stays true. Its links are closed by the kernel.
-func (g *play) kill(name string) {
-	a := g.actor(name)
-	a.down, a.holds = true, 0
-	g.say("%s dies", name)
-	g.mail = slices.DeleteFunc(g.mail, func(p parcel) bool { return p.to == name })
-	for _, b := range g.actors {
-		if !b.down {
-			g.step(b, lease.Event{Type: lease.LinkDown, Process: name})
-		}
-	}
-}
-
-// restart starts it again, with its memory or another one.
-func (g *play) restart(name string, amnesia bool) {
-	a := g.actor(name)
-	a.life.Number++
-	if amnesia {
-		a.life.StateID, a.disk = a.life.StateID+"′", lease.State{}
-	}
-	g.say("%s starts", name)
-	g.boot(a)
-}
-
-// part cuts the links between two processes in both directions, or joins them again.
-func (g *play) part(p, q string, cut bool) {
-	g.cut[[2]string{p, q}], g.cut[[2]string{q, p}] = cut, cut
-	if cut {
-		g.step(g.actor(p), lease.Event{Type: lease.LinkDown, Process: q})
-		g.step(g.actor(q), lease.Event{Type: lease.LinkDown, Process: p})
-	}
-}
-
-// enrol gives all or some processes the next roster.
-func (g *play) enrol(r *lease.Roster, names ...string) {
-	g.roster = r
-	for _, a := range g.actors {
-		if !a.down && (len(names) == 0 || slices.Contains(names, a.life.Name)) {
-			g.step(a, lease.Event{Type: lease.RosterChanged, Roster: r})
-		}
-	}
-}
-
-// next is the roster of the next generation, changed.
-func next(r *lease.Roster, change func(*lease.Roster)) *lease.Roster {
-	c := *r
-	c.Generation++
-	c.Members = slices.Clone(r.Members)
-	change(&c)
-	return &c
-}
-
 // held is who may act at this instant, as the apps were told: there must be one at most (G1).
 func (g *play) acting() (names []string) {
 	for _, a := range g.actors {
 		if g.clock(a) < a.told {
-			names = append(names, a.life.Name)
+			names = append(names, a.incarnation.Name)
 		}
 	}
 	return names
@@ -341,7 +275,7 @@ func (g *play) acting() (names []string) {
 func (g *play) holder() (name string, e lease.Epoch) {
 	for _, a := range g.actors {
 		if epoch, deadline, ok := a.Permission(); ok && !a.down && g.clock(a) < deadline {
-			return a.life.Name, epoch
+			return a.incarnation.Name, epoch
 		}
 	}
 	return "", 0

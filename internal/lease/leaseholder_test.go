@@ -66,7 +66,7 @@ func TestNewGeneration(t *testing.T) {
 
 // LH5, V4: a holder that is the first to have a roster renews its own promise of the old epoch too,
 // for a lease: with one of two others that has yet to get the roster it acts on.
-func TestHolderIsAheadOfTheOthers(t *testing.T) {
+func TestLeaseholderIsAheadOfTheOthers(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	old := s.holding()
 	s.roster = next(s.roster, func(*lease.Roster) {})
@@ -75,14 +75,26 @@ func TestHolderIsAheadOfTheOthers(t *testing.T) {
 	for s.may() && s.now < ahead+4*lease1 {
 		for _, a := range s.out.Requests {
 			if a.To == "P1" && a.Request.Epoch == old {
-				s.response("P1", lease.Response{Kind: lease.Vote, Epoch: old, Round: a.Request.Round, Granted: true, Generation: 1})
+				s.response(
+					"P1",
+					lease.Response{
+						Kind:       lease.Vote,
+						Epoch:      old,
+						Round:      a.Request.Round,
+						Granted:    true,
+						Generation: 1,
+					},
+				)
 			}
 		}
 		s.asleep(10 * ms)
 		s.do(lease.Event{Type: lease.Tick})
 	}
 	if lasted := s.now - ahead; lasted < lease1 || lasted > lease1+lease.Window(lease1)+10*ms {
-		t.Errorf("it acted on for %v: want a lease, and what is left of the last renewal's window", lasted)
+		t.Errorf(
+			"it acted on for %v: want a lease, and what is left of the last renewal's window",
+			lasted,
+		)
 	}
 }
 
@@ -92,11 +104,20 @@ func TestOldRostersVotersCountForTheOldEpoch(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.holding()
 	s.asleep(100 * ms)
-	removed := lifeOf(s.roster, "P1")
+	removed := incarnationOf(s.roster, "P1")
 	s.roster = next(s.roster, func(r *lease.Roster) { r.Members = r.Members[1:] })
 	s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
 	renewal := s.sent(lease.Renew, "P1")
-	s.responseOf(removed, lease.Response{Kind: lease.Renew, Epoch: renewal.Epoch, Round: renewal.Round, Granted: true, Generation: 1})
+	s.responseOf(
+		removed,
+		lease.Response{
+			Kind:       lease.Renew,
+			Epoch:      renewal.Epoch,
+			Round:      renewal.Round,
+			Granted:    true,
+			Generation: 1,
+		},
+	)
 	if believed := s.believed("P1"); believed != s.now+lease.Window(lease1) {
 		t.Errorf("it relies on the promise until %v", believed-start)
 	}
@@ -112,7 +133,7 @@ func (s *solo) believed(name string) (until time.Duration) {
 }
 
 // LH5: a roster that has the holder no more, or with priority 0, makes it step down.
-func TestHolderLeavesTheRoster(t *testing.T) {
+func TestLeaseholderLeavesTheRoster(t *testing.T) {
 	for name, change := range map[string]func(*lease.Roster){
 		"removed":    func(r *lease.Roster) { r.Members = r.Members[:2] },
 		"priority 0": func(r *lease.Roster) { r.Members[2].Priority = 0 },
@@ -124,108 +145,6 @@ func TestHolderLeavesTheRoster(t *testing.T) {
 		if _, ok := sent(out.Requests, lease.StepDown, "P1"); !ok || s.may() || !out.Withdraw {
 			t.Errorf("%s: steppedDown %v, may act %v", name, ok, s.may())
 		}
-	}
-}
-
-// LH6: it stops held, then says STEP DOWN, then waits until all that the app was told has passed,
-// then says RELEASE.
-func TestSteppingDown(t *testing.T) {
-	s := newSolo(t, rosterOf(3), "P3")
-	e := s.holding()
-	told := s.told
-	out := s.do(lease.Event{Type: lease.Withdrawn})
-	if s.may() || !out.Withdraw || !s.SteppingDown() {
-		t.Fatalf("it may act: %v", s.may())
-	}
-	if p, ok := sent(out.Requests, lease.StepDown, "P2"); !ok || p.Epoch != e || p.Heir != "" {
-		t.Errorf("STEP DOWN: %v %+v", ok, p)
-	}
-	if count(out.Requests, lease.Release) > 0 {
-		t.Error("it releases while the app may act")
-	}
-	if p, ok := sent(s.after(told-s.now), lease.Release, "P2"); !ok || p.Epoch != e {
-		t.Errorf("RELEASE: %v %+v after %v", ok, p, s.now-start)
-	}
-}
-
-// LH6: nothing is released one nanosecond too early, and nothing is handed out meanwhile.
-func TestReleaseWaitsForTheApp(t *testing.T) {
-	s := newSolo(t, rosterOf(3), "P3")
-	s.holding()
-	told := s.told
-	s.do(lease.Event{Type: lease.Withdrawn})
-	if n := count(s.after(told-s.now-1), lease.Release); n > 0 || s.may() {
-		t.Errorf("%d releases before the app's time is over", n)
-	}
-	if n := count(s.after(1), lease.Release); n != 2 {
-		t.Errorf("%d releases at its end", n)
-	}
-}
-
-// LH6: an app that was told nothing, or whose session closed, is not waited for.
-func TestReleaseAtOnce(t *testing.T) {
-	s := newSolo(t, rosterOf(3), "P3")
-	s.holding()
-	s.told = 0
-	if out := s.do(lease.Event{Type: lease.Withdrawn}); count(out.Requests, lease.Release) != 2 {
-		t.Errorf("it waits for nothing: %v", out.Requests)
-	}
-}
-
-// LH6: what the app was told under an earlier epoch counts, too. A roster with a shorter lease
-// gives the new epoch an earlier deadline than the app was told; nobody else may get a promise
-// before.
-func TestReleaseWaitsForWhatWasToldUnderAnEarlierEpoch(t *testing.T) {
-	s := newSolo(t, rosterOf(3), "P3")
-	s.holding()
-	told := s.told
-	s.roster = next(s.roster, func(r *lease.Roster) { r.Lease = lease1 / 4 })
-	s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
-	var claim lease.Request
-	for _, a := range s.out.Requests {
-		if a.To == "P1" && a.Request.Kind == lease.Vote {
-			claim = a.Request
-		}
-	}
-	s.response("P1", s.answer(claim, true))
-	if _, deadline, ok := s.Permission(); !ok || deadline >= told {
-		t.Fatalf("the new deadline is %v, the old one was %v", deadline-start, told-start)
-	}
-	for _, way := range []string{"it steps down", "it lapses"} {
-		c := &solo{t: t, Machine: s.Clone(), roster: s.roster, now: s.now, T: s.T, told: s.told, config: s.config}
-		all := []lease.Addressed{}
-		if way == "it steps down" {
-			all = c.do(lease.Event{Type: lease.Withdrawn}).Requests
-		}
-		if all = append(all, c.after(told-c.now-1)...); count(all, lease.Release) > 0 {
-			t.Errorf("%s, and releases before the app's time is over", way)
-		}
-	}
-}
-
-// LH6, V11: nor is anything released that was claimed after a lease that ended without a word.
-func TestReleaseAfterALeaseThatWasDropped(t *testing.T) {
-	s := newSolo(t, rosterOf(3), "P3")
-	s.holding()
-	told := s.told
-	s.do(lease.Event{Type: lease.WriteFailed})
-	all := s.after(ms)
-	for s.now < told-10*ms {
-		for _, a := range all {
-			switch a.Request.Kind {
-			case lease.PreVote:
-				s.response(a.To, s.answer(a.Request, true))
-			case lease.Vote:
-				v := s.answer(a.Request, false)
-				v.Highest = a.Request.Epoch
-				s.response(a.To, v)
-			case lease.Release:
-				t.Fatalf("it releases %s after %v; the app may act until %v", a.Request.Epoch, s.now-start, told-start)
-			default:
-			}
-			all = append(all, s.out.Requests...)
-		}
-		all = s.after(5 * ms)
 	}
 }
 
@@ -267,8 +186,11 @@ func TestOutbid(t *testing.T) {
 // LH9: one that lies about its ballot, or uses a newer roster, moves nothing.
 func TestNotOutbid(t *testing.T) {
 	for name, lie := range map[string]func(*lease.Response, lease.Epoch){
-		"far ahead":       func(v *lease.Response, e lease.Epoch) { v.Highest = e + 5000 },
-		"a newer roster":  func(v *lease.Response, e lease.Epoch) { v.Highest, v.Generation = e, 2 },
+		"far ahead": func(v *lease.Response, e lease.Epoch) { v.Highest = e + 5000 },
+		"a newer roster": func(v *lease.Response, e lease.Epoch) {
+			v.Highest, v.Generation = e,
+				2
+		},
 		"just denies":     func(v *lease.Response, _ lease.Epoch) { v.Highest = 0 },
 		"a lower promise": func(v *lease.Response, e lease.Epoch) { v.Highest = e - 1 },
 	} {
@@ -278,7 +200,8 @@ func TestNotOutbid(t *testing.T) {
 		v := s.answer(renewal, false)
 		lie(&v, e)
 		s.response("P2", v)
-		if p, ok := sent(append(s.out.Requests, s.after(101*ms)...), lease.Vote, "P2"); ok && p.Epoch != e {
+		if p, ok := sent(append(s.out.Requests, s.after(101*ms)...), lease.Vote, "P2"); ok &&
+			p.Epoch != e {
 			t.Errorf("%s: it claims %s", name, p.Epoch)
 		}
 	}

@@ -104,12 +104,18 @@ func TestWhoIsOfferedNothing(t *testing.T) {
 		candidate bool
 		from      string
 	}{
-		"a lower one":     {func(*lease.Roster) {}, true, "P1"},
-		"no candidate":    {func(*lease.Roster) {}, false, "P3"},
-		"priority 0":      {func(r *lease.Roster) { r.Members[2].Priority = 0 }, true, "P3"},
-		"another memory":  {func(r *lease.Roster) { r.Members[2].StateID = "lost" }, true, "P3"},
-		"preempted never": {func(r *lease.Roster) { r.Preemption = lease.Never }, true, "P3"},
-		"not yet stable":  {func(r *lease.Roster) { r.Preemption, r.Stable = lease.Delayed, time.Minute }, true, "P3"},
+		"a lower one":  {func(*lease.Roster) {}, true, "P1"},
+		"no candidate": {func(*lease.Roster) {}, false, "P3"},
+		"priority 0": {func(r *lease.Roster) { r.Members[2].Priority = 0 }, true,
+			"P3"},
+		"another state directory": {func(r *lease.Roster) { r.Members[2].StateID = "lost" }, true,
+			"P3"},
+		"preempted never": {func(r *lease.Roster) { r.Preemption = lease.Never }, true,
+			"P3"},
+		"not yet stable": {func(r *lease.Roster) {
+			r.Preemption, r.Stable = lease.Delayed,
+				time.Minute
+		}, true, "P3"},
 	} {
 		r := rosterOf(3)
 		r.Preemption = lease.Always
@@ -119,7 +125,7 @@ func TestWhoIsOfferedNothing(t *testing.T) {
 		renewal, _ := sent(s.after(101*ms), lease.Renew, c.from)
 		v := s.answer(renewal, true)
 		v.Candidate = c.candidate
-		from := lifeOf(rosterOf(3), c.from)
+		from := incarnationOf(rosterOf(3), c.from)
 		out := s.responseOf(from, v)
 		if n := count(append(out.Requests, s.after(ms)...), lease.Transfer); n > 0 {
 			t.Errorf("%s is offered the lease", name)
@@ -129,18 +135,23 @@ func TestWhoIsOfferedNothing(t *testing.T) {
 
 // P4: on TAKE OVER the holder steps down with that process as its heir; an uninvited TAKE OVER, or
 // one of another epoch, moves nothing.
-func TestYield(t *testing.T) {
+func TestTakeOver(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		from  string
 		delta lease.Epoch
 		down  bool
 	}{
-		{"the heir", "P3", 0, true}, {"another epoch", "P3", 1, false}, {"uninvited", "P1", 0, false},
+		{"the heir", "P3", 0, true}, {"another epoch", "P3", 1, false}, {"uninvited", "P1", 0,
+			false},
 	} {
 		s, offer := offering(t)
-		out := s.do(lease.Event{Type: lease.Requested, From: lifeOf(s.roster, c.from),
-			Request: lease.Request{Kind: lease.TakeOver, Group: s.roster.Group, Epoch: offer.Epoch + c.delta}})
+		out := s.do(lease.Event{Type: lease.Requested, From: incarnationOf(s.roster, c.from),
+			Request: lease.Request{
+				Kind:  lease.TakeOver,
+				Group: s.roster.Group,
+				Epoch: offer.Epoch + c.delta,
+			}})
 		if s.may() == c.down {
 			t.Errorf("%s: it may act: %v", c.name, s.may())
 		}
@@ -148,13 +159,18 @@ func TestYield(t *testing.T) {
 			t.Errorf("%s: STEP DOWN %v, heir %q", c.name, ok, p.Heir)
 		}
 		if c.down && (out.Appoint != "P3" || count(out.Requests, lease.Release) > 0) {
-			t.Errorf("%s: its election machine is told %q; %d releases while the app may act", c.name, out.Appoint, count(out.Requests, lease.Release))
+			t.Errorf(
+				"%s: its election machine is told %q; %d releases while the app may act",
+				c.name,
+				out.Appoint,
+				count(out.Requests, lease.Release),
+			)
 		}
 	}
 }
 
 // P4: nor does one that has declined move anything, should it change its mind.
-func TestYieldAfterDeclining(t *testing.T) {
+func TestTakeOverAfterDeclining(t *testing.T) {
 	s, offer := offering(t)
 	s.response("P3", s.answer(offer, false))
 	s.askBy("P3", lease.Request{Kind: lease.TakeOver, Epoch: offer.Epoch})
@@ -163,7 +179,7 @@ func TestYieldAfterDeclining(t *testing.T) {
 	}
 }
 
-// P5: one that declines, or does not yield within 2 T, is not offered the lease again for 10 T.
+// P5: one that declines, or does not take over within 2 T, is not offered the lease again for 10 T.
 func TestDeclined(t *testing.T) {
 	for _, declines := range []bool{true, false} {
 		s, offer := offering(t)
@@ -189,89 +205,12 @@ func TestDeclined(t *testing.T) {
 			least = 12 * s.T
 		}
 		if again < least-50*ms || again > least+300*ms {
-			t.Errorf("declines %v: it is offered the lease again after %v, want %v", declines, again, least)
-		}
-	}
-}
-
-// P3: who is offered the lease asks for support, as the voters would promise if the holder
-// released. Those that use another generation, or are bound to somebody else, are no support.
-func TestSupport(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		v      func(*lease.Response)
-		yields bool
-	}{
-		{"bound to the holder", func(v *lease.Response) { v.Heard, v.Holder, v.HolderEpoch = true, "P2", epoch(1, 1) }, true},
-		{"bound to nobody", func(v *lease.Response) { v.Granted = true }, true},
-		{"bound to another one", func(v *lease.Response) { v.Holder, v.HolderEpoch = "P1", epoch(1, 9) }, false},
-		{"of another epoch of it", func(v *lease.Response) { v.Holder, v.HolderEpoch = "P2", epoch(1, 9) }, false},
-		{"of another generation", func(v *lease.Response) {
-			v.Heard, v.Holder, v.HolderEpoch, v.Generation = true, "P2", epoch(1, 1), 2
-		}, false},
-		{"silent: it is new", func(*lease.Response) {}, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r := rosterOf(4)
-			r.Members[3].Voter = false
-			s := newSolo(t, r, "P4") // no voter: the others decide
-			s.askBy("P2", lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1})
-			if v := s.askBy("P2", lease.Request{Kind: lease.Transfer, Epoch: epoch(1, 1)}); !v.Granted {
-				t.Fatal("it does not consider the offer")
-			}
-			p := s.sent(lease.PreVote, "P1")
-			for _, q := range []string{"P1", "P3"} {
-				v := s.answer(p, false)
-				c.v(&v)
-				s.response(q, v)
-			}
-			if _, yields := sent(s.out.Requests, lease.TakeOver, "P2"); yields != c.yields {
-				t.Errorf("it says TAKE OVER: %v", yields)
-			}
-		})
-	}
-}
-
-// P3, P5: who considers an offer: a candidate above the holder that follows it with this epoch.
-func TestConsidered(t *testing.T) {
-	for _, c := range []struct {
-		name      string
-		from      string
-		e         lease.Epoch
-		before    lease.EventType
-		considers bool
-	}{
-		{"the holder", "P2", epoch(1, 1), lease.Tick, true},
-		{"one that does not hold", "P1", epoch(1, 1), lease.Tick, false},
-		{"another epoch", "P2", epoch(1, 2), lease.Tick, false},
-		{"withdrawn", "P2", epoch(1, 1), lease.Withdrawn, false},
-	} {
-		s := newSolo(t, rosterOf(3), "P3")
-		s.askBy("P2", lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1})
-		s.do(lease.Event{Type: c.before})
-		if v := s.askBy(c.from, lease.Request{Kind: lease.Transfer, Epoch: c.e}); v.Granted != c.considers {
-			t.Errorf("%s: it considers the offer: %v", c.name, v.Granted)
-		}
-	}
-}
-
-// A hand-over is no overlap: whatever the heir does, the old holder's app acts no more when the
-// heir's does (G1), also without a session.
-func TestHandOverWithoutOverlap(t *testing.T) {
-	for n := 2; n <= 5; n++ {
-		r := rosterOf(n)
-		r.Preemption = lease.Always
-		g := newPlay(r, false)
-		lower, higher := r.Members[n-2].Name, r.Members[n-1].Name
-		g.nominate(lower)
-		for range 3000 {
-			g.run(ms)
-			if names := g.acting(); len(names) > 1 {
-				t.Fatalf("%d voters: %v may act:\n%s", n, names, g.out.String())
-			}
-		}
-		if name, _ := g.holder(); name != higher {
-			t.Errorf("%d voters: %q holds in the end:\n%s", n, name, g.out.String())
+			t.Errorf(
+				"declines %v: it is offered the lease again after %v, want %v",
+				declines,
+				again,
+				least,
+			)
 		}
 	}
 }

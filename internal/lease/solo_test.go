@@ -38,7 +38,7 @@ func newSolo(t *testing.T, r *lease.Roster, name string) *solo {
 func startSolo(t *testing.T, r *lease.Roster, name string, remember lease.State) *solo {
 	t.Helper()
 	s := &solo{t: t, roster: r, now: start, T: 200 * ms}
-	s.config = lease.Config{Self: lifeOf(r, name), Saved: remember, Seed: 1}
+	s.config = lease.Config{Self: incarnationOf(r, name), Saved: remember, Seed: 1}
 	s.saved = remember
 	s.boot()
 	return s
@@ -50,14 +50,14 @@ func (s *solo) boot() {
 	s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
 }
 
-// restart is another life with what is on the disk.
+// restart is another incarnation with what is on the disk.
 func (s *solo) restart() {
 	s.config.Saved = s.saved
 	s.config.Self.Number++
 	s.boot()
 }
 
-func lifeOf(r *lease.Roster, name string) lease.Incarnation {
+func incarnationOf(r *lease.Roster, name string) lease.Incarnation {
 	for _, q := range r.Members {
 		if q.Name == name {
 			return lease.Incarnation{Name: q.Name, UID: q.UID, StateID: q.StateID, Number: 1}
@@ -67,7 +67,11 @@ func lifeOf(r *lease.Roster, name string) lease.Incarnation {
 }
 
 func (s *solo) read() lease.Reading {
-	return lease.Reading{Boot: s.now + s.drift.Boot, Raw: s.now + s.drift.Raw, Wall: s.now + s.drift.Wall}
+	return lease.Reading{
+		Boot: s.now + s.drift.Boot,
+		Raw:  s.now + s.drift.Raw,
+		Wall: s.now + s.drift.Wall,
+	}
 }
 
 func (s *solo) do(e lease.Event) lease.Output {
@@ -112,9 +116,22 @@ func (s *solo) write() lease.Event {
 // also does something more in the same breath.
 func (s *solo) also(out *lease.Output, e lease.Event) {
 	more := s.do(e)
-	out.Requests, out.Replies = append(out.Requests, more.Requests...), append(out.Replies, more.Replies...)
+	out.Requests, out.Replies = append(
+		out.Requests,
+		more.Requests...), append(
+		out.Replies,
+		more.Replies...)
 	out.Withdraw = out.Withdraw || more.Withdraw
-	out.Heard, out.Suspect, out.Appoint = cmp.Or(out.Heard, more.Heard), cmp.Or(out.Suspect, more.Suspect), cmp.Or(out.Appoint, more.Appoint)
+	out.Heard, out.Suspect, out.Appoint = cmp.Or(
+		out.Heard,
+		more.Heard,
+	), cmp.Or(
+		out.Suspect,
+		more.Suspect,
+	), cmp.Or(
+		out.Appoint,
+		more.Appoint,
+	)
 }
 
 // after lets time pass, and looks at the clock as often as the machine wants.
@@ -147,10 +164,10 @@ func (s *solo) ask(from lease.Incarnation, p lease.Request) *lease.Response {
 }
 
 func (s *solo) askBy(name string, p lease.Request) *lease.Response {
-	return s.ask(lifeOf(s.roster, name), p)
+	return s.ask(incarnationOf(s.roster, name), p)
 }
 
-// claims reports whether a claim of a life is granted.
+// claims reports whether a claim of an incarnation is granted.
 func (s *solo) claims(from lease.Incarnation, e lease.Epoch) bool {
 	s.t.Helper()
 	v := s.ask(from, lease.Request{Kind: lease.Vote, Epoch: e, Lease: s.roster.Lease})
@@ -163,14 +180,14 @@ func (s *solo) claims(from lease.Incarnation, e lease.Epoch) bool {
 // want fails the test unless a claim of a process of the roster is granted or denied as it should.
 func (s *solo) want(granted bool, name string, e lease.Epoch) {
 	s.t.Helper()
-	if s.claims(lifeOf(s.roster, name), e) != granted {
+	if s.claims(incarnationOf(s.roster, name), e) != granted {
 		s.t.Fatalf("after %v the claim of %s by %s: granted is %v", s.now-start, e, name, !granted)
 	}
 }
 
 // response brings the answer of a process of the roster.
 func (s *solo) response(from string, v lease.Response) lease.Output {
-	return s.responseOf(lifeOf(s.roster, from), v)
+	return s.responseOf(incarnationOf(s.roster, from), v)
 }
 
 func (s *solo) responseOf(from lease.Incarnation, v lease.Response) lease.Output {
@@ -198,7 +215,14 @@ func (s *solo) sent(k lease.Kind, to string) lease.Request {
 
 // answer is a voter's answer to a request, one of this generation that has promised nothing.
 func (s *solo) answer(p lease.Request, granted bool) lease.Response {
-	return lease.Response{Kind: p.Kind, Epoch: p.Epoch, Round: p.Round, Granted: granted, Generation: s.roster.Generation, Candidate: true}
+	return lease.Response{
+		Kind:       p.Kind,
+		Epoch:      p.Epoch,
+		Round:      p.Round,
+		Granted:    granted,
+		Generation: s.roster.Generation,
+		Candidate:  true,
+	}
 }
 
 // seeking brings it so far that it has claimed; the request is the one to P1.

@@ -21,7 +21,12 @@ func TestWindow(t *testing.T) {
 		l := time.Duration(rng.Int64N(int64(time.Minute)))
 		holder, voter := float64(lease.Window(l))/0.9, float64(l)/1.1 // true time, at the worst
 		if holder > voter+1e-3 || holder < voter-10 {
-			t.Fatalf("lease %v: the holder acts for %v ns of true time, the voter is bound for %v ns", l, holder, voter)
+			t.Fatalf(
+				"lease %v: the holder acts for %v ns of true time, the voter is bound for %v ns",
+				l,
+				holder,
+				voter,
+			)
 		}
 	}
 }
@@ -55,7 +60,8 @@ func TestEachRoundHasItsSendInstant(t *testing.T) {
 	begun := s.now
 	s.asleep(20 * ms)
 	s.response("P1", s.answer(renewal, true))
-	if _, deadline, _ := s.Permission(); deadline < begun-100*ms+lease.Window(lease1) || deadline > begun+lease.Window(lease1) {
+	if _, deadline, _ := s.Permission(); deadline < begun-100*ms+lease.Window(lease1) ||
+		deadline > begun+lease.Window(lease1) {
 		t.Errorf("a renewal makes it %v", deadline-start)
 	}
 	forged := s.answer(renewal, true)
@@ -83,7 +89,11 @@ func TestForgottenRounds(t *testing.T) {
 		}
 		s.response("P2", s.answer(late, true))
 		if until := s.believed("P2"); until > 0 {
-			t.Fatalf("the answer to a claim of %d heartbeats ago counts until %v", 20+i, until-s.now)
+			t.Fatalf(
+				"the answer to a claim of %d heartbeats ago counts until %v",
+				20+i,
+				until-s.now,
+			)
 		}
 		s.out.Requests = s.after(100 * ms)
 		s.response("P1", s.answer(s.sent(lease.Renew, "P1"), true))
@@ -93,7 +103,8 @@ func TestForgottenRounds(t *testing.T) {
 
 // LH2: the majority-th best promise counts: of 3 the second, of 4 the third, of 5 the third.
 func TestDeadlineIsTheMajorityThBest(t *testing.T) {
-	for n, later := range map[int][]time.Duration{3: {10, 30}, 4: {10, 20, 30}, 5: {10, 20, 30, 40}, 2: {25}} {
+	for n, later := range map[int][]time.Duration{3: {10, 30}, 4: {10, 20, 30}, 5: {10, 20, 30, 40},
+		2: {25}} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			r := rosterOf(n)
 			self := r.Members[n-1].Name
@@ -122,7 +133,11 @@ func TestDeadlineIsTheMajorityThBest(t *testing.T) {
 			}
 			_, deadline, _ := s.Permission()
 			if want := s.nthBest(n); deadline != want {
-				t.Errorf("it may act until %v, the majority-th best is %v", deadline-start, want-start)
+				t.Errorf(
+					"it may act until %v, the majority-th best is %v",
+					deadline-start,
+					want-start,
+				)
 			}
 		})
 	}
@@ -208,22 +223,31 @@ func TestWhoseResponsesCount(t *testing.T) {
 		holds bool
 	}{
 		{"a voter", func(*lease.Incarnation) {}, func(*lease.Response) {}, true},
-		{"a voter in a later life, with its memory", func(l *lease.Incarnation) { l.Number++ }, func(*lease.Response) {}, true},
-		{"a denial", func(*lease.Incarnation) {}, func(v *lease.Response) { v.Granted = false }, false},
-		{"with another memory", func(l *lease.Incarnation) { l.StateID = "another" }, func(*lease.Response) {}, false},
-		{"another pod", func(l *lease.Incarnation) { l.UID = "another" }, func(*lease.Response) {}, false},
-		{"no voter", func(l *lease.Incarnation) { *l = lifeOf(rosterOf(4), "P4") }, func(*lease.Response) {}, false},
-		{"nobody of the roster", func(l *lease.Incarnation) { l.Name = "P9" }, func(*lease.Response) {}, false},
-		{"of another epoch", func(*lease.Incarnation) {}, func(v *lease.Response) { v.Epoch++ }, false},
-		{"of another round", func(*lease.Incarnation) {}, func(v *lease.Response) { v.Round++ }, false},
-		{"of a PREVOTE", func(*lease.Incarnation) {}, func(v *lease.Response) { v.Kind = lease.PreVote }, false},
+		{"a voter in a later incarnation, with its state directory",
+			func(l *lease.Incarnation) { l.Number++ }, func(*lease.Response) {}, true},
+		{"a denial", func(*lease.Incarnation) {}, func(v *lease.Response) { v.Granted = false },
+			false},
+		{"with another state directory", func(l *lease.Incarnation) { l.StateID = "another" },
+			func(*lease.Response) {}, false},
+		{"another pod", func(l *lease.Incarnation) { l.UID = "another" }, func(*lease.Response) {},
+			false},
+		{"no voter", func(l *lease.Incarnation) { *l = incarnationOf(rosterOf(4), "P4") },
+			func(*lease.Response) {}, false},
+		{"nobody of the roster", func(l *lease.Incarnation) { l.Name = "P9" },
+			func(*lease.Response) {}, false},
+		{"of another epoch", func(*lease.Incarnation) {}, func(v *lease.Response) { v.Epoch++ },
+			false},
+		{"of another round", func(*lease.Incarnation) {}, func(v *lease.Response) { v.Round++ },
+			false},
+		{"of a PREVOTE", func(*lease.Incarnation) {},
+			func(v *lease.Response) { v.Kind = lease.PreVote }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := rosterOf(4)
 			r.Members[0].Voter, r.Members[3].Voter = true, false
 			s := newSolo(t, r, "P3")
 			p := s.seeking()
-			from, v := lifeOf(r, "P1"), s.answer(p, true)
+			from, v := incarnationOf(r, "P1"), s.answer(p, true)
 			c.from(&from)
 			c.v(&v)
 			s.responseOf(from, v)
@@ -231,75 +255,5 @@ func TestWhoseResponsesCount(t *testing.T) {
 				t.Errorf("may act is %v", s.may())
 			}
 		})
-	}
-}
-
-// G1 at the edge of what is promised: the holder's clock is slow by ρ, the voters' are fast, and
-// the holder is cut off at any phase of its heartbeat. Its app and that of the next one never may
-// act at once.
-func TestDriftingClocks(t *testing.T) {
-	for phase := range 20 {
-		g := newPlay(rosterOf(3), false)
-		g.nominate("P3")
-		g.run(300 * ms)
-		g.setRate(g.actor("P3"), 0.9)
-		g.setRate(g.actor("P1"), 1.1)
-		g.setRate(g.actor("P2"), 1.1)
-		g.run(time.Duration(300+7*phase) * ms)
-		g.part("P3", "P1", true)
-		g.part("P3", "P2", true)
-		for range 2500 {
-			g.run(ms)
-			if names := g.acting(); len(names) > 1 {
-				t.Fatalf("cut off in phase %d: %v may act:\n%s", phase, names, g.out.String())
-			}
-		}
-		if name, _ := g.holder(); name != "P2" {
-			t.Errorf("cut off in phase %d: in the end %q holds", phase, name)
-		}
-	}
-}
-
-// LH7: clocks that disagree by more than ρ of the way and 50 ms depose the holder; those that agree
-// within it do not.
-func TestClockDisagreement(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		drift lease.Reading
-		holds bool
-	}{
-		{"none", lease.Reading{}, true},
-		{"the wall clock within ε", lease.Reading{Wall: 50 * ms}, true},
-		{"the wall clock steps ahead", lease.Reading{Wall: 70 * ms}, false},
-		{"the wall clock is set back", lease.Reading{Wall: -70 * ms}, false},
-		{"suspended: only the boot clock went on", lease.Reading{Raw: -70 * ms}, false},
-		{"the raw clock ran away", lease.Reading{Raw: 70 * ms}, false},
-		{"the boot clock stood still", lease.Reading{Raw: 500 * ms, Wall: 500 * ms}, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := newSolo(t, rosterOf(3), "P3")
-			s.holding()
-			s.asleep(99 * ms)
-			s.drift = c.drift
-			out := s.do(lease.Event{Type: lease.Tick})
-			if s.may() != c.holds || out.Withdraw == c.holds {
-				t.Errorf("may act is %v, stopped is %v", s.may(), out.Withdraw)
-			}
-			if _, steppedDown := sent(out.Requests, lease.StepDown, "P1"); steppedDown == c.holds {
-				t.Errorf("steppedDown is %v", steppedDown)
-			}
-		})
-	}
-}
-
-// LH7: a boot clock that goes back is no clock.
-func TestBootClockGoesBack(t *testing.T) {
-	s := newSolo(t, rosterOf(3), "P3")
-	s.holding()
-	s.asleep(50 * ms)
-	s.do(lease.Event{Type: lease.Tick})
-	s.drift = lease.Reading{Boot: -60 * ms, Raw: -60 * ms, Wall: -60 * ms}
-	if s.do(lease.Event{Type: lease.Tick}); s.may() {
-		t.Error("it goes on")
 	}
 }

@@ -1,0 +1,78 @@
+package lease_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// G1 at the edge of what is promised: the holder's clock is slow by ρ, the voters' are fast, and
+// the holder is cut off at any phase of its heartbeat. Its app and that of the next one never may
+// act at once.
+func TestDriftingClocks(t *testing.T) {
+	for phase := range 20 {
+		g := newPlay(rosterOf(3), false)
+		g.nominate("P3")
+		g.run(300 * ms)
+		g.setRate(g.actor("P3"), 0.9)
+		g.setRate(g.actor("P1"), 1.1)
+		g.setRate(g.actor("P2"), 1.1)
+		g.run(time.Duration(300+7*phase) * ms)
+		g.part("P3", "P1", true)
+		g.part("P3", "P2", true)
+		for range 2500 {
+			g.run(ms)
+			if names := g.acting(); len(names) > 1 {
+				t.Fatalf("cut off in phase %d: %v may act:\n%s", phase, names, g.out.String())
+			}
+		}
+		if name, _ := g.holder(); name != "P2" {
+			t.Errorf("cut off in phase %d: in the end %q holds", phase, name)
+		}
+	}
+}
+
+// LH7: clocks that disagree by more than ρ of the way and 50 ms depose the holder; those that agree
+// within it do not.
+func TestClockDisagreement(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		drift lease.Reading
+		holds bool
+	}{
+		{"none", lease.Reading{}, true},
+		{"the wall clock within ε", lease.Reading{Wall: 50 * ms}, true},
+		{"the wall clock steps ahead", lease.Reading{Wall: 70 * ms}, false},
+		{"the wall clock is set back", lease.Reading{Wall: -70 * ms}, false},
+		{"suspended: only the boot clock went on", lease.Reading{Raw: -70 * ms}, false},
+		{"the raw clock ran away", lease.Reading{Raw: 70 * ms}, false},
+		{"the boot clock stood still", lease.Reading{Raw: 500 * ms, Wall: 500 * ms}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSolo(t, rosterOf(3), "P3")
+			s.holding()
+			s.asleep(99 * ms)
+			s.drift = c.drift
+			out := s.do(lease.Event{Type: lease.Tick})
+			if s.may() != c.holds || out.Withdraw == c.holds {
+				t.Errorf("may act is %v, stopped is %v", s.may(), out.Withdraw)
+			}
+			if _, steppedDown := sent(out.Requests, lease.StepDown, "P1"); steppedDown == c.holds {
+				t.Errorf("steppedDown is %v", steppedDown)
+			}
+		})
+	}
+}
+
+// LH7: a boot clock that goes back is no clock.
+func TestBootClockGoesBack(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.holding()
+	s.asleep(50 * ms)
+	s.do(lease.Event{Type: lease.Tick})
+	s.drift = lease.Reading{Boot: -60 * ms, Raw: -60 * ms, Wall: -60 * ms}
+	if s.do(lease.Event{Type: lease.Tick}); s.may() {
+		t.Error("it goes on")
+	}
+}

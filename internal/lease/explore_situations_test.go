@@ -1,0 +1,113 @@
+package lease_test
+
+import (
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// A situation is what an exploration starts from: which clocks are fast, and what may happen.
+type situation struct {
+	name   string
+	fast   [procs]bool
+	drift  bool // in each quantum each clock may be fast or slow
+	prompt bool // a PREVOTE is answered at once
+	slow   bool // writes take time: anything may happen meanwhile
+	// how many letters may be under way, and processes may stand still, while time passes
+	late   int
+	newest int8 // the last of the group's rosters that may come
+	budget
+}
+
+func situations() []situation {
+	slowHolder := [procs]bool{true, true, false}
+	return []situation{
+		{name: "nothing but time", fast: slowHolder, budget: budget{quanta: 3}},
+		{name: "a restart with state directory", fast: slowHolder,
+			budget: budget{restarts: 1, quanta: 3}},
+		{
+			name:   "a restart without state directory",
+			fast:   slowHolder,
+			budget: budget{amnesias: 1, quanta: 3},
+		},
+		{name: "a lost message", fast: slowHolder, budget: budget{losses: 1, quanta: 3}},
+		{name: "an app that is ill", fast: slowHolder, budget: budget{illnesses: 1, quanta: 3}},
+		{name: "a disk that fails", fast: slowHolder, budget: budget{faults: 1, quanta: 3}},
+		{name: "slow disks", fast: slowHolder, slow: true, budget: budget{quanta: 3}},
+		{
+			name:   "slow disks, one of which fails, and a restart",
+			fast:   slowHolder,
+			slow:   true,
+			budget: budget{faults: 1, restarts: 1, quanta: 3},
+		},
+		{
+			name:   "slow disks and a new generation",
+			fast:   slowHolder,
+			slow:   true,
+			newest: 1,
+			budget: budget{faults: 1, steps: 1, quanta: 3},
+		},
+		{
+			name:   "a new generation",
+			fast:   slowHolder,
+			newest: 1,
+			budget: budget{steps: 1, quanta: 3},
+		},
+		{
+			name:   "a new generation, and one with a shorter lease",
+			fast:   slowHolder,
+			newest: 2,
+			budget: budget{steps: 2, quanta: 3},
+		},
+		{name: "clocks that change their rates", drift: true, budget: budget{quanta: 3}},
+		{
+			name:   "a restart with state directory, a lost message and drift",
+			drift:  true,
+			budget: budget{losses: 1, restarts: 1, quanta: 2},
+		},
+		{
+			name:   "a restart without state directory, a lost message and drift",
+			drift:  true,
+			budget: budget{losses: 1, amnesias: 1, quanta: 2},
+		},
+		{
+			name:   "all at once",
+			drift:  true,
+			newest: 2,
+			budget: budget{
+				losses:    1,
+				restarts:  1,
+				amnesias:  1,
+				illnesses: 1,
+				faults:    1,
+				steps:     2,
+				quanta:    6,
+			},
+		},
+	}
+}
+
+// group is its rosters: an older promise is renewed under the second (V4), and not under the third,
+// whose lease is shorter (V5).
+var group = [...]*lease.Roster{
+	roster3(1, leaseTime),
+	roster3(2, leaseTime),
+	roster3(3, leaseTime-200*time.Millisecond),
+}
+
+func roster3(generation int64, l time.Duration) *lease.Roster {
+	r := &lease.Roster{Group: "g", Generation: generation, Lease: l, Preemption: lease.Never}
+	for i, name := range members {
+		r.Members = append(
+			r.Members,
+			lease.Member{
+				Name:     name,
+				UID:      "u",
+				StateID:  name + "/0",
+				Priority: int32(i),
+				Voter:    true,
+			},
+		)
+	}
+	return r
+}

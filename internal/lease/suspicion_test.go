@@ -1,0 +1,84 @@
+package lease_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// C8: who suspects the holder asks before its election machine hears of it.
+func TestConsulting(t *testing.T) {
+	held := lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1}
+	for _, c := range []struct {
+		name  string
+		hear  []string // who hears the holder, of those who answer
+		not   []string
+		doubt bool
+	}{
+		{"nobody answers", nil, nil, false},
+		{"the other one hears it", []string{"P2"}, nil, false},
+		{"nobody hears it", nil, []string{"P2"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSolo(t, rosterOf(3), "P1")
+			s.askBy("P3", held)
+			s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+			out := s.do(lease.Event{Type: lease.Suspected, Process: "P3"})
+			if out.Suspect != "" {
+				t.Fatal("the election machine hears of it before the voters were asked")
+			}
+			all := append(slices.Clone(out.Requests), s.after(10*ms)...)
+			p, ok := sent(all, lease.PreVote, "P2")
+			if !ok {
+				t.Fatal("it asks nobody")
+			}
+			doubt := ""
+			for _, q := range append(slices.Clone(c.hear), c.not...) {
+				v := s.answer(p, false)
+				v.Heard, v.Holder, v.HolderEpoch = slices.Contains(c.hear, q), "P3", epoch(1, 1)
+				doubt += s.response(q, v).Suspect
+			}
+			if (doubt == "P3") != c.doubt {
+				t.Errorf("its election machine is to suspect %q", doubt)
+			}
+			if holder, _, _ := s.Following(); (holder == "P3") == c.doubt {
+				t.Errorf("it follows %q", holder)
+			}
+		})
+	}
+}
+
+// C8: a mere candidate, which does not hold, is suspected at once.
+func TestCandidateIsSuspectedAtOnce(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P1")
+	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+	if out := s.do(lease.Event{Type: lease.Suspected, Process: "P3"}); out.Suspect != "P3" {
+		t.Errorf("its election machine is to suspect %q", out.Suspect)
+	}
+}
+
+// C9: if nobody holds for L + 6 T to L + 12 T, a candidate nominates itself; one that is no
+// candidate never does.
+func TestFallback(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		tries bool
+	}{{"P3", true}, {"P1", false}} {
+		r := rosterOf(3)
+		r.Members[0].Priority = 0
+		s := newSolo(t, r, c.name)
+		s.do(lease.Event{Type: lease.Nominated, Process: "P2"}) // which never holds
+		asked := s.now
+		for s.now-start < 5*time.Second && count(s.after(ms), lease.PreVote) == 0 {
+			asked = s.now
+		}
+		switch waited := asked - start; {
+		case !c.tries && waited < 4*time.Second:
+			t.Errorf("%s asks after %v", c.name, waited)
+		case c.tries && (waited < r.Lease+6*s.T-10*ms || waited > r.Lease+12*s.T+10*ms):
+			t.Errorf("%s asks after %v", c.name, waited)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package lease_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// C6: a claim is made again every heartbeat, until a majority has promised; so many denials that
+// none is left end it, and give back what was promised. The next claim is a higher one: a RELEASE
+// may still be under way.
+func TestAnEpochIsGivenUp(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	p := s.seeking()
+	again, ok := sent(s.after(101*ms), lease.Vote, "P1")
+	if !ok || again.Epoch != p.Epoch {
+		t.Errorf("after a heartbeat it claims %s", again.Epoch)
+	}
+	for _, q := range []string{"P1", "P2"} {
+		v := s.answer(again, false)
+		v.Highest = p.Epoch
+		s.response(q, v)
+	}
+	if released := s.sent(lease.Release, "P1"); released.Epoch != p.Epoch {
+		t.Errorf("it releases %s", released.Epoch)
+	}
+	s.claimAgain(p.Epoch)
+}
+
+func (s *solo) claimAgain(above lease.Epoch) {
+	s.t.Helper()
+	for range 100 {
+		all := s.after(50 * ms)
+		if p, ok := sent(all, lease.PreVote, "P1"); ok {
+			s.response("P1", s.answer(p, true))
+		}
+		if p, ok := sent(s.out.Requests, lease.Vote, "P1"); ok {
+			if p.Epoch <= above {
+				s.t.Errorf("it claims %s after %s", p.Epoch, above)
+			}
+			return
+		}
+	}
+	s.t.Error("it never claims again")
+}
+
+// The same for one that has not promised itself: nothing but its own count keeps it from claiming
+// an epoch twice.
+func TestNoEpochIsSoughtTwice(t *testing.T) {
+	r := rosterOf(4)
+	r.Members[3].Voter = false
+	s := newSolo(t, r, "P4")
+	s.do(lease.Event{Type: lease.Nominated, Process: "P4"})
+	p := s.sent(lease.PreVote, "P1")
+	s.response("P1", s.answer(p, true))
+	s.response("P2", s.answer(p, true))
+	claim := s.sent(lease.Vote, "P1")
+	s.response("P1", s.answer(claim, true))
+	s.response("P2", s.answer(claim, false))
+	s.response("P3", s.answer(claim, false))
+	s.sent(lease.Release, "P1")
+	for range 100 {
+		all := s.after(50 * ms)
+		if p, ok := sent(all, lease.PreVote, "P1"); ok {
+			s.response("P2", s.answer(p, true))
+			s.response("P3", s.answer(p, true))
+		}
+		if again, ok := sent(s.out.Requests, lease.Vote, "P1"); ok {
+			if again.Epoch <= claim.Epoch {
+				t.Errorf("it claims %s after %s", again.Epoch, claim.Epoch)
+			}
+			return
+		}
+	}
+	t.Error("it never claims again")
+}
+
+// C7 for groups of one and two: one acts alone and at once, two need each other.
+func TestSmallGroups(t *testing.T) {
+	one := newSolo(t, rosterOf(1), "P1")
+	one.do(lease.Event{Type: lease.Nominated, Process: "P1"})
+	if !one.may() {
+		t.Error("a group of one does not act")
+	}
+	one.after(time.Minute)
+	if !one.may() {
+		t.Error("a group of one does not go on")
+	}
+	g := newPlay(rosterOf(2), false)
+	g.nominate("P2")
+	g.run(100 * ms)
+	if name, _ := g.holder(); name != "P2" {
+		t.Error("a group of two has no holder")
+	}
+	g.kill("P1")
+	g.run(5 * time.Second)
+	if name, _ := g.holder(); name != "" {
+		t.Errorf("%s acts without the other one", name)
+	}
+	if g.actor("P2").Phase() != "NoMajority" {
+		t.Errorf("it says that it is %s", g.actor("P2").Phase())
+	}
+	g.restart("P1", false)
+	g.run(5 * time.Second)
+	if name, _ := g.holder(); name != "P2" {
+		t.Errorf("with both back %q holds, P2 is %s", name, g.actor("P2").Phase())
+	}
+	for n, lost := range []int{0, 0, 0, 1, 1, 2, 2, 3, 3} {
+		if lease.Tolerates(n) != lost {
+			t.Errorf("%d voters tolerate %d", n, lease.Tolerates(n))
+		}
+	}
+}
