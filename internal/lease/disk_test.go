@@ -71,6 +71,7 @@ func TestAWriteThatFails(t *testing.T) {
 	s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1})
 	s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 2), Lease: lease1})
 	lost := s.writes
+	s.asleep(lease1 / 2)
 	failed := s.now
 	out := s.do(lease.Event{Type: lease.WriteFailed})
 	if len(out.Replies) != 0 || out.Version == 0 {

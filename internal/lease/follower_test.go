@@ -147,3 +147,34 @@ func TestLostOwnLinkDisturbsNobody(t *testing.T) {
 		}
 	}
 }
+
+// F2: a late RENEW of the previous generation, which the voter still grants (V4), is not followed.
+func TestALateRenewalIsNotFollowed(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P1")
+	s.askBy("P2", held(epoch(1, 1)))
+	s.roster = next(s.roster, func(*lease.Roster) {})
+	s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
+	s.askBy("P2", held(epoch(2, 1)))
+	s.do(lease.Event{Type: lease.LinkDown, Process: "P2"})
+	if v := s.askBy("P2", held(epoch(1, 1))); !v.Granted {
+		t.Fatal("the previous epoch is not renewed")
+	}
+	if _, e, _ := s.Following(); e != epoch(2, 1) || s.out.Heard != "" {
+		t.Errorf("it follows %s, and has heard %q", e, s.out.Heard)
+	}
+}
+
+// F3: a RENEW that arrives after the STEP DOWN of its epoch is not followed; a later epoch is.
+func TestARenewalAfterTheStepDownIsNotFollowed(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P1")
+	s.askBy("P2", held(epoch(1, 3)))
+	s.askBy("P2", lease.Request{Kind: lease.StepDown, Epoch: epoch(1, 3)})
+	s.askBy("P2", held(epoch(1, 3)))
+	if holder, _, _ := s.Following(); holder != "" {
+		t.Errorf("it follows %q again", holder)
+	}
+	s.askBy("P2", held(epoch(1, 4)))
+	if holder, e, _ := s.Following(); holder != "P2" || e != epoch(1, 4) {
+		t.Errorf("it follows %q %s", holder, e)
+	}
+}
