@@ -182,13 +182,13 @@ func TestARenewalAfterTheStepDownIsNotFollowed(t *testing.T) {
 // F3: voters that have yet to get the STEP DOWN still hear the last leaseholder. Its heir does not
 // follow it again by hearsay.
 func TestTheHeirDoesNotFollowTheLastLeaseholder(t *testing.T) {
-	s := newSolo(t, rosterOf(5), "P5")
-	s.askBy("P4", held(epoch(1, 3)))
-	s.askBy("P4", lease.Request{Kind: lease.StepDown, Epoch: epoch(1, 3), Heir: "P5"})
-	s.do(lease.Event{Type: lease.Nominated, Process: "P5"})
+	s := newSolo(t, rosterOf(4), "P4")
+	s.askBy("P3", held(epoch(1, 3)))
+	s.askBy("P3", lease.Request{Kind: lease.StepDown, Epoch: epoch(1, 3), Heir: "P4"})
+	s.do(lease.Event{Type: lease.Nominated, Process: "P4"})
 	v := s.answer(s.sent(lease.PreVote, "P1"), false)
-	v.Heard, v.Holder, v.HolderEpoch = true, "P4", epoch(1, 3)
-	for _, voter := range []string{"P1", "P2", "P3"} {
+	v.Heard, v.Holder, v.HolderEpoch = true, "P3", epoch(1, 3)
+	for _, voter := range []string{"P1", "P2"} {
 		s.response(voter, v)
 		if holder, _, _ := s.Following(); holder != "" || s.out.Appoint != "" {
 			t.Fatalf("it follows %q, and nominates %q", holder, s.out.Appoint)

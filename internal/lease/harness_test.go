@@ -91,7 +91,9 @@ func (g *play) actor(name string) *actor {
 	panic("nobody is called " + name)
 }
 
-func (g *play) clock(a *actor) time.Duration { return time.Duration(float64(g.now)*a.rate) + a.offset }
+func (g *play) clock(a *actor) time.Duration {
+	return time.Duration(float64(g.now)*a.rate) + a.offset
+}
 
 func (g *play) read(a *actor) lease.Reading {
 	boot := g.clock(a)
