@@ -1,0 +1,62 @@
+package membership
+
+import "time"
+
+// ballotsSpent reports whether the next generation is due because the ballots of the newest one are
+// used up, and how long that takes if time alone is missing. (A generation has 2²⁰ ballots, and an
+// epoch is generation·2²⁰ + ballot; candidates count on from the highest one, C3 in internal/lease.)
+//
+// A member with a priority must report so of the newest generation; reports of an older one do not
+// count, so one generation that is used up makes one. Nor does a report count while a majority
+// follows somebody: nobody waits for a ballot then, and a liar would change the leaseholder's epoch
+// again and again. For the sake of such liars a generation lasts for two longest leases and 2 s at
+// least.
+func ballotsSpent(g *group, longest time.Duration) (spent bool, again time.Duration) {
+	if g.roster == nil || !g.asksForBallots() || g.majorityFollows() {
+		return false, 0
+	}
+	made := Epoch.Add(time.Duration(g.roster.Generation) * time.Second)
+	return elapsed(made, max(2*longest, 2*time.Second), g.Now)
+}
+
+func (g *group) asksForBallots() bool {
+	for i := range g.Reports {
+		r := &g.Reports[i]
+		if !r.Connected || !r.BallotsSpent || r.Generation != g.roster.Generation || !g.hasMember(r.UID) {
+			continue
+		}
+		if pod := g.pod(r.UID); pod != nil && pod.Priority > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *group) hasMember(uid string) bool {
+	for i := range g.roster.Members {
+		if g.roster.Members[i].UID == uid {
+			return true
+		}
+	}
+	return false
+}
+
+// majorityFollows reports whether a majority of the voters report that they follow the same process.
+func (g *group) majorityFollows() bool {
+	needed := Majority(len(g.voters))
+	for i := range g.voters {
+		if !g.voters[i].reports() || g.voters[i].report.Coordinator == "" {
+			continue
+		}
+		followers := 0
+		for j := i; j < len(g.voters); j++ {
+			if g.voters[j].reports() && g.voters[j].report.Coordinator == g.voters[i].report.Coordinator {
+				followers++
+			}
+		}
+		if followers >= needed {
+			return true
+		}
+	}
+	return false
+}

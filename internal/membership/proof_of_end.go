@@ -1,0 +1,100 @@
+package membership
+
+import "time"
+
+// MC5: Known to have ended. A voter is known to have ended if one of these is so:
+//
+//   - The kubelet itself says that its pod is over: condition ContainersReady is False with the
+//     reason PodFailed or PodCompleted (the garbage collector, which calls the pods of lost nodes
+//     Failed, does not set it), and all its containers have terminated. Terminated containers alone
+//     prove nothing: a kubelet reports them before it starts them again. (Facts.Ended)
+//   - Its pod came back with another state directory, so an earlier agent of it cannot run.
+//   - Its pod is gone, and every certificate that it can have had has expired.
+//   - Its agent said, after the deletion of its pod began, that it leaves, and has been disconnected
+//     for 7 s: it answers the others for 5 s at most. Before the deletion the word proves nothing,
+//     because the container may have been started again. An agent that connects again disproves it.
+//   - An operator confirmed it (kubectl election forget). An agent that connects disproves it.
+//
+// All voters that have been known to have ended for a longest lease are removed in one change, also
+// the last ones: nothing that they promised can still run, and they promise nothing any more.
+
+const (
+	// CertificatesEnd is how long after a pod was found missing every certificate of its agent has
+	// expired: certificates last a day, and clocks may be five minutes apart.
+	CertificatesEnd = 24*time.Hour + 5*time.Minute
+	// LeavesWithin is how long an agent that leaves may go on answering the others (5 s), with room
+	// to spare.
+	LeavesWithin = 7 * time.Second
+)
+
+// proof is since when a voter counts as ended. Its zero value is no proof.
+type proof struct {
+	at    time.Time // may be yet to come
+	final bool      // nothing that its agent does disproves it
+}
+
+// proofOfEnd returns what proves that a voter has ended, or will have. Earlier is what was known
+// before.
+func proofOfEnd(v *voter, f *Facts, earlier proof) proof {
+	if earlier.final {
+		return earlier
+	}
+	for i := range f.Ended {
+		if f.Ended[i].UID == v.UID {
+			return proof{at: f.Ended[i].At, final: true}
+		}
+	}
+	if v.certificatesExpired(f.Now) || v.hasOtherState() {
+		return proof{at: f.Now, final: true}
+	}
+	left := v.saidGoodbye() || v.pod == nil && !earlier.at.IsZero()
+	switch {
+	case v.reports() || !left && !v.Forgotten:
+		return proof{}
+	case left && earlier.at.IsZero():
+		return proof{at: v.report.Since.Add(LeavesWithin)}
+	default:
+		return proof{at: heldSince(true, earlier.at, f.Now)}
+	}
+}
+
+// hasEnded reports whether a voter is known to have ended by now.
+func (v *voter) hasEnded(now time.Time) bool {
+	return !v.end.at.IsZero() && !v.end.at.After(now)
+}
+
+func (v *voter) certificatesExpired(now time.Time) bool {
+	return !v.GoneSince.IsZero() && now.Sub(v.GoneSince) > CertificatesEnd
+}
+
+// hasOtherState reports whether the voter's pod reports another state directory.
+func (v *voter) hasOtherState() bool {
+	return v.report != nil && v.report.StateID != "" && v.report.StateID != v.StateID
+}
+
+// saidGoodbye reports whether the agent said that it leaves, and left, when the deletion of its pod
+// had begun.
+func (v *voter) saidGoodbye() bool {
+	return v.pod != nil && v.pod.deleting() && v.report != nil && v.report.Leaving &&
+		!v.report.Connected && !v.report.Since.Before(v.pod.DeletionBegan)
+}
+
+// confirmed reports whether an operator confirmed that a voter has stopped: now, or earlier, as the
+// roster records. A voter that is connected has not, whoever says so.
+func (v *voter) confirmed(r *Roster, f *Facts) bool {
+	if v.reports() {
+		return false
+	}
+	if v.Forgotten {
+		return true
+	}
+	if r == nil || f.Forget.Generation != r.Generation {
+		return false
+	}
+	for _, p := range f.Forget.Processes {
+		if p.Name == v.Name && p.UID == v.UID {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,128 @@
+package membership
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"time"
+)
+
+// MC1: One roster at a time. A roster is persisted in the group's status, on top of the very state
+// that was read, before any agent is told; of two managers one gets a conflict. Generations only
+// grow: the next is max(last + 1, seconds since 2026-01-01), so that a group that is made again, or
+// restored from a backup, does not go back. Two rosters of one generation tell the agents the same.
+
+// MaxMembers is how many members a roster holds.
+const MaxMembers = 256
+
+// Epoch is when generations would have begun to be counted.
+var Epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// Roster says who is in a group.
+type Roster struct {
+	Generation int64
+	// Digest identifies everything that this generation tells the agents, so that a manager that
+	// starts knows whether anything has changed since.
+	Digest string
+	// LongestLease is the longest lease that a promise made under this or an earlier generation may
+	// still have (MC4). Zero in a Classic group.
+	LongestLease time.Duration
+	Members      []Member // in the order of CompareNames
+}
+
+// Member is a pod on the roster.
+type Member struct {
+	Name string
+	UID  string // a new pod of an old name is a new member
+	// StateID is the identity of the agent's state directory. In a Guarded group only voters have
+	// one: the pod with another state directory is another voter.
+	StateID string
+	Voter   bool
+	// GoneSince is when the manager found the pod of a voter missing without proof that it ended.
+	GoneSince time.Time
+	// Forgotten: an operator confirmed that this voter has stopped.
+	Forgotten bool
+
+	// Address and Priority are told to the agents and not persisted: Step reads neither of them
+	// from Facts.Roster.
+	Address  string
+	Priority int32
+}
+
+// NextGeneration returns the generation that follows the last one (MC1). Without a last one it is
+// above what agents report, too, as far as that can be true: they may use a roster that was ahead
+// of the clock.
+func NextGeneration(last *Roster, reports []Report, now time.Time) int64 {
+	seconds := max(int64(now.Sub(Epoch)/time.Second), 1)
+	if last != nil {
+		return max(last.Generation+1, seconds)
+	}
+	const hour = 60 * 60
+	next := seconds
+	for i := range reports {
+		if g := reports[i].Generation; g < seconds+hour {
+			next = max(next, g+1)
+		}
+	}
+	return next
+}
+
+// fill has the members carry what agents are told and what is not persisted.
+func fill(members []Member, f *Facts) {
+	for i := range members {
+		pod := f.pod(members[i].UID)
+		members[i].Priority = priority(pod)
+		members[i].Address = ""
+		if pod != nil {
+			members[i].Address = pod.Address
+		}
+	}
+}
+
+// digest identifies what these members and the group's settings tell the agents. That an operator
+// confirmed a voter's end makes another roster, too (see ForgetRequest). In a Classic group nothing
+// depends on a state directory.
+func digest(members []Member, f *Facts) string {
+	var space [2048]byte
+	b := appendString(space[:0], f.Settings)
+	for i := range members {
+		m := &members[i]
+		b = appendString(b, m.Name)
+		b = appendString(b, m.UID)
+		b = appendString(b, m.Address)
+		if f.Guarded {
+			b = appendString(b, m.StateID)
+		}
+		b = binary.AppendVarint(b, int64(m.Priority))
+		b = append(b, bit(m.Voter)|bit(m.Forgotten)<<1)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:16])
+}
+
+func appendString(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+func bit(set bool) byte {
+	if set {
+		return 1
+	}
+	return 0
+}
+
+// same reports whether two rosters are persisted as the same.
+func same(a, b *Roster) bool {
+	if a.Generation != b.Generation || a.Digest != b.Digest || a.LongestLease != b.LongestLease ||
+		len(a.Members) != len(b.Members) {
+		return false
+	}
+	for i := range a.Members {
+		m, n := &a.Members[i], &b.Members[i]
+		if m.Name != n.Name || m.UID != n.UID || m.StateID != n.StateID || m.Voter != n.Voter ||
+			!m.GoneSince.Equal(n.GoneSince) || m.Forgotten != n.Forgotten {
+			return false
+		}
+	}
+	return true
+}

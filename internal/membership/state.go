@@ -1,0 +1,106 @@
+package membership
+
+import "time"
+
+// State is what a manager carries from one pass over a group to the next. Its zero value is that of
+// a manager that has just started. A State is never changed: Step and Persisted return another one.
+type State struct {
+	roster   *Roster // the newest that this manager has read or persisted
+	restored bool    // the status holds an older one or none: somebody wiped or restored it
+
+	voters       []voterRecord // the voters that the following speaks of, in roster order
+	generation   int64         // of the roster by which they became the voters, or a later one
+	acknowledged time.Time     // since when a majority of them has acknowledged that (MC4)
+	newest       int64         // generation of the newest roster
+	allUse       time.Time     // since when every voter uses the newest roster
+
+	joined   time.Time // without voters: since when at least one process has joined (MC2)
+	behind   bool      // without voters: an agent uses a roster from the time when there were voters
+	caughtUp time.Time // since when no agent does any more
+}
+
+// voterRecord is a voter and the proof that it has ended, if there is one.
+type voterRecord struct {
+	uid, stateID string
+	end          proof
+}
+
+// Roster returns the newest roster that this manager knows; nil if there is none. It is Facts.Roster
+// of the last Step, unless the status has lost it since.
+func (s State) Roster() *Roster { return s.roster }
+
+// Persisted returns the state after a roster was persisted.
+func (s State) Persisted(r *Roster) State {
+	s.roster, s.restored = r, false
+	return s
+}
+
+// read takes in the roster that the status holds. If it is older than one this manager knows,
+// somebody has wiped the status or restored an old one. The newer one stays: who the voters were
+// must not be lost while they may act.
+func (s State) read(found *Roster) State {
+	s.restored = s.roster != nil && (found == nil || found.Generation < s.roster.Generation)
+	if !s.restored {
+		s.roster = found
+	}
+	return s
+}
+
+// advance enters what this pass sees of the voters: who has ended (MC5), and whether a majority has
+// acknowledged the last change (MC4).
+func (s State) advance(g *group) State {
+	generation := int64(0)
+	if s.roster != nil {
+		generation = s.roster.Generation
+	}
+	next := s
+	if !s.speaksOf(g.voters) || s.generation == 0 || generation < s.generation {
+		next = State{roster: s.roster, restored: s.restored, generation: generation}
+	}
+	if generation != next.newest {
+		next.newest, next.allUse = generation, time.Time{}
+	}
+	next.voters = make([]voterRecord, len(g.voters))
+	acknowledged, useNewest := 0, 0
+	for i := range g.voters {
+		v := &g.voters[i]
+		v.end = proofOfEnd(v, g.Facts, s.proofOf(v))
+		next.voters[i] = voterRecord{uid: v.UID, stateID: v.StateID, end: v.end}
+		switch {
+		case v.hasEnded(g.Now):
+			acknowledged++
+			continue
+		case v.uses(next.generation, generation):
+			acknowledged++
+		}
+		if v.uses(generation, generation) {
+			useNewest++
+		}
+	}
+	next.acknowledged = heldSince(acknowledged >= Majority(len(g.voters)), next.acknowledged, g.Now)
+	next.allUse = heldSince(useNewest == len(g.voters), next.allUse, g.Now)
+	return next.awaitFounding(g)
+}
+
+// speaksOf reports whether the state is about these voters.
+func (s *State) speaksOf(voters []voter) bool {
+	if len(s.voters) != len(voters) {
+		return false
+	}
+	for i := range voters {
+		if s.voters[i].uid != voters[i].UID || s.voters[i].stateID != voters[i].StateID {
+			return false
+		}
+	}
+	return true
+}
+
+// proofOf returns what earlier passes knew of a voter's end.
+func (s *State) proofOf(v *voter) proof {
+	for i := range s.voters {
+		if s.voters[i].uid == v.UID && s.voters[i].stateID == v.StateID {
+			return s.voters[i].end
+		}
+	}
+	return proof{}
+}

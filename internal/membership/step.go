@@ -1,0 +1,212 @@
+package membership
+
+import (
+	"slices"
+	"time"
+)
+
+// Decision is what Step decides.
+type Decision struct {
+	// Roster is what the agents are to be told; nil: nothing, now.
+	Roster *Roster
+	// Persist: the status does not hold Roster yet. It must, before any agent is told.
+	Persist bool
+	// Why is why Roster differs from the one before.
+	Why Reason
+	// TooMany is how many live pods there are if they are more than a roster holds; else zero. Then
+	// the last roster stays.
+	TooMany int
+	// Pending is how many processes are to become voters, or to stop being voters, in later changes.
+	Pending int
+	// Lost are the voters without which there is no majority, and Silent those of them whose pods
+	// exist (MC7).
+	Lost, Silent []string
+	// Again is when time alone would change the decision; zero: it takes an event.
+	Again time.Duration
+}
+
+// Reason is why a roster differs from the one before: the first of these that holds.
+type Reason string
+
+// The reasons.
+const (
+	Unchanged     Reason = ""
+	Founded       Reason = "Founded"       // the first voters (MC2)
+	VotersEnded   Reason = "VotersEnded"   // voters that have ended were removed (MC5)
+	VoterMissing  Reason = "VoterMissing"  // a missing voter was removed (MC6)
+	VoterJoined   Reason = "VoterJoined"   // a voter was added (MC3)
+	RosterLost    Reason = "RosterLost"    // the status had lost the roster
+	MembersChange Reason = "MembersChange" // what agents are told of members or settings
+	BallotsSpent  Reason = "BallotsSpent"  // the ballots of the generation were used up
+	Recorded      Reason = "Recorded"      // agents are told nothing new: the record alone changed
+)
+
+// group is what a manager knows of a group in one pass, put together.
+type group struct {
+	*Facts
+
+	roster *Roster // the newest; nil: none
+	voters []voter
+	joined []candidate
+}
+
+// Step decides what the roster of a group is to be, and makes at most one change of its voters. It
+// returns the state for the next pass, whether or not the caller succeeds in persisting the roster
+// (see State.Persisted).
+func Step(s State, f *Facts) (State, Decision) {
+	s = s.read(f.Roster)
+	g := &group{Facts: f, roster: s.roster}
+	if f.Guarded {
+		g.findVoters()
+		g.joined = g.findJoined()
+		s = s.advance(g)
+		g.judgeVoters()
+	}
+	return s, decide(&s, g)
+}
+
+// decide makes the roster.
+func decide(s *State, g *group) Decision {
+	live, last := 0, s.roster
+	for i := range g.Pods {
+		if !g.Pods[i].Finished {
+			live++
+		}
+	}
+	switch {
+	case live > MaxMembers:
+		return Decision{TooMany: live}
+	case last == nil && live == 0:
+		return Decision{}
+	}
+	if wait := deferFirst(s, g); wait > 0 {
+		return Decision{Again: wait}
+	}
+	var d Decision
+	r := &Roster{}
+	spent := false
+	if g.Guarded {
+		d, r, spent = guarded(s, g)
+	} else {
+		r.Members = classicMembers(g)
+	}
+	fill(r.Members, g.Facts)
+	r.Digest = digest(r.Members, g.Facts)
+	renumber := last == nil || last.Digest != r.Digest || s.restored || spent
+	if renumber {
+		r.Generation = NextGeneration(last, g.Reports, g.Now)
+	} else {
+		r.Generation = last.Generation
+	}
+	d.Roster, d.Persist = r, last == nil || s.restored || !same(r, last)
+	if d.Persist && d.Why == Unchanged {
+		d.Why = reason(s, r, spent)
+	}
+	return d
+}
+
+func reason(s *State, r *Roster, spent bool) Reason {
+	switch {
+	case s.restored:
+		return RosterLost
+	case s.roster == nil || r.Digest != s.roster.Digest:
+		return MembersChange
+	case spent:
+		return BallotsSpent
+	default:
+		return Recorded
+	}
+}
+
+// guarded makes the roster of a Guarded group, but for its digest and number.
+func guarded(s *State, g *group) (d Decision, r *Roster, spent bool) {
+	longest, shorter := longestLease(s, g.Facts)
+	wait := Outlast(longest)
+	situation := situation{
+		now:          g.Now,
+		wait:         wait,
+		settle:       Outlast(2 * longest),
+		acknowledged: s.acknowledged,
+		voters:       g.voters,
+		joined:       g.joined,
+		founding:     s.foundingDue(g, wait),
+	}
+	next := situation.next()
+	spent, again := ballotsSpent(g, longest)
+	d = Decision{
+		Why:     next.why,
+		Pending: next.pending,
+		Lost:    next.lost,
+		Silent:  next.silent,
+		Again:   sooner(sooner(next.again, shorter), again),
+	}
+	return d, &Roster{LongestLease: longest, Members: guardedMembers(g, next.voters)}, spent
+}
+
+// deferFirst returns for how long the first roster is put off of a Guarded group that may have had
+// another one, which is lost: until the agents of all healthy pods have reported which one they use,
+// so that the new one is above it, or 10 s have passed.
+func deferFirst(s *State, g *group) time.Duration {
+	if !g.Guarded || s.roster != nil || !g.Inherited || !g.awaitsPods() {
+		return 0
+	}
+	return max(silentWithin-g.Now.Sub(g.Begun), 0)
+}
+
+// findVoters puts the voters of the newest roster together with their pods and reports.
+func (g *group) findVoters() {
+	if g.roster == nil {
+		return
+	}
+	g.voters = make([]voter, 0, len(g.roster.Members))
+	for i := range g.roster.Members {
+		if m := &g.roster.Members[i]; m.Voter {
+			g.voters = append(g.voters, voter{Member: *m, pod: g.pod(m.UID), report: g.report(m.UID)})
+		}
+	}
+}
+
+// judgeVoters finds who is connected, missing or lost (MC6, MC7).
+func (g *group) judgeVoters() {
+	leaderless := leaderless(g.voters)
+	for i := range g.voters {
+		v := &g.voters[i]
+		leaves := v.reports() && v.report.Leaving
+		v.connected = v.reports() && !leaves
+		v.missing = missingFrom(v.pod, leaves, g.Now)
+		v.lost = v.lostFrom(leaderless, g.Begun)
+	}
+}
+
+// guardedMembers returns the members of a Guarded group: the voters, whatever has become of their
+// pods, and all other live pods, as far as no voter has their name and there is room. Since when a
+// pod is gone stays on record also when the voter's end is known, which may be for that very reason:
+// the next manager has nothing else to know it from.
+func guardedMembers(g *group, voters []voter) []Member {
+	members := make([]Member, 0, len(g.Pods)+len(voters))
+	for i := range voters {
+		v := &voters[i]
+		m := v.Member
+		gone := v.pod == nil && (v.end.at.IsZero() || !m.GoneSince.IsZero())
+		m.GoneSince = heldSince(gone, m.GoneSince, g.Now.Truncate(time.Second))
+		m.Forgotten = v.confirmed(g.roster, g.Facts)
+		members = append(members, m)
+	}
+	for i := range g.Pods {
+		pod := &g.Pods[i]
+		if !pod.Finished && len(members) < MaxMembers && !hasName(members[:len(voters)], pod.Name) {
+			members = append(members, Member{Name: pod.Name, UID: pod.UID})
+		}
+	}
+	slices.SortFunc(members, func(a, b Member) int { return CompareNames(a.Name, b.Name) })
+	return members
+}
+
+func hasName(members []Member, name string) bool {
+	for i := range members {
+		if members[i].Name == name {
+			return true
+		}
+	}
+	return false
+}
