@@ -1,0 +1,103 @@
+package membership
+
+import (
+	"testing"
+	"time"
+)
+
+func TestFoundingWaitsForHealthyPods(t *testing.T) {
+	s := newScene(3)
+	if d := s.pass(); s.voters() != "" || d.Again != 0 {
+		t.Fatalf("before anybody has joined: voters %q, again in %v", s.voters(), d.Again)
+	}
+	s.joins(0)
+	if d := s.pass(); s.voters() != "" || d.Again != FoundWithin {
+		t.Fatalf("one of three has joined: voters %q, again in %v", s.voters(), d.Again)
+	}
+	s.later(time.Second)
+	s.joins(1)
+	if d := s.pass(); s.voters() != "" || d.Again != FoundWithin-time.Second {
+		t.Fatalf("two of three have joined: voters %q, again in %v", s.voters(), d.Again)
+	}
+	third := *s
+	third.Reports = nil
+	third.joins(0, 1, 2)
+	if third.pass(); third.voters() != "p-0 p-1 p-2" {
+		t.Errorf("all have joined: voters %q", third.voters())
+	}
+	s.later(2 * time.Second)
+	if d := s.pass(); s.voters() != "p-0 p-1" || d.Why != Founded {
+		t.Errorf("three seconds after the first: voters %q (%q)", s.voters(), d.Why)
+	}
+}
+
+// The status was wiped and the manager has started anew: nobody knows who the voters were. But an
+// agent knows an older roster, so somebody may still act by it: all have to leave it first, and then
+// a lease has to pass.
+func TestFoundingAnewWaitsForALease(t *testing.T) {
+	s := voting(3)
+	s.Roster, s.state = nil, State{}
+	s.later(time.Hour)
+	s.pass()
+	if d := s.pass(); s.voters() != "" || d.Again == 0 {
+		t.Fatalf("they use the old roster: voters %q, again in %v", s.voters(), d.Again)
+	}
+	s.acknowledge()
+	if d := s.pass(); s.voters() != "" || d.Again != Outlast(second) {
+		t.Fatalf("they have just left it: voters %q, again in %v", s.voters(), d.Again)
+	}
+	s.later(Outlast(second))
+	if s.pass(); s.voters() != "p-0 p-1 p-2" {
+		t.Errorf("a lease later: voters %q", s.voters())
+	}
+}
+
+// Nobody leaves the old roster, because the agents that use it are gone for good: the founding waits
+// no longer than it must.
+func TestFoundingAnewDoesNotWaitForEver(t *testing.T) {
+	s := voting(3)
+	s.Roster, s.state = nil, State{}
+	s.later(time.Hour)
+	s.pass()
+	s.acknowledge()
+	s.edit(2, func(r *Report) { r.Generation = 1 })
+	if d := s.pass(); d.Again != refoundWithin+Outlast(second) {
+		t.Fatalf("again in %v, want %v", d.Again, refoundWithin+Outlast(second))
+	}
+	s.later(refoundWithin + Outlast(second) - time.Millisecond)
+	if s.pass(); s.voters() != "" {
+		t.Fatalf("too early: voters %q", s.voters())
+	}
+	s.later(time.Millisecond)
+	if s.pass(); s.voters() != "p-0 p-1 p-2" {
+		t.Errorf("voters %q", s.voters())
+	}
+}
+
+// It is not known whether an inherited group had a roster: the first one waits for agents to say
+// which one they use, and its generation is above that.
+func TestFirstRosterOfAnInheritedGroup(t *testing.T) {
+	s := newScene(2)
+	s.Inherited, s.Begun = true, s.Now.Add(-time.Second)
+	s.joins(0)
+	if d := s.pass(); d.Roster != nil || d.Again != silentWithin-time.Second {
+		t.Fatalf("one has not reported: roster %+v, again in %v", d.Roster, d.Again)
+	}
+	late := *s
+	late.later(silentWithin)
+	if d := late.pass(); d.Roster == nil {
+		t.Error("ten seconds later there is no roster")
+	}
+	s.joins(1)
+	ahead := NextGeneration(nil, s.Reports, s.Now) + 5
+	s.edit(1, func(r *Report) { r.Generation = ahead })
+	if d := s.pass(); d.Roster == nil || d.Roster.Generation != ahead+1 || s.voters() != "" {
+		t.Errorf("all have reported: roster %+v, voters %q; want generation %d without voters", d.Roster,
+			s.voters(), ahead+1)
+	}
+	classic := newScene(2)
+	classic.Guarded, classic.Inherited, classic.Begun = false, true, classic.Now
+	if classic.pass().Roster == nil {
+		t.Error("a Classic group waits")
+	}
+}

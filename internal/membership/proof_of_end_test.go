@@ -1,0 +1,164 @@
+package membership
+
+import (
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/identity"
+)
+
+func TestKnownToHaveEnded(t *testing.T) {
+	deleting := func(s *scene, since time.Duration) { s.deletes(2, s.Now.Add(-since), 30*time.Second) }
+	leave := func(s *scene) {
+		s.edit(2, func(r *Report) { r.Leaving, r.Connected, r.Since = true, false, s.Now })
+	}
+	gone := func(s *scene, since time.Duration) {
+		s.loses(2, 0)
+		s.drop(2)
+		s.persisted("p-2", func(m *Member) { m.GoneSince = s.Now.Add(-since) })
+	}
+	forgotten := func(m *Member) { m.Forgotten = true }
+	for _, test := range []struct {
+		name  string
+		what  func(*scene)
+		ended bool
+	}{
+		{"it does not report", func(s *scene) { s.loses(2, 0) }, false},
+		{"the kubelet says so", func(s *scene) { s.loses(2, 0); s.ends("uid-2") }, true},
+		{"the kubelet says so, then its pod is gone", func(s *scene) { s.ends("uid-2"); s.drop(2) }, true},
+		{"the kubelet says so of another pod", func(s *scene) { s.loses(2, 0); s.ends("uid-9") }, false},
+		{"a pod of a lost node is called Failed", func(s *scene) { s.loses(2, 0); s.Pods[2].Finished = true }, false},
+		{"its pod is gone", func(s *scene) { s.loses(2, 0); s.drop(2) }, false},
+		{"it said that it leaves", leave, false},
+		{"it said that it leaves while its pod was being deleted", func(s *scene) {
+			deleting(s, time.Second)
+			leave(s)
+		}, true},
+		{"it said that it leaves, and later its pod was deleted", func(s *scene) {
+			leave(s)
+			s.later(10 * time.Second)
+			deleting(s, 0)
+		}, false},
+		{"it said that it leaves, and is still connected", func(s *scene) {
+			deleting(s, 0)
+			s.edit(2, func(r *Report) { r.Leaving = true })
+		}, false},
+		{"its pod came back with another state directory", func(s *scene) {
+			s.edit(2, func(r *Report) { r.StateID = "new" })
+		}, true},
+		{"it has not said which state directory it has", func(s *scene) {
+			s.edit(2, func(r *Report) { r.StateID = "" })
+		}, false},
+		{"its pod is gone for a day, and so are its certificates", func(s *scene) {
+			gone(s, CertificatesEnd+time.Second)
+		}, true},
+		{"its pod is gone for almost a day", func(s *scene) { gone(s, CertificatesEnd-time.Second) }, false},
+		{"an operator confirms it", func(s *scene) { s.loses(2, 0); s.persisted("p-2", forgotten) }, true},
+		{"an operator confirms it, but it is connected", func(s *scene) { s.persisted("p-2", forgotten) }, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := voting(3)
+			test.what(s)
+			s.pass()
+			known := 0
+			for _, v := range s.state.voters {
+				if v.end != (proof{}) {
+					known++
+				}
+			}
+			if ended := s.endOf("uid-2") != (proof{}); ended != test.ended || known > 1 {
+				t.Errorf("known to have ended: %+v", s.state.voters)
+			}
+		})
+	}
+}
+
+// endOf is what is known of the end of the voter of that pod.
+func (s *scene) endOf(uid string) proof {
+	for _, v := range s.state.voters {
+		if v.uid == uid && v.stateID == "m" {
+			return v.end
+		}
+	}
+	return proof{}
+}
+
+// What was known of a voter's end is known when the last trace of its pod is gone; what an agent
+// disproves by connecting again is not.
+func TestProofsAreKept(t *testing.T) {
+	s := voting(3)
+	for i := range 3 { // nothing may change meanwhile
+		s.edit(i, func(r *Report) { r.Generation = 0 })
+	}
+	s.state.acknowledged = time.Time{}
+	s.deletes(2, s.Now, 0)
+	s.edit(2, func(r *Report) { r.Leaving, r.Connected, r.Since = true, false, s.Now })
+	s.pass()
+	s.drop(2)
+	s.later(time.Second)
+	s.pass()
+	if end := s.endOf("uid-2"); !end.at.Equal(s.Now.Add(LeavesWithin - time.Second)) {
+		t.Errorf("it left, then its pod was gone: %+v", end)
+	}
+	s.set(Report{UID: "uid-2", StateID: "m", Leaving: true, Connected: true, Since: s.Now})
+	s.pass()
+	if end := s.endOf("uid-2"); end != (proof{}) {
+		t.Errorf("it is connected, so it was deleted by force and runs all the same: %+v", end)
+	}
+}
+
+// Certificates may last no longer than the rule waits.
+func TestCertificatesEnd(t *testing.T) {
+	if want := identity.Lifetime + 5*time.Minute; CertificatesEnd != want {
+		t.Errorf("CertificatesEnd is %v, want %v", CertificatesEnd, want)
+	}
+}
+
+func TestForgetIsBoundToARoster(t *testing.T) {
+	s := voting(3)
+	s.loses(1, time.Hour).loses(2, time.Hour)
+	s.drop(1)
+	d := s.pass() // records since when they are gone
+	if len(d.Lost) != 2 || d.Lost[0] != "p-1" || d.Lost[1] != "p-2" {
+		t.Fatalf("lost %q", d.Lost)
+	}
+	ask := func(generation int64, names ...string) {
+		s.Forget = ForgetRequest{Generation: generation}
+		for _, name := range names {
+			s.Forget.Processes = append(s.Forget.Processes, Identity{Name: name, UID: "uid-" + name[2:]})
+		}
+	}
+	generation := s.Roster.Generation
+	for name, ask := range map[string]func(){
+		"another roster":        func() { ask(generation-1, "p-1", "p-2") },
+		"another pod":           func() { ask(generation, "p-9") },
+		"one that is connected": func() { ask(generation, "p-0") },
+	} {
+		if ask(); s.pass().Persist {
+			t.Errorf("%s was heeded: %+v", name, s.Roster)
+		}
+	}
+	ask(generation, "p-1", "p-2")
+	if s.pass(); s.Roster.Generation <= generation || s.voters() != "p-0 p-1 p-2" {
+		t.Fatalf("it was not recorded as a roster of its own: %+v", s.Roster)
+	}
+	s.pass()
+	s.later(Outlast(second))
+	if s.pass(); s.voters() != "p-0" {
+		t.Errorf("a lease later: voters %q", s.voters())
+	}
+}
+
+// What an operator said of a voter is void when it is back before it was removed.
+func TestForgottenVoterComesBack(t *testing.T) {
+	s := voting(3)
+	s.loses(2, time.Hour)
+	s.persisted("p-2", func(m *Member) { m.Forgotten = true })
+	s.pass()
+	s.joins(2)
+	s.later(time.Minute)
+	s.pass()
+	if m := s.member(t, "p-2"); m.Forgotten || !m.Voter {
+		t.Errorf("it is back: %+v", m)
+	}
+}

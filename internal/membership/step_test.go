@@ -1,0 +1,358 @@
+package membership
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A pod is replaced under its old name: the voter is removed, then its successor is added.
+func TestReplacedPod(t *testing.T) {
+	s := voting(3)
+	s.ends("uid-2")
+	s.Pods[2].UID = "uid-2b"
+	s.joins(2)
+	s.unseen("uid-2")
+	d := s.pass()
+	if got := s.member(t, "p-2"); got.UID != "uid-2b" || got.Voter || s.voters() != "p-0 p-1" || d.Why != VoterMissing {
+		t.Fatalf("the old one is gone: %+v, voters %q (%q)", got, s.voters(), d.Why)
+	}
+	if m := s.member(t, "p-2"); m.StateID != "" {
+		t.Errorf("a process that does not vote has no state directory on the roster: %+v", m)
+	}
+	s.pass()
+	s.acknowledge()
+	if d = s.pass(); s.voters() != "p-0 p-1" || d.Again != Outlast(2*second) {
+		t.Fatalf("acknowledged: voters %q, again in %v", s.voters(), d.Again)
+	}
+	s.later(Outlast(2 * second))
+	d = s.pass()
+	if m := s.member(t, "p-2"); s.voters() != "p-0 p-1 p-2" || m.StateID != "m" || d.Why != VoterJoined {
+		t.Errorf("two leases later: voters %q, agents are told of %+v (%q)", s.voters(), m, d.Why)
+	}
+}
+
+func TestScale(t *testing.T) {
+	s := voting(3)
+	for i := 3; i < 7; i++ {
+		s.Pods = append(s.Pods, podNumber(i))
+		s.joins(i)
+	}
+	var all []string
+	settle := func() {
+		for range 20 {
+			s.acknowledge()
+			was := s.voters()
+			d := s.pass()
+			if s.voters() != was {
+				all = append(all, s.voters())
+			}
+			s.later(max(d.Again, time.Millisecond))
+		}
+	}
+	settle()
+	for i := 3; i < 7; i++ { // and down again
+		s.ends(s.Pods[i].UID)
+		s.unseen(s.Pods[i].UID)
+	}
+	s.drop(3)
+	settle()
+	want := "p-0 p-1 p-2 p-3, p-0 p-1 p-2 p-3 p-4, p-0 p-1 p-2 p-3 p-4 p-5, p-0 p-1 p-2 p-3 p-4 p-5 p-6, p-0 p-1 p-2"
+	if got := strings.Join(all, ", "); got != want {
+		t.Errorf("voters went\n%s, want\n%s", got, want)
+	}
+}
+
+// An edit makes the lease shorter. A voter that has promised under the longer one is waited for.
+func TestShortenedLeaseIsWaitedFor(t *testing.T) {
+	s := voting(3)
+	lease := func(d time.Duration) { s.Lease, s.Settings = d, d.String() }
+	lease(10 * second)
+	s.pass()
+	s.acknowledge()
+	s.later(time.Minute)
+	s.pass()
+	lease(second / 2)
+	s.pass()
+	longest := func() time.Duration { return s.Roster.LongestLease }
+	if longest() != 10*second {
+		t.Fatalf("recorded as the longest is %v", longest())
+	}
+	s.ends("uid-2")
+	s.drop(2)
+	s.loses(1, 0) // it does not hear of the edit
+	s.acknowledge()
+	s.later(9 * time.Second)
+	if s.pass(); s.voters() != "p-0 p-1 p-2" {
+		t.Fatalf("nine seconds after it has ended p-2 is removed: voters %q", s.voters())
+	}
+	s.later(Outlast(10 * second))
+	if s.pass(); s.voters() != "p-0 p-1" || longest() != 10*second {
+		t.Fatalf("voters %q, the longest lease %v; want p-2 removed, and the lease that p-1 may have promised",
+			s.voters(), longest())
+	}
+	s.joins(1)
+	s.acknowledge()
+	if d := s.pass(); d.Again != Outlast(10*second) {
+		t.Fatalf("all use the new lease: again in %v", d.Again)
+	}
+	s.later(Outlast(10 * second))
+	generation := s.Roster.Generation
+	if d := s.pass(); longest() != second/2 || s.Roster.Generation != generation || d.Why != Recorded {
+		t.Errorf("the longest lease is %v, generation %d after %d (%q): want 500 ms without a new roster", longest(),
+			s.Roster.Generation, generation, d.Why)
+	}
+}
+
+// A voter whose state directory changes with every report makes one change after a lease, not a roster
+// with every report.
+func TestAlternatingStateDirectory(t *testing.T) {
+	s := voting(3)
+	rosters := 0
+	for i := range 100 {
+		s.later(10 * time.Millisecond)
+		s.edit(2, func(r *Report) { r.StateID = fmt.Sprintf("m%d", i%2) })
+		s.acknowledge()
+		if s.pass().Persist {
+			rosters++
+		}
+	}
+	if rosters != 0 {
+		t.Errorf("%d rosters within a second", rosters)
+	}
+}
+
+// A pod that is gone is recorded with the time, without a new roster for the agents.
+func TestGonePodIsRecorded(t *testing.T) {
+	s := voting(3)
+	s.loses(1, 0).loses(2, 0)
+	s.drop(2)
+	s.later(1500 * time.Millisecond)
+	s.pass()
+	m := s.member(t, "p-2")
+	if !m.Voter || !m.GoneSince.Equal(s.Now.Truncate(time.Second)) {
+		t.Errorf("recorded %+v", m)
+	}
+	s.later(time.Hour)
+	if s.pass(); !s.member(t, "p-2").GoneSince.Equal(m.GoneSince) {
+		t.Errorf("an hour later: gone since %v, was %v", s.member(t, "p-2").GoneSince, m.GoneSince)
+	}
+}
+
+// A manager that knows that a voter's certificates have expired knows it still after a restart.
+func TestGoneSinceOutlastsTheManager(t *testing.T) {
+	s := voting(3)
+	s.loses(1, 0).loses(2, 0)
+	s.drop(2)
+	was := s.Now.Add(-CertificatesEnd - time.Second).Truncate(time.Second)
+	s.persisted("p-2", func(m *Member) { m.GoneSince = was })
+	s.pass()
+	if s.pass(); s.endOf("uid-2") == (proof{}) || !s.member(t, "p-2").GoneSince.Equal(was) {
+		t.Fatalf("known to have ended: %+v, gone since %v", s.state.voters, s.member(t, "p-2").GoneSince)
+	}
+	s.state = State{}
+	if s.pass(); s.endOf("uid-2") == (proof{}) {
+		t.Error("after a restart nothing is known of its end")
+	}
+}
+
+// A group grows to more pods than a roster holds, counting voters whose pods are gone: they keep
+// their place.
+func TestVotersKeepTheirPlace(t *testing.T) {
+	s := voting(3)
+	s.loses(2, 0)
+	s.Pods = append(s.Pods[:2], newScene(257).Pods[3:]...)
+	s.pass()
+	if len(s.Roster.Members) != MaxMembers || s.voters() != "p-0 p-1" {
+		t.Fatalf("%d members, voters %q", len(s.Roster.Members), s.voters())
+	}
+}
+
+// A voter that says that it leaves is let go while it still answers: so nobody waits for its lease.
+func TestVoterThatLeavesIsLetGo(t *testing.T) {
+	leaving := func(r *Report) { r.Leaving = true }
+	s := voting(3)
+	s.edit(2, leaving)
+	if d := s.pass(); s.voters() != "p-0 p-1" || len(d.Lost) > 0 {
+		t.Errorf("voters %q, lost %v", s.voters(), d.Lost)
+	}
+	s = voting(2)
+	s.edit(0, leaving)
+	s.edit(1, leaving)
+	if d := s.pass(); s.voters() != "p-0 p-1" || len(d.Lost) > 0 {
+		t.Errorf("both leave: voters %q, lost %v", s.voters(), d.Lost)
+	}
+}
+
+// A process that has just joined votes a lease later.
+func TestNewcomerVotesAfterALease(t *testing.T) {
+	s := voting(3)
+	s.Pods = append(s.Pods, podNumber(3))
+	s.set(Report{UID: "uid-3", StateID: "m", Connected: true, Since: s.Now})
+	if d := s.pass(); s.voters() != "p-0 p-1 p-2" || d.Again != Outlast(second) || d.Pending != 1 {
+		t.Errorf("voters %q, again in %v, %d pending", s.voters(), d.Again, d.Pending)
+	}
+	s.later(Outlast(second))
+	if s.pass(); s.voters() != "p-0 p-1 p-2 p-3" {
+		t.Errorf("a lease later: voters %q", s.voters())
+	}
+}
+
+// Any generation since the last change of voters acknowledges it, with the state directory that the
+// roster names, and only up to the newest one.
+func TestAcknowledgement(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		what func(r *Report, newest int64)
+		acks bool
+	}{
+		{"the newest", func(r *Report, newest int64) { r.Generation = newest }, true},
+		{"one since the last change of voters", func(r *Report, newest int64) { r.Generation = newest - 1 }, true},
+		{"one before the last change of voters", func(r *Report, newest int64) { r.Generation = newest - 2 }, false},
+		{"one that there is not yet", func(r *Report, newest int64) { r.Generation = newest + 1 }, false},
+		{"with another state directory", func(r *Report, newest int64) { r.Generation, r.StateID = newest, "" }, false},
+	} {
+		s := voting(3)
+		s.Pods = append(s.Pods, podNumber(3))
+		s.joins(3)
+		s.pass() // p-3 votes, too
+		s.pass()
+		s.Settings = "another" // which makes another generation, in the same second
+		s.pass()
+		for i := range 3 {
+			s.edit(i, func(r *Report) { test.what(r, s.Roster.Generation) })
+		}
+		if s.pass(); s.state.acknowledged.IsZero() == test.acks {
+			t.Errorf("%s: acknowledged since %v, want it: %v", test.name, s.state.acknowledged, test.acks)
+		}
+	}
+}
+
+// When a candidate says that the ballots of the newest generation are used up, there is another
+// generation; one for each that is.
+func TestSpentBallotsMakeAGeneration(t *testing.T) {
+	spent := func(s *scene, pod int) { s.edit(pod, func(r *Report) { r.BallotsSpent = true }) }
+	for _, test := range []struct {
+		name string
+		what func(*scene)
+		next bool
+	}{
+		{"nobody says so", func(*scene) {}, false},
+		{"one says so", func(s *scene) { spent(s, 2) }, true},
+		{"one said so, and does not report any more", func(s *scene) { spent(s, 2); s.loses(2, 0) }, false},
+		{"of an older generation", func(s *scene) {
+			spent(s, 2)
+			s.edit(2, func(r *Report) { r.Generation-- })
+		}, false},
+		{"one that is not on the roster", func(s *scene) {
+			s.set(Report{UID: "uid-9", StateID: "m", Connected: true, BallotsSpent: true,
+				Generation: s.Roster.Generation})
+		}, false},
+		{"one that never coordinates", func(s *scene) {
+			s.Pods[2].Priority = 0
+			s.pass()
+			s.acknowledge()
+			s.later(time.Minute)
+			spent(s, 2)
+		}, false},
+		{"one says so of a generation that is new", func(s *scene) {
+			r := *s.Roster
+			r.Generation = int64(s.Now.Sub(Epoch) / time.Second)
+			s.Roster = &r
+			s.acknowledge()
+			spent(s, 2)
+		}, false},
+		{"while a majority follows somebody", func(s *scene) {
+			for i := range 2 {
+				s.edit(i, func(r *Report) { r.Coordinator = "p-1" })
+			}
+			spent(s, 2)
+		}, false},
+		{"while they follow different ones", func(s *scene) {
+			for i := range 2 {
+				s.edit(i, func(r *Report) { r.Coordinator = s.Pods[i].Name })
+			}
+			spent(s, 2)
+		}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := voting(3)
+			test.what(s)
+			was := s.Roster
+			d := s.pass()
+			if d.Persist != test.next ||
+				test.next && (d.Roster.Generation <= was.Generation || d.Roster.Digest != was.Digest || d.Why != BallotsSpent) {
+				t.Fatalf("recorded %+v after %+v (%q)", d.Roster, was, d.Why)
+			}
+			if s.pass().Persist {
+				t.Errorf("the agents still use the old one: recorded %+v", s.Roster)
+			}
+		})
+	}
+	classic := newScene(3).joins(0, 1, 2)
+	classic.Guarded = false
+	classic.pass()
+	classic.acknowledge()
+	spent(classic, 2)
+	if d := classic.pass(); d.Persist {
+		t.Errorf("a Classic group has no ballots: recorded %+v", d.Roster)
+	}
+}
+
+// Agents that left have ended for certain in a moment: the group is looked at when they have, also
+// where the majority that acknowledges the last change waits for it.
+func TestEndsToComeAreAwaited(t *testing.T) {
+	s := voting(3)
+	for i := 1; i < 3; i++ {
+		s.deletes(i, s.Now, 0)
+		s.edit(i, func(r *Report) { r.Leaving = true })
+		s.loses(i, 0)
+	}
+	r := *s.Roster
+	r.Generation++
+	s.Roster, s.state.acknowledged, s.state.generation = &r, time.Time{}, r.Generation
+	if d := s.pass(); d.Again != LeavesWithin {
+		t.Fatalf("two have left: again in %v", d.Again)
+	}
+	s.later(LeavesWithin)
+	if s.pass(); !s.state.acknowledged.Equal(s.Now) {
+		t.Errorf("they have ended: acknowledged since %v", s.state.acknowledged)
+	}
+	if d := s.pass(); d.Again != Outlast(second) {
+		t.Errorf("they have ended: again in %v", d.Again)
+	}
+}
+
+// The same state and facts give the same result, and neither is changed.
+func TestStepIsPure(t *testing.T) {
+	s := voting(5)
+	s.ends("uid-4")
+	s.Pods = append(s.Pods, podNumber(5))
+	s.joins(5)
+	describe := func() string { return fmt.Sprintf("%+v %+v", s.Facts, *s.Roster) }
+	decided := func() string {
+		state, d := Step(s.state, &s.Facts)
+		r := *d.Roster
+		d.Roster, state.roster = nil, nil
+		return fmt.Sprintf("%+v\n%+v\n%+v", d, r, state)
+	}
+	before, first := describe(), decided()
+	for range 10 {
+		if again := decided(); again != first {
+			t.Fatalf("decided\n%s\nand\n%s", first, again)
+		}
+	}
+	if after := describe(); after != before {
+		t.Errorf("the facts were\n%s, and are\n%s", before, after)
+	}
+}
+
+// The simulator calls Step thousands of times a second.
+func BenchmarkStep(b *testing.B) {
+	s := voting(5)
+	b.ReportAllocs()
+	for b.Loop() {
+		s.state, _ = Step(s.state, &s.Facts)
+	}
+}

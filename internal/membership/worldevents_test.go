@@ -1,0 +1,255 @@
+package membership
+
+import (
+	"slices"
+	"time"
+)
+
+// What may happen in the world.
+
+// join has an agent connect and report what it uses.
+func (w *world) join() {
+	if a := w.pick(func(a *agent) bool { return a.runs() && !a.connected }); a != nil {
+		a.connected = true
+		w.report(a)
+		w.note("%s (%s) joins", a.name, a)
+	}
+}
+
+// report has an agent report.
+func (w *world) report(a *agent) *Report {
+	since := w.Now
+	if old := w.Facts.report(a.uid); old != nil && old.Connected {
+		since = old.Since
+	}
+	w.set(Report{UID: a.uid, StateID: a.stateID, Generation: a.using, Connected: true, Since: since})
+	return w.Facts.report(a.uid)
+}
+
+// take has an agent take the newest roster, if it is on it, and report so.
+func (w *world) take(a *agent) {
+	r := w.Roster
+	if a == nil || r == nil || !slices.ContainsFunc(r.Members, func(m Member) bool { return m.UID == a.uid }) {
+		return
+	}
+	if a.using != r.Generation {
+		w.leave(a, w.rosters[r.Generation].lease)
+		a.using = r.Generation
+	}
+	if w.random.IntN(4) > 0 { // else the report is still under way
+		w.report(a)
+	}
+}
+
+// leave notes until when promises of an agent may run that takes a roster with that lease: it renews
+// those of the one before for a lease more (V4), but none for longer than the new roster's lease (V5).
+func (w *world) leave(a *agent, lease time.Duration) {
+	if a.using != 0 {
+		a.used[a.using] = w.Now.Add(Outlast(2 * w.rosters[a.using].lease))
+	}
+	for generation, until := range a.used {
+		if own := w.rosters[generation].lease; own > lease {
+			a.used[generation] = earlier(until, w.Now.Add(Outlast(own)))
+		}
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func (w *world) disconnect() {
+	if a := w.pick(func(a *agent) bool { return a.runs() && a.connected }); a != nil {
+		w.hangUp(a)
+		w.note("%s does not report", a)
+	}
+}
+
+func (w *world) hangUp(a *agent) {
+	if r := w.Facts.report(a.uid); a.connected && r != nil && r.Connected {
+		r.Connected, r.Since = false, w.Now
+	}
+	a.connected = false
+}
+
+// end ends an agent in truth. Whether anybody gets to know is another thing.
+func (w *world) end(a *agent) {
+	w.hangUp(a)
+	a.ended = w.Now
+}
+
+func (w *world) kill() {
+	if a := w.pick((*agent).runs); a != nil {
+		w.end(a)
+		w.note("%s is killed", a)
+	}
+}
+
+// evict: Kubernetes calls a pod Failed, as it does when its node is lost; the pod may run on.
+func (w *world) evict() {
+	if a := w.pick(func(a *agent) bool { return w.inAPI(a) && !w.pod(a.uid).Finished }); a != nil {
+		w.pod(a.uid).Finished = true
+		w.note("%s is called Failed", a)
+	}
+}
+
+// deleteGracefully asks a pod to end; as a rule its agent says that it leaves, as its last word.
+func (w *world) deleteGracefully() {
+	a := w.pick(func(a *agent) bool { return w.inAPI(a) && !w.pod(a.uid).deleting() })
+	if a == nil {
+		return
+	}
+	w.beginDeletion(a)
+	w.note("%s is deleted", a)
+	if a.runs() && a.connected && w.random.IntN(2) == 0 {
+		w.report(a).Leaving = true
+		w.end(a)
+		w.note("%s leaves", a)
+	}
+}
+
+func (w *world) beginDeletion(a *agent) {
+	pod := w.pod(a.uid)
+	pod.DeletionBegan, pod.DeletionDue = w.Now, w.Now.Add(2*time.Second)
+}
+
+// deleteByForce takes a pod out of the API, whatever its agent does.
+func (w *world) deleteByForce() {
+	if a := w.pick(w.inAPI); a != nil {
+		w.removePod(a)
+		w.note("%s is deleted by force", a)
+	}
+}
+
+func (w *world) removePod(a *agent) {
+	w.Pods = slices.DeleteFunc(w.Pods, func(p Pod) bool { return p.UID == a.uid })
+}
+
+// kubeletTells reports that a pod is over whose agent has ended; then the pod may go.
+func (w *world) kubeletTells() {
+	a := w.pick(func(a *agent) bool { return !a.runs() && w.inAPI(a) && w.newest(a) })
+	if a == nil {
+		return
+	}
+	w.pod(a.uid).Finished = true
+	w.ends(a.uid)
+	w.note("the kubelet says that %s has ended", a)
+	if w.random.IntN(2) == 0 {
+		w.removePod(a)
+	}
+}
+
+// rebootRack loses several nodes while their kubelets start containers again: their pods are deleted,
+// and nobody hears of their agents any more, which run on.
+func (w *world) rebootRack() {
+	for range 1 + w.random.IntN(4) {
+		a := w.pick(func(a *agent) bool {
+			return a.runs() && w.inAPI(a) && !w.pod(a.uid).deleting() && w.newest(a)
+		})
+		if a == nil {
+			return
+		}
+		w.beginDeletion(a)
+		a.connected = false
+		w.note("the containers of %s are started again, and its pod is deleted", a)
+	}
+}
+
+// drain ends several pods at once, and all is known of it at once.
+func (w *world) drain() {
+	for range 1 + w.random.IntN(4) {
+		if a := w.pick(func(a *agent) bool { return a.runs() && w.inAPI(a) }); a != nil {
+			w.end(a)
+			w.ends(a.uid)
+			w.removePod(a)
+			w.note("%s is drained", a)
+		}
+	}
+}
+
+// loseState has an agent start again with an empty state directory: another voter in the same pod.
+func (w *world) loseState() {
+	a := w.pick(func(a *agent) bool { return a.runs() && w.inAPI(a) && w.newest(a) && len(a.stateID) < 13 })
+	if a == nil {
+		return
+	}
+	w.end(a)
+	w.agents = append(w.agents, &agent{
+		name:    a.name,
+		uid:     a.uid,
+		stateID: a.stateID + "m",
+		used:    map[int64]time.Time{},
+		mute:    w.Now.Add(Outlast(w.longest())),
+	})
+	w.note("%s has lost its state", a)
+}
+
+func (w *world) longest() time.Duration {
+	if w.Roster != nil {
+		return w.Roster.LongestLease
+	}
+	return second
+}
+
+// restartManager forgets all but what is persisted.
+func (w *world) restartManager() {
+	w.state, w.Begun = State{}, w.Now
+	w.Reports, w.Ended = nil, nil
+	for _, a := range w.agents {
+		a.connected = false
+	}
+	w.note("the manager starts again")
+}
+
+// wipeStatus loses the roster that is persisted, or sets it back to an older one.
+func (w *world) wipeStatus() {
+	if w.Roster == nil || w.state.roster == nil {
+		return // no manager would know of the old one
+	}
+	w.Roster = &Roster{Generation: 1}
+	if w.manage(); w.random.IntN(2) == 0 {
+		w.Roster = nil
+		w.manage()
+	}
+	w.note("the status was wiped")
+}
+
+func (w *world) editLease() {
+	leases := []time.Duration{400 * time.Millisecond, time.Second, 3 * time.Second}
+	w.setLease(leases[w.random.IntN(len(leases))])
+	w.note("the lease is %v now", w.Lease)
+}
+
+// calm has nothing bad happen for a while: all that run connect, and the kubelet tells of all that do
+// not.
+func (w *world) calm() {
+	w.Pods = slices.DeleteFunc(w.Pods, func(p Pod) bool { return p.Finished || p.deleting() })
+	for _, a := range w.agents {
+		if a.runs() && !w.inAPI(a) {
+			w.end(a)
+		}
+		if !a.runs() {
+			w.ends(a.uid)
+		}
+	}
+	for _, a := range w.agents {
+		if a.runs() {
+			w.Ended = slices.DeleteFunc(w.Ended, func(e EndedPod) bool { return e.UID == a.uid })
+			a.connected = true
+			w.report(a)
+		}
+	}
+	for range 300 {
+		w.Now = w.Now.Add(100 * time.Millisecond)
+		for _, a := range w.agents {
+			if a.runs() {
+				w.take(a)
+			}
+		}
+		w.manage()
+		w.check()
+	}
+}
