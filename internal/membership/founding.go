@@ -105,7 +105,7 @@ func (s *State) foundingDue(g *group, wait time.Duration) time.Time {
 func (s *situation) found() step {
 	next := step{pending: len(s.joined)}
 	due, left := elapsed(s.founding, 0, s.now)
-	if !due || len(s.joined) == 0 {
+	if !due {
 		next.again = left
 		return next
 	}

@@ -101,3 +101,44 @@ func TestFirstRosterOfAnInheritedGroup(t *testing.T) {
 		t.Error("a Classic group waits")
 	}
 }
+
+// The status was lost, and not all pods have joined again: that is waited for, but not for long.
+func TestFoundingAnewWaitsForPods(t *testing.T) {
+	s := voting(3)
+	s.Roster, s.state = nil, State{}
+	s.Lease, s.Settings = second/2, "shorter"
+	s.later(time.Hour)
+	s.loses(2, 0)
+	s.edit(2, func(r *Report) { r.Generation = 0 })
+	s.pass()
+	s.pass()
+	s.acknowledge()
+	if d := s.pass(); s.voters() != "" || d.Again != refoundWithin {
+		t.Fatalf("one pod has not joined: voters %q, again in %v", s.voters(), d.Again)
+	}
+	s.later(refoundWithin)
+	if s.pass(); s.voters() != "p-0 p-1" {
+		t.Errorf("ten seconds later: voters %q", s.voters())
+	}
+}
+
+// Only a process whose agent can vote, and is to stay, becomes a voter.
+func TestWhoMayBecomeAVoter(t *testing.T) {
+	for name, what := range map[string]func(*scene){
+		"its agent does not report":           func(s *scene) { s.unseen("uid-2") },
+		"its agent is not connected":          func(s *scene) { s.loses(2, 0) },
+		"its agent leaves":                    func(s *scene) { s.edit(2, func(r *Report) { r.Leaving = true }) },
+		"it has not said its state directory": func(s *scene) { s.edit(2, func(r *Report) { r.StateID = "" }) },
+		"its pod is being deleted":            func(s *scene) { s.deletes(2, s.Now, time.Minute) },
+		"its pod has finished":                func(s *scene) { s.Pods[2].Finished = true },
+	} {
+		s := newScene(3).joins(0, 1, 2)
+		what(s)
+		s.pass()
+		s.pass()
+		s.later(FoundWithin)
+		if s.pass(); s.voters() != "p-0 p-1" {
+			t.Errorf("%s: voters %q", name, s.voters())
+		}
+	}
+}

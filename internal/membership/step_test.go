@@ -71,6 +71,7 @@ func TestShortenedLeaseIsWaitedFor(t *testing.T) {
 	lease(10 * second)
 	s.pass()
 	s.acknowledge()
+	s.pass()
 	s.later(time.Minute)
 	s.pass()
 	lease(second / 2)
@@ -102,6 +103,27 @@ func TestShortenedLeaseIsWaitedFor(t *testing.T) {
 	if d := s.pass(); longest() != second/2 || s.Roster.Generation != generation || d.Why != Recorded {
 		t.Errorf("the longest lease is %v, generation %d after %d (%q): want 500 ms without a new roster", longest(),
 			s.Roster.Generation, generation, d.Why)
+	}
+}
+
+// The longest lease shrinks when every voter uses the shorter one, and not when a majority does.
+func TestShortenedLeaseWaitsForEveryVoter(t *testing.T) {
+	s := voting(3)
+	s.Lease, s.Settings = second/2, "shorter"
+	s.pass()
+	s.loses(2, 0)
+	s.acknowledge()
+	s.pass()
+	s.later(time.Hour)
+	if s.pass(); s.Roster.LongestLease != second {
+		t.Fatalf("one voter has not taken the shorter lease, and the longest is %v", s.Roster.LongestLease)
+	}
+	s.joins(2)
+	s.acknowledge()
+	s.pass()
+	s.later(Outlast(second))
+	if s.pass(); s.Roster.LongestLease != second/2 {
+		t.Errorf("all have taken it, and the longest is %v", s.Roster.LongestLease)
 	}
 }
 
@@ -161,10 +183,10 @@ func TestGoneSinceOutlastsTheManager(t *testing.T) {
 // their place.
 func TestVotersKeepTheirPlace(t *testing.T) {
 	s := voting(3)
-	s.loses(2, 0)
+	s.loses(1, 0).loses(2, 0)
 	s.Pods = append(s.Pods[:2], newScene(257).Pods[3:]...)
 	s.pass()
-	if len(s.Roster.Members) != MaxMembers || s.voters() != "p-0 p-1" {
+	if len(s.Roster.Members) != MaxMembers || s.voters() != "p-0 p-1 p-2" {
 		t.Fatalf("%d members, voters %q", len(s.Roster.Members), s.voters())
 	}
 }
