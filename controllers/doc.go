@@ -1,12 +1,10 @@
-// Package controllers reflects elections into the cluster: it says who is in a group (the roster, out to the agents) and
-// writes what the agents report into the group's status, labels, events and metrics. It elects nobody: elections go on
-// without it.
+// Package controllers puts the manager together, and holds what it may do in the cluster (the RBAC
+// markers below). Each controller has a folder:
 //
-// Every pass is observe (all reads) → decide (pure functions) → apply (all writes, only where something differs). Of the
-// status that was published, status.roster alone is an input; what else is read back serves display (since when, what has
-// changed) and the promise that a manager that starts shows nothing false: the last view stays until agents have reported.
-//
-// What is not promised: that status shows every election. Reports are gathered for about 100 ms, then one write is made.
+//	group        ElectionGroups: rosters out, reports in; status, Service, role label, events
+//	ca           the certificate authority in its Secret, and the bundle of trusted authorities
+//	agentserver  the gRPC server that agents talk to, and who may join
+//	byuid        writes to one very object
 package controllers
 
 // The manager may do what follows, no more. A line here is a rule in config/rbac.

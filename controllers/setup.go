@@ -14,6 +14,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/controllers/agentserver"
+	"github.com/podesta-dev/podesta/controllers/ca"
+	"github.com/podesta-dev/podesta/controllers/group"
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster"
 )
@@ -27,55 +30,88 @@ func NewScheme() (*runtime.Scheme, error) {
 	return scheme, v1.AddToScheme(scheme)
 }
 
-// Options say how a manager serves agents.
+// Options configure a manager.
 type Options struct {
 	// Listen opens the listener for agents, when this manager leads.
 	Listen func(context.Context) (net.Listener, error)
-	// Namespace and PodName are the manager's own; without a PodName it is not in a pod and marks none as the leader.
+	// Namespace and PodName are the manager's own; without a PodName it does not run in a pod, and marks
+	// none as the leader.
 	Namespace, PodName string
 	Registry           prometheus.Registerer
-	Gather             time.Duration // of news before a pass; zero is DefaultGather
-	Look               time.Duration // from one look at the CA to the next; zero is DefaultLook
-	Version            string        // of the manager; agents of another one are called outdated. Empty: none is
-	Logger             *slog.Logger
+	// Debounce is how long news of a group is gathered before a pass; zero is group.DefaultDebounce.
+	Debounce time.Duration
+	// CheckCAEvery is the time from one check of the CA to the next; zero is ca.DefaultCheckEvery.
+	CheckCAEvery time.Duration
+	// Version is the manager's; agents of another one are called outdated. Empty: no agent is.
+	Version string
+	Logger  *slog.Logger
 }
 
-// Setup adds everything to a controller-runtime manager: both reconcilers and the service for agents.
+// Setup adds everything to a controller-runtime manager: the controllers and the server for agents.
 func Setup(mgr ctrl.Manager, options Options) error {
 	keyring := identity.NewKeyring(time.Now)
-	authorities := &Authorities{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: options.Namespace, Now: time.Now,
-		Look: cmp.Or(options.Look, DefaultLook), Logger: options.Logger}
-	sightings := roster.NewSightings(time.Now)
-	server := roster.NewServer(roster.ServerConfig{Keyring: keyring, Authority: authorities,
-		Admission: &Admission{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
-		Sightings: sightings, Now: time.Now, Logger: options.Logger})
-	groups := &ElectionGroups{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Version: options.Version, Recorder: mgr.GetEventRecorder("podesta-manager"),
-		Board: server, Sightings: sightings, Now: time.Now, Gather: cmp.Or(options.Gather, DefaultGather)}
-	var err error
-	if groups.Metrics, err = NewMetrics(options.Registry, groups, sightings); err != nil {
-		return fmt.Errorf("register metrics: %w", err)
+	authorities := &ca.Authorities{
+		Client:     mgr.GetClient(),
+		Live:       mgr.GetAPIReader(),
+		Namespace:  options.Namespace,
+		Now:        time.Now,
+		CheckEvery: cmp.Or(options.CheckCAEvery, ca.DefaultCheckEvery),
+		Logger:     options.Logger,
 	}
-	if err := groups.SetupWithManager(mgr); err != nil {
+	sightings := roster.NewSightings(time.Now)
+	rosters := roster.NewServer(roster.ServerConfig{
+		Keyring:   keyring,
+		Authority: authorities,
+		Admission: &agentserver.Admission{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
+		Sightings: sightings,
+		Now:       time.Now,
+		Logger:    options.Logger,
+	})
+	if err := setupGroups(mgr, options, rosters, sightings); err != nil {
 		return err
 	}
-	trust := NewTrust(mgr.GetClient())
+	trust := ca.NewTrustBundle(mgr.GetClient())
 	if err := trust.SetupWithManager(mgr); err != nil {
 		return err
 	}
-	authorities.Spread = func(bundlePEM []byte) error {
+	authorities.Distribute = func(bundlePEM []byte) error {
 		if err := keyring.SetTrust(bundlePEM); err != nil {
 			return err
 		}
-		server.SetTrust(bundlePEM)
-		trust.Spread(bundlePEM)
+		rosters.SetTrust(bundlePEM)
+		trust.Distribute(bundlePEM)
 		return nil
 	}
 	lead := func(ctx context.Context) error {
 		if options.PodName == "" {
 			return nil
 		}
-		return MarkLeader(ctx, mgr.GetClient(), mgr.GetAPIReader(), options.Namespace, options.PodName)
+		return agentserver.MarkLeader(ctx, mgr.GetClient(), mgr.GetAPIReader(), options.Namespace, options.PodName)
 	}
-	return mgr.Add(&RosterService{Server: server, Authorities: authorities, Keyring: keyring,
-		Listen: options.Listen, Lead: lead, Logger: options.Logger})
+	return mgr.Add(&agentserver.Server{
+		Rosters: rosters,
+		CA:      authorities,
+		Keyring: keyring,
+		Listen:  options.Listen,
+		Lead:    lead,
+		Logger:  options.Logger,
+	})
+}
+
+func setupGroups(mgr ctrl.Manager, options Options, rosters *roster.Server, sightings *roster.Sightings) error {
+	groups := &group.Reconciler{
+		Client:    mgr.GetClient(),
+		Live:      mgr.GetAPIReader(),
+		Recorder:  mgr.GetEventRecorder("podesta-manager"),
+		Rosters:   rosters,
+		Sightings: sightings,
+		Now:       time.Now,
+		Debounce:  cmp.Or(options.Debounce, group.DefaultDebounce),
+		Version:   options.Version,
+	}
+	var err error
+	if groups.Metrics, err = group.NewMetrics(options.Registry, groups, sightings); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	return groups.SetupWithManager(mgr)
 }

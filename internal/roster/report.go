@@ -26,7 +26,7 @@ const (
 	LeaseWaiting      = "Waiting"      // a promise to somebody that nobody hears still runs
 	LeaseNoMajority   = "NoMajority"   // too few voters answer
 	LeaseBallotsSpent = "BallotsSpent" // it would claim, and the ballots of the report's generation are used up
-	LeaseSteppingDown = "SteppingDown" // it no longer acts, and waits until what it told its app has ended
+	LeaseSteppingDown = "SteppingDown" // it acts no more, and waits until what it told its app has ended
 )
 
 // The states of a row, spelled as in the API.

@@ -28,7 +28,6 @@ type Sightings struct {
 
 	mu      sync.Mutex
 	groups  map[groupKey]map[string]*sighting // by pod UID
-	news    map[groupKey]time.Time            // of the oldest change that was not taken yet
 	changed func(namespace, group string)
 }
 
@@ -39,8 +38,11 @@ type sighting struct {
 
 // NewSightings returns an empty store.
 func NewSightings(now func() time.Time) *Sightings {
-	return &Sightings{now: now, groups: map[groupKey]map[string]*sighting{}, news: map[groupKey]time.Time{},
-		changed: func(string, string) {}}
+	return &Sightings{
+		now:     now,
+		groups:  map[groupKey]map[string]*sighting{},
+		changed: func(string, string) {},
+	}
 }
 
 // OnChange sets what is called after each change of a group's sightings, and when a session of the group begins. It may be
@@ -63,21 +65,6 @@ func (s *Sightings) Group(namespace, group string) []Sighting {
 	}
 	slices.SortFunc(all, func(a, b Sighting) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) })
 	return all
-}
-
-// Ripe says how long to wait until the oldest change of the group that was not taken yet is that old. If there is none, or it
-// is, all changes so far are taken, and it returns zero: what Group returns next has been gathered for that long.
-func (s *Sightings) Ripe(namespace, group string, age time.Duration) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := groupKey{namespace, group}
-	if oldest, ok := s.news[key]; ok {
-		if wait := age - s.now().Sub(oldest); wait > 0 {
-			return wait
-		}
-		delete(s.news, key)
-	}
-	return 0
 }
 
 // Connected is how many agents are connected, over all groups.
@@ -168,9 +155,6 @@ func (s *Sightings) closed(n identity.Name, by *session) {
 func (s *Sightings) change(n identity.Name, change func() bool) {
 	s.mu.Lock()
 	happened, changed := change(), s.changed
-	if _, waiting := s.news[groupKey{n.Namespace, n.Group}]; happened && !waiting {
-		s.news[groupKey{n.Namespace, n.Group}] = s.now()
-	}
 	s.mu.Unlock()
 	if happened {
 		changed(n.Namespace, n.Group)

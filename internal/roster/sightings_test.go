@@ -5,30 +5,6 @@ import (
 	"time"
 )
 
-// News is ripe once the oldest of it has waited long enough, however much comes after it.
-func TestNewsRipens(t *testing.T) {
-	now := time.Now()
-	s := NewSightings(func() time.Time { return now })
-	ripe := func(want time.Duration) {
-		t.Helper()
-		if got := s.Ripe("shop", "scheduler", 100*time.Millisecond); got != want {
-			t.Errorf("wait for %v, want %v", got, want)
-		}
-	}
-	ripe(0) // there is none
-	session := newSession(a, 1, now)
-	s.opened(a, session)
-	ripe(100 * time.Millisecond)
-	now = now.Add(70 * time.Millisecond)
-	s.reported(a, session, Report{})
-	ripe(30 * time.Millisecond)
-	now = now.Add(30 * time.Millisecond)
-	ripe(0)
-	ripe(0) // taken
-	s.closed(a, session)
-	ripe(100 * time.Millisecond)
-}
-
 func TestForgetDropsOnlyWhatHasNoSession(t *testing.T) {
 	s := NewSightings(time.Now)
 	open, shut := newSession(a, 1, time.Now()), newSession(b, 2, time.Now())

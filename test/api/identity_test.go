@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podestav1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/controllers"
+	"github.com/podesta-dev/podesta/controllers/byuid"
 )
 
 // The manager names the UID when it changes a pod's labels, so that it never changes another pod of the same name. This is how an API
@@ -30,7 +30,7 @@ func TestPatchOfAReplacedPod(t *testing.T) {
 	apply := kube.Apply(t.Context(), label, client.FieldOwner("test"), client.ForceOwnership)
 	absent := kube.Apply(t.Context(), corev1ac.Pod("absent", pod.Namespace).WithUID(before), client.FieldOwner("test"))
 	for what, err := range map[string]error{"merge patch": merge, "apply": apply, "apply to no pod": absent} {
-		if err == nil || !controllers.Replaced(err) {
+		if err == nil || !byuid.Replaced(err) {
 			t.Errorf("%s: %v (%v)", what, err, apierrors.ReasonForError(err))
 		}
 	}
@@ -38,7 +38,7 @@ func TestPatchOfAReplacedPod(t *testing.T) {
 		t.Errorf("the pod that has the name now was changed: %v, %v", pod.Labels, err)
 	}
 	other := kube.Patch(t.Context(), pod.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a b":"c"}}}`)))
-	if !apierrors.IsInvalid(other) || controllers.Replaced(other) {
+	if !apierrors.IsInvalid(other) || byuid.Replaced(other) {
 		t.Errorf("another mistake was taken for it: %v", other)
 	}
 }

@@ -1,0 +1,122 @@
+package ca
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// TrustBundle keeps the ConfigMap with the CA bundle in every namespace that has a group, or a pod that
+// wants to join one, so that agents know the manager before they have spoken to it. It stays when the
+// last group is deleted: it is no secret, and a pod may still mount it.
+type TrustBundle struct {
+	Client client.Client
+
+	bundle  atomic.Pointer[string] // PEM
+	changed chan event.GenericEvent
+}
+
+// NewTrustBundle returns a TrustBundle that writes nothing before Distribute.
+func NewTrustBundle(c client.Client) *TrustBundle {
+	return &TrustBundle{Client: c, changed: make(chan event.GenericEvent, 1)}
+}
+
+const trustOwner = client.FieldOwner("podesta-trust")
+
+// awaitBundle is how long a ConfigMap waits that is wanted before this manager has read the CA.
+const awaitBundle = 500 * time.Millisecond
+
+// Distribute replaces the bundle and has all ConfigMaps written anew. It does not wait for that. Any goroutine may call it.
+func (t *TrustBundle) Distribute(bundlePEM []byte) {
+	bundle := string(bundlePEM)
+	t.bundle.Store(&bundle)
+	select {
+	case t.changed <- event.GenericEvent{Object: &corev1.ConfigMap{}}:
+	default: // it was said already, and nobody has read it yet
+	}
+}
+
+// Reconcile writes the bundle into the ConfigMap that the request names, if it says anything else and is wanted.
+func (t *TrustBundle) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	bundle := t.bundle.Load()
+	if bundle == nil {
+		return reconcile.Result{RequeueAfter: awaitBundle}, nil
+	}
+	found := &corev1.ConfigMap{}
+	err := t.Client.Get(ctx, request.NamespacedName, found)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return reconcile.Result{}, err
+	}
+	if err == nil && found.Data[v1.TrustKey] == *bundle {
+		return reconcile.Result{}, nil
+	}
+	wanted, err := t.wanted(ctx, request.Namespace)
+	if err != nil || !wanted {
+		return reconcile.Result{}, err
+	}
+	desired := corev1ac.ConfigMap(request.Name, request.Namespace).WithData(map[string]string{v1.TrustKey: *bundle})
+	err = t.Client.Apply(ctx, desired, trustOwner, client.ForceOwnership)
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return reconcile.Result{}, nil // nobody will need it
+	}
+	return reconcile.Result{}, err
+}
+
+// wanted reports whether the namespace has a group or a pod of one.
+func (t *TrustBundle) wanted(ctx context.Context, namespace string) (bool, error) {
+	groups := &v1.ElectionGroupList{}
+	if err := t.Client.List(ctx, groups, client.InNamespace(namespace),
+		client.Limit(1)); err != nil || len(groups.Items) > 0 {
+		return len(groups.Items) > 0, err
+	}
+	pods := &corev1.PodList{}
+	err := t.Client.List(ctx, pods, client.InNamespace(namespace), client.HasLabels{v1.GroupLabel}, client.Limit(1))
+	return len(pods.Items) > 0, err
+}
+
+// all returns the ConfigMaps that exist. One that is wanted and missing is on its way already.
+func (t *TrustBundle) all(ctx context.Context, _ client.Object) []reconcile.Request {
+	found := &corev1.ConfigMapList{}
+	if err := t.Client.List(ctx, found); err != nil { // from the cache: it cannot fail in operation
+		ctrl.LoggerFrom(ctx).Error(err, "list the trust ConfigMaps")
+	}
+	requests := make([]reconcile.Request, len(found.Items))
+	for i := range found.Items {
+		requests[i].NamespacedName = client.ObjectKeyFromObject(&found.Items[i])
+	}
+	return requests
+}
+
+// SetupWithManager watches the ConfigMaps themselves, the bundle, and groups and pods as they appear.
+func (t *TrustBundle) SetupWithManager(mgr ctrl.Manager) error {
+	ofNamespace := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: v1.TrustConfigMap}}}
+	})
+	appearing := builder.WithPredicates(predicate.Funcs{
+		UpdateFunc:  func(event.UpdateEvent) bool { return false },
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	})
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("trust").
+		For(&corev1.ConfigMap{}).
+		Watches(&v1.ElectionGroup{}, ofNamespace, appearing).
+		Watches(&corev1.Pod{}, ofNamespace, appearing).
+		WatchesRawSource(source.Channel(t.changed, handler.EnqueueRequestsFromMapFunc(t.all))).
+		Complete(t)
+}

@@ -1,0 +1,122 @@
+package group
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// The field managers of what this controller applies, one a concern.
+const (
+	rosterOwner  = client.FieldOwner("podesta-roster")
+	statusOwner  = client.FieldOwner("podesta-status")
+	roleOwner    = client.FieldOwner("podesta-role")
+	serviceOwner = client.FieldOwner("podesta-service")
+)
+
+// apply makes all writes of a pass. It returns the state to carry over, which holds what was written
+// also when a later write failed, and when the group is to be reconciled again.
+func (r *Reconciler) apply(ctx context.Context, o observation, d decision) (next state, again time.Duration, err error) {
+	next = o.next(d)
+	if o.replaces { // nobody saw that the old group was deleted
+		r.Metrics.groupDeleted(client.ObjectKeyFromObject(o.group))
+	}
+	if d.roster.record != nil {
+		err := r.persistRoster(ctx, o, d.roster, &next)
+		if apierrors.IsConflict(err) {
+			return next, o.debounce, nil // the group has changed since it was observed
+		} else if err != nil {
+			return next, 0, fmt.Errorf("persist the roster: %w", err)
+		}
+		o.published.Roster = d.roster.record
+	}
+	if d.roster.roster != nil {
+		r.Rosters.Publish(*d.roster.roster)
+	}
+	r.record(o.group, d.rosterEvents)
+	if d.status == nil {
+		return next, d.again, nil
+	}
+	err = r.publishStatus(ctx, o, *d.status, &next)
+	if apierrors.IsConflict(err) {
+		return next, o.debounce, nil
+	} else if err != nil {
+		return next, 0, fmt.Errorf("publish the status: %w", err)
+	}
+	if err := r.applyRole(ctx, d.role, &next); err != nil {
+		return next, 0, err
+	}
+	soon, err := r.applyService(ctx, o, d.service, &next)
+	if err != nil {
+		return next, 0, err
+	}
+	if soon {
+		return next, sooner(d.again, o.debounce), nil
+	}
+	return next, d.again, nil
+}
+
+// persistRoster writes status.roster, and only if the group is still the one that was observed (MC1 in
+// internal/membership): the resource version goes with the apply, so it fails with a conflict if
+// somebody else, a second manager above all, has written in between. It is forced, so that another
+// field owner (a restored backup, an edit by hand) does not freeze the group.
+func (r *Reconciler) persistRoster(ctx context.Context, o observation, d rosterDecision, next *state) error {
+	version, err := r.applyStatus(ctx, o.group, v1.ElectionGroupStatus{Roster: d.record}, next.observedVersion(o.group),
+		rosterOwner)
+	if err != nil {
+		return err
+	}
+	status := o.published
+	status.Roster = d.record
+	next.wrote(status, version)
+	next.membership = next.membership.Persisted(d.persist)
+	return nil
+}
+
+// publishStatus writes the status, its roster apart, if it has changed, and only to the state that was
+// observed. What others wrote into those fields is overwritten: they are ours.
+func (r *Reconciler) publishStatus(ctx context.Context, o observation, d statusDecision, next *state) error {
+	if !equality.Semantic.DeepEqual(d.status, o.published) {
+		status := d.status
+		status.Roster = nil
+		version, err := r.applyStatus(ctx, o.group, status, next.observedVersion(o.group), statusOwner)
+		if err != nil {
+			return err
+		}
+		next.wrote(d.status, version)
+		r.record(o.group, d.events)
+	}
+	next.showing, next.statusAt, next.election = true, o.now, d.election
+	next.epoch = max(next.epoch, epochOf(d.status))
+	r.Metrics.published(o.group, o.published, d.status)
+	return nil
+}
+
+// applyStatus applies a part of the status, to this very group (UID) and to this very state of it. It
+// returns the resource version that came of it.
+func (r *Reconciler) applyStatus(ctx context.Context, group *v1.ElectionGroup, status v1.ElectionGroupStatus,
+	version string, owner client.FieldOwner) (string, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
+	if err != nil {
+		return "", err
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{"status": content}}
+	u.SetGroupVersionKind(v1.GroupVersion.WithKind("ElectionGroup"))
+	u.SetNamespace(group.Namespace)
+	u.SetName(group.Name)
+	u.SetUID(group.UID)
+	u.SetResourceVersion(version)
+	wanted := client.ApplyConfigurationFromUnstructured(u)
+	if err := r.Client.Status().Apply(ctx, wanted, owner, client.ForceOwnership); err != nil {
+		return "", err
+	}
+	return u.GetResourceVersion(), nil
+}

@@ -1,0 +1,96 @@
+package group
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// Publisher hands rosters out to agents; roster.Server is one.
+type Publisher interface {
+	Publish(roster.Roster)
+	Withdraw(namespace, group string)
+}
+
+// Reconciler reconciles ElectionGroups: the roster out, the reports in; status, Service, role label and
+// events from them.
+type Reconciler struct {
+	Client client.Client
+	// Live asks the API server, for what the cache does not hold: Services that are not the group's.
+	Live      client.Reader
+	Recorder  events.EventRecorder
+	Rosters   Publisher
+	Sightings *roster.Sightings
+	Metrics   *Metrics
+	Now       func() time.Time
+	// Debounce is how long news of a group is gathered before a pass.
+	Debounce time.Duration
+	// Version is the manager's own, with which those of agents are compared; empty: with nothing.
+	Version string
+
+	debounce   debounce
+	states     states
+	endedPods  endedPods
+	leadsSince time.Time
+}
+
+// Reconcile is one pass over a group.
+func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	key := request.NamespacedName
+	if wait := r.debounce.take(key, r.Debounce, r.Now()); wait > 0 {
+		return reconcile.Result{RequeueAfter: wait}, nil // woken by something else while news comes in
+	}
+	o, err := r.observe(ctx, key)
+	if apierrors.IsNotFound(err) {
+		return reconcile.Result{}, r.groupDeleted(ctx, key)
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	d := decide(o)
+	next, again, err := r.apply(ctx, o, d)
+	r.carryOver(key, o, next)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: again}, nil
+}
+
+// carryOver stores what the next pass is to know, and drops what is of no interest any more.
+func (r *Reconciler) carryOver(key types.NamespacedName, o observation, next state) {
+	r.states.put(key, next)
+	known := o.knownPods(next.membership.Roster())
+	r.endedPods.prune(key, known)
+	r.Sightings.Forget(key.Namespace, key.Name, func(uid string) bool { return known[types.UID(uid)] })
+}
+
+// groupDeleted tells the agents of a group that does not exist, and cleans up after one that did.
+func (r *Reconciler) groupDeleted(ctx context.Context, key types.NamespacedName) error {
+	r.Rosters.Withdraw(key.Namespace, key.Name)
+	r.Sightings.Forget(key.Namespace, key.Name, func(string) bool { return false })
+	r.endedPods.prune(key, nil)
+	r.states.drop(key)
+	r.Metrics.groupDeleted(key)
+	pods, err := r.podsOf(ctx, key)
+	if err != nil {
+		return err
+	}
+	gone := &v1.ElectionGroup{}
+	gone.Namespace = key.Namespace
+	d := decideRole(observation{group: gone, pods: pods}, "")
+	return r.applyRole(ctx, d, &state{labels: d.labels})
+}
+
+func (r *Reconciler) record(group *v1.ElectionGroup, all []notification) {
+	for _, n := range all {
+		r.Recorder.Eventf(group, nil, n.kind, n.reason, n.action, "%s", shorten(n.note))
+	}
+}

@@ -1,0 +1,125 @@
+package group
+
+import (
+	"slices"
+	"time"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/membership"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// authorised finds the coordinator of a Guarded group: the process that a majority of the voters on the
+// persisted roster follow under one epoch. An epoch changes in place while a new roster spreads, so the
+// one shown is the highest that a majority has reached. It never shows a lower epoch than was published
+// before.
+func authorised(all []process, o observation) choice {
+	c := choice{fresh: true}
+	views := map[string]bool{}
+	for _, p := range all {
+		if !p.connected() {
+			continue
+		}
+		c.reporters++
+		if name := p.follows(); name != "" {
+			views[name] = true
+		}
+	}
+	c.views = len(views)
+	members := votersIn(o.published.Roster)
+	c.voters = len(members)
+	for _, m := range members {
+		if !reports(m, o) {
+			continue
+		}
+		c.present++
+		switch o.sightings[m.UID].Report.LeaseState {
+		case roster.LeaseWaiting:
+			c.waiting++
+		case roster.LeaseNoMajority:
+			c.alone++
+		}
+	}
+	if c.reporters == 0 {
+		last := lastKnown(all, o.published.Coordinator)
+		last.voters = c.voters
+		return last
+	}
+	floor := max(o.epoch, epochOf(o.published))
+	name, epoch := majorityFollows(members, o, 0)
+	if name == "" {
+		return c.stands(members, all, o)
+	}
+	switch {
+	case !mayAct(all, name, o):
+		c.ended = name
+	case epoch < floor:
+		c.stale = true
+	default:
+		c.name, c.epoch = name, epoch
+	}
+	return c
+}
+
+// stands keeps the published coordinator for a moment if all that is missing for a majority are agents
+// whose connection has just broken: as a rule they are back at once, and what they said still holds.
+func (c choice) stands(members []v1.RosterMember, all []process, o observation) choice {
+	name, epoch := majorityFollows(members, o, grace)
+	if name == "" || name != coordinatorName(o.published) || epoch < epochOf(o.published) || !mayAct(all, name, o) {
+		return c
+	}
+	c.name, c.epoch = name, max(o.epoch, epochOf(o.published))
+	for _, m := range members {
+		if s := o.sightings[m.UID]; !reports(m, o) {
+			if left := s.Since.Add(grace).Sub(o.now); left > 0 {
+				c.recheck = sooner(c.recheck, left)
+			}
+		}
+	}
+	return c
+}
+
+// majorityFollows returns the process that a majority of the voters follow, and the highest epoch that a
+// majority of them has reached; empty if there is none. Voters count that report now, or did so less than
+// within ago and have not said that they leave.
+func majorityFollows(members []v1.RosterMember, o observation, within time.Duration) (string, int64) {
+	epochs := map[string][]int64{}
+	for _, m := range members {
+		s, seen := o.sightings[m.UID]
+		recent := seen && s.Report.StateID == m.StateID && !s.Report.Leaving && o.now.Sub(s.Since) < within
+		if (reports(m, o) || recent) && follows(s.Report) {
+			epochs[s.Report.Coordinator] = append(epochs[s.Report.Coordinator], s.Report.Epoch)
+		}
+	}
+	needed := membership.Majority(len(members))
+	for name, all := range epochs {
+		if len(all) >= needed {
+			slices.Sort(all)
+			return name, all[len(all)-needed]
+		}
+	}
+	return "", 0
+}
+
+// reports reports whether a voter is connected to this manager, with the state directory that the
+// roster names.
+func reports(m v1.RosterMember, o observation) bool {
+	s, seen := o.sightings[m.UID]
+	return seen && s.Connected && s.Report.StateID == m.StateID
+}
+
+// mayAct reports whether a process that a majority follows can be the coordinator: it is on the roster
+// with a priority, nothing says that it has ended, and if it is connected it claims to be it. Its
+// followers know only a name: a pod that was created again under that name, and is not on the roster or
+// has not joined, is not the one they follow.
+func mayAct(all []process, name string, o observation) bool {
+	i := slices.IndexFunc(all, func(p process) bool { return p.name == name })
+	if i < 0 {
+		return false
+	}
+	p := all[i]
+	// A process that does not vote may have joined under the manager before.
+	joined := p.joined || o.now.Before(o.begun.Add(reportsWithin))
+	return p.member && p.priority > 0 && !p.dead() && joined && recorded(o.published.Roster, p.pod) != nil &&
+		(!p.connected() || p.claims())
+}

@@ -1,0 +1,93 @@
+package group
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// News is taken once the oldest of it has waited for the window, however much comes after it.
+func TestNewsIsGathered(t *testing.T) {
+	const window = 100 * time.Millisecond
+	var d debounce
+	now := noon
+	add := func(first bool) {
+		t.Helper()
+		if got := d.add(keyIn("g"), now); got != first {
+			t.Errorf("first: %v, want %v", got, first)
+		}
+	}
+	take := func(group string, want time.Duration) {
+		t.Helper()
+		if got := d.take(keyIn(group), window, now); got != want {
+			t.Errorf("wait for %v, want %v", got, want)
+		}
+	}
+	take("g", 0) // there is none
+	add(true)
+	take("g", window)
+	take("other", 0)
+	now = now.Add(70 * time.Millisecond)
+	add(false)
+	take("g", 30*time.Millisecond)
+	now = now.Add(30 * time.Millisecond)
+	take("g", 0)
+	take("g", 0) // taken
+	add(true)
+	take("g", window)
+}
+
+// A group that news comes in for is reconciled no sooner than the news has been gathered, whatever wakes
+// the controller.
+func TestAPassWaitsForNews(t *testing.T) {
+	s := newScene(3)
+	r := reading(t, s)
+	q := workqueue.NewTypedRateLimitingQueue(retryLimiter())
+	defer q.ShutDown()
+	r.news(q, keyIn("g"))
+	s.now = s.now.Add(DefaultDebounce / 4)
+	result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keyIn("g")})
+	if err != nil || result.RequeueAfter != DefaultDebounce*3/4 {
+		t.Errorf("got %+v, %v", result, err)
+	}
+}
+
+// Pods that have ended are dropped when their group is reconciled: of pods that are in no group none are
+// recorded.
+func TestEndedPodsAreOfGroupsOnly(t *testing.T) {
+	q := workqueue.NewTypedRateLimitingQueue(retryLimiter())
+	defer q.ShutDown()
+	r := &Reconciler{Now: func() time.Time { return noon }}
+	s := newGuarded(2)
+	s.terminated(0)
+	s.terminated(1)
+	s.pods[1].Labels = map[string]string{v1.GroupLabel: "g"}
+	for _, pod := range s.pods {
+		r.podHandler().Create(t.Context(), event.CreateEvent{Object: pod}, q)
+		r.podHandler().Update(t.Context(), event.UpdateEvent{ObjectOld: pod, ObjectNew: pod}, q)
+	}
+	r.endedPods.mu.Lock()
+	defer r.endedPods.mu.Unlock()
+	if len(r.endedPods.groups) != 1 || len(r.endedPods.groups[keyIn("g")]) != 1 {
+		t.Errorf("recorded: %v", r.endedPods.groups)
+	}
+}
+
+// However often a pass fails, the next one comes soon: what waits for time alone is not noticed otherwise.
+func TestAFailedPassIsMadeAgainSoon(t *testing.T) {
+	limiter, request := retryLimiter(), reconcile.Request{NamespacedName: keyIn("g")}
+	if first := limiter.When(request); first != 5*time.Millisecond {
+		t.Errorf("the first time after %v", first)
+	}
+	for range 100 {
+		limiter.When(request)
+	}
+	if last := limiter.When(request); last != 5*time.Second {
+		t.Errorf("after 100 failures it waits %v", last)
+	}
+}

@@ -1,0 +1,60 @@
+package group
+
+import (
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/membership"
+)
+
+// statusWithin is for how long the status is not decided about while the roster keeps changing.
+const statusWithin = time.Second
+
+// decision is all that a pass is to do, decided before its first write.
+type decision struct {
+	membership membership.State
+	roster     rosterDecision
+	// rosterEvents are told when the roster was persisted.
+	rosterEvents []notification
+	// status is what the group's status is to say; nil: it stays, and so does everything below.
+	status  *statusDecision
+	role    roleDecision
+	service serviceDecision
+	// again is when the group is to be reconciled again without an event; zero: never.
+	again time.Duration
+}
+
+// decide makes all decisions of a pass. A new roster is handed out first, and the status is decided
+// when the agents have had the time to answer to it; but once a second at least, however often the
+// roster changes.
+func decide(o observation) decision {
+	d := decision{roster: decideRoster(o)}
+	d.membership, d.again = d.roster.state, d.roster.again
+	d.role.labels = observedLabels(o)
+	o.published.Roster = d.roster.known
+	if d.roster.record != nil {
+		d.rosterEvents = rosterEvents(o.published.Roster, d.roster.record, guarded(o.group))
+		d.again = o.debounce
+		if o.now.Sub(o.statusAt) < statusWithin {
+			return d
+		}
+		o.published.Roster = d.roster.record
+	}
+	if hold := holdStatus(o); hold > 0 {
+		d.again = sooner(hold, d.again)
+		return d
+	}
+	status := decideStatus(o, d.roster)
+	d.status = &status
+	d.again = sooner(status.recheck, d.again)
+	d.role = decideRole(o, coordinatorName(status.status))
+	d.service = decideService(o)
+	return d
+}
+
+// sooner returns the shorter of two waits, where zero is never.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}

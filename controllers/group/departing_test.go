@@ -1,0 +1,84 @@
+package group
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// depart has the deletion of a pod begin.
+func (s *scene) depart(pod int) *scene {
+	s.pods[pod].DeletionTimestamp = &metav1.Time{Time: s.now.Add(30 * time.Second)}
+	return s
+}
+
+// told is the roster as agents are told it: "p-0:1 p-1:2+", + for a voter.
+func told(d rosterDecision) string {
+	var all []string
+	for _, p := range d.roster.Processes {
+		voter := map[bool]string{true: "+"}[p.Voter]
+		all = append(all, fmt.Sprintf("%s:%d%s", p.Name, p.Priority, voter))
+	}
+	return strings.Join(all, " ")
+}
+
+// From its deletion on, a process has priority 0 for the agents, whatever becomes of its pod; it votes until its end is known or it
+// hangs. The roster changes when it begins, and not again before the voters do.
+func TestADepartingProcessNeverCoordinates(t *testing.T) {
+	s := voting(3)
+	began := s.observation.published.Roster.Generation
+	steps := []struct {
+		name  string
+		do    func()
+		want  string
+		grows bool
+	}{
+		{"all well", func() {}, "p-0:1+ p-1:2+ p-2:3+", false},
+		{"its deletion begins", func() { s.depart(2) }, "p-0:1+ p-1:2+ p-2:0+", true},
+		{"nothing more", func() {}, "p-0:1+ p-1:2+ p-2:0+", false},
+		{"its agent is silent", func() { s.loses(2, 0) }, "p-0:1+ p-1:2+ p-2:0+", false},
+		{"it is called Failed, as is a pod on a lost node", func() { s.pods[2].Status.Phase = corev1.PodFailed; s.pods[2].Status.PodIP = "" },
+			"p-0:1+ p-1:2+", true},
+	}
+	for _, step := range steps {
+		s.later(time.Second)
+		step.do()
+		d := s.pass()
+		if got := told(d); got != step.want || (d.roster.Generation > began) != step.grows {
+			t.Errorf("%s: generation %d after %d, %s; want %s, a new one: %v", step.name, d.roster.Generation, began, got, step.want,
+				step.grows)
+		}
+		began = d.roster.Generation
+		s.acknowledge()
+	}
+}
+
+// The status shows a process's own priority, and a coordinator for as long as it is followed.
+func TestADepartingCoordinatorIsShown(t *testing.T) {
+	s := newScene(3).sees("p-2", 0, 1, 2).published().depart(2)
+	v := decideStatus(s.observation, decideRoster(s.observation))
+	if c := v.status.Coordinator; c == nil || c.Name != "p-2" || *c.Priority != 3 || *v.status.Processes[2].Priority != 3 {
+		t.Errorf("coordinator %+v, rows %+v", c, v.status.Processes)
+	}
+	s.loses(0, time.Hour).loses(1, time.Hour).loses(2, time.Hour)
+	if c := decideStatus(s.observation, rosterDecision{}).status.Coordinator; c != nil {
+		t.Errorf("nobody reports, and its pod is on its way out: %+v is shown", c)
+	}
+}
+
+// Another pod has the name of the last coordinator's, and nobody reports.
+func TestASuccessorOfThatNameIsNoCoordinator(t *testing.T) {
+	s := newScene(3).sees("p-2", 0, 1, 2).published()
+	clear(s.sightings)
+	if c := decideStatus(s.observation, rosterDecision{}).status.Coordinator; c == nil {
+		t.Error("nobody reports: the coordinator that was published is not kept")
+	}
+	s.pods[2].UID = "new"
+	if c := decideStatus(s.observation, rosterDecision{}).status.Coordinator; c != nil {
+		t.Errorf("a pod that has not joined is shown as the coordinator: %+v", c)
+	}
+}

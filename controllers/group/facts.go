@@ -1,0 +1,150 @@
+package group
+
+import (
+	"encoding/json"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/membership"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// factsOf translates an observation into what the rules of voters know.
+func factsOf(o observation) *membership.Facts {
+	settings := settingsOf(o.group)
+	settings.AppHealth = roster.AppHealth{} // no election's business: a new generation would give a new epoch
+	f := &membership.Facts{
+		Now:       o.now,
+		Guarded:   guarded(o.group),
+		Lease:     milliseconds(o.group.Spec.Timing.LeaseMilliseconds),
+		Settings:  string(settings.Encode()),
+		Roster:    rosterFrom(o.published.Roster),
+		Forget:    forgetRequest(o.group),
+		Begun:     o.begun,
+		Inherited: o.inherited,
+	}
+	for _, pod := range o.pods {
+		if pod.UID == "" {
+			continue
+		}
+		f.Pods = append(f.Pods, podFact(pod, &o.group.Spec))
+		if nothingRuns(pod) && o.ended[pod.UID].IsZero() {
+			f.Ended = append(f.Ended, membership.EndedPod{UID: string(pod.UID), At: o.now})
+		}
+	}
+	for uid, at := range o.ended {
+		f.Ended = append(f.Ended, membership.EndedPod{UID: string(uid), At: at})
+	}
+	for uid, s := range o.sightings {
+		f.Reports = append(f.Reports, reportFact(uid, s))
+	}
+	return f
+}
+
+func podFact(pod *corev1.Pod, spec *v1.ElectionGroupSpec) membership.Pod {
+	p := membership.Pod{
+		Name:     pod.Name,
+		UID:      string(pod.UID),
+		Address:  linkAddress(pod),
+		Priority: priorityOf(spec, pod.Name),
+		Finished: finished(pod),
+	}
+	if pod.DeletionTimestamp != nil { // Kubernetes has added the grace period to it
+		grace := time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
+		p.DeletionBegan, p.DeletionDue = pod.DeletionTimestamp.Add(-grace), pod.DeletionTimestamp.Time
+	}
+	return p
+}
+
+func reportFact(uid types.UID, s roster.Sighting) membership.Report {
+	r := membership.Report{
+		UID:          string(uid),
+		StateID:      s.Report.StateID,
+		Generation:   s.Report.Generation,
+		Connected:    s.Connected,
+		Since:        s.Since,
+		Leaving:      s.Report.Leaving,
+		BallotsSpent: s.Report.LeaseState == roster.LeaseBallotsSpent,
+	}
+	if follows(s.Report) {
+		r.Coordinator = s.Report.Coordinator
+	}
+	return r
+}
+
+// follows reports whether an agent of a Guarded group follows a process that may act, or is it.
+func follows(r roster.Report) bool {
+	return (r.LeaseState == roster.LeaseFollowing || r.LeaseState == roster.LeaseHolding) &&
+		r.Coordinator != "" && r.Epoch > 0
+}
+
+// forgetRequest returns what the group's annotation asks for; nothing if there is none, or it cannot be
+// read.
+func forgetRequest(group *v1.ElectionGroup) membership.ForgetRequest {
+	var asked v1.ForgetRequest
+	value, found := group.Annotations[v1.ForgetAnnotation]
+	if !found || json.Unmarshal([]byte(value), &asked) != nil {
+		return membership.ForgetRequest{}
+	}
+	request := membership.ForgetRequest{Generation: asked.Generation}
+	for _, p := range asked.Processes {
+		request.Processes = append(request.Processes, membership.Identity{Name: p.Name, UID: string(p.UID)})
+	}
+	return request
+}
+
+// rosterFrom reads a persisted roster; nil if there is none.
+func rosterFrom(r *v1.RosterStatus) *membership.Roster {
+	if r == nil {
+		return nil
+	}
+	read := &membership.Roster{
+		Generation:   r.Generation,
+		Digest:       r.Digest,
+		LongestLease: milliseconds(r.LongestLeaseMilliseconds),
+	}
+	for _, m := range r.Members {
+		read.Members = append(read.Members, membership.Member{
+			Name:      m.Name,
+			UID:       string(m.UID),
+			StateID:   m.StateID,
+			Voter:     isVoter(m),
+			GoneSince: m.GoneSince.Time,
+			Forgotten: ptr.Deref(m.Forgotten, false),
+		})
+	}
+	return read
+}
+
+// recordOf returns a roster as it is persisted; nil if there is none.
+func recordOf(r *membership.Roster) *v1.RosterStatus {
+	if r == nil {
+		return nil
+	}
+	record := &v1.RosterStatus{
+		Generation:               r.Generation,
+		Digest:                   r.Digest,
+		LongestLeaseMilliseconds: int32(r.LongestLease.Milliseconds()), //nolint:gosec // it was read from an int32
+	}
+	for _, m := range r.Members {
+		member := v1.RosterMember{
+			Name:      m.Name,
+			UID:       types.UID(m.UID),
+			StateID:   m.StateID,
+			Voter:     new(m.Voter),
+			GoneSince: metav1.NewTime(m.GoneSince),
+		}
+		if m.Forgotten {
+			member.Forgotten = new(true)
+		}
+		record.Members = append(record.Members, member)
+	}
+	return record
+}
+
+func isVoter(m v1.RosterMember) bool { return ptr.Deref(m.Voter, false) }

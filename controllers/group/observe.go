@@ -1,0 +1,108 @@
+package group
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/membership"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// observation is all that is known of a group when it is decided about. Deciding changes nothing in it.
+type observation struct {
+	state // what this manager has carried over from the last pass
+
+	now       time.Time
+	debounce  time.Duration
+	group     *v1.ElectionGroup
+	published v1.ElectionGroupStatus        // the newest status that was written
+	pods      []*corev1.Pod                 // that carry the group's label, in ring order
+	sightings map[types.UID]roster.Sighting // what agents told this manager, by pod
+	ended     map[types.UID]time.Time       // pods of which nothing runs any more, since when
+	inherited bool                          // the group is older than this manager's lead
+	replaces  bool                          // the last pass over this name was over another group
+	service   seenService                   // the Service that the group asks for
+	version   string                        // of this manager; empty: not known
+}
+
+// observe reads everything, from the cache where it can. The cache may lag behind what this manager
+// wrote itself; there, what it remembers of its writes is right. Observing changes nothing.
+func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (observation, error) {
+	group := &v1.ElectionGroup{}
+	if err := r.Client.Get(ctx, key, group); err != nil {
+		return observation{}, err
+	}
+	pods, err := r.podsOf(ctx, key)
+	if err != nil {
+		return observation{}, err
+	}
+	now := r.Now()
+	last, found := r.states.get(key)
+	replaces := found && last.uid != group.UID
+	if !found || replaces {
+		last = state{uid: group.UID, begun: now, statusAt: now}
+	}
+	o := observation{
+		state:     last,
+		now:       now,
+		debounce:  r.Debounce,
+		group:     group,
+		published: last.newest(group),
+		pods:      pods,
+		sightings: map[types.UID]roster.Sighting{},
+		inherited: !group.CreationTimestamp.After(r.leadsSince),
+		replaces:  replaces,
+		version:   r.Version,
+	}
+	if o.service, err = r.observeService(ctx, group, last.refusal); err != nil {
+		return observation{}, err
+	}
+	known := o.knownPods(o.membership.Roster())
+	for _, s := range r.Sightings.Group(key.Namespace, key.Name) {
+		if s.Connected || known[types.UID(s.UID)] {
+			o.sightings[types.UID(s.UID)] = s
+		}
+	}
+	o.ended = r.endedPods.of(key, known)
+	return o, nil
+}
+
+// knownPods are the UIDs of the pods that exist or are on a roster. What an agent told of a voter is
+// kept until the voter is off the roster, though its pod be gone: it tells whether it has ended.
+func (o *observation) knownPods(newest *membership.Roster) map[types.UID]bool {
+	known := map[types.UID]bool{}
+	for _, pod := range o.pods {
+		known[pod.UID] = true
+	}
+	if o.published.Roster != nil {
+		for _, m := range o.published.Roster.Members {
+			known[m.UID] = true
+		}
+	}
+	if newest != nil {
+		for _, m := range newest.Members {
+			known[types.UID(m.UID)] = true
+		}
+	}
+	return known
+}
+
+func (r *Reconciler) podsOf(ctx context.Context, key types.NamespacedName) ([]*corev1.Pod, error) {
+	list := &corev1.PodList{}
+	err := r.Client.List(ctx, list, client.InNamespace(key.Namespace), client.MatchingLabels{v1.GroupLabel: key.Name})
+	if err != nil {
+		return nil, err
+	}
+	pods := make([]*corev1.Pod, len(list.Items))
+	for i := range list.Items {
+		pods[i] = &list.Items[i]
+	}
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return membership.CompareNames(a.Name, b.Name) })
+	return pods, nil
+}

@@ -1,0 +1,210 @@
+package group
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/membership"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// grace is how long a process whose session was closed keeps its last published state while nothing
+// tells what became of it: an agent that renews its certificate, or whose connection broke, is back
+// within it.
+const grace = time.Second
+
+// maxRows is how many rows the process status table may have (see api/v1).
+const maxRows = 512
+
+// process is everything that is known of one process.
+type process struct {
+	name     string
+	priority int32
+	pod      *corev1.Pod       // nil: there is none
+	member   bool              // it is on the roster
+	joined   bool              // its agent has joined, now or under an earlier manager
+	seen     *roster.Sighting  // nil: its agent has not reported to this manager
+	accused  bool              // a connected peer reports it as crashed
+	last     *v1.ProcessStatus // its row in the published table
+	stands   time.Time         // until when that row stands, if nothing tells what became of the process
+	guarded  bool              // it follows, and claims, under an epoch only
+
+	agent        v1.AgentState // what is wrong with its agent; empty if nothing is
+	agentVersion string        // of an agent that is outdated
+}
+
+// connected reports whether what the process tells is fresh.
+func (p process) connected() bool { return p.member && p.seen != nil && p.seen.Connected }
+
+// follows returns the process that a connected process follows; empty while it elects.
+func (p process) follows() string {
+	switch {
+	case !p.connected():
+		return ""
+	case p.guarded && !follows(p.seen.Report) || !p.guarded && p.seen.Report.Electing:
+		return ""
+	default:
+		return p.seen.Report.Coordinator
+	}
+}
+
+// epoch returns the epoch under which a connected process follows.
+func (p process) epoch() int64 {
+	if !p.guarded || p.follows() == "" {
+		return 0
+	}
+	return p.seen.Report.Epoch
+}
+
+// claims reports whether a process last said that it is the coordinator itself.
+func (p process) claims() bool {
+	if p.seen == nil || p.seen.Report.Coordinator != p.name {
+		return false
+	}
+	if p.guarded {
+		return p.seen.Report.LeaseState == roster.LeaseHolding
+	}
+	return !p.seen.Report.Electing
+}
+
+// dead reports whether a process is known not to run. An open session beats all hearsay: what the API
+// server shows of a container may be old, and a peer may only have lost its own link.
+func (p process) dead() bool {
+	switch {
+	case p.pod == nil || finished(p.pod):
+		return true
+	case p.connected():
+		return false
+	case agentEnded(p.pod):
+		return true
+	case p.seen != nil && p.seen.Report.Leaving:
+		return true
+	default:
+		return p.joined && p.accused // before it has joined, a refused link only means that it is not up yet
+	}
+}
+
+// agentEnded reports whether the kubelet shows the agent's container as not running after it ran.
+func agentEnded(pod *corev1.Pod) bool {
+	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if s.Name != v1.AgentContainer {
+			continue
+		}
+		return s.State.Terminated != nil || s.State.Waiting != nil && s.State.Waiting.Reason == "CrashLoopBackOff"
+	}
+	return false
+}
+
+// processesOf returns what is known of each process: the pods of the group, and those that the spec names
+// or that still vote but that do not exist. If there are more than the table holds, pods that have
+// finished are left out first.
+func processesOf(o observation) []process {
+	published := map[string]*v1.ProcessStatus{}
+	for i := range o.published.Processes {
+		published[o.published.Processes[i].Name] = &o.published.Processes[i]
+	}
+	var alive, rest []process
+	named := map[string]bool{}
+	for _, pod := range o.pods {
+		p := process{
+			name:     pod.Name,
+			priority: priorityOf(&o.group.Spec, pod.Name),
+			pod:      pod,
+			member:   !finished(pod),
+			last:     published[pod.Name],
+		}
+		if seen, ok := o.sightings[pod.UID]; ok {
+			p.seen, p.joined, p.stands = &seen, true, seen.Since.Add(grace)
+		} else if earlier := recorded(o.published.Roster, pod); earlier != nil && ptr.Deref(earlier.Voter, false) {
+			p.joined, p.stands = true, o.begun.Add(reportsWithin)
+		}
+		judgeAgent(&p, o.version)
+		named[p.name] = true
+		if p.member {
+			alive = append(alive, p)
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	var missing []process
+	miss := func(name string) {
+		if named[name] {
+			return
+		}
+		named[name] = true
+		missing = append(missing, process{name: name, priority: priorityOf(&o.group.Spec, name), last: published[name]})
+	}
+	for _, p := range o.group.Spec.Processes {
+		miss(p.Name)
+	}
+	if guarded(o.group) { // a voter whose pod is gone may still be needed for a majority
+		for _, m := range votersIn(o.published.Roster) {
+			miss(m.Name)
+		}
+	}
+	all := slices.Concat(alive, missing, rest)
+	all = all[:min(len(all), maxRows)]
+	slices.SortFunc(all, func(a, b process) int { return membership.CompareNames(a.name, b.name) })
+	for i := range all {
+		all[i].guarded = guarded(o.group)
+	}
+	accuse(all)
+	return all
+}
+
+// accuse marks the processes that a connected peer reports as crashed and that no connected process
+// follows: one peer may only have lost its own link.
+func accuse(all []process) {
+	accused, followed := map[string]bool{}, map[string]bool{}
+	for _, p := range all {
+		if !p.connected() {
+			continue
+		}
+		followed[p.follows()] = true
+		for _, row := range p.seen.Report.Table {
+			if row.State == roster.Crashed && row.Name != p.name {
+				accused[row.Name] = true
+			}
+		}
+	}
+	for i := range all {
+		all[i].accused = accused[all[i].name] && !followed[all[i].name]
+	}
+}
+
+// rowOf returns a process's row in the process status table, and when time alone would change it; zero:
+// never.
+func rowOf(p process, coordinator string, now time.Time) (row v1.ProcessStatus, recheck time.Duration) {
+	row = v1.ProcessStatus{Name: p.name, Priority: new(p.priority), Agent: p.agent, AgentVersion: p.agentVersion}
+	switch {
+	case p.dead():
+		row.State = v1.ProcessCrashed
+	case p.connected():
+		row.State, row.Coordinator, row.Epoch = v1.ProcessNormal, p.follows(), p.epoch()
+		if p.name == coordinator && p.claims() {
+			row.State = v1.ProcessCoordinator
+		}
+	case p.last != nil && now.Before(p.stands):
+		row.State, row.Coordinator, row.Epoch = p.last.State, p.last.Coordinator, p.last.Epoch
+		if row.State == v1.ProcessCoordinator && p.name != coordinator {
+			row.State = v1.ProcessNormal
+		}
+		if p.seen == nil { // this manager has not heard yet which version it is
+			row.Agent, row.AgentVersion = p.last.Agent, p.last.AgentVersion
+		}
+		recheck = p.stands.Sub(now)
+	default:
+		row.State = v1.ProcessUnknown
+	}
+	return row, recheck
+}
+
+// departing reports whether a process is on its way out or gone: its pod is being deleted, has finished,
+// or does not exist any more.
+func departing(pod *corev1.Pod) bool {
+	return pod == nil || pod.DeletionTimestamp != nil || finished(pod)
+}

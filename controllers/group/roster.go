@@ -1,0 +1,158 @@
+package group
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/membership"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// rosterDecision is who is in the group.
+type rosterDecision struct {
+	state membership.State // for the next pass
+	// known is the newest roster that was persisted, which the status may have lost since.
+	known *v1.RosterStatus
+	// roster is what the agents are to be told; nil if there is nothing to tell them.
+	roster *roster.Roster
+	// record is to be persisted before that; nil if what is persisted says the same. persist is the
+	// same for the rules of voters.
+	record  *v1.RosterStatus
+	persist *membership.Roster
+	// stalled is why no roster can be made; empty if one was.
+	stalled string
+	// lost are the voters without which a Guarded group has no majority, and silent those of them whose
+	// pods exist.
+	lost, silent []string
+	// pending is how many processes are to become voters, or to stop being voters, in later changes.
+	pending int
+	// again is when time alone would change the roster; zero: it takes an event.
+	again time.Duration
+}
+
+// linkPort is the name of the container port on which an agent listens for its peers, if it is not
+// roster.LinkPort.
+const linkPort = "podesta-link"
+
+// decideRoster applies the rules of voters (internal/membership).
+func decideRoster(o observation) rosterDecision {
+	next, decided := membership.Step(o.membership, factsOf(o))
+	d := rosterDecision{
+		state:   next,
+		known:   recordOf(next.Roster()),
+		lost:    decided.Lost,
+		silent:  decided.Silent,
+		pending: decided.Pending,
+		again:   decided.Again,
+	}
+	if decided.TooMany > 0 {
+		d.stalled = fmt.Sprintf("%d pods carry the label %s=%s, but a group has at most %d processes. "+
+			"The last roster stays in use until there are fewer", decided.TooMany, v1.GroupLabel, o.group.Name, v1.MaxProcesses)
+	}
+	if decided.Roster != nil {
+		d.roster = agentRoster(o.group, decided.Roster)
+	}
+	if decided.Persist {
+		d.record, d.persist = recordOf(decided.Roster), decided.Roster
+	}
+	return d
+}
+
+func guarded(group *v1.ElectionGroup) bool { return group.Spec.Safety == v1.Guarded }
+
+// settingsOf returns what agents are told beside the members and the generation. A Classic group has no
+// leases.
+func settingsOf(group *v1.ElectionGroup) roster.Roster {
+	spec := &group.Spec
+	r := roster.Roster{
+		Namespace: group.Namespace,
+		Group:     group.Name,
+		GroupUID:  string(group.UID),
+		Algorithm: string(spec.Algorithm),
+		Safety:    string(spec.Safety),
+		Heartbeat: milliseconds(spec.Timing.HeartbeatMilliseconds),
+		Timeout:   milliseconds(spec.Timing.TimeoutMilliseconds),
+		AppHealth: appHealthOf(spec.AppHealth),
+	}
+	if guarded(group) {
+		policy := ptr.Deref(spec.Preemption, v1.Preemption{})
+		r.Lease = milliseconds(spec.Timing.LeaseMilliseconds)
+		r.Preemption = string(cmp.Or(policy.Policy, v1.Delayed))
+		r.Stable = time.Duration(ptr.Deref(policy.StableSeconds, 5)) * time.Second
+	}
+	return r
+}
+
+// agentRoster returns a roster as agents are told it. Those of a Classic group are told of no state
+// directories: nothing depends on them there.
+func agentRoster(group *v1.ElectionGroup, decided *membership.Roster) *roster.Roster {
+	r := settingsOf(group)
+	r.Generation = decided.Generation
+	for _, m := range decided.Members {
+		p := roster.Process{
+			Name:     m.Name,
+			UID:      m.UID,
+			Address:  m.Address,
+			Priority: m.Priority,
+			Voter:    m.Voter,
+		}
+		if guarded(group) {
+			p.StateID = m.StateID
+		}
+		r.Processes = append(r.Processes, p)
+	}
+	return &r
+}
+
+func milliseconds(n int32) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// linkAddress returns where a pod's peers reach its agent; empty while the pod has no address.
+func linkAddress(pod *corev1.Pod) string {
+	if pod.Status.PodIP == "" {
+		return ""
+	}
+	port := int32(roster.LinkPort)
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for _, c := range containers {
+			for _, p := range c.Ports {
+				if p.Name == linkPort {
+					port = p.ContainerPort
+				}
+			}
+		}
+	}
+	return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(port)))
+}
+
+func votersIn(r *v1.RosterStatus) []v1.RosterMember {
+	if r == nil {
+		return nil
+	}
+	var some []v1.RosterMember
+	for _, m := range r.Members {
+		if isVoter(m) {
+			some = append(some, m)
+		}
+	}
+	return some
+}
+
+// recorded returns the record of a pod in the persisted roster; nil if it has none.
+func recorded(r *v1.RosterStatus, pod *corev1.Pod) *v1.RosterMember {
+	if r == nil || pod == nil {
+		return nil
+	}
+	for i := range r.Members {
+		if r.Members[i].Name == pod.Name && r.Members[i].UID == pod.UID {
+			return &r.Members[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package group
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/membership"
+)
+
+// state is what this manager carries from one pass over a group to the next. Nothing in it need outlive
+// the manager. A pass reads it, and stores another one when it ends.
+type state struct {
+	uid        types.UID // of the group: one that was made again under an old name is another one
+	begun      time.Time // when this manager first saw the group
+	membership membership.State
+
+	showing  bool      // this manager has decided about the group's status before
+	statusAt time.Time // when it last did
+	election string    // the decision that the published lastElection tells of
+	epoch    int64     // the highest that was published
+	refusal  refusal   // of the group's Service
+
+	// What was written last, because the cache may not show it yet.
+	written        v1.ElectionGroupStatus
+	writtenVersion string // resource version of that write
+	labels         roleLabels
+}
+
+// next returns the state that a pass starts from to make the one that it stores.
+func (s state) next(d decision) state {
+	s.membership = d.membership
+	s.labels = roleLabels{writes: maps.Clone(d.role.labels.writes), pods: maps.Clone(d.role.labels.pods)}
+	return s
+}
+
+// newest returns the status as last written, by whomever.
+func (s *state) newest(group *v1.ElectionGroup) v1.ElectionGroupStatus {
+	if older(group.ResourceVersion, s.writtenVersion) {
+		return *s.written.DeepCopy()
+	}
+	return *group.Status.DeepCopy()
+}
+
+// observedVersion returns the resource version of the status that newest returns.
+func (s *state) observedVersion(group *v1.ElectionGroup) string {
+	if older(group.ResourceVersion, s.writtenVersion) {
+		return s.writtenVersion
+	}
+	return group.ResourceVersion
+}
+
+func (s *state) wrote(status v1.ElectionGroupStatus, version string) {
+	s.written, s.writtenVersion = *status.DeepCopy(), version
+}
+
+// older reports whether one resource version is older than another; nothing is older than an empty one.
+func older(version, than string) bool {
+	if than == "" {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(version, than)
+	return err == nil && order < 0
+}
+
+// states are those of the groups that this manager has seen. Safe for concurrent use; controller-runtime
+// runs one pass over a group at a time.
+type states struct {
+	mu     sync.Mutex
+	groups map[types.NamespacedName]state
+}
+
+func (s *states) get(key types.NamespacedName) (state, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, ok := s.groups[key]
+	return found, ok
+}
+
+func (s *states) put(key types.NamespacedName, next state) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.groups == nil {
+		s.groups = map[types.NamespacedName]state{}
+	}
+	s.groups[key] = next
+}
+
+func (s *states) drop(key types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.groups, key)
+}
+
+func (s *states) len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.groups)
+}

@@ -1,0 +1,115 @@
+package group
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/membership"
+)
+
+// reportsWithin is how long a manager that starts keeps the status that it finds, if the voters do not
+// report sooner. Agents come back within a few seconds (jittered backoff); one that takes longer than
+// this does not report.
+const reportsWithin = 10 * time.Second
+
+// statusDecision is what a group's status is to say, and what goes with it.
+type statusDecision struct {
+	status   v1.ElectionGroupStatus
+	election string         // the decision that status.LastElection tells of
+	events   []notification // told when the status was written
+	recheck  time.Duration  // when time alone would change the status; zero: never
+}
+
+// holdStatus returns for how long the published status is to stay as it is: until a majority of the
+// voters on the persisted roster have reported to this manager, or reportsWithin has passed. A group
+// that no manager has published has nothing to hold.
+func holdStatus(o observation) time.Duration {
+	if o.showing || o.published.Roster == nil || len(o.published.Conditions) == 0 {
+		return 0
+	}
+	voters := votersIn(o.published.Roster)
+	back := 0
+	for _, m := range voters {
+		if s, ok := o.sightings[m.UID]; ok && s.Connected {
+			back++
+		}
+	}
+	if len(voters) == 0 || back >= membership.Majority(len(voters)) {
+		return 0
+	}
+	return max(reportsWithin-o.now.Sub(o.begun), 0)
+}
+
+// decideStatus puts the status together. Step is what was decided about the roster.
+func decideStatus(o observation, step rosterDecision) statusDecision {
+	all := processesOf(o)
+	chosen := choose(all, o)
+	d := statusDecision{
+		status:  v1.ElectionGroupStatus{ObservedGeneration: o.group.Generation, Roster: o.published.Roster},
+		recheck: chosen.recheck,
+	}
+	if voters := len(votersIn(o.published.Roster)); guarded(o.group) && voters > 0 {
+		d.status.ToleratedFailures = new(int32(lease.Tolerates(voters))) //nolint:gosec // a roster has 256 voters at most
+	}
+	for _, p := range all {
+		row, recheck := rowOf(p, chosen.name, o.now)
+		d.status.Processes = append(d.status.Processes, row)
+		d.recheck = sooner(d.recheck, recheck)
+	}
+	d.status.Coordinator = coordinatorStatus(all, chosen, o)
+	d.status.LastElection, d.election = lastElectionOf(all, chosen.name, o)
+	f := findings{
+		group:     o.group,
+		processes: all,
+		rows:      d.status.Processes,
+		choice:    chosen,
+		lagging:   lagging(all, o),
+		step:      step,
+		service:   o.service,
+		version:   o.version,
+	}
+	d.status.Conditions = conditionsOf(f, o.published.Conditions, o.now)
+	if serviceCondition(o.group, o.service) != nil {
+		d.recheck = sooner(d.recheck, serviceRetry)
+	}
+	d.events = slices.Concat(statusEvents(o.published, d.status), agentEvents(o.published, d.status, missingAgents(f)))
+	return d
+}
+
+// coordinatorStatus keeps since for as long as the same process coordinates. After a restart of the
+// manager it is read back from the published status: for display, nothing is decided by it.
+func coordinatorStatus(all []process, chosen choice, o observation) *v1.CoordinatorStatus {
+	name := chosen.name
+	if name == "" {
+		return nil
+	}
+	c := &v1.CoordinatorStatus{
+		Name:  name,
+		Epoch: chosen.epoch,
+		Since: metav1.NewMicroTime(o.now.Truncate(time.Microsecond)),
+	}
+	for _, p := range all {
+		if p.name == name {
+			c.Priority = new(p.priority)
+		}
+	}
+	if last := o.published.Coordinator; last != nil && last.Name == name {
+		c.Since = last.Since
+	}
+	return c
+}
+
+// lagging returns how many connected processes do not use the persisted roster yet.
+func lagging(all []process, o observation) int {
+	n := 0
+	for _, p := range all {
+		if p.connected() && o.published.Roster != nil && p.seen.Report.Generation != o.published.Roster.Generation {
+			n++
+		}
+	}
+	return n
+}

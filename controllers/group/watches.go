@@ -1,0 +1,80 @@
+package group
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// SetupWithManager has groups reconciled when they or their Services change, and when there is news of
+// their pods or from their agents, which is gathered first (see debounce).
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	reports := source.Func(func(_ context.Context, q queue) error {
+		r.leadsSince = r.Now()
+		r.Sightings.OnChange(func(namespace, group string) {
+			r.news(q, types.NamespacedName{Namespace: namespace, Name: group})
+		})
+		return nil
+	})
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("electiongroup").
+		For(&v1.ElectionGroup{}).
+		Watches(&corev1.Pod{}, r.podHandler()).
+		Owns(&corev1.Service{}).
+		WatchesRawSource(reports).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: retryLimiter()}).
+		Complete(r)
+}
+
+// retryLimiter has a pass that fails made again after 5 s at most, and not, as is usual, after 1000 s:
+// what waits for time alone, such as a change of the voters, is noticed by the next pass only.
+func retryLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 5*time.Second)
+}
+
+// podHandler enqueues the group that a pod belongs to, and the one that it belonged to, and records
+// that a pod of a group has ended.
+func (r *Reconciler) podHandler() handler.EventHandler {
+	of := func(object client.Object, q queue) {
+		pod, ok := object.(*corev1.Pod)
+		if !ok {
+			return
+		}
+		// Of other pods nothing is recorded: no pass would ever drop it again.
+		if group := pod.GetLabels()[v1.GroupLabel]; group != "" {
+			key := types.NamespacedName{Namespace: pod.GetNamespace(), Name: group}
+			r.endedPods.record(key, pod, r.Now())
+			r.news(q, key)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { of(e.Object, q) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+			of(e.ObjectOld, q)
+			of(e.ObjectNew, q)
+		},
+		DeleteFunc:  func(_ context.Context, e event.DeleteEvent, q queue) { of(e.Object, q) },
+		GenericFunc: func(_ context.Context, e event.GenericEvent, q queue) { of(e.Object, q) },
+	}
+}
+
+// news has a group reconciled when its news has been gathered.
+func (r *Reconciler) news(q queue, key types.NamespacedName) {
+	if r.debounce.add(key, r.Now()) {
+		q.AddAfter(reconcile.Request{NamespacedName: key}, r.Debounce)
+	}
+}
