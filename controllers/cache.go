@@ -11,8 +11,9 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// CacheOptions keeps the manager small in a big cluster: it watches pods and Services that carry a group's label, the trust
-// ConfigMaps and groups, and keeps nothing that it does not read. Of Services it reads what it has applied to them.
+// CacheOptions keeps the manager small in a big cluster: it watches pods and Services that carry a
+// group's label, the trust ConfigMaps and groups, and keeps nothing that it does not read. Of
+// Services it reads what it has applied to them.
 func CacheOptions() cache.Options {
 	inGroup, err := labels.NewRequirement(v1.GroupLabel, selection.Exists, nil)
 	if err != nil {
@@ -24,7 +25,9 @@ func CacheOptions() cache.Options {
 			&corev1.Pod{}: {Label: labels.NewSelector().Add(*inGroup)},
 			&corev1.Service{}: {Label: labels.NewSelector().Add(*inGroup),
 				Transform: func(service any) (any, error) { return service, nil }},
-			&corev1.ConfigMap{}: {Field: fields.OneTermEqualSelector("metadata.name", v1.TrustConfigMap)},
+			&corev1.ConfigMap{}: {
+				Field: fields.OneTermEqualSelector("metadata.name", v1.TrustConfigMap),
+			},
 		},
 	}
 }

@@ -7,7 +7,7 @@
 //	byuid        writes to one very object
 package controllers
 
-// The manager may do what follows, no more. A line here is a rule in config/rbac.
+// The manager may do what follows and nothing else. Each line is a rule in config/rbac.
 //
 // +kubebuilder:rbac:groups=podesta.dev,resources=electiongroups,verbs=get;list;watch
 // +kubebuilder:rbac:groups=podesta.dev,resources=electiongroups/status,verbs=patch

@@ -25,8 +25,11 @@ func TestAManagerNeedsNoAPIServerToBegin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mgr, err := ctrl.NewManager(&rest.Config{Host: "http://" + nobody.Addr().String()}, ctrl.Options{Scheme: scheme,
-		Cache: CacheOptions(), MapperProvider: NewMapper, Metrics: server.Options{BindAddress: "0"}})
+	mgr, err := ctrl.NewManager(
+		&rest.Config{Host: "http://" + nobody.Addr().String()},
+		ctrl.Options{Scheme: scheme,
+			Cache: CacheOptions(), MapperProvider: NewMapper, Metrics: server.Options{BindAddress: "0"}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +47,8 @@ func TestTheMapperKnowsTheResources(t *testing.T) {
 		"electiongroups": {Group: "podesta.dev", Kind: "ElectionGroup"}, "pods": {Kind: "Pod"}, "services": {Kind: "Service"},
 		"configmaps": {Kind: "ConfigMap"}, "secrets": {Kind: "Secret"}, "tokenreviews": {Group: "authentication.k8s.io", Kind: "TokenReview"},
 	} {
-		if mapping, err := mapper.RESTMapping(kind); err != nil || mapping.Resource.Resource != want {
+		if mapping, err := mapper.RESTMapping(kind); err != nil ||
+			mapping.Resource.Resource != want {
 			t.Errorf("%v is %+v (%v), want %s", kind, mapping, err, want)
 		}
 	}

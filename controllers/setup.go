@@ -34,11 +34,12 @@ func NewScheme() (*runtime.Scheme, error) {
 type Options struct {
 	// Listen opens the listener for agents, when this manager leads.
 	Listen func(context.Context) (net.Listener, error)
-	// Namespace and PodName are the manager's own; without a PodName it does not run in a pod, and marks
-	// none as the leader.
+	// Namespace and PodName are the manager's own; without a PodName it does not run in a pod, and
+	// marks none as the leader.
 	Namespace, PodName string
 	Registry           prometheus.Registerer
-	// Debounce is how long news of a group is gathered before a pass; zero is group.DefaultDebounce.
+	// Debounce is how long news of a group is gathered before a pass; zero is
+	// group.DefaultDebounce.
 	Debounce time.Duration
 	// CheckCAEvery is the time from one check of the CA to the next; zero is ca.DefaultCheckEvery.
 	CheckCAEvery time.Duration
@@ -86,7 +87,8 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		if options.PodName == "" {
 			return nil
 		}
-		return agentserver.MarkLeader(ctx, mgr.GetClient(), mgr.GetAPIReader(), options.Namespace, options.PodName)
+		return agentserver.MarkLeader(ctx, mgr.GetClient(), mgr.GetAPIReader(), options.Namespace,
+			options.PodName)
 	}
 	return mgr.Add(&agentserver.Server{
 		Rosters: rosters,
@@ -98,7 +100,8 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	})
 }
 
-func setupGroups(mgr ctrl.Manager, options Options, rosters *roster.Server, sightings *roster.Sightings) error {
+func setupGroups(mgr ctrl.Manager, options Options, rosters *roster.Server,
+	sightings *roster.Sightings) error {
 	groups := &group.Reconciler{
 		Client:    mgr.GetClient(),
 		Live:      mgr.GetAPIReader(),

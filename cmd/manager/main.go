@@ -1,4 +1,5 @@
-// Command manager is Podesta's manager: it says who is in a group and reflects elections into the cluster.
+// Command manager is Podesta's manager: it decides who is in a group, and shows elections in the
+// cluster.
 package main
 
 import (
@@ -22,7 +23,7 @@ import (
 	"github.com/podesta-dev/podesta/controllers"
 )
 
-// version is set by the linker; a plain build says what Go knows.
+// version is set by the linker; a plain build prints what Go knows.
 var version string
 
 func main() {
@@ -41,17 +42,18 @@ func main() {
 	ctrl.SetLogger(logr.FromSlogHandler(logger.Handler()))
 	klog.SetSlogLogger(logger)
 	if err := run(ctrl.SetupSignalHandler(), o, logger); err != nil {
-		logger.Error("the manager ends", "error", err)
+		logger.Error("the manager stops", "error", err)
 		os.Exit(1)
 	}
 }
 
-// run ends when ctx does, or with an error when the manager cannot go on: above all when it has lost its lease, for then
-// another one leads.
+// run returns when ctx ends, or with an error when the manager cannot go on: above all when it has
+// lost its lease, for then another one leads.
 func run(ctx context.Context, o options, logger *slog.Logger) error {
 	config, err := ctrl.GetConfig()
 	if err != nil {
-		return fmt.Errorf("find the cluster (set KUBECONFIG or --kubeconfig outside of one): %w", err)
+		return fmt.Errorf("find the cluster (outside of one, set KUBECONFIG or --kubeconfig): %w",
+			err)
 	}
 	scheme, err := controllers.NewScheme()
 	if err != nil {
@@ -75,7 +77,8 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 		return new(net.ListenConfig).Listen(ctx, "tcp", o.rosterAddress)
 	}
 	err = controllers.Setup(mgr, controllers.Options{Listen: listen, Namespace: o.namespace,
-		PodName: os.Getenv("POD_NAME"), Registry: metrics.Registry, Version: version, Logger: logger})
+		PodName: os.Getenv(
+			"POD_NAME"), Registry: metrics.Registry, Version: version, Logger: logger})
 	if err != nil {
 		return err
 	}
@@ -86,7 +89,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	return mgr.Start(ctx)
 }
 
-// addProbes: a manager is ready once its caches are filled, whether it leads or not.
+// addProbes has a manager be ready once its caches are filled, whether it leads or not.
 func addProbes(mgr ctrl.Manager) error {
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return err

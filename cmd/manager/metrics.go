@@ -7,9 +7,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// metricsOptions says how metrics are served. Secure, a request needs a token that the API server knows (TokenReview), of
-// somebody who may get the path /metrics (SubjectAccessReview); both answers are kept for some minutes at most. So metrics
-// need the API server, unlike elections.
+// metricsOptions returns how metrics are served. If they are secure, a request needs a token that
+// the API server accepts (TokenReview), of somebody who may get the path /metrics
+// (SubjectAccessReview); both answers are cached for some minutes at most. So metrics need the API
+// server, unlike elections.
 func metricsOptions(o options) server.Options {
 	options := server.Options{BindAddress: o.metricsAddress}
 	if !o.metricsSecure {

@@ -24,8 +24,8 @@ type options struct {
 	version        bool
 }
 
-// parseOptions reads the flags and says what is wrong with them. KUBECONFIG or --kubeconfig points at a cluster; inside one
-// neither is needed.
+// parseOptions reads the flags and checks them. KUBECONFIG or --kubeconfig points at a cluster;
+// inside a cluster neither is needed.
 func parseOptions(flags *flag.FlagSet, arguments []string, output io.Writer) (options, error) {
 	var o options
 	namespace := os.Getenv("POD_NAMESPACE")
@@ -33,16 +33,21 @@ func parseOptions(flags *flag.FlagSet, arguments []string, output io.Writer) (op
 		namespace = "podesta-system"
 	}
 	flags.SetOutput(output)
-	flags.StringVar(&o.rosterAddress, "roster-address", ":9443", "address for agents")
-	flags.StringVar(&o.healthAddress, "health-address", ":8081", "address for /healthz and /readyz; 0 is off")
-	flags.StringVar(&o.metricsAddress, "metrics-address", "0", "address for /metrics; 0 is off")
+	flags.StringVar(&o.rosterAddress, "roster-address", ":9443", "address on which to serve agents")
+	flags.StringVar(&o.healthAddress, "health-address", ":8081",
+		"address for /healthz and /readyz; 0 turns them off")
+	flags.StringVar(&o.metricsAddress, "metrics-address", "0",
+		"address for /metrics; 0 turns it off")
 	flags.BoolVar(&o.metricsSecure, "metrics-secure", true,
-		"serve metrics by HTTPS, and to those only whom the cluster lets get /metrics; false: by HTTP, to everybody")
+		"serve metrics over HTTPS, to clients that the cluster allows to get /metrics; false: "+
+			"over HTTP, to everybody")
 	flags.StringVar(&o.metricsCertDir, "metrics-cert-dir", "",
-		"directory with tls.crt and tls.key for metrics, read again when they change; without it they are self-signed")
+		"directory with tls.crt and tls.key for metrics, read again when they change; without "+
+			"it the certificate is self-signed")
 	flags.BoolVar(&o.leaderElect, "leader-elect", true,
-		"lead only while holding the lease podesta-manager; several managers need it")
-	flags.StringVar(&o.namespace, "namespace", namespace, "the manager's own namespace: its lease and its CA are there")
+		"lead only while holding the lease podesta-manager; needed when several managers run")
+	flags.StringVar(&o.namespace, "namespace", namespace,
+		"the manager's own namespace, which holds its lease and its CA")
 	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
 	if err := flags.Parse(arguments); err != nil {
@@ -59,7 +64,10 @@ func (o options) validate() error {
 	if err := checkAddress("roster-address", o.rosterAddress); err != nil {
 		problems = append(problems, err)
 	}
-	for name, address := range map[string]string{"health-address": o.healthAddress, "metrics-address": o.metricsAddress} {
+	for name, address := range map[string]string{
+		"health-address":  o.healthAddress,
+		"metrics-address": o.metricsAddress,
+	} {
 		if address == "0" {
 			continue
 		}
@@ -68,10 +76,18 @@ func (o options) validate() error {
 		}
 	}
 	if o.metricsCertDir != "" && !o.metricsSecure {
-		problems = append(problems, errors.New("--metrics-cert-dir has no use with --metrics-secure=false: leave one of them out"))
+		problems = append(
+			problems,
+			errors.New(
+				"--metrics-cert-dir has no effect with --metrics-secure=false: remove one of them"),
+		)
 	}
 	if o.namespace == "" {
-		problems = append(problems, errors.New("--namespace is empty: name the namespace that the manager's lease and CA are in"))
+		problems = append(
+			problems,
+			errors.New(
+				"--namespace is empty: set the namespace that holds the manager's lease and CA"),
+		)
 	}
 	return errors.Join(problems...)
 }

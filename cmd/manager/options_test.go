@@ -14,7 +14,8 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o.rosterAddress != ":9443" || o.healthAddress != ":8081" || o.metricsAddress != "0" || !o.metricsSecure ||
-		!o.leaderElect || o.namespace != "podesta-system" {
+		!o.leaderElect ||
+		o.namespace != "podesta-system" {
 		t.Errorf("defaults are %+v", o)
 	}
 	t.Setenv("POD_NAMESPACE", "elsewhere")
@@ -32,18 +33,20 @@ func TestBadFlagsSayWhatIsWrong(t *testing.T) {
 		{[]string{"--roster-address=0"}, `--roster-address "0": must be`},
 		{[]string{"--health-address=:http-something"}, `--health-address`},
 		{[]string{"--metrics-address=localhost"}, `--metrics-address`},
-		{[]string{"--metrics-cert-dir=/certs", "--metrics-secure=false"}, "--metrics-cert-dir has no use"},
+		{[]string{"--metrics-cert-dir=/certs", "--metrics-secure=false"}, "--metrics-cert-dir has no effect"},
 		{[]string{"--namespace="}, "--namespace is empty"},
 		{[]string{"--log-level=loud"}, "log-level"},
 		{[]string{"--leader-election"}, "leader-election"},
 		{[]string{"serve"}, `unexpected argument "serve"`},
 	} {
-		if _, err := parse(test.arguments...); err == nil || !strings.Contains(err.Error(), test.says) {
+		if _, err := parse(test.arguments...); err == nil ||
+			!strings.Contains(err.Error(), test.says) {
 			t.Errorf("%v: got %v, want %q", test.arguments, err, test.says)
 		}
 	}
 }
 
 func parse(arguments ...string) (options, error) {
-	return parseOptions(flag.NewFlagSet("manager", flag.ContinueOnError), arguments, &bytes.Buffer{})
+	return parseOptions(flag.NewFlagSet("manager", flag.ContinueOnError), arguments,
+		&bytes.Buffer{})
 }

@@ -24,7 +24,8 @@ const (
 )
 
 // needsToken says what to do about a token that is refused.
-const needsToken = "the agent needs a ServiceAccount token with that audience, projected into its own pod"
+const needsToken = "the agent needs a ServiceAccount token with that audience, " +
+	"projected into its own pod"
 
 // Admission admits pods that carry a group's label, by a token that is bound to them. It is a
 // roster.Admission.
@@ -49,15 +50,17 @@ func (a *Admission) Admit(ctx context.Context, token string) (identity.Name, err
 	return name, err
 }
 
-// Readmit decides whether a pod gets another certificate: it must still be what its certificate says.
+// Readmit decides whether a pod gets another certificate: it must still be what its certificate
+// says.
 func (a *Admission) Readmit(ctx context.Context, name identity.Name) error {
 	group, err := a.groupOf(ctx, name)
 	if err != nil {
 		return err
 	}
 	if group != name.Group {
-		return roster.Refuse("pod %s/%s belongs to group %q now, but its certificate is for %q: join again with the token",
-			name.Namespace, name.Pod, group, name.Group)
+		return roster.Refuse(
+			"pod %s/%s belongs to group %q now, but its certificate is for %q: join again with "+
+				"the token", name.Namespace, name.Pod, group, name.Group)
 	}
 	return nil
 }
@@ -65,26 +68,30 @@ func (a *Admission) Readmit(ctx context.Context, name identity.Name) error {
 // bearer returns the pod that a reviewed token is bound to.
 func bearer(s authenticationv1.TokenReviewStatus) (namespace, pod, uid string, err error) {
 	if !s.Authenticated {
-		return "", "", "", roster.Refuse("the token is not valid for audience %s (%s): "+needsToken, v1.Audience, s.Error)
+		return "", "", "", roster.Refuse("the token is not valid for audience %s (%s): "+needsToken,
+			v1.Audience, s.Error)
 	}
 	if !slices.Contains(s.Audiences, v1.Audience) {
-		return "", "", "", roster.Refuse("the token is not for audience %s: "+needsToken, v1.Audience)
+		return "", "", "", roster.Refuse("the token is not for audience %s: "+needsToken,
+			v1.Audience)
 	}
 	account, ok := strings.CutPrefix(s.User.Username, "system:serviceaccount:")
 	namespace, _, qualified := strings.Cut(account, ":")
 	if !ok || !qualified {
-		return "", "", "", roster.Refuse("the token belongs to %s, which is not a ServiceAccount", s.User.Username)
+		return "", "", "", roster.Refuse("the token belongs to %s, which is not a ServiceAccount",
+			s.User.Username)
 	}
 	pods, uids := s.User.Extra[extraPodName], s.User.Extra[extraPodUID]
 	if len(pods) != 1 || len(uids) != 1 {
-		return "", "", "", roster.Refuse("the token of %s is not bound to a pod: "+needsToken, s.User.Username)
+		return "", "", "", roster.Refuse("the token of %s is not bound to a pod: "+needsToken,
+			s.User.Username)
 	}
 	return namespace, pods[0], uids[0], nil
 }
 
-// groupOf returns the group of this very pod, if it may join it. It is read from the API server, not from
-// a cache: a manager with a stale cache must not certify a pod that another one has found missing (MC5 in
-// internal/membership counts from there), or one that has left its group.
+// groupOf returns the group of this very pod, if it may join it. It is read from the API server,
+// not from a cache: a manager with a stale cache must not certify a pod that another one has found
+// missing (MC5 in internal/membership counts from there), or one that has left its group.
 func (a *Admission) groupOf(ctx context.Context, name identity.Name) (string, error) {
 	key := types.NamespacedName{Namespace: name.Namespace, Name: name.Pod}
 	pod := &corev1.Pod{}
@@ -105,7 +112,8 @@ func admissible(pod *corev1.Pod, uid string) (group string, err error) {
 	case string(pod.UID) != uid:
 		return "", roster.Refuse("pod %s was replaced: its UID is %s, not %s", key, pod.UID, uid)
 	case pod.Labels[v1.GroupLabel] == "":
-		return "", roster.Refuse("pod %s has no label %s: add it to the pod template", key, v1.GroupLabel)
+		return "", roster.Refuse("pod %s has no label %s: add it to the pod template", key,
+			v1.GroupLabel)
 	case pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
 		return "", roster.Refuse("pod %s has ended (%s)", key, pod.Status.Phase)
 	}

@@ -16,9 +16,11 @@ const leaderOwner = client.FieldOwner("podesta-leader")
 // MarkLeader puts the leader's label on the manager's own pod, off any other first: so Service
 // podesta-roster sends agents to the leading manager only. Live must read from the API server: the
 // manager's cache does not hold its own pods.
-func MarkLeader(ctx context.Context, c client.Client, live client.Reader, namespace, pod string) error {
+func MarkLeader(ctx context.Context, c client.Client, live client.Reader,
+	namespace, pod string) error {
 	marked := &corev1.PodList{}
-	if err := live.List(ctx, marked, client.InNamespace(namespace), client.HasLabels{v1.LeaderLabel}); err != nil {
+	labelled := client.HasLabels{v1.LeaderLabel}
+	if err := live.List(ctx, marked, client.InNamespace(namespace), labelled); err != nil {
 		return fmt.Errorf("find pods with label %s: %w", v1.LeaderLabel, err)
 	}
 	for i := range marked.Items {
@@ -26,7 +28,8 @@ func MarkLeader(ctx context.Context, c client.Client, live client.Reader, namesp
 		if other.Name == pod {
 			continue
 		}
-		if _, err := byuid.RemoveLabel(ctx, c, byuid.PodOf(other), v1.LeaderLabel, leaderOwner); err != nil {
+		_, err := byuid.RemoveLabel(ctx, c, byuid.PodOf(other), v1.LeaderLabel, leaderOwner)
+		if err != nil {
 			return fmt.Errorf("take label %s off pod %s: %w", v1.LeaderLabel, other.Name, err)
 		}
 	}
@@ -34,7 +37,8 @@ func MarkLeader(ctx context.Context, c client.Client, live client.Reader, namesp
 	if err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: pod}, own); err != nil {
 		return fmt.Errorf("read the manager's own pod (POD_NAME): %w", err)
 	}
-	if _, err := byuid.SetLabel(ctx, c, byuid.PodOf(own), v1.LeaderLabel, "true", leaderOwner); err != nil {
+	_, err := byuid.SetLabel(ctx, c, byuid.PodOf(own), v1.LeaderLabel, "true", leaderOwner)
+	if err != nil {
 		return fmt.Errorf("put label %s on pod %s: %w", v1.LeaderLabel, pod, err)
 	}
 	return nil

@@ -25,7 +25,8 @@ type Server struct {
 	signer *identity.Authority // of the serving certificate
 }
 
-// NeedLeaderElection has only the leading manager serve: there is one place that knows who reports what.
+// NeedLeaderElection has only the leading manager serve: there is one place that knows who reports
+// what.
 func (*Server) NeedLeaderElection() bool { return true }
 
 // Start serves until ctx ends. It fails if it cannot begin: then the manager exits, and another one
@@ -57,8 +58,8 @@ func (s *Server) Start(ctx context.Context) error {
 	return err
 }
 
-// maintain checks the CA, and renews the serving certificate in time and by the authority that signs.
-// What fails is tried again at the next check: none of it ends the service.
+// maintain checks the CA, and renews the serving certificate in time and by the authority that
+// signs. What fails is tried again at the next check: none of it ends the service.
 func (s *Server) maintain(ctx context.Context) {
 	check := time.NewTicker(s.CA.CheckEvery)
 	defer check.Stop()

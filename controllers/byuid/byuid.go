@@ -1,5 +1,5 @@
-// Package byuid writes to the one object that was meant: every write names a UID, and touches no other
-// object that got the name meanwhile.
+// Package byuid writes to the one object that was meant: every write names a UID, and touches no
+// other object that got the name meanwhile.
 package byuid
 
 import (
@@ -24,13 +24,17 @@ type Pod struct {
 }
 
 // PodOf returns the name of a pod.
-func PodOf(pod *corev1.Pod) Pod { return Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID} }
+func PodOf(pod *corev1.Pod) Pod {
+	return Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+}
 
-// SetLabel applies a label to the pod and returns the pod's resource version. With the UID, an apply
-// never makes a pod. The error satisfies Replaced if the pod is gone.
+// SetLabel applies a label to the pod and returns the pod's resource version. With the UID, an
+// apply never makes a pod. The error satisfies Replaced if the pod is gone.
 func SetLabel(ctx context.Context, c client.Client, pod Pod, label, value string,
 	owner client.FieldOwner) (version string, err error) {
-	wanted := corev1ac.Pod(pod.Name, pod.Namespace).WithUID(pod.UID).WithLabels(map[string]string{label: value})
+	wanted := corev1ac.Pod(pod.Name, pod.Namespace).
+		WithUID(pod.UID).
+		WithLabels(map[string]string{label: value})
 	if err := c.Apply(ctx, wanted, owner, client.ForceOwnership); err != nil {
 		return "", err
 	}
@@ -54,9 +58,9 @@ func RemoveLabel(ctx context.Context, c client.Client, pod Pod, label string,
 	return patched.ResourceVersion, err
 }
 
-// Replaced reports whether a write that names a UID was refused because no object of the name has it.
-// API servers say so in three ways: not found, conflict, and, for a merge patch of another object of
-// that name, that the UID is immutable.
+// Replaced reports whether a write that names a UID was refused because no object of the name has
+// it. API servers say so in three ways: not found, conflict, and, for a merge patch of another
+// object of that name, that the UID is immutable.
 func Replaced(err error) bool {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return true

@@ -26,19 +26,21 @@ const authoritySecret = "podesta-ca"
 const (
 	// DefaultCheckEvery is how often the leading manager checks the CA's Secret.
 	DefaultCheckEvery = 30 * time.Second
-	// handedOutChecks is for how many checks this manager must have handed out a bundle before a next
-	// authority in it may sign: five minutes, within which a kubelet updates what is mounted.
+	// handedOutChecks is for how many checks this manager must have handed out a bundle before a
+	// next authority in it may sign: five minutes, within which a kubelet updates what is mounted.
 	handedOutChecks = 10
-	// conflicts is how often a write of the Secret is tried again at once when somebody else changed it.
+	// conflicts is how often a write of the Secret is tried again at once when somebody else
+	// changed it.
 	conflicts = 5
 )
 
-// Authorities keeps the CA in its Secret, and rotates it. The Secret is the truth: this is the copy in
-// use. Only the manager that leads checks and writes it, and only on top of what it has read.
+// Authorities keeps the CA in its Secret, and rotates it. The Secret is the truth: this is the copy
+// in use. Only the manager that leads checks and writes it, and only on top of what it has read.
 //
-// A Secret that is deleted meanwhile is written anew with the CA in use, and the next one is prepared at
-// once; without a CA in use (no manager ran) a new one is made. A Secret with another CA is taken over,
-// and the one in use is trusted for a day more. A Secret that cannot be read is never overwritten.
+// A Secret that is deleted meanwhile is written anew with the CA in use, and the next one is
+// prepared at once; without a CA in use (no manager ran) a new one is made. A Secret with another
+// CA is taken over, and the one in use is trusted for a day more. A Secret that cannot be read is
+// never overwritten.
 type Authorities struct {
 	Client    client.Client // for writes
 	Live      client.Reader // asks the API server: no cache holds secrets
@@ -46,10 +48,10 @@ type Authorities struct {
 	Now       func() time.Time
 	// CheckEvery is how long there is from one check to the next.
 	CheckEvery time.Duration
-	// Distribute hands out another bundle of trusted authorities, PEM. Nothing is signed by an authority
-	// that it brings before it has returned.
+	// Distribute hands out another bundle of trusted authorities, PEM. Nothing is signed by an
+	// authority that it brings before it has returned.
 	Distribute func(bundlePEM []byte) error
-	Logger *slog.Logger
+	Logger     *slog.Logger
 
 	held   atomic.Pointer[identity.Succession]
 	bundle []byte    // that was distributed last
@@ -59,7 +61,8 @@ type Authorities struct {
 var errNoAuthority = errors.New("no CA has been read yet")
 
 // Sign certifies a process, as identity.Authority does. Any goroutine may call it.
-func (a *Authorities) Sign(csrDER []byte, n identity.Name, now time.Time) (chainPEM []byte, err error) {
+func (a *Authorities) Sign(csrDER []byte, n identity.Name,
+	now time.Time) (chainPEM []byte, err error) {
 	held := a.held.Load()
 	if held == nil {
 		return nil, errNoAuthority
@@ -75,8 +78,8 @@ func (a *Authorities) Current() *identity.Authority {
 	return nil
 }
 
-// Check reads the Secret once and makes the steps of a rotation that are due. On an error everything
-// stays as it was.
+// Check reads the Secret once and makes the steps of a rotation that are due. On an error
+// everything stays as it was.
 func (a *Authorities) Check(ctx context.Context) error {
 	key := types.NamespacedName{Namespace: a.Namespace, Name: authoritySecret}
 	for range conflicts {
@@ -96,7 +99,8 @@ func (a *Authorities) Check(ctx context.Context) error {
 			return fmt.Errorf("write the CA to Secret %s: %w", key, err)
 		}
 		for _, step := range steps {
-			a.Logger.Info("the CA was changed", "step", string(step), "secret", key.String(), "validUntil", wanted.Current().NotAfter())
+			a.Logger.Info("the CA was changed", "step", string(step), "secret", key.String(),
+				"validUntil", wanted.Current().NotAfter())
 		}
 		return a.adopt(wanted)
 	}
@@ -104,31 +108,39 @@ func (a *Authorities) Check(ctx context.Context) error {
 }
 
 // read returns the Secret and what it holds, or an empty one and nil if there is none.
-func (a *Authorities) read(ctx context.Context, key types.NamespacedName) (*corev1.Secret, *identity.Succession, error) {
+func (a *Authorities) read(ctx context.Context,
+	key types.NamespacedName) (*corev1.Secret, *identity.Succession, error) {
 	secret := &corev1.Secret{}
 	err := a.Live.Get(ctx, key, secret)
 	if apierrors.IsNotFound(err) {
-		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}, Type: corev1.SecretTypeTLS}, nil, nil
+		return &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
+			Type:       corev1.SecretTypeTLS,
+		}, nil, nil
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the CA from Secret %s: %w", key, err)
 	}
 	found, err := identity.ParseSuccession(secret.Data)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the CA in Secret %s is damaged, and is left as it is: restore it from a backup, "+
-			"or delete the Secret to have a new CA made (docs/identity.md tells what that does to agents): %w", key, err)
+		return nil, nil, fmt.Errorf(
+			"the CA in Secret %s is damaged, and is left as it is: restore it from a backup, "+
+				"or delete the Secret to have a new CA made (docs/identity.md tells what that "+
+				"does to agents): %w", key, err)
 	}
 	return secret, &found, nil
 }
 
 // decide returns what the Secret should hold. Found is what it holds, nil if there is none.
-func (a *Authorities) decide(found *identity.Succession) (wanted identity.Succession, steps []identity.Step, err error) {
+func (a *Authorities) decide(
+	found *identity.Succession) (wanted identity.Succession, steps []identity.Step, err error) {
 	now, held := a.Now(), a.held.Load()
 	switch {
 	case found == nil && held == nil:
 		wanted, err = identity.NewSuccession(now)
 	case found == nil:
-		a.Logger.Warn("the Secret of the CA was deleted: it is written anew, and the CA will be replaced")
+		a.Logger.Warn(
+			"the Secret of the CA was deleted: it is written anew, and the CA will be replaced")
 		wanted, err = held.Prepare(now)
 	case held == nil:
 		wanted = *found
@@ -152,7 +164,8 @@ func (a *Authorities) handedOut(now time.Time) bool {
 
 // write makes the Secret hold what is wanted: nothing is written if it does, and nothing if it has
 // changed since it was read.
-func (a *Authorities) write(ctx context.Context, secret *corev1.Secret, wanted identity.Succession) error {
+func (a *Authorities) write(ctx context.Context, secret *corev1.Secret,
+	wanted identity.Succession) error {
 	data, err := wanted.Data()
 	if err != nil || maps.EqualFunc(data, secret.Data, bytes.Equal) {
 		return err

@@ -21,9 +21,9 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// TrustBundle keeps the ConfigMap with the CA bundle in every namespace that has a group, or a pod that
-// wants to join one, so that agents know the manager before they have spoken to it. It stays when the
-// last group is deleted: it is no secret, and a pod may still mount it.
+// TrustBundle keeps the ConfigMap with the CA bundle in every namespace that has a group, or a pod
+// that wants to join one, so that agents know the manager before they have spoken to it. It stays
+// when the last group is deleted: it is no secret, and a pod may still mount it.
 type TrustBundle struct {
 	Client client.Client
 
@@ -41,7 +41,8 @@ const trustOwner = client.FieldOwner("podesta-trust")
 // awaitBundle is how long a ConfigMap waits that is wanted before this manager has read the CA.
 const awaitBundle = 500 * time.Millisecond
 
-// Distribute replaces the bundle and has all ConfigMaps written anew. It does not wait for that. Any goroutine may call it.
+// Distribute replaces the bundle and has all ConfigMaps written anew. It does not wait for that.
+// Any goroutine may call it.
 func (t *TrustBundle) Distribute(bundlePEM []byte) {
 	bundle := string(bundlePEM)
 	t.bundle.Store(&bundle)
@@ -51,8 +52,10 @@ func (t *TrustBundle) Distribute(bundlePEM []byte) {
 	}
 }
 
-// Reconcile writes the bundle into the ConfigMap that the request names, if it says anything else and is wanted.
-func (t *TrustBundle) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+// Reconcile writes the bundle into the ConfigMap that the request names, if it says anything else
+// and is wanted.
+func (t *TrustBundle) Reconcile(ctx context.Context,
+	request reconcile.Request) (reconcile.Result, error) {
 	bundle := t.bundle.Load()
 	if bundle == nil {
 		return reconcile.Result{RequeueAfter: awaitBundle}, nil
@@ -69,7 +72,8 @@ func (t *TrustBundle) Reconcile(ctx context.Context, request reconcile.Request) 
 	if err != nil || !wanted {
 		return reconcile.Result{}, err
 	}
-	desired := corev1ac.ConfigMap(request.Name, request.Namespace).WithData(map[string]string{v1.TrustKey: *bundle})
+	desired := corev1ac.ConfigMap(request.Name, request.Namespace).
+		WithData(map[string]string{v1.TrustKey: *bundle})
 	err = t.Client.Apply(ctx, desired, trustOwner, client.ForceOwnership)
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return reconcile.Result{}, nil // nobody will need it
@@ -85,7 +89,8 @@ func (t *TrustBundle) wanted(ctx context.Context, namespace string) (bool, error
 		return len(groups.Items) > 0, err
 	}
 	pods := &corev1.PodList{}
-	err := t.Client.List(ctx, pods, client.InNamespace(namespace), client.HasLabels{v1.GroupLabel}, client.Limit(1))
+	err := t.Client.List(ctx, pods, client.InNamespace(namespace), client.HasLabels{v1.GroupLabel},
+		client.Limit(1))
 	return len(pods.Items) > 0, err
 }
 
@@ -102,11 +107,21 @@ func (t *TrustBundle) all(ctx context.Context, _ client.Object) []reconcile.Requ
 	return requests
 }
 
-// SetupWithManager watches the ConfigMaps themselves, the bundle, and groups and pods as they appear.
+// SetupWithManager watches the ConfigMaps themselves, the bundle, and groups and pods as they
+// appear.
 func (t *TrustBundle) SetupWithManager(mgr ctrl.Manager) error {
-	ofNamespace := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
-		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: v1.TrustConfigMap}}}
-	})
+	ofNamespace := handler.EnqueueRequestsFromMapFunc(
+		func(_ context.Context, o client.Object) []reconcile.Request {
+			return []reconcile.Request{
+				{
+					NamespacedName: types.NamespacedName{
+						Namespace: o.GetNamespace(),
+						Name:      v1.TrustConfigMap,
+					},
+				},
+			}
+		},
+	)
 	appearing := builder.WithPredicates(predicate.Funcs{
 		UpdateFunc:  func(event.UpdateEvent) bool { return false },
 		DeleteFunc:  func(event.DeleteEvent) bool { return false },

@@ -50,7 +50,8 @@ func TestAgentsAreJudged(t *testing.T) {
 			v := decideStatus(test.scene.observation, rosterDecision{})
 			var got []string
 			for _, row := range v.status.Processes {
-				got = append(got, strings.TrimSuffix(fmt.Sprintf("%s/%s", row.Agent, row.AgentVersion), "/"))
+				got = append(got,
+					strings.TrimSuffix(fmt.Sprintf("%s/%s", row.Agent, row.AgentVersion), "/"))
 			}
 			if got := strings.Join(got, " "); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
@@ -66,19 +67,24 @@ func TestANewManagerKeepsWhatWasKnownOfAgents(t *testing.T) {
 	s.published()
 	delete(s.sightings, "uid-0")
 	s.begun = noon
-	if row := decideStatus(s.observation, rosterDecision{}).status.Processes[0]; row.Agent != v1.AgentOutdated || row.AgentVersion != "v1" {
+	if row := decideStatus(s.observation, rosterDecision{}).status.Processes[0]; row.Agent != v1.AgentOutdated ||
+		row.AgentVersion != "v1" {
 		t.Errorf("row %+v", row)
 	}
 }
 
 func TestWorkload(t *testing.T) {
 	owned := func(kind, name, hash string) *corev1.Pod {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-7b9c-x2z4k", Labels: map[string]string{}}}
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "web-7b9c-x2z4k", Labels: map[string]string{}},
+		}
 		if hash != "" {
 			pod.Labels["pod-template-hash"] = hash
 		}
 		if kind != "" {
-			pod.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: name, Controller: new(true)}}
+			pod.OwnerReferences = []metav1.OwnerReference{
+				{Kind: kind, Name: name, Controller: new(true)},
+			}
 		}
 		return pod
 	}
@@ -106,7 +112,8 @@ func TestAgentEvents(t *testing.T) {
 		}
 		return s
 	}
-	none, one, two := with("", v1.AgentOutdated), with("", v1.AgentMissing), with(v1.AgentMissing, v1.AgentMissing)
+	none, one, two := with("", v1.AgentOutdated), with("",
+		v1.AgentMissing), with(v1.AgentMissing, v1.AgentMissing)
 	for _, test := range []struct {
 		name    string
 		was, is v1.ElectionGroupStatus
@@ -130,7 +137,8 @@ func TestNotesFitIntoEvents(t *testing.T) {
 	}
 	for i := range 3 {
 		got := shorten(strings.Repeat("a", i) + strings.Repeat("é", longestNote))
-		if len(got) > longestNote || len(got) < longestNote-3 || !utf8.ValidString(got) || !strings.HasSuffix(got, "é…") {
+		if len(got) > longestNote || len(got) < longestNote-3 || !utf8.ValidString(got) ||
+			!strings.HasSuffix(got, "é…") {
 			t.Errorf("cut to %d bytes: …%q", len(got), got[len(got)-9:])
 		}
 	}
@@ -143,7 +151,8 @@ func TestLostMajorityFitsIntoAnEvent(t *testing.T) {
 		f.step.lost = append(f.step.lost, fmt.Sprintf("%s-%d", strings.Repeat("a", 58), i))
 	}
 	f.step.silent = f.step.lost[:10]
-	if got := stalledCondition(f).Message; len(got) > longestNote || !strings.HasSuffix(got, "certainly ended") {
+	if got := stalledCondition(f).Message; len(got) > longestNote ||
+		!strings.HasSuffix(got, "certainly ended") {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
 }

@@ -14,8 +14,12 @@ func appHealthOf(spec *v1.AppHealth) roster.AppHealth {
 	if spec == nil {
 		return roster.AppHealth{}
 	}
-	h := roster.AppHealth{Period: seconds(spec.PeriodSeconds), Timeout: seconds(spec.TimeoutSeconds),
-		FailureThreshold: spec.FailureThreshold, SuccessThreshold: spec.SuccessThreshold}
+	h := roster.AppHealth{
+		Period:           seconds(spec.PeriodSeconds),
+		Timeout:          seconds(spec.TimeoutSeconds),
+		FailureThreshold: spec.FailureThreshold,
+		SuccessThreshold: spec.SuccessThreshold,
+	}
 	switch {
 	case spec.HTTPGet != nil:
 		h.Handler, h.Port, h.Path = roster.HTTPGet, spec.HTTPGet.Port, spec.HTTPGet.Path

@@ -8,10 +8,21 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// How apps are asked is told to the agents, and is no new roster: that would give the coordinator a new epoch.
+// How apps are asked is told to the agents, and is no new roster: that would give the coordinator a
+// new epoch.
 func TestAppHealthIsToldWithoutANewGeneration(t *testing.T) {
-	spec := v1.AppHealth{PeriodSeconds: 3, TimeoutSeconds: 2, FailureThreshold: 4, SuccessThreshold: 5}
-	told := roster.AppHealth{Period: 3 * time.Second, Timeout: 2 * time.Second, FailureThreshold: 4, SuccessThreshold: 5}
+	spec := v1.AppHealth{
+		PeriodSeconds:    3,
+		TimeoutSeconds:   2,
+		FailureThreshold: 4,
+		SuccessThreshold: 5,
+	}
+	told := roster.AppHealth{
+		Period:           3 * time.Second,
+		Timeout:          2 * time.Second,
+		FailureThreshold: 4,
+		SuccessThreshold: 5,
+	}
 	http, tcp, grpc, named := spec, spec, spec, spec
 	http.HTTPGet = &v1.HTTPGetAction{Path: "/healthz", Port: 8080}
 	tcp.TCPSocket = &v1.TCPSocketAction{Port: 5432}
@@ -39,10 +50,12 @@ func TestAppHealthIsToldWithoutANewGeneration(t *testing.T) {
 			s.group.Spec.AppHealth = edit.spec
 			d := s.pass()
 			if d.roster.AppHealth != edit.told || d.roster.Validate() != nil {
-				t.Errorf("%s: told %+v (%v), want %+v", name, d.roster.AppHealth, d.roster.Validate(), edit.told)
+				t.Errorf("%s: told %+v (%v), want %+v", name, d.roster.AppHealth,
+					d.roster.Validate(), edit.told)
 			}
 			if d.record != nil || d.roster.Generation != before.Generation {
-				t.Errorf("%s: %+v makes generation %d of %d, persisted: %v", name, edit.told, d.roster.Generation, before.Generation, d.record)
+				t.Errorf("%s: %+v makes generation %d of %d, persisted: %v", name, edit.told,
+					d.roster.Generation, before.Generation, d.record)
 			}
 		}
 	}

@@ -22,9 +22,10 @@ const (
 	serviceOwner = client.FieldOwner("podesta-service")
 )
 
-// apply makes all writes of a pass. It returns the state to carry over, which holds what was written
-// also when a later write failed, and when the group is to be reconciled again.
-func (r *Reconciler) apply(ctx context.Context, o observation, d decision) (next state, again time.Duration, err error) {
+// apply makes all writes of a pass. It returns the state to carry over, which holds what was
+// written also when a later write failed, and when the group is to be reconciled again.
+func (r *Reconciler) apply(ctx context.Context, o observation,
+	d decision) (next state, again time.Duration, err error) {
 	next = o.next(d)
 	if o.replaces { // nobody saw that the old group was deleted
 		r.Metrics.groupDeleted(client.ObjectKeyFromObject(o.group))
@@ -64,13 +65,14 @@ func (r *Reconciler) apply(ctx context.Context, o observation, d decision) (next
 	return next, d.again, nil
 }
 
-// persistRoster writes status.roster, and only if the group is still the one that was observed (MC1 in
-// internal/membership): the resource version goes with the apply, so it fails with a conflict if
+// persistRoster writes status.roster, and only if the group is still the one that was observed (MC1
+// in internal/membership): the resource version goes with the apply, so it fails with a conflict if
 // somebody else, a second manager above all, has written in between. It is forced, so that another
 // field owner (a restored backup, an edit by hand) does not freeze the group.
-func (r *Reconciler) persistRoster(ctx context.Context, o observation, d rosterDecision, next *state) error {
-	version, err := r.applyStatus(ctx, o.group, v1.ElectionGroupStatus{Roster: d.record}, next.observedVersion(o.group),
-		rosterOwner)
+func (r *Reconciler) persistRoster(ctx context.Context, o observation, d rosterDecision,
+	next *state) error {
+	version, err := r.applyStatus(ctx, o.group, v1.ElectionGroupStatus{Roster: d.record},
+		next.observedVersion(o.group), rosterOwner)
 	if err != nil {
 		return err
 	}
@@ -81,13 +83,15 @@ func (r *Reconciler) persistRoster(ctx context.Context, o observation, d rosterD
 	return nil
 }
 
-// publishStatus writes the status, its roster apart, if it has changed, and only to the state that was
-// observed. What others wrote into those fields is overwritten: they are ours.
-func (r *Reconciler) publishStatus(ctx context.Context, o observation, d statusDecision, next *state) error {
+// publishStatus writes the status, its roster apart, if it has changed, and only to the state that
+// was observed. What others wrote into those fields is overwritten: they are ours.
+func (r *Reconciler) publishStatus(ctx context.Context, o observation, d statusDecision,
+	next *state) error {
 	if !equality.Semantic.DeepEqual(d.status, o.published) {
 		status := d.status
 		status.Roster = nil
-		version, err := r.applyStatus(ctx, o.group, status, next.observedVersion(o.group), statusOwner)
+		version, err := r.applyStatus(ctx, o.group, status, next.observedVersion(o.group),
+			statusOwner)
 		if err != nil {
 			return err
 		}
@@ -100,10 +104,10 @@ func (r *Reconciler) publishStatus(ctx context.Context, o observation, d statusD
 	return nil
 }
 
-// applyStatus applies a part of the status, to this very group (UID) and to this very state of it. It
-// returns the resource version that came of it.
-func (r *Reconciler) applyStatus(ctx context.Context, group *v1.ElectionGroup, status v1.ElectionGroupStatus,
-	version string, owner client.FieldOwner) (string, error) {
+// applyStatus applies a part of the status, to this very group (UID) and to this very state of it.
+// It returns the resource version that came of it.
+func (r *Reconciler) applyStatus(ctx context.Context, group *v1.ElectionGroup,
+	status v1.ElectionGroupStatus, version string, owner client.FieldOwner) (string, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
 	if err != nil {
 		return "", err

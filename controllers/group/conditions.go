@@ -23,13 +23,17 @@ type findings struct {
 	version   string // of this manager
 }
 
-// conditionsOf returns all conditions anew, each with a reason and a message. A condition whose status
-// has not changed keeps the time of its last transition.
+// conditionsOf returns all conditions anew, each with a reason and a message. A condition whose
+// status has not changed keeps the time of its last transition.
 func conditionsOf(f findings, published []metav1.Condition, now time.Time) []metav1.Condition {
 	elected, stalled := electedCondition(f), stalledCondition(f)
 	conditions := slices.Clone(published)
 	for _, c := range []metav1.Condition{
-		readyCondition(elected, stalled), elected, degradedCondition(f), reconcilingCondition(f, elected, stalled), stalled,
+		readyCondition(elected, stalled),
+		elected,
+		degradedCondition(f),
+		reconcilingCondition(f, elected, stalled),
+		stalled,
 	} {
 		c.ObservedGeneration = f.group.Generation
 		c.LastTransitionTime = metav1.NewTime(now.Truncate(time.Second))
@@ -38,8 +42,14 @@ func conditionsOf(f findings, published []metav1.Condition, now time.Time) []met
 	return conditions
 }
 
-func condition(kind string, status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
-	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
+func condition(kind string, status metav1.ConditionStatus, reason, format string,
+	args ...any) metav1.Condition {
+	return metav1.Condition{
+		Type:    kind,
+		Status:  status,
+		Reason:  reason,
+		Message: fmt.Sprintf(format, args...),
+	}
 }
 
 func electedCondition(f findings) metav1.Condition {
@@ -47,22 +57,27 @@ func electedCondition(f findings) metav1.Condition {
 	c := f.choice
 	switch {
 	case len(names(f.processes, func(p process) bool { return p.member })) == 0 && c.voters == 0:
-		return condition(kind, metav1.ConditionFalse, "NoProcesses", "no running pod carries the label %s=%s. Add it to the pod template",
-			v1.GroupLabel, f.group.Name)
+		return condition(kind, metav1.ConditionFalse, "NoProcesses",
+			"no running pod carries the label %s=%s. Add it to the pod template", v1.GroupLabel,
+			f.group.Name)
 	case c.elected() && guarded(f.group):
-		return condition(kind, metav1.ConditionTrue, "Elected", "a majority of the voters follows %s%s", c.name,
-			underEpoch(c.epoch))
-	case c.elected() && c.followers == c.reporters: // no numbers here: they would change as agents come back to a new manager
-		return condition(kind, metav1.ConditionTrue, "Elected", "every process that reports follows %s", c.name)
+		return condition(kind, metav1.ConditionTrue, "Elected",
+			"a majority of the voters follows %s%s", c.name, underEpoch(c.epoch))
+	case c.elected() && c.followers == c.reporters:
+		// No numbers here: they would change as agents come back to a new manager.
+		return condition(kind, metav1.ConditionTrue, "Elected",
+			"every process that reports follows %s", c.name)
 	case c.elected():
-		return condition(kind, metav1.ConditionTrue, "Elected", "%d of the %d processes that report follow %s",
-			c.followers, c.reporters, c.name)
+		return condition(kind, metav1.ConditionTrue, "Elected",
+			"%d of the %d processes that report follow %s", c.followers, c.reporters, c.name)
 	case c.reporters == 0 && c.name != "":
 		return condition(kind, metav1.ConditionUnknown, "NoReports",
-			"no process reports to the manager. %s was the coordinator when processes last reported", c.name)
+			"no process reports to the manager. %s was the coordinator when processes last "+
+				"reported", c.name)
 	case c.reporters == 0:
 		return condition(kind, metav1.ConditionUnknown, "NoReports",
-			"no process has reported to the manager. Check that the pods run the agent (container %s)", v1.AgentContainer)
+			"no process has reported to the manager. Check that the pods run the agent "+
+				"(container %s)", v1.AgentContainer)
 	case noCandidate(f):
 		return condition(kind, metav1.ConditionFalse, "NoCandidate",
 			"every process has priority 0, so none can become the coordinator")
@@ -73,15 +88,16 @@ func electedCondition(f findings) metav1.Condition {
 			"the %d processes that report name %d different coordinators", c.reporters, c.views)
 	case c.name != "":
 		return condition(kind, metav1.ConditionFalse, "Electing",
-			"%s claims to be the coordinator, but only %d of the %d processes that report follow it", c.name, c.followers,
-			c.reporters)
+			"%s claims to be the coordinator, but only %d of the %d processes that report "+
+				"follow it", c.name, c.followers, c.reporters)
 	default:
-		return condition(kind, metav1.ConditionFalse, "Electing", "none of the %d processes that report is the coordinator yet",
-			c.reporters)
+		return condition(kind, metav1.ConditionFalse, "Electing",
+			"none of the %d processes that report is the coordinator yet", c.reporters)
 	}
 }
 
-// readyCondition: a coordinator is elected, and the status speaks of the present spec (it always does when it is written).
+// readyCondition is True if a coordinator is elected, and the status speaks of the present spec (it
+// always does when it is written).
 func readyCondition(elected, stalled metav1.Condition) metav1.Condition {
 	c := elected
 	if stalled.Status == metav1.ConditionTrue {
@@ -103,7 +119,8 @@ func degradedCondition(f findings) metav1.Condition {
 
 func healthCondition(f findings) metav1.Condition {
 	const kind = v1.ConditionDegraded
-	c := condition(kind, metav1.ConditionFalse, "AllWell", "all %d processes run and agree", len(f.rows))
+	c := condition(kind, metav1.ConditionFalse, "AllWell", "all %d processes run and agree",
+		len(f.rows))
 	if len(f.rows) == 0 {
 		c = condition(kind, metav1.ConditionFalse, "NoProcesses", "there are no processes")
 	}
@@ -124,13 +141,16 @@ func reconcilingCondition(f findings, elected, stalled metav1.Condition) metav1.
 	const kind = v1.ConditionReconciling
 	switch {
 	case stalled.Status == metav1.ConditionTrue:
-		return condition(kind, metav1.ConditionFalse, stalled.Reason, "nothing can be done until a user acts: see condition Stalled")
+		return condition(kind, metav1.ConditionFalse, stalled.Reason,
+			"nothing can be done until a user acts: see condition Stalled")
 	case f.lagging > 0:
 		return condition(kind, metav1.ConditionTrue, "RosterSpreading",
-			"%d of the %d processes that report do not use the newest roster yet", f.lagging, f.choice.reporters)
+			"%d of the %d processes that report do not use the newest roster yet", f.lagging,
+			f.choice.reporters)
 	case f.step.pending > 0:
 		return condition(kind, metav1.ConditionTrue, "VotersChanging",
-			"%d voter %s pending, applied one at a time", f.step.pending, plural(f.step.pending, "change", "changes"))
+			"%d voter %s pending, applied one at a time", f.step.pending,
+			plural(f.step.pending, "change", "changes"))
 	case elected.Status != metav1.ConditionTrue && elected.Reason != "NoProcesses":
 		return condition(kind, metav1.ConditionTrue, elected.Reason, "%s", elected.Message)
 	default:
@@ -148,7 +168,8 @@ func stalledCondition(f findings) metav1.Condition {
 		return condition(kind, metav1.ConditionTrue, "MajorityLost", "%s", lostMajority(f))
 	case noCandidate(f):
 		return condition(kind, metav1.ConditionTrue, "NoCandidate",
-			"every process has priority 0, so none can become the coordinator. Give at least one a higher priority in "+
+			"every process has priority 0, so none can become the coordinator. Give at least "+
+				"one a higher priority in "+
 				"spec.processes or spec.priority")
 	case service != nil:
 		return *service
@@ -157,7 +178,7 @@ func stalledCondition(f findings) metav1.Condition {
 	}
 }
 
-// noCandidate: there are processes, and none of them may ever coordinate.
+// noCandidate reports whether there are processes, and none of them may ever coordinate.
 func noCandidate(f findings) bool {
 	members := names(f.processes, func(p process) bool { return p.member })
 	candidates := names(f.processes, func(p process) bool { return p.member && p.priority > 0 })

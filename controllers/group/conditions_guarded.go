@@ -15,38 +15,55 @@ import (
 // guardedCondition returns why a Guarded group of which some processes report has no coordinator.
 func guardedCondition(c choice) metav1.Condition {
 	no := func(reason, format string, args ...any) metav1.Condition {
-		return condition(v1.ConditionCoordinatorElected, metav1.ConditionFalse, reason, format, args...)
+		return condition(
+			v1.ConditionCoordinatorElected,
+			metav1.ConditionFalse,
+			reason,
+			format,
+			args...)
 	}
 	switch needed := membership.Majority(c.voters); {
 	case c.voters == 0:
-		return no("NoVoters", "there are no voters yet. The first ones are chosen when all healthy pods have joined, "+
-			"%v after the first one at the latest", membership.FoundWithin)
+		return no("NoVoters",
+			"there are no voters yet. The first ones are chosen when all healthy pods have "+
+				"joined, "+
+				"%v after the first one at the latest", membership.FoundWithin)
 	case c.present < needed:
-		return no("NoMajority", "%d of the %d voters report to the manager, and a majority is %d", c.present, c.voters, needed)
+		return no("NoMajority", "%d of the %d voters report to the manager, and a majority is %d",
+			c.present, c.voters, needed)
 	case c.ended != "":
-		return no("LeaseRunning", "%s is no longer the coordinator. Its lease must expire before another process may act", c.ended)
+		return no("LeaseRunning",
+			"%s is no longer the coordinator. Its lease must expire before another process may act",
+			c.ended)
 	case c.stale:
-		return no("StaleViews", "the voters report a lower epoch than the one published before, so it is not shown")
+		return no("StaleViews",
+			"the voters report a lower epoch than the one published before, so it is not shown")
 	case c.waiting > 0:
-		return no("LeaseRunning", "%d of the %d voters that report wait for the lease of the last coordinator to expire",
+		return no("LeaseRunning",
+			"%d of the %d voters that report wait for the lease of the last coordinator to expire",
 			c.waiting, c.present)
 	case c.views > 1:
-		return no("ViewsDiffer", "the %d processes that report name %d different coordinators, and no majority of the voters "+
-			"names the same one", c.reporters, c.views)
+		return no("ViewsDiffer",
+			"the %d processes that report name %d different coordinators, and no majority of "+
+				"the voters "+
+				"names the same one", c.reporters, c.views)
 	case c.present-c.alone < needed:
-		return no("NoMajority", "%d of the %d voters that report cannot reach a majority of the %d voters", c.alone, c.present,
-			c.voters)
+		return no("NoMajority",
+			"%d of the %d voters that report cannot reach a majority of the %d voters", c.alone,
+			c.present, c.voters)
 	default:
 		return no("Electing", "no majority of the %d voters follows a coordinator yet", c.voters)
 	}
 }
 
-// lostMajority describes which voters are missing for a majority (MC7 in internal/membership), and what
-// can be done. Those whose pods exist may be a majority among themselves, and the manager may be cut off
-// from them together with the others: nobody is to be told that they are gone, and forget them.
+// lostMajority describes which voters are missing for a majority (MC7 in internal/membership), and
+// what can be done. Those whose pods exist may be a majority among themselves, and the manager may
+// be cut off from them together with the others: nobody is to be told that they are gone, and
+// forget them.
 func lostMajority(f findings) string {
 	silent := f.step.silent
-	gone := slices.DeleteFunc(slices.Clone(f.step.lost), func(name string) bool { return slices.Contains(silent, name) })
+	gone := slices.DeleteFunc(slices.Clone(f.step.lost),
+		func(name string) bool { return slices.Contains(silent, name) })
 	var parts []string
 	if len(silent) > 0 {
 		parts = append(parts, fmt.Sprintf("%s %s not report to the manager but may still be acting",
@@ -54,19 +71,26 @@ func lostMajority(f findings) string {
 	}
 	if len(gone) > 0 {
 		parts = append(parts, fmt.Sprintf("%s %s gone, but nothing confirms that %s ended",
-			enumerate(gone), plural(len(gone), "is", "are"), plural(len(gone), "it has", "they have")))
+			enumerate(gone), plural(len(gone), "is", "are"),
+			plural(len(gone), "it has", "they have")))
 	}
-	without := fmt.Sprintf("%s. Without them there is no majority of the %d voters", strings.Join(parts, "; "), f.choice.voters)
+	without := fmt.Sprintf("%s. Without them there is no majority of the %d voters",
+		strings.Join(parts, "; "), f.choice.voters)
 	forget := fmt.Sprintf("kubectl election forget %s -n %s", f.group.Name, f.group.Namespace)
 	if len(silent) > 0 {
-		return fmt.Sprintf("%s. Find out why they do not report. Run %s only for processes that have certainly ended", without, forget)
+		return fmt.Sprintf(
+			"%s. Find out why they do not report. Run %s only for processes that have "+
+				"certainly ended", without, forget)
 	}
-	return fmt.Sprintf("%s, so no process may act until they are back or their certificates have expired (a day after their "+
-		"pods were deleted). Make sure that none of them is still running, then run %s", without, forget)
+	return fmt.Sprintf(
+		"%s, so no process may act until they are back or their certificates have expired (a "+
+			"day after their "+
+			"pods were deleted). Make sure that none of them is still running, then run %s",
+		without, forget)
 }
 
-// survival describes how many voters of n the group can lose. An even number survives no more than the
-// odd one below it.
+// survival describes how many voters of n the group can lose. An even number survives no more than
+// the odd one below it.
 func survival(n int) string {
 	tolerated := lease.Tolerates(n)
 	switch {
@@ -77,8 +101,9 @@ func survival(n int) string {
 	case n == 2:
 		return "the group can lose none of its 2 voters; with 3 it could lose 1"
 	case n%2 == 0:
-		return fmt.Sprintf("the group can lose %d of its %d voters, as with %d; with %d it could lose %d", tolerated, n, n-1, n+1,
-			tolerated+1)
+		return fmt.Sprintf(
+			"the group can lose %d of its %d voters, as with %d; with %d it could lose %d",
+			tolerated, n, n-1, n+1, tolerated+1)
 	default:
 		return fmt.Sprintf("the group can lose %d of its %d voters", tolerated, n)
 	}

@@ -20,11 +20,12 @@ type Publisher interface {
 	Withdraw(namespace, group string)
 }
 
-// Reconciler reconciles ElectionGroups: the roster out, the reports in; status, Service, role label and
-// events from them.
+// Reconciler reconciles ElectionGroups: the roster out, the reports in; status, Service, role label
+// and events from them.
 type Reconciler struct {
 	Client client.Client
-	// Live asks the API server, for what the cache does not hold: Services that are not the group's.
+	// Live asks the API server, for what the cache does not hold: Services that are not the
+	// group's.
 	Live      client.Reader
 	Recorder  events.EventRecorder
 	Rosters   Publisher
@@ -43,10 +44,13 @@ type Reconciler struct {
 }
 
 // Reconcile is one pass over a group.
-func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context,
+	request reconcile.Request) (reconcile.Result, error) {
 	key := request.NamespacedName
 	if wait := r.debounce.take(key, r.Debounce, r.Now()); wait > 0 {
-		return reconcile.Result{RequeueAfter: wait}, nil // woken by something else while news comes in
+		return reconcile.Result{
+			RequeueAfter: wait,
+		}, nil // woken by something else while news comes in
 	}
 	o, err := r.observe(ctx, key)
 	if apierrors.IsNotFound(err) {
@@ -69,7 +73,8 @@ func (r *Reconciler) carryOver(key types.NamespacedName, o observation, next sta
 	r.states.put(key, next)
 	known := o.knownPods(next.membership.Roster())
 	r.endedPods.prune(key, known)
-	r.Sightings.Forget(key.Namespace, key.Name, func(uid string) bool { return known[types.UID(uid)] })
+	r.Sightings.Forget(key.Namespace, key.Name,
+		func(uid string) bool { return known[types.UID(uid)] })
 }
 
 // groupDeleted tells the agents of a group that does not exist, and cleans up after one that did.

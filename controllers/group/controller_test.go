@@ -31,7 +31,8 @@ type readable struct {
 
 var errUnwritten = errors.New("nothing can be written")
 
-func (r readable) Get(_ context.Context, _ client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+func (r readable) Get(_ context.Context, _ client.ObjectKey, object client.Object,
+	_ ...client.GetOption) error {
 	if group, ok := object.(*v1.ElectionGroup); ok {
 		r.group.DeepCopyInto(group)
 		return nil
@@ -50,7 +51,8 @@ func (readable) Status() client.SubResourceWriter { return unwritable{} }
 
 type unwritable struct{ client.SubResourceWriter }
 
-func (unwritable) Apply(context.Context, runtime.ApplyConfiguration, ...client.SubResourceApplyOption) error {
+func (unwritable) Apply(context.Context, runtime.ApplyConfiguration,
+	...client.SubResourceApplyOption) error {
 	return errUnwritten
 }
 
@@ -58,7 +60,12 @@ func (unwritable) Apply(context.Context, runtime.ApplyConfiguration, ...client.S
 func reading(t *testing.T, s *scene) *Reconciler {
 	t.Helper()
 	now := func() time.Time { return s.now }
-	r := &Reconciler{Client: readable{scene: s}, Sightings: roster.NewSightings(now), Now: now, Debounce: DefaultDebounce}
+	r := &Reconciler{
+		Client:    readable{scene: s},
+		Sightings: roster.NewSightings(now),
+		Now:       now,
+		Debounce:  DefaultDebounce,
+	}
 	var err error
 	if r.Metrics, err = NewMetrics(prometheus.NewRegistry(), r, r.Sightings); err != nil {
 		t.Fatal(err)
@@ -66,7 +73,8 @@ func reading(t *testing.T, s *scene) *Reconciler {
 	return r
 }
 
-// An error and a time are not said together: controller-runtime takes the error, and complains each time.
+// An error and a time are not said together: controller-runtime takes the error, and complains each
+// time.
 func TestAnErrorIsSaidAlone(t *testing.T) {
 	r := reading(t, newScene(3))
 	result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keyIn("g")})
@@ -75,13 +83,17 @@ func TestAnErrorIsSaidAlone(t *testing.T) {
 	}
 }
 
-// A group is deleted and made again between two passes: what was told of the old one is not told of the new one.
+// A group is deleted and made again between two passes: what was told of the old one is not told of
+// the new one.
 func TestAGroupThatIsMadeAgainTellsNothingOfTheOld(t *testing.T) {
 	s := newScene(3)
 	s.group.UID = "old"
 	r := reading(t, s)
 	pass := func() {
-		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keyIn("g")}); !errors.Is(err, errUnwritten) {
+		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keyIn("g")}); !errors.Is(
+			err,
+			errUnwritten,
+		) {
 			t.Fatal(err)
 		}
 	}

@@ -14,7 +14,7 @@ type choice struct {
 	followers int    // connected processes that follow it, itself among them
 	reporters int    // connected processes
 	views     int    // different coordinators that they name
-	fresh     bool   // false: nobody reports, and the one published stays, as nothing says that it ended
+	fresh     bool   // false: nobody reports, and nothing says that the published one ended
 
 	// Of Guarded groups only.
 	epoch   int64         // of the coordinator's lease
@@ -35,16 +35,16 @@ func choose(all []process, o observation) choice {
 	return coordinatorOf(all, o.published.Coordinator)
 }
 
-// elected reports whether more than half of those that report agree; in a Guarded group no other is ever
-// chosen.
+// elected reports whether more than half of those that report agree; in a Guarded group no other is
+// ever chosen.
 func (c choice) elected() bool {
 	return c.fresh && c.name != "" && (c.epoch > 0 || 2*c.followers > c.reporters)
 }
 
-// coordinatorOf finds the coordinator of a Classic group: the process that claims to be it and that most
-// connected processes follow. Where several have as many followers, it is the one that is higher in the
-// group's order. A process that is not connected to the manager (now, or yet) is the coordinator if more
-// than half of those that report follow it and nobody reports it as crashed.
+// coordinatorOf finds the coordinator of a Classic group: the process that claims to be it and that
+// most connected processes follow. Where several have as many followers, it is the one that is
+// higher in the group's order. A process that is not connected to the manager (now, or yet) is the
+// coordinator if more than half of those that report follow it and nobody reports it as crashed.
 func coordinatorOf(all []process, published *v1.CoordinatorStatus) choice {
 	c := choice{fresh: true}
 	followers := map[string]int{}
@@ -75,16 +75,16 @@ func coordinatorOf(all []process, published *v1.CoordinatorStatus) choice {
 		return c
 	}
 	best := slices.MaxFunc(claimants, func(p, q process) int {
-		return cmp.Or(cmp.Compare(followers[p.name], followers[q.name]), cmp.Compare(p.priority, q.priority),
-			cmp.Compare(p.name, q.name))
+		return cmp.Or(cmp.Compare(followers[p.name], followers[q.name]),
+			cmp.Compare(p.priority, q.priority), cmp.Compare(p.name, q.name))
 	})
 	c.name, c.followers = best.name, followers[best.name]
 	return c
 }
 
 // lastKnown keeps the published coordinator while nobody reports at all, unless it is known to have
-// ended, its pod is being deleted, or another pod has its name: a manager that is cut off must not take
-// the role label from a healthy coordinator.
+// ended, its pod is being deleted, or another pod has its name: a manager that is cut off must not
+// take the role label from a healthy coordinator.
 func lastKnown(all []process, published *v1.CoordinatorStatus) choice {
 	if published == nil {
 		return choice{}

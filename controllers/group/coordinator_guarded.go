@@ -9,10 +9,10 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// authorised finds the coordinator of a Guarded group: the process that a majority of the voters on the
-// persisted roster follow under one epoch. An epoch changes in place while a new roster spreads, so the
-// one shown is the highest that a majority has reached. It never shows a lower epoch than was published
-// before.
+// authorised finds the coordinator of a Guarded group: the process that a majority of the voters on
+// the persisted roster follow under one epoch. An epoch changes in place while a new roster
+// spreads, so the one shown is the highest that a majority has reached. It never shows a lower
+// epoch than was published before.
 func authorised(all []process, o observation) choice {
 	c := choice{fresh: true}
 	views := map[string]bool{}
@@ -61,11 +61,13 @@ func authorised(all []process, o observation) choice {
 	return c
 }
 
-// stands keeps the published coordinator for a moment if all that is missing for a majority are agents
-// whose connection has just broken: as a rule they are back at once, and what they said still holds.
+// stands keeps the published coordinator for a moment if all that is missing for a majority are
+// agents whose connection has just broken: as a rule they are back at once, and what they said
+// still holds.
 func (c choice) stands(members []v1.RosterMember, all []process, o observation) choice {
 	name, epoch := majorityFollows(members, o, grace)
-	if name == "" || name != coordinatorName(o.published) || epoch < epochOf(o.published) || !mayAct(all, name, o) {
+	if name == "" || name != coordinatorName(o.published) || epoch < epochOf(o.published) ||
+		!mayAct(all, name, o) {
 		return c
 	}
 	c.name, c.epoch = name, max(o.epoch, epochOf(o.published))
@@ -79,14 +81,16 @@ func (c choice) stands(members []v1.RosterMember, all []process, o observation) 
 	return c
 }
 
-// majorityFollows returns the process that a majority of the voters follow, and the highest epoch that a
-// majority of them has reached; empty if there is none. Voters count that report now, or did so less than
-// within ago and have not said that they leave.
-func majorityFollows(members []v1.RosterMember, o observation, within time.Duration) (string, int64) {
+// majorityFollows returns the process that a majority of the voters follow, and the highest epoch
+// that a majority of them has reached; empty if there is none. Voters count that report now, or did
+// so less than within ago and have not said that they leave.
+func majorityFollows(members []v1.RosterMember, o observation,
+	within time.Duration) (string, int64) {
 	epochs := map[string][]int64{}
 	for _, m := range members {
 		s, seen := o.sightings[m.UID]
-		recent := seen && s.Report.StateID == m.StateID && !s.Report.Leaving && o.now.Sub(s.Since) < within
+		recent := seen && s.Report.StateID == m.StateID && !s.Report.Leaving &&
+			o.now.Sub(s.Since) < within
 		if (reports(m, o) || recent) && follows(s.Report) {
 			epochs[s.Report.Coordinator] = append(epochs[s.Report.Coordinator], s.Report.Epoch)
 		}
@@ -108,10 +112,10 @@ func reports(m v1.RosterMember, o observation) bool {
 	return seen && s.Connected && s.Report.StateID == m.StateID
 }
 
-// mayAct reports whether a process that a majority follows can be the coordinator: it is on the roster
-// with a priority, nothing says that it has ended, and if it is connected it claims to be it. Its
-// followers know only a name: a pod that was created again under that name, and is not on the roster or
-// has not joined, is not the one they follow.
+// mayAct reports whether a process that a majority follows can be the coordinator: it is on the
+// roster with a priority, nothing says that it has ended, and if it is connected it claims to be
+// it. Its followers know only a name: a pod that was created again under that name, and is not on
+// the roster or has not joined, is not the one they follow.
 func mayAct(all []process, name string, o observation) bool {
 	i := slices.IndexFunc(all, func(p process) bool { return p.name == name })
 	if i < 0 {
@@ -120,6 +124,7 @@ func mayAct(all []process, name string, o observation) bool {
 	p := all[i]
 	// A process that does not vote may have joined under the manager before.
 	joined := p.joined || o.now.Before(o.begun.Add(reportsWithin))
-	return p.member && p.priority > 0 && !p.dead() && joined && recorded(o.published.Roster, p.pod) != nil &&
+	return p.member && p.priority > 0 && !p.dead() && joined &&
+		recorded(o.published.Roster, p.pod) != nil &&
 		(!p.connected() || p.claims())
 }

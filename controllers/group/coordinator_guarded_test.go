@@ -12,7 +12,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// holding has these agents connected and following the coordinator under the epoch; it holds, if it is among them.
+// holding has these agents connected and following the coordinator under the epoch; it holds, if it
+// is among them.
 func (s *scene) holding(coordinator string, epoch int64, pods ...int) *scene {
 	s.sees(coordinator, pods...)
 	for _, i := range pods {
@@ -30,7 +31,10 @@ func (s *scene) holding(coordinator string, epoch int64, pods ...int) *scene {
 func (s *scene) at(lease string, pods ...int) *scene {
 	s.sees("", pods...)
 	for _, i := range pods {
-		s.edit(i, func(r *roster.Report) { r.LeaseState, r.Generation = lease, s.observation.published.Roster.Generation })
+		s.edit(
+			i,
+			func(r *roster.Report) { r.LeaseState, r.Generation = lease, s.observation.published.Roster.Generation },
+		)
 	}
 	return s
 }
@@ -179,11 +183,13 @@ func TestGuardedTableShowsEpochs(t *testing.T) {
 		t.Errorf("tolerates %v", v.status.ToleratedFailures)
 	}
 	for _, c := range v.status.Conditions {
-		if c.Type == v1.ConditionDegraded && (c.Reason != "ViewsDiffer" || !strings.HasSuffix(c.Message,
-			"; the group can lose 1 of its 4 voters, as with 3; with 5 it could lose 2")) {
+		if c.Type == v1.ConditionDegraded &&
+			(c.Reason != "ViewsDiffer" || !strings.HasSuffix(c.Message,
+				"; the group can lose 1 of its 4 voters, as with 3; with 5 it could lose 2")) {
 			t.Errorf("Degraded: %s: %s", c.Reason, c.Message)
 		}
-		if c.Type == v1.ConditionReady && c.Message != "a majority of the voters follows p-3 under epoch 0.8" {
+		if c.Type == v1.ConditionReady &&
+			c.Message != "a majority of the voters follows p-3 under epoch 0.8" {
 			t.Errorf("Ready: %s", c.Message)
 		}
 	}
@@ -210,7 +216,8 @@ func TestGoneVotersAreInTheTable(t *testing.T) {
 	}
 }
 
-// Voters whose pods are there may be a majority among themselves, when it is the manager that is cut off: nobody is told that they are gone.
+// Voters whose pods are there may be a majority among themselves, when it is the manager that is
+// cut off: nobody is told that they are gone.
 func TestVotersOutOfSightMayAct(t *testing.T) {
 	stalled := func(s *scene) string {
 		for _, c := range decideStatus(s.observation, s.pass()).status.Conditions {
@@ -232,7 +239,8 @@ func TestVotersOutOfSightMayAct(t *testing.T) {
 		t.Errorf("one is gone: got  %s\nwant %s", got, want)
 	}
 	s.pods = s.pods[:1]
-	if got := stalled(s); !strings.HasPrefix(got, "p-1, p-2 are gone, but nothing confirms that they have ended. Without them") {
+	if got := stalled(s); !strings.HasPrefix(got,
+		"p-1, p-2 are gone, but nothing confirms that they have ended. Without them") {
 		t.Errorf("both are gone: %s", got)
 	}
 	s = voting(3).at(roster.LeaseNoMajority, 0).loses(1, time.Hour).loses(2, time.Hour)
@@ -275,7 +283,8 @@ func TestStatusThatWasWipedIsRestored(t *testing.T) {
 		generation := s.observation.published.Roster.Generation
 		s.observation.published.Roster = found
 		d := decide(s.observation)
-		if d.roster.record == nil || d.roster.record.Generation <= generation || len(votersIn(d.roster.record)) != 3 {
+		if d.roster.record == nil || d.roster.record.Generation <= generation ||
+			len(votersIn(d.roster.record)) != 3 {
 			t.Errorf("%s: recorded %+v", name, d.roster.record)
 		}
 		if d.roster.known.Generation != generation || len(d.rosterEvents) != 0 {

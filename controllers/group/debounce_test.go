@@ -42,8 +42,8 @@ func TestNewsIsGathered(t *testing.T) {
 	take("g", window)
 }
 
-// A group that news comes in for is reconciled no sooner than the news has been gathered, whatever wakes
-// the controller.
+// A group that news comes in for is reconciled no sooner than the news has been gathered, whatever
+// wakes the controller.
 func TestAPassWaitsForNews(t *testing.T) {
 	s := newScene(3)
 	r := reading(t, s)
@@ -57,8 +57,8 @@ func TestAPassWaitsForNews(t *testing.T) {
 	}
 }
 
-// Pods that have ended are dropped when their group is reconciled: of pods that are in no group none are
-// recorded.
+// Pods that have ended are dropped when their group is reconciled: of pods that are in no group
+// none are recorded.
 func TestEndedPodsAreOfGroupsOnly(t *testing.T) {
 	q := workqueue.NewTypedRateLimitingQueue(retryLimiter())
 	defer q.ShutDown()
@@ -78,7 +78,8 @@ func TestEndedPodsAreOfGroupsOnly(t *testing.T) {
 	}
 }
 
-// However often a pass fails, the next one comes soon: what waits for time alone is not noticed otherwise.
+// However often a pass fails, the next one comes soon: what waits for time alone is not noticed
+// otherwise.
 func TestAFailedPassIsMadeAgainSoon(t *testing.T) {
 	limiter, request := retryLimiter(), reconcile.Request{NamespacedName: keyIn("g")}
 	if first := limiter.When(request); first != 5*time.Millisecond {

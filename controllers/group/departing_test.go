@@ -26,8 +26,9 @@ func told(d rosterDecision) string {
 	return strings.Join(all, " ")
 }
 
-// From its deletion on, a process has priority 0 for the agents, whatever becomes of its pod; it votes until its end is known or it
-// hangs. The roster changes when it begins, and not again before the voters do.
+// From its deletion on, a process has priority 0 for the agents, whatever becomes of its pod; it
+// votes until its end is known or it hangs. The roster changes when it begins, and not again before
+// the voters do.
 func TestADepartingProcessNeverCoordinates(t *testing.T) {
 	s := voting(3)
 	began := s.observation.published.Roster.Generation
@@ -41,16 +42,20 @@ func TestADepartingProcessNeverCoordinates(t *testing.T) {
 		{"its deletion begins", func() { s.depart(2) }, "p-0:1+ p-1:2+ p-2:0+", true},
 		{"nothing more", func() {}, "p-0:1+ p-1:2+ p-2:0+", false},
 		{"its agent is silent", func() { s.loses(2, 0) }, "p-0:1+ p-1:2+ p-2:0+", false},
-		{"it is called Failed, as is a pod on a lost node", func() { s.pods[2].Status.Phase = corev1.PodFailed; s.pods[2].Status.PodIP = "" },
-			"p-0:1+ p-1:2+", true},
+		{
+			"it is called Failed, as is a pod on a lost node",
+			func() { s.pods[2].Status.Phase = corev1.PodFailed; s.pods[2].Status.PodIP = "" },
+			"p-0:1+ p-1:2+",
+			true,
+		},
 	}
 	for _, step := range steps {
 		s.later(time.Second)
 		step.do()
 		d := s.pass()
 		if got := told(d); got != step.want || (d.roster.Generation > began) != step.grows {
-			t.Errorf("%s: generation %d after %d, %s; want %s, a new one: %v", step.name, d.roster.Generation, began, got, step.want,
-				step.grows)
+			t.Errorf("%s: generation %d after %d, %s; want %s, a new one: %v", step.name,
+				d.roster.Generation, began, got, step.want, step.grows)
 		}
 		began = d.roster.Generation
 		s.acknowledge()
@@ -61,7 +66,8 @@ func TestADepartingProcessNeverCoordinates(t *testing.T) {
 func TestADepartingCoordinatorIsShown(t *testing.T) {
 	s := newScene(3).sees("p-2", 0, 1, 2).published().depart(2)
 	v := decideStatus(s.observation, decideRoster(s.observation))
-	if c := v.status.Coordinator; c == nil || c.Name != "p-2" || *c.Priority != 3 || *v.status.Processes[2].Priority != 3 {
+	if c := v.status.Coordinator; c == nil || c.Name != "p-2" || *c.Priority != 3 ||
+		*v.status.Processes[2].Priority != 3 {
 		t.Errorf("coordinator %+v, rows %+v", c, v.status.Processes)
 	}
 	s.loses(0, time.Hour).loses(1, time.Hour).loses(2, time.Hour)

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// endedPods are the pods that have ended, by group and UID, with when this manager learnt of it. They
-// are recorded as the pod informer brings them, because a pod's last state may be gone when its group
-// is reconciled. Safe for concurrent use.
+// endedPods are the pods that have ended, by group and UID, with when this manager learnt of it.
+// They are recorded as the pod informer brings them, because a pod's last state may be gone when
+// its group is reconciled. Safe for concurrent use.
 type endedPods struct {
 	mu     sync.Mutex
 	groups map[types.NamespacedName]map[types.UID]time.Time
@@ -36,7 +36,8 @@ func (e *endedPods) record(key types.NamespacedName, pod *corev1.Pod, now time.T
 }
 
 // of returns those of a group's pods that are wanted.
-func (e *endedPods) of(key types.NamespacedName, wanted map[types.UID]bool) map[types.UID]time.Time {
+func (e *endedPods) of(key types.NamespacedName,
+	wanted map[types.UID]bool) map[types.UID]time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	some := map[types.UID]time.Time{}
@@ -65,17 +66,15 @@ func (e *endedPods) prune(key types.NamespacedName, wanted map[types.UID]bool) {
 // nothingRuns reports whether a pod's state proves that nothing of it runs any more, or ever will
 // (MC5 in internal/membership): the kubelet says that it is over, and reports all its containers as
 // terminated. Terminated containers alone prove nothing, whether the pod is being deleted or not:
-// before a kubelet starts some again it reports them, and then its node may be lost. Nor does a phase:
-// when a node is lost, Kubernetes calls its pods Failed while they may run there.
+// before a kubelet starts some again it reports them, and then its node may be lost. Nor does a
+// phase: when a node is lost, Kubernetes calls its pods Failed while they may run there.
 func nothingRuns(pod *corev1.Pod) bool {
 	if !finished(pod) || !overByKubelet(pod) {
 		return false
 	}
 	states := map[string]corev1.ContainerState{}
-	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
-		for _, s := range statuses {
-			states[s.Name] = s.State
-		}
+	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		states[s.Name] = s.State
 	}
 	for _, c := range pod.Spec.InitContainers {
 		sidecar := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
@@ -91,9 +90,9 @@ func nothingRuns(pod *corev1.Pod) bool {
 	return len(pod.Spec.Containers) > 0
 }
 
-// overByKubelet reports whether the kubelet itself says so, which it does when nothing of the pod runs
-// any more or will; since Kubernetes 1.27 also of pods that are deleted. Whoever else sets a phase
-// leaves this condition alone.
+// overByKubelet reports whether the kubelet itself says so, which it does when nothing of the pod
+// runs any more or will; since Kubernetes 1.27 also of pods that are deleted. Whoever else sets a
+// phase leaves this condition alone.
 func overByKubelet(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.ContainersReady && c.Status == corev1.ConditionFalse &&

@@ -22,7 +22,11 @@ func TestNothingRuns(t *testing.T) {
 	}
 	status := func(s *scene) *corev1.PodStatus { return &s.pods[2].Status }
 	disrupted := func(reason string) corev1.PodCondition {
-		return corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: reason}
+		return corev1.PodCondition{
+			Type:   corev1.DisruptionTarget,
+			Status: corev1.ConditionTrue,
+			Reason: reason,
+		}
 	}
 	for _, test := range []struct {
 		name string

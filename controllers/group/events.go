@@ -17,8 +17,8 @@ import (
 // notification is an event to be recorded on the group.
 type notification struct{ kind, reason, action, note string }
 
-// statusEvents tells what changed between two published statuses. A row that appears in the table is no
-// change of state.
+// statusEvents tells what changed between two published statuses. A row that appears in the table
+// is no change of state.
 func statusEvents(was, is v1.ElectionGroupStatus) []notification {
 	var all []notification
 	states := map[string]v1.ProcessState{}
@@ -31,15 +31,25 @@ func statusEvents(was, is v1.ElectionGroupStatus) []notification {
 		switch {
 		case known && before != v1.ProcessCrashed && row.State == v1.ProcessCrashed:
 			crashed = append(crashed, row.Name)
-		case before == v1.ProcessCrashed && (row.State == v1.ProcessNormal || row.State == v1.ProcessCoordinator):
+		case before == v1.ProcessCrashed &&
+			(row.State == v1.ProcessNormal || row.State == v1.ProcessCoordinator):
 			recovered = append(recovered, row.Name)
 		}
 	}
 	if len(crashed) > 0 {
-		all = append(all, notification{corev1.EventTypeWarning, "ProcessCrashed", "Observe", crashedMessage(crashed)})
+		all = append(
+			all,
+			notification{
+				corev1.EventTypeWarning,
+				"ProcessCrashed",
+				"Observe",
+				crashedMessage(crashed),
+			},
+		)
 	}
 	if len(recovered) > 0 {
-		note := fmt.Sprintf("%s %s recovered", enumerate(recovered), plural(len(recovered), "has", "have"))
+		note := fmt.Sprintf("%s %s recovered", enumerate(recovered),
+			plural(len(recovered), "has", "have"))
 		all = append(all, notification{corev1.EventTypeNormal, "ProcessRecovered", "Observe", note})
 	}
 	return slices.Concat(all, coordinatorEvents(was, is), stalledEvents(was, is))
@@ -61,7 +71,8 @@ func stalledEvents(was, is v1.ElectionGroupStatus) []notification {
 
 // stalledIn returns the condition Stalled of a status if it is True, else nil.
 func stalledIn(s v1.ElectionGroupStatus) *metav1.Condition {
-	if c := meta.FindStatusCondition(s.Conditions, v1.ConditionStalled); c != nil && c.Status == metav1.ConditionTrue {
+	if c := meta.FindStatusCondition(s.Conditions, v1.ConditionStalled); c != nil &&
+		c.Status == metav1.ConditionTrue {
 		return c
 	}
 	return nil
@@ -86,15 +97,18 @@ func coordinatorEvents(was, is v1.ElectionGroupStatus) []notification {
 		return nil
 	}
 	if before != "" {
-		all = append(all, notification{corev1.EventTypeWarning, "CoordinatorLost", "Observe", lossNote(was, is)})
+		all = append(all,
+			notification{corev1.EventTypeWarning, "CoordinatorLost", "Observe", lossNote(was, is)})
 	}
 	if now != "" {
-		all = append(all, notification{corev1.EventTypeNormal, "CoordinatorElected", "Elect", electionNote(is)})
+		all = append(all,
+			notification{corev1.EventTypeNormal, "CoordinatorElected", "Elect", electionNote(is)})
 	}
 	return all
 }
 
-// epochOf returns the epoch of the published coordinator; zero if there is none, and in Classic groups.
+// epochOf returns the epoch of the published coordinator; zero if there is none, and in Classic
+// groups.
 func epochOf(s v1.ElectionGroupStatus) int64 {
 	if s.Coordinator == nil {
 		return 0
@@ -113,15 +127,16 @@ func lossNote(was, is v1.ElectionGroupStatus) string {
 	name := coordinatorName(was)
 	i := slices.IndexFunc(is.Processes, func(row v1.ProcessStatus) bool { return row.Name == name })
 	if i < 0 {
-		return fmt.Sprintf("%s is no longer the coordinator%s: its pod is gone", name, underEpoch(epochOf(was)))
+		return fmt.Sprintf("%s is no longer the coordinator%s: its pod is gone", name,
+			underEpoch(epochOf(was)))
 	}
-	return fmt.Sprintf("%s is no longer the coordinator%s: its state is %s", name, underEpoch(epochOf(was)),
-		is.Processes[i].State)
+	return fmt.Sprintf("%s is no longer the coordinator%s: its state is %s", name,
+		underEpoch(epochOf(was)), is.Processes[i].State)
 }
 
 func electionNote(is v1.ElectionGroupStatus) string {
-	note := fmt.Sprintf("%s (priority %d) is the coordinator%s", is.Coordinator.Name, ptr.Deref(is.Coordinator.Priority, 0),
-		underEpoch(is.Coordinator.Epoch))
+	note := fmt.Sprintf("%s (priority %d) is the coordinator%s", is.Coordinator.Name,
+		ptr.Deref(is.Coordinator.Priority, 0), underEpoch(is.Coordinator.Epoch))
 	e := is.LastElection
 	if e == nil {
 		return note
@@ -149,8 +164,10 @@ func underEpoch(epoch int64) string {
 func rosterEvents(was, is *v1.RosterStatus, guarded bool) []notification {
 	var all []notification
 	if changes := changesOf(was, is); changes != "" {
-		note := fmt.Sprintf("%s: the group has %d processes (roster generation %d)", changes, len(is.Members), is.Generation)
-		all = append(all, notification{corev1.EventTypeNormal, "RosterChanged", "UpdateRoster", note})
+		note := fmt.Sprintf("%s: the group has %d processes (roster generation %d)", changes,
+			len(is.Members), is.Generation)
+		all = append(all,
+			notification{corev1.EventTypeNormal, "RosterChanged", "UpdateRoster", note})
 	}
 	if guarded {
 		all = append(all, voterEvents(was, is)...)
@@ -185,27 +202,34 @@ func missing(r, o *v1.RosterStatus) []string {
 	return some
 }
 
-// voterEvents tells how the voters of a Guarded group changed, and which of them an operator confirmed
-// to have stopped.
+// voterEvents tells how the voters of a Guarded group changed, and which of them an operator
+// confirmed to have stopped.
 func voterEvents(was, is *v1.RosterStatus) []notification {
 	var all []notification
 	before, now := votersOnly(was), votersOnly(is)
 	if changes := changesOf(before, now); changes != "" {
-		note := fmt.Sprintf("voters: %s; %s (roster generation %d)", changes, survival(len(now.Members)), is.Generation)
-		all = append(all, notification{corev1.EventTypeNormal, "VotersChanged", "UpdateRoster", note})
+		note := fmt.Sprintf("voters: %s; %s (roster generation %d)", changes,
+			survival(len(now.Members)), is.Generation)
+		all = append(all,
+			notification{corev1.EventTypeNormal, "VotersChanged", "UpdateRoster", note})
 	}
 	if forgotten := missing(forgottenOnly(is), forgottenOnly(was)); len(forgotten) > 0 {
-		note := fmt.Sprintf("an operator confirmed that %s %s stopped, to be removed from the voters (roster generation %d)",
-			enumerate(forgotten), plural(len(forgotten), "has", "have"), is.Generation)
+		note := fmt.Sprintf(
+			"an operator confirmed that %s %s stopped, to be removed from the voters (roster "+
+				"generation %d)", enumerate(forgotten), plural(len(forgotten), "has", "have"),
+			is.Generation)
 		all = append(all, notification{corev1.EventTypeWarning, "VotersForgotten", "Forget", note})
 	}
 	return all
 }
 
-func votersOnly(r *v1.RosterStatus) *v1.RosterStatus { return &v1.RosterStatus{Members: votersIn(r)} }
+func votersOnly(r *v1.RosterStatus) *v1.RosterStatus {
+	return &v1.RosterStatus{Members: votersIn(r)}
+}
 
 func forgottenOnly(r *v1.RosterStatus) *v1.RosterStatus {
 	all := votersOnly(r)
-	all.Members = slices.DeleteFunc(all.Members, func(m v1.RosterMember) bool { return !ptr.Deref(m.Forgotten, false) })
+	all.Members = slices.DeleteFunc(all.Members,
+		func(m v1.RosterMember) bool { return !ptr.Deref(m.Forgotten, false) })
 	return all
 }

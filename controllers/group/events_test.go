@@ -15,7 +15,8 @@ func status(short string) v1.ElectionGroupStatus {
 	var s v1.ElectionGroupStatus
 	for _, field := range strings.Fields(short) {
 		name, state, _ := strings.Cut(field, ":")
-		s.Processes = append(s.Processes, v1.ProcessStatus{Name: name, State: v1.ProcessState(state)})
+		s.Processes = append(s.Processes,
+			v1.ProcessStatus{Name: name, State: v1.ProcessState(state)})
 		if state == "Coordinator" {
 			s.Coordinator = &v1.CoordinatorStatus{Name: name, Priority: new(int32(3))}
 		}
@@ -61,8 +62,12 @@ func tell(all []notification) string {
 
 func TestElectionNote(t *testing.T) {
 	s := status("a:Coordinator")
-	s.LastElection = &v1.ElectionStatus{Initiator: "b", Reason: "CoordinatorUnreachable", Messages: new(int32(4)),
-		DurationMilliseconds: new(int64(3))}
+	s.LastElection = &v1.ElectionStatus{
+		Initiator:            "b",
+		Reason:               "CoordinatorUnreachable",
+		Messages:             new(int32(4)),
+		DurationMilliseconds: new(int64(3)),
+	}
 	if got, want := electionNote(s), "a (priority 3) is the coordinator: elected in 3 ms with 4 messages, started by b (CoordinatorUnreachable)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

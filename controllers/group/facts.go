@@ -17,7 +17,7 @@ import (
 // factsOf translates an observation into what the rules of voters know.
 func factsOf(o observation) *membership.Facts {
 	settings := settingsOf(o.group)
-	settings.AppHealth = roster.AppHealth{} // no election's business: a new generation would give a new epoch
+	settings.AppHealth = roster.AppHealth{} // elections do not need it, so it makes no generation
 	f := &membership.Facts{
 		Now:       o.now,
 		Guarded:   guarded(o.group),
@@ -56,7 +56,8 @@ func podFact(pod *corev1.Pod, spec *v1.ElectionGroupSpec) membership.Pod {
 	}
 	if pod.DeletionTimestamp != nil { // Kubernetes has added the grace period to it
 		grace := time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
-		p.DeletionBegan, p.DeletionDue = pod.DeletionTimestamp.Add(-grace), pod.DeletionTimestamp.Time
+		p.DeletionBegan, p.DeletionDue = pod.DeletionTimestamp.Add(
+			-grace), pod.DeletionTimestamp.Time
 	}
 	return p
 }
@@ -83,8 +84,8 @@ func follows(r roster.Report) bool {
 		r.Coordinator != "" && r.Epoch > 0
 }
 
-// forgetRequest returns what the group's annotation asks for; nothing if there is none, or it cannot be
-// read.
+// forgetRequest returns what the group's annotation asks for; nothing if there is none, or it
+// cannot be read.
 func forgetRequest(group *v1.ElectionGroup) membership.ForgetRequest {
 	var asked v1.ForgetRequest
 	value, found := group.Annotations[v1.ForgetAnnotation]
@@ -93,7 +94,8 @@ func forgetRequest(group *v1.ElectionGroup) membership.ForgetRequest {
 	}
 	request := membership.ForgetRequest{Generation: asked.Generation}
 	for _, p := range asked.Processes {
-		request.Processes = append(request.Processes, membership.Identity{Name: p.Name, UID: string(p.UID)})
+		request.Processes = append(request.Processes,
+			membership.Identity{Name: p.Name, UID: string(p.UID)})
 	}
 	return request
 }
@@ -127,9 +129,10 @@ func recordOf(r *membership.Roster) *v1.RosterStatus {
 		return nil
 	}
 	record := &v1.RosterStatus{
-		Generation:               r.Generation,
-		Digest:                   r.Digest,
-		LongestLeaseMilliseconds: int32(r.LongestLease.Milliseconds()), //nolint:gosec // it was read from an int32
+		Generation: r.Generation,
+		Digest:     r.Digest,
+		LongestLeaseMilliseconds: int32(
+			r.LongestLease.Milliseconds()), //nolint:gosec // it was read from an int32
 	}
 	for _, m := range r.Members {
 		member := v1.RosterMember{

@@ -23,8 +23,10 @@ func TestForgetIsBoundToARoster(t *testing.T) {
 		for _, name := range processes {
 			all = append(all, fmt.Sprintf(`{"name":%q,"uid":"uid-%s"}`, name, name[2:]))
 		}
-		s.group.Annotations = map[string]string{v1.ForgetAnnotation: fmt.Sprintf(`{"generation":%d,"processes":[%s]}`, generation,
-			strings.Join(all, ","))}
+		s.group.Annotations = map[string]string{
+			v1.ForgetAnnotation: fmt.Sprintf(`{"generation":%d,"processes":[%s]}`, generation,
+				strings.Join(all, ",")),
+		}
 	}
 	generation := s.observation.published.Roster.Generation
 	for name, ask := range map[string]func(){
@@ -38,7 +40,8 @@ func TestForgetIsBoundToARoster(t *testing.T) {
 		}
 	}
 	ask(generation, "p-1", "p-2")
-	if s.pass(); s.observation.published.Roster.Generation <= generation || s.voters() != "p-0 p-1 p-2" {
+	if s.pass(); s.observation.published.Roster.Generation <= generation ||
+		s.voters() != "p-0 p-1 p-2" {
 		t.Fatalf("it was not recorded as a roster of its own: %+v", s.observation.published.Roster)
 	}
 	s.pass()
@@ -47,4 +50,3 @@ func TestForgetIsBoundToARoster(t *testing.T) {
 		t.Errorf("a lease later: voters %q", s.voters())
 	}
 }
-

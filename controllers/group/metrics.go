@@ -16,17 +16,21 @@ type Metrics struct {
 }
 
 // NewMetrics registers the metrics of a manager whose groups and agents these are.
-func NewMetrics(registry prometheus.Registerer, groups *Reconciler, sightings *roster.Sightings) (*Metrics, error) {
+func NewMetrics(registry prometheus.Registerer, groups *Reconciler,
+	sightings *roster.Sightings) (*Metrics, error) {
 	m := &Metrics{
 		coordinator: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "podesta_group_coordinator", Help: "1 for the pod that is the coordinator of the group, as published in its status.",
+			Name: "podesta_group_coordinator",
+			Help: "1 for the pod that is the coordinator of the group, as published in its status.",
 		}, []string{"namespace", "group", "pod"}),
 		epoch: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "podesta_group_epoch",
-			Help: "Epoch (generation * 2^20 + ballot) of the coordinator that was last published in the status of the Guarded group.",
+			Help: "Epoch (generation * 2^20 + ballot) of the coordinator that was last published " +
+				"in the status of the Guarded group.",
 		}, []string{"namespace", "group"}),
 		elections: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "podesta_elections_total", Help: "Changes of the coordinator, as published in the status of the group.",
+			Name: "podesta_elections_total",
+			Help: "Changes of the coordinator, as published in the status of the group.",
 		}, []string{"namespace", "group"}),
 	}
 	for _, c := range []prometheus.Collector{

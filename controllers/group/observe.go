@@ -14,7 +14,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// observation is all that is known of a group when it is decided about. Deciding changes nothing in it.
+// observation is all that is known of a group when it is decided about. Deciding changes nothing in
+// it.
 type observation struct {
 	state // what this manager has carried over from the last pass
 
@@ -73,8 +74,8 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 	return o, nil
 }
 
-// knownPods are the UIDs of the pods that exist or are on a roster. What an agent told of a voter is
-// kept until the voter is off the roster, though its pod be gone: it tells whether it has ended.
+// knownPods are the UIDs of the pods that exist or are on a roster. What an agent told of a voter
+// is kept until the voter is off the roster, though its pod be gone: it tells whether it has ended.
 func (o *observation) knownPods(newest *membership.Roster) map[types.UID]bool {
 	known := map[types.UID]bool{}
 	for _, pod := range o.pods {
@@ -95,7 +96,8 @@ func (o *observation) knownPods(newest *membership.Roster) map[types.UID]bool {
 
 func (r *Reconciler) podsOf(ctx context.Context, key types.NamespacedName) ([]*corev1.Pod, error) {
 	list := &corev1.PodList{}
-	err := r.Client.List(ctx, list, client.InNamespace(key.Namespace), client.MatchingLabels{v1.GroupLabel: key.Name})
+	err := r.Client.List(ctx, list, client.InNamespace(key.Namespace),
+		client.MatchingLabels{v1.GroupLabel: key.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +105,7 @@ func (r *Reconciler) podsOf(ctx context.Context, key types.NamespacedName) ([]*c
 	for i := range list.Items {
 		pods[i] = &list.Items[i]
 	}
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return membership.CompareNames(a.Name, b.Name) })
+	slices.SortFunc(pods,
+		func(a, b *corev1.Pod) int { return membership.CompareNames(a.Name, b.Name) })
 	return pods, nil
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// priorityOf returns the priority of the process of that name: what spec.processes says, else the ordinal
-// if the spec asks for it and the name has one, else the default.
+// priorityOf returns the priority of the process of that name: what spec.processes says, else the
+// ordinal if the spec asks for it and the name has one, else the default.
 func priorityOf(spec *v1.ElectionGroupSpec, name string) int32 {
 	for _, p := range spec.Processes {
 		if p.Name == name && p.Priority != nil {
@@ -26,8 +26,8 @@ func priorityOf(spec *v1.ElectionGroupSpec, name string) int32 {
 	return 1
 }
 
-// ordinalOf returns the number at the end of a StatefulSet's pod's name. A number that is too large for a
-// priority does not count.
+// ordinalOf returns the number at the end of a StatefulSet's pod's name. A number that is too large
+// for a priority does not count.
 func ordinalOf(name string) (int32, bool) {
 	start := len(name)
 	for start > 0 && isDigit(name[start-1]) {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/membership"
@@ -30,7 +29,7 @@ type process struct {
 	seen     *roster.Sighting  // nil: its agent has not reported to this manager
 	accused  bool              // a connected peer reports it as crashed
 	last     *v1.ProcessStatus // its row in the published table
-	stands   time.Time         // until when that row stands, if nothing tells what became of the process
+	stands   time.Time         // until when that row stands, if nothing tells more
 	guarded  bool              // it follows, and claims, under an epoch only
 
 	agent        v1.AgentState // what is wrong with its agent; empty if nothing is
@@ -71,8 +70,8 @@ func (p process) claims() bool {
 	return !p.seen.Report.Electing
 }
 
-// dead reports whether a process is known not to run. An open session beats all hearsay: what the API
-// server shows of a container may be old, and a peer may only have lost its own link.
+// dead reports whether a process is known not to run. An open session beats all hearsay: what the
+// API server shows of a container may be old, and a peer may only have lost its own link.
 func (p process) dead() bool {
 	switch {
 	case p.pod == nil || finished(p.pod):
@@ -84,24 +83,27 @@ func (p process) dead() bool {
 	case p.seen != nil && p.seen.Report.Leaving:
 		return true
 	default:
-		return p.joined && p.accused // before it has joined, a refused link only means that it is not up yet
+		return p.joined &&
+			p.accused // before it has joined, a refused link only means that it is not up yet
 	}
 }
 
 // agentEnded reports whether the kubelet shows the agent's container as not running after it ran.
 func agentEnded(pod *corev1.Pod) bool {
-	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+	status := &pod.Status
+	for _, s := range slices.Concat(status.InitContainerStatuses, status.ContainerStatuses) {
 		if s.Name != v1.AgentContainer {
 			continue
 		}
-		return s.State.Terminated != nil || s.State.Waiting != nil && s.State.Waiting.Reason == "CrashLoopBackOff"
+		return s.State.Terminated != nil ||
+			s.State.Waiting != nil && s.State.Waiting.Reason == "CrashLoopBackOff"
 	}
 	return false
 }
 
-// processesOf returns what is known of each process: the pods of the group, and those that the spec names
-// or that still vote but that do not exist. If there are more than the table holds, pods that have
-// finished are left out first.
+// processesOf returns what is known of each process: the pods of the group, and those that the spec
+// names or that still vote but that do not exist. If there are more than the table holds, pods that
+// have finished are left out first.
 func processesOf(o observation) []process {
 	published := map[string]*v1.ProcessStatus{}
 	for i := range o.published.Processes {
@@ -119,7 +121,7 @@ func processesOf(o observation) []process {
 		}
 		if seen, ok := o.sightings[pod.UID]; ok {
 			p.seen, p.joined, p.stands = &seen, true, seen.Since.Add(grace)
-		} else if earlier := recorded(o.published.Roster, pod); earlier != nil && ptr.Deref(earlier.Voter, false) {
+		} else if earlier := recorded(o.published.Roster, pod); earlier != nil && isVoter(*earlier) {
 			p.joined, p.stands = true, o.begun.Add(reportsWithin)
 		}
 		judgeAgent(&p, o.version)
@@ -136,7 +138,8 @@ func processesOf(o observation) []process {
 			return
 		}
 		named[name] = true
-		missing = append(missing, process{name: name, priority: priorityOf(&o.group.Spec, name), last: published[name]})
+		missing = append(missing,
+			process{name: name, priority: priorityOf(&o.group.Spec, name), last: published[name]})
 	}
 	for _, p := range o.group.Spec.Processes {
 		miss(p.Name)
@@ -176,10 +179,16 @@ func accuse(all []process) {
 	}
 }
 
-// rowOf returns a process's row in the process status table, and when time alone would change it; zero:
-// never.
-func rowOf(p process, coordinator string, now time.Time) (row v1.ProcessStatus, recheck time.Duration) {
-	row = v1.ProcessStatus{Name: p.name, Priority: new(p.priority), Agent: p.agent, AgentVersion: p.agentVersion}
+// rowOf returns a process's row in the process status table, and when time alone would change it;
+// zero: never.
+func rowOf(p process, coordinator string,
+	now time.Time) (row v1.ProcessStatus, recheck time.Duration) {
+	row = v1.ProcessStatus{
+		Name:         p.name,
+		Priority:     new(p.priority),
+		Agent:        p.agent,
+		AgentVersion: p.agentVersion,
+	}
 	switch {
 	case p.dead():
 		row.State = v1.ProcessCrashed
@@ -203,8 +212,8 @@ func rowOf(p process, coordinator string, now time.Time) (row v1.ProcessStatus, 
 	return row, recheck
 }
 
-// departing reports whether a process is on its way out or gone: its pod is being deleted, has finished,
-// or does not exist any more.
+// departing reports whether a process is on its way out or gone: its pod is being deleted, has
+// finished, or does not exist any more.
 func departing(pod *corev1.Pod) bool {
 	return pod == nil || pod.DeletionTimestamp != nil || finished(pod)
 }

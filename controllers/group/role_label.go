@@ -56,8 +56,10 @@ func decideRole(o observation, coordinator string) roleDecision {
 	for _, uid := range slices.Sorted(maps.Keys(d.labels.pods)) {
 		name := d.labels.pods[uid]
 		inGroup := slices.ContainsFunc(o.pods, func(pod *corev1.Pod) bool { return pod.UID == uid })
-		if name != coordinator || !inGroup { // a pod that left the group with the label is not watched any more
-			d.remove = append(d.remove, byuid.Pod{Namespace: o.group.Namespace, Name: name, UID: uid})
+		if name != coordinator ||
+			!inGroup { // a pod that left the group with the label is not watched any more
+			d.remove = append(d.remove,
+				byuid.Pod{Namespace: o.group.Namespace, Name: name, UID: uid})
 		}
 	}
 	for _, pod := range o.pods {
@@ -68,9 +70,9 @@ func decideRole(o observation, coordinator string) roleDecision {
 	return d
 }
 
-// applyRole takes the role label off every pod but the coordinator's, then puts it on the coordinator's.
-// So there may be a moment without the label, never one with two. A pod that is gone, or has been
-// replaced, is left out: the watch brings the news.
+// applyRole takes the role label off every pod but the coordinator's, then puts it on the
+// coordinator's. So there may be a moment without the label, never one with two. A pod that is
+// gone, or has been replaced, is left out: the watch brings the news.
 func (r *Reconciler) applyRole(ctx context.Context, d roleDecision, next *state) error {
 	for _, pod := range d.remove {
 		version, err := byuid.RemoveLabel(ctx, r.Client, pod, v1.RoleLabel, roleOwner)
@@ -85,7 +87,8 @@ func (r *Reconciler) applyRole(ctx context.Context, d roleDecision, next *state)
 	if d.set == nil {
 		return nil
 	}
-	version, err := byuid.SetLabel(ctx, r.Client, *d.set, v1.RoleLabel, v1.RoleCoordinator, roleOwner)
+	version, err := byuid.SetLabel(ctx, r.Client, *d.set, v1.RoleLabel, v1.RoleCoordinator,
+		roleOwner)
 	switch {
 	case byuid.Replaced(err):
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// rosterDecision is who is in the group.
+// rosterDecision is what is decided about the members of the group.
 type rosterDecision struct {
 	state membership.State // for the next pass
 	// known is the newest roster that was persisted, which the status may have lost since.
@@ -28,10 +28,11 @@ type rosterDecision struct {
 	persist *membership.Roster
 	// stalled is why no roster can be made; empty if one was.
 	stalled string
-	// lost are the voters without which a Guarded group has no majority, and silent those of them whose
-	// pods exist.
+	// lost are the voters without which a Guarded group has no majority, and silent those of them
+	// whose pods exist.
 	lost, silent []string
-	// pending is how many processes are to become voters, or to stop being voters, in later changes.
+	// pending is how many processes are to become voters, or to stop being voters, in later
+	// changes.
 	pending int
 	// again is when time alone would change the roster; zero: it takes an event.
 	again time.Duration
@@ -53,8 +54,10 @@ func decideRoster(o observation) rosterDecision {
 		again:   decided.Again,
 	}
 	if decided.TooMany > 0 {
-		d.stalled = fmt.Sprintf("%d pods carry the label %s=%s, but a group has at most %d processes. "+
-			"The last roster stays in use until there are fewer", decided.TooMany, v1.GroupLabel, o.group.Name, v1.MaxProcesses)
+		d.stalled = fmt.Sprintf(
+			"%d pods carry the label %s=%s, but a group has at most %d processes. "+
+				"The last roster stays in use until there are fewer", decided.TooMany,
+			v1.GroupLabel, o.group.Name, v1.MaxProcesses)
 	}
 	if decided.Roster != nil {
 		d.roster = agentRoster(o.group, decided.Roster)
@@ -67,8 +70,8 @@ func decideRoster(o observation) rosterDecision {
 
 func guarded(group *v1.ElectionGroup) bool { return group.Spec.Safety == v1.Guarded }
 
-// settingsOf returns what agents are told beside the members and the generation. A Classic group has no
-// leases.
+// settingsOf returns what agents are told beside the members and the generation. A Classic group
+// has no leases.
 func settingsOf(group *v1.ElectionGroup) roster.Roster {
 	spec := &group.Spec
 	r := roster.Roster{

@@ -135,7 +135,11 @@ func TestShortenedLeaseIsWaitedFor(t *testing.T) {
 	}
 	s.later(lease.Outlast(milliseconds(10_000)))
 	if s.pass(); s.voters() != "p-0 p-1" || longest() != 10_000 {
-		t.Fatalf("voters %q, the longest lease %d ms; want p-2 removed, and the lease that p-1 may have promised", s.voters(), longest())
+		t.Fatalf(
+			"voters %q, the longest lease %d ms; want p-2 removed, and the lease that p-1 may have promised",
+			s.voters(),
+			longest(),
+		)
 	}
 	s.sees("", 1)
 	s.acknowledge()
@@ -145,8 +149,9 @@ func TestShortenedLeaseIsWaitedFor(t *testing.T) {
 	s.later(lease.Outlast(milliseconds(10_000)))
 	generation := s.observation.published.Roster.Generation
 	if s.pass(); longest() != 500 || s.observation.published.Roster.Generation != generation {
-		t.Errorf("the longest lease is %d ms, generation %d after %d: want 500 without a new roster", longest(),
-			s.observation.published.Roster.Generation, generation)
+		t.Errorf(
+			"the longest lease is %d ms, generation %d after %d: want 500 without a new roster",
+			longest(), s.observation.published.Roster.Generation, generation)
 	}
 }
 
@@ -170,7 +175,9 @@ func TestGonePodIsTakenDown(t *testing.T) {
 
 func TestPreemptionAndLeaseAreTold(t *testing.T) {
 	s := newGuarded(1)
-	if r := s.pass().roster; r.Lease != time.Second || r.Preemption != roster.Delayed || r.Stable != 5*time.Second || r.Validate() != nil {
+	if r := s.pass().roster; r.Lease != time.Second || r.Preemption != roster.Delayed ||
+		r.Stable != 5*time.Second ||
+		r.Validate() != nil {
 		t.Errorf("told %+v (%v)", r, r.Validate())
 	}
 	s.group.Spec.Preemption = &v1.Preemption{Policy: v1.Never, StableSeconds: new(int32(0))}
@@ -188,7 +195,8 @@ func TestSpentBallotsMakeAGeneration(t *testing.T) {
 	s := voting(3)
 	s.edit(2, func(r *roster.Report) { r.LeaseState = roster.LeaseBallotsSpent })
 	was := *s.observation.published.Roster
-	if d := s.pass(); d.record == nil || d.roster.Generation <= was.Generation || d.record.Digest != was.Digest {
+	if d := s.pass(); d.record == nil || d.roster.Generation <= was.Generation ||
+		d.record.Digest != was.Digest {
 		t.Errorf("recorded %+v after %+v", d.record, was)
 	}
 	s.acknowledge()

@@ -12,9 +12,11 @@ import (
 )
 
 func TestPriority(t *testing.T) {
-	spec := v1.ElectionGroupSpec{Processes: []v1.Process{{Name: "web-1", Priority: new(int32(100))}, {Name: "web-2",
-		Priority: new(int32(0))}},
-		Priority: v1.PriorityPolicy{Default: new(int32(7)), From: v1.Ordinal}}
+	spec := v1.ElectionGroupSpec{
+		Processes: []v1.Process{{Name: "web-1", Priority: new(int32(100))}, {Name: "web-2",
+			Priority: new(int32(0))}},
+		Priority: v1.PriorityPolicy{Default: new(int32(7)), From: v1.Ordinal},
+	}
 	for name, want := range map[string]int32{
 		"web-1":              100, // named
 		"web-2":              0,   // named, and never to coordinate
@@ -61,13 +63,14 @@ func TestMembers(t *testing.T) {
 	if err := got.roster.Validate(); err != nil {
 		t.Error(err)
 	}
-	if m := got.record.Members[0]; m.StateID != "m" || !*m.Voter || got.record.Generation != got.roster.Generation {
+	if m := got.record.Members[0]; m.StateID != "m" || !*m.Voter ||
+		got.record.Generation != got.roster.Generation {
 		t.Errorf("recorded %+v", m)
 	}
 }
 
-// A roster gets a new generation when anything that agents must know has changed, and only then: also across a restart of the
-// manager, for which the persisted record is all there is.
+// A roster gets a new generation when anything that agents must know has changed, and only then:
+// also across a restart of the manager, for which the persisted record is all there is.
 func TestGenerationGrowsWithEveryChange(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -112,14 +115,16 @@ func TestGenerationGrowsWithEveryChange(t *testing.T) {
 				t.Errorf("generation %d after %d", d.record.Generation, last)
 			}
 			if !test.grows && d.roster != nil && d.roster.Generation != last {
-				t.Errorf("the unchanged roster is told as generation %d, it is %d", d.roster.Generation, last)
+				t.Errorf("the unchanged roster is told as generation %d, it is %d",
+					d.roster.Generation, last)
 			}
 		})
 	}
 }
 
 func TestAGroupWithoutPodsHasNoRoster(t *testing.T) {
-	if d := decideRoster(newScene(0).observation); d.roster != nil || d.record != nil || d.stalled != "" {
+	if d := decideRoster(newScene(0).observation); d.roster != nil || d.record != nil ||
+		d.stalled != "" {
 		t.Errorf("got %+v", d)
 	}
 	emptied := newScene(3).published()

@@ -13,8 +13,8 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// serviceRetry is after how long it is tried again whether a Service's name is free, or whether the API
-// server accepts what it refused: no watch tells of Services that are not the group's.
+// serviceRetry is after how long it is tried again whether a Service's name is free, or whether the
+// API server accepts what it refused: no watch tells of Services that are not the group's.
 const serviceRetry = 30 * time.Second
 
 // seenService is what there is of the Service that a group asks for.
@@ -39,7 +39,8 @@ type serviceDecision struct {
 	err      error // what was applied before cannot be read
 }
 
-// decideService never touches a Service that is not the group's own: it neither adopts nor removes it.
+// decideService never touches a Service that is not the group's own: it neither adopts nor removes
+// it.
 func decideService(o observation) serviceDecision {
 	ours := o.service.ours
 	switch {
@@ -59,7 +60,9 @@ func decideService(o observation) serviceDecision {
 	}
 	applied, err := corev1ac.ExtractService(ours, string(serviceOwner))
 	if err != nil {
-		return serviceDecision{err: fmt.Errorf("read what was applied to Service %s: %w", ours.Name, err)}
+		return serviceDecision{
+			err: fmt.Errorf("read what was applied to Service %s: %w", ours.Name, err),
+		}
 	}
 	if equality.Semantic.DeepEqual(applied, wanted) {
 		return serviceDecision{upToDate: true}
@@ -70,7 +73,8 @@ func decideService(o observation) serviceDecision {
 func serviceName(group *v1.ElectionGroup) string { return group.Name + v1.CoordinatorServiceSuffix }
 
 // serviceOf returns the Service that a group asks for. The group owns it, so it is deleted with the
-// group. It blocks no deletion of the group, which would take the right to write the group's finalizers.
+// group. It blocks no deletion of the group, which would take the right to write the group's
+// finalizers.
 func serviceOf(group *v1.ElectionGroup) *corev1ac.ServiceApplyConfiguration {
 	spec := corev1ac.ServiceSpec().
 		WithSelector(map[string]string{v1.GroupLabel: group.Name, v1.RoleLabel: v1.RoleCoordinator})
@@ -89,7 +93,8 @@ func serviceOf(group *v1.ElectionGroup) *corev1ac.ServiceApplyConfiguration {
 	}
 	return corev1ac.Service(serviceName(group), group.Namespace).
 		WithLabels(map[string]string{v1.GroupLabel: group.Name}).
-		WithOwnerReferences(metav1ac.OwnerReference().WithAPIVersion(v1.GroupVersion.String()).WithKind("ElectionGroup").
+		WithOwnerReferences(metav1ac.OwnerReference().
+			WithAPIVersion(v1.GroupVersion.String()).WithKind("ElectionGroup").
 			WithName(group.Name).WithUID(group.UID).WithController(true)).
 		WithSpec(spec)
 }
@@ -102,8 +107,8 @@ func ownerOf(service *corev1.Service) string {
 	return "it has no owner"
 }
 
-// serviceCondition returns why a group does not have the Service that it asks for, and what to do; nil
-// if it has it, or will.
+// serviceCondition returns why a group does not have the Service that it asks for, and what to do;
+// nil if it has it, or will.
 func serviceCondition(group *v1.ElectionGroup, seen seenService) *metav1.Condition {
 	if group.Spec.Service == nil {
 		return nil
@@ -112,12 +117,14 @@ func serviceCondition(group *v1.ElectionGroup, seen seenService) *metav1.Conditi
 	switch name := serviceName(group); {
 	case seen.foreign != "":
 		c = condition(v1.ConditionStalled, metav1.ConditionTrue, "ServiceNameTaken",
-			"Service %s exists and does not belong to this group (%s), so it is left alone. Delete it, or remove spec.service "+
-				"from the group and let a Service of your own select %s=%s,%s=%s", name, seen.foreign, v1.GroupLabel,
-			group.Name, v1.RoleLabel, v1.RoleCoordinator)
+			"Service %s exists and does not belong to this group (%s), so it is left alone. "+
+				"Delete it, or remove spec.service "+
+				"from the group and let a Service of your own select %s=%s,%s=%s", name,
+			seen.foreign, v1.GroupLabel, group.Name, v1.RoleLabel, v1.RoleCoordinator)
 	case seen.refused.message != "":
 		c = condition(v1.ConditionStalled, metav1.ConditionTrue, "ServiceRefused",
-			"the API server refuses Service %s: %s. Change spec.service, or what refuses it (a quota or a policy). "+
+			"the API server refuses Service %s: %s. Change spec.service, or what refuses it (a "+
+				"quota or a policy). "+
 				"The manager tries again every %v", name, seen.refused.message, serviceRetry)
 	default:
 		return nil

@@ -14,15 +14,17 @@ import (
 	"github.com/podesta-dev/podesta/controllers/byuid"
 )
 
-// absentVersion is a resource version that no Service has: an apply that carries it makes the Service if
-// there is none of that name (an API server compares versions only with objects that it has), and
-// conflicts if there is one. Without it a Service that was created a moment ago would be adopted.
+// absentVersion is a resource version that no Service has: an apply that carries it makes the
+// Service if there is none of that name (an API server compares versions only with objects that it
+// has), and conflicts if there is one. Without it a Service that was created a moment ago would be
+// adopted.
 const absentVersion = "1"
 
-// observeService reads the Service that a group asks for. The cache only holds Services that carry the
-// group's label; so the API server is asked whether another one has the name, as long as the group has
-// none.
-func (r *Reconciler) observeService(ctx context.Context, group *v1.ElectionGroup, last refusal) (seenService, error) {
+// observeService reads the Service that a group asks for. The cache only holds Services that carry
+// the group's label; so the API server is asked whether another one has the name, as long as the
+// group has none.
+func (r *Reconciler) observeService(ctx context.Context, group *v1.ElectionGroup,
+	last refusal) (seenService, error) {
 	seen := seenService{}
 	if last.generation == group.Generation {
 		seen.refused = last
@@ -45,10 +47,11 @@ func (r *Reconciler) observeService(ctx context.Context, group *v1.ElectionGroup
 	return seen, nil
 }
 
-// applyService does what was decided about the group's Service. It reports whether the group is to be
-// reconciled again soon: the Service is another one than was observed, or the API server has refused it
-// or does so no longer, which the status is to say.
-func (r *Reconciler) applyService(ctx context.Context, o observation, d serviceDecision, next *state) (soon bool, err error) {
+// applyService does what was decided about the group's Service. It reports whether the group is to
+// be reconciled again soon: the Service is another one than was observed, or the API server has
+// refused it or does so no longer, which the status is to say.
+func (r *Reconciler) applyService(ctx context.Context, o observation, d serviceDecision,
+	next *state) (soon bool, err error) {
 	refused := o.refusal.message != ""
 	switch {
 	case d.err != nil:
@@ -85,11 +88,12 @@ func (r *Reconciler) applyService(ctx context.Context, o observation, d serviceD
 	return refused, nil
 }
 
-// refusedFor returns the message of an API server that will refuse the same again until a user acts;
-// empty if it need not.
+// refusedFor returns the message of an API server that will refuse the same again until a user
+// acts; empty if it need not.
 func refusedFor(err error) string {
 	status := apierrors.APIStatus(nil)
-	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || !errors.As(err, &status) ||
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
+		!errors.As(err, &status) ||
 		!apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
 		return ""
 	}

@@ -12,9 +12,13 @@ import (
 
 func TestServiceStep(t *testing.T) {
 	wants := func(s *scene) {
-		s.group.Spec.Service = &v1.CoordinatorService{Ports: []v1.CoordinatorPort{{Port: 80, Protocol: v1.TCP}}}
+		s.group.Spec.Service = &v1.CoordinatorService{
+			Ports: []v1.CoordinatorPort{{Port: 80, Protocol: v1.TCP}},
+		}
 	}
-	ours := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "g-coordinator", UID: "service"}}
+	ours := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "g-coordinator", UID: "service"},
+	}
 	going := ours.DeepCopy()
 	going.DeletionTimestamp = &metav1.Time{Time: noon}
 	for _, test := range []struct {
@@ -59,7 +63,8 @@ func TestServiceStep(t *testing.T) {
 	}
 }
 
-// A Service that a group cannot have stalls it, and is looked for again; its coordinator is as well elected as before.
+// A Service that a group cannot have stalls it, and is looked for again; its coordinator is as well
+// elected as before.
 func TestServiceTroubleIsTold(t *testing.T) {
 	for reason, seen := range map[string]seenService{
 		"ServiceNameTaken": {foreign: "nothing owns it"}, "ServiceRefused": {refused: refusal{message: "no", at: noon}},
@@ -70,7 +75,8 @@ func TestServiceTroubleIsTold(t *testing.T) {
 		want := "Ready=False/" + reason + " CoordinatorElected=True/Elected Degraded=False/AllWell Reconciling=False/" + reason +
 			" Stalled=True/" + reason
 		if got := conditionsIn(v); got != want || v.recheck != serviceRetry {
-			t.Errorf("got  %s, again in %v\nwant %s, again in %v", got, v.recheck, want, 30*time.Second)
+			t.Errorf("got  %s, again in %v\nwant %s, again in %v", got, v.recheck, want,
+				30*time.Second)
 		}
 		if got := tell(stalledEvents(s.observation.published, v.status)); got != reason+" "+v.status.Conditions[4].Message {
 			t.Errorf("event %q", got)

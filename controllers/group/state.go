@@ -12,8 +12,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/membership"
 )
 
-// state is what this manager carries from one pass over a group to the next. Nothing in it need outlive
-// the manager. A pass reads it, and stores another one when it ends.
+// state is what this manager carries from one pass over a group to the next. Nothing in it need
+// outlive the manager. A pass reads it, and stores another one when it ends.
 type state struct {
 	uid        types.UID // of the group: one that was made again under an old name is another one
 	begun      time.Time // when this manager first saw the group
@@ -34,11 +34,14 @@ type state struct {
 // next returns the state that a pass starts from to make the one that it stores.
 func (s state) next(d decision) state {
 	s.membership = d.membership
-	s.labels = roleLabels{writes: maps.Clone(d.role.labels.writes), pods: maps.Clone(d.role.labels.pods)}
+	s.labels = roleLabels{
+		writes: maps.Clone(d.role.labels.writes),
+		pods:   maps.Clone(d.role.labels.pods),
+	}
 	return s
 }
 
-// newest returns the status as last written, by whomever.
+// newest returns the status as it was last written by anybody.
 func (s *state) newest(group *v1.ElectionGroup) v1.ElectionGroupStatus {
 	if older(group.ResourceVersion, s.writtenVersion) {
 		return *s.written.DeepCopy()
@@ -58,7 +61,8 @@ func (s *state) wrote(status v1.ElectionGroupStatus, version string) {
 	s.written, s.writtenVersion = *status.DeepCopy(), version
 }
 
-// older reports whether one resource version is older than another; nothing is older than an empty one.
+// older reports whether one resource version is older than another; nothing is older than an empty
+// one.
 func older(version, than string) bool {
 	if than == "" {
 		return false
@@ -67,8 +71,8 @@ func older(version, than string) bool {
 	return err == nil && order < 0
 }
 
-// states are those of the groups that this manager has seen. Safe for concurrent use; controller-runtime
-// runs one pass over a group at a time.
+// states are those of the groups that this manager has seen. Safe for concurrent use;
+// controller-runtime runs one pass over a group at a time.
 type states struct {
 	mu     sync.Mutex
 	groups map[types.NamespacedName]state

@@ -11,9 +11,9 @@ import (
 	"github.com/podesta-dev/podesta/internal/membership"
 )
 
-// reportsWithin is how long a manager that starts keeps the status that it finds, if the voters do not
-// report sooner. Agents come back within a few seconds (jittered backoff); one that takes longer than
-// this does not report.
+// reportsWithin is how long a manager that starts keeps the status that it finds, if the voters do
+// not report sooner. Agents come back within a few seconds (jittered backoff); one that takes
+// longer than this does not report.
 const reportsWithin = 10 * time.Second
 
 // statusDecision is what a group's status is to say, and what goes with it.
@@ -25,8 +25,8 @@ type statusDecision struct {
 }
 
 // holdStatus returns for how long the published status is to stay as it is: until a majority of the
-// voters on the persisted roster have reported to this manager, or reportsWithin has passed. A group
-// that no manager has published has nothing to hold.
+// voters on the persisted roster have reported to this manager, or reportsWithin has passed. A
+// group that no manager has published has nothing to hold.
 func holdStatus(o observation) time.Duration {
 	if o.showing || o.published.Roster == nil || len(o.published.Conditions) == 0 {
 		return 0
@@ -49,11 +49,15 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 	all := processesOf(o)
 	chosen := choose(all, o)
 	d := statusDecision{
-		status:  v1.ElectionGroupStatus{ObservedGeneration: o.group.Generation, Roster: o.published.Roster},
+		status: v1.ElectionGroupStatus{
+			ObservedGeneration: o.group.Generation,
+			Roster:             o.published.Roster,
+		},
 		recheck: chosen.recheck,
 	}
 	if voters := len(votersIn(o.published.Roster)); guarded(o.group) && voters > 0 {
-		d.status.ToleratedFailures = new(int32(lease.Tolerates(voters))) //nolint:gosec // a roster has 256 voters at most
+		d.status.ToleratedFailures = new(
+			int32(lease.Tolerates(voters))) //nolint:gosec // a roster has 256 voters at most
 	}
 	for _, p := range all {
 		row, recheck := rowOf(p, chosen.name, o.now)
@@ -76,7 +80,8 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 	if serviceCondition(o.group, o.service) != nil {
 		d.recheck = sooner(d.recheck, serviceRetry)
 	}
-	d.events = slices.Concat(statusEvents(o.published, d.status), agentEvents(o.published, d.status, missingAgents(f)))
+	d.events = slices.Concat(statusEvents(o.published, d.status),
+		agentEvents(o.published, d.status, missingAgents(f)))
 	return d
 }
 
@@ -107,7 +112,8 @@ func coordinatorStatus(all []process, chosen choice, o observation) *v1.Coordina
 func lagging(all []process, o observation) int {
 	n := 0
 	for _, p := range all {
-		if p.connected() && o.published.Roster != nil && p.seen.Report.Generation != o.published.Roster.Generation {
+		if p.connected() && o.published.Roster != nil &&
+			p.seen.Report.Generation != o.published.Roster.Generation {
 			n++
 		}
 	}

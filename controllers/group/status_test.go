@@ -18,7 +18,8 @@ import (
 // noon is when the stories of these tests play: 10 days after generations began to be counted.
 var noon = membership.Epoch.Add(10 * 24 * time.Hour)
 
-// scene is an observation in the making: a group whose pods are p-0, p-1, …, with priorities by ordinal.
+// scene is an observation in the making: a group whose pods are p-0, p-1, …, with priorities by
+// ordinal.
 type scene struct{ observation }
 
 func newScene(pods int) *scene {
@@ -52,9 +53,17 @@ func newScene(pods int) *scene {
 func (s *scene) sees(coordinator string, pods ...int) *scene {
 	for _, i := range pods {
 		pod := s.pods[i]
-		s.sightings[pod.UID] = roster.Sighting{Name: pod.Name, UID: string(pod.UID), Connected: true,
-			Since:  noon.Add(-time.Minute),
-			Report: roster.Report{StateID: "m", Coordinator: coordinator, Electing: coordinator == ""}}
+		s.sightings[pod.UID] = roster.Sighting{
+			Name:      pod.Name,
+			UID:       string(pod.UID),
+			Connected: true,
+			Since:     noon.Add(-time.Minute),
+			Report: roster.Report{
+				StateID:     "m",
+				Coordinator: coordinator,
+				Electing:    coordinator == "",
+			},
+		}
 	}
 	return s
 }
@@ -69,7 +78,10 @@ func (s *scene) loses(pod int, ago time.Duration) *scene {
 
 // accuses has an agent report another one as crashed.
 func (s *scene) accuses(pod int, crashed string) *scene {
-	s.edit(pod, func(r *roster.Report) { r.Table = append(r.Table, roster.Row{Name: crashed, State: roster.Crashed}) })
+	s.edit(
+		pod,
+		func(r *roster.Report) { r.Table = append(r.Table, roster.Row{Name: crashed, State: roster.Crashed}) },
+	)
 	return s
 }
 
@@ -182,7 +194,8 @@ func TestProcessStatusTable(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			v := decideStatus(test.scene.observation, rosterDecision{})
 			if got := tableOf(v); got != test.table || v.recheck != test.recheck {
-				t.Errorf("got  %s, again in %v\nwant %s, again in %v", got, v.recheck, test.table, test.recheck)
+				t.Errorf("got  %s, again in %v\nwant %s, again in %v", got, v.recheck, test.table,
+					test.recheck)
 			}
 		})
 	}
@@ -226,9 +239,11 @@ func TestCoordinator(t *testing.T) {
 		}(), "", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := coordinatorOf(processesOf(test.scene.observation), test.scene.observation.published.Coordinator)
+			c := coordinatorOf(processesOf(test.scene.observation),
+				test.scene.observation.published.Coordinator)
 			if c.name != test.want || c.elected() != test.elected {
-				t.Errorf("got %q, elected %v; want %q, %v (%+v)", c.name, c.elected(), test.want, test.elected, c)
+				t.Errorf("got %q, elected %v; want %q, %v (%+v)", c.name, c.elected(), test.want,
+					test.elected, c)
 			}
 		})
 	}
@@ -283,8 +298,10 @@ func TestSinceAndTransitionTimesStayWhileNothingChanges(t *testing.T) {
 	first := s.observation.published
 	s.now = noon.Add(time.Hour)
 	again := decideStatus(s.observation, rosterDecision{}).status
-	if !again.Coordinator.Since.Equal(&first.Coordinator.Since) || again.Conditions[0].LastTransitionTime != first.Conditions[0].LastTransitionTime {
-		t.Errorf("an hour later, without a change: since %v, was %v", again.Coordinator.Since, first.Coordinator.Since)
+	if !again.Coordinator.Since.Equal(&first.Coordinator.Since) ||
+		again.Conditions[0].LastTransitionTime != first.Conditions[0].LastTransitionTime {
+		t.Errorf("an hour later, without a change: since %v, was %v", again.Coordinator.Since,
+			first.Coordinator.Since)
 	}
 	later := s.sees("p-1", 0, 1, 2)
 	if v := decideStatus(later.observation, rosterDecision{}).status; v.Coordinator.Since.Time != s.now {
@@ -295,7 +312,8 @@ func TestSinceAndTransitionTimesStayWhileNothingChanges(t *testing.T) {
 func TestHoldAfterAStart(t *testing.T) {
 	fresh := func() *scene {
 		s := newScene(5).sees("p-4", 0, 1, 2, 3, 4).published()
-		s.showing, s.begun, s.sightings = false, noon.Add(-4*time.Second), map[types.UID]roster.Sighting{}
+		s.showing, s.begun, s.sightings = false, noon.Add(
+			-4*time.Second), map[types.UID]roster.Sighting{}
 		return s
 	}
 	for _, test := range []struct {
@@ -327,7 +345,13 @@ func TestHoldAfterAStart(t *testing.T) {
 func TestLastElection(t *testing.T) {
 	account := func(s *scene, pod int, decision, reason string, sent int, d time.Duration) {
 		s.edit(pod, func(r *roster.Report) {
-			r.LastElection = &roster.Election{Decision: decision, Initiator: "p-0", Reason: reason, Sent: sent, Duration: d}
+			r.LastElection = &roster.Election{
+				Decision:  decision,
+				Initiator: "p-0",
+				Reason:    reason,
+				Sent:      sent,
+				Duration:  d,
+			}
 		})
 	}
 	base := func() *scene {
@@ -342,7 +366,8 @@ func TestLastElection(t *testing.T) {
 		if e == nil {
 			return "none"
 		}
-		return fmt.Sprintf("%s: %s %s %d messages %d ms", decision, e.Initiator, e.Reason, *e.Messages, *e.DurationMilliseconds)
+		return fmt.Sprintf("%s: %s %s %d messages %d ms", decision, e.Initiator, e.Reason,
+			*e.Messages, *e.DurationMilliseconds)
 	}
 	if got, want := tell(base()), "p-2/1/1: p-0 CoordinatorUnreachable 6 messages 9 ms"; got != want {
 		t.Errorf("all tell: %s, want %s", got, want)

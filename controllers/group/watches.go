@@ -20,8 +20,8 @@ import (
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// SetupWithManager has groups reconciled when they or their Services change, and when there is news of
-// their pods or from their agents, which is gathered first (see debounce).
+// SetupWithManager has groups reconciled when they or their Services change, and when there is news
+// of their pods or from their agents, which is gathered first (see debounce).
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	reports := source.Func(func(_ context.Context, q queue) error {
 		r.leadsSince = r.Now()
@@ -40,10 +40,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// retryLimiter has a pass that fails made again after 5 s at most, and not, as is usual, after 1000 s:
-// what waits for time alone, such as a change of the voters, is noticed by the next pass only.
+// retryLimiter has a pass that fails made again after 5 s at most, and not, as is usual, after 1000
+// s: what waits for time alone, such as a change of the voters, is noticed by the next pass only.
 func retryLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 5*time.Second)
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
+		5*time.Millisecond, 5*time.Second)
 }
 
 // podHandler enqueues the group that a pod belongs to, and the one that it belonged to, and records

@@ -3,7 +3,8 @@ package membership
 import "time"
 
 // MC4: Acknowledgement. Voters change only when a majority of the newest roster's voters has
-// acknowledged that they are the voters, and two longest leases, by a slow clock, have passed since.
+// acknowledged that they are the voters, and two longest leases, by a slow clock, have passed
+// since.
 //
 //   - A voter acknowledges by using, with the state directory that the roster names, the generation
 //     that made the last change of voters, or a later one. It grants nothing under older ones any

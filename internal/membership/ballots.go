@@ -4,7 +4,8 @@ import "time"
 
 // ballotsSpent reports whether the next generation is due because the ballots of the newest one are
 // used up, and how long that takes if time alone is missing. (A generation has 2²⁰ ballots, and an
-// epoch is generation·2²⁰ + ballot; candidates count on from the highest one, C3 in internal/lease.)
+// epoch is generation·2²⁰ + ballot; candidates count on from the highest one, C3 in
+// internal/lease.)
 //
 // A member with a priority must report so of the newest generation; reports of an older one do not
 // count, so one generation that is used up makes one. Nor does a report count while a majority
@@ -22,7 +23,8 @@ func ballotsSpent(g *group, longest time.Duration) (spent bool, again time.Durat
 func (g *group) asksForBallots() bool {
 	for i := range g.Reports {
 		r := &g.Reports[i]
-		if !r.Connected || !r.BallotsSpent || r.Generation != g.roster.Generation || !g.hasMember(r.UID) {
+		if !r.Connected || !r.BallotsSpent || r.Generation != g.roster.Generation ||
+			!g.hasMember(r.UID) {
 			continue
 		}
 		if pod := g.pod(r.UID); pod != nil && pod.Priority > 0 {
@@ -41,7 +43,8 @@ func (g *group) hasMember(uid string) bool {
 	return false
 }
 
-// majorityFollows reports whether a majority of the voters report that they follow the same process.
+// majorityFollows reports whether a majority of the voters report that they follow the same
+// process.
 func (g *group) majorityFollows() bool {
 	needed := Majority(len(g.voters))
 	for i := range g.voters {
@@ -50,7 +53,8 @@ func (g *group) majorityFollows() bool {
 		}
 		followers := 0
 		for j := i; j < len(g.voters); j++ {
-			if g.voters[j].reports() && g.voters[j].report.Coordinator == g.voters[i].report.Coordinator {
+			if g.voters[j].reports() &&
+				g.voters[j].report.Coordinator == g.voters[i].report.Coordinator {
 				followers++
 			}
 		}

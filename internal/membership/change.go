@@ -3,14 +3,14 @@ package membership
 import "time"
 
 // MC3: One at a time. Voters change by one: one is removed, or one is added, whose agent has been
-// connected for a longest lease (a voter that is new to the group promises nothing for that long, V1
-// in internal/lease, and the leaseholder may need it at once). A voter is a pod with a state
+// connected for a longest lease (a voter that is new to the group promises nothing for that long,
+// V1 in internal/lease, and the leaseholder may need it at once). A voter is a pod with a state
 // directory: another state directory is another voter. Only voters that are known to have ended for
 // long enough go together (MC5). Everything else on a roster may change at any time.
 //
 // Changes go in this order: voters that have ended, then a voter that is missing (MC6), then a
-// newcomer. A missing voter goes, and a newcomer comes, only if the resulting voters have a majority
-// connected that can acknowledge it.
+// newcomer. A missing voter goes, and a newcomer comes, only if the resulting voters have a
+// majority connected that can acknowledge it.
 
 // voter is a voter on the newest roster and what is known of it.
 type voter struct {
@@ -49,7 +49,7 @@ type situation struct {
 type step struct {
 	voters  []voter // from now on
 	why     Reason  // Unchanged if they stay
-	pending int     // processes that are to become voters, or to stop being voters, in later changes
+	pending int     // processes that wait for a later change
 	again   time.Duration
 	lost    []string // MC7
 	silent  []string
@@ -149,8 +149,8 @@ func (s *situation) pending() int {
 }
 
 // later returns when time alone brings the next thing about: an end that comes true, or is long
-// enough ago, a pod that hangs, a voter that nobody expects back, a newcomer that has been connected
-// for long enough. Zero is never.
+// enough ago, a pod that hangs, a voter that nobody expects back, a newcomer that has been
+// connected for long enough. Zero is never.
 func (s *situation) later() (again time.Duration) {
 	for i := range s.joined {
 		_, there := elapsed(s.joined[i].since, s.wait, s.now)

@@ -131,7 +131,8 @@ func TestChange(t *testing.T) {
 				t.Errorf("next voters %q (%q), want %q", got, next.why, test.want)
 			}
 			if lost := strings.Join(next.lost, " "); next.again != test.again || lost != test.lost {
-				t.Errorf("again in %v, lost %q; want %v, %q", next.again, lost, test.again, test.lost)
+				t.Errorf("again in %v, lost %q; want %v, %q", next.again, lost, test.again,
+					test.lost)
 			}
 		})
 	}
@@ -171,8 +172,10 @@ func TestFounding(t *testing.T) {
 		s := situation{now: noon, wait: second, joined: test.joined, founding: test.founding}
 		next := s.next()
 		founded := next.why == Founded
-		if got := namesOf(next.voters); got != test.want || next.again != test.again || founded != (test.want != "") {
-			t.Errorf("%s: voters %q again in %v, want %q, %v", test.name, got, next.again, test.want, test.again)
+		if got := namesOf(next.voters); got != test.want || next.again != test.again ||
+			founded != (test.want != "") {
+			t.Errorf("%s: voters %q again in %v, want %q, %v", test.name, got, next.again,
+				test.want, test.again)
 		}
 		for _, v := range next.voters {
 			if !v.Voter {

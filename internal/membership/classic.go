@@ -1,8 +1,8 @@
 package membership
 
-// classicMembers returns the members of a Classic group: all live pods. A member is marked as a voter
-// when its agent has joined, now or under an earlier manager. Its state directory is recorded once:
-// nothing depends on it there, and one that changes makes no new roster.
+// classicMembers returns the members of a Classic group: all live pods. A member is marked as a
+// voter when its agent has joined, now or under an earlier manager. Its state directory is recorded
+// once: nothing depends on it there, and one that changes makes no new roster.
 func classicMembers(g *group) []Member {
 	var members []Member
 	for i := range g.Pods {

@@ -25,9 +25,9 @@
 // voters that ended more than a lease ago. That is what internal/lease needs for its promise that
 // at most one process may act at any time.
 //
-// What a caller must guarantee: a roster is persisted only on top of the one that it follows (of two
-// managers one gets a conflict); State starts as its zero value in every run of a manager and for
-// every group object; the rate of the manager's clock is off by less than MaxClockDriftPercent.
+// What a caller must guarantee: a roster is persisted only on top of the one that it follows (of
+// two managers one gets a conflict); State starts as its zero value in every run of a manager and
+// for every group object; the rate of the manager's clock is off by less than MaxClockDriftPercent.
 // A zero State makes waits longer, never shorter.
 //
 // What is not promised: that voters change soon, or at all. Without proof that a lost majority has

@@ -21,7 +21,8 @@ type Facts struct {
 	// Reports are the newest ones of the agents, one for each pod UID at most, of pods that exist,
 	// or are on the roster, or are connected.
 	Reports []Report
-	// Ended are pods that the kubelet itself reported as over (MC5), whether they still exist or not.
+	// Ended are pods that the kubelet itself reported as over (MC5), whether they still exist or
+	// not.
 	Ended []EndedPod
 	// Forget is what an operator confirms.
 	Forget ForgetRequest

@@ -3,9 +3,9 @@ package membership
 import "time"
 
 // MC2: Founding. A roster without voters may be followed by one with any voters: all processes that
-// have joined. It waits until all healthy pods have joined, for at most 3 s after the first one has,
-// so that it need not be followed by many single changes. If an agent uses an older roster that
-// this manager does not know, the status was lost and the voters of that roster may still act:
+// have joined. It waits until all healthy pods have joined, for at most 3 s after the first one
+// has, so that it need not be followed by many single changes. If an agent uses an older roster
+// that this manager does not know, the status was lost and the voters of that roster may still act:
 // then it waits until every agent that reports has left such rosters and one longest lease has
 // passed, and up to 10 s for all pods to join.
 
@@ -23,9 +23,9 @@ type candidate struct {
 	since time.Time // its agent has been connected
 }
 
-// findJoined returns the processes that could become voters, in ring order: their agents are connected,
-// do not leave, and their pods are not being deleted; and no voter has their name. (A pod that was
-// replaced is removed before its successor is added.)
+// findJoined returns the processes that could become voters, in ring order: their agents are
+// connected, do not leave, and their pods are not being deleted; and no voter has their name. (A
+// pod that was replaced is removed before its successor is added.)
 func (g *group) findJoined() (joined []candidate) {
 	for i := range g.Pods {
 		pod := &g.Pods[i]
@@ -37,7 +37,8 @@ func (g *group) findJoined() (joined []candidate) {
 			continue
 		}
 		m := Member{Name: pod.Name, UID: pod.UID, StateID: r.StateID, Voter: true}
-		joined = append(joined, candidate{voter: voter{Member: m, pod: pod, report: r}, since: r.Since})
+		joined = append(joined,
+			candidate{voter: voter{Member: m, pod: pod, report: r}, since: r.Since})
 	}
 	return joined
 }

@@ -32,8 +32,8 @@ func TestFoundingWaitsForHealthyPods(t *testing.T) {
 }
 
 // The status was wiped and the manager has started anew: nobody knows who the voters were. But an
-// agent knows an older roster, so somebody may still act by it: all have to leave it first, and then
-// a lease has to pass.
+// agent knows an older roster, so somebody may still act by it: all have to leave it first, and
+// then a lease has to pass.
 func TestFoundingAnewWaitsForALease(t *testing.T) {
 	s := voting(3)
 	s.Roster, s.state = nil, State{}
@@ -52,8 +52,8 @@ func TestFoundingAnewWaitsForALease(t *testing.T) {
 	}
 }
 
-// Nobody leaves the old roster, because the agents that use it are gone for good: the founding waits
-// no longer than it must.
+// Nobody leaves the old roster, because the agents that use it are gone for good: the founding
+// waits no longer than it must.
 func TestFoundingAnewDoesNotWaitForEver(t *testing.T) {
 	s := voting(3)
 	s.Roster, s.state = nil, State{}
@@ -92,8 +92,8 @@ func TestFirstRosterOfAnInheritedGroup(t *testing.T) {
 	ahead := NextGeneration(nil, s.Reports, s.Now) + 5
 	s.edit(1, func(r *Report) { r.Generation = ahead })
 	if d := s.pass(); d.Roster == nil || d.Roster.Generation != ahead+1 || s.voters() != "" {
-		t.Errorf("all have reported: roster %+v, voters %q; want generation %d without voters", d.Roster,
-			s.voters(), ahead+1)
+		t.Errorf("all have reported: roster %+v, voters %q; want generation %d without voters",
+			d.Roster, s.voters(), ahead+1)
 	}
 	classic := newScene(2)
 	classic.Guarded, classic.Inherited, classic.Begun = false, true, classic.Now

@@ -62,7 +62,14 @@ func voting(pods int) *scene {
 // joins has the agents of these pods connected, for a minute.
 func (s *scene) joins(pods ...int) *scene {
 	for _, i := range pods {
-		s.set(Report{UID: s.Pods[i].UID, StateID: "m", Connected: true, Since: noon.Add(-time.Minute)})
+		s.set(
+			Report{
+				UID:       s.Pods[i].UID,
+				StateID:   "m",
+				Connected: true,
+				Since:     noon.Add(-time.Minute),
+			},
+		)
 	}
 	return s
 }
@@ -172,7 +179,8 @@ func (s *scene) deletes(pod int, began time.Time, grace time.Duration) {
 func told(d Decision) string {
 	var all []string
 	for _, m := range d.Roster.Members {
-		all = append(all, fmt.Sprintf("%s:%d%s", m.Name, m.Priority, map[bool]string{true: "+"}[m.Voter]))
+		all = append(all,
+			fmt.Sprintf("%s:%d%s", m.Name, m.Priority, map[bool]string{true: "+"}[m.Voter]))
 	}
 	return strings.Join(all, " ")
 }

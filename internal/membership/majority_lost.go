@@ -51,7 +51,8 @@ func leaderless(voters []voter) bool {
 //	voters − lost < majority(voters)
 //
 // where voters counts those that are not known to have ended (the others are as good as removed),
-// and lost counts those of them that nobody expects back. Silent are the lost ones whose pods exist.
+// and lost counts those of them that nobody expects back. Silent are the lost ones whose pods
+// exist.
 func (s *situation) majorityLost() (lost, silent []string) {
 	voters, missing := 0, 0
 	for i := range s.voters {

@@ -32,7 +32,8 @@ func TestVotersThatDoNotReport(t *testing.T) {
 		test.what(s)
 		d := s.pass()
 		if got := strings.Join(d.Lost, " "); got != test.lost || d.Again != test.again {
-			t.Errorf("%s: lost %q, again in %v; want %q, %v", test.name, got, d.Again, test.lost, test.again)
+			t.Errorf("%s: lost %q, again in %v; want %q, %v", test.name, got, d.Again, test.lost,
+				test.again)
 		}
 		if got := strings.Join(d.Silent, " "); got != test.lost {
 			t.Errorf("%s: silent %q, though all pods exist", test.name, got)

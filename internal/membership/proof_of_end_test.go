@@ -125,7 +125,8 @@ func TestForgetIsBoundToARoster(t *testing.T) {
 	ask := func(generation int64, names ...string) {
 		s.Forget = ForgetRequest{Generation: generation}
 		for _, name := range names {
-			s.Forget.Processes = append(s.Forget.Processes, Identity{Name: name, UID: "uid-" + name[2:]})
+			s.Forget.Processes = append(s.Forget.Processes,
+				Identity{Name: name, UID: "uid-" + name[2:]})
 		}
 	}
 	generation := s.Roster.Generation

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// CompareNames orders names as people count: scheduler-2 before scheduler-10. It is total: names that
-// differ only in leading zeros are ordered byte by byte. It is the order of a roster and of the ring.
+// CompareNames orders names as people count: scheduler-2 before scheduler-10. It is total: names
+// that differ only in leading zeros are ordered byte by byte. It is the order of a roster and of
+// the ring.
 func CompareNames(a, b string) int {
 	x, y := a, b
 	for x != "" && y != "" {

@@ -101,7 +101,7 @@ func digest(members []Member, f *Facts) string {
 }
 
 func appendString(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	return append(binary.AppendVarint(b, int64(len(s))), s...)
 }
 
 func bit(set bool) byte {

@@ -48,12 +48,13 @@ func TestGeneration(t *testing.T) {
 	}
 	reports := []Report{{Generation: 10*day + 7}, {Generation: 1 << 40}} // the second is a lie
 	if got := NextGeneration(nil, reports, noon); got != 10*day+8 {
-		t.Errorf("made again while an agent uses a roster ahead of the clock: %d, want %d", got, 10*day+8)
+		t.Errorf("made again while an agent uses a roster ahead of the clock: %d, want %d", got,
+			10*day+8)
 	}
 }
 
-// A roster gets a new generation when anything that agents must know has changed, and only then: also
-// across a restart of the manager, for which the persisted record is all there is.
+// A roster gets a new generation when anything that agents must know has changed, and only then:
+// also across a restart of the manager, for which the persisted record is all there is.
 func TestGenerationGrowsWithEveryChange(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -93,7 +94,8 @@ func TestGenerationGrowsWithEveryChange(t *testing.T) {
 				t.Errorf("%s (guarded: %v): %+v after %+v", test.name, guarded, d.Roster, last)
 			}
 			if !test.grows && d.Roster != nil && d.Roster.Generation != last.Generation {
-				t.Errorf("%s (guarded: %v): generation %d after %d", test.name, guarded, d.Roster.Generation, last.Generation)
+				t.Errorf("%s (guarded: %v): generation %d after %d", test.name, guarded,
+					d.Roster.Generation, last.Generation)
 			}
 		}
 	}
@@ -109,7 +111,8 @@ func TestClassicMembers(t *testing.T) {
 	}
 	s.edit(1, func(r *Report) { r.StateID = "other" })
 	s.unseen("uid-0")
-	if d := s.pass(); d.Persist || s.member(t, "p-0").StateID != "m" || s.member(t, "p-1").StateID != "m" {
+	if d := s.pass(); d.Persist || s.member(t, "p-0").StateID != "m" ||
+		s.member(t, "p-1").StateID != "m" {
 		t.Errorf("a state directory that changes makes no new roster: %+v", d.Roster)
 	}
 }
@@ -127,9 +130,9 @@ func TestAGroupWithoutPodsHasNoRoster(t *testing.T) {
 	}
 }
 
-// From its deletion on, a process has priority 0 for the agents, whatever becomes of its pod; it votes
-// until its end is known or it hangs. The roster changes when the deletion begins, and not again
-// before the voters do.
+// From its deletion on, a process has priority 0 for the agents, whatever becomes of its pod; it
+// votes until its end is known or it hangs. The roster changes when the deletion begins, and not
+// again before the voters do.
 func TestADepartingProcessNeverCoordinates(t *testing.T) {
 	s := voting(3)
 	began := s.Roster.Generation
@@ -140,7 +143,12 @@ func TestADepartingProcessNeverCoordinates(t *testing.T) {
 		grows bool
 	}{
 		{"all healthy", func() {}, "p-0:1+ p-1:2+ p-2:3+", false},
-		{"its deletion begins", func() { s.deletes(2, s.Now, 30*second) }, "p-0:1+ p-1:2+ p-2:0+", true},
+		{
+			"its deletion begins",
+			func() { s.deletes(2, s.Now, 30*second) },
+			"p-0:1+ p-1:2+ p-2:0+",
+			true,
+		},
 		{"nothing more", func() {}, "p-0:1+ p-1:2+ p-2:0+", false},
 		{"its agent is silent", func() { s.loses(2, 0) }, "p-0:1+ p-1:2+ p-2:0+", false},
 		{"it is called Failed, as is a pod on a lost node", func() {
@@ -152,16 +160,16 @@ func TestADepartingProcessNeverCoordinates(t *testing.T) {
 		step.do()
 		d := s.pass()
 		if got := told(d); got != step.want || (d.Roster.Generation > began) != step.grows {
-			t.Errorf("%s: generation %d after %d, %s; want %s, a new one: %v", step.name, d.Roster.Generation, began,
-				got, step.want, step.grows)
+			t.Errorf("%s: generation %d after %d, %s; want %s, a new one: %v", step.name,
+				d.Roster.Generation, began, got, step.want, step.grows)
 		}
 		began = d.Roster.Generation
 		s.acknowledge()
 	}
 }
 
-// Without a majority nobody is removed: who is gone or ended, and not known to run no more, still
-// votes, with priority 0.
+// Without a majority nobody is removed: a voter that is gone, without proof that it ended, still votes,
+// with priority 0.
 func TestAVoterWhosePodIsGoneNeverCoordinates(t *testing.T) {
 	s := voting(3)
 	s.loses(1, 0).loses(2, 0)

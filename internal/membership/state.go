@@ -15,7 +15,7 @@ type State struct {
 	allUse       time.Time     // since when every voter uses the newest roster
 
 	joined   time.Time // without voters: since when at least one process has joined (MC2)
-	behind   bool      // without voters: an agent uses a roster from the time when there were voters
+	behind   bool      // without voters: an agent uses a roster of when there were voters
 	caughtUp time.Time // since when no agent does any more
 }
 
@@ -25,8 +25,8 @@ type voterRecord struct {
 	end          proof
 }
 
-// Roster returns the newest roster that this manager knows; nil if there is none. It is Facts.Roster
-// of the last Step, unless the status has lost it since.
+// Roster returns the newest roster that this manager knows; nil if there is none. It is
+// Facts.Roster of the last Step, unless the status has lost it since.
 func (s State) Roster() *Roster { return s.roster }
 
 // Persisted returns the state after a roster was persisted.

@@ -16,7 +16,8 @@ type Decision struct {
 	// TooMany is how many live pods there are if they are more than a roster holds; else zero. Then
 	// the last roster stays.
 	TooMany int
-	// Pending is how many processes are to become voters, or to stop being voters, in later changes.
+	// Pending is how many processes are to become voters, or to stop being voters, in later
+	// changes.
 	Pending int
 	// Lost are the voters without which there is no majority, and Silent those of them whose pods
 	// exist (MC7).
@@ -144,8 +145,8 @@ func guarded(s *State, g *group) (d Decision, r *Roster, spent bool) {
 }
 
 // deferFirst returns for how long the first roster is put off of a Guarded group that may have had
-// another one, which is lost: until the agents of all healthy pods have reported which one they use,
-// so that the new one is above it, or 10 s have passed.
+// another one, which is lost: until the agents of all healthy pods have reported which one they
+// use, so that the new one is above it, or 10 s have passed.
 func deferFirst(s *State, g *group) time.Duration {
 	if !g.Guarded || s.roster != nil || !g.Inherited || !g.awaitsPods() {
 		return 0
@@ -161,7 +162,8 @@ func (g *group) findVoters() {
 	g.voters = make([]voter, 0, len(g.roster.Members))
 	for i := range g.roster.Members {
 		if m := &g.roster.Members[i]; m.Voter {
-			g.voters = append(g.voters, voter{Member: *m, pod: g.pod(m.UID), report: g.report(m.UID)})
+			g.voters = append(g.voters,
+				voter{Member: *m, pod: g.pod(m.UID), report: g.report(m.UID)})
 		}
 	}
 }
@@ -180,8 +182,8 @@ func (g *group) judgeVoters() {
 
 // guardedMembers returns the members of a Guarded group: the voters, whatever has become of their
 // pods, and all other live pods, as far as no voter has their name and there is room. Since when a
-// pod is gone stays on record also when the voter's end is known, which may be for that very reason:
-// the next manager has nothing else to know it from.
+// pod is gone stays on record also when the voter's end is known, which may be for that very
+// reason: the next manager has nothing else to know it from.
 func guardedMembers(g *group, voters []voter) []Member {
 	members := make([]Member, 0, len(g.Pods)+len(voters))
 	for i := range voters {

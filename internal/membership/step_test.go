@@ -15,7 +15,8 @@ func TestReplacedPod(t *testing.T) {
 	s.joins(2)
 	s.unseen("uid-2")
 	d := s.pass()
-	if got := s.member(t, "p-2"); got.UID != "uid-2b" || got.Voter || s.voters() != "p-0 p-1" || d.Why != VoterMissing {
+	if got := s.member(t, "p-2"); got.UID != "uid-2b" || got.Voter || s.voters() != "p-0 p-1" ||
+		d.Why != VoterMissing {
 		t.Fatalf("the old one is gone: %+v, voters %q (%q)", got, s.voters(), d.Why)
 	}
 	if m := s.member(t, "p-2"); m.StateID != "" {
@@ -28,7 +29,8 @@ func TestReplacedPod(t *testing.T) {
 	}
 	s.later(Outlast(2 * second))
 	d = s.pass()
-	if m := s.member(t, "p-2"); s.voters() != "p-0 p-1 p-2" || m.StateID != "m" || d.Why != VoterJoined {
+	if m := s.member(t, "p-2"); s.voters() != "p-0 p-1 p-2" || m.StateID != "m" ||
+		d.Why != VoterJoined {
 		t.Errorf("two leases later: voters %q, agents are told of %+v (%q)", s.voters(), m, d.Why)
 	}
 }
@@ -90,8 +92,11 @@ func TestShortenedLeaseIsWaitedFor(t *testing.T) {
 	}
 	s.later(Outlast(10 * second))
 	if s.pass(); s.voters() != "p-0 p-1" || longest() != 10*second {
-		t.Fatalf("voters %q, the longest lease %v; want p-2 removed, and the lease that p-1 may have promised",
-			s.voters(), longest())
+		t.Fatalf(
+			"voters %q, the longest lease %v; want p-2 removed, and the lease that p-1 may have promised",
+			s.voters(),
+			longest(),
+		)
 	}
 	s.joins(1)
 	s.acknowledge()
@@ -100,9 +105,15 @@ func TestShortenedLeaseIsWaitedFor(t *testing.T) {
 	}
 	s.later(Outlast(10 * second))
 	generation := s.Roster.Generation
-	if d := s.pass(); longest() != second/2 || s.Roster.Generation != generation || d.Why != Recorded {
-		t.Errorf("the longest lease is %v, generation %d after %d (%q): want 500 ms without a new roster", longest(),
-			s.Roster.Generation, generation, d.Why)
+	if d := s.pass(); longest() != second/2 || s.Roster.Generation != generation ||
+		d.Why != Recorded {
+		t.Errorf(
+			"the longest lease is %v, generation %d after %d (%q): want 500 ms without a new roster",
+			longest(),
+			s.Roster.Generation,
+			generation,
+			d.Why,
+		)
 	}
 }
 
@@ -116,7 +127,8 @@ func TestShortenedLeaseWaitsForEveryVoter(t *testing.T) {
 	s.pass()
 	s.later(time.Hour)
 	if s.pass(); s.Roster.LongestLease != second {
-		t.Fatalf("one voter has not taken the shorter lease, and the longest is %v", s.Roster.LongestLease)
+		t.Fatalf("one voter has not taken the shorter lease, and the longest is %v",
+			s.Roster.LongestLease)
 	}
 	s.joins(2)
 	s.acknowledge()
@@ -127,8 +139,8 @@ func TestShortenedLeaseWaitsForEveryVoter(t *testing.T) {
 	}
 }
 
-// A voter whose state directory changes with every report makes one change after a lease, not a roster
-// with every report.
+// A voter whose state directory changes with every report makes one change after a lease, not a
+// roster with every report.
 func TestAlternatingStateDirectory(t *testing.T) {
 	s := voting(3)
 	rosters := 0
@@ -171,7 +183,8 @@ func TestGoneSinceOutlastsTheManager(t *testing.T) {
 	s.persisted("p-2", func(m *Member) { m.GoneSince = was })
 	s.pass()
 	if s.pass(); s.endOf("uid-2") == (proof{}) || !s.member(t, "p-2").GoneSince.Equal(was) {
-		t.Fatalf("known to have ended: %+v, gone since %v", s.state.voters, s.member(t, "p-2").GoneSince)
+		t.Fatalf("known to have ended: %+v, gone since %v", s.state.voters,
+			s.member(t, "p-2").GoneSince)
 	}
 	s.state = State{}
 	if s.pass(); s.endOf("uid-2") == (proof{}) {
@@ -246,7 +259,8 @@ func TestAcknowledgement(t *testing.T) {
 			s.edit(i, func(r *Report) { test.what(r, s.Roster.Generation) })
 		}
 		if s.pass(); s.state.acknowledged.IsZero() == test.acks {
-			t.Errorf("%s: acknowledged since %v, want it: %v", test.name, s.state.acknowledged, test.acks)
+			t.Errorf("%s: acknowledged since %v, want it: %v", test.name, s.state.acknowledged,
+				test.acks)
 		}
 	}
 }
@@ -304,7 +318,8 @@ func TestSpentBallotsMakeAGeneration(t *testing.T) {
 			was := s.Roster
 			d := s.pass()
 			if d.Persist != test.next ||
-				test.next && (d.Roster.Generation <= was.Generation || d.Roster.Digest != was.Digest || d.Why != BallotsSpent) {
+				test.next &&
+					(d.Roster.Generation <= was.Generation || d.Roster.Digest != was.Digest || d.Why != BallotsSpent) {
 				t.Fatalf("recorded %+v after %+v (%q)", d.Roster, was, d.Why)
 			}
 			if s.pass().Persist {

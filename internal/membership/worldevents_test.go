@@ -22,14 +22,16 @@ func (w *world) report(a *agent) *Report {
 	if old := w.Facts.report(a.uid); old != nil && old.Connected {
 		since = old.Since
 	}
-	w.set(Report{UID: a.uid, StateID: a.stateID, Generation: a.using, Connected: true, Since: since})
+	w.set(
+		Report{UID: a.uid, StateID: a.stateID, Generation: a.using, Connected: true, Since: since})
 	return w.Facts.report(a.uid)
 }
 
 // take has an agent take the newest roster, if it is on it, and report so.
 func (w *world) take(a *agent) {
 	r := w.Roster
-	if a == nil || r == nil || !slices.ContainsFunc(r.Members, func(m Member) bool { return m.UID == a.uid }) {
+	if a == nil || r == nil ||
+		!slices.ContainsFunc(r.Members, func(m Member) bool { return m.UID == a.uid }) {
 		return
 	}
 	if a.using != r.Generation {
@@ -41,8 +43,9 @@ func (w *world) take(a *agent) {
 	}
 }
 
-// leave notes until when promises of an agent may run that takes a roster with that lease: it renews
-// those of the one before for a lease more (V4), but none for longer than the new roster's lease (V5).
+// leave notes until when promises of an agent may run that takes a roster with that lease: it
+// renews those of the one before for a lease more (V4), but none for longer than the new roster's
+// lease (V5).
 func (w *world) leave(a *agent, lease time.Duration) {
 	if a.using != 0 {
 		a.used[a.using] = w.Now.Add(Outlast(2 * w.rosters[a.using].lease))
@@ -142,8 +145,8 @@ func (w *world) kubeletTells() {
 	}
 }
 
-// rebootRack loses several nodes while their kubelets start containers again: their pods are deleted,
-// and nobody hears of their agents any more, which run on.
+// rebootRack loses several nodes while their kubelets start containers again: their pods are
+// deleted, and nobody hears of their agents any more, which run on.
 func (w *world) rebootRack() {
 	for range 1 + w.random.IntN(4) {
 		a := w.pick(func(a *agent) bool {
@@ -172,7 +175,8 @@ func (w *world) drain() {
 
 // loseState has an agent start again with an empty state directory: another voter in the same pod.
 func (w *world) loseState() {
-	a := w.pick(func(a *agent) bool { return a.runs() && w.inAPI(a) && w.newest(a) && len(a.stateID) < 13 })
+	a := w.pick(
+		func(a *agent) bool { return a.runs() && w.inAPI(a) && w.newest(a) && len(a.stateID) < 13 })
 	if a == nil {
 		return
 	}
@@ -223,8 +227,8 @@ func (w *world) editLease() {
 	w.note("the lease is %v now", w.Lease)
 }
 
-// calm has nothing bad happen for a while: all that run connect, and the kubelet tells of all that do
-// not.
+// calm has nothing bad happen for a while: all that run connect, and the kubelet tells of all that
+// do not.
 func (w *world) calm() {
 	w.Pods = slices.DeleteFunc(w.Pods, func(p Pod) bool { return p.Finished || p.deleting() })
 	for _, a := range w.agents {

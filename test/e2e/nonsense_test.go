@@ -95,7 +95,7 @@ func nonsenseNamed(t *testing.T) {
 	g.edit(func(s *v1.ElectionGroupSpec) { // a pod that does not exist is the highest
 		s.Processes = append(s.Processes, v1.Process{Name: "shceduler-5", Priority: ptr.To[int32](100)})
 	})
-	g.says(v1.ConditionDegraded, "ProcessesCrashed", "shceduler-5 is crashed")
+	g.says(v1.ConditionDegraded, "ProcessesCrashed", "shceduler-5 has crashed")
 	if eg := g.holds("scheduler-4", epoch-1); stage.State(eg, "shceduler-5") != v1.ProcessCrashed {
 		t.Errorf("the table has shceduler-5 as %q", stage.State(eg, "shceduler-5"))
 	}
@@ -105,7 +105,7 @@ func nonsenseNamed(t *testing.T) {
 	resume := stands(t, managerPID(t)) // or there would be hundreds of rosters, one after another
 	g.crowd(295)                       // the label is on far too many pods
 	resume()
-	g.says(v1.ConditionStalled, "TooManyProcesses", "300 pods carry the label podesta.dev/group=scheduler, a group has at most 256 processes")
+	g.says(v1.ConditionStalled, "TooManyProcesses", "300 pods carry the label podesta.dev/group=scheduler, but a group has at most 256 processes")
 	g.told("TooManyProcesses", "a group has at most 256 processes")
 	said.acts(g.holds("", epoch-1).Status.Coordinator.Name)
 	g.must(g.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace(g.Namespace), client.MatchingLabels{crowded: "true"}, client.GracePeriodSeconds(0)))
@@ -114,7 +114,7 @@ func nonsenseNamed(t *testing.T) {
 
 	lonely := newGroup(t, "nonsense-lonely") // no pod carries the label of this group
 	lonely.must(lonely.ApplyFile(t.Context(), root+"/config/samples/podesta_v1_electiongroup.yaml"))
-	lonely.says(v1.ConditionReady, "NoProcesses", "no live pod carries the label podesta.dev/group=scheduler")
+	lonely.says(v1.ConditionReady, "NoProcesses", "no running pod carries the label podesta.dev/group=scheduler")
 }
 
 func (g *group) spec() *v1.ElectionGroupSpec {

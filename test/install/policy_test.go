@@ -64,7 +64,7 @@ func TestWhatTheManagerMayChangeInAPod(t *testing.T) {
 	}
 }
 
-// TestTheManagerAppliesAsItDoes: the very writes of controllers/apply.go and leader.go, by server-side apply with the UID.
+// TestTheManagerAppliesAsItDoes: the very writes of controllers/byuid, by server-side apply with the UID.
 func TestTheManagerAppliesAsItDoes(t *testing.T) {
 	manager := impersonate(t, account)
 	member := makePods(t)["member"]

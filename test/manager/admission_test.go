@@ -8,14 +8,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/controllers"
+	"github.com/podesta-dev/podesta/controllers/agentserver"
 	"github.com/podesta-dev/podesta/internal/identity"
 )
 
 // Who may join, decided by a real API server with real tokens.
 func TestAdmission(t *testing.T) {
 	namespace := newNamespace(t)
-	admission := &controllers.Admission{Client: kube, Live: kube}
+	admission := &agentserver.Admission{Client: kube, Live: kube}
 	pod := newPod(t, namespace, 0)
 	unlabelled := newPod(t, namespace, 1, func(p *corev1.Pod) { p.Labels = nil })
 	ended := newPod(t, namespace, 2)
@@ -38,7 +38,7 @@ func TestAdmission(t *testing.T) {
 		{"the API server's own audience", token(t, pod, "https://kubernetes.default.svc", true), "audience podesta.dev"},
 		{"bound to no pod", token(t, pod, v1.Audience, false), "not bound to a pod"},
 		{"a pod without the label", token(t, unlabelled, v1.Audience, true),
-			"carries no label podesta.dev/group: add it to the pod template"},
+			"has no label podesta.dev/group: add it to the pod template"},
 		{"a pod that has ended", token(t, ended, v1.Audience, true), "has ended"},
 		{"a pod that was replaced", stale, "not valid"},
 	} {
@@ -49,9 +49,9 @@ func TestAdmission(t *testing.T) {
 		})
 	}
 	for says, name := range map[string]identity.Name{
-		"was replaced": {Namespace: namespace, Group: "scheduler", Pod: "scheduler-3", UID: string(replaced.UID)},
-		"is gone":      {Namespace: namespace, Group: "scheduler", Pod: "scheduler-9", UID: "x"},
-		"is of group":  {Namespace: namespace, Group: "other", Pod: "scheduler-0", UID: string(pod.UID)},
+		"was replaced":     {Namespace: namespace, Group: "scheduler", Pod: "scheduler-3", UID: string(replaced.UID)},
+		"does not exist":   {Namespace: namespace, Group: "scheduler", Pod: "scheduler-9", UID: "x"},
+		"belongs to group": {Namespace: namespace, Group: "other", Pod: "scheduler-0", UID: string(pod.UID)},
 	} {
 		if err := admission.Readmit(bg, name); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("readmit %v: got %v, want %q", name, err, says)

@@ -33,20 +33,20 @@ func TestPodsWithoutAnAgentAreNamed(t *testing.T) {
 	}
 	m.writes.reset()
 	newPod(t, namespace, 3, agentless, ownedBy)
-	const advice = "scheduler-3: label podesta.dev/group=scheduler, but no agent (container podesta-agent): restart these workloads " +
-		"(statefulset/scheduler), so that the agent is put in; where nothing does that (Kubernetes before 1.36), apply their manifests " +
-		"through kubectl election inject"
+	const advice = "scheduler-3 has the label podesta.dev/group=scheduler but no agent (container podesta-agent), so " +
+		"it takes no part. Restart these workloads (statefulset/scheduler): the agent is injected when their pods are " +
+		"created. Where nothing injects it (Kubernetes before 1.36), apply their manifests through kubectl election inject"
 	sees(t, namespace, "scheduler-3 without an agent", degraded("AgentMissing", advice))
 	eventsIn(t, namespace, "AgentMissing: "+advice)
 	newPod(t, namespace, 4, agentless)
-	seen := sees(t, namespace, "both", degraded("AgentMissing", "scheduler-3, scheduler-4: label"))
+	seen := sees(t, namespace, "both", degraded("AgentMissing", "scheduler-3, scheduler-4 have the label"))
 	for i, row := range seen[len(seen)-1].Status.Processes {
 		if want := map[bool]v1.AgentState{true: v1.AgentMissing}[i >= 3]; row.Agent != want {
 			t.Errorf("%s: agent %q, want %q", row.Name, row.Agent, want)
 		}
 	}
 	p[0].stop()
-	sees(t, namespace, "also that one is out of sight", degraded("AgentMissing", "; scheduler-0 is out of the manager's sight"))
+	sees(t, namespace, "also that one is out of sight", degraded("AgentMissing", "; scheduler-0 does not report to the manager"))
 	if n := strings.Count(strings.Join(m.writes.in(namespace), "\n"), "AgentMissing"); n != 1 {
 		t.Errorf("%d events, want one:\n%s", n, strings.Join(m.writes.in(namespace), "\n"))
 	}
@@ -61,7 +61,7 @@ func TestOutdatedAgentsAreShown(t *testing.T) {
 	for i, version := range []string{"v1", "v2", "v1"} {
 		p[i].change(func() { p[i].report.Version = version })
 	}
-	seen := sees(t, namespace, "two outdated agents", degraded("AllWell", "outdated agents, of another version than the manager's v2: scheduler-0, scheduler-2; they elect all the same"))
+	seen := sees(t, namespace, "two outdated agents", degraded("AllWell", "outdated agents, of another version than the manager (v2): scheduler-0, scheduler-2. They take part all the same"))
 	rows := seen[len(seen)-1].Status.Processes
 	if rows[0].Agent != v1.AgentOutdated || rows[0].AgentVersion != "v1" || rows[1].Agent != "" || rows[1].AgentVersion != "" {
 		t.Errorf("rows %+v", rows)
@@ -93,9 +93,10 @@ func TestMajorityLostIsAnEvent(t *testing.T) {
 	p[1].vanish(t)
 	p[2].change(func() { p[2].report.LeaseState = roster.LeaseNoMajority })
 	sees(t, namespace, "a lost majority", stalledBy("MajorityLost"))
-	eventsIn(t, namespace, "MajorityLost: scheduler-0, scheduler-1 are gone, nothing tells that they have ended, and without them there is "+
-		"no majority of the 3 voters: nobody may act until they are back, or their certificates have ended (a day after their pods), or "+
-		"you answer for their end: kubectl election forget scheduler -n "+namespace)
+	eventsIn(t, namespace, "MajorityLost: scheduler-0, scheduler-1 are gone, but nothing confirms that they have ended. "+
+		"Without them there is no majority of the 3 voters, so no process may act until they are back or their certificates "+
+		"have expired (a day after their pods were deleted). Make sure that none of them is still running, then run "+
+		"kubectl election forget scheduler -n "+namespace)
 	for range 5 {
 		before := passes(t)
 		p[2].change(func() { p[2].report.Incarnation++ })

@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/controllers"
+	"github.com/podesta-dev/podesta/controllers/group"
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// handedOut is a Board that remembers what was published on it.
+// handedOut is a Publisher that remembers what was published.
 type handedOut struct{ rosters []roster.Roster }
 
 func (h *handedOut) Publish(r roster.Roster) { h.rosters = append(h.rosters, r) }
@@ -54,20 +54,26 @@ func TestRosterOfAnOldStateIsNeitherPersistedNorHandedOut(t *testing.T) {
 	}
 }
 
-func reconcileOnce(t *testing.T, c client.Client, board controllers.Board, request reconcile.Request) reconcile.Result {
+func reconcileOnce(t *testing.T, c client.Client, publisher group.Publisher, request reconcile.Request) reconcile.Result {
 	t.Helper()
-	result, err := newGroups(t, c, board).Reconcile(bg, request)
+	result, err := newGroups(t, c, publisher).Reconcile(bg, request)
 	must(t, err)
 	return result
 }
 
 // newGroups is a reconciler that no manager drives.
-func newGroups(t *testing.T, c client.Client, board controllers.Board) *controllers.ElectionGroups {
+func newGroups(t *testing.T, c client.Client, publisher group.Publisher) *group.Reconciler {
 	t.Helper()
-	groups := &controllers.ElectionGroups{Client: c, Recorder: events.NewFakeRecorder(10), Board: board,
-		Sightings: roster.NewSightings(time.Now), Now: time.Now, Gather: controllers.DefaultGather}
+	groups := &group.Reconciler{
+		Client:    c,
+		Recorder:  events.NewFakeRecorder(10),
+		Rosters:   publisher,
+		Sightings: roster.NewSightings(time.Now),
+		Now:       time.Now,
+		Debounce:  group.DefaultDebounce,
+	}
 	var err error
-	groups.Metrics, err = controllers.NewMetrics(prometheus.NewRegistry(), groups, groups.Sightings)
+	groups.Metrics, err = group.NewMetrics(prometheus.NewRegistry(), groups, groups.Sightings)
 	must(t, err)
 	return groups
 }

@@ -69,8 +69,8 @@ func TestMajorityLostThenForget(t *testing.T) {
 	sees(t, namespace, "scheduler-0 as the only voter", func(g *v1.ElectionGroup) bool {
 		return votersAre(p[0])(g) && conditionOf(g, v1.ConditionStalled) == metav1.ConditionFalse
 	})
-	eventsIn(t, namespace, fmt.Sprintf("VotersForgotten: an operator answers for scheduler-1, scheduler-2 having ended: "+
-		"to be removed from the voters (roster generation %d)", forgottenAt(t, steps)))
+	eventsIn(t, namespace, fmt.Sprintf("VotersForgotten: an operator confirmed that scheduler-1, scheduler-2 "+
+		"have stopped, to be removed from the voters (roster generation %d)", forgottenAt(t, steps)))
 	steps.areSmall(t, p[1], p[2])
 
 	p[1] = join(t, m, newPod(t, namespace, 1, onNode), nil) // and it grows again

@@ -198,7 +198,7 @@ func TestGuardedGroupFromApplyToCoordinator(t *testing.T) {
 	hold(77, p[2], p[0], p[1])
 	sees(t, namespace, "scheduler-2 under epoch 77", coordinatedUnder("scheduler-2", 77))
 	labelled(t, namespace, "scheduler-2")
-	eventsIn(t, namespace, "CoordinatorElected: scheduler-2 (priority 3) coordinates under epoch 77")
+	eventsIn(t, namespace, "CoordinatorElected: scheduler-2 (priority 3) is the coordinator under epoch 0.77")
 
 	hold(78, p[1], p[0], p[2]) // a hand-over
 	sees(t, namespace, "scheduler-1 under epoch 78", coordinatedUnder("scheduler-1", 78))

@@ -16,6 +16,7 @@ import (
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/controllers"
+	"github.com/podesta-dev/podesta/controllers/agentserver"
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
@@ -40,7 +41,7 @@ func three(t *testing.T, m *manager) (namespace string, processes []*process) {
 }
 
 // patiently gathers news for so long that it is all there, also on a busy machine.
-func patiently(o *controllers.Options) { o.Gather = time.Second / 2 }
+func patiently(o *controllers.Options) { o.Debounce = time.Second / 2 }
 
 func TestGroupFromApplyToCoordinator(t *testing.T) {
 	m := startManager(t, "")
@@ -117,8 +118,8 @@ func TestFailoverIsOneStatusWrite(t *testing.T) {
 	if conditionOf(last, v1.ConditionDegraded) != metav1.ConditionTrue {
 		t.Error("a process is crashed, but Degraded is not True")
 	}
-	eventsIn(t, namespace, "ProcessCrashed: scheduler-2 is crashed",
-		"CoordinatorLost: scheduler-2 no longer coordinates: it is Crashed",
+	eventsIn(t, namespace, "ProcessCrashed: scheduler-2 has crashed",
+		"CoordinatorLost: scheduler-2 is no longer the coordinator: its state is Crashed",
 		"CoordinatorElected: scheduler-1 (priority 2) coordinates: elected in 3 ms with 4 messages, called by scheduler-0 (CoordinatorUnreachable)")
 	var status, pods, events []string
 	all := m.writes.in(namespace)
@@ -148,7 +149,7 @@ func TestFailoverIsOneStatusWrite(t *testing.T) {
 func TestQuietGroupWritesNothing(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := three(t, m)
-	eventsIn(t, namespace, "CoordinatorElected: scheduler-2 (priority 3) coordinates: elected in 3 ms with 6 messages, called by scheduler-0 (CoordinatorUnreachable)")
+	eventsIn(t, namespace, "CoordinatorElected: scheduler-2 (priority 3) is the coordinator: elected in 3 ms with 6 messages, started by scheduler-0 (CoordinatorUnreachable)")
 	m.writes.reset()
 	for range 20 {
 		before := passes(t)
@@ -236,7 +237,7 @@ func TestProcessComesBack(t *testing.T) {
 	sees(t, namespace, "scheduler-0 back", func(g *v1.ElectionGroup) bool {
 		return table(g) == "scheduler-0:Normal scheduler-1:Normal scheduler-2:Coordinator"
 	})
-	eventsIn(t, namespace, "ProcessCrashed: scheduler-0 is crashed", "ProcessRecovered: scheduler-0 is back")
+	eventsIn(t, namespace, "ProcessCrashed: scheduler-0 has crashed", "ProcessRecovered: scheduler-0 has recovered")
 }
 
 func TestEditedGroupGetsANewRoster(t *testing.T) {
@@ -321,7 +322,7 @@ func TestLeaderLabelMoves(t *testing.T) {
 	namespace := newNamespace(t)
 	first, second := newPod(t, namespace, 0), newPod(t, namespace, 1)
 	for _, leader := range []*corev1.Pod{first, second, second} {
-		must(t, controllers.MarkLeader(bg, kube, kube, namespace, leader.Name))
+		must(t, agentserver.MarkLeader(bg, kube, kube, namespace, leader.Name))
 		marked := &corev1.PodList{}
 		must(t, kube.List(bg, marked, client.InNamespace(namespace), client.MatchingLabels{v1.LeaderLabel: "true"}))
 		if len(marked.Items) != 1 || marked.Items[0].Name != leader.Name {

@@ -159,9 +159,9 @@ func TestForeignServiceIsLeftAlone(t *testing.T) {
 	if c := conditionOf(seen[len(seen)-1], v1.ConditionReady); c != metav1.ConditionFalse {
 		t.Errorf("Ready is %s", c)
 	}
-	eventsIn(t, namespace, "ServiceNameTaken: there is a Service scheduler-coordinator that is not this group's (nothing owns it), "+
-		"and it is left alone: delete it, or take spec.service out of the group and have a Service of your own select "+
-		"podesta.dev/group=scheduler,podesta.dev/role=coordinator")
+	eventsIn(t, namespace, "ServiceNameTaken: Service scheduler-coordinator exists and does not belong to this group (it has "+
+		"no owner), so it is left alone. Delete it, or remove spec.service from the group and let a Service of your own "+
+		"select podesta.dev/group=scheduler,podesta.dev/role=coordinator")
 	if s := serviceIn(t, namespace); s.ResourceVersion != theirs.ResourceVersion {
 		t.Errorf("it was changed: %+v", s)
 	}
@@ -194,7 +194,7 @@ func TestServiceThatComesInBetweenIsNotAdopted(t *testing.T) {
 	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(group)}
 	again, err := groups.Reconcile(bg, request)
 	must(t, err)
-	if theirs == nil || again.RequeueAfter != groups.Gather {
+	if theirs == nil || again.RequeueAfter != groups.Debounce {
 		t.Fatalf("looked again in %v; want soon, after the write met somebody else's Service", again.RequeueAfter)
 	}
 	_, err = groups.Reconcile(bg, request)

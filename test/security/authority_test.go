@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podesta-dev/podesta/controllers"
+	"github.com/podesta-dev/podesta/controllers/ca"
 	"github.com/podesta-dev/podesta/internal/identity"
 )
 
@@ -180,7 +180,7 @@ func TestManagersAtOnce(t *testing.T) {
 	system := newSystem(t)
 	var passed time.Duration
 	clock := func() time.Time { return time.Now().Add(passed) }
-	all := make([]*controllers.Authorities, 8)
+	all := make([]*ca.Authorities, 8)
 	for i := range all {
 		all[i] = authorities(system, clock)
 	}
@@ -208,14 +208,21 @@ func TestManagersAtOnce(t *testing.T) {
 	version := secretIn(t, system).ResourceVersion
 	must(t, all[3].Check(bg))
 	if secretIn(t, system).ResourceVersion != version {
-		t.Error("a look that finds nothing to do writes")
+		t.Error("a check that finds nothing to do writes")
 	}
 }
 
 // authorities is a manager's part that keeps the CA, by itself.
-func authorities(system string, now func() time.Time) *controllers.Authorities {
-	return &controllers.Authorities{Client: kube, Live: kube, Namespace: system, Now: now, Look: look,
-		Spread: func([]byte) error { return nil }, Logger: slog.New(slog.DiscardHandler)}
+func authorities(system string, now func() time.Time) *ca.Authorities {
+	return &ca.Authorities{
+		Client:     kube,
+		Live:       kube,
+		Namespace:  system,
+		Now:        now,
+		CheckEvery: checkEvery,
+		Distribute: func([]byte) error { return nil },
+		Logger:     slog.New(slog.DiscardHandler),
+	}
 }
 
 func secretIn(t *testing.T, system string) *corev1.Secret {

@@ -25,8 +25,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// look is how often the managers here look at the CA: a bundle settles within a second.
-const look = 100 * time.Millisecond
+// checkEvery is how often the managers here check the CA: a new authority may sign within a second.
+const checkEvery = 100 * time.Millisecond
 
 // manager is a running manager, with the rights of its ServiceAccount.
 type manager struct {
@@ -56,7 +56,7 @@ func startManager(t *testing.T, system, address string) *manager {
 	must(t, err)
 	t.Cleanup(func() { listener.Close() })
 	m := &manager{address: listener.Addr().String(), ended: make(chan struct{})}
-	must(t, controllers.Setup(mgr, controllers.Options{Namespace: system, Look: look, Registry: prometheus.NewRegistry(),
+	must(t, controllers.Setup(mgr, controllers.Options{Namespace: system, CheckCAEvery: checkEvery, Registry: prometheus.NewRegistry(),
 		Listen: func(context.Context) (net.Listener, error) { return listener, nil }, Logger: slog.New(slog.DiscardHandler)}))
 	ctx, cancel := context.WithCancel(bg)
 	m.cancel = cancel

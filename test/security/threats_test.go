@@ -125,7 +125,7 @@ func TestStaleIdentities(t *testing.T) {
 			p.Status.Phase = corev1.PodFailed
 			must(t, kube.Status().Update(bg, p))
 		}, "has ended"},
-		{"a pod that has lost its label", func(p *corev1.Pod) { relabel(t, p, "") }, "carries no label"},
+		{"a pod that has lost its label", func(p *corev1.Pod) { relabel(t, p, "") }, "has no label"},
 		{"a pod that was relabelled to another group", func(p *corev1.Pod) { relabel(t, p, "billing") }, `of group "billing" now`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
