@@ -120,7 +120,7 @@ func TestFailoverIsOneStatusWrite(t *testing.T) {
 	}
 	eventsIn(t, namespace, "ProcessCrashed: scheduler-2 has crashed",
 		"CoordinatorLost: scheduler-2 is no longer the coordinator: its state is Crashed",
-		"CoordinatorElected: scheduler-1 (priority 2) coordinates: elected in 3 ms with 4 messages, called by scheduler-0 (CoordinatorUnreachable)")
+		"CoordinatorElected: scheduler-1 (priority 2) is the coordinator: elected in 3 ms with 4 messages, started by scheduler-0 (CoordinatorUnreachable)")
 	var status, pods, events []string
 	all := m.writes.in(namespace)
 	for _, w := range all {

@@ -116,7 +116,7 @@ func TestStaleIdentities(t *testing.T) {
 	}{
 		{"a pod that is gone", func(p *corev1.Pod) {
 			must(t, kube.Delete(bg, p, client.GracePeriodSeconds(0)))
-		}, "is gone"},
+		}, "does not exist"},
 		{"a pod that was replaced under its name", func(p *corev1.Pod) {
 			must(t, kube.Delete(bg, p, client.GracePeriodSeconds(0)))
 			newPod(t, namespace, 0, func(other *corev1.Pod) { other.Name = p.Name })
@@ -126,7 +126,7 @@ func TestStaleIdentities(t *testing.T) {
 			must(t, kube.Status().Update(bg, p))
 		}, "has ended"},
 		{"a pod that has lost its label", func(p *corev1.Pod) { relabel(t, p, "") }, "has no label"},
-		{"a pod that was relabelled to another group", func(p *corev1.Pod) { relabel(t, p, "billing") }, `of group "billing" now`},
+		{"a pod that was relabelled to another group", func(p *corev1.Pod) { relabel(t, p, "billing") }, `belongs to group "billing" now`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := join(t, m, newPod(t, namespace, i))
