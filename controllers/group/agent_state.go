@@ -64,8 +64,7 @@ func outdatedAgents(f findings) string {
 	}
 	return fmt.Sprintf(
 		"outdated agents, of another version than the manager (%s): %s. They take part all the "+
-			"same. Restart "+
-			"their pods to update them (docs/upgrade.md)", f.version, enumerate(outdated))
+			"same. Restart their pods to update them (docs/guides/upgrade.md)", f.version, enumerate(outdated))
 }
 
 // workloadOf returns what to restart so that the pod is created anew, as kubectl names it: its
