@@ -124,9 +124,9 @@ func (a *Authorities) read(ctx context.Context,
 	found, err := identity.ParseSuccession(secret.Data)
 	if err != nil {
 		return nil, nil, fmt.Errorf(
-			"the CA in Secret %s is damaged, and is left as it is: restore it from a backup, "+
-				"or delete the Secret to have a new CA made (docs/reference/identity.md tells what that "+
-				"does to agents): %w", key, err)
+			"the CA in Secret %s is damaged, and is left as it is: restore it from a backup, or "+
+				"delete the Secret to have a new CA made (docs/reference/identity.md tells what "+
+				"that does to agents): %w", key, err)
 	}
 	return secret, &found, nil
 }

@@ -47,10 +47,9 @@ func missingAgents(f findings) string {
 	}
 	return fmt.Sprintf(
 		"%s %s the label %s=%s but no agent (container %s), so %s no part. Restart these "+
-			"workloads (%s): "+
-			"the agent is injected when their pods are created. Where nothing injects it "+
-			"(Kubernetes before 1.36), apply their "+
-			"manifests through kubectl election inject", enumerate(pods),
+			"workloads (%s): the agent is injected when their pods are created. Where nothing "+
+			"injects it (Kubernetes before 1.36), apply their manifests through kubectl election "+
+			"inject", enumerate(pods),
 		plural(len(pods), "has", "have"), v1.GroupLabel, f.group.Name, v1.AgentContainer,
 		plural(len(pods), "it takes", "they take"), enumerate(workloads))
 }
@@ -64,7 +63,8 @@ func outdatedAgents(f findings) string {
 	}
 	return fmt.Sprintf(
 		"outdated agents, of another version than the manager (%s): %s. They take part all the "+
-			"same. Restart their pods to update them (docs/guides/upgrade.md)", f.version, enumerate(outdated))
+			"same. Restart their pods to update them (docs/guides/upgrade.md)", f.version,
+		enumerate(outdated))
 }
 
 // workloadOf returns what to restart so that the pod is created anew, as kubectl names it: its

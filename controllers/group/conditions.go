@@ -88,8 +88,8 @@ func electedCondition(f findings) metav1.Condition {
 			"the %d processes that report name %d different coordinators", c.reporters, c.views)
 	case c.name != "":
 		return condition(kind, metav1.ConditionFalse, "Electing",
-			"%s claims to be the coordinator, but only %d of the %d processes that report "+
-				"follow it", c.name, c.followers, c.reporters)
+			"%s claims to be the coordinator, but only %d of the %d processes that report follow "+
+				"it", c.name, c.followers, c.reporters)
 	default:
 		return condition(kind, metav1.ConditionFalse, "Electing",
 			"none of the %d processes that report is the coordinator yet", c.reporters)
@@ -168,9 +168,8 @@ func stalledCondition(f findings) metav1.Condition {
 		return condition(kind, metav1.ConditionTrue, "MajorityLost", "%s", lostMajority(f))
 	case noCandidate(f):
 		return condition(kind, metav1.ConditionTrue, "NoCandidate",
-			"every process has priority 0, so none can become the coordinator. Give at least "+
-				"one a higher priority in "+
-				"spec.processes or spec.priority")
+			"every process has priority 0, so none can become the coordinator. Give at least one "+
+				"a higher priority in spec.processes or spec.priority")
 	case service != nil:
 		return *service
 	default:

@@ -26,8 +26,7 @@ func guardedCondition(c choice) metav1.Condition {
 	case c.voters == 0:
 		return no("NoVoters",
 			"there are no voters yet. The first ones are chosen when all healthy pods have "+
-				"joined, "+
-				"%v after the first one at the latest", membership.FoundWithin)
+				"joined, %v after the first one at the latest", membership.FoundWithin)
 	case c.present < needed:
 		return no("NoMajority", "%d of the %d voters report to the manager, and a majority is %d",
 			c.present, c.voters, needed)
@@ -44,9 +43,8 @@ func guardedCondition(c choice) metav1.Condition {
 			c.waiting, c.present)
 	case c.views > 1:
 		return no("ViewsDiffer",
-			"the %d processes that report name %d different coordinators, and no majority of "+
-				"the voters "+
-				"names the same one", c.reporters, c.views)
+			"the %d processes that report name %d different coordinators, and no majority of the "+
+				"voters names the same one", c.reporters, c.views)
 	case c.present-c.alone < needed:
 		return no("NoMajority",
 			"%d of the %d voters that report cannot reach a majority of the %d voters", c.alone,
@@ -79,13 +77,13 @@ func lostMajority(f findings) string {
 	forget := fmt.Sprintf("kubectl election forget %s -n %s", f.group.Name, f.group.Namespace)
 	if len(silent) > 0 {
 		return fmt.Sprintf(
-			"%s. Find out why they do not report. Run %s only for processes that have "+
-				"certainly ended", without, forget)
+			"%s. Find out why they do not report. Run %s only for processes that have certainly "+
+				"ended", without, forget)
 	}
 	return fmt.Sprintf(
-		"%s, so no process may act until they are back or their certificates have expired (a "+
-			"day after their "+
-			"pods were deleted). Make sure that none of them is still running, then run %s",
+		"%s, so no process may act until they are back or their certificates have expired (a day "+
+			"after their pods were deleted). Make sure that none of them is still running, then "+
+			"run %s",
 		without, forget)
 }
 

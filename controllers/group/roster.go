@@ -55,8 +55,8 @@ func decideRoster(o observation) rosterDecision {
 	}
 	if decided.TooMany > 0 {
 		d.stalled = fmt.Sprintf(
-			"%d pods carry the label %s=%s, but a group has at most %d processes. "+
-				"The last roster stays in use until there are fewer", decided.TooMany,
+			"%d pods carry the label %s=%s, but a group has at most %d processes. The last "+
+				"roster stays in use until there are fewer", decided.TooMany,
 			v1.GroupLabel, o.group.Name, v1.MaxProcesses)
 	}
 	if decided.Roster != nil {

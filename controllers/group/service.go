@@ -118,14 +118,14 @@ func serviceCondition(group *v1.ElectionGroup, seen seenService) *metav1.Conditi
 	case seen.foreign != "":
 		c = condition(v1.ConditionStalled, metav1.ConditionTrue, "ServiceNameTaken",
 			"Service %s exists and does not belong to this group (%s), so it is left alone. "+
-				"Delete it, or remove spec.service "+
-				"from the group and let a Service of your own select %s=%s,%s=%s", name,
+				"Delete it, or remove spec.service from the group and let a Service of your own "+
+				"select %s=%s,%s=%s", name,
 			seen.foreign, v1.GroupLabel, group.Name, v1.RoleLabel, v1.RoleCoordinator)
 	case seen.refused.message != "":
 		c = condition(v1.ConditionStalled, metav1.ConditionTrue, "ServiceRefused",
 			"the API server refuses Service %s: %s. Change spec.service, or what refuses it (a "+
-				"quota or a policy). "+
-				"The manager tries again every %v", name, seen.refused.message, serviceRetry)
+				"quota or a policy). The manager tries again every %v", name,
+			seen.refused.message, serviceRetry)
 	default:
 		return nil
 	}
