@@ -1,45 +1,48 @@
 package v1
 
-// AppHealth says how an agent asks whether the app in its own pod is well; its fields mean what those of a container's probe mean.
-// There is no host: an agent asks at 127.0.0.1, in its own pod, so that nobody who edits a group can make agents ask elsewhere.
+// AppHealth configures how each agent probes the app in its own pod. The fields mean the same as
+// those of a container's probe. There is no host field: an agent probes 127.0.0.1 in its own pod,
+// so a user who may edit the group cannot make agents connect to other hosts.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.httpGet), has(self.tcpSocket), has(self.grpc)].filter(x, x).size() == 1",message="spec.appHealth must have exactly one of httpGet, tcpSocket and grpc"
+// +kubebuilder:validation:XValidation:rule="[has(self.httpGet), has(self.tcpSocket), has(self.grpc)].filter(x, x).size() == 1",message="spec.appHealth must set exactly one of httpGet, tcpSocket and grpc"
 type AppHealth struct {
-	// httpGet asks by HTTP: any status below 400 is well. Redirects are not followed.
+	// httpGet probes the app by HTTP. Any status below 400 means healthy. Redirects are not
+	// followed.
 	// +optional
 	HTTPGet *HTTPGetAction `json:"httpGet,omitempty"`
 
-	// tcpSocket opens a connection: an app that accepts it is well.
+	// tcpSocket opens a TCP connection. An app that accepts it is healthy.
 	// +optional
 	TCPSocket *TCPSocketAction `json:"tcpSocket,omitempty"`
 
-	// grpc asks by the gRPC health protocol, without TLS: SERVING is well.
+	// grpc uses the gRPC health checking protocol, without TLS. SERVING means healthy.
 	// +optional
 	GRPC *GRPCAction `json:"grpc,omitempty"`
 
-	// periodSeconds is how often the app is asked.
+	// periodSeconds is the time between two probes.
 	// +optional
 	// +default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=300
 	PeriodSeconds int32 `json:"periodSeconds,omitempty"`
 
-	// timeoutSeconds is within what time the app is to answer.
+	// timeoutSeconds is how long the app may take to answer a probe.
 	// +optional
 	// +default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=300
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
 
-	// failureThreshold is how many bad answers in a row make the app ill.
+	// failureThreshold is the number of consecutive failed probes after which the app is unhealthy.
 	// +optional
 	// +default=2
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	FailureThreshold int32 `json:"failureThreshold,omitempty"`
 
-	// successThreshold is how many good answers in a row make an ill app well again. It is high, so that an app which comes
-	// and goes costs its group one change of coordinator and not many.
+	// successThreshold is the number of consecutive successful probes after which an unhealthy app
+	// is healthy again. It is high by default, so that an app that keeps failing and recovering
+	// costs its group one change of coordinator and not many.
 	// +optional
 	// +default=10
 	// +kubebuilder:validation:Minimum=1
@@ -47,44 +50,45 @@ type AppHealth struct {
 	SuccessThreshold int32 `json:"successThreshold,omitempty"`
 }
 
-// HTTPGetAction asks by HTTP.
+// HTTPGetAction probes the app by HTTP.
 type HTTPGetAction struct {
-	// path is what is asked for, with its query if there is one.
+	// path is the path to request, with an optional query.
 	// +optional
 	// +default="/"
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="self.matches('^/[!-~]*$') && isURL(self)",message="path must begin with / and be a URL's path: write blanks and what is not ASCII as %20 and so on"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^/[!-~]*$') && isURL(self)",message="path must start with / and be a valid URL path: percent-encode spaces and non-ASCII characters (a space is %20)"
 	Path string `json:"path,omitempty"`
 
-	// port is the number of the app's port. Names of ports are not known here.
+	// port is the number of the app's port. Port names are not supported.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
 }
 
-// TCPSocketAction opens a connection.
+// TCPSocketAction probes the app by opening a TCP connection.
 type TCPSocketAction struct {
-	// port is the number of the app's port. Names of ports are not known here.
+	// port is the number of the app's port. Port names are not supported.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
 }
 
-// GRPCAction asks by the gRPC health protocol.
+// GRPCAction probes the app by the gRPC health checking protocol.
 type GRPCAction struct {
-	// port is the number of the app's port. Names of ports are not known here.
+	// port is the number of the app's port. Port names are not supported.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
 
-	// service is what the health protocol is asked for. Absent or empty, it is the server as a whole.
+	// service is the service name in the health check request. If absent or empty, the health of
+	// the whole server is requested.
 	// +optional
 	// +kubebuilder:validation:MinLength=0
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[!-~]*$')",message="service must be ASCII without blanks"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[!-~]*$')",message="service must consist of printable ASCII characters without spaces"
 	Service *string `json:"service,omitempty"`
 }

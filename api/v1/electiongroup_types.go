@@ -2,14 +2,15 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ElectionGroup elects a coordinator among the pods that carry the label podesta.dev/group with its name.
+// ElectionGroup elects a coordinator among the pods whose label podesta.dev/group has the group's
+// name as its value.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=eg
 // +kubebuilder:printcolumn:name="Algorithm",type=string,JSONPath=`.spec.algorithm`
 // +kubebuilder:printcolumn:name="Coordinator",type=string,JSONPath=`.status.coordinator.name`
-// +kubebuilder:printcolumn:name="Epoch",type=integer,JSONPath=`.status.coordinator.epoch`
+// +kubebuilder:printcolumn:name="Epoch",type=string,JSONPath=`.status.coordinator.displayEpoch`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Safety",type=string,priority=1,JSONPath=`.spec.safety`
@@ -21,21 +22,22 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:selectablefield:JSONPath=`.spec.algorithm`
 // +kubebuilder:selectablefield:JSONPath=`.spec.safety`
 // +kubebuilder:selectablefield:JSONPath=`.status.coordinator.name`
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 51",message="metadata.name may have at most 51 characters, so that <name>-coordinator is a valid Service name"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.service) || self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="with spec.service, metadata.name must be lower case letters, digits and '-', beginning with a letter: the Service is called <name>-coordinator"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 51",message="metadata.name must not be longer than 51 characters, so that <name>-coordinator is a valid Service name"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.service) || self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="with spec.service, metadata.name must consist of lower case letters, digits and '-' and start with a letter, because the Service is named <name>-coordinator"
 type ElectionGroup struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// metadata is the standard object's metadata.
+	// metadata is the standard object metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// spec is what the user asks for.
+	// spec is the desired configuration of the group.
 	// +optional
 	// +default={}
 	Spec ElectionGroupSpec `json:"spec,omitzero"`
 
-	// status is what the manager last saw. It is written on change only.
+	// status is the state that the manager last observed. The manager writes it only when it
+	// changes.
 	// +optional
 	Status ElectionGroupStatus `json:"status,omitzero"`
 }
@@ -50,12 +52,12 @@ type ElectionGroupList struct {
 	Items []ElectionGroup `json:"items"`
 }
 
-// Algorithm names a classic election algorithm.
+// Algorithm is the name of a classic election algorithm.
 //
 // +kubebuilder:validation:Enum=Bully;StatusTableBully;LeLann;ChangRoberts;RingList;ActiveListRing
 type Algorithm string
 
-// The algorithms; each has a page under docs/reference/algorithms.
+// The supported algorithms. Each has a page in docs/algorithms.
 const (
 	Bully            Algorithm = "Bully"
 	StatusTableBully Algorithm = "StatusTableBully"
@@ -65,31 +67,34 @@ const (
 	ActiveListRing   Algorithm = "ActiveListRing"
 )
 
-// Safety says what a group promises about two coordinators at once.
+// Safety is the promise of a group about two coordinators at the same time.
 //
 // +kubebuilder:validation:Enum=Guarded;Classic
 type Safety string
 
 const (
-	// Guarded promises that at most one process may act at any time, as long as clock rates differ by less than 10 %, and that
-	// epochs never go back. It needs a majority of the group's voters.
+	// Guarded promises that at most one process may act at any time, as long as the rates of the
+	// machines' clocks differ by less than 10 %, and that epochs never decrease. It needs a
+	// majority of the group's voters.
 	Guarded Safety = "Guarded"
-	// Classic promises what the book promises: once the network behaves, all live processes that can reach each other agree
-	// on one coordinator. During a partition each side may have its own.
+	// Classic is best effort: healthy processes that can reach each other agree on the one with the
+	// highest priority (rings: see each algorithm's page for what happens on recovery). During a
+	// partition each side may have its own coordinator.
 	Classic Safety = "Classic"
 )
 
-// ElectionGroupSpec is what the user asks for.
+// ElectionGroupSpec is the desired configuration of a group.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.safety) || self.safety == 'Classic' || !has(self.timing) || !has(self.timing.leaseMilliseconds) || !has(self.timing.heartbeatMilliseconds) || self.timing.leaseMilliseconds >= 4 * self.timing.heartbeatMilliseconds",message="timing.leaseMilliseconds (1000 unless set) must be at least 4 times timing.heartbeatMilliseconds: the lease is renewed with every heartbeat, and one lost message would end a healthy coordinator's lease"
-// +kubebuilder:validation:XValidation:rule="!has(self.safety) || self.safety != 'Classic' || !has(self.preemption)",message="spec.preemption is for Guarded groups: in a Classic group a higher process always takes over at once, as in the books"
+// +kubebuilder:validation:XValidation:rule="!has(self.safety) || self.safety == 'Classic' || !has(self.timing) || !has(self.timing.leaseMilliseconds) || !has(self.timing.heartbeatMilliseconds) || self.timing.leaseMilliseconds >= 4 * self.timing.heartbeatMilliseconds",message="timing.leaseMilliseconds (default 1000) must be at least 4 times timing.heartbeatMilliseconds: the lease is renewed with every heartbeat, and with a shorter lease one lost message could end a healthy coordinator's lease"
+// +kubebuilder:validation:XValidation:rule="!has(self.safety) || self.safety != 'Classic' || !has(self.preemption)",message="spec.preemption requires safety Guarded: in a Classic group the process with the highest priority always takes over at once"
 type ElectionGroupSpec struct {
-	// algorithm is the election algorithm that the processes run. It may be edited on a live group: the coordinator stays.
+	// algorithm is the election algorithm that the processes run. It may be changed while the group
+	// runs: the coordinator stays.
 	// +optional
 	// +default="Bully"
 	Algorithm Algorithm `json:"algorithm,omitempty"`
 
-	// processes are pods named outright, with their priorities. A pod of the group that is not named here gets its
+	// processes assigns priorities to pods by name. Pods of the group that are not listed get their
 	// priority from spec.priority.
 	// +optional
 	// +listType=map
@@ -97,40 +102,45 @@ type ElectionGroupSpec struct {
 	// +kubebuilder:validation:MaxItems=256
 	Processes []Process `json:"processes,omitempty"`
 
-	// priority says which priority a pod gets that spec.processes does not name.
+	// priority determines the priority of pods that spec.processes does not list.
 	// +optional
 	// +default={}
 	Priority PriorityPolicy `json:"priority,omitzero"`
 
-	// safety is what the group promises about two coordinators at once. It cannot be changed.
+	// safety is the promise about two coordinators at the same time. Guarded: at most one process
+	// may act at any time; needs a majority of the voters. Classic: best effort; during a partition
+	// each side may have its own coordinator. It cannot be changed.
 	// +optional
 	// +default="Guarded"
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.safety cannot be changed: delete the group and create it anew"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.safety cannot be changed: delete the group and create it again"
 	Safety Safety `json:"safety,omitempty"`
 
-	// timing bounds how long failures take to be noticed.
+	// timing determines how quickly failures are detected.
 	// +optional
 	// +default={}
 	Timing Timing `json:"timing,omitzero"`
 
-	// preemption says when a process takes over from a living coordinator of a lower priority. Guarded groups only; absent
-	// means policy Delayed with stableSeconds 5.
+	// preemption determines when a process takes over from a running coordinator that has a lower
+	// priority. It requires safety Guarded. If absent, the policy is Delayed with stableSeconds 5.
 	// +optional
 	Preemption *Preemption `json:"preemption,omitempty"`
 
-	// appHealth has each agent ask whether the app in its own pod is well. A process whose app is ill is no candidate: it hands
-	// over if it coordinates, and comes back when the app is well. Absent, the app is not asked. An edit makes no election.
-	// (The flag --app-health of an agent wins over this.)
+	// appHealth makes each agent probe the app in its own pod. A process whose app is unhealthy is
+	// not a candidate: if it is the coordinator it hands over, and it becomes a candidate again
+	// when the app is healthy. If absent, apps are not probed. Changing this field does not start
+	// an election. An agent's flag --app-health takes precedence.
 	// +optional
 	AppHealth *AppHealth `json:"appHealth,omitempty"`
 
-	// service has the manager keep a Service <name>-coordinator that leads to the coordinator. It fences nothing
-	// (docs/guides/routing.md). A Service of that name that is not the group's is left alone, and the group says so.
+	// service makes the manager maintain a Service <name>-coordinator that selects the
+	// coordinator's pod. A Service does not fence: connections to a previous coordinator may stay
+	// open (docs/routing.md). If a Service of that name exists that this group does not own, the
+	// manager leaves it alone and reports that in the group's conditions.
 	// +optional
 	Service *CoordinatorService `json:"service,omitempty"`
 }
 
-// Process is a pod named outright.
+// Process assigns a priority to a pod by name.
 type Process struct {
 	// name is the pod's name.
 	// +required
@@ -139,58 +149,62 @@ type Process struct {
 	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="name must be a pod's name: lower case letters, digits, '-' and '.'"
 	Name string `json:"name,omitempty"`
 
-	// priority orders the processes: the highest live one coordinates. Equal priorities are ordered by name. A process
-	// of priority 0 never coordinates.
+	// priority orders the processes: the running process with the highest priority coordinates.
+	// Ties are broken by name. A process with priority 0 never coordinates.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
 	Priority *int32 `json:"priority,omitempty"`
 }
 
-// PrioritySource says where the priority of a pod comes from.
+// PrioritySource determines how a pod's priority is derived.
 //
 // +kubebuilder:validation:Enum=Ordinal
 type PrioritySource string
 
-// Ordinal takes the number at the end of the pod's name, plus 1, as StatefulSets count.
+// Ordinal derives the priority from the number at the end of the pod's name, plus 1. StatefulSets
+// number their pods this way.
 const Ordinal PrioritySource = "Ordinal"
 
-// PriorityPolicy says which priority a pod gets that is not named outright.
+// PriorityPolicy determines the priority of pods that spec.processes does not list.
 type PriorityPolicy struct {
-	// default is the priority of a pod for which nothing else says one. 0 keeps such pods from ever coordinating.
+	// default is the priority of pods for which no other rule applies. Pods with priority 0 never
+	// coordinate.
 	// +optional
 	// +default=1
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
 	Default *int32 `json:"default,omitempty"`
 
-	// from derives the priority from the pod: Ordinal takes the number at the end of its name, plus 1. A pod without
-	// such a number gets the default.
+	// from derives the priority from the pod. Ordinal uses the number at the end of the pod's name,
+	// plus 1; a pod without such a number gets the default priority.
 	// +optional
 	From PrioritySource `json:"from,omitempty"`
 }
 
-// Timing bounds how long failures take to be noticed.
+// Timing determines how quickly failures are detected.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.heartbeatMilliseconds) || !has(self.timeoutMilliseconds) || self.timeoutMilliseconds >= 2 * self.heartbeatMilliseconds",message="timeoutMilliseconds (500 unless set) must be at least twice heartbeatMilliseconds, or one late heartbeat would depose a healthy coordinator"
+// +kubebuilder:validation:XValidation:rule="!has(self.heartbeatMilliseconds) || !has(self.timeoutMilliseconds) || self.timeoutMilliseconds >= 2 * self.heartbeatMilliseconds",message="timeoutMilliseconds (default 500) must be at least twice heartbeatMilliseconds, otherwise one late heartbeat could depose a healthy coordinator"
 type Timing struct {
-	// heartbeatMilliseconds is how often a process asks its coordinator whether it is there.
+	// heartbeatMilliseconds is the time between two heartbeats that a process sends to its
+	// coordinator.
 	// +optional
 	// +default=100
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=60000
 	HeartbeatMilliseconds int32 `json:"heartbeatMilliseconds,omitempty"`
 
-	// timeoutMilliseconds is the upper bound of T, the time within which a live process answers. T itself is measured;
-	// it is never below two heartbeats.
+	// timeoutMilliseconds is the upper bound of T, the time within which a running process answers.
+	// The agents measure T; it is never below two heartbeats.
 	// +optional
 	// +default=500
 	// +kubebuilder:validation:Minimum=20
 	// +kubebuilder:validation:Maximum=600000
 	TimeoutMilliseconds int32 `json:"timeoutMilliseconds,omitempty"`
 
-	// leaseMilliseconds is how long a voter's promise binds it, and so the longest that a Guarded group is without a
-	// coordinator for the sake of one that vanished. At least 4 heartbeats. Classic groups have no leases.
+	// leaseMilliseconds is how long a vote binds a voter. After a coordinator has vanished, a
+	// Guarded group waits at most this long before another process can be elected. It must be at
+	// least 4 heartbeats. Classic groups do not use leases.
 	// +optional
 	// +default=1000
 	// +kubebuilder:validation:Minimum=40
@@ -198,30 +212,36 @@ type Timing struct {
 	LeaseMilliseconds int32 `json:"leaseMilliseconds,omitempty"`
 }
 
-// PreemptionPolicy says when a process takes over from a living coordinator of a lower priority.
+// PreemptionPolicy determines when a process takes over from a running coordinator that has a lower
+// priority.
 //
 // +kubebuilder:validation:Enum=Always;Delayed;Never
 type PreemptionPolicy string
 
-// The policies. Each is a hand-over: the coordinator steps down first.
+// The preemption policies. With each of them the coordinator steps down before the other process
+// takes over.
 const (
-	// Always: as soon as a higher process is there.
+	// Always: the process with the higher priority takes over at once.
 	Always PreemptionPolicy = "Always"
-	// Delayed: when a higher process has been there for stableSeconds without a gap.
+	// Delayed: the process with the higher priority takes over when it has answered for
+	// stableSeconds without interruption.
 	Delayed PreemptionPolicy = "Delayed"
 	// Never: a coordinator stays until it fails or leaves.
 	Never PreemptionPolicy = "Never"
 )
 
-// Preemption says when a process takes over from a living coordinator of a lower priority.
+// Preemption determines when a process takes over from a running coordinator that has a lower
+// priority.
 type Preemption struct {
-	// policy is Always (at once), Delayed (when the higher process has been there for stableSeconds) or Never.
+	// policy is Always (take over at once), Delayed (take over after stableSeconds without
+	// interruption) or Never.
 	// +optional
 	// +default="Delayed"
 	Policy PreemptionPolicy `json:"policy,omitempty"`
 
-	// stableSeconds is how long, under the policy Delayed, a higher process must have answered without a gap before it takes
-	// over: one that comes and goes does not take the group down with it.
+	// stableSeconds is how long, under policy Delayed, a process must have answered without
+	// interruption before it takes over. The delay keeps a process that fails repeatedly from
+	// interrupting the group each time.
 	// +optional
 	// +default=5
 	// +kubebuilder:validation:Minimum=0

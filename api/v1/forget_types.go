@@ -2,17 +2,18 @@ package v1
 
 import "k8s.io/apimachinery/pkg/types"
 
-// ForgetRequest is the value of ForgetAnnotation, as JSON: an operator answers for these voters having ended. It holds for
-// one generation of the roster, and only for voters that are not connected to the manager; otherwise nothing happens.
+// ForgetRequest is the JSON value of ForgetAnnotation. With it an operator confirms that the named
+// voters have stopped. It applies to one generation of the roster, and only to voters that are not
+// connected to the manager; otherwise the manager ignores it.
 type ForgetRequest struct {
-	// generation is that of the roster that the operator saw.
+	// generation is the generation of the roster that the operator saw.
 	Generation int64 `json:"generation"`
 
-	// processes are the voters that are to be held for ended.
+	// processes are the voters that the operator confirmed have stopped.
 	Processes []ForgottenProcess `json:"processes"`
 }
 
-// ForgottenProcess names a voter.
+// ForgottenProcess identifies a voter.
 type ForgottenProcess struct {
 	// name is the pod's name.
 	Name string `json:"name"`

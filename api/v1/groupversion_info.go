@@ -1,6 +1,8 @@
-// Package v1 is the podesta.dev/v1 API: the ElectionGroup, what a user asks for and what is seen of it.
+// Package v1 is the podesta.dev/v1 API: the ElectionGroup, its desired configuration and its
+// observed state.
 //
-// It holds types only and imports apimachinery only, so that anything may import it.
+// The package holds types and constants. It imports apimachinery and nothing else, so that every
+// other package can import it.
 //
 // +kubebuilder:object:generate=true
 // +kubebuilder:ac:generate=true
@@ -14,10 +16,10 @@ import (
 )
 
 var (
-	// GroupVersion is the API group and version of every type here.
+	// GroupVersion is the API group and version of all types in this package.
 	GroupVersion = schema.GroupVersion{Group: "podesta.dev", Version: "v1"}
 
-	// SchemeGroupVersion is GroupVersion by the name that generated code knows it.
+	// SchemeGroupVersion is GroupVersion under the name that generated code uses.
 	SchemeGroupVersion = GroupVersion
 
 	// SchemeBuilder registers the types of this package.

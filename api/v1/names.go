@@ -1,27 +1,30 @@
 package v1
 
-// Labels and names that the API fixes.
+// Labels and names that are part of the API.
 const (
-	// GroupLabel on a pod names its ElectionGroup.
+	// GroupLabel is the label of a pod whose value is the name of the pod's ElectionGroup.
 	GroupLabel = "podesta.dev/group"
-	// RoleLabel is on the coordinator's pod only, with the value RoleCoordinator.
+	// RoleLabel is set on the coordinator's pod only, with the value RoleCoordinator.
 	RoleLabel = "podesta.dev/role"
 	// RoleCoordinator is the value of RoleLabel.
 	RoleCoordinator = "coordinator"
-	// CoordinatorServiceSuffix ends the name of a group's Service, which begins with the group's.
+	// CoordinatorServiceSuffix is appended to a group's name to form the name of its Service.
 	CoordinatorServiceSuffix = "-coordinator"
-	// ForgetAnnotation on a group holds a ForgetRequest. It does nothing once it was used, or when the roster has changed.
+	// ForgetAnnotation is an annotation of a group that holds a ForgetRequest. It has no effect
+	// once it has been carried out, or when the roster has changed since the request was made.
 	ForgetAnnotation = "podesta.dev/forget"
-	// TrustConfigMap is the ConfigMap with the CA bundle, in every namespace that has a group; its key is TrustKey.
+	// TrustConfigMap is the name of the ConfigMap with the CA bundle. The manager writes one, under
+	// the key TrustKey, into every namespace that has a group.
 	TrustConfigMap = "podesta-trust"
 	// TrustKey is the key of the PEM bundle in TrustConfigMap.
 	TrustKey = "ca.crt"
-	// AgentContainer is the name of the agent's container in a pod: a native sidecar.
+	// AgentContainer is the name of the agent's container in a pod. It is a native sidecar.
 	AgentContainer = "podesta-agent"
-	// LeaderLabel is on the leading manager's own pod only, with the value "true"; Service podesta-roster selects it.
+	// LeaderLabel is set to "true" on the pod of the leading manager only. Service podesta-roster
+	// selects it.
 	LeaderLabel = "podesta.dev/leader"
-	// Audience is the audience of the ServiceAccount tokens with which agents join.
+	// Audience is the audience of the ServiceAccount tokens that agents present to join.
 	Audience = "podesta.dev"
-	// MaxProcesses is the most processes a group may have.
+	// MaxProcesses is the largest number of processes in a group.
 	MaxProcesses = 256
 )

@@ -2,7 +2,7 @@ package v1
 
 import "k8s.io/apimachinery/pkg/util/intstr"
 
-// CoordinatorService is the Service that leads to the coordinator.
+// CoordinatorService configures the Service that selects the coordinator's pod.
 type CoordinatorService struct {
 	// ports are the ports of the Service.
 	// +required
@@ -11,33 +11,34 @@ type CoordinatorService struct {
 	// +listMapKey=protocol
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
-	// +kubebuilder:validation:XValidation:rule="self.size() == 1 || self.all(p, has(p.name))",message="of several ports each needs a name"
+	// +kubebuilder:validation:XValidation:rule="self.size() == 1 || self.all(p, has(p.name))",message="every port needs a name if there is more than one port"
 	// +kubebuilder:validation:XValidation:rule="self.all(p, !has(p.name) || self.exists_one(q, has(q.name) && q.name == p.name))",message="two ports have the same name"
 	Ports []CoordinatorPort `json:"ports,omitempty"`
 }
 
-// PortProtocol is the protocol of a port.
+// PortProtocol is the protocol of a Service port.
 //
 // +kubebuilder:validation:Enum=TCP;UDP;SCTP
 type PortProtocol string
 
-// The protocols, as Services have them.
+// The protocols that a Service supports.
 const (
 	TCP  PortProtocol = "TCP"
 	UDP  PortProtocol = "UDP"
 	SCTP PortProtocol = "SCTP"
 )
 
-// CoordinatorPort is a port of the Service that leads to the coordinator; its fields mean what those of a Service's port mean.
+// CoordinatorPort is a port of the Service that selects the coordinator's pod. The fields mean the
+// same as those of a Service's port.
 type CoordinatorPort struct {
-	// name is the port's name. It may be left out if there is one port only.
+	// name is the name of the port. It is optional if there is only one port.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="!format.dns1123Label().validate(self).hasValue()",message="name must be lower case letters, digits and '-'"
+	// +kubebuilder:validation:XValidation:rule="!format.dns1123Label().validate(self).hasValue()",message="name must consist of lower case letters, digits and '-'"
 	Name string `json:"name,omitempty"`
 
-	// port is the number of the port at the Service.
+	// port is the port number of the Service.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
@@ -48,12 +49,14 @@ type CoordinatorPort struct {
 	// +default="TCP"
 	Protocol PortProtocol `json:"protocol,omitempty"`
 
-	// targetPort is the port at the pod: its number, or the name of a container's port. Absent, it is the same as port.
+	// targetPort is the port of the pod: a number, or the name of a container's port. If absent, it
+	// is the same as port.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 65535 : self.size() >= 1 && self.size() <= 15",message="targetPort must be a number from 1 to 65535, or the name of a container's port (at most 15 characters)"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 65535 : self.size() >= 1 && self.size() <= 15",message="targetPort must be a number from 1 to 65535 or the name of a container's port (at most 15 characters)"
 	TargetPort *intstr.IntOrString `json:"targetPort,omitempty"`
 
-	// appProtocol is a hint to meshes and load balancers, such as kubernetes.io/h2c.
+	// appProtocol is the application protocol, a hint for service meshes and load balancers, for
+	// example kubernetes.io/h2c.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

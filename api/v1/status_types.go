@@ -5,42 +5,45 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ElectionGroupStatus is what the manager last saw.
+// ElectionGroupStatus is the state of a group that the manager last observed.
 type ElectionGroupStatus struct {
-	// observedGeneration is the metadata.generation of the spec that this status speaks of.
+	// observedGeneration is the metadata.generation of the spec that this status describes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// coordinator is the process that coordinates: in a Guarded group the one that a majority of the voters report under one
-	// epoch, in a Classic group the one that most of the processes that report see. Absent while there is none.
+	// coordinator is the process that coordinates. In a Guarded group it is the one that a majority
+	// of the voters report under the same epoch; in a Classic group it is the one that most of the
+	// reporting processes follow. Absent while there is no coordinator.
 	// +optional
 	Coordinator *CoordinatorStatus `json:"coordinator,omitempty"`
 
-	// processes is the process status table, by name.
+	// processes is the process status table, sorted by name.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=512
 	Processes []ProcessStatus `json:"processes,omitempty"`
 
-	// lastElection tells how the present coordinator was elected.
+	// lastElection describes the election of the current coordinator.
 	// +optional
 	LastElection *ElectionStatus `json:"lastElection,omitempty"`
 
-	// toleratedFailures is how many of the voters on the roster may be lost while a majority of them stays. Absent in Classic
-	// groups, which need none, and while there are no voters.
+	// toleratedFailures is the number of voters that can fail while a majority of the voters on the
+	// roster remains. Absent in Classic groups, which need no majority, and while there are no
+	// voters.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ToleratedFailures *int32 `json:"toleratedFailures,omitempty"`
 
-	// roster is who is in the group. The manager persists it here before it hands it out; it is the one part of the
-	// status that it reads back.
+	// roster lists the members of the group. The manager persists it here before it sends it to
+	// agents. It is the only part of the status that the manager reads back.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.generation >= oldSelf.generation",message="the roster's generation never decreases"
 	Roster *RosterStatus `json:"roster,omitempty"`
 
-	// conditions are Ready, CoordinatorElected, Degraded, Reconciling and Stalled; all are always set.
+	// conditions are Ready, CoordinatorElected, Degraded, Reconciling and Stalled. All of them are
+	// always set.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -48,71 +51,81 @@ type ElectionGroupStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// The conditions of an ElectionGroup. Reconciling and Stalled follow kstatus.
+// The conditions of an ElectionGroup. Reconciling and Stalled follow the kstatus conventions.
 const (
-	// ConditionReady: a coordinator is elected and the status speaks of the present spec.
+	// ConditionReady: a coordinator is elected and the status describes the current spec.
 	ConditionReady = "Ready"
-	// ConditionCoordinatorElected: the processes that report agree on a live coordinator; in a Guarded group, a majority of
-	// the voters under one epoch.
+	// ConditionCoordinatorElected: the reporting processes agree on a running coordinator; in a
+	// Guarded group, a majority of the voters reports it under the same epoch.
 	ConditionCoordinatorElected = "CoordinatorElected"
-	// ConditionDegraded: a process is crashed or out of sight, views differ, or a pod of the group runs no agent.
+	// ConditionDegraded: a process has crashed or does not report, processes disagree about the
+	// coordinator, or a pod of the group has no agent.
 	ConditionDegraded = "Degraded"
-	// ConditionReconciling: the manager is still bringing about what the spec asks for.
+	// ConditionReconciling: the manager is still applying the current spec.
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled: nothing will change until a user does something.
+	// ConditionStalled: the group does not make progress until a user takes action.
 	ConditionStalled = "Stalled"
 )
 
 // CoordinatorStatus is the process that coordinates.
 type CoordinatorStatus struct {
-	// name is the coordinator's pod.
+	// name is the name of the coordinator's pod.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// priority is the roster's priority of the coordinator.
+	// priority is the coordinator's priority on the roster.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Priority *int32 `json:"priority,omitempty"`
 
-	// epoch numbers the lease in Guarded groups; it only grows. Absent in Classic groups, which fence nothing.
+	// epoch is the epoch of the coordinator's lease, as one number: generation * 2^20 + ballot. It
+	// only grows. Absent in Classic groups, which have no epochs.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Epoch int64 `json:"epoch,omitempty"`
 
-	// since is when the manager first saw this process coordinate.
+	// displayEpoch is the epoch as people read it: generation.ballot, for example 27996650.1.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	DisplayEpoch string `json:"displayEpoch,omitempty"`
+
+	// since is the time at which the manager first observed this process as the coordinator.
 	// +optional
 	Since metav1.MicroTime `json:"since,omitzero"`
 }
 
-// ProcessState is what is known of a process.
+// ProcessState is the state of a process as far as the manager knows it.
 //
 // +kubebuilder:validation:Enum=Normal;Coordinator;Crashed;Unknown
 type ProcessState string
 
-// The states of the process status table (seed 004, tables 4 and 5; Unknown is ours).
+// The states of the process status table (seed 004, tables 4 and 5). Unknown is not in the seed.
 const (
-	// ProcessNormal: it is alive and follows a coordinator, or is electing one.
+	// ProcessNormal: the process runs and follows a coordinator or takes part in an election.
 	ProcessNormal ProcessState = "Normal"
-	// ProcessCoordinator: it is alive and coordinates.
+	// ProcessCoordinator: the process runs and is the coordinator.
 	ProcessCoordinator ProcessState = "Coordinator"
-	// ProcessCrashed: it is known not to run: its pod is missing or has ended, or its peers' links to it were closed.
+	// ProcessCrashed: the process does not run: its pod is missing or has terminated, or the links
+	// of its peers to it were closed.
 	ProcessCrashed ProcessState = "Crashed"
-	// ProcessUnknown: the manager has no sight of it (yet).
+	// ProcessUnknown: the manager has not heard from the process.
 	ProcessUnknown ProcessState = "Unknown"
 )
 
-// AgentState says what is wrong with the agent of a process.
+// AgentState is a problem with the agent of a process.
 //
 // +kubebuilder:validation:Enum=Missing;Outdated
 type AgentState string
 
-// What may be wrong with an agent.
+// The problems that an agent can have.
 const (
-	// AgentMissing: the pod carries the group's label, but runs no agent. It takes no part.
+	// AgentMissing: the pod has the group's label but no running agent. It does not take part in
+	// elections.
 	AgentMissing AgentState = "Missing"
-	// AgentOutdated: the agent is of another version than the manager. It takes part all the same (docs/guides/upgrade.md).
+	// AgentOutdated: the version of the agent differs from the manager's. The agent takes part in
+	// elections (docs/upgrade.md).
 	AgentOutdated AgentState = "Outdated"
 )
 
@@ -124,83 +137,89 @@ type ProcessStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// priority is the roster's priority of the process.
+	// priority is the priority of the process on the roster.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Priority *int32 `json:"priority,omitempty"`
 
-	// state is what is known of the process.
+	// state is the state of the process as far as the manager knows it.
 	// +required
 	State ProcessState `json:"state,omitempty"`
 
-	// coordinator is whom this very process follows. Where two rows differ, the processes disagree.
+	// coordinator is the coordinator that this process follows. If two rows differ, the processes
+	// disagree.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Coordinator string `json:"coordinator,omitempty"`
 
-	// epoch is the epoch under which this very process follows its coordinator, or coordinates. Absent in Classic groups.
+	// epoch is the epoch under which this process coordinates or follows its coordinator. Absent in
+	// Classic groups.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Epoch int64 `json:"epoch,omitempty"`
 
-	// agent says what is wrong with the process's agent: Missing or Outdated. Absent if nothing is, as far as is known.
+	// agent is a problem with the agent of the process: Missing or Outdated. Absent if no problem
+	// is known.
 	// +optional
 	Agent AgentState `json:"agent,omitempty"`
 
-	// agentVersion is the version of an agent that is Outdated.
+	// agentVersion is the version of the agent if agent is Outdated.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	AgentVersion string `json:"agentVersion,omitempty"`
 }
 
-// ElectionReason says why an election was held.
+// ElectionReason is the reason why an election was started.
 //
 // +kubebuilder:validation:Enum=Started;CoordinatorUnreachable;RosterChanged;TwoCoordinators;AnnouncementMissing;Withdrawn;Asked
 type ElectionReason string
 
-// ElectionStatus tells how the present coordinator was elected.
+// ElectionStatus describes the election of the current coordinator.
 type ElectionStatus struct {
-	// initiator is the process that called the election.
+	// initiator is the process that started the election.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Initiator string `json:"initiator,omitempty"`
 
-	// reason is why it did.
+	// reason is the reason why the initiator started it.
 	// +optional
 	Reason ElectionReason `json:"reason,omitempty"`
 
-	// messages is how many messages of the election the reporting processes sent.
+	// messages is the number of election messages that the reporting processes sent.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Messages *int32 `json:"messages,omitempty"`
 
-	// durationMilliseconds is the longest any reporting process was without a coordinator.
+	// durationMilliseconds is the longest time that a reporting process had no coordinator.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	DurationMilliseconds *int64 `json:"durationMilliseconds,omitempty"`
 }
 
-// RosterStatus is who is in the group.
+// RosterStatus lists the members of a group.
 type RosterStatus struct {
-	// generation grows with every change of the roster: max(last + 1, seconds since 2026-01-01), so that a group that
-	// is made again does not go back.
+	// generation grows with every change of the roster: max(last + 1, seconds since 2026-01-01).
+	// The lower bound keeps the generation of a group that was deleted and created again from going
+	// back.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Generation int64 `json:"generation,omitempty"`
 
-	// digest identifies everything that this generation tells the agents (also addresses, priorities, algorithm and
-	// timing) but how apps are asked (appHealth), so that a manager that starts knows whether anything has changed since.
+	// digest identifies everything that this generation tells the agents, including addresses,
+	// priorities, algorithm and timing, except appHealth. A manager that starts uses it to find out
+	// whether the roster has changed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Digest string `json:"digest,omitempty"`
 
-	// longestLeaseMilliseconds is the longest lease that a promise made under this or an earlier generation may still have.
-	// Voters change only after it: a lease that an edit made shorter is waited for. Absent in Classic groups.
+	// longestLeaseMilliseconds is the longest lease that a vote cast under this or an earlier
+	// generation may still have. The manager waits for it before it changes voters, also after an
+	// edit made the lease shorter. Absent in Classic groups.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	LongestLeaseMilliseconds int32 `json:"longestLeaseMilliseconds,omitempty"`
 
-	// members are the pods of the group, in ring order.
+	// members are the pods of the group in ring order.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -216,30 +235,33 @@ type RosterMember struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// uid is the pod's UID: a new pod of an old name is a new member.
+	// uid is the UID of the pod. A new pod with an old name is a new member.
 	// +required
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	UID types.UID `json:"uid,omitempty"`
 
-	// stateID is the identity of the state directory of the agent. In a Guarded group it is that of the
-	// voter, and empty for a process that is none.
+	// stateID identifies the state directory of the agent. In a Guarded group it is set for voters
+	// only.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	StateID string `json:"stateID,omitempty"`
 
-	// voter says that its agent has joined, and that its pod has neither failed nor succeeded. In a Guarded group voters come
-	// and go one at a time: a voter stays on the roster until it may be removed, also when its pod is gone.
+	// voter is true if the agent has joined and the pod has neither failed nor succeeded. In a
+	// Guarded group voters are added and removed one at a time: a voter stays on the roster until
+	// it may be removed, even if its pod is gone.
 	// +optional
 	Voter *bool `json:"voter,omitempty"`
 
-	// goneSince is when the manager found the pod of a voter missing, not knowing whether it has ended: it may still run on a
-	// node that was cut off. When every certificate that it can have had has ended, it is taken for ended.
+	// goneSince is the time at which the manager found the voter's pod missing without confirmation
+	// that the voter has stopped; it may still run on a node that is cut off. Once every
+	// certificate that the voter can hold has expired, the manager treats it as stopped.
 	// +optional
 	GoneSince metav1.Time `json:"goneSince,omitzero"`
 
-	// forgotten says that an operator answers for this voter having ended (kubectl election forget).
+	// forgotten is true if an operator confirmed that this voter has stopped (kubectl election
+	// forget).
 	// +optional
 	Forgotten *bool `json:"forgotten,omitempty"`
 }

@@ -97,6 +97,9 @@ func coordinatorStatus(all []process, chosen choice, o observation) *v1.Coordina
 		Epoch: chosen.epoch,
 		Since: metav1.NewMicroTime(o.now.Truncate(time.Microsecond)),
 	}
+	if chosen.epoch > 0 {
+		c.DisplayEpoch = lease.Epoch(chosen.epoch).String()
+	}
 	for _, p := range all {
 		if p.name == name {
 			c.Priority = new(p.priority)

@@ -27,8 +27,8 @@ func TestAppHealth(t *testing.T) {
 		change(h)
 		return h
 	}
-	const exactlyOne = "spec.appHealth must have exactly one of httpGet, tcpSocket and grpc"
-	const badPath = "path must begin with / and be a URL's path: write blanks and what is not ASCII as %20 and so on"
+	const exactlyOne = "spec.appHealth must set exactly one of httpGet, tcpSocket and grpc"
+	const badPath = "path must start with / and be a valid URL path: percent-encode spaces and non-ASCII characters (a space is %20)"
 	for name, test := range map[string]struct {
 		health  *podestav1.AppHealth
 		message string
@@ -52,8 +52,8 @@ func TestAppHealth(t *testing.T) {
 		"a path of a bad escape":      {httpGet("/%zz", 80), badPath},
 		"no port":                     {httpGet("/", 0), "spec.appHealth.httpGet.port: Required value"},
 		"a port too high":             {httpGet("/", 65536), "spec.appHealth.httpGet.port in body should be less than or equal to 65535"},
-		"a service with a blank":      {grpc("a b"), "service must be ASCII without blanks"},
-		"a service that is not ASCII": {grpc("ä"), "service must be ASCII without blanks"},
+		"a service with a blank":      {grpc("a b"), "service must consist of printable ASCII characters without spaces"},
+		"a service that is not ASCII": {grpc("ä"), "service must consist of printable ASCII characters without spaces"},
 		"a service too long":          {grpc(strings.Repeat("x", 254)), "spec.appHealth.grpc.service: Too long: may not be more than 253 bytes"},
 		"the longest of all": {tcp(func(h *podestav1.AppHealth) {
 			h.PeriodSeconds, h.TimeoutSeconds, h.FailureThreshold, h.SuccessThreshold = 300, 300, 100, 100

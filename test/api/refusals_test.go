@@ -68,29 +68,29 @@ func TestRefusedCreation(t *testing.T) {
 
 		{"a timeout shorter than two heartbeats", func(g *podestav1.ElectionGroup) {
 			g.Spec.Timing = podestav1.Timing{HeartbeatMilliseconds: 100, TimeoutMilliseconds: 199}
-		}, "timeoutMilliseconds (500 unless set) must be at least twice heartbeatMilliseconds"},
+		}, "timeoutMilliseconds (default 500) must be at least twice heartbeatMilliseconds"},
 		{"a timeout of two heartbeats", func(g *podestav1.ElectionGroup) {
 			g.Spec.Timing = podestav1.Timing{HeartbeatMilliseconds: 100, TimeoutMilliseconds: 200}
 		}, ""},
 		{"a heartbeat too long for the default timeout", func(g *podestav1.ElectionGroup) {
 			g.Spec.Timing.HeartbeatMilliseconds = 251
-		}, "timeoutMilliseconds (500 unless set) must be at least twice heartbeatMilliseconds"},
+		}, "timeoutMilliseconds (default 500) must be at least twice heartbeatMilliseconds"},
 		{"a heartbeat too fast", func(g *podestav1.ElectionGroup) { g.Spec.Timing.HeartbeatMilliseconds = 9 },
 			"spec.timing.heartbeatMilliseconds in body should be greater than or equal to 10"},
 
 		{"a name of 52 characters", func(g *podestav1.ElectionGroup) { g.Name = strings.Repeat("a", 52) },
-			"metadata.name may have at most 51 characters, so that <name>-coordinator is a valid Service name"},
+			"metadata.name must not be longer than 51 characters, so that <name>-coordinator is a valid Service name"},
 		{"a name of 51 characters", func(g *podestav1.ElectionGroup) { g.Name = strings.Repeat("a", 51) }, ""},
 
 		{"an unknown safety", func(g *podestav1.ElectionGroup) { g.Spec.Safety = "Careless" },
 			`spec.safety: Unsupported value: "Careless": supported values: "Guarded", "Classic"`},
 		{"a lease of less than four heartbeats", func(g *podestav1.ElectionGroup) {
 			g.Spec.Timing.LeaseMilliseconds = 399
-		}, "timing.leaseMilliseconds (1000 unless set) must be at least 4 times timing.heartbeatMilliseconds: the lease is renewed with every heartbeat, and"},
+		}, "timing.leaseMilliseconds (default 1000) must be at least 4 times timing.heartbeatMilliseconds: the lease is renewed with every heartbeat, and with a shorter lease"},
 		{"a lease of four heartbeats", func(g *podestav1.ElectionGroup) { g.Spec.Timing.LeaseMilliseconds = 400 }, ""},
 		{"a heartbeat too long for the default lease", func(g *podestav1.ElectionGroup) {
 			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.TimeoutMilliseconds = 251, 1000
-		}, "timing.leaseMilliseconds (1000 unless set) must be at least 4 times"},
+		}, "timing.leaseMilliseconds (default 1000) must be at least 4 times"},
 		{"a Classic group has no lease that could be too short", func(g *podestav1.ElectionGroup) {
 			g.Spec.Safety = podestav1.Classic
 			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.TimeoutMilliseconds = 251, 1000
@@ -109,7 +109,7 @@ func TestRefusedCreation(t *testing.T) {
 		}, "spec.preemption.stableSeconds in body should be less than or equal to 3600"},
 		{"preemption in a Classic group", func(g *podestav1.ElectionGroup) {
 			g.Spec.Safety, g.Spec.Preemption = podestav1.Classic, &podestav1.Preemption{Policy: podestav1.Never}
-		}, "spec.preemption is for Guarded groups: in a Classic group a higher process always takes over at once, as in the books"},
+		}, "spec.preemption requires safety Guarded: in a Classic group the process with the highest priority always takes over at once"},
 
 		{"a Service", func(g *podestav1.ElectionGroup) { g.Spec.Service = service(80) }, ""},
 		{"a Service without ports", func(g *podestav1.ElectionGroup) { g.Spec.Service = service() },
@@ -140,7 +140,7 @@ func TestRefusedCreation(t *testing.T) {
 		{"of two ports each needs one", func(g *podestav1.ElectionGroup) {
 			g.Spec.Service = service(80, 81)
 			g.Spec.Service.Ports[1].Name = ""
-		}, "of several ports each needs a name"},
+		}, "every port needs a name if there is more than one port"},
 		{"two ports of one name", func(g *podestav1.ElectionGroup) {
 			g.Spec.Service = service(80, 81)
 			g.Spec.Service.Ports[1].Name = "port-0"
@@ -148,7 +148,7 @@ func TestRefusedCreation(t *testing.T) {
 		{"a bad port name", func(g *podestav1.ElectionGroup) {
 			g.Spec.Service = service(80)
 			g.Spec.Service.Ports[0].Name = "Web_1"
-		}, `spec.service.ports[0].name: Invalid value: "Web_1": name must be lower case letters, digits and '-'`},
+		}, `spec.service.ports[0].name: Invalid value: "Web_1": name must consist of lower case letters, digits and '-'`},
 		{"a target by number", func(g *podestav1.ElectionGroup) {
 			g.Spec.Service = service(80)
 			g.Spec.Service.Ports[0].TargetPort = new(intstr.FromInt32(65535))
@@ -156,7 +156,7 @@ func TestRefusedCreation(t *testing.T) {
 		{"a target by a number that is no port", func(g *podestav1.ElectionGroup) {
 			g.Spec.Service = service(80)
 			g.Spec.Service.Ports[0].TargetPort = new(intstr.FromInt32(65536))
-		}, "targetPort must be a number from 1 to 65535, or the name of a container's port (at most 15 characters)"},
+		}, "targetPort must be a number from 1 to 65535 or the name of a container's port (at most 15 characters)"},
 		{"a target by name", func(g *podestav1.ElectionGroup) {
 			g.Spec.Service = service(80)
 			g.Spec.Service.Ports[0].TargetPort = new(intstr.FromString("fifteen-letters"))
@@ -164,16 +164,16 @@ func TestRefusedCreation(t *testing.T) {
 		{"a target by a name that no port can have", func(g *podestav1.ElectionGroup) {
 			g.Spec.Service = service(80)
 			g.Spec.Service.Ports[0].TargetPort = new(intstr.FromString("sixteen-letters-"))
-		}, "targetPort must be a number from 1 to 65535, or the name of a container's port (at most 15 characters)"},
+		}, "targetPort must be a number from 1 to 65535 or the name of a container's port (at most 15 characters)"},
 		{"a bad appProtocol", func(g *podestav1.ElectionGroup) {
 			g.Spec.Service = service(80)
 			g.Spec.Service.Ports[0].AppProtocol = "a b"
 		}, "appProtocol must be a qualified name, such as http or kubernetes.io/h2c"},
 		{"a name that no Service can have", func(g *podestav1.ElectionGroup) { g.Name, g.Spec.Service = "shop.scheduler", service(80) },
-			"with spec.service, metadata.name must be lower case letters, digits and '-', beginning with a letter"},
+			"with spec.service, metadata.name must consist of lower case letters, digits and '-' and start with a letter"},
 		{"the same name without a Service", func(g *podestav1.ElectionGroup) { g.Name = "shop.scheduler" }, ""},
 		{"a name of a digit", func(g *podestav1.ElectionGroup) { g.Name, g.Spec.Service = "7", service(80) },
-			"with spec.service, metadata.name must be lower case letters, digits and '-', beginning with a letter"},
+			"with spec.service, metadata.name must consist of lower case letters, digits and '-' and start with a letter"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -25,7 +25,7 @@ func TestSafetyCannotBeChanged(t *testing.T) {
 			}
 			group.Spec.Safety = step.is
 			checkRefusal(t, kube.Update(t.Context(), group, client.DryRunAll),
-				"spec.safety cannot be changed: delete the group and create it anew")
+				"spec.safety cannot be changed: delete the group and create it again")
 		})
 	}
 }

@@ -45,16 +45,16 @@ func nonsenseRefused(t *testing.T) {
 				s.Processes = append(s.Processes, v1.Process{Name: fmt.Sprintf("scheduler-%d", i), Priority: ptr.To[int32](1)})
 			}
 		}},
-		{"timing.leaseMilliseconds (1000 unless set) must be at least 4 times timing.heartbeatMilliseconds", func(s *v1.ElectionGroupSpec) {
+		{"timing.leaseMilliseconds (default 1000) must be at least 4 times timing.heartbeatMilliseconds", func(s *v1.ElectionGroupSpec) {
 			s.Timing = v1.Timing{HeartbeatMilliseconds: 1000, TimeoutMilliseconds: 5000, LeaseMilliseconds: 1000}
 		}},
-		{"timeoutMilliseconds (500 unless set) must be at least twice heartbeatMilliseconds", func(s *v1.ElectionGroupSpec) {
+		{"timeoutMilliseconds (default 500) must be at least twice heartbeatMilliseconds", func(s *v1.ElectionGroupSpec) {
 			s.Timing = v1.Timing{HeartbeatMilliseconds: 500, TimeoutMilliseconds: 500, LeaseMilliseconds: 2000}
 		}},
 		{"spec.timing.heartbeatMilliseconds in body should be greater than or equal to 10", func(s *v1.ElectionGroupSpec) {
 			s.Timing.HeartbeatMilliseconds = 1
 		}},
-		{"spec.safety cannot be changed: delete the group and create it anew", func(s *v1.ElectionGroupSpec) { s.Safety, s.Preemption = v1.Classic, nil }},
+		{"spec.safety cannot be changed: delete the group and create it again", func(s *v1.ElectionGroupSpec) { s.Safety, s.Preemption = v1.Classic, nil }},
 		{`spec.preemption.policy: Unsupported value: "Maybe"`, func(s *v1.ElectionGroupSpec) { s.Preemption = &v1.Preemption{Policy: "Maybe"} }},
 		{"spec.service.ports: Required value", func(s *v1.ElectionGroupSpec) { s.Service = &v1.CoordinatorService{} }},
 	} {

@@ -89,6 +89,9 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.podesta-dev.podesta.api.v1.CoordinatorStatus
   map:
     fields:
+    - name: displayEpoch
+      type:
+        scalar: string
     - name: epoch
       type:
         scalar: numeric

@@ -5,23 +5,26 @@ package v1
 // AppHealthApplyConfiguration represents a declarative configuration of the AppHealth type for use
 // with apply.
 //
-// AppHealth says how an agent asks whether the app in its own pod is well; its fields mean what those of a container's probe mean.
-// There is no host: an agent asks at 127.0.0.1, in its own pod, so that nobody who edits a group can make agents ask elsewhere.
+// AppHealth configures how each agent probes the app in its own pod. The fields mean the same as
+// those of a container's probe. There is no host field: an agent probes 127.0.0.1 in its own pod,
+// so a user who may edit the group cannot make agents connect to other hosts.
 type AppHealthApplyConfiguration struct {
-	// httpGet asks by HTTP: any status below 400 is well. Redirects are not followed.
+	// httpGet probes the app by HTTP. Any status below 400 means healthy. Redirects are not
+	// followed.
 	HTTPGet *HTTPGetActionApplyConfiguration `json:"httpGet,omitempty"`
-	// tcpSocket opens a connection: an app that accepts it is well.
+	// tcpSocket opens a TCP connection. An app that accepts it is healthy.
 	TCPSocket *TCPSocketActionApplyConfiguration `json:"tcpSocket,omitempty"`
-	// grpc asks by the gRPC health protocol, without TLS: SERVING is well.
+	// grpc uses the gRPC health checking protocol, without TLS. SERVING means healthy.
 	GRPC *GRPCActionApplyConfiguration `json:"grpc,omitempty"`
-	// periodSeconds is how often the app is asked.
+	// periodSeconds is the time between two probes.
 	PeriodSeconds *int32 `json:"periodSeconds,omitempty"`
-	// timeoutSeconds is within what time the app is to answer.
+	// timeoutSeconds is how long the app may take to answer a probe.
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
-	// failureThreshold is how many bad answers in a row make the app ill.
+	// failureThreshold is the number of consecutive failed probes after which the app is unhealthy.
 	FailureThreshold *int32 `json:"failureThreshold,omitempty"`
-	// successThreshold is how many good answers in a row make an ill app well again. It is high, so that an app which comes
-	// and goes costs its group one change of coordinator and not many.
+	// successThreshold is the number of consecutive successful probes after which an unhealthy app
+	// is healthy again. It is high by default, so that an app that keeps failing and recovering
+	// costs its group one change of coordinator and not many.
 	SuccessThreshold *int32 `json:"successThreshold,omitempty"`
 }
 

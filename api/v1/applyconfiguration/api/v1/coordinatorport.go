@@ -10,17 +10,20 @@ import (
 // CoordinatorPortApplyConfiguration represents a declarative configuration of the CoordinatorPort type for use
 // with apply.
 //
-// CoordinatorPort is a port of the Service that leads to the coordinator; its fields mean what those of a Service's port mean.
+// CoordinatorPort is a port of the Service that selects the coordinator's pod. The fields mean the
+// same as those of a Service's port.
 type CoordinatorPortApplyConfiguration struct {
-	// name is the port's name. It may be left out if there is one port only.
+	// name is the name of the port. It is optional if there is only one port.
 	Name *string `json:"name,omitempty"`
-	// port is the number of the port at the Service.
+	// port is the port number of the Service.
 	Port *int32 `json:"port,omitempty"`
 	// protocol is TCP, UDP or SCTP.
 	Protocol *apiv1.PortProtocol `json:"protocol,omitempty"`
-	// targetPort is the port at the pod: its number, or the name of a container's port. Absent, it is the same as port.
+	// targetPort is the port of the pod: a number, or the name of a container's port. If absent, it
+	// is the same as port.
 	TargetPort *intstr.IntOrString `json:"targetPort,omitempty"`
-	// appProtocol is a hint to meshes and load balancers, such as kubernetes.io/h2c.
+	// appProtocol is the application protocol, a hint for service meshes and load balancers, for
+	// example kubernetes.io/h2c.
 	AppProtocol *string `json:"appProtocol,omitempty"`
 }
 

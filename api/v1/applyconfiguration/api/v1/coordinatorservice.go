@@ -5,7 +5,7 @@ package v1
 // CoordinatorServiceApplyConfiguration represents a declarative configuration of the CoordinatorService type for use
 // with apply.
 //
-// CoordinatorService is the Service that leads to the coordinator.
+// CoordinatorService configures the Service that selects the coordinator's pod.
 type CoordinatorServiceApplyConfiguration struct {
 	// ports are the ports of the Service.
 	Ports []CoordinatorPortApplyConfiguration `json:"ports,omitempty"`

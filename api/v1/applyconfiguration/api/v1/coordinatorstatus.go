@@ -11,13 +11,16 @@ import (
 //
 // CoordinatorStatus is the process that coordinates.
 type CoordinatorStatusApplyConfiguration struct {
-	// name is the coordinator's pod.
+	// name is the name of the coordinator's pod.
 	Name *string `json:"name,omitempty"`
-	// priority is the roster's priority of the coordinator.
+	// priority is the coordinator's priority on the roster.
 	Priority *int32 `json:"priority,omitempty"`
-	// epoch numbers the lease in Guarded groups; it only grows. Absent in Classic groups, which fence nothing.
+	// epoch is the epoch of the coordinator's lease, as one number: generation * 2^20 + ballot. It
+	// only grows. Absent in Classic groups, which have no epochs.
 	Epoch *int64 `json:"epoch,omitempty"`
-	// since is when the manager first saw this process coordinate.
+	// displayEpoch is the epoch as people read it: generation.ballot, for example 27996650.1.
+	DisplayEpoch *string `json:"displayEpoch,omitempty"`
+	// since is the time at which the manager first observed this process as the coordinator.
 	Since *metav1.MicroTime `json:"since,omitempty"`
 }
 
@@ -48,6 +51,14 @@ func (b *CoordinatorStatusApplyConfiguration) WithPriority(value int32) *Coordin
 // If called multiple times, the Epoch field is set to the value of the last call.
 func (b *CoordinatorStatusApplyConfiguration) WithEpoch(value int64) *CoordinatorStatusApplyConfiguration {
 	b.Epoch = &value
+	return b
+}
+
+// WithDisplayEpoch sets the DisplayEpoch field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DisplayEpoch field is set to the value of the last call.
+func (b *CoordinatorStatusApplyConfiguration) WithDisplayEpoch(value string) *CoordinatorStatusApplyConfiguration {
+	b.DisplayEpoch = &value
 	return b
 }
 

@@ -14,14 +14,16 @@ import (
 // ElectionGroupApplyConfiguration represents a declarative configuration of the ElectionGroup type for use
 // with apply.
 //
-// ElectionGroup elects a coordinator among the pods that carry the label podesta.dev/group with its name.
+// ElectionGroup elects a coordinator among the pods whose label podesta.dev/group has the group's
+// name as its value.
 type ElectionGroupApplyConfiguration struct {
 	metav1.TypeMetaApplyConfiguration `json:""`
-	// metadata is the standard object's metadata.
+	// metadata is the standard object metadata.
 	*metav1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is what the user asks for.
+	// spec is the desired configuration of the group.
 	Spec *ElectionGroupSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is what the manager last saw. It is written on change only.
+	// status is the state that the manager last observed. The manager writes it only when it
+	// changes.
 	Status *ElectionGroupStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -9,28 +9,34 @@ import (
 // ElectionGroupSpecApplyConfiguration represents a declarative configuration of the ElectionGroupSpec type for use
 // with apply.
 //
-// ElectionGroupSpec is what the user asks for.
+// ElectionGroupSpec is the desired configuration of a group.
 type ElectionGroupSpecApplyConfiguration struct {
-	// algorithm is the election algorithm that the processes run. It may be edited on a live group: the coordinator stays.
+	// algorithm is the election algorithm that the processes run. It may be changed while the group
+	// runs: the coordinator stays.
 	Algorithm *apiv1.Algorithm `json:"algorithm,omitempty"`
-	// processes are pods named outright, with their priorities. A pod of the group that is not named here gets its
+	// processes assigns priorities to pods by name. Pods of the group that are not listed get their
 	// priority from spec.priority.
 	Processes []ProcessApplyConfiguration `json:"processes,omitempty"`
-	// priority says which priority a pod gets that spec.processes does not name.
+	// priority determines the priority of pods that spec.processes does not list.
 	Priority *PriorityPolicyApplyConfiguration `json:"priority,omitempty"`
-	// safety is what the group promises about two coordinators at once. It cannot be changed.
+	// safety is the promise about two coordinators at the same time. Guarded: at most one process
+	// may act at any time; needs a majority of the voters. Classic: best effort; during a partition
+	// each side may have its own coordinator. It cannot be changed.
 	Safety *apiv1.Safety `json:"safety,omitempty"`
-	// timing bounds how long failures take to be noticed.
+	// timing determines how quickly failures are detected.
 	Timing *TimingApplyConfiguration `json:"timing,omitempty"`
-	// preemption says when a process takes over from a living coordinator of a lower priority. Guarded groups only; absent
-	// means policy Delayed with stableSeconds 5.
+	// preemption determines when a process takes over from a running coordinator that has a lower
+	// priority. It requires safety Guarded. If absent, the policy is Delayed with stableSeconds 5.
 	Preemption *PreemptionApplyConfiguration `json:"preemption,omitempty"`
-	// appHealth has each agent ask whether the app in its own pod is well. A process whose app is ill is no candidate: it hands
-	// over if it coordinates, and comes back when the app is well. Absent, the app is not asked. An edit makes no election.
-	// (The flag --app-health of an agent wins over this.)
+	// appHealth makes each agent probe the app in its own pod. A process whose app is unhealthy is
+	// not a candidate: if it is the coordinator it hands over, and it becomes a candidate again
+	// when the app is healthy. If absent, apps are not probed. Changing this field does not start
+	// an election. An agent's flag --app-health takes precedence.
 	AppHealth *AppHealthApplyConfiguration `json:"appHealth,omitempty"`
-	// service has the manager keep a Service <name>-coordinator that leads to the coordinator. It fences nothing
-	// (docs/guides/routing.md). A Service of that name that is not the group's is left alone, and the group says so.
+	// service makes the manager maintain a Service <name>-coordinator that selects the
+	// coordinator's pod. A Service does not fence: connections to a previous coordinator may stay
+	// open (docs/routing.md). If a Service of that name exists that this group does not own, the
+	// manager leaves it alone and reports that in the group's conditions.
 	Service *CoordinatorServiceApplyConfiguration `json:"service,omitempty"`
 }
 

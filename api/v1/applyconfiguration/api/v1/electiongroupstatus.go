@@ -9,24 +9,27 @@ import (
 // ElectionGroupStatusApplyConfiguration represents a declarative configuration of the ElectionGroupStatus type for use
 // with apply.
 //
-// ElectionGroupStatus is what the manager last saw.
+// ElectionGroupStatus is the state of a group that the manager last observed.
 type ElectionGroupStatusApplyConfiguration struct {
-	// observedGeneration is the metadata.generation of the spec that this status speaks of.
+	// observedGeneration is the metadata.generation of the spec that this status describes.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// coordinator is the process that coordinates: in a Guarded group the one that a majority of the voters report under one
-	// epoch, in a Classic group the one that most of the processes that report see. Absent while there is none.
+	// coordinator is the process that coordinates. In a Guarded group it is the one that a majority
+	// of the voters report under the same epoch; in a Classic group it is the one that most of the
+	// reporting processes follow. Absent while there is no coordinator.
 	Coordinator *CoordinatorStatusApplyConfiguration `json:"coordinator,omitempty"`
-	// processes is the process status table, by name.
+	// processes is the process status table, sorted by name.
 	Processes []ProcessStatusApplyConfiguration `json:"processes,omitempty"`
-	// lastElection tells how the present coordinator was elected.
+	// lastElection describes the election of the current coordinator.
 	LastElection *ElectionStatusApplyConfiguration `json:"lastElection,omitempty"`
-	// toleratedFailures is how many of the voters on the roster may be lost while a majority of them stays. Absent in Classic
-	// groups, which need none, and while there are no voters.
+	// toleratedFailures is the number of voters that can fail while a majority of the voters on the
+	// roster remains. Absent in Classic groups, which need no majority, and while there are no
+	// voters.
 	ToleratedFailures *int32 `json:"toleratedFailures,omitempty"`
-	// roster is who is in the group. The manager persists it here before it hands it out; it is the one part of the
-	// status that it reads back.
+	// roster lists the members of the group. The manager persists it here before it sends it to
+	// agents. It is the only part of the status that the manager reads back.
 	Roster *RosterStatusApplyConfiguration `json:"roster,omitempty"`
-	// conditions are Ready, CoordinatorElected, Degraded, Reconciling and Stalled; all are always set.
+	// conditions are Ready, CoordinatorElected, Degraded, Reconciling and Stalled. All of them are
+	// always set.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

@@ -9,15 +9,15 @@ import (
 // ElectionStatusApplyConfiguration represents a declarative configuration of the ElectionStatus type for use
 // with apply.
 //
-// ElectionStatus tells how the present coordinator was elected.
+// ElectionStatus describes the election of the current coordinator.
 type ElectionStatusApplyConfiguration struct {
-	// initiator is the process that called the election.
+	// initiator is the process that started the election.
 	Initiator *string `json:"initiator,omitempty"`
-	// reason is why it did.
+	// reason is the reason why the initiator started it.
 	Reason *apiv1.ElectionReason `json:"reason,omitempty"`
-	// messages is how many messages of the election the reporting processes sent.
+	// messages is the number of election messages that the reporting processes sent.
 	Messages *int32 `json:"messages,omitempty"`
-	// durationMilliseconds is the longest any reporting process was without a coordinator.
+	// durationMilliseconds is the longest time that a reporting process had no coordinator.
 	DurationMilliseconds *int64 `json:"durationMilliseconds,omitempty"`
 }
 

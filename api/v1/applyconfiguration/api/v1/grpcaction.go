@@ -5,11 +5,12 @@ package v1
 // GRPCActionApplyConfiguration represents a declarative configuration of the GRPCAction type for use
 // with apply.
 //
-// GRPCAction asks by the gRPC health protocol.
+// GRPCAction probes the app by the gRPC health checking protocol.
 type GRPCActionApplyConfiguration struct {
-	// port is the number of the app's port. Names of ports are not known here.
+	// port is the number of the app's port. Port names are not supported.
 	Port *int32 `json:"port,omitempty"`
-	// service is what the health protocol is asked for. Absent or empty, it is the server as a whole.
+	// service is the service name in the health check request. If absent or empty, the health of
+	// the whole server is requested.
 	Service *string `json:"service,omitempty"`
 }
 

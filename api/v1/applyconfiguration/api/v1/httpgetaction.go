@@ -5,11 +5,11 @@ package v1
 // HTTPGetActionApplyConfiguration represents a declarative configuration of the HTTPGetAction type for use
 // with apply.
 //
-// HTTPGetAction asks by HTTP.
+// HTTPGetAction probes the app by HTTP.
 type HTTPGetActionApplyConfiguration struct {
-	// path is what is asked for, with its query if there is one.
+	// path is the path to request, with an optional query.
 	Path *string `json:"path,omitempty"`
-	// port is the number of the app's port. Names of ports are not known here.
+	// port is the number of the app's port. Port names are not supported.
 	Port *int32 `json:"port,omitempty"`
 }
 

@@ -9,12 +9,15 @@ import (
 // PreemptionApplyConfiguration represents a declarative configuration of the Preemption type for use
 // with apply.
 //
-// Preemption says when a process takes over from a living coordinator of a lower priority.
+// Preemption determines when a process takes over from a running coordinator that has a lower
+// priority.
 type PreemptionApplyConfiguration struct {
-	// policy is Always (at once), Delayed (when the higher process has been there for stableSeconds) or Never.
+	// policy is Always (take over at once), Delayed (take over after stableSeconds without
+	// interruption) or Never.
 	Policy *apiv1.PreemptionPolicy `json:"policy,omitempty"`
-	// stableSeconds is how long, under the policy Delayed, a higher process must have answered without a gap before it takes
-	// over: one that comes and goes does not take the group down with it.
+	// stableSeconds is how long, under policy Delayed, a process must have answered without
+	// interruption before it takes over. The delay keeps a process that fails repeatedly from
+	// interrupting the group each time.
 	StableSeconds *int32 `json:"stableSeconds,omitempty"`
 }
 

@@ -9,12 +9,13 @@ import (
 // PriorityPolicyApplyConfiguration represents a declarative configuration of the PriorityPolicy type for use
 // with apply.
 //
-// PriorityPolicy says which priority a pod gets that is not named outright.
+// PriorityPolicy determines the priority of pods that spec.processes does not list.
 type PriorityPolicyApplyConfiguration struct {
-	// default is the priority of a pod for which nothing else says one. 0 keeps such pods from ever coordinating.
+	// default is the priority of pods for which no other rule applies. Pods with priority 0 never
+	// coordinate.
 	Default *int32 `json:"default,omitempty"`
-	// from derives the priority from the pod: Ordinal takes the number at the end of its name, plus 1. A pod without
-	// such a number gets the default.
+	// from derives the priority from the pod. Ordinal uses the number at the end of the pod's name,
+	// plus 1; a pod without such a number gets the default priority.
 	From *apiv1.PrioritySource `json:"from,omitempty"`
 }
 

@@ -5,12 +5,12 @@ package v1
 // ProcessApplyConfiguration represents a declarative configuration of the Process type for use
 // with apply.
 //
-// Process is a pod named outright.
+// Process assigns a priority to a pod by name.
 type ProcessApplyConfiguration struct {
 	// name is the pod's name.
 	Name *string `json:"name,omitempty"`
-	// priority orders the processes: the highest live one coordinates. Equal priorities are ordered by name. A process
-	// of priority 0 never coordinates.
+	// priority orders the processes: the running process with the highest priority coordinates.
+	// Ties are broken by name. A process with priority 0 never coordinates.
 	Priority *int32 `json:"priority,omitempty"`
 }
 

@@ -13,17 +13,20 @@ import (
 type ProcessStatusApplyConfiguration struct {
 	// name is the pod's name.
 	Name *string `json:"name,omitempty"`
-	// priority is the roster's priority of the process.
+	// priority is the priority of the process on the roster.
 	Priority *int32 `json:"priority,omitempty"`
-	// state is what is known of the process.
+	// state is the state of the process as far as the manager knows it.
 	State *apiv1.ProcessState `json:"state,omitempty"`
-	// coordinator is whom this very process follows. Where two rows differ, the processes disagree.
+	// coordinator is the coordinator that this process follows. If two rows differ, the processes
+	// disagree.
 	Coordinator *string `json:"coordinator,omitempty"`
-	// epoch is the epoch under which this very process follows its coordinator, or coordinates. Absent in Classic groups.
+	// epoch is the epoch under which this process coordinates or follows its coordinator. Absent in
+	// Classic groups.
 	Epoch *int64 `json:"epoch,omitempty"`
-	// agent says what is wrong with the process's agent: Missing or Outdated. Absent if nothing is, as far as is known.
+	// agent is a problem with the agent of the process: Missing or Outdated. Absent if no problem
+	// is known.
 	Agent *apiv1.AgentState `json:"agent,omitempty"`
-	// agentVersion is the version of an agent that is Outdated.
+	// agentVersion is the version of the agent if agent is Outdated.
 	AgentVersion *string `json:"agentVersion,omitempty"`
 }
 

@@ -14,18 +14,21 @@ import (
 type RosterMemberApplyConfiguration struct {
 	// name is the pod's name.
 	Name *string `json:"name,omitempty"`
-	// uid is the pod's UID: a new pod of an old name is a new member.
+	// uid is the UID of the pod. A new pod with an old name is a new member.
 	UID *types.UID `json:"uid,omitempty"`
-	// stateID is the identity of the state directory of the agent. In a Guarded group it is that of the
-	// voter, and empty for a process that is none.
+	// stateID identifies the state directory of the agent. In a Guarded group it is set for voters
+	// only.
 	StateID *string `json:"stateID,omitempty"`
-	// voter says that its agent has joined, and that its pod has neither failed nor succeeded. In a Guarded group voters come
-	// and go one at a time: a voter stays on the roster until it may be removed, also when its pod is gone.
+	// voter is true if the agent has joined and the pod has neither failed nor succeeded. In a
+	// Guarded group voters are added and removed one at a time: a voter stays on the roster until
+	// it may be removed, even if its pod is gone.
 	Voter *bool `json:"voter,omitempty"`
-	// goneSince is when the manager found the pod of a voter missing, not knowing whether it has ended: it may still run on a
-	// node that was cut off. When every certificate that it can have had has ended, it is taken for ended.
+	// goneSince is the time at which the manager found the voter's pod missing without confirmation
+	// that the voter has stopped; it may still run on a node that is cut off. Once every
+	// certificate that the voter can hold has expired, the manager treats it as stopped.
 	GoneSince *metav1.Time `json:"goneSince,omitempty"`
-	// forgotten says that an operator answers for this voter having ended (kubectl election forget).
+	// forgotten is true if an operator confirmed that this voter has stopped (kubectl election
+	// forget).
 	Forgotten *bool `json:"forgotten,omitempty"`
 }
 

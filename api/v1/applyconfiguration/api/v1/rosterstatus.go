@@ -5,18 +5,21 @@ package v1
 // RosterStatusApplyConfiguration represents a declarative configuration of the RosterStatus type for use
 // with apply.
 //
-// RosterStatus is who is in the group.
+// RosterStatus lists the members of a group.
 type RosterStatusApplyConfiguration struct {
-	// generation grows with every change of the roster: max(last + 1, seconds since 2026-01-01), so that a group that
-	// is made again does not go back.
+	// generation grows with every change of the roster: max(last + 1, seconds since 2026-01-01).
+	// The lower bound keeps the generation of a group that was deleted and created again from going
+	// back.
 	Generation *int64 `json:"generation,omitempty"`
-	// digest identifies everything that this generation tells the agents (also addresses, priorities, algorithm and
-	// timing) but how apps are asked (appHealth), so that a manager that starts knows whether anything has changed since.
+	// digest identifies everything that this generation tells the agents, including addresses,
+	// priorities, algorithm and timing, except appHealth. A manager that starts uses it to find out
+	// whether the roster has changed.
 	Digest *string `json:"digest,omitempty"`
-	// longestLeaseMilliseconds is the longest lease that a promise made under this or an earlier generation may still have.
-	// Voters change only after it: a lease that an edit made shorter is waited for. Absent in Classic groups.
+	// longestLeaseMilliseconds is the longest lease that a vote cast under this or an earlier
+	// generation may still have. The manager waits for it before it changes voters, also after an
+	// edit made the lease shorter. Absent in Classic groups.
 	LongestLeaseMilliseconds *int32 `json:"longestLeaseMilliseconds,omitempty"`
-	// members are the pods of the group, in ring order.
+	// members are the pods of the group in ring order.
 	Members []RosterMemberApplyConfiguration `json:"members,omitempty"`
 }
 

@@ -5,9 +5,9 @@ package v1
 // TCPSocketActionApplyConfiguration represents a declarative configuration of the TCPSocketAction type for use
 // with apply.
 //
-// TCPSocketAction opens a connection.
+// TCPSocketAction probes the app by opening a TCP connection.
 type TCPSocketActionApplyConfiguration struct {
-	// port is the number of the app's port. Names of ports are not known here.
+	// port is the number of the app's port. Port names are not supported.
 	Port *int32 `json:"port,omitempty"`
 }
 

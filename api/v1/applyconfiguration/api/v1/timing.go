@@ -5,15 +5,17 @@ package v1
 // TimingApplyConfiguration represents a declarative configuration of the Timing type for use
 // with apply.
 //
-// Timing bounds how long failures take to be noticed.
+// Timing determines how quickly failures are detected.
 type TimingApplyConfiguration struct {
-	// heartbeatMilliseconds is how often a process asks its coordinator whether it is there.
+	// heartbeatMilliseconds is the time between two heartbeats that a process sends to its
+	// coordinator.
 	HeartbeatMilliseconds *int32 `json:"heartbeatMilliseconds,omitempty"`
-	// timeoutMilliseconds is the upper bound of T, the time within which a live process answers. T itself is measured;
-	// it is never below two heartbeats.
+	// timeoutMilliseconds is the upper bound of T, the time within which a running process answers.
+	// The agents measure T; it is never below two heartbeats.
 	TimeoutMilliseconds *int32 `json:"timeoutMilliseconds,omitempty"`
-	// leaseMilliseconds is how long a voter's promise binds it, and so the longest that a Guarded group is without a
-	// coordinator for the sake of one that vanished. At least 4 heartbeats. Classic groups have no leases.
+	// leaseMilliseconds is how long a vote binds a voter. After a coordinator has vanished, a
+	// Guarded group waits at most this long before another process can be elected. It must be at
+	// least 4 heartbeats. Classic groups do not use leases.
 	LeaseMilliseconds *int32 `json:"leaseMilliseconds,omitempty"`
 }
 
