@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The agent is small because it links no Kubernetes library.
+// The agent is small because it does not link Kubernetes libraries.
 func TestNoKubernetesIsLinked(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "-tags", "grpcnotrace", ".").CombinedOutput()
 	if err != nil {
@@ -38,20 +38,26 @@ func TestNoKubernetesIsLinked(t *testing.T) {
 	}
 }
 
-func TestBadFlagsSayWhatWouldBeRight(t *testing.T) {
+func TestBadFlagsSayWhatToDo(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
 	}{
 		{nil, "--manager HOST:PORT in a cluster, or --roster FILE outside one"},
-		{[]string{"--manager", "a:1", "--roster", "b"}, "exclude each other"},
-		{[]string{"--roster", "b"}, "`agent keys --roster FILE --out DIR` makes them"},
-		{[]string{"--manager", "a:1", "--key", "k"}, "from a manager the agent gets its own"},
+		{[]string{"--manager", "a:1", "--roster", "b"}, "are both set"},
+		{[]string{"--roster", "b"}, "`agent keys --roster FILE --out DIR` creates them"},
+		{[]string{"--manager", "a:1", "--key", "k"}, "require --roster"},
 		{[]string{"--manager", "nowhere"}, `--manager "nowhere": must be host:port`},
-		{[]string{"--manager", "a:1", "--app-address", "4040"}, `--app-address "4040": must be host:port`},
+		{
+			[]string{"--manager", "a:1", "--app-address", "4040"},
+			`--app-address "4040": must be host:port`,
+		},
 		{[]string{"--manager", "a:1", "--log-level", "loud"}, "must be debug, info, warn or error"},
 		{[]string{"--manager", "a:1", "elect"}, `unexpected argument "elect"`},
-		{[]string{"--roster", "/nonexistent", "--certificate", "/c", "--key", "/k"}, "no such file"},
+		{
+			[]string{"--roster", "/nonexistent", "--certificate", "/c", "--key", "/k"},
+			"no such file",
+		},
 		{[]string{"keys"}, "usage: agent keys --roster FILE --out DIR"},
 	} {
 		if err := run(c.args); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -60,12 +66,17 @@ func TestBadFlagsSayWhatWouldBeRight(t *testing.T) {
 	}
 }
 
-// Outside Kubernetes: `agent keys`, then two agents with --roster, over real TLS links; one ends, the other takes over.
+// Outside Kubernetes: `agent keys`, then two agents with --roster, over real TLS links; one ends,
+// the other takes over.
 func TestWithoutAManager(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "roster.json")
 	links := []string{freeAddress(t), freeAddress(t)}
-	text := fmt.Sprintf(`{"group": "g", "processes": [{"name": "a", "address": %q, "priority": 1}, {"name": "b", "address": %q, "priority": 2}]}`, links[0], links[1])
+	text := fmt.Sprintf(
+		`{"group": "g", "processes": [{"name": "a", "address": %q, "priority": 1}, {"name": "b", "address": %q, "priority": 2}]}`,
+		links[0],
+		links[1],
+	)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -77,9 +88,26 @@ func TestWithoutAManager(t *testing.T) {
 	apps := []string{freeAddress(t), freeAddress(t)}
 	stops, done := make([]context.CancelFunc, 2), make([]chan error, 2)
 	for i, name := range []string{"a", "b"} {
-		o, err := parse([]string{"--roster", file, "--certificate", filepath.Join(dir, name+".crt"), "--key", filepath.Join(dir, name+".key"),
-			"--trust-file", filepath.Join(dir, "ca.crt"), "--state-dir", filepath.Join(dir, "state-"+name),
-			"--listen", links[i], "--app-address", apps[i], "--status-address", "127.0.0.1:0"})
+		o, err := parse(
+			[]string{
+				"--roster",
+				file,
+				"--certificate",
+				filepath.Join(dir, name+".crt"),
+				"--key",
+				filepath.Join(dir, name+".key"),
+				"--trust-file",
+				filepath.Join(dir, "ca.crt"),
+				"--state-dir",
+				filepath.Join(dir, "state-"+name),
+				"--listen",
+				links[i],
+				"--app-address",
+				apps[i],
+				"--status-address",
+				"127.0.0.1:0",
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,11 +127,14 @@ func TestWithoutAManager(t *testing.T) {
 	}
 }
 
-// One stranger's connections to the status port keep nobody else's probes out, also while the agent waits for a roster.
+// Connections from one address to the status port do not lock out probes from other addresses, also
+// while the agent waits for a roster.
 func TestStatusPortIsBounded(t *testing.T) {
 	address := freeAddress(t)
-	o, err := parse([]string{"--manager", "127.0.0.1:9", "--state-dir", t.TempDir(), "--listen", "127.0.0.1:0",
-		"--app-address", "127.0.0.1:0", "--status-address", address})
+	o, err := parse(
+		[]string{"--manager", "127.0.0.1:9", "--state-dir", t.TempDir(), "--listen", "127.0.0.1:0",
+			"--app-address", "127.0.0.1:0", "--status-address", address},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +142,9 @@ func TestStatusPortIsBounded(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- serve(ctx, o, slog.New(slog.DiscardHandler)) }()
 	ready := func() error {
-		response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get("http://" + address + "/readyz")
+		response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get(
+			"http://" + address + "/readyz",
+		)
 		if err == nil {
 			err = response.Body.Close()
 		}
@@ -132,15 +165,17 @@ func TestStatusPortIsBounded(t *testing.T) {
 		if i < door.StrangersOfAddress {
 			continue
 		}
-		if err := conn.SetReadDeadline(time.Now().Add(time.Second)); err != nil { // a silent one that is let in is closed after five
+		// an accepted connection that stays silent is closed after five seconds
+		if err := conn.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
-			t.Errorf("one connection more than its share: %v, want it to be closed", err)
+		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) &&
+			!errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("one connection too many: %v, want it to be closed", err)
 		}
 	}
 	if err := ready(); err != nil {
-		t.Errorf("a probe of another address: %v", err)
+		t.Errorf("a probe from another address: %v", err)
 	}
 	stop()
 	if err := <-done; err != nil {
@@ -169,7 +204,9 @@ func awaitName(t *testing.T, lines *bufio.Scanner, want string) {
 	t.Helper()
 	for lines.Scan() {
 		var event struct{ Name string }
-		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && json.Unmarshal([]byte(data), &event) == nil && event.Name == want {
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok &&
+			json.Unmarshal([]byte(data), &event) == nil &&
+			event.Name == want {
 			return
 		}
 	}

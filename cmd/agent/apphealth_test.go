@@ -19,14 +19,20 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// The roster says how apps are asked; each agent asks its own, at the host where it serves it. Of two apps on one port the ill one's
-// process hands over, and is back when the app is.
-func TestRosterHasTheAppAsked(t *testing.T) {
-	apps, ill, port := twoApps(t)
+// The roster says how apps are probed; each agent probes its own app, at the host where it serves
+// it. Of two apps on one port, the process of the unhealthy one hands over, and takes over again
+// when its app is healthy.
+func TestRosterHasTheAppProbed(t *testing.T) {
+	apps, unhealthy, port := twoApps(t)
 	dir, links := t.TempDir(), []string{freeAddress(t), freeAddress(t)}
 	file := filepath.Join(dir, "roster.json")
-	text := fmt.Sprintf(`{"group": "g", "processes": [{"name": "a", "address": %q, "priority": 1}, {"name": "b", "address": %q, "priority": 2}],
-		"appHealth": {"httpGet": {"path": "/healthz", "port": %s}, "failureThreshold": 1, "successThreshold": 1}}`, links[0], links[1], port)
+	text := fmt.Sprintf(
+		`{"group": "g", "processes": [{"name": "a", "address": %q, "priority": 1}, {"name": "b", "address": %q, "priority": 2}],
+		"appHealth": {"httpGet": {"path": "/healthz", "port": %s}, "failureThreshold": 1, "successThreshold": 1}}`,
+		links[0],
+		links[1],
+		port,
+	)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -36,9 +42,26 @@ func TestRosterHasTheAppAsked(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 2)
 	for i, name := range []string{"a", "b"} {
-		o, err := parse([]string{"--roster", file, "--certificate", filepath.Join(dir, name+".crt"), "--key", filepath.Join(dir, name+".key"),
-			"--trust-file", filepath.Join(dir, "ca.crt"), "--state-dir", filepath.Join(dir, "state-"+name),
-			"--listen", links[i], "--app-address", apps[i], "--status-address", "127.0.0.1:0"})
+		o, err := parse(
+			[]string{
+				"--roster",
+				file,
+				"--certificate",
+				filepath.Join(dir, name+".crt"),
+				"--key",
+				filepath.Join(dir, name+".key"),
+				"--trust-file",
+				filepath.Join(dir, "ca.crt"),
+				"--state-dir",
+				filepath.Join(dir, "state-"+name),
+				"--listen",
+				links[i],
+				"--app-address",
+				apps[i],
+				"--status-address",
+				"127.0.0.1:0",
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,9 +69,9 @@ func TestRosterHasTheAppAsked(t *testing.T) {
 	}
 	coordinators := follow(t, apps[0])
 	awaitName(t, coordinators, "b")
-	ill.Store(true)
+	unhealthy.Store(true)
 	awaitName(t, coordinators, "a")
-	ill.Store(false)
+	unhealthy.Store(false)
 	awaitName(t, coordinators, "b")
 	stop()
 	for range 2 {
@@ -58,26 +81,31 @@ func TestRosterHasTheAppAsked(t *testing.T) {
 	}
 }
 
-// twoApps serve health on one port of two addresses of this machine, the second of them ill while ill is set. They return where
-// their agents serve them.
-func twoApps(t *testing.T) (agents []string, ill *atomic.Bool, port string) {
+// twoApps starts two apps on one port of two addresses of this machine; the second is unhealthy
+// while unhealthy is set. It returns the addresses at which their agents serve them.
+func twoApps(t *testing.T) (agents []string, unhealthy *atomic.Bool, port string) {
 	t.Helper()
-	ill = new(atomic.Bool)
+	unhealthy = new(atomic.Bool)
 	second := listen(t, "127.0.0.2:0")
 	_, port, _ = net.SplitHostPort(second.Addr().String())
 	for i, l := range []net.Listener{listen(t, net.JoinHostPort("127.0.0.1", port)), second} {
-		app := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			if i == 1 && ill.Load() {
-				w.WriteHeader(http.StatusInternalServerError)
-			}
-		})}}
+		app := &httptest.Server{
+			Listener: l,
+			Config: &http.Server{
+				Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					if i == 1 && unhealthy.Load() {
+						w.WriteHeader(http.StatusInternalServerError)
+					}
+				}),
+			},
+		}
 		app.Start()
 		t.Cleanup(app.Close)
 		free := listen(t, fmt.Sprintf("127.0.0.%d:0", i+1))
 		agents = append(agents, free.Addr().String())
 		_ = free.Close()
 	}
-	return agents, ill, port
+	return agents, unhealthy, port
 }
 
 func listen(t *testing.T, address string) net.Listener {
@@ -89,12 +117,23 @@ func listen(t *testing.T, address string) net.Listener {
 	return l
 }
 
-// The flag is the pod's own word: while it is set nothing that the group says makes a difference.
+// --app-health takes precedence: while it is set, spec.appHealth of the group has no effect.
 func TestFlagWins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		flag := &apphealth.Probe{Every: time.Second, Within: time.Second, ToIll: 3, ToWell: 1,
-			Check: func(context.Context) error { return errors.New("as the flag has it") }}
-		s := &sidecar{options: options{health: flag}, prober: apphealth.NewProber(), logger: slog.New(slog.DiscardHandler)}
+		flag := &apphealth.Probe{
+			Period:           time.Second,
+			Timeout:          time.Second,
+			FailureThreshold: 3,
+			SuccessThreshold: 1,
+			Check: func(context.Context) error {
+				return errors.New("as the flag has it")
+			},
+		}
+		s := &sidecar{
+			options: options{health: flag},
+			prober:  apphealth.NewProber(),
+			logger:  slog.New(slog.DiscardHandler),
+		}
 		s.prober.Use(flag)
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
@@ -102,24 +141,37 @@ func TestFlagWins(t *testing.T) {
 		begun := time.Now()
 		for range 2 {
 			<-time.After(time.Second)
-			s.probe(roster.AppHealth{Handler: roster.TCPSocket, Port: 1, Period: time.Second, Timeout: time.Second, FailureThreshold: 1, SuccessThreshold: 1})
+			s.probe(roster.AppHealth{
+				Handler:          roster.TCPSocket,
+				Port:             1,
+				Period:           time.Second,
+				Timeout:          time.Second,
+				FailureThreshold: 1,
+				SuccessThreshold: 1,
+			})
 			s.probe(roster.AppHealth{})
 		}
-		if got := <-s.prober.Turns(); got == nil || got.Error() != "as the flag has it" || time.Since(begun) != 3*time.Second {
+		if got := <-s.prober.Changes(); got == nil || got.Error() != "as the flag has it" ||
+			time.Since(begun) != 3*time.Second {
 			t.Errorf("after %v: %v", time.Since(begun), got)
 		}
 	})
 }
 
-func TestAppIsWhereItsAgentServesIt(t *testing.T) {
-	for served, want := range map[string]string{"127.0.0.1:4040": "127.0.0.1", "127.64.0.7:4040": "127.64.0.7", "0.0.0.0:4040": "127.0.0.1",
-		"[::]:4040": "127.0.0.1", "[::1]:4040": "::1"} {
+func TestAppIsProbedWhereItsAgentServesIt(t *testing.T) {
+	for served, want := range map[string]string{
+		"127.0.0.1:4040":  "127.0.0.1",
+		"127.64.0.7:4040": "127.64.0.7",
+		"0.0.0.0:4040":    "127.0.0.1",
+		"[::]:4040":       "127.0.0.1",
+		"[::1]:4040":      "::1",
+	} {
 		address, err := net.ResolveTCPAddr("tcp", served)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := appHost(address); got != want {
-			t.Errorf("served at %s, asked at %s, want %s", served, got, want)
+			t.Errorf("served at %s, probed at %s, want %s", served, got, want)
 		}
 	}
 }

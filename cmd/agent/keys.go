@@ -13,13 +13,27 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// keys makes what agents without a manager need: a CA, and for each process of a roster a certificate and a key. The CA's key
-// is kept beside them, so that the command can be run again before the certificates end.
+// keys implements `agent keys`: it writes what agents without a manager need, which is a CA, and a
+// certificate and a key for each process of a roster. It keeps the CA's key beside them, so that
+// the command can be run again before the certificates expire.
 func keys(args []string) error {
 	f := pflag.NewFlagSet("agent keys", pflag.ContinueOnError)
-	file := f.String("roster", "", "JSON file that says who is in the group")
-	valid := f.Duration("valid", 365*24*time.Hour, "how long the certificates are valid; an agent reads its files at start only")
-	out := f.String("out", "", "directory for ca.crt, ca.key, and <process>.crt and <process>.key")
+	file := f.String(
+		"roster",
+		"",
+		"JSON `FILE` with the roster: the processes of the group and their addresses",
+	)
+	valid := f.Duration(
+		"valid",
+		365*24*time.Hour,
+		"lifetime of the certificates; agents read them at start only, so restart agents after "+
+			"renewing them",
+	)
+	out := f.String(
+		"out",
+		"",
+		"output `DIR` for ca.crt, ca.key and each process's <name>.crt and <name>.key",
+	)
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -38,15 +52,25 @@ func keys(args []string) error {
 		return err
 	}
 	for _, p := range r.Processes {
-		if err := issue(authority, *out, time.Now().Add(*valid), identity.Name{Namespace: r.Namespace, Group: r.Group, Pod: p.Name, UID: p.UID}); err != nil {
+		if err := issue(authority, *out, time.Now().Add(*valid), identity.Name{
+			Namespace: r.Namespace,
+			Group:     r.Group,
+			Pod:       p.Name,
+			UID:       p.UID,
+		}); err != nil {
 			return err
 		}
 	}
-	fmt.Printf("%s: ca.crt and %d certificates, good for %v\n", *out, len(r.Processes), *valid)
+	fmt.Printf(
+		"wrote ca.crt and %[2]d certificates to %[1]s, valid for %[3]v\n",
+		*out,
+		len(r.Processes),
+		*valid,
+	)
 	return nil
 }
 
-// openAuthority reads the CA of an earlier run, or makes one.
+// openAuthority reads the CA of an earlier run, or creates one.
 func openAuthority(dir string) (*identity.Authority, error) {
 	certificateFile, keyFile := filepath.Join(dir, "ca.crt"), filepath.Join(dir, "ca.key")
 	if key, err := os.ReadFile(keyFile); err == nil {
@@ -64,7 +88,10 @@ func openAuthority(dir string) (*identity.Authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	return authority, errors.Join(os.WriteFile(certificateFile, certificate, 0o600), os.WriteFile(keyFile, key, 0o600))
+	return authority, errors.Join(
+		os.WriteFile(certificateFile, certificate, 0o600),
+		os.WriteFile(keyFile, key, 0o600),
+	)
 }
 
 func issue(authority *identity.Authority, dir string, until time.Time, name identity.Name) error {
@@ -85,5 +112,8 @@ func issue(authority *identity.Authority, dir string, until time.Time, name iden
 		return err
 	}
 	base := filepath.Join(dir, name.Pod)
-	return errors.Join(os.WriteFile(base+".crt", certificate, 0o600), os.WriteFile(base+".key", encoded, 0o600))
+	return errors.Join(
+		os.WriteFile(base+".crt", certificate, 0o600),
+		os.WriteFile(base+".key", encoded, 0o600),
+	)
 }

@@ -1,8 +1,11 @@
-// Command agent is the sidecar that runs elections: one in each pod of a group.
+// Command agent is the sidecar that runs elections. Each pod of a group has one.
 //
-//	agent --manager HOST:PORT --token-file F --trust-file F    joins by the pod's token and follows the manager's roster
-//	agent --roster FILE --certificate F --key F --trust-file F needs no manager and no Kubernetes
-//	agent keys --roster FILE --out DIR                         makes the certificates for the latter
+//	agent --manager HOST:PORT --token-file F --trust-file F
+//	    joins with the pod's token, and gets its roster and certificate from the manager
+//	agent --roster FILE --certificate F --key F --trust-file F
+//	    runs without a manager, outside Kubernetes
+//	agent keys --roster FILE --out DIR
+//	    creates the certificates for agents without a manager
 package main
 
 import (

@@ -12,13 +12,14 @@ import (
 	"github.com/podesta-dev/podesta/internal/apphealth"
 )
 
-// options are the flags.
+// options holds the values of the command-line flags.
 type options struct {
-	manager, tokenFile, trustFile     string
-	roster, certificate, key          string
-	stateDir                          string
-	appHealth                         string
-	health                            *apphealth.Probe // of appHealth; nil: the roster says
+	manager, tokenFile, trustFile string
+	roster, certificate, key      string
+	stateDir                      string
+	appHealth                     string
+	// parsed from appHealth; nil means that the roster decides
+	health                            *apphealth.Probe
 	listen, appAddress, statusAddress string
 	logLevel                          slog.Level
 	showVersion                       bool
@@ -28,18 +29,68 @@ func parse(args []string) (options, error) {
 	var o options
 	f := pflag.NewFlagSet("agent", pflag.ContinueOnError)
 	f.SortFlags = false
-	f.StringVar(&o.manager, "manager", "", "host:port of the manager's roster service")
-	f.StringVar(&o.tokenFile, "token-file", "/var/run/secrets/podesta.dev/serviceaccount/token", "the pod's projected ServiceAccount token, audience podesta.dev (with --manager)")
-	f.StringVar(&o.trustFile, "trust-file", "/var/run/podesta/trust/ca.crt", "CA bundle in PEM; with --manager it may appear later")
-	f.StringVar(&o.roster, "roster", "", "JSON file that says who is in the group; no manager is needed then")
-	f.StringVar(&o.certificate, "certificate", "", "certificate in PEM (with --roster; `agent keys` makes one)")
-	f.StringVar(&o.key, "key", "", "private key in PEM (with --roster)")
-	f.StringVar(&o.stateDir, "state-dir", "/var/lib/podesta", "directory that outlives a restart of the container; one per agent")
-	f.StringVar(&o.listen, "listen", ":4041", "address for links from other agents")
-	f.StringVar(&o.statusAddress, "status-address", ":4042", "address for /healthz, /readyz and /metrics")
-	f.StringVar(&o.appAddress, "app-address", "127.0.0.1:4040", "address for the app in this pod")
-	f.StringVar(&o.appHealth, "app-health", "", "where to ask whether the app is well: http://HOST:PORT/PATH, tcp://HOST:PORT or grpc://HOST:PORT/SERVICE; while it is ill its process is no candidate. Without it the roster says (spec.appHealth)")
-	level := f.String("log-level", "info", "debug, info, warn or error")
+	f.StringVar(&o.manager, "manager", "", "`HOST:PORT` of the manager's roster service")
+	f.StringVar(
+		&o.tokenFile,
+		"token-file",
+		"/var/run/secrets/podesta.dev/serviceaccount/token",
+		"`FILE` with the pod's projected ServiceAccount token, audience podesta.dev (with "+
+			"--manager)",
+	)
+	f.StringVar(
+		&o.trustFile,
+		"trust-file",
+		"/var/run/podesta/trust/ca.crt",
+		"`FILE` with the CA bundle in PEM; with --manager the agent waits for it",
+	)
+	f.StringVar(
+		&o.roster,
+		"roster",
+		"",
+		"JSON `FILE` with the roster, which is the processes of the group and their addresses; "+
+			"replaces --manager",
+	)
+	f.StringVar(
+		&o.certificate,
+		"certificate",
+		"",
+		"`FILE` with this process's certificate in PEM (with --roster); created by agent keys",
+	)
+	f.StringVar(&o.key, "key", "", "`FILE` with this process's private key in PEM (with --roster)")
+	f.StringVar(
+		&o.stateDir,
+		"state-dir",
+		"/var/lib/podesta",
+		"`DIR` for the agent's state; must survive restarts of the container and belong to this "+
+			"agent alone",
+	)
+	f.StringVar(
+		&o.listen,
+		"listen",
+		":4041",
+		"`HOST:PORT` to listen on for links from other agents",
+	)
+	f.StringVar(
+		&o.statusAddress,
+		"status-address",
+		":4042",
+		"`HOST:PORT` to serve /healthz, /readyz and /metrics on",
+	)
+	f.StringVar(
+		&o.appAddress,
+		"app-address",
+		"127.0.0.1:4040",
+		"`HOST:PORT` to serve the app API on; keep it on a loopback address",
+	)
+	f.StringVar(
+		&o.appHealth,
+		"app-health",
+		"",
+		"`URL` of the health probe of the app: http://HOST:PORT/PATH, tcp://HOST:PORT or "+
+			"grpc://HOST:PORT/SERVICE; while the app is unhealthy, its process is not a "+
+			"candidate; overrides spec.appHealth of the group",
+	)
+	level := f.String("log-level", "info", "log `LEVEL`: debug, info, warn or error")
 	f.BoolVar(&o.showVersion, "version", false, "print the version and exit")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -48,7 +99,11 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("--log-level %q: must be debug, info, warn or error", *level)
 	}
 	if f.NArg() > 0 {
-		return o, fmt.Errorf("unexpected argument %q: the agent takes flags only, or begins with `keys`", f.Arg(0))
+		return o, fmt.Errorf(
+			"unexpected argument %q: the agent takes flags only (its one subcommand is "+
+				"`agent keys`)",
+			f.Arg(0),
+		)
 	}
 	if o.showVersion {
 		return o, nil
@@ -66,15 +121,27 @@ func parse(args []string) (options, error) {
 func (o options) validate() error {
 	switch {
 	case o.manager == "" && o.roster == "":
-		return errors.New("say where the roster comes from: --manager HOST:PORT in a cluster, or --roster FILE outside one")
+		return errors.New(
+			"no roster: set --manager HOST:PORT in a cluster, or --roster FILE outside one",
+		)
 	case o.manager != "" && o.roster != "":
-		return errors.New("--manager and --roster exclude each other")
+		return errors.New("--manager and --roster are both set: use only one of them")
 	case o.roster != "" && (o.certificate == "" || o.key == ""):
-		return errors.New("--roster needs --certificate and --key, in PEM: `agent keys --roster FILE --out DIR` makes them")
+		return errors.New(
+			"--roster requires --certificate and --key: `agent keys --roster FILE --out DIR` " +
+				"creates them",
+		)
 	case o.manager != "" && (o.certificate != "" || o.key != ""):
-		return errors.New("--certificate and --key go with --roster: from a manager the agent gets its own")
+		return errors.New(
+			"--certificate and --key require --roster: with --manager the agent gets its " +
+				"certificate from the manager",
+		)
 	}
-	addresses := map[string]string{"--listen": o.listen, "--status-address": o.statusAddress, "--app-address": o.appAddress}
+	addresses := map[string]string{
+		"--listen":         o.listen,
+		"--status-address": o.statusAddress,
+		"--app-address":    o.appAddress,
+	}
 	if o.manager != "" {
 		addresses["--manager"] = o.manager
 	}
@@ -84,7 +151,12 @@ func (o options) validate() error {
 		}
 	}
 	if o.roster != "" {
-		for flag, file := range map[string]string{"--roster": o.roster, "--certificate": o.certificate, "--key": o.key, "--trust-file": o.trustFile} {
+		for flag, file := range map[string]string{
+			"--roster":      o.roster,
+			"--certificate": o.certificate,
+			"--key":         o.key,
+			"--trust-file":  o.trustFile,
+		} {
 			if _, err := os.Stat(file); err != nil {
 				return fmt.Errorf("%s: %w", flag, err)
 			}

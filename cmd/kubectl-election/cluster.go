@@ -11,8 +11,8 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// cluster finds the cluster, the user and the namespace as kubectl does: by the flags that kubectl has, KUBECONFIG, and
-// ~/.kube/config.
+// cluster locates the cluster, the user and the namespace as kubectl does: by kubectl's flags,
+// KUBECONFIG and ~/.kube/config.
 type cluster struct {
 	rules     *clientcmd.ClientConfigLoadingRules
 	overrides clientcmd.ConfigOverrides
@@ -20,16 +20,16 @@ type cluster struct {
 
 func (c *cluster) addFlags(f *pflag.FlagSet) {
 	c.rules = clientcmd.NewDefaultClientConfigLoadingRules()
-	f.StringVar(&c.rules.ExplicitPath, "kubeconfig", "", "path of the kubeconfig file")
+	f.StringVar(&c.rules.ExplicitPath, "kubeconfig", "", "path to the kubeconfig file")
 	clientcmd.BindOverrideFlags(&c.overrides, f, clientcmd.RecommendedConfigOverrideFlags(""))
 }
 
-// connect returns a client for groups, and the namespace that is meant.
+// connect returns a client for groups, and the namespace to use.
 func (c *cluster) connect() (client.WithWatch, string, error) {
 	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(c.rules, &c.overrides)
 	config, err := loading.ClientConfig()
 	if err != nil {
-		return nil, "", fmt.Errorf("find the cluster: %w", err)
+		return nil, "", fmt.Errorf("load the kubeconfig: %w", err)
 	}
 	namespace, _, err := loading.Namespace()
 	if err != nil {

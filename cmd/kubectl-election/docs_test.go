@@ -9,7 +9,8 @@ import (
 
 const page = "../../docs/guides/simulate.md"
 
-// TestExamplesOfThePage runs the command lines that docs/guides/simulate.md shows. -rewrite writes what they print now.
+// TestExamplesOfThePage runs the command lines that docs/guides/simulate.md shows. -rewrite writes
+// what they print now.
 func TestExamplesOfThePage(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -31,7 +32,11 @@ func TestExamplesOfThePage(t *testing.T) {
 		if want := line + "\n" + said; part != want {
 			parts[i] = want
 			if flag.Lookup("rewrite").Value.String() != "true" {
-				t.Errorf("docs/guides/simulate.md is stale; see what changed with go test ./cmd/kubectl-election -rewrite && git diff docs\n%s", want)
+				t.Errorf(
+					"docs/guides/simulate.md is stale; see what changed with go test "+
+						"./cmd/kubectl-election -rewrite && git diff docs\n%s",
+					want,
+				)
 			}
 		}
 	}

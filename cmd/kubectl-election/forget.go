@@ -17,36 +17,37 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// answerWithin is how long the manager has to record what it was asked for.
+// answerWithin is how long the command waits for the manager to record the request.
 const answerWithin = 15 * time.Second
 
-const forgetLong = `Answer for it that voters of a group have ended, so that the group can go on without them.
+const forgetLong = `Confirm that voters of a group have stopped, so that the group can continue without them.
 
-A Guarded group of which a majority is gone stands still, and says so: condition Stalled is True with reason MajorityLost. It
-waits for the pods to come back, or for their certificates to end, which takes a day. If you know that they do not run any more,
-you can end the wait. Without names, all voters that are out of the manager's sight are meant.
+A Guarded group that has lost a majority of its voters stops, and its condition Stalled is True with
+reason MajorityLost. It waits until the pods come back or their certificates expire, which takes a
+day. If you know that the lost voters are no longer running, this command ends the wait. Without pod
+names, it applies to all voters that do not report to the manager.
 
-The request holds for the roster that you were shown, and only for voters that are not connected to the manager. It needs the
-right to patch the group.`
+The request applies to the roster that the command shows, and only to voters that are not connected
+to the manager. You need permission to patch the group.`
 
-const forgetExamples = `  # Which voters would be forgotten? Nothing is done before you have typed the group's name
+const forgetExamples = `  # Show the lost voters; nothing is changed before you type the group's name
   kubectl election forget scheduler -n shop
 
-  # These two, without a question
+  # Forget these two voters without asking for confirmation
   kubectl election forget scheduler scheduler-1 scheduler-2 -n shop --yes`
 
-// newForgetCommand has a group that lost its majority go on without it.
+// newForgetCommand returns the command that lets a group continue without a majority that is lost.
 func newForgetCommand() *cobra.Command {
 	var at cluster
 	var yes bool
 	command := &cobra.Command{
 		Use:     "forget GROUP [POD...]",
-		Short:   "Let a group go on without voters that are gone for good",
+		Short:   "Let a group continue without voters that are lost for good",
 		Long:    forgetLong,
 		Example: forgetExamples,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("name the group: kubectl election forget GROUP [POD...]")
+				return errors.New("no group given: kubectl election forget GROUP [POD...]")
 			}
 			return nil
 		},
@@ -55,21 +56,36 @@ func newForgetCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ask := func(group string) error { return confirm(c.InOrStdin(), c.OutOrStdout(), group) }
+			ask := func(group string) error {
+				return confirm(c.InOrStdin(), c.OutOrStdout(), group)
+			}
 			if yes {
 				ask = func(string) error { return nil }
 			}
-			return forget(c.Context(), kube, types.NamespacedName{Namespace: namespace, Name: args[0]}, args[1:], c.OutOrStdout(), ask)
+			return forget(
+				c.Context(),
+				kube,
+				types.NamespacedName{Namespace: namespace, Name: args[0]},
+				args[1:],
+				c.OutOrStdout(),
+				ask,
+			)
 		},
 	}
-	command.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	command.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	at.addFlags(command.Flags())
 	return command
 }
 
-// forget shows the plan, asks, and has the manager do it.
-func forget(ctx context.Context, kube client.WithWatch, key types.NamespacedName, named []string, out io.Writer,
-	ask func(group string) error) error {
+// forget shows the plan, asks for confirmation, and makes the request.
+func forget(
+	ctx context.Context,
+	kube client.WithWatch,
+	key types.NamespacedName,
+	named []string,
+	out io.Writer,
+	ask func(group string) error,
+) error {
 	group := &v1.ElectionGroup{}
 	if err := kube.Get(ctx, key, group); err != nil {
 		return fmt.Errorf("read group %s: %w", key, err)
@@ -99,12 +115,20 @@ func forget(ctx context.Context, kube client.WithWatch, key types.NamespacedName
 	if err := plan.await(ctx, kube, key); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "The manager has recorded it. They are removed from the voters when a lease has passed; see kubectl get eg "+key.Name)
+	fmt.Fprintln(
+		out,
+		"The manager has recorded the request. It removes these voters after one lease; watch it "+
+			"with: kubectl get eg "+key.Name+" -n "+key.Namespace+" -w",
+	)
 	return nil
 }
 
-// await returns when the roster records the plan.
-func (p forgetPlan) await(ctx context.Context, kube client.WithWatch, key types.NamespacedName) error {
+// await returns nil once the roster has recorded the plan.
+func (p forgetPlan) await(
+	ctx context.Context,
+	kube client.WithWatch,
+	key types.NamespacedName,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	watch, err := kube.Watch(ctx, &v1.ElectionGroupList{}, client.InNamespace(key.Namespace),
@@ -122,20 +146,27 @@ func (p forgetPlan) await(ctx context.Context, kube client.WithWatch, key types.
 			return err
 		}
 	}
-	return fmt.Errorf("the manager has not recorded it within %v: see that it runs, and that none of them is connected to it; "+
-		"the request stands until the roster changes (take it back: kubectl annotate eg %s -n %s %s-)", answerWithin, key.Name,
-		key.Namespace, v1.ForgetAnnotation)
+	return fmt.Errorf(
+		"the manager has not recorded the request within %v: check that the manager runs, and "+
+			"that none of these voters is connected to it; "+
+			"the request stays valid until the roster changes (to withdraw it: kubectl annotate "+
+			"eg %s -n %s %s-)",
+		answerWithin,
+		key.Name,
+		key.Namespace,
+		v1.ForgetAnnotation,
+	)
 }
 
-// confirm has the user type the group's name.
+// confirm asks the user to type the group's name.
 func confirm(in io.Reader, out io.Writer, group string) error {
-	fmt.Fprintf(out, "\nType the group's name to go on: ")
+	fmt.Fprintf(out, "\nType the group's name to continue: ")
 	line, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	if strings.TrimSpace(line) != group {
-		return errors.New("nothing was done: that is not the group's name")
+		return errors.New("canceled, nothing was changed: the input is not the group's name")
 	}
 	return nil
 }

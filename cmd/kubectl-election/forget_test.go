@@ -15,16 +15,34 @@ import (
 
 var noon = time.Date(2026, time.June, 1, 12, 0, 0, 0, time.UTC)
 
-// lost is a group of five voters of which three are out of sight: the pod of one of them is gone, and another pod has its name.
+// lost is a group of five voters of which three are out of sight: the pod of one of them is gone,
+// and another pod has its name.
 func lost() *v1.ElectionGroup {
-	g := &v1.ElectionGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "scheduler"},
-		Spec: v1.ElectionGroupSpec{Safety: v1.Guarded},
+	g := &v1.ElectionGroup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "scheduler"},
+		Spec:       v1.ElectionGroupSpec{Safety: v1.Guarded},
 		Status: v1.ElectionGroupStatus{Roster: &v1.RosterStatus{Generation: 41},
-			Conditions: []metav1.Condition{{Type: v1.ConditionStalled, Status: metav1.ConditionTrue, Reason: "MajorityLost"}}}}
-	for i, state := range []v1.ProcessState{v1.ProcessNormal, v1.ProcessNormal, v1.ProcessNormal, v1.ProcessUnknown, v1.ProcessCrashed, v1.ProcessNormal} {
+			Conditions: []metav1.Condition{{
+				Type:   v1.ConditionStalled,
+				Status: metav1.ConditionTrue,
+				Reason: "MajorityLost",
+			}}},
+	}
+	for i, state := range []v1.ProcessState{
+		v1.ProcessNormal,
+		v1.ProcessNormal,
+		v1.ProcessNormal,
+		v1.ProcessUnknown,
+		v1.ProcessCrashed,
+		v1.ProcessNormal,
+	} {
 		name := "p-" + string(rune('0'+i))
 		g.Status.Processes = append(g.Status.Processes, v1.ProcessStatus{Name: name, State: state})
-		g.Status.Roster.Members = append(g.Status.Roster.Members, v1.RosterMember{Name: name, UID: types.UID("uid-" + name), Voter: new(i < 5)})
+		g.Status.Roster.Members = append(g.Status.Roster.Members, v1.RosterMember{
+			Name:  name,
+			UID:   types.UID("uid-" + name),
+			Voter: new(i < 5),
+		})
 	}
 	g.Status.Roster.Members[2].GoneSince = metav1.NewTime(noon.Add(-time.Hour))
 	return g
@@ -40,16 +58,30 @@ func TestForgetPlan(t *testing.T) {
 		{"all that are out of sight", nil, "", "p-2 p-3 p-4"},
 		{"those that are named", nil, "p-4 p-2", "p-2 p-4"},
 		{"one that runs", nil, "p-0 p-3", "p-0 reports to the manager"},
-		{"one that never voted", nil, "p-5", "p-5 is no voter of group scheduler"},
-		{"one that does not exist", nil, "p-9", "p-9 is no voter"},
-		{"a Classic group", func(g *v1.ElectionGroup) { g.Spec.Safety = v1.Classic }, "", "is Classic: it needs no majority"},
-		{"a group that is not stalled", func(g *v1.ElectionGroup) { g.Status.Conditions[0].Status = metav1.ConditionFalse }, "",
-			"has not lost its majority"},
-		{"a group that is stalled by something else", func(g *v1.ElectionGroup) { g.Status.Conditions[0].Reason = "NoCandidate" }, "",
-			"has not lost its majority"},
+		{"one that never voted", nil, "p-5", "p-5 is not a voter of group scheduler"},
+		{"one that does not exist", nil, "p-9", "p-9 is not a voter"},
+		{
+			"a Classic group",
+			func(g *v1.ElectionGroup) { g.Spec.Safety = v1.Classic },
+			"",
+			"has safety Classic, which needs no majority",
+		},
+		{
+			"a group that is not stalled",
+			func(g *v1.ElectionGroup) { g.Status.Conditions[0].Status = metav1.ConditionFalse },
+			"",
+			"has not lost its majority",
+		},
+		{
+			"a group that is stalled by something else",
+			func(g *v1.ElectionGroup) { g.Status.Conditions[0].Reason = "NoCandidate" },
+			"",
+			"has not lost its majority",
+		},
 		{"all are back", func(g *v1.ElectionGroup) {
 			g.Status.Roster.Members[2].GoneSince = metav1.Time{}
-			g.Status.Processes[3].State, g.Status.Processes[4].State = v1.ProcessNormal, v1.ProcessNormal
+			g.Status.Processes[3].State, g.Status.Processes[4].State = v1.ProcessNormal,
+				v1.ProcessNormal
 		}, "", "every voter of group scheduler reports"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -75,9 +107,11 @@ func TestForgetPlan(t *testing.T) {
 
 func TestForgetExplains(t *testing.T) {
 	for named, want := range map[string][]string{
-		"": {"p-2    uid-p-2   Normal    gone for 1h0m0s\n", "p-3    uid-p-3   Unknown   there\n",
-			"two processes may act as the coordinator at the same\ntime", "These voters stay: p-0, p-1.\n"},
-		"p-4": {"These voters stay: p-0, p-1, p-2, p-3. Only 2 of them report to the manager, which is no majority"},
+		"": {"p-2    uid-p-2   Normal    gone for 1h0m0s\n", "p-3    uid-p-3   Unknown   exists\n",
+			"two processes may act as the coordinator at the " +
+				"same time", "These voters remain: p-0, p-1.\n"},
+		"p-4": {"These voters remain: p-0, p-1, p-2, p-3. Only 2 of them report to the manager, " +
+			"which is not a majority"},
 	} {
 		plan, err := newForgetPlan(lost(), strings.Fields(named))
 		if err != nil {
@@ -101,7 +135,8 @@ func TestForgetAnnotation(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := plan.annotation()
-	if want := `{"generation":41,"processes":[{"name":"p-4","uid":"uid-p-4"}]}`; err != nil || got != want {
+	if want := `{"generation":41,"processes":[{"name":"p-4","uid":"uid-p-4"}]}`; err != nil ||
+		got != want {
 		t.Errorf("got %s (%v), want %s", got, err, want)
 	}
 }
@@ -115,7 +150,11 @@ func TestForgetAnswer(t *testing.T) {
 	recorded.Status.Roster.Generation = 42
 	half := recorded.DeepCopy()
 	half.Status.Roster.Members[3].Forgotten = new(true)
-	recorded.Status.Roster.Members[3].Forgotten, recorded.Status.Roster.Members[4].Forgotten = new(true), new(true)
+	recorded.Status.Roster.Members[3].Forgotten, recorded.Status.Roster.Members[4].Forgotten = new(
+		true,
+	), new(
+		true,
+	)
 	removed := recorded.DeepCopy()
 	removed.Status.Roster.Members = removed.Status.Roster.Members[:3]
 	for _, test := range []struct {
@@ -136,7 +175,14 @@ func TestForgetAnswer(t *testing.T) {
 }
 
 func TestForgetAsks(t *testing.T) {
-	for typed, ok := range map[string]bool{"scheduler\n": true, "scheduler": true, " scheduler \n": true, "yes\n": false, "\n": false, "": false} {
+	for typed, ok := range map[string]bool{
+		"scheduler\n":   true,
+		"scheduler":     true,
+		" scheduler \n": true,
+		"yes\n":         false,
+		"\n":            false,
+		"":              false,
+	} {
 		if err := confirm(strings.NewReader(typed), io.Discard, "scheduler"); (err == nil) != ok {
 			t.Errorf("%q: %v", typed, err)
 		}
@@ -144,7 +190,7 @@ func TestForgetAsks(t *testing.T) {
 }
 
 func TestForgetNeedsAGroup(t *testing.T) {
-	if _, err := run("forget"); err == nil || !strings.Contains(err.Error(), "name the group") {
+	if _, err := run("forget"); err == nil || !strings.Contains(err.Error(), "no group given") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -15,27 +15,38 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// forgetPlan is which voters of a group would be held for ended.
+// forgetPlan lists the voters of a group that the manager is asked to treat as stopped.
 type forgetPlan struct {
 	group     string
 	request   v1.ForgetRequest
 	forgotten []v1.RosterMember
 	states    map[string]v1.ProcessState
-	staying   []string // the voters that there would be
-	reporting int      // of them, those that report to the manager
+	staying   []string // the voters that would remain
+	reporting int      // how many of the remaining voters report to the manager
 }
 
-// newForgetPlan says which voters of the group would be held for ended: those named, or, if none is, all that are out of the
-// manager's sight. It is an error if nothing is to be forgotten there.
+// newForgetPlan returns the plan for the named voters or, without names, for all voters that do not
+// report to the manager. It returns an error if there is nothing to forget, or if a named voter
+// cannot be forgotten.
 func newForgetPlan(g *v1.ElectionGroup, named []string) (forgetPlan, error) {
 	p := forgetPlan{group: g.Name, states: map[string]v1.ProcessState{}}
 	if g.Spec.Safety != v1.Guarded {
-		return p, fmt.Errorf("group %s is %s: it needs no majority of voters, so there is none to forget", g.Name, g.Spec.Safety)
+		return p, fmt.Errorf(
+			"group %s has safety %s, which needs no majority: there is nothing to forget",
+			g.Name,
+			g.Spec.Safety,
+		)
 	}
 	stalled := meta.FindStatusCondition(g.Status.Conditions, v1.ConditionStalled)
-	if stalled == nil || stalled.Status != metav1.ConditionTrue || stalled.Reason != "MajorityLost" || g.Status.Roster == nil {
-		return p, fmt.Errorf("group %s has not lost its majority (condition Stalled is not True with reason MajorityLost): "+
-			"voters that are lost are removed by themselves", g.Name)
+	if stalled == nil || stalled.Status != metav1.ConditionTrue ||
+		stalled.Reason != "MajorityLost" ||
+		g.Status.Roster == nil {
+		return p, fmt.Errorf(
+			"group %s has not lost its majority (condition Stalled is not True with reason "+
+				"MajorityLost): "+
+				"the manager removes lost voters by itself",
+			g.Name,
+		)
 	}
 	for _, row := range g.Status.Processes {
 		p.states[row.Name] = row.State
@@ -53,26 +64,36 @@ func newForgetPlan(g *v1.ElectionGroup, named []string) (forgetPlan, error) {
 	}
 	for _, name := range named {
 		if !known[name] {
-			return p, fmt.Errorf("%s is no voter of group %s", name, g.Name)
+			return p, fmt.Errorf("%s is not a voter of group %s", name, g.Name)
 		}
 	}
 	if len(p.forgotten) == 0 {
-		return p, fmt.Errorf("every voter of group %s reports to the manager: there is none to forget", g.Name)
+		return p, fmt.Errorf(
+			"every voter of group %s reports to the manager: there is nothing to forget",
+			g.Name,
+		)
 	}
 	return p, nil
 }
 
-// consider enters a voter: as one to be forgotten, or as one that stays.
+// consider adds a voter to the plan, either as one to forget or as one that stays.
 func (p *forgetPlan) consider(m v1.RosterMember, named []string) error {
 	state := p.states[m.Name]
 	reports := m.GoneSince.IsZero() && (state == v1.ProcessNormal || state == v1.ProcessCoordinator)
 	asked := slices.Contains(named, m.Name)
 	switch {
 	case asked && reports:
-		return fmt.Errorf("%s reports to the manager: a voter that runs cannot be forgotten; delete its pod if it is to go", m.Name)
+		return fmt.Errorf(
+			"%s reports to the manager: a running voter cannot be forgotten; to remove it, "+
+				"delete its pod",
+			m.Name,
+		)
 	case asked, len(named) == 0 && !reports:
 		p.forgotten = append(p.forgotten, m)
-		p.request.Processes = append(p.request.Processes, v1.ForgottenProcess{Name: m.Name, UID: m.UID})
+		p.request.Processes = append(
+			p.request.Processes,
+			v1.ForgottenProcess{Name: m.Name, UID: m.UID},
+		)
 	default:
 		p.staying = append(p.staying, m.Name)
 		if reports {
@@ -82,26 +103,27 @@ func (p *forgetPlan) consider(m v1.RosterMember, named []string) error {
 	return nil
 }
 
-// annotation is the plan as the manager reads it.
+// annotation returns the plan in the form in which the manager reads it.
 func (p forgetPlan) annotation() (string, error) {
 	value, err := json.Marshal(p.request)
 	return string(value), err
 }
 
 const forgetRisk = `
-The group stands still because nothing tells that these have ended. If you go on, you answer for it that none of them runs
-any more, also not on a machine that is merely cut off. If one does, two processes may act as the coordinator at the same
-time; then only resources that check epochs refuse the older one. Make sure first: the machines are off, or the processes
-are gone from them.
+The group is stopped because the termination of these voters is not confirmed. Continue only if you
+are sure that none of them is still running, not even on a machine that is merely cut off from the
+network. If one is, two processes may act as the coordinator at the same time, and then only resources
+that check epochs refuse the older one. So make sure first that the machines are off, or that the
+processes on them have ended.
 `
 
-// explain says what would happen, and what it risks.
+// explain writes what would happen, and the risk of it.
 func (p forgetPlan) explain(out io.Writer, now time.Time) error {
-	fmt.Fprintf(out, "These voters of group %s would be held for ended:\n\n", p.group)
+	fmt.Fprintf(out, "The manager will treat these voters of group %s as stopped:\n\n", p.group)
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(table, "NAME\tUID\tSTATE\tPOD")
 	for _, m := range p.forgotten {
-		pod := "there"
+		pod := "exists"
 		if !m.GoneSince.IsZero() {
 			pod = fmt.Sprintf("gone for %v", now.Sub(m.GoneSince.Time).Round(time.Second))
 		}
@@ -113,17 +135,23 @@ func (p forgetPlan) explain(out io.Writer, now time.Time) error {
 	fmt.Fprint(out, forgetRisk)
 	switch {
 	case len(p.staying) == 0:
-		fmt.Fprintln(out, "\nNo voter stays: the pods that are there will be the first ones of a new roster.")
+		fmt.Fprintln(out, "\nNo voter remains: the pods that exist will form a new roster.")
 	case p.reporting > len(p.staying)/2:
-		fmt.Fprintf(out, "\nThese voters stay: %s.\n", strings.Join(p.staying, ", "))
+		fmt.Fprintf(out, "\nThese voters remain: %s.\n", strings.Join(p.staying, ", "))
 	default:
-		fmt.Fprintf(out, "\nThese voters stay: %s. Only %d of them report to the manager, which is no majority: the group would still\nstand still.\n",
-			strings.Join(p.staying, ", "), p.reporting)
+		fmt.Fprintf(
+			out,
+			"\nThese voters remain: %s. Only %d of them report to the manager, which is not a "+
+				"majority:\nthe group will stay stopped.\n",
+			strings.Join(p.staying, ", "),
+			p.reporting,
+		)
 	}
 	return nil
 }
 
-// answer is what a state of the group after the request says about it: done, if the roster records all that was asked for.
+// answer reports whether the roster of g records everything that was requested. It returns an error
+// if the roster has changed without doing so.
 func (p forgetPlan) answer(g *v1.ElectionGroup) (done bool, err error) {
 	r := g.Status.Roster
 	if r == nil || r.Generation <= p.request.Generation {
@@ -131,9 +159,18 @@ func (p forgetPlan) answer(g *v1.ElectionGroup) (done bool, err error) {
 	}
 	for _, asked := range p.request.Processes {
 		for _, m := range r.Members {
-			if m.UID == asked.UID && m.Voter != nil && *m.Voter && (m.Forgotten == nil || !*m.Forgotten) {
-				return false, fmt.Errorf("the roster has changed while you decided (generation %d, you saw %d), or %s is back: "+
-					"not all were forgotten; look again, and run it again if need be", r.Generation, p.request.Generation, m.Name)
+			if m.UID == asked.UID && m.Voter != nil && *m.Voter &&
+				(m.Forgotten == nil || !*m.Forgotten) {
+				return false, fmt.Errorf(
+					"not all voters were forgotten: the roster has changed (generation %d, you "+
+						"saw %d), or %s has "+
+						"reconnected; check kubectl get eg %s and run the command again if "+
+						"necessary",
+					r.Generation,
+					p.request.Generation,
+					m.Name,
+					p.group,
+				)
 			}
 		}
 	}

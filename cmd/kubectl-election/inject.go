@@ -13,39 +13,50 @@ import (
 	"github.com/podesta-dev/podesta/internal/inject"
 )
 
-// maxManifest is the largest manifest that inject reads, in bytes.
+// maxManifest is the size of the largest manifest that inject reads, in bytes.
 const maxManifest = 64 << 20
 
-const injectLong = `Put the agent into the pods of a manifest, as the install's policy puts it into pods on Kubernetes 1.36 and later; for older
-clusters, and for manifests that are kept in git.
+const injectLong = `Add the agent to the pods of a manifest. On Kubernetes 1.36 and later the installed policy does this
+when pods are created; use this command for older clusters, and for manifests that are kept in git.
 
-Pods and pod templates (Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob, lists) with the label ` + v1.GroupLabel + `
-get it; all else stays as it is, byte for byte. What has the agent already is left alone, so a second run changes nothing.
-The manifest goes to standard output, what was done to standard error.
+The command adds the agent to pods and pod templates (of a Deployment, StatefulSet, DaemonSet,
+ReplicaSet, Job, CronJob or List) that have the label ` + v1.GroupLabel +
+	`. Everything else stays the same,
+byte for byte. Pods that already have the agent are not changed, so a second run changes nothing.
+The manifest is written to standard output, a summary to standard error.
 
-The image is that of this program's release. Say --image if your cluster pulls it from elsewhere.`
+The default image is the one of this program's release. Set --image if your cluster pulls images
+from another registry.`
 
-const injectExamples = `  # Put the agent into a StatefulSet's pods, and look at what changes
+const injectExamples = `  # Add the agent to the pods of a StatefulSet and show what changes
   kubectl election inject -f statefulset.yaml | diff statefulset.yaml -
 
-  # Behind another tool
+  # Use the output of another tool
   kubectl kustomize overlays/production | kubectl election inject -f - | kubectl apply -f -`
 
-const policyLong = `Print the policies that have the API server put the agent into pods with the label ` + v1.GroupLabel + ` (Kubernetes 1.36
-and later), and refuse pods that it cannot get into. An installation brings them; this is for settings of your own.`
+const policyLong = `Print the admission policies that add the agent to pods with the label ` +
+	v1.GroupLabel + ` (Kubernetes
+1.36 and later) and refuse pods that it cannot be added to. A standard installation already has
+them; use this command to generate them with your own settings.`
 
-// newInjectCommand puts the agent into manifests.
+// newInjectCommand returns the command that adds the agent to manifests.
 func newInjectCommand() *cobra.Command {
 	var file, image, manager, namespace string
-	install := func() (inject.Install, error) { return inject.NewInstall(image, manager, namespace) }
+	install := func() (inject.Install, error) {
+		return inject.NewInstall(image, manager, namespace)
+	}
 	command := &cobra.Command{
 		Use:     "inject -f FILE",
-		Short:   "Put the agent into the pods of a manifest",
+		Short:   "Add the agent to the pods of a manifest",
 		Long:    injectLong,
 		Example: injectExamples,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("unexpected argument %q: name the manifest with -f %s", args[0], args[0])
+				return fmt.Errorf(
+					"unexpected argument %q: to read that manifest, use -f %s",
+					args[0],
+					args[0],
+				)
 			}
 			return nil
 		},
@@ -58,11 +69,12 @@ func newInjectCommand() *cobra.Command {
 		},
 	}
 	policy := &cobra.Command{
-		Use:     "policy",
-		Short:   "Print the policies that have the API server do it",
-		Long:    policyLong,
-		Example: "  kubectl election inject policy --image registry.example.com/podesta/agent:v1 | kubectl apply -f -",
-		Args:    cobra.NoArgs,
+		Use:   "policy",
+		Short: "Print the admission policies that add the agent to pods",
+		Long:  policyLong,
+		Example: "  kubectl election inject policy --image registry.example.com/podesta/agent:v1 " +
+			"| kubectl apply -f -",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			i, err := install()
 			if err != nil {
@@ -72,15 +84,29 @@ func newInjectCommand() *cobra.Command {
 		},
 	}
 	command.AddCommand(policy)
-	command.Flags().StringVarP(&file, "filename", "f", "", "the manifest, YAML or JSON; - is standard input")
+	command.Flags().
+		StringVarP(&file, "filename", "f", "", "manifest to read, YAML or JSON; - reads "+
+			"standard input")
 	f := command.PersistentFlags()
-	f.StringVar(&image, "image", inject.ImageOf(version), "the agent's image")
-	f.StringVar(&manager, "manager", "", "`HOST:PORT` of the manager's roster service (default podesta-roster.SYSTEM-NAMESPACE.svc:9443)")
-	f.StringVar(&namespace, "system-namespace", "", "where Podesta is installed; pods there are left alone (default "+inject.DefaultNamespace+")")
+	f.StringVar(&image, "image", inject.ImageOf(version), "image of the agent")
+	f.StringVar(
+		&manager,
+		"manager",
+		"",
+		"`HOST:PORT` of the manager's roster service (default "+
+			"podesta-roster.SYSTEM-NAMESPACE.svc:9443)",
+	)
+	f.StringVar(
+		&namespace,
+		"system-namespace",
+		"",
+		"namespace in which Podesta is installed, whose pods are not changed "+
+			"(default "+inject.DefaultNamespace+")",
+	)
 	return command
 }
 
-// printPolicies writes the policies with their bindings.
+// printPolicies writes the policies and their bindings.
 func printPolicies(i inject.Install, out io.Writer) error {
 	mutating, err := inject.Mutating(i)
 	if err != nil {
@@ -94,7 +120,7 @@ func printPolicies(i inject.Install, out io.Writer) error {
 	return err
 }
 
-// injectFile writes the manifest with the agent to out, and what it did to notes.
+// injectFile writes the manifest with the agent to out, and what it has done to notes.
 func injectFile(file string, i inject.Install, in io.Reader, out, notes io.Writer) error {
 	text, err := readManifest(file, in)
 	if err != nil {
@@ -108,14 +134,18 @@ func injectFile(file string, i inject.Install, in io.Reader, out, notes io.Write
 		return err
 	}
 	for _, note := range done {
-		what := "agent put in"
+		what := "agent added"
 		if note.HadAgent {
-			what = "has the agent already"
+			what = "already has the agent"
 		}
 		fmt.Fprintf(notes, "%s: %s\n", note, what)
 	}
 	if len(done) == 0 {
-		fmt.Fprintf(notes, "nothing to do: no pod or pod template has the label %s\n", v1.GroupLabel)
+		fmt.Fprintf(
+			notes,
+			"nothing to do: no pod or pod template has the label %s\n",
+			v1.GroupLabel,
+		)
 	}
 	return nil
 }
@@ -123,18 +153,22 @@ func injectFile(file string, i inject.Install, in io.Reader, out, notes io.Write
 func readManifest(file string, in io.Reader) ([]byte, error) {
 	switch {
 	case file == "":
-		return nil, errors.New("say which manifest: -f FILE, or -f - for standard input")
+		return nil, errors.New("no manifest: use -f FILE, or -f - to read standard input")
 	case file != "-":
 		opened, err := os.Open(file)
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = opened.Close() }() // it was only read
+		defer func() { _ = opened.Close() }() // opened for reading only
 		in = opened
 	}
 	text, err := io.ReadAll(io.LimitReader(in, maxManifest+1))
 	if err == nil && len(text) > maxManifest {
-		err = fmt.Errorf("%s is larger than %d MiB: split it", strings.TrimPrefix(file, "-"), maxManifest>>20)
+		err = fmt.Errorf(
+			"%s is larger than %d MiB: split it into smaller files",
+			strings.TrimPrefix(file, "-"),
+			maxManifest>>20,
+		)
 	}
 	return text, err
 }

@@ -28,19 +28,29 @@ func injected(in string, args ...string) (out, notes string, err error) {
 	return stdout.String(), stderr.String(), err
 }
 
-// The manifest goes to standard output and nothing else does, so that kubectl may read it; what was done is said beside it.
+// The manifest goes to standard output and nothing else does, so that kubectl may read it; what was
+// done is said beside it.
 func TestInject(t *testing.T) {
-	out, notes, err := injected(shortPod, "-f", "-", "--image", "example.com/agent:v2", "--system-namespace", "elections")
-	if err != nil || notes != "pod/p: agent put in\n" {
+	out, notes, err := injected(
+		shortPod,
+		"-f",
+		"-",
+		"--image",
+		"example.com/agent:v2",
+		"--system-namespace",
+		"elections",
+	)
+	if err != nil || notes != "pod/p: agent added\n" {
 		t.Fatalf("%q, %v", notes, err)
 	}
-	for _, want := range []string{"# mine\n", "    image: example.com/agent:v2\n", "    - --manager=podesta-roster.elections.svc:9443\n"} {
+	for _, want := range []string{"# mine\n", "    image: " +
+		"example.com/agent:v2\n", "    - --manager=podesta-roster.elections.svc:9443\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
 	again, notes, err := injected(out, "-f", "-")
-	if err != nil || again != out || notes != "pod/p: has the agent already\n" {
+	if err != nil || again != out || notes != "pod/p: already has the agent\n" {
 		t.Errorf("the second time: %q, %v\n%s", notes, err, again)
 	}
 
@@ -56,7 +66,8 @@ func TestInject(t *testing.T) {
 
 	const other = "kind: Pod\n"
 	out, notes, err = injected(other, "-f", "-")
-	if err != nil || out != other || notes != "nothing to do: no pod or pod template has the label podesta.dev/group\n" {
+	if err != nil || out != other ||
+		notes != "nothing to do: no pod or pod template has the label podesta.dev/group\n" {
 		t.Errorf("%q, %q, %v", out, notes, err)
 	}
 }
@@ -74,17 +85,28 @@ func TestInjectPolicy(t *testing.T) {
 	if out, _, err := injected("", "policy"); err != nil || out != strings.Join(want, "---\n") {
 		t.Errorf("config/inject has something else (%v):\n%s", err, out)
 	}
-	out, _, err := injected("", "policy", "--image", "example.com/agent:v2", "--manager", "10.0.0.1:443", "--system-namespace", "elections")
-	if err != nil || strings.Count(out, "'example.com/agent:v2'") != 2 || strings.Count(out, "'10.0.0.1:443'") != 1 ||
-		strings.Count(out, "[kube-system, elections]") != 2 || strings.Contains(out, "podesta-system") {
+	out, _, err := injected(
+		"",
+		"policy",
+		"--image",
+		"example.com/agent:v2",
+		"--manager",
+		"10.0.0.1:443",
+		"--system-namespace",
+		"elections",
+	)
+	if err != nil || strings.Count(out, "'example.com/agent:v2'") != 2 ||
+		strings.Count(out, "'10.0.0.1:443'") != 1 ||
+		strings.Count(out, "[kube-system, elections]") != 2 ||
+		strings.Contains(out, "podesta-system") {
 		t.Errorf("the settings are not where they belong (%v):\n%s", err, out)
 	}
 }
 
 func TestInjectRefuses(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                        "say which manifest: -f FILE",
-		"pod.yaml":                "name the manifest with -f pod.yaml",
+		"":                        "no manifest: use -f FILE",
+		"pod.yaml":                "to read that manifest, use -f pod.yaml",
 		"-f /does/not/exist":      "/does/not/exist: no such file",
 		"-f - --image IMAGE":      `image "IMAGE": must be a reference such as ghcr.io/podesta-dev/agent:latest`,
 		"-f - --manager here":     `manager "here": must be HOST:PORT`,
@@ -97,7 +119,9 @@ func TestInjectRefuses(t *testing.T) {
 		}
 	}
 	taken := strings.Replace(shortPod, "name: app", "name: podesta-agent", 1)
-	if out, _, err := injected(taken, "-f", "-"); err == nil || !strings.Contains(err.Error(), "pod/p: a container is called podesta-agent") || out != "" {
+	if out, _, err := injected(taken, "-f", "-"); err == nil ||
+		!strings.Contains(err.Error(), "pod/p: a container is called podesta-agent") ||
+		out != "" {
 		t.Errorf("%v; printed %q", err, out)
 	}
 }

@@ -1,9 +1,9 @@
-// Command kubectl-election is the plugin behind `kubectl election`. On the PATH, kubectl finds it by its name; it runs
-// by itself, too.
+// Command kubectl-election is the kubectl plugin `kubectl election`. kubectl finds it on the PATH
+// by its name; it can also be run directly.
 //
-//	kubectl election simulate    plays an election on this machine; needs no cluster
-//	kubectl election forget      lets a group go on without voters that are gone for good
-//	kubectl election inject      puts the agent into the pods of a manifest
+//	kubectl election simulate    simulates an election on this machine; needs no cluster
+//	kubectl election forget      lets a group continue without voters that are lost for good
+//	kubectl election inject      adds the agent to the pods of a manifest
 package main
 
 import (
@@ -28,15 +28,16 @@ func main() {
 	}
 }
 
-// newCommand is the root: everything else hangs below it.
+// newCommand returns the root command with all subcommands.
 func newCommand() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "kubectl-election",
-		Short:         "Study and run elections of a coordinator",
-		Long:          "Study and run elections of a coordinator among the processes of a group.",
+		Use:   "kubectl-election",
+		Short: "Simulate elections and operate election groups",
+		Long: "Simulate elections on this machine, and operate the election groups of a " +
+			"cluster.",
 		Version:       version,
 		SilenceErrors: true, // main prints them once
-		SilenceUsage:  true, // an error says what would be right; the usage would hide it
+		SilenceUsage:  true, // errors say what to do; the usage text would hide that
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl election"},
 	}
 	root.SetVersionTemplate("kubectl election {{.Version}}\n")

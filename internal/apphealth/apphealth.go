@@ -1,8 +1,9 @@
-// Package apphealth looks whether the app beside the agent is well: by HTTP, by TCP, or by the gRPC health protocol. A process
-// whose app is ill is no candidate; it comes back when the app has been well for a while (damping), so that an app which
-// flaps costs its group one change of coordinator and not many.
+// Package apphealth probes the app beside the agent by HTTP, by TCP, or by the gRPC health checking
+// protocol. A process whose app is unhealthy is not a candidate. It becomes one again when the app
+// has been healthy for a while, so that an app that keeps failing and recovering costs its group
+// one change of coordinator and not many.
 //
-// What is not promised: that an app which answers does its work.
+// An app that answers its probe is not proven to do its work; the package does not promise that.
 package apphealth
 
 import (
@@ -23,20 +24,30 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// Check asks the app once; nil: it is well.
+// Check probes the app once. It returns nil if the app is healthy.
 type Check func(ctx context.Context) error
 
-// Probe is how an app is asked, and how its answers are judged.
+// Probe is a Check with its schedule and its thresholds.
 type Probe struct {
-	Check         Check
-	Every, Within time.Duration // how often it is asked, and how long it may take to answer
-	ToIll, ToWell int           // how many bad answers in a row make it ill, and how many good ones well again
+	Check Check
+	// Period is the time between two probes, Timeout the time within which the app must answer.
+	Period, Timeout time.Duration
+	// The number of consecutive failures that make the app unhealthy, and of consecutive successes
+	// that make it healthy again.
+	FailureThreshold, SuccessThreshold int
 }
 
-// Parse makes a probe of a URL: http://HOST:PORT/PATH (any status below 400), tcp://HOST:PORT (it accepts), or
-// grpc://HOST:PORT/SERVICE (SERVING; without SERVICE the server as a whole). It asks as often as a roster does by default.
+// Parse returns the probe that a URL describes: http://HOST:PORT/PATH (any status below 400 is
+// healthy), tcp://HOST:PORT (accepting a connection is healthy) or grpc://HOST:PORT/SERVICE
+// (SERVING is healthy; without SERVICE the health of the whole server is requested). Its schedule
+// and thresholds are the defaults of a roster.
 func Parse(text string) (Probe, error) {
-	p := Probe{Every: roster.HealthPeriod, Within: roster.HealthTimeout, ToIll: roster.HealthFailureThreshold, ToWell: roster.HealthSuccessThreshold}
+	p := Probe{
+		Period:           roster.HealthPeriod,
+		Timeout:          roster.HealthTimeout,
+		FailureThreshold: roster.HealthFailureThreshold,
+		SuccessThreshold: roster.HealthSuccessThreshold,
+	}
 	u, err := url.Parse(text)
 	if err != nil {
 		return p, err
@@ -57,18 +68,30 @@ func Parse(text string) (Probe, error) {
 	return p, nil
 }
 
-// At makes a probe of what a valid roster says, at the host on which the agent serves its own app; nil if the app is not asked.
-// Nothing in the roster can turn it to another host: not the path, nor what the app answers.
+// At returns the probe that a valid roster describes, at the host on which the agent serves its own
+// app; nil if the app is not probed. Nothing in the roster can direct it to another host: neither
+// the path nor the app's answers.
 func At(host string, h roster.AppHealth) *Probe {
 	address := net.JoinHostPort(host, strconv.Itoa(int(h.Port)))
-	p := &Probe{Every: h.Period, Within: h.Timeout, ToIll: int(h.FailureThreshold), ToWell: int(h.SuccessThreshold)}
+	p := &Probe{
+		Period:           h.Period,
+		Timeout:          h.Timeout,
+		FailureThreshold: int(h.FailureThreshold),
+		SuccessThreshold: int(h.SuccessThreshold),
+	}
 	switch h.Handler {
 	case roster.HTTPGet:
 		u, err := url.ParseRequestURI(h.Path)
 		if err != nil {
-			return nil // no roster is valid with it
+			return nil // impossible with a valid roster
 		}
-		p.Check = httpCheck((&url.URL{Scheme: "http", Host: address, Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}).String())
+		p.Check = httpCheck((&url.URL{
+			Scheme:   "http",
+			Host:     address,
+			Path:     u.Path,
+			RawPath:  u.RawPath,
+			RawQuery: u.RawQuery,
+		}).String())
 	case roster.TCPSocket:
 		p.Check = tcpCheck(address)
 	case roster.GRPC:
@@ -80,9 +103,13 @@ func At(host string, h roster.AppHealth) *Probe {
 }
 
 func httpCheck(target string) Check {
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse // a redirect is an answer, as it is to a kubelet
-	}}
+	client := &http.Client{
+		Transport: &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			// a redirect counts as an answer, as it does for a kubelet
+			return http.ErrUseLastResponse
+		},
+	}
 	return func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 		if err != nil {
@@ -113,13 +140,15 @@ func tcpCheck(address string) Check {
 
 func grpcCheck(address, service string) Check {
 	return func(ctx context.Context) error {
-		c, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(),
+		c, err := grpc.NewClient("passthrough:///"+address,
+			grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(),
 			grpc.WithDisableServiceConfig())
 		if err != nil {
 			return err
 		}
 		defer func() { _ = c.Close() }()
-		answer, err := grpc_health_v1.NewHealthClient(c).Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: service})
+		answer, err := grpc_health_v1.NewHealthClient(c).Check(ctx,
+			&grpc_health_v1.HealthCheckRequest{Service: service})
 		if err != nil {
 			return err
 		}

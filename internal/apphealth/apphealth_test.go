@@ -44,7 +44,9 @@ func parse(t *testing.T, text string) apphealth.Check {
 
 func TestHTTP(t *testing.T) {
 	status := http.StatusOK
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+	}))
 	defer server.Close()
 	check := parse(t, server.URL+"/healthz")
 	if err := check(t.Context()); err != nil {
@@ -67,7 +69,7 @@ func TestTCP(t *testing.T) {
 	}
 	_ = l.Close()
 	if err := check(t.Context()); err == nil {
-		t.Error("nobody listens, and it counts as well")
+		t.Error("an app that does not listen counts as healthy")
 	}
 }
 
@@ -82,7 +84,7 @@ func TestGRPC(t *testing.T) {
 	defer server.Stop()
 	check := parse(t, "grpc://"+l.Addr().String()+"/shop")
 	if err := check(t.Context()); err == nil {
-		t.Error("an unknown service counts as well")
+		t.Error("an unknown service counts as healthy")
 	}
 	states.SetServingStatus("shop", grpc_health_v1.HealthCheckResponse_SERVING)
 	if err := check(t.Context()); err != nil {
@@ -94,9 +96,12 @@ func TestGRPC(t *testing.T) {
 	}
 }
 
-// What a roster says is asked at the agent's own host, whatever the path looks like and wherever the app points.
-func TestNothingLeadsElsewhere(t *testing.T) {
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s was asked elsewhere", r.URL) }))
+// The probe that a roster describes goes to the agent's own host, whatever the path looks like and
+// wherever the app redirects.
+func TestProbesStayOnTheAgentsHost(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s was requested from another host", r.URL)
+	}))
 	defer elsewhere.Close()
 	t.Setenv("HTTP_PROXY", elsewhere.URL)
 	t.Setenv("HTTPS_PROXY", elsewhere.URL)
@@ -115,7 +120,15 @@ func TestNothingLeadsElsewhere(t *testing.T) {
 		"/@" + outside[2:]:      "/@" + outside[2:],
 		"/#" + outside:          "/%23" + outside,
 	} {
-		h := roster.AppHealth{Handler: roster.HTTPGet, Port: port, Path: path, Period: time.Second, Timeout: time.Second, FailureThreshold: 1, SuccessThreshold: 1}
+		h := roster.AppHealth{
+			Handler:          roster.HTTPGet,
+			Port:             port,
+			Path:             path,
+			Period:           time.Second,
+			Timeout:          time.Second,
+			FailureThreshold: 1,
+			SuccessThreshold: 1,
+		}
 		if err := apphealth.At(host, h).Check(t.Context()); err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue
@@ -126,8 +139,8 @@ func TestNothingLeadsElsewhere(t *testing.T) {
 	}
 }
 
-// A roster can have all that the flag can, and what it leaves out is as the flag has it.
-func TestRosterAsksAsTheFlagDoes(t *testing.T) {
+// A roster can express everything that the flag can, with the same defaults.
+func TestRosterProbesAsTheFlagDoes(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +155,7 @@ func TestRosterAsksAsTheFlagDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for handler, well := range map[string]bool{
+	for handler, healthy := range map[string]bool{
 		`"tcpSocket": {"port": %d}`:                      true,
 		`"grpc": {"port": %d}`:                           true,
 		`"grpc": {"port": %d, "service": "shop"}`:        true,
@@ -154,15 +167,17 @@ func TestRosterAsksAsTheFlagDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := apphealth.At(host, r.AppHealth)
-		if err := p.Check(t.Context()); (err == nil) != well {
+		if err := p.Check(t.Context()); (err == nil) != healthy {
 			t.Errorf("%s: %v", handler, err)
 		}
-		if p.Every != flag.Every || p.Within != flag.Within || p.ToIll != flag.ToIll || p.ToWell != flag.ToWell {
+		if p.Period != flag.Period || p.Timeout != flag.Timeout ||
+			p.FailureThreshold != flag.FailureThreshold ||
+			p.SuccessThreshold != flag.SuccessThreshold {
 			t.Errorf("%s: %+v, and the flag %+v", handler, p, flag)
 		}
 	}
 	if apphealth.At(host, roster.AppHealth{}) != nil {
-		t.Error("an app is asked though the roster says nothing")
+		t.Error("an app is probed although the roster does not say so")
 	}
 }
 

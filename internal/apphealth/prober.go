@@ -6,20 +6,22 @@ import (
 	"time"
 )
 
-// Prober asks an app by one probe at a time, and says each turn of the response. Before the first turn an app counts as well, and
-// so does one that is asked no more. Another probe takes over the response of the one before, and counts anew.
+// Prober probes an app and reports each change of its health. It runs one Probe at a time. The app
+// counts as healthy before the first change, and when it is no longer probed. When the Probe is
+// replaced, the health is kept and the consecutive results are counted anew.
 type Prober struct {
-	newest atomic.Pointer[Probe]
-	wake   chan struct{} // newest has changed; capacity 1
-	turns  chan error
+	newest  atomic.Pointer[Probe]
+	wake    chan struct{} // signals that newest has changed; capacity 1
+	changes chan error
 }
 
-// NewProber returns a prober that asks nothing yet.
+// NewProber returns a Prober that does not probe yet.
 func NewProber() *Prober {
-	return &Prober{wake: make(chan struct{}, 1), turns: make(chan error)}
+	return &Prober{wake: make(chan struct{}, 1), changes: make(chan error)}
 }
 
-// Use has the app asked by this probe from now on; nil: not at all. It never blocks, and may be called by any goroutine.
+// Use makes the Prober use this Probe from now on; nil stops probing. It does not block and is safe
+// for concurrent use.
 func (p *Prober) Use(probe *Probe) {
 	p.newest.Store(probe)
 	select {
@@ -28,102 +30,111 @@ func (p *Prober) Use(probe *Probe) {
 	}
 }
 
-// Turns is where the turns of the response are taken: nil when the app is well again, else what ails it. A turn that was taken
-// back before anybody took it is never said.
-func (p *Prober) Turns() <-chan error { return p.turns }
+// Changes returns the channel on which changes of the health arrive: nil when the app has become
+// healthy, and the reason when it has become unhealthy. A change that is undone before it was
+// received is not sent.
+func (p *Prober) Changes() <-chan error { return p.changes }
 
-// Run asks until ctx ends. It is called once.
+// Run probes until ctx ends. It must be called once.
 func (p *Prober) Run(ctx context.Context) {
-	var q questions
-	defer func() { q.end() }()
-	var v response
-	for said := false; ; { // said: the turn that was last taken is that it is ill
-		var turns chan<- error
-		if v.ill != said {
-			turns = p.turns
+	var q attempts
+	defer func() { q.stop() }()
+	var h health
+	for sent := false; ; { // sent: the last change received was to unhealthy
+		var changes chan<- error
+		if h.unhealthy != sent {
+			changes = p.changes
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-p.wake:
-			q.end()
+			q.stop()
 			q = begin(p.newest.Load())
-			if v.row = 0; q.probe == nil {
-				v = response{}
+			if h.streak = 0; q.probe == nil {
+				h = health{}
 			}
 		case <-q.due():
-			q.ask(ctx)
-		case err := <-q.answers:
-			q.open = false
-			if ctx.Err() == nil { // else it was not the app's
-				v.judge(err, q.probe)
+			q.start(ctx)
+		case err := <-q.results:
+			q.running = false
+			if ctx.Err() == nil { // otherwise the probe failed because ctx ended
+				h.record(err, q.probe)
 			}
-		case turns <- v.ailment:
-			said = v.ill
+		case changes <- h.reason:
+			sent = h.unhealthy
 		}
 	}
 }
 
-// response is what the answers so far make of the app.
-type response struct {
-	ill     bool
-	ailment error // nil: it is well
-	row     int   // how many answers in a row speak against the response
+// health is the health of the app according to the results so far.
+type health struct {
+	unhealthy bool
+	reason    error // why the app is unhealthy; nil if it is healthy
+	streak    int   // consecutive results that contradict the health
 }
 
-func (v *response) judge(err error, p *Probe) {
-	if (err != nil) == v.ill {
-		v.row = 0
+func (h *health) record(err error, p *Probe) {
+	if (err != nil) == h.unhealthy {
+		h.streak = 0
 		return
 	}
-	if v.row++; !v.ill && v.row >= p.ToIll || v.ill && v.row >= p.ToWell {
-		*v = response{ill: err != nil, ailment: err}
+	threshold := p.FailureThreshold
+	if h.unhealthy {
+		threshold = p.SuccessThreshold
+	}
+	if h.streak++; h.streak >= threshold {
+		*h = health{unhealthy: err != nil, reason: err}
 	}
 }
 
-// questions are those of one probe, one at a time; an answer that takes longer than a period puts the next one off. The zero
-// value asks nothing.
-type questions struct {
+// attempts runs the attempts of one Probe, one at a time. An attempt that takes longer than a
+// period delays the next one. The zero value does nothing.
+type attempts struct {
 	probe   *Probe
 	ticker  *time.Ticker
-	answers chan error         // capacity 1
-	open    bool               // a question is not answered yet
-	cancel  context.CancelFunc // of that question
+	results chan error         // capacity 1
+	running bool               // an attempt has not returned yet
+	cancel  context.CancelFunc // cancels that attempt
 }
 
-func begin(probe *Probe) questions {
+func begin(probe *Probe) attempts {
 	if probe == nil {
-		return questions{}
+		return attempts{}
 	}
-	return questions{probe: probe, ticker: time.NewTicker(probe.Every), answers: make(chan error, 1)}
+	return attempts{
+		probe:   probe,
+		ticker:  time.NewTicker(probe.Period),
+		results: make(chan error, 1),
+	}
 }
 
-// due is when the next question is.
-func (q *questions) due() <-chan time.Time {
-	if q.probe == nil || q.open {
+// due returns the channel that fires when the next attempt is due.
+func (q *attempts) due() <-chan time.Time {
+	if q.probe == nil || q.running {
 		return nil
 	}
 	return q.ticker.C
 }
 
-func (q *questions) ask(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, q.probe.Within)
-	q.open, q.cancel = true, cancel
-	probe, answers := q.probe, q.answers
+func (q *attempts) start(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, q.probe.Timeout)
+	q.running, q.cancel = true, cancel
+	probe, results := q.probe, q.results
 	go func() {
 		defer cancel()
-		answers <- probe.Check(ctx)
+		results <- probe.Check(ctx)
 	}()
 }
 
-// end cancels the question that is open, and returns when it is over.
-func (q *questions) end() {
+// stop cancels a running attempt and waits until it has returned.
+func (q *attempts) stop() {
 	if q.probe == nil {
 		return
 	}
 	q.ticker.Stop()
-	if q.open {
+	if q.running {
 		q.cancel()
-		<-q.answers //nolint:errcheck // whatever it is, nobody asks any more
+		<-q.results //nolint:errcheck // the result of a canceled attempt means nothing
 	}
 }

@@ -12,16 +12,17 @@ import (
 	"github.com/podesta-dev/podesta/internal/apphealth"
 )
 
-// app is an app in virtual time: it answers by a script, + well and - ill, the last of which goes on.
+// app is an app in virtual time. It answers by a script, + for healthy and - for unhealthy; the
+// last answer repeats.
 type app struct {
 	begun  time.Time
 	prober *apphealth.Prober
 	stop   context.CancelFunc
 
-	mu     sync.Mutex
-	turns  []string
-	script string
-	asked  int
+	mu      sync.Mutex
+	changes []string
+	script  string
+	asked   int
 }
 
 func startApp(t *testing.T) *app {
@@ -32,8 +33,8 @@ func startApp(t *testing.T) *app {
 	go func() {
 		for {
 			select {
-			case ailment := <-a.prober.Turns():
-				a.note(response(ailment) + " at " + time.Since(a.begun).String())
+			case reason := <-a.prober.Changes():
+				a.note(describe(reason) + " at " + time.Since(a.begun).String())
 			case <-ctx.Done():
 				return
 			}
@@ -42,17 +43,17 @@ func startApp(t *testing.T) *app {
 	return a
 }
 
-func (a *app) note(turn string) {
+func (a *app) note(change string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.turns = append(a.turns, turn)
+	a.changes = append(a.changes, change)
 }
 
-func response(ailment error) string {
-	if ailment == nil {
-		return "well"
+func describe(reason error) string {
+	if reason == nil {
+		return "healthy"
 	}
-	return ailment.Error()
+	return reason.Error()
 }
 
 func (a *app) says(script string) {
@@ -69,68 +70,75 @@ func (a *app) check(context.Context) error {
 	if a.script[at] == '+' {
 		return nil
 	}
-	return errors.New("ill")
+	return errors.New("unhealthy")
 }
 
-func (a *app) probe(every time.Duration, toIll, toWell int) *apphealth.Probe {
-	return &apphealth.Probe{Check: a.check, Every: every, Within: time.Second, ToIll: toIll, ToWell: toWell}
+func (a *app) probe(period time.Duration, failures, successes int) *apphealth.Probe {
+	return &apphealth.Probe{
+		Check:            a.check,
+		Period:           period,
+		Timeout:          time.Second,
+		FailureThreshold: failures,
+		SuccessThreshold: successes,
+	}
 }
 
-// after lets time pass and compares what was said.
+// after lets time pass and compares the changes that were reported.
 func (a *app) after(t *testing.T, d time.Duration, want string) {
 	t.Helper()
 	time.Sleep(d)
 	synctest.Wait()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if got := strings.Join(a.turns, ", "); got != want {
+	if got := strings.Join(a.changes, ", "); got != want {
 		t.Errorf("after %v: %q, want %q", time.Since(a.begun), got, want)
 	}
 }
 
-// An app that fails every other time is never ill; one that failed twice is, until it has been well ten times in a row.
+// An app that fails every other probe stays healthy; after two failures in a row it is unhealthy
+// until ten probes in a row have succeeded.
 func TestDamping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := startApp(t)
 		defer a.stop()
 		a.says("+-+-+-" + "--" + "+++++++++-" + "++++++++++" + "+")
 		a.prober.Use(a.probe(time.Second, 2, 10))
-		a.after(t, 30*time.Second, "ill at 7s, well at 28s")
+		a.after(t, 30*time.Second, "unhealthy at 7s, healthy at 28s")
 	})
 }
 
-// The thresholds and the period are the probe's.
+// The thresholds and the period are those of the Probe.
 func TestThresholds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := startApp(t)
 		defer a.stop()
 		a.says("--+--" + "---" + "++" + "-" + "+++")
 		a.prober.Use(a.probe(3*time.Second, 4, 3))
-		a.after(t, time.Minute, "ill at 21s, well at 42s")
+		a.after(t, time.Minute, "unhealthy at 21s, healthy at 42s")
 	})
 }
 
-// An app that is asked no more is well: at once, and whatever it would answer.
+// An app that is no longer probed is healthy at once, whatever it would answer.
 func TestAskedNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := startApp(t)
 		defer a.stop()
 		a.says("-")
 		a.prober.Use(a.probe(time.Second, 2, 10))
-		a.after(t, 10*time.Second, "ill at 2s")
+		a.after(t, 10*time.Second, "unhealthy at 2s")
 		a.prober.Use(nil)
-		a.after(t, 10*time.Second, "ill at 2s, well at 10s")
+		a.after(t, 10*time.Second, "unhealthy at 2s, healthy at 10s")
 		asked := a.asked
-		a.after(t, time.Minute, "ill at 2s, well at 10s")
+		a.after(t, time.Minute, "unhealthy at 2s, healthy at 10s")
 		if a.asked != asked {
-			t.Error("it is asked")
+			t.Error("it is probed")
 		}
-		a.prober.Use(a.probe(time.Second, 3, 10)) // and asked again it is ill after that many answers, not fewer
-		a.after(t, 4*time.Second, "ill at 2s, well at 10s, ill at 1m23s")
+		a.prober.Use(a.probe(time.Second, 3, 10)) // when it is probed again, the count starts anew
+		a.after(t, 4*time.Second, "unhealthy at 2s, healthy at 10s, unhealthy at 1m23s")
 	})
 }
 
-// Another probe neither heals an app nor makes it ill: it counts anew.
+// Another Probe does not change the health: the consecutive results are counted anew.
 func TestAnotherProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := startApp(t)
@@ -140,43 +148,53 @@ func TestAnotherProbe(t *testing.T) {
 		a.after(t, 15*time.Second, "")
 		a.prober.Use(a.probe(10*time.Second, 2, 2))
 		a.after(t, 10*time.Second, "")
-		a.after(t, 10*time.Second, "ill at 35s")
+		a.after(t, 10*time.Second, "unhealthy at 35s")
 		a.says("+")
-		a.after(t, 15*time.Second, "ill at 35s") // well at 45s, once
+		a.after(t, 15*time.Second, "unhealthy at 35s") // one success, at 45 s
 		a.prober.Use(a.probe(time.Second, 2, 3))
-		a.after(t, 5*time.Second, "ill at 35s, well at 53s")
+		a.after(t, 5*time.Second, "unhealthy at 35s, healthy at 53s")
 	})
 }
 
-// A question that nobody answers delays neither another probe nor the end.
+// A probe that never returns delays neither another Probe nor the end.
 func TestAnswerIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := startApp(t)
-		silent := &apphealth.Probe{Every: time.Second, Within: time.Hour, ToIll: 1, ToWell: 1,
-			Check: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
+		silent := &apphealth.Probe{
+			Period:           time.Second,
+			Timeout:          time.Hour,
+			FailureThreshold: 1,
+			SuccessThreshold: 1,
+			Check:            func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+		}
 		a.prober.Use(silent)
 		a.after(t, 10*time.Second, "")
 		a.says("-")
 		a.prober.Use(a.probe(time.Second, 1, 1))
-		a.after(t, time.Second, "ill at 11s")
+		a.after(t, time.Second, "unhealthy at 11s")
 		a.prober.Use(silent)
-		a.after(t, 10*time.Second, "ill at 11s")
+		a.after(t, 10*time.Second, "unhealthy at 11s")
 		a.stop()
 	})
 }
 
-// A question that is not answered in time is answered badly; the next one is put at once if it is due.
+// A probe that is not answered in time has failed. The next one starts at once if it is due.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := startApp(t)
 		defer a.stop()
-		a.prober.Use(&apphealth.Probe{Every: time.Second, Within: time.Second, ToIll: 2, ToWell: 1,
-			Check: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }})
+		a.prober.Use(&apphealth.Probe{
+			Period:           time.Second,
+			Timeout:          time.Second,
+			FailureThreshold: 2,
+			SuccessThreshold: 1,
+			Check:            func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+		})
 		a.after(t, 5*time.Second, context.DeadlineExceeded.Error()+" at 3s")
 	})
 }
 
-// A turn that was taken back before anybody took it is not said.
+// A change that was undone before anybody received it is not sent.
 func TestOvertakenTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &app{begun: time.Now(), prober: apphealth.NewProber()}
@@ -185,15 +203,15 @@ func TestOvertakenTurn(t *testing.T) {
 		go a.prober.Run(ctx)
 		a.says("--" + "++" + "-")
 		a.prober.Use(a.probe(time.Second, 2, 2))
-		time.Sleep(5 * time.Second) // ill at 2 s, well at 4 s
+		time.Sleep(5 * time.Second) // unhealthy at 2 s, healthy at 4 s
 		synctest.Wait()
 		select {
-		case ailment := <-a.prober.Turns():
-			t.Errorf("it is said to be %s", response(ailment))
+		case reason := <-a.prober.Changes():
+			t.Errorf("reported as %s", describe(reason))
 		default:
 		}
-		if got := <-a.prober.Turns(); got == nil || time.Since(a.begun) != 6*time.Second {
-			t.Errorf("%s at %v, want it ill at 6s", response(got), time.Since(a.begun))
+		if got := <-a.prober.Changes(); got == nil || time.Since(a.begun) != 6*time.Second {
+			t.Errorf("%s at %v, want it unhealthy at 6s", describe(got), time.Since(a.begun))
 		}
 	})
 }

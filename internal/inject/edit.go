@@ -11,26 +11,30 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// editor collects insertions into a text, and makes them at once.
+// editor collects edits of a text and applies them all at once.
 type editor struct {
 	original []byte
-	lines    []int // where each line begins
+	lines    []int // the offset at which each line begins
 	newline  string
 	edits    []edit
 }
 
-// edit replaces so many bytes at an offset.
+// edit replaces cut bytes at an offset by a text.
 type edit struct {
 	at, cut int
 	text    string
 }
 
 func newEditor(text []byte) *editor {
-	e := &editor{original: text, lines: []int{0}, newline: "\n"}
+	e := &editor{
+		original: text,
+		lines:    []int{0},
+		newline:  "\n",
+	}
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRune(text[at:])
 		at += size
-		switch r { // what ends a line in YAML 1.1
+		switch r { // the line ends of YAML 1.1
 		case '\r':
 			if at < len(text) && text[at] == '\n' {
 				at++
@@ -46,7 +50,7 @@ func newEditor(text []byte) *editor {
 	return e
 }
 
-// text is the original with the edits; without any, the original itself.
+// text returns the original with the edits applied; without edits, the original itself.
 func (e *editor) text() []byte {
 	slices.SortStableFunc(e.edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
 	var out bytes.Buffer
@@ -60,7 +64,7 @@ func (e *editor) text() []byte {
 	return out.Bytes()
 }
 
-// addTo puts the sidecar into a pod's spec.
+// addTo adds the sidecar to a pod's spec.
 func (e *editor) addTo(spec *yaml.Node, sidecar []part) error {
 	for _, p := range sidecar {
 		if err := e.addPart(spec, p); err != nil {
@@ -82,9 +86,13 @@ func (e *editor) addPart(spec *yaml.Node, p part) error {
 		e.insertKey(spec, p)
 		return nil
 	case list.Kind == yaml.AliasNode:
-		return fmt.Errorf("line %d: %s is an alias: write it out", list.Line, p.list)
+		return fmt.Errorf("line %d: %s is a YAML alias: replace it by its value", list.Line, p.list)
 	case isNull(list) && inFlow:
-		e.edits = append(e.edits, edit{at: e.offset(list), cut: len(list.Value), text: "[" + flow(p) + "]"})
+		e.edits = append(e.edits, edit{
+			at:   e.offset(list),
+			cut:  len(list.Value),
+			text: "[" + flow(p) + "]",
+		})
 		return nil
 	case isNull(list):
 		e.cutValue(list, len(list.Value))
@@ -95,7 +103,8 @@ func (e *editor) addPart(spec *yaml.Node, p part) error {
 	case list.Style&yaml.FlowStyle == 0:
 		e.insertLines(key.Line+1, indented(p, list.Column-1))
 		return nil
-	case len(list.Content) == 0 && !inFlow && bytes.HasPrefix(e.original[e.offset(list):], []byte("[]")):
+	case len(list.Content) == 0 && !inFlow &&
+		bytes.HasPrefix(e.original[e.offset(list):], []byte("[]")):
 		e.cutValue(list, len("[]"))
 		e.insertLines(key.Line+1, indented(p, key.Column-1+step(spec)))
 		return nil
@@ -106,7 +115,7 @@ func (e *editor) addPart(spec *yaml.Node, p part) error {
 	}
 }
 
-// insertKey puts a key with its list before the containers, above the comments that belong to them.
+// insertKey adds a key with its list before the containers, above the comments that belong to them.
 func (e *editor) insertKey(spec *yaml.Node, p part) {
 	before, _ := entry(spec, "containers")
 	if before == nil {
@@ -121,21 +130,23 @@ func (e *editor) insertKey(spec *yaml.Node, p part) {
 	e.insertLines(line, lines)
 }
 
-// insertLines puts whole lines before the line with that number, which may be the one after the last.
+// insertLines inserts whole lines before the line with that number, which may be one beyond the
+// last.
 func (e *editor) insertLines(number int, lines []string) {
 	text := strings.Join(lines, e.newline) + e.newline
-	if number > len(e.lines) { // the last line has no end
+	if number > len(e.lines) { // the last line is not terminated
 		e.edits = append(e.edits, edit{at: len(e.original), text: e.newline + text})
 		return
 	}
 	e.edits = append(e.edits, edit{at: e.lines[number-1], text: text})
 }
 
-// insertAfter puts text behind the bracket with which a node in flow style begins.
+// insertAfter inserts text after the bracket that opens a node in flow style.
 func (e *editor) insertAfter(n *yaml.Node, bracket byte, text string) error {
 	at := e.offset(n)
 	if at >= len(e.original) || e.original[at] != bracket {
-		return fmt.Errorf("line %d: found no %c where one begins: take away anchors and tags", n.Line, bracket)
+		return fmt.Errorf("line %d: expected %c at the start of the value: remove anchors and tags",
+			n.Line, bracket)
 	}
 	if next := e.original[at+1:]; len(next) > 0 && (next[0] == '\n' || next[0] == '\r') {
 		text = strings.TrimSuffix(text, " ")
@@ -144,7 +155,7 @@ func (e *editor) insertAfter(n *yaml.Node, bracket byte, text string) error {
 	return nil
 }
 
-// cutValue takes a value of so many bytes away, and the spaces before it.
+// cutValue removes a value of length bytes and the spaces before it.
 func (e *editor) cutValue(n *yaml.Node, length int) {
 	if length == 0 {
 		return
@@ -154,7 +165,7 @@ func (e *editor) cutValue(n *yaml.Node, length int) {
 	e.edits = append(e.edits, edit{at: from, cut: at - from + length})
 }
 
-// offset is where a node begins. Columns count characters.
+// offset returns the byte offset at which a node begins. YAML counts columns in characters.
 func (e *editor) offset(n *yaml.Node) int {
 	at := e.lines[min(n.Line, len(e.lines))-1]
 	for range n.Column - 1 {
@@ -164,7 +175,7 @@ func (e *editor) offset(n *yaml.Node) int {
 	return at
 }
 
-// line is the text of a line, with its end.
+// line returns the text of a line including its terminator.
 func (e *editor) line(number int) string {
 	rest := e.original[e.lines[number-1]:]
 	if end := bytes.IndexByte(rest, '\n'); end >= 0 {
@@ -173,7 +184,8 @@ func (e *editor) line(number int) string {
 	return string(rest)
 }
 
-// step is by how much the lists of a spec are indented more than their keys, as its containers show.
+// step returns by how much the lists of a spec are indented relative to their keys, judging by its
+// containers.
 func step(spec *yaml.Node) int {
 	key, list := entry(spec, "containers")
 	if key == nil || list.Kind != yaml.SequenceNode || list.Style&yaml.FlowStyle != 0 {

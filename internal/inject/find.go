@@ -9,31 +9,33 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// Note says what became of a pod or a pod template.
+// Note describes what Manifests did to a pod or a pod template.
 type Note struct {
 	Kind, Name string
-	// HadAgent is true if it was left alone, since the agent was there.
+	// HadAgent is true if the pod was left unchanged because it already had the agent.
 	HadAgent bool
 }
 
 func (n Note) String() string { return strings.ToLower(n.Kind) + "/" + n.Name }
 
-// pod is a pod, or the template of some, that asks for an agent.
+// pod is a pod or a pod template that has the group's label.
 type pod struct {
-	path []any // from the document to spec: keys and indices
+	path []any // from the document to the spec: keys and indices
 	spec map[string]any
 	note Note
 }
 
-// templates are where workloads have the template of their pods: all of Kubernetes' own, and those that follow them.
+// templates lists the places at which workloads have their pod templates: all of Kubernetes' own,
+// and custom resources that follow them.
 var templates = [][]any{
-	{"spec", "template"},                        // Deployment, StatefulSet, DaemonSet, ReplicaSet, Job
+	// Deployment, StatefulSet, DaemonSet, ReplicaSet, Job
+	{"spec", "template"},
 	{"spec", "jobTemplate", "spec", "template"}, // CronJob
 	{"template"},                                // PodTemplate
 }
 
-// findPods finds the pods of an object, or of a list's objects, that carry the group's label; except those of Kubernetes and
-// Podesta itself.
+// findPods returns the pods of an object, or of a list's objects, that have the group's label,
+// except those in the namespaces of Kubernetes and Podesta.
 func findPods(object any, own string) []pod {
 	fields, _ := object.(map[string]any)
 	kind, _ := fields["kind"].(string)
@@ -47,7 +49,8 @@ func findPods(object any, own string) []pod {
 		}
 		return found
 	}
-	if namespace := lookUp(fields, "metadata", "namespace"); namespace == kubeSystem || namespace == own {
+	if namespace := lookUp(fields, "metadata", "namespace"); namespace == kubeSystem ||
+		namespace == own {
 		return nil
 	}
 	name, _ := lookUp(fields, "metadata", "name").(string)
@@ -62,16 +65,25 @@ func findPods(object any, own string) []pod {
 	for _, place := range places {
 		template := lookUp(fields, place...)
 		spec, _ := lookUp(template, "spec").(map[string]any)
-		if _, labelled := lookUp(template, "metadata", "labels", v1.GroupLabel).(string); !labelled || spec == nil {
+		if _, labelled := lookUp(template, "metadata", "labels",
+			v1.GroupLabel).(string); !labelled || spec == nil {
 			continue
 		}
-		note := Note{Kind: kind, Name: name, HadAgent: named(spec[initContainers], v1.AgentContainer)}
-		found = append(found, pod{path: append(append([]any{}, place...), "spec"), spec: spec, note: note})
+		note := Note{
+			Kind:     kind,
+			Name:     name,
+			HadAgent: named(spec[initContainers], v1.AgentContainer),
+		}
+		found = append(found, pod{
+			path: append(append([]any{}, place...), "spec"),
+			spec: spec,
+			note: note,
+		})
 	}
 	return found
 }
 
-// lookUp follows keys into an object; nil if it has no such field.
+// lookUp follows keys into an object. It returns nil if the object has no such field.
 func lookUp(object any, keys ...any) any {
 	for _, key := range keys {
 		fields, _ := object.(map[string]any)
@@ -81,7 +93,7 @@ func lookUp(object any, keys ...any) any {
 	return object
 }
 
-// follow finds the node at a path, through aliases.
+// follow returns the node at a path, resolving aliases.
 func follow(n *yaml.Node, path []any) (*yaml.Node, error) {
 	for _, step := range path {
 		next := (*yaml.Node)(nil)
@@ -94,7 +106,8 @@ func follow(n *yaml.Node, path []any) (*yaml.Node, error) {
 			}
 		}
 		if next == nil {
-			return nil, fmt.Errorf("line %d: %v comes from a merge key: write it out", n.Line, step)
+			return nil, fmt.Errorf("line %d: %v comes from a YAML merge key: replace the merge "+
+				"key by the fields it adds", n.Line, step)
 		}
 		if next.Kind == yaml.AliasNode {
 			next = next.Alias

@@ -1,9 +1,10 @@
-// Package inject knows what the sidecar looks like (sidecar.yaml) and how it gets into a pod: by a policy of the API server
-// (Mutating), or in manifests, before they get there (Manifests). Both put in the same, from the same file: image and
-// settings are the install's, never the pod's.
+// Package inject adds the agent's sidecar (sidecar.yaml) to pods, either by an admission policy of
+// the API server (Mutating) or in manifests before they are applied (Manifests). Both add the same,
+// from the same file. The image and the settings are those of the installation, never the pod's.
 //
-// A pod is meant if it carries the label podesta.dev/group. One that has the agent already is left alone, so that both may
-// be used at once and again. The agent comes first among the init containers, its volumes first among the volumes.
+// The package acts on pods with the label podesta.dev/group. It does not change a pod that already
+// has the agent, so both ways can be combined and repeated. The agent becomes the first init
+// container, and its volumes the first volumes.
 package inject
 
 import (
@@ -12,19 +13,20 @@ import (
 	"regexp"
 )
 
-// Install are the settings of an installation.
+// Install holds the settings of an installation.
 type Install struct {
-	// Image is the agent's image.
+	// Image is the image of the agent.
 	Image string
-	// Manager is host:port of the roster service.
+	// Manager is the HOST:PORT of the manager's roster service.
 	Manager string
-	// Namespace is where Podesta is installed: pods there, and in kube-system, are left alone.
+	// Namespace is the namespace in which Podesta is installed. Pods in it and in kube-system are
+	// not changed.
 	Namespace string
 }
 
 const kubeSystem = "kube-system"
 
-// DefaultImage and DefaultNamespace are those of config/default.
+// DefaultImage and DefaultNamespace are the values that config/default uses.
 const (
 	repository       = "ghcr.io/podesta-dev/agent"
 	DefaultImage     = repository + ":latest"
@@ -33,7 +35,7 @@ const (
 
 var release = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+$`)
 
-// ImageOf is the agent's image of a release; of any other build, the default.
+// ImageOf returns the agent's image of a release, or DefaultImage for any other version.
 func ImageOf(version string) string {
 	if release.MatchString(version) {
 		return repository + ":" + version
@@ -41,10 +43,15 @@ func ImageOf(version string) string {
 	return DefaultImage
 }
 
-// NewInstall fills in what is empty: the defaults, and the manager's address in the namespace. It refuses what is no image
-// or address, since both become part of programs.
+// NewInstall returns an Install in which empty settings have their defaults; the manager's address
+// defaults to the roster service in the namespace. It returns an error for malformed values: they
+// become part of CEL programs and YAML.
 func NewInstall(image, manager, namespace string) (Install, error) {
-	i := Install{Image: image, Manager: manager, Namespace: namespace}
+	i := Install{
+		Image:     image,
+		Manager:   manager,
+		Namespace: namespace,
+	}
 	if i.Image == "" {
 		i.Image = DefaultImage
 	}
@@ -65,13 +72,16 @@ var (
 
 func (i Install) validate() error {
 	if !validImage.MatchString(i.Image) {
-		return fmt.Errorf("image %q: must be a reference such as %s", i.Image, DefaultImage)
+		return fmt.Errorf("image %q: must be an image reference such as %s", i.Image, DefaultImage)
 	}
 	if !validNamespace.MatchString(i.Namespace) {
-		return fmt.Errorf("namespace %q: must be a namespace's name such as %s", i.Namespace, DefaultNamespace)
+		return fmt.Errorf("namespace %q: must be the name of a namespace, such as %s", i.Namespace,
+			DefaultNamespace)
 	}
-	if _, port, err := net.SplitHostPort(i.Manager); err != nil || port == "" || !validAddress.MatchString(i.Manager) {
-		return fmt.Errorf("manager %q: must be HOST:PORT, such as podesta-roster.%s.svc:9443", i.Manager, i.Namespace)
+	if _, port, err := net.SplitHostPort(i.Manager); err != nil || port == "" ||
+		!validAddress.MatchString(i.Manager) {
+		return fmt.Errorf("manager %q: must be HOST:PORT, such as podesta-roster.%s.svc:9443",
+			i.Manager, i.Namespace)
 	}
 	return nil
 }

@@ -26,8 +26,9 @@ func defaults(t testing.TB) Install {
 	return i
 }
 
-// TestGolden plays testdata/*.txt. What the sidecar puts in is shown as [initContainers] and [volumes], at its indentation;
-// a full one is config/samples/pods.yaml. Each case is also run on its own result, which it must leave alone.
+// TestGolden plays testdata/*.txt. What the sidecar adds is shown as [initContainers] and
+// [volumes], at its indentation; config/samples/pods.yaml shows it in full. Each result is also
+// used as input, which must not change it.
 func TestGolden(t *testing.T) {
 	i := defaults(t)
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -63,7 +64,7 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// collapse writes [list] for what the sidecar puts into that list.
+// collapse replaces what the sidecar adds to a list by [list].
 func collapse(t *testing.T, text string, i Install) string {
 	t.Helper()
 	sidecar, err := parts(i.Image, i.Manager)
@@ -82,7 +83,7 @@ func collapse(t *testing.T, text string, i Install) string {
 	return text
 }
 
-// What is put in is what Kubernetes knows, under the names that the manager looks for.
+// The sidecar is valid for Kubernetes and uses the names that the manager looks for.
 func TestTheSidecarIsAPodsSpec(t *testing.T) {
 	i := defaults(t)
 	text := strings.NewReplacer("IMAGE", i.Image, "MANAGER", i.Manager).Replace(sidecarFile)
@@ -91,10 +92,12 @@ func TestTheSidecarIsAPodsSpec(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(spec.InitContainers) != 1 || len(spec.Volumes) == 0 {
-		t.Fatalf("%d init containers and %d volumes; want 1 and some", len(spec.InitContainers), len(spec.Volumes))
+		t.Fatalf("%d init containers and %d volumes; want 1 and some", len(spec.InitContainers),
+			len(spec.Volumes))
 	}
 	agent := spec.InitContainers[0]
-	if agent.Name != v1.AgentContainer || agent.Image != i.Image || agent.Args[0] != "--manager="+i.Manager {
+	if agent.Name != v1.AgentContainer || agent.Image != i.Image ||
+		agent.Args[0] != "--manager="+i.Manager {
 		t.Errorf("container %q, image %q, %v", agent.Name, agent.Image, agent.Args)
 	}
 	if limit := agent.Resources.Limits.Cpu(); !limit.IsZero() {
@@ -116,7 +119,8 @@ func TestTheSidecarIsAPodsSpec(t *testing.T) {
 			t.Errorf("volume %s: %v; want audience %s", v.Name, v.Projected, v1.Audience)
 		case v.ConfigMap != nil:
 			file := "--trust-file=" + mounted[v.Name] + "/" + v1.TrustKey
-			if v.ConfigMap.Name != v1.TrustConfigMap || !*v.ConfigMap.Optional || !slices.Contains(agent.Args, file) {
+			if v.ConfigMap.Name != v1.TrustConfigMap || !*v.ConfigMap.Optional ||
+				!slices.Contains(agent.Args, file) {
 				t.Errorf("volume %s: %v, %v", v.Name, v.ConfigMap, agent.Args)
 			}
 		}
@@ -126,7 +130,8 @@ func TestTheSidecarIsAPodsSpec(t *testing.T) {
 	}
 }
 
-// TestGenerated checks what is generated: the policies, and the samples from their short form. -rewrite writes them anew.
+// TestGenerated checks the generated files: the policies, and the samples from their short form.
+// -rewrite writes them.
 func TestGenerated(t *testing.T) {
 	i := defaults(t)
 	mutating, err := Mutating(i)
@@ -156,16 +161,22 @@ func TestGenerated(t *testing.T) {
 			}
 		}
 		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is stale (%v): go test ./internal/inject -rewrite, and look at the difference", file, err)
+			t.Errorf("%s is stale (%v): run go test ./internal/inject -rewrite and review the "+
+				"difference", file, err)
 		}
 	}
 }
 
-// Settings become part of programs, so nothing but images and addresses is taken.
+// Settings become part of CEL programs, so only images and addresses are accepted.
 func TestNewInstall(t *testing.T) {
 	for _, tt := range []struct{ image, manager, namespace, want string }{
 		{"", "", "", ""},
-		{"registry.example.com:5000/a/agent:v1@sha256:0123456789abcdef", "10.0.0.1:9443", "elections", ""},
+		{
+			"registry.example.com:5000/a/agent:v1@sha256:0123456789abcdef",
+			"10.0.0.1:9443",
+			"elections",
+			"",
+		},
 		{"agent", "[fd00::1]:9443", "", ""},
 		{"agent' + 'x", "", "", "image"},
 		{"agent: x", "", "", "image"},
@@ -178,8 +189,10 @@ func TestNewInstall(t *testing.T) {
 		{"", "", "a]", "namespace"},
 	} {
 		i, err := NewInstall(tt.image, tt.manager, tt.namespace)
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.want)) {
-			t.Errorf("NewInstall(%q, %q, %q): %v; want an error about %q", tt.image, tt.manager, tt.namespace, err, tt.want)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil ||
+			!strings.HasPrefix(err.Error(), tt.want)) {
+			t.Errorf("NewInstall(%q, %q, %q): %v; want an error about %q", tt.image, tt.manager,
+				tt.namespace, err, tt.want)
 		}
 		if err != nil {
 			if _, refused := Mutating(i); refused == nil {
@@ -195,7 +208,8 @@ func TestNewInstall(t *testing.T) {
 	}
 }
 
-// FuzzManifests: whatever the text, nothing panics, and a result is left alone by a second run.
+// FuzzManifests checks that no text causes a panic, and that a second run leaves a result
+// unchanged.
 func FuzzManifests(f *testing.F) {
 	files, err := os.ReadDir("testdata")
 	if err != nil {
@@ -204,7 +218,7 @@ func FuzzManifests(f *testing.F) {
 	for _, file := range files {
 		text, err := os.ReadFile("testdata/" + file.Name())
 		if err != nil {
-			continue // a folder of failures found
+			continue // a folder of failing inputs
 		}
 		for part := range strings.SplitSeq(string(text), "\n\n") {
 			_, input, _ := strings.Cut(part, "inject\n")

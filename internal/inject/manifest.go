@@ -12,12 +12,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Manifests puts the agent into the pods and pod templates of a text, YAML of any number of documents or JSON, and says what
-// it did. All that it does not add stays as it is, byte for byte: it inserts lines (in flow style, as JSON is, text within a
-// line) and writes nothing anew. The same text gives the same result, and the result again gives itself.
+// Manifests adds the agent to the pods and pod templates of a text, which is JSON or any number of
+// YAML documents, and reports what it did. Everything else stays the same, byte for byte: Manifests
+// only inserts lines (in flow style, as in JSON, text within a line). It is deterministic, and
+// running it on its own result changes nothing.
 //
-// An error says which line to change: a pod has no room for the agent, or is written in a way that cannot be edited. What is
-// returned was read back and compared: it means what the text meant, and the agent.
+// An error names the line to change: the agent conflicts with something in the pod, or the pod is
+// written in a way that cannot be edited. Manifests parses its result and compares it with the
+// input: the result has the same meaning, plus the agent.
 func Manifests(text []byte, i Install) ([]byte, []Note, error) {
 	if err := i.validate(); err != nil {
 		return nil, nil, err
@@ -34,7 +36,7 @@ func Manifests(text []byte, i Install) ([]byte, []Note, error) {
 		return nil, nil, err
 	}
 	editor := newEditor(text)
-	edited := make(map[*yaml.Node]bool) // pods may share a spec by an anchor
+	edited := make(map[*yaml.Node]bool) // pods may share a spec by a YAML anchor
 	var notes []Note
 	for n, root := range roots {
 		for _, pod := range findPods(meant[n], i.Namespace) {
@@ -64,7 +66,7 @@ func Manifests(text []byte, i Install) ([]byte, []Note, error) {
 	return out, notes, compare(out, meant)
 }
 
-// addTo does to a pod's spec what the editor does to its text.
+// addTo applies to a decoded spec what the editor applies to its text.
 func addTo(spec map[string]any, sidecar []part) error {
 	for _, p := range sidecar {
 		values, err := p.values()
@@ -77,7 +79,8 @@ func addTo(spec map[string]any, sidecar []part) error {
 	return nil
 }
 
-// decode reads the documents, as they are written and as they are meant, aliases and merges resolved.
+// decode returns the documents as they are written, and their values with aliases and merge keys
+// resolved.
 func decode(text []byte) (written []*yaml.Node, meant []any, err error) {
 	documents := yaml.NewDecoder(bytes.NewReader(text))
 	for {
@@ -96,12 +99,14 @@ func decode(text []byte) (written []*yaml.Node, meant []any, err error) {
 	}
 }
 
-// compare reads the result back.
+// compare decodes the result and checks that it has the wanted values.
 func compare(out []byte, want []any) error {
 	_, got, err := decode(out)
 	if err == nil && reflect.DeepEqual(got, want) {
 		return nil
 	}
-	return errors.New("a pod's spec is written in a way that cannot be edited (anchors, merge keys or a rare layout): " +
-		"write it out with `kubectl create --dry-run=client -o yaml -f FILE`, and inject into that")
+	return errors.New("a pod's spec is written in a way that cannot be edited (anchors, merge " +
+		"keys or a rare layout): " +
+		"rewrite the manifest with `kubectl create --dry-run=client -o yaml -f FILE`, and use " +
+		"the output instead")
 }

@@ -15,19 +15,19 @@ var policyFiles embed.FS
 
 var policies = template.Must(template.ParseFS(policyFiles, "*.yaml.tmpl"))
 
-// Mutating is the manifest of the policy that has an API server put the agent into pods, and of its binding. The settings
-// stand in one place: its variables.
+// Mutating returns the manifest of the admission policy that adds the agent to pods, with its
+// binding. The settings are in its variables and nowhere else.
 func Mutating(i Install) ([]byte, error) { return policy("mutating.yaml.tmpl", i) }
 
-// Validating is the manifest of the policy that refuses pods that the agent cannot get into, or whose agent is none, and of
-// its binding.
+// Validating returns the manifest of the admission policy that refuses pods to which the agent
+// cannot be added, or whose podesta-agent container is not a valid agent, with its binding.
 func Validating(i Install) ([]byte, error) { return policy("validating.yaml.tmpl", i) }
 
 func policy(file string, i Install) ([]byte, error) {
 	if err := i.validate(); err != nil {
 		return nil, err
 	}
-	sidecar, err := parts(wordImage, wordManager) // asCEL makes variables of them
+	sidecar, err := parts(wordImage, wordManager) // asCEL replaces the placeholders by variables
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +57,10 @@ func policy(file string, i Install) ([]byte, error) {
 	var out bytes.Buffer
 	err = policies.ExecuteTemplate(&out, file, map[string]any{
 		"Image": i.Image, "Manager": i.Manager, "Namespace": i.Namespace, "KubeSystem": kubeSystem,
-		"Label": v1.GroupLabel, "Agent": v1.AgentContainer, "Volumes": "[" + strings.Join(quoted, ", ") + "]",
-		"Mutations": mutations, "Messages": messages, "MessageContainer": fmt.Sprintf(messageContainer, v1.AgentContainer),
+		"Label": v1.GroupLabel, "Agent": v1.AgentContainer, "Volumes": "[" + strings.Join(quoted,
+			", ") + "]",
+		"Mutations": mutations, "Messages": messages,
+		"MessageContainer": fmt.Sprintf(messageContainer, v1.AgentContainer),
 	})
 	return out.Bytes(), err
 }

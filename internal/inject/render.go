@@ -7,7 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// asJSON writes a node on one line, keys in their order. That is YAML in flow style, too. The sidecar has no aliases.
+// asJSON writes a node on one line with its keys in order. The result is YAML in flow style, too.
+// The sidecar has no aliases.
 func asJSON(n *yaml.Node) string {
 	var written []string
 	switch n.Kind {
@@ -26,11 +27,11 @@ func asJSON(n *yaml.Node) string {
 	}
 }
 
-// dictionaries are the fields whose keys are the user's, not the API's: in CEL, maps rather than objects.
+// dictionaries lists the fields whose keys the user chooses: in CEL they are maps, not objects.
 var dictionaries = map[string]bool{"requests": true, "limits": true}
 
-// asCEL writes a node as a CEL expression of the type Object.<path>, keys in their order, below a line that is indented by
-// so many spaces.
+// asCEL writes a node as a CEL expression of type Object.<path> with its keys in order, to follow a
+// line that is indented by this number of spaces.
 func asCEL(n *yaml.Node, path string, indent int) string {
 	margin := "\n" + strings.Repeat(" ", indent)
 	var written []string
@@ -42,7 +43,8 @@ func asCEL(n *yaml.Node, path string, indent int) string {
 			if isDictionary {
 				key = quoteCEL(key)
 			}
-			written = append(written, margin+"  "+key+": "+asCEL(n.Content[i+1], path+"."+field, indent+2))
+			written = append(written, margin+"  "+key+": "+asCEL(n.Content[i+1], path+"."+field,
+				indent+2))
 		}
 		fields := "{}"
 		if len(written) > 0 {
@@ -52,7 +54,7 @@ func asCEL(n *yaml.Node, path string, indent int) string {
 			return fields
 		}
 		return path + fields
-	case yaml.SequenceNode: // an item has its list's type
+	case yaml.SequenceNode: // an item has the type of its list
 		for _, item := range n.Content {
 			written = append(written, margin+"  "+asCEL(item, path, indent+2))
 		}
@@ -62,7 +64,7 @@ func asCEL(n *yaml.Node, path string, indent int) string {
 	}
 }
 
-// quoteCEL writes a string in CEL; the words that stand for settings become the policy's variables.
+// quoteCEL writes a string in CEL. The placeholders of settings become the policy's variables.
 func quoteCEL(text string) string {
 	if text == wordImage {
 		return "variables.image"
@@ -73,7 +75,7 @@ func quoteCEL(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }
 
-// scalar writes numbers and booleans as they are: JSON and CEL write them alike.
+// scalar writes numbers and booleans unquoted, which is correct in JSON and in CEL.
 func scalar(n *yaml.Node, quote func(string) string) string {
 	if n.Tag == "!!int" || n.Tag == "!!bool" {
 		return n.Value

@@ -13,26 +13,26 @@ import (
 //go:embed sidecar.yaml
 var sidecarFile string
 
-// The words in sidecarFile that stand for the install's settings.
+// The placeholders in sidecarFile for the settings of the installation.
 const (
 	wordImage   = "IMAGE"
 	wordManager = "MANAGER"
 )
 
-// The lists of a pod's spec that get something.
+// The lists of a pod's spec to which the sidecar adds items.
 const (
 	initContainers = "initContainers"
 	volumes        = "volumes"
 )
 
-// part is what goes to the front of one list of the pod's spec.
+// part is what the sidecar adds to the front of one list of the pod's spec.
 type part struct {
 	list  string
-	text  []string     // lines of YAML in block style, at the margin
-	items []*yaml.Node // the same, parsed
+	text  []string     // lines of YAML in block style, not indented
+	items []*yaml.Node // the same items, parsed
 }
 
-// parts are the sidecar's, with these words in place of IMAGE and MANAGER.
+// parts returns the parts of the sidecar with the placeholders replaced.
 func parts(image, manager string) ([]part, error) {
 	found := make(map[string]*part)
 	var at *part
@@ -61,7 +61,7 @@ func parts(image, manager string) ([]part, error) {
 	return ordered, nil
 }
 
-// names are those of the part's items: a pod may not use them for anything else.
+// names returns the names of the part's items. A pod must not use them for anything else.
 func (p part) names() []string {
 	names := make([]string, 0, len(p.items))
 	for _, item := range p.items {
@@ -70,7 +70,7 @@ func (p part) names() []string {
 	return names
 }
 
-// values are the part's items as YAML decodes them.
+// values returns the part's items as decoded YAML.
 func (p part) values() ([]any, error) {
 	values := make([]any, len(p.items))
 	for i, item := range p.items {
@@ -81,13 +81,13 @@ func (p part) values() ([]any, error) {
 	return values, nil
 }
 
-// child is the value of a mapping's key as it is written; nil if there is none.
+// child returns the node of a mapping's value; nil if the key does not exist.
 func child(mapping *yaml.Node, key string) *yaml.Node {
 	_, value := entry(mapping, key)
 	return value
 }
 
-// entry is a mapping's key and value as they are written; nil if there is no such key.
+// entry returns the nodes of a mapping's key and value; nil if the key does not exist.
 func entry(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 	for i := 0; mapping.Kind == yaml.MappingNode && i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == name {
@@ -97,7 +97,8 @@ func entry(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// conflict says why the agent cannot be put into a pod's spec; "" if it can. The policies say the same, in CEL.
+// conflict returns why the agent cannot be added to a pod's spec, or "" if it can. The validating
+// policy checks the same in CEL.
 func conflict(spec map[string]any, sidecar []part) string {
 	if named(spec["containers"], v1.AgentContainer) {
 		return fmt.Sprintf(messageContainer, v1.AgentContainer)
@@ -112,14 +113,15 @@ func conflict(spec map[string]any, sidecar []part) string {
 	return ""
 }
 
-// What both the policies and the command say.
+// The messages that the policy and the command share.
 const (
-	messageContainer = "a container is called %[1]s, which is the name of Podesta's sidecar: " +
-		"give yours another name, or write the sidecar among initContainers"
-	messageVolume = "a volume is called %[1]s, which is one of Podesta's: give it another name"
+	messageContainer = "a container is named %[1]s, which is reserved for Podesta's sidecar: " +
+		"rename the container, or move the sidecar to initContainers"
+	messageVolume = "a volume is named %[1]s, which is reserved for Podesta's sidecar: rename " +
+		"the volume"
 )
 
-// named tells whether one of a list's items has that name.
+// named reports whether an item of the list has that name.
 func named(list any, name string) bool {
 	items, _ := list.([]any)
 	for _, item := range items {

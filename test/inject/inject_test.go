@@ -117,7 +117,8 @@ func TestTheAgentIsRestricted(t *testing.T) {
 	}
 }
 
-// A pod of the group that the agent cannot get into, or whose agent is none, is refused, with what to do.
+// A pod of a group to which the agent cannot be added, or whose podesta-agent container is not a
+// valid agent, is refused with a message that says what to do.
 func TestRefusals(t *testing.T) {
 	here := namespace(t, nil)
 	always := corev1.ContainerRestartPolicyAlways
@@ -131,15 +132,15 @@ func TestRefusals(t *testing.T) {
 			s.Volumes = []corev1.Volume{{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 		}
 	}
-	const image = "must have an image of ghcr.io/podesta-dev/agent: leave it out"
+	const image = "must have an image of ghcr.io/podesta-dev/agent: remove the container"
 	for name, tt := range map[string]struct {
 		pod  func(*corev1.PodSpec)
 		want string // "": it is taken
 	}{
-		"the name among containers": {func(s *corev1.PodSpec) { s.Containers[0].Name = podestav1.AgentContainer }, "give yours another name"},
+		"the name among containers": {func(s *corev1.PodSpec) { s.Containers[0].Name = podestav1.AgentContainer }, "rename the container"},
 		"no sidecar": {func(s *corev1.PodSpec) {
 			s.InitContainers = []corev1.Container{{Name: podestav1.AgentContainer, Image: inject.DefaultImage}}
-		}, "has no restartPolicy Always: leave it out"},
+		}, "must have restartPolicy Always: remove the container"},
 		"another image":             {agent("example.com/agent"), image},
 		"another host":              {agent("example.com/ghcr.io/podesta-dev/agent:latest"), image},
 		"a longer name":             {agent("ghcr.io/podesta-dev/agent-x:latest"), image},
@@ -149,8 +150,8 @@ func TestRefusals(t *testing.T) {
 		"the same image":            {agent(inject.DefaultImage), ""},
 		"an earlier version":        {agent("ghcr.io/podesta-dev/agent:v0.1.0"), ""},
 		"a digest":                  {agent("ghcr.io/podesta-dev/agent:v1@sha256:" + strings.Repeat("0", 64)), ""},
-		"a volume of ours":          {volume("podesta-token"), "podesta-token, which is one of Podesta's: give it another name"},
-		"another volume of ours":    {volume("podesta-no-api-token"), "podesta-no-api-token, which is one of Podesta's"},
+		"a volume of ours":          {volume("podesta-token"), "podesta-token, which is reserved for Podesta's sidecar: rename the volume"},
+		"another volume of ours":    {volume("podesta-no-api-token"), "podesta-no-api-token, which is reserved for Podesta's sidecar"},
 		"a volume like one of ours": {volume("podesta"), ""},
 	} {
 		pod := newPod(here)

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/internal/statedir"
+)
+
+// firstRoster returns the roster to start with: the file's; or the one kept in the state directory
+// if the certificate kept with it is still valid, so that an agent can restart and elect without a
+// manager; or the first that the manager sends. It returns nil if ctx ends before.
+func (s *sidecar) firstRoster(
+	ctx context.Context,
+	updates <-chan roster.Update,
+) (*roster.Roster, error) {
+	if s.roster != "" {
+		r, err := roster.ReadFile(s.roster)
+		return &r, err
+	}
+	if _, ok := s.keyring.Name(); ok {
+		kept := s.saved.Roster
+		switch {
+		case kept != nil && !slices.Contains(election.Algorithms(), kept.Algorithm):
+			s.logger.Warn(
+				"the roster in the state directory names an algorithm that this version of the "+
+					"agent does not have, waiting for a roster from the manager",
+				"algorithm",
+				kept.Algorithm,
+			)
+		case kept != nil:
+			return kept, nil
+		}
+	}
+	s.logger.Info("waiting for a roster", "manager", s.manager)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, nil
+		case u := <-updates:
+			if u.Roster == nil {
+				continue // the group does not exist yet
+			}
+			if err := s.dir.Save(s.saved.Lease, u.Roster); err != nil {
+				return nil, err
+			}
+			return u.Roster, nil
+		}
+	}
+}
+
+// load reads what an earlier incarnation saved. Without a roster the agent waits for the manager's.
+func (s *sidecar) load() error {
+	var err error
+	s.saved, err = s.dir.Load()
+	noRoster := (*statedir.RosterError)(nil)
+	if errors.As(err, &noRoster) {
+		s.logger.Warn("cannot read the roster in the state directory, waiting for the manager's",
+			"error", noRoster)
+	} else if err != nil {
+		return err
+	}
+	return s.loadCredentials(s.saved.Roster != nil || noRoster != nil)
+}
+
+// loadCredentials fills the keyring from the files named by the flags, or from the state directory.
+// joined reports whether the agent had a roster there, so the certificate is of the same group.
+func (s *sidecar) loadCredentials(joined bool) error {
+	certificate, key, trust, err := s.dir.Credentials()
+	if s.roster != "" {
+		certificate, key, trust, err = readAll(s.certificate, s.key, s.trustFile)
+	}
+	if err != nil {
+		return err
+	}
+	if trust != nil {
+		if err := s.keyring.SetTrust(trust); err != nil {
+			return err
+		}
+	}
+	if certificate == nil || key == nil {
+		return nil
+	}
+	if s.roster == "" && !joined {
+		s.logger.Info(
+			"the state directory holds a certificate but no roster, so the certificate may " +
+				"belong to another group: joining again",
+		)
+		return nil
+	}
+	err = s.keyring.SetCertificate(certificate, key)
+	if err != nil && s.roster == "" { // the agent crashed between writing the two files
+		s.logger.Warn(
+			"cannot use the certificate in the state directory, joining again",
+			"error",
+			err,
+		)
+		return nil
+	}
+	return err
+}
+
+func readAll(
+	certificateFile, keyFile, trustFile string,
+) (certificate, key, trust []byte, err error) {
+	if certificate, err = os.ReadFile(certificateFile); err != nil {
+		return nil, nil, nil, err
+	}
+	if key, err = os.ReadFile(keyFile); err != nil {
+		return nil, nil, nil, err
+	}
+	trust, err = os.ReadFile(trustFile)
+	return certificate, key, trust, err
+}
+
+func (s *sidecar) client() *roster.Client {
+	return roster.NewClient(roster.ClientConfig{
+		Address: s.manager,
+		Token: func() (string, error) {
+			token, err := os.ReadFile(s.tokenFile)
+			return strings.TrimSpace(string(token)), err
+		},
+		Trust:   func() ([]byte, error) { return os.ReadFile(s.trustFile) },
+		Keyring: s.keyring,
+		Keep:    s.dir.SaveCredentials,
+		Logger:  s.logger,
+	})
+}
