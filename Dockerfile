@@ -1,9 +1,10 @@
-# The images of Podesta: a static binary each, on no base image, so that nothing has to be pulled.
+# The images of Podesta. Each holds one static binary and has no base image, so that nothing needs
+# to be pulled.
 #
-#   make docker                                            both images
-#   make build && docker build --target agent --tag agent .    one of them
+#   make docker                                                builds both images
+#   make build && docker build --target agent --tag agent .    builds one of them
 #
-# The binaries come from bin/, where `make build` puts them; nothing is compiled in here.
+# `make build` writes the binaries to bin/; the images do not compile anything.
 
 FROM scratch AS agent
 COPY bin/agent /agent

@@ -6,17 +6,19 @@ import (
 	"unsafe"
 )
 
-// sharedClock says that agent and app read one clock, so that an instant of the one means something to the other.
+// sharedClock is true if the agent and the app read the same clock, so that each can compare the
+// other's readings with its own.
 const sharedClock = true
 
 // clockBoottime is CLOCK_BOOTTIME of clock_gettime(2).
 const clockBoottime = 7
 
-// now reads CLOCK_BOOTTIME, as a time since the machine's start. It fails where the kernel refuses the call.
+// now reads CLOCK_BOOTTIME, the time since the machine started. It returns an error if the kernel
+// refuses the call.
 func now() (time.Duration, error) {
 	var t syscall.Timespec
 	_, _, errno := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockBoottime,
-		uintptr(unsafe.Pointer(&t)), 0) //nolint:gosec // G103: how a system call takes the place for its answer
+		uintptr(unsafe.Pointer(&t)), 0) //nolint:gosec // G103: the system call needs a pointer
 	if errno != 0 {
 		return 0, errno
 	}

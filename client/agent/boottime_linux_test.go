@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The kernel's uptime is its boot clock, in hundredths of a second.
+// The kernel's uptime is its boot clock in hundredths of a second.
 func TestNowIsTheKernelsBootClock(t *testing.T) {
 	before := reading(t)
 	data, err := os.ReadFile("/proc/uptime")

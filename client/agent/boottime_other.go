@@ -8,5 +8,5 @@ const sharedClock = false
 
 var started = time.Now()
 
-// now reads Go's monotonic clock, as a time since the program's start.
+// now reads Go's monotonic clock, as the time since the program started.
 func now() (time.Duration, error) { return time.Since(started), nil }

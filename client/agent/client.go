@@ -10,28 +10,34 @@ import (
 	"time"
 )
 
-// DefaultURL is where agents serve the app in their pod, unless --app-address says otherwise.
+// DefaultURL is the address at which an agent serves the app in its pod, unless its flag
+// --app-address says otherwise.
 const DefaultURL = "http://127.0.0.1:4040"
 
 const (
-	// patience with an answer: permissions last about a second, so a later one is of no use.
+	// patience is how long Leader waits for an answer. Permissions last about a second, so a later
+	// answer is of no use.
 	patience = 5 * time.Second
-	// maxAnswer bounds an answer, and an event. The real ones have 300 bytes.
+	// maxAnswer is the largest answer, and the largest event, in bytes. Real ones have about 300.
 	maxAnswer = 64 << 10
 )
 
-// Client asks one agent. The zero Client asks the one at DefaultURL. It is safe for concurrent use.
+// Client asks one agent. The zero Client asks the agent at DefaultURL. It is safe for concurrent
+// use.
 type Client struct {
-	// URL is the agent's, without a path; empty is DefaultURL.
+	// URL is the base URL of the agent, without a path; empty means DefaultURL.
 	URL string
-	// HTTP makes the requests; nil is a client of http.DefaultTransport. A Timeout of it would end sessions.
+	// HTTP makes the requests; nil means a client with http.DefaultTransport. It must not have a
+	// Timeout, which would end sessions.
 	HTTP *http.Client
-	// Ended is told why each session of Follow ended, on Follow's goroutine; nil: nobody is.
+	// Ended, if non-nil, is called on Follow's goroutine with the reason each time Follow's session
+	// ends.
 	Ended func(error)
 }
 
-// Leader asks once. That this process may not act is an answer, not an error; an error permits nothing either. Without a
-// deadline of the context's the answer is awaited for 5 s.
+// Leader asks the agent once. If this process may not act, Leader returns a Permission that says so
+// and no error; with an error, nothing is permitted either. Leader waits for the answer for at most
+// 5 s.
 func (c *Client) Leader(ctx context.Context) (Permission, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -60,14 +66,19 @@ func (c *Client) Leader(ctx context.Context) (Permission, error) {
 	return p, err
 }
 
-// Session tells fn, on the caller's goroutine, each permission that the agent sends: the present one at once, each change,
-// and a fresh one before the deadline of the last passes. fn must return soon: while it runs nothing newer is heard, and the
-// permission that it has runs out.
+// Session opens a session and calls fn, on the caller's goroutine, with each permission that the
+// agent sends: the current one at once, then every change, and a fresh permission before the
+// deadline of the last one passes. fn must return soon: while it runs, no newer permission is
+// received, and the one it has runs out.
 //
-// The agent lets nobody else act before the last deadline that it told has passed, or the session is closed: closing it
-// gives the permission up at once, so let the work end first, and the context then. However the session ends, fn is told the
-// zero Permission if it was told any, those of this session are not Valid any more, and the error says why. Follow opens
-// the next.
+// Opening a session ties this process's candidacy to it. Do not open one to look; use Leader
+// instead. Until the session is closed, or the last deadline that the agent sent has passed, no
+// other process may act. Closing the session gives the permission up at once, so end the work first
+// and cancel ctx then.
+//
+// However the session ends, fn is called once more with the zero Permission if it was called
+// before, the permissions of this session are no longer Valid, and the error says why the session
+// ended. Follow opens a new session after one has ended.
 func (c *Client) Session(ctx context.Context, fn func(Permission)) error {
 	session, end := context.WithCancel(ctx)
 	defer end()
@@ -81,7 +92,7 @@ func (c *Client) Session(ctx context.Context, fn func(Permission)) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		data, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // for the error only
+		data, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // used in the error only
 		return unexpected(resp, data)
 	}
 	told := false
@@ -97,11 +108,12 @@ func (c *Client) Session(ctx context.Context, fn func(Permission)) error {
 		fn(p)
 		return nil
 	})
-	if ended { // the agent knows: nothing of it is Valid any more while fn stops what it started
+	// the agent knows that the session has ended, so its permissions end before fn stops the work
+	if ended {
 		end()
 	}
 	if told {
-		fn(Permission{}) // if the session is still open, before it is closed, so that fn can stop what it started
+		fn(Permission{}) // if the session is still open, fn can stop the work before it is closed
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -109,8 +121,9 @@ func (c *Client) Session(ctx context.Context, fn func(Permission)) error {
 	return fmt.Errorf("the agent's session ended: %w", err)
 }
 
-// told reads a permission out of an event. Without a shared clock an event only says that something changed: since when it
-// was under way nobody knows, so the agent is asked, and the answer counted from the question.
+// told returns the permission of an event. Without a shared clock an event only shows that
+// something has changed, because the time that it was under way is unknown; then told asks the
+// agent, and counts the deadline from before the question.
 func (c *Client) told(ctx context.Context, e event, opened time.Duration) (Permission, error) {
 	if !sharedClock {
 		return c.Leader(ctx)
@@ -130,7 +143,8 @@ func (c *Client) get(ctx context.Context, path, accept string) (*http.Response, 
 	if client == nil {
 		client = &http.Client{}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+path, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+path,
+		nil)
 	if err != nil {
 		return nil, fmt.Errorf("ask the agent: %w", err)
 	}
@@ -147,5 +161,6 @@ func unexpected(resp *http.Response, body []byte) error {
 }
 
 func noClock(err error) error {
-	return errors.Join(errors.New("CLOCK_BOOTTIME cannot be read: nothing is permitted"), err)
+	return errors.Join(errors.New("cannot read CLOCK_BOOTTIME, so nothing is permitted: check "+
+		"the container's seccomp profile"), err)
 }

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// reading is the clock's; a test cannot go on without it.
+// reading returns the clock's reading; without one the test cannot continue.
 func reading(t testing.TB) time.Duration {
 	t.Helper()
 	at, err := now()
@@ -27,14 +27,21 @@ func reading(t testing.TB) time.Duration {
 	return at
 }
 
-// grant is what an agent says that may act under the epoch for so long from now.
+// grant is the answer of an agent whose process may act under the epoch for the window from now on.
 func grant(t testing.TB, epoch int64, window time.Duration) answerJSON {
-	return answerJSON{Name: "a-0", Self: "a-0", Priority: 3, Epoch: epoch, MayAct: true,
-		Deadline: time.Now().Add(window), DeadlineBoottimeNanoseconds: int64(reading(t) + window),
-		RemainingMilliseconds: window.Milliseconds()}
+	return answerJSON{
+		Name:                        "a-0",
+		Self:                        "a-0",
+		Priority:                    3,
+		Epoch:                       epoch,
+		MayAct:                      true,
+		Deadline:                    time.Now().Add(window),
+		DeadlineBoottimeNanoseconds: int64(reading(t) + window),
+		RemainingMilliseconds:       window.Milliseconds(),
+	}
 }
 
-// serve is an agent whose /v1/leader and /v1/session answer as given.
+// serve starts an agent whose /v1/leader and /v1/session are the given handlers.
 func serve(t *testing.T, leader, session http.HandlerFunc) *Client {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -49,7 +56,7 @@ func serve(t *testing.T, leader, session http.HandlerFunc) *Client {
 	return &Client{URL: server.URL, HTTP: server.Client()}
 }
 
-// answers always answers the same.
+// answers returns a handler that always gives the same answer.
 func answers(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
@@ -57,7 +64,7 @@ func answers(status int, body string) http.HandlerFunc {
 	}
 }
 
-// push sends an event down an open session.
+// push sends an event to an open session.
 func push(w http.ResponseWriter, name string, body any) {
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -67,13 +74,16 @@ func push(w http.ResponseWriter, name string, body any) {
 	http.NewResponseController(w).Flush()
 }
 
-func TestTheCoordinatorMayActUntilTheDeadline(t *testing.T) {
-	c := serve(t, func(w http.ResponseWriter, _ *http.Request) { json.NewEncoder(w).Encode(grant(t, 7, time.Minute)) }, nil)
+func TestCoordinatorMayActUntilTheDeadline(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		json.NewEncoder(w).Encode(grant(t, 7, time.Minute))
+	}, nil)
 	p, err := c.Leader(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !p.Valid() || p.Epoch != 7 || p.Name != "a-0" || p.Self != "a-0" || p.Priority != 3 || p.Deadline.IsZero() {
+	if !p.Valid() || p.Epoch != 7 || p.Name != "a-0" || p.Self != "a-0" || p.Priority != 3 ||
+		p.Deadline.IsZero() {
 		t.Errorf("%+v, valid %t", p, p.Valid())
 	}
 	if r := p.Remaining(); r <= 0 || r > time.Minute {
@@ -83,33 +93,43 @@ func TestTheCoordinatorMayActUntilTheDeadline(t *testing.T) {
 
 func TestOthersMayNotAct(t *testing.T) {
 	c := serve(t, answers(http.StatusServiceUnavailable,
-		`{"name": "a-1", "self": "a-0", "priority": 9, "epoch": 8, "electing": false, "since": "2026-05-01T00:00:00Z", "mayAct": false}`), nil)
+		`{"name": "a-1", "self": "a-0", "priority": 9, "epoch": 8, "electing": false,
+		  "since": "2026-05-01T00:00:00Z", "mayAct": false}`), nil)
 	p, err := c.Leader(t.Context())
 	if err != nil || p.MayAct || p.Valid() || p.Name != "a-1" || p.Epoch != 8 || p.Since.IsZero() {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
 
-func TestAClassicCoordinatorHasNoDeadlineHenceNothingValid(t *testing.T) {
-	c := serve(t, answers(http.StatusOK, `{"name": "a-0", "self": "a-0", "electing": false, "mayAct": true}`), nil)
+func TestNothingIsValidInClassicGroups(t *testing.T) {
+	c := serve(t, answers(http.StatusOK,
+		`{"name": "a-0", "self": "a-0", "electing": false, "mayAct": true}`), nil)
 	p, err := c.Leader(t.Context())
 	if err != nil || !p.MayAct || p.Valid() || p.Epoch != 0 {
 		t.Errorf("%+v, valid %t, %v", p, p.Valid(), err)
 	}
 }
 
-func TestAnswersThatAreNone(t *testing.T) {
+func TestInvalidAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
 		body   string
 		says   string
 	}{
-		"not found":             {http.StatusNotFound, "404 page not found", "404 Not Found"},
-		"another server":        {http.StatusOK, "<html>", "invalid character"},
-		"nothing":               {http.StatusOK, "", "unexpected end"},
-		"a proxy's 503":         {http.StatusServiceUnavailable, "no upstream", "invalid character"},
-		"yes, said with a 500":  {http.StatusInternalServerError, `{"mayAct": true}`, "500"},
-		"longer than any":       {http.StatusOK, `{"name": "` + strings.Repeat("a", maxAnswer) + `"}`, "unexpected end"},
+		"not found":      {http.StatusNotFound, "404 page not found", "404 Not Found"},
+		"another server": {http.StatusOK, "<html>", "invalid character"},
+		"nothing":        {http.StatusOK, "", "unexpected end"},
+		"a proxy's 503": {
+			http.StatusServiceUnavailable,
+			"no upstream",
+			"invalid character",
+		},
+		"yes, said with a 500": {http.StatusInternalServerError, `{"mayAct": true}`, "500"},
+		"longer than any": {
+			http.StatusOK,
+			`{"name": "` + strings.Repeat("a", maxAnswer) + `"}`,
+			"unexpected end",
+		},
 		"an epoch with a point": {http.StatusOK, `{"mayAct": true, "epoch": 1.5}`, "1.5"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +141,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 }
 
-func TestWhatIsSaidWith503PermitsNothing(t *testing.T) {
+func TestStatus503PermitsNothing(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		json.NewEncoder(w).Encode(grant(t, 7, time.Minute))
@@ -131,16 +151,17 @@ func TestWhatIsSaidWith503PermitsNothing(t *testing.T) {
 	}
 }
 
-func TestNoAgentSaysWhatToLookAt(t *testing.T) {
+func TestErrorWithoutAgentSaysWhatToCheck(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	c := &Client{URL: server.URL}
-	if _, err := c.Leader(t.Context()); err == nil || !strings.Contains(err.Error(), "is its sidecar in this pod?") {
+	if _, err := c.Leader(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "is its sidecar in this pod?") {
 		t.Error(err)
 	}
 }
 
-func TestASessionTellsEachPermission(t *testing.T) {
+func TestSessionSendsEachPermission(t *testing.T) {
 	c := serve(t, nil, func(w http.ResponseWriter, _ *http.Request) {
 		push(w, "permission", answerJSON{Name: "a-1", Self: "a-0"})
 		fmt.Fprint(w, ": still here\n\n")
@@ -152,8 +173,11 @@ func TestASessionTellsEachPermission(t *testing.T) {
 		t.Skip("without a shared clock each event asks /v1/leader")
 	}
 	var got []string
-	err := c.Session(t.Context(), func(p Permission) { got = append(got, fmt.Sprintf("%s %d %t", p.Name, p.Epoch, p.Valid())) })
-	want := []string{"a-1 0 false", "a-0 7 true", "a-0 8 true", " 0 false"} // the last: the session has ended
+	err := c.Session(t.Context(), func(p Permission) {
+		got = append(got, fmt.Sprintf("%s %d %t", p.Name, p.Epoch, p.Valid()))
+	})
+	// the last one: the session has ended
+	want := []string{"a-1 0 false", "a-0 7 true", "a-0 8 true", " 0 false"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("told %q, want %q", got, want)
 	}
@@ -162,9 +186,11 @@ func TestASessionTellsEachPermission(t *testing.T) {
 	}
 }
 
-// An agent that ends a session takes back what it told: it is not Valid any more when fn hears of it.
+// An agent that ends a session revokes its permissions: they are no longer Valid when fn is called.
 func TestNothingIsValidOnceTheSessionHasEnded(t *testing.T) {
-	c := serve(t, nil, func(w http.ResponseWriter, _ *http.Request) { push(w, "permission", grant(t, 7, time.Minute)) })
+	c := serve(t, nil, func(w http.ResponseWriter, _ *http.Request) {
+		push(w, "permission", grant(t, 7, time.Minute))
+	})
 	if !sharedClock {
 		t.Skip("without a shared clock each event asks /v1/leader")
 	}
@@ -180,9 +206,11 @@ func TestNothingIsValidOnceTheSessionHasEnded(t *testing.T) {
 	}
 }
 
-func TestClosingASessionGivesThePermissionUp(t *testing.T) {
+func TestClosingASessionEndsThePermission(t *testing.T) {
 	closed := make(chan struct{})
-	c := serve(t, func(w http.ResponseWriter, _ *http.Request) { json.NewEncoder(w).Encode(grant(t, 7, time.Minute)) },
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		json.NewEncoder(w).Encode(grant(t, 7, time.Minute))
+	},
 		func(w http.ResponseWriter, r *http.Request) {
 			push(w, "permission", grant(t, 7, time.Minute))
 			<-r.Context().Done()
@@ -208,21 +236,22 @@ func TestClosingASessionGivesThePermissionUp(t *testing.T) {
 	if len(told) != 2 || told[1] != (Permission{}) {
 		t.Errorf("told %+v; the last must permit nothing", told)
 	}
-	<-closed // the agent sees it
+	<-closed // the agent notices
 }
 
-func TestASessionThatIsRefused(t *testing.T) {
-	c := serve(t, nil, answers(http.StatusTooManyRequests, "64 event streams are open already: close one"))
+func TestRefusedSession(t *testing.T) {
+	c := serve(t, nil, answers(http.StatusTooManyRequests, "64 event streams are open already: "+
+		"close one"))
 	err := c.Session(t.Context(), func(p Permission) { t.Errorf("told %+v", p) })
 	if err == nil || !strings.Contains(err.Error(), "close one") {
 		t.Error(err)
 	}
 }
 
-func TestAnEventThatCannotBeReadEndsTheSession(t *testing.T) {
+func TestMalformedEventEndsTheSession(t *testing.T) {
 	c := serve(t, nil, func(w http.ResponseWriter, r *http.Request) {
 		push(w, "permission", "neither")
-		<-r.Context().Done() // the client hangs up, not the agent
+		<-r.Context().Done() // the client closes the session, not the agent
 	})
 	if err := c.Session(t.Context(), func(p Permission) { t.Errorf("told %+v", p) }); err == nil {
 		t.Error("no error")
@@ -232,8 +261,10 @@ func TestAnEventThatCannotBeReadEndsTheSession(t *testing.T) {
 func TestFollowOpensTheNextSession(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	epoch := int64(0)
-	c := serve(t, func(w http.ResponseWriter, _ *http.Request) { json.NewEncoder(w).Encode(grant(t, epoch, time.Minute)) },
-		func(w http.ResponseWriter, _ *http.Request) { // sessions come one after another
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		json.NewEncoder(w).Encode(grant(t, epoch, time.Minute))
+	},
+		func(w http.ResponseWriter, _ *http.Request) { // one session follows another
 			epoch++
 			push(w, "permission", grant(t, epoch, time.Minute))
 		})
@@ -245,7 +276,14 @@ func TestFollowOpensTheNextSession(t *testing.T) {
 			cancel()
 		}
 	})
-	if !errors.Is(err, context.Canceled) || ended != 3 || fmt.Sprint(epochs) != fmt.Sprint([]int64{1, 0, 2, 0, 3, 0}) {
+	if !errors.Is(err, context.Canceled) || ended != 3 || fmt.Sprint(epochs) != fmt.Sprint([]int64{
+		1,
+		0,
+		2,
+		0,
+		3,
+		0,
+	}) {
 		t.Errorf("told epochs %v in %d sessions, then %v", epochs, ended, err)
 	}
 }

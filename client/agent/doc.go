@@ -1,18 +1,20 @@
-// Package agent asks the Podesta agent beside the app, in the same pod, whether this process may act.
+// Package agent asks the Podesta agent in the same pod whether this process may act.
 //
 //	var c agent.Client
 //	p, err := c.Leader(ctx)
 //	if err == nil && p.Valid() { … act, under p.Epoch … }
 //
-// or is told so, as long as it keeps a session open:
+// Instead of asking, an app can keep a session open, in which the agent sends every change:
 //
 //	err := c.Follow(ctx, func(p agent.Permission) { … })
 //
-// A permission holds until its deadline and no longer, whatever else happens: an agent that is paused cannot say stop. So
-// ask Valid right before acting, with the permission received last; it reads the clock at that moment. Between that check
-// and the act the process may still be paused: where that matters, the resource must check the epoch (package fence).
+// A permission holds until its deadline and no longer, because an agent that is paused cannot
+// revoke it. So call Valid right before acting, on the permission received last: Valid reads the
+// clock at that moment. The process may still be paused between that check and the action. Where
+// that matters, the resource must check the epoch (package fence).
 //
-// On Linux the deadline is a reading of CLOCK_BOOTTIME, which the agent and the app share, goes on while the machine is
-// suspended, and cannot be set. On other systems, where agents run for development only, it is counted by Go's monotonic
-// clock from before the question was sent; that clock may stand still while the machine sleeps.
+// On Linux the deadline is a reading of CLOCK_BOOTTIME. The agent and the app share this clock; it
+// advances while the machine is suspended, and it cannot be set. On other systems, where agents run
+// for development only, the deadline is counted by Go's monotonic clock from before the request was
+// sent; that clock may stop while the machine sleeps.
 package agent

@@ -7,15 +7,16 @@ import (
 	"io"
 )
 
-// event is one of a stream of server-sent events.
+// event is one event of a stream of server-sent events.
 type event struct {
 	name string
 	data []byte
 }
 
-// readEvents tells fn each event, until the stream ends (io.EOF, if it does so in order) or fn fails. Comments and the
-// fields that only matter for reconnecting are left out; an event that the stream breaks off is not told. Ended says that
-// it was the stream that ended: nothing is open any more.
+// readEvents calls fn with each event until the stream ends (io.EOF if it ends in order) or fn
+// returns an error. It skips comments and the fields for reconnecting, and drops an event that is
+// incomplete when the stream ends. ended is true if the stream ended, so that the session is no
+// longer open.
 func readEvents(r io.Reader, fn func(event) error) (ended bool, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxAnswer)
@@ -40,7 +41,7 @@ func readEvents(r io.Reader, fn func(event) error) (ended bool, err error) {
 	return true, io.EOF
 }
 
-// add takes one line of the event.
+// add parses one line of the event.
 func (e *event) add(line []byte) error {
 	field, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))

@@ -15,16 +15,28 @@ func TestReadEvents(t *testing.T) {
 		want   string
 		err    error
 	}{
-		"one":                      {"event: permission\ndata: {}\n\n", "[permission={}]", io.EOF},
-		"without spaces, CRLF":     {"event:a\r\ndata:1\r\n\r\n", "[a=1]", io.EOF},
-		"data of two lines":        {"event: a\ndata: 1\ndata: 2\n\n", "[a=1\n2]", io.EOF},
-		"a comment in between":     {": hi\n\nevent: a\n: still here\ndata: 1\n\n", "[a=1]", io.EOF},
-		"fields for reconnecting":  {"id: 4\nretry: 10\nevent: a\ndata: 1\n\n", "[a=1]", io.EOF},
-		"a name without data":      {"event: a\n\ndata: 1\n\n", "[=1]", io.EOF},
-		"empty data":               {"event: a\ndata:\n\n", "[a=]", io.EOF},
-		"broken off":               {"event: a\ndata: 1\n\nevent: b\ndata: 2\n", "[a=1]", io.EOF},
-		"one line without end":     {"event: a\ndata: 1\n\n" + strings.Repeat("x", 2*maxAnswer), "[a=1]", bufio.ErrTooLong},
-		"one event without end":    {strings.Repeat("data: "+strings.Repeat("x", maxAnswer/2)+"\n", 4), "[]", bufio.ErrTooLong},
+		"one":                  {"event: permission\ndata: {}\n\n", "[permission={}]", io.EOF},
+		"without spaces, CRLF": {"event:a\r\ndata:1\r\n\r\n", "[a=1]", io.EOF},
+		"data of two lines":    {"event: a\ndata: 1\ndata: 2\n\n", "[a=1\n2]", io.EOF},
+		"a comment in between": {
+			": hi\n\nevent: a\n: still here\ndata: 1\n\n",
+			"[a=1]",
+			io.EOF,
+		},
+		"fields for reconnecting": {"id: 4\nretry: 10\nevent: a\ndata: 1\n\n", "[a=1]", io.EOF},
+		"a name without data":     {"event: a\n\ndata: 1\n\n", "[=1]", io.EOF},
+		"empty data":              {"event: a\ndata:\n\n", "[a=]", io.EOF},
+		"broken off":              {"event: a\ndata: 1\n\nevent: b\ndata: 2\n", "[a=1]", io.EOF},
+		"one line without end": {
+			"event: a\ndata: 1\n\n" + strings.Repeat("x", 2*maxAnswer),
+			"[a=1]",
+			bufio.ErrTooLong,
+		},
+		"one event without end": {
+			strings.Repeat("data: "+strings.Repeat("x", maxAnswer/2)+"\n", 4),
+			"[]",
+			bufio.ErrTooLong,
+		},
 		"data that repeats itself": {"data: 1\n\ndata: 2\n\n", "[=1 =2]", io.EOF},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +55,8 @@ func TestReadEvents(t *testing.T) {
 	}
 }
 
-// FuzzReadEvents: any stream ends, in bounded memory, and what is kept of one event stays as it was told.
+// FuzzReadEvents checks that every stream ends, in bounded memory, and that an event stays as it
+// was delivered.
 func FuzzReadEvents(f *testing.F) {
 	f.Add("event: permission\ndata: {}\n\n: x\n\ndata:\n\n")
 	f.Fuzz(func(t *testing.T, stream string) {

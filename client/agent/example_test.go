@@ -9,11 +9,12 @@ import (
 	"github.com/podesta-dev/podesta/client/agent"
 )
 
-// Ask before each piece of work, and act under the epoch that was permitted.
+// Ask before each piece of work, and act under the epoch of the permission.
 func ExampleClient_Leader() {
 	sidecar := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
-		fmt.Fprint(w, `{"name": "scheduler-2", "self": "scheduler-0", "epoch": 29353417113602, "mayAct": false}`)
+		fmt.Fprint(w, `{"name": "scheduler-2", "self": "scheduler-0",
+			"epoch": 29353417113602, "mayAct": false}`)
 	}))
 	defer sidecar.Close()
 

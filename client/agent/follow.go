@@ -11,20 +11,21 @@ const (
 	maxBackoff = 2 * time.Second
 )
 
-// Follow keeps a session open, as Session does, and opens the next when one ends (the agent restarted, say), after a random
-// time of up to 2 s. Between two, nothing is permitted. It returns the context's error when that ends.
+// Follow keeps a session open as Session does. When a session ends, for example because the agent
+// restarted, it opens the next one after a random time of up to 2 s; in between nothing is
+// permitted. It returns the context's error when ctx ends.
 func (c *Client) Follow(ctx context.Context, fn func(Permission)) error {
 	backoff := minBackoff
 	for {
-		heard := false
+		received := false
 		err := c.Session(ctx, func(p Permission) {
-			heard = true
+			received = true
 			fn(p)
 		})
 		if c.Ended != nil {
 			c.Ended(err)
 		}
-		if heard {
+		if received {
 			backoff = minBackoff
 		}
 		select {

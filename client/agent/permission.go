@@ -8,34 +8,41 @@ import (
 	"time"
 )
 
-// ErrForeignClock says that a deadline cannot have been read from this machine's clock.
-var ErrForeignClock = errors.New("the answer's deadline is not of this machine's CLOCK_BOOTTIME: " +
-	"ask the agent in your own pod, not one elsewhere")
+// ErrForeignClock means that a deadline was not read from this machine's clock.
+var ErrForeignClock = errors.New("the deadline was not read from this machine's CLOCK_BOOTTIME: " +
+	"ask the agent in the same pod, not another one")
 
-// Permission is what the agent said when it was asked, or when something changed. The zero Permission permits nothing.
+// Permission is the agent's answer to a question, or its news in a session. The zero Permission
+// permits nothing.
 type Permission struct {
-	Name     string    // the coordinator's; empty while there is none
-	Self     string    // this process's
-	Priority int32     // the coordinator's
-	Electing bool      // an election is under way
+	Name     string    // the coordinator; empty while there is none
+	Self     string    // this process
+	Priority int32     // the coordinator's priority
+	Electing bool      // true while an election is under way
 	Since    time.Time // when this process began to follow the coordinator; zero if it follows none
 
-	// MayAct is what the agent said then. In Guarded groups ask Valid, which knows how long that holds.
+	// MayAct reports whether this process was allowed to act when the agent answered. In Guarded
+	// groups call Valid, which checks the deadline.
 	MayAct bool
-	// Epoch is the lease's number, to be sent along with every act; 0 in Classic groups, which have none.
+	// Epoch is the epoch of the lease, to be sent along with every write; 0 in Classic groups,
+	// which have no epochs.
 	Epoch int64
-	// Deadline on the wall clock: for people and logs. A wall clock can be set, so Valid does not read it.
+	// Deadline is the deadline on the wall clock, for people and logs. Valid does not use it,
+	// because a wall clock can be set.
 	Deadline time.Time
 
-	until   time.Duration   // the deadline as a reading of now; 0: there is none
-	session context.Context // that told so; nil if it was asked for. Whoever closes it gives the permission up
+	until time.Duration // the deadline as a reading of now; 0 if there is none
+	// the session that sent it, nil if Leader asked; closing it gives the permission up
+	session context.Context
 }
 
-// Valid says whether this process may act, at this moment: the agent said so, the deadline has not passed, and the session
-// that told so is open. It is never true in Classic groups, where no permission has a deadline and MayAct is all there is.
+// Valid reports whether this process may act at this moment: the agent permitted it, the deadline
+// has not passed, and the session that sent it is open. Valid is never true in Classic groups,
+// whose permissions have no deadline; there only MayAct is meaningful.
 func (p Permission) Valid() bool { return p.Remaining() > 0 }
 
-// Remaining is for how long Valid will be true if nothing is heard any more; not above 0 if it is not.
+// Remaining returns for how long Valid will stay true if the agent sends nothing more. It is zero
+// or negative if the permission is not valid.
 func (p Permission) Remaining() time.Duration {
 	if !p.MayAct || (p.session != nil && p.session.Err() != nil) {
 		return 0
@@ -61,18 +68,29 @@ type answerJSON struct {
 	RemainingMilliseconds       int64     `json:"remainingMilliseconds"`
 }
 
-// span is when an answer was made, at the earliest and at the latest: readings of now.
+// span is the earliest and the latest time at which an answer can have been made, as readings of
+// now.
 type span struct{ from, to time.Duration }
 
-// permission reads an answer that was made within the span. The deadline is never later than the agent's.
+// permission parses an answer that was made within the span. The result's deadline is never later
+// than the agent's.
 func permission(data []byte, made span) (Permission, error) {
 	var a answerJSON
 	if err := json.Unmarshal(data, &a); err != nil {
 		return Permission{}, fmt.Errorf("the agent's answer %.64q: %w", data, err)
 	}
-	p := Permission{Name: a.Name, Self: a.Self, Priority: a.Priority, Electing: a.Electing, Since: a.Since,
-		MayAct: a.MayAct, Epoch: a.Epoch, Deadline: a.Deadline}
-	if !a.MayAct || (a.Epoch == 0 && a.DeadlineBoottimeNanoseconds == 0 && a.RemainingMilliseconds == 0) {
+	p := Permission{
+		Name:     a.Name,
+		Self:     a.Self,
+		Priority: a.Priority,
+		Electing: a.Electing,
+		Since:    a.Since,
+		MayAct:   a.MayAct,
+		Epoch:    a.Epoch,
+		Deadline: a.Deadline,
+	}
+	if !a.MayAct || (a.Epoch == 0 && a.DeadlineBoottimeNanoseconds == 0 &&
+		a.RemainingMilliseconds == 0) {
 		return p, nil
 	}
 	until, err := a.deadline(made)
@@ -83,9 +101,11 @@ func permission(data []byte, made span) (Permission, error) {
 	return p, nil
 }
 
-// deadline is the agent's own on a shared clock, else what remained, from the earliest instant it can have been true at.
+// deadline returns the agent's own deadline if the clock is shared. Otherwise it counts the
+// remaining time from the earliest time at which the answer can have been made.
 func (a answerJSON) deadline(made span) (time.Duration, error) {
-	remaining := time.Duration(max(0, min(a.RemainingMilliseconds, maxRemaining.Milliseconds()))) * time.Millisecond
+	remaining := time.Duration(max(0, min(a.RemainingMilliseconds,
+		maxRemaining.Milliseconds()))) * time.Millisecond
 	if !sharedClock {
 		return made.from + remaining, nil
 	}
@@ -97,8 +117,8 @@ func (a answerJSON) deadline(made span) (time.Duration, error) {
 }
 
 const (
-	// rounding is by how much whole milliseconds may be off.
+	// rounding is the error that whole milliseconds can cause.
 	rounding = time.Millisecond
-	// maxRemaining bounds what is taken from an answer: leases are seconds.
+	// maxRemaining is the longest remaining time that is accepted: leases last seconds.
 	maxRemaining = time.Hour
 )

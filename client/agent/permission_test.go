@@ -13,7 +13,7 @@ func TestTheZeroPermissionPermitsNothing(t *testing.T) {
 	}
 }
 
-// The clock is read when Valid is called: there is no instant after the deadline at which it says yes.
+// Valid reads the clock when it is called: it is never true after the deadline.
 func TestValidEndsAtTheDeadline(t *testing.T) {
 	until := reading(t) + 20*time.Millisecond
 	p := Permission{MayAct: true, until: until}
@@ -43,10 +43,10 @@ func TestADeadlineIsNeverLaterThanTheAgents(t *testing.T) {
 		t.Skip("counted from before the question: nothing to compare")
 	}
 	const ms = time.Millisecond
-	made := span{from: 1000 * ms, to: 1010 * ms} // asked and answered, on our clock
+	made := span{from: 1000 * ms, to: 1010 * ms} // from the request to the answer, on our clock
 	for name, c := range map[string]struct {
 		until, remaining time.Duration // the agent's answer
-		want             time.Duration // 0: refused
+		want             time.Duration // 0: the answer is rejected
 	}{
 		"made when the question came":         {1800 * ms, 800 * ms, 1800 * ms},
 		"made when the answer went":           {1810 * ms, 800 * ms, 1810 * ms},
@@ -63,8 +63,12 @@ func TestADeadlineIsNeverLaterThanTheAgents(t *testing.T) {
 		"a deadline that has passed, it says": {900 * ms, -100 * ms, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			data, _ := json.Marshal(answerJSON{MayAct: true, Epoch: 1, DeadlineBoottimeNanoseconds: int64(c.until),
-				RemainingMilliseconds: c.remaining.Milliseconds()})
+			data, _ := json.Marshal(answerJSON{
+				MayAct:                      true,
+				Epoch:                       1,
+				DeadlineBoottimeNanoseconds: int64(c.until),
+				RemainingMilliseconds:       c.remaining.Milliseconds(),
+			})
 			p, err := permission(data, made)
 			if c.want == 0 {
 				if !errors.Is(err, ErrForeignClock) || p.MayAct || p.Valid() {
@@ -79,11 +83,14 @@ func TestADeadlineIsNeverLaterThanTheAgents(t *testing.T) {
 	}
 }
 
-// FuzzPermission: whatever an agent, or something else, says, what is valid is so for no longer than it says.
+// FuzzPermission checks that whatever an agent answers, the permission is not valid for longer than
+// the answer says.
 func FuzzPermission(f *testing.F) {
-	f.Add([]byte(`{"name":"a","self":"a","mayAct":true,"epoch":1,"deadlineBoottimeNanoseconds":5000000000,"remainingMilliseconds":500}`))
+	f.Add([]byte(`{"name":"a","self":"a","mayAct":true,"epoch":1,
+		"deadlineBoottimeNanoseconds":5000000000,"remainingMilliseconds":500}`))
 	f.Add([]byte(`{"mayAct":true}`))
-	f.Add([]byte(`{"mayAct":true,"epoch":1,"deadlineBoottimeNanoseconds":-9223372036854775808,"remainingMilliseconds":9223372036854775807}`))
+	f.Add([]byte(`{"mayAct":true,"epoch":1,"deadlineBoottimeNanoseconds":-9223372036854775808,
+		"remainingMilliseconds":9223372036854775807}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		made := span{from: 4 * time.Second, to: 5 * time.Second}
 		p, err := permission(data, made)

@@ -73,7 +73,9 @@ func TestWithoutAManager(t *testing.T) {
 	file := filepath.Join(dir, "roster.json")
 	links := []string{freeAddress(t), freeAddress(t)}
 	text := fmt.Sprintf(
-		`{"group": "g", "processes": [{"name": "a", "address": %q, "priority": 1}, {"name": "b", "address": %q, "priority": 2}]}`,
+		`{"group": "g", "processes": [
+			{"name": "a", "address": %q, "priority": 1},
+			{"name": "b", "address": %q, "priority": 2}]}`,
 		links[0],
 		links[1],
 	)

@@ -27,8 +27,11 @@ func TestRosterHasTheAppProbed(t *testing.T) {
 	dir, links := t.TempDir(), []string{freeAddress(t), freeAddress(t)}
 	file := filepath.Join(dir, "roster.json")
 	text := fmt.Sprintf(
-		`{"group": "g", "processes": [{"name": "a", "address": %q, "priority": 1}, {"name": "b", "address": %q, "priority": 2}],
-		"appHealth": {"httpGet": {"path": "/healthz", "port": %s}, "failureThreshold": 1, "successThreshold": 1}}`,
+		`{"group": "g", "processes": [
+			{"name": "a", "address": %q, "priority": 1},
+			{"name": "b", "address": %q, "priority": 2}],
+		"appHealth": {"httpGet": {"path": "/healthz", "port": %s},
+			"failureThreshold": 1, "successThreshold": 1}}`,
 		links[0],
 		links[1],
 		port,

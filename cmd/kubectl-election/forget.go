@@ -20,7 +20,7 @@ import (
 // answerWithin is how long the command waits for the manager to record the request.
 const answerWithin = 15 * time.Second
 
-const forgetLong = `Confirm that voters of a group have stopped, so that the group can continue without them.
+const forgetLong = `Confirm that voters of a group have stopped, so that it can continue without them.
 
 A Guarded group that has lost a majority of its voters stops, and its condition Stalled is True with
 reason MajorityLost. It waits until the pods come back or their certificates expire, which takes a

@@ -112,9 +112,9 @@ func (p forgetPlan) annotation() (string, error) {
 const forgetRisk = `
 The group is stopped because the termination of these voters is not confirmed. Continue only if you
 are sure that none of them is still running, not even on a machine that is merely cut off from the
-network. If one is, two processes may act as the coordinator at the same time, and then only resources
-that check epochs refuse the older one. So make sure first that the machines are off, or that the
-processes on them have ended.
+network. If one is, two processes may act as the coordinator at the same time, and then only
+resources that check epochs refuse the older one. So make sure first that the machines are off, or
+that the processes on them have ended.
 `
 
 // explain writes what would happen, and the risk of it.

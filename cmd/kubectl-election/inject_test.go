@@ -108,7 +108,7 @@ func TestInjectRefuses(t *testing.T) {
 		"":                        "no manifest: use -f FILE",
 		"pod.yaml":                "to read that manifest, use -f pod.yaml",
 		"-f /does/not/exist":      "/does/not/exist: no such file",
-		"-f - --image IMAGE":      `image "IMAGE": must be a reference such as ghcr.io/podesta-dev/agent:latest`,
+		"-f - --image IMAGE":      `image "IMAGE": must be an image reference such as ghcr.io/podesta-dev/agent:latest`,
 		"-f - --manager here":     `manager "here": must be HOST:PORT`,
 		"policy --manager a'b:80": `manager "a'b:80": must be HOST:PORT`,
 		"policy now":              "now",
@@ -120,7 +120,7 @@ func TestInjectRefuses(t *testing.T) {
 	}
 	taken := strings.Replace(shortPod, "name: app", "name: podesta-agent", 1)
 	if out, _, err := injected(taken, "-f", "-"); err == nil ||
-		!strings.Contains(err.Error(), "pod/p: a container is called podesta-agent") ||
+		!strings.Contains(err.Error(), "pod/p: a container is named podesta-agent") ||
 		out != "" {
 		t.Errorf("%v; printed %q", err, out)
 	}

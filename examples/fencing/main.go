@@ -1,5 +1,6 @@
-// Command fencing shows what a fence is for, without a cluster: a coordinator is paused, another takes over, and the first one
-// wakes up and writes. The resource, a small HTTP server with a gate on disk, refuses it, also after a restart.
+// Command fencing shows what a fence is for, without a cluster: a coordinator is paused, another
+// process takes over, and then the first one wakes up and writes. The resource, a small HTTP server
+// with a gate on disk, refuses the write, also after a restart of the resource.
 //
 //	go run ./examples/fencing
 package main
@@ -26,27 +27,28 @@ func main() {
 	}
 }
 
-// run tells the story. The epochs are what the agent's /v1/leader would have told the two processes.
+// run plays the scenario. The epochs are those that the agents' /v1/leader would have returned to
+// the two processes.
 func run(ctx context.Context, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "fencing")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
-	const a, b = 29353417113601, 29353417113602
+	defer os.RemoveAll(dir)                     //nolint:errcheck // a temporary folder
+	const a, b = 29353417113601, 29353417113602 // 27993600.1 and 27993600.2
 
 	r, err := start(ctx, dir)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "process A is the coordinator")
-	workOfA := fence.WithEpoch(ctx, a) // bound when the work begins: it stays A's old epoch, whatever happens
+	workOfA := fence.WithEpoch(ctx, a) // the work keeps the epoch under which it began
 	report(out, "A", r.write(workOfA, "by A"))
 
 	fmt.Fprintln(out, "A is paused; its lease runs out; B is the coordinator")
 	report(out, "B", r.write(fence.WithEpoch(ctx, b), "by B"))
 
-	fmt.Fprintln(out, "A wakes up and goes on where it was")
+	fmt.Fprintln(out, "A wakes up and continues its work")
 	report(out, "A", r.write(workOfA, "by A, late"))
 
 	if err := r.stop(); err != nil {
@@ -76,7 +78,7 @@ func report(out io.Writer, who string, err error) {
 	}
 }
 
-// resource is a server that keeps one value in a file, behind a gate that lies beside it.
+// resource is a server that keeps one value in a file, behind a gate whose file lies beside it.
 type resource struct {
 	url    string
 	gate   *fence.Gate
@@ -103,9 +105,16 @@ func start(ctx context.Context, dir string) (*resource, error) {
 		}
 	})
 	r := &resource{
-		url: "http://" + listener.Addr().String(), gate: gate,
-		server: &http.Server{Handler: &fence.Handler{Gate: gate, Next: keep}, ReadTimeout: 5 * time.Second},
-		client: &http.Client{Transport: fence.Transport{Base: &http.Transport{}}, Timeout: 5 * time.Second},
+		url:  "http://" + listener.Addr().String(),
+		gate: gate,
+		server: &http.Server{
+			Handler:     &fence.Handler{Gate: gate, Next: keep},
+			ReadTimeout: 5 * time.Second,
+		},
+		client: &http.Client{
+			Transport: fence.Transport{Base: &http.Transport{}},
+			Timeout:   5 * time.Second,
+		},
 	}
 	go r.server.Serve(listener) //nolint:errcheck // it ends by stop
 	return r, nil
@@ -116,7 +125,7 @@ func (r *resource) stop() error {
 	return errors.Join(r.server.Close(), r.gate.Close())
 }
 
-// write is what a client of the resource does; the epoch is in the context.
+// write writes a value, as a client of the resource does; the epoch is in the context.
 func (r *resource) write(ctx context.Context, value string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPut, r.url, strings.NewReader(value))
 	if err != nil {

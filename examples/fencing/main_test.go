@@ -11,7 +11,7 @@ const story = `process A is the coordinator
   A writes: done
 A is paused; its lease runs out; B is the coordinator
   B writes: done
-A wakes up and goes on where it was
+A wakes up and continues its work
   A writes: refused, epoch 29353417113601 is stale: 29353417113602 was seen; stop acting, another process coordinates
 the resource has restarted; A tries once more
   A writes: refused, epoch 29353417113601 is stale: 29353417113602 was seen; stop acting, another process coordinates
