@@ -1,33 +1,39 @@
 package election
 
-// activeListRing is the ring algorithm of seed 002 (Silberschatz): every process makes its own list of the active ones.
+// activeListRing is the ring algorithm of seed 002 (Silberschatz): every process makes its own list
+// of the active processes.
 //
-//  1. Pi that detects a coordinator failure creates a new active list, sends elect(i) to its right neighbour and adds i to
-//     the list.
-//  2. a. If elect(j) is the first elect message that Pi has seen or sent, Pi creates a new active list with i and j, and sends
-//     elect(i), followed by elect(j).
+//  1. Pi that detects a coordinator failure creates a new active list, sends elect(i) to its right
+//     neighbour and adds i to the list.
+//  2. Pi receives elect(j).
+//     a. If it is the first elect message that Pi has seen or sent, Pi creates a new active list
+//     with i and j, and sends elect(i), followed by elect(j).
 //     b. If i ≠ j, Pi adds j to its list and forwards the message.
 //     c. If i = j, Pi's list contains all active processes: the largest is the new coordinator.
-//  3. A recovering process sends an inquiry, which is forwarded round the ring to the coordinator; that sends a reply with its
-//     number.
+//  3. A recovering process sends an inquiry, which is forwarded round the ring to the coordinator.
+//     The coordinator sends a reply with its number.
 //
-// The scan garbled the subscripts of 2a. The process's own message must go first, or elect(i) would come back to Pi before
-// the others, and 2c would not hold. It also lost the route of the reply: there is one way only, onwards round the ring.
+// The scan garbled the subscripts of 2a. The process's own message must go first, otherwise
+// elect(i) would come back to Pi before the others, and 2c would not hold. The scan also lost the
+// route of the reply: there is one way only, onwards round the ring.
 //
-// Assumes FIFO links and no failure during an election. What the seed leaves open, besides what ring does: an elect says which
-// round it belongs to, that of the process that detected the failure, so that a round that ends at different times at
-// different processes does not start another one; a process whose elect does not come back within n·twc, twc ≤ T/2, and
-// two T, begins a new round; a recovering process that finds itself above the coordinator ("always the process with the
-// largest priority number"), or whose inquiry comes back or is lost, calls an election; a process that has withdrawn
-// takes part with an ELECT NOBODY, to learn the outcome.
+// Assumptions: FIFO links, and no failure during an election. The seed leaves some points open.
+// Here, besides what ring does, an elect names the round it belongs to, which is that of the
+// process that detected the failure, so that a round that ends at different times at different
+// processes does not start another one; a process whose elect does not come back within n·twc, twc
+// ≤ T/2, plus two T begins a new round; a recovering process that finds itself above the
+// coordinator ("always the process with the largest priority number"), or whose inquiry comes back
+// or is lost, calls an election; a process that has withdrawn takes part with an ELECT NOBODY, to
+// learn the outcome.
 type activeListRing struct {
 	ring
-	round     ID // that this process's elect belongs to
+	round     ID // the round that this process's elect belongs to
 	active    []member
 	inquiring bool
 }
 
-// member is an entry of the active list, with the round that its elect belonged to: that of the largest names the outcome.
+// member is an entry of the active list, with the round that its elect belonged to. The round of
+// the largest member identifies the outcome.
 type member struct {
 	name  string
 	round ID
@@ -37,8 +43,12 @@ func (a *activeListRing) recover() { // rule 3
 	a.inquiring = true
 	a.round = a.begin(Started, a.self.Name)
 	a.wait(AwaitAnswer, len(a.roster)+1)
-	if !a.pass(Message{Kind: Inquiry, Election: a.round, Hops: a.travel()}) {
-		a.call(Started) // nobody else is there
+	if !a.pass(Message{
+		Kind:     Inquiry,
+		Election: a.round,
+		Hops:     a.travel(),
+	}) {
+		a.call(Started) // no other process is there
 	}
 }
 
@@ -57,13 +67,18 @@ func (a *activeListRing) join(round ID) {
 	a.inquiring, a.round, a.active = false, round, a.active[:0]
 	a.stop(AwaitAnswer)
 	a.wait(AwaitAnnouncement, len(a.roster)/2+2)
-	own := Message{Kind: Elect, Election: round, Process: a.self.Name, Hops: a.travel()}
+	own := Message{
+		Kind:     Elect,
+		Election: round,
+		Process:  a.self.Name,
+		Hops:     a.travel(),
+	}
 	if a.withdrawn {
 		own.Kind = ElectNobody
 	}
 	a.add(own)
 	if !a.pass(own) {
-		a.complete() // nobody else is there
+		a.complete() // no other process is there
 	}
 }
 
@@ -74,7 +89,8 @@ func (a *activeListRing) add(m Message) {
 }
 
 func (a *activeListRing) receive(_ Process, m Message) {
-	fresh := a.trips[m.Election.Initiator].election != m.Election // nothing of this round has passed here
+	// nothing of this round has passed here
+	fresh := a.trips[m.Election.Initiator].election != m.Election
 	if !a.enter(&m) {
 		return
 	}
@@ -118,7 +134,7 @@ func (a *activeListRing) complete() { // 2c
 	}
 	high, ok := a.highest(names)
 	if !ok {
-		return // nobody can coordinate: the timer calls the election anew
+		return // there is no candidate: the timer calls the election again
 	}
 	for _, e := range a.active {
 		if e.name == high.Name {
@@ -135,7 +151,12 @@ func (a *activeListRing) onInquiry(m Message) { // rule 3
 			a.call(Started)
 		}
 	case a.coordinator == a.self.Name:
-		a.pass(Message{Kind: Reply, Election: m.Election, Process: a.self.Name, Hops: a.travel()})
+		a.pass(Message{
+			Kind:     Reply,
+			Election: m.Election,
+			Process:  a.self.Name,
+			Hops:     a.travel(),
+		})
 	default:
 		a.pass(m)
 	}
@@ -147,7 +168,8 @@ func (a *activeListRing) onReply(m Message) { // rule 3
 	case m.Election.Initiator != a.self.Name:
 		a.pass(m)
 	case m.Election != a.round || !a.inquiring:
-	case !known || coordinator.Priority == 0 || a.candidate() && !coordinator.Outranks(a.self) || !a.alive(coordinator):
+	case !known || coordinator.Priority == 0 || a.candidate() && !coordinator.Outranks(a.self) ||
+		!a.alive(coordinator):
 		a.call(Started)
 	default:
 		a.inquiring = false
@@ -165,7 +187,7 @@ func (a *activeListRing) timeout(t Timer) {
 	}
 }
 
-// peerDown: a process that has vanished is not active.
+// peerDown removes a vanished process from the active list.
 func (a *activeListRing) peerDown(p Process) {
 	kept := a.active[:0]
 	for _, e := range a.active {

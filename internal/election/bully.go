@@ -1,20 +1,25 @@
 package election
 
-// bully is the bully algorithm (seeds 000, 001, 002 section "The bully algorithm", 003; Garcia-Molina 1982).
+// bully is the bully algorithm (seeds 000, 001, 002 section "The bully algorithm", 003;
+// Garcia-Molina 1982).
 //
 //  1. P sends ELECTION to every process with a higher priority and waits T for an answer.
-//  2. If none answers within T, all higher ones have failed: P elects itself and sends COORDINATOR to all lower ones.
-//  3. If one answers, P waits T' for the COORDINATOR message; if it does not come, P begins anew.
-//  4. Who receives ELECTION answers OK and begins its own election, unless it has begun one already. A coordinator that has
-//     nobody above it to ask repeats its announcement to the caller instead: its election has one outcome only.
-//  5. Who receives COORDINATOR records the new coordinator.
-//  6. A process that recovers begins an election: the highest takes over from a living coordinator.
-//  7. An election called while the coordinator lives is won by the coordinator (003).
+//  2. If none answers within T, all higher processes have failed: P elects itself and sends
+//     COORDINATOR to all lower processes.
+//  3. If one answers, P waits T' for the COORDINATOR message. If it does not come, P starts again.
+//  4. A process that receives ELECTION answers OK and calls its own election, unless it has called
+//     one already. A coordinator that has no higher process to ask repeats its announcement to the
+//     sender instead, because its election can have only one outcome.
+//  5. A process that receives COORDINATOR records the new coordinator.
+//  6. A process that recovers calls an election: the highest process takes over from a running
+//     coordinator.
+//  7. An election that is called while the coordinator runs is won by the coordinator (003).
 //
-// Assumes every process knows every other's priority and that a live process answers within T = 2·Ttrans + Tprocess; where
-// that breaks (late messages, partitions), two processes may coordinate. T' is 2·T: the higher process's own wait for
-// answers, and the travel of its announcement. A link closed or refused by the peer's kernel stands for T run out for
-// that peer.
+// Assumptions: every process knows the priority of every other, and a process that runs answers
+// within T = 2·Ttrans + Tprocess. Where they do not hold (late messages, partitions), two processes
+// may coordinate. T' is 2·T: the higher process's own wait for answers, and the travel of its
+// announcement. A link that the peer's kernel closes or refuses counts as the end of T for that
+// peer.
 type bully struct {
 	*Machine
 	election ID
@@ -33,8 +38,8 @@ func (b *bully) elect(why Reason) {
 	b.call(why, b.self.Name)
 }
 
-// call is rule 1. Who knows itself highest needs no answer (001). Processes known to have failed are asked as the book
-// says, but not waited for.
+// call is rule 1. The highest process needs no answer (001). Processes that are known to have
+// failed are sent ELECTION as in the book, but not waited for.
 func (b *bully) call(why Reason, initiator string) {
 	b.election = b.begin(why, initiator)
 	b.awaited, b.answered = b.awaited[:0], b.answered[:0]
@@ -57,11 +62,15 @@ func (b *bully) win() { // rule 2
 		b.crash(q)
 	}
 	if !b.candidate() {
-		b.wait(AwaitAnnouncement, 2) // nobody to coordinate: ask again later
+		b.wait(AwaitAnnouncement, 2) // there is no candidate: ask again later
 		return
 	}
 	for _, q := range b.lower() {
-		b.send(q, Message{Kind: Coordinator, Election: b.election, Process: b.self.Name})
+		b.send(q, Message{
+			Kind:     Coordinator,
+			Election: b.election,
+			Process:  b.self.Name,
+		})
 	}
 	b.coordinate(b.election)
 }
@@ -72,7 +81,8 @@ func (b *bully) receive(from Process, m Message) {
 		b.onElection(from, m)
 	case OK: // rule 3
 		if m.Election == b.election && b.electing {
-			b.awaited, b.answered = without(b.awaited, from.Name), append(without(b.answered, from.Name), from.Name)
+			b.awaited, b.answered = without(b.awaited, from.Name), append(without(b.answered,
+				from.Name), from.Name)
 			b.stop(AwaitAnswer)
 			b.wait(AwaitAnnouncement, 2)
 		}
@@ -82,22 +92,26 @@ func (b *bully) receive(from Process, m Message) {
 }
 
 func (b *bully) onElection(from Process, m Message) { // rule 4
-	why := b.asked(from)
+	why := b.joinReason(from)
 	if !b.candidate() {
-		return // like one that has failed
+		return // do not answer, like a process that has failed
 	}
 	b.send(from, Message{Kind: OK, Election: m.Election})
 	switch {
 	case b.coordinator == b.self.Name && b.highest(): // rule 7
-		b.send(from, Message{Kind: Coordinator, Election: b.decision, Process: b.self.Name})
+		b.send(from, Message{
+			Kind:     Coordinator,
+			Election: b.decision,
+			Process:  b.self.Name,
+		})
 	case !b.holding():
 		b.call(why, m.Election.Initiator)
 	default:
-		b.gone(from.Name) // it calls upon this process, so it will not answer it
+		b.gone(from.Name) // it asks this process, so it will not answer this process's ELECTION
 	}
 }
 
-// highest reports whether nobody above this process can answer.
+// highest reports whether no process above this one can answer.
 func (b *bully) highest() bool {
 	for q := range b.higher {
 		if b.peers[q.Name].link != down {
@@ -112,7 +126,7 @@ func (b *bully) onCoordinator(from Process, m Message) { // rule 5
 	case m.Election.Initiator != from.Name || !b.announcement(m.Election):
 	case b.candidate() && b.self.Outranks(from):
 		b.elect(TwoCoordinators)
-	case from.Priority == 0: // by this roster it never coordinates: a newer one will tell
+	case from.Priority == 0: // on this roster it never coordinates: this roster is outdated
 	default:
 		b.follow(from, m.Election)
 	}
@@ -123,7 +137,7 @@ func (b *bully) timeout(t Timer) {
 	case !b.electing:
 	case t == AwaitAnswer:
 		b.win()
-	case t == AwaitAnnouncement: // rule 3: those who answered have failed since
+	case t == AwaitAnnouncement: // rule 3: the processes that answered have failed since
 		b.call(AnnouncementMissing, b.self.Name)
 	}
 }
@@ -134,7 +148,7 @@ func (b *bully) peerDown(p Process) {
 	}
 }
 
-// gone: no answer will come from that process, nor an announcement if it has answered.
+// gone handles that no answer will come from a process, and no announcement if it has answered.
 func (b *bully) gone(name string) {
 	before := len(b.awaited) + len(b.answered)
 	b.awaited, b.answered = without(b.awaited, name), without(b.answered, name)
@@ -146,5 +160,5 @@ func (b *bully) gone(name string) {
 }
 
 func (b *bully) peerUp(Process)    {}
-func (b *bully) links() []string   { return b.everyone() }
+func (b *bully) links() []string   { return b.otherNames() }
 func (b *bully) watched() []string { return nil }

@@ -3,14 +3,17 @@ package election
 // changRoberts is the refined ring algorithm of seed 000 (Chang and Roberts 1979).
 //
 //  1. Pi initiates an election by sending ("elect me", Pi) along its out-edge.
-//  2. Pj that receives ("elect me", Pi) sends one message: ("elect me", Pj) if its own priority is higher, else it forwards.
-//  3. Only the highest-priority nonfailed process gets its own "elect me" back. It sends ("new coordinator", Phigh) round.
-//  4. Who receives "new coordinator" abandons its own election.
+//  2. Pj that receives ("elect me", Pi) sends one message: ("elect me", Pj) if its own priority is
+//     higher, otherwise it forwards the message.
+//  3. Only the highest-priority nonfailed process gets its own "elect me" back. It sends ("new
+//     coordinator", Phigh) round.
+//  4. A process that receives "new coordinator" abandons its own election.
 //  5. The control part of a failed process forwards whatever it receives.
 //
-// Assumes FIFO links, and no failure during an election. What the seed leaves open, besides what ring does: an election that
-// does not come round within (3n−1)·twc, twc ≤ T/2, is called anew; a process calls one election at a time, so a second
-// lower "elect me" ends at it; recovering is initiating an election; a process that cannot coordinate initiates with an
+// Assumptions: FIFO links, and no failure during an election. The seed leaves some points open.
+// Here, besides what ring does, an election that does not come round within (3n−1)·twc, twc ≤ T/2,
+// is called again; a process calls one election at a time, so a second lower "elect me" ends at it;
+// a process that recovers initiates an election; a process that cannot coordinate initiates with an
 // "elect me" that names nobody.
 type changRoberts struct {
 	ring
@@ -32,8 +35,13 @@ func (c *changRoberts) call(why Reason, initiator string) {
 	if c.candidate() {
 		candidate = c.self.Name
 	}
-	if !c.pass(Message{Kind: ElectMe, Election: c.election, Process: candidate, Hops: c.travel()}) {
-		c.cameRound() // nobody else is there
+	if !c.pass(Message{
+		Kind:     ElectMe,
+		Election: c.election,
+		Process:  candidate,
+		Hops:     c.travel(),
+	}) {
+		c.cameRound() // no other process is there
 	}
 }
 
@@ -60,7 +68,7 @@ func (c *changRoberts) onElectMe(m Message) {
 	case c.candidate() && (m.Process == "" || c.self.Outranks(p)): // rule 2
 		if !c.holding() {
 			initiator, _ := c.find(m.Election.Initiator)
-			c.call(c.asked(initiator), initiator.Name)
+			c.call(c.joinReason(initiator), initiator.Name)
 		}
 	default: // rules 2 and 5
 		c.pass(m)
@@ -69,7 +77,7 @@ func (c *changRoberts) onElectMe(m Message) {
 
 // cameRound is rule 3: every nonfailed process has seen this one's "elect me".
 func (c *changRoberts) cameRound() {
-	if c.candidate() { // else nobody can coordinate, and the timer calls the election anew
+	if c.candidate() { // otherwise there is no candidate, and the timer calls the election again
 		c.announce(NewCoordinator, c.election, c.self, nil)
 	}
 }
@@ -80,8 +88,8 @@ func (c *changRoberts) timeout(t Timer) {
 	}
 }
 
-// peerDown: if the vanished process is a candidate that this one let pass while it holds an election, that candidate's
-// election is over, and this process begins anew.
+// peerDown handles a vanished process. If it is a candidate that this process let pass during an
+// election, that candidate's election is over, and this process starts again.
 func (c *changRoberts) peerDown(p Process) {
 	gaveWay := c.electing && c.passedOn(p.Name)
 	c.again(p)

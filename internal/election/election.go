@@ -1,23 +1,29 @@
-// Package election holds the classic election algorithms as pure machines: an event in, messages and timers out.
+// Package election implements the classic election algorithms as pure state machines: an event goes
+// in, messages and timers come out.
 //
-// It knows no clock, no randomness, no goroutine, no network and no log: the same state and the same event give the same
-// output. Each algorithm is one file that reads like its page in the book. Whoever drives a Machine (internal/agent, the
-// golden harness) keeps time, delivers messages and says which peers are down.
+// The package has no clock, no randomness, no goroutines, no network and no log: the same state and
+// the same event give the same output. Each algorithm is one file that reads like its page in the
+// book. The driver of a Machine (internal/node, the simulator, the golden tests) keeps time,
+// delivers messages, and reports which peers are down.
 //
-// What is not promised: a Machine is not safe for concurrent use, and the slices of an Output are valid until the next Step
-// only. The package imports the standard library only; a test checks.
+// A Machine nominates a coordinator. It does not promise that there is only one: during a partition
+// each side elects its own, and package lease decides which of them may act. A Machine is not safe
+// for concurrent use, and the slices of an Output are valid only until the next Step. The package
+// imports the standard library only; a test checks that.
 package election
 
 import "fmt"
 
-// Process is a member of the group as the roster names it.
+// Process is a member of the group as the roster describes it.
 type Process struct {
 	Name     string
-	Priority int32  // 0 never coordinates
-	UID      string // tells a new process from an old one of the same name; not compared otherwise
+	Priority int32 // a process with priority 0 never coordinates
+	// distinguishes a new process from an old one with the same name; not compared otherwise
+	UID string
 }
 
-// Outranks orders processes totally: by priority, and by name where priorities are equal (the books' priorities are unique).
+// Outranks reports whether p ranks above q: by priority, and by name where priorities are equal. So
+// the order is total, as in the books, where priorities are unique.
 func (p Process) Outranks(q Process) bool {
 	if p.Priority != q.Priority {
 		return p.Priority > q.Priority
@@ -25,10 +31,11 @@ func (p Process) Outranks(q Process) bool {
 	return p.Name > q.Name
 }
 
-// Kind is the kind of a message, spelled as the seed spells it, in capitals.
+// Kind is the kind of a message, spelled in capitals as the seed spells it.
 type Kind string
 
-// The kinds of messages. View belongs to no algorithm: it is how processes hear of two coordinators.
+// The kinds of messages. View belongs to no algorithm: processes send it to detect that there are
+// two coordinators.
 const (
 	Election       Kind = "ELECTION"
 	OK             Kind = "OK"
@@ -39,21 +46,22 @@ const (
 	ElectMe        Kind = "ELECT ME"
 	NewCoordinator Kind = "NEW COORDINATOR"
 	Elect          Kind = "ELECT"
-	ElectNobody    Kind = "ELECT NOBODY" // of a process that has withdrawn
+	ElectNobody    Kind = "ELECT NOBODY" // from a process that has withdrawn
 	Inquiry        Kind = "INQUIRY"
 	Reply          Kind = "REPLY"
 	View           Kind = "VIEW"
 )
 
-// ID names one election: who called it, in which of its lives, and its how-manieth it was. A message of an earlier
-// election is known by it.
+// ID identifies an election: the process that called it, in which incarnation, and its sequence
+// number in that incarnation. It distinguishes the messages of an earlier election from those of
+// the current one.
 type ID struct {
 	Initiator   string
 	Incarnation uint64
 	Sequence    uint64
 }
 
-// earlier orders the elections of one initiator.
+// earlier reports whether id precedes than. It compares elections of the same initiator.
 func (id ID) earlier(than ID) bool {
 	if id.Incarnation != than.Incarnation {
 		return id.Incarnation < than.Incarnation
@@ -65,18 +73,18 @@ func (id ID) String() string {
 	return fmt.Sprintf("%s/%d/%d", id.Initiator, id.Incarnation, id.Sequence)
 }
 
-// Message is what processes say to each other. It carries no priority and no sender: the receiver takes the one from the
-// roster and the other from the link.
+// Message is what one process sends to another. It carries neither the sender nor a priority: the
+// receiver takes the sender from the link and the priority from the roster.
 type Message struct {
 	Kind     Kind
 	Election ID
-	Process  string   // whom the message is about: the candidate, the coordinator
-	Hops     int      // links a ring message has still to travel, at most
-	List     []string // the ids a ring message has collected
+	Process  string   // the process that the message is about: the candidate or the coordinator
+	Hops     int      // how many links a ring message may still travel
+	List     []string // the names that a ring message has collected
 	Table    []Entry  // a copy of a process status table
 }
 
-// Status is what a process knows of another (seed 004, tables 4 and 5).
+// Status is the status of a process in the process status table (seed 004, tables 4 and 5).
 type Status string
 
 // The statuses of the process status table.

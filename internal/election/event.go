@@ -1,39 +1,43 @@
 package election
 
-// EventType says what happened.
+// EventType is the type of an Event.
 type EventType uint8
 
-// The events a Machine understands.
+// The events that a Machine handles.
 const (
 	// Start: this process starts, or recovers from a failure.
 	Start EventType = iota + 1
-	// Receive: Message came from Process, in that process's life Incarnation.
+	// Receive: Message arrived from Process, in that process's incarnation Incarnation.
 	Receive
-	// Timeout: the timer named Timer ran out.
+	// Timeout: the timer named Timer expired.
 	Timeout
 	// PeerUp: the link to Process is open.
 	PeerUp
-	// PeerDown: the link to Process was closed or refused, or Process did not answer within T: nothing more comes from it.
+	// PeerDown: the link to Process was closed or refused, or Process did not answer within T.
+	// Nothing more arrives from it.
 	PeerDown
-	// PeerUnlinked: this process ended its link to Process itself; that says nothing about Process.
+	// PeerUnlinked: this process closed its link to Process itself, which says nothing about
+	// Process.
 	PeerUnlinked
-	// Answered: Process, asked, says that it follows Message.Process. (The coordinator's own denial is a matter of the
-	// failure detector.)
+	// Answered: Process answered a heartbeat and follows Message.Process. (If the coordinator
+	// itself denies that it coordinates, the failure detector reports that as Suspect.)
 	Answered
-	// Suspect: the failure detector holds Process, the coordinator, for gone.
+	// Suspect: the failure detector suspects that Process, the coordinator, has failed.
 	Suspect
-	// Appoint: in a Guarded group Process has the lease, or is to have it: it coordinates, whoever was elected.
+	// Appoint: in a Guarded group, Process has the lease or is about to get it. It is the
+	// coordinator, whatever the election decides.
 	Appoint
-	// Change: the roster is now Roster, in ring order, and the group runs Algorithm.
+	// Change: Roster is the new roster, in ring order, and the group runs Algorithm.
 	Change
-	// Withdraw: this process is no candidate (its app is ill, or it leaves); it goes on forwarding.
+	// Withdraw: this process is no longer a candidate, because its app is unhealthy or because it
+	// leaves. It still forwards messages.
 	Withdraw
 	// Restore: this process is a candidate again.
 	Restore
 )
 
-// Event is one thing that happened; the fields that its type does not name are zero. It is a struct and not an
-// interface so that a Step allocates nothing.
+// Event is one thing that happened. Fields that its Type does not mention are zero. It is a struct
+// and not an interface so that a Step does not allocate.
 type Event struct {
 	Type        EventType
 	Process     string
@@ -41,13 +45,13 @@ type Event struct {
 	Message     Message
 	Timer       Timer
 	Roster      []Process
-	Algorithm   string // empty: as before
+	Algorithm   string // empty: unchanged
 }
 
-// Timer names a one-shot timer; each name runs at most once at a time.
+// Timer names a one-shot timer. At most one timer of a name runs at a time.
 type Timer string
 
-// The timers, after what they wait for.
+// The timers, named for what they wait for.
 const (
 	// AwaitAnswer waits T for an answer: OK, or a process status table.
 	AwaitAnswer Timer = "answer"
@@ -55,25 +59,25 @@ const (
 	AwaitAnnouncement Timer = "announcement"
 )
 
-// TimerOp sets or stops a timer. Setting one that runs starts it anew.
+// TimerOp sets or stops a timer. Setting a timer that runs restarts it.
 type TimerOp struct {
 	Timer Timer
 	Wait  int // in units of T = 2·Ttrans + Tprocess (seeds 001, 003); 0 stops the timer
 }
 
-// Envelope is a message and whom it goes to.
+// Envelope is a message with its recipient.
 type Envelope struct {
 	To      string
 	Message Message
 }
 
-// Output is what a Step asks its driver to do. Its slices are valid until the next Step.
+// Output lists what the driver must do after a Step. Its slices are valid until the next Step.
 type Output struct {
 	Messages []Envelope
 	Timers   []TimerOp
 }
 
-// Reason says why a process takes part in an election.
+// Reason is the reason why a process takes part in an election.
 type Reason string
 
 // The reasons.
@@ -83,17 +87,18 @@ const (
 	RosterChanged          Reason = "RosterChanged"
 	TwoCoordinators        Reason = "TwoCoordinators"
 	AnnouncementMissing    Reason = "AnnouncementMissing"
-	Withdrawn              Reason = "Withdrawn" // this process, or one above it, withdrew
-	Asked                  Reason = "Asked"     // by a message of another process, or by its lease
+	Withdrawn              Reason = "Withdrawn" // this process or a higher one withdrew
+	// by a message from another process, or by its lease
+	Asked Reason = "Asked"
 )
 
-// Account is what a process can tell of the election that gave it its coordinator.
+// Account describes, as far as this process knows, the election in which it got its coordinator.
 type Account struct {
-	Decision  ID     // of the announcement: equal at every process that followed it
-	Initiator string // who called the election, as far as this process knows
+	Decision  ID     // identifies the announcement; equal at every process that followed it
+	Initiator string // the process that called the election, as far as this process knows
 	Reason    Reason // why this process took part
-	Sent      int    // messages of the algorithm that this process sent; VIEWs are counted apart
-	Views     int    // VIEWs that it sent
+	Sent      int    // messages of the algorithm that this process sent, without VIEWs
+	Views     int    // VIEWs that this process sent
 }
 
 // State is a snapshot of a Machine.

@@ -83,7 +83,7 @@ func (c copier) copy(to, from reflect.Value) {
 
 // forgotten are what does not influence what a machine does: its output of the last step, and its accounts.
 func forgotten(t reflect.Type, field int) bool {
-	return t == reflect.TypeFor[Machine]() && slices.Contains([]string{"out", "account", "last", "settled"}, t.Field(field).Name)
+	return t == reflect.TypeFor[Machine]() && slices.Contains([]string{"out", "account", "last", "concluded"}, t.Field(field).Name)
 }
 
 // AppendSnapshot appends what a machine knows, in a canonical form: two machines that will always behave alike, of the same

@@ -2,41 +2,47 @@ package election
 
 import "slices"
 
-// What follows is the vocabulary in which the algorithms are written.
+// The methods in this file are the vocabulary in which the algorithms are written.
 
 // candidate reports whether this process may become coordinator.
 func (m *Machine) candidate() bool { return !m.withdrawn && m.self.Priority > 0 }
 
-// holding reports whether this process holds an election already.
+// holding reports whether this process already takes part in an election.
 func (m *Machine) holding() bool { return m.electing }
 
-// begin opens an election and names it.
+// begin starts an election and returns its ID.
 func (m *Machine) begin(why Reason, initiator string) ID {
 	m.sequence++
-	if why == AnnouncementMissing { // who withdrew may be well again, and who was only slow may live
+	// a process that withdrew may be a candidate again, and one that was slow may still run
+	if why == AnnouncementMissing {
 		for _, p := range m.peers {
 			p.withdrawn, p.crashed = false, p.link == down
 		}
 	}
 	if m.coordinator != m.self.Name && m.coordinator != "" {
-		m.former, m.coordinator = m.coordinator, ""
+		m.previous, m.coordinator = m.coordinator, ""
 	}
 	if !m.electing {
 		m.electing = true
 		m.account.Reason, m.account.Initiator = why, initiator
 	}
-	return ID{Initiator: m.self.Name, Incarnation: m.incarnation, Sequence: m.sequence}
+	return ID{
+		Initiator:   m.self.Name,
+		Incarnation: m.incarnation,
+		Sequence:    m.sequence,
+	}
 }
 
-// follow takes q for the coordinator; the election is over for this process. A former coordinator above q has failed, or
-// q would not have been elected.
+// follow makes q the coordinator, which ends the election for this process. A previous coordinator
+// that outranks q has failed, otherwise q would not have been elected.
 func (m *Machine) follow(q Process, decision ID) {
-	for _, name := range [...]string{m.former, m.coordinator} {
-		if old, ok := m.find(name); ok && old.Outranks(q) && name != m.self.Name && m.peers[name].link != up {
+	for _, name := range [...]string{m.previous, m.coordinator} {
+		if old, ok := m.find(name); ok && old.Outranks(q) && name != m.self.Name &&
+			m.peers[name].link != up {
 			m.crash(old)
 		}
 	}
-	m.former = ""
+	m.previous = ""
 	if p := m.peers[q.Name]; p != nil {
 		p.withdrawn = false
 	}
@@ -49,27 +55,27 @@ func (m *Machine) follow(q Process, decision ID) {
 		m.account.Reason, m.account.Initiator = Asked, decision.Initiator
 	}
 	m.account.Decision, m.decision = decision, decision
-	m.coordinator, m.electing, m.settled = q.Name, false, true
+	m.coordinator, m.electing, m.concluded = q.Name, false, true
 }
 
-// coordinate makes this process the coordinator. Announcements go to lower processes that are believed to run: the view
-// tells the others that are there against its belief.
+// coordinate makes this process the coordinator. The algorithms announce it to lower processes that
+// are believed to run; the VIEW informs the others, which may run contrary to that belief.
 func (m *Machine) coordinate(decision ID) {
 	m.follow(m.self, decision)
-	m.tellOthers()
+	m.viewOthers()
 }
 
-func (m *Machine) tellOthers() {
+func (m *Machine) viewOthers() {
 	for _, q := range m.ranked {
 		if q.Name != m.self.Name && (q.Outranks(m.self) || !m.alive(q)) {
-			m.tellView(q.Name)
+			m.sendView(q.Name)
 		}
 	}
 }
 
-// asked notes that q calls an election, and tells why this process takes part in it: a process above this one that asks
-// it to coordinate has withdrawn.
-func (m *Machine) asked(q Process) Reason {
+// joinReason records that q calls an election, and returns why this process takes part in it. A
+// process above this one that asks it to coordinate has withdrawn.
+func (m *Machine) joinReason(q Process) Reason {
 	p := m.peers[q.Name]
 	if p == nil {
 		return Asked
@@ -80,7 +86,8 @@ func (m *Machine) asked(q Process) Reason {
 	return Asked
 }
 
-// announcement checks the outcome of another process's election: an earlier one of the same life is a late message.
+// announcement reports whether the outcome of another process's election is news. An outcome with a
+// lower sequence number of the same incarnation is a late message.
 func (m *Machine) announcement(decision ID) bool {
 	p := m.peers[decision.Initiator]
 	if p == nil || decision.Sequence < p.announced {
@@ -90,8 +97,8 @@ func (m *Machine) announcement(decision ID) bool {
 	return true
 }
 
-// higher yields the candidates above this process, highest first. To a process that has withdrawn, every candidate is
-// above it.
+// higher yields the candidates above this process, highest first. For a process that has withdrawn,
+// every candidate is above it.
 func (m *Machine) higher(yield func(Process) bool) {
 	for _, q := range m.ranked {
 		if q.Priority == 0 || (q.Name == m.self.Name && !m.withdrawn) {
@@ -103,7 +110,7 @@ func (m *Machine) higher(yield func(Process) bool) {
 	}
 }
 
-// lower are the processes below this one, highest first.
+// lower returns the processes below this one, highest first.
 func (m *Machine) lower() []Process {
 	i := slices.IndexFunc(m.ranked, func(p Process) bool { return p.Name == m.self.Name })
 	return m.ranked[i+1:]
@@ -112,10 +119,10 @@ func (m *Machine) lower() []Process {
 // alive reports whether q is believed to run.
 func (m *Machine) alive(q Process) bool { return q.Name == m.self.Name || !m.peers[q.Name].crashed }
 
-// crash notes that q is believed to have failed.
+// crash records that q is believed to have failed.
 func (m *Machine) crash(q Process) { m.peers[q.Name].crashed = true }
 
-// find looks a process up by name.
+// find returns the process with this name.
 func (m *Machine) find(name string) (Process, bool) {
 	for _, p := range m.roster {
 		if p.Name == name {
@@ -129,21 +136,21 @@ func (m *Machine) send(to Process, msg Message) {
 	m.out.Messages = append(m.out.Messages, Envelope{To: to.Name, Message: msg})
 }
 
-// wait sets a timer, in units of T.
+// wait sets a timer to so many units of T.
 func (m *Machine) wait(t Timer, units int) {
 	m.out.Timers = append(m.out.Timers, TimerOp{Timer: t, Wait: units})
 }
 
 func (m *Machine) stop(t Timer) { m.out.Timers = append(m.out.Timers, TimerOp{Timer: t}) }
 
-// everyOther is every other process, in ring order, beginning after this one.
-func (m *Machine) everyOther() []Process {
+// others returns all other processes in ring order, starting after this one.
+func (m *Machine) others() []Process {
 	others := make([]Process, 0, len(m.roster))
 	at := m.place(m.self.Name)
 	return append(append(others, m.roster[at+1:]...), m.roster[:at]...)
 }
 
-// live are those of the given processes that the process status table does not show crashed.
+// live returns those processes that the process status table does not show as crashed.
 func (m *Machine) live(processes []Process) []Process {
 	live := make([]Process, 0, len(processes)+1)
 	for _, q := range processes {
@@ -154,13 +161,13 @@ func (m *Machine) live(processes []Process) []Process {
 	return live
 }
 
-// place is the position of a process of the roster in the ring.
+// place returns the position of a process in the ring.
 func (m *Machine) place(name string) int {
 	return slices.IndexFunc(m.roster, func(p Process) bool { return p.Name == name })
 }
 
-// everyone is the name of every other process, in ring order.
-func (m *Machine) everyone() []string {
+// otherNames returns the names of all other processes in ring order.
+func (m *Machine) otherNames() []string {
 	names := make([]string, 0, len(m.roster))
 	for _, p := range m.roster {
 		if p.Name != m.self.Name {

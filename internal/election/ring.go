@@ -2,36 +2,38 @@ package election
 
 import "slices"
 
-// ring is what the ring algorithms share: a unidirectional ring in the roster's order.
+// ring is what the ring algorithms share: a unidirectional ring in the order of the roster.
 //
-// A vanished process is skipped ("instead of sending to process j, send to j + 1", 003); each process keeps links to its next
-// two live successors ("its successor and the successor's successor", 001). What went out in an election under way is kept,
-// and sent again to the next process when the successor vanishes; so a message passes a process once, and what has passed
-// is not heard again. No message travels more than 2n links. A suspected coordinator is not skipped: "the control part of a
-// failed process continues to function" (000).
+// A process that has vanished is skipped ("instead of sending to process j, send to j + 1", 003).
+// Each process keeps links to its next two live successors ("its successor and the successor's
+// successor", 001). It keeps what it sent in an election that is under way, and sends it again to
+// the next process when the successor vanishes. So a message may arrive at a process twice; the
+// second one is dropped. No message travels more than 2n links. A suspected coordinator is not
+// skipped: "the control part of a failed process continues to function" (000).
 type ring struct {
 	*Machine
-	outbox []Message       // what went out and may have been swallowed by the successor, oldest first
-	trips  map[string]trip // by initiator: what has passed here of its newest election
-	noted  int             // the roster that trips belongs to
+	outbox []Message       // sent, and possibly lost with the successor; oldest first
+	trips  map[string]trip // by initiator: what has passed here in its newest election
+	noted  int             // the number of the roster that trips belongs to
 }
 
-// trip is one initiator's newest election, as far as it has passed here.
+// trip is the newest election of an initiator, as far as it has passed here.
 type trip struct {
 	election ID
 	passed   []mark
 }
 
-// mark tells the messages of one election apart.
+// mark distinguishes the messages of one election.
 type mark struct {
 	kind    Kind
 	process string
 }
 
-// travel is how many links a message may travel.
+// travel returns how many links a message may travel.
 func (r *ring) travel() int { return 2 * len(r.roster) }
 
-// enter takes a message off the in-edge. It reports false for one that has come too far or has passed here before.
+// enter takes a message off the in-edge. It returns false if the message has travelled too far or
+// has passed here before.
 func (r *ring) enter(m *Message) bool {
 	if m.Hops <= 0 || m.Hops > r.travel() {
 		return false
@@ -41,9 +43,10 @@ func (r *ring) enter(m *Message) bool {
 	return ours || !r.passed(*m)
 }
 
-// passed notes that a message passes, and reports whether it has passed before. An earlier election of the same initiator has.
-// A ring believes its relays (what a message says of its initiator, nobody can check), until the roster changes: then whoever
-// lied may be gone, and what was noted is forgotten.
+// passed records that a message passes, and reports whether it has passed before. A message of an
+// earlier election of the same initiator counts as passed. A ring has to trust its relays, because
+// nobody can check what a message says about its initiator. When the roster changes, a process that
+// lied may be gone, so the records are dropped.
 func (r *ring) passed(m Message) bool {
 	if r.trips == nil || r.noted != r.changes {
 		r.trips, r.noted = map[string]trip{}, r.changes
@@ -64,7 +67,7 @@ func (r *ring) passed(m Message) bool {
 	return false
 }
 
-// pass sends a message along the out-edge. It reports false if this process is alone in the ring.
+// pass sends a message along the out-edge. It returns false if this process is alone in the ring.
 func (r *ring) pass(m Message) bool {
 	if len(r.outbox) >= r.travel() {
 		r.outbox = slices.Delete(r.outbox, 0, 1)
@@ -82,8 +85,8 @@ func (r *ring) emit(m Message) bool {
 	return true
 }
 
-// again forgets what names a vanished process, which can win nothing any more, and if that was the successor sends the rest
-// to the next one.
+// again drops the messages about a vanished process, which can win nothing any more. If that
+// process was the successor, it sends the remaining messages to the next one.
 func (r *ring) again(vanished Process) {
 	r.outbox = slices.DeleteFunc(r.outbox, func(m Message) bool {
 		return m.Process == vanished.Name || m.Election.Initiator == vanished.Name
@@ -96,8 +99,9 @@ func (r *ring) again(vanished Process) {
 	}
 }
 
-// peerUp: a process that came back may have called an election before this one could reach it: its messages went past it.
-// If it is the successor now, it gets them.
+// peerUp handles a process that came back. It may have called an election before this process could
+// reach it, so that the messages of the election skipped it. If it is the successor now, it gets
+// them.
 func (r *ring) peerUp(back Process) {
 	if r.next(r.self.Name) != back {
 		return
@@ -109,10 +113,16 @@ func (r *ring) peerUp(back Process) {
 	}
 }
 
-// announce sends the outcome of this process's election round the ring, and takes it for true itself.
+// announce sends the outcome of this process's election round the ring, and accepts it itself.
 func (r *ring) announce(kind Kind, election ID, coordinator Process, list []string) {
 	r.outbox = r.outbox[:0]
-	r.pass(Message{Kind: kind, Election: election, Process: coordinator.Name, List: list, Hops: r.travel()})
+	r.pass(Message{
+		Kind:     kind,
+		Election: election,
+		Process:  coordinator.Name,
+		List:     list,
+		Hops:     r.travel(),
+	})
 	r.accept(coordinator, election)
 }
 
@@ -124,8 +134,9 @@ func (r *ring) accept(coordinator Process, election ID) {
 	}
 }
 
-// announced handles the outcome of another process's election: it is recorded and forwarded, and ends at its initiator. One
-// that is wrong about this process ends here, and this process calls an election.
+// announced handles the outcome of another process's election: it records and forwards the outcome,
+// which ends at its initiator. An outcome that is wrong about this process ends here, and this
+// process calls an election.
 func (r *ring) announced(m Message) {
 	coordinator, known := r.find(m.Process)
 	switch {
@@ -136,7 +147,7 @@ func (r *ring) announced(m Message) {
 		r.algorithm.elect(Withdrawn)
 	case r.candidate() && r.self.Outranks(coordinator):
 		r.algorithm.elect(TwoCoordinators)
-	case coordinator.Priority == 0: // by this roster it never coordinates: a newer one will tell
+	case coordinator.Priority == 0: // on this roster it never coordinates: this roster is outdated
 		r.pass(m)
 	default:
 		r.outbox = r.outbox[:0]
@@ -145,7 +156,8 @@ func (r *ring) announced(m Message) {
 	}
 }
 
-// next is the first process after the given one in the ring that is not known to have vanished.
+// next returns the first process after the given one in the ring that is not known to have
+// vanished.
 func (r *ring) next(name string) Process {
 	at := r.place(name)
 	for i := 1; i < len(r.roster); i++ {
@@ -160,10 +172,11 @@ func (r *ring) vanished(q Process) bool {
 	return q.Name != r.self.Name && r.peers[q.Name].link == down
 }
 
-// links reach to the second live process after this one, and to those skipped on the way, which may come back.
+// links returns the processes up to the second live one after this process, including the skipped
+// ones, which may come back.
 func (r *ring) links() []string {
 	names, live := []string(nil), 0
-	for _, q := range r.everyOther() {
+	for _, q := range r.others() {
 		if names = append(names, q.Name); !r.vanished(q) {
 			if live++; live == 2 {
 				break
@@ -180,7 +193,7 @@ func (r *ring) watched() []string {
 	return nil
 }
 
-// highest is the highest candidate among names; ok is false if there is none.
+// highest returns the highest candidate among names; ok is false if there is none.
 func (r *ring) highest(names []string) (best Process, ok bool) {
 	for _, name := range names {
 		if q, known := r.find(name); known && q.Priority > 0 && (!ok || q.Outranks(best)) {

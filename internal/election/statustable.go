@@ -1,25 +1,31 @@
 package election
 
-// statusTableBully is the election algorithm of seed 004 (Basu 2011), a bully that reads its process status table.
+// statusTableBully is the election algorithm of seed 004 (Basu 2011): a bully algorithm in which a
+// process reads its process status table. The numbers are the seed's sections.
 //
-//	4    The process that misses the coordinator asks one process only: the one just below the failed coordinator.
-//	4.1  Who receives ELECTION answers OK, and sends COORDINATOR to all other live processes below it.
-//	4.2  If no OK comes within T, the process asked has failed too: the next one below is asked, in the end nobody: then the
-//	     initiator itself takes charge.
-//	4    A process that recovers holds no election: it sends REQUEST to a live neighbour and gets the process status table.
-//	4.3  If the coordinator's priority is higher than its own, it sends UPDATE to all others (from CRASHED to NORMAL).
-//	4.4  If its own is higher, it sends COORDINATOR to all others and takes over.
+//	4    The process that misses the coordinator asks one process only, the one just below the
+//	     failed coordinator.
+//	4.1  A process that receives ELECTION answers OK, and sends COORDINATOR to all other live
+//	     processes below it.
+//	4.2  If no OK comes within T, the process asked has failed, too. The next one below is asked;
+//	     if none is left, the initiator itself takes charge.
+//	4    A process that recovers holds no election. It sends REQUEST to a live neighbour and gets
+//	     the process status table.
+//	4.3  If the coordinator's priority is higher than its own, it sends UPDATE to all others (from
+//	     CRASHED to NORMAL).
+//	4.4  If its own priority is higher, it sends COORDINATOR to all others and takes over.
 //	1    When the system is initialised, the process with the highest priority is the coordinator.
 //
-// Assumes that no message is lost and that every table tells the truth; a stale table costs a chain of timeouts, and two
-// tables that differ may choose two coordinators. What the seed leaves open: the neighbours are asked in ring order; an OK
-// without the COORDINATOR that belongs to it makes the initiator begin anew after T' = 2·T; who coordinates already when
-// asked repeats its announcement to the asker.
+// Assumptions: no message is lost, and every table is correct. An outdated table costs a chain of
+// timeouts, and two tables that differ may elect two coordinators. The seed leaves some points
+// open. Here the neighbours are asked in ring order; after an OK without the COORDINATOR that
+// belongs to it, the initiator starts again after T' = 2·T; a process that already coordinates when
+// it is asked repeats its announcement to the sender.
 type statusTableBully struct {
 	*Machine
 	election   ID
-	asking     string // the process that ELECTION went to and that has not announced itself
-	neighbour  string // the process that REQUEST went to and that has not answered
+	asking     string // the process that was sent ELECTION and has not announced itself
+	neighbour  string // the process that was sent REQUEST and has not answered
 	recovering bool
 }
 
@@ -29,7 +35,7 @@ func (s *statusTableBully) recover() {
 	s.request()
 }
 
-// request asks the next live neighbour for its table. Who has none left is alone.
+// request asks the next live neighbour for its table. A process without one is alone.
 func (s *statusTableBully) request() {
 	for _, q := range s.neighbours(s.neighbour) {
 		if s.peers[q.Name].link != down {
@@ -40,12 +46,13 @@ func (s *statusTableBully) request() {
 		}
 	}
 	s.neighbour = ""
-	s.takeCharge(s.everyOther())
+	s.takeCharge(s.others())
 }
 
-// neighbours are the processes after the given one in ring order, up to this process; after "" they are all others.
+// neighbours returns the processes after the given one in ring order, up to this process; after ""
+// all others.
 func (s *statusTableBully) neighbours(after string) []Process {
-	others := s.everyOther()
+	others := s.others()
 	for i, q := range others {
 		if q.Name == after {
 			return others[i+1:]
@@ -59,22 +66,23 @@ func (s *statusTableBully) onTable(m Message) {
 	s.stop(AwaitAnswer)
 	coordinator := s.copyTable(m.Table)
 	switch {
-	case coordinator.Name == "": // the neighbour is electing: its election will be announced
+	// the neighbour takes part in an election, whose outcome will be announced
+	case coordinator.Name == "":
 		s.wait(AwaitAnnouncement, 2)
 	case coordinator.Name == s.self.Name, s.candidate() && s.self.Outranks(coordinator): // 4.4
-		s.takeCharge(s.everyOther())
+		s.takeCharge(s.others())
 	case !s.alive(coordinator):
 		s.askHighest()
 	default: // 4.3
-		for _, q := range s.everyOther() {
+		for _, q := range s.others() {
 			s.send(q, Message{Kind: Update, Election: s.election})
 		}
 		s.follow(coordinator, s.election)
 	}
 }
 
-// copyTable takes over what a neighbour knows, except where this process's own links say otherwise, and returns the
-// coordinator.
+// copyTable copies a neighbour's table, except where this process's own links contradict it, and
+// returns the coordinator.
 func (s *statusTableBully) copyTable(table []Entry) (coordinator Process) {
 	for _, e := range table {
 		q, ok := s.find(e.Name)
@@ -99,8 +107,8 @@ func (s *statusTableBully) elect(why Reason) {
 	s.askHighest()
 }
 
-// askHighest is section 4: ELECTION goes to the highest process that the table shows alive; if that is this process itself,
-// it takes charge.
+// askHighest is section 4: it sends ELECTION to the highest process that the table shows alive. If
+// that is this process itself, it takes charge.
 func (s *statusTableBully) askHighest() {
 	for q := range s.higher {
 		if s.alive(q) {
@@ -113,15 +121,19 @@ func (s *statusTableBully) askHighest() {
 	s.takeCharge(s.live(s.lower()))
 }
 
-// takeCharge makes this process the coordinator and tells those given.
+// takeCharge makes this process the coordinator and announces it to the given processes.
 func (s *statusTableBully) takeCharge(tell []Process) {
 	s.asking, s.recovering = "", false
 	if !s.candidate() {
-		s.wait(AwaitAnnouncement, 2) // nobody to coordinate: ask again later
+		s.wait(AwaitAnnouncement, 2) // there is no candidate: ask again later
 		return
 	}
 	for _, q := range tell {
-		s.send(q, Message{Kind: Coordinator, Election: s.election, Process: s.self.Name})
+		s.send(q, Message{
+			Kind:     Coordinator,
+			Election: s.election,
+			Process:  s.self.Name,
+		})
 	}
 	s.coordinate(s.election)
 }
@@ -138,23 +150,31 @@ func (s *statusTableBully) receive(from Process, m Message) {
 	case Coordinator:
 		s.onCoordinator(from, m)
 	case Request:
-		s.send(from, Message{Kind: StatusTable, Election: m.Election, Table: s.table()})
+		s.send(from, Message{
+			Kind:     StatusTable,
+			Election: m.Election,
+			Table:    s.table(),
+		})
 	case StatusTable:
 		if s.recovering && m.Election == s.election {
 			s.onTable(m)
 		}
-	case Update: // from CRASHED to NORMAL: whatever a live process says does that
+	case Update: // from CRASHED to NORMAL: every message from a live process does that
 	}
 }
 
 func (s *statusTableBully) onElection(from Process, m Message) { // 4.1
-	why := s.asked(from)
+	why := s.joinReason(from)
 	if !s.candidate() {
-		return // like one that has failed
+		return // do not answer, like a process that has failed
 	}
 	s.send(from, Message{Kind: OK, Election: m.Election})
 	if s.coordinator == s.self.Name {
-		s.send(from, Message{Kind: Coordinator, Election: s.decision, Process: s.self.Name})
+		s.send(from, Message{
+			Kind:     Coordinator,
+			Election: s.decision,
+			Process:  s.self.Name,
+		})
 		return
 	}
 	s.recovering = false
@@ -171,7 +191,7 @@ func (s *statusTableBully) onCoordinator(from Process, m Message) {
 	case m.Election.Initiator != from.Name || !s.announcement(m.Election):
 	case s.candidate() && s.self.Outranks(from):
 		s.elect(TwoCoordinators)
-	case from.Priority == 0: // by this roster it never coordinates: a newer one will tell
+	case from.Priority == 0: // on this roster it never coordinates: this roster is outdated
 	default:
 		s.recovering = false
 		s.follow(from, m.Election)
@@ -211,7 +231,8 @@ func (s *statusTableBully) peerDown(p Process) {
 	}
 }
 
-// table is what a REQUEST gets. A process that is starting itself knows the convention only (section 1): the highest coordinates.
+// table returns the answer to a REQUEST. A process that is starting itself only knows the
+// convention (section 1) that the highest process coordinates.
 func (s *statusTableBully) table() []Entry {
 	table := s.AppendTable(nil)
 	if !s.recovering {
@@ -227,5 +248,5 @@ func (s *statusTableBully) table() []Entry {
 }
 
 func (s *statusTableBully) peerUp(Process)    {}
-func (s *statusTableBully) links() []string   { return s.everyone() }
+func (s *statusTableBully) links() []string   { return s.otherNames() }
 func (s *statusTableBully) watched() []string { return nil }
