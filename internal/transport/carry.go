@@ -11,25 +11,25 @@ import (
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
-// stream is an open stream together with its life.
+// stream is an open stream with its context and the validity of its certificates.
 type stream struct {
 	outbound
 	ctx     context.Context
 	cancel  context.CancelFunc
 	ends    validity      // of the certificates of both ends together
 	peer    validity      // of the peer's certificate
-	expired chan struct{} // the peer's certificate has ended
-	expiry  *time.Timer   // nil if it never does
-	over    chan error    // why nothing more comes back; said once
+	expired chan struct{} // signals that the peer's certificate has expired
+	expiry  *time.Timer   // nil if it never expires
+	over    chan error    // why nothing more arrives; sent once
 }
 
-// endsOf is the validity of the certificates of both ends together.
+// endsOf returns the validity of the certificates of both ends together.
 func endsOf(out outbound) validity {
 	own, peer := out.Certified()
 	return own.within(peer)
 }
 
-// newStream takes out over.
+// newStream takes ownership of out.
 func newStream(ctx context.Context, cancel context.CancelFunc, out outbound) *stream {
 	_, peer := out.Certified()
 	s := &stream{
@@ -54,12 +54,13 @@ func (s *stream) close() {
 	s.Close()
 }
 
-// attempt opens a stream and waits until the peer has accepted it. A kernel that does not answer is given up sooner (see
-// dial) than a process that is slow to shake hands: beginning again would make it slower still. The stream succeeds old, if
-// there is one: then it is given up with old, and if it would not last longer.
+// attempt opens a stream and waits until the peer has accepted it. It gives up sooner on a kernel
+// that does not answer (see dial) than on a process whose handshake is slow, because starting again
+// would make that even slower. If old is not nil, the stream is to succeed it: the attempt ends if
+// old ends, and fails if the new stream would not last longer.
 func (l *link) attempt(old *stream) (*stream, error) {
 	if l.member.Address == "" {
-		return nil, &loss{Unreachable, errors.New("the process has no address")}
+		return nil, &loss{Unreachable, errors.New("the roster has no address of the process")}
 	}
 	ctx, cancel := context.WithCancel(l.ctx)
 	impatient := time.AfterFunc(halfOpen(l.hub.patience()), cancel)
@@ -89,27 +90,29 @@ func (l *link) greet(ctx context.Context, old *stream) (outbound, error) {
 		return nil, err
 	}
 	if old != nil && !endsOf(out).outlasts(old.ends) {
-		return out, errors.New("the certificates are still the same")
+		return out, errors.New("the certificates have not been renewed yet")
 	}
-	if err := out.Send(helloFrame(l.hub.incarnation, l.hub.memory, old != nil)); err != nil && !errors.Is(err, io.EOF) {
+	if err := out.Send(helloFrame(l.hub.incarnation, l.hub.stateID, old != nil)); err != nil &&
+		!errors.Is(err, io.EOF) {
 		return out, err
 	}
 	return out, out.Accepted()
 }
 
-// carry says Up and sends what is queued until the stream, and those that succeed it, are over, and says why they are. Nil:
-// nothing must be said about it, because we leave or close.
+// carry emits Up and sends what is queued until the stream, and the streams that succeed it, have
+// ended. It returns why they ended, or nil if no Down must be emitted because this process leaves
+// or closes.
 func (l *link) carry(s *stream) error {
-	var helpers sync.WaitGroup
-	defer helpers.Wait()
+	var background sync.WaitGroup
+	defer background.Wait()
 	defer func() { s.close() }()
 	if !l.setUp() || !l.hub.emit(l.hub.ctx.Done(), Up{Name: l.member.Name}) {
 		return nil
 	}
 	for {
 		listening := s
-		helpers.Go(func() { listening.over <- l.listen(listening) })
-		next, err := l.speak(s, &helpers)
+		background.Go(func() { listening.over <- l.receive(listening) })
+		next, err := l.transmit(s, &background)
 		if next == nil {
 			return err
 		}
@@ -123,13 +126,13 @@ func (l *link) carry(s *stream) error {
 	}
 }
 
-// speak sends what is queued until the stream is over, as carry says, or another one is ready to succeed it.
-func (l *link) speak(s *stream, helpers *sync.WaitGroup) (next *stream, over error) {
-	r := l.renew(s, helpers)
+// transmit sends what is queued until the stream has ended, or another one is ready to succeed it.
+func (l *link) transmit(s *stream, background *sync.WaitGroup) (next *stream, over error) {
+	r := l.renew(s, background)
 	defer r.stop()
 	for {
 		select {
-		case <-l.leftward:
+		case <-l.peerLeaving:
 			return nil, l.peerHasLeft()
 		case <-l.ctx.Done():
 			return nil, l.takenAway()
@@ -137,7 +140,7 @@ func (l *link) speak(s *stream, helpers *sync.WaitGroup) (next *stream, over err
 			return nil, l.explain(err)
 		case <-s.expired:
 			return nil, l.peerExpired()
-		case <-l.farewell:
+		case <-l.retiring:
 			return nil, l.retireFrom(s)
 		case <-r.due:
 			r.begin()
@@ -158,10 +161,11 @@ func (l *link) speak(s *stream, helpers *sync.WaitGroup) (next *stream, over err
 	}
 }
 
-// explain prefers what we know to what the wire says about the end of a stream.
+// explain returns what this end knows about the end of a stream, if anything, and otherwise what
+// the wire reported.
 func (l *link) explain(err error) error {
 	select {
-	case <-l.leftward:
+	case <-l.peerLeaving:
 		return l.peerHasLeft()
 	default:
 	}
@@ -171,20 +175,23 @@ func (l *link) explain(err error) error {
 	return err
 }
 
-func (l *link) peerHasLeft() error { return &loss{Left, errors.New("the process said that it leaves")} }
+func (l *link) peerHasLeft() error {
+	return &loss{Left, errors.New("the process leaves the group")}
+}
 
 func (l *link) peerExpired() error {
-	return &loss{Rejected, fmt.Errorf("the certificate of %s has ended", l.member.Name)}
+	return &loss{Rejected, fmt.Errorf("the certificate of %s has expired", l.member.Name)}
 }
 
 func (l *link) takenAway() error {
 	if l.hub.ctx.Err() != nil {
 		return nil
 	}
-	return &loss{Dropped, errors.New("the link is not wanted any more")}
+	return &loss{Dropped, errors.New("the link is no longer needed")}
 }
 
-// retireFrom sends what is queued, then Leaving if we leave, and waits until the peer has read it all.
+// retireFrom sends what is queued, then Leaving if this process leaves, and waits until the peer
+// has read it all.
 func (l *link) retireFrom(s *stream) error {
 	for pending := true; pending; {
 		select {
@@ -209,8 +216,8 @@ func (l *link) retireFrom(s *stream) error {
 	return l.takenAway()
 }
 
-// listen turns what comes back into events, until nothing more comes.
-func (l *link) listen(s *stream) error {
+// receive turns the answers of the peer into events until the stream ends.
+func (l *link) receive(s *stream) error {
 	for {
 		answer, err := s.Recv()
 		if err != nil {
@@ -229,7 +236,7 @@ func (l *link) listen(s *stream) error {
 	}
 }
 
-// read makes an event of an answer; nil of one that cannot be understood.
+// read returns the event of an answer, or nil if it is of an unknown kind.
 func (l *link) read(answer *linkpb.Answer) (Event, error) {
 	if v := answer.GetLeaseResponse(); v != nil {
 		decided, known, err := decodeResponse(v)
@@ -242,5 +249,9 @@ func (l *link) read(answer *linkpb.Answer) (Event, error) {
 	if err := validateName(answer.GetCoordinator()); err != nil {
 		return nil, err
 	}
-	return Answered{From: l.member.Name, Sequence: answer.GetSequence(), Coordinator: answer.GetCoordinator()}, nil
+	return Answered{
+		From:        l.member.Name,
+		Sequence:    answer.GetSequence(),
+		Coordinator: answer.GetCoordinator(),
+	}, nil
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
-// What a frame may hold. A group has at most 256 processes, and a Kubernetes name at most 253 bytes.
+// The limits of a frame. A group has at most 256 processes, and a Kubernetes name at most 253
+// bytes.
 const (
 	maxEntries   = 256
 	maxNameBytes = 253
@@ -16,7 +17,8 @@ const (
 	maxFrame     = 256 << 10 // bytes on the wire
 )
 
-// encode copies all of m, whose slices belong to the sender. What could not be decoded is refused here already.
+// encode copies m completely, because its slices belong to the sender. It refuses what decode would
+// refuse.
 func encode(algorithm string, m election.Message) (*linkpb.Frame, error) {
 	if m.Hops < 0 || m.Hops > maxHops {
 		return nil, fmt.Errorf("%d hops, want 0 to %d", m.Hops, maxHops)
@@ -45,7 +47,8 @@ func encode(algorithm string, m election.Message) (*linkpb.Frame, error) {
 	return &linkpb.Frame{Frame: &linkpb.Frame_Message{Message: message}}, nil
 }
 
-// decode reads what a peer has sent. It judges the size of what there is, not its sense: that is the algorithm's.
+// decode converts a message of a peer. It checks sizes only; whether the message makes sense is for
+// the algorithm to judge.
 func decode(message *linkpb.Message) (election.Message, error) {
 	if err := validate(message); err != nil {
 		return election.Message{}, err
@@ -64,7 +67,10 @@ func decode(message *linkpb.Message) (election.Message, error) {
 	if rows := message.GetTable(); len(rows) > 0 {
 		m.Table = make([]election.Entry, len(rows))
 		for i, row := range rows {
-			m.Table[i] = election.Entry{Name: row.GetName(), Status: election.Status(row.GetStatus())}
+			m.Table[i] = election.Entry{
+				Name:   row.GetName(),
+				Status: election.Status(row.GetStatus()),
+			}
 		}
 	}
 	return m, nil
@@ -80,7 +86,12 @@ func validate(m *linkpb.Message) error {
 	if m.GetAlgorithm() == "" || m.GetKind() == "" {
 		return fmt.Errorf("a message without algorithm or kind")
 	}
-	for _, s := range [...]string{m.GetAlgorithm(), m.GetKind(), m.GetElection().GetInitiator(), m.GetProcess()} {
+	for _, s := range [...]string{
+		m.GetAlgorithm(),
+		m.GetKind(),
+		m.GetElection().GetInitiator(),
+		m.GetProcess(),
+	} {
 		if err := validateName(s); err != nil {
 			return err
 		}
@@ -108,10 +119,10 @@ func validateName(s string) error {
 	return nil
 }
 
-func helloFrame(incarnation uint64, memory string, succeeds bool) *linkpb.Frame {
+func helloFrame(incarnation uint64, stateID string, succeeds bool) *linkpb.Frame {
 	return &linkpb.Frame{Frame: &linkpb.Frame_Hello{Hello: &linkpb.Hello{
 		Incarnation: incarnation,
-		StateId:     memory,
+		StateId:     stateID,
 		Succeeds:    succeeds,
 	}}}
 }

@@ -11,17 +11,23 @@ import (
 	"time"
 )
 
-// dial connects to an address and shakes hands. Each failure is a loss with the evidence for it, which is why gRPC is not
-// left to do it. In TLS 1.3 a client has done its part before the server has judged it; so dial also waits for the server's
-// first bytes, which a server of HTTP/2 sends unasked.
-func dial(ctx context.Context, address string, config *tls.Config, patience time.Duration) (*watchedConn, error) {
-	dialer := net.Dialer{Timeout: patience, KeepAliveConfig: keepAlive(patience), Control: control(patience)}
+// dial connects to an address and shakes hands. Every failure is a loss with its evidence, which is
+// why dial does this and not gRPC. In TLS 1.3 the client's part of the handshake ends before the
+// server has checked its certificate, so dial also waits for the first bytes of the server, which
+// an HTTP/2 server sends unasked.
+func dial(ctx context.Context, address string, config *tls.Config,
+	patience time.Duration) (*watchedConn, error) {
+	dialer := net.Dialer{
+		Timeout:         patience,
+		KeepAliveConfig: keepAlive(patience),
+		Control:         control(patience),
+	}
 	raw, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, &loss{whyNetwork(err, Unreachable), err}
 	}
 	interrupt := context.AfterFunc(ctx, func() {
-		_ = raw.SetDeadline(time.Unix(1, 0)) // a connection that takes no deadline has ended
+		_ = raw.SetDeadline(time.Unix(1, 0)) // a connection that accepts no deadline has ended
 	})
 	own := noteShown(config)
 	conn := tls.Client(raw, config)
@@ -38,14 +44,21 @@ func dial(ctx context.Context, address string, config *tls.Config, patience time
 		return nil, &loss{whyNetwork(err, Rejected), err}
 	}
 	state := conn.ConnectionState()
-	return &watchedConn{Conn: conn, state: state, own: *own, peer: validityOf(state.PeerCertificates[0]), head: first[:n]}, nil
+	return &watchedConn{
+		Conn:  conn,
+		state: state,
+		own:   *own,
+		peer:  validityOf(state.PeerCertificates[0]),
+		head:  first[:n],
+	}, nil
 }
 
-// noteShown makes config tell, after a handshake, which life the certificate has that we have shown: the keyring may hold
-// another one by then.
+// noteShown makes config record the validity of the certificate that is shown in a handshake. The
+// keyring may hold another certificate by then.
 func noteShown(config *tls.Config) *validity {
 	shown, choose := new(validity), config.GetClientCertificate
-	config.GetClientCertificate = func(request *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	config.GetClientCertificate = func(request *tls.CertificateRequestInfo) (*tls.Certificate,
+		error) {
 		certificate, err := choose(request)
 		if err == nil && certificate.Leaf != nil {
 			*shown = validityOf(certificate.Leaf)
@@ -55,15 +68,17 @@ func noteShown(config *tls.Config) *validity {
 	return shown
 }
 
-// whyNetwork is the evidence in an error of the network; what else it is for an error that is none.
+// whyNetwork returns the evidence of a network error, or otherwise for any other error.
 func whyNetwork(err error, otherwise Evidence) Evidence {
 	var timeout interface{ Timeout() bool }
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return Refused
-	case isAny(err, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE):
+	case isAny(err, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET,
+		syscall.ECONNABORTED, syscall.EPIPE):
 		return Closed
-	case isAny(err, syscall.EHOSTUNREACH, syscall.ENETUNREACH, context.Canceled), errors.As(err, &timeout) && timeout.Timeout():
+	case isAny(err, syscall.EHOSTUNREACH, syscall.ENETUNREACH, context.Canceled), errors.As(err,
+		&timeout) && timeout.Timeout():
 		return Unreachable
 	default:
 		return otherwise
@@ -79,16 +94,16 @@ func isAny(err error, targets ...error) bool {
 	return false
 }
 
-// watchedConn remembers how it ended. gRPC would make one kind of error out of all of them.
+// watchedConn remembers how the connection ended. gRPC reports all ends as the same kind of error.
 type watchedConn struct {
 	net.Conn
 	state tls.ConnectionState
 	own   validity // of the certificates of both ends
 	peer  validity
-	head  []byte // was read already; touched by the one reader only
+	head  []byte // bytes that were already read; used by the one reader only
 
 	mu    sync.Mutex
-	ended error // the first error; nil while there was none
+	ended error // the first error, or nil
 }
 
 func (c *watchedConn) Read(b []byte) (int, error) {
@@ -121,8 +136,8 @@ func (c *watchedConn) note(err error) {
 	}
 }
 
-// explain is the evidence for the end of a stream on this connection: what became of the connection, or else, while that is
-// whole, what the peer has said.
+// explain returns the evidence for the end of a stream on this connection: the end of the
+// connection, if it has ended, or else what the peer reported.
 func (c *watchedConn) explain(err error) error {
 	c.mu.Lock()
 	ended := c.ended

@@ -21,40 +21,49 @@ import (
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
-// Small buffers, and windows that do not grow: a group has many links and each says little.
+// Small buffers, and windows that do not grow: a group has many links, and each carries little.
 const (
 	buffer       = 4 << 10
 	window       = 64 << 10
 	maxAnswer    = 4 << 10
 	maxHeaders   = 8 << 10
-	streamsEach  = 4 // of one connection: one is in use, one may be ending
+	streamsEach  = 4 // on one connection: one is in use, one may be ending
 	idleAfter    = 30 * time.Second
 	handshakeMax = 5 * time.Second
 )
 
-// Config is what New needs; all fields but Memory and Logger are required.
+// Config configures New. All fields but StateID and Logger are required.
 type Config struct {
-	Listener    net.Listener      // others reach us there; Close closes it
-	Keyring     *identity.Keyring // must hold a certificate and the trust before links can be made, not before New
+	Listener net.Listener // receives links from other processes; Close closes it
+	// must hold a certificate and the trust before links can be made, but not yet for New
+	Keyring     *identity.Keyring
 	Self        identity.Name
-	Incarnation uint64        // grows with every start of this process
-	StateID     string        // identity of the state directory, at most 64 bytes of printable ASCII; empty: there is none
-	Reconnect   time.Duration // as Pace sets it
-	Logger      *slog.Logger
+	Incarnation uint64 // grows with every start of this process
+	// identifies the state directory, at most 64 bytes of printable ASCII; empty if there is none
+	StateID   string
+	Reconnect time.Duration // the initial value of Pace
+	Logger    *slog.Logger
 }
 
-// New serves links on the listener and makes those that it is told to make, over gRPC and mutual TLS. Nobody is admitted and
-// nothing is linked at first.
+// New serves links on the listener and makes the links that it is told to make, over gRPC and
+// mutual TLS. Initially it admits no process and makes no link.
 func New(c Config) Links {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	if err := validateMemory(c.StateID); err != nil {
-		c.Logger.Error("taking part without a memory, for nobody would accept this one", "error", err)
+	if err := validateStateID(c.StateID); err != nil {
+		c.Logger.Error("taking part without a state ID, because no process would accept this "+
+			"one: delete the state directory's contents so that the agent creates a new ID",
+			"error", err)
 		c.StateID = ""
 	}
 	h := newHub(c.Self.Pod, c.Incarnation, c.StateID, c.Reconnect, c.Logger)
-	w := &grpcWire{hub: h, self: c.Self, keyring: c.Keyring, listener: newListener(c.Listener, h.patience)}
+	w := &grpcWire{
+		hub:      h,
+		self:     c.Self,
+		keyring:  c.Keyring,
+		listener: newListener(c.Listener, h.patience),
+	}
 	w.server = grpc.NewServer(
 		grpc.Creds(door.Credentials(credentials.NewTLS(c.Keyring.PeerServer(w.admit)))),
 		grpc.ConnectionTimeout(handshakeMax),
@@ -71,7 +80,8 @@ func New(c Config) Links {
 	h.wire = w
 	h.start(func() {
 		if err := w.server.Serve(door.New(w.listener)); err != nil && h.ctx.Err() == nil {
-			h.log.Error("not serving links any more: other processes cannot reach this one", "error", err)
+			h.log.Error("stopped serving links, so other processes cannot reach this one: "+
+				"restart the agent", "error", err)
 		}
 	})
 	return h
@@ -88,15 +98,16 @@ type grpcWire struct {
 }
 
 func (w *grpcWire) close() {
-	w.listener.closeAll() // or else Stop would wait for handshakes that make no progress
+	w.listener.closeAll() // otherwise Stop would wait for handshakes that make no progress
 	w.server.Stop()
 }
 
-// admit decides on the name in a certificate, within the handshake.
+// admit decides during the handshake whether the name in a certificate is admitted.
 func (w *grpcWire) admit(n identity.Name) error {
 	err := w.hub.admits(n.Pod, n.UID)
 	if n.Namespace != w.self.Namespace || n.Group != w.self.Group {
-		err = refuse(unwanted, "%s is not of the group %s/%s", n, w.self.Namespace, w.self.Group)
+		err = refuse(unwanted, "%s is not a process of the group %s/%s", n, w.self.Namespace,
+			w.self.Group)
 	}
 	if err != nil {
 		w.hub.log.Debug("connection refused", "from", n, "error", err)
@@ -108,7 +119,7 @@ func (w *grpcWire) admit(n identity.Name) error {
 func (w *grpcWire) Open(stream linkpb.LinkService_OpenServer) error {
 	from, certified, err := sender(stream.Context())
 	if err == nil {
-		err = w.admit(from) // again: the roster may have changed since
+		err = w.admit(from) // again, because the roster may have changed since
 	}
 	if err == nil {
 		err = w.hub.serve(from.Pod, from.UID, certified, serverStream{stream})
@@ -118,7 +129,8 @@ func (w *grpcWire) Open(stream linkpb.LinkService_OpenServer) error {
 
 func sender(ctx context.Context) (identity.Name, validity, error) {
 	if p, ok := peer.FromContext(ctx); ok {
-		if info, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(info.State.PeerCertificates) > 0 {
+		if info, ok := p.AuthInfo.(credentials.TLSInfo); ok &&
+			len(info.State.PeerCertificates) > 0 {
 			leaf := info.State.PeerCertificates[0]
 			name, err := identity.NameOf(leaf)
 			return name, validityOf(leaf), err
@@ -134,7 +146,7 @@ var codeOf = map[refusalKind]codes.Code{
 	ending:    codes.Unavailable,
 }
 
-// toStatus tells the peer why its stream ends.
+// toStatus converts the reason why a stream ends into a status for the peer.
 func toStatus(err error) error {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return status.Error(codeOf[r.kind], r.reason)
@@ -142,7 +154,7 @@ func toStatus(err error) error {
 	return err
 }
 
-// fromStatus reads what toStatus said.
+// fromStatus is the reverse of toStatus.
 func fromStatus(err error) *loss {
 	switch status.Code(err) {
 	case codes.InvalidArgument, codes.PermissionDenied, codes.Unauthenticated, codes.Unimplemented,
@@ -159,7 +171,7 @@ type serverStream struct{ linkpb.LinkService_OpenServer }
 
 func (s serverStream) Accept() error { return s.SendHeader(metadata.MD{}) }
 
-// clientStream has a connection of its own, so that the end of one is the end of the other.
+// clientStream has a connection of its own, so that one ends with the other.
 type clientStream struct {
 	linkpb.LinkService_OpenClient
 	connection *grpc.ClientConn
@@ -167,20 +179,26 @@ type clientStream struct {
 }
 
 func (w *grpcWire) open(ctx context.Context, to Member) (outbound, error) {
-	expect := identity.Name{Namespace: w.self.Namespace, Group: w.self.Group, Pod: to.Name, UID: to.UID}
+	expect := identity.Name{
+		Namespace: w.self.Namespace,
+		Group:     w.self.Group,
+		Pod:       to.Name,
+		UID:       to.UID,
+	}
 	conn, err := dial(ctx, to.Address, w.keyring.PeerClient(expect), w.hub.patience())
 	if err != nil {
 		return nil, err
 	}
 	connection, err := grpc.NewClient("passthrough:///"+to.Address,
 		grpc.WithContextDialer(once(conn)),
-		grpc.WithTransportCredentials(shaken{}),
+		grpc.WithTransportCredentials(handshaken{}),
 		grpc.WithReadBufferSize(buffer), grpc.WithWriteBufferSize(buffer),
 		grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
 		grpc.WithMaxHeaderListSize(maxHeaders),
 		grpc.WithIdleTimeout(0),
-		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(), grpc.WithDisableHealthCheck(), grpc.WithNoProxy(),
+		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(), grpc.WithDisableHealthCheck(),
+		grpc.WithNoProxy(),
 	)
 	if err != nil {
 		conn.Close()
@@ -192,7 +210,11 @@ func (w *grpcWire) open(ctx context.Context, to Member) (outbound, error) {
 		conn.Close()
 		return nil, conn.explain(err)
 	}
-	return &clientStream{LinkService_OpenClient: stream, connection: connection, wire: conn}, nil
+	return &clientStream{
+		LinkService_OpenClient: stream,
+		connection:             connection,
+		wire:                   conn,
+	}, nil
 }
 
 func (s *clientStream) Certified() (own, peer validity) { return s.wire.own, s.wire.peer }
@@ -210,7 +232,7 @@ func (s *clientStream) Accepted() error {
 	switch {
 	case err != nil:
 		return s.wire.explain(err)
-	case header == nil: // the stream ended without one: Recv knows why
+	case header == nil: // the stream ended without a header: Recv knows why
 		_, err := s.Recv()
 		return err
 	default:
@@ -231,7 +253,8 @@ func (s *clientStream) Close() {
 	s.wire.Close()
 }
 
-// once gives gRPC a connection that is made already. There is no second: who reconnects, and when, is decided by the link.
+// once hands gRPC a connection that exists already, and no second one: the link decides who
+// reconnects and when.
 func once(conn net.Conn) func(context.Context, string) (net.Conn, error) {
 	given := make(chan net.Conn, 1)
 	given <- conn
@@ -245,13 +268,15 @@ func once(conn net.Conn) func(context.Context, string) (net.Conn, error) {
 	}
 }
 
-// shaken tells gRPC that the handshake of a connection is done: dial did it, so that its failures can be told apart.
-type shaken struct{}
+// handshaken tells gRPC that the handshake of a connection is done: dial did it, so that its
+// failures can be distinguished.
+type handshaken struct{}
 
-func (shaken) ClientHandshake(_ context.Context, _ string, c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (handshaken) ClientHandshake(_ context.Context, _ string, c net.Conn) (net.Conn,
+	credentials.AuthInfo, error) {
 	watched, ok := c.(*watchedConn)
 	if !ok {
-		return nil, nil, errors.New("not a connection that dial made")
+		return nil, nil, errors.New("not a connection from dial")
 	}
 	return c, credentials.TLSInfo{
 		State:          watched.state,
@@ -259,12 +284,12 @@ func (shaken) ClientHandshake(_ context.Context, _ string, c net.Conn) (net.Conn
 	}, nil
 }
 
-func (shaken) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (handshaken) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return nil, nil, errors.New("for clients only")
 }
 
-func (shaken) Info() credentials.ProtocolInfo {
+func (handshaken) Info() credentials.ProtocolInfo {
 	return credentials.ProtocolInfo{SecurityProtocol: "tls"}
 }
-func (shaken) Clone() credentials.TransportCredentials { return shaken{} }
-func (shaken) OverrideServerName(string) error         { return nil }
+func (handshaken) Clone() credentials.TransportCredentials { return handshaken{} }
+func (handshaken) OverrideServerName(string) error         { return nil }

@@ -17,17 +17,19 @@ const (
 	queueLength = 64  // frames that wait on one link
 	eventsAhead = 256 // events that wait for the agent
 
-	// leastPatience outlasts the kernel's first retransmission, after one second: one lost SYN makes nobody unreachable, nor
-	// do the seconds when a group starts on a machine that is busy with just that.
+	// leastPatience is longer than the kernel's first retransmission, after one second. So a lost
+	// SYN does not make a process unreachable, nor do the seconds in which a group starts on a
+	// machine that is busy with exactly that.
 	leastPatience = 1500 * time.Millisecond
 )
 
-// hub is Links over any wire. It owns who is admitted, our links and the sessions of others; each link and each session has
-// goroutines of its own, which reach the hub through its mutex and never wait for one another while they hold it.
+// hub implements Links over any wire. It owns the set of admitted processes, this process's links
+// and the sessions of other processes. Each link and each session has goroutines of its own, which
+// reach the hub through its mutex and never wait for each other while they hold it.
 type hub struct {
 	self        string
 	incarnation uint64
-	memory      string
+	stateID     string
 	log         *slog.Logger
 	wire        wire // set before the first use, then never changed
 
@@ -36,25 +38,28 @@ type hub struct {
 	running sync.WaitGroup
 	events  chan Event
 	dropped atomic.Uint64
-	pace    atomic.Int64 // nanoseconds: the heartbeat, the longest pause between two attempts
+	// nanoseconds: the heartbeat, which is the longest pause between two attempts
+	pace    atomic.Int64
 	closing sync.Once
 
-	mu       sync.Mutex
-	members  map[string]Member
-	wanted   map[string]bool
-	links    map[string]*link
-	ending   map[string]<-chan struct{} // the last link that was taken away, until it has said its last
-	sessions map[string]*session        // the one that is heard, by sender
+	mu      sync.Mutex
+	members map[string]Member
+	wanted  map[string]bool
+	links   map[string]*link
+	// the last link that was removed, until it has emitted its last event
+	ending   map[string]<-chan struct{}
+	sessions map[string]*session // the current one of each sender
 	leaving  bool
 	closed   bool
 }
 
-func newHub(self string, incarnation uint64, memory string, reconnect time.Duration, log *slog.Logger) *hub {
+func newHub(self string, incarnation uint64, stateID string, reconnect time.Duration,
+	log *slog.Logger) *hub {
 	ctx, stop := context.WithCancel(context.Background())
 	h := &hub{
 		self:        self,
 		incarnation: incarnation,
-		memory:      memory,
+		stateID:     stateID,
 		log:         log,
 		ctx:         ctx,
 		stop:        stop,
@@ -69,12 +74,14 @@ func newHub(self string, incarnation uint64, memory string, reconnect time.Durat
 	return h
 }
 
-func (h *hub) Pace(heartbeat time.Duration) { h.pace.Store(int64(max(heartbeat, time.Millisecond))) }
+func (h *hub) Pace(heartbeat time.Duration) {
+	h.pace.Store(int64(max(heartbeat, time.Millisecond)))
+}
 
-// reconnect is the longest pause between two attempts.
+// reconnect returns the longest pause between two attempts.
 func (h *hub) reconnect() time.Duration { return time.Duration(h.pace.Load()) }
 
-// patience is how long a peer's kernel may take to answer.
+// patience returns how long a peer's kernel may take to answer.
 func (h *hub) patience() time.Duration { return max(5*h.reconnect(), leastPatience) }
 
 func (h *hub) Admit(members []Member) {
@@ -89,7 +96,7 @@ func (h *hub) Admit(members []Member) {
 	h.members = admitted
 	for name, s := range h.sessions {
 		if m, ok := admitted[name]; !ok || m.UID != s.uid {
-			s.endAll(refuse(unwanted, "%s with UID %s is not on the roster any more", name, s.uid))
+			s.endAll(refuse(unwanted, "%s with UID %s is no longer on the roster", name, s.uid))
 		}
 	}
 	h.arrange()
@@ -105,8 +112,8 @@ func (h *hub) Link(names []string) {
 	h.arrange()
 }
 
-// arrange makes the links that there are into those that there should be. A new link to a process waits until the one before
-// it has said its last, so that their events do not mix.
+// arrange makes the existing links match the wanted ones. A new link to a process waits until the
+// one before it has emitted its last event, so that their events do not mix.
 func (h *hub) arrange() {
 	if h.leaving || h.closed {
 		return
@@ -140,7 +147,8 @@ func (h *hub) arrange() {
 func (h *hub) Send(to string, algorithm string, m election.Message) {
 	frame, err := encode(algorithm, m)
 	if err != nil {
-		h.log.Error("not sending a message that no process would accept", "to", to, "kind", m.Kind, "error", err)
+		h.log.Error("not sending a message that no process would accept", "to", to, "kind", m.Kind,
+			"error", err)
 		h.dropped.Add(1)
 		return
 	}
@@ -152,7 +160,8 @@ func (h *hub) Ask(to string, sequence uint64) { h.enqueue(to, askFrame(sequence)
 func (h *hub) Request(to string, p lease.Request) {
 	frame, err := encodeRequest(p)
 	if err != nil {
-		h.log.Error("not sending a request that no process would accept", "to", to, "kind", p.Kind, "error", err)
+		h.log.Error("not sending a request that no process would accept", "to", to, "kind", p.Kind,
+			"error", err)
 		h.dropped.Add(1)
 		return
 	}
@@ -197,7 +206,7 @@ func (h *hub) Close() {
 	h.closing.Do(func() { close(h.events) })
 }
 
-// halt stops everything without a word, and waits for it. After it nothing is emitted.
+// halt stops everything without notice to the peers, and waits for it. After it nothing is emitted.
 func (h *hub) halt() {
 	h.mu.Lock()
 	h.closed = true
@@ -207,7 +216,7 @@ func (h *hub) halt() {
 	h.running.Wait()
 }
 
-// start runs f in a goroutine that Close waits for, unless it is too late.
+// start runs f in a goroutine that Close waits for. It returns false if Close was called before.
 func (h *hub) start(f func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -218,7 +227,7 @@ func (h *hub) start(f func()) bool {
 	return true
 }
 
-// emit waits until the agent has room for e; false if that is over before.
+// emit waits until the agent has room for e. It returns false if over is closed before.
 func (h *hub) emit(over <-chan struct{}, e Event) bool {
 	if isClosed(over) {
 		return false // select would choose at random

@@ -8,14 +8,14 @@ import (
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
-// What a request or a response may hold.
+// The limits of a request or a response.
 const (
-	maxMemoryBytes = 64
-	maxEpoch       = lease.Epoch(1)<<53 - 1
-	maxPromise     = time.Hour // a lease, or what remains of one
+	maxStateIDBytes = 64
+	maxEpoch        = lease.Epoch(1)<<53 - 1
+	maxPromise      = time.Hour // a lease, or what remains of one
 )
 
-// encodeRequest refuses what could not be decoded.
+// encodeRequest returns an error for a request that could not be decoded.
 func encodeRequest(p lease.Request) (*linkpb.Frame, error) {
 	request := &linkpb.LeaseRequest{
 		Kind:              string(p.Kind),
@@ -33,7 +33,7 @@ func encodeRequest(p lease.Request) (*linkpb.Frame, error) {
 	return &linkpb.Frame{Frame: &linkpb.Frame_LeaseRequest{LeaseRequest: request}}, nil
 }
 
-// decodeRequest reads what a peer requests for. A kind that is not known is a newer agent's.
+// decodeRequest decodes a request. A kind that is not known comes from a newer agent.
 func decodeRequest(p *linkpb.LeaseRequest) (request lease.Request, known bool, err error) {
 	request = lease.Request{
 		Kind:  lease.Kind(p.GetKind()),
@@ -47,10 +47,12 @@ func decodeRequest(p *linkpb.LeaseRequest) (request lease.Request, known bool, e
 		return lease.Request{}, false, nil
 	}
 	return request, true, firstOf(
-		validateEpoch(request.Epoch), validatePromise(request.Lease), validateName(request.Heir), validateMemory(request.Group))
+		validateEpoch(request.Epoch), validatePromise(request.Lease), validateName(request.Heir),
+		validateStateID(request.Group))
 }
 
-// encodeResponse says also which life of ours says it. It refuses what could not be decoded.
+// encodeResponse adds this process's state ID and incarnation to a response. It returns an error
+// for a response that could not be decoded.
 func encodeResponse(v lease.Response, stateID string, incarnation uint64) (*linkpb.Answer, error) {
 	response := &linkpb.LeaseResponse{
 		Kind:                  string(v.Kind),
@@ -75,7 +77,8 @@ func encodeResponse(v lease.Response, stateID string, incarnation uint64) (*link
 	return &linkpb.Answer{LeaseResponse: response}, nil
 }
 
-// decodeResponse reads a response and who says it; From is for the caller to fill in.
+// decodeResponse decodes a response and its sender's state ID and incarnation. The caller sets
+// From.
 func decodeResponse(v *linkpb.LeaseResponse) (decided LeaseResponded, known bool, err error) {
 	response := lease.Response{
 		Kind:        lease.Kind(v.GetKind()),
@@ -93,11 +96,17 @@ func decodeResponse(v *linkpb.LeaseResponse) (decided LeaseResponded, known bool
 	if !knownKind(response.Kind) {
 		return LeaseResponded{}, false, nil
 	}
-	decided = LeaseResponded{Incarnation: v.GetIncarnation(), StateID: v.GetStateId(), Response: response}
+	decided = LeaseResponded{
+		Incarnation: v.GetIncarnation(),
+		StateID:     v.GetStateId(),
+		Response:    response,
+	}
 	return decided, true, firstOf(
-		validateEpoch(response.Epoch), validateEpoch(response.Highest), validateEpoch(response.HolderEpoch),
-		validateGeneration(response.Generation), validatePromise(response.Remaining), validateName(response.Holder),
-		validateMemory(decided.StateID))
+		validateEpoch(response.Epoch), validateEpoch(response.Highest),
+		validateEpoch(response.HolderEpoch),
+		validateGeneration(response.Generation), validatePromise(response.Remaining),
+		validateName(response.Holder),
+		validateStateID(decided.StateID))
 }
 
 func knownKind(k lease.Kind) bool {
@@ -130,20 +139,21 @@ func validatePromise(d time.Duration) error {
 	return nil
 }
 
-// validateMemory accepts the identity of a state directory: it goes into the roster, the status and log lines.
-func validateMemory(s string) error {
-	if len(s) > maxMemoryBytes {
-		return fmt.Errorf("a memory of %d bytes, %d are allowed", len(s), maxMemoryBytes)
+// validateStateID checks the ID of a state directory. It ends up in the roster, the status and log
+// lines.
+func validateStateID(s string) error {
+	if len(s) > maxStateIDBytes {
+		return fmt.Errorf("a state ID of %d bytes, %d are allowed", len(s), maxStateIDBytes)
 	}
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] > '~' {
-			return fmt.Errorf("the memory %q is not of printable ASCII", s)
+			return fmt.Errorf("the state ID %q is not printable ASCII", s)
 		}
 	}
 	return nil
 }
 
-// microseconds rounds up: a promise never gets shorter on its way.
+// microseconds rounds up, so that a promise never gets shorter on its way.
 func microseconds(d time.Duration) int64 {
 	if d <= 0 {
 		return d.Microseconds()
@@ -151,7 +161,7 @@ func microseconds(d time.Duration) int64 {
 	return (d - 1).Microseconds() + 1
 }
 
-// duration turns what would overflow into what is out of bounds.
+// duration converts values that would overflow into values that are out of bounds.
 func duration(microseconds int64) time.Duration {
 	return time.Duration(min(max(microseconds, -1), maxPromise.Microseconds()+1)) * time.Microsecond
 }

@@ -117,7 +117,7 @@ func TestBoundsOfResponses(t *testing.T) {
 	}{
 		"as it is":                  {func(*linkpb.LeaseResponse) {}, ""},
 		"the highest generation":    {func(v *linkpb.LeaseResponse) { v.Generation = 1<<33 - 1 }, ""},
-		"the longest memory":        {func(v *linkpb.LeaseResponse) { v.StateId = strings.Repeat("x", maxMemoryBytes) }, ""},
+		"the longest memory":        {func(v *linkpb.LeaseResponse) { v.StateId = strings.Repeat("x", maxStateIDBytes) }, ""},
 		"no memory":                 {func(v *linkpb.LeaseResponse) { v.StateId = "" }, ""},
 		"a lower epoch":             {func(v *linkpb.LeaseResponse) { v.Epoch = -1 }, "epoch -1"},
 		"a higher highest":          {func(v *linkpb.LeaseResponse) { v.Highest = 1 << 53 }, "epoch 9007199254740992"},
@@ -127,7 +127,7 @@ func TestBoundsOfResponses(t *testing.T) {
 		"less than nothing remains": {func(v *linkpb.LeaseResponse) { v.RemainingMicroseconds = -1 }, "want 0 to 1h"},
 		"more than a lease remains": {func(v *linkpb.LeaseResponse) { v.RemainingMicroseconds = math.MaxInt64 }, "want 0 to 1h"},
 		"a longer holder":           {func(v *linkpb.LeaseResponse) { v.Holder = strings.Repeat("x", maxNameBytes+1) }, "254 bytes"},
-		"a longer memory":           {func(v *linkpb.LeaseResponse) { v.StateId = strings.Repeat("x", maxMemoryBytes+1) }, "65 bytes"},
+		"a longer memory":           {func(v *linkpb.LeaseResponse) { v.StateId = strings.Repeat("x", maxStateIDBytes+1) }, "65 bytes"},
 		"a memory of two lines":     {func(v *linkpb.LeaseResponse) { v.StateId = "a\nb" }, "printable ASCII"},
 		"a memory of other letters": {func(v *linkpb.LeaseResponse) { v.StateId = "é" }, "printable ASCII"},
 	} {

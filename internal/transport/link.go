@@ -10,35 +10,39 @@ import (
 )
 
 const (
-	firstPause   = 10 * time.Millisecond // bounds the pause after the first failed attempt; each further one doubles it
+	// limits the pause after the first failed attempt; it doubles with every further one
+	firstPause   = 10 * time.Millisecond
 	maxDoublings = 16
 )
 
-// link keeps a stream open to one process at one address. Its goroutine alone says Up and Down for it.
+// link keeps a stream open to one process at one address. Only its goroutine emits Up and Down for
+// it.
 type link struct {
 	hub    *hub
 	member Member
-	ctx    context.Context // ends when the link is taken away, and at Close
+	ctx    context.Context // ends when the link is removed, and at Close
 	cancel context.CancelFunc
-	before <-chan struct{} // the link to this process before this one; nil if there was none
-	done   chan struct{}   // closed when nothing more comes from this link
+	// closed when the previous link to this process has ended; nil if there was none
+	before <-chan struct{}
+	done   chan struct{} // closed when nothing more is emitted by this link
 
-	hurried  chan struct{} // the peer was heard to live: the next attempt need not wait
-	leftward chan struct{} // the peer said that it leaves
-	farewell chan struct{} // closed when the link retires from being up
+	hurried     chan struct{} // the peer has connected to us: the next attempt need not wait
+	peerLeaving chan struct{} // the peer leaves
+	retiring    chan struct{} // closed when the link retires while it is up
 
 	mu      sync.Mutex
 	state   state
 	retired bool
-	leaving bool // what it retires with; not changed after farewell
+	leaving bool // what it retires with; not changed once retiring is closed
 	queue   chan *linkpb.Frame
 }
 
-// state is where a link is between its first attempt and its last. Frames are taken while it is not down.
+// state is where a link is between its first attempt and its last. Frames are accepted unless it is
+// down.
 type state int
 
 const (
-	making state = iota // the first attempt is under way: nothing has been said yet
+	making state = iota // the first attempt is under way: neither Up nor Down was emitted
 	up
 	down
 )
@@ -46,16 +50,16 @@ const (
 func newLink(h *hub, m Member, before <-chan struct{}) *link {
 	ctx, cancel := context.WithCancel(h.ctx)
 	return &link{
-		hub:      h,
-		member:   m,
-		ctx:      ctx,
-		cancel:   cancel,
-		before:   before,
-		done:     make(chan struct{}),
-		hurried:  make(chan struct{}, 1),
-		leftward: make(chan struct{}, 1),
-		farewell: make(chan struct{}),
-		queue:    make(chan *linkpb.Frame, queueLength),
+		hub:         h,
+		member:      m,
+		ctx:         ctx,
+		cancel:      cancel,
+		before:      before,
+		done:        make(chan struct{}),
+		hurried:     make(chan struct{}, 1),
+		peerLeaving: make(chan struct{}, 1),
+		retiring:    make(chan struct{}),
+		queue:       make(chan *linkpb.Frame, queueLength),
 	}
 }
 
@@ -83,13 +87,15 @@ func (l *link) run() {
 		if !l.hub.emit(l.hub.ctx.Done(), Down{Name: l.member.Name, Evidence: evidenceOf(over)}) {
 			return
 		}
-		failures = failuresAfter(failures, time.Since(opened) >= l.hub.reconnect(), evidenceOf(over))
+		failures = failuresAfter(failures, time.Since(opened) >= l.hub.reconnect(),
+			evidenceOf(over))
 	}
 }
 
-// failuresAfter says how patient the next attempt has to be after a link was up. One that lasted is made anew at once; one
-// that did not, say because the peer rejects what we send, must not be made anew without end; and who left says Hello when it
-// is back.
+// failuresAfter returns the number of failures that the next attempt starts with after a link was
+// up. A link that lasted is made again at once. One that did not last, for example because the peer
+// rejects what this process sends, must not be made again at once for ever. A process that left
+// connects to us when it is back.
 func failuresAfter(failures int, lasted bool, evidence Evidence) int {
 	switch {
 	case evidence == Left:
@@ -101,8 +107,8 @@ func failuresAfter(failures int, lasted bool, evidence Evidence) int {
 	}
 }
 
-// reportFailure says Down for the first attempt, and nothing for the next ones. A link that was taken away before it was up
-// has nothing to take back.
+// reportFailure emits Down for the first attempt, and nothing for later ones. A link that was
+// removed before it was up has nothing to report.
 func (l *link) reportFailure(err error) {
 	if l.ctx.Err() != nil || l.setDown() != making {
 		return
@@ -111,11 +117,12 @@ func (l *link) reportFailure(err error) {
 	l.hub.emit(l.hub.ctx.Done(), Down{Name: l.member.Name, Evidence: evidenceOf(err)})
 }
 
-// pause waits before the next attempt: not at all at first, then at random up to a bound that doubles (full jitter). It is
-// cut short when the peer is heard to live. False: there will be no attempt.
+// pause waits before the next attempt: not at all before the first, then for a random time below a
+// bound that doubles (full jitter). It ends early when the peer connects to us. It returns false if
+// there must not be another attempt.
 func (l *link) pause(failures int) bool {
 	if failures > 0 && l.member.Address == "" {
-		<-l.ctx.Done() // an address makes another link
+		<-l.ctx.Done() // an address comes with a new link
 	}
 	if failures > 0 {
 		bound := min(l.hub.reconnect(), firstPause<<min(failures-1, maxDoublings))
@@ -124,14 +131,14 @@ func (l *link) pause(failures int) bool {
 		select {
 		case <-timer.C:
 		case <-l.hurried:
-		case <-l.farewell:
+		case <-l.retiring:
 		case <-l.ctx.Done():
 		}
 	}
-	return l.ctx.Err() == nil && !isClosed(l.farewell)
+	return l.ctx.Err() == nil && !isClosed(l.retiring)
 }
 
-// enqueue never blocks; false: the frame is dropped.
+// enqueue never blocks. It returns false if the frame is dropped.
 func (l *link) enqueue(frame *linkpb.Frame) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -146,7 +153,7 @@ func (l *link) enqueue(frame *linkpb.Frame) bool {
 	}
 }
 
-// setUp is false if the link has retired.
+// setUp returns false if the link has retired.
 func (l *link) setUp() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,7 +164,8 @@ func (l *link) setUp() bool {
 	return true
 }
 
-// setDown drops all that is queued and takes nothing until the link is up. It returns the state before.
+// setDown drops everything that is queued, and accepts nothing until the link is up. It returns the
+// state before.
 func (l *link) setDown() state {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,15 +175,16 @@ func (l *link) setDown() state {
 		select {
 		case <-l.queue:
 			l.hub.dropped.Add(1)
-		case <-l.leftward:
+		case <-l.peerLeaving:
 		default:
 			return before
 		}
 	}
 }
 
-// retire ends the link: after all that is queued if it is up, and with Leaving if we leave. A peer that reads too slowly does
-// not get it all, unless we leave: then it is for the context of Leave to say when it is too late.
+// retire ends the link: if it is up, after everything that is queued, and with Leaving if this
+// process leaves. A peer that reads too slowly does not get everything, unless this process leaves:
+// then the context of Leave limits the time.
 func (l *link) retire(leaving bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,18 +196,19 @@ func (l *link) retire(leaving bool) {
 		l.cancel()
 		return
 	}
-	close(l.farewell)
+	close(l.retiring)
 	if !leaving {
 		time.AfterFunc(l.hub.patience(), l.cancel)
 	}
 }
 
-// peerLeft means the life of the peer that the link is up to, or being made to: a link that is down has nothing to lose.
+// peerLeft handles the peer's Leaving. It concerns the incarnation of the peer that the link is up
+// to, or is being made to: a link that is down has nothing to lose.
 func (l *link) peerLeft() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state != down {
-		signal(l.leftward)
+		signal(l.peerLeaving)
 	}
 }
 

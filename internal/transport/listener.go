@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// listener ends half-open connections, and can close them all. The door in front of it bounds them.
+// listener ends half-open connections, and can close all of them. The door in front of it limits
+// their number.
 type listener struct {
 	net.Listener
 	patience func() time.Duration
@@ -17,7 +18,11 @@ type listener struct {
 }
 
 func newListener(l net.Listener, patience func() time.Duration) *listener {
-	return &listener{Listener: l, patience: patience, open: map[*acceptedConn]struct{}{}}
+	return &listener{
+		Listener: l,
+		patience: patience,
+		open:     map[*acceptedConn]struct{}{},
+	}
 }
 
 func (l *listener) Accept() (net.Conn, error) {
@@ -33,7 +38,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// take is nil once all are closed.
+// take returns nil once all connections are closed.
 func (l *listener) take(raw net.Conn) net.Conn {
 	if tcp, ok := raw.(*net.TCPConn); ok {
 		tcp.SetKeepAliveConfig(keepAlive(l.patience())) //nolint:errcheck // the defaults then serve, more slowly
@@ -52,7 +57,7 @@ func (l *listener) take(raw net.Conn) net.Conn {
 }
 
 func (l *listener) closeAll() {
-	l.Close() // a second time is harmless
+	l.Close() // closing twice is harmless
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true

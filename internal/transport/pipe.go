@@ -10,10 +10,11 @@ import (
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
-// pipe is a stream in memory. What is sent arrives after the network's delay, in order, unless that direction is cut.
+// pipe is a stream in memory. What is sent arrives after the network's delay and in order, unless
+// that direction is cut.
 type pipe struct {
 	network   *Network
-	silence   time.Duration // after which an end that hears nothing gives up
+	silence   time.Duration // after this time without anything received, an end gives up
 	names     [2]string     // by end
 	certified [2]validity   // by end
 	frames    chan parcel[*linkpb.Frame]
@@ -23,7 +24,7 @@ type pipe struct {
 	sides     [2]side // by end
 }
 
-// end tells the two ends of a pipe apart: the client opened it.
+// end is one of the two ends of a pipe. The client opened it.
 type end int
 
 const (
@@ -33,15 +34,15 @@ const (
 
 func (e end) other() end { return 1 - e }
 
-// side is what one end knows of the life of the stream.
+// side is the state of the stream at one end.
 type side struct {
 	unplug func()
 	once   sync.Once
 	ended  chan struct{}
-	reason error // nil for an end in order; readable after ended
+	reason error // nil if the stream ended in order; valid once ended is closed
 }
 
-// parcel is on its way until due.
+// parcel is in transit until due.
 type parcel[T any] struct {
 	content T
 	last    bool // nothing follows
@@ -63,18 +64,22 @@ func newPipe(n *Network, silence time.Duration, from, to string) *pipe {
 	return p
 }
 
-// end ends the stream at one end, with the reason that the other learns: now, or if that cannot reach it, when it has heard
-// nothing for too long. What is on its way is lost.
+// end ends the stream at one end, with the reason that the other end learns: now, or, if that
+// direction is cut, when the other end has received nothing for too long. What is in transit is
+// lost.
 func (p *pipe) end(by end, reason error) {
 	p.sides[by].end(&loss{Closed, io.ErrClosedPipe})
 	if p.isCut(by) {
-		time.AfterFunc(p.silence, func() { p.sides[by.other()].end(&loss{Unreachable, errors.New("silence")}) })
+		time.AfterFunc(p.silence, func() {
+			p.sides[by.other()].end(&loss{Unreachable, errors.New("silence")})
+		})
 		return
 	}
 	p.sides[by.other()].end(reason)
 }
 
-// finish ends the stream in order at the server's end: the client reads what is on its way, then the end. False: it cannot.
+// finish ends the stream in order at the server's end: the client reads what is in transit, then
+// the end. It returns false if that is not possible.
 func (p *pipe) finish(ctx context.Context) bool {
 	if p.isCut(server) || !post(ctx, p, server, p.answers, parcel[*linkpb.Answer]{last: true}) {
 		return false
@@ -83,10 +88,10 @@ func (p *pipe) finish(ctx context.Context) bool {
 	return true
 }
 
-// isCut says whether what an end sends is lost.
+// isCut reports whether everything that an end sends is lost.
 func (p *pipe) isCut(by end) bool { return p.network.isCut(p.names[by], p.names[by.other()]) }
 
-// end takes the first reason.
+// end keeps the first reason.
 func (s *side) end(reason error) {
 	s.once.Do(func() {
 		s.reason = reason
@@ -95,7 +100,7 @@ func (s *side) end(reason error) {
 	})
 }
 
-// over is why nothing more comes.
+// over returns why nothing more arrives.
 func (s *side) over() error {
 	if isClosed(s.ended) && s.reason != nil {
 		return s.reason
@@ -103,7 +108,7 @@ func (s *side) over() error {
 	return io.EOF
 }
 
-// clientEnd is the end of who opened the stream. It is of no use when ctx has ended.
+// clientEnd is the end that opened the stream. It is of no use once ctx has ended.
 type clientEnd struct {
 	*pipe
 	ctx context.Context
@@ -142,11 +147,13 @@ func (c clientEnd) Recv() (*linkpb.Answer, error) {
 	return answer, nil
 }
 
-func (c clientEnd) Certified() (own, peer validity) { return c.certified[client], c.certified[server] }
+func (c clientEnd) Certified() (own, peer validity) {
+	return c.certified[client], c.certified[server]
+}
 
 func (c clientEnd) Close() { c.end(client, &loss{Closed, io.ErrClosedPipe}) }
 
-// serverEnd is the end of who serves the stream.
+// serverEnd is the end that serves the stream.
 type serverEnd struct{ *pipe }
 
 func (s serverEnd) Recv() (*linkpb.Frame, error) {
@@ -169,7 +176,7 @@ func (s serverEnd) Accept() error {
 	return nil
 }
 
-// post blocks while too much is on its way; false: the stream has ended.
+// post blocks while too much is in transit. It returns false if the stream has ended.
 func post[T any](ctx context.Context, p *pipe, by end, c chan<- parcel[T], what parcel[T]) bool {
 	ended := p.sides[by].ended
 	if isClosed(ended) || ctx.Err() != nil {
@@ -188,7 +195,7 @@ func post[T any](ctx context.Context, p *pipe, by end, c chan<- parcel[T], what 
 	return false
 }
 
-// collect waits for the next parcel to arrive; false: none will.
+// collect waits for the next parcel to arrive. It returns false if none will.
 func collect[T any](ctx context.Context, s *side, c <-chan parcel[T]) (content T, ok bool) {
 	var next parcel[T]
 	select {

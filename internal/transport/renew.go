@@ -7,19 +7,24 @@ import (
 	"time"
 )
 
-// renewal looks for a stream to succeed one whose certificates will end: made before the other is broken, so that nobody sees
-// the link go down.
+// renewal looks for a stream to succeed one whose certificates will expire. The new one is made
+// before the old one ends, so that the link does not go down.
 type renewal struct {
 	link       *link
 	stream     *stream
-	helpers    *sync.WaitGroup
-	due        <-chan time.Time // nil if the certificates never end
+	background *sync.WaitGroup
+	due        <-chan time.Time // nil if the certificates never expire
 	timer      *time.Timer
-	successors chan *stream // nil comes if there is none yet
+	successors chan *stream // receives nil if there is no successor yet
 }
 
-func (l *link) renew(s *stream, helpers *sync.WaitGroup) *renewal {
-	r := &renewal{link: l, stream: s, helpers: helpers, successors: make(chan *stream)}
+func (l *link) renew(s *stream, background *sync.WaitGroup) *renewal {
+	r := &renewal{
+		link:       l,
+		stream:     s,
+		background: background,
+		successors: make(chan *stream),
+	}
 	if !s.ends.endless() {
 		r.timer = time.NewTimer(s.ends.renewal(l.hub.reconnect()))
 		r.due = r.timer.C
@@ -37,7 +42,7 @@ func (r *renewal) later() { r.timer.Reset(r.stream.ends.renewal(r.link.hub.recon
 
 // begin looks for a successor while the stream goes on.
 func (r *renewal) begin() {
-	r.helpers.Go(func() {
+	r.background.Go(func() {
 		next := r.link.successor(r.stream)
 		select {
 		case r.successors <- next:
@@ -49,7 +54,8 @@ func (r *renewal) begin() {
 	})
 }
 
-// successor is a stream that the peer has accepted and that lasts longer than s; nil if there is none to be had now.
+// successor returns a stream that the peer has accepted and that lasts longer than s; nil if that
+// is not possible now.
 func (l *link) successor(s *stream) *stream {
 	next, err := l.attempt(s)
 	if err != nil {
@@ -59,14 +65,15 @@ func (l *link) successor(s *stream) *stream {
 	return next
 }
 
-// handOver ends a stream in order: when it returns nil, the peer has taken in all that was sent, and all its answers that came
-// back on it have been heard. What is queued meanwhile is for the next.
+// handOver ends a stream in order. When it returns nil, the peer has received everything that was
+// sent on it, and all its answers on it have arrived. What is queued in the meantime is sent on the
+// next stream.
 func (l *link) handOver(s *stream) error {
 	if err := s.CloseSend(); err != nil && !errors.Is(err, io.EOF) {
 		return l.explain(err)
 	}
 	select {
-	case <-l.leftward:
+	case <-l.peerLeaving:
 		return l.peerHasLeft()
 	case <-l.ctx.Done():
 		return l.takenAway()

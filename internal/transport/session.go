@@ -10,31 +10,34 @@ import (
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
-// answersAhead bounds the answers that wait for a peer; a peer that asks more without reading gets none for the rest.
+// answersAhead is how many answers may wait for a peer. A peer that sends more questions without
+// reading gets no answers to the rest.
 const answersAhead = 16
 
-// session hears one stream that a peer opened. Three goroutines: serve waits for whatever ends it first, because only its
-// return ends the stream; read and write are blocked in the wire.
+// session is one stream that a peer opened. It has three goroutines: serve waits for whatever ends
+// it first, because only its return ends the stream; read and write block in the wire.
 type session struct {
 	hub         *hub
 	from, uid   string
-	certified   validity // of the certificate that it was opened with
-	incarnation uint64   // known after the Hello, as are memory and succeeds
-	memory      string
-	succeeds    bool // the session before it ends in order: what the peer said there comes first
+	certified   validity // of the certificate with which it was opened
+	incarnation uint64   // known after the Hello, as are stateID and succeeds
+	stateID     string
+	succeeds    bool // the previous session ends in order, and what arrives on it comes first
 	stream      inbound
-	answers     chan *linkpb.Answer // a session that succeeds has the one of the session before it
-	silent      *time.Timer         // ends a session that does not say Hello
-	done        chan struct{}       // closed when nothing more comes from this session
-	written     chan struct{}       // closed when nothing more is answered on its stream
-	next        *session            // that succeeds it, and waits for its end; guarded by the hub's mutex
+	answers     chan *linkpb.Answer // a session that succeeds another uses the channel of that one
+	helloTimer  *time.Timer         // ends a session that does not send Hello
+	done        chan struct{}       // closed when nothing more is emitted by this session
+	written     chan struct{}       // closed when no more answers are written to its stream
+	// succeeds this session and waits for its end; guarded by the hub's mutex
+	next *session
 
 	once   sync.Once
 	ended  chan struct{}
-	reason error // nil for an end in order; readable after ended
+	reason error // nil if it ended in order; valid once ended is closed
 }
 
-// serve hears a stream of the process that the certificate names. The error is what the peer is told.
+// serve receives a stream of the process that the certificate names. The peer is told the error
+// that it returns.
 func (h *hub) serve(from, uid string, certified validity, stream inbound) error {
 	s := &session{
 		hub:       h,
@@ -51,15 +54,18 @@ func (h *hub) serve(from, uid string, certified validity, stream inbound) error 
 		defer expiry.Stop()
 	}
 	enough := halfOpen(h.patience())
-	s.silent = time.AfterFunc(enough, func() { s.end(refuse(malformed, "no Hello came in %s", enough)) })
-	defer s.silent.Stop()
+	s.helloTimer = time.AfterFunc(enough, func() {
+		s.end(refuse(malformed, "no Hello arrived "+
+			"within %s", enough))
+	})
+	defer s.helloTimer.Stop()
 	if !h.start(s.read) {
-		return refuse(ending, "%s ends", h.self)
+		return refuse(ending, "%s is stopping", h.self)
 	}
 	select {
 	case <-s.ended:
 	case <-h.ctx.Done():
-		s.end(refuse(ending, "%s ends", h.self))
+		s.end(refuse(ending, "%s is stopping", h.self))
 	}
 	if s.reason != nil {
 		h.log.Debug("stream ended", "from", from, "reason", s.reason)
@@ -69,7 +75,7 @@ func (h *hub) serve(from, uid string, certified validity, stream inbound) error 
 	return nil
 }
 
-// finish lets the answer that is being written arrive, if the peer reads it.
+// finish waits until the answer that is being written has arrived, if the peer reads it.
 func (s *session) finish() {
 	enough := time.NewTimer(s.hub.patience())
 	defer enough.Stop()
@@ -80,9 +86,9 @@ func (s *session) finish() {
 	}
 }
 
-func (s *session) expire() { s.end(refuse(unwanted, "the certificate of %s has ended", s.from)) }
+func (s *session) expire() { s.end(refuse(unwanted, "the certificate of %s has expired", s.from)) }
 
-// end ends the session; the first reason counts.
+// end ends the session. Only the first reason counts.
 func (s *session) end(reason error) {
 	s.once.Do(func() {
 		s.reason = reason
@@ -90,7 +96,7 @@ func (s *session) end(reason error) {
 	})
 }
 
-// endAll ends the session and the one that waits for its end. The hub's mutex is held.
+// endAll ends the session and the one that waits for its end. The hub's mutex must be held.
 func (s *session) endAll(reason error) {
 	s.end(reason)
 	if s.next != nil {
@@ -98,12 +104,13 @@ func (s *session) endAll(reason error) {
 	}
 }
 
-// isOfLife says whether the two are of one life of a process.
-func (s *session) isOfLife(other *session) bool {
-	return s.uid == other.uid && s.incarnation == other.incarnation && s.memory == other.memory
+// sameIncarnation reports whether both sessions belong to one incarnation of a process.
+func (s *session) sameIncarnation(other *session) bool {
+	return s.uid == other.uid && s.incarnation == other.incarnation && s.stateID == other.stateID
 }
 
-// outlives says whether s goes on when its sender opens another stream: that one would be of an older life of the process.
+// outlives reports whether s goes on when its sender opens the other stream, because that one is of
+// an older incarnation.
 func (s *session) outlives(other *session) bool {
 	return s.uid == other.uid && s.incarnation > other.incarnation && !isClosed(s.ended)
 }
@@ -111,25 +118,26 @@ func (s *session) outlives(other *session) bool {
 func (s *session) read() {
 	defer close(s.done)
 	defer s.hub.forget(s)
-	s.end(s.hear())
+	s.end(s.receive())
 }
 
-// hear takes the frames of the stream until it is over.
-func (s *session) hear() error {
+// receive handles the frames of the stream until it ends.
+func (s *session) receive() error {
 	frame, err := s.stream.Recv()
 	if err != nil {
 		return err
 	}
-	s.silent.Stop()
+	s.helloTimer.Stop()
 	hello := frame.GetHello()
 	if hello == nil {
 		return refuse(malformed, "the first frame must be a Hello")
 	}
-	if err := validateMemory(hello.GetStateId()); err != nil {
+	if err := validateStateID(hello.GetStateId()); err != nil {
 		return refuse(malformed, "%v", err)
 	}
-	s.incarnation, s.memory, s.succeeds = hello.GetIncarnation(), hello.GetStateId(), hello.GetSucceeds()
-	before, err := s.hub.hear(s)
+	s.incarnation, s.stateID, s.succeeds = hello.GetIncarnation(), hello.GetStateId(),
+		hello.GetSucceeds()
+	before, err := s.hub.register(s)
 	if err != nil {
 		return err
 	}
@@ -137,7 +145,7 @@ func (s *session) hear() error {
 		return err
 	}
 	if !s.hub.start(s.write) {
-		return refuse(ending, "%s ends", s.hub.self)
+		return refuse(ending, "%s is stopping", s.hub.self)
 	}
 	for {
 		frame, err := s.stream.Recv()
@@ -153,14 +161,14 @@ func (s *session) hear() error {
 	}
 }
 
-// begin accepts the stream and waits until the session before it, if any, has said its last. A stream that succeeds another
-// is accepted first: only then will the peer end that one.
+// begin accepts the stream and waits until the session before it, if any, has ended. A stream that
+// succeeds another one is accepted first, because only then does the peer end the other one.
 func (s *session) begin(before *session) error {
 	switch {
 	case before == nil:
 		return s.stream.Accept()
 	case !s.succeeds:
-		<-before.done // soon, for it was told to end
+		<-before.done // soon, because it was told to end
 		return s.stream.Accept()
 	}
 	if err := s.stream.Accept(); err != nil {
@@ -176,7 +184,7 @@ func (s *session) begin(before *session) error {
 	return nil
 }
 
-// take makes an event of a frame. over: the peer will say nothing more.
+// take emits the event of a frame. over is true if nothing more will come from the peer.
 func (s *session) take(frame *linkpb.Frame) (over bool, err error) {
 	if s.certified.over() {
 		s.expire()
@@ -195,7 +203,11 @@ func (s *session) take(frame *linkpb.Frame) (over bool, err error) {
 			Message:     m,
 		})
 	case *linkpb.Frame_Ask:
-		s.hub.emit(s.ended, Asked{From: s.from, Incarnation: s.incarnation, Answer: s.answer(f.Ask.GetSequence())})
+		s.hub.emit(s.ended, Asked{
+			From:        s.from,
+			Incarnation: s.incarnation,
+			Answer:      s.answer(f.Ask.GetSequence()),
+		})
 	case *linkpb.Frame_LeaseRequest:
 		p, known, err := decodeRequest(f.LeaseRequest)
 		if err != nil {
@@ -205,7 +217,7 @@ func (s *session) take(frame *linkpb.Frame) (over bool, err error) {
 			s.hub.emit(s.ended, LeaseRequested{
 				From:        s.from,
 				Incarnation: s.incarnation,
-				StateID:     s.memory,
+				StateID:     s.stateID,
 				Request:     p,
 				Answer:      s.decide,
 			})
@@ -215,19 +227,22 @@ func (s *session) take(frame *linkpb.Frame) (over bool, err error) {
 		return true, nil
 	case *linkpb.Frame_Hello:
 		return true, refuse(malformed, "a second Hello")
-	default: // a newer agent's: what cannot be understood is passed over
+	default: // from a newer agent: ignore what cannot be understood
 	}
 	return false, nil
 }
 
 func (s *session) answer(sequence uint64) func(string) {
-	return func(coordinator string) { s.reply(&linkpb.Answer{Sequence: sequence, Coordinator: coordinator}) }
+	return func(coordinator string) {
+		s.reply(&linkpb.Answer{Sequence: sequence, Coordinator: coordinator})
+	}
 }
 
 func (s *session) decide(v lease.Response) {
-	answer, err := encodeResponse(v, s.hub.memory, s.hub.incarnation)
+	answer, err := encodeResponse(v, s.hub.stateID, s.hub.incarnation)
 	if err != nil {
-		s.hub.log.Error("not sending a response that no process would accept", "to", s.from, "kind", v.Kind, "error", err)
+		s.hub.log.Error("not sending a response that no process would accept", "to", s.from,
+			"kind", v.Kind, "error", err)
 		return
 	}
 	s.reply(answer)

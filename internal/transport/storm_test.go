@@ -181,7 +181,7 @@ func (s *storm) calm() {
 		}
 	}
 	for _, name := range s.names {
-		s.links[name].Leave(s.t.Context()) // a farewell on each link: it must not hang
+		s.links[name].Leave(s.t.Context()) // a retiring on each link: it must not hang
 	}
 	for _, name := range s.names {
 		s.links[name].Close()

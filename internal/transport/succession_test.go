@@ -174,7 +174,7 @@ func TestNothingIsHeardOnAnEndedCertificate(t *testing.T) {
 	p := newPipe(NewNetwork(), time.Second, "a", "b")
 	p.answers <- parcel[*linkpb.Answer]{content: &linkpb.Answer{Sequence: 1}}
 	l := newLink(h, Member{Name: "b"}, nil)
-	err := l.listen(&stream{outbound: clientEnd{p, t.Context()}, ctx: t.Context(), peer: ended})
+	err := l.receive(&stream{outbound: clientEnd{p, t.Context()}, ctx: t.Context(), peer: ended})
 	if err == nil || evidenceOf(err) != Rejected {
 		t.Errorf("an answer: %v, want %s", err, Rejected)
 	}

@@ -5,12 +5,18 @@ import (
 	"time"
 )
 
-// halfOpen bounds how long a connection lives on without a sign from the peer's kernel. It is not how a dead process is
-// found: the failure detector asks for that. It frees what a peer has left behind whose kernel could not close it.
+// halfOpen returns how long a connection may last without a sign of the peer's kernel. It is not
+// meant to find dead processes, which is the failure detector's task. It frees what remains of a
+// peer whose kernel could not close its connections.
 func halfOpen(patience time.Duration) time.Duration { return 2 * patience }
 
-// keepAlive probes an idle connection. The kernel counts in whole seconds.
+// keepAlive configures probes of an idle connection. The kernel counts in whole seconds.
 func keepAlive(patience time.Duration) net.KeepAliveConfig {
 	every := max(halfOpen(patience)/3, time.Second).Round(time.Second)
-	return net.KeepAliveConfig{Enable: true, Idle: every, Interval: every, Count: 3}
+	return net.KeepAliveConfig{
+		Enable:   true,
+		Idle:     every,
+		Interval: every,
+		Count:    3,
+	}
 }

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// control bounds how long the kernel waits for the peer's to acknowledge what was sent (TCP_USER_TIMEOUT); its own bound is a
-// quarter of an hour.
+// control limits how long the kernel waits for the peer's kernel to acknowledge what was sent
+// (TCP_USER_TIMEOUT). The default is a quarter of an hour.
 func control(patience time.Duration) func(network, address string, c syscall.RawConn) error {
 	return func(_, _ string, c syscall.RawConn) error {
 		var failed error

@@ -8,34 +8,40 @@ import (
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
-// wire is what gRPC and the in-memory network have to provide; what is said over it, and when, is decided above it.
+// wire is what gRPC and the in-memory network provide. The code above it decides what is sent, and
+// when.
 type wire interface {
-	// open begins a stream to a process. It blocks until that is done, fails with a loss, or ctx ends. The stream ends with
-	// ctx too.
+	// open opens a stream to a process. It blocks until the stream is open, fails with a loss, or
+	// ctx ends. The stream also ends with ctx.
 	open(ctx context.Context, to Member) (outbound, error)
 
-	// close ends every stream and lets nobody in any more. It returns when nothing of the wire runs.
+	// close ends every stream and accepts no new ones. It returns when nothing of the wire runs any
+	// more.
 	close()
 }
 
-// outbound is our end of a stream that we opened. Send and Recv may run at the same time.
+// outbound is this process's end of a stream that it opened. Send and Recv may run at the same
+// time.
 type outbound interface {
-	Send(*linkpb.Frame) error // blocks while the peer does not read; io.EOF says that Recv knows why it failed
-	CloseSend() error         // nothing will follow; the peer reads all that was sent, then ends the stream
-	Accepted() error          // blocks until the peer has accepted our Hello
+	// blocks while the peer does not read; io.EOF means that Recv returns the reason
+	Send(*linkpb.Frame) error
+	// ends this direction; the peer reads everything that was sent, then ends the stream
+	CloseSend() error
+	Accepted() error // blocks until the peer has accepted the Hello
 	Certified() (own, peer validity)
-	Recv() (*linkpb.Answer, error) // io.EOF when the peer has ended the stream in order
+	Recv() (*linkpb.Answer, error) // io.EOF if the peer ended the stream in order
 	Close()                        // ends the stream at once
 }
 
-// inbound is our end of a stream that a peer opened. Send and Recv may run at the same time.
+// inbound is this process's end of a stream that a peer opened. Send and Recv may run at the same
+// time.
 type inbound interface {
 	Recv() (*linkpb.Frame, error)
 	Send(*linkpb.Answer) error
 	Accept() error
 }
 
-// loss is why a stream could not be opened or broke.
+// loss is why a stream could not be opened, or why it broke.
 type loss struct {
 	evidence Evidence
 	cause    error
@@ -44,7 +50,8 @@ type loss struct {
 func (l *loss) Error() string { return fmt.Sprintf("%s: %v", l.evidence, l.cause) }
 func (l *loss) Unwrap() error { return l.cause }
 
-// evidenceOf takes an end in order, and what no wire has explained, for an end by the peer.
+// evidenceOf returns the evidence of a loss. An end in order, and any error that no wire has
+// explained, count as an end by the peer.
 func evidenceOf(err error) Evidence {
 	if l, ok := errors.AsType[*loss](err); ok {
 		return l.evidence
@@ -61,10 +68,10 @@ type refusal struct {
 type refusalKind int
 
 const (
-	malformed refusalKind = iota // a frame that is not allowed
-	unwanted                     // the sender is not admitted, or was heard in a newer life
-	leaving                      // the receiver said, or is saying, that it leaves
-	ending                       // the receiver ends without a word
+	malformed refusalKind = iota // an invalid frame
+	unwanted                     // the sender is not admitted, or has a newer incarnation
+	leaving                      // the receiver has left or is leaving
+	ending                       // the receiver stops without notice
 )
 
 func (r *refusal) Error() string { return r.reason }

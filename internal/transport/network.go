@@ -9,16 +9,18 @@ import (
 	"time"
 )
 
-// Network is an in-memory network for tests: the same links as New makes, without I/O and without certificates (a process is
-// whom Join says, a roster's UIDs and addresses are believed; an empty address is none). It waits on channels and timers only,
-// so it can be used in a synctest bubble. The fields are set before the first Join.
+// Network is an in-memory network for tests: the same links as those of New, but without I/O and
+// certificates. A process is what Join says, and the UIDs and addresses of a roster are believed;
+// an empty address is none. A Network waits on channels and timers only, so it can be used in a
+// synctest bubble. Set its fields before the first Join.
 type Network struct {
-	Reconnect time.Duration                       // as in Config; 100 ms if it is zero
-	Delay     func(from, to string) time.Duration // of what travels between the two; nil: none. Order is kept.
-	Logger    *slog.Logger
+	Reconnect time.Duration // as in Config; zero means 100 ms
+	// the latency from one process to another; nil means none. Order is kept.
+	Delay  func(from, to string) time.Duration
+	Logger *slog.Logger
 
 	mu    sync.Mutex
-	nodes map[string]*node // those that live
+	nodes map[string]*node // the processes that run
 	certs map[string]validity
 	cuts  map[[2]string]bool
 }
@@ -27,12 +29,16 @@ type Network struct {
 type node struct {
 	network *Network
 	hub     *hub
-	pipes   map[*pipe]end // that begin or end here; guarded by the network's mutex
+	pipes   map[*pipe]end // the pipes that begin or end here; guarded by the network's mutex
 }
 
-// NewNetwork makes a network where every two processes can reach each other.
+// NewNetwork returns a network on which all processes can reach each other.
 func NewNetwork() *Network {
-	return &Network{nodes: map[string]*node{}, certs: map[string]validity{}, cuts: map[[2]string]bool{}}
+	return &Network{
+		nodes: map[string]*node{},
+		certs: map[string]validity{},
+		cuts:  map[[2]string]bool{},
+	}
 }
 
 // Join adds a process without a state directory, as JoinWith does.
@@ -40,9 +46,9 @@ func (n *Network) Join(name string, incarnation uint64) Links {
 	return n.JoinWith(name, incarnation, "")
 }
 
-// JoinWith adds a process with the identity of its state directory. One of the same name that still lives is killed first, so
-// that this one is its next life.
-func (n *Network) JoinWith(name string, incarnation uint64, memory string) Links {
+// JoinWith adds a process with a state ID. A process of the same name that still runs is killed
+// first, so that the new one is its next incarnation.
+func (n *Network) JoinWith(name string, incarnation uint64, stateID string) Links {
 	n.Kill(name)
 	reconnect, log := n.Reconnect, n.Logger
 	if reconnect == 0 {
@@ -51,7 +57,11 @@ func (n *Network) JoinWith(name string, incarnation uint64, memory string) Links
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	joined := &node{network: n, hub: newHub(name, incarnation, memory, reconnect, log), pipes: map[*pipe]end{}}
+	joined := &node{
+		network: n,
+		hub:     newHub(name, incarnation, stateID, reconnect, log),
+		pipes:   map[*pipe]end{},
+	}
 	joined.hub.wire = joined
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -59,16 +69,16 @@ func (n *Network) JoinWith(name string, incarnation uint64, memory string) Links
 	return joined.hub
 }
 
-// Certify gives a process a certificate, in place of the one that it had. Links that are made from then on live as long as
-// that, at most. Without one a process is believed for ever.
+// Certify replaces the certificate of a process. Links that are made from then on last no longer
+// than the certificate. A process without a certificate is believed for ever.
 func (n *Network) Certify(name string, from, until time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.certs[name] = validity{from, until}
 }
 
-// Kill ends a process as SIGKILL does: its links are closed by the kernel at once, and later attempts are refused. Its own
-// Links fall silent; they are still to be closed.
+// Kill ends a process as SIGKILL does: the kernel closes its links at once, and refuses later
+// attempts. The Links of the process fall silent, but must still be closed.
 func (n *Network) Kill(name string) {
 	n.mu.Lock()
 	killed := n.nodes[name]
@@ -78,9 +88,10 @@ func (n *Network) Kill(name string) {
 	}
 }
 
-// Cut loses everything that travels from a to b, silently, until Heal: also that a process was killed, which the other end
-// learns after some time of silence only. Links that are open stay open. While one direction is cut no link can be made in
-// either, as with TCP.
+// Cut silently loses everything that travels from a to b until Heal, including the news that a
+// process was killed, which the other end then learns only after some time of silence. Links that
+// are open stay open. While one direction is cut, no link can be made in either direction, as with
+// TCP.
 func (n *Network) Cut(a, b string) { n.setCut(a, b, true) }
 
 // Heal undoes Cut. What was lost stays lost.
@@ -134,17 +145,17 @@ func (p *pipe) serve(at *node) {
 
 var errEnded = errors.New("the process has ended")
 
-// plug makes a pipe and notes it at both ends, so that the end of either breaks it.
+// plug makes a pipe and records it at both ends, so that the end of either breaks it.
 func (n *Network) plug(from *node, to string) (*pipe, *node, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	target := n.nodes[to]
 	if target == nil || n.nodes[from.hub.self] != from {
-		return nil, nil, &loss{Refused, errors.New("nobody listens there")}
+		return nil, nil, &loss{Refused, errors.New("no process listens at this address")}
 	}
 	certified := [2]validity{n.certs[from.hub.self], n.certs[to]}
 	if certified[client].over() || certified[server].over() {
-		return nil, nil, &loss{Rejected, errors.New("a certificate has ended")}
+		return nil, nil, &loss{Rejected, errors.New("a certificate has expired")}
 	}
 	p := newPipe(n, halfOpen(from.hub.patience()), from.hub.self, to)
 	p.certified = certified
@@ -161,7 +172,7 @@ func (n *Network) unplug(at *node, p *pipe) {
 	delete(at.pipes, p)
 }
 
-// close takes the process off the network.
+// close removes the process from the network.
 func (from *node) close() {
 	n := from.network
 	n.mu.Lock()
@@ -175,9 +186,14 @@ func (from *node) close() {
 	}
 }
 
-var evidenceIn = map[refusalKind]Evidence{malformed: Rejected, unwanted: Rejected, leaving: Left, ending: Closed}
+var evidenceIn = map[refusalKind]Evidence{
+	malformed: Rejected,
+	unwanted:  Rejected,
+	leaving:   Left,
+	ending:    Closed,
+}
 
-// toLoss makes of why a receiver ended a stream what the sender sees of it.
+// toLoss converts a receiver's reason for ending a stream into what the sender sees of it.
 func toLoss(err error) error {
 	if err == nil {
 		return nil
@@ -188,7 +204,8 @@ func toLoss(err error) error {
 	return &loss{Closed, err}
 }
 
-// uidOf is the UID that a process is admitted with; a network without certificates believes it.
+// uidOf returns the UID with which a process is admitted. A network without certificates believes
+// it.
 func (h *hub) uidOf(name string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

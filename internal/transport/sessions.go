@@ -1,6 +1,6 @@
 package transport
 
-// admits says why the roster does not let a sender send to us, if so.
+// admits returns why the roster does not allow a sender to send to this process, or nil if it does.
 func (h *hub) admits(name, uid string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -13,14 +13,16 @@ func (h *hub) admitsLocked(name, uid string) error {
 	case !ok:
 		return refuse(unwanted, "%s is not on the roster of %s", name, h.self)
 	case m.UID != uid:
-		return refuse(unwanted, "%s has UID %s on the roster of %s, not %s", name, m.UID, h.self, uid)
+		return refuse(unwanted, "%s has UID %s on the roster of %s, not %s", name, m.UID, h.self,
+			uid)
 	}
 	return nil
 }
 
-// hear makes s the session of its sender that is heard, or that will be after the one that it succeeds. It returns the session
-// before it, nil if there was none: what that one still says comes first.
-func (h *hub) hear(s *session) (before *session, err error) {
+// register makes s the current session of its sender, or the next one after the session that it
+// succeeds. It returns the session before it, nil if there was none. What arrives on that one comes
+// first.
+func (h *hub) register(s *session) (before *session, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.admitsLocked(s.from, s.uid); err != nil {
@@ -28,7 +30,7 @@ func (h *hub) hear(s *session) (before *session, err error) {
 	}
 	switch {
 	case h.closed:
-		return nil, refuse(ending, "%s ends", h.self)
+		return nil, refuse(ending, "%s is stopping", h.self)
 	case h.leaving:
 		return nil, refuse(leaving, "%s is leaving", h.self)
 	}
@@ -37,9 +39,10 @@ func (h *hub) hear(s *session) (before *session, err error) {
 	case old == nil:
 		s.succeeds = false
 	case old.outlives(s):
-		return nil, refuse(unwanted, "%s is heard as incarnation %d already, not as %d",
+		return nil, refuse(unwanted, "%s is already connected as incarnation %d, which is newer "+
+			"than %d",
 			s.from, old.incarnation, s.incarnation)
-	case s.succeeds && s.isOfLife(old) && !isClosed(old.ended):
+	case s.succeeds && s.sameIncarnation(old) && !isClosed(old.ended):
 		if old.next != nil {
 			old.next.end(refuse(unwanted, "%s opened a newer stream", s.from))
 		}
@@ -56,7 +59,7 @@ func (h *hub) hear(s *session) (before *session, err error) {
 	return old, nil
 }
 
-// forget takes a session away that has said its last. The one that succeeds it takes its place.
+// forget removes a session that has ended. The session that succeeds it takes its place.
 func (h *hub) forget(s *session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -70,7 +73,7 @@ func (h *hub) forget(s *session) {
 	}
 }
 
-// left ends our link to a process that says it leaves.
+// left ends this process's link to a process that leaves.
 func (h *hub) left(name string) {
 	h.mu.Lock()
 	l := h.links[name]
