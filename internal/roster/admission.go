@@ -11,28 +11,32 @@ import (
 	"github.com/podesta-dev/podesta/internal/identity"
 )
 
-// Admission decides who may have a certificate. It needs the API server, so the manager brings it in. Its methods are called
-// by several goroutines. A *Refusal is a decision and is told to the agent; any other error means that it could not be
-// decided now.
+// Admission decides which pods get certificates. The decision needs the API server, so the manager
+// provides the implementation. Its methods are called concurrently. A *Refusal is a decision, which
+// the agent is told; any other error means that no decision is possible at the moment.
 type Admission interface {
-	// Admit says for whom a token speaks, if that pod may join.
+	// Admit returns the process that a token identifies, if its pod may join.
 	Admit(ctx context.Context, token string) (identity.Name, error)
-	// Readmit says whether a pod that shows a valid certificate may have another one.
+	// Readmit returns nil if a pod with a valid certificate may get another one.
 	Readmit(ctx context.Context, name identity.Name) error
 }
 
-// Refusal is the decision that a pod may not join, in a sentence that says what would change it.
+// Refusal is the decision that a pod may not join. The reason is a sentence that says what to
+// change.
 type Refusal struct{ Reason string }
 
 func (r *Refusal) Error() string { return r.Reason }
 
-// Refuse makes a Refusal.
-func Refuse(format string, args ...any) error { return &Refusal{Reason: fmt.Sprintf(format, args...)} }
+// Refuse returns a *Refusal.
+func Refuse(format string, args ...any) error {
+	return &Refusal{Reason: fmt.Sprintf(format, args...)}
+}
 
-// admissionError is how an error of an Admission reaches the agent.
+// admissionError converts an error of an Admission into the status that the agent gets.
 func admissionError(err error) error {
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		return status.Error(codes.PermissionDenied, refusal.Reason)
 	}
-	return status.Errorf(codes.Unavailable, "the manager cannot decide now whether the pod may join, try again: %v", err)
+	return status.Errorf(codes.Unavailable, "the manager cannot decide at the moment whether the "+
+		"pod may join; the agent will try again: %v", err)
 }

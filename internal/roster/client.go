@@ -16,39 +16,42 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/podesta-dev/podesta/internal/identity"
-	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
-// How the client talks.
+// The timing of the client.
 const (
-	callTimeout   = 15 * time.Second // of a Join, with its TokenReview
-	dialTimeout   = 5 * time.Second
-	pingInterval  = 20 * time.Second // a manager that vanished without a word is noticed within both
-	pingTimeout   = 10 * time.Second
-	trustPoll     = 250 * time.Millisecond // how often a missing CA bundle is looked for
-	maxUpdateSize = 1 << 20                // a roster of 256 processes with the longest names is below it
+	callTimeout = 15 * time.Second // of a Join, including its TokenReview
+	dialTimeout = 5 * time.Second
+	// a manager that vanished silently is noticed within the sum of both
+	pingInterval = 20 * time.Second
+	pingTimeout  = 10 * time.Second
+	trustPoll    = 250 * time.Millisecond // how often the client looks for a missing CA bundle
+	// a roster of 256 processes with the longest names is smaller
+	maxUpdateSize = 1 << 20
 )
 
-// Update is what the manager tells an agent: exactly one of a new roster, or that the group does not exist or this pod is
-// not on its roster; then the agent stops electing until a roster comes.
+// Update is a message of the manager. Either it holds a new roster, or it says that the group does
+// not exist or that this pod is not on its roster; then the agent stops electing until a roster
+// comes.
 type Update struct {
 	Roster *Roster
 	Gone   bool
 }
 
-// ClientConfig configures a Client; every field is required.
+// ClientConfig configures a Client. Every field is required.
 type ClientConfig struct {
-	// Address of the manager, host:port.
+	// Address is the HOST:PORT of the manager.
 	Address string
-	// Token reads the pod's projected token, anew at each Join by token.
+	// Token reads the pod's projected token. It is called for each Join by token.
 	Token func() (string, error)
-	// Trust reads the mounted CA bundle, anew at each attempt. The file may not exist yet: the client says so and retries.
+	// Trust reads the mounted CA bundle. It is called for each attempt. While the file does not
+	// exist, the client logs that and retries.
 	Trust func() ([]byte, error)
-	// Keyring is where new credentials go. It may already hold a certificate and a bundle from the state directory: then
-	// there is no Join before RenewAt.
+	// Keyring receives new credentials. It may already hold a certificate and a bundle from the
+	// state directory; then the client does not join before RenewAt.
 	Keyring *identity.Keyring
-	// Keep persists credentials; it is called before they are used. A nil argument is unchanged: certificate and key come
-	// together, and a new CA bundle comes without them.
+	// Keep persists credentials before they are used. Nil arguments are unchanged: certificate and
+	// key come together, and a new CA bundle comes without them.
 	Keep   func(certPEM, keyPEM, trustPEM []byte) error
 	Logger *slog.Logger
 }
@@ -57,25 +60,31 @@ type ClientConfig struct {
 type Client struct {
 	ClientConfig
 	newest atomic.Pointer[Report] // what the agent reported last
-	wake   chan struct{}          // newest has changed; capacity 1
-	hurry  chan struct{}          // the manager is known to be back; capacity 1
+	wake   chan struct{}          // signals that newest has changed; capacity 1
+	hurry  chan struct{}          // signals that the manager is known to be back; capacity 1
 
-	adopting sync.Mutex // a renewal and a new CA bundle may come at once
+	adopting sync.Mutex // a renewal and a new CA bundle may come at the same time
 	bundle   string     // the bundle that was adopted last
 
-	// Below is Run's own.
+	// The fields below are used by Run only.
 	retry   *backoff
-	mounted string // the bundle that Trust last returned
-	refused bool   // the last attempt with our certificate reached a manager that had nothing to say to us
+	mounted string // the bundle that Trust returned last
+	refused bool   // the last attempt with our certificate reached a manager that sent nothing
 }
 
-// NewClient returns a client that does nothing before Run.
+// NewClient returns a client. It does nothing before Run.
 func NewClient(cfg ClientConfig) *Client {
-	return &Client{ClientConfig: cfg, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), retry: newBackoff()}
+	return &Client{
+		ClientConfig: cfg,
+		wake:         make(chan struct{}, 1),
+		hurry:        make(chan struct{}, 1),
+		retry:        newBackoff(),
+	}
 }
 
-// Report replaces what the manager is to be told. It never blocks; only the newest report is kept, and the same report
-// is not sent twice over one connection. It may be called before Run, and by any goroutine.
+// Report replaces the report for the manager. It does not block and may be called before Run and
+// concurrently. Only the newest report is kept, and the same report is not sent twice over one
+// connection.
 func (c *Client) Report(r Report) {
 	r = r.clone()
 	c.newest.Store(&r)
@@ -85,8 +94,9 @@ func (c *Client) Report(r Report) {
 	}
 }
 
-// Hurry says that another process has a newer roster: the manager is there, so an attempt that waits its turn is made within a
-// second. It never blocks, and may be called by any goroutine, however often.
+// Hurry tells the client that another process has a newer roster, so the manager is available: an
+// attempt that waits is made within a second. It does not block, and may be called concurrently and
+// often.
 func (c *Client) Hurry() {
 	select {
 	case c.hurry <- struct{}{}:
@@ -94,16 +104,17 @@ func (c *Client) Hurry() {
 	}
 }
 
-// errRenewed ends a session in order to begin another one with a new certificate: no failure.
+// errRenewed ends a session to start another one with a new certificate. It is not a failure.
 var errRenewed = errors.New("the certificate was renewed")
 
-// Run joins, follows and renews until ctx ends; then it returns nil. Whatever goes wrong is logged and tried again with
-// full jitter below 1 s at first, below 60 s at last. A receiver that does not take from updates holds up the client only.
+// Run joins, follows and renews until ctx ends, and then returns nil. It logs failures and retries
+// with full jitter, below 1 s at first and below 60 s at last. A receiver that does not read
+// updates blocks the client only.
 func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 	if _, _, err := net.SplitHostPort(c.Address); err != nil {
-		return fmt.Errorf("the manager's address %q must be host:port: %w", c.Address, err)
+		return fmt.Errorf("the manager's address %q must be HOST:PORT: %w", c.Address, err)
 	}
-	waiting := false // for the CA bundle; said once
+	waiting := false // true once the client has logged that it waits for the CA bundle
 	for {
 		begun := time.Now()
 		err := c.attempt(ctx, updates)
@@ -113,9 +124,10 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 		if errors.Is(err, errRenewed) {
 			continue
 		}
-		if missing := (*noTrustError)(nil); errors.As(err, &missing) { // nobody was bothered, so there is nobody to spare
+		// the attempt did not reach the manager, so no backoff is needed
+		if missing := (*noTrustError)(nil); errors.As(err, &missing) {
 			if !waiting {
-				c.Logger.Info("waiting to join", "reason", err)
+				c.Logger.Info("waiting for the CA bundle", "reason", err)
 			}
 			if waiting = true; !sleep(ctx, trustPoll) {
 				return nil
@@ -126,7 +138,8 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 			c.retry.reset()
 		}
 		wait := c.retry.next()
-		c.Logger.Warn("no session with the manager; elections go on with the last roster", "manager", c.Address, "error",
+		c.Logger.Warn("no session with the manager, elections continue with the last roster",
+			"manager", c.Address, "error",
 			err, "retryIn", wait)
 		if !c.pause(ctx, wait) {
 			return nil
@@ -134,7 +147,7 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 	}
 }
 
-// attempt makes one connection's worth of progress: credentials if there are none that serve, then a session.
+// attempt makes one connection: it gets credentials if it has no valid ones, then runs a session.
 func (c *Client) attempt(ctx context.Context, updates chan<- Update) error {
 	bundle, err := c.readTrust()
 	if err != nil {
@@ -148,8 +161,9 @@ func (c *Client) attempt(ctx context.Context, updates chan<- Update) error {
 	return c.follow(ctx, updates)
 }
 
-// readTrust puts a bundle that is newly mounted into use. What is mounted lags behind what came by Follow, so the same
-// file is taken once only. Without a file, a bundle from the state directory serves; without either there is no start.
+// readTrust uses a mounted bundle that is new. What is mounted lags behind what arrives by Follow,
+// so each version of the file is used only once. Without the file, a bundle from the state
+// directory is used; without either, the client cannot start.
 func (c *Client) readTrust() ([]byte, error) {
 	bundle, err := c.Trust()
 	if err != nil {
@@ -168,24 +182,27 @@ func (c *Client) readTrust() ([]byte, error) {
 	return bundle, nil
 }
 
-// noTrustError: there is no CA bundle yet.
+// noTrustError means that there is no CA bundle yet.
 type noTrustError struct{ cause error }
 
 func (e *noTrustError) Error() string {
-	return fmt.Sprintf("no CA bundle yet (the manager writes it into the namespace's ConfigMap podesta-trust once there is a group): %v", e.cause)
+	return fmt.Sprintf("no CA bundle yet (the manager writes it to the ConfigMap podesta-trust "+
+		"of the namespace once a group exists there): %v", e.cause)
 }
 
 func (e *noTrustError) Unwrap() error { return e.cause }
 
-// certified says whether the keyring holds a certificate that is valid now.
+// certified reports whether the keyring holds a certificate that is valid now.
 func (c *Client) certified() bool {
 	_, ok := c.Keyring.Name()
 	return ok && time.Now().Before(c.Keyring.NotAfter())
 }
 
-// connect prepares a connection with these credentials. reached is set once the manager has accepted a connection.
-// gRPC's own reconnecting is not used: a session that ends is begun anew by Run.
-func (c *Client) connect(keyring *identity.Keyring) (conn *grpc.ClientConn, reached *atomic.Bool, err error) {
+// connect prepares a connection with these credentials. reached is set once the manager has
+// accepted a connection. The client does not use gRPC's own reconnecting: Run starts a new session
+// when one ends.
+func (c *Client) connect(keyring *identity.Keyring) (conn *grpc.ClientConn, reached *atomic.Bool,
+	err error) {
 	reached = new(atomic.Bool)
 	dial := func(ctx context.Context, address string) (net.Conn, error) {
 		d := net.Dialer{Timeout: dialTimeout}
@@ -198,97 +215,23 @@ func (c *Client) connect(keyring *identity.Keyring) (conn *grpc.ClientConn, reac
 	conn, err = grpc.NewClient("passthrough:///"+c.Address,
 		grpc.WithTransportCredentials(credentials.NewTLS(keyring.RosterClient())),
 		grpc.WithContextDialer(dial),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingInterval, Timeout: pingTimeout}),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{
+			Time:    pingInterval,
+			Timeout: pingTimeout,
+		}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxUpdateSize)),
 		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
 		grpc.WithReadBufferSize(4<<10), grpc.WithWriteBufferSize(4<<10))
 	return conn, reached, err
 }
 
-// joinByToken gets a certificate for the pod that the token speaks of. It presents no certificate: the one there is has
-// expired or was refused.
-func (c *Client) joinByToken(ctx context.Context, bundle []byte) error {
-	token, err := c.Token()
-	if err != nil {
-		return fmt.Errorf("read the pod's token (the agent's container needs a projected ServiceAccount token with audience podesta.dev): %w", err)
-	}
-	blank := identity.NewKeyring(time.Now)
-	if err := blank.SetTrust(bundle); err != nil {
-		return fmt.Errorf("the mounted CA bundle: %w", err)
-	}
-	conn, _, err := c.connect(blank)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if err := c.join(ctx, rosterpb.NewRosterServiceClient(conn), token); err != nil {
-		return fmt.Errorf("join by token: %w", err)
-	}
-	c.refused = false
-	return nil
-}
-
-// join makes a new key and puts the certificate for it into use, after it was kept. An empty token renews: the connection's
-// certificate speaks for the pod.
-func (c *Client) join(ctx context.Context, manager rosterpb.RosterServiceClient, token string) error {
-	key, err := identity.NewKey()
-	if err != nil {
-		return err
-	}
-	request, err := identity.Request(key)
-	if err != nil {
-		return err
-	}
-	keyPEM, err := identity.EncodeKey(key)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	granted, err := manager.Join(ctx, &rosterpb.JoinRequest{Token: token, Csr: request})
-	if err != nil {
-		return err
-	}
-	return c.adopt(granted.GetCertificate(), keyPEM, granted.GetTrust())
-}
-
-// adopt keeps credentials, then uses them; nil is unchanged. They are tried on a blank keyring first, so that nothing that
-// does not serve is kept.
-func (c *Client) adopt(certPEM, keyPEM, trustPEM []byte) error {
-	c.adopting.Lock()
-	defer c.adopting.Unlock()
-	if certPEM == nil && string(trustPEM) == c.bundle {
-		return nil // every session begins with the bundle
-	}
-	trial := identity.NewKeyring(time.Now)
-	if err := trial.SetTrust(trustPEM); err != nil {
-		return fmt.Errorf("the manager sent a CA bundle that does not serve: %w", err)
-	}
-	if certPEM != nil {
-		if err := trial.SetCertificate(certPEM, keyPEM); err != nil {
-			return fmt.Errorf("the manager sent a certificate that does not serve: %w", err)
-		}
-	}
-	if err := c.Keep(certPEM, keyPEM, trustPEM); err != nil {
-		return fmt.Errorf("keep the new credentials: %w", err)
-	}
-	if err := c.Keyring.SetTrust(trustPEM); err != nil {
-		return err
-	}
-	c.bundle = string(trustPEM)
-	if certPEM == nil {
-		return nil
-	}
-	return c.Keyring.SetCertificate(certPEM, keyPEM)
-}
-
-// hurried is within what time an attempt is made after Hurry, so that those who hurry do not all come at once.
+// hurried is the longest delay of an attempt after Hurry. It spreads the attempts of many agents.
 const hurried = time.Second
 
-// pause is sleep, unless somebody hurries.
+// pause sleeps, but ends early after a call of Hurry.
 func (c *Client) pause(ctx context.Context, d time.Duration) bool {
 	select {
-	case <-c.hurry: // that was before
+	case <-c.hurry: // that was before this pause
 	default:
 	}
 	timer := time.NewTimer(d)
@@ -303,7 +246,7 @@ func (c *Client) pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// sleep waits and says whether ctx still runs.
+// sleep waits, and returns false if ctx ended before.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

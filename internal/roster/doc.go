@@ -1,15 +1,17 @@
-// Package roster is the protocol between agents and the manager, both ends.
+// Package roster implements both ends of the protocol between agents and the manager.
 //
-// An agent has one Client. It joins (proof of who the pod is against a certificate), then follows: the manager sends it every
-// new roster and CA bundle, it sends the manager a Report whenever what it sees has changed. Both directions are
-// latest-wins: a report or a roster that was overtaken by a newer one before it could be sent is never sent. What is sent is
-// always whole, so nothing has to be replayed after a lost connection.
+// Each agent has one Client. It joins, which exchanges proof of the pod's identity for a
+// certificate, and then follows: the manager sends it every new roster and CA bundle, and it sends
+// the manager a Report whenever its state changes. In both directions the latest message wins: a
+// roster or report that is superseded before it could be sent is never sent. Every message is
+// complete, so nothing has to be repeated after a connection is lost.
 //
-// The manager has one Server. Who a session speaks for is taken from its certificate only. The Server hands out the
-// rosters that it is told to publish and keeps what agents report as Sightings; it decides nothing about a group.
+// The manager has one Server. It takes the identity of a session from its certificate only. The
+// Server distributes the rosters that it is told to publish, and keeps what agents report as
+// Sightings. It decides nothing about a group.
 //
-// What is not promised: that every roster or report is seen (only that the newest one eventually is), and that a
-// Sighting is true now: it is what the agent last said.
+// The package does not promise that every roster or report is seen, only that the newest one
+// eventually is. It does not promise that a Sighting is still true: it is what the agent said last.
 //
-// The package knows no Kubernetes: what needs the API server comes in through Admission.
+// The package does not use Kubernetes: whatever needs the API server is provided through Admission.
 package roster

@@ -18,7 +18,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
-// closedWithin says whether the other end closes the connection while nothing is said.
+// closedWithin reports whether the other end closes the connection while nothing is sent.
 func closedWithin(t *testing.T, conn net.Conn, within time.Duration) bool {
 	t.Helper()
 	must(t, conn.SetReadDeadline(time.Now().Add(within)))
@@ -27,7 +27,8 @@ func closedWithin(t *testing.T, conn net.Conn, within time.Duration) bool {
 	return !ok || !timeout.Timeout()
 }
 
-// TestStrangersOfOneAddressAreBounded opens connections and says nothing. Those of the pods, and other addresses, are not touched.
+// TestStrangersOfOneAddressAreBounded opens connections that stay silent. Those of pods, and of
+// other addresses, are not affected.
 func TestStrangersOfOneAddressAreBounded(t *testing.T) {
 	m := newManager(t)
 	key, cert := issue(t, m.authority, a, time.Now())
@@ -69,7 +70,7 @@ func TestStrangersOfOneAddressAreBounded(t *testing.T) {
 	}
 }
 
-// TestOfAPodTheNewestConnectionsStay: whoever holds a pod's certificate cannot fill the manager with connections.
+// A process that holds a pod's certificate cannot fill the manager with connections.
 func TestOfAPodTheNewestConnectionsStay(t *testing.T) {
 	m := newManager(t)
 	key, cert := issue(t, m.authority, a, time.Now())
@@ -78,13 +79,16 @@ func TestOfAPodTheNewestConnectionsStay(t *testing.T) {
 	keyring := identity.NewKeyring(time.Now)
 	must(t, keyring.SetTrust(m.bundle))
 	config := keyring.RosterClient()
-	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &own, nil }
+	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		return &own, nil
+	}
 	open := func() *tls.Conn {
 		conn, err := tls.Dial("tcp", m.address, config)
 		must(t, err)
 		t.Cleanup(func() { conn.Close() })
 		must(t, conn.SetReadDeadline(time.Now().Add(patience)))
-		_, err = io.ReadFull(conn, make([]byte, 9)) // the server's settings: it has taken the connection in
+		// the server's settings: it has accepted the connection
+		_, err = io.ReadFull(conn, make([]byte, 9))
 		must(t, err)
 		return conn
 	}
@@ -105,7 +109,8 @@ func TestOfAPodTheNewestConnectionsStay(t *testing.T) {
 	}
 }
 
-// stuck is an Admission that does not decide on tokens before it is told to: an API server that does not answer.
+// stuck is an Admission that does not decide on tokens before it is released, like an API server
+// that does not answer.
 type stuck struct {
 	guests
 	asked, decide chan struct{}
@@ -121,7 +126,8 @@ func (s stuck) Admit(ctx context.Context, token string) (identity.Name, error) {
 	return s.guests.Admit(ctx, token)
 }
 
-// TestRenewalsDoNotWaitForJoins fills the queue of the joins by token, of all addresses, and renews.
+// TestRenewalsDoNotWaitForJoins fills the queue of the joins by token, from all addresses, and
+// renews.
 func TestRenewalsDoNotWaitForJoins(t *testing.T) {
 	authority, err := identity.NewAuthority(time.Now())
 	must(t, err)
@@ -134,7 +140,10 @@ func TestRenewalsDoNotWaitForJoins(t *testing.T) {
 		for range joinLimits.perSource {
 			client := rosterpb.NewRosterServiceClient(m.dialFrom(t, dialer))
 			joins.Go(func() {
-				if _, err := client.Join(context.Background(), &rosterpb.JoinRequest{Token: "a", Csr: csr}); err != nil {
+				if _, err := client.Join(context.Background(), &rosterpb.JoinRequest{
+					Token: "a",
+					Csr:   csr,
+				}); err != nil {
 					t.Errorf("one that waited got %v", err)
 				}
 			})
@@ -146,18 +155,24 @@ func TestRenewalsDoNotWaitForJoins(t *testing.T) {
 	key, cert := issue(t, authority, a, time.Now())
 	renewal := rosterpb.NewRosterServiceClient(m.dial(t, key, cert))
 	begun := time.Now()
-	if _, err := renewal.Join(t.Context(), &rosterpb.JoinRequest{Csr: csr}); err != nil || time.Since(begun) > joinQueue {
+	if _, err := renewal.Join(t.Context(), &rosterpb.JoinRequest{Csr: csr}); err != nil ||
+		time.Since(begun) > joinQueue {
 		t.Errorf("the renewal: %v after %s", err, time.Since(begun))
 	}
-	late := rosterpb.NewRosterServiceClient(m.dialFrom(t, net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 2, 1)}}))
-	if _, err := late.Join(t.Context(), &rosterpb.JoinRequest{Token: "a", Csr: csr}); status.Code(err) != codes.ResourceExhausted {
-		t.Errorf("a join beside %d stuck ones: %v, want to be told to try again", joinLimits.atOnce, err)
+	late := rosterpb.NewRosterServiceClient(m.dialFrom(t,
+		net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 2, 1)}}))
+	if _, err := late.Join(t.Context(), &rosterpb.JoinRequest{
+		Token: "a",
+		Csr:   csr,
+	}); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("a join beside %d stuck ones: %v, want to be told to try again",
+			joinLimits.atOnce, err)
 	}
 	close(admission.decide)
 	joins.Wait()
 }
 
-// TestAPodThatRenewsAllTheTimeIsStopped, and no other pod is.
+// A pod that renews all the time is limited, and other pods are not.
 func TestAPodThatRenewsAllTheTimeIsStopped(t *testing.T) {
 	m := newManager(t)
 	csr := request(t)
@@ -181,7 +196,8 @@ func TestAPodThatRenewsAllTheTimeIsStopped(t *testing.T) {
 	must(t, modest())
 }
 
-// TestWhatIsSignedEndsADayAfterThePodWasSeen: R5 of docs/reference/lease.md counts on it. The pod is deleted while its admission hangs.
+// TestWhatIsSignedEndsADayAfterThePodWasSeen: R5 of docs/lease.md counts on it. The pod is deleted
+// while its admission hangs.
 func TestWhatIsSignedEndsADayAfterThePodWasSeen(t *testing.T) {
 	authority, err := identity.NewAuthority(time.Now())
 	must(t, err)
@@ -200,7 +216,7 @@ func TestWhatIsSignedEndsADayAfterThePodWasSeen(t *testing.T) {
 		<-admission.asked
 		seen <- time.Now()
 		mu.Lock()
-		passed = time.Hour // for which the manager stands still
+		passed = time.Hour // the manager stands still for this long
 		mu.Unlock()
 		close(admission.decide)
 	}()
@@ -209,6 +225,7 @@ func TestWhatIsSignedEndsADayAfterThePodWasSeen(t *testing.T) {
 	must(t, err)
 	leaf := parse(t, granted.GetCertificate())
 	if last := (<-seen).Add(identity.Lifetime); leaf.NotAfter.After(last) {
-		t.Errorf("the certificate ends at %s, want at %s at the latest", leaf.NotAfter, fmt.Sprint(last))
+		t.Errorf("the certificate ends at %s, want at %s at the latest", leaf.NotAfter,
+			fmt.Sprint(last))
 	}
 }

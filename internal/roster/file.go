@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// maxFile bounds what Parse reads: 256 processes with the longest names fit.
+// maxFile is the largest file that Parse reads, in bytes: 256 processes with the longest names fit.
 const maxFile = 1 << 20
 
 // file is the JSON form of a Roster, with units in the names as in the API.
@@ -55,23 +55,34 @@ func ReadFile(path string) (Roster, error) {
 	return r, nil
 }
 
-// Parse reads a roster from JSON. An unknown field is an error. What is left out gets the API's default: namespace
-// "default", generation 1, algorithm Bully, safety Classic, heartbeatMilliseconds 100, timeoutMilliseconds 500,
-// leaseMilliseconds 1000, preemption Delayed with stableSeconds 5, no appHealth; for a process the uid is its name, the priority 1, voter true.
+// Parse reads a roster from JSON. An unknown field is an error. Absent fields get the API's
+// defaults: namespace "default", generation 1, algorithm Bully, safety Classic,
+// heartbeatMilliseconds 100, timeoutMilliseconds 500, leaseMilliseconds 1000, preemption Delayed
+// with stableSeconds 5, no appHealth. The defaults of a process are its name as uid, priority 1 and
+// voter true.
 func Parse(data []byte) (Roster, error) {
 	if len(data) > maxFile {
-		return Roster{}, fmt.Errorf("it has %d bytes: at most %d are read", len(data), maxFile)
+		return Roster{}, fmt.Errorf("the roster has %d bytes: at most %d are allowed", len(data),
+			maxFile)
 	}
-	f := file{Namespace: "default", Generation: 1, Algorithm: "Bully", Safety: Classic,
-		HeartbeatMilliseconds: 100, TimeoutMilliseconds: 500, LeaseMilliseconds: 1000,
-		Preemption: filePolicy{Policy: Delayed, StableSeconds: 5}}
+	f := file{
+		Namespace:             "default",
+		Generation:            1,
+		Algorithm:             "Bully",
+		Safety:                Classic,
+		HeartbeatMilliseconds: 100,
+		TimeoutMilliseconds:   500,
+		LeaseMilliseconds:     1000,
+		Preemption:            filePolicy{Policy: Delayed, StableSeconds: 5},
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&f); err != nil {
 		return Roster{}, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return Roster{}, errors.New("there is more after the roster: one JSON object is expected")
+		return Roster{}, errors.New("unexpected data after the roster: the file must hold " +
+			"exactly one JSON object")
 	}
 	if err := f.validate(); err != nil {
 		return Roster{}, err
@@ -84,28 +95,48 @@ func Parse(data []byte) (Roster, error) {
 	return r, r.Validate()
 }
 
-// validate refuses what would not fit into a time.Duration; Roster.Validate does the rest.
+// validate rejects values that do not fit into a time.Duration. Roster.Validate checks the rest.
 func (f file) validate() error {
-	for name, milliseconds := range map[string]int64{"heartbeatMilliseconds": f.HeartbeatMilliseconds,
-		"timeoutMilliseconds": f.TimeoutMilliseconds, "leaseMilliseconds": f.LeaseMilliseconds} {
+	for name, milliseconds := range map[string]int64{
+		"heartbeatMilliseconds": f.HeartbeatMilliseconds,
+		"timeoutMilliseconds":   f.TimeoutMilliseconds,
+		"leaseMilliseconds":     f.LeaseMilliseconds,
+	} {
 		if milliseconds < 0 || milliseconds > maxTimeout.Milliseconds() {
-			return fmt.Errorf("%s %d: at most %d", name, milliseconds, maxTimeout.Milliseconds())
+			return fmt.Errorf("%s %d: must be between 0 and %d", name, milliseconds,
+				maxTimeout.Milliseconds())
 		}
 	}
-	if most := int64(maxStable / time.Second); f.Preemption.StableSeconds < 0 || f.Preemption.StableSeconds > most {
-		return fmt.Errorf("preemption.stableSeconds %d: at most %d", f.Preemption.StableSeconds, most)
+	if most := int64(maxStable / time.Second); f.Preemption.StableSeconds < 0 ||
+		f.Preemption.StableSeconds > most {
+		return fmt.Errorf("preemption.stableSeconds %d: must be between 0 and %d",
+			f.Preemption.StableSeconds, most)
 	}
 	return nil
 }
 
 func (f file) roster() Roster {
-	r := Roster{Namespace: f.Namespace, Group: f.Group, Generation: f.Generation, Algorithm: f.Algorithm, Safety: f.Safety,
-		Heartbeat: time.Duration(f.HeartbeatMilliseconds) * time.Millisecond,
-		Timeout:   time.Duration(f.TimeoutMilliseconds) * time.Millisecond,
-		Lease:     time.Duration(f.LeaseMilliseconds) * time.Millisecond, Preemption: f.Preemption.Policy,
-		Stable: time.Duration(f.Preemption.StableSeconds) * time.Second}
+	r := Roster{
+		Namespace:  f.Namespace,
+		Group:      f.Group,
+		Generation: f.Generation,
+		Algorithm:  f.Algorithm,
+		Safety:     f.Safety,
+		Heartbeat:  time.Duration(f.HeartbeatMilliseconds) * time.Millisecond,
+		Timeout:    time.Duration(f.TimeoutMilliseconds) * time.Millisecond,
+		Lease:      time.Duration(f.LeaseMilliseconds) * time.Millisecond,
+		Preemption: f.Preemption.Policy,
+		Stable:     time.Duration(f.Preemption.StableSeconds) * time.Second,
+	}
 	for _, p := range f.Processes {
-		process := Process{Name: p.Name, UID: p.UID, Address: p.Address, Priority: 1, Voter: true, StateID: p.StateID}
+		process := Process{
+			Name:     p.Name,
+			UID:      p.UID,
+			Address:  p.Address,
+			Priority: 1,
+			Voter:    true,
+			StateID:  p.StateID,
+		}
 		if p.UID == "" {
 			process.UID = p.Name
 		}
@@ -120,21 +151,37 @@ func (f file) roster() Roster {
 	return r
 }
 
-// Encode returns the roster as JSON that Parse reads back to an equal one (times to the millisecond; Stable and
-// those of AppHealth to the second).
+// Encode returns the roster as JSON, from which Parse returns an equal roster (times have a
+// resolution of milliseconds; Stable and the times of AppHealth, of seconds).
 func (r Roster) Encode() []byte {
-	f := file{Namespace: r.Namespace, Group: r.Group, Generation: r.Generation, Algorithm: r.Algorithm, Safety: r.Safety,
-		HeartbeatMilliseconds: r.Heartbeat.Milliseconds(), TimeoutMilliseconds: r.Timeout.Milliseconds(),
-		LeaseMilliseconds: r.Lease.Milliseconds(),
-		Preemption:        filePolicy{Policy: r.Preemption, StableSeconds: int64(r.Stable / time.Second)},
-		AppHealth:         fileHealthOf(r.AppHealth)}
+	f := file{
+		Namespace:             r.Namespace,
+		Group:                 r.Group,
+		Generation:            r.Generation,
+		Algorithm:             r.Algorithm,
+		Safety:                r.Safety,
+		HeartbeatMilliseconds: r.Heartbeat.Milliseconds(),
+		TimeoutMilliseconds:   r.Timeout.Milliseconds(),
+		LeaseMilliseconds:     r.Lease.Milliseconds(),
+		Preemption: filePolicy{
+			Policy:        r.Preemption,
+			StableSeconds: int64(r.Stable / time.Second),
+		},
+		AppHealth: fileHealthOf(r.AppHealth),
+	}
 	for _, p := range r.Processes {
-		f.Processes = append(f.Processes, fileProcess{Name: p.Name, UID: p.UID, Address: p.Address, Priority: &p.Priority,
-			Voter: &p.Voter, StateID: p.StateID})
+		f.Processes = append(f.Processes, fileProcess{
+			Name:     p.Name,
+			UID:      p.UID,
+			Address:  p.Address,
+			Priority: &p.Priority,
+			Voter:    &p.Voter,
+			StateID:  p.StateID,
+		})
 	}
 	data, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
-		panic(err) // strings and integers always marshal
+		panic(err) // strings and integers can always be marshalled
 	}
 	return append(data, '\n')
 }

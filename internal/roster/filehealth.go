@@ -30,12 +30,15 @@ type fileGRPC struct {
 	Service string `json:"service,omitempty"`
 }
 
-// health fills in the API's defaults. Roster.Validate does the rest.
+// health applies the API's defaults. Roster.Validate checks the rest.
 func (f *fileHealth) health() (AppHealth, error) {
 	if f == nil {
 		return AppHealth{}, nil
 	}
-	h := AppHealth{FailureThreshold: or(f.FailureThreshold, HealthFailureThreshold), SuccessThreshold: or(f.SuccessThreshold, HealthSuccessThreshold)}
+	h := AppHealth{
+		FailureThreshold: or(f.FailureThreshold, HealthFailureThreshold),
+		SuccessThreshold: or(f.SuccessThreshold, HealthSuccessThreshold),
+	}
 	for _, d := range []struct {
 		name    string
 		seconds int64
@@ -44,8 +47,10 @@ func (f *fileHealth) health() (AppHealth, error) {
 		{"periodSeconds", or(f.PeriodSeconds, int64(HealthPeriod/time.Second)), &h.Period},
 		{"timeoutSeconds", or(f.TimeoutSeconds, int64(HealthTimeout/time.Second)), &h.Timeout},
 	} {
-		if most := int64(maxInterval / time.Second); d.seconds < 1 || d.seconds > most { // more might not fit into a time.Duration
-			return h, fmt.Errorf("appHealth.%s %d: must be between 1 and %d", d.name, d.seconds, most)
+		// larger values might not fit into a time.Duration
+		if most := int64(maxInterval / time.Second); d.seconds < 1 || d.seconds > most {
+			return h, fmt.Errorf("appHealth.%s %d: must be between 1 and %d", d.name, d.seconds,
+				most)
 		}
 		*d.into = time.Duration(d.seconds) * time.Second
 	}
@@ -66,15 +71,21 @@ func (f *fileHealth) health() (AppHealth, error) {
 		h.Handler, h.Port, h.Service = GRPC, f.GRPC.Port, f.GRPC.Service
 	}
 	if handlers != 1 {
-		return h, fmt.Errorf("appHealth has %d of httpGet, tcpSocket and grpc: it must have exactly one", handlers)
+		return h, fmt.Errorf("appHealth sets %d of httpGet, tcpSocket and grpc: it must set "+
+			"exactly one", handlers)
 	}
 	return h, nil
 }
 
-// fileHealthOf is nil if the app is not asked, so that it leaves no trace in the file.
+// fileHealthOf returns nil if the app is not probed, so that the file does not mention it.
 func fileHealthOf(h AppHealth) *fileHealth {
 	period, timeout := int64(h.Period/time.Second), int64(h.Timeout/time.Second)
-	f := &fileHealth{PeriodSeconds: &period, TimeoutSeconds: &timeout, FailureThreshold: &h.FailureThreshold, SuccessThreshold: &h.SuccessThreshold}
+	f := &fileHealth{
+		PeriodSeconds:    &period,
+		TimeoutSeconds:   &timeout,
+		FailureThreshold: &h.FailureThreshold,
+		SuccessThreshold: &h.SuccessThreshold,
+	}
 	switch h.Handler {
 	case HTTPGet:
 		f.HTTPGet = &fileHTTPGet{Path: h.Path, Port: h.Port}

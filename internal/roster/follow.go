@@ -13,8 +13,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
-// follow is one session: it passes the manager's updates on and sends reports, until either end closes it or the
-// certificate has been renewed.
+// follow runs one session: it passes on the manager's updates and sends reports until either end
+// closes the session or the certificate has been renewed.
 func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 	conn, reached, err := c.connect(c.Keyring)
 	if err != nil {
@@ -34,8 +34,8 @@ func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 	defer cancel(nil)
 	tasks.Go(func() { c.sendReports(ctx, stream) })
 	tasks.Go(func() { cancel(c.renew(ctx, manager)) })
-	heard, err := c.receive(ctx, stream, updates)
-	c.refused = reached.Load() && !heard
+	answered, err := c.receive(ctx, stream, updates)
+	c.refused = reached.Load() && !answered
 	if cause := context.Cause(ctx); errors.Is(cause, errRenewed) {
 		return cause
 	}
@@ -44,21 +44,22 @@ func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 
 type followStream = grpc.BidiStreamingClient[rosterpb.Report, rosterpb.Update]
 
-// receive passes updates on until the stream ends. heard says whether the manager said anything at all: one that knows our
-// certificate always begins with its CA bundle.
-func (c *Client) receive(ctx context.Context, stream followStream, updates chan<- Update) (heard bool, err error) {
+// receive passes on updates until the stream ends. answered reports whether the manager sent
+// anything at all: a manager that accepts our certificate always starts with its CA bundle.
+func (c *Client) receive(ctx context.Context, stream followStream,
+	updates chan<- Update) (answered bool, err error) {
 	for {
 		message, err := stream.Recv()
 		if err != nil {
-			return heard, err
+			return answered, err
 		}
-		if !heard {
-			heard = true
+		if !answered {
+			answered = true
 			c.Logger.Info("following the manager", "manager", c.Address)
 		}
 		update, err := c.take(message)
 		if err != nil {
-			return heard, err
+			return answered, err
 		}
 		if update == (Update{}) {
 			continue
@@ -66,13 +67,14 @@ func (c *Client) receive(ctx context.Context, stream followStream, updates chan<
 		select {
 		case updates <- update:
 		case <-ctx.Done():
-			return heard, ctx.Err()
+			return answered, ctx.Err()
 		}
 	}
 }
 
-// take handles what is the client's own business (trust) and returns what is the agent's; nothing for a kind of update that
-// a newer manager may know and this client does not.
+// take handles updates that concern the client itself (trust) and returns those for the agent. It
+// returns the zero Update for a kind that this client does not know, which comes from a newer
+// manager.
 func (c *Client) take(message *rosterpb.Update) (Update, error) {
 	switch u := message.GetUpdate().(type) {
 	case *rosterpb.Update_Trust:
@@ -82,10 +84,11 @@ func (c *Client) take(message *rosterpb.Update) (Update, error) {
 	case *rosterpb.Update_Roster:
 		r, err := rosterFromWire(u.Roster)
 		if err != nil {
-			return Update{}, fmt.Errorf("the manager sent a roster that cannot be right: %w", err)
+			return Update{}, fmt.Errorf("the manager sent an invalid roster: %w", err)
 		}
 		if own, _ := c.Keyring.Name(); own.Namespace != r.Namespace || own.Group != r.Group {
-			return Update{}, fmt.Errorf("the manager sent the roster of %s/%s, this process is of %s/%s", r.Namespace,
+			return Update{}, fmt.Errorf("the manager sent the roster of group %s/%s, but this "+
+				"process belongs to %s/%s", r.Namespace,
 				r.Group, own.Namespace, own.Group)
 		}
 		return Update{Roster: &r}, nil
@@ -93,12 +96,13 @@ func (c *Client) take(message *rosterpb.Update) (Update, error) {
 	return Update{}, nil
 }
 
-// sendReports sends the newest report whenever it differs from the last one sent on this stream. A failing stream shows in
-// receive.
+// sendReports sends the newest report whenever it differs from the last one that was sent on this
+// stream. If the stream fails, receive returns the error.
 func (c *Client) sendReports(ctx context.Context, stream followStream) {
 	var sent *Report
 	for {
-		if newest := c.newest.Load(); newest != nil && (sent == nil || !reflect.DeepEqual(*sent, *newest)) {
+		if newest := c.newest.Load(); newest != nil && (sent == nil ||
+			!reflect.DeepEqual(*sent, *newest)) {
 			if stream.Send(reportToWire(*newest)) != nil {
 				return
 			}
@@ -112,9 +116,9 @@ func (c *Client) sendReports(ctx context.Context, stream followStream) {
 	}
 }
 
-// renew waits until half of the certificate's life is over and gets the next one over the session's connection; it returns
-// errRenewed then, or nil when ctx ends. A renewal that fails leaves the session as it is and is tried again after a tenth
-// of what remains, at least a minute.
+// renew waits until half of the certificate's lifetime has passed, and gets the next one over the
+// session's connection. It returns errRenewed then, or nil when ctx ends. If a renewal fails, the
+// session continues, and renew retries after a tenth of the remaining time, but at least a minute.
 func (c *Client) renew(ctx context.Context, manager rosterpb.RosterServiceClient) error {
 	wait := time.Until(c.Keyring.RenewAt())
 	for sleep(ctx, wait) {
@@ -124,7 +128,8 @@ func (c *Client) renew(ctx context.Context, manager rosterpb.RosterServiceClient
 		}
 		wait = max(time.Until(c.Keyring.NotAfter())/10, time.Minute)
 		if ctx.Err() == nil {
-			c.Logger.Warn("the certificate was not renewed", "error", err, "validUntil", c.Keyring.NotAfter(), "retryIn", wait)
+			c.Logger.Warn("certificate not renewed", "error", err, "validUntil",
+				c.Keyring.NotAfter(), "retryIn", wait)
 		}
 	}
 	return nil

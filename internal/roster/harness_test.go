@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // patience is how long a test waits for what must happen.
 const patience = 20 * time.Second
 
-// guests is an Admission that knows its guests: tokens by name. What is not on the list is refused.
+// guests is an Admission that admits the tokens on its list, by name, and refuses all others.
 type guests map[string]identity.Name
 
 func (g guests) Admit(_ context.Context, token string) (identity.Name, error) {
@@ -28,7 +28,8 @@ func (g guests) Admit(_ context.Context, token string) (identity.Name, error) {
 	case "other-audience":
 		return identity.Name{}, Refuse("the token is not valid for audience podesta.dev")
 	case "no-label":
-		return identity.Name{}, Refuse("the pod shop/x carries no label podesta.dev/group: add it to the pod template")
+		return identity.Name{}, Refuse("the pod shop/x carries no label podesta.dev/group: add " +
+			"it to the pod template")
 	case "api-down":
 		return identity.Name{}, errors.New("connection refused")
 	}
@@ -47,13 +48,23 @@ func (g guests) Readmit(_ context.Context, name identity.Name) error {
 	return Refuse("the pod %s/%s is gone", name.Namespace, name.Pod)
 }
 
-// a, b and c are the pods of the tests; each one's token is its name.
+// a, b and c are the pods of the tests; the token of each is its name.
 var (
-	a = identity.Name{Namespace: "shop", Group: "scheduler", Pod: "scheduler-0", UID: "uid-a"}
-	b = identity.Name{Namespace: "shop", Group: "scheduler", Pod: "scheduler-1", UID: "uid-b"}
+	a = identity.Name{
+		Namespace: "shop",
+		Group:     "scheduler",
+		Pod:       "scheduler-0",
+		UID:       "uid-a",
+	}
+	b = identity.Name{
+		Namespace: "shop",
+		Group:     "scheduler",
+		Pod:       "scheduler-1",
+		UID:       "uid-b",
+	}
 )
 
-// manager is a Server with real TLS on 127.0.0.1 and all that it needs.
+// manager is a Server with real TLS on 127.0.0.1 and everything that it needs.
 type manager struct {
 	*Server
 	authority *identity.Authority
@@ -81,9 +92,20 @@ func startManager(t *testing.T, authority *identity.Authority, address string, a
 	must(t, keyring.SetTrust(bundle))
 	listener, err := net.Listen("tcp", address)
 	must(t, err)
-	m := &manager{authority: authority, bundle: bundle, address: listener.Addr().String()}
-	cfg := ServerConfig{Keyring: keyring, Authority: authority, Trust: bundle, Admission: admission,
-		Sightings: NewSightings(time.Now), Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+	m := &manager{
+		authority: authority,
+		bundle:    bundle,
+		address:   listener.Addr().String(),
+	}
+	cfg := ServerConfig{
+		Keyring:   keyring,
+		Authority: authority,
+		Trust:     bundle,
+		Admission: admission,
+		Sightings: NewSightings(time.Now),
+		Now:       time.Now,
+		Logger:    slog.New(slog.DiscardHandler),
+	}
 	for _, e := range edit {
 		e(&cfg)
 	}
@@ -99,7 +121,7 @@ func startManager(t *testing.T, authority *identity.Authority, address string, a
 	return m
 }
 
-// agent is a running Client and what came out of it.
+// agent is a running Client and the updates that it delivered.
 type agent struct {
 	*Client
 	updates chan Update
@@ -108,7 +130,8 @@ type agent struct {
 	stop    func()
 }
 
-// newAgent returns an agent of the manager that retries without delay; edit changes its configuration.
+// newAgent returns an agent of the manager that retries without delay; edit changes its
+// configuration.
 func newAgent(t *testing.T, m *manager, token string, edit ...func(*ClientConfig)) *agent {
 	t.Helper()
 	g := &agent{updates: make(chan Update)}
@@ -172,7 +195,8 @@ func (m *manager) sees(t *testing.T, what string, ok func([]Sighting) bool) {
 		select {
 		case <-changed:
 		case <-deadline:
-			t.Fatalf("the manager never saw %s, but %+v", what, m.Sightings.Group("shop", "scheduler"))
+			t.Fatalf("the manager never saw %s, but %+v", what, m.Sightings.Group("shop",
+				"scheduler"))
 		}
 	}
 }
@@ -189,14 +213,31 @@ func connected(names ...string) func([]Sighting) bool {
 	}
 }
 
-// sample is a roster of a and b.
+// sample returns a roster of a and b.
 func sample(generation int64) Roster {
-	return Roster{Namespace: "shop", Group: "scheduler", Generation: generation, Algorithm: "Bully", Safety: "Classic",
-		Heartbeat: 100 * time.Millisecond, Timeout: 500 * time.Millisecond, Lease: time.Second, Preemption: Delayed, Stable: 5 * time.Second,
+	return Roster{
+		Namespace:  "shop",
+		Group:      "scheduler",
+		Generation: generation,
+		Algorithm:  "Bully",
+		Safety:     "Classic",
+		Heartbeat:  100 * time.Millisecond,
+		Timeout:    500 * time.Millisecond,
+		Lease:      time.Second,
+		Preemption: Delayed,
+		Stable:     5 * time.Second,
 		Processes: []Process{
-			{Name: a.Pod, UID: a.UID, Address: "127.0.0.1:4041", Priority: 1, Voter: true, StateID: "m1"},
+			{
+				Name:     a.Pod,
+				UID:      a.UID,
+				Address:  "127.0.0.1:4041",
+				Priority: 1,
+				Voter:    true,
+				StateID:  "m1",
+			},
 			{Name: b.Pod, UID: b.UID, Priority: 2},
-		}}
+		},
+	}
 }
 
 func must(t *testing.T, err error) {

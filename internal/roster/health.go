@@ -9,7 +9,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
-// Bounds of an AppHealth; the same as the API's.
+// The limits of an AppHealth, which are those of the API.
 const (
 	maxPath      = 1024
 	maxService   = 253
@@ -18,8 +18,10 @@ const (
 	maxThreshold = 100
 )
 
-// What an app's health is by default: the same as the API's. To be ill takes two answers in a row, for one may be an accident;
-// to be well again takes ten, so that an app which flaps costs its group one change of coordinator and not many.
+// The defaults of an AppHealth, which are those of the API. Two consecutive failures make an app
+// unhealthy, because a single one may be an accident. Ten consecutive successes make it healthy
+// again, so that an app that keeps failing and recovering costs its group one change of coordinator
+// and not many.
 const (
 	HealthPeriod           = time.Second
 	HealthTimeout          = time.Second
@@ -27,26 +29,28 @@ const (
 	HealthSuccessThreshold = 10
 )
 
-// What an AppHealth's Handler may be.
+// The values of AppHealth.Handler.
 const (
 	HTTPGet   = "HTTPGet"
 	TCPSocket = "TCPSocket"
 	GRPC      = "GRPC"
 )
 
-// AppHealth says how each agent asks whether the app in its own pod is well. The zero value: it does not ask.
+// AppHealth describes how each agent probes the app in its own pod. With the zero value the agent
+// does not probe it.
 //
-// It names no host, and must never do: what a group's editor writes would make all agents of the group ask whatever their
-// pods can reach, in their name (request forgery).
+// It must never name a host: a user who may edit a group could otherwise make all agents of the
+// group send requests, in their name, to whatever their pods can reach (request forgery).
 type AppHealth struct {
 	Handler string // HTTPGet, TCPSocket or GRPC
 	Port    int32
-	Path    string // HTTPGet: with its query, if there is one
-	Service string // GRPC: what to ask the health protocol for; empty: the server as a whole
+	Path    string // for HTTPGet, including the query
+	Service string // for GRPC: the service in the health check request; empty for the whole server
 
-	Period, Timeout  time.Duration // how often it is asked, and within what time it is to answer
-	FailureThreshold int32         // this many bad answers in a row: it is ill
-	SuccessThreshold int32         // this many good answers in a row: it is well again
+	// the time between two probes, and how long the app may take to answer one
+	Period, Timeout  time.Duration
+	FailureThreshold int32 // consecutive failures that make the app unhealthy
+	SuccessThreshold int32 // consecutive successes that make it healthy again
 }
 
 func (h AppHealth) validate() error {
@@ -58,10 +62,14 @@ func (h AppHealth) validate() error {
 	}
 	for name, d := range map[string]time.Duration{"period": h.Period, "timeout": h.Timeout} {
 		if d < minInterval || d > maxInterval {
-			return fmt.Errorf("appHealth: %s %v: must be between %v and %v", name, d, minInterval, maxInterval)
+			return fmt.Errorf("appHealth: %s %v: must be between %v and %v", name, d, minInterval,
+				maxInterval)
 		}
 	}
-	for name, n := range map[string]int32{"failureThreshold": h.FailureThreshold, "successThreshold": h.SuccessThreshold} {
+	for name, n := range map[string]int32{
+		"failureThreshold": h.FailureThreshold,
+		"successThreshold": h.SuccessThreshold,
+	} {
 		if n < 1 || n > maxThreshold {
 			return fmt.Errorf("appHealth: %s %d: must be between 1 and %d", name, n, maxThreshold)
 		}
@@ -72,16 +80,19 @@ func (h AppHealth) validate() error {
 func (h AppHealth) validateHandler() error {
 	switch h.Handler {
 	case HTTPGet:
-		if _, err := url.ParseRequestURI(h.Path); err != nil || h.Path[0] != '/' || len(h.Path) > maxPath || !isPrintable(h.Path) {
-			return fmt.Errorf("appHealth: path %q: must begin with / and be a URL's path without blanks, at most %d bytes", h.Path, maxPath)
+		if _, err := url.ParseRequestURI(h.Path); err != nil || h.Path[0] != '/' ||
+			len(h.Path) > maxPath || !isPrintable(h.Path) {
+			return fmt.Errorf("appHealth: path %q: must start with / and be a valid URL path in "+
+				"ASCII without spaces, at most %d bytes", h.Path, maxPath)
 		}
 	case TCPSocket:
 	case GRPC:
 		if len(h.Service) > maxService || !isPrintable(h.Service) {
-			return fmt.Errorf("appHealth: service %q: must be ASCII without blanks, at most %d bytes", h.Service, maxService)
+			return fmt.Errorf("appHealth: service %q: must be printable ASCII without spaces, at "+
+				"most %d bytes", h.Service, maxService)
 		}
 	default:
-		return errors.New("appHealth: name one of httpGet, tcpSocket and grpc")
+		return errors.New("appHealth: set one of httpGet, tcpSocket and grpc")
 	}
 	return nil
 }
@@ -91,27 +102,41 @@ func isPrintable(s string) bool {
 }
 
 //nolint:gosec // a valid roster's milliseconds fit: minutes at most
+//nolint:gosec // a valid roster's milliseconds fit: minutes at most
 func healthToWire(h AppHealth) *rosterpb.AppHealth {
-	w := &rosterpb.AppHealth{PeriodMilliseconds: int32(h.Period.Milliseconds()), TimeoutMilliseconds: int32(h.Timeout.Milliseconds()),
-		FailureThreshold: h.FailureThreshold, SuccessThreshold: h.SuccessThreshold}
+	w := &rosterpb.AppHealth{
+		PeriodMilliseconds:  int32(h.Period.Milliseconds()),
+		TimeoutMilliseconds: int32(h.Timeout.Milliseconds()),
+		FailureThreshold:    h.FailureThreshold,
+		SuccessThreshold:    h.SuccessThreshold,
+	}
 	switch h.Handler {
 	case HTTPGet:
-		w.Handler = &rosterpb.AppHealth_HttpGet{HttpGet: &rosterpb.HTTPGet{Path: h.Path, Port: h.Port}}
+		w.Handler = &rosterpb.AppHealth_HttpGet{HttpGet: &rosterpb.HTTPGet{
+			Path: h.Path,
+			Port: h.Port,
+		}}
 	case TCPSocket:
 		w.Handler = &rosterpb.AppHealth_TcpSocket{TcpSocket: &rosterpb.TCPSocket{Port: h.Port}}
 	case GRPC:
-		w.Handler = &rosterpb.AppHealth_Grpc{Grpc: &rosterpb.GRPCHealth{Service: h.Service, Port: h.Port}}
+		w.Handler = &rosterpb.AppHealth_Grpc{Grpc: &rosterpb.GRPCHealth{
+			Service: h.Service,
+			Port:    h.Port,
+		}}
 	default:
 		return nil
 	}
 	return w
 }
 
-// healthFromWire takes a handler that a newer manager may know for none.
+// healthFromWire treats a handler that only a newer manager knows as none.
 func healthFromWire(w *rosterpb.AppHealth) AppHealth {
-	h := AppHealth{Period: time.Duration(w.GetPeriodMilliseconds()) * time.Millisecond,
+	h := AppHealth{
+		Period:           time.Duration(w.GetPeriodMilliseconds()) * time.Millisecond,
 		Timeout:          time.Duration(w.GetTimeoutMilliseconds()) * time.Millisecond,
-		FailureThreshold: w.GetFailureThreshold(), SuccessThreshold: w.GetSuccessThreshold()}
+		FailureThreshold: w.GetFailureThreshold(),
+		SuccessThreshold: w.GetSuccessThreshold(),
+	}
 	switch handler := w.GetHandler().(type) {
 	case *rosterpb.AppHealth_HttpGet:
 		h.Handler, h.Path, h.Port = HTTPGet, handler.HttpGet.GetPath(), handler.HttpGet.GetPort()

@@ -10,15 +10,44 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
-// Each kind of question goes by wire and by file.
+// Every kind of probe is kept by the wire and by the file.
 func TestAppHealthTravels(t *testing.T) {
 	for name, want := range map[string]AppHealth{
 		"none": {},
-		"http": {Handler: HTTPGet, Port: 8080, Path: "/healthz?deep=1", Period: time.Second, Timeout: time.Second, FailureThreshold: 2, SuccessThreshold: 10},
-		"tcp":  {Handler: TCPSocket, Port: 65535, Period: 5 * time.Minute, Timeout: 5 * time.Minute, FailureThreshold: 100, SuccessThreshold: 100},
-		"grpc": {Handler: GRPC, Port: 1, Period: time.Second, Timeout: 2 * time.Second, FailureThreshold: 1, SuccessThreshold: 1},
-		"service": {Handler: GRPC, Port: 9090, Service: "shop.v1.Orders", Period: time.Second, Timeout: time.Second, FailureThreshold: 1,
-			SuccessThreshold: 1},
+		"http": {
+			Handler:          HTTPGet,
+			Port:             8080,
+			Path:             "/healthz?deep=1",
+			Period:           time.Second,
+			Timeout:          time.Second,
+			FailureThreshold: 2,
+			SuccessThreshold: 10,
+		},
+		"tcp": {
+			Handler:          TCPSocket,
+			Port:             65535,
+			Period:           5 * time.Minute,
+			Timeout:          5 * time.Minute,
+			FailureThreshold: 100,
+			SuccessThreshold: 100,
+		},
+		"grpc": {
+			Handler:          GRPC,
+			Port:             1,
+			Period:           time.Second,
+			Timeout:          2 * time.Second,
+			FailureThreshold: 1,
+			SuccessThreshold: 1,
+		},
+		"service": {
+			Handler:          GRPC,
+			Port:             9090,
+			Service:          "shop.v1.Orders",
+			Period:           time.Second,
+			Timeout:          time.Second,
+			FailureThreshold: 1,
+			SuccessThreshold: 1,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := sample(1)
@@ -32,43 +61,55 @@ func TestAppHealthTravels(t *testing.T) {
 		})
 	}
 	if text := string(sample(1).Encode()); strings.Contains(text, "appHealth") {
-		t.Errorf("an app that is not asked leaves its trace, which would be another digest: %s", text)
+		t.Errorf("an app that is not asked leaves its trace, which would be another digest: %s",
+			text)
 	}
 }
 
 func TestAppHealthInAFile(t *testing.T) {
 	r, err := Parse([]byte(`{"group":"lab","appHealth":{"httpGet":{"port":8080}}}`))
 	must(t, err)
-	want := AppHealth{Handler: HTTPGet, Port: 8080, Path: "/", Period: HealthPeriod, Timeout: HealthTimeout,
-		FailureThreshold: HealthFailureThreshold, SuccessThreshold: HealthSuccessThreshold}
+	want := AppHealth{
+		Handler:          HTTPGet,
+		Port:             8080,
+		Path:             "/",
+		Period:           HealthPeriod,
+		Timeout:          HealthTimeout,
+		FailureThreshold: HealthFailureThreshold,
+		SuccessThreshold: HealthSuccessThreshold,
+	}
 	if r.AppHealth != want {
 		t.Errorf("got %+v, want %+v", r.AppHealth, want)
 	}
 	for health, says := range map[string]string{
 		`{}`: "exactly one",
-		`{"httpGet":{"port":1},"grpc":{"port":1}}`:              "exactly one",
-		`{"exec":{"command":["true"]}}`:                         "exec",
-		`{"httpGet":{"port":1,"host":"192.0.2.1"}}`:             "host",
-		`{"tcpSocket":{}}`:                                      "port 0: must be between 1 and 65535",
-		`{"tcpSocket":{"port":65536}}`:                          "port 65536",
-		`{"httpGet":{"port":1,"path":"healthz"}}`:               "must begin with /",
-		`{"httpGet":{"port":1,"path":"http://192.0.2.1/"}}`:     "must begin with /",
-		`{"httpGet":{"port":1,"path":"/a b"}}`:                  "without blanks",
-		`{"httpGet":{"port":1,"path":"/%zz"}}`:                  "must begin with /",
-		`{"grpc":{"port":1,"service":"a b"}}`:                   "without blanks",
-		`{"tcpSocket":{"port":1},"periodSeconds":0}`:            "periodSeconds 0: must be between 1 and 300",
+		`{"httpGet":{"port":1},"grpc":{"port":1}}`:  "exactly one",
+		`{"exec":{"command":["true"]}}`:             "exec",
+		`{"httpGet":{"port":1,"host":"192.0.2.1"}}`: "host",
+		`{"tcpSocket":{}}`: "port 0: must be between 1 " +
+			"and 65535",
+		`{"tcpSocket":{"port":65536}}`:                      "port 65536",
+		`{"httpGet":{"port":1,"path":"healthz"}}`:           "must start with /",
+		`{"httpGet":{"port":1,"path":"http://192.0.2.1/"}}`: "must start with /",
+		`{"httpGet":{"port":1,"path":"/a b"}}`:              "without spaces",
+		`{"httpGet":{"port":1,"path":"/%zz"}}`:              "must start with /",
+		`{"grpc":{"port":1,"service":"a b"}}`:               "without spaces",
+		`{"tcpSocket":{"port":1},"periodSeconds":0}`: "periodSeconds 0: must be " +
+			"between 1 and 300",
 		`{"tcpSocket":{"port":1},"periodSeconds":301}`:          "periodSeconds 301",
 		`{"tcpSocket":{"port":1},"timeoutSeconds":99999999999}`: "timeoutSeconds",
-		`{"tcpSocket":{"port":1},"failureThreshold":0}`:         "failureThreshold 0: must be between 1 and 100",
-		`{"tcpSocket":{"port":1},"successThreshold":101}`:       "successThreshold 101",
+		`{"tcpSocket":{"port":1},"failureThreshold":0}`: "failureThreshold 0: must be " +
+			"between 1 and 100",
+		`{"tcpSocket":{"port":1},"successThreshold":101}`: "successThreshold 101",
 	} {
-		if _, err := Parse([]byte(`{"group":"lab","appHealth":` + health + `}`)); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := Parse([]byte(`{"group":"lab","appHealth":` + health + `}`)); err == nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%s: got %v, want an error with %q", health, err, says)
 		}
 	}
 }
 
-// An agent that does not know a newer kind of question asks nothing, and takes the roster.
+// An agent that does not know a newer kind of probe does not probe, and accepts the roster.
 func TestAppHealthOfANewerManager(t *testing.T) {
 	w := rosterToWire(sample(1))
 	w.AppHealth = &rosterpb.AppHealth{PeriodMilliseconds: 1000}

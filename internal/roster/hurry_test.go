@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// After a restart of the manager agents come back within 15 seconds; one that learns from a peer that the manager is there does
-// not wait that long.
+// After a restart of the manager agents come back within 15 seconds; one that learns from a peer
+// that the manager is there does not wait that long.
 func TestHurryCutsAPauseShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewClient(ClientConfig{})

@@ -27,9 +27,22 @@ func TestAgentJoinsByTokenAndFollows(t *testing.T) {
 	m := newManager(t)
 	m.Publish(sample(1))
 	g := newAgent(t, m, "a")
-	report := Report{StateID: "m1", Incarnation: 7, Coordinator: b.Pod, Epoch: 7 << 20, LeaseState: LeaseFollowing, Table: []Row{{b.Pod, Coordinator}},
-		LastElection: &Election{Decision: "d", Initiator: a.Pod, Reason: "Started", Sent: 3,
-			Duration: 4 * time.Millisecond, Transcript: []string{"x"}}}
+	report := Report{
+		StateID:     "m1",
+		Incarnation: 7,
+		Coordinator: b.Pod,
+		Epoch:       7 << 20,
+		LeaseState:  LeaseFollowing,
+		Table:       []Row{{b.Pod, Coordinator}},
+		LastElection: &Election{
+			Decision:   "d",
+			Initiator:  a.Pod,
+			Reason:     "Started",
+			Sent:       3,
+			Duration:   4 * time.Millisecond,
+			Transcript: []string{"x"},
+		},
+	}
 	g.Report(report)
 	g.run(t)
 
@@ -37,7 +50,8 @@ func TestAgentJoinsByTokenAndFollows(t *testing.T) {
 		t.Fatalf("the first update is %+v, want the roster", got)
 	}
 	m.sees(t, "the report", connected(a.Pod))
-	if got := m.Sightings.Group("shop", "scheduler")[0]; !reflect.DeepEqual(got.Report, report) || got.UID != a.UID {
+	if got := m.Sightings.Group("shop", "scheduler")[0]; !reflect.DeepEqual(got.Report, report) ||
+		got.UID != a.UID {
 		t.Errorf("sighting %+v, want the report %+v", got, report)
 	}
 	if name, ok := g.Keyring.Name(); !ok || name != a {
@@ -45,7 +59,8 @@ func TestAgentJoinsByTokenAndFollows(t *testing.T) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.kept) != 1 || g.kept[0][0] == nil || g.kept[0][1] == nil || !bytes.Equal(g.kept[0][2], m.bundle) {
+	if len(g.kept) != 1 || g.kept[0][0] == nil || g.kept[0][1] == nil ||
+		!bytes.Equal(g.kept[0][2], m.bundle) {
 		t.Errorf("kept %d times, want certificate, key and bundle once", len(g.kept))
 	}
 
@@ -55,28 +70,29 @@ func TestAgentJoinsByTokenAndFollows(t *testing.T) {
 	}
 	g.stop()
 	m.sees(t, "the agent leave", connected())
-	if got := m.Sightings.Group("shop", "scheduler"); len(got) != 1 || !reflect.DeepEqual(got[0].Report, report) {
+	if got := m.Sightings.Group("shop", "scheduler"); len(got) != 1 ||
+		!reflect.DeepEqual(got[0].Report, report) {
 		t.Errorf("after the session the last report is gone: %+v", got)
 	}
 }
 
-// A slow agent is not shown rosters that were overtaken: between the one it is busy with and the newest there may be
-// one that was already under way, no more.
+// A slow agent does not get rosters that are superseded: between the one that it is busy with and
+// the newest, there is at most one.
 func TestSlowAgentSkipsOvertakenRosters(t *testing.T) {
 	m := newManager(t)
 	m.Publish(sample(1))
 	g := newAgent(t, m, "a").run(t)
 	g.next(t)
 	session := newSession(a, 1, time.Now().Add(time.Hour))
-	_, last := session.news(m.board, told{})
+	_, last := session.pending(m.publisher, sent{})
 	for generation := int64(2); generation <= 1000; generation++ {
 		m.Publish(sample(generation))
 	}
-	updates, _ := session.news(m.board, last)
+	updates, _ := session.pending(m.publisher, last)
 	if len(updates) != 1 || updates[0].GetRoster().GetGeneration() != 1000 {
 		t.Errorf("a session that was busy reads %v, want generation 1000 only", updates)
 	}
-	for g.next(t).Roster.Generation != 1000 { // the real one ends there too
+	for g.next(t).Roster.Generation != 1000 { // a real agent ends there, too
 	}
 }
 
@@ -102,23 +118,25 @@ func TestGoneAndBack(t *testing.T) {
 	}
 }
 
-// A manager that starts says nothing about a group before it knows: an agent that is told Gone would stop electing.
+// A manager that starts sends nothing about a group before it knows the group: an agent that is
+// told Gone would stop electing.
 func TestNewManagerSaysNothingAboutAGroupItDoesNotKnowYet(t *testing.T) {
 	m := newManager(t)
 	session := newSession(a, 1, time.Now().Add(time.Hour))
-	updates, last := session.news(m.board, told{})
+	updates, last := session.pending(m.publisher, sent{})
 	if len(updates) != 1 || updates[0].GetTrust() == nil {
 		t.Fatalf("before anything is known a session says %v, want the bundle only", updates)
 	}
 	m.Withdraw("shop", "scheduler")
-	m.board.enter(a, session)
+	m.publisher.enter(a, session)
 	m.Withdraw("shop", "scheduler")
-	if updates, _ = session.news(m.board, last); len(updates) != 1 || updates[0].GetGone() == nil {
+	if updates, _ = session.pending(m.publisher, last); len(updates) != 1 ||
+		updates[0].GetGone() == nil {
 		t.Errorf("then it says %v, want Gone", updates)
 	}
-	m.board.leave(a, session)
-	if len(m.board.groups) != 0 {
-		t.Errorf("a group that nobody asks for is still on the board: %v", m.board.groups)
+	m.publisher.leave(a, session)
+	if len(m.publisher.groups) != 0 {
+		t.Errorf("a group that nobody asks for is still published: %v", m.publisher.groups)
 	}
 }
 
@@ -141,7 +159,8 @@ func TestReconnectResendsTheWholeReportAndRejoinsByCertificate(t *testing.T) {
 		t.Errorf("the new manager's first update is %+v", got)
 	}
 	successor.sees(t, "the agent", connected(a.Pod))
-	if got := successor.Sightings.Group("shop", "scheduler")[0].Report; got.Coordinator != b.Pod || got.Incarnation != 1 {
+	if got := successor.Sightings.Group("shop", "scheduler")[0].Report; got.Coordinator != b.Pod ||
+		got.Incarnation != 1 {
 		t.Errorf("the new manager knows %+v, want the report from before", got)
 	}
 	if tokens != 1 {
@@ -179,7 +198,8 @@ func TestCertificateIsRenewedAtHalfLifeWithoutATokenAndTheSessionGoesOn(t *testi
 	g := newAgent(t, m, "unknown", func(c *ClientConfig) {
 		must(t, c.Keyring.SetTrust(m.bundle))
 		must(t, c.Keyring.SetCertificate(cert, key))
-		c.Trust = func() ([]byte, error) { return nil, errors.New("no such file") } // the state directory's serves
+		// the state directory's bundle is used
+		c.Trust = func() ([]byte, error) { return nil, errors.New("no such file") }
 	})
 	old := g.Keyring.NotAfter()
 	g.Report(Report{StateID: "m"})
@@ -196,10 +216,10 @@ func TestCertificateIsRenewedAtHalfLifeWithoutATokenAndTheSessionGoesOn(t *testi
 		case <-time.After(time.Millisecond):
 		}
 	}
-	for !func() bool { // a session of the new certificate
-		m.board.mu.Lock()
-		defer m.board.mu.Unlock()
-		s := m.board.groups[groupKey{"shop", "scheduler"}].sessions[a.UID]
+	for !func() bool { // a session with the new certificate
+		m.publisher.mu.Lock()
+		defer m.publisher.mu.Unlock()
+		s := m.publisher.groups[groupKey{"shop", "scheduler"}].sessions[a.UID]
 		return s != nil && s.notAfter.After(old)
 	}() {
 		if time.Now().After(deadline) {
@@ -235,7 +255,12 @@ func TestRefusals(t *testing.T) {
 	validKey, valid := issue(t, m.authority, a, time.Now())
 	expiredKey, expired := issue(t, m.authority, a, time.Now().Add(-identity.Lifetime-time.Hour))
 	foreignKey, foreign := issue(t, other, a, time.Now())
-	goneKey, gone := issue(t, m.authority, identity.Name{Namespace: "shop", Group: "scheduler", Pod: "gone", UID: "g"},
+	goneKey, gone := issue(t, m.authority, identity.Name{
+		Namespace: "shop",
+		Group:     "scheduler",
+		Pod:       "gone",
+		UID:       "g",
+	},
 		time.Now())
 	csr := request(t)
 	follow := func(c rosterpb.RosterServiceClient) error {
@@ -260,27 +285,81 @@ func TestRefusals(t *testing.T) {
 		says      string
 	}{
 		{"a bad token", nil, nil, join("forged", csr), codes.PermissionDenied, "not valid"},
-		{"a token for another audience", nil, nil, join("other-audience", csr), codes.PermissionDenied, "podesta.dev"},
-		{"a pod without the label", nil, nil, join("no-label", csr), codes.PermissionDenied, "add it to the pod template"},
+		{
+			"a token for another audience",
+			nil,
+			nil,
+			join("other-audience", csr),
+			codes.PermissionDenied,
+			"podesta.dev",
+		},
+		{
+			"a pod without the label",
+			nil,
+			nil,
+			join("no-label", csr),
+			codes.PermissionDenied,
+			"add it to the pod template",
+		},
 		{"the API server is away", nil, nil, join("api-down", csr), codes.Unavailable, "try again"},
-		{"no certificate request", nil, nil, join("a", nil), codes.InvalidArgument, "certificate request"},
-		{"a huge token", nil, nil, join(strings.Repeat("x", maxToken+1), csr), codes.InvalidArgument, "at most"},
+		{"no certificate request", nil, nil, join("a", nil), codes.InvalidArgument, "certificate " +
+			"request"},
+		{
+			"a huge token",
+			nil,
+			nil,
+			join(strings.Repeat("x", maxToken+1), csr),
+			codes.InvalidArgument,
+			"must not be longer than",
+		},
 		{"neither token nor certificate", nil, nil, join("", csr), codes.Unauthenticated, "token"},
-		{"renewal by a pod that is gone", goneKey, gone, join("", csr), codes.PermissionDenied, "gone"},
-		{"Follow without a certificate", nil, nil, follow, codes.Unauthenticated, "Join with a token first"},
+		{
+			"renewal by a pod that is gone",
+			goneKey,
+			gone,
+			join("", csr),
+			codes.PermissionDenied,
+			"gone",
+		},
+		{"Follow without a certificate", nil, nil, follow, codes.Unauthenticated, "Join with a " +
+			"token first"},
 		{"Follow with an expired certificate", expiredKey, expired, follow, codes.Unavailable, ""},
-		{"Follow with a certificate of another CA", foreignKey, foreign, follow, codes.Unavailable, ""},
-		{"renewal with an expired certificate", expiredKey, expired, join("", csr), codes.Unavailable, ""},
-		{"a report that cannot be right", validKey, valid, func(c rosterpb.RosterServiceClient) error {
-			stream, err := c.Follow(t.Context())
-			must(t, err)
-			must(t, stream.Send(&rosterpb.Report{Table: []*rosterpb.Row{{Name: "Not a name", State: "Normal"}}}))
-			for {
-				if _, err := stream.Recv(); err != nil {
-					return err
+		{
+			"Follow with a certificate of another CA",
+			foreignKey,
+			foreign,
+			follow,
+			codes.Unavailable,
+			"",
+		},
+		{
+			"renewal with an expired certificate",
+			expiredKey,
+			expired,
+			join("", csr),
+			codes.Unavailable,
+			"",
+		},
+		{
+			"a report that cannot be right",
+			validKey,
+			valid,
+			func(c rosterpb.RosterServiceClient) error {
+				stream, err := c.Follow(t.Context())
+				must(t, err)
+				must(t, stream.Send(&rosterpb.Report{Table: []*rosterpb.Row{{
+					Name:  "Not a name",
+					State: "Normal",
+				}}}))
+				for {
+					if _, err := stream.Recv(); err != nil {
+						return err
+					}
 				}
-			}
-		}, codes.InvalidArgument, `"Not a name"`},
+			},
+			codes.InvalidArgument,
+			`"Not a name"`,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			err := test.call(rosterpb.NewRosterServiceClient(m.dial(t, test.key, test.cert)))
@@ -292,7 +371,7 @@ func TestRefusals(t *testing.T) {
 	m.sees(t, "nobody", connected())
 }
 
-// follow opens a session by hand and waits until the server has begun it.
+// follow opens a session by hand and waits until the server has started it.
 func (m *manager) follow(t *testing.T, key, cert []byte) followStream {
 	t.Helper()
 	stream, err := rosterpb.NewRosterServiceClient(m.dial(t, key, cert)).Follow(t.Context())
@@ -310,7 +389,8 @@ func drain(stream followStream) codes.Code {
 	}
 }
 
-// dial connects like an agent that shows this certificate, come what may (a well-behaved one keeps an expired one back).
+// dial connects like an agent that presents this certificate in any case (a well-behaved agent does
+// not present an expired one).
 func (m *manager) dial(t *testing.T, key, cert []byte) *grpc.ClientConn {
 	t.Helper()
 	keyring := identity.NewKeyring(time.Now)
@@ -319,20 +399,24 @@ func (m *manager) dial(t *testing.T, key, cert []byte) *grpc.ClientConn {
 	if cert != nil {
 		own, err := tls.X509KeyPair(cert, key)
 		must(t, err)
-		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &own, nil }
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return &own, nil
+		}
 	}
-	conn, err := grpc.NewClient("passthrough:///"+m.address, grpc.WithTransportCredentials(credentials.NewTLS(config)))
+	conn, err := grpc.NewClient("passthrough:///"+m.address,
+		grpc.WithTransportCredentials(credentials.NewTLS(config)))
 	must(t, err)
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
 
-// dialFrom connects as one that has no certificate, from an address of its own.
+// dialFrom connects without a certificate, from an address of its own.
 func (m *manager) dialFrom(t *testing.T, dialer net.Dialer) *grpc.ClientConn {
 	t.Helper()
 	keyring := identity.NewKeyring(time.Now)
 	must(t, keyring.SetTrust(m.bundle))
-	conn, err := grpc.NewClient("passthrough:///"+m.address, grpc.WithTransportCredentials(credentials.NewTLS(keyring.RosterClient())),
+	conn, err := grpc.NewClient("passthrough:///"+m.address,
+		grpc.WithTransportCredentials(credentials.NewTLS(keyring.RosterClient())),
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "tcp", address)
 		}))
@@ -358,7 +442,8 @@ func request(t *testing.T) []byte {
 	return csr
 }
 
-func issue(t *testing.T, authority *identity.Authority, name identity.Name, born time.Time) (keyPEM, certPEM []byte) {
+func issue(t *testing.T, authority *identity.Authority, name identity.Name,
+	born time.Time) (keyPEM, certPEM []byte) {
 	t.Helper()
 	key, err := identity.NewKey()
 	must(t, err)
@@ -374,7 +459,8 @@ func issue(t *testing.T, authority *identity.Authority, name identity.Name, born
 func TestRunRefusesABadAddress(t *testing.T) {
 	m := newManager(t)
 	g := newAgent(t, m, "a", func(c *ClientConfig) { c.Address = "nowhere" })
-	if err := g.Run(context.Background(), g.updates); err == nil || !strings.Contains(err.Error(), "host:port") {
+	if err := g.Run(context.Background(), g.updates); err == nil ||
+		!strings.Contains(err.Error(), "HOST:PORT") {
 		t.Errorf("got %v", err)
 	}
 }

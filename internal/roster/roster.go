@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Bounds of a roster; the same as the API's.
+// The limits of a roster, which are those of the API.
 const (
 	MaxProcesses = 256
 	MaxPriority  = 1_000_000
@@ -18,20 +18,21 @@ const (
 	maxHeartbeat = time.Minute
 	maxTimeout   = 10 * time.Minute
 	maxLease     = 10 * time.Minute
-	leastBeats   = 4 // of a lease: one may be lost, and the next may be late, before the holder has to stop
-	maxStable    = time.Hour
+	// of a lease: one may be lost, and the next may be late, before the leaseholder has to stop
+	leastBeats = 4
+	maxStable  = time.Hour
 
 	// maxGeneration keeps epochs below 2⁵³ (see internal/lease).
 	maxGeneration = 1<<33 - 1
 )
 
-// What a roster's Safety may be.
+// The values of Roster.Safety.
 const (
 	Classic = "Classic"
 	Guarded = "Guarded"
 )
 
-// What a roster's Preemption may be.
+// The values of Roster.Preemption.
 const (
 	Always  = "Always"
 	Delayed = "Delayed"
@@ -41,32 +42,39 @@ const (
 // LinkPort is the port of an agent's link server, unless its pod says otherwise.
 const LinkPort = 4041
 
-// Roster is who is in a group and how they elect. A Generation names its content: two rosters of a group with the same
-// generation are equal, but for AppHealth. That decides nothing in an election, so it may change without a new generation, which
-// would give the coordinator of a Guarded group a new epoch.
+// Roster lists the members of a group and describes how they elect. A Generation identifies its
+// content: two rosters of a group with the same generation are equal except for AppHealth.
+// AppHealth does not affect an election, so it may change without a new generation, which would
+// give the coordinator of a Guarded group a new epoch.
 type Roster struct {
-	Namespace, Group   string
-	GroupUID           string // of the group object; generations are compared within one only. Empty outside Kubernetes
+	Namespace, Group string
+	// of the group object; only generations of the same object are comparable; empty outside
+	// Kubernetes
+	GroupUID           string
 	Generation         int64
 	Algorithm, Safety  string
 	Heartbeat, Timeout time.Duration
-	Lease              time.Duration // how long a promise binds a voter; with safety Classic it may be zero, as may the next two
-	Preemption         string        // Always, Delayed or Never: when a process takes over from a living coordinator below it
-	Stable             time.Duration // Delayed: how long it must have answered before it does
-	AppHealth          AppHealth     // how each agent asks whether its app is well
-	Processes          []Process     // in ring order
+	// how long a vote binds a voter; may be zero with safety Classic, as may Preemption and Stable
+	Lease time.Duration
+	// Always, Delayed or Never: when a process takes over from a running coordinator below it
+	Preemption string
+	Stable     time.Duration // for Delayed: how long that process must have answered before
+	AppHealth  AppHealth     // how each agent probes its app
+	Processes  []Process     // in ring order
 }
 
 // Process is a member of the group.
 type Process struct {
 	Name, UID string
-	Address   string // host:port of its link server; empty while it has none
-	Priority  int32  // 0 never coordinates
+	Address   string // HOST:PORT of its link server; empty while it has none
+	Priority  int32  // a process with priority 0 never coordinates
 	Voter     bool
-	StateID   string // identity of its agent's state directory; empty: it has not joined, or, in a static file, any
+	// identifies its agent's state directory; empty if it has not joined or, in a static file, for
+	// any
+	StateID string
 }
 
-// Find returns the process of that name.
+// Find returns the process with that name.
 func (r Roster) Find(name string) (Process, bool) {
 	i := slices.IndexFunc(r.Processes, func(p Process) bool { return p.Name == name })
 	if i < 0 {
@@ -75,37 +83,46 @@ func (r Roster) Find(name string) (Process, bool) {
 	return r.Processes[i], true
 }
 
-// Has says whether the pod of that name and UID is on the roster: a new pod of an old name is not.
+// Has reports whether the pod with that name and UID is on the roster. A new pod with an old name
+// is not.
 func (r Roster) Has(name, uid string) bool {
 	p, ok := r.Find(name)
 	return ok && p.UID == uid
 }
 
-// Equal says whether two rosters are the same in every field.
+// Equal reports whether two rosters are the same in every field.
 func (r Roster) Equal(o Roster) bool {
-	return r.Namespace == o.Namespace && r.Group == o.Group && r.GroupUID == o.GroupUID && r.Generation == o.Generation &&
-		r.Algorithm == o.Algorithm && r.Safety == o.Safety && r.Heartbeat == o.Heartbeat && r.Timeout == o.Timeout &&
-		r.Lease == o.Lease && r.Preemption == o.Preemption && r.Stable == o.Stable && r.AppHealth == o.AppHealth &&
+	return r.Namespace == o.Namespace && r.Group == o.Group && r.GroupUID == o.GroupUID &&
+		r.Generation == o.Generation &&
+		r.Algorithm == o.Algorithm && r.Safety == o.Safety && r.Heartbeat == o.Heartbeat &&
+		r.Timeout == o.Timeout &&
+		r.Lease == o.Lease && r.Preemption == o.Preemption && r.Stable == o.Stable &&
+		r.AppHealth == o.AppHealth &&
 		slices.Equal(r.Processes, o.Processes)
 }
 
-// Validate says what is wrong with a roster, and what would be right. It does not know the algorithms: the agent does.
+// Validate returns an error that says what is wrong with a roster and what would be valid. It does
+// not check the algorithm's name, because only the agent knows the algorithms.
 func (r Roster) Validate() error {
-	return errors.Join(r.validateGroup(), r.validateTiming(), r.validateLease(), r.AppHealth.validate(), r.validateProcesses())
+	return errors.Join(r.validateGroup(), r.validateTiming(), r.validateLease(),
+		r.AppHealth.validate(), r.validateProcesses())
 }
 
 func (r Roster) validateGroup() error {
 	switch {
 	case !isName(r.Namespace):
-		return fmt.Errorf("namespace %q: must be lower case letters, digits, '-' and '.'", r.Namespace)
+		return fmt.Errorf("namespace %q: must be lower case letters, digits, '-' and '.'",
+			r.Namespace)
 	case !isName(r.Group):
 		return fmt.Errorf("group %q: must be lower case letters, digits, '-' and '.'", r.Group)
 	case r.GroupUID != "" && !isUID(r.GroupUID):
-		return fmt.Errorf("group UID %q: must be letters, digits and '-', '.', '_', at most %d bytes", r.GroupUID, maxUID)
+		return fmt.Errorf("group UID %q: must be letters, digits and '-', '.', '_', at most "+
+			"%d bytes", r.GroupUID, maxUID)
 	case r.Generation < 1 || r.Generation > maxGeneration:
-		return fmt.Errorf("generation %d: must be between 1 and %d", r.Generation, int64(maxGeneration))
+		return fmt.Errorf("generation %d: must be between 1 and %d", r.Generation,
+			int64(maxGeneration))
 	case r.Algorithm == "" || len(r.Algorithm) > maxName:
-		return errors.New(`algorithm: name one, such as "Bully"`)
+		return errors.New(`algorithm: must be the name of an algorithm, such as "Bully"`)
 	case r.Safety != Classic && r.Safety != Guarded:
 		return fmt.Errorf("safety %q: must be %s or %s", r.Safety, Classic, Guarded)
 	}
@@ -115,9 +132,11 @@ func (r Roster) validateGroup() error {
 func (r Roster) validateTiming() error {
 	switch {
 	case r.Heartbeat < minHeartbeat || r.Heartbeat > maxHeartbeat:
-		return fmt.Errorf("heartbeat %v: must be between %v and %v", r.Heartbeat, minHeartbeat, maxHeartbeat)
+		return fmt.Errorf("heartbeat %v: must be between %v and %v", r.Heartbeat, minHeartbeat,
+			maxHeartbeat)
 	case r.Timeout < 2*r.Heartbeat || r.Timeout > maxTimeout:
-		return fmt.Errorf("timeout %v: must be at least two heartbeats (%v) and at most %v", r.Timeout, 2*r.Heartbeat,
+		return fmt.Errorf("timeout %v: must be at least two heartbeats (%v) and at most %v",
+			r.Timeout, 2*r.Heartbeat,
 			maxTimeout)
 	}
 	return nil
@@ -132,9 +151,11 @@ func (r Roster) validateLease() error {
 	case r.Preemption == "" && r.Safety == Classic:
 		return nil
 	case r.Preemption != Always && r.Preemption != Delayed && r.Preemption != Never:
-		return fmt.Errorf("preemption %q: must be %s, %s or %s", r.Preemption, Always, Delayed, Never)
+		return fmt.Errorf("preemption %q: must be %s, %s or %s", r.Preemption, Always, Delayed,
+			Never)
 	case r.Safety == Guarded && r.Lease < leastBeats*r.Heartbeat:
-		return fmt.Errorf("lease %v: must be at least %d heartbeats (%v) with safety %s", r.Lease, leastBeats,
+		return fmt.Errorf("lease %v: must be at least %d heartbeats (%v) with safety %s", r.Lease,
+			leastBeats,
 			leastBeats*r.Heartbeat, Guarded)
 	}
 	return nil
@@ -159,28 +180,33 @@ func (r Roster) validateProcesses() error {
 
 func (p Process) validate() error {
 	if !isName(p.Name) {
-		return fmt.Errorf("name %q: must be lower case letters, digits, '-' and '.', at most %d bytes", p.Name, maxName)
+		return fmt.Errorf("name %q: must be lower case letters, digits, '-' and '.', at most "+
+			"%d bytes", p.Name, maxName)
 	}
 	if !isUID(p.UID) {
-		return fmt.Errorf("%s: uid %q: must be letters, digits and '-', '.', '_', at most %d bytes", p.Name, p.UID, maxUID)
+		return fmt.Errorf("%s: uid %q: must be letters, digits and '-', '.', '_', at most %d bytes",
+			p.Name, p.UID, maxUID)
 	}
 	if p.Priority < 0 || p.Priority > MaxPriority {
-		return fmt.Errorf("%s: priority %d: must be between 0 and %d", p.Name, p.Priority, MaxPriority)
+		return fmt.Errorf("%s: priority %d: must be between 0 and %d", p.Name, p.Priority,
+			MaxPriority)
 	}
 	if p.StateID != "" && !isUID(p.StateID) {
-		return fmt.Errorf("%s: state ID %q: must be letters, digits and '-', '.', '_', at most %d bytes", p.Name, p.StateID, maxUID)
+		return fmt.Errorf("%s: state ID %q: must be letters, digits and '-', '.', '_', at most "+
+			"%d bytes", p.Name, p.StateID, maxUID)
 	}
 	if p.Address == "" {
 		return nil
 	}
-	if host, port, err := net.SplitHostPort(p.Address); err != nil || host == "" || port == "" || len(p.Address) > maxName+6 {
-		return fmt.Errorf("%s: address %q: must be host:port", p.Name, p.Address)
+	if host, port, err := net.SplitHostPort(p.Address); err != nil || host == "" || port == "" ||
+		len(p.Address) > maxName+6 {
+		return fmt.Errorf("%s: address %q: must be HOST:PORT", p.Name, p.Address)
 	}
 	return nil
 }
 
-// isName accepts what Kubernetes accepts as the name of a pod, a group or a namespace, roughly: names go into URIs,
-// labels and log lines, so nothing else may pass.
+// isName accepts roughly what Kubernetes accepts as the name of a pod, a group or a namespace.
+// Names end up in URIs, labels and log lines, so nothing else may pass.
 func isName(s string) bool {
 	return len(s) > 0 && len(s) <= maxName && all(s, func(c byte) bool {
 		return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.'
@@ -189,7 +215,8 @@ func isName(s string) bool {
 
 func isUID(s string) bool {
 	return len(s) > 0 && len(s) <= maxUID && all(s, func(c byte) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_'
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' ||
+			c == '.' || c == '_'
 	})
 }
 

@@ -18,10 +18,26 @@ func TestFileWithDefaults(t *testing.T) {
 	must(t, os.WriteFile(path, []byte(`{"group":"lab","processes":[{"name":"p1","address":"127.0.0.1:4041"},{"name":"p2","priority":0,"voter":false}]}`), 0o600))
 	got, err := ReadFile(path)
 	must(t, err)
-	want := Roster{Namespace: "default", Group: "lab", Generation: 1, Algorithm: "Bully", Safety: "Classic",
-		Heartbeat: 100 * time.Millisecond, Timeout: 500 * time.Millisecond, Lease: time.Second, Preemption: Delayed, Stable: 5 * time.Second,
+	want := Roster{
+		Namespace:  "default",
+		Group:      "lab",
+		Generation: 1,
+		Algorithm:  "Bully",
+		Safety:     "Classic",
+		Heartbeat:  100 * time.Millisecond,
+		Timeout:    500 * time.Millisecond,
+		Lease:      time.Second,
+		Preemption: Delayed,
+		Stable:     5 * time.Second,
 		Processes: []Process{
-			{Name: "p1", UID: "p1", Address: "127.0.0.1:4041", Priority: 1, Voter: true}, {Name: "p2", UID: "p2"}}}
+			{
+				Name:     "p1",
+				UID:      "p1",
+				Address:  "127.0.0.1:4041",
+				Priority: 1,
+				Voter:    true,
+			}, {Name: "p2", UID: "p2"}},
+	}
 	if !got.Equal(want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
@@ -34,10 +50,19 @@ func TestGuardedFile(t *testing.T) {
 	got, err := Parse([]byte(`{"group":"lab","safety":"Guarded","leaseMilliseconds":2000,"preemption":{"policy":"Never"},
 		"processes":[{"name":"p1","stateID":"m-1"}]}`))
 	must(t, err)
-	want := Roster{Namespace: "default", Group: "lab", Generation: 1, Algorithm: "Bully", Safety: Guarded,
-		Heartbeat: 100 * time.Millisecond, Timeout: 500 * time.Millisecond, Lease: 2 * time.Second, Preemption: Never,
-		Stable:    5 * time.Second,
-		Processes: []Process{{Name: "p1", UID: "p1", Priority: 1, Voter: true, StateID: "m-1"}}}
+	want := Roster{
+		Namespace:  "default",
+		Group:      "lab",
+		Generation: 1,
+		Algorithm:  "Bully",
+		Safety:     Guarded,
+		Heartbeat:  100 * time.Millisecond,
+		Timeout:    500 * time.Millisecond,
+		Lease:      2 * time.Second,
+		Preemption: Never,
+		Stable:     5 * time.Second,
+		Processes:  []Process{{Name: "p1", UID: "p1", Priority: 1, Voter: true, StateID: "m-1"}},
+	}
 	if !got.Equal(want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
@@ -46,7 +71,7 @@ func TestGuardedFile(t *testing.T) {
 	}
 }
 
-// A roster of a manager or a state directory from before there was lease.
+// A roster of a manager or a state directory from before leases existed.
 func TestClassicNeedsNothingOfLease(t *testing.T) {
 	r := sample(1)
 	r.Lease, r.Preemption, r.Stable = 0, "", 0
@@ -82,31 +107,53 @@ func TestFilesThatAreRefused(t *testing.T) {
 	for name, test := range map[string]struct{ json, says string }{
 		"no JSON":            {`group: lab`, "invalid character"},
 		"unknown field":      {`{"group":"lab","quorum":3}`, "quorum"},
-		"two objects":        {`{"group":"lab"}{}`, "more after the roster"},
+		"two objects":        {`{"group":"lab"}{}`, "unexpected data after the roster"},
 		"no group":           {`{}`, "group"},
 		"a group in capital": {`{"group":"Lab"}`, "lower case"},
 		"generation 0":       {`{"group":"lab","generation":0}`, "generation"},
 		"short timeout":      {`{"group":"lab","heartbeatMilliseconds":300}`, "two heartbeats"},
-		"overflow":           {`{"group":"lab","timeoutMilliseconds":9223372036854775807}`, "at most"},
-		"safety":             {`{"group":"lab","safety":"Safe"}`, "must be Classic or Guarded"},
-		"generation 2³³":     {`{"group":"lab","generation":8589934592}`, "generation"},
-		"long lease":         {`{"group":"lab","leaseMilliseconds":600001}`, "at most 600000"},
-		"negative lease":     {`{"group":"lab","leaseMilliseconds":-1}`, "leaseMilliseconds"},
-		"short lease":        {`{"group":"lab","safety":"Guarded","leaseMilliseconds":399}`, "4 heartbeats (400ms)"},
-		"preemption":         {`{"group":"lab","preemption":{"policy":"Sometimes"}}`, "must be Always, Delayed or Never"},
-		"no preemption":      {`{"group":"lab","safety":"Guarded","preemption":{"policy":""}}`, "must be Always"},
-		"long stable":        {`{"group":"lab","preemption":{"stableSeconds":3601}}`, "at most 3600"},
-		"unknown in it":      {`{"group":"lab","preemption":{"stable":1}}`, "stable"},
-		"state ID":           {`{"group":"lab","processes":[{"name":"a","stateID":"a b"}]}`, "state ID"},
-		"twice":              {`{"group":"lab","processes":[{"name":"a"},{"name":"a"}]}`, "twice"},
-		"priority":           {`{"group":"lab","processes":[{"name":"a","priority":1000001}]}`, "between 0 and 1000000"},
-		"address":            {`{"group":"lab","processes":[{"name":"a","address":"localhost"}]}`, "host:port"},
-		"uid":                {`{"group":"lab","processes":[{"name":"a","uid":"a/b"}]}`, "uid"},
-		"too many": {`{"group":"lab","processes":[` + strings.Repeat(`{"name":"a"},`, 256) + `{"name":"a"}]}`,
-			"at most 256"},
+		"overflow": {
+			`{"group":"lab","timeoutMilliseconds":9223372036854775807}`,
+			"between 0 and",
+		},
+		"safety":         {`{"group":"lab","safety":"Safe"}`, "must be Classic or Guarded"},
+		"generation 2³³": {`{"group":"lab","generation":8589934592}`, "generation"},
+		"long lease":     {`{"group":"lab","leaseMilliseconds":600001}`, "between 0 and 600000"},
+		"negative lease": {`{"group":"lab","leaseMilliseconds":-1}`, "leaseMilliseconds"},
+		"short lease": {
+			`{"group":"lab","safety":"Guarded","leaseMilliseconds":399}`,
+			"4 heartbeats (400ms)",
+		},
+		"preemption": {
+			`{"group":"lab","preemption":{"policy":"Sometimes"}}`,
+			"must be Always, Delayed or Never",
+		},
+		"no preemption": {
+			`{"group":"lab","safety":"Guarded","preemption":{"policy":""}}`,
+			"must be Always",
+		},
+		"long stable":   {`{"group":"lab","preemption":{"stableSeconds":3601}}`, "between 0 and 3600"},
+		"unknown in it": {`{"group":"lab","preemption":{"stable":1}}`, "stable"},
+		"state ID":      {`{"group":"lab","processes":[{"name":"a","stateID":"a b"}]}`, "state ID"},
+		"twice":         {`{"group":"lab","processes":[{"name":"a"},{"name":"a"}]}`, "twice"},
+		"priority": {
+			`{"group":"lab","processes":[{"name":"a","priority":1000001}]}`,
+			"between 0 and 1000000",
+		},
+		"address": {
+			`{"group":"lab","processes":[{"name":"a","address":"localhost"}]}`,
+			"HOST:PORT",
+		},
+		"uid": {`{"group":"lab","processes":[{"name":"a","uid":"a/b"}]}`, "uid"},
+		"too many": {
+			`{"group":"lab","processes":[` + strings.Repeat(`{"name":"a"},`,
+				256) + `{"name":"a"}]}`,
+			"at most 256",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := Parse([]byte(test.json)); err == nil || !strings.Contains(err.Error(), test.says) {
+			if _, err := Parse([]byte(test.json)); err == nil ||
+				!strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v, want an error with %q", err, test.says)
 			}
 		})
@@ -128,12 +175,14 @@ func TestReportsThatAreRefused(t *testing.T) {
 		"epoch 9007199254740992":   {Epoch: 1 << 53},
 		"lease state has 65 bytes": {LeaseState: strings.Repeat("x", 65)},
 	} {
-		if _, err := reportFromWire(reportToWire(r)); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := reportFromWire(reportToWire(r)); err == nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, want an error with %q", err, says)
 		}
 	}
 	newer := Report{Epoch: 1<<53 - 1, LeaseState: "AWordOfANewerAgent"}
-	if got, err := reportFromWire(reportToWire(newer)); err != nil || got.Epoch != newer.Epoch || got.LeaseState != newer.LeaseState {
+	if got, err := reportFromWire(reportToWire(newer)); err != nil || got.Epoch != newer.Epoch ||
+		got.LeaseState != newer.LeaseState {
 		t.Errorf("got %+v, %v, want %+v", got, err, newer)
 	}
 }
@@ -153,8 +202,13 @@ func TestLongTranscriptIsCutToItsNewestLines(t *testing.T) {
 }
 
 func FuzzReport(f *testing.F) {
-	seed, err := proto.Marshal(reportToWire(Report{StateID: "m", Epoch: 7, LeaseState: LeaseHolding, Table: []Row{{"a", Normal}},
-		LastElection: &Election{Sent: 1, Transcript: []string{"x"}}}))
+	seed, err := proto.Marshal(reportToWire(Report{
+		StateID:      "m",
+		Epoch:        7,
+		LeaseState:   LeaseHolding,
+		Table:        []Row{{"a", Normal}},
+		LastElection: &Election{Sent: 1, Transcript: []string{"x"}},
+	}))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -23,63 +23,77 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
-// Limits of the server.
+// The limits of the server.
 const (
-	joinQueue       = 5 * time.Second // how long a Join waits for its turn: it costs the API server a read, by token a TokenReview, too
+	// how long a Join waits for its turn; each costs the API server a read, and by token a
+	// TokenReview
+	joinQueue       = 5 * time.Second
 	maxToken        = 32 << 10
 	maxRequest      = 8 << 10
 	maxMessageSize  = 256 << 10 // a report of 256 rows with the longest names is below 100 KiB
-	maxStreams      = 4         // of one connection: an agent needs two
+	maxStreams      = 4         // on one connection: an agent needs two
 	handshakeWithin = 10 * time.Second
-	idleWithin      = 30 * time.Second // a connection without a call is closed
-	agentPing       = 10 * time.Second // an agent that vanished without a word is noticed within both
+	idleWithin      = 30 * time.Second // a connection without a call is closed after this time
+	// an agent that vanished silently is noticed within the sum of both
+	agentPing       = 10 * time.Second
 	agentPingWithin = 5 * time.Second
 )
 
-// Authority certifies processes. Sign is called by several goroutines; identity.Authority says what it does.
+// Authority certifies processes. Sign is called concurrently; identity.Authority documents it.
 type Authority interface {
 	Sign(csrDER []byte, n identity.Name, now time.Time) (chainPEM []byte, err error)
 }
 
-// ServerConfig configures a Server; every field is required but Trust.
+// ServerConfig configures a Server. Every field but Trust is required.
 type ServerConfig struct {
-	Keyring   *identity.Keyring // with the manager's certificate and the bundle by which agents are verified
+	// holds the manager's certificate, and the bundle that verifies agents
+	Keyring   *identity.Keyring
 	Authority Authority
-	Trust     []byte // PEM bundle that agents are told to trust, until SetTrust says another
+	Trust     []byte // PEM bundle that agents are told to trust, until SetTrust changes it
 	Admission Admission
 	Sightings *Sightings
 	Now       func() time.Time
 	Logger    *slog.Logger
 }
 
-// Server is the manager's end of the protocol. Publish, Withdraw and SetTrust may be called at any time, also before Serve,
-// by any goroutine.
+// Server is the manager's end of the protocol. Publish, Withdraw and SetTrust may be called
+// concurrently and at any time, also before Serve.
 type Server struct {
 	rosterpb.UnimplementedRosterServiceServer
 	ServerConfig
-	board    *board
-	joins    *turns        // by token: of an address
-	renewals *turns        // by certificate: of a pod. Who is in already does not wait for those who come
-	sessions atomic.Uint64 // counted
+	publisher *publisher
+	joins     *turns // by token, limited by address
+	// by certificate, limited by pod; separate, so that renewals do not wait for joins
+	renewals *turns
+	sessions atomic.Uint64 // the number of sessions so far
 }
 
-// NewServer returns a server that serves nobody before Serve.
+// NewServer returns a server. It serves nothing before Serve.
 func NewServer(cfg ServerConfig) *Server {
-	return &Server{ServerConfig: cfg, board: newBoard(cfg.Trust), joins: newTurns(joinLimits, cfg.Now),
-		renewals: newTurns(renewalLimits, cfg.Now)}
+	return &Server{
+		ServerConfig: cfg,
+		publisher:    newPublisher(cfg.Trust),
+		joins:        newTurns(joinLimits, cfg.Now),
+		renewals:     newTurns(renewalLimits, cfg.Now),
+	}
 }
 
-// Publish makes r the newest roster of its group. Whoever calls it has persisted it. An equal roster changes nothing.
-func (s *Server) Publish(r Roster) { s.board.publish(r) }
+// Publish makes r the newest roster of its group. The caller must have persisted it. An equal
+// roster has no effect.
+func (s *Server) Publish(r Roster) { s.publisher.publish(r) }
 
-// Withdraw tells the agents of a group that it does not exist. Before a group was published or withdrawn, its agents are told
-// nothing: a manager that has just started does not know yet.
-func (s *Server) Withdraw(namespace, group string) { s.board.withdraw(groupKey{namespace, group}) }
+// Withdraw tells the agents of a group that it does not exist. Until a group was published or
+// withdrawn, its agents are told nothing, because a manager that has just started does not know
+// yet.
+func (s *Server) Withdraw(namespace, group string) {
+	s.publisher.withdraw(groupKey{namespace, group})
+}
 
-// SetTrust tells all agents of a new CA bundle.
-func (s *Server) SetTrust(pem []byte) { s.board.setTrust(pem) }
+// SetTrust sends a new CA bundle to all agents.
+func (s *Server) SetTrust(pem []byte) { s.publisher.setTrust(pem) }
 
-// Serve answers agents on the listener, which it closes, until ctx ends; then all sessions are closed and it returns nil.
+// Serve serves agents on the listener, which it closes, until ctx ends. Then it closes all sessions
+// and returns nil.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	server := grpc.NewServer(
 		grpc.Creds(door.Credentials(credentials.NewTLS(s.Keyring.RosterServer()))),
@@ -87,8 +101,11 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		grpc.MaxRecvMsgSize(maxMessageSize),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.MaxHeaderListSize(16<<10),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: agentPing, Timeout: agentPingWithin,
-			MaxConnectionIdle: idleWithin}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			Time:              agentPing,
+			Timeout:           agentPingWithin,
+			MaxConnectionIdle: idleWithin,
+		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingInterval / 2}),
 		grpc.ReadBufferSize(4<<10), grpc.WriteBufferSize(4<<10),
 		grpc.WaitForHandlers(true))
@@ -109,9 +126,11 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 }
 
 // Join implements RosterService.
-func (s *Server) Join(ctx context.Context, request *rosterpb.JoinRequest) (*rosterpb.JoinResponse, error) {
+func (s *Server) Join(ctx context.Context, request *rosterpb.JoinRequest) (*rosterpb.JoinResponse,
+	error) {
 	if len(request.GetToken()) > maxToken || len(request.GetCsr()) > maxRequest {
-		return nil, status.Errorf(codes.InvalidArgument, "a token has at most %d bytes and a certificate request %d",
+		return nil, status.Errorf(codes.InvalidArgument, "a token must not be longer than %d "+
+			"bytes and a certificate request not longer than %d",
 			maxToken, maxRequest)
 	}
 	done, err := s.turn(ctx, request.GetToken() != "")
@@ -119,22 +138,26 @@ func (s *Server) Join(ctx context.Context, request *rosterpb.JoinRequest) (*rost
 		return nil, err
 	}
 	defer done()
-	asked := s.Now() // before it is known that the pod is there: what is signed ends a Lifetime after that at the latest
+	// taken before the pod's existence is checked, so that what is signed ends at most a Lifetime
+	// after that check
+	asked := s.Now()
 	name, err := s.admit(ctx, request.GetToken())
 	if err != nil {
 		return nil, err
 	}
 	certificate, err := s.Authority.Sign(request.GetCsr(), name, asked)
 	if err != nil {
-		return nil, status.Errorf(codes.InvalidArgument, "the certificate request cannot be signed: %v", err)
+		return nil, status.Errorf(codes.InvalidArgument, "the certificate request cannot be "+
+			"signed: %v", err)
 	}
-	s.Logger.Info("admitted", "namespace", name.Namespace, "group", name.Group, "pod", name.Pod, "uid", name.UID,
+	s.Logger.Info("admitted", "namespace", name.Namespace, "group", name.Group, "pod", name.Pod,
+		"uid", name.UID,
 		"byToken", request.GetToken() != "")
-	trust, _, _ := s.board.read(name)
+	trust, _, _ := s.publisher.read(name)
 	return &rosterpb.JoinResponse{Certificate: certificate, Trust: []byte(trust)}, nil
 }
 
-// turn waits until it is this caller's turn to join.
+// turn waits until the caller may join.
 func (s *Server) turn(ctx context.Context, byToken bool) (done func(), err error) {
 	if !byToken {
 		name, _, err := s.caller(ctx)
@@ -150,7 +173,7 @@ func (s *Server) turn(ctx context.Context, byToken bool) (done func(), err error
 	return s.joins.take(ctx, from)
 }
 
-// admit says for whom to sign: the token's pod, or without a token the certificate's.
+// admit returns the process to certify: the token's pod or, without a token, the certificate's.
 func (s *Server) admit(ctx context.Context, token string) (identity.Name, error) {
 	if token != "" {
 		name, err := s.Admission.Admit(ctx, token)
@@ -176,35 +199,39 @@ func (s *Server) Follow(stream serverStream) error {
 		return err
 	}
 	session := newSession(name, s.sessions.Add(1), leaf.NotAfter)
-	s.board.enter(name, session)
-	defer s.board.leave(name, session)
+	s.publisher.enter(name, session)
+	defer s.publisher.leave(name, session)
 	s.Sightings.opened(name, session)
 	defer s.Sightings.closed(name, session)
 
 	received := make(chan error, 1)
-	go func() { received <- session.listen(stream, s.Sightings) }() // ends with the stream, which ends with this function
-	err = session.tell(stream.Context(), s.board, stream, received, s.Now)
+	// ends with the stream, which ends with this function
+	go func() { received <- session.receive(stream, s.Sightings) }()
+	err = session.send(stream.Context(), s.publisher, stream, received, s.Now)
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
 	return err
 }
 
-// caller is who the connection's certificate says. The TLS handshake has verified it; it may have expired since.
+// caller returns the process that the connection's certificate names. The TLS handshake has
+// verified the certificate, but it may have expired since.
 func (s *Server) caller(ctx context.Context) (identity.Name, *x509.Certificate, error) {
 	if p, ok := peer.FromContext(ctx); ok {
-		if info, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(info.State.PeerCertificates) > 0 {
+		if info, ok := p.AuthInfo.(credentials.TLSInfo); ok &&
+			len(info.State.PeerCertificates) > 0 {
 			leaf := info.State.PeerCertificates[0]
 			name, err := identity.NameOf(leaf)
 			if err != nil {
 				return identity.Name{}, nil, status.Error(codes.Unauthenticated, err.Error())
 			}
 			if s.Now().After(leaf.NotAfter) {
-				return identity.Name{}, nil, status.Error(codes.Unauthenticated, "the certificate has expired: join with a token")
+				return identity.Name{}, nil, status.Error(codes.Unauthenticated,
+					"the certificate has expired: join with a token")
 			}
 			return name, leaf, nil
 		}
 	}
 	return identity.Name{}, nil, status.Error(codes.Unauthenticated,
-		"this needs a client certificate: Join with a token first")
+		"a client certificate is required: Join with a token first")
 }

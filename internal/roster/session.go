@@ -14,16 +14,22 @@ import (
 
 // session is one Follow of one agent.
 type session struct {
-	name       identity.Name
-	number     uint64        // counts the sessions of this server: the newest of a pod speaks for it
-	notAfter   time.Time     // of the certificate that it was opened with
-	wake       chan struct{} // the board has changed; capacity 1
+	name identity.Name
+	// counts the sessions of this server; the newest session of a pod counts
+	number     uint64
+	notAfter   time.Time     // of the certificate with which it was opened
+	wake       chan struct{} // signals that something was published; capacity 1
 	superseded chan struct{} // closed by a newer session of the pod
 }
 
 func newSession(name identity.Name, number uint64, notAfter time.Time) *session {
-	return &session{name: name, number: number, notAfter: notAfter, wake: make(chan struct{}, 1),
-		superseded: make(chan struct{})}
+	return &session{
+		name:       name,
+		number:     number,
+		notAfter:   notAfter,
+		wake:       make(chan struct{}, 1),
+		superseded: make(chan struct{}),
+	}
 }
 
 func (s *session) wakeUp() {
@@ -37,23 +43,24 @@ func (s *session) supersede() { close(s.superseded) }
 
 type serverStream = grpc.BidiStreamingServer[rosterpb.Report, rosterpb.Update]
 
-// told is what a session has already been told.
-type told struct {
+// sent is what was already sent on a session.
+type sent struct {
 	trust  string
 	roster *Roster
 	gone   bool
 }
 
-// tell sends the agent whatever hangs on the board until the session ends; received carries the error that ended the
-// receiving side.
-func (s *session) tell(ctx context.Context, b *board, stream serverStream, received <-chan error,
+// send sends the agent whatever is published until the session ends. received delivers the error
+// that ended the receiving side.
+func (s *session) send(ctx context.Context, p *publisher, stream serverStream,
+	received <-chan error,
 	now func() time.Time) error {
 	expiry := time.NewTimer(s.notAfter.Sub(now()))
 	defer expiry.Stop()
-	var last told
+	var last sent
 	for {
 		var updates []*rosterpb.Update
-		updates, last = s.news(b, last)
+		updates, last = s.pending(p, last)
 		for _, u := range updates {
 			if err := stream.Send(u); err != nil {
 				return err
@@ -64,39 +71,46 @@ func (s *session) tell(ctx context.Context, b *board, stream serverStream, recei
 		case err := <-received:
 			return err
 		case <-s.superseded:
-			return status.Errorf(codes.Aborted, "a newer session of %s took over", s.name.Pod)
+			return status.Errorf(codes.Aborted, "replaced by a newer session of %s", s.name.Pod)
 		case <-expiry.C:
-			return status.Error(codes.Unauthenticated, "the certificate of this session has expired: join again")
+			return status.Error(codes.Unauthenticated, "the certificate of this session has "+
+				"expired: join again")
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-// news is what the agent has not been told yet.
-func (s *session) news(b *board, last told) ([]*rosterpb.Update, told) {
+// pending returns what the agent has not been sent yet.
+func (s *session) pending(p *publisher, last sent) ([]*rosterpb.Update, sent) {
 	var updates []*rosterpb.Update
-	trust, roster, known := b.read(s.name)
+	trust, roster, known := p.read(s.name)
 	if trust != last.trust {
-		updates = append(updates, &rosterpb.Update{Update: &rosterpb.Update_Trust{Trust: []byte(trust)}})
+		updates = append(updates, &rosterpb.Update{
+			Update: &rosterpb.Update_Trust{Trust: []byte(trust)},
+		})
 		last.trust = trust
 	}
 	switch {
 	case !known:
 	case roster == nil || !roster.Has(s.name.Pod, s.name.UID):
 		if !last.gone {
-			updates = append(updates, &rosterpb.Update{Update: &rosterpb.Update_Gone{Gone: &rosterpb.Gone{}}})
+			updates = append(updates, &rosterpb.Update{
+				Update: &rosterpb.Update_Gone{Gone: &rosterpb.Gone{}},
+			})
 		}
 		last.gone, last.roster = true, nil
 	case roster != last.roster:
-		updates = append(updates, &rosterpb.Update{Update: &rosterpb.Update_Roster{Roster: rosterToWire(*roster)}})
+		updates = append(updates, &rosterpb.Update{
+			Update: &rosterpb.Update_Roster{Roster: rosterToWire(*roster)},
+		})
 		last.gone, last.roster = false, roster
 	}
 	return updates, last
 }
 
-// listen takes reports in until the stream ends or an agent says what cannot be right.
-func (s *session) listen(stream serverStream, sightings *Sightings) error {
+// receive stores reports until the stream ends or an agent sends an invalid one.
+func (s *session) receive(stream serverStream, sightings *Sightings) error {
 	for {
 		message, err := stream.Recv()
 		if err != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/podesta-dev/podesta/internal/identity"
 )
 
-// Sighting is what the manager knows of an agent from the agent itself.
+// Sighting is what an agent has told the manager about itself.
 type Sighting struct {
 	Name, UID string
-	Report    Report // the newest one; the reader must not change what it refers to
-	// Connected: its newest session is open and has reported.
+	Report    Report // the newest report; the reader must not modify what it refers to
+	// Connected is true while the agent's newest session is open and has reported.
 	Connected bool
 	// Since is when Connected last changed.
 	Since time.Time
@@ -21,8 +21,9 @@ type Sighting struct {
 
 type groupKey struct{ namespace, group string }
 
-// Sightings are the newest reports of all agents that have joined since this manager began to lead. They are bounded by the
-// pods that hold a certificate; Forget drops what is no longer of interest. Safe for concurrent use.
+// Sightings holds the newest reports of all agents that have joined since this manager began to
+// lead. Its size is bounded by the number of pods with a certificate; Forget drops what is no
+// longer needed. It is safe for concurrent use.
 type Sightings struct {
 	now func() time.Time
 
@@ -33,7 +34,7 @@ type Sightings struct {
 
 type sighting struct {
 	Sighting
-	session *session // that may change it; nil if it is closed
+	session *session // the session that may change it; nil if it is closed
 }
 
 // NewSightings returns an empty store.
@@ -45,25 +46,28 @@ func NewSightings(now func() time.Time) *Sightings {
 	}
 }
 
-// OnChange sets what is called after each change of a group's sightings, and when a session of the group begins. It may be
-// called often and by any goroutine: it must not block and should coalesce.
+// OnChange sets the function that is called after each change of a group's sightings, and when a
+// session of the group starts. It is called often and concurrently: it must not block, and should
+// coalesce.
 func (s *Sightings) OnChange(changed func(namespace, group string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changed = changed
 }
 
-// Group returns the sightings of a group, by name.
+// Group returns the sightings of a group, sorted by name.
 func (s *Sightings) Group(namespace, group string) []Sighting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []Sighting
 	for _, seen := range s.groups[groupKey{namespace, group}] {
-		if !seen.Since.IsZero() { // a session that has not reported yet is no sighting
+		if !seen.Since.IsZero() { // a session that has not reported yet is not a sighting
 			all = append(all, seen.Sighting)
 		}
 	}
-	slices.SortFunc(all, func(a, b Sighting) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) })
+	slices.SortFunc(all, func(a, b Sighting) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	})
 	return all
 }
 
@@ -82,7 +86,7 @@ func (s *Sightings) Connected() int {
 	return n
 }
 
-// Forget drops the sightings of a group that have no session and whose UID keep does not want.
+// Forget drops the sightings of a group that have no session and that keep rejects.
 func (s *Sightings) Forget(namespace, group string, keep func(uid string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +101,7 @@ func (s *Sightings) Forget(namespace, group string, keep func(uid string) bool) 
 	}
 }
 
-// opened makes the session the one that speaks for its pod.
+// opened makes the session the current one of its pod.
 func (s *Sightings) opened(n identity.Name, by *session) {
 	s.change(n, func() bool {
 		key := groupKey{n.Namespace, n.Group}
@@ -117,7 +121,7 @@ func (s *Sightings) opened(n identity.Name, by *session) {
 	})
 }
 
-// reported takes a report in, unless a newer session speaks for the pod.
+// reported stores a report, unless the pod has a newer session.
 func (s *Sightings) reported(n identity.Name, by *session, r Report) {
 	s.change(n, func() bool {
 		seen := s.groups[groupKey{n.Namespace, n.Group}][n.UID]
@@ -132,7 +136,7 @@ func (s *Sightings) reported(n identity.Name, by *session, r Report) {
 	})
 }
 
-// closed ends the session's say, unless a newer session speaks for the pod.
+// closed ends a session, unless the pod has a newer one.
 func (s *Sightings) closed(n identity.Name, by *session) {
 	s.change(n, func() bool {
 		key := groupKey{n.Namespace, n.Group}

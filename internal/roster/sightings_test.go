@@ -28,7 +28,8 @@ func TestForgetDropsOnlyWhatHasNoSession(t *testing.T) {
 	}
 }
 
-// Sessions may begin in another order on the board and among the sightings: the one with the higher number speaks.
+// Sessions may start in different orders at the publisher and among the sightings: the one with the
+// higher number counts.
 func TestOlderSessionThatComesLateDoesNotSpeak(t *testing.T) {
 	s := NewSightings(time.Now)
 	older, newer := newSession(a, 1, time.Now()), newSession(a, 2, time.Now())
@@ -37,7 +38,8 @@ func TestOlderSessionThatComesLateDoesNotSpeak(t *testing.T) {
 	s.reported(a, newer, Report{Coordinator: "newer"})
 	s.reported(a, older, Report{Coordinator: "older"})
 	s.closed(a, older)
-	if all := s.Group("shop", "scheduler"); len(all) != 1 || !all[0].Connected || all[0].Report.Coordinator != "newer" {
+	if all := s.Group("shop", "scheduler"); len(all) != 1 || !all[0].Connected ||
+		all[0].Report.Coordinator != "newer" {
 		t.Errorf("got %+v", all)
 	}
 }

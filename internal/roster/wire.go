@@ -9,72 +9,130 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
-// The Go types and their wire form. Decoding validates: nothing out of bounds leaves this file.
+// The conversions between the Go types and the wire. Decoding validates, so nothing out of bounds
+// leaves this file.
 
 //nolint:gosec // a valid roster's milliseconds fit: an hour at most
+//nolint:gosec // a valid roster's milliseconds fit: an hour at most
 func rosterToWire(r Roster) *rosterpb.Roster {
-	w := &rosterpb.Roster{Namespace: r.Namespace, Group: r.Group, GroupUid: r.GroupUID, Generation: r.Generation, Algorithm: r.Algorithm,
+	w := &rosterpb.Roster{
+		Namespace:             r.Namespace,
+		Group:                 r.Group,
+		GroupUid:              r.GroupUID,
+		Generation:            r.Generation,
+		Algorithm:             r.Algorithm,
 		Safety:                r.Safety,
-		HeartbeatMilliseconds: int32(r.Heartbeat.Milliseconds()), TimeoutMilliseconds: int32(r.Timeout.Milliseconds()),
-		LeaseMilliseconds: int32(r.Lease.Milliseconds()), Preemption: r.Preemption, StableMilliseconds: int32(r.Stable.Milliseconds()),
-		AppHealth: healthToWire(r.AppHealth)}
+		HeartbeatMilliseconds: int32(r.Heartbeat.Milliseconds()),
+		TimeoutMilliseconds:   int32(r.Timeout.Milliseconds()),
+		LeaseMilliseconds:     int32(r.Lease.Milliseconds()),
+		Preemption:            r.Preemption,
+		StableMilliseconds:    int32(r.Stable.Milliseconds()),
+		AppHealth:             healthToWire(r.AppHealth),
+	}
 	for _, p := range r.Processes {
-		w.Processes = append(w.Processes, &rosterpb.Process{Name: p.Name, Uid: p.UID, Address: p.Address,
-			Priority: p.Priority, Voter: p.Voter, StateId: p.StateID})
+		w.Processes = append(w.Processes, &rosterpb.Process{
+			Name:     p.Name,
+			Uid:      p.UID,
+			Address:  p.Address,
+			Priority: p.Priority,
+			Voter:    p.Voter,
+			StateId:  p.StateID,
+		})
 	}
 	return w
 }
 
 func rosterFromWire(w *rosterpb.Roster) (Roster, error) {
-	r := Roster{Namespace: w.GetNamespace(), Group: w.GetGroup(), GroupUID: w.GetGroupUid(), Generation: w.GetGeneration(),
-		Algorithm: w.GetAlgorithm(), Safety: w.GetSafety(),
-		Heartbeat: time.Duration(w.GetHeartbeatMilliseconds()) * time.Millisecond,
-		Timeout:   time.Duration(w.GetTimeoutMilliseconds()) * time.Millisecond,
-		Lease:     time.Duration(w.GetLeaseMilliseconds()) * time.Millisecond, Preemption: w.GetPreemption(),
-		Stable: time.Duration(w.GetStableMilliseconds()) * time.Millisecond, AppHealth: healthFromWire(w.GetAppHealth())}
+	r := Roster{
+		Namespace:  w.GetNamespace(),
+		Group:      w.GetGroup(),
+		GroupUID:   w.GetGroupUid(),
+		Generation: w.GetGeneration(),
+		Algorithm:  w.GetAlgorithm(),
+		Safety:     w.GetSafety(),
+		Heartbeat:  time.Duration(w.GetHeartbeatMilliseconds()) * time.Millisecond,
+		Timeout:    time.Duration(w.GetTimeoutMilliseconds()) * time.Millisecond,
+		Lease:      time.Duration(w.GetLeaseMilliseconds()) * time.Millisecond,
+		Preemption: w.GetPreemption(),
+		Stable:     time.Duration(w.GetStableMilliseconds()) * time.Millisecond,
+		AppHealth:  healthFromWire(w.GetAppHealth()),
+	}
 	if len(w.GetProcesses()) > MaxProcesses {
 		return Roster{}, errors.New("the roster has too many processes")
 	}
 	for _, p := range w.GetProcesses() {
-		r.Processes = append(r.Processes, Process{Name: p.GetName(), UID: p.GetUid(), Address: p.GetAddress(),
-			Priority: p.GetPriority(), Voter: p.GetVoter(), StateID: p.GetStateId()})
+		r.Processes = append(r.Processes, Process{
+			Name:     p.GetName(),
+			UID:      p.GetUid(),
+			Address:  p.GetAddress(),
+			Priority: p.GetPriority(),
+			Voter:    p.GetVoter(),
+			StateID:  p.GetStateId(),
+		})
 	}
 	return r, r.Validate()
 }
 
 func reportToWire(r Report) *rosterpb.Report {
-	w := &rosterpb.Report{StateId: r.StateID, Generation: r.Generation, Incarnation: r.Incarnation, Coordinator: r.Coordinator,
-		Electing: r.Electing, Withdrawn: r.Withdrawn, Leaving: r.Leaving, Version: r.Version,
-		Epoch: r.Epoch, LeaseState: r.LeaseState}
+	w := &rosterpb.Report{
+		StateId:     r.StateID,
+		Generation:  r.Generation,
+		Incarnation: r.Incarnation,
+		Coordinator: r.Coordinator,
+		Electing:    r.Electing,
+		Withdrawn:   r.Withdrawn,
+		Leaving:     r.Leaving,
+		Version:     r.Version,
+		Epoch:       r.Epoch,
+		LeaseState:  r.LeaseState,
+	}
 	for _, row := range r.Table {
 		w.Table = append(w.Table, &rosterpb.Row{Name: row.Name, State: row.State})
 	}
 	if e := r.LastElection; e != nil {
-		w.LastElection = &rosterpb.Election{Decision: e.Decision, Initiator: e.Initiator, Reason: e.Reason,
+		w.LastElection = &rosterpb.Election{
+			Decision:             e.Decision,
+			Initiator:            e.Initiator,
+			Reason:               e.Reason,
 			Sent:                 int32(min(max(e.Sent, 0), math.MaxInt32)),
-			DurationMicroseconds: max(e.Duration, 0).Microseconds(), Transcript: cut(e.Transcript)}
+			DurationMicroseconds: max(e.Duration, 0).Microseconds(),
+			Transcript:           cut(e.Transcript),
+		}
 	}
 	return w
 }
 
 func reportFromWire(w *rosterpb.Report) (Report, error) {
-	r := Report{StateID: w.GetStateId(), Generation: w.GetGeneration(), Incarnation: w.GetIncarnation(),
+	r := Report{
+		StateID:     w.GetStateId(),
+		Generation:  w.GetGeneration(),
+		Incarnation: w.GetIncarnation(),
 		Coordinator: w.GetCoordinator(),
-		Electing:    w.GetElecting(), Withdrawn: w.GetWithdrawn(), Leaving: w.GetLeaving(), Version: w.GetVersion(),
-		Epoch: w.GetEpoch(), LeaseState: w.GetLeaseState()}
+		Electing:    w.GetElecting(),
+		Withdrawn:   w.GetWithdrawn(),
+		Leaving:     w.GetLeaving(),
+		Version:     w.GetVersion(),
+		Epoch:       w.GetEpoch(),
+		LeaseState:  w.GetLeaseState(),
+	}
 	for _, row := range w.GetTable() {
 		r.Table = append(r.Table, Row{Name: row.GetName(), State: knownState(row.GetState())})
 	}
 	if e := w.GetLastElection(); e != nil {
 		duration := min(e.GetDurationMicroseconds(), math.MaxInt64/int64(time.Microsecond))
-		r.LastElection = &Election{Decision: e.GetDecision(), Initiator: e.GetInitiator(), Reason: e.GetReason(),
-			Sent:     int(e.GetSent()),
-			Duration: time.Duration(max(duration, -1)) * time.Microsecond, Transcript: e.GetTranscript()}
+		r.LastElection = &Election{
+			Decision:   e.GetDecision(),
+			Initiator:  e.GetInitiator(),
+			Reason:     e.GetReason(),
+			Sent:       int(e.GetSent()),
+			Duration:   time.Duration(max(duration, -1)) * time.Microsecond,
+			Transcript: e.GetTranscript(),
+		}
 	}
 	return r, r.Validate()
 }
 
-// clone is a report that shares no memory with r.
+// clone returns a report that shares no memory with r.
 func (r Report) clone() Report {
 	r.Table = slices.Clone(r.Table)
 	if r.LastElection != nil {
@@ -85,7 +143,7 @@ func (r Report) clone() Report {
 	return r
 }
 
-// knownState takes a state that a newer agent may know for Unknown.
+// knownState returns Unknown for a state that only a newer agent knows.
 func knownState(state string) string {
 	switch state {
 	case Normal, Coordinator, Crashed:

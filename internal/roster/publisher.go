@@ -1,0 +1,114 @@
+package roster
+
+import (
+	"sync"
+
+	"github.com/podesta-dev/podesta/internal/identity"
+)
+
+// publisher holds the newest roster of each group and the CA bundle. A change wakes the sessions of
+// the group. Each session then reads what is newest at that moment, so a slow one skips what is
+// outdated.
+type publisher struct {
+	mu     sync.Mutex
+	trust  string
+	groups map[groupKey]*publication
+}
+
+// publication is what was published about a group.
+type publication struct {
+	known    bool    // published or withdrawn since this manager began to lead
+	roster   *Roster // nil if the group does not exist; never modified once published
+	sessions map[string]*session
+}
+
+func newPublisher(trust []byte) *publisher {
+	return &publisher{trust: string(trust), groups: map[groupKey]*publication{}}
+}
+
+func (p *publisher) setTrust(pem []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.trust = string(pem)
+	for _, n := range p.groups {
+		n.wake()
+	}
+}
+
+func (p *publisher) publish(r Roster) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.publication(groupKey{r.Namespace, r.Group})
+	if n.roster != nil && n.roster.Equal(r) {
+		return
+	}
+	n.known, n.roster = true, &r
+	n.wake()
+}
+
+func (p *publisher) withdraw(key groupKey) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.publication(key)
+	n.known, n.roster = true, nil
+	n.wake()
+	p.tidy(key)
+}
+
+// enter makes s the session of its pod, and ends an older one.
+func (p *publisher) enter(name identity.Name, s *session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.publication(groupKey{name.Namespace, name.Group})
+	if other := n.sessions[name.UID]; other != nil {
+		if other.number > s.number {
+			s.supersede()
+			return
+		}
+		other.supersede()
+	}
+	n.sessions[name.UID] = s
+}
+
+func (p *publisher) leave(name identity.Name, s *session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := groupKey{name.Namespace, name.Group}
+	if n := p.groups[key]; n != nil && n.sessions[name.UID] == s {
+		delete(n.sessions, name.UID)
+		p.tidy(key)
+	}
+}
+
+// read returns what is published now. known is false while nothing was published about the group;
+// then agents are told nothing.
+func (p *publisher) read(name identity.Name) (trust string, r *Roster, known bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := p.groups[groupKey{name.Namespace, name.Group}]; n != nil {
+		return p.trust, n.roster, n.known
+	}
+	return p.trust, nil, false
+}
+
+func (p *publisher) publication(key groupKey) *publication {
+	n := p.groups[key]
+	if n == nil {
+		n = &publication{sessions: map[string]*session{}}
+		p.groups[key] = n
+	}
+	return n
+}
+
+// tidy drops a group that does not exist and has no sessions, because sessions may name any group.
+func (p *publisher) tidy(key groupKey) {
+	if n := p.groups[key]; n != nil && n.roster == nil && len(n.sessions) == 0 {
+		delete(p.groups, key)
+	}
+}
+
+func (n *publication) wake() {
+	for _, s := range n.sessions {
+		s.wakeUp()
+	}
+}
