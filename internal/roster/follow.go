@@ -35,10 +35,10 @@ func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 	tasks.Go(func() { c.sendReports(ctx, stream) })
 	tasks.Go(func() { cancel(c.renew(ctx, manager)) })
 	answered, err := c.receive(ctx, stream, updates)
-	c.refused = reached.Load() && !answered
 	if cause := context.Cause(ctx); errors.Is(cause, errRenewed) {
-		return cause
+		return cause // the manager accepted the certificate, whether or not an update came before
 	}
+	c.refused = reached.Load() && !answered
 	return fmt.Errorf("follow the roster: %w", err)
 }
 
