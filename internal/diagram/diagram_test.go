@@ -9,12 +9,19 @@ import (
 	"testing"
 )
 
-// story is three processes: P3 coordinates and crashes, P1 asks, P2 answers and coordinates.
+// story has three processes: P3 coordinates and crashes, P1 asks, P2 answers and coordinates.
 func story() Diagram {
 	return Diagram{
-		Title: "a <small> story", Lanes: []string{"P1", "P2", "P3"}, End: 6, Axis: "time",
+		Title: "a <small> story",
+		Lanes: []string{"P1", "P2", "P3"},
+		End:   6,
+		Axis:  "time",
 		Marks: []Mark{
-			{Lane: 2, At: 0, Kind: Coordinate}, {Lane: 2, At: 1, Kind: Crash}, {Lane: 0, At: 2, Kind: Notice, Label: "misses P3"},
+			{
+				Lane: 2,
+				At:   0,
+				Kind: Coordinate,
+			}, {Lane: 2, At: 1, Kind: Crash}, {Lane: 0, At: 2, Kind: Notice, Label: "misses P3"},
 			{Lane: 1, At: 5, Kind: Coordinate}, {Lane: 2, At: 5, Kind: Recover},
 		},
 		Arrows: []Arrow{
@@ -66,15 +73,34 @@ func TestSVGSaysWhatHappens(t *testing.T) {
 	}
 }
 
-// Ten processes of which one sends to all, and all answer: no two labels share room.
+// One of ten processes sends to all, and all answer: no two labels overlap.
 func TestLabelsDoNotOverlap(t *testing.T) {
 	d := Diagram{End: 5}
 	for i := range 10 {
 		if i != 3 {
 			d.Arrows = append(d.Arrows,
-				Arrow{From: 3, To: i, Sent: 0, Received: 1, Label: "ELECTION"}, Arrow{From: i, To: 3, Sent: 1, Received: 2, Label: "OK"})
+				Arrow{
+					From:     3,
+					To:       i,
+					Sent:     0,
+					Received: 1,
+					Label:    "ELECTION",
+				}, Arrow{
+					From:     i,
+					To:       3,
+					Sent:     1,
+					Received: 2,
+					Label:    "OK",
+				})
 		}
-		d.Arrows = append(d.Arrows, Arrow{From: i, To: (i + 1) % 10, Sent: float64(i)/4 + 2, Received: float64(i)/4 + 3, Label: "NEW COORDINATOR", Detail: "P9"})
+		d.Arrows = append(d.Arrows, Arrow{
+			From:     i,
+			To:       (i + 1) % 10,
+			Sent:     float64(i)/4 + 2,
+			Received: float64(i)/4 + 3,
+			Label:    "NEW COORDINATOR",
+			Detail:   "P9",
+		})
 	}
 	s := newScale(d.End)
 	labels := s.labels(s.lines(d.Arrows), nil, 10)
@@ -91,7 +117,11 @@ func TestLabelsDoNotOverlap(t *testing.T) {
 }
 
 func TestBoxCrosses(t *testing.T) {
-	b := box{centre: point{10, 10}, width: 8, height: 4}
+	b := box{
+		centre: point{10, 10},
+		width:  8,
+		height: 4,
+	}
 	for name, c := range map[string]struct {
 		p, q point
 		want bool

@@ -14,22 +14,22 @@ const (
 	top         = 66.0 // above the first lane: the title, and the labels of bars
 	bottom      = 62.0 // below the last lane: the axis and the key
 	laneHeight  = 54.0
-	letterWidth = 6.1 // of the labels' font, on average and a little more
+	letterWidth = 6.1 // in the labels' font, slightly above the average
 	capWidth    = 7.7
-	titleWidth  = 8.6 // of a letter of the title
+	titleWidth  = 8.6 // per letter of the title
 	labelHeight = 12.0
-	gap         = 4.0 // from an arrow's end to the line it ends at
+	gap         = 4.0 // between an arrow's end and the line it ends at
 )
 
 type point struct{ x, y float64 }
 
-// box is the space that a label takes, by its centre.
+// box is the space that a label takes, given by its centre.
 type box struct {
 	centre        point
 	width, height float64
 }
 
-// overlap is the area that two boxes share.
+// overlap returns the area that two boxes share.
 func (b box) overlap(o box) float64 {
 	w := (b.width+o.width)/2 - math.Abs(b.centre.x-o.centre.x)
 	h := (b.height+o.height)/2 - math.Abs(b.centre.y-o.centre.y)
@@ -45,13 +45,17 @@ func boxOf(text string, at point) box {
 			width += letterWidth
 		}
 	}
-	return box{centre: at, width: width, height: labelHeight}
+	return box{
+		centre: at,
+		width:  width,
+		height: labelHeight,
+	}
 }
 
-// scale turns times and lanes into places.
+// scale converts times and lanes into positions.
 type scale struct{ unit, width float64 }
 
-// newScale gives a unit of time as much room as a page has, within what is legible.
+// newScale gives a unit of time as much room as a page has, within legible limits.
 func newScale(end float64) scale {
 	s := scale{unit: min(max(1500/max(end, 1), 34), 168)}
 	s.width = max(s.x(end)+right, 460)
@@ -62,7 +66,7 @@ func (s scale) x(t float64) float64          { return left + t*s.unit }
 func (s scale) y(lane int) float64           { return top + float64(lane)*laneHeight }
 func (s scale) at(lane int, t float64) point { return point{s.x(t), s.y(lane)} }
 
-// step is how many units lie between two figures of the axis.
+// step returns the number of units between two figures of the axis.
 func (s scale) step() float64 {
 	for _, step := range []float64{1, 2, 5, 10, 20, 50, 100, 200, 500} {
 		if step*s.unit >= 48 {
@@ -78,7 +82,7 @@ type line struct {
 	start, end point
 }
 
-// lines merges arrows with the same ends and places them.
+// lines merges arrows with the same ends and positions them.
 func (s scale) lines(arrows []Arrow) []line {
 	type ends struct {
 		from, to       int
@@ -95,7 +99,11 @@ func (s scale) lines(arrows []Arrow) []line {
 			continue
 		}
 		index[key] = len(all)
-		l := line{Arrow: a, start: s.at(a.From, a.Sent), end: s.at(a.To, a.Received)}
+		l := line{
+			Arrow: a,
+			start: s.at(a.From, a.Sent),
+			end:   s.at(a.To, a.Received),
+		}
 		l.start, l.end = shorten(l.start, l.end, a.Lost)
 		all = append(all, l)
 	}
@@ -109,7 +117,7 @@ func join(a, b string) string {
 	return strings.TrimPrefix(a+", "+b, ", ")
 }
 
-// shorten keeps an arrow's head off the line it ends at; one that is lost ends before it.
+// shorten keeps an arrow's head off the line at which it ends. A lost one ends well before it.
 func shorten(a, b point, lost bool) (point, point) {
 	length := math.Hypot(b.x-a.x, b.y-a.y)
 	if length == 0 {
@@ -122,20 +130,20 @@ func shorten(a, b point, lost bool) (point, point) {
 	return a, point{a.x + (b.x-a.x)*keep, a.y + (b.y-a.y)*keep}
 }
 
-// label is a text and where it goes.
+// label is a text with its position.
 type label struct {
 	text string
 	kind string
 	box  box
 }
 
-// fan is the lines that share a label.
+// fan is a set of lines that share a label.
 type fan struct {
 	text, kind string
 	lines      []line
 }
 
-// fans groups lines that leave a process in one instant on the same side and say the same.
+// fans groups lines with the same text that leave a process in the same instant on the same side.
 func fans(lines []line) []fan {
 	type key struct {
 		from int
@@ -153,43 +161,55 @@ func fans(lines []line) []fan {
 			continue
 		}
 		index[k] = len(all)
-		all = append(all, fan{text: text, kind: l.Label, lines: []line{l}})
+		all = append(all, fan{
+			text:  text,
+			kind:  l.Label,
+			lines: []line{l},
+		})
 	}
 	return all
 }
 
-// along are the places on an arrow that a label may take, the best first.
+// along lists the positions on an arrow that a label may take, the best first.
 var along = [...]float64{0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82, 0.12, 0.9}
 
-// crowd is how many arrows make a diagram that no choice of places makes legible.
+// crowd is the number of arrows above which no choice of positions makes a diagram legible.
 const crowd = 400
 
-// labels places a label for each fan, at one of its arrows, where it covers least. Those with little choice go first.
+// labels positions a label for each fan, at one of its arrows, where it covers least. Fans with
+// little choice go first.
 func (s scale) labels(lines []line, taken []box, lanes int) []label {
 	all := fans(lines)
 	if len(lines) > crowd {
 		lines, taken = nil, nil
 	}
-	slices.SortStableFunc(all, func(a, b fan) int { return cmp.Compare(len(a.lines), len(b.lines)) })
+	slices.SortStableFunc(all, func(a, b fan) int {
+		return cmp.Compare(len(a.lines), len(b.lines))
+	})
 	labels := make([]label, 0, len(all))
 	for _, f := range all {
 		best := s.place(f, lines, taken, lanes)
 		if len(lines) > 0 {
 			taken = append(taken, best)
 		}
-		labels = append(labels, label{text: f.text, kind: f.kind, box: best})
+		labels = append(labels, label{
+			text: f.text,
+			kind: f.kind,
+			box:  best,
+		})
 	}
 	return labels
 }
 
-// place finds the best place for the label of a fan: on one of its arrows, or beside it.
+// place returns the best position for the label of a fan: on one of its arrows, or beside it.
 func (s scale) place(f fan, lines []line, taken []box, lanes int) (best box) {
 	cost := math.Inf(1)
 	for _, l := range f.lines {
 		for i, part := range along {
 			on := point{l.start.x + (l.end.x-l.start.x)*part, l.start.y + (l.end.y-l.start.y)*part}
 			middle := boxOf(f.text, on)
-			beside := middle.width/2 + 4 + labelHeight/2*math.Abs((l.end.x-l.start.x)/(l.end.y-l.start.y))
+			beside := middle.width/2 + 4 + labelHeight/2*math.Abs((l.end.x-l.start.x)/(l.end.y-
+				l.start.y))
 			if l.From == l.To {
 				beside = 0
 			}
@@ -205,7 +225,8 @@ func (s scale) place(f fan, lines []line, taken []box, lanes int) (best box) {
 	return best
 }
 
-// cost is how much a label would cover: other labels most of all, then the lines of processes, then arrows.
+// cost returns how much a label would cover: other labels weigh most, then the lines of processes,
+// then arrows.
 func (s scale) cost(b box, lines []line, taken []box, lanes int) (cost float64) {
 	for _, other := range taken {
 		cost += 4 * b.overlap(other)
@@ -226,7 +247,8 @@ func (s scale) cost(b box, lines []line, taken []box, lanes int) (cost float64) 
 	return cost
 }
 
-// crosses reports whether the line from p to q passes through the box: it clips the line to the box's two strips.
+// crosses reports whether the line from p to q passes through the box. It clips the line to the
+// box's two strips.
 func (b box) crosses(p, q point) bool {
 	from, to := 0.0, 1.0
 	clip := func(start, delta, low, high float64) bool {

@@ -13,12 +13,13 @@ import (
 	"time"
 )
 
-// Lifetime is how long a certificate is valid. It is renewed at half of it.
+// Lifetime is how long a certificate is valid. It is renewed after half of it.
 const Lifetime = 24 * time.Hour
 
 const (
 	staticLifetime = 10 * 365 * 24 * time.Hour // of an authority that nobody rotates
-	skew           = time.Minute               // by which clocks may differ: certificates are valid that much earlier
+	// the tolerated difference of clocks: certificates are valid that much earlier
+	skew = time.Minute
 )
 
 // Authority certifies processes and the manager.
@@ -27,8 +28,9 @@ type Authority struct {
 	key         *ecdsa.PrivateKey
 }
 
-// NewAuthority makes an authority that is valid for ten years from now on: for where no manager rotates it. Its subject is
-// unique: what tells two authorities of one cluster apart when an old one and a new one overlap.
+// NewAuthority returns a new authority that is valid for ten years, for use where no manager
+// rotates it. Its subject is unique, so that two authorities of one cluster can be distinguished
+// while an old one and a new one overlap.
 func NewAuthority(now time.Time) (*Authority, error) { return makeAuthority(now, staticLifetime) }
 
 func makeAuthority(now time.Time, lifetime time.Duration) (*Authority, error) {
@@ -58,7 +60,7 @@ func makeAuthority(now time.Time, lifetime time.Duration) (*Authority, error) {
 	return &Authority{certificate: certificate, key: key}, nil
 }
 
-// ParseAuthority reads what PEM wrote.
+// ParseAuthority reads the output of PEM.
 func ParseAuthority(certPEM, keyPEM []byte) (*Authority, error) {
 	certificates, err := parseCertificates(certPEM)
 	if err != nil {
@@ -66,35 +68,40 @@ func ParseAuthority(certPEM, keyPEM []byte) (*Authority, error) {
 	}
 	certificate := certificates[0]
 	if !certificate.IsCA || certificate.KeyUsage&x509.KeyUsageCertSign == 0 {
-		return nil, fmt.Errorf("the certificate of %s is not an authority's: it may not sign others", certificate.Subject)
+		return nil, fmt.Errorf("the certificate of %s is not an authority's: it may not sign others",
+			certificate.Subject)
 	}
 	key, err := parseKey(keyPEM)
 	if err != nil {
 		return nil, fmt.Errorf("the authority's key: %w", err)
 	}
 	if !key.PublicKey.Equal(certificate.PublicKey) {
-		return nil, errors.New("the authority's key does not belong to its certificate: restore both from the same copy")
+		return nil, errors.New("the authority's key does not belong to its certificate: restore " +
+			"both from the same copy")
 	}
 	return &Authority{certificate: certificate, key: key}, nil
 }
 
-// PEM writes the authority out. The certificate is what others trust, the key is secret.
+// PEM encodes the authority. Others trust the certificate; the key is secret.
 func (a *Authority) PEM() (cert, key []byte, err error) {
 	key, err = EncodeKey(a.key)
 	return encodeCertificate(a.certificate.Raw), key, err
 }
 
-// NotAfter is when the authority ends.
+// NotAfter returns when the authority expires.
 func (a *Authority) NotAfter() time.Time { return a.certificate.NotAfter }
 
-// Sign certifies that the holder of the request's key is n, for a Lifetime from now on. Of the request it takes nothing but
-// the public key; that n is right is the caller's to have proved. The answer is PEM, leaf first, without the root.
+// Sign certifies that the owner of the request's key is n, for a Lifetime from now on. It uses only
+// the public key of the request; the caller must have verified that n is right. It returns PEM,
+// leaf first, without the root.
 func (a *Authority) Sign(csrDER []byte, n Name, now time.Time) (chainPEM []byte, err error) {
 	return a.SignUntil(csrDER, n, now, now.Add(Lifetime))
 }
 
-// SignUntil is Sign with another end: where no manager renews a certificate, it must last longer.
-func (a *Authority) SignUntil(csrDER []byte, n Name, now, notAfter time.Time) (chainPEM []byte, err error) {
+// SignUntil is Sign with another expiry: where no manager renews certificates, they must last
+// longer.
+func (a *Authority) SignUntil(csrDER []byte, n Name, now, notAfter time.Time) (chainPEM []byte,
+	err error) {
 	if err := n.Validate(); err != nil {
 		return nil, fmt.Errorf("not a name to certify: %w", err)
 	}
@@ -103,7 +110,8 @@ func (a *Authority) SignUntil(csrDER []byte, n Name, now, notAfter time.Time) (c
 		return nil, fmt.Errorf("reading the certificate signing request: %w", err)
 	}
 	if err := request.CheckSignature(); err != nil {
-		return nil, fmt.Errorf("the certificate signing request is not signed by its own key: %w", err)
+		return nil, fmt.Errorf("the certificate signing request is not signed by its own key: %w",
+			err)
 	}
 	key, ok := request.PublicKey.(*ecdsa.PublicKey)
 	if !ok || key.Curve != elliptic.P256() {
@@ -112,7 +120,7 @@ func (a *Authority) SignUntil(csrDER []byte, n Name, now, notAfter time.Time) (c
 	return a.issue(key, n.URI(), now, notAfter)
 }
 
-// IssueManager makes a key and a certificate for the manager, for a Lifetime from now on.
+// IssueManager returns a key and a certificate for the manager, for a Lifetime from now on.
 func (a *Authority) IssueManager(now time.Time) (certPEM, keyPEM []byte, err error) {
 	key, err := NewKey()
 	if err != nil {
@@ -129,9 +137,11 @@ func (a *Authority) IssueManager(now time.Time) (certPEM, keyPEM []byte, err err
 	return certPEM, keyPEM, err
 }
 
-func (a *Authority) issue(key *ecdsa.PublicKey, uri *url.URL, now, notAfter time.Time) (certPEM []byte, err error) {
+func (a *Authority) issue(key *ecdsa.PublicKey, uri *url.URL, now,
+	notAfter time.Time) (certPEM []byte, err error) {
 	if notAfter.After(a.certificate.NotAfter) {
-		return nil, fmt.Errorf("the authority ends at %s, too soon to certify anything: replace it",
+		return nil, fmt.Errorf("the authority expires at %s, too soon to certify anything: "+
+			"replace it",
 			a.certificate.NotAfter.UTC().Format(time.RFC3339))
 	}
 	template := &x509.Certificate{
@@ -149,7 +159,7 @@ func (a *Authority) issue(key *ecdsa.PublicKey, uri *url.URL, now, notAfter time
 	return encodeCertificate(der), nil
 }
 
-// newSerial draws 127 random bits: positive, and within the 20 octets of RFC 5280.
+// newSerial returns 127 random bits: positive, and within the 20 octets of RFC 5280.
 func newSerial() *big.Int {
 	var octets [16]byte
 	rand.Read(octets[:]) // never fails (crypto/rand since Go 1.24)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// noon is when the tests play; no test looks at the machine's clock.
+// noon is the time at which the tests play; they do not read the machine's clock.
 var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 func TestAnAuthorityIsReadBack(t *testing.T) {
@@ -83,7 +83,8 @@ func TestSignTakesNothingButTheKeyFromTheRequest(t *testing.T) {
 		t.Errorf("the certificate names %v, %v", n, err)
 	}
 	if leaf.Subject.String() != "" || leaf.IsCA {
-		t.Errorf("the certificate says more than its URI: subject %q, authority %t", leaf.Subject, leaf.IsCA)
+		t.Errorf("the certificate says more than its URI: subject %q, authority %t", leaf.Subject,
+			leaf.IsCA)
 	}
 	if !key.PublicKey.Equal(leaf.PublicKey) {
 		t.Error("the certificate is for another key")
@@ -115,14 +116,17 @@ func TestSignRefuses(t *testing.T) {
 		now  time.Time
 		want string
 	}{
-		"a request that its key has not signed": {tampered, scheduler2, noon, "not signed by its own key"},
-		"what is no request":                    {[]byte("x"), scheduler2, noon, "reading the certificate signing request"},
-		"another kind of key":                   {big, scheduler2, noon, "P-256"},
-		"no name":                               {good, Name{}, noon, "the namespace is empty"},
-		"when the authority ends":               {good, scheduler2, a.NotAfter().Add(-time.Hour), "too soon"},
+		"a request that its key has not signed": {tampered, scheduler2, noon, "not signed by its " +
+			"own key"},
+		"what is no request": {[]byte("x"), scheduler2, noon, "reading the certificate " +
+			"signing request"},
+		"another kind of key":     {big, scheduler2, noon, "P-256"},
+		"no name":                 {good, Name{}, noon, "the namespace is empty"},
+		"when the authority ends": {good, scheduler2, a.NotAfter().Add(-time.Hour), "too soon"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			if _, err := a.Sign(tc.csr, tc.name, tc.now); err == nil || !strings.Contains(err.Error(), tc.want) {
+			if _, err := a.Sign(tc.csr, tc.name, tc.now); err == nil ||
+				!strings.Contains(err.Error(), tc.want) {
 				t.Errorf("Sign: %v, want %q", err, tc.want)
 			}
 		})

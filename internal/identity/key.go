@@ -15,18 +15,18 @@ const (
 	keyBlock         = "PRIVATE KEY"
 )
 
-// NewKey makes a private key, ECDSA P-256.
+// NewKey returns a new private key, ECDSA P-256.
 func NewKey() (*ecdsa.PrivateKey, error) {
 	return ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 }
 
-// Request makes the certificate signing request of a key, as DER. It proves possession of the key and asks for no name: the
-// authority decides on that.
+// Request returns the certificate signing request of a key, as DER. It proves possession of the key
+// and requests no name: the authority decides on the name.
 func Request(key *ecdsa.PrivateKey) ([]byte, error) {
 	return x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
 }
 
-// EncodeKey writes a key as PEM (PKCS #8).
+// EncodeKey encodes a key as PEM (PKCS #8).
 func EncodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -55,7 +55,8 @@ func encodeCertificate(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: der})
 }
 
-// parseCertificates reads a PEM bundle. Text between the blocks is passed over, another kind of block is an error.
+// parseCertificates parses a PEM bundle. It ignores text between the blocks; a block of another
+// type is an error.
 func parseCertificates(bundlePEM []byte) ([]*x509.Certificate, error) {
 	var certificates []*x509.Certificate
 	for rest := bundlePEM; ; {
@@ -64,7 +65,8 @@ func parseCertificates(bundlePEM []byte) ([]*x509.Certificate, error) {
 			break
 		}
 		if block.Type != certificateBlock {
-			return nil, fmt.Errorf("found a %s block in the PEM, want %s only", block.Type, certificateBlock)
+			return nil, fmt.Errorf("found a %s block in the PEM, want %s only", block.Type,
+				certificateBlock)
 		}
 		c, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {

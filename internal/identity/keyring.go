@@ -10,29 +10,31 @@ import (
 	"time"
 )
 
-// Keyring holds the credentials in use: our certificate and the authorities that we trust. Both can be replaced at any time;
-// the connections made from then on use the newest, open ones stay. It is safe for concurrent use.
+// Keyring holds the credentials in use: this process's certificate and the trusted authorities.
+// Both can be replaced at any time. New connections use the newest credentials, open ones continue.
+// A Keyring is safe for concurrent use.
 type Keyring struct {
 	now     func() time.Time
 	replace sync.Mutex // held while a new snapshot is made from the old one
 	current atomic.Pointer[credentials]
 }
 
-// credentials are never changed, only replaced. Both parts are nil until they are set.
+// credentials is immutable and only replaced as a whole. Both parts are nil until they are set.
 type credentials struct {
 	certificate *tls.Certificate // its Leaf is set
 	roots       *x509.CertPool
 }
 
-// NewKeyring makes an empty keyring. now is the clock by which certificates are judged.
+// NewKeyring returns an empty keyring. now is the clock by which certificates are checked.
 func NewKeyring(now func() time.Time) *Keyring {
 	k := &Keyring{now: now}
 	k.current.Store(&credentials{})
 	return k
 }
 
-// SetCertificate replaces our certificate and its key, both PEM. A certificate that names neither a process nor the manager
-// is refused. An expired one is taken (NotAfter says so); it is of no use to peers and not shown to the manager.
+// SetCertificate replaces this process's certificate and its key, both PEM. It rejects a
+// certificate that names neither a process nor the manager. It accepts an expired one (see
+// NotAfter), which peers reject and which is not shown to the manager.
 func (k *Keyring) SetCertificate(certPEM, keyPEM []byte) error {
 	certificate, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {
@@ -51,8 +53,8 @@ func (k *Keyring) SetCertificate(certPEM, keyPEM []byte) error {
 	return nil
 }
 
-// SetTrust replaces the authorities that are trusted. A bundle that is empty, or that cannot be read whole, is refused: it
-// would cut us off, or keep a half of what was meant.
+// SetTrust replaces the trusted authorities. It rejects a bundle that is empty or partly
+// unreadable, which would cut this process off, or trust only a part of what was intended.
 func (k *Keyring) SetTrust(bundlePEM []byte) error {
 	authorities, err := parseCertificates(bundlePEM)
 	if err != nil {
@@ -61,7 +63,8 @@ func (k *Keyring) SetTrust(bundlePEM []byte) error {
 	roots := x509.NewCertPool()
 	for _, authority := range authorities {
 		if !authority.IsCA {
-			return fmt.Errorf("the certificate of %q in the bundle of trusted authorities is not an authority's",
+			return fmt.Errorf("the certificate of %q in the bundle of trusted authorities is not "+
+				"an authority's",
 				authority.Subject)
 		}
 		roots.AddCert(authority)
@@ -78,7 +81,8 @@ func (k *Keyring) update(change func(*credentials)) {
 	k.current.Store(&next)
 }
 
-// Name is the process that our certificate names; false if there is no certificate, or if it is the manager's.
+// Name returns the process that this process's certificate names. It returns false if there is no
+// certificate, or if it is the manager's.
 func (k *Keyring) Name() (Name, bool) {
 	leaf := k.leaf()
 	if leaf == nil {
@@ -88,7 +92,7 @@ func (k *Keyring) Name() (Name, bool) {
 	return n, err == nil
 }
 
-// NotAfter is when our certificate ends; the zero time if there is none.
+// NotAfter returns when this process's certificate expires; the zero time if there is none.
 func (k *Keyring) NotAfter() time.Time {
 	if leaf := k.leaf(); leaf != nil {
 		return leaf.NotAfter
@@ -96,7 +100,8 @@ func (k *Keyring) NotAfter() time.Time {
 	return time.Time{}
 }
 
-// RenewAt is half-way through the life of our certificate; the zero time if there is none.
+// RenewAt returns the middle of the lifetime of this process's certificate; the zero time if there
+// is none.
 func (k *Keyring) RenewAt() time.Time {
 	if leaf := k.leaf(); leaf != nil {
 		return leaf.NotBefore.Add(leaf.NotAfter.Sub(leaf.NotBefore) / 2)
@@ -112,18 +117,20 @@ func (k *Keyring) leaf() *x509.Certificate {
 }
 
 var (
-	errNoCertificate = errors.New("no certificate of our own yet: join first")
-	errNoTrust       = errors.New("no authority is trusted yet: the bundle of authorities has not been read")
+	errNoCertificate = errors.New("this process has no certificate yet: join first")
+	errNoTrust       = errors.New("no trusted authorities yet: the CA bundle has not been read")
 )
 
-// verify says who is at the other end of a connection, as a certificate that chains to a trusted authority and is valid now.
-func (k *Keyring) verify(state tls.ConnectionState, usage x509.ExtKeyUsage) (*x509.Certificate, error) {
+// verify checks that the other end's certificate chains to a trusted authority and is valid now,
+// and returns it.
+func (k *Keyring) verify(state tls.ConnectionState, usage x509.ExtKeyUsage) (*x509.Certificate,
+	error) {
 	roots := k.current.Load().roots
 	if roots == nil {
 		return nil, errNoTrust
 	}
 	if len(state.PeerCertificates) == 0 {
-		return nil, errors.New("the other end shows no certificate")
+		return nil, errors.New("the other end presented no certificate")
 	}
 	intermediates := x509.NewCertPool()
 	for _, c := range state.PeerCertificates[1:] {

@@ -53,14 +53,38 @@ func TestRefusedCredentialsLeaveTheOldOnes(t *testing.T) {
 		set  func() error
 		want string
 	}{
-		"another's key":                  {func() error { return k.SetCertificate(certPEM, otherKeyPEM) }, "reading our certificate"},
-		"no certificate":                 {func() error { return k.SetCertificate(nil, keyPEM) }, "reading our certificate"},
-		"a certificate without a name":   {func() error { return k.SetCertificate(caPEM, caKeyPEM) }, "one URI"},
-		"an empty bundle":                {func() error { return k.SetTrust(nil) }, "no certificate found"},
-		"a bundle that is not PEM":       {func() error { return k.SetTrust([]byte("trust me")) }, "no certificate found"},
-		"a bundle with a key in it":      {func() error { return k.SetTrust(append(caPEM, caKeyPEM...)) }, "PRIVATE KEY"},
-		"a bundle with a leaf in it":     {func() error { return k.SetTrust(certPEM) }, "not an authority's"},
-		"a bundle that is half unusable": {func() error { return k.SetTrust(append(caPEM, garbled...)) }, "reading certificate 2"},
+		"another's key": {
+			func() error { return k.SetCertificate(certPEM, otherKeyPEM) },
+			"reading our certificate",
+		},
+		"no certificate": {
+			func() error { return k.SetCertificate(nil, keyPEM) },
+			"reading our certificate",
+		},
+		"a certificate without a name": {
+			func() error { return k.SetCertificate(caPEM, caKeyPEM) },
+			"one URI",
+		},
+		"an empty bundle": {
+			func() error { return k.SetTrust(nil) },
+			"no certificate found",
+		},
+		"a bundle that is not PEM": {
+			func() error { return k.SetTrust([]byte("trust me")) },
+			"no certificate found",
+		},
+		"a bundle with a key in it": {
+			func() error { return k.SetTrust(append(caPEM, caKeyPEM...)) },
+			"PRIVATE KEY",
+		},
+		"a bundle with a leaf in it": {
+			func() error { return k.SetTrust(certPEM) },
+			"not an authority's",
+		},
+		"a bundle that is half unusable": {
+			func() error { return k.SetTrust(append(caPEM, garbled...)) },
+			"reading certificate 2",
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			before := k.current.Load()
@@ -78,7 +102,7 @@ var garbled = []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE---
 
 func clock(at time.Time) func() time.Time { return func() time.Time { return at } }
 
-// newCertificate makes a key and has it certified as n at the time issued.
+// newCertificate returns a key and its certificate for n, issued at that time.
 func newCertificate(t testing.TB, a *Authority, n Name, issued time.Time) (certPEM, keyPEM []byte) {
 	t.Helper()
 	key := newKey(t)
@@ -95,7 +119,7 @@ func newCertificate(t testing.TB, a *Authority, n Name, issued time.Time) (certP
 	return certPEM, keyPEM
 }
 
-// newKeyring makes the keyring of n, certified by a at the time issued, trusting a.
+// newKeyring returns the keyring of n, certified by a at the time issued, trusting a.
 func newKeyring(t testing.TB, a *Authority, n Name, issued time.Time) *Keyring {
 	t.Helper()
 	k := newTrustingKeyring(t, a)

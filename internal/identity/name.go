@@ -1,13 +1,14 @@
-// Package identity says who is who: the names of processes, the authority that certifies them, and the credentials that
-// agents and the manager use towards each other.
+// Package identity provides the names of processes, the authority that certifies them, and the
+// credentials that agents and the manager use towards each other.
 //
-// A process is named by a URI in its certificate, podesta://<namespace>/<group>/<pod>/<podUID>, and by nothing else: no DNS
-// name, no address. Everything is TLS 1.3, and every connection is verified whole against the roots that are trusted at that
-// moment; no session is ever resumed.
+// A process is named by a URI in its certificate, podesta://<namespace>/<group>/<pod>/<podUID>, and
+// by nothing else: no DNS name, no address. All connections use TLS 1.3, and every connection is
+// fully verified against the roots that are trusted at that moment; sessions are never resumed.
 //
-// What is not promised: a certificate cannot be revoked. What was taken off the roster is refused by the roster, and is
-// harmless elsewhere when its certificate ends. An open connection outlives the certificates it was opened with, unless its
-// users close it: internal/transport and internal/roster do.
+// A certificate cannot be revoked. The roster excludes processes that were removed from it, and
+// elsewhere a certificate becomes useless when it expires. An open connection outlives the
+// certificates it was opened with, unless its users close it; internal/transport and
+// internal/roster do.
 package identity
 
 import (
@@ -18,25 +19,29 @@ import (
 	"strings"
 )
 
-// scheme is that of the URIs that name processes and the manager.
+// scheme is the scheme of the URIs that name processes and the manager.
 const scheme = "podesta"
 
 // ManagerURI is the SAN URI of the manager's serving certificate.
 const ManagerURI = scheme + "://manager"
 
-// Name says who a process is.
+// Name identifies a process.
 type Name struct {
 	Namespace, Group, Pod, UID string
 }
 
-// URI is how the name stands in a certificate. It is meaningful for a valid name only.
+// URI returns the name as it appears in a certificate. It is meaningful for valid names only.
 func (n Name) URI() *url.URL {
-	return &url.URL{Scheme: scheme, Host: n.Namespace, Path: "/" + n.Group + "/" + n.Pod + "/" + n.UID}
+	return &url.URL{
+		Scheme: scheme,
+		Host:   n.Namespace,
+		Path:   "/" + n.Group + "/" + n.Pod + "/" + n.UID,
+	}
 }
 
 func (n Name) String() string { return n.URI().String() }
 
-// Validate says what is wrong with the name, if anything.
+// Validate returns an error if the name is not valid.
 func (n Name) Validate() error {
 	return errors.Join(
 		validate("namespace", n.Namespace, lower),
@@ -51,15 +56,18 @@ const (
 	upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 )
 
-// validate checks one part of a name: what Kubernetes allows, or more, but never a character that a URI would escape.
-// A part of dots or dashes alone would be read as a path, so each begins with a letter or a digit.
+// validate checks one part of a name. It accepts what Kubernetes accepts, or more, but no character
+// that a URI would escape. A part of dots or dashes alone would be read as a path, so each part
+// must start with a letter or a digit.
 func validate(what, value, allowed string) error {
 	switch {
 	case value == "":
 		return fmt.Errorf("the %s is empty", what)
 	case len(value) > 253:
 		return fmt.Errorf("the %s has %d characters, 253 are allowed", what, len(value))
-	case strings.ContainsFunc(value, func(r rune) bool { return !strings.ContainsRune(allowed, r) }):
+	case strings.ContainsFunc(value, func(r rune) bool {
+		return !strings.ContainsRune(allowed, r)
+	}):
 		return fmt.Errorf("the %s %q has a character that is not in %q", what, value, allowed)
 	case strings.ContainsRune("-._", rune(value[0])):
 		return fmt.Errorf("the %s %q does not begin with a letter or a digit", what, value)
@@ -67,13 +75,19 @@ func validate(what, value, allowed string) error {
 	return nil
 }
 
-// ParseName reads a name from its URI. Only the exact form that URI gives is accepted.
+// ParseName parses the URI of a name. It accepts only the exact form that URI returns.
 func ParseName(u *url.URL) (Name, error) {
 	parts := strings.Split(strings.TrimPrefix(u.Path, "/"), "/")
 	if u.Scheme != scheme || len(parts) != 3 {
-		return Name{}, fmt.Errorf("%q does not name a process: want %s://<namespace>/<group>/<pod>/<podUID>", u, scheme)
+		return Name{}, fmt.Errorf("%q does not name a process: want "+
+			"%s://<namespace>/<group>/<pod>/<podUID>", u, scheme)
 	}
-	n := Name{Namespace: u.Host, Group: parts[0], Pod: parts[1], UID: parts[2]}
+	n := Name{
+		Namespace: u.Host,
+		Group:     parts[0],
+		Pod:       parts[1],
+		UID:       parts[2],
+	}
 	if err := n.Validate(); err != nil {
 		return Name{}, fmt.Errorf("%q does not name a process: %w", u, err)
 	}
@@ -83,8 +97,8 @@ func ParseName(u *url.URL) (Name, error) {
 	return n, nil
 }
 
-// NameOf reads whom a certificate names. It must name exactly one process and nothing else; whether the certificate can be
-// trusted is not looked at.
+// NameOf returns the process that a certificate names. The certificate must name exactly one
+// process and nothing else. NameOf does not check whether it can be trusted.
 func NameOf(c *x509.Certificate) (Name, error) {
 	uri, err := soleURI(c)
 	if err != nil {

@@ -8,7 +8,12 @@ import (
 	"testing"
 )
 
-var scheduler2 = Name{Namespace: "shop", Group: "scheduler", Pod: "scheduler-2", UID: "6f1c2b1e-0d5a-4a34-9d0c-3a3f3f6d7a10"}
+var scheduler2 = Name{
+	Namespace: "shop",
+	Group:     "scheduler",
+	Pod:       "scheduler-2",
+	UID:       "6f1c2b1e-0d5a-4a34-9d0c-3a3f3f6d7a10",
+}
 
 func TestNameIsReadBackFromItsURI(t *testing.T) {
 	const want = "podesta://shop/scheduler/scheduler-2/6f1c2b1e-0d5a-4a34-9d0c-3a3f3f6d7a10"
@@ -26,17 +31,23 @@ func TestValidateSaysWhatIsWrong(t *testing.T) {
 		change func(*Name)
 		want   string // a part of the error; empty: the name is valid
 	}{
-		"as it is":               {func(*Name) {}, ""},
-		"a dotted pod name":      {func(n *Name) { n.Pod = "a.b-0" }, ""},
-		"no namespace":           {func(n *Name) { n.Namespace = "" }, "the namespace is empty"},
-		"no group":               {func(n *Name) { n.Group = "" }, "the group is empty"},
-		"no pod":                 {func(n *Name) { n.Pod = "" }, "the pod is empty"},
-		"no UID":                 {func(n *Name) { n.UID = "" }, "the pod UID is empty"},
-		"a slash":                {func(n *Name) { n.Group = "a/b" }, "the group \"a/b\" has a character"},
-		"a capital in the pod":   {func(n *Name) { n.Pod = "Scheduler" }, "the pod \"Scheduler\" has a character"},
-		"the path's parent":      {func(n *Name) { n.UID = ".." }, "does not begin with a letter"},
-		"a port in the host":     {func(n *Name) { n.Namespace = "shop:1" }, "the namespace \"shop:1\" has a character"},
-		"too long":               {func(n *Name) { n.Pod = strings.Repeat("a", 254) }, "254 characters"},
+		"as it is":          {func(*Name) {}, ""},
+		"a dotted pod name": {func(n *Name) { n.Pod = "a.b-0" }, ""},
+		"no namespace":      {func(n *Name) { n.Namespace = "" }, "the namespace is empty"},
+		"no group":          {func(n *Name) { n.Group = "" }, "the group is empty"},
+		"no pod":            {func(n *Name) { n.Pod = "" }, "the pod is empty"},
+		"no UID":            {func(n *Name) { n.UID = "" }, "the pod UID is empty"},
+		"a slash": {func(n *Name) { n.Group = "a/b" }, "the group \"a/b\" has a " +
+			"character"},
+		"a capital in the pod": {func(n *Name) { n.Pod = "Scheduler" }, "the pod \"Scheduler\" " +
+			"has a character"},
+		"the path's parent": {func(n *Name) { n.UID = ".." }, "does not begin with a letter"},
+		"a port in the host": {func(n *Name) { n.Namespace = "shop:1" }, "the namespace " +
+			"\"shop:1\" has a character"},
+		"too long": {
+			func(n *Name) { n.Pod = strings.Repeat("a", 254) },
+			"254 characters",
+		},
 		"an escape":              {func(n *Name) { n.UID = "%2e" }, "has a character"},
 		"something not in ASCII": {func(n *Name) { n.Pod = "podestà" }, "has a character"},
 	} {
@@ -44,7 +55,8 @@ func TestValidateSaysWhatIsWrong(t *testing.T) {
 			n := scheduler2
 			tc.change(&n)
 			err := n.Validate()
-			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+			if tc.want == "" && err != nil || tc.want != "" && (err == nil ||
+				!strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("Validate = %v, want %q", err, tc.want)
 			}
 		})
@@ -84,12 +96,21 @@ func TestACertificateNamesOneProcessAndNothingElse(t *testing.T) {
 		certificate x509.Certificate
 		ok          bool
 	}{
-		"one URI":          {x509.Certificate{URIs: []*url.URL{uri}}, true},
-		"no name":          {x509.Certificate{}, false},
-		"two URIs":         {x509.Certificate{URIs: []*url.URL{uri, uri}}, false},
-		"a DNS name too":   {x509.Certificate{URIs: []*url.URL{uri}, DNSNames: []string{"a"}}, false},
-		"an address too":   {x509.Certificate{URIs: []*url.URL{uri}, IPAddresses: []net.IP{{127, 0, 0, 1}}}, false},
-		"an e-mail too":    {x509.Certificate{URIs: []*url.URL{uri}, EmailAddresses: []string{"a@b"}}, false},
+		"one URI":  {x509.Certificate{URIs: []*url.URL{uri}}, true},
+		"no name":  {x509.Certificate{}, false},
+		"two URIs": {x509.Certificate{URIs: []*url.URL{uri, uri}}, false},
+		"a DNS name too": {
+			x509.Certificate{URIs: []*url.URL{uri}, DNSNames: []string{"a"}},
+			false,
+		},
+		"an address too": {
+			x509.Certificate{URIs: []*url.URL{uri}, IPAddresses: []net.IP{{127, 0, 0, 1}}},
+			false,
+		},
+		"an e-mail too": {
+			x509.Certificate{URIs: []*url.URL{uri}, EmailAddresses: []string{"a@b"}},
+			false,
+		},
 		"a DNS name alone": {x509.Certificate{DNSNames: []string{"scheduler-2"}}, false},
 	} {
 		if _, err := NameOf(&tc.certificate); (err == nil) != tc.ok {
@@ -98,9 +119,15 @@ func TestACertificateNamesOneProcessAndNothingElse(t *testing.T) {
 	}
 }
 
-// FuzzParseName: whatever is accepted is valid, and is written in one way only.
+// FuzzParseName checks that every accepted name is valid and has one spelling only.
 func FuzzParseName(f *testing.F) {
-	for _, seed := range []string{scheduler2.String(), ManagerURI, "podesta://a/b/c/%2e", "podesta://a/../c/d", ""} {
+	for _, seed := range []string{
+		scheduler2.String(),
+		ManagerURI,
+		"podesta://a/b/c/%2e",
+		"podesta://a/../c/d",
+		"",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, uri string) {

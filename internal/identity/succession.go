@@ -8,56 +8,61 @@ import (
 	"time"
 )
 
-// How the authorities of a cluster follow one another. No link breaks by it and nobody needs to be asked: whoever shows a
-// valid certificate when the next authority begins to sign got that certificate when the next one was trusted already, and
-// the bundle of trusted authorities with it.
+// The times by which the authorities of a cluster succeed one another. A succession breaks no link
+// and needs no coordination: a process with a valid certificate at the time at which the next
+// authority starts to sign received that certificate when the next authority was already trusted,
+// together with the bundle that contains it.
 const (
-	// AuthorityLifetime is how long an authority is valid that a Succession makes.
+	// AuthorityLifetime is how long an authority of a Succession is valid.
 	AuthorityLifetime = 365 * 24 * time.Hour
-	// AuthorityOverlap is how long before the end of the one that signs the next one is made.
+	// AuthorityOverlap is how long before the end of the signing authority the next one is made.
 	AuthorityOverlap = 60 * 24 * time.Hour
-	// SpreadFor is how long the next one is trusted before it signs anything.
+	// SpreadFor is how long the next authority is trusted before it signs anything.
 	SpreadFor = Lifetime + margin
-	// RetireAfter is how long one that has signed is trusted after that.
+	// RetireAfter is how long an authority is trusted after it has stopped signing.
 	RetireAfter = Lifetime + margin
 
-	// margin is for what happens between an authority being made and being handed out, and for clocks that differ.
+	// margin covers the time between making an authority and distributing it, and the differences
+	// of clocks.
 	margin = time.Hour
-	// maxPrevious bounds those that are trusted after they have signed. There is one, unless people interfere.
+	// maxPrevious is the largest number of authorities that are trusted after they have stopped
+	// signing. Without manual changes there is one.
 	maxPrevious = 4
 )
 
-// Succession is the authorities of a cluster at a time: the one that signs, the one that will, and those that did. Its
-// methods change nothing in it.
+// Succession is the set of authorities of a cluster at one time: the one that signs, the next one,
+// and the previous ones. Its methods do not modify it.
 type Succession struct {
 	current  *Authority
-	next     *Authority          // trusted already; nil most of the time
-	previous []*x509.Certificate // trusted still, until retire
+	next     *Authority          // already trusted; nil most of the time
+	previous []*x509.Certificate // still trusted, until retire
 	retire   time.Time
 }
 
-// Step is what a succession has come to.
+// Step is a step of a succession.
 type Step string
 
 // The steps, in their order.
 const (
-	Retired  Step = "Retired"  // those that did sign are trusted no more
-	Prepared Step = "Prepared" // there is a next one, which is trusted from now on
-	TookOver Step = "TookOver" // the next one signs
+	Retired  Step = "Retired"  // the previous authorities are no longer trusted
+	Prepared Step = "Prepared" // the next authority was made and is trusted from now on
+	TookOver Step = "TookOver" // the next authority signs
 )
 
-// NewSuccession begins with a new authority, which signs at once.
+// NewSuccession returns a succession with a new authority that signs at once.
 func NewSuccession(now time.Time) (Succession, error) {
 	first, err := makeAuthority(now, AuthorityLifetime)
 	return Succession{current: first}, err
 }
 
-// Current is the authority that signs.
+// Current returns the authority that signs.
 func (s Succession) Current() *Authority { return s.current }
 
-// Advance makes the step that is due; none if there is none. Several may be due: Advance until there is none. Settled says that
-// whoever is going to sign has itself handed out this succession's bundle for as long as it takes to reach what is mounted.
-func (s Succession) Advance(now time.Time, settled bool) (Succession, Step, error) {
+// Advance makes the step that is due, and returns it; the empty Step if none is due. Several steps
+// may be due, so call it until none is. distributed reports whether the process that is about to
+// sign has itself served this succession's bundle for as long as the bundle takes to reach all
+// mounts.
+func (s Succession) Advance(now time.Time, distributed bool) (Succession, Step, error) {
 	switch {
 	case len(s.previous) > 0 && now.After(s.retire):
 		s.previous, s.retire = nil, time.Time{}
@@ -65,7 +70,7 @@ func (s Succession) Advance(now time.Time, settled bool) (Succession, Step, erro
 	case s.next == nil && now.After(s.current.successorDue()):
 		prepared, err := s.Prepare(now)
 		return prepared, Prepared, err
-	case s.next != nil && (settled && now.After(s.next.spreadAt()) || !s.current.canSign(now)):
+	case s.next != nil && (distributed && now.After(s.next.spreadAt()) || !s.current.canSign(now)):
 		old := s.current.certificate
 		s.current, s.next = s.next, nil
 		return s.Keep(old, now), TookOver, nil
@@ -73,7 +78,7 @@ func (s Succession) Advance(now time.Time, settled bool) (Succession, Step, erro
 	return s, "", nil
 }
 
-// Prepare makes the next authority now, if there is none yet.
+// Prepare makes the next authority now, unless there is one.
 func (s Succession) Prepare(now time.Time) (Succession, error) {
 	if s.next != nil {
 		return s, nil
@@ -86,7 +91,8 @@ func (s Succession) Prepare(now time.Time) (Succession, error) {
 	return s, nil
 }
 
-// Keep goes on trusting an authority, which signs no more, for as long as something that it has signed may be valid.
+// Keep keeps trusting an authority that no longer signs, for as long as a certificate that it has
+// signed may be valid.
 func (s Succession) Keep(old *x509.Certificate, now time.Time) Succession {
 	s.previous = append(slices.Clone(s.previous), old)
 	s.previous = s.previous[max(0, len(s.previous)-maxPrevious):]
@@ -94,7 +100,8 @@ func (s Succession) Keep(old *x509.Certificate, now time.Time) Succession {
 	return s
 }
 
-// KeepCurrentOf is Keep for the authority that signs in another succession, unless it is trusted here.
+// KeepCurrentOf calls Keep for the signing authority of another succession, unless it is already
+// trusted.
 func (s Succession) KeepCurrentOf(other Succession, now time.Time) Succession {
 	if slices.ContainsFunc(s.trusted(), other.current.certificate.Equal) {
 		return s
@@ -102,7 +109,8 @@ func (s Succession) KeepCurrentOf(other Succession, now time.Time) Succession {
 	return s.Keep(other.current.certificate, now)
 }
 
-// Bundle is the certificates of all that are trusted, as PEM. It changes only when they do, not when another one of them signs.
+// Bundle returns the certificates of all trusted authorities as PEM. It does not change when
+// another one of them starts to sign.
 func (s Succession) Bundle() []byte {
 	var bundle []byte
 	for _, c := range s.trusted() {
@@ -111,7 +119,7 @@ func (s Succession) Bundle() []byte {
 	return bundle
 }
 
-// trusted is in the order in which they were made.
+// trusted returns the trusted certificates in the order in which they were made.
 func (s Succession) trusted() []*x509.Certificate {
 	all := append(slices.Clone(s.previous), s.current.certificate)
 	if s.next != nil {
@@ -126,7 +134,8 @@ func (s Succession) trusted() []*x509.Certificate {
 	return slices.CompactFunc(all, (*x509.Certificate).Equal)
 }
 
-// successorDue is when the next one is made. One that was made to last longer is not used for longer.
+// successorDue returns when the next authority is to be made. An authority with a longer validity
+// is not used for longer.
 func (a *Authority) successorDue() time.Time {
 	end := a.certificate.NotBefore.Add(AuthorityLifetime)
 	if a.certificate.NotAfter.Before(end) {
@@ -137,19 +146,22 @@ func (a *Authority) successorDue() time.Time {
 
 func (a *Authority) spreadAt() time.Time { return a.certificate.NotBefore.Add(skew + SpreadFor) }
 
-// canSign: whatever it certifies must end before it does.
+// canSign reports whether a certificate that the authority signs now expires before the authority
+// does.
 func (a *Authority) canSign(now time.Time) bool {
 	return !now.Add(Lifetime).After(a.certificate.NotAfter)
 }
 
-// What a Succession is kept as, by name. The first two are those of a Secret of type kubernetes.io/tls.
+// The names under which a Succession is stored. The first two are those of a Secret of type
+// kubernetes.io/tls.
 const (
 	currentCert, currentKey     = "tls.crt", "tls.key"
 	nextCert, nextKey           = "next.crt", "next.key"
 	previousCert, previousUntil = "previous.crt", "previous.until"
 )
 
-// Data is the succession in writing, keys included. The key of one that has signed is not kept.
+// Data encodes the succession, including the keys of the current and the next authority. The keys
+// of previous ones are not kept.
 func (s Succession) Data() (map[string][]byte, error) {
 	data := map[string][]byte{}
 	var err error
@@ -170,7 +182,8 @@ func (s Succession) Data() (map[string][]byte, error) {
 	return data, nil
 }
 
-// ParseSuccession reads what Data wrote. All of it must be in order: what cannot be read is an error that names its part.
+// ParseSuccession parses the output of Data. It returns an error that names the part which cannot
+// be parsed.
 func ParseSuccession(data map[string][]byte) (s Succession, err error) {
 	if s.current, err = ParseAuthority(data[currentCert], data[currentKey]); err != nil {
 		return s, fmt.Errorf("%s and %s: %w", currentCert, currentKey, err)
@@ -187,7 +200,7 @@ func ParseSuccession(data map[string][]byte) (s Succession, err error) {
 		return s, fmt.Errorf("%s: %w", previousCert, err)
 	}
 	if slices.ContainsFunc(s.previous, func(c *x509.Certificate) bool { return !c.IsCA }) {
-		return s, fmt.Errorf("%s: there is a certificate in it that is not an authority's", previousCert)
+		return s, fmt.Errorf("%s: contains a certificate that is not an authority's", previousCert)
 	}
 	if s.retire, err = time.Parse(time.RFC3339, string(data[previousUntil])); err != nil {
 		return s, fmt.Errorf("%s: %w", previousUntil, err)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// settle is the Advance of a manager that has served the bundle for long.
+// settle calls Advance as a manager does that has served the bundle for long.
 func settle(t *testing.T, s Succession, now time.Time) (Succession, []Step) {
 	t.Helper()
 	var steps []Step
@@ -34,8 +34,8 @@ func newSuccession(t *testing.T) Succession {
 	return s
 }
 
-// TestTwoYearsOfASuccession looks at a succession every half an hour for two lives of an authority, and notes when it made a
-// step.
+// TestTwoYearsOfASuccession advances a succession every half an hour for two lifetimes of an
+// authority, and records when it made a step.
 func TestTwoYearsOfASuccession(t *testing.T) {
 	s := newSuccession(t)
 	type stop struct {
@@ -51,8 +51,12 @@ func TestTwoYearsOfASuccession(t *testing.T) {
 		}
 	}
 	var want []stop
-	for at := AuthorityLifetime - AuthorityOverlap; at < 2*AuthorityLifetime; at += AuthorityLifetime - AuthorityOverlap {
-		want = append(want, stop{at.Truncate(2 * time.Hour), Prepared}, stop{(at + SpreadFor).Truncate(2 * time.Hour), TookOver},
+	const every = AuthorityLifetime - AuthorityOverlap
+	for at := every; at < 2*AuthorityLifetime; at += every {
+		want = append(want, stop{
+			at.Truncate(2 * time.Hour),
+			Prepared,
+		}, stop{(at + SpreadFor).Truncate(2 * time.Hour), TookOver},
 			stop{(at + SpreadFor + RetireAfter).Truncate(2 * time.Hour), Retired})
 	}
 	if !slices.Equal(got, want) {
@@ -60,9 +64,8 @@ func TestTwoYearsOfASuccession(t *testing.T) {
 	}
 }
 
-// TestNoValidCertificateIsEverDistrusted renews a process at half its certificate's life through a rotation, at every phase.
-// Another one's trust is as old as its own certificate: it may not have spoken to the manager since. They must trust each
-// other at any time.
+// TestNoValidCertificateIsEverDistrusted renews a process at half its certificate's lifetime
+// through a rotation, at every phase.
 func TestNoValidCertificateIsEverDistrusted(t *testing.T) {
 	const step = time.Hour
 	begin := noon.Add(AuthorityLifetime - AuthorityOverlap - 2*Lifetime)
@@ -71,15 +74,17 @@ func TestNoValidCertificateIsEverDistrusted(t *testing.T) {
 		leaf   *x509.Certificate
 		bundle []byte
 	}
-	agents := make([]agent, 24) // agent i renews once a day, at hour i: it was late, but not too late
+	agents := make([]agent, 24) // agent i renews once a day, at hour i: late, but not too late
 	for hour := range int((3*Lifetime + SpreadFor + RetireAfter) / step) {
 		now := begin.Add(time.Duration(hour) * step)
 		s, _ = settle(t, s, now)
 		renewed := agent{leaf: certified(t, s.Current(), now), bundle: s.Bundle()}
 		agents[hour%len(agents)] = renewed
 		for i, other := range agents[:min(hour+1, len(agents))] {
-			if !trusts(t, other.bundle, renewed.leaf, now) || !trusts(t, renewed.bundle, other.leaf, now) {
-				t.Fatalf("hour %d: the one that renews and agent %d do not trust each other", hour, i)
+			if !trusts(t, other.bundle, renewed.leaf, now) ||
+				!trusts(t, renewed.bundle, other.leaf, now) {
+				t.Fatalf("hour %d: the one that renews and agent %d do not trust each other", hour,
+					i)
 			}
 		}
 	}
@@ -100,10 +105,22 @@ func TestWhatIsDueWhen(t *testing.T) {
 		{"a young one: nothing", first, noon.Add(time.Hour), true, ""},
 		{"near its end: the next one is made", first, nearEnd, true, Prepared},
 		{"also by a manager that has just begun", first, nearEnd, false, Prepared},
-		{"the next one waits until it is spread", prepared, nearEnd.Add(SpreadFor - time.Minute), true, ""},
+		{
+			"the next one waits until it is spread",
+			prepared,
+			nearEnd.Add(SpreadFor - time.Minute),
+			true,
+			"",
+		},
 		{"then it signs", prepared, spread, true, TookOver},
 		{"but not by a manager that has just begun", prepared, spread, false, ""},
-		{"unless there is nobody else to sign", prepared, noon.Add(AuthorityLifetime - Lifetime + time.Second), false, TookOver},
+		{
+			"unless there is nobody else to sign",
+			prepared,
+			noon.Add(AuthorityLifetime - Lifetime + time.Second),
+			false,
+			TookOver,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, step, err := test.s.Advance(test.now, test.settled)
@@ -114,7 +131,7 @@ func TestWhatIsDueWhen(t *testing.T) {
 	}
 }
 
-// TestASuccessionThatWasForgotten: no manager for longer than the authority lives. Nothing that it has signed is valid.
+// No manager runs for longer than the authority's lifetime. Nothing that it has signed is valid.
 func TestASuccessionThatWasForgotten(t *testing.T) {
 	late := noon.Add(AuthorityLifetime + Lifetime)
 	s, steps := settle(t, newSuccession(t), late)
@@ -126,10 +143,11 @@ func TestASuccessionThatWasForgotten(t *testing.T) {
 	}
 }
 
-// TestAnAuthorityOfTenYearsIsReplacedInTime: one that an earlier release made.
+// The authority was made by an earlier release.
 func TestAnAuthorityOfTenYearsIsReplacedInTime(t *testing.T) {
 	old := Succession{current: newAuthority(t)}
-	if _, step, err := old.Advance(noon.Add(AuthorityLifetime-AuthorityOverlap+time.Minute), true); step != Prepared || err != nil {
+	if _, step, err := old.Advance(noon.Add(AuthorityLifetime-AuthorityOverlap+time.Minute),
+		true); step != Prepared || err != nil {
 		t.Errorf("the step is %q (%v), want %q", step, err, Prepared)
 	}
 }
@@ -141,7 +159,8 @@ func TestTheBundleDoesNotChangeWhenAnotherOneSigns(t *testing.T) {
 	}
 	after, step, err := s.Advance(noon.Add(SpreadFor+2*time.Hour), true)
 	if step != TookOver || err != nil || !bytes.Equal(s.Bundle(), after.Bundle()) {
-		t.Errorf("step %q (%v); the bundle is the same: %v", step, err, bytes.Equal(s.Bundle(), after.Bundle()))
+		t.Errorf("step %q (%v); the bundle is the same: %v", step, err, bytes.Equal(s.Bundle(),
+			after.Bundle()))
 	}
 	if again, err := s.Prepare(noon.Add(2 * time.Hour)); err != nil || again.next != s.next {
 		t.Error("a second next one was made")
@@ -154,14 +173,20 @@ func TestASuccessionIsReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	taken, _ := settle(t, prepared, noon.Add(SpreadFor+2*time.Hour))
-	for what, s := range map[string]Succession{"one": newSuccession(t), "with a next one": prepared, "with a previous one": taken} {
+	for what, s := range map[string]Succession{
+		"one":                 newSuccession(t),
+		"with a next one":     prepared,
+		"with a previous one": taken,
+	} {
 		data, err := s.Data()
 		if err != nil {
 			t.Fatal(err)
 		}
 		back, err := ParseSuccession(data)
-		if err != nil || !bytes.Equal(back.Bundle(), s.Bundle()) || !back.Current().key.Equal(s.Current().key) ||
-			!back.retire.Equal(s.retire.Truncate(time.Second)) || (back.next == nil) != (s.next == nil) {
+		if err != nil || !bytes.Equal(back.Bundle(), s.Bundle()) ||
+			!back.Current().key.Equal(s.Current().key) ||
+			!back.retire.Equal(s.retire.Truncate(time.Second)) ||
+			(back.next == nil) != (s.next == nil) {
 			t.Errorf("%s: read back as %+v (%v)", what, back, err)
 		}
 	}
@@ -239,6 +264,10 @@ func trusts(t *testing.T, bundle []byte, leaf *x509.Certificate, now time.Time) 
 	if !roots.AppendCertsFromPEM(bundle) {
 		t.Fatal("the bundle is empty")
 	}
-	_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+	_, err := leaf.Verify(x509.VerifyOptions{
+		Roots:       roots,
+		CurrentTime: now,
+		KeyUsages:   []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
+	})
 	return err == nil
 }

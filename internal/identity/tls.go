@@ -6,8 +6,9 @@ import (
 	"fmt"
 )
 
-// PeerServer is for the link server of an agent: the client must show a certificate of a trusted authority, and admit
-// decides on its name. admit runs within each handshake, concurrently, and must not block.
+// PeerServer configures the link server of an agent: the client must present a certificate of a
+// trusted authority, and admit decides about its name. admit is called in each handshake,
+// concurrently, and must not block.
 func (k *Keyring) PeerServer(admit func(Name) error) *tls.Config {
 	return k.server(tls.RequireAnyClientCert, func(state tls.ConnectionState) error {
 		leaf, err := k.verify(state, x509.ExtKeyUsageClientAuth)
@@ -22,7 +23,7 @@ func (k *Keyring) PeerServer(admit func(Name) error) *tls.Config {
 	})
 }
 
-// PeerClient is for a link to another agent: the server must be exactly the process that is expected.
+// PeerClient configures a link to another agent: the server must be exactly the expected process.
 func (k *Keyring) PeerClient(expect Name) *tls.Config {
 	return k.client(expect.String(), func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		if own := k.current.Load().certificate; own != nil {
@@ -32,8 +33,9 @@ func (k *Keyring) PeerClient(expect Name) *tls.Config {
 	})
 }
 
-// RosterServer is for the manager: a client may show no certificate (its Join brings a token instead), but if it shows one,
-// that must be a process's, of a trusted authority.
+// RosterServer configures the manager's server. A client may present no certificate, because Join
+// accepts a token instead. A certificate that it does present must be a process's, from a trusted
+// authority.
 func (k *Keyring) RosterServer() *tls.Config {
 	return k.server(tls.RequestClientCert, func(state tls.ConnectionState) error {
 		if len(state.PeerCertificates) == 0 {
@@ -48,22 +50,26 @@ func (k *Keyring) RosterServer() *tls.Config {
 	})
 }
 
-// RosterClient is for the connection of an agent to the manager. It shows our certificate if there is one that the manager
-// can accept. An expired one, or one of an authority that the manager no longer knows, is kept back: showing it would close
-// the only way to a new one, a Join by token.
+// RosterClient configures an agent's connection to the manager. It presents this process's
+// certificate if the manager can accept it. It does not present an expired certificate, or one of
+// an authority that the manager no longer knows, because that would block the only way to a new
+// one, a Join by token.
 func (k *Keyring) RosterClient() *tls.Config {
-	return k.client(ManagerURI, func(request *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	return k.client(ManagerURI, func(request *tls.CertificateRequestInfo) (*tls.Certificate,
+		error) {
 		own := k.current.Load().certificate
-		if own == nil || k.now().After(own.Leaf.NotAfter) || request.SupportsCertificate(own) != nil {
+		if own == nil || k.now().After(own.Leaf.NotAfter) ||
+			request.SupportsCertificate(own) != nil {
 			return &tls.Certificate{}, nil
 		}
 		return own, nil
 	})
 }
 
-// server is what all servers have in common. The configuration is made anew at each handshake so that the authorities that
-// the client is told of are the ones trusted then.
-func (k *Keyring) server(auth tls.ClientAuthType, verify func(tls.ConnectionState) error) *tls.Config {
+// server is the part that all servers share. It builds the configuration for each handshake, so
+// that the client is told the authorities that are trusted at that time.
+func (k *Keyring) server(auth tls.ClientAuthType,
+	verify func(tls.ConnectionState) error) *tls.Config {
 	base := common(verify)
 	base.ClientAuth = auth
 	base.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
@@ -81,9 +87,10 @@ func (k *Keyring) server(auth tls.ClientAuthType, verify func(tls.ConnectionStat
 	return outer
 }
 
-// client is what all clients have in common. What Go calls insecure is the check of a host name, which the check of the whole
-// chain and of the URI replaces.
-func (k *Keyring) client(expect string, own func(*tls.CertificateRequestInfo) (*tls.Certificate, error)) *tls.Config {
+// client is the part that all clients share. InsecureSkipVerify only disables the check of a host
+// name. The check of the whole chain and of the URI replaces it.
+func (k *Keyring) client(expect string, own func(*tls.CertificateRequestInfo) (*tls.Certificate,
+	error)) *tls.Config {
 	config := common(func(state tls.ConnectionState) error {
 		leaf, err := k.verify(state, x509.ExtKeyUsageServerAuth)
 		if err != nil {
@@ -94,7 +101,7 @@ func (k *Keyring) client(expect string, own func(*tls.CertificateRequestInfo) (*
 			return err
 		}
 		if uri.String() != expect {
-			return fmt.Errorf("the other end is %s, want %s", uri, expect)
+			return fmt.Errorf("connected to %s instead of %s", uri, expect)
 		}
 		return nil
 	})
@@ -103,8 +110,9 @@ func (k *Keyring) client(expect string, own func(*tls.CertificateRequestInfo) (*
 	return config
 }
 
-// common refuses everything below TLS 1.3 and issues no session tickets: a resumed session would live on what was verified
-// once, perhaps for another identity. VerifyConnection runs in every handshake.
+// common refuses everything below TLS 1.3 and issues no session tickets, because a resumed session
+// would rely on an earlier verification, perhaps of another identity. VerifyConnection runs in
+// every handshake.
 func common(verify func(tls.ConnectionState) error) *tls.Config {
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,

@@ -11,8 +11,13 @@ import (
 )
 
 var (
-	scheduler1 = Name{Namespace: "shop", Group: "scheduler", Pod: "scheduler-1", UID: "u1"}
-	anyone     = func(Name) error { return nil }
+	scheduler1 = Name{
+		Namespace: "shop",
+		Group:     "scheduler",
+		Pod:       "scheduler-1",
+		UID:       "u1",
+	}
+	anyone = func(Name) error { return nil }
 )
 
 func TestPeers(t *testing.T) {
@@ -29,29 +34,81 @@ func TestPeers(t *testing.T) {
 	}{
 		"two of a group": {server, newKeyring(t, a, scheduler1, noon), anyone, scheduler2, "", ""},
 		"a client that is not admitted": {server, newKeyring(t, a, scheduler1, noon),
-			func(Name) error { return notOnTheRoster }, scheduler2, "not on the roster", "bad certificate"},
-		"a client without a certificate": {server, newTrustingKeyring(t, a), anyone, scheduler2, "", "join first"},
-		"a client of another authority": {server, both(t, foreign, a, scheduler1), anyone, scheduler2,
-			"unknown authority", "bad certificate"},
-		"a client whose certificate has expired": {server, newKeyring(t, a, scheduler1, noon.Add(-25*time.Hour)), anyone,
-			scheduler2, "expired", "bad certificate"},
-		"a client whose certificate is not valid yet": {server, newKeyring(t, a, scheduler1, noon.Add(time.Hour)), anyone,
-			scheduler2, "not yet valid", "bad certificate"},
+			func(Name) error {
+				return notOnTheRoster
+			}, scheduler2, "not on the roster", "bad certificate"},
+		"a client without a certificate": {
+			server,
+			newTrustingKeyring(t, a),
+			anyone,
+			scheduler2,
+			"",
+			"join first",
+		},
+		"a client of another authority": {
+			server,
+			both(t, foreign, a, scheduler1),
+			anyone,
+			scheduler2,
+			"unknown authority",
+			"bad certificate",
+		},
+		"a client whose certificate has expired": {
+			server,
+			newKeyring(t, a, scheduler1, noon.Add(-25*time.Hour)),
+			anyone,
+			scheduler2,
+			"expired",
+			"bad certificate",
+		},
+		"a client whose certificate is not valid yet": {
+			server,
+			newKeyring(t, a, scheduler1, noon.Add(time.Hour)),
+			anyone,
+			scheduler2,
+			"not yet valid",
+			"bad certificate",
+		},
 		"the manager as a client": {server, newManagerKeyring(t, a), anyone, scheduler2,
 			"does not name a process", "bad certificate"},
-		"a server that is another process": {server, newKeyring(t, a, scheduler1, noon), anyone, scheduler1,
-			"bad certificate", "want " + scheduler1.String()},
-		"a server of another authority": {newKeyring(t, foreign, scheduler2, noon), newKeyring(t, a, scheduler1, noon),
-			anyone, scheduler2, "bad certificate", "unknown authority"},
-		"a server whose certificate has expired": {newKeyring(t, a, scheduler2, noon.Add(-25*time.Hour)),
-			newKeyring(t, a, scheduler1, noon), anyone, scheduler2, "bad certificate", "expired"},
+		"a server that is another process": {
+			server,
+			newKeyring(t, a, scheduler1, noon),
+			anyone,
+			scheduler1,
+			"bad certificate",
+			"want " + scheduler1.String(),
+		},
+		"a server of another authority": {
+			newKeyring(t, foreign, scheduler2, noon),
+			newKeyring(t, a, scheduler1, noon),
+			anyone,
+			scheduler2,
+			"bad certificate",
+			"unknown authority",
+		},
+		"a server whose certificate has expired": {
+			newKeyring(t, a, scheduler2, noon.Add(-25*time.Hour)),
+			newKeyring(t, a, scheduler1, noon),
+			anyone,
+			scheduler2,
+			"bad certificate",
+			"expired",
+		},
 		"a client that trusts nobody yet": {server, NewKeyring(clock(noon)), anyone, scheduler2,
-			"bad certificate", "no authority is trusted yet"},
-		"a server without a certificate": {newTrustingKeyring(t, a), newKeyring(t, a, scheduler1, noon), anyone, scheduler2,
-			"join first", "internal error"},
+			"bad certificate", "no trusted authorities yet"},
+		"a server without a certificate": {
+			newTrustingKeyring(t, a),
+			newKeyring(t, a, scheduler1, noon),
+			anyone,
+			scheduler2,
+			"join first",
+			"internal error",
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			serverErr, clientErr := connect(t, tc.server.PeerServer(tc.admit), tc.client.PeerClient(tc.expect))
+			serverErr, clientErr := connect(t, tc.server.PeerServer(tc.admit),
+				tc.client.PeerClient(tc.expect))
 			if tc.serverSays != "" || tc.clientSays == "" {
 				says(t, "the server", serverErr, tc.serverSays)
 			}
@@ -82,14 +139,28 @@ func TestManagerAndAgents(t *testing.T) {
 		shows          bool // the manager sees a certificate
 		clientSays     string
 	}{
-		"an agent that has not joined":                  {manager, newTrustingKeyring(t, a), false, ""},
-		"an agent that has":                             {manager, shown, true, ""},
-		"an agent whose certificate has expired":        {manager, expired, false, ""},
-		"an agent of an authority the manager has lost": {manager, both(t, old, a, scheduler1), false, ""},
+		"an agent that has not joined": {
+			manager,
+			newTrustingKeyring(t, a),
+			false,
+			"",
+		},
+		"an agent that has":                      {manager, shown, true, ""},
+		"an agent whose certificate has expired": {manager, expired, false, ""},
+		"an agent of an authority the manager has lost": {
+			manager,
+			both(t, old, a, scheduler1),
+			false,
+			"",
+		},
 		"a process that poses as the manager": {newKeyring(t, a, scheduler2, noon), shown, false,
 			"want " + ManagerURI},
-		"a manager of an authority the agent does not know": {manager, newTrustingKeyring(t, old), false,
-			"unknown authority"},
+		"a manager of an authority the agent does not know": {
+			manager,
+			newTrustingKeyring(t, old),
+			false,
+			"unknown authority",
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			seen := false
@@ -112,7 +183,7 @@ func TestTheManagerRefusesACertificateThatItCannotVerify(t *testing.T) {
 	client := newKeyring(t, a, scheduler1, noon.Add(-25*time.Hour)).RosterClient()
 	expired := newKeyring(t, a, scheduler1, noon.Add(-25*time.Hour))
 	client.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		return expired.current.Load().certificate, nil // a client that shows what it should keep back
+		return expired.current.Load().certificate, nil // a client that presents what it should not
 	}
 	serverErr, _ := connect(t, newManagerKeyring(t, a).RosterServer(), client)
 	says(t, "the manager", serverErr, "expired")
@@ -121,11 +192,14 @@ func TestTheManagerRefusesACertificateThatItCannotVerify(t *testing.T) {
 func TestNewCredentialsServeTheNextHandshake(t *testing.T) {
 	old, next := newAuthority(t), newAuthority(t)
 	server, client := newKeyring(t, old, scheduler2, noon), newKeyring(t, old, scheduler1, noon)
-	serverConfig, clientConfig := server.PeerServer(anyone), client.PeerClient(scheduler2) // made once, before the change
+	// made once, before the change
+	serverConfig, clientConfig := server.PeerServer(anyone), client.PeerClient(scheduler2)
 
 	for what, change := range map[string]func() error{
-		"trust":       func() error { return client.SetTrust(bundle(t, old, next)) },
-		"certificate": func() error { return server.SetCertificate(newCertificate(t, next, scheduler2, noon)) },
+		"trust": func() error { return client.SetTrust(bundle(t, old, next)) },
+		"certificate": func() error {
+			return server.SetCertificate(newCertificate(t, next, scheduler2, noon))
+		},
 	} {
 		if err := change(); err != nil {
 			t.Fatalf("%s: %v", what, err)
@@ -145,7 +219,10 @@ func TestNewCredentialsServeTheNextHandshake(t *testing.T) {
 func TestNothingBelowTLS13AndNoSessionIsResumed(t *testing.T) {
 	a := newAuthority(t)
 	k, client := newKeyring(t, a, scheduler2, noon), newKeyring(t, a, scheduler1, noon)
-	for what, server := range map[string]*tls.Config{"agent": k.PeerServer(anyone), "manager": newManagerKeyring(t, a).RosterServer()} {
+	for what, server := range map[string]*tls.Config{
+		"agent":   k.PeerServer(anyone),
+		"manager": newManagerKeyring(t, a).RosterServer(),
+	} {
 		expect := client.PeerClient(scheduler2)
 		if what == "manager" {
 			expect = client.RosterClient()
@@ -177,8 +254,8 @@ func TestNothingBelowTLS13AndNoSessionIsResumed(t *testing.T) {
 	}
 }
 
-// connect runs both sides of a handshake over a pipe, then one byte from the server to the client: a client of TLS 1.3 hears
-// of a refusal only when it reads.
+// connect runs both sides of a handshake over a pipe, then sends one byte from the server to the
+// client, because a TLS 1.3 client learns of a rejection only when it reads.
 func connect(t *testing.T, serverConfig, clientConfig *tls.Config) (serverErr, clientErr error) {
 	t.Helper()
 	serverEnd, clientEnd := net.Pipe()
@@ -200,7 +277,7 @@ func connect(t *testing.T, serverConfig, clientConfig *tls.Config) (serverErr, c
 	return <-done, clientErr
 }
 
-// spy notes whether the client shows a certificate.
+// spy records whether the client presents a certificate.
 func spy(config *tls.Config, seen *bool) {
 	get := config.GetConfigForClient
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -217,7 +294,7 @@ func spy(config *tls.Config, seen *bool) {
 	}
 }
 
-// both makes a keyring with a certificate of one authority that trusts another.
+// both returns a keyring with a certificate of one authority that trusts another.
 func both(t *testing.T, certifies, trusts *Authority, n Name) *Keyring {
 	t.Helper()
 	k := newKeyring(t, certifies, n, noon)
