@@ -98,7 +98,7 @@ func TestGRPC(t *testing.T) {
 
 // The probe that a roster describes goes to the agent's own host, whatever the path looks like and
 // wherever the app redirects.
-func TestProbesStayOnTheAgentsHost(t *testing.T) {
+func TestNothingLeadsElsewhere(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("%s was requested from another host", r.URL)
 	}))

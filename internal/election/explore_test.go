@@ -13,18 +13,21 @@ import (
 	"github.com/podesta-dev/podesta/internal/election"
 )
 
-// The exploration walks through every interleaving of a small group, on the real machines. A step of it is one of these:
+// The exploration walks through every interleaving of a small group, on the real machines. A step
+// of it is one of these:
 //
-//   - the oldest message of a link is delivered, or (once at most) lost; its sender then sees the link break and open again;
-//   - a timer runs out, the shorter ones first, give or take a T: when no message is under way, which is what the books
-//     assume (a live process answers within T), and
-//     up to `early` times when messages are; up to twice also while somebody has yet to see a crash or a broken link;
-//   - a process starts; a process crashes (once at most, besides one that is down from the start); a process sees that
-//     another has crashed, and suspects it if it is the coordinator;
-//   - when nothing is under way: a failure detector asks whom it watches, and hears what that one believes.
+//   - the oldest message of a link is delivered, or lost (at most once). If it is lost, its sender
+//     sees the link break and open again;
+//   - a timer expires, the shorter ones first, give or take a T: when no message is in transit, as
+//     the books assume (a live process answers within T); up to `early` times while messages are in
+//     transit; and up to twice while a process has yet to notice a crash or a broken link;
+//   - a process starts; a process crashes (at most once, besides one that is down from the start); a
+//     process notices that another has crashed, and suspects it if it is the coordinator;
+//   - when nothing is in transit, a failure detector asks the process that it watches, and learns
+//     whom that process follows.
 //
-// Where none of these can happen any more, every live process must follow the highest live one. States that are equal in all that
-// machines know and links hold are visited once.
+// Where none of these can happen any more, every live process must follow the highest live one.
+// States that are equal in all that machines know and links hold are visited once.
 type exploration struct {
 	algorithm string
 	roster    []election.Process
@@ -37,20 +40,22 @@ type exploration struct {
 	scratch   []byte
 }
 
-// world is a state of the group. It is not changed once it has been visited: who makes another copies what differs.
+// world is a state of the group. It is not modified once it has been visited: making another one
+// copies what differs.
 type world struct {
 	machines []*election.Machine // nil: down
 	digests  [][2]uint64         // of machines
-	unborn   uint32              // bit p: p has yet to start
+	unborn   uint32              // bit p: p has not started yet
 	links    [][]election.Message
 	told     uint64 // bit p·n+q: p knows that q has crashed
-	torn     uint64 // bit p·n+q: p has yet to see that its link to q broke
+	torn     uint64 // bit p·n+q: p has not yet noticed that its link to q broke
 	timers   []alarms
 	crashes  int // that may still happen
 	losses   int
 	early    int
-	hasty    int // timers that may run out while somebody has yet to see a crash or a broken link
-	patience int // timers that may still run out in all; an election that needs more never ends
+	// timers that may expire while a process has not yet noticed a crash or a broken link
+	hasty    int
+	patience int // timers that may still expire in total; an election that needs more never ends
 	path     *path
 }
 
@@ -62,7 +67,7 @@ type alarms [2]struct {
 
 var timers = [...]election.Timer{election.AwaitAnswer, election.AwaitAnnouncement}
 
-// path is how a world came about, for failures.
+// path is how a world was reached, for failures.
 type path struct {
 	before *path
 	what   string
@@ -78,15 +83,15 @@ func (p *path) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// endless is a path that is longer than any that leads somewhere.
+// endless is the length of a path that is longer than any useful one.
 const endless = 200
 
-// A situation is what an exploration starts from.
+// A situation is the start of an exploration.
 type situation struct {
 	name        string
-	coordinator bool  // all follow the highest; else nobody follows anyone
-	down        int   // place of the process that is down, -1: none
-	initiators  []int // suspect it, or start
+	coordinator bool  // all follow the highest process; otherwise none follows any
+	down        int   // position of the process that is down; -1: none
+	initiators  []int // the processes that suspect the coordinator, or start
 }
 
 func situations(n int) []situation {
@@ -106,8 +111,16 @@ var names = [...]string{"P1", "P2", "P3", "P4", "P5"}
 func (x *exploration) begin(s situation, crashes, losses int) *world {
 	n := len(x.roster)
 	w := &world{
-		machines: make([]*election.Machine, n), digests: make([][2]uint64, n), links: make([][]election.Message, n*n),
-		timers: make([]alarms, n), crashes: crashes, losses: losses, early: x.early, hasty: 2, patience: 40, path: &path{what: s.name},
+		machines: make([]*election.Machine, n),
+		digests:  make([][2]uint64, n),
+		links:    make([][]election.Message, n*n),
+		timers:   make([]alarms, n),
+		crashes:  crashes,
+		losses:   losses,
+		early:    x.early,
+		hasty:    2,
+		patience: 40,
+		path:     &path{what: s.name},
 	}
 	coordinator := ""
 	if s.coordinator {
@@ -115,14 +128,19 @@ func (x *exploration) begin(s situation, crashes, losses int) *world {
 	}
 	for p := range n {
 		m, err := election.New(election.Config{
-			Algorithm: x.algorithm, Self: names[p], Incarnation: 1, Roster: x.roster, Coordinator: coordinator,
+			Algorithm:   x.algorithm,
+			Self:        names[p],
+			Incarnation: 1,
+			Roster:      x.roster,
+			Coordinator: coordinator,
 		})
 		if err != nil {
 			panic(err)
 		}
 		for q := range n {
 			if q != p && s.down != p && s.down != q {
-				m.Step(election.Event{Type: election.PeerUp, Process: names[q]}) // nothing is said that is not known
+				// nothing new is sent
+				m.Step(election.Event{Type: election.PeerUp, Process: names[q]})
 			}
 		}
 		w.machines[p] = m
@@ -135,7 +153,10 @@ func (x *exploration) begin(s situation, crashes, losses int) *world {
 	}
 	for _, p := range s.initiators {
 		if s.coordinator {
-			w = x.step(w, p, names[p]+" suspects "+coordinator, election.Event{Type: election.Suspect, Process: coordinator})
+			w = x.step(w, p, names[p]+" suspects "+coordinator, election.Event{
+				Type:    election.Suspect,
+				Process: coordinator,
+			})
 		} else {
 			w.unborn |= 1 << p
 		}
@@ -143,22 +164,30 @@ func (x *exploration) begin(s situation, crashes, losses int) *world {
 	return w
 }
 
-// digest notes the fingerprint of a machine.
+// digest records the fingerprint of a machine.
 func (x *exploration) digest(w *world, p int) {
 	if w.machines[p] == nil {
 		w.digests[p] = [2]uint64{}
 		return
 	}
 	x.scratch = w.machines[p].AppendSnapshot(x.scratch[:0])
-	w.digests[p] = [2]uint64{maphash.Bytes(x.hash[0], x.scratch), maphash.Bytes(x.hash[1], x.scratch)}
+	w.digests[p] = [2]uint64{
+		maphash.Bytes(x.hash[0], x.scratch),
+		maphash.Bytes(x.hash[1], x.scratch),
+	}
 }
 
-// fork copies a world, but for its machines.
+// fork copies a world without its machines.
 func (w *world) fork(what string) *world {
 	c := *w
-	c.machines, c.digests, c.timers = slices.Clone(w.machines), slices.Clone(w.digests), slices.Clone(w.timers)
+	c.machines, c.digests, c.timers = slices.Clone(w.machines), slices.Clone(w.digests),
+		slices.Clone(w.timers)
 	c.links = slices.Clone(w.links)
-	c.path = &path{before: w.path, what: what, length: w.path.length + 1}
+	c.path = &path{
+		before: w.path,
+		what:   what,
+		length: w.path.length + 1,
+	}
 	return &c
 }
 
@@ -186,7 +215,7 @@ func (x *exploration) step(w *world, p int, what string, events ...election.Even
 	return c
 }
 
-// key is the fingerprint of a world.
+// key returns the fingerprint of a world.
 func (x *exploration) key(w *world) [2]uint64 {
 	b := x.scratch[:0]
 	for p := range w.machines {
@@ -214,7 +243,8 @@ func (x *exploration) key(w *world) [2]uint64 {
 
 func appendMessage(b []byte, m *election.Message) []byte {
 	b = append(append(b, m.Kind...), 0)
-	b = append(append(b, m.Election.Initiator...), 0, byte(m.Election.Incarnation), byte(m.Election.Sequence), byte(m.Hops))
+	b = append(append(b, m.Election.Initiator...), 0, byte(m.Election.Incarnation),
+		byte(m.Election.Sequence), byte(m.Hops))
 	b = append(append(b, m.Process...), 0)
 	for _, name := range m.List {
 		b = append(append(b, name...), 1)
@@ -225,7 +255,8 @@ func appendMessage(b []byte, m *election.Message) []byte {
 	return append(b, 0)
 }
 
-// walk visits everything that can follow from a world, depth first. It stops after so many states.
+// walk visits everything that can follow from a world, depth first. It stops after this number of
+// states.
 func (x *exploration) walk(begin *world, states int) (complete bool, err error) {
 	x.seen = map[[2]uint64]struct{}{x.key(begin): {}}
 	stack := []*world{begin}
@@ -272,7 +303,8 @@ func (x *exploration) agreed(w *world) error {
 	}
 	for p, m := range w.machines {
 		if m != nil && m.State().Coordinator != highest {
-			return fmt.Errorf("in the end %s follows %q, the highest live process is %s", names[p], m.State().Coordinator, highest)
+			return fmt.Errorf("in the end %s follows %q, the highest live process is %s", names[p],
+				m.State().Coordinator, highest)
 		}
 	}
 	return nil
@@ -280,14 +312,16 @@ func (x *exploration) agreed(w *world) error {
 
 var (
 	exploreFlag = flag.Int("explore", 3, "explore every interleaving of so many processes")
-	statesFlag  = flag.Int("states", 0, "stop an exploration after so many states; 0: as many as take a second or two")
+	statesFlag  = flag.Int("states", 0, "stop an exploration after so many states; 0: as many as "+
+		"take a second or two")
 	earlyFlag   = flag.Int("early", 0, "how many timers may run out too early in an exploration")
 	crashesFlag = flag.Int("crashes", 1, "how many processes may crash in an exploration")
 	lossesFlag  = flag.Int("losses", 1, "how many messages may be lost in an exploration")
 )
 
-// Every interleaving of three processes, with one crash and one lost message at most, ends in agreement on the highest. (A
-// cold start has too many of them for a plain go test; make explore goes further.)
+// Every interleaving of three processes, with at most one crash and one lost message, ends in
+// agreement on the highest. (A cold start has too many interleavings for a plain go test; make
+// explore goes further.)
 func TestExplore(t *testing.T) {
 	for _, algorithm := range simulated() {
 		for _, s := range situations(*exploreFlag) {
@@ -296,12 +330,17 @@ func TestExplore(t *testing.T) {
 	}
 }
 
-// exploreShare is how many states a plain go test explores at most; a tenth of it of a cold start.
+// exploreShare is the largest number of states that a plain go test explores; a cold start gets a
+// tenth of it.
 var exploreShare = 100_000
 
 func explore(t *testing.T, algorithm string, s situation) {
-	x := &exploration{algorithm: algorithm, roster: processes(*exploreFlag), early: *earlyFlag,
-		hash: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
+	x := &exploration{
+		algorithm: algorithm,
+		roster:    processes(*exploreFlag),
+		early:     *earlyFlag,
+		hash:      [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+	}
 	limit := *statesFlag
 	if limit == 0 {
 		if limit = exploreShare; s.down < 0 {
@@ -320,6 +359,8 @@ func explore(t *testing.T, algorithm string, s situation) {
 	if !complete {
 		how = "the first"
 	}
-	t.Logf("%d processes, crashes ≤ %d, losses ≤ %d, early timers ≤ %d: %s %d states, %d steps, %d ends, longest path to an end %d; %.1f s",
-		*exploreFlag, *crashesFlag, *lossesFlag, *earlyFlag, how, len(x.seen), x.steps, x.ends, x.deepest, time.Since(begun).Seconds())
+	t.Logf("%d processes, crashes ≤ %d, losses ≤ %d, early timers ≤ %d: %s %d states, %d steps, "+
+		"%d ends, longest path to an end %d; %.1f s",
+		*exploreFlag, *crashesFlag, *lossesFlag, *earlyFlag, how, len(x.seen), x.steps, x.ends,
+		x.deepest, time.Since(begun).Seconds())
 }

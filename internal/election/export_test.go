@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// Clone copies a machine with all that it knows, for the exploration of every interleaving. It copies by reflection, so
-// that no algorithm can be forgotten, nor a field of one.
+// Clone copies a machine with its whole state, for the exploration of every interleaving. It copies
+// by reflection, so that no algorithm and no field can be forgotten.
 func (m *Machine) Clone() *Machine {
 	c := copier{}
 	return (*Machine)(c.pointer(reflect.ValueOf(m)))
@@ -28,7 +28,7 @@ func (c copier) pointer(v reflect.Value) unsafe.Pointer {
 	return to.UnsafePointer()
 }
 
-// copy fills to, which can be set, with a copy of from.
+// copy fills to, which must be settable, with a copy of from.
 func (c copier) copy(to, from reflect.Value) {
 	switch from.Kind() {
 	case reflect.Pointer:
@@ -63,7 +63,8 @@ func (c copier) copy(to, from reflect.Value) {
 		}
 		to.Set(reflect.MakeMap(from.Type()))
 		for it := from.MapRange(); it.Next(); {
-			key, value := reflect.New(from.Type().Key()).Elem(), reflect.New(from.Type().Elem()).Elem()
+			key, value := reflect.New(from.Type().Key()).Elem(),
+				reflect.New(from.Type().Elem()).Elem()
 			c.copy(key, it.Key())
 			c.copy(value, it.Value())
 			to.SetMapIndex(key, value)
@@ -81,13 +82,19 @@ func (c copier) copy(to, from reflect.Value) {
 	}
 }
 
-// forgotten are what does not influence what a machine does: its output of the last step, and its accounts.
+// forgotten reports whether a field does not influence what a machine does: its output of the last
+// step, and its accounts.
 func forgotten(t reflect.Type, field int) bool {
-	return t == reflect.TypeFor[Machine]() && slices.Contains([]string{"out", "account", "last", "concluded"}, t.Field(field).Name)
+	return t == reflect.TypeFor[Machine]() && slices.Contains([]string{
+		"out",
+		"account",
+		"last",
+		"concluded",
+	}, t.Field(field).Name)
 }
 
-// AppendSnapshot appends what a machine knows, in a canonical form: two machines that will always behave alike, of the same
-// process, mostly have the same.
+// AppendSnapshot appends a machine's state in a canonical form. Two machines of the same process
+// that will always behave alike mostly have the same.
 func (m *Machine) AppendSnapshot(b []byte) []byte {
 	return (&snapshot{bytes: b, seen: map[unsafe.Pointer]bool{}}).add(reflect.ValueOf(m)).bytes
 }
@@ -120,7 +127,9 @@ func (s *snapshot) add(v reflect.Value) *snapshot {
 	case reflect.Map:
 		s.number(uint64(v.Len()))
 		keys := v.MapKeys()
-		slices.SortFunc(keys, func(a, b reflect.Value) int { return compare(a.String(), b.String()) })
+		slices.SortFunc(keys, func(a, b reflect.Value) int {
+			return compare(a.String(), b.String())
+		})
 		for _, key := range keys {
 			s.add(key).add(v.MapIndex(key))
 		}

@@ -8,8 +8,9 @@ import (
 	"github.com/podesta-dev/podesta/internal/election"
 )
 
-// FuzzStep gives one machine whatever events the bytes spell: forged messages, timers that never ran, rosters that change
-// under it. It must not panic, must stay small, and must follow only who is on the roster and may coordinate.
+// FuzzStep gives one machine whatever events the bytes describe: forged messages, timers that were
+// never set, rosters that change. The machine must not panic, must stay small, and must only follow
+// processes that are on the roster and may coordinate.
 func FuzzStep(f *testing.F) {
 	for i := range election.Algorithms() {
 		rng := rand.New(rand.NewPCG(uint64(i), 1))
@@ -25,7 +26,13 @@ func FuzzStep(f *testing.F) {
 		algorithm := algorithms[s.below(len(algorithms))]
 		roster := processes(1 + s.below(6))
 		self := roster[s.below(len(roster))].Name
-		m, err := election.New(election.Config{Algorithm: algorithm, Self: self, Incarnation: 2, Roster: roster, Coordinator: s.name()})
+		m, err := election.New(election.Config{
+			Algorithm:   algorithm,
+			Self:        self,
+			Incarnation: 2,
+			Roster:      roster,
+			Coordinator: s.name(),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +46,8 @@ func FuzzStep(f *testing.F) {
 			for _, op := range out.Timers {
 				running[op.Timer] = op.Wait > 0
 			}
-			if m.State().Electing && e.Type != election.Timeout && !running[election.AwaitAnswer] && !running[election.AwaitAnnouncement] {
+			if m.State().Electing && e.Type != election.Timeout && !running[election.AwaitAnswer] &&
+				!running[election.AwaitAnnouncement] {
 				t.Fatalf("%s: electing, and no timer runs, after %+v", algorithm, e)
 			}
 		}
@@ -49,13 +57,17 @@ func FuzzStep(f *testing.F) {
 	})
 }
 
-func checkStep(t *testing.T, m *election.Machine, roster []election.Process, widest int, e election.Event, out election.Output) {
+func checkStep(t *testing.T, m *election.Machine, roster []election.Process, widest int,
+	e election.Event, out election.Output) {
 	t.Helper()
 	if len(out.Messages) > 4*widest+4 || len(out.Timers) > 12 {
-		t.Fatalf("%d messages and %d timer operations after %+v", len(out.Messages), len(out.Timers), e)
+		t.Fatalf("%d messages and %d timer operations after %+v", len(out.Messages),
+			len(out.Timers), e)
 	}
 	for _, envelope := range out.Messages {
-		if !slices.ContainsFunc(roster, func(p election.Process) bool { return p.Name == envelope.To }) {
+		if !slices.ContainsFunc(roster, func(p election.Process) bool {
+			return p.Name == envelope.To
+		}) {
 			t.Fatalf("a message to %q, which is not on the roster, after %+v", envelope.To, e)
 		}
 		if envelope.Message.Hops < 0 || envelope.Message.Hops > 2*widest {
@@ -70,7 +82,7 @@ func checkStep(t *testing.T, m *election.Machine, roster []election.Process, wid
 	}
 }
 
-// script reads a schedule from bytes. At the end everything is 0.
+// script reads a schedule from bytes. After its end every value is 0.
 type script struct{ bytes []byte }
 
 func (s *script) below(n int) int {
@@ -82,7 +94,7 @@ func (s *script) below(n int) int {
 	return int(b) % n
 }
 
-// name is a process, often of the roster.
+// name returns a process, often of the roster.
 func (s *script) name() string {
 	return []string{"P1", "P2", "P3", "P4", "P5", "P6", "P9", ""}[s.below(8)]
 }
@@ -99,23 +111,32 @@ func (s *script) event(self string, roster *[]election.Process) election.Event {
 		for i := range next {
 			next[i].Priority, next[i].UID = int32(s.below(4)), []string{"1", "2"}[s.below(2)]
 		}
-		e.Roster, e.Algorithm = next, append(election.Algorithms(), "", "Coin")[s.below(len(election.Algorithms())+2)]
+		e.Roster, e.Algorithm = next, append(election.Algorithms(), "",
+			"Coin")[s.below(len(election.Algorithms())+2)]
 		if slices.ContainsFunc(next, func(p election.Process) bool { return p.Name == self }) {
-			*roster = next // else the machine keeps the old one
+			*roster = next // otherwise the machine keeps the old one
 		}
 	}
 	return e
 }
 
 var kinds = [...]election.Kind{
-	election.Election, election.OK, election.Coordinator, election.Request, election.StatusTable, election.Update, election.ElectMe,
-	election.NewCoordinator, election.Elect, election.ElectNobody, election.Inquiry, election.Reply, election.View, "", "GARBAGE",
+	election.Election, election.OK, election.Coordinator, election.Request, election.StatusTable,
+	election.Update, election.ElectMe,
+	election.NewCoordinator, election.Elect, election.ElectNobody, election.Inquiry,
+	election.Reply, election.View, "", "GARBAGE",
 }
 
 func (s *script) message() election.Message {
 	m := election.Message{
-		Kind: kinds[s.below(len(kinds))], Process: s.name(), Hops: s.below(16) - 2,
-		Election: election.ID{Initiator: s.name(), Incarnation: uint64(s.below(4)), Sequence: uint64(s.below(8))},
+		Kind:    kinds[s.below(len(kinds))],
+		Process: s.name(),
+		Hops:    s.below(16) - 2,
+		Election: election.ID{
+			Initiator:   s.name(),
+			Incarnation: uint64(s.below(4)),
+			Sequence:    uint64(s.below(8)),
+		},
 	}
 	for range s.below(8) {
 		name := s.name()

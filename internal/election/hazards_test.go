@@ -6,37 +6,76 @@ import (
 	"github.com/podesta-dev/podesta/internal/election"
 )
 
-// What one machine must do when something else would make up for it in a group sooner or later.
+// What a single machine must do, although in a group something else would make up for it sooner or
+// later.
 
 func view(from, coordinator string) election.Event {
-	return election.Event{Type: election.Receive, Process: from, Incarnation: 1, Message: election.Message{
-		Kind: election.View, Process: coordinator, Election: election.ID{Initiator: coordinator, Incarnation: 1, Sequence: 1}}}
+	return election.Event{
+		Type:        election.Receive,
+		Process:     from,
+		Incarnation: 1,
+		Message: election.Message{
+			Kind:    election.View,
+			Process: coordinator,
+			Election: election.ID{
+				Initiator:   coordinator,
+				Incarnation: 1,
+				Sequence:    1,
+			},
+		},
+	}
 }
 
-// B5: a new pod of an old name has a life of its own, even if its clock is behind that of the old one.
+// B5: a new pod with an old name starts new incarnations, even if its clock is behind the old
+// one's.
 func TestNewPodOfTheSameName(t *testing.T) {
 	for _, algorithm := range []string{"Bully", "StatusTableBully"} {
 		m := machine(t, algorithm, "P1", 3, "P3")
 		say := func(life uint64) {
-			id := election.ID{Initiator: "P2", Incarnation: life, Sequence: 1}
-			m.Step(election.Event{Type: election.Receive, Process: "P2", Incarnation: life, Message: election.Message{
-				Kind: election.Coordinator, Process: "P2", Election: id}})
+			id := election.ID{
+				Initiator:   "P2",
+				Incarnation: life,
+				Sequence:    1,
+			}
+			m.Step(election.Event{
+				Type:        election.Receive,
+				Process:     "P2",
+				Incarnation: life,
+				Message: election.Message{
+					Kind:     election.Coordinator,
+					Process:  "P2",
+					Election: id,
+				},
+			})
 		}
 		say(9)
 		roster := processes(3)
 		roster[1].UID = "2"
 		m.Step(election.Event{Type: election.Change, Roster: roster})
 		m.Step(view("P3", "P3"))
-		id := election.ID{Initiator: "P3", Incarnation: 1, Sequence: 1}
-		m.Step(election.Event{Type: election.Receive, Process: "P3", Incarnation: 1, Message: election.Message{
-			Kind: election.Coordinator, Process: "P3", Election: id}})
+		id := election.ID{
+			Initiator:   "P3",
+			Incarnation: 1,
+			Sequence:    1,
+		}
+		m.Step(election.Event{
+			Type:        election.Receive,
+			Process:     "P3",
+			Incarnation: 1,
+			Message: election.Message{
+				Kind:     election.Coordinator,
+				Process:  "P3",
+				Election: id,
+			},
+		})
 		if say(4); m.State().Coordinator != "P2" {
-			t.Errorf("%s: the new pod is not heard; P1 follows %q", algorithm, m.State().Coordinator)
+			t.Errorf("%s: the new pod is not heard; P1 follows %q", algorithm,
+				m.State().Coordinator)
 		}
 	}
 }
 
-// M2: a coordinator that says it follows somebody else is none.
+// M2: a coordinator that follows another process has stopped coordinating.
 func TestCoordinatorDenies(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		m := machine(t, algorithm, "P2", 3, "P3")
@@ -46,7 +85,7 @@ func TestCoordinatorDenies(t *testing.T) {
 	}
 }
 
-// R9: a view that names a process known to be dead is old; its owner will find out by asking.
+// R9: a VIEW that names a process known to be dead is outdated; its sender will find out by asking.
 func TestViewOfTheDead(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		m := machine(t, algorithm, "P2", 4, "P3")
@@ -57,7 +96,8 @@ func TestViewOfTheDead(t *testing.T) {
 	}
 }
 
-// L2: a process that may never coordinate by this roster coordinates all the same: by another roster it may, and one of the two is old.
+// L2: a process that may never coordinate on this roster coordinates nevertheless. On another
+// roster it may, so one of the two rosters is outdated.
 func TestViewOfOneThatNeverCoordinates(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		m := machine(t, algorithm, "P2", 3, "P3")
@@ -65,33 +105,49 @@ func TestViewOfOneThatNeverCoordinates(t *testing.T) {
 		roster[0].Priority = 0
 		m.Step(election.Event{Type: election.Change, Roster: roster})
 		if m.Step(view("P1", "P1")); !m.State().Electing {
-			t.Errorf("%s: P2 does not hear P1, which coordinates beside %q", algorithm, m.State().Coordinator)
+			t.Errorf("%s: P2 does not hear P1, which coordinates beside %q", algorithm,
+				m.State().Coordinator)
 		}
 	}
 }
 
-// A process that cannot coordinate, and looks for one, takes a coordinator's view for an answer.
+// A process that cannot coordinate, and looks for a coordinator, accepts a coordinator's VIEW.
 func TestTheIllFollowAView(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		m := machine(t, algorithm, "P2", 3, "P2")
 		m.Step(election.Event{Type: election.Withdraw})
 		if m.Step(view("P1", "P1")); m.State().Coordinator != "P1" {
-			t.Errorf("%s: P2 follows %q, which is not P1 that coordinates", algorithm, m.State().Coordinator)
+			t.Errorf("%s: P2 follows %q, which is not P1 that coordinates", algorithm,
+				m.State().Coordinator)
 		}
 	}
 }
 
-// trip is a ring message from P2's side, in the election of its initiator.
+// trip returns a ring message from P2's side, in the election of its initiator.
 func trip(from string, kind election.Kind, about string, id election.ID) election.Event {
-	return election.Event{Type: election.Receive, Process: from, Incarnation: 1, Message: election.Message{
-		Kind: kind, Process: about, Election: id, Hops: 3}}
+	return election.Event{
+		Type:        election.Receive,
+		Process:     from,
+		Incarnation: 1,
+		Message: election.Message{
+			Kind:     kind,
+			Process:  about,
+			Election: id,
+			Hops:     3,
+		},
+	}
 }
 
-// R3: the maximum dies after it made others give way; one that holds an election begins anew at once, not when its timer runs out.
+// R3: the maximum dies after it made others give way. A process that takes part in an election
+// starts again at once, not when its timer expires.
 func TestTheMaximumDies(t *testing.T) {
 	m := machine(t, "ChangRoberts", "P2", 3, "")
 	m.Step(election.Event{Type: election.Start})
-	m.Step(trip("P1", election.ElectMe, "P3", election.ID{Initiator: "P3", Incarnation: 1, Sequence: 1}))
+	m.Step(trip("P1", election.ElectMe, "P3", election.ID{
+		Initiator:   "P3",
+		Incarnation: 1,
+		Sequence:    1,
+	}))
 	out := m.Step(election.Event{Type: election.PeerDown, Process: "P3"})
 	last := out.Messages[len(out.Messages)-1]
 	if last.To != "P1" || last.Message.Process != "P2" || last.Message.Election.Sequence != 2 {
@@ -99,9 +155,12 @@ func TestTheMaximumDies(t *testing.T) {
 	}
 }
 
-// R9: a process that was collected, and vanished, is not elected.
+// R9: a process that was collected and has vanished is not elected.
 func TestTheDeadAreNotElected(t *testing.T) {
-	for algorithm, kind := range map[string]election.Kind{"LeLann": election.ElectMe, "ActiveListRing": election.Elect} {
+	for algorithm, kind := range map[string]election.Kind{
+		"LeLann":         election.ElectMe,
+		"ActiveListRing": election.Elect,
+	} {
 		m := machine(t, algorithm, "P1", 4, "P4")
 		m.Step(election.Event{Type: election.PeerDown, Process: "P4"})
 		out := m.Step(election.Event{Type: election.Suspect, Process: "P4"})
@@ -115,55 +174,84 @@ func TestTheDeadAreNotElected(t *testing.T) {
 	}
 }
 
-// M2: what a process's own links say counts for more than a neighbour's table.
+// M2: a process's own links count for more than a neighbour's table.
 func TestOwnLinksOverrideTheTable(t *testing.T) {
 	m := machine(t, "StatusTableBully", "P1", 3, "")
 	m.Step(election.Event{Type: election.PeerDown, Process: "P3"})
 	id := m.Step(election.Event{Type: election.Start}).Messages[0].Message.Election
-	out := m.Step(election.Event{Type: election.Receive, Process: "P2", Incarnation: 1, Message: election.Message{
-		Kind: election.StatusTable, Election: id, Table: []election.Entry{{Name: "P3", Status: election.Coordinates}}}})
+	out := m.Step(election.Event{
+		Type:        election.Receive,
+		Process:     "P2",
+		Incarnation: 1,
+		Message: election.Message{
+			Kind:     election.StatusTable,
+			Election: id,
+			Table:    []election.Entry{{Name: "P3", Status: election.Coordinates}},
+		},
+	})
 	if got := sent(out); got != "P2 ELECTION" || m.State().Coordinator != "" {
-		t.Errorf("P1 follows %q and sends %q; P3 has vanished, so it should ask P2", m.State().Coordinator, got)
+		t.Errorf("P1 follows %q and sends %q; P3 has vanished, so it should ask P2",
+			m.State().Coordinator, got)
 	}
 }
 
-// M6: a late message does not make a process alive whose link is down.
+// M6: a late message does not revive a process whose link is down.
 func TestLateMessageOfTheDead(t *testing.T) {
 	m := machine(t, "StatusTableBully", "P1", 3, "P2")
 	m.Step(election.Event{Type: election.PeerDown, Process: "P3"})
-	m.Step(election.Event{Type: election.Receive, Process: "P3", Incarnation: 1, Message: election.Message{Kind: election.Update}})
+	m.Step(election.Event{
+		Type:        election.Receive,
+		Process:     "P3",
+		Incarnation: 1,
+		Message:     election.Message{Kind: election.Update},
+	})
 	if table := m.AppendTable(nil); table[2].Status != election.Crashed {
 		t.Errorf("the table shows P3 %s, want CRASHED", table[2].Status)
 	}
 }
 
-// M7: a process that starts itself knows by convention who coordinates: the highest. It says so to who asks it.
+// M7: a process that is starting knows by convention that the highest process coordinates, and
+// answers so.
 func TestTableByConvention(t *testing.T) {
 	m := machine(t, "StatusTableBully", "P2", 3, "")
 	m.Step(election.Event{Type: election.Start})
-	out := m.Step(election.Event{Type: election.Receive, Process: "P1", Incarnation: 1, Message: election.Message{
-		Kind: election.Request, Election: election.ID{Initiator: "P1", Incarnation: 1, Sequence: 1}}})
+	out := m.Step(election.Event{
+		Type:        election.Receive,
+		Process:     "P1",
+		Incarnation: 1,
+		Message: election.Message{
+			Kind: election.Request, Election: election.ID{
+				Initiator:   "P1",
+				Incarnation: 1,
+				Sequence:    1,
+			}},
+	})
 	if got := sent(out); got != "P1 TABLE P1:NORMAL P2:NORMAL P3:COORDINATOR" {
 		t.Errorf("sent %q", got)
 	}
 }
 
-// L1: who has crossed off everybody, for their silence alone, and cannot coordinate itself, asks again.
+// L1: a process that considers all others dead, only because they were silent, and cannot
+// coordinate itself, asks again.
 func TestSilenceIsNotForEver(t *testing.T) {
 	m := machine(t, "StatusTableBully", "P1", 2, "P2")
 	m.Step(election.Event{Type: election.Withdraw})
 	m.Step(election.Event{Type: election.Suspect, Process: "P2"})
 	m.Step(election.Event{Type: election.Timeout, Timer: election.AwaitAnswer})
-	if out := m.Step(election.Event{Type: election.Timeout, Timer: election.AwaitAnnouncement}); sent(out) != "P2 ELECTION" {
+	if out := m.Step(election.Event{
+		Type:  election.Timeout,
+		Timer: election.AwaitAnnouncement,
+	}); sent(out) != "P2 ELECTION" {
 		t.Errorf("P1 asks nobody: sent %q", sent(out))
 	}
 }
 
-// M6: whoever says anything lives, if only a view.
+// M6: every message shows that its sender lives, even a VIEW.
 func TestWhoeverSpeaksLives(t *testing.T) {
 	m := machine(t, "StatusTableBully", "P1", 3, "")
 	m.Step(election.Event{Type: election.Start})
-	m.Step(election.Event{Type: election.Timeout, Timer: election.AwaitAnswer}) // P2 was asked, and is crossed off
+	// P2 was asked and is considered dead
+	m.Step(election.Event{Type: election.Timeout, Timer: election.AwaitAnswer})
 	if table := m.AppendTable(nil); table[1].Status != election.Crashed {
 		t.Fatalf("the table shows P2 %s, want CRASHED", table[1].Status)
 	}
@@ -173,24 +261,41 @@ func TestWhoeverSpeaksLives(t *testing.T) {
 	}
 }
 
-// ask is the ELECTION of a process.
+// ask returns the ELECTION message of a process.
 func ask(from string) election.Event {
-	return election.Event{Type: election.Receive, Process: from, Incarnation: 1, Message: election.Message{
-		Kind: election.Election, Election: election.ID{Initiator: from, Incarnation: 1, Sequence: 1}}}
+	return election.Event{
+		Type:        election.Receive,
+		Process:     from,
+		Incarnation: 1,
+		Message: election.Message{
+			Kind: election.Election, Election: election.ID{
+				Initiator:   from,
+				Incarnation: 1,
+				Sequence:    1,
+			}},
+	}
 }
 
-// L1: who withdrew once is asked again when an election comes to nothing.
+// L1: a process that has withdrawn once is asked again when an election has no result.
 func TestWithdrawingIsNotForEver(t *testing.T) {
 	m := machine(t, "Bully", "P1", 3, "")
-	out := m.Step(ask("P3")) // so it has withdrawn, and P2 is asked
+	out := m.Step(ask("P3")) // so P3 has withdrawn, and P2 is asked
 	id := out.Messages[len(out.Messages)-1].Message.Election
-	m.Step(election.Event{Type: election.Receive, Process: "P2", Incarnation: 1, Message: election.Message{Kind: election.OK, Election: id}})
-	if out = m.Step(election.Event{Type: election.Timeout, Timer: election.AwaitAnnouncement}); sent(out) != "P3 ELECTION; P2 ELECTION" {
+	m.Step(election.Event{
+		Type:        election.Receive,
+		Process:     "P2",
+		Incarnation: 1,
+		Message:     election.Message{Kind: election.OK, Election: id},
+	})
+	if out = m.Step(election.Event{
+		Type:  election.Timeout,
+		Timer: election.AwaitAnnouncement,
+	}); sent(out) != "P3 ELECTION; P2 ELECTION" {
 		t.Errorf("P1 asks again: %q", sent(out))
 	}
 }
 
-// L1: who withdrew once, and says that it coordinates, is well.
+// L1: a process that withdrew once and now coordinates has not withdrawn any more.
 func TestWhoCoordinatesIsWell(t *testing.T) {
 	m := machine(t, "StatusTableBully", "P1", 2, "")
 	m.Step(ask("P2"))
@@ -202,7 +307,8 @@ func TestWhoCoordinatesIsWell(t *testing.T) {
 	}
 }
 
-// L2: what a coordinator said may not have been understood while rosters differed: it says it again when its own changes.
+// L2: a coordinator's announcement may have been dropped while rosters differed, so it sends its
+// VIEW again when its roster changes.
 func TestCoordinatorTellsItsViewAfterAChange(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		m := machine(t, algorithm, "P3", 3, "P3")
@@ -214,14 +320,23 @@ func TestCoordinatorTellsItsViewAfterAChange(t *testing.T) {
 	}
 }
 
-// L2: a coordinator that another algorithm elected, in another's name, announces itself in its own to who asks it.
+// L2: a coordinator that another algorithm elected, by another initiator, announces itself in its
+// own name to processes that ask.
 func TestCoordinatorAcrossAlgorithms(t *testing.T) {
 	m := machine(t, "LeLann", "P3", 3, "")
-	m.Step(trip("P2", election.NewCoordinator, "P3", election.ID{Initiator: "P1", Incarnation: 1, Sequence: 1}))
+	m.Step(trip("P2", election.NewCoordinator, "P3", election.ID{
+		Initiator:   "P1",
+		Incarnation: 1,
+		Sequence:    1,
+	}))
 	if m.State().Coordinator != "P3" {
 		t.Fatal("P3 was not elected")
 	}
-	m.Step(election.Event{Type: election.Change, Roster: processes(3), Algorithm: "Bully"})
+	m.Step(election.Event{
+		Type:      election.Change,
+		Roster:    processes(3),
+		Algorithm: "Bully",
+	})
 	out := m.Step(ask("P2"))
 	last := out.Messages[len(out.Messages)-1].Message
 	if last.Kind != election.Coordinator || last.Election.Initiator != "P3" {

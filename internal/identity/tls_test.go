@@ -77,7 +77,7 @@ func TestPeers(t *testing.T) {
 			anyone,
 			scheduler1,
 			"bad certificate",
-			"want " + scheduler1.String(),
+			"instead of " + scheduler1.String(),
 		},
 		"a server of another authority": {
 			newKeyring(t, foreign, scheduler2, noon),
@@ -154,7 +154,7 @@ func TestManagerAndAgents(t *testing.T) {
 			"",
 		},
 		"a process that poses as the manager": {newKeyring(t, a, scheduler2, noon), shown, false,
-			"want " + ManagerURI},
+			"instead of " + ManagerURI},
 		"a manager of an authority the agent does not know": {
 			manager,
 			newTrustingKeyring(t, old),

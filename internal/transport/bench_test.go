@@ -4,9 +4,7 @@ import (
 	"testing"
 )
 
-// The round trip is what an ELECTION and its OK take: Send, Received, Send, Received.
-//
-//	go test -run - -bench . -benchmem ./internal/transport
+// The round trip is that of an ELECTION and its OK: Send, Received, Send, Received.
 
 func BenchmarkRoundTrip(b *testing.B) {
 	for name, begin := range fabrics() {
@@ -28,7 +26,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// BenchmarkOneWay keeps half a queue of messages on their way.
+// BenchmarkOneWay keeps half a queue of messages in transit.
 func BenchmarkOneWay(b *testing.B) {
 	for name, begin := range fabrics() {
 		b.Run(name, func(b *testing.B) {
@@ -64,7 +62,7 @@ func fabrics() map[string]func(b *testing.B) fabric {
 	}
 }
 
-// pair links two processes both ways.
+// pair links two processes in both directions.
 func pair(f fabric) (Links, Links) {
 	one, other := f.join("a", 1), f.join("b", 1)
 	introduce(f, []string{"a", "b"}, one, other)

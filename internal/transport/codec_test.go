@@ -19,27 +19,55 @@ func TestWhatCannotBeReceivedCannotBeSent(t *testing.T) {
 		change func(*election.Message)
 		want   string // a part of the error; empty: it can be sent
 	}{
-		"as it is":             {func(*election.Message) {}, ""},
-		"the longest list":     {func(m *election.Message) { m.List = make([]string, maxEntries) }, ""},
-		"the longest name":     {func(m *election.Message) { m.Process = tooLong[1:] }, ""},
-		"the most hops":        {func(m *election.Message) { m.Hops = maxHops }, ""},
-		"a longer list":        {func(m *election.Message) { m.List = make([]string, maxEntries+1) }, "257 entries"},
-		"a longer table":       {func(m *election.Message) { m.Table = make([]election.Entry, maxEntries+1) }, "257 entries"},
-		"a longer process":     {func(m *election.Message) { m.Process = tooLong }, "254 bytes"},
-		"a longer initiator":   {func(m *election.Message) { m.Election.Initiator = tooLong }, "254 bytes"},
-		"a longer kind":        {func(m *election.Message) { m.Kind = election.Kind(tooLong) }, "254 bytes"},
-		"a longer id":          {func(m *election.Message) { m.List = []string{"a", tooLong} }, "254 bytes"},
-		"a longer row":         {func(m *election.Message) { m.Table = []election.Entry{{Name: tooLong}} }, "254 bytes"},
-		"a longer status":      {func(m *election.Message) { m.Table = []election.Entry{{Status: election.Status(tooLong)}} }, "254 bytes"},
+		"as it is": {func(*election.Message) {}, ""},
+		"the longest list": {
+			func(m *election.Message) { m.List = make([]string, maxEntries) },
+			"",
+		},
+		"the longest name": {func(m *election.Message) { m.Process = tooLong[1:] }, ""},
+		"the most hops":    {func(m *election.Message) { m.Hops = maxHops }, ""},
+		"a longer list": {
+			func(m *election.Message) { m.List = make([]string, maxEntries+1) },
+			"257 entries",
+		},
+		"a longer table": {
+			func(m *election.Message) { m.Table = make([]election.Entry, maxEntries+1) },
+			"257 entries",
+		},
+		"a longer process": {func(m *election.Message) { m.Process = tooLong }, "254 bytes"},
+		"a longer initiator": {
+			func(m *election.Message) { m.Election.Initiator = tooLong },
+			"254 bytes",
+		},
+		"a longer kind": {
+			func(m *election.Message) { m.Kind = election.Kind(tooLong) },
+			"254 bytes",
+		},
+		"a longer id": {
+			func(m *election.Message) { m.List = []string{"a", tooLong} },
+			"254 bytes",
+		},
+		"a longer row": {
+			func(m *election.Message) { m.Table = []election.Entry{{Name: tooLong}} },
+			"254 bytes",
+		},
+		"a longer status": {
+			func(m *election.Message) {
+				m.Table = []election.Entry{{Status: election.Status(tooLong)}}
+			},
+			"254 bytes",
+		},
 		"more hops":            {func(m *election.Message) { m.Hops = maxHops + 1 }, "4097 hops"},
 		"fewer hops than none": {func(m *election.Message) { m.Hops = -1 }, "-1 hops"},
-		"no kind":              {func(m *election.Message) { m.Kind = "" }, "without algorithm or kind"},
+		"no kind": {func(m *election.Message) { m.Kind = "" }, "without algorithm " +
+			"or kind"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			m := good()
 			tc.change(&m)
 			_, err := encode("Bully", m)
-			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+			if tc.want == "" && err != nil || tc.want != "" && (err == nil ||
+				!strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("encode: %v, want %q", err, tc.want)
 			}
 		})
@@ -48,8 +76,16 @@ func TestWhatCannotBeReceivedCannotBeSent(t *testing.T) {
 
 func TestTheLargestMessageFitsIntoAFrame(t *testing.T) {
 	name := strings.Repeat("x", maxNameBytes)
-	m := election.Message{Kind: election.Kind(name), Process: name, Hops: maxHops}
-	m.Election = election.ID{Initiator: name, Incarnation: ^uint64(0), Sequence: ^uint64(0)}
+	m := election.Message{
+		Kind:    election.Kind(name),
+		Process: name,
+		Hops:    maxHops,
+	}
+	m.Election = election.ID{
+		Initiator:   name,
+		Incarnation: ^uint64(0),
+		Sequence:    ^uint64(0),
+	}
 	for range maxEntries {
 		m.List = append(m.List, name)
 		m.Table = append(m.Table, election.Entry{Name: name, Status: election.Status(name)})
@@ -63,14 +99,21 @@ func TestTheLargestMessageFitsIntoAFrame(t *testing.T) {
 	}
 }
 
-// FuzzFrame lets any bytes come in as a frame of an admitted process. A message that is accepted is within the bounds and can
-// be sent on as it came.
+// FuzzFrame receives arbitrary bytes as a frame of an admitted process. A message that is accepted
+// is within the limits, and can be sent on.
 func FuzzFrame(f *testing.F) {
 	request, err := encodeRequest(someRequest())
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, frame := range []*linkpb.Frame{{}, helloFrame(1, "m", false), askFrame(2), leavingFrame(), mustEncode(f, 3), request} {
+	for _, frame := range []*linkpb.Frame{
+		{},
+		helloFrame(1, "m", false),
+		askFrame(2),
+		leavingFrame(),
+		mustEncode(f, 3),
+		request,
+	} {
 		bytes, err := proto.Marshal(frame)
 		if err != nil {
 			f.Fatal(err)
@@ -83,11 +126,17 @@ func FuzzFrame(f *testing.F) {
 			return // gRPC ends the stream
 		}
 		h := newHub("a", 1, "", beat, nil)
-		s := &session{hub: h, from: "b", answers: make(chan *linkpb.Answer, 1), ended: make(chan struct{})}
+		s := &session{
+			hub:     h,
+			from:    "b",
+			answers: make(chan *linkpb.Answer, 1),
+			ended:   make(chan struct{}),
+		}
 		over, err := s.take(&frame)
 		_, isRequest := frame.GetFrame().(*linkpb.Frame_LeaseRequest)
-		if frame.GetFrame() == nil || isRequest && !knownKind(lease.Kind(frame.GetLeaseRequest().GetKind())) {
-			// of a newer agent, perhaps: passed over
+		if frame.GetFrame() == nil || isRequest &&
+			!knownKind(lease.Kind(frame.GetLeaseRequest().GetKind())) {
+			// from a newer agent, perhaps: ignored
 			if over || err != nil || len(h.events) > 0 {
 				t.Fatalf("an unknown frame: over %t, error %v, %d events", over, err, len(h.events))
 			}

@@ -12,7 +12,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// soon is some time from now, on a full second: certificates know no others.
+// soon returns a time shortly from now, on a full second, because certificates have that
+// resolution.
 func soon() time.Time { return time.Now().Truncate(time.Second).Add(3 * time.Second) }
 
 func TestNoLinkOutlivesTheCertificateOfEitherEnd(t *testing.T) {
@@ -25,7 +26,7 @@ func TestNoLinkOutlivesTheCertificateOfEitherEnd(t *testing.T) {
 		expect(t, a, Up{"b"})
 		expect(t, b, Up{"a"})
 		expect(t, a, Down{"b", Rejected}) // b has closed it
-		expect(t, b, Down{"a", Rejected}) // so has b this one, of its own accord
+		expect(t, b, Down{"a", Rejected}) // and b has closed this one, of its own accord
 		if early := time.Until(until); early > 0 {
 			t.Errorf("the links were closed %s before the certificate ended", early)
 		}
@@ -35,8 +36,8 @@ func TestNoLinkOutlivesTheCertificateOfEitherEnd(t *testing.T) {
 	})
 }
 
-// TestALinkIsRenewedWithoutAWord has all four ends of two links live on a certificate that is renewed only after the links
-// were made. Nobody may notice, while both talk all the time.
+// All four ends of two links use certificates that are renewed only after the links were made.
+// Neither process may notice, while both send all the time.
 func TestALinkIsRenewedWithoutAWord(t *testing.T) {
 	inEachFabric(t, func(t *testing.T, f fabric) {
 		a, b := f.join("a", 1), f.join("b", 2)
@@ -54,13 +55,15 @@ func TestALinkIsRenewedWithoutAWord(t *testing.T) {
 	})
 }
 
-// TestAHundredRenewalsLoseNothing renews the certificates of both ends again and again, over a network with changing delays,
-// under load.
+// TestAHundredRenewalsLoseNothing renews the certificates of both ends again and again over a
+// network with changing delays, while both processes send.
 func TestAHundredRenewalsLoseNothing(t *testing.T) {
 	inMemory(t, func(t *testing.T, m *memory) {
 		random := seeded(t)
 		var delay, renewals atomic.Int64
-		m.Delay = func(string, string) time.Duration { return time.Duration(delay.Load()) * time.Microsecond }
+		m.Delay = func(string, string) time.Duration {
+			return time.Duration(delay.Load()) * time.Microsecond
+		}
 		m.Logger = slog.New(counter{slog.DiscardHandler, "link renewed", &renewals})
 		a, b := m.join("a", 1), m.join("b", 2)
 		const life = 400 * time.Millisecond
@@ -103,9 +106,10 @@ func (c counter) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// converse has one process say three numbered things, ask and request as often, and get all the answers, though they come
-// late.
-func converse(t *testing.T, from, to Links, me string, life uint64, you string, yours uint64, number int) {
+// converse makes one process send three numbered messages and as many questions and requests, and
+// receive all the answers, although they come late.
+func converse(t *testing.T, from, to Links, me string, life uint64, you string, yours uint64,
+	number int) {
 	t.Helper()
 	for i := number; i < number+3; i++ {
 		from.Send(you, "Bully", say(i))
@@ -121,14 +125,22 @@ func converse(t *testing.T, from, to Links, me string, life uint64, you string, 
 			requested.Answer(lease.Response{Kind: lease.PreVote, Round: uint64(i)})
 		})
 	}
-	<-time.After(rand.N(3 * time.Millisecond)) // the stream of the questions may be over by now
+	<-time.After(rand.N(3 * time.Millisecond)) // the stream of the questions may have ended by now
 	for _, answer := range answers {
 		answer()
 	}
 	for i := number; i < number+3; i++ {
-		expect(t, from, Answered{From: you, Sequence: uint64(i), Coordinator: fmt.Sprint(i)})
-		expect(t, from, LeaseResponded{From: you, Incarnation: yours, StateID: "state-" + you,
-			Response: lease.Response{Kind: lease.PreVote, Round: uint64(i)}})
+		expect(t, from, Answered{
+			From:        you,
+			Sequence:    uint64(i),
+			Coordinator: fmt.Sprint(i),
+		})
+		expect(t, from, LeaseResponded{
+			From:        you,
+			Incarnation: yours,
+			StateID:     "state-" + you,
+			Response:    lease.Response{Kind: lease.PreVote, Round: uint64(i)},
+		})
 	}
 	if n := from.Dropped(); n > 0 {
 		t.Fatalf("%d were dropped", n)

@@ -108,7 +108,8 @@ func TestALinkThatIsToldAboutInHasteEndsUpRight(t *testing.T) {
 		}
 		a.Send("b", "Bully", say(1))
 		expect(t, b, heard("a", 1, 1))
-		for open := false; !open; { // whatever was reported on the way, Up and Down alternate, and Up is last
+		// whatever was reported in between, Up and Down alternate, and Up is last
+		for open := false; !open; {
 			switch e := next(t, a).(type) {
 			case Up:
 				open = len(a.Events()) == 0
@@ -123,7 +124,7 @@ func TestALinkThatIsToldAboutInHasteEndsUpRight(t *testing.T) {
 	})
 }
 
-// ups wants the links to these to be open, in whatever order.
+// ups expects the links to these processes to open, in any order.
 func ups(t *testing.T, links Links, names ...string) {
 	t.Helper()
 	missing := map[string]bool{}

@@ -16,16 +16,28 @@ func TestWhatIsSentArrivesWholeAndInOrder(t *testing.T) {
 		introduce(f, []string{"a", "b"}, a, b)
 		expect(t, a, Up{"b"})
 		whole := election.Message{
-			Kind:     election.StatusTable,
-			Election: election.ID{Initiator: "b", Incarnation: 1 << 60, Sequence: 3},
-			Process:  "c",
-			Hops:     12,
-			List:     []string{"a", "b", "c"},
-			Table:    []election.Entry{{Name: "a", Status: election.Normal}, {Name: "b", Status: election.Crashed}},
+			Kind: election.StatusTable,
+			Election: election.ID{
+				Initiator:   "b",
+				Incarnation: 1 << 60,
+				Sequence:    3,
+			},
+			Process: "c",
+			Hops:    12,
+			List:    []string{"a", "b", "c"},
+			Table: []election.Entry{
+				{Name: "a", Status: election.Normal},
+				{Name: "b", Status: election.Crashed},
+			},
 		}
 		a.Send("b", "StatusTableBully", whole)
 		got := next(t, b)
-		if want := (Received{From: "a", Incarnation: 7, Algorithm: "StatusTableBully", Message: whole}); !reflect.DeepEqual(got, want) {
+		if want := (Received{
+			From:        "a",
+			Incarnation: 7,
+			Algorithm:   "StatusTableBully",
+			Message:     whole,
+		}); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%#v\nwant %#v", got, want)
 		}
 		for i := range 50 {
@@ -42,7 +54,11 @@ func TestSendCopiesWhatBelongsToTheSender(t *testing.T) {
 		a, b := f.join("a", 1), f.join("b", 1)
 		introduce(f, []string{"a", "b"}, a, b)
 		list, table := []string{"a"}, []election.Entry{{Name: "a", Status: election.Normal}}
-		a.Send("b", "RingList", election.Message{Kind: election.Election, List: list, Table: table})
+		a.Send("b", "RingList", election.Message{
+			Kind:  election.Election,
+			List:  list,
+			Table: table,
+		})
 		list[0], table[0].Name = "x", "x"
 		got := next(t, b).(Received).Message
 		if got.List[0] != "a" || got.Table[0].Name != "a" {
@@ -99,7 +115,7 @@ func TestAKilledProcessIsReportedOnceAndHeardInItsNextLife(t *testing.T) {
 		introduce(f, []string{"a", "b"}, b)
 		b.Send("a", "Bully", say(3))
 		seen := map[Event]bool{}
-		for range 2 { // in either order: they are of two links
+		for range 2 { // in any order, because they are of two links
 			switch e := next(t, a).(type) {
 			case Up:
 				seen[e] = true
@@ -116,7 +132,7 @@ func TestAKilledProcessIsReportedOnceAndHeardInItsNextLife(t *testing.T) {
 		}
 		expect(t, b, Up{"a"})
 		a.Send("b", "Bully", say(4))
-		expect(t, b, heard("a", 1, 4)) // and not the second, which was sent to the dead
+		expect(t, b, heard("a", 1, 4)) // and not the second one, which was sent to the dead process
 	})
 }
 
@@ -147,14 +163,18 @@ func TestAQuestionIsAnswered(t *testing.T) {
 		}
 		second.Answer("c")
 		first.Answer("")
-		expect(t, a, Answered{From: "b", Sequence: 42, Coordinator: "c"})
+		expect(t, a, Answered{
+			From:        "b",
+			Sequence:    42,
+			Coordinator: "c",
+		})
 		expect(t, a, Answered{From: "b", Sequence: 41})
 
 		a.Ask("b", 43)
 		late := next(t, b).(Asked)
 		f.kill("a")
 		for range 100 {
-			late.Answer("c") // must neither block nor harm
+			late.Answer("c") // must neither block nor have an effect
 		}
 	})
 }
@@ -218,7 +238,7 @@ func TestWhoDoesNotReceiveHoldsTheSenderBackAndNothingIsReordered(t *testing.T) 
 			switch {
 			case a.Dropped() == before:
 				sent = append(sent, number)
-			case len(sent) > eventsAhead+queueLength: // everything on the way to b is full
+			case len(sent) > eventsAhead+queueLength: // everything between the two is full
 				for _, want := range sent {
 					if got := next(t, b).(Received).Message.Election.Sequence; got != want {
 						t.Fatalf("message %d came, want %d", got, want)
@@ -226,7 +246,7 @@ func TestWhoDoesNotReceiveHoldsTheSenderBackAndNothingIsReordered(t *testing.T) 
 				}
 				return
 			default:
-				runtime.Gosched() // the queue is full, but the wire is still taking it
+				runtime.Gosched() // the queue is full, but the wire still accepts frames
 			}
 		}
 		t.Fatalf("%d messages wait for a process that does not receive", len(sent))
@@ -243,7 +263,7 @@ func TestCloseDoesNotWaitForAnAgentThatDoesNotReceive(t *testing.T) {
 			runtime.Gosched()
 		}
 		for i := range 10 {
-			a.Send("b", "Bully", say(i)) // the session waits for room now
+			a.Send("b", "Bully", say(i)) // the session is waiting for room
 		}
 		b.Close()
 		b.Close() // twice is harmless
@@ -262,7 +282,10 @@ func TestAMessageThatNobodyWouldAcceptIsNotSent(t *testing.T) {
 	inEachFabric(t, func(t *testing.T, f fabric) {
 		a, b := f.join("a", 1), f.join("b", 1)
 		introduce(f, []string{"a", "b"}, a, b)
-		a.Send("b", "Bully", election.Message{Kind: election.Election, List: make([]string, maxEntries+1)})
+		a.Send("b", "Bully", election.Message{
+			Kind: election.Election,
+			List: make([]string, maxEntries+1),
+		})
 		a.Send("b", "Bully", election.Message{Kind: election.Election, Hops: -1})
 		a.Send("b", "Bully", election.Message{})
 		a.Send("b", "Bully", say(1))
@@ -273,7 +296,7 @@ func TestAMessageThatNobodyWouldAcceptIsNotSent(t *testing.T) {
 	})
 }
 
-// long is a numbered message of some kilobytes.
+// long returns a numbered message of some kilobytes.
 func long(number int) election.Message {
 	m := say(number)
 	for range 100 {

@@ -21,7 +21,9 @@ import (
 )
 
 func TestEvidenceInAnErrorOfTheNetwork(t *testing.T) {
-	wrapped := func(err error) error { return &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", err)} }
+	wrapped := func(err error) error {
+		return &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", err)}
+	}
 	for _, tc := range []struct {
 		err  error
 		want Evidence
@@ -37,7 +39,7 @@ func TestEvidenceInAnErrorOfTheNetwork(t *testing.T) {
 		{&net.DNSError{IsTimeout: true}, Unreachable},
 		{context.Canceled, Unreachable},
 		{context.DeadlineExceeded, Unreachable},
-		{errors.New("tls: bad certificate"), Rejected}, // as told by the caller: what else it can be
+		{errors.New("tls: bad certificate"), Rejected}, // the caller decides what else it can be
 	} {
 		if got := whyNetwork(tc.err, Rejected); got != tc.want {
 			t.Errorf("%v: %s, want %s", tc.err, got, tc.want)
@@ -45,7 +47,7 @@ func TestEvidenceInAnErrorOfTheNetwork(t *testing.T) {
 	}
 }
 
-// TestAnAddressWhereNobodyAnswersIsUnreachable has somebody listen who says nothing at all.
+// TestAnAddressWhereNobodyAnswersIsUnreachable connects to a listener that never sends anything.
 func TestAnAddressWhereNobodyAnswersIsUnreachable(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	f := newLoopback(t)
@@ -58,7 +60,7 @@ func TestAnAddressWhereNobodyAnswersIsUnreachable(t *testing.T) {
 	expect(t, a, Down{"b", Unreachable})
 }
 
-// TestCloseDoesNotWaitForAClientThatSaysNothing connects and never begins the handshake.
+// TestCloseDoesNotWaitForAClientThatSaysNothing connects and never starts the handshake.
 func TestCloseDoesNotWaitForAClientThatSaysNothing(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	f := newLoopback(t)
@@ -98,8 +100,8 @@ func TestAProcessIsFoundAtItsNewAddress(t *testing.T) {
 	expect(t, moved, heard("a", 1, 1))
 }
 
-// TestTheKernelTellsOfAKilledProcess kills a real one with SIGKILL. Its end and, when it is dialled again, its absence must be
-// told by the kernel at once, not found out by a timeout.
+// TestTheKernelTellsOfAKilledProcess kills a real process with SIGKILL. The kernel must report its
+// end and, when it is dialled again, its absence at once; neither may be found by a timeout.
 func TestTheKernelTellsOfAKilledProcess(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	f := newLoopback(t)
@@ -130,7 +132,8 @@ func TestTheKernelTellsOfAKilledProcess(t *testing.T) {
 
 const victimVariable = "PODESTA_TEST_VICTIM_ADDRESS"
 
-// startVictim runs this test binary again, as process b. It gets the authority through a pipe and says when it listens.
+// startVictim runs this test binary again as process b, which gets the authority through a pipe and
+// reports when it listens.
 func startVictim(t *testing.T, f *loopback, address string) *exec.Cmd {
 	t.Helper()
 	certPEM, keyPEM, err := f.authority.PEM()
@@ -159,7 +162,7 @@ func startVictim(t *testing.T, f *loopback, address string) *exec.Cmd {
 
 const victimListens = "the victim listens"
 
-// TestVictim is no test but the process that is killed; run alone it does nothing.
+// TestVictim is the process that is killed; run alone, it does nothing.
 func TestVictim(t *testing.T) {
 	address := os.Getenv(victimVariable)
 	if address == "" {

@@ -13,17 +13,19 @@ import (
 	"github.com/podesta-dev/podesta/internal/identity"
 )
 
-const beat = 20 * time.Millisecond // between attempts to make a link
+const beat = 20 * time.Millisecond // between two attempts to make a link
 
-// fabric is a world in which processes are started and killed: the contract holds in each.
+// fabric is a world in which processes are started and killed. The contract holds in each.
 type fabric interface {
 	join(name string, incarnation uint64) Links
 	kill(name string)
 	member(name string) Member
-	certify(name string, from, until time.Time) // anew, a process that has joined
+	// replaces the certificate of a process that has joined
+	certify(name string, from, until time.Time)
 }
 
-// inEachFabric runs a story over gRPC on this machine, and over memory in a bubble where time is not real.
+// inEachFabric runs a scenario over gRPC on this machine, and over the in-memory network in a
+// bubble with virtual time.
 func inEachFabric(t *testing.T, story func(*testing.T, fabric)) {
 	t.Run("gRPC", func(t *testing.T) {
 		defer goleak.VerifyNone(t)
@@ -40,7 +42,7 @@ func inEachFabric(t *testing.T, story func(*testing.T, fabric)) {
 	})
 }
 
-// memory is the fabric of the twin.
+// memory is the fabric of the in-memory network.
 type memory struct {
 	*Network
 	joined []Links
@@ -63,7 +65,11 @@ func (m *memory) kill(name string) { m.Kill(name) }
 func (m *memory) certify(name string, from, until time.Time) { m.Certify(name, from, until) }
 
 func (m *memory) member(name string) Member {
-	return Member{Name: name, UID: "uid-" + name, Address: name + ":1"}
+	return Member{
+		Name:    name,
+		UID:     "uid-" + name,
+		Address: name + ":1",
+	}
 }
 
 func (m *memory) end() {
@@ -72,7 +78,8 @@ func (m *memory) end() {
 	}
 }
 
-// loopback is the fabric of gRPC and TLS on 127.0.0.1. A process keeps its address when it starts again.
+// loopback is the fabric of gRPC and TLS on 127.0.0.1. A process keeps its address when it starts
+// again.
 type loopback struct {
 	t         testing.TB
 	authority *identity.Authority
@@ -91,21 +98,36 @@ func newLoopback(t testing.TB) *loopback {
 }
 
 func newLoopbackOf(t testing.TB, authority *identity.Authority) *loopback {
-	return &loopback{t: t, authority: authority, addresses: map[string]string{}, keyrings: map[string]*identity.Keyring{},
-		living: map[string]Links{}}
+	return &loopback{
+		t:         t,
+		authority: authority,
+		addresses: map[string]string{},
+		keyrings:  map[string]*identity.Keyring{},
+		living:    map[string]Links{},
+	}
 }
 
 func (l *loopback) name(process string) identity.Name {
-	return identity.Name{Namespace: "shop", Group: "scheduler", Pod: process, UID: "uid-" + process}
+	return identity.Name{
+		Namespace: "shop",
+		Group:     "scheduler",
+		Pod:       process,
+		UID:       "uid-" + process,
+	}
 }
 
 func (l *loopback) member(process string) Member {
 	if l.addresses[process] == "" {
-		listener := l.listen("127.0.0.1:0") // finds an address; until the process joins nobody listens there
+		// reserves an address; until the process joins, no process listens there
+		listener := l.listen("127.0.0.1:0")
 		l.addresses[process] = listener.Addr().String()
 		listener.Close()
 	}
-	return Member{Name: process, UID: "uid-" + process, Address: l.addresses[process]}
+	return Member{
+		Name:    process,
+		UID:     "uid-" + process,
+		Address: l.addresses[process],
+	}
 }
 
 func (l *loopback) join(process string, incarnation uint64) Links {
@@ -125,12 +147,13 @@ func (l *loopback) join(process string, incarnation uint64) Links {
 }
 
 func (l *loopback) certify(process string, from, until time.Time) {
-	if err := certifyUntil(l.keyrings[process], l.authority, l.name(process), from, until); err != nil {
+	if err := certifyUntil(l.keyrings[process], l.authority, l.name(process), from,
+		until); err != nil {
 		l.t.Fatal(err)
 	}
 }
 
-// kill does what the kernel does when a process is killed: it closes the sockets.
+// kill closes the sockets, as the kernel does when a process is killed.
 func (l *loopback) kill(process string) {
 	if links := l.living[process]; links != nil {
 		links.(*hub).halt()
@@ -153,8 +176,10 @@ func (l *loopback) end() {
 	}
 }
 
-// newKeyring makes a keyring with a certificate of one authority, issued at a time, that trusts another.
-func newKeyring(t testing.TB, certifies, trusts *identity.Authority, n identity.Name, issued time.Time) *identity.Keyring {
+// newKeyring returns a keyring with a certificate of one authority, issued at that time, that
+// trusts another.
+func newKeyring(t testing.TB, certifies, trusts *identity.Authority, n identity.Name,
+	issued time.Time) *identity.Keyring {
 	t.Helper()
 	keyring := identity.NewKeyring(time.Now)
 	if err := trust(keyring, trusts); err != nil {
@@ -174,11 +199,13 @@ func trust(keyring *identity.Keyring, authority *identity.Authority) error {
 	return keyring.SetTrust(bundle)
 }
 
-func certify(keyring *identity.Keyring, authority *identity.Authority, n identity.Name, issued time.Time) error {
+func certify(keyring *identity.Keyring, authority *identity.Authority, n identity.Name,
+	issued time.Time) error {
 	return certifyUntil(keyring, authority, n, issued, issued.Add(identity.Lifetime))
 }
 
-func certifyUntil(keyring *identity.Keyring, authority *identity.Authority, n identity.Name, from, until time.Time) error {
+func certifyUntil(keyring *identity.Keyring, authority *identity.Authority, n identity.Name, from,
+	until time.Time) error {
 	key, err := identity.NewKey()
 	if err != nil {
 		return err
@@ -198,7 +225,7 @@ func certifyUntil(keyring *identity.Keyring, authority *identity.Authority, n id
 	return keyring.SetCertificate(certPEM, keyPEM)
 }
 
-// introduce admits all to all, and makes the links of the first to the others.
+// introduce makes all processes admit all, and makes the links of the first to the others.
 func introduce(f fabric, names []string, all ...Links) {
 	members := make([]Member, len(names))
 	for i, name := range names {
@@ -210,7 +237,7 @@ func introduce(f fabric, names []string, all ...Links) {
 	all[0].Link(names)
 }
 
-// next is the next event; the story ends when none comes.
+// next returns the next event; the test fails if none comes.
 func next(t *testing.T, links Links) Event {
 	t.Helper()
 	select {
@@ -225,7 +252,7 @@ func next(t *testing.T, links Links) Event {
 	}
 }
 
-// expect wants the next event to be exactly this one.
+// expect expects the next event to be exactly this one.
 func expect(t *testing.T, links Links, want Event) {
 	t.Helper()
 	if got := next(t, links); fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", want) {
@@ -233,11 +260,19 @@ func expect(t *testing.T, links Links, want Event) {
 	}
 }
 
-// say makes the numbered message of the tests.
+// say returns the numbered message of the tests.
 func say(number int) election.Message {
-	return election.Message{Kind: election.Election, Election: election.ID{Initiator: "a", Sequence: uint64(number)}}
+	return election.Message{
+		Kind:     election.Election,
+		Election: election.ID{Initiator: "a", Sequence: uint64(number)},
+	}
 }
 
 func heard(from string, incarnation uint64, number int) Event {
-	return Received{From: from, Incarnation: incarnation, Algorithm: "Bully", Message: say(number)}
+	return Received{
+		From:        from,
+		Incarnation: incarnation,
+		Algorithm:   "Bully",
+		Message:     say(number),
+	}
 }

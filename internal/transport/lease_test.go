@@ -14,14 +14,29 @@ import (
 )
 
 func someRequest() lease.Request {
-	return lease.Request{Kind: lease.Vote, Epoch: lease.NewEpoch(27993600, 3), Round: 1 << 63, Lease: time.Second,
-		Heir: "c"}
+	return lease.Request{
+		Kind:  lease.Vote,
+		Epoch: lease.NewEpoch(27993600, 3),
+		Round: 1 << 63,
+		Lease: time.Second,
+		Heir:  "c",
+	}
 }
 
 func someResponse() lease.Response {
-	return lease.Response{Kind: lease.Vote, Epoch: lease.NewEpoch(27993600, 3), Round: 1 << 63, Granted: true, Candidate: true,
-		Generation: 27993600, Highest: lease.NewEpoch(27993600, 4), Holder: "c", HolderEpoch: lease.NewEpoch(27993600, 2),
-		Remaining: 817 * time.Microsecond, Heard: true}
+	return lease.Response{
+		Kind:        lease.Vote,
+		Epoch:       lease.NewEpoch(27993600, 3),
+		Round:       1 << 63,
+		Granted:     true,
+		Candidate:   true,
+		Generation:  27993600,
+		Highest:     lease.NewEpoch(27993600, 4),
+		Holder:      "c",
+		HolderEpoch: lease.NewEpoch(27993600, 2),
+		Remaining:   817 * time.Microsecond,
+		Heard:       true,
+	}
 }
 
 func TestARequestAndItsResponseArriveWhole(t *testing.T) {
@@ -33,12 +48,22 @@ func TestARequestAndItsResponseArriveWhole(t *testing.T) {
 		heard, ok := next(t, b).(LeaseRequested)
 		answer := heard.Answer
 		heard.Answer = nil
-		want := LeaseRequested{From: "a", Incarnation: 7, StateID: "state-a", Request: someRequest()}
+		want := LeaseRequested{
+			From:        "a",
+			Incarnation: 7,
+			StateID:     "state-a",
+			Request:     someRequest(),
+		}
 		if !ok || !reflect.DeepEqual(heard, want) {
 			t.Fatalf("heard %#v\nwant  %#v", heard, want)
 		}
 		answer(someResponse())
-		expect(t, a, LeaseResponded{From: "b", Incarnation: 5, StateID: "state-b", Response: someResponse()})
+		expect(t, a, LeaseResponded{
+			From:        "b",
+			Incarnation: 5,
+			StateID:     "state-b",
+			Response:    someResponse(),
+		})
 	})
 }
 
@@ -72,12 +97,17 @@ func TestARequestForNobodyIsDroppedAndALateResponseHarmsNobody(t *testing.T) {
 		}
 		a.Request("b", someRequest())
 		late := next(t, b).(LeaseRequested)
-		late.Answer(lease.Response{Kind: "DEMAND"}) // nobody would accept it: it is not sent
+		late.Answer(lease.Response{Kind: "DEMAND"}) // no process would accept it, so it is not sent
 		late.Answer(someResponse())
-		expect(t, a, LeaseResponded{From: "b", Incarnation: 1, StateID: "state-b", Response: someResponse()})
+		expect(t, a, LeaseResponded{
+			From:        "b",
+			Incarnation: 1,
+			StateID:     "state-b",
+			Response:    someResponse(),
+		})
 		f.kill("a")
 		for range 100 {
-			late.Answer(someResponse()) // must neither block nor harm
+			late.Answer(someResponse()) // must neither block nor have an effect
 		}
 	})
 }
@@ -87,16 +117,34 @@ func TestBoundsOfRequests(t *testing.T) {
 		change func(*linkpb.LeaseRequest)
 		want   string // a part of the error; empty: it is accepted
 	}{
-		"as it is":           {func(*linkpb.LeaseRequest) {}, ""},
-		"the highest epoch":  {func(p *linkpb.LeaseRequest) { p.Epoch = 1<<53 - 1 }, ""},
-		"no epoch":           {func(p *linkpb.LeaseRequest) { p.Epoch = 0 }, ""},
-		"the longest lease":  {func(p *linkpb.LeaseRequest) { p.LeaseMicroseconds = 3_600_000_000 }, ""},
-		"a higher epoch":     {func(p *linkpb.LeaseRequest) { p.Epoch = 1 << 53 }, "epoch 9007199254740992"},
-		"a lower epoch":      {func(p *linkpb.LeaseRequest) { p.Epoch = -1 }, "epoch -1"},
-		"a longer lease":     {func(p *linkpb.LeaseRequest) { p.LeaseMicroseconds = 3_600_000_001 }, "want 0 to 1h"},
-		"the longest number": {func(p *linkpb.LeaseRequest) { p.LeaseMicroseconds = math.MaxInt64 }, "want 0 to 1h"},
-		"less than no lease": {func(p *linkpb.LeaseRequest) { p.LeaseMicroseconds = math.MinInt64 }, "want 0 to 1h"},
-		"a longer heir":      {func(p *linkpb.LeaseRequest) { p.Heir = strings.Repeat("x", maxNameBytes+1) }, "254 bytes"},
+		"as it is":          {func(*linkpb.LeaseRequest) {}, ""},
+		"the highest epoch": {func(p *linkpb.LeaseRequest) { p.Epoch = 1<<53 - 1 }, ""},
+		"no epoch":          {func(p *linkpb.LeaseRequest) { p.Epoch = 0 }, ""},
+		"the longest lease": {
+			func(p *linkpb.LeaseRequest) { p.LeaseMicroseconds = 3_600_000_000 },
+			"",
+		},
+		"a higher epoch": {
+			func(p *linkpb.LeaseRequest) { p.Epoch = 1 << 53 },
+			"epoch 9007199254740992",
+		},
+		"a lower epoch": {func(p *linkpb.LeaseRequest) { p.Epoch = -1 }, "epoch -1"},
+		"a longer lease": {
+			func(p *linkpb.LeaseRequest) { p.LeaseMicroseconds = 3_600_000_001 },
+			"want 0 to 1h",
+		},
+		"the longest number": {
+			func(p *linkpb.LeaseRequest) { p.LeaseMicroseconds = math.MaxInt64 },
+			"want 0 to 1h",
+		},
+		"less than no lease": {
+			func(p *linkpb.LeaseRequest) { p.LeaseMicroseconds = math.MinInt64 },
+			"want 0 to 1h",
+		},
+		"a longer heir": {
+			func(p *linkpb.LeaseRequest) { p.Heir = strings.Repeat("x", maxNameBytes+1) },
+			"254 bytes",
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			frame, err := encodeRequest(someRequest())
@@ -115,21 +163,57 @@ func TestBoundsOfResponses(t *testing.T) {
 		change func(*linkpb.LeaseResponse)
 		want   string
 	}{
-		"as it is":                  {func(*linkpb.LeaseResponse) {}, ""},
-		"the highest generation":    {func(v *linkpb.LeaseResponse) { v.Generation = 1<<33 - 1 }, ""},
-		"the longest memory":        {func(v *linkpb.LeaseResponse) { v.StateId = strings.Repeat("x", maxStateIDBytes) }, ""},
-		"no memory":                 {func(v *linkpb.LeaseResponse) { v.StateId = "" }, ""},
-		"a lower epoch":             {func(v *linkpb.LeaseResponse) { v.Epoch = -1 }, "epoch -1"},
-		"a higher highest":          {func(v *linkpb.LeaseResponse) { v.Highest = 1 << 53 }, "epoch 9007199254740992"},
-		"a higher holder's epoch":   {func(v *linkpb.LeaseResponse) { v.HolderEpoch = 1 << 53 }, "epoch 9007199254740992"},
-		"a higher generation":       {func(v *linkpb.LeaseResponse) { v.Generation = 1 << 33 }, "generation 8589934592"},
-		"a lower generation":        {func(v *linkpb.LeaseResponse) { v.Generation = -1 }, "generation -1"},
-		"less than nothing remains": {func(v *linkpb.LeaseResponse) { v.RemainingMicroseconds = -1 }, "want 0 to 1h"},
-		"more than a lease remains": {func(v *linkpb.LeaseResponse) { v.RemainingMicroseconds = math.MaxInt64 }, "want 0 to 1h"},
-		"a longer holder":           {func(v *linkpb.LeaseResponse) { v.Holder = strings.Repeat("x", maxNameBytes+1) }, "254 bytes"},
-		"a longer memory":           {func(v *linkpb.LeaseResponse) { v.StateId = strings.Repeat("x", maxStateIDBytes+1) }, "65 bytes"},
-		"a memory of two lines":     {func(v *linkpb.LeaseResponse) { v.StateId = "a\nb" }, "printable ASCII"},
-		"a memory of other letters": {func(v *linkpb.LeaseResponse) { v.StateId = "é" }, "printable ASCII"},
+		"as it is": {func(*linkpb.LeaseResponse) {}, ""},
+		"the highest generation": {
+			func(v *linkpb.LeaseResponse) { v.Generation = 1<<33 - 1 },
+			"",
+		},
+		"the longest memory": {
+			func(v *linkpb.LeaseResponse) { v.StateId = strings.Repeat("x", maxStateIDBytes) },
+			"",
+		},
+		"no memory":     {func(v *linkpb.LeaseResponse) { v.StateId = "" }, ""},
+		"a lower epoch": {func(v *linkpb.LeaseResponse) { v.Epoch = -1 }, "epoch -1"},
+		"a higher highest": {
+			func(v *linkpb.LeaseResponse) { v.Highest = 1 << 53 },
+			"epoch 9007199254740992",
+		},
+		"a higher holder's epoch": {
+			func(v *linkpb.LeaseResponse) { v.HolderEpoch = 1 << 53 },
+			"epoch 9007199254740992",
+		},
+		"a higher generation": {
+			func(v *linkpb.LeaseResponse) { v.Generation = 1 << 33 },
+			"generation 8589934592",
+		},
+		"a lower generation": {
+			func(v *linkpb.LeaseResponse) { v.Generation = -1 },
+			"generation -1",
+		},
+		"less than nothing remains": {
+			func(v *linkpb.LeaseResponse) { v.RemainingMicroseconds = -1 },
+			"want 0 to 1h",
+		},
+		"more than a lease remains": {
+			func(v *linkpb.LeaseResponse) { v.RemainingMicroseconds = math.MaxInt64 },
+			"want 0 to 1h",
+		},
+		"a longer holder": {
+			func(v *linkpb.LeaseResponse) { v.Holder = strings.Repeat("x", maxNameBytes+1) },
+			"254 bytes",
+		},
+		"a longer memory": {
+			func(v *linkpb.LeaseResponse) { v.StateId = strings.Repeat("x", maxStateIDBytes+1) },
+			"65 bytes",
+		},
+		"a memory of two lines": {
+			func(v *linkpb.LeaseResponse) { v.StateId = "a\nb" },
+			"printable ASCII",
+		},
+		"a memory of other letters": {
+			func(v *linkpb.LeaseResponse) { v.StateId = "é" },
+			"printable ASCII",
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			answer, err := encodeResponse(someResponse(), "m", 1)
@@ -145,7 +229,8 @@ func TestBoundsOfResponses(t *testing.T) {
 
 func wantError(t *testing.T, known bool, err error, part string) {
 	t.Helper()
-	if part == "" && err != nil || part != "" && (err == nil || !strings.Contains(err.Error(), part)) {
+	if part == "" && err != nil || part != "" && (err == nil ||
+		!strings.Contains(err.Error(), part)) {
 		t.Errorf("error %v, want %q", err, part)
 	}
 	if !known {
@@ -153,12 +238,19 @@ func wantError(t *testing.T, known bool, err error, part string) {
 	}
 }
 
-// What is out of bounds in a request of a kind to come is for those to judge who know it.
+// A request of a future kind may exceed the limits of the known kinds: only an agent that knows the
+// kind can judge it.
 func TestAKindToComeIsPassedOver(t *testing.T) {
-	if _, known, err := decodeRequest(&linkpb.LeaseRequest{Kind: "DEMAND", Epoch: -1}); known || err != nil {
+	if _, known, err := decodeRequest(&linkpb.LeaseRequest{
+		Kind:  "DEMAND",
+		Epoch: -1,
+	}); known || err != nil {
 		t.Errorf("a request: known %t, error %v", known, err)
 	}
-	if _, known, err := decodeResponse(&linkpb.LeaseResponse{Kind: "DEMAND", Epoch: -1}); known || err != nil {
+	if _, known, err := decodeResponse(&linkpb.LeaseResponse{
+		Kind:  "DEMAND",
+		Epoch: -1,
+	}); known || err != nil {
 		t.Errorf("a response: known %t, error %v", known, err)
 	}
 }
@@ -184,7 +276,8 @@ func TestAPromiseNeverGetsShorterOnItsWay(t *testing.T) {
 	}
 }
 
-// FuzzAnswer lets any bytes come in as an answer of an admitted process. What is accepted can be sent on as it came.
+// FuzzAnswer receives arbitrary bytes as an answer of an admitted process. What is accepted can be
+// sent on unchanged.
 func FuzzAnswer(f *testing.F) {
 	response, err := encodeResponse(someResponse(), "m", 1)
 	if err != nil {
@@ -204,7 +297,8 @@ func FuzzAnswer(f *testing.F) {
 		}
 		l := newLink(newHub("a", 1, "", beat, nil), Member{Name: "b"}, nil)
 		event, err := l.read(&answer)
-		if err != nil && event != nil || err == nil && event == nil && knownKind(lease.Kind(answer.GetLeaseResponse().GetKind())) {
+		if err != nil && event != nil || err == nil && event == nil &&
+			knownKind(lease.Kind(answer.GetLeaseResponse().GetKind())) {
 			t.Fatalf("event %#v, error %v", event, err)
 		}
 		if decided, ok := event.(LeaseResponded); ok {

@@ -41,7 +41,8 @@ func (l *listener) Accept() (net.Conn, error) {
 // take returns nil once all connections are closed.
 func (l *listener) take(raw net.Conn) net.Conn {
 	if tcp, ok := raw.(*net.TCPConn); ok {
-		tcp.SetKeepAliveConfig(keepAlive(l.patience())) //nolint:errcheck // the defaults then serve, more slowly
+		//nolint:errcheck // otherwise the defaults apply, which are slower
+		tcp.SetKeepAliveConfig(keepAlive(l.patience()))
 		if sys, err := tcp.SyscallConn(); err == nil {
 			control(l.patience())("", "", sys) //nolint:errcheck // likewise
 		}

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// inMemory runs a story on a network where time is not real and everything that can happen has happened after settle.
+// inMemory runs a scenario on a network with virtual time, on which everything that can happen has
+// happened after settle.
 func inMemory(t *testing.T, story func(t *testing.T, m *memory)) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -17,7 +18,7 @@ func inMemory(t *testing.T, story func(t *testing.T, m *memory)) {
 	})
 }
 
-// silent wants that nothing happens.
+// silent expects that nothing happens.
 func silent(t *testing.T, links Links) {
 	t.Helper()
 	synctest.Wait()
@@ -40,7 +41,7 @@ func TestACutLosesWhatIsSentOneWayOnly(t *testing.T) {
 		b.Send("a", "Bully", say(2))
 		expect(t, a, heard("b", 1, 2))
 		b.Ask("a", 3)
-		next(t, a).(Asked).Answer("a") // the answer is lost too
+		next(t, a).(Asked).Answer("a") // the answer is lost, too
 		silent(t, b)
 		m.Heal("a", "b")
 		a.Send("b", "Bully", say(4))
@@ -84,7 +85,7 @@ func TestThatAProcessWasKilledDoesNotCrossACut(t *testing.T) {
 func TestAttemptsKeepThePaceThatTheyAreTold(t *testing.T) {
 	inMemory(t, func(t *testing.T, m *memory) {
 		var attempts atomic.Int64
-		m.Delay = func(from, _ string) time.Duration { // asked once in each direction by every attempt
+		m.Delay = func(from, _ string) time.Duration { // called once per direction by every attempt
 			if from == "a" {
 				attempts.Add(1)
 			}

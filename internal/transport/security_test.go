@@ -17,8 +17,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
-// TestStrangersOfOneAddressKeepNobodyOut has one address open connections and say nothing: no more than its share stays open, and members
-// are heard.
+// TestStrangersOfOneAddressKeepNobodyOut opens silent connections from one address: no more than
+// its share stays open, and members can still connect.
 func TestStrangersOfOneAddressKeepNobodyOut(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	f := newLoopback(t)
@@ -38,7 +38,8 @@ func TestStrangersOfOneAddressKeepNobodyOut(t *testing.T) {
 		open()
 	}
 	extra := open()
-	if err := extra.SetReadDeadline(time.Now().Add(handshakeMax / 2)); err != nil { // after that it would be closed for its silence
+	// after that it would be closed because it is silent
+	if err := extra.SetReadDeadline(time.Now().Add(handshakeMax / 2)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.Copy(io.Discard, extra); err != nil && !errors.Is(err, syscall.ECONNRESET) {
@@ -47,8 +48,8 @@ func TestStrangersOfOneAddressKeepNobodyOut(t *testing.T) {
 	expectHonestVoice(t, f, a)
 }
 
-// TestAnIntruderHasNoEffect lets one that has no business with the group connect, say Hello and vote. It must be turned away,
-// and the process must see nothing of it: the next that it hears is the honest one.
+// TestAnIntruderHasNoEffect makes a process from outside the group connect, send Hello and vote. It
+// must be rejected, and nothing that it sends may have an effect.
 func TestAnIntruderHasNoEffect(t *testing.T) {
 	foreign, err := identity.NewAuthority(time.Now())
 	if err != nil {
@@ -66,7 +67,8 @@ func TestAnIntruderHasNoEffect(t *testing.T) {
 			return newKeyring(t, f.authority, f.authority, n, time.Now())
 		},
 		"a process whose certificate has expired": func(f *loopback) *identity.Keyring {
-			return newKeyring(t, f.authority, f.authority, f.name("b"), time.Now().Add(-identity.Lifetime-time.Second))
+			return newKeyring(t, f.authority, f.authority, f.name("b"),
+				time.Now().Add(-identity.Lifetime-time.Second))
 		},
 		"a process that another authority has certified": func(f *loopback) *identity.Keyring {
 			return newKeyring(t, foreign, f.authority, f.name("b"), time.Now())
@@ -104,9 +106,14 @@ func TestAnIntruderHasNoEffect(t *testing.T) {
 			out, err := openRaw(t, f, intrude(f))
 			if err == nil {
 				defer out.Close()
-				for _, frame := range []*linkpb.Frame{helloFrame(99, "", false), askFrame(1), mustEncode(t, 1), leavingFrame()} {
+				for _, frame := range []*linkpb.Frame{
+					helloFrame(99, "", false),
+					askFrame(1),
+					mustEncode(t, 1),
+					leavingFrame(),
+				} {
 					if err := out.Send(frame); err != nil {
-						break // turned away already
+						break // already rejected
 					}
 				}
 				err = out.Accepted()
@@ -120,13 +127,17 @@ func TestAnIntruderHasNoEffect(t *testing.T) {
 	}
 }
 
-// TestWithoutACertificateNothingIsSaid connects as clients that speak TLS in other ways than an agent.
+// TestWithoutACertificateNothingIsSaid connects as clients whose TLS differs from an agent's.
 func TestWithoutACertificateNothingIsSaid(t *testing.T) {
 	for what, change := range map[string]func(*tls.Config){
 		"no certificate": func(c *tls.Config) {
-			c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &tls.Certificate{}, nil }
+			c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+				return &tls.Certificate{}, nil
+			}
 		},
-		"TLS 1.2": func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS12, tls.VersionTLS12 },
+		"TLS 1.2": func(c *tls.Config) {
+			c.MinVersion, c.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			defer goleak.VerifyNone(t)
@@ -135,7 +146,8 @@ func TestWithoutACertificateNothingIsSaid(t *testing.T) {
 			a := f.join("a", 1)
 			a.Admit([]Member{f.member("b"), f.member("c")})
 
-			config := newKeyring(t, f.authority, f.authority, f.name("b"), time.Now()).PeerClient(f.name("a"))
+			config := newKeyring(t, f.authority, f.authority, f.name("b"),
+				time.Now()).PeerClient(f.name("a"))
 			change(config)
 			_, err := dial(t.Context(), f.member("a").Address, config, time.Second)
 			var l *loss
@@ -147,7 +159,7 @@ func TestWithoutACertificateNothingIsSaid(t *testing.T) {
 	}
 }
 
-// TestAnImpostorIsNotSpokenTo has another process listen where b should.
+// TestAnImpostorIsNotSpokenTo makes another process listen at b's address.
 func TestAnImpostorIsNotSpokenTo(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	f := newLoopback(t)
@@ -166,13 +178,17 @@ func TestAnImpostorIsNotSpokenTo(t *testing.T) {
 	}
 }
 
-// TestAnAdmittedProcessMustKeepToTheProtocol sends what an agent never would, as a process that is admitted.
+// TestAnAdmittedProcessMustKeepToTheProtocol sends what an agent never would, as an admitted
+// process.
 func TestAnAdmittedProcessMustKeepToTheProtocol(t *testing.T) {
 	overlong := mustEncode(t, 1)
 	overlong.GetMessage().List = make([]string, maxEntries+1)
 	long := mustEncode(t, 1)
 	long.GetMessage().Process = string(make([]byte, maxNameBytes+1))
-	excessive := &linkpb.Frame{Frame: &linkpb.Frame_LeaseRequest{LeaseRequest: &linkpb.LeaseRequest{Kind: "VOTE", Epoch: 1 << 53}}}
+	excessive := &linkpb.Frame{Frame: &linkpb.Frame_LeaseRequest{LeaseRequest: &linkpb.LeaseRequest{
+		Kind:  "VOTE",
+		Epoch: 1 << 53,
+	}}}
 	for what, frames := range map[string][]*linkpb.Frame{
 		"a message before the Hello": {mustEncode(t, 1)},
 		"an ask before the Hello":    {askFrame(1)},
@@ -190,7 +206,8 @@ func TestAnAdmittedProcessMustKeepToTheProtocol(t *testing.T) {
 			defer f.end()
 			a := f.join("a", 1)
 			a.Admit([]Member{f.member("b"), f.member("c")})
-			out, err := openRaw(t, f, newKeyring(t, f.authority, f.authority, f.name("b"), time.Now()))
+			out, err := openRaw(t, f, newKeyring(t, f.authority, f.authority, f.name("b"),
+				time.Now()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -259,11 +276,13 @@ func TestOfTwoStreamsTheNewestIncarnationIsHeard(t *testing.T) {
 	}
 	expect(t, a, heard("b", 6, 1))
 
-	again.Close() // with the newest gone, a lower number is believed: the process may have lost its memory
+	// once the newest has gone, a lower number is accepted, because the process may have lost its
+	// state
+	again.Close()
 	reset, err := greet(1)
 	for evidenceOf(err) == Rejected && err != nil {
 		reset.Close()
-		reset, err = greet(1) // until a has noticed the end of the other
+		reset, err = greet(1) // until a has noticed that the other has ended
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -275,17 +294,21 @@ func TestOfTwoStreamsTheNewestIncarnationIsHeard(t *testing.T) {
 	expect(t, a, heard("b", 1, 2))
 }
 
-// openRaw opens a stream to a as an agent does, and leaves it to the test to speak.
+// openRaw opens a stream to a as an agent does; the test decides what is sent.
 func openRaw(t *testing.T, f *loopback, keyring *identity.Keyring) (outbound, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	t.Cleanup(cancel)
 	h := newHub("intruder", 1, "", beat, f.living["a"].(*hub).log)
-	w := &grpcWire{hub: h, self: f.name("intruder"), keyring: keyring}
+	w := &grpcWire{
+		hub:     h,
+		self:    f.name("intruder"),
+		keyring: keyring,
+	}
 	return w.open(ctx, f.member("a"))
 }
 
-// expectHonestVoice wants the first thing that a hears to be what c says now.
+// expectHonestVoice expects the first message that a receives to be the one that c sends now.
 func expectHonestVoice(t *testing.T, f *loopback, a Links) {
 	t.Helper()
 	c := f.join("c", 1)
@@ -304,7 +327,7 @@ func mustEncode(t testing.TB, number int) *linkpb.Frame {
 	return frame
 }
 
-// huge is within what an agent could send, and more than one may receive.
+// huge can be sent by an agent, and is more than an agent may receive.
 func huge(t *testing.T) *linkpb.Frame {
 	frame := mustEncode(t, 1)
 	frame.GetMessage().Kind = string(make([]byte, maxFrame))

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-var seedFlag = flag.Uint64("seed", 1, "what storms and renewals draw from; 0: a seed that nobody has tried")
+var seedFlag = flag.Uint64("seed", 1, "seed of storms and renewals; 0: a random seed")
 
-// seeded is what a test draws from. It logs the seed.
+// seeded returns the random source of a test, and logs its seed.
 func seeded(t *testing.T) *rand.Rand {
 	seed := *seedFlag
 	if seed == 0 {
@@ -21,7 +21,7 @@ func seeded(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// witness receives everything that one process sees and checks the promises of the package.
+// witness receives all events of one process and checks the promises of the package.
 type witness struct {
 	t    *testing.T
 	name string
@@ -33,11 +33,18 @@ type witness struct {
 	last map[string]position // by sender
 }
 
-// position of a message in the lives of its sender.
+// position of a message: the incarnation of its sender, and its number in that incarnation.
 type position struct{ incarnation, sequence uint64 }
 
 func watch(t *testing.T, name string, links Links, news chan<- struct{}) *witness {
-	w := &witness{t: t, name: name, news: news, up: map[string]bool{}, last: map[string]position{}, done: make(chan struct{})}
+	w := &witness{
+		t:    t,
+		name: name,
+		news: news,
+		up:   map[string]bool{},
+		last: map[string]position{},
+		done: make(chan struct{}),
+	}
 	go func() {
 		defer close(w.done)
 		for e := range links.Events() {
@@ -61,7 +68,8 @@ func (w *witness) see(e Event) {
 		w.up[e.Name] = false
 	case Received:
 		was, is := w.last[e.From], position{e.Incarnation, e.Message.Election.Sequence}
-		if is.incarnation < was.incarnation || is.incarnation == was.incarnation && is.sequence <= was.sequence {
+		if is.incarnation < was.incarnation || is.incarnation == was.incarnation &&
+			is.sequence <= was.sequence {
 			w.t.Errorf("%s: %s said %v after %v", w.name, e.From, is, was)
 		}
 		w.last[e.From] = is
@@ -74,15 +82,21 @@ func (w *witness) see(e Event) {
 	}
 }
 
-// TestTheContractHoldsInAStorm kills, restarts, links, unlinks, admits and removes processes at random while all talk to all.
-// Afterwards everyone is admitted again, and everyone's next word must be heard by all.
+// TestTheContractHoldsInAStorm kills, restarts, links, unlinks, admits and removes processes at
+// random while all send to all. Afterwards all are admitted again, and all must receive the next
+// message of all.
 func TestTheContractHoldsInAStorm(t *testing.T) {
 	inEachFabric(t, func(t *testing.T, f fabric) {
 		random := seeded(t)
 		names := []string{"a", "b", "c", "d"}
 		s := &storm{
-			t: t, fabric: f, names: names, news: make(chan struct{}, 1),
-			links: map[string]Links{}, seen: map[string]*witness{}, lives: map[string]uint64{},
+			t:      t,
+			fabric: f,
+			names:  names,
+			news:   make(chan struct{}, 1),
+			links:  map[string]Links{},
+			seen:   map[string]*witness{},
+			lives:  map[string]uint64{},
 		}
 		for _, name := range names {
 			s.start(name)
@@ -101,7 +115,7 @@ func TestTheContractHoldsInAStorm(t *testing.T) {
 				s.introduce(name)
 			case 4:
 				s.breathe(time.Duration(random.IntN(2000)) * time.Microsecond)
-			case 5: // half of its life over already, so that links are renewed soon
+			case 5: // half of its lifetime has passed, so that links are renewed soon
 				life := time.Duration(random.IntN(2000)) * time.Millisecond
 				s.fabric.certify(name, time.Now().Add(-life), time.Now().Add(life))
 			default:
@@ -120,7 +134,7 @@ type storm struct {
 	t      *testing.T
 	fabric fabric
 	names  []string
-	news   chan struct{} // something was seen somewhere
+	news   chan struct{} // some process has seen an event
 	links  map[string]Links
 	seen   map[string]*witness
 	lives  map[string]uint64
@@ -159,7 +173,7 @@ func (s *storm) talk(name string) {
 	}
 }
 
-// breathe waits until something is seen, or for a while.
+// breathe waits until an event is seen, or for a while.
 func (s *storm) breathe(atMost time.Duration) bool {
 	select {
 	case <-s.news:
@@ -169,7 +183,8 @@ func (s *storm) breathe(atMost time.Duration) bool {
 	}
 }
 
-// calm wants everyone to hear everyone again: what is said may be lost only until the links are up.
+// calm expects all processes to receive from all again: messages may be lost only until the links
+// are up.
 func (s *storm) calm() {
 	before := s.said
 	for !s.allHeardAfter(before) {
@@ -181,7 +196,7 @@ func (s *storm) calm() {
 		}
 	}
 	for _, name := range s.names {
-		s.links[name].Leave(s.t.Context()) // a retiring on each link: it must not hang
+		s.links[name].Leave(s.t.Context()) // a Leave on each link: it must not hang
 	}
 	for _, name := range s.names {
 		s.links[name].Close()

@@ -11,7 +11,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
-// newcomer speaks to a as b does, stream by stream.
+// newcomer sends to a as b does, stream by stream.
 type newcomer struct {
 	t *testing.T
 	f *loopback
@@ -30,7 +30,8 @@ func inSuccession(t *testing.T, story func(*testing.T, newcomer)) {
 // open opens a stream that a accepts.
 func (n newcomer) open(incarnation uint64, succeeds bool) outbound {
 	n.t.Helper()
-	out, err := openRaw(n.t, n.f, newKeyring(n.t, n.f.authority, n.f.authority, n.f.name("b"), time.Now()))
+	out, err := openRaw(n.t, n.f, newKeyring(n.t, n.f.authority, n.f.authority, n.f.name("b"),
+		time.Now()))
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -79,7 +80,8 @@ func TestASuccessorIsHeardWhenTheOldStreamHasEnded(t *testing.T) {
 			t.Errorf("the old stream ended with %v, want it in order", err)
 		}
 		asked.Answer("c") // to a question of the old stream
-		if answer, err := next.Recv(); err != nil || answer.GetSequence() != 7 || answer.GetCoordinator() != "c" {
+		if answer, err := next.Recv(); err != nil || answer.GetSequence() != 7 ||
+			answer.GetCoordinator() != "c" {
 			t.Errorf("the answer is %v, %v", answer, err)
 		}
 		b.a.Admit(nil)
@@ -119,13 +121,15 @@ func TestASuccessorThatEndsLeavesTheOldStreamAsItIs(t *testing.T) {
 		expect(t, b.a, heard("b", 6, 1))
 		next := b.open(6, true)
 		b.say(next, 2)
-		old.Close() // not in order: what it had not read of it is lost, and that is for the other end to notice
+		// not in order: what a has not read is lost, and the other end has to notice that
+		old.Close()
 		expect(t, b.a, heard("b", 6, 2))
 		expectHonestVoice(t, b.f, b.a)
 	})
 }
 
-// A renewal may succeed nobody: the receiver has lost the old stream before.
+// The session that a renewal is to succeed may be gone: the receiver has lost the old stream
+// before.
 func TestASuccessorOfNobodyIsHeard(t *testing.T) {
 	inSuccession(t, func(t *testing.T, b newcomer) {
 		out := b.open(6, true)
@@ -145,10 +149,14 @@ func nextAs[E Event](t *testing.T, links Links) E {
 
 func TestValidities(t *testing.T) {
 	now := time.Now()
-	short, long, endless := validity{now, now.Add(time.Hour)}, validity{now, now.Add(2 * time.Hour)}, validity{}
+	short, long, endless := validity{
+		now,
+		now.Add(time.Hour),
+	}, validity{now, now.Add(2 * time.Hour)}, validity{}
 	for what, ok := range map[string]bool{
-		"the shorter counts":           short.within(long) == short && long.within(short) == short,
-		"an end counts":                short.within(endless) == short && endless.within(short) == short,
+		"the shorter counts": short.within(long) == short && long.within(short) == short,
+		"an end counts": short.within(endless) == short &&
+			endless.within(short) == short,
 		"no end":                       endless.within(endless) == endless,
 		"longer outlasts shorter":      long.outlasts(short) && !short.outlasts(long),
 		"none outlasts itself":         !short.outlasts(short) && !endless.outlasts(endless),
@@ -163,18 +171,29 @@ func TestValidities(t *testing.T) {
 	}
 }
 
-// A timer may be late, for clocks are set and machines suspended: what comes in is judged by the clock as it is then.
+// A timer may be late, because clocks are set and machines suspended. What arrives is checked
+// against the clock at that moment.
 func TestNothingIsHeardOnAnEndedCertificate(t *testing.T) {
 	ended := validity{time.Now().Add(-time.Hour), time.Now().Add(-time.Second)}
 	h := newHub("a", 1, "", beat, nil)
-	s := &session{hub: h, from: "b", certified: ended, ended: make(chan struct{})}
-	if over, err := s.take(askFrame(1)); !over || err != nil || !isClosed(s.ended) || s.reason == nil {
+	s := &session{
+		hub:       h,
+		from:      "b",
+		certified: ended,
+		ended:     make(chan struct{}),
+	}
+	if over, err := s.take(askFrame(1)); !over || err != nil || !isClosed(s.ended) ||
+		s.reason == nil {
 		t.Errorf("a frame: over %t, error %v, reason %v", over, err, s.reason)
 	}
 	p := newPipe(NewNetwork(), time.Second, "a", "b")
 	p.answers <- parcel[*linkpb.Answer]{content: &linkpb.Answer{Sequence: 1}}
 	l := newLink(h, Member{Name: "b"}, nil)
-	err := l.receive(&stream{outbound: clientEnd{p, t.Context()}, ctx: t.Context(), peer: ended})
+	err := l.receive(&stream{
+		outbound: clientEnd{p, t.Context()},
+		ctx:      t.Context(),
+		peer:     ended,
+	})
 	if err == nil || evidenceOf(err) != Rejected {
 		t.Errorf("an answer: %v, want %s", err, Rejected)
 	}
@@ -191,7 +210,11 @@ func TestALinkIsRenewedInTheLastQuarterOfItsLife(t *testing.T) {
 		from, to time.Duration
 	}{
 		{validity{now, now.Add(24 * hour)}, 18*hour - time.Minute, 18*hour + 90*time.Minute},
-		{validity{now.Add(-12 * hour), now.Add(12 * hour)}, 6*hour - time.Minute, 6*hour + 90*time.Minute},
+		{
+			validity{now.Add(-12 * hour), now.Add(12 * hour)},
+			6*hour - time.Minute,
+			6*hour + 90*time.Minute,
+		},
 		{validity{now.Add(-20 * hour), now.Add(4 * hour)}, hour/2 - time.Minute, hour},
 		{validity{now.Add(-24 * hour), now.Add(time.Second)}, pause, 250 * time.Millisecond},
 		{validity{now.Add(-24 * hour), now.Add(pause)}, pause, pause},
