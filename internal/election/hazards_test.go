@@ -31,16 +31,16 @@ func view(from, coordinator string) election.Event {
 func TestNewPodOfTheSameName(t *testing.T) {
 	for _, algorithm := range []string{"Bully", "StatusTableBully"} {
 		m := machine(t, algorithm, "P1", 3, "P3")
-		say := func(life uint64) {
+		say := func(incarnation uint64) {
 			id := election.ID{
 				Initiator:   "P2",
-				Incarnation: life,
+				Incarnation: incarnation,
 				Sequence:    1,
 			}
 			m.Step(election.Event{
 				Type:        election.Receive,
 				Process:     "P2",
-				Incarnation: life,
+				Incarnation: incarnation,
 				Message: election.Message{
 					Kind:     election.Coordinator,
 					Process:  "P2",
@@ -69,7 +69,7 @@ func TestNewPodOfTheSameName(t *testing.T) {
 			},
 		})
 		if say(4); m.State().Coordinator != "P2" {
-			t.Errorf("%s: the new pod is not heard; P1 follows %q", algorithm,
+			t.Errorf("%s: the new pod is ignored; P1 follows %q", algorithm,
 				m.State().Coordinator)
 		}
 	}
@@ -105,7 +105,7 @@ func TestViewOfOneThatNeverCoordinates(t *testing.T) {
 		roster[0].Priority = 0
 		m.Step(election.Event{Type: election.Change, Roster: roster})
 		if m.Step(view("P1", "P1")); !m.State().Electing {
-			t.Errorf("%s: P2 does not hear P1, which coordinates beside %q", algorithm,
+			t.Errorf("%s: P2 ignores P1, which coordinates beside %q", algorithm,
 				m.State().Coordinator)
 		}
 	}
@@ -151,7 +151,7 @@ func TestTheMaximumDies(t *testing.T) {
 	out := m.Step(election.Event{Type: election.PeerDown, Process: "P3"})
 	last := out.Messages[len(out.Messages)-1]
 	if last.To != "P1" || last.Message.Process != "P2" || last.Message.Election.Sequence != 2 {
-		t.Errorf("P2 does not begin anew: %s", sent(out))
+		t.Errorf("P2 does not start again: %s", sent(out))
 	}
 }
 
@@ -242,7 +242,7 @@ func TestSilenceIsNotForEver(t *testing.T) {
 		Type:  election.Timeout,
 		Timer: election.AwaitAnnouncement,
 	}); sent(out) != "P2 ELECTION" {
-		t.Errorf("P1 asks nobody: sent %q", sent(out))
+		t.Errorf("P1 asks no process: sent %q", sent(out))
 	}
 }
 

@@ -55,7 +55,7 @@ func fabrics() map[string]func(b *testing.B) fabric {
 			return f
 		},
 		"memory": func(b *testing.B) fabric {
-			f := newMemory()
+			f := newVirtualNetwork()
 			b.Cleanup(f.end)
 			return f
 		},

@@ -58,7 +58,7 @@ func TestALinkIsRenewedWithoutAWord(t *testing.T) {
 // TestAHundredRenewalsLoseNothing renews the certificates of both ends again and again over a
 // network with changing delays, while both processes send.
 func TestAHundredRenewalsLoseNothing(t *testing.T) {
-	inMemory(t, func(t *testing.T, m *memory) {
+	inMemory(t, func(t *testing.T, m *virtualNetwork) {
 		random := seeded(t)
 		var delay, renewals atomic.Int64
 		m.Delay = func(string, string) time.Duration {
@@ -108,7 +108,7 @@ func (c counter) Handle(_ context.Context, r slog.Record) error {
 
 // converse makes one process send three numbered messages and as many questions and requests, and
 // receive all the answers, although they come late.
-func converse(t *testing.T, from, to Links, me string, life uint64, you string, yours uint64,
+func converse(t *testing.T, from, to Links, me string, incarnation uint64, you string, yours uint64,
 	number int) {
 	t.Helper()
 	for i := number; i < number+3; i++ {
@@ -118,7 +118,7 @@ func converse(t *testing.T, from, to Links, me string, life uint64, you string, 
 	}
 	var answers []func()
 	for i := number; i < number+3; i++ {
-		expect(t, to, heard(me, life, i))
+		expect(t, to, received(me, incarnation, i))
 		asked, requested := next(t, to).(Asked), next(t, to).(LeaseRequested)
 		answers = append(answers, func() {
 			asked.Answer(fmt.Sprint(i))

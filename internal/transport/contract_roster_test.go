@@ -17,7 +17,7 @@ func TestWhoIsTakenOffTheRosterIsNotHeard(t *testing.T) {
 		expect(t, b, Down{"a", Rejected})
 		b.Send("a", "Bully", say(1))
 		c.Send("a", "Bully", say(2))
-		expect(t, a, heard("c", 1, 2))
+		expect(t, a, received("c", 1, 2))
 
 		a.Admit([]Member{f.member("b"), f.member("c")})
 		expect(t, a, Up{"b"})
@@ -36,7 +36,7 @@ func TestWhoWasNeverOnTheRosterIsRejectedAndNotHeard(t *testing.T) {
 		b.Send("a", "Bully", say(1))
 		expect(t, b, Down{"a", Rejected})
 		c.Send("a", "Bully", say(2))
-		expect(t, a, heard("c", 1, 2))
+		expect(t, a, received("c", 1, 2))
 	})
 }
 
@@ -69,7 +69,7 @@ func TestALinkIsDroppedAndMadeAsTold(t *testing.T) {
 		a.Link([]string{"b"}) // no change: nothing happens
 		a.Admit([]Member{f.member("b")})
 		a.Send("b", "Bully", say(1))
-		expect(t, b, heard("a", 1, 1))
+		expect(t, b, received("a", 1, 1))
 		a.Send("unknown", "Bully", say(1))
 		a.Ask("unknown", 1)
 		if n := a.Dropped(); n != 2 {
@@ -89,7 +89,7 @@ func TestALinkThatIsNotWantedAnyMoreSendsWhatIsQueued(t *testing.T) {
 		a.Link(nil)
 		a.Send("b", "Bully", say(20))
 		for i := range 20 {
-			expect(t, b, heard("a", 1, i))
+			expect(t, b, received("a", 1, i))
 		}
 		expect(t, a, Down{"b", Dropped})
 		if n := a.Dropped(); n != 1 {
@@ -107,7 +107,7 @@ func TestALinkThatIsToldAboutInHasteEndsUpRight(t *testing.T) {
 			a.Link([]string{"b"})
 		}
 		a.Send("b", "Bully", say(1))
-		expect(t, b, heard("a", 1, 1))
+		expect(t, b, received("a", 1, 1))
 		// whatever was reported in between, Up and Down alternate, and Up is last
 		for open := false; !open; {
 			switch e := next(t, a).(type) {

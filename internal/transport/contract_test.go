@@ -44,7 +44,7 @@ func TestWhatIsSentArrivesWholeAndInOrder(t *testing.T) {
 			a.Send("b", "Bully", say(i))
 		}
 		for i := range 50 {
-			expect(t, b, heard("a", 7, i))
+			expect(t, b, received("a", 7, i))
 		}
 	})
 }
@@ -72,7 +72,7 @@ func TestAMessageForALinkThatIsBeingMadeWaitsForIt(t *testing.T) {
 		a, b := f.join("a", 1), f.join("b", 1)
 		introduce(f, []string{"a", "b"}, a, b)
 		a.Send("b", "Bully", say(1)) // no Up yet
-		expect(t, b, heard("a", 1, 1))
+		expect(t, b, received("a", 1, 1))
 		expect(t, a, Up{"b"})
 		if n := a.Dropped(); n != 0 {
 			t.Errorf("%d messages dropped, want none", n)
@@ -93,7 +93,7 @@ func TestARefusedConnectionIsReportedAndTheLinkIsMadeWhenTheProcessStarts(t *tes
 		b.Admit([]Member{f.member("a")})
 		expect(t, a, Up{"b"})
 		a.Send("b", "Bully", say(2))
-		expect(t, b, heard("a", 1, 2))
+		expect(t, b, received("a", 1, 2))
 	})
 }
 
@@ -105,7 +105,7 @@ func TestAKilledProcessIsReportedOnceAndHeardInItsNextLife(t *testing.T) {
 		expect(t, a, Up{"b"})
 		expect(t, b, Up{"a"})
 		b.Send("a", "Bully", say(1))
-		expect(t, a, heard("b", 1, 1))
+		expect(t, a, received("b", 1, 1))
 
 		f.kill("b")
 		expect(t, a, Down{"b", Closed})
@@ -121,18 +121,18 @@ func TestAKilledProcessIsReportedOnceAndHeardInItsNextLife(t *testing.T) {
 				seen[e] = true
 			case Received:
 				if e.Incarnation != 2 || e.Message.Election.Sequence != 3 {
-					t.Errorf("heard %v", e)
+					t.Errorf("received %v", e)
 				}
 			default:
 				t.Errorf("event %#v", e)
 			}
 		}
 		if !seen[Up{"b"}] {
-			t.Error("the link was not made anew")
+			t.Error("the link was not made again")
 		}
 		expect(t, b, Up{"a"})
 		a.Send("b", "Bully", say(4))
-		expect(t, b, heard("a", 1, 4)) // and not the second one, which was sent to the dead process
+		expect(t, b, received("a", 1, 4)) // and not the second one, which was sent to the dead process
 	})
 }
 
@@ -197,7 +197,7 @@ func TestWhoLeavesIsHeardToTheEnd(t *testing.T) {
 		}
 		b.Send("a", "Bully", say(99))
 		for i := range 20 {
-			expect(t, a, heard("b", 1, i))
+			expect(t, a, received("b", 1, i))
 		}
 		expect(t, a, Down{"b", Left})
 
@@ -289,7 +289,7 @@ func TestAMessageThatNobodyWouldAcceptIsNotSent(t *testing.T) {
 		a.Send("b", "Bully", election.Message{Kind: election.Election, Hops: -1})
 		a.Send("b", "Bully", election.Message{})
 		a.Send("b", "Bully", say(1))
-		expect(t, b, heard("a", 1, 1))
+		expect(t, b, received("a", 1, 1))
 		if n := a.Dropped(); n != 3 {
 			t.Errorf("%d dropped, want 3", n)
 		}

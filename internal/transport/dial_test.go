@@ -97,7 +97,7 @@ func TestAProcessIsFoundAtItsNewAddress(t *testing.T) {
 		t.Fatalf("event %#v, want Up", e)
 	}
 	a.Send("b", "Bully", say(1))
-	expect(t, moved, heard("a", 1, 1))
+	expect(t, moved, received("a", 1, 1))
 }
 
 // TestTheKernelTellsOfAKilledProcess kills a real process with SIGKILL. The kernel must report its

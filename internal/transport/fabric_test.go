@@ -35,36 +35,36 @@ func inEachFabric(t *testing.T, story func(*testing.T, fabric)) {
 	})
 	t.Run("memory", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			f := newMemory()
+			f := newVirtualNetwork()
 			defer f.end()
 			story(t, f)
 		})
 	})
 }
 
-// memory is the fabric of the in-memory network.
-type memory struct {
+// virtualNetwork is the fabric of the in-memory network.
+type virtualNetwork struct {
 	*Network
 	joined []Links
 }
 
-func newMemory() *memory {
+func newVirtualNetwork() *virtualNetwork {
 	n := NewNetwork()
 	n.Reconnect = beat
-	return &memory{Network: n}
+	return &virtualNetwork{Network: n}
 }
 
-func (m *memory) join(name string, incarnation uint64) Links {
+func (m *virtualNetwork) join(name string, incarnation uint64) Links {
 	links := m.JoinWith(name, incarnation, "state-"+name)
 	m.joined = append(m.joined, links)
 	return links
 }
 
-func (m *memory) kill(name string) { m.Kill(name) }
+func (m *virtualNetwork) kill(name string) { m.Kill(name) }
 
-func (m *memory) certify(name string, from, until time.Time) { m.Certify(name, from, until) }
+func (m *virtualNetwork) certify(name string, from, until time.Time) { m.Certify(name, from, until) }
 
-func (m *memory) member(name string) Member {
+func (m *virtualNetwork) member(name string) Member {
 	return Member{
 		Name:    name,
 		UID:     "uid-" + name,
@@ -72,7 +72,7 @@ func (m *memory) member(name string) Member {
 	}
 }
 
-func (m *memory) end() {
+func (m *virtualNetwork) end() {
 	for _, links := range m.joined {
 		links.Close()
 	}
@@ -268,7 +268,7 @@ func say(number int) election.Message {
 	}
 }
 
-func heard(from string, incarnation uint64, number int) Event {
+func received(from string, incarnation uint64, number int) Event {
 	return Received{
 		From:        from,
 		Incarnation: incarnation,

@@ -45,17 +45,17 @@ func TestARequestAndItsResponseArriveWhole(t *testing.T) {
 		introduce(f, []string{"a", "b"}, a, b)
 		expect(t, a, Up{"b"})
 		a.Request("b", someRequest())
-		heard, ok := next(t, b).(LeaseRequested)
-		answer := heard.Answer
-		heard.Answer = nil
+		request, ok := next(t, b).(LeaseRequested)
+		answer := request.Answer
+		request.Answer = nil
 		want := LeaseRequested{
 			From:        "a",
 			Incarnation: 7,
 			StateID:     "state-a",
 			Request:     someRequest(),
 		}
-		if !ok || !reflect.DeepEqual(heard, want) {
-			t.Fatalf("heard %#v\nwant  %#v", heard, want)
+		if !ok || !reflect.DeepEqual(request, want) {
+			t.Fatalf("received %#v\nwant     %#v", request, want)
 		}
 		answer(someResponse())
 		expect(t, a, LeaseResponded{
@@ -76,7 +76,7 @@ func TestRequestsKeepTheirOrderAmongEverythingElse(t *testing.T) {
 			a.Request("b", lease.Request{Kind: lease.PreVote, Round: uint64(i)})
 		}
 		for i := range 10 {
-			expect(t, b, heard("a", 1, i))
+			expect(t, b, received("a", 1, i))
 			if p := next(t, b).(LeaseRequested); p.Request.Round != uint64(i) {
 				t.Fatalf("request %d came, want %d", p.Request.Round, i)
 			}
@@ -168,11 +168,11 @@ func TestBoundsOfResponses(t *testing.T) {
 			func(v *linkpb.LeaseResponse) { v.Generation = 1<<33 - 1 },
 			"",
 		},
-		"the longest memory": {
+		"the longest state ID": {
 			func(v *linkpb.LeaseResponse) { v.StateId = strings.Repeat("x", maxStateIDBytes) },
 			"",
 		},
-		"no memory":     {func(v *linkpb.LeaseResponse) { v.StateId = "" }, ""},
+		"no state ID":   {func(v *linkpb.LeaseResponse) { v.StateId = "" }, ""},
 		"a lower epoch": {func(v *linkpb.LeaseResponse) { v.Epoch = -1 }, "epoch -1"},
 		"a higher highest": {
 			func(v *linkpb.LeaseResponse) { v.Highest = 1 << 53 },
@@ -202,15 +202,15 @@ func TestBoundsOfResponses(t *testing.T) {
 			func(v *linkpb.LeaseResponse) { v.Holder = strings.Repeat("x", maxNameBytes+1) },
 			"254 bytes",
 		},
-		"a longer memory": {
+		"a longer state ID": {
 			func(v *linkpb.LeaseResponse) { v.StateId = strings.Repeat("x", maxStateIDBytes+1) },
 			"65 bytes",
 		},
-		"a memory of two lines": {
+		"a state ID of two lines": {
 			func(v *linkpb.LeaseResponse) { v.StateId = "a\nb" },
 			"printable ASCII",
 		},
-		"a memory of other letters": {
+		"a state ID of other letters": {
 			func(v *linkpb.LeaseResponse) { v.StateId = "é" },
 			"printable ASCII",
 		},

@@ -10,9 +10,9 @@ import (
 
 // inMemory runs a scenario on a network with virtual time, on which everything that can happen has
 // happened after settle.
-func inMemory(t *testing.T, story func(t *testing.T, m *memory)) {
+func inMemory(t *testing.T, story func(t *testing.T, m *virtualNetwork)) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
+		m := newVirtualNetwork()
 		defer m.end()
 		story(t, m)
 	})
@@ -30,7 +30,7 @@ func silent(t *testing.T, links Links) {
 }
 
 func TestACutLosesWhatIsSentOneWayOnly(t *testing.T) {
-	inMemory(t, func(t *testing.T, m *memory) {
+	inMemory(t, func(t *testing.T, m *virtualNetwork) {
 		a, b := m.join("a", 1), m.join("b", 1)
 		introduce(m, []string{"a", "b"}, a, b)
 		b.Link([]string{"a"})
@@ -39,19 +39,19 @@ func TestACutLosesWhatIsSentOneWayOnly(t *testing.T) {
 		m.Cut("a", "b")
 		a.Send("b", "Bully", say(1))
 		b.Send("a", "Bully", say(2))
-		expect(t, a, heard("b", 1, 2))
+		expect(t, a, received("b", 1, 2))
 		b.Ask("a", 3)
 		next(t, a).(Asked).Answer("a") // the answer is lost, too
 		silent(t, b)
 		m.Heal("a", "b")
 		a.Send("b", "Bully", say(4))
-		expect(t, b, heard("a", 1, 4))
+		expect(t, b, received("a", 1, 4))
 	})
 }
 
 func TestNoLinkIsMadeAcrossACut(t *testing.T) {
 	for _, cut := range [][2]string{{"a", "b"}, {"b", "a"}} {
-		inMemory(t, func(t *testing.T, m *memory) {
+		inMemory(t, func(t *testing.T, m *virtualNetwork) {
 			a, b := m.join("a", 1), m.join("b", 1)
 			m.Cut(cut[0], cut[1])
 			began := time.Now()
@@ -67,7 +67,7 @@ func TestNoLinkIsMadeAcrossACut(t *testing.T) {
 }
 
 func TestThatAProcessWasKilledDoesNotCrossACut(t *testing.T) {
-	inMemory(t, func(t *testing.T, m *memory) {
+	inMemory(t, func(t *testing.T, m *virtualNetwork) {
 		a, b := m.join("a", 1), m.join("b", 1)
 		introduce(m, []string{"a", "b"}, a, b)
 		expect(t, a, Up{"b"})
@@ -83,7 +83,7 @@ func TestThatAProcessWasKilledDoesNotCrossACut(t *testing.T) {
 }
 
 func TestAttemptsKeepThePaceThatTheyAreTold(t *testing.T) {
-	inMemory(t, func(t *testing.T, m *memory) {
+	inMemory(t, func(t *testing.T, m *virtualNetwork) {
 		var attempts atomic.Int64
 		m.Delay = func(from, _ string) time.Duration { // called once per direction by every attempt
 			if from == "a" {
@@ -117,7 +117,7 @@ func TestAttemptsKeepThePaceThatTheyAreTold(t *testing.T) {
 }
 
 func TestDelaysKeepTheOrder(t *testing.T) {
-	inMemory(t, func(t *testing.T, m *memory) {
+	inMemory(t, func(t *testing.T, m *virtualNetwork) {
 		delay := 30 * time.Millisecond
 		m.Delay = func(string, string) time.Duration {
 			delay -= time.Millisecond
@@ -131,7 +131,7 @@ func TestDelaysKeepTheOrder(t *testing.T) {
 			a.Send("b", "Bully", say(i))
 		}
 		for i := range 10 {
-			expect(t, b, heard("a", 1, i))
+			expect(t, b, received("a", 1, i))
 		}
 		if took := time.Since(began); took < 20*time.Millisecond || took > 30*time.Millisecond {
 			t.Errorf("all arrived after %s, want the delay of one, not the sum", took)
@@ -140,7 +140,7 @@ func TestDelaysKeepTheOrder(t *testing.T) {
 }
 
 func TestAProcessThatJoinsAgainEndsItsFormerLife(t *testing.T) {
-	inMemory(t, func(t *testing.T, m *memory) {
+	inMemory(t, func(t *testing.T, m *virtualNetwork) {
 		a, b := m.join("a", 1), m.join("b", 1)
 		introduce(m, []string{"a", "b"}, a, b)
 		expect(t, a, Up{"b"})
@@ -149,13 +149,13 @@ func TestAProcessThatJoinsAgainEndsItsFormerLife(t *testing.T) {
 		expect(t, a, Down{"b", Closed})
 		expect(t, a, Up{"b"})
 		a.Send("b", "Bully", say(1))
-		expect(t, next, heard("a", 1, 1))
+		expect(t, next, received("a", 1, 1))
 		silent(t, b)
 	})
 }
 
 func TestALossIsReportedOnceAndNotAtEachAttempt(t *testing.T) {
-	inMemory(t, func(t *testing.T, m *memory) {
+	inMemory(t, func(t *testing.T, m *virtualNetwork) {
 		a, b := m.join("a", 1), m.join("b", 1)
 		introduce(m, []string{"a", "b", "c"}, a, b)
 		events := []Event{next(t, a), next(t, a)}
@@ -172,7 +172,7 @@ func TestALossIsReportedOnceAndNotAtEachAttempt(t *testing.T) {
 }
 
 func TestWhoComesBackIsLinkedAtOnceWhenItSaysHello(t *testing.T) {
-	inMemory(t, func(t *testing.T, m *memory) {
+	inMemory(t, func(t *testing.T, m *virtualNetwork) {
 		m.Reconnect = time.Hour
 		a := m.join("a", 1)
 		introduce(m, []string{"a", "b"}, a)
@@ -189,7 +189,7 @@ func TestWhoComesBackIsLinkedAtOnceWhenItSaysHello(t *testing.T) {
 }
 
 func TestAttemptsArePacedWhenLinksDoNotLast(t *testing.T) {
-	inMemory(t, func(t *testing.T, m *memory) {
+	inMemory(t, func(t *testing.T, m *virtualNetwork) {
 		a := m.join("a", 1)
 		introduce(m, []string{"a", "b"}, a)
 		expect(t, a, Down{"b", Refused})

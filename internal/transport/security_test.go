@@ -198,7 +198,7 @@ func TestAnAdmittedProcessMustKeepToTheProtocol(t *testing.T) {
 		"a name that is too long":    {helloFrame(2, "", false), long},
 		"more bytes than allowed":    {helloFrame(2, "", false), huge(t)},
 		"an epoch above all":         {helloFrame(2, "", false), excessive},
-		"a memory of two lines":      {helloFrame(2, "a\nb", false)},
+		"a state ID of two lines":    {helloFrame(2, "a\nb", false)},
 	} {
 		t.Run(what, func(t *testing.T) {
 			defer goleak.VerifyNone(t)
@@ -274,7 +274,7 @@ func TestOfTwoStreamsTheNewestIncarnationIsHeard(t *testing.T) {
 	if err := again.Send(mustEncode(t, 1)); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, a, heard("b", 6, 1))
+	expect(t, a, received("b", 6, 1))
 
 	// once the newest has gone, a lower number is accepted, because the process may have lost its
 	// state
@@ -291,7 +291,7 @@ func TestOfTwoStreamsTheNewestIncarnationIsHeard(t *testing.T) {
 	if err := reset.Send(mustEncode(t, 2)); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, a, heard("b", 1, 2))
+	expect(t, a, received("b", 1, 2))
 }
 
 // openRaw opens a stream to a as an agent does; the test decides what is sent.
@@ -315,7 +315,7 @@ func expectHonestVoice(t *testing.T, f *loopback, a Links) {
 	c.Admit([]Member{f.member("a")})
 	c.Link([]string{"a"})
 	c.Send("a", "Bully", say(42))
-	expect(t, a, heard("c", 1, 42))
+	expect(t, a, received("c", 1, 42))
 }
 
 func mustEncode(t testing.TB, number int) *linkpb.Frame {

@@ -68,14 +68,14 @@ func TestASuccessorIsHeardWhenTheOldStreamHasEnded(t *testing.T) {
 		if err := old.Send(askFrame(7)); err != nil {
 			t.Fatal(err)
 		}
-		expect(t, b.a, heard("b", 6, 1))
+		expect(t, b.a, received("b", 6, 1))
 		asked := nextAs[Asked](t, b.a)
 		b.say(old, 2)
 		if err := old.CloseSend(); err != nil {
 			t.Fatal(err)
 		}
-		expect(t, b.a, heard("b", 6, 2))
-		expect(t, b.a, heard("b", 6, 3))
+		expect(t, b.a, received("b", 6, 2))
+		expect(t, b.a, received("b", 6, 3))
 		if _, err := old.Recv(); !errors.Is(err, io.EOF) {
 			t.Errorf("the old stream ended with %v, want it in order", err)
 		}
@@ -109,7 +109,7 @@ func TestAStreamOfAnotherLifeSucceedsNobody(t *testing.T) {
 		b.ended(old, Rejected)
 		b.ended(next, Rejected)
 		b.say(newer, 1)
-		expect(t, b.a, heard("b", 7, 1))
+		expect(t, b.a, received("b", 7, 1))
 	})
 }
 
@@ -118,12 +118,12 @@ func TestASuccessorThatEndsLeavesTheOldStreamAsItIs(t *testing.T) {
 		old := b.open(6, false)
 		b.open(6, true).Close()
 		b.say(old, 1)
-		expect(t, b.a, heard("b", 6, 1))
+		expect(t, b.a, received("b", 6, 1))
 		next := b.open(6, true)
 		b.say(next, 2)
 		// not in order: what a has not read is lost, and the other end has to notice that
 		old.Close()
-		expect(t, b.a, heard("b", 6, 2))
+		expect(t, b.a, received("b", 6, 2))
 		expectHonestVoice(t, b.f, b.a)
 	})
 }
@@ -134,7 +134,7 @@ func TestASuccessorOfNobodyIsHeard(t *testing.T) {
 	inSuccession(t, func(t *testing.T, b newcomer) {
 		out := b.open(6, true)
 		b.say(out, 1)
-		expect(t, b.a, heard("b", 6, 1))
+		expect(t, b.a, received("b", 6, 1))
 	})
 }
 
