@@ -3,16 +3,16 @@
 //
 // The package has no clock, no randomness, no goroutines, no network and no log: the same state and
 // the same event give the same output. Each algorithm is one file that reads like its page in the
-// book. The driver of a [Machine] (internal/node, the simulator, the golden tests) keeps time, delivers
-// messages, and reports which peers are down. The package imports the standard library only; a test
-// checks that.
+// book. The driver of a [Machine] (internal/node, the simulator, the golden tests) keeps time,
+// delivers messages, and reports which peers are down. The package imports the standard library
+// only; a test checks that.
 //
 // # What is not guaranteed
 //
-//   - That there is only one coordinator. A Machine nominates: during a partition each side elects its
-//     own, and package lease decides which of them may act.
-//   - Concurrent use. A Machine belongs to one goroutine, and the slices of an [Output] are valid only
-//     until the next Step.
+//   - That there is only one coordinator. A Machine nominates: during a partition each side elects
+//     its own, and package lease decides which of them may act.
+//   - Concurrent use. A Machine belongs to one goroutine, and the slices of an [Output] are valid
+//     only until the next Step.
 package election
 
 import "fmt"

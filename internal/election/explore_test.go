@@ -21,8 +21,8 @@ import (
 //   - a timer expires, the shorter ones first, give or take a T: when no message is in transit, as
 //     the books assume (a live process answers within T); up to `early` times while messages are in
 //     transit; and up to twice while a process has yet to notice a crash or a broken link;
-//   - a process starts; a process crashes (at most once, besides one that is down from the start); a
-//     process notices that another has crashed, and suspects it if it is the coordinator;
+//   - a process starts; a process crashes (at most once, besides one that is down from the start);
+//     a process notices that another has crashed, and suspects it if it is the coordinator;
 //   - when nothing is in transit, a failure detector asks the process that it watches, and learns
 //     whom that process follows.
 //

@@ -1,16 +1,16 @@
 // Package identity provides the names of processes, the [Authority] that certifies them, and the
 // [Keyring] with the credentials that agents and the manager use towards each other.
 //
-// A process is named by a URI in its certificate, podesta://<namespace>/<group>/<pod>/<podUID>, and by
-// nothing else: no DNS name, no address. All connections use TLS 1.3, and every connection is fully
-// verified against the roots that are trusted at that moment; sessions are never resumed.
+// A process is named by a URI in its certificate, podesta://<namespace>/<group>/<pod>/<podUID>, and
+// by nothing else: no DNS name, no address. All connections use TLS 1.3, and every connection is
+// fully verified against the roots that are trusted at that moment; sessions are never resumed.
 //
 // # What is not guaranteed
 //
 //   - Revocation. The roster excludes processes that were removed from it; elsewhere a certificate
 //     becomes useless when it expires.
-//   - That connections end with their certificates. An open connection outlives them unless its users
-//     close it; internal/transport and internal/roster do.
+//   - That connections end with their certificates. An open connection outlives them unless its
+//     users close it; internal/transport and internal/roster do.
 package identity
 
 import (

@@ -1,16 +1,17 @@
 // Package roster implements both ends of the protocol between agents and the manager.
 //
 // Each agent has one [Client]. It joins, which exchanges proof of the pod's identity for a
-// certificate, and then follows: the manager sends it every new [Roster] and CA bundle, and it sends
-// the manager a [Report] whenever its state changes. In both directions the latest message wins: a
-// roster or report that is superseded before it could be sent is never sent. Every message is
-// complete, so nothing has to be repeated after a connection is lost.
+// certificate, and then follows: the manager sends it every new [Roster] and CA bundle, and it
+// sends the manager a [Report] whenever its state changes. In both directions the latest message
+// wins: a roster or report that is superseded before it could be sent is never sent. Every message
+// is complete, so nothing has to be repeated after a connection is lost.
 //
 // The manager has one [Server]. It takes the identity of a session from its certificate only. The
 // Server distributes the rosters that it is told to publish, and keeps what agents report as
 // [Sightings]. It decides nothing about a group.
 //
-// The package does not use Kubernetes: whatever needs the API server is provided through [Admission].
+// The package does not use Kubernetes: whatever needs the API server is provided through
+// [Admission].
 //
 // # What is not guaranteed
 //

@@ -1,9 +1,9 @@
 // Package transport carries the messages of elections and leases between the agents of a group.
 //
-// [Links] is the interface that an agent uses. [New] returns the real implementation: gRPC over mutual
-// TLS 1.3 with one ordered stream per direction, so that links are the FIFO channels that the ring
-// algorithms assume. [Network] provides an in-memory implementation for tests. Both are the same
-// machine (hub, link, session) over two kinds of wire.
+// [Links] is the interface that an agent uses. [New] returns the real implementation: gRPC over
+// mutual TLS 1.3 with one ordered stream per direction, so that links are the FIFO channels that
+// the ring algorithms assume. [Network] provides an in-memory implementation for tests. Both are
+// the same machine (hub, link, session) over two kinds of wire.
 //
 // # What is guaranteed
 //
@@ -15,15 +15,16 @@
 //     them, and so do [Answered] and [LeaseResponded].
 //   - Nothing of an older incarnation follows anything of a newer one.
 //
-// No link outlives the certificates of its two ends: each end closes what the other's certificate no
-// longer covers. Before that happens, a new stream is made as soon as newer certificates allow one
-// that lasts longer, and replaces the old one silently: there is no Down, and nothing is lost,
+// No link outlives the certificates of its two ends: each end closes what the other's certificate
+// no longer covers. Before that happens, a new stream is made as soon as newer certificates allow
+// one that lasts longer, and replaces the old one silently: there is no Down, and nothing is lost,
 // repeated or reordered. (To a receiver of an older release, which does not know succession, the
 // stream is replaced with a Down and an Up.)
 //
 // # What is not guaranteed
 //
-//   - That a message arrives: a broken link drops what was queued, and reconnects with an empty queue.
+//   - That a message arrives: a broken link drops what was queued, and reconnects with an empty
+//     queue.
 //   - Any order between the events of two processes, or between the messages of a process and the
 //     state of the link to it.
 package transport
