@@ -49,7 +49,7 @@ func (x *exploration) each(w *world, visit func(*world)) {
 	}
 }
 
-// of are the links of a process, as bits.
+// of returns the links of a process, as bits.
 func (x *exploration) of(p int) (bits uint64) {
 	n := len(x.roster)
 	for q := range n {
@@ -58,7 +58,7 @@ func (x *exploration) of(p int) (bits uint64) {
 	return bits
 }
 
-// unseen reports whether somebody has yet to see a crash or a broken link.
+// unseen reports whether a process has yet to notice a crash or a broken link.
 func (x *exploration) unseen(w *world) bool {
 	for p, m := range w.machines {
 		for q, other := range w.machines {
@@ -70,7 +70,8 @@ func (x *exploration) unseen(w *world) bool {
 	return w.torn != 0
 }
 
-// transmit delivers the oldest message of a link, or loses it. One to a process that is down, or has not started, is lost.
+// transmit delivers the oldest message of a link, or loses it. A message to a process that is down,
+// or has not started, is lost.
 func (x *exploration) transmit(w *world, l int, visit func(*world)) {
 	n := len(x.roster)
 	p, q := l/n, l%n
@@ -95,7 +96,7 @@ func (x *exploration) transmit(w *world, l int, visit func(*world)) {
 	}
 }
 
-// notice lets p see that somebody crashed, or that a link broke and is open again.
+// notice makes p notice that a process crashed, or that a link broke and is open again.
 func (x *exploration) notice(w *world, p int, visit func(*world)) {
 	n := len(x.roster)
 	for q := range n {
@@ -116,7 +117,7 @@ func (x *exploration) notice(w *world, p int, visit func(*world)) {
 	}
 }
 
-// gone is how an agent tells its machine that a process is gone.
+// gone returns the events by which an agent tells its machine that a process is gone.
 func gone(m *election.Machine, name string) []election.Event {
 	events := []election.Event{{Type: election.PeerDown, Process: name}}
 	if m.State().Coordinator == name {
@@ -125,7 +126,7 @@ func gone(m *election.Machine, name string) []election.Event {
 	return events
 }
 
-// expire lets timers run out. Time passes for the others meanwhile.
+// expire makes timers expire. Time passes for the other timers meanwhile.
 func (x *exploration) expire(w *world, busy, unseen bool, visit func(*world)) {
 	least := w.least()
 	for p := range w.timers {
@@ -154,7 +155,7 @@ func (x *exploration) runOut(w *world, p, i int, busy, unseen bool, visit func(*
 	visit(c)
 }
 
-// least is what the shortest running timer has left.
+// least returns the remaining time of the shortest running timer.
 func (w *world) least() int8 {
 	least := int8(127)
 	for p := range w.timers {
@@ -178,7 +179,8 @@ func (w *world) pass(units int8) {
 	}
 }
 
-// ask is the failure detectors' turn. It takes time, so that it cannot go on for ever while a timer should run out.
+// ask is the turn of the failure detectors. It takes time, so that it cannot go on for ever while a
+// timer should expire.
 func (x *exploration) ask(w *world, visit func(*world)) {
 	for p, m := range w.machines {
 		if m == nil {

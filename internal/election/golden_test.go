@@ -12,7 +12,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/election/electiontest"
 )
 
-// TestGolden plays the conversations in testdata: a figure or an example of a seed each. -rewrite writes what is said now.
+// TestGolden plays the conversations in testdata, each a figure or an example of a seed. -rewrite
+// writes the messages that are sent now.
 func TestGolden(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		var g *electiontest.Group
@@ -41,7 +42,7 @@ func play(t *testing.T, g *electiontest.Group, d *datadriven.TestData) {
 		g.Crash(names...)
 	case "vanish":
 		g.Vanish(names...)
-	case "ill": // the app fails, the control part goes on
+	case "ill": // the app fails, but the control part continues
 		each(names, func(p string) { g.Do(p, election.Event{Type: election.Withdraw}) })
 	case "well":
 		each(names, func(p string) { g.Do(p, election.Event{Type: election.Restore}) })
@@ -78,8 +79,8 @@ func each(names []string, do func(string)) {
 	}
 }
 
-// group reads `group algorithm=Bully n=4 coordinator=P4`: processes P1 to Pn of priority 1 to n; or `ring=(P3,P1,P2)` for
-// another order round the ring.
+// group reads `group algorithm=Bully n=4 coordinator=P4`: processes P1 to Pn with priorities 1 to
+// n; or `ring=(P3,P1,P2)` for another order of the ring.
 func group(t *testing.T, d *datadriven.TestData, out *strings.Builder) *electiontest.Group {
 	var n int
 	var algorithm, coordinator string
@@ -102,8 +103,8 @@ func group(t *testing.T, d *datadriven.TestData, out *strings.Builder) *election
 	return g
 }
 
-// ringOf makes processes in this order. Where there is a P0, as in seed 003, all priorities are one more than the number: 0
-// would never coordinate.
+// ringOf returns processes in this order. If there is a P0, as in seed 003, every priority is the
+// number plus one, because a process with priority 0 would never coordinate.
 func ringOf(names []string) []election.Process {
 	roster, offset := make([]election.Process, 0, len(names)), int32(0)
 	if slices.Contains(names, "P0") {

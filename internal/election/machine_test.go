@@ -71,7 +71,8 @@ func TestPriorityOrderIsTotal(t *testing.T) {
 	}
 }
 
-// A link that the peer's kernel refused stands for T run out: nobody waits for a process that cannot answer.
+// A link that the peer's kernel refused counts as the end of T: no process waits for one that
+// cannot answer.
 func TestLinkDownAnswersForThePeer(t *testing.T) {
 	for algorithm, want := range map[string]string{
 		"Bully":            "P3 ELECTION; P2 COORDINATOR P3; P1 COORDINATOR P3",
@@ -102,7 +103,8 @@ func TestAnsweredAndDied(t *testing.T) {
 	}
 }
 
-// A suspicion that comes too late, after another coordinator was announced, is not about that one.
+// A suspicion that comes late, after another coordinator was announced, does not concern the new
+// coordinator.
 func TestSuspicionOfAFormerCoordinator(t *testing.T) {
 	m := machine(t, "Bully", "P1", 3, "P2")
 	if out := m.Step(election.Event{Type: election.Suspect, Process: "P3"}); len(out.Messages) > 0 || m.State().Coordinator != "P2" {
@@ -110,7 +112,8 @@ func TestSuspicionOfAFormerCoordinator(t *testing.T) {
 	}
 }
 
-// R1: the successor dies with the message, and it was the coordinator, too: what it swallowed goes to the next.
+// R1: the successor, which was also the coordinator, dies with the message; the message goes to the
+// next process.
 func TestSuccessorDiesWithTheMessage(t *testing.T) {
 	m := machine(t, "ChangRoberts", "P4", 5, "") // its successor is P5
 	announced := election.Message{Kind: election.NewCoordinator, Process: "P5", Hops: 8, Election: election.ID{Initiator: "P5", Incarnation: 1, Sequence: 1}}
@@ -126,8 +129,8 @@ func TestSuccessorDiesWithTheMessage(t *testing.T) {
 	}
 }
 
-// A process that comes back calls an election before its predecessor's link to it is open: its message passes it over. It gets it
-// back once the link is there.
+// A process that comes back calls an election before its predecessor's link to it is open, so that
+// its message skips it. It gets the message once the link is open.
 func TestRecoveredProcessIsPassedOver(t *testing.T) {
 	for algorithm, kind := range map[string]election.Kind{"ChangRoberts": election.ElectMe, "LeLann": election.ElectMe, "RingList": election.Election, "ActiveListRing": election.Inquiry} {
 		m := machine(t, algorithm, "P3", 4, "P2") // P4 is its successor
@@ -144,7 +147,8 @@ func TestRecoveredProcessIsPassedOver(t *testing.T) {
 	}
 }
 
-// B5, R10: messages of an earlier life, and of an earlier election, change nothing; a newer life is always heard.
+// B5, R10: messages of an earlier incarnation, and of an earlier election, change nothing. A newer
+// incarnation is always accepted.
 func TestLateMessages(t *testing.T) {
 	announce := func(from string, life, sequence uint64) election.Event {
 		return election.Event{Type: election.Receive, Process: from, Incarnation: life, Message: election.Message{
@@ -158,9 +162,9 @@ func TestLateMessages(t *testing.T) {
 		}{
 			{announce("P4", 7, 3), "P4"},
 			{announce("P3", 9, 1), "P3"},
-			{announce("P4", 7, 2), "P3"}, // an earlier announcement of the same life
-			{announce("P4", 6, 9), "P3"}, // an earlier life
-			{announce("P4", 8, 1), "P4"}, // a new life with its counter reset
+			{announce("P4", 7, 2), "P3"}, // an earlier announcement of the same incarnation
+			{announce("P4", 6, 9), "P3"}, // an earlier incarnation
+			{announce("P4", 8, 1), "P4"}, // a new incarnation with its counter reset
 		} {
 			m.Step(step.event)
 			if got := m.State().Coordinator; got != step.want {
@@ -170,8 +174,9 @@ func TestLateMessages(t *testing.T) {
 	}
 }
 
-// One member's word about another's life must not silence it: only the link says in which life a process is. A ring has to
-// believe its relays; there a change of the roster ends it.
+// A member that lies about another's incarnation must not silence it: only the link determines the
+// incarnation of a process. A ring has to trust its relays; there a change of the roster ends the
+// effect.
 func TestHearsayOfALifeSilencesNobody(t *testing.T) {
 	announcements := map[string]election.Kind{"Bully": election.Coordinator, "StatusTableBully": election.Coordinator,
 		"LeLann": election.NewCoordinator, "ChangRoberts": election.NewCoordinator, "RingList": election.Coordinator}
@@ -190,7 +195,8 @@ func TestHearsayOfALifeSilencesNobody(t *testing.T) {
 	}
 }
 
-// A stranger, and a message that names one, change nothing: G12 for the algorithms.
+// G12 for the algorithms: a process that is not on the roster, and a message that names one, change
+// nothing.
 func TestStrangersHaveNoEffect(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		m := machine(t, algorithm, "P1", 3, "P3")
@@ -203,7 +209,7 @@ func TestStrangersHaveNoEffect(t *testing.T) {
 	}
 }
 
-// Priority 0 never coordinates, alone or not.
+// A process with priority 0 never coordinates, alone or not.
 func TestPriorityZeroNeverCoordinates(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		roster := []election.Process{{Name: "a", Priority: 0}, {Name: "b", Priority: 0}}
@@ -223,7 +229,8 @@ func TestPriorityZeroNeverCoordinates(t *testing.T) {
 	}
 }
 
-// An edit of priorities on a live group: who is now above the coordinator takes over; one that fell to 0 gives up.
+// The priorities of a running group are edited: a process that is now above the coordinator takes
+// over, and a coordinator with priority 0 gives up.
 func TestRosterChange(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		g, err := electiontest.NewGroup(io.Discard, algorithm, processes(4), "P4")
@@ -259,7 +266,8 @@ func agree(t *testing.T, g *electiontest.Group, roster []election.Process, when,
 	}
 }
 
-// Healed partitions merge: each side has its coordinator, then the links open and everybody follows the highest.
+// Healed partitions merge: each side has its coordinator, then the links open, and all processes
+// follow the highest.
 func TestPartitionsMerge(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		g, err := electiontest.NewGroup(io.Discard, algorithm, processes(5), "")
@@ -283,7 +291,8 @@ func TestPartitionsMerge(t *testing.T) {
 	}
 }
 
-// Chaos, then calm: whatever was lost, delayed, crashed and restarted, in the end every live process follows the highest.
+// Chaos, then calm: whatever was lost, delayed, crashed and restarted, in the end every live
+// process follows the highest.
 func TestChaosThenCalm(t *testing.T) {
 	seeds := uint64(1500)
 	if testing.Short() {
