@@ -5,6 +5,8 @@ import (
 )
 
 // The round trip is that of an ELECTION and its OK: Send, Received, Send, Received.
+//
+//	go test -run - -bench . -benchmem ./internal/transport
 
 func BenchmarkRoundTrip(b *testing.B) {
 	for name, begin := range fabrics() {

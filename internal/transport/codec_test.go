@@ -100,7 +100,7 @@ func TestTheLargestMessageFitsIntoAFrame(t *testing.T) {
 }
 
 // FuzzFrame receives arbitrary bytes as a frame of an admitted process. A message that is accepted
-// is within the limits, and can be sent on.
+// is within the limits, and can be sent on unchanged.
 func FuzzFrame(f *testing.F) {
 	request, err := encodeRequest(someRequest())
 	if err != nil {

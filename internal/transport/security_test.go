@@ -49,7 +49,8 @@ func TestStrangersOfOneAddressKeepNobodyOut(t *testing.T) {
 }
 
 // TestAnIntruderHasNoEffect makes a process from outside the group connect, send Hello and vote. It
-// must be rejected, and nothing that it sends may have an effect.
+// must be rejected, and the process must notice nothing of it: the next message that it receives is
+// the honest one.
 func TestAnIntruderHasNoEffect(t *testing.T) {
 	foreign, err := identity.NewAuthority(time.Now())
 	if err != nil {
