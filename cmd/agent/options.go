@@ -29,6 +29,35 @@ func parse(args []string) (options, error) {
 	var o options
 	f := pflag.NewFlagSet("agent", pflag.ContinueOnError)
 	f.SortFlags = false
+	level := o.addFlags(f)
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if err := o.logLevel.UnmarshalText([]byte(*level)); err != nil {
+		return o, fmt.Errorf("--log-level %q: must be debug, info, warn or error", *level)
+	}
+	if f.NArg() > 0 {
+		return o, fmt.Errorf(
+			"unexpected argument %q: the agent takes flags only (its one subcommand is "+
+				"`agent keys`)",
+			f.Arg(0),
+		)
+	}
+	if o.showVersion {
+		return o, nil
+	}
+	if o.appHealth != "" {
+		probe, err := apphealth.Parse(o.appHealth)
+		if err != nil {
+			return o, fmt.Errorf("--app-health: %w", err)
+		}
+		o.health = &probe
+	}
+	return o, o.validate()
+}
+
+// addFlags defines the flags. It returns the log level, which parse has to check.
+func (o *options) addFlags(f *pflag.FlagSet) (level *string) {
 	f.StringVar(&o.manager, "manager", "", "`HOST:PORT` of the manager's roster service")
 	f.StringVar(
 		&o.tokenFile,
@@ -90,32 +119,9 @@ func parse(args []string) (options, error) {
 			"grpc://HOST:PORT/SERVICE; while the app is unhealthy, its process is not a "+
 			"candidate; overrides spec.appHealth of the group",
 	)
-	level := f.String("log-level", "info", "log `LEVEL`: debug, info, warn or error")
+	level = f.String("log-level", "info", "log `LEVEL`: debug, info, warn or error")
 	f.BoolVar(&o.showVersion, "version", false, "print the version and exit")
-	if err := f.Parse(args); err != nil {
-		return o, err
-	}
-	if err := o.logLevel.UnmarshalText([]byte(*level)); err != nil {
-		return o, fmt.Errorf("--log-level %q: must be debug, info, warn or error", *level)
-	}
-	if f.NArg() > 0 {
-		return o, fmt.Errorf(
-			"unexpected argument %q: the agent takes flags only (its one subcommand is "+
-				"`agent keys`)",
-			f.Arg(0),
-		)
-	}
-	if o.showVersion {
-		return o, nil
-	}
-	if o.appHealth != "" {
-		probe, err := apphealth.Parse(o.appHealth)
-		if err != nil {
-			return o, fmt.Errorf("--app-health: %w", err)
-		}
-		o.health = &probe
-	}
-	return o, o.validate()
+	return level
 }
 
 func (o options) validate() error {
