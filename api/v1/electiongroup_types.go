@@ -57,7 +57,7 @@ type ElectionGroupList struct {
 // +kubebuilder:validation:Enum=Bully;StatusTableBully;LeLann;ChangRoberts;RingList;ActiveListRing
 type Algorithm string
 
-// The supported algorithms. Each has a page in docs/algorithms.
+// The supported algorithms. Each has a page in docs/reference/algorithms.
 const (
 	Bully            Algorithm = "Bully"
 	StatusTableBully Algorithm = "StatusTableBully"
@@ -134,8 +134,8 @@ type ElectionGroupSpec struct {
 
 	// service makes the manager maintain a Service <name>-coordinator that selects the
 	// coordinator's pod. A Service does not fence: connections to a previous coordinator may stay
-	// open (docs/routing.md). If a Service of that name exists that this group does not own, the
-	// manager leaves it alone and reports that in the group's conditions.
+	// open (docs/guides/routing.md). If a Service of that name exists that this group does not own,
+	// the manager leaves it alone and reports that in the group's conditions.
 	// +optional
 	Service *CoordinatorService `json:"service,omitempty"`
 }

@@ -125,7 +125,7 @@ const (
 	// elections.
 	AgentMissing AgentState = "Missing"
 	// AgentOutdated: the version of the agent differs from the manager's. The agent takes part in
-	// elections (docs/upgrade.md).
+	// elections (docs/guides/upgrade.md).
 	AgentOutdated AgentState = "Outdated"
 )
 

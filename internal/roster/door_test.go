@@ -196,8 +196,8 @@ func TestAPodThatRenewsAllTheTimeIsStopped(t *testing.T) {
 	must(t, modest())
 }
 
-// TestWhatIsSignedEndsADayAfterThePodWasSeen: R5 of docs/lease.md counts on it. The pod is deleted
-// while its admission hangs.
+// TestWhatIsSignedEndsADayAfterThePodWasSeen: R5 of docs/reference/lease.md counts on it. The pod
+// is deleted while its admission hangs.
 func TestWhatIsSignedEndsADayAfterThePodWasSeen(t *testing.T) {
 	authority, err := identity.NewAuthority(time.Now())
 	must(t, err)

@@ -132,7 +132,8 @@ func TestAKilledProcessIsReportedOnceAndHeardInItsNextLife(t *testing.T) {
 		}
 		expect(t, b, Up{"a"})
 		a.Send("b", "Bully", say(4))
-		expect(t, b, received("a", 1, 4)) // and not the second one, which was sent to the dead process
+		// and not the second one, which was sent to the dead process
+		expect(t, b, received("a", 1, 4))
 	})
 }
 

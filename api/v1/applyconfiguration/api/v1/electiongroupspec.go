@@ -35,8 +35,8 @@ type ElectionGroupSpecApplyConfiguration struct {
 	AppHealth *AppHealthApplyConfiguration `json:"appHealth,omitempty"`
 	// service makes the manager maintain a Service <name>-coordinator that selects the
 	// coordinator's pod. A Service does not fence: connections to a previous coordinator may stay
-	// open (docs/routing.md). If a Service of that name exists that this group does not own, the
-	// manager leaves it alone and reports that in the group's conditions.
+	// open (docs/guides/routing.md). If a Service of that name exists that this group does not own,
+	// the manager leaves it alone and reports that in the group's conditions.
 	Service *CoordinatorServiceApplyConfiguration `json:"service,omitempty"`
 }
 
