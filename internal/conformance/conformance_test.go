@@ -68,9 +68,9 @@ func TestClaimsCanFail(t *testing.T) {
 		return func(f *Finding) { f.columns("n"); f.row(compare(f, got, 3)) }
 	}
 	for name, c := range map[string]struct {
-		claim    Claim
+		claim   Claim
 		verdict Verdict
-		fails    bool
+		fails   bool
 	}{
 		"right":                 {Claim{Measure: measure(3)}, Holds, false},
 		"right by a convention": {Claim{Measure: measure(3), Convention: "so"}, HoldsConvention, false},
