@@ -291,8 +291,10 @@ CHAOS     ?=
 .PHONY: chaos-local
 chaos-local: build ## Run groups on the local cluster under kills, pauses and outages for DURATION (4m); check who acted.
 	@$(BUILD) -o bin/register ./test/register/cmd/register
-	@$(BUILD) -o bin/chaos-local ./test/chaos/local
-	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; bin/chaos-local --duration $(DURATION) $(CHAOS)
+	@$(BUILD) -o bin/chaos-node ./test/chaos/node
+	@$(BUILD) -o bin/chaos ./test/chaos
+	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; \
+	  bin/chaos --backend local --version $(VERSION) --duration $(DURATION) $(CHAOS)
 
 # KIND_UP brings a kind cluster up: COMMAND NAME WORKERS KUBECONFIG. KEEP=1 leaves the cluster running.
 KIND_UP ?= hack/kind/up

@@ -24,7 +24,7 @@ func TestDropsOf(t *testing.T) {
 	} {
 		var got []string
 		for _, d := range dropsOf(name, pod("v"), others, 1) {
-			got = append(got, d.from.Name+d.to.Name)
+			got = append(got, d.From.Name+d.To.Name)
 		}
 		slices.Sort(got)
 		if text := strings.Join(got, " "); text != want {
@@ -44,7 +44,7 @@ func TestOneSideHasAMajority(t *testing.T) {
 			victim := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "v"}}
 			lost := map[string]int{}
 			for _, d := range dropsOf(cutHalves, victim, others, which) {
-				lost[d.from.Name]++
+				lost[d.From.Name]++
 			}
 			majority := 0
 			for _, n := range lost {
@@ -60,7 +60,7 @@ func TestOneSideHasAMajority(t *testing.T) {
 			}
 			lost = map[string]int{}
 			for _, d := range dropsOf(cutBridge, victim, others, which) {
-				lost[d.from.Name]++
+				lost[d.From.Name]++
 			}
 			if len(lost) != size-1 {
 				t.Errorf("of %d processes %d lose somebody; all but the bridge should", size, len(lost))

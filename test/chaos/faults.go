@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/chaos/backend"
 	"github.com/podesta-dev/podesta/test/chaos/report"
 )
 
@@ -21,16 +23,20 @@ const (
 	theWorld              // what is around the groups
 )
 
-// kind is a kind of fault.
-type kind struct {
+// faultKind is a kind of fault.
+type faultKind struct {
 	name   string
 	class  report.Class
 	scope  scope
 	weight int
+	// containers are those of a pod that are killed or paused.
+	containers []string
 	// least and most bound its length, in which it lasts; 0 for what is done at once.
 	least, most time.Duration
 	// alone: nothing else is done to the groups in its round.
 	alone bool
+	// needs is what the backend must be capable of; empty is nothing.
+	needs backend.Capability
 }
 
 // The faults of docs/evidence/chaos.md; names are what the table shows.
@@ -63,67 +69,75 @@ const (
 	rollingRestart = "rolling restart"
 )
 
-// kinds are the faults, as often as their weight says.
-var kinds = []kind{
-	{name: killAgent, class: report.Kill, weight: 6},
-	{name: killApp, class: report.Kill, weight: 4},
-	{name: killPod, class: report.Kill, weight: 9},
-	{name: forceDelete, class: report.Kill, weight: 4},
-	{name: deletePod, class: report.Leave, weight: 3},
-	{name: pauseAgent, class: report.Pause, weight: 4, least: leaseTime / 2, most: 4 * leaseTime},
-	{name: pauseApp, class: report.Pause, weight: 2, least: leaseTime / 2, most: 4 * leaseTime},
-	{name: pausePod, class: report.Pause, weight: 9, least: leaseTime * 5 / 4, most: 4 * leaseTime},
-	{name: cutOff, class: report.Cut, weight: 4, least: leaseTime / 2, most: 5 * leaseTime},
-	{name: cutDeaf, class: report.Cut, weight: 2, least: leaseTime / 2, most: 5 * leaseTime},
-	{name: cutMute, class: report.Cut, weight: 2, least: leaseTime / 2, most: 5 * leaseTime},
-	{name: cutHalves, class: report.Cut, weight: 3, least: leaseTime / 2, most: 5 * leaseTime, alone: true},
-	{name: cutBridge, class: report.Cut, weight: 2, least: leaseTime / 2, most: 5 * leaseTime, alone: true},
-	{name: cutLink, class: report.Cut, weight: 2, least: leaseTime / 2, most: 5 * leaseTime},
-	{name: pauseNode, class: report.Pause, scope: aNode, weight: 2, least: leaseTime * 5 / 4, most: 5 * leaseTime, alone: true},
-	{name: killNode, class: report.Kill, scope: aNode, weight: 1, least: 2 * time.Second, most: 5 * time.Second, alone: true},
-	{name: drainNode, class: report.Leave, scope: aNode, weight: 1, alone: true},
-	{name: starveNode, class: report.Starve, scope: aNode, weight: 1, least: 2 * time.Second, most: 5 * time.Second},
-	{name: pauseServer, class: report.Outage, scope: theWorld, weight: 2, least: 2 * time.Second, most: 10 * time.Second},
-	{name: killEtcd, class: report.Outage, scope: theWorld, weight: 1},
-	{name: killManagers, class: report.Outage, scope: theWorld, weight: 2},
-	{name: pauseManager, class: report.Outage, scope: theWorld, weight: 1, least: 2 * time.Second, most: 10 * time.Second},
-	{name: renewAuthority, class: report.Renewal, scope: theWorld, weight: 1},
-	{name: editPriority, class: report.Edit, scope: aGroup, weight: 2},
-	{name: scaleDown, class: report.Leave, scope: aGroup, weight: 1, alone: true},
-	{name: rollingRestart, class: report.Leave, scope: aGroup, weight: 1, alone: true},
+// kindsFor returns all faults, for groups of a lease. They are drawn as often as their weight says.
+func kindsFor(lease time.Duration) []faultKind {
+	agent, app := []string{v1.AgentContainer}, []string{backend.AppContainer}
+	both := slices.Concat(agent, app)
+	const second = time.Second
+	cut := func(name string, weight int) faultKind {
+		return faultKind{name: name, class: report.Cut, weight: weight, least: lease / 2, most: 5 * lease, needs: backend.Links,
+			alone: name == cutHalves || name == cutBridge}
+	}
+	return []faultKind{
+		{name: killAgent, class: report.Kill, weight: 6, containers: agent},
+		{name: killApp, class: report.Kill, weight: 4, containers: app},
+		{name: killPod, class: report.Kill, weight: 9, containers: both},
+		{name: forceDelete, class: report.Kill, weight: 4},
+		{name: deletePod, class: report.Leave, weight: 3},
+		{name: pauseAgent, class: report.Pause, weight: 4, containers: agent, least: lease / 2, most: 4 * lease},
+		{name: pauseApp, class: report.Pause, weight: 2, containers: app, least: lease / 2, most: 4 * lease},
+		{name: pausePod, class: report.Pause, weight: 9, containers: both, least: lease / 2, most: 4 * lease},
+		cut(cutOff, 4), cut(cutDeaf, 2), cut(cutMute, 2), cut(cutHalves, 3), cut(cutBridge, 2), cut(cutLink, 2),
+		{name: pauseNode, class: report.Pause, scope: aNode, weight: 2, least: lease * 5 / 4, most: 5 * lease, alone: true, needs: backend.Nodes},
+		{name: killNode, class: report.Kill, scope: aNode, weight: 1, least: 2 * second, most: 5 * second, alone: true, needs: backend.Nodes},
+		{name: drainNode, class: report.Leave, scope: aNode, weight: 1, alone: true, needs: backend.Nodes},
+		{name: starveNode, class: report.Starve, scope: aNode, weight: 1, least: 2 * second, most: 5 * second},
+		{name: pauseServer, class: report.Outage, scope: theWorld, weight: 2, least: second, most: 10 * second},
+		{name: killEtcd, class: report.Outage, scope: theWorld, weight: 1},
+		{name: killManagers, class: report.Outage, scope: theWorld, weight: 2},
+		{name: pauseManager, class: report.Outage, scope: theWorld, weight: 1, least: second, most: 10 * second},
+		{name: renewAuthority, class: report.Renewal, scope: theWorld, weight: 1},
+		{name: editPriority, class: report.Edit, scope: aGroup, weight: 2},
+		{name: scaleDown, class: report.Leave, scope: aGroup, weight: 1, alone: true},
+		{name: rollingRestart, class: report.Leave, scope: aGroup, weight: 1, alone: true},
+	}
 }
 
-// kindsNamed are the faults of these names; all if there is none.
-func kindsNamed(names []string) ([]kind, error) {
+// within returns the faults that a backend is capable of, and those that it is not.
+func within(kinds []faultKind, can func(backend.Capability) bool) (able, leftOut []faultKind) {
+	for _, k := range kinds {
+		if k.needs == "" || can(k.needs) {
+			able = append(able, k)
+		} else {
+			leftOut = append(leftOut, k)
+		}
+	}
+	return able, leftOut
+}
+
+// named returns the faults of these names; all if there is no name.
+func named(kinds []faultKind, names []string) ([]faultKind, error) {
 	if len(names) == 0 {
 		return kinds, nil
 	}
-	var named []kind
+	var found []faultKind
 	for _, name := range names {
-		k := kindNamed(name)
-		if k.name == "" {
+		i := slices.IndexFunc(kinds, func(k faultKind) bool { return k.name == name })
+		if i < 0 {
 			var known []string
 			for _, k := range kinds {
 				known = append(known, strconv.Quote(k.name))
 			}
 			return nil, fmt.Errorf("--fault %q: must be one of %s", name, strings.Join(known, ", "))
 		}
-		named = append(named, k)
+		found = append(found, kinds[i])
 	}
-	return named, nil
-}
-
-// kindNamed is the fault of that name; one without a name if there is none.
-func kindNamed(name string) kind {
-	if i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name }); i >= 0 {
-		return kinds[i]
-	}
-	return kind{}
+	return found, nil
 }
 
 // fault is one fault.
 type fault struct {
-	kind
+	faultKind
 	coordinator bool // the coordinator is to be hit, or its node
 	which       int  // of the others
 	length      time.Duration
@@ -133,30 +147,43 @@ type fault struct {
 // round is what strikes at once. Its first fault has no delay.
 type round []fault
 
+// opening is the first round of a group: a pause that no lease outlives, so that there is a stale
+// process to refuse.
+func opening(kinds []faultKind, lease time.Duration) round {
+	all, err := named(kinds, []string{pausePod})
+	if err != nil {
+		return nil // the run is not about pauses
+	}
+	return round{{faultKind: all[0], coordinator: true, length: 3 * lease}}
+}
+
 // draw draws a round: a fault, in a third of all rounds a second one while the first is in effect.
-func draw(random *rand.Rand, kinds []kind) round {
+func draw(random *rand.Rand, kinds []faultKind, lease time.Duration) round {
 	r := round{drawFault(random, kinds)}
 	if r[0].alone || random.IntN(3) > 0 {
 		return r
 	}
 	for range 100 { // unless what may be drawn does not go together
 		second := drawFault(random, kinds)
-		if together(r[0].kind, second.kind) {
-			second.delay = time.Duration(random.Int64N(int64(leaseTime)))
+		if together(r[0].faultKind, second.faultKind) {
+			second.delay = time.Duration(random.Int64N(int64(lease)))
 			return append(r, second)
 		}
 	}
 	return r
 }
 
-// together tells whether two faults may strike at once. Two pods of five may be hit; what is done by way of the API server needs it;
-// and of what is around the pods one thing fails at once.
-func together(a, b kind) bool {
+// together reports whether two faults may strike at once. Two pods of five may be hit; what is done
+// by way of the API server needs it; and of what is around the pods one thing fails at once, but
+// that managers may be killed while the API server is away.
+func together(a, b faultKind) bool {
 	switch {
 	case a.alone || b.alone:
 		return false
 	case needsServer(a) && isOutage(b), needsServer(b) && isOutage(a):
 		return false
+	case a.name == killManagers && isOutage(b), b.name == killManagers && isOutage(a):
+		return true
 	case a.scope == aPod && b.scope == aPod:
 		return true
 	default:
@@ -164,13 +191,14 @@ func together(a, b kind) bool {
 	}
 }
 
-func needsServer(k kind) bool {
-	return k.class == report.Leave || k.class == report.Edit || k.class == report.Renewal || k.name == forceDelete || k.name == pauseManager
+func needsServer(k faultKind) bool {
+	return k.class == report.Leave || k.class == report.Edit || k.class == report.Renewal ||
+		k.name == forceDelete || k.name == pauseManager
 }
 
-func isOutage(k kind) bool { return k.name == pauseServer || k.name == killEtcd }
+func isOutage(k faultKind) bool { return k.name == pauseServer || k.name == killEtcd }
 
-func drawFault(random *rand.Rand, kinds []kind) fault {
+func drawFault(random *rand.Rand, kinds []faultKind) fault {
 	sum := 0
 	for _, k := range kinds {
 		sum += k.weight
@@ -179,7 +207,7 @@ func drawFault(random *rand.Rand, kinds []kind) fault {
 	f := fault{coordinator: random.IntN(3) > 0, which: random.IntN(1 << 16)}
 	for _, k := range kinds {
 		if n -= k.weight; n < 0 {
-			f.kind = k
+			f.faultKind = k
 			break
 		}
 	}

@@ -3,35 +3,43 @@ package main
 import (
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/podesta-dev/podesta/test/chaos/backend"
 	"github.com/podesta-dev/podesta/test/chaos/report"
 )
 
 // Rounds are drawn from the seed alone; in the long run every fault is drawn, and none is more than a group can bear.
 func TestDraw(t *testing.T) {
+	const lease = time.Second
+	kinds := kindsFor(lease)
 	random, again := rand.New(rand.NewPCG(1, 0)), rand.New(rand.NewPCG(1, 0))
-	drawn := map[string]int{}
+	drawn, roles := map[string]int{}, map[string]int{}
 	double := 0
 	for range 5000 {
-		r := draw(random, kinds)
-		if other := draw(again, kinds); !reflect.DeepEqual(r, other) {
+		r := draw(random, kinds, lease)
+		if other := draw(again, kinds, lease); !reflect.DeepEqual(r, other) {
 			t.Fatalf("the same seed draws %v and %v", r, other)
 		}
-		if r[0].delay != 0 || len(r) > 2 || len(r) == 2 && (r[1].delay < 0 || r[1].delay >= leaseTime || !together(r[0].kind, r[1].kind)) {
+		if r[0].delay != 0 || len(r) > 2 || len(r) == 2 && (r[1].delay < 0 || r[1].delay >= lease || !together(r[0].faultKind, r[1].faultKind)) {
 			t.Fatalf("a round of %v", r)
 		}
 		double += len(r) - 1
 		for _, f := range r {
 			drawn[f.name]++
+			if f.coordinator {
+				roles[f.name]++
+			}
 			if f.length < f.least || f.most > 0 && f.length >= f.most {
 				t.Fatalf("%s takes %v", f.name, f.length)
 			}
 		}
 	}
 	for _, k := range kinds {
-		if drawn[k.name] == 0 {
-			t.Errorf("%s was never drawn", k.name)
+		if n := drawn[k.name]; n < 20*k.weight || roles[k.name] == 0 || roles[k.name] == n {
+			t.Errorf("%s was drawn %d times, %d of them for the coordinator", k.name, n, roles[k.name])
 		}
 	}
 	if double < 500 {
@@ -40,15 +48,42 @@ func TestDraw(t *testing.T) {
 }
 
 // A name is a fault; none means all; a wrong one is an error that names those there are.
-func TestKindsNamed(t *testing.T) {
-	if some, err := kindsNamed([]string{killPod}); err != nil || len(some) != 1 || some[0].class != report.Kill {
+func TestNamed(t *testing.T) {
+	kinds := kindsFor(time.Second)
+	if some, err := named(kinds, []string{killPod}); err != nil || len(some) != 1 || some[0].class != report.Kill {
 		t.Errorf("%v, %v", some, err)
 	}
-	if every, err := kindsNamed(nil); err != nil || len(every) != len(kinds) {
+	if every, err := named(kinds, nil); err != nil || len(every) != len(kinds) {
 		t.Errorf("%d kinds, %v", len(every), err)
 	}
-	if _, err := kindsNamed([]string{"kill everybody"}); err == nil {
+	if _, err := named(kinds, []string{"kill everybody"}); err == nil {
 		t.Error("there is no such fault")
+	}
+}
+
+// Without a capability exactly the faults that need it are left out.
+func TestWithin(t *testing.T) {
+	able, leftOut := within(kindsFor(time.Second), func(c backend.Capability) bool { return c != backend.Nodes })
+	if names := namesOf(leftOut); !slices.Equal(names, []string{pauseNode, killNode, drainNode}) {
+		t.Errorf("left out without nodes: %q", names)
+	}
+	able, leftOut = within(able, func(backend.Capability) bool { return false })
+	if names := namesOf(leftOut); !slices.Equal(names, []string{cutOff, cutDeaf, cutMute, cutHalves, cutBridge, cutLink}) {
+		t.Errorf("left out without links: %q", names)
+	}
+	if len(able) != 17 {
+		t.Errorf("every backend is capable of %d faults: %q", len(able), namesOf(able))
+	}
+}
+
+// Every run begins with a pause that no lease outlives, unless it may draw no pause.
+func TestOpening(t *testing.T) {
+	kinds := kindsFor(time.Second)
+	if r := opening(kinds, time.Second); len(r) != 1 || r[0].name != pausePod || !r[0].coordinator || r[0].length != 3*time.Second {
+		t.Errorf("%v", r)
+	}
+	if r := opening(kinds[:3], time.Second); r != nil {
+		t.Errorf("a run without pauses begins with %v", r)
 	}
 }
 
@@ -64,11 +99,20 @@ func TestTogether(t *testing.T) {
 		{deletePod, pauseServer, false},
 		{forceDelete, killEtcd, false},
 		{renewAuthority, killEtcd, false},
-		{killManagers, pauseServer, false},
+		{killManagers, pauseServer, true},
+		{killManagers, pauseManager, false},
+		{pauseManager, pausePod, true},
+		{pauseServer, pauseServer, false},
+		{deletePod, killManagers, true},
+		{killPod, deletePod, true},
 		{rollingRestart, killPod, false},
 		{killNode, killPod, false},
 	} {
-		if got := together(kindNamed(c.a), kindNamed(c.b)); got != c.want || got != together(kindNamed(c.b), kindNamed(c.a)) {
+		pair, err := named(kindsFor(time.Second), []string{c.a, c.b})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := together(pair[0], pair[1]); got != c.want || got != together(pair[1], pair[0]) {
 			t.Errorf("%s and %s together: %t, want %t", c.a, c.b, got, c.want)
 		}
 	}

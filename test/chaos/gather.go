@@ -1,7 +1,6 @@
 package main
 
 import (
-	"archive/tar"
 	"bufio"
 	"bytes"
 	"cmp"
@@ -10,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,125 +19,74 @@ import (
 	"github.com/podesta-dev/podesta/test/register/history"
 )
 
-// maxLine bounds a line of what is followed, in bytes.
-const maxLine = 1 << 20
-
-func lines(text io.Reader, take func(line []byte) error) error {
-	s := bufio.NewScanner(text)
-	s.Buffer(nil, maxLine)
-	for s.Scan() {
-		if err := take(s.Bytes()); err != nil {
-			return err
-		}
-	}
-	return s.Err()
-}
-
-// gather fetches what the groups of a phase have left in the nodes, and reads it.
-func (r *runner) gather(ctx context.Context, groups []*group, end register.Instant) (h history.History, followed map[string][]timeline.Followed, err error) {
-	dir := filepath.Join(r.state, groups[0].namespace)
-	if err := errors.Join(r.nodes.keep(ctx), each(r.nodes.all(), func(node string) error { return fetch(ctx, node, filepath.Join(dir, node)) })); err != nil {
+// gather reads what the groups of a phase have left. Followed is by group.
+func (r *runner) gather(ctx context.Context, namespace string, end register.Instant) (
+	h history.History, followed map[string][]timeline.Followed, err error,
+) {
+	left, err := r.backend.Gather(ctx, namespace)
+	if err != nil {
 		return h, nil, err
 	}
 	h.End, h.Signals, followed = end, r.signals, map[string][]timeline.Followed{}
-	names := map[string]bool{}
-	for _, g := range groups {
-		names[g.name] = true
-	}
-	err = filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error { //nolint:gosec // the user says where
-		if err != nil || !entry.Type().IsRegular() {
-			return err
-		}
-		text, err := os.ReadFile(path) //nolint:gosec // nobody else writes there
-		if err != nil {
-			return err
-		}
-		if err := read(filepath.Base(path), text, names, &h, followed); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		return nil
+	err = readFile(left.Register, func(text io.Reader) (err error) {
+		h.Entries, err = history.ReadEntries(text)
+		return err
 	})
+	for _, file := range left.Traces {
+		err = errors.Join(err, readFile(file, func(text io.Reader) error {
+			lives, err := history.ReadTrace(text)
+			h.Lives = append(h.Lives, lives...)
+			return err
+		}))
+	}
+	for pod, files := range left.AgentLogs {
+		group := groupOf(pod)
+		for _, file := range files {
+			err = errors.Join(err, readFile(file, func(text io.Reader) error {
+				leases, of, err := readLog(text, group, pod)
+				h.Leases = append(h.Leases, leases...)
+				followed[group] = append(followed[group], of...)
+				return err
+			}))
+		}
+	}
 	slices.SortStableFunc(h.Leases, func(a, b history.Lease) int { return cmp.Compare(a.At, b.At) })
 	return h, followed, err
 }
 
-// read reads one file, if it is of one of the groups.
-func read(name string, text []byte, groups map[string]bool, h *history.History, followed map[string][]timeline.Followed) error {
-	if name == "register.jsonl" {
-		entries, err := history.ReadEntries(bytes.NewReader(text))
-		h.Entries = append(h.Entries, entries...)
-		return err
-	}
-	if strings.HasSuffix(name, ".jsonl") {
-		pod, _, _ := strings.Cut(name, "_")
-		if !groups[groupOf(pod)] {
-			return nil
-		}
-		lives, err := history.ReadTrace(bytes.NewReader(text))
-		h.Lives = append(h.Lives, lives...)
-		return err
-	}
-	// var+log+pods+NAMESPACE_POD_UID+podesta-agent+0.log+INODE
-	parts := strings.Split(name, "+")
-	if len(parts) < 7 || parts[4] != "podesta-agent" {
-		return nil
-	}
-	of := strings.Split(parts[3], "_")
-	group := groupOf(of[1])
-	if !groups[group] {
-		return nil
-	}
-	leases, err := history.ReadLeases(bytes.NewReader(text), group, of[1])
-	h.Leases = append(h.Leases, leases...)
-	return errors.Join(err, lines(bytes.NewReader(text), func(line []byte) error {
-		f, ok, err := timeline.ReadFollowed(string(line), of[1], offset())
-		if ok {
-			followed[group] = append(followed[group], f)
-		}
-		return err
-	}))
-}
-
-// groupOf is the group of a pod of a StatefulSet that has the group's name.
-func groupOf(pod string) string { return pod[:max(0, strings.LastIndexByte(pod, '-'))] }
-
-// offset is what the wall clock says when the boot clock says nothing.
-var offset = sync.OnceValue(func() time.Time { return time.Now().Add(-time.Duration(register.Now())) })
-
-// fetch copies what is kept in a node.
-func fetch(ctx context.Context, node, to string) error {
-	var archive bytes.Buffer
-	if err := dockerTo(ctx, &archive, "exec", node, "tar", "--create", "--ignore-failed-read", "--warning=no-file-changed", "-C", nodeDir, "."); err != nil &&
-		archive.Len() == 0 {
-		return err
-	}
-	if err := os.MkdirAll(to, 0o700); err != nil { //nolint:gosec // the user says where
-		return err
-	}
-	root, err := os.OpenRoot(to)
+func readFile(name string, read func(io.Reader) error) error {
+	text, err := os.ReadFile(name) //nolint:gosec // the backend found it
 	if err != nil {
 		return err
 	}
-	defer root.Close() //nolint:errcheck // its files are closed
-	files := tar.NewReader(&archive)
-	for {
-		header, err := files.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
+	if err := read(bytes.NewReader(text)); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// readLog reads an agent's log: its leases, and whom it followed.
+func readLog(log io.Reader, group, pod string) (leases []history.Lease, followed []timeline.Followed, err error) {
+	var text bytes.Buffer
+	if leases, err = history.ReadLeases(io.TeeReader(log, &text), group, pod); err != nil {
+		return nil, nil, err
+	}
+	lines := bufio.NewScanner(&text)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		f, ok, err := timeline.ReadFollowed(lines.Text(), pod, offset())
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		if header.Typeflag != tar.TypeReg {
-			continue
-		}
-		name := filepath.FromSlash(strings.TrimPrefix(header.Name, "./"))
-		text, err := io.ReadAll(files)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(root.MkdirAll(filepath.Dir(name), 0o700), root.WriteFile(name, text, 0o600)); err != nil {
-			return err
+		if ok {
+			followed = append(followed, f)
 		}
 	}
+	return leases, followed, lines.Err()
 }
+
+// groupOf is the group of a pod of a set that has the group's name.
+func groupOf(pod string) string { return pod[:max(0, strings.LastIndexByte(pod, '-'))] }
+
+// offset is what the wall clock said when the boot clock began.
+var offset = sync.OnceValue(func() time.Time { return time.Now().Add(-time.Duration(register.Now())) })

@@ -5,32 +5,29 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/chaos/backend"
 	"github.com/podesta-dev/podesta/test/chaos/timeline"
 	"github.com/podesta-dev/podesta/test/register"
 	"github.com/podesta-dev/podesta/test/stage"
 )
 
-// appContainer is the container that writes to the register.
-const appContainer = "app"
-
-// stableSeconds is how long a returned process must have been there before it takes over.
+// stableSeconds is how long a process that came back must have been there before it takes over.
 const stableSeconds = 2
-
-// lease is the Guarded groups' lease.
-const leaseTime = time.Second
 
 // group is a group of the present phase.
 type group struct {
 	namespace, name string
 	algorithm       v1.Algorithm
 	safety          v1.Safety
+	lease           time.Duration // if it is Guarded
 	size            int
+	// service: the group has a coordinator Service.
+	service bool
 	// never: no preemption; else the highest priority coordinates when all is well.
 	never bool
 	// previous: its agents are of an earlier version, until a rolling restart.
@@ -42,16 +39,27 @@ type group struct {
 	now int
 }
 
-// groupsOf are the groups of an algorithm: each safety, with five processes that are all made at once and preempt, and with seven that
-// a StatefulSet makes in their order and that do not.
-func groupsOf(algorithm v1.Algorithm, previous bool) []*group {
-	namespace := "chaos-" + strings.ToLower(string(algorithm))
+// inOrder groups get their pods one after another, and do not preempt if they are Guarded.
+const inOrder = 7
+
+// groupsOf returns the groups of an algorithm: of each safety one of each size. Those of seven get
+// their pods in order and do not preempt; the pods of others are made at once.
+func (o options) groupsOf(algorithm v1.Algorithm, previous, services bool) []*group {
 	var groups []*group
-	for _, safety := range []v1.Safety{v1.Guarded, v1.Classic} {
-		for _, size := range []int{5, 7} {
-			groups = append(groups, &group{namespace: namespace, algorithm: algorithm, safety: safety, size: size, now: size,
-				name:  strings.ToLower(fmt.Sprintf("%s-%s-%d", algorithm, safety, size)),
-				never: size == 7 && safety == v1.Guarded, previous: previous && size == 7})
+	for _, safety := range o.safeties {
+		for _, size := range o.processes {
+			groups = append(groups, &group{
+				namespace: "chaos-" + strings.ToLower(string(algorithm)),
+				name:      strings.ToLower(fmt.Sprintf("%s-%s-%d", algorithm, safety, size)),
+				algorithm: algorithm,
+				safety:    v1.Safety(safety),
+				lease:     o.lease,
+				size:      size,
+				now:       size,
+				service:   services,
+				never:     size == inOrder && v1.Safety(safety) == v1.Guarded,
+				previous:  previous && size == inOrder,
+			})
 		}
 	}
 	return groups
@@ -72,11 +80,20 @@ func (g *group) preferred() string {
 }
 
 func (g *group) election() *v1.ElectionGroup {
-	eg := &v1.ElectionGroup{ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: g.name}, Spec: v1.ElectionGroupSpec{
-		Algorithm: g.algorithm, Safety: g.safety, Priority: v1.PriorityPolicy{From: v1.Ordinal},
-		Service: &v1.CoordinatorService{Ports: []v1.CoordinatorPort{{Port: 80, TargetPort: new(intstr.FromInt32(8080))}}}}}
+	eg := &v1.ElectionGroup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: g.name},
+		Spec: v1.ElectionGroupSpec{
+			Algorithm: g.algorithm,
+			Safety:    g.safety,
+			Priority:  v1.PriorityPolicy{From: v1.Ordinal},
+		},
+	}
+	if g.service {
+		eg.Spec.Service = &v1.CoordinatorService{
+			Ports: []v1.CoordinatorPort{{Port: 80, TargetPort: new(intstr.FromInt32(8080))}}}
+	}
 	if g.safety == v1.Guarded {
-		eg.Spec.Timing.LeaseMilliseconds = int32(leaseTime / time.Millisecond)
+		eg.Spec.Timing.LeaseMilliseconds = int32(g.lease.Milliseconds()) //nolint:gosec // the API server refuses what is too long
 		eg.Spec.Preemption = &v1.Preemption{Policy: v1.Delayed, StableSeconds: new(int32(stableSeconds))}
 		if g.never {
 			eg.Spec.Preemption = &v1.Preemption{Policy: v1.Never}
@@ -85,65 +102,45 @@ func (g *group) election() *v1.ElectionGroup {
 	return eg
 }
 
-// set is the group's StatefulSet: its pods spread over the workers, the app a writer.
-func (g *group) set(o options, registerURL string) *appsv1.StatefulSet {
-	labels := map[string]string{v1.GroupLabel: g.name}
-	management := appsv1.ParallelPodManagement
-	if g.size == 7 {
-		management = appsv1.OrderedReadyPodManagement
-	}
+// set is the group's pods, the app a writer.
+func (g *group) set(c backend.Cluster) backend.Set {
 	field := func(name, path string) corev1.EnvVar {
 		return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
 	}
 	app := corev1.Container{
-		Name: appContainer, Image: o.registerImage,
-		Env: []corev1.EnvVar{field("POD_NAME", "metadata.name"), field("POD_UID", "metadata.uid")},
-		Args: []string{"write", "--agent=http://127.0.0.1:4040", "--register=" + registerURL, "--ask=either", "--group=" + g.name,
-			"--process=$(POD_NAME)", "--uid=$(POD_UID)", "--trace=" + nodeDir + "/traces/$(POD_NAME)_$(POD_UID).jsonl"},
-		VolumeMounts:    []corev1.VolumeMount{{Name: "traces", MountPath: nodeDir + "/traces"}},
-		SecurityContext: confined(),
+		Name:  backend.AppContainer,
+		Image: c.Image,
+		Env:   []corev1.EnvVar{field("POD_NAME", "metadata.name"), field("POD_UID", "metadata.uid")},
+		Args: []string{"write", "--agent=http://127.0.0.1:4040", "--register=" + c.Register, "--ask=either", "--group=" + g.name,
+			"--process=$(POD_NAME)", "--uid=$(POD_UID)", "--trace=" + c.Traces + "/$(POD_NAME)_$(POD_UID).jsonl"},
+		SecurityContext: backend.Confined(),
 	}
-	return &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: g.name},
-		Spec: appsv1.StatefulSetSpec{
-			Replicas:            new(int32(g.size)), //nolint:gosec // five or seven
-			PodManagementPolicy: management, ServiceName: g.name,
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{}},
-				Spec: corev1.PodSpec{
-					Containers:                    []corev1.Container{app},
-					Volumes:                       []corev1.Volume{hostDir("traces")},
-					TerminationGracePeriodSeconds: new(int64(10)),
-					// No worker ever has a majority of a group, also while another is drained: its pods wait for it.
-					TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: corev1.LabelHostname,
-						WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: labels}}},
-					Affinity: onWorkers(),
-				},
+	spec := corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(10))}
+	if c.Volume != nil {
+		app.VolumeMounts = []corev1.VolumeMount{{Name: c.Volume.Name, MountPath: c.Traces}}
+		spec.Volumes = []corev1.Volume{*c.Volume}
+	}
+	spec.Containers = []corev1.Container{app}
+	return backend.Set{
+		Namespace: g.namespace,
+		Name:      g.name,
+		Size:      g.now,
+		InOrder:   g.size == inOrder,
+		Previous:  g.previous,
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{
+				Labels:      map[string]string{v1.GroupLabel: g.name},
+				Annotations: map[string]string{backend.Revision: fmt.Sprint(g.restarts)},
 			},
+			Spec: spec,
 		},
 	}
 }
 
-func onWorkers() *corev1.Affinity {
-	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
-		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
-			{Key: "node-role.kubernetes.io/control-plane", Operator: corev1.NodeSelectorOpDoesNotExist}}}}}}}
-}
-
-// hostDir is a directory of the node: traces outlive their pods there.
-func hostDir(name string) corev1.Volume {
-	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: nodeDir + "/" + name}}}
-}
-
-func confined() *corev1.SecurityContext {
-	return &corev1.SecurityContext{RunAsNonRoot: new(true), RunAsUser: new(int64(65532)), AllowPrivilegeEscalation: new(false),
-		ReadOnlyRootFilesystem: new(true), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
-}
-
-// missing says what the group lacks to be well: all its pods run, the status names the one that acts, and its Service leads there. What
-// was ended, containers and pods by their IDs, must not be seen any more: or what is seen is of before. The lock of the scene is held.
-func (g *group) missing(s *scene, ended map[string]bool) string {
+// absent says which of the group's pods does not run as it should; empty if all do. What was ended,
+// containers and pods by their IDs, must not be seen any more: or what is seen is of before. The lock
+// of the scene is held.
+func (g *group) absent(s *scene, ended map[string]bool) string {
 	n := 0
 	for _, p := range s.pods {
 		if p.Labels[v1.GroupLabel] != g.name {
@@ -152,12 +149,22 @@ func (g *group) missing(s *scene, ended map[string]bool) string {
 		if n++; !whole(p) {
 			return fmt.Sprintf("pod %s is not ready", p.Name)
 		}
-		if ids := containers(p); ended[string(p.UID)] || ended[ids[v1.AgentContainer]] || ended[ids[appContainer]] {
+		ids := backend.Containers(p)
+		if ended[string(p.UID)] || ended[ids[v1.AgentContainer]] || ended[ids[backend.AppContainer]] {
 			return fmt.Sprintf("pod %s is still seen as it was", p.Name)
 		}
 	}
 	if n != g.now {
 		return fmt.Sprintf("%s has %d pods, not %d", g.name, n, g.now)
+	}
+	return ""
+}
+
+// missing says what the group lacks to be well: all its pods run, the status names the one that acts,
+// and its Service, if it has one, leads there. The lock of the scene is held.
+func (g *group) missing(s *scene, ended map[string]bool) string {
+	if absent := g.absent(s, ended); absent != "" {
+		return absent
 	}
 	eg := s.groups[g.name]
 	if eg == nil || eg.Status.Coordinator == nil || eg.Status.ObservedGeneration != eg.Generation {
@@ -175,7 +182,7 @@ func (g *group) missing(s *scene, ended map[string]bool) string {
 	if first := g.preferred(); first != "" && c.Process != first {
 		return fmt.Sprintf("%s: %s coordinates, though %s has the highest priority", g.name, c.Process, first)
 	}
-	if led := s.led[g.name]; len(led) != 1 || led[0] != c.Process {
+	if led := s.led[g.name]; g.service && (len(led) != 1 || led[0] != c.Process) {
 		return fmt.Sprintf("%s: the Service leads to %v, and %s coordinates", g.name, led, c.Process)
 	}
 	return ""
@@ -193,21 +200,8 @@ func wants(condition string) metav1.ConditionStatus {
 	}
 }
 
-// whole: it is ready, it is not on its way out, and all of its containers run.
+// whole reports whether a pod is ready, is not being deleted, and all of its containers run.
 func whole(p *corev1.Pod) bool {
-	ids := containers(p)
-	return p.DeletionTimestamp == nil && stage.Ready(p) && ids[v1.AgentContainer] != "" && ids[appContainer] != ""
-}
-
-// containers are the IDs of a pod's running containers, by name.
-func containers(p *corev1.Pod) map[string]string {
-	ids := map[string]string{}
-	for _, list := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
-		for _, c := range list {
-			if _, id, ok := strings.Cut(c.ContainerID, "://"); ok && c.State.Running != nil {
-				ids[c.Name] = id
-			}
-		}
-	}
-	return ids
+	ids := backend.Containers(p)
+	return p.DeletionTimestamp == nil && stage.Ready(p) && ids[v1.AgentContainer] != "" && ids[backend.AppContainer] != ""
 }

@@ -1,14 +1,17 @@
-// Command chaos runs groups on a kind cluster of several nodes, as a user installs them, and does to them what clusters do: kills,
-// pauses, cut networks, lost nodes, drains, rolling restarts, no API server, no manager, a new certificate authority. In every pod
-// an app writes to a fenced register whenever its agent says that it may. After each fault it measures how long it took until
-// somebody acted, until the agents agreed, and until status and Service told so; at the end the register's log, the apps' traces
-// and the agents' logs are checked.
+// Command chaos runs groups on a cluster, as a user installs them, and does to them what clusters do:
+// kills, pauses, cut networks, lost nodes, drains, rolling restarts, no API server, no manager, a new
+// certificate authority. In every pod an app writes to a fenced register whenever its agent says that
+// it may. After each fault it measures how long it took until somebody acted, until the agents agreed,
+// and until status and Service said so; at the end the register's log, the apps' traces and the
+// agents' logs are checked: in Guarded groups no two apps were told at once that they may act, and
+// epochs never went back. Classic groups suffer the same faults, and what became of them is reported
+// beside.
 //
-//	make chaos
+//	make chaos          on a kind cluster of several nodes (Docker)
+//	make chaos-local    on the local cluster: no root, no Docker, and fewer faults
 //
-// The faults are drawn from a seed that is printed; when they strike depends on the machine, so a seed repeats the faults and not
-// the run. It needs Docker, and Kubernetes 1.36 (the sidecars are injected by a policy). The nodes must share this machine's
-// kernel, and so its clock: Docker on Linux.
+// The faults are drawn from a seed that is printed; when they strike depends on the machine, so a seed
+// repeats the faults and not the run. What the backend cannot do is left out, and the report says so.
 package main
 
 import (
@@ -27,6 +30,9 @@ import (
 	"github.com/spf13/pflag"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/chaos/backend"
+	"github.com/podesta-dev/podesta/test/chaos/kind"
+	"github.com/podesta-dev/podesta/test/chaos/local"
 )
 
 func main() {
@@ -39,24 +45,33 @@ func main() {
 	}
 }
 
+// The backends.
+const (
+	onKind  = "kind"
+	onLocal = "local"
+)
+
 type options struct {
-	cluster, kubeconfig string
-	manifests           []string
-	registerImage       string
-	previousImage       string
-	node                string
-	report              string
-	state               string
-	algorithms          []string
-	phases              int
-	rounds              int
-	duration            time.Duration
-	workloads           bool
-	seed                uint64
-	version             string
-	previousVersion     string
-	faults              []string
-	kinds               []kind // of these names
+	backend string
+	// of the run
+	algorithms, safeties []string
+	processes            []int
+	lease                time.Duration
+	phases, rounds       int
+	duration             time.Duration
+	faults               []string
+	hasty                bool
+	workloads            bool
+	seed                 uint64
+	report, state        string
+	keep                 bool
+	// of this program's surroundings
+	repository, node         string
+	cluster, kubeconfig      string
+	manifests                []string
+	registerImage            string
+	previousImage            string
+	version, previousVersion string
 }
 
 var all = []string{string(v1.Bully), string(v1.StatusTableBully), string(v1.LeLann), string(v1.ChangRoberts), string(v1.RingList), string(v1.ActiveListRing)}
@@ -65,40 +80,72 @@ func parse(args []string) (options, error) {
 	var o options
 	f := pflag.NewFlagSet("chaos", pflag.ContinueOnError)
 	f.SortFlags = false
-	f.StringVar(&o.cluster, "cluster", "podesta-chaos", "name of the kind cluster; everything on it is this run's")
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "its kubeconfig file")
-	f.StringSliceVar(&o.manifests, "manifest", nil, "what is installed, in this order")
-	f.StringVar(&o.registerImage, "register-image", "podesta-dev/register:chaos", "image of the register and its writers, on the nodes")
-	f.StringVar(&o.previousImage, "previous-image", "", "image of earlier agents, on the nodes: part of the groups begin with them")
-	f.StringVar(&o.node, "node", "bin/chaos-node", "program that is put into the nodes")
-	f.StringVar(&o.report, "report", "", "file that the report is written to, as JSON (default report.json in --dir)")
-	f.StringVar(&o.state, "dir", "", "directory for logs and traces (default a new one)")
-	f.StringSliceVar(&o.algorithms, "algorithms", all, "the algorithms, one after another, each with four groups")
-	f.IntVar(&o.phases, "phases", 0, "run only so many of the algorithms, drawn from the seed (0: all, in order)")
-	f.StringArrayVar(&o.faults, "fault", nil, "draw only this kind of fault; may be given more than once (default all)")
+	f.StringVar(&o.backend, "backend", onKind, "cluster to run on: kind or local")
+	f.StringSliceVar(&o.algorithms, "algorithms", all, "algorithms, one after another, each with a group of each safety and size (local: Bully)")
+	f.StringSliceVar(&o.safeties, "safety", []string{string(v1.Guarded), string(v1.Classic)}, "safety modes of the groups")
+	f.IntSliceVar(&o.processes, "processes", []int{5, inOrder}, "sizes of the groups; those of 7 get their pods in order and do not preempt (local: 5)")
+	f.DurationVar(&o.lease, "lease", time.Second, "lease of the Guarded groups; pauses and cuts take up to 5 of it")
+	f.IntVar(&o.phases, "phases", 0, "run only this many of the algorithms, drawn from the seed (0: all, in order)")
 	f.IntVar(&o.rounds, "rounds", 0, "rounds for each algorithm (0: until --duration is over)")
 	f.DurationVar(&o.duration, "duration", 30*time.Minute, "how long all faults together take, about")
-	f.BoolVar(&o.workloads, "workloads", true, "before the faults, bring up groups whose pods all kinds of workloads make, and roll them")
+	f.StringArrayVar(&o.faults, "fault", nil, "draw only this kind of fault; may be given more than once (default all)")
+	f.BoolVar(&o.hasty, "hasty", false, "begin about half of the rounds before the status has caught up with the round before (local: true)")
+	f.BoolVar(&o.workloads, "workloads", true, "before the faults, roll groups whose pods come from all kinds of workloads")
 	f.Uint64Var(&o.seed, "seed", rand.Uint64(), "what the faults are drawn from")
-	f.StringVar(&o.version, "version", "unknown", "of Podesta, for the report")
-	f.StringVar(&o.previousVersion, "previous-version", "", "of the earlier agents, for the report")
+	f.StringVar(&o.report, "report", "", "file for the report, as JSON (default report.json in --dir)")
+	f.StringVar(&o.state, "dir", "", "directory for logs and traces (default a new one)")
+	f.BoolVar(&o.keep, "keep", true, "keep the logs also if all is well (local: false)")
+	f.StringVar(&o.repository, "repository", ".", "root of the source tree, with bin/ and config/")
+	f.StringVar(&o.node, "node", "bin/chaos-node", "program that strikes in the nodes")
+	f.StringVar(&o.cluster, "cluster", "podesta-chaos", "kind: name of the cluster; everything on it is this run's")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kind: kubeconfig file of the cluster")
+	f.StringSliceVar(&o.manifests, "manifest", nil, "kind: file to install; several are installed in this order")
+	f.StringVar(&o.registerImage, "register-image", "podesta-dev/register:chaos", "kind: image of the register and its writers, on the nodes")
+	f.StringVar(&o.previousImage, "previous-image", "", "kind: image of earlier agents, on the nodes; some groups begin with them")
+	f.StringVar(&o.version, "version", "unknown", "Podesta's version, for the report")
+	f.StringVar(&o.previousVersion, "previous-version", "", "version of the earlier agents, for the report")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
+	if o.backend == onLocal {
+		unless := func(flag string, set func()) {
+			if !f.Changed(flag) {
+				set()
+			}
+		}
+		unless("algorithms", func() { o.algorithms = []string{string(v1.Bully)} })
+		unless("processes", func() { o.processes = []int{5} })
+		unless("hasty", func() { o.hasty = true })
+		unless("keep", func() { o.keep = false })
+	}
+	return o, o.check()
+}
+
+// check says which options are wrong.
+func (o options) check() error {
 	for _, a := range o.algorithms {
 		if !slices.Contains(all, a) {
-			return o, fmt.Errorf("--algorithms %q: must be among %v", a, all)
+			return fmt.Errorf("--algorithms %q: must be among %v", a, all)
 		}
 	}
-	if o.kubeconfig == "" || len(o.manifests) == 0 {
-		return o, errors.New("--kubeconfig and --manifest are needed: `make chaos` gives them")
+	for _, s := range o.safeties {
+		if s != string(v1.Guarded) && s != string(v1.Classic) {
+			return fmt.Errorf("--safety %q: must be %s or %s", s, v1.Guarded, v1.Classic)
+		}
 	}
-	if o.phases < 0 || o.phases > len(o.algorithms) {
-		return o, fmt.Errorf("--phases %d: must be between 0 and the number of algorithms, %d", o.phases, len(o.algorithms))
+	switch {
+	case o.backend != onKind && o.backend != onLocal:
+		return fmt.Errorf("--backend %q: must be %s or %s", o.backend, onKind, onLocal)
+	case o.backend == onKind && (o.kubeconfig == "" || len(o.manifests) == 0):
+		return errors.New("--kubeconfig and --manifest are needed: `make chaos` gives them")
+	case len(o.algorithms) == 0 || len(o.safeties) == 0 || len(o.processes) == 0:
+		return errors.New("--algorithms, --safety and --processes: each needs a value")
+	case slices.Min(o.processes) < 3:
+		return errors.New("--processes: must be at least 3, or a group survives no fault")
+	case o.phases < 0 || o.phases > len(o.algorithms):
+		return fmt.Errorf("--phases %d: must be between 0 and the number of algorithms, %d", o.phases, len(o.algorithms))
 	}
-	var err error
-	o.kinds, err = kindsNamed(o.faults)
-	return o, err
+	return nil
 }
 
 func run(ctx context.Context, args []string) error {
@@ -123,15 +170,46 @@ func run(ctx context.Context, args []string) error {
 	}
 	defer actions.Close() //nolint:errcheck // nothing hangs on it
 	slog.SetDefault(slog.New(slog.NewTextHandler(actions, nil)))
-	random := rand.New(rand.NewPCG(o.seed, 0))
-	if o.phases > 0 {
-		order := random.Perm(len(o.algorithms))[:o.phases]
-		drawn := make([]string, 0, o.phases)
-		for _, i := range order {
-			drawn = append(drawn, o.algorithms[i])
-		}
-		o.algorithms = drawn
+	t := &table{out: os.Stdout}
+	r, err := newRunner(o, o.newBackend(t), t)
+	if err != nil {
+		return err
 	}
-	fmt.Printf("chaos: seed %d, %v, logs and traces in %s\n", o.seed, o.algorithms, o.state)
-	return newRunner(o, random).run(ctx)
+	r.drawPhases()
+	t.say("chaos: backend %s, seed %d, %v, lease %v", o.backend, o.seed, r.algorithms, o.lease)
+	err = r.run(ctx)
+	if err == nil && !o.keep {
+		return os.RemoveAll(o.state)
+	}
+	t.say("chaos: logs and traces are in %s, the report is %s", o.state, o.report)
+	return err
+}
+
+// newBackend makes what the options name.
+func (o options) newBackend(t *table) backend.Backend {
+	if o.backend == onLocal {
+		return local.New(local.Options{Repository: o.repository, Dir: o.state, Program: o.node})
+	}
+	return kind.New(kind.Options{
+		Name:          o.cluster,
+		Kubeconfig:    o.kubeconfig,
+		Manifests:     o.manifests,
+		Image:         o.registerImage,
+		PreviousImage: o.previousImage,
+		Program:       o.node,
+		Dir:           o.state,
+		Say:           t.say,
+	})
+}
+
+// drawPhases draws the algorithms, if not all of them run.
+func (r *runner) drawPhases() {
+	if r.options.phases == 0 {
+		return
+	}
+	var drawn []string
+	for _, i := range r.random.Perm(len(r.algorithms))[:r.options.phases] {
+		drawn = append(drawn, r.algorithms[i])
+	}
+	r.algorithms = drawn
 }

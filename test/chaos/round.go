@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/chaos/backend"
 	"github.com/podesta-dev/podesta/test/chaos/report"
+	"github.com/podesta-dev/podesta/test/chaos/signals"
 	"github.com/podesta-dev/podesta/test/chaos/timeline"
 	"github.com/podesta-dev/podesta/test/register"
 )
@@ -41,9 +42,10 @@ type strike struct {
 	away  []string // pods on the node that was hit
 }
 
-// round lets the faults strike, waits until all is well again, and tells what came of each.
-func (r *runner) round(ctx context.Context, groups []*group, faults round) error {
-	if err := r.nodes.keep(ctx); err != nil {
+// round lets the faults strike, waits until all is well again, and tells what came of each. A hasty
+// round ends when all pods run and somebody acts: the status and the coordinator's role may lag.
+func (r *runner) round(ctx context.Context, groups []*group, faults round, hasty bool) error {
+	if err := r.backend.Keep(ctx); err != nil {
 		return err
 	}
 	r.report.Rounds++
@@ -51,8 +53,8 @@ func (r *runner) round(ctx context.Context, groups []*group, faults round) error
 	for _, g := range groups {
 		f.pods[g] = r.scene.podsOf(g.name)
 	}
-	failed := each(faults, func(fault fault) error {
-		wait(ctx, fault.delay)
+	failed := backend.Each(faults, func(fault fault) error {
+		signals.Wait(ctx, fault.delay)
 		if err := r.strike(ctx, fault, groups, f); err != nil {
 			return fmt.Errorf("%s: %w", fault.name, err)
 		}
@@ -61,15 +63,19 @@ func (r *runner) round(ctx context.Context, groups []*group, faults round) error
 	if failed != nil {
 		return failed
 	}
-	unwell := each(groups, func(g *group) error {
-		err := errors.Join(r.acts(ctx, g, f), r.settled(ctx, g, f.ended))
+	unwell := backend.Each(groups, func(g *group) error {
+		settled := r.settled
+		if hasty {
+			settled = r.running
+		}
+		err := errors.Join(r.acts(ctx, g, f), settled(ctx, g, f.ended))
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.unwell[g] = err
 		return err
 	})
 	r.tell(f)
-	return errors.Join(unwell, ctx.Err(), r.nodes.keep(ctx))
+	return errors.Join(unwell, ctx.Err(), r.backend.Keep(ctx))
 }
 
 // strike lets one fault strike all groups.
@@ -80,22 +86,24 @@ func (r *runner) strike(ctx context.Context, fault fault, groups []*group, f *fi
 	case theWorld:
 		return r.strikeAll(ctx, fault, groups, f, "")
 	case aPod:
-		return each(groups, func(g *group) error {
+		return backend.Each(groups, func(g *group) error {
 			victim, others := f.victim(fault, g, r.scene.last(g.name).Process)
 			s := f.begin(r, fault, g, victim.Name)
 			s.Coordinator = victim.Name == s.Before.Process
-			f.end(fault.name, victim)
-			err := r.strikePod(ctx, fault, victim, others, func(at register.Instant) { s.at = at })
+			f.end(fault, victim)
+			var err error
+			s.at, err = r.strikePod(ctx, fault, victim, others)
 			s.until = register.Now()
 			return err
 		})
 	case aGroup:
-		return each(groups, func(g *group) error {
+		return backend.Each(groups, func(g *group) error {
 			s := f.begin(r, fault, g, "")
 			for _, p := range f.pods[g] {
-				f.end(fault.name, p)
+				f.end(fault, p)
 			}
-			err := r.strikeGroup(ctx, fault, g, func(at register.Instant) { s.at = at })
+			var err error
+			s.at, err = r.strikeGroup(ctx, fault, g)
 			s.until = register.Now()
 			return err
 		})
@@ -115,34 +123,34 @@ func (r *runner) strikeAll(ctx context.Context, fault fault, groups []*group, f 
 		for _, p := range f.pods[g] {
 			if p.Spec.NodeName == victim {
 				strikes[i].away = append(strikes[i].away, p.Name)
-				f.end(fault.name, p)
+				f.end(fault, p)
 			}
 		}
 	}
-	var once sync.Once // several managers may be struck: the first counts
-	struck := func(at register.Instant) {
-		once.Do(func() {
-			for _, s := range strikes {
-				s.at = at
-			}
-		})
-	}
+	var at register.Instant
 	var err error
 	if fault.scope == aNode {
-		err = r.strikeNode(ctx, fault, victim, struck)
+		at, err = r.strikeNode(ctx, fault, victim)
 	} else {
-		err = r.strikeWorld(ctx, fault, struck)
+		at, err = r.strikeWorld(ctx, fault)
 	}
 	for _, s := range strikes {
-		s.until = register.Now()
+		s.at, s.until = at, register.Now()
 	}
 	return err
 }
 
 // begin notes a strike that is about to be.
 func (f *field) begin(r *runner, fault fault, g *group, victim string) *strike {
-	s := &strike{group: g, at: register.Now(), Strike: report.Strike{Round: r.report.Rounds, Group: g.name, Class: fault.class, Fault: fault.name,
-		Victim: victim, Milliseconds: float64(fault.length.Milliseconds()), Before: r.scene.last(g.name)}}
+	s := &strike{group: g, at: register.Now(), Strike: report.Strike{
+		Round:        r.report.Rounds,
+		Group:        g.name,
+		Class:        fault.class,
+		Fault:        fault.name,
+		Victim:       victim,
+		Milliseconds: float64(fault.length.Milliseconds()),
+		Before:       r.scene.last(g.name),
+	}}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.strikes = append(f.strikes, s)
@@ -150,19 +158,21 @@ func (f *field) begin(r *runner, fault fault, g *group, victim string) *strike {
 }
 
 // end notes what a fault ends of a pod.
-func (f *field) end(name string, p *corev1.Pod) {
+func (f *field) end(fault fault, p *corev1.Pod) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	ids := containers(p)
-	switch name {
-	case killAgent:
-		f.ended[ids[v1.AgentContainer]] = true
-	case killApp:
-		f.ended[ids[appContainer]] = true
-	case killPod, killNode:
-		f.ended[ids[v1.AgentContainer]], f.ended[ids[appContainer]] = true, true
+	ids := backend.Containers(p)
+	switch fault.name {
+	case killNode:
+		f.ended[ids[v1.AgentContainer]], f.ended[ids[backend.AppContainer]] = true, true
 	case deletePod, forceDelete, drainNode, rollingRestart:
 		f.ended[string(p.UID)] = true
+	default:
+		for _, c := range fault.containers {
+			if fault.class == report.Kill {
+				f.ended[ids[c]] = true
+			}
+		}
 	}
 }
 
@@ -185,7 +195,7 @@ func (r *runner) pickNode(fault fault, g *group) string {
 	if p := r.scene.pod(r.scene.last(g.name).Process); fault.coordinator && p != nil {
 		return p.Spec.NodeName
 	}
-	return r.nodes.workers[fault.which%len(r.nodes.workers)]
+	return r.Workers[fault.which%len(r.Workers)]
 }
 
 // acts awaits that a process of the group writes under a permission that it got after the last fault was over.
@@ -200,7 +210,7 @@ func (r *runner) acts(ctx context.Context, g *group, f *field) error {
 	defer cancel()
 	return r.scene.await(ctx, func() string {
 		taken := r.scene.line(g.name).Taken
-		if n := len(taken); n > 0 && timeline.Proven(taken[n-1], over, leaseTime) {
+		if n := len(taken); n > 0 && timeline.Proven(taken[n-1], over, r.lease) {
 			return ""
 		}
 		return g.name + ": no write that is permitted after the fault"
@@ -219,7 +229,7 @@ func (r *runner) tell(f *field) {
 		s.span = span
 		s.Before = line.Last(s.at)
 		asked := s.Class == report.Edit || s.Class == report.Leave && s.Coordinator
-		o, ok := line.After(span, s.Before, asked, leaseTime)
+		o, ok := line.After(span, s.Before, asked, r.lease)
 		if s.OK = ok && f.unwell[s.group] == nil; ok {
 			s.First, s.After, s.Changes = o.First, o.Last, line.Changes(span)
 			s.Times = line.Times(span, s.Before, o.First, o.At)
@@ -233,38 +243,4 @@ func (r *runner) tell(f *field) {
 		r.strikes = append(r.strikes, s)
 		r.table.row(s.Strike)
 	}
-}
-
-// podsOf are a group's pods, by name.
-func (s *scene) podsOf(group string) []*corev1.Pod {
-	return s.podsThat(func(p *corev1.Pod) bool { return p.Labels[v1.GroupLabel] == group })
-}
-
-func (s *scene) podsOn(node string) []*corev1.Pod {
-	return s.podsThat(func(p *corev1.Pod) bool { return p.Spec.NodeName == node && p.Labels[v1.GroupLabel] != "" })
-}
-
-func (s *scene) podsThat(wanted func(*corev1.Pod) bool) (pods []*corev1.Pod) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, p := range s.pods {
-		if wanted(p) {
-			pods = append(pods, p)
-		}
-	}
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
-	return pods
-}
-
-func (s *scene) pod(name string) *corev1.Pod {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.pods[name]
-}
-
-// last is who acts in a group at present.
-func (s *scene) last(group string) timeline.Holder {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.line(group).Last(register.Now())
 }

@@ -11,109 +11,187 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/chaos/backend"
 	"github.com/podesta-dev/podesta/test/chaos/report"
+	"github.com/podesta-dev/podesta/test/chaos/signals"
 	"github.com/podesta-dev/podesta/test/chaos/timeline"
 	"github.com/podesta-dev/podesta/test/register"
 	"github.com/podesta-dev/podesta/test/register/history"
-	"github.com/podesta-dev/podesta/test/stage"
 )
+
+// peace is the longest pause between two rounds of a hasty run.
+const peace = 2 * time.Second
 
 // runner is one run.
 type runner struct {
 	options
-	*stage.Stage
-	random      *rand.Rand
-	begun       register.Instant
-	nodes       nodes
-	scene       *scene
-	registerURL string
-	cuts        atomic.Int64 // so far; their tables are named by it
-	report      report.Run
-	strikes     []*strike // of the present phase
-	table       *table
+	backend.Cluster
+
+	backend backend.Backend
+	kinds   []faultKind // of faults, that are drawn
+	random  *rand.Rand
+	begun   register.Instant
+	scene   *scene
+	report  report.Run
+	strikes []*strike // of the present phase
+	table   *table
 
 	mu      sync.Mutex
 	signals []history.Signal
 }
 
-func newRunner(o options, random *rand.Rand) *runner {
-	return &runner{options: o, random: random, begun: register.Now(), scene: newScene(), table: &table{out: os.Stdout},
-		report: report.Run{Seed: o.seed, Begun: time.Now().UTC().Truncate(time.Second), Podesta: o.version, Previous: o.previousVersion, Cores: runtime.NumCPU(),
-			LeaseMilliseconds: leaseTime.Milliseconds(), Problems: []string{}}}
+// newRunner makes a run on a backend. Faults that the backend cannot do are left out, which the report
+// says; if one of them was asked for by name, that is an error.
+func newRunner(o options, b backend.Backend, t *table) (*runner, error) {
+	all := kindsFor(o.lease)
+	if _, err := named(all, o.faults); err != nil {
+		return nil, err
+	}
+	able, leftOut := within(all, b.Can)
+	drawn, err := named(able, o.faults)
+	if err != nil {
+		return nil, fmt.Errorf("--backend %s: %w", o.backend, err)
+	}
+	r := &runner{
+		options: o,
+		backend: b,
+		kinds:   drawn,
+		random:  rand.New(rand.NewPCG(o.seed, 0)),
+		begun:   register.Now(),
+		scene:   newScene(),
+		table:   t,
+		report: report.Run{
+			Seed:              o.seed,
+			Begun:             time.Now().UTC().Truncate(time.Second),
+			Podesta:           o.version,
+			Previous:          o.previousVersion,
+			Backend:           o.backend,
+			LeftOut:           namesOf(leftOut),
+			Cores:             runtime.NumCPU(),
+			LeaseMilliseconds: o.lease.Milliseconds(),
+			Problems:          []string{},
+		},
+	}
+	for _, c := range []backend.Capability{backend.Services, backend.Workloads} {
+		if !b.Can(c) {
+			r.report.LeftOut = append(r.report.LeftOut, string(c))
+		}
+	}
+	return r, nil
 }
 
-// run runs everything, and writes the report once the faults have begun, whatever happens then. The error says what was violated, or what did not work.
-func (r *runner) run(ctx context.Context) error {
-	if err := r.setUp(ctx); err != nil {
+// run brings the cluster up, runs everything, and writes the report once the faults have begun,
+// whatever happens then. The error says what was violated, or what did not work.
+func (r *runner) run(ctx context.Context) (err error) {
+	if len(r.report.LeftOut) > 0 {
+		r.table.say("left out on backend %s, which cannot do it: %s", r.options.backend, list(r.report.LeftOut))
+	}
+	defer func() { err = errors.Join(err, r.backend.Down()) }()
+	if r.Cluster, err = r.backend.Up(ctx); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var following sync.WaitGroup
-	following.Go(func() {
-		cancel(follow(ctx, r.nodes.control, nodeDir+"/register/register.jsonl", func(line []byte) error {
-			var e register.Entry
-			err := json.Unmarshal(line, &e)
-			r.scene.wrote(e)
-			return err
-		}))
-	})
-	share := r.duration / time.Duration(len(r.algorithms))
-	if r.workloads {
-		if err := r.mixWorkloads(ctx); err != nil {
+	r.report.Kubernetes, r.report.Nodes = r.Kubernetes, r.Nodes
+	following, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var followers sync.WaitGroup
+	followers.Go(func() { stop(r.backend.Follow(following, r.scene.wrote)) })
+	if r.workloads && r.backend.Can(backend.Workloads) {
+		if err := r.mixWorkloads(following); err != nil {
 			r.problem("workloads: " + err.Error())
 		}
 	}
-	var problem error
-	for i, a := range r.algorithms {
-		if problem = r.phase(ctx, v1.Algorithm(a), share, r.previousImage != "" && i%2 == (len(r.algorithms)-1)%2); problem != nil {
-			r.problem(a + ": " + problem.Error())
-			break // what there is until now is checked all the same
-		}
-	}
-	cancel(nil)
-	following.Wait()
+	r.phases(following)
+	stop(nil)
+	followers.Wait()
 	r.report.Seconds = register.Now().Sub(r.begun).Seconds()
 	if err := r.write(); err != nil {
 		return err
 	}
-	return r.response()
+	return r.verdict()
 }
 
-// phase runs the four groups of an algorithm, strikes them, and takes them away again.
+// phases runs one algorithm after another.
+func (r *runner) phases(ctx context.Context) {
+	share := r.duration / time.Duration(len(r.algorithms))
+	for i, a := range r.algorithms {
+		previous := r.previousImage != "" && i%2 == (len(r.algorithms)-1)%2
+		if err := r.phase(ctx, v1.Algorithm(a), share, previous); err != nil {
+			r.problem(a + ": " + err.Error())
+			return // what there is until now is checked all the same
+		}
+	}
+}
+
+// phase runs the groups of an algorithm, strikes them, and takes them away again.
 func (r *runner) phase(ctx context.Context, algorithm v1.Algorithm, share time.Duration, previous bool) (err error) {
-	groups := groupsOf(algorithm, previous)
+	groups := r.groupsOf(algorithm, previous, r.backend.Can(backend.Services))
+	namespace := groups[0].namespace
 	begun := register.Now()
-	defer r.watching(ctx, groups[0].namespace)()
-	r.table.say("\n%s: %d groups, %s", algorithm, len(groups), begins(previous))
+	defer r.watching(ctx, namespace)()
+	agents := "all agents of this version"
+	if previous {
+		agents = "those of seven with the agents of an earlier version"
+	}
+	r.table.say("\n%s: %d groups, %s", algorithm, len(groups), agents)
 	if err := r.create(ctx, groups); err != nil {
 		return err
 	}
-	if err := each(groups, func(g *group) error { return r.settled(ctx, g, nil) }); err != nil {
+	if err := backend.Each(groups, func(g *group) error { return r.settled(ctx, g, nil) }); err != nil {
 		return fmt.Errorf("at the start: %w", err)
 	}
 	r.table.head(register.Now().Sub(r.begun))
-	faultsBegun := register.Now()
-	var failed error
-	for n := 1; failed == nil && ctx.Err() == nil; n++ {
-		if r.rounds > 0 && n > r.rounds || r.rounds == 0 && register.Now().Sub(faultsBegun) >= share {
-			break
-		}
-		failed = r.round(ctx, groups, draw(r.random, r.kinds))
-	}
+	failed := r.rounds(ctx, groups, share)
 	if failed == nil && previous { // the upgrade
-		failed = r.round(ctx, groups, round{{kind: kindNamed(rollingRestart)}})
+		upgrade, err := named(kindsFor(r.lease), []string{rollingRestart})
+		if err != nil {
+			return err
+		}
+		failed = r.round(ctx, groups, round{{faultKind: upgrade[0]}}, false)
 	}
 	ending := context.WithoutCancel(ctx)
 	err = errors.Join(failed, r.conclude(ending, groups, begun))
 	if failed == nil { // else it stays as it is, to be looked at
-		err = errors.Join(err, r.remove(ending, namespaceOf(groups[0].namespace)), r.sweep(ending))
+		err = errors.Join(err, r.backend.Clear(ending, namespace))
 	}
 	return err
+}
+
+// rounds plays rounds until there were enough, or their time is over. The last ends with all well.
+func (r *runner) rounds(ctx context.Context, groups []*group, share time.Duration) error {
+	next := opening(r.kinds, r.lease)
+	if next == nil {
+		next = draw(r.random, r.kinds, r.lease)
+	}
+	begun := register.Now()
+	for n := 1; ctx.Err() == nil; n++ {
+		if r.options.rounds > 0 && n > r.options.rounds || r.options.rounds == 0 && register.Now().Sub(begun) >= share {
+			break
+		}
+		if err := r.round(ctx, groups, next, r.hasty && r.random.IntN(2) == 0); err != nil {
+			return err
+		}
+		if r.hasty { // a moment's peace
+			signals.Wait(ctx, time.Duration(r.random.Int64N(int64(peace))))
+		}
+		next = draw(r.random, r.kinds, r.lease)
+	}
+	return errors.Join(context.Cause(ctx), backend.Each(groups, func(g *group) error { return r.settled(ctx, g, nil) }))
+}
+
+// create makes the groups of a phase and their pods.
+func (r *runner) create(ctx context.Context, groups []*group) error {
+	if err := r.ApplyObject(ctx, backend.Namespace(groups[0].namespace)); err != nil {
+		return err
+	}
+	for _, g := range groups {
+		if err := errors.Join(r.ApplyObject(ctx, g.election()), r.backend.Apply(ctx, g.set(r.Cluster))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // watching has the scene show a namespace until stop is called.
@@ -128,17 +206,11 @@ func (r *runner) watching(ctx context.Context, namespace string) (stop func()) {
 	}
 }
 
-func begins(previous bool) string {
-	if previous {
-		return "those of seven with the agents of an earlier version"
-	}
-	return "all of this version"
-}
-
-// conclude gathers what the groups of a phase have left, completes the strikes from the agents' logs, and checks everything.
+// conclude gathers what the groups of a phase have left, completes the strikes from the agents' logs,
+// and checks everything.
 func (r *runner) conclude(ctx context.Context, groups []*group, begun register.Instant) error {
 	end := register.Now()
-	h, followed, err := r.gather(ctx, groups, end)
+	h, followed, err := r.gather(ctx, groups[0].namespace, end)
 	if err != nil {
 		return err
 	}
@@ -148,27 +220,37 @@ func (r *runner) conclude(ctx context.Context, groups []*group, begun register.I
 		}
 		r.report.Strikes = append(r.report.Strikes, s.Strike)
 	}
+	opened := len(r.strikes) > 0 && r.strikes[0].Fault == pausePod
 	r.strikes = nil
+	refused, guarded := 0, 0
 	for _, g := range groups {
-		became := h.Classic
+		check := h.Classic
 		if g.safety == v1.Guarded {
-			became = h.Guarded
+			check = h.Guarded
 		}
 		done := report.Group{Name: g.name, Algorithm: string(g.algorithm), Safety: string(g.safety), Processes: g.size,
-			Seconds: end.Sub(begun).Seconds(), Became: became(g.name)}
+			Seconds: end.Sub(begun).Seconds(), Became: check(g.name)}
 		r.report.Groups = append(r.report.Groups, done)
 		for _, v := range done.Became.Violations {
 			r.problem(fmt.Sprintf("%s: %s: %s", g.name, v.Rule, v.Text))
 		}
-		if g.safety == v1.Guarded && done.Became.Held == 0 {
-			r.problem(g.name + ": the agents' logs tell of no lease")
+		if g.safety == v1.Guarded {
+			guarded++
+			refused += done.Became.Writes.Refused
+			if done.Became.Held == 0 {
+				r.problem(g.name + ": the agents' logs tell of no lease: lines with msg=lease, state, epoch and boottime")
+			}
 		}
 		r.table.became(done)
+	}
+	if guarded > 0 && opened && refused == 0 {
+		r.problem(string(groups[0].algorithm) + ": no stale write was refused: this phase has not tried what it is for")
 	}
 	return nil
 }
 
-// hitIn tells which pods the faults of a strike's round hit, or made anew: they do not count for how fast the others agreed.
+// hitIn tells which pods the faults of a strike's round hit, or made anew: they do not count for how
+// fast the others agreed.
 func (r *runner) hitIn(s *strike) func(pod string) bool {
 	return func(pod string) bool {
 		for _, other := range r.strikes {
@@ -196,10 +278,9 @@ func (r *runner) write() error {
 	return os.WriteFile(r.options.report, append(text, '\n'), 0o600) //nolint:gosec // likewise
 }
 
-// response prints the sum, and returns what must not be as an error.
-func (r *runner) response() error {
+// verdict prints the sum, and returns what must not be as an error.
+func (r *runner) verdict() error {
 	r.table.sum(r.report)
-	r.table.say("the report is in %s", r.options.report)
 	var errs []error
 	for _, p := range r.report.Problems {
 		errs = append(errs, errors.New(p))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -11,10 +12,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/chaos/signals"
 	"github.com/podesta-dev/podesta/test/chaos/timeline"
 	"github.com/podesta-dev/podesta/test/register"
 )
@@ -104,7 +107,7 @@ func (s *scene) watchKind(ctx context.Context, c client.WithWatch, namespace str
 	for ctx.Err() == nil {
 		if err := c.List(ctx, list, client.InNamespace(namespace)); err == nil {
 			s.replace(list)
-			if events, err := c.Watch(ctx, list, client.InNamespace(namespace), from(list.GetResourceVersion())); err == nil {
+			if events, err := c.Watch(ctx, list, client.InNamespace(namespace), from(list)); err == nil {
 				for e := range events.ResultChan() {
 					s.take(e)
 				}
@@ -112,8 +115,13 @@ func (s *scene) watchKind(ctx context.Context, c client.WithWatch, namespace str
 				continue
 			}
 		}
-		wait(ctx, again)
+		signals.Wait(ctx, again)
 	}
+}
+
+// from has a watch go on after a list.
+func from(list client.ObjectList) client.ListOption {
+	return &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}}
 }
 
 // replace takes a whole list: what is not in it has gone.
@@ -192,4 +200,38 @@ func (s *scene) leads(e *discoveryv1.EndpointSlice, gone bool) {
 	}
 	l := s.line(group)
 	l.Led = timeline.Note(l.Led, register.Now(), to)
+}
+
+// podsOf are a group's pods, by name.
+func (s *scene) podsOf(group string) []*corev1.Pod {
+	return s.podsThat(func(p *corev1.Pod) bool { return p.Labels[v1.GroupLabel] == group })
+}
+
+func (s *scene) podsOn(node string) []*corev1.Pod {
+	return s.podsThat(func(p *corev1.Pod) bool { return p.Spec.NodeName == node && p.Labels[v1.GroupLabel] != "" })
+}
+
+func (s *scene) podsThat(wanted func(*corev1.Pod) bool) (pods []*corev1.Pod) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.pods {
+		if wanted(p) {
+			pods = append(pods, p)
+		}
+	}
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	return pods
+}
+
+func (s *scene) pod(name string) *corev1.Pod {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pods[name]
+}
+
+// last is who acts in a group at present.
+func (s *scene) last(group string) timeline.Holder {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.line(group).Last(register.Now())
 }

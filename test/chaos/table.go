@@ -3,6 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -84,8 +87,24 @@ func ms(t *float64) string {
 // became prints what the checker found of a group.
 func (t *table) became(g report.Group) {
 	b := g.Became
-	t.say("%s: %d writes taken, %d stale ones refused, %d stale ones taken; two were told at once %s; nobody was told %s; %d violations", g.Name,
-		b.Writes.Accepted, b.Writes.Refused, b.Writes.Stale, times(b.Together), times(b.Nobody), len(b.Violations))
+	t.say(`%s:
+  told that it may act %d times, in %d stretches; two were told at once %s; nobody was told %s
+  writes: %d taken, %d of them after the deadline while nobody newer had written; %d stale ones taken
+  stale writes refused: %d, %d of them checked right before
+  leases in the agents' logs: %d held, %d stopped, %d released
+  violations: %d`, g.Name,
+		b.Told, b.Stretches, times(b.Together), times(b.Nobody),
+		b.Writes.Accepted, b.Writes.Late, b.Writes.Stale,
+		b.Writes.Refused, b.Writes.RefusedCareful,
+		b.Held, b.Stopped, b.Released,
+		len(b.Violations))
+	rules := map[history.Rule]int{}
+	for _, v := range b.Violations {
+		rules[v.Rule]++
+	}
+	for _, rule := range slices.Sorted(maps.Keys(rules)) {
+		t.say("    %d × %s", rules[rule], rule)
+	}
 }
 
 func times(t history.Times) string {
@@ -97,11 +116,29 @@ func times(t history.Times) string {
 
 // sum prints what was done in all.
 func (t *table) sum(r report.Run) {
-	count := map[report.Class]int{}
+	count, faults := map[report.Class]int{}, map[string]int{}
 	for _, s := range r.Strikes {
 		count[s.Class]++
+		faults[s.Fault]++
 	}
 	t.say("\n%d rounds, %d strikes in %.0f s: %d kills, %d cuts, %d pauses, %d leaves, %d edits, %d outages, %d of CPU, %d of the CA; %d problems",
 		r.Rounds, len(r.Strikes), r.Seconds, count[report.Kill], count[report.Cut], count[report.Pause], count[report.Leave], count[report.Edit],
 		count[report.Outage], count[report.Starve], count[report.Renewal], len(r.Problems))
+	var each []string
+	for _, fault := range slices.Sorted(maps.Keys(faults)) {
+		each = append(each, fmt.Sprintf("%d × %s", faults[fault], fault))
+	}
+	t.say("strikes: %s", list(each))
+	if len(r.LeftOut) > 0 {
+		t.say("left out, for the backend cannot do it: %s", list(r.LeftOut))
+	}
+}
+
+func list(all []string) string { return strings.Join(all, "; ") }
+
+func namesOf(kinds []faultKind) (names []string) {
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return names
 }

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/chaos/backend"
 	"github.com/podesta-dev/podesta/test/register"
 )
 
@@ -21,7 +22,7 @@ func (r *runner) mixWorkloads(ctx context.Context) error {
 	podsFirst, groupFirst := mixed(namespace, "pods-first"), mixed(namespace, "group-first")
 	r.table.say("\ntwo groups, each of a StatefulSet, a Deployment, a Job and a pod without an owner")
 	defer r.watching(ctx, namespace)()
-	if err := r.applyObject(ctx, namespaceOf(namespace)); err != nil {
+	if err := r.ApplyObject(ctx, backend.Namespace(namespace)); err != nil {
 		return err
 	}
 	ending := r.mixedJob(&group{namespace: namespace, name: "of-no-group"}, "--help")
@@ -31,14 +32,14 @@ func (r *runner) mixWorkloads(ctx context.Context) error {
 	if err := r.applyAll(ctx, append(append(r.mixedWorkloads(groupFirst), r.mixedWorkloads(podsFirst)...), podsFirst.election())...); err != nil {
 		return err
 	}
-	err := each([]*group{podsFirst, groupFirst}, func(g *group) error { return r.comeUpAndRoll(ctx, g) })
+	err := backend.Each([]*group{podsFirst, groupFirst}, func(g *group) error { return r.comeUpAndRoll(ctx, g) })
 	if err != nil {
 		return err
 	}
 	if err := r.awaitJob(ctx, ending); err != nil {
 		return err
 	}
-	return r.remove(ctx, namespaceOf(namespace))
+	return r.backend.Clear(ctx, namespace)
 }
 
 // comeUpAndRoll awaits that a group is well, rolls its pods, and awaits it again.
@@ -82,9 +83,8 @@ func (r *runner) mixedWorkloads(g *group) []client.Object {
 
 // mixedPod is a pod of a workload, and what selects it.
 func (r *runner) mixedPod(g *group, workload string) (corev1.PodTemplateSpec, *metav1.LabelSelector) {
-	pod := g.set(r.options, r.registerURL).Spec.Template
+	pod := g.set(r.Cluster).Template
 	pod.Labels[workloadLabel] = workload
-	pod.Spec.TopologySpreadConstraints = nil
 	return pod, &metav1.LabelSelector{MatchLabels: pod.Labels}
 }
 
@@ -121,7 +121,7 @@ func (r *runner) mixedJob(g *group, args ...string) *batchv1.Job {
 
 func (r *runner) applyAll(ctx context.Context, objects ...client.Object) error {
 	for _, object := range objects {
-		if err := r.applyObject(ctx, object); err != nil {
+		if err := r.ApplyObject(ctx, object); err != nil {
 			return err
 		}
 	}
@@ -130,7 +130,7 @@ func (r *runner) applyAll(ctx context.Context, objects ...client.Object) error {
 
 // awaitJob awaits that a Job is complete.
 func (r *runner) awaitJob(ctx context.Context, job *batchv1.Job) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, settling, fmt.Errorf("job %s is not complete within %v", job.Name, settling))
+	ctx, cancel := context.WithTimeoutCause(ctx, backend.Settling, fmt.Errorf("job %s is not complete within %v", job.Name, backend.Settling))
 	defer cancel()
 	for ctx.Err() == nil {
 		watch, err := r.Watch(ctx, &batchv1.JobList{}, client.InNamespace(job.Namespace), client.MatchingFields{"metadata.name": job.Name})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,19 +51,31 @@ func (s *Stage) CreateNamespace(ctx context.Context) error {
 	return client.IgnoreAlreadyExists(err)
 }
 
+// DeleteNamespace deletes a namespace, and returns when it is gone.
+func (s *Stage) DeleteNamespace(ctx context.Context, name string, patience time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it is not gone within %v", patience))
+	defer cancel()
+	return s.deleteAndAwait(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, &corev1.NamespaceList{})
+}
+
 // DeletePod deletes a pod as kubectl does, and returns when it is gone.
 func (s *Stage) DeletePod(ctx context.Context, name string) error {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}}
-	if err := s.Delete(ctx, pod); err != nil {
+	return s.deleteAndAwait(ctx, pod, &corev1.PodList{})
+}
+
+// deleteAndAwait watches objects of the kind for the end of one.
+func (s *Stage) deleteAndAwait(ctx context.Context, object client.Object, all client.ObjectList) error {
+	if err := s.Delete(ctx, object); err != nil {
 		return err
 	}
 	for ctx.Err() == nil {
-		watch, err := s.Watch(ctx, &corev1.PodList{}, client.InNamespace(s.Namespace), client.MatchingFields{"metadata.name": name})
+		watch, err := s.Watch(ctx, all, client.InNamespace(object.GetNamespace()), client.MatchingFields{"metadata.name": object.GetName()})
 		if err != nil {
 			return err
 		}
-		err = s.Get(ctx, client.ObjectKeyFromObject(pod), pod)
-		for ; err == nil; err = s.Get(ctx, client.ObjectKeyFromObject(pod), pod) {
+		err = s.Get(ctx, client.ObjectKeyFromObject(object), object)
+		for ; err == nil; err = s.Get(ctx, client.ObjectKeyFromObject(object), object) {
 			if _, more := <-watch.ResultChan(); !more {
 				break
 			}
@@ -72,7 +85,7 @@ func (s *Stage) DeletePod(ctx context.Context, name string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("await the end of pod %s: %w", name, context.Cause(ctx))
+	return fmt.Errorf("await the end of %s: %w", object.GetName(), context.Cause(ctx))
 }
 
 // ForceDeletePod takes a pod's object away at once: nobody says any more whether its processes have ended.

@@ -23,11 +23,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/test/witness"
@@ -98,6 +100,38 @@ func (s *Stage) ApplyYAML(ctx context.Context, what string, text []byte) error {
 			return fmt.Errorf("%s: %s %s: %w", what, object.GetKind(), object.GetName(), err)
 		}
 	}
+}
+
+// ApplyObject applies an object of this program's own.
+func (s *Stage) ApplyObject(ctx context.Context, object client.Object) error {
+	text, err := s.YAML(object)
+	if err != nil {
+		return err
+	}
+	return s.ApplyYAML(ctx, object.GetName(), text)
+}
+
+// YAML writes an object with its kind.
+func (s *Stage) YAML(object client.Object) ([]byte, error) {
+	kind, err := s.GroupVersionKindFor(object)
+	if err != nil {
+		return nil, err
+	}
+	object.GetObjectKind().SetGroupVersionKind(kind)
+	return sigsyaml.Marshal(object)
+}
+
+// Version returns the API server's.
+func (s *Stage) Version() (string, error) {
+	d, err := discovery.NewDiscoveryClientForConfig(s.config)
+	if err != nil {
+		return "", err
+	}
+	version, err := d.ServerVersion()
+	if err != nil {
+		return "", err
+	}
+	return version.GitVersion, nil
 }
 
 // Read returns the group.

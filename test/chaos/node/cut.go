@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podesta-dev/podesta/test/chaos/signals"
 	"github.com/podesta-dev/podesta/test/register"
 	"github.com/podesta-dev/podesta/test/register/history"
 )
@@ -20,7 +21,7 @@ func cutNetwork(ctx context.Context, table, rules string, length time.Duration) 
 		return s, err
 	}
 	s.At = register.Now()
-	wait(ctx, length)
+	signals.Wait(ctx, length)
 	s.Til = register.Now()
 	return s, nft(context.WithoutCancel(ctx), "delete table inet "+table)
 }

@@ -1,19 +1,19 @@
-// Command node does inside a node of a kind cluster what the chaos run asks for, and says when it did it, as a line of JSON. It is
-// there because instants count: `docker exec` takes a tenth of a second, more on a busy machine.
+// Command node does to the processes of a node what the chaos run asks for, and prints when it did
+// so as a line of JSON. It runs inside the nodes of a kind cluster because instants count: `docker
+// exec` takes a tenth of a second, more on a busy machine. On the local cluster it only hogs.
 //
 //	node clock                          what the clock says
 //	node kill ID…                       SIGKILL to all processes of these containers
 //	node pause --for 2s ID…             SIGSTOP, and SIGCONT after a while
 //	node cut --for 2s --table T RULES   drop what nftables rules say, and mend it after a while
 //	node hog --for 3s                   keep all cores busy
-//	node keep FROM… TO                  hard links to all files below, so that they outlive their pods
+//	node keep FROM… TO                  make hard links to all files below, so that they outlive their pods
 package main
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -24,6 +24,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/podesta-dev/podesta/test/chaos/signals"
 	"github.com/podesta-dev/podesta/test/register"
 	"github.com/podesta-dev/podesta/test/register/history"
 )
@@ -49,19 +50,16 @@ func newCommand(out io.Writer) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		at := register.Now()
-		return errors.Join(send(pids, syscall.SIGKILL), say(history.Signal{Kill: true, At: at}))
+		s, err := signals.Kill(pids)
+		return errors.Join(err, say(s))
 	}}
 	pause := &cobra.Command{Use: "pause ID...", Args: cobra.MinimumNArgs(1), RunE: func(cmd *cobra.Command, containers []string) error {
 		pids, err := processes(containers)
 		if err != nil {
 			return err
 		}
-		err = send(pids, syscall.SIGSTOP)
-		at := register.Now()
-		wait(cmd.Context(), length)
-		til := register.Now()
-		return errors.Join(err, send(pids, syscall.SIGCONT), say(history.Signal{At: at, Til: til}))
+		s, err := signals.Pause(cmd.Context(), pids, length)
+		return errors.Join(err, say(s))
 	}}
 	hog := &cobra.Command{Use: "hog", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		at := register.Now()
@@ -82,23 +80,6 @@ func newCommand(out io.Writer) *cobra.Command {
 	}
 	root.AddCommand(clock, kill, pause, cut, hog, keep)
 	return root
-}
-
-func send(pids []int, s syscall.Signal) error {
-	for _, pid := range pids {
-		if err := syscall.Kill(pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return fmt.Errorf("%v to process %d: %w", s, pid, err)
-		}
-	}
-	return nil
-}
-
-// wait waits for a while, or until ctx ends: then what was stopped goes on at once.
-func wait(ctx context.Context, length time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(length):
-	}
 }
 
 // burn keeps every core busy.

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/podesta-dev/podesta/test/register"
 	"github.com/podesta-dev/podesta/test/register/history"
@@ -94,15 +92,4 @@ func TestKeep(t *testing.T) {
 	if !said["one"] || !said["two"] {
 		t.Errorf("kept %v", said)
 	}
-}
-
-// A pause that is interrupted ends at once: what was stopped goes on.
-func TestWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		begun := time.Now()
-		wait(t.Context(), time.Minute)
-		if took := time.Since(begun); took != time.Minute {
-			t.Errorf("took %v", took)
-		}
-	})
 }

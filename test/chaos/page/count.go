@@ -28,7 +28,7 @@ func counts(run report.Run) []Count {
 			lines = append(lines, Count{Name: class.plural, What: class.what, Faults: faults(of), Strikes: len(of), Goal: class.goal})
 		}
 		if class.class == report.Pause {
-			long := slices.DeleteFunc(of, func(s report.Strike) bool { return s.Milliseconds <= lease(run) })
+			long := slices.DeleteFunc(of, func(s report.Strike) bool { return s.Milliseconds <= leaseOf(run) })
 			lines = append(lines, Count{Name: "… longer than the lease", What: "of these pauses", Faults: faults(long), Strikes: len(long), Goal: 100})
 		}
 	}

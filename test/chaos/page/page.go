@@ -80,9 +80,9 @@ func Make(run report.Run) (map[string][]byte, error) {
 	}
 	files := map[string][]byte{}
 	for path, draw := range map[string]func() ([]byte, error){
-		faultsPlot:     func() ([]byte, error) { return drawFaults(byFault(run), lease(run)) },
-		algorithmsPlot: func() ([]byte, error) { return drawAlgorithms(byAlgorithm(run), lease(run)) },
-		milestonesPlot: func() ([]byte, error) { return drawMilestones(byClass(run), lease(run)) },
+		faultsPlot:     func() ([]byte, error) { return drawFaults(byFault(run), leaseOf(run)) },
+		algorithmsPlot: func() ([]byte, error) { return drawAlgorithms(byAlgorithm(run), leaseOf(run)) },
+		milestonesPlot: func() ([]byte, error) { return drawMilestones(byClass(run), leaseOf(run)) },
 	} {
 		picture, err := draw()
 		if err != nil {
@@ -100,8 +100,8 @@ func Make(run report.Run) (map[string][]byte, error) {
 	return files, nil
 }
 
-// lease is the Guarded groups' lease in milliseconds.
-func lease(run report.Run) float64 { return float64(run.LeaseMilliseconds) }
+// leaseOf is the Guarded groups' lease in milliseconds.
+func leaseOf(run report.Run) float64 { return float64(run.LeaseMilliseconds) }
 
 // Write makes the page of a report and writes it into a directory; a plot of an earlier page that this one lacks is removed.
 func Write(run report.Run, dir string) error {

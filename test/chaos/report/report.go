@@ -15,11 +15,14 @@ type Run struct {
 	Podesta    string    `json:"podesta"`            // version
 	Previous   string    `json:"previous,omitempty"` // version of the agents that every other phase began with, in its groups of seven
 	Kubernetes string    `json:"kubernetes"`         // version of the API server
+	Backend    string    `json:"backend,omitempty"`  // kind or local; kind, if a report does not say
 	Nodes      int       `json:"nodes"`              // control plane included
 	Cores      int       `json:"cores"`              // of the machine that all nodes run on
 
 	LeaseMilliseconds int64 `json:"leaseMilliseconds"`
 
+	// LeftOut are the faults and checks that the backend is not capable of.
+	LeftOut []string `json:"leftOut,omitempty"`
 	Rounds  int      `json:"rounds"`
 	Groups  []Group  `json:"groups"`
 	Strikes []Strike `json:"strikes"`

@@ -1,8 +1,10 @@
-package main
+package kind
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,12 +12,14 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/podesta-dev/podesta/test/register"
 )
 
 // patience bounds a command to a node: what takes longer does not work.
 const patience = 30 * time.Second
 
-// docker runs docker and returns what it says.
+// docker runs docker and returns what it prints.
 func docker(ctx context.Context, args ...string) (string, error) {
 	var said bytes.Buffer
 	err := dockerTo(ctx, &said, args...)
@@ -30,13 +34,15 @@ func dockerTo(ctx context.Context, out io.Writer, args ...string) error {
 	command := exec.CommandContext(ctx, "docker", args...) //nolint:gosec // the arguments are this program's own
 	command.Stdout, command.Stderr = out, &complaint
 	if err := command.Run(); err != nil {
-		return fmt.Errorf("docker %s: %w: %s", strings.Join(args, " "), errors.Join(err, context.Cause(ctx)), strings.TrimSpace(complaint.String()))
+		return fmt.Errorf("docker %s: %w: %s", strings.Join(args, " "), errors.Join(err, context.Cause(ctx)),
+			strings.TrimSpace(complaint.String()))
 	}
 	return nil
 }
 
-// follow calls take for each line of a file in a node, from its beginning, as it is written. It ends with ctx.
-func follow(ctx context.Context, node, file string, take func(line []byte) error) error {
+// follow calls take for each entry in a register's log in a node, from its beginning, as it is
+// written. It ends with ctx.
+func follow(ctx context.Context, node, file string, take func(register.Entry)) error {
 	// A process in a node outlives the docker exec that began it, unless it sees that its input ends.
 	const script = `tail --lines=+1 --follow=name --retry "$0" & cat >/dev/null; kill $!`
 	command := exec.CommandContext(ctx, "docker", "exec", "--interactive", node, "sh", "-c", script, file) //nolint:gosec // likewise
@@ -44,7 +50,6 @@ func follow(ctx context.Context, node, file string, take func(line []byte) error
 	if err != nil {
 		return err
 	}
-	defer input.Close() //nolint:errcheck // it is never written to
 	out, err := command.StdoutPipe()
 	if err != nil {
 		return err
@@ -52,7 +57,15 @@ func follow(ctx context.Context, node, file string, take func(line []byte) error
 	if err := command.Start(); err != nil {
 		return err
 	}
-	err = lines(out, take)
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	for err == nil && lines.Scan() {
+		var e register.Entry
+		if err = json.Unmarshal(lines.Bytes(), &e); err == nil {
+			take(e)
+		}
+	}
+	err = errors.Join(err, lines.Err(), input.Close())
 	if ended := command.Wait(); ctx.Err() == nil {
 		return fmt.Errorf("following %s on %s has ended: %w", file, node, errors.Join(err, ended))
 	}

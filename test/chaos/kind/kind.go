@@ -1,0 +1,184 @@
+// Package kind is the backend of chaos runs on a kind cluster of several nodes, which are containers
+// of Docker. The nodes must share this machine's kernel, and so its clock: Docker on Linux. It needs
+// Kubernetes 1.36, where a policy injects the agents.
+package kind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/chaos/backend"
+	"github.com/podesta-dev/podesta/test/chaos/signals"
+	"github.com/podesta-dev/podesta/test/register"
+	"github.com/podesta-dev/podesta/test/register/history"
+)
+
+// Options say which cluster, and what is put on it.
+type Options struct {
+	Name, Kubeconfig string
+	Manifests        []string // what is installed, in this order
+	Image            string   // of the register and its writers
+	PreviousImage    string   // of agents of an earlier version
+	Program          string   // that is put into the nodes: test/chaos/node
+	Dir              string   // for files from the nodes
+	Say              func(format string, args ...any)
+}
+
+// Backend is the backend; New makes it.
+type Backend struct {
+	Options
+
+	cluster backend.Cluster
+	nodes   nodes
+	cuts    atomic.Int64 // so far; their tables are named by it
+}
+
+// New returns a backend for a cluster that runs already.
+func New(o Options) *Backend { return &Backend{Options: o} }
+
+// Can returns true: it can do everything.
+func (b *Backend) Can(backend.Capability) bool { return true }
+
+// Down leaves the cluster to the one who made it.
+func (b *Backend) Down() error { return nil }
+
+// Follow reads the register's log in the node of the control plane.
+func (b *Backend) Follow(ctx context.Context, take func(register.Entry)) error {
+	return follow(ctx, b.nodes.control, nodeDir+"/register/register.jsonl", take)
+}
+
+// Kill has the pod's node kill containers.
+func (b *Backend) Kill(ctx context.Context, pod *corev1.Pod, containers ...string) (history.Signal, error) {
+	return b.signal(ctx, pod, containers, "kill")
+}
+
+// Pause has the pod's node stop and continue containers.
+func (b *Backend) Pause(
+	ctx context.Context, pod *corev1.Pod, length time.Duration, containers ...string,
+) (history.Signal, error) {
+	return b.signal(ctx, pod, containers, "pause", "--for="+length.String())
+}
+
+func (b *Backend) signal(
+	ctx context.Context, pod *corev1.Pod, containers []string, args ...string,
+) (history.Signal, error) {
+	ids := backend.Containers(pod)
+	for _, c := range containers {
+		args = append(args, ids[c])
+	}
+	s, err := inNode(ctx, pod.Spec.NodeName, args...)
+	s.UID = string(pod.UID)
+	return s, err
+}
+
+// Cut drops packets in the nodes.
+func (b *Backend) Cut(ctx context.Context, drops []backend.Drop, length time.Duration) (register.Instant, error) {
+	return cut(ctx, fmt.Sprintf("podesta_chaos_%d", b.cuts.Add(1)), drops, length)
+}
+
+// Starve keeps all cores busy from a node.
+func (b *Backend) Starve(ctx context.Context, node string, length time.Duration) (register.Instant, error) {
+	s, err := inNode(ctx, node, "hog", "--for="+length.String())
+	return s.At, err
+}
+
+// KillNode kills the container that the node is, and starts it again after the length.
+func (b *Backend) KillNode(ctx context.Context, node string, length time.Duration) (history.Signal, error) {
+	s, err := freeze(ctx, node, length, "kill", "start")
+	return history.Signal{Kill: true, At: s.At}, err
+}
+
+// PauseNode stops all processes of a node.
+func (b *Backend) PauseNode(ctx context.Context, node string, length time.Duration) (history.Signal, error) {
+	return freeze(ctx, node, length, "pause", "unpause")
+}
+
+// freeze notes the instant before Docker kills, and after it paused.
+func freeze(ctx context.Context, node string, length time.Duration, stop, start string) (s history.Signal, err error) {
+	s.At = register.Now()
+	if _, err = docker(ctx, stop, node); err != nil {
+		return s, err
+	}
+	if stop == "pause" {
+		s.At = register.Now()
+	}
+	signals.Wait(ctx, length)
+	s.Til = register.Now()
+	_, err = docker(context.WithoutCancel(ctx), start, node)
+	return s, err
+}
+
+// KillProgram kills a program of the control plane, or the managers in all nodes.
+func (b *Backend) KillProgram(ctx context.Context, p backend.Program) (register.Instant, error) {
+	if p != backend.Managers {
+		return b.signalControl(ctx, p, "kill")
+	}
+	managers, err := b.managers(ctx)
+	if err != nil {
+		return register.Now(), err
+	}
+	at, err := b.signalManagers(ctx, managers, "kill")
+	if err != nil {
+		return at, err
+	}
+	return at, b.awaitManagers(ctx, managers)
+}
+
+// PauseProgram stops a program for a while.
+func (b *Backend) PauseProgram(
+	ctx context.Context, p backend.Program, length time.Duration,
+) (register.Instant, error) {
+	pause := []string{"pause", "--for=" + length.String()}
+	if p != backend.Leader {
+		return b.signalControl(ctx, p, pause...)
+	}
+	managers, err := b.managers(ctx)
+	if err != nil {
+		return register.Now(), err
+	}
+	for _, m := range managers {
+		if m.Labels[v1.LeaderLabel] != "" {
+			return b.signalManagers(ctx, []corev1.Pod{m}, pause...)
+		}
+	}
+	return register.Now(), errors.New("no manager has the label of the leader")
+}
+
+// signalManagers returns when the first of them was hit.
+func (b *Backend) signalManagers(
+	ctx context.Context, managers []corev1.Pod, args ...string,
+) (first register.Instant, err error) {
+	if len(managers) == 0 {
+		return register.Now(), errors.New("there is no manager")
+	}
+	at := make(chan register.Instant, len(managers))
+	err = backend.Each(managers, func(p corev1.Pod) error {
+		s, err := b.signal(ctx, &p, []string{backend.ManagerContainer}, args...)
+		at <- s.At
+		return err
+	})
+	for first = <-at; len(at) > 0; {
+		first = min(first, <-at)
+	}
+	return first, err
+}
+
+// signalControl signals a container of the control plane.
+func (b *Backend) signalControl(ctx context.Context, p backend.Program, args ...string) (register.Instant, error) {
+	said, err := docker(ctx, "exec", b.nodes.control, "crictl", "ps", "--quiet", "--state=Running", "--name=^"+string(p)+"$")
+	if err != nil {
+		return register.Now(), err
+	}
+	s, err := inNode(ctx, b.nodes.control, append(args, strings.Fields(said)...)...)
+	return s.At, err
+}
+
+// Keep makes the agents' logs outlive their pods.
+func (b *Backend) Keep(ctx context.Context) error { return b.nodes.keep(ctx) }

@@ -1,0 +1,47 @@
+// Package signals sends signals to processes of this kernel and notes the instants between which
+// they took effect. Both the backend of the local cluster and the program in the nodes of a kind
+// cluster use it. What it notes is on the safe side for the checker: see history.Signal.
+package signals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/podesta-dev/podesta/test/register"
+	"github.com/podesta-dev/podesta/test/register/history"
+)
+
+// Kill sends SIGKILL to processes. A process that has ended already is no error.
+func Kill(pids []int) (history.Signal, error) {
+	s := history.Signal{Kill: true, At: register.Now()}
+	return s, send(pids, syscall.SIGKILL)
+}
+
+// Pause stops processes, and continues them after the length, or as soon as ctx ends.
+func Pause(ctx context.Context, pids []int, length time.Duration) (history.Signal, error) {
+	stopped := send(pids, syscall.SIGSTOP)
+	s := history.Signal{At: register.Now()}
+	Wait(ctx, length)
+	s.Til = register.Now()
+	return s, errors.Join(stopped, send(pids, syscall.SIGCONT))
+}
+
+func send(pids []int, signal syscall.Signal) (err error) {
+	for _, pid := range pids {
+		if sent := syscall.Kill(pid, signal); sent != nil && !errors.Is(sent, syscall.ESRCH) {
+			err = errors.Join(err, fmt.Errorf("%v to process %d: %w", signal, pid, sent))
+		}
+	}
+	return err
+}
+
+// Wait waits for the length, or until ctx ends.
+func Wait(ctx context.Context, length time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(length):
+	}
+}

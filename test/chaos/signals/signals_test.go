@@ -1,0 +1,85 @@
+package signals
+
+import (
+	"context"
+	"os/exec"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/podesta-dev/podesta/test/register"
+)
+
+// sleeper starts a child that does nothing.
+func sleeper(t *testing.T) *exec.Cmd {
+	t.Helper()
+	c := exec.Command("sleep", "1000")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	return c
+}
+
+// A pause is noted from after the SIGSTOP to before the SIGCONT, a kill before the SIGKILL: the
+// process neither acted in a time noted as a pause nor after a time noted as its end.
+func TestSignalsAreNoted(t *testing.T) {
+	c := sleeper(t)
+	pids := []int{c.Process.Pid}
+	before := register.Now()
+	pause, err := Pause(t.Context(), pids, 20*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := register.Now()
+	kill, err := Kill(pids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := register.Now()
+	if err := c.Wait(); err == nil {
+		t.Error("the process ended without an error, though it was killed")
+	}
+	if pause.Kill || pause.At < before || pause.Til.Sub(pause.At) < 20*time.Millisecond || pause.Til > after {
+		t.Errorf("the pause: %+v, between %d and %d", pause, before, after)
+	}
+	if !kill.Kill || kill.At < after || kill.At > killed {
+		t.Errorf("the kill: %+v, between %d and %d", kill, after, killed)
+	}
+	if _, err := Kill(pids); err != nil {
+		t.Errorf("a process that has ended: %v", err)
+	}
+}
+
+// A pause whose context ends is over at once: the process goes on, and can end itself.
+func TestAPauseEndsWithItsContext(t *testing.T) {
+	c := exec.Command("cat")
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Pause(ctx, []int{c.Process.Pid}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		Wait(t.Context(), time.Minute)
+		if took := time.Since(begun); took != time.Minute {
+			t.Errorf("took %v", took)
+		}
+	})
+}
