@@ -15,7 +15,18 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 
+	"github.com/podesta-dev/podesta/internal/backoff"
 	"github.com/podesta-dev/podesta/internal/identity"
+)
+
+// How the client comes back to a manager: with full jitter, so that the agents of a cluster do not
+// return to a new manager all at once.
+const (
+	minBackoff = time.Second
+	maxBackoff = 15 * time.Second
+	// steady is how long a session lasts that counts as a success: not that of a manager that accepts
+	// and closes at once.
+	steady = 10 * time.Second
 )
 
 // The timing of the client.
@@ -67,9 +78,10 @@ type Client struct {
 	bundle   string     // the bundle that was adopted last
 
 	// The fields below are used by Run only.
-	retry   *backoff
-	mounted string // the bundle that Trust returned last
-	refused bool   // the last attempt with our certificate reached a manager that sent nothing
+	failures int // attempts in a row without a session that was steady
+	wait     func(failures int) time.Duration
+	mounted  string // the bundle that Trust returned last
+	refused  bool   // the last attempt with our certificate reached a manager that sent nothing
 }
 
 // NewClient returns a client. It does nothing before Run.
@@ -78,7 +90,7 @@ func NewClient(cfg ClientConfig) *Client {
 		ClientConfig: cfg,
 		wake:         make(chan struct{}, 1),
 		hurry:        make(chan struct{}, 1),
-		retry:        newBackoff(),
+		wait:         func(failures int) time.Duration { return backoff.Wait(minBackoff, maxBackoff, failures) },
 	}
 }
 
@@ -108,8 +120,8 @@ func (c *Client) Hurry() {
 var errRenewed = errors.New("the certificate was renewed")
 
 // Run joins, follows and renews until ctx ends, and then returns nil. It logs failures and retries
-// with full jitter, below 1 s at first and below 60 s at last. A receiver that does not read
-// updates blocks the client only.
+// with full jitter, below minBackoff at first and below maxBackoff at last. A receiver that does not
+// read updates blocks the client only.
 func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 	if _, _, err := net.SplitHostPort(c.Address); err != nil {
 		return fmt.Errorf("the manager's address %q must be HOST:PORT: %w", c.Address, err)
@@ -135,9 +147,10 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 			continue
 		}
 		if time.Since(begun) >= steady {
-			c.retry.reset()
+			c.failures = 0
 		}
-		wait := c.retry.next()
+		c.failures++
+		wait := c.wait(c.failures)
 		c.Logger.Warn("no session with the manager, elections continue with the last roster",
 			"manager", c.Address, "error",
 			err, "retryIn", wait)

@@ -152,7 +152,7 @@ func newAgent(t *testing.T, m *manager, token string, edit ...func(*ClientConfig
 		e(&cfg)
 	}
 	g.Client = NewClient(cfg)
-	g.Client.retry.random = func(time.Duration) time.Duration { return 10 * time.Millisecond }
+	g.Client.wait = func(int) time.Duration { return 10 * time.Millisecond }
 	return g
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -38,12 +39,11 @@ type turns struct {
 	sources map[string]*source
 }
 
-// source is what one of them has under way, and has used up of its burst.
+// source is what one of them has under way, and what is left of its burst.
 type source struct {
 	free    chan struct{}
 	waiting int
-	used    int
-	since   time.Time // when used was right
+	left    *rate.Limiter
 }
 
 func newTurns(l limits, now func() time.Time) *turns {
@@ -95,17 +95,15 @@ func (t *turns) enter(name string) (*source, error) {
 		if t.tidy(now); len(t.sources) >= maxSources {
 			return nil, errTooMany
 		}
-		s = &source{free: make(chan struct{}, t.perSource), since: now}
+		s = &source{free: make(chan struct{}, t.perSource), left: rate.NewLimiter(rate.Every(t.refill), t.burst)}
 		t.sources[name] = s
 	}
-	s.recover(now, t.refill)
 	switch {
-	case s.used >= t.burst:
-		return nil, status.Errorf(codes.ResourceExhausted, "%s asks too often: try again in %s", name, t.refill)
 	case s.waiting >= t.waiting:
 		return nil, errTooMany
+	case !s.left.AllowN(now, 1):
+		return nil, status.Errorf(codes.ResourceExhausted, "%s asks too often: try again in %s", name, t.refill)
 	}
-	s.used++
 	s.waiting++
 	return s, nil
 }
@@ -122,14 +120,8 @@ func (t *turns) tidy(now time.Time) {
 		return
 	}
 	for name, s := range t.sources {
-		if s.recover(now, t.refill); s.waiting == 0 && s.used == 0 {
+		if s.waiting == 0 && s.left.TokensAt(now) >= float64(t.burst) {
 			delete(t.sources, name)
 		}
-	}
-}
-
-func (s *source) recover(now time.Time, refill time.Duration) {
-	if n := int(now.Sub(s.since) / refill); n > 0 {
-		s.used, s.since = max(0, s.used-n), s.since.Add(time.Duration(n)*refill)
 	}
 }

@@ -2,10 +2,10 @@ package transport
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 
+	"github.com/podesta-dev/podesta/internal/backoff"
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
@@ -125,8 +125,7 @@ func (l *link) pause(failures int) bool {
 		<-l.ctx.Done() // an address comes with a new link
 	}
 	if failures > 0 {
-		bound := min(l.hub.reconnect(), firstPause<<min(failures-1, maxDoublings))
-		timer := time.NewTimer(rand.N(bound) + 1)
+		timer := time.NewTimer(backoff.Wait(firstPause, l.hub.reconnect(), failures))
 		defer timer.Stop()
 		select {
 		case <-timer.C:

@@ -11,20 +11,6 @@ import (
 	"github.com/podesta-dev/podesta/internal/identity"
 )
 
-func TestBackoffDoublesFromASecondToFifteen(t *testing.T) {
-	b := newBackoff()
-	b.random = func(d time.Duration) time.Duration { return d } // the ceiling
-	for i, want := range []time.Duration{1, 2, 4, 8, 15, 15} {
-		if got := b.next(); got != want*time.Second {
-			t.Errorf("failure %d: at most %v, want %v", i+1, got, want*time.Second)
-		}
-	}
-	b.reset()
-	if got := b.next(); got != time.Second {
-		t.Errorf("after success at most %v, want 1 s", got)
-	}
-}
-
 // Without the CA bundle's file there is no start: the client looks for it four times a second, for that bothers nobody, and
 // ends with its context.
 func TestClientWaitsForTheTrustFile(t *testing.T) {
