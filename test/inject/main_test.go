@@ -12,51 +12,25 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	podestav1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/envtest"
 )
 
 var kube client.Client
 
 func TestMain(m *testing.M) {
-	code, err := runWithServer(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "test/inject:", err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-// runWithServer runs the tests against an API server that has the policies. Unlike envtest's usual one it has the plugin
-// ServiceAccount, which mounts API tokens, as every cluster has.
-func runWithServer(m *testing.M) (code int, err error) {
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		return 1, fmt.Errorf("KUBEBUILDER_ASSETS is not set: run `make test`, or set it to a directory that holds " +
-			"etcd and kube-apiserver: KUBEBUILDER_ASSETS=$(bin/cluster assets) go test ./test/inject")
-	}
-	server := &envtest.Environment{}
-	server.ControlPlane.GetAPIServer().Configure().Disable("disable-admission-plugins")
-	config, err := server.Start()
-	if err != nil {
-		return 1, fmt.Errorf("the API server did not start: %w", err)
-	}
-	defer func() {
-		if stopErr := server.Stop(); stopErr != nil && err == nil {
-			err = stopErr
+	// As in every cluster, the plugin ServiceAccount mounts API tokens.
+	envtest.Main(m, envtest.Options{ServiceAccounts: true}, func(s *envtest.Server) error {
+		kube = s.Kube
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := installPolicies(ctx); err != nil {
+			return fmt.Errorf("install config/inject: %w", err)
 		}
-	}()
-	if kube, err = client.New(config, client.Options{Scheme: scheme.Scheme}); err != nil {
-		return 1, err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := installPolicies(ctx); err != nil {
-		return 1, fmt.Errorf("install config/inject: %w", err)
-	}
-	return m.Run(), nil
+		return nil
+	})
 }
 
 // installPolicies applies config/inject and returns when both policies act. The API server does not say when; so pods that

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,13 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/podesta-dev/podesta/controllers"
+	"github.com/podesta-dev/podesta/test/envtest"
 )
 
 const (
@@ -33,7 +29,8 @@ const (
 )
 
 var (
-	root    = filepath.Join("..", "..")
+	must    = envtest.Must
+	root    = envtest.Root
 	install = filepath.Join(root, "dist", "install.yaml")
 	inject  = filepath.Join(root, "dist", "inject.yaml")
 
@@ -42,50 +39,17 @@ var (
 	kube       client.Client
 )
 
-func TestMain(m *testing.M) {
-	ctrl.SetLogger(logr.FromSlogHandler(slog.DiscardHandler))
-	code, err := runInstalled(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "test/install:", err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { envtest.Main(m, envtest.Options{}, installManifest) }
 
-// runInstalled runs the tests on a cluster that dist/install.yaml was applied to.
-func runInstalled(m *testing.M) (code int, err error) {
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		return 1, errors.New("KUBEBUILDER_ASSETS is not set: run `make test-envtest`, or set it to a directory that holds " +
-			"etcd, kube-apiserver and kubectl: KUBEBUILDER_ASSETS=$(bin/cluster assets) go test ./test/install")
+// installManifest applies dist/install.yaml.
+func installManifest(s *envtest.Server) error {
+	config, kube = s.Config, s.Kube
+	kubeconfig = filepath.Join(s.Dir, "kubeconfig")
+	if err := os.WriteFile(kubeconfig, s.KubeConfig, 0o600); err != nil {
+		return err
 	}
-	server := &envtest.Environment{}
-	if config, err = server.Start(); err != nil {
-		return 1, fmt.Errorf("the API server did not start: %w", err)
-	}
-	defer func() { err = errors.Join(err, server.Stop()) }()
-	file, err := os.CreateTemp("", "kubeconfig")
-	if err != nil {
-		return 1, err
-	}
-	kubeconfig = file.Name()
-	defer func() { err = errors.Join(err, os.Remove(kubeconfig)) }()
-	if _, err := file.Write(server.KubeConfig); err != nil {
-		return 1, err
-	}
-	if err := file.Close(); err != nil {
-		return 1, err
-	}
-	scheme, err := controllers.NewScheme()
-	if err != nil {
-		return 1, err
-	}
-	if kube, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
-		return 1, err
-	}
-	if _, err := kubectl("apply", "--server-side", "--validate=strict", "-f", install); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+	_, err := kubectl("apply", "--server-side", "--validate=strict", "-f", install)
+	return err
 }
 
 // kubectl runs the kubectl that belongs to the API server, as an administrator, and returns what it printed.
@@ -123,11 +87,4 @@ func run(command *exec.Cmd) (string, error) {
 		return string(output), fmt.Errorf("%v: %w\n%s", command, err, &stderr)
 	}
 	return string(output), nil
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -22,11 +22,11 @@ func TestAdmission(t *testing.T) {
 	ended.Status.Phase = corev1.PodFailed
 	must(t, kube.Status().Update(bg, ended))
 	replaced := newPod(t, namespace, 3)
-	stale := token(t, replaced, v1.Audience, true)
+	stale := server.Token(t, replaced, v1.Audience, true)
 	must(t, kube.Delete(bg, replaced, client.GracePeriodSeconds(0)))
 	newPod(t, namespace, 3)
 
-	name, err := admission.Admit(bg, token(t, pod, v1.Audience, true))
+	name, err := admission.Admit(bg, server.Token(t, pod, v1.Audience, true))
 	want := identity.Name{Namespace: namespace, Group: "scheduler", Pod: "scheduler-0", UID: string(pod.UID)}
 	if err != nil || name != want {
 		t.Fatalf("admitted %v (%v), want %v", name, err, want)
@@ -34,12 +34,12 @@ func TestAdmission(t *testing.T) {
 	must(t, admission.Readmit(bg, want))
 	for _, test := range []struct{ name, token, says string }{
 		{"no token at all", "forged", "not valid for audience podesta.dev"},
-		{"another audience", token(t, pod, "vault", true), "audience podesta.dev"},
-		{"the API server's own audience", token(t, pod, "https://kubernetes.default.svc", true), "audience podesta.dev"},
-		{"bound to no pod", token(t, pod, v1.Audience, false), "not bound to a pod"},
-		{"a pod without the label", token(t, unlabelled, v1.Audience, true),
+		{"another audience", server.Token(t, pod, "vault", true), "audience podesta.dev"},
+		{"the API server's own audience", server.Token(t, pod, "https://kubernetes.default.svc", true), "audience podesta.dev"},
+		{"bound to no pod", server.Token(t, pod, v1.Audience, false), "not bound to a pod"},
+		{"a pod without the label", server.Token(t, unlabelled, v1.Audience, true),
 			"has no label podesta.dev/group: add it to the pod template"},
-		{"a pod that has ended", token(t, ended, v1.Audience, true), "has ended"},
+		{"a pod that has ended", server.Token(t, ended, v1.Audience, true), "has ended"},
 		{"a pod that was replaced", stale, "not valid"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -45,7 +45,7 @@ func TestPodsWithoutAnAgentAreNamed(t *testing.T) {
 			t.Errorf("%s: agent %q, want %q", row.Name, row.Agent, want)
 		}
 	}
-	p[0].stop()
+	p[0].Stop()
 	sees(t, namespace, "also that one is out of sight", degraded("AgentMissing", "; scheduler-0 does not report to the manager"))
 	if n := strings.Count(strings.Join(m.writes.in(namespace), "\n"), "AgentMissing"); n != 1 {
 		t.Errorf("%d events, want one:\n%s", n, strings.Join(m.writes.in(namespace), "\n"))
@@ -59,7 +59,7 @@ func TestOutdatedAgentsAreShown(t *testing.T) {
 	namespace, p := three(t, m)
 	m.writes.reset()
 	for i, version := range []string{"v1", "v2", "v1"} {
-		p[i].change(func() { p[i].report.Version = version })
+		p[i].Change(func() { p[i].Report.Version = version })
 	}
 	seen := sees(t, namespace, "two outdated agents", degraded("AllWell", "outdated agents, of another version than the manager (v2): scheduler-0, scheduler-2. They take part all the same"))
 	rows := seen[len(seen)-1].Status.Processes
@@ -74,7 +74,7 @@ func TestOutdatedAgentsAreShown(t *testing.T) {
 		}
 	}
 	for _, q := range p {
-		q.change(func() { q.report.Version = "v2" })
+		q.Change(func() { q.Report.Version = "v2" })
 	}
 	sees(t, namespace, "no outdated agent", func(g *v1.ElectionGroup) bool {
 		return degraded("AllWell", "all 3 processes run and agree")(g) && !degraded("AllWell", "outdated")(g)
@@ -91,7 +91,7 @@ func TestMajorityLostIsAnEvent(t *testing.T) {
 	m.writes.reset()
 	p[0].vanish(t)
 	p[1].vanish(t)
-	p[2].change(func() { p[2].report.LeaseState = roster.LeaseNoMajority })
+	p[2].Change(func() { p[2].Report.LeaseState = roster.LeaseNoMajority })
 	sees(t, namespace, "a lost majority", stalledBy("MajorityLost"))
 	eventsIn(t, namespace, "MajorityLost: scheduler-0, scheduler-1 are gone, but nothing confirms that they have ended. "+
 		"Without them there is no majority of the 3 voters, so no process may act until they are back or their certificates "+
@@ -99,7 +99,7 @@ func TestMajorityLostIsAnEvent(t *testing.T) {
 		"kubectl election forget scheduler -n "+namespace)
 	for range 5 {
 		before := passes(t)
-		p[2].change(func() { p[2].report.Incarnation++ })
+		p[2].Change(func() { p[2].Report.Incarnation++ })
 		eventually(t, "a pass over the group", func() bool { return passes(t) > before })
 	}
 	if n := strings.Count(strings.Join(m.writes.in(namespace), "\n"), "MajorityLost"); n != 1 {

@@ -30,9 +30,9 @@ func TestHandOverBeginsWithTheDeletion(t *testing.T) {
 	sees(t, namespace, "scheduler-2 under epoch 77", coordinatedUnder("scheduler-2", 77))
 	labelled(t, namespace, "scheduler-2")
 	steps := watchSteps(t, namespace)
-	must(t, kube.Delete(bg, p[2].pod, client.GracePeriodSeconds(600)))
+	must(t, kube.Delete(bg, p[2].Pod, client.GracePeriodSeconds(600)))
 	for _, q := range p {
-		q.hears(t, "that scheduler-2 never coordinates again", demoted)
+		q.Hears(t, "that scheduler-2 never coordinates again", demoted)
 	}
 	sees(t, namespace, "scheduler-2 with its own priority, still the coordinator", func(g *v1.ElectionGroup) bool {
 		return coordinatedUnder("scheduler-2", 77)(g) && *g.Status.Processes[2].Priority == 3 && conditionOf(g,
@@ -46,9 +46,9 @@ func TestHandOverBeginsWithTheDeletion(t *testing.T) {
 	if r := groupIn(t, namespace).Status.Roster; r.Generation != generation || !votersAre(p...)(groupIn(t, namespace)) {
 		t.Errorf("the roster moved from generation %d to %d; members %+v", generation, r.Generation, r.Members)
 	}
-	p[2].stop()
+	p[2].Stop()
 	p[2].terminated(t, "Running")
-	must(t, kube.Delete(bg, p[2].pod, client.GracePeriodSeconds(0)))
+	must(t, kube.Delete(bg, p[2].Pod, client.GracePeriodSeconds(0)))
 	sees(t, namespace, "two voters", votersAre(p[0], p[1]))
 	steps.areSmall(t, p[2])
 	steps.mu.Lock()
@@ -74,15 +74,15 @@ func TestHandOverInAClassicGroup(t *testing.T) {
 		p = append(p, join(t, m, newPod(t, namespace, i, onNode), nil))
 	}
 	for _, q := range p {
-		q.hears(t, "a roster of three that have joined", func(u roster.Update) bool {
+		q.Hears(t, "a roster of three that have joined", func(u roster.Update) bool {
 			return u.Roster != nil && len(u.Roster.Processes) == 3 && !slices.ContainsFunc(u.Roster.Processes,
 				func(p roster.Process) bool { return !p.Voter })
 		})
 	}
 	elect("scheduler-2/1/1", p[2], p[:2])
 	labelled(t, namespace, "scheduler-2")
-	must(t, kube.Delete(bg, p[2].pod, client.GracePeriodSeconds(600)))
-	p[0].hears(t, "that scheduler-2 never coordinates again", demoted)
+	must(t, kube.Delete(bg, p[2].Pod, client.GracePeriodSeconds(600)))
+	p[0].Hears(t, "that scheduler-2 never coordinates again", demoted)
 	elect("scheduler-1/1/1", p[1], []*process{p[0], p[2]})
 	labelled(t, namespace, "scheduler-1")
 	if got, want := table(groupIn(t, namespace)), "scheduler-0:Normal scheduler-1:Coordinator scheduler-2:Normal"; got != want {
@@ -97,15 +97,15 @@ func TestRoleLeavesAPodOnADeadNode(t *testing.T) {
 		name string
 		dies func(*testing.T, *process)
 	}{
-		{"silent", func(_ *testing.T, p *process) { p.stop() }},
+		{"silent", func(_ *testing.T, p *process) { p.Stop() }},
 		{"hanging in Terminating", func(t *testing.T, p *process) {
-			p.stop()
-			must(t, kube.Delete(bg, p.pod, client.GracePeriodSeconds(1)))
+			p.Stop()
+			must(t, kube.Delete(bg, p.Pod, client.GracePeriodSeconds(1)))
 		}},
 		{"called Failed", func(t *testing.T, p *process) {
-			p.stop()
-			p.pod.Status.Phase = "Failed"
-			must(t, kube.Status().Patch(bg, p.pod, client.RawPatch(client.Merge.Type(), []byte(`{"status":{"phase":"Failed"}}`))))
+			p.Stop()
+			p.Pod.Status.Phase = "Failed"
+			must(t, kube.Status().Patch(bg, p.Pod, client.RawPatch(client.Merge.Type(), []byte(`{"status":{"phase":"Failed"}}`))))
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -139,8 +139,8 @@ func TestRoleLeavesADepartingPodThoughNobodyReports(t *testing.T) {
 	hold(77, p[2], p[0], p[1])
 	labelled(t, namespace, "scheduler-2")
 	for _, q := range p {
-		q.stop()
+		q.Stop()
 	}
-	must(t, kube.Delete(bg, p[2].pod, client.GracePeriodSeconds(600)))
+	must(t, kube.Delete(bg, p[2].Pod, client.GracePeriodSeconds(600)))
 	unlabelled(t, namespace)
 }

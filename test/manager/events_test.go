@@ -12,7 +12,7 @@ import (
 // eventsIn waits until these events, "reason: note", have been recorded.
 func eventsIn(t *testing.T, namespace string, want ...string) {
 	t.Helper()
-	watch, err := core.EventsV1().Events(namespace).Watch(t.Context(), metav1.ListOptions{})
+	watch, err := server.Core.EventsV1().Events(namespace).Watch(t.Context(), metav1.ListOptions{})
 	must(t, err)
 	defer watch.Stop()
 	var seen []string

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	upstream "sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
@@ -26,7 +26,7 @@ func plugin(t *testing.T) func(stdin string, arguments ...string) (string, error
 	if said, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the plugin: %v\n%s", err, said)
 	}
-	user, err := server.AddUser(envtest.User{Name: "operator", Groups: []string{"system:masters"}}, nil)
+	user, err := server.AddUser(upstream.User{Name: "operator", Groups: []string{"system:masters"}}, nil)
 	must(t, err)
 	content, err := user.KubeConfig()
 	must(t, err)
@@ -99,8 +99,8 @@ func TestForgetThatDoesNotHold(t *testing.T) {
 	group := groupIn(t, namespace)
 	before := group.Status.Roster.Generation
 	for _, value := range []string{
-		fmt.Sprintf(`{"generation":%d,"processes":[{"name":"scheduler-1","uid":%q}]}`, before, p[1].pod.UID),
-		fmt.Sprintf(`{"generation":%d,"processes":[{"name":"scheduler-1","uid":%q}]}`, before-1, p[1].pod.UID),
+		fmt.Sprintf(`{"generation":%d,"processes":[{"name":"scheduler-1","uid":%q}]}`, before, p[1].Pod.UID),
+		fmt.Sprintf(`{"generation":%d,"processes":[{"name":"scheduler-1","uid":%q}]}`, before-1, p[1].Pod.UID),
 		"scheduler-1",
 	} {
 		last := passes(t)

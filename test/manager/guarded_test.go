@@ -42,11 +42,11 @@ func voting(t *testing.T, m *manager, n int) (namespace string, processes []*pro
 // hold has the first process report that it may act under the epoch, and the others that they follow it.
 func hold(epoch int64, coordinator *process, followers ...*process) {
 	for _, p := range append([]*process{coordinator}, followers...) {
-		p.change(func() {
-			p.report.Electing, p.report.Coordinator, p.report.Epoch = false, coordinator.pod.Name, epoch
-			p.report.LeaseState = roster.LeaseFollowing
+		p.Change(func() {
+			p.Report.Electing, p.Report.Coordinator, p.Report.Epoch = false, coordinator.Pod.Name, epoch
+			p.Report.LeaseState = roster.LeaseFollowing
 			if p == coordinator {
-				p.report.LeaseState = roster.LeaseHolding
+				p.Report.LeaseState = roster.LeaseHolding
 			}
 		})
 	}
@@ -56,7 +56,7 @@ func hold(epoch int64, coordinator *process, followers ...*process) {
 func votersAre(processes ...*process) func(*v1.ElectionGroup) bool {
 	want := map[types.UID]bool{}
 	for _, p := range processes {
-		want[p.pod.UID] = true
+		want[p.Pod.UID] = true
 	}
 	return func(g *v1.ElectionGroup) bool {
 		voters := voters(g)
@@ -124,7 +124,7 @@ func (s *steps) areSmall(t *testing.T, ended ...*process) {
 	defer s.mu.Unlock()
 	gone := map[types.UID]bool{}
 	for _, p := range ended {
-		gone[p.pod.UID] = true
+		gone[p.Pod.UID] = true
 	}
 	for i, is := range s.rosters[1:] {
 		was := s.rosters[i]
@@ -157,18 +157,18 @@ func missingFrom(some, others []string) (missing []string) {
 // finish ends a pod as a kubelet does: its agent says that it leaves, its containers end, it is gone.
 func (p *process) finish(t *testing.T) {
 	t.Helper()
-	must(t, kube.Delete(bg, p.pod, client.GracePeriodSeconds(30)))
-	p.change(func() { p.report.Leaving = true })
+	must(t, kube.Delete(bg, p.Pod, client.GracePeriodSeconds(30)))
+	p.Change(func() { p.Report.Leaving = true })
 	p.terminated(t, corev1.PodSucceeded)
-	p.stop()
-	must(t, kube.Delete(bg, p.pod, client.GracePeriodSeconds(0)))
+	p.Stop()
+	must(t, kube.Delete(bg, p.Pod, client.GracePeriodSeconds(0)))
 }
 
 // terminated has the kubelet report that the pod's containers have ended.
 func (p *process) terminated(t *testing.T, phase corev1.PodPhase) {
 	t.Helper()
 	pod := &corev1.Pod{}
-	must(t, kube.Get(bg, client.ObjectKeyFromObject(p.pod), pod))
+	must(t, kube.Get(bg, client.ObjectKeyFromObject(p.Pod), pod))
 	pod.Status.Phase = phase
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionFalse,
 		Reason: map[corev1.PodPhase]string{corev1.PodFailed: "PodFailed", corev1.PodSucceeded: "PodCompleted"}[phase]}}
@@ -181,8 +181,8 @@ func (p *process) terminated(t *testing.T, phase corev1.PodPhase) {
 // vanish: the pod is deleted by force, and nothing tells whether it runs on.
 func (p *process) vanish(t *testing.T) {
 	t.Helper()
-	p.stop()
-	must(t, kube.Delete(bg, p.pod, client.GracePeriodSeconds(0)))
+	p.Stop()
+	must(t, kube.Delete(bg, p.Pod, client.GracePeriodSeconds(0)))
 }
 
 func groupIn(t *testing.T, namespace string) *v1.ElectionGroup {
@@ -277,7 +277,7 @@ func TestEvictedAndCompletedPods(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := voting(t, m, 5)
 	for i, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded, corev1.PodFailed} { // a majority, in one moment
-		p[i].stop()
+		p[i].Stop()
 		p[i].terminated(t, phase)
 	}
 	sees(t, namespace, "two voters", votersAre(p[3:]...))
@@ -289,11 +289,11 @@ func TestEvictedAndCompletedPods(t *testing.T) {
 func TestStuckInTerminating(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := voting(t, m, 3)
-	p[0].stop()
-	must(t, kube.Delete(bg, p[0].pod, client.GracePeriodSeconds(1)))
+	p[0].Stop()
+	must(t, kube.Delete(bg, p[0].Pod, client.GracePeriodSeconds(1)))
 	sees(t, namespace, "two voters", votersAre(p[1:]...))
 	pod := &corev1.Pod{}
-	must(t, kube.Get(bg, client.ObjectKeyFromObject(p[0].pod), pod)) // it hangs still
+	must(t, kube.Get(bg, client.ObjectKeyFromObject(p[0].Pod), pod)) // it hangs still
 	if time.Now().Before(pod.DeletionTimestamp.Time) {
 		t.Error("it was removed within its grace period")
 	}
@@ -329,9 +329,9 @@ func TestWipedStatusAfterARestart(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := voting(t, m, 3)
 	before := groupIn(t, namespace)
-	m.stop()
+	m.Stop()
 	since := watchGroup(t, namespace, wipe(t, groupIn(t, namespace)))
-	startManager(t, m.address)
+	startManager(t, m.Address)
 	seen := seesIn(t, since, "voters again", votersAre(p...))
 	for _, g := range seen {
 		if r := g.Status.Roster; r != nil && r.Generation <= before.Status.Roster.Generation {
@@ -353,7 +353,7 @@ func TestGuardedGroupMadeAgain(t *testing.T) {
 	before := groupIn(t, namespace)
 	must(t, kube.Delete(bg, before.DeepCopy()))
 	for _, q := range p {
-		q.hears(t, "that the group is gone", func(u roster.Update) bool { return u.Gone })
+		q.Hears(t, "that the group is gone", func(u roster.Update) bool { return u.Gone })
 	}
 	newGroup(t, namespace, guarded)
 	sees(t, namespace, "voters again", func(g *v1.ElectionGroup) bool { return g.UID != before.UID && votersAre(p...)(g) })
@@ -372,18 +372,18 @@ func TestRestartOfAQuietGuardedGroup(t *testing.T) {
 	}
 	sees(t, namespace, "all settled", settled)
 	labelled(t, namespace, "scheduler-2")
-	m.stop()
+	m.Stop()
 	before := groupIn(t, namespace)
-	startManager(t, m.address)
+	startManager(t, m.Address)
 	for _, q := range p {
-		q.hears(t, "the roster again", func(u roster.Update) bool {
+		q.Hears(t, "the roster again", func(u roster.Update) bool {
 			return u.Roster != nil && u.Roster.Generation == before.Status.Roster.Generation
 		})
 	}
 	for range 5 {
 		last := passes(t)
 		for _, q := range p {
-			q.change(func() { q.report.Incarnation++ })
+			q.Change(func() { q.Report.Incarnation++ })
 		}
 		eventually(t, "a pass over the group", func() bool { return passes(t) > last })
 	}

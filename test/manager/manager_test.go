@@ -29,7 +29,7 @@ func three(t *testing.T, m *manager) (namespace string, processes []*process) {
 		processes = append(processes, join(t, m, newPod(t, namespace, i), nil))
 	}
 	for _, p := range processes {
-		p.hears(t, "a roster of three that have joined", func(u roster.Update) bool {
+		p.Hears(t, "a roster of three that have joined", func(u roster.Update) bool {
 			return u.Roster != nil && len(u.Roster.Processes) == 3 && !slices.ContainsFunc(u.Roster.Processes,
 				func(p roster.Process) bool { return !p.Voter })
 		})
@@ -92,7 +92,7 @@ func TestRosterIsPersistedBeforeItIsHandedOut(t *testing.T) {
 		all = append(all, join(t, m, newPod(t, namespace, i), check))
 	}
 	for _, p := range all {
-		p.hears(t, "a roster of five", func(u roster.Update) bool { return u.Roster != nil && len(u.Roster.Processes) == 5 })
+		p.Hears(t, "a roster of five", func(u roster.Update) bool { return u.Roster != nil && len(u.Roster.Processes) == 5 })
 	}
 	mu.Lock()
 	defer mu.Unlock()
@@ -107,7 +107,7 @@ func TestFailoverIsOneStatusWrite(t *testing.T) {
 	m := startManager(t, "", patiently)
 	namespace, p := three(t, m)
 	m.writes.reset()
-	p[2].stop()
+	p[2].Stop()
 	elect("scheduler-1/1/1", p[1], p[:1], p[2])
 	seen := sees(t, namespace, "scheduler-1 as coordinator", coordinatedBy("scheduler-1", metav1.ConditionTrue))
 	labelled(t, namespace, "scheduler-1")
@@ -154,7 +154,7 @@ func TestQuietGroupWritesNothing(t *testing.T) {
 	for range 20 {
 		before := passes(t)
 		for _, process := range p {
-			process.change(func() { process.report.Incarnation++ }) // something to send, nothing to publish
+			process.Change(func() { process.Report.Incarnation++ }) // something to send, nothing to publish
 		}
 		eventually(t, "a pass over the group", func() bool { return passes(t) > before })
 	}
@@ -169,11 +169,11 @@ func TestManagerRestart(t *testing.T) {
 	namespace, p := three(t, m)
 	before := &v1.ElectionGroup{}
 	must(t, kube.Get(bg, types.NamespacedName{Namespace: namespace, Name: "scheduler"}, before))
-	m.stop()
-	p[2].stop()
+	m.Stop()
+	p[2].Stop()
 	elect("scheduler-1/1/1", p[1], p[:1], p[2])
 
-	successor := startManager(t, m.address, patiently)
+	successor := startManager(t, m.Address, patiently)
 	seen := sees(t, namespace, "scheduler-1 as coordinator", coordinatedBy("scheduler-1", metav1.ConditionTrue))
 	for _, g := range seen {
 		old := g.Status.Coordinator != nil && g.Status.Coordinator.Name == "scheduler-2" && table(g) == table(before)
@@ -200,17 +200,17 @@ func TestManagerRestartOfAQuietGroup(t *testing.T) {
 	namespace, p := three(t, m)
 	before := &v1.ElectionGroup{}
 	must(t, kube.Get(bg, types.NamespacedName{Namespace: namespace, Name: "scheduler"}, before))
-	m.stop()
-	successor := startManager(t, m.address)
+	m.Stop()
+	successor := startManager(t, m.Address)
 	for _, process := range p {
-		process.hears(t, "the roster again", func(u roster.Update) bool {
+		process.Hears(t, "the roster again", func(u roster.Update) bool {
 			return u.Roster != nil && u.Roster.Generation == before.Status.Roster.Generation
 		})
 	}
 	for range 5 {
 		before := passes(t)
 		for _, process := range p {
-			process.change(func() { process.report.Incarnation++ })
+			process.Change(func() { process.Report.Incarnation++ })
 		}
 		eventually(t, "a pass over the group", func() bool { return passes(t) > before })
 	}
@@ -225,14 +225,14 @@ func TestManagerRestartOfAQuietGroup(t *testing.T) {
 func TestProcessComesBack(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := three(t, m)
-	p[0].stop()
+	p[0].Stop()
 	elect("scheduler-2/1/1", p[2], p[1:2], p[0])
 	sees(t, namespace, "scheduler-0 crashed", func(g *v1.ElectionGroup) bool {
 		return strings.HasPrefix(table(g),
 			"scheduler-0:Crashed")
 	})
-	p[0] = join(t, m, p[0].pod, nil)
-	p[0].hears(t, "the roster", func(u roster.Update) bool { return u.Roster != nil })
+	p[0] = join(t, m, p[0].Pod, nil)
+	p[0].Hears(t, "the roster", func(u roster.Update) bool { return u.Roster != nil })
 	elect("scheduler-2/1/1", p[2], p[:2])
 	sees(t, namespace, "scheduler-0 back", func(g *v1.ElectionGroup) bool {
 		return table(g) == "scheduler-0:Normal scheduler-1:Normal scheduler-2:Coordinator"
@@ -250,7 +250,7 @@ func TestEditedGroupGetsANewRoster(t *testing.T) {
 	group.Spec.Algorithm = v1.ChangRoberts
 	group.Spec.Processes = []v1.Process{{Name: "scheduler-0", Priority: new(int32(100))}}
 	must(t, kube.Patch(bg, group, patch))
-	p[1].hears(t, "the edit", func(u roster.Update) bool {
+	p[1].Hears(t, "the edit", func(u roster.Update) bool {
 		return u.Roster != nil && u.Roster.Generation > before && u.Roster.Algorithm == "ChangRoberts" && u.Roster.Processes[0].Priority == 100
 	})
 	sees(t, namespace, "the new generation observed", func(g *v1.ElectionGroup) bool {
@@ -263,19 +263,19 @@ func TestDeletedGroupIsGone(t *testing.T) {
 	namespace, p := three(t, m)
 	must(t, kube.Delete(bg, &v1.ElectionGroup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "scheduler"}}))
 	for _, process := range p {
-		process.hears(t, "that the group is gone", func(u roster.Update) bool { return u.Gone })
+		process.Hears(t, "that the group is gone", func(u roster.Update) bool { return u.Gone })
 	}
 	unlabelled(t, namespace)
 	newGroup(t, namespace) // and made again
-	p[0].hears(t, "the roster of the new group",
+	p[0].Hears(t, "the roster of the new group",
 		func(u roster.Update) bool { return u.Roster != nil && u.Roster.Generation > 0 })
 }
 
 func TestDeletedPodIsGone(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := three(t, m)
-	must(t, kube.Delete(bg, p[0].pod, client.GracePeriodSeconds(0)))
-	p[0].hears(t, "that it is off the roster", func(u roster.Update) bool { return u.Gone })
+	must(t, kube.Delete(bg, p[0].Pod, client.GracePeriodSeconds(0)))
+	p[0].Hears(t, "that it is off the roster", func(u roster.Update) bool { return u.Gone })
 	sees(t, namespace, "two processes", func(g *v1.ElectionGroup) bool {
 		return table(g) == "scheduler-1:Normal scheduler-2:Coordinator" && len(g.Status.Roster.Members) == 2
 	})

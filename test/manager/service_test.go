@@ -138,15 +138,15 @@ func TestQuietServiceCausesNoWrites(t *testing.T) {
 		m.writes.reset()
 		for range 5 {
 			before := passes(t)
-			p[0].change(func() { p[0].report.Incarnation++ })
+			p[0].Change(func() { p[0].Report.Incarnation++ })
 			eventually(t, "a pass over the group", func() bool { return passes(t) > before })
 		}
 		if w := m.writes.in(namespace); len(w) != 0 {
 			t.Errorf("writes:\n%s", strings.Join(w, "\n"))
 		}
-		m.stop()
-		m = startManager(t, m.address)
-		p[0].hears(t, "the roster from the new manager", rosterOf(groupIn(t, namespace)))
+		m.Stop()
+		m = startManager(t, m.Address)
+		p[0].Hears(t, "the roster from the new manager", rosterOf(groupIn(t, namespace)))
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/podesta-dev/podesta/controllers/ca"
 	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/test/envtest"
 )
 
 // TestTheNextAuthorityIsTrustedBeforeItSigns starts a manager with a CA that is near its end.
@@ -28,17 +29,17 @@ func TestTheNextAuthorityIsTrustedBeforeItSigns(t *testing.T) {
 	putAuthority(t, system, old)
 	m := startManager(t, system, "")
 	a := join(t, m, newPod(t, namespace, 0))
-	a.follows(t)
+	a.Follows(t)
 	bundle := bundleIn(t, system)
 	if n := bytes.Count(bundle, []byte("BEGIN")); n != 2 {
 		t.Fatalf("%d authorities are trusted, want the old one and the next", n)
 	}
-	a.awaits(t, "the bundle with the next authority", func() bool { return a.trust() == string(bundle) })
+	a.Awaits(t, "the bundle with the next authority", func() bool { return a.Trust() == string(bundle) })
 	eventually(t, "the bundle in the namespace", func() bool {
-		mounted, err := mountedTrust(namespace)
+		mounted, err := server.MountedTrust(namespace)
 		return err == nil && bytes.Equal(mounted, bundle)
 	})
-	if !a.isSignedBy(t, old.Bundle()) {
+	if !isSignedBy(t, a, old.Bundle()) {
 		t.Error("the next authority signs already")
 	}
 }
@@ -55,13 +56,13 @@ func TestRotation(t *testing.T) {
 	must(t, err)
 	m := startManager(t, system, "")
 	pod := newPod(t, namespace, 0)
-	a := join(t, m, pod, func(k *identity.Keyring) {
+	a := join(t, m, pod, func(a *envtest.Agent) {
 		name := identity.Name{Namespace: namespace, Group: "scheduler", Pod: pod.Name, UID: string(pod.UID)}
 		cert, key := certify(t, old.Current(), name, time.Now().Add(identity.Lifetime))
-		must(t, k.SetTrust(prepared.Bundle()))
-		must(t, k.SetCertificate(cert, key))
+		must(t, a.Keyring.SetTrust(prepared.Bundle()))
+		must(t, a.Keyring.SetCertificate(cert, key))
 	})
-	a.follows(t)
+	a.Follows(t)
 	eventually(t, "the next authority to take over", func() bool {
 		return bytes.Equal(secretIn(t, system).Data["tls.crt"], before["next.crt"])
 	})
@@ -69,16 +70,16 @@ func TestRotation(t *testing.T) {
 		t.Error("want the old one trusted still, and no next one")
 	}
 	b := join(t, m, newPod(t, namespace, 1))
-	b.follows(t)
-	if !b.isSignedBy(t, before["next.crt"]) {
+	b.Follows(t)
+	if !isSignedBy(t, b, before["next.crt"]) {
 		t.Error("the old authority still signs")
 	}
 	trustEachOther(t, a, b)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.joins != 0 || a.trust() != string(prepared.Bundle()) {
-		t.Errorf("%s joined anew %d times; want its certificate to serve, and both authorities trusted", a.pod.Name, a.joins)
-	}
+	a.Look(func() {
+		if a.Joins != 0 || a.Trust() != string(prepared.Bundle()) {
+			t.Errorf("%s joined anew %d times; want its certificate to serve, and both authorities trusted", a.Pod.Name, a.Joins)
+		}
+	})
 }
 
 // TestTheSecretIsDeletedWhileAManagerLeads: no agent loses anything by it.
@@ -86,19 +87,19 @@ func TestTheSecretIsDeletedWhileAManagerLeads(t *testing.T) {
 	system, namespace := newSystem(t), newNamespace(t)
 	m := startManager(t, system, "")
 	a := join(t, m, newPod(t, namespace, 0))
-	a.follows(t)
+	a.Follows(t)
 	before := secretIn(t, system)
 	must(t, kube.Delete(bg, before))
-	a.awaits(t, "another authority beside the old one", func() bool { return strings.Count(a.trust(), "BEGIN") == 2 })
+	a.Awaits(t, "another authority beside the old one", func() bool { return strings.Count(a.Trust(), "BEGIN") == 2 })
 	after := secretIn(t, system)
 	if !bytes.Equal(after.Data["tls.key"], before.Data["tls.key"]) || len(after.Data["next.key"]) == 0 {
 		t.Error("want the CA in use in the new Secret, and one to replace it")
 	}
 	b := join(t, m, newPod(t, namespace, 1))
-	b.follows(t)
+	b.Follows(t)
 	trustEachOther(t, a, b)
-	if a.joins != 1 {
-		t.Errorf("the agent joined %d times, want once", a.joins)
+	if a.Joins != 1 {
+		t.Errorf("the agent joined %d times, want once", a.Joins)
 	}
 }
 
@@ -107,15 +108,15 @@ func TestTheSecretIsDeletedWhileNoManagerRuns(t *testing.T) {
 	system, namespace := newSystem(t), newNamespace(t)
 	m := startManager(t, system, "")
 	a, b := join(t, m, newPod(t, namespace, 0)), join(t, m, newPod(t, namespace, 1))
-	a.follows(t)
-	b.follows(t)
-	m.stop(t)
+	a.Follows(t)
+	b.Follows(t)
+	m.Stop()
 	old := secretIn(t, system)
 	must(t, kube.Delete(bg, old))
-	startManager(t, system, m.address)
-	for _, agent := range []*agent{a, b} {
-		agent.awaits(t, "a second join", func() bool { return agent.joins >= 2 && len(agent.kept) >= 2 })
-		eventually(t, "a certificate of the new CA", func() bool { return agent.isSignedBy(t, bundleIn(t, system)) })
+	startManager(t, system, m.Address)
+	for _, agent := range []*envtest.Agent{a, b} {
+		agent.Awaits(t, "a second join", func() bool { return agent.Joins >= 2 && len(agent.Kept) >= 2 })
+		eventually(t, "a certificate of the new CA", func() bool { return isSignedBy(t, agent, bundleIn(t, system)) })
 	}
 	if bytes.Contains(bundleIn(t, system), old.Data["tls.crt"]) {
 		t.Error("the CA that was deleted is still trusted")
@@ -128,14 +129,14 @@ func TestTheSecretIsReplacedWhileAManagerLeads(t *testing.T) {
 	system, namespace := newSystem(t), newNamespace(t)
 	m := startManager(t, system, "")
 	a := join(t, m, newPod(t, namespace, 0))
-	a.follows(t)
+	a.Follows(t)
 	other, err := identity.NewSuccession(time.Now())
 	must(t, err)
 	putAuthority(t, system, other)
-	a.awaits(t, "the other authority beside the old one", func() bool { return strings.Count(a.trust(), "BEGIN") == 2 })
+	a.Awaits(t, "the other authority beside the old one", func() bool { return strings.Count(a.Trust(), "BEGIN") == 2 })
 	b := join(t, m, newPod(t, namespace, 1))
-	b.follows(t)
-	if !b.isSignedBy(t, other.Bundle()) {
+	b.Follows(t)
+	if !isSignedBy(t, b, other.Bundle()) {
 		t.Error("the CA that was brought does not sign")
 	}
 	trustEachOther(t, a, b)
@@ -166,9 +167,9 @@ func TestABrokenSecretIsNeverReplaced(t *testing.T) {
 		t.Errorf("the manager that leads cannot go on with the CA in use: %v", err)
 	}
 	starting := startManager(t, system, "")
-	<-starting.ended
-	complains("the manager that starts", starting.err)
-	starting.err = nil // it was to end
+	<-starting.Ended
+	complains("the manager that starts", starting.Err)
+	starting.Err = nil // it was to end
 
 	broken.Data = good.Data
 	must(t, kube.Update(bg, broken))
@@ -255,17 +256,17 @@ func bundleIn(t *testing.T, system string) []byte {
 	return s.Bundle()
 }
 
-// isSignedBy says whether the agent's certificate is of one of these authorities.
-func (a *agent) isSignedBy(t *testing.T, bundlePEM []byte) bool {
+// isSignedBy reports whether the agent's certificate is of one of these authorities.
+func isSignedBy(t *testing.T, a *envtest.Agent, bundlePEM []byte) bool {
 	t.Helper()
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	var newest string
-	for _, kept := range a.kept {
-		if kept[0] != "" {
-			newest = kept[0]
+	a.Look(func() {
+		for _, kept := range a.Kept {
+			if kept[0] != "" {
+				newest = kept[0]
+			}
 		}
-	}
+	})
 	block, _ := pem.Decode([]byte(newest))
 	leaf, err := x509.ParseCertificate(block.Bytes)
 	must(t, err)
@@ -276,11 +277,11 @@ func (a *agent) isSignedBy(t *testing.T, bundlePEM []byte) bool {
 }
 
 // trustEachOther has two agents connect as they do for their links, both ways.
-func trustEachOther(t *testing.T, a, b *agent) {
+func trustEachOther(t *testing.T, a, b *envtest.Agent) {
 	t.Helper()
-	for _, pair := range [][2]*agent{{a, b}, {b, a}} {
-		if err := handshake(t, pair[0].keyring, pair[1].keyring); err != nil {
-			t.Errorf("%s to %s: %v", pair[0].pod.Name, pair[1].pod.Name, err)
+	for _, pair := range [][2]*envtest.Agent{{a, b}, {b, a}} {
+		if err := handshake(t, pair[0].Keyring, pair[1].Keyring); err != nil {
+			t.Errorf("%s to %s: %v", pair[0].Pod.Name, pair[1].Pod.Name, err)
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
+	"github.com/podesta-dev/podesta/test/envtest"
 )
 
 // TestAnotherNamespace: a pod with the same name, group and label in another namespace is of another group.
@@ -29,18 +30,18 @@ func TestAnotherNamespace(t *testing.T) {
 	m := startManager(t, newSystem(t), "")
 	shop, evil := newNamespace(t), newNamespace(t)
 	victim, intruder := join(t, m, newPod(t, shop, 0)), join(t, m, newPod(t, evil, 0))
-	victim.follows(t)
-	intruder.follows(t)
-	if name, _ := intruder.keyring.Name(); name.Namespace != evil {
+	victim.Follows(t)
+	intruder.Follows(t)
+	if name, _ := intruder.Keyring.Name(); name.Namespace != evil {
 		t.Fatalf("the certificate names %s, want namespace %s", name, evil)
 	}
-	for _, u := range intruder.news {
-		if u.Roster != nil && (u.Roster.Namespace != evil || u.Roster.Has(victim.pod.Name, string(victim.pod.UID))) {
+	for _, u := range intruder.News {
+		if u.Roster != nil && (u.Roster.Namespace != evil || u.Roster.Has(victim.Pod.Name, string(victim.Pod.UID))) {
 			t.Errorf("it was told the roster of %s: %+v", u.Roster.Namespace, u.Roster)
 		}
 	}
 	sees(t, shop, func(g *v1.ElectionGroup) bool { return len(g.Status.Processes) == 1 })
-	if got := rosterIn(t, shop); len(got) != 1 || got[0].UID != victim.pod.UID {
+	if got := rosterIn(t, shop); len(got) != 1 || got[0].UID != victim.Pod.UID {
 		t.Errorf("the roster of %s is %v", shop, got)
 	}
 }
@@ -51,9 +52,9 @@ func TestATokenBuysTheIdentityOfItsPodOnly(t *testing.T) {
 	m := startManager(t, newSystem(t), "")
 	namespace := newNamespace(t)
 	a := join(t, m, newPod(t, namespace, 0))
-	a.follows(t)
+	a.Follows(t)
 	other := newPod(t, namespace, 1)
-	granted, err := call(t, m, a).Join(bg, &rosterpb.JoinRequest{Token: token(t, other), Csr: request(t)})
+	granted, err := call(t, m, a).Join(bg, &rosterpb.JoinRequest{Token: server.Token(t, other, v1.Audience, true), Csr: request(t)})
 	must(t, err)
 	block, _ := pem.Decode(granted.GetCertificate())
 	leaf, err := x509.ParseCertificate(block.Bytes)
@@ -75,25 +76,24 @@ func TestACompromisedMemberSpeaksForItselfOnly(t *testing.T) {
 	for i := range pods {
 		pods[i] = newPod(t, namespace, i, func(p *corev1.Pod) { p.Labels[v1.GroupLabel] = "guarded" })
 	}
-	var members []*agent
+	var members []*envtest.Agent
 	for _, pod := range pods {
 		members = append(members, join(t, m, pod))
 	}
 	for _, a := range members {
-		a.awaits(t, "three voters", func() bool {
-			r := a.newest()
+		a.Awaits(t, "three voters", func() bool {
+			r := a.Newest()
 			return r != nil && voters(*r) == 3
 		})
 	}
 	liar := members[0]
-	liar.note(func() {
-		liar.report.Electing, liar.report.Coordinator = false, liar.pod.Name
-		liar.report.Epoch, liar.report.LeaseState = 1<<53-1, roster.LeaseHolding
-		liar.client.Report(liar.report)
+	liar.Change(func() {
+		liar.Report.Electing, liar.Report.Coordinator = false, liar.Pod.Name
+		liar.Report.Epoch, liar.Report.LeaseState = 1<<53-1, roster.LeaseHolding
 	})
 	group := sees(t, namespace, func(g *v1.ElectionGroup) bool {
 		for _, row := range g.Status.Processes {
-			if row.Name == liar.pod.Name && row.Coordinator != "" {
+			if row.Name == liar.Pod.Name && row.Coordinator != "" {
 				return true // what it says of itself is shown as what it says
 			}
 		}
@@ -130,15 +130,15 @@ func TestStaleIdentities(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := join(t, m, newPod(t, namespace, i))
-			a.follows(t)
-			test.become(a.pod)
+			a.Follows(t)
+			test.become(a.Pod)
 			_, err := call(t, m, a).Join(bg, &rosterpb.JoinRequest{Csr: request(t)})
 			if status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), test.renewal) {
 				t.Errorf("a renewal: %v, want a refusal with %q", err, test.renewal)
 			}
-			a.awaits(t, "that it is not of the group any more", func() bool { return a.news[len(a.news)-1].Gone })
+			a.Awaits(t, "that it is not of the group any more", func() bool { return a.News[len(a.News)-1].Gone })
 			for _, member := range rosterIn(t, namespace) {
-				if member.UID == a.pod.UID {
+				if member.UID == a.Pod.UID {
 					t.Error("it is still on the roster")
 				}
 			}
@@ -153,20 +153,20 @@ func TestARelabelledPod(t *testing.T) {
 	namespace := newNamespace(t)
 	newGroup(t, namespace, "billing")
 	a, stays := join(t, m, newPod(t, namespace, 0)), join(t, m, newPod(t, namespace, 1))
-	a.follows(t)
-	stays.follows(t)
-	relabel(t, a.pod, "billing")
-	a.awaits(t, "that it is not of the group any more", func() bool { return a.news[len(a.news)-1].Gone })
-	if name, _ := a.keyring.Name(); name.Group != "scheduler" || a.joins != 1 {
-		t.Errorf("the agent is %s and has joined %d times: has the hole been closed? Say so in SECURITY.md", name, a.joins)
+	a.Follows(t)
+	stays.Follows(t)
+	relabel(t, a.Pod, "billing")
+	a.Awaits(t, "that it is not of the group any more", func() bool { return a.News[len(a.News)-1].Gone })
+	if name, _ := a.Keyring.Name(); name.Group != "scheduler" || a.Joins != 1 {
+		t.Errorf("the agent is %s and has joined %d times: has the hole been closed? Say so in SECURITY.md", name, a.Joins)
 	}
-	stays.awaits(t, "a roster without it", func() bool {
-		r := stays.newest()
-		return r != nil && !r.Has(a.pod.Name, string(a.pod.UID))
+	stays.Awaits(t, "a roster without it", func() bool {
+		r := stays.Newest()
+		return r != nil && !r.Has(a.Pod.Name, string(a.Pod.UID))
 	})
-	again := join(t, m, a.pod) // as its container does when the pod is made anew
-	again.follows(t)
-	if name, _ := again.keyring.Name(); name.Group != "billing" {
+	again := join(t, m, a.Pod) // as its container does when the pod is made anew
+	again.Follows(t)
+	if name, _ := again.Keyring.Name(); name.Group != "billing" {
 		t.Errorf("by its token it joined %s, want billing", name)
 	}
 }
@@ -177,7 +177,7 @@ func TestAForgedTrustConfigMap(t *testing.T) {
 	m := startManager(t, newSystem(t), "")
 	namespace := newNamespace(t)
 	a := join(t, m, newPod(t, namespace, 0))
-	a.follows(t)
+	a.Follows(t)
 	forger, err := identity.NewAuthority(time.Now())
 	must(t, err)
 	forged, _, err := forger.PEM()
@@ -188,7 +188,7 @@ func TestAForgedTrustConfigMap(t *testing.T) {
 	trust.Data[v1.TrustKey] = string(forged)
 	must(t, kube.Update(bg, trust))
 
-	name, _ := a.keyring.Name()
+	name, _ := a.Keyring.Name()
 	certPEM, keyPEM := certify(t, forger, name, time.Now().Add(time.Hour))
 	_, err = callWith(t, m, a, certPEM, keyPEM).Join(bg, &rosterpb.JoinRequest{Csr: request(t)})
 	if status.Code(err) != codes.Unavailable { // no handshake
@@ -197,11 +197,11 @@ func TestAForgedTrustConfigMap(t *testing.T) {
 	impostor := identity.NewKeyring(time.Now)
 	must(t, impostor.SetTrust([]byte(good)))
 	must(t, impostor.SetCertificate(certPEM, keyPEM))
-	if handshake(t, impostor, a.keyring) == nil {
+	if handshake(t, impostor, a.Keyring) == nil {
 		t.Error("an agent that has joined lets a forged certificate in")
 	}
 	eventually(t, "the manager's bundle in the ConfigMap", func() bool {
-		mounted, err := mountedTrust(namespace)
+		mounted, err := server.MountedTrust(namespace)
 		return err == nil && string(mounted) == good
 	})
 }
@@ -212,14 +212,14 @@ func TestATenantsGroupIsItsNamespacesOnly(t *testing.T) {
 	m := startManager(t, newSystem(t), "")
 	shop, evil := newNamespace(t), newNamespace(t)
 	victim := join(t, m, newPod(t, shop, 0))
-	victim.follows(t)
+	victim.Follows(t)
 	group := &v1.ElectionGroup{}
 	must(t, kube.Get(bg, types.NamespacedName{Namespace: evil, Name: "scheduler"}, group))
-	group.Spec.Processes = []v1.Process{{Name: victim.pod.Name, Priority: new(int32(0))}}
+	group.Spec.Processes = []v1.Process{{Name: victim.Pod.Name, Priority: new(int32(0))}}
 	must(t, kube.Update(bg, group))
 	edited := sees(t, evil, func(g *v1.ElectionGroup) bool { return g.Status.ObservedGeneration == group.Generation })
-	victim.awaits(t, "its own roster, with its own priority", func() bool {
-		r := victim.newest()
+	victim.Awaits(t, "its own roster, with its own priority", func() bool {
+		r := victim.Newest()
 		return r != nil && r.Namespace == shop && r.Processes[0].Priority > 0
 	})
 	for _, row := range edited.Status.Processes {
@@ -230,23 +230,23 @@ func TestATenantsGroupIsItsNamespacesOnly(t *testing.T) {
 }
 
 // call is a connection of one that holds the agent's certificate and key.
-func call(t *testing.T, m *manager, a *agent) rosterpb.RosterServiceClient {
+func call(t *testing.T, m *envtest.Manager, a *envtest.Agent) rosterpb.RosterServiceClient {
 	t.Helper()
-	return dial(t, m, a.keyring.RosterClient())
+	return dial(t, m, a.Keyring.RosterClient())
 }
 
-func callWith(t *testing.T, m *manager, a *agent, certPEM, keyPEM []byte) rosterpb.RosterServiceClient {
+func callWith(t *testing.T, m *envtest.Manager, a *envtest.Agent, certPEM, keyPEM []byte) rosterpb.RosterServiceClient {
 	t.Helper()
 	own, err := tls.X509KeyPair(certPEM, keyPEM)
 	must(t, err)
-	config := a.keyring.RosterClient()
+	config := a.Keyring.RosterClient()
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &own, nil }
 	return dial(t, m, config)
 }
 
-func dial(t *testing.T, m *manager, config *tls.Config) rosterpb.RosterServiceClient {
+func dial(t *testing.T, m *envtest.Manager, config *tls.Config) rosterpb.RosterServiceClient {
 	t.Helper()
-	conn, err := grpc.NewClient("passthrough:///"+m.address, grpc.WithTransportCredentials(credentials.NewTLS(config)))
+	conn, err := grpc.NewClient("passthrough:///"+m.Address, grpc.WithTransportCredentials(credentials.NewTLS(config)))
 	must(t, err)
 	t.Cleanup(func() { conn.Close() })
 	return rosterpb.NewRosterServiceClient(conn)

@@ -1,0 +1,91 @@
+package envtest
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/podesta-dev/podesta/controllers"
+)
+
+// Manager is a running manager, with the rights of its ServiceAccount.
+type Manager struct {
+	Address string
+	Ended   <-chan struct{} // closed when it has ended, by Stop or by itself, with Err
+	Err     error
+	// Stop ends it; it must not have ended by itself with an error.
+	Stop func()
+}
+
+// ManagerOptions say how a manager runs.
+type ManagerOptions struct {
+	Namespace string
+	Address   string // at which agents find it; "" is any
+	// Wrap, if there is one, is between the manager and the API server.
+	Wrap func(http.RoundTripper) http.RoundTripper
+	Edit []func(*controllers.Options)
+}
+
+// StartManager starts a manager that ends with the test.
+func (s *Server) StartManager(t *testing.T, o ManagerOptions) *Manager {
+	t.Helper()
+	account := rest.CopyConfig(s.Config)
+	account.Impersonate = rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:" + o.Namespace + ":podesta-manager",
+		Groups:   []string{"system:serviceaccounts", "system:authenticated"},
+	}
+	if o.Wrap != nil {
+		account.Wrap(o.Wrap)
+	}
+	mgr, err := ctrl.NewManager(account, ctrl.Options{
+		Scheme:                        s.Kube.Scheme(),
+		Cache:                         controllers.CacheOptions(),
+		Metrics:                       metricsserver.Options{BindAddress: "0"},
+		LeaderElection:                true,
+		LeaderElectionID:              "podesta-manager",
+		LeaderElectionNamespace:       o.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		Controller:                    ctrlconfig.Controller{SkipNameValidation: new(true)}, // several managers in one process
+	})
+	Must(t, err)
+	if o.Address == "" {
+		o.Address = "127.0.0.1:0"
+	}
+	listener, err := net.Listen("tcp", o.Address)
+	Must(t, err)
+	t.Cleanup(func() { _ = listener.Close() }) // if the manager never began to serve
+	options := controllers.Options{
+		Namespace: o.Namespace,
+		Registry:  prometheus.NewRegistry(),
+		Listen:    func(context.Context) (net.Listener, error) { return listener, nil },
+		Logger:    slog.New(slog.DiscardHandler),
+	}
+	for _, e := range o.Edit {
+		e(&options)
+	}
+	Must(t, controllers.Setup(mgr, options))
+	ctx, cancel := context.WithCancel(bg)
+	ended := make(chan struct{})
+	m := &Manager{Address: listener.Addr().String(), Ended: ended}
+	go func() {
+		m.Err = mgr.Start(ctx)
+		close(ended)
+	}()
+	m.Stop = sync.OnceFunc(func() {
+		cancel()
+		if <-ended; m.Err != nil {
+			t.Errorf("the manager ended with %v", m.Err)
+		}
+	})
+	t.Cleanup(m.Stop)
+	return m
+}

@@ -1,0 +1,149 @@
+// Package envtest is what tests against a real kube-apiserver and etcd share: the server, objects as
+// users and kubelets make them, a manager with the rights of its ServiceAccount, and the agents' real
+// end of the protocol. There is no kubelet and no controller but Podesta's.
+package envtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/podesta-dev/podesta/controllers"
+)
+
+// Patience is how long a test waits for what must happen.
+const Patience = 30 * time.Second
+
+// starting is how long the server may take on a machine that does much else.
+const starting = time.Minute
+
+// Root is the source tree, from a folder of a test.
+var Root = filepath.Join("..", "..")
+
+var bg = context.Background()
+
+// Server is a running API server.
+type Server struct {
+	*envtest.Environment
+
+	Dir    string       // for files of the tests; it is removed with the server
+	Config *rest.Config // of an administrator
+	Kube   client.WithWatch
+	Core   *kubernetes.Clientset
+}
+
+// Options say what server a test needs.
+type Options struct {
+	CRDs bool // config/crd is installed
+	// ServiceAccounts: the admission plugin ServiceAccount is on, which mounts API tokens, as in every
+	// cluster; else pods need no ServiceAccount.
+	ServiceAccounts bool
+}
+
+// Main runs the tests of a package against a server, and ends the program. Prepare comes first.
+func Main(m *testing.M, o Options, prepare func(*Server) error) {
+	ctrl.SetLogger(logr.FromSlogHandler(slog.DiscardHandler))
+	code, err := run(m, o, prepare)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M, o Options, prepare func(*Server) error) (code int, err error) {
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		return 1, errors.New("KUBEBUILDER_ASSETS is not set: run `make test-envtest`, or set it to a directory that holds " +
+			"etcd, kube-apiserver and kubectl: KUBEBUILDER_ASSETS=$(bin/cluster assets) go test ./test/…")
+	}
+	s := &Server{Environment: &envtest.Environment{ControlPlaneStartTimeout: starting}}
+	if o.CRDs {
+		s.CRDDirectoryPaths, s.ErrorIfCRDPathMissing = []string{filepath.Join(Root, "config", "crd", "bases")}, true
+	}
+	if o.ServiceAccounts {
+		s.ControlPlane.GetAPIServer().Configure().Disable("disable-admission-plugins")
+	}
+	if s.Config, err = s.Start(); err != nil {
+		return 1, fmt.Errorf("the API server did not start: %w", err)
+	}
+	defer func() { err = errors.Join(err, s.Stop(), os.RemoveAll(s.Dir)) }()
+	if s.Dir, err = os.MkdirTemp("", "envtest-"); err != nil {
+		return 1, err
+	}
+	scheme, err := controllers.NewScheme()
+	if err != nil {
+		return 1, err
+	}
+	if s.Kube, err = client.NewWithWatch(s.Config, client.Options{Scheme: scheme}); err != nil {
+		return 1, err
+	}
+	if s.Core, err = kubernetes.NewForConfig(s.Config); err != nil {
+		return 1, err
+	}
+	if err := prepare(s); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+// CreateFile creates the objects of a YAML file for which edit returns true.
+func (s *Server) CreateFile(path string, edit func(*unstructured.Unstructured) bool) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
+	for {
+		u := &unstructured.Unstructured{}
+		if err := decoder.Decode(u); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if len(u.Object) == 0 || !edit(u) {
+			continue
+		}
+		if err := s.Kube.Create(bg, u); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+}
+
+// Must ends the test if there is an error.
+func Must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Eventually waits until something holds that no watch tells of.
+func Eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(Patience)
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("waited %v for %s", Patience, what)
+		}
+	}
+}
