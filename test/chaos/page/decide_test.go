@@ -257,10 +257,3 @@ func TestSwarm(t *testing.T) {
 		}
 	}
 }
-
-func TestStaircase(t *testing.T) {
-	want := []step{{1, 0}, {1, 0.25}, {2, 0.25}, {2, 0.75}, {4, 0.75}, {4, 1}}
-	if got := staircase([]float64{4, 2, 1, 2}); !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
-}

@@ -15,8 +15,19 @@ const (
 	enough  = 5              // failovers for a median to mean anything
 )
 
-// drawFaults draws every failover as a dot, fault by fault, Guarded above Classic. It returns nil if there are no times.
+// drawFaults draws every failover, fault by fault. It returns nil if there are no times.
 func drawFaults(rows []Row, lease float64) ([]byte, error) {
+	return drawFailovers(rows, lease, "How long until an app may act again, fault by fault")
+}
+
+// drawAlgorithms draws every failover, algorithm by algorithm, of all faults together. It returns nil
+// if there are no times.
+func drawAlgorithms(rows []Row, lease float64) ([]byte, error) {
+	return drawFailovers(rows, lease, "How long until an app may act again, algorithm by algorithm")
+}
+
+// drawFailovers draws every failover of some rows as a dot, Guarded above Classic.
+func drawFailovers(rows []Row, lease float64, title string) ([]byte, error) {
 	timed := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return len(r.Acts) == 0 })
 	all := make([][]float64, 0, len(timed))
 	for _, r := range timed {
@@ -27,10 +38,14 @@ func drawFaults(rows []Row, lease float64) ([]byte, error) {
 		return nil, nil
 	}
 	c := lanes{
-		pairs: pairs(timed), axis: a, lease: lease, title: "time from the fault until an app may act (log scale)",
-		counted: "failovers", count: func(r Row) int { return len(r.Acts) }, draw: drawSwarm,
-	}.card("How long until an app may act again, fault by fault",
-		"each dot is one failover; of five or more, the bar is the middle half, the long tick the median, the short one p90")
+		pairs:   pairs(timed),
+		axis:    a,
+		lease:   lease,
+		title:   "time from the fault until an app may act (log scale)",
+		counted: "failovers",
+		count:   func(r Row) int { return len(r.Acts) },
+		draw:    drawSwarm,
+	}.card(title, "each dot is one failover; of five or more, the bar is the middle half, the long tick the median, the short one p90")
 	c.legend(safeties, func(at vg.Point, name string) { dots(c.Canvas, colors[name], 3, at) })
 	return c.picture()
 }

@@ -113,7 +113,7 @@ func setting(run report.Run) [][2]string {
 		}
 		return v
 	}
-	return [][2]string{
+	rows := [][2]string{
 		{"begun", run.Begun.UTC().Format("2006-01-02 15:04 UTC")},
 		{"took", span(time.Duration(run.Seconds * float64(time.Second)))},
 		{"seed", fmt.Sprint(run.Seed)},
@@ -125,6 +125,10 @@ func setting(run report.Run) [][2]string {
 		{"groups", inhabitants(run.Groups)},
 		{"lease of the Guarded groups", span(time.Duration(run.LeaseMilliseconds) * time.Millisecond)},
 	}
+	if len(run.LeftOut) > 0 {
+		rows = append(rows, [2]string{fmt.Sprintf("left out: the backend %s cannot do it", run.Backend), strings.Join(run.LeftOut, "; ")})
+	}
+	return rows
 }
 
 // earlier says which groups began with the agents of an earlier version, beside this version's manager.
