@@ -15,21 +15,31 @@ import (
 	"github.com/podesta-dev/podesta/test/register"
 )
 
-// mixWorkloads has groups whose pods all kinds of workloads make, before the group is there and after, and rolls those that can be rolled:
-// each must come up and come through it. A Job whose app ends must end, though its agent does not.
+// workloadLabel tells the pods of one group's workloads apart.
+const workloadLabel = "workload"
+
+// mixWorkloads has groups whose pods all kinds of workloads make, before the group is there and after,
+// and rolls those that can be rolled: each must come up and come through it. A Job whose app ends must
+// end, though its agent does not.
 func (r *runner) mixWorkloads(ctx context.Context) error {
-	namespace := "chaos-workloads"
-	podsFirst, groupFirst := mixed(namespace, "pods-first"), mixed(namespace, "group-first")
+	const namespace = "chaos-workloads"
+	// Six pods: two of a StatefulSet, which makes them in order, two of a Deployment, one of a Job, and one more.
+	mixed := func(name string) *group {
+		return &group{namespace: namespace, name: name, algorithm: v1.Bully, safety: v1.Guarded, lease: r.lease,
+			size: 6, now: 6, never: true, service: r.backend.Can(backend.Services)}
+	}
+	podsFirst, groupFirst := mixed("pods-first"), mixed("group-first")
 	r.table.say("\ntwo groups, each of a StatefulSet, a Deployment, a Job and a pod without an owner")
 	defer r.watching(ctx, namespace)()
-	if err := r.ApplyObject(ctx, backend.Namespace(namespace)); err != nil {
-		return err
+	ending := r.job(mixed("of-no-group"), "--help")
+	objects := []client.Object{backend.Namespace(namespace), ending, groupFirst.election()}
+	for _, g := range []*group{groupFirst, podsFirst} {
+		pod, bare := r.workloadPod(g, "pod"), meta(g, "pod")
+		bare.Labels = pod.Labels
+		objects = append(append(objects, r.rolled(g)...), r.job(g),
+			&corev1.Pod{ObjectMeta: bare, Spec: pod.Spec})
 	}
-	ending := r.mixedJob(&group{namespace: namespace, name: "of-no-group"}, "--help")
-	if err := r.applyAll(ctx, ending, groupFirst.election()); err != nil {
-		return err
-	}
-	if err := r.applyAll(ctx, append(append(r.mixedWorkloads(groupFirst), r.mixedWorkloads(podsFirst)...), podsFirst.election())...); err != nil {
+	if err := r.applyAll(ctx, append(objects, podsFirst.election())...); err != nil {
 		return err
 	}
 	err := backend.Each([]*group{podsFirst, groupFirst}, func(g *group) error { return r.comeUpAndRoll(ctx, g) })
@@ -56,7 +66,7 @@ func (r *runner) comeUpAndRoll(ctx context.Context, g *group) error {
 		}
 	}
 	g.restarts++
-	if err := r.applyAll(ctx, r.mixedSet(g), r.mixedDeployment(g)); err != nil {
+	if err := r.applyAll(ctx, r.rolled(g)...); err != nil {
 		return err
 	}
 	if err := r.settled(ctx, g, ended); err != nil {
@@ -66,57 +76,46 @@ func (r *runner) comeUpAndRoll(ctx context.Context, g *group) error {
 	return nil
 }
 
-// workloadLabel tells the pods of one group's workloads apart.
-const workloadLabel = "workload"
-
-// mixed is a group of six pods: two of a StatefulSet, which makes them in their order, two of a Deployment, one of a Job, and one more.
-func mixed(namespace, name string) *group {
-	return &group{namespace: namespace, name: name, algorithm: v1.Bully, safety: v1.Guarded, size: 6, now: 6, never: true}
+// rolled returns a group's workloads that a change of their pods' template rolls.
+func (r *runner) rolled(g *group) []client.Object {
+	set, deployment := r.workloadPod(g, "set"), r.workloadPod(g, "deployment")
+	selector := func(pod corev1.PodTemplateSpec) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchLabels: pod.Labels}
+	}
+	return []client.Object{
+		&appsv1.StatefulSet{ObjectMeta: meta(g, "set"), Spec: appsv1.StatefulSetSpec{
+			Replicas:            new(int32(2)),
+			Selector:            selector(set),
+			ServiceName:         g.name,
+			PodManagementPolicy: appsv1.OrderedReadyPodManagement,
+			Template:            set,
+		}},
+		&appsv1.Deployment{ObjectMeta: meta(g, "deployment"), Spec: appsv1.DeploymentSpec{
+			Replicas: new(int32(2)),
+			Selector: selector(deployment),
+			Template: deployment,
+		}},
+	}
 }
 
-func (r *runner) mixedWorkloads(g *group) []client.Object {
-	template, _ := r.mixedPod(g, "pod")
-	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
-	pod.Namespace, pod.Name = g.namespace, g.name+"-pod"
-	return []client.Object{r.mixedSet(g), r.mixedDeployment(g), r.mixedJob(g), pod}
-}
-
-// mixedPod is a pod of a workload, and what selects it.
-func (r *runner) mixedPod(g *group, workload string) (corev1.PodTemplateSpec, *metav1.LabelSelector) {
-	pod := g.set(r.Cluster).Template
-	pod.Labels[workloadLabel] = workload
-	return pod, &metav1.LabelSelector{MatchLabels: pod.Labels}
-}
-
-func (g *group) mixedName(workload string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: g.namespace, Name: g.name + "-" + workload}
-}
-
-func (g *group) restarted(pod corev1.PodTemplateSpec) corev1.PodTemplateSpec {
-	pod.Annotations["podesta.dev/chaos-restarts"] = fmt.Sprint(g.restarts)
-	return pod
-}
-
-func (r *runner) mixedSet(g *group) *appsv1.StatefulSet {
-	pod, selector := r.mixedPod(g, "set")
-	return &appsv1.StatefulSet{ObjectMeta: g.mixedName("set"), Spec: appsv1.StatefulSetSpec{Replicas: new(int32(2)), Selector: selector,
-		ServiceName: g.name, PodManagementPolicy: appsv1.OrderedReadyPodManagement, Template: g.restarted(pod)}}
-}
-
-func (r *runner) mixedDeployment(g *group) *appsv1.Deployment {
-	pod, selector := r.mixedPod(g, "deployment")
-	return &appsv1.Deployment{ObjectMeta: g.mixedName("deployment"), Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Selector: selector,
-		Template: g.restarted(pod)}}
-}
-
-// mixedJob is a Job whose app does what the other apps do, unless it gets other arguments.
-func (r *runner) mixedJob(g *group, args ...string) *batchv1.Job {
-	pod, _ := r.mixedPod(g, "job")
+// job is a Job whose app does what the other apps do, unless it gets other arguments.
+func (r *runner) job(g *group, args ...string) *batchv1.Job {
+	pod := r.workloadPod(g, "job")
 	pod.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 	if len(args) > 0 {
 		pod.Spec.Containers[0].Args = args
 	}
-	return &batchv1.Job{ObjectMeta: g.mixedName("job"), Spec: batchv1.JobSpec{Template: pod}}
+	return &batchv1.Job{ObjectMeta: meta(g, "job"), Spec: batchv1.JobSpec{Template: pod}}
+}
+
+func (r *runner) workloadPod(g *group, workload string) corev1.PodTemplateSpec {
+	pod := g.set(r.Cluster).Template
+	pod.Labels[workloadLabel] = workload
+	return pod
+}
+
+func meta(g *group, workload string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: g.namespace, Name: g.name + "-" + workload}
 }
 
 func (r *runner) applyAll(ctx context.Context, objects ...client.Object) error {
