@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
@@ -131,18 +132,12 @@ func (r *runner) applyAll(ctx context.Context, objects ...client.Object) error {
 func (r *runner) awaitJob(ctx context.Context, job *batchv1.Job) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, backend.Settling, fmt.Errorf("job %s is not complete within %v", job.Name, backend.Settling))
 	defer cancel()
-	for ctx.Err() == nil {
-		watch, err := r.Watch(ctx, &batchv1.JobList{}, client.InNamespace(job.Namespace), client.MatchingFields{"metadata.name": job.Name})
-		if err != nil {
-			return err
+	return r.Until(ctx, "the end of job "+job.Name, &batchv1.JobList{}, func(object runtime.Object) bool {
+		j, ok := object.(*batchv1.Job)
+		if !ok || j.Status.CompletionTime == nil {
+			return false
 		}
-		for e := range watch.ResultChan() {
-			if j, ok := e.Object.(*batchv1.Job); ok && j.Status.CompletionTime != nil {
-				watch.Stop()
-				r.table.say("%s: complete %.0f s after it began", job.Name, j.Status.CompletionTime.Sub(j.Status.StartTime.Time).Seconds())
-				return nil
-			}
-		}
-	}
-	return context.Cause(ctx)
+		r.table.say("%s: complete %.0f s after it began", job.Name, j.Status.CompletionTime.Sub(j.Status.StartTime.Time).Seconds())
+		return true
+	}, client.InNamespace(job.Namespace), client.MatchingFields{"metadata.name": job.Name})
 }

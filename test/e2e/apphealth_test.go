@@ -50,7 +50,7 @@ func (g *group) asked(apps []*app) {
 		select {
 		case <-a.asked:
 		case <-late:
-			g.t.Fatalf("the app of %s is not asked how it is", g.PodName(i))
+			g.t.Fatalf("the app of %s is not asked how it is", g.podName(i))
 		}
 	}
 }
@@ -63,7 +63,7 @@ func TestAppGoesIll(t *testing.T) {
 	g.edit(always)
 	apps := make([]*app, 5)
 	for i := range apps {
-		apps[i] = g.serveApp(g.PodName(i))
+		apps[i] = g.serveApp(g.podName(i))
 	}
 	highest := apps[4]
 	g.agree("scheduler-4")

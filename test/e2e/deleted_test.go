@@ -47,7 +47,7 @@ func authoritySecretDeleted(t *testing.T) {
 	}
 	said.kill("scheduler-4")
 	g.holds("", epoch)
-	g.must(g.DeletePod(t.Context(), "scheduler-0"))
+	g.must(g.deletePod(t.Context(), "scheduler-0"))
 	g.add(0, 0)
 	g.running(5)
 	g.await("five voters", func(eg *v1.ElectionGroup) bool { return voters(eg) == 5 && reconciled(eg) })

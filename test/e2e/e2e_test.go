@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/test/stage"
 )
 
 // kills is how often each algorithm's coordinator is killed.
@@ -82,9 +81,9 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-func (g *group) writes() stage.Writes {
+func (g *group) writes() writeCounts {
 	g.t.Helper()
-	w, err := g.Writes(g.t.Context())
+	w, err := g.countWrites(g.t.Context())
 	g.must(err)
 	return w
 }
@@ -148,7 +147,7 @@ func TestGrowAndShrink(t *testing.T) {
 	g.agree("scheduler-6")
 	g.shows("scheduler-6")
 	for i := 6; i >= 3; i-- {
-		g.must(g.DeletePod(t.Context(), g.PodName(i)))
+		g.must(g.deletePod(t.Context(), g.podName(i)))
 	}
 	g.running(3)
 	g.agree("scheduler-2")
@@ -163,7 +162,7 @@ func TestDeletedCoordinatorHandsOver(t *testing.T) {
 	g := newGroup(t, "deleted")
 	g.sample()
 	g.agree("scheduler-4")
-	g.must(g.DeletePod(t.Context(), "scheduler-4"))
+	g.must(g.deletePod(t.Context(), "scheduler-4"))
 	g.agree("scheduler-3")
 	eg := g.shows("scheduler-3", "scheduler-4")
 	if last := eg.Status.LastElection; last == nil || last.Reason != "Withdrawn" || last.Initiator != "scheduler-4" {

@@ -46,8 +46,8 @@ func newGroupOn(t *testing.T, state, namespace string) *group {
 			g.explain()
 		}
 	})
-	t.Cleanup(func() { g.must(s.Clear(context.Background())) })
-	g.must(s.CreateNamespace(t.Context()))
+	t.Cleanup(func() { g.must(g.clear(context.Background())) })
+	g.must(g.createNamespace(t.Context()))
 	return g
 }
 
@@ -83,9 +83,9 @@ func (g *group) found(safety v1.Safety, n int) {
 
 func (g *group) add(first, last int) {
 	g.t.Helper()
-	template, err := stage.Template(filepath.Join(root, "config/samples/pods.yaml"))
+	template, err := template(filepath.Join(root, "config/samples/pods.yaml"))
 	g.must(err)
-	g.must(g.CreatePods(g.t.Context(), template, first, last))
+	g.must(g.createPods(g.t.Context(), template, first, last))
 }
 
 func (g *group) running(n int) {
@@ -141,7 +141,7 @@ func (g *group) shows(coordinator string, crashed ...string) *v1.ElectionGroup {
 // labelled waits until the role label is on that pod only; it follows the status.
 func (g *group) labelled(ctx context.Context, want string) {
 	g.t.Helper()
-	g.must(g.AwaitLabel(ctx, want))
+	g.must(g.awaitLabel(ctx, want))
 }
 
 func (g *group) kill(pod string) time.Time {

@@ -111,7 +111,7 @@ func TestGuardedGrowAndShrink(t *testing.T) {
 	epoch = g.holds("scheduler-6", epoch).Status.Coordinator.Epoch
 	g.shows("scheduler-6")
 	for i := 6; i >= 3; i-- {
-		g.must(g.DeletePod(t.Context(), g.PodName(i)))
+		g.must(g.deletePod(t.Context(), g.podName(i)))
 	}
 	g.running(3)
 	g.await("three voters", func(eg *v1.ElectionGroup) bool { return voters(eg) == 3 && reconciled(eg) })
@@ -152,7 +152,7 @@ func TestGuardedRollingRestart(t *testing.T) {
 			g.shows("scheduler-2")
 			told := g.chronicle()
 			for _, i := range c.order {
-				g.must(g.DeletePod(t.Context(), g.PodName(i)))
+				g.must(g.deletePod(t.Context(), g.podName(i)))
 				g.running(2)
 				g.add(i, i)
 				g.running(3)
@@ -218,8 +218,8 @@ func TestGuardedMajorityLost(t *testing.T) {
 	g.agree("scheduler-4")
 	g.shows("scheduler-4")
 	for i := 2; i <= 4; i++ { // nobody can tell the kubelet's word from silence: these pods vanish with their objects
-		g.signal(g.PodName(i), syscall.SIGSTOP)
-		g.must(g.ForceDeletePod(t.Context(), g.PodName(i)))
+		g.signal(g.podName(i), syscall.SIGSTOP)
+		g.must(g.forceDeletePod(t.Context(), g.podName(i)))
 	}
 	g.await("the group to stop and say why", func(eg *v1.ElectionGroup) bool {
 		return eg.Status.Coordinator == nil && condition(eg, v1.ConditionStalled) == "True"

@@ -143,7 +143,7 @@ const crowded = "crowded"
 // crowd makes pods of the group that wait for their node for ever.
 func (g *group) crowd(n int) {
 	g.t.Helper()
-	template, err := stage.Template(root + "/config/samples/pods.yaml")
+	template, err := template(root + "/config/samples/pods.yaml")
 	g.must(err)
 	for i := range n {
 		pod := template.DeepCopy()

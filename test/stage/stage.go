@@ -19,7 +19,6 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -43,8 +42,8 @@ type Stage struct {
 	client.WithWatch
 	Namespace, Group string
 	Witness          *witness.Witness
+	Config           *rest.Config
 
-	config   *rest.Config
 	followed map[string]string // address that the witness follows, by pod
 }
 
@@ -64,7 +63,7 @@ func Connect(kubeconfig, namespace, group string) (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Stage{WithWatch: c, Namespace: namespace, Group: group, Witness: witness.New(), config: config, followed: map[string]string{}}, nil
+	return &Stage{WithWatch: c, Namespace: namespace, Group: group, Witness: witness.New(), Config: config, followed: map[string]string{}}, nil
 }
 
 // Close ends watching.
@@ -123,7 +122,7 @@ func (s *Stage) YAML(object client.Object) ([]byte, error) {
 
 // Version returns the API server's.
 func (s *Stage) Version() (string, error) {
-	d, err := discovery.NewDiscoveryClientForConfig(s.config)
+	d, err := discovery.NewDiscoveryClientForConfig(s.Config)
 	if err != nil {
 		return "", err
 	}
@@ -169,26 +168,63 @@ func (s *Stage) Pods(ctx context.Context) (map[string]corev1.Pod, error) {
 	return pods, nil
 }
 
+// DeleteAndAwait deletes an object, one of all, and returns when it is gone.
+func (s *Stage) DeleteAndAwait(ctx context.Context, object client.Object, all client.ObjectList) error {
+	if err := s.Delete(ctx, object); err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		watch, err := s.Watch(ctx, all, client.InNamespace(object.GetNamespace()), client.MatchingFields{"metadata.name": object.GetName()})
+		if err != nil {
+			return err
+		}
+		err = s.Get(ctx, client.ObjectKeyFromObject(object), object)
+		for ; err == nil; err = s.Get(ctx, client.ObjectKeyFromObject(object), object) {
+			if _, more := <-watch.ResultChan(); !more {
+				break
+			}
+		}
+		watch.Stop()
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+	}
+	return fmt.Errorf("await the end of %s: %w", object.GetName(), context.Cause(ctx))
+}
+
 // Await returns the group once accept holds for it; it watches, so that nothing is missed. The error shows the group as it
 // was last.
 func (s *Stage) Await(ctx context.Context, what string, accept func(*v1.ElectionGroup) bool) (*v1.ElectionGroup, error) {
 	last := &v1.ElectionGroup{}
+	err := s.Until(ctx, what, &v1.ElectionGroupList{}, func(object runtime.Object) bool {
+		g, ok := object.(*v1.ElectionGroup)
+		if ok {
+			last = g
+		}
+		return ok && accept(g)
+	}, client.InNamespace(s.Namespace), client.MatchingFields{"metadata.name": s.Group})
+	if err != nil {
+		err = fmt.Errorf("%w; the group is\n%s", err, Table(last))
+	}
+	return last, err
+}
+
+// Until watches the objects of a list's kind, and returns when accept holds for one of them as it is
+// then. Nothing is missed; what was before is not seen.
+func (s *Stage) Until(ctx context.Context, what string, list client.ObjectList, accept func(runtime.Object) bool, of ...client.ListOption) error {
 	for ctx.Err() == nil {
-		watch, err := s.Watch(ctx, &v1.ElectionGroupList{}, client.InNamespace(s.Namespace),
-			&client.ListOptions{Raw: &metav1.ListOptions{FieldSelector: "metadata.name=" + s.Group}})
+		watch, err := s.Watch(ctx, list, of...)
 		if err != nil {
-			return nil, fmt.Errorf("await %s: %w", what, err)
+			return fmt.Errorf("await %s: %w", what, err)
 		}
 		for event := range watch.ResultChan() {
-			if g, ok := event.Object.(*v1.ElectionGroup); ok {
-				if last = g; accept(g) {
-					watch.Stop()
-					return g, nil
-				}
+			if accept(event.Object) {
+				watch.Stop()
+				return nil
 			}
 		}
 	}
-	return last, fmt.Errorf("await %s: %w; the group is\n%s", what, context.Cause(ctx), Table(last))
+	return fmt.Errorf("await %s: %w", what, context.Cause(ctx))
 }
 
 // AwaitRunning returns the group's pods once there are n that run, each with its agent ready, and lets the witness follow them.
@@ -204,21 +240,13 @@ func (s *Stage) AwaitRunning(ctx context.Context, n int) (map[string]corev1.Pod,
 }
 
 // AwaitPods returns the group's pods once accept holds for them; it is asked whenever one of them changes.
-func (s *Stage) AwaitPods(ctx context.Context, what string, accept func(map[string]corev1.Pod) bool) (map[string]corev1.Pod, error) {
-	for ctx.Err() == nil {
-		watch, err := s.Watch(ctx, &corev1.PodList{}, client.InNamespace(s.Namespace), client.MatchingLabels{v1.GroupLabel: s.Group})
-		if err != nil {
-			return nil, err
-		}
-		for range watch.ResultChan() {
-			pods, err := s.Pods(ctx)
-			if err == nil && accept(pods) {
-				watch.Stop()
-				return pods, nil
-			}
-		}
-	}
-	return nil, fmt.Errorf("await %s of %s: %w", what, s.Group, context.Cause(ctx))
+func (s *Stage) AwaitPods(ctx context.Context, what string, accept func(map[string]corev1.Pod) bool) (pods map[string]corev1.Pod, err error) {
+	err = s.Until(ctx, what+" of "+s.Group, &corev1.PodList{}, func(runtime.Object) (ok bool) {
+		var err error
+		pods, err = s.Pods(ctx)
+		return err == nil && accept(pods)
+	}, client.InNamespace(s.Namespace), client.MatchingLabels{v1.GroupLabel: s.Group})
+	return pods, err
 }
 
 // AllReady reports whether every pod is ready.

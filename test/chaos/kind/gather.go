@@ -1,12 +1,10 @@
 package kind
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,41 +48,24 @@ func add(l *backend.Leavings, path string) {
 	}
 }
 
-// fetch copies what is kept in a node.
+// fetch copies what is kept in a node, from files that are still being written.
 func fetch(ctx context.Context, node, to string) error {
-	var archive bytes.Buffer
-	err := dockerTo(ctx, &archive, "exec", node, "tar", "--create", "--ignore-failed-read",
-		"--warning=no-file-changed", "-C", nodeDir, ".")
-	if err != nil && archive.Len() == 0 {
-		return err
-	}
 	if err := os.MkdirAll(to, 0o700); err != nil { //nolint:gosec // the user says where
 		return err
 	}
-	root, err := os.OpenRoot(to)
+	extract := exec.CommandContext(ctx, "tar", "--extract", "--no-same-owner", "-C", to) //nolint:gosec // likewise
+	archive, err := extract.StdinPipe()
 	if err != nil {
 		return err
 	}
-	defer root.Close() //nolint:errcheck // its files are closed
-	files := tar.NewReader(&archive)
-	for {
-		header, err := files.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if header.Typeflag != tar.TypeReg {
-			continue
-		}
-		name := filepath.FromSlash(strings.TrimPrefix(header.Name, "./"))
-		text, err := io.ReadAll(files)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(root.MkdirAll(filepath.Dir(name), 0o700), root.WriteFile(name, text, 0o600)); err != nil {
-			return err
-		}
+	if err := extract.Start(); err != nil {
+		return err
 	}
+	// tar says that files have changed; that is no failure here.
+	packed := dockerTo(ctx, archive, "exec", node, "tar", "--create", "--ignore-failed-read", "--warning=no-file-changed", "-C", nodeDir, ".")
+	_ = archive.Close()
+	if err := extract.Wait(); err != nil {
+		return errors.Join(packed, err)
+	}
+	return nil
 }

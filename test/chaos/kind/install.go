@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/podesta-dev/podesta/test/chaos/backend"
@@ -67,20 +68,11 @@ var ofManager = client.MatchingLabels{"app.kubernetes.io/component": "manager"}
 
 // awaitRollout awaits that the managers are those that were just installed, and ready.
 func (b *Backend) awaitRollout(ctx context.Context) error {
-	for ctx.Err() == nil {
-		watch, err := b.cluster.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(backend.SystemNamespace))
-		if err != nil {
-			return err
-		}
-		for e := range watch.ResultChan() {
-			if d, ok := e.Object.(*appsv1.Deployment); ok && d.Status.ObservedGeneration == d.Generation &&
-				d.Status.UpdatedReplicas == *d.Spec.Replicas && d.Status.ReadyReplicas == *d.Spec.Replicas && d.Status.Replicas == *d.Spec.Replicas {
-				watch.Stop()
-				return nil
-			}
-		}
-	}
-	return fmt.Errorf("the managers: %w", context.Cause(ctx))
+	return b.cluster.Until(ctx, "the managers", &appsv1.DeploymentList{}, func(object runtime.Object) bool {
+		d, ok := object.(*appsv1.Deployment)
+		return ok && d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas == *d.Spec.Replicas &&
+			d.Status.ReadyReplicas == *d.Spec.Replicas && d.Status.Replicas == *d.Spec.Replicas
+	}, client.InNamespace(backend.SystemNamespace))
 }
 
 // awaitManagers awaits that as many managers are ready as were killed, and that none is seen any more as it was before.
@@ -91,22 +83,12 @@ func (b *Backend) awaitManagers(ctx context.Context, killed []corev1.Pod) error 
 	for i := range killed {
 		ended[backend.Containers(&killed[i])[backend.ManagerContainer]] = true
 	}
-	for ctx.Err() == nil {
-		watch, err := b.cluster.Watch(ctx, &corev1.PodList{}, client.InNamespace(backend.SystemNamespace), ofManager)
-		if err != nil {
-			return err
-		}
-		for range watch.ResultChan() {
-			pods, err := b.managers(ctx)
-			if err == nil && len(pods) == len(killed) && !slices.ContainsFunc(pods, func(p corev1.Pod) bool {
-				return !stage.Ready(&p) || ended[backend.Containers(&p)[backend.ManagerContainer]]
-			}) {
-				watch.Stop()
-				return nil
-			}
-		}
-	}
-	return context.Cause(ctx)
+	return b.cluster.Until(ctx, "the managers", &corev1.PodList{}, func(runtime.Object) bool {
+		pods, err := b.managers(ctx)
+		return err == nil && len(pods) == len(killed) && !slices.ContainsFunc(pods, func(p corev1.Pod) bool {
+			return !stage.Ready(&p) || ended[backend.Containers(&p)[backend.ManagerContainer]]
+		})
+	}, client.InNamespace(backend.SystemNamespace), ofManager)
 }
 
 // startRegister runs the register, and learns where its writers find it: its address, so that they need no DNS.
@@ -144,11 +126,18 @@ func (b *Backend) forget(ctx context.Context) error {
 	}
 	for _, namespace := range left.Items {
 		b.Say("removing %s of an earlier run", namespace.Name)
-		if err := b.cluster.DeleteNamespace(ctx, namespace.Name, backend.Settling); err != nil {
+		if err := b.deleteNamespace(ctx, namespace.Name); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// deleteNamespace returns when the namespace is gone.
+func (b *Backend) deleteNamespace(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, backend.Settling, fmt.Errorf("not gone within %v", backend.Settling))
+	defer cancel()
+	return b.cluster.DeleteAndAwait(ctx, backend.Namespace(name), &corev1.NamespaceList{})
 }
 
 // hostDir is a directory of the node: traces outlive their pods there.

@@ -68,5 +68,5 @@ func onWorkers() *corev1.Affinity {
 
 // Clear deletes the namespace, and what its pods left in the nodes.
 func (b *Backend) Clear(ctx context.Context, namespace string) error {
-	return errors.Join(b.cluster.DeleteNamespace(ctx, namespace, backend.Settling), b.nodes.sweep(ctx))
+	return errors.Join(b.deleteNamespace(ctx, namespace), b.nodes.sweep(ctx))
 }

@@ -1,4 +1,4 @@
-package stage
+package e2e
 
 import (
 	"bufio"
@@ -12,16 +12,16 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Writes counts what has been written to the API server for groups, by "verb resource": groups and their status, role
+// writeCounts counts what has been written to the API server for groups, by "verb resource": groups and their status, role
 // labels, events, trust. What a kubelet writes (the status of pods) is not among them.
-type Writes map[string]int
+type writeCounts map[string]int
 
 // sampleLine is a line of kube-apiserver's own count of requests.
 var sampleLine = regexp.MustCompile(`^apiserver_request_total\{(.*)\} (\S+)$`)
 
-// Writes asks the API server how much has been written since it started.
-func (s *Stage) Writes(ctx context.Context) (Writes, error) {
-	clientset, err := kubernetes.NewForConfig(s.config)
+// countWrites asks the API server how much has been written since it started.
+func (g *group) countWrites(ctx context.Context) (writeCounts, error) {
+	clientset, err := kubernetes.NewForConfig(g.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func (s *Stage) Writes(ctx context.Context) (Writes, error) {
 	if err != nil {
 		return nil, err
 	}
-	writes := Writes{}
+	writes := writeCounts{}
 	lines := bufio.NewScanner(strings.NewReader(string(text)))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -70,8 +70,8 @@ func label(labels, name string) string {
 }
 
 // Since is what was written after an earlier count.
-func (w Writes) Since(before Writes) Writes {
-	more := Writes{}
+func (w writeCounts) Since(before writeCounts) writeCounts {
+	more := writeCounts{}
 	for what, n := range w {
 		if n > before[what] {
 			more[what] = n - before[what]
@@ -81,14 +81,14 @@ func (w Writes) Since(before Writes) Writes {
 }
 
 // Total is the number of writes.
-func (w Writes) Total() (n int) {
+func (w writeCounts) Total() (n int) {
 	for _, count := range w {
 		n += count
 	}
 	return n
 }
 
-func (w Writes) String() string {
+func (w writeCounts) String() string {
 	parts := make([]string, 0, len(w))
 	for what, n := range w {
 		parts = append(parts, fmt.Sprintf("%d %s", n, what))
