@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -83,7 +84,7 @@ func (b *Backend) Up(ctx context.Context) (backend.Cluster, error) {
 	c.Nodes, c.Workers = 1, []string{node}
 	c.Image, c.Register = registerImage, "http://"+registerService
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	b.sets = sets{ctx: running, stage: c.Stage, wanted: map[string]*wanted{}}
+	b.sets = sets{ctx: running, stage: c.Stage, wanted: map[string]backend.Set{}, ever: map[string]bool{}}
 	b.ending = append(b.ending, func() error { cancel(); b.sets.running.Wait(); return nil })
 	c.Kubernetes, err = c.Version()
 	return *c, err
@@ -152,7 +153,13 @@ func (b *Backend) Gather(_ context.Context, namespace string) (l backend.Leaving
 	if l.Traces, err = filepath.Glob(filepath.Join(b.cluster.Traces, "*.jsonl")); err != nil {
 		return l, err
 	}
-	for pod := range b.sets.podsEver(namespace) {
+	b.sets.mu.Lock()
+	defer b.sets.mu.Unlock()
+	for name := range b.sets.ever {
+		of, pod, _ := strings.Cut(name, "/")
+		if of != namespace {
+			continue
+		}
 		log := filepath.Join(b.Dir, "logs", namespace+"_"+pod, "podesta-agent.log")
 		for _, file := range []string{log + ".1", log} {
 			if _, err := os.Stat(file); err == nil {

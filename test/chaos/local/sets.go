@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
@@ -24,110 +25,62 @@ type sets struct {
 	running sync.WaitGroup
 
 	mu     sync.Mutex
-	wanted map[string]*wanted // by name
+	wanted map[string]backend.Set // by name
+	ever   map[string]bool        // pods, by namespace/name
+
+	stepping sync.Mutex // held while pods are looked at and changed
 }
 
-// wanted is a set as it should be.
-type wanted struct {
-	backend.Set
-
-	most    int // the largest size until now
-	changed chan struct{}
-}
-
-// Apply takes a set, and has its pods made, removed or replaced.
+// Apply takes a set, has its pods made, removed or replaced, and goes on to do so.
 func (b *Backend) Apply(_ context.Context, s backend.Set) error {
 	b.sets.mu.Lock()
-	defer b.sets.mu.Unlock()
-	w, ok := b.sets.wanted[s.Name]
-	if !ok {
-		w = &wanted{changed: make(chan struct{}, 1)}
-		b.sets.wanted[s.Name] = w
-		b.sets.running.Go(func() { b.sets.run(w) })
+	_, known := b.sets.wanted[s.Name]
+	b.sets.wanted[s.Name] = s
+	for i := range s.Size {
+		b.sets.ever[s.Namespace+"/"+podName(s, i)] = true
 	}
-	w.Set, w.most = s, max(w.most, s.Size)
-	select {
-	case w.changed <- struct{}{}:
-	default: // it will look anyway
+	b.sets.mu.Unlock()
+	if !known {
+		b.sets.running.Go(func() { b.sets.run(s.Namespace, s.Name) })
 	}
-	return nil
+	return b.sets.step(s.Name)
 }
 
 // Clear removes the groups and pods of a namespace. Nothing here removes the namespace itself.
 func (b *Backend) Clear(ctx context.Context, namespace string) error {
-	for _, s := range b.sets.of(namespace) {
-		s.Size = 0
-		if err := b.Apply(ctx, s); err != nil {
-			return err
+	b.sets.mu.Lock()
+	for name, s := range b.sets.wanted {
+		if s.Namespace == namespace {
+			s.Size = 0
+			b.sets.wanted[name] = s
 		}
 	}
+	b.sets.mu.Unlock()
 	in := client.InNamespace(namespace)
 	return errors.Join(b.cluster.DeleteAllOf(ctx, &v1.ElectionGroup{}, in),
 		b.cluster.DeleteAllOf(ctx, &corev1.Pod{}, in, client.GracePeriodSeconds(0)))
 }
 
-// of returns a copy of the sets of a namespace.
-func (s *sets) of(namespace string) (all []backend.Set) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, w := range s.wanted {
-		if w.Namespace == namespace {
-			all = append(all, w.Set)
-		}
-	}
-	return all
-}
-
-// podsEver returns the names of all pods that a namespace's sets ever had.
-func (s *sets) podsEver(namespace string) map[string]bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	names := map[string]bool{}
-	for _, w := range s.wanted {
-		for i := range w.most {
-			if w.Namespace == namespace {
-				names[podName(w.Set, i)] = true
-			}
-		}
-	}
-	return names
-}
-
 func podName(s backend.Set, i int) string { return fmt.Sprintf("%s-%d", s.Name, i) }
 
-// now returns a set as it is wanted now.
-func (s *sets) now(w *wanted) backend.Set {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return w.Set
-}
-
-// run keeps a set as it is wanted. While the API server is away it tries again.
-func (s *sets) run(w *wanted) {
+// run takes a step whenever a pod of the namespace changes. While the API server is away it tries again.
+func (s *sets) run(namespace, name string) {
 	const again = 100 * time.Millisecond
 	for s.ctx.Err() == nil {
-		watch, err := s.stage.Watch(s.ctx, &corev1.PodList{}, client.InNamespace(s.now(w).Namespace))
-		if err != nil {
-			signals.Wait(s.ctx, again)
-			continue
-		}
-		for more := true; more && s.ctx.Err() == nil; {
-			if err := s.step(s.now(w)); err != nil {
-				signals.Wait(s.ctx, again)
-				break
-			}
-			select {
-			case _, more = <-watch.ResultChan():
-			case <-w.changed:
-			case <-s.ctx.Done():
-			}
-		}
-		watch.Stop()
+		_ = s.stage.Until(s.ctx, "an error", &corev1.PodList{}, func(runtime.Object) bool {
+			return s.step(name) != nil
+		}, client.InNamespace(namespace)) // the next watch begins with what there is
+		signals.Wait(s.ctx, again)
 	}
 }
 
 // step brings a set nearer to what is wanted.
-func (s *sets) step(set backend.Set) error {
+func (s *sets) step(name string) error {
+	s.stepping.Lock()
+	defer s.stepping.Unlock()
+	s.mu.Lock()
+	set := s.wanted[name]
+	s.mu.Unlock()
 	var list corev1.PodList
 	if err := s.stage.List(s.ctx, &list, client.InNamespace(set.Namespace)); err != nil {
 		return err
