@@ -33,7 +33,8 @@ func TestDropsOf(t *testing.T) {
 	}
 }
 
-// However it is cut in two, one side has a majority of the group, and with a bridge one process sees both sides.
+// However it is cut in two, one side has a majority of the group, and with a bridge one process
+// sees both sides.
 func TestOneSideHasAMajority(t *testing.T) {
 	for _, size := range []int{3, 5, 7} {
 		for which := range size {

@@ -73,33 +73,51 @@ const (
 func kindsFor(lease time.Duration) []faultKind {
 	agent, app := []string{v1.AgentContainer}, []string{backend.AppContainer}
 	both := slices.Concat(agent, app)
-	const second = time.Second
-	cut := func(name string, weight int) faultKind {
-		return faultKind{name: name, class: report.Cut, weight: weight, least: lease / 2, most: 5 * lease, needs: backend.Links,
-			alone: name == cutHalves || name == cutBridge}
+	kill := func(name string, weight int, containers []string) faultKind {
+		return faultKind{name: name, class: report.Kill, weight: weight, containers: containers}
 	}
+	// lasts gives a fault its shortest and its longest length.
+	lasts := func(least, most time.Duration, k faultKind) faultKind {
+		k.least, k.most = least, most
+		return k
+	}
+	pause := func(name string, weight int, containers []string) faultKind {
+		k := faultKind{name: name, class: report.Pause, weight: weight, containers: containers}
+		return lasts(lease/2, 4*lease, k)
+	}
+	cut := func(name string, weight int) faultKind {
+		k := faultKind{name: name, class: report.Cut, weight: weight, needs: backend.Links}
+		k.alone = name == cutHalves || name == cutBridge
+		return lasts(lease/2, 5*lease, k)
+	}
+	node := func(name string, class report.Class, weight int) faultKind {
+		return faultKind{name: name, class: class, scope: aNode, weight: weight, alone: true, needs: backend.Nodes}
+	}
+	world := func(name string, class report.Class, weight int) faultKind {
+		return faultKind{name: name, class: class, scope: theWorld, weight: weight}
+	}
+	group := func(name string, class report.Class, weight int) faultKind {
+		return faultKind{name: name, class: class, scope: aGroup, weight: weight, alone: class == report.Leave}
+	}
+	const second = time.Second
 	return []faultKind{
-		{name: killAgent, class: report.Kill, weight: 6, containers: agent},
-		{name: killApp, class: report.Kill, weight: 4, containers: app},
-		{name: killPod, class: report.Kill, weight: 9, containers: both},
-		{name: forceDelete, class: report.Kill, weight: 4},
+		kill(killAgent, 6, agent), kill(killApp, 4, app), kill(killPod, 9, both),
+		kill(forceDelete, 4, nil),
 		{name: deletePod, class: report.Leave, weight: 3},
-		{name: pauseAgent, class: report.Pause, weight: 4, containers: agent, least: lease / 2, most: 4 * lease},
-		{name: pauseApp, class: report.Pause, weight: 2, containers: app, least: lease / 2, most: 4 * lease},
-		{name: pausePod, class: report.Pause, weight: 9, containers: both, least: lease / 2, most: 4 * lease},
-		cut(cutOff, 4), cut(cutDeaf, 2), cut(cutMute, 2), cut(cutHalves, 3), cut(cutBridge, 2), cut(cutLink, 2),
-		{name: pauseNode, class: report.Pause, scope: aNode, weight: 2, least: lease * 5 / 4, most: 5 * lease, alone: true, needs: backend.Nodes},
-		{name: killNode, class: report.Kill, scope: aNode, weight: 1, least: 2 * second, most: 5 * second, alone: true, needs: backend.Nodes},
-		{name: drainNode, class: report.Leave, scope: aNode, weight: 1, alone: true, needs: backend.Nodes},
-		{name: starveNode, class: report.Starve, scope: aNode, weight: 1, least: 2 * second, most: 5 * second},
-		{name: pauseServer, class: report.Outage, scope: theWorld, weight: 2, least: second, most: 10 * second},
-		{name: killEtcd, class: report.Outage, scope: theWorld, weight: 1},
-		{name: killManagers, class: report.Outage, scope: theWorld, weight: 2},
-		{name: pauseManager, class: report.Outage, scope: theWorld, weight: 1, least: second, most: 10 * second},
-		{name: renewAuthority, class: report.Renewal, scope: theWorld, weight: 1},
-		{name: editPriority, class: report.Edit, scope: aGroup, weight: 2},
-		{name: scaleDown, class: report.Leave, scope: aGroup, weight: 1, alone: true},
-		{name: rollingRestart, class: report.Leave, scope: aGroup, weight: 1, alone: true},
+		pause(pauseAgent, 4, agent), pause(pauseApp, 2, app), pause(pausePod, 9, both),
+		cut(cutOff, 4), cut(cutDeaf, 2), cut(cutMute, 2),
+		cut(cutHalves, 3), cut(cutBridge, 2), cut(cutLink, 2),
+		lasts(lease*5/4, 5*lease, node(pauseNode, report.Pause, 2)),
+		lasts(2*second, 5*second, node(killNode, report.Kill, 1)),
+		node(drainNode, report.Leave, 1),
+		lasts(2*second, 5*second, faultKind{name: starveNode, class: report.Starve, scope: aNode, weight: 1}),
+		lasts(second, 10*second, world(pauseServer, report.Outage, 2)),
+		world(killEtcd, report.Outage, 1),
+		world(killManagers, report.Outage, 2),
+		lasts(second, 10*second, world(pauseManager, report.Outage, 1)),
+		world(renewAuthority, report.Renewal, 1),
+		group(editPriority, report.Edit, 2),
+		group(scaleDown, report.Leave, 1), group(rollingRestart, report.Leave, 1),
 	}
 }
 

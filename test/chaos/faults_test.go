@@ -11,7 +11,8 @@ import (
 	"github.com/podesta-dev/podesta/test/chaos/report"
 )
 
-// Rounds are drawn from the seed alone; in the long run every fault is drawn, and none is more than a group can bear.
+// Rounds are drawn from the seed alone; in the long run every fault is drawn, and none is more than
+// a group can bear.
 func TestDraw(t *testing.T) {
 	const lease = time.Second
 	kinds := kindsFor(lease)
@@ -87,7 +88,8 @@ func TestOpening(t *testing.T) {
 	}
 }
 
-// What needs the API server is not tried while it is away, and what restarts pods in order is tried alone.
+// What needs the API server is not tried while it is away, and what restarts pods in order is tried
+// alone.
 func TestTogether(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

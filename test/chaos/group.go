@@ -138,8 +138,8 @@ func (g *group) set(c backend.Cluster) backend.Set {
 }
 
 // absent says which of the group's pods does not run as it should; empty if all do. What was ended,
-// containers and pods by their IDs, must not be seen any more: or what is seen is of before. The lock
-// of the scene is held.
+// containers and pods by their IDs, must not be seen any more: or what is seen is of before. The
+// lock of the scene is held.
 func (g *group) absent(s *scene, ended map[string]bool) string {
 	n := 0
 	for _, p := range s.pods {
@@ -160,8 +160,8 @@ func (g *group) absent(s *scene, ended map[string]bool) string {
 	return ""
 }
 
-// missing says what the group lacks to be well: all its pods run, the status names the one that acts,
-// and its Service, if it has one, leads there. The lock of the scene is held.
+// missing says what the group lacks to be well: all its pods run, the status names the one that
+// acts, and its Service, if it has one, leads there. The lock of the scene is held.
 func (g *group) missing(s *scene, ended map[string]bool) string {
 	if absent := g.absent(s, ended); absent != "" {
 		return absent

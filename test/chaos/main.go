@@ -1,17 +1,18 @@
-// Command chaos runs groups on a cluster, as a user installs them, and does to them what clusters do:
-// kills, pauses, cut networks, lost nodes, drains, rolling restarts, no API server, no manager, a new
-// certificate authority. In every pod an app writes to a fenced register whenever its agent says that
-// it may. After each fault it measures how long it took until somebody acted, until the agents agreed,
-// and until status and Service said so; at the end the register's log, the apps' traces and the
-// agents' logs are checked: in Guarded groups no two apps were told at once that they may act, and
-// epochs never went back. Classic groups suffer the same faults, and what became of them is reported
-// beside.
+// Command chaos runs groups on a cluster, as a user installs them, and does to them what clusters
+// do: kills, pauses, cut networks, lost nodes, drains, rolling restarts, no API server, no manager,
+// a new certificate authority. In every pod an app writes to a fenced register whenever its agent
+// says that it may. After each fault it measures how long it took until somebody acted, until the
+// agents agreed, and until status and Service said so; at the end the register's log, the apps'
+// traces and the agents' logs are checked: in Guarded groups no two apps were told at once that
+// they may act, and epochs never went back. Classic groups suffer the same faults, and what became
+// of them is reported beside.
 //
 //	make chaos          on a kind cluster of several nodes (Docker)
 //	make chaos-local    on the local cluster: no root, no Docker, and fewer faults
 //
-// The faults are drawn from a seed that is printed; when they strike depends on the machine, so a seed
-// repeats the faults and not the run. What the backend cannot do is left out, and the report says so.
+// The faults are drawn from a seed that is printed; when they strike depends on the machine, so a
+// seed repeats the faults and not the run. What the backend cannot do is left out, and the report
+// says so.
 package main
 
 import (
@@ -74,36 +75,54 @@ type options struct {
 	version, previousVersion string
 }
 
-var all = []string{string(v1.Bully), string(v1.StatusTableBully), string(v1.LeLann), string(v1.ChangRoberts), string(v1.RingList), string(v1.ActiveListRing)}
+var all = []string{
+	string(v1.Bully), string(v1.StatusTableBully), string(v1.LeLann),
+	string(v1.ChangRoberts), string(v1.RingList), string(v1.ActiveListRing),
+}
 
 func parse(args []string) (options, error) {
 	var o options
 	f := pflag.NewFlagSet("chaos", pflag.ContinueOnError)
 	f.SortFlags = false
 	f.StringVar(&o.backend, "backend", onKind, "cluster to run on: kind or local")
-	f.StringSliceVar(&o.algorithms, "algorithms", all, "algorithms, one after another, each with a group of each safety and size (local: Bully)")
-	f.StringSliceVar(&o.safeties, "safety", []string{string(v1.Guarded), string(v1.Classic)}, "safety modes of the groups")
-	f.IntSliceVar(&o.processes, "processes", []int{5, inOrder}, "sizes of the groups; those of 7 get their pods in order and do not preempt (local: 5)")
-	f.DurationVar(&o.lease, "lease", time.Second, "lease of the Guarded groups; pauses and cuts take up to 5 of it")
-	f.IntVar(&o.phases, "phases", 0, "run only this many of the algorithms, drawn from the seed (0: all, in order)")
+	f.StringSliceVar(&o.algorithms, "algorithms", all,
+		"algorithms, one after another, each with a group of each safety and size (local: Bully)")
+	f.StringSliceVar(&o.safeties, "safety", []string{string(v1.Guarded), string(v1.Classic)},
+		"safety modes of the groups")
+	f.IntSliceVar(&o.processes, "processes", []int{5, inOrder},
+		"sizes of the groups; those of 7 get their pods in order and do not preempt (local: 5)")
+	f.DurationVar(&o.lease, "lease", time.Second,
+		"lease of the Guarded groups; pauses and cuts take up to 5 of it")
+	f.IntVar(&o.phases, "phases", 0,
+		"run only this many of the algorithms, drawn from the seed (0: all, in order)")
 	f.IntVar(&o.rounds, "rounds", 0, "rounds for each algorithm (0: until --duration is over)")
-	f.DurationVar(&o.duration, "duration", 30*time.Minute, "how long all faults together take, about")
-	f.StringArrayVar(&o.faults, "fault", nil, "draw only this kind of fault; may be given more than once (default all)")
-	f.BoolVar(&o.hasty, "hasty", false, "begin about half of the rounds before the status has caught up with the round before (local: true)")
-	f.BoolVar(&o.workloads, "workloads", true, "before the faults, roll groups whose pods come from all kinds of workloads")
+	f.DurationVar(&o.duration, "duration", 30*time.Minute,
+		"how long all faults together take, about")
+	f.StringArrayVar(&o.faults, "fault", nil,
+		"draw only this kind of fault; may be given more than once (default all)")
+	f.BoolVar(&o.hasty, "hasty", false,
+		"begin about half of the rounds before the status has caught up with the round before (local: true)")
+	f.BoolVar(&o.workloads, "workloads", true,
+		"before the faults, roll groups whose pods come from all kinds of workloads")
 	f.Uint64Var(&o.seed, "seed", rand.Uint64(), "what the faults are drawn from")
-	f.StringVar(&o.report, "report", "", "file for the report, as JSON (default report.json in --dir)")
+	f.StringVar(&o.report, "report", "",
+		"file for the report, as JSON (default report.json in --dir)")
 	f.StringVar(&o.state, "dir", "", "directory for logs and traces (default a new one)")
 	f.BoolVar(&o.keep, "keep", true, "keep the logs also if all is well (local: false)")
 	f.StringVar(&o.repository, "repository", ".", "root of the source tree, with bin/ and config/")
 	f.StringVar(&o.node, "node", "bin/chaos-node", "program that strikes in the nodes")
-	f.StringVar(&o.cluster, "cluster", "podesta-chaos", "kind: name of the cluster; everything on it is this run's")
+	f.StringVar(&o.cluster, "cluster", "podesta-chaos",
+		"kind: name of the cluster; everything on it is this run's")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kind: kubeconfig file of the cluster")
-	f.StringSliceVar(&o.manifests, "manifest", nil, "kind: file to install; several are installed in this order")
-	f.StringVar(&o.registerImage, "register-image", "podesta-dev/register:chaos", "kind: image of the register and its writers, on the nodes")
-	f.StringVar(&o.previousImage, "previous-image", "", "kind: image of earlier agents, on the nodes; some groups begin with them")
+	f.StringSliceVar(&o.manifests, "manifest", nil,
+		"kind: file to install; several are installed in this order")
+	f.StringVar(&o.registerImage, "register-image", "podesta-dev/register:chaos",
+		"kind: image of the register and its writers, on the nodes")
+	f.StringVar(&o.previousImage, "previous-image", "",
+		"kind: image of earlier agents, on the nodes; some groups begin with them")
 	f.StringVar(&o.version, "version", "unknown", "Podesta's version, for the report")
-	f.StringVar(&o.previousVersion, "previous-version", "", "version of the earlier agents, for the report")
+	f.StringVar(&o.previousVersion, "previous-version", "",
+		"version of the earlier agents, for the report")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}

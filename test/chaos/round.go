@@ -176,7 +176,8 @@ func (f *field) end(fault fault, p *corev1.Pod) {
 	}
 }
 
-// victim picks the pod for a fault: the one that acts, or another, that was not hit in this round; and those that are left.
+// victim picks the pod for a fault: the one that acts, or another, that was not hit in this round;
+// and those that are left.
 func (f *field) victim(fault fault, g *group, acts string) (victim *corev1.Pod, others []*corev1.Pod) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -198,7 +199,8 @@ func (r *runner) pickNode(fault fault, g *group) string {
 	return r.Workers[fault.which%len(r.Workers)]
 }
 
-// acts awaits that a process of the group writes under a permission that it got after the last fault was over.
+// acts awaits that a process of the group writes under a permission that it got after the last
+// fault was over.
 func (r *runner) acts(ctx context.Context, g *group, f *field) error {
 	over := register.Instant(0)
 	for _, s := range f.strikes {
@@ -206,7 +208,7 @@ func (r *runner) acts(ctx context.Context, g *group, f *field) error {
 			over = max(over, s.until)
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, recovery, fmt.Errorf("nobody acts within %v", recovery))
+	ctx, cancel := backend.Within(ctx, recovery, "nobody acts")
 	defer cancel()
 	return r.scene.await(ctx, func() string {
 		taken := r.scene.line(g.name).Taken

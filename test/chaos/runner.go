@@ -43,8 +43,8 @@ type runner struct {
 	signals []history.Signal
 }
 
-// newRunner makes a run on a backend. Faults that the backend cannot do are left out, which the report
-// says; if one of them was asked for by name, that is an error.
+// newRunner makes a run on a backend. Faults that the backend cannot do are left out, which the
+// report says; if one of them was asked for by name, that is an error.
 func newRunner(o options, b backend.Backend, t *table) (*runner, error) {
 	all := kindsFor(o.lease)
 	if _, err := named(all, o.faults); err != nil {
@@ -206,8 +206,8 @@ func (r *runner) watching(ctx context.Context, namespace string) (stop func()) {
 	}
 }
 
-// conclude gathers what the groups of a phase have left, completes the strikes from the agents' logs,
-// and checks everything.
+// conclude gathers what the groups of a phase have left, completes the strikes from the agents'
+// logs, and checks everything.
 func (r *runner) conclude(ctx context.Context, groups []*group, begun register.Instant) error {
 	end := register.Now()
 	h, followed, err := r.gather(ctx, groups[0].namespace, end)
@@ -249,8 +249,8 @@ func (r *runner) conclude(ctx context.Context, groups []*group, begun register.I
 	return nil
 }
 
-// hitIn tells which pods the faults of a strike's round hit, or made anew: they do not count for how
-// fast the others agreed.
+// hitIn tells which pods the faults of a strike's round hit, or made anew: they do not count for
+// how fast the others agreed.
 func (r *runner) hitIn(s *strike) func(pod string) bool {
 	return func(pod string) bool {
 		for _, other := range r.strikes {

@@ -25,8 +25,8 @@ import (
 // again is how soon a watch that ended, or could not begin, is tried again.
 const again = 100 * time.Millisecond
 
-// scene is a namespace as its user sees it, and what the register has taken, with the instants at which that was seen here. It is
-// safe for concurrent use.
+// scene is a namespace as its user sees it, and what the register has taken, with the instants at
+// which that was seen here. It is safe for concurrent use.
 type scene struct {
 	mu      sync.Mutex
 	pods    map[string]*corev1.Pod
@@ -76,8 +76,8 @@ func (s *scene) wrote(e register.Entry) {
 	s.wake()
 }
 
-// await returns nil once accept says nothing, and asks again at every change. The lock is held while it is asked. The error tells what
-// it said last.
+// await returns nil once accept says nothing, and asks again at every change. The lock is held
+// while it is asked. The error tells what it said last.
 func (s *scene) await(ctx context.Context, accept func() (missing string)) error {
 	for {
 		s.mu.Lock()

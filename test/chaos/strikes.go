@@ -17,8 +17,8 @@ import (
 	"github.com/podesta-dev/podesta/test/register/history"
 )
 
-// strikePod does what a fault does to a pod. It returns when it is over, with the instant at which it
-// struck, as all of these do.
+// strikePod does what a fault does to a pod. It returns when it is over, with the instant at which
+// it struck, as all of these do.
 func (r *runner) strikePod(ctx context.Context, f fault, victim *corev1.Pod, others []*corev1.Pod) (at register.Instant, err error) {
 	switch {
 	case f.name == forceDelete:
@@ -65,10 +65,10 @@ func (r *runner) strikeNode(ctx context.Context, f fault, node string) (at regis
 	return at, err
 }
 
-// drain evicts the groups' pods from a node, as kubectl drain does, and lets the node take pods again
-// when they have gone.
+// drain evicts the groups' pods from a node, as kubectl drain does, and lets the node take pods
+// again when they have gone.
 func (r *runner) drain(ctx context.Context, node string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, backend.Settling, fmt.Errorf("not drained within %v", backend.Settling))
+	ctx, cancel := backend.Within(ctx, backend.Settling, "not drained")
 	defer cancel()
 	if err := r.cordon(ctx, node, true); err != nil {
 		return err
@@ -146,14 +146,14 @@ func (r *runner) note(s history.Signal) {
 
 // settled awaits that a group is well, after what was ended.
 func (r *runner) settled(ctx context.Context, g *group, ended map[string]bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, backend.Settling, fmt.Errorf("not well within %v", backend.Settling))
+	ctx, cancel := backend.Within(ctx, backend.Settling, "not well")
 	defer cancel()
 	return r.scene.await(ctx, func() string { return g.missing(r.scene, ended) })
 }
 
 // running awaits that a group's pods run, after what was ended.
 func (r *runner) running(ctx context.Context, g *group, ended map[string]bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, backend.Settling, fmt.Errorf("not running within %v", backend.Settling))
+	ctx, cancel := backend.Within(ctx, backend.Settling, "not running")
 	defer cancel()
 	return r.scene.await(ctx, func() string { return g.absent(r.scene, ended) })
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -19,12 +18,13 @@ import (
 // workloadLabel tells the pods of one group's workloads apart.
 const workloadLabel = "workload"
 
-// mixWorkloads has groups whose pods all kinds of workloads make, before the group is there and after,
-// and rolls those that can be rolled: each must come up and come through it. A Job whose app ends must
-// end, though its agent does not.
+// mixWorkloads has groups whose pods all kinds of workloads make, before the group is there and
+// after, and rolls those that can be rolled: each must come up and come through it. A Job whose app
+// ends must end, though its agent does not.
 func (r *runner) mixWorkloads(ctx context.Context) error {
 	const namespace = "chaos-workloads"
-	// Six pods: two of a StatefulSet, which makes them in order, two of a Deployment, one of a Job, and one more.
+	// Six pods: two of a StatefulSet, which makes them in order, two of a Deployment, one of a
+	// Job, and one more.
 	mixed := func(name string) *group {
 		return &group{namespace: namespace, name: name, algorithm: v1.Bully, safety: v1.Guarded, lease: r.lease,
 			size: 6, now: 6, never: true, service: r.backend.Can(backend.Services)}
@@ -130,7 +130,7 @@ func (r *runner) applyAll(ctx context.Context, objects ...client.Object) error {
 
 // awaitJob awaits that a Job is complete.
 func (r *runner) awaitJob(ctx context.Context, job *batchv1.Job) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, backend.Settling, fmt.Errorf("job %s is not complete within %v", job.Name, backend.Settling))
+	ctx, cancel := backend.Within(ctx, backend.Settling, "job "+job.Name+" is not complete")
 	defer cancel()
 	return r.Until(ctx, "the end of job "+job.Name, &batchv1.JobList{}, func(object runtime.Object) bool {
 		j, ok := object.(*batchv1.Job)

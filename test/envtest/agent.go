@@ -34,8 +34,8 @@ type Agent struct {
 	change chan struct{} // closed and replaced with each change
 }
 
-// Join starts the agent of a pod. Its trust is what the manager writes into the pod's namespace. Edit
-// changes it before: it fills its keyring, say, as an earlier start of it has.
+// Join starts the agent of a pod. Its trust is what the manager writes into the pod's namespace.
+// Edit changes it before: it fills its keyring, say, as an earlier start of it has.
 func (s *Server) Join(t *testing.T, address string, pod *corev1.Pod, edit ...func(*Agent)) *Agent {
 	t.Helper()
 	a := &Agent{

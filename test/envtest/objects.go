@@ -12,8 +12,8 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// NewNamespace makes a namespace of the test's own, with a ServiceAccount for pods. It is not deleted:
-// nothing would empty it, and the server ends soon.
+// NewNamespace makes a namespace of the test's own, with a ServiceAccount for pods. It is not
+// deleted: nothing would empty it, and the server ends soon.
 func (s *Server) NewNamespace(t *testing.T, prefix string) string {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix}}

@@ -1,6 +1,6 @@
-// Package envtest is what tests against a real kube-apiserver and etcd share: the server, objects as
-// users and kubelets make them, a manager with the rights of its ServiceAccount, and the agents' real
-// end of the protocol. There is no kubelet and no controller but Podesta's.
+// Package envtest is what tests against a real kube-apiserver and etcd share: the server, objects
+// as users and kubelets make them, a manager with the rights of its ServiceAccount, and the agents'
+// real end of the protocol. There is no kubelet and no controller but Podesta's.
 package envtest
 
 import (

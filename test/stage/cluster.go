@@ -14,8 +14,9 @@ import (
 	"syscall"
 )
 
-// Cluster is a local cluster that runs as a child of this program: `cluster up` of hack/cluster, with the manager, what
-// `make build` built, and no more rights for the manager than an installation gives it.
+// Cluster is a local cluster that runs as a child of this program: `cluster up` of hack/cluster,
+// with the manager, what `make build` built, and no more rights for the manager than an
+// installation gives it.
 type Cluster struct {
 	Kubeconfig string
 	PID        int // of `cluster up`: the processes of pods and of the control plane are its children
@@ -23,8 +24,9 @@ type Cluster struct {
 	command *exec.Cmd
 }
 
-// Up starts a cluster and returns when it answers. Root is the source tree with bin/, state the cluster's directory; the flags
-// are for `cluster up`, after those that every run needs. What it says goes to log.
+// Up starts a cluster and returns when it answers. Root is the source tree with bin/, state the
+// cluster's directory; the flags are for `cluster up`, after those that every run needs. What it
+// says goes to log.
 func Up(ctx context.Context, root, state string, log io.Writer, flags ...string) (*Cluster, error) {
 	address, err := freeAddress(ctx)
 	if err != nil {

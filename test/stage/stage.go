@@ -1,5 +1,6 @@
-// Package stage is a group on a cluster as the demo and the end-to-end tests handle it: apply, look, kill, await. On the local
-// cluster of hack/cluster a container is a process of this machine, so it can be killed outright.
+// Package stage is a group on a cluster as the demo and the end-to-end tests handle it: apply,
+// look, kill, await. On the local cluster of hack/cluster a container is a process of this machine,
+// so it can be killed outright.
 package stage
 
 import (
@@ -69,7 +70,8 @@ func Connect(kubeconfig, namespace, group string) (*Stage, error) {
 // Close ends watching.
 func (s *Stage) Close() { s.Witness.Close() }
 
-// ApplyFile applies the objects of a YAML file in the stage's namespace, as kubectl apply --server-side does.
+// ApplyFile applies the objects of a YAML file in the stage's namespace, as kubectl apply
+// --server-side does.
 func (s *Stage) ApplyFile(ctx context.Context, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -78,7 +80,8 @@ func (s *Stage) ApplyFile(ctx context.Context, path string) error {
 	return s.ApplyYAML(ctx, path, text)
 }
 
-// ApplyYAML does the same with a text; errors call it what. A stage without a namespace leaves the objects in theirs.
+// ApplyYAML does the same with a text; errors call it what. A stage without a namespace leaves the
+// objects in theirs.
 func (s *Stage) ApplyYAML(ctx context.Context, what string, text []byte) error {
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
 	for {
@@ -192,8 +195,8 @@ func (s *Stage) DeleteAndAwait(ctx context.Context, object client.Object, all cl
 	return fmt.Errorf("await the end of %s: %w", object.GetName(), context.Cause(ctx))
 }
 
-// Await returns the group once accept holds for it; it watches, so that nothing is missed. The error shows the group as it
-// was last.
+// Await returns the group once accept holds for it; it watches, so that nothing is missed. The
+// error shows the group as it was last.
 func (s *Stage) Await(ctx context.Context, what string, accept func(*v1.ElectionGroup) bool) (*v1.ElectionGroup, error) {
 	last := &v1.ElectionGroup{}
 	err := s.Until(ctx, what, &v1.ElectionGroupList{}, func(object runtime.Object) bool {
@@ -209,8 +212,8 @@ func (s *Stage) Await(ctx context.Context, what string, accept func(*v1.Election
 	return last, err
 }
 
-// Until watches the objects of a list's kind, and returns when accept holds for one of them as it is
-// then. Nothing is missed; what was before is not seen.
+// Until watches the objects of a list's kind, and returns when accept holds for one of them as it
+// is then. Nothing is missed; what was before is not seen.
 func (s *Stage) Until(ctx context.Context, what string, list client.ObjectList, accept func(runtime.Object) bool, of ...client.ListOption) error {
 	for ctx.Err() == nil {
 		watch, err := s.Watch(ctx, list, of...)
@@ -227,7 +230,8 @@ func (s *Stage) Until(ctx context.Context, what string, list client.ObjectList, 
 	return fmt.Errorf("await %s: %w", what, context.Cause(ctx))
 }
 
-// AwaitRunning returns the group's pods once there are n that run, each with its agent ready, and lets the witness follow them.
+// AwaitRunning returns the group's pods once there are n that run, each with its agent ready, and
+// lets the witness follow them.
 func (s *Stage) AwaitRunning(ctx context.Context, n int) (map[string]corev1.Pod, error) {
 	pods, err := s.AwaitPods(ctx, fmt.Sprintf("%d running pods", n), func(pods map[string]corev1.Pod) bool {
 		return len(pods) == n && AllReady(pods)
@@ -239,7 +243,8 @@ func (s *Stage) AwaitRunning(ctx context.Context, n int) (map[string]corev1.Pod,
 	return pods, nil
 }
 
-// AwaitPods returns the group's pods once accept holds for them; it is asked whenever one of them changes.
+// AwaitPods returns the group's pods once accept holds for them; it is asked whenever one of them
+// changes.
 func (s *Stage) AwaitPods(ctx context.Context, what string, accept func(map[string]corev1.Pod) bool) (pods map[string]corev1.Pod, err error) {
 	err = s.Until(ctx, what+" of "+s.Group, &corev1.PodList{}, func(runtime.Object) (ok bool) {
 		var err error
@@ -284,8 +289,8 @@ func (s *Stage) follow(pods map[string]corev1.Pod) {
 // AppAddress is where a pod's agent serves its app.
 func AppAddress(p corev1.Pod) string { return net.JoinHostPort(p.Status.PodIP, appPort) }
 
-// Signal sends a signal (SIGKILL, SIGSTOP, SIGCONT) to all processes of a pod and returns the instant before. It works on
-// the local cluster only, where a container's ID is its process.
+// Signal sends a signal (SIGKILL, SIGSTOP, SIGCONT) to all processes of a pod and returns the
+// instant before. It works on the local cluster only, where a container's ID is its process.
 func (s *Stage) Signal(ctx context.Context, name string, signal syscall.Signal) (time.Time, error) {
 	var pod corev1.Pod
 	if err := s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, &pod); err != nil {
@@ -304,7 +309,8 @@ func (s *Stage) Signal(ctx context.Context, name string, signal syscall.Signal) 
 	return at, nil
 }
 
-// Processes returns the process of each running container of a pod of the local cluster, by the container's name.
+// Processes returns the process of each running container of a pod of the local cluster, by the
+// container's name.
 func Processes(pod *corev1.Pod) (map[string]int, error) {
 	pids := map[string]int{}
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {

@@ -37,8 +37,8 @@ func State(g *v1.ElectionGroup, process string) v1.ProcessState {
 	return ""
 }
 
-// Coordinates reports whether the status shows the process as the coordinator everywhere: in status.coordinator, in its row,
-// and in the row of every process that is alive.
+// Coordinates reports whether the status shows the process as the coordinator everywhere: in
+// status.coordinator, in its row, and in the row of every process that is alive.
 func Coordinates(g *v1.ElectionGroup, process string) bool {
 	if g.Status.Coordinator == nil || g.Status.Coordinator.Name != process || State(g, process) != v1.ProcessCoordinator {
 		return false

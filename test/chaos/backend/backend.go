@@ -8,6 +8,7 @@ package backend
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -29,8 +30,9 @@ const (
 	Revision = "podesta.dev/chaos-restarts"
 )
 
-// Settling is how long a group may take until it is healthy again: its pods are made anew, one after
-// another, on a small machine. Starting is how long the installation and the managers may take.
+// Settling is how long a group may take until it is healthy again: its pods are made anew, one
+// after another, on a small machine. Starting is how long the installation and the managers may
+// take.
 const (
 	Settling = 4 * time.Minute
 	Starting = 3 * time.Minute
@@ -97,8 +99,8 @@ type Leavings struct {
 }
 
 // Backend is a cluster that can be hurt. Its methods may be called at the same time. Whatever takes
-// a length returns when that is over, or soon after ctx ends; the harm is undone in either case. The
-// instants returned are those at which the harm took effect.
+// a length returns when that is over, or soon after ctx ends; the harm is undone in either case.
+// The instants returned are those at which the harm took effect.
 type Backend interface {
 	// Up brings the cluster up, or prepares one that is there. Down ends what Up began.
 	Up(ctx context.Context) (Cluster, error)
@@ -107,7 +109,8 @@ type Backend interface {
 	// Follow calls take with each entry of the register's log until ctx ends.
 	Follow(ctx context.Context, take func(register.Entry)) error
 
-	// Apply brings a set about; it does not wait for that. Clear removes a namespace's groups and pods.
+	// Apply brings a set about; it does not wait for that. Clear removes a namespace's groups and
+	// pods.
 	Apply(ctx context.Context, s Set) error
 	Clear(ctx context.Context, namespace string) error
 
@@ -142,6 +145,11 @@ func Containers(p *corev1.Pod) map[string]string {
 		}
 	}
 	return ids
+}
+
+// Within bounds a context. Its cause says what did not happen in time.
+func Within(ctx context.Context, limit time.Duration, what string) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("%s within %v", what, limit))
 }
 
 // Each does something for all at once.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podesta-dev/podesta/test/chaos/backend"
 	"github.com/podesta-dev/podesta/test/register"
 )
 
@@ -27,7 +28,7 @@ func docker(ctx context.Context, args ...string) (string, error) {
 }
 
 func dockerTo(ctx context.Context, out io.Writer, args ...string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer within %v", patience))
+	ctx, cancel := backend.Within(ctx, patience, "no answer")
 	defer cancel()
 	slog.Info("docker", "args", args)
 	var complaint bytes.Buffer

@@ -3,7 +3,6 @@ package kind
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"path"
 	"slices"
@@ -23,7 +22,7 @@ const registerNamespace = "chaos-register"
 
 // Up connects to the cluster, prepares the nodes, installs Podesta, and starts the register.
 func (b *Backend) Up(ctx context.Context) (backend.Cluster, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, backend.Starting, fmt.Errorf("not ready within %v", backend.Starting))
+	ctx, cancel := backend.Within(ctx, backend.Starting, "not ready")
 	defer cancel()
 	c := &b.cluster
 	var err error
@@ -75,9 +74,10 @@ func (b *Backend) awaitRollout(ctx context.Context) error {
 	}, client.InNamespace(backend.SystemNamespace))
 }
 
-// awaitManagers awaits that as many managers are ready as were killed, and that none is seen any more as it was before.
+// awaitManagers awaits that as many managers are ready as were killed, and that none is seen any
+// more as it was before.
 func (b *Backend) awaitManagers(ctx context.Context, killed []corev1.Pod) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, backend.Starting, fmt.Errorf("the managers are not back within %v", backend.Starting))
+	ctx, cancel := backend.Within(ctx, backend.Starting, "the managers are not back")
 	defer cancel()
 	ended := map[string]bool{}
 	for i := range killed {
@@ -91,7 +91,8 @@ func (b *Backend) awaitManagers(ctx context.Context, killed []corev1.Pod) error 
 	}, client.InNamespace(backend.SystemNamespace), ofManager)
 }
 
-// startRegister runs the register, and learns where its writers find it: its address, so that they need no DNS.
+// startRegister runs the register, and learns where its writers find it: its address, so that they
+// need no DNS.
 func (b *Backend) startRegister(ctx context.Context) (url string, err error) {
 	name := "register-" + path.Base(nodeDir)
 	labels := map[string]string{"app": name}
@@ -135,7 +136,7 @@ func (b *Backend) forget(ctx context.Context) error {
 
 // deleteNamespace returns when the namespace is gone.
 func (b *Backend) deleteNamespace(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, backend.Settling, fmt.Errorf("not gone within %v", backend.Settling))
+	ctx, cancel := backend.Within(ctx, backend.Settling, "not gone")
 	defer cancel()
 	return b.cluster.DeleteAndAwait(ctx, backend.Namespace(name), &corev1.NamespaceList{})
 }

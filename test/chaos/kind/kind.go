@@ -1,6 +1,6 @@
-// Package kind is the backend of chaos runs on a kind cluster of several nodes, which are containers
-// of Docker. The nodes must share this machine's kernel, and so its clock: Docker on Linux. It needs
-// Kubernetes 1.36, where a policy injects the agents.
+// Package kind is the backend of chaos runs on a kind cluster of several nodes, which are
+// containers of Docker. The nodes must share this machine's kernel, and so its clock: Docker on
+// Linux. It needs Kubernetes 1.36, where a policy injects the agents.
 package kind
 
 import (

@@ -48,8 +48,8 @@ func (b *Backend) PauseProgram(
 	return s.At, err
 }
 
-// process returns the process of a program, if it is not the one before. It waits while none runs: a
-// manager that was killed, or that ended by itself because it could not renew its lease with a
+// process returns the process of a program, if it is not the one before. It waits while none runs:
+// a manager that was killed, or that ended by itself because it could not renew its lease with a
 // paused API server, is started again after a moment.
 func (b *Backend) process(ctx context.Context, p backend.Program, before int) (pid int, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no %s of this cluster runs for %v", p, patience))

@@ -63,7 +63,8 @@ func (b *Backend) Clear(ctx context.Context, namespace string) error {
 
 func podName(s backend.Set, i int) string { return fmt.Sprintf("%s-%d", s.Name, i) }
 
-// run takes a step whenever a pod of the namespace changes. While the API server is away it tries again.
+// run takes a step whenever a pod of the namespace changes. While the API server is away it tries
+// again.
 func (s *sets) run(namespace, name string) {
 	const again = 100 * time.Millisecond
 	for s.ctx.Err() == nil {

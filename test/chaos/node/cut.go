@@ -12,8 +12,8 @@ import (
 	"github.com/podesta-dev/podesta/test/register/history"
 )
 
-// cutNetwork makes a table with the rules, in one transaction, and takes it away after a while, or when ctx ends. The instants are when
-// the cut was there, and when it still was.
+// cutNetwork makes a table with the rules, in one transaction, and takes it away after a while, or
+// when ctx ends. The instants are when the cut was there, and when it still was.
 func cutNetwork(ctx context.Context, table, rules string, length time.Duration) (s history.Signal, err error) {
 	err = nft(context.WithoutCancel(ctx), fmt.Sprintf("add table inet %s; add chain inet %s pre { type filter hook prerouting priority -310 ; }; %s",
 		table, table, rules))

@@ -46,7 +46,8 @@ func TestNoSuchContainer(t *testing.T) {
 	}
 }
 
-// A log outlives its pod, also one that was rotated: the kubelet gives the old one another name and begins a new one.
+// A log outlives its pod, also one that was rotated: the kubelet gives the old one another name and
+// begins a new one.
 func TestKeep(t *testing.T) {
 	logs, kept := t.TempDir(), filepath.Join(t.TempDir(), "kept")
 	log := filepath.Join(logs, "ns_pod_uid", "agent", "0.log")

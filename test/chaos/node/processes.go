@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// processes returns all processes of containers, which are known by their IDs. It is an error if one has none: it has ended, and what
-// was to be tried was not.
+// processes returns all processes of containers, which are known by their IDs. It is an error if
+// one has none: it has ended, and what was to be tried was not.
 func processes(containers []string) ([]int, error) {
 	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	if err != nil {
@@ -43,8 +43,8 @@ func processes(containers []string) ([]int, error) {
 	return pids, nil
 }
 
-// keepFiles links every file below some directories into one, under a name made of its path and its inode: a log that was rotated is
-// another file of the same path.
+// keepFiles links every file below some directories into one, under a name made of its path and its
+// inode: a log that was rotated is another file of the same path.
 func keepFiles(from []string, to string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err

@@ -1,4 +1,5 @@
-// Package report is what a chaos run did and what came of it: the JSON file that a run leaves, and that the page is made from.
+// Package report is what a chaos run did and what came of it: the JSON file that a run leaves, and
+// that the page is made from.
 package report
 
 import (
@@ -94,13 +95,16 @@ type Holder struct {
 
 // Times are how long it took, in milliseconds, until …
 type Times struct {
-	// … the write of an app was taken that was permitted to act after the strike: in a Guarded group, by a majority.
+	// … the write of an app was taken that was permitted to act after the strike: in a Guarded
+	// group, by a majority.
 	Acts *float64 `json:"acts,omitempty"`
-	// … the last agent that was not hit followed First, by the agents' logs; as the rest, only if First is not Before.
+	// … the last agent that was not hit followed First, by the agents' logs; as the rest, only if
+	// First is not Before.
 	Agreed *float64 `json:"agreed,omitempty"`
 	// … the group's status named it, or whoever came after it.
 	Status *float64 `json:"status,omitempty"`
-	// … the coordinator Service led to it, or whoever came after it, and to nobody else. Only if it is another pod.
+	// … the coordinator Service led to it, or whoever came after it, and to nobody else. Only if
+	// it is another pod.
 	Service *float64 `json:"service,omitempty"`
 }
 

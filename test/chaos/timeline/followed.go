@@ -10,7 +10,8 @@ import (
 	"github.com/podesta-dev/podesta/test/register"
 )
 
-// ReadFollowed reads a line of an agent's log, as slog writes text, that says whom it follows from then on:
+// ReadFollowed reads a line of an agent's log, as slog writes text, that says whom it follows from
+// then on:
 //
 //	time=2026-11-20T14:41:07.361Z level=INFO msg=follows coordinator=g-4 epoch=27960071.1 …
 //
@@ -42,7 +43,8 @@ func ReadFollowed(line, agent string, boot time.Time) (f Followed, ok bool, err 
 	return f, f.Process != "", nil
 }
 
-// readEpoch reads an epoch as agents print it, generation and ballot with a dot between them; 0.0 is none.
+// readEpoch reads an epoch as agents print it, generation and ballot with a dot between them; 0.0
+// is none.
 func readEpoch(text string) (int64, error) {
 	generation, ballot, _ := strings.Cut(text, ".")
 	g, err := strconv.ParseInt(generation, 10, 64)

@@ -45,8 +45,9 @@ type Line struct {
 // Span is the time that is looked at for a fault: from its strike until everything was well again.
 type Span struct{ From, To register.Instant }
 
-// Proven reports whether a write shows that its process was permitted to act after an instant, and not merely before it. In Guarded
-// groups a deadline tells when a majority promised it, at the earliest; in Classic groups what the app was told last must do.
+// Proven reports whether a write shows that its process was permitted to act after an instant, and
+// not merely before it. In Guarded groups a deadline tells when a majority promised it, at the
+// earliest; in Classic groups what the app was told last must do.
 func Proven(e register.Entry, after register.Instant, longest time.Duration) bool {
 	if e.Deadline != 0 {
 		return e.Deadline > after.Add(lease.Window(longest))
@@ -73,8 +74,9 @@ type Outcome struct {
 	Last  Holder // who acts at the end of the span
 }
 
-// After says what came of a strike; false if nobody was permitted to act. If the one before was asked to go, and not stopped, it may act
-// for a while: then First is who comes next, if anybody does.
+// After says what came of a strike; false if nobody was permitted to act. If the one before was
+// asked to go, and not stopped, it may act for a while: then First is who comes next, if anybody
+// does.
 func (l *Line) After(s Span, before Holder, asked bool, longest time.Duration) (o Outcome, ok bool) {
 	for _, e := range l.Taken {
 		if e.At <= s.From || e.At > s.To || !Proven(e, s.From, longest) {
@@ -104,8 +106,8 @@ func (l *Line) Changes(s Span) (n int) {
 	return n
 }
 
-// Times tells how long it took after a strike until the first write, and, if it was another's than before, until status and Service
-// had left the one before for somebody.
+// Times tells how long it took after a strike until the first write, and, if it was another's than
+// before, until status and Service had left the one before for somebody.
 func (l *Line) Times(s Span, before, first Holder, at register.Instant) report.Times {
 	t := report.Times{Acts: since(s.From, at)}
 	if first != before {
@@ -117,8 +119,8 @@ func (l *Line) Times(s Span, before, first Holder, at register.Instant) report.T
 	return t
 }
 
-// Agreed is how long it took until the last agent that was there all the time followed the holder for the first time; nil if none of
-// them had to change.
+// Agreed is how long it took until the last agent that was there all the time followed the holder
+// for the first time; nil if none of them had to change.
 func Agreed(followed []Followed, s Span, h Holder, hit func(agent string) bool) *float64 {
 	first := map[string]register.Instant{}
 	for _, f := range followed {

@@ -19,7 +19,8 @@ func guarded(at register.Instant, process string, epoch int64, promised register
 	return register.Entry{At: at, Accepted: true, Write: register.Write{Process: process, Epoch: epoch, Heard: at, Deadline: promised + window}}
 }
 
-// A coordinator that is cut off goes on writing under what it was promised before; that is no answer to the cut. The next one's write is.
+// A coordinator that is cut off goes on writing under what it was promised before; that is no
+// answer to the cut. The next one's write is.
 func TestWhatWasPromisedBeforeIsNoRecovery(t *testing.T) {
 	l := &Line{Taken: []register.Entry{
 		guarded(90*ms, "a", 5, 80*ms),
@@ -42,7 +43,8 @@ func TestWhatWasPromisedBeforeIsNoRecovery(t *testing.T) {
 	}
 }
 
-// A coordinator that is asked to go acts until it has handed over: what is measured is the hand-over.
+// A coordinator that is asked to go acts until it has handed over: what is measured is the
+// hand-over.
 func TestAskedToGo(t *testing.T) {
 	a, b := Holder{Process: "a", Epoch: 5}, Holder{Process: "b", Epoch: 6}
 	l := &Line{Taken: []register.Entry{guarded(150*ms, "a", 5, 120*ms), guarded(300*ms, "b", 6, 250*ms)}}
