@@ -60,7 +60,7 @@ func (s *Server) StartManager(t *testing.T, o ManagerOptions) *Manager {
 	if o.Address == "" {
 		o.Address = "127.0.0.1:0"
 	}
-	listener, err := net.Listen("tcp", o.Address)
+	listener, err := new(net.ListenConfig).Listen(bg, "tcp", o.Address)
 	Must(t, err)
 	t.Cleanup(func() { _ = listener.Close() }) // if the manager never began to serve
 	options := controllers.Options{

@@ -51,6 +51,7 @@ func follow(ctx context.Context, node, file string, take func(register.Entry)) e
 	if err != nil {
 		return err
 	}
+	command.Cancel, command.WaitDelay = input.Close, patience
 	out, err := command.StdoutPipe()
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ func (b *Backend) Gather(ctx context.Context, namespace string) (l backend.Leavi
 		return l, err
 	}
 	l.AgentLogs = map[string][]string{}
-	err = filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error { //nolint:gosec // the user says where
+	err = filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
 			add(&l, path)
 		}
@@ -50,10 +50,10 @@ func add(l *backend.Leavings, path string) {
 
 // fetch copies what is kept in a node, from files that are still being written.
 func fetch(ctx context.Context, node, to string) error {
-	if err := os.MkdirAll(to, 0o700); err != nil { //nolint:gosec // the user says where
+	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
-	extract := exec.CommandContext(ctx, "tar", "--extract", "--no-same-owner", "-C", to) //nolint:gosec // likewise
+	extract := exec.CommandContext(ctx, "tar", "--extract", "--no-same-owner", "-C", to) //nolint:gosec // the user says where
 	archive, err := extract.StdinPipe()
 	if err != nil {
 		return err

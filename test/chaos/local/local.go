@@ -59,14 +59,14 @@ func (b *Backend) Can(backend.Capability) bool { return false }
 func (b *Backend) Up(ctx context.Context) (backend.Cluster, error) {
 	c := &b.cluster
 	c.Traces = filepath.Join(b.Dir, "writers")
-	if err := os.MkdirAll(c.Traces, 0o700); err != nil { //nolint:gosec // the user says where
+	if err := os.MkdirAll(c.Traces, 0o700); err != nil {
 		return *c, err
 	}
 	address, err := b.serveRegister(ctx)
 	if err != nil {
 		return *c, err
 	}
-	log, err := os.Create(filepath.Join(b.Dir, "cluster.log")) //nolint:gosec // likewise
+	log, err := os.Create(filepath.Join(b.Dir, "cluster.log"))
 	if err != nil {
 		return *c, err
 	}
@@ -102,7 +102,7 @@ func (b *Backend) registerLog() string { return filepath.Join(b.Dir, "register.j
 
 // serveRegister serves the register in this program.
 func (b *Backend) serveRegister(ctx context.Context) (address string, err error) {
-	log, err := os.Create(b.registerLog()) //nolint:gosec // the user says where
+	log, err := os.Create(b.registerLog())
 	if err != nil {
 		return "", err
 	}

@@ -71,7 +71,7 @@ func (b *Backend) process(ctx context.Context, p backend.Program, before int) (p
 
 // noted returns the process that a file names; 0 without a file, or while it is being written.
 func noted(path string) (pid int, err error) {
-	text, err := os.ReadFile(path) //nolint:gosec // the cluster writes it
+	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 {
 		return 0, nil
 	}
