@@ -25,7 +25,7 @@ func TestColumns(t *testing.T) {
 	}
 	group.Status = podestav1.ElectionGroupStatus{
 		Coordinator: &podestav1.CoordinatorStatus{
-			Name: "scheduler-4", Priority: ptr.To[int32](50), Epoch: 29353417113602, Since: metav1.NowMicro(),
+			Name: "scheduler-4", Priority: ptr.To[int32](50), Epoch: 29353417113602, DisplayEpoch: "27993600.2", Since: metav1.NowMicro(),
 		},
 		ToleratedFailures: ptr.To[int32](2),
 		Roster:            &podestav1.RosterStatus{Generation: 27993600},
@@ -56,7 +56,7 @@ func TestColumns(t *testing.T) {
 		t.Errorf("further columns of kubectl get -o wide (-want +got):\n%s", diff)
 	}
 	want := map[string]any{
-		"Name": "scheduler", "Algorithm": "Bully", "Coordinator": "scheduler-4", "Epoch": 29353417113602.0, "Ready": "True",
+		"Name": "scheduler", "Algorithm": "Bully", "Coordinator": "scheduler-4", "Epoch": "27993600.2", "Ready": "True",
 		"Safety": "Guarded", "Priority": 50.0, "Generation": 27993600.0, "Tolerates": 2.0, "Reason": "5 of 5 follow scheduler-4",
 	}
 	delete(cells, "Age") // these two tell the time

@@ -17,7 +17,7 @@ import (
 func TestWhichServicesTheManagerMayWrite(t *testing.T) {
 	manager := impersonate(t, account)
 	awaitPolicies(t, manager)
-	const owned, selects, exposes = "an ElectionGroup owns", "select the coordinator", "outside of the cluster"
+	const owned, selects, exposes = "an ElectionGroup owns", "select the coordinator", "outside the cluster"
 	for name, test := range map[string]struct {
 		edit func(*corev1.Service)
 		says string // part of the refusal; empty: it passes
@@ -72,7 +72,7 @@ func TestTheManagerDoesNotTurnAServiceIntoAnother(t *testing.T) {
 	check(t, manager.Patch(t.Context(), adopted, client.MergeFrom(foreign)), "an ElectionGroup owns")
 	exposed := ours.DeepCopy()
 	exposed.Spec.Type = corev1.ServiceTypeNodePort
-	check(t, manager.Patch(t.Context(), exposed, client.MergeFrom(ours)), "outside of the cluster")
+	check(t, manager.Patch(t.Context(), exposed, client.MergeFrom(ours)), "outside the cluster")
 }
 
 // check fails unless a request was refused with those words, or, with none, passed.
