@@ -1,0 +1,193 @@
+package sim
+
+import (
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/node"
+)
+
+// app is the application beside an agent. It asks every now and then whether it may act, and acts at
+// once, or after a pause that comes between check and act. Some apps keep a session, and close it
+// when they have heeded a withdrawal. An app outlives its agent, and acts on until its deadline.
+type app struct {
+	process  lease.Incarnation // whose permission it has
+	keeps    bool              // a session
+	session  *lease.Session
+	alive    bool
+	epoch    lease.Epoch
+	deadline lease.Instant // until when it may act; 0: it may not
+	group    int
+}
+
+// start is what a new run of the agent means to the app: its session has ended.
+func (a *app) start(self lease.Incarnation) {
+	a.session = nil
+	if a.process.UID != self.UID {
+		*a = app{keeps: a.keeps}
+	}
+	a.alive = true
+}
+
+// acts reports whether the app may act, by what it was told and by its clock.
+func (w *World) acts(p int32) bool {
+	v := &w.processes[p]
+	return v.app.alive && v.app.deadline > 0 && v.clock.instant(w.now) < v.app.deadline
+}
+
+// register is a resource that refuses an epoch below the highest that it has seen (G7).
+type register struct {
+	highest  lease.Epoch
+	by       lease.Incarnation
+	group    int
+	accepted int
+	refused  int
+}
+
+// poll: the app asks.
+func (w *World) poll(p int32) {
+	v := &w.processes[p]
+	w.plan(w.now+w.within(2*heartbeat), Looks, pollTask, p)
+	a := &v.app
+	if v.node == nil || !a.alive || p == w.rogue {
+		return
+	}
+	if a.keeps && a.session == nil && !w.acts(p) {
+		a.session = v.ledger.Open()
+		w.toldAnew(p)
+		if v.node == nil {
+			return
+		}
+	}
+	now := v.clock.instant(w.now)
+	granted, ok := lease.Permission{}, false
+	if a.session != nil {
+		granted, ok = v.ledger.UseIn(a.session, now)
+	} else if !a.keeps {
+		granted, ok = v.ledger.Use(now)
+	}
+	if !ok {
+		return
+	}
+	w.use(p, granted)
+}
+
+// use: the app knows that it may act, and does.
+func (w *World) use(p int32, granted lease.Permission) {
+	v := &w.processes[p]
+	a := &v.app
+	if granted.Epoch != a.epoch && w.out != nil {
+		w.tell("%s: its app may act under %s", v.name, granted.Epoch)
+	}
+	a.process, a.epoch, a.group = v.self, granted.Epoch, w.groupOf(p)
+	a.deadline = max(a.deadline, granted.Deadline)
+	w.checkApps(p)
+	if w.rng.IntN(4) > 0 {
+		w.act(p, a.epoch, a.group)
+		return
+	}
+	t := w.plan(w.now+w.lasting(20*T), Looks, actTask, p) // paused between check and act
+	t.number, t.slot = uint64(a.epoch), int32(a.group)
+}
+
+func (w *World) actLate(t *task) { w.act(t.p, lease.Epoch(t.number), int(t.slot)) }
+
+// act writes to the register.
+func (w *World) act(p int32, e lease.Epoch, group int) {
+	r := &w.register
+	switch {
+	case group < r.group:
+		return
+	case group > r.group:
+		*r = register{group: group, accepted: r.accepted, refused: r.refused}
+	}
+	if e < r.highest {
+		r.refused++
+		return
+	}
+	if e == r.highest && r.by.Name != names[p] {
+		w.fail("G7: the register accepts epoch %s of %s and of %s", e, r.by.Name, names[p])
+	}
+	r.highest, r.by = e, w.processes[p].self
+	r.accepted++
+}
+
+// withdraw takes the permission from the app. One that keeps a session hears of it.
+func (w *World) withdraw(p int32) {
+	v := &w.processes[p]
+	if !w.sabotage.keepPermission {
+		v.ledger.Grant(lease.Permission{})
+	}
+	if v.app.session != nil && v.app.deadline > 0 && !w.chance(w.Deaf) {
+		t := w.plan(w.now+w.within(Unit/10), Looks, stopTask, p)
+		t.number = v.number
+	}
+}
+
+// heed: the app has stopped, and closes its session to say so. It opens another one soon.
+func (w *World) heed(t *task) {
+	v := &w.processes[t.p]
+	a := &v.app
+	if v.number != t.number || a.session == nil || !a.alive {
+		return
+	}
+	a.deadline = 0
+	if v.node == nil {
+		return
+	}
+	v.ledger.Close(a.session)
+	a.session = v.ledger.Open()
+	w.toldAnew(t.p)
+}
+
+// toldAnew tells the Node what a session that was opened or closed has changed.
+func (w *World) toldAnew(p int32) {
+	w.step(p, &node.Event{Type: node.Told, Until: w.told(p)})
+	w.health(p)
+}
+
+// told is until when the app relies on what it was told.
+func (w *World) told(p int32) lease.Instant {
+	if w.sabotage.forgetTold {
+		return 0
+	}
+	return w.processes[p].ledger.Told()
+}
+
+// health tells the Node whether the app can do a coordinator's work.
+func (w *World) health(p int32) {
+	v := &w.processes[p]
+	bad := v.sick || v.ledger.Deserted()
+	if v.node == nil || bad == v.unhealthy || v.leaving {
+		return
+	}
+	v.unhealthy = bad
+	e := node.Event{Type: node.Healthy}
+	if bad {
+		e.Type = node.Unhealthy
+	}
+	w.tell("%s: its app is healthy: %t", v.name, !bad)
+	w.step(p, &e)
+}
+
+// cutSession: the agent ends a session. The app did not give back what it was told there.
+func (w *World) cutSession(p int32) {
+	v := &w.processes[p]
+	if v.node == nil || v.app.session == nil {
+		return
+	}
+	w.tell("%s: cuts its app's session", v.name)
+	v.ledger.Cut(v.app.session)
+	v.app.session = nil
+	w.toldAnew(p)
+}
+
+// endApp ends the app alone; its container starts again. Its kernel closes its session.
+func (w *World) endApp(p int32) {
+	v := &w.processes[p]
+	w.tell("%s: its app ends", v.name)
+	session := v.app.session
+	v.app = app{keeps: v.app.keeps, alive: true}
+	if v.node != nil && session != nil {
+		v.ledger.Close(session)
+		w.toldAnew(p)
+	}
+}

@@ -1,0 +1,22 @@
+package sim
+
+import (
+	"github.com/podesta-dev/podesta/internal/node"
+)
+
+// G11: nothing that an earlier run of a process has said moves anything of the election.
+//
+// G12: nothing that a stranger says does; and nobody sends to one. (That a pod which is not on the
+// roster cannot be heard at all is the links' business: arrive in carry.go.)
+
+// replay hands over a message that went out long ago, in whatever run its receiver is.
+func (w *World) replay(t *task, m *mail) {
+	v := &w.processes[t.q]
+	m.session = &session{from: t.p, to: t.q, caller: m.number, ended: true} // nobody waits for a reply any more
+	before, sent := v.seen, w.Messages
+	late := m.message.Type == node.Election && m.number < v.heard[t.p]
+	w.hand(t, m)
+	if late && (w.processes[t.q].node == nil || v.seen != before || w.Messages != sent) {
+		w.fail("G11: %s was moved by %s of an earlier run of %s", v.name, m.message.Election.Kind, names[t.p])
+	}
+}

@@ -1,0 +1,270 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/membership"
+	"github.com/podesta-dev/podesta/internal/node"
+)
+
+// managers is how many there are. One leads, and agents connect to it sooner or later. One that has
+// been deposed may act on for a while, with a stale cache and the agents that it still has; the
+// group's status decides between them.
+const managers = 2
+
+// manager runs internal/membership, as controllers/group does.
+type manager struct {
+	down    Time // until then
+	actsOn  Time // until then it does not know that it has been deposed
+	rate    int64
+	group   int  // the group object that its state is about
+	cache   view // what it knows of the API
+	state   membership.State
+	begun   time.Time
+	reports []report // by place
+	ended   []membership.EndedPod
+	pending int   // voter changes that it has yet to make
+	told    []int // by place: the version that the agent connected there was told
+	facts   membership.Facts
+}
+
+// view is what a manager's cache holds.
+type view struct {
+	version   int // of the group's status; 0: none yet
+	group     int
+	algorithm string
+	lease     time.Duration
+	settings  string
+	pods      []pod
+	ended     int // how many ends of pods are known
+}
+
+// report is what an agent told a manager last.
+type report struct {
+	at           Time // 0: nothing
+	since        time.Time
+	uid, stateID string
+	number       uint64
+	group        int
+	generation   int64
+	leaving      bool
+	coordinator  string
+	ballotsSpent bool
+}
+
+// patience is after what a silent agent counts as disconnected.
+const patience = 5 * T
+
+// clock is what the manager's clock shows.
+func (m *manager) clock(now Time) time.Time {
+	elapsed := int64(now)
+	return membership.Epoch.Add(1000*time.Second + time.Duration(elapsed/right*m.rate+elapsed%right*m.rate/right))
+}
+
+func (m *manager) begin(n int) {
+	*m = manager{rate: right, reports: again(m.reports, n), told: again(m.told, n), ended: m.ended[:0],
+		cache: view{pods: m.cache.pods[:0]}, facts: membership.Facts{Pods: m.facts.Pods[:0], Reports: m.facts.Reports[:0]}}
+}
+
+// restart forgets what only lives in memory.
+func (m *manager) restart() {
+	clear(m.reports)
+	clear(m.told)
+	m.state, m.group, m.ended, m.pending = membership.State{}, 0, m.ended[:0], 0
+	m.cache.ended, m.cache.group, m.cache.version = 0, 0, 0
+}
+
+// manage is a pass of a manager over the group.
+func (w *World) manage(i int32) {
+	m := &w.managers[i]
+	w.plan(w.now+w.within(2*T), Looks, manageTask, i)
+	if w.now < m.down || i != w.leader && w.now >= m.actsOn {
+		m.restart()
+		return
+	}
+	if m.cache.group == 0 || i == w.leader && !w.chance(w.Stale) {
+		w.refresh(m)
+	}
+	if m.group != m.cache.group {
+		m.group, m.state, m.begun = m.cache.group, membership.State{}, m.clock(w.now)
+	}
+	state, d := membership.Step(m.state, w.gather(m))
+	m.state, m.pending = state, d.Pending
+	if d.Roster == nil {
+		return
+	}
+	if d.Persist {
+		if m.cache.version != w.api.version || m.cache.group != w.api.group { // MC1: the status has moved on
+			return
+		}
+		w.persist(m, d.Roster)
+		m.state = state.Persisted(d.Roster)
+		m.cache.version = w.api.version
+		w.tell("manager %d persists a roster (%s): %s", i+1, d.Why, w.api.newest())
+	}
+	w.tellAgents(i)
+}
+
+// refresh brings a manager's cache up to date.
+func (w *World) refresh(m *manager) {
+	c, a := &m.cache, &w.api
+	c.version, c.group, c.algorithm, c.lease, c.settings = a.version, a.group, a.algorithm, a.lease, a.settings
+	c.pods = append(c.pods[:0], a.pods...)
+	for ; c.ended < len(a.ended); c.ended++ {
+		m.ended = append(m.ended, membership.EndedPod{UID: a.ended[c.ended], At: m.clock(w.now)})
+	}
+}
+
+// gather puts together what a manager knows.
+func (w *World) gather(m *manager) *membership.Facts {
+	f := &m.facts
+	*f = membership.Facts{
+		Now: m.clock(w.now), Guarded: w.Guarded, Lease: m.cache.lease, Settings: m.cache.settings,
+		Pods: f.Pods[:0], Reports: f.Reports[:0], Ended: m.ended, Begun: m.begun,
+	}
+	if r := w.api.roster(m.cache.version); r != nil && r.group == m.group {
+		f.Roster = r.members
+	}
+	for p := range m.cache.pods {
+		q := &m.cache.pods[p]
+		if !q.there {
+			continue
+		}
+		pod := membership.Pod{Name: names[p], UID: uidOf(int32(p), q.uid), Priority: q.priority}
+		if q.deleting != 0 {
+			pod.DeletionBegan, pod.DeletionDue = m.clock(q.deleting), m.clock(q.deleting+grace)
+		}
+		f.Pods = append(f.Pods, pod)
+	}
+	for p := range m.reports {
+		if r := &m.reports[p]; r.at > 0 {
+			f.Reports = append(f.Reports, r.asFact(w.now, m.group))
+		}
+	}
+	return f
+}
+
+func (r *report) asFact(now Time, group int) membership.Report {
+	f := membership.Report{UID: r.uid, StateID: r.stateID, Connected: now-r.at < patience, Since: r.since,
+		Leaving: r.leaving}
+	if r.group == group {
+		f.Generation, f.Coordinator, f.BallotsSpent = r.generation, r.coordinator, r.ballotsSpent
+	}
+	return f
+}
+
+// tellAgents has the agents told that are connected to a manager what it takes for the newest
+// roster. Each hears of it in its own time.
+func (w *World) tellAgents(i int32) {
+	m := &w.managers[i]
+	if m.cache.version == 0 || m.group != w.api.group && !w.BackAndForth {
+		return
+	}
+	for p := range m.told {
+		v := &w.processes[p]
+		if v.node == nil || v.boss != int(i) || m.told[p] == m.cache.version || m.reports[p].number != v.number ||
+			w.now < v.stranded {
+			continue
+		}
+		m.told[p] = m.cache.version
+		after := w.within(w.Lag + 1)
+		if w.chance(w.Partial) {
+			after = w.within(100 * T)
+		}
+		if w.calm {
+			after = w.within(5 * T)
+		}
+		w.sendRoster(int32(p), m.cache.version, after)
+	}
+}
+
+func (w *World) sendRoster(p int32, version int, after Time) {
+	t := w.plan(w.now+after, Looks, rosterTask, p)
+	t.slot, t.number = int32(version), w.processes[p].number
+}
+
+// receiveRoster gives an agent a roster.
+func (w *World) receiveRoster(t *task) {
+	v := &w.processes[t.p]
+	if v.node == nil || v.number != t.number {
+		return
+	}
+	if w.now < v.stranded {
+		t2 := w.plan(v.stranded+1, Looks, rosterTask, t.p)
+		t2.slot, t2.number = t.slot, t.number
+		return
+	}
+	r := w.api.roster(int(t.slot))
+	if r.group < v.group && !w.BackAndForth {
+		return
+	}
+	v.group = r.group
+	if w.out != nil {
+		w.tell("%s is told the roster %s", v.name, r)
+	}
+	w.step(t.p, &node.Event{Type: node.RosterReceived, Roster: r.node})
+}
+
+// report: an agent tells its manager what it is, and which roster it has.
+func (w *World) report(p int32) {
+	w.plan(w.now+T, Looks, reportTask, p)
+	v := &w.processes[p]
+	if v.node == nil || w.now < v.stranded {
+		return
+	}
+	if b := &w.managers[v.boss]; v.boss != int(w.leader) && (w.now < b.down || w.now >= b.actsOn || w.rng.IntN(8) == 0) {
+		v.boss = int(w.leader)
+	}
+	m := &w.managers[v.boss]
+	if w.now < m.down {
+		return
+	}
+	r := &m.reports[p]
+	if r.at == 0 || r.number != v.number || w.now-r.at >= patience {
+		*r = report{since: m.clock(w.now), number: v.number}
+		m.told[p] = 0
+	}
+	if v.asked {
+		v.asked, m.told[p] = false, 0
+	}
+	r.at, r.uid, r.stateID = max(w.now, 1), v.self.UID, v.self.StateID
+	if p == w.rogue {
+		r.stateID = "" // it is never a voter: a liar that votes is beyond the promise
+	}
+	view := v.node.View()
+	r.group, r.generation, r.leaving = w.groupOf(p), view.Acknowledged, v.leaving
+	r.coordinator, r.ballotsSpent = "", view.Phase == "BallotsSpent"
+	if view.Epoch != 0 {
+		r.coordinator = view.Coordinator
+	}
+}
+
+// groupOf is the group object of the roster that a process uses; 0: none.
+func (w *World) groupOf(p int32) int {
+	r := w.processes[p].roster
+	if r == nil {
+		return 0
+	}
+	return int(r.Group[0] - 'A' + 1)
+}
+
+// persist writes a roster into the group's status.
+func (w *World) persist(m *manager, r *membership.Roster) {
+	w.Rosters++
+	n := &node.Roster{
+		Group: groups[w.api.group], Generation: r.Generation, Algorithm: m.cache.algorithm, Guarded: w.Guarded,
+		Heartbeat: time.Duration(heartbeat), Timeout: time.Duration(mostTimeout), Lease: m.cache.lease,
+		Preemption: w.Preemption, Stable: w.Stable, Members: make([]lease.Member, len(r.Members)),
+	}
+	for i := range r.Members {
+		q := &r.Members[i]
+		n.Members[i] = lease.Member{Name: q.Name, UID: q.UID, StateID: q.StateID, Priority: q.Priority, Voter: q.Voter}
+	}
+	w.api.rosters = append(w.api.rosters, roster{group: w.api.group, members: r, node: n})
+	w.api.version = len(w.api.rosters)
+	w.oracle().rosters[r.Generation] = n
+}
+
+// managed reports whether a manager is there.
+func (w *World) managed() bool { return w.now >= w.managers[0].down || w.now >= w.managers[1].down }

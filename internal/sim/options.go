@@ -1,0 +1,221 @@
+package sim
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// Options is a group and everything that can befall it. Chances are in tenths of a percent. The
+// zero value of a fault leaves it out.
+type Options struct {
+	Algorithm string
+	Seed      uint64
+	Guarded   bool
+	Quiet     bool // nothing happens but what a script does
+
+	Processes int // in the group, and so many more that may join it
+	Strangers int
+	Equal     bool // some priorities are equal
+	Zero      bool // some never coordinate
+
+	Chaos Time // how long faults go on
+	Gap   Time // between two faults, on average
+
+	Links
+	Crashes
+	Disks
+	Clocks
+	Apps
+	Cluster
+
+	// Weights says how often each kind of fault is chosen, relative to the others.
+	Weights
+
+	Rest bool // who is down when calm comes stays down
+	Lease
+}
+
+// Links is what befalls messages.
+type Links struct {
+	Loss      int  // chance that a message is lost, and its link breaks
+	Duplicate int  // that it arrives twice
+	Replay    int  // that an old message arrives again along with it
+	Tail      int  // that it takes up to 10·T
+	Reorder   bool // messages of a link may overtake each other; not for rings, which assume FIFO
+	Flap      bool // cuts come and go
+	Ragged    bool // some links stay cut, one way or both, for ever
+	OwnLink   bool // when all is well one process loses its link to the leaseholder (T10)
+	Rogue     bool // one process sends whatever it likes, under its own name
+}
+
+// Crashes are aimed at the moments that hazards name.
+type Crashes struct {
+	Doom      int // chance that a process crashes in a step that sends, part of its messages unsent
+	Initiator int // that it crashes when it begins an election
+	Holder    int // when it is to forward a message of a ring
+	Winner    int // when it is to announce itself
+	Helper    int // when it has answered OK
+	VoterDies int // when it is to grant a vote
+}
+
+// Disks is what befalls state directories.
+type Disks struct {
+	Slow     int // chance that a write takes up to 2·T
+	Refused  int // that it fails; what it held may be on the disk all the same
+	SyncDies int // that the process crashes when it is done
+	Damaged  int // that a crash leaves a damaged file: the agent starts with a new state directory
+}
+
+// Clocks is what befalls clocks.
+type Clocks struct {
+	Rate   int  // they run faster or slower by up to so many thousandths; up to ρ is within the promise
+	Beyond bool // they are off by more than ρ: beyond the promise, so that only G2, G3 and G7 must hold
+}
+
+// Apps is what befalls apps.
+type Apps struct {
+	Sessions bool // some apps keep a session
+	Deaf     int  // chance that an app does not heed a withdrawal, and goes on until its deadline
+}
+
+// Cluster is what befalls rosters and pods.
+type Cluster struct {
+	Lag     Time // until a process has a new roster, at most
+	Partial int  // chance that an agent is not told of a roster for up to 100·T
+	Switch  bool // a new roster may name another algorithm
+	Stale   int  // chance that a manager's cache lags in one of its passes
+	Unsure  int  // chance that nobody learns that a pod has ended
+
+	// BackAndForth lets a manager with a stale cache tell agents the roster of a group that was
+	// deleted and made again since: they go A → B → A. KNOWN to break G2; see known_test.go.
+	BackAndForth bool
+}
+
+// Weights of the kinds of faults.
+type Weights struct {
+	Crash, Cut, Clog, Pause, Suspect, Break, Sicken, Leave, Expire, Edit, Forge           int
+	StepWall, Suspend, ChangeRate, CutSession, EndApp, ReplacePod, StopManager, EditLease int
+	Remake, Strand                                                                        int
+}
+
+// Lease is the group's own choice of what Guarded groups need.
+type Lease struct {
+	Lease      time.Duration
+	Preemption lease.Policy
+	Stable     time.Duration
+}
+
+// Draw draws the options of a seed of a Classic group. Expire stays 0: KNOWN to break L2, because a
+// process that takes part again counts its elections anew (see known_test.go).
+func Draw(algorithm string, seed uint64) Options {
+	rng := rand.New(rand.NewPCG(seed, salt(algorithm)))
+	o := Options{Algorithm: algorithm, Seed: seed}
+	among := func(choices ...int) int { return choices[rng.IntN(len(choices))] }
+	seldom := func() bool { return rng.IntN(8) == 0 }
+
+	o.Processes = among(2, 3, 3, 3, 4, 4, 5, 5, 6, 7)
+	o.Strangers = among(0, 0, 0, 1, 2)
+	o.Equal, o.Zero = seldom(), seldom()
+	o.Chaos, o.Gap = Time(among(20, 60, 120, 240))*T, Time(among(50, 200, 500, 1000, 4000))*T/100
+
+	o.Loss, o.Duplicate = among(0, 0, 0, 10, 50, 200, 400), among(0, 0, 0, 20, 200)
+	o.Replay, o.Tail = among(0, 0, 0, 20, 100), among(0, 0, 0, 20, 200)
+	o.Reorder = assumesNoOrder(algorithm) && rng.IntN(4) == 0
+	o.Rate = among(0, 0, 100, 300)
+
+	o.Doom, o.Initiator = among(0, 0, 0, 10, 50), among(0, 0, 0, 50, 300)
+	o.Holder, o.Winner, o.Helper = among(0, 0, 0, 20, 100), among(0, 0, 0, 100, 400), among(0, 0, 0, 50, 300)
+	o.Slow, o.Refused, o.Damaged = among(0, 0, 50), among(0, 0, 0, 100), among(0, 0, 200)
+
+	o.Crash, o.Cut, o.Clog, o.Pause = among(0, 2, 5), among(0, 0, 2, 5), among(0, 0, 2), among(0, 0, 2)
+	o.Suspect, o.Break, o.Sicken = among(0, 1, 3), among(0, 0, 2), among(0, 0, 1)
+	o.Leave, o.Edit = among(0, 0, 1), among(0, 0, 1)
+	o.ReplacePod, o.StopManager, o.Strand = among(0, 0, 1), among(0, 0, 1), among(0, 0, 1)
+	o.ChangeRate, o.Suspend = among(0, 0, 1), among(0, 0, 1)
+	o.Flap, o.Lag = seldom(), Time(among(0, 1, 5, 20))*T
+	o.Partial, o.Stale = among(0, 0, 0, 300), among(0, 0, 300)
+	o.Switch = seldom() && seldom()
+	if o.Rogue = seldom(); o.Rogue {
+		o.Forge = 10
+	}
+	o.Rest = rng.IntN(2) == 0
+	return o
+}
+
+// assumesNoOrder: the bullies do not name FIFO links among their assumptions.
+func assumesNoOrder(algorithm string) bool {
+	return algorithm == "Bully" || algorithm == "StatusTableBully"
+}
+
+// DrawGuarded draws the options of a seed of a Guarded group.
+func DrawGuarded(algorithm string, seed uint64) Options {
+	o := Draw(algorithm, seed)
+	rng := rand.New(rand.NewPCG(seed, salt(algorithm+" Guarded")))
+	among := func(choices ...int) int { return choices[rng.IntN(len(choices))] }
+	o.Guarded = true
+	o.Lease.Lease = time.Duration(among(400, 1000, 1000, 1000, 2000)) * time.Millisecond
+	o.Preemption = []lease.Policy{lease.Always, lease.Delayed, lease.Never}[rng.IntN(3)]
+	o.Stable = time.Duration(among(1, 2, 5)) * time.Second
+	o.Rate = among(0, 1, 50, 95, 95)
+	o.Sessions, o.Deaf = rng.IntN(2) == 0, among(0, 0, 500)
+	o.Refused, o.SyncDies, o.VoterDies = among(0, 0, 0, 20, 100), among(0, 0, 0, 20), among(0, 0, 0, 5, 20)
+	o.Damaged, o.Unsure = among(0, 0, 100, 500), among(0, 0, 200, 1000)
+	o.StepWall, o.ReplacePod, o.StopManager = among(0, 0, 1), among(0, 0, 1, 3), among(0, 0, 1)
+	o.EditLease, o.Remake, o.Strand = among(0, 0, 1), among(0, 0, 0, 1), among(0, 0, 2)
+	o.CutSession, o.EndApp = among(0, 0, 1), among(0, 0, 1)
+	if rng.IntN(10) == 0 {
+		o.Beyond, o.Rate = true, among(200, 500)
+	}
+	o.Ragged = rng.IntN(6) == 0
+	return o
+}
+
+// DrawOwnLink draws a group in which nothing happens but that one process loses its link to the
+// leaseholder.
+func DrawOwnLink(algorithm string, seed uint64) Options {
+	o := DrawGuarded(algorithm, seed)
+	quiet := Options{Algorithm: algorithm, Seed: seed, Guarded: true, Quiet: true,
+		Processes: max(o.Processes, 3), Equal: o.Equal, Chaos: 40 * T, Gap: 40 * T, Lease: o.Lease}
+	quiet.OwnLink, quiet.Rate = true, min(o.Rate, 95)
+	return quiet
+}
+
+// salt makes the same seed another schedule for every algorithm and mode.
+func salt(s string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(s))
+	return h.Sum64()
+}
+
+func (o *Options) salt() uint64 {
+	if o.Guarded {
+		return salt(o.Algorithm + " guarded")
+	}
+	return salt(o.Algorithm)
+}
+
+// String names what is not zero, in the order of the fields.
+func (o Options) String() string {
+	var b strings.Builder
+	describe(&b, reflect.ValueOf(o))
+	return strings.TrimSpace(b.String())
+}
+
+func describe(b *strings.Builder, v reflect.Value) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		switch {
+		case v.Field(i).IsZero():
+		case f.Anonymous:
+			describe(b, v.Field(i))
+		default:
+			fmt.Fprintf(b, "%s=%v ", f.Name, v.Field(i))
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package sim
+
+import (
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/node"
+)
+
+// oracle is what the invariants of a Guarded group remember of a group object: who has promised what,
+// in true time. It looks at what nodes do and say; it decides nothing by itself.
+type oracle struct {
+	promises []promise              // by place of the voter and number of its state directory
+	widest   []promise              // by place of the voter: of all its state directories, the one that runs longest
+	owners   map[lease.Epoch]string // who has held it
+	highest  lease.Epoch            // that anybody has held
+	holds    []hold                 // by place
+	rosters  map[int64]*node.Roster // by generation
+}
+
+// promise is a voter's word, once it has been given.
+type promise struct {
+	to       lease.Incarnation
+	epoch    lease.Epoch   // the highest that it has promised
+	deadline lease.Instant // on the voter's clock
+	until    Time          // the same in true time, at the present rate of that clock
+}
+
+// hold is what a process may do, as its Node has it.
+type hold struct {
+	epoch    lease.Epoch
+	until    Time // in true time
+	deadline lease.Instant
+	follows  lease.Epoch // the highest that this run followed under
+	number   uint64      // of the run
+}
+
+// oracle is that of the newest group object.
+func (w *World) oracle() *oracle { return &w.oracles[w.api.group-1] }
+
+// oracleOf is that of the group that a process is in; nil: it is in none.
+func (w *World) oracleOf(p int32) *oracle {
+	g := w.groupOf(p)
+	if g == 0 || g > len(w.oracles) {
+		return nil
+	}
+	return &w.oracles[g-1]
+}
+
+func (w *World) newOracle() {
+	n := len(w.processes)
+	if len(w.oracles) < cap(w.oracles) {
+		w.oracles = w.oracles[:len(w.oracles)+1]
+	} else {
+		w.oracles = append(w.oracles, oracle{})
+	}
+	o := &w.oracles[len(w.oracles)-1]
+	if o.owners == nil {
+		o.owners, o.rosters = map[lease.Epoch]string{}, map[int64]*node.Roster{}
+	}
+	clear(o.owners)
+	clear(o.rosters)
+	o.highest = 0
+	o.promises, o.widest, o.holds = again(o.promises, n*maxStateIDs), again(o.widest, n), again(o.holds, n)
+}
+
+// promise is the newest one of a voter with its n-th state directory.
+func (o *oracle) promise(p int32, n int) *promise { return &o.promises[int(p)*maxStateIDs+n] }
+
+// timed reports whether clocks are within the bound, so that G1, G5 and what follows from them must
+// hold.
+func (w *World) timed() bool { return !w.Beyond }
+
+// beforeMessage notes what a message means for what was promised, before the voter hears it.
+func (w *World) beforeMessage(p int32, e *node.Event) {
+	if w.Guarded && e.Message.Type == node.LeaseRequest && e.Message.Request.Kind == lease.Release {
+		w.releases(p, e.From, e.Incarnation, e.Message.Request.Epoch)
+	}
+}
+
+// releases ends what a voter has promised that run up to an epoch: it has been given back.
+func (w *World) releases(p int32, from string, number uint64, e lease.Epoch) {
+	o := w.oracleOf(p)
+	if o == nil {
+		return
+	}
+	v := &w.processes[p]
+	for _, q := range [...]*promise{o.promise(p, v.disk.number), &o.widest[p]} {
+		q.release(from, number, e, w.now)
+	}
+	for i := range v.words { // also those that are given late, when nobody wants them any more
+		v.words[i].release(from, number, e, w.now)
+	}
+}
+
+func (p *promise) release(from string, number uint64, e lease.Epoch, now Time) {
+	if p.to.Name == from && p.to.Number == number && p.epoch <= e && p.until > now {
+		p.until = now
+	}
+}
+
+// noteWord keeps what a step has made a voter promise. It is given when the answer goes out.
+func (w *World) noteWord(p int32, q *lease.Request) {
+	v := &w.processes[p]
+	m := v.node.Lease()
+	if m == nil || !votes(q.Kind) {
+		return
+	}
+	to, remaining := m.Promised()
+	if to.Name == "" || remaining <= 0 {
+		return
+	}
+	deadline := v.clock.instant(w.now) + remaining
+	made := promise{to, q.Epoch, deadline, v.clock.when(deadline)}
+	for i := range v.words {
+		if v.words[i].to == to && v.words[i].epoch == q.Epoch {
+			v.words[i] = made
+			return
+		}
+	}
+	v.words[v.said%len(v.words)] = made
+	v.said++
+}
+
+// give notes a promise that a voter has given, and checks G4.
+func (w *World) give(p int32, o *oracle, now promise) {
+	before, widest := o.promise(p, w.processes[p].disk.number), &o.widest[p]
+	if before.to == now.to {
+		if now.epoch <= before.epoch && now.until <= before.until {
+			return
+		}
+		now.epoch = max(before.epoch, now.epoch)
+		if now.until < before.until {
+			now.until, now.deadline = before.until, before.deadline
+		}
+	}
+	w.checkPromise(p, &now, before, widest)
+	*before = now
+	if now.until >= widest.until {
+		*widest = now
+	}
+}
+
+// oracleRates recomputes in true time what a clock says that has changed its rate.
+func (w *World) oracleRates(p int32) {
+	if !w.Guarded {
+		return
+	}
+	v := &w.processes[p]
+	for i := range w.oracles {
+		o := &w.oracles[i]
+		for n := range v.disk.number + 1 {
+			o.promise(p, n).clockChanged(w.now, &v.clock)
+		}
+		o.widest[p].clockChanged(w.now, &v.clock)
+		if h := &o.holds[p]; h.epoch != 0 {
+			h.until = v.clock.when(h.deadline)
+		}
+	}
+	for i := range v.words {
+		v.words[i].clockChanged(w.now, &v.clock)
+	}
+}
+
+func (p *promise) clockChanged(now Time, c *clock) {
+	if p.until > now {
+		p.until = c.when(p.deadline)
+	}
+}

@@ -1,0 +1,231 @@
+package sim_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/sim"
+)
+
+// To replay a failure: go test ./internal/sim -run '^TestSimulate$' -explain 'Guarded Bully 4711' -v
+var (
+	algorithmFlag = flag.String("algorithm", "", "simulate this algorithm only")
+	modeFlag      = flag.String("mode", "", "simulate this mode only: Classic or Guarded")
+	explainFlag   = flag.String("explain", "", "simulate one seed only, such as 'Guarded Bully 4711', and print what happens")
+	seedsFlag     = flag.Int("seeds", 0, "how many seeds of each algorithm and mode to simulate; 0: a small share")
+	firstFlag     = flag.Uint64("first", 1, "the first of these seeds")
+	freshFlag     = flag.Duration("fresh", 0, "simulate seeds that nobody has tried, for so long in all, and pin those that fail")
+	failuresFlag  = flag.Int("failures", 10, "stop an algorithm after so many failures")
+	linesFlag     = flag.Int("lines", 200, "how much of a transcript to print")
+)
+
+// pinned has a line for each seed that failed when nobody had tried it before: mode, algorithm, seed,
+// and what was wrong. A line goes when the bug is mended and a scenario shows it, and not before.
+const pinned = "testdata/pinned_seeds.txt"
+
+// modes are what a group's safety may be; a seed weighs as much as so many of a Classic group.
+var modes = []struct {
+	name   string
+	draw   func(algorithm string, seed uint64) sim.Options
+	weight int
+}{
+	{"Classic", sim.Draw, 1},
+	{"Guarded", sim.DrawGuarded, 8},
+}
+
+// share is how many seeds a plain go test simulates of each algorithm.
+func share() int {
+	switch {
+	case testing.Short():
+		return 40 / slowdown
+	default:
+		return 400 / slowdown
+	}
+}
+
+func algorithms() []string {
+	if *algorithmFlag != "" {
+		return []string{*algorithmFlag}
+	}
+	return election.Algorithms()
+}
+
+// Chaos, then calm, under every fault that a seed draws: invariants after every step, agreement and
+// silence in the end.
+func TestSimulate(t *testing.T) {
+	if *explainFlag != "" {
+		o, err := parse(*explainFlag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		explain(t, o)
+		return
+	}
+	first, each := *firstFlag, time.Duration(0)
+	if *freshFlag > 0 {
+		first, each = rand.Uint64()>>16, *freshFlag/time.Duration(len(modes)*len(algorithms()))
+		t.Logf("fresh seeds from %d on, for %v", first, *freshFlag)
+	}
+	for _, mode := range modes {
+		if *modeFlag != "" && *modeFlag != mode.name {
+			continue
+		}
+		for _, algorithm := range algorithms() {
+			t.Run(mode.name+"/"+algorithm, func(t *testing.T) {
+				n, until := *seedsFlag, never
+				switch {
+				case each > 0:
+					n, until = math.MaxInt, time.Now().Add(each)
+				case n == 0:
+					n = max(share()/mode.weight, 1)
+				}
+				simulate(t, func(seed uint64) sim.Options { return mode.draw(algorithm, seed) }, first, n, until)
+			})
+		}
+	}
+}
+
+// T10: a process that only lost its own link to the leaseholder costs the group neither its
+// coordinator nor an instant.
+func TestSimulateOwnLink(t *testing.T) {
+	for _, algorithm := range algorithms() {
+		t.Run(algorithm, func(t *testing.T) {
+			draw := func(seed uint64) sim.Options { return sim.DrawOwnLink(algorithm, seed) }
+			simulate(t, draw, *firstFlag, max(*seedsFlag, share())/40+1, never)
+		})
+	}
+}
+
+// Seeds that failed once.
+func TestPinnedSeeds(t *testing.T) {
+	text, err := os.ReadFile(pinned)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := sim.NewWorld()
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		o, err := parse(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Run(o); err != nil {
+			t.Errorf("%s\n%v", line, err)
+		}
+	}
+}
+
+// parse reads "Guarded Bully 4711", and whatever follows.
+func parse(line string) (o sim.Options, err error) {
+	var mode, algorithm string
+	var seed uint64
+	if _, err := fmt.Sscanf(line, "%s %s %d", &mode, &algorithm, &seed); err != nil {
+		return o, fmt.Errorf("%q: give a mode, an algorithm and a seed, as in 'Guarded Bully 4711': %w", line, err)
+	}
+	for _, m := range modes {
+		if m.name == mode {
+			return m.draw(algorithm, seed), nil
+		}
+	}
+	return o, fmt.Errorf("%q: there is no mode %q", line, mode)
+}
+
+// never is a time that does not come.
+var never = time.Now().AddDate(100, 0, 0)
+
+// simulate runs n seeds, or those that there is time for, on as many worlds as there are processors.
+func simulate(t *testing.T, draw func(seed uint64) sim.Options, first uint64, n int, until time.Time) {
+	t.Helper()
+	seeds := make(chan uint64)
+	var sum sum
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			w := sim.NewWorld()
+			for seed := range seeds {
+				sum.add(t, w, draw(seed))
+			}
+		})
+	}
+	begun := time.Now()
+	for i := range uint64(n) {
+		if sum.failures() >= *failuresFlag || time.Now().After(until) {
+			break
+		}
+		seeds <- first + i
+	}
+	close(seeds)
+	workers.Wait()
+	sum.report(t, time.Since(begun))
+}
+
+// add runs a seed; the first failure is printed with what led to it.
+func (s *sum) add(t *testing.T, w *sim.World, o sim.Options) {
+	err := w.Run(o)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count(w)
+	if err == nil {
+		return
+	}
+	if *freshFlag > 0 {
+		pin(t, o, err)
+	}
+	if s.failed++; s.failed == 1 {
+		explain(t, o)
+	} else {
+		t.Error(err)
+	}
+}
+
+func modeOf(o sim.Options) string {
+	if o.Guarded {
+		return "Guarded"
+	}
+	return "Classic"
+}
+
+// pin writes down a seed that has failed.
+func pin(t *testing.T, o sim.Options, err error) {
+	f, openErr := os.OpenFile(pinned, os.O_APPEND|os.O_WRONLY, 0)
+	if openErr != nil {
+		t.Error(openErr)
+		return
+	}
+	why := err.Error()
+	if failure := (*sim.Failure)(nil); errors.As(err, &failure) {
+		why, _, _ = strings.Cut(failure.Broken, "\n")
+	}
+	_, writeErr := fmt.Fprintf(f, "%s %s %d  %s\n", modeOf(o), o.Algorithm, o.Seed, why)
+	if err := errors.Join(writeErr, f.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// explain runs a seed again and prints what happened.
+func explain(t *testing.T, o sim.Options) {
+	t.Helper()
+	var out bytes.Buffer
+	err := sim.NewWorld().Explain(o, &out)
+	lines := strings.SplitAfter(out.String(), "\n")
+	text := strings.Join(lines[max(0, len(lines)-*linesFlag):], "")
+	if err == nil {
+		t.Logf("%s\n%s", o, text)
+		return
+	}
+	t.Errorf("%v\nthe last lines of what happened:\n%s\nreplay: go test ./internal/sim -run '^TestSimulate$' -v -explain '%s %s %d'",
+		err, text, modeOf(o), o.Algorithm, o.Seed)
+}

@@ -1,0 +1,57 @@
+package sim_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/sim"
+)
+
+// sum is what the seeds of an algorithm came to.
+type sum struct {
+	mu            sync.Mutex
+	seeds, failed int
+	virtual       sim.Time
+	settled       []sim.Time
+	stats         sim.Stats
+}
+
+func (s *sum) failures() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+func (s *sum) count(w *sim.World) {
+	s.seeds++
+	s.virtual += w.Virtual
+	s.settled = append(s.settled, w.Settled)
+	t := &s.stats
+	t.Steps, t.Messages, t.Questions = t.Steps+w.Steps, t.Messages+w.Messages, t.Questions+w.Questions
+	t.Requests, t.Writes, t.Leases = t.Requests+w.Requests, t.Writes+w.Writes, t.Leases+w.Leases
+	t.Rosters, t.Stopped, t.Faults = t.Rosters+w.Rosters, t.Stopped+w.Stopped, t.Faults+w.Stats.Faults
+	t.Led, t.Leaderless = t.Led+w.Led, t.Leaderless+w.Leaderless
+	t.Accepted, t.Refused = t.Accepted+w.Accepted, t.Refused+w.Stats.Refused
+}
+
+func (s *sum) report(t *testing.T, took time.Duration) {
+	t.Helper()
+	if s.seeds == 0 {
+		return
+	}
+	slices.Sort(s.settled)
+	per := func(p int) sim.Time { return s.settled[(len(s.settled)-1)*p/100] / sim.T }
+	seconds, virtual := took.Seconds(), time.Duration(s.virtual).Seconds()
+	t.Logf("%d seeds, %d failed; %.1f s; %.0f events/s, %.0f × real time (T = 200 ms); settled after %d T (median), %d T (99 %%), "+
+		"%d T (worst)", s.seeds, s.failed, seconds, float64(s.stats.Steps)/seconds, virtual/seconds, per(50), per(99), per(100))
+	t.Logf("%d events, %d faults, %d rosters, %d messages, %d questions and answers, %d writes; leaderless though a majority was "+
+		"connected: %.2f %% of the time; %d groups had no majority, or no candidate, in the end",
+		s.stats.Steps, s.stats.Faults, s.stats.Rosters, s.stats.Messages, s.stats.Questions, s.stats.Writes,
+		100*float64(s.stats.Leaderless)/float64(max(1, s.stats.Led+s.stats.Leaderless)), s.stats.Stopped)
+	if s.stats.Leases > 0 {
+		t.Logf("%d leases, %d requests and responses; %d writes accepted, %d stale ones refused",
+			s.stats.Leases, s.stats.Requests, s.stats.Accepted, s.stats.Refused)
+	}
+}
