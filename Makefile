@@ -164,7 +164,7 @@ generate: ## Regenerate deep copies, apply configurations, CRDs, RBAC, protobuf 
 .PHONY: docs
 docs: ## Rewrite what tests generate in docs/.
 	@echo "docs: conformance.md, counterexamples.md and simulate.md"
-	@go test ./internal/conformance ./cmd/kubectl-election -rewrite
+	@go test ./internal/sim/scenario/conformance ./cmd/kubectl-election -rewrite
 
 .PHONY: fmt
 fmt: ## Format the Go code.
@@ -245,7 +245,7 @@ PROCESSES ?= 3
 STATES    ?= 3000000
 
 # The package of TestSimulate.
-SIMULATOR := ./internal/election
+SIMULATOR := ./internal/sim
 SIMULATE  := GOGC=400 go test $(SIMULATOR) -v -timeout 0 -run '^TestSimulate'
 
 .PHONY: sim

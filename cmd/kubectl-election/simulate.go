@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/podesta-dev/podesta/internal/election"
-	"github.com/podesta-dev/podesta/internal/election/electiontest"
-	"github.com/podesta-dev/podesta/internal/simulation"
+	"github.com/podesta-dev/podesta/internal/sim/scenario"
+	"github.com/podesta-dev/podesta/internal/sim/scenario/simulate"
 )
 
 const simulateLong = `Play an election on this machine and show every message. No cluster is needed: the algorithms are those that the
@@ -46,7 +46,7 @@ const simulateExamples = `  # The coordinator of five processes has crashed, and
 
 // newSimulateCommand plays a scenario and shows it.
 func newSimulateCommand() *cobra.Command {
-	var o simulation.Options
+	var o simulate.Options
 	var output string
 	var compare bool
 	command := &cobra.Command{
@@ -65,13 +65,13 @@ func newSimulateCommand() *cobra.Command {
 			if compare {
 				return simulateAll(c.OutOrStdout(), o, output)
 			}
-			return simulate(c.OutOrStdout(), o, output)
+			return simulateOne(c.OutOrStdout(), o, output)
 		},
 	}
 	f := command.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.Algorithm, "algorithm", "Bully", "the election algorithm: "+strings.Join(election.Algorithms(), ", "))
-	f.IntVar(&o.Processes, "processes", 5, fmt.Sprintf("how many processes `N` there are, at most %d", simulation.MaxProcesses))
+	f.IntVar(&o.Processes, "processes", 5, fmt.Sprintf("how many processes `N` there are, at most %d", simulate.MaxProcesses))
 	f.IntSliceVar(&o.Priorities, "priorities", nil, "priorities of the processes 1 to N, as in 3,1,2 (default 1 to N)")
 	f.IntSliceVar(&o.Crashed, "crashed", nil, "processes that are down from the beginning, as in 4,5")
 	f.IntSliceVar(&o.Initiators, "initiator", nil, "processes that call an election at time 0, as in 1,3")
@@ -106,29 +106,29 @@ func checkOutput(output string, compare bool) error {
 	}
 }
 
-func simulate(out io.Writer, o simulation.Options, output string) error {
+func simulateOne(out io.Writer, o simulate.Options, output string) error {
 	s, err := o.Scenario()
 	if err != nil {
 		return err
 	}
-	r, err := electiontest.Play(s)
+	r, err := scenario.Play(s)
 	if err != nil {
 		return err
 	}
 	switch output {
 	case "json":
-		return simulation.NewReport(s, r).WriteJSON(out)
+		return simulate.NewReport(s, r).WriteJSON(out)
 	case "svg":
-		_, err = out.Write(simulation.Draw(s, r).SVG())
+		_, err = out.Write(simulate.Draw(s, r).SVG())
 		return err
 	default:
-		return simulation.WriteText(out, s, r)
+		return simulate.WriteText(out, s, r)
 	}
 }
 
 // simulateAll plays the same scenario under every algorithm.
-func simulateAll(out io.Writer, o simulation.Options, output string) error {
-	c, err := simulation.Compare(o)
+func simulateAll(out io.Writer, o simulate.Options, output string) error {
+	c, err := simulate.Compare(o)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ type hunt struct {
 type effort struct{ seeds, wanders, guarded int }
 
 // simulator is the package whose TestSimulate runs a seed of every algorithm.
-const simulator = "internal/election"
+const simulator = "internal/sim"
 
 // hunts are those of the packages that have any. A package with a table and without hunts has only its
 // unit tests.
@@ -63,7 +63,7 @@ var hunts = map[string][]hunt{
 }
 
 // searches are the tests of a package that are no unit tests: the hunts run them, or nobody does.
-const searches = "TestSimulate|TestSeedsThatFailed|TestPinnedSeeds|TestSameSeed|TestExplore|TestWander|TestChaos|Fuzz"
+const searches = "TestSimulate|TestPinnedSeeds|TestSameSeed|TestExplore|TestWander|Fuzz"
 
 func simulate(mode string, seeds int) []string {
 	return []string{"-test.run=^TestSimulate$/" + mode, fmt.Sprint("-seeds=", seeds), "-failures=1", "-lines=0"}
@@ -88,7 +88,7 @@ var (
 	testFailures = []*regexp.Regexp{
 		regexp.MustCompile(`--- FAIL: (\S+/\S+)`), regexp.MustCompile(`--- FAIL: (\S+)`), regexp.MustCompile(`(panic: .*)`),
 	}
-	seedFailures    = []*regexp.Regexp{regexp.MustCompile(`(\w+ seed \d+) at \d+: ([^:]*):`), regexp.MustCompile(`(panic: .*)`)}
+	seedFailures    = []*regexp.Regexp{regexp.MustCompile(`(\w+ \w+ seed \d+) at [\d.]+ ms: ([^:]*):`), regexp.MustCompile(`(panic: .*)`)}
 	wanderFailures  = []*regexp.Regexp{regexp.MustCompile(`(seed \d+): (G\d+)`), regexp.MustCompile(`(panic: .*)`)}
 	exploreFailures = []*regexp.Regexp{regexp.MustCompile(`explore_test.go:\d+: (G\d+)`), regexp.MustCompile(`(panic: .*)`)}
 )

@@ -323,7 +323,7 @@ var (
 // agreement on the highest. (A cold start has too many interleavings for a plain go test; make
 // explore goes further.)
 func TestExplore(t *testing.T) {
-	for _, algorithm := range simulated() {
+	for _, algorithm := range election.Algorithms() {
 		for _, s := range situations(*exploreFlag) {
 			t.Run(algorithm+"/"+s.name, func(t *testing.T) { explore(t, algorithm, s) })
 		}

@@ -9,14 +9,14 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/podesta-dev/podesta/internal/election"
-	"github.com/podesta-dev/podesta/internal/election/electiontest"
+	"github.com/podesta-dev/podesta/internal/sim/scenario"
 )
 
 // TestGolden plays the conversations in testdata, each a figure or an example of a seed. -rewrite
 // writes the messages that are sent now.
 func TestGolden(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		var g *electiontest.Group
+		var g *scenario.Group
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var out strings.Builder
 			if d.Cmd == "group" {
@@ -30,7 +30,7 @@ func TestGolden(t *testing.T) {
 }
 
 // play carries out one line of a script.
-func play(t *testing.T, g *electiontest.Group, d *datadriven.TestData) {
+func play(t *testing.T, g *scenario.Group, d *datadriven.TestData) {
 	g.Out().(*strings.Builder).Reset()
 	names := make([]string, 0, len(d.CmdArgs))
 	for _, arg := range d.CmdArgs {
@@ -81,7 +81,7 @@ func each(names []string, do func(string)) {
 
 // group reads `group algorithm=Bully n=4 coordinator=P4`: processes P1 to Pn with priorities 1 to
 // n; or `ring=(P3,P1,P2)` for another order of the ring.
-func group(t *testing.T, d *datadriven.TestData, out *strings.Builder) *electiontest.Group {
+func group(t *testing.T, d *datadriven.TestData, out *strings.Builder) *scenario.Group {
 	var n int
 	var algorithm, coordinator string
 	d.ScanArgs(t, "algorithm", &algorithm)
@@ -96,7 +96,7 @@ func group(t *testing.T, d *datadriven.TestData, out *strings.Builder) *election
 			roster = ringOf(arg.Vals)
 		}
 	}
-	g, err := electiontest.NewGroup(out, algorithm, roster, coordinator)
+	g, err := scenario.NewGroup(out, algorithm, roster, coordinator)
 	if err != nil {
 		d.Fatalf(t, "%v", err)
 	}
@@ -118,7 +118,7 @@ func ringOf(names []string) []election.Process {
 	return roster
 }
 
-func printTable(g *electiontest.Group, name string) {
+func printTable(g *scenario.Group, name string) {
 	out := g.Out().(*strings.Builder)
 	if g.Machine(name) == nil {
 		fmt.Fprintf(out, "%s is down\n", name)

@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"go/build"
 	"io"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/podesta-dev/podesta/internal/election"
-	"github.com/podesta-dev/podesta/internal/election/electiontest"
+	"github.com/podesta-dev/podesta/internal/sim/scenario"
 )
 
 func processes(n int) []election.Process {
@@ -33,7 +32,7 @@ func machine(t *testing.T, algorithm, self string, n int, coordinator string) *e
 func sent(out election.Output) string {
 	var lines []string
 	for _, e := range out.Messages {
-		lines = append(lines, e.To+" "+electiontest.Describe(e.Message))
+		lines = append(lines, e.To+" "+scenario.Describe(e.Message))
 	}
 	return strings.Join(lines, "; ")
 }
@@ -213,7 +212,7 @@ func TestStrangersHaveNoEffect(t *testing.T) {
 func TestPriorityZeroNeverCoordinates(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		roster := []election.Process{{Name: "a", Priority: 0}, {Name: "b", Priority: 0}}
-		g, err := electiontest.NewGroup(io.Discard, algorithm, roster, "")
+		g, err := scenario.NewGroup(io.Discard, algorithm, roster, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +232,7 @@ func TestPriorityZeroNeverCoordinates(t *testing.T) {
 // over, and a coordinator with priority 0 gives up.
 func TestRosterChange(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
-		g, err := electiontest.NewGroup(io.Discard, algorithm, processes(4), "P4")
+		g, err := scenario.NewGroup(io.Discard, algorithm, processes(4), "P4")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,7 +256,7 @@ func TestRosterChange(t *testing.T) {
 	}
 }
 
-func agree(t *testing.T, g *electiontest.Group, roster []election.Process, when, want string) {
+func agree(t *testing.T, g *scenario.Group, roster []election.Process, when, want string) {
 	t.Helper()
 	for _, p := range roster {
 		if m := g.Machine(p.Name); m != nil && m.State().Coordinator != want {
@@ -270,7 +269,7 @@ func agree(t *testing.T, g *electiontest.Group, roster []election.Process, when,
 // follow the highest.
 func TestPartitionsMerge(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
-		g, err := electiontest.NewGroup(io.Discard, algorithm, processes(5), "")
+		g, err := scenario.NewGroup(io.Discard, algorithm, processes(5), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,47 +288,6 @@ func TestPartitionsMerge(t *testing.T) {
 		}
 		agree(t, g, processes(5), algorithm+" healed", "P5")
 	}
-}
-
-// Chaos, then calm: whatever was lost, delayed, crashed and restarted, in the end every live
-// process follows the highest.
-func TestChaosThenCalm(t *testing.T) {
-	seeds := uint64(1500)
-	if testing.Short() {
-		seeds = 150
-	}
-	for _, algorithm := range election.Algorithms() {
-		t.Run(algorithm, func(t *testing.T) {
-			for seed := range seeds {
-				if !chaos(t, algorithm, seed) {
-					return
-				}
-			}
-		})
-	}
-}
-
-func chaos(t *testing.T, algorithm string, seed uint64) bool {
-	var transcript strings.Builder
-	rng := rand.New(rand.NewPCG(seed, 7))
-	roster := processes(2 + rng.IntN(5))
-	g, err := electiontest.NewGroup(&transcript, algorithm, roster, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g.Chaos(rng, 150)
-	highest, err := g.Calm()
-	if err != nil {
-		t.Errorf("seed %d: %v\n%s", seed, err, transcript.String())
-		return false
-	}
-	for _, p := range roster {
-		if m := g.Machine(p.Name); m != nil && m.State().Coordinator != highest {
-			t.Errorf("seed %d: %s follows %q, the highest live process is %s\n%s", seed, p.Name, m.State().Coordinator, highest, transcript.String())
-			return false
-		}
-	}
-	return true
 }
 
 func BenchmarkStep(b *testing.B) {

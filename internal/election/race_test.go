@@ -4,4 +4,4 @@ package election_test
 
 // The race detector makes everything about ten times slower, and what is simulated here runs on one
 // goroutine anyway.
-func init() { share, exploreShare = share/8, exploreShare/20 }
+func init() { exploreShare /= 20 }

@@ -1,0 +1,86 @@
+package conformance
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the documents anew")
+
+const docs = "../../../../docs/evidence"
+
+// TestConformance measures every claim, and compares with the page.
+func TestConformance(t *testing.T) {
+	page, err := Conformance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh(t, "conformance.md", []byte(page))
+}
+
+// fresh fails if a document is not what would be generated now; with -rewrite it writes it.
+func fresh(t *testing.T, file string, want []byte) {
+	t.Helper()
+	path := filepath.Join(docs, file)
+	if *rewrite {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("docs/evidence/%s is stale (%v): look at what changed with go test ./internal/sim/scenario/conformance -rewrite && git diff docs", file, err)
+	}
+}
+
+// TestCounterexamples plays every counterexample, sees that it shows what it claims and ends well, and compares with the
+// page and its diagrams.
+func TestCounterexamples(t *testing.T) {
+	page, diagrams, err := Counterexamples()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh(t, "counterexamples.md", []byte(page))
+	for file, picture := range diagrams {
+		fresh(t, filepath.Join("counterexamples", file), picture)
+	}
+	files, err := os.ReadDir(filepath.Join(docs, "counterexamples"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if diagrams[file.Name()] == nil {
+			t.Errorf("docs/evidence/counterexamples/%s belongs to no counterexample: remove it", file.Name())
+		}
+	}
+}
+
+// A claim must be able to fail: one that is wrong is told as such, and one that is explained away must need that.
+func TestClaimsCanFail(t *testing.T) {
+	measure := func(got int) func(*Finding) {
+		return func(f *Finding) { f.columns("n"); f.row(compare(f, got, 3)) }
+	}
+	for name, c := range map[string]struct {
+		claim   Claim
+		verdict Verdict
+		fails   bool
+	}{
+		"right":                 {Claim{Measure: measure(3)}, Holds, false},
+		"right by a convention": {Claim{Measure: measure(3), Convention: "so"}, HoldsConvention, false},
+		"wrong, explained":      {Claim{Measure: measure(4), Because: "so"}, Fails, false},
+		"wrong, unexplained":    {Claim{Measure: measure(4)}, Fails, true},
+		"right, explained away": {Claim{Measure: measure(3), Because: "so"}, Holds, true},
+		"nothing compared":      {Claim{Measure: func(*Finding) {}}, "", true},
+	} {
+		if _, verdict, err := c.claim.Try(); verdict != c.verdict || (err != nil) != c.fails {
+			t.Errorf("%s: %q, %v", name, verdict, err)
+		}
+	}
+}

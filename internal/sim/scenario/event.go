@@ -1,0 +1,69 @@
+package scenario
+
+import (
+	"fmt"
+
+	"github.com/podesta-dev/podesta/internal/election"
+)
+
+// Event is something that happened, in the order in which it did.
+type Event struct {
+	At       Time
+	Kind     EventKind
+	Process  string           // that it happened to; the sender of what is Sent, the receiver of what is Delivered or Lost
+	Peer     string           // the other process: of a message, of a link, the one suspected or followed
+	Message  election.Message // Sent, Delivered, Lost
+	Sequence int              // of the message, from 1; the same in Sent and in Delivered or Lost
+	Note     string           // which timer ran out, why a message was lost, which sides a cut has
+}
+
+// EventKind says what happened.
+type EventKind string
+
+// The kinds of events.
+const (
+	Sent      EventKind = "Sent"
+	Delivered EventKind = "Delivered"
+	Lost      EventKind = "Lost"      // at the time when it would have been delivered
+	TimedOut  EventKind = "Timeout"   // the process waited in vain
+	HasFailed EventKind = "Crashed"   // the process is down from now on
+	Recovered EventKind = "Recovered" // the process starts anew
+	Follows   EventKind = "Follows"   // the process takes Peer for the coordinator; it may be itself
+	WasCut    EventKind = "Cut"
+	Healed    EventKind = "Healed"
+	Suspects  EventKind = "Suspects"  // its failure detector holds its coordinator, Peer, for gone
+	LinkDown  EventKind = "LinkDown"  // the process learns that Peer does not answer
+	LinkUp    EventKind = "LinkUp"    // the process learns that Peer is there again
+	Starts    EventKind = "Starts"    // the process starts, and was not down before
+	Withdraws EventKind = "Withdraws" // its app is ill: it is no candidate
+	Restored  EventKind = "Restored"  // its app is well again
+	Changed   EventKind = "Changed"   // the process has a new roster
+	Paused    EventKind = "Paused"    // the process stands still for a while
+	Resumed   EventKind = "Resumed"
+)
+
+// String is a line of a transcript.
+func (e Event) String() string {
+	who := fmt.Sprintf("%7d  %-4s", e.At, e.Process)
+	note := ""
+	if e.Note != "" {
+		note = "   (" + e.Note + ")"
+	}
+	switch e.Kind {
+	case Sent:
+		return fmt.Sprintf("%s → %-4s %s  #%d%s", who, e.Peer, line(e.Message), e.Sequence, note)
+	case Delivered:
+		return fmt.Sprintf("%s ← %-4s %s  #%d%s", who, e.Peer, line(e.Message), e.Sequence, note)
+	case Lost:
+		return fmt.Sprintf("%s ✗ %-4s %s  #%d%s", who, e.Peer, line(e.Message), e.Sequence, note)
+	default:
+		return fmt.Sprintf("%s %s %s%s", who, e.Kind, e.Peer, note)
+	}
+}
+
+func line(m election.Message) string {
+	if m.Election.Initiator == "" {
+		return Describe(m)
+	}
+	return fmt.Sprintf("%s  [%s]", Describe(m), m.Election)
+}

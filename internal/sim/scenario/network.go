@@ -1,0 +1,198 @@
+package scenario
+
+import (
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/sim"
+)
+
+// Time is virtual time.
+type Time = sim.Time
+
+// Unit is the delay of a link in a quiet network: the books' Ttrans, and twc of the rings. T is how
+// long a process waits for an answer: T = 2·Ttrans + Tprocess, with Tprocess = 0.
+const (
+	Unit Time = 100
+	T         = 2 * Unit
+)
+
+// task is something that is to happen. The fields that its kind does not name are zero.
+type task struct {
+	kind       taskKind
+	from, to   int32  // places of processes
+	timer      int32  // which of the process's timers
+	generation uint32 // of a timer, which may have been set anew since
+	life       uint64 // of the sender, or of the process that the task is for
+	target     uint64 // life of the process that a message was sent to
+	sequence   int    // of a message, or of a fault
+	message    election.Message
+}
+
+type taskKind uint8
+
+const (
+	arrive taskKind = iota + 1 // message comes to process to
+	expire                     // a timer of process to runs out
+	strike                     // fault number sequence happens
+	glance                     // the failure detector of process to looks whether all is well
+)
+
+// network is a group of processes and their links in virtual time. It delivers messages, lets timers run out, and steps the
+// machines. What else happens, and what becomes of a message, is up to who owns it.
+type network struct {
+	now      Time
+	queue    sim.Queue[task]
+	nodes    []node
+	places   map[string]int32
+	sequence int // of the newest message
+	// carry says when a message arrives by pushing its arrival, or does not.
+	carry func(from, to int32, e *election.Envelope, sequence int)
+	// stepped hears of every step, with the state before it. It may be nil.
+	stepped func(p int32, before election.State)
+	// observe hears of what happens, if it is not nil.
+	observe func(Event)
+}
+
+// node is a process, in whatever life.
+type node struct {
+	name    string
+	machine *election.Machine // nil: down
+	life    uint64
+	timers  [len(timerNames)]uint32 // generation of each timer; odd: it runs
+}
+
+var timerNames = [...]election.Timer{election.AwaitAnswer, election.AwaitAnnouncement}
+
+func (n *network) reset(roster []election.Process) {
+	n.now, n.sequence = 0, 0
+	n.queue.Reset()
+	n.nodes = n.nodes[:0]
+	if n.places == nil {
+		n.places = map[string]int32{}
+	}
+	clear(n.places)
+	for i, p := range roster {
+		n.nodes = append(n.nodes, node{name: p.Name})
+		n.places[p.Name] = int32(i)
+	}
+}
+
+// boot gives a process its next life. It has not started yet.
+func (n *network) boot(p int32, c election.Config) error {
+	v := &n.nodes[p]
+	v.life++
+	c.Self, c.Incarnation = v.name, v.life
+	m, err := election.New(c)
+	if err == nil {
+		v.machine, v.timers = m, [len(timerNames)]uint32{}
+	}
+	return err
+}
+
+// kill ends a process at once.
+func (n *network) kill(p int32) { n.nodes[p].machine = nil }
+
+// step gives an event to a process that is not down, and does what it says.
+func (n *network) step(p int32, e election.Event) {
+	v := &n.nodes[p]
+	before := v.machine.State()
+	out := v.machine.Step(e)
+	for _, op := range out.Timers {
+		n.set(p, op)
+	}
+	for i := range out.Messages {
+		n.send(p, &out.Messages[i])
+	}
+	if n.observe != nil {
+		if s := v.machine.State(); decided(before, s) {
+			n.observe(Event{At: n.now, Kind: Follows, Process: v.name, Peer: s.Coordinator})
+		}
+	}
+	if n.stepped != nil {
+		n.stepped(p, before)
+	}
+}
+
+// decided reports whether a process has found its coordinator between two states.
+func decided(before, after election.State) bool {
+	return after.Coordinator != "" && (after.Coordinator != before.Coordinator || after.Last.Decision != before.Last.Decision)
+}
+
+// set starts or stops a timer. What is in the queue of an earlier setting is known by its generation.
+func (n *network) set(p int32, op election.TimerOp) {
+	v := &n.nodes[p]
+	for i, name := range timerNames {
+		if name != op.Timer {
+			continue
+		}
+		v.timers[i] = (v.timers[i] + 1) &^ 1
+		if op.Wait <= 0 {
+			return
+		}
+		v.timers[i]++
+		t := n.queue.Push(n.now+Time(op.Wait)*T, sim.Timeouts)
+		t.kind, t.to, t.timer, t.generation, t.life = expire, p, int32(i), v.timers[i], v.life
+	}
+}
+
+func (n *network) send(from int32, e *election.Envelope) {
+	n.sequence++
+	if n.observe != nil {
+		n.observe(Event{At: n.now, Kind: Sent, Process: n.nodes[from].name, Peer: e.To, Message: e.Message, Sequence: n.sequence})
+	}
+	if to, ok := n.places[e.To]; ok {
+		n.carry(from, to, e, n.sequence)
+	}
+}
+
+// post lets a message arrive.
+func (n *network) post(at Time, from, to int32, m *election.Message, sequence int) *task {
+	t := n.queue.Push(at, sim.Arrivals)
+	t.kind, t.from, t.to, t.message, t.sequence = arrive, from, to, *m, sequence
+	t.life, t.target = n.nodes[from].life, n.nodes[to].life
+	return t
+}
+
+// lose notes that a message does not arrive.
+func (n *network) lose(t *task, why string) {
+	if n.observe != nil {
+		n.observe(Event{At: n.now, Kind: Lost, Process: n.nodes[t.to].name, Peer: n.nodes[t.from].name,
+			Message: t.message, Sequence: t.sequence, Note: why})
+	}
+}
+
+// hand gives a message to a process that is not down.
+func (n *network) hand(t *task) {
+	if n.observe != nil {
+		n.observe(Event{At: n.now, Kind: Delivered, Process: n.nodes[t.to].name, Peer: n.nodes[t.from].name,
+			Message: t.message, Sequence: t.sequence})
+	}
+	n.step(t.to, election.Event{Type: election.Receive, Process: n.nodes[t.from].name, Incarnation: t.life, Message: t.message})
+}
+
+// due reports whether a timer that ran out was still running.
+func (n *network) due(t *task) bool {
+	v := &n.nodes[t.to]
+	return v.machine != nil && v.life == t.life && v.timers[t.timer] == t.generation
+}
+
+// timeout lets a timer run out.
+func (n *network) timeout(t *task) {
+	n.nodes[t.to].timers[t.timer]++
+	n.note(TimedOut, t.to, -1, string(timerNames[t.timer]))
+	n.step(t.to, election.Event{Type: election.Timeout, Timer: timerNames[t.timer]})
+}
+
+// note observes an event that is about no message; a peer below 0 is none.
+func (n *network) note(k EventKind, p, peer int32, note string) {
+	if n.observe == nil {
+		return
+	}
+	e := Event{At: n.now, Kind: k, Note: note}
+	if p >= 0 {
+		e.Process = n.nodes[p].name
+	}
+	if peer >= 0 {
+		e.Peer = n.nodes[peer].name
+	}
+	n.observe(e)
+}
