@@ -159,16 +159,20 @@ func (w *World) arrive(t *task) {
 		w.wait(t, s)
 		return
 	}
-	m := w.office.mails[slot]
-	w.office.mails[slot] = mail{}
+	w.deliver(t, &w.office.mails[slot])
 	w.office.free = append(w.office.free, slot)
+}
+
+// deliver hands a message over, or not. What it leads to may put new mail into the office, but not
+// into the slot of this one.
+func (w *World) deliver(t *task, m *mail) {
 	v := &w.processes[t.q]
 	switch {
 	case v.node == nil:
 		w.tellLost(t.p, t.q, &m.message, "it is down")
 	case m.replay:
 		if v.roster != nil && w.knows(t.q, t.p, m.uid) {
-			w.replay(t, &m)
+			w.replay(t, m)
 		}
 	case m.session.ended || !w.passes(t.p, t.q):
 		if !m.session.ended {
@@ -181,7 +185,7 @@ func (w *World) arrive(t *task) {
 	case !m.reply && !w.knows(t.q, t.p, m.uid):
 		w.tellLost(t.p, t.q, &m.message, "refused: that pod is not on the roster")
 	default:
-		w.hand(t, &m)
+		w.hand(t, m)
 	}
 }
 

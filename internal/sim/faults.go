@@ -233,9 +233,6 @@ func (w *World) strand() {
 	for p := range w.processes {
 		if w.rng.IntN(2) == 0 {
 			w.processes[p].stranded = until
-			if w.sabotage.falseEnd {
-				w.api.learnEnd(uint64(p)<<8|uint64(w.processes[p].uid), w.now)
-			}
 		}
 	}
 }

@@ -24,8 +24,6 @@ func TestOracleFindsWhatIsBroken(t *testing.T) {
 			func(o *Options) { o.Crash = 5 }},
 		{"a disk that lies", sabotage{confirmAll: true}, []string{"V11", "G4", "G2", "G5"},
 			func(o *Options) { o.Disks.Refused = 300 }},
-		{"kubelets that call pods over which run", sabotage{falseEnd: true}, []string{"G1", "G2", "G3", "G4", "G5"},
-			func(o *Options) { o.Strand, o.Cut = 5, 5 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := NewWorld()

@@ -48,7 +48,7 @@ var modes = []struct {
 func share() int {
 	switch {
 	case testing.Short():
-		return 40 / slowdown
+		return max(16/slowdown, 1)
 	default:
 		return 400 / slowdown
 	}

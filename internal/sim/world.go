@@ -47,7 +47,6 @@ type sabotage struct {
 	keepPermission bool // a withdrawal does not reach the ledger
 	forgetState    bool // a restart begins with an empty state directory that has its old identity
 	confirmAll     bool // a write that was refused is reported as done
-	falseEnd       bool // kubelets say that pods are over which run
 }
 
 // Stats is what a run came to.
