@@ -196,10 +196,10 @@ func (w *World) receiveRoster(t *task) {
 		return
 	}
 	r := w.api.roster(int(t.slot))
-	if r.group < v.group && !w.BackAndForth {
-		return
+	if (r.group < v.group || int(t.slot) < v.version) && !w.BackAndForth {
+		return // KNOWN: an older one might expel it (TestKnownOldRosterExpels)
 	}
-	v.group = r.group
+	v.group, v.version = r.group, int(t.slot)
 	if w.out != nil {
 		w.tell("%s is told the roster %s", v.name, r)
 	}
