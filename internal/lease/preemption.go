@@ -106,7 +106,7 @@ func (m *Machine) offered(e Event) {
 	from, p := e.From, e.Request
 	me, _ := m.roster.find(m.self.Name)
 	leaseholder, _ := m.roster.find(from.Name)
-	considers := m.isCandidate() && me.outranks(leaseholder) &&
+	considers := m.isCandidate() && m.roster.voters() > 0 && me.outranks(leaseholder) &&
 		m.follower.leaseholder == from && m.follower.epoch == p.Epoch
 	m.reply(e, considers, 0)
 	if considers && m.candidacy.preVote.purpose == noPreVote {

@@ -214,3 +214,18 @@ func TestDeclined(t *testing.T) {
 		}
 	}
 }
+
+// A process of a group without voters has nobody to ask: it declines a lease that is offered to it,
+// whoever claims to hold one.
+func TestTransferWithoutVoters(t *testing.T) {
+	r := rosterOf(3)
+	for i := range r.Members {
+		r.Members[i].Voter = false
+	}
+	s := newSolo(t, r, "P3")
+	s.askBy("P2", lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1})
+	v := s.askBy("P2", lease.Request{Kind: lease.Transfer, Epoch: epoch(1, 1)})
+	if v == nil || v.Granted {
+		t.Errorf("it answers %v", v)
+	}
+}

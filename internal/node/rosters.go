@@ -9,13 +9,15 @@ import (
 // rosterReceived takes a roster. Without this process on it, or without a group, the process stops
 // taking part. A roster is in use at once; what acknowledges it waits until it is on the disk.
 func (n *Node) rosterReceived(r *Roster) {
+	late := r != nil && n.roster != nil && r.Group == n.roster.Group &&
+		r.Generation <= n.roster.Generation
+	if late {
+		return // or known; a group that was made anew counts anew
+	}
 	if r == nil || !r.has(n.self.Name, n.self.UID) {
 		n.exit()
 		n.writes.forgetRoster()
 		return
-	}
-	if n.roster != nil && r.Group == n.roster.Group && r.Generation <= n.roster.Generation {
-		return // known, or late; a group that was made anew counts anew
 	}
 	if n.roster != nil && (r.Group != n.roster.Group || r.Guarded != n.roster.Guarded) {
 		n.exit() // another group of the same name

@@ -19,6 +19,11 @@ func TestRostersThatAreLate(t *testing.T) {
 			t.Errorf("after generation %d it uses %d", r.Generation, v.Generation)
 		}
 	}
+	late := edited(newRoster(true), func(r *node.Roster) { r.Generation, r.Members = 1, r.Members[1:] })
+	p.step(node.Event{Type: node.RosterReceived, Roster: late})
+	if v := p.node.View(); v.Generation != 2 {
+		t.Errorf("a late roster without this process makes it use generation %d", v.Generation)
+	}
 	third := edited(second, func(r *node.Roster) { r.Algorithm = "RingList" })
 	p.step(node.Event{Type: node.RosterReceived, Roster: third})
 	if v := p.node.View(); v.Generation != 3 {

@@ -36,7 +36,6 @@ type process struct {
 	leaving   bool
 	boss      int  // the manager that the agent is connected to
 	group     int  // the newest group object that the agent was told of
-	version   int  // the newest roster that this run was told
 	stranded  Time // it reaches no manager until then
 	asked     bool // it has asked for a newer roster
 	heard     []uint64
@@ -121,7 +120,7 @@ func (w *World) run(p int32) {
 	v.sick, v.unhealthy, v.leaving, v.asked = false, false, false, false
 	v.app.start(v.self)
 	clear(v.heard)
-	v.said, v.version = 0, 0
+	v.said = 0
 	for q := range int32(len(w.processes)) {
 		r := w.pair(p, q)
 		r.close()
