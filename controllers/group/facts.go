@@ -129,10 +129,9 @@ func recordOf(r *membership.Roster) *v1.RosterStatus {
 		return nil
 	}
 	record := &v1.RosterStatus{
-		Generation: r.Generation,
-		Digest:     r.Digest,
-		LongestLeaseMilliseconds: int32(
-			r.LongestLease.Milliseconds()), //nolint:gosec // it was read from an int32
+		Generation:               r.Generation,
+		Digest:                   r.Digest,
+		LongestLeaseMilliseconds: int32(r.LongestLease.Milliseconds()), //nolint:gosec // of an int32
 	}
 	for _, m := range r.Members {
 		member := v1.RosterMember{

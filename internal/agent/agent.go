@@ -99,10 +99,16 @@ func Run(ctx context.Context, c Config) error {
 	if err := a.loop(ctx.Done()); err != nil {
 		return err
 	}
-	goodbye, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
-	defer cancel()
-	a.Links.Leave(goodbye)
+	a.sayGoodbye(context.WithoutCancel(ctx))
 	return nil
+}
+
+// sayGoodbye says on every link that this process ends, and waits a little until the others have heard
+// it.
+func (a *agent) sayGoodbye(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+	defer cancel()
+	a.Links.Leave(ctx)
 }
 
 // loop brings the node its events, until it has left after stop is closed.

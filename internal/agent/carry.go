@@ -57,13 +57,17 @@ func (a *agent) send(m *node.Message) {
 		a.Links.Ask(m.To, m.Sequence)
 		a.Meter.questions.Inc()
 	case node.Answer:
-		m.ReplyTo.(func(string))(m.Follows)
+		if answer, ok := m.ReplyTo.(func(string)); ok {
+			answer(m.Follows)
+		}
 		a.Meter.answers.Inc()
 	case node.LeaseRequest:
 		a.Links.Request(m.To, m.Request)
 		a.Meter.requested(m.Request.Kind)
 	case node.LeaseResponse:
-		m.ReplyTo.(func(lease.Response))(m.Response)
+		if respond, ok := m.ReplyTo.(func(lease.Response)); ok {
+			respond(m.Response)
+		}
 		a.Meter.responded(m.Response.Granted)
 	}
 }

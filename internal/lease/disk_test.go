@@ -12,8 +12,10 @@ func TestAGrantWaitsForItsWrite(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P1")
 	s.slow = true
 	ask := lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1}
-	if s.askBy("P2", ask) != nil || s.askBy("P2", ask) != nil {
-		t.Fatal("it says that it has promised what is not on the disk")
+	for range 2 {
+		if s.askBy("P2", ask) != nil {
+			t.Fatal("it says that it has promised what is not on the disk")
+		}
 	}
 	if len(s.writes) != 1 || s.writes[0].state.Highest != epoch(1, 1) ||
 		s.writes[0].state.To.Name != "P2" {

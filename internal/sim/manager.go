@@ -265,6 +265,3 @@ func (w *World) persist(m *manager, r *membership.Roster) {
 	w.api.version = len(w.api.rosters)
 	w.oracle().rosters[r.Generation] = n
 }
-
-// managed reports whether a manager is there.
-func (w *World) managed() bool { return w.now >= w.managers[0].down || w.now >= w.managers[1].down }

@@ -140,7 +140,7 @@ func Draw(algorithm string, seed uint64) Options {
 	o.ChangeRate, o.Suspend = among(0, 0, 1), among(0, 0, 1)
 	o.Flap, o.Lag = seldom(), Time(among(0, 1, 5, 20))*T
 	o.Partial, o.Stale = among(0, 0, 0, 300), among(0, 0, 300)
-	o.Switch = seldom() && seldom()
+	o.Switch = rng.IntN(64) == 0
 	if o.Rogue = seldom(); o.Rogue {
 		o.Forge = 10
 	}

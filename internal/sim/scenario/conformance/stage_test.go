@@ -24,7 +24,7 @@ func roster(n int) []election.Process {
 func ordered(order []int) []election.Process {
 	all := make([]election.Process, 0, len(order))
 	for _, i := range order {
-		all = append(all, election.Process{Name: name(i), Priority: int32(i)}) //nolint:gosec // small
+		all = append(all, election.Process{Name: name(i), Priority: int32(i)})
 	}
 	return all
 }

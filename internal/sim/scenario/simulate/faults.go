@@ -70,7 +70,7 @@ func (p *plan) lives(o Options) {
 // jitter draws how long a message takes: a tenth of a link delay at least, one at most, as twc is the worst case.
 func jitter(seed uint64) scenario.Carry {
 	return func(_, _ string, _ election.Message, sequence int) (scenario.Time, bool) {
-		rng := rand.New(rand.NewPCG(seed, uint64(sequence))) //nolint:gosec // a sequence is not negative
+		rng := rand.New(rand.NewPCG(seed, uint64(sequence)))
 		return scenario.Unit/10 + scenario.Time(rng.Int64N(int64(scenario.Unit-scenario.Unit/10)+1)), false
 	}
 }
