@@ -64,6 +64,7 @@ func (n *Node) stepElection(e election.Event) {
 	if !n.concernsElection(&e) {
 		return
 	}
+	n.stirred = true
 	before := n.election.State()
 	out := n.election.Step(e)
 	after := n.election.State()
@@ -128,6 +129,7 @@ func (n *Node) stepLease(e lease.Event) {
 	if n.detector != nil {
 		e.T = n.detector.T()
 	}
+	n.stirred = true
 	out := n.lease.Step(e)
 	if out.Withdraw {
 		n.ready.Withdraw = true

@@ -25,6 +25,7 @@ func (n *Node) leave() {
 	if n.leaving.since != 0 {
 		return
 	}
+	n.stirred = true
 	n.leaving = leaving{since: n.now.Boot, until: n.now.Boot + longestLeave}
 	if n.roster == nil {
 		return

@@ -17,10 +17,11 @@ type Config struct {
 
 // Node is one process of a group. Not safe for concurrent use.
 type Node struct {
-	config Config
-	self   lease.Incarnation
-	now    lease.Reading
-	ready  Ready
+	config  Config
+	self    lease.Incarnation
+	now     lease.Reading
+	ready   Ready
+	stirred bool // a machine has taken a step since the event came, or the roster is another one
 
 	roster   *Roster            // in use; nil: this process is on none
 	election *election.Machine  // nil: no roster
@@ -97,7 +98,7 @@ func (n *Node) guarded() bool { return n.roster != nil && n.roster.Guarded }
 
 // begin makes an empty Ready.
 func (n *Node) begin(now lease.Reading) {
-	n.now = now
+	n.now, n.stirred = now, false
 	n.ready = Ready{Messages: n.ready.Messages[:0], Notes: n.ready.Notes[:0]}
 }
 
@@ -105,7 +106,7 @@ func (n *Node) begin(now lease.Reading) {
 func (n *Node) finish() *Ready {
 	n.proceedLeaving()
 	n.permit()
-	if n.show() {
+	if n.stirred && n.show() {
 		n.ready.Changed = true
 	}
 	n.relink()

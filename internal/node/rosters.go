@@ -68,7 +68,7 @@ func (n *Node) enter(r *Roster) {
 
 // use puts a roster into use.
 func (n *Node) use(r *Roster) {
-	n.roster, n.ready.Roster, n.peers.stale = r, r, true
+	n.roster, n.ready.Roster, n.peers.stale, n.stirred = r, r, true, true
 	n.writes.roster, n.writes.dirty = r, true
 }
 
@@ -89,6 +89,7 @@ func (n *Node) exit() {
 	if n.roster == nil {
 		return
 	}
+	n.stirred = true
 	n.authorise(lease.Event{Type: lease.RosterChanged})
 	n.note(Note{Type: Exits})
 	n.roster, n.election, n.detector = nil, nil, nil

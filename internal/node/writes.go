@@ -85,6 +85,7 @@ func (n *Node) advance(number uint64, err error) {
 	if done == 0 {
 		return
 	}
+	n.stirred = true
 	last := w.outstanding[done-1]
 	w.outstanding = append(w.outstanding[:0], w.outstanding[done:]...)
 	w.kept = last.roster
