@@ -6,16 +6,17 @@ import (
 	"github.com/podesta-dev/podesta/internal/membership"
 )
 
-// statusWithin is for how long the status is not decided about while the roster keeps changing.
+// statusWithin is how long the status may stay as it is while the roster changes in every pass.
 const statusWithin = time.Second
 
 // decision is all that a pass is to do, decided before its first write.
 type decision struct {
 	membership membership.State
 	roster     rosterDecision
-	// rosterEvents are told when the roster was persisted.
+	// rosterEvents are recorded after the roster has been persisted.
 	rosterEvents []notification
-	// status is what the group's status is to say; nil: it stays, and so does everything below.
+	// status is what the group's status is to say; nil: this pass leaves status, role and service as
+	// they are.
 	status  *statusDecision
 	role    roleDecision
 	service serviceDecision
@@ -23,9 +24,9 @@ type decision struct {
 	again time.Duration
 }
 
-// decide makes all decisions of a pass. A new roster is handed out first, and the status is decided
-// when the agents have had the time to answer to it; but once a second at least, however often the
-// roster changes.
+// decide makes all decisions of a pass. A pass with a new roster hands out the roster only: the status
+// follows in the next pass, when the agents have had time to respond to the roster. If the roster
+// changes in every pass, the status is decided once a second all the same.
 func decide(o observation) decision {
 	d := decision{roster: decideRoster(o)}
 	d.membership, d.again = d.roster.state, d.roster.again

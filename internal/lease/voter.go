@@ -8,8 +8,8 @@ import "time"
 // V1. A voter votes only if its own roster marks it as a voter with the state directory that it
 // has. A state directory that has never been a voter's of this group object promises nothing for
 // one L, because an earlier object of that name, or an earlier state directory of this pod, may
-// have made a promise that still runs. The wait begins when the process starts if the state
-// directory was used for no other group, and else when it takes the roster of this group.
+// have made a promise that still runs. L counts from the start of the process if the state
+// directory was used for no other group; otherwise it counts from taking this group's roster.
 //
 // V2. One promise at a time: while a promise to one incarnation runs, the voter makes none to
 // another.
@@ -61,7 +61,7 @@ type State struct {
 type voter struct {
 	State
 	votes     bool    // the roster names this process, with this state directory, as a voter (V1)
-	until     Instant // when the promise ends; a promise to nobody keeps the voter silent
+	until     Instant // when the promise ends; until then a promise to nobody keeps it from voting
 	startedAt Instant // when this process started
 
 	previousEpoch Epoch   // promised to the same incarnation under the previous roster (V4)

@@ -2,11 +2,12 @@ package membership
 
 import "time"
 
-// MC3: One at a time. Voters change by one: one is removed, or one is added, whose agent has been
-// connected for a longest lease (a voter that is new to the group promises nothing for that long,
-// V1 in internal/lease, and the leaseholder may need it at once). A voter is a pod with a state
-// directory: another state directory is another voter. Only voters that are known to have ended for
-// long enough go together (MC5). Everything else on a roster may change at any time.
+// MC3: One at a time. Voters change by one: one is removed, or one is added. A voter is added when
+// its agent has been connected for as long as the longest lease can run on any clock: a new voter
+// promises nothing for one lease (V1 in internal/lease), and the leaseholder may need it at once. A
+// voter is a pod with a state directory: another state directory is another voter. Only voters that
+// are known to have ended for long enough go together (MC5). If all of them have, the group is
+// founded anew (MC2). Everything else on a roster may change at any time.
 //
 // Changes go in this order: voters that have ended, then a voter that is missing (MC6), then a
 // newcomer. A missing voter goes, and a newcomer comes, only if the resulting voters have a
@@ -21,8 +22,8 @@ type voter struct {
 	end    proof   // MC5
 
 	connected bool      // it reports to this manager and does not leave
-	missing   time.Time // since when, or from when on, its pod is gone or hangs, or it leaves (MC6)
-	lost      time.Time // since when, or from when on, nobody expects it back (MC7)
+	missing   time.Time // when its pod was or will be gone or hanging, or it began to leave (MC6)
+	lost      time.Time // from when on it is not expected to come back (MC7)
 }
 
 // reports reports whether the voter is connected to this manager, with the state directory that the
@@ -118,8 +119,8 @@ func (s *situation) endedLongAgo(v *voter) bool {
 // nobody is the index of no voter.
 const nobody = -1
 
-// carries reports whether a set of n voters, the newcomers and the present ones but for one, would
-// have a majority connected:
+// carries reports whether a set of n voters would have a majority connected. The set is the newcomers
+// and all present voters except one:
 //
 //	connected + newcomers >= majority(n)
 //
@@ -148,9 +149,9 @@ func (s *situation) pending() int {
 	return n
 }
 
-// later returns when time alone brings the next thing about: an end that comes true, or is long
-// enough ago, a pod that hangs, a voter that nobody expects back, a newcomer that has been
-// connected for long enough. Zero is never.
+// later returns after what time something changes without an event: a voter counts as ended, or has
+// ended for long enough; a pod counts as hanging; a voter is not expected back any more; a newcomer
+// has been connected for long enough. Zero is never.
 func (s *situation) later() (again time.Duration) {
 	for i := range s.joined {
 		_, there := elapsed(s.joined[i].since, s.wait, s.now)

@@ -21,7 +21,7 @@ type Node struct {
 	self    lease.Incarnation
 	now     lease.Reading
 	ready   Ready
-	stirred bool // a machine has taken a step since the event came, or the roster is another one
+	stirred bool // this event may have changed the view
 
 	roster   *Roster            // in use; nil: this process is on none
 	election *election.Machine  // nil: no roster

@@ -14,8 +14,10 @@ const (
 	Unit      = T * 2 / 5
 )
 
-// World lets a group run through chaos into calm, and checks what must hold. One that has run can
-// run again: it keeps its memory, and nothing else.
+// World simulates a group: faults first, then calm. It checks after each event what must hold
+// (docs/hazards.md lists the invariants; each has a file here). A World may run again and again: it
+// reuses memory, but nothing that happened in one run affects another, so that the same Options give
+// the same run.
 type World struct {
 	Options
 	Stats
@@ -57,7 +59,7 @@ type Stats struct {
 	Requests   int  // of the lease protocol, and responses
 	Writes     int  // to disks
 	Virtual    Time // that went by
-	Settled    Time // from the beginning of calm until the last message, or the last lease
+	Settled    Time // from the beginning of calm until the last message; Guarded: until the last new lease
 	Trace      uint64
 	Leases     int // epochs that were held
 	Rosters    int // persisted
@@ -65,7 +67,7 @@ type Stats struct {
 	Led        Time
 	Refused    int // writes that the register refused
 	Accepted   int
-	Overlaps   int // times that an app was told that it may act while another might, with clocks beyond the bound
+	Overlaps   int // how often two apps might act at once, with clocks beyond the bound
 	Stopped    int // groups that had no majority, or no candidate, in the end
 	Faults     int
 }
@@ -200,7 +202,7 @@ func (w *World) fail(format string, args ...any) {
 	}
 }
 
-// tell writes a line of what happens. What it costs to say so is the caller's to avoid.
+// tell writes a line about what happens. Callers check w.out first where the arguments are costly.
 func (w *World) tell(format string, args ...any) {
 	if w.out != nil {
 		fmt.Fprintf(w.out, "%12s  %s\n", clockFormat(w.now), fmt.Sprintf(format, args...))
