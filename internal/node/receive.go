@@ -67,7 +67,7 @@ func (n *Node) receivedElection(e Event) {
 	}
 }
 
-// receivedAnswer takes an answer to a question. A coordinator that says it is none is as good as
+// receivedAnswer takes an answer to a question. A coordinator that denies being one is as good as
 // gone, even if it lives: it withdrew, or it restarted unnoticed. An answer to a question of before
 // this process followed it says nothing.
 func (n *Node) receivedAnswer(e Event) {
