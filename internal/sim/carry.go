@@ -99,6 +99,9 @@ func (w *World) postReply(p int32, m *node.Message) {
 
 // send1 lets a message arrive.
 func (w *World) send1(p, q int32, m *node.Message, at Time, s *session) *mail {
+	if w.route != nil {
+		at = w.route(p, q, m, at)
+	}
 	slot := w.office.put()
 	v := &w.processes[p]
 	o := &w.office.mails[slot]

@@ -5,6 +5,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"runtime/debug"
+
+	"github.com/podesta-dev/podesta/internal/node"
 )
 
 // T is the bound within which a healthy process answers in a quiet network; Unit is the longest
@@ -41,6 +43,10 @@ type World struct {
 	broken    *Failure
 	out       io.Writer // where what happens is told; nil: nowhere
 	sabotage  sabotage
+
+	// route is a script's word on when a message arrives; forever: it does not. Nil: as the links
+	// have it.
+	route func(p, q int32, m *node.Message, at Time) Time
 }
 
 // sabotage breaks what a Node relies on, so that tests see whether the oracle notices.

@@ -1,0 +1,180 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/node"
+)
+
+// A history is a bug that a seed of the first simulator found, played on today's nodes: not by a
+// seed, but by what happened. With the bug put back, the history fails; the mutants that do so are
+// named in the mutants.txt of their packages.
+type history struct {
+	name      string
+	then      string // what went wrong when the bug was there
+	algorithm string
+	guarded   bool
+	processes int
+	play      func(t *testing.T, h *stage)
+}
+
+// histories are all of them. Those that are tests of one machine are not here.
+var histories = append(append([]history(nil), classicHistories...), guardedHistories...)
+
+// TestHistory plays each history in a group that was quiet. Whatever the script checks itself, every
+// invariant is checked after each step, and in the end what calm asks for: one coordinator, the
+// highest, whom all follow.
+func TestHistory(t *testing.T) {
+	for _, c := range histories {
+		t.Run(c.algorithm+"/"+c.name, func(t *testing.T) {
+			h := begin(c)
+			h.wait(t, "all follow the highest", h.settled)
+			c.play(t, h)
+			h.calm(t)
+			if t.Failed() {
+				t.Logf("what went wrong then: %s", c.then)
+			}
+		})
+	}
+}
+
+// stage is a group that a script plays on. Its processes are P1, P2, ... in the order of their
+// priorities and of the ring.
+type stage struct {
+	*World
+	held []letter
+}
+
+// letter is a message that a script has taken off its way.
+type letter struct {
+	p, q    int32
+	message node.Message
+	session *session
+}
+
+// begin makes a group in which nothing happens but what a script does.
+func begin(c history) *stage {
+	h := &stage{World: NewWorld()}
+	h.begin(Options{
+		Algorithm: c.algorithm,
+		Guarded:   c.guarded,
+		Quiet:     true,
+		Processes: c.processes,
+		Chaos:     forever,
+		Lease:     Lease{Lease: time.Second, Preemption: lease.Always, Stable: time.Second},
+	})
+	for p := range h.api.pods {
+		h.api.pods[p].priority = int32(p + 1)
+	}
+	h.manage(0)
+	return h
+}
+
+// wait lets the group run until something is so.
+func (h *stage) wait(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for end := h.now + 400*T; h.now < end && h.broken == nil; {
+		if so() {
+			return
+		}
+		h.until(h.now + Unit/100)
+	}
+	t.Fatalf("%s: not within 400 T; %v", what, h.broken)
+}
+
+// settled reports whether all follow the highest, and use the newest roster.
+func (h *stage) settled() bool {
+	if h.Guarded {
+		return h.quietGuarded()
+	}
+	return h.quietClassic()
+}
+
+// calm ends whatever a script does, and checks what must come of it.
+func (h *stage) calm(t *testing.T) {
+	t.Helper()
+	h.Chaos, h.route = h.now, nil
+	if h.broken == nil {
+		h.quieten()
+		if h.Guarded {
+			h.calmDown()
+		} else {
+			h.settleClassic()
+		}
+	}
+	if err := h.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+// hold takes messages off their way that a script wants later.
+func (h *stage) hold(what func(p, q int32, m *node.Message) bool) {
+	h.route = func(p, q int32, m *node.Message, at Time) Time {
+		if !what(p, q, m) {
+			return at
+		}
+		h.held = append(h.held, letter{p: p, q: q, message: *m, session: h.pair(p, q).session})
+		return forever
+	}
+}
+
+// deliver lets arrive now what was taken off its way.
+func (h *stage) deliver() {
+	h.route = nil
+	for i := range h.held {
+		l := &h.held[i]
+		h.send1(l.p, l.q, &l.message, h.now+1, l.session)
+	}
+	h.held = h.held[:0]
+}
+
+// cut lets nothing pass between two processes, either way, for so long.
+func (h *stage) cut(p, q int32, length Time) {
+	h.pair(p, q).cut, h.pair(q, p).cut = h.now+length, h.now+length
+}
+
+// kill ends a process; it does not start by itself before calm.
+func (h *stage) kill(p int32) {
+	h.processes[p].up = false
+	h.halt(p)
+}
+
+// sicken says that an app cannot do a coordinator's work, or can again.
+func (h *stage) sicken(p int32, sick bool) {
+	h.processes[p].sick = sick
+	h.health(p)
+}
+
+// edit gives a pod another priority, and waits for the roster. Those that are to get it late are
+// kept from the managers.
+func (h *stage) edit(t *testing.T, p, priority int32, late ...int32) {
+	t.Helper()
+	for _, q := range late {
+		h.processes[q].stranded = forever
+	}
+	before := h.api.version
+	h.api.pods[p].priority = priority
+	h.wait(t, "a roster", func() bool {
+		if h.api.version == before {
+			return false
+		}
+		for q := range h.processes {
+			v := &h.processes[q]
+			if v.node != nil && v.stranded <= h.now && v.roster != h.api.newest().node {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// follows is whom a process follows; empty: nobody.
+func (h *stage) follows(p int32) string {
+	v := &h.processes[p]
+	if v.node == nil || v.node.Election() == nil {
+		return ""
+	}
+	return v.node.Election().State().Coordinator
+}
