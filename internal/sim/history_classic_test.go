@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/podesta-dev/podesta/internal/election"
@@ -42,6 +43,22 @@ var classicHistories = []history{
 		processes: 3,
 		play:      neverCoordinates,
 	},
+	{
+		name: "the late table",
+		then: "a table that came after its asker had taken charge made it follow another: " +
+			"Status Table Bully 3, one decision",
+		algorithm: "StatusTableBully",
+		processes: 2,
+		play:      lateTable,
+	},
+	{
+		name: "the coordinator that is crossed off",
+		then: "a new coordinator did not tell a process that it had crossed off: " +
+			"Status Table Bully 306, L2",
+		algorithm: "StatusTableBully",
+		processes: 3,
+		play:      crossedOff,
+	},
 }
 
 // neverCoordinates: P2 has priority 0, and gets 2 again; P1, which is unhealthy, hears of that late.
@@ -57,4 +74,44 @@ func neverCoordinates(t *testing.T, h *stage) {
 		t.Errorf("P1 follows %s, which by its roster never coordinates", got)
 	}
 	h.sicken(0, false)
+}
+
+// lateTable: P1 restarts and asks P2, whose table is slow. P1 takes charge, then gets the table.
+func lateTable(t *testing.T, h *stage) {
+	h.kill(0)
+	h.until(h.now + T)
+	h.hold(func(_, _ int32, m *node.Message) bool { return says(m, election.Request) })
+	h.start(0, false)
+	h.wait(t, "P2 has a link", func() bool { return len(h.held) > 0 && h.pair(1, 0).state == open })
+	h.deliver()
+	h.hold(func(_, _ int32, m *node.Message) bool { return says(m, election.StatusTable) })
+	h.wait(t, "P1 coordinates", func() bool { return h.follows(0) == "P1" })
+	h.deliver()
+	h.until(h.now + T)
+}
+
+// crossedOff: P1 coordinates, P2 is the lowest, and P3 starts. P1 is asked for its table, and its
+// answer is lost: it has no link to P3 yet. So P3 crosses it off. Then P2, which has started, too,
+// asks P3 to coordinate. P3 takes charge, and P1 watches nobody.
+func crossedOff(t *testing.T, h *stage) {
+	h.api.pods[1].priority = 1
+	h.edit(t, 0, 2)
+	h.kill(2)
+	h.wait(t, "P1 coordinates", h.settled)
+	h.kill(1)
+	h.until(h.now + T)
+	asked := false
+	h.hold(func(p, q int32, m *node.Message) bool {
+		asked = asked || p == 2 && q == 1 && says(m, election.Request)
+		return q == 2 && says(m, election.StatusTable, election.Election)
+	})
+	h.start(2, false)
+	h.until(h.now + T)
+	h.start(1, false)
+	h.wait(t, "P3 asks P2", func() bool { return asked })
+	h.held = slices.DeleteFunc(h.held, func(l letter) bool {
+		return says(&l.message, election.StatusTable)
+	})
+	h.deliver()
+	h.wait(t, "all follow P3", h.settled)
 }

@@ -19,19 +19,40 @@ var guardedHistories = []history{
 			"Bully 82, G9",
 		algorithm: "Bully",
 		guarded:   true,
-		processes: 4,
+		processes: 3,
 		play:      neverLeads,
+	},
+	{
+		name: "the heir that has withdrawn",
+		then: "an heir that had withdrawn since its TAKE OVER was appointed all the same: " +
+			"Active List Ring 838, G9",
+		algorithm: "ActiveListRing",
+		guarded:   true,
+		processes: 3,
+		play:      withdrawnHeir,
 	},
 }
 
-// neverLeads: P2 has priority 0, and gets 2 again; P1 hears of that late. P3 and P4 get priority 0,
-// so P2 comes to hold the lease, and renews it with P1, too, by whose roster it never coordinates.
+// neverLeads: P3 holds the lease, and its priority becomes 0. P3 itself hears of that late, and goes
+// on renewing.
 func neverLeads(t *testing.T, h *stage) {
-	h.edit(t, 1, 0)
-	h.edit(t, 1, 9, 0)
-	h.wait(t, "P2 holds", func() bool { return h.holder() == 1 })
+	h.edit(t, 2, 0, 2)
 	h.until(h.now + 5*T)
-	if got := h.follows(0); got == "P2" {
-		t.Errorf("P1 follows %s, which by its roster never coordinates", got)
+	for p := range int32(2) {
+		if got := h.follows(p); got == "P3" {
+			t.Errorf("%s follows P3, which by its roster never coordinates", names[p])
+		}
 	}
+}
+
+// withdrawnHeir: P2 holds the lease, P3 comes back and is to take over. Its app becomes unhealthy
+// when it has said TAKE OVER.
+func withdrawnHeir(t *testing.T, h *stage) {
+	h.kill(2)
+	h.wait(t, "P2 holds", h.settled)
+	h.start(2, false)
+	h.wait(t, "P3 says TAKE OVER", h.sees(func(m *node.Message) bool { return asks(m, lease.TakeOver) }))
+	h.sicken(2, true)
+	h.wait(t, "P2 holds", h.settled)
+	h.sicken(2, false)
 }

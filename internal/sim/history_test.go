@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -30,13 +31,21 @@ func TestHistory(t *testing.T) {
 	for _, c := range histories {
 		t.Run(c.algorithm+"/"+c.name, func(t *testing.T) {
 			h := begin(c)
+			var told strings.Builder
+			h.out = &told
+			defer h.report(t, c, &told)
 			h.wait(t, "all follow the highest", h.settled)
 			c.play(t, h)
 			h.calm(t)
-			if t.Failed() {
-				t.Logf("what went wrong then: %s", c.then)
-			}
 		})
+	}
+}
+
+// report says of a history that fails what it is about, and how it went on from the quiet group.
+func (h *stage) report(t *testing.T, c history, told *strings.Builder) {
+	if t.Failed() {
+		lines := strings.SplitAfter(told.String(), "\n")
+		t.Logf("what went wrong then: %s\n%s", c.then, strings.Join(lines[max(0, len(lines)-100):], ""))
 	}
 }
 
@@ -118,6 +127,16 @@ func (h *stage) hold(what func(p, q int32, m *node.Message) bool) {
 		h.held = append(h.held, letter{p: p, q: q, message: *m, session: h.pair(p, q).session})
 		return forever
 	}
+}
+
+// sees watches for a message. What it returns reports whether one has been sent since.
+func (h *stage) sees(what func(m *node.Message) bool) func() bool {
+	seen := false
+	h.hold(func(_, _ int32, m *node.Message) bool {
+		seen = seen || what(m)
+		return false
+	})
+	return func() bool { return seen }
 }
 
 // deliver lets arrive now what was taken off its way.
