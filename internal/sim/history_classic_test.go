@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/podesta-dev/podesta/internal/election"
@@ -100,18 +99,19 @@ func crossedOff(t *testing.T, h *stage) {
 	h.wait(t, "P1 coordinates", h.settled)
 	h.kill(1)
 	h.until(h.now + T)
+	h.hold(func(p, _ int32, m *node.Message) bool { return p == 1 && says(m, election.Request) })
+	h.start(2, false)
+	h.until(h.now + T/4)
+	h.start(1, false)
+	h.wait(t, "P3 has a link", func() bool { return len(h.held) > 0 && h.pair(2, 1).state == open })
+	h.deliver()
 	asked := false
 	h.hold(func(p, q int32, m *node.Message) bool {
 		asked = asked || p == 2 && q == 1 && says(m, election.Request)
 		return q == 2 && says(m, election.StatusTable, election.Election)
 	})
-	h.start(2, false)
-	h.until(h.now + T)
-	h.start(1, false)
 	h.wait(t, "P3 asks P2", func() bool { return asked })
-	h.held = slices.DeleteFunc(h.held, func(l letter) bool {
-		return says(&l.message, election.StatusTable)
-	})
+	h.wait(t, "P2 asks P3 to coordinate", func() bool { return len(h.held) > 0 })
 	h.deliver()
 	h.wait(t, "all follow P3", h.settled)
 }

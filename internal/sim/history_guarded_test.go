@@ -45,13 +45,13 @@ func neverLeads(t *testing.T, h *stage) {
 	}
 }
 
-// withdrawnHeir: P2 holds the lease, P3 comes back and is to take over. Its app becomes unhealthy
-// when it has said TAKE OVER.
+// withdrawnHeir: P2 holds the lease, P3 comes back, says TAKE OVER, and its app becomes unhealthy
+// while the STEP DOWN that names it is on its way.
 func withdrawnHeir(t *testing.T, h *stage) {
 	h.kill(2)
 	h.wait(t, "P2 holds", h.settled)
 	h.start(2, false)
-	h.wait(t, "P3 says TAKE OVER", h.sees(func(m *node.Message) bool { return asks(m, lease.TakeOver) }))
+	h.wait(t, "P2 steps down", h.sees(func(m *node.Message) bool { return asks(m, lease.StepDown) }))
 	h.sicken(2, true)
 	h.wait(t, "P2 holds", h.settled)
 	h.sicken(2, false)

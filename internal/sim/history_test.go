@@ -43,9 +43,9 @@ func TestHistory(t *testing.T) {
 
 // report says of a history that fails what it is about, and how it went on from the quiet group.
 func (h *stage) report(t *testing.T, c history, told *strings.Builder) {
-	if t.Failed() {
+	if t.Failed() || testing.Verbose() {
 		lines := strings.SplitAfter(told.String(), "\n")
-		t.Logf("what went wrong then: %s\n%s", c.then, strings.Join(lines[max(0, len(lines)-100):], ""))
+		t.Logf("what went wrong then: %s\n%s", c.then, strings.Join(lines[max(0, len(lines)-30000):], ""))
 	}
 }
 
