@@ -31,6 +31,15 @@ var guardedHistories = []history{
 		processes: 3,
 		play:      withdrawnHeir,
 	},
+	{
+		name: "the heir that is cut off",
+		then: "an heir over links that stayed cut was suspected before it could ask for votes: " +
+			"Le Lann 832, hand-overs without end",
+		algorithm: "Bully",
+		guarded:   true,
+		processes: 3,
+		play:      cutOffHeir,
+	},
 }
 
 // neverLeads: P3 holds the lease, and its priority becomes 0. P3 itself hears of that late, and goes
@@ -55,4 +64,25 @@ func withdrawnHeir(t *testing.T, h *stage) {
 	h.sicken(2, true)
 	h.wait(t, "P2 holds", h.settled)
 	h.sicken(2, false)
+}
+
+// cutOffHeir: P2 holds the lease, and P3 comes back, which P1 cannot reach and never will. P1
+// suspects the heir before it can hold the lease: the RELEASE takes T longer to P3 than to P1. In the
+// bully algorithm P1 then elects itself.
+func cutOffHeir(t *testing.T, h *stage) {
+	h.kill(2)
+	h.wait(t, "P2 holds", h.settled)
+	h.cut(0, 2, forever)
+	h.start(2, false)
+	h.route = func(_, q int32, m *node.Message, at Time) Time {
+		if q == 2 && asks(m, lease.Release) {
+			return at + T
+		}
+		return at
+	}
+	before := h.Leases
+	h.until(h.now + 150*T)
+	if h.holder() != 2 || h.Leases != before+1 {
+		t.Errorf("place %d holds, and the lease was handed over %d times", h.holder(), h.Leases-before)
+	}
 }
