@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/membership"
 	"github.com/podesta-dev/podesta/internal/node"
 )
 
@@ -39,6 +41,16 @@ var guardedHistories = []history{
 		guarded:   true,
 		processes: 3,
 		play:      cutOffHeir,
+	},
+	{
+		name: "the newcomer",
+		then: "an epoch that was sought under a newer roster was given back to the members of the " +
+			"older one: newcomers waited a lease for it: Ring List 186878644472314",
+		algorithm: "RingList",
+		guarded:   true,
+		processes: 3,
+		strangers: 1,
+		play:      newcomer,
 	},
 }
 
@@ -84,5 +96,38 @@ func cutOffHeir(t *testing.T, h *stage) {
 	h.until(h.now + 150*T)
 	if h.holder() != 2 || h.Leases != before+1 {
 		t.Errorf("place %d holds, and the lease was handed over %d times", h.holder(), h.Leases-before)
+	}
+}
+
+// newcomer: P4 joins, as a voter. Only it and P3, which holds the lease, have the roster when P3
+// loses its links to the others. So P3 seeks an epoch of the new generation, P4 promises it, and P3
+// gives up.
+func newcomer(t *testing.T, h *stage) {
+	for i := range h.managers {
+		h.managers[i].down = forever
+	}
+	h.addPod(3)
+	h.start(3, false)
+	v := &h.processes[3]
+	r := *h.api.newest().members
+	r.Generation++
+	r.Members = append(slices.Clone(r.Members), membership.Member{
+		Name:    v.name,
+		UID:     v.self.UID,
+		StateID: v.self.StateID,
+		Voter:   true,
+	})
+	h.persist(&h.managers[0], &r)
+	for _, p := range [...]int32{2, 3} {
+		h.step(p, &node.Event{Type: node.RosterReceived, Roster: h.api.newest().node})
+	}
+	bound := func() bool { to, left := v.node.Lease().Promised(); return to.Name == "P3" && left > 0 }
+	h.wait(t, "P4 promises", bound)
+	h.cut(2, 0, forever)
+	h.cut(2, 1, forever)
+	h.wait(t, "P3 gives up", func() bool { return h.holder() != 2 })
+	h.until(h.now + T)
+	if bound() {
+		t.Error("P4 is still bound")
 	}
 }

@@ -18,6 +18,7 @@ type history struct {
 	algorithm string
 	guarded   bool
 	processes int
+	strangers int
 	play      func(t *testing.T, h *stage)
 }
 
@@ -71,6 +72,7 @@ func begin(c history) *stage {
 		Guarded:   c.guarded,
 		Quiet:     true,
 		Processes: c.processes,
+		Strangers: c.strangers,
 		Chaos:     forever,
 		Lease:     Lease{Lease: time.Second, Preemption: lease.Always, Stable: time.Second},
 	})
