@@ -58,6 +58,14 @@ var classicHistories = []history{
 		processes: 3,
 		play:      crossedOff,
 	},
+	{
+		name: "the view of one that is crossed off",
+		then: "views were not heard that named a process once crossed off: two coordinators " +
+			"stayed: Active List Ring 5367, L2",
+		algorithm: "ActiveListRing",
+		processes: 5,
+		play:      hearsay,
+	},
 }
 
 // neverCoordinates: P2 has priority 0, and gets 2 again; P1, which is unhealthy, hears of that late.
@@ -114,4 +122,29 @@ func crossedOff(t *testing.T, h *stage) {
 	h.wait(t, "P2 asks P3 to coordinate", func() bool { return len(h.held) > 0 })
 	h.deliver()
 	h.wait(t, "all follow P3", h.settled)
+}
+
+// hearsay: P2 ranks below P5 only. P3 misses the answers of P5, and calls an election. P2's link to
+// P5 breaks when P5's ELECT has passed, so P2 takes itself for the highest, and all others follow
+// P5. P2 learns it from P3, its successor, which it asks; P1, which asks P2, is late.
+func hearsay(t *testing.T, h *stage) {
+	h.api.pods[2].priority, h.api.pods[3].priority = 1, 2
+	h.edit(t, 1, 4)
+	h.wait(t, "all follow P5", h.settled)
+	passed := false
+	h.hold(func(p, q int32, m *node.Message) bool {
+		passed = passed || p == 1 && says(m, election.Elect) && m.Election.Process == "P5"
+		return p == 4 && q == 2 && m.Type == node.Answer
+	})
+	h.wait(t, "P5's ELECT passes", func() bool { return passed })
+	h.cut(1, 4, forever)
+	h.lost(1, 4, h.pair(1, 4))
+	h.wait(t, "P2 coordinates", func() bool { return h.follows(1) == "P2" })
+	h.hold(func(p, q int32, m *node.Message) bool {
+		return p == 0 && q == 1 && m.Type == node.Question
+	})
+	h.until(h.now + T*9/10)
+	if !h.processes[1].node.Election().State().Electing && h.follows(1) == "P2" {
+		t.Error("P2 coordinates still")
+	}
 }
