@@ -66,6 +66,14 @@ var classicHistories = []history{
 		processes: 5,
 		play:      hearsay,
 	},
+	{
+		name: "two algorithms",
+		then: "two coordinators' views were not understood while their algorithms differed: " +
+			"Chang-Roberts 195524, L2; in a ring they hear it from their successors' answers today",
+		algorithm: "Bully",
+		processes: 3,
+		play:      twoAlgorithms,
+	},
 }
 
 // neverCoordinates: P2 has priority 0, and gets 2 again; P1, which is unhealthy, hears of that late.
@@ -147,4 +155,25 @@ func hearsay(t *testing.T, h *stage) {
 	if !h.processes[1].node.Election().State().Electing && h.follows(1) == "P2" {
 		t.Error("P2 coordinates still")
 	}
+}
+
+// twoAlgorithms: P3 coordinates and is cut off, so P2 coordinates, too. The group changes to the
+// status table bully. P3 hears of that only when the cut has healed and all have said whom they follow,
+// each in an algorithm that the other does not use.
+func twoAlgorithms(t *testing.T, h *stage) {
+	h.processes[2].stranded = forever
+	h.cut(2, 0, forever)
+	h.cut(2, 1, forever)
+	h.wait(t, "P2 coordinates", func() bool { return h.follows(0) == "P2" && h.follows(1) == "P2" })
+	h.api.algorithm = "StatusTableBully"
+	h.api.settle()
+	h.wait(t, "the roster", func() bool {
+		r := h.processes[1].roster
+		return r.Algorithm == "StatusTableBully" && h.processes[0].roster == r
+	})
+	h.cut(2, 0, 0)
+	h.cut(2, 1, 0)
+	h.until(h.now + 5*T)
+	h.processes[2].stranded = h.now
+	h.wait(t, "all follow P3", h.settled)
 }
