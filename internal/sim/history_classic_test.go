@@ -173,7 +173,7 @@ func twoAlgorithms(t *testing.T, h *stage) {
 	})
 	h.cut(2, 0, 0)
 	h.cut(2, 1, 0)
-	h.until(h.now + 5*T)
+	h.until(h.now + 25*T) // all links that lost something have been made anew
 	h.processes[2].stranded = h.now
 	h.wait(t, "all follow P3", h.settled)
 }

@@ -42,11 +42,11 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// report says of a history that fails what it is about, and how it went on from the quiet group.
+// report says of a history that fails what it is about, and how it ended.
 func (h *stage) report(t *testing.T, c history, told *strings.Builder) {
-	if t.Failed() || testing.Verbose() {
+	if t.Failed() {
 		lines := strings.SplitAfter(told.String(), "\n")
-		t.Logf("what went wrong then: %s\n%s", c.then, strings.Join(lines[max(0, len(lines)-30000):], ""))
+		t.Logf("what went wrong then: %s\n%s", c.then, strings.Join(lines[max(0, len(lines)-200):], ""))
 	}
 }
 
