@@ -76,8 +76,8 @@ var classicHistories = []history{
 	},
 }
 
-// neverCoordinates: P2 has priority 0, and gets 2 again; P1, which is unhealthy, hears of that late.
-// P3 dies, P2 takes over and says so to P1, by whose roster it never coordinates.
+// neverCoordinates: P2 has priority 0, and gets 2 again; P1, which is unhealthy, hears of that
+// late. P3 dies, P2 takes over and says so to P1, by whose roster it never coordinates.
 func neverCoordinates(t *testing.T, h *stage) {
 	h.sicken(0, true)
 	h.edit(t, 1, 0)
@@ -157,9 +157,9 @@ func hearsay(t *testing.T, h *stage) {
 	}
 }
 
-// twoAlgorithms: P3 coordinates and is cut off, so P2 coordinates, too. The group changes to the
-// status table bully. P3 hears of that only when the cut has healed and all have said whom they follow,
-// each in an algorithm that the other does not use.
+// twoAlgorithms: P3 coordinates and is cut off, so P2 coordinates, too. The group changes to
+// the status table bully. P3 hears of that only when the cut has healed and all have said whom
+// they follow, each in an algorithm that the other does not use.
 func twoAlgorithms(t *testing.T, h *stage) {
 	h.processes[2].stranded = forever
 	h.cut(2, 0, forever)

@@ -54,8 +54,8 @@ var guardedHistories = []history{
 	},
 }
 
-// neverLeads: P3 holds the lease, and its priority becomes 0. P3 itself hears of that late, and goes
-// on renewing.
+// neverLeads: P3 holds the lease, and its priority becomes 0. P3 itself hears of that late, and
+// goes on renewing.
 func neverLeads(t *testing.T, h *stage) {
 	h.edit(t, 2, 0, 2)
 	h.until(h.now + 5*T)
@@ -79,8 +79,8 @@ func withdrawnHeir(t *testing.T, h *stage) {
 }
 
 // cutOffHeir: P2 holds the lease, and P3 comes back, which P1 cannot reach and never will. P1
-// suspects the heir before it can hold the lease: the RELEASE takes T longer to P3 than to P1. In the
-// bully algorithm P1 then elects itself.
+// suspects the heir before it can hold the lease: the RELEASE takes T longer to P3 than to P1.
+// In the bully algorithm P1 then elects itself.
 func cutOffHeir(t *testing.T, h *stage) {
 	h.kill(2)
 	h.wait(t, "P2 holds", h.settled)

@@ -6,11 +6,11 @@ import (
 	"github.com/podesta-dev/podesta/internal/node"
 )
 
-// KNOWN: a coordinator that was silent before it was followed is not suspected as long as its link
-// stays open. (Status Table Bully 20 pinned this for a model of the detector. The detector of today
-// names a silent process once, also when it becomes the coordinator after that.) P2's answers are
-// late, so P1 suspects it and coordinates. P2's app is unhealthy for a while; when it is healthy, P2
-// says that it coordinates, P1 follows it, and P2 stands still.
+// KNOWN: a coordinator that was silent before it was followed is not suspected as long as its
+// link stays open. (Status Table Bully 20 pinned this for a model of the detector. The detector
+// of today names a silent process once, also when it becomes the coordinator after that.) P2's
+// answers are late, so P1 suspects it and coordinates. P2's app is unhealthy for a while; when
+// it is healthy, P2 says that it coordinates, P1 follows it, and P2 stands still.
 func TestKnownSilentCoordinatorIsNotSuspected(t *testing.T) {
 	h := begin(history{algorithm: "StatusTableBully", processes: 2})
 	h.wait(t, "P1 follows P2", h.settled)

@@ -25,12 +25,16 @@ type history struct {
 // histories are all of them. Those that are tests of one machine are not here.
 var histories = append(append([]history(nil), classicHistories...), guardedHistories...)
 
-// TestHistory plays each history in a group that was quiet. Whatever the script checks itself, every
-// invariant is checked after each step, and in the end what calm asks for: one coordinator, the
-// highest, whom all follow.
+// TestHistory plays each history in a group that was quiet. Whatever the script checks itself,
+// every invariant is checked after each step, and in the end what calm asks for: one
+// coordinator, the highest, whom all follow.
 func TestHistory(t *testing.T) {
 	for _, c := range histories {
-		t.Run(c.algorithm+"/"+c.name, func(t *testing.T) {
+		mode := "Classic "
+		if c.guarded {
+			mode = "Guarded "
+		}
+		t.Run(mode+c.algorithm+"/"+c.name, func(t *testing.T) {
 			h := begin(c)
 			var told strings.Builder
 			h.out = &told
