@@ -124,3 +124,14 @@ func TestAGroupThatIsGone(t *testing.T) {
 		t.Errorf("it shows %+v", p.node.View())
 	}
 }
+
+// A process that starts again acknowledges at once what its state directory holds: a manager that has
+// lost its status must not take it for one that has used no roster yet.
+func TestWhatIsOnTheDiskIsAcknowledgedAtOnce(t *testing.T) {
+	p := boot(t, "P1", lease.State{Group: "g", Generation: 1, Voted: true})
+	p.slow = true
+	p.step(node.Event{Type: node.RosterReceived, Roster: newRoster(true)})
+	if v := p.node.View(); v.Acknowledged != 1 {
+		t.Errorf("it acknowledges %d", v.Acknowledged)
+	}
+}

@@ -95,10 +95,14 @@ func (n *Node) advance(number uint64, err error) {
 }
 
 // acknowledged is the generation of the roster in use, if it is on the disk, or else of the one
-// before that is; 0 if there is none of this group.
+// before that is; 0 if there is none of this group. What was on the disk at the start counts: a
+// manager that has lost its status must hear at once which rosters are in use (MC2).
 func (n *Node) acknowledged() int64 {
 	if kept := n.writes.kept; kept != nil && kept.Group == n.roster.Group {
 		return kept.Generation
+	}
+	if saved := n.config.Saved; saved.Group == n.roster.Group {
+		return min(saved.Generation, n.roster.Generation)
 	}
 	return 0
 }

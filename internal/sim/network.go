@@ -16,8 +16,9 @@ const (
 // pair is the way from one process to another, and the link that it keeps.
 type pair struct {
 	state         linkState
-	wanted        bool // the Node wants a link
-	refused       bool // the Node knows that there is none
+	wanted        bool   // the Node wants a link
+	refused       bool   // the Node knows that there is none
+	uid           string // of the pod that the link is to, by the roster of whoever keeps it
 	turn          uint64
 	session       *session // while it is open or being made
 	opens         Time
@@ -73,6 +74,18 @@ func (w *World) admits(p, q int32) bool {
 		}
 	}
 	return false
+}
+
+// uidBy is the UID of the pod that p's roster names as q; empty if it names none.
+func (w *World) uidBy(p, q int32) string {
+	if r := w.processes[p].roster; r != nil {
+		for i := range r.Members {
+			if r.Members[i].Name == w.processes[q].name {
+				return r.Members[i].UID
+			}
+		}
+	}
+	return ""
 }
 
 // know reports whether two processes take each other for who they are.
@@ -170,9 +183,18 @@ func (w *World) lost(p, q int32, l *pair) {
 	w.step(p, &node.Event{Type: node.LinkDown, From: names[q]})
 }
 
-// admit has a process end the links of pods, and to pods, that its roster does not name any more.
+// admit has a process end the links of pods, and to pods, that its roster does not name any more. A
+// link to another pod of the same name is made anew, and what is known of the old one says nothing.
 func (w *World) admit(p int32) {
 	for q := range int32(len(w.processes)) {
+		l := w.pair(p, q)
+		if uid := w.uidBy(p, q); uid != l.uid {
+			l.uid = uid
+			if l.state == shut {
+				l.refused, l.opens = false, w.now+w.within(Unit)
+				w.lookAt(p, q, l.opens)
+			}
+		}
 		if q == p || w.know(p, q) {
 			continue
 		}

@@ -59,11 +59,11 @@ func TestMajorityLostThenForget(t *testing.T) {
 		t.Errorf("coordinator %+v, %d voters; want none, and all three", g.Status.Coordinator, len(voters(g)))
 	}
 
-	if said, err := run("no\n", "forget", "scheduler", "-n", namespace); err == nil || !strings.Contains(said, "nothing was done") {
+	if said, err := run("no\n", "forget", "scheduler", "-n", namespace); err == nil || !strings.Contains(said, "nothing was changed") {
 		t.Errorf("without the group's name: %v\n%s", err, said)
 	}
 	said, err := run("scheduler\n", "forget", "scheduler", "-n", namespace)
-	if err != nil || !strings.Contains(said, "scheduler-1") || !strings.Contains(said, "The manager has recorded it") {
+	if err != nil || !strings.Contains(said, "scheduler-1") || !strings.Contains(said, "The manager has recorded the request") {
 		t.Fatalf("%v\n%s", err, said)
 	}
 	sees(t, namespace, "scheduler-0 as the only voter", func(g *v1.ElectionGroup) bool {
