@@ -15,6 +15,7 @@ import (
 	"time"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // guardedKills is how often each algorithm's coordinator is killed; each costs a lease.
@@ -30,14 +31,19 @@ func TestGuardedKills(t *testing.T) {
 	g.guarded()
 	g.edit(always)
 	g.agree("scheduler-4")
-	epoch := g.shows("scheduler-4").Status.Coordinator.Epoch
+	g.shows("scheduler-4")
+	var epoch int64
 	for _, algorithm := range []v1.Algorithm{v1.Bully, v1.StatusTableBully, v1.LeLann, v1.ChangRoberts, v1.RingList, v1.ActiveListRing} {
 		g.edit(func(s *v1.ElectionGroupSpec) { s.Algorithm = algorithm })
 		g.await("every process to use the edited roster", reconciled)
+		epoch = g.holdsByRoster("scheduler-4")
 		for range guardedKills {
 			killed := g.kill("scheduler-4")
 			eg := g.holds("", epoch)
 			next := eg.Status.Coordinator
+			if took := next.Since.Sub(killed); took < 0 {
+				t.Errorf("%s: %s holds since %v before the kill", algorithm, next.Name, -took)
+			}
 			t.Logf("%s: %s holds in the status after %v, epoch %d", algorithm, next.Name, next.Since.Sub(killed), next.Epoch)
 			epoch = next.Epoch
 			if next.Name != "scheduler-4" { // whose container, on a busy machine, may be back before the lease has run out
@@ -46,6 +52,20 @@ func TestGuardedKills(t *testing.T) {
 			g.agree("scheduler-4")
 		}
 	}
+}
+
+// holdsByRoster waits until the status shows that coordinator under an epoch of the newest roster, and
+// returns the epoch: an edit gives it a new one in place, which is not to be taken for that of another.
+func (g *group) holdsByRoster(coordinator string) int64 {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
+	defer cancel()
+	eg, err := g.Await(ctx, coordinator+" with an epoch of the newest roster in the status", func(eg *v1.ElectionGroup) bool {
+		c, r := eg.Status.Coordinator, eg.Status.Roster
+		return c != nil && r != nil && c.Name == coordinator && lease.Epoch(c.Epoch).Generation() == r.Generation
+	})
+	g.must(err)
+	return eg.Status.Coordinator.Epoch
 }
 
 // holds waits until the status shows that coordinator (empty: any) under a higher epoch than before.
