@@ -72,16 +72,17 @@ func (w *World) timed() bool { return !w.Beyond }
 // beforeMessage notes what a message means for what was promised, before the voter hears it.
 func (w *World) beforeMessage(p int32, e *node.Event) {
 	if w.Guarded && e.Message.Type == node.LeaseRequest && e.Message.Request.Kind == lease.Release {
-		w.releases(p, e.From, e.Incarnation, e.Message.Request.Epoch)
+		w.releases(p, e.From, e.Incarnation, &e.Message.Request)
 	}
 }
 
 // releases ends what a voter has promised that run up to an epoch: it has been given back.
-func (w *World) releases(p int32, from string, number uint64, e lease.Epoch) {
+func (w *World) releases(p int32, from string, number uint64, r *lease.Request) {
 	o := w.oracleOf(p)
-	if o == nil {
-		return
+	if o == nil || w.processes[p].roster == nil || r.Group != w.processes[p].roster.Group {
+		return // of another object of the group's name: an epoch there is another one
 	}
+	e := r.Epoch
 	v := &w.processes[p]
 	for _, q := range [...]*promise{o.promise(p, v.disk.number), &o.widest[p]} {
 		q.release(from, number, e, w.now)
