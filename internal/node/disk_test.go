@@ -112,6 +112,25 @@ func TestAClassicGroupForgetsNoPromise(t *testing.T) {
 	}
 }
 
+// Nor is it while the same run goes from a Guarded group to a Classic one: the lease protocol hears
+// nothing of a Classic roster, and takes no part.
+func TestFromAGuardedGroupToAClassicOne(t *testing.T) {
+	p := start(t, "P1", newRoster(true))
+	p.request("P3", lease.Vote, 1)
+	promised := p.disk.Lease
+	classic := newRoster(false)
+	classic.Group = "another"
+	p.step(node.Event{Type: node.RosterReceived, Roster: classic})
+	p.did()
+	p.pass(10 * time.Second)
+	if p.disk.Roster.Group != "another" || p.disk.Lease != promised || p.node.Lease().State() != promised {
+		t.Errorf("it promised %+v, and has written %+v", promised, p.disk.Lease)
+	}
+	if did := p.did(); strings.Contains(did, "VOTE") {
+		t.Errorf("in a Classic group it did: %s", did)
+	}
+}
+
 // A group that is gone is forgotten on the disk; what the voter has promised is not.
 func TestAGroupThatIsGone(t *testing.T) {
 	p := start(t, "P1", newRoster(true))

@@ -25,10 +25,11 @@ func (n *Node) elect(e election.Event) {
 	n.settle()
 }
 
-// authorise gives an event to the lease protocol; in a Classic group there is none.
+// authorise gives an event to the lease protocol. In a Classic group, and in none, it hears only of the
+// disk and of the app, about what an earlier Guarded group of this run has left.
 func (n *Node) authorise(e lease.Event) {
-	if n.lease != nil && (n.guarded() || e.Type == lease.Told || e.Type == lease.RosterChanged ||
-		e.Type == lease.Persisted || e.Type == lease.WriteFailed) {
+	left := e.Type == lease.Told || e.Type == lease.Persisted || e.Type == lease.WriteFailed
+	if n.lease != nil && (n.guarded() || left) {
 		n.inbox.lease = append(n.inbox.lease, e)
 		n.settle()
 	}
