@@ -68,6 +68,7 @@ func TestAppGoesIll(t *testing.T) {
 	highest := apps[4]
 	g.agree("scheduler-4")
 	g.await("every process to use the roster", reconciled)
+	g.holdsByRoster("scheduler-4")
 	before := g.shows("scheduler-4")
 
 	const period, failures = time.Second, 3

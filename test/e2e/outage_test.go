@@ -132,13 +132,15 @@ func pass(t *testing.T, then time.Time) {
 	}
 }
 
-// settled applies the sample and waits until scheduler-4 coordinates and all is quiet; whoever coordinates now stays until it fails.
+// settled applies the sample and waits until scheduler-4 coordinates under an epoch of the roster that
+// all use, so that its epoch does not change any more; whoever coordinates now stays until it fails.
 func (g *group) settled() *v1.ElectionGroup {
 	g.t.Helper()
 	g.unhurried("podesta_v1_electiongroup.yaml")
 	g.agree("scheduler-4")
 	g.edit(never)
 	g.await("every process to use the roster", reconciled)
+	g.holdsByRoster("scheduler-4")
 	g.agree("scheduler-4")
 	return g.shows("scheduler-4")
 }
