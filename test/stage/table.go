@@ -2,13 +2,13 @@ package stage
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // Table writes the process status table of a group, for people.
@@ -19,7 +19,7 @@ func Table(g *v1.ElectionGroup) string {
 	for _, p := range g.Status.Processes {
 		epoch := ""
 		if p.Epoch > 0 {
-			epoch = strconv.FormatInt(p.Epoch, 10)
+			epoch = lease.Epoch(p.Epoch).String()
 		}
 		fmt.Fprintf(w, "  %s\t%d\t%s\t%s\t%s\n", p.Name, ptr.Deref(p.Priority, 0), p.State, p.Coordinator, epoch)
 	}
