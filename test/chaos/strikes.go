@@ -132,8 +132,12 @@ func (r *runner) strikeWorld(ctx context.Context, f fault) (at register.Instant,
 	case killManagers:
 		return r.backend.KillProgram(ctx, backend.Managers)
 	default:
-		authority := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: backend.SystemNamespace, Name: "podesta-ca"}}
-		return register.Now(), r.Delete(ctx, authority)
+		authority := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+			Namespace: backend.SystemNamespace,
+			Name:      "podesta-ca",
+		}}
+		// The manager looks every 30 s: since an earlier round it may not have been written anew.
+		return register.Now(), client.IgnoreNotFound(r.Delete(ctx, authority))
 	}
 }
 
