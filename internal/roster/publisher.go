@@ -2,8 +2,10 @@ package roster
 
 import (
 	"sync"
+	"time"
 
 	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
 // publisher holds the newest roster of each group and the CA bundle. A change wakes the sessions of
@@ -13,6 +15,8 @@ type publisher struct {
 	mu     sync.Mutex
 	trust  string
 	groups map[groupKey]*publication
+
+	manager *identity.Keyring // signs
 }
 
 // publication is what was published about a group.
@@ -20,10 +24,17 @@ type publication struct {
 	known    bool    // published or withdrawn since this manager began to lead
 	roster   *Roster // nil if the group does not exist; never modified once published
 	sessions map[string]*session
+
+	signed      *rosterpb.SignedRoster // roster, signed when it was read first; nil: not yet
+	signedUntil time.Time              // the end of the certificate that signed it
 }
 
-func newPublisher(trust []byte) *publisher {
-	return &publisher{trust: string(trust), groups: map[groupKey]*publication{}}
+func newPublisher(trust []byte, manager *identity.Keyring) *publisher {
+	return &publisher{
+		trust:   string(trust),
+		groups:  map[groupKey]*publication{},
+		manager: manager,
+	}
 }
 
 func (p *publisher) setTrust(pem []byte) {
@@ -42,7 +53,7 @@ func (p *publisher) publish(r Roster) {
 	if n.roster != nil && n.roster.Equal(r) {
 		return
 	}
-	n.known, n.roster = true, &r
+	n.known, n.roster, n.signed = true, &r, nil
 	n.wake()
 }
 
@@ -50,7 +61,7 @@ func (p *publisher) withdraw(key groupKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.publication(key)
-	n.known, n.roster = true, nil
+	n.known, n.roster, n.signed = true, nil, nil
 	n.wake()
 	p.tidy(key)
 }
@@ -89,6 +100,27 @@ func (p *publisher) read(name identity.Name) (trust string, r *Roster, known boo
 		return p.trust, n.roster, n.known
 	}
 	return p.trust, nil, false
+}
+
+// sign returns a roster that read returned as the manager signs it; nil if something else has been
+// published since, and the sessions are woken for that. Each roster is signed once, and again by each
+// new certificate of the manager.
+func (p *publisher) sign(name identity.Name, r *Roster) (*rosterpb.SignedRoster, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.groups[groupKey{name.Namespace, name.Group}]
+	if n == nil || n.roster != r {
+		return nil, nil
+	}
+	until := p.manager.NotAfter()
+	if n.signed == nil || !until.Equal(n.signedUntil) {
+		signed, err := sign(p.manager, *n.roster)
+		if err != nil {
+			return nil, err
+		}
+		n.signed, n.signedUntil = signed, until
+	}
+	return n.signed, nil
 }
 
 func (p *publisher) publication(key groupKey) *publication {

@@ -61,6 +61,10 @@ type Roster struct {
 	Stable     time.Duration // for Delayed: how long that process must have answered before
 	AppHealth  AppHealth     // how each agent probes its app
 	Processes  []Process     // in ring order
+	// Signed is this roster as the manager signed it, which is what agents pass on to each other;
+	// empty: it came from no manager. Equal does not compare it: a signature is renewed with the
+	// manager's certificate.
+	Signed []byte
 }
 
 // Process is a member of the group.
@@ -90,7 +94,7 @@ func (r Roster) Has(name, uid string) bool {
 	return ok && p.UID == uid
 }
 
-// Equal reports whether two rosters are the same in every field.
+// Equal reports whether two rosters are the same in every field but Signed.
 func (r Roster) Equal(o Roster) bool {
 	return r.Namespace == o.Namespace && r.Group == o.Group && r.GroupUID == o.GroupUID &&
 		r.Generation == o.Generation &&

@@ -72,7 +72,7 @@ type Server struct {
 func NewServer(cfg ServerConfig) *Server {
 	return &Server{
 		ServerConfig: cfg,
-		publisher:    newPublisher(cfg.Trust),
+		publisher:    newPublisher(cfg.Trust, cfg.Keyring),
 		joins:        newTurns(joinLimits, cfg.Now),
 		renewals:     newTurns(renewalLimits, cfg.Now),
 	}

@@ -60,7 +60,10 @@ func (s *session) send(ctx context.Context, p *publisher, stream serverStream,
 	var last sent
 	for {
 		var updates []*rosterpb.Update
-		updates, last = s.pending(p, last)
+		var err error
+		if updates, last, err = s.pending(p, last); err != nil {
+			return err
+		}
 		for _, u := range updates {
 			if err := stream.Send(u); err != nil {
 				return err
@@ -82,7 +85,7 @@ func (s *session) send(ctx context.Context, p *publisher, stream serverStream,
 }
 
 // pending returns what the agent has not been sent yet.
-func (s *session) pending(p *publisher, last sent) ([]*rosterpb.Update, sent) {
+func (s *session) pending(p *publisher, last sent) ([]*rosterpb.Update, sent, error) {
 	var updates []*rosterpb.Update
 	trust, roster, known := p.read(s.name)
 	if trust != last.trust {
@@ -101,12 +104,19 @@ func (s *session) pending(p *publisher, last sent) ([]*rosterpb.Update, sent) {
 		}
 		last.gone, last.roster = true, nil
 	case roster != last.roster:
+		signed, err := p.sign(s.name, roster)
+		if err != nil {
+			return nil, last, status.Errorf(codes.Unavailable, "the manager cannot sign: %v", err)
+		}
+		if signed == nil {
+			break
+		}
 		updates = append(updates, &rosterpb.Update{
-			Update: &rosterpb.Update_Roster{Roster: rosterToWire(*roster)},
+			Update: &rosterpb.Update_Roster{Roster: signed},
 		})
 		last.gone, last.roster = false, roster
 	}
-	return updates, last
+	return updates, last, nil
 }
 
 // receive stores reports until the stream ends or an agent sends an invalid one.

@@ -178,7 +178,7 @@ func (x *Update) GetUpdate() isUpdate_Update {
 	return nil
 }
 
-func (x *Update) GetRoster() *Roster {
+func (x *Update) GetRoster() *SignedRoster {
 	if x != nil {
 		if x, ok := x.Update.(*Update_Roster); ok {
 			return x.Roster
@@ -210,7 +210,7 @@ type isUpdate_Update interface {
 }
 
 type Update_Roster struct {
-	Roster *Roster `protobuf:"bytes,1,opt,name=roster,proto3,oneof"`
+	Roster *SignedRoster `protobuf:"bytes,1,opt,name=roster,proto3,oneof"`
 }
 
 type Update_Trust struct {
@@ -227,6 +227,68 @@ func (*Update_Trust) isUpdate_Update() {}
 
 func (*Update_Gone) isUpdate_Update() {}
 
+// SignedRoster is a roster as the manager made it. Agents keep it as it is, and pass it on to those
+// of their group that have an older one.
+type SignedRoster struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Roster        []byte                 `protobuf:"bytes,1,opt,name=roster,proto3" json:"roster,omitempty"`           // a Roster
+	Certificate   []byte                 `protobuf:"bytes,2,opt,name=certificate,proto3" json:"certificate,omitempty"` // of the manager, DER
+	Signature     []byte                 `protobuf:"bytes,3,opt,name=signature,proto3" json:"signature,omitempty"`     // identity.Signature, for the purpose "roster"
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SignedRoster) Reset() {
+	*x = SignedRoster{}
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SignedRoster) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SignedRoster) ProtoMessage() {}
+
+func (x *SignedRoster) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SignedRoster.ProtoReflect.Descriptor instead.
+func (*SignedRoster) Descriptor() ([]byte, []int) {
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *SignedRoster) GetRoster() []byte {
+	if x != nil {
+		return x.Roster
+	}
+	return nil
+}
+
+func (x *SignedRoster) GetCertificate() []byte {
+	if x != nil {
+		return x.Certificate
+	}
+	return nil
+}
+
+func (x *SignedRoster) GetSignature() []byte {
+	if x != nil {
+		return x.Signature
+	}
+	return nil
+}
+
 // Gone means that the group does not exist, or that the pod is not on its roster. The agent stops
 // electing until a roster comes.
 type Gone struct {
@@ -237,7 +299,7 @@ type Gone struct {
 
 func (x *Gone) Reset() {
 	*x = Gone{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[3]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -249,7 +311,7 @@ func (x *Gone) String() string {
 func (*Gone) ProtoMessage() {}
 
 func (x *Gone) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[3]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -262,7 +324,7 @@ func (x *Gone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gone.ProtoReflect.Descriptor instead.
 func (*Gone) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{3}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{4}
 }
 
 // Roster lists the members of a group and describes how they elect.
@@ -288,7 +350,7 @@ type Roster struct {
 
 func (x *Roster) Reset() {
 	*x = Roster{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[4]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -300,7 +362,7 @@ func (x *Roster) String() string {
 func (*Roster) ProtoMessage() {}
 
 func (x *Roster) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[4]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -313,7 +375,7 @@ func (x *Roster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Roster.ProtoReflect.Descriptor instead.
 func (*Roster) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{4}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Roster) GetNamespace() string {
@@ -427,7 +489,7 @@ type AppHealth struct {
 
 func (x *AppHealth) Reset() {
 	*x = AppHealth{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[5]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -439,7 +501,7 @@ func (x *AppHealth) String() string {
 func (*AppHealth) ProtoMessage() {}
 
 func (x *AppHealth) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[5]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -452,7 +514,7 @@ func (x *AppHealth) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppHealth.ProtoReflect.Descriptor instead.
 func (*AppHealth) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{5}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *AppHealth) GetHandler() isAppHealth_Handler {
@@ -550,7 +612,7 @@ type HTTPGet struct {
 
 func (x *HTTPGet) Reset() {
 	*x = HTTPGet{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[6]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -562,7 +624,7 @@ func (x *HTTPGet) String() string {
 func (*HTTPGet) ProtoMessage() {}
 
 func (x *HTTPGet) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[6]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -575,7 +637,7 @@ func (x *HTTPGet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HTTPGet.ProtoReflect.Descriptor instead.
 func (*HTTPGet) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{6}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *HTTPGet) GetPort() int32 {
@@ -602,7 +664,7 @@ type TCPSocket struct {
 
 func (x *TCPSocket) Reset() {
 	*x = TCPSocket{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[7]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -614,7 +676,7 @@ func (x *TCPSocket) String() string {
 func (*TCPSocket) ProtoMessage() {}
 
 func (x *TCPSocket) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[7]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -627,7 +689,7 @@ func (x *TCPSocket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TCPSocket.ProtoReflect.Descriptor instead.
 func (*TCPSocket) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{7}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TCPSocket) GetPort() int32 {
@@ -648,7 +710,7 @@ type GRPCHealth struct {
 
 func (x *GRPCHealth) Reset() {
 	*x = GRPCHealth{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[8]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -660,7 +722,7 @@ func (x *GRPCHealth) String() string {
 func (*GRPCHealth) ProtoMessage() {}
 
 func (x *GRPCHealth) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[8]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -673,7 +735,7 @@ func (x *GRPCHealth) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GRPCHealth.ProtoReflect.Descriptor instead.
 func (*GRPCHealth) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{8}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GRPCHealth) GetPort() int32 {
@@ -704,7 +766,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[9]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -716,7 +778,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[9]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -729,7 +791,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{9}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Process) GetName() string {
@@ -796,7 +858,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[10]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -808,7 +870,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[10]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -821,7 +883,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{10}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Report) GetStateId() string {
@@ -919,7 +981,7 @@ type Row struct {
 
 func (x *Row) Reset() {
 	*x = Row{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[11]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -931,7 +993,7 @@ func (x *Row) String() string {
 func (*Row) ProtoMessage() {}
 
 func (x *Row) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[11]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -944,7 +1006,7 @@ func (x *Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Row.ProtoReflect.Descriptor instead.
 func (*Row) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{11}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Row) GetName() string {
@@ -977,7 +1039,7 @@ type Election struct {
 
 func (x *Election) Reset() {
 	*x = Election{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[12]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -989,7 +1051,7 @@ func (x *Election) String() string {
 func (*Election) ProtoMessage() {}
 
 func (x *Election) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[12]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1002,7 +1064,7 @@ func (x *Election) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Election.ProtoReflect.Descriptor instead.
 func (*Election) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{12}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Election) GetDecision() string {
@@ -1057,12 +1119,16 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x03csr\x18\x02 \x01(\fR\x03csr\"F\n" +
 	"\fJoinResponse\x12 \n" +
 	"\vcertificate\x18\x01 \x01(\fR\vcertificate\x12\x14\n" +
-	"\x05trust\x18\x02 \x01(\fR\x05trust\"\x8e\x01\n" +
-	"\x06Update\x123\n" +
-	"\x06roster\x18\x01 \x01(\v2\x19.podesta.roster.v1.RosterH\x00R\x06roster\x12\x16\n" +
+	"\x05trust\x18\x02 \x01(\fR\x05trust\"\x94\x01\n" +
+	"\x06Update\x129\n" +
+	"\x06roster\x18\x01 \x01(\v2\x1f.podesta.roster.v1.SignedRosterH\x00R\x06roster\x12\x16\n" +
 	"\x05trust\x18\x02 \x01(\fH\x00R\x05trust\x12-\n" +
 	"\x04gone\x18\x03 \x01(\v2\x17.podesta.roster.v1.GoneH\x00R\x04goneB\b\n" +
-	"\x06update\"\x06\n" +
+	"\x06update\"f\n" +
+	"\fSignedRoster\x12\x16\n" +
+	"\x06roster\x18\x01 \x01(\fR\x06roster\x12 \n" +
+	"\vcertificate\x18\x02 \x01(\fR\vcertificate\x12\x1c\n" +
+	"\tsignature\x18\x03 \x01(\fR\tsignature\"\x06\n" +
 	"\x04Gone\"\x90\x04\n" +
 	"\x06Roster\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
@@ -1155,34 +1221,35 @@ func file_internal_roster_rosterpb_roster_proto_rawDescGZIP() []byte {
 	return file_internal_roster_rosterpb_roster_proto_rawDescData
 }
 
-var file_internal_roster_rosterpb_roster_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_internal_roster_rosterpb_roster_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_internal_roster_rosterpb_roster_proto_goTypes = []any{
 	(*JoinRequest)(nil),  // 0: podesta.roster.v1.JoinRequest
 	(*JoinResponse)(nil), // 1: podesta.roster.v1.JoinResponse
 	(*Update)(nil),       // 2: podesta.roster.v1.Update
-	(*Gone)(nil),         // 3: podesta.roster.v1.Gone
-	(*Roster)(nil),       // 4: podesta.roster.v1.Roster
-	(*AppHealth)(nil),    // 5: podesta.roster.v1.AppHealth
-	(*HTTPGet)(nil),      // 6: podesta.roster.v1.HTTPGet
-	(*TCPSocket)(nil),    // 7: podesta.roster.v1.TCPSocket
-	(*GRPCHealth)(nil),   // 8: podesta.roster.v1.GRPCHealth
-	(*Process)(nil),      // 9: podesta.roster.v1.Process
-	(*Report)(nil),       // 10: podesta.roster.v1.Report
-	(*Row)(nil),          // 11: podesta.roster.v1.Row
-	(*Election)(nil),     // 12: podesta.roster.v1.Election
+	(*SignedRoster)(nil), // 3: podesta.roster.v1.SignedRoster
+	(*Gone)(nil),         // 4: podesta.roster.v1.Gone
+	(*Roster)(nil),       // 5: podesta.roster.v1.Roster
+	(*AppHealth)(nil),    // 6: podesta.roster.v1.AppHealth
+	(*HTTPGet)(nil),      // 7: podesta.roster.v1.HTTPGet
+	(*TCPSocket)(nil),    // 8: podesta.roster.v1.TCPSocket
+	(*GRPCHealth)(nil),   // 9: podesta.roster.v1.GRPCHealth
+	(*Process)(nil),      // 10: podesta.roster.v1.Process
+	(*Report)(nil),       // 11: podesta.roster.v1.Report
+	(*Row)(nil),          // 12: podesta.roster.v1.Row
+	(*Election)(nil),     // 13: podesta.roster.v1.Election
 }
 var file_internal_roster_rosterpb_roster_proto_depIdxs = []int32{
-	4,  // 0: podesta.roster.v1.Update.roster:type_name -> podesta.roster.v1.Roster
-	3,  // 1: podesta.roster.v1.Update.gone:type_name -> podesta.roster.v1.Gone
-	9,  // 2: podesta.roster.v1.Roster.processes:type_name -> podesta.roster.v1.Process
-	5,  // 3: podesta.roster.v1.Roster.app_health:type_name -> podesta.roster.v1.AppHealth
-	6,  // 4: podesta.roster.v1.AppHealth.http_get:type_name -> podesta.roster.v1.HTTPGet
-	7,  // 5: podesta.roster.v1.AppHealth.tcp_socket:type_name -> podesta.roster.v1.TCPSocket
-	8,  // 6: podesta.roster.v1.AppHealth.grpc:type_name -> podesta.roster.v1.GRPCHealth
-	11, // 7: podesta.roster.v1.Report.table:type_name -> podesta.roster.v1.Row
-	12, // 8: podesta.roster.v1.Report.last_election:type_name -> podesta.roster.v1.Election
+	3,  // 0: podesta.roster.v1.Update.roster:type_name -> podesta.roster.v1.SignedRoster
+	4,  // 1: podesta.roster.v1.Update.gone:type_name -> podesta.roster.v1.Gone
+	10, // 2: podesta.roster.v1.Roster.processes:type_name -> podesta.roster.v1.Process
+	6,  // 3: podesta.roster.v1.Roster.app_health:type_name -> podesta.roster.v1.AppHealth
+	7,  // 4: podesta.roster.v1.AppHealth.http_get:type_name -> podesta.roster.v1.HTTPGet
+	8,  // 5: podesta.roster.v1.AppHealth.tcp_socket:type_name -> podesta.roster.v1.TCPSocket
+	9,  // 6: podesta.roster.v1.AppHealth.grpc:type_name -> podesta.roster.v1.GRPCHealth
+	12, // 7: podesta.roster.v1.Report.table:type_name -> podesta.roster.v1.Row
+	13, // 8: podesta.roster.v1.Report.last_election:type_name -> podesta.roster.v1.Election
 	0,  // 9: podesta.roster.v1.RosterService.Join:input_type -> podesta.roster.v1.JoinRequest
-	10, // 10: podesta.roster.v1.RosterService.Follow:input_type -> podesta.roster.v1.Report
+	11, // 10: podesta.roster.v1.RosterService.Follow:input_type -> podesta.roster.v1.Report
 	1,  // 11: podesta.roster.v1.RosterService.Join:output_type -> podesta.roster.v1.JoinResponse
 	2,  // 12: podesta.roster.v1.RosterService.Follow:output_type -> podesta.roster.v1.Update
 	11, // [11:13] is the sub-list for method output_type
@@ -1202,7 +1269,7 @@ func file_internal_roster_rosterpb_roster_proto_init() {
 		(*Update_Trust)(nil),
 		(*Update_Gone)(nil),
 	}
-	file_internal_roster_rosterpb_roster_proto_msgTypes[5].OneofWrappers = []any{
+	file_internal_roster_rosterpb_roster_proto_msgTypes[6].OneofWrappers = []any{
 		(*AppHealth_HttpGet)(nil),
 		(*AppHealth_TcpSocket)(nil),
 		(*AppHealth_Grpc)(nil),
@@ -1213,7 +1280,7 @@ func file_internal_roster_rosterpb_roster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_roster_rosterpb_roster_proto_rawDesc), len(file_internal_roster_rosterpb_roster_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

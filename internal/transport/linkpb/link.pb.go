@@ -35,6 +35,7 @@ type Frame struct {
 	//	*Frame_Ask
 	//	*Frame_Leaving
 	//	*Frame_LeaseRequest
+	//	*Frame_RosterRequest
 	Frame         isFrame_Frame `protobuf_oneof:"frame"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -122,6 +123,15 @@ func (x *Frame) GetLeaseRequest() *LeaseRequest {
 	return nil
 }
 
+func (x *Frame) GetRosterRequest() *RosterRequest {
+	if x != nil {
+		if x, ok := x.Frame.(*Frame_RosterRequest); ok {
+			return x.RosterRequest
+		}
+	}
+	return nil
+}
+
 type isFrame_Frame interface {
 	isFrame_Frame()
 }
@@ -146,6 +156,10 @@ type Frame_LeaseRequest struct {
 	LeaseRequest *LeaseRequest `protobuf:"bytes,5,opt,name=lease_request,json=leaseRequest,proto3,oneof"`
 }
 
+type Frame_RosterRequest struct {
+	RosterRequest *RosterRequest `protobuf:"bytes,6,opt,name=roster_request,json=rosterRequest,proto3,oneof"`
+}
+
 func (*Frame_Hello) isFrame_Frame() {}
 
 func (*Frame_Message) isFrame_Frame() {}
@@ -155,6 +169,8 @@ func (*Frame_Ask) isFrame_Frame() {}
 func (*Frame_Leaving) isFrame_Frame() {}
 
 func (*Frame_LeaseRequest) isFrame_Frame() {}
+
+func (*Frame_RosterRequest) isFrame_Frame() {}
 
 // Hello opens a link.
 type Hello struct {
@@ -429,6 +445,7 @@ func (x *Entry) GetStatus() string {
 type Ask struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Sequence      uint64                 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	Generation    int64                  `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"` // of the roster that the asking process uses
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -470,13 +487,22 @@ func (x *Ask) GetSequence() uint64 {
 	return 0
 }
 
-// Answer is the answer to the Ask with the same sequence or, if it has a response, to a lease
-// request.
+func (x *Ask) GetGeneration() int64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+// Answer is the answer to the Ask with the same sequence or, if it has a response or a roster, to a
+// lease request or a roster request.
 type Answer struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Sequence      uint64                 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	Coordinator   string                 `protobuf:"bytes,2,opt,name=coordinator,proto3" json:"coordinator,omitempty"` // whom the answering process follows; empty while it elects
 	LeaseResponse *LeaseResponse         `protobuf:"bytes,3,opt,name=lease_response,json=leaseResponse,proto3" json:"lease_response,omitempty"`
+	Generation    int64                  `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"` // to an Ask: of the roster that the answering process uses
+	Roster        []byte                 `protobuf:"bytes,5,opt,name=roster,proto3" json:"roster,omitempty"`          // as the manager signed it: podesta.roster.v1.SignedRoster
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -532,6 +558,20 @@ func (x *Answer) GetLeaseResponse() *LeaseResponse {
 	return nil
 }
 
+func (x *Answer) GetGeneration() int64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *Answer) GetRoster() []byte {
+	if x != nil {
+		return x.Roster
+	}
+	return nil
+}
+
 type Leaving struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -568,6 +608,43 @@ func (*Leaving) Descriptor() ([]byte, []int) {
 	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{7}
 }
 
+// RosterRequest asks for the roster that the receiver uses, because it is newer than the sender's.
+type RosterRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RosterRequest) Reset() {
+	*x = RosterRequest{}
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RosterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RosterRequest) ProtoMessage() {}
+
+func (x *RosterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RosterRequest.ProtoReflect.Descriptor instead.
+func (*RosterRequest) Descriptor() ([]byte, []int) {
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{8}
+}
+
 // LeaseRequest is a message about the sender's lease (lease.Request). Receivers ignore kinds that
 // they do not know.
 type LeaseRequest struct {
@@ -584,7 +661,7 @@ type LeaseRequest struct {
 
 func (x *LeaseRequest) Reset() {
 	*x = LeaseRequest{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[8]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -596,7 +673,7 @@ func (x *LeaseRequest) String() string {
 func (*LeaseRequest) ProtoMessage() {}
 
 func (x *LeaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[8]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -609,7 +686,7 @@ func (x *LeaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseRequest.ProtoReflect.Descriptor instead.
 func (*LeaseRequest) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{8}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *LeaseRequest) GetKind() string {
@@ -678,7 +755,7 @@ type LeaseResponse struct {
 
 func (x *LeaseResponse) Reset() {
 	*x = LeaseResponse{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[9]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -690,7 +767,7 @@ func (x *LeaseResponse) String() string {
 func (*LeaseResponse) ProtoMessage() {}
 
 func (x *LeaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[9]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -703,7 +780,7 @@ func (x *LeaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseResponse.ProtoReflect.Descriptor instead.
 func (*LeaseResponse) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{9}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *LeaseResponse) GetKind() string {
@@ -801,13 +878,14 @@ var File_internal_transport_linkpb_link_proto protoreflect.FileDescriptor
 
 const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	"\n" +
-	"$internal/transport/linkpb/link.proto\x12\x0fpodesta.link.v1\"\x9c\x02\n" +
+	"$internal/transport/linkpb/link.proto\x12\x0fpodesta.link.v1\"\xe5\x02\n" +
 	"\x05Frame\x12.\n" +
 	"\x05hello\x18\x01 \x01(\v2\x16.podesta.link.v1.HelloH\x00R\x05hello\x124\n" +
 	"\amessage\x18\x02 \x01(\v2\x18.podesta.link.v1.MessageH\x00R\amessage\x12(\n" +
 	"\x03ask\x18\x03 \x01(\v2\x14.podesta.link.v1.AskH\x00R\x03ask\x124\n" +
 	"\aleaving\x18\x04 \x01(\v2\x18.podesta.link.v1.LeavingH\x00R\aleaving\x12D\n" +
-	"\rlease_request\x18\x05 \x01(\v2\x1d.podesta.link.v1.LeaseRequestH\x00R\fleaseRequestB\a\n" +
+	"\rlease_request\x18\x05 \x01(\v2\x1d.podesta.link.v1.LeaseRequestH\x00R\fleaseRequest\x12G\n" +
+	"\x0eroster_request\x18\x06 \x01(\v2\x1e.podesta.link.v1.RosterRequestH\x00R\rrosterRequestB\a\n" +
 	"\x05frame\"`\n" +
 	"\x05Hello\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x19\n" +
@@ -827,14 +905,22 @@ const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	"\bsequence\x18\x03 \x01(\x04R\bsequence\"3\n" +
 	"\x05Entry\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06status\x18\x02 \x01(\tR\x06status\"!\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\"A\n" +
 	"\x03Ask\x12\x1a\n" +
-	"\bsequence\x18\x01 \x01(\x04R\bsequence\"\x8d\x01\n" +
+	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x02 \x01(\x03R\n" +
+	"generation\"\xc5\x01\n" +
 	"\x06Answer\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12 \n" +
 	"\vcoordinator\x18\x02 \x01(\tR\vcoordinator\x12E\n" +
-	"\x0elease_response\x18\x03 \x01(\v2\x1e.podesta.link.v1.LeaseResponseR\rleaseResponse\"\t\n" +
-	"\aLeaving\"\xa7\x01\n" +
+	"\x0elease_response\x18\x03 \x01(\v2\x1e.podesta.link.v1.LeaseResponseR\rleaseResponse\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x04 \x01(\x03R\n" +
+	"generation\x12\x16\n" +
+	"\x06roster\x18\x05 \x01(\fR\x06roster\"\t\n" +
+	"\aLeaving\"\x0f\n" +
+	"\rRosterRequest\"\xa7\x01\n" +
 	"\fLeaseRequest\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x03R\x05epoch\x12\x14\n" +
@@ -874,7 +960,7 @@ func file_internal_transport_linkpb_link_proto_rawDescGZIP() []byte {
 	return file_internal_transport_linkpb_link_proto_rawDescData
 }
 
-var file_internal_transport_linkpb_link_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_internal_transport_linkpb_link_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_internal_transport_linkpb_link_proto_goTypes = []any{
 	(*Frame)(nil),         // 0: podesta.link.v1.Frame
 	(*Hello)(nil),         // 1: podesta.link.v1.Hello
@@ -884,25 +970,27 @@ var file_internal_transport_linkpb_link_proto_goTypes = []any{
 	(*Ask)(nil),           // 5: podesta.link.v1.Ask
 	(*Answer)(nil),        // 6: podesta.link.v1.Answer
 	(*Leaving)(nil),       // 7: podesta.link.v1.Leaving
-	(*LeaseRequest)(nil),  // 8: podesta.link.v1.LeaseRequest
-	(*LeaseResponse)(nil), // 9: podesta.link.v1.LeaseResponse
+	(*RosterRequest)(nil), // 8: podesta.link.v1.RosterRequest
+	(*LeaseRequest)(nil),  // 9: podesta.link.v1.LeaseRequest
+	(*LeaseResponse)(nil), // 10: podesta.link.v1.LeaseResponse
 }
 var file_internal_transport_linkpb_link_proto_depIdxs = []int32{
-	1, // 0: podesta.link.v1.Frame.hello:type_name -> podesta.link.v1.Hello
-	2, // 1: podesta.link.v1.Frame.message:type_name -> podesta.link.v1.Message
-	5, // 2: podesta.link.v1.Frame.ask:type_name -> podesta.link.v1.Ask
-	7, // 3: podesta.link.v1.Frame.leaving:type_name -> podesta.link.v1.Leaving
-	8, // 4: podesta.link.v1.Frame.lease_request:type_name -> podesta.link.v1.LeaseRequest
-	3, // 5: podesta.link.v1.Message.election:type_name -> podesta.link.v1.Election
-	4, // 6: podesta.link.v1.Message.table:type_name -> podesta.link.v1.Entry
-	9, // 7: podesta.link.v1.Answer.lease_response:type_name -> podesta.link.v1.LeaseResponse
-	0, // 8: podesta.link.v1.LinkService.Open:input_type -> podesta.link.v1.Frame
-	6, // 9: podesta.link.v1.LinkService.Open:output_type -> podesta.link.v1.Answer
-	9, // [9:10] is the sub-list for method output_type
-	8, // [8:9] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	1,  // 0: podesta.link.v1.Frame.hello:type_name -> podesta.link.v1.Hello
+	2,  // 1: podesta.link.v1.Frame.message:type_name -> podesta.link.v1.Message
+	5,  // 2: podesta.link.v1.Frame.ask:type_name -> podesta.link.v1.Ask
+	7,  // 3: podesta.link.v1.Frame.leaving:type_name -> podesta.link.v1.Leaving
+	9,  // 4: podesta.link.v1.Frame.lease_request:type_name -> podesta.link.v1.LeaseRequest
+	8,  // 5: podesta.link.v1.Frame.roster_request:type_name -> podesta.link.v1.RosterRequest
+	3,  // 6: podesta.link.v1.Message.election:type_name -> podesta.link.v1.Election
+	4,  // 7: podesta.link.v1.Message.table:type_name -> podesta.link.v1.Entry
+	10, // 8: podesta.link.v1.Answer.lease_response:type_name -> podesta.link.v1.LeaseResponse
+	0,  // 9: podesta.link.v1.LinkService.Open:input_type -> podesta.link.v1.Frame
+	6,  // 10: podesta.link.v1.LinkService.Open:output_type -> podesta.link.v1.Answer
+	10, // [10:11] is the sub-list for method output_type
+	9,  // [9:10] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_internal_transport_linkpb_link_proto_init() }
@@ -916,6 +1004,7 @@ func file_internal_transport_linkpb_link_proto_init() {
 		(*Frame_Ask)(nil),
 		(*Frame_Leaving)(nil),
 		(*Frame_LeaseRequest)(nil),
+		(*Frame_RosterRequest)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -923,7 +1012,7 @@ func file_internal_transport_linkpb_link_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_transport_linkpb_link_proto_rawDesc), len(file_internal_transport_linkpb_link_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
