@@ -214,6 +214,9 @@ func (s *sidecar) elect(
 	}
 	if client != nil {
 		config.Updates, config.Report, config.Behind = updates, client.Report, client.Hurry
+		config.Open = func(signed []byte) (roster.Roster, error) {
+			return roster.Open(s.keyring, signed)
+		}
 	}
 	s.running.Store(true)
 	defer s.running.Store(false)

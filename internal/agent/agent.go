@@ -32,8 +32,10 @@ type Config struct {
 	Incarnation uint64        // of the process; larger in a later one
 	Roster      roster.Roster // to begin with; Self is on it
 	Links       transport.Links
-	// Updates brings rosters from the manager; nil: the roster never changes.
+	// Updates brings rosters from the manager; nil: the roster never changes. Open reads one that
+	// another process passed on, if the manager signed it (roster.Open); nil: none is read.
 	Updates <-chan roster.Update
+	Open    func(signed []byte) (roster.Roster, error)
 	// Saved is what the state directory holds, and Save replaces it: what the voter must not forget
 	// and the roster in use, nil if the process is on none. Save returns when both are on the disk.
 	// It is called by one goroutine at a time, not by Run's.

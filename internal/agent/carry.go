@@ -54,11 +54,11 @@ func (a *agent) send(m *node.Message) {
 		a.Links.Send(m.To, m.Algorithm, m.Election)
 		a.Meter.sent(m.Election.Kind)
 	case node.Question:
-		a.Links.Ask(m.To, m.Sequence)
+		a.Links.Ask(m.To, m.Sequence, m.Generation)
 		a.Meter.questions.Inc()
 	case node.Answer:
-		if answer, ok := m.ReplyTo.(func(string)); ok {
-			answer(m.Follows)
+		if answer, ok := m.ReplyTo.(func(string, int64)); ok {
+			answer(m.Follows, m.Generation)
 		}
 		a.Meter.answers.Inc()
 	case node.LeaseRequest:
@@ -69,6 +69,12 @@ func (a *agent) send(m *node.Message) {
 			respond(m.Response)
 		}
 		a.Meter.responded(m.Response.Granted)
+	case node.RosterRequest:
+		a.Links.RequestRoster(m.To)
+	case node.RosterReply:
+		if answer, ok := m.ReplyTo.(func([]byte)); ok && len(a.inUse.Signed) > 0 {
+			answer(a.inUse.Signed)
+		}
 	}
 }
 
@@ -90,12 +96,17 @@ func (a *agent) hear(e transport.Event) {
 			Election:  e.Message,
 		})
 	case transport.Asked:
-		a.receive(e.From, "", e.Incarnation, node.Message{Type: node.Question, ReplyTo: e.Answer})
+		a.receive(e.From, "", e.Incarnation, node.Message{
+			Type:       node.Question,
+			Generation: e.Generation,
+			ReplyTo:    e.Answer,
+		})
 	case transport.Answered:
 		a.receive(e.From, "", 0, node.Message{
-			Type:     node.Answer,
-			Sequence: e.Sequence,
-			Follows:  e.Coordinator,
+			Type:       node.Answer,
+			Sequence:   e.Sequence,
+			Generation: e.Generation,
+			Follows:    e.Coordinator,
 		})
 	case transport.LeaseRequested:
 		a.receive(e.From, e.StateID, e.Incarnation, node.Message{
@@ -108,6 +119,10 @@ func (a *agent) hear(e transport.Event) {
 			Type:     node.LeaseResponse,
 			Response: e.Response,
 		})
+	case transport.RosterRequested:
+		a.receive(e.From, "", 0, node.Message{Type: node.RosterRequest, ReplyTo: e.Answer})
+	case transport.RosterReceived:
+		a.passedOn(e.From, e.Signed)
 	}
 }
 

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"errors"
 
 	"github.com/podesta-dev/podesta/internal/lease"
@@ -40,6 +41,23 @@ func (a *agent) receiveRoster(r *roster.Roster) (refused error) {
 	return refused
 }
 
+// passedOn brings the node a roster that it has asked another process for, if the manager signed it.
+func (a *agent) passedOn(from string, signed []byte) {
+	if a.Open == nil || !a.node.Awaits(from) {
+		return
+	}
+	r, err := a.Open(signed)
+	if err != nil {
+		a.Logger.Warn("a roster that another process passed on is not used", "from", from,
+			"error", err)
+		return
+	}
+	a.Logger.Info("another process passed on a roster of the manager's", "from", from,
+		"generation", r.Generation)
+	a.offered = &r
+	a.receive(from, "", 0, node.Message{Type: node.RosterReply, Roster: nodeRoster(&r)})
+}
+
 // follow puts the roster into use that the node uses: its members are who may send to us.
 func (a *agent) follow(r *node.Ready) {
 	if r.Exited {
@@ -67,15 +85,27 @@ func (a *agent) recheck(r *roster.Roster) bool {
 		return false
 	}
 	if r.AppHealth == a.inUse.AppHealth {
+		a.resign(r.Signed)
 		return true
 	}
 	a.Logger.Info("the app's health is checked in another way from now on", "appHealth", r.AppHealth)
 	changed := *a.inUse
-	changed.AppHealth = r.AppHealth
+	changed.AppHealth, changed.Signed = r.AppHealth, r.Signed
 	a.inUse = &changed
 	a.write(a.written)
 	a.probe(changed.AppHealth)
 	return true
+}
+
+// resign keeps the newest signature of the roster in use: it lasts longer than the one before.
+func (a *agent) resign(signed []byte) {
+	if bytes.Equal(a.inUse.Signed, signed) {
+		return
+	}
+	again := *a.inUse
+	again.Signed = signed
+	a.inUse = &again
+	a.write(a.written)
 }
 
 // probe has the app checked.

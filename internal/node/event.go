@@ -64,19 +64,26 @@ const (
 	// LeaseRequest and LeaseResponse belong to the lease protocol.
 	LeaseRequest
 	LeaseResponse
+	// RosterRequest asks for the roster that the receiver uses, and RosterReply passes it on (MC9).
+	RosterRequest
+	RosterReply
 )
 
 // Message is what processes say to each other. The fields that its type does not name are zero.
 type Message struct {
-	Type      MessageType
-	To        string           // whom it goes to; empty in an event
-	ReplyTo   any              // Question and LeaseRequest: the driver's note of where the reply goes; given back with it
-	Algorithm string           // Election: which one its sender runs
-	Election  election.Message // Election
-	Sequence  uint64           // Question and Answer
-	Follows   string           // Answer: whom its sender follows; empty while it elects
-	Request   lease.Request    // LeaseRequest
-	Response  lease.Response   // LeaseResponse
+	Type MessageType
+	To   string // whom it goes to; empty in an event
+	// Question, LeaseRequest and RosterRequest: the driver's note of where the reply goes; given
+	// back with it
+	ReplyTo    any
+	Algorithm  string           // Election: which one its sender runs
+	Election   election.Message // Election
+	Sequence   uint64           // Question and Answer
+	Generation int64            // Question and Answer: of the roster that its sender uses
+	Follows    string           // Answer: whom its sender follows; empty while it elects
+	Request    lease.Request    // LeaseRequest
+	Response   lease.Response   // LeaseResponse
+	Roster     *Roster          // RosterReply
 }
 
 // Roster is what a node has to know of a roster. Rosters of one group and generation are equal.

@@ -39,6 +39,7 @@ type Node struct {
 	peers   peers
 	leaving leaving
 	writes  writes
+	passing passing
 	episode episode
 	view    View
 	table   []election.Entry // scratch

@@ -24,7 +24,12 @@ func (n *Node) detect() {
 	finding := n.detector.Tick(n.now.Boot)
 	for _, q := range finding.Ask {
 		n.peers.asked = q.Sequence
-		n.send(Message{Type: Question, To: q.Process, Sequence: q.Sequence})
+		n.send(Message{
+			Type:       Question,
+			To:         q.Process,
+			Sequence:   q.Sequence,
+			Generation: n.roster.Generation,
+		})
 	}
 	for _, name := range finding.Silent {
 		n.peers.silent[name], n.peers.stale = true, true
@@ -115,6 +120,9 @@ func (n *Node) relink() {
 	}
 	n.detector.Watch(coordinator, append(n.election.Watched(), silent...))
 	links := append(n.election.Links(), silent...)
+	if n.passing.from != "" {
+		links = append(links, n.passing.from)
+	}
 	if n.guarded() {
 		n.peers.reach = n.lease.Reach()
 		links = append(links, n.lease.Links()...)

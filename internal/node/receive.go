@@ -14,17 +14,20 @@ func (n *Node) received(e Event) {
 	case Election:
 		n.receivedElection(e)
 	case Question:
+		n.compare(e.From, e.Message.Generation)
 		n.send(Message{
-			Type:     Answer,
-			To:       e.From,
-			ReplyTo:  e.Message.ReplyTo,
-			Sequence: e.Message.Sequence,
-			Follows:  n.coordinator(),
+			Type:       Answer,
+			To:         e.From,
+			ReplyTo:    e.Message.ReplyTo,
+			Sequence:   e.Message.Sequence,
+			Generation: n.roster.Generation,
+			Follows:    n.coordinator(),
 		})
 	case Answer:
+		n.compare(e.From, e.Message.Generation)
 		n.receivedAnswer(e)
 	case LeaseRequest:
-		n.compare(e.Message.Request.Epoch.Generation())
+		n.compare(e.From, e.Message.Request.Epoch.Generation())
 		if from, ok := n.incarnation(e); ok {
 			n.authorise(lease.Event{
 				Type:    lease.Requested,
@@ -34,7 +37,7 @@ func (n *Node) received(e Event) {
 			})
 		}
 	case LeaseResponse:
-		n.compare(e.Message.Response.Generation)
+		n.compare(e.From, e.Message.Response.Generation)
 		if from, ok := n.incarnation(e); ok {
 			n.authorise(lease.Event{
 				Type:     lease.Responded,
@@ -42,6 +45,10 @@ func (n *Node) received(e Event) {
 				Response: e.Message.Response,
 			})
 		}
+	case RosterRequest:
+		n.rosterRequested(e)
+	case RosterReply:
+		n.rosterPassedOn(e)
 	}
 }
 
@@ -98,11 +105,6 @@ func (n *Node) coordinator() string {
 		return n.self.Name
 	}
 	return n.election.State().Coordinator
-}
-
-// compare notes whether another process has a newer roster.
-func (n *Node) compare(generation int64) {
-	n.ready.Behind = n.ready.Behind || generation > n.roster.Generation
 }
 
 // incarnation is the sender of a message of the lease protocol. The link has seen to it that it is

@@ -39,7 +39,8 @@ func (o *office) put() int32 {
 // post sends a message on its way, or not.
 func (w *World) post(p int32, m *node.Message) {
 	w.countMessage(p, m)
-	if m.Type == node.Answer || m.Type == node.LeaseResponse {
+	switch m.Type {
+	case node.Answer, node.LeaseResponse, node.RosterReply:
 		w.postReply(p, m)
 		return
 	}
@@ -219,10 +220,14 @@ func (w *World) knows(p, q int32, uid int) bool {
 func (w *World) hand(t *task, m *mail) {
 	e := node.Event{Type: node.Received, From: names[t.p], Incarnation: m.number, StateID: m.stateID, Message: m.message}
 	e.Message.To = ""
-	if !m.reply && (m.message.Type == node.Question || m.message.Type == node.LeaseRequest) {
+	e.Message.ReplyTo = nil
+	switch m.message.Type {
+	case node.Question, node.LeaseRequest, node.RosterRequest:
 		e.Message.ReplyTo = m.session
-	} else {
-		e.Message.ReplyTo = nil
+	case node.RosterReply:
+		if !w.processes[t.q].node.Awaits(names[t.p]) {
+			return // as the agent does, which opens only what it has asked for
+		}
 	}
 	w.beforeMessage(t.q, &e)
 	v := &w.processes[t.q]

@@ -18,6 +18,10 @@ func describeMessage(m *node.Message) string {
 		return fmt.Sprintf("question %d", m.Sequence)
 	case node.Answer:
 		return fmt.Sprintf("answer %d: follows %q", m.Sequence, m.Follows)
+	case node.RosterRequest:
+		return "roster, please"
+	case node.RosterReply:
+		return fmt.Sprintf("roster of generation %d", m.Roster.Generation)
 	case node.LeaseRequest:
 		q := &m.Request
 		return fmt.Sprintf("%s %s %s round %d lease %v heir %q", q.Kind, q.Group, q.Epoch, q.Round, q.Lease, q.Heir)

@@ -230,6 +230,9 @@ func (w *World) stopManager() {
 // strand cuts some processes off from the managers for long: they go on with what they have.
 func (w *World) strand() {
 	until := w.now + w.lasting(100*T)
+	if w.Forsake {
+		until = max(until, w.Chaos)
+	}
 	for p := range w.processes {
 		if w.rng.IntN(2) == 0 {
 			w.processes[p].stranded = until

@@ -85,7 +85,8 @@ func (w *World) giveOwn(p int32, o *oracle, h *hold, alone bool) {
 		return
 	}
 	if to == v.self && v.clock.instant(w.now)+remaining >= h.deadline || alone {
-		w.give(p, o, promise{v.self, h.epoch, h.deadline, h.until})
+		// of that epoch or, beside it (V4), of a later one
+		w.give(p, o, promise{v.self, kept.Highest, h.deadline, h.until})
 	}
 }
 

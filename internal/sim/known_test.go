@@ -72,32 +72,6 @@ func TestKnownBackAndForthForgetsPromises(t *testing.T) {
 	}
 }
 
-// KNOWN: a roster reaches two of four voters, the leaseholder among them. While the group is split by
-// generation nobody may act, though all are connected: those who have the new roster renew what they
-// promised under the old one for a lease only, and the others promise nothing under the new one.
-func TestKnownSplitByGenerationLeavesNoCoordinator(t *testing.T) {
-	w := script(t, 2, 4)
-	holder := w.lead(t)
-	for i := range int32(2) {
-		w.processes[(holder+1+i)%4].stranded = w.now + 100*T
-	}
-	w.api.pods[holder].priority += 7
-	rosters := len(w.api.rosters)
-	for w.broken == nil && len(w.api.rosters) == rosters && w.now < 1000*T {
-		w.until(w.now + T)
-	}
-	w.until(w.now + 5*T)
-	led, leaderless := w.Led, w.Leaderless
-	w.until(w.now + 60*T)
-	if w.broken != nil {
-		t.Fatal(w.broken)
-	}
-	if w.Leaderless-leaderless < 30*T {
-		t.Errorf("leaderless for %s, led for %s: the split no longer costs the group its coordinator",
-			clockFormat(w.Leaderless-leaderless), clockFormat(w.Led-led))
-	}
-}
-
 // A roster of before its own pod came is passed over by a process that uses a newer one. It used to
 // expel the process from the group that it is in.
 func TestOldRosterIsPassedOver(t *testing.T) {

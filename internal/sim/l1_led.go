@@ -18,9 +18,26 @@ func (w *World) sample() {
 	switch {
 	case w.led():
 		w.Led += sampled
+		w.without = 0
 	case w.leadable():
 		w.Leaderless += sampled
+		w.without += sampled
+		w.checkWithout()
+	default:
+		w.without = 0
 	}
+}
+
+// checkWithout: while a candidate is connected to a majority, nobody may act for a bounded time only,
+// whatever befalls managers, rosters, disks, apps and other processes meanwhile. No bound holds where
+// every fifth message is lost or late, or a process lies.
+func (w *World) checkWithout() {
+	unreliable := w.Loss > 50 || w.Tail > 20 || w.rogue >= 0
+	if !w.timed() || unreliable || w.without <= w.recovery() {
+		return
+	}
+	w.fail("L1: nobody may act for %s, and a candidate is connected to a majority all the time",
+		clockFormat(w.without))
 }
 
 // led reports whether a process may act: it holds the lease, or in a Classic group takes itself for

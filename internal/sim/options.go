@@ -88,6 +88,7 @@ type Apps struct {
 type Cluster struct {
 	Lag     Time // until a process has a new roster, at most
 	Partial int  // chance that an agent is not told of a roster for up to 100·T
+	Forsake bool // Strand lasts until calm comes
 	Switch  bool // a new roster may name another algorithm
 	Stale   int  // chance that a manager's cache lags in one of its passes
 	Unsure  int  // chance that nobody learns that a pod has ended
@@ -173,6 +174,7 @@ func DrawGuarded(algorithm string, seed uint64) Options {
 		o.Beyond, o.Rate = true, among(200, 500)
 	}
 	o.Ragged = rng.IntN(6) == 0
+	o.Forsake = rng.IntN(6) == 0
 	return o
 }
 

@@ -70,6 +70,7 @@ type Stats struct {
 	Leases     int // epochs that were held
 	Rosters    int // persisted
 	Leaderless Time
+	without    Time // since when nobody could act though somebody could have
 	Led        Time
 	Refused    int // writes that the register refused
 	Accepted   int

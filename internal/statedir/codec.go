@@ -1,6 +1,7 @@
 package statedir
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -134,7 +135,8 @@ func encodeRoster(r *roster.Roster) ([]byte, error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("it has %d bytes, and at most %d are read back", len(data), maxFile)
 	}
-	if again, err := decodeRoster(data); err != nil || !again.Equal(*r) {
+	again, err := decodeRoster(data)
+	if err != nil || !again.Equal(*r) || !bytes.Equal(again.Signed, r.Signed) {
 		return nil, errors.Join(errors.New("it would not be read back as it is"), err)
 	}
 	return data, nil

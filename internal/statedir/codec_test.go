@@ -81,6 +81,7 @@ func TestGoldensOfVersion1(t *testing.T) {
 				Priority: 100,
 			},
 		},
+		Signed: []byte("as the manager signed it"),
 	}, encode, decodeRoster)
 }
 
@@ -170,6 +171,8 @@ func fill(t *testing.T, v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Int32, reflect.Int64:
 		v.SetInt(7)
+	case reflect.Uint8:
+		v.SetUint(math.MaxUint8)
 	case reflect.Uint64:
 		v.SetUint(math.MaxUint64)
 	default:

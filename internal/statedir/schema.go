@@ -22,6 +22,7 @@ type rosterV1 struct {
 	StableNanoseconds    int64        `json:"stableNanoseconds"`
 	AppHealth            *appHealthV1 `json:"appHealth"` // null: the app is not asked
 	Processes            []processV1  `json:"processes"`
+	Signed               []byte       `json:"signed"` // null: no manager signed it
 }
 
 type appHealthV1 struct {
@@ -58,6 +59,7 @@ func rosterV1Of(r roster.Roster) rosterV1 {
 		Preemption:           r.Preemption,
 		StableNanoseconds:    int64(r.Stable),
 		Processes:            make([]processV1, 0, len(r.Processes)),
+		Signed:               r.Signed,
 	}
 	if h := r.AppHealth; h != (roster.AppHealth{}) {
 		v.AppHealth = &appHealthV1{
@@ -90,6 +92,7 @@ func (v rosterV1) roster() roster.Roster {
 		Lease:      time.Duration(v.LeaseNanoseconds),
 		Preemption: v.Preemption,
 		Stable:     time.Duration(v.StableNanoseconds),
+		Signed:     v.Signed,
 	}
 	if h := v.AppHealth; h != nil {
 		r.AppHealth = roster.AppHealth{

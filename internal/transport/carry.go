@@ -246,12 +246,17 @@ func (l *link) read(answer *linkpb.Answer) (Event, error) {
 		decided.From = l.member.Name
 		return decided, nil
 	}
-	if err := validateName(answer.GetCoordinator()); err != nil {
+	if signed := answer.GetRoster(); len(signed) > 0 {
+		return RosterReceived{From: l.member.Name, Signed: signed}, nil
+	}
+	err := firstOf(validateName(answer.GetCoordinator()), validateGeneration(answer.GetGeneration()))
+	if err != nil {
 		return nil, err
 	}
 	return Answered{
 		From:        l.member.Name,
 		Sequence:    answer.GetSequence(),
 		Coordinator: answer.GetCoordinator(),
+		Generation:  answer.GetGeneration(),
 	}, nil
 }

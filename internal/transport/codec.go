@@ -15,6 +15,7 @@ const (
 	maxNameBytes = 253
 	maxHops      = 4096
 	maxFrame     = 256 << 10 // bytes on the wire
+	maxRoster    = 240 << 10 // bytes of a signed roster
 )
 
 // encode copies m completely, because its slices belong to the sender. It refuses what decode would
@@ -127,8 +128,15 @@ func helloFrame(incarnation uint64, stateID string, succeeds bool) *linkpb.Frame
 	}}}
 }
 
-func askFrame(sequence uint64) *linkpb.Frame {
-	return &linkpb.Frame{Frame: &linkpb.Frame_Ask{Ask: &linkpb.Ask{Sequence: sequence}}}
+func askFrame(sequence uint64, generation int64) *linkpb.Frame {
+	return &linkpb.Frame{Frame: &linkpb.Frame_Ask{Ask: &linkpb.Ask{
+		Sequence:   sequence,
+		Generation: generation,
+	}}}
+}
+
+func rosterRequestFrame() *linkpb.Frame {
+	return &linkpb.Frame{Frame: &linkpb.Frame_RosterRequest{RosterRequest: &linkpb.RosterRequest{}}}
 }
 
 func leavingFrame() *linkpb.Frame {

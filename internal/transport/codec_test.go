@@ -109,7 +109,7 @@ func FuzzFrame(f *testing.F) {
 	for _, frame := range []*linkpb.Frame{
 		{},
 		helloFrame(1, "m", false),
-		askFrame(2),
+		askFrame(2, 0),
 		leavingFrame(),
 		mustEncode(f, 3),
 		request,

@@ -113,7 +113,7 @@ func converse(t *testing.T, from, to Links, me string, incarnation uint64, you s
 	t.Helper()
 	for i := number; i < number+3; i++ {
 		from.Send(you, "Bully", say(i))
-		from.Ask(you, uint64(i))
+		from.Ask(you, uint64(i), 0)
 		from.Request(you, lease.Request{Kind: lease.PreVote, Round: uint64(i)})
 	}
 	var answers []func()
@@ -121,7 +121,7 @@ func converse(t *testing.T, from, to Links, me string, incarnation uint64, you s
 		expect(t, to, received(me, incarnation, i))
 		asked, requested := next(t, to).(Asked), next(t, to).(LeaseRequested)
 		answers = append(answers, func() {
-			asked.Answer(fmt.Sprint(i))
+			asked.Answer(fmt.Sprint(i), 0)
 			requested.Answer(lease.Response{Kind: lease.PreVote, Round: uint64(i)})
 		})
 	}

@@ -1,6 +1,9 @@
 package transport
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+)
 
 func TestWhoIsTakenOffTheRosterIsNotHeard(t *testing.T) {
 	inEachFabric(t, func(t *testing.T, f fabric) {
@@ -71,7 +74,7 @@ func TestALinkIsDroppedAndMadeAsTold(t *testing.T) {
 		a.Send("b", "Bully", say(1))
 		expect(t, b, received("a", 1, 1))
 		a.Send("unknown", "Bully", say(1))
-		a.Ask("unknown", 1)
+		a.Ask("unknown", 1, 0)
 		if n := a.Dropped(); n != 2 {
 			t.Errorf("%d dropped, want the 2 that had no link", n)
 		}
@@ -138,4 +141,30 @@ func ups(t *testing.T, links Links, names ...string) {
 		}
 		delete(missing, e.Name)
 	}
+}
+
+func TestARosterIsPassedOnWhole(t *testing.T) {
+	inEachFabric(t, func(t *testing.T, f fabric) {
+		a, b := f.join("a", 1), f.join("b", 1)
+		introduce(f, []string{"a", "b"}, a, b)
+		expect(t, a, Up{"b"})
+		signed := bytes.Repeat([]byte("roster"), maxRoster/6)
+		a.RequestRoster("b")
+		request := next(t, b).(RosterRequested)
+		if request.From != "a" {
+			t.Errorf("requested by %s", request.From)
+		}
+		request.Answer(signed)
+		got := next(t, a).(RosterReceived)
+		if got.From != "b" || !bytes.Equal(got.Signed, signed) {
+			t.Errorf("%d bytes from %s, want %d from b", len(got.Signed), got.From, len(signed))
+		}
+
+		// What no process would accept is not sent, and the link goes on.
+		request.Answer(nil)
+		request.Answer(make([]byte, maxRoster+1))
+		a.Ask("b", 1, 0)
+		next(t, b).(Asked).Answer("b", 0)
+		expect(t, a, Answered{From: "b", Sequence: 1, Coordinator: "b"})
+	})
 }

@@ -156,26 +156,28 @@ func TestAQuestionIsAnswered(t *testing.T) {
 		a, b := f.join("a", 4), f.join("b", 1)
 		introduce(f, []string{"a", "b"}, a, b)
 		expect(t, a, Up{"b"})
-		a.Ask("b", 41)
-		a.Ask("b", 42)
+		a.Ask("b", 41, 7)
+		a.Ask("b", 42, 7)
 		first, second := next(t, b).(Asked), next(t, b).(Asked)
-		if first.From != "a" || first.Incarnation != 4 {
-			t.Errorf("asked by %s, incarnation %d", first.From, first.Incarnation)
+		if first.From != "a" || first.Incarnation != 4 || first.Generation != 7 {
+			t.Errorf("asked by %s, incarnation %d, generation %d", first.From, first.Incarnation,
+				first.Generation)
 		}
-		second.Answer("c")
-		first.Answer("")
+		second.Answer("c", 8)
+		first.Answer("", 0)
 		expect(t, a, Answered{
 			From:        "b",
 			Sequence:    42,
 			Coordinator: "c",
+			Generation:  8,
 		})
 		expect(t, a, Answered{From: "b", Sequence: 41})
 
-		a.Ask("b", 43)
+		a.Ask("b", 43, 7)
 		late := next(t, b).(Asked)
 		f.kill("a")
 		for range 100 {
-			late.Answer("c") // must neither block nor have an effect
+			late.Answer("c", 0) // must neither block nor have an effect
 		}
 	})
 }

@@ -25,7 +25,7 @@ import (
 const (
 	buffer       = 4 << 10
 	window       = 64 << 10
-	maxAnswer    = 4 << 10
+	maxAnswer    = maxFrame // it may hold a roster
 	maxHeaders   = 8 << 10
 	streamsEach  = 4 // on one connection: one is in use, one may be ending
 	idleAfter    = 30 * time.Second

@@ -155,7 +155,11 @@ func (h *hub) Send(to string, algorithm string, m election.Message) {
 	h.enqueue(to, frame)
 }
 
-func (h *hub) Ask(to string, sequence uint64) { h.enqueue(to, askFrame(sequence)) }
+func (h *hub) Ask(to string, sequence uint64, generation int64) {
+	h.enqueue(to, askFrame(sequence, generation))
+}
+
+func (h *hub) RequestRoster(to string) { h.enqueue(to, rosterRequestFrame()) }
 
 func (h *hub) Request(to string, p lease.Request) {
 	frame, err := encodeRequest(p)

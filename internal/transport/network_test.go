@@ -40,8 +40,8 @@ func TestACutLosesWhatIsSentOneWayOnly(t *testing.T) {
 		a.Send("b", "Bully", say(1))
 		b.Send("a", "Bully", say(2))
 		expect(t, a, received("b", 1, 2))
-		b.Ask("a", 3)
-		next(t, a).(Asked).Answer("a") // the answer is lost, too
+		b.Ask("a", 3, 0)
+		next(t, a).(Asked).Answer("a", 0) // the answer is lost, too
 		silent(t, b)
 		m.Heal("a", "b")
 		a.Send("b", "Bully", say(4))

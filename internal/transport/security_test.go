@@ -109,7 +109,7 @@ func TestAnIntruderHasNoEffect(t *testing.T) {
 				defer out.Close()
 				for _, frame := range []*linkpb.Frame{
 					helloFrame(99, "", false),
-					askFrame(1),
+					askFrame(1, 0),
 					mustEncode(t, 1),
 					leavingFrame(),
 				} {
@@ -192,7 +192,7 @@ func TestAnAdmittedProcessMustKeepToTheProtocol(t *testing.T) {
 	}}}
 	for what, frames := range map[string][]*linkpb.Frame{
 		"a message before the Hello": {mustEncode(t, 1)},
-		"an ask before the Hello":    {askFrame(1)},
+		"an ask before the Hello":    {askFrame(1, 0)},
 		"a second Hello":             {helloFrame(2, "", false), helloFrame(3, "", false)},
 		"an empty frame":             {helloFrame(2, "", false), {}},
 		"too many entries":           {helloFrame(2, "", false), overlong},

@@ -203,11 +203,17 @@ func (s *session) take(frame *linkpb.Frame) (over bool, err error) {
 			Message:     m,
 		})
 	case *linkpb.Frame_Ask:
+		if err := validateGeneration(f.Ask.GetGeneration()); err != nil {
+			return true, refuse(malformed, "%v", err)
+		}
 		s.hub.emit(s.ended, Asked{
 			From:        s.from,
 			Incarnation: s.incarnation,
+			Generation:  f.Ask.GetGeneration(),
 			Answer:      s.answer(f.Ask.GetSequence()),
 		})
+	case *linkpb.Frame_RosterRequest:
+		s.hub.emit(s.ended, RosterRequested{From: s.from, Answer: s.handRoster})
 	case *linkpb.Frame_LeaseRequest:
 		p, known, err := decodeRequest(f.LeaseRequest)
 		if err != nil {
@@ -232,10 +238,23 @@ func (s *session) take(frame *linkpb.Frame) (over bool, err error) {
 	return false, nil
 }
 
-func (s *session) answer(sequence uint64) func(string) {
-	return func(coordinator string) {
-		s.reply(&linkpb.Answer{Sequence: sequence, Coordinator: coordinator})
+func (s *session) answer(sequence uint64) func(string, int64) {
+	return func(coordinator string, generation int64) {
+		s.reply(&linkpb.Answer{
+			Sequence:    sequence,
+			Coordinator: coordinator,
+			Generation:  generation,
+		})
 	}
+}
+
+func (s *session) handRoster(signed []byte) {
+	if len(signed) == 0 || len(signed) > maxRoster {
+		s.hub.log.Error("not sending a roster that no process would accept", "to", s.from,
+			"bytes", len(signed))
+		return
+	}
+	s.reply(&linkpb.Answer{Roster: signed})
 }
 
 func (s *session) decide(v lease.Response) {

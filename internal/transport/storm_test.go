@@ -74,7 +74,7 @@ func (w *witness) see(e Event) {
 		}
 		w.last[e.From] = is
 	case Asked:
-		e.Answer(w.name)
+		e.Answer(w.name, 0)
 	case Answered:
 		if !w.up[e.From] {
 			w.t.Errorf("%s: %s answered on a link that is not up", w.name, e.From)
@@ -169,7 +169,7 @@ func (s *storm) talk(name string) {
 	for _, to := range s.names {
 		s.said++
 		s.links[name].Send(to, "Bully", say(int(s.said)))
-		s.links[name].Ask(to, s.said)
+		s.links[name].Ask(to, s.said, 0)
 	}
 }
 

@@ -65,7 +65,7 @@ func TestASuccessorIsHeardWhenTheOldStreamHasEnded(t *testing.T) {
 		next := b.open(6, true)
 		b.say(next, 3) // waits until the old one has ended
 		b.say(old, 1)
-		if err := old.Send(askFrame(7)); err != nil {
+		if err := old.Send(askFrame(7, 0)); err != nil {
 			t.Fatal(err)
 		}
 		expect(t, b.a, received("b", 6, 1))
@@ -79,7 +79,7 @@ func TestASuccessorIsHeardWhenTheOldStreamHasEnded(t *testing.T) {
 		if _, err := old.Recv(); !errors.Is(err, io.EOF) {
 			t.Errorf("the old stream ended with %v, want it in order", err)
 		}
-		asked.Answer("c") // to a question of the old stream
+		asked.Answer("c", 0) // to a question of the old stream
 		if answer, err := next.Recv(); err != nil || answer.GetSequence() != 7 ||
 			answer.GetCoordinator() != "c" {
 			t.Errorf("the answer is %v, %v", answer, err)
@@ -182,7 +182,7 @@ func TestNothingIsHeardOnAnEndedCertificate(t *testing.T) {
 		certified: ended,
 		ended:     make(chan struct{}),
 	}
-	if over, err := s.take(askFrame(1)); !over || err != nil || !isClosed(s.ended) ||
+	if over, err := s.take(askFrame(1, 0)); !over || err != nil || !isClosed(s.ended) ||
 		s.reason == nil {
 		t.Errorf("a frame: over %t, error %v, reason %v", over, err, s.reason)
 	}

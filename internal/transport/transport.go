@@ -62,13 +62,17 @@ type Links interface {
 	// down (from Down until the next Up), or if there is no link.
 	Send(to string, algorithm string, m election.Message)
 
-	// Ask queues a question of the failure detector on the same link. The answer is an Answered
-	// with the same sequence.
-	Ask(to string, sequence uint64)
+	// Ask queues a question of the failure detector on the same link, with the generation of the
+	// roster in use. The answer is an Answered with the same sequence.
+	Ask(to string, sequence uint64, generation int64)
 
 	// Request queues a lease request on the same link, as Send does. It may be answered by a
 	// LeaseResponded of its round.
 	Request(to string, p lease.Request)
+
+	// RequestRoster asks the process on the same link for the roster that it uses. The answer, if
+	// there is one, is a RosterReceived.
+	RequestRoster(to string)
 
 	// Leave tells the peer on every open link that this process is about to end, after everything
 	// that is queued there. It waits until the peers have received that, or ctx ends. A process to
@@ -94,8 +98,8 @@ type Links interface {
 	Close()
 }
 
-// Event is an event on the links: Up, Down, Received, Asked, Answered, LeaseRequested or
-// LeaseResponded.
+// Event is an event on the links: Up, Down, Received, Asked, Answered, LeaseRequested,
+// LeaseResponded, RosterRequested or RosterReceived.
 type Event interface{ event() }
 
 // Up reports that the link to Name is open: what is sent arrives unless the link breaks.
@@ -135,7 +139,9 @@ type Received struct {
 type Asked struct {
 	From        string
 	Incarnation uint64
-	Answer      func(coordinator string) // never blocks; has no effect when the link is gone
+	Generation  int64 // of the roster that the process uses; 0 from one that does not say
+	// never blocks; has no effect when the link is gone
+	Answer func(coordinator string, generation int64)
 }
 
 // Answered is the answer to an Ask of this process with the same sequence.
@@ -143,6 +149,7 @@ type Answered struct {
 	From        string
 	Sequence    uint64
 	Coordinator string // whom the process follows; empty while it elects
+	Generation  int64  // of the roster that the process uses; 0 from one that does not say
 }
 
 // LeaseRequested is a lease request. Incarnation and StateID are what the process says about
@@ -164,10 +171,26 @@ type LeaseResponded struct {
 	Response    lease.Response
 }
 
-func (Up) event()             {}
-func (Down) event()           {}
-func (Received) event()       {}
-func (Asked) event()          {}
-func (Answered) event()       {}
-func (LeaseRequested) event() {}
-func (LeaseResponded) event() {}
+// RosterRequested asks for the roster that this process uses.
+type RosterRequested struct {
+	From string
+	// never blocks; has no effect when the link is gone
+	Answer func(signed []byte)
+}
+
+// RosterReceived is a roster that another process passed on. Nothing about it has been checked but
+// its size.
+type RosterReceived struct {
+	From   string
+	Signed []byte // as the manager signed it (roster.Open)
+}
+
+func (Up) event()              {}
+func (Down) event()            {}
+func (Received) event()        {}
+func (Asked) event()           {}
+func (Answered) event()        {}
+func (LeaseRequested) event()  {}
+func (LeaseResponded) event()  {}
+func (RosterRequested) event() {}
+func (RosterReceived) event()  {}

@@ -53,14 +53,14 @@ func TestLinksOverAnotherCA(t *testing.T) {
 			}
 			over := time.After(time.Until(until) + time.Second) // of the first certificates, and of every link by them
 			for sequence := uint64(1); ; sequence++ {
-				a.links.Ask("scheduler-1", sequence)
+				a.links.Ask("scheduler-1", sequence, 0)
 				select {
 				case e := <-b.links.Events():
 					asked, ok := e.(transport.Asked)
 					if !ok {
 						t.Fatalf("%s saw %#v", b.name.Pod, e)
 					}
-					asked.Answer("scheduler-1")
+					asked.Answer("scheduler-1", 0)
 				case <-time.After(patience):
 					t.Fatal("a question never arrived")
 				}
