@@ -33,6 +33,7 @@ type group struct {
 	life    uint64
 
 	promised map[string]lease.State // by agents that have ended
+	open     func([]byte) (roster.Roster, error)
 }
 
 // process is one agent that runs.
@@ -60,7 +61,7 @@ func newGroup(t *testing.T, algorithm string, n int) *group {
 }
 
 // startGroup starts p1 to pn by a roster without processes.
-func startGroup(t *testing.T, r roster.Roster, n int) *group {
+func startGroup(t *testing.T, r roster.Roster, n int, change ...func(*group)) *group {
 	g := &group{t: t, network: transport.NewNetwork(), agents: map[string]*process{}, promised: map[string]lease.State{}}
 	g.delay.Store(int64(200 * time.Microsecond))
 	g.network.Delay = func(_, _ string) time.Duration { return time.Duration(g.delay.Load()) }
@@ -69,6 +70,9 @@ func startGroup(t *testing.T, r roster.Roster, n int) *group {
 	g.roster.Heartbeat, g.roster.Timeout = heartbeat, timeout
 	for i := range n {
 		g.roster.Processes = append(g.roster.Processes, member(i+1))
+	}
+	for _, c := range change {
+		c(g)
 	}
 	for _, p := range g.roster.Processes {
 		g.boot(p.Name)
@@ -92,7 +96,7 @@ func (g *group) boot(name string) {
 	p.links, p.incarnation, p.meter = links, life, agent.NewMeter(p.board, p.ledger, links.Dropped)
 	go func() {
 		p.done <- agent.Run(ctx, agent.Config{
-			Self: name, UID: "uid-" + name, Incarnation: life, Roster: initial, Links: links, Updates: p.updates,
+			Self: name, UID: "uid-" + name, Incarnation: life, Roster: initial, Links: links, Updates: p.updates, Open: g.open,
 			Report: p.report, StateID: "state-" + name, Version: "test",
 			Saved: g.promised[name], Save: p.save, Ledger: p.ledger, Health: p.health, Probe: p.probe,
 			Board: p.board, Meter: p.meter, Logger: slog.New(slog.DiscardHandler),

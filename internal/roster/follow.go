@@ -82,7 +82,7 @@ func (c *Client) take(message *rosterpb.Update) (Update, error) {
 	case *rosterpb.Update_Gone:
 		return Update{Gone: true}, nil
 	case *rosterpb.Update_Roster:
-		r, err := open(c.Keyring, u.Roster)
+		r, err := Open(c.Keyring, u.Roster)
 		if err != nil {
 			return Update{}, fmt.Errorf("the manager sent an invalid roster: %w", err)
 		}

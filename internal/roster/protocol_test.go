@@ -92,7 +92,7 @@ func TestSlowAgentSkipsOvertakenRosters(t *testing.T) {
 	if len(updates) != 1 {
 		t.Fatalf("a session that was busy reads %v, want one roster only", updates)
 	}
-	if r, err := open(m.Keyring, updates[0].GetRoster()); err != nil || r.Generation != 1000 {
+	if r, err := Open(m.Keyring, updates[0].GetRoster()); err != nil || r.Generation != 1000 {
 		t.Errorf("a session that was busy reads %v, %v; want generation 1000", r.Generation, err)
 	}
 	for g.next(t).Roster.Generation != 1000 { // a real agent ends there, too

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/identity"
-	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
 // publisher holds the newest roster of each group and the CA bundle. A change wakes the sessions of
@@ -25,8 +24,8 @@ type publication struct {
 	roster   *Roster // nil if the group does not exist; never modified once published
 	sessions map[string]*session
 
-	signed      *rosterpb.SignedRoster // roster, signed when it was read first; nil: not yet
-	signedUntil time.Time              // the end of the certificate that signed it
+	signed      []byte    // roster, signed when it was read first; nil: not yet
+	signedUntil time.Time // the end of the certificate that signed it
 }
 
 func newPublisher(trust []byte, manager *identity.Keyring) *publisher {
@@ -105,7 +104,7 @@ func (p *publisher) read(name identity.Name) (trust string, r *Roster, known boo
 // sign returns a roster that read returned as the manager signs it; nil if something else has been
 // published since, and the sessions are woken for that. Each roster is signed once, and again by each
 // new certificate of the manager.
-func (p *publisher) sign(name identity.Name, r *Roster) (*rosterpb.SignedRoster, error) {
+func (p *publisher) sign(name identity.Name, r *Roster) ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.groups[groupKey{name.Namespace, name.Group}]
@@ -114,7 +113,7 @@ func (p *publisher) sign(name identity.Name, r *Roster) (*rosterpb.SignedRoster,
 	}
 	until := p.manager.NotAfter()
 	if n.signed == nil || !until.Equal(n.signedUntil) {
-		signed, err := sign(p.manager, *n.roster)
+		signed, err := Sign(p.manager, *n.roster)
 		if err != nil {
 			return nil, err
 		}

@@ -16,9 +16,9 @@ const MaxSigned = 240 << 10
 // purpose is what the manager signs a roster as.
 const purpose = "roster"
 
-// sign returns the roster as the manager signs it. Agents pass it on as it is, so that one which the
+// Sign returns the roster as the manager signs it. Agents pass it on as it is, so that one which the
 // manager does not reach gets it from another.
-func sign(manager *identity.Keyring, r Roster) (*rosterpb.SignedRoster, error) {
+func Sign(manager *identity.Keyring, r Roster) ([]byte, error) {
 	data, err := proto.Marshal(rosterToWire(r))
 	if err != nil {
 		return nil, fmt.Errorf("the roster of %s/%s: %w", r.Namespace, r.Group, err)
@@ -27,12 +27,16 @@ func sign(manager *identity.Keyring, r Roster) (*rosterpb.SignedRoster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the roster of %s/%s: %w", r.Namespace, r.Group, err)
 	}
-	return &rosterpb.SignedRoster{Roster: data, Certificate: s.Certificate, Signature: s.Value}, nil
+	return proto.Marshal(&rosterpb.SignedRoster{
+		Roster:      data,
+		Certificate: s.Certificate,
+		Signature:   s.Value,
+	})
 }
 
-// Open returns the roster in what another process passed on. It returns an error unless the manager
-// signed it, and its certificate is still valid. Whether the roster is newer than another, or this
-// process's at all, is for the caller to judge.
+// Open returns the roster in what the manager sent, or another process passed on. It returns an error
+// unless the manager signed it, and its certificate is still valid. Whether the roster is newer than
+// another, or of this process's group at all, is for the caller to judge.
 func Open(k *identity.Keyring, signed []byte) (Roster, error) {
 	if len(signed) > MaxSigned {
 		return Roster{}, fmt.Errorf("a signed roster of %d bytes: at most %d are allowed",
@@ -42,10 +46,6 @@ func Open(k *identity.Keyring, signed []byte) (Roster, error) {
 	if err := proto.Unmarshal(signed, &s); err != nil {
 		return Roster{}, fmt.Errorf("a signed roster: %w", err)
 	}
-	return open(k, &s)
-}
-
-func open(k *identity.Keyring, s *rosterpb.SignedRoster) (Roster, error) {
 	signature := identity.Signature{Certificate: s.GetCertificate(), Value: s.GetSignature()}
 	if err := k.Verify(purpose, s.GetRoster(), signature); err != nil {
 		return Roster{}, fmt.Errorf("a roster: %w", err)
@@ -58,8 +58,6 @@ func open(k *identity.Keyring, s *rosterpb.SignedRoster) (Roster, error) {
 	if err != nil {
 		return Roster{}, fmt.Errorf("a signed roster: %w", err)
 	}
-	if r.Signed, err = proto.Marshal(s); err != nil {
-		return Roster{}, fmt.Errorf("a signed roster: %w", err)
-	}
+	r.Signed = signed
 	return r, nil
 }

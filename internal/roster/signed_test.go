@@ -1,6 +1,7 @@
 package roster
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -34,10 +35,10 @@ func TestARosterIsPassedOnAsTheManagerSignedIt(t *testing.T) {
 func TestOnlyWhatTheManagerSignedIsARoster(t *testing.T) {
 	m := newManager(t)
 	signed := func(change func(*rosterpb.SignedRoster)) []byte {
-		s, err := sign(m.Keyring, sample(7))
-		must(t, err)
-		change(s)
-		data, err := proto.Marshal(s)
+		var s rosterpb.SignedRoster
+		must(t, proto.Unmarshal(signedBy(t, m), &s))
+		change(&s)
+		data, err := proto.Marshal(&s)
 		must(t, err)
 		return data
 	}
@@ -45,9 +46,7 @@ func TestOnlyWhatTheManagerSignedIsARoster(t *testing.T) {
 	must(t, err)
 	invalid := sample(7)
 	invalid.Generation = -1
-	unusable, err := sign(m.Keyring, invalid)
-	must(t, err)
-	of, err := proto.Marshal(unusable)
+	unusable, err := Sign(m.Keyring, invalid)
 	must(t, err)
 	for what, tc := range map[string]struct {
 		signed []byte
@@ -58,7 +57,7 @@ func TestOnlyWhatTheManagerSignedIsARoster(t *testing.T) {
 		"another roster":        {signed(func(s *rosterpb.SignedRoster) { s.Roster = another }), "not that of this roster"},
 		"without its signature": {signed(func(s *rosterpb.SignedRoster) { s.Signature = nil }), "not that of this roster"},
 		"more than a roster is": {make([]byte, MaxSigned+1), "at most"},
-		"signed, but invalid":   {of, "generation -1"},
+		"signed, but invalid":   {unusable, "generation -1"},
 		"signed by a stranger":  {signedBy(t, newManager(t)), "unknown authority"},
 	} {
 		if _, err := Open(trusting(t, m.bundle), tc.signed); err == nil ||
@@ -83,9 +82,7 @@ func TestTheLargestRosterCanBePassedOn(t *testing.T) {
 	}
 	must(t, r.Validate())
 	m := newManager(t)
-	s, err := sign(m.Keyring, r)
-	must(t, err)
-	data, err := proto.Marshal(s)
+	data, err := Sign(m.Keyring, r)
 	must(t, err)
 	t.Logf("%d bytes of %d", len(data), MaxSigned)
 	if got, err := Open(trusting(t, m.bundle), data); err != nil || !got.Equal(r) {
@@ -98,20 +95,20 @@ func TestTheLargestRosterCanBePassedOn(t *testing.T) {
 func TestARosterIsSignedAgainByANewCertificate(t *testing.T) {
 	m := newManager(t)
 	m.Publish(sample(1))
-	read := func() *rosterpb.SignedRoster {
+	read := func() []byte {
 		_, r, _ := m.publisher.read(a)
 		s, err := m.publisher.sign(a, r)
 		must(t, err)
 		return s
 	}
 	first := read()
-	if read() != first {
+	if !bytes.Equal(read(), first) {
 		t.Error("it is signed for each session")
 	}
 	cert, key, err := m.authority.IssueManager(time.Now().Add(time.Hour))
 	must(t, err)
 	must(t, m.Keyring.SetCertificate(cert, key))
-	if second := read(); string(second.Certificate) == string(first.Certificate) {
+	if bytes.Equal(read(), first) {
 		t.Error("it is still signed by the old certificate")
 	}
 	if s, err := m.publisher.sign(a, &Roster{}); s != nil || err != nil {
@@ -121,9 +118,7 @@ func TestARosterIsSignedAgainByANewCertificate(t *testing.T) {
 
 func signedBy(t *testing.T, m *manager) []byte {
 	t.Helper()
-	s, err := sign(m.Keyring, sample(7))
-	must(t, err)
-	data, err := proto.Marshal(s)
+	data, err := Sign(m.Keyring, sample(7))
 	must(t, err)
 	return data
 }

@@ -178,7 +178,7 @@ func (x *Update) GetUpdate() isUpdate_Update {
 	return nil
 }
 
-func (x *Update) GetRoster() *SignedRoster {
+func (x *Update) GetRoster() []byte {
 	if x != nil {
 		if x, ok := x.Update.(*Update_Roster); ok {
 			return x.Roster
@@ -210,7 +210,7 @@ type isUpdate_Update interface {
 }
 
 type Update_Roster struct {
-	Roster *SignedRoster `protobuf:"bytes,1,opt,name=roster,proto3,oneof"`
+	Roster []byte `protobuf:"bytes,1,opt,name=roster,proto3,oneof"` // a SignedRoster
 }
 
 type Update_Trust struct {
@@ -1119,9 +1119,9 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x03csr\x18\x02 \x01(\fR\x03csr\"F\n" +
 	"\fJoinResponse\x12 \n" +
 	"\vcertificate\x18\x01 \x01(\fR\vcertificate\x12\x14\n" +
-	"\x05trust\x18\x02 \x01(\fR\x05trust\"\x94\x01\n" +
-	"\x06Update\x129\n" +
-	"\x06roster\x18\x01 \x01(\v2\x1f.podesta.roster.v1.SignedRosterH\x00R\x06roster\x12\x16\n" +
+	"\x05trust\x18\x02 \x01(\fR\x05trust\"s\n" +
+	"\x06Update\x12\x18\n" +
+	"\x06roster\x18\x01 \x01(\fH\x00R\x06roster\x12\x16\n" +
 	"\x05trust\x18\x02 \x01(\fH\x00R\x05trust\x12-\n" +
 	"\x04gone\x18\x03 \x01(\v2\x17.podesta.roster.v1.GoneH\x00R\x04goneB\b\n" +
 	"\x06update\"f\n" +
@@ -1239,24 +1239,23 @@ var file_internal_roster_rosterpb_roster_proto_goTypes = []any{
 	(*Election)(nil),     // 13: podesta.roster.v1.Election
 }
 var file_internal_roster_rosterpb_roster_proto_depIdxs = []int32{
-	3,  // 0: podesta.roster.v1.Update.roster:type_name -> podesta.roster.v1.SignedRoster
-	4,  // 1: podesta.roster.v1.Update.gone:type_name -> podesta.roster.v1.Gone
-	10, // 2: podesta.roster.v1.Roster.processes:type_name -> podesta.roster.v1.Process
-	6,  // 3: podesta.roster.v1.Roster.app_health:type_name -> podesta.roster.v1.AppHealth
-	7,  // 4: podesta.roster.v1.AppHealth.http_get:type_name -> podesta.roster.v1.HTTPGet
-	8,  // 5: podesta.roster.v1.AppHealth.tcp_socket:type_name -> podesta.roster.v1.TCPSocket
-	9,  // 6: podesta.roster.v1.AppHealth.grpc:type_name -> podesta.roster.v1.GRPCHealth
-	12, // 7: podesta.roster.v1.Report.table:type_name -> podesta.roster.v1.Row
-	13, // 8: podesta.roster.v1.Report.last_election:type_name -> podesta.roster.v1.Election
-	0,  // 9: podesta.roster.v1.RosterService.Join:input_type -> podesta.roster.v1.JoinRequest
-	11, // 10: podesta.roster.v1.RosterService.Follow:input_type -> podesta.roster.v1.Report
-	1,  // 11: podesta.roster.v1.RosterService.Join:output_type -> podesta.roster.v1.JoinResponse
-	2,  // 12: podesta.roster.v1.RosterService.Follow:output_type -> podesta.roster.v1.Update
-	11, // [11:13] is the sub-list for method output_type
-	9,  // [9:11] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	4,  // 0: podesta.roster.v1.Update.gone:type_name -> podesta.roster.v1.Gone
+	10, // 1: podesta.roster.v1.Roster.processes:type_name -> podesta.roster.v1.Process
+	6,  // 2: podesta.roster.v1.Roster.app_health:type_name -> podesta.roster.v1.AppHealth
+	7,  // 3: podesta.roster.v1.AppHealth.http_get:type_name -> podesta.roster.v1.HTTPGet
+	8,  // 4: podesta.roster.v1.AppHealth.tcp_socket:type_name -> podesta.roster.v1.TCPSocket
+	9,  // 5: podesta.roster.v1.AppHealth.grpc:type_name -> podesta.roster.v1.GRPCHealth
+	12, // 6: podesta.roster.v1.Report.table:type_name -> podesta.roster.v1.Row
+	13, // 7: podesta.roster.v1.Report.last_election:type_name -> podesta.roster.v1.Election
+	0,  // 8: podesta.roster.v1.RosterService.Join:input_type -> podesta.roster.v1.JoinRequest
+	11, // 9: podesta.roster.v1.RosterService.Follow:input_type -> podesta.roster.v1.Report
+	1,  // 10: podesta.roster.v1.RosterService.Join:output_type -> podesta.roster.v1.JoinResponse
+	2,  // 11: podesta.roster.v1.RosterService.Follow:output_type -> podesta.roster.v1.Update
+	10, // [10:12] is the sub-list for method output_type
+	8,  // [8:10] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_internal_roster_rosterpb_roster_proto_init() }
