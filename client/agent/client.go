@@ -45,7 +45,7 @@ func (c *Client) Leader(ctx context.Context) (Permission, error) {
 	if err != nil {
 		return Permission{}, noClock(err)
 	}
-	resp, err := c.get(ctx, "/v1/leader", "application/json")
+	resp, err := c.get(ctx, "/v1/leader", "Accept", "application/json")
 	if err != nil {
 		return Permission{}, err
 	}
@@ -86,7 +86,7 @@ func (c *Client) Session(ctx context.Context, fn func(Permission)) error {
 	if err != nil {
 		return noClock(err)
 	}
-	resp, err := c.get(session, "/v1/session", "text/event-stream")
+	resp, err := c.get(session, "/v1/session", "Accept", "text/event-stream", "Podesta-Session", "open")
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,8 @@ func (c *Client) told(ctx context.Context, e event, opened time.Duration) (Permi
 	return permission(e.data, span{from: opened, to: received})
 }
 
-func (c *Client) get(ctx context.Context, path, accept string) (*http.Response, error) {
+// get asks the agent. Headers are names and values in turn.
+func (c *Client) get(ctx context.Context, path string, headers ...string) (*http.Response, error) {
 	base, client := c.URL, c.HTTP
 	if base == "" {
 		base = DefaultURL
@@ -148,7 +149,9 @@ func (c *Client) get(ctx context.Context, path, accept string) (*http.Response, 
 	if err != nil {
 		return nil, fmt.Errorf("ask the agent: %w", err)
 	}
-	req.Header.Set("Accept", accept)
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("ask the agent (is its sidecar in this pod?): %w", err)

@@ -49,7 +49,13 @@ func serve(t *testing.T, leader, session http.HandlerFunc) *Client {
 		mux.HandleFunc("GET /v1/leader", leader)
 	}
 	if session != nil {
-		mux.HandleFunc("GET /v1/session", session)
+		mux.HandleFunc("GET /v1/session", func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Podesta-Session") != "open" { // as the agent does
+				http.Error(w, "no session", http.StatusBadRequest)
+				return
+			}
+			session(w, r)
+		})
 	}
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)

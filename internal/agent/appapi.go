@@ -36,13 +36,15 @@ type leaderJSON struct {
 //	GET /v1/coordinator  who coordinates; 503 while nobody does
 //	GET /v1/leader       200 and the deadline if this pod may act, else 503
 //	GET /v1/session      server-sent events: `permission` now, at each change, and before each deadline.
-//	                     Closing the session gives the permission up
+//	                     Closing the session gives the permission up. The request carries the
+//	                     header Podesta-Session: open
 //	GET /v1/processes    the process status table, as this process knows it
 //	GET /v1/events       server-sent events: `coordinator` now and at each change
 //
-// In Guarded groups every answer carries the epoch, and only /v1/leader and /v1/session ledger
-// anything, until the deadline. In Classic groups none of this fences: another process may have
-// been elected before the answer is read.
+// In Guarded groups every answer carries the epoch, and only GET /v1/leader and /v1/session permit
+// anything, until the deadline; a hand-over waits for what they have permitted. To look, read
+// /v1/coordinator. In Classic groups none of this fences: another process may have been elected
+// before the answer is read.
 func AppAPI(b *Board, l *Ledger) http.Handler {
 	a := appAPI{board: b, ledger: l}
 	slots := make(chan struct{}, maxStreams)
@@ -54,7 +56,13 @@ func AppAPI(b *Board, l *Ledger) http.Handler {
 		c := a.coordinator()
 		write(w, okIf(c.Name != ""), c)
 	})
-	mux.HandleFunc("GET /v1/leader", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /v1/leader", func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet { // a HEAD could not say until when
+			w.Header().Set("Allow", http.MethodGet)
+			http.Error(w, "a permission is read with GET; to look, read /v1/coordinator",
+				http.StatusMethodNotAllowed)
+			return
+		}
 		answer := a.leader(l.Use)
 		write(w, okIf(answer.MayAct), answer)
 	})
@@ -70,7 +78,7 @@ func AppAPI(b *Board, l *Ledger) http.Handler {
 		})
 	})
 	mux.Handle("GET /v1/events", &stream{slots: slots, follow: a.followCoordinator})
-	mux.Handle("GET /v1/session", &stream{slots: slots, follow: a.followPermission})
+	mux.Handle("GET /v1/session", &stream{slots: slots, session: true, follow: a.followPermission})
 	return mux
 }
 

@@ -2,6 +2,9 @@ package agent
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,5 +41,22 @@ func TestWhoEndsASession(t *testing.T) {
 				t.Error("the session has ended, and the app does not count as gone")
 			}
 		})
+	}
+}
+
+// A stray GET of a session would end the process's candidacy when it goes. It opens none.
+func TestASessionIsMeant(t *testing.T) {
+	ledger := NewLedger(ReadClocks)
+	api := AppAPI(NewBoard(), ledger)
+	for _, header := range []string{"", "close", "Open"} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/session", nil)
+		r.Header.Set("Podesta-Session", header)
+		api.ServeHTTP(w, r)
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "Podesta-Session: open") {
+			t.Errorf("header %q: %d %s", header, w.Code, w.Body)
+		}
+	}
+	if ledger.deserted() {
+		t.Error("what was not a session counts as one that has closed")
 	}
 }

@@ -89,12 +89,16 @@ func TestAppAPIBeforeTheFirstRoster(t *testing.T) {
 	}
 }
 
-// A HEAD would open a session and close it: that is what an app does that goes.
-func TestOnlyAGetIsASession(t *testing.T) {
-	w := httptest.NewRecorder()
-	agent.AppAPI(agent.NewBoard(), agent.NewLedger(agent.ReadClocks)).ServeHTTP(w, httptest.NewRequest(http.MethodHead, "/v1/session", nil))
-	if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != http.MethodGet {
-		t.Errorf("HEAD /v1/session: %d, allowed is %q", w.Code, w.Header().Get("Allow"))
+// A HEAD would open a session and close it, which is what an app does that goes; and it would take a
+// permission without the deadline.
+func TestAHeadPermitsNothing(t *testing.T) {
+	for _, path := range []string{"/v1/session", "/v1/leader"} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodHead, path, nil)
+		r.Header.Set("Podesta-Session", "open")
+		agent.AppAPI(agent.NewBoard(), agent.NewLedger(agent.ReadClocks)).ServeHTTP(w, r)
+		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != http.MethodGet {
+			t.Errorf("HEAD %s: %d, allowed is %q", path, w.Code, w.Header().Get("Allow"))
+		}
 	}
 }
 

@@ -19,9 +19,14 @@ const maxStreams = 64
 
 // stream serves server-sent events, to as many clients at once as there are slots.
 type stream struct {
-	slots  chan struct{}
-	follow func(ctx context.Context, say say)
+	slots   chan struct{}
+	session bool // opening it means something: the client says that it means it
+	follow  func(ctx context.Context, say say)
 }
+
+// A request for a session carries this header. A session ties the process's candidacy to it, so a
+// curl, a probe, a crawler or a forged request must not open one by accident: none sends the header.
+const sessionHeader, sessionOpen = "Podesta-Session", "open"
 
 // say sends an event, or a comment if the name is empty. It reports false if the client has gone.
 type say func(event string, data any) bool
@@ -30,6 +35,12 @@ func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet { // a HEAD would open a session and close it
 		w.Header().Set("Allow", http.MethodGet)
 		http.Error(w, "an event stream is read with GET", http.StatusMethodNotAllowed)
+		return
+	}
+	if s.session && r.Header.Get(sessionHeader) != sessionOpen {
+		http.Error(w, "a session ties this process's candidacy to it: an app that means to open one "+
+			"sends the header "+sessionHeader+": "+sessionOpen+"; to look, read /v1/coordinator",
+			http.StatusBadRequest)
 		return
 	}
 	select {

@@ -112,6 +112,9 @@ func (g *group) ask(ctx context.Context, pod, path string) *http.Response {
 	g.must(err)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+pods[pod].Status.PodIP+":4040"+path, nil)
 	g.must(err)
+	if path == "/v1/session" {
+		request.Header.Set("Podesta-Session", "open")
+	}
 	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
 	g.must(err)
 	return response

@@ -170,5 +170,8 @@ func (a *asker) get(ctx context.Context, path string) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if path == "/v1/session" {
+		request.Header.Set("Podesta-Session", "open")
+	}
 	return a.client.Do(request)
 }

@@ -77,6 +77,10 @@ func (s *stand) start(ask Asking) {
 			http.NotFound(w, r)
 			return
 		}
+		if r.Header.Get("Podesta-Session") != "open" { // as the agent does
+			http.Error(w, "no session", http.StatusBadRequest)
+			return
+		}
 		s.opened <- struct{}{}
 		defer func() { s.closed <- struct{}{} }()
 		flush := http.NewResponseController(w)
