@@ -93,9 +93,10 @@ func (m *Machine) driveCandidate() {
 	}
 }
 
-// withdraw ends this process's candidacy for a while, so that another one is nominated (C5, LH4).
-func (m *Machine) withdraw() {
-	if m.roster.hasRival(m.self.Name) {
+// withdraw ends this process's candidacy for a while, so that another one is nominated (C5, LH4), if
+// there is a rival that may be.
+func (m *Machine) withdraw(rival bool) {
+	if rival {
 		m.candidacy.restsUntil = m.now.Boot + restLeast*m.t + m.random(restMore*m.t)
 		m.candidacy.retryAt = m.candidacy.restsUntil
 	} else {

@@ -25,6 +25,11 @@ import "time"
 // an heir, the messages of the election algorithm do not reach its algorithm, except for which
 // incarnation sends them: a leaseholder that is not the highest process would be bullied for ever.
 // As soon as the process suspects the leaseholder, it listens again.
+//
+// F6. A process that does not hear the leaseholder, and whose question about it (C8) fewer than a
+// majority have answered, names nobody to its app and to the manager. Nobody can tell it whether
+// that lease was renewed, or was anybody's since. It names the leaseholder again when it hears it, or
+// when the voters do.
 
 // follower is what a process knows of the leaseholder.
 type follower struct {
@@ -54,8 +59,15 @@ func (m *Machine) Following() (holder string, epoch Epoch, bound bool) {
 		return m.self.Name, held.epoch, true
 	}
 	f := &m.follower
+	if m.cannotTell() {
+		return "", f.epoch, f.bound
+	}
 	return f.leaseholder.Name, f.epoch, f.bound
 }
+
+// cannotTell reports whether this process neither hears the leaseholder that it knows nor reaches
+// enough voters that could (F6).
+func (m *Machine) cannotTell() bool { return m.candidacy.noMajority && m.follower.suspects }
 
 // Settled reports whether the messages of the election algorithm do not concern this process (F5).
 func (m *Machine) Settled() bool {

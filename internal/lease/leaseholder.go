@@ -15,7 +15,9 @@ package lease
 // LH4. A lease that lapsed is over: its epoch is never used again, even if a response arrives late.
 // The leaseholder releases what voters may still have promised, and withdraws its candidacy for a
 // random 4 to 8 T if another process may coordinate. A process that stops every now and then must
-// not keep the lease without ever using it.
+// not keep the lease without ever using it. It does not rest for rivals none of which has answered
+// for a lease, while it has not stood still itself: they are dead, and it is needed when one of
+// them is back.
 //
 // LH5. After a new generation the leaseholder seeks a new epoch beside the one that it holds: it
 // goes on renewing the old one, at its own voter, too (V4), while votes for the new one arrive.
@@ -68,9 +70,10 @@ func (m *Machine) Permission() (e Epoch, deadline Instant, ok bool) {
 func (m *Machine) lapse() {
 	l := &m.leaseholder
 	if l.held != nil && m.now.Boot >= l.held.deadline() {
+		rival := m.roster.hasRival(m.self.Name) && l.held.mayHaveRival(m.self.Name, m.now.Boot)
 		m.release(l.held, l.sought)
 		m.dropLease()
-		m.withdraw()
+		m.withdraw(rival)
 		m.postponeFallback()
 	}
 }
@@ -100,7 +103,7 @@ func (m *Machine) driveLeaseholder() {
 	l := &m.leaseholder
 	if l.held != nil && m.now.disagrees(l.clocks) { // LH7
 		m.stepDown("")
-		m.withdraw()
+		m.withdraw(m.roster.hasRival(m.self.Name))
 	}
 	me, ok := m.roster.find(m.self.Name)
 	if l.held != nil && (!m.candidate || !ok || me.Priority == 0) { // LH5, LH8

@@ -206,3 +206,43 @@ func TestNotOutbid(t *testing.T) {
 		}
 	}
 }
+
+// LH4: a leaseholder that lapses rests for a rival that has answered lately, and also when it stood
+// still itself, because then it cannot know. It does not rest for rivals that are dead.
+func TestLapsedLeaseholderRestsForWhoAnswers(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		beat  func(*solo) // what happens in a heartbeat after the others have promised
+		rests bool
+	}{
+		{"the others are dead", func(s *solo) { s.after(s.roster.Heartbeat) }, false},
+		{"it stands still", func(s *solo) { s.asleep(2 * s.roster.Lease); s.after(ms) }, true},
+		{"one of four answers", func(s *solo) {
+			p, ok := sent(s.after(s.roster.Heartbeat), lease.Renew, "P1")
+			if ok {
+				s.response("P1", s.answer(p, true))
+			}
+		}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSolo(t, rosterOf(5), "P3")
+			s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+			preVote := s.sent(lease.PreVote, "P1")
+			s.response("P1", s.answer(preVote, true))
+			s.response("P2", s.answer(preVote, true))
+			vote := s.sent(lease.Vote, "P1")
+			s.response("P1", s.answer(vote, true))
+			s.response("P2", s.answer(vote, true))
+			if !s.may() {
+				t.Fatal("it does not hold")
+			}
+			for s.may() {
+				c.beat(s)
+			}
+			s.after(ms)
+			if s.Rests() != c.rests {
+				t.Errorf("it rests: %t", s.Rests())
+			}
+		})
+	}
+}

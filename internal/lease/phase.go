@@ -11,7 +11,7 @@ func (m *Machine) Phase() string {
 		return "Holding"
 	case m.leaseholder.steppingDown != nil:
 		return "SteppingDown"
-	case f.leaseholder.Name != "" && (!c.noMajority || !f.suspects):
+	case f.leaseholder.Name != "" && !m.cannotTell():
 		return "Following"
 	case c.ballotsSpent:
 		return "BallotsSpent"

@@ -213,7 +213,7 @@ func (m *Machine) preVoteFailed(answered bool) {
 		c.retryAt = m.now.Boot + m.random(m.t)
 	default: // C5
 		c.failures = 0
-		m.withdraw()
+		m.withdraw(m.roster.hasRival(m.self.Name))
 	}
 	s.purpose = noPreVote
 }

@@ -82,3 +82,27 @@ func TestFallback(t *testing.T) {
 		}
 	}
 }
+
+// F6: who does not hear the leaseholder, and reaches no majority that could tell, names nobody. When
+// it hears the leaseholder again, it names it again.
+func TestWithoutMajorityNobodyIsNamed(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P1")
+	held := lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1}
+	s.askBy("P3", held)
+	s.do(lease.Event{Type: lease.LinkDown, Process: "P3"}) // P2 and P3 are dead
+	s.do(lease.Event{Type: lease.Suspected, Process: "P3"})
+	if holder, _, _ := s.Following(); holder != "P3" {
+		t.Fatalf("it follows %q before it has asked", holder)
+	}
+	s.after(s.roster.Timeout + 2*s.T)
+	for range 10 { // while it asks again and again
+		if holder, _, _ := s.Following(); holder != "" || s.Phase() != "NoMajority" {
+			t.Fatalf("it follows %q, %s", holder, s.Phase())
+		}
+		s.after(s.roster.Timeout)
+	}
+	s.askBy("P3", held)
+	if holder, e, _ := s.Following(); holder != "P3" || e != epoch(1, 1) || s.Phase() != "Following" {
+		t.Errorf("P3 is back, and it follows %q %s, %s", holder, e, s.Phase())
+	}
+}

@@ -54,6 +54,21 @@ func (t *tally) deadline() Instant {
 	return t.scratch[len(t.scratch)-majority]
 }
 
+// mayHaveRival reports whether another process that may coordinate has answered within the last lease
+// or may have done so unheard, because this process stood still or asks it for nothing (LH4).
+func (t *tally) mayHaveRival(self string, now Instant) bool {
+	stoodStill := true
+	for i, q := range t.roster.Members {
+		switch {
+		case q.Name == self:
+			stoodStill = q.Voter && t.promised[i] <= now
+		case q.Priority > 0 && (!q.Voter || t.denied[i] || t.promised[i] > now):
+			return true
+		}
+	}
+	return stoodStill
+}
+
 // count takes a response into account (LH1).
 func (t *tally) count(from Incarnation, v Response) {
 	i := t.roster.indexOf(from)

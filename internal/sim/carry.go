@@ -38,6 +38,9 @@ func (o *office) put() int32 {
 
 // post sends a message on its way, or not.
 func (w *World) post(p int32, m *node.Message) {
+	if w.keepRosters && m.Type == node.RosterRequest {
+		return
+	}
 	w.countMessage(p, m)
 	switch m.Type {
 	case node.Answer, node.LeaseResponse, node.RosterReply:

@@ -176,6 +176,7 @@ func (h *stage) sicken(p int32, sick bool) {
 // kept from the managers.
 func (h *stage) edit(t *testing.T, p, priority int32, late ...int32) {
 	t.Helper()
+	h.keepRosters = len(late) > 0
 	for _, q := range late {
 		h.processes[q].stranded = forever
 	}

@@ -47,6 +47,8 @@ type World struct {
 	// route is a script's word on when a message arrives; forever: it does not. Nil: as the links
 	// have it.
 	route func(p, q int32, m *node.Message, at Time) Time
+	// keepRosters: nobody passes a roster on (MC9), because a history has one come late.
+	keepRosters bool
 }
 
 // sabotage breaks what a Node relies on, so that tests see whether the oracle notices.
