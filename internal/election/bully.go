@@ -3,17 +3,28 @@ package election
 // bully is the bully algorithm (seeds 000, 001, 002 section "The bully algorithm", 003;
 // Garcia-Molina 1982).
 //
-//  1. P sends ELECTION to every process with a higher priority and waits T for an answer.
+//  1. P sends ELECTION to every process with a higher priority and waits T for an answer. It does
+//     not ask the coordinator that it has just missed, unless its link to it is open.
 //  2. If none answers within T, all higher processes have failed: P elects itself and sends
 //     COORDINATOR to all lower processes.
 //  3. If one answers, P waits T' for the COORDINATOR message. If it does not come, P starts again.
 //  4. A process that receives ELECTION answers OK and calls its own election, unless it has called
 //     one already. A coordinator that has no higher process to ask repeats its announcement to the
 //     sender instead, because its election can have only one outcome.
-//  5. A process that receives COORDINATOR records the new coordinator.
+//  5. A process that receives COORDINATOR records the new coordinator, if that ranks above it. To a
+//     COORDINATOR from below, a candidate replies with an election of its own: the one below did
+//     not get its answer in time, and "the coordinator is always the process with the largest
+//     priority number" (002). The seeds do not say what happens then; recording it would leave the
+//     group with a coordinator that is not the highest for as long as it runs.
 //  6. A process that recovers calls an election: the highest process takes over from a running
 //     coordinator.
 //  7. An election that is called while the coordinator runs is won by the coordinator (003).
+//
+// Rule 1 has an exception because the pages do not agree. By its text, every higher process is
+// asked. In the example of 002 the process that missed P4 sends a request to P3 only, and P3, which
+// missed nobody, asks P4; the figures of 004 for this algorithm (43 messages in 6.1, n−2 in 5.1.2)
+// come out only if it is so. A process whose link to the coordinator is open asks it all the same:
+// it may live, and then "the coordinator will win the election" (003).
 //
 // Assumptions: every process knows the priority of every other, and a process that runs answers
 // within T = 2·Ttrans + Tprocess. Where they do not hold (late messages, partitions), two processes
@@ -38,13 +49,16 @@ func (b *bully) elect(why Reason) {
 	b.call(why, b.self.Name)
 }
 
-// call is rule 1. The highest process needs no answer (001). Processes that are known to have
+// call is rule 1. The highest process needs no answer (001). Other processes that are known to have
 // failed are sent ELECTION as in the book, but not waited for.
 func (b *bully) call(why Reason, initiator string) {
 	b.election = b.begin(why, initiator)
 	b.awaited, b.answered = b.awaited[:0], b.answered[:0]
 	b.stop(AwaitAnnouncement)
 	for q := range b.higher {
+		if b.missed(q) {
+			continue
+		}
 		b.send(q, Message{Kind: Election, Election: b.election})
 		if b.peers[q.Name].link != down {
 			b.awaited = append(b.awaited, q.Name)
@@ -55,6 +69,12 @@ func (b *bully) call(why Reason, initiator string) {
 		return
 	}
 	b.wait(AwaitAnswer, 1)
+}
+
+// missed reports whether q is the coordinator that this process has just missed and has no open
+// link to.
+func (b *bully) missed(q Process) bool {
+	return q.Name == b.previous && b.peers[q.Name].crashed
 }
 
 func (b *bully) win() { // rule 2
