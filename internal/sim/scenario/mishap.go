@@ -35,15 +35,15 @@ func (f *Fault) checkMishap() error {
 	switch f.Kind {
 	case OneWay:
 		if len(f.Processes) > 0 || len(f.Sides) != 2 {
-			return fmt.Errorf("%s at %d names two sides, and no processes", f.Kind, f.At)
+			return fmt.Errorf("%s at %s names two sides, and no processes", f.Kind, Delays(f.At))
 		}
 	case Misjudge, Relink:
 		if len(f.Processes) < 2 || len(f.Sides) > 0 {
-			return fmt.Errorf("%s at %d names the process that errs or learns, and those that it is about", f.Kind, f.At)
+			return fmt.Errorf("%s at %s names the process that errs or learns, and those that it is about", f.Kind, Delays(f.At))
 		}
 	case Pause, Resume, Ill, Well:
 		if len(f.Processes) == 0 || len(f.Sides) > 0 {
-			return fmt.Errorf("%s at %d names processes, and no sides", f.Kind, f.At)
+			return fmt.Errorf("%s at %s names processes, and no sides", f.Kind, Delays(f.At))
 		}
 	default:
 		all := []FaultKind{Crash, Recover, Cut, Heal, OneWay, Misjudge, Relink, Pause, Resume, Ill, Well}
@@ -84,13 +84,19 @@ func (p *player) mishap(f Fault) {
 		case f.Kind == Resume && p.paused[i] != nil:
 			p.resume(i)
 		case f.Kind == Ill:
-			p.note(Withdraws, i, -1, "")
-			p.step(i, election.Event{Type: election.Withdraw})
+			p.withdraw(i)
 		case f.Kind == Well:
 			p.note(Restored, i, -1, "")
 			p.step(i, election.Event{Type: election.Restore})
 		}
 	}
+}
+
+// withdraw fails the app of a process. Its control part goes on: if it coordinates, it calls an
+// election, and in a ring it forwards (000).
+func (p *player) withdraw(i int32) {
+	p.note(Withdraws, i, -1, "")
+	p.step(i, election.Event{Type: election.Withdraw})
 }
 
 func (p *player) misjudge(i int32, gone []string) {

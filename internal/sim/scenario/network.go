@@ -1,6 +1,9 @@
 package scenario
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/sim"
 )
@@ -14,6 +17,12 @@ const (
 	Unit Time = 100
 	T         = 2 * Unit
 )
+
+// Delays writes a time in link delays, for people.
+func Delays(t Time) string {
+	s := strconv.FormatFloat(float64(t)/float64(Unit), 'f', 2, 64)
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+}
 
 // task is something that is to happen. The fields that its kind does not name are zero.
 type task struct {

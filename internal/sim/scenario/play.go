@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/sim"
@@ -20,11 +19,18 @@ type Result struct {
 	Finished     Time                  // when the last process found its coordinator
 }
 
-// The bounds of a scenario: a group that has not come to rest by then never does.
-const (
-	restless = 500 * T
-	endless  = 2_000_000 // events
-)
+// endless is how many events are too many: more do not fit into the memory of a small machine.
+const endless = 1_000_000
+
+// restless returns when a group that has not come to rest never will: some elections after the last
+// fault. A ring's election, and its wait for the outcome, are as long as the ring.
+func (s *Scenario) restless() Time {
+	last := Time(0)
+	for _, f := range s.Faults {
+		last = max(last, f.At)
+	}
+	return last + Time(500+10*len(s.Processes))*T
+}
 
 // Play plays a scenario. Messages take one Unit and keep their order, and processing takes no time. A ring's links show a
 // failure of the successor (the books' "faulty successors are skipped"): one that is down from the start is known, of one that
@@ -96,6 +102,9 @@ func (p *player) begin() error {
 			return err
 		}
 	}
+	for _, name := range p.Ill {
+		p.withdraw(p.places[name])
+	}
 	for _, name := range p.initiators() {
 		p.initiate(p.places[name])
 	}
@@ -163,20 +172,34 @@ func (p *player) suspect(i int32) {
 func (p *player) run() error {
 	end := p.Until
 	if end == 0 {
-		end = restless
+		end = p.restless()
 	}
 	for p.queue.Len() > 0 && p.queue.Next() <= end {
 		if len(p.result.Events) > endless {
-			return fmt.Errorf("%d events and no end at time %d: give an earlier end, or fewer processes", endless, p.now)
+			return fmt.Errorf("%d events in %s link delays are more than can be kept: play fewer processes, "+
+				"fewer initiators, or until an earlier end", endless, Delays(p.now))
 		}
 		at, t := p.queue.Pop()
 		p.now = at
 		p.handle(&t)
 	}
-	if p.Until == 0 && p.queue.Len() > 0 {
-		return fmt.Errorf("the group has not come to rest by %d; say until when to play (is there a process with a priority above 0?)", end)
+	if p.Until == 0 && p.busy() {
+		return fmt.Errorf("the group has not come to rest after %s link delays; say until when to play "+
+			"(is there a process with a priority above 0?)", Delays(end))
 	}
 	return nil
+}
+
+// busy reports whether something is still to happen. Timers that have been stopped stay in the
+// queue and count for nothing.
+func (p *player) busy() bool {
+	for p.queue.Len() > 0 {
+		_, t := p.queue.Pop()
+		if t.kind != expire || p.due(&t) {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *player) handle(t *task) {
@@ -249,90 +272,4 @@ func (p *player) end() Result {
 		r.Coordinator = ""
 	}
 	return r
-}
-
-// strike lets a fault happen.
-func (p *player) strike(f Fault) {
-	switch f.Kind {
-	case Crash:
-		for _, name := range f.Processes {
-			if i := p.places[name]; p.nodes[i].machine != nil {
-				p.crash(i)
-			}
-		}
-	case Recover:
-		for _, name := range f.Processes {
-			if i := p.places[name]; p.nodes[i].machine == nil {
-				p.revive(i)
-			}
-		}
-	case Cut:
-		sides := make([]string, len(f.Sides))
-		for i, side := range f.Sides {
-			sides[i] = strings.Join(side, " ")
-		}
-		p.note(WasCut, -1, -1, strings.Join(sides, " | "))
-		p.part(f.Sides)
-	case Heal:
-		p.note(Healed, -1, -1, "")
-		p.part(nil)
-	default:
-		p.mishap(f)
-	}
-	p.lookAround(T)
-}
-
-func (p *player) crash(i int32) {
-	p.kill(i)
-	p.down[i], p.paused[i] = p.now, nil
-	p.note(HasFailed, i, -1, "")
-}
-
-// revive starts a process anew. Those who know that it was gone learn that it is back.
-func (p *player) revive(i int32) {
-	if p.boot(i, election.Config{Algorithm: p.Algorithm, Roster: p.Processes}) != nil {
-		return // cannot be: it was booted before
-	}
-	p.note(Recovered, i, -1, "")
-	for q := range int32(len(p.nodes)) {
-		p.told[p.pair(i, q)] = false
-		if p.told[p.pair(q, i)] && !p.cut[p.pair(q, i)] {
-			p.linkUp(q, i)
-		}
-	}
-	p.glance(i)
-	p.step(i, election.Event{Type: election.Start})
-	p.glance(i)
-}
-
-func (p *player) linkUp(i, peer int32) {
-	p.told[p.pair(i, peer)] = false
-	if p.nodes[i].machine != nil && p.nodes[peer].machine != nil {
-		p.note(LinkUp, i, peer, "")
-		p.step(i, election.Event{Type: election.PeerUp, Process: p.nodes[peer].name})
-	}
-}
-
-// part cuts the network into sides, or heals it. Links that were cut and are not any more open at both ends.
-func (p *player) part(sides [][]string) {
-	p.since = p.now
-	within := func(a, b string) bool {
-		named := func(name string) bool { return slices.Contains(slices.Concat(sides...), name) }
-		return !named(a) || !named(b) || slices.ContainsFunc(sides, func(side []string) bool {
-			return slices.Contains(side, a) && slices.Contains(side, b)
-		})
-	}
-	before := slices.Clone(p.cut)
-	var healed [][2]int32
-	for a := range int32(len(p.nodes)) {
-		for b := range int32(len(p.nodes)) {
-			p.cut[p.pair(a, b)] = a != b && !within(p.nodes[a].name, p.nodes[b].name)
-			if (before[p.pair(a, b)] || before[p.pair(b, a)]) && !p.cut[p.pair(a, b)] {
-				healed = append(healed, [2]int32{a, b}) // at both ends, also of a link that was cut one way
-			}
-		}
-	}
-	for _, pair := range healed {
-		p.linkUp(pair[0], pair[1])
-	}
 }

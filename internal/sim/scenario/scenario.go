@@ -12,9 +12,11 @@ import (
 type Scenario struct {
 	Algorithm   string
 	Processes   []election.Process // in ring order
-	Coordinator string             // everybody follows it at the start; empty: the process of the highest priority
+	Coordinator string             // all follow it at the start; empty: the highest
 	Cold        bool               // nobody follows anyone at the start; Coordinator is empty
-	Crashed     []string           // down from the start, and nobody has been told
+	// Crashed are down from the start. Nobody has been told, but for their predecessors in a ring.
+	Crashed []string
+	Ill     []string // their apps have failed from the start; their control parts go on
 	// Initiators hold an election at time 0: their failure detector suspects the coordinator, whether it is down or not. An
 	// initiator that is the coordinator itself, and every initiator of a cold group, starts anew instead, as after a failure.
 	Initiators []string
@@ -67,7 +69,7 @@ func (s *Scenario) check() error {
 		return fmt.Errorf("a cold group has no coordinator: leave out either Cold or the coordinator %s", s.Coordinator)
 	}
 	if s.Until < 0 {
-		return fmt.Errorf("the scenario ends at %d; give 0 to play until nothing is under way, or a later time", s.Until)
+		return fmt.Errorf("the scenario ends at %s; give 0 to play until nothing is under way, or a later time", Delays(s.Until))
 	}
 	return s.checkNames()
 }
@@ -90,12 +92,20 @@ func (s *Scenario) checkNames() error {
 	if err := known("crashed", s.Crashed...); err != nil {
 		return err
 	}
+	if err := known("ill", s.Ill...); err != nil {
+		return err
+	}
 	if err := known("initiators", s.Initiators...); err != nil {
 		return err
 	}
 	for _, name := range s.Initiators {
 		if slices.Contains(s.Crashed, name) {
 			return fmt.Errorf("%s is crashed, so it cannot be an initiator", name)
+		}
+	}
+	for _, name := range s.Ill {
+		if slices.Contains(s.Crashed, name) {
+			return fmt.Errorf("%s is crashed, so its app cannot be ill while it runs", name)
 		}
 	}
 	for _, f := range s.Faults {
@@ -112,22 +122,23 @@ func (s *Scenario) checkNames() error {
 func (f *Fault) check(until Time) error {
 	switch {
 	case f.At < 0:
-		return fmt.Errorf("%s at %d: times start at 0", f.Kind, f.At)
+		return fmt.Errorf("%s at %s: times start at 0", f.Kind, Delays(f.At))
 	case until > 0 && f.At > until:
-		return fmt.Errorf("%s at %d is after the end at %d; let the scenario last until %d at least", f.Kind, f.At, until, f.At)
+		return fmt.Errorf("%s at %s is after the end at %s; let the scenario last until %s at least", f.Kind, Delays(f.At),
+			Delays(until), Delays(f.At))
 	}
 	switch f.Kind {
 	case Crash, Recover:
 		if len(f.Processes) == 0 || len(f.Sides) > 0 {
-			return fmt.Errorf("%s at %d names processes, and no sides", f.Kind, f.At)
+			return fmt.Errorf("%s at %s names processes, and no sides", f.Kind, Delays(f.At))
 		}
 	case Cut:
 		if len(f.Processes) > 0 || len(f.Sides) < 2 {
-			return fmt.Errorf("%s at %d names two or more sides, and no processes", f.Kind, f.At)
+			return fmt.Errorf("%s at %s names two or more sides, and no processes", f.Kind, Delays(f.At))
 		}
 	case Heal:
 		if len(f.Processes)+len(f.Sides) > 0 {
-			return fmt.Errorf("%s at %d ends the cut as a whole: it names neither processes nor sides", f.Kind, f.At)
+			return fmt.Errorf("%s at %s ends the cut as a whole: it names neither processes nor sides", f.Kind, Delays(f.At))
 		}
 	default:
 		return f.checkMishap()

@@ -15,6 +15,7 @@ type Comparison struct {
 	Processes  int   `json:"processes"`
 	Initiators []int `json:"initiators"`
 	Crashed    []int `json:"crashed"`
+	Ill        []int `json:"ill"`
 	Algorithms []Row `json:"algorithms"`
 }
 
@@ -26,9 +27,11 @@ type Row struct {
 	Total       int                   `json:"total"`
 	Views       int                   `json:"views"`
 	TimeUnits   float64               `json:"timeUnits"`
+	NotPlayed   string                `json:"notPlayed,omitempty"` // why it was not played to its end
 }
 
-// Compare plays the options under every algorithm; the one they name makes no difference.
+// Compare plays the options under every algorithm; the one they name makes no difference. An
+// algorithm that would not end, or whose messages are too many, keeps the others from nothing.
 func Compare(o Options) (Comparison, error) {
 	var c Comparison
 	for _, algorithm := range election.Algorithms() {
@@ -38,12 +41,17 @@ func Compare(o Options) (Comparison, error) {
 			return c, err
 		}
 		r, err := scenario.Play(s)
-		if err != nil {
-			return c, fmt.Errorf("%s: %w", algorithm, err)
-		}
 		report := NewReport(s, r)
-		c.Processes, c.Initiators, c.Crashed = report.Processes, report.Initiators, report.Crashed
-		c.Algorithms = append(c.Algorithms, Row{algorithm, report.Coordinator, report.Messages, report.Total, report.Views, report.TimeUnits})
+		c.Processes, c.Initiators = report.Processes, report.Initiators
+		c.Crashed, c.Ill = report.Crashed, report.Ill
+		row := Row{Algorithm: algorithm}
+		if err != nil {
+			row.NotPlayed = err.Error()
+		} else {
+			row.Coordinator, row.Messages, row.Total = report.Coordinator, report.Messages, report.Total
+			row.Views, row.TimeUnits = report.Views, report.TimeUnits
+		}
+		c.Algorithms = append(c.Algorithms, row)
 	}
 	return c, nil
 }
@@ -53,6 +61,10 @@ func (c Comparison) WriteText(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "ALGORITHM\tMESSAGES\tTIME\tCOORDINATOR")
 	for _, row := range c.Algorithms {
+		if row.NotPlayed != "" {
+			fmt.Fprintf(w, "%s\t–\t–\tnot played: %s\n", row.Algorithm, row.NotPlayed)
+			continue
+		}
 		coordinator := "no agreement"
 		if row.Coordinator != nil {
 			coordinator = Name(*row.Coordinator)

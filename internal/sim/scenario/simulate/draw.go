@@ -64,9 +64,8 @@ func (p *picture) add(e scenario.Event) {
 	case scenario.Follows:
 		if e.Peer == e.Process {
 			p.coordinate(lane, at)
-		} else if p.coordinates[lane] {
-			p.coordinates[lane] = false
-			p.mark(lane, at, diagram.Resign, "")
+		} else {
+			p.resign(lane, at)
 		}
 	case scenario.Suspects:
 		p.takeLosses(lane, at) // it says the same, and more
@@ -80,6 +79,7 @@ func (p *picture) add(e scenario.Event) {
 		}
 		p.mark(lane, at, diagram.Notice, label)
 	case scenario.Withdraws:
+		p.resign(lane, at)
 		p.mark(lane, at, diagram.Notice, "ill")
 	case scenario.Restored:
 		p.mark(lane, at, diagram.Notice, "well")
@@ -116,6 +116,13 @@ func (p *picture) coordinate(lane int, at float64) {
 	if !p.coordinates[lane] {
 		p.coordinates[lane] = true
 		p.mark(lane, at, diagram.Coordinate, "")
+	}
+}
+
+func (p *picture) resign(lane int, at float64) {
+	if p.coordinates[lane] {
+		p.coordinates[lane] = false
+		p.mark(lane, at, diagram.Resign, "")
 	}
 }
 

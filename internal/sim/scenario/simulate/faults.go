@@ -19,6 +19,12 @@ func (p *plan) faults(o Options) {
 	for _, s := range o.Recover {
 		p.lifeAndDeath("--recover", s, o.Processes, scenario.Recover)
 	}
+	for _, s := range o.Ill {
+		p.illness(s, o.Processes)
+	}
+	for _, s := range o.Well {
+		p.lifeAndDeath("--well", s, o.Processes, scenario.Well)
+	}
 	for _, s := range o.Partitions {
 		p.partition(s, o.Processes)
 	}
@@ -42,28 +48,66 @@ func flagOf(f scenario.Fault) string {
 		return fmt.Sprintf("--crash %d@%v", Number(f.Processes[0]), units(f.At))
 	case scenario.Recover:
 		return fmt.Sprintf("--recover %d@%v", Number(f.Processes[0]), units(f.At))
+	case scenario.Ill:
+		return fmt.Sprintf("--ill %d@%v", Number(f.Processes[0]), units(f.At))
+	case scenario.Well:
+		return fmt.Sprintf("--well %d@%v", Number(f.Processes[0]), units(f.At))
 	default:
 		return fmt.Sprintf("--partition …@%v", units(f.At))
 	}
 }
 
-// lives checks that only those recover that are down, and only those crash that are up.
+// lives checks that only those recover that are down, that only those crash that are up, and the
+// same for their apps. A process that recovers has a new app, which is well.
 func (p *plan) lives(o Options) {
-	down := map[string]bool{}
+	down, ill := map[string]bool{}, map[string]bool{}
 	for _, i := range o.Crashed {
 		down[Name(i)] = true
 	}
+	for _, i := range p.ill {
+		if ill[Name(i)] = true; down[Name(i)] {
+			p.complain("--ill %d: process %d is down (--crashed); only a process that runs can be ill", i, i)
+		}
+	}
 	for _, f := range p.Faults {
 		for _, name := range f.Processes {
+			i := Number(name)
 			switch {
 			case f.Kind == scenario.Crash && down[name]:
-				p.complain("%s: process %d is down already", flagOf(f), Number(name))
+				p.complain("%s: process %d is down already", flagOf(f), i)
 			case f.Kind == scenario.Recover && !down[name]:
 				p.complain("%s: process %d is not down then; let it crash first, with --crashed %d or --crash %d@T",
-					flagOf(f), Number(name), Number(name), Number(name))
+					flagOf(f), i, i, i)
+			case f.Kind == scenario.Ill && (down[name] || ill[name]):
+				p.complain("%s: process %d is down or ill already", flagOf(f), i)
+			case f.Kind == scenario.Well && (down[name] || !ill[name]):
+				p.complain("%s: process %d is not ill then; let it fall ill first, with --ill %d or --ill %d@T",
+					flagOf(f), i, i, i)
 			}
-			down[name] = f.Kind == scenario.Crash
+			switch f.Kind {
+			case scenario.Crash, scenario.Recover:
+				down[name], ill[name] = f.Kind == scenario.Crash, false
+			case scenario.Ill, scenario.Well:
+				ill[name] = f.Kind == scenario.Ill
+			}
 		}
+	}
+}
+
+// illness reads "5", which is ill from the beginning, or "5@3".
+func (p *plan) illness(s string, n int) {
+	if strings.Contains(s, "@") {
+		p.lifeAndDeath("--ill", s, n, scenario.Ill)
+		return
+	}
+	i, err := process(s, n)
+	if err != nil {
+		p.complain("--ill %q: must be P or P@T, as in --ill 5 or --ill 5@3 (%w)", s, err)
+		return
+	}
+	if !slices.Contains(p.ill, i) {
+		p.ill = append(p.ill, i)
+		slices.Sort(p.ill)
 	}
 }
 

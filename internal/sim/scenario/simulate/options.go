@@ -14,25 +14,37 @@ import (
 // MaxProcesses is the largest group that can be simulated: that of an ElectionGroup.
 const MaxProcesses = 256
 
+// What is simulated if nobody says otherwise.
+const (
+	DefaultAlgorithm = "Bully"
+	DefaultProcesses = 5
+)
+
 // Options say what to simulate, as a person writes it. Processes are numbered from 1 in ring order; times are in link
 // delays.
 type Options struct {
-	Algorithm  string
-	Processes  int
-	Priorities []int    // of processes 1…N; empty: each process's number
-	Crashed    []int    // from the beginning
-	Initiators []int    // call an election at time 0
-	Crash      []string // P@T
-	Recover    []string // P@T
-	Partitions []string // SIDE|SIDE[|…]@T[-T2]
-	Seed       uint64   // of the delays; 0: each is exactly one link delay
-	Until      float64  // 0: until everything is at rest
+	Algorithm   string
+	Processes   int
+	Priorities  []int    // of processes 1…N; empty: each process's number
+	Coordinator int      // before time 0; 0: the process with the highest priority
+	Cold        bool     // nobody coordinates before time 0
+	Crashed     []int    // from the beginning
+	Initiators  []int    // call an election at time 0
+	Crash       []string // P@T
+	Recover     []string // P@T
+	Ill         []string // P, from the beginning, or P@T
+	Well        []string // P@T
+	Partitions  []string // SIDE|SIDE[|…]@T[-T2]
+	Watch       *bool    // every process watches its coordinator; nil: if a fault is timed
+	Seed        uint64   // of the delays; 0: each is exactly one link delay
+	Until       float64  // 0: until everything is at rest
 }
 
 // plan is a scenario under construction, with the numbers that it speaks of.
 type plan struct {
 	scenario.Scenario
 	crashed    []int
+	ill        []int
 	initiators []int
 	problems   []error
 }
@@ -43,9 +55,11 @@ func (p *plan) complain(format string, args ...any) {
 
 // Scenario checks the options and fills in what they leave open:
 //   - The coordinator before time 0 is the process with the highest priority, crashed or not.
-//   - If nothing is said to happen, that coordinator has crashed.
-//   - If nobody is said to call an election, and no fault is timed, the live process with the lowest priority does: the
-//     worst case of bully. With timed faults every process watches its coordinator, as a failure detector would.
+//   - If nothing is said to happen, that coordinator has crashed. In a cold group nobody has.
+//   - If nobody is said to call an election, and no fault is timed, the live process with the
+//     lowest priority does: the worst case of bully. A coordinator whose app is ill calls one
+//     itself, and in a cold group all do. With timed faults every process watches its coordinator,
+//     as a failure detector would.
 //
 // Its error lists everything that is wrong, and says what would be right.
 func (o Options) Scenario() (scenario.Scenario, error) {
@@ -87,8 +101,27 @@ func (p *plan) group(o Options) {
 			highest = q
 		}
 	}
-	if p.Coordinator = highest.Name; p.Coordinator == "" && len(p.problems) == 0 {
+	if highest.Name == "" && len(p.problems) == 0 {
 		p.complain("--priorities: every one is 0, so nobody can coordinate; give a process 1 or more")
+	}
+	p.coordinator(o, highest.Name)
+}
+
+// coordinator sets who coordinates before time 0.
+func (p *plan) coordinator(o Options, highest string) {
+	switch {
+	case o.Coordinator == 0 && o.Cold:
+		p.Cold = true
+	case o.Coordinator == 0:
+		p.Coordinator = highest
+	case o.Cold:
+		p.complain("--coordinator %d: with --cold nobody coordinates before time 0; leave one of them out", o.Coordinator)
+	case o.Coordinator < 1 || o.Coordinator > o.Processes:
+		p.complain("--coordinator %d: there is no such process; they are numbered 1 to %d", o.Coordinator, o.Processes)
+	case o.Coordinator <= len(p.Processes) && p.Processes[o.Coordinator-1].Priority == 0:
+		p.complain("--coordinator %d: its priority is 0, so it never coordinates", o.Coordinator)
+	default:
+		p.Coordinator = Name(o.Coordinator)
 	}
 }
 
@@ -105,7 +138,8 @@ func (p *plan) begin(o Options) {
 	if len(p.problems) > 0 {
 		return
 	}
-	if len(p.crashed) == 0 && len(p.initiators) == 0 && !timed && p.Coordinator != "" && o.Processes > 1 {
+	quiet := len(p.crashed) == 0 && len(p.initiators) == 0 && !timed && !p.resigns()
+	if quiet && p.Coordinator != "" && o.Processes > 1 {
 		p.crashed = []int{Number(p.Coordinator)}
 	}
 	if len(p.crashed) == o.Processes {
@@ -113,25 +147,33 @@ func (p *plan) begin(o Options) {
 		return
 	}
 	if !p.canEnd() {
-		p.complain("nobody is left who can coordinate, so the election would never end: leave a process with a priority above 0 alive, or say --until")
+		p.complain("nobody is left who can coordinate, so the election would never end: leave a healthy process with a priority above 0 alive, or say --until")
 		return
 	}
-	if len(p.initiators) == 0 && !timed {
+	if len(p.initiators) == 0 && !timed && !p.Cold && !p.resigns() {
 		p.initiators = []int{p.lowestLive()}
 	}
-	p.Detect = timed
-	p.Crashed, p.Initiators = names(p.crashed), names(p.initiators)
+	if p.Detect = timed; o.Watch != nil {
+		p.Detect = *o.Watch
+	}
+	p.Crashed, p.Ill, p.Initiators = names(p.crashed), names(p.ill), names(p.initiators)
+}
+
+// resigns reports whether the coordinator's app is ill from the beginning, so that it calls an
+// election itself.
+func (p *plan) resigns() bool {
+	return p.Coordinator != "" && slices.Contains(p.ill, Number(p.Coordinator))
 }
 
 // canEnd reports whether somebody is alive in the end who can coordinate, or somebody said when to stop.
 func (p *plan) canEnd() bool {
 	down := map[string]bool{}
-	for _, i := range p.crashed {
+	for _, i := range slices.Concat(p.crashed, p.ill) {
 		down[Name(i)] = true
 	}
 	for _, f := range p.Faults {
 		for _, name := range f.Processes {
-			down[name] = f.Kind == scenario.Crash
+			down[name] = f.Kind == scenario.Crash || f.Kind == scenario.Ill
 		}
 	}
 	return p.Until > 0 || slices.ContainsFunc(p.Processes, func(q election.Process) bool { return q.Priority > 0 && !down[q.Name] })

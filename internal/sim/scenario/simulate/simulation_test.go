@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,12 @@ func TestWhatIsLeftOpen(t *testing.T) {
 		"a timed fault":                    {Options{Processes: 5, Crash: []string{"P5@3"}}, "P5", nil, nil, true},
 		"a timed fault, and who notices":   {Options{Processes: 5, Crash: []string{"4@3"}, Initiators: []int{1}}, "P5", nil, []string{"P1"}, true},
 		"one alone":                        {Options{Processes: 1}, "P1", nil, []string{"P1"}, false},
+		"the coordinator's app":            {Options{Processes: 4, Ill: []string{"P4"}}, "P4", nil, nil, false},
+		"another app":                      {Options{Processes: 4, Ill: []string{"2"}}, "P4", []string{"P4"}, []string{"P1"}, false},
+		"another app, later":               {Options{Processes: 4, Ill: []string{"2@1"}}, "P4", nil, nil, true},
+		"another coordinator":              {Options{Processes: 4, Coordinator: 2}, "P2", []string{"P2"}, []string{"P1"}, false},
+		"nobody coordinates":               {Options{Processes: 4, Cold: true}, "", nil, nil, false},
+		"nobody watches":                   {Options{Processes: 4, Crash: []string{"4@1"}, Watch: new(bool)}, "P4", nil, nil, false},
 		"named twice":                      {Options{Processes: 3, Crashed: []int{3, 3}}, "P3", []string{"P3"}, []string{"P1"}, false},
 	} {
 		c.options.Algorithm = "Bully"
@@ -110,5 +117,76 @@ func TestDraw(t *testing.T) {
 	}
 	if !strings.Contains(d.Title, "P4 coordinates") {
 		t.Errorf("title %q", d.Title)
+	}
+}
+
+// A coordinator whose app fails resigns in the diagram when that happens, and not when it hears of
+// the next.
+func TestDrawIll(t *testing.T) {
+	s, err := Options{Algorithm: "ChangRoberts", Processes: 4, Ill: []string{"4"}}.Scenario()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := scenario.Play(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for _, m := range Draw(s, r).Marks {
+		if m.Lane == 3 {
+			said = append(said, fmt.Sprint(m.Kind, " ", m.At, " ", m.Label))
+		}
+	}
+	want := []string{
+		fmt.Sprint(diagram.Coordinate, " 0 "), fmt.Sprint(diagram.Resign, " 0 "), fmt.Sprint(diagram.Notice, " 0 ill"),
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("marks of P4: %q, want %q", said, want)
+	}
+}
+
+// The call of a scenario has the flags that make it. The test of cmd/kubectl-election runs the calls
+// of docs/evidence/conformance.md.
+func TestCall(t *testing.T) {
+	yes, no := true, false
+	for want, o := range map[string]Options{
+		"--crashed 5 --initiator 1": {},
+		"--cold":                    {Cold: true},
+		"--algorithm LeLann --ill 5": {
+			Algorithm: "LeLann", Ill: []string{"5"},
+		},
+		"--processes 7 --coordinator 2 --crashed 3,7 --recover 3@4.5 --watch=false": {
+			Processes: 7, Coordinator: 2, Crashed: []int{3, 7}, Recover: []string{"3@4.5"}, Watch: &no,
+		},
+		"--processes 3 --priorities 2,3,1 --crashed 2 --initiator 3 --watch": {
+			Processes: 3, Priorities: []int{2, 3, 1}, Watch: &yes,
+		},
+		`--ill 2@1 --well 2@3 --crash 4@10.99 --partition "1,2|3,4,5@20-30" --until 60`: {
+			Ill: []string{"2@1"}, Well: []string{"2@3"}, Crash: []string{"4@10.99"},
+			Partitions: []string{"1,2|3,4,5@20-30"}, Until: 60,
+		},
+	} {
+		if o.Algorithm == "" {
+			o.Algorithm = DefaultAlgorithm
+		}
+		if o.Processes == 0 {
+			o.Processes = DefaultProcesses
+		}
+		s, err := o.Scenario()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Call(s); err != nil || got != "kubectl election simulate "+want {
+			t.Errorf("%q (%v), want the flags %s", got, err, want)
+		}
+	}
+	for name, s := range map[string]scenario.Scenario{
+		"single messages": {Carry: jitter(1)},
+		"OneWay":          {Faults: []scenario.Fault{{Kind: scenario.OneWay, Sides: [][]string{{"P1"}, {"P2"}}}}},
+	} {
+		s.Algorithm, s.Processes = "Bully", []election.Process{{Name: "P1", Priority: 1}, {Name: "P2", Priority: 2}}
+		if got, err := Call(s); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
 	}
 }

@@ -49,6 +49,9 @@ func situation(s scenario.Scenario) string {
 	if len(others) > 0 {
 		say += "; down: " + strings.Join(others, ", ")
 	}
+	if len(s.Ill) > 0 {
+		say += "; ill: " + strings.Join(s.Ill, ", ")
+	}
 	return say
 }
 
@@ -148,7 +151,7 @@ func describe(e scenario.Event, fate map[int]fate) string {
 	case scenario.LinkDown:
 		return fmt.Sprintf("%s learns that %s is gone", e.Process, e.Peer)
 	case scenario.Withdraws:
-		return fmt.Sprintf("the app of %s is ill: %s is no candidate", e.Process, e.Process)
+		return fmt.Sprintf("the app of %s is ill: %s is no candidate, and its control part goes on", e.Process, e.Process)
 	case scenario.Restored:
 		return fmt.Sprintf("the app of %s is well again", e.Process)
 	case scenario.Paused:
