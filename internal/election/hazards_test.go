@@ -195,18 +195,30 @@ func TestOwnLinksOverrideTheTable(t *testing.T) {
 	}
 }
 
-// M6: a late message does not revive a process whose link is down.
+// M6: a late message does not revive a process whose link is down. An UPDATE from its next
+// incarnation does (004, 4.3).
 func TestLateMessageOfTheDead(t *testing.T) {
 	m := machine(t, "StatusTableBully", "P1", 3, "P2")
+	update := func(incarnation uint64) {
+		m.Step(election.Event{
+			Type:        election.Receive,
+			Process:     "P3",
+			Incarnation: incarnation,
+			Message: election.Message{
+				Kind:     election.Update,
+				Election: election.ID{Initiator: "P3", Incarnation: incarnation, Sequence: 1},
+			},
+		})
+	}
+	update(1)
 	m.Step(election.Event{Type: election.PeerDown, Process: "P3"})
-	m.Step(election.Event{
-		Type:        election.Receive,
-		Process:     "P3",
-		Incarnation: 1,
-		Message:     election.Message{Kind: election.Update},
-	})
+	update(1)
 	if table := m.AppendTable(nil); table[2].Status != election.Crashed {
-		t.Errorf("the table shows P3 %s, want CRASHED", table[2].Status)
+		t.Errorf("after a late UPDATE the table shows P3 %s, want CRASHED", table[2].Status)
+	}
+	update(2)
+	if table := m.AppendTable(nil); table[2].Status != election.Normal {
+		t.Errorf("after the UPDATE of its next life the table shows P3 %s, want NORMAL", table[2].Status)
 	}
 }
 

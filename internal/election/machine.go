@@ -43,6 +43,7 @@ type peer struct {
 	link        link
 	crashed     bool
 	incarnation uint64 // the newest incarnation that a message came from
+	lost        uint64 // the status table's: the incarnation in which its link went down
 	announced   uint64 // the sequence number of its newest announcement in that incarnation
 	withdrawn   bool   // it asked lower processes to coordinate, so it is not a candidate
 }

@@ -11,8 +11,8 @@ package election
 //	     if none is left, the initiator itself takes charge.
 //	4    A process that recovers holds no election. It sends REQUEST to a live neighbour and gets
 //	     the process status table.
-//	4.3  If the coordinator's priority is higher than its own, it sends UPDATE to all others (from
-//	     CRASHED to NORMAL).
+//	4.3  If the coordinator's priority is higher than its own, it sends UPDATE to all others. They
+//	     change its status from CRASHED to NORMAL, even if their links to it are not open yet.
 //	4.4  If its own priority is higher, it sends COORDINATOR to all others and takes over.
 //	1    When the system is initialised, the process with the highest priority is the coordinator.
 //
@@ -21,6 +21,17 @@ package election
 // open. Here the neighbours are asked in ring order; after an OK without the COORDINATOR that
 // belongs to it, the initiator starts again after T' = 2·T; a process that already coordinates when
 // it is asked repeats its announcement to the sender.
+//
+// In two points this differs from the seed, which assumes that silence is failure and that nothing
+// fails during a recovery:
+//
+//   - Section 4: a process whose link to the suspected coordinator is open asks that one first. It
+//     may live, and asking the next one would make a second coordinator. If it is dead, that costs
+//     one message and T.
+//   - Section 7, "when a failed process recovers then it must not initiate any election": it does
+//     if there is no coordinator to follow. The table names one that its own link shows dead; or no
+//     announcement comes within T' of a table that names none, because the neighbour was electing.
+//     A process that no neighbour answers takes charge.
 type statusTableBully struct {
 	*Machine
 	election   ID
@@ -159,7 +170,17 @@ func (s *statusTableBully) receive(from Process, m Message) {
 		if s.recovering && m.Election == s.election {
 			s.onTable(m)
 		}
-	case Update: // from CRASHED to NORMAL: every message from a live process does that
+	case Update:
+		s.onUpdate(from, m)
+	}
+}
+
+// onUpdate is 4.3. With an open link, every message shows that its sender lives; if the link is
+// down, only an UPDATE from a later incarnation than the one that was lost does.
+func (s *statusTableBully) onUpdate(from Process, m Message) {
+	p := s.peers[from.Name]
+	if m.Election.Initiator == from.Name && m.Election.Incarnation > p.lost {
+		p.crashed = false
 	}
 }
 
@@ -221,6 +242,7 @@ func (s *statusTableBully) unanswered(name string) {
 }
 
 func (s *statusTableBully) peerDown(p Process) {
+	s.peers[p.Name].lost = s.peers[p.Name].incarnation
 	switch {
 	case !s.electing:
 	case s.recovering && p.Name == s.neighbour:
