@@ -74,6 +74,32 @@ func TestPlayEveryAlgorithm(t *testing.T) {
 	}
 }
 
+// B6: two coordinators do not need two sides. With only the link between P4 and P5 cut, both
+// coordinate for as long as it is cut, under every algorithm, and P5 alone when it is whole again.
+func TestOneLinkCut(t *testing.T) {
+	for _, algorithm := range election.Algorithms() {
+		s := scenario.Scenario{
+			Algorithm: algorithm, Processes: processes(5), Detect: true, Until: 500 * T,
+			Faults: []scenario.Fault{{
+				At: unit, Kind: scenario.Cut, Sides: [][]string{{"P1", "P2", "P3", "P4"}, {"P1", "P2", "P3", "P5"}},
+			}},
+		}
+		r, err := scenario.Play(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{"P1": "P4", "P2": "P4", "P3": "P4", "P4": "P4", "P5": "P5"}
+		if !reflect.DeepEqual(r.Coordinators, want) || r.Finished > 20*unit {
+			t.Errorf("%s: they follow %v, the last since %d; want %v for good", algorithm, r.Coordinators,
+				r.Finished, want)
+		}
+		s.Faults = append(s.Faults, scenario.Fault{At: 400 * T, Kind: scenario.Heal})
+		if r, err = scenario.Play(s); err != nil || r.Coordinator != "P5" {
+			t.Errorf("%s: %v; when the link is whole again they follow %v, want P5", algorithm, err, r.Coordinators)
+		}
+	}
+}
+
 func lines(events []scenario.Event) string {
 	var b strings.Builder
 	for _, e := range events {

@@ -2,7 +2,11 @@ package conformance
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/podesta-dev/podesta/internal/sim/scenario"
+	"github.com/podesta-dev/podesta/internal/sim/scenario/simulate"
 )
 
 // Claim is a statement of a seed, and how it is tried.
@@ -15,6 +19,8 @@ type Claim struct {
 	Convention string
 	// Because says why the figures do not come out. A claim without it must come out, and one with it must not.
 	Because string
+	// NoCall says why no call of `kubectl election simulate` repeats what is measured.
+	NoCall string
 }
 
 // Finding is what was measured: a table, and how many of its figures are not what the seed says.
@@ -24,7 +30,18 @@ type Finding struct {
 	wrong  int
 	right  int
 	err    error
+	newest *run   // the newest since the last line of the table
+	calls  []call // that repeat the lines of the table
 }
+
+// run is a scenario that was played.
+type run struct {
+	scenario.Scenario
+	result scenario.Result
+}
+
+// call is a command line, and the last line that it prints.
+type call struct{ line, says string }
 
 // Verdict is what became of a claim.
 type Verdict string
@@ -46,6 +63,8 @@ func (c Claim) Try() (*Finding, Verdict, error) {
 		return f, "", f.err
 	case f.right+f.wrong == 0:
 		return f, "", fmt.Errorf("nothing was compared with %q", c.Quote)
+	case (len(f.calls) == 0) != (c.NoCall != ""):
+		return f, "", fmt.Errorf("%q needs a call that repeats it, or a reason why there is none", c.Quote)
 	case f.wrong > 0 && c.Because == "":
 		return f, Fails, fmt.Errorf("%d figures of %q do not come out, and nobody says why:\n%s", f.wrong, c.Quote, f.table())
 	case f.wrong > 0:
@@ -68,6 +87,46 @@ func (f *Finding) row(cells ...any) {
 		line = append(line, fmt.Sprint(c))
 	}
 	f.rows = append(f.rows, line)
+	f.keep()
+}
+
+// keep has the newest run repeated by a call. Every line of a table keeps its last run.
+func (f *Finding) keep() {
+	if f.newest != nil {
+		f.repeat(*f.newest)
+		f.newest = nil
+	}
+}
+
+// repeat adds the call that plays a scenario again, and what it says in the end.
+func (f *Finding) repeat(played run) {
+	line, err := simulate.Call(played.Scenario)
+	if err != nil {
+		f.fail(err)
+		return
+	}
+	r, err := scenario.Play(simulate.Numbered(played.Scenario))
+	if err != nil || r.Total != played.result.Total || r.Finished != played.result.Finished {
+		f.fail(fmt.Errorf("%s: %w, %d messages and %d played, %d and %d repeated", line, err,
+			played.result.Total, played.result.Finished, r.Total, r.Finished))
+	}
+	if c := (call{line, simulate.Summary(r)}); !slices.Contains(f.calls, c) {
+		f.calls = append(f.calls, c)
+	}
+}
+
+// repetition writes the calls as Markdown.
+func (f *Finding) repetition() string {
+	if len(f.calls) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("<details><summary>Repeat it</summary>\n\n```\n")
+	for _, c := range f.calls {
+		fmt.Fprintf(&b, "$ %s\n%s\n", c.line, c.says)
+	}
+	b.WriteString("```\n\n</details>\n")
+	return b.String()
 }
 
 // compare counts whether a figure is what it should be, and marks it if it is not.

@@ -65,13 +65,19 @@ func TestCounterexamples(t *testing.T) {
 // A claim must be able to fail: one that is wrong is told as such, and one that is explained away must need that.
 func TestClaimsCanFail(t *testing.T) {
 	measure := func(got int) func(*Finding) {
-		return func(f *Finding) { f.columns("n"); f.row(compare(f, got, 3)) }
+		return func(f *Finding) {
+			f.columns("n")
+			f.notices("Bully", 3, 1)
+			f.row(compare(f, got, 3))
+		}
 	}
 	for name, c := range map[string]struct {
 		claim   Claim
 		verdict Verdict
 		fails   bool
 	}{
+		"right, and no call":    {Claim{Measure: func(f *Finding) { measure(3)(f); f.calls = nil }}, "", true},
+		"a call, and a reason":  {Claim{Measure: measure(3), NoCall: "so"}, "", true},
 		"right":                 {Claim{Measure: measure(3)}, Holds, false},
 		"right by a convention": {Claim{Measure: measure(3), Convention: "so"}, HoldsConvention, false},
 		"wrong, explained":      {Claim{Measure: measure(4), Because: "so"}, Fails, false},

@@ -32,6 +32,11 @@ T = 2·Ttrans + Tprocess is two link delays, as processing takes none.
 the seed's own rule is not sent. VIEWs, by which processes hear of two coordinators, belong to no algorithm and are left out. A figure in
 **bold** is not what the seed says.
 
+**Repeat it** shows, for every line of the table above it, a call of ` + "[`kubectl election simulate`](../guides/simulate.md)" + `
+and the last line that it prints: of a line that sums up several runs, the last of them, which has the largest n. A test runs these
+calls and compares. Where processes recover or fail later, the call counts from time 0, and the table from then on. Processes are
+numbered in ring order there.
+
 `
 
 // Conformance writes docs/evidence/conformance.md.
@@ -62,6 +67,11 @@ func Conformance() (string, error) {
 
 func writeClaim(b *strings.Builder, seed string, number int, c Claim, f *Finding, verdict Verdict) {
 	fmt.Fprintf(b, "### %d\n\n> %s\n\nSeed %s, %s.\n\n%s\n\n%s\n", number, c.Quote, seed, c.Section, c.Reading, f.table())
+	if c.NoCall != "" {
+		fmt.Fprintf(b, "No call repeats it: %s\n\n", c.NoCall)
+	} else {
+		b.WriteString(f.repetition() + "\n")
+	}
 	fmt.Fprintf(b, "Verdict: **%s**", verdict)
 	switch {
 	case c.Because != "":

@@ -79,7 +79,7 @@ func Failures() (string, error) {
 		if f.wrong > 0 {
 			return "", fmt.Errorf("%s does not recover from a failure:\n%s", algorithm, f.table())
 		}
-		b.WriteString(f.table() + "\n")
+		b.WriteString(f.table() + "\n" + f.repetition() + "\n")
 	}
 	return b.String(), nil
 }

@@ -52,6 +52,12 @@ func partitions() []Counterexample {
 	}
 	b6ring := b6
 	b6ring.Algorithm = "ChangRoberts"
+	b6link := scenario.Scenario{
+		Algorithm: "Bully", Processes: roster(5), Coordinator: "P5", Detect: true,
+		Faults: []scenario.Fault{
+			cut(1, scenario.Cut, []int{1, 2, 3, 4}, []int{1, 2, 3, 5}), fault(16, scenario.Heal),
+		},
+	}
 	b7 := scenario.Scenario{
 		Algorithm: "Bully", Processes: roster(3), Coordinator: "P3", Detect: true, Faults: []scenario.Fault{
 			cut(1, scenario.OneWay, []int{3}, []int{2}), fault(16, scenario.Heal)},
@@ -74,6 +80,18 @@ func partitions() []Counterexample {
 		Story:   "As B6, with ChangRoberts. P3 does not reach its successor P4 any more, skips P4 and P5, and sends to P1: three processes are a ring of their own. P5 skips P1, P2 and P3 in the same way.",
 		Lesson:  "Skipping faulty successors keeps a ring alive, and lets it close over a cut.",
 		Play:    b6ring, Calm: 16 * unit, Shows: twoCoordinators(b6ring, "P5", "P3", 16*unit), Ends: "P5",
+	}, {
+		ID: "B6-link", Title: "Two coordinators do not need two sides",
+		Assumes: "every process can reach every other.",
+		Story: "P5 coordinates. Only the link between P4 and P5 is cut; everybody else reaches " +
+			"everybody. P4 misses P5, finds nobody else above it and announces itself to P1, P2 " +
+			"and P3, who follow it: it announced itself last. Nobody asks P5 any more, so P5 " +
+			"learns nothing, and goes on.",
+		Lesson: "Three processes reach both, and it does not help: a process follows one " +
+			"coordinator and tells nobody of it unasked. Every algorithm does this, the rings, " +
+			"too (TestOneLinkCut). A majority could not have followed both: that is what a lease adds.",
+		Play: b6link, Calm: 16 * unit, Ends: "P5",
+		Shows: twoCoordinators(b6link, "P5", "P4", 16*unit),
 	}, {
 		ID: "B7", Title: "A one-way link: the highest hears, and is not heard",
 		Assumes: "if P can send to Q, then Q can send to P.",

@@ -9,7 +9,7 @@ import (
 
 // seed001 are the claims of seed 001 (001_8e70044dbd64bd69.txt).
 func seed001() []Claim {
-	return append(both001(), bully001()...)
+	return slices.Concat(both001(), bully001(), failing001())
 }
 
 func both001() []Claim {
@@ -28,7 +28,7 @@ func both001() []Claim {
 	}, {
 		Section: "Election algorithm",
 		Quote:   "If no one responds, P wins the election",
-		Reading: "Bully, six processes, all above the initiator crashed. Counted: who is elected, and when: after T, two link delays.",
+		Reading: "Bully, six processes, all above the initiator crashed. Counted: who is elected, and when: after T, two link delays; P5, which has missed the only one above it, at once.",
 		Measure: func(f *Finding) {
 			f.columns("initiator", "coordinator", "elects itself at")
 			for i := 1; i <= 5; i++ {
@@ -37,7 +37,11 @@ func both001() []Claim {
 					above = append(above, k)
 				}
 				r := f.play(scenario.Scenario{Algorithm: "Bully", Processes: roster(6), Crashed: names(above...), Initiators: names(i)})
-				f.row(name(i), compare(f, r.Coordinator, name(i)), compare(f, units(electedAt(r, name(i))), "2"))
+				at := "2"
+				if i == 5 {
+					at = "0"
+				}
+				f.row(name(i), compare(f, r.Coordinator, name(i)), compare(f, units(electedAt(r, name(i))), at))
 			}
 		},
 	}}

@@ -86,7 +86,7 @@ func joined(set map[string]bool) string {
 
 // mostMessages is the most over every single process of n that all live but the coordinator, which has nothing to notice.
 func (f *Finding) mostMessages(algorithm string, n int) (most int) {
-	for i := 1; i < n; i++ {
+	for i := n - 1; i > 0; i-- {
 		most = max(most, f.notices(algorithm, n, i).Total)
 	}
 	return most

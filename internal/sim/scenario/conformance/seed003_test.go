@@ -11,7 +11,7 @@ import (
 
 // seed003 are the claims of seed 003 (003_bb998ca24edd6aed.txt).
 func seed003() []Claim {
-	return slices.Concat(bully003(), cost003(), ring003())
+	return slices.Concat(bully003(), bound003(), cost003(), ring003())
 }
 
 func bully003() []Claim {
@@ -64,6 +64,44 @@ func bully003() []Claim {
 				f.row(algorithm, elections, compare(f, won, elections))
 			}
 		},
+	}}
+}
+
+// bound003 is how long a process waits.
+func bound003() []Claim {
+	return []Claim{{
+		Section: "Analysis",
+		Quote:   "processes can determine that a process has failed by knowing the upper bound (UB) on message transmission time (T) and message processing time (M). UB = 2 * T + M",
+		Reading: "Bully, n processes, nobody coordinates and all above P1 are down: it asks them all. T is one link delay and M is 0, so UB is two link delays (seed 001 and this project call UB T). Counted: when P1 takes them for failed and elects itself.",
+		Measure: func(f *Finding) {
+			f.series("elects itself after, UB", 2, 10, func(int) int { return 2 }, func(n int) int {
+				r := f.play(scenario.Scenario{
+					Algorithm: "Bully", Processes: roster(n), Cold: true, Crashed: names(upTo(n)[1:]...), Initiators: names(1),
+				})
+				return int(electedAt(r, "P1") / unit)
+			})
+		},
+	}, {
+		Section: "The Ring Algorithm - Overview",
+		Quote:   "Faulty systems are those that don’t respond in a fixed amount of time.",
+		Reading: "RingList, n processes, P2 crashes at 5. Counted: when P1 takes it for faulty, after UB, and who coordinates then, as before.",
+		Measure: func(f *Finding) {
+			f.columns("n", "P1 takes P2 for faulty at, 5 + UB", "all follow")
+			for n := 3; n <= 10; n++ {
+				r := f.play(scenario.Scenario{
+					Algorithm: "RingList", Processes: roster(n), Detect: true,
+					Faults: []scenario.Fault{{At: 5 * unit, Kind: scenario.Crash, Processes: names(2)}},
+				})
+				at := scenario.Time(0)
+				for _, e := range r.Events {
+					if e.Kind == scenario.LinkDown && e.Process == "P1" && e.Peer == "P2" {
+						at = e.At
+					}
+				}
+				f.row(n, compare(f, units(at), "7"), compare(f, r.Coordinator, name(n)))
+			}
+		},
+		Convention: "On a real network the fixed time is measured and bounded, and a link that the peer's kernel closes or refuses stands for silence.",
 	}}
 }
 

@@ -32,19 +32,23 @@ func Call(s scenario.Scenario) (string, error) {
 	return o.line(), nil
 }
 
-// same reports whether two scenarios differ in nothing. An empty list is none.
+// same reports whether two scenarios differ in nothing. An empty list is none, and the order in
+// which processes are named makes no difference.
 func same(a, b scenario.Scenario) bool {
+	sorted := func(names []string) []string {
+		names = append([]string{}, names...)
+		slices.Sort(names)
+		return names
+	}
 	for _, s := range []*scenario.Scenario{&a, &b} {
-		slices.Sort(s.Crashed)
-		slices.Sort(s.Initiators)
-		s.Crashed, s.Initiators = append([]string{}, s.Crashed...), append([]string{}, s.Initiators...)
-		s.Ill, s.Faults = append([]string{}, s.Ill...), append([]scenario.Fault{}, s.Faults...)
+		s.Crashed, s.Ill, s.Initiators = sorted(s.Crashed), sorted(s.Ill), sorted(s.Initiators)
+		s.Faults = append([]scenario.Fault{}, s.Faults...)
 	}
 	return reflect.DeepEqual(a, b)
 }
 
-// Numbered returns a scenario whose processes are called P1 to Pn in ring order, as the command
-// calls them.
+// Numbered returns a scenario whose processes are called P1 to Pn in ring order, and in which each
+// process fails by itself, as the command has it.
 func Numbered(s scenario.Scenario) scenario.Scenario {
 	called := map[string]string{"": ""}
 	for i, p := range s.Processes {
@@ -63,13 +67,22 @@ func Numbered(s scenario.Scenario) scenario.Scenario {
 	}
 	s.Coordinator = called[s.Coordinator]
 	s.Crashed, s.Ill, s.Initiators = list(s.Crashed), list(s.Ill), list(s.Initiators)
-	s.Faults = slices.Clone(s.Faults)
-	for i, f := range s.Faults {
-		s.Faults[i].Processes, s.Faults[i].Sides = list(f.Processes), nil
-		for _, side := range f.Sides {
-			s.Faults[i].Sides = append(s.Faults[i].Sides, list(side))
+	var faults []scenario.Fault
+	for _, f := range s.Faults {
+		sides := f.Sides
+		f.Sides = nil
+		for _, side := range sides {
+			f.Sides = append(f.Sides, list(side))
+		}
+		for _, name := range list(f.Processes) {
+			f.Processes = []string{name}
+			faults = append(faults, f)
+		}
+		if len(f.Processes) == 0 {
+			faults = append(faults, f)
 		}
 	}
+	s.Faults = faults
 	return s
 }
 
@@ -86,6 +99,8 @@ func optionsFor(s scenario.Scenario) (Options, error) {
 		Watch:      &s.Detect,
 		Until:      units(s.Until),
 	}
+	slices.Sort(o.Crashed)
+	slices.Sort(o.Initiators)
 	for _, name := range s.Ill {
 		o.Ill = append(o.Ill, strconv.Itoa(Number(name)))
 	}
