@@ -79,7 +79,8 @@ const (
 	Guarded Safety = "Guarded"
 	// Classic is best effort: healthy processes that can reach each other agree on the one with the
 	// highest priority (rings: see each algorithm's page for what happens on recovery). During a
-	// partition each side may have its own coordinator.
+	// partition each side may have its own coordinator, and if only the link between the two
+	// highest processes fails, both coordinate for as long as that lasts.
 	Classic Safety = "Classic"
 )
 
@@ -109,7 +110,8 @@ type ElectionGroupSpec struct {
 
 	// safety is the promise about two coordinators at the same time. Guarded: at most one process
 	// may act at any time; needs a majority of the voters. Classic: best effort; during a partition
-	// each side may have its own coordinator. It cannot be changed.
+	// each side may have its own coordinator, and one failed link may be enough for two. It cannot
+	// be changed.
 	// +optional
 	// +default="Guarded"
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.safety cannot be changed: delete the group and create it again"

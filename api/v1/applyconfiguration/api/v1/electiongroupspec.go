@@ -21,7 +21,8 @@ type ElectionGroupSpecApplyConfiguration struct {
 	Priority *PriorityPolicyApplyConfiguration `json:"priority,omitempty"`
 	// safety is the promise about two coordinators at the same time. Guarded: at most one process
 	// may act at any time; needs a majority of the voters. Classic: best effort; during a partition
-	// each side may have its own coordinator. It cannot be changed.
+	// each side may have its own coordinator, and one failed link may be enough for two. It cannot
+	// be changed.
 	Safety *apiv1.Safety `json:"safety,omitempty"`
 	// timing determines how quickly failures are detected.
 	Timing *TimingApplyConfiguration `json:"timing,omitempty"`
