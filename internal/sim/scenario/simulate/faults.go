@@ -84,11 +84,9 @@ func (p *plan) lives(o Options) {
 				p.complain("%s: process %d is not ill then; let it fall ill first, with --ill %d or --ill %d@T",
 					flagOf(f), i, i, i)
 			}
-			switch f.Kind {
-			case scenario.Crash, scenario.Recover:
-				down[name], ill[name] = f.Kind == scenario.Crash, false
-			case scenario.Ill, scenario.Well:
-				ill[name] = f.Kind == scenario.Ill
+			ill[name] = f.Kind == scenario.Ill
+			if f.Kind == scenario.Crash || f.Kind == scenario.Recover {
+				down[name] = f.Kind == scenario.Crash
 			}
 		}
 	}
