@@ -4,14 +4,11 @@
 // or refused is evidence at once.
 //
 // It decides only: whoever drives it asks the questions, tells the answers and keeps the time that
-// is passed in. Not safe for concurrent use. What is not promised: that a suspected process has
-// failed.
+// is passed in. Not safe for concurrent use; a Finding is valid until the next Tick. What is not
+// promised: that a suspected process has failed.
 package detector
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Instant is a reading of CLOCK_BOOTTIME, as internal/lease counts it; 0 is never.
 type Instant = time.Duration
@@ -39,8 +36,9 @@ type Finding struct {
 type Detector struct {
 	timing      Timing
 	round       estimate
-	watched     map[string]*watch
-	order       []string // of watched, so that findings do not depend on map order
+	watched     []watch // in the order in which they are asked
+	spare       []watch // memory for the next list of them
+	finding     Finding // of the last Tick
 	coordinator string
 	suspectAt   Instant // when the coordinator, whose link was closed, is to be suspected; zero: not
 	due         Instant // when the last Tick asked to be called again
@@ -48,6 +46,7 @@ type Detector struct {
 }
 
 type watch struct {
+	process  string
 	asked    uint64  // sequence of the oldest question without an answer; 0: none
 	askedAt  Instant // when it was asked
 	sent     Instant // when the newest question was asked
@@ -58,7 +57,7 @@ type watch struct {
 
 // New returns a detector that watches nobody.
 func New(t Timing) *Detector {
-	return &Detector{timing: t, watched: map[string]*watch{}}
+	return &Detector{timing: t}
 }
 
 // SetTiming changes the bounds.
@@ -79,26 +78,41 @@ func (d *Detector) Watch(coordinator string, others []string) {
 	if coordinator != d.coordinator {
 		d.coordinator, d.suspectAt = coordinator, 0
 	}
-	names := others
-	if coordinator != "" && !slices.Contains(others, coordinator) {
-		names = append(slices.Clone(others), coordinator)
+	watched := d.spare[:0]
+	for _, name := range others {
+		watched = d.keep(watched, name)
 	}
-	if slices.Equal(names, d.order) {
-		return
+	if coordinator != "" {
+		watched = d.keep(watched, coordinator)
 	}
-	watched := make(map[string]*watch, len(names))
-	for _, name := range names {
-		if watched[name] = d.watched[name]; watched[name] == nil {
-			watched[name] = &watch{}
-			d.due = 0
+	d.watched, d.spare = watched, d.watched
+}
+
+// keep adds a process to a list, once, with what is known of it.
+func (d *Detector) keep(list []watch, process string) []watch {
+	if find(list, process) != nil {
+		return list
+	}
+	if known := find(d.watched, process); known != nil {
+		return append(list, *known)
+	}
+	d.due = 0
+	return append(list, watch{process: process})
+}
+
+// find looks a process up; nil: it is not watched.
+func find(list []watch, process string) *watch {
+	for i := range list {
+		if list[i].process == process {
+			return &list[i]
 		}
 	}
-	d.watched, d.order = watched, slices.Clone(names)
+	return nil
 }
 
 // Answered takes the answer of a process to a question, and measures how long it took.
 func (d *Detector) Answered(process string, sequence uint64, now Instant) {
-	w := d.watched[process]
+	w := find(d.watched, process)
 	if w == nil || w.asked == 0 || sequence < w.asked || sequence > w.newestAt {
 		return
 	}
@@ -116,7 +130,7 @@ const measureEvery = 10
 // Heard takes a heartbeat that the process sent unasked. While these come it is asked only to
 // measure T; half a heartbeat after one is missing it is asked again.
 func (d *Detector) Heard(process string, now Instant) {
-	w := d.watched[process]
+	w := find(d.watched, process)
 	if w == nil {
 		return
 	}
@@ -152,38 +166,39 @@ func (d *Detector) step() time.Duration {
 }
 
 // Tick says what is to be done at this instant. It is to be called again at Next.
-func (d *Detector) Tick(now Instant) (f Finding) {
+func (d *Detector) Tick(now Instant) Finding {
+	f := Finding{Ask: d.finding.Ask[:0], Silent: d.finding.Silent[:0]}
 	late := d.due != 0 && now-d.due > d.T()/2
-	for _, name := range d.order {
-		w := d.watched[name]
+	for i := range d.watched {
+		w := &d.watched[i]
 		if late && w.asked != 0 { // this process itself stood still: answers may lie unread
 			w.askedAt = now
 		}
 		if w.asked != 0 && !w.silent && now-w.askedAt >= d.T() {
 			w.silent = true
-			f.Silent = append(f.Silent, name)
-			if name == d.coordinator {
-				f.Suspect = name
+			f.Silent = append(f.Silent, w.process)
+			if w.process == d.coordinator {
+				f.Suspect = w.process
 			}
 		}
 		if w.sent == 0 || now-w.sent >= d.timing.Heartbeat {
-			f.Ask = append(f.Ask, d.question(name, w, now))
+			f.Ask = append(f.Ask, d.question(w, now))
 		}
 	}
 	if d.suspectAt != 0 && now >= d.suspectAt {
 		d.suspectAt, f.Suspect = now+d.T(), d.coordinator // again, should the election come to nothing
 	}
-	d.due = d.Next(now)
+	d.due, d.finding = d.Next(now), f
 	return f
 }
 
-func (d *Detector) question(name string, w *watch, now Instant) Question {
+func (d *Detector) question(w *watch, now Instant) Question {
 	d.sequence++
 	w.sent, w.newestAt = now, d.sequence
 	if w.asked == 0 {
 		w.asked, w.askedAt = d.sequence, now
 	}
-	return Question{Process: name, Sequence: d.sequence}
+	return Question{Process: w.process, Sequence: d.sequence}
 }
 
 // Next is when Tick is to be called, no later than a heartbeat from now. Someone newly watched is
@@ -195,7 +210,8 @@ func (d *Detector) Next(now Instant) Instant {
 			next = t
 		}
 	}
-	for _, w := range d.watched {
+	for i := range d.watched {
+		w := &d.watched[i]
 		earlier(w.sent + d.timing.Heartbeat)
 		if w.asked != 0 && !w.silent {
 			earlier(w.askedAt + d.T())

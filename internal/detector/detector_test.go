@@ -68,6 +68,44 @@ func TestAnsweringCoordinatorIsNotSuspected(t *testing.T) {
 	}
 }
 
+// Every process does this at every heartbeat, so it costs no memory once there is some: a Finding is
+// valid until the next Tick, which writes over it.
+func TestAHeartbeatAllocatesNothing(t *testing.T) {
+	d, c := watching()
+	others := []string{"P2", "P3", "P4"}
+	if n := testing.AllocsPerRun(100, func() {
+		d.Watch("P5", others)
+		c.now += heartbeat
+		f := d.Tick(c.now)
+		if len(f.Ask) != 4 {
+			t.Fatalf("asks %v, want all four", f.Ask)
+		}
+		for _, q := range f.Ask {
+			d.Answered(q.Process, q.Sequence, c.now+time.Millisecond)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations a heartbeat", n)
+	}
+}
+
+// Who is named twice is asked once, and what is known of a process stays while it is watched.
+func TestWatchingAnew(t *testing.T) {
+	d, c := watching()
+	d.Tick(c.now)
+	d.Watch("P5", []string{"P4", "P5", "P4"})
+	if f := d.Tick(c.now + 1); len(f.Ask) != 1 || f.Ask[0].Process != "P4" {
+		t.Errorf("asks %v, want P4 once: P5 has just been asked", f.Ask)
+	}
+	var f detector.Finding
+	for end := c.now + timeout; c.now < end; {
+		c.now += heartbeat
+		f = d.Tick(c.now)
+	}
+	if !slices.Equal(f.Silent, []string{"P5"}) || f.Suspect != "P5" {
+		t.Errorf("found %+v, want P5 silent: it has been asked for longest", f)
+	}
+}
+
 func TestTFollowsTheNetworkWithinItsBounds(t *testing.T) {
 	for answer, within := range map[time.Duration][2]time.Duration{
 		time.Millisecond:      {200 * time.Millisecond, 200 * time.Millisecond},
