@@ -65,7 +65,7 @@ func (n *Node) stepElection(e election.Event) {
 	if !n.concernsElection(&e) {
 		return
 	}
-	n.stirred = true
+	n.stirred, n.tableStale = true, true
 	before := n.election.State()
 	out := n.election.Step(e)
 	after := n.election.State()

@@ -17,11 +17,12 @@ type Config struct {
 
 // Node is one process of a group. Not safe for concurrent use.
 type Node struct {
-	config  Config
-	self    lease.Incarnation
-	now     lease.Reading
-	ready   Ready
-	stirred bool // this event may have changed the view
+	config     Config
+	self       lease.Incarnation
+	now        lease.Reading
+	ready      Ready
+	stirred    bool // this event may have changed the view
+	tableStale bool // the election algorithm may have changed the process status table
 
 	roster   *Roster            // in use; nil: this process is on none
 	election *election.Machine  // nil: no roster
@@ -48,9 +49,7 @@ type Node struct {
 
 // New returns a Node that takes part with the first roster that it receives.
 func New(c Config) *Node {
-	n := &Node{config: c, self: c.Self, now: c.Now}
-	n.peers.silent = map[string]bool{}
-	return n
+	return &Node{config: c, self: c.Self, now: c.Now}
 }
 
 // Step takes one event, and returns what is to be done.

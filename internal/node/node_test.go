@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -179,6 +180,30 @@ func TestClassic(t *testing.T) {
 	if did := p.did(); strings.Contains(did, "VOTE") || strings.Contains(did, "granted") {
 		t.Errorf("it did: %s", did)
 	}
+}
+
+// The process status table shows what the links say, and who holds the lease (G10). A nominee does not
+// coordinate.
+func TestTheTable(t *testing.T) {
+	p := start(t, "P3", newRoster(true))
+	shows := func(when, want string) {
+		t.Helper()
+		var rows []string
+		for _, e := range p.node.View().Table {
+			rows = append(rows, fmt.Sprintf("%s %s", e.Name, e.Status))
+		}
+		if got := strings.Join(rows, ", "); got != want {
+			t.Errorf("%s, it shows %s; want %s", when, got, want)
+		}
+	}
+	shows("nominated", "P1 NORMAL, P2 NORMAL, P3 NORMAL")
+	p.hold()
+	shows("with the lease", "P1 NORMAL, P2 NORMAL, P3 COORDINATOR")
+	p.step(node.Event{Type: node.LinkUp, From: "P2"})
+	p.step(node.Event{Type: node.LinkDown, From: "P2"})
+	shows("without a link to P2", "P1 NORMAL, P2 CRASHED, P3 COORDINATOR")
+	p.step(node.Event{Type: node.Unhealthy})
+	shows("without the lease", "P1 NORMAL, P2 CRASHED, P3 NORMAL")
 }
 
 // A leaseholder is sure of itself, whatever the election algorithm makes of an announcement.

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/podesta-dev/podesta/internal/detector"
@@ -11,11 +10,28 @@ import (
 
 // peers is what this process knows of the others beyond what the machines do.
 type peers struct {
-	silent   map[string]bool // watched processes that do not answer though our links to them are open
-	asked    uint64          // sequence of the newest question
-	followed uint64          // of the newest question when this process began to follow its coordinator
-	reach    lease.Reach     // that links were made for
-	stale    bool            // the links are to be looked at
+	silent   []string    // watched, and does not answer though our link to it is open; sorted
+	asked    uint64      // sequence of the newest question
+	followed uint64      // of the newest question when this process began to follow its coordinator
+	reach    lease.Reach // that links were made for
+	stale    bool        // the links are to be looked at
+}
+
+// fallSilent notes that a process does not answer.
+func (p *peers) fallSilent(name string) {
+	p.stale = true
+	if i, known := slices.BinarySearch(p.silent, name); !known {
+		p.silent = slices.Insert(p.silent, i, name)
+	}
+}
+
+// unsilence notes that a process is not silent, and reports whether it was.
+func (p *peers) unsilence(name string) bool {
+	i, was := slices.BinarySearch(p.silent, name)
+	if was {
+		p.silent, p.stale = slices.Delete(p.silent, i, i+1), true
+	}
+	return was
 }
 
 // detect has the failure detector look at its clock: it asks those whom the algorithm watches, and
@@ -32,7 +48,7 @@ func (n *Node) detect() {
 		})
 	}
 	for _, name := range finding.Silent {
-		n.peers.silent[name], n.peers.stale = true, true
+		n.peers.fallSilent(name)
 		n.note(Note{Type: Silent, Process: name})
 		n.elect(election.Event{Type: election.PeerDown, Process: name})
 	}
@@ -55,9 +71,7 @@ func (n *Node) suspect(name string) {
 // heard takes a renewal of the leaseholder for a heartbeat of it.
 func (n *Node) heard(name string) {
 	n.detector.Heard(name, n.now.Boot)
-	if n.peers.silent[name] {
-		delete(n.peers.silent, name)
-		n.peers.stale = true
+	if n.peers.unsilence(name) {
 		n.elect(election.Event{Type: election.PeerUp, Process: name})
 	}
 }
@@ -71,7 +85,7 @@ func (n *Node) linkChanged(e Event) {
 	case LinkUp:
 		n.linkUp(e.From)
 	case LinkDropped:
-		n.unsilence(e.From)
+		n.peers.unsilence(e.From)
 		n.elect(election.Event{Type: election.PeerUnlinked, Process: e.From})
 	default:
 		n.linkDown(e.From)
@@ -79,7 +93,7 @@ func (n *Node) linkChanged(e Event) {
 }
 
 func (n *Node) linkUp(name string) {
-	n.unsilence(name)
+	n.peers.unsilence(name)
 	n.detector.Opened(name)
 	if s := n.election.State(); s.Coordinator == name && !s.Electing {
 		n.episode.cancel()
@@ -89,20 +103,13 @@ func (n *Node) linkUp(name string) {
 
 // linkDown: nothing more comes from that process on this link. That is evidence for suspicion.
 func (n *Node) linkDown(name string) {
-	n.unsilence(name)
+	n.peers.unsilence(name)
 	if name == n.election.State().Coordinator {
 		n.episode.begin(n.now.Boot)
 	}
 	n.elect(election.Event{Type: election.PeerDown, Process: name})
 	n.authorise(lease.Event{Type: lease.LinkDown, Process: name})
 	n.detector.Closed(name, n.election.Rank(), n.now.Boot)
-}
-
-func (n *Node) unsilence(name string) {
-	if n.peers.silent[name] {
-		delete(n.peers.silent, name)
-		n.peers.stale = true
-	}
 }
 
 // relink says whom to keep a link to, and has the failure detector watch whom the algorithm depends
@@ -113,13 +120,12 @@ func (n *Node) relink() {
 		return
 	}
 	n.peers.stale = false
-	silent := slices.Sorted(maps.Keys(n.peers.silent))
 	coordinator := n.election.State().Coordinator
 	if coordinator == n.self.Name {
 		coordinator = ""
 	}
-	n.detector.Watch(coordinator, append(n.election.Watched(), silent...))
-	links := append(n.election.Links(), silent...)
+	n.detector.Watch(coordinator, append(n.election.Watched(), n.peers.silent...))
+	links := append(n.election.Links(), n.peers.silent...)
 	if n.passing.from != "" {
 		links = append(links, n.passing.from)
 	}

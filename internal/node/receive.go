@@ -1,6 +1,8 @@
 package node
 
 import (
+	"slices"
+
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
 )
@@ -79,7 +81,7 @@ func (n *Node) receivedElection(e Event) {
 // this process followed it says nothing.
 func (n *Node) receivedAnswer(e Event) {
 	n.detector.Answered(e.From, e.Message.Sequence, n.now.Boot)
-	if n.peers.silent[e.From] {
+	if slices.Contains(n.peers.silent, e.From) {
 		n.linkUp(e.From)
 	}
 	if e.Message.Follows == e.From {

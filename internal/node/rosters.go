@@ -68,7 +68,7 @@ func (n *Node) enter(r *Roster) {
 
 // use puts a roster into use.
 func (n *Node) use(r *Roster) {
-	n.roster, n.ready.Roster, n.peers.stale, n.stirred = r, r, true, true
+	n.roster, n.ready.Roster, n.peers.stale, n.stirred, n.tableStale = r, r, true, true, true
 	n.passing = passing{}
 	n.writes.roster, n.writes.dirty = r, true
 }
@@ -95,8 +95,7 @@ func (n *Node) exit() {
 	n.note(Note{Type: Exits})
 	n.roster, n.election, n.detector = nil, nil, nil
 	n.inbox.election, n.nominated, n.alarms = n.inbox.election[:0], "", alarms{}
-	clear(n.peers.silent)
-	n.peers, n.passing = peers{silent: n.peers.silent}, passing{}
+	n.peers, n.passing = peers{}, passing{}
 	n.episode.cancel()
 	n.links, n.ready.Roster, n.ready.Exited, n.rests = nil, nil, true, false
 }

@@ -44,23 +44,33 @@ func (n *Node) show() bool {
 		return was.Member || was.Leaving != n.view.Leaving
 	}
 	is := n.present()
-	n.table = n.election.AppendTable(n.table[:0])
-	if n.guarded() {
-		authoriseTable(n.table, is.Coordinator)
-	}
-	is.Table = was.Table
-	tabled := slices.Equal(n.table, was.Table)
-	if tabled && is.equal(&was) {
+	table, changed := n.newTable(is.Coordinator)
+	if !changed && is.equal(&was) {
 		return false
 	}
 	if n.guarded() {
 		n.turn(was.Coordinator, &is)
 	}
-	if is.Last, is.Since = n.view.Last, n.view.Since; !tabled {
-		is.Table = slices.Clone(n.table)
-	}
+	is.Table, is.Last, is.Since = table, n.view.Last, n.view.Since
 	n.view = is
 	return true
+}
+
+// newTable returns the process status table, and whether it differs from that of the view. It is made
+// anew only if the election algorithm has taken a step, or the coordinator is another one.
+func (n *Node) newTable(coordinator string) (table []election.Entry, changed bool) {
+	if !n.tableStale && coordinator == n.view.Coordinator {
+		return n.view.Table, false
+	}
+	n.tableStale = false
+	n.table = n.election.AppendTable(n.table[:0])
+	if n.guarded() {
+		authoriseTable(n.table, coordinator)
+	}
+	if slices.Equal(n.table, n.view.Table) {
+		return n.view.Table, false
+	}
+	return slices.Clone(n.table), true
 }
 
 // equal reports whether two views are the same, apart from their tables and the account of the last
