@@ -200,7 +200,7 @@ func (g *group) transcripts() string {
 		v := p.view()
 		fmt.Fprintf(&b, "%s follows %q, electing %t, table %v\n", name, v.Coordinator, v.Electing, v.Processes)
 		if v.Last != nil {
-			fmt.Fprintf(&b, "%s\n", strings.Join(v.Last.Transcript, "\n"))
+			fmt.Fprintf(&b, "%s\n", v.Last)
 		}
 	}
 	return b.String()

@@ -29,7 +29,7 @@ func (a *agent) report() roster.Report {
 			Reason:     string(last.Reason),
 			Sent:       last.Sent,
 			Duration:   last.Duration,
-			Transcript: last.Transcript,
+			Transcript: last.Transcript(),
 		}
 	}
 	return r

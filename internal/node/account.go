@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,12 +16,22 @@ const maxLines = 64
 // Account is what this process can tell of the election that gave it its coordinator.
 type Account struct {
 	election.Account
-	Duration   time.Duration // from losing the coordinator to following one
-	Transcript []string      // the newest lines, bounded
+	Duration time.Duration // from losing the coordinator to following one
+	lines    []line        // the newest ones, bounded
+}
+
+// Transcript is what was said in the election, a line for each message.
+func (a *Account) Transcript() []string {
+	text := make([]string, len(a.lines))
+	for i, l := range a.lines {
+		text[i] = fmt.Sprintf("%8.3f ms  %s → %s  %s %s",
+			float64(l.at.Microseconds())/1000, l.from, l.to, l.kind, l.process)
+	}
+	return text
 }
 
 // String is the transcript, line by line.
-func (a *Account) String() string { return strings.Join(a.Transcript, "\n") }
+func (a *Account) String() string { return strings.Join(a.Transcript(), "\n") }
 
 // episode is the time without a coordinator, with what was said in it.
 type episode struct {
@@ -59,12 +70,11 @@ func (e *episode) record(now lease.Instant, from, to string, m election.Message)
 
 // end closes the episode and tells of it.
 func (e *episode) end(now lease.Instant) *Account {
-	last := &Account{Account: e.account, Duration: now - e.begun}
-	first := max(0, e.count-maxLines)
-	for i := first; i < e.count; i++ {
-		l := e.lines[i%maxLines]
-		last.Transcript = append(last.Transcript, fmt.Sprintf("%8.3f ms  %s → %s  %s %s",
-			float64(l.at.Microseconds())/1000, l.from, l.to, l.kind, l.process))
+	oldest := e.count % maxLines // behind the newest, in a buffer that is full
+	last := &Account{
+		Account:  e.account,
+		Duration: now - e.begun,
+		lines:    slices.Concat(e.lines[oldest:], e.lines[:oldest]),
 	}
 	e.begun = 0
 	return last

@@ -206,6 +206,33 @@ func TestTheTable(t *testing.T) {
 	shows("without the lease", "P1 NORMAL, P2 CRASHED, P3 NORMAL")
 }
 
+// The transcript of a long election has its newest lines, in order.
+func TestTranscript(t *testing.T) {
+	for _, rumours := range []int{3, 100} {
+		p := start(t, "P1", newRoster(false))
+		for i := range rumours {
+			m := electionMessage("RUMOUR", "P2")
+			m.Election.Process = fmt.Sprint(i)
+			p.receive("P2", m)
+		}
+		p.receive("P3", electionMessage(election.Coordinator, "P3"))
+		lines := p.node.View().Last.Transcript()
+		if want := min(rumours+3, 64); len(lines) != want { // it asks P2 and P3 first
+			t.Fatalf("%d lines, want %d: %q", len(lines), want, lines)
+		}
+		last := len(lines) - 1
+		if !strings.HasSuffix(lines[last], "P3 → P1  COORDINATOR P3") {
+			t.Errorf("the last line is %q", lines[last])
+		}
+		for i := range min(rumours, last) {
+			want := fmt.Sprintf("P2 → P1  RUMOUR %d", rumours-1-i)
+			if line := lines[last-1-i]; !strings.HasSuffix(line, want) {
+				t.Errorf("line %d is %q, want %q", last-1-i, line, want)
+			}
+		}
+	}
+}
+
 // A leaseholder is sure of itself, whatever the election algorithm makes of an announcement.
 func TestLeaseholderNamesItself(t *testing.T) {
 	p := start(t, "P3", newRoster(true))
