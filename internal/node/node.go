@@ -61,9 +61,9 @@ func (n *Node) Step(e Event) *Ready {
 	case RosterReceived:
 		n.rosterReceived(e.Roster)
 	case LinkUp, LinkDown, LinkDropped:
-		n.linkChanged(e)
+		n.linkChanged(&e)
 	case Received:
-		n.received(e)
+		n.received(&e)
 	case Told:
 		n.authorise(lease.Event{Type: lease.Told, Until: e.Until})
 	case Healthy, Unhealthy:

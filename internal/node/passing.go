@@ -43,7 +43,7 @@ func (n *Node) compare(from string, generation int64) {
 func (n *Node) Awaits(from string) bool { return n.roster != nil && n.passing.from == from }
 
 // rosterRequested gives another process the roster in use.
-func (n *Node) rosterRequested(e Event) {
+func (n *Node) rosterRequested(e *Event) {
 	last, ok := n.passing.given[e.From]
 	if !n.config.Managed || ok && n.now.Boot < last+n.roster.Heartbeat {
 		return
@@ -61,7 +61,7 @@ func (n *Node) rosterRequested(e Event) {
 }
 
 // rosterPassedOn takes a roster that another process has passed on.
-func (n *Node) rosterPassedOn(e Event) {
+func (n *Node) rosterPassedOn(e *Event) {
 	r := e.Message.Roster
 	if !n.Awaits(e.From) || r == nil || r.Group != n.roster.Group ||
 		!r.has(n.self.Name, n.self.UID) {

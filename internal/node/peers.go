@@ -77,7 +77,7 @@ func (n *Node) heard(name string) {
 }
 
 // linkChanged hears of our link to a process.
-func (n *Node) linkChanged(e Event) {
+func (n *Node) linkChanged(e *Event) {
 	if n.roster == nil {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // received hands a message to the machine that it is for.
-func (n *Node) received(e Event) {
+func (n *Node) received(e *Event) {
 	if n.roster == nil {
 		return
 	}
@@ -56,7 +56,7 @@ func (n *Node) received(e Event) {
 
 // receivedElection takes a message of an election. One of another algorithm than ours is of a
 // roster that this process or the sender has yet to get; timeouts make up for it.
-func (n *Node) receivedElection(e Event) {
+func (n *Node) receivedElection(e *Event) {
 	if e.Message.Algorithm != n.roster.Algorithm {
 		return
 	}
@@ -79,7 +79,7 @@ func (n *Node) receivedElection(e Event) {
 // receivedAnswer takes an answer to a question. A coordinator that denies being one is as good as
 // gone, even if it lives: it withdrew, or it restarted unnoticed. An answer to a question of before
 // this process followed it says nothing.
-func (n *Node) receivedAnswer(e Event) {
+func (n *Node) receivedAnswer(e *Event) {
 	n.detector.Answered(e.From, e.Message.Sequence, n.now.Boot)
 	if slices.Contains(n.peers.silent, e.From) {
 		n.linkUp(e.From)
@@ -111,7 +111,7 @@ func (n *Node) coordinator() string {
 
 // incarnation is the sender of a message of the lease protocol. The link has seen to it that it is
 // the pod which the roster names; state directory and number are what the sender says of itself.
-func (n *Node) incarnation(e Event) (lease.Incarnation, bool) {
+func (n *Node) incarnation(e *Event) (lease.Incarnation, bool) {
 	m, ok := n.roster.find(e.From)
 	return lease.Incarnation{Name: e.From, UID: m.UID, StateID: e.StateID, Number: e.Incarnation}, ok
 }

@@ -4,15 +4,21 @@ import (
 	"github.com/podesta-dev/podesta/internal/node"
 )
 
-// mail is a message under way, with what its link says of who sent it.
+// mail is a message under way, as the event that its receiver gets, with what its link says of it.
 type mail struct {
-	message node.Message
+	event   node.Event
 	session *session
-	uid     int
-	stateID string
-	number  uint64 // of the sender's run
-	reply   bool   // it comes back on the receiver's link
-	replay  bool   // it went out long ago
+	uid     int  // of the sender's pod
+	reply   bool // it comes back on the receiver's link
+	replay  bool // it went out long ago
+}
+
+// write makes mail of what a process sends.
+func (m *mail) write(from *process, message *node.Message, s *session) {
+	e := &m.event
+	e.Type, e.From, e.Incarnation, e.StateID = node.Received, from.name, from.number, from.self.StateID
+	e.Message = *message
+	m.session, m.uid, m.reply, m.replay = s, from.uid, false, false
 }
 
 // office holds mail in slots that are used again.
@@ -107,9 +113,8 @@ func (w *World) send1(p, q int32, m *node.Message, at Time, s *session) *mail {
 		at = w.route(p, q, m, at)
 	}
 	slot := w.office.put()
-	v := &w.processes[p]
 	o := &w.office.mails[slot]
-	*o = mail{message: *m, session: s, uid: v.uid, stateID: v.self.StateID, number: v.number}
+	o.write(&w.processes[p], m, s)
 	t := w.queue.Push(at, Arrivals)
 	t.kind, t.p, t.q, t.slot = mailTask, p, q, slot
 	return o
@@ -141,11 +146,12 @@ func (w *World) arrival(l *pair) Time {
 // remember keeps a message, and now and then lets one that it has kept arrive once more, in
 // whatever run its receiver is.
 func (w *World) remember(p, q int32, m *node.Message) {
-	o, v := &w.office, &w.processes[p]
+	o := &w.office
 	i := o.said % len(o.old)
-	o.old[i] = mail{message: *m, session: nil, uid: v.uid, stateID: v.self.StateID, number: v.number, replay: true}
+	o.old[i].write(&w.processes[p], m, nil)
+	o.old[i].replay = true
 	o.froms[i] = p
-	o.old[i].message.To = names[q]
+	o.old[i].event.Message.To = names[q]
 	o.said++
 	if !w.chance(w.Replay) {
 		return
@@ -156,7 +162,7 @@ func (w *World) remember(p, q int32, m *node.Message) {
 	at := w.now + w.within(10*T)
 	w.remains = max(w.remains, at)
 	t := w.queue.Push(at, Arrivals)
-	t.kind, t.p, t.q, t.slot = mailTask, o.froms[i], w.place(o.old[i].message.To), slot
+	t.kind, t.p, t.q, t.slot = mailTask, o.froms[i], w.place(o.old[i].event.Message.To), slot
 }
 
 // arrive hands a message over, unless its link broke meanwhile.
@@ -176,7 +182,7 @@ func (w *World) deliver(t *task, m *mail) {
 	v := &w.processes[t.q]
 	switch {
 	case v.node == nil:
-		w.tellLost(t.p, t.q, &m.message, "it is down")
+		w.tellLost(t.p, t.q, &m.event.Message, "it is down")
 	case m.replay:
 		if v.roster != nil && w.knows(t.q, t.p, m.uid) {
 			w.replay(t, m)
@@ -185,12 +191,12 @@ func (w *World) deliver(t *task, m *mail) {
 		if !m.session.ended {
 			w.rip(m.session.from, m.session.to)
 		}
-		w.tellLost(t.p, t.q, &m.message, "cut off")
+		w.tellLost(t.p, t.q, &m.event.Message, "cut off")
 	case m.reply && m.session.caller != v.number, !m.reply && m.session.callee != v.number:
 		w.rip(m.session.from, m.session.to)
-		w.tellLost(t.p, t.q, &m.message, "it has restarted")
+		w.tellLost(t.p, t.q, &m.event.Message, "it has restarted")
 	case !m.reply && !w.knows(t.q, t.p, m.uid):
-		w.tellLost(t.p, t.q, &m.message, "refused: that pod is not on the roster")
+		w.tellLost(t.p, t.q, &m.event.Message, "refused: that pod is not on the roster")
 	default:
 		w.hand(t, m)
 	}
@@ -221,10 +227,9 @@ func (w *World) knows(p, q int32, uid int) bool {
 
 // hand gives a message to the Node.
 func (w *World) hand(t *task, m *mail) {
-	e := node.Event{Type: node.Received, From: names[t.p], Incarnation: m.number, StateID: m.stateID, Message: m.message}
-	e.Message.To = ""
-	e.Message.ReplyTo = nil
-	switch m.message.Type {
+	e := &m.event
+	e.Message.To, e.Message.ReplyTo = "", nil
+	switch e.Message.Type {
 	case node.Question, node.LeaseRequest, node.RosterRequest:
 		e.Message.ReplyTo = m.session
 	case node.RosterReply:
@@ -232,10 +237,10 @@ func (w *World) hand(t *task, m *mail) {
 			return // as the agent does, which opens only what it has asked for
 		}
 	}
-	w.beforeMessage(t.q, &e)
+	w.beforeMessage(t.q, e)
 	v := &w.processes[t.q]
-	if m.message.Type == node.Election {
-		v.heard[t.p] = max(v.heard[t.p], m.number)
+	if e.Message.Type == node.Election {
+		v.heard[t.p] = max(v.heard[t.p], e.Incarnation)
 	}
-	w.step(t.q, &e)
+	w.step(t.q, e)
 }

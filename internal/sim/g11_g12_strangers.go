@@ -12,11 +12,11 @@ import (
 // replay hands over a message that went out long ago, in whatever run its receiver is.
 func (w *World) replay(t *task, m *mail) {
 	v := &w.processes[t.q]
-	m.session = &session{from: t.p, to: t.q, caller: m.number, ended: true} // nobody waits for a reply any more
+	m.session = &session{from: t.p, to: t.q, caller: m.event.Incarnation, ended: true} // nobody waits for a reply any more
 	before, sent := v.seen, w.Messages
-	late := m.message.Type == node.Election && m.number < v.heard[t.p]
+	late := m.event.Message.Type == node.Election && m.event.Incarnation < v.heard[t.p]
 	w.hand(t, m)
 	if late && (w.processes[t.q].node == nil || v.seen != before || w.Messages != sent) {
-		w.fail("G11: %s was moved by %s of an earlier run of %s", v.name, m.message.Election.Kind, names[t.p])
+		w.fail("G11: %s was moved by %s of an earlier run of %s", v.name, m.event.Message.Election.Kind, names[t.p])
 	}
 }
