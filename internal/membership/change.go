@@ -15,7 +15,7 @@ import "time"
 
 // voter is a voter on the newest roster and what is known of it.
 type voter struct {
-	Member
+	*Member
 
 	pod    *Pod    // nil: it is gone
 	report *Report // nil: its agent has not reported to this manager

@@ -11,7 +11,7 @@ func read(short string) []voter {
 	var all []voter
 	for _, word := range strings.Fields(short) {
 		name, state, _ := strings.Cut(word, ":")
-		v := voter{Member: Member{Name: name, UID: name, Voter: true}, connected: state == ""}
+		v := voter{Member: &Member{Name: name, UID: name, Voter: true}, connected: state == ""}
 		if !strings.HasPrefix(state, "gone") {
 			v.pod = &Pod{Name: name, UID: name}
 		}

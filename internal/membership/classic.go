@@ -4,7 +4,7 @@ package membership
 // voter when its agent has joined, now or under an earlier manager. Its state directory is recorded
 // once: nothing depends on it there, and one that changes makes no new roster.
 func classicMembers(g *group) []Member {
-	var members []Member
+	members := make([]Member, 0, len(g.Pods))
 	for i := range g.Pods {
 		pod := &g.Pods[i]
 		if pod.Finished {

@@ -163,7 +163,7 @@ func (g *group) findVoters() {
 	for i := range g.roster.Members {
 		if m := &g.roster.Members[i]; m.Voter {
 			g.voters = append(g.voters,
-				voter{Member: *m, pod: g.pod(m.UID), report: g.report(m.UID)})
+				voter{Member: m, pod: g.pod(m.UID), report: g.report(m.UID)})
 		}
 	}
 }
@@ -185,10 +185,10 @@ func (g *group) judgeVoters() {
 // pod is gone stays on record also when the voter's end is known, which may be for that very
 // reason: the next manager has nothing else to know it from.
 func guardedMembers(g *group, voters []voter) []Member {
-	members := make([]Member, 0, len(g.Pods)+len(voters))
+	members := make([]Member, 0, max(len(g.Pods), len(voters)))
 	for i := range voters {
 		v := &voters[i]
-		m := v.Member
+		m := *v.Member
 		gone := v.pod == nil && (v.end.at.IsZero() || !m.GoneSince.IsZero())
 		m.GoneSince = heldSince(gone, m.GoneSince, g.Now.Truncate(time.Second))
 		m.Forgotten = v.confirmed(g.roster, g.Facts)
