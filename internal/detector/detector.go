@@ -142,12 +142,13 @@ func (d *Detector) Heard(process string, now Instant) {
 }
 
 // Closed takes evidence about the coordinator that needs no waiting: of a kernel, or its own word
-// that it coordinates not. The rank counts the live candidates between this process and the
-// coordinator: the one just below it suspects at once, each further one a step later, so that the
-// announcement of the first reaches most of them before they call an election too (hazard B11).
-func (d *Detector) Closed(process string, rank int, now Instant) {
+// that it coordinates not. The rank, which is asked for if the evidence is new, counts the live
+// candidates between this process and the coordinator: the one just below it suspects at once, each
+// further one a step later, so that the announcement of the first reaches most of them before they
+// call an election too (hazard B11).
+func (d *Detector) Closed(process string, rank func() int, now Instant) {
 	if process == d.coordinator && d.suspectAt == 0 {
-		d.suspectAt = now + min(time.Duration(rank)*d.step(), d.T())
+		d.suspectAt = now + min(time.Duration(rank())*d.step(), d.T())
 		d.due = 0
 	}
 }

@@ -143,7 +143,7 @@ func TestClosedLinkStaggers(t *testing.T) {
 		d, c := watching()
 		c.run(time.Second, time.Millisecond)
 		since := c.now
-		d.Closed("P5", rank, c.now)
+		d.Closed("P5", func() int { return rank }, c.now)
 		if !c.run(time.Minute, time.Millisecond) {
 			t.Fatalf("rank %d does not suspect", rank)
 		}
@@ -158,7 +158,7 @@ func TestClosedLinkStaggers(t *testing.T) {
 func TestOpenedTakesTheEvidenceBack(t *testing.T) {
 	d, c := watching()
 	c.run(time.Second, time.Millisecond)
-	d.Closed("P5", 3, c.now)
+	d.Closed("P5", func() int { return 3 }, c.now)
 	d.Opened("P5")
 	if c.run(time.Second, time.Millisecond) {
 		t.Error("suspected although the link is there again")
@@ -167,7 +167,7 @@ func TestOpenedTakesTheEvidenceBack(t *testing.T) {
 
 func TestEvidenceAboutOthersIsNoSuspicion(t *testing.T) {
 	d, c := watching()
-	d.Closed("P4", 0, c.now)
+	d.Closed("P4", func() int { return 0 }, c.now)
 	if c.run(time.Second, time.Millisecond) {
 		t.Error("suspected P5 because of P4")
 	}

@@ -176,7 +176,9 @@ func (r *ring) vanished(q Process) bool {
 // ones, which may come back.
 func (r *ring) links() []string {
 	names, live := []string(nil), 0
-	for _, q := range r.others() {
+	at := r.place(r.self.Name)
+	for i := 1; i < len(r.roster); i++ {
+		q := r.roster[(at+i)%len(r.roster)]
 		if names = append(names, q.Name); !r.vanished(q) {
 			if live++; live == 2 {
 				break

@@ -109,7 +109,7 @@ func (n *Node) linkDown(name string) {
 	}
 	n.elect(election.Event{Type: election.PeerDown, Process: name})
 	n.authorise(lease.Event{Type: lease.LinkDown, Process: name})
-	n.detector.Closed(name, n.election.Rank(), n.now.Boot)
+	n.detector.Closed(name, n.election.Rank, n.now.Boot)
 }
 
 // relink says whom to keep a link to, and has the failure detector watch whom the algorithm depends

@@ -91,7 +91,7 @@ func (n *Node) receivedAnswer(e *Event) {
 		return
 	}
 	if e.Message.Follows != e.From {
-		n.detector.Closed(e.From, n.election.Rank(), n.now.Boot)
+		n.detector.Closed(e.From, n.election.Rank, n.now.Boot)
 	}
 	n.elect(election.Event{
 		Type:    election.Answered,
