@@ -10,7 +10,7 @@ import (
 // crash. Some crashes are aimed at the moments that hazards name: the initiator (R2, M3), who holds
 // the ring's message (R1), the winner before it announces itself (R3, R9), who has answered OK (B4,
 // M4), a voter that grants (T5).
-func (w *World) doom(p int32, e *node.Event, r *node.Ready, before election.State) int {
+func (w *World) doom(p int32, e *node.Event, r *node.Ready, before *election.State) int {
 	if w.calm || len(r.Messages) == 0 {
 		return -1
 	}

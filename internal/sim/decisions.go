@@ -41,14 +41,16 @@ func (w *World) countMessage(p int32, m *node.Message) {
 	}
 }
 
-// checkDecision checks what a step has made of whom a process follows.
-func (w *World) checkDecision(p int32, before election.State) {
+// checkDecision checks what a step, perhaps with a new roster, has made of whom a process follows.
+func (w *World) checkDecision(p int32, before *election.State, newRoster bool) {
 	v := &w.processes[p]
 	if v.node.Election() == nil {
 		return
 	}
 	s := &v.seen
-	w.checkCoordinator(p, s)
+	if newRoster || s.Coordinator != before.Coordinator || s.Withdrawn != before.Withdrawn {
+		w.checkCoordinator(p, s)
+	}
 	if s.Coordinator == "" && !s.Electing {
 		w.fail("L1: %s follows nobody, and does not elect", v.name)
 	}

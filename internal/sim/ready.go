@@ -23,7 +23,7 @@ func (w *World) obey(p int32, e *node.Event, r *node.Ready) {
 		w.write(p, *r.Write)
 	}
 	withdrawn, unwanted := r.Withdraw, w.rewire(p, r)
-	if !w.send(p, e, r, before) {
+	if !w.send(p, e, r, &before) {
 		w.crash(p)
 		return
 	}
@@ -31,7 +31,7 @@ func (w *World) obey(p int32, e *node.Event, r *node.Ready) {
 	if !w.sabotage.keepPermission || r.Permission.Epoch != 0 {
 		v.ledger.Grant(r.Permission)
 	}
-	w.checkDecision(p, before)
+	w.checkDecision(p, &before, r.Roster != nil)
 	if r.Next != 0 {
 		v.next = r.Next
 		w.planTick(p, max(v.clock.when(r.Next), w.now+1))
@@ -54,7 +54,7 @@ func (w *World) obey(p int32, e *node.Event, r *node.Ready) {
 }
 
 // send sends the messages of a Ready. It reports false if the process crashes in the middle.
-func (w *World) send(p int32, e *node.Event, r *node.Ready, before election.State) bool {
+func (w *World) send(p int32, e *node.Event, r *node.Ready, before *election.State) bool {
 	last := w.doom(p, e, r, before)
 	for i := range r.Messages {
 		if i == last {
