@@ -63,13 +63,13 @@ func (m *Machine) Permission() (e Epoch, deadline Instant, ok bool) {
 	if held == nil {
 		return 0, 0, false
 	}
-	return held.epoch, held.deadline(), true
+	return held.epoch, held.deadline, true
 }
 
 // lapse ends a lease whose promises have run out (LH4).
 func (m *Machine) lapse() {
 	l := &m.leaseholder
-	if l.held != nil && m.now.Boot >= l.held.deadline() {
+	if l.held != nil && m.now.Boot >= l.held.deadline {
 		rival := m.roster.hasRival(m.self.Name) && l.held.mayHaveRival(m.self.Name, m.now.Boot)
 		m.release(l.held, l.sought)
 		m.dropLease()
@@ -92,7 +92,7 @@ func (m *Machine) dropLease() {
 func (m *Machine) stopActing() {
 	l := &m.leaseholder
 	if l.held != nil {
-		l.toldUntil = max(l.toldUntil, l.held.deadline())
+		l.toldUntil = max(l.toldUntil, l.held.deadline)
 	}
 	l.held = nil
 }
@@ -105,8 +105,7 @@ func (m *Machine) driveLeaseholder() {
 		m.stepDown("")
 		m.withdraw(m.roster.hasRival(m.self.Name))
 	}
-	me, ok := m.roster.find(m.self.Name)
-	if l.held != nil && (!m.candidate || !ok || me.Priority == 0) { // LH5, LH8
+	if l.held != nil && (!m.candidate || m.me.Priority == 0) { // LH5, LH8
 		m.stepDown("")
 	}
 	if l.sought != nil && l.held == nil && (!m.isCandidate() || l.sought.roster != m.roster) {

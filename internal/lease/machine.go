@@ -23,6 +23,7 @@ type Machine struct {
 	now       Reading
 	t         time.Duration // T, as of the last event
 	roster    *Roster       // nil: no roster names this process
+	me        Member        // its entry there; zero: it has none
 	candidate bool          // the app is healthy and the process stays
 	nominated string        // the process that the algorithm names; empty while it elects
 
@@ -61,7 +62,7 @@ func (m *Machine) Step(e Event) *Output {
 	case RosterChanged:
 		m.changeRoster(e.Roster)
 	case Requested:
-		m.requested(e)
+		m.requested(&e)
 	case Responded:
 		m.responded(e.From, e.Response)
 	case Nominated:
@@ -93,7 +94,7 @@ func (m *Machine) changeRoster(r *Roster) {
 	if r == nil {
 		m.dropLease()
 		m.candidacy, m.follower, m.nominated = candidacy{}, follower{}, ""
-		m.roster = nil
+		m.roster, m.me = nil, Member{}
 		return
 	}
 	if r.Group == m.voter.Group && (r.Generation < m.voter.Generation ||
@@ -105,6 +106,7 @@ func (m *Machine) changeRoster(r *Roster) {
 		m.candidacy, m.follower = candidacy{}, follower{}
 	}
 	m.roster = r
+	m.me, _ = r.find(m.self.Name)
 	m.heartbeat = max(r.Heartbeat, time.Millisecond)
 	if m.voter.adopt(r, m.self, m.now.Boot) {
 		m.disk.change()
@@ -119,11 +121,7 @@ func (m *Machine) changeRoster(r *Roster) {
 
 // isCandidate reports whether this process may be nominated and ask for votes.
 func (m *Machine) isCandidate() bool {
-	if m.roster == nil || !m.candidate || m.Rests() {
-		return false
-	}
-	me, ok := m.roster.find(m.self.Name)
-	return ok && me.Priority > 0
+	return m.me.Priority > 0 && m.candidate && !m.Rests()
 }
 
 // random returns a random part of d.

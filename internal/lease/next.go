@@ -12,7 +12,7 @@ func (m *Machine) Next() Instant {
 	l, c, f := &m.leaseholder, &m.candidacy, &m.follower
 	if l.held != nil {
 		at(l.nextRound)
-		at(l.held.deadline())
+		at(l.held.deadline)
 	}
 	if l.sought != nil && l.held == nil {
 		at(l.nextRound)

@@ -91,9 +91,8 @@ func (m *Machine) preempt() {
 // mayTakeOver reports whether the policy lets a process take over (P2).
 func (m *Machine) mayTakeOver(q Member) bool {
 	p := m.leaseholder.peers[q.Name]
-	me, _ := m.roster.find(m.self.Name)
 	if p == nil || m.roster.Preemption == Never || q.Priority == 0 ||
-		!q.outranks(me) || q.Name == me.Name {
+		!q.outranks(m.me) || q.Name == m.me.Name {
 		return false
 	}
 	answers := p.candidate && m.now.Boot-p.lastResponse <= m.renewalTimeout()
@@ -102,11 +101,10 @@ func (m *Machine) mayTakeOver(q Member) bool {
 }
 
 // offered handles a TRANSFER (P3).
-func (m *Machine) offered(e Event) {
+func (m *Machine) offered(e *Event) {
 	from, p := e.From, e.Request
-	me, _ := m.roster.find(m.self.Name)
 	leaseholder, _ := m.roster.find(from.Name)
-	considers := m.isCandidate() && m.roster.voters() > 0 && me.outranks(leaseholder) &&
+	considers := m.isCandidate() && m.roster.voters() > 0 && m.me.outranks(leaseholder) &&
 		m.follower.leaseholder == from && m.follower.epoch == p.Epoch
 	m.reply(e, considers, 0)
 	if considers && m.candidacy.preVote.purpose == noPreVote {

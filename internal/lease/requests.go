@@ -1,7 +1,7 @@
 package lease
 
 // requested handles a request of another process.
-func (m *Machine) requested(e Event) {
+func (m *Machine) requested(e *Event) {
 	from, p := e.From, e.Request
 	if m.roster == nil || from.Name == m.self.Name || p.Group != m.roster.Group {
 		return
@@ -52,7 +52,7 @@ func (m *Machine) vote(from Incarnation, p Request) (granted bool) {
 }
 
 // reply responds to a request. A grant waits until the State of a version is on the disk.
-func (m *Machine) reply(e Event, granted bool, version uint64) {
+func (m *Machine) reply(e *Event, granted bool, version uint64) {
 	r := Reply{
 		To:       e.From.Name,
 		ReplyTo:  e.ReplyTo,

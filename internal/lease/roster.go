@@ -56,9 +56,9 @@ type Incarnation struct {
 
 // find looks a member up by name.
 func (r *Roster) find(name string) (Member, bool) {
-	for _, m := range r.Members {
-		if m.Name == name {
-			return m, true
+	for i := range r.Members {
+		if r.Members[i].Name == name {
+			return r.Members[i], true
 		}
 	}
 	return Member{}, false
@@ -74,8 +74,8 @@ func (r *Roster) indexOf(i Incarnation) int {
 
 // voters returns the number of voters.
 func (r *Roster) voters() (n int) {
-	for _, m := range r.Members {
-		if m.Voter {
+	for i := range r.Members {
+		if r.Members[i].Voter {
 			n++
 		}
 	}

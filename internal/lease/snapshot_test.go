@@ -14,7 +14,8 @@ func (m *Machine) Round() uint64 { return m.round }
 // AppendSnapshot appends everything that can change what a Machine does from now on, provided that
 // T stays the same and preemption is Never. What differs and makes no difference is left out:
 // rounds count from base, instants that are over are all the same, and delays that were drawn at
-// random count in units of grain, because an exploration reads the clock at such instants only.
+// random count in units of grain, because an exploration reads the clock at such instants only. What
+// follows from the rest is left out, too: m.me from the roster, a tally's deadline from its promises.
 func (m *Machine) AppendSnapshot(b []byte, grain time.Duration, base uint64) []byte {
 	s := snapshot{b: b, now: m.now.Boot, grain: grain, base: base}
 	s.flags(m.candidate, m.roster != nil)
@@ -195,8 +196,8 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		of     any
 		fields int
 	}{
-		{Machine{}, 15}, {voter{}, 6}, {disk{}, 7}, {State{}, 6}, {candidacy{}, 9}, {preVote{},
-			8}, {leaseholder{}, 9}, {tally{}, 9}, {steppingDown{}, 4},
+		{Machine{}, 16}, {voter{}, 6}, {disk{}, 7}, {State{}, 6}, {candidacy{}, 9}, {preVote{},
+			8}, {leaseholder{}, 9}, {tally{}, 10}, {steppingDown{}, 4},
 		{peer{}, 6}, {follower{}, 11},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {

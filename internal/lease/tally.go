@@ -15,6 +15,7 @@ type tally struct {
 	denied   []bool    // whose last response was a denial
 	highest  []int64   // the ballot that each denial was for; 0: denied for another reason
 	rounds   [32]round // the newest rounds, to know when the request of a response was sent
+	deadline Instant   // until when a majority has promised the epoch (LH2); 0 if none has
 	scratch  []Instant
 }
 
@@ -38,8 +39,9 @@ func newTally(e Epoch, r *Roster, now Instant) *tally {
 	}
 }
 
-// deadline returns until when a majority has promised the epoch (LH2); 0 if none has.
-func (t *tally) deadline() Instant {
+// majorityUntil returns the latest instant that the promises of a majority reach; 0 if none has
+// promised.
+func (t *tally) majorityUntil() Instant {
 	t.scratch = t.scratch[:0]
 	for _, until := range t.promised {
 		if until > 0 {
@@ -80,6 +82,7 @@ func (t *tally) count(from Incarnation, v Response) {
 	switch {
 	case v.Granted:
 		t.promised[i] = max(t.promised[i], r.sent+Window(t.lease))
+		t.deadline = t.majorityUntil()
 	case v.Generation == t.epoch.Generation() && v.Highest >= t.epoch:
 		// With any other generation the voter denies for its roster, and no ballot helps.
 		t.highest[i] = v.Highest.Ballot()

@@ -67,7 +67,7 @@ func (m *Machine) evaluateVotes() {
 	t := l.sought
 	switch {
 	case t == nil:
-	case m.now.Boot < t.deadline(): // C7
+	case m.now.Boot < t.deadline: // C7
 		m.stopActing()
 		m.take(t)
 	case l.held != nil:
