@@ -76,7 +76,7 @@ func (m *Machine) preempt() {
 			return // one TRANSFER at a time
 		case p.offeredAt != 0:
 			p.decline(m.now.Boot + transferPause*m.t)
-		case m.now.Boot >= p.declinedUntil && m.mayTakeOver(*q) &&
+		case m.now.Boot >= p.declinedUntil && m.mayTakeOver(q, p) &&
 			(highest == nil || q.outranks(*highest)):
 			highest = q
 		}
@@ -89,9 +89,8 @@ func (m *Machine) preempt() {
 }
 
 // mayTakeOver reports whether the policy lets a process take over (P2).
-func (m *Machine) mayTakeOver(q Member) bool {
-	p := m.leaseholder.peers[q.Name]
-	if p == nil || m.roster.Preemption == Never || q.Priority == 0 ||
+func (m *Machine) mayTakeOver(q *Member, p *peer) bool {
+	if m.roster.Preemption == Never || q.Priority == 0 ||
 		!q.outranks(m.me) || q.Name == m.me.Name {
 		return false
 	}
@@ -124,7 +123,7 @@ func (m *Machine) takenOver(from Incarnation, r Request) {
 	l := &m.leaseholder
 	i, p := m.roster.indexOf(from), l.peers[from.Name]
 	if l.held == nil || l.held.epoch != r.Epoch || i < 0 || p == nil || p.offeredAt == 0 ||
-		!m.mayTakeOver(m.roster.Members[i]) {
+		!m.mayTakeOver(&m.roster.Members[i], p) {
 		return
 	}
 	m.stepDown(from.Name)
