@@ -103,5 +103,6 @@ func (m *Machine) take(t *tally) {
 func (m *Machine) abandonSought() {
 	m.release(m.leaseholder.sought, nil)
 	m.leaseholder.sought = nil
+	m.candidacy.waits = false // else the RELEASE of a rival would cut the random part of T short
 	m.candidacy.retryAt = m.now.Boot + m.random(m.t)
 }

@@ -112,3 +112,42 @@ func TestSmallGroups(t *testing.T) {
 		}
 	}
 }
+
+// C6, found: two candidates of three voters, the third of which is gone, each promise themselves the
+// same ballot, and give it up after a lease. The RELEASE of the one does not make the other one ask
+// at once: they would collide again, for ever.
+func TestARivalsReleaseDoesNotEndThePause(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+	ask := s.sent(lease.PreVote, "P1")
+	s.response("P1", s.answer(ask, false))
+	s.response("P2", s.answer(ask, false)) // from now on it waits for promises to run out (C4)
+	for granted := false; !granted; {
+		if p, ok := sent(s.after(50*ms), lease.PreVote, "P1"); ok {
+			s.response("P1", s.answer(p, true))
+			_, granted = sent(s.out.Requests, lease.Vote, "P1")
+		}
+	}
+	given := false
+	for range 100 {
+		if _, given = sent(s.after(50*ms), lease.Release, "P1"); given {
+			break
+		}
+	}
+	if !given {
+		t.Fatal("it never gives up")
+	}
+	out := s.do(lease.Event{
+		Type: lease.Requested,
+		From: incarnationOf(s.roster, "P2"),
+		Request: lease.Request{
+			Kind:  lease.Release,
+			Group: s.roster.Group,
+			Epoch: epoch(1, 1),
+		},
+	})
+	if p, ok := sent(out.Requests, lease.PreVote, "P1"); ok {
+		t.Errorf("it asks in the same instant as its rival: %+v", p)
+	}
+	s.claimAgain(0)
+}
