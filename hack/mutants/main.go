@@ -2,10 +2,13 @@
 // goldens and unit tests of the package, then the searches of hunts.go. It changes nothing in the tree:
 // the compiler is given the mutant as an overlay. The mutants of a package are in its file mutants.txt.
 //
-//	go run ./hack/mutants [-only REGEXP] [-o PAGE]
+//	go run ./hack/mutants [-only REGEXP] [-shuffles 5] [-searches=false] [-o PAGE]
 //
-// It fails if a mutant survives, if its tests could not run, or if the text that it replaces is not in the
-// code exactly once (then the table needs mending).
+// The tests of the package are enough: most packages have no searches. With -shuffles they must notice
+// each mutant in every order, so that none is noticed by luck.
+//
+// It fails if a mutant survives, if one that is listed as equivalent is noticed, if its tests could not
+// run, or if the text that it replaces is not in the code exactly once (then the table needs mending).
 package main
 
 import (
@@ -30,6 +33,8 @@ type options struct {
 	parallel int
 	within   time.Duration
 	check    bool
+	shuffles int
+	searches bool
 }
 
 func main() {
@@ -39,6 +44,8 @@ func main() {
 	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "how many mutants to try at once, each on one processor")
 	flag.DurationVar(&o.within, "within", 0, "begin at a random mutant, and begin none after this time; 0: try all")
 	flag.BoolVar(&o.check, "check", false, "only see that the mutants compile")
+	flag.IntVar(&o.shuffles, "shuffles", 0, "run the tests of a mutant's package so many times, each in an order of its own; 0: once, as they stand")
+	flag.BoolVar(&o.searches, "searches", true, "search, too, where a package has searches; false: the tests of its package must notice a mutant")
 	flag.IntVar(&o.seeds, "seeds", 3000, "how many seeds of each algorithm the simulator has for a mutant of an algorithm")
 	flag.IntVar(&o.guarded, "guarded", 300, "how many seeds of each algorithm it has in Guarded mode for a mutant of lease")
 	flag.IntVar(&o.wanders, "wanders", 2000, "how many random schedules a mutant of lease gets")
@@ -73,27 +80,38 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if o.page != "" && !o.check && len(results) == len(all) && !slices.ContainsFunc(results, func(r result) bool { return r.err != nil }) {
+	failed := slices.ContainsFunc(results, func(r result) bool { return r.err != nil })
+	if o.page != "" && !o.check && o.searches && len(results) == len(all) && !failed {
 		if err := os.WriteFile(o.page, []byte(page(results, o.effort)), 0o644); err != nil {
 			return err
 		}
 	}
-	return conclude(results, len(tried))
+	return conclude(results, len(tried), o.check)
 }
 
-// conclude prints the sum, and returns an error if a mutant survived or could not be tried.
-func conclude(results []result, wanted int) error {
+// conclude prints the sum, and returns an error if a mutant survived or could not be tried. Mutants
+// that were only compiled have survived nothing.
+func conclude(results []result, wanted int, compiled bool) error {
 	var survived, failed []error
+	equivalent := 0
 	for _, r := range results {
 		switch {
 		case r.err != nil:
 			failed = append(failed, fmt.Errorf("%s: %w", r.name, r.err))
-		case r.tests == nobody && r.search == nobody:
-			survived = append(survived, fmt.Errorf("%s survived: strengthen a test, or say why it does no harm and take it off %s/%s",
-				r.name, r.pkg, tableName))
+		case compiled:
+		case r.equivalent() && (r.caught() || r.missed != ""):
+			failed = append(failed, fmt.Errorf("%s is called equivalent, and is not: %s %s %s",
+				r.name, r.tests, r.search, r.missed))
+		case r.equivalent():
+			equivalent++
+		case !r.caught():
+			survived = append(survived, fmt.Errorf(
+				"%s survived: strengthen a test, or call it equivalent in %s/%s and say why. %s",
+				r.name, r.pkg, tableName, r.missed))
 		}
 	}
-	fmt.Printf("mutants: %d tried, %d survived, %d could not be tried", len(results), len(survived), len(failed))
+	fmt.Printf("mutants: %d tried, %d survived, %d are equivalent, %d failed", len(results), len(survived),
+		equivalent, len(failed))
 	if len(results) < wanted {
 		fmt.Printf("; %d left out for lack of time", wanted-len(results))
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -22,7 +23,7 @@ type result struct {
 // tryAll tries mutants, some at a time, and returns a result for each that there was time for.
 func tryAll(ctx context.Context, mutants []mutant, o options) ([]result, error) {
 	if !o.check {
-		if err := allSound(ctx, mutants); err != nil {
+		if err := allSound(ctx, mutants, o.shuffles); err != nil {
 			return nil, err
 		}
 	}
@@ -64,14 +65,14 @@ func tryAll(ctx context.Context, mutants []mutant, o options) ([]result, error) 
 }
 
 // allSound sees that the unit tests of the mutants' packages pass without a mutant.
-func allSound(ctx context.Context, mutants []mutant) error {
+func allSound(ctx context.Context, mutants []mutant, shuffles int) error {
 	seen := make(map[string]bool)
 	for _, m := range mutants {
 		if seen[m.pkg] {
 			continue
 		}
 		seen[m.pkg] = true
-		if err := inside(func(dir string) error { return sound(ctx, m.pkg, dir) }); err != nil {
+		if err := inside(func(dir string) error { return sound(ctx, m.pkg, dir, shuffles) }); err != nil {
 			return err
 		}
 	}
@@ -86,7 +87,7 @@ func (m *mutant) result(ctx context.Context, o options) result {
 			return m.compiles(ctx, dir)
 		}
 		var err error
-		r.verdict, err = m.try(ctx, dir, o.effort)
+		r.verdict, err = m.try(ctx, dir, o)
 		return err
 	})
 	return r
@@ -106,8 +107,12 @@ func (r result) String() string {
 	if r.err != nil {
 		return r.name + ": could not be tried"
 	}
-	if !r.caught() {
-		return r.name + ": SURVIVED"
+	if !r.caught() && r.equivalent() {
+		return r.name + ": equivalent"
 	}
-	return fmt.Sprintf("%s: tests %s; search %s; %s", r.name, r.tests, r.search, r.took.Round(100*time.Millisecond))
+	if !r.caught() {
+		return strings.TrimRight(r.name+": SURVIVED "+r.missed, " ")
+	}
+	return fmt.Sprintf("%s: tests %s %s in %s; search %s; %s", r.name, r.tests, r.missed,
+		r.ran.Round(10*time.Millisecond), r.search, r.took.Round(100*time.Millisecond))
 }

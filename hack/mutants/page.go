@@ -9,13 +9,16 @@ import (
 const pageHead = `# Mutants
 
 Written by ` + "`make mutants`" + `; do not edit. Each row is a bug that was put into the real code, with the
-hazard that it stands for; the file ` + "`mutants.txt`" + ` of the package has the edit. "Tests" is the first golden
-or unit test that failed. "Search" is what a search found: a seed of the simulator with the invariant that
-it broke (replay it on the mutant with ` + "`-algorithm … -seed …`" + `). A dash means that this one did not
-notice. Some of the bugs are real ones that were found in this code before it was released; they are marked
-"found".
+hazard that it stands for; the file ` + "`mutants.txt`" + ` of the package has the edit. "Tests" is the golden or
+the unit test of the same package that failed first; with ` + "`-shuffles N`" + ` there are N runs in different
+orders, each of which must notice, and all tests are named that were first. "Search" is what a search
+found: a seed of the simulator with the invariant that it broke (replay it on the mutant with
+` + "`-algorithm … -seed …`" + `). A dash means that this one did not notice. The tests of the package alone must
+catch the mutants of every package but those that have searches ("The algorithms" and "Lease"). Some of
+the bugs are real ones that were found in this code before it was released; they are marked "found". One
+that is marked "equivalent" does no harm, for the reason that is given, and nothing notices it.
 
-%d mutants, %d caught. The simulator had %d seeds of each algorithm concerned, and ten times as many where
+%d mutants, %d caught, %d equivalent. The simulator had %d seeds of each algorithm concerned, and ten times as many where
 nothing else had noticed; a mutant of the lease had %d seeds of each algorithm in Guarded mode.
 `
 
@@ -35,13 +38,16 @@ const tableHead = `
 // page is the document with a row for each result, a table for each package.
 func page(results []result, e effort) string {
 	var b strings.Builder
-	caught := 0
+	caught, equivalent := 0, 0
 	for _, r := range results {
-		if r.caught() {
+		switch {
+		case r.caught():
 			caught++
+		case r.equivalent():
+			equivalent++
 		}
 	}
-	fmt.Fprintf(&b, pageHead, len(results), caught, e.seeds, e.guarded)
+	fmt.Fprintf(&b, pageHead, len(results), caught, equivalent, e.seeds, e.guarded)
 	for i, r := range results {
 		if i == 0 || results[i-1].pkg != r.pkg {
 			title := titles[r.pkg]

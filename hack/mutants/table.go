@@ -14,7 +14,8 @@ import (
 //	-text of the file that is replaced: it is there exactly once, and may be part of a line
 //	+text that replaces it; nothing: the text is deleted
 //
-// Lines that belong together are - lines, then + lines. A line that begins with # is a comment.
+// Lines that belong together are - lines, then + lines. A line that begins with # is a comment. The
+// hazard is "equivalent" if the edit does no harm; then the sentence says why, and no test may notice it.
 const tableName = "mutants.txt"
 
 // mutant is a bug: an edit of a file of a package.
@@ -27,6 +28,9 @@ type mutant struct {
 	old    string
 	new    string
 }
+
+// equivalent reports whether a mutant is listed as one that does no harm.
+func (m *mutant) equivalent() bool { return m.hazard == "equivalent" }
 
 // tables returns the mutants of all packages below a root that have a table.
 func tables(root string) ([]mutant, error) {

@@ -8,69 +8,127 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
 // verdict is who noticed a mutant.
 type verdict struct {
-	tests, search string
-	took          time.Duration
+	tests  string        // of the mutant's package: one that failed, in every run of them
+	missed string        // of several runs in which they did not all fail; empty: there is none
+	ran    time.Duration // the longest of these runs, without the build
+	search string
+	took   time.Duration // altogether
 }
 
 const nobody = "–"
 
 func (v verdict) caught() bool { return v.tests != nobody || v.search != nobody }
 
-// try builds the tests of a mutant's package, and those of its hunts, with the mutant in it, and runs them.
-func (m *mutant) try(ctx context.Context, dir string, e effort) (verdict, error) {
+// try builds the tests of a mutant's package, and those of its hunts, with the mutant in it, and runs
+// them.
+func (m *mutant) try(ctx context.Context, dir string, o options) (verdict, error) {
 	begun := time.Now()
 	overlay, err := m.overlay(dir)
 	if err != nil {
 		return verdict{}, err
 	}
-	v := verdict{tests: nobody, search: nobody}
-	if v.tests, err = unitTests(ctx, m.pkg, dir, "-overlay", overlay); err != nil {
+	v, err := unitTests(ctx, m.pkg, dir, o.shuffles, "-overlay", overlay)
+	if err != nil {
 		return verdict{}, err
 	}
-	var found []string
-	for _, h := range hunts[m.pkg] {
-		if h.last && (v.caught() || len(found) > 0) {
-			continue
-		}
-		binary, err := build(ctx, h.pkg, dir, "-overlay", overlay)
-		if err != nil {
+	if o.searches {
+		if v.search, err = m.hunt(ctx, dir, overlay, v.caught(), o.effort); err != nil {
 			return verdict{}, err
 		}
-		what, err := test(ctx, binary, h.pkg, h.failures, h.args(m, e)...)
-		if err != nil {
-			return verdict{}, err
-		}
-		if what != nobody {
-			found = append(found, h.name+what)
-		}
-	}
-	if len(found) > 0 {
-		v.search = strings.Join(found, "; ")
 	}
 	v.took = time.Since(begun)
 	return v, nil
 }
 
-// unitTests runs the tests of a package that are no searches.
-func unitTests(ctx context.Context, pkg, dir string, flags ...string) (string, error) {
-	binary, err := build(ctx, pkg, dir, flags...)
-	if err != nil {
-		return "", err
+// hunt runs the searches of a mutant's package, and returns what they found, or nobody.
+func (m *mutant) hunt(ctx context.Context, dir, overlay string, caught bool, e effort) (string, error) {
+	var found []string
+	for _, h := range hunts[m.pkg] {
+		if h.last && (caught || len(found) > 0) {
+			continue
+		}
+		binary, err := build(ctx, h.pkg, dir, "-overlay", overlay)
+		if err != nil {
+			return "", err
+		}
+		what, err := test(ctx, binary, h.pkg, h.failures, h.args(m, e)...)
+		if err != nil {
+			return "", err
+		}
+		if what != nobody {
+			found = append(found, h.name+what)
+		}
 	}
-	return test(ctx, binary, pkg, testFailures, "-test.skip="+searches)
+	if len(found) == 0 {
+		return nobody, nil
+	}
+	return strings.Join(found, "; "), nil
 }
 
-// sound reports an error if the tests of a package fail without a mutant: they would catch each of them.
-func sound(ctx context.Context, pkg, dir string) error {
-	found, err := unitTests(ctx, pkg, dir)
-	if err == nil && found != nobody {
-		err = fmt.Errorf("%s: %s fails without a mutant", pkg, found)
+// unitTests runs the tests of a package that are no searches: once, or so many times in an order that
+// is drawn each time. They have noticed the mutant if some test fails in every run.
+func unitTests(ctx context.Context, pkg, dir string, shuffles int, flags ...string) (verdict, error) {
+	v := verdict{tests: nobody, search: nobody}
+	binary, err := build(ctx, pkg, dir, flags...)
+	if err != nil {
+		return v, err
+	}
+	orders := []string{"off"}
+	if shuffles > 0 {
+		orders = nil
+		for i := range shuffles {
+			orders = append(orders, strconv.Itoa(i+1)) // the seed of the order, so that it can be repeated
+		}
+	}
+	var found []string
+	for _, order := range orders {
+		begun := time.Now()
+		what, err := test(ctx, binary, pkg, testFailures, "-test.skip="+searches,
+			"-test.shuffle="+order, "-test.timeout="+testTimeout.String())
+		if err != nil {
+			return v, err
+		}
+		v.ran = max(v.ran, time.Since(begun))
+		if what != nobody {
+			found = append(found, what)
+		}
+	}
+	v.missed = missed(found, len(orders))
+	if len(found) == len(orders) {
+		slices.Sort(found)
+		v.tests = strings.Join(slices.Compact(found), ", ")
+	}
+	return v, nil
+}
+
+// testTimeout is how long the tests of a package may take with a mutant. They take seconds: one that
+// never ends is caught, and needs a test that fails sooner.
+const testTimeout = 5 * time.Minute
+
+// missed says that tests failed in some runs only.
+func missed(found []string, runs int) string {
+	if len(found) == 0 || len(found) == runs {
+		return ""
+	}
+	slices.Sort(found)
+	return fmt.Sprintf("noticed in %d of %d runs, by %s", len(found), runs,
+		strings.Join(slices.Compact(found), ", "))
+}
+
+// sound reports an error if the tests of a package fail without a mutant: they would catch each of
+// them.
+func sound(ctx context.Context, pkg, dir string, shuffles int) error {
+	v, err := unitTests(ctx, pkg, dir, shuffles)
+	if err == nil && (v.tests != nobody || v.missed != "") {
+		err = fmt.Errorf("%s fails without a mutant: %s", pkg, v.tests+v.missed)
 	}
 	return err
 }

@@ -20,6 +20,8 @@ func read(short string) []voter {
 			v.end.at = noon.Add(-time.Minute)
 		case "ending": // half a second ago
 			v.end.at = noon.Add(-second / 2)
+		case "ending-connected": // its connection has not been closed yet
+			v.end.at, v.connected = noon.Add(-second/2), true
 		case "left": // it will have ended for certain in two seconds
 			v.end.at = noon.Add(2 * second)
 		case "gone": // its pod is gone without proof that it ended
@@ -88,6 +90,7 @@ func TestChange(t *testing.T) {
 		{"MC6: of three two leave: without the first there would be no majority of two", "a b:leaving c:leaving", "", long, "=", 0, ""},
 		{"MC6: those that remain have no majority connected", "a b:silent c:gone", "", long, "=", 0, ""},
 		{"MC6: nor would two of four be one of three if one has ended just now", "a b:ending c:silent d:gone", "", long, "=", second / 2, ""},
+		{"MC6: nor if its connection has not been closed yet", "a b:ending-connected c:silent d:gone", "", long, "=", second / 2, ""},
 		{"MC6: one that ended just now and whose pod is gone goes as one step", "a b c:gone-ending", "", long, "a b", 0, ""},
 		{"MC6 goes before MC3", "a b c:gone", "d", long, "a b", 0, ""},
 

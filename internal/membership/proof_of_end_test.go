@@ -43,6 +43,10 @@ func TestKnownToHaveEnded(t *testing.T) {
 			deleting(s, 0)
 			s.edit(2, func(r *Report) { r.Leaving = true })
 		}, false},
+		{"it said so, is still connected, and has not said which state directory it has", func(s *scene) {
+			deleting(s, 0)
+			s.edit(2, func(r *Report) { r.Leaving, r.StateID, r.Since = true, "", s.Now })
+		}, false},
 		{"its pod came back with another state directory", func(s *scene) {
 			s.edit(2, func(r *Report) { r.StateID = "new" })
 		}, true},
@@ -131,8 +135,14 @@ func TestForgetIsBoundToARoster(t *testing.T) {
 	}
 	generation := s.Roster.Generation
 	for name, ask := range map[string]func(){
-		"another roster":        func() { ask(generation-1, "p-1", "p-2") },
-		"another pod":           func() { ask(generation, "p-9") },
+		"another roster": func() { ask(generation-1, "p-1", "p-2") },
+		"another pod":    func() { ask(generation, "p-9") },
+		"an earlier pod of the name": func() {
+			s.Forget = ForgetRequest{
+				Generation: generation,
+				Processes:  []Identity{{Name: "p-1", UID: "uid-9"}},
+			}
+		},
 		"one that is connected": func() { ask(generation, "p-0") },
 	} {
 		if ask(); s.pass().Persist {

@@ -139,6 +139,25 @@ func TestShortenedLeaseWaitsForEveryVoter(t *testing.T) {
 	}
 }
 
+// The shorter lease counts from when all voters use it, and not from when they used the roster
+// before, even if all of them take the new one between two passes.
+func TestShortenedLeaseCountsFromItsRoster(t *testing.T) {
+	s := voting(3)
+	s.later(time.Hour)
+	s.pass()
+	s.Lease, s.Settings = second/2, "shorter"
+	s.pass()
+	s.acknowledge()
+	if s.pass(); s.Roster.LongestLease != second {
+		t.Fatalf("all have just taken the shorter lease, and the longest is %v",
+			s.Roster.LongestLease)
+	}
+	s.later(Outlast(second))
+	if s.pass(); s.Roster.LongestLease != second/2 {
+		t.Errorf("a lease later the longest is %v", s.Roster.LongestLease)
+	}
+}
+
 // A voter whose state directory changes with every report makes one change after a lease, not a
 // roster with every report.
 func TestAlternatingStateDirectory(t *testing.T) {

@@ -154,3 +154,56 @@ func TestWhatIsOnTheDiskIsAcknowledgedAtOnce(t *testing.T) {
 		t.Errorf("it acknowledges %d", v.Acknowledged)
 	}
 }
+
+// V11: of the writes that a failure took with it nothing more counts, not even another failure: a
+// later write is not lost to it.
+func TestALateFailure(t *testing.T) {
+	p := start(t, "P1", newRoster(true))
+	p.slow = true
+	p.request("P3", lease.Vote, 1)
+	p.request("P3", lease.Vote, 2)
+	first, second := p.writes[0], p.writes[1]
+	p.writes = nil
+	p.carryOut(p.node.Advance(p.clocks(), first.Number, errDisk))
+	p.until("it tries again", func() bool { return len(p.writes) > 0 })
+	p.carryOut(p.node.Advance(p.clocks(), second.Number, errDisk))
+	p.write()
+	p.did()
+	p.slow = false
+	p.request("P2", lease.Vote, 3)
+	if did := p.did(); !strings.Contains(did, "VOTE 1.3 granted true") {
+		t.Errorf("the later write has succeeded, and it did: %s", did)
+	}
+}
+
+// V11: a disk that stands still has at most 64 writes under way. The next one holds all that
+// changed meanwhile.
+func TestWritesUnderWayAreBounded(t *testing.T) {
+	const most = 64
+	p := start(t, "P1", newRoster(true))
+	p.slow = true
+	r := newRoster(true)
+	for range 2 * most {
+		r = edited(r, func(*node.Roster) {})
+		p.step(node.Event{Type: node.RosterReceived, Roster: r})
+	}
+	if len(p.writes) != most {
+		t.Errorf("%d writes are under way", len(p.writes))
+	}
+	for len(p.writes) > 0 {
+		p.write()
+	}
+	if got := p.disk.Roster.Generation; got != r.Generation {
+		t.Errorf("the disk has generation %d, and %d is in use", got, r.Generation)
+	}
+}
+
+// A write that failed is tried again though nothing else happens.
+func TestAFailedWriteWakesTheNode(t *testing.T) {
+	p := start(t, "P1", newRoster(true))
+	p.broken = true
+	p.step(node.Event{Type: node.RosterReceived})
+	if wait := p.next - p.now; wait != time.Second {
+		t.Errorf("the next tick is due in %v", wait)
+	}
+}

@@ -35,7 +35,9 @@ type process struct {
 	sent   []node.Message
 	next   time.Duration
 	left   bool
+	exited bool
 	behind bool
+	links  []string
 	notes  []node.Note
 }
 
@@ -121,6 +123,10 @@ func (p *process) carryOut(r *node.Ready) {
 	p.ledger.Grant(r.Permission)
 	p.notes = append(p.notes, r.Notes...)
 	p.next, p.left, p.behind = r.Next, p.left || r.Left, p.behind || r.Behind
+	p.exited = p.exited || r.Exited
+	if r.Relink {
+		p.links = slices.Clone(r.Links)
+	}
 	if r.Withdraw {
 		p.step(node.Event{Type: node.Told, Until: p.ledger.Told()})
 	}
