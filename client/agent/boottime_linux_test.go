@@ -2,6 +2,7 @@ package agent
 
 import (
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,5 +25,27 @@ func TestNowIsTheKernelsBootClock(t *testing.T) {
 	uptime := time.Duration(seconds * float64(time.Second))
 	if uptime < before-20*time.Millisecond || uptime > after+20*time.Millisecond {
 		t.Errorf("the kernel says %v, we read %v before and %v after", uptime, before, after)
+	}
+}
+
+const suspendedEnv = "PODESTA_TEST_SUSPENDED"
+
+// After a suspension the boot clock is ahead of the monotonic one. A time namespace makes that so
+// for the test above.
+func TestNowCountsSuspension(t *testing.T) {
+	if os.Getenv(suspendedEnv) != "" {
+		TestNowIsTheKernelsBootClock(t)
+		return
+	}
+	const ahead = "1000000" // seconds
+	unshare := []string{"--user", "--map-root-user", "--time", "--boottime", ahead, "--"}
+	if err := exec.CommandContext(t.Context(), "unshare", append(unshare, "true")...).Run(); err != nil {
+		t.Skip("no time namespaces here: ", err)
+	}
+	c := exec.CommandContext(t.Context(), "unshare",
+		append(unshare, os.Args[0], "-test.run=^TestNowCountsSuspension$")...)
+	c.Env = append(os.Environ(), suspendedEnv+"=1")
+	if text, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, text)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -73,14 +74,18 @@ func TestTheEffectsErrorIsTheCallers(t *testing.T) {
 }
 
 func TestAnEffectThatPanicsLeavesTheGate(t *testing.T) {
-	var g Gate
-	func() {
-		defer func() { _ = recover() }()
-		_ = g.Do(5, func() error { panic("boom") })
-	}()
-	if err := g.Admit(6); err != nil {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var g Gate
+		func() {
+			defer func() { _ = recover() }()
+			_ = g.Do(5, func() error { panic("boom") })
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := g.DoContext(ctx, 6, func() error { return nil }); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // An old coordinator's write is under way, slowly, when the new one comes: the new one waits, and

@@ -65,13 +65,18 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 		return observation{}, err
 	}
 	known := o.knownPods(o.membership.Roster())
-	for _, s := range r.Sightings.Group(key.Namespace, key.Name) {
+	o.see(r.Sightings.Group(key.Namespace, key.Name), known)
+	o.ended = r.endedPods.of(key, known)
+	return o, nil
+}
+
+// see takes in what agents told this manager: those that are connected, or whose pods are known.
+func (o *observation) see(all []roster.Sighting, known map[types.UID]bool) {
+	for _, s := range all {
 		if s.Connected || known[types.UID(s.UID)] {
 			o.sightings[types.UID(s.UID)] = s
 		}
 	}
-	o.ended = r.endedPods.of(key, known)
-	return o, nil
 }
 
 // knownPods are the UIDs of the pods that exist or are on a roster. What an agent told of a voter

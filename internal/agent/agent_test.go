@@ -27,7 +27,8 @@ const heartbeat, timeout = 100 * time.Millisecond, 500 * time.Millisecond
 type group struct {
 	t       *testing.T
 	network *transport.Network
-	delay   atomic.Int64 // of what travels, in nanoseconds
+	delay   atomic.Int64                   // of what travels, in nanoseconds
+	watch   func(*process) transport.Links // in place of a process's own links; nil: these
 	roster  roster.Roster
 	agents  map[string]*process
 	life    uint64
@@ -38,6 +39,7 @@ type group struct {
 
 // process is one agent that runs.
 type process struct {
+	name        string
 	links       transport.Links
 	incarnation uint64
 	board       *agent.Board
@@ -52,7 +54,8 @@ type process struct {
 	promised    lease.State
 	health      chan error
 	probed      []roster.AppHealth
-	full        bool // its disk
+	full        bool          // its disk
+	stands      time.Duration // for so long its loop stands still when the app's health is checked in another way
 }
 
 // newGroup starts p1 to pn with priorities 1 to n.
@@ -94,9 +97,13 @@ func (g *group) boot(name string) {
 	g.agents[name] = p
 	links, life, initial := g.network.JoinWith(name, g.life, "state-"+name), g.life, g.roster
 	p.links, p.incarnation, p.meter = links, life, agent.NewMeter(p.board, p.ledger, links.Dropped)
+	p.name = name
+	if g.watch != nil {
+		p.links = g.watch(p)
+	}
 	go func() {
 		p.done <- agent.Run(ctx, agent.Config{
-			Self: name, UID: "uid-" + name, Incarnation: life, Roster: initial, Links: links, Updates: p.updates, Open: g.open,
+			Self: name, UID: "uid-" + name, Incarnation: life, Roster: initial, Links: p.links, Updates: p.updates, Open: g.open,
 			Report: p.report, StateID: "state-" + name, Version: "test",
 			Saved: g.promised[name], Save: p.save, Ledger: p.ledger, Health: p.health, Probe: p.probe,
 			Board: p.board, Meter: p.meter, Logger: slog.New(slog.DiscardHandler),
@@ -123,8 +130,11 @@ func (p *process) save(s lease.State, r *roster.Roster) error {
 
 func (p *process) probe(h roster.AppHealth) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.probed = append(p.probed, h)
+	stands := p.stands
+	p.stands = 0
+	p.mu.Unlock()
+	time.Sleep(stands)
 }
 
 // virtual are the clocks of a test's bubble.
@@ -482,7 +492,9 @@ func TestWithoutAManagerACertificateIsTheLast(t *testing.T) {
 		network := transport.NewNetwork()
 		board, permit := agent.NewBoard(), agent.NewLedger(virtual)
 		links, ends := network.JoinWith("p1", 1, "state-p1"), time.Now().Add(time.Minute)
-		err := agent.Run(t.Context(), agent.Config{
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		err := agent.Run(ctx, agent.Config{
 			Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Board: board, Ledger: permit, Meter: agent.NewMeter(board, permit, links.Dropped),
 			Roster: roster.Roster{Namespace: "shop", Group: "scheduler", Generation: 1, Algorithm: "Bully", Safety: roster.Classic,
 				Heartbeat: heartbeat, Timeout: timeout, Processes: []roster.Process{member(1), member(2)}},

@@ -10,7 +10,9 @@ import (
 
 // ReadClocks reads the machine's clocks. The protocol counts CLOCK_BOOTTIME, because Go's own
 // monotonic clock stands still while the machine is suspended.
-func ReadClocks() (r lease.Reading) {
+func ReadClocks() lease.Reading { return readClocks(read) }
+
+func readClocks(read func(clock int32) time.Duration) (r lease.Reading) {
 	for range 10 { // a pause between two readings would look as if the clocks disagreed (LH7)
 		begun := read(unix.CLOCK_BOOTTIME)
 		r = lease.Reading{

@@ -4,8 +4,10 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/lease"
@@ -58,5 +60,116 @@ func TestASessionIsMeant(t *testing.T) {
 	}
 	if ledger.deserted() {
 		t.Error("what was not a session counts as one that has closed")
+	}
+}
+
+// LH2: every use reads the clock. No timer ends a permission, so an agent that stands still permits
+// nothing after the deadline.
+func TestEveryUseReadsTheClock(t *testing.T) {
+	now := time.Hour
+	l := NewLedger(func() lease.Reading { return lease.Reading{Boot: now} })
+	l.grant(lease.Permission{Epoch: 1, Deadline: now + time.Second})
+	s := l.Open()
+	for _, c := range []struct {
+		now time.Duration
+		may bool
+	}{{time.Hour, true}, {time.Hour + time.Second - 1, true}, {time.Hour + time.Second, false}} {
+		now = c.now
+		_, used := l.Use()
+		_, usedIn := s.Use()
+		if valid := l.Valid(); used != c.may || usedIn != c.may || valid != c.may {
+			t.Errorf("at %v: used %t, over a session %t, valid %t", c.now, used, usedIn, valid)
+		}
+	}
+	if until := l.told(); until != time.Hour+time.Second {
+		t.Errorf("the app relies on it until %v", until)
+	}
+}
+
+// Whoever waits hears that a permission begins, ends or gets another epoch; and the loop hears of
+// every session that opens or ends.
+func TestWhatTheLedgerSays(t *testing.T) {
+	l := NewLedger(func() lease.Reading { return lease.Reading{} })
+	for i, c := range []struct {
+		p    lease.Permission
+		said bool
+	}{
+		{lease.Permission{Epoch: 1, Deadline: time.Second}, true},
+		{lease.Permission{Epoch: 1, Deadline: 2 * time.Second}, false},
+		{lease.Permission{Epoch: 2, Deadline: 2 * time.Second}, true},
+		{lease.Permission{}, true},
+	} {
+		changed := l.Changed()
+		l.grant(c.p)
+		select {
+		case <-changed:
+			if !c.said {
+				t.Errorf("grant %d is said", i)
+			}
+		default:
+			if c.said {
+				t.Errorf("grant %d is not said", i)
+			}
+		}
+	}
+	for _, end := range []func(*Session){(*Session).Cut, (*Session).Close} {
+		s := l.Open()
+		for _, what := range []string{"opened", "ended"} {
+			if what == "ended" {
+				end(s)
+			}
+			select {
+			case <-l.sessions:
+			default:
+				t.Errorf("the loop does not hear that a session has %s", what)
+			}
+		}
+	}
+}
+
+// A session is told the next deadline when a third of the time to the last one has passed.
+func TestASessionIsToldTheNextDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		l := NewLedger(func() lease.Reading { return lease.Reading{Boot: time.Since(begun)} })
+		l.grant(lease.Permission{Epoch: 1, Deadline: 3 * time.Second})
+		api := appAPI{board: NewBoard(), ledger: l}
+		api.board.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
+		var told []time.Duration
+		api.followPermission(t.Context(), func(_ string, data any) bool {
+			told = append(told, time.Since(begun))
+			if !data.(leaderJSON).MayAct {
+				t.Errorf("after %v it may act no more", told)
+			}
+			l.grant(lease.Permission{Epoch: 1, Deadline: time.Since(begun) + 4*time.Second})
+			return len(told) < 3
+		})
+		if want := []time.Duration{0, time.Second, 2 * time.Second}; !slices.Equal(told, want) {
+			t.Errorf("it was told after %v, want %v", told, want)
+		}
+	})
+}
+
+// LH2: an agent whose loop is stuck shows a view that is out of date; what it says of this pod
+// depends on the clock.
+func TestAStuckAgentDoesNotCoordinate(t *testing.T) {
+	now := time.Hour
+	l := NewLedger(func() lease.Reading { return lease.Reading{Boot: now} })
+	l.grant(lease.Permission{Epoch: 7, Deadline: now + time.Second})
+	api := appAPI{board: NewBoard(), ledger: l}
+	api.board.publish(View{
+		Name:        "p1",
+		Coordinator: "p1",
+		Safety:      roster.Guarded,
+		T:           time.Minute,
+	})
+	now += 900 * time.Millisecond
+	if c, may := api.coordinator(), api.leader(l.Use); c.Name != "p1" || !may.MayAct || may.Remaining != 100 ||
+		may.DeadlineBoottime != int64(time.Hour+time.Second) {
+		t.Errorf("before the deadline it says %+v, %+v", c, may)
+	}
+	now += 100 * time.Millisecond
+	if c, may := api.coordinator(), api.leader(l.Use); c.Name != "" || !c.Electing || may.MayAct || may.Name != "" {
+		t.Errorf("at the deadline it says %+v, %+v", c, may)
 	}
 }

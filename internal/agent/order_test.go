@@ -1,0 +1,299 @@
+package agent_test
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/internal/transport"
+)
+
+// noted are the links of a process, with a note of what is asked of them.
+type noted struct {
+	transport.Links
+	process *process
+
+	mu       sync.Mutex
+	wanted   []string // the links that are kept
+	admitted int      // how many processes may send
+	unlinked []string // what was sent to a process to which no link is kept
+	released []string // to whom RELEASE was sent
+	early    []string // what was sent to say that a lease ends while the app might act on it
+}
+
+func (n *noted) Link(names []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.wanted = slices.Clone(names)
+	n.Links.Link(names)
+}
+
+func (n *noted) Admit(members []transport.Member) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.admitted = len(members)
+	n.Links.Admit(members)
+}
+
+func (n *noted) Request(to string, r lease.Request) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	what := string(r.Kind) + " to " + to
+	if !slices.Contains(n.wanted, to) {
+		n.unlinked = append(n.unlinked, what)
+	}
+	switch r.Kind {
+	case lease.Release:
+		n.released = append(n.released, to)
+		fallthrough
+	case lease.StepDown:
+		if n.process.ledger.Valid() {
+			n.early = append(n.early, what)
+		}
+	}
+	n.Links.Request(to, r)
+}
+
+// startNoted starts a group, and returns the notes of p3's links.
+func startNoted(t *testing.T) (*group, *noted) {
+	var p3 *noted
+	g := startGroup(t, guarded("Bully", roster.Never), 3, func(g *group) {
+		g.watch = func(p *process) transport.Links {
+			if p.name != "p3" {
+				return p.links
+			}
+			p3 = &noted{Links: p.links, process: p}
+			return p3
+		}
+	})
+	g.acts("p3")
+	g.agree("p3")
+	return g, p3
+}
+
+// LH6: the permission ends before anybody hears that the lease does; and RELEASE reaches every
+// process, though the releaser needs no link any more when it has sent it.
+func TestOrderOfAHandOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, p3 := startNoted(t)
+		p3.process.health <- errors.New("ill")
+		took := g.acts("p2")
+		synctest.Wait()
+		p3.mu.Lock()
+		defer p3.mu.Unlock()
+		if len(p3.early) > 0 {
+			t.Errorf("while its app may act it sends %v", p3.early)
+		}
+		if len(p3.unlinked) > 0 {
+			t.Errorf("to processes to which it keeps no link it sends %v", p3.unlinked)
+		}
+		if slices.Sort(p3.released); !slices.Equal(p3.released, []string{"p1", "p2"}) || took > leaseTime/2 {
+			t.Errorf("RELEASE was sent to %v; p2 acts after %v", p3.released, took)
+		}
+	})
+}
+
+// A process that is on no roster any more hears nobody.
+func TestNobodyIsAdmittedOutsideTheGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, p3 := startNoted(t)
+		p3.process.updates <- roster.Update{Gone: true}
+		synctest.Wait()
+		p3.mu.Lock()
+		defer p3.mu.Unlock()
+		if p3.admitted != 0 {
+			t.Errorf("%d processes may send to it", p3.admitted)
+		}
+	})
+}
+
+// LH6: what an app was told over a session that it closes is not waited for, also when the lease
+// has ended before that; and an app without a session is no candidate's.
+func TestTheAppClosesItsSession(t *testing.T) {
+	for _, ill := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			g, p3 := startNoted(t)
+			g.delay.Store(0)
+			session := p3.process.ledger.Open()
+			told, ok := session.Use()
+			if !ok {
+				t.Fatal("p3 may not act")
+			}
+			if ill {
+				p3.process.health <- errors.New("ill")
+				synctest.Wait()
+				p3.mu.Lock()
+				released := len(p3.released)
+				p3.mu.Unlock()
+				if released > 0 {
+					t.Fatal("it releases while its app may act")
+				}
+			}
+			session.Close()
+			synctest.Wait()
+			p3.mu.Lock()
+			released := len(p3.released)
+			p3.mu.Unlock()
+			if released == 0 || virtual().Boot >= told.Deadline {
+				t.Errorf("ill: %t; %v before the deadline its app relies on nothing: %d RELEASE", ill,
+					told.Deadline-virtual().Boot, released)
+			}
+			g.acts("p2")
+			g.agree("p2")
+			if !p3.process.view().Withdrawn {
+				t.Error("it is a candidate without its app")
+			}
+		})
+	}
+}
+
+// LH6: while the app relies on what it was told over no session, or over one that was cut, nothing
+// is released.
+func TestNothingIsReleasedWhileTheAppMayAct(t *testing.T) {
+	for _, cut := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			g, p3 := startNoted(t)
+			use := p3.process.ledger.Use
+			if cut {
+				session := p3.process.ledger.Open()
+				defer session.Close()
+				use = func() (lease.Permission, bool) { defer session.Cut(); return session.Use() }
+			}
+			told, ok := use()
+			if !ok {
+				t.Fatal("p3 may not act")
+			}
+			p3.process.health <- errors.New("ill")
+			synctest.Wait()
+			for virtual().Boot < told.Deadline {
+				if may := g.may(); len(may) > 0 {
+					t.Fatalf("%v may act %v before the deadline", may, told.Deadline-virtual().Boot)
+				}
+				<-time.After(time.Millisecond)
+			}
+			if took := g.acts("p2"); took > leaseTime/2 {
+				t.Errorf("p2 acts %v after the deadline", took)
+			}
+		})
+	}
+}
+
+// V1, V6: a voter that starts again keeps what its state directory says, for as long as it says.
+func TestPromisesOutliveTheAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const long = 10 * time.Second
+		g := startGroup(t, guarded("Bully", roster.Never), 3)
+		g.acts("p3")
+		p3 := g.agents["p3"]
+		for _, name := range []string{"p1", "p2", "p3"} {
+			g.kill(name)
+		}
+		for _, name := range []string{"p1", "p2"} {
+			state := g.promised[name]
+			if state.To.Name != "p3" || state.To.Number != p3.incarnation {
+				t.Errorf("%s has saved a promise to %+v, want incarnation %d", name, state.To, p3.incarnation)
+			}
+			state.Lease = long
+			g.promised[name] = state
+			g.boot(name)
+		}
+		if own := g.promised["p3"].To; own.Number != p3.incarnation {
+			t.Errorf("p3's own voter has promised %+v, want incarnation %d", own, p3.incarnation)
+		}
+		begun := time.Now()
+		for len(g.may()) == 0 && time.Since(begun) < 3*long {
+			<-time.After(time.Millisecond)
+		}
+		if took := time.Since(begun); took < long || took > 2*long {
+			t.Errorf("%v may act after %v, and the promises run for %v", g.may(), took, long)
+		}
+	})
+}
+
+// V1: an agent with another state directory than the roster's does not vote.
+func TestAnotherStateDirectoryDoesNotVote(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGroup(t, guarded("Bully", roster.Never), 3)
+		g.acts("p3")
+		g.edit(func(r *roster.Roster) {
+			for i := range r.Processes[:2] {
+				r.Processes[i].StateID = "lost"
+			}
+		})
+		<-time.After(5 * leaseTime)
+		if may := g.may(); len(may) > 0 {
+			t.Errorf("%v may act with one vote of three", may)
+		}
+	})
+}
+
+// A voter that leaves goes on answering until the manager has made a roster without its vote.
+func TestAVoterWaitsForTheManager(t *testing.T) {
+	for _, removed := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			g := startGroup(t, guarded("Bully", roster.Never), 3)
+			g.acts("p3")
+			p1 := g.agents["p1"]
+			begun := time.Now()
+			p1.stop()
+			<-time.After(time.Second)
+			if len(p1.done) > 0 {
+				t.Fatal("it ends while the others count on its vote")
+			}
+			if removed {
+				g.edit(func(r *roster.Roster) { r.Processes[0].Voter = false })
+			}
+			p1.done <- <-p1.done // for the group's end, which asks again
+			if took := time.Since(begun); removed && took > 2*time.Second || !removed && took < 5*time.Second {
+				t.Errorf("removed: %t; it ends after %v", removed, took)
+			}
+		})
+	}
+}
+
+// A group that is deleted and made again is another one, whatever its generation.
+func TestAGroupThatIsMadeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGroup(t, guarded("Bully", roster.Never), 3)
+		g.acts("p3")
+		again := g.roster
+		again.GroupUID = "another"
+		g.agents["p3"].updates <- roster.Update{Roster: &again}
+		synctest.Wait()
+		if may := g.may(); len(may) > 0 {
+			t.Errorf("%v may act in the new group by the old one's lease", may)
+		}
+		if kept := g.agents["p3"].lastKept(t); kept == nil || kept.GroupUID != "another" {
+			t.Errorf("kept: %+v", kept)
+		}
+	})
+}
+
+// A process that stood still reads what has arrived before a timer runs out: it does not take its
+// own silence for that of others.
+func TestAProcessThatStoodStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroup(t, "Bully", 3)
+		g.agree("p3")
+		time.Sleep(2 * time.Second)
+		p1 := g.agents["p1"]
+		before := p1.view().Last
+		for i := range 30 {
+			p1.mu.Lock()
+			p1.stands = time.Second
+			p1.mu.Unlock()
+			same := g.roster
+			same.AppHealth = askedAt(int32(i + 1))
+			p1.updates <- roster.Update{Roster: &same}
+			time.Sleep(time.Second + time.Duration(i)*7*time.Millisecond)
+			if v := p1.view(); v.Coordinator != "p3" || v.Last != before {
+				t.Fatalf("after pause %d it follows %q: %+v", i+1, v.Coordinator, v.Last)
+			}
+		}
+	})
+}
