@@ -306,11 +306,12 @@ chaos: build install-tools ## Run groups on a kind cluster (Docker) under kills,
 ONLY     ?=
 WITHIN   ?= 0
 PARALLEL ?= $(shell nproc)
+SHUFFLES ?= 0
 
 .PHONY: mutants
-mutants: ## Put known bugs into the code: half an hour; ONLY=REGEXP of package or name, WITHIN=10m.
+mutants: ## Put known bugs into the code: an hour; ONLY=REGEXP of package or name, WITHIN=10m, SHUFFLES=5.
 	@echo "mutants: $(PARALLEL) at a time, with the tests of their packages, the simulator and other searches"
-	@go run ./hack/mutants -only '$(ONLY)' -within $(WITHIN) -parallel $(PARALLEL) -o docs/evidence/mutants.md
+	@go run ./hack/mutants -only '$(ONLY)' -within $(WITHIN) -parallel $(PARALLEL) -shuffles $(SHUFFLES) -o docs/evidence/mutants.md
 
 MINUTES ?= 90
 

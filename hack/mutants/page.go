@@ -13,9 +13,9 @@ hazard that it stands for; the file ` + "`mutants.txt`" + ` of the package has t
 the unit test of the same package that failed first; with ` + "`-shuffles N`" + ` there are N runs in different
 orders, each of which must notice, and all tests are named that were first. "Search" is what a search
 found: a seed of the simulator with the invariant that it broke (replay it on the mutant with
-` + "`-algorithm … -seed …`" + `). A dash means that this one did not notice. The tests of the package alone must
-catch the mutants of every package but those that have searches ("The algorithms" and "Lease"). Some of
-the bugs are real ones that were found in this code before it was released; they are marked "found". One
+` + "`-algorithm … -seed …`" + `). A dash means that this one did not notice. The tests of the package alone
+catch every mutant but some of "The algorithms"; the other packages have no searches, "Lease" apart,
+where they come on top. Some of the bugs are real ones that were found in this code before it was released; they are marked "found". One
 that is marked "equivalent" does no harm, for the reason that is given, and nothing notices it.
 
 %d mutants, %d caught, %d equivalent. The simulator had %d seeds of each algorithm concerned, and ten times as many where

@@ -195,3 +195,47 @@ func TestTheHeirDoesNotFollowTheLastLeaseholder(t *testing.T) {
 		}
 	}
 }
+
+// F1: a process that never coordinates by the roster in use is not followed, whatever it renews: it
+// may have another roster.
+func TestAProcessThatNeverCoordinatesIsNotFollowed(t *testing.T) {
+	r := rosterOf(3)
+	r.Members[1].Priority = 0
+	s := newSolo(t, r, "P1")
+	s.askBy("P2", held(epoch(1, 1)))
+	if holder, _, _ := s.Following(); holder != "" || s.out.Appoint != "" {
+		t.Errorf("it follows %q, and appoints %q", holder, s.out.Appoint)
+	}
+}
+
+// F3: an heir that has withdrawn since its TAKE OVER is not appointed.
+func TestAnHeirThatHasWithdrawn(t *testing.T) {
+	for _, withdrawn := range []bool{false, true} {
+		s := newSolo(t, rosterOf(3), "P3")
+		s.askBy("P2", held(epoch(1, 1)))
+		if withdrawn {
+			s.do(lease.Event{Type: lease.Withdrawn})
+		}
+		s.do(lease.Event{Type: lease.Nominated, Process: "P2"})
+		s.askBy("P2", lease.Request{Kind: lease.StepDown, Epoch: epoch(1, 1), Heir: "P3"})
+		if appointed := s.out.Appoint == "P3"; appointed == withdrawn {
+			t.Errorf("withdrawn: %t; it appoints %q", withdrawn, s.out.Appoint)
+		}
+	}
+}
+
+// F3: nobody suspects the heir before it could ask for votes, and anybody else is suspected.
+func TestTheHeirIsNotSuspected(t *testing.T) {
+	s := newSolo(t, rosterOf(4), "P1")
+	s.askBy("P2", held(epoch(1, 1)))
+	s.askBy("P2", lease.Request{Kind: lease.StepDown, Epoch: epoch(1, 1), Heir: "P3"})
+	for name, want := range map[string]string{"P3": "", "P4": "P4"} {
+		if s.do(lease.Event{Type: lease.Suspected, Process: name}); s.out.Suspect != want {
+			t.Errorf("%s is suspected, and its election hears of %q", name, s.out.Suspect)
+		}
+	}
+	s.asleep(lease1 + s.T)
+	if s.do(lease.Event{Type: lease.Suspected, Process: "P3"}); s.out.Suspect != "P3" {
+		t.Error("the heir never becomes the leaseholder, and is not suspected")
+	}
+}

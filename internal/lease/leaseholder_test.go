@@ -246,3 +246,45 @@ func TestLapsedLeaseholderRestsForWhoAnswers(t *testing.T) {
 		})
 	}
 }
+
+// LH1: responses may overtake each other. One to an older request does not shorten what a newer one
+// has renewed.
+func TestAnOlderResponseShortensNothing(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.holding()
+	older, _ := sent(s.after(100*ms), lease.Renew, "P1")
+	newer, _ := sent(s.after(100*ms), lease.Renew, "P1")
+	if older.Round == 0 || newer.Round <= older.Round {
+		t.Fatalf("rounds %d and %d", older.Round, newer.Round)
+	}
+	_, before, _ := s.Permission()
+	s.response("P1", s.answer(newer, true))
+	_, renewed, _ := s.Permission()
+	s.response("P1", s.answer(older, true))
+	if _, deadline, ok := s.Permission(); !ok || renewed <= before || deadline != renewed {
+		t.Errorf("the deadline was %v, then %v, and is %v", before, renewed, deadline)
+	}
+}
+
+// LH4: a lease that lapses while an epoch of the next roster is sought beside it is given back to
+// that roster's members: the newcomers among them may have promised the new epoch.
+func TestALapsedLeaseIsGivenBackToTheNewcomers(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.holding()
+	s.roster = next(s.roster, func(r *lease.Roster) {
+		r.Members = append(r.Members, lease.Member{
+			Name:     "P4",
+			UID:      "uid-P4",
+			StateID:  "state-P4",
+			Priority: 1,
+			Voter:    true,
+		})
+	})
+	s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
+	sought := s.sent(lease.Vote, "P4")
+	s.asleep(lease1)
+	out := s.do(lease.Event{Type: lease.Tick})
+	if p, ok := sent(out.Requests, lease.Release, "P4"); !ok || p.Epoch != sought.Epoch || s.may() {
+		t.Errorf("it sought %s, and releases %v (%t)", sought.Epoch, p.Epoch, ok)
+	}
+}

@@ -66,20 +66,29 @@ func TestATimerRunsOutAfterT(t *testing.T) {
 	}
 }
 
-// A timer of a group that the process has left does not run out in the next one.
+// A timer of a group that the process has left does not run out in the next one, whose election has
+// just begun.
 func TestATimerEndsWithTheGroup(t *testing.T) {
-	p := linked(t, "P2")
-	p.receive("P1", electionMessage(election.Election, "P1"))
-	p.answered()
+	waiting := func() *process {
+		p := linked(t, "P2")
+		p.receive("P1", electionMessage(election.Election, "P1"))
+		p.answered()
+		return p
+	}
+	announced := func(p *process) bool { return slices.Contains(p.timedOut(), election.AwaitAnnouncement) }
+	p, twin := waiting(), waiting()
+	twin.until("nobody announces itself", func() bool { return announced(twin) })
+	p.pass(twin.now - p.now - ms)
 	p.step(node.Event{Type: node.RosterReceived})
 	other := newRoster(false)
-	other.Group = "h"
+	other.Group, other.Algorithm = "h", "StatusTableBully" // which waits for an answer first
 	p.step(node.Event{Type: node.RosterReceived, Roster: other})
-	p.pass(20 * p.node.T())
-	for _, timer := range p.timedOut() {
-		if timer == election.AwaitAnnouncement {
-			t.Error("the timer of the group that it has left has run out")
-		}
+	if !p.node.Election().State().Electing {
+		t.Fatal("it holds no election in the new group")
+	}
+	p.pass(10 * ms)
+	if announced(p) {
+		t.Error("the timer of the group that it has left has run out")
 	}
 }
 
