@@ -2,7 +2,7 @@
 // goldens and unit tests of the package, then the searches of hunts.go. It changes nothing in the tree:
 // the compiler is given the mutant as an overlay. The mutants of a package are in its file mutants.txt.
 //
-//	go run ./hack/mutants [-only REGEXP] [-shuffles 5] [-searches=false] [-o PAGE]
+//	go run ./hack/mutants [-only REGEXP] [-shuffles N] [-searches=false] [-o PAGE]
 //
 // The tests of the package are enough: most packages have no searches. With -shuffles they must notice
 // each mutant in every order, so that none is noticed by luck.
@@ -44,8 +44,10 @@ func main() {
 	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "how many mutants to try at once, each on one processor")
 	flag.DurationVar(&o.within, "within", 0, "begin at a random mutant, and begin none after this time; 0: try all")
 	flag.BoolVar(&o.check, "check", false, "only see that the mutants compile")
-	flag.IntVar(&o.shuffles, "shuffles", 0, "run the tests of a mutant's package so many times, each in an order of its own; 0: once, as they stand")
-	flag.BoolVar(&o.searches, "searches", true, "search, too, where a package has searches; false: the tests of its package must notice a mutant")
+	flag.IntVar(&o.shuffles, "shuffles", 0,
+		"run the tests of a mutant's package so many times, each in an order of its own; 0: once, as they stand")
+	flag.BoolVar(&o.searches, "searches", true,
+		"search, too, where a package has searches; false: the tests of its package must notice a mutant")
 	flag.IntVar(&o.seeds, "seeds", 3000, "how many seeds of each algorithm the simulator has for a mutant of an algorithm")
 	flag.IntVar(&o.guarded, "guarded", 300, "how many seeds of each algorithm it has in Guarded mode for a mutant of lease")
 	flag.IntVar(&o.wanders, "wanders", 2000, "how many random schedules a mutant of lease gets")

@@ -8,18 +8,23 @@ import (
 
 const pageHead = `# Mutants
 
-Written by ` + "`make mutants`" + `; do not edit. Each row is a bug that was put into the real code, with the
-hazard that it stands for; the file ` + "`mutants.txt`" + ` of the package has the edit. "Tests" is the golden or
-the unit test of the same package that failed first; with ` + "`-shuffles N`" + ` there are N runs in different
-orders, each of which must notice, and all tests are named that were first. "Search" is what a search
-found: a seed of the simulator with the invariant that it broke (replay it on the mutant with
-` + "`-algorithm … -seed …`" + `). A dash means that this one did not notice. The tests of the package alone
-catch every mutant but some of "The algorithms"; the other packages have no searches, "Lease" apart,
-where they come on top. Some of the bugs are real ones that were found in this code before it was released; they are marked "found". One
-that is marked "equivalent" does no harm, for the reason that is given, and nothing notices it.
+Written by ` + "`make mutants`" + `; do not edit. Each row is a bug that was put into the real code, with
+the hazard that it stands for; the file ` + "`mutants.txt`" + ` of the package has the edit.
 
-%d mutants, %d caught, %d equivalent. The simulator had %d seeds of each algorithm concerned, and ten times as many where
-nothing else had noticed; a mutant of the lease had %d seeds of each algorithm in Guarded mode.
+"Tests" is the golden or the unit test of the same package that failed first. With ` + "`-shuffles N`" + `
+there are N runs in different orders; a test must fail in each of them, and all are named that were
+first. "Search" is what a search found: a seed of the simulator with the invariant that it broke
+(replay it on the mutant with ` + "`-algorithm … -seed …`" + `). A dash means that this one did not notice. The
+tests of the package alone catch every mutant, apart from some of the algorithms, which are left to
+the simulator. Only the algorithms and the lease are searched at all.
+
+Some of the bugs are real ones that were found in this code before it was released; they are marked
+"found". One that is marked "equivalent" does no harm, for the reason that is given, and nothing
+notices it.
+
+%d mutants, %d caught, %d equivalent. The simulator had %d seeds of each algorithm concerned, and ten
+times as many where nothing else had noticed; a mutant of the lease had %d seeds of each algorithm in
+Guarded mode.
 `
 
 // titles are the packages whose heading says more than their name.

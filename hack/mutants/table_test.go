@@ -59,3 +59,32 @@ func TestABadTableIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// What is listed as harmless must not be noticed, everything else must, and in every run.
+func TestWhatTheResultsMean(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		hazard string
+		v      verdict
+		want   string
+	}{
+		{"noticed", "T1", verdict{tests: "TestA", search: nobody}, ""},
+		{"found by a search only", "T1", verdict{tests: nobody, search: "seed 1"}, ""},
+		{"not noticed", "T1", verdict{tests: nobody, search: nobody}, "survived"},
+		{"noticed by luck", "T1", verdict{tests: nobody, search: nobody, missed: missed([]string{"TestA"}, 5)},
+			"noticed in 1 of 5 runs, by TestA"},
+		{"harmless", "equivalent", verdict{tests: nobody, search: nobody}, ""},
+		{"called harmless", "equivalent", verdict{tests: "TestA", search: nobody}, "is not"},
+		{"called harmless, and noticed once", "equivalent",
+			verdict{tests: nobody, search: nobody, missed: missed([]string{"TestA"}, 5)}, "is not"},
+	} {
+		m := &mutant{name: test.name, hazard: test.hazard}
+		err := conclude([]result{{mutant: m, verdict: test.v}}, 1, false)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q in it", test.name, err, test.want)
+		}
+	}
+	if got := missed([]string{"TestA", "TestB"}, 2); got != "" {
+		t.Errorf("noticed in all runs: %q", got)
+	}
+}
