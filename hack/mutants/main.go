@@ -88,12 +88,14 @@ func run(ctx context.Context, o options) error {
 			return err
 		}
 	}
-	return conclude(results, len(tried), o.check)
+	sum, err := conclude(results, len(tried), o.check)
+	fmt.Println(sum)
+	return err
 }
 
-// conclude prints the sum, and returns an error if a mutant survived or could not be tried. Mutants
+// conclude returns the sum in words, and an error if a mutant survived or could not be tried. Mutants
 // that were only compiled have survived nothing.
-func conclude(results []result, wanted int, compiled bool) error {
+func conclude(results []result, wanted int, compiled bool) (sum string, err error) {
 	var survived, failed []error
 	equivalent := 0
 	for _, r := range results {
@@ -112,11 +114,10 @@ func conclude(results []result, wanted int, compiled bool) error {
 				r.name, r.pkg, tableName, r.missed))
 		}
 	}
-	fmt.Printf("mutants: %d tried, %d survived, %d are equivalent, %d failed", len(results), len(survived),
-		equivalent, len(failed))
+	sum = fmt.Sprintf("mutants: %d tried, %d survived, %d are equivalent, %d failed", len(results),
+		len(survived), equivalent, len(failed))
 	if len(results) < wanted {
-		fmt.Printf("; %d left out for lack of time", wanted-len(results))
+		sum += fmt.Sprintf("; %d left out for lack of time", wanted-len(results))
 	}
-	fmt.Println()
-	return errors.Join(append(survived, failed...)...)
+	return sum, errors.Join(append(survived, failed...)...)
 }

@@ -79,7 +79,7 @@ func TestWhatTheResultsMean(t *testing.T) {
 			verdict{tests: nobody, search: nobody, missed: missed([]string{"TestA"}, 5)}, "is not"},
 	} {
 		m := &mutant{name: test.name, hazard: test.hazard}
-		err := conclude([]result{{mutant: m, verdict: test.v}}, 1, false)
+		_, err := conclude([]result{{mutant: m, verdict: test.v}}, 1, false)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q in it", test.name, err, test.want)
 		}
