@@ -41,7 +41,8 @@ func TestWritesNameThePod(t *testing.T) {
 		Apply: func(_ context.Context, _ client.WithWatch, object runtime.ApplyConfiguration,
 			_ ...client.ApplyOption) error {
 			wanted := object.(*corev1ac.PodApplyConfiguration)
-			if wanted.UID == nil || *wanted.UID != pod.UID || wanted.Labels["role"] != "coordinator" {
+			if wanted.UID == nil || *wanted.UID != pod.UID ||
+				wanted.Labels["role"] != "coordinator" {
 				t.Errorf("applied %+v", wanted)
 			}
 			wrote = append(wrote, "apply")
@@ -60,10 +61,12 @@ func TestWritesNameThePod(t *testing.T) {
 			return nil
 		},
 	})
-	if version, err := SetLabel(t.Context(), c, pod, "role", "coordinator", "us"); version != "8" || err != nil {
+	version, err := SetLabel(t.Context(), c, pod, "role", "coordinator", "us")
+	if version != "8" || err != nil {
 		t.Errorf("SetLabel: %q, %v", version, err)
 	}
-	if version, err := RemoveLabel(t.Context(), c, pod, "role", "us"); version != "9" || err != nil {
+	version, err = RemoveLabel(t.Context(), c, pod, "role", "us")
+	if version != "9" || err != nil {
 		t.Errorf("RemoveLabel: %q, %v", version, err)
 	}
 	if got := strings.Join(wrote, " "); got != "apply patch" {

@@ -114,7 +114,8 @@ func (m *manager) check(t *testing.T) {
 
 // trusts reports whether a certificate is in the bundle that was handed out last.
 func (m *manager) trusts(certificate []byte) bool {
-	return len(m.bundles) > 0 && bytes.Contains(m.bundles[len(m.bundles)-1], bytes.TrimSpace(certificate))
+	return len(m.bundles) > 0 &&
+		bytes.Contains(m.bundles[len(m.bundles)-1], bytes.TrimSpace(certificate))
 }
 
 func newCluster(t *testing.T) (*cluster, *manager) {
@@ -170,7 +171,8 @@ func TestAnotherCAIsTakenOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.put(data)
-	if m.check(t); !bytes.Equal(c.signing(), data["tls.crt"]) || !m.trusts(was) || !m.trusts(data["tls.crt"]) {
+	m.check(t)
+	if !bytes.Equal(c.signing(), data["tls.crt"]) || !m.trusts(was) || !m.trusts(data["tls.crt"]) {
 		t.Error("the one in the Secret does not sign, or one of the two is not trusted")
 	}
 }
@@ -203,9 +205,10 @@ func TestTheNextCAIsTrustedBeforeItSigns(t *testing.T) {
 func TestACAThatIsNotWrittenOrHandedOutIsNotUsed(t *testing.T) {
 	c := &cluster{t: t, now: time.Now(), refuse: errRefused}
 	m := c.start()
-	if err := m.Check(t.Context()); !errors.Is(err, errRefused) || m.Current() != nil || len(m.bundles) > 0 {
-		t.Errorf("it could not be written (%v): in use %t, handed out %d times", err, m.Current() != nil,
-			len(m.bundles))
+	err := m.Check(t.Context())
+	if !errors.Is(err, errRefused) || m.Current() != nil || len(m.bundles) > 0 {
+		t.Errorf("it could not be written (%v): in use %t, handed out %d times",
+			err, m.Current() != nil, len(m.bundles))
 	}
 	c.refuse, m.fails = nil, errRefused
 	if err := m.Check(t.Context()); !errors.Is(err, errRefused) || m.Current() != nil {

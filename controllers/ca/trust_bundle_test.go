@@ -38,7 +38,10 @@ func TestWhereTheBundleIsWritten(t *testing.T) {
 				Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, object client.Object,
 					_ ...client.GetOption) error {
 					if test.found == "" {
-						return apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, key.Name)
+						return apierrors.NewNotFound(
+							schema.GroupResource{Resource: "configmaps"},
+							key.Name,
+						)
 					}
 					object.(*corev1.ConfigMap).Data = map[string]string{v1.TrustKey: test.found}
 					return nil
@@ -61,8 +64,11 @@ func TestWhereTheBundleIsWritten(t *testing.T) {
 					return nil
 				},
 			}))
-			request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: v1.TrustConfigMap}}
-			if result, err := b.Reconcile(t.Context(), request); err != nil || result.RequeueAfter != awaitBundle || wrote {
+			request := reconcile.Request{
+				NamespacedName: types.NamespacedName{Namespace: "shop", Name: v1.TrustConfigMap},
+			}
+			result, err := b.Reconcile(t.Context(), request)
+			if err != nil || result.RequeueAfter != awaitBundle || wrote {
 				t.Fatalf("before the CA was read: %+v, %v, written %t", result, err, wrote)
 			}
 			b.Distribute([]byte("the bundle"))

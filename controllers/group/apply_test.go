@@ -70,7 +70,8 @@ func (w *writes) client() client.Client {
 			_ ...client.ApplyOption) error {
 			switch object := object.(type) {
 			case *corev1ac.PodApplyConfiguration:
-				if err := w.note(fmt.Sprintf("label %s of %s", *object.Name, *object.UID)); err != nil {
+				err := w.note(fmt.Sprintf("label %s of %s", *object.Name, *object.UID))
+				if err != nil {
 					return err
 				}
 				object.WithResourceVersion(strconv.Itoa(w.version))
@@ -142,7 +143,8 @@ func TestARosterIsPersistedBeforeItIsTold(t *testing.T) {
 	s.applies(t, r)
 	generation := s.observation.published.Roster.Generation
 	if persisted := s.membership.Roster(); persisted == nil || persisted.Generation != generation {
-		t.Errorf("generation %d is persisted, and the rules of voters know of %+v", generation, persisted)
+		t.Errorf("generation %d is persisted, and the rules of voters know of %+v",
+			generation, persisted)
 	}
 	s.later(time.Minute)
 	s.applies(t, r)
@@ -192,9 +194,10 @@ func TestACacheThatLagsBehind(t *testing.T) {
 	}
 	for _, version := range []string{"10", "11"} {
 		s.group.ResourceVersion = version
-		if got := s.newest(s.group).ObservedGeneration; got != 1 || s.observedVersion(s.group) != version {
-			t.Errorf("the cache is at %s, and it takes the status of generation %d, at %s", version, got,
-				s.observedVersion(s.group))
+		got := s.newest(s.group).ObservedGeneration
+		if got != 1 || s.observedVersion(s.group) != version {
+			t.Errorf("the cache is at %s, and it takes the status of generation %d, at %s",
+				version, got, s.observedVersion(s.group))
 		}
 	}
 }
@@ -211,7 +214,14 @@ func TestTheRoleLabelMoves(t *testing.T) {
 	if err := r.applyRole(t.Context(), d, &next); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"unlabel p-1", "unlabel p-0", "label p-1 of uid-1"}; !slices.Equal(w.all, want) {
+	if want := []string{
+		"unlabel p-1",
+		"unlabel p-0",
+		"label p-1 of uid-1",
+	}; !slices.Equal(
+		w.all,
+		want,
+	) {
 		t.Errorf("the writes were %q, want %q", w.all, want)
 	}
 	s.labels = next.labels // and the cache shows nothing of it yet
@@ -224,10 +234,13 @@ func TestTheRoleLabelMoves(t *testing.T) {
 func TestOnlyTheGroupsServiceIsTouched(t *testing.T) {
 	s := newScene(0)
 	r, w := writing(t, s)
-	s.group.Spec.Service = &v1.CoordinatorService{Ports: []v1.CoordinatorPort{{Port: 80, Protocol: v1.TCP}}}
+	s.group.Spec.Service = &v1.CoordinatorService{
+		Ports: []v1.CoordinatorPort{{Port: 80, Protocol: v1.TCP}},
+	}
 	do := func() {
 		t.Helper()
-		if _, err := r.applyService(t.Context(), s.observation, decideService(s.observation), &s.state); err != nil {
+		_, err := r.applyService(t.Context(), s.observation, decideService(s.observation), &s.state)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -248,7 +261,9 @@ func TestOnlyTheGroupsServiceIsTouched(t *testing.T) {
 // MC5: what an agent said last is known as long as its pod is, or is on a roster.
 func TestWhatIsKnownOfAgents(t *testing.T) {
 	s := newScene(1).sees("", 0)
-	s.observation.published.Roster = &v1.RosterStatus{Members: []v1.RosterMember{{Name: "p-1", UID: "voter"}}}
+	s.observation.published.Roster = &v1.RosterStatus{
+		Members: []v1.RosterMember{{Name: "p-1", UID: "voter"}},
+	}
 	clear(s.sightings)
 	s.see([]roster.Sighting{
 		{UID: "uid-0"}, {UID: "voter"}, {UID: "stranger"}, {UID: "connected", Connected: true},
@@ -281,7 +296,9 @@ func TestWhichGroupsAreInherited(t *testing.T) {
 		t.Errorf("the same group: epoch %d, replaces %t, %v", o.epoch, o.replaces, err)
 	}
 	s.group.UID = "new"
-	if o, err := r.observe(t.Context(), keyIn("g")); err != nil || o.epoch != 0 || !o.replaces || !o.begun.Equal(s.now) {
-		t.Errorf("another group: epoch %d, replaces %t, since %v, %v", o.epoch, o.replaces, o.begun, err)
+	o, err := r.observe(t.Context(), keyIn("g"))
+	if err != nil || o.epoch != 0 || !o.replaces || !o.begun.Equal(s.now) {
+		t.Errorf("another group: epoch %d, replaces %t, since %v, %v",
+			o.epoch, o.replaces, o.begun, err)
 	}
 }

@@ -47,14 +47,12 @@ func (n *noted) Request(to string, r lease.Request) {
 	if !slices.Contains(n.wanted, to) {
 		n.unlinked = append(n.unlinked, what)
 	}
-	switch r.Kind {
-	case lease.Release:
+	if r.Kind == lease.Release {
 		n.released = append(n.released, to)
-		fallthrough
-	case lease.StepDown:
-		if n.process.ledger.Valid() {
-			n.early = append(n.early, what)
-		}
+	}
+	ends := r.Kind == lease.Release || r.Kind == lease.StepDown
+	if ends && n.process.ledger.Valid() {
+		n.early = append(n.early, what)
 	}
 	n.Links.Request(to, r)
 }
@@ -92,7 +90,8 @@ func TestOrderOfAHandOver(t *testing.T) {
 		if len(p3.unlinked) > 0 {
 			t.Errorf("to processes to which it keeps no link it sends %v", p3.unlinked)
 		}
-		if slices.Sort(p3.released); !slices.Equal(p3.released, []string{"p1", "p2"}) || took > leaseTime/2 {
+		slices.Sort(p3.released)
+		if !slices.Equal(p3.released, []string{"p1", "p2"}) || took > leaseTime/2 {
 			t.Errorf("RELEASE was sent to %v; p2 acts after %v", p3.released, took)
 		}
 	})
@@ -140,8 +139,8 @@ func TestTheAppClosesItsSession(t *testing.T) {
 			released := len(p3.released)
 			p3.mu.Unlock()
 			if released == 0 || virtual().Boot >= told.Deadline {
-				t.Errorf("ill: %t; %v before the deadline its app relies on nothing: %d RELEASE", ill,
-					told.Deadline-virtual().Boot, released)
+				t.Errorf("ill: %t; %v before the deadline its app relies on nothing: %d RELEASE",
+					ill, told.Deadline-virtual().Boot, released)
 			}
 			g.acts("p2")
 			g.agree("p2")
@@ -196,7 +195,8 @@ func TestPromisesOutliveTheAgent(t *testing.T) {
 		for _, name := range []string{"p1", "p2"} {
 			state := g.promised[name]
 			if state.To.Name != "p3" || state.To.Number != p3.incarnation {
-				t.Errorf("%s has saved a promise to %+v, want incarnation %d", name, state.To, p3.incarnation)
+				t.Errorf("%s has saved a promise to %+v, want incarnation %d",
+					name, state.To, p3.incarnation)
 			}
 			state.Lease = long
 			g.promised[name] = state
@@ -249,7 +249,8 @@ func TestAVoterWaitsForTheManager(t *testing.T) {
 				g.edit(func(r *roster.Roster) { r.Processes[0].Voter = false })
 			}
 			p1.done <- <-p1.done // for the group's end, which asks again
-			if took := time.Since(begun); removed && took > 2*time.Second || !removed && took < 5*time.Second {
+			took := time.Since(begun)
+			if removed && took > 2*time.Second || !removed && took < 5*time.Second {
 				t.Errorf("removed: %t; it ends after %v", removed, took)
 			}
 		})

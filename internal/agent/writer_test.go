@@ -22,12 +22,15 @@ func TestTheNewestWriteIsNextInTurn(t *testing.T) {
 		})
 		defer w.close()
 		for number := range 3 {
-			w.begin(job{number: uint64(number + 1), state: lease.State{Generation: int64(number + 1)}})
+			w.begin(
+				job{number: uint64(number + 1), state: lease.State{Generation: int64(number + 1)}},
+			)
 			synctest.Wait()
 		}
 		for _, want := range []uint64{1, 3} {
 			slow <- struct{}{}
-			if o := <-w.outcomes; o != (outcome{number: want}) || saved[len(saved)-1] != int64(want) {
+			if o := <-w.outcomes; o != (outcome{number: want}) ||
+				saved[len(saved)-1] != int64(want) {
 				t.Errorf("outcome %+v, saved %v, want write %d", o, saved, want)
 			}
 		}

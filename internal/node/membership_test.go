@@ -140,7 +140,16 @@ func TestLinksToTheVoters(t *testing.T) {
 	r := edited(newRoster(true), func(r *node.Roster) {
 		r.Generation, r.Algorithm = 1, "RingList"
 		for _, name := range []string{"P4", "P5"} {
-			r.Members = append(r.Members, lease.Member{Name: name, UID: "uid", StateID: "state-" + name, Priority: 9, Voter: true})
+			r.Members = append(
+				r.Members,
+				lease.Member{
+					Name:     name,
+					UID:      "uid",
+					StateID:  "state-" + name,
+					Priority: 9,
+					Voter:    true,
+				},
+			)
 		}
 	})
 	p := start(t, "P1", r)
@@ -168,7 +177,8 @@ func TestAnotherGroupIsEntered(t *testing.T) {
 		p := start(t, "P3", newRoster(true))
 		p.hold()
 		p.step(node.Event{Type: node.RosterReceived, Roster: edited(newRoster(true), change)})
-		if did := p.did(); !p.exited || !strings.HasPrefix(did, "withdraw") || p.ledger.Valid(p.now) {
+		if did := p.did(); !p.exited || !strings.HasPrefix(did, "withdraw") ||
+			p.ledger.Valid(p.now) {
 			t.Errorf("%s: it has left the old one: %t, may act: %t, and did: %s", name, p.exited,
 				p.ledger.Valid(p.now), did)
 		}
@@ -240,7 +250,10 @@ func TestAClosedLinkIsNotHeard(t *testing.T) {
 		}
 		p.sent = nil
 		p.request("P2", lease.PreVote, 0)
-		i := slices.IndexFunc(p.sent, func(m node.Message) bool { return m.Type == node.LeaseResponse })
+		i := slices.IndexFunc(
+			p.sent,
+			func(m node.Message) bool { return m.Type == node.LeaseResponse },
+		)
 		if i < 0 || p.sent[i].Response.Heard == closed {
 			t.Errorf("closed: %t; it says %+v", closed, p.sent)
 		}

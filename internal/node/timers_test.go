@@ -52,7 +52,8 @@ func TestATimerRunsOutAfterT(t *testing.T) {
 	if !p.node.Election().State().Electing {
 		p.receive("P1", electionMessage(election.Election, "P1"))
 	}
-	if did := p.did(); !strings.Contains(did, "ELECTION to P3") || !p.node.Election().State().Electing {
+	if did := p.did(); !strings.Contains(did, "ELECTION to P3") ||
+		!p.node.Election().State().Electing {
 		t.Fatalf("it waits for nobody, and did: %s", did)
 	}
 	begun := p.now
@@ -61,7 +62,8 @@ func TestATimerRunsOutAfterT(t *testing.T) {
 		t.Fatalf("%v after it has asked %v has run out", p.now-begun, timers)
 	}
 	p.pass(1)
-	if timers := p.timedOut(); len(timers) != 1 || timers[0] != election.AwaitAnswer || p.named() != "P2" {
+	if timers := p.timedOut(); len(timers) != 1 || timers[0] != election.AwaitAnswer ||
+		p.named() != "P2" {
 		t.Errorf("after T %v have run out, and it names %q", timers, p.named())
 	}
 }
