@@ -87,6 +87,7 @@ var algorithms = map[string]string{
 var (
 	testFailures = []*regexp.Regexp{
 		regexp.MustCompile(`--- FAIL: (\S+/\S+)`), regexp.MustCompile(`--- FAIL: (\S+)`), regexp.MustCompile(`(panic: .*)`),
+		regexp.MustCompile(`(fatal error: .*)`), // a deadlock, or a stack without end
 	}
 	seedFailures    = []*regexp.Regexp{regexp.MustCompile(`(\w+ \w+ seed \d+) at [\d.]+ ms: ([^:]*):`), regexp.MustCompile(`(panic: .*)`)}
 	wanderFailures  = []*regexp.Regexp{regexp.MustCompile(`(seed \d+): (G\d+)`), regexp.MustCompile(`(panic: .*)`)}

@@ -29,6 +29,7 @@ type process struct {
 	ledger lease.Ledger
 	slow   bool         // writes end when the test says so
 	broken bool         // writes fail
+	failed int          // so many have
 	writes []node.Write // under way
 	disk   node.Write
 	said   []string
@@ -144,6 +145,9 @@ func (p *process) write() {
 	w := p.writes[0]
 	p.writes = p.writes[1:]
 	if p.broken {
+		if p.failed++; p.failed > 100 {
+			p.t.Fatal("it writes again and again to a disk that is broken")
+		}
 		p.say("write %d fails", w.Number)
 		p.carryOut(p.node.Advance(p.clocks(), w.Number, errDisk))
 		return
