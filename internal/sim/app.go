@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"time"
+
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/node"
 )
@@ -78,7 +80,7 @@ func (w *World) use(p int32, granted lease.Permission) {
 		w.tell("%s: its app may act under %s", v.name, granted.Epoch)
 	}
 	a.process, a.epoch, a.group = v.self, granted.Epoch, w.groupOf(p)
-	a.deadline = max(a.deadline, granted.Deadline)
+	a.deadline = max(a.deadline, granted.Deadline+time.Duration(w.sabotage.overstay))
 	w.checkApps(p)
 	if w.rng.IntN(4) > 0 {
 		w.act(p, a.epoch, a.group)
@@ -98,6 +100,9 @@ func (w *World) act(p int32, e lease.Epoch, group int) {
 		return
 	case group > r.group:
 		*r = register{group: group, accepted: r.accepted, refused: r.refused}
+	}
+	if w.sabotage.forge {
+		e = max(e, r.highest)
 	}
 	if e < r.highest {
 		r.refused++

@@ -229,6 +229,9 @@ func (w *World) knows(p, q int32, uid int) bool {
 func (w *World) hand(t *task, m *mail) {
 	e := &m.event
 	e.Message.To, e.Message.ReplyTo = "", nil
+	if w.sabotage.oneRun {
+		e.Incarnation = w.processes[t.p].number
+	}
 	switch e.Message.Type {
 	case node.Question, node.LeaseRequest, node.RosterRequest:
 		e.Message.ReplyTo = m.session

@@ -12,6 +12,9 @@ func (w *World) obey(p int32, e *node.Event, r *node.Ready) {
 	if m := v.node.Election(); m != nil {
 		v.seen = m.State()
 	}
+	if w.sabotage.cheat != nil {
+		w.sabotage.cheat(w, p, e, r)
+	}
 	w.checkStep(p, e, r)
 	if w.out != nil {
 		w.tellStep(p, e, r)

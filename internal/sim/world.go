@@ -51,14 +51,6 @@ type World struct {
 	keepRosters bool
 }
 
-// sabotage breaks what a Node relies on, so that tests see whether the oracle notices.
-type sabotage struct {
-	forgetTold     bool // the ledger says that the app was told nothing
-	keepPermission bool // a withdrawal does not reach the ledger
-	forgetState    bool // a restart begins with an empty state directory that has its old identity
-	confirmAll     bool // a write that was refused is reported as done
-}
-
 // Stats is what a run came to.
 type Stats struct {
 	Steps      int  // events that nodes took, writes that they were told of included
