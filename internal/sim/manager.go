@@ -261,6 +261,9 @@ func (w *World) persist(m *manager, r *membership.Roster) {
 		q := &r.Members[i]
 		n.Members[i] = lease.Member{Name: q.Name, UID: q.UID, StateID: q.StateID, Priority: q.Priority, Voter: q.Voter}
 	}
+	if w.sabotage.hasty {
+		w.hasten(m, n.Members)
+	}
 	w.api.rosters = append(w.api.rosters, roster{group: w.api.group, members: r, node: n})
 	w.api.version = len(w.api.rosters)
 	w.oracle().rosters[r.Generation] = n

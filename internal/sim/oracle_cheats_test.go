@@ -68,10 +68,14 @@ func goesOn(w *World, p int32, _ *node.Event, r *node.Ready) {
 }
 
 // holdsAlone: a process that asks for votes acts without waiting for them.
-func holdsAlone(w *World, p int32, e *node.Event, r *node.Ready) {
+func holdsAlone(w *World, p int32, _ *node.Event, r *node.Ready) {
 	for i := range r.Messages {
 		if m := &r.Messages[i]; asks(m, lease.Vote) && r.Permission.Epoch == 0 {
-			r.Permission = lease.Permission{Epoch: m.Request.Epoch, Deadline: w.processes[p].clock.instant(w.now) + m.Request.Lease/2}
+			now := w.processes[p].clock.instant(w.now)
+			r.Permission = lease.Permission{
+				Epoch:    m.Request.Epoch,
+				Deadline: now + m.Request.Lease/2,
+			}
 		}
 	}
 }
@@ -117,6 +121,26 @@ func followsZero(w *World, p int32, _ *node.Event, _ *node.Ready) {
 	}
 }
 
+// staysWithdrawn: a process coordinates though its app cannot.
+func staysWithdrawn(w *World, p int32, _ *node.Event, _ *node.Ready) {
+	if s := &w.processes[p].seen; s.Coordinator == names[p] {
+		s.Withdrawn = true
+	}
+}
+
+// holdsWithoutPriority: a process that never coordinates takes the next epoch.
+func holdsWithoutPriority(w *World, p int32, _ *node.Event, r *node.Ready) {
+	o := w.oracleOf(p)
+	priority, known := w.priorityOf(p, names[p])
+	if o == nil || o.highest == 0 || !known || priority != 0 {
+		return
+	}
+	r.Permission = lease.Permission{
+		Epoch:    o.highest + 1,
+		Deadline: w.processes[p].clock.instant(w.now) + lease.Instant(T),
+	}
+}
+
 // namesNobody: P1 neither follows nor elects.
 func namesNobody(w *World, p int32, _ *node.Event, _ *node.Ready) {
 	if p == 0 {
@@ -155,7 +179,7 @@ func breaksDown(w *World, p int32, e *node.Event, _ *node.Ready) {
 	}
 }
 
-// stops: no timer of P1 and P2 runs out.
+// stops: no timer runs out.
 func stops(_ *World, _ int32, _ *node.Event, r *node.Ready) { r.Next = 0 }
 
 // chatters: in calm, processes say at every tick what they said last in an election.
@@ -201,8 +225,9 @@ func tires(w *World) {
 	}
 }
 
-// isVote reports whether a message asks for a vote, or renews it.
-func isVote(m *node.Message) bool { return asks(m, lease.Vote) || asks(m, lease.Renew) }
-
-// during reports whether it is calm, and a phase of each period.
-func during(w *World, from, period Time) bool { return w.calm && w.now%period >= from }
+// losesVotes loses, in calm, what asks for votes or renews them, from an instant of each period on.
+func losesVotes(from, period Time) func(w *World) {
+	return loses(func(w *World, _, _ int32, m *node.Message) bool {
+		return w.calm && w.now%period >= from && m.Type == node.LeaseRequest && votes(m.Request.Kind)
+	})
+}

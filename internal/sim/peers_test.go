@@ -24,8 +24,8 @@ type peer struct {
 
 var peers = append(append(append([]peer(nil), mergePeers...), quorumPeers...), transferPeers...)
 
-// TestPeers plays them. Each begins in a quiet group that follows its highest process, PN, and ends in
-// calm; all invariants are checked after every step.
+// TestPeers plays them. Each begins in a quiet group that follows its highest process, PN, and ends
+// in calm; all invariants are checked after every step.
 func TestPeers(t *testing.T) {
 	for _, c := range peers {
 		mode := "Classic"
@@ -124,8 +124,8 @@ func (v *watcher) merges(t *testing.T, name string, within Time) {
 	}
 }
 
-// halvesMergeGuarded: two of four are no majority. Nobody acts once the lease is over, and the first
-// to act after that may be another than the highest, which then takes over.
+// halvesMergeGuarded: two of four are no majority. Nobody acts once the lease is over, and the
+// first to act after that may be another than the highest, which then takes over.
 func halvesMergeGuarded(t *testing.T, v *watcher) {
 	v.split(40*T, []int32{0, 1}, []int32{2, 3})
 	v.goes(40 * T)
@@ -158,8 +158,8 @@ func fourPartsGuarded(t *testing.T, v *watcher) {
 	v.atMost(t, 2, 70*T)
 }
 
-// deafCoordinatorClassic: P4 hears nobody, and all hear P4. It goes on, as each side may; the others
-// elect P3, because P4 does not answer them.
+// deafCoordinatorClassic: P4 hears nobody, and all hear P4. It goes on, as each side may; the
+// others elect P3, because P4 does not answer them.
 func deafCoordinatorClassic(t *testing.T, v *watcher) {
 	v.deafen(3, 40*T)
 	v.goes(40 * T)
@@ -172,8 +172,9 @@ func deafCoordinatorClassic(t *testing.T, v *watcher) {
 // quorumPeers are members that come back, and links that work one way.
 var quorumPeers = []peer{
 	{
-		name:      "a partitioned member returns",
-		from:      "etcd raft, TestDisruptiveFollowerPreVote; hashicorp/raft, TestRaft_PreVoteAvoidElectionWithPartition",
+		name: "a partitioned member returns",
+		from: "etcd raft, TestDisruptiveFollowerPreVote; " +
+			"hashicorp/raft, TestRaft_PreVoteAvoidElectionWithPartition",
 		guarded:   true,
 		processes: 5,
 		play:      memberReturns,
@@ -232,28 +233,33 @@ func memberDeafToLeader(t *testing.T, v *watcher) {
 	v.unchanged(t)
 }
 
+// withinWindow asserts that a leader that is cut off stopped in time.
+func (v *watcher) withinWindow(t *testing.T, gone Time) {
+	t.Helper()
+	if window := Time(v.Options.Lease.Lease) * 9 / 11; gone > window+glance {
+		t.Errorf("acts for %s more, want %s at most", clockFormat(gone), clockFormat(window))
+	}
+}
+
 // leaderHearsNobody: P3 hears nobody, and all hear P3.
 func leaderHearsNobody(t *testing.T, v *watcher) {
 	v.deafen(2, 60*T)
 	gone := v.awaits(t, "P3 stops", func() bool { return !v.mayAct(2) })
 	t.Logf("the leader stops after %s", clockFormat(gone))
-	if window := Time(v.Options.Lease.Lease) * 9 / 11; gone > window+glance {
-		t.Errorf("P3 acts for %s more; its lease lasts %s at most", clockFormat(gone), clockFormat(window))
-	}
+	v.withinWindow(t, gone)
 	v.awaits(t, "P2 acts", func() bool { return v.mayAct(1) })
 	v.goes(60 * T)
 	v.merges(t, "P3", 20*T)
 	v.atMost(t, 2, 8*T)
 }
 
-// leaseExpires: of two that need each other, the leader stops within its lease, and both name nobody.
+// leaseExpires: of two that need each other, the leader stops within its lease, and both name
+// nobody.
 func leaseExpires(t *testing.T, v *watcher) {
 	v.cut(0, 1, 40*T)
 	gone := v.awaits(t, "P2 stops", func() bool { return !v.mayAct(1) })
 	t.Logf("the leader stops after %s", clockFormat(gone))
-	if window := Time(v.Options.Lease.Lease) * 9 / 11; gone > window+glance {
-		t.Errorf("P2 acts for %s more; its lease lasts %s at most", clockFormat(gone), clockFormat(window))
-	}
+	v.withinWindow(t, gone)
 	v.goes(10 * T)
 	if v.shows(0) != "" || v.shows(1) != "" {
 		t.Errorf("P1 names %q, P2 %q", v.shows(0), v.shows(1))
@@ -263,7 +269,8 @@ func leaseExpires(t *testing.T, v *watcher) {
 	v.atMost(t, 2, 60*T)
 }
 
-// lostAdverts: nothing of what the leader says arrives for one heartbeat, then for two, three and four.
+// lostAdverts: nothing of what the leader says arrives for one heartbeat, then for two, three and
+// four.
 func lostAdverts(t *testing.T, v *watcher) {
 	lost := 0
 	for beats := Time(1); beats <= 4; beats++ {

@@ -24,8 +24,9 @@ var transferPeers = []peer{
 		play:      func(t *testing.T, v *watcher) { transferWithWrites(t, v, true, promptly(v)) },
 	},
 	{
-		name:      "a transfer to one that reaches no majority",
-		from:      "hashicorp/raft, TestRaft_LeadershipTransferLeaderReplicationTimeout; etcd raft, TestLeaderTransferTimeout",
+		name: "a transfer to one that reaches no majority",
+		from: "hashicorp/raft, TestRaft_LeadershipTransferLeaderReplicationTimeout; " +
+			"etcd raft, TestLeaderTransferTimeout",
 		guarded:   true,
 		processes: 5,
 		play:      transferToUnreachable,
@@ -65,9 +66,9 @@ var transferPeers = []peer{
 	},
 }
 
-// promptly is how long nobody may act in a transfer when the app closes its session at once. In a ring
-// P6 keeps a link to its successor only, once it has stepped down. The simulator loses what is under
-// way on a link that is wanted no more, RELEASE included: then its promises have to run out.
+// promptly is how long nobody may act in a transfer when the app closes its session at once. In a
+// ring P6 keeps a link to its successor only, once it has stepped down. The simulator loses what is
+// under way on a link that is wanted no more, RELEASE included: then its promises have to run out.
 func promptly(v *watcher) Time {
 	if assumesNoOrder(v.Algorithm) {
 		return 3 * T
@@ -102,8 +103,8 @@ func (v *watcher) write1(p int32) {
 	}
 }
 
-// transferWithWrites: P7 comes back while the app of P6 writes all the time; a quarter of the writes are
-// paused between check and act.
+// transferWithWrites: P7 comes back while the app of P6 writes all the time; a quarter of the
+// writes are paused between check and act.
 func transferWithWrites(t *testing.T, v *watcher, sessions bool, nobody Time) {
 	for p := range v.processes {
 		v.processes[p].app.keeps = sessions
@@ -128,8 +129,8 @@ func transferWithWrites(t *testing.T, v *watcher, sessions bool, nobody Time) {
 	v.atMost(t, 1, nobody)
 }
 
-// transferToUnreachable: P5 comes back and reaches P4 only, which leads. It is asked, and cannot take
-// over: P4 goes on without a gap.
+// transferToUnreachable: P5 comes back and reaches P4 only, which leads. It is asked, and cannot
+// take over: P4 goes on without a gap.
 func transferToUnreachable(t *testing.T, v *watcher) {
 	v.kill(4)
 	v.awaits(t, "P4 acts", func() bool { return v.mayAct(3) })
@@ -172,7 +173,8 @@ func noPreemption(t *testing.T, v *watcher) {
 	v.atMost(t, 1, 8*T)
 }
 
-// flapping: P3 comes back for 3 s, and dies, five times. It is never there for the stable time, 5 s.
+// flapping: P3 comes back for 3 s, and dies, five times. It is never there for the stable time, 5
+// s.
 func flapping(t *testing.T, v *watcher) {
 	v.kill(2)
 	v.awaits(t, "P2 acts", func() bool { return v.mayAct(1) })

@@ -10,8 +10,8 @@ import (
 // glance is how often a watcher looks at the group.
 const glance = T / 40
 
-// watcher is what a user of the group sees while a script goes on: who may act, how long nobody may,
-// for how long more than one may, and under which epochs.
+// watcher is what a user of the group sees while a script goes on: who may act, how long nobody
+// may, for how long more than one may, and under which epochs.
 type watcher struct {
 	*stage
 	actor   int32 // who may act, or who could last; −1: nobody yet
@@ -158,6 +158,6 @@ func (v *watcher) atMost(t *testing.T, changes int, nobody Time) {
 }
 
 func (v *watcher) String() string {
-	return fmt.Sprintf("%d changes of the coordinator, %d new epochs, nobody for %s at a time, several for %s in all",
-		v.changes, v.epochs, clockFormat(v.nobody), clockFormat(v.several))
+	return fmt.Sprintf("%d changes of the coordinator, %d new epochs, nobody for %s at a time, "+
+		"several for %s in all", v.changes, v.epochs, clockFormat(v.nobody), clockFormat(v.several))
 }

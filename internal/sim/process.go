@@ -109,11 +109,7 @@ func (w *World) run(p int32) {
 	v := &w.processes[p]
 	v.number++
 	v.self = lease.Incarnation{Name: v.name, UID: uidOf(p, v.uid), StateID: stateIDs[p][v.disk.number], Number: v.number}
-	saved := v.disk.saved.lease
-	if w.sabotage.forgetState {
-		saved = lease.State{}
-	}
-	v.node = node.New(node.Config{Self: v.self, Saved: saved, Seed: w.rng.Uint64(),
+	v.node = node.New(node.Config{Self: v.self, Saved: w.sabotage.read(v.disk.saved.lease), Seed: w.rng.Uint64(),
 		Now: v.clock.read(w.now), Managed: true})
 	v.roster, v.entered, v.seen, v.ticks, v.next = nil, false, election.State{}, 0, 0
 	v.ledger = lease.Ledger{}

@@ -1,18 +1,54 @@
 package sim
 
-import "github.com/podesta-dev/podesta/internal/node"
+import (
+	"math/bits"
 
-// sabotage breaks what a Node relies on, or lets a process cheat, so that tests see whether the oracle
-// notices. Its zero value breaks nothing.
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/node"
+)
+
+// sabotage breaks what a Node relies on, or lets a process cheat, so that tests see whether the
+// oracle notices. Its zero value breaks nothing.
 type sabotage struct {
 	forgetTold     bool // the ledger says that the app was told nothing
 	keepPermission bool // a withdrawal does not reach the ledger
 	forgetState    bool // a restart begins with an empty state directory that has its old identity
+	forgetLength   bool // a restart forgets for how long the voter is bound
 	confirmAll     bool // a write that was refused is reported as done
 	oneRun         bool // links do not tell the runs of a process apart
 	forge          bool // apps write under the highest epoch that the register has seen
+	hasty          bool // a manager makes voters of those that are connected to it, and of nobody else
 	overstay       Time // apps act for so long after their deadlines
 
 	// cheat changes what a step asks for before it is checked and done.
 	cheat func(w *World, p int32, e *node.Event, r *node.Ready)
+}
+
+// read is what a process that starts finds in its state directory.
+func (s *sabotage) read(saved lease.State) lease.State {
+	switch {
+	case s.forgetState:
+		return lease.State{}
+	case s.forgetLength:
+		saved.Lease = 1
+	}
+	return saved
+}
+
+// hasten makes voters of those that are connected to a manager, if they are two or more.
+func (w *World) hasten(m *manager, members []lease.Member) {
+	var connected uint32
+	for i := range members {
+		if r := &m.reports[w.place(members[i].Name)]; r.at > 0 && w.now-r.at < patience &&
+			r.uid == members[i].UID && r.stateID != "" {
+			connected |= 1 << i
+			members[i].StateID = r.stateID
+		}
+	}
+	if bits.OnesCount32(connected) < 2 {
+		return
+	}
+	for i := range members {
+		members[i].Voter = connected>>i&1 != 0
+	}
 }
