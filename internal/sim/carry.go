@@ -229,9 +229,6 @@ func (w *World) knows(p, q int32, uid int) bool {
 func (w *World) hand(t *task, m *mail) {
 	e := &m.event
 	e.Message.To, e.Message.ReplyTo = "", nil
-	if w.sabotage.oneRun {
-		e.Incarnation = w.processes[t.p].number
-	}
 	switch e.Message.Type {
 	case node.Question, node.LeaseRequest, node.RosterRequest:
 		e.Message.ReplyTo = m.session
@@ -244,6 +241,9 @@ func (w *World) hand(t *task, m *mail) {
 	v := &w.processes[t.q]
 	if e.Message.Type == node.Election {
 		v.heard[t.p] = max(v.heard[t.p], e.Incarnation)
+	}
+	if w.sabotage.oneRun {
+		e.Incarnation = w.processes[t.p].number
 	}
 	w.step(t.q, e)
 }
