@@ -202,7 +202,7 @@ var brokenOnPurpose = []broken{
 		name:    "halves that do not talk to each other any more",
 		finds:   "L5",
 		classic: true,
-		breaks: loses(func(_ *World, p, q int32, m *node.Message) bool {
+		breaks: loses(func(_ *World, p, q int32, _ *node.Message) bool {
 			return (p < 1) != (q < 1)
 		}),
 	},

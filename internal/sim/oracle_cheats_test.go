@@ -61,7 +61,7 @@ func takesUnknownGeneration(_ *World, _ int32, granted *lease.Permission) {
 }
 
 // goesOn: a leaseholder relies on what it was promised for two T longer.
-func goesOn(w *World, p int32, _ *node.Event, r *node.Ready) {
+func goesOn(_ *World, _ int32, _ *node.Event, r *node.Ready) {
 	if r.Permission.Epoch != 0 {
 		r.Permission.Deadline += 2 * lease.Instant(T)
 	}
@@ -90,7 +90,7 @@ func grantsAll(_ *World, _ int32, _ *node.Event, r *node.Ready) {
 }
 
 // releasesEarly: a leaseholder releases its epoch, and goes on.
-func releasesEarly(w *World, p int32, _ *node.Event, r *node.Ready) {
+func releasesEarly(_ *World, _ int32, _ *node.Event, r *node.Ready) {
 	if h := r.Permission.Epoch; h != 0 {
 		for i := range r.Messages {
 			if m := &r.Messages[i]; asks(m, lease.Renew) && m.Request.Epoch == h {
@@ -173,7 +173,7 @@ func circles(_ *World, _ int32, e *node.Event, r *node.Ready) {
 }
 
 // breaksDown: a process panics when its app becomes unhealthy.
-func breaksDown(w *World, p int32, e *node.Event, _ *node.Ready) {
+func breaksDown(_ *World, p int32, e *node.Event, _ *node.Ready) {
 	if e.Type == node.Unhealthy {
 		panic(fmt.Sprintf("%s breaks down", names[p]))
 	}

@@ -13,7 +13,7 @@ func (w *World) obey(p int32, e *node.Event, r *node.Ready) {
 		v.seen = m.State()
 	}
 	if w.sabotage.cheat != nil {
-		w.sabotage.cheat(w, p, e, r)
+		w.cheat(p, *e, r)
 	}
 	w.checkStep(p, e, r)
 	if w.out != nil {
