@@ -91,13 +91,17 @@ func (n *Node) stepElection(e election.Event) {
 
 // concernsElection is F5: while this process knows who holds the lease, or is about to, what others
 // say of elections must not reach the election algorithm, or a leaseholder that is not the highest
-// would be bullied for ever. Which incarnation speaks is noted all the same.
+// would be bullied for ever. Which incarnation speaks is noted all the same, and the message waits.
 func (n *Node) concernsElection(e *election.Event) bool {
 	if e.Type != election.Receive && e.Type != election.Answered || !n.guarded() || !n.lease.Settled() {
 		return true
 	}
+	if e.Type == election.Answered {
+		return false
+	}
+	n.waiting.add(*e, n.now.Boot, 2*len(n.roster.Members))
 	e.Message = election.Message{}
-	return e.Type == election.Receive
+	return true
 }
 
 // elected notes the outcome of an election: in a Guarded group that is a nomination only.
@@ -148,6 +152,9 @@ func (n *Node) stepLease(e lease.Event) {
 	}
 	if out.Heard != "" {
 		n.heard(out.Heard)
+	}
+	if n.guarded() && !n.lease.Settled() {
+		n.inbox.election = n.waiting.take(n.inbox.election, n.now.Boot, n.patience())
 	}
 	n.rest()
 	if out.Suspect != "" {

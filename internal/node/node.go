@@ -30,9 +30,10 @@ type Node struct {
 	detector *detector.Detector // nil: no roster
 
 	inbox     inbox
-	nominated string // by the election algorithm, as the lease protocol knows it
-	withdrawn bool   // the app is unhealthy, or the process leaves
-	rests     bool   // the lease protocol has withdrawn the process for a while (C5)
+	waiting   waiting // for this process to stop following the leaseholder
+	nominated string  // by the election algorithm, as the lease protocol knows it
+	withdrawn bool    // the app is unhealthy, or the process leaves
+	rests     bool    // the lease protocol has withdrawn the process for a while (C5)
 	holds     lease.Epoch
 	released  lease.Epoch
 

@@ -104,6 +104,7 @@ func (n *Node) linkUp(name string) {
 // linkDown: nothing more comes from that process on this link. That is evidence for suspicion.
 func (n *Node) linkDown(name string) {
 	n.peers.unsilence(name)
+	n.waiting.forget(name)
 	if name == n.election.State().Coordinator {
 		n.episode.begin(n.now.Boot)
 	}

@@ -70,6 +70,7 @@ func (n *Node) enter(r *Roster) {
 func (n *Node) use(r *Roster) {
 	n.roster, n.ready.Roster, n.peers.stale, n.stirred, n.tableStale = r, r, true, true, true
 	n.passing = passing{}
+	n.waiting = waiting{} // the algorithm may be another one
 	n.writes.roster, n.writes.dirty = r, true
 }
 
@@ -90,10 +91,11 @@ func (n *Node) exit() {
 	if n.roster == nil {
 		return
 	}
-	n.stirred = true
+	n.stirred, n.waiting = true, waiting{}
+	n.election, n.detector = nil, nil // what ends in the lease protocol nominates nobody any more
 	n.authorise(lease.Event{Type: lease.RosterChanged})
 	n.note(Note{Type: Exits})
-	n.roster, n.election, n.detector = nil, nil, nil
+	n.roster = nil
 	n.inbox.election, n.nominated, n.alarms = n.inbox.election[:0], "", alarms{}
 	n.peers, n.passing = peers{}, passing{}
 	n.episode.cancel()

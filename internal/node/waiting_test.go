@@ -1,0 +1,145 @@
+package node_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/node"
+)
+
+// F5: what others say of elections waits while this process hears the leaseholder, and reaches the
+// election algorithm when the leaseholder is gone: P2 answers P1.
+func TestTalkOfElectionsWaits(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		then  func(p *process)
+		heard bool
+	}{
+		{"the leaseholder is gone", func(*process) {}, true},
+		{"a renewal has come since", func(p *process) { p.renewed(1) }, true},
+		{"it is a lease and two heartbeats old", func(p *process) { p.renewed(12) }, true},
+		{"it is older", func(p *process) { p.renewed(13) }, false},
+		{"its sender is gone", func(p *process) {
+			p.step(node.Event{Type: node.LinkDown, From: "P1"})
+		}, false},
+		{"the roster is another one", func(p *process) {
+			p.step(node.Event{
+				Type:   node.RosterReceived,
+				Roster: edited(newRoster(true), func(*node.Roster) {}),
+			})
+		}, false},
+		{"another process is gone", func(p *process) {
+			p.step(node.Event{Type: node.LinkDown, From: "P9"})
+		}, true},
+	} {
+		p := start(t, "P2", newRoster(true))
+		p.request("P3", lease.Renew, 1)
+		p.receive("P1", electionMessage(election.Election, "P1"))
+		c.then(p)
+		if did := p.did(); strings.Contains(did, "OK to P1") {
+			t.Errorf("%s: it answers while it hears the leaseholder: %s", c.name, did)
+		}
+		p.step(node.Event{Type: node.LinkDown, From: "P3"})
+		if did := p.did(); strings.Contains(did, "OK to P1") != c.heard {
+			t.Errorf("%s: want P1 answered %t; it did: %s", c.name, c.heard, did)
+		}
+		p.step(node.Event{Type: node.Tick})
+		if did := p.did(); strings.Contains(did, "OK to P1") {
+			t.Errorf("%s: it answers again", c.name)
+		}
+	}
+}
+
+// fourMembers is a roster of P1 to P3, and P0 that does not vote.
+func fourMembers() *node.Roster {
+	r := newRoster(true)
+	r.Members = append(r.Members, lease.Member{
+		Name:     "P0",
+		UID:      "uid",
+		StateID:  "state-P0",
+		Priority: 1,
+	})
+	return r
+}
+
+// renewed lets the leaseholder P3 renew so many times, a heartbeat apart.
+func (p *process) renewed(times int) {
+	for range times {
+		p.now += 100 * ms
+		p.request("P3", lease.Renew, 1)
+	}
+}
+
+// F5: a ring message of a third process does not wait longer than the process that called the
+// election is there.
+func TestTalkOfElectionsOfTheDead(t *testing.T) {
+	for _, gone := range []bool{false, true} {
+		r := fourMembers()
+		r.Algorithm = "ChangRoberts"
+		p := start(t, "P2", r)
+		p.request("P3", lease.Renew, 1)
+		m := electionMessage(election.ElectMe, "P1")
+		m.Algorithm, m.Election.Process, m.Election.Hops = "ChangRoberts", "P3", 8
+		p.receive("P0", m)
+		if gone {
+			p.step(node.Event{Type: node.LinkDown, From: "P1"})
+		}
+		p.step(node.Event{Type: node.LinkDown, From: "P3"})
+		passed := slices.ContainsFunc(p.sent, func(m node.Message) bool {
+			return m.Election.Election.Initiator == "P1"
+		})
+		if passed == gone {
+			t.Errorf("P1 is gone: %t; its message is passed on: %t", gone, passed)
+		}
+	}
+}
+
+// A VIEW says what was so when it was sent.
+func TestViewsDoNotWait(t *testing.T) {
+	p := start(t, "P2", newRoster(true))
+	p.request("P3", lease.Renew, 1)
+	p.receive("P1", electionMessage(election.View, "P1"))
+	p.did()
+	p.step(node.Event{Type: node.LinkDown, From: "P3"})
+	if did := p.did(); strings.Contains(did, "ELECTION") {
+		t.Errorf("two coordinators, it thinks: %s", did)
+	}
+}
+
+// G13: no more than two messages a member wait, the newest.
+func TestFewMessagesWait(t *testing.T) {
+	p := start(t, "P2", fourMembers())
+	p.request("P3", lease.Renew, 1)
+	p.receive("P0", electionMessage(election.Election, "P0"))
+	for range 8 {
+		p.receive("P1", electionMessage(election.Election, "P1"))
+	}
+	p.did()
+	p.step(node.Event{Type: node.LinkDown, From: "P3"})
+	did := p.did()
+	if n := strings.Count(did, "OK to P1"); n != 8 || strings.Contains(did, "OK to P0") {
+		t.Errorf("want the 8 newest answered; it did: %s", did)
+	}
+}
+
+// C5: a process that rests, and leaves its group for another one of the name, is nominated there by
+// nobody before the election has ended.
+func TestRestAndAnotherGroup(t *testing.T) {
+	r := newRoster(true)
+	r.Algorithm = "RingList"
+	p := start(t, "P3", r)
+	for _, q := range []string{"P1", "P2"} {
+		p.step(node.Event{Type: node.LinkDown, From: q})
+	}
+	p.until("it rests", func() bool { return p.node.Election().State().Withdrawn })
+	other := *r
+	other.Group = "h"
+	p.did()
+	p.step(node.Event{Type: node.RosterReceived, Roster: &other})
+	if did := p.did(); !strings.Contains(did, "ELECTION to P1") || strings.Contains(did, "PREVOTE") {
+		t.Errorf("the election has begun, and it asks for votes: %s", did)
+	}
+}
