@@ -187,8 +187,13 @@ func (a *activeListRing) timeout(t Timer) {
 	}
 }
 
-// peerDown removes a vanished process from the active list.
+// peerDown removes a vanished process from the active list. No message tells that a round has ended
+// for all, so this process keeps what it passed on. If the coordinator has vanished, the rounds that
+// elected it are void.
 func (a *activeListRing) peerDown(p Process) {
+	if p.Name == a.coordinator {
+		a.conclude()
+	}
 	kept := a.active[:0]
 	for _, e := range a.active {
 		if e.name != p.Name {
@@ -197,4 +202,13 @@ func (a *activeListRing) peerDown(p Process) {
 	}
 	a.active = kept
 	a.again(p)
+}
+
+// peerUp makes sure that a process that came back does not get messages of a round that had ended
+// before: to that process it would be a new one.
+func (a *activeListRing) peerUp(p Process) {
+	a.ring.peerUp(p)
+	if !a.electing {
+		a.conclude()
+	}
 }

@@ -42,6 +42,10 @@ func play(t *testing.T, g *scenario.Group, d *datadriven.TestData) {
 		g.Crash(names...)
 	case "vanish":
 		g.Vanish(names...)
+	case "notice": // the links of processes that have crashed are found closed
+		each(names, func(p string) {
+			g.Tell(election.Event{Type: election.PeerDown, Process: p})
+		})
 	case "ill": // the app fails, but the control part continues
 		each(names, func(p string) { g.Do(p, election.Event{Type: election.Withdraw}) })
 	case "well":

@@ -129,24 +129,6 @@ func TestSuccessorDiesWithTheMessage(t *testing.T) {
 	}
 }
 
-// A process that comes back calls an election before its predecessor's link to it is open, so that
-// its message skips it. It gets the message once the link is open.
-func TestRecoveredProcessIsPassedOver(t *testing.T) {
-	for algorithm, kind := range map[string]election.Kind{"ChangRoberts": election.ElectMe, "LeLann": election.ElectMe, "RingList": election.Election, "ActiveListRing": election.Inquiry} {
-		m := machine(t, algorithm, "P3", 4, "P2") // P4 is its successor
-		m.Step(election.Event{Type: election.PeerDown, Process: "P4"})
-		back := election.Message{Kind: kind, Process: "P4", Hops: 8, List: []string{"P4"}, Election: election.ID{Initiator: "P4", Incarnation: 2, Sequence: 1}}
-		out := m.Step(election.Event{Type: election.Receive, Process: "P2", Incarnation: 1, Message: back})
-		if len(out.Messages) == 0 || out.Messages[0].To != "P1" {
-			t.Fatalf("%s: sent %q", algorithm, sent(out))
-		}
-		out = m.Step(election.Event{Type: election.PeerUp, Process: "P4"})
-		if !strings.Contains(sent(out), "P4 "+string(kind)) {
-			t.Errorf("%s: when P4's link opened sent %q, want its %s", algorithm, sent(out), kind)
-		}
-	}
-}
-
 // B5, R10: messages of an earlier incarnation, and of an earlier election, change nothing. A newer
 // incarnation is always accepted.
 func TestLateMessages(t *testing.T) {

@@ -10,6 +10,10 @@ import "slices"
 // the next process when the successor vanishes. So a message may arrive at a process twice; the
 // second one is dropped. No message travels more than 2n links. A suspected coordinator is not
 // skipped: "the control part of a failed process continues to function" (000).
+//
+// A process that has just recovered may call an election before its predecessor has a link to it.
+// The messages of its election end at that predecessor, which keeps them until the link opens,
+// whatever other elections end meanwhile.
 type ring struct {
 	*Machine
 	outbox []Message       // sent, and possibly lost with the successor; oldest first
@@ -69,11 +73,33 @@ func (r *ring) passed(m Message) bool {
 
 // pass sends a message along the out-edge. It returns false if this process is alone in the ring.
 func (r *ring) pass(m Message) bool {
+	r.keep(m)
+	return r.emit(m)
+}
+
+// keep puts a message into the outbox, in place of those of earlier elections of its initiator. If
+// the outbox is full, the oldest message goes, unless it is owed and another one is not.
+func (r *ring) keep(m Message) {
+	r.outbox = slices.DeleteFunc(r.outbox, func(kept Message) bool {
+		return kept.Election.Initiator == m.Election.Initiator && kept.Election.earlier(m.Election)
+	})
 	if len(r.outbox) >= r.travel() {
-		r.outbox = slices.Delete(r.outbox, 0, 1)
+		oldest := slices.IndexFunc(r.outbox, func(kept Message) bool { return !r.owed(kept) })
+		r.outbox = slices.Delete(r.outbox, max(0, oldest), max(0, oldest)+1)
 	}
 	r.outbox = append(r.outbox, m)
-	return r.emit(m)
+}
+
+// conclude drops the messages of an election that has ended, and of those that it has made
+// pointless, but not what is owed.
+func (r *ring) conclude() {
+	r.outbox = slices.DeleteFunc(r.outbox, func(m Message) bool { return !r.owed(m) })
+}
+
+// owed reports whether a message is of an election whose initiator this process skips. It can go
+// nowhere else: the processes beyond the initiator have had it first.
+func (r *ring) owed(m Message) bool {
+	return m.Kind != NewCoordinator && m.Kind != Coordinator && r.skips(m.Election.Initiator)
 }
 
 func (r *ring) emit(m Message) bool {
@@ -95,7 +121,9 @@ func (r *ring) again(vanished Process) {
 		return // it was not the successor
 	}
 	for _, m := range r.outbox {
-		r.emit(m)
+		if !r.owed(m) {
+			r.emit(m)
+		}
 	}
 }
 
@@ -115,7 +143,7 @@ func (r *ring) peerUp(back Process) {
 
 // announce sends the outcome of this process's election round the ring, and accepts it itself.
 func (r *ring) announce(kind Kind, election ID, coordinator Process, list []string) {
-	r.outbox = r.outbox[:0]
+	r.conclude()
 	r.pass(Message{
 		Kind:     kind,
 		Election: election,
@@ -141,7 +169,7 @@ func (r *ring) announced(m Message) {
 	coordinator, known := r.find(m.Process)
 	switch {
 	case m.Election.Initiator == r.self.Name: // it has come round
-		r.outbox = r.outbox[:0]
+		r.conclude()
 	case !known:
 	case coordinator.Name == r.self.Name && !r.candidate():
 		r.algorithm.elect(Withdrawn)
@@ -150,7 +178,7 @@ func (r *ring) announced(m Message) {
 	case coordinator.Priority == 0: // on this roster it never coordinates: this roster is outdated
 		r.pass(m)
 	default:
-		r.outbox = r.outbox[:0]
+		r.conclude()
 		r.pass(m)
 		r.accept(coordinator, m.Election)
 	}
@@ -166,6 +194,19 @@ func (r *ring) next(name string) Process {
 		}
 	}
 	return r.self
+}
+
+// skips reports whether a process lies between this one and its successor.
+func (r *ring) skips(name string) bool {
+	for _, q := range r.others() {
+		if !r.vanished(q) {
+			return false
+		}
+		if q.Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *ring) vanished(q Process) bool {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ type history struct {
 }
 
 // histories are all of them. Those that are tests of one machine are not here.
-var histories = append(append([]history(nil), classicHistories...), guardedHistories...)
+var histories = slices.Concat(classicHistories, ringHistories, guardedHistories)
 
 // TestHistory plays each history in a group that was quiet. Whatever the script checks itself,
 // every invariant is checked after each step, and in the end what calm asks for: one

@@ -1,0 +1,128 @@
+package sim
+
+import (
+	"testing"
+
+	"github.com/podesta-dev/podesta/internal/node"
+)
+
+// Rings in which the highest process recovers just before the coordinator dies (R7).
+var ringHistories = []history{
+	{
+		name: "the message of a process that recovers",
+		then: "the outcome of another election emptied the outbox of its predecessor, which had " +
+			"no link to it yet: it named nobody for 7 T",
+		algorithm: "LeLann",
+		processes: 5,
+		play:      lostWithTheCoordinator,
+	},
+	{
+		name:      "the message of a process that recovers",
+		then:      "as in Le Lann's ring, for 7 T",
+		algorithm: "RingList",
+		processes: 5,
+		play:      lostWithTheCoordinator,
+	},
+	{
+		name:      "the message of a process that recovers",
+		then:      "as in Le Lann's ring, for 8 T",
+		algorithm: "ChangRoberts",
+		processes: 5,
+		play:      lostWithTheCoordinator,
+	},
+	{
+		name: "the round that had ended",
+		then: "the predecessor sent a process that had recovered what was left of a round that " +
+			"had ended: it joined that round, alone, and waited for 4 T",
+		algorithm: "ActiveListRing",
+		processes: 5,
+		play:      endedRound,
+	},
+	{
+		name: "the message that nobody follows up",
+		then: "the followers of the leaseholder dropped the message of a process that recovered, " +
+			"and that process stopped theirs: nobody was nominated for 8 T",
+		algorithm: "ChangRoberts",
+		guarded:   true,
+		processes: 5,
+		play:      droppedByFollowers,
+	},
+	{
+		name: "the message that nobody follows up",
+		then: "the same with the inquiry: what was left of an earlier round went round instead, " +
+			"for 4 T",
+		algorithm: "ActiveListRing",
+		guarded:   true,
+		processes: 5,
+		play:      droppedByFollowers,
+	},
+}
+
+// swift is how long an election of five processes may take on these links. It is below every timer
+// of a ring of five.
+const swift = 3 * T
+
+// lostWithTheCoordinator: P5 is down, P4 coordinates. P5 comes back, P3 has no link to it yet. P4
+// dies with P5's message on its way to it. P3 is elected; then its link to P5 opens.
+func lostWithTheCoordinator(t *testing.T, h *stage) {
+	h.kill(4)
+	h.wait(t, "P4 coordinates", h.settled)
+	h.cut(2, 4, forever)
+	h.start(4, false)
+	sent := false
+	h.hold(func(p, q int32, m *node.Message) bool {
+		sent = sent || p == 2 && q == 3 && m.Type == node.Election && m.Election.Election.Initiator == "P5"
+		return false
+	})
+	h.wait(t, "P5's message goes to P4", func() bool { return sent })
+	h.kill(3)
+	h.wait(t, "all but P5 follow P3", func() bool {
+		return h.follows(0) == "P3" && h.follows(1) == "P3" && h.follows(2) == "P3"
+	})
+	h.cut(2, 4, 0)
+	h.wait(t, "P3 has a link to P5", func() bool { return h.pair(2, 4).state == open })
+	h.led(t, "P5", swift)
+}
+
+// endedRound: P5 is down, P4 coordinates. P5 comes back, and when P3 has a link to it P4 dies,
+// before it has answered P5's inquiry.
+func endedRound(t *testing.T, h *stage) {
+	h.kill(4)
+	h.wait(t, "P4 coordinates", h.settled)
+	h.start(4, false)
+	h.wait(t, "P3 has a link to P5", func() bool { return h.pair(2, 4).state == open })
+	h.kill(3)
+	h.led(t, "P5", swift)
+}
+
+// droppedByFollowers: P5 is down, P4 holds the lease. P5 comes back, and P1 gets its message. P4
+// dies before P5 gets a renewal.
+func droppedByFollowers(t *testing.T, h *stage) {
+	h.kill(4)
+	h.wait(t, "P4 holds", h.settled)
+	h.start(4, false)
+	h.wait(t, "P1 has P5's message", func() bool { return h.processes[0].heard[4] == 2 })
+	h.kill(3)
+	h.led(t, "P5", Time(h.Lease.Lease)+swift)
+	if h.Leases != 3 {
+		t.Errorf("%d leases: P5, P4 and another one held it before P5", h.Leases)
+	}
+}
+
+// led waits until everybody that runs follows a process, and asks that it takes no longer than that.
+func (h *stage) led(t *testing.T, by string, within Time) {
+	t.Helper()
+	begun := h.now
+	h.wait(t, "all follow "+by, func() bool {
+		for p := range h.processes {
+			if v := &h.processes[p]; v.node != nil && h.follows(int32(p)) != by {
+				return false
+			}
+		}
+		return !h.Guarded || h.holder() == h.place(by)
+	})
+	if took := h.now - begun; took > within {
+		t.Errorf("all follow %s after %s; it should take %s at most", by, clockFormat(took),
+			clockFormat(within))
+	}
+}
