@@ -72,11 +72,15 @@ func (d *Detector) T() time.Duration {
 	return min(max(d.round.bound(), 2*d.timing.Heartbeat), d.timing.Timeout)
 }
 
-// Watch says who is to be asked from now on: the coordinator (empty: none) and others. A new one is
-// asked at the next Tick.
+// Watch sets whom to ask from now on: the coordinator (empty: none) and others. A new one is asked
+// at the next Tick. So is a new coordinator that was silent before, which has T to answer: others
+// elected it, so it may run, and if it does not it is named silent once more, and suspected.
 func (d *Detector) Watch(coordinator string, others []string) {
 	if coordinator != d.coordinator {
 		d.coordinator, d.suspectAt = coordinator, 0
+		if w := find(d.watched, coordinator); w != nil && w.silent {
+			*w, d.due = watch{process: coordinator, measured: w.measured}, 0
+		}
 	}
 	watched := d.spare[:0]
 	for _, name := range others {

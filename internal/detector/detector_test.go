@@ -217,3 +217,20 @@ func TestSilentSuccessor(t *testing.T) {
 		t.Errorf("silent: %v, want P2 once", silent)
 	}
 }
+
+// A process that was silent before it became the coordinator gets T from then on to answer, as any
+// other new coordinator.
+func TestSilentProcessBecomesCoordinator(t *testing.T) {
+	for _, answer := range []time.Duration{0, 3 * time.Millisecond} {
+		d, c := watching()
+		d.Watch("", []string{"P5"})
+		c.run(time.Second, 0)
+		d.Watch("P5", []string{"P5"})
+		if c.run(timeout-time.Millisecond, answer) {
+			t.Errorf("answers after %s: suspected before T has passed", answer)
+		}
+		if got := c.run(2*time.Millisecond+heartbeat, answer); got != (answer == 0) {
+			t.Errorf("answers after %s: suspected %t", answer, got)
+		}
+	}
+}

@@ -74,6 +74,15 @@ var classicHistories = []history{
 		processes: 3,
 		play:      twoAlgorithms,
 	},
+	{
+		name: "the silent coordinator",
+		then: "the failure detector named a silent process once, also when it became the " +
+			"coordinator after that: it was followed for as long as it stood still: " +
+			"Status Table Bully 20, L1",
+		algorithm: "StatusTableBully",
+		processes: 2,
+		play:      silentCoordinator,
+	},
 }
 
 // neverCoordinates: P2 has priority 0, and gets 2 again; P1, which is unhealthy, hears of that
@@ -176,4 +185,20 @@ func twoAlgorithms(t *testing.T, h *stage) {
 	h.until(h.now + 25*T) // all links that lost something have been made anew
 	h.processes[2].stranded = h.now
 	h.wait(t, "all follow P3", h.settled)
+}
+
+// silentCoordinator: P2's answers are late, so P1 suspects it and coordinates. P2's app is unhealthy
+// for a while; when it is healthy, P2 says that it coordinates, P1 follows it, and P2 stands still.
+func silentCoordinator(t *testing.T, h *stage) {
+	h.hold(func(p, _ int32, m *node.Message) bool { return p == 1 && m.Type == node.Answer })
+	h.wait(t, "P1 coordinates", func() bool { return h.follows(0) == "P1" })
+	h.sicken(1, true)
+	h.until(h.now + 4*T)
+	h.sicken(1, false)
+	h.wait(t, "P1 follows P2", func() bool { return h.follows(0) == "P2" })
+	h.sleep(1, 100*T)
+	h.until(h.now + 4*T)
+	if got := h.follows(0); got != "P1" {
+		t.Errorf("P1 follows %q still, which has been silent for 4 T", got)
+	}
 }
