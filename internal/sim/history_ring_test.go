@@ -3,6 +3,7 @@ package sim
 import (
 	"testing"
 
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/node"
 )
 
@@ -55,6 +56,16 @@ var ringHistories = []history{
 		guarded:   true,
 		processes: 5,
 		play:      droppedByFollowers,
+	},
+	{
+		name: "the follower by hearsay",
+		then: "a process that suspected a paused leaseholder first followed it by hearsay, " +
+			"dropped the elects of the others, and in a round of its own heard of nobody: it was " +
+			"elected, the lowest (the demo's last step)",
+		algorithm: "ActiveListRing",
+		guarded:   true,
+		processes: 5,
+		play:      followerByHearsay,
 	},
 }
 
@@ -109,13 +120,30 @@ func droppedByFollowers(t *testing.T, h *stage) {
 	}
 }
 
-// led waits until everybody that runs follows a process, and asks that it takes no longer than that.
+// followerByHearsay: P5 holds the lease, and is paused. P1 has missed its last renewals, suspects it
+// first, and asks the voters, who hear P5 still. Then they suspect it, too.
+func followerByHearsay(t *testing.T, h *stage) {
+	asked := false
+	h.hold(func(p, q int32, m *node.Message) bool {
+		asked = asked || p == 0 && asks(m, lease.PreVote)
+		return p == 4 && q == 0 && (asks(m, lease.Renew) || m.Type == node.Answer)
+	})
+	h.wait(t, "P1 asks the voters", func() bool { return asked })
+	h.sleep(4, 100*T)
+	h.led(t, "P4", Time(h.Lease.Lease)+swift)
+	if h.Leases != 2 {
+		t.Errorf("%d leases: P5 and another one held it before P4", h.Leases)
+	}
+}
+
+// led waits until everybody that is awake follows a process, and asks that it takes no longer than that.
 func (h *stage) led(t *testing.T, by string, within Time) {
 	t.Helper()
 	begun := h.now
 	h.wait(t, "all follow "+by, func() bool {
 		for p := range h.processes {
-			if v := &h.processes[p]; v.node != nil && h.follows(int32(p)) != by {
+			v := &h.processes[p]
+			if v.node != nil && v.awake <= h.now && h.follows(int32(p)) != by {
 				return false
 			}
 		}
