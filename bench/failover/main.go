@@ -3,6 +3,7 @@
 //	failover kills   SIGKILL of the coordinator of Classic groups, all algorithms: how fast, and what an agent costs
 //	failover modes   a coordinator that ends in four ways, in Classic and Guarded groups side by side
 //	failover quiet   messages a second of groups in which nothing happens
+//	failover recoveries  a coordinator that is killed just after the highest process has started
 //
 // All of them await what the agents say over open streams, so what they measure includes the way from an agent to its app.
 //
@@ -38,7 +39,12 @@ type command struct {
 	measure func(context.Context, options) error
 }
 
-var commands = [...]command{{"kills", killsFlags, kills}, {"modes", modesFlags, modes}, {"quiet", quietFlags, quiet}}
+var commands = [...]command{
+	{"kills", killsFlags, kills},
+	{"modes", modesFlags, modes},
+	{"quiet", quietFlags, quiet},
+	{"recoveries", recoveriesFlags, recoveries},
+}
 
 func run(ctx context.Context, args []string) error {
 	for _, c := range commands {
@@ -58,7 +64,7 @@ func run(ctx context.Context, args []string) error {
 		}
 		return c.measure(ctx, o)
 	}
-	return errors.New("say what to measure: kills, modes or quiet (each has --help)")
+	return errors.New("say what to measure: kills, modes, quiet or recoveries (each has --help)")
 }
 
 // options are the flags. Each command has those that it needs.
