@@ -70,28 +70,36 @@ func TestAppGoesIll(t *testing.T) {
 	g.await("every process to use the roster", reconciled)
 	g.holdsByRoster("scheduler-4")
 	before := g.shows("scheduler-4")
+	said := g.chronicle()
+	said.agree("scheduler-4")
 
 	const period, failures = time.Second, 3
 	g.edit(func(s *v1.ElectionGroupSpec) {
 		s.AppHealth = &v1.AppHealth{HTTPGet: &v1.HTTPGetAction{Path: "/healthz", Port: 8080}, PeriodSeconds: 1, FailureThreshold: failures, SuccessThreshold: 2}
 	})
 	g.asked(apps)
+	g.await("the edit to be observed", reconciled)
 	if now := g.shows("scheduler-4").Status; now.Coordinator.Epoch != before.Status.Coordinator.Epoch || now.Roster.Generation != before.Status.Roster.Generation {
 		t.Errorf("an edit of the apps' health made epoch %d of %d, generation %d of %d", now.Coordinator.Epoch, before.Status.Coordinator.Epoch,
 			now.Roster.Generation, before.Status.Roster.Generation)
 	}
 	fell := time.Now()
 	highest.ill.Store(true)
-	took := g.agree("scheduler-3").Sub(fell)
+	took := g.took(fell, g.agree("scheduler-3"))
 	t.Logf("agreed %v after the app fell ill", took)
 	if took < (failures-1)*period || took > failures*period+10*time.Second { // a busy machine
 		t.Errorf("the process was withdrawn after %v, want it after %d bad answers in a row, %v apart", took, failures, period)
+	}
+	for _, what := range said.since(time.Time{}) { // also what came some heartbeats after the edit
+		if what.coordinator == "scheduler-4" && what.epoch != before.Status.Coordinator.Epoch {
+			t.Errorf("an edit of the apps' health changed the epoch %d: %v", before.Status.Coordinator.Epoch, what)
+		}
 	}
 	handed := g.holds("scheduler-3", before.Status.Coordinator.Epoch)
 	g.shows("scheduler-3") // the ill one is Normal: its agent goes on
 	recovered := time.Now()
 	highest.ill.Store(false)
-	t.Logf("agreed %v after the app was well", g.agree("scheduler-4").Sub(recovered))
+	t.Logf("agreed %v after the app was well", g.took(recovered, g.agree("scheduler-4")))
 	back := g.holds("scheduler-4", handed.Status.Coordinator.Epoch)
 
 	highest.ill.Store(true)

@@ -14,10 +14,15 @@ import (
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/test/stage"
+	"github.com/podesta-dev/podesta/test/witness"
 )
 
 // patience is how long a step may take on a loaded machine before it counts as failed. Nothing waits for it when all is well.
 const patience = 2 * time.Minute
+
+// settling is how long it takes until an edit has had all its effects: several heartbeats of 100 ms after
+// every process uses the roster.
+const settling = time.Second
 
 // group is a group in a namespace of its own, with what a test needs of it.
 type group struct {
@@ -88,6 +93,49 @@ func (g *group) add(first, last int) {
 	g.must(g.createPods(g.t.Context(), template, first, last))
 }
 
+// voting waits until the group's voters are its pods of now, n of them, and no pod of before.
+func (g *group) voting(n int) {
+	g.t.Helper()
+	pods, err := g.Pods(g.t.Context())
+	g.must(err)
+	if len(pods) != n {
+		g.t.Fatalf("%d pods, want %d", len(pods), n)
+	}
+	g.await(fmt.Sprintf("the %d pods of now as voters", n), func(eg *v1.ElectionGroup) bool {
+		of := votersOf(eg)
+		return reconciled(eg) && len(of) == n && !slices.ContainsFunc(of, func(m v1.RosterMember) bool { return pods[m.Name].UID != m.UID })
+	})
+}
+
+func votersOf(eg *v1.ElectionGroup) (of []v1.RosterMember) {
+	if eg.Status.Roster == nil {
+		return nil
+	}
+	for _, m := range eg.Status.Roster.Members {
+		if m.Voter != nil && *m.Voter {
+			of = append(of, m)
+		}
+	}
+	return of
+}
+
+// took is the time from a cause to its effect; an effect before its cause fails the test.
+func (g *group) took(cause, effect time.Time) time.Duration {
+	g.t.Helper()
+	took, err := witness.After(cause, effect)
+	if err != nil {
+		g.t.Error(err)
+	}
+	return took
+}
+
+func (g *group) read() *v1.ElectionGroup {
+	g.t.Helper()
+	eg, err := g.Read(g.t.Context())
+	g.must(err)
+	return eg
+}
+
 func (g *group) running(n int) {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
@@ -109,15 +157,24 @@ func (g *group) agree(want string, but ...string) time.Time {
 	return a.At
 }
 
-// shows waits until the status shows the coordinator everywhere, the given processes as crashed, and all others as normal;
-// then the role label must be on the coordinator's pod only.
+// shows waits until the status shows the coordinator everywhere, the given processes as crashed, and all others as normal,
+// each pod of now and each that crashed with a row, and nobody else; then the role label must be on the coordinator's pod only.
 func (g *group) shows(coordinator string, crashed ...string) *v1.ElectionGroup {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
 	defer cancel()
-	what := fmt.Sprintf("status with coordinator %s, crashed %v", coordinator, crashed)
+	pods, err := g.Pods(ctx)
+	g.must(err)
+	rows := slices.Sorted(maps.Keys(pods))
+	for _, name := range crashed {
+		if pods[name].Name == "" { // its pod is gone, and the spec names it
+			rows = append(rows, name)
+		}
+	}
+	slices.Sort(rows)
+	what := fmt.Sprintf("status with coordinator %s, crashed %v, and rows for %v", coordinator, crashed, rows)
 	eg, err := g.Await(ctx, what, func(eg *v1.ElectionGroup) bool {
-		if !stage.Coordinates(eg, coordinator) {
+		if !stage.Coordinates(eg, coordinator) || !slices.Equal(rows, names(eg)) {
 			return false
 		}
 		for _, p := range eg.Status.Processes {
@@ -138,6 +195,16 @@ func (g *group) shows(coordinator string, crashed ...string) *v1.ElectionGroup {
 	return eg
 }
 
+// names are the processes in the table, sorted.
+func names(eg *v1.ElectionGroup) []string {
+	all := make([]string, 0, len(eg.Status.Processes))
+	for _, p := range eg.Status.Processes {
+		all = append(all, p.Name)
+	}
+	slices.Sort(all)
+	return all
+}
+
 // labelled waits until the role label is on that pod only; it follows the status.
 func (g *group) labelled(ctx context.Context, want string) {
 	g.t.Helper()
@@ -147,6 +214,16 @@ func (g *group) labelled(ctx context.Context, want string) {
 func (g *group) kill(pod string) time.Time {
 	g.t.Helper()
 	return g.signal(pod, syscall.SIGKILL)
+}
+
+// failsOver kills scheduler-4 for good, and waits until the status shows it: that is proof of a manager that hears the agents,
+// where the status of before said the same as that of now. The supervisor would start it again.
+func (g *group) failsOver(supervisor int) {
+	g.t.Helper()
+	resume := stands(g.t, supervisor)
+	g.kill("scheduler-4")
+	g.shows("scheduler-3", "scheduler-4")
+	resume()
 }
 
 func (g *group) signal(pod string, signal syscall.Signal) time.Time {

@@ -79,6 +79,7 @@ func nonsenseNamed(t *testing.T) {
 	said := g.chronicle()
 	good := g.spec()
 
+	nonsense := time.Now()
 	g.edit(func(s *v1.ElectionGroupSpec) { // nobody may coordinate
 		s.Priority.Default = ptr.To[int32](0)
 		for i := range s.Processes {
@@ -86,8 +87,9 @@ func nonsenseNamed(t *testing.T) {
 		}
 	})
 	g.says(v1.ConditionStalled, "NoCandidate", "every process has priority 0")
-	g.told("NoCandidate", "every process has priority 0")
+	g.told(nonsense, "NoCandidate", "every process has priority 0")
 	said.stops("scheduler-4") // the status speaks of the spec, which the agents hear of a moment later
+	g.await("no coordinator in the status", func(eg *v1.ElectionGroup) bool { return eg.Status.Coordinator == nil })
 	g.edit(func(s *v1.ElectionGroupSpec) { *s = *good.DeepCopy() })
 	epoch = g.holds("scheduler-4", epoch).Status.Coordinator.Epoch
 	g.agree("scheduler-4")
@@ -103,13 +105,16 @@ func nonsenseNamed(t *testing.T) {
 	g.shows("scheduler-4")
 
 	resume := stands(t, managerPID(t)) // or there would be hundreds of rosters, one after another
-	g.crowd(295)                       // the label is on far too many pods
+	nonsense = time.Now()
+	g.crowd(295) // the label is on far too many pods
 	resume()
 	g.says(v1.ConditionStalled, "TooManyProcesses", "300 pods carry the label podesta.dev/group=scheduler, but a group has at most 256 processes")
-	g.told("TooManyProcesses", "a group has at most 256 processes")
+	g.told(nonsense, "TooManyProcesses", "a group has at most 256 processes")
 	said.acts(g.holds("", epoch-1).Status.Coordinator.Name)
 	g.must(g.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace(g.Namespace), client.MatchingLabels{crowded: "true"}, client.GracePeriodSeconds(0)))
-	g.await("five processes", func(eg *v1.ElectionGroup) bool { return len(eg.Status.Processes) == 5 && reconciled(eg) })
+	g.await("five processes", func(eg *v1.ElectionGroup) bool {
+		return len(eg.Status.Processes) == 5 && reconciled(eg) && condition(eg, v1.ConditionStalled) == "False"
+	})
 	g.shows("scheduler-4")
 
 	lonely := newGroup(t, "nonsense-lonely") // no pod carries the label of this group

@@ -2,18 +2,16 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -59,16 +57,17 @@ func TestAPIServerAway(t *testing.T) {
 	g.edit(edit)
 	resume := stands(t, server)
 	begun := time.Now()
+	g.silent()
 
 	restart := stands(t, cluster.PID) // or scheduler-4 may be back before its lease has run out
 	killed := said.kill("scheduler-4")
 	agreed := said.agree("scheduler-3", "scheduler-4", "scheduler-0")
-	t.Logf("Guarded: agreed %v after the kill, epoch %d after %d", agreed.at.Sub(killed), agreed.epoch, before)
+	t.Logf("Guarded: agreed %v after the kill, epoch %d after %d", g.took(killed, agreed.at), agreed.epoch, before)
 	if said.acts("scheduler-3"); agreed.epoch <= before {
 		t.Errorf("scheduler-3 may act under epoch %d after %d", agreed.epoch, before)
 	}
 	killed = saidClassic.kill("scheduler-4")
-	t.Logf("Classic: agreed %v after the kill", saidClassic.agree("scheduler-3", "scheduler-4", "scheduler-0").at.Sub(killed))
+	t.Logf("Classic: agreed %v after the kill", g.took(killed, saidClassic.agree("scheduler-3", "scheduler-4", "scheduler-0").at))
 	said.kill("scheduler-1")
 	saidClassic.kill("scheduler-1")
 	restart()
@@ -77,7 +76,7 @@ func TestAPIServerAway(t *testing.T) {
 	pass(t, begun.Add(away/2))
 	waiting := pidOf(t, state, "manager")
 	pass(t, begun.Add(away))
-	if now := pidOf(t, state, "manager"); now != waiting || now == manager {
+	if now := pidOf(t, state, "manager"); now == 0 || now != waiting || now == manager {
 		t.Errorf("manager %d, then %d, then %d: want one that ends when it has lost its lease, and the next one to wait", manager, waiting, now)
 	}
 	if e := said.agree("scheduler-3").epoch; e < agreed.epoch {
@@ -90,10 +89,10 @@ func TestAPIServerAway(t *testing.T) {
 	eg := g.holds("scheduler-3", before)
 	t.Logf("the status shows scheduler-3 %v after the API server is back, by manager %d after %d", time.Since(back), pidOf(t, state, "manager"), manager)
 	g.shows("scheduler-3")
-	g.told("CoordinatorElected", "scheduler-3")
+	g.told(back, "CoordinatorElected", "scheduler-3 ")
 	g.await("every process to use the edited roster", reconciled)
-	classic.shows("scheduler-4")
 	classic.await("every process to use the edited roster", reconciled)
+	classic.shows("scheduler-4")
 	if took := time.Since(back); took > catchUp {
 		t.Errorf("status, label and event took %v", took)
 	} else {
@@ -104,32 +103,7 @@ func TestAPIServerAway(t *testing.T) {
 	}
 	said.undisturbed(back, "scheduler-3")
 	saidClassic.agree("scheduler-4")
-}
-
-// stands has processes stand still until resume is called, or the test ends.
-func stands(t *testing.T, pids ...int) (resume func()) {
-	t.Helper()
-	resume = sync.OnceFunc(func() {
-		for _, pid := range pids {
-			_ = syscall.Kill(pid, syscall.SIGCONT) // it may have been ended meanwhile
-		}
-	})
-	t.Cleanup(resume)
-	for _, pid := range pids {
-		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-			t.Fatalf("process %d: %v", pid, err)
-		}
-	}
-	return resume
-}
-
-// pass waits for an instant: what is awaited is that nothing happens until then.
-func pass(t *testing.T, then time.Time) {
-	t.Helper()
-	select {
-	case <-time.After(time.Until(then)):
-	case <-t.Context().Done():
-	}
+	classic.failsOver(cluster.PID) // its status said scheduler-4 all the time
 }
 
 // settled applies the sample and waits until scheduler-4 coordinates under an epoch of the roster that
@@ -161,32 +135,15 @@ func (g *group) unhurried(sample string) {
 // never keeps a coordinator until it fails.
 func never(s *v1.ElectionGroupSpec) { s.Preemption = &v1.Preemption{Policy: v1.Never} }
 
-// undisturbed: since then every agent but those given has followed the coordinator, and was heard. Its epoch may have grown in place.
-func (c *chronicle) undisturbed(then time.Time, coordinator string, but ...string) {
-	c.t.Helper()
-	for _, what := range c.since(then) {
-		if what.pod != published && !slices.Contains(but, what.pod) && (!what.heard || what.electing || what.coordinator != coordinator) {
-			c.t.Errorf("%s was disturbed: %v", coordinator, what)
-		}
-	}
-}
-
-// told waits for an event on the group whose note contains a text.
-func (g *group) told(reason, text string) {
+// told waits for an event on the group that was recorded after an instant, and whose note contains a text.
+func (g *group) told(after time.Time, reason, text string) {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
 	defer cancel()
-	for ctx.Err() == nil {
-		watch, err := g.Stage.Watch(ctx, &eventsv1.EventList{}, client.InNamespace(g.Namespace))
-		g.must(err)
-		for event := range watch.ResultChan() {
-			if e, ok := event.Object.(*eventsv1.Event); ok && e.Reason == reason && strings.Contains(e.Note, text) {
-				watch.Stop()
-				return
-			}
-		}
-	}
-	g.t.Fatalf("no event %s says %q", reason, text)
+	g.must(g.Until(ctx, fmt.Sprintf("an event %s after %v that says %q", reason, after, text), &eventsv1.EventList{}, func(object runtime.Object) bool {
+		e, ok := object.(*eventsv1.Event)
+		return ok && e.Reason == reason && e.EventTime.After(after) && strings.Contains(e.Note, text)
+	}, client.InNamespace(g.Namespace)))
 }
 
 // TestAround has the cluster's other failures one after another, beside TestAPIServerAway, which has a cluster of its own.
@@ -206,42 +163,27 @@ func etcdKilled(t *testing.T) {
 	before := g.settled().Status.Coordinator.Epoch
 	said := g.chronicle()
 	g.edit(func(s *v1.ElectionGroupSpec) { s.Processes[0].Priority = ptr.To[int32](15) })
-	etcd, manager := pidOf(t, state, "etcd"), managerPID(t)
-	resume := stands(t, supervisor, parentOf(t, etcd))
-	g.must(syscall.Kill(etcd, syscall.SIGKILL))
+	manager := managerPID(t)
+	resume := stands(t, supervisor, parentOf(t, pidOf(t, state, "etcd")))
+	etcd := killProgram(t, "etcd")
 	killed := said.kill("scheduler-4")
 	agreed := said.agree("scheduler-3", "scheduler-4")
-	t.Logf("agreed %v after the kill, epoch %d after %d", agreed.at.Sub(killed), agreed.epoch, before)
+	t.Logf("agreed %v after the kill, epoch %d after %d", g.took(killed, agreed.at), agreed.epoch, before)
+	g.silent()
 	back := time.Now()
 	resume()
 	eg := g.holds("scheduler-3", before)
 	g.shows("scheduler-3")
-	g.told("CoordinatorElected", "scheduler-3")
+	g.told(back, "CoordinatorElected", "scheduler-3 ")
 	g.await("every process to use the edited roster", reconciled)
 	t.Logf("status, label and event tell it %v after etcd may start again", time.Since(back))
 	if *eg.Spec.Processes[0].Priority != 15 {
 		t.Error("the last edit before etcd was killed is lost")
 	}
-	if managerPID(t) != manager {
-		t.Error("the manager did not outlive it")
+	if managerPID(t) != manager || manager == 0 || pidOf(t, state, "etcd") == etcd {
+		t.Errorf("manager %d after %d: it did not outlive etcd, %d after %d", managerPID(t), manager, pidOf(t, state, "etcd"), etcd)
 	}
 	said.undisturbed(back, "scheduler-3", "scheduler-4")
-}
-
-// parentOf is the process that started another one.
-func parentOf(t *testing.T, pid int) int {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), ") ")
-	fields := strings.Fields(rest)
-	parent, err := strconv.Atoi(fields[1])
-	if err != nil || parent <= 1 {
-		t.Fatalf("process %d: %q: %v", pid, text, err)
-	}
-	return parent
 }
 
 // All managers are killed, and nobody starts them again, nor any container, while coordinator after coordinator is killed.
@@ -253,17 +195,17 @@ func allManagersKilled(t *testing.T) {
 	classic.await("every process to use the roster", reconciled)
 	classic.shows("scheduler-4")
 	said, saidClassic := g.chronicle(), classic.chronicle()
-	manager := managerPID(t)
 	resume := stands(t, supervisor)
-	g.must(syscall.Kill(manager, syscall.SIGKILL))
+	manager := killProgram(t, "manager")
+	classic.edit(func(s *v1.ElectionGroupSpec) { s.Processes[0].Priority = ptr.To[int32](15) })
 	dead, epoch := []string{}, before.Status.Coordinator.Epoch
 	for _, step := range [][2]string{{"scheduler-4", "scheduler-3"}, {"scheduler-3", "scheduler-2"}} {
 		killed := said.kill(step[0])
 		saidClassic.kill(step[0])
 		dead = append(dead, step[0])
 		agreed := said.agree(step[1], dead...)
-		saidClassic.agree(step[1], dead...)
-		t.Logf("Guarded: agreed %v after the kill, epoch %d after %d", agreed.at.Sub(killed), agreed.epoch, epoch)
+		g.took(killed, saidClassic.agree(step[1], dead...).at)
+		t.Logf("Guarded: agreed %v after the kill, epoch %d after %d", g.took(killed, agreed.at), agreed.epoch, epoch)
 		if said.acts(step[1]); agreed.epoch <= epoch {
 			t.Errorf("%s does not act under a higher epoch", step[1])
 		}
@@ -278,11 +220,13 @@ func allManagersKilled(t *testing.T) {
 		t.Errorf("the status shows epoch %d, the agents said %d", eg.Status.Coordinator.Epoch, epoch)
 	}
 	eg := g.shows("scheduler-2")
-	g.told("CoordinatorElected", "scheduler-2")
+	g.told(back, "CoordinatorElected", "scheduler-2 ")
+	classic.await("every process to use the edited roster", reconciled)
 	classic.shows("scheduler-4")
 	t.Logf("status, label and event tell it %v after the manager may start again", time.Since(back))
 	if managerPID(t) == manager || eg.Status.Roster.Generation != before.Status.Roster.Generation {
 		t.Errorf("manager %d after %d made roster generation %d of %d", managerPID(t), manager, eg.Status.Roster.Generation, before.Status.Roster.Generation)
 	}
 	said.undisturbed(back, "scheduler-2", dead...)
+	classic.failsOver(supervisor) // its status said scheduler-4 before the managers were killed, and says so again
 }

@@ -69,12 +69,17 @@ func label(labels, name string) string {
 	return value
 }
 
-// Since is what was written after an earlier count.
+// Since is what was written after an earlier count; if a count went back, less than nothing.
 func (w writeCounts) Since(before writeCounts) writeCounts {
 	more := writeCounts{}
 	for what, n := range w {
-		if n > before[what] {
+		if n != before[what] {
 			more[what] = n - before[what]
+		}
+	}
+	for what, n := range before {
+		if _, counted := w[what]; !counted {
+			more[what] = -n
 		}
 	}
 	return more

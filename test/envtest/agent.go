@@ -136,10 +136,23 @@ func (a *Agent) Awaits(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// Hears waits for an update.
+// Hears waits for an update, which may have come already: what it is known by must be new. See Heard.
 func (a *Agent) Hears(t *testing.T, what string, ok func(roster.Update) bool) {
 	t.Helper()
-	a.Awaits(t, what, func() bool { return slices.ContainsFunc(a.News, ok) })
+	a.HearsAfter(t, 0, what, ok)
+}
+
+// Heard is how many updates have come so far.
+func (a *Agent) Heard() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.News)
+}
+
+// HearsAfter is Hears for an update that comes after so many that were Heard before.
+func (a *Agent) HearsAfter(t *testing.T, heard int, what string, ok func(roster.Update) bool) {
+	t.Helper()
+	a.Awaits(t, what, func() bool { return slices.ContainsFunc(a.News[heard:], ok) })
 }
 
 // Follows waits until the agent has heard a roster with itself on it.

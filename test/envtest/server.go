@@ -12,12 +12,15 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -123,6 +126,18 @@ func (s *Server) CreateFile(path string, edit func(*unstructured.Unstructured) b
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
+}
+
+// Watch fills a list with what there is, and returns a watch of what comes after it. A watch alone begins
+// with what the API server's cache has, which may be older than what the test has just done.
+func (s *Server) Watch(t *testing.T, list client.ObjectList, of ...client.ListOption) watch.Interface {
+	t.Helper()
+	Must(t, s.Kube.List(t.Context(), list, of...))
+	after := &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}}
+	changes, err := s.Kube.Watch(t.Context(), list, append(slices.Clone(of), after)...)
+	Must(t, err)
+	t.Cleanup(changes.Stop)
+	return changes
 }
 
 // Must ends the test if there is an error.

@@ -40,15 +40,21 @@ func TestPodsWithoutAnAgentAreNamed(t *testing.T) {
 	eventsIn(t, namespace, "AgentMissing: "+advice)
 	newPod(t, namespace, 4, agentless)
 	seen := sees(t, namespace, "both", degraded("AgentMissing", "scheduler-3, scheduler-4 have the label"))
-	for i, row := range seen[len(seen)-1].Status.Processes {
+	rows := seen[len(seen)-1].Status.Processes
+	if len(rows) != 5 {
+		t.Errorf("rows %+v, want five", rows)
+	}
+	for i, row := range rows {
 		if want := map[bool]v1.AgentState{true: v1.AgentMissing}[i >= 3]; row.Agent != want {
 			t.Errorf("%s: agent %q, want %q", row.Name, row.Agent, want)
 		}
 	}
 	p[0].Stop()
 	sees(t, namespace, "also that one is out of sight", degraded("AgentMissing", "; scheduler-0 does not report to the manager"))
-	if n := strings.Count(strings.Join(m.writes.in(namespace), "\n"), "AgentMissing"); n != 1 {
-		t.Errorf("%d events, want one:\n%s", n, strings.Join(m.writes.in(namespace), "\n"))
+	chatter(t, p[1:]...)
+	shown(t, namespace, p[2])
+	if w := m.writes.events(namespace, "AgentMissing"); len(w) != 1 {
+		t.Errorf("events %q, want one:\n%s", w, strings.Join(m.writes.in(namespace), "\n"))
 	}
 }
 
@@ -79,6 +85,8 @@ func TestOutdatedAgentsAreShown(t *testing.T) {
 	sees(t, namespace, "no outdated agent", func(g *v1.ElectionGroup) bool {
 		return degraded("AllWell", "all 3 processes run and agree")(g) && !degraded("AllWell", "outdated")(g)
 	})
+	chatter(t, p...)
+	shown(t, namespace, p[2])
 	if w := strings.Join(m.writes.in(namespace), "\n"); strings.Contains(w, "events") {
 		t.Errorf("events:\n%s", w)
 	}
@@ -97,12 +105,10 @@ func TestMajorityLostIsAnEvent(t *testing.T) {
 		"Without them there is no majority of the 3 voters, so no process may act until they are back or their certificates "+
 		"have expired (a day after their pods were deleted). Make sure that none of them is still running, then run "+
 		"kubectl election forget scheduler -n "+namespace)
-	for range 5 {
-		before := passes(t)
-		p[2].Change(func() { p[2].Report.Incarnation++ })
-		eventually(t, "a pass over the group", func() bool { return passes(t) > before })
-	}
-	if n := strings.Count(strings.Join(m.writes.in(namespace), "\n"), "MajorityLost"); n != 1 {
-		t.Errorf("%d events, want one:\n%s", n, strings.Join(m.writes.in(namespace), "\n"))
+	chatter(t, p[2])
+	p[2].Change(func() { p[2].Report.Electing, p[2].Report.Coordinator, p[2].Report.Epoch = false, "scheduler-2", 5 }) // its row shows it
+	sees(t, namespace, "scheduler-2's epoch in the table", func(g *v1.ElectionGroup) bool { return g.Status.Processes[2].Epoch == 5 })
+	if w := m.writes.events(namespace, "MajorityLost"); len(w) != 1 {
+		t.Errorf("events %q, want one:\n%s", w, strings.Join(m.writes.in(namespace), "\n"))
 	}
 }

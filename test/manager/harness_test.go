@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -73,13 +74,29 @@ func (w *writes) watch(next http.RoundTripper) http.RoundTripper {
 				return nil, err
 			}
 			r.Body = io.NopCloser(bytes.NewReader(body))
-			line += " " + reasonIn(body)
+			if line += " " + reasonIn(body); r.Method == http.MethodPatch {
+				line += again
+			}
 		}
 		w.mu.Lock()
 		w.all = append(w.all, line)
 		w.mu.Unlock()
 		return next.RoundTrip(r)
 	})
+}
+
+// again marks the write of an event that was recorded before: client-go counts it up, and says neither
+// its reason nor its note once more.
+const again = "recorded again"
+
+// events are the writes of events with that reason, and of all events that were recorded again.
+func (w *writes) events(namespace, reason string) (some []string) {
+	for _, line := range w.in(namespace) {
+		if strings.Contains(line, " events") && (strings.HasSuffix(line, reason) || strings.HasSuffix(line, again)) {
+			some = append(some, line)
+		}
+	}
+	return some
 }
 
 // reasonIn finds the reason in an event, in whatever encoding it is sent.
@@ -126,6 +143,10 @@ func newGroup(t *testing.T, namespace string, edit ...func(*v1.ElectionGroup)) *
 		e(group)
 	}
 	must(t, kube.Create(bg, group))
+	t.Cleanup(func() { // the managers of later tests are to have one group each: see passes
+		must(t, client.IgnoreNotFound(kube.Delete(bg, &v1.ElectionGroup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: group.Name}})))
+		must(t, kube.DeleteAllOf(bg, &corev1.Pod{}, client.InNamespace(namespace), client.GracePeriodSeconds(0)))
+	})
 	return group
 }
 
@@ -164,14 +185,22 @@ func elect(decision string, coordinator *process, followers []*process, crashed 
 	}
 }
 
-// sees waits until the group is as it should be, and returns all the states of it that were seen on the way.
+// sees waits until the group is as it should be, and returns all the states of it that were seen on the way, from that of now on.
 func sees(t *testing.T, namespace, what string, ok func(*v1.ElectionGroup) bool) []*v1.ElectionGroup {
 	t.Helper()
-	return seesIn(t, watchGroup(t, namespace, ""), what, ok)
+	now := &v1.ElectionGroupList{}
+	changes := server.Watch(t, now, client.InNamespace(namespace))
+	var seen []*v1.ElectionGroup
+	for i := range now.Items {
+		if seen = append(seen, &now.Items[i]); ok(&now.Items[i]) {
+			changes.Stop()
+			return seen
+		}
+	}
+	return seesIn(t, changes, what, ok, seen...)
 }
 
-// watchGroup watches a namespace's group: what comes after that resource version, or if it is empty from about now on: the API
-// server's cache may begin with a state that is no more.
+// watchGroup watches a namespace's group: what comes after that resource version.
 func watchGroup(t *testing.T, namespace, version string) watch.Interface {
 	t.Helper()
 	w, err := kube.Watch(t.Context(), &v1.ElectionGroupList{}, client.InNamespace(namespace),
@@ -180,11 +209,10 @@ func watchGroup(t *testing.T, namespace, version string) watch.Interface {
 	return w
 }
 
-// seesIn is sees with a watch that began before.
-func seesIn(t *testing.T, watch watch.Interface, what string, ok func(*v1.ElectionGroup) bool) []*v1.ElectionGroup {
+// seesIn is sees with a watch that began before, after what was seen already.
+func seesIn(t *testing.T, watch watch.Interface, what string, ok func(*v1.ElectionGroup) bool, seen ...*v1.ElectionGroup) []*v1.ElectionGroup {
 	t.Helper()
 	defer watch.Stop()
-	var seen []*v1.ElectionGroup
 	deadline := time.After(patience)
 	for {
 		select {
@@ -198,6 +226,9 @@ func seesIn(t *testing.T, watch watch.Interface, what string, ok func(*v1.Electi
 				return seen
 			}
 		case <-deadline:
+			if len(seen) == 0 {
+				t.Fatalf("the group was never seen, with %s or without", what)
+			}
 			t.Fatalf("the group was never seen with %s; last: %+v", what, seen[len(seen)-1].Status)
 		}
 	}
@@ -231,21 +262,28 @@ func table(g *v1.ElectionGroup) string {
 // labelled waits until exactly that pod carries the role label.
 func labelled(t *testing.T, namespace, name string) {
 	t.Helper()
-	watch, err := kube.Watch(t.Context(), &corev1.PodList{}, client.InNamespace(namespace))
-	must(t, err)
-	defer watch.Stop()
+	now := &corev1.PodList{}
+	changes := server.Watch(t, now, client.InNamespace(namespace))
+	defer changes.Stop()
 	holders := map[string]bool{}
-	deadline := time.After(patience)
-	for {
+	note := func(pod *corev1.Pod) {
+		delete(holders, pod.Name)
+		if pod.Labels[v1.RoleLabel] == v1.RoleCoordinator && pod.DeletionTimestamp == nil {
+			holders[pod.Name] = true
+		}
+	}
+	for i := range now.Items {
+		note(&now.Items[i])
+	}
+	for deadline := time.After(patience); len(holders) != 1 || !holders[name]; {
 		select {
-		case e := <-watch.ResultChan():
-			pod := e.Object.(*corev1.Pod)
-			delete(holders, pod.Name)
-			if pod.Labels[v1.RoleLabel] == v1.RoleCoordinator {
-				holders[pod.Name] = true
+		case e := <-changes.ResultChan():
+			pod, ok := e.Object.(*corev1.Pod)
+			if !ok {
+				t.Fatalf("watch: %v", e.Object)
 			}
-			if len(holders) == 1 && holders[name] {
-				return
+			if note(pod); e.Type == watch.Deleted {
+				delete(holders, pod.Name)
 			}
 		case <-deadline:
 			t.Fatalf("pods with the role label: %v, want %s", holders, name)
@@ -253,7 +291,8 @@ func labelled(t *testing.T, namespace, name string) {
 	}
 }
 
-// passes is how many times this test binary's managers have gone over their groups.
+// passes is how many times this test binary's managers have gone over their groups: over that of the test, as those of the tests
+// before are gone. One pass more may be one that had begun before: see shown.
 func passes(t *testing.T) (n float64) {
 	t.Helper()
 	families, err := metrics.Registry.Gather()
@@ -261,11 +300,51 @@ func passes(t *testing.T) (n float64) {
 	for _, family := range families {
 		if family.GetName() == "controller_runtime_reconcile_total" {
 			for _, metric := range family.GetMetric() {
-				n += metric.GetCounter().GetValue()
+				for _, label := range metric.GetLabel() {
+					if label.GetName() == "controller" && label.GetValue() == "electiongroup" {
+						n += metric.GetCounter().GetValue()
+					}
+				}
 			}
 		}
 	}
 	return n
+}
+
+// chatter has the processes report again and again what is to be sent, and not to be published; each time the manager makes a pass.
+func chatter(t *testing.T, processes ...*process) {
+	t.Helper()
+	for range 5 {
+		before := passes(t)
+		for _, p := range processes {
+			p.Change(func() { p.Report.Incarnation++ })
+		}
+		eventually(t, "a pass over the group", func() bool { return passes(t) > before })
+	}
+}
+
+// shown has the coordinator report something that is published, and waits until it is: whatever was reported before has been looked
+// at by then. It costs one write, which is shownBy.
+func shown(t *testing.T, namespace string, coordinator *process) *v1.ElectionGroup {
+	t.Helper()
+	const messages = 4711
+	coordinator.Change(func() {
+		coordinator.Report.LastElection = &roster.Election{Decision: "shown", Initiator: coordinator.Pod.Name, Reason: "Asked", Sent: messages}
+	})
+	seen := sees(t, namespace, "an election with 4711 messages", func(g *v1.ElectionGroup) bool {
+		return g.Status.LastElection != nil && *g.Status.LastElection.Messages == messages
+	})
+	return seen[len(seen)-1]
+}
+
+const shownBy = "PATCH electiongroups/scheduler/status podesta-status"
+
+// onlyShown fails if a manager has written anything but what shown makes it write.
+func onlyShown(t *testing.T, m *manager, namespace string) {
+	t.Helper()
+	if w := m.writes.in(namespace); !slices.Equal(w, []string{shownBy}) {
+		t.Errorf("writes beside %q:\n%s", shownBy, strings.Join(w, "\n"))
+	}
 }
 
 // rosterOf: this is the group's newest roster.

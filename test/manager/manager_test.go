@@ -121,6 +121,7 @@ func TestFailoverIsOneStatusWrite(t *testing.T) {
 	eventsIn(t, namespace, "ProcessCrashed: scheduler-2 has crashed",
 		"CoordinatorLost: scheduler-2 is no longer the coordinator: its state is Crashed",
 		"CoordinatorElected: scheduler-1 (priority 2) is the coordinator: elected in 3 ms with 4 messages, started by scheduler-0 (CoordinatorUnreachable)")
+	chatter(t, p[:2]...)
 	var status, pods, events []string
 	all := m.writes.in(namespace)
 	for _, w := range all {
@@ -151,16 +152,14 @@ func TestQuietGroupWritesNothing(t *testing.T) {
 	namespace, p := three(t, m)
 	eventsIn(t, namespace, "CoordinatorElected: scheduler-2 (priority 3) is the coordinator: elected in 3 ms with 6 messages, started by scheduler-0 (CoordinatorUnreachable)")
 	m.writes.reset()
-	for range 20 {
-		before := passes(t)
-		for _, process := range p {
-			process.Change(func() { process.Report.Incarnation++ }) // something to send, nothing to publish
-		}
-		eventually(t, "a pass over the group", func() bool { return passes(t) > before })
+	for range 4 {
+		chatter(t, p...)
 	}
 	if w := m.writes.in(namespace); len(w) != 0 {
 		t.Errorf("a quiet group caused writes:\n%s", strings.Join(w, "\n"))
 	}
+	shown(t, namespace, p[2])
+	onlyShown(t, m, namespace)
 }
 
 // The manager is away while the coordinator dies. What the next one shows first is either the old view or the right one.
@@ -188,6 +187,7 @@ func TestManagerRestart(t *testing.T) {
 			last.Status.Roster.Generation)
 	}
 	labelled(t, namespace, "scheduler-1")
+	chatter(t, p[:2]...)
 	if n := strings.Count(strings.Join(successor.writes.in(namespace), "\n"), "electiongroups"); n != 1 {
 		t.Errorf("the new manager wrote the status %d times, want once:\n%s", n,
 			strings.Join(successor.writes.in(namespace), "\n"))
@@ -198,28 +198,29 @@ func TestManagerRestart(t *testing.T) {
 func TestManagerRestartOfAQuietGroup(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := three(t, m)
-	before := &v1.ElectionGroup{}
-	must(t, kube.Get(bg, types.NamespacedName{Namespace: namespace, Name: "scheduler"}, before))
+	restartsQuietly(t, m, namespace, p)
+}
+
+// restartsQuietly has another manager follow: it hands out the same roster, and writes nothing but what happens then.
+func restartsQuietly(t *testing.T, m *manager, namespace string, p []*process) {
+	t.Helper()
 	m.Stop()
+	before := groupIn(t, namespace)
+	var heard []int
+	for _, q := range p {
+		heard = append(heard, q.Heard())
+	}
 	successor := startManager(t, m.Address)
-	for _, process := range p {
-		process.Hears(t, "the roster again", func(u roster.Update) bool {
-			return u.Roster != nil && u.Roster.Generation == before.Status.Roster.Generation
-		})
+	for i, q := range p {
+		q.HearsAfter(t, heard[i], "the roster again", rosterOf(before))
 	}
-	for range 5 {
-		before := passes(t)
-		for _, process := range p {
-			process.Change(func() { process.Report.Incarnation++ })
-		}
-		eventually(t, "a pass over the group", func() bool { return passes(t) > before })
-	}
-	after := &v1.ElectionGroup{}
-	must(t, kube.Get(bg, client.ObjectKeyFromObject(before), after))
-	if after.ResourceVersion != before.ResourceVersion {
+	chatter(t, p...)
+	if after := groupIn(t, namespace); after.ResourceVersion != before.ResourceVersion {
 		t.Errorf("the restart changed the group; writes:\n%s\nbefore %+v\nafter %+v",
 			strings.Join(successor.writes.in(namespace), "\n"), before.Status, after.Status)
 	}
+	shown(t, namespace, p[2])
+	onlyShown(t, successor, namespace)
 }
 
 func TestProcessComesBack(t *testing.T) {
@@ -261,21 +262,27 @@ func TestEditedGroupGetsANewRoster(t *testing.T) {
 func TestDeletedGroupIsGone(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := three(t, m)
-	must(t, kube.Delete(bg, &v1.ElectionGroup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "scheduler"}}))
-	for _, process := range p {
-		process.Hears(t, "that the group is gone", func(u roster.Update) bool { return u.Gone })
+	before := groupIn(t, namespace)
+	heard := []int{p[0].Heard(), p[1].Heard(), p[2].Heard()}
+	must(t, kube.Delete(bg, before.DeepCopy()))
+	for i, process := range p {
+		process.HearsAfter(t, heard[i], "that the group is gone", func(u roster.Update) bool { return u.Gone })
 	}
 	unlabelled(t, namespace)
+	again := p[0].Heard()
 	newGroup(t, namespace) // and made again
-	p[0].Hears(t, "the roster of the new group",
-		func(u roster.Update) bool { return u.Roster != nil && u.Roster.Generation > 0 })
+	p[0].HearsAfter(t, again, "the roster of the new group",
+		func(u roster.Update) bool {
+			return u.Roster != nil && u.Roster.Generation > before.Status.Roster.Generation
+		})
 }
 
 func TestDeletedPodIsGone(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := three(t, m)
+	heard := p[0].Heard()
 	must(t, kube.Delete(bg, p[0].Pod, client.GracePeriodSeconds(0)))
-	p[0].Hears(t, "that it is off the roster", func(u roster.Update) bool { return u.Gone })
+	p[0].HearsAfter(t, heard, "that it is off the roster", func(u roster.Update) bool { return u.Gone })
 	sees(t, namespace, "two processes", func(g *v1.ElectionGroup) bool {
 		return table(g) == "scheduler-1:Normal scheduler-2:Coordinator" && len(g.Status.Roster.Members) == 2
 	})
@@ -286,28 +293,26 @@ func TestTrustIsKept(t *testing.T) {
 	namespace := newNamespace(t)
 	newGroup(t, namespace)
 	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1.TrustConfigMap}}
-	is := func() {
+	is := func() *corev1.ConfigMap {
 		t.Helper()
-		watch, err := kube.Watch(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(namespace),
-			client.MatchingFields{"metadata.name": v1.TrustConfigMap})
-		must(t, err)
-		defer watch.Stop()
-		for deadline := time.After(patience); ; {
-			select {
-			case e := <-watch.ResultChan():
-				if c, ok := e.Object.(*corev1.ConfigMap); ok && c.Data[v1.TrustKey] == string(authority(t)) {
-					return
-				}
-			case <-deadline:
-				t.Fatal("the ConfigMap never held the bundle")
-			}
-		}
+		now := &corev1.ConfigMap{}
+		eventually(t, "the bundle in the ConfigMap", func() bool {
+			*now = corev1.ConfigMap{}
+			must(t, client.IgnoreNotFound(kube.Get(bg, client.ObjectKeyFromObject(bundle), now)))
+			want := string(authority(t))
+			return want != "" && now.Data[v1.TrustKey] == want
+		})
+		return now
 	}
-	is()
+	first := is()
 	must(t, kube.Patch(bg, bundle, client.RawPatch(types.MergePatchType, []byte(`{"data":{"ca.crt":"forged"}}`))))
-	is()
+	if mended := is(); mended.UID != first.UID || mended.ResourceVersion == first.ResourceVersion {
+		t.Errorf("the forged ConfigMap was not mended in place: %+v", mended.ObjectMeta)
+	}
 	must(t, kube.Delete(bg, bundle))
-	is()
+	if is().UID == first.UID {
+		t.Error("the ConfigMap is the one that was deleted")
+	}
 }
 
 // authority is the CA's certificate, by its Secret; empty while there is none.

@@ -10,12 +10,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -152,17 +156,17 @@ func (s *Stage) DeleteAndAwait(ctx context.Context, object client.Object, all cl
 		return err
 	}
 	for ctx.Err() == nil {
-		watch, err := s.Watch(ctx, all, client.InNamespace(object.GetNamespace()), client.MatchingFields{"metadata.name": object.GetName()})
+		changes, err := s.Watch(ctx, all, client.InNamespace(object.GetNamespace()), client.MatchingFields{"metadata.name": object.GetName()})
 		if err != nil {
 			return err
 		}
 		err = s.Get(ctx, client.ObjectKeyFromObject(object), object)
 		for ; err == nil; err = s.Get(ctx, client.ObjectKeyFromObject(object), object) {
-			if _, more := <-watch.ResultChan(); !more {
+			if _, more := <-changes.ResultChan(); !more {
 				break
 			}
 		}
-		watch.Stop()
+		changes.Stop()
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
@@ -170,8 +174,8 @@ func (s *Stage) DeleteAndAwait(ctx context.Context, object client.Object, all cl
 	return fmt.Errorf("await the end of %s: %w", object.GetName(), context.Cause(ctx))
 }
 
-// Await returns the group once accept holds for it; it watches, so that nothing is missed. The
-// error shows the group as it was last.
+// Await returns the group once accept holds for it: now, or after a change. The error shows the group
+// as it was last.
 func (s *Stage) Await(ctx context.Context, what string, accept func(*v1.ElectionGroup) bool) (*v1.ElectionGroup, error) {
 	last := &v1.ElectionGroup{}
 	err := s.Until(ctx, what, &v1.ElectionGroupList{}, func(object runtime.Object) bool {
@@ -187,20 +191,44 @@ func (s *Stage) Await(ctx context.Context, what string, accept func(*v1.Election
 	return last, err
 }
 
-// Until watches the objects of a list's kind, and returns when accept holds for one of them as it
-// is then. Nothing is missed; what was before is not seen.
+// Until returns when accept holds for an object of a list's kind: as the API server's store has it when
+// Until is called, or after any change of it from then on. (A watch alone begins with what the API
+// server's cache has, which may be older than what the caller has just written.)
 func (s *Stage) Until(ctx context.Context, what string, list client.ObjectList, accept func(runtime.Object) bool, of ...client.ListOption) error {
 	for ctx.Err() == nil {
-		watch, err := s.Watch(ctx, list, of...)
+		now, changes, err := s.listAndWatch(ctx, list, of...)
 		if err != nil {
 			return fmt.Errorf("await %s: %w", what, err)
 		}
-		for event := range watch.ResultChan() {
+		for _, object := range now {
+			if accept(object) {
+				changes.Stop()
+				return nil
+			}
+		}
+		for event := range changes.ResultChan() {
 			if accept(event.Object) {
-				watch.Stop()
+				changes.Stop()
 				return nil
 			}
 		}
 	}
 	return fmt.Errorf("await %s: %w", what, context.Cause(ctx))
+}
+
+// listAndWatch returns the objects that there are, and a watch of what comes after.
+func (s *Stage) listAndWatch(ctx context.Context, list client.ObjectList, of ...client.ListOption) (now []runtime.Object, changes watch.Interface, err error) {
+	if err := s.List(ctx, list, of...); err != nil {
+		return nil, nil, err
+	}
+	err = meta.EachListItem(list, func(object runtime.Object) error {
+		now = append(now, object.DeepCopyObject()) // the next list is read into the same memory
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	after := &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}}
+	changes, err = s.Watch(ctx, list, append(slices.Clone(of), after)...)
+	return now, changes, err
 }

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -20,6 +21,7 @@ type Witness struct {
 
 	mu      sync.Mutex
 	views   map[string]view // by process; absent while its stream is not open
+	broken  error           // what an agent said that is no event
 	changed chan struct{}
 	streams map[string]context.CancelFunc
 	group   sync.WaitGroup
@@ -93,21 +95,39 @@ func (w *Witness) follow(ctx context.Context, process, address string) {
 		return
 	}
 	defer response.Body.Close()
-	lines := bufio.NewScanner(response.Body)
-	for lines.Scan() {
-		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+	lines := bufio.NewReader(response.Body)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return // a line without its end: the agent was killed within it
+		}
+		data, ok := strings.CutPrefix(line, "data: ")
 		if !ok {
 			continue
 		}
 		at := time.Now()
 		var said struct {
-			Name     string
+			Name     *string
 			Electing bool
 		}
-		if json.Unmarshal([]byte(data), &said) == nil {
-			w.set(process, &view{coordinator: said.Name, electing: said.Electing, at: at})
+		if err := json.Unmarshal([]byte(data), &said); err != nil || said.Name == nil {
+			w.breaks(fmt.Errorf("%s said %q, which is no event: %w", process, data, errors.Join(err, errNoEvent)))
+			return
 		}
+		w.set(process, &view{coordinator: *said.Name, electing: said.Electing, at: at})
 	}
+}
+
+var errNoEvent = errors.New("an event names a coordinator, or nobody")
+
+// breaks notes that an agent does not say what agents say: Await returns the first such error.
+func (w *Witness) breaks(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.broken == nil {
+		w.broken = err
+	}
+	w.wake()
 }
 
 func (w *Witness) set(process string, v *view) {
@@ -118,6 +138,11 @@ func (w *Witness) set(process string, v *view) {
 	} else {
 		w.views[process] = *v
 	}
+	w.wake()
+}
+
+// wake wakes all who wait. The lock is held.
+func (w *Witness) wake() {
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
@@ -128,14 +153,32 @@ type Agreement struct {
 	At          time.Time // when the last of the processes was heard to name it
 }
 
+// After returns how long it took from the cause to the agreement. It is an error if the agreement was
+// there before: then something else was seen.
+func (a Agreement) After(cause time.Time) (time.Duration, error) {
+	return After(cause, a.At)
+}
+
+// After returns how long it took from a cause to its effect. An effect before its cause is an error.
+func After(cause, effect time.Time) (time.Duration, error) {
+	took := effect.Sub(cause)
+	if took < 0 {
+		return took, fmt.Errorf("seen %v before its cause: what was measured is something else", -took)
+	}
+	return took, nil
+}
+
 // Await returns when all the given processes name the same coordinator, none of them electing, and accept holds for it (nil:
 // any will do). The error tells who says what.
 func (w *Witness) Await(ctx context.Context, processes []string, accept func(coordinator string) bool) (Agreement, error) {
 	for {
 		w.mu.Lock()
 		agreement, ok := w.agreement(processes)
-		changed := w.changed
+		changed, broken := w.changed, w.broken
 		w.mu.Unlock()
+		if broken != nil {
+			return Agreement{}, broken
+		}
 		if ok && (accept == nil || accept(agreement.Coordinator)) {
 			return agreement, nil
 		}
