@@ -94,7 +94,7 @@ func TestOutdatedAgentsAreShown(t *testing.T) {
 
 // That a majority is lost is an event, once: it is said to whoever looks at events only, with what can be done.
 func TestMajorityLostIsAnEvent(t *testing.T) {
-	m := startManager(t, "")
+	m := startManager(t, "", func(o *controllers.Options) { o.Version = "v2" })
 	namespace, p := voting(t, m, 3)
 	m.writes.reset()
 	p[0].vanish(t)
@@ -106,8 +106,8 @@ func TestMajorityLostIsAnEvent(t *testing.T) {
 		"have expired (a day after their pods were deleted). Make sure that none of them is still running, then run "+
 		"kubectl election forget scheduler -n "+namespace)
 	chatter(t, p[2])
-	p[2].Change(func() { p[2].Report.Electing, p[2].Report.Coordinator, p[2].Report.Epoch = false, "scheduler-2", 5 }) // its row shows it
-	sees(t, namespace, "scheduler-2's epoch in the table", func(g *v1.ElectionGroup) bool { return g.Status.Processes[2].Epoch == 5 })
+	p[2].Change(func() { p[2].Report.Version = "v1" }) // its row shows it
+	sees(t, namespace, "scheduler-2's version in the table", func(g *v1.ElectionGroup) bool { return g.Status.Processes[2].AgentVersion == "v1" })
 	if w := m.writes.events(namespace, "MajorityLost"); len(w) != 1 {
 		t.Errorf("events %q, want one:\n%s", w, strings.Join(m.writes.in(namespace), "\n"))
 	}
