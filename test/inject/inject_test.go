@@ -202,6 +202,9 @@ func TestALabelThatComesLater(t *testing.T) {
 	if err := kube.Update(t.Context(), pod); err != nil {
 		t.Error(err)
 	}
+	if len(pod.Labels) != len(labels) || len(pod.Spec.InitContainers) > 0 {
+		t.Errorf("labels %v, init containers %v; want the label, and no agent", pod.Labels, pod.Spec.InitContainers)
+	}
 }
 
 func namespace(t *testing.T, labels map[string]string) string {

@@ -84,7 +84,16 @@ func run(command *exec.Cmd) (string, error) {
 	command.Stderr = &stderr
 	output, err := command.Output()
 	if err != nil {
-		return string(output), fmt.Errorf("%v: %w\n%s", command, err, &stderr)
+		return string(output), &runError{command: command.String(), err: err, stderr: stderr.String()}
 	}
 	return string(output), nil
 }
+
+// runError is a program's failure, and what it said.
+type runError struct {
+	command, stderr string
+	err             error
+}
+
+func (e *runError) Error() string { return fmt.Sprintf("%s: %v\n%s", e.command, e.err, e.stderr) }
+func (e *runError) Unwrap() error { return e.err }

@@ -72,6 +72,15 @@ func TestTwoManagers(t *testing.T) {
 	})
 	checkMetrics(t, first)
 	checkMetrics(t, second)
+	lease := func() coordinationv1.LeaseSpec {
+		held := &coordinationv1.Lease{}
+		must(t, kube.Get(t.Context(), client.ObjectKey{Namespace: system, Name: "podesta-manager"}, held))
+		if held.Spec.LeaseTransitions == nil || held.Spec.HolderIdentity == nil || *held.Spec.HolderIdentity == "" {
+			t.Fatalf("nobody holds the lease: %+v", held.Spec)
+		}
+		return held.Spec
+	}
+	before := lease()
 
 	must(t, first.process.Process.Signal(syscall.SIGTERM))
 	select {
@@ -81,10 +90,8 @@ func TestTwoManagers(t *testing.T) {
 		t.Fatalf("told to end, %s runs on:\n%s", first.pod, first.log())
 	}
 	second.await(t, "leading after the first", func(ctx context.Context) bool { return slices.Equal(leading(ctx), []string{second.pod}) })
-	lease := &coordinationv1.Lease{}
-	must(t, kube.Get(t.Context(), client.ObjectKey{Namespace: system, Name: "podesta-manager"}, lease))
-	if lease.Spec.LeaseTransitions == nil || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
-		t.Errorf("the lease is %+v, want the second to hold it", lease.Spec)
+	if after := lease(); *after.HolderIdentity == *before.HolderIdentity || *after.LeaseTransitions != *before.LeaseTransitions+1 {
+		t.Errorf("the lease is %+v after %+v, want the second to hold it", after, before)
 	}
 }
 
