@@ -1,7 +1,6 @@
 package register
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -47,18 +46,21 @@ func TestAStaleEpochIsRefused(t *testing.T) {
 			t.Errorf("step %d, %s: answered %d, accepted %v; want %d", i, step.body, status, e.Accepted, step.status)
 		}
 	}
-	lines := bufio.NewScanner(&log)
-	for i := 0; lines.Scan(); i++ {
+	if len(watched) != len(steps) {
+		t.Fatalf("%d entries for %d writes", len(watched), len(steps))
+	}
+	lines := strings.SplitAfter(log.String(), "\n")
+	if len(lines) != len(steps)+1 || lines[len(steps)] != "" {
+		t.Fatalf("the log of %d writes is\n%s", len(steps), log.String())
+	}
+	for i, line := range lines[:len(steps)] {
 		var e Entry
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil || e != watched[i] {
-			t.Errorf("line %d of the log, %s, is not what was watched: %+v (%v)", i, lines.Text(), watched[i], err)
+		if err := json.Unmarshal([]byte(line), &e); err != nil || e != watched[i] {
+			t.Errorf("line %d of the log, %s, is not what was watched: %+v (%v)", i, line, watched[i], err)
 		}
 		if i > 0 && e.At < watched[i-1].At {
 			t.Errorf("line %d is dated before line %d", i, i-1)
 		}
-	}
-	if len(watched) != len(steps) {
-		t.Errorf("%d entries for %d writes", len(watched), len(steps))
 	}
 }
 

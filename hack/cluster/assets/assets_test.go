@@ -166,7 +166,11 @@ func publisher(t *testing.T, version, hash string) *httptest.Server {
 }
 
 func TestPublishedProgramsAreFetched(t *testing.T) {
-	dir := t.TempDir()
+	above := t.TempDir()
+	dir := filepath.Join(above, "a", "b", "c")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	server := publisher(t, Kubernetes, "")
 	if err := download(t.Context(), client(), server.URL+"/index", dir, &tally{}); err != nil {
 		t.Fatal(err)
@@ -176,6 +180,11 @@ func TestPublishedProgramsAreFetched(t *testing.T) {
 	}
 	if found, _ := os.ReadDir(dir); len(found) != len(All) {
 		t.Errorf("more than the programs: %v", found)
+	}
+	for up := dir; up != above; {
+		if up = filepath.Dir(up); len(missingFrom(up, []string{"outside"})) == 0 {
+			t.Errorf("a file of the archive is in %s, outside of the directory", up)
+		}
 	}
 }
 

@@ -34,6 +34,7 @@ func TestAKilledControlPlaneIsStartedAgain(t *testing.T) {
 		reachable(t, before)
 		write(t, client, name)
 	}
+	survivesKill(t, client, before) // its first restart, and one that the API server hears of: what it says is of now
 	after := await(t, client, "p-0", "ready", ready)
 	if after.UID != before.UID || after.Status.ContainerStatuses[0].ContainerID != before.Status.ContainerStatuses[0].ContainerID {
 		t.Errorf("the pod was %s and is %s: want the same, with the same process", before.Status.ContainerStatuses[0].ContainerID,

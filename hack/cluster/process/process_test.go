@@ -141,8 +141,13 @@ func TestASupervisedProgramIsStartedAgain(t *testing.T) {
 				break
 			}
 		}
-		text, _ := os.ReadFile(s.PIDFile)
-		_, _ = fmt.Sscan(string(text), &pid)
+		text, err := os.ReadFile(s.PIDFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Sscan(string(text), &pid); err != nil || pid <= 1 { // 0 would be this very process, and it lives
+			t.Fatalf("the file with the process id says %q: %v", text, err)
+		}
 		return pid
 	}
 	first := pid()

@@ -72,7 +72,9 @@ func ReadLeases(log io.Reader, group, process string) (leases []Lease, err error
 			var err error
 			switch key, value, _ := strings.Cut(field, "="); key {
 			case "state":
-				t.State = State(value)
+				if t.State = State(value); t.State != Holds && t.State != Stops && t.State != Releases {
+					return fmt.Errorf("no state of a lease is called %q: %s", value, line)
+				}
 			case "epoch":
 				t.Epoch, err = strconv.ParseInt(value, 10, 64)
 			case "boottime":
@@ -82,8 +84,8 @@ func ReadLeases(log io.Reader, group, process string) (leases []Lease, err error
 				return err
 			}
 		}
-		if t.At = register.Instant(at); t.At == 0 || t.Epoch == 0 {
-			return fmt.Errorf("a lease has an epoch and a boottime: %s", line)
+		if t.At = register.Instant(at); t.At == 0 || t.Epoch == 0 || t.State == "" {
+			return fmt.Errorf("a lease has a state, an epoch and a boottime: %s", line)
 		}
 		leases = append(leases, t)
 		return nil

@@ -24,7 +24,8 @@ time=2026-11-20T12:00:03Z level=INFO msg=lease state=holds ep`), "g", "g-0")
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
-	for _, bad := range []string{"x msg=lease state=holds epoch=5\n", "x msg=lease state=holds boottime=5\n", "x msg=lease epoch=5 boottime=81.2s\n"} {
+	for _, bad := range []string{"x msg=lease state=holds epoch=5\n", "x msg=lease state=holds boottime=5\n", "x msg=lease epoch=5 boottime=81.2s\n",
+		"x msg=lease epoch=5 boottime=81\n", "x msg=lease state=grants epoch=5 boottime=81\n"} {
 		if _, err := ReadLeases(strings.NewReader(bad), "g", "g-0"); err == nil {
 			t.Errorf("%q is read", bad)
 		}

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +28,9 @@ type stand struct {
 	reports chan string         // of the writer
 	opened  chan struct{}       // a session
 	closed  chan struct{}       // a session, as the agent sees it
+	begun   atomic.Int64        // sessions
+	over    atomic.Int64        // sessions, as the agent sees it
+	early   atomic.Bool         // a session was over before the trace had that the belief in it has ended
 	events  chan string         // what the agent says over a session
 	store   *register.Register
 	stop    func() // ends the writer and waits for it
@@ -51,6 +55,10 @@ func (s *stand) Write(text []byte) (int, error) {
 	var l Line
 	if err := json.Unmarshal(text, &l); err != nil {
 		return 0, err
+	}
+	if n := s.begun.Load(); l.Kind == Stopped && n > 0 {
+		<-time.After(50 * time.Millisecond) // the agent would see the end of the session by then, if that came first
+		s.early.Store(s.over.Load() == n)
 	}
 	s.trace <- l
 	return len(text), nil
@@ -81,8 +89,12 @@ func (s *stand) start(ask Asking) {
 			http.Error(w, "no session", http.StatusBadRequest)
 			return
 		}
+		s.begun.Add(1)
 		s.opened <- struct{}{}
-		defer func() { s.closed <- struct{}{} }()
+		defer func() {
+			s.over.Add(1)
+			s.closed <- struct{}{}
+		}()
 		flush := http.NewResponseController(w)
 		for flush.Flush() == nil {
 			select {
@@ -198,8 +210,8 @@ func TestASessionEndsWhenToldSo(t *testing.T) {
 	<-s.closed
 	seen := register.Now()
 	stopped := s.line(Stopped)
-	if stopped.At > seen || stopped.Epoch != 5 {
-		t.Errorf("it stopped at %d, after the agent saw the session end at %d", stopped.At, seen)
+	if stopped.At > seen || stopped.Epoch != 5 || s.early.Load() {
+		t.Errorf("it stopped at %d, after the agent saw the session end before %d", stopped.At, seen)
 	}
 	<-s.opened
 }
@@ -214,8 +226,8 @@ func TestTheEndOfAWriter(t *testing.T) {
 	s.stop()
 	<-s.closed
 	seen := register.Now()
-	if stopped := s.line(Stopped); stopped.At > seen {
-		t.Errorf("it stopped at %d, after the agent saw the session end at %d", stopped.At, seen)
+	if stopped := s.line(Stopped); stopped.At > seen || s.early.Load() {
+		t.Errorf("it stopped at %d, after the agent saw the session end before %d", stopped.At, seen)
 	}
 }
 
