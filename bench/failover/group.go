@@ -136,21 +136,52 @@ func (g *group) ready(ctx context.Context) (coordinator string, err error) {
 	ctx, cancel := g.patiently(ctx)
 	defer cancel()
 	highest := g.names[len(g.names)-1]
-	agreed, err := g.witness.Await(ctx, g.names, func(c string) bool { return g.safety == roster.Guarded || c == highest })
-	if err != nil {
-		return "", err
-	}
-	may, err := g.apps.await(ctx, agreed.Coordinator)
-	if err != nil {
-		return "", err
-	}
-	since := agreed.At
-	for _, at := range [...]time.Time{may, g.mended} {
-		if at.After(since) {
-			since = at
+	for {
+		agreed, err := g.witness.Await(ctx, g.names, func(c string) bool { return g.safety == roster.Guarded || c == highest })
+		if err != nil {
+			return "", err
+		}
+		may, err := g.apps.await(ctx, agreed.Coordinator)
+		if err != nil {
+			return "", err
+		}
+		since := agreed.At
+		for _, at := range [...]time.Time{may, g.mended} {
+			if at.After(since) {
+				since = at
+			}
+		}
+		if err := g.until(ctx, since.Add(g.settling())); err != nil {
+			return "", err
+		}
+		if g.still(ctx, agreed.Coordinator) == nil { // else it was not quiet yet
+			return agreed.Coordinator, g.alive()
 		}
 	}
-	return agreed.Coordinator, g.until(ctx, since.Add(g.settling()))
+}
+
+// alive fails if an agent has ended: then those of another measurement have its address, and answer.
+func (g *group) alive() error {
+	for name, c := range g.running {
+		stat, err := readStat(c.Process.Pid)
+		if err != nil {
+			return err
+		}
+		if stat[0] == "Z" {
+			log, _ := os.ReadFile(g.path(name + ".log")) // used in the error only
+			return fmt.Errorf("%s has ended; is something else running at %s?\n%s", name, g.host(name), log)
+		}
+	}
+	return nil
+}
+
+// still fails unless all agree on that coordinator: a group in which that changed was not quiet.
+func (g *group) still(ctx context.Context, coordinator string) error {
+	now, err := g.witness.Await(ctx, g.names, nil)
+	if err == nil && now.Coordinator != coordinator {
+		err = fmt.Errorf("the group was not quiet: %s coordinated, and %s does now", coordinator, now.Coordinator)
+	}
+	return err
 }
 
 // settling lets a few heartbeats pass; in a Guarded group also the promises that a process makes nobody after its restart.

@@ -43,7 +43,10 @@ func kills(ctx context.Context, o options) error {
 			fmt.Fprintf(os.Stderr, "\r%s, %d processes: kill %d of %d took %s ms   ", algorithm, size, i+1, o.rounds, ms(t.named))
 		}
 		fmt.Fprintln(os.Stderr)
-		resident := g.resident()
+		resident, err := g.resident()
+		if err != nil {
+			return err
+		}
 		coordinator, err := g.ready(ctx)
 		if err != nil {
 			return err

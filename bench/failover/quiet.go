@@ -70,11 +70,18 @@ func (o options) quiet(ctx context.Context, algorithm, safety string, size int) 
 	if err != nil {
 		return "", err
 	}
+	if err := g.still(ctx, coordinator); err != nil {
+		return "", err
+	}
+	resident, err := g.resident()
+	if err != nil {
+		return "", err
+	}
 	each, all := make([]float64, 0, size), sent{}
 	for _, s := range w.sent {
 		each, all = append(each, s.total()), all.plus(1, s)
 	}
 	return fmt.Sprintf("%.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.2f %% | %.2f %% | %.1f MiB |",
 		all.total(), w.sent[coordinator].total(), median(each), all.questions+all.answers, all.requests+all.responses, all.messages,
-		w.cpu[coordinator], median(slices.Collect(maps.Values(w.cpu))), g.resident()), nil
+		w.cpu[coordinator], median(slices.Collect(maps.Values(w.cpu))), resident), nil
 }

@@ -44,7 +44,15 @@ func (g *group) watch(ctx context.Context, span time.Duration) (w watched, err e
 	w = watched{cpu: map[string]float64{}, sent: map[string]sent{}}
 	for _, name := range g.names {
 		w.cpu[name] = float64(after[name]-before[name]) / ticks / span.Seconds() * 100
-		w.sent[name] = sentAfter[name].rate(sentBefore[name])
+		if w.sent[name], err = sentAfter[name].rate(sentBefore[name]); err != nil {
+			return w, fmt.Errorf("%s: %w", name, err)
+		}
+		if before[name] == 0 || w.cpu[name] < 0 {
+			return w, fmt.Errorf("%s has used %d ticks, and then %d: it is another process", name, before[name], after[name])
+		}
+		if w.sent[name].total() == 0 {
+			return w, fmt.Errorf("%s has sent nothing in %v, not even a heartbeat", name, span)
+		}
 	}
 	return w, nil
 }
@@ -53,14 +61,9 @@ func (g *group) watch(ctx context.Context, span time.Duration) (w watched, err e
 func (g *group) cpu() (map[string]int, error) {
 	used := map[string]int{}
 	for name, c := range g.running {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid))
+		fields, err := readStat(c.Process.Pid)
 		if err != nil {
 			return nil, err
-		}
-		_, rest, _ := strings.Cut(string(stat), ") ") // the second field is the name, in parentheses
-		fields := strings.Fields(rest)
-		if len(fields) < 13 {
-			return nil, fmt.Errorf("/proc/%d/stat has %d fields", c.Process.Pid, len(fields))
 		}
 		user, err := strconv.Atoi(fields[11])
 		system, err2 := strconv.Atoi(fields[12])
@@ -72,18 +75,33 @@ func (g *group) cpu() (map[string]int, error) {
 	return used, nil
 }
 
+// readStat returns the fields of a process after its name, which is in parentheses: the first is its state.
+func readStat(pid int) ([]string, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil, err
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return nil, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
+	}
+	return fields, nil
+}
+
 // resident is the median resident memory of the agents, in MiB.
-func (g *group) resident() float64 {
+func (g *group) resident() (float64, error) {
 	var sizes []float64
-	for _, c := range g.running {
+	for name, c := range g.running {
 		statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", c.Process.Pid))
 		if err != nil {
-			continue // it was killed just now
+			return 0, err
 		}
-		if fields := strings.Fields(string(statm)); len(fields) > 1 {
-			pages, _ := strconv.Atoi(fields[1])
-			sizes = append(sizes, float64(pages*os.Getpagesize())/(1<<20))
+		var size, pages int
+		if _, err := fmt.Sscan(string(statm), &size, &pages); err != nil || pages == 0 {
+			return 0, fmt.Errorf("the memory of %s: %q: %w", name, statm, err)
 		}
+		sizes = append(sizes, float64(pages*os.Getpagesize())/(1<<20))
 	}
-	return median(sizes)
+	return median(sizes), nil
 }

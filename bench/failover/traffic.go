@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -32,9 +33,15 @@ type count struct {
 	at time.Time
 }
 
-// rate is what it sent a second since an earlier count.
-func (c count) rate(earlier count) sent {
-	return sent{}.plus(1/c.at.Sub(earlier.at).Seconds(), c.plus(-1, earlier.sent))
+// rate is what it sent a second since an earlier count. It is an error if it has sent less since.
+func (c count) rate(earlier count) (sent, error) {
+	more, took := c.plus(-1, earlier.sent), c.at.Sub(earlier.at)
+	for _, n := range [...]float64{more.questions, more.answers, more.requests, more.responses, more.messages} {
+		if n < 0 || took <= 0 {
+			return sent{}, fmt.Errorf("%+v messages in %v: the agent was started anew", more, took)
+		}
+	}
+	return sent{}.plus(1/took.Seconds(), more), nil
 }
 
 // traffic asks every agent how much it has sent.
@@ -70,7 +77,7 @@ func readSent(r io.Reader) (s sent, err error) {
 		"podesta_agent_lease_requests_sent_total": &s.requests, "podesta_agent_lease_responses_sent_total": &s.responses,
 		"podesta_agent_messages_sent_total": &s.messages,
 	}
-	lines := bufio.NewScanner(r)
+	lines, known := bufio.NewScanner(r), 0
 	for lines.Scan() {
 		name, value, _ := strings.Cut(lines.Text(), " ")
 		family, _, _ := strings.Cut(name, "{")
@@ -78,11 +85,15 @@ func readSent(r io.Reader) (s sent, err error) {
 		if sum == nil {
 			continue
 		}
+		known++
 		n, err := strconv.ParseFloat(value, 64)
 		if err != nil {
 			return s, fmt.Errorf("metric %q: %w", lines.Text(), err)
 		}
 		*sum += n
 	}
-	return s, lines.Err()
+	if err := lines.Err(); err != nil || known > 0 {
+		return s, err
+	}
+	return s, errors.New("no metric tells what was sent: have their names changed?")
 }

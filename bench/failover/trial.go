@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/podesta-dev/podesta/test/witness"
 )
 
 // trial is what one fault gave.
@@ -40,7 +42,12 @@ func (g *group) try(run context.Context, name string) (t trial, err error) {
 	if err != nil {
 		return t, err
 	}
-	t.named, t.acted = agreed.At.Sub(t.struck), may.Sub(t.struck)
+	if t.named, err = agreed.After(t.struck); err != nil {
+		return t, fmt.Errorf("%s is named: %w", agreed.Coordinator, err)
+	}
+	if t.acted, err = witness.After(t.struck, may); err != nil {
+		return t, fmt.Errorf("%s may act: %w", agreed.Coordinator, err)
+	}
 	acts, err := g.leads(ctx, agreed.Coordinator)
 	if err != nil {
 		return t, err

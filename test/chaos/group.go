@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -171,9 +174,13 @@ func (g *group) missing(s *scene, ended map[string]bool) string {
 		return g.name + ": the status names no coordinator, or is of an earlier spec"
 	}
 	c := timeline.Holder{Process: eg.Status.Coordinator.Name, Epoch: eg.Status.Coordinator.Epoch}
-	for _, condition := range eg.Status.Conditions {
-		if want := wants(condition.Type); want != "" && condition.Status != want {
-			return fmt.Sprintf("%s: %s is %s: %s", g.name, condition.Type, condition.Status, condition.Message)
+	for _, kind := range slices.Sorted(maps.Keys(wanted)) {
+		condition := apimeta.FindStatusCondition(eg.Status.Conditions, kind)
+		if condition == nil {
+			return fmt.Sprintf("%s: the status does not have the condition %s", g.name, kind)
+		}
+		if condition.Status != wanted[kind] {
+			return fmt.Sprintf("%s: %s is %s: %s", g.name, kind, condition.Status, condition.Message)
 		}
 	}
 	if acts := s.line(g.name).Last(register.Now()); acts != c {
@@ -188,16 +195,13 @@ func (g *group) missing(s *scene, ended map[string]bool) string {
 	return ""
 }
 
-// wants is what a condition is when all is well; empty if it does not matter.
-func wants(condition string) metav1.ConditionStatus {
-	switch condition {
-	case v1.ConditionReady, v1.ConditionCoordinatorElected:
-		return metav1.ConditionTrue
-	case v1.ConditionReconciling, v1.ConditionStalled, v1.ConditionDegraded:
-		return metav1.ConditionFalse
-	default:
-		return ""
-	}
+// wanted is what the conditions are when all is well.
+var wanted = map[string]metav1.ConditionStatus{
+	v1.ConditionReady:              metav1.ConditionTrue,
+	v1.ConditionCoordinatorElected: metav1.ConditionTrue,
+	v1.ConditionReconciling:        metav1.ConditionFalse,
+	v1.ConditionStalled:            metav1.ConditionFalse,
+	v1.ConditionDegraded:           metav1.ConditionFalse,
 }
 
 // whole reports whether a pod is ready, is not being deleted, and all of its containers run.

@@ -40,6 +40,8 @@ type strike struct {
 	until register.Instant // the fault was over
 	span  timeline.Span
 	away  []string // pods on the node that was hit
+	// missed: nothing was hit.
+	missed bool
 }
 
 // round lets the faults strike, waits until all is well again, and tells what came of each. A hasty
@@ -94,6 +96,9 @@ func (r *runner) strike(ctx context.Context, fault fault, groups []*group, f *fi
 			var err error
 			s.at, err = r.strikePod(ctx, fault, victim, others)
 			s.until = register.Now()
+			if s.missed = errors.Is(err, backend.ErrMissed); s.missed {
+				return nil
+			}
 			return err
 		})
 	case aGroup:
@@ -226,6 +231,11 @@ func (r *runner) tell(f *field) {
 	r.scene.mu.Lock()
 	defer r.scene.mu.Unlock()
 	for _, s := range f.strikes {
+		if s.missed {
+			r.report.Missed++
+			r.table.say("%s of %s hit nothing: it had just ended by itself", s.Fault, s.Victim)
+			continue
+		}
 		line, span := r.scene.line(s.Group), timeline.Span{From: s.at, To: now}
 		s.Second = s.at.Sub(r.begun).Seconds()
 		s.span = span
@@ -241,6 +251,10 @@ func (r *runner) tell(f *field) {
 			s.Problem = err.Error()
 		} else if !ok {
 			s.Problem = "nobody acts"
+			r.problem(fmt.Sprintf("%s, %s: nobody acts", s.Group, s.Fault))
+		}
+		if late := impossible(s.Strike); late != "" {
+			r.problem(fmt.Sprintf("%s, %s: %s", s.Group, s.Fault, late))
 		}
 		r.strikes = append(r.strikes, s)
 		r.table.row(s.Strike)

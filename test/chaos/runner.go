@@ -165,7 +165,7 @@ func (r *runner) rounds(ctx context.Context, groups []*group, share time.Duratio
 	if next == nil {
 		next = draw(r.random, r.kinds, r.lease)
 	}
-	begun := register.Now()
+	begun, played := register.Now(), 0
 	for n := 1; ctx.Err() == nil; n++ {
 		if r.options.rounds > 0 && n > r.options.rounds || r.options.rounds == 0 && register.Now().Sub(begun) >= share {
 			break
@@ -177,6 +177,10 @@ func (r *runner) rounds(ctx context.Context, groups []*group, share time.Duratio
 			signals.Wait(ctx, time.Duration(r.random.Int64N(int64(peace))))
 		}
 		next = draw(r.random, r.kinds, r.lease)
+		played++
+	}
+	if played == 0 && ctx.Err() == nil {
+		return errors.New("no round was played: --duration is too short")
 	}
 	return errors.Join(context.Cause(ctx), backend.Each(groups, func(g *group) error { return r.settled(ctx, g, nil) }))
 }
@@ -231,6 +235,9 @@ func (r *runner) conclude(ctx context.Context, groups []*group, begun register.I
 		done := report.Group{Name: g.name, Algorithm: string(g.algorithm), Safety: string(g.safety), Processes: g.size,
 			Seconds: end.Sub(begun).Seconds(), Became: check(g.name)}
 		r.report.Groups = append(r.report.Groups, done)
+		for _, nothing := range untried(h, g.name, done.Became, followed[g.name]) {
+			r.problem(g.name + ": " + nothing)
+		}
 		for _, v := range done.Became.Violations {
 			r.problem(fmt.Sprintf("%s: %s: %s", g.name, v.Rule, v.Text))
 		}
@@ -262,11 +269,6 @@ func (r *runner) hitIn(s *strike) func(pod string) bool {
 	}
 }
 
-// problem notes what must not be.
-func (r *runner) problem(what string) {
-	r.report.Problems = append(r.report.Problems, what)
-}
-
 func (r *runner) write() error {
 	text, err := json.MarshalIndent(r.report, "", " ")
 	if err != nil {
@@ -276,14 +278,4 @@ func (r *runner) write() error {
 		return err
 	}
 	return os.WriteFile(r.options.report, append(text, '\n'), 0o600) //nolint:gosec // likewise
-}
-
-// verdict prints the sum, and returns what must not be as an error.
-func (r *runner) verdict() error {
-	r.table.sum(r.report)
-	var errs []error
-	for _, p := range r.report.Problems {
-		errs = append(errs, errors.New(p))
-	}
-	return errors.Join(errs...)
 }

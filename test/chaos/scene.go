@@ -140,6 +140,7 @@ func (s *scene) replace(list client.ObjectList) {
 			s.group(list.Items[i].DeepCopy())
 		}
 	case *discoveryv1.EndpointSliceList:
+		s.led = map[string][]string{}
 		for i := range list.Items {
 			s.leads(list.Items[i].DeepCopy(), false)
 		}

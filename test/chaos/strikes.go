@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -132,13 +133,27 @@ func (r *runner) strikeWorld(ctx context.Context, f fault) (at register.Instant,
 	case killManagers:
 		return r.backend.KillProgram(ctx, backend.Managers)
 	default:
-		authority := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
-			Namespace: backend.SystemNamespace,
-			Name:      "podesta-ca",
-		}}
-		// The manager looks every 30 s: since an earlier round it may not have been written anew.
-		return register.Now(), client.IgnoreNotFound(r.Delete(ctx, authority))
+		return r.renewAuthority(ctx)
 	}
+}
+
+// renewAuthority deletes the CA's Secret, and returns when there is another one: the manager looks every
+// 30 s.
+func (r *runner) renewAuthority(ctx context.Context) (at register.Instant, err error) {
+	authority := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: backend.SystemNamespace, Name: "podesta-ca"}}
+	if err := r.Get(ctx, client.ObjectKeyFromObject(authority), authority); err != nil {
+		return register.Now(), err
+	}
+	at = register.Now()
+	if err := r.Delete(ctx, authority, client.Preconditions{UID: &authority.UID}); err != nil {
+		return at, err
+	}
+	ctx, cancel := backend.Within(ctx, backend.Settling, "the CA's Secret is not written anew")
+	defer cancel()
+	return at, r.Until(ctx, "another Secret of the CA", &corev1.SecretList{}, func(object runtime.Object) bool {
+		s, ok := object.(*corev1.Secret)
+		return ok && s.UID != authority.UID && len(s.Data) > 0
+	}, client.InNamespace(backend.SystemNamespace), client.MatchingFields{"metadata.name": authority.Name})
 }
 
 // note keeps a signal for the checker.

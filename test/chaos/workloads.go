@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -65,6 +66,9 @@ func (r *runner) comeUpAndRoll(ctx context.Context, g *group) error {
 		if kind := p.Labels[workloadLabel]; kind == "set" || kind == "deployment" {
 			ended[string(p.UID)] = true
 		}
+	}
+	if len(ended) != 4 { // of the set and of the deployment: or nothing would be awaited
+		return fmt.Errorf("%s: %d pods are to be replaced, want 4", g.name, len(ended))
 	}
 	g.restarts++
 	if err := r.applyAll(ctx, r.rolled(g)...); err != nil {

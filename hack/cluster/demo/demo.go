@@ -17,6 +17,7 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/hack/cluster/local"
 	"github.com/podesta-dev/podesta/test/stage"
+	"github.com/podesta-dev/podesta/test/witness"
 )
 
 // patience is how long any one step may take before the demo gives up and says what it waited for.
@@ -124,14 +125,28 @@ func (d *demo) failover(ctx context.Context, algorithm v1.Algorithm) error {
 	if err != nil {
 		return err
 	}
-	d.say("%s is the new coordinator: all %d survivors agreed after %s ms", after.Coordinator, len(survivors), ms(after.At.Sub(at)))
+	agreed, err := after.After(at)
+	if err != nil {
+		return fmt.Errorf("the survivors' agreement on %s: %w", after.Coordinator, err)
+	}
+	d.say("%s is the new coordinator: all %d survivors agreed after %s ms", after.Coordinator, len(survivors), ms(agreed))
 	eg, err := d.stage.Await(ctx, "the new coordinator in the status", func(g *v1.ElectionGroup) bool {
 		return stage.Coordinates(g, after.Coordinator) && stage.State(g, killed) == v1.ProcessCrashed
 	})
 	if err != nil {
 		return err
 	}
-	r := result{algorithm: algorithm, killed: killed, elected: after.Coordinator, agreed: after.At.Sub(at), shown: eg.Status.Coordinator.Since.Sub(at)}
+	shown, err := witness.After(at, eg.Status.Coordinator.Since.Time)
+	if err != nil {
+		return fmt.Errorf("%s in the status: %w", after.Coordinator, err)
+	}
+	r := result{
+		algorithm: algorithm,
+		killed:    killed,
+		elected:   after.Coordinator,
+		agreed:    agreed,
+		shown:     shown,
+	}
 	if last := eg.Status.LastElection; last != nil && last.Messages != nil {
 		r.messages = *last.Messages
 	}

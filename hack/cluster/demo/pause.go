@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -23,7 +24,7 @@ func (d *demo) pause(ctx context.Context) error {
 		return err
 	}
 	paused := before.Coordinator
-	if err := d.permission(ctx, paused); err != nil {
+	if err := d.permission(ctx, paused, http.StatusOK); err != nil {
 		return err
 	}
 	at, err := d.stage.Signal(ctx, paused, syscall.SIGSTOP)
@@ -36,7 +37,11 @@ func (d *demo) pause(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.say("%s is the new coordinator after %s ms: the old one's lease had to run out first", after.Coordinator, ms(after.At.Sub(at)))
+	took, err := after.After(at)
+	if err != nil {
+		return err
+	}
+	d.say("%s is the new coordinator after %s ms: the old one's lease had to run out first", after.Coordinator, ms(took))
 	if _, err := d.stage.Await(ctx, "the new coordinator in the status", func(g *v1.ElectionGroup) bool {
 		return g.Status.Coordinator != nil && g.Status.Coordinator.Name == after.Coordinator
 	}); err != nil {
@@ -46,7 +51,7 @@ func (d *demo) pause(ctx context.Context) error {
 		return err
 	}
 	d.say("SIGCONT to %s: may it act?", paused)
-	if err := d.permission(ctx, paused); err != nil {
+	if err := d.permission(ctx, paused, http.StatusServiceUnavailable); err != nil {
 		return err
 	}
 	eg, err := d.stage.Await(ctx, "one coordinator for all processes in the status", func(g *v1.ElectionGroup) bool {
@@ -60,8 +65,9 @@ func (d *demo) pause(ctx context.Context) error {
 	return d.show(ctx, eg)
 }
 
-// permission asks a pod's agent what its app would ask.
-func (d *demo) permission(ctx context.Context, pod string) error {
+// permission asks a pod's agent what its app would ask. The demo fails if the answer is not what it
+// shows.
+func (d *demo) permission(ctx context.Context, pod string, want int) error {
 	pods, err := d.stage.Pods(ctx)
 	if err != nil {
 		return err
@@ -77,5 +83,8 @@ func (d *demo) permission(ctx context.Context, pod string) error {
 	body, err := io.ReadAll(io.LimitReader(response.Body, 4096))
 	d.say("%s$ curl 127.0.0.1:4040/v1/leader   → %s", pod, response.Status)
 	d.say("  %s", strings.TrimSpace(string(body)))
+	if err == nil && response.StatusCode != want {
+		err = fmt.Errorf("%s answers %s, want %d", pod, response.Status, want)
+	}
 	return errors.Join(err, response.Body.Close())
 }

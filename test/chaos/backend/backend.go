@@ -114,7 +114,8 @@ type Backend interface {
 	Apply(ctx context.Context, s Set) error
 	Clear(ctx context.Context, namespace string) error
 
-	// Kill and Pause are for containers of a pod. The signal names the app's writer.
+	// Kill and Pause are for containers of a pod. The signal names the app's writer. The error may be
+	// ErrMissed.
 	Kill(ctx context.Context, pod *corev1.Pod, containers ...string) (history.Signal, error)
 	Pause(ctx context.Context, pod *corev1.Pod, length time.Duration, containers ...string) (history.Signal, error)
 	// KillProgram returns when the program runs again.
@@ -133,6 +134,9 @@ type Backend interface {
 	// Gather returns what the pods of a namespace have left.
 	Gather(ctx context.Context, namespace string) (Leavings, error)
 }
+
+// ErrMissed is that a strike hit nothing: what it was for had just ended by itself.
+var ErrMissed = errors.New("it has no process any more")
 
 // Containers returns the IDs of a pod's running containers, by name.
 func Containers(p *corev1.Pod) map[string]string {

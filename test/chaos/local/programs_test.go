@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -8,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podesta-dev/podesta/test/chaos/backend"
 	"github.com/podesta-dev/podesta/test/chaos/signals"
@@ -73,4 +76,30 @@ func TestAKilledManagerIsAwaited(t *testing.T) {
 			t.Errorf("no other manager comes, and after %v the error is %v", time.Since(begun), err)
 		}
 	})
+}
+
+// What has ended by itself cannot be struck, and the strike says so: it would count as a kill.
+func TestAStrikeThatHitsNothing(t *testing.T) {
+	dead, living := sleeper(t), sleeper(t)
+	_ = dead.Process.Kill()
+	_ = dead.Wait()
+	b := New(Options{Dir: t.TempDir()})
+	b.running = &stage.Cluster{PID: os.Getpid()}
+	pod := &corev1.Pod{}
+	for name, c := range map[string]*exec.Cmd{"agent": dead, backend.AppContainer: living} {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: name,
+			ContainerID: fmt.Sprintf("process://%d", c.Process.Pid), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})
+	}
+	if s, err := b.Kill(t.Context(), pod, "agent"); !errors.Is(err, backend.ErrMissed) {
+		t.Errorf("kill: %+v, %v", s, err)
+	}
+	if s, err := b.Pause(t.Context(), pod, time.Hour, "agent"); !errors.Is(err, backend.ErrMissed) {
+		t.Errorf("pause: %+v, %v", s, err)
+	}
+	if s, err := b.Kill(t.Context(), pod, "agent", backend.AppContainer); err != nil || s.PID != living.Process.Pid {
+		t.Errorf("one of two: %+v, %v", s, err)
+	}
+	if err := living.Wait(); err == nil {
+		t.Error("the one that lived ended without an error, though it was killed")
+	}
 }

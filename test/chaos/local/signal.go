@@ -45,7 +45,8 @@ func (b *Backend) Pause(
 }
 
 // processes returns those of a pod's containers that live, and which of them is the app's writer. A
-// container that has ended is left out: it did so by itself, or as it was asked to.
+// container that has ended is left out: it did so by itself, or as it was asked to. If all have, that is
+// backend.ErrMissed.
 func (b *Backend) processes(pod *corev1.Pod, containers []string) (pids []int, app int, err error) {
 	ids := backend.Containers(pod)
 	for _, c := range containers {
@@ -58,7 +59,11 @@ func (b *Backend) processes(pod *corev1.Pod, containers []string) (pids []int, a
 		}
 		pids = append(pids, pid)
 	}
-	return slices.DeleteFunc(pids, func(pid int) bool { return !descends(b.running.PID, pid) }), app, nil
+	pids = slices.DeleteFunc(pids, func(pid int) bool { return !descends(b.running.PID, pid) })
+	if len(pids) == 0 {
+		return nil, 0, fmt.Errorf("pod %s, containers %v: %w", pod.Name, containers, backend.ErrMissed)
+	}
+	return pids, app, nil
 }
 
 // Starve has another process keep all cores busy: in this one it would starve the run as well.

@@ -69,6 +69,11 @@ func check(run report.Run) error {
 		if !groups[s.Group] {
 			return fmt.Errorf("a strike at second %.1f is of group %q, which is not among the groups", s.Second, s.Group)
 		}
+		for _, t := range []*float64{s.Times.Acts, s.Times.Agreed, s.Times.Status, s.Times.Service} {
+			if t != nil && *t < 0 { // an axis would show it as no time at all
+				return fmt.Errorf("a strike at second %.1f has an effect %g ms before it", s.Second, -*t)
+			}
+		}
 	}
 	return nil
 }

@@ -133,7 +133,11 @@ func TestNothingMeasured(t *testing.T) {
 	if err := Write(run, dir); err != nil {
 		t.Fatal(err)
 	}
-	for path, data := range tree(t, dir) {
+	pages := tree(t, dir)
+	if len(pages) != 1 {
+		t.Errorf("files: %q, want the page alone", slices.Sorted(maps.Keys(pages)))
+	}
+	for path, data := range pages {
 		if strings.HasSuffix(path, ".svg") || strings.Contains(data, ".svg") {
 			t.Errorf("a plot of no times: %s", path)
 		}
@@ -143,11 +147,12 @@ func TestNothingMeasured(t *testing.T) {
 // What cannot be a report is refused, and the error says why.
 func TestRead(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"no JSON":                  {"seed 42", "not the report of a chaos run"},
-		"no groups":                {`{"seed": 42}`, "nothing ran"},
-		"an unknown safety mode":   {`{"groups": [{"name": "a", "safety": "Careful"}]}`, `"Careful"`},
-		"a group twice":            {`{"groups": [{"name": "a", "safety": "Classic"}, {"name": "a", "safety": "Guarded"}]}`, "the name a"},
-		"a strike of nobody known": {`{"groups": [{"name": "a", "safety": "Classic"}], "strikes": [{"group": "b"}]}`, `"b"`},
+		"no JSON":                    {"seed 42", "not the report of a chaos run"},
+		"no groups":                  {`{"seed": 42}`, "nothing ran"},
+		"an unknown safety mode":     {`{"groups": [{"name": "a", "safety": "Careful"}]}`, `"Careful"`},
+		"a group twice":              {`{"groups": [{"name": "a", "safety": "Classic"}, {"name": "a", "safety": "Guarded"}]}`, "the name a"},
+		"an effect before its cause": {`{"groups": [{"name": "a", "safety": "Classic"}], "strikes": [{"group": "a", "times": {"status": -2600}}]}`, "2600 ms before"},
+		"a strike of nobody known":   {`{"groups": [{"name": "a", "safety": "Classic"}], "strikes": [{"group": "b"}]}`, `"b"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "chaos.json")

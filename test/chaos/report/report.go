@@ -25,6 +25,10 @@ type Run struct {
 	// LeftOut are the faults and checks that the backend is not capable of.
 	LeftOut []string `json:"leftOut,omitempty"`
 	Rounds  int      `json:"rounds"`
+	// Missed is how often a strike hit nothing, since what it was for had just ended by itself. It is
+	// not among the strikes.
+	Missed int `json:"missed,omitempty"`
+
 	Groups  []Group  `json:"groups"`
 	Strikes []Strike `json:"strikes"`
 	// Problems are what must not be: violations, and what did not happen in time.

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/chaos/backend"
+	"github.com/podesta-dev/podesta/test/chaos/report"
+	"github.com/podesta-dev/podesta/test/chaos/timeline"
+	"github.com/podesta-dev/podesta/test/register"
+	"github.com/podesta-dev/podesta/test/register/history"
+	"github.com/podesta-dev/podesta/test/register/writer"
+)
+
+// sceneOf is a group of three of which all is well.
+func sceneOf(g *group) *scene {
+	s := newScene()
+	for i := range g.now {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: g.pod(i), UID: types.UID("uid-" + g.pod(i)), Labels: map[string]string{v1.GroupLabel: g.name}}}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		for _, c := range []string{v1.AgentContainer, backend.AppContainer} {
+			p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: c, ContainerID: "x://" + g.pod(i) + c,
+				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})
+		}
+		s.pods[p.Name] = p
+	}
+	eg := &v1.ElectionGroup{ObjectMeta: metav1.ObjectMeta{Name: g.name, Generation: 7}}
+	eg.Status.ObservedGeneration = 7
+	eg.Status.Coordinator = &v1.CoordinatorStatus{Name: g.pod(2), Epoch: 5}
+	for kind, status := range wanted {
+		eg.Status.Conditions = append(eg.Status.Conditions, metav1.Condition{Type: kind, Status: status})
+	}
+	s.groups[g.name] = eg
+	s.line(g.name).Taken = []register.Entry{{Accepted: true, Write: register.Write{Group: g.name, Process: g.pod(2), Epoch: 5}}}
+	s.led[g.name] = []string{g.pod(2)}
+	return s
+}
+
+// All must be so for a group to be well; whatever is missing is named.
+func TestWhatAGroupLacks(t *testing.T) {
+	for lacks, spoil := range map[string]func(*group, *scene, map[string]bool){
+		"":                       func(*group, *scene, map[string]bool) {},
+		"has 2 pods":             func(g *group, s *scene, _ map[string]bool) { delete(s.pods, g.pod(1)) },
+		"is not ready":           func(g *group, s *scene, _ map[string]bool) { s.pods[g.pod(1)].Status.Conditions = nil },
+		"still seen as it was":   func(g *group, _ *scene, ended map[string]bool) { ended["uid-"+g.pod(0)] = true },
+		"is of an earlier spec":  func(g *group, s *scene, _ map[string]bool) { s.groups[g.name].Generation++ },
+		"names no coordinator":   func(g *group, s *scene, _ map[string]bool) { s.groups[g.name].Status.Coordinator = nil },
+		"does not have the cond": func(g *group, s *scene, _ map[string]bool) { s.groups[g.name].Status.Conditions = nil },
+		"Degraded is True": func(g *group, s *scene, _ map[string]bool) {
+			for i := range s.groups[g.name].Status.Conditions {
+				if c := &s.groups[g.name].Status.Conditions[i]; c.Type == v1.ConditionDegraded {
+					c.Status = metav1.ConditionTrue
+				}
+			}
+		},
+		"nobody acts": func(g *group, s *scene, _ map[string]bool) { s.line(g.name).Taken = nil },
+		"acts, and the status names": func(g *group, s *scene, _ map[string]bool) {
+			s.line(g.name).Taken[0].Epoch = 6
+		},
+		"has the highest priority": func(g *group, _ *scene, _ map[string]bool) { g.first = g.pod(0) },
+		"the Service leads to []":  func(g *group, s *scene, _ map[string]bool) { s.led = map[string][]string{} },
+	} {
+		g := &group{name: "g", size: 3, now: 3, safety: v1.Guarded, service: true}
+		s, ended := sceneOf(g), map[string]bool{}
+		spoil(g, s, ended)
+		if got := g.missing(s, ended); (got == "") != (lacks == "") || !strings.Contains(got, lacks) {
+			t.Errorf("it lacks %q, want %q", got, lacks)
+		}
+	}
+}
+
+// A check of files that say nothing is none.
+func TestUntried(t *testing.T) {
+	told := history.History{Lives: []history.Life{{Group: "g", Process: "g-0", Lines: []writer.Line{{Kind: writer.Told}}}}}
+	good := history.Report{Told: 1, Writes: history.Writes{Accepted: 1}}
+	follows := []timeline.Followed{{Agent: "g-0"}}
+	for want, c := range map[string]struct {
+		became  history.Report
+		follows []timeline.Followed
+	}{
+		"":                         {good, follows},
+		"no app was told":          {history.Report{Writes: good.Writes}, follows},
+		"the register took none":   {history.Report{Told: 1}, follows},
+		"no log of the agent of g": {good, nil},
+	} {
+		want = strings.Replace(want, "took none", "took no write", 1)
+		if got := strings.Join(untried(told, "g", c.became, c.follows), "; "); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("untried: %q, want %q", got, want)
+		}
+	}
+}
+
+// A run that did nothing, missed what it aimed at, or measured what cannot be has not passed.
+func TestVerdict(t *testing.T) {
+	for want, run := range map[string]report.Run{
+		"":                                {Strikes: make([]report.Strike, 10), Missed: 2},
+		"0 strikes hit something, and 0":  {},
+		"10 strikes hit something, and 3": {Strikes: make([]report.Strike, 10), Missed: 3},
+		"two may act at once":             {Strikes: make([]report.Strike, 10), Problems: []string{"two may act at once"}},
+	} {
+		r := &runner{report: run, table: &table{out: io.Discard}}
+		if err := r.verdict(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	before := -1.0
+	if got := impossible(report.Strike{Times: report.Times{Status: &before}}); !strings.Contains(got, "status 1 ms before") {
+		t.Errorf("a status before the strike: %q", got)
+	}
+	now := 0.0
+	if got := impossible(report.Strike{Times: report.Times{Acts: &now}}); got != "" {
+		t.Errorf("at the instant of the strike: %q", got)
+	}
+}
+
+// A phase without a single round tried nothing.
+func TestNoRound(t *testing.T) {
+	r := &runner{scene: newScene(), kinds: kindsFor(time.Second)}
+	r.lease = time.Second
+	if err := r.rounds(t.Context(), nil, 0); err == nil || !strings.Contains(err.Error(), "no round was played") {
+		t.Errorf("a phase of no time: %v", err)
+	}
+}
