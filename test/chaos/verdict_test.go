@@ -65,7 +65,7 @@ func TestWhatAGroupLacks(t *testing.T) {
 			s.line(g.name).Taken[0].Epoch = 6
 		},
 		"has the highest priority": func(g *group, _ *scene, _ map[string]bool) { g.first = g.pod(0) },
-		"the Service leads to []":  func(g *group, s *scene, _ map[string]bool) { s.led = map[string][]string{} },
+		"the Service leads to []":  func(_ *group, s *scene, _ map[string]bool) { s.led = map[string][]string{} },
 	} {
 		g := &group{name: "g", size: 3, now: 3, safety: v1.Guarded, service: true}
 		s, ended := sceneOf(g), map[string]bool{}

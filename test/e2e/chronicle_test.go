@@ -233,6 +233,7 @@ func (c *chronicle) mayAct(pod string) bool {
 	if err != nil {
 		c.t.Fatalf("%s does not answer its app: %v", pod, err)
 	}
+	defer response.Body.Close()
 	said, err := readLeader(response)
 	if err != nil {
 		c.t.Fatalf("%s: %v", pod, err)

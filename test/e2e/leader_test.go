@@ -30,7 +30,9 @@ func (g *group) mayAct(pod string) bool {
 
 func (g *group) leader(pod string) leader {
 	g.t.Helper()
-	said, err := readLeader(g.ask(g.t.Context(), pod, "/v1/leader"))
+	response := g.ask(g.t.Context(), pod, "/v1/leader")
+	defer response.Body.Close()
+	said, err := readLeader(response)
 	if err != nil {
 		g.t.Fatalf("%s: %v", pod, err)
 	}
@@ -39,7 +41,6 @@ func (g *group) leader(pod string) leader {
 
 // readLeader reads an answer of /v1/leader. One that is neither yes nor no is an error: it is not a no.
 func readLeader(response *http.Response) (said leader, err error) {
-	defer response.Body.Close() //nolint:errcheck // it was only read
 	if err := json.NewDecoder(response.Body).Decode(&said); err != nil {
 		return said, fmt.Errorf("/v1/leader: %s: %w", response.Status, err)
 	}

@@ -184,8 +184,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 
 // saidBy is what a program that failed said itself: the error of run begins with the command, and so with whatever it was given.
 func saidBy(err error) string {
-	var failed *runError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*runError](err); ok {
 		return failed.stderr
 	}
 	return ""

@@ -200,11 +200,9 @@ func (s *Stage) Until(ctx context.Context, what string, list client.ObjectList, 
 		if err != nil {
 			return fmt.Errorf("await %s: %w", what, err)
 		}
-		for _, object := range now {
-			if accept(object) {
-				changes.Stop()
-				return nil
-			}
+		if slices.ContainsFunc(now, accept) {
+			changes.Stop()
+			return nil
 		}
 		for event := range changes.ResultChan() {
 			if accept(event.Object) {
