@@ -3,8 +3,8 @@
 //
 // A Machine is one process's part in the lease protocol. Each role has a file, which begins with
 // the rules of the role and goes on with the code that implements them: voter.go (V1–V10), disk.go
-// (V11), candidate.go (C1–C9), leaseholder.go (LH1–LH9), preemption.go (P1–P5), follower.go
-// (F1–F5). docs/reference/lease.md explains the protocol and why it is safe.
+// (V11), groups.go (V12), candidate.go (C1–C9), leaseholder.go (LH1–LH9), preemption.go (P1–P5),
+// follower.go (F1–F5). docs/reference/lease.md explains the protocol and why it is safe.
 //
 // A Machine is pure: a reading of the clocks and an event go in; requests, responses and advice to
 // the election algorithm come out. The same seed and the same events give the same output. Its

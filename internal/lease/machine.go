@@ -32,6 +32,7 @@ type Machine struct {
 	candidacy   candidacy
 	leaseholder leaseholder
 	follower    follower
+	past        []past // of group objects that this incarnation has left; never changed in place
 	round       uint64 // number of the last round of requests
 	out         Output
 }
@@ -92,18 +93,17 @@ func (m *Machine) Step(e Event) *Output {
 // changeRoster takes a new roster.
 func (m *Machine) changeRoster(r *Roster) {
 	if r == nil {
-		m.dropLease()
-		m.candidacy, m.follower, m.nominated = candidacy{}, follower{}, ""
-		m.roster, m.me = nil, Member{}
+		m.leave()
+		m.roster, m.me, m.nominated = nil, Member{}, ""
 		return
 	}
-	if r.Group == m.voter.Group && (r.Generation < m.voter.Generation ||
-		m.roster != nil && r.Generation <= m.roster.Generation) {
+	known := m.roster != nil && r.Group == m.roster.Group && r.Generation <= m.roster.Generation
+	if known || r.Generation < m.voter.used(r.Group) || m.Admits(r.Group) != nil {
 		return // V4: generations never go back, and rosters of one generation are equal
 	}
 	if m.roster == nil || m.roster.Group != r.Group {
-		m.dropLease()
-		m.candidacy, m.follower = candidacy{}, follower{}
+		m.leave()
+		m.recall(r.Group)
 	}
 	m.roster = r
 	m.me, _ = r.find(m.self.Name)

@@ -29,6 +29,10 @@ func (m *Machine) AppendSnapshot(b []byte, grain time.Duration, base uint64) []b
 	s.candidacy(m)
 	s.leaseholder(m)
 	s.follower(m)
+	for _, p := range m.past {
+		s.name(p.group)
+		s.number(int64(p.sought), int64(p.floor), int64(p.ended))
+	}
 	return s.b
 }
 
@@ -100,6 +104,10 @@ func (s *snapshot) voter(v *voter) {
 	}
 	if v.previousEpoch != 0 {
 		s.number(int64(v.rosterSince))
+	}
+	for e := v.Earlier; e != nil; e = e.Next {
+		s.name(e.Group)
+		s.number(e.Generation, int64(e.Highest))
 	}
 }
 
@@ -196,7 +204,7 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		of     any
 		fields int
 	}{
-		{Machine{}, 16}, {voter{}, 6}, {disk{}, 7}, {State{}, 6}, {candidacy{}, 9}, {preVote{},
+		{Machine{}, 17}, {voter{}, 6}, {disk{}, 7}, {State{}, 7}, {candidacy{}, 9}, {preVote{},
 			8}, {leaseholder{}, 9}, {tally{}, 10}, {steppingDown{}, 4},
 		{peer{}, 6}, {follower{}, 11},
 	} {

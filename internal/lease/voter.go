@@ -55,6 +55,7 @@ type State struct {
 	Highest    Epoch         // the highest epoch promised
 	To         Incarnation   // which Highest was promised to; the zero Incarnation is nobody
 	Lease      time.Duration // the longest lease for which a promise may still be running
+	Earlier    *Earlier      // of the group objects before this one (V12); nil: nothing
 }
 
 // voter is a voter's State and what it keeps in RAM only.
@@ -78,7 +79,7 @@ func (v *voter) adopt(r *Roster, self Incarnation, now Instant) bool {
 		if v.Group != "" {
 			silentFrom = now
 		}
-		v.State = State{Group: r.Group, Lease: v.Lease}
+		v.State, v.previousEpoch = v.State.enter(r.Group), 0
 	}
 	if v.Highest.Generation() == v.Generation && r.Generation > v.Generation {
 		v.previousEpoch, v.rosterSince = v.Highest, now

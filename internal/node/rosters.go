@@ -9,10 +9,8 @@ import (
 // rosterReceived takes a roster. Without this process on it, or without a group, the process stops
 // taking part. A roster is in use at once; what acknowledges it waits until it is on the disk.
 func (n *Node) rosterReceived(r *Roster) {
-	late := r != nil && n.roster != nil && r.Group == n.roster.Group &&
-		r.Generation <= n.roster.Generation
-	if late {
-		return // or known; a group that was made anew counts anew
+	if r != nil && n.roster != nil && n.late(r) {
+		return
 	}
 	if r == nil || !r.has(n.self.Name, n.self.UID) {
 		n.exit()
@@ -33,6 +31,15 @@ func (n *Node) rosterReceived(r *Roster) {
 	n.elect(election.Event{Type: election.Change, Roster: processes(r), Algorithm: r.Algorithm})
 }
 
+// late reports whether a roster is older than one that this process has used, or the one in use. A
+// group that was made anew counts anew; one that was left counts on (V12).
+func (n *Node) late(r *Roster) bool {
+	if r.Group == n.roster.Group {
+		return r.Generation <= n.roster.Generation
+	}
+	return n.lease != nil && r.Generation < n.lease.Used(r.Group)
+}
+
 // enter begins to take part, as a process that starts or recovers.
 func (n *Node) enter(r *Roster) {
 	m, err := election.New(election.Config{
@@ -45,17 +52,15 @@ func (n *Node) enter(r *Roster) {
 		n.note(Note{Type: Refused, Err: err})
 		return
 	}
+	if r.Guarded {
+		if err := n.admits(r.Group); err != nil {
+			n.note(Note{Type: Refused, Err: err})
+			return
+		}
+	}
 	n.election, n.detector = m, detector.New(timing(r))
 	n.use(r)
 	n.note(Note{Type: Enters})
-	if r.Guarded && n.lease == nil {
-		n.lease = lease.New(lease.Config{
-			Self:  n.self,
-			Saved: n.config.Saved,
-			Seed:  n.config.Seed,
-			Now:   n.now,
-		})
-	}
 	n.authorise(lease.Event{Type: lease.RosterChanged, Roster: leaseRoster(r)})
 	n.complain(r)
 	if n.withdrawn {
@@ -64,6 +69,19 @@ func (n *Node) enter(r *Roster) {
 		n.authorise(lease.Event{Type: lease.Restored})
 	}
 	n.elect(election.Event{Type: election.Start})
+}
+
+// admits reports why this process may not take part in a group object; nil if it may (V12).
+func (n *Node) admits(group string) error {
+	if n.lease == nil {
+		n.lease = lease.New(lease.Config{
+			Self:  n.self,
+			Saved: n.config.Saved,
+			Seed:  n.config.Seed,
+			Now:   n.now,
+		})
+	}
+	return n.lease.Admits(group)
 }
 
 // use puts a roster into use.
@@ -80,8 +98,8 @@ func (n *Node) complain(r *Roster) {
 	if !n.guarded() {
 		return
 	}
-	if s := n.lease.State(); s.Group == r.Group && s.Generation > r.Generation {
-		n.note(Note{Type: OldRoster, Epoch: lease.NewEpoch(s.Generation, 0)})
+	if used := n.lease.Used(r.Group); used > r.Generation {
+		n.note(Note{Type: OldRoster, Epoch: lease.NewEpoch(used, 0)})
 	}
 }
 

@@ -1,6 +1,8 @@
 package node_test
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +81,50 @@ func TestAnotherGroupOfTheName(t *testing.T) {
 	}
 	if v := p.node.View(); v.Group != "h" || v.Coordinator != "" {
 		t.Errorf("it shows %+v", v)
+	}
+}
+
+// V12: a group that the process has left counts on: an older roster of it changes nothing, and the
+// one that it had is taken up again.
+func TestReturnToAGroup(t *testing.T) {
+	second := edited(newRoster(true), func(*node.Roster) {})
+	p := start(t, "P3", second)
+	other := newRoster(true)
+	other.Group = "h"
+	p.step(node.Event{Type: node.RosterReceived, Roster: other})
+	p.step(node.Event{Type: node.RosterReceived, Roster: newRoster(true)})
+	if v := p.node.View(); v.Group != "h" {
+		t.Errorf("an old roster has taken it out of its group: %+v", v)
+	}
+	p.step(node.Event{Type: node.RosterReceived, Roster: second})
+	if v := p.node.View(); v.Group != "g" || v.Acknowledged != second.Generation {
+		t.Errorf("it shows %+v", v)
+	}
+	if e := p.disk.Lease.Earlier; e == nil || e.Group != "h" || e.Next != nil {
+		t.Errorf("on the disk is %+v", p.disk.Lease)
+	}
+}
+
+// V12: a group object too many is refused with a reason, and the process takes part in nothing until
+// it hears of one that it knows. Its disk goes on saying what it must not forget.
+func TestTooManyGroups(t *testing.T) {
+	saved := lease.State{Group: "g", Generation: 1, Voted: true}
+	for i := range lease.MaxGroups {
+		saved.Earlier = &lease.Earlier{Group: fmt.Sprint(i), Next: saved.Earlier}
+	}
+	p := boot(t, "P3", saved)
+	other := newRoster(true)
+	other.Group = "h"
+	p.step(node.Event{Type: node.RosterReceived, Roster: other})
+	if n := len(p.notes); n == 0 || !errors.Is(p.notes[n-1].Err, lease.ErrTooManyGroups) {
+		t.Errorf("notes %+v", p.notes)
+	}
+	if p.node.View().Member || !p.disk.Lease.Equal(saved) {
+		t.Errorf("view %+v, on the disk is %+v", p.node.View(), p.disk.Lease)
+	}
+	p.step(node.Event{Type: node.RosterReceived, Roster: newRoster(true)})
+	if !p.node.View().Member {
+		t.Errorf("notes %+v", p.notes)
 	}
 }
 

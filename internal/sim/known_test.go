@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -38,38 +37,6 @@ func (w *World) lead(t *testing.T) int32 {
 	}
 	t.Fatal("nobody holds")
 	return -1
-}
-
-func (w *World) tellAll(r *node.Roster) {
-	for p := range w.processes {
-		w.step(int32(p), &node.Event{Type: node.RosterReceived, Roster: r})
-	}
-}
-
-// KNOWN: a group is deleted and made again under the same name, and a manager with a stale cache tells
-// the agents of the first one once more (A → B → A): their voters have forgotten what they promised in
-// A, and an epoch of A that somebody has held is held by another process.
-func TestKnownBackAndForthForgetsPromises(t *testing.T) {
-	w := script(t, 1, 3)
-	w.BackAndForth = true
-	holder := w.lead(t)
-	a := w.api.newest().node
-	w.api.group++
-	w.newOracle()
-	w.lead(t) // of B
-	for i := range w.managers {
-		w.managers[i].down = forever // the one that is left has a stale cache
-	}
-	other := (holder + 1) % 3
-	w.pair(holder, other).cut, w.pair(other, holder).cut = forever, forever
-	third := 3 - holder - other
-	w.pair(holder, third).cut, w.pair(third, holder).cut = forever, forever
-	w.halt(holder) // so another one is elected in A this time
-	w.tellAll(a)
-	w.until(w.now + 100*T)
-	if w.broken == nil || !strings.HasPrefix(w.broken.Broken, "G2") && !strings.HasPrefix(w.broken.Broken, "G3") {
-		t.Errorf("want an epoch of A that two processes have held, or one that went back; got %v", w.broken)
-	}
 }
 
 // A roster of before its own pod came is passed over by a process that uses a newer one. It used to

@@ -180,26 +180,28 @@ func (w *World) tellAgents(i int32) {
 }
 
 func (w *World) sendRoster(p int32, version int, after Time) {
+	v := &w.processes[p]
+	v.sent++
 	t := w.plan(w.now+after, Looks, rosterTask, p)
-	t.slot, t.number = int32(version), w.processes[p].number
+	t.slot, t.number, t.value = int32(version), v.number, Time(v.sent)
 }
 
 // receiveRoster gives an agent a roster.
 func (w *World) receiveRoster(t *task) {
 	v := &w.processes[t.p]
-	if v.node == nil || v.number != t.number {
+	if v.node == nil || v.number != t.number || int64(t.value) < v.read {
 		return
 	}
 	if w.now < v.stranded {
 		t2 := w.plan(v.stranded+1, Looks, rosterTask, t.p)
-		t2.slot, t2.number = t.slot, t.number
+		t2.slot, t2.number, t2.value = t.slot, t.number, t.value
 		return
 	}
 	r := w.api.roster(int(t.slot))
 	if r.group < v.group && !w.BackAndForth {
-		return // KNOWN: the agent would forget what it has promised (see known_test.go)
+		return
 	}
-	v.group = r.group
+	v.group, v.read = r.group, int64(t.value)
 	if w.out != nil {
 		w.tell("%s is told the roster %s", v.name, r)
 	}
@@ -215,6 +217,7 @@ func (w *World) report(p int32) {
 	}
 	if b := &w.managers[v.boss]; v.boss != int(w.leader) && (w.now < b.down || w.now >= b.actsOn || w.rng.IntN(8) == 0) {
 		v.boss = int(w.leader)
+		w.managers[v.boss].told[p] = 0
 	}
 	m := &w.managers[v.boss]
 	if w.now < m.down {

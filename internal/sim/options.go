@@ -94,7 +94,7 @@ type Cluster struct {
 	Unsure  int  // chance that nobody learns that a pod has ended
 
 	// BackAndForth lets a manager with a stale cache tell agents the roster of a group that was
-	// deleted and made again since: they go A → B → A. KNOWN to break G2; see known_test.go.
+	// deleted and made again since: they go A → B → A.
 	BackAndForth bool
 }
 
@@ -175,6 +175,7 @@ func DrawGuarded(algorithm string, seed uint64) Options {
 	}
 	o.Ragged = rng.IntN(6) == 0
 	o.Forsake = rng.IntN(6) == 0
+	o.BackAndForth = rng.IntN(2) == 0
 	return o
 }
 

@@ -34,10 +34,12 @@ type process struct {
 	sick      bool // the app cannot do a coordinator's work
 	unhealthy bool // the Node has been told so, or that the app has left
 	leaving   bool
-	boss      int  // the manager that the agent is connected to
-	group     int  // the newest group object that the agent was told of
-	stranded  Time // it reaches no manager until then
-	asked     bool // it has asked for a newer roster
+	boss      int   // the manager that the agent is connected to
+	group     int   // the newest group object that the agent was told of
+	sent      int64 // how many rosters were sent to it
+	read      int64 // the newest of them that it has read: none comes after a later one
+	stranded  Time  // it reaches no manager until then
+	asked     bool  // it has asked for a newer roster
 	heard     []uint64
 	words     [16]promise // that its voter has made last, given or not
 	said      int         // of words

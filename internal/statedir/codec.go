@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -69,6 +70,13 @@ type leaseV1 struct {
 	HighestEpoch     int64         `json:"highestEpoch"`
 	To               incarnationV1 `json:"to"`
 	LeaseNanoseconds int64         `json:"leaseNanoseconds"`
+	Earlier          []earlierV1   `json:"earlier"` // at most lease.MaxGroups
+}
+
+type earlierV1 struct {
+	Group        string `json:"group"`
+	Generation   int64  `json:"generation"`
+	HighestEpoch int64  `json:"highestEpoch"`
 }
 
 type incarnationV1 struct {
@@ -81,19 +89,24 @@ type incarnationV1 struct {
 // encodeLease returns the record of a state. It is an error if that would not be read back as it
 // is.
 func encodeLease(s lease.State) ([]byte, error) {
-	body, err := record.EncodeJSON(leaseV1{
+	v := leaseV1{
 		Group:            s.Group,
 		Generation:       s.Generation,
 		Voted:            s.Voted,
 		HighestEpoch:     int64(s.Highest),
 		To:               incarnationV1(s.To),
 		LeaseNanoseconds: int64(s.Lease),
-	})
+		Earlier:          []earlierV1{},
+	}
+	for e := s.Earlier; e != nil; e = e.Next {
+		v.Earlier = append(v.Earlier, earlierV1{e.Group, e.Generation, int64(e.Highest)})
+	}
+	body, err := record.EncodeJSON(v)
 	if err != nil {
 		return nil, err
 	}
 	data := leaseFormat.Encode(body)
-	if again, err := decodeLease(data); err != nil || again != s {
+	if again, err := decodeLease(data); err != nil || !again.Equal(s) {
 		return nil, errors.Join(errors.New("it would not be read back as it is"), err)
 	}
 	return data, nil
@@ -111,14 +124,39 @@ func decodeLease(data []byte) (lease.State, error) {
 	if v.Generation < 0 || v.HighestEpoch < 0 || v.LeaseNanoseconds < 0 {
 		return lease.State{}, &record.Damaged{Reason: "a number of it is negative"}
 	}
-	return lease.State{
+	s := lease.State{
 		Group:      v.Group,
 		Generation: v.Generation,
 		Voted:      v.Voted,
 		Highest:    lease.Epoch(v.HighestEpoch),
 		To:         lease.Incarnation(v.To),
 		Lease:      time.Duration(v.LeaseNanoseconds),
-	}, nil
+	}
+	s.Earlier, err = v.earlier()
+	return s, err
+}
+
+// earlier returns what the record has of earlier group objects, each of which it names once.
+func (v *leaseV1) earlier() (list *lease.Earlier, err error) {
+	if v.Earlier == nil || len(v.Earlier) > lease.MaxGroups {
+		return nil, &record.Damaged{
+			Reason: fmt.Sprintf("it must list 0 to %d earlier groups", lease.MaxGroups),
+		}
+	}
+	known := map[string]bool{v.Group: true}
+	for _, e := range slices.Backward(v.Earlier) {
+		if known[e.Group] || e.Generation < 0 || e.HighestEpoch < 0 {
+			return nil, &record.Damaged{Reason: "an earlier group of it is not as an agent writes it"}
+		}
+		known[e.Group] = true
+		list = &lease.Earlier{
+			Group:      e.Group,
+			Generation: e.Generation,
+			Highest:    lease.Epoch(e.HighestEpoch),
+			Next:       list,
+		}
+	}
+	return list, nil
 }
 
 // encodeRoster returns the record of a roster, or nil for none. It is an error if that would not be
