@@ -41,7 +41,7 @@ func factsOf(o observation) *membership.Facts {
 		f.Ended = append(f.Ended, membership.EndedPod{UID: string(uid), At: at})
 	}
 	for uid, s := range o.sightings {
-		f.Reports = append(f.Reports, reportFact(uid, s))
+		f.Reports = append(f.Reports, reportFact(uid, s, o.group.UID))
 	}
 	return f
 }
@@ -62,11 +62,12 @@ func podFact(pod *corev1.Pod, spec *v1.ElectionGroupSpec) membership.Pod {
 	return p
 }
 
-func reportFact(uid types.UID, s roster.Sighting) membership.Report {
+func reportFact(uid types.UID, s roster.Sighting, group types.UID) membership.Report {
 	r := membership.Report{
 		UID:          string(uid),
 		StateID:      s.Report.StateID,
 		Generation:   s.Report.Generation,
+		OtherGroup:   ofOtherGroup(s.Report, group),
 		Connected:    s.Connected,
 		Since:        s.Since,
 		Leaving:      s.Report.Leaving,
@@ -76,6 +77,12 @@ func reportFact(uid types.UID, s roster.Sighting) membership.Report {
 		r.Coordinator = s.Report.Coordinator
 	}
 	return r
+}
+
+// ofOtherGroup reports whether an agent uses a roster of another group object of this name: one that
+// was deleted, or one that is newer than what this manager has seen.
+func ofOtherGroup(r roster.Report, group types.UID) bool {
+	return r.GroupUID != "" && r.GroupUID != string(group)
 }
 
 // follows reports whether an agent of a Guarded group follows a process that may act, or is it.

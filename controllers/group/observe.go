@@ -74,8 +74,27 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 func (o *observation) see(all []roster.Sighting, known map[types.UID]bool) {
 	for _, s := range all {
 		if s.Connected || known[types.UID(s.UID)] {
+			s.Report = about(group.UID, s.Report)
 			o.sightings[types.UID(s.UID)] = s
 		}
+	}
+}
+
+// about returns what a report says of a group object. From within another object of the name an agent
+// can say nothing about this one's coordinator, leases and processes.
+func about(group types.UID, r roster.Report) roster.Report {
+	if !ofOtherGroup(r, group) {
+		return r
+	}
+	return roster.Report{
+		StateID:     r.StateID,
+		GroupUID:    r.GroupUID,
+		Generation:  r.Generation,
+		Incarnation: r.Incarnation,
+		Electing:    true,
+		Withdrawn:   r.Withdrawn,
+		Leaving:     r.Leaving,
+		Version:     r.Version,
 	}
 }
 

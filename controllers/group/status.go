@@ -116,7 +116,8 @@ func lagging(all []process, o observation) int {
 	n := 0
 	for _, p := range all {
 		if p.connected() && o.published.Roster != nil &&
-			p.seen.Report.Generation != o.published.Roster.Generation {
+			(p.seen.Report.Generation != o.published.Roster.Generation ||
+				ofOtherGroup(p.seen.Report, o.group.UID)) {
 			n++
 		}
 	}

@@ -9,6 +9,7 @@ func (a *agent) report() roster.Report {
 		StateID:     a.StateID,
 		Version:     a.Version,
 		Incarnation: a.Incarnation,
+		GroupUID:    v.Group,
 		Generation:  v.Generation,
 		Coordinator: v.Coordinator,
 		Electing:    v.Electing,

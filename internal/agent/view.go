@@ -13,6 +13,7 @@ import (
 // View is what this process knows, at one instant. It is never changed once it is on the Board.
 type View struct {
 	Name        string        // of this process; empty before the first roster
+	Group       string        // UID of the group object that the roster in use is of
 	Generation  int64         // of the newest roster in use; in a Guarded group, of those on the disk
 	Algorithm   string        // that the group runs
 	Safety      string        // Classic or Guarded
@@ -87,6 +88,7 @@ func (a *agent) present(n node.View) View {
 	coordinator, _ := r.Find(n.Coordinator)
 	v := View{
 		Name:        a.Self,
+		Group:       n.Group,
 		Generation:  n.Generation,
 		Algorithm:   r.Algorithm,
 		Safety:      r.Safety,

@@ -23,8 +23,8 @@ import "time"
 // with the state directory that the roster names.
 func (v *voter) uses(generation, newest int64) bool {
 	r := v.report
-	return r != nil && generation > 0 && r.StateID == v.StateID && r.Generation >= generation &&
-		r.Generation <= newest
+	return r != nil && generation > 0 && r.StateID == v.StateID && !r.OtherGroup &&
+		r.Generation >= generation && r.Generation <= newest
 }
 
 // settled reports whether voters may change, and how long that takes if time alone is missing.

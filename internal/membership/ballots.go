@@ -23,8 +23,8 @@ func ballotsSpent(g *group, longest time.Duration) (spent bool, again time.Durat
 func (g *group) asksForBallots() bool {
 	for i := range g.Reports {
 		r := &g.Reports[i]
-		if !r.Connected || !r.BallotsSpent || r.Generation != g.roster.Generation ||
-			!g.hasMember(r.UID) {
+		if !r.Connected || !r.BallotsSpent || r.OtherGroup ||
+			r.Generation != g.roster.Generation || !g.hasMember(r.UID) {
 			continue
 		}
 		if pod := g.pod(r.UID); pod != nil && pod.Priority > 0 {

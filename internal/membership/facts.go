@@ -53,6 +53,7 @@ type Report struct {
 	UID        string // of its pod
 	StateID    string // identity of its state directory; empty: it has not said
 	Generation int64  // of the roster that it uses; 0: none yet
+	OtherGroup bool   // that is a roster of another group object of this name
 	Connected  bool   // to this manager, now
 	Since      time.Time
 	Leaving    bool // it said that it is about to end

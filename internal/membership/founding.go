@@ -5,8 +5,8 @@ import "time"
 // MC2: Founding. A roster without voters may be followed by one with any voters: all processes that
 // have joined. It waits until all healthy pods have joined, for at most 3 s after the first one
 // has, so that it need not be followed by many single changes. If an agent uses an older roster
-// that this manager does not know, the status was lost and the voters of that roster may still act:
-// then it waits until every agent that reports has left such rosters and one longest lease has
+// that this manager does not know, the status was lost, or the group was made again, and the voters
+// of that roster may still act: then it waits until every agent that reports has left such rosters and one longest lease has
 // passed, and up to 10 s for all pods to join.
 
 const (
@@ -69,8 +69,9 @@ func (s State) awaitFounding(g *group) State {
 	s.joined = heldSince(!founded && len(g.joined) > 0, s.joined, g.Now)
 	behind := false
 	for i := range g.Reports {
-		used := g.Reports[i].Generation
-		behind = behind || used > 0 && (s.generation == 0 || used < s.generation)
+		r := &g.Reports[i]
+		older := s.generation == 0 || r.Generation < s.generation || r.OtherGroup
+		behind = behind || r.Generation > 0 && older
 	}
 	switch {
 	case founded || behind:

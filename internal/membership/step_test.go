@@ -412,3 +412,48 @@ func BenchmarkStep(b *testing.B) {
 		s.state, _ = Step(s.state, &s.Facts)
 	}
 }
+
+// A generation of another group object acknowledges nothing, whatever its number, nor does such an
+// agent ask for ballots of this one. Before the first voters it is waited for: what it promised
+// there may still run.
+func TestReportsOfAnotherGroupObject(t *testing.T) {
+	elsewhere := func(r *Report) { r.OtherGroup = true }
+	s := voting(4)
+	s.edit(0, func(r *Report) { r.Leaving, r.Connected = true, false })
+	s.Pods = s.Pods[1:]
+	s.unseen("uid-0")
+	s.pass()
+	if s.member(t, "p-3"); s.voters() != "p-1 p-2 p-3" {
+		t.Fatalf("voters %q", s.voters())
+	}
+	s.acknowledge()
+	for i := range 3 {
+		s.edit(i, elsewhere)
+	}
+	if s.pass(); !s.state.acknowledged.IsZero() {
+		t.Error("a generation of another group object counts as acknowledged")
+	}
+	for i := range 3 {
+		s.edit(i, func(r *Report) { r.OtherGroup, r.BallotsSpent = true, true })
+	}
+	s.later(time.Minute)
+	if d := s.pass(); d.Why == BallotsSpent {
+		t.Error("an agent of another group object has spent the ballots of this one")
+	}
+
+	s = newScene(3).joins(0, 1, 2)
+	s.edit(0, func(r *Report) { r.OtherGroup, r.Generation = true, NextGeneration(nil, nil, s.Now)+7 })
+	for range 4 {
+		s.pass()
+		s.later(Outlast(s.Lease))
+	}
+	if s.pass(); s.voters() != "" {
+		t.Errorf("voters %q while one of them is in another group object", s.voters())
+	}
+	s.edit(0, func(r *Report) { r.OtherGroup, r.Generation = false, 0 })
+	s.pass()
+	s.later(Outlast(s.Lease))
+	if s.pass(); s.voters() != "p-0 p-1 p-2" {
+		t.Errorf("voters %q", s.voters())
+	}
+}

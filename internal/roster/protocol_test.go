@@ -29,6 +29,7 @@ func TestAgentJoinsByTokenAndFollows(t *testing.T) {
 	g := newAgent(t, m, "a")
 	report := Report{
 		StateID:     "m1",
+		GroupUID:    "this",
 		Incarnation: 7,
 		Coordinator: b.Pod,
 		Epoch:       7 << 20,

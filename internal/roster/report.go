@@ -45,7 +45,8 @@ const (
 // one counts.
 type Report struct {
 	StateID     string // identifies the agent's state directory
-	Generation  int64  // of the roster in use; 0 before the first one
+	GroupUID    string // of the group object whose roster is in use; empty: none
+	Generation  int64  // of that roster; 0 before the first one
 	Incarnation uint64 // of the process; grows with every start
 	Coordinator string // the coordinator that it follows; empty during an election
 	// of the lease that it follows or holds; 0 in a Classic group, and while there is none
@@ -80,6 +81,9 @@ func (r Report) Validate() error {
 	case r.StateID != "" && !isUID(r.StateID): // it becomes a part of the roster
 		return fmt.Errorf("state ID %q: must be letters, digits and '-', '.', '_', at most %d bytes",
 			r.StateID, maxUID)
+	case r.GroupUID != "" && !isUID(r.GroupUID):
+		return fmt.Errorf("group UID %q: must be letters, digits and '-', '.', '_', at most %d bytes",
+			r.GroupUID, maxUID)
 	case r.Generation < 0:
 		return fmt.Errorf("generation %d is negative", r.Generation)
 	case r.Coordinator != "" && !isName(r.Coordinator):

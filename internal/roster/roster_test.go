@@ -171,6 +171,7 @@ func TestRosterSurvivesTheWire(t *testing.T) {
 func TestReportsThatAreRefused(t *testing.T) {
 	for says, r := range map[string]Report{
 		"state ID":                 {StateID: "a b"},
+		"group UID":                {GroupUID: "a b"},
 		"epoch -1":                 {Epoch: -1},
 		"epoch 9007199254740992":   {Epoch: 1 << 53},
 		"lease state has 65 bytes": {LeaseState: strings.Repeat("x", 65)},
@@ -204,6 +205,7 @@ func TestLongTranscriptIsCutToItsNewestLines(t *testing.T) {
 func FuzzReport(f *testing.F) {
 	seed, err := proto.Marshal(reportToWire(Report{
 		StateID:      "m",
+		GroupUID:     "g",
 		Epoch:        7,
 		LeaseState:   LeaseHolding,
 		Table:        []Row{{"a", Normal}},

@@ -76,6 +76,7 @@ func rosterFromWire(w *rosterpb.Roster) (Roster, error) {
 func reportToWire(r Report) *rosterpb.Report {
 	w := &rosterpb.Report{
 		StateId:     r.StateID,
+		GroupUid:    r.GroupUID,
 		Generation:  r.Generation,
 		Incarnation: r.Incarnation,
 		Coordinator: r.Coordinator,
@@ -105,6 +106,7 @@ func reportToWire(r Report) *rosterpb.Report {
 func reportFromWire(w *rosterpb.Report) (Report, error) {
 	r := Report{
 		StateID:     w.GetStateId(),
+		GroupUID:    w.GetGroupUid(),
 		Generation:  w.GetGeneration(),
 		Incarnation: w.GetIncarnation(),
 		Coordinator: w.GetCoordinator(),

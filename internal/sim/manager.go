@@ -147,9 +147,9 @@ func (w *World) gather(m *manager) *membership.Facts {
 
 func (r *report) asFact(now Time, group int) membership.Report {
 	f := membership.Report{UID: r.uid, StateID: r.stateID, Connected: now-r.at < patience, Since: r.since,
-		Leaving: r.leaving}
+		Leaving: r.leaving, Generation: r.generation, OtherGroup: r.group != 0 && r.group != group}
 	if r.group == group {
-		f.Generation, f.Coordinator, f.BallotsSpent = r.generation, r.coordinator, r.ballotsSpent
+		f.Coordinator, f.BallotsSpent = r.coordinator, r.ballotsSpent
 	}
 	return f
 }

@@ -852,6 +852,7 @@ type Report struct {
 	Version       string                 `protobuf:"bytes,10,opt,name=version,proto3" json:"version,omitempty"`                         // of the agent
 	Epoch         int64                  `protobuf:"varint,11,opt,name=epoch,proto3" json:"epoch,omitempty"`                            // of the lease that it follows or holds; 0: none
 	LeaseState    string                 `protobuf:"bytes,12,opt,name=lease_state,json=leaseState,proto3" json:"lease_state,omitempty"` // its state in a Guarded group, such as Holding; otherwise empty
+	GroupUid      string                 `protobuf:"bytes,13,opt,name=group_uid,json=groupUid,proto3" json:"group_uid,omitempty"`       // of the group object whose roster the agent uses; empty: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -966,6 +967,13 @@ func (x *Report) GetEpoch() int64 {
 func (x *Report) GetLeaseState() string {
 	if x != nil {
 		return x.LeaseState
+	}
+	return ""
+}
+
+func (x *Report) GetGroupUid() string {
+	if x != nil {
+		return x.GroupUid
 	}
 	return ""
 }
@@ -1175,7 +1183,7 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\aaddress\x18\x03 \x01(\tR\aaddress\x12\x1a\n" +
 	"\bpriority\x18\x04 \x01(\x05R\bpriority\x12\x14\n" +
 	"\x05voter\x18\x05 \x01(\bR\x05voter\x12\x19\n" +
-	"\bstate_id\x18\x06 \x01(\tR\astateId\"\x9c\x03\n" +
+	"\bstate_id\x18\x06 \x01(\tR\astateId\"\xb9\x03\n" +
 	"\x06Report\x12\x19\n" +
 	"\bstate_id\x18\x01 \x01(\tR\astateId\x12\x1e\n" +
 	"\n" +
@@ -1192,7 +1200,8 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	" \x01(\tR\aversion\x12\x14\n" +
 	"\x05epoch\x18\v \x01(\x03R\x05epoch\x12\x1f\n" +
 	"\vlease_state\x18\f \x01(\tR\n" +
-	"leaseState\"/\n" +
+	"leaseState\x12\x1b\n" +
+	"\tgroup_uid\x18\r \x01(\tR\bgroupUid\"/\n" +
 	"\x03Row\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\"\xc5\x01\n" +

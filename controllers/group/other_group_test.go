@@ -1,0 +1,39 @@
+package group
+
+import (
+	"testing"
+
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// Agents that a manager with an old cache has taken to another group object of the name report
+// about that one: here they acknowledge nothing and follow nobody.
+func TestReportsOfAnotherGroupObject(t *testing.T) {
+	s := voting(3).holding("p-2", 7, 0, 1, 2)
+	s.group.UID = "this"
+	for i := range s.pods {
+		s.edit(i, func(r *roster.Report) {
+			r.GroupUID = "that"
+			*r = about(s.group.UID, *r)
+		})
+	}
+	for _, r := range factsOf(s.observation).Reports {
+		if !r.OtherGroup || r.Coordinator != "" || r.StateID != "m" || r.Generation == 0 {
+			t.Errorf("the rules of voters hear %+v", r)
+		}
+	}
+	if v := decideStatus(s.observation, rosterDecision{}); v.status.Coordinator != nil {
+		t.Errorf("the coordinator shown is %+v", v.status.Coordinator)
+	}
+	for i := range s.pods {
+		s.edit(i, func(r *roster.Report) { r.GroupUID = "this" })
+	}
+	s.holding("p-2", 7, 0, 1, 2)
+	for uid, seen := range s.sightings {
+		seen.Report = about(s.group.UID, seen.Report)
+		s.sightings[uid] = seen
+	}
+	if got := coordinatorName(decideStatus(s.observation, rosterDecision{}).status); got != "p-2" {
+		t.Errorf("back in this one, the coordinator shown is %q", got)
+	}
+}
