@@ -65,6 +65,20 @@ func TestClockDisagreement(t *testing.T) {
 	}
 }
 
+// LH7: nor does a process whose clocks disagree become the leaseholder.
+func TestCandidateWithAWrongRate(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	for range 120 {
+		s.asleep(100 * ms)
+		s.drift.Wall += 20 * ms
+		s.do(lease.Event{Type: lease.Tick})
+	}
+	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+	if _, asked := sent(s.out.Requests, lease.PreVote, "P1"); asked || !s.Rests() {
+		t.Errorf("it asks for votes: %t, rests: %t", asked, s.Rests())
+	}
+}
+
 // LH7: a boot clock that goes back is no clock.
 func TestBootClockGoesBack(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
@@ -74,5 +88,90 @@ func TestBootClockGoesBack(t *testing.T) {
 	s.drift = lease.Reading{Boot: -60 * ms, Raw: -60 * ms, Wall: -60 * ms}
 	if s.do(lease.Event{Type: lease.Tick}); s.may() {
 		t.Error("it goes on")
+	}
+}
+
+// LH7: a rate that is off is noticed within ten seconds, whatever the lease and however often the
+// clocks are read: in each heartbeat alone it is within ε. A rate within ρ is not.
+func TestClockRates(t *testing.T) {
+	for _, length := range []time.Duration{100 * ms, lease1, 10 * lease1} {
+		for _, c := range []struct {
+			name  string
+			drift func(passed time.Duration) lease.Reading
+			holds bool
+		}{
+			{"none", func(time.Duration) lease.Reading { return lease.Reading{} }, true},
+			{"the wall clock is slewed by 10 %",
+				func(d time.Duration) lease.Reading { return lease.Reading{Wall: d / 10} }, true},
+			{"the boot clock runs at 0.9, the others are right",
+				func(d time.Duration) lease.Reading { return lease.Reading{Raw: d / 9, Wall: d / 9} },
+				true},
+			{"the boot clock runs at 0.8",
+				func(d time.Duration) lease.Reading { return lease.Reading{Raw: d / 4, Wall: d / 4} },
+				false},
+			{"the boot clock runs at 1.25",
+				func(d time.Duration) lease.Reading { return lease.Reading{Raw: -d / 5, Wall: -d / 5} },
+				false},
+			{"the wall clock runs at 1.12",
+				func(d time.Duration) lease.Reading { return lease.Reading{Wall: d * 12 / 100} }, false},
+		} {
+			t.Run(length.String()+" "+c.name, func(t *testing.T) {
+				r := rosterOf(3)
+				r.Lease, r.Heartbeat = length, length/10
+				s := newSolo(t, r, "P3")
+				s.holding()
+				for end := s.now + 15*time.Second; s.now < end && s.may(); {
+					s.asleep(r.Heartbeat / 2)
+					s.drift = c.drift(s.now - start)
+					out := s.do(lease.Event{Type: lease.Tick})
+					if p, ok := sent(out.Requests, lease.Renew, "P1"); ok {
+						s.response("P1", s.answer(p, true))
+					}
+				}
+				if s.may() != c.holds {
+					t.Errorf("after %v it holds: %v", s.now-start, s.may())
+				}
+			})
+		}
+	}
+}
+
+// LH7: who had to step down because of a rate rests until its clocks have agreed for five seconds;
+// one step of a clock costs no more than a lapsed lease.
+func TestRestAfterADisagreement(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		drift func(passed time.Duration) lease.Reading
+		least time.Duration
+		most  time.Duration
+	}{
+		{"a step", func(time.Duration) lease.Reading { return lease.Reading{Wall: time.Hour} },
+			4 * 200 * ms, 8 * 200 * ms},
+		{"a rate", func(d time.Duration) lease.Reading {
+			return lease.Reading{Wall: min(d, 8*time.Second) * 12 / 100}
+		}, 5 * time.Second, 15 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSolo(t, rosterOf(3), "P3")
+			s.holding()
+			tick := func() {
+				s.asleep(50 * ms)
+				s.drift = c.drift(s.now - start)
+				out := s.do(lease.Event{Type: lease.Tick})
+				if p, ok := sent(out.Requests, lease.Renew, "P1"); ok {
+					s.response("P1", s.answer(p, true))
+				}
+			}
+			for s.may() && s.now < start+time.Minute {
+				tick()
+			}
+			stopped := s.now
+			for s.Rests() {
+				tick()
+			}
+			if d := s.now - stopped; d < c.least || d > c.most+100*ms {
+				t.Errorf("it rests for %v, want %v to %v", d, c.least, c.most)
+			}
+		})
 	}
 }

@@ -32,9 +32,12 @@ package lease
 // that this incarnation told its app in any lease: until then the promises are what keeps others
 // from acting.
 //
-// LH7. If CLOCK_BOOTTIME, CLOCK_MONOTONIC_RAW and the wall clock advanced differently since the
-// last round of renewals, by more than ρ of the time that passed and ε, the leaseholder steps down
-// and withdraws its candidacy as in LH4.
+// LH7. If CLOCK_BOOTTIME, CLOCK_MONOTONIC_RAW and the wall clock advanced differently, by more than
+// ρ of the time that passed and ε, the leaseholder steps down. They are compared with what they
+// showed at the step before, where ε is so much that only a clock that was set, or stood still, is
+// noticed; then it withdraws its candidacy as in LH4. And they are compared with what they showed 5
+// to 10 s ago, whatever the lease, where ρ counts; whoever finds that, leaseholder or not, withdraws
+// its candidacy until 5 s after they have agreed again.
 //
 // LH8. A leaseholder whose candidacy ends, because its app is unhealthy or it leaves, steps down
 // without an heir.
@@ -52,7 +55,6 @@ type leaseholder struct {
 	outbidAfter  Instant       // it outbids no voter before (LH9)
 	lastSought   Epoch         // the highest that this incarnation has sought (C3)
 	toldUntil    Instant       // what the app was told in leases that are over ends then (LH6)
-	clocks       Reading       // at the last round (LH7)
 	peers        map[string]*peer
 }
 
@@ -101,10 +103,7 @@ func (m *Machine) stopActing() {
 func (m *Machine) driveLeaseholder() {
 	m.finishStepDown()
 	l := &m.leaseholder
-	if l.held != nil && m.now.disagrees(l.clocks) { // LH7
-		m.stepDown("")
-		m.withdraw(m.roster.hasRival(m.self.Name))
-	}
+	m.distrustClocks() // LH7
 	if l.held != nil && (!m.candidate || m.me.Priority == 0) { // LH5, LH8
 		m.stepDown("")
 	}
@@ -135,7 +134,7 @@ func (m *Machine) driveLeaseholder() {
 // renew sends the next round of renewals (LH3), and asks again for the votes that it seeks beside.
 func (m *Machine) renew() {
 	l := &m.leaseholder
-	l.nextRound, l.clocks = m.now.Boot+m.heartbeat, m.now
+	l.nextRound = m.now.Boot + m.heartbeat
 	m.requestVotes(l.held, Renew)
 	if l.sought != nil {
 		m.requestVotes(l.sought, Vote)

@@ -27,6 +27,7 @@ type Machine struct {
 	candidate bool          // the app is healthy and the process stays
 	nominated string        // the process that the algorithm names; empty while it elects
 
+	clocks      clocks
 	voter       voter
 	disk        disk
 	candidacy   candidacy
@@ -42,6 +43,7 @@ func New(c Config) *Machine {
 	m := &Machine{
 		self:      c.Self,
 		now:       c.Now,
+		clocks:    startClocks(c.Now),
 		candidate: true,
 		rng:       rand.New(rand.NewPCG(c.Seed, 0x7e9e)),
 	}
@@ -57,6 +59,7 @@ func (m *Machine) State() State { return m.voter.State }
 func (m *Machine) Step(e Event) *Output {
 	m.now, m.t = e.Now, max(e.T, time.Millisecond)
 	m.out = Output{Requests: m.out.Requests[:0], Replies: m.out.Replies[:0]}
+	m.clocks.watch(m.now)
 	m.lapse()
 	switch e.Type {
 	case Tick:

@@ -11,9 +11,11 @@ const (
 	// driftPercent is ρ: by how much the rate of a machine's clock may be off. NTP slews by 0.05 %,
 	// chrony by up to 8.3 %, and the kernel allows 10 %.
 	driftPercent = 10
-	// Disagreement is ε: how far two clocks of a machine may come apart between two rounds of
-	// renewals, in addition to ρ, before the leaseholder distrusts them (LH7).
+	// Disagreement is ε: how far two clocks of a machine may come apart, in addition to ρ, before
+	// the leaseholder distrusts them (LH7).
 	Disagreement = 50 * time.Millisecond
+	// anchorAge is how old the reading at least is that rates are judged by (LH7).
+	anchorAge = 5 * time.Second
 
 	// missedHeartbeats is how many heartbeats, in addition to T, may pass since the last renewal
 	// until a leaseholder is no longer heard (V9).
@@ -47,21 +49,3 @@ func Outlast(lease time.Duration) time.Duration {
 	const slow = 100 - driftPercent
 	return (lease*(100+driftPercent) + slow - 1) / slow
 }
-
-// Reading is a reading of a machine's clocks at one instant.
-type Reading struct {
-	Boot Instant       // CLOCK_BOOTTIME: the protocol counts with this clock only
-	Raw  time.Duration // CLOCK_MONOTONIC_RAW: no time server changes its rate
-	Wall time.Duration // the wall clock, since 1970
-}
-
-// disagrees reports whether the clocks advanced differently since an earlier reading, by more than
-// ρ of the time that passed and ε (LH7).
-func (r Reading) disagrees(since Reading) bool {
-	boot := r.Boot - since.Boot
-	allowed := boot*driftPercent/100 + Disagreement
-	return boot < 0 || distance(boot, r.Raw-since.Raw) > allowed ||
-		distance(boot, r.Wall-since.Wall) > allowed
-}
-
-func distance(a, b time.Duration) time.Duration { return max(a-b, b-a) }

@@ -86,7 +86,7 @@ func (m *Machine) evaluateVotes() {
 func (m *Machine) take(t *tally) {
 	l, f := &m.leaseholder, &m.follower
 	l.held, l.sought = t, nil
-	l.nextRound, l.clocks = m.now.Boot, m.now
+	l.nextRound = m.now.Boot
 	m.candidacy.leaseFound()
 	*f = follower{
 		epoch: max(f.epoch, t.epoch),
