@@ -17,8 +17,16 @@ type leaving struct {
 	left      bool
 }
 
-// longestLeave leaves room in a pod's grace period.
+// longestLeave leaves room in a pod's grace period. The manager counts on it (MC5), so it is a time
+// on CLOCK_BOOTTIME: a timer stands still while the machine is suspended.
 const longestLeave = 5 * time.Second
+
+// overdue reports whether this process has left, or should have: whatever happens, it says nothing
+// more.
+func (n *Node) overdue() bool {
+	l := &n.leaving
+	return l.left || l.since != 0 && n.now.Boot >= l.since+longestLeave
+}
 
 // leave begins to leave.
 func (n *Node) leave() {

@@ -56,6 +56,9 @@ func New(c Config) *Node {
 // Step takes one event, and returns what is to be done.
 func (n *Node) Step(e Event) *Ready {
 	n.begin(e.Now)
+	if n.overdue() {
+		return n.finish()
+	}
 	switch e.Type {
 	case Tick:
 		n.tick()
@@ -82,7 +85,9 @@ func (n *Node) Step(e Event) *Ready {
 // with it changes nothing.
 func (n *Node) Advance(now lease.Reading, number uint64, err error) *Ready {
 	n.begin(now)
-	n.advance(number, err)
+	if !n.overdue() {
+		n.advance(number, err)
+	}
 	return n.finish()
 }
 

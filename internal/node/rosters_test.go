@@ -160,6 +160,28 @@ func TestLeave(t *testing.T) {
 	}
 }
 
+// MC5: a process that leaves answers for five seconds at most, by a clock that goes on while its
+// machine is suspended: what comes after that is not answered, and what waited for the disk is not
+// sent, though no timer has run out yet.
+func TestLeaveOnASuspendedMachine(t *testing.T) {
+	for _, late := range []time.Duration{-1, 0} {
+		p := start(t, "P1", newRoster(true))
+		p.request("P3", lease.Vote, 1)
+		p.slow = true
+		p.step(node.Event{Type: node.Leave})
+		p.request("P3", lease.Vote, 2)
+		p.did()
+		p.now += 5*time.Second + late
+		p.request("P3", lease.Renew, 1)
+		for len(p.writes) > 0 {
+			p.write()
+		}
+		if did := p.did(); strings.Contains(did, "granted true") == (late == 0) || p.left != (late == 0) {
+			t.Errorf("after %v: left %t; it did: %s", 5*time.Second+late, p.left, did)
+		}
+	}
+}
+
 // A process that no manager manages leaves as soon as it has handed over.
 func TestLeaveUnmanaged(t *testing.T) {
 	p := boot(t, "P1", lease.State{})
