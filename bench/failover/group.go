@@ -79,6 +79,15 @@ func newGroup(ctx context.Context, p plan) (*group, error) {
 
 func (g *group) boot(ctx context.Context) error {
 	r := g.roster()
+	for i := range r.Processes {
+		p := &r.Processes[i]
+		c := exec.CommandContext(ctx, g.binary, "init", "--state-dir", g.path("state-"+p.Name)) //nolint:gosec // the user names the program
+		id, err := c.Output()
+		if err != nil {
+			return fmt.Errorf("%s init: %w", g.binary, err)
+		}
+		p.StateID = strings.TrimSpace(string(id))
+	}
 	if err := os.WriteFile(g.path("roster.json"), r.Encode(), 0o600); err != nil {
 		return err
 	}

@@ -4,6 +4,9 @@
 //	    joins with the pod's token, and gets its roster and certificate from the manager
 //	agent --roster FILE --certificate F --key F --trust-file F
 //	    runs without a manager, outside Kubernetes
+//	agent init --state-dir DIR
+//	    makes a state directory and prints its ID, for the rosters of Guarded groups without a
+//	    manager
 //	agent keys --roster FILE --out DIR
 //	    creates the certificates for agents without a manager
 package main
@@ -34,8 +37,13 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) > 0 && args[0] == "keys" {
-		return keys(args[1:])
+	if len(args) > 0 {
+		switch args[0] {
+		case "keys":
+			return keys(args[1:])
+		case "init":
+			return initialise(args[1:])
+		}
 	}
 	o, err := parse(args)
 	if err != nil {

@@ -38,8 +38,8 @@ func parse(args []string) (options, error) {
 	}
 	if f.NArg() > 0 {
 		return o, fmt.Errorf(
-			"unexpected argument %q: the agent takes flags only (its one subcommand is "+
-				"`agent keys`)",
+			"unexpected argument %q: the agent takes flags only (its subcommands are "+
+				"`agent init` and `agent keys`)",
 			f.Arg(0),
 		)
 	}

@@ -183,6 +183,11 @@ func (s *sidecar) elect(
 			self.UID,
 		)
 	}
+	if s.roster != "" {
+		if err := checkStateDir(s.stateDir, s.dir.ID, first, self.Pod); err != nil {
+			return err
+		}
+	}
 	links := transport.New(transport.Config{
 		Listener:    listener,
 		Keyring:     s.keyring,

@@ -86,7 +86,8 @@ func startGroup(t *testing.T, r roster.Roster, n int, change ...func(*group)) *g
 
 func member(i int) roster.Process {
 	name := fmt.Sprintf("p%d", i)
-	return roster.Process{Name: name, UID: "uid-" + name, Address: name + ":4041", Priority: int32(i), Voter: true}
+	return roster.Process{Name: name, UID: "uid-" + name, StateID: "state-" + name,
+		Address: name + ":4041", Priority: int32(i), Voter: true}
 }
 
 func (g *group) boot(name string) {

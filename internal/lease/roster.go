@@ -65,10 +65,10 @@ func (r *Roster) find(name string) (Member, bool) {
 }
 
 // indexOf returns where an incarnation stands on the roster; -1 if the roster names another pod or
-// another state directory.
+// another state directory. Of a process that does not vote it may name none.
 func (r *Roster) indexOf(i Incarnation) int {
 	return slices.IndexFunc(r.Members, func(q Member) bool {
-		return q.Name == i.Name && q.UID == i.UID && (q.StateID == i.StateID || q.StateID == "")
+		return q.Name == i.Name && q.UID == i.UID && (q.StateID == i.StateID || q.StateID == "" && !q.Voter)
 	})
 }
 

@@ -116,6 +116,8 @@ func TestWhoVotes(t *testing.T) {
 		{"no voter", func(r *lease.Roster) { r.Members[0].Voter = false }, lease.State{}, -1},
 		{"another state directory", func(r *lease.Roster) { r.Members[0].StateID = "the lost one" },
 			lease.State{}, -1},
+		{"none that the roster names", func(r *lease.Roster) { r.Members[0].StateID = "" },
+			lease.State{Group: "shop/scheduler", Generation: 1, Voted: true}, -1},
 		{"another pod", func(r *lease.Roster) { r.Members[0].UID = "the old one" }, lease.State{},
 			-1},
 		{"not on the roster", func(r *lease.Roster) { r.Members = r.Members[1:] }, lease.State{},

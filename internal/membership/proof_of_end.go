@@ -11,8 +11,9 @@ import "time"
 //   - Its pod came back with another state directory, so an earlier agent of it cannot run.
 //   - Its pod is gone, and every certificate that it can have had has expired.
 //   - Its agent said, after the deletion of its pod began, that it leaves, and has been disconnected
-//     for 7 s: it answers the others for 5 s at most, also if its machine was suspended. Before the deletion the word proves nothing,
-//     because the container may have been started again. An agent that connects again disproves it.
+//     for 7 s: it answers the others for 5 s at most, also if its machine is suspended meanwhile.
+//     Before the deletion the word proves nothing, because the container may have been started
+//     again. An agent that connects again disproves it.
 //   - An operator confirmed it (kubectl election forget). An agent that connects disproves it.
 //
 // All voters that have been known to have ended for a longest lease are removed in one change, also

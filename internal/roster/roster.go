@@ -177,6 +177,11 @@ func (r Roster) validateProcesses() error {
 		if names[p.Name] {
 			return fmt.Errorf("process %d: %q is on the roster twice", i, p.Name)
 		}
+		if r.Safety == Guarded && p.Voter && p.StateID == "" {
+			return fmt.Errorf("process %d: %s votes, and a voter of a Guarded group that lost its "+
+				"state directory would break its promises, so the roster must name the directory: "+
+				"set stateID to what `agent init --state-dir DIR` prints", i, p.Name)
+		}
 		names[p.Name] = true
 	}
 	return nil

@@ -135,7 +135,11 @@ func TestFilesThatAreRefused(t *testing.T) {
 		"long stable":   {`{"group":"lab","preemption":{"stableSeconds":3601}}`, "between 0 and 3600"},
 		"unknown in it": {`{"group":"lab","preemption":{"stable":1}}`, "stable"},
 		"state ID":      {`{"group":"lab","processes":[{"name":"a","stateID":"a b"}]}`, "state ID"},
-		"twice":         {`{"group":"lab","processes":[{"name":"a"},{"name":"a"}]}`, "twice"},
+		"voter without a state ID": {
+			`{"group":"lab","safety":"Guarded","processes":[{"name":"a","stateID":"s"},{"name":"b"}]}`,
+			"b votes",
+		},
+		"twice": {`{"group":"lab","processes":[{"name":"a"},{"name":"a"}]}`, "twice"},
 		"priority": {
 			`{"group":"lab","processes":[{"name":"a","priority":1000001}]}`,
 			"between 0 and 1000000",

@@ -36,6 +36,7 @@ func shop(generation int64) *roster.Roster {
 		r.Processes = append(r.Processes, roster.Process{
 			Name:     name,
 			UID:      "uid-" + name,
+			StateID:  "state-" + name,
 			Address:  name + ":4041",
 			Priority: int32(i + 1),
 			Voter:    true,

@@ -117,8 +117,9 @@ func (v *voter) step(e lease.Event) error {
 	return errors.Join(err, v.step(written))
 }
 
-// use begins to use a roster.
+// use begins to use a roster, which names this state directory.
 func (v *voter) use(r *roster.Roster) error {
+	r.Processes[0].StateID = v.dir.ID
 	v.roster = r
 	enrolled := &lease.Roster{
 		Group:      r.GroupUID,
