@@ -15,6 +15,7 @@ import (
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/controllers/agentserver"
+	"github.com/podesta-dev/podesta/controllers/apiclock"
 	"github.com/podesta-dev/podesta/controllers/ca"
 	"github.com/podesta-dev/podesta/controllers/group"
 	"github.com/podesta-dev/podesta/internal/identity"
@@ -45,7 +46,9 @@ type Options struct {
 	CheckCAEvery time.Duration
 	// Version is the manager's; agents of another one are called outdated. Empty: no agent is.
 	Version string
-	Logger  *slog.Logger
+	// Clock watches the requests to the API server; nil: its clock counts as unknown.
+	Clock  *apiclock.Clock
+	Logger *slog.Logger
 }
 
 // Setup adds everything to a controller-runtime manager: the controllers and the server for agents.
@@ -109,6 +112,7 @@ func setupGroups(mgr ctrl.Manager, options Options, rosters *roster.Server,
 		Rosters:   rosters,
 		Sightings: sightings,
 		Now:       time.Now,
+		Agrees:    options.Clock.Agrees,
 		Debounce:  cmp.Or(options.Debounce, group.DefaultDebounce),
 		Version:   options.Version,
 	}

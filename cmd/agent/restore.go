@@ -93,6 +93,14 @@ func (s *sidecar) loadCredentials(joined bool) error {
 		)
 		return nil
 	}
+	if s.roster == "" {
+		s.validity.begins(s.dir.Asked())
+		if !s.validity.holds() {
+			s.logger.Info("the certificate in the state directory has ended, or the machine was " +
+				"started again since: joining again")
+			return nil
+		}
+	}
 	err = s.keyring.SetCertificate(certificate, key)
 	if err != nil && s.roster == "" { // the agent crashed between writing the two files
 		s.logger.Warn(
@@ -127,7 +135,8 @@ func (s *sidecar) client() *roster.Client {
 		},
 		Trust:   func() ([]byte, error) { return os.ReadFile(s.trustFile) },
 		Keyring: s.keyring,
-		Keep:    s.dir.SaveCredentials,
+		Keep:    s.keep,
+		Boot:    s.validity.boot,
 		Logger:  s.logger,
 	})
 }

@@ -25,14 +25,15 @@ import (
 // sidecar is a running agent with its servers.
 type sidecar struct {
 	options
-	logger  *slog.Logger
-	dir     *statedir.Dir
-	saved   statedir.Saved // what the state directory held at the start
-	keyring *identity.Keyring
-	board   *agent.Board
-	ledger  *agent.Ledger
-	meter   *agent.Meter
-	pings   chan chan<- struct{}
+	logger   *slog.Logger
+	dir      *statedir.Dir
+	saved    statedir.Saved // what the state directory held at the start
+	keyring  *identity.Keyring
+	validity *validity
+	board    *agent.Board
+	ledger   *agent.Ledger
+	meter    *agent.Meter
+	pings    chan chan<- struct{}
 
 	prober  *apphealth.Prober
 	appHost string // the address at which the agent serves its app and probes it
@@ -52,14 +53,15 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 	}
 	defer dir.Close() //nolint:errcheck // nothing is written to it any more
 	s := &sidecar{
-		options: o,
-		logger:  logger,
-		dir:     dir,
-		keyring: identity.NewKeyring(time.Now),
-		board:   agent.NewBoard(),
-		ledger:  agent.NewLedger(agent.ReadClocks),
-		prober:  apphealth.NewProber(),
-		pings:   make(chan chan<- struct{}),
+		options:  o,
+		logger:   logger,
+		dir:      dir,
+		keyring:  identity.NewKeyring(time.Now),
+		validity: newValidity(),
+		board:    agent.NewBoard(),
+		ledger:   agent.NewLedger(agent.ReadClocks),
+		prober:   apphealth.NewProber(),
+		pings:    make(chan chan<- struct{}),
 	}
 	s.meter = agent.NewMeter(s.board, s.ledger, s.dropped)
 	if err := s.load(); err != nil {
@@ -210,7 +212,7 @@ func (s *sidecar) elect(
 		Ledger:      s.ledger,
 		Health:      s.prober.Changes(),
 		Probe:       s.probe,
-		Certified:   func() bool { return time.Now().Before(s.keyring.NotAfter()) },
+		Certified:   s.certified,
 		Version:     version,
 		Board:       s.board,
 		Meter:       s.meter,

@@ -23,8 +23,8 @@ const answerWithin = 15 * time.Second
 const forgetLong = `Confirm that voters of a group have stopped, so that it can continue without them.
 
 A Guarded group that has lost a majority of its voters stops, and its condition Stalled is True with
-reason MajorityLost. It waits until the pods come back or their certificates expire, which takes a
-day. If you know that the lost voters are no longer running, this command ends the wait. Without pod
+reason MajorityLost. It waits until the pods come back or their certificates expire, which takes 30
+hours. If you know that the lost voters are no longer running, this command ends the wait. Without pod
 names, it applies to all voters that do not report to the manager.
 
 The request applies to the roster that the command shows, and only to voters that are not connected

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/podesta-dev/podesta/controllers"
+	"github.com/podesta-dev/podesta/controllers/apiclock"
 )
 
 // version is set by the linker; a plain build prints what Go knows.
@@ -59,6 +60,8 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	clock := apiclock.New(time.Now, logger)
+	config.Wrap(clock.Watch)
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         controllers.CacheOptions(),
@@ -78,7 +81,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	}
 	err = controllers.Setup(mgr, controllers.Options{Listen: listen, Namespace: o.namespace,
 		PodName: os.Getenv(
-			"POD_NAME"), Registry: metrics.Registry, Version: version, Logger: logger})
+			"POD_NAME"), Registry: metrics.Registry, Version: version, Clock: clock, Logger: logger})
 	if err != nil {
 		return err
 	}

@@ -81,8 +81,8 @@ func lostMajority(f findings) string {
 				"ended", without, forget)
 	}
 	return fmt.Sprintf(
-		"%s, so no process may act until they are back or their certificates have expired (a day "+
-			"after their pods were deleted). Make sure that none of them is still running, then "+
+		"%s, so no process may act until they are back or their certificates have expired (30 "+
+			"hours after their pods were deleted). Make sure that none of them is still running, then "+
 			"run %s",
 		without, forget)
 }

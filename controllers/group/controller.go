@@ -32,6 +32,8 @@ type Reconciler struct {
 	Sightings *roster.Sightings
 	Metrics   *Metrics
 	Now       func() time.Time
+	// Agrees reports whether the wall clock agrees with the API server's; nil: that is not known.
+	Agrees func() bool
 	// Debounce is how long news of a group is gathered before a pass.
 	Debounce time.Duration
 	// Version is the manager's own, with which those of agents are compared; empty: with nothing.

@@ -19,14 +19,15 @@ func factsOf(o observation) *membership.Facts {
 	settings := settingsOf(o.group)
 	settings.AppHealth = roster.AppHealth{} // elections do not need it, so it makes no generation
 	f := &membership.Facts{
-		Now:       o.now,
-		Guarded:   guarded(o.group),
-		Lease:     milliseconds(o.group.Spec.Timing.LeaseMilliseconds),
-		Settings:  string(settings.Encode()),
-		Roster:    rosterFrom(o.published.Roster),
-		Forget:    forgetRequest(o.group),
-		Begun:     o.begun,
-		Inherited: o.inherited,
+		Now:         o.now,
+		ClockAgrees: o.agrees,
+		Guarded:     guarded(o.group),
+		Lease:       milliseconds(o.group.Spec.Timing.LeaseMilliseconds),
+		Settings:    string(settings.Encode()),
+		Roster:      rosterFrom(o.published.Roster),
+		Forget:      forgetRequest(o.group),
+		Begun:       o.begun,
+		Inherited:   o.inherited,
 	}
 	for _, pod := range o.pods {
 		if pod.UID == "" {
@@ -79,8 +80,8 @@ func reportFact(uid types.UID, s roster.Sighting, group types.UID) membership.Re
 	return r
 }
 
-// ofOtherGroup reports whether an agent uses a roster of another group object of this name: one that
-// was deleted, or one that is newer than what this manager has seen.
+// ofOtherGroup reports whether an agent uses a roster of another group object of this name: one
+// that was deleted, or one that is newer than what this manager has seen.
 func ofOtherGroup(r roster.Report, group types.UID) bool {
 	return r.GroupUID != "" && r.GroupUID != string(group)
 }

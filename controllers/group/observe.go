@@ -20,6 +20,7 @@ type observation struct {
 	state // what this manager has carried over from the last pass
 
 	now       time.Time
+	agrees    bool // the wall clock agrees with the API server's
 	debounce  time.Duration
 	group     *v1.ElectionGroup
 	published v1.ElectionGroupStatus        // the newest status that was written
@@ -52,6 +53,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 	o := observation{
 		state:     last,
 		now:       now,
+		agrees:    r.Agrees != nil && r.Agrees(),
 		debounce:  r.Debounce,
 		group:     group,
 		published: last.newest(group),
@@ -80,8 +82,8 @@ func (o *observation) see(all []roster.Sighting, known map[types.UID]bool) {
 	}
 }
 
-// about returns what a report says of a group object. From within another object of the name an agent
-// can say nothing about this one's coordinator, leases and processes.
+// about returns what a report says of a group object. From within another object of the name an
+// agent can say nothing about this one's coordinator, leases and processes.
 func about(group types.UID, r roster.Report) roster.Report {
 	if !ofOtherGroup(r, group) {
 		return r

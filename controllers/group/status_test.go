@@ -26,6 +26,7 @@ func newScene(pods int) *scene {
 	s := &scene{observation{
 		state:     state{begun: noon.Add(-time.Hour), showing: true},
 		now:       noon,
+		agrees:    true,
 		debounce:  DefaultDebounce,
 		sightings: map[types.UID]roster.Sighting{},
 		ended:     map[types.UID]time.Time{},

@@ -74,6 +74,7 @@ type agent struct {
 	unhealthy bool
 	ailment   error // of the app; nil: it is healthy
 	left      bool
+	expired   bool // its certificate has ended
 	view      View
 }
 
@@ -133,6 +134,7 @@ func (a *agent) loop(stop <-chan struct{}) error {
 				return err
 			}
 		case o := <-a.writer.outcomes:
+			a.checkCertificate()
 			a.carryOut(a.node.Advance(a.Ledger.clock(), o.number, o.err))
 		case <-a.Ledger.sessions:
 			a.step(node.Event{Type: node.Told, Until: a.Ledger.told()})
@@ -163,16 +165,23 @@ func (a *agent) tick() error {
 			n = mailAtOnce
 		}
 	}
-	if a.inUse != nil && a.Certified != nil && !a.Certified() {
+	a.step(node.Event{Type: node.Tick})
+	if a.expired && a.Updates == nil {
+		return errCertificate
+	}
+	return nil
+}
+
+// checkCertificate ends this process's part in its group when its certificate has ended. It comes
+// before everything that the process says: no timer runs out while a machine is suspended.
+func (a *agent) checkCertificate() {
+	a.expired = a.Certified != nil && !a.Certified()
+	if a.inUse != nil && a.expired {
 		a.Logger.Error("the certificate has expired: this process takes part again when it has " +
 			"another one, and a roster")
-		a.step(node.Event{Type: node.Expired})
-		if a.Updates == nil {
-			return errCertificate
-		}
+		e := node.Event{Type: node.Expired, Now: a.Ledger.clock()}
+		a.carryOut(a.node.Step(e))
 	}
-	a.step(node.Event{Type: node.Tick})
-	return nil
 }
 
 // checkHealth follows the app's health and its sessions. An app that had a session and has none any
@@ -195,6 +204,7 @@ func (a *agent) checkHealth() {
 
 // step brings the node an event, and carries out what it says.
 func (a *agent) step(e node.Event) {
+	a.checkCertificate()
 	e.Now = a.Ledger.clock()
 	a.carryOut(a.node.Step(e))
 }

@@ -487,6 +487,47 @@ func TestForgedClaims(t *testing.T) {
 	})
 }
 
+// MC5: a certificate that has ended is noticed by whatever happens first, not by a timer, which
+// stands still while a machine is suspended.
+func TestCertificateEndsWithoutATimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := transport.NewNetwork()
+		board, permit := agent.NewBoard(), agent.NewLedger(virtual)
+		links, health := network.JoinWith("p1", 1, "state-p1"), make(chan error)
+		var ended atomic.Bool
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			done <- agent.Run(ctx, agent.Config{
+				Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Board: board, Ledger: permit,
+				Meter: agent.NewMeter(board, permit, links.Dropped),
+				Roster: roster.Roster{Namespace: "shop", Group: "scheduler", Generation: 1,
+					Algorithm: "Bully", Safety: roster.Classic, Heartbeat: heartbeat, Timeout: timeout,
+					Processes: []roster.Process{member(1)}},
+				Updates:   make(chan roster.Update),
+				Certified: func() bool { return !ended.Load() },
+				Health:    health,
+				Logger:    slog.New(slog.DiscardHandler),
+			})
+		}()
+		synctest.Wait()
+		if v, _ := board.Read(); v.Name != "p1" {
+			t.Fatalf("it does not take part: %+v", v)
+		}
+		ended.Store(true)
+		health <- nil
+		health <- errors.New("the app is ill")
+		synctest.Wait()
+		if v, _ := board.Read(); v.Name != "" {
+			t.Errorf("it takes part still: %+v", v)
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // Nobody gives a process without a manager another certificate: it ends, and says what to do.
 func TestWithoutAManagerACertificateIsTheLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

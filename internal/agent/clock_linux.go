@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -33,4 +35,13 @@ func read(clock int32) time.Duration {
 		panic("clock_gettime: " + err.Error())
 	}
 	return time.Duration(t.Nano())
+}
+
+// BootID identifies the start of the machine that CLOCK_BOOTTIME counts from; empty: unknown.
+func BootID() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
 }

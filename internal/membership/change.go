@@ -21,6 +21,10 @@ type voter struct {
 	report *Report // nil: its agent has not reported to this manager
 	end    proof   // MC5
 
+	// dismissed is the generation of a roster that gives its process priority 0 because its pod is
+	// being deleted (MC8), as do all later ones; 0: there is none that this manager knows of.
+	dismissed int64
+
 	connected bool      // it reports to this manager and does not leave
 	missing   time.Time // when its pod was or will be gone or hanging, or it began to leave (MC6)
 	lost      time.Time // from when on it is not expected to come back (MC7)

@@ -6,6 +6,9 @@ import "time"
 type Facts struct {
 	// Now is the manager's clock. Every other time in here is a reading of it, too.
 	Now time.Time
+	// ClockAgrees: the manager's wall clock agrees with the API server's. A time that is kept from
+	// one manager to the next, or compared with one that was, counts only then (MC5).
+	ClockAgrees bool
 	// Guarded groups have voters that change by the rules; a Classic group takes any roster.
 	Guarded bool
 	// Lease is the lease that the group's spec asks for.

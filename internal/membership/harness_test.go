@@ -23,11 +23,12 @@ type scene struct {
 // newScene returns a group whose pods have not joined yet.
 func newScene(pods int) *scene {
 	s := &scene{Facts: Facts{
-		Now:      noon,
-		Begun:    noon.Add(-time.Hour),
-		Guarded:  true,
-		Lease:    second,
-		Settings: "bully",
+		Now:         noon,
+		ClockAgrees: true,
+		Begun:       noon.Add(-time.Hour),
+		Guarded:     true,
+		Lease:       second,
+		Settings:    "bully",
 	}}
 	for i := range pods {
 		s.Pods = append(s.Pods, podNumber(i))

@@ -9,11 +9,17 @@ import "time"
 //     Failed, does not set it), and all its containers have terminated. Terminated containers alone
 //     prove nothing: a kubelet reports them before it starts them again. (Facts.Ended)
 //   - Its pod came back with another state directory, so an earlier agent of it cannot run.
-//   - Its pod is gone, and every certificate that it can have had has expired.
-//   - Its agent said, after the deletion of its pod began, that it leaves, and has been disconnected
-//     for 7 s: it answers the others for 5 s at most, also if its machine is suspended meanwhile.
-//     Before the deletion the word proves nothing, because the container may have been started
-//     again. An agent that connects again disproves it.
+//   - Its pod is gone, and every certificate that it can have had has expired, by the slowest clock
+//     that is promised. Since when the pod is gone outlives this manager, so it is a reading of the
+//     wall clock: it is neither recorded nor believed while that differs from the API server's.
+//     (An agent reads the end of its certificate from CLOCK_BOOTTIME, and takes the certificate for
+//     ended after a reboot.)
+//   - Its agent said that it leaves, when it used a roster that gives its process priority 0 because
+//     its pod is being deleted (MC8), and has been disconnected for 7 s: it answers the others for
+//     5 s at most, also if its machine is suspended meanwhile. Without such a roster the word proves
+//     nothing, because the container may be started again; and when the deletion began, by the API
+//     server's clock, does not compare with when it left, by this one's. An agent that connects
+//     again disproves it.
 //   - An operator confirmed it (kubectl election forget). An agent that connects disproves it.
 //
 // All voters that have been known to have ended for a longest lease are removed in one change, also
@@ -21,8 +27,11 @@ import "time"
 
 const (
 	// CertificatesEnd is how long after a pod was found missing every certificate of its agent has
-	// expired: certificates last a day, and clocks may be five minutes apart.
-	CertificatesEnd = 24*time.Hour + 5*time.Minute
+	// expired: certificates last a day, which an agent whose clock is slow by ρ takes for
+	// L/(1−ρ), and a manager whose clock is fast by ρ for another (1+ρ) of that (see Outlast);
+	// and the manager's clock may be some minutes from the API server's.
+	CertificatesEnd = 24*time.Hour*(100+MaxClockDriftPercent)/(100-MaxClockDriftPercent) +
+		5*time.Minute
 	// LeavesWithin is how long an agent that leaves may go on answering the others (5 s), with room
 	// to spare.
 	LeavesWithin = 7 * time.Second
@@ -45,7 +54,7 @@ func proofOfEnd(v *voter, f *Facts, earlier proof) proof {
 			return proof{at: f.Ended[i].At, final: true}
 		}
 	}
-	if v.certificatesExpired(f.Now) || v.hasOtherState() {
+	if v.certificatesExpired(f) || v.hasOtherState() {
 		return proof{at: f.Now, final: true}
 	}
 	left := v.saidGoodbye() || v.pod == nil && !earlier.at.IsZero()
@@ -64,8 +73,8 @@ func (v *voter) hasEnded(now time.Time) bool {
 	return !v.end.at.IsZero() && !v.end.at.After(now)
 }
 
-func (v *voter) certificatesExpired(now time.Time) bool {
-	return !v.GoneSince.IsZero() && now.Sub(v.GoneSince) > CertificatesEnd
+func (v *voter) certificatesExpired(f *Facts) bool {
+	return !v.GoneSince.IsZero() && f.ClockAgrees && f.Now.Sub(v.GoneSince) > CertificatesEnd
 }
 
 // hasOtherState reports whether the voter's pod reports another state directory.
@@ -73,11 +82,12 @@ func (v *voter) hasOtherState() bool {
 	return v.report != nil && v.report.StateID != "" && v.report.StateID != v.StateID
 }
 
-// saidGoodbye reports whether the agent said that it leaves, and left, when the deletion of its pod
-// had begun.
+// saidGoodbye reports whether the agent said that it leaves, and left, when it had been told that
+// its pod is being deleted.
 func (v *voter) saidGoodbye() bool {
-	return v.pod != nil && v.pod.deleting() && v.report != nil && v.report.Leaving &&
-		!v.report.Connected && !v.report.Since.Before(v.pod.DeletionBegan)
+	r := v.report
+	return v.pod != nil && v.dismissed > 0 && r != nil && r.Leaving && !r.Connected &&
+		!r.OtherGroup && r.Generation >= v.dismissed
 }
 
 // confirmed reports whether an operator confirmed that a voter has stopped: now, or earlier, as the

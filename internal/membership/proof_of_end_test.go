@@ -8,7 +8,12 @@ import (
 )
 
 func TestKnownToHaveEnded(t *testing.T) {
+	// its deletion begins by the API server's clock, whatever the manager's shows
 	deleting := func(s *scene, since time.Duration) { s.deletes(2, s.Now.Add(-since), 30*time.Second) }
+	told := func(s *scene) { // a roster that gives it priority 0, and it has that
+		s.pass()
+		s.edit(2, func(r *Report) { r.Generation = s.Roster.Generation })
+	}
 	leave := func(s *scene) {
 		s.edit(2, func(r *Report) { r.Leaving, r.Connected, r.Since = true, false, s.Now })
 	}
@@ -32,6 +37,30 @@ func TestKnownToHaveEnded(t *testing.T) {
 		{"it said that it leaves", leave, false},
 		{"it said that it leaves while its pod was being deleted", func(s *scene) {
 			deleting(s, time.Second)
+			told(s)
+			leave(s)
+		}, true},
+		{"by its clock the deletion began long after it had left", func(s *scene) {
+			deleting(s, -time.Minute)
+			told(s)
+			leave(s)
+		}, true},
+		{"it said that it leaves before it was told of the deletion, and the clocks are a minute apart",
+			func(s *scene) {
+				leave(s)
+				deleting(s, time.Minute)
+			}, false},
+		{"it was told of the deletion in another group object", func(s *scene) {
+			deleting(s, time.Second)
+			told(s)
+			leave(s)
+			s.edit(2, func(r *Report) { r.OtherGroup = true })
+		}, false},
+		{"it has an even newer roster", func(s *scene) {
+			deleting(s, time.Second)
+			told(s)
+			s.Settings = "another algorithm"
+			told(s)
 			leave(s)
 		}, true},
 		{"it said that it leaves, and later its pod was deleted", func(s *scene) {
@@ -56,6 +85,10 @@ func TestKnownToHaveEnded(t *testing.T) {
 		{"its pod is gone for a day, and so are its certificates", func(s *scene) {
 			gone(s, CertificatesEnd+time.Second)
 		}, true},
+		{"the same, by a clock that nobody shares", func(s *scene) {
+			gone(s, CertificatesEnd+time.Second)
+			s.ClockAgrees = false
+		}, false},
 		{"its pod is gone for almost a day", func(s *scene) { gone(s, CertificatesEnd-time.Second) }, false},
 		{"an operator confirms it", func(s *scene) { s.loses(2, 0); s.persisted("p-2", forgotten) }, true},
 		{"an operator confirms it, but it is connected", func(s *scene) { s.persisted("p-2", forgotten) }, false},
@@ -96,7 +129,10 @@ func TestProofsAreKept(t *testing.T) {
 	}
 	s.state.acknowledged = time.Time{}
 	s.deletes(2, s.Now, 0)
-	s.edit(2, func(r *Report) { r.Leaving, r.Connected, r.Since = true, false, s.Now })
+	s.pass()
+	s.edit(2, func(r *Report) {
+		r.Leaving, r.Connected, r.Since, r.Generation = true, false, s.Now, s.Roster.Generation
+	})
 	s.pass()
 	s.drop(2)
 	s.later(time.Second)
@@ -113,7 +149,7 @@ func TestProofsAreKept(t *testing.T) {
 
 // Certificates may last no longer than the rule waits.
 func TestCertificatesEnd(t *testing.T) {
-	if want := identity.Lifetime + 5*time.Minute; CertificatesEnd != want {
+	if want := Outlast(identity.Lifetime) + 5*time.Minute; CertificatesEnd != want {
 		t.Errorf("CertificatesEnd is %v, want %v", CertificatesEnd, want)
 	}
 }

@@ -23,6 +23,7 @@ type State struct {
 type voterRecord struct {
 	uid, stateID string
 	end          proof
+	dismissed    int64 // see voter
 }
 
 // Roster returns the newest roster that this manager knows; nil if there is none. It is
@@ -61,11 +62,21 @@ func (s State) advance(g *group) State {
 		next.newest, next.allUse = generation, time.Time{}
 	}
 	next.voters = make([]voterRecord, len(g.voters))
+	present := s.roster != nil && tellsPresent(s.roster, g.Facts)
 	acknowledged, useNewest := 0, 0
 	for i := range g.voters {
 		v := &g.voters[i]
-		v.end = proofOfEnd(v, g.Facts, s.proofOf(v))
-		next.voters[i] = voterRecord{uid: v.UID, stateID: v.StateID, end: v.end}
+		known := s.recordOf(v)
+		if v.dismissed = known.dismissed; v.dismissed == 0 && present && v.pod != nil && v.pod.deleting() {
+			v.dismissed = generation
+		}
+		v.end = proofOfEnd(v, g.Facts, known.end)
+		next.voters[i] = voterRecord{
+			uid:       v.UID,
+			stateID:   v.StateID,
+			end:       v.end,
+			dismissed: v.dismissed,
+		}
 		switch {
 		case v.hasEnded(g.Now):
 			acknowledged++
@@ -95,12 +106,12 @@ func (s *State) speaksOf(voters []voter) bool {
 	return true
 }
 
-// proofOf returns what earlier passes knew of a voter's end.
-func (s *State) proofOf(v *voter) proof {
+// recordOf returns what earlier passes knew of a voter.
+func (s *State) recordOf(v *voter) voterRecord {
 	for i := range s.voters {
 		if s.voters[i].uid == v.UID && s.voters[i].stateID == v.StateID {
-			return s.voters[i].end
+			return s.voters[i]
 		}
 	}
-	return proof{}
+	return voterRecord{}
 }

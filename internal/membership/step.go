@@ -190,7 +190,9 @@ func guardedMembers(g *group, voters []voter) []Member {
 		v := &voters[i]
 		m := *v.Member
 		gone := v.pod == nil && (v.end.at.IsZero() || !m.GoneSince.IsZero())
-		m.GoneSince = heldSince(gone, m.GoneSince, g.Now.Truncate(time.Second))
+		if !gone || g.ClockAgrees {
+			m.GoneSince = heldSince(gone, m.GoneSince, g.Now.Truncate(time.Second))
+		}
 		m.Forgotten = v.confirmed(g.roster, g.Facts)
 		members = append(members, m)
 	}

@@ -193,6 +193,24 @@ func TestGonePodIsRecorded(t *testing.T) {
 	}
 }
 
+// A manager whose clock differs from the API server's records no time that the next one would
+// believe.
+func TestGonePodAndAWrongClock(t *testing.T) {
+	s := voting(3)
+	s.loses(1, 0).loses(2, 0)
+	s.drop(2)
+	right := s.Now
+	s.Now, s.ClockAgrees = right.Add(-48*time.Hour), false
+	s.pass()
+	s.Now, s.ClockAgrees = right, true
+	s.state = State{}
+	s.pass()
+	if s.endOf("uid-2") != (proof{}) || !s.member(t, "p-2").GoneSince.Equal(right.Truncate(second)) {
+		t.Errorf("gone since %v, known to have ended: %+v", s.member(t, "p-2").GoneSince,
+			s.state.voters)
+	}
+}
+
 // A manager that knows that a voter's certificates have expired knows it still after a restart.
 func TestGoneSinceOutlastsTheManager(t *testing.T) {
 	s := voting(3)
@@ -361,8 +379,12 @@ func TestSpentBallotsMakeAGeneration(t *testing.T) {
 func TestEndsToComeAreAwaited(t *testing.T) {
 	s := voting(3)
 	for i := 1; i < 3; i++ {
-		s.deletes(i, s.Now, 0)
-		s.edit(i, func(r *Report) { r.Leaving = true })
+		s.deletes(i, s.Now, time.Minute)
+	}
+	s.pass()
+	s.pass()
+	for i := 1; i < 3; i++ {
+		s.edit(i, func(r *Report) { r.Leaving, r.Generation = true, s.Roster.Generation })
 		s.loses(i, 0)
 	}
 	r := *s.Roster

@@ -230,7 +230,8 @@ func (w *world) newest(a *agent) bool {
 func (w *world) happens() {
 	w.Now = w.Now.Add(time.Duration(w.random.IntN(400)) * time.Millisecond)
 	deeds := []func(){
-		w.newPod, w.kill, w.deleteGracefully, w.deleteByForce, w.loseState, w.disconnect, w.restartManager,
+		w.newPod, w.kill, w.deleteGracefully, w.leaveDeleted, w.deleteByForce, w.loseState,
+		w.disconnect, w.restartManager,
 		w.editLease, w.evict, w.drain, w.rebootRack, w.wipeStatus, w.kubeletTells, w.kubeletTells, w.join, w.join, w.join,
 	}
 	if i := w.random.IntN(3 * len(deeds)); i < len(deeds) {

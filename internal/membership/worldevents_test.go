@@ -99,7 +99,8 @@ func (w *world) evict() {
 	}
 }
 
-// deleteGracefully asks a pod to end; as a rule its agent says that it leaves, as its last word.
+// deleteGracefully asks a pod to end; its agent says that it leaves, as its last word, at once or
+// when it was told of the deletion.
 func (w *world) deleteGracefully() {
 	a := w.pick(func(a *agent) bool { return w.inAPI(a) && !w.pod(a.uid).deleting() })
 	if a == nil {
@@ -107,7 +108,20 @@ func (w *world) deleteGracefully() {
 	}
 	w.beginDeletion(a)
 	w.note("%s is deleted", a)
-	if a.runs() && a.connected && w.random.IntN(2) == 0 {
+	if w.random.IntN(4) == 0 {
+		w.goodbye(a)
+	}
+}
+
+// leaveDeleted has an agent whose pod is being deleted leave.
+func (w *world) leaveDeleted() {
+	if a := w.pick(func(a *agent) bool { return w.inAPI(a) && w.pod(a.uid).deleting() }); a != nil {
+		w.goodbye(a)
+	}
+}
+
+func (w *world) goodbye(a *agent) {
+	if a.runs() && a.connected {
 		w.report(a).Leaving = true
 		w.end(a)
 		w.note("%s leaves", a)

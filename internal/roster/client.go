@@ -62,8 +62,11 @@ type ClientConfig struct {
 	// state directory; then the client does not join before RenewAt.
 	Keyring *identity.Keyring
 	// Keep persists credentials before they are used. Nil arguments are unchanged: certificate and
-	// key come together, and a new CA bundle comes without them.
-	Keep   func(certPEM, keyPEM, trustPEM []byte) error
+	// key come together, and a new CA bundle comes without them. asked is what Boot returned
+	// before the certificate was asked for: by that clock it lasts for identity.Lifetime at most.
+	Keep func(certPEM, keyPEM, trustPEM []byte, asked time.Duration) error
+	// Boot reads CLOCK_BOOTTIME.
+	Boot   func() time.Duration
 	Logger *slog.Logger
 }
 

@@ -78,7 +78,7 @@ func (c *Client) receive(ctx context.Context, stream followStream,
 func (c *Client) take(message *rosterpb.Update) (Update, error) {
 	switch u := message.GetUpdate().(type) {
 	case *rosterpb.Update_Trust:
-		return Update{}, c.adopt(nil, nil, u.Trust)
+		return Update{}, c.adopt(nil, nil, u.Trust, 0)
 	case *rosterpb.Update_Gone:
 		return Update{Gone: true}, nil
 	case *rosterpb.Update_Roster:

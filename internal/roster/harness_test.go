@@ -140,7 +140,8 @@ func newAgent(t *testing.T, m *manager, token string, edit ...func(*ClientConfig
 		Token:   func() (string, error) { return token, nil },
 		Trust:   func() ([]byte, error) { return m.bundle, nil },
 		Keyring: identity.NewKeyring(time.Now),
-		Keep: func(cert, key, trust []byte) error {
+		Boot:    func() time.Duration { return time.Duration(time.Now().UnixNano()) },
+		Keep: func(cert, key, trust []byte, _ time.Duration) error {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.kept = append(g.kept, [3][]byte{cert, key, trust})

@@ -51,16 +51,17 @@ func (c *Client) join(ctx context.Context, manager rosterpb.RosterServiceClient,
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	asked := c.Boot()
 	granted, err := manager.Join(ctx, &rosterpb.JoinRequest{Token: token, Csr: request})
 	if err != nil {
 		return err
 	}
-	return c.adopt(granted.GetCertificate(), keyPEM, granted.GetTrust())
+	return c.adopt(granted.GetCertificate(), keyPEM, granted.GetTrust(), asked)
 }
 
 // adopt keeps credentials, then uses them; nil means unchanged. It tries them on a blank keyring
 // first, so that it does not keep credentials that do not work.
-func (c *Client) adopt(certPEM, keyPEM, trustPEM []byte) error {
+func (c *Client) adopt(certPEM, keyPEM, trustPEM []byte, asked time.Duration) error {
 	c.adopting.Lock()
 	defer c.adopting.Unlock()
 	if certPEM == nil && string(trustPEM) == c.bundle {
@@ -75,7 +76,7 @@ func (c *Client) adopt(certPEM, keyPEM, trustPEM []byte) error {
 			return fmt.Errorf("the manager sent an invalid certificate: %w", err)
 		}
 	}
-	if err := c.Keep(certPEM, keyPEM, trustPEM); err != nil {
+	if err := c.Keep(certPEM, keyPEM, trustPEM, asked); err != nil {
 		return fmt.Errorf("write the new credentials to the state directory: %w", err)
 	}
 	if err := c.Keyring.SetTrust(trustPEM); err != nil {

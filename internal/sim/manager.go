@@ -120,7 +120,7 @@ func (w *World) refresh(m *manager) {
 func (w *World) gather(m *manager) *membership.Facts {
 	f := &m.facts
 	*f = membership.Facts{
-		Now: m.clock(w.now), Guarded: w.Guarded, Lease: m.cache.lease, Settings: m.cache.settings,
+		Now: m.clock(w.now), ClockAgrees: true, Guarded: w.Guarded, Lease: m.cache.lease, Settings: m.cache.settings,
 		Pods: f.Pods[:0], Reports: f.Reports[:0], Ended: m.ended, Begun: m.begun,
 	}
 	if r := w.api.roster(m.cache.version); r != nil && r.group == m.group {

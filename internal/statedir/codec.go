@@ -22,6 +22,7 @@ var (
 	incarnationFormat = record.Format{Name: "podesta-incarnation", Version: 1}
 	leaseFormat       = record.Format{Name: "podesta-lease", Version: 1}
 	rosterFormat      = record.Format{Name: "podesta-roster", Version: 1}
+	askedFormat       = record.Format{Name: "podesta-certificate-asked", Version: 1}
 )
 
 const maxID = 64
@@ -197,4 +198,30 @@ func decodeRoster(data []byte) (roster.Roster, error) {
 		return roster.Roster{}, &record.Damaged{Reason: "its body is not as an agent writes it"}
 	}
 	return r, nil
+}
+
+// askedV1 is the schema of an Asked.
+type askedV1 struct {
+	BootID          string `json:"bootID"`
+	BootNanoseconds int64  `json:"bootNanoseconds"`
+}
+
+func encodeAsked(a Asked) ([]byte, error) {
+	body, err := record.EncodeJSON(askedV1{BootID: a.BootID, BootNanoseconds: int64(a.Boot)})
+	if err != nil {
+		return nil, err
+	}
+	return askedFormat.Encode(body), nil
+}
+
+func decodeAsked(data []byte) (Asked, error) {
+	_, body, err := askedFormat.Decode(data)
+	if err != nil {
+		return Asked{}, err
+	}
+	v, err := record.DecodeJSON[askedV1](body)
+	if err != nil {
+		return Asked{}, err
+	}
+	return Asked{BootID: v.BootID, Boot: time.Duration(v.BootNanoseconds)}, nil
 }

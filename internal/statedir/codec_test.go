@@ -47,6 +47,10 @@ func TestGoldensOfVersion1(t *testing.T) {
 			},
 		},
 	}, must(t, encodeLease), decodeLease)
+	check(t, "v1/asked", Asked{
+		BootID: "3f1c2a9e-5b7d-4e60-8a41-9c0d2e3f4a5b",
+		Boot:   90 * time.Minute,
+	}, must(t, encodeAsked), decodeAsked)
 	pointer := must(t, encodeRoster)
 	encode := func(r roster.Roster) []byte { return pointer(&r) }
 	check(t, "v1/roster-classic", roster.Roster{
@@ -127,7 +131,7 @@ func must[T any](t *testing.T, encode func(T) ([]byte, error)) func(T) []byte {
 
 // Every version that an agent has ever written has goldens.
 func TestEveryVersionHasGoldens(t *testing.T) {
-	for _, f := range []record.Format{idFormat, incarnationFormat, leaseFormat, rosterFormat} {
+	for _, f := range []record.Format{idFormat, incarnationFormat, leaseFormat, rosterFormat, askedFormat} {
 		versions := map[int]bool{}
 		goldens, err := filepath.Glob("testdata/v*/*")
 		if err != nil {
@@ -255,6 +259,13 @@ func FuzzDecodeIncarnation(f *testing.F) {
 	})
 }
 
+func FuzzDecodeAsked(f *testing.F) {
+	seeds(f, askedFormat)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		decoded(t, askedFormat, data, decodeAsked, must(t, encodeAsked))
+	})
+}
+
 func FuzzDecodeLease(f *testing.F) {
 	seeds(f, leaseFormat)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -297,6 +308,7 @@ func FuzzDamage(f *testing.F) {
 			func(b []byte) error { _, err := decodeIncarnation(b); return err },
 			func(b []byte) error { _, err := decodeLease(b); return err },
 			func(b []byte) error { _, err := decodeRoster(b); return err },
+			func(b []byte) error { _, err := decodeAsked(b); return err },
 		} {
 			if decode(data) == nil {
 				t.Fatalf("damaged, it was taken: %q", data)

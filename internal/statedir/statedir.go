@@ -38,6 +38,7 @@ const (
 	certificateFile = "tls.crt"
 	keyFile         = "tls.key"
 	trustFile       = "ca.crt"
+	askedFile       = "asked"
 	lockFile        = "lock"
 )
 
@@ -81,7 +82,7 @@ func OpenOn(system durable.System, now time.Time) (*Dir, error) { return open(""
 
 func open(path string, system durable.System, now time.Time) (*Dir, error) {
 	store, err := durable.Open(system, lockFile, idFile, incarnationFile, leaseFile, rosterFile,
-		certificateFile, keyFile, trustFile)
+		certificateFile, keyFile, trustFile, askedFile)
 	if locked := (*durable.LockedError)(nil); errors.As(err, &locked) {
 		err = fmt.Errorf("another agent uses the state directory: %w. "+
 			"Give each agent a --state-dir of its own", locked)
@@ -200,6 +201,32 @@ func (d *Dir) Save(l lease.State, r *roster.Roster) error {
 		return err
 	}
 	return d.replace(leaseFile, leaseRecord)
+}
+
+// Asked is when a certificate was asked for, by a clock that nobody can set: it lasts from then on.
+type Asked struct {
+	BootID string        // of the machine's start; the clock begins anew with each
+	Boot   time.Duration // CLOCK_BOOTTIME
+}
+
+// SaveAsked saves when the certificate was asked for that SaveCredentials has saved. After a crash
+// in between, the directory has a certificate with an earlier time, which makes it end earlier.
+func (d *Dir) SaveAsked(a Asked) error {
+	data, err := encodeAsked(a)
+	if err != nil {
+		return d.saveError(askedFile, err)
+	}
+	return d.write(askedFile, data)
+}
+
+// Asked returns what SaveAsked saved; the zero Asked if there is nothing, or it cannot be read: then
+// nobody knows when the certificate ends, and another one has to be asked for.
+func (d *Dir) Asked() Asked {
+	a, err := read(d, askedFile, decodeAsked)
+	if err != nil {
+		return Asked{}
+	}
+	return a
 }
 
 // SaveCredentials saves a certificate with its key, and the CA bundle. What is empty stays as it

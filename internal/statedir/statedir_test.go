@@ -160,8 +160,12 @@ func TestCredentials(t *testing.T) {
 	if c, k, trust, err := d.Credentials(); c != nil || k != nil || trust != nil || err != nil {
 		t.Errorf("a new directory has %q %q %q, %v", c, k, trust, err)
 	}
+	asked := statedir.Asked{BootID: "boot", Boot: time.Hour}
+	if got := d.Asked(); got != (statedir.Asked{}) {
+		t.Errorf("in a new directory a certificate was asked for: %+v", got)
+	}
 	if err := errors.Join(d.SaveCredentials([]byte("certificate"), []byte("key"), []byte("trust")),
-		d.SaveCredentials(nil, nil, []byte("newer trust"))); err != nil {
+		d.SaveCredentials(nil, nil, []byte("newer trust")), d.SaveAsked(asked)); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, d)
@@ -171,8 +175,11 @@ func TestCredentials(t *testing.T) {
 	if err != nil || !slices.Equal(got, []string{"certificate", "key", "newer trust"}) {
 		t.Errorf("saved %q, %v", got, err)
 	}
+	if got := d.Asked(); got != asked {
+		t.Errorf("asked for at %+v, want %+v", got, asked)
+	}
 	files, err := os.ReadDir(dir)
-	if err != nil || len(files) != 7 {
+	if err != nil || len(files) != 8 {
 		t.Errorf("the directory has %v, %v", files, err)
 	}
 	for _, f := range files {

@@ -56,7 +56,8 @@ func (s *Server) Join(t *testing.T, address string, pod *corev1.Pod, edit ...fun
 		},
 		Trust:   func() ([]byte, error) { return s.MountedTrust(pod.Namespace) },
 		Keyring: a.Keyring,
-		Keep: func(cert, _, trust []byte) error {
+		Boot:    func() time.Duration { return 0 },
+		Keep: func(cert, _, trust []byte, _ time.Duration) error {
 			a.note(func() { a.Kept = append(a.Kept, [2]string{string(cert), string(trust)}) })
 			return nil
 		},

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
@@ -15,6 +16,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/podesta-dev/podesta/controllers"
+	"github.com/podesta-dev/podesta/controllers/apiclock"
 )
 
 // Manager is a running manager, with the rights of its ServiceAccount.
@@ -46,6 +48,8 @@ func (s *Server) StartManager(t *testing.T, o ManagerOptions) *Manager {
 	if o.Wrap != nil {
 		account.Wrap(o.Wrap)
 	}
+	clock := apiclock.New(time.Now, slog.New(slog.DiscardHandler))
+	account.Wrap(clock.Watch)
 	mgr, err := ctrl.NewManager(account, ctrl.Options{
 		Scheme:                        s.Kube.Scheme(),
 		Cache:                         controllers.CacheOptions(),
@@ -67,6 +71,7 @@ func (s *Server) StartManager(t *testing.T, o ManagerOptions) *Manager {
 		Namespace: o.Namespace,
 		Registry:  prometheus.NewRegistry(),
 		Listen:    func(context.Context) (net.Listener, error) { return listener, nil },
+		Clock:     clock,
 		Logger:    slog.New(slog.DiscardHandler),
 	}
 	for _, e := range o.Edit {

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/agent"
+	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/internal/statedir"
+)
+
+// MC5: a certificate ends a lifetime after it was asked for, by a clock that nobody can set, and
+// with the machine's run.
+func TestCertificateEnds(t *testing.T) {
+	const asked = 3 * time.Hour
+	for name, c := range map[string]struct {
+		bootID, here string
+		passed       time.Duration
+		holds        bool
+	}{
+		"at once":             {"a", "a", 0, true},
+		"just before its end": {"a", "a", identity.Lifetime - 1, true},
+		"at its end":          {"a", "a", identity.Lifetime, false},
+		"after a reboot":      {"a", "b", 0, false},
+		"no boot is known":    {"", "", 0, false},
+	} {
+		v := &validity{
+			bootID: c.here,
+			boot:   func() time.Duration { return asked + c.passed },
+		}
+		if v.holds() {
+			t.Errorf("%s: a certificate that was never asked for counts", name)
+		}
+		v.begins(statedir.Asked{BootID: c.bootID, Boot: asked})
+		if v.holds() != c.holds {
+			t.Errorf("%s: it counts: %t", name, v.holds())
+		}
+	}
+	if agent.BootID() == "" || agent.BootID() != agent.BootID() {
+		t.Errorf("this machine's run is %q", agent.BootID())
+	}
+}
+
+// What is on the disk after a renewal says when that was asked for; a new CA bundle changes nothing
+// of it.
+func TestCertificateIsKept(t *testing.T) {
+	path := t.TempDir()
+	dir, err := statedir.Open(path, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sidecar{dir: dir, validity: newValidity()}
+	begun := s.validity.boot()
+	if err := s.keep([]byte("certificate"), []byte("key"), []byte("trust"), begun); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.keep(nil, nil, []byte("newer trust"), 0); err != nil {
+		t.Fatal(err)
+	}
+	want := statedir.Asked{BootID: agent.BootID(), Boot: begun}
+	if got := dir.Asked(); got != want || !s.validity.holds() {
+		t.Errorf("asked for at %+v, want %+v; it counts: %t", got, want, s.validity.holds())
+	}
+	if err := dir.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
