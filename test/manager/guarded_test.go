@@ -354,6 +354,11 @@ func TestWipedStatusAfterARestart(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := voting(t, m, 3)
 	before := groupIn(t, namespace)
+	for _, q := range p { // a roster that nobody has used before the manager stops leaves no trace
+		q.Awaits(t, "the roster of the voters", func() bool {
+			return q.Report.Generation == before.Status.Roster.Generation
+		})
+	}
 	m.Stop()
 	since := watchGroup(t, namespace, wipe(t, groupIn(t, namespace)))
 	startManager(t, m.Address)
