@@ -76,7 +76,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 func (o *observation) see(all []roster.Sighting, known map[types.UID]bool) {
 	for _, s := range all {
 		if s.Connected || known[types.UID(s.UID)] {
-			s.Report = about(group.UID, s.Report)
+			s.Report = about(o.group.UID, s.Report)
 			o.sightings[types.UID(s.UID)] = s
 		}
 	}

@@ -103,7 +103,7 @@ func (m *Machine) stopActing() {
 func (m *Machine) driveLeaseholder() {
 	m.finishStepDown()
 	l := &m.leaseholder
-	m.distrustClocks() // LH7
+	m.distrustClocks()
 	if l.held != nil && (!m.candidate || m.me.Priority == 0) { // LH5, LH8
 		m.stepDown("")
 	}
