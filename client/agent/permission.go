@@ -47,8 +47,12 @@ func (p Permission) Remaining() time.Duration {
 	if !p.MayAct || (p.session != nil && p.session.Err() != nil) {
 		return 0
 	}
-	at, err := now()
-	if err != nil { // without a clock nothing is permitted
+	return p.remainingAt(now())
+}
+
+// remainingAt is Remaining by a reading of the clock. Without a clock nothing is permitted.
+func (p Permission) remainingAt(at time.Duration, err error) time.Duration {
+	if err != nil {
 		return 0
 	}
 	return p.until - at

@@ -115,3 +115,14 @@ func BenchmarkValid(b *testing.B) {
 		}
 	}
 }
+
+// An app that cannot read its clock may not act: it cannot know when its permission ends.
+func TestNothingIsPermittedWithoutAClock(t *testing.T) {
+	p := Permission{MayAct: true, Epoch: 1, until: time.Hour}
+	if left := p.remainingAt(0, errors.ErrUnsupported); left != 0 {
+		t.Errorf("%v are left without a clock", left)
+	}
+	if left := p.remainingAt(time.Hour-time.Second, nil); left != time.Second {
+		t.Errorf("%v are left a second before the deadline", left)
+	}
+}
