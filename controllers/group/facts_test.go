@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/lease"
 )
@@ -48,5 +50,24 @@ func TestForgetIsBoundToARoster(t *testing.T) {
 	s.later(lease.Outlast(milliseconds(1000)))
 	if s.pass(); s.voters() != "p-0" {
 		t.Errorf("a lease later: voters %q", s.voters())
+	}
+}
+
+// MC5: the deletion of a pod began its grace period before its deletionTimestamp. What an agent says
+// between the two is its last word.
+func TestWhenTheDeletionOfAPodBegan(t *testing.T) {
+	s := voting(3)
+	pod := s.pods[2]
+	if p := podFact(pod, &s.group.Spec); !p.DeletionBegan.IsZero() || !p.DeletionDue.IsZero() {
+		t.Errorf("it is not being deleted: %+v", p)
+	}
+	due := metav1.NewTime(s.now.Add(30 * time.Second))
+	pod.DeletionTimestamp = &due
+	for grace, began := range map[int64]time.Time{0: due.Time, 30: s.now} {
+		pod.DeletionGracePeriodSeconds = &grace
+		p := podFact(pod, &s.group.Spec)
+		if !p.DeletionBegan.Equal(began) || !p.DeletionDue.Equal(due.Time) {
+			t.Errorf("grace %d s: began at %v, due at %v", grace, p.DeletionBegan, p.DeletionDue)
+		}
 	}
 }
