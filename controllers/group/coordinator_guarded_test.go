@@ -91,6 +91,14 @@ func TestAuthorisedCoordinator(t *testing.T) {
 		{"its pod is gone, its peers follow it still", func() *scene { s := well(); s.pods = s.pods[:2]; return s }(), "", "False/LeaseRunning"},
 		{"its container has ended, its peers follow it still", func() *scene { s := well().loses(2, 0); s.pods[2].Status.Phase = corev1.PodFailed; return s }(),
 			"", "False/LeaseRunning"},
+		{"its agent has ended, and its pod has not; its peers follow it still", func() *scene {
+			s := well().loses(2, 0)
+			s.pods[2].Status.InitContainerStatuses = []corev1.ContainerStatus{{
+				Name:  v1.AgentContainer,
+				State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}},
+			}}
+			return s
+		}(), "", "False/LeaseRunning"},
 		{"its pod is another one of that name, its peers follow the old one still", func() *scene {
 			s := well()
 			s.pods[2].UID = "new"
