@@ -62,8 +62,11 @@ var hunts = map[string][]hunt{
 	},
 }
 
-// searches are the tests of a package that are no unit tests: the hunts run them, or nobody does.
-const searches = "TestSimulate|TestPinnedSeeds|TestSameSeed|TestExplore|TestWander|Fuzz"
+// searches are the tests of a package that are no unit tests: the hunts run them, or nobody does. The
+// last two count the messages of quiet groups, which takes longer than all other tests of
+// internal/agent.
+const searches = "TestSimulate|TestPinnedSeeds|TestSameSeed|TestExplore|TestWander|Fuzz|" +
+	"TestQuietGroupIsQuiet|TestTrafficGrowsWithTheGroup"
 
 func simulate(mode string, seeds int) []string {
 	return []string{"-test.run=^TestSimulate$/" + mode, fmt.Sprint("-seeds=", seeds), "-failures=1", "-lines=0"}
