@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -149,8 +150,8 @@ func (c *Client) get(ctx context.Context, path string, headers ...string) (*http
 	if err != nil {
 		return nil, fmt.Errorf("ask the agent: %w", err)
 	}
-	for i := 0; i < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
+	for pair := range slices.Chunk(headers, 2) {
+		req.Header.Set(pair[0], pair[1])
 	}
 	resp, err := client.Do(req)
 	if err != nil {

@@ -36,8 +36,9 @@ func TestCertificateEnds(t *testing.T) {
 			t.Errorf("%s: it counts: %t", name, v.holds())
 		}
 	}
-	if agent.BootID() == "" || agent.BootID() != agent.BootID() {
-		t.Errorf("this machine's run is %q", agent.BootID())
+	first := agent.BootID()
+	if again := agent.BootID(); first == "" || again != first {
+		t.Errorf("this machine's run is %q, then %q", first, again)
 	}
 }
 

@@ -52,6 +52,7 @@ func (w *World) post(p int32, m *node.Message) {
 	case node.Answer, node.LeaseResponse, node.RosterReply:
 		w.postReply(p, m)
 		return
+	default:
 	}
 	q := w.place(m.To)
 	if q < 0 || q == p {
@@ -236,6 +237,7 @@ func (w *World) hand(t *task, m *mail) {
 		if !w.processes[t.q].node.Awaits(names[t.p]) {
 			return // as the agent does, which opens only what it has asked for
 		}
+	default:
 	}
 	w.beforeMessage(t.q, e)
 	v := &w.processes[t.q]

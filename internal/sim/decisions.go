@@ -31,6 +31,7 @@ func (w *World) countMessage(p int32, m *node.Message) {
 		w.Questions++
 	case node.LeaseRequest, node.LeaseResponse:
 		w.Requests++
+	case node.RosterRequest, node.RosterReply:
 	}
 	if w.out != nil && m.Type != node.Question && m.Type != node.Answer {
 		to := m.To

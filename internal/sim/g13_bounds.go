@@ -29,7 +29,7 @@ func (w *World) checkStep(p int32, e *node.Event, r *node.Ready) {
 			w.checkRequest(p, m)
 		case node.LeaseResponse:
 			w.checkGrant(p, m)
-		case node.Question, node.Answer:
+		case node.Question, node.Answer, node.RosterRequest, node.RosterReply:
 		}
 	}
 	if w.Guarded {
