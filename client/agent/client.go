@@ -46,7 +46,7 @@ func (c *Client) Leader(ctx context.Context) (Permission, error) {
 	if err != nil {
 		return Permission{}, noClock(err)
 	}
-	resp, err := c.get(ctx, "/v1/leader", "Accept", "application/json")
+	resp, err := c.send(ctx, http.MethodGet, "/v1/leader", "Accept", "application/json")
 	if err != nil {
 		return Permission{}, err
 	}
@@ -87,7 +87,8 @@ func (c *Client) Session(ctx context.Context, fn func(Permission)) error {
 	if err != nil {
 		return noClock(err)
 	}
-	resp, err := c.get(session, "/v1/session", "Accept", "text/event-stream", "Podesta-Session", "open")
+	resp, err := c.send(session, http.MethodGet, "/v1/session", "Accept", "text/event-stream",
+		"Podesta-Session", "open")
 	if err != nil {
 		return err
 	}
@@ -136,8 +137,32 @@ func (c *Client) told(ctx context.Context, e event, opened time.Duration) (Permi
 	return permission(e.data, span{from: opened, to: received})
 }
 
-// get asks the agent. Headers are names and values in turn.
-func (c *Client) get(ctx context.Context, path string, headers ...string) (*http.Response, error) {
+// Suspect reports to the agent that the coordinator of this name does not answer this app. In a
+// Classic group that calls an election. In a Guarded group the agent asks the voters first, and
+// nothing follows if they hear the coordinator. Suspect returns an error if the agent does not take
+// the report: this process does not follow that coordinator, or the last report was less than 10 s
+// ago. It waits for the answer for at most 5 s.
+func (c *Client) Suspect(ctx context.Context, coordinator string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	resp, err := c.send(ctx, http.MethodPost, "/v1/suspect", "Podesta-Suspect", coordinator)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("ask the agent: %w", err)
+	}
+	if resp.StatusCode != http.StatusAccepted {
+		return unexpected(resp, data)
+	}
+	return nil
+}
+
+// send asks the agent. Headers are names and values in turn.
+func (c *Client) send(ctx context.Context, method, path string, headers ...string) (*http.Response,
+	error) {
 	base, client := c.URL, c.HTTP
 	if base == "" {
 		base = DefaultURL
@@ -145,8 +170,7 @@ func (c *Client) get(ctx context.Context, path string, headers ...string) (*http
 	if client == nil {
 		client = &http.Client{}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/")+path,
-		nil)
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(base, "/")+path, nil)
 	if err != nil {
 		return nil, fmt.Errorf("ask the agent: %w", err)
 	}

@@ -139,6 +139,8 @@ func (a *agent) loop(stop <-chan struct{}) error {
 		case <-a.Ledger.sessions:
 			a.step(node.Event{Type: node.Told, Until: a.Ledger.told()})
 			a.checkHealth()
+		case name := <-a.Ledger.suspicions:
+			a.step(node.Event{Type: node.AppSuspects, From: name})
 		case a.ailment = <-a.Health:
 			a.checkHealth()
 		case p := <-a.Pings:

@@ -38,6 +38,7 @@ type leaderJSON struct {
 //	GET /v1/session      server-sent events: `permission` now, at each change, and before each deadline.
 //	                     Closing the session gives the permission up. The request carries the
 //	                     header Podesta-Session: open
+//	POST /v1/suspect     the coordinator that the header Podesta-Suspect names does not answer the app
 //	GET /v1/processes    the process status table, as this process knows it
 //	GET /v1/events       server-sent events: `coordinator` now and at each change
 //
@@ -66,6 +67,7 @@ func AppAPI(b *Board, l *Ledger) http.Handler {
 		answer := a.leader(l.Use)
 		write(w, okIf(answer.MayAct), answer)
 	})
+	mux.HandleFunc("POST /v1/suspect", a.suspect)
 	mux.HandleFunc("GET /v1/processes", func(w http.ResponseWriter, _ *http.Request) {
 		v, _ := b.Read()
 		write(w, http.StatusOK, map[string]any{

@@ -11,10 +11,12 @@ import (
 type Ledger struct {
 	clock func() lease.Reading
 
-	mu       sync.Mutex
-	ledger   lease.Ledger
-	changed  chan struct{} // closed when the app's permission begins, ends or gets another epoch
-	sessions chan struct{} // capacity 1: sessions have opened or closed
+	mu         sync.Mutex
+	ledger     lease.Ledger
+	changed    chan struct{} // closed when the app's permission begins, ends or gets another epoch
+	sessions   chan struct{} // capacity 1: sessions have opened or closed
+	suspicions chan string   // capacity 1: the coordinator that does not answer the app
+	suspected  lease.Instant // when the app last reported that; 0: never
 }
 
 // Session is an app that is told its permission over an open connection.
@@ -25,7 +27,12 @@ type Session struct {
 
 // NewLedger returns a ledger that permits nothing, by the given clock: ReadClocks, except in tests.
 func NewLedger(clock func() lease.Reading) *Ledger {
-	return &Ledger{clock: clock, changed: make(chan struct{}), sessions: make(chan struct{}, 1)}
+	return &Ledger{
+		clock:      clock,
+		changed:    make(chan struct{}),
+		sessions:   make(chan struct{}, 1),
+		suspicions: make(chan string, 1),
+	}
 }
 
 // Use tells the app what it may do now. From then on the app may rely on the deadline.

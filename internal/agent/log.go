@@ -16,6 +16,8 @@ func (a *agent) log(notes []node.Note) {
 			a.trace("releases", n)
 		case node.Silent:
 			a.Logger.Warn("a process does not answer", "process", n.Process, "within", a.node.T())
+		case node.AppSuspected:
+			a.Logger.Warn("the app reports that the coordinator does not answer it", "process", n.Process)
 		case node.WriteFailed:
 			a.Logger.Error("the state directory cannot be written: this voter grants nothing, and "+
 				"acknowledges no roster, until it can; make room there", "error", n.Err)

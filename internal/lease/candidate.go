@@ -40,7 +40,9 @@ import "time"
 // algorithm hears of the suspicion. If a majority does not hear the leaseholder either, the
 // algorithm is told, and an election begins. If they hear it, the process follows by hearsay, and
 // asks again after a random T/2 to 3T/2. So a process that lost only its own connection to the
-// leaseholder disturbs nobody.
+// leaseholder disturbs nobody. A process whose app reports that the leaseholder does not answer asks
+// the voters, too. While it hears the leaseholder itself it says so when it is asked, and it goes on
+// following unless a majority hears nothing. So an app that lies costs pre-votes, and no more.
 //
 // C9. If nobody has held the lease for L, 6 T and a further random part of 6 T, a candidate
 // nominates itself: it asks for pre-votes, and with a majority for votes. This serves rings that

@@ -31,6 +31,8 @@ const (
 	// on it before never will be.
 	Persisted
 	WriteFailed
+	// Doubted: the app of this process reports that Process does not answer it.
+	Doubted
 )
 
 // Event is one thing that happened. Fields that its type does not name are zero.

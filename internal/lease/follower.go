@@ -195,6 +195,14 @@ func (m *Machine) suspected(name string) {
 	}
 }
 
+// doubted handles a report of the app: the voters are asked (C8). What this process hears itself
+// stays as it is.
+func (m *Machine) doubted(name string) {
+	if f := &m.follower; name != "" && name == f.leaseholder.Name && !f.hearsay {
+		f.suspects = true
+	}
+}
+
 // linkDown notes that the connection to a process was closed.
 func (m *Machine) linkDown(name string) {
 	f := &m.follower

@@ -52,7 +52,7 @@ func (z *fuzzed) step() {
 	s := z.s
 	z.now += []time.Duration{0, 0, 0, 1, ms, 30 * ms, 300 * ms, 2 * time.Second}[s.below(8)]
 	e := lease.Event{
-		Type:    lease.EventType(s.below(12)),
+		Type:    lease.EventType(s.below(14)),
 		Process: z.name(),
 		From:    z.incarnation(),
 		Until:   z.now + time.Duration(s.below(3)-1)*time.Second,

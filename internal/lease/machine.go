@@ -73,6 +73,8 @@ func (m *Machine) Step(e Event) *Output {
 		m.nominated = e.Process
 	case Suspected:
 		m.suspected(e.Process)
+	case Doubted:
+		m.doubted(e.Process)
 	case LinkDown:
 		m.linkDown(e.Process)
 	case Restored, Withdrawn:

@@ -173,6 +173,10 @@ func (s *preVote) ballot(generation int64, majority int) int64 {
 // while.
 func (m *Machine) followHearsay() {
 	s := &m.candidacy.preVote
+	if m.hearsLeaseholder() { // only its app suspects it
+		s.purpose, m.follower.suspects = noPreVote, false
+		return
+	}
 	var heard []Response
 	for i, v := range s.responses {
 		if s.answered[i] && v.Heard && v.Holder != m.self.Name && v.HolderEpoch > m.follower.ended {

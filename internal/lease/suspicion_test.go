@@ -106,3 +106,55 @@ func TestWithoutMajorityNobodyIsNamed(t *testing.T) {
 		t.Errorf("P3 is back, and it follows %q %s, %s", holder, e, s.Phase())
 	}
 }
+
+// C8: the app reports that the leaseholder does not answer. The voters are asked, and what this
+// process hears itself stays as it is: it tells others so, and it follows unless a majority hears
+// nothing.
+func TestDoubting(t *testing.T) {
+	held := lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1}
+	for _, c := range []struct {
+		name    string
+		about   string
+		hear    bool
+		answers []string
+		lost    bool
+	}{
+		{"they hear it", "P5", true, []string{"P2", "P3", "P4"}, false},
+		{"they do not", "P5", false, []string{"P2", "P3", "P4"}, true},
+		{"too few say that they do not", "P5", false, []string{"P2"}, false},
+		{"another process", "P4", false, nil, false},
+		{"nobody", "", false, nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSolo(t, rosterOf(5), "P1")
+			s.askBy("P5", held)
+			s.do(lease.Event{Type: lease.Nominated, Process: "P5"})
+			out := s.do(lease.Event{Type: lease.Doubted, Process: c.about})
+			if out.Suspect != "" {
+				t.Fatal("the election machine hears of it before the voters were asked")
+			}
+			p, asked := sent(append(slices.Clone(out.Requests), s.after(10*ms)...), lease.PreVote, "P2")
+			if asked != (c.about == "P5") {
+				t.Fatalf("it asks the voters: %t", asked)
+			}
+			if v := s.askBy("P4", lease.Request{Kind: lease.PreVote, Epoch: epoch(1, 0)}); !v.Heard {
+				t.Error("it says that it does not hear the leaseholder")
+			}
+			lost := ""
+			for _, q := range c.answers {
+				v := s.answer(p, false)
+				v.Heard, v.Holder, v.HolderEpoch = c.hear, "P5", epoch(1, 1)
+				lost += s.response(q, v).Suspect
+			}
+			if (lost == "P5") != c.lost {
+				t.Errorf("its election machine is to suspect %q", lost)
+			}
+			if v := s.askBy("P4", lease.Request{Kind: lease.PreVote, Epoch: epoch(1, 0)}); v.Heard == c.lost {
+				t.Errorf("it says that it hears the leaseholder: %t", v.Heard)
+			}
+			if c.hear && len(s.after(50*ms)) > 0 {
+				t.Error("the voters have answered, and it asks again")
+			}
+		})
+	}
+}

@@ -32,6 +32,8 @@ const (
 	// session and has none any more is unhealthy.
 	Healthy
 	Unhealthy
+	// AppSuspects: the app reports that From, the coordinator, does not answer it.
+	AppSuspects
 	// Leave: the process is about to end on purpose. Ready.Left says when it may.
 	Leave
 	// Expired: the certificate of the process has ended; it takes part again with the next roster.

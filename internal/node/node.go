@@ -72,6 +72,8 @@ func (n *Node) Step(e Event) *Ready {
 		n.authorise(lease.Event{Type: lease.Told, Until: e.Until})
 	case Healthy, Unhealthy:
 		n.health(e.Type == Healthy)
+	case AppSuspects:
+		n.appSuspects(e.From)
 	case Leave:
 		n.leave()
 	case Expired:

@@ -293,3 +293,48 @@ func TestBehind(t *testing.T) {
 		t.Error("it does not notice a newer generation")
 	}
 }
+
+// The app reports that the coordinator does not answer it. In a Classic group that calls an
+// election; in a Guarded group the voters are asked first. About any other process it means nothing.
+func TestAppSuspects(t *testing.T) {
+	for _, c := range []struct {
+		guarded    bool
+		about, did string // empty: nothing
+	}{
+		{false, "P3", "ELECTION to P3"},
+		{true, "P3", "PREVOTE 1.0 to P1"},
+		{false, "P1", ""},
+		{true, "P1", ""},
+		{false, "", ""},
+	} {
+		p := start(t, "P2", newRoster(c.guarded))
+		p.step(node.Event{Type: node.LinkUp, From: "P3"})
+		if c.guarded {
+			p.request("P3", lease.Renew, 1)
+		} else {
+			p.receive("P3", electionMessage(election.Coordinator, "P3"))
+		}
+		p.did()
+		p.step(node.Event{Type: node.AppSuspects, From: c.about})
+		did := p.did()
+		if !strings.HasPrefix(did, c.did) || c.did == "" && did != "" {
+			t.Errorf("%+v: it did: %s", c, did)
+		}
+		if c.guarded && p.named() != "P3" {
+			t.Errorf("%+v: it names %q already", c, p.named())
+		}
+	}
+}
+
+// A coordinator that suspects itself, and a process on no roster, do nothing.
+func TestAppSuspectsInVain(t *testing.T) {
+	p := start(t, "P3", newRoster(false))
+	p.did()
+	p.step(node.Event{Type: node.AppSuspects, From: "P3"})
+	p.step(node.Event{Type: node.Expired})
+	p.did()
+	p.step(node.Event{Type: node.AppSuspects, From: "P3"})
+	if did := p.did(); did != "" || len(p.notes) == 0 {
+		t.Errorf("it did: %s", did)
+	}
+}

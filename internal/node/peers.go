@@ -68,6 +68,22 @@ func (n *Node) suspect(name string) {
 	n.elect(election.Event{Type: election.Suspect, Process: name})
 }
 
+// appSuspects takes the app's word that the coordinator does not answer it: "a process P sends a
+// request that is not answered by the coordinator" (002). In a Classic group that calls an
+// election. In a Guarded group the voters are asked, and what they hear counts (C8).
+func (n *Node) appSuspects(name string) {
+	if n.roster == nil || name != n.coordinator() || name == n.self.Name {
+		return
+	}
+	n.note(Note{Type: AppSuspected, Process: name})
+	if n.guarded() {
+		n.authorise(lease.Event{Type: lease.Doubted, Process: name})
+		return
+	}
+	n.episode.begin(n.now.Boot)
+	n.elect(election.Event{Type: election.Suspect, Process: name})
+}
+
 // heard takes a renewal of the leaseholder for a heartbeat of it.
 func (n *Node) heard(name string) {
 	n.detector.Heard(name, n.now.Boot)

@@ -59,6 +59,8 @@ const (
 	Releases
 	// Suspects: the failure detector suspects Process, the coordinator.
 	Suspects
+	// AppSuspected: the app reports that Process, the coordinator, does not answer it.
+	AppSuspected
 	// Silent: Process does not answer though our link to it is open.
 	Silent
 	// TimedOut: the timer Timer of the election algorithm ran out.

@@ -23,7 +23,7 @@ func (w *World) strike() {
 		{w.Suspend, (*World).suspendSomebody}, {w.ChangeRate, (*World).changeRate},
 		{w.CutSession, (*World).cutSomeSession}, {w.EndApp, (*World).endSomeApp},
 		{w.ReplacePod, (*World).replacePod}, {w.StopManager, (*World).stopManager}, {w.EditLease, (*World).editLease},
-		{w.Remake, (*World).remake}, {w.Strand, (*World).strand},
+		{w.Remake, (*World).remake}, {w.Strand, (*World).strand}, {w.Report, (*World).reportCoordinator},
 	}
 	sum := 0
 	for i := range kinds {
@@ -111,6 +111,15 @@ func (w *World) deafenSomebody() {
 	if c := w.place(w.processes[p].seen.Coordinator); c >= 0 && c != p {
 		w.tell("%s hears nothing of %s for a while", names[p], names[c])
 		w.pair(c, p).cut = max(w.pair(c, p).cut, w.now+w.lasting(8*T))
+	}
+}
+
+// reportCoordinator: an app reports that the coordinator does not answer it, be that so or not.
+func (w *World) reportCoordinator() {
+	p := w.someone()
+	if c := w.processes[p].seen.Coordinator; c != "" && w.now >= w.processes[p].awake {
+		w.tell("%s: its app reports that %s does not answer", names[p], c)
+		w.step(p, &node.Event{Type: node.AppSuspects, From: c})
 	}
 }
 

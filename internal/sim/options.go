@@ -102,7 +102,7 @@ type Cluster struct {
 type Weights struct {
 	Crash, Cut, Clog, Pause, Suspect, Break, Sicken, Leave, Expire, Edit, Forge           int
 	StepWall, Suspend, ChangeRate, CutSession, EndApp, ReplacePod, StopManager, EditLease int
-	Remake, Strand                                                                        int
+	Remake, Strand, Report                                                                int
 }
 
 // Lease is the group's own choice of what Guarded groups need.
@@ -146,6 +146,9 @@ func Draw(algorithm string, seed uint64) Options {
 		o.Forge = 10
 	}
 	o.Rest = rng.IntN(2) == 0
+	if seed%3 == 2 { // not drawn, so that pinned seeds keep their meaning
+		o.Report = 2
+	}
 	return o
 }
 
