@@ -47,6 +47,9 @@ func (s telling) String() string {
 	if !s.heard {
 		return fmt.Sprintf("%s %s is not heard", s.at.Format("05.000"), s.pod)
 	}
+	if s.pod == published {
+		return fmt.Sprintf("%s %s: %q under %d, %d voters", s.at.Format("05.000"), s.pod, s.coordinator, s.epoch, s.voters)
+	}
 	return fmt.Sprintf("%s %s: %q under %d, electing %v", s.at.Format("05.000"), s.pod, s.coordinator, s.epoch, s.electing)
 }
 

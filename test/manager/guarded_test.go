@@ -27,7 +27,7 @@ func guarded(g *v1.ElectionGroup) {
 // onNode has a pod run on a node, so that it is not deleted before a kubelet has said that it may.
 func onNode(pod *corev1.Pod) { pod.Spec.NodeName = "node-1" }
 
-// voting is a Guarded group of so many voters.
+// voting is a Guarded group of so many voters, which all have heard that they are.
 func voting(t *testing.T, m *manager, n int) (namespace string, processes []*process) {
 	t.Helper()
 	namespace = newNamespace(t)
@@ -35,7 +35,10 @@ func voting(t *testing.T, m *manager, n int) (namespace string, processes []*pro
 	for i := range n {
 		processes = append(processes, join(t, m, newPod(t, namespace, i, onNode), nil))
 	}
-	sees(t, namespace, "all as voters", votersAre(processes...))
+	seen := sees(t, namespace, "all as voters", votersAre(processes...))
+	for _, p := range processes { // or the manager may be stopped before anybody has heard of it
+		p.Hears(t, "the roster on which all vote", rosterOf(seen[len(seen)-1]))
+	}
 	return namespace, processes
 }
 
@@ -371,6 +374,9 @@ func TestWipedStatusAfterARestart(t *testing.T) {
 	if founded := seen[len(seen)-1].Status.Roster.Generation; !slices.ContainsFunc(seen, func(g *v1.ElectionGroup) bool {
 		return g.Status.Roster != nil && g.Status.Roster.Generation < founded && len(voters(g)) == 0
 	}) {
+		for _, g := range seen {
+			t.Logf("seen, after generation %d: %+v", before.Status.Roster.Generation, g.Status.Roster)
+		}
 		t.Error("voters were made with the first roster: none without voters came before, which ends all leases")
 	}
 }
