@@ -43,3 +43,30 @@ func TestOlderSessionThatComesLateDoesNotSpeak(t *testing.T) {
 		t.Errorf("got %+v", all)
 	}
 }
+
+// MC3: a process that reports all the time is connected since its first report, or it would never
+// become a voter; one that is back is connected since then.
+func TestSinceWhenAnAgentIsConnected(t *testing.T) {
+	noon := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+	now := noon
+	s := NewSightings(func() time.Time { return now })
+	first, second := newSession(a, 1, noon), newSession(a, 2, noon)
+	for _, step := range []struct {
+		do        func()
+		connected bool
+		since     time.Time
+	}{
+		{func() { s.opened(a, first); s.reported(a, first, Report{}) }, true, noon},
+		{func() { s.reported(a, first, Report{Generation: 1}) }, true, noon},
+		{func() { s.closed(a, first) }, false, noon.Add(2 * time.Second)},
+		{func() { s.opened(a, second) }, false, noon.Add(2 * time.Second)},
+		{func() { s.reported(a, second, Report{}) }, true, noon.Add(4 * time.Second)},
+	} {
+		step.do()
+		all := s.Group("shop", "scheduler")
+		if len(all) != 1 || all[0].Connected != step.connected || !all[0].Since.Equal(step.since) {
+			t.Errorf("after %v: %+v", now.Sub(noon), all)
+		}
+		now = now.Add(time.Second)
+	}
+}
