@@ -112,6 +112,9 @@ func TestClockRates(t *testing.T) {
 			{"the boot clock runs at 1.25",
 				func(d time.Duration) lease.Reading { return lease.Reading{Raw: -d / 5, Wall: -d / 5} },
 				false},
+			{"the wall clock runs at 1.2 after a minute", func(d time.Duration) lease.Reading {
+				return lease.Reading{Wall: max(d-time.Minute, 0) / 5}
+			}, false},
 			{"the wall clock runs at 1.12",
 				func(d time.Duration) lease.Reading { return lease.Reading{Wall: d * 12 / 100} }, false},
 		} {
@@ -120,7 +123,7 @@ func TestClockRates(t *testing.T) {
 				r.Lease, r.Heartbeat = length, length/10
 				s := newSolo(t, r, "P3")
 				s.holding()
-				for end := s.now + 15*time.Second; s.now < end && s.may(); {
+				for end := s.now + 75*time.Second; s.now < end && s.may(); {
 					s.asleep(r.Heartbeat / 2)
 					s.drift = c.drift(s.now - start)
 					out := s.do(lease.Event{Type: lease.Tick})
@@ -145,8 +148,12 @@ func TestRestAfterADisagreement(t *testing.T) {
 		least time.Duration
 		most  time.Duration
 	}{
-		{"a step", func(time.Duration) lease.Reading { return lease.Reading{Wall: time.Hour} },
-			4 * 200 * ms, 8 * 200 * ms},
+		{"a step", func(d time.Duration) lease.Reading {
+			if d < 12*time.Second {
+				return lease.Reading{}
+			}
+			return lease.Reading{Wall: time.Hour}
+		}, 4 * 200 * ms, 8 * 200 * ms},
 		{"a rate", func(d time.Duration) lease.Reading {
 			return lease.Reading{Wall: min(d, 8*time.Second) * 12 / 100}
 		}, 5 * time.Second, 15 * time.Second},

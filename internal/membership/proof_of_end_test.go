@@ -50,6 +50,16 @@ func TestKnownToHaveEnded(t *testing.T) {
 				leave(s)
 				deleting(s, time.Minute)
 			}, false},
+		{"it was not told of the deletion, and left", func(s *scene) {
+			deleting(s, time.Second)
+			s.pass()
+			leave(s)
+		}, false},
+		{"it leaves, is connected, and has not said which state directory it has", func(s *scene) {
+			deleting(s, time.Second)
+			told(s)
+			s.edit(2, func(r *Report) { r.Leaving, r.StateID = true, "" })
+		}, false},
 		{"it was told of the deletion in another group object", func(s *scene) {
 			deleting(s, time.Second)
 			told(s)

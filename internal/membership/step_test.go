@@ -463,8 +463,10 @@ func TestReportsOfAnotherGroupObject(t *testing.T) {
 		t.Error("an agent of another group object has spent the ballots of this one")
 	}
 
-	s = newScene(3).joins(0, 1, 2)
-	s.edit(0, func(r *Report) { r.OtherGroup, r.Generation = true, NextGeneration(nil, nil, s.Now)+7 })
+	s = newScene(3).joins(0)
+	s.pass()
+	s.joins(1, 2)
+	s.edit(0, func(r *Report) { r.OtherGroup, r.Generation = true, s.Roster.Generation+7 })
 	for range 4 {
 		s.pass()
 		s.later(Outlast(s.Lease))
