@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -149,8 +150,10 @@ func TestHalfARequestKeepsNobodyWaiting(t *testing.T) {
 		t.Fatal(resp.Status)
 	}
 	fmt.Fprint(old, "le!")
+	// The other half may come when the server has closed, which then answers it with a reset.
 	said, err := io.ReadAll(old)
-	if err != nil || !bytes.HasPrefix(said, []byte("HTTP/1.0 412 ")) {
+	if err != nil && !errors.Is(err, syscall.ECONNRESET) ||
+		!bytes.HasPrefix(said, []byte("HTTP/1.0 412 ")) {
 		t.Errorf("%v: %s", err, said)
 	}
 	if r.value != "fresh" {

@@ -102,11 +102,12 @@ func (g *group) boot(name string) {
 	if g.watch != nil {
 		p.links = g.watch(p)
 	}
+	saved := g.promised[name]
 	go func() {
 		p.done <- agent.Run(ctx, agent.Config{
 			Self: name, UID: "uid-" + name, Incarnation: life, Roster: initial, Links: p.links, Updates: p.updates, Open: g.open,
 			Report: p.report, StateID: "state-" + name, Version: "test",
-			Saved: g.promised[name], Save: p.save, Ledger: p.ledger, Health: p.health, Probe: p.probe,
+			Saved: saved, Save: p.save, Ledger: p.ledger, Health: p.health, Probe: p.probe,
 			Board: p.board, Meter: p.meter, Logger: slog.New(slog.DiscardHandler),
 		})
 	}()

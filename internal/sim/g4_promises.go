@@ -29,16 +29,19 @@ func (w *World) checkGrant(p int32, m *node.Message) {
 		return
 	}
 	s, ok := m.ReplyTo.(*session)
-	o := w.oracleOf(p)
-	if !ok || o == nil {
+	if !ok || w.oracleOf(p) == nil {
 		return
 	}
 	from := &w.processes[p]
 	for i := range from.words {
 		said := &from.words[i]
 		if said.to.Name == names[s.from] && said.to.Number == s.caller && said.epoch == v.Epoch {
+			// A vote that waited for the disk counts in the group object that it was asked in, also if
+			// the voter has another one's roster by now: it has promised, and remembers so (V12).
+			given := *said
+			given.group = 0
 			w.checkKept(p, v, said)
-			w.give(p, o, *said)
+			w.give(p, &w.oracles[said.group-1], given)
 			return
 		}
 	}
@@ -48,6 +51,16 @@ func (w *World) checkGrant(p int32, m *node.Message) {
 // checkKept checks that what a voter grants is on its disk.
 func (w *World) checkKept(p int32, v *lease.Response, said *promise) {
 	kept := &w.processes[p].disk.saved.lease
+	if kept.Group != groups[said.group] {
+		for e := kept.Earlier; e != nil; e = e.Next {
+			if e.Group == groups[said.group] && e.Highest >= v.Epoch {
+				return
+			}
+		}
+		w.fail("V11, V12: %s grants %s to %v in a group object that it has left; its disk has %+v",
+			names[p], v.Epoch, said.to, *kept)
+		return
+	}
 	if kept.Highest < v.Epoch || kept.Highest == v.Epoch && kept.To != said.to && kept.To.Name != "" {
 		w.fail("V11: %s grants %s to %v; its disk has %+v", names[p], v.Epoch, said.to, *kept)
 	}

@@ -22,6 +22,7 @@ type promise struct {
 	epoch    lease.Epoch   // the highest that it has promised
 	deadline lease.Instant // on the voter's clock
 	until    Time          // the same in true time, at the present rate of that clock
+	group    int           // the group object that it was asked in; kept with words only
 }
 
 // hold is what a process may do, as its Node has it.
@@ -110,9 +111,9 @@ func (w *World) noteWord(p int32, q *lease.Request) {
 		return
 	}
 	deadline := v.clock.instant(w.now) + remaining
-	made := promise{to, q.Epoch, deadline, v.clock.when(deadline)}
+	made := promise{to, q.Epoch, deadline, v.clock.when(deadline), w.groupOf(p)}
 	for i := range v.words {
-		if v.words[i].to == to && v.words[i].epoch == q.Epoch {
+		if v.words[i].to == to && v.words[i].epoch == q.Epoch && v.words[i].group == made.group {
 			v.words[i] = made
 			return
 		}
