@@ -118,7 +118,7 @@ func (w *World) run(p int32) {
 	v.sick, v.unhealthy, v.leaving, v.asked = false, false, false, false
 	v.app.start(v.self)
 	clear(v.heard)
-	v.said = 0
+	v.said, v.words = 0, [len(v.words)]promise{}
 	for q := range int32(len(w.processes)) {
 		r := w.pair(p, q)
 		r.close()
