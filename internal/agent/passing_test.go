@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 func TestRosterIsPassedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		manager, process := keyrings(t)
+		var opened atomic.Int64
 		g := startGroup(t, roster.Roster{
 			Algorithm:  "Bully",
 			Safety:     roster.Guarded,
@@ -23,7 +25,10 @@ func TestRosterIsPassedOn(t *testing.T) {
 			Preemption: roster.Always,
 			GroupUID:   "uid-of-the-group",
 		}, 3, func(g *group) {
-			g.open = func(signed []byte) (roster.Roster, error) { return roster.Open(process, signed) }
+			g.open = func(signed []byte) (roster.Roster, error) {
+				opened.Add(1)
+				return roster.Open(process, signed)
+			}
 		})
 		g.agree("p3")
 		g.kill("p1")
@@ -38,6 +43,9 @@ func TestRosterIsPassedOn(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		if v := g.agents["p3"].view(); v.Generation != 1 {
 			t.Fatalf("p3 uses generation %d, which no manager has signed", v.Generation)
+		}
+		if n := opened.Load(); n == 0 || n > int64(5*time.Second/heartbeat)+1 {
+			t.Errorf("%d signatures were checked in 5 s, want one a heartbeat at most", n)
 		}
 
 		signed := next

@@ -50,6 +50,7 @@ func (a *agent) passedOn(from string, signed []byte) {
 	if err != nil {
 		a.Logger.Warn("a roster that another process passed on is not used", "from", from,
 			"error", err)
+		a.receive(from, "", 0, node.Message{Type: node.RosterReply})
 		return
 	}
 	a.Logger.Info("another process passed on a roster of the manager's", "from", from,
@@ -85,7 +86,7 @@ func (a *agent) recheck(r *roster.Roster) bool {
 		return false
 	}
 	if r.AppHealth == a.inUse.AppHealth {
-		a.resign(r.Signed)
+		a.keepSignature(r.Signed)
 		return true
 	}
 	a.Logger.Info("the app's health is checked in another way from now on", "appHealth", r.AppHealth)
@@ -97,8 +98,8 @@ func (a *agent) recheck(r *roster.Roster) bool {
 	return true
 }
 
-// resign keeps the newest signature of the roster in use: it lasts longer than the one before.
-func (a *agent) resign(signed []byte) {
+// keepSignature keeps the newest signature of the roster in use: it lasts longer than the one before.
+func (a *agent) keepSignature(signed []byte) {
 	if bytes.Equal(a.inUse.Signed, signed) {
 		return
 	}
@@ -106,6 +107,7 @@ func (a *agent) resign(signed []byte) {
 	again.Signed = signed
 	a.inUse = &again
 	a.write(a.written)
+	a.publish() // the manager may ask for it
 }
 
 // probe has the app checked.

@@ -18,8 +18,9 @@ import "github.com/podesta-dev/podesta/internal/lease"
 
 // passing is what this process knows of rosters that are newer than its own.
 type passing struct {
-	from  string        // who uses one, and was asked for it last; empty: nobody
-	asked lease.Instant // when
+	from   string        // who uses one, and was asked for it last; empty: nobody
+	asked  lease.Instant // when
+	awaits bool          // its answer is not there yet; a request has one answer
 	// when each process was last given our roster, which is large: at most once a heartbeat
 	given map[string]lease.Instant
 }
@@ -34,13 +35,16 @@ func (n *Node) compare(from string, generation int64) {
 	if !n.config.Managed || p.from != "" && n.now.Boot < p.asked+n.roster.Heartbeat {
 		return
 	}
-	p.from, p.asked = from, n.now.Boot
+	p.from, p.asked, p.awaits = from, n.now.Boot, true
 	n.peers.stale = true // a link to it is needed, until the roster is there
 	n.send(Message{Type: RosterRequest, To: from})
 }
 
-// Awaits reports whether a roster that this process passes on is what the node has asked it for.
-func (n *Node) Awaits(from string) bool { return n.roster != nil && n.passing.from == from }
+// Awaits reports whether a roster that this process passes on is what the node has asked it for. Only
+// then its signature is worth checking: a member that lies has one checked a heartbeat.
+func (n *Node) Awaits(from string) bool {
+	return n.roster != nil && n.passing.awaits && n.passing.from == from
+}
 
 // rosterRequested gives another process the roster in use.
 func (n *Node) rosterRequested(e *Event) {
@@ -60,11 +64,15 @@ func (n *Node) rosterRequested(e *Event) {
 	})
 }
 
-// rosterPassedOn takes a roster that another process has passed on.
+// rosterPassedOn takes a roster that another process has passed on. An answer without a roster is one
+// that nobody has signed.
 func (n *Node) rosterPassedOn(e *Event) {
+	if !n.Awaits(e.From) {
+		return
+	}
+	n.passing.awaits = false
 	r := e.Message.Roster
-	if !n.Awaits(e.From) || r == nil || r.Group != n.roster.Group ||
-		!r.has(n.self.Name, n.self.UID) {
+	if r == nil || r.Group != n.roster.Group || !r.has(n.self.Name, n.self.UID) {
 		return
 	}
 	n.rosterReceived(r)

@@ -93,6 +93,24 @@ func TestPassedOnRosterIsPassedOver(t *testing.T) {
 	}
 }
 
+// A request has one answer, whatever it holds: checking a signature costs time, and a member may send
+// rosters that nobody signed without end.
+func TestARequestHasOneAnswer(t *testing.T) {
+	r := newRoster(true)
+	p := start(t, "P2", r)
+	p.asks(2)
+	p.receive("P3", node.Message{Type: node.RosterReply})
+	if p.node.Awaits("P3") {
+		t.Error("it awaits another answer to the same request")
+	}
+	p.pass(r.Heartbeat)
+	p.asks(2)
+	p.receive("P3", node.Message{Type: node.RosterReply, Roster: newer(r)})
+	if v := p.node.View(); v.Generation != 2 {
+		t.Errorf("it has asked again, and uses generation %d", v.Generation)
+	}
+}
+
 // Who asks gets the roster in use, at most once a heartbeat: it is large.
 func TestRosterIsGiven(t *testing.T) {
 	r := newRoster(true)
