@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"crypto/rand"
 	"sync/atomic"
 	"time"
 
@@ -13,16 +15,18 @@ import (
 // process whose pod is gone for ended when all its certificates have expired by any clock within
 // the bound (MC5 in internal/membership), so the end is a time on CLOCK_BOOTTIME, which nobody can
 // set, counted from before the certificate was asked for. After a reboot that clock says nothing
-// about the time before: then the certificate has ended.
+// about the time before: then the certificate has ended. Where the machine does not say which of its
+// runs this is, a certificate that an earlier life of the agent asked for has ended, too.
 type validity struct {
 	bootID string
 	boot   func() time.Duration
 	asked  atomic.Pointer[statedir.Asked]
 }
 
-func newValidity() *validity {
+// newValidity takes the ID of the machine's run, empty if it is not known.
+func newValidity(bootID string) *validity {
 	return &validity{
-		bootID: agent.BootID(),
+		bootID: cmp.Or(bootID, "agent "+rand.Text()),
 		boot:   func() time.Duration { return agent.ReadClocks().Boot },
 	}
 }
@@ -33,7 +37,7 @@ func (v *validity) begins(a statedir.Asked) { v.asked.Store(&a) }
 // holds reports whether it counts.
 func (v *validity) holds() bool {
 	a := v.asked.Load()
-	return a != nil && v.bootID != "" && a.BootID == v.bootID && v.boot() < a.Boot+identity.Lifetime
+	return a != nil && a.BootID == v.bootID && v.boot() < a.Boot+identity.Lifetime
 }
 
 // certified reports whether this process's certificate counts now. One that was made by `agent

@@ -22,7 +22,6 @@ func TestCertificateEnds(t *testing.T) {
 		"just before its end": {"a", "a", identity.Lifetime - 1, true},
 		"at its end":          {"a", "a", identity.Lifetime, false},
 		"after a reboot":      {"a", "b", 0, false},
-		"no boot is known":    {"", "", 0, false},
 	} {
 		v := &validity{
 			bootID: c.here,
@@ -42,6 +41,31 @@ func TestCertificateEnds(t *testing.T) {
 	}
 }
 
+// Where a machine does not say which of its runs this is, a certificate counts for the agent that asked
+// for it, and for no later one: the machine may have been started again in between.
+func TestCertificateWithoutABootID(t *testing.T) {
+	path := t.TempDir()
+	dir, err := statedir.Open(path, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sidecar{dir: dir, validity: newValidity("")}
+	if err := s.keep([]byte("certificate"), []byte("key"), nil, s.validity.boot()); err != nil {
+		t.Fatal(err)
+	}
+	if !s.validity.holds() {
+		t.Error("the certificate of this life does not count")
+	}
+	later := newValidity("")
+	later.begins(dir.Asked())
+	if later.holds() {
+		t.Error("the certificate of an earlier life counts")
+	}
+	if err := dir.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // What is on the disk after a renewal says when that was asked for; a new CA bundle changes nothing
 // of it.
 func TestCertificateIsKept(t *testing.T) {
@@ -50,7 +74,7 @@ func TestCertificateIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sidecar{dir: dir, validity: newValidity()}
+	s := &sidecar{dir: dir, validity: newValidity(agent.BootID())}
 	begun := s.validity.boot()
 	if err := s.keep([]byte("certificate"), []byte("key"), []byte("trust"), begun); err != nil {
 		t.Fatal(err)

@@ -57,7 +57,7 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 		logger:   logger,
 		dir:      dir,
 		keyring:  identity.NewKeyring(time.Now),
-		validity: newValidity(),
+		validity: newValidity(agent.BootID()),
 		board:    agent.NewBoard(),
 		ledger:   agent.NewLedger(agent.ReadClocks),
 		prober:   apphealth.NewProber(),
