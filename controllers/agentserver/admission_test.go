@@ -130,7 +130,7 @@ func having(pods ...*corev1.Pod) client.WithWatch {
 	})
 }
 
-// MC5: the API server says whether a pod is there, not a cache, which may lag behind.
+// MC5: the API server says whether a pod is there, not a cache, which may be stale.
 func TestAPodThatOnlyTheCacheHasIsRefused(t *testing.T) {
 	pod := labelled(func(*corev1.Pod) {})
 	name := identity.Name{Namespace: "shop", Pod: "p-0", UID: "uid-0", Group: "scheduler"}

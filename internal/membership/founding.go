@@ -6,8 +6,8 @@ import "time"
 // have joined. It waits until all healthy pods have joined, for at most 3 s after the first one
 // has, so that it need not be followed by many single changes. If an agent uses an older roster
 // that this manager does not know, the status was lost, or the group was made again, and the voters
-// of that roster may still act: then it waits until every agent that reports has left such rosters and one longest lease has
-// passed, and up to 10 s for all pods to join.
+// of that roster may still act: then it waits until every agent that reports has left such rosters
+// and one longest lease has passed, and up to 10 s for all pods to join.
 
 const (
 	// FoundWithin is how long the founding waits for healthy pods that have not joined.

@@ -15,7 +15,7 @@ const (
 	maxNameBytes = 253
 	maxHops      = 4096
 	maxFrame     = 256 << 10 // bytes on the wire
-	maxRoster    = 240 << 10 // bytes of a signed roster
+	maxRoster    = 240 << 10 // bytes of a signed roster: roster.MaxSigned
 )
 
 // encode copies m completely, because its slices belong to the sender. It refuses what decode would
