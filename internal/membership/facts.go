@@ -29,6 +29,11 @@ type Facts struct {
 	Ended []EndedPod
 	// Forget is what an operator confirms.
 	Forget ForgetRequest
+	// Held is the newest roster that agents of this group object have shown, as a manager signed it;
+	// nil: none. It matters when the status was set back (MC10).
+	Held *Roster
+	// Adopt is what an operator says of a status that was set back.
+	Adopt AdoptRequest
 	// Begun is when this run of the manager first saw the group.
 	Begun time.Time
 	// Inherited: the group is older than this run of the manager, so that it may have had a roster
@@ -78,6 +83,14 @@ type EndedPod struct {
 type ForgetRequest struct {
 	Generation int64
 	Processes  []Identity
+}
+
+// AdoptRequest is an operator's word which roster counts after the status was set back (kubectl
+// election adopt). It counts until agents report a newer generation than he has seen. Taking it up
+// makes a newer one, so it works once.
+type AdoptRequest struct {
+	Generation int64 // of the roster: that of Facts.Held, or of State.Roster (0: none)
+	Newest     int64 // the newest generation that he has seen agents report; 0: there is no request
 }
 
 // Identity is a pod by name and UID.

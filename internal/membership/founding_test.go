@@ -31,12 +31,19 @@ func TestFoundingWaitsForHealthyPods(t *testing.T) {
 	}
 }
 
+// wiped loses the status and the manager's memory, and an operator says that there is no roster to
+// adopt (MC10).
+func (s *scene) wiped() {
+	s.Adopt = AdoptRequest{Newest: s.Roster.Generation}
+	s.Roster, s.state = nil, State{}
+}
+
 // The status was wiped and the manager has started anew: nobody knows who the voters were. But an
 // agent knows an older roster, so somebody may still act by it: all have to leave it first, and
 // then a lease has to pass.
 func TestFoundingAnewWaitsForALease(t *testing.T) {
 	s := voting(3)
-	s.Roster, s.state = nil, State{}
+	s.wiped()
 	s.later(time.Hour)
 	s.pass()
 	if d := s.pass(); s.voters() != "" || d.Again == 0 {
@@ -56,7 +63,7 @@ func TestFoundingAnewWaitsForALease(t *testing.T) {
 // waits no longer than it must.
 func TestFoundingAnewDoesNotWaitForEver(t *testing.T) {
 	s := voting(3)
-	s.Roster, s.state = nil, State{}
+	s.wiped()
 	s.later(time.Hour)
 	s.pass()
 	s.acknowledge()
@@ -74,38 +81,10 @@ func TestFoundingAnewDoesNotWaitForEver(t *testing.T) {
 	}
 }
 
-// It is not known whether an inherited group had a roster: the first one waits for agents to say
-// which one they use, and its generation is above that.
-func TestFirstRosterOfAnInheritedGroup(t *testing.T) {
-	s := newScene(2)
-	s.Inherited, s.Begun = true, s.Now.Add(-time.Second)
-	s.joins(0)
-	if d := s.pass(); d.Roster != nil || d.Again != silentWithin-time.Second {
-		t.Fatalf("one has not reported: roster %+v, again in %v", d.Roster, d.Again)
-	}
-	late := *s
-	late.later(silentWithin)
-	if d := late.pass(); d.Roster == nil {
-		t.Error("ten seconds later there is no roster")
-	}
-	s.joins(1)
-	ahead := NextGeneration(nil, s.Reports, s.Now) + 5
-	s.edit(1, func(r *Report) { r.Generation = ahead })
-	if d := s.pass(); d.Roster == nil || d.Roster.Generation != ahead+1 || s.voters() != "" {
-		t.Errorf("all have reported: roster %+v, voters %q; want generation %d without voters",
-			d.Roster, s.voters(), ahead+1)
-	}
-	classic := newScene(2)
-	classic.Guarded, classic.Inherited, classic.Begun = false, true, classic.Now
-	if classic.pass().Roster == nil {
-		t.Error("a Classic group waits")
-	}
-}
-
 // The status was lost, and not all pods have joined again: that is waited for, but not for long.
 func TestFoundingAnewWaitsForPods(t *testing.T) {
 	s := voting(3)
-	s.Roster, s.state = nil, State{}
+	s.wiped()
 	s.Lease, s.Settings = second/2, "shorter"
 	s.later(time.Hour)
 	s.loses(2, 0)

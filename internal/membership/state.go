@@ -7,6 +7,8 @@ import "time"
 type State struct {
 	roster   *Roster // the newest that this manager has read or persisted
 	restored bool    // the status holds an older one or none: somebody wiped or restored it
+	above    int64   // agents use this generation, which is newer than roster; 0: none does (MC10)
+	least    int64   // the next generation is at least this, because a roster was adopted
 
 	voters       []voterRecord // the voters that the following speaks of, in roster order
 	generation   int64         // of the roster by which they became the voters, or a later one
@@ -56,7 +58,13 @@ func (s State) advance(g *group) State {
 	}
 	next := s
 	if !s.speaksOf(g.voters) || s.generation == 0 || generation < s.generation {
-		next = State{roster: s.roster, restored: s.restored, generation: generation}
+		next = State{
+			roster:     s.roster,
+			restored:   s.restored,
+			above:      s.above,
+			least:      s.least,
+			generation: generation,
+		}
 	}
 	if generation != next.newest {
 		next.newest, next.allUse = generation, time.Time{}

@@ -22,6 +22,9 @@ type Decision struct {
 	// Lost are the voters without which there is no majority, and Silent those of them whose pods
 	// exist (MC7).
 	Lost, Silent []string
+	// SetBack is the generation that agents use, if that in the status is older: no roster is made
+	// (MC10). Otherwise 0.
+	SetBack int64
 	// Again is when time alone would change the decision; zero: it takes an event.
 	Again time.Duration
 }
@@ -56,6 +59,11 @@ type group struct {
 // (see State.Persisted).
 func Step(s State, f *Facts) (State, Decision) {
 	s = s.read(f.Roster)
+	if f.Guarded {
+		if s = s.lookBack(f); s.above > 0 {
+			return s, Decision{SetBack: s.above}
+		}
+	}
 	g := &group{Facts: f, roster: s.roster}
 	if f.Guarded {
 		g.findVoters()
@@ -63,7 +71,11 @@ func Step(s State, f *Facts) (State, Decision) {
 		s = s.advance(g)
 		g.judgeVoters()
 	}
-	return s, decide(&s, g)
+	d := decide(&s, g)
+	if wait := g.mayBeSetBack(); wait > 0 && d.Persist {
+		d.Roster, d.Persist, d.Why, d.Again = nil, false, Unchanged, sooner(wait, d.Again)
+	}
+	return s, d
 }
 
 // decide makes the roster.
@@ -80,9 +92,6 @@ func decide(s *State, g *group) Decision {
 	case last == nil && live == 0:
 		return Decision{}
 	}
-	if wait := deferFirst(s, g); wait > 0 {
-		return Decision{Again: wait}
-	}
 	var d Decision
 	r := &Roster{}
 	spent := false
@@ -95,7 +104,7 @@ func decide(s *State, g *group) Decision {
 	r.Digest = digest(r.Members, g.Facts)
 	renumber := last == nil || last.Digest != r.Digest || s.restored || spent
 	if renumber {
-		r.Generation = NextGeneration(last, g.Reports, g.Now)
+		r.Generation = max(NextGeneration(last, g.Reports, g.Now), s.least)
 	} else {
 		r.Generation = last.Generation
 	}
@@ -142,16 +151,6 @@ func guarded(s *State, g *group) (d Decision, r *Roster, spent bool) {
 		Again:   sooner(sooner(next.again, shorter), again),
 	}
 	return d, &Roster{LongestLease: longest, Members: guardedMembers(g, next.voters)}, spent
-}
-
-// deferFirst returns for how long the first roster is put off of a Guarded group that may have had
-// another one, which is lost: until the agents of all healthy pods have reported which one they
-// use, so that the new one is above it, or 10 s have passed.
-func deferFirst(s *State, g *group) time.Duration {
-	if !g.Guarded || s.roster != nil || !g.Inherited || !g.awaitsPods() {
-		return 0
-	}
-	return max(silentWithin-g.Now.Sub(g.Begun), 0)
 }
 
 // findVoters puts the voters of the newest roster together with their pods and reports.

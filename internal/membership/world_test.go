@@ -17,6 +17,7 @@ type world struct {
 	random  *rand.Rand
 	agents  []*agent
 	rosters map[int64]*charter
+	history []*Roster
 	made    int      // pods so far
 	log     []string // of what happened, newest last
 }
@@ -40,6 +41,7 @@ func (a *agent) is(m Member) bool { return m.UID == a.uid && m.StateID == a.stat
 
 // charter is a roster as it was handed out.
 type charter struct {
+	roster *Roster
 	voters []Member
 	lease  time.Duration
 }
@@ -83,13 +85,12 @@ func (w *world) newPod() {
 // manage is a pass of the manager; what it persists is checked against the truth.
 func (w *world) manage() {
 	w.t.Helper()
-	known := w.Roster
-	if w.state.roster != nil { // the status may have been wiped since
-		known = w.state.roster
-	}
+	w.remembers()
+	w.show()
+	knows, _ := Step(w.state, &w.Facts) // the status may have been wiped, or set back, since
 	var was []Member
-	if known != nil {
-		was = votersAmong(known)
+	if knows.roster != nil {
+		was = votersAmong(knows.roster)
 	}
 	d := w.pass()
 	if !d.Persist {
@@ -100,11 +101,15 @@ func (w *world) manage() {
 	if w.rosters[d.Roster.Generation] != nil {
 		return // the same roster: only the record says more
 	}
-	w.rosters[d.Roster.Generation] = &charter{voters: is, lease: w.Lease}
+	w.rosters[d.Roster.Generation] = &charter{roster: d.Roster, voters: is, lease: w.Lease}
+	w.history = append(w.history, d.Roster)
 	w.note("generation %d (%s): %v", d.Roster.Generation, d.Why, votersOn(d.Roster))
 }
 
 func votersAmong(r *Roster) (voters []Member) {
+	if r == nil {
+		return nil
+	}
 	for _, m := range r.Members {
 		if m.Voter {
 			voters = append(voters, m)
@@ -232,7 +237,7 @@ func (w *world) happens() {
 	deeds := []func(){
 		w.newPod, w.kill, w.deleteGracefully, w.leaveDeleted, w.deleteByForce, w.loseState,
 		w.disconnect, w.restartManager,
-		w.editLease, w.evict, w.drain, w.rebootRack, w.wipeStatus, w.kubeletTells, w.kubeletTells, w.join, w.join, w.join,
+		w.editLease, w.evict, w.drain, w.rebootRack, w.wipeStatus, w.setBack, w.kubeletTells, w.kubeletTells, w.join, w.join, w.join,
 	}
 	if i := w.random.IntN(3 * len(deeds)); i < len(deeds) {
 		deeds[i]()

@@ -30,7 +30,7 @@ func (w *world) report(a *agent) *Report {
 // take has an agent take the newest roster, if it is on it, and report so.
 func (w *world) take(a *agent) {
 	r := w.Roster
-	if a == nil || r == nil ||
+	if a == nil || r == nil || r.Generation < a.using ||
 		!slices.ContainsFunc(r.Members, func(m Member) bool { return m.UID == a.uid }) {
 		return
 	}
@@ -214,7 +214,7 @@ func (w *world) longest() time.Duration {
 
 // restartManager forgets all but what is persisted.
 func (w *world) restartManager() {
-	w.state, w.Begun = State{}, w.Now
+	w.state, w.Begun, w.Inherited = State{}, w.Now, true
 	w.Reports, w.Ended = nil, nil
 	for _, a := range w.agents {
 		a.connected = false
@@ -233,6 +233,50 @@ func (w *world) wipeStatus() {
 		w.manage()
 	}
 	w.note("the status was wiped")
+}
+
+// setBack restores an older status, or wipes it, while no manager runs. From then on the agents are
+// the only ones who know.
+func (w *world) setBack() {
+	if w.Roster == nil || len(w.history) == 0 || w.state.above > 0 {
+		return
+	}
+	w.restartManager()
+	w.Roster = nil
+	if w.random.IntN(4) > 0 {
+		w.Roster = w.history[w.random.IntN(len(w.history))]
+	}
+	w.note("the status was set back to %d: %v", generationOf(w.Roster), votersOn(w.Roster))
+}
+
+// remembers has an agent that uses the newest roster report in time, if there is one: without any,
+// nobody can know that the status was set back (see MC10).
+func (w *world) remembers() {
+	inTime := w.Begun.Add(returnWithin - time.Second)
+	if w.state.above > 0 || len(votersAmong(w.Roster)) > 0 && w.Now.Before(inTime) {
+		return
+	}
+	var newest *agent
+	for _, a := range w.agents {
+		if a.runs() && a.using > generationOf(w.Roster) && (newest == nil || a.using > newest.using) {
+			newest = a
+		}
+	}
+	if newest != nil && !newest.connected {
+		newest.connected = true
+		w.report(newest)
+	}
+}
+
+// show has the agents that are connected show the newest roster that they hold.
+func (w *world) show() {
+	w.Held = nil
+	for _, a := range w.agents {
+		if c := w.rosters[a.using]; a.runs() && a.connected && c != nil &&
+			c.roster.Generation > generationOf(w.Held) {
+			w.Held = c.roster
+		}
+	}
 }
 
 func (w *world) editLease() {
@@ -260,8 +304,12 @@ func (w *world) calm() {
 			w.report(a)
 		}
 	}
-	for range 300 {
+	for tick := range 600 {
 		w.Now = w.Now.Add(100 * time.Millisecond)
+		if w.state.above > 0 && tick > 100 { // whoever does not run has ended for long enough
+			adopt := max(generationOf(w.Held), generationOf(w.state.roster))
+			w.Adopt = AdoptRequest{Generation: adopt, Newest: w.state.above}
+		}
 		for _, a := range w.agents {
 			if a.runs() {
 				w.take(a)

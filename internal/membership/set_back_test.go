@@ -1,0 +1,200 @@
+package membership
+
+import (
+	"testing"
+	"time"
+)
+
+// setBack loses the manager's memory, and puts an older roster into the status, with these voters.
+func setBack(s *scene, voters ...int) (newest *Roster) {
+	newest = s.Roster
+	older := &Roster{Generation: newest.Generation - 5, Digest: "older", LongestLease: second}
+	for _, i := range voters {
+		older.Members = append(older.Members, Member{
+			Name:    podNumber(i).Name,
+			UID:     podNumber(i).UID,
+			StateID: "m",
+			Voter:   true,
+		})
+	}
+	s.Roster, s.state = older, State{}
+	s.Begun, s.Inherited = s.Now, true
+	return newest
+}
+
+// MC10: the voters in a restored status are not those that may act. Nothing changes, however long it
+// takes, until the newest roster that agents hold is known and a majority of its voters report.
+func TestStatusSetBack(t *testing.T) {
+	s := voting(5)
+	newest := setBack(s, 0, 1)
+	s.edit(0, func(r *Report) { r.Generation = s.Roster.Generation }) // it has not heard of any later one
+	s.loses(3, 0).loses(4, 0)
+	s.Pods[0].Address = "10.0.0.99" // which would make a new generation
+	for range 3 {
+		if d := s.pass(); d.Roster != nil || d.Persist || d.SetBack != newest.Generation {
+			t.Fatalf("agents use %d, the status has %d: %+v", newest.Generation,
+				s.Roster.Generation, d)
+		}
+		s.later(time.Hour)
+	}
+	s.Held = newest
+	s.edit(2, func(r *Report) { r.StateID = "another" })
+	if d := s.pass(); d.SetBack != newest.Generation {
+		t.Fatalf("two of its five voters report, and it is adopted: %+v", d)
+	}
+	s.edit(3, func(r *Report) { r.Connected = true })
+	d := s.pass()
+	if !d.Persist || d.SetBack != 0 || d.Why != RosterLost ||
+		d.Roster.Generation <= newest.Generation || s.voters() != "p-0 p-1 p-2 p-3 p-4" {
+		t.Errorf("three of its five voters report: %+v, voters %q", d, s.voters())
+	}
+}
+
+// An agent that has gone away has told of the newer roster all the same.
+func TestStatusSetBackIsRemembered(t *testing.T) {
+	s := voting(3)
+	newest := setBack(s, 0)
+	s.pass()
+	s.unseen("uid-0")
+	s.unseen("uid-1")
+	s.unseen("uid-2")
+	s.later(time.Hour)
+	if d := s.pass(); d.SetBack != newest.Generation || d.Persist {
+		t.Errorf("nobody reports the newer roster any more: %+v", d)
+	}
+	s.Roster = newest // somebody has restored what was there
+	if d := s.pass(); d.SetBack != 0 || d.Persist {
+		t.Errorf("the newer roster is in the status again: %+v", d)
+	}
+}
+
+// An operator may adopt the newest roster that agents hold, or the one in the status, and means what
+// he has seen.
+func TestOperatorAdopts(t *testing.T) {
+	for name, c := range map[string]struct {
+		request func(held, status, newest int64) AdoptRequest
+		voters  string // of the next roster; "": there is none
+	}{
+		"nothing": {func(_, _, _ int64) AdoptRequest { return AdoptRequest{} }, ""},
+		"what agents hold": {
+			func(held, _, newest int64) AdoptRequest { return AdoptRequest{held, newest} },
+			"p-0 p-1 p-2",
+		},
+		"what is in the status": {
+			func(_, status, newest int64) AdoptRequest { return AdoptRequest{status, newest} },
+			"p-0",
+		},
+		"another": {func(held, _, newest int64) AdoptRequest { return AdoptRequest{held - 1, newest} }, ""},
+		"before a newer one was reported": {
+			func(held, _, newest int64) AdoptRequest { return AdoptRequest{held, newest - 1} },
+			"",
+		},
+	} {
+		s := voting(3)
+		s.Held = setBack(s, 0)
+		s.edit(2, func(r *Report) { r.Generation++ }) // it holds one that it has not shown
+		newest := s.report("uid-2").Generation
+		s.Adopt = c.request(s.Held.Generation, s.Roster.Generation, newest)
+		d := s.pass()
+		if c.voters == "" {
+			if d.SetBack != newest || d.Persist {
+				t.Errorf("%s: %+v", name, d)
+			}
+			continue
+		}
+		if s.voters() != c.voters || d.Roster.Generation <= newest {
+			t.Errorf("%s: generation %d after %d, voters %q", name, d.Roster.Generation, newest,
+				s.voters())
+		}
+		s.Roster.Generation-- // the word counted for what was reported then
+		s.state = State{}
+		if d := s.pass(); d.SetBack == 0 && s.report("uid-2").Generation > s.Roster.Generation {
+			t.Errorf("%s: it counts again: %+v", name, d)
+		}
+	}
+}
+
+// What an agent reports of another group object, or of the far future, sets nothing back.
+func TestReportsThatSetNothingBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit func(*Report)
+		wall bool
+		back bool
+	}{
+		"of this group":               {func(r *Report) { r.Generation += 10 }, true, true},
+		"of another group object":     {func(r *Report) { r.Generation, r.OtherGroup = r.Generation+10, true }, true, false},
+		"of the far future":           {func(r *Report) { r.Generation = 1 << 32 }, true, false},
+		"while the clock is not sure": {func(r *Report) { r.Generation = 1 << 32 }, false, true},
+	} {
+		s := voting(3)
+		s.state, s.ClockAgrees = State{}, c.wall
+		s.edit(0, c.edit)
+		if d := s.pass(); (d.SetBack != 0) != c.back {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	classic := voting(3)
+	classic.Guarded, classic.state = false, State{}
+	classic.edit(0, func(r *Report) { r.Generation += 10 })
+	if d := classic.pass(); d.SetBack != 0 {
+		t.Errorf("a Classic group has no voters whose majority matters: %+v", d)
+	}
+}
+
+// A manager that starts makes no new roster before the agents have had time to tell of a newer one.
+func TestNewManagerWaitsForReports(t *testing.T) {
+	s := voting(3)
+	s.Reports, s.state = nil, State{}
+	s.Begun, s.Inherited = s.Now, true
+	if d := s.pass(); d.Roster == nil || d.Persist {
+		t.Errorf("nothing has changed: %+v; want the roster in the status", d)
+	}
+	s.Pods[0].Address = "10.0.0.99"
+	s.later(time.Second)
+	if d := s.pass(); d.Roster != nil || d.Again != returnWithin-time.Second {
+		t.Fatalf("nobody has reported: %+v", d)
+	}
+	one := *s
+	one.joins(0, 1)
+	if d := one.pass(); !d.Persist {
+		t.Errorf("a majority has reported: %+v", d)
+	}
+	s.joins(0)
+	if d := s.pass(); d.Roster != nil {
+		t.Errorf("one of three has reported: %+v", d)
+	}
+	s.later(returnWithin)
+	if d := s.pass(); !d.Persist {
+		t.Errorf("%v have passed: %+v", returnWithin, d)
+	}
+}
+
+// It is not known whether an inherited group without a roster had one: the first one waits for the
+// agents of all healthy pods.
+func TestFirstRosterOfAnInheritedGroup(t *testing.T) {
+	s := newScene(2)
+	s.Inherited, s.Begun = true, s.Now.Add(-time.Second)
+	s.joins(0)
+	if d := s.pass(); d.Roster != nil || d.Again == 0 {
+		t.Fatalf("one has not reported: roster %+v, again in %v", d.Roster, d.Again)
+	}
+	late := *s
+	late.later(returnWithin)
+	if d := late.pass(); d.Roster == nil {
+		t.Errorf("%v later there is no roster", returnWithin)
+	}
+	all := *s
+	all.joins(1)
+	if d := all.pass(); d.Roster != nil {
+		t.Errorf("a lease has not passed: %+v", d)
+	}
+	all.later(Outlast(second))
+	if d := all.pass(); d.Roster == nil {
+		t.Errorf("all have reported: %+v", d)
+	}
+	classic := newScene(2)
+	classic.Guarded, classic.Inherited, classic.Begun = false, true, classic.Now
+	if classic.pass().Roster == nil {
+		t.Error("a Classic group waits")
+	}
+}
