@@ -13,6 +13,8 @@ const (
 	// ForgetAnnotation is an annotation of a group that holds a ForgetRequest. It has no effect
 	// once it has been carried out, or when the roster has changed since the request was made.
 	ForgetAnnotation = "podesta.dev/forget"
+	// AdoptAnnotation is an annotation of a group that holds an AdoptRequest.
+	AdoptAnnotation = "podesta.dev/adopt"
 	// TrustConfigMap is the name of the ConfigMap with the CA bundle. The manager writes one, under
 	// the key TrustKey, into every namespace that has a group.
 	TrustConfigMap = "podesta-trust"

@@ -42,6 +42,11 @@ type ElectionGroupStatus struct {
 	// +kubebuilder:validation:XValidation:rule="self.generation >= oldSelf.generation",message="the roster's generation never decreases"
 	Roster *RosterStatus `json:"roster,omitempty"`
 
+	// setBack is present while agents use a newer roster than this status holds. See condition
+	// Stalled.
+	// +optional
+	SetBack *SetBackStatus `json:"setBack,omitempty"`
+
 	// conditions are Ready, CoordinatorElected, Degraded, Reconciling and Stalled. All of them are
 	// always set.
 	// +optional

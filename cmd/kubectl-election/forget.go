@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,9 +13,6 @@ import (
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
-
-// answerWithin is how long the command waits for the manager to record the request.
-const answerWithin = 15 * time.Second
 
 const forgetLong = `Confirm that voters of a group have stopped, so that it can continue without them.
 
@@ -104,13 +98,8 @@ func forget(
 	if err != nil {
 		return err
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": group.UID,
-		"annotations": map[string]string{v1.ForgetAnnotation: value}}})
-	if err != nil {
+	if err := annotate(ctx, kube, group, v1.ForgetAnnotation, value); err != nil {
 		return err
-	}
-	if err := kube.Patch(ctx, group, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return fmt.Errorf("annotate group %s: %w", key, err)
 	}
 	if err := plan.await(ctx, kube, key); err != nil {
 		return err
@@ -129,22 +118,9 @@ func (p forgetPlan) await(
 	kube client.WithWatch,
 	key types.NamespacedName,
 ) error {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
-	defer cancel()
-	watch, err := kube.Watch(ctx, &v1.ElectionGroupList{}, client.InNamespace(key.Namespace),
-		client.MatchingFields{"metadata.name": key.Name})
-	if err != nil {
-		return fmt.Errorf("watch group %s: %w", key, err)
-	}
-	defer watch.Stop()
-	for e := range watch.ResultChan() {
-		group, ok := e.Object.(*v1.ElectionGroup)
-		if !ok {
-			continue
-		}
-		if done, err := p.answer(group); done || err != nil {
-			return err
-		}
+	err := awaitGroup(ctx, kube, key, p.answer)
+	if !errors.Is(err, errNoAnswer) {
+		return err
 	}
 	return fmt.Errorf(
 		"the manager has not recorded the request within %v: check that the manager runs, and "+
@@ -156,17 +132,4 @@ func (p forgetPlan) await(
 		key.Namespace,
 		v1.ForgetAnnotation,
 	)
-}
-
-// confirm asks the user to type the group's name.
-func confirm(in io.Reader, out io.Writer, group string) error {
-	fmt.Fprintf(out, "\nType the group's name to continue: ")
-	line, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if strings.TrimSpace(line) != group {
-		return errors.New("canceled, nothing was changed: the input is not the group's name")
-	}
-	return nil
 }

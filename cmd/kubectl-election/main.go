@@ -3,6 +3,7 @@
 //
 //	kubectl election simulate    simulates an election on this machine; needs no cluster
 //	kubectl election forget      lets a group continue without voters that are lost for good
+//	kubectl election adopt       says which roster counts after a group's status was set back
 //	kubectl election inject      adds the agent to the pods of a manifest
 package main
 
@@ -41,6 +42,6 @@ func newCommand() *cobra.Command {
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl election"},
 	}
 	root.SetVersionTemplate("kubectl election {{.Version}}\n")
-	root.AddCommand(newSimulateCommand(), newForgetCommand(), newInjectCommand())
+	root.AddCommand(newSimulateCommand(), newForgetCommand(), newAdoptCommand(), newInjectCommand())
 	return root
 }

@@ -39,6 +39,9 @@ func (r *Reconciler) apply(ctx context.Context, o observation,
 		}
 		o.published.Roster = d.roster.record
 	}
+	if d.roster.setBack != nil {
+		r.Rosters.Recall(o.group.Namespace, o.group.Name)
+	}
 	if d.roster.roster != nil {
 		r.Rosters.Publish(*d.roster.roster)
 	}

@@ -44,6 +44,9 @@ func (w *writes) note(what string) error {
 
 func (w *writes) Publish(r roster.Roster)  { _ = w.note(fmt.Sprint("publish ", r.Generation)) }
 func (w *writes) Withdraw(_, group string) { _ = w.note("withdraw " + group) }
+func (w *writes) Recall(_, group string)   { _ = w.note("recall " + group) }
+
+func (w *writes) Held(_, _ string) (roster.Roster, bool) { return roster.Roster{}, false }
 
 // applied is what is applied to a status: the methods of an Unstructured.
 type applied interface {

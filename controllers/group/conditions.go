@@ -162,6 +162,8 @@ func stalledCondition(f findings) metav1.Condition {
 	const kind = v1.ConditionStalled
 	service := serviceCondition(f.group, f.service)
 	switch {
+	case f.step.setBack != nil:
+		return condition(kind, metav1.ConditionTrue, "StatusSetBack", "%s", setBackMessage(f))
 	case f.step.stalled != "":
 		return condition(kind, metav1.ConditionTrue, "TooManyProcesses", "%s", f.step.stalled)
 	case len(f.step.lost) > 0:

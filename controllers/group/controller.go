@@ -18,6 +18,10 @@ import (
 type Publisher interface {
 	Publish(roster.Roster)
 	Withdraw(namespace, group string)
+	// Recall asks a group's agents for the roster that they use, until something is published; Held
+	// is the newest that one of them has shown.
+	Recall(namespace, group string)
+	Held(namespace, group string) (roster.Roster, bool)
 }
 
 // Reconciler reconciles ElectionGroups: the roster out, the reports in; status, Service, role label

@@ -62,6 +62,7 @@ func reading(t *testing.T, s *scene) *Reconciler {
 	now := func() time.Time { return s.now }
 	r := &Reconciler{
 		Client:    readable{scene: s},
+		Rosters:   &writes{},
 		Sightings: roster.NewSightings(now),
 		Now:       now,
 		Debounce:  DefaultDebounce,

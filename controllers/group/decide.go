@@ -40,7 +40,7 @@ func decide(o observation) decision {
 		}
 		o.published.Roster = d.roster.record
 	}
-	if hold := holdStatus(o); hold > 0 {
+	if hold := max(holdStatus(o), holdSetBack(o, d.roster)); hold > 0 {
 		d.again = sooner(hold, d.again)
 		return d
 	}

@@ -26,6 +26,8 @@ func factsOf(o observation) *membership.Facts {
 		Settings:    string(settings.Encode()),
 		Roster:      rosterFrom(o.published.Roster),
 		Forget:      forgetRequest(o.group),
+		Held:        rosterShown(o.held),
+		Adopt:       adoptRequest(o.group),
 		Begun:       o.begun,
 		Inherited:   o.inherited,
 	}

@@ -30,6 +30,7 @@ type observation struct {
 	inherited bool                          // the group is older than this manager's lead
 	replaces  bool                          // the last pass over this name was over another group
 	service   seenService                   // the Service that the group asks for
+	held      *roster.Roster                // the newest that an agent of this group object has shown
 	version   string                        // of this manager; empty: not known
 }
 
@@ -65,6 +66,9 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 	}
 	if o.service, err = r.observeService(ctx, group, last.refusal); err != nil {
 		return observation{}, err
+	}
+	if held, ok := r.Rosters.Held(key.Namespace, key.Name); ok && held.GroupUID == string(group.UID) {
+		o.held = &held
 	}
 	known := o.knownPods(o.membership.Roster())
 	o.see(r.Sightings.Group(key.Namespace, key.Name), known)

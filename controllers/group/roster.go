@@ -34,6 +34,8 @@ type rosterDecision struct {
 	// pending is how many processes are to become voters, or to stop being voters, in later
 	// changes.
 	pending int
+	// setBack is what agents use, if that is newer than the roster in the status (MC10).
+	setBack *v1.SetBackStatus
 	// again is when time alone would change the roster; zero: it takes an event.
 	again time.Duration
 }
@@ -52,6 +54,12 @@ func decideRoster(o observation) rosterDecision {
 		silent:  decided.Silent,
 		pending: decided.Pending,
 		again:   decided.Again,
+	}
+	if decided.SetBack > 0 {
+		d.setBack = &v1.SetBackStatus{Newest: decided.SetBack}
+		if o.held != nil {
+			d.setBack.Held = o.held.Generation
+		}
 	}
 	if decided.TooMany > 0 {
 		d.stalled = fmt.Sprintf(
@@ -97,7 +105,7 @@ func settingsOf(group *v1.ElectionGroup) roster.Roster {
 // directories: nothing depends on them there.
 func agentRoster(group *v1.ElectionGroup, decided *membership.Roster) *roster.Roster {
 	r := settingsOf(group)
-	r.Generation = decided.Generation
+	r.Generation, r.LongestLease = decided.Generation, decided.LongestLease
 	for _, m := range decided.Members {
 		p := roster.Process{
 			Name:     m.Name,

@@ -52,6 +52,7 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 		status: v1.ElectionGroupStatus{
 			ObservedGeneration: o.group.Generation,
 			Roster:             o.published.Roster,
+			SetBack:            step.setBack,
 		},
 		recheck: chosen.recheck,
 	}

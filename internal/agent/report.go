@@ -17,6 +17,9 @@ func (a *agent) report() roster.Report {
 		Leaving:     v.Leaving,
 		LeaseState:  v.LeaseState,
 	}
+	if a.inUse != nil {
+		r.Signed = a.inUse.Signed
+	}
 	if v.Bound { // an epoch that this voter has not promised is hearsay
 		r.Epoch = int64(v.Epoch)
 	}

@@ -92,6 +92,8 @@ func TestOperatorAdopts(t *testing.T) {
 	} {
 		s := voting(3)
 		s.Held = setBack(s, 0)
+		s.unseen("uid-0")
+		s.unseen("uid-1")
 		s.edit(2, func(r *Report) { r.Generation++ }) // it holds one that it has not shown
 		newest := s.report("uid-2").Generation
 		s.Adopt = c.request(s.Held.Generation, s.Roster.Generation, newest)

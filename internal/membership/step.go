@@ -72,7 +72,7 @@ func Step(s State, f *Facts) (State, Decision) {
 		g.judgeVoters()
 	}
 	d := decide(&s, g)
-	if wait := g.mayBeSetBack(); wait > 0 && d.Persist {
+	if wait := g.mayBeSetBack(); wait > 0 && d.Persist && !s.restored {
 		d.Roster, d.Persist, d.Why, d.Again = nil, false, Unchanged, sooner(wait, d.Again)
 	}
 	return s, d

@@ -34,7 +34,9 @@ func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 	defer cancel(nil)
 	tasks.Go(func() { c.sendReports(ctx, stream) })
 	tasks.Go(func() { cancel(c.renew(ctx, manager)) })
-	answered, err := c.receive(ctx, stream, updates)
+	asked := make(chan struct{}, 1)
+	tasks.Go(func() { c.show(ctx, manager, asked) })
+	answered, err := c.receive(ctx, stream, updates, asked)
 	if cause := context.Cause(ctx); errors.Is(cause, errRenewed) {
 		return cause // the manager accepted the certificate, whether or not an update came before
 	}
@@ -47,7 +49,7 @@ type followStream = grpc.BidiStreamingClient[rosterpb.Report, rosterpb.Update]
 // receive passes on updates until the stream ends. answered reports whether the manager sent
 // anything at all: a manager that accepts our certificate always starts with its CA bundle.
 func (c *Client) receive(ctx context.Context, stream followStream,
-	updates chan<- Update) (answered bool, err error) {
+	updates chan<- Update, asked chan<- struct{}) (answered bool, err error) {
 	for {
 		message, err := stream.Recv()
 		if err != nil {
@@ -56,6 +58,13 @@ func (c *Client) receive(ctx context.Context, stream followStream,
 		if !answered {
 			answered = true
 			c.Logger.Info("following the manager", "manager", c.Address)
+		}
+		if message.GetShow() != nil {
+			select {
+			case asked <- struct{}{}:
+			default: // it will be shown
+			}
+			continue
 		}
 		update, err := c.take(message)
 		if err != nil {

@@ -24,6 +24,10 @@ type publication struct {
 	roster   *Roster // nil if the group does not exist; never modified once published
 	sessions map[string]*session
 
+	recall  bool    // agents are to show the roster that they use
+	recalls int     // how often they were to
+	held    *Roster // the newest that one has shown; nil: none
+
 	signed      []byte    // roster, signed when it was read first; nil: not yet
 	signedUntil time.Time // the end of the certificate that signed it
 }
@@ -49,6 +53,7 @@ func (p *publisher) publish(r Roster) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.publication(groupKey{r.Namespace, r.Group})
+	n.recall, n.held = false, nil
 	if n.roster != nil && n.roster.Equal(r) {
 		return
 	}
@@ -61,6 +66,7 @@ func (p *publisher) withdraw(key groupKey) {
 	defer p.mu.Unlock()
 	n := p.publication(key)
 	n.known, n.roster, n.signed = true, nil, nil
+	n.recall, n.held = false, nil
 	n.wake()
 	p.tidy(key)
 }
@@ -133,7 +139,7 @@ func (p *publisher) publication(key groupKey) *publication {
 
 // tidy drops a group that does not exist and has no sessions, because sessions may name any group.
 func (p *publisher) tidy(key groupKey) {
-	if n := p.groups[key]; n != nil && n.roster == nil && len(n.sessions) == 0 {
+	if n := p.groups[key]; n != nil && n.roster == nil && !n.recall && len(n.sessions) == 0 {
 		delete(p.groups, key)
 	}
 }

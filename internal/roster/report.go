@@ -58,6 +58,9 @@ type Report struct {
 	Table        []Row
 	LastElection *Election
 	Version      string // of the agent
+	// Signed is the roster in use as a manager signed it; empty: it came from no manager. It is shown
+	// to a manager that asks for it, and no part of what is sent otherwise. Nobody modifies it.
+	Signed []byte
 }
 
 // Row is a row of the agent's process status table.

@@ -43,9 +43,9 @@ const (
 const LinkPort = 4041
 
 // Roster lists the members of a group and describes how they elect. A Generation identifies its
-// content: two rosters of a group with the same generation are equal except for AppHealth.
-// AppHealth does not affect an election, so it may change without a new generation, which would
-// give the coordinator of a Guarded group a new epoch.
+// content: two rosters of a group with the same generation are equal except for AppHealth and
+// LongestLease. Neither affects an election, so they may change without a new generation, which
+// would give the coordinator of a Guarded group a new epoch.
 type Roster struct {
 	Namespace, Group string
 	// of the group object; only generations of the same object are comparable; empty outside
@@ -56,6 +56,10 @@ type Roster struct {
 	Heartbeat, Timeout time.Duration
 	// how long a vote binds a voter; may be zero with safety Classic, as may Preemption and Stable
 	Lease time.Duration
+	// LongestLease is the longest lease that a promise under this or an earlier generation may still
+	// have. Agents do not need it: it is for a manager that adopts this roster (MC10). It may become
+	// shorter within a generation; a static file does not have it.
+	LongestLease time.Duration
 	// Always, Delayed or Never: when a process takes over from a running coordinator below it
 	Preemption string
 	Stable     time.Duration // for Delayed: how long that process must have answered before
@@ -100,7 +104,7 @@ func (r Roster) Equal(o Roster) bool {
 		r.Generation == o.Generation &&
 		r.Algorithm == o.Algorithm && r.Safety == o.Safety && r.Heartbeat == o.Heartbeat &&
 		r.Timeout == o.Timeout &&
-		r.Lease == o.Lease && r.Preemption == o.Preemption && r.Stable == o.Stable &&
+		r.Lease == o.Lease && r.LongestLease == o.LongestLease && r.Preemption == o.Preemption && r.Stable == o.Stable &&
 		r.AppHealth == o.AppHealth &&
 		slices.Equal(r.Processes, o.Processes)
 }
@@ -150,6 +154,8 @@ func (r Roster) validateLease() error {
 	switch {
 	case r.Lease < 0 || r.Lease > maxLease:
 		return fmt.Errorf("lease %v: must be at most %v", r.Lease, maxLease)
+	case r.LongestLease < 0 || r.LongestLease > maxLease:
+		return fmt.Errorf("longest lease %v: must be at most %v", r.LongestLease, maxLease)
 	case r.Stable < 0 || r.Stable > maxStable:
 		return fmt.Errorf("preemption: stable for %v: must be at most %v", r.Stable, maxStable)
 	case r.Preemption == "" && r.Safety == Classic:

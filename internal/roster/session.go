@@ -2,6 +2,7 @@ package roster
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -20,6 +21,7 @@ type session struct {
 	notAfter   time.Time     // of the certificate with which it was opened
 	wake       chan struct{} // signals that something was published; capacity 1
 	superseded chan struct{} // closed by a newer session of the pod
+	mayShow    atomic.Bool   // the agent was asked for its roster, and has not shown one yet
 }
 
 func newSession(name identity.Name, number uint64, notAfter time.Time) *session {
@@ -48,6 +50,7 @@ type sent struct {
 	trust  string
 	roster *Roster
 	gone   bool
+	recall int // the agent was asked for its roster at this Recall
 }
 
 // send sends the agent whatever is published until the session ends. received delivers the error
@@ -93,6 +96,13 @@ func (s *session) pending(p *publisher, last sent) ([]*rosterpb.Update, sent, er
 			Update: &rosterpb.Update_Trust{Trust: []byte(trust)},
 		})
 		last.trust = trust
+	}
+	if recall := p.recalled(s.name); recall > last.recall {
+		last.recall = recall
+		s.mayShow.Store(true)
+		updates = append(updates, &rosterpb.Update{
+			Update: &rosterpb.Update_Show{Show: &rosterpb.ShowRequest{}},
+		})
 	}
 	switch {
 	case !known:

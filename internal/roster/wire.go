@@ -13,7 +13,6 @@ import (
 // leaves this file.
 
 //nolint:gosec // a valid roster's milliseconds fit: an hour at most
-//nolint:gosec // a valid roster's milliseconds fit: an hour at most
 func rosterToWire(r Roster) *rosterpb.Roster {
 	w := &rosterpb.Roster{
 		Namespace:             r.Namespace,
@@ -28,6 +27,8 @@ func rosterToWire(r Roster) *rosterpb.Roster {
 		Preemption:            r.Preemption,
 		StableMilliseconds:    int32(r.Stable.Milliseconds()),
 		AppHealth:             healthToWire(r.AppHealth),
+
+		LongestLeaseMilliseconds: int32(r.LongestLease.Milliseconds()),
 	}
 	for _, p := range r.Processes {
 		w.Processes = append(w.Processes, &rosterpb.Process{
@@ -56,6 +57,8 @@ func rosterFromWire(w *rosterpb.Roster) (Roster, error) {
 		Preemption: w.GetPreemption(),
 		Stable:     time.Duration(w.GetStableMilliseconds()) * time.Millisecond,
 		AppHealth:  healthFromWire(w.GetAppHealth()),
+
+		LongestLease: time.Duration(w.GetLongestLeaseMilliseconds()) * time.Millisecond,
 	}
 	if len(w.GetProcesses()) > MaxProcesses {
 		return Roster{}, errors.New("the roster has too many processes")

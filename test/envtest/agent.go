@@ -85,14 +85,20 @@ func (a *Agent) listen(ctx context.Context, updates <-chan roster.Update) {
 			}
 			a.Change(func() {
 				a.News = append(a.News, u)
-				if u.Roster != nil {
-					a.Report.Generation = u.Roster.Generation
-				}
+				a.use(u.Roster)
 			})
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// use reports a roster as the one in use; nil: none.
+func (a *Agent) use(r *roster.Roster) {
+	if r == nil {
+		r = &roster.Roster{}
+	}
+	a.Report.GroupUID, a.Report.Generation, a.Report.Signed = r.GroupUID, r.Generation, r.Signed
 }
 
 func (a *Agent) note(change func()) {

@@ -21,6 +21,9 @@ type handedOut struct{ rosters []roster.Roster }
 
 func (h *handedOut) Publish(r roster.Roster) { h.rosters = append(h.rosters, r) }
 func (h *handedOut) Withdraw(_, _ string)    {}
+func (h *handedOut) Recall(_, _ string)      {}
+
+func (h *handedOut) Held(_, _ string) (roster.Roster, bool) { return roster.Roster{}, false }
 
 // A manager that still acts on an old state of the group, because another one leads by now and has written a roster, must
 // neither overwrite that roster nor hand out its own.

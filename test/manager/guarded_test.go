@@ -351,8 +351,8 @@ func wipe(t *testing.T, group *v1.ElectionGroup) string {
 	return wiped.ResourceVersion
 }
 
-// Nobody remembers: the status was wiped while no manager ran. What agents report shows that there was a roster, so the first
-// voters are not made before those that used it have left it.
+// Nobody remembers: the status was wiped while no manager ran. The next one makes no roster of its own: it adopts the one that the
+// agents show (MC10).
 func TestWipedStatusAfterARestart(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := voting(t, m, 3)
@@ -365,19 +365,84 @@ func TestWipedStatusAfterARestart(t *testing.T) {
 	m.Stop()
 	since := watchGroup(t, namespace, wipe(t, groupIn(t, namespace)))
 	startManager(t, m.Address)
-	seen := seesIn(t, since, "voters again", votersAre(p...))
-	for _, g := range seen {
-		if r := g.Status.Roster; r != nil && r.Generation <= before.Status.Roster.Generation {
-			t.Errorf("generation %d after %d", r.Generation, before.Status.Roster.Generation)
+	for _, g := range seesIn(t, since, "voters again", votersAre(p...)) {
+		if r := g.Status.Roster; r != nil && (r.Generation <= before.Status.Roster.Generation || !votersAre(p...)(g)) {
+			t.Errorf("generation %d after %d: %+v", r.Generation, before.Status.Roster.Generation, r.Members)
 		}
 	}
-	if founded := seen[len(seen)-1].Status.Roster.Generation; !slices.ContainsFunc(seen, func(g *v1.ElectionGroup) bool {
-		return g.Status.Roster != nil && g.Status.Roster.Generation < founded && len(voters(g)) == 0
-	}) {
-		for _, g := range seen {
-			t.Logf("seen, after generation %d: %+v", before.Status.Roster.Generation, g.Status.Roster)
+	if g := groupIn(t, namespace); g.Status.SetBack != nil {
+		t.Errorf("the status says %+v", g.Status.SetBack)
+	}
+}
+
+// restore puts an older roster into the status, as a backup of etcd does. (The API refuses that in one step.)
+func restore(t *testing.T, namespace string, older *v1.RosterStatus) string {
+	t.Helper()
+	group := groupIn(t, namespace)
+	wipe(t, group)
+	group = groupIn(t, namespace)
+	group.Status.Roster = older
+	must(t, kube.Status().Update(bg, group))
+	return group.ResourceVersion
+}
+
+// outdate restores a backup of when only the first process voted, while no manager runs.
+func outdate(t *testing.T) (m *manager, namespace string, p []*process) {
+	t.Helper()
+	m = startManager(t, "")
+	namespace, p = voting(t, m, 1)
+	backup := groupIn(t, namespace).Status.Roster
+	for i := 1; i < 3; i++ {
+		p = append(p, join(t, m, newPod(t, namespace, i, onNode), nil))
+	}
+	sees(t, namespace, "three voters", votersAre(p...))
+	newest := groupIn(t, namespace).Status.Roster.Generation
+	for _, q := range p {
+		q.Awaits(t, "the roster of three voters", func() bool { return q.Report.Generation >= newest })
+	}
+	m.Stop()
+	restore(t, namespace, backup)
+	return m, namespace, p
+}
+
+// A backup is restored while no manager runs. Its voters are not those that act: p-1 and p-2 are a majority without p-0.
+func TestRestoredStatus(t *testing.T) {
+	m, namespace, p := outdate(t)
+	restored := groupIn(t, namespace)
+	since := watchGroup(t, namespace, restored.ResourceVersion)
+	startManager(t, m.Address)
+	for _, g := range seesIn(t, since, "three voters again", votersAre(p...)) {
+		if r := g.Status.Roster; r.Generation > restored.Status.Roster.Generation && !votersAre(p...)(g) {
+			t.Errorf("generation %d after %d: %+v", r.Generation, restored.Status.Roster.Generation, r.Members)
 		}
-		t.Error("voters were made with the first roster: none without voters came before, which ends all leases")
+	}
+}
+
+// No majority of the newest roster's voters reports. The manager changes nothing, and says so, until an operator decides.
+func TestRestoredStatusWithoutAMajority(t *testing.T) {
+	run := plugin(t)
+	m, namespace, p := outdate(t)
+	p[0].Stop()
+	p[1].Stop()
+	restored := groupIn(t, namespace)
+	startManager(t, m.Address)
+	seen := sees(t, namespace, "that it stands still", stalledBy("StatusSetBack"))
+	g := seen[len(seen)-1]
+	if g.Status.Roster.Generation != restored.Status.Roster.Generation || g.Status.SetBack.Held != g.Status.SetBack.Newest {
+		t.Errorf("generation %d after %d, set back %+v", g.Status.Roster.Generation, restored.Status.Roster.Generation, g.Status.SetBack)
+	}
+	if said, err := run("no\n", "adopt", "scheduler", "-n", namespace); err == nil || !strings.Contains(said, "nothing was changed") {
+		t.Errorf("without the group's name: %v\n%s", err, said)
+	}
+	said, err := run("scheduler\n", "adopt", "scheduler", "-n", namespace)
+	if err != nil || !strings.Contains(said, "The manager has made a new roster") {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	if g := groupIn(t, namespace); !votersAre(p...)(g) || g.Status.SetBack != nil {
+		t.Errorf("the roster that was adopted: %+v, set back %+v", g.Status.Roster, g.Status.SetBack)
+	}
+	if said, err := run("", "adopt", "scheduler", "-n", namespace, "--yes"); err == nil || !strings.Contains(said, "was not set back") {
+		t.Errorf("when all is well: %v\n%s", err, said)
 	}
 }
 

@@ -48,6 +48,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1.RosterMemberApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("RosterStatus"):
 		return &apiv1.RosterStatusApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("SetBackStatus"):
+		return &apiv1.SetBackStatusApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("TCPSocketAction"):
 		return &apiv1.TCPSocketActionApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("Timing"):

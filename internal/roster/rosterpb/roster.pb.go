@@ -24,6 +24,86 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type Held struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Roster        []byte                 `protobuf:"bytes,1,opt,name=roster,proto3" json:"roster,omitempty"` // a SignedRoster
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Held) Reset() {
+	*x = Held{}
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Held) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Held) ProtoMessage() {}
+
+func (x *Held) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Held.ProtoReflect.Descriptor instead.
+func (*Held) Descriptor() ([]byte, []int) {
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *Held) GetRoster() []byte {
+	if x != nil {
+		return x.Roster
+	}
+	return nil
+}
+
+type Shown struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Shown) Reset() {
+	*x = Shown{}
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Shown) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Shown) ProtoMessage() {}
+
+func (x *Shown) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Shown.ProtoReflect.Descriptor instead.
+func (*Shown) Descriptor() ([]byte, []int) {
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{1}
+}
+
 type JoinRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ServiceAccount token with audience podesta.dev, bound to the pod; empty on renewal
@@ -35,7 +115,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[0]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47,7 +127,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[0]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -60,7 +140,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{0}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *JoinRequest) GetToken() string {
@@ -87,7 +167,7 @@ type JoinResponse struct {
 
 func (x *JoinResponse) Reset() {
 	*x = JoinResponse{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[1]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -99,7 +179,7 @@ func (x *JoinResponse) String() string {
 func (*JoinResponse) ProtoMessage() {}
 
 func (x *JoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[1]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -112,7 +192,7 @@ func (x *JoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinResponse.ProtoReflect.Descriptor instead.
 func (*JoinResponse) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{1}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *JoinResponse) GetCertificate() []byte {
@@ -136,6 +216,7 @@ type Update struct {
 	//	*Update_Roster
 	//	*Update_Trust
 	//	*Update_Gone
+	//	*Update_Show
 	Update        isUpdate_Update `protobuf_oneof:"update"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -143,7 +224,7 @@ type Update struct {
 
 func (x *Update) Reset() {
 	*x = Update{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[2]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -155,7 +236,7 @@ func (x *Update) String() string {
 func (*Update) ProtoMessage() {}
 
 func (x *Update) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[2]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -168,7 +249,7 @@ func (x *Update) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Update.ProtoReflect.Descriptor instead.
 func (*Update) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{2}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Update) GetUpdate() isUpdate_Update {
@@ -205,6 +286,15 @@ func (x *Update) GetGone() *Gone {
 	return nil
 }
 
+func (x *Update) GetShow() *ShowRequest {
+	if x != nil {
+		if x, ok := x.Update.(*Update_Show); ok {
+			return x.Show
+		}
+	}
+	return nil
+}
+
 type isUpdate_Update interface {
 	isUpdate_Update()
 }
@@ -221,11 +311,54 @@ type Update_Gone struct {
 	Gone *Gone `protobuf:"bytes,3,opt,name=gone,proto3,oneof"`
 }
 
+type Update_Show struct {
+	Show *ShowRequest `protobuf:"bytes,4,opt,name=show,proto3,oneof"`
+}
+
 func (*Update_Roster) isUpdate_Update() {}
 
 func (*Update_Trust) isUpdate_Update() {}
 
 func (*Update_Gone) isUpdate_Update() {}
+
+func (*Update_Show) isUpdate_Update() {}
+
+// ShowRequest asks the agent to call Show, once.
+type ShowRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ShowRequest) Reset() {
+	*x = ShowRequest{}
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShowRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShowRequest) ProtoMessage() {}
+
+func (x *ShowRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShowRequest.ProtoReflect.Descriptor instead.
+func (*ShowRequest) Descriptor() ([]byte, []int) {
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{5}
+}
 
 // SignedRoster is a roster as the manager made it. Agents keep it as it is, and pass it on to those
 // of their group that have an older one.
@@ -240,7 +373,7 @@ type SignedRoster struct {
 
 func (x *SignedRoster) Reset() {
 	*x = SignedRoster{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[3]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -252,7 +385,7 @@ func (x *SignedRoster) String() string {
 func (*SignedRoster) ProtoMessage() {}
 
 func (x *SignedRoster) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[3]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -265,7 +398,7 @@ func (x *SignedRoster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedRoster.ProtoReflect.Descriptor instead.
 func (*SignedRoster) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{3}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SignedRoster) GetRoster() []byte {
@@ -299,7 +432,7 @@ type Gone struct {
 
 func (x *Gone) Reset() {
 	*x = Gone{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[4]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -311,7 +444,7 @@ func (x *Gone) String() string {
 func (*Gone) ProtoMessage() {}
 
 func (x *Gone) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[4]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -324,7 +457,7 @@ func (x *Gone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gone.ProtoReflect.Descriptor instead.
 func (*Gone) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{4}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{7}
 }
 
 // Roster lists the members of a group and describes how they elect.
@@ -344,13 +477,16 @@ type Roster struct {
 	// for Delayed: how long a higher process must have answered before it takes over
 	StableMilliseconds int32      `protobuf:"varint,12,opt,name=stable_milliseconds,json=stableMilliseconds,proto3" json:"stable_milliseconds,omitempty"`
 	AppHealth          *AppHealth `protobuf:"bytes,13,opt,name=app_health,json=appHealth,proto3" json:"app_health,omitempty"` // absent: the app is not probed; may change within a generation
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// the longest lease that a promise under this or an earlier generation may still have; for a
+	// manager that adopts this roster; may become shorter within a generation
+	LongestLeaseMilliseconds int32 `protobuf:"varint,14,opt,name=longest_lease_milliseconds,json=longestLeaseMilliseconds,proto3" json:"longest_lease_milliseconds,omitempty"`
+	unknownFields            protoimpl.UnknownFields
+	sizeCache                protoimpl.SizeCache
 }
 
 func (x *Roster) Reset() {
 	*x = Roster{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[5]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -362,7 +498,7 @@ func (x *Roster) String() string {
 func (*Roster) ProtoMessage() {}
 
 func (x *Roster) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[5]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -375,7 +511,7 @@ func (x *Roster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Roster.ProtoReflect.Descriptor instead.
 func (*Roster) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{5}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Roster) GetNamespace() string {
@@ -469,6 +605,13 @@ func (x *Roster) GetAppHealth() *AppHealth {
 	return nil
 }
 
+func (x *Roster) GetLongestLeaseMilliseconds() int32 {
+	if x != nil {
+		return x.LongestLeaseMilliseconds
+	}
+	return 0
+}
+
 // AppHealth describes how each agent probes the app in its own pod. It has no host, and must never
 // get one: nobody may make agents send requests elsewhere.
 type AppHealth struct {
@@ -489,7 +632,7 @@ type AppHealth struct {
 
 func (x *AppHealth) Reset() {
 	*x = AppHealth{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[6]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -501,7 +644,7 @@ func (x *AppHealth) String() string {
 func (*AppHealth) ProtoMessage() {}
 
 func (x *AppHealth) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[6]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -514,7 +657,7 @@ func (x *AppHealth) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppHealth.ProtoReflect.Descriptor instead.
 func (*AppHealth) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{6}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *AppHealth) GetHandler() isAppHealth_Handler {
@@ -612,7 +755,7 @@ type HTTPGet struct {
 
 func (x *HTTPGet) Reset() {
 	*x = HTTPGet{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[7]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -624,7 +767,7 @@ func (x *HTTPGet) String() string {
 func (*HTTPGet) ProtoMessage() {}
 
 func (x *HTTPGet) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[7]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -637,7 +780,7 @@ func (x *HTTPGet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HTTPGet.ProtoReflect.Descriptor instead.
 func (*HTTPGet) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{7}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *HTTPGet) GetPort() int32 {
@@ -664,7 +807,7 @@ type TCPSocket struct {
 
 func (x *TCPSocket) Reset() {
 	*x = TCPSocket{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[8]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -676,7 +819,7 @@ func (x *TCPSocket) String() string {
 func (*TCPSocket) ProtoMessage() {}
 
 func (x *TCPSocket) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[8]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -689,7 +832,7 @@ func (x *TCPSocket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TCPSocket.ProtoReflect.Descriptor instead.
 func (*TCPSocket) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{8}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TCPSocket) GetPort() int32 {
@@ -710,7 +853,7 @@ type GRPCHealth struct {
 
 func (x *GRPCHealth) Reset() {
 	*x = GRPCHealth{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[9]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -722,7 +865,7 @@ func (x *GRPCHealth) String() string {
 func (*GRPCHealth) ProtoMessage() {}
 
 func (x *GRPCHealth) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[9]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -735,7 +878,7 @@ func (x *GRPCHealth) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GRPCHealth.ProtoReflect.Descriptor instead.
 func (*GRPCHealth) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{9}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GRPCHealth) GetPort() int32 {
@@ -766,7 +909,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[10]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -778,7 +921,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[10]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -791,7 +934,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{10}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Process) GetName() string {
@@ -859,7 +1002,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[11]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -871,7 +1014,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[11]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -884,7 +1027,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{11}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Report) GetStateId() string {
@@ -989,7 +1132,7 @@ type Row struct {
 
 func (x *Row) Reset() {
 	*x = Row{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[12]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1001,7 +1144,7 @@ func (x *Row) String() string {
 func (*Row) ProtoMessage() {}
 
 func (x *Row) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[12]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1014,7 +1157,7 @@ func (x *Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Row.ProtoReflect.Descriptor instead.
 func (*Row) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{12}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Row) GetName() string {
@@ -1047,7 +1190,7 @@ type Election struct {
 
 func (x *Election) Reset() {
 	*x = Election{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[13]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1059,7 +1202,7 @@ func (x *Election) String() string {
 func (*Election) ProtoMessage() {}
 
 func (x *Election) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[13]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1072,7 +1215,7 @@ func (x *Election) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Election.ProtoReflect.Descriptor instead.
 func (*Election) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{13}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Election) GetDecision() string {
@@ -1121,23 +1264,28 @@ var File_internal_roster_rosterpb_roster_proto protoreflect.FileDescriptor
 
 const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\n" +
-	"%internal/roster/rosterpb/roster.proto\x12\x11podesta.roster.v1\"5\n" +
+	"%internal/roster/rosterpb/roster.proto\x12\x11podesta.roster.v1\"\x1e\n" +
+	"\x04Held\x12\x16\n" +
+	"\x06roster\x18\x01 \x01(\fR\x06roster\"\a\n" +
+	"\x05Shown\"5\n" +
 	"\vJoinRequest\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x10\n" +
 	"\x03csr\x18\x02 \x01(\fR\x03csr\"F\n" +
 	"\fJoinResponse\x12 \n" +
 	"\vcertificate\x18\x01 \x01(\fR\vcertificate\x12\x14\n" +
-	"\x05trust\x18\x02 \x01(\fR\x05trust\"s\n" +
+	"\x05trust\x18\x02 \x01(\fR\x05trust\"\xa9\x01\n" +
 	"\x06Update\x12\x18\n" +
 	"\x06roster\x18\x01 \x01(\fH\x00R\x06roster\x12\x16\n" +
 	"\x05trust\x18\x02 \x01(\fH\x00R\x05trust\x12-\n" +
-	"\x04gone\x18\x03 \x01(\v2\x17.podesta.roster.v1.GoneH\x00R\x04goneB\b\n" +
-	"\x06update\"f\n" +
+	"\x04gone\x18\x03 \x01(\v2\x17.podesta.roster.v1.GoneH\x00R\x04gone\x124\n" +
+	"\x04show\x18\x04 \x01(\v2\x1e.podesta.roster.v1.ShowRequestH\x00R\x04showB\b\n" +
+	"\x06update\"\r\n" +
+	"\vShowRequest\"f\n" +
 	"\fSignedRoster\x12\x16\n" +
 	"\x06roster\x18\x01 \x01(\fR\x06roster\x12 \n" +
 	"\vcertificate\x18\x02 \x01(\fR\vcertificate\x12\x1c\n" +
 	"\tsignature\x18\x03 \x01(\fR\tsignature\"\x06\n" +
-	"\x04Gone\"\x90\x04\n" +
+	"\x04Gone\"\xce\x04\n" +
 	"\x06Roster\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12\x1e\n" +
@@ -1157,7 +1305,8 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"preemption\x12/\n" +
 	"\x13stable_milliseconds\x18\f \x01(\x05R\x12stableMilliseconds\x12;\n" +
 	"\n" +
-	"app_health\x18\r \x01(\v2\x1c.podesta.roster.v1.AppHealthR\tappHealth\"\x81\x03\n" +
+	"app_health\x18\r \x01(\v2\x1c.podesta.roster.v1.AppHealthR\tappHealth\x12<\n" +
+	"\x1alongest_lease_milliseconds\x18\x0e \x01(\x05R\x18longestLeaseMilliseconds\"\x81\x03\n" +
 	"\tAppHealth\x127\n" +
 	"\bhttp_get\x18\x01 \x01(\v2\x1a.podesta.roster.v1.HTTPGetH\x00R\ahttpGet\x12=\n" +
 	"\n" +
@@ -1213,10 +1362,11 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x15duration_microseconds\x18\x05 \x01(\x03R\x14durationMicroseconds\x12\x1e\n" +
 	"\n" +
 	"transcript\x18\x06 \x03(\tR\n" +
-	"transcript2\x9c\x01\n" +
+	"transcript2\xd7\x01\n" +
 	"\rRosterService\x12G\n" +
 	"\x04Join\x12\x1e.podesta.roster.v1.JoinRequest\x1a\x1f.podesta.roster.v1.JoinResponse\x12B\n" +
-	"\x06Follow\x12\x19.podesta.roster.v1.Report\x1a\x19.podesta.roster.v1.Update(\x010\x01B9Z7github.com/podesta-dev/podesta/internal/roster/rosterpbb\x06proto3"
+	"\x06Follow\x12\x19.podesta.roster.v1.Report\x1a\x19.podesta.roster.v1.Update(\x010\x01\x129\n" +
+	"\x04Show\x12\x17.podesta.roster.v1.Held\x1a\x18.podesta.roster.v1.ShownB9Z7github.com/podesta-dev/podesta/internal/roster/rosterpbb\x06proto3"
 
 var (
 	file_internal_roster_rosterpb_roster_proto_rawDescOnce sync.Once
@@ -1230,41 +1380,47 @@ func file_internal_roster_rosterpb_roster_proto_rawDescGZIP() []byte {
 	return file_internal_roster_rosterpb_roster_proto_rawDescData
 }
 
-var file_internal_roster_rosterpb_roster_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_internal_roster_rosterpb_roster_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_internal_roster_rosterpb_roster_proto_goTypes = []any{
-	(*JoinRequest)(nil),  // 0: podesta.roster.v1.JoinRequest
-	(*JoinResponse)(nil), // 1: podesta.roster.v1.JoinResponse
-	(*Update)(nil),       // 2: podesta.roster.v1.Update
-	(*SignedRoster)(nil), // 3: podesta.roster.v1.SignedRoster
-	(*Gone)(nil),         // 4: podesta.roster.v1.Gone
-	(*Roster)(nil),       // 5: podesta.roster.v1.Roster
-	(*AppHealth)(nil),    // 6: podesta.roster.v1.AppHealth
-	(*HTTPGet)(nil),      // 7: podesta.roster.v1.HTTPGet
-	(*TCPSocket)(nil),    // 8: podesta.roster.v1.TCPSocket
-	(*GRPCHealth)(nil),   // 9: podesta.roster.v1.GRPCHealth
-	(*Process)(nil),      // 10: podesta.roster.v1.Process
-	(*Report)(nil),       // 11: podesta.roster.v1.Report
-	(*Row)(nil),          // 12: podesta.roster.v1.Row
-	(*Election)(nil),     // 13: podesta.roster.v1.Election
+	(*Held)(nil),         // 0: podesta.roster.v1.Held
+	(*Shown)(nil),        // 1: podesta.roster.v1.Shown
+	(*JoinRequest)(nil),  // 2: podesta.roster.v1.JoinRequest
+	(*JoinResponse)(nil), // 3: podesta.roster.v1.JoinResponse
+	(*Update)(nil),       // 4: podesta.roster.v1.Update
+	(*ShowRequest)(nil),  // 5: podesta.roster.v1.ShowRequest
+	(*SignedRoster)(nil), // 6: podesta.roster.v1.SignedRoster
+	(*Gone)(nil),         // 7: podesta.roster.v1.Gone
+	(*Roster)(nil),       // 8: podesta.roster.v1.Roster
+	(*AppHealth)(nil),    // 9: podesta.roster.v1.AppHealth
+	(*HTTPGet)(nil),      // 10: podesta.roster.v1.HTTPGet
+	(*TCPSocket)(nil),    // 11: podesta.roster.v1.TCPSocket
+	(*GRPCHealth)(nil),   // 12: podesta.roster.v1.GRPCHealth
+	(*Process)(nil),      // 13: podesta.roster.v1.Process
+	(*Report)(nil),       // 14: podesta.roster.v1.Report
+	(*Row)(nil),          // 15: podesta.roster.v1.Row
+	(*Election)(nil),     // 16: podesta.roster.v1.Election
 }
 var file_internal_roster_rosterpb_roster_proto_depIdxs = []int32{
-	4,  // 0: podesta.roster.v1.Update.gone:type_name -> podesta.roster.v1.Gone
-	10, // 1: podesta.roster.v1.Roster.processes:type_name -> podesta.roster.v1.Process
-	6,  // 2: podesta.roster.v1.Roster.app_health:type_name -> podesta.roster.v1.AppHealth
-	7,  // 3: podesta.roster.v1.AppHealth.http_get:type_name -> podesta.roster.v1.HTTPGet
-	8,  // 4: podesta.roster.v1.AppHealth.tcp_socket:type_name -> podesta.roster.v1.TCPSocket
-	9,  // 5: podesta.roster.v1.AppHealth.grpc:type_name -> podesta.roster.v1.GRPCHealth
-	12, // 6: podesta.roster.v1.Report.table:type_name -> podesta.roster.v1.Row
-	13, // 7: podesta.roster.v1.Report.last_election:type_name -> podesta.roster.v1.Election
-	0,  // 8: podesta.roster.v1.RosterService.Join:input_type -> podesta.roster.v1.JoinRequest
-	11, // 9: podesta.roster.v1.RosterService.Follow:input_type -> podesta.roster.v1.Report
-	1,  // 10: podesta.roster.v1.RosterService.Join:output_type -> podesta.roster.v1.JoinResponse
-	2,  // 11: podesta.roster.v1.RosterService.Follow:output_type -> podesta.roster.v1.Update
-	10, // [10:12] is the sub-list for method output_type
-	8,  // [8:10] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	7,  // 0: podesta.roster.v1.Update.gone:type_name -> podesta.roster.v1.Gone
+	5,  // 1: podesta.roster.v1.Update.show:type_name -> podesta.roster.v1.ShowRequest
+	13, // 2: podesta.roster.v1.Roster.processes:type_name -> podesta.roster.v1.Process
+	9,  // 3: podesta.roster.v1.Roster.app_health:type_name -> podesta.roster.v1.AppHealth
+	10, // 4: podesta.roster.v1.AppHealth.http_get:type_name -> podesta.roster.v1.HTTPGet
+	11, // 5: podesta.roster.v1.AppHealth.tcp_socket:type_name -> podesta.roster.v1.TCPSocket
+	12, // 6: podesta.roster.v1.AppHealth.grpc:type_name -> podesta.roster.v1.GRPCHealth
+	15, // 7: podesta.roster.v1.Report.table:type_name -> podesta.roster.v1.Row
+	16, // 8: podesta.roster.v1.Report.last_election:type_name -> podesta.roster.v1.Election
+	2,  // 9: podesta.roster.v1.RosterService.Join:input_type -> podesta.roster.v1.JoinRequest
+	14, // 10: podesta.roster.v1.RosterService.Follow:input_type -> podesta.roster.v1.Report
+	0,  // 11: podesta.roster.v1.RosterService.Show:input_type -> podesta.roster.v1.Held
+	3,  // 12: podesta.roster.v1.RosterService.Join:output_type -> podesta.roster.v1.JoinResponse
+	4,  // 13: podesta.roster.v1.RosterService.Follow:output_type -> podesta.roster.v1.Update
+	1,  // 14: podesta.roster.v1.RosterService.Show:output_type -> podesta.roster.v1.Shown
+	12, // [12:15] is the sub-list for method output_type
+	9,  // [9:12] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_internal_roster_rosterpb_roster_proto_init() }
@@ -1272,12 +1428,13 @@ func file_internal_roster_rosterpb_roster_proto_init() {
 	if File_internal_roster_rosterpb_roster_proto != nil {
 		return
 	}
-	file_internal_roster_rosterpb_roster_proto_msgTypes[2].OneofWrappers = []any{
+	file_internal_roster_rosterpb_roster_proto_msgTypes[4].OneofWrappers = []any{
 		(*Update_Roster)(nil),
 		(*Update_Trust)(nil),
 		(*Update_Gone)(nil),
+		(*Update_Show)(nil),
 	}
-	file_internal_roster_rosterpb_roster_proto_msgTypes[6].OneofWrappers = []any{
+	file_internal_roster_rosterpb_roster_proto_msgTypes[9].OneofWrappers = []any{
 		(*AppHealth_HttpGet)(nil),
 		(*AppHealth_TcpSocket)(nil),
 		(*AppHealth_Grpc)(nil),
@@ -1288,7 +1445,7 @@ func file_internal_roster_rosterpb_roster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_roster_rosterpb_roster_proto_rawDesc), len(file_internal_roster_rosterpb_roster_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

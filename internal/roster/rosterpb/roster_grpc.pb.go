@@ -24,6 +24,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	RosterService_Join_FullMethodName   = "/podesta.roster.v1.RosterService/Join"
 	RosterService_Follow_FullMethodName = "/podesta.roster.v1.RosterService/Follow"
+	RosterService_Show_FullMethodName   = "/podesta.roster.v1.RosterService/Show"
 )
 
 // RosterServiceClient is the client API for RosterService service.
@@ -38,6 +39,9 @@ type RosterServiceClient interface {
 	// Follow sends the agent every new roster and CA bundle, and the manager every change of the
 	// agent's state. It requires a client certificate.
 	Follow(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Report, Update], error)
+	// Show gives the manager the roster that the agent uses, as a manager signed it. The manager asks
+	// for it (Update.show) if the group's status was set back. It requires a client certificate.
+	Show(ctx context.Context, in *Held, opts ...grpc.CallOption) (*Shown, error)
 }
 
 type rosterServiceClient struct {
@@ -71,6 +75,16 @@ func (c *rosterServiceClient) Follow(ctx context.Context, opts ...grpc.CallOptio
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type RosterService_FollowClient = grpc.BidiStreamingClient[Report, Update]
 
+func (c *rosterServiceClient) Show(ctx context.Context, in *Held, opts ...grpc.CallOption) (*Shown, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Shown)
+	err := c.cc.Invoke(ctx, RosterService_Show_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // RosterServiceServer is the server API for RosterService service.
 // All implementations must embed UnimplementedRosterServiceServer
 // for forward compatibility.
@@ -83,6 +97,9 @@ type RosterServiceServer interface {
 	// Follow sends the agent every new roster and CA bundle, and the manager every change of the
 	// agent's state. It requires a client certificate.
 	Follow(grpc.BidiStreamingServer[Report, Update]) error
+	// Show gives the manager the roster that the agent uses, as a manager signed it. The manager asks
+	// for it (Update.show) if the group's status was set back. It requires a client certificate.
+	Show(context.Context, *Held) (*Shown, error)
 	mustEmbedUnimplementedRosterServiceServer()
 }
 
@@ -98,6 +115,9 @@ func (UnimplementedRosterServiceServer) Join(context.Context, *JoinRequest) (*Jo
 }
 func (UnimplementedRosterServiceServer) Follow(grpc.BidiStreamingServer[Report, Update]) error {
 	return status.Error(codes.Unimplemented, "method Follow not implemented")
+}
+func (UnimplementedRosterServiceServer) Show(context.Context, *Held) (*Shown, error) {
+	return nil, status.Error(codes.Unimplemented, "method Show not implemented")
 }
 func (UnimplementedRosterServiceServer) mustEmbedUnimplementedRosterServiceServer() {}
 func (UnimplementedRosterServiceServer) testEmbeddedByValue()                       {}
@@ -145,6 +165,24 @@ func _RosterService_Follow_Handler(srv interface{}, stream grpc.ServerStream) er
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type RosterService_FollowServer = grpc.BidiStreamingServer[Report, Update]
 
+func _RosterService_Show_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Held)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RosterServiceServer).Show(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RosterService_Show_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RosterServiceServer).Show(ctx, req.(*Held))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // RosterService_ServiceDesc is the grpc.ServiceDesc for RosterService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -155,6 +193,10 @@ var RosterService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Join",
 			Handler:    _RosterService_Join_Handler,
+		},
+		{
+			MethodName: "Show",
+			Handler:    _RosterService_Show_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -190,6 +190,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: roster
       type:
         namedType: com.github.podesta-dev.podesta.api.v1.RosterStatus
+    - name: setBack
+      type:
+        namedType: com.github.podesta-dev.podesta.api.v1.SetBackStatus
     - name: toleratedFailures
       type:
         scalar: numeric
@@ -334,6 +337,15 @@ var schemaYAML = typed.YAMLObject(`types:
           - name
 - name: com.github.podesta-dev.podesta.api.v1.Safety
   scalar: string
+- name: com.github.podesta-dev.podesta.api.v1.SetBackStatus
+  map:
+    fields:
+    - name: held
+      type:
+        scalar: numeric
+    - name: newest
+      type:
+        scalar: numeric
 - name: com.github.podesta-dev.podesta.api.v1.TCPSocketAction
   map:
     fields:

@@ -28,6 +28,9 @@ type ElectionGroupStatusApplyConfiguration struct {
 	// roster lists the members of the group. The manager persists it here before it sends it to
 	// agents. It is the only part of the status that the manager reads back.
 	Roster *RosterStatusApplyConfiguration `json:"roster,omitempty"`
+	// setBack is present while agents use a newer roster than this status holds. See condition
+	// Stalled.
+	SetBack *SetBackStatusApplyConfiguration `json:"setBack,omitempty"`
 	// conditions are Ready, CoordinatorElected, Degraded, Reconciling and Stalled. All of them are
 	// always set.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
@@ -89,6 +92,14 @@ func (b *ElectionGroupStatusApplyConfiguration) WithToleratedFailures(value int3
 // If called multiple times, the Roster field is set to the value of the last call.
 func (b *ElectionGroupStatusApplyConfiguration) WithRoster(value *RosterStatusApplyConfiguration) *ElectionGroupStatusApplyConfiguration {
 	b.Roster = value
+	return b
+}
+
+// WithSetBack sets the SetBack field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the SetBack field is set to the value of the last call.
+func (b *ElectionGroupStatusApplyConfiguration) WithSetBack(value *SetBackStatusApplyConfiguration) *ElectionGroupStatusApplyConfiguration {
+	b.SetBack = value
 	return b
 }
 

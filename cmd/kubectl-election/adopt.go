@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+const adoptLong = `Say which roster of a group counts after its status was set back.
+
+If a backup is restored, or the status is wiped, while no manager runs, the next manager finds an older
+roster in the status than the agents use, or none. It changes nothing then. Usually it adopts the newest
+roster that agents hold within seconds. If it cannot, because no majority of that roster's voters reports,
+the group's condition Stalled is True with reason StatusSetBack, and this command decides.
+
+Without --status, the newest roster counts that an agent has shown the manager, and that a manager signed.
+With --status, the one in the status counts, and what the agents use is given up.
+
+The decision holds until agents report a newer generation than the command shows. You need permission to
+patch the group.`
+
+const adoptExamples = `  # Adopt the newest roster that agents hold; nothing is changed before you type the group's name
+  kubectl election adopt scheduler -n shop
+
+  # Go on with the roster in the status
+  kubectl election adopt scheduler -n shop --status`
+
+// newAdoptCommand returns the command that ends a group's standstill after its status was set back.
+func newAdoptCommand() *cobra.Command {
+	var at cluster
+	var yes, status bool
+	command := &cobra.Command{
+		Use:     "adopt GROUP",
+		Short:   "Say which roster counts after a group's status was set back",
+		Long:    adoptLong,
+		Example: adoptExamples,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("%d groups given, want one: kubectl election adopt GROUP", len(args))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			kube, namespace, err := at.connect()
+			if err != nil {
+				return err
+			}
+			ask := func(group string) error {
+				return confirm(c.InOrStdin(), c.OutOrStdout(), group)
+			}
+			if yes {
+				ask = func(string) error { return nil }
+			}
+			key := types.NamespacedName{Namespace: namespace, Name: args[0]}
+			return adopt(c.Context(), kube, key, status, c.OutOrStdout(), ask)
+		},
+	}
+	command.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	command.Flags().BoolVar(&status, "status", false, "the roster in the status counts")
+	at.addFlags(command.Flags())
+	return command
+}
+
+// adopt shows what would count, asks for confirmation, and makes the request.
+func adopt(ctx context.Context, kube client.WithWatch, key types.NamespacedName, status bool,
+	out io.Writer, ask func(group string) error) error {
+	group := &v1.ElectionGroup{}
+	if err := kube.Get(ctx, key, group); err != nil {
+		return fmt.Errorf("read group %s: %w", key, err)
+	}
+	request, err := adoptionOf(group, status)
+	if err != nil {
+		return err
+	}
+	explainAdoption(out, group, request)
+	if err := ask(group.Name); err != nil {
+		return err
+	}
+	value, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	if err := annotate(ctx, kube, group, v1.AdoptAnnotation, string(value)); err != nil {
+		return err
+	}
+	answered := func(g *v1.ElectionGroup) (bool, error) {
+		switch {
+		case g.UID != group.UID:
+			return false, fmt.Errorf("group %s was deleted", key)
+		case g.Status.SetBack != nil && g.Status.SetBack.Newest > request.Newest:
+			return false, fmt.Errorf("agents report generation %d by now: look again",
+				g.Status.SetBack.Newest)
+		}
+		return g.Status.SetBack == nil, nil
+	}
+	if err := awaitGroup(ctx, kube, key, answered); errors.Is(err, errNoAnswer) {
+		return fmt.Errorf("the manager has not made a roster: check that it runs; the request stays "+
+			"valid until agents report a newer generation (to withdraw it: kubectl annotate eg %s -n "+
+			"%s %s-): %w", key.Name, key.Namespace, v1.AdoptAnnotation, err)
+	} else if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "The manager has made a new roster from that of generation %d.\n", request.Generation)
+	return nil
+}
+
+// adoptionOf returns the request for a group that is as described, or why there is none to make.
+func adoptionOf(g *v1.ElectionGroup, status bool) (v1.AdoptRequest, error) {
+	b := g.Status.SetBack
+	if b == nil {
+		return v1.AdoptRequest{}, fmt.Errorf("the status of group %s was not set back: there is "+
+			"nothing to adopt", g.Name)
+	}
+	r := v1.AdoptRequest{Generation: b.Held, Newest: b.Newest}
+	if status {
+		r.Generation = 0
+		if g.Status.Roster != nil {
+			r.Generation = g.Status.Roster.Generation
+		}
+		return r, nil
+	}
+	if b.Held == 0 {
+		return v1.AdoptRequest{}, fmt.Errorf("no agent of group %s has shown the manager a roster "+
+			"that a manager signed: bring one back that has it, or use --status to go on with what "+
+			"is in the status", g.Name)
+	}
+	return r, nil
+}
+
+const adoptRisk = `
+The manager cannot tell whether this is the newest roster that there was. Continue only if you are sure
+that no process runs that uses a newer one, not even on a machine that is merely cut off from the network.
+If one does, two processes may act as the coordinator at the same time, and then only resources that check
+epochs refuse the older one.
+`
+
+// explainAdoption writes what would count, and the risk of it.
+func explainAdoption(out io.Writer, g *v1.ElectionGroup, r v1.AdoptRequest) {
+	in := "no roster"
+	if g.Status.Roster != nil {
+		in = fmt.Sprintf("the roster of generation %d", g.Status.Roster.Generation)
+	}
+	counts := "what is in the status"
+	if r.Generation != 0 && r.Generation == g.Status.SetBack.Held {
+		counts = fmt.Sprintf("the roster of generation %d, which an agent has shown,", r.Generation)
+	}
+	fmt.Fprintf(out, "The status of group %s holds %s; agents report generation %d.\nFrom now on %s "+
+		"counts.\n%s", g.Name, in, r.Newest, counts, adoptRisk)
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// An operator's request to the manager is an annotation of the group. It is made when the user has
+// confirmed it, and the command waits until the group's status shows that it was taken up.
+
+// answerWithin is how long a command waits for the manager to take up a request.
+const answerWithin = 15 * time.Second
+
+// annotate sets an annotation of this very group object.
+func annotate(ctx context.Context, kube client.Client, group *v1.ElectionGroup,
+	name, value string) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": group.UID,
+		"annotations": map[string]string{name: value}}})
+	if err != nil {
+		return err
+	}
+	key := client.ObjectKeyFromObject(group)
+	if err := kube.Patch(ctx, group, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return fmt.Errorf("annotate group %s: %w", key, err)
+	}
+	return nil
+}
+
+// errNoAnswer means that the manager has not done in time what was asked for.
+var errNoAnswer = fmt.Errorf("nothing has happened within %v", answerWithin)
+
+// awaitGroup waits until answered says that the manager has taken up a request, or that it cannot.
+func awaitGroup(ctx context.Context, kube client.WithWatch, key types.NamespacedName,
+	answered func(*v1.ElectionGroup) (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	watch, err := kube.Watch(ctx, &v1.ElectionGroupList{}, client.InNamespace(key.Namespace),
+		client.MatchingFields{"metadata.name": key.Name})
+	if err != nil {
+		return fmt.Errorf("watch group %s: %w", key, err)
+	}
+	defer watch.Stop()
+	for e := range watch.ResultChan() {
+		group, ok := e.Object.(*v1.ElectionGroup)
+		if !ok {
+			continue
+		}
+		if done, err := answered(group); done || err != nil {
+			return err
+		}
+	}
+	return errNoAnswer
+}
+
+// confirm asks the user to type the group's name.
+func confirm(in io.Reader, out io.Writer, group string) error {
+	fmt.Fprintf(out, "\nType the group's name to continue: ")
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if strings.TrimSpace(line) != group {
+		return errors.New("canceled, nothing was changed: the input is not the group's name")
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package group
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// setBack loses what the manager knows, and puts a roster into the status of which p-0 alone is a
+// voter. The agents go on with the one that they are told last.
+func (s *scene) setBack() *roster.Roster {
+	held := decideRoster(s.observation).roster
+	older := s.observation.published.Roster.DeepCopy()
+	older.Generation -= 5
+	for i := range older.Members {
+		older.Members[i].Voter = new(i == 0)
+	}
+	s.observation.published.Roster = older
+	s.state = state{begun: s.now}
+	s.inherited = true
+	return held
+}
+
+// MC10: the agents are asked for their roster, and if that is not adopted within seconds, the status
+// says what is wrong and what to do. Nobody is told a roster meanwhile.
+func TestStatusSetBack(t *testing.T) {
+	s := voting(3)
+	held := s.setBack()
+	s.loses(1, 0).loses(2, 0)
+	d := decide(s.observation)
+	if d.roster.setBack == nil || d.roster.roster != nil || d.roster.record != nil || d.status != nil ||
+		d.again != setBackWithin {
+		t.Fatalf("at once: %+v, status %+v, again in %v", d.roster, d.status, d.again)
+	}
+	s.later(setBackWithin)
+	stalled := func() string {
+		d := decide(s.observation)
+		for _, c := range d.status.status.Conditions {
+			if c.Type == v1.ConditionStalled {
+				return c.Reason + ": " + c.Message
+			}
+		}
+		return ""
+	}
+	const wrong = "StatusSetBack: the status holds the roster of generation 863995, and p-0, p-1, p-2 " +
+		"use one of generation 864000: a backup was restored, or the status was wiped. Elections go " +
+		"on; no roster is made. "
+	if got, want := stalled(), wrong+"No agent has shown a roster that a manager signed. Bring the "+
+		"voters back, or run kubectl election adopt g -n shop --status if nothing runs that uses a "+
+		"newer one"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	s.held = held
+	if got, want := stalled(), wrong+"The newest that an agent has shown is of generation 864000, and "+
+		"is adopted when a majority of its voters report and none reports a newer one. If the others "+
+		"have certainly ended, run kubectl election adopt g -n shop"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if b := decide(s.observation).status.status.SetBack; b == nil || b.Newest != 864000 || b.Held != 864000 {
+		t.Errorf("the status says %+v", b)
+	}
+	s.sees("", 1)
+	s.edit(1, func(r *roster.Report) { r.Generation = 864000 })
+	if d := decide(s.observation); d.roster.setBack != nil || d.roster.record == nil ||
+		len(votersIn(d.roster.record)) != 3 {
+		t.Errorf("a majority of its voters report: %+v", d.roster)
+	}
+}
+
+// The annotation is what an operator says; what cannot be read says nothing.
+func TestAdoptAnnotation(t *testing.T) {
+	for value, adopts := range map[string]bool{
+		`{"generation":864000,"newest":864000}`: true,
+		`{"generation":864000,"newest":863999}`: false,
+		`864000`:                                false,
+		`{"generation":864000,"newest":864000` + strings.Repeat(" ", 300) + `}`: false,
+	} {
+		s := voting(3)
+		s.held = s.setBack()
+		s.loses(1, 0).loses(2, 0)
+		s.later(time.Minute)
+		s.group.Annotations = map[string]string{v1.AdoptAnnotation: value}
+		if d := decide(s.observation); (d.roster.record != nil) != adopts {
+			t.Errorf("%s: %+v", value, d.roster)
+		}
+	}
+}
+
+// A manager that adopts a roster waits as long for promises made under it as the one before would.
+func TestAdoptedRosterKeepsTheLongestLease(t *testing.T) {
+	s := voting(3)
+	s.group.Spec.Timing.LeaseMilliseconds = 10_000
+	s.pass()
+	s.acknowledge()
+	s.group.Spec.Timing.LeaseMilliseconds = 500
+	s.pass()
+	s.acknowledge()
+	s.held = s.setBack()
+	if d := s.pass(); d.record == nil || d.record.LongestLeaseMilliseconds != 10_000 {
+		t.Errorf("adopted: %+v", d.record)
+	}
+}
