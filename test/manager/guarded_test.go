@@ -426,10 +426,11 @@ func TestRestoredStatusWithoutAMajority(t *testing.T) {
 	p[1].Stop()
 	restored := groupIn(t, namespace)
 	startManager(t, m.Address)
-	seen := sees(t, namespace, "that it stands still", stalledBy("StatusSetBack"))
-	g := seen[len(seen)-1]
-	if g.Status.Roster.Generation != restored.Status.Roster.Generation || g.Status.SetBack.Held != g.Status.SetBack.Newest {
-		t.Errorf("generation %d after %d, set back %+v", g.Status.Roster.Generation, restored.Status.Roster.Generation, g.Status.SetBack)
+	seen := sees(t, namespace, "that it stands still, and that an agent has shown its roster", func(g *v1.ElectionGroup) bool {
+		return stalledBy("StatusSetBack")(g) && g.Status.SetBack.Held == g.Status.SetBack.Newest
+	})
+	if is, was := seen[len(seen)-1].Status.Roster.Generation, restored.Status.Roster.Generation; is != was {
+		t.Errorf("generation %d after %d", is, was)
 	}
 	if said, err := run("no\n", "adopt", "scheduler", "-n", namespace); err == nil || !strings.Contains(said, "nothing was changed") {
 		t.Errorf("without the group's name: %v\n%s", err, said)
