@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -46,16 +45,15 @@ func (r *Reconciler) apply(ctx context.Context, o observation,
 		r.Rosters.Publish(*d.roster.roster)
 	}
 	r.record(o.group, d.rosterEvents)
-	if d.status == nil {
-		return next, d.again, nil
+	if d.status != nil {
+		err = r.publishStatus(ctx, o, *d.status, &next)
+		if apierrors.IsConflict(err) {
+			return next, o.debounce, nil
+		} else if err != nil {
+			return next, 0, fmt.Errorf("publish the status: %w", err)
+		}
 	}
-	err = r.publishStatus(ctx, o, *d.status, &next)
-	if apierrors.IsConflict(err) {
-		return next, o.debounce, nil
-	} else if err != nil {
-		return next, 0, fmt.Errorf("publish the status: %w", err)
-	}
-	if err := r.applyRole(ctx, d.role, &next); err != nil {
+	if err := r.applyRole(ctx, d.role, o.now, &next); err != nil {
 		return next, 0, err
 	}
 	soon, err := r.applyService(ctx, o, d.service, &next)
@@ -90,7 +88,8 @@ func (r *Reconciler) persistRoster(ctx context.Context, o observation, d rosterD
 // was observed. What others wrote into those fields is overwritten: they are ours.
 func (r *Reconciler) publishStatus(ctx context.Context, o observation, d statusDecision,
 	next *state) error {
-	if !equality.Semantic.DeepEqual(d.status, o.published) {
+	if changed(d.status, o.published) {
+		next.writes.spend(o.now)
 		status := d.status
 		status.Roster = nil
 		version, err := r.applyStatus(ctx, o.group, status, next.observedVersion(o.group),

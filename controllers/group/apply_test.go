@@ -214,7 +214,7 @@ func TestTheRoleLabelMoves(t *testing.T) {
 	s.labels.pods = map[types.UID]string{"old": "p-1"}
 	d := decideRole(s.observation, "p-1")
 	next := state{labels: d.labels}
-	if err := r.applyRole(t.Context(), d, &next); err != nil {
+	if err := r.applyRole(t.Context(), d, s.now, &next); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{

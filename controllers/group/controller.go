@@ -97,7 +97,7 @@ func (r *Reconciler) groupDeleted(ctx context.Context, key types.NamespacedName)
 	gone := &v1.ElectionGroup{}
 	gone.Namespace = key.Namespace
 	d := decideRole(observation{group: gone, pods: pods}, "")
-	return r.applyRole(ctx, d, &state{labels: d.labels})
+	return r.applyRole(ctx, d, r.Now(), &state{labels: d.labels})
 }
 
 func (r *Reconciler) record(group *v1.ElectionGroup, all []notification) {

@@ -15,8 +15,8 @@ type decision struct {
 	roster     rosterDecision
 	// rosterEvents are recorded after the roster has been persisted.
 	rosterEvents []notification
-	// status is what the group's status is to say; nil: this pass leaves status, role and service as
-	// they are.
+	// status is what the group's status is to say; nil: this pass leaves it as it is. Without a
+	// status the role label goes to no pod.
 	status  *statusDecision
 	role    roleDecision
 	service serviceDecision
@@ -49,7 +49,7 @@ func decide(o observation) decision {
 	d.again = sooner(status.recheck, d.again)
 	d.role = decideRole(o, coordinatorName(status.status))
 	d.service = decideService(o)
-	return d
+	return withinBudget(o, d)
 }
 
 // sooner returns the shorter of two waits, where zero is never.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -73,7 +74,8 @@ func decideRole(o observation, coordinator string) roleDecision {
 // applyRole takes the role label off every pod but the coordinator's, then puts it on the
 // coordinator's. So there may be a moment without the label, never one with two. A pod that is
 // gone, or has been replaced, is left out: the watch brings the news.
-func (r *Reconciler) applyRole(ctx context.Context, d roleDecision, next *state) error {
+func (r *Reconciler) applyRole(ctx context.Context, d roleDecision, now time.Time,
+	next *state) error {
 	for _, pod := range d.remove {
 		version, err := byuid.RemoveLabel(ctx, r.Client, pod, v1.RoleLabel, roleOwner)
 		if err != nil {
@@ -87,6 +89,7 @@ func (r *Reconciler) applyRole(ctx context.Context, d roleDecision, next *state)
 	if d.set == nil {
 		return nil
 	}
+	next.writes.spend(now)
 	version, err := byuid.SetLabel(ctx, r.Client, *d.set, v1.RoleLabel, v1.RoleCoordinator,
 		roleOwner)
 	switch {

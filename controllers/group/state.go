@@ -29,6 +29,8 @@ type state struct {
 	written        v1.ElectionGroupStatus
 	writtenVersion string // resource version of that write
 	labels         roleLabels
+
+	writes writeBudget // what is left of it for the status and the role label
 }
 
 // next returns the state that a pass starts from to make the one that it stores.
@@ -37,6 +39,9 @@ func (s state) next(d decision) state {
 	s.labels = roleLabels{
 		writes: maps.Clone(d.role.labels.writes),
 		pods:   maps.Clone(d.role.labels.pods),
+	}
+	if s.writes.bucket == nil {
+		s.writes = newWriteBudget()
 	}
 	return s
 }
