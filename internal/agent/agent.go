@@ -63,19 +63,19 @@ type Config struct {
 // agent is the state that Run owns.
 type agent struct {
 	Config
-	node      *node.Node
-	offered   *roster.Roster // the newest that the node was given
-	inUse     *roster.Roster // nil: the process is on no roster
-	links     []string
-	writer    *writer
-	written   node.Write // the newest that was begun
-	timer     *time.Timer
-	next      lease.Instant // when the node wants a Tick
-	unhealthy bool
-	ailment   error // of the app; nil: it is healthy
-	left      bool
-	expired   bool // its certificate has ended
-	view      View
+	node     *node.Node
+	offered  *roster.Roster // the newest that the node was given
+	inUse    *roster.Roster // nil: the process is on no roster
+	links    []string
+	writer   *writer
+	written  node.Write // the newest that was begun
+	timer    *time.Timer
+	next     lease.Instant     // when the node wants a Tick
+	hindered node.NotCandidate // by the app, as the node was told; empty: it is a candidate
+	ailment  error             // of the app; nil: it is healthy
+	left     bool
+	expired  bool // its certificate has ended
+	view     View
 }
 
 // errCertificate is for a process that no manager gives another certificate.
@@ -189,18 +189,30 @@ func (a *agent) checkCertificate() {
 // checkHealth follows the app's health and its sessions. An app that had a session and has none any
 // more is gone: its process is no candidate until it is back.
 func (a *agent) checkHealth() {
-	unhealthy := a.ailment != nil || a.Ledger.deserted()
-	if unhealthy == a.unhealthy {
+	hindered := a.hindrance()
+	if hindered == a.hindered {
 		return
 	}
-	a.unhealthy = unhealthy
-	if unhealthy {
+	a.hindered = hindered
+	if hindered != "" {
 		a.Logger.Warn("the app is unhealthy, or it closed its session: this process is no candidate "+
-			"until that has changed", "reason", a.ailment)
-		a.step(node.Event{Type: node.Unhealthy})
+			"until that has changed", "why", hindered, "reason", a.ailment)
+		a.step(node.Event{Type: node.Unhealthy, Ailment: hindered})
 	} else {
 		a.Logger.Info("the app is healthy again: this process is a candidate")
 		a.step(node.Event{Type: node.Healthy})
+	}
+}
+
+// hindrance returns why the app keeps its process from being a candidate; empty: it does not.
+func (a *agent) hindrance() node.NotCandidate {
+	switch {
+	case a.ailment != nil:
+		return node.AppUnhealthy
+	case a.Ledger.deserted():
+		return node.SessionClosed
+	default:
+		return ""
 	}
 }
 

@@ -130,3 +130,31 @@ func TestIllAndWellAgain(t *testing.T) {
 		}
 	})
 }
+
+// The manager is told why a process is no candidate, also when one reason follows another.
+func TestTheManagerIsToldWhatTheAppLacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGroup(t, guarded("Bully", roster.Never), 3)
+		g.acts("p3")
+		p := g.agents["p1"]
+		reports := func(want string) {
+			t.Helper()
+			synctest.Wait()
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if got := p.reports[len(p.reports)-1].NotCandidate; got != want {
+				t.Errorf("it reports %q, want %q", got, want)
+			}
+		}
+		session := p.ledger.Open()
+		reports("")
+		session.Close()
+		reports(roster.NotCandidateSessionClosed)
+		p.health <- errors.New("503")
+		reports(roster.NotCandidateUnhealthy)
+		p.health <- nil
+		reports(roster.NotCandidateSessionClosed)
+		p.ledger.Open()
+		reports("")
+	})
+}

@@ -6,16 +6,17 @@ import "github.com/podesta-dev/podesta/internal/roster"
 func (a *agent) report() roster.Report {
 	v := a.view
 	r := roster.Report{
-		StateID:     a.StateID,
-		Version:     a.Version,
-		Incarnation: a.Incarnation,
-		GroupUID:    v.Group,
-		Generation:  v.Generation,
-		Coordinator: v.Coordinator,
-		Electing:    v.Electing,
-		Withdrawn:   v.Withdrawn,
-		Leaving:     v.Leaving,
-		LeaseState:  v.LeaseState,
+		StateID:      a.StateID,
+		Version:      a.Version,
+		Incarnation:  a.Incarnation,
+		GroupUID:     v.Group,
+		Generation:   v.Generation,
+		Coordinator:  v.Coordinator,
+		Electing:     v.Electing,
+		Withdrawn:    v.Withdrawn,
+		NotCandidate: v.NotCandidate,
+		Leaving:      v.Leaving,
+		LeaseState:   v.LeaseState,
 	}
 	if a.inUse != nil {
 		r.Signed = a.inUse.Signed

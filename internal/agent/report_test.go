@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/node"
+	"github.com/podesta-dev/podesta/internal/roster"
 )
 
 // A voter that follows an epoch which it has not promised has that from hearsay, and a liar may have
@@ -16,5 +18,22 @@ func TestHearsayIsNotReported(t *testing.T) {
 	a.view.Bound = true
 	if r := a.report(); r.Epoch != int64(lease.NewEpoch(1, 4)) {
 		t.Errorf("bound: it reports epoch %d", r.Epoch)
+	}
+}
+
+// The words of the node are those of the reports.
+func TestWhyItIsNoCandidateIsReported(t *testing.T) {
+	for why, word := range map[node.NotCandidate]string{
+		node.AppUnhealthy:    roster.NotCandidateUnhealthy,
+		node.SessionClosed:   roster.NotCandidateSessionClosed,
+		node.HasPriorityZero: roster.NotCandidatePriorityZero,
+		node.IsLeaving:       roster.NotCandidateLeaving,
+		node.IsResting:       roster.NotCandidateResting,
+	} {
+		a := &agent{inUse: &roster.Roster{}, node: node.New(node.Config{})}
+		a.view = a.present(node.View{NotCandidate: why})
+		if got := a.report().NotCandidate; got != word {
+			t.Errorf("%s: it reports %q, want %q", why, got, word)
+		}
 	}
 }

@@ -12,23 +12,24 @@ import (
 
 // View is what this process knows, at one instant. It is never changed once it is on the Board.
 type View struct {
-	Name        string        // of this process; empty before the first roster
-	Group       string        // UID of the group object that the roster in use is of
-	Generation  int64         // of the newest roster in use; in a Guarded group, of those on the disk
-	Algorithm   string        // that the group runs
-	Safety      string        // Classic or Guarded
-	Coordinator string        // empty while there is none. Guarded: the leaseholder, as far as is known
-	Epoch       lease.Epoch   // of its lease; 0 in Classic groups
-	Bound       bool          // this process has promised that epoch, or has none to promise
-	LeaseState  string        // what this process does in a Guarded group, in a word
-	Priority    int32         // of the coordinator
-	Electing    bool          // this process takes part in an election
-	Withdrawn   bool          // this process is no candidate
-	Leaving     bool          // this process is about to end on purpose
-	Processes   []ProcessView // the process status table, in ring order
-	Last        *node.Account // of the last election; nil before the first
-	Since       time.Time     // when this process began to follow the coordinator
-	T           time.Duration // within which a live process answers, as measured
+	Name         string        // of this process; empty before the first roster
+	Group        string        // UID of the group object that the roster in use is of
+	Generation   int64         // of the newest roster in use; in a Guarded group, of those on the disk
+	Algorithm    string        // that the group runs
+	Safety       string        // Classic or Guarded
+	Coordinator  string        // empty while there is none. Guarded: the leaseholder, as far as is known
+	Epoch        lease.Epoch   // of its lease; 0 in Classic groups
+	Bound        bool          // this process has promised that epoch, or has none to promise
+	LeaseState   string        // what this process does in a Guarded group, in a word
+	Priority     int32         // of the coordinator
+	Electing     bool          // this process takes part in an election
+	Withdrawn    bool          // this process is no candidate
+	NotCandidate string        // why it is none, in a word of package roster; empty: it is one
+	Leaving      bool          // this process is about to end on purpose
+	Processes    []ProcessView // the process status table, in ring order
+	Last         *node.Account // of the last election; nil before the first
+	Since        time.Time     // when this process began to follow the coordinator
+	T            time.Duration // within which a live process answers, as measured
 }
 
 // ProcessView is a row of the process status table.
@@ -87,21 +88,22 @@ func (a *agent) present(n node.View) View {
 	}
 	coordinator, _ := r.Find(n.Coordinator)
 	v := View{
-		Name:        a.Self,
-		Group:       n.Group,
-		Generation:  n.Generation,
-		Algorithm:   r.Algorithm,
-		Safety:      r.Safety,
-		Coordinator: n.Coordinator,
-		Epoch:       n.Epoch,
-		Bound:       n.Bound,
-		LeaseState:  n.Phase,
-		Priority:    coordinator.Priority,
-		Electing:    n.Electing,
-		Withdrawn:   n.Withdrawn,
-		Leaving:     n.Leaving,
-		Last:        n.Last,
-		T:           a.node.T(),
+		Name:         a.Self,
+		Group:        n.Group,
+		Generation:   n.Generation,
+		Algorithm:    r.Algorithm,
+		Safety:       r.Safety,
+		Coordinator:  n.Coordinator,
+		Epoch:        n.Epoch,
+		Bound:        n.Bound,
+		LeaseState:   n.Phase,
+		Priority:     coordinator.Priority,
+		Electing:     n.Electing,
+		Withdrawn:    n.Withdrawn,
+		NotCandidate: string(n.NotCandidate),
+		Leaving:      n.Leaving,
+		Last:         n.Last,
+		T:            a.node.T(),
 	}
 	if v.guarded() { // to acknowledge a roster is to remember it
 		v.Generation = n.Acknowledged

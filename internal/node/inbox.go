@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/podesta-dev/podesta/internal/election"
@@ -193,8 +194,14 @@ func (n *Node) rest() {
 
 // health withdraws a process whose app is unhealthy, and restores it. The agent goes on answering
 // and forwarding: "the control part of a failed process continues to function" (seed 000).
-func (n *Node) health(healthy bool) {
-	if n.leaving.since != 0 || n.withdrawn == !healthy {
+func (n *Node) health(healthy bool, ailment NotCandidate) {
+	if n.leaving.since != 0 {
+		return
+	}
+	if !healthy {
+		n.ailment, n.stirred = cmp.Or(ailment, AppUnhealthy), true
+	}
+	if n.withdrawn == !healthy {
 		return
 	}
 	if healthy {

@@ -30,10 +30,11 @@ type Node struct {
 	detector *detector.Detector // nil: no roster
 
 	inbox     inbox
-	waiting   waiting // for this process to stop following the leaseholder
-	nominated string  // by the election algorithm, as the lease protocol knows it
-	withdrawn bool    // the app is unhealthy, or the process leaves
-	rests     bool    // the lease protocol has withdrawn the process for a while (C5)
+	waiting   waiting      // for this process to stop following the leaseholder
+	nominated string       // by the election algorithm, as the lease protocol knows it
+	withdrawn bool         // the app is unhealthy, or the process leaves
+	ailment   NotCandidate // of the app while it is unhealthy
+	rests     bool         // the lease protocol has withdrawn the process for a while (C5)
 	holds     lease.Epoch
 	released  lease.Epoch
 
@@ -71,7 +72,7 @@ func (n *Node) Step(e Event) *Ready {
 	case Told:
 		n.authorise(lease.Event{Type: lease.Told, Until: e.Until})
 	case Healthy, Unhealthy:
-		n.health(e.Type == Healthy)
+		n.health(e.Type == Healthy, e.Ailment)
 	case AppSuspects:
 		n.appSuspects(e.From)
 	case Leave:

@@ -18,7 +18,8 @@ type View struct {
 	Bound        bool             // Guarded: this voter has promised that epoch, or has none to promise
 	Phase        string           // Guarded: what this process does, in a word (lease.Machine.Phase)
 	Electing     bool             // this process takes part in an election
-	Withdrawn    bool             // this process is no candidate
+	Withdrawn    bool             // the election algorithm takes this process for no candidate
+	NotCandidate NotCandidate     // why this process is none; empty: it is one
 	Leaving      bool             // it is about to end on purpose
 	Table        []election.Entry // the process status table, in ring order
 	Last         *Account         // nil before the first election
@@ -79,7 +80,7 @@ func (v *View) equal(o *View) bool {
 	return v.Member == o.Member && v.Group == o.Group && v.Generation == o.Generation && v.Acknowledged == o.Acknowledged &&
 		v.Coordinator == o.Coordinator && v.Epoch == o.Epoch && v.Bound == o.Bound &&
 		v.Phase == o.Phase && v.Electing == o.Electing && v.Withdrawn == o.Withdrawn &&
-		v.Leaving == o.Leaving
+		v.Leaving == o.Leaving && v.NotCandidate == o.NotCandidate
 }
 
 // present is what the machines say now. In a Guarded group the leaseholder coordinates, and nobody
@@ -94,6 +95,7 @@ func (n *Node) present() View {
 		Coordinator:  s.Coordinator,
 		Electing:     s.Electing,
 		Withdrawn:    s.Withdrawn,
+		NotCandidate: n.notCandidate(),
 		Leaving:      n.leaving.since != 0,
 	}
 	if n.guarded() {

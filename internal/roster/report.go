@@ -33,6 +33,17 @@ const (
 	LeaseSteppingDown = "SteppingDown"
 )
 
+// Why an agent's process is no candidate, spelled as in the API. A reason that the reader does not
+// know comes from a newer agent; an older one gives none.
+const (
+	NotCandidateUnhealthy     = "Unhealthy"     // its app is unhealthy
+	NotCandidateSessionClosed = "SessionClosed" // its app had a session, and has none any more
+	NotCandidatePriorityZero  = "PriorityZero"  // the roster gives it priority 0
+	NotCandidateLeaving       = "Leaving"       // it is about to end, on purpose
+	// it reached no majority, or stood still as the leaseholder, and waits some seconds at most
+	NotCandidateResting = "Resting"
+)
+
 // The states of a row, spelled as in the API.
 const (
 	Normal      = "Normal"
@@ -50,10 +61,12 @@ type Report struct {
 	Incarnation uint64 // of the process; grows with every start
 	Coordinator string // the coordinator that it follows; empty during an election
 	// of the lease that it follows or holds; 0 in a Classic group, and while there is none
-	Epoch        int64
-	LeaseState   string // in a Guarded group: a state such as LeaseHolding
-	Electing     bool
-	Withdrawn    bool // it is not a candidate, because its app is unhealthy or it leaves
+	Epoch      int64
+	LeaseState string // in a Guarded group: a state such as LeaseHolding
+	Electing   bool
+	Withdrawn  bool // it is not a candidate, because its app is unhealthy or it leaves
+	// why it is not a candidate, such as NotCandidateUnhealthy; empty: it is one
+	NotCandidate string
 	Leaving      bool // it is about to end, on purpose
 	Table        []Row
 	LastElection *Election
@@ -95,6 +108,9 @@ func (r Report) Validate() error {
 		return fmt.Errorf("epoch %d: must be between 0 and %d", r.Epoch, int64(maxEpoch))
 	case len(r.LeaseState) > maxWord:
 		return fmt.Errorf("lease state has %d bytes: at most %d", len(r.LeaseState), maxWord)
+	case len(r.NotCandidate) > maxWord:
+		return fmt.Errorf("the reason for not being a candidate has %d bytes: at most %d",
+			len(r.NotCandidate), maxWord)
 	case len(r.Version) > maxWord:
 		return fmt.Errorf("version has %d bytes: at most %d", len(r.Version), maxWord)
 	case len(r.Table) > maxRows:

@@ -179,15 +179,20 @@ func TestReportsThatAreRefused(t *testing.T) {
 		"epoch -1":                 {Epoch: -1},
 		"epoch 9007199254740992":   {Epoch: 1 << 53},
 		"lease state has 65 bytes": {LeaseState: strings.Repeat("x", 65)},
+		"candidate has 65 bytes":   {NotCandidate: strings.Repeat("x", 65)},
 	} {
 		if _, err := reportFromWire(reportToWire(r)); err == nil ||
 			!strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, want an error with %q", err, says)
 		}
 	}
-	newer := Report{Epoch: 1<<53 - 1, LeaseState: "AWordOfANewerAgent"}
+	newer := Report{
+		Epoch:        1<<53 - 1,
+		LeaseState:   "AWordOfANewerAgent",
+		NotCandidate: "AReasonOfANewerAgent",
+	}
 	if got, err := reportFromWire(reportToWire(newer)); err != nil || got.Epoch != newer.Epoch ||
-		got.LeaseState != newer.LeaseState {
+		got.LeaseState != newer.LeaseState || got.NotCandidate != newer.NotCandidate {
 		t.Errorf("got %+v, %v, want %+v", got, err, newer)
 	}
 }

@@ -78,17 +78,18 @@ func rosterFromWire(w *rosterpb.Roster) (Roster, error) {
 
 func reportToWire(r Report) *rosterpb.Report {
 	w := &rosterpb.Report{
-		StateId:     r.StateID,
-		GroupUid:    r.GroupUID,
-		Generation:  r.Generation,
-		Incarnation: r.Incarnation,
-		Coordinator: r.Coordinator,
-		Electing:    r.Electing,
-		Withdrawn:   r.Withdrawn,
-		Leaving:     r.Leaving,
-		Version:     r.Version,
-		Epoch:       r.Epoch,
-		LeaseState:  r.LeaseState,
+		StateId:      r.StateID,
+		GroupUid:     r.GroupUID,
+		Generation:   r.Generation,
+		Incarnation:  r.Incarnation,
+		Coordinator:  r.Coordinator,
+		Electing:     r.Electing,
+		Withdrawn:    r.Withdrawn,
+		NotCandidate: r.NotCandidate,
+		Leaving:      r.Leaving,
+		Version:      r.Version,
+		Epoch:        r.Epoch,
+		LeaseState:   r.LeaseState,
 	}
 	for _, row := range r.Table {
 		w.Table = append(w.Table, &rosterpb.Row{Name: row.Name, State: row.State})
@@ -108,17 +109,18 @@ func reportToWire(r Report) *rosterpb.Report {
 
 func reportFromWire(w *rosterpb.Report) (Report, error) {
 	r := Report{
-		StateID:     w.GetStateId(),
-		GroupUID:    w.GetGroupUid(),
-		Generation:  w.GetGeneration(),
-		Incarnation: w.GetIncarnation(),
-		Coordinator: w.GetCoordinator(),
-		Electing:    w.GetElecting(),
-		Withdrawn:   w.GetWithdrawn(),
-		Leaving:     w.GetLeaving(),
-		Version:     w.GetVersion(),
-		Epoch:       w.GetEpoch(),
-		LeaseState:  w.GetLeaseState(),
+		StateID:      w.GetStateId(),
+		GroupUID:     w.GetGroupUid(),
+		Generation:   w.GetGeneration(),
+		Incarnation:  w.GetIncarnation(),
+		Coordinator:  w.GetCoordinator(),
+		Electing:     w.GetElecting(),
+		Withdrawn:    w.GetWithdrawn(),
+		NotCandidate: w.GetNotCandidate(),
+		Leaving:      w.GetLeaving(),
+		Version:      w.GetVersion(),
+		Epoch:        w.GetEpoch(),
+		LeaseState:   w.GetLeaseState(),
 	}
 	for _, row := range w.GetTable() {
 		r.Table = append(r.Table, Row{Name: row.GetName(), State: knownState(row.GetState())})

@@ -992,10 +992,11 @@ type Report struct {
 	Leaving       bool                   `protobuf:"varint,7,opt,name=leaving,proto3" json:"leaving,omitempty"`     // it is about to end, on purpose
 	Table         []*Row                 `protobuf:"bytes,8,rep,name=table,proto3" json:"table,omitempty"`          // what it knows about the other processes
 	LastElection  *Election              `protobuf:"bytes,9,opt,name=last_election,json=lastElection,proto3" json:"last_election,omitempty"`
-	Version       string                 `protobuf:"bytes,10,opt,name=version,proto3" json:"version,omitempty"`                         // of the agent
-	Epoch         int64                  `protobuf:"varint,11,opt,name=epoch,proto3" json:"epoch,omitempty"`                            // of the lease that it follows or holds; 0: none
-	LeaseState    string                 `protobuf:"bytes,12,opt,name=lease_state,json=leaseState,proto3" json:"lease_state,omitempty"` // its state in a Guarded group, such as Holding; otherwise empty
-	GroupUid      string                 `protobuf:"bytes,13,opt,name=group_uid,json=groupUid,proto3" json:"group_uid,omitempty"`       // of the group object whose roster the agent uses; empty: none
+	Version       string                 `protobuf:"bytes,10,opt,name=version,proto3" json:"version,omitempty"`                               // of the agent
+	Epoch         int64                  `protobuf:"varint,11,opt,name=epoch,proto3" json:"epoch,omitempty"`                                  // of the lease that it follows or holds; 0: none
+	LeaseState    string                 `protobuf:"bytes,12,opt,name=lease_state,json=leaseState,proto3" json:"lease_state,omitempty"`       // its state in a Guarded group, such as Holding; otherwise empty
+	GroupUid      string                 `protobuf:"bytes,13,opt,name=group_uid,json=groupUid,proto3" json:"group_uid,omitempty"`             // of the group object whose roster the agent uses; empty: none
+	NotCandidate  string                 `protobuf:"bytes,14,opt,name=not_candidate,json=notCandidate,proto3" json:"not_candidate,omitempty"` // why it is not a candidate, such as Unhealthy; empty: it is one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1117,6 +1118,13 @@ func (x *Report) GetLeaseState() string {
 func (x *Report) GetGroupUid() string {
 	if x != nil {
 		return x.GroupUid
+	}
+	return ""
+}
+
+func (x *Report) GetNotCandidate() string {
+	if x != nil {
+		return x.NotCandidate
 	}
 	return ""
 }
@@ -1332,7 +1340,7 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\aaddress\x18\x03 \x01(\tR\aaddress\x12\x1a\n" +
 	"\bpriority\x18\x04 \x01(\x05R\bpriority\x12\x14\n" +
 	"\x05voter\x18\x05 \x01(\bR\x05voter\x12\x19\n" +
-	"\bstate_id\x18\x06 \x01(\tR\astateId\"\xb9\x03\n" +
+	"\bstate_id\x18\x06 \x01(\tR\astateId\"\xde\x03\n" +
 	"\x06Report\x12\x19\n" +
 	"\bstate_id\x18\x01 \x01(\tR\astateId\x12\x1e\n" +
 	"\n" +
@@ -1350,7 +1358,8 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x05epoch\x18\v \x01(\x03R\x05epoch\x12\x1f\n" +
 	"\vlease_state\x18\f \x01(\tR\n" +
 	"leaseState\x12\x1b\n" +
-	"\tgroup_uid\x18\r \x01(\tR\bgroupUid\"/\n" +
+	"\tgroup_uid\x18\r \x01(\tR\bgroupUid\x12#\n" +
+	"\rnot_candidate\x18\x0e \x01(\tR\fnotCandidate\"/\n" +
 	"\x03Row\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\"\xc5\x01\n" +
