@@ -134,6 +134,27 @@ const (
 	AgentOutdated AgentState = "Outdated"
 )
 
+// NotCandidateReason is the reason why a process is not a candidate: it cannot become the
+// coordinator.
+//
+// +kubebuilder:validation:Enum=Unhealthy;SessionClosed;PriorityZero;Leaving;Resting
+type NotCandidateReason string
+
+// The reasons why a process is not a candidate.
+const (
+	// NotCandidateUnhealthy: the app is unhealthy, as its health check shows.
+	NotCandidateUnhealthy NotCandidateReason = "Unhealthy"
+	// NotCandidateSessionClosed: the app had a session with its agent and has none any more.
+	NotCandidateSessionClosed NotCandidateReason = "SessionClosed"
+	// NotCandidatePriorityZero: the priority of the process is 0.
+	NotCandidatePriorityZero NotCandidateReason = "PriorityZero"
+	// NotCandidateLeaving: the process is about to end, or its pod is being deleted.
+	NotCandidateLeaving NotCandidateReason = "Leaving"
+	// NotCandidateResting: the process reaches no majority of the voters, or lost its lease because
+	// it stood still. It tries again within seconds. Shown only while there is no coordinator.
+	NotCandidateResting NotCandidateReason = "Resting"
+)
+
 // ProcessStatus is a row of the process status table.
 type ProcessStatus struct {
 	// name is the pod's name.
@@ -162,6 +183,16 @@ type ProcessStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Epoch int64 `json:"epoch,omitempty"`
+
+	// connected is true while the agent of the process is connected to the manager. An agent that
+	// reconnects within a second stays connected. Elections do not need it.
+	// +optional
+	Connected *bool `json:"connected,omitempty"`
+
+	// notCandidate is the reason why the process cannot become the coordinator, as its agent
+	// reports it. Absent if it can, or if the agent does not report.
+	// +optional
+	NotCandidate NotCandidateReason `json:"notCandidate,omitempty"`
 
 	// agent is a problem with the agent of the process: Missing or Outdated. Absent if no problem
 	// is known.

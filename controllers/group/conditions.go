@@ -54,7 +54,7 @@ func condition(kind string, status metav1.ConditionStatus, reason, format string
 
 func electedCondition(f findings) metav1.Condition {
 	const kind = v1.ConditionCoordinatorElected
-	c := f.choice
+	c, withdrawn := f.choice, allWithdrawn(f)
 	switch {
 	case len(names(f.processes, func(p process) bool { return p.member })) == 0 && c.voters == 0:
 		return condition(kind, metav1.ConditionFalse, "NoProcesses",
@@ -82,7 +82,7 @@ func electedCondition(f findings) metav1.Condition {
 		return condition(kind, metav1.ConditionFalse, "NoCandidate",
 			"every process has priority 0, so none can become the coordinator")
 	case guarded(f.group):
-		return guardedCondition(c)
+		return guardedCondition(f)
 	case c.views > 1:
 		return condition(kind, metav1.ConditionFalse, "ViewsDiffer",
 			"the %d processes that report name %d different coordinators", c.reporters, c.views)
@@ -90,6 +90,8 @@ func electedCondition(f findings) metav1.Condition {
 		return condition(kind, metav1.ConditionFalse, "Electing",
 			"%s claims to be the coordinator, but only %d of the %d processes that report follow "+
 				"it", c.name, c.followers, c.reporters)
+	case withdrawn != "":
+		return condition(kind, metav1.ConditionFalse, "NoCandidate", "%s", withdrawn)
 	default:
 		return condition(kind, metav1.ConditionFalse, "Electing",
 			"none of the %d processes that report is the coordinator yet", c.reporters)

@@ -13,7 +13,8 @@ import (
 )
 
 // guardedCondition returns why a Guarded group of which some processes report has no coordinator.
-func guardedCondition(c choice) metav1.Condition {
+func guardedCondition(f findings) metav1.Condition {
+	c := f.choice
 	no := func(reason, format string, args ...any) metav1.Condition {
 		return condition(
 			v1.ConditionCoordinatorElected,
@@ -22,7 +23,8 @@ func guardedCondition(c choice) metav1.Condition {
 			format,
 			args...)
 	}
-	switch needed := membership.Majority(c.voters); {
+	needed, withdrawn := membership.Majority(c.voters), allWithdrawn(f)
+	switch {
 	case c.voters == 0:
 		return no("NoVoters",
 			"there are no voters yet. The first ones are chosen when all healthy pods have "+
@@ -45,6 +47,8 @@ func guardedCondition(c choice) metav1.Condition {
 		return no("ViewsDiffer",
 			"the %d processes that report name %d different coordinators, and no majority of the "+
 				"voters names the same one", c.reporters, c.views)
+	case withdrawn != "": // before the next one: a process that is no candidate need not ask again
+		return no("NoCandidate", "%s", withdrawn)
 	case c.present-c.alone < needed:
 		return no("NoMajority",
 			"%d of the %d voters that report cannot reach a majority of the %d voters", c.alone,

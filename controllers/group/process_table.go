@@ -188,17 +188,20 @@ func rowOf(p process, coordinator string,
 		Priority:     new(p.priority),
 		Agent:        p.agent,
 		AgentVersion: p.agentVersion,
+		Connected:    new(false),
 	}
 	switch {
 	case p.dead():
 		row.State = v1.ProcessCrashed
 	case p.connected():
 		row.State, row.Coordinator, row.Epoch = v1.ProcessNormal, p.follows(), p.epoch()
+		row.Connected, row.NotCandidate = new(true), notCandidate(p, coordinator)
 		if p.name == coordinator && p.claims() {
 			row.State = v1.ProcessCoordinator
 		}
 	case p.last != nil && now.Before(p.stands):
 		row.State, row.Coordinator, row.Epoch = p.last.State, p.last.Coordinator, p.last.Epoch
+		row.Connected, row.NotCandidate = p.last.Connected, p.last.NotCandidate
 		if row.State == v1.ProcessCoordinator && p.name != coordinator {
 			row.State = v1.ProcessNormal
 		}

@@ -232,6 +232,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: port
       type:
         scalar: numeric
+- name: com.github.podesta-dev.podesta.api.v1.NotCandidateReason
+  scalar: string
 - name: com.github.podesta-dev.podesta.api.v1.PortProtocol
   scalar: string
 - name: com.github.podesta-dev.podesta.api.v1.Preemption
@@ -279,6 +281,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: agentVersion
       type:
         scalar: string
+    - name: connected
+      type:
+        scalar: boolean
     - name: coordinator
       type:
         scalar: string
@@ -288,6 +293,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: name
       type:
         scalar: string
+    - name: notCandidate
+      type:
+        namedType: com.github.podesta-dev.podesta.api.v1.NotCandidateReason
     - name: priority
       type:
         scalar: numeric

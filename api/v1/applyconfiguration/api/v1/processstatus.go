@@ -23,6 +23,12 @@ type ProcessStatusApplyConfiguration struct {
 	// epoch is the epoch under which this process coordinates or follows its coordinator. Absent in
 	// Classic groups.
 	Epoch *int64 `json:"epoch,omitempty"`
+	// connected is true while the agent of the process is connected to the manager. An agent that
+	// reconnects within a second stays connected. Elections do not need it.
+	Connected *bool `json:"connected,omitempty"`
+	// notCandidate is the reason why the process cannot become the coordinator, as its agent
+	// reports it. Absent if it can, or if the agent does not report.
+	NotCandidate *apiv1.NotCandidateReason `json:"notCandidate,omitempty"`
 	// agent is a problem with the agent of the process: Missing or Outdated. Absent if no problem
 	// is known.
 	Agent *apiv1.AgentState `json:"agent,omitempty"`
@@ -73,6 +79,22 @@ func (b *ProcessStatusApplyConfiguration) WithCoordinator(value string) *Process
 // If called multiple times, the Epoch field is set to the value of the last call.
 func (b *ProcessStatusApplyConfiguration) WithEpoch(value int64) *ProcessStatusApplyConfiguration {
 	b.Epoch = &value
+	return b
+}
+
+// WithConnected sets the Connected field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Connected field is set to the value of the last call.
+func (b *ProcessStatusApplyConfiguration) WithConnected(value bool) *ProcessStatusApplyConfiguration {
+	b.Connected = &value
+	return b
+}
+
+// WithNotCandidate sets the NotCandidate field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the NotCandidate field is set to the value of the last call.
+func (b *ProcessStatusApplyConfiguration) WithNotCandidate(value apiv1.NotCandidateReason) *ProcessStatusApplyConfiguration {
+	b.NotCandidate = &value
 	return b
 }
 
