@@ -89,7 +89,10 @@ func TestRestsDoNotChangeTheStatus(t *testing.T) {
 }
 
 func TestNoCandidate(t *testing.T) {
-	const unhealthy, closed = roster.NotCandidateUnhealthy, roster.NotCandidateSessionClosed
+	const (
+		unhealthy, closed = roster.NotCandidateUnhealthy, roster.NotCandidateSessionClosed
+		resting, alone    = roster.NotCandidateResting, roster.LeaseNoMajority
+	)
 	classic := func() *scene { return newScene(3).sees("", 0, 1, 2) }
 	guarded := func() *scene { return voting(3).at(roster.LeaseElecting, 0, 1, 2) }
 	for _, test := range []struct {
@@ -100,17 +103,18 @@ func TestNoCandidate(t *testing.T) {
 		{"one is a candidate", classic().hinders(unhealthy, 0, 1), "False/Electing"},
 		{"none is", classic().hinders(unhealthy, 0, 1, 2), "False/NoCandidate"},
 		{"Guarded: one is", guarded().hinders(unhealthy, 0, 1), "False/Electing"},
-		{"Guarded: none is", guarded().hinders(unhealthy, 0, 1).hinders(closed, 2), "False/NoCandidate"},
+		{"Guarded: none is", guarded().hinders(unhealthy, 0, 1).hinders(closed, 2),
+			"False/NoCandidate"},
 		{"none is that reports", guarded().hinders(unhealthy, 0, 1).loses(2, time.Hour),
 			"False/NoCandidate"},
 		{"no majority reports", guarded().hinders(unhealthy, 0).loses(1, time.Hour).loses(2, time.Hour),
 			"False/NoMajority"},
 		{"none is, and they had reached no majority before",
-			guarded().at(roster.LeaseNoMajority, 0, 1, 2).hinders(unhealthy, 0, 1, 2), "False/NoCandidate"},
+			guarded().at(alone, 0, 1, 2).hinders(unhealthy, 0, 1, 2), "False/NoCandidate"},
 		{"the lease of the last one runs",
 			guarded().at(roster.LeaseWaiting, 0, 1).hinders(unhealthy, 0, 1, 2), "False/LeaseRunning"},
 		{"one rests: it tries again by itself",
-			guarded().hinders(unhealthy, 0, 1).hinders(roster.NotCandidateResting, 2), "False/Electing"},
+			guarded().hinders(unhealthy, 0, 1).hinders(resting, 2), "False/Electing"},
 		{"one coordinates all the same",
 			newScene(2).sees("p-1", 0, 1).hinders(unhealthy, 0, 1), "True/Elected"},
 		{"agents that are too old to say why", classic(), "False/Electing"},

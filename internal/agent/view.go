@@ -12,19 +12,20 @@ import (
 
 // View is what this process knows, at one instant. It is never changed once it is on the Board.
 type View struct {
-	Name         string        // of this process; empty before the first roster
-	Group        string        // UID of the group object that the roster in use is of
-	Generation   int64         // of the newest roster in use; in a Guarded group, of those on the disk
-	Algorithm    string        // that the group runs
-	Safety       string        // Classic or Guarded
-	Coordinator  string        // empty while there is none. Guarded: the leaseholder, as far as is known
-	Epoch        lease.Epoch   // of its lease; 0 in Classic groups
-	Bound        bool          // this process has promised that epoch, or has none to promise
-	LeaseState   string        // what this process does in a Guarded group, in a word
-	Priority     int32         // of the coordinator
-	Electing     bool          // this process takes part in an election
-	Withdrawn    bool          // this process is no candidate
-	NotCandidate string        // why it is none, in a word of package roster; empty: it is one
+	Name        string      // of this process; empty before the first roster
+	Group       string      // UID of the group object that the roster in use is of
+	Generation  int64       // of the newest roster in use; in a Guarded group, of those on the disk
+	Algorithm   string      // that the group runs
+	Safety      string      // Classic or Guarded
+	Coordinator string      // empty while there is none. Guarded: the leaseholder, as far as is known
+	Epoch       lease.Epoch // of its lease; 0 in Classic groups
+	Bound       bool        // this process has promised that epoch, or has none to promise
+	LeaseState  string      // what this process does in a Guarded group, in a word
+	Priority    int32       // of the coordinator
+	Electing    bool        // this process takes part in an election
+	Withdrawn   bool        // this process is no candidate
+	// why it is none, in a word of package roster; empty: it is one
+	NotCandidate string
 	Leaving      bool          // this process is about to end on purpose
 	Processes    []ProcessView // the process status table, in ring order
 	Last         *node.Account // of the last election; nil before the first
