@@ -110,6 +110,9 @@ func problems(f findings) []problem {
 			fmt.Sprintf("%s %s not report to the manager", enumerate(unknown),
 				plural(len(unknown), "does", "do"))})
 	}
+	if f.step.forgetIgnored != "" {
+		all = append(all, problem{reasonForgetIgnored, f.step.forgetIgnored})
+	}
 	return all
 }
 

@@ -1,7 +1,6 @@
 package group
 
 import (
-	"encoding/json"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,7 +13,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// factsOf translates an observation into what the rules of voters know.
+// factsOf translates an observation into what the rules of voters know, apart from what an operator
+// confirms (see forgetRequest).
 func factsOf(o observation) *membership.Facts {
 	settings := settingsOf(o.group)
 	settings.AppHealth = roster.AppHealth{} // elections do not need it, so it makes no generation
@@ -25,7 +25,6 @@ func factsOf(o observation) *membership.Facts {
 		Lease:       milliseconds(o.group.Spec.Timing.LeaseMilliseconds),
 		Settings:    string(settings.Encode()),
 		Roster:      rosterFrom(o.published.Roster),
-		Forget:      forgetRequest(o.group),
 		Held:        rosterShown(o.held),
 		Adopt:       adoptRequest(o.group),
 		Begun:       o.begun,
@@ -92,22 +91,6 @@ func ofOtherGroup(r roster.Report, group types.UID) bool {
 func follows(r roster.Report) bool {
 	return (r.LeaseState == roster.LeaseFollowing || r.LeaseState == roster.LeaseHolding) &&
 		r.Coordinator != "" && r.Epoch > 0
-}
-
-// forgetRequest returns what the group's annotation asks for; nothing if there is none, or it
-// cannot be read.
-func forgetRequest(group *v1.ElectionGroup) membership.ForgetRequest {
-	var asked v1.ForgetRequest
-	value, found := group.Annotations[v1.ForgetAnnotation]
-	if !found || json.Unmarshal([]byte(value), &asked) != nil {
-		return membership.ForgetRequest{}
-	}
-	request := membership.ForgetRequest{Generation: asked.Generation}
-	for _, p := range asked.Processes {
-		request.Processes = append(request.Processes,
-			membership.Identity{Name: p.Name, UID: string(p.UID)})
-	}
-	return request
 }
 
 // rosterFrom reads a persisted roster; nil if there is none.

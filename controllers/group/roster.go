@@ -38,6 +38,8 @@ type rosterDecision struct {
 	setBack *v1.SetBackStatus
 	// again is when time alone would change the roster; zero: it takes an event.
 	again time.Duration
+	// forgetIgnored is why a request to forget voters was not read; empty if it was.
+	forgetIgnored string
 }
 
 // linkPort is the name of the container port on which an agent listens for its peers, if it is not
@@ -46,14 +48,19 @@ const linkPort = "podesta-link"
 
 // decideRoster applies the rules of voters (internal/membership).
 func decideRoster(o observation) rosterDecision {
-	next, decided := membership.Step(o.membership, factsOf(o))
+	facts := factsOf(o)
+	var ignored string
+	facts.Forget, ignored = forgetRequest(o.group, newestGeneration(o.membership.Roster(),
+		facts.Roster))
+	next, decided := membership.Step(o.membership, facts)
 	d := rosterDecision{
-		state:   next,
-		known:   recordOf(next.Roster()),
-		lost:    decided.Lost,
-		silent:  decided.Silent,
-		pending: decided.Pending,
-		again:   decided.Again,
+		state:         next,
+		known:         recordOf(next.Roster()),
+		lost:          decided.Lost,
+		silent:        decided.Silent,
+		pending:       decided.Pending,
+		again:         decided.Again,
+		forgetIgnored: ignored,
 	}
 	if decided.SetBack > 0 {
 		d.setBack = &v1.SetBackStatus{Newest: decided.SetBack}
@@ -74,6 +81,16 @@ func decideRoster(o observation) rosterDecision {
 		d.record, d.persist = recordOf(decided.Roster), decided.Roster
 	}
 	return d
+}
+
+// newestGeneration returns the generation of the newest of these rosters; zero if there is none.
+func newestGeneration(all ...*membership.Roster) (newest int64) {
+	for _, r := range all {
+		if r != nil {
+			newest = max(newest, r.Generation)
+		}
+	}
+	return newest
 }
 
 func guarded(group *v1.ElectionGroup) bool { return group.Spec.Safety == v1.Guarded }

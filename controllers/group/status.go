@@ -82,7 +82,8 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 		d.recheck = sooner(d.recheck, serviceRetry)
 	}
 	d.events = slices.Concat(statusEvents(o.published, d.status),
-		agentEvents(o.published, d.status, missingAgents(f)))
+		agentEvents(o.published, d.status, missingAgents(f)),
+		forgetEvents(o.published, step.forgetIgnored))
 	return d
 }
 

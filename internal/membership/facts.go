@@ -82,7 +82,7 @@ type EndedPod struct {
 // for one generation only: taking it up makes the next one, so it works once.
 type ForgetRequest struct {
 	Generation int64
-	Processes  []Identity
+	Processes  map[Identity]bool
 }
 
 // AdoptRequest is an operator's word which roster counts after the status was set back (kubectl

@@ -99,13 +99,6 @@ func (v *voter) confirmed(r *Roster, f *Facts) bool {
 	if v.Forgotten {
 		return true
 	}
-	if r == nil || f.Forget.Generation != r.Generation {
-		return false
-	}
-	for _, p := range f.Forget.Processes {
-		if p.Name == v.Name && p.UID == v.UID {
-			return true
-		}
-	}
-	return false
+	return r != nil && f.Forget.Generation == r.Generation &&
+		f.Forget.Processes[Identity{Name: v.Name, UID: v.UID}]
 }

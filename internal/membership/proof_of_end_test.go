@@ -173,10 +173,9 @@ func TestForgetIsBoundToARoster(t *testing.T) {
 		t.Fatalf("lost %q", d.Lost)
 	}
 	ask := func(generation int64, names ...string) {
-		s.Forget = ForgetRequest{Generation: generation}
+		s.Forget = ForgetRequest{Generation: generation, Processes: map[Identity]bool{}}
 		for _, name := range names {
-			s.Forget.Processes = append(s.Forget.Processes,
-				Identity{Name: name, UID: "uid-" + name[2:]})
+			s.Forget.Processes[Identity{Name: name, UID: "uid-" + name[2:]}] = true
 		}
 	}
 	generation := s.Roster.Generation
@@ -186,7 +185,7 @@ func TestForgetIsBoundToARoster(t *testing.T) {
 		"an earlier pod of the name": func() {
 			s.Forget = ForgetRequest{
 				Generation: generation,
-				Processes:  []Identity{{Name: "p-1", UID: "uid-9"}},
+				Processes:  map[Identity]bool{{Name: "p-1", UID: "uid-9"}: true},
 			}
 		},
 		"one that is connected": func() { ask(generation, "p-0") },
