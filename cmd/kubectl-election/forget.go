@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,7 +23,8 @@ hours. If you know that the lost voters are no longer running, this command ends
 names, it applies to all voters that do not report to the manager.
 
 The request applies to the roster that the command shows, and only to voters that are not connected
-to the manager. You need permission to patch the group.`
+to the manager. You need permission to patch the group, and the verb forget on electiongroups: the
+ClusterRole admin has both, edit has not.`
 
 const forgetExamples = `  # Show the lost voters; nothing is changed before you type the group's name
   kubectl election forget scheduler -n shop
@@ -110,6 +112,17 @@ func forget(
 			"with: kubectl get eg "+key.Name+" -n "+key.Namespace+" -w",
 	)
 	return nil
+}
+
+// annotateError says which right is missing, if one is.
+func annotateError(key types.NamespacedName, err error) error {
+	if !apierrors.IsForbidden(err) {
+		return fmt.Errorf("annotate group %s: %w", key, err)
+	}
+	return fmt.Errorf("you may not have voters of group %s forgotten: that needs the verbs patch and "+
+		"forget on electiongroups.podesta.dev in namespace %s (to see what you have: kubectl auth "+
+		"can-i forget electiongroups.podesta.dev -n %s); ask an administrator of the namespace, whose "+
+		"ClusterRole admin has both: %w", key, key.Namespace, key.Namespace, err)
 }
 
 // await returns nil once the roster has recorded the plan.

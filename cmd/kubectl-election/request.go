@@ -32,7 +32,7 @@ func annotate(ctx context.Context, kube client.Client, group *v1.ElectionGroup,
 	}
 	key := client.ObjectKeyFromObject(group)
 	if err := kube.Patch(ctx, group, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return fmt.Errorf("annotate group %s: %w", key, err)
+		return annotateError(key, err)
 	}
 	return nil
 }
