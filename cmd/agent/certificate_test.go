@@ -1,6 +1,9 @@
 package main
 
 import (
+	"log/slog"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -88,5 +91,50 @@ func TestCertificateIsKept(t *testing.T) {
 	}
 	if err := dir.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// After a reboot the kept certificate is not used any more, and still says until when the manager has
+// to prove itself by the bundle that came with it.
+func TestTheKeptBundleIsPinnedAfterAReboot(t *testing.T) {
+	dir, err := statedir.Open(t.TempDir(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close() //nolint:errcheck // nothing is lost
+	authority, err := identity.NewAuthority(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	trust, _, err := authority.PEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	until := time.Now().Add(time.Hour).Truncate(time.Second)
+	name := identity.Name{Namespace: "shop", Group: "scheduler", Pod: "p1", UID: "u1"}
+	if err := issue(authority, folder, until, name); err != nil {
+		t.Fatal(err)
+	}
+	certificate, key, _, err := readAll(filepath.Join(folder, "p1.crt"),
+		filepath.Join(folder, "p1.key"), os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.SaveCredentials(certificate, key, trust); err != nil {
+		t.Fatal(err)
+	}
+	s := &sidecar{
+		dir:      dir,
+		keyring:  identity.NewKeyring(time.Now),
+		validity: newValidity(), // of a machine that has no record of the certificate
+		logger:   slog.New(slog.DiscardHandler),
+	}
+	if err := s.loadCredentials(true); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := s.keyring.Name(); ok || !s.keyring.HasTrust() || !s.pinned.Equal(until) {
+		t.Errorf("certificate in use: %t, trust: %t, pinned until %v, want %v", ok,
+			s.keyring.HasTrust(), s.pinned, until)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/statedir"
 )
@@ -86,6 +87,7 @@ func (s *sidecar) loadCredentials(joined bool) error {
 	if certificate == nil || key == nil {
 		return nil
 	}
+	s.pinned = identity.EndOf(certificate)
 	if s.roster == "" && !joined {
 		s.logger.Info(
 			"the state directory holds a certificate but no roster, so the certificate may " +
@@ -135,6 +137,7 @@ func (s *sidecar) client() *roster.Client {
 		},
 		Trust:   func() ([]byte, error) { return os.ReadFile(s.trustFile) },
 		Keyring: s.keyring,
+		Pinned:  s.pinned,
 		Keep:    s.keep,
 		Boot:    s.validity.boot,
 		Logger:  s.logger,

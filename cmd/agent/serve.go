@@ -29,6 +29,7 @@ type sidecar struct {
 	dir      *statedir.Dir
 	saved    statedir.Saved // what the state directory held at the start
 	keyring  *identity.Keyring
+	pinned   time.Time // the end of the kept certificate, used or not: see roster.ClientConfig
 	validity *validity
 	board    *agent.Board
 	ledger   *agent.Ledger

@@ -73,6 +73,17 @@ func (k *Keyring) SetTrust(bundlePEM []byte) error {
 	return nil
 }
 
+// HasTrust reports whether any authority is trusted.
+func (k *Keyring) HasTrust() bool { return k.current.Load().roots != nil }
+
+// WithoutCertificate returns another keyring that trusts the same authorities now, and has no
+// certificate.
+func (k *Keyring) WithoutCertificate() *Keyring {
+	blank := NewKeyring(k.now)
+	blank.current.Store(&credentials{roots: k.current.Load().roots})
+	return blank
+}
+
 func (k *Keyring) update(change func(*credentials)) {
 	k.replace.Lock()
 	defer k.replace.Unlock()
@@ -107,6 +118,15 @@ func (k *Keyring) RenewAt() time.Time {
 		return leaf.NotBefore.Add(leaf.NotAfter.Sub(leaf.NotBefore) / 2)
 	}
 	return time.Time{}
+}
+
+// EndOf returns when a certificate, PEM, expires; the zero time if it cannot be read.
+func EndOf(certPEM []byte) time.Time {
+	all, err := parseCertificates(certPEM)
+	if err != nil {
+		return time.Time{}
+	}
+	return all[0].NotAfter
 }
 
 func (k *Keyring) leaf() *x509.Certificate {

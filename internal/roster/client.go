@@ -2,10 +2,10 @@ package roster
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -55,12 +55,16 @@ type ClientConfig struct {
 	Address string
 	// Token reads the pod's projected token. It is called for each Join by token.
 	Token func() (string, error)
-	// Trust reads the mounted CA bundle. It is called for each attempt. While the file does not
-	// exist, the client logs that and retries.
+	// Trust reads the mounted CA bundle. It is called when a manager has to prove itself by it (see
+	// joinByToken). While the file does not exist then, the client logs that and retries.
 	Trust func() ([]byte, error)
 	// Keyring receives new credentials. It may already hold a certificate and a bundle from the
 	// state directory; then the client does not join before RenewAt.
 	Keyring *identity.Keyring
+	// Pinned is until when nothing but the bundle that the keyring begins with proves a manager: the
+	// end of the certificate that came with that bundle, also if the keyring does not hold it. Zero:
+	// there was none. Each certificate that comes later prolongs it.
+	Pinned time.Time
 	// Keep persists credentials before they are used. Nil arguments are unchanged: certificate and
 	// key come together, and a new CA bundle comes without them. asked is what Boot returned
 	// before the certificate was asked for: by that clock it lasts for identity.Lifetime at most.
@@ -83,8 +87,7 @@ type Client struct {
 	// The fields below are used by Run only.
 	failures int // attempts in a row without a session that was steady
 	wait     func(failures int) time.Duration
-	mounted  string // the bundle that Trust returned last
-	refused  bool   // the last attempt with our certificate reached a manager that sent nothing
+	refused  bool // the last attempt with our certificate reached a manager that sent nothing
 }
 
 // NewClient returns a client. It does nothing before Run.
@@ -165,37 +168,12 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 
 // attempt makes one connection: it gets credentials if it has no valid ones, then runs a session.
 func (c *Client) attempt(ctx context.Context, updates chan<- Update) error {
-	bundle, err := c.readTrust()
-	if err != nil {
-		return err
-	}
 	if !c.certified() || c.refused {
-		if err := c.joinByToken(ctx, bundle); err != nil {
+		if err := c.joinByToken(ctx); err != nil {
 			return err
 		}
 	}
 	return c.follow(ctx, updates)
-}
-
-// readTrust uses a mounted bundle that is new. What is mounted lags behind what arrives by Follow,
-// so each version of the file is used only once. Without the file, a bundle from the state
-// directory is used; without either, the client cannot start.
-func (c *Client) readTrust() ([]byte, error) {
-	bundle, err := c.Trust()
-	if err != nil {
-		if c.certified() && !c.refused {
-			return nil, nil
-		}
-		return nil, &noTrustError{err}
-	}
-	if string(bundle) == c.mounted {
-		return bundle, nil
-	}
-	if err := c.Keyring.SetTrust(bundle); err != nil {
-		return nil, fmt.Errorf("the mounted CA bundle: %w", err)
-	}
-	c.mounted = string(bundle)
-	return bundle, nil
 }
 
 // noTrustError means that there is no CA bundle yet.
@@ -211,25 +189,39 @@ func (e *noTrustError) Unwrap() error { return e.cause }
 // certified reports whether the keyring holds a certificate that is valid now.
 func (c *Client) certified() bool {
 	_, ok := c.Keyring.Name()
-	return ok && time.Now().Before(c.Keyring.NotAfter())
+	return ok && c.Keyring.HasTrust() && time.Now().Before(c.Keyring.NotAfter())
 }
 
-// connect prepares a connection with these credentials. reached is set once the manager has
-// accepted a connection. The client does not use gRPC's own reconnecting: Run starts a new session
-// when one ends.
-func (c *Client) connect(keyring *identity.Keyring) (conn *grpc.ClientConn, reached *atomic.Bool,
-	err error) {
-	reached = new(atomic.Bool)
+// connection is one to the manager, with these credentials.
+type connection struct {
+	*grpc.ClientConn
+
+	reached  atomic.Bool // the manager, or somebody else, has accepted a connection
+	unproved atomic.Bool // it did not prove that it is the manager
+}
+
+// connect prepares a connection with these credentials. The client does not use gRPC's own
+// reconnecting: Run starts a new session when one ends.
+func (c *Client) connect(keyring *identity.Keyring) (*connection, error) {
+	conn := &connection{}
 	dial := func(ctx context.Context, address string) (net.Conn, error) {
 		d := net.Dialer{Timeout: dialTimeout}
-		conn, err := d.DialContext(ctx, "tcp", address)
+		opened, err := d.DialContext(ctx, "tcp", address)
 		if err == nil {
-			reached.Store(true)
+			conn.reached.Store(true)
 		}
-		return conn, err
+		return opened, err
 	}
-	conn, err = grpc.NewClient("passthrough:///"+c.Address,
-		grpc.WithTransportCredentials(credentials.NewTLS(keyring.RosterClient())),
+	config := keyring.RosterClient()
+	verify := config.VerifyConnection
+	config.VerifyConnection = func(state tls.ConnectionState) error {
+		err := verify(state)
+		conn.unproved.Store(err != nil)
+		return err
+	}
+	var err error
+	conn.ClientConn, err = grpc.NewClient("passthrough:///"+c.Address,
+		grpc.WithTransportCredentials(credentials.NewTLS(config)),
 		grpc.WithContextDialer(dial),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{
 			Time:    pingInterval,
@@ -238,38 +230,5 @@ func (c *Client) connect(keyring *identity.Keyring) (conn *grpc.ClientConn, reac
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxUpdateSize)),
 		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
 		grpc.WithReadBufferSize(4<<10), grpc.WithWriteBufferSize(4<<10))
-	return conn, reached, err
-}
-
-// hurried is the longest delay of an attempt after Hurry. It spreads the attempts of many agents.
-const hurried = time.Second
-
-// pause sleeps, but ends early after a call of Hurry.
-func (c *Client) pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-c.hurry: // that was before this pause
-	default:
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	case <-c.hurry:
-		return sleep(ctx, min(d, rand.N(hurried)))
-	}
-}
-
-// sleep waits, and returns false if ctx ended before.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return conn, err
 }

@@ -16,7 +16,7 @@ import (
 // follow runs one session: it passes on the manager's updates and sends reports until either end
 // closes the session or the certificate has been renewed.
 func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
-	conn, reached, err := c.connect(c.Keyring)
+	conn, err := c.connect(c.Keyring)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 	manager := rosterpb.NewRosterServiceClient(conn)
 	stream, err := manager.Follow(ctx)
 	if err != nil {
-		c.refused = reached.Load()
+		c.refused = conn.reached.Load()
 		return fmt.Errorf("follow the roster: %w", err)
 	}
 	var tasks sync.WaitGroup
@@ -40,7 +40,7 @@ func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 	if cause := context.Cause(ctx); errors.Is(cause, errRenewed) {
 		return cause // the manager accepted the certificate, whether or not an update came before
 	}
-	c.refused = reached.Load() && !answered
+	c.refused = conn.reached.Load() && !answered
 	return fmt.Errorf("follow the roster: %w", err)
 }
 

@@ -247,3 +247,27 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// failures is a log handler that passes on the error of each attempt that failed. It waits until the
+// test has read it.
+type failures struct {
+	slog.Handler
+
+	failed chan error
+	over   <-chan struct{} // the test
+}
+
+func (failures) Enabled(context.Context, slog.Level) bool { return true }
+
+func (f failures) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(attr slog.Attr) bool {
+		if err, ok := attr.Value.Any().(error); ok && attr.Key == "error" {
+			select {
+			case f.failed <- err:
+			case <-f.over:
+			}
+		}
+		return true
+	})
+	return nil
+}

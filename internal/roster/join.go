@@ -2,6 +2,7 @@ package roster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,27 +12,83 @@ import (
 
 // joinByToken gets a certificate for the pod that the token identifies. It presents no certificate,
 // because the current one has expired or was refused.
-func (c *Client) joinByToken(ctx context.Context, bundle []byte) error {
-	token, err := c.Token()
+//
+// The manager proves itself by the bundle that is kept. A tenant may have forged the mounted one, so
+// that is tried only where nothing is kept, or after the certificate that came with what is kept has
+// ended, and never on the keyring of the links. That never keeps an agent from the true manager while
+// its CA is rotated: a CA signs only when all certificates have ended that came without it. It does
+// so when the CA was lost.
+func (c *Client) joinByToken(ctx context.Context) error {
+	if c.Keyring.HasTrust() {
+		err := c.joinAt(ctx, c.Keyring.WithoutCertificate())
+		unproved := (*unprovedError)(nil)
+		if !errors.As(err, &unproved) {
+			return err
+		}
+		if unproved.until = c.pinned(); time.Now().Before(unproved.until) {
+			return err
+		}
+	}
+	bundle, err := c.Trust()
 	if err != nil {
-		return fmt.Errorf("read the pod's token (the agent's container needs a projected "+
-			"ServiceAccount token with audience podesta.dev): %w", err)
+		return &noTrustError{err}
 	}
 	blank := identity.NewKeyring(time.Now)
 	if err := blank.SetTrust(bundle); err != nil {
 		return fmt.Errorf("the mounted CA bundle: %w", err)
 	}
-	conn, _, err := c.connect(blank)
+	return c.joinAt(ctx, blank)
+}
+
+// pinned returns until when only the bundle that is kept proves a manager.
+func (c *Client) pinned() time.Time {
+	if end := c.Keyring.NotAfter(); end.After(c.Pinned) {
+		return end
+	}
+	return c.Pinned
+}
+
+// joinAt joins by token at a manager that proves itself by what the keyring trusts.
+func (c *Client) joinAt(ctx context.Context, by *identity.Keyring) error {
+	token, err := c.Token()
+	if err != nil {
+		return fmt.Errorf("read the pod's token (the agent's container needs a projected "+
+			"ServiceAccount token with audience podesta.dev): %w", err)
+	}
+	conn, err := c.connect(by)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if err := c.join(ctx, rosterpb.NewRosterServiceClient(conn), token); err != nil {
+	err = c.join(ctx, rosterpb.NewRosterServiceClient(conn), token)
+	switch {
+	case err != nil && conn.unproved.Load():
+		return &unprovedError{cause: err}
+	case err != nil:
 		return fmt.Errorf("join by token: %w", err)
 	}
 	c.refused = false
 	return nil
 }
+
+// unprovedError means that what answers at the manager's address is not known to be the manager.
+type unprovedError struct {
+	cause error
+	until time.Time // until then no other bundle counts; zero: no other was to be had
+}
+
+func (e *unprovedError) Error() string {
+	what := "what answers at the manager's address does not prove itself to be the manager"
+	if e.until.IsZero() {
+		return fmt.Sprintf("%s: %v", what, e.cause)
+	}
+	return fmt.Sprintf("%s by the CA bundle that this agent keeps, and until %s no other counts, also "+
+		"not the one mounted from the ConfigMap podesta-trust: somebody may pose as the manager. If "+
+		"the CA was lost and made anew, delete the pod to have it join at once: %v", what,
+		e.until.Format(time.RFC3339), e.cause)
+}
+
+func (e *unprovedError) Unwrap() error { return e.cause }
 
 // join creates a new key, gets a certificate for it, and uses both after they are kept. With an
 // empty token the connection's certificate identifies the pod, which renews it.

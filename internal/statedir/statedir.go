@@ -230,12 +230,13 @@ func (d *Dir) Asked() Asked {
 }
 
 // SaveCredentials saves a certificate with its key, and the CA bundle. What is empty stays as it
-// was.
+// was. The bundle comes first: after a crash the directory never has a certificate beside a bundle by
+// which the manager that signed it cannot prove itself.
 func (d *Dir) SaveCredentials(certificate, key, trust []byte) error {
 	for _, f := range []struct {
 		name string
 		data []byte
-	}{{keyFile, key}, {certificateFile, certificate}, {trustFile, trust}} {
+	}{{trustFile, trust}, {keyFile, key}, {certificateFile, certificate}} {
 		if len(f.data) == 0 {
 			continue
 		}

@@ -103,7 +103,8 @@ func TestTheSecretIsDeletedWhileAManagerLeads(t *testing.T) {
 	}
 }
 
-// TestTheSecretIsDeletedWhileNoManagerRuns: there is a new CA, and every agent joins anew, by its token, by itself.
+// TestTheSecretIsDeletedWhileNoManagerRuns: there is a new CA. Nobody can tell its manager from an impostor who has forged what is
+// mounted: agents follow it when their certificates have ended, or their pods are made anew. Until then they trust each other.
 func TestTheSecretIsDeletedWhileNoManagerRuns(t *testing.T) {
 	system, namespace := newSystem(t), newNamespace(t)
 	m := startManager(t, system, "")
@@ -112,16 +113,34 @@ func TestTheSecretIsDeletedWhileNoManagerRuns(t *testing.T) {
 	b.Follows(t)
 	m.Stop()
 	old := secretIn(t, system)
+	lost, err := identity.ParseSuccession(old.Data)
+	must(t, err)
 	must(t, kube.Delete(bg, old))
-	startManager(t, system, m.Address)
-	for _, agent := range []*envtest.Agent{a, b} {
-		agent.Awaits(t, "a second join", func() bool { return agent.Joins >= 2 && len(agent.Kept) >= 2 })
-		eventually(t, "a certificate of the new CA", func() bool { return isSignedBy(t, agent, bundleIn(t, system)) })
+	m = startManager(t, system, m.Address)
+	a.Awaits(t, "two more attempts to join", func() bool { return a.Joins >= 3 })
+	if !isSignedBy(t, a, old.Data["tls.crt"]) || a.Trust() != string(lost.Bundle()) {
+		t.Error("an agent with a certificate that counts trusts another CA")
+	}
+	trustEachOther(t, a, b)
+
+	pod := newPod(t, namespace, 2)
+	ended := join(t, m, pod, func(g *envtest.Agent) {
+		name := identity.Name{Namespace: namespace, Group: "scheduler", Pod: pod.Name, UID: string(pod.UID)}
+		cert, key := certify(t, lost.Current(), name, time.Now().Add(-time.Second))
+		must(t, g.Keyring.SetTrust(lost.Bundle()))
+		must(t, g.Keyring.SetCertificate(cert, key))
+	})
+	anew := join(t, m, newPod(t, namespace, 3))
+	for _, agent := range []*envtest.Agent{ended, anew} {
+		agent.Follows(t)
+		if !isSignedBy(t, agent, bundleIn(t, system)) {
+			t.Errorf("%s has no certificate of the new CA", agent.Pod.Name)
+		}
 	}
 	if bytes.Contains(bundleIn(t, system), old.Data["tls.crt"]) {
 		t.Error("the CA that was deleted is still trusted")
 	}
-	trustEachOther(t, a, b)
+	trustEachOther(t, ended, anew)
 }
 
 // TestTheSecretIsReplacedWhileAManagerLeads: somebody restores an older CA, or brings one. It is taken over, and nobody is cut off.

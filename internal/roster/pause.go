@@ -1,0 +1,40 @@
+package roster
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// hurried is the longest delay of an attempt after Hurry. It spreads the attempts of many agents.
+const hurried = time.Second
+
+// pause sleeps, but ends early after a call of Hurry.
+func (c *Client) pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-c.hurry: // that was before this pause
+	default:
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	case <-c.hurry:
+		return sleep(ctx, min(d, rand.N(hurried)))
+	}
+}
+
+// sleep waits, and returns false if ctx ended before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
