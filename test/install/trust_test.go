@@ -1,0 +1,149 @@
+package install
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// The controllers that delete what namespaces hold.
+const (
+	namespaceController = "system:serviceaccount:kube-system:namespace-controller"
+	garbageCollector    = "system:serviceaccount:kube-system:generic-garbage-collector"
+)
+
+// tenant returns a client of somebody who may do everything with the ConfigMaps of a namespace.
+func tenant(t *testing.T, namespace string) client.Client {
+	t.Helper()
+	for _, arguments := range [][]string{
+		{"create", "role", "tenant", "-n", namespace, "--verb=*", "--resource=configmaps"},
+		{"create", "rolebinding", "tenant", "-n", namespace, "--role=tenant", "--user=mallory"},
+	} {
+		_, err := kubectl(arguments...)
+		must(t, err)
+	}
+	return user(t, "mallory")
+}
+
+// newTrust has the manager create the bundle, as it does.
+func newTrust(t *testing.T, manager client.Client, namespace string) *corev1.ConfigMap {
+	t.Helper()
+	bundle := corev1ac.ConfigMap(v1.TrustConfigMap, namespace).WithData(map[string]string{v1.TrustKey: "the manager's"})
+	must(t, manager.Apply(t.Context(), bundle, client.FieldOwner("podesta-trust"), client.ForceOwnership))
+	trust := &corev1.ConfigMap{}
+	must(t, kube.Get(t.Context(), types.NamespacedName{Namespace: namespace, Name: v1.TrustConfigMap}, trust))
+	return trust
+}
+
+// TestWhoMayWriteTheTrust: whoever writes it says whom new agents take for the manager.
+func TestWhoMayWriteTheTrust(t *testing.T) {
+	manager, namespace, empty := impersonate(t, account), newNamespace(t), newNamespace(t)
+	mallory := tenant(t, namespace)
+	tenant(t, empty)
+	awaitTrustPolicy(t, mallory, empty)
+	trust := newTrust(t, manager, namespace)
+	const changes, deletes = "only the manager of Podesta may change the ConfigMap podesta-trust", "only the manager of Podesta may delete the ConfigMap podesta-trust"
+	for name, patch := range map[string]string{
+		"forges it":                `{"data":{"ca.crt":"forged"}}`,
+		"makes it immutable":       `{"immutable":true}`,
+		"moves it to binaryData":   `{"data":null,"binaryData":{"ca.crt":"Zm9yZ2Vk"}}`,
+		"adds a file":              `{"data":{"other.crt":"x"}}`,
+		"keeps it from deletion":   `{"metadata":{"finalizers":["example.com/keep"]}}`,
+		"gives it an owner":        `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"x","uid":"y"}]}}`,
+		"labels it":                `{"metadata":{"labels":{"app":"mine"}}}`,
+		"gives it an annotation":   `{"metadata":{"annotations":{"note":"mine"}}}`,
+		"forges it, and more data": `{"data":{"ca.crt":"forged","other.crt":"x"},"immutable":true}`,
+	} {
+		t.Run("a tenant "+name, func(t *testing.T) {
+			check(t, mallory.Patch(t.Context(), trust.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch))), changes)
+		})
+	}
+	check(t, mallory.Update(t.Context(), trust.DeepCopy()), "") // as storage is migrated
+	check(t, mallory.Delete(t.Context(), trust.DeepCopy()), deletes)
+	check(t, mallory.DeleteAllOf(t.Context(), &corev1.ConfigMap{}, client.InNamespace(namespace)), deletes)
+	forged := &corev1.ConfigMap{ObjectMeta: named(empty, v1.TrustConfigMap), Data: map[string]string{v1.TrustKey: "forged"}}
+	check(t, mallory.Create(t.Context(), forged.DeepCopy()), "only the manager of Podesta may create the ConfigMap podesta-trust")
+	check(t, kube.Create(t.Context(), forged.DeepCopy()), "only the manager of Podesta may create the ConfigMap podesta-trust")
+
+	other := &corev1.ConfigMap{ObjectMeta: named(namespace, "settings")}
+	check(t, mallory.Create(t.Context(), other), "")
+	check(t, mallory.Delete(t.Context(), other), "")
+	for _, patch := range []string{`{"data":{"ca.crt":"newer"}}`, `{"binaryData":null}`} {
+		check(t, manager.Patch(t.Context(), trust, client.RawPatch(types.MergePatchType, []byte(patch))), "")
+	}
+	check(t, manager.Delete(t.Context(), trust), "")
+}
+
+// TestANamespaceWithAGroupCanBeDeleted: by whoever empties namespaces in this cluster.
+func TestANamespaceWithAGroupCanBeDeleted(t *testing.T) {
+	manager, probe := impersonate(t, account), newNamespace(t)
+	awaitTrustPolicy(t, tenant(t, probe), probe)
+	for name, by := range map[string]client.Client{
+		"the namespace controller": impersonate(t, namespaceController),
+		"the garbage collector":    impersonate(t, garbageCollector),
+		"one controller for all":   controllerManager(t),
+	} {
+		t.Run(name, func(t *testing.T) {
+			namespace := newNamespace(t)
+			must(t, kube.Create(t.Context(), &v1.ElectionGroup{ObjectMeta: named(namespace, "scheduler")}))
+			trust := newTrust(t, manager, namespace)
+			if name == "the garbage collector" {
+				must(t, by.Delete(t.Context(), trust))
+				return
+			}
+			must(t, by.DeleteAllOf(t.Context(), &corev1.ConfigMap{}, client.InNamespace(namespace)))
+			must(t, by.DeleteAllOf(t.Context(), &v1.ElectionGroup{}, client.InNamespace(namespace)))
+			if err := kube.Get(t.Context(), client.ObjectKeyFromObject(trust), trust); !apierrors.IsNotFound(err) {
+				t.Errorf("the ConfigMap: %v", err)
+			}
+		})
+	}
+	namespace := newNamespace(t) // where whoever empties it is somebody else
+	mallory, trust := tenant(t, namespace), newTrust(t, manager, namespace)
+	check(t, mallory.Delete(t.Context(), trust.DeepCopy()), "only the manager of Podesta may delete")
+	ending := &corev1.Namespace{}
+	ending.Name = namespace
+	must(t, kube.Delete(t.Context(), ending)) // it stays: there is no controller here
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		return client.IgnoreNotFound(mallory.Delete(ctx, trust.DeepCopy())) == nil, nil
+	})
+	if err != nil {
+		t.Errorf("in a namespace that is being deleted: %v", err)
+	}
+}
+
+// controllerManager is the controller manager of a cluster where all controllers are one user.
+func controllerManager(t *testing.T) client.Client {
+	t.Helper()
+	impersonating := rest.CopyConfig(config)
+	impersonating.Impersonate = rest.ImpersonationConfig{UserName: "system:kube-controller-manager",
+		Groups: []string{"system:masters", "system:authenticated"}}
+	c, err := client.New(impersonating, client.Options{Scheme: kube.Scheme()})
+	must(t, err)
+	return c
+}
+
+// awaitTrustPolicy waits until the API server has taken up the policy.
+func awaitTrustPolicy(t *testing.T, tenant client.Client, namespace string) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		err := tenant.Create(ctx, &corev1.ConfigMap{ObjectMeta: named(namespace, v1.TrustConfigMap)}, client.DryRunAll)
+		if err != nil && !apierrors.IsForbidden(err) {
+			return false, err
+		}
+		return err != nil, nil
+	})
+	if err != nil {
+		t.Fatalf("the policy podesta-trust does not come into force: %v", err)
+	}
+}
