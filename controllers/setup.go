@@ -71,10 +71,10 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Now:       time.Now,
 		Logger:    options.Logger,
 	})
-	if err := setupGroups(mgr, options, rosters, sightings); err != nil {
+	trust := ca.NewTrustBundle(mgr.GetClient())
+	if err := setupGroups(mgr, options, rosters, sightings, trust.Problems); err != nil {
 		return err
 	}
-	trust := ca.NewTrustBundle(mgr.GetClient())
 	if err := trust.SetupWithManager(mgr); err != nil {
 		return err
 	}
@@ -104,13 +104,14 @@ func Setup(mgr ctrl.Manager, options Options) error {
 }
 
 func setupGroups(mgr ctrl.Manager, options Options, rosters *roster.Server,
-	sightings *roster.Sightings) error {
+	sightings *roster.Sightings, trust group.TrustProblems) error {
 	groups := &group.Reconciler{
 		Client:    mgr.GetClient(),
 		Live:      mgr.GetAPIReader(),
 		Recorder:  mgr.GetEventRecorder("podesta-manager"),
 		Rosters:   rosters,
 		Sightings: sightings,
+		Trust:     trust,
 		Now:       time.Now,
 		Agrees:    options.Clock.Agrees,
 		Debounce:  cmp.Or(options.Debounce, group.DefaultDebounce),

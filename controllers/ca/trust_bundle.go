@@ -2,6 +2,7 @@ package ca
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,7 +27,8 @@ import (
 // that wants to join one, so that agents know the manager before they have spoken to it. It stays
 // when the last group is deleted: it is no secret, and a pod may still mount it.
 type TrustBundle struct {
-	Client client.Client
+	Client   client.Client
+	Problems *TrustProblems
 
 	bundle  atomic.Pointer[string] // PEM
 	changed chan event.GenericEvent
@@ -33,7 +36,11 @@ type TrustBundle struct {
 
 // NewTrustBundle returns a TrustBundle that writes nothing before Distribute.
 func NewTrustBundle(c client.Client) *TrustBundle {
-	return &TrustBundle{Client: c, changed: make(chan event.GenericEvent, 1)}
+	return &TrustBundle{
+		Client:   c,
+		Problems: NewTrustProblems(),
+		changed:  make(chan event.GenericEvent, 1),
+	}
 }
 
 const trustOwner = client.FieldOwner("podesta-trust")
@@ -65,20 +72,52 @@ func (t *TrustBundle) Reconcile(ctx context.Context,
 	if err != nil && !apierrors.IsNotFound(err) {
 		return reconcile.Result{}, err
 	}
-	if err == nil && found.Data[v1.TrustKey] == *bundle {
+	exists := err == nil
+	if exists && found.Data[v1.TrustKey] == *bundle && !damaged(found) {
+		t.Problems.note(request.Namespace, "")
 		return reconcile.Result{}, nil
 	}
 	wanted, err := t.wanted(ctx, request.Namespace)
 	if err != nil || !wanted {
 		return reconcile.Result{}, err
 	}
-	desired := corev1ac.ConfigMap(request.Name, request.Namespace).
-		WithData(map[string]string{v1.TrustKey: *bundle})
-	err = t.Client.Apply(ctx, desired, trustOwner, client.ForceOwnership)
+	if exists {
+		err = t.mend(ctx, found)
+	}
+	if err == nil {
+		desired := corev1ac.ConfigMap(request.Name, request.Namespace).
+			WithData(map[string]string{v1.TrustKey: *bundle})
+		err = t.Client.Apply(ctx, desired, trustOwner, client.ForceOwnership)
+	}
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return reconcile.Result{}, nil // nobody will need it
 	}
+	if !apierrors.IsConflict(err) { // it has changed meanwhile: the next pass tries again
+		t.Problems.note(request.Namespace, unrepaired(request.Namespace, err))
+	}
 	return reconcile.Result{}, err
+}
+
+// damaged reports whether a ConfigMap is in a way that no bundle, or no later one, can be written to
+// it: with one of its name in binaryData, or immutable.
+func damaged(found *corev1.ConfigMap) bool {
+	return ptr.Deref(found.Immutable, false) || len(found.BinaryData) > 0
+}
+
+// mend makes a damaged ConfigMap one that can be written: an immutable one is deleted, of another
+// what is in binaryData. It does so only to what was found.
+func (t *TrustBundle) mend(ctx context.Context, found *corev1.ConfigMap) error {
+	switch {
+	case ptr.Deref(found.Immutable, false):
+		err := t.Client.Delete(ctx, found,
+			client.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion})
+		return client.IgnoreNotFound(err)
+	case len(found.BinaryData) > 0:
+		patch := fmt.Appendf(nil, `{"metadata":{"resourceVersion":%q},"binaryData":null}`,
+			found.ResourceVersion)
+		return t.Client.Patch(ctx, found, client.RawPatch(types.MergePatchType, patch))
+	}
+	return nil
 }
 
 // wanted reports whether the namespace has a group or a pod of one.

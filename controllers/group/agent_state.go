@@ -81,41 +81,6 @@ func workloadOf(pod *corev1.Pod) string {
 	return strings.ToLower(owner.Kind) + "/" + owner.Name
 }
 
-// problem is one thing that is wrong with a group.
-type problem struct{ reason, message string }
-
-// problems are all that is wrong, the gravest first.
-func problems(f findings) []problem {
-	crashed := inState(f.rows, v1.ProcessCrashed)
-	var unknown []string
-	for _, row := range f.rows {
-		if row.State == v1.ProcessUnknown && row.Agent != v1.AgentMissing {
-			unknown = append(unknown, row.Name)
-		}
-	}
-	var all []problem
-	if len(crashed) > 0 {
-		all = append(all, problem{"ProcessesCrashed", crashedMessage(crashed)})
-	}
-	if f.choice.views > 1 {
-		all = append(all, problem{"ViewsDiffer",
-			fmt.Sprintf("the processes that report name %d different coordinators",
-				f.choice.views)})
-	}
-	if message := missingAgents(f); message != "" {
-		all = append(all, problem{reasonAgentMissing, message})
-	}
-	if len(unknown) > 0 {
-		all = append(all, problem{"ProcessesUnknown",
-			fmt.Sprintf("%s %s not report to the manager", enumerate(unknown),
-				plural(len(unknown), "does", "do"))})
-	}
-	if f.step.forgetIgnored != "" {
-		all = append(all, problem{reasonForgetIgnored, f.step.forgetIgnored})
-	}
-	return all
-}
-
 // reasonAgentMissing is both a reason of condition Degraded and of an event.
 const reasonAgentMissing = "AgentMissing"
 

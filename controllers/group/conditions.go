@@ -20,6 +20,7 @@ type findings struct {
 	lagging   int            // connected processes that do not use the persisted roster yet
 	step      rosterDecision // what was decided about the roster
 	service   seenService
+	trust     string // why new agents may not know the manager
 	version   string // of this manager
 }
 

@@ -24,6 +24,14 @@ type Publisher interface {
 	Held(namespace, group string) (roster.Roster, bool)
 }
 
+// TrustProblems knows the namespaces in which agents may not know the manager; ca.TrustProblems does.
+type TrustProblems interface {
+	// In returns what is wrong in a namespace, and what to do; empty: nothing.
+	In(namespace string) string
+	// OnChange has a function called when that changes.
+	OnChange(call func(namespace string))
+}
+
 // Reconciler reconciles ElectionGroups: the roster out, the reports in; status, Service, role label
 // and events from them.
 type Reconciler struct {
@@ -34,6 +42,7 @@ type Reconciler struct {
 	Recorder  events.EventRecorder
 	Rosters   Publisher
 	Sightings *roster.Sightings
+	Trust     TrustProblems // nil: nothing is known
 	Metrics   *Metrics
 	Now       func() time.Time
 	// Agrees reports whether the wall clock agrees with the API server's; nil: that is not known.

@@ -3,10 +3,6 @@ package group
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
-
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/membership"
@@ -15,9 +11,6 @@ import (
 // longestForget is the most bytes of the forget annotation that are read. A request that names 256
 // voters with the longest names and UIDs takes 80 KiB; Kubernetes allows annotations of 256 KiB.
 const longestForget = 96 << 10
-
-// reasonForgetIgnored is both a reason of condition Degraded and of an event.
-const reasonForgetIgnored = "ForgetIgnored"
 
 // forgetRequest returns what the group's annotation asks for about the roster of this generation,
 // with nothing but the generation if it is about another one: only then are its voters read. A
@@ -60,16 +53,4 @@ func forgetIgnored(group *v1.ElectionGroup, why string) string {
 	return fmt.Sprintf("the annotation %s is ignored: %s. Remove it (kubectl annotate eg %s -n %s "+
 		"%s-), and let kubectl election forget write it", v1.ForgetAnnotation, why, group.Name,
 		group.Namespace, v1.ForgetAnnotation)
-}
-
-// forgetEvents tells that a request is ignored, once.
-func forgetEvents(was v1.ElectionGroupStatus, ignored string) []notification {
-	if ignored == "" {
-		return nil
-	}
-	told := meta.FindStatusCondition(was.Conditions, v1.ConditionDegraded)
-	if told != nil && strings.Contains(told.Message, ignored) {
-		return nil
-	}
-	return []notification{{corev1.EventTypeWarning, reasonForgetIgnored, "Observe", ignored}}
 }

@@ -31,6 +31,7 @@ type observation struct {
 	replaces  bool                          // the last pass over this name was over another group
 	service   seenService                   // the Service that the group asks for
 	held      *roster.Roster                // the newest that an agent of this group object has shown
+	trust     string                        // why new agents may not know the manager; empty: they do
 	version   string                        // of this manager; empty: not known
 }
 
@@ -69,6 +70,9 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 	}
 	if held, ok := r.Rosters.Held(key.Namespace, key.Name); ok && held.GroupUID == string(group.UID) {
 		o.held = &held
+	}
+	if r.Trust != nil {
+		o.trust = r.Trust.In(key.Namespace)
 	}
 	known := o.knownPods(o.membership.Roster())
 	o.see(r.Sightings.Group(key.Namespace, key.Name), known)

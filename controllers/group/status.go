@@ -75,6 +75,7 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 		lagging:   lagging(all, o),
 		step:      step,
 		service:   o.service,
+		trust:     o.trust,
 		version:   o.version,
 	}
 	d.status.Conditions = conditionsOf(f, o.published.Conditions, o.now)
@@ -83,7 +84,8 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 	}
 	d.events = slices.Concat(statusEvents(o.published, d.status),
 		agentEvents(o.published, d.status, missingAgents(f)),
-		forgetEvents(o.published, step.forgetIgnored))
+		problemEvents(o.published, problem{reasonTrustNotRestored, o.trust},
+			problem{reasonForgetIgnored, step.forgetIgnored}))
 	return d
 }
 

@@ -28,6 +28,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		r.Sightings.OnChange(func(namespace, group string) {
 			r.news(q, types.NamespacedName{Namespace: namespace, Name: group})
 		})
+		if r.Trust != nil {
+			r.Trust.OnChange(func(namespace string) { r.trustChanged(q, namespace) })
+		}
 		return nil
 	})
 	return ctrl.NewControllerManagedBy(mgr).
@@ -70,6 +73,18 @@ func (r *Reconciler) podHandler() handler.EventHandler {
 		},
 		DeleteFunc:  func(_ context.Context, e event.DeleteEvent, q queue) { of(e.Object, q) },
 		GenericFunc: func(_ context.Context, e event.GenericEvent, q queue) { of(e.Object, q) },
+	}
+}
+
+// trustChanged has the groups of a namespace reconciled: their status tells what is wrong there. The
+// groups come from the cache; one that it does not have yet is reconciled when it has.
+func (r *Reconciler) trustChanged(q queue, namespace string) {
+	groups := &v1.ElectionGroupList{}
+	if err := r.Client.List(context.Background(), groups, client.InNamespace(namespace)); err != nil {
+		return
+	}
+	for i := range groups.Items {
+		q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&groups.Items[i])})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -312,6 +313,49 @@ func TestTrustIsKept(t *testing.T) {
 	must(t, kube.Delete(bg, bundle))
 	if is().UID == first.UID {
 		t.Error("the ConfigMap is the one that was deleted")
+	}
+	for _, damage := range []string{
+		`{"data":{"ca.crt":"forged"},"immutable":true}`,
+		`{"immutable":true}`, // it says the right thing, and can say nothing else
+		`{"data":null,"binaryData":{"ca.crt":"Zm9yZ2Vk"}}`,
+		`{"data":null,"binaryData":{"ca.crt":"Zm9yZ2Vk"},"immutable":true}`,
+		`{"binaryData":{"other.crt":"Zm9yZ2Vk"}}`,
+	} {
+		must(t, kube.Patch(bg, bundle, client.RawPatch(types.MergePatchType, []byte(damage))))
+		eventually(t, "the ConfigMap to be mended: "+damage, func() bool {
+			now := is()
+			return now.ResourceVersion != bundle.ResourceVersion && now.Immutable == nil && len(now.BinaryData) == 0
+		})
+	}
+}
+
+// TestTrustThatCannotBeRestored: a finalizer keeps what cannot be changed. Its groups say so, until somebody has taken that away.
+func TestTrustThatCannotBeRestored(t *testing.T) {
+	startManager(t, "")
+	namespace := newNamespace(t)
+	newGroup(t, namespace)
+	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1.TrustConfigMap}}
+	eventually(t, "the ConfigMap", func() bool { return kube.Get(bg, client.ObjectKeyFromObject(bundle), bundle) == nil })
+	good := bundle.Data[v1.TrustKey]
+	must(t, kube.Patch(bg, bundle, client.RawPatch(types.MergePatchType,
+		[]byte(`{"metadata":{"finalizers":["example.com/keep"]},"data":{"ca.crt":"forged"},"immutable":true}`))))
+	says := func(reason string) func(*v1.ElectionGroup) bool {
+		return func(g *v1.ElectionGroup) bool {
+			c := meta.FindStatusCondition(g.Status.Conditions, v1.ConditionDegraded)
+			return c != nil && c.Reason == reason
+		}
+	}
+	sees(t, namespace, "what is wrong", says("TrustNotRestored"))
+	what := meta.FindStatusCondition(groupIn(t, namespace).Status.Conditions, v1.ConditionDegraded).Message
+	if !strings.Contains(what, "kubectl delete configmap podesta-trust -n "+namespace) {
+		t.Errorf("it says %q", what)
+	}
+	eventsIn(t, namespace, "TrustNotRestored: "+what)
+	must(t, kube.Patch(bg, bundle, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
+	sees(t, namespace, "that nothing is wrong", says("NoProcesses"))
+	must(t, kube.Get(bg, client.ObjectKeyFromObject(bundle), bundle))
+	if bundle.Data[v1.TrustKey] != good {
+		t.Errorf("the ConfigMap says %q", bundle.Data[v1.TrustKey])
 	}
 }
 

@@ -1,0 +1,69 @@
+package ca
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// TrustProblems are the namespaces whose ConfigMap does not hold the CA bundle, because it cannot be
+// written. Safe for concurrent use.
+type TrustProblems struct {
+	mu       sync.Mutex
+	all      map[string]string // by namespace, in a sentence
+	onChange func(namespace string)
+}
+
+// NewTrustProblems returns no problems.
+func NewTrustProblems() *TrustProblems { return &TrustProblems{all: map[string]string{}} }
+
+// In returns what is wrong in a namespace, and what to do, in a sentence; empty: nothing.
+func (p *TrustProblems) In(namespace string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.all[namespace]
+}
+
+// OnChange has a function called with each namespace in which a problem begins, changes or ends. It
+// must not block.
+func (p *TrustProblems) OnChange(call func(namespace string)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.onChange = call
+}
+
+// note takes down what is wrong in a namespace; empty: nothing.
+func (p *TrustProblems) note(namespace, problem string) {
+	p.mu.Lock()
+	changed, call := p.all[namespace] != problem, p.onChange
+	if problem == "" {
+		delete(p.all, namespace)
+	} else {
+		p.all[namespace] = problem
+	}
+	p.mu.Unlock()
+	if changed && call != nil {
+		call(namespace)
+	}
+}
+
+// longestCause is the most bytes of an error that people are told.
+const longestCause = 300
+
+// unrepaired tells that the ConfigMap could not be written, and what to do; empty if there is no
+// error.
+func unrepaired(namespace string, err error) string {
+	if err == nil {
+		return ""
+	}
+	cause := err.Error()
+	if len(cause) > longestCause {
+		cause = strings.ToValidUTF8(cause[:longestCause], "") + "…"
+	}
+	return fmt.Sprintf("the ConfigMap %s, by which new agents know the manager, does not hold its CA "+
+		"bundle, and the manager cannot restore it, so pods that start may not join: %s. Find out who "+
+		"changes it, and delete it (kubectl delete configmap %s -n %s; if finalizers keep it, remove "+
+		"them): the manager creates it again", v1.TrustConfigMap, cause, v1.TrustConfigMap, namespace)
+}

@@ -1,0 +1,69 @@
+package group
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// Reasons of condition Degraded that are also those of an event.
+const (
+	reasonTrustNotRestored = "TrustNotRestored"
+	reasonForgetIgnored    = "ForgetIgnored"
+)
+
+// problem is one thing that is wrong with a group.
+type problem struct{ reason, message string }
+
+// problems are all that is wrong, the gravest first.
+func problems(f findings) []problem {
+	crashed := inState(f.rows, v1.ProcessCrashed)
+	var unknown []string
+	for _, row := range f.rows {
+		if row.State == v1.ProcessUnknown && row.Agent != v1.AgentMissing {
+			unknown = append(unknown, row.Name)
+		}
+	}
+	var all []problem
+	if len(crashed) > 0 {
+		all = append(all, problem{"ProcessesCrashed", crashedMessage(crashed)})
+	}
+	if f.choice.views > 1 {
+		all = append(all, problem{"ViewsDiffer",
+			fmt.Sprintf("the processes that report name %d different coordinators",
+				f.choice.views)})
+	}
+	if message := missingAgents(f); message != "" {
+		all = append(all, problem{reasonAgentMissing, message})
+	}
+	if len(unknown) > 0 {
+		all = append(all, problem{"ProcessesUnknown",
+			fmt.Sprintf("%s %s not report to the manager", enumerate(unknown),
+				plural(len(unknown), "does", "do"))})
+	}
+	if f.trust != "" {
+		all = append(all, problem{reasonTrustNotRestored, f.trust})
+	}
+	if f.step.forgetIgnored != "" {
+		all = append(all, problem{reasonForgetIgnored, f.step.forgetIgnored})
+	}
+	return all
+}
+
+// problemEvents tells of problems that only a person can solve, once, as long as their messages stay
+// the same. One without a message does not exist.
+func problemEvents(was v1.ElectionGroupStatus, all ...problem) []notification {
+	var events []notification
+	told := meta.FindStatusCondition(was.Conditions, v1.ConditionDegraded)
+	for _, p := range all {
+		if p.message == "" || told != nil && strings.Contains(told.Message, p.message) {
+			continue
+		}
+		events = append(events, notification{corev1.EventTypeWarning, p.reason, "Observe", p.message})
+	}
+	return events
+}
