@@ -94,8 +94,8 @@ func TestCertificateIsKept(t *testing.T) {
 	}
 }
 
-// After a reboot the kept certificate is not used any more, and still says until when the manager has
-// to prove itself by the bundle that came with it.
+// After a reboot the kept certificate is not used any more, and still says until when the manager
+// has to prove itself by the bundle that came with it.
 func TestTheKeptBundleIsPinnedAfterAReboot(t *testing.T) {
 	dir, err := statedir.Open(t.TempDir(), time.Now())
 	if err != nil {

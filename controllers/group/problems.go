@@ -63,7 +63,8 @@ func problemEvents(was v1.ElectionGroupStatus, all ...problem) []notification {
 		if p.message == "" || told != nil && strings.Contains(told.Message, p.message) {
 			continue
 		}
-		events = append(events, notification{corev1.EventTypeWarning, p.reason, "Observe", p.message})
+		events = append(events,
+			notification{corev1.EventTypeWarning, p.reason, "Observe", p.message})
 	}
 	return events
 }

@@ -23,13 +23,13 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 // SetupWithManager has groups reconciled when they or their Services change, and when there is news
 // of their pods or from their agents, which is gathered first (see debounce).
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	reports := source.Func(func(_ context.Context, q queue) error {
+	reports := source.Func(func(ctx context.Context, q queue) error {
 		r.leadsSince = r.Now()
 		r.Sightings.OnChange(func(namespace, group string) {
 			r.news(q, types.NamespacedName{Namespace: namespace, Name: group})
 		})
 		if r.Trust != nil {
-			r.Trust.OnChange(func(namespace string) { r.trustChanged(q, namespace) })
+			r.Trust.OnChange(func(namespace string) { r.trustChanged(ctx, q, namespace) })
 		}
 		return nil
 	})
@@ -78,9 +78,9 @@ func (r *Reconciler) podHandler() handler.EventHandler {
 
 // trustChanged has the groups of a namespace reconciled: their status tells what is wrong there. The
 // groups come from the cache; one that it does not have yet is reconciled when it has.
-func (r *Reconciler) trustChanged(q queue, namespace string) {
+func (r *Reconciler) trustChanged(ctx context.Context, q queue, namespace string) {
 	groups := &v1.ElectionGroupList{}
-	if err := r.Client.List(context.Background(), groups, client.InNamespace(namespace)); err != nil {
+	if r.Client.List(ctx, groups, client.InNamespace(namespace)) != nil {
 		return
 	}
 	for i := range groups.Items {

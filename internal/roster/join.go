@@ -13,11 +13,11 @@ import (
 // joinByToken gets a certificate for the pod that the token identifies. It presents no certificate,
 // because the current one has expired or was refused.
 //
-// The manager proves itself by the bundle that is kept. A tenant may have forged the mounted one, so
-// that is tried only where nothing is kept, or after the certificate that came with what is kept has
-// ended, and never on the keyring of the links. That never keeps an agent from the true manager while
-// its CA is rotated: a CA signs only when all certificates have ended that came without it. It does
-// so when the CA was lost.
+// The manager proves itself by the bundle that is kept. A tenant may have forged the mounted one,
+// so that is tried only where nothing is kept, or after the certificate that came with what is kept
+// has ended, and never on the keyring of the links. That never keeps an agent from the true manager
+// while its CA is rotated: a CA signs only when all certificates have ended that came without it.
+// When the CA was lost, it does.
 func (c *Client) joinByToken(ctx context.Context) error {
 	if c.Keyring.HasTrust() {
 		err := c.joinAt(ctx, c.Keyring.WithoutCertificate())
@@ -82,8 +82,8 @@ func (e *unprovedError) Error() string {
 	if e.until.IsZero() {
 		return fmt.Sprintf("%s: %v", what, e.cause)
 	}
-	return fmt.Sprintf("%s by the CA bundle that this agent keeps, and until %s no other counts, also "+
-		"not the one mounted from the ConfigMap podesta-trust: somebody may pose as the manager. If "+
+	return fmt.Sprintf("%s by the CA bundle that this agent keeps, and until %s no other "+
+		"counts, also not the one mounted from the ConfigMap podesta-trust: somebody may pose as the manager. If "+
 		"the CA was lost and made anew, delete the pod to have it join at once: %v", what,
 		e.until.Format(time.RFC3339), e.cause)
 }
