@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
@@ -91,23 +90,7 @@ func TestARequestThatCannotBeReadIsToldOnce(t *testing.T) {
 	}
 	s := voting(3)
 	s.group.Annotations = map[string]string{v1.ForgetAnnotation: "yes"}
-	for pass, want := range []int{1, 0} {
-		d := decideStatus(s.observation, decideRoster(s.observation))
-		degraded := meta.FindStatusCondition(d.status.Conditions, v1.ConditionDegraded)
-		if degraded.Reason != reasonForgetIgnored || !strings.Contains(degraded.Message, "is ignored") {
-			t.Errorf("condition Degraded is %+v", degraded)
-		}
-		told := 0
-		for _, e := range d.events {
-			if e.reason == reasonForgetIgnored {
-				told++
-			}
-		}
-		if told != want {
-			t.Errorf("pass %d: told %d times", pass, told)
-		}
-		s.observation.published = d.status
-	}
+	toldOnce(t, s, reasonForgetIgnored, "is ignored")
 }
 
 // BenchmarkForget reads a request for all voters of the largest group, and one about another roster.
