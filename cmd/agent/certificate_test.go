@@ -127,7 +127,7 @@ func TestTheKeptBundleIsPinnedAfterAReboot(t *testing.T) {
 	s := &sidecar{
 		dir:      dir,
 		keyring:  identity.NewKeyring(time.Now),
-		validity: newValidity(), // of a machine that has no record of the certificate
+		validity: newValidity(agent.BootID()), // of a machine that has no record of the certificate
 		logger:   slog.New(slog.DiscardHandler),
 	}
 	if err := s.loadCredentials(true); err != nil {

@@ -18,6 +18,7 @@ type rosterV1 struct {
 	HeartbeatNanoseconds int64        `json:"heartbeatNanoseconds"`
 	TimeoutNanoseconds   int64        `json:"timeoutNanoseconds"`
 	LeaseNanoseconds     int64        `json:"leaseNanoseconds"`
+	LongestNanoseconds   int64        `json:"longestLeaseNanoseconds,omitempty"`
 	Preemption           string       `json:"preemption"`
 	StableNanoseconds    int64        `json:"stableNanoseconds"`
 	AppHealth            *appHealthV1 `json:"appHealth"` // null: the app is not asked
@@ -56,6 +57,7 @@ func rosterV1Of(r roster.Roster) rosterV1 {
 		HeartbeatNanoseconds: int64(r.Heartbeat),
 		TimeoutNanoseconds:   int64(r.Timeout),
 		LeaseNanoseconds:     int64(r.Lease),
+		LongestNanoseconds:   int64(r.LongestLease),
 		Preemption:           r.Preemption,
 		StableNanoseconds:    int64(r.Stable),
 		Processes:            make([]processV1, 0, len(r.Processes)),
@@ -81,18 +83,19 @@ func rosterV1Of(r roster.Roster) rosterV1 {
 
 func (v rosterV1) roster() roster.Roster {
 	r := roster.Roster{
-		Namespace:  v.Namespace,
-		Group:      v.Group,
-		GroupUID:   v.GroupUID,
-		Generation: v.Generation,
-		Algorithm:  v.Algorithm,
-		Safety:     v.Safety,
-		Heartbeat:  time.Duration(v.HeartbeatNanoseconds),
-		Timeout:    time.Duration(v.TimeoutNanoseconds),
-		Lease:      time.Duration(v.LeaseNanoseconds),
-		Preemption: v.Preemption,
-		Stable:     time.Duration(v.StableNanoseconds),
-		Signed:     v.Signed,
+		Namespace:    v.Namespace,
+		Group:        v.Group,
+		GroupUID:     v.GroupUID,
+		Generation:   v.Generation,
+		Algorithm:    v.Algorithm,
+		Safety:       v.Safety,
+		Heartbeat:    time.Duration(v.HeartbeatNanoseconds),
+		Timeout:      time.Duration(v.TimeoutNanoseconds),
+		Lease:        time.Duration(v.LeaseNanoseconds),
+		LongestLease: time.Duration(v.LongestNanoseconds),
+		Preemption:   v.Preemption,
+		Stable:       time.Duration(v.StableNanoseconds),
+		Signed:       v.Signed,
 	}
 	if h := v.AppHealth; h != nil {
 		r.AppHealth = roster.AppHealth{
