@@ -46,6 +46,9 @@ type sidecar struct {
 // response.
 const statusWithin = 10 * time.Second
 
+// statusBytes is how much a client of the status port may send.
+const statusBytes = 16 << 10
+
 // serve runs the agent until ctx ends, then leaves the group.
 func serve(ctx context.Context, o options, logger *slog.Logger) error {
 	dir, err := statedir.Open(o.stateDir, time.Now())
@@ -85,7 +88,8 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 		status := newServer(agent.Status(s.meter, s.loop))
 		status.ReadTimeout, status.WriteTimeout = statusWithin, statusWithin
 		status.SetKeepAlivesEnabled(false)
-		return serveHTTP(serving, door.New(listeners[1]), status)
+		limits := door.Limits{Bytes: statusBytes, Within: 2 * statusWithin}
+		return serveHTTP(serving, door.New(listeners[1], limits), status)
 	})
 	// outlives the election: cutting the app's session does not end the app's permission
 	appServing, stopAppAPI := context.WithCancel(context.WithoutCancel(ctx))

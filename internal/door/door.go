@@ -1,39 +1,60 @@
-// Package door bounds how many connections may be open to a server, so that neither a stranger nor, where clients show certificates, a
-// member can keep the others out.
+// Package door bounds how many connections may be open to a server, how long they stay, and how
+// much they may send, so that neither a stranger nor, where clients show certificates, a member can
+// keep the others out or fill the server's memory.
+//
+// A stranger is a connection that has shown no certificate that the server takes: it has not got
+// that far, or needs none. Where no certificates are shown, all connections are strangers.
+//
+// What is not promised: places for strangers of an address that others share, such as a node whose
+// pods' traffic is masqueraded; or for anybody, when more addresses than there are places have a
+// connection each.
 package door
 
 import (
 	"net"
 	"slices"
 	"sync"
-
-	"google.golang.org/grpc/credentials"
-
-	"github.com/podesta-dev/podesta/internal/identity"
+	"time"
 )
 
-// How many connections may be open at once. A stranger is who has shown no certificate that the server takes: it has not got that far, or
-// needs none yet. A pod keeps one, and two while it renews or comes back.
+// How many connections may be open at once. A pod keeps one, and two while it renews or comes back.
 const (
 	Strangers          = 1024
 	StrangersOfAddress = 256
 	OfPod              = 4
 )
 
-// Door is the listener of such a server. Connections beyond the bounds are closed at once; of a pod the oldest, because the newest
-// speaks for it. The server's credentials, if it has any, are to be wrapped by [Credentials].
+// Limits bound a single stranger, from when it is accepted. Nothing of them applies to a connection
+// that has shown a certificate.
+type Limits struct {
+	// Bytes is how much it may send. What a server keeps for a stranger is a multiple of it.
+	Bytes int
+	// Within is how long it may stay.
+	Within time.Duration
+}
+
+// Door is the listener of such a server. Connections beyond the bounds are closed at once. When all
+// places of strangers are taken, the address that has most of them makes room for one that has
+// fewer. Of a pod the oldest connection is closed, because the newest speaks for it. The server's
+// credentials, if it has any, are to be wrapped by [Credentials].
 type Door struct {
 	net.Listener
+	limits Limits
 
 	mu        sync.Mutex
 	strangers int
-	addresses map[string]int      // strangers by address
+	addresses map[string][]*visit // strangers by address, the oldest first
 	pods      map[string][]*visit // by UID, the oldest first
 }
 
-// New is a door in front of a listener.
-func New(l net.Listener) *Door {
-	return &Door{Listener: l, addresses: map[string]int{}, pods: map[string][]*visit{}}
+// New returns a door in front of a listener.
+func New(l net.Listener, limits Limits) *Door {
+	return &Door{
+		Listener:  l,
+		limits:    limits,
+		addresses: map[string][]*visit{},
+		pods:      map[string][]*visit{},
+	}
 }
 
 // Accept lets the next connection in as a stranger.
@@ -43,39 +64,52 @@ func (d *Door) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v := d.enter(conn); v != nil {
+		v, displaced := d.enter(conn)
+		if displaced != nil {
+			displaced.Close() //nolint:errcheck // it was open, and is to be so no more
+		}
+		if v != nil {
 			return v, nil
 		}
 		conn.Close()
 	}
 }
 
-func (d *Door) enter(conn net.Conn) *visit {
+// enter returns nil if there is no place, and the stranger that has to go for it.
+func (d *Door) enter(conn net.Conn) (v, displaced *visit) {
 	address := AddressOf(conn.RemoteAddr())
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.strangers >= Strangers || d.addresses[address] >= StrangersOfAddress {
+	here := len(d.addresses[address])
+	if here >= StrangersOfAddress {
+		return nil, nil
+	}
+	if d.strangers >= Strangers {
+		if displaced = d.displaced(here); displaced == nil {
+			return nil, nil
+		}
+		d.end(displaced)
+	}
+	v = &visit{Conn: conn, door: d, address: address, left: d.limits.Bytes}
+	v.timer = time.AfterFunc(d.limits.Within, v.expire)
+	d.strangers++
+	d.addresses[address] = append(d.addresses[address], v)
+	return v, displaced
+}
+
+// displaced returns the oldest stranger of the address that has most, if it has more than one of
+// this many would have with one more; else nil.
+func (d *Door) displaced(here int) *visit {
+	var most []*visit
+	for _, visits := range d.addresses {
+		if len(visits) > len(most) {
+			most = visits
+		}
+	}
+	if len(most) <= here+1 {
 		return nil
 	}
-	d.strangers++
-	d.addresses[address]++
-	return &visit{Conn: conn, door: d, address: address}
-}
-
-// visit is a connection.
-type visit struct {
-	net.Conn
-	door    *Door
-	address string
-	pod     string // UID, when it has shown a certificate
-	over    bool
-}
-
-// prove makes a stranger a pod.
-func (v *visit) prove(uid string) {
-	if oldest := v.door.prove(v, uid); oldest != nil {
-		oldest.Close() //nolint:errcheck // it was open, and is to be so no more
-	}
+	return most[0]
 }
 
 func (d *Door) prove(v *visit, uid string) (oldest *visit) {
@@ -93,77 +127,40 @@ func (d *Door) prove(v *visit, uid string) (oldest *visit) {
 	return nil
 }
 
-// Close closes the connection and makes room. It may be called more than once.
-func (v *visit) Close() error {
-	v.door.leave(v)
-	return v.Conn.Close()
-}
-
 func (d *Door) leave(v *visit) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.end(v)
+}
+
+func (d *Door) end(v *visit) {
 	switch {
 	case v.over:
 	case v.pod == "":
 		d.leaveStrangers(v)
 	default:
-		d.pods[v.pod] = slices.DeleteFunc(d.pods[v.pod], func(other *visit) bool { return other == v })
-		if len(d.pods[v.pod]) == 0 {
-			delete(d.pods, v.pod)
-		}
+		remove(d.pods, v.pod, v)
 	}
 	v.over = true
 }
 
 func (d *Door) leaveStrangers(v *visit) {
+	v.timer.Stop()
 	d.strangers--
-	if d.addresses[v.address]--; d.addresses[v.address] == 0 {
-		delete(d.addresses, v.address)
+	remove(d.addresses, v.address, v)
+}
+
+func remove(from map[string][]*visit, key string, v *visit) {
+	from[key] = slices.DeleteFunc(from[key], func(other *visit) bool { return other == v })
+	if len(from[key]) == 0 {
+		delete(from, key)
 	}
 }
 
-// AddressOf is an address without its port.
+// AddressOf returns an address without its port.
 func AddressOf(a net.Addr) string {
 	if host, _, err := net.SplitHostPort(a.String()); err == nil {
 		return host
 	}
 	return a.String()
-}
-
-// Credentials are a server's credentials that tell its door who has come, when the handshake has accepted them.
-func Credentials(c credentials.TransportCredentials) credentials.TransportCredentials {
-	return proving{c}
-}
-
-type proving struct {
-	credentials.TransportCredentials
-}
-
-// ServerHandshake is TLS's, and says at the door what it has found.
-func (p proving) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	conn, info, err := p.TransportCredentials.ServerHandshake(raw)
-	if err != nil {
-		return nil, nil, err
-	}
-	if v, ok := raw.(*visit); ok {
-		if name, proved := nameOf(info); proved {
-			v.prove(name.UID)
-		}
-	}
-	return conn, info, nil
-}
-
-// Clone is a copy.
-func (p proving) Clone() credentials.TransportCredentials {
-	return proving{p.TransportCredentials.Clone()}
-}
-
-// nameOf is whom the certificate of a connection names, if one was shown. The handshake has verified it.
-func nameOf(info credentials.AuthInfo) (identity.Name, bool) {
-	shown, ok := info.(credentials.TLSInfo)
-	if !ok || len(shown.State.PeerCertificates) == 0 {
-		return identity.Name{}, false
-	}
-	name, err := identity.NameOf(shown.State.PeerCertificates[0])
-	return name, err == nil
 }

@@ -1,21 +1,50 @@
 package door
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"net"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
+var some = Limits{Bytes: 10, Within: time.Minute}
+
+// from is a connection from an address.
+type from struct {
+	net.Conn
+	address string
+}
+
+func (f from) RemoteAddr() net.Addr { return name(f.address) }
+func (f from) Close() error         { return nil }
+
+type name string
+
+func (name) Network() string  { return "test" }
+func (n name) String() string { return string(n) }
+
+// enter wants a place, at once.
+func enter(t *testing.T, d *Door, address string) *visit {
+	t.Helper()
+	v, _ := d.enter(from{address: address})
+	if v == nil {
+		t.Fatalf("%s gets no place", address)
+	}
+	return v
+}
+
 func TestTheDoorCountsRight(t *testing.T) {
-	d := New(nil)
-	ours, theirs := net.Pipe()
-	defer theirs.Close()
+	d := New(nil, some)
 	var visits []*visit
 	for range 3 {
-		visits = append(visits, d.enter(ours))
+		visits = append(visits, enter(t, d, "here"))
 	}
 	visits[0].prove("a")
 	visits[1].prove("a")
-	if d.strangers != 1 || len(d.pods["a"]) != 2 || d.addresses["pipe"] != 1 {
+	if d.strangers != 1 || len(d.pods["a"]) != 2 || len(d.addresses["here"]) != 1 {
 		t.Fatalf("%d strangers (%v), pods %v", d.strangers, d.addresses, d.pods)
 	}
 	for range 2 { // a second time changes nothing
@@ -27,4 +56,85 @@ func TestTheDoorCountsRight(t *testing.T) {
 	if d.strangers != 0 || len(d.pods) != 0 || len(d.addresses) != 0 {
 		t.Errorf("when all have gone: %d strangers (%v), pods %v", d.strangers, d.addresses, d.pods)
 	}
+}
+
+// Addresses that take all places make room for one that has fewer than they; with as many as they
+// have, none does.
+func TestAddressesThatHaveMostMakeRoom(t *testing.T) {
+	d := New(nil, some)
+	var first *visit
+	for i := range Strangers / StrangersOfAddress {
+		for range StrangersOfAddress {
+			v := enter(t, d, fmt.Sprint("flood ", i))
+			if first == nil {
+				first = v
+			}
+		}
+	}
+	if _, displaced := d.enter(from{address: "honest"}); displaced == nil ||
+		displaced.address == "honest" || !displaced.over {
+		t.Fatalf("%v made room", displaced)
+	}
+	if d.strangers != Strangers {
+		t.Errorf("%d strangers, want %d", d.strangers, Strangers)
+	}
+	for i := range Strangers / StrangersOfAddress {
+		for range StrangersOfAddress {
+			d.enter(from{address: fmt.Sprint("flood ", i)})
+		}
+	}
+	if len(d.addresses["honest"]) != 1 {
+		t.Error("those that have most displaced one that has less")
+	}
+	crowd := New(nil, some)
+	for i := range Strangers {
+		enter(t, crowd, fmt.Sprint(i))
+	}
+	if v, displaced := crowd.enter(from{address: "one more"}); v != nil || displaced != nil {
+		t.Errorf("%v displaced %v, which had no more", v, displaced)
+	}
+}
+
+// A stranger sends no more than it may. A pod is not limited.
+func TestAStrangerSendsNoMoreThanItMay(t *testing.T) {
+	d := New(nil, some)
+	for _, pod := range []bool{false, true} {
+		ours, theirs := net.Pipe()
+		v, _ := d.enter(ours)
+		if pod {
+			v.prove("uid")
+		}
+		go func() {
+			_, _ = theirs.Write(make([]byte, 2*some.Bytes))
+			_ = theirs.Close()
+		}()
+		content, err := io.ReadAll(v)
+		switch {
+		case pod && (err != nil || len(content) != 2*some.Bytes):
+			t.Errorf("of a pod %d bytes were read (%v)", len(content), err)
+		case !pod && (!errors.Is(err, errTooMuch) || len(content) != some.Bytes):
+			t.Errorf("of a stranger %d bytes were read (%v), want %d", len(content), err, some.Bytes)
+		}
+		v.Close()
+		_ = theirs.Close()
+	}
+}
+
+// A stranger is closed after its time. A pod stays.
+func TestAStrangerHasItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := New(nil, some)
+		enter(t, d, "stranger")
+		enter(t, d, "pod").prove("uid")
+		time.Sleep(some.Within - 1)
+		synctest.Wait()
+		if d.strangers != 1 {
+			t.Error("the stranger was closed too early")
+		}
+		time.Sleep(1)
+		synctest.Wait()
+		if d.strangers != 0 || len(d.pods["uid"]) != 1 {
+			t.Errorf("%d strangers and pods %v are left", d.strangers, d.pods)
+		}
+	})
 }

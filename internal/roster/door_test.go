@@ -131,13 +131,13 @@ func (s stuck) Admit(ctx context.Context, token string) (identity.Name, error) {
 func TestRenewalsDoNotWaitForJoins(t *testing.T) {
 	authority, err := identity.NewAuthority(time.Now())
 	must(t, err)
-	admission := stuck{guests{"a": a}, make(chan struct{}, joinLimits.atOnce), make(chan struct{})}
+	admission := stuck{guests{"a": a}, make(chan struct{}, joinLimits.AtOnce), make(chan struct{})}
 	m := startManager(t, authority, "127.0.0.1:0", admission)
 	csr := request(t)
 	var joins sync.WaitGroup
-	for host := range joinLimits.atOnce / joinLimits.perSource {
+	for host := range joinLimits.AtOnce / joinLimits.OfSource {
 		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(host+1))}}
-		for range joinLimits.perSource {
+		for range joinLimits.OfSource {
 			client := rosterpb.NewRosterServiceClient(m.dialFrom(t, dialer))
 			joins.Go(func() {
 				if _, err := client.Join(context.Background(), &rosterpb.JoinRequest{
@@ -149,7 +149,7 @@ func TestRenewalsDoNotWaitForJoins(t *testing.T) {
 			})
 		}
 	}
-	for range joinLimits.atOnce {
+	for range joinLimits.AtOnce {
 		<-admission.asked
 	}
 	key, cert := issue(t, authority, a, time.Now())
@@ -166,7 +166,7 @@ func TestRenewalsDoNotWaitForJoins(t *testing.T) {
 		Csr:   csr,
 	}); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("a join beside %d stuck ones: %v, want to be told to try again",
-			joinLimits.atOnce, err)
+			joinLimits.AtOnce, err)
 	}
 	close(admission.decide)
 	joins.Wait()
@@ -185,13 +185,13 @@ func TestAPodThatRenewsAllTheTimeIsStopped(t *testing.T) {
 		}
 	}
 	greedy, modest := renew(a), renew(b)
-	for i := range renewalLimits.burst {
+	for i := range renewalLimits.Burst {
 		if err := greedy(); err != nil {
 			t.Fatalf("renewal %d: %v", i+1, err)
 		}
 	}
 	if err := greedy(); status.Code(err) != codes.ResourceExhausted {
-		t.Errorf("renewal %d: %v, want to be refused", renewalLimits.burst+1, err)
+		t.Errorf("renewal %d: %v, want to be refused", renewalLimits.Burst+1, err)
 	}
 	must(t, modest())
 }

@@ -34,9 +34,39 @@ const (
 	maxStreams      = 4         // on one connection: an agent needs two
 	handshakeWithin = 10 * time.Second
 	idleWithin      = 30 * time.Second // a connection without a call is closed after this time
+	// A connection without a certificate is there for one Join. It may send the longest token and
+	// certificate request, the handshake before them and what the protocols add; it may stay for as
+	// long as an agent waits for the answer.
+	strangerBytes  = maxToken + maxRequest + 16<<10
+	strangerWithin = callTimeout
+	// Windows that do not grow: an agent sends little, a stranger must not send more.
+	streamWindow = 64 << 10
+	connWindow   = 2 * streamWindow
 	// an agent that vanished silently is noticed within the sum of both
 	agentPing       = 10 * time.Second
 	agentPingWithin = 5 * time.Second
+)
+
+// A source of joins is an address. Where traffic within the cluster is masqueraded that is a node,
+// so a node full of pods must be able to start at once. A source of renewals is a pod: it needs one
+// in half a day.
+var (
+	joinLimits = door.TurnLimits{
+		AtOnce:   16,
+		OfSource: 8,
+		Waiting:  256,
+		Burst:    512,
+		Refill:   100 * time.Millisecond,
+		Patience: joinQueue,
+	}
+	renewalLimits = door.TurnLimits{
+		AtOnce:   16,
+		OfSource: 1,
+		Waiting:  2,
+		Burst:    8,
+		Refill:   10 * time.Second,
+		Patience: joinQueue,
+	}
 )
 
 // Authority certifies processes. Sign is called concurrently; identity.Authority documents it.
@@ -62,9 +92,9 @@ type Server struct {
 	rosterpb.UnimplementedRosterServiceServer
 	ServerConfig
 	publisher *publisher
-	joins     *turns // by token, limited by address
+	joins     *door.Turns // by token, limited by address
 	// by certificate, limited by pod; separate, so that renewals do not wait for joins
-	renewals *turns
+	renewals *door.Turns
 	sessions atomic.Uint64 // the number of sessions so far
 }
 
@@ -73,8 +103,8 @@ func NewServer(cfg ServerConfig) *Server {
 	return &Server{
 		ServerConfig: cfg,
 		publisher:    newPublisher(cfg.Trust, cfg.Keyring),
-		joins:        newTurns(joinLimits, cfg.Now),
-		renewals:     newTurns(renewalLimits, cfg.Now),
+		joins:        door.NewTurns(joinLimits, cfg.Now),
+		renewals:     door.NewTurns(renewalLimits, cfg.Now),
 	}
 }
 
@@ -108,6 +138,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingInterval / 2}),
 		grpc.ReadBufferSize(4<<10), grpc.WriteBufferSize(4<<10),
+		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connWindow),
 		grpc.WaitForHandlers(true))
 	rosterpb.RegisterRosterServiceServer(server, s)
 	ended := make(chan struct{})
@@ -115,7 +146,10 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		defer close(ended)
 		server.Stop()
 	})
-	err := server.Serve(door.New(listener))
+	err := server.Serve(door.New(listener, door.Limits{
+		Bytes:  strangerBytes,
+		Within: strangerWithin,
+	}))
 	if !stop() {
 		<-ended
 	}
@@ -164,13 +198,13 @@ func (s *Server) turn(ctx context.Context, byToken bool) (done func(), err error
 		if err != nil {
 			return nil, err
 		}
-		return s.renewals.take(ctx, "pod "+name.UID)
+		return s.renewals.Take(ctx, "pod "+name.UID)
 	}
 	from := "an unknown address"
 	if p, ok := peer.FromContext(ctx); ok {
 		from = door.AddressOf(p.Addr)
 	}
-	return s.joins.take(ctx, from)
+	return s.joins.Take(ctx, from)
 }
 
 // admit returns the process to certify: the token's pod or, without a token, the certificate's.

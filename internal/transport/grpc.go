@@ -30,6 +30,9 @@ const (
 	streamsEach  = 4 // on one connection: one is in use, one may be ending
 	idleAfter    = 30 * time.Second
 	handshakeMax = 5 * time.Second
+	// what a process may send before its certificate is accepted; that is below 4 KiB, and what it
+	// sends at once after it may be read with it
+	handshakeBytes = 32 << 10
 )
 
 // Config configures New. All fields but StateID and Logger are required.
@@ -79,7 +82,8 @@ func New(c Config) Links {
 	linkpb.RegisterLinkServiceServer(w.server, w)
 	h.wire = w
 	h.start(func() {
-		if err := w.server.Serve(door.New(w.listener)); err != nil && h.ctx.Err() == nil {
+		limits := door.Limits{Bytes: handshakeBytes, Within: handshakeMax}
+		if err := w.server.Serve(door.New(w.listener, limits)); err != nil && h.ctx.Err() == nil {
 			h.log.Error("stopped serving links, so other processes cannot reach this one: "+
 				"restart the agent", "error", err)
 		}

@@ -1,4 +1,4 @@
-package roster
+package door
 
 import (
 	"context"
@@ -11,15 +11,22 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-var few = limits{atOnce: 3, perSource: 2, waiting: 4, burst: 10, refill: time.Second}
+var few = TurnLimits{
+	AtOnce:   3,
+	OfSource: 2,
+	Waiting:  4,
+	Burst:    10,
+	Refill:   time.Second,
+	Patience: 5 * time.Second,
+}
 
-func newTestTurns() *turns { return newTurns(few, time.Now) }
+func newTestTurns() *Turns { return NewTurns(few, time.Now) }
 
 // mustTake wants a turn at once.
-func mustTake(t *testing.T, all *turns, source string) (done func()) {
+func mustTake(t *testing.T, all *Turns, source string) (done func()) {
 	t.Helper()
 	begun := time.Now()
-	done, err := all.take(context.Background(), source)
+	done, err := all.Take(context.Background(), source)
 	if err != nil || time.Since(begun) > 0 {
 		t.Fatalf("%s: %v after %s, want a turn at once", source, err, time.Since(begun))
 	}
@@ -33,7 +40,7 @@ func TestNoSourceKeepsTheOthersWaiting(t *testing.T) {
 		refused := make(chan error, 3)
 		for range cap(refused) { // two wait, one is too many
 			go func() {
-				done, err := all.take(context.Background(), "greedy")
+				done, err := all.Take(context.Background(), "greedy")
 				if err == nil {
 					done()
 				}
@@ -59,17 +66,17 @@ func TestNoSourceKeepsTheOthersWaiting(t *testing.T) {
 func TestWhoWaitsTooLongIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := newTestTurns()
-		for source := range few.atOnce {
+		for source := range few.AtOnce {
 			defer mustTake(t, all, fmt.Sprint("slow ", source))()
 		}
 		begun := time.Now()
-		_, err := all.take(context.Background(), "next")
-		if status.Code(err) != codes.ResourceExhausted || time.Since(begun) != joinQueue {
-			t.Errorf("got %v after %s, want to be told to try again after %s", err, time.Since(begun), joinQueue)
+		_, err := all.Take(context.Background(), "next")
+		if status.Code(err) != codes.ResourceExhausted || time.Since(begun) != few.Patience {
+			t.Errorf("got %v after %s, want to be told to try again after %s", err, time.Since(begun), few.Patience)
 		}
 		gone, cancel := context.WithCancel(context.Background())
 		cancel()
-		if _, err := all.take(gone, "gone"); err == nil {
+		if _, err := all.Take(gone, "gone"); err == nil {
 			t.Error("one whose call has ended got a turn")
 		}
 		if s := all.sources["next"]; s.waiting != 0 || len(s.free) != 0 {
@@ -81,17 +88,17 @@ func TestWhoWaitsTooLongIsTold(t *testing.T) {
 func TestWhoComesTooOftenIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := newTestTurns()
-		for range few.burst {
+		for range few.Burst {
 			mustTake(t, all, "eager")()
 		}
-		if _, err := all.take(context.Background(), "eager"); status.Code(err) != codes.ResourceExhausted {
+		if _, err := all.Take(context.Background(), "eager"); status.Code(err) != codes.ResourceExhausted {
 			t.Fatalf("got %v, want to be refused", err)
 		}
 		mustTake(t, all, "other")()
-		<-time.After(2 * few.refill)
+		<-time.After(2 * few.Refill)
 		mustTake(t, all, "eager")()
 		mustTake(t, all, "eager")()
-		if _, err := all.take(context.Background(), "eager"); status.Code(err) != codes.ResourceExhausted {
+		if _, err := all.Take(context.Background(), "eager"); status.Code(err) != codes.ResourceExhausted {
 			t.Errorf("got %v, want to be refused: two have been refilled", err)
 		}
 	})
@@ -104,10 +111,10 @@ func TestSourcesAreForgotten(t *testing.T) {
 		for i := range maxSources - 1 {
 			mustTake(t, all, fmt.Sprint(i))()
 		}
-		if _, err := all.take(context.Background(), "one more"); status.Code(err) != codes.ResourceExhausted {
+		if _, err := all.Take(context.Background(), "one more"); status.Code(err) != codes.ResourceExhausted {
 			t.Fatalf("got %v: more than %d sources at once", err, maxSources)
 		}
-		<-time.After(few.refill)
+		<-time.After(few.Refill)
 		mustTake(t, all, "one more")()
 		if len(all.sources) != 2 || all.sources["stays"] == nil {
 			t.Errorf("%d sources are remembered, want the one that is here and the new one", len(all.sources))

@@ -1,0 +1,133 @@
+package door
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// TurnLimits bound what is asked for by many and costs somebody something.
+type TurnLimits struct {
+	AtOnce   int           // of all sources together
+	OfSource int           // at once
+	Waiting  int           // of one source, those at once included
+	Burst    int           // of one source, after a pause
+	Refill   time.Duration // after which one more of the burst is free
+	Patience time.Duration // how long one waits for a turn
+}
+
+// maxSources bounds how many sources are remembered: those that have come lately.
+const maxSources = 8192
+
+// Turns hands out turns within limits, so that no source keeps the others waiting. It is safe for
+// concurrent use.
+type Turns struct {
+	TurnLimits
+	now  func() time.Time
+	free chan struct{}
+
+	mu      sync.Mutex
+	sources map[string]*source
+}
+
+// source is what one of them has under way, and what is left of its burst.
+type source struct {
+	free    chan struct{}
+	waiting int
+	left    *rate.Limiter
+}
+
+// NewTurns returns turns of which none is taken. now is the clock of the bursts.
+func NewTurns(l TurnLimits, now func() time.Time) *Turns {
+	return &Turns{
+		TurnLimits: l,
+		now:        now,
+		free:       make(chan struct{}, l.AtOnce),
+		sources:    map[string]*source{},
+	}
+}
+
+// Take waits for a turn, for Patience at most. Whoever gets one gives it back by done. The error is
+// a gRPC status, ResourceExhausted if there is no turn.
+func (t *Turns) Take(ctx context.Context, name string) (done func(), err error) {
+	s, err := t.enter(name)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, t.Patience, errTooMany)
+	defer cancel()
+	if err := wait(ctx, s.free); err != nil {
+		t.leave(s)
+		return nil, err
+	}
+	if err := wait(ctx, t.free); err != nil {
+		<-s.free
+		t.leave(s)
+		return nil, err
+	}
+	return func() {
+		<-t.free
+		<-s.free
+		t.leave(s)
+	}, nil
+}
+
+var errTooMany = status.Error(codes.ResourceExhausted, "too many ask at once: try again")
+
+func wait(ctx context.Context, free chan<- struct{}) error {
+	select {
+	case free <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// enter lets one more of a source wait, if it has not come too often.
+func (t *Turns) enter(name string) (*source, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	s := t.sources[name]
+	if s == nil {
+		if t.tidy(now); len(t.sources) >= maxSources {
+			return nil, errTooMany
+		}
+		s = &source{
+			free: make(chan struct{}, t.OfSource),
+			left: rate.NewLimiter(rate.Every(t.Refill), t.Burst),
+		}
+		t.sources[name] = s
+	}
+	switch {
+	case s.waiting >= t.Waiting:
+		return nil, errTooMany
+	case !s.left.AllowN(now, 1):
+		return nil, status.Errorf(codes.ResourceExhausted, "%s asks too often: try again in %s",
+			name, t.Refill)
+	}
+	s.waiting++
+	return s, nil
+}
+
+func (t *Turns) leave(s *source) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.waiting--
+}
+
+// tidy forgets the sources that have nothing under way and their whole burst, when there are many.
+func (t *Turns) tidy(now time.Time) {
+	if len(t.sources) < maxSources {
+		return
+	}
+	for name, s := range t.sources {
+		if s.waiting == 0 && s.left.TokensAt(now) >= float64(t.Burst) {
+			delete(t.sources, name)
+		}
+	}
+}
