@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"runtime/debug"
 	"time"
@@ -17,11 +16,12 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/podesta-dev/podesta/controllers"
 	"github.com/podesta-dev/podesta/controllers/apiclock"
+	"github.com/podesta-dev/podesta/internal/memlimit"
 )
 
 // version is set by the linker; a plain build prints what Go knows.
@@ -39,9 +39,14 @@ func main() {
 		fmt.Println(versionString())
 		return
 	}
+	if err := memlimit.FromEnvironment(); err != nil {
+		fmt.Fprintln(os.Stderr, "manager:", err)
+		os.Exit(2)
+	}
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: o.logLevel}))
 	ctrl.SetLogger(logr.FromSlogHandler(logger.Handler()))
 	klog.SetSlogLogger(logger)
+	slog.SetDefault(logger)
 	if err := run(ctrl.SetupSignalHandler(), o, logger); err != nil {
 		logger.Error("the manager stops", "error", err)
 		os.Exit(1)
@@ -66,8 +71,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 		Scheme:                        scheme,
 		Cache:                         controllers.CacheOptions(),
 		MapperProvider:                controllers.NewMapper,
-		Metrics:                       metricsOptions(o),
-		HealthProbeBindAddress:        o.healthAddress,
+		Metrics:                       metricsserver.Options{BindAddress: "0"}, // see addMetrics
 		LeaderElection:                o.leaderElect,
 		LeaderElectionID:              "podesta-manager",
 		LeaderElectionNamespace:       o.namespace,
@@ -85,26 +89,14 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	if err := addProbes(mgr); err != nil {
+	if err := addProbes(ctx, mgr, o.healthAddress); err != nil {
+		return err
+	}
+	if err := addMetrics(ctx, mgr, o); err != nil {
 		return err
 	}
 	logger.Info("starting", "version", versionString(), "namespace", o.namespace)
 	return mgr.Start(ctx)
-}
-
-// addProbes has a manager be ready once its caches are filled, whether it leads or not.
-func addProbes(mgr ctrl.Manager) error {
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return err
-	}
-	return mgr.AddReadyzCheck("caches", func(request *http.Request) error {
-		ctx, cancel := context.WithTimeout(request.Context(), time.Second)
-		defer cancel()
-		if !mgr.GetCache().WaitForCacheSync(ctx) {
-			return errors.New("the caches are not filled yet")
-		}
-		return nil
-	})
 }
 
 func versionString() string {

@@ -1,27 +1,123 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/client-go/rest"
+	certutil "k8s.io/client-go/util/cert"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/podesta-dev/podesta/internal/door"
 )
 
-// metricsOptions returns how metrics are served. If they are secure, a request needs a token that
-// the API server accepts (TokenReview), of somebody who may get the path /metrics
-// (SubjectAccessReview); both answers are cached for some minutes at most. So metrics need the API
-// server, unlike elections.
-func metricsOptions(o options) server.Options {
-	options := server.Options{BindAddress: o.metricsAddress}
-	if !o.metricsSecure {
-		return options
+// scrapes bound who asks for metrics, by address, before the API server is asked about a token. A
+// source may be a node with several scrapers, of which each asks twice a minute.
+var scrapes = door.TurnLimits{
+	AtOnce:   8,
+	OfSource: 2,
+	Waiting:  8,
+	Burst:    32,
+	Refill:   time.Second,
+	Patience: 2 * time.Second,
+}
+
+// How often the API server is asked about scrapers, by a client of its own: the manager's writes do
+// not wait for them.
+const (
+	reviewsPerSecond = 5
+	reviewsAtOnce    = 10
+)
+
+// addMetrics serves /metrics. If they are secure, a request needs a token that the API server
+// accepts (TokenReview), of somebody who may get the path /metrics (SubjectAccessReview); both
+// answers are cached for some minutes at most. So metrics need the API server, unlike elections.
+func addMetrics(ctx context.Context, mgr ctrl.Manager, o options) error {
+	if o.metricsAddress == "0" {
+		return nil
 	}
-	options.SecureServing = true
-	options.CertDir = o.metricsCertDir
-	options.FilterProvider = filters.WithAuthenticationAndAuthorization
-	options.TLSOpts = []func(*tls.Config){func(c *tls.Config) {
-		c.MinVersion = tls.VersionTLS13
-		c.NextProtos = []string{"http/1.1"} // a scraper needs no HTTP/2, nor its attacks
-	}}
-	return options
+	listener, err := listen(ctx, "metrics", o.metricsAddress)
+	if err != nil {
+		return err
+	}
+	handler := promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{
+		ErrorHandling: promhttp.HTTPErrorOnError,
+	})
+	if o.metricsSecure {
+		if handler, err = permitted(mgr, handler); err != nil {
+			return err
+		}
+		if listener, err = certified(mgr, listener, o.metricsCertDir); err != nil {
+			return err
+		}
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", inTurn(door.NewTurns(scrapes, time.Now), handler))
+	return serve(mgr, "metrics", listener, mux)
+}
+
+// permitted serves those whom the API server permits it.
+func permitted(mgr ctrl.Manager, handler http.Handler) (http.Handler, error) {
+	config := rest.CopyConfig(mgr.GetConfig())
+	config.QPS, config.Burst = reviewsPerSecond, reviewsAtOnce
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	filter, err := filters.WithAuthenticationAndAuthorization(config, client)
+	if err != nil {
+		return nil, err
+	}
+	return filter(ctrl.Log.WithName("metrics"), handler)
+}
+
+// certified serves with the certificate of a directory, which is read again when it changes, or
+// with one that the manager signs itself.
+func certified(mgr ctrl.Manager, listener net.Listener, dir string) (net.Listener, error) {
+	if dir != "" {
+		watcher, err := certwatcher.New(filepath.Join(dir, "tls.crt"),
+			filepath.Join(dir, "tls.key"))
+		if err != nil {
+			return nil, fmt.Errorf("--metrics-cert-dir: %w", err)
+		}
+		return secured(listener, watcher.GetCertificate), mgr.Add(watcher)
+	}
+	chain, key, err := certutil.GenerateSelfSignedCertKeyWithFixtures("localhost",
+		[]net.IP{net.IPv4(127, 0, 0, 1)}, nil, "")
+	if err != nil {
+		return nil, fmt.Errorf("sign a certificate for metrics: %w", err)
+	}
+	certificate, err := tls.X509KeyPair(chain, key)
+	if err != nil {
+		return nil, fmt.Errorf("use the certificate for metrics: %w", err)
+	}
+	return secured(listener, func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		return &certificate, nil
+	}), nil
+}
+
+// inTurn serves each address within the limits of turns.
+func inTurn(turns *door.Turns, handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		source, _, err := net.SplitHostPort(request.RemoteAddr)
+		if err != nil {
+			source = request.RemoteAddr
+		}
+		done, err := turns.Take(request.Context(), source)
+		if err != nil {
+			http.Error(w, "too many requests: "+err.Error(), http.StatusTooManyRequests)
+			return
+		}
+		defer done()
+		handler.ServeHTTP(w, request)
+	})
 }
