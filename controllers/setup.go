@@ -11,7 +11,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/controllers/agentserver"
@@ -62,11 +65,15 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		CheckEvery: cmp.Or(options.CheckCAEvery, ca.DefaultCheckEvery),
 		Logger:     options.Logger,
 	}
+	reviewer, err := admissionClient(mgr)
+	if err != nil {
+		return err
+	}
 	sightings := roster.NewSightings(time.Now)
 	rosters := roster.NewServer(roster.ServerConfig{
 		Keyring:   keyring,
 		Authority: authorities,
-		Admission: &agentserver.Admission{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
+		Admission: &agentserver.Admission{Client: reviewer, Live: reviewer},
 		Sightings: sightings,
 		Now:       time.Now,
 		Logger:    options.Logger,
@@ -101,6 +108,22 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Lead:    lead,
 		Logger:  options.Logger,
 	})
+}
+
+// How often the API server is asked about pods that join or renew: two requests each. A flood of
+// them does not use up the share of the API server's time that the manager's writes need.
+const (
+	admissionsPerSecond = 50
+	admissionsAtOnce    = 100
+)
+
+// admissionClient returns a client that asks the API server, not the cache, and has a limit of its
+// own.
+func admissionClient(mgr ctrl.Manager) (client.Client, error) {
+	config := rest.CopyConfig(mgr.GetConfig())
+	config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(admissionsPerSecond,
+		admissionsAtOnce)
+	return client.New(config, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 }
 
 func setupGroups(mgr ctrl.Manager, options Options, rosters *roster.Server,
