@@ -37,13 +37,14 @@ var (
 	kubeconfig string       // file, of an administrator
 	config     *rest.Config // the same
 	kube       client.Client
+	server     *envtest.Server
 )
 
 func TestMain(m *testing.M) { envtest.Main(m, envtest.Options{}, installManifest) }
 
 // installManifest applies dist/install.yaml.
 func installManifest(s *envtest.Server) error {
-	config, kube = s.Config, s.Kube
+	server, config, kube = s, s.Config, s.Kube
 	kubeconfig = filepath.Join(s.Dir, "kubeconfig")
 	if err := os.WriteFile(kubeconfig, s.KubeConfig, 0o600); err != nil {
 		return err

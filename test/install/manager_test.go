@@ -132,10 +132,11 @@ func checkMetrics(t *testing.T, m *managerProcess) {
 
 // managerProcess is a manager that runs, for a pod that exists in the API only.
 type managerProcess struct {
-	pod, health, metrics string
-	process              *exec.Cmd
-	ended                chan error
-	logFile              string
+	pod, roster, health, metrics string
+	limit                        int64 // of its memory, in bytes
+	process                      *exec.Cmd
+	ended                        chan error
+	logFile                      string
 }
 
 func startManager(t *testing.T, program, credentials, pod string) *managerProcess {
@@ -143,15 +144,21 @@ func startManager(t *testing.T, program, credentials, pod string) *managerProces
 	object := managerPod(t, pod)
 	must(t, kube.Create(t.Context(), object))
 	t.Cleanup(func() { must(t, kube.Delete(context.Background(), object, client.GracePeriodSeconds(0))) })
-	m := &managerProcess{pod: pod, health: freeAddress(t), metrics: freeAddress(t), ended: make(chan error, 1),
-		logFile: filepath.Join(t.TempDir(), "log")}
+	container := object.Spec.Containers[0]
+	m := &managerProcess{pod: pod, roster: freeAddress(t), health: freeAddress(t), metrics: freeAddress(t), ended: make(chan error, 1),
+		limit: container.Resources.Limits.Memory().Value(), logFile: filepath.Join(t.TempDir(), "log")}
 	var arguments []string
-	for _, argument := range object.Spec.Containers[0].Args {
-		arguments = append(arguments, strings.NewReplacer("$(POD_NAMESPACE)", system, "--roster-address=:9443", "--roster-address=127.0.0.1:0",
+	for _, argument := range container.Args {
+		arguments = append(arguments, strings.NewReplacer("$(POD_NAMESPACE)", system, ":9443", m.roster,
 			":8443", m.metrics, ":8081", m.health).Replace(argument))
 	}
 	m.process = exec.Command(program, arguments...)
 	m.process.Env = []string{"KUBECONFIG=" + credentials, "POD_NAME=" + pod, "POD_NAMESPACE=" + system}
+	for _, variable := range container.Env {
+		if from := variable.ValueFrom; from != nil && from.ResourceFieldRef != nil && from.ResourceFieldRef.Resource == "limits.memory" {
+			m.process.Env = append(m.process.Env, fmt.Sprintf("%s=%d", variable.Name, m.limit))
+		}
+	}
 	log, err := os.Create(m.logFile)
 	must(t, err)
 	defer func() { must(t, log.Close()) }() // the process has its own

@@ -1,0 +1,67 @@
+package install
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/door"
+	"github.com/podesta-dev/podesta/test/flood"
+)
+
+const (
+	join = "/podesta.roster.v1.RosterService/Join"
+	// message is just below the longest that the manager takes, and request the longest headers that
+	// a server of controller-runtime would.
+	message = 250 << 10
+	headers = 1<<20 - 8<<10
+)
+
+// TestFloodedManager floods the ports of the manager's program from four addresses, one after the
+// other until all are: its memory stays below the limit of its container, and meanwhile a pod joins
+// and gets its roster, metrics are served, and a probe is answered.
+func TestFloodedManager(t *testing.T) {
+	t.Cleanup(func() {
+		must(t, kube.Delete(context.Background(), &corev1.Secret{ObjectMeta: named(system, "podesta-ca")}))
+	})
+	reader := newAccount(t)
+	_, err := kubectl("create", "clusterrolebinding", reader.Namespace, "--clusterrole=podesta-metrics-reader", "--serviceaccount="+reader.Namespace+":"+reader.Name)
+	must(t, err)
+	m := startManager(t, buildManager(t), tokenFile(t, "podesta-manager"), "podesta-manager-flooded")
+	m.await(t, "ready", func(ctx context.Context) bool { return status(ctx, "http://"+m.health+"/readyz", "") == http.StatusOK })
+	m.await(t, "the leader", func(ctx context.Context) bool {
+		var pod corev1.Pod
+		return kube.Get(ctx, client.ObjectKey{Namespace: system, Name: m.pod}, &pod) == nil && pod.Labels[v1.LeaderLabel] != ""
+	})
+	before := flood.PeakMemory(t, m.process.Process.Pid)
+	defer func() { // also when the honest did not get in
+		peak := flood.PeakMemory(t, m.process.Process.Pid)
+		t.Logf("%d → %d MiB (limit %d)", before>>20, peak>>20, m.limit>>20)
+		if peak > m.limit {
+			t.Errorf("%d → %d MiB, above the limit of %d MiB", before>>20, peak>>20, m.limit>>20)
+		}
+	}()
+	bearer := token(t, reader)
+	flood.Begin(t, m.roster, 4, door.Strangers, flood.Calls(join, 4, message))
+	joins(t, m)
+	flood.Begin(t, m.metrics, 4, door.Strangers, flood.Headers(headers, true))
+	m.await(t, "metrics", func(ctx context.Context) bool {
+		return status(ctx, "https://"+m.metrics+"/metrics", bearer) == http.StatusOK
+	})
+	flood.Begin(t, m.health, 4, door.Strangers, flood.Headers(headers, false))
+	m.await(t, "a probe's answer", func(ctx context.Context) bool { return status(ctx, "http://"+m.health+"/healthz", "") == http.StatusOK })
+}
+
+// joins has a pod join, and get its roster.
+func joins(t *testing.T, m *managerProcess) {
+	t.Helper()
+	namespace := server.NewNamespace(t, "honest-")
+	must(t, kube.Create(t.Context(), &v1.ElectionGroup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "scheduler"},
+		Spec: v1.ElectionGroupSpec{Safety: v1.Classic}}))
+	server.Join(t, m.roster, server.NewPod(t, namespace, 0)).Follows(t)
+}
