@@ -21,13 +21,19 @@ import (
 	"syscall"
 
 	"github.com/spf13/pflag"
+
+	"github.com/podesta-dev/podesta/internal/memlimit"
 )
 
 // version is set by the build.
 var version = "development"
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	err := memlimit.FromEnvironment()
+	if err == nil {
+		err = run(os.Args[1:])
+	}
+	if err != nil {
 		if errors.Is(err, pflag.ErrHelp) {
 			return
 		}

@@ -89,3 +89,29 @@ func TestLimitRange(t *testing.T) {
 		t.Errorf("limit %v, request %v; want the namespace's limit and the sidecar's request", agent.Limits.Cpu(), agent.Requests.Cpu())
 	}
 }
+
+// A quota on limits.memory takes only pods whose containers all have one: the agent has, so that
+// the app's is enough.
+func TestMemoryQuota(t *testing.T) {
+	here := namespace(t, nil)
+	hard := corev1.ResourceList{corev1.ResourceLimitsMemory: resource.MustParse("1Gi")}
+	quota := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: here, Name: "memory"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: hard},
+	}
+	mustCreate(t, quota)
+	quota.Status = corev1.ResourceQuotaStatus{Hard: hard, Used: corev1.ResourceList{corev1.ResourceLimitsMemory: resource.MustParse("0")}}
+	if err := kube.Status().Update(t.Context(), quota); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); kube.Create(t.Context(), newPod(here), client.DryRunAll) == nil; { // as above
+		if time.Now().After(deadline) {
+			t.Fatal("the quota never acted: nothing was tried")
+		}
+	}
+	pod := newPod(here)
+	pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")}
+	if err := kube.Create(t.Context(), pod, client.DryRunAll); err != nil {
+		t.Errorf("a pod whose app has a limit: %v", err)
+	}
+}
