@@ -111,8 +111,9 @@ func (r Report) Validate() error {
 	case len(r.NotCandidate) > maxWord:
 		return fmt.Errorf("the reason for not being a candidate has %d bytes: at most %d",
 			len(r.NotCandidate), maxWord)
-	case len(r.Version) > maxWord:
-		return fmt.Errorf("version has %d bytes: at most %d", len(r.Version), maxWord)
+	case !isVersion(r.Version): // people see it in their terminals
+		return fmt.Errorf("version %q: must be letters, digits and any of %q, at most %d bytes",
+			r.Version, versionMarks, maxWord)
 	case len(r.Table) > maxRows:
 		return fmt.Errorf("the table has %d rows: at most %d", len(r.Table), maxRows)
 	}
