@@ -60,6 +60,7 @@ func policy(file string, i Install) ([]byte, error) {
 		"Label": v1.GroupLabel, "Agent": v1.AgentContainer, "Volumes": "[" + strings.Join(quoted,
 			", ") + "]",
 		"Mutations": mutations, "Messages": messages,
+		"MessageWindows":   messageWindows,
 		"MessageContainer": fmt.Sprintf(messageContainer, v1.AgentContainer),
 	})
 	return out.Bytes(), err
