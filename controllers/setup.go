@@ -144,5 +144,13 @@ func setupGroups(mgr ctrl.Manager, options Options, rosters *roster.Server,
 	if groups.Metrics, err = group.NewMetrics(options.Registry, groups, sightings); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
+	leftovers := &group.LeftoverRoles{
+		Client: mgr.GetClient(),
+		Live:   mgr.GetAPIReader(),
+		Logger: options.Logger,
+	}
+	if err := mgr.Add(leftovers); err != nil {
+		return err
+	}
 	return groups.SetupWithManager(mgr)
 }
