@@ -9,7 +9,7 @@ package controllers
 
 // The manager may do what follows and nothing else. Each line is a rule in config/rbac.
 //
-// +kubebuilder:rbac:groups=podesta.dev,resources=electiongroups,verbs=get;list;watch
+// +kubebuilder:rbac:groups=podesta.dev,resources=electiongroups,verbs=list;watch
 // +kubebuilder:rbac:groups=podesta.dev,resources=electiongroups/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete

@@ -56,6 +56,7 @@ func TestWhatTheManagerMayDo(t *testing.T) {
 		{"get", "configmaps", "shop", "another", false},
 		{"patch", "configmaps", "shop", "another", false},
 		{"delete", "configmaps", "shop", "another", false},
+		{"get", "electiongroups.podesta.dev", "shop", "", false}, // it reads from its watch alone
 		{"patch", "electiongroups.podesta.dev", "shop", "", false},
 		{"delete", "electiongroups.podesta.dev", "shop", "", false},
 		{"update", "leases.coordination.k8s.io", system, "another", false},
