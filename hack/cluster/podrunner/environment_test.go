@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -56,7 +57,8 @@ func TestACommandIsMadeAsAKubeletMakesIt(t *testing.T) {
 		extra:   map[string]string{"COLOUR": "green", "ROSTER": "127.0.0.1:9443"},
 	}
 	args, env, err := s.command(corev1.Container{
-		Args: []string{"--listen=$(IP):1", "--app=127.0.0.1:2", "--dir=/data", "--roster=$(ROSTER)", "--who=$(WHO)"},
+		Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Mi")}},
+		Args:      []string{"--listen=$(IP):1", "--app=127.0.0.1:2", "--dir=/data", "--roster=$(ROSTER)", "--who=$(WHO)"},
 		EnvFrom: []corev1.EnvFromSource{
 			{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: ref("settings")}, Prefix: ""},
 			{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: ref("keys")}, Prefix: "S_"},
@@ -66,6 +68,7 @@ func TestACommandIsMadeAsAKubeletMakesIt(t *testing.T) {
 			{Name: "GROUP", ValueFrom: field("metadata.labels['podesta.dev/group']")},
 			{Name: "WHO", Value: "$(GROUP) at 127.0.0.1"},
 			{Name: "KEY", ValueFrom: new(corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: ref("keys"), Key: "k"}})},
+			{Name: "LIMIT", ValueFrom: new(corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.memory"}})},
 			{Name: "NONE", ValueFrom: new(corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
 				LocalObjectReference: ref("absent"), Key: "k", Optional: new(true)}})},
 		},
@@ -79,7 +82,7 @@ func TestACommandIsMadeAsAKubeletMakesIt(t *testing.T) {
 		t.Errorf("args\n%q, want\n%q", args, wantArgs)
 	}
 	for _, want := range []string{"IP=127.64.0.7", "GROUP=g", "WHO=g at 127.64.0.7", "KEY=s3cret", "S_k=s3cret",
-		"level=debug", "COLOUR=red", "ROSTER=127.0.0.1:9443", "HOSTNAME=p-0"} {
+		"level=debug", "COLOUR=red", "ROSTER=127.0.0.1:9443", "HOSTNAME=p-0", "LIMIT=1048576"} {
 		if !slices.Contains(env, want) {
 			t.Errorf("env lacks %s: %q", want, env)
 		}

@@ -124,9 +124,18 @@ func unsupportedInEnv(from *corev1.EnvVarSource) string {
 			return "fieldRef " + from.FieldRef.FieldPath
 		}
 	}
+	if from.ResourceFieldRef != nil && !isMemoryLimit(from.ResourceFieldRef) {
+		return "resourceFieldRef " + from.ResourceFieldRef.Resource
+	}
 	rest := *from
+	rest.ResourceFieldRef = nil
 	rest.FieldRef, rest.ConfigMapKeyRef, rest.SecretKeyRef = nil, nil, nil
 	return leftover("", rest)
+}
+
+// isMemoryLimit says whether a reference is to the container's own memory limit, in bytes.
+func isMemoryLimit(ref *corev1.ResourceFieldSelector) bool {
+	return ref.Resource == "limits.memory" && ref.ContainerName == "" && (ref.Divisor.IsZero() || ref.Divisor.Value() == 1)
 }
 
 func unsupportedInVolume(v *corev1.Volume) string {

@@ -70,8 +70,11 @@ func TestWhatIsRefusedIsNamed(t *testing.T) {
 			s.Containers[0].ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{}}}
 		}, "readinessProbe"},
 		"resources as variables": {func(s *corev1.PodSpec) {
-			s.Containers[0].Env = []corev1.EnvVar{{ValueFrom: new(corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{}})}}
-		}, "env[0].valueFrom.resourceFieldRef"},
+			s.Containers[0].Env = []corev1.EnvVar{{ValueFrom: new(corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.cpu"}})}}
+		}, "env[0].valueFrom.resourceFieldRef limits.cpu"},
+		"the memory limit as a variable": {func(s *corev1.PodSpec) {
+			s.Containers[0].Env = []corev1.EnvVar{{ValueFrom: new(corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.memory"}})}}
+		}, ""},
 		"an unknown field as a variable": {func(s *corev1.PodSpec) {
 			s.InitContainers[0].Env[0].ValueFrom = field("spec.priority")
 		}, "fieldRef spec.priority"},
