@@ -36,7 +36,7 @@ func TestWhoAsksForMetricsTooOften(t *testing.T) {
 		if code := ask("10.0.0.2:1"); code != http.StatusOK {
 			t.Errorf("another address: %d", code)
 		}
-		time.Sleep(scrapes.Refill)
+		<-time.After(scrapes.Refill)
 		if code := ask("10.0.0.1:3"); code != http.StatusOK {
 			t.Errorf("after %v: %d", scrapes.Refill, code)
 		}

@@ -126,12 +126,12 @@ func TestAStrangerHasItsTime(t *testing.T) {
 		d := New(nil, some)
 		enter(t, d, "stranger")
 		enter(t, d, "pod").prove("uid")
-		time.Sleep(some.Within - 1)
+		<-time.After(some.Within - 1)
 		synctest.Wait()
 		if d.strangers != 1 {
 			t.Error("the stranger was closed too early")
 		}
-		time.Sleep(1)
+		<-time.After(1)
 		synctest.Wait()
 		if d.strangers != 0 || len(d.pods["uid"]) != 1 {
 			t.Errorf("%d strangers and pods %v are left", d.strangers, d.pods)

@@ -118,7 +118,7 @@ func Calls(method string, calls, bytes int) Attack {
 
 // unfinished is a gRPC message whose last byte does not come.
 type unfinished struct {
-	ctx        context.Context //nolint:containedctx // it ends with the attack
+	ctx        context.Context // it ends with the attack
 	size, left int
 	begun      bool
 	sent       func()
@@ -166,7 +166,7 @@ func Handshake(bytes int) Attack {
 type cut struct {
 	net.Conn
 	left int
-	ctx  context.Context //nolint:containedctx // as above
+	ctx  context.Context // it ends with the attack
 	sent func()
 }
 
