@@ -23,13 +23,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/door"
 )
 
-func TestMain(m *testing.M) {
-	if os.Getenv(agentVariable) != "" {
-		main()
-		return
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The agent is small because it does not link Kubernetes libraries.
 func TestNoKubernetesIsLinked(t *testing.T) {
