@@ -7,6 +7,31 @@ import (
 	"github.com/podesta-dev/podesta/internal/identity"
 )
 
+// What the kubelet has said stays, though the pod, and with it the word, is gone, and a report comes
+// late.
+func TestTheKubeletsWordStays(t *testing.T) {
+	s := voting(3)
+	s.loses(2, 0)
+	s.ends("uid-2")
+	s.pass()
+	s.Ended = nil
+	s.edit(2, func(r *Report) { r.Connected = true })
+	s.later(Outlast(second))
+	if s.pass(); s.voters() != "p-0 p-1" {
+		t.Errorf("voters %q", s.voters())
+	}
+}
+
+// MC4: a voter acknowledges what it was given, up to the newest roster that there is.
+func TestWhatAcknowledges(t *testing.T) {
+	for generation, acknowledges := range map[int64]bool{0: false, 4: false, 5: true, 6: true, 7: true, 8: false} {
+		v := voter{Member: &Member{StateID: "m"}, report: &Report{StateID: "m", Generation: generation}}
+		if v.uses(5, 7) != acknowledges {
+			t.Errorf("the report of generation %d acknowledges: %t", generation, !acknowledges)
+		}
+	}
+}
+
 func TestKnownToHaveEnded(t *testing.T) {
 	// its deletion begins by the API server's clock, whatever the manager's shows
 	deleting := func(s *scene, since time.Duration) { s.deletes(2, s.Now.Add(-since), 30*time.Second) }

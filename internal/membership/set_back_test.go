@@ -50,6 +50,16 @@ func TestStatusSetBack(t *testing.T) {
 	}
 }
 
+// A majority of a roster's voters is not enough while anybody uses a newer one.
+func TestANewerRosterIsNotPassedOver(t *testing.T) {
+	s := voting(5)
+	s.Held = setBack(s, 0)
+	s.edit(4, func(r *Report) { r.Generation++ })
+	if d := s.pass(); d.SetBack != s.Held.Generation+1 || d.Persist {
+		t.Errorf("one of five uses a newer roster than was shown: %+v", d)
+	}
+}
+
 // An agent that has gone away has told of the newer roster all the same.
 func TestStatusSetBackIsRemembered(t *testing.T) {
 	s := voting(3)
@@ -94,7 +104,8 @@ func TestOperatorAdopts(t *testing.T) {
 		s.Held = setBack(s, 0)
 		s.unseen("uid-0")
 		s.unseen("uid-1")
-		s.edit(2, func(r *Report) { r.Generation++ }) // it holds one that it has not shown
+		// it holds one that it has not shown, ahead of the clock
+		s.edit(2, func(r *Report) { r.Generation += 1800 })
 		newest := s.report("uid-2").Generation
 		s.Adopt = c.request(s.Held.Generation, s.Roster.Generation, newest)
 		d := s.pass()
@@ -193,6 +204,12 @@ func TestFirstRosterOfAnInheritedGroup(t *testing.T) {
 	all.later(Outlast(second))
 	if d := all.pass(); d.Roster == nil {
 		t.Errorf("all have reported: %+v", d)
+	}
+	all.deletes(1, all.Now, time.Minute)
+	all.unseen("uid-1")
+	all.state, all.Roster = State{}, nil
+	if d := all.pass(); d.Roster != nil {
+		t.Errorf("a pod that is being deleted has not reported: %+v", d)
 	}
 	classic := newScene(2)
 	classic.Guarded, classic.Inherited, classic.Begun = false, true, classic.Now
