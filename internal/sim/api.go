@@ -13,8 +13,9 @@ import (
 
 // api is what the API server holds: the group object, its status with the newest roster, the pods.
 type api struct {
-	group     int // which object of the name it is
-	version   int // of its status: how many rosters were persisted under the name
+	group     int  // which object of the name it is
+	made      Time // when that was made
+	version   int  // of its status: how many rosters were persisted under the name
 	rosters   []roster
 	algorithm string
 	lease     time.Duration
@@ -79,8 +80,18 @@ func (a *api) roster(n int) *roster {
 
 // newest is the roster in the status; nil: there is none.
 func (a *api) newest() *roster {
-	if r := a.roster(a.version); r != nil && r.group == a.group {
+	if r := a.roster(a.version); r != nil && r.group == a.group && r.members != nil {
 		return r
+	}
+	return nil
+}
+
+// persisted is the roster as it was persisted that agents were told as n; nil: it never was.
+func (a *api) persisted(n *node.Roster) *membership.Roster {
+	for i := range a.rosters {
+		if a.rosters[i].node == n {
+			return a.rosters[i].members
+		}
 	}
 	return nil
 }
@@ -112,6 +123,7 @@ func (w *World) remake() {
 		return
 	}
 	w.api.group++
+	w.api.made = w.now
 	w.newOracle()
 	w.tell("the group is deleted and made again: %s", groups[w.api.group])
 }

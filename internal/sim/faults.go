@@ -24,6 +24,7 @@ func (w *World) strike() {
 		{w.CutSession, (*World).cutSomeSession}, {w.EndApp, (*World).endSomeApp},
 		{w.ReplacePod, (*World).replacePod}, {w.StopManager, (*World).stopManager}, {w.EditLease, (*World).editLease},
 		{w.Remake, (*World).remake}, {w.Strand, (*World).strand}, {w.Report, (*World).reportCoordinator},
+		{w.SetBack, (*World).setBack},
 	}
 	sum := 0
 	for i := range kinds {
@@ -238,6 +239,9 @@ func (w *World) stopManager() {
 
 // strand cuts some processes off from the managers for long: they go on with what they have.
 func (w *World) strand() {
+	if w.now < w.heard {
+		return
+	}
 	until := w.now + w.lasting(100*T)
 	if w.Forsake {
 		until = max(until, w.Chaos)

@@ -26,6 +26,9 @@ type manager struct {
 	ended   []membership.EndedPod
 	pending int   // voter changes that it has yet to make
 	told    []int // by place: the version that the agent connected there was told
+	leads   Time  // since when it has run; 0: since before the group was made
+	above   int64 // the generation that agents use, if the status was set back; else 0
+	aboveAt Time  // since when it knows that
 	facts   membership.Facts
 }
 
@@ -68,11 +71,12 @@ func (m *manager) begin(n int) {
 }
 
 // restart forgets what only lives in memory.
-func (m *manager) restart() {
+func (m *manager) restart(now Time) {
 	clear(m.reports)
 	clear(m.told)
 	m.state, m.group, m.ended, m.pending = membership.State{}, 0, m.ended[:0], 0
 	m.cache.ended, m.cache.group, m.cache.version = 0, 0, 0
+	m.leads, m.above = max(now, 1), 0
 }
 
 // manage is a pass of a manager over the group.
@@ -80,7 +84,7 @@ func (w *World) manage(i int32) {
 	m := &w.managers[i]
 	w.plan(w.now+w.within(2*T), Looks, manageTask, i)
 	if w.now < m.down || i != w.leader && w.now >= m.actsOn {
-		m.restart()
+		m.restart(w.now)
 		return
 	}
 	if m.cache.group == 0 || i == w.leader && !w.chance(w.Stale) {
@@ -91,6 +95,7 @@ func (w *World) manage(i int32) {
 	}
 	state, d := membership.Step(m.state, w.gather(m))
 	m.state, m.pending = state, d.Pending
+	w.notice(m, d)
 	if d.Roster == nil {
 		return
 	}
@@ -122,7 +127,9 @@ func (w *World) gather(m *manager) *membership.Facts {
 	*f = membership.Facts{
 		Now: m.clock(w.now), ClockAgrees: true, Guarded: w.Guarded, Lease: m.cache.lease, Settings: m.cache.settings,
 		Pods: f.Pods[:0], Reports: f.Reports[:0], Ended: m.ended, Begun: m.begun,
+		Inherited: m.leads > w.api.made,
 	}
+	w.adopt(m, f)
 	if r := w.api.roster(m.cache.version); r != nil && r.group == m.group {
 		f.Roster = r.members
 	}

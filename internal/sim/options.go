@@ -102,7 +102,7 @@ type Cluster struct {
 type Weights struct {
 	Crash, Cut, Clog, Pause, Suspect, Break, Sicken, Leave, Expire, Edit, Forge           int
 	StepWall, Suspend, ChangeRate, CutSession, EndApp, ReplacePod, StopManager, EditLease int
-	Remake, Strand, Report                                                                int
+	Remake, Strand, Report, SetBack                                                       int
 }
 
 // Lease is the group's own choice of what Guarded groups need.
@@ -179,6 +179,9 @@ func DrawGuarded(algorithm string, seed uint64) Options {
 	o.Ragged = rng.IntN(6) == 0
 	o.Forsake = rng.IntN(6) == 0
 	o.BackAndForth = rng.IntN(2) == 0
+	if seed%4 == 3 { // not drawn, so that pinned seeds keep their meaning
+		o.SetBack = 1
+	}
 	return o
 }
 

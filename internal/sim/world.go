@@ -34,6 +34,7 @@ type World struct {
 	api       api
 	managers  [managers]manager
 	leader    int32    // of the managers
+	heard     Time     // nobody is stranded until then (see setBack)
 	oracles   []oracle // one for each group object
 	register  register
 	truth     truth
@@ -135,6 +136,7 @@ func (w *World) Explain(o Options, out io.Writer) error {
 // begin makes the group object, its pods and its managers.
 func (w *World) begin(o Options) {
 	w.Options, w.Stats, w.now, w.calm, w.remains, w.leader, w.broken = o, Stats{}, 0, false, 0, 0, nil
+	w.heard = 0
 	w.source.Seed(o.Seed, o.salt())
 	w.queue.Reset()
 	w.office.reset()
