@@ -17,10 +17,12 @@ type AdoptRequest struct {
 type SetBackStatus struct {
 	// newest is the newest generation that agents report.
 	// +required
+	// +kubebuilder:validation:Minimum=1
 	Newest int64 `json:"newest"`
 
 	// held is the generation of the newest roster that an agent has shown the manager, and that a
 	// manager signed. Absent if there is none.
 	// +optional
+	// +kubebuilder:validation:Minimum=1
 	Held int64 `json:"held,omitempty"`
 }

@@ -97,7 +97,7 @@ func (r *Reconciler) groupDeleted(ctx context.Context, key types.NamespacedName)
 	r.Rosters.Withdraw(key.Namespace, key.Name)
 	r.Sightings.Forget(key.Namespace, key.Name, func(string) bool { return false })
 	r.endedPods.prune(key, nil)
-	r.states.drop(key)
+	r.states.drop(key, r.Now())
 	r.Metrics.groupDeleted(key)
 	pods, err := r.podsOf(ctx, key)
 	if err != nil {

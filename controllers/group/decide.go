@@ -11,8 +11,9 @@ const statusWithin = time.Second
 
 // decision is all that a pass is to do, decided before its first write.
 type decision struct {
-	membership membership.State
-	roster     rosterDecision
+	membership   membership.State
+	setBackSince time.Time // see state
+	roster       rosterDecision
 	// rosterEvents are recorded after the roster has been persisted.
 	rosterEvents []notification
 	// status is what the group's status is to say; nil: this pass leaves it as it is. Without a
@@ -30,6 +31,7 @@ type decision struct {
 func decide(o observation) decision {
 	d := decision{roster: decideRoster(o)}
 	d.membership, d.again = d.roster.state, d.roster.again
+	d.setBackSince = setBackSince(o, d.roster)
 	d.role.labels = observedLabels(o)
 	o.published.Roster = d.roster.known
 	if d.roster.record != nil {
@@ -40,7 +42,7 @@ func decide(o observation) decision {
 		}
 		o.published.Roster = d.roster.record
 	}
-	if hold := max(holdStatus(o), holdSetBack(o, d.roster)); hold > 0 {
+	if hold := max(holdStatus(o), holdSetBack(o.now, d.setBackSince)); hold > 0 {
 		d.again = sooner(hold, d.again)
 		return d
 	}

@@ -25,6 +25,7 @@ func factsOf(o observation) *membership.Facts {
 		Lease:       milliseconds(o.group.Spec.Timing.LeaseMilliseconds),
 		Settings:    string(settings.Encode()),
 		Roster:      rosterFrom(o.published.Roster),
+		After:       o.after,
 		Held:        rosterShown(o.held),
 		Adopt:       adoptRequest(o.group),
 		Begun:       o.begun,

@@ -50,7 +50,11 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 	last, found := r.states.get(key)
 	replaces := found && last.uid != group.UID
 	if !found || replaces {
-		last = state{uid: group.UID, begun: now, statusAt: now}
+		after := r.states.generationBefore(key)
+		if replaces {
+			after = last.generation()
+		}
+		last = state{uid: group.UID, begun: now, statusAt: now, after: after}
 	}
 	o := observation{
 		state:     last,

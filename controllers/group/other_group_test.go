@@ -2,6 +2,7 @@ package group
 
 import (
 	"testing"
+	"time"
 
 	"github.com/podesta-dev/podesta/internal/roster"
 )
@@ -35,5 +36,30 @@ func TestReportsOfAnotherGroupObject(t *testing.T) {
 	}
 	if got := coordinatorName(decideStatus(s.observation, rosterDecision{}).status); got != "p-2" {
 		t.Errorf("back in this one, the coordinator shown is %q", got)
+	}
+}
+
+// T8: a group that is made again under its name within a second of its deletion has a generation of
+// its own, also when no agent can tell which one it used.
+func TestGenerationAfterADeletedGroups(t *testing.T) {
+	s := voting(3)
+	var all states
+	was := s.membership.Roster().Generation + 10 // more than one a second: it is ahead of the clock
+	newest := *s.membership.Roster()
+	newest.Generation = was
+	all.put(keyIn("g"), state{membership: s.membership.Persisted(&newest)})
+	all.drop(keyIn("g"), noon)
+	if got := all.generationBefore(keyIn("g")); got != was {
+		t.Fatalf("after generation %d: %d is remembered", was, got)
+	}
+	again := newGuarded(3)
+	again.after = all.generationBefore(keyIn("g"))
+	again.now = noon
+	if d := again.pass(); d.record == nil || d.record.Generation <= was {
+		t.Errorf("after generation %d: %+v", was, d.record)
+	}
+	all.drop(keyIn("h"), noon.Add(time.Hour))
+	if got := all.generationBefore(keyIn("g")); got != 0 {
+		t.Errorf("the clock has passed it, and %d is remembered", got)
 	}
 }

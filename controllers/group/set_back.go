@@ -12,17 +12,29 @@ import (
 
 // A status that was set back: MC10 in internal/membership.
 
-// setBackWithin is how long a manager that starts waits for agents to show the roster that they use,
-// before it says that the status was set back. Nearly always one is adopted before.
+// setBackWithin is how long agents may take to show the roster that they use, before the status says
+// that it was set back. Nearly always one is adopted before.
 const setBackWithin = 5 * time.Second
+
+// setBackSince is since when this manager knows that the status was set back; zero: it was not.
+func setBackSince(o observation, d rosterDecision) time.Time {
+	switch {
+	case d.setBack == nil:
+		return time.Time{}
+	case o.setBackSince.IsZero():
+		return o.now
+	default:
+		return o.setBackSince
+	}
+}
 
 // holdSetBack returns for how long the published status is to stay as it is because a roster may be
 // adopted soon.
-func holdSetBack(o observation, d rosterDecision) time.Duration {
-	if d.setBack == nil || o.showing {
+func holdSetBack(now, since time.Time) time.Duration {
+	if since.IsZero() {
 		return 0
 	}
-	return max(setBackWithin-o.now.Sub(o.begun), 0)
+	return max(setBackWithin-now.Sub(since), 0)
 }
 
 // setBackMessage says what is wrong with the roster in the status, and what can be done.

@@ -19,7 +19,7 @@ func (s *scene) setBack() *roster.Roster {
 		older.Members[i].Voter = new(i == 0)
 	}
 	s.observation.published.Roster = older
-	s.state = state{begun: s.now}
+	s.state = state{begun: s.now, statusAt: s.now, showing: true}
 	s.inherited = true
 	return held
 }
@@ -35,6 +35,7 @@ func TestStatusSetBack(t *testing.T) {
 		d.again != setBackWithin {
 		t.Fatalf("at once: %+v, status %+v, again in %v", d.roster, d.status, d.again)
 	}
+	s.state = s.next(d)
 	s.later(setBackWithin)
 	stalled := func() string {
 		d := decide(s.observation)

@@ -17,7 +17,10 @@ import (
 type state struct {
 	uid        types.UID // of the group: one that was made again under an old name is another one
 	begun      time.Time // when this manager first saw the group
+	after      int64     // the newest generation of a group of this name before it; 0: not known
 	membership membership.State
+	// since when this manager knows that the status was set back; zero: it was not
+	setBackSince time.Time
 
 	showing  bool      // this manager has decided about the group's status before
 	statusAt time.Time // when it last did
@@ -33,9 +36,17 @@ type state struct {
 	writes writeBudget // what is left of it for the status and the role label
 }
 
+// generation is that of the newest roster; 0: there is none.
+func (s *state) generation() int64 {
+	if newest := s.membership.Roster(); newest != nil {
+		return newest.Generation
+	}
+	return 0
+}
+
 // next returns the state that a pass starts from to make the one that it stores.
 func (s state) next(d decision) state {
-	s.membership = d.membership
+	s.membership, s.setBackSince = d.membership, d.setBackSince
 	s.labels = roleLabels{
 		writes: maps.Clone(d.role.labels.writes),
 		pods:   maps.Clone(d.role.labels.pods),
@@ -81,6 +92,9 @@ func older(version, than string) bool {
 type states struct {
 	mu     sync.Mutex
 	groups map[types.NamespacedName]state
+	// deleted has the newest generations of groups that were deleted, while the clock would give a
+	// group that is made again under the name the same one, or an older one.
+	deleted map[types.NamespacedName]int64
 }
 
 func (s *states) get(key types.NamespacedName) (state, bool) {
@@ -99,10 +113,28 @@ func (s *states) put(key types.NamespacedName, next state) {
 	s.groups[key] = next
 }
 
-func (s *states) drop(key types.NamespacedName) {
+// drop forgets a group that was deleted, but for its newest generation.
+func (s *states) drop(key types.NamespacedName, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	next := membership.NextGeneration(nil, nil, now)
+	maps.DeleteFunc(s.deleted, func(_ types.NamespacedName, newest int64) bool { return newest < next })
+	group, ok := s.groups[key]
+	if newest := group.generation(); ok && newest >= next {
+		if s.deleted == nil {
+			s.deleted = map[types.NamespacedName]int64{}
+		}
+		s.deleted[key] = newest
+	}
 	delete(s.groups, key)
+}
+
+// generationBefore is the newest generation of a group of this name that was deleted; 0: not known,
+// or passed by the clock.
+func (s *states) generationBefore(key types.NamespacedName) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.deleted[key]
 }
 
 func (s *states) len() int {

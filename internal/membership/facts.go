@@ -18,6 +18,9 @@ type Facts struct {
 	Settings string
 	// Roster is the roster in the group's status; nil if there is none.
 	Roster *Roster
+	// After is the newest generation of a group object of the same name that was deleted; 0: none is
+	// known.
+	After int64
 	// Pods carry the group's label, in the order of CompareNames. Each has a name and a UID of its
 	// own.
 	Pods []Pod

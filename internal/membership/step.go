@@ -104,7 +104,7 @@ func decide(s *State, g *group) Decision {
 	r.Digest = digest(r.Members, g.Facts)
 	renumber := last == nil || last.Digest != r.Digest || s.restored || spent
 	if renumber {
-		r.Generation = max(NextGeneration(last, g.Reports, g.Now), s.least)
+		r.Generation = max(NextGeneration(last, g.Reports, g.Now), s.least, g.After+1)
 	} else {
 		r.Generation = last.Generation
 	}
