@@ -101,7 +101,7 @@ func TestTheKeptBundleIsPinnedAfterAReboot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer dir.Close() //nolint:errcheck // nothing is lost
+	defer dir.Close()
 	authority, err := identity.NewAuthority(time.Now())
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,6 @@ func TestFloodedAgent(t *testing.T) {
 	}
 	limit, program := injectedLimit(t), filepath.Join(dir, "agent")
 	// as it is shipped: the test's own program may be one with the race detector, which needs more
-	//nolint:gosec // all of it is ours
 	build := exec.Command("go", "build", "-tags", "grpcnotrace", "-trimpath", "-ldflags", "-s -w",
 		"-o", program, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -45,7 +44,6 @@ func TestFloodedAgent(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	start := func(i int, name, status string) (pid int) {
-		//nolint:gosec // it has just been built
 		agent := exec.Command(program, "--roster", file, "--trust-file", filepath.Join(dir, "ca.crt"),
 			"--certificate", filepath.Join(dir, name+".crt"), "--key", filepath.Join(dir, name+".key"),
 			"--state-dir", filepath.Join(dir, "state-"+name), "--listen", links[i],

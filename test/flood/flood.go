@@ -6,6 +6,7 @@ package flood
 import (
 	"context"
 	"crypto/tls"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
@@ -34,7 +35,8 @@ func Begin(t *testing.T, address string, addresses, strangers int, attack Attack
 	var running, first sync.WaitGroup
 	t.Cleanup(func() { stop(); running.Wait() })
 	for i := range strangers {
-		from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+i%addresses))}}
+		own := net.IPv4(127, 0, 0, byte(2+i%addresses)) //nolint:gosec // a few addresses
+		from := net.Dialer{LocalAddr: &net.TCPAddr{IP: own}}
 		first.Add(1)
 		once := sync.OnceFunc(first.Done)
 		running.Go(func() {
@@ -134,7 +136,7 @@ func (u *unfinished) Read(p []byte) (int, error) {
 	clear(p[:n])
 	if !u.begun { // its length, after the flag that it is not compressed
 		u.begun = true
-		n = copy(p, []byte{0, byte(u.size >> 24), byte(u.size >> 16), byte(u.size >> 8), byte(u.size)})
+		n = copy(p, binary.BigEndian.AppendUint32([]byte{0}, uint32(u.size))) //nolint:gosec // a few MiB
 	}
 	u.left -= n
 	return n, nil
