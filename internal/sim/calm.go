@@ -99,14 +99,14 @@ func (w *World) recovery() Time {
 // settle lets calm go on until what chaos left has come to its end, and then until all is as it
 // should be, but no longer than recovery takes. A roster that comes makes that begin anew.
 func (w *World) settle(settled func() bool) {
-	w.until(max(w.now, w.remains))
+	w.until(max(w.now, w.remains, w.lastGrace()))
 	if w.rogue >= 0 {
 		w.until(w.now + leftovers + 5*T)
 	}
 	rosters, end := -1, w.now
 	for w.broken == nil {
 		if len(w.api.rosters) != rosters {
-			rosters, end = len(w.api.rosters), w.now+w.recovery()+w.ladder()
+			rosters, end = len(w.api.rosters), w.now+w.recovery()+w.ladder()+w.takingOver()
 		}
 		if w.now > w.Chaos+2000*T {
 			w.fail("L1: the roster still changes")
@@ -125,6 +125,29 @@ func (w *World) ladder() Time {
 		return 0
 	}
 	return 2 * Time(w.Stable/time.Nanosecond)
+}
+
+// lastGrace is when the grace period of the last pod that is being deleted has passed, by a slow clock:
+// a voter that hangs counts as missing from then on (MC6), which makes another roster.
+func (w *World) lastGrace() (end Time) {
+	if !w.Guarded {
+		return 0
+	}
+	for i := range w.api.pods {
+		if p := &w.api.pods[i]; p.there && p.deleting != 0 {
+			end = max(end, p.deleting+grace*115/100)
+		}
+	}
+	return end
+}
+
+// takingOver is how long a manager that started in this run may put off its first new roster (MC10),
+// by a slow clock.
+func (w *World) takingOver() Time {
+	if !w.Guarded || w.managers[w.leader].leads == 0 {
+		return 0
+	}
+	return 115 * T
 }
 
 // settleClassic lets calm go on, and checks what must have come of it.
