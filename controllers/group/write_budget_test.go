@@ -70,7 +70,7 @@ func (s *scene) flaps(t *testing.T, r *Reconciler, every, during time.Duration) 
 // they come at a steady rate, and none of them takes the label off later. What is written in the end
 // is the newest.
 func TestWritesOfAGroupThatFlapsAreBounded(t *testing.T) {
-	const during = 10 * time.Second
+	const during = time.Minute
 	s, r, w := settled(t)
 	coordinator, again := s.flaps(t, r, 400*time.Millisecond, during)
 	counted, all := w.budgeted()
