@@ -24,9 +24,12 @@ func (s *sidecar) firstRoster(
 		r, err := roster.ReadFile(s.roster)
 		return &r, err
 	}
-	if _, ok := s.keyring.Name(); ok {
+	if own, ok := s.keyring.Name(); ok {
 		kept := s.saved.Roster
 		switch {
+		case kept != nil && (kept.Namespace != own.Namespace || kept.Group != own.Group):
+			s.logger.Info("the roster in the state directory is of another group than the "+
+				"certificate, waiting for a roster from the manager", "group", kept.Group)
 		case kept != nil && !slices.Contains(election.Algorithms(), kept.Algorithm):
 			s.logger.Warn(
 				"the roster in the state directory names an algorithm that this version of the "+
@@ -67,6 +70,17 @@ func (s *sidecar) load() error {
 		return err
 	}
 	return s.loadCredentials(s.saved.Roster != nil || noRoster != nil)
+}
+
+// leaveGroup forgets the roster of a group to which the pod does not belong any more, and by that
+// the certificate of this group (see loadCredentials): the next start joins by the token. What the
+// voter has promised stays, because the group may get the pod back.
+func (s *sidecar) leaveGroup() error {
+	saved, err := s.dir.Load()
+	if noRoster := (*statedir.RosterError)(nil); err != nil && !errors.As(err, &noRoster) {
+		return err
+	}
+	return s.dir.Save(saved.Lease, nil)
 }
 
 // loadCredentials fills the keyring from the files named by the flags, or from the state directory.

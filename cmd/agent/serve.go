@@ -114,7 +114,11 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 		context.AfterFunc(serving, cancel) // if a server fails, the election ends, too
 		return s.elect(elect, listeners[0], updates, client)
 	})
-	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+	err = group.Wait()
+	if moved := (*roster.MovedError)(nil); errors.As(err, &moved) {
+		return errors.Join(err, s.leaveGroup())
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
 	return nil

@@ -58,7 +58,7 @@ func (a *Admission) Readmit(ctx context.Context, name identity.Name) error {
 		return err
 	}
 	if group != name.Group {
-		return roster.Refuse(
+		return roster.Moved(
 			"pod %s/%s belongs to group %q now, but its certificate is for %q: join again with "+
 				"the token", name.Namespace, name.Pod, group, name.Group)
 	}

@@ -17,13 +17,17 @@ import (
 type Admission interface {
 	// Admit returns the process that a token identifies, if its pod may join.
 	Admit(ctx context.Context, token string) (identity.Name, error)
-	// Readmit returns nil if a pod with a valid certificate may get another one.
+	// Readmit returns nil if a pod with a valid certificate may get another one. Moved refuses one
+	// that belongs to another group than its certificate says.
 	Readmit(ctx context.Context, name identity.Name) error
 }
 
 // Refusal is the decision that a pod may not join. The reason is a sentence that says what to
 // change.
-type Refusal struct{ Reason string }
+type Refusal struct {
+	Reason string
+	Moved  bool // it may join by its token: as a process of another group
+}
 
 func (r *Refusal) Error() string { return r.Reason }
 
@@ -32,9 +36,18 @@ func Refuse(format string, args ...any) error {
 	return &Refusal{Reason: fmt.Sprintf(format, args...)}
 }
 
+// Moved returns a *Refusal of a certificate whose pod belongs to another group now.
+func Moved(format string, args ...any) error {
+	return &Refusal{Reason: fmt.Sprintf(format, args...), Moved: true}
+}
+
 // admissionError converts an error of an Admission into the status that the agent gets.
 func admissionError(err error) error {
-	if refusal, ok := errors.AsType[*Refusal](err); ok {
+	refusal, ok := errors.AsType[*Refusal](err)
+	switch {
+	case ok && refusal.Moved:
+		return status.Error(codes.FailedPrecondition, refusal.Reason)
+	case ok:
 		return status.Error(codes.PermissionDenied, refusal.Reason)
 	}
 	return status.Errorf(codes.Unavailable, "the manager cannot decide at the moment whether the "+

@@ -125,7 +125,8 @@ func (c *Client) Hurry() {
 // errRenewed ends a session to start another one with a new certificate. It is not a failure.
 var errRenewed = errors.New("the certificate was renewed")
 
-// Run joins, follows and renews until ctx ends, and then returns nil. It logs failures and retries
+// Run joins, follows and renews until ctx ends, and then returns nil, or until the pod belongs to
+// another group than the one that it has joined: that is a *MovedError. It logs failures and retries
 // with full jitter, below minBackoff at first and below maxBackoff at last. A receiver that does not
 // read updates blocks the client only.
 func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
@@ -141,6 +142,9 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 		}
 		if errors.Is(err, errRenewed) {
 			continue
+		}
+		if moved := (*MovedError)(nil); errors.As(err, &moved) {
+			return moved
 		}
 		// the attempt did not reach the manager, so no backoff is needed
 		if missing := (*noTrustError)(nil); errors.As(err, &missing) {

@@ -37,8 +37,12 @@ func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 	asked := make(chan struct{}, 1)
 	tasks.Go(func() { c.show(ctx, manager, asked) })
 	answered, err := c.receive(ctx, stream, updates, asked)
-	if cause := context.Cause(ctx); errors.Is(cause, errRenewed) {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, errRenewed) {
 		return cause // the manager accepted the certificate, whether or not an update came before
+	}
+	if moved := (*MovedError)(nil); errors.As(cause, &moved) {
+		return moved
 	}
 	c.refused = conn.reached.Load() && !answered
 	return fmt.Errorf("follow the roster: %w", err)
@@ -53,7 +57,7 @@ func (c *Client) receive(ctx context.Context, stream followStream,
 	for {
 		message, err := stream.Recv()
 		if err != nil {
-			return answered, err
+			return answered, movedError(err)
 		}
 		if !answered {
 			answered = true
@@ -126,14 +130,17 @@ func (c *Client) sendReports(ctx context.Context, stream followStream) {
 }
 
 // renew waits until half of the certificate's lifetime has passed, and gets the next one over the
-// session's connection. It returns errRenewed then, or nil when ctx ends. If a renewal fails, the
-// session continues, and renew retries after a tenth of the remaining time, but at least a minute.
+// session's connection. It returns errRenewed then, a *MovedError if the pod has another group, or
+// nil when ctx ends. If a renewal fails otherwise, the session continues, and renew retries after a tenth of the remaining time, but at least a minute.
 func (c *Client) renew(ctx context.Context, manager rosterpb.RosterServiceClient) error {
 	wait := time.Until(c.Keyring.RenewAt())
 	for sleep(ctx, wait) {
 		err := c.join(ctx, manager, "")
 		if err == nil {
 			return errRenewed
+		}
+		if moved := (*MovedError)(nil); errors.As(err, &moved) {
+			return moved
 		}
 		wait = max(time.Until(c.Keyring.NotAfter())/10, time.Minute)
 		if ctx.Err() == nil {

@@ -111,7 +111,7 @@ func (c *Client) join(ctx context.Context, manager rosterpb.RosterServiceClient,
 	asked := c.Boot()
 	granted, err := manager.Join(ctx, &rosterpb.JoinRequest{Token: token, Csr: request})
 	if err != nil {
-		return err
+		return movedError(err)
 	}
 	return c.adopt(granted.GetCertificate(), keyPEM, granted.GetTrust(), asked)
 }
@@ -132,6 +132,9 @@ func (c *Client) adopt(certPEM, keyPEM, trustPEM []byte, asked time.Duration) er
 		if err := trial.SetCertificate(certPEM, keyPEM); err != nil {
 			return fmt.Errorf("the manager sent an invalid certificate: %w", err)
 		}
+		if err := c.sameGroup(trial); err != nil {
+			return err
+		}
 	}
 	if err := c.Keep(certPEM, keyPEM, trustPEM, asked); err != nil {
 		return fmt.Errorf("write the new credentials to the state directory: %w", err)
@@ -144,4 +147,15 @@ func (c *Client) adopt(certPEM, keyPEM, trustPEM []byte, asked time.Duration) er
 		return nil
 	}
 	return c.Keyring.SetCertificate(certPEM, keyPEM)
+}
+
+// sameGroup returns a *MovedError if new credentials are of another group than those in use: links
+// and what the process has learnt are of that one.
+func (c *Client) sameGroup(next *identity.Keyring) error {
+	is, had := c.Keyring.Name()
+	if name, _ := next.Name(); had && name.Group != is.Group {
+		return &MovedError{fmt.Sprintf("its certificate is for group %q, and by its token it "+
+			"belongs to %q", is.Group, name.Group)}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package roster
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ type publisher struct {
 	mu     sync.Mutex
 	trust  string
 	groups map[groupKey]*publication
+	places map[string]*place // by UID
 
 	manager *identity.Keyring // signs
 }
@@ -36,6 +38,7 @@ func newPublisher(trust []byte, manager *identity.Keyring) *publisher {
 	return &publisher{
 		trust:   string(trust),
 		groups:  map[groupKey]*publication{},
+		places:  map[string]*place{},
 		manager: manager,
 	}
 }
@@ -57,6 +60,7 @@ func (p *publisher) publish(r Roster) {
 	if n.roster != nil && n.roster.Equal(r) {
 		return
 	}
+	p.list(groupKey{r.Namespace, r.Group}, n.roster, &r)
 	n.known, n.roster, n.signed = true, &r, nil
 	n.wake()
 }
@@ -65,6 +69,7 @@ func (p *publisher) withdraw(key groupKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.publication(key)
+	p.list(key, n.roster, nil)
 	n.known, n.roster, n.signed = true, nil, nil
 	n.recall, n.held = false, nil
 	n.wake()
@@ -84,11 +89,17 @@ func (p *publisher) enter(name identity.Name, s *session) {
 		other.supersede()
 	}
 	n.sessions[name.UID] = s
+	at := p.place(name.UID)
+	at.sessions = append(at.sessions, s)
 }
 
 func (p *publisher) leave(name identity.Name, s *session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if at := p.places[name.UID]; at != nil {
+		at.sessions = slices.DeleteFunc(at.sessions, func(o *session) bool { return o == s })
+		p.tidyPlace(name.UID)
+	}
 	key := groupKey{name.Namespace, name.Group}
 	if n := p.groups[key]; n != nil && n.sessions[name.UID] == s {
 		delete(n.sessions, name.UID)

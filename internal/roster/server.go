@@ -241,7 +241,7 @@ func (s *Server) Follow(stream serverStream) error {
 	received := make(chan error, 1)
 	// ends with the stream, which ends with this function
 	go func() { received <- session.receive(stream, s.Sightings) }()
-	err = session.send(stream.Context(), s.publisher, stream, received, s.Now)
+	err = session.send(stream.Context(), s.publisher, stream, received, s.moved, s.Now)
 	if errors.Is(err, io.EOF) {
 		return nil
 	}

@@ -54,9 +54,9 @@ type sent struct {
 }
 
 // send sends the agent whatever is published until the session ends. received delivers the error
-// that ended the receiving side.
+// that ended the receiving side; moved is asked about an agent that was told Gone.
 func (s *session) send(ctx context.Context, p *publisher, stream serverStream,
-	received <-chan error,
+	received <-chan error, moved func(context.Context, identity.Name) error,
 	now func() time.Time) error {
 	expiry := time.NewTimer(s.notAfter.Sub(now()))
 	defer expiry.Stop()
@@ -69,6 +69,11 @@ func (s *session) send(ctx context.Context, p *publisher, stream serverStream,
 		}
 		for _, u := range updates {
 			if err := stream.Send(u); err != nil {
+				return err
+			}
+		}
+		if last.gone {
+			if err := moved(ctx, s.name); err != nil {
 				return err
 			}
 		}

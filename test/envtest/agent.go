@@ -2,6 +2,7 @@ package envtest
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -31,7 +32,8 @@ type Agent struct {
 	Joins  int         // with a token
 	Kept   [][2]string // certificate (empty if unchanged) and trust, in the order in which they came
 	News   []roster.Update
-	change chan struct{} // closed and replaced with each change
+	Moved  *roster.MovedError // ended it; nil: nothing has, but Stop
+	change chan struct{}      // closed and replaced with each change
 }
 
 // Join starts the agent of a pod. Its trust is what the manager writes into the pod's namespace.
@@ -66,7 +68,14 @@ func (s *Server) Join(t *testing.T, address string, pod *corev1.Pod, edit ...fun
 	a.Client.Report(a.Report)
 	ctx, cancel := context.WithCancel(bg)
 	updates, done := make(chan roster.Update), make(chan error, 1)
-	go func() { done <- a.Client.Run(ctx, updates) }()
+	go func() {
+		err := a.Client.Run(ctx, updates)
+		if moved := (*roster.MovedError)(nil); errors.As(err, &moved) {
+			a.note(func() { a.Moved = moved })
+			err = nil
+		}
+		done <- err
+	}()
 	go a.listen(ctx, updates)
 	a.Stop = sync.OnceFunc(func() {
 		cancel()

@@ -111,29 +111,30 @@ func TestStaleIdentities(t *testing.T) {
 	for i, test := range []struct {
 		name    string
 		become  func(*corev1.Pod)
+		code    codes.Code
 		renewal string
 	}{
 		{"a pod that is gone", func(p *corev1.Pod) {
 			must(t, kube.Delete(bg, p, client.GracePeriodSeconds(0)))
-		}, "does not exist"},
+		}, codes.PermissionDenied, "does not exist"},
 		{"a pod that was replaced under its name", func(p *corev1.Pod) {
 			must(t, kube.Delete(bg, p, client.GracePeriodSeconds(0)))
 			newPod(t, namespace, 0, func(other *corev1.Pod) { other.Name = p.Name })
-		}, "was replaced"},
+		}, codes.PermissionDenied, "was replaced"},
 		{"a pod that has ended", func(p *corev1.Pod) {
 			p.Status.Phase = corev1.PodFailed
 			must(t, kube.Status().Update(bg, p))
-		}, "has ended"},
-		{"a pod that has lost its label", func(p *corev1.Pod) { relabel(t, p, "") }, "has no label"},
-		{"a pod that was relabelled to another group", func(p *corev1.Pod) { relabel(t, p, "billing") }, `belongs to group "billing" now`},
+		}, codes.PermissionDenied, "has ended"},
+		{"a pod that has lost its label", func(p *corev1.Pod) { relabel(t, p, "") }, codes.PermissionDenied, "has no label"},
+		{"a pod that was relabelled to another group", func(p *corev1.Pod) { relabel(t, p, "billing") }, codes.FailedPrecondition, `belongs to group "billing" now`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := join(t, m, newPod(t, namespace, i))
 			a.Follows(t)
 			test.become(a.Pod)
 			_, err := call(t, m, a).Join(bg, &rosterpb.JoinRequest{Csr: request(t)})
-			if status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), test.renewal) {
-				t.Errorf("a renewal: %v, want a refusal with %q", err, test.renewal)
+			if status.Code(err) != test.code || !strings.Contains(err.Error(), test.renewal) {
+				t.Errorf("a renewal: %v, want %v with %q", err, test.code, test.renewal)
 			}
 			a.Awaits(t, "that it is not of the group any more", func() bool { return a.News[len(a.News)-1].Gone })
 			for _, member := range rosterIn(t, namespace) {
@@ -145,8 +146,8 @@ func TestStaleIdentities(t *testing.T) {
 	}
 }
 
-// TestARelabelledPod: until its container starts with an empty state directory, the agent has the certificate of the group that the
-// pod was in. It is no member of either group: the one does not list it, the other does not hear it.
+// TestARelabelledPod: the agent is told that its pod has moved, and ends. Its container, started again with nothing but the
+// certificate of the group that the pod was in, is told so at once; without it, it takes part in the group of the label.
 func TestARelabelledPod(t *testing.T) {
 	m := startManager(t, newSystem(t), "")
 	namespace := newNamespace(t)
@@ -155,18 +156,23 @@ func TestARelabelledPod(t *testing.T) {
 	a.Follows(t)
 	stays.Follows(t)
 	relabel(t, a.Pod, "billing")
-	a.Awaits(t, "that it is not of the group any more", func() bool { return a.News[len(a.News)-1].Gone })
-	if name, _ := a.Keyring.Name(); name.Group != "scheduler" || a.Joins != 1 {
-		t.Errorf("the agent is %s and has joined %d times: has the hole been closed? Say so in SECURITY.md", name, a.Joins)
+	a.Awaits(t, "that its pod has moved", func() bool { return a.Moved != nil })
+	if !a.News[len(a.News)-1].Gone || !strings.Contains(a.Moved.Error(), `belongs to group "billing" now`) {
+		t.Errorf("before it ended with %v it was told %+v, want Gone", a.Moved, a.News[len(a.News)-1])
 	}
 	stays.Awaits(t, "a roster without it", func() bool {
 		r := stays.Newest()
 		return r != nil && !r.Has(a.Pod.Name, string(a.Pod.UID))
 	})
-	again := join(t, m, a.Pod) // as its container does when the pod is made anew
+	hoards := server.Join(t, m.Address, a.Pod, func(again *envtest.Agent) { again.Keyring = a.Keyring })
+	hoards.Awaits(t, "that its pod has moved", func() bool { return hoards.Moved != nil })
+	if hoards.Joins != 0 || hoards.Newest() != nil {
+		t.Errorf("by the old certificate it got %+v, and joined %d times", hoards.Newest(), hoards.Joins)
+	}
+	again := join(t, m, a.Pod)
 	again.Follows(t)
-	if name, _ := again.Keyring.Name(); name.Group != "billing" {
-		t.Errorf("by its token it joined %s, want billing", name)
+	if name, _ := again.Keyring.Name(); name.Group != "billing" || again.Moved != nil {
+		t.Errorf("by its token it joined %s and ended with %v, want billing", name, again.Moved)
 	}
 }
 
