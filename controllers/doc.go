@@ -14,7 +14,7 @@ package controllers
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=create
-// +kubebuilder:rbac:groups="",resources=configmaps,resourceNames=podesta-trust,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups="",resources=configmaps,resourceNames=podesta-trust,verbs=list;watch;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups="",namespace=podesta-system,resources=secrets,verbs=create

@@ -53,6 +53,7 @@ func TestWhatTheManagerMayDo(t *testing.T) {
 		{"patch", "services/status", "shop", "", false},
 		{"create", "endpointslices.discovery.k8s.io", "shop", "", false},
 		{"list", "configmaps", "", "", false},
+		{"get", "configmaps", "shop", "podesta-trust", false}, // it reads from its watch alone
 		{"get", "configmaps", "shop", "another", false},
 		{"patch", "configmaps", "shop", "another", false},
 		{"delete", "configmaps", "shop", "another", false},
