@@ -93,11 +93,12 @@ func (r *Reconciler) carryOver(key types.NamespacedName, o observation, next sta
 }
 
 // groupDeleted tells the agents of a group that does not exist, and cleans up after one that did.
+// What is remembered of it goes last: a pod that has just left the group with the role label is
+// known from there alone.
 func (r *Reconciler) groupDeleted(ctx context.Context, key types.NamespacedName) error {
 	r.Rosters.Withdraw(key.Namespace, key.Name)
 	r.Sightings.Forget(key.Namespace, key.Name, func(string) bool { return false })
 	r.endedPods.prune(key, nil)
-	r.states.drop(key, r.Now())
 	r.Metrics.groupDeleted(key)
 	pods, err := r.podsOf(ctx, key)
 	if err != nil {
@@ -105,8 +106,13 @@ func (r *Reconciler) groupDeleted(ctx context.Context, key types.NamespacedName)
 	}
 	gone := &v1.ElectionGroup{}
 	gone.Namespace = key.Namespace
-	d := decideRole(observation{group: gone, pods: pods}, "")
-	return r.applyRole(ctx, d, r.Now(), &state{labels: d.labels})
+	last, _ := r.states.get(key)
+	d := decideRole(observation{state: state{labels: last.labels}, group: gone, pods: pods}, "")
+	if err := r.applyRole(ctx, d, r.Now(), &state{labels: d.labels}); err != nil {
+		return err
+	}
+	r.states.drop(key, r.Now())
+	return nil
 }
 
 func (r *Reconciler) record(group *v1.ElectionGroup, all []notification) {

@@ -54,7 +54,8 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 		if replaces {
 			after = last.generation()
 		}
-		last = state{uid: group.UID, begun: now, statusAt: now, after: after}
+		// who carries the role label outlives the group object, as the label does
+		last = state{uid: group.UID, begun: now, statusAt: now, after: after, labels: last.labels}
 	}
 	o := observation{
 		state:     last,

@@ -25,3 +25,19 @@ func TestAPodThatLeftWhileNoManagerRan(t *testing.T) {
 		t.Errorf("its labels are %v: only the role was to go", left.Labels)
 	}
 }
+
+// So does a pod whose label names a group that does not exist: it was deleted while no manager ran.
+func TestAPodOfAGroupThatWasDeletedWhileNoManagerRan(t *testing.T) {
+	namespace := newNamespace(t)
+	left := server.NewPod(t, namespace, 0, func(p *corev1.Pod) {
+		p.Labels = map[string]string{v1.RoleLabel: v1.RoleCoordinator, v1.GroupLabel: "nowhere"}
+	})
+	startManager(t, "")
+	eventually(t, "the role label to go", func() bool {
+		must(t, kube.Get(bg, client.ObjectKeyFromObject(left), left))
+		return left.Labels[v1.RoleLabel] == ""
+	})
+	if left.Labels[v1.GroupLabel] != "nowhere" {
+		t.Errorf("its labels are %v: only the role was to go", left.Labels)
+	}
+}
