@@ -86,8 +86,8 @@ func TestARelabelledPodChangesItsGroup(t *testing.T) {
 	}
 }
 
-// The state directory may hold the roster of another group than the certificate: after a reboot, and
-// a crash after the agent joined the group that its pod was moved to meanwhile.
+// The state directory may hold the roster of another group than the certificate: after a reboot,
+// and a crash after the agent joined the group that its pod was moved to meanwhile.
 func TestTheRosterOfAnotherGroupIsNotUsed(t *testing.T) {
 	authority, err := identity.NewAuthority(time.Now())
 	if err != nil {
@@ -180,7 +180,8 @@ func startAgent(t *testing.T, manager, folder string) started {
 
 // serveRosters starts the manager's end of the protocol, and writes what agents need to join into a
 // folder.
-func serveRosters(t *testing.T, admission roster.Admission, folder string) (*roster.Server, string) {
+func serveRosters(t *testing.T, admission roster.Admission, folder string) (server *roster.Server,
+	address string) {
 	t.Helper()
 	authority, err := identity.NewAuthority(time.Now())
 	if err != nil {
@@ -207,7 +208,7 @@ func serveRosters(t *testing.T, admission roster.Admission, folder string) (*ros
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := roster.NewServer(roster.ServerConfig{
+	server = roster.NewServer(roster.ServerConfig{
 		Keyring:   keyring,
 		Authority: authority,
 		Trust:     bundle,

@@ -113,8 +113,8 @@ func (v vanished) Patch(ctx context.Context, object client.Object, patch client.
 	return v.writes.Patch(ctx, object, patch, options...)
 }
 
-// A group is deleted. The label goes from the pods that still name it, and from one that has just left
-// it, which is known from the last pass alone; also if the API server is away for a moment.
+// A group is deleted. The label goes from the pods that still name it, and from one that has just
+// left it, which is known from the last pass alone; also if the API server is away for a moment.
 func TestRolesOfADeletedGroup(t *testing.T) {
 	s := newScene(2)
 	s.pods[0].Labels = map[string]string{v1.RoleLabel: v1.RoleCoordinator}
@@ -147,8 +147,8 @@ func TestRolesOfADeletedGroup(t *testing.T) {
 	}
 }
 
-// A group is deleted and made again before the manager looks: a pod that left it meanwhile loses the
-// label all the same.
+// A group is deleted and made again before the manager looks: a pod that left it meanwhile loses
+// the label all the same.
 func TestRolesOfAGroupThatIsMadeAgain(t *testing.T) {
 	s := newScene(1)
 	s.group.UID = "new"

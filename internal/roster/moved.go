@@ -12,8 +12,8 @@ import (
 )
 
 // A pod that is relabelled from one group to another has a certificate of the first one, which gets
-// it into neither. The manager tells its agent that the pod has moved, and the agent joins again. No
-// pod is read for that before two rosters suggest it: the certificate's group does not list the
+// it into neither. The manager tells its agent that the pod has moved, and the agent joins again.
+// No pod is read for that before two rosters suggest it: the certificate's group does not list the
 // process, and another group does. So a group that is deleted, or a pod that is not on the roster
 // yet, costs the API server nothing.
 
@@ -34,9 +34,9 @@ func movedError(err error) error {
 	return err
 }
 
-// moved returns nil as long as a process that was told Gone may still be of its certificate's group,
-// and otherwise the error that ends its session. It is also an error if that cannot be decided: the
-// agent comes back, with its backoff, and the question with it.
+// moved returns nil as long as a process that was told Gone may still be of its certificate's
+// group, and otherwise the error that ends its session. It is also an error if that cannot be
+// decided: the agent comes back, with its backoff, and the question with it.
 func (s *Server) moved(ctx context.Context, name identity.Name) error {
 	if !s.publisher.elsewhere(name) {
 		return nil
@@ -64,8 +64,8 @@ type place struct {
 	sessions []*session
 }
 
-// elsewhere reports whether the newest rosters list a process in another group of its namespace, and
-// not in the one that it says.
+// elsewhere reports whether the newest rosters list a process in another group of its namespace,
+// and not in the one that it says.
 func (p *publisher) elsewhere(name identity.Name) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

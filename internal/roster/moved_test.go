@@ -154,8 +154,8 @@ func TestWhoIsOnTheRosterHasNotMoved(t *testing.T) {
 }
 
 // A pod is not read because its group is deleted or does not list it, and neither because a process
-// of another namespace has its UID. One that is listed elsewhere and has the label of its certificate
-// has not moved, and one that has no label is told Gone only.
+// of another namespace has its UID. One that is listed elsewhere and has the label of its
+// certificate has not moved, and one that has no label is told Gone only.
 func TestWhoHasNotMoved(t *testing.T) {
 	elsewhere := of("billing", 1)
 	elsewhere.Namespace = "other"
