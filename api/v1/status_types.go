@@ -255,6 +255,13 @@ type RosterStatus struct {
 	// +kubebuilder:validation:Minimum=1
 	LongestLeaseMilliseconds int32 `json:"longestLeaseMilliseconds,omitempty"`
 
+	// rules is the rules level in force in a Guarded group: by which rules its voters promise. The
+	// manager raises it when all voters' agents support the next one, and lowers it when an older
+	// agent is to vote. Absent counts as 1, and in Classic groups there is none.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	Rules int32 `json:"rules,omitempty"`
+
 	// members are the pods of the group in ring order.
 	// +optional
 	// +listType=map

@@ -23,6 +23,7 @@ type file struct {
 	HeartbeatMilliseconds int64         `json:"heartbeatMilliseconds"`
 	TimeoutMilliseconds   int64         `json:"timeoutMilliseconds"`
 	LeaseMilliseconds     int64         `json:"leaseMilliseconds"`
+	Rules                 int32         `json:"rules,omitempty"`
 	Preemption            filePolicy    `json:"preemption"`
 	AppHealth             *fileHealth   `json:"appHealth,omitempty"`
 	Processes             []fileProcess `json:"processes"`
@@ -58,7 +59,7 @@ func ReadFile(path string) (Roster, error) {
 // Parse reads a roster from JSON. An unknown field is an error. Absent fields get the API's
 // defaults: namespace "default", generation 1, algorithm Bully, safety Classic,
 // heartbeatMilliseconds 100, timeoutMilliseconds 500, leaseMilliseconds 1000, preemption Delayed
-// with stableSeconds 5, no appHealth. The defaults of a process are its name as uid, priority 1 and
+// with stableSeconds 5, rules 1, no appHealth. The defaults of a process are its name as uid, priority 1 and
 // voter true.
 func Parse(data []byte) (Roster, error) {
 	if len(data) > maxFile {
@@ -124,6 +125,7 @@ func (f file) roster() Roster {
 		Safety:     f.Safety,
 		Heartbeat:  time.Duration(f.HeartbeatMilliseconds) * time.Millisecond,
 		Timeout:    time.Duration(f.TimeoutMilliseconds) * time.Millisecond,
+		Rules:      f.Rules,
 		Lease:      time.Duration(f.LeaseMilliseconds) * time.Millisecond,
 		Preemption: f.Preemption.Policy,
 		Stable:     time.Duration(f.Preemption.StableSeconds) * time.Second,
@@ -163,6 +165,7 @@ func (r Roster) Encode() []byte {
 		HeartbeatMilliseconds: r.Heartbeat.Milliseconds(),
 		TimeoutMilliseconds:   r.Timeout.Milliseconds(),
 		LeaseMilliseconds:     r.Lease.Milliseconds(),
+		Rules:                 r.Rules,
 		Preemption: filePolicy{
 			Policy:        r.Preemption,
 			StableSeconds: int64(r.Stable / time.Second),

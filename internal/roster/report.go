@@ -71,6 +71,7 @@ type Report struct {
 	Table        []Row
 	LastElection *Election
 	Version      string // of the agent
+	Rules        int32  // the newest rules level that the agent supports (MC11); 0 counts as 1
 	// Signed is the roster in use as a manager signed it; empty: it came from no manager. It is shown
 	// to a manager that asks for it, and no part of what is sent otherwise. Nobody modifies it.
 	Signed []byte
@@ -100,6 +101,8 @@ func (r Report) Validate() error {
 	case r.GroupUID != "" && !isUID(r.GroupUID):
 		return fmt.Errorf("group UID %q: must be letters, digits and '-', '.', '_', at most %d bytes",
 			r.GroupUID, maxUID)
+	case r.Rules < 0 || r.Rules > maxRules:
+		return fmt.Errorf("rules level %d: must be between 0 and %d", r.Rules, maxRules)
 	case r.Generation < 0:
 		return fmt.Errorf("generation %d is negative", r.Generation)
 	case r.Coordinator != "" && !isName(r.Coordinator):

@@ -24,6 +24,9 @@ const (
 
 	// maxGeneration keeps epochs below 2⁵³ (see internal/lease).
 	maxGeneration = 1<<33 - 1
+
+	// maxRules is the highest rules level that may be named.
+	maxRules = 1000
 )
 
 // The values of Roster.Safety.
@@ -60,6 +63,8 @@ type Roster struct {
 	// have. Agents do not need it: it is for a manager that adopts this roster (MC10). It may become
 	// shorter within a generation; a static file does not have it.
 	LongestLease time.Duration
+	// Rules is the rules level in force in a Guarded group (MC11); 0 counts as 1.
+	Rules int32
 	// Always, Delayed or Never: when a process takes over from a running coordinator below it
 	Preemption string
 	Stable     time.Duration // for Delayed: how long that process must have answered before
@@ -105,7 +110,7 @@ func (r Roster) Equal(o Roster) bool {
 		r.Algorithm == o.Algorithm && r.Safety == o.Safety && r.Heartbeat == o.Heartbeat &&
 		r.Timeout == o.Timeout &&
 		r.Lease == o.Lease && r.LongestLease == o.LongestLease && r.Preemption == o.Preemption && r.Stable == o.Stable &&
-		r.AppHealth == o.AppHealth &&
+		r.Rules == o.Rules && r.AppHealth == o.AppHealth &&
 		slices.Equal(r.Processes, o.Processes)
 }
 
@@ -156,6 +161,8 @@ func (r Roster) validateLease() error {
 		return fmt.Errorf("lease %v: must be at most %v", r.Lease, maxLease)
 	case r.LongestLease < 0 || r.LongestLease > maxLease:
 		return fmt.Errorf("longest lease %v: must be at most %v", r.LongestLease, maxLease)
+	case r.Rules < 0 || r.Rules > maxRules:
+		return fmt.Errorf("rules level %d: must be between 0 and %d", r.Rules, maxRules)
 	case r.Stable < 0 || r.Stable > maxStable:
 		return fmt.Errorf("preemption: stable for %v: must be at most %v", r.Stable, maxStable)
 	case r.Preemption == "" && r.Safety == Classic:

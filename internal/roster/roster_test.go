@@ -170,12 +170,25 @@ func TestRosterSurvivesTheWire(t *testing.T) {
 	if !got.Equal(sample(3)) {
 		t.Errorf("got %+v, want %+v", got, sample(3))
 	}
+	levelled := sample(3)
+	levelled.Rules = 7
+	if got, err = rosterFromWire(rosterToWire(levelled)); err != nil || !got.Equal(levelled) || got.Equal(sample(3)) {
+		t.Errorf("got %+v, want %+v: %v", got, levelled, err)
+	}
+	if got, err = Parse(levelled.Encode()); err != nil || got.Rules != 7 {
+		t.Errorf("a file: got %+v, %v", got, err)
+	}
+	if levelled.Rules = 1001; levelled.Validate() == nil {
+		t.Error("rules level 1001 is valid")
+	}
 }
 
 func TestReportsThatAreRefused(t *testing.T) {
 	for says, r := range map[string]Report{
 		"state ID":                 {StateID: "a b"},
 		"group UID":                {GroupUID: "a b"},
+		"rules level -1":           {Rules: -1},
+		"rules level 1001":         {Rules: 1001},
 		"epoch -1":                 {Epoch: -1},
 		"epoch 9007199254740992":   {Epoch: 1 << 53},
 		"lease state has 65 bytes": {LeaseState: strings.Repeat("x", 65)},
@@ -190,9 +203,10 @@ func TestReportsThatAreRefused(t *testing.T) {
 		Epoch:        1<<53 - 1,
 		LeaseState:   "AWordOfANewerAgent",
 		NotCandidate: "AReasonOfANewerAgent",
+		Rules:        1000,
 	}
 	if got, err := reportFromWire(reportToWire(newer)); err != nil || got.Epoch != newer.Epoch ||
-		got.LeaseState != newer.LeaseState || got.NotCandidate != newer.NotCandidate {
+		got.LeaseState != newer.LeaseState || got.Rules != newer.Rules || got.NotCandidate != newer.NotCandidate {
 		t.Errorf("got %+v, %v, want %+v", got, err, newer)
 	}
 }

@@ -29,6 +29,7 @@ func rosterToWire(r Roster) *rosterpb.Roster {
 		AppHealth:             healthToWire(r.AppHealth),
 
 		LongestLeaseMilliseconds: int32(r.LongestLease.Milliseconds()),
+		Rules:                    r.Rules,
 	}
 	for _, p := range r.Processes {
 		w.Processes = append(w.Processes, &rosterpb.Process{
@@ -59,6 +60,7 @@ func rosterFromWire(w *rosterpb.Roster) (Roster, error) {
 		AppHealth:  healthFromWire(w.GetAppHealth()),
 
 		LongestLease: time.Duration(w.GetLongestLeaseMilliseconds()) * time.Millisecond,
+		Rules:        w.GetRules(),
 	}
 	if len(w.GetProcesses()) > MaxProcesses {
 		return Roster{}, errors.New("the roster has too many processes")
@@ -90,6 +92,7 @@ func reportToWire(r Report) *rosterpb.Report {
 		Version:      r.Version,
 		Epoch:        r.Epoch,
 		LeaseState:   r.LeaseState,
+		Rules:        r.Rules,
 	}
 	for _, row := range r.Table {
 		w.Table = append(w.Table, &rosterpb.Row{Name: row.Name, State: row.State})
@@ -121,6 +124,7 @@ func reportFromWire(w *rosterpb.Report) (Report, error) {
 		Version:      w.GetVersion(),
 		Epoch:        w.GetEpoch(),
 		LeaseState:   w.GetLeaseState(),
+		Rules:        w.GetRules(),
 	}
 	for _, row := range w.GetTable() {
 		r.Table = append(r.Table, Row{Name: row.GetName(), State: knownState(row.GetState())})

@@ -19,6 +19,7 @@ type rosterV1 struct {
 	TimeoutNanoseconds   int64        `json:"timeoutNanoseconds"`
 	LeaseNanoseconds     int64        `json:"leaseNanoseconds"`
 	LongestNanoseconds   int64        `json:"longestLeaseNanoseconds,omitempty"`
+	Rules                int32        `json:"rules,omitempty"` // absent counts as 1
 	Preemption           string       `json:"preemption"`
 	StableNanoseconds    int64        `json:"stableNanoseconds"`
 	AppHealth            *appHealthV1 `json:"appHealth"` // null: the app is not asked
@@ -58,6 +59,7 @@ func rosterV1Of(r roster.Roster) rosterV1 {
 		TimeoutNanoseconds:   int64(r.Timeout),
 		LeaseNanoseconds:     int64(r.Lease),
 		LongestNanoseconds:   int64(r.LongestLease),
+		Rules:                r.Rules,
 		Preemption:           r.Preemption,
 		StableNanoseconds:    int64(r.Stable),
 		Processes:            make([]processV1, 0, len(r.Processes)),
@@ -93,6 +95,7 @@ func (v rosterV1) roster() roster.Roster {
 		Timeout:      time.Duration(v.TimeoutNanoseconds),
 		Lease:        time.Duration(v.LeaseNanoseconds),
 		LongestLease: time.Duration(v.LongestNanoseconds),
+		Rules:        v.Rules,
 		Preemption:   v.Preemption,
 		Stable:       time.Duration(v.StableNanoseconds),
 		Signed:       v.Signed,

@@ -480,8 +480,11 @@ type Roster struct {
 	// the longest lease that a promise under this or an earlier generation may still have; for a
 	// manager that adopts this roster; may become shorter within a generation
 	LongestLeaseMilliseconds int32 `protobuf:"varint,14,opt,name=longest_lease_milliseconds,json=longestLeaseMilliseconds,proto3" json:"longest_lease_milliseconds,omitempty"`
-	unknownFields            protoimpl.UnknownFields
-	sizeCache                protoimpl.SizeCache
+	// the rules level in force, with safety Guarded; 0 counts as 1. An agent that does not support it
+	// does not use the roster
+	Rules         int32 `protobuf:"varint,15,opt,name=rules,proto3" json:"rules,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Roster) Reset() {
@@ -608,6 +611,13 @@ func (x *Roster) GetAppHealth() *AppHealth {
 func (x *Roster) GetLongestLeaseMilliseconds() int32 {
 	if x != nil {
 		return x.LongestLeaseMilliseconds
+	}
+	return 0
+}
+
+func (x *Roster) GetRules() int32 {
+	if x != nil {
+		return x.Rules
 	}
 	return 0
 }
@@ -997,6 +1007,7 @@ type Report struct {
 	LeaseState    string                 `protobuf:"bytes,12,opt,name=lease_state,json=leaseState,proto3" json:"lease_state,omitempty"`       // its state in a Guarded group, such as Holding; otherwise empty
 	GroupUid      string                 `protobuf:"bytes,13,opt,name=group_uid,json=groupUid,proto3" json:"group_uid,omitempty"`             // of the group object whose roster the agent uses; empty: none
 	NotCandidate  string                 `protobuf:"bytes,14,opt,name=not_candidate,json=notCandidate,proto3" json:"not_candidate,omitempty"` // why it is not a candidate, such as Unhealthy; empty: it is one
+	Rules         int32                  `protobuf:"varint,15,opt,name=rules,proto3" json:"rules,omitempty"`                                  // the newest rules level that the agent supports; 0 counts as 1
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1127,6 +1138,13 @@ func (x *Report) GetNotCandidate() string {
 		return x.NotCandidate
 	}
 	return ""
+}
+
+func (x *Report) GetRules() int32 {
+	if x != nil {
+		return x.Rules
+	}
+	return 0
 }
 
 // Row is a row of the agent's process status table.
@@ -1293,7 +1311,7 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x06roster\x18\x01 \x01(\fR\x06roster\x12 \n" +
 	"\vcertificate\x18\x02 \x01(\fR\vcertificate\x12\x1c\n" +
 	"\tsignature\x18\x03 \x01(\fR\tsignature\"\x06\n" +
-	"\x04Gone\"\xce\x04\n" +
+	"\x04Gone\"\xe4\x04\n" +
 	"\x06Roster\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12\x1e\n" +
@@ -1314,7 +1332,8 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x13stable_milliseconds\x18\f \x01(\x05R\x12stableMilliseconds\x12;\n" +
 	"\n" +
 	"app_health\x18\r \x01(\v2\x1c.podesta.roster.v1.AppHealthR\tappHealth\x12<\n" +
-	"\x1alongest_lease_milliseconds\x18\x0e \x01(\x05R\x18longestLeaseMilliseconds\"\x81\x03\n" +
+	"\x1alongest_lease_milliseconds\x18\x0e \x01(\x05R\x18longestLeaseMilliseconds\x12\x14\n" +
+	"\x05rules\x18\x0f \x01(\x05R\x05rules\"\x81\x03\n" +
 	"\tAppHealth\x127\n" +
 	"\bhttp_get\x18\x01 \x01(\v2\x1a.podesta.roster.v1.HTTPGetH\x00R\ahttpGet\x12=\n" +
 	"\n" +
@@ -1340,7 +1359,7 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\aaddress\x18\x03 \x01(\tR\aaddress\x12\x1a\n" +
 	"\bpriority\x18\x04 \x01(\x05R\bpriority\x12\x14\n" +
 	"\x05voter\x18\x05 \x01(\bR\x05voter\x12\x19\n" +
-	"\bstate_id\x18\x06 \x01(\tR\astateId\"\xde\x03\n" +
+	"\bstate_id\x18\x06 \x01(\tR\astateId\"\xf4\x03\n" +
 	"\x06Report\x12\x19\n" +
 	"\bstate_id\x18\x01 \x01(\tR\astateId\x12\x1e\n" +
 	"\n" +
@@ -1359,7 +1378,8 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\vlease_state\x18\f \x01(\tR\n" +
 	"leaseState\x12\x1b\n" +
 	"\tgroup_uid\x18\r \x01(\tR\bgroupUid\x12#\n" +
-	"\rnot_candidate\x18\x0e \x01(\tR\fnotCandidate\"/\n" +
+	"\rnot_candidate\x18\x0e \x01(\tR\fnotCandidate\x12\x14\n" +
+	"\x05rules\x18\x0f \x01(\x05R\x05rules\"/\n" +
 	"\x03Row\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\"\xc5\x01\n" +

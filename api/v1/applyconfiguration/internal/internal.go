@@ -343,6 +343,9 @@ var schemaYAML = typed.YAMLObject(`types:
           elementRelationship: associative
           keys:
           - name
+    - name: rules
+      type:
+        scalar: numeric
 - name: com.github.podesta-dev.podesta.api.v1.Safety
   scalar: string
 - name: com.github.podesta-dev.podesta.api.v1.SetBackStatus

@@ -19,6 +19,10 @@ type RosterStatusApplyConfiguration struct {
 	// generation may still have. The manager waits for it before it changes voters, also after an
 	// edit made the lease shorter. Absent in Classic groups.
 	LongestLeaseMilliseconds *int32 `json:"longestLeaseMilliseconds,omitempty"`
+	// rules is the rules level in force in a Guarded group: by which rules its voters promise. The
+	// manager raises it when all voters' agents support the next one, and lowers it when an older
+	// agent is to vote. Absent counts as 1, and in Classic groups there is none.
+	Rules *int32 `json:"rules,omitempty"`
 	// members are the pods of the group in ring order.
 	Members []RosterMemberApplyConfiguration `json:"members,omitempty"`
 }
@@ -50,6 +54,14 @@ func (b *RosterStatusApplyConfiguration) WithDigest(value string) *RosterStatusA
 // If called multiple times, the LongestLeaseMilliseconds field is set to the value of the last call.
 func (b *RosterStatusApplyConfiguration) WithLongestLeaseMilliseconds(value int32) *RosterStatusApplyConfiguration {
 	b.LongestLeaseMilliseconds = &value
+	return b
+}
+
+// WithRules sets the Rules field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Rules field is set to the value of the last call.
+func (b *RosterStatusApplyConfiguration) WithRules(value int32) *RosterStatusApplyConfiguration {
+	b.Rules = &value
 	return b
 }
 
