@@ -7,8 +7,8 @@ import "time"
 // since.
 //
 //   - A voter acknowledges by using, with the state directory that the roster names, the generation
-//     that made the last change of voters, or a later one. It grants nothing under older ones any
-//     more, connected or not. A voter that is known to have ended (MC5) counts, too: it will grant
+//     that made the last change of voters or of the rules level (MC11), or a later one. It grants
+//     nothing under older ones any more, connected or not. A voter that is known to have ended (MC5) counts, too: it will grant
 //     nothing at all.
 //   - Two leases: for one of them a voter that took the new roster renews what it had promised under
 //     the one before (V4 in internal/lease), and the last of these promises runs for another.
@@ -53,5 +53,5 @@ func longestLease(s *State, f *Facts) (longest, again time.Duration) {
 func tellsPresent(r *Roster, f *Facts) bool {
 	members := append([]Member(nil), r.Members...)
 	fill(members, f)
-	return digest(members, f) == r.Digest
+	return digest(members, r.Rules, f) == r.Digest
 }

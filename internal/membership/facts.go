@@ -11,6 +11,8 @@ type Facts struct {
 	ClockAgrees bool
 	// Guarded groups have voters that change by the rules; a Classic group takes any roster.
 	Guarded bool
+	// Rules is the newest rules level that this manager supports (MC11); 0 counts as 1.
+	Rules int32
 	// Lease is the lease that the group's spec asks for.
 	Lease time.Duration
 	// Settings stands for everything that agents are told beside the members: the algorithm, the
@@ -73,6 +75,7 @@ type Report struct {
 	Coordinator string
 	// BallotsSpent: it would ask for votes, and the ballots of its generation are used up.
 	BallotsSpent bool
+	Rules        int32 // the newest rules level that it supports (MC11); 0 counts as 1
 }
 
 // EndedPod is a pod of which nothing runs any more, and never will.

@@ -27,7 +27,9 @@ type Roster struct {
 	// LongestLease is the longest lease that a promise made under this or an earlier generation may
 	// still have (MC4). Zero in a Classic group.
 	LongestLease time.Duration
-	Members      []Member // in the order of CompareNames
+	// Rules is the rules level in force (MC11); 0 counts as 1. Zero in a Classic group.
+	Rules   int32
+	Members []Member // in the order of CompareNames
 }
 
 // Member is a pod on the roster.
@@ -81,8 +83,8 @@ func fill(members []Member, f *Facts) {
 
 // digest identifies what these members and the group's settings tell the agents. That an operator
 // confirmed a voter's end makes another roster, too (see ForgetRequest). In a Classic group nothing
-// depends on a state directory.
-func digest(members []Member, f *Facts) string {
+// depends on a state directory. Level 1 is what it was before there were levels.
+func digest(members []Member, rules int32, f *Facts) string {
 	var space [2048]byte
 	b := appendString(space[:0], f.Settings)
 	for i := range members {
@@ -95,6 +97,9 @@ func digest(members []Member, f *Facts) string {
 		}
 		b = binary.AppendVarint(b, int64(m.Priority))
 		b = append(b, bit(m.Voter)|bit(m.Forgotten)<<1)
+	}
+	if rules > 1 {
+		b = binary.AppendVarint(b, int64(rules))
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:16])
@@ -114,7 +119,7 @@ func bit(set bool) byte {
 // same reports whether two rosters are persisted as the same.
 func same(a, b *Roster) bool {
 	if a.Generation != b.Generation || a.Digest != b.Digest || a.LongestLease != b.LongestLease ||
-		len(a.Members) != len(b.Members) {
+		level(a.Rules) != level(b.Rules) || len(a.Members) != len(b.Members) {
 		return false
 	}
 	for i := range a.Members {

@@ -11,7 +11,8 @@ type State struct {
 	least    int64   // the next generation is at least this, because a roster was adopted
 
 	voters       []voterRecord // the voters that the following speaks of, in roster order
-	generation   int64         // of the roster by which they became the voters, or a later one
+	rules        int32         // the rules level of the newest roster (MC11)
+	generation   int64         // of the roster by which they became the voters under it, or a later one
 	acknowledged time.Time     // since when a majority of them has acknowledged that (MC4)
 	newest       int64         // generation of the newest roster
 	allUse       time.Time     // since when every voter uses the newest roster
@@ -52,12 +53,13 @@ func (s State) read(found *Roster) State {
 // advance enters what this pass sees of the voters: who has ended (MC5), and whether a majority has
 // acknowledged the last change (MC4).
 func (s State) advance(g *group) State {
-	generation := int64(0)
+	generation, rules := int64(0), int32(1)
 	if s.roster != nil {
-		generation = s.roster.Generation
+		generation, rules = s.roster.Generation, level(s.roster.Rules)
 	}
 	next := s
-	if !s.speaksOf(g.voters) || s.generation == 0 || generation < s.generation {
+	change := !s.speaksOf(g.voters) || len(g.voters) > 0 && s.rules != rules
+	if change || s.generation == 0 || generation < s.generation {
 		next = State{
 			roster:     s.roster,
 			restored:   s.restored,
@@ -66,6 +68,7 @@ func (s State) advance(g *group) State {
 			generation: generation,
 		}
 	}
+	next.rules = rules
 	if generation != next.newest {
 		next.newest, next.allUse = generation, time.Time{}
 	}

@@ -22,6 +22,9 @@ type Decision struct {
 	// Lost are the voters without which there is no majority, and Silent those of them whose pods
 	// exist (MC7).
 	Lost, Silent []string
+	// Unsupported is the rules level in force if this manager does not support it: no roster is made
+	// (MC11). Otherwise 0.
+	Unsupported int32
 	// SetBack is the generation that agents use, if that in the status is older: no roster is made
 	// (MC10). Otherwise 0.
 	SetBack int64
@@ -39,6 +42,7 @@ const (
 	VotersEnded   Reason = "VotersEnded"   // voters that have ended were removed (MC5)
 	VoterMissing  Reason = "VoterMissing"  // a missing voter was removed (MC6)
 	VoterJoined   Reason = "VoterJoined"   // a voter was added (MC3)
+	LevelChanged  Reason = "LevelChanged"  // the rules level is another one (MC11)
 	RosterLost    Reason = "RosterLost"    // the status had lost the roster
 	MembersChange Reason = "MembersChange" // what agents are told of members or settings
 	BallotsSpent  Reason = "BallotsSpent"  // the ballots of the generation were used up
@@ -52,6 +56,8 @@ type group struct {
 	roster *Roster // the newest; nil: none
 	voters []voter
 	joined []candidate
+	level  int32 // the rules level in force (MC11)
+	lowest int32 // of the newest levels of the manager and all that vote or could
 }
 
 // Step decides what the roster of a group is to be, and makes at most one change of its voters. It
@@ -63,11 +69,15 @@ func Step(s State, f *Facts) (State, Decision) {
 		if s = s.lookBack(f); s.above > 0 {
 			return s, Decision{SetBack: s.above}
 		}
+		if s.roster != nil && !supports(f.Rules, s.roster.Rules) {
+			return s, Decision{Unsupported: level(s.roster.Rules)}
+		}
 	}
 	g := &group{Facts: f, roster: s.roster}
 	if f.Guarded {
 		g.findVoters()
 		g.joined = g.findJoined()
+		g.findLevel()
 		s = s.advance(g)
 		g.judgeVoters()
 	}
@@ -101,7 +111,7 @@ func decide(s *State, g *group) Decision {
 		r.Members = classicMembers(g)
 	}
 	fill(r.Members, g.Facts)
-	r.Digest = digest(r.Members, g.Facts)
+	r.Digest = digest(r.Members, r.Rules, g.Facts)
 	renumber := last == nil || last.Digest != r.Digest || s.restored || spent
 	if renumber {
 		r.Generation = max(NextGeneration(last, g.Reports, g.Now), s.least, g.After+1)
@@ -142,6 +152,14 @@ func guarded(s *State, g *group) (d Decision, r *Roster, spent bool) {
 		founding:     s.foundingDue(g, wait),
 	}
 	next := situation.next()
+	inForce := g.level
+	if to := g.nextLevel(); to != g.level && next.why == Unchanged {
+		if due, left := situation.settled(); due {
+			inForce, next.why = to, LevelChanged
+		} else {
+			next.again = sooner(left, next.again)
+		}
+	}
 	spent, again := ballotsSpent(g, longest)
 	d = Decision{
 		Why:     next.why,
@@ -150,7 +168,8 @@ func guarded(s *State, g *group) (d Decision, r *Roster, spent bool) {
 		Silent:  next.silent,
 		Again:   sooner(sooner(next.again, shorter), again),
 	}
-	return d, &Roster{LongestLease: longest, Members: guardedMembers(g, next.voters)}, spent
+	r = &Roster{LongestLease: longest, Rules: inForce, Members: guardedMembers(g, next.voters)}
+	return d, r, spent
 }
 
 // findVoters puts the voters of the newest roster together with their pods and reports.

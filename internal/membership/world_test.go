@@ -27,6 +27,7 @@ type agent struct {
 	name, uid, stateID string
 	connected          bool
 	using              int64               // the generation that it uses
+	rules              int32               // the newest rules level that its build supports
 	used               map[int64]time.Time // until when its promises may run under generations that it left
 	ended              time.Time           // when it truly did; zero: it runs
 	mute               time.Time           // until when it promises nothing, its state being new (V1)
@@ -55,6 +56,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		rosters: map[int64]*charter{},
 	}
 	w.setLease(second)
+	w.Rules = w.build()
 	return w
 }
 
@@ -78,7 +80,7 @@ func (w *world) newPod() {
 	}
 	w.Pods = append(w.Pods, pod)
 	w.agents = append(w.agents,
-		&agent{name: name, uid: pod.UID, stateID: "m", used: map[int64]time.Time{}})
+		&agent{name: name, uid: pod.UID, stateID: "m", rules: w.build(), used: map[int64]time.Time{}})
 	slices.SortFunc(w.Pods, func(a, b Pod) int { return CompareNames(a.Name, b.Name) })
 }
 
@@ -98,6 +100,7 @@ func (w *world) manage() {
 	}
 	is := votersAmong(d.Roster)
 	w.checkChange(was, is)
+	w.checkLevel(knows.roster, d.Roster, is)
 	if w.rosters[d.Roster.Generation] != nil {
 		return // the same roster: only the record says more
 	}
@@ -182,6 +185,10 @@ func (w *world) check() {
 					union = append(union, a)
 				}
 			}
+			from, to := w.rosters[g].roster.Rules, w.rosters[h].roster.Rules
+			if from-to > 1 || to-from > 1 {
+				w.fail("promises of %d under level %d run, and of %d under level %d", g, from, h, to)
+			}
 			needed := Majority(len(w.rosters[g].voters)) + Majority(len(w.rosters[h].voters))
 			if g < h && len(union) >= needed {
 				w.fail("two may act: under %d with %v of %v, and under %d with %v of %v", g, some,
@@ -236,7 +243,7 @@ func (w *world) happens() {
 	w.Now = w.Now.Add(time.Duration(w.random.IntN(400)) * time.Millisecond)
 	deeds := []func(){
 		w.newPod, w.kill, w.deleteGracefully, w.leaveDeleted, w.deleteByForce, w.loseState,
-		w.disconnect, w.restartManager,
+		w.disconnect, w.restartManager, w.upgradeAgent, w.upgradeManager,
 		w.editLease, w.evict, w.drain, w.rebootRack, w.wipeStatus, w.setBack, w.kubeletTells, w.kubeletTells, w.join, w.join, w.join,
 	}
 	if i := w.random.IntN(3 * len(deeds)); i < len(deeds) {
@@ -252,7 +259,8 @@ func (w *world) happens() {
 }
 
 // Whatever happens, in whatever order, voters change one at a time or have ended, and no two
-// majorities that could act are without a common voter. When it is calm again, all that run vote.
+// majorities that could act are without a common voter. When it is calm again, all that run vote,
+// under the highest rules level that all support.
 func TestVotersInAWorldOfTrouble(t *testing.T) {
 	for seed := range uint64(1000) {
 		inTrouble(newWorld(t, seed))
@@ -267,10 +275,16 @@ func inTrouble(w *world) {
 		w.happens()
 	}
 	w.calm()
-	voters := votersAmong(w.Roster)
+	voters, lowest := votersAmong(w.Roster), w.Rules
 	for _, a := range w.agents {
 		if votes := slices.ContainsFunc(voters, a.is); votes != a.runs() {
 			w.fail("%s runs: %v, votes: %v", a, a.runs(), votes)
 		}
+		if a.runs() {
+			lowest = min(lowest, a.rules)
+		}
+	}
+	if len(voters) > 0 && w.Roster.Rules != lowest {
+		w.fail("rules level %d, and all that run support %d", w.Roster.Rules, lowest)
 	}
 }

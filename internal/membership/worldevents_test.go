@@ -22,8 +22,13 @@ func (w *world) report(a *agent) *Report {
 	if old := w.Facts.report(a.uid); old != nil && old.Connected {
 		since = old.Since
 	}
-	w.set(
-		Report{UID: a.uid, StateID: a.stateID, Generation: a.using, Connected: true, Since: since})
+	using := a.using
+	if !w.canUse(a) {
+		using = 0
+	}
+	w.set(Report{
+		UID: a.uid, StateID: a.stateID, Generation: using, Connected: true, Since: since, Rules: a.rules,
+	})
 	return w.Facts.report(a.uid)
 }
 
@@ -31,7 +36,8 @@ func (w *world) report(a *agent) *Report {
 func (w *world) take(a *agent) {
 	r := w.Roster
 	if a == nil || r == nil || r.Generation < a.using ||
-		!slices.ContainsFunc(r.Members, func(m Member) bool { return m.UID == a.uid }) {
+		!slices.ContainsFunc(r.Members, func(m Member) bool { return m.UID == a.uid }) ||
+		!supports(a.rules, r.Rules) {
 		return
 	}
 	if a.using != r.Generation {
@@ -199,6 +205,7 @@ func (w *world) loseState() {
 		name:    a.name,
 		uid:     a.uid,
 		stateID: a.stateID + "m",
+		rules:   a.rules,
 		used:    map[int64]time.Time{},
 		mute:    w.Now.Add(Outlast(w.longest())),
 	})
@@ -262,8 +269,8 @@ func (w *world) remembers() {
 			newest = a
 		}
 	}
-	if newest != nil && !newest.connected {
-		newest.connected = true
+	if newest != nil && (!newest.connected || !w.canUse(newest)) {
+		newest.connected, newest.rules = true, w.rosters[newest.using].roster.Rules
 		w.report(newest)
 	}
 }
@@ -306,6 +313,9 @@ func (w *world) calm() {
 	}
 	for tick := range 600 {
 		w.Now = w.Now.Add(100 * time.Millisecond)
+		if tick < 200 {
+			w.mendBuilds()
+		}
 		if w.state.above > 0 && tick > 100 { // whoever does not run has ended for long enough
 			adopt := max(generationOf(w.Held), generationOf(w.state.roster))
 			w.Adopt = AdoptRequest{Generation: adopt, Newest: w.state.above}
