@@ -223,6 +223,7 @@ func (s *sidecar) elect(
 		Probe:       s.probe,
 		Certified:   s.certified,
 		Version:     version,
+		Rules:       lease.Rules,
 		Board:       s.board,
 		Meter:       s.meter,
 		Pings:       s.pings,

@@ -54,6 +54,7 @@ type Config struct {
 	Certified func() bool
 	Ledger    *Ledger // what the app may do; its clock is the agent's
 	Version   string
+	Rules     int32 // the newest rules level that this agent supports (lease.Rules); 0 counts as 1
 	Board     *Board
 	Meter     *Meter
 	Pings     <-chan chan<- struct{} // each is closed by the loop: it is alive
@@ -94,9 +95,10 @@ func Run(ctx context.Context, c Config) error {
 		Saved:   c.Saved,
 		Seed:    c.Incarnation,
 		Now:     c.Ledger.clock(),
+		Rules:   c.Rules,
 		Managed: c.Updates != nil,
 	})
-	if err := a.receiveRoster(&c.Roster); err != nil {
+	if err := a.begin(); err != nil {
 		return err
 	}
 	if err := a.loop(ctx.Done()); err != nil {
@@ -104,6 +106,18 @@ func Run(ctx context.Context, c Config) error {
 	}
 	a.sayGoodbye(context.WithoutCancel(ctx))
 	return nil
+}
+
+// begin takes the first roster. A process that does not support its rules level waits for another one
+// from the manager, and tells it which level it supports.
+func (a *agent) begin() error {
+	err := a.receiveRoster(&a.Roster)
+	if _, unsupported := errors.AsType[*lease.RulesError](err); unsupported && a.Updates != nil {
+		a.Logger.Error("this process cannot take part with the roster that it was given", "error", err)
+		a.publish()
+		return nil
+	}
+	return err
 }
 
 // sayGoodbye says on every link that this process ends, and waits a little until the others have heard

@@ -8,6 +8,7 @@ func (a *agent) report() roster.Report {
 	r := roster.Report{
 		StateID:      a.StateID,
 		Version:      a.Version,
+		Rules:        a.Rules,
 		Incarnation:  a.Incarnation,
 		GroupUID:     v.Group,
 		Generation:   v.Generation,

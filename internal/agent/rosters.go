@@ -127,6 +127,7 @@ func nodeRoster(r *roster.Roster) *node.Roster {
 		Heartbeat:  r.Heartbeat,
 		Timeout:    r.Timeout,
 		Lease:      r.Lease,
+		Rules:      r.Rules,
 		Preemption: lease.Policy(r.Preemption),
 		Stable:     r.Stable,
 	}

@@ -99,6 +99,7 @@ type Roster struct {
 	Heartbeat  time.Duration // between two questions, or two rounds of renewals
 	Timeout    time.Duration // upper bound of T, within which a healthy process answers
 	Lease      time.Duration // Guarded
+	Rules      int32         // Guarded: the rules level in force (MC11); 0 counts as 1
 	Preemption lease.Policy  // Guarded
 	Stable     time.Duration // Guarded, Delayed
 	Members    []lease.Member

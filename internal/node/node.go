@@ -12,7 +12,8 @@ type Config struct {
 	Saved   lease.State // what the state directory holds; the zero State if it holds nothing
 	Seed    uint64      // of the random delays
 	Now     lease.Reading
-	Managed bool // a manager changes the roster: a voter that leaves waits until it is no voter
+	Rules   int32 // the newest rules level that the process supports (MC11); 0 counts as 1
+	Managed bool  // a manager changes the roster: a voter that leaves waits until it is no voter
 }
 
 // Node is one process of a group. Not safe for concurrent use.
@@ -43,6 +44,7 @@ type Node struct {
 	leaving leaving
 	writes  writes
 	passing passing
+	refused int64 // the newest generation, of the group in use, that this process does not support
 	episode episode
 	view    View
 	table   []election.Entry // scratch

@@ -27,7 +27,7 @@ type passing struct {
 
 // compare learns which generation another process uses, and asks for its roster if that is newer.
 func (n *Node) compare(from string, generation int64) {
-	if generation <= n.roster.Generation {
+	if generation <= max(n.roster.Generation, n.refused) {
 		return
 	}
 	n.ready.Behind = true

@@ -17,6 +17,9 @@ func (n *Node) rosterReceived(r *Roster) {
 		n.writes.forgetRoster()
 		return
 	}
+	if n.refuses(r) {
+		return
+	}
 	if n.roster != nil && (r.Group != n.roster.Group || r.Guarded != n.roster.Guarded) {
 		n.exit() // another group of the same name
 	}
@@ -29,6 +32,22 @@ func (n *Node) rosterReceived(r *Roster) {
 	n.detector.SetTiming(timing(r))
 	n.authorise(lease.Event{Type: lease.RosterChanged, Roster: leaseRoster(r)})
 	n.elect(election.Event{Type: election.Change, Roster: processes(r), Algorithm: r.Algorithm})
+}
+
+// refuses reports whether this process does not support a roster's rules level (MC11). Then it stays
+// with the roster that it has, if it has one, as if it had not heard of this one: to the others it
+// is a voter that cannot be reached. What it promised it keeps.
+func (n *Node) refuses(r *Roster) bool {
+	if !r.Guarded || lease.Supports(n.config.Rules, r.Rules) {
+		return false
+	}
+	if n.roster != nil && n.roster.Group == r.Group {
+		n.refused = max(n.refused, r.Generation)
+	}
+	n.note(Note{Type: Refused, Err: &lease.RulesError{
+		Level: lease.Level(r.Rules), Newest: lease.Level(n.config.Rules),
+	}})
+	return true
 }
 
 // late reports whether a roster is older than one that this process has used, or the one in use. A
@@ -87,7 +106,7 @@ func (n *Node) admits(group string) error {
 // use puts a roster into use.
 func (n *Node) use(r *Roster) {
 	n.roster, n.ready.Roster, n.peers.stale, n.stirred, n.tableStale = r, r, true, true, true
-	n.passing = passing{}
+	n.passing, n.refused = passing{}, 0
 	n.waiting = waiting{} // the algorithm may be another one
 	n.writes.roster, n.writes.dirty = r, true
 }
