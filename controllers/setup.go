@@ -49,6 +49,8 @@ type Options struct {
 	CheckCAEvery time.Duration
 	// Version is the manager's; agents of another one are called outdated. Empty: no agent is.
 	Version string
+	// Rules is the newest rules level that this manager supports (lease.Rules); 0 counts as 1.
+	Rules int32
 	// Clock watches the requests to the API server; nil: its clock counts as unknown.
 	Clock  *apiclock.Clock
 	Logger *slog.Logger
@@ -139,6 +141,7 @@ func setupGroups(mgr ctrl.Manager, options Options, rosters *roster.Server,
 		Agrees:    options.Clock.Agrees,
 		Debounce:  cmp.Or(options.Debounce, group.DefaultDebounce),
 		Version:   options.Version,
+		Rules:     options.Rules,
 	}
 	var err error
 	if groups.Metrics, err = group.NewMetrics(options.Registry, groups, sightings); err != nil {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/podesta-dev/podesta/controllers"
 	"github.com/podesta-dev/podesta/controllers/apiclock"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/memlimit"
 )
 
@@ -85,7 +86,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	}
 	err = controllers.Setup(mgr, controllers.Options{Listen: listen, Namespace: o.namespace,
 		PodName: os.Getenv(
-			"POD_NAME"), Registry: metrics.Registry, Version: version, Clock: clock, Logger: logger})
+			"POD_NAME"), Registry: metrics.Registry, Version: version, Rules: lease.Rules, Clock: clock, Logger: logger})
 	if err != nil {
 		return err
 	}

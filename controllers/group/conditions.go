@@ -22,6 +22,7 @@ type findings struct {
 	service   seenService
 	trust     string // why new agents may not know the manager
 	version   string // of this manager
+	rules     int32  // the newest rules level that it supports
 }
 
 // conditionsOf returns all conditions anew, each with a reason and a message. A condition whose
@@ -163,10 +164,12 @@ func reconcilingCondition(f findings, elected, stalled metav1.Condition) metav1.
 
 func stalledCondition(f findings) metav1.Condition {
 	const kind = v1.ConditionStalled
-	service := serviceCondition(f.group, f.service)
+	service, rules := serviceCondition(f.group, f.service), unsupportedManager(f)
 	switch {
 	case f.step.setBack != nil:
 		return condition(kind, metav1.ConditionTrue, "StatusSetBack", "%s", setBackMessage(f))
+	case rules != nil:
+		return *rules
 	case f.step.stalled != "":
 		return condition(kind, metav1.ConditionTrue, "TooManyProcesses", "%s", f.step.stalled)
 	case len(f.step.lost) > 0:

@@ -51,6 +51,9 @@ type Reconciler struct {
 	Debounce time.Duration
 	// Version is the manager's own, with which those of agents are compared; empty: with nothing.
 	Version string
+	// Rules is the newest rules level that this manager supports (MC11 in internal/membership); 0
+	// counts as 1.
+	Rules int32
 
 	debounce   debounce
 	states     states

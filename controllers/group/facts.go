@@ -22,6 +22,7 @@ func factsOf(o observation) *membership.Facts {
 		Now:         o.now,
 		ClockAgrees: o.agrees,
 		Guarded:     guarded(o.group),
+		Rules:       o.rules,
 		Lease:       milliseconds(o.group.Spec.Timing.LeaseMilliseconds),
 		Settings:    string(settings.Encode()),
 		Roster:      rosterFrom(o.published.Roster),
@@ -74,6 +75,7 @@ func reportFact(uid types.UID, s roster.Sighting, group types.UID) membership.Re
 		Connected:    s.Connected,
 		Since:        s.Since,
 		Leaving:      s.Report.Leaving,
+		Rules:        s.Report.Rules,
 		BallotsSpent: s.Report.LeaseState == roster.LeaseBallotsSpent,
 	}
 	if follows(s.Report) {
@@ -103,6 +105,7 @@ func rosterFrom(r *v1.RosterStatus) *membership.Roster {
 		Generation:   r.Generation,
 		Digest:       r.Digest,
 		LongestLease: milliseconds(r.LongestLeaseMilliseconds),
+		Rules:        r.Rules,
 	}
 	for _, m := range r.Members {
 		read.Members = append(read.Members, membership.Member{
@@ -126,6 +129,7 @@ func recordOf(r *membership.Roster) *v1.RosterStatus {
 		Generation:               r.Generation,
 		Digest:                   r.Digest,
 		LongestLeaseMilliseconds: int32(r.LongestLease.Milliseconds()), //nolint:gosec // of an int32
+		Rules:                    r.Rules,
 	}
 	for _, m := range r.Members {
 		member := v1.RosterMember{

@@ -33,6 +33,7 @@ type observation struct {
 	held      *roster.Roster                // the newest that an agent of this group object has shown
 	trust     string                        // why new agents may not know the manager; empty: they do
 	version   string                        // of this manager; empty: not known
+	rules     int32                         // the newest rules level that this manager supports
 }
 
 // observe reads everything, from the cache where it can. The cache may lag behind what this manager
@@ -69,6 +70,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 		inherited: !group.CreationTimestamp.After(r.leadsSince),
 		replaces:  replaces,
 		version:   r.Version,
+		rules:     r.Rules,
 	}
 	if o.service, err = r.observeService(ctx, group, last.refusal); err != nil {
 		return observation{}, err
@@ -110,6 +112,7 @@ func about(group types.UID, r roster.Report) roster.Report {
 		Withdrawn:   r.Withdrawn,
 		Leaving:     r.Leaving,
 		Version:     r.Version,
+		Rules:       r.Rules,
 	}
 }
 

@@ -45,6 +45,9 @@ func problems(f findings) []problem {
 			fmt.Sprintf("%s %s not report to the manager", enumerate(unknown),
 				plural(len(unknown), "does", "do"))})
 	}
+	if message := unsupportedAgents(f); message != "" {
+		all = append(all, problem{reasonRulesUnsupported, message})
+	}
 	if f.trust != "" {
 		all = append(all, problem{reasonTrustNotRestored, f.trust})
 	}

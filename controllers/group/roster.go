@@ -36,6 +36,8 @@ type rosterDecision struct {
 	pending int
 	// setBack is what agents use, if that is newer than the roster in the status (MC10).
 	setBack *v1.SetBackStatus
+	// unsupported is the rules level in force if this manager does not support it; otherwise 0 (MC11).
+	unsupported int32
 	// again is when time alone would change the roster; zero: it takes an event.
 	again time.Duration
 	// forgetIgnored is why a request to forget voters was not read; empty if it was.
@@ -59,6 +61,7 @@ func decideRoster(o observation) rosterDecision {
 		lost:          decided.Lost,
 		silent:        decided.Silent,
 		pending:       decided.Pending,
+		unsupported:   decided.Unsupported,
 		again:         decided.Again,
 		forgetIgnored: ignored,
 	}
@@ -122,7 +125,7 @@ func settingsOf(group *v1.ElectionGroup) roster.Roster {
 // directories: nothing depends on them there.
 func agentRoster(group *v1.ElectionGroup, decided *membership.Roster) *roster.Roster {
 	r := settingsOf(group)
-	r.Generation, r.LongestLease = decided.Generation, decided.LongestLease
+	r.Generation, r.LongestLease, r.Rules = decided.Generation, decided.LongestLease, decided.Rules
 	for _, m := range decided.Members {
 		p := roster.Process{
 			Name:     m.Name,

@@ -77,6 +77,7 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 		service:   o.service,
 		trust:     o.trust,
 		version:   o.version,
+		rules:     o.rules,
 	}
 	d.status.Conditions = conditionsOf(f, o.published.Conditions, o.now)
 	if serviceCondition(o.group, o.service) != nil {
