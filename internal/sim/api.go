@@ -106,7 +106,11 @@ func (r *roster) String() string {
 		return "none"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %d %s lease %s:", r.node.Group, r.node.Generation, r.node.Algorithm, r.node.Lease)
+	fmt.Fprintf(&b, "%s %d %s lease %s", r.node.Group, r.node.Generation, r.node.Algorithm, r.node.Lease)
+	if r.node.Rules > 1 {
+		fmt.Fprintf(&b, " rules %d", r.node.Rules)
+	}
+	b.WriteByte(':')
 	for _, q := range r.node.Members {
 		voter := ""
 		if q.Voter {

@@ -37,6 +37,7 @@ func (w *World) quieten() {
 		m := &w.managers[i]
 		m.down, m.actsOn = min(m.down, w.now), min(m.actsOn, w.now)
 	}
+	w.mendBuilds()
 	for p := range int32(len(w.processes)) {
 		w.mendProcess(p)
 	}

@@ -30,6 +30,7 @@ type manager struct {
 	above   int64 // the generation that agents use, if the status was set back; else 0
 	aboveAt Time  // since when it knows that
 	facts   membership.Facts
+	rules   int32 // the newest rules level that it supports; 0 is 1
 }
 
 // view is what a manager's cache holds.
@@ -54,6 +55,7 @@ type report struct {
 	leaving      bool
 	coordinator  string
 	ballotsSpent bool
+	rules        int32
 }
 
 // patience is after what a silent agent counts as disconnected.
@@ -126,7 +128,7 @@ func (w *World) gather(m *manager) *membership.Facts {
 	f := &m.facts
 	*f = membership.Facts{
 		Now: m.clock(w.now), ClockAgrees: true, Guarded: w.Guarded, Lease: m.cache.lease, Settings: m.cache.settings,
-		Pods: f.Pods[:0], Reports: f.Reports[:0], Ended: m.ended, Begun: m.begun,
+		Pods: f.Pods[:0], Reports: f.Reports[:0], Ended: m.ended, Begun: m.begun, Rules: m.rules,
 		Inherited: m.leads > w.api.made,
 	}
 	w.adopt(m, f)
@@ -154,7 +156,7 @@ func (w *World) gather(m *manager) *membership.Facts {
 
 func (r *report) asFact(now Time, group int) membership.Report {
 	f := membership.Report{UID: r.uid, StateID: r.stateID, Connected: now-r.at < patience, Since: r.since,
-		Leaving: r.leaving, Generation: r.generation, OtherGroup: r.group != 0 && r.group != group}
+		Leaving: r.leaving, Rules: r.rules, Generation: r.generation, OtherGroup: r.group != 0 && r.group != group}
 	if r.group == group {
 		f.Coordinator, f.BallotsSpent = r.coordinator, r.ballotsSpent
 	}
@@ -243,7 +245,7 @@ func (w *World) report(p int32) {
 		r.stateID = "" // it is never a voter: a liar that votes is beyond the promise
 	}
 	view := v.node.View()
-	r.group, r.generation, r.leaving = w.groupOf(p), view.Acknowledged, v.leaving
+	r.group, r.generation, r.leaving, r.rules = w.groupOf(p), view.Acknowledged, v.leaving, v.rules
 	r.coordinator, r.ballotsSpent = "", view.Phase == "BallotsSpent"
 	if view.Epoch != 0 {
 		r.coordinator = view.Coordinator
@@ -262,10 +264,11 @@ func (w *World) groupOf(p int32) int {
 // persist writes a roster into the group's status.
 func (w *World) persist(m *manager, r *membership.Roster) {
 	w.Rosters++
+	w.checkNextLevel(m, r)
 	n := &node.Roster{
 		Group: groups[w.api.group], Generation: r.Generation, Algorithm: m.cache.algorithm, Guarded: w.Guarded,
 		Heartbeat: time.Duration(heartbeat), Timeout: time.Duration(mostTimeout), Lease: m.cache.lease,
-		Preemption: w.Preemption, Stable: w.Stable, Members: make([]lease.Member, len(r.Members)),
+		Preemption: w.Preemption, Stable: w.Stable, Rules: r.Rules, Members: make([]lease.Member, len(r.Members)),
 	}
 	for i := range r.Members {
 		q := &r.Members[i]

@@ -102,7 +102,7 @@ type Cluster struct {
 type Weights struct {
 	Crash, Cut, Clog, Pause, Suspect, Break, Sicken, Leave, Expire, Edit, Forge           int
 	StepWall, Suspend, ChangeRate, CutSession, EndApp, ReplacePod, StopManager, EditLease int
-	Remake, Strand, Report, SetBack                                                       int
+	Remake, Strand, Report, SetBack, Upgrade                                              int
 }
 
 // Lease is the group's own choice of what Guarded groups need.
@@ -193,6 +193,19 @@ func DrawOwnLink(algorithm string, seed uint64) Options {
 		Processes: max(o.Processes, 3), Equal: o.Equal, Chaos: 40 * T, Gap: 40 * T, Lease: o.Lease}
 	quiet.OwnLink, quiet.Rate = true, min(o.Rate, 95)
 	return quiet
+}
+
+// DrawUpgrades draws a Guarded group whose agents and managers are of several releases, with several
+// rules levels (MC11), and are upgraded and rolled back.
+func DrawUpgrades(algorithm string, seed uint64) Options {
+	o := DrawGuarded(algorithm, seed)
+	o.Upgrade = 2 + int(seed%3)
+	if seed/4%2 == 0 { // little else happens, or hardly any upgrade is done before the next begins
+		o.Weights = Weights{Upgrade: 6, StopManager: 1, Strand: 1, Sicken: 1}
+		o.Crashes, o.Disks, o.Partial, o.Loss, o.Flap = Crashes{}, Disks{}, 0, 0, false
+		o.Chaos, o.Gap = 600*T, 15*T
+	}
+	return o
 }
 
 // salt makes the same seed another schedule for every algorithm and mode.

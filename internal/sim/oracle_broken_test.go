@@ -225,6 +225,12 @@ var brokenOnPurpose = []broken{
 		o:      func(o *Options) { *o = DrawOwnLink(o.Algorithm, o.Seed) },
 	},
 	{
+		name:   "an agent that uses rosters of the next rules level",
+		finds:  "T16",
+		breaks: func(w *World) { w.sabotage.nextLevel = true },
+		o:      func(o *Options) { *o = DrawUpgrades(o.Algorithm, o.Seed) },
+	},
+	{
 		name:   "a disk that lies",
 		finds:  "V11",
 		breaks: func(w *World) { w.sabotage.confirmAll = true },

@@ -39,6 +39,7 @@ type process struct {
 	sent      int64 // how many rosters were sent to it
 	read      int64 // the newest of them that it has read: none comes after a later one
 	stranded  Time  // it reaches no manager until then
+	rules     int32 // the newest rules level that the agent's build supports; 0 is 1
 	asked     bool  // it has asked for a newer roster
 	heard     []uint64
 	words     [16]promise // that its voter has made last, given or not
@@ -112,7 +113,7 @@ func (w *World) run(p int32) {
 	v.number++
 	v.self = lease.Incarnation{Name: v.name, UID: uidOf(p, v.uid), StateID: stateIDs[p][v.disk.number], Number: v.number}
 	v.node = node.New(node.Config{Self: v.self, Saved: w.sabotage.read(v.disk.saved.lease), Seed: w.rng.Uint64(),
-		Now: v.clock.read(w.now), Managed: true})
+		Now: v.clock.read(w.now), Managed: true, Rules: w.sabotage.level(v.rules)})
 	v.roster, v.entered, v.seen, v.ticks, v.next = nil, false, election.State{}, 0, 0
 	v.ledger = lease.Ledger{}
 	v.sick, v.unhealthy, v.leaving, v.asked = false, false, false, false

@@ -16,6 +16,7 @@ func (w *World) obey(p int32, e *node.Event, r *node.Ready) {
 		w.cheat(p, *e, r)
 	}
 	w.checkStep(p, e, r)
+	w.checkLevel(p, r)
 	if w.out != nil {
 		w.tellStep(p, e, r)
 	}

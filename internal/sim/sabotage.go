@@ -18,6 +18,7 @@ type sabotage struct {
 	oneRun         bool // links do not tell the runs of a process apart
 	forge          bool // apps write under the highest epoch that the register has seen
 	hasty          bool // a manager makes voters of those that are connected to it only
+	nextLevel      bool // agents use rosters of the rules level above their newest
 	overstay       Time // apps act for so long after their deadlines
 
 	// cheat changes what a step asks for before it is checked and done.
@@ -37,6 +38,14 @@ func (s *sabotage) read(saved lease.State) lease.State {
 		saved.Lease = 1
 	}
 	return saved
+}
+
+// level is which newest rules level a process's Node is told.
+func (s *sabotage) level(newest int32) int32 {
+	if s.nextLevel {
+		return newest + 1
+	}
+	return newest
 }
 
 // hasten makes voters of those that are connected to a manager, if they are two or more.

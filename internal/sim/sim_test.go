@@ -107,6 +107,32 @@ func TestSimulateOwnLink(t *testing.T) {
 	}
 }
 
+// T16: agents and managers of three releases, with other rules levels, are upgraded and rolled back in
+// any order, beside all other faults.
+func TestSimulateUpgrades(t *testing.T) {
+	for _, algorithm := range algorithms() {
+		t.Run(algorithm, func(t *testing.T) {
+			draw := func(seed uint64) sim.Options { return sim.DrawUpgrades(algorithm, seed) }
+			simulate(t, draw, *firstFlag, max(*seedsFlag, share())/16+1, never)
+		})
+	}
+}
+
+// Upgrades are worth simulating only if they come so far that the level in force changes, both ways.
+func TestUpgradesChangeTheLevel(t *testing.T) {
+	w := sim.NewWorld()
+	raised, lowered := 0, 0
+	for seed := uint64(0); seed < 400 && (raised == 0 || lowered == 0); seed++ {
+		if err := w.Run(sim.DrawUpgrades("Bully", seed)); err != nil {
+			t.Fatal(err)
+		}
+		raised, lowered = raised+w.Raised, lowered+w.Lowered
+	}
+	if raised == 0 || lowered == 0 {
+		t.Errorf("raised %d times, lowered %d times", raised, lowered)
+	}
+}
+
 // Seeds that failed once.
 func TestPinnedSeeds(t *testing.T) {
 	text, err := os.ReadFile(pinned)

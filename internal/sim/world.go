@@ -39,6 +39,7 @@ type World struct {
 	register  register
 	truth     truth
 	rogue     int32 // −1: nobody
+	release   int32 // the newest rules level of what is rolled out; 0: there are no levels
 	calm      bool
 	remains   Time // until when something of chaos lasts on
 	broken    *Failure
@@ -72,6 +73,8 @@ type Stats struct {
 	Overlaps   int // how often two apps might act at once, with clocks beyond the bound
 	Stopped    int // groups that had no majority, or no candidate, in the end
 	Faults     int
+	Raised     int // how often the rules level was raised, and how often lowered
+	Lowered    int
 }
 
 // Failure says what did not hold.
@@ -149,6 +152,7 @@ func (w *World) begin(o Options) {
 	if o.Rogue {
 		w.rogue = int32(w.rng.IntN(o.Processes))
 	}
+	w.drawBuilds()
 	for p := range w.processes {
 		w.begins(int32(p))
 	}
