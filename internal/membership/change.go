@@ -25,7 +25,7 @@ type voter struct {
 	// being deleted (MC8), as do all later ones; 0: there is none that this manager knows of.
 	dismissed int64
 
-	connected bool      // it reports to this manager and does not leave
+	connected bool      // it reports to this manager, does not leave, and supports the level in force
 	missing   time.Time // when its pod was or will be gone or hanging, or it began to leave (MC6)
 	lost      time.Time // from when on it is not expected to come back (MC7)
 }
@@ -129,7 +129,8 @@ const nobody = -1
 //	connected + newcomers >= majority(n)
 //
 // where connected counts the voters that report to this manager with the state directory that the
-// roster names, do not leave, and are not known to have ended.
+// roster names, do not leave, support the rules level in force (MC11), and are not known to have
+// ended.
 func (s *situation) carries(n, butFor, newcomers int) bool {
 	connected := newcomers
 	for i := range s.voters {

@@ -23,7 +23,8 @@ package membership
 // any more (MC4). Nothing in this tells up from down.
 //
 // What is not promised: that a group whose agents are replaced by older ones has a coordinator while
-// its manager does not support the level in force.
+// its manager does not support the level in force; nor that the level is lowered if most of the voters
+// are started again as an older release in their own pods: they acknowledge nothing more (MC4).
 
 // level returns a rules level as it counts: 0 is what those say who know of none.
 func level(rules int32) int32 { return max(rules, 1) }

@@ -226,3 +226,19 @@ func TestRulesLevelOfOldData(t *testing.T) {
 		t.Fatalf("the digest of a roster of level 1 was %s…, and is %s", was, s.Roster.Digest)
 	}
 }
+
+// MC11: a voter that reports, and does not support the level in force, can acknowledge nothing, so it
+// carries no change of voters (MC6).
+func TestVoterOfAnotherRulesLevelCarriesNothing(t *testing.T) {
+	s := levelled(2)
+	s.supporting(1, 2)
+	s.Pods = append(s.Pods[:1:1], s.Pods[2])
+	s.report("uid-1").Connected = false
+	if d := s.pass(); s.voters() != "p-0 p-1 p-2" || s.Roster.Rules != 2 {
+		t.Errorf("%s: voters %s, level %d", d.Why, s.voters(), s.Roster.Rules)
+	}
+	s.supporting(2, 1)
+	if d := s.pass(); d.Why != VoterMissing || s.voters() != "p-0 p-2" {
+		t.Errorf("%s: voters %s", d.Why, s.voters())
+	}
+}

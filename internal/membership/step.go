@@ -192,7 +192,7 @@ func (g *group) judgeVoters() {
 	for i := range g.voters {
 		v := &g.voters[i]
 		leaves := v.reports() && v.report.Leaving
-		v.connected = v.reports() && !leaves
+		v.connected = v.reports() && !leaves && supports(v.report.Rules, g.level)
 		v.missing = missingFrom(v.pod, leaves, g.Now)
 		v.lost = v.lostFrom(leaderless, g.Begun)
 	}
