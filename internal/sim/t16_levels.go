@@ -53,7 +53,7 @@ func (w *World) upgrade() {
 
 func (w *World) replaceManager(i int) {
 	m := &w.managers[i]
-	m.restart()
+	m.restart(w.now)
 	m.rules = w.release
 	w.tell("manager %d is replaced: it supports rules level %d", i+1, m.rules)
 }
@@ -90,7 +90,7 @@ func (w *World) mendBuilds() {
 		level = lease.Level(r.node.Rules) + int32(w.Seed%2)
 	}
 	for i := range w.managers {
-		w.managers[i].restart() // or it lowers the level for an agent that is replaced
+		w.managers[i].restart(w.now) // or it lowers the level for an agent that is replaced
 		w.managers[i].rules = level
 	}
 	for p := range int32(len(w.processes)) {
