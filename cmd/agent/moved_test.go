@@ -78,7 +78,7 @@ func TestARelabelledPodChangesItsGroup(t *testing.T) {
 	if dir, err = statedir.Open(path, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	defer dir.Close() //nolint:errcheck // nothing is lost
+	defer dir.Close()
 	saved, err := dir.Load()
 	if err != nil || saved.Lease.Group != "billing-1" || saved.Lease.Earlier == nil ||
 		saved.Lease.Earlier.Group != "scheduler-1" || saved.Lease.Earlier.Highest == 0 {
@@ -107,7 +107,7 @@ func TestTheRosterOfAnotherGroupIsNotUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer dir.Close() //nolint:errcheck // nothing is lost
+	defer dir.Close()
 	s := &sidecar{
 		dir:     dir,
 		keyring: identity.NewKeyring(time.Now),
@@ -136,7 +136,7 @@ func TestAnAgentLeavesItsGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer dir.Close() //nolint:errcheck // nothing is lost
+	defer dir.Close()
 	kept := guardedRoster("scheduler", dir.ID)
 	promised := lease.State{Group: kept.GroupUID, Generation: 1, Voted: true, Highest: 7}
 	if err := dir.Save(promised, &kept); err != nil {
