@@ -116,7 +116,7 @@ func TestWithoutAManager(t *testing.T) {
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		stops[i], done[i] = stop, make(chan error, 1)
-		go func() { done[i] <- serve(ctx, o, slog.New(slog.DiscardHandler)) }()
+		go func() { done[i] <- serves(t, ctx, o) }()
 	}
 	coordinators := follow(t, apps[0])
 	awaitName(t, coordinators, "b")
@@ -203,6 +203,15 @@ func follow(t *testing.T, address string) *bufio.Scanner {
 	}
 }
 
+// serves runs an agent. That it ends by itself ends the test.
+func serves(t *testing.T, ctx context.Context, o options) error { //nolint:revive // it is the test's
+	err := serve(ctx, o, slog.New(slog.DiscardHandler))
+	if ctx.Err() == nil {
+		t.Errorf("an agent has ended: %v", err)
+	}
+	return err
+}
+
 func awaitName(t *testing.T, lines *bufio.Scanner, want string) {
 	t.Helper()
 	for lines.Scan() {
@@ -216,9 +225,15 @@ func awaitName(t *testing.T, lines *bufio.Scanner, want string) {
 	t.Fatalf("the stream ended before it named %s: %v", want, lines.Err())
 }
 
+// freeAddress is one on a loopback address of this test's own, where that can be had: on 127.0.0.1
+// what other programs open may take the port before the agent listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	own := fmt.Sprintf("127.%d.%d.1:0", 1+os.Getpid()>>8&63, os.Getpid()&255)
+	l, err := net.Listen("tcp", own)
+	if err != nil {
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,10 @@ func TestRosterHasTheAppProbed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		go func() { done <- serve(ctx, o, slog.New(slog.DiscardHandler)) }()
+		go func() {
+			done <- serves(t, ctx, o)
+			stop() // or the test would wait for it
+		}()
 	}
 	coordinators := follow(t, apps[0])
 	awaitName(t, coordinators, "b")

@@ -16,16 +16,19 @@ import (
 
 const adoptLong = `Say which roster of a group counts after its status was set back.
 
-If a backup is restored, or the status is wiped, while no manager runs, the next manager finds an older
-roster in the status than the agents use, or none. It changes nothing then. Usually it adopts the newest
-roster that agents hold within seconds. If it cannot, because no majority of that roster's voters reports,
-the group's condition Stalled is True with reason StatusSetBack, and this command decides.
+If a backup is restored, or the status is wiped, while no manager runs, the next manager finds
+an older roster in the status than the agents use, or none. It changes nothing then. Usually it
+adopts the newest roster that agents hold within seconds. If it cannot, because no majority of
+that roster's voters reports, the group's condition Stalled is True with reason StatusSetBack,
+and this command decides.
 
-Without --status, the newest roster counts that an agent has shown the manager, and that a manager signed.
-With --status, the one in the status counts, and what the agents use is given up.
+Without --status, the newest roster counts that an agent has shown the manager, and that a
+manager signed. With --status, the one in the status counts, and what the agents use is given
+up.
 
-The decision holds until agents report a newer generation than the command shows. You need permission to
-patch the group.`
+The decision holds until agents report a newer generation than the command shows. You need
+permission to patch the group, and the verb forget on electiongroups: the ClusterRole admin has
+both.`
 
 const adoptExamples = `  # Adopt the newest roster that agents hold; nothing is changed before you type the group's name
   kubectl election adopt scheduler -n shop
@@ -136,10 +139,10 @@ func adoptionOf(g *v1.ElectionGroup, status bool) (v1.AdoptRequest, error) {
 }
 
 const adoptRisk = `
-The manager cannot tell whether this is the newest roster that there was. Continue only if you are sure
-that no process runs that uses a newer one, not even on a machine that is merely cut off from the network.
-If one does, two processes may act as the coordinator at the same time, and then only resources that check
-epochs refuse the older one.
+The manager cannot tell whether this is the newest roster that there was. Continue only if you
+are sure that no process runs that uses a newer one, not even on a machine that is merely cut
+off from the network. If one does, two processes may act as the coordinator at the same time,
+and then only resources that check epochs refuse the older one.
 `
 
 // explainAdoption writes what would count, and the risk of it.

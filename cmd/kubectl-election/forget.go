@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -112,17 +111,6 @@ func forget(
 			"with: kubectl get eg "+key.Name+" -n "+key.Namespace+" -w",
 	)
 	return nil
-}
-
-// annotateError says which right is missing, if one is.
-func annotateError(key types.NamespacedName, err error) error {
-	if !apierrors.IsForbidden(err) {
-		return fmt.Errorf("annotate group %s: %w", key, err)
-	}
-	return fmt.Errorf("you may not have voters of group %s forgotten: that needs the verbs patch and "+
-		"forget on electiongroups.podesta.dev in namespace %s (to see what you have: kubectl auth "+
-		"can-i forget electiongroups.podesta.dev -n %s); ask an administrator of the namespace, whose "+
-		"ClusterRole admin has both: %w", key, key.Namespace, key.Namespace, err)
 }
 
 // await returns nil once the roster has recorded the plan.

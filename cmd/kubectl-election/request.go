@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -35,6 +36,17 @@ func annotate(ctx context.Context, kube client.Client, group *v1.ElectionGroup,
 		return annotateError(key, err)
 	}
 	return nil
+}
+
+// annotateError says which right is missing, if one is.
+func annotateError(key types.NamespacedName, err error) error {
+	if !apierrors.IsForbidden(err) {
+		return fmt.Errorf("annotate group %s: %w", key, err)
+	}
+	return fmt.Errorf("you may not decide that for group %s: it needs the verbs patch and "+
+		"forget on electiongroups.podesta.dev in namespace %s (to see what you have: kubectl auth "+
+		"can-i forget electiongroups.podesta.dev -n %s); ask an administrator of the namespace, whose "+
+		"ClusterRole admin has both: %w", key, key.Namespace, key.Namespace, err)
 }
 
 // errNoAnswer means that the manager has not done in time what was asked for.

@@ -120,6 +120,13 @@ func TestAStrangerSendsNoMoreThanItMay(t *testing.T) {
 	}
 }
 
+// count is how many strangers there are, and how many connections of a pod.
+func (d *Door) count(uid string) (strangers, pods int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.strangers, len(d.pods[uid])
+}
+
 // A stranger is closed after its time. A pod stays.
 func TestAStrangerHasItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -128,13 +135,13 @@ func TestAStrangerHasItsTime(t *testing.T) {
 		enter(t, d, "pod").prove("uid")
 		<-time.After(some.Within - 1)
 		synctest.Wait()
-		if d.strangers != 1 {
+		if n, _ := d.count("uid"); n != 1 {
 			t.Error("the stranger was closed too early")
 		}
 		<-time.After(1)
 		synctest.Wait()
-		if d.strangers != 0 || len(d.pods["uid"]) != 1 {
-			t.Errorf("%d strangers and pods %v are left", d.strangers, d.pods)
+		if strangers, pods := d.count("uid"); strangers != 0 || pods != 1 {
+			t.Errorf("%d strangers and %d connections of the pod are left", strangers, pods)
 		}
 	})
 }
