@@ -25,7 +25,7 @@ const (
 	// Suspect: the failure detector suspects that Process, the coordinator, has failed.
 	Suspect
 	// Appoint: in a Guarded group, Process has the lease or is about to get it. It is the
-	// coordinator, whatever the election decides.
+	// coordinator, whatever the election decides, unless its priority is 0.
 	Appoint
 	// Change: Roster is the new roster, in ring order, and the group runs Algorithm.
 	Change

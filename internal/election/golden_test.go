@@ -16,6 +16,9 @@ import (
 // writes the messages that are sent now.
 func TestGolden(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		if !strings.HasSuffix(path, ".txt") { // what fuzzing has found
+			return
+		}
 		var g *scenario.Group
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var out strings.Builder

@@ -265,10 +265,10 @@ func (m *Machine) withdraw() {
 }
 
 // appointed makes the process with the lease the coordinator, and ends an election that is under
-// way.
+// way. A process that never coordinates on this roster is not followed, whoever appoints it.
 func (m *Machine) appointed(name string) {
 	p, ok := m.find(name)
-	if !ok || m.coordinator == name && !m.electing {
+	if !ok || p.Priority == 0 || m.coordinator == name && !m.electing {
 		return
 	}
 	decision := ID{Initiator: name}

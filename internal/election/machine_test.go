@@ -211,6 +211,27 @@ func TestPriorityZeroNeverCoordinates(t *testing.T) {
 	}
 }
 
+// In a Guarded group the leaseholder is appointed. A process that never coordinates is not, although
+// nobody else does: the lease may go by a roster of before the edit (found by FuzzStep).
+func TestWhoIsAppointed(t *testing.T) {
+	for _, algorithm := range election.Algorithms() {
+		for priority, want := range []string{"", "b"} {
+			roster := []election.Process{{Name: "a", Priority: 0}, {Name: "b", Priority: int32(priority)}}
+			for _, self := range roster {
+				m, err := election.New(election.Config{Algorithm: algorithm, Self: self.Name, Roster: roster})
+				if err != nil {
+					t.Fatal(err)
+				}
+				m.Step(election.Event{Type: election.Appoint, Process: "b"})
+				if got := m.State().Coordinator; got != want {
+					t.Errorf("%s: %s follows %q, want %q; b has priority %d", algorithm, self.Name, got, want,
+						priority)
+				}
+			}
+		}
+	}
+}
+
 // The priorities of a running group are edited: a process that is now above the coordinator takes
 // over, and a coordinator with priority 0 gives up.
 func TestRosterChange(t *testing.T) {
