@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/lease"
@@ -26,7 +27,7 @@ func (x *exploration) granted(
 	g := &w.ghosts[v]
 	now := w.clocks[v]
 	switch {
-	case x.slow && g.freed == to && e <= g.freedEpoch: // released before the grant of it was said
+	case x.slow && g.hasReleased(to, e): // before the grant of it was said
 		return
 	case g.amnesiac:
 		x.fail(w, "G4: %s promises %s to %s without its state directory", members[v], e, to.Name)
@@ -53,9 +54,16 @@ func (x *exploration) granted(
 	w.owners = append(w.owners, owner{epoch: e, incarnation: to, voters: 1 << v})
 }
 
+// hasReleased reports whether an incarnation has given back an epoch: a grant of it binds nobody.
+func (g *ghost) hasReleased(by lease.Incarnation, e lease.Epoch) bool {
+	return slices.ContainsFunc(g.released[:], func(r release) bool {
+		return r.by == by && e <= r.epoch
+	})
+}
+
 // free ends a promise (V10).
 func (w *world) free(v int, by lease.Incarnation, e lease.Epoch) {
-	w.ghosts[v].freed, w.ghosts[v].freedEpoch = by, e
+	w.ghosts[v].released[slices.Index(members[:], by.Name)] = release{by, e}
 	if g := &w.ghosts[v]; g.to == by && g.epoch <= e {
 		g.until = min(g.until, w.clocks[v])
 	}

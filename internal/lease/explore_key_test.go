@@ -82,8 +82,10 @@ func (x *exploration) addProcess(f *fingerprint, w *world, p int) {
 	f.incarnation(g.to)
 	f.flags(g.amnesiac)
 	if x.slow {
-		f.incarnation(g.freed)
-		f.number(int64(g.freedEpoch))
+		for _, r := range g.released {
+			f.incarnation(r.by)
+			f.number(int64(r.epoch))
+		}
 	}
 }
 

@@ -57,8 +57,14 @@ type ghost struct {
 	until    time.Duration // on the voter's clock
 	amnesiac bool          // it has lost its state directory: it may promise nothing
 
-	freed      lease.Incarnation // who released last, and what: a grant of that may be said later
-	freedEpoch lease.Epoch
+	// what each process released last: with a slow disk the grant of it may be said later
+	released [procs]release
+}
+
+// release is who gave which epoch back.
+type release struct {
+	by    lease.Incarnation
+	epoch lease.Epoch
 }
 
 // owner is a process that has been promised an epoch, by the voters of the bits.

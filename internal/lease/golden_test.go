@@ -15,6 +15,9 @@ import (
 // TestGolden plays the conversations in testdata. -rewrite writes what is said now.
 func TestGolden(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		if !strings.HasSuffix(path, ".txt") { // what fuzzing has found
+			return
+		}
 		var g *play
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "group" {
