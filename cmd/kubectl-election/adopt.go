@@ -30,7 +30,7 @@ The decision holds until agents report a newer generation than the command shows
 permission to patch the group, and the verb forget on electiongroups: the ClusterRole admin has
 both.`
 
-const adoptExamples = `  # Adopt the newest roster that agents hold; nothing is changed before you type the group's name
+const adoptExamples = `  # Adopt the newest roster that agents hold; you are asked to confirm it
   kubectl election adopt scheduler -n shop
 
   # Go on with the roster in the status
@@ -39,7 +39,8 @@ const adoptExamples = `  # Adopt the newest roster that agents hold; nothing is 
 // newAdoptCommand returns the command that ends a group's standstill after its status was set back.
 func newAdoptCommand() *cobra.Command {
 	var at cluster
-	var yes, status bool
+	var status bool
+	var ask func(group string) error
 	command := &cobra.Command{
 		Use:     "adopt GROUP",
 		Short:   "Say which roster counts after a group's status was set back",
@@ -56,17 +57,11 @@ func newAdoptCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ask := func(group string) error {
-				return confirm(c.InOrStdin(), c.OutOrStdout(), group)
-			}
-			if yes {
-				ask = func(string) error { return nil }
-			}
 			key := types.NamespacedName{Namespace: namespace, Name: args[0]}
 			return adopt(c.Context(), kube, key, status, c.OutOrStdout(), ask)
 		},
 	}
-	command.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	ask = confirmation(command)
 	command.Flags().BoolVar(&status, "status", false, "the roster in the status counts")
 	at.addFlags(command.Flags())
 	return command

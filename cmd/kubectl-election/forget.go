@@ -34,7 +34,7 @@ const forgetExamples = `  # Show the lost voters; nothing is changed before you 
 // newForgetCommand returns the command that lets a group continue without a majority that is lost.
 func newForgetCommand() *cobra.Command {
 	var at cluster
-	var yes bool
+	var ask func(group string) error
 	command := &cobra.Command{
 		Use:     "forget GROUP [POD...]",
 		Short:   "Let a group continue without voters that are lost for good",
@@ -51,23 +51,11 @@ func newForgetCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ask := func(group string) error {
-				return confirm(c.InOrStdin(), c.OutOrStdout(), group)
-			}
-			if yes {
-				ask = func(string) error { return nil }
-			}
-			return forget(
-				c.Context(),
-				kube,
-				types.NamespacedName{Namespace: namespace, Name: args[0]},
-				args[1:],
-				c.OutOrStdout(),
-				ask,
-			)
+			key := types.NamespacedName{Namespace: namespace, Name: args[0]}
+			return forget(c.Context(), kube, key, args[1:], c.OutOrStdout(), ask)
 		},
 	}
-	command.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	ask = confirmation(command)
 	at.addFlags(command.Flags())
 	return command
 }

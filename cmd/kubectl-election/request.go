@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -73,6 +74,18 @@ func awaitGroup(ctx context.Context, kube client.WithWatch, key types.Namespaced
 		}
 	}
 	return errNoAnswer
+}
+
+// confirmation adds the flag --yes to a command. It returns the question that the command asks before
+// it changes anything.
+func confirmation(c *cobra.Command) (ask func(group string) error) {
+	yes := c.Flags().Bool("yes", false, "do not ask for confirmation")
+	return func(group string) error {
+		if *yes {
+			return nil
+		}
+		return confirm(c.InOrStdin(), c.OutOrStdout(), group)
+	}
 }
 
 // confirm asks the user to type the group's name.

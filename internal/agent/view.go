@@ -24,7 +24,7 @@ type View struct {
 	Priority    int32       // of the coordinator
 	Electing    bool        // this process takes part in an election
 	Withdrawn   bool        // this process is no candidate
-	// why it is none, in a word of package roster; empty: it is one
+	// why this process is no candidate, a constant of package roster; empty: it is a candidate
 	NotCandidate string
 	Leaving      bool          // this process is about to end on purpose
 	Processes    []ProcessView // the process status table, in ring order

@@ -15,13 +15,11 @@ func (c *Client) pause(ctx context.Context, d time.Duration) bool {
 	case <-c.hurry: // that was before this pause
 	default:
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+	until, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
 	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
+	case <-until.Done():
+		return ctx.Err() == nil
 	case <-c.hurry:
 		return sleep(ctx, min(d, rand.N(hurried)))
 	}
@@ -29,12 +27,8 @@ func (c *Client) pause(ctx context.Context, d time.Duration) bool {
 
 // sleep waits, and returns false if ctx ended before.
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	until, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-until.Done()
+	return ctx.Err() == nil
 }
