@@ -133,7 +133,7 @@ func unsupportedInEnv(from *corev1.EnvVarSource) string {
 	return leftover("", rest)
 }
 
-// isMemoryLimit says whether a reference is to the container's own memory limit, in bytes.
+// isMemoryLimit reports whether a reference is to the container's own memory limit, in bytes.
 func isMemoryLimit(ref *corev1.ResourceFieldSelector) bool {
 	return ref.Resource == "limits.memory" && ref.ContainerName == "" && (ref.Divisor.IsZero() || ref.Divisor.Value() == 1)
 }
