@@ -1,6 +1,7 @@
 package door
 
 import (
+	"context"
 	"errors"
 	"net"
 	"time"
@@ -12,6 +13,8 @@ type visit struct {
 	door    *Door
 	address string
 	timer   *time.Timer // ends a stranger's stay
+	// the call of a stranger; nil: it has made none. The connection's reader alone uses it (Single)
+	call context.Context //nolint:containedctx // whether it has ended is all that is asked
 
 	// guarded by the door
 	pod  string // UID, when it has shown a certificate

@@ -130,6 +130,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		grpc.ConnectionTimeout(handshakeWithin),
 		grpc.MaxRecvMsgSize(maxMessageSize),
 		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.InTapHandle(door.Single),
 		grpc.MaxHeaderListSize(16<<10),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			Time:              agentPing,
