@@ -24,7 +24,7 @@ import (
 type Attack func(ctx context.Context, conn net.Conn, sent func())
 
 // pause is the time from the end of a connection to the next attempt. It spares this machine.
-const pause = time.Second
+const pause = 5 * time.Second
 
 // Begin has each of so many strangers keep a connection to an address, from 127.0.0.2 and the
 // addresses after it in turn. It returns when each has sent once what it can, or was refused; they
@@ -69,9 +69,11 @@ func Headers(bytes int, secure bool) Attack {
 			conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true})
 		}
 		_, err := fmt.Fprintf(conn, "GET /metrics HTTP/1.1\r\nHost: flood\r\n")
-		line := "X-Flood: " + strings.Repeat("f", 1000) + "\r\n"
-		for written := 0; err == nil && written < bytes; written += len(line) {
-			_, err = io.WriteString(conn, line)
+		// many lines a write: over TLS each write is a record, which costs the attacker more than its
+		// victim, and both share this machine
+		lines := strings.Repeat("X-Flood: "+strings.Repeat("f", 1000)+"\r\n", 16)
+		for written := 0; err == nil && written < bytes; written += len(lines) {
+			_, err = io.WriteString(conn, lines)
 		}
 		sent()
 		stall(conn)

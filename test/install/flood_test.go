@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,7 +52,10 @@ func TestFloodedManager(t *testing.T) {
 	joins(t, m)
 	flood.Begin(t, m.metrics, 4, door.Strangers, flood.Headers(headers, true))
 	m.await(t, "metrics", func(ctx context.Context) bool {
-		return status(ctx, "https://"+m.metrics+"/metrics", bearer) == http.StatusOK
+		begun := time.Now()
+		code, err := scrape(ctx, "https://"+m.metrics+"/metrics", bearer)
+		t.Logf("metrics: %d %v after %v", code, err, time.Since(begun))
+		return code == http.StatusOK
 	})
 	flood.Begin(t, m.health, 4, door.Strangers, flood.Headers(headers, false))
 	m.await(t, "a probe's answer", func(ctx context.Context) bool { return status(ctx, "http://"+m.health+"/healthz", "") == http.StatusOK })

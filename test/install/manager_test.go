@@ -194,23 +194,34 @@ func (m *managerProcess) await(t *testing.T, what string, so func(context.Contex
 	}
 }
 
-// status is what a server answers; 0 if it does not. Certificates for metrics are self-signed.
+// scrapeWithin is how long an attempt may take: Prometheus gives up after as long.
+const scrapeWithin = 10 * time.Second
+
+// status is what a server answers; 0 if it does not.
 func status(ctx context.Context, url, bearer string) int {
+	code, _ := scrape(ctx, url, bearer)
+	return code
+}
+
+// scrape is what a server answers, or why it does not. Certificates for metrics are self-signed.
+func scrape(ctx context.Context, url, bearer string) (code int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, scrapeWithin)
+	defer cancel()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return 0
+		return 0, err
 	}
 	if bearer != "" {
 		request.Header.Set("Authorization", "Bearer "+bearer)
 	}
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		return 0
+		return 0, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	return response.StatusCode
+	return response.StatusCode, nil
 }
 
 // tokenFile writes a kubeconfig with a token of a ServiceAccount of the installation: no more than its pod would have.
