@@ -40,6 +40,12 @@ func pidOf(t *testing.T, state, program string) int {
 // killProgram kills a program of the cluster that all tests use, and returns the process that it was.
 func killProgram(t *testing.T, program string) (pid int) {
 	t.Helper()
+	return killProgramOf(t, state, program)
+}
+
+// killProgramOf is killProgram on the cluster with that directory.
+func killProgramOf(t *testing.T, state, program string) (pid int) {
+	t.Helper()
 	if pid = pidOf(t, state, program); pid <= 1 {
 		t.Fatalf("%s does not run: there is nothing to kill", program)
 	}
@@ -49,14 +55,20 @@ func killProgram(t *testing.T, program string) (pid int) {
 	return pid
 }
 
-// restarted waits until another manager than the old one runs.
+// restarted waits until another manager than the old one runs, on the cluster that all tests use.
 func restarted(t *testing.T, old int) {
+	t.Helper()
+	startedAgain(t, state, old)
+}
+
+// startedAgain waits until another manager than the old one runs on the cluster with that directory.
+func startedAgain(t *testing.T, state string, old int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	again := time.NewTicker(50 * time.Millisecond) // there is nobody who could say
 	defer again.Stop()
-	for pid := managerPID(t); pid == 0 || pid == old; pid = managerPID(t) {
+	for pid := old; pid == 0 || pid == old; pid = pidOf(t, state, "manager") {
 		select {
 		case <-again.C:
 		case <-ctx.Done():
