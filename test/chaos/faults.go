@@ -63,6 +63,7 @@ const (
 	killEtcd       = "kill etcd"
 	killManagers   = "kill all managers"
 	pauseManager   = "pause leading manager"
+	setStatusBack  = "restore an older status"
 	renewAuthority = "delete CA secret"
 	editPriority   = "edit priorities"
 	scaleDown      = "scale down by two, and up"
@@ -115,6 +116,7 @@ func kindsFor(lease time.Duration) []faultKind {
 		world(killEtcd, report.Outage, 1),
 		world(killManagers, report.Outage, 2),
 		lasts(second, 10*second, world(pauseManager, report.Outage, 1)),
+		{name: setStatusBack, class: report.Outage, scope: theWorld, weight: 1, alone: true},
 		world(renewAuthority, report.Renewal, 1),
 		group(editPriority, report.Edit, 2),
 		group(scaleDown, report.Leave, 1), group(rollingRestart, report.Leave, 1),

@@ -72,7 +72,7 @@ func TestWithin(t *testing.T) {
 	if names := namesOf(leftOut); !slices.Equal(names, []string{cutOff, cutDeaf, cutMute, cutHalves, cutBridge, cutLink}) {
 		t.Errorf("left out without links: %q", names)
 	}
-	if len(able) != 17 {
+	if len(able) != 18 {
 		t.Errorf("every backend is capable of %d faults: %q", len(able), namesOf(able))
 	}
 }
@@ -108,6 +108,7 @@ func TestTogether(t *testing.T) {
 		{deletePod, killManagers, true},
 		{killPod, deletePod, true},
 		{rollingRestart, killPod, false},
+		{setStatusBack, killPod, false},
 		{killNode, killPod, false},
 	} {
 		pair, err := named(kindsFor(time.Second), []string{c.a, c.b})

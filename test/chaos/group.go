@@ -35,9 +35,10 @@ type group struct {
 	never bool
 	// previous: its agents are of an earlier version, until a rolling restart.
 	previous bool
-	// first is the process that an edit gave the highest priority; empty is the highest ordinal.
-	first    string
+	// first is the ordinal that an edit gave the highest priority; -1 is the highest ordinal.
+	first    int
 	restarts int // rolling ones, so far
+	backups  int // of the status, that were restored so far
 	// now is how many pods it has at present.
 	now int
 }
@@ -59,6 +60,7 @@ func (o options) groupsOf(algorithm v1.Algorithm, previous, services bool) []*gr
 				lease:     o.lease,
 				size:      size,
 				now:       size,
+				first:     -1,
 				service:   services,
 				never:     size == inOrder && v1.Safety(safety) == v1.Guarded,
 				previous:  previous && size == inOrder,
@@ -72,14 +74,18 @@ func (g *group) pod(i int) string { return fmt.Sprintf("%s-%d", g.name, i) }
 
 // preferred is who coordinates when all is well; empty if it may be anybody.
 func (g *group) preferred() string {
-	switch {
-	case g.never:
+	if g.never {
 		return ""
-	case g.first != "":
-		return g.first
-	default:
-		return g.pod(g.now - 1)
 	}
+	return g.highest()
+}
+
+// highest is the process with the highest priority of those that there are.
+func (g *group) highest() string {
+	if 0 <= g.first && g.first < g.now {
+		return g.pod(g.first)
+	}
+	return g.pod(g.now - 1)
 }
 
 func (g *group) election() *v1.ElectionGroup {

@@ -137,7 +137,7 @@ func (r *runner) strikeAll(ctx context.Context, fault fault, groups []*group, f 
 	if fault.scope == aNode {
 		at, err = r.strikeNode(ctx, fault, victim)
 	} else {
-		at, err = r.strikeWorld(ctx, fault)
+		at, err = r.strikeWorld(ctx, fault, groups)
 	}
 	for _, s := range strikes {
 		s.at, s.until = at, register.Now()

@@ -106,8 +106,8 @@ func (r *runner) strikeGroup(ctx context.Context, f fault, g *group) (at registe
 	at = register.Now()
 	switch f.name {
 	case editPriority:
-		g.first = g.pod(f.which % g.size)
-		return at, r.merge(ctx, g.election(), fmt.Sprintf(`{"spec":{"processes":[{"name":%q,"priority":%d}]}}`, g.first, 100))
+		g.first = f.which % g.size
+		return at, r.merge(ctx, g.election(), fmt.Sprintf(`{"spec":{"processes":[{"name":%q,"priority":%d}]}}`, g.pod(g.first), 100))
 	case scaleDown:
 		g.now = max(3, g.size-2)
 		if err := errors.Join(r.backend.Apply(ctx, g.set(r.Cluster)), r.settled(ctx, g, nil)); err != nil {
@@ -122,8 +122,10 @@ func (r *runner) strikeGroup(ctx context.Context, f fault, g *group) (at registe
 }
 
 // strikeWorld does what a fault does to what is around the groups.
-func (r *runner) strikeWorld(ctx context.Context, f fault) (at register.Instant, err error) {
+func (r *runner) strikeWorld(ctx context.Context, f fault, groups []*group) (at register.Instant, err error) {
 	switch f.name {
+	case setStatusBack:
+		return r.setBack(ctx, groups)
 	case pauseServer:
 		return r.backend.PauseProgram(ctx, backend.Server, f.length)
 	case pauseManager:

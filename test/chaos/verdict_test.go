@@ -64,14 +64,31 @@ func TestWhatAGroupLacks(t *testing.T) {
 		"acts, and the status names": func(g *group, s *scene, _ map[string]bool) {
 			s.line(g.name).Taken[0].Epoch = 6
 		},
-		"has the highest priority": func(g *group, _ *scene, _ map[string]bool) { g.first = g.pod(0) },
+		"has the highest priority": func(g *group, _ *scene, _ map[string]bool) { g.first = 0 },
 		"the Service leads to []":  func(_ *group, s *scene, _ map[string]bool) { s.led = map[string][]string{} },
 	} {
-		g := &group{name: "g", size: 3, now: 3, safety: v1.Guarded, service: true}
+		g := &group{name: "g", size: 3, now: 3, first: -1, safety: v1.Guarded, service: true}
 		s, ended := sceneOf(g), map[string]bool{}
 		spoil(g, s, ended)
 		if got := g.missing(s, ended); (got == "") != (lacks == "") || !strings.Contains(got, lacks) {
 			t.Errorf("it lacks %q, want %q", got, lacks)
+		}
+	}
+}
+
+// The process that an edit gave the highest priority counts while it is there.
+func TestWhoHasTheHighestPriority(t *testing.T) {
+	for want, g := range map[string]group{
+		"g-4": {now: 5, first: -1},
+		"g-2": {now: 3, first: 3},
+		"g-0": {now: 3, first: 0},
+	} {
+		g.name = "g"
+		if got := g.preferred(); got != want {
+			t.Errorf("%s of %d, of which an edit preferred %d; want %s", got, g.now, g.first, want)
+		}
+		if g.never = true; g.preferred() != "" {
+			t.Errorf("without preemption it may be anybody, not %s", g.preferred())
 		}
 	}
 }
