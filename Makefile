@@ -20,7 +20,7 @@ export GOFLAGS
 TOOL    := go tool -modfile=hack/tools/go.mod
 INSTALL := go tool -modfile=hack/tools/install/go.mod
 MODULES := . hack/cluster hack/tools test/chaos/page
-SCRIPTS := .ci/run hack/check hack/fuzz hack/nightly hack/stages.sh hack/verify-generated.sh \
+SCRIPTS := .ci/run .ci/beside hack/check hack/fuzz hack/nightly hack/stages.sh hack/verify-generated.sh \
   hack/kind/up hack/kind/down hack/kind/load test/chaos/run
 GO_DIRS := api bench client cmd controllers examples hack internal test
 
