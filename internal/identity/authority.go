@@ -22,7 +22,7 @@ const (
 	skew = time.Minute
 )
 
-// Authority certifies processes and the manager.
+// Authority certifies processes, the manager, and servers that are known by a DNS name.
 type Authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
@@ -139,10 +139,8 @@ func (a *Authority) IssueManager(now time.Time) (certPEM, keyPEM []byte, err err
 
 func (a *Authority) issue(key *ecdsa.PublicKey, uri *url.URL, now,
 	notAfter time.Time) (certPEM []byte, err error) {
-	if notAfter.After(a.certificate.NotAfter) {
-		return nil, fmt.Errorf("the authority expires at %s, too soon to certify anything: "+
-			"replace it",
-			a.certificate.NotAfter.UTC().Format(time.RFC3339))
+	if err := a.mustOutlive(notAfter); err != nil {
+		return nil, err
 	}
 	template := &x509.Certificate{
 		SerialNumber: newSerial(),
@@ -157,6 +155,15 @@ func (a *Authority) issue(key *ecdsa.PublicKey, uri *url.URL, now,
 		return nil, fmt.Errorf("signing the certificate of %s: %w", uri, err)
 	}
 	return encodeCertificate(der), nil
+}
+
+// mustOutlive returns an error if the authority expires before a certificate that it is to sign.
+func (a *Authority) mustOutlive(notAfter time.Time) error {
+	if !notAfter.After(a.certificate.NotAfter) {
+		return nil
+	}
+	return fmt.Errorf("the authority expires at %s, too soon to certify anything: replace it",
+		a.certificate.NotAfter.UTC().Format(time.RFC3339))
 }
 
 // newSerial returns 127 random bits: positive, and within the 20 octets of RFC 5280.

@@ -115,7 +115,7 @@ func (k *Keyring) NotAfter() time.Time {
 // is none.
 func (k *Keyring) RenewAt() time.Time {
 	if leaf := k.leaf(); leaf != nil {
-		return leaf.NotBefore.Add(leaf.NotAfter.Sub(leaf.NotBefore) / 2)
+		return RenewAt(leaf)
 	}
 	return time.Time{}
 }

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"bytes"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -261,12 +262,14 @@ func connect(t *testing.T, serverConfig, clientConfig *tls.Config) (serverErr, c
 	serverEnd, clientEnd := net.Pipe()
 	done := make(chan error)
 	go func() {
-		conn := tls.Server(serverEnd, serverConfig)
+		far := queued{Conn: serverEnd, writes: make(chan []byte, 16)}
+		go far.send()
+		conn := tls.Server(far, serverConfig)
 		err := conn.Handshake()
 		if err == nil {
 			_, err = conn.Write([]byte{1})
 		}
-		serverEnd.Close()
+		close(far.writes)
 		done <- err
 	}()
 	conn := tls.Client(clientEnd, clientConfig)
@@ -275,6 +278,27 @@ func connect(t *testing.T, serverConfig, clientConfig *tls.Config) (serverErr, c
 	}
 	clientEnd.Close()
 	return <-done, clientErr
+}
+
+// queued writes without waiting for the other end, as a socket does: a client that refuses what it
+// has read so far, and says so, does not read the rest.
+type queued struct {
+	net.Conn
+
+	writes chan []byte
+}
+
+func (q queued) Write(p []byte) (int, error) {
+	q.writes <- bytes.Clone(p)
+	return len(p), nil
+}
+
+// send writes what is queued, and closes the connection when nothing comes any more.
+func (q queued) send() {
+	for p := range q.writes {
+		_, _ = q.Conn.Write(p) // whoever reads finds out
+	}
+	_ = q.Close()
 }
 
 // spy records whether the client presents a certificate.
