@@ -80,7 +80,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Now:       time.Now,
 		Logger:    options.Logger,
 	})
-	trust := ca.NewTrustBundle(mgr.GetClient())
+	trust := ca.NewTrustBundle(mgr.GetClient(), options.Namespace)
 	if err := setupGroups(mgr, options, rosters, sightings, trust.Problems); err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func (c *cluster) start() *manager {
 	m.Authorities = &Authorities{
 		Client:     c.client(),
 		Live:       c.client(),
-		Namespace:  "podesta-system",
+		Namespace:  system,
 		Now:        func() time.Time { return c.now },
 		CheckEvery: DefaultCheckEvery,
 		Distribute: func(bundle []byte) error {

@@ -24,21 +24,25 @@ import (
 )
 
 // TrustBundle keeps the ConfigMap with the CA bundle in every namespace that has a group, or a pod
-// that wants to join one, so that agents know the manager before they have spoken to it. It stays
-// when the last group is deleted: it is no secret, and a pod may still mount it.
+// that wants to join one, so that agents know the manager before they have spoken to it; and in the
+// manager's own, for those who scrape its metrics. It stays when the last group is deleted: it is no
+// secret, and a pod may still mount it.
 type TrustBundle struct {
 	Client   client.Client
 	Problems *TrustProblems
 
+	own     string                 // the manager's namespace
 	bundle  atomic.Pointer[string] // PEM
 	changed chan event.GenericEvent
 }
 
-// NewTrustBundle returns a TrustBundle that writes nothing before Distribute.
-func NewTrustBundle(c client.Client) *TrustBundle {
+// NewTrustBundle returns a TrustBundle of a manager with that namespace. It writes nothing before
+// Distribute.
+func NewTrustBundle(c client.Client, own string) *TrustBundle {
 	return &TrustBundle{
 		Client:   c,
 		Problems: NewTrustProblems(),
+		own:      own,
 		changed:  make(chan event.GenericEvent, 1),
 	}
 }
@@ -120,8 +124,11 @@ func (t *TrustBundle) mend(ctx context.Context, found *corev1.ConfigMap) error {
 	return nil
 }
 
-// wanted reports whether the namespace has a group or a pod of one.
+// wanted reports whether the namespace has a group or a pod of one, or is the manager's.
 func (t *TrustBundle) wanted(ctx context.Context, namespace string) (bool, error) {
+	if namespace == t.own {
+		return true, nil
+	}
 	groups := &v1.ElectionGroupList{}
 	if err := t.Client.List(ctx, groups, client.InNamespace(namespace),
 		client.Limit(1)); err != nil || len(groups.Items) > 0 {
@@ -133,17 +140,25 @@ func (t *TrustBundle) wanted(ctx context.Context, namespace string) (bool, error
 	return len(pods.Items) > 0, err
 }
 
-// all returns the ConfigMaps that exist. One that is wanted and missing is on its way already.
+// all returns the ConfigMaps that exist, and that of the manager's namespace. Another one that is
+// wanted and missing is on its way already.
 func (t *TrustBundle) all(ctx context.Context, _ client.Object) []reconcile.Request {
 	found := &corev1.ConfigMapList{}
 	if err := t.Client.List(ctx, found); err != nil { // from the cache: it cannot fail in operation
 		ctrl.LoggerFrom(ctx).Error(err, "list the trust ConfigMaps")
 	}
-	requests := make([]reconcile.Request, len(found.Items))
+	requests := []reconcile.Request{requestFor(t.own)}
 	for i := range found.Items {
-		requests[i].NamespacedName = client.ObjectKeyFromObject(&found.Items[i])
+		requests = append(requests, requestFor(found.Items[i].Namespace))
 	}
 	return requests
+}
+
+// requestFor returns the request for the ConfigMap of a namespace.
+func requestFor(namespace string) reconcile.Request {
+	return reconcile.Request{
+		NamespacedName: types.NamespacedName{Namespace: namespace, Name: v1.TrustConfigMap},
+	}
 }
 
 // SetupWithManager watches the ConfigMaps themselves, the bundle, and groups and pods as they
@@ -151,14 +166,7 @@ func (t *TrustBundle) all(ctx context.Context, _ client.Object) []reconcile.Requ
 func (t *TrustBundle) SetupWithManager(mgr ctrl.Manager) error {
 	ofNamespace := handler.EnqueueRequestsFromMapFunc(
 		func(_ context.Context, o client.Object) []reconcile.Request {
-			return []reconcile.Request{
-				{
-					NamespacedName: types.NamespacedName{
-						Namespace: o.GetNamespace(),
-						Name:      v1.TrustConfigMap,
-					},
-				},
-			}
+			return []reconcile.Request{requestFor(o.GetNamespace())}
 		},
 	)
 	appearing := builder.WithPredicates(predicate.Funcs{

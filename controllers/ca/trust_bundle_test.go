@@ -2,10 +2,12 @@ package ca
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,20 +19,26 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
+const system = "podesta-system"
+
 // The ConfigMap is written where a group or a pod wants it, and only if it says anything else.
 func TestWhereTheBundleIsWritten(t *testing.T) {
 	for _, test := range []struct {
 		name         string
 		found        string // what the ConfigMap says; empty: there is none
 		groups, pods int
+		own          string // the manager's namespace
 		writes       bool
 	}{
-		{"nobody wants it", "", 0, 0, false},
-		{"a group wants it", "", 1, 0, true},
-		{"a pod wants it", "", 0, 1, true},
-		{"it says so already", "the bundle", 1, 0, false},
-		{"it says what was so before", "an older bundle", 1, 0, true},
-		{"it is out of date, and nobody wants it any more", "an older bundle", 0, 0, false},
+		{"nobody wants it", "", 0, 0, system, false},
+		{"a group wants it", "", 1, 0, system, true},
+		{"a pod wants it", "", 0, 1, system, true},
+		{"it says so already", "the bundle", 1, 0, system, false},
+		{"it says what was so before", "an older bundle", 1, 0, system, true},
+		{"it is out of date, and nobody wants it any more", "an older bundle", 0, 0, system, false},
+		{"the manager's own namespace, with no group", "", 0, 0, "shop", true},
+		{"the manager's own namespace, out of date", "an older bundle", 0, 0, "shop", true},
+		{"the manager's own namespace, as it should be", "the bundle", 0, 0, "shop", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			wrote := false
@@ -63,7 +71,7 @@ func TestWhereTheBundleIsWritten(t *testing.T) {
 					}
 					return nil
 				},
-			}))
+			}), test.own)
 			request := reconcile.Request{
 				NamespacedName: types.NamespacedName{Namespace: "shop", Name: v1.TrustConfigMap},
 			}
@@ -76,5 +84,44 @@ func TestWhereTheBundleIsWritten(t *testing.T) {
 				t.Errorf("written %t, %v", wrote, err)
 			}
 		})
+	}
+}
+
+// The bundle goes to the manager's own namespace without anybody asking for it there; and not for
+// ever, if that namespace is being deleted.
+func TestTheManagersOwnNamespaceHasTheBundle(t *testing.T) {
+	ending := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, v1.TrustConfigMap, nil)
+	ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	var refused error
+	var written []string
+	b := NewTrustBundle(interceptor.NewClient(nil, interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, _ client.Object,
+			_ ...client.GetOption) error {
+			return apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, key.Name)
+		},
+		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
+			if found, ok := list.(*corev1.ConfigMapList); ok {
+				found.Items = []corev1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{
+					Namespace: "shop", Name: v1.TrustConfigMap}}}
+			}
+			return nil
+		},
+		Apply: func(_ context.Context, _ client.WithWatch, object runtime.ApplyConfiguration,
+			_ ...client.ApplyOption) error {
+			written = append(written, *object.(*corev1ac.ConfigMapApplyConfiguration).Namespace)
+			return refused
+		},
+	}), system)
+	b.Distribute([]byte("the bundle"))
+	requests := b.all(t.Context(), nil)
+	if !slices.Contains(requests, requestFor("shop")) || !slices.Contains(requests, requestFor(system)) {
+		t.Fatalf("a new bundle goes to %v", requests)
+	}
+	for _, refused = range []error{nil, ending} {
+		written = nil
+		result, err := b.Reconcile(t.Context(), requestFor(system))
+		if err != nil || !result.IsZero() || !slices.Equal(written, []string{system}) || b.Problems.In(system) != "" {
+			t.Errorf("refused with %v: %+v, %v, written %v, problem %q", refused, result, err, written, b.Problems.In(system))
+		}
 	}
 }

@@ -67,7 +67,7 @@ func (w *workshop) bundle() *TrustBundle {
 		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
 			return w.write("apply")
 		},
-	}))
+	}), system)
 }
 
 func TestHowADamagedBundleIsMended(t *testing.T) {

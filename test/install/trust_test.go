@@ -45,43 +45,47 @@ func newTrust(t *testing.T, manager client.Client, namespace string) *corev1.Con
 	return trust
 }
 
-// TestWhoMayWriteTheTrust: whoever writes it says whom new agents take for the manager.
+const trustChanges, trustDeletes = "only the manager of Podesta may change the ConfigMap podesta-trust", "only the manager of Podesta may delete the ConfigMap podesta-trust"
+
+// TestWhoMayWriteTheTrust: whoever writes it says whom new agents take for the manager; in the manager's own namespace, whom
+// scrapers of its metrics do.
 func TestWhoMayWriteTheTrust(t *testing.T) {
-	manager, namespace, empty := impersonate(t, account), newNamespace(t), newNamespace(t)
-	mallory := tenant(t, namespace)
-	tenant(t, empty)
+	manager, empty := impersonate(t, account), newNamespace(t)
+	mallory := tenant(t, empty)
 	awaitTrustPolicy(t, mallory, empty)
-	trust := newTrust(t, manager, namespace)
-	const changes, deletes = "only the manager of Podesta may change the ConfigMap podesta-trust", "only the manager of Podesta may delete the ConfigMap podesta-trust"
-	for name, patch := range map[string]string{
-		"forges it":                `{"data":{"ca.crt":"forged"}}`,
-		"makes it immutable":       `{"immutable":true}`,
-		"moves it to binaryData":   `{"data":null,"binaryData":{"ca.crt":"Zm9yZ2Vk"}}`,
-		"adds a file":              `{"data":{"other.crt":"x"}}`,
-		"keeps it from deletion":   `{"metadata":{"finalizers":["example.com/keep"]}}`,
-		"gives it an owner":        `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"x","uid":"y"}]}}`,
-		"labels it":                `{"metadata":{"labels":{"app":"mine"}}}`,
-		"gives it an annotation":   `{"metadata":{"annotations":{"note":"mine"}}}`,
-		"forges it, and more data": `{"data":{"ca.crt":"forged","other.crt":"x"},"immutable":true}`,
-	} {
-		t.Run("a tenant "+name, func(t *testing.T) {
-			check(t, mallory.Patch(t.Context(), trust.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch))), changes)
-		})
-	}
-	check(t, mallory.Update(t.Context(), trust.DeepCopy()), "") // as storage is migrated
-	check(t, mallory.Delete(t.Context(), trust.DeepCopy()), deletes)
-	check(t, mallory.DeleteAllOf(t.Context(), &corev1.ConfigMap{}, client.InNamespace(namespace)), deletes)
 	forged := &corev1.ConfigMap{ObjectMeta: named(empty, v1.TrustConfigMap), Data: map[string]string{v1.TrustKey: "forged"}}
 	check(t, mallory.Create(t.Context(), forged.DeepCopy()), "only the manager of Podesta may create the ConfigMap podesta-trust")
 	check(t, kube.Create(t.Context(), forged.DeepCopy()), "only the manager of Podesta may create the ConfigMap podesta-trust")
+	for name, namespace := range map[string]string{"a tenant": newNamespace(t), "somebody in the manager's namespace": system} {
+		tenant(t, namespace)
+		trust := newTrust(t, manager, namespace)
+		for what, patch := range map[string]string{
+			"forges it":                `{"data":{"ca.crt":"forged"}}`,
+			"makes it immutable":       `{"immutable":true}`,
+			"moves it to binaryData":   `{"data":null,"binaryData":{"ca.crt":"Zm9yZ2Vk"}}`,
+			"adds a file":              `{"data":{"other.crt":"x"}}`,
+			"keeps it from deletion":   `{"metadata":{"finalizers":["example.com/keep"]}}`,
+			"gives it an owner":        `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"x","uid":"y"}]}}`,
+			"labels it":                `{"metadata":{"labels":{"app":"mine"}}}`,
+			"gives it an annotation":   `{"metadata":{"annotations":{"note":"mine"}}}`,
+			"forges it, and more data": `{"data":{"ca.crt":"forged","other.crt":"x"},"immutable":true}`,
+		} {
+			t.Run(name+" "+what, func(t *testing.T) {
+				check(t, mallory.Patch(t.Context(), trust.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch))), trustChanges)
+			})
+		}
+		check(t, mallory.Update(t.Context(), trust.DeepCopy()), "") // as storage is migrated
+		check(t, mallory.Delete(t.Context(), trust.DeepCopy()), trustDeletes)
+		check(t, mallory.DeleteAllOf(t.Context(), &corev1.ConfigMap{}, client.InNamespace(namespace)), trustDeletes)
 
-	other := &corev1.ConfigMap{ObjectMeta: named(namespace, "settings")}
-	check(t, mallory.Create(t.Context(), other), "")
-	check(t, mallory.Delete(t.Context(), other), "")
-	for _, patch := range []string{`{"data":{"ca.crt":"newer"}}`, `{"binaryData":null}`} {
-		check(t, manager.Patch(t.Context(), trust, client.RawPatch(types.MergePatchType, []byte(patch))), "")
+		other := &corev1.ConfigMap{ObjectMeta: named(namespace, "settings")}
+		check(t, mallory.Create(t.Context(), other), "")
+		check(t, mallory.Delete(t.Context(), other), "")
+		for _, patch := range []string{`{"data":{"ca.crt":"newer"}}`, `{"binaryData":null}`} {
+			check(t, manager.Patch(t.Context(), trust, client.RawPatch(types.MergePatchType, []byte(patch))), "")
+		}
+		check(t, manager.Delete(t.Context(), trust), "")
 	}
-	check(t, manager.Delete(t.Context(), trust), "")
 }
 
 // TestANamespaceWithAGroupCanBeDeleted: by whoever empties namespaces in this cluster.
@@ -110,7 +114,7 @@ func TestANamespaceWithAGroupCanBeDeleted(t *testing.T) {
 	}
 	namespace := newNamespace(t) // where whoever empties it is somebody else
 	mallory, trust := tenant(t, namespace), newTrust(t, manager, namespace)
-	check(t, mallory.Delete(t.Context(), trust.DeepCopy()), "only the manager of Podesta may delete")
+	check(t, mallory.Delete(t.Context(), trust.DeepCopy()), trustDeletes)
 	ending := &corev1.Namespace{}
 	ending.Name = namespace
 	must(t, kube.Delete(t.Context(), ending)) // it stays: there is no controller here
