@@ -3,6 +3,7 @@ package controllers
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
@@ -110,6 +111,25 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Lead:    lead,
 		Logger:  options.Logger,
 	})
+}
+
+// metricsService is the Service for the metrics of all managers: scrapers know them by its name.
+const metricsService = "podesta-metrics"
+
+// MetricsCertificate has a manager keep a certificate of the CA for its metrics, whether it leads or
+// not, and returns what a tls.Config takes it from. Of the options, Namespace, CheckCAEvery and Logger
+// count.
+func MetricsCertificate(mgr ctrl.Manager,
+	options Options) (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) {
+	certificate := &ca.ServingCertificate{
+		Live:       mgr.GetAPIReader(),
+		Namespace:  options.Namespace,
+		DNSName:    metricsService + "." + options.Namespace + ".svc",
+		Now:        time.Now,
+		CheckEvery: cmp.Or(options.CheckCAEvery, ca.DefaultCheckEvery),
+		Logger:     options.Logger,
+	}
+	return certificate.GetCertificate, mgr.Add(certificate)
 }
 
 // How often the API server is asked about pods that join or renew: two requests each. A flood of

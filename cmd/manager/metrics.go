@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -11,12 +11,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/client-go/rest"
-	certutil "k8s.io/client-go/util/cert"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 
+	"github.com/podesta-dev/podesta/controllers"
 	"github.com/podesta-dev/podesta/internal/door"
 )
 
@@ -56,7 +56,7 @@ func addMetrics(ctx context.Context, mgr ctrl.Manager, o options) error {
 		if handler, err = permitted(mgr, handler); err != nil {
 			return err
 		}
-		if listener, err = certified(mgr, listener, o.metricsCertDir); err != nil {
+		if listener, err = certified(mgr, listener, o); err != nil {
 			return err
 		}
 	}
@@ -81,28 +81,24 @@ func permitted(mgr ctrl.Manager, handler http.Handler) (http.Handler, error) {
 }
 
 // certified serves with the certificate of a directory, which is read again when it changes, or
-// with one that the manager signs itself.
-func certified(mgr ctrl.Manager, listener net.Listener, dir string) (net.Listener, error) {
-	if dir != "" {
-		watcher, err := certwatcher.New(filepath.Join(dir, "tls.crt"),
-			filepath.Join(dir, "tls.key"))
+// with one that the manager issues itself by its CA.
+func certified(mgr ctrl.Manager, listener net.Listener, o options) (net.Listener, error) {
+	if o.metricsCertDir != "" {
+		watcher, err := certwatcher.New(filepath.Join(o.metricsCertDir, "tls.crt"),
+			filepath.Join(o.metricsCertDir, "tls.key"))
 		if err != nil {
 			return nil, fmt.Errorf("--metrics-cert-dir: %w", err)
 		}
 		return secured(listener, watcher.GetCertificate), mgr.Add(watcher)
 	}
-	chain, key, err := certutil.GenerateSelfSignedCertKeyWithFixtures("localhost",
-		[]net.IP{net.IPv4(127, 0, 0, 1)}, nil, "")
+	certificate, err := controllers.MetricsCertificate(mgr, controllers.Options{
+		Namespace: o.namespace,
+		Logger:    slog.Default(),
+	})
 	if err != nil {
-		return nil, fmt.Errorf("sign a certificate for metrics: %w", err)
+		return nil, fmt.Errorf("keep a certificate for metrics: %w", err)
 	}
-	certificate, err := tls.X509KeyPair(chain, key)
-	if err != nil {
-		return nil, fmt.Errorf("use the certificate for metrics: %w", err)
-	}
-	return secured(listener, func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-		return &certificate, nil
-	}), nil
+	return secured(listener, certificate), nil
 }
 
 // inTurn serves each address within the limits of turns.

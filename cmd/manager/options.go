@@ -43,7 +43,7 @@ func parseOptions(flags *flag.FlagSet, arguments []string, output io.Writer) (op
 			"over HTTP, to everybody")
 	flags.StringVar(&o.metricsCertDir, "metrics-cert-dir", "",
 		"directory with tls.crt and tls.key for metrics, read again when they change; without "+
-			"it the certificate is self-signed")
+			"it the manager's own CA certifies podesta-metrics.<namespace>.svc")
 	flags.BoolVar(&o.leaderElect, "leader-elect", true,
 		"lead only while holding the lease podesta-manager; needed when several managers run")
 	flags.StringVar(&o.namespace, "namespace", namespace,

@@ -83,7 +83,7 @@ func (a *Authorities) Current() *identity.Authority {
 func (a *Authorities) Check(ctx context.Context) error {
 	key := types.NamespacedName{Namespace: a.Namespace, Name: authoritySecret}
 	for range conflicts {
-		secret, found, err := a.read(ctx, key)
+		secret, found, err := readSecret(ctx, a.Live, key)
 		if err != nil {
 			return err
 		}
@@ -107,11 +107,11 @@ func (a *Authorities) Check(ctx context.Context) error {
 	return fmt.Errorf("write the CA to Secret %s: it was changed by somebody else each time", key)
 }
 
-// read returns the Secret and what it holds, or an empty one and nil if there is none.
-func (a *Authorities) read(ctx context.Context,
+// readSecret returns the Secret and what it holds, or an empty one and nil if there is none.
+func readSecret(ctx context.Context, live client.Reader,
 	key types.NamespacedName) (*corev1.Secret, *identity.Succession, error) {
 	secret := &corev1.Secret{}
-	err := a.Live.Get(ctx, key, secret)
+	err := live.Get(ctx, key, secret)
 	if apierrors.IsNotFound(err) {
 		return &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},

@@ -2,6 +2,7 @@ package envtest
 
 import (
 	"context"
+	"crypto/tls"
 	"log/slog"
 	"net"
 	"net/http"
@@ -24,6 +25,8 @@ type Manager struct {
 	Address string
 	Ended   <-chan struct{} // closed when it has ended, by Stop or by itself, with Err
 	Err     error
+	// MetricsCertificate is what its metrics would be served with.
+	MetricsCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	// Stop ends it; it must not have ended by itself with an error.
 	Stop func()
 }
@@ -78,9 +81,11 @@ func (s *Server) StartManager(t *testing.T, o ManagerOptions) *Manager {
 		e(&options)
 	}
 	Must(t, controllers.Setup(mgr, options))
+	certificate, err := controllers.MetricsCertificate(mgr, options)
+	Must(t, err)
 	ctx, cancel := context.WithCancel(bg)
 	ended := make(chan struct{})
-	m := &Manager{Address: listener.Addr().String(), Ended: ended}
+	m := &Manager{Address: listener.Addr().String(), Ended: ended, MetricsCertificate: certificate}
 	go func() {
 		m.Err = mgr.Start(ctx)
 		close(ended)
