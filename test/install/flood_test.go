@@ -34,7 +34,7 @@ func TestFloodedManager(t *testing.T) {
 	_, err := kubectl("create", "clusterrolebinding", reader.Namespace, "--clusterrole=podesta-metrics-reader", "--serviceaccount="+reader.Namespace+":"+reader.Name)
 	must(t, err)
 	m := startManager(t, buildManager(t), tokenFile(t, "podesta-manager"), "podesta-manager-flooded")
-	m.await(t, "ready", func(ctx context.Context) bool { return status(ctx, "http://"+m.health+"/readyz", "") == http.StatusOK })
+	m.await(t, "ready", func(ctx context.Context) bool { return status(ctx, "http://"+m.health+"/readyz") == http.StatusOK })
 	m.await(t, "the leader", func(ctx context.Context) bool {
 		var pod corev1.Pod
 		return kube.Get(ctx, client.ObjectKey{Namespace: system, Name: m.pod}, &pod) == nil && pod.Labels[v1.LeaderLabel] != ""
@@ -47,18 +47,18 @@ func TestFloodedManager(t *testing.T) {
 			t.Errorf("%d → %d MiB, above the limit of %d MiB", before>>20, peak>>20, m.limit>>20)
 		}
 	}()
-	bearer := token(t, reader)
+	bearer, e := token(t, reader), monitored(t)
 	flood.Begin(t, m.roster, 4, door.Strangers, flood.Calls(join, 4, message))
 	joins(t, m)
 	flood.Begin(t, m.metrics, 4, door.Strangers, flood.Headers(headers, true))
 	m.await(t, "metrics", func(ctx context.Context) bool {
 		begun := time.Now()
-		code, err := scrape(ctx, "https://"+m.metrics+"/metrics", bearer)
+		code, err := get(ctx, e.config(t), "https://"+m.metrics+"/metrics", bearer)
 		t.Logf("metrics: %d %v after %v", code, err, time.Since(begun))
 		return code == http.StatusOK
 	})
 	flood.Begin(t, m.health, 4, door.Strangers, flood.Headers(headers, false))
-	m.await(t, "a probe's answer", func(ctx context.Context) bool { return status(ctx, "http://"+m.health+"/healthz", "") == http.StatusOK })
+	m.await(t, "a probe's answer", func(ctx context.Context) bool { return status(ctx, "http://"+m.health+"/healthz") == http.StatusOK })
 }
 
 // joins has a pod join, and get its roster.

@@ -114,23 +114,19 @@ func TestTheOptionalPartsAreWellFormed(t *testing.T) {
 	}
 }
 
-// TestAnotherNamespace moves config/ and the chart to another namespace: nothing stays behind, least of all in the policies,
-// which know the manager by its user name.
+// TestAnotherNamespace moves config/ and the chart to another namespace, with the ServiceMonitor: nothing stays behind, least of
+// all in the policies, which know the manager by its user name.
 func TestAnotherNamespace(t *testing.T) {
 	elsewhere := t.TempDir()
 	must(t, os.CopyFS(elsewhere, os.DirFS(filepath.Join(root, "config"))))
-	file := filepath.Join(elsewhere, "default", "kustomization.yaml")
-	content, err := os.ReadFile(file)
-	must(t, err)
-	moved := strings.Replace(string(content), "\nnamespace: podesta-system\n", "\nnamespace: elections\n", 1)
-	must(t, os.WriteFile(file, []byte(moved), 0o600))
+	move(t, filepath.Join(elsewhere, "default"), "# - ../prometheus #", "- ../prometheus #")
 	rendered, err := tool("kustomize", "build", filepath.Join(elsewhere, "default"))
 	must(t, err)
 	if at := strings.Index(rendered, system); at >= 0 {
 		t.Errorf("%s is left in what kustomize renders:\n%s", system, rendered[max(0, at-300):at+50])
 	}
 	for _, helm := range helms {
-		all := template(t, helm, "--namespace", "elections")
+		all := template(t, helm, "--namespace", "elections", "--set", "metrics.serviceMonitor.enabled=true")
 		for name, object := range all {
 			if text := fmt.Sprint(object.Object); strings.Contains(text, system) {
 				t.Errorf("%s is left in what %s renders of %s", system, helm, name)
@@ -138,6 +134,21 @@ func TestAnotherNamespace(t *testing.T) {
 		}
 		compare(t, parse(t, rendered), withoutInjection(all))
 	}
+}
+
+// move has the kustomization of a folder be in namespace elections, and makes other replacements in it.
+func move(t *testing.T, folder string, replacements ...string) {
+	t.Helper()
+	file := filepath.Join(folder, "kustomization.yaml")
+	content, err := os.ReadFile(file)
+	must(t, err)
+	all := append([]string{"\nnamespace: podesta-system\n", "\nnamespace: elections\n"}, replacements...)
+	for i := 0; i < len(all); i += 2 {
+		if !strings.Contains(string(content), all[i]) {
+			t.Fatalf("%s has no %q", file, all[i])
+		}
+	}
+	must(t, os.WriteFile(file, []byte(strings.NewReplacer(all...).Replace(string(content))), 0o600))
 }
 
 // managerPod is a pod as the Deployment of dist/install.yaml would make it.
