@@ -116,9 +116,9 @@ func Setup(mgr ctrl.Manager, options Options) error {
 // metricsService is the Service for the metrics of all managers: scrapers know them by its name.
 const metricsService = "podesta-metrics"
 
-// MetricsCertificate has a manager keep a certificate of the CA for its metrics, whether it leads or
-// not, and returns what a tls.Config takes it from. Of the options, Namespace, CheckCAEvery and Logger
-// count.
+// MetricsCertificate has a manager keep a certificate of the CA for its metrics, whether it leads
+// or not, and returns what a tls.Config takes it from. Of the options, Namespace, CheckCAEvery and
+// Logger count.
 func MetricsCertificate(mgr ctrl.Manager,
 	options Options) (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) {
 	certificate := &ca.ServingCertificate{

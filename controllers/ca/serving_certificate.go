@@ -16,15 +16,15 @@ import (
 )
 
 // ServingCertificate is this manager's certificate for a server that everybody knows by the CA
-// bundle and a DNS name, as scrapers know its metrics. Each manager issues its own, whether it leads
-// or not, with the CA that it finds in the Secret. It renews the certificate at half of its life, and
-// when another CA signs. The keys stay in memory; the CA's is forgotten after each look.
+// bundle and a DNS name, as scrapers know its metrics. Each manager issues its own, whether it
+// leads or not, with the CA that it finds in the Secret. It renews the certificate at half of its
+// life, and when another CA signs. The keys stay in memory; the CA's is forgotten after each look.
 //
 // It only reads: a manager that does not lead neither makes a CA nor rotates it. While there is no
 // CA there is no certificate, and handshakes fail; then they succeed without help.
 //
-// What is not promised: that the bundle has reached everybody. In a rotation it has, long before (see
-// identity.SpreadFor). If somebody replaces the Secret, the certificate may be ahead of the bundle.
+// What is not promised: that the bundle has reached everybody. In a rotation it has, long before
+// (see identity.SpreadFor). If somebody replaces the Secret, the certificate may be ahead of it.
 type ServingCertificate struct {
 	Live      client.Reader // asks the API server: no cache holds secrets
 	Namespace string        // the manager's own
@@ -42,14 +42,14 @@ type ServingCertificate struct {
 // is about to make one.
 const awaitAuthority = time.Second
 
-var errNoServingCertificate = errors.New("there is no certificate yet: the manager that leads has " +
-	"not made the CA")
+var errNoServingCertificate = errors.New("there is no certificate yet: the manager that leads " +
+	"has not made the CA")
 
 // NeedLeaderElection has every manager serve, also those that do not lead.
 func (*ServingCertificate) NeedLeaderElection() bool { return false }
 
-// GetCertificate is for tls.Config. It fails while there is no certificate, which ends the handshake
-// with an alert.
+// GetCertificate is for tls.Config. It fails while there is no certificate, which ends the
+// handshake with an alert.
 func (s *ServingCertificate) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if held := s.held.Load(); held != nil {
 		return held, nil

@@ -191,8 +191,8 @@ func TestAServingCertificateFollowsTheSecret(t *testing.T) {
 	}
 }
 
-// Whoever keeps a serving certificate writes nothing, whatever there is or is not, and keeps what it
-// has if there is nothing better.
+// Whoever keeps a serving certificate writes nothing, whatever there is or is not, and keeps what
+// it has if there is nothing better.
 func TestAServingCertificateOnlyReads(t *testing.T) {
 	empty := &cluster{t: t, now: time.Now()}
 	s := empty.serving(empty.clock)

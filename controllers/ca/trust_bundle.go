@@ -25,8 +25,8 @@ import (
 
 // TrustBundle keeps the ConfigMap with the CA bundle in every namespace that has a group, or a pod
 // that wants to join one, so that agents know the manager before they have spoken to it; and in the
-// manager's own, for those who scrape its metrics. It stays when the last group is deleted: it is no
-// secret, and a pod may still mount it.
+// manager's own, for those who scrape its metrics. It stays when the last group is deleted: it is
+// no secret, and a pod may still mount it.
 type TrustBundle struct {
 	Client   client.Client
 	Problems *TrustProblems

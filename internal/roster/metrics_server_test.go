@@ -43,8 +43,8 @@ func metricsServer(t *testing.T, m *manager) (to *manager, handshakes chan error
 	return &manager{address: listener.Addr().String(), bundle: m.bundle}, handshakes
 }
 
-// Whoever is led to the port of metrics, or to a thief of its key, does not take it for the manager:
-// it tells it no token, and follows nothing that it sends.
+// Whoever is led to the port of metrics, or to a thief of its key, does not take it for the
+// manager: it tells it no token, and follows nothing that it sends.
 func TestTheMetricsServerIsNotTheManager(t *testing.T) {
 	for name, ago := range map[string]time.Duration{
 		"with a certificate":                time.Hour,
