@@ -113,8 +113,13 @@ func TestMetricsAreVerified(t *testing.T) {
 
 	first.Stop()
 	distributed(t, newNamespace(t), 2) // the second leads
-	_, err = scrape(t, ports[1], name, bundle)
-	must(t, err)
+	third := metricsPort(t, startManager(t, system, ""))
+	for _, port := range []string{ports[1], third} {
+		eventually(t, "a certificate after the failover", func() bool {
+			_, err := scrape(t, port, name, bundle)
+			return err == nil
+		})
+	}
 }
 
 // refused fails unless the managers are refused by whoever expects another name, or knows another CA.
