@@ -37,6 +37,9 @@ func (a *agent) report() roster.Report {
 			Duration:   last.Duration,
 			Transcript: last.Transcript(),
 		}
+		if v.Coordinator == v.Name { // what others know of its lease is hearsay
+			r.LastElection.Epoch = int64(last.Epoch)
+		}
 	}
 	return r
 }

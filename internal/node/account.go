@@ -17,7 +17,10 @@ const maxLines = 64
 type Account struct {
 	election.Account
 	Duration time.Duration // from losing the coordinator to following one
-	lines    []line        // the newest ones, bounded
+	// Epoch is that of the lease when this process began to follow it; zero in a Classic group. It
+	// stays when the epoch changes in place (LH5, LH9): that is no election.
+	Epoch lease.Epoch
+	lines []line // the newest ones, bounded
 }
 
 // Transcript is what was said in the election, a line for each message.
@@ -68,12 +71,13 @@ func (e *episode) record(now lease.Instant, from, to string, m election.Message)
 	e.count++
 }
 
-// end closes the episode and tells of it.
-func (e *episode) end(now lease.Instant) *Account {
+// end closes the episode and tells of it: now a coordinator is followed, under that epoch.
+func (e *episode) end(now lease.Instant, epoch lease.Epoch) *Account {
 	oldest := e.count % maxLines // behind the newest, in a buffer that is full
 	last := &Account{
 		Account:  e.account,
 		Duration: now - e.begun,
+		Epoch:    epoch,
 		lines:    slices.Concat(e.lines[oldest:], e.lines[:oldest]),
 	}
 	e.begun = 0

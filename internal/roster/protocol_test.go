@@ -43,6 +43,7 @@ func TestAgentJoinsByTokenAndFollows(t *testing.T) {
 			Sent:       3,
 			Duration:   4 * time.Millisecond,
 			Transcript: []string{"x"},
+			Epoch:      6 << 20,
 		},
 	}
 	g.Report(report)

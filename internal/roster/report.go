@@ -2,6 +2,7 @@ package roster
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -90,6 +91,10 @@ type Election struct {
 	// from losing a coordinator to following one, at this agent; in microseconds
 	Duration   time.Duration
 	Transcript []string
+	// Epoch is that of the lease when this agent began to act, if it is the coordinator of a Guarded
+	// group; else 0. It stays when the epoch of the lease changes in place, so it tells a lease that
+	// was obtained again from one that goes on.
+	Epoch int64
 }
 
 // Validate returns an error that says which value is out of bounds.
@@ -137,6 +142,19 @@ func (r Report) Validate() error {
 	return r.LastElection.validate()
 }
 
+// IsNamed reports whether the decision names an election, as election.ID does: a process that called
+// it and two numbers, in the one way to write them. An agent that has got its coordinator without an
+// announcement has none to name.
+func (e Election) IsNamed() bool {
+	parts := strings.Split(e.Decision, "/")
+	return len(parts) == 3 && isName(parts[0]) && isNumber(parts[1]) && isNumber(parts[2])
+}
+
+func isNumber(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 64)
+	return err == nil && strconv.FormatUint(n, 10) == s
+}
+
 func (e Election) validate() error {
 	switch {
 	case len(e.Decision) > maxDecision:
@@ -149,6 +167,9 @@ func (e Election) validate() error {
 	case e.Sent < 0 || e.Duration < 0:
 		return fmt.Errorf("the election sent %d messages in %v: neither can be negative", e.Sent,
 			e.Duration)
+	case e.Epoch < 0 || e.Epoch > maxEpoch:
+		return fmt.Errorf("the election's epoch %d: must be between 0 and %d", e.Epoch,
+			int64(maxEpoch))
 	case len(e.Transcript) > MaxTranscript:
 		return fmt.Errorf("the election's transcript has %d lines: at most %d", len(e.Transcript),
 			MaxTranscript)

@@ -191,6 +191,8 @@ func TestReportsThatAreRefused(t *testing.T) {
 		"rules level 1001":         {Rules: 1001},
 		"epoch -1":                 {Epoch: -1},
 		"epoch 9007199254740992":   {Epoch: 1 << 53},
+		"election's epoch -1":      {LastElection: &Election{Epoch: -1}},
+		"election's epoch 9007":    {LastElection: &Election{Epoch: 1 << 53}},
 		"lease state has 65 bytes": {LeaseState: strings.Repeat("x", 65)},
 		"candidate has 65 bytes":   {NotCandidate: strings.Repeat("x", 65)},
 	} {
@@ -232,7 +234,7 @@ func FuzzReport(f *testing.F) {
 		Epoch:        7,
 		LeaseState:   LeaseHolding,
 		Table:        []Row{{"a", Normal}},
-		LastElection: &Election{Sent: 1, Transcript: []string{"x"}},
+		LastElection: &Election{Sent: 1, Transcript: []string{"x"}, Epoch: 7},
 	}))
 	if err != nil {
 		f.Fatal(err)
@@ -307,4 +309,30 @@ func FuzzRoster(f *testing.F) {
 			t.Errorf("accepted %+v, but read back %+v (%v)", r, again, err)
 		}
 	})
+}
+
+// A decision that the status may show is an election's: nobody gets a text of his own into it.
+func TestWhichDecisionsNameAnElection(t *testing.T) {
+	long := strings.Repeat("n", 253)
+	for decision, want := range map[string]bool{
+		"scheduler-4/1795266000/7":           true,
+		"a.b/0/0":                            true,
+		long + "/1/18446744073709551615":     true,
+		long + "n/1/1":                       false,
+		"":                                   false,
+		"/0/0":                               false, // there was no announcement
+		"scheduler-4":                        false,
+		"scheduler-4/1":                      false,
+		"scheduler-4/1/7/7":                  false,
+		"scheduler-4/-1/7":                   false,
+		"scheduler-4/01/7":                   false,
+		"scheduler-4/1/+7":                   false,
+		"scheduler-4/1/18446744073709551616": false,
+		"Scheduler/1/7":                      false,
+		"\x1b[31m/1/7":                       false,
+	} {
+		if got := (Election{Decision: decision}).IsNamed(); got != want {
+			t.Errorf("%q: %t, want %t", decision, got, want)
+		}
+	}
 }

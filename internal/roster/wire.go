@@ -105,6 +105,7 @@ func reportToWire(r Report) *rosterpb.Report {
 			Sent:                 int32(min(max(e.Sent, 0), math.MaxInt32)),
 			DurationMicroseconds: max(e.Duration, 0).Microseconds(),
 			Transcript:           cut(e.Transcript),
+			Epoch:                e.Epoch,
 		}
 	}
 	return w
@@ -138,6 +139,7 @@ func reportFromWire(w *rosterpb.Report) (Report, error) {
 			Sent:       int(e.GetSent()),
 			Duration:   time.Duration(max(duration, -1)) * time.Microsecond,
 			Transcript: e.GetTranscript(),
+			Epoch:      e.GetEpoch(),
 		}
 	}
 	return r, r.Validate()

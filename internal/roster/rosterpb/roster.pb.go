@@ -1210,8 +1210,11 @@ type Election struct {
 	Sent                 int32    `protobuf:"varint,4,opt,name=sent,proto3" json:"sent,omitempty"`                                                             // election messages that this agent sent
 	DurationMicroseconds int64    `protobuf:"varint,5,opt,name=duration_microseconds,json=durationMicroseconds,proto3" json:"duration_microseconds,omitempty"` // from losing a coordinator to following one, at this agent
 	Transcript           []string `protobuf:"bytes,6,rep,name=transcript,proto3" json:"transcript,omitempty"`                                                  // the newest lines, bounded
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// of the lease when this agent began to act, if it is the coordinator of a Guarded group; else 0.
+	// It stays when the epoch changes in place
+	Epoch         int64 `protobuf:"varint,7,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Election) Reset() {
@@ -1284,6 +1287,13 @@ func (x *Election) GetTranscript() []string {
 		return x.Transcript
 	}
 	return nil
+}
+
+func (x *Election) GetEpoch() int64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
 }
 
 var File_internal_roster_rosterpb_roster_proto protoreflect.FileDescriptor
@@ -1382,7 +1392,7 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x05rules\x18\x0f \x01(\x05R\x05rules\"/\n" +
 	"\x03Row\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05state\x18\x02 \x01(\tR\x05state\"\xc5\x01\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\"\xdb\x01\n" +
 	"\bElection\x12\x1a\n" +
 	"\bdecision\x18\x01 \x01(\tR\bdecision\x12\x1c\n" +
 	"\tinitiator\x18\x02 \x01(\tR\tinitiator\x12\x16\n" +
@@ -1391,7 +1401,8 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x15duration_microseconds\x18\x05 \x01(\x03R\x14durationMicroseconds\x12\x1e\n" +
 	"\n" +
 	"transcript\x18\x06 \x03(\tR\n" +
-	"transcript2\xd7\x01\n" +
+	"transcript\x12\x14\n" +
+	"\x05epoch\x18\a \x01(\x03R\x05epoch2\xd7\x01\n" +
 	"\rRosterService\x12G\n" +
 	"\x04Join\x12\x1e.podesta.roster.v1.JoinRequest\x1a\x1f.podesta.roster.v1.JoinResponse\x12B\n" +
 	"\x06Follow\x12\x19.podesta.roster.v1.Report\x1a\x19.podesta.roster.v1.Update(\x010\x01\x129\n" +
