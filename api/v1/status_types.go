@@ -25,9 +25,11 @@ type ElectionGroupStatus struct {
 	// +kubebuilder:validation:MaxItems=512
 	Processes []ProcessStatus `json:"processes,omitempty"`
 
-	// lastElection describes the election of the current coordinator.
+	// elections are the last elections whose results this status has shown, newest first.
 	// +optional
-	LastElection *ElectionStatus `json:"lastElection,omitempty"`
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	Elections []ElectionStatus `json:"elections,omitempty"`
 
 	// toleratedFailures is the number of voters that can fail while a majority of the voters on the
 	// roster remains. Absent in Classic groups, which need no majority, and while there are no
@@ -37,7 +39,7 @@ type ElectionGroupStatus struct {
 	ToleratedFailures *int32 `json:"toleratedFailures,omitempty"`
 
 	// roster lists the members of the group. The manager persists it here before it sends it to
-	// agents. It is the only part of the status that the manager reads back.
+	// agents. Of the status, the manager's decisions depend on nothing else.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.generation >= oldSelf.generation",message="the roster's generation never decreases"
 	Roster *RosterStatus `json:"roster,omitempty"`
@@ -203,33 +205,6 @@ type ProcessStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	AgentVersion string `json:"agentVersion,omitempty"`
-}
-
-// ElectionReason is the reason why an election was started.
-//
-// +kubebuilder:validation:Enum=Started;CoordinatorUnreachable;RosterChanged;TwoCoordinators;AnnouncementMissing;Withdrawn;Asked
-type ElectionReason string
-
-// ElectionStatus describes the election of the current coordinator.
-type ElectionStatus struct {
-	// initiator is the process that started the election.
-	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	Initiator string `json:"initiator,omitempty"`
-
-	// reason is the reason why the initiator started it.
-	// +optional
-	Reason ElectionReason `json:"reason,omitempty"`
-
-	// messages is the number of election messages that the reporting processes sent.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Messages *int32 `json:"messages,omitempty"`
-
-	// durationMilliseconds is the longest time that a reporting process had no coordinator.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	DurationMilliseconds *int64 `json:"durationMilliseconds,omitempty"`
 }
 
 // RosterStatus lists the members of a group.

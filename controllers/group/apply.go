@@ -100,7 +100,7 @@ func (r *Reconciler) publishStatus(ctx context.Context, o observation, d statusD
 		next.wrote(d.status, version)
 		r.record(o.group, d.events)
 	}
-	next.showing, next.statusAt, next.election = true, o.now, d.election
+	next.showing, next.statusAt = true, o.now
 	next.epoch = max(next.epoch, epochOf(d.status))
 	r.Metrics.published(o.group, o.published, d.status)
 	return nil

@@ -12,9 +12,9 @@
 // pass ends there, and the next one observes again.
 //
 // Of the status that was published, status.roster alone is an input to decisions; what else is read
-// back serves display (since when, what has changed), and the promise that a manager that starts
-// shows nothing false: the last status stays until agents have reported.
+// back serves display (since when, what has changed, the last elections), and the promise that a
+// manager that starts shows nothing false: the last status stays until agents have reported.
 //
 // What is not promised: that status shows every election. News is gathered for about 100 ms, then
-// one write is made.
+// one write is made. An election whose result was not shown is not among the last ones either.
 package group

@@ -137,12 +137,12 @@ func lossNote(was, is v1.ElectionGroupStatus) string {
 func electionNote(is v1.ElectionGroupStatus) string {
 	note := fmt.Sprintf("%s (priority %d) is the coordinator%s", is.Coordinator.Name,
 		ptr.Deref(is.Coordinator.Priority, 0), underEpoch(is.Coordinator.Epoch))
-	e := is.LastElection
-	if e == nil {
-		return note
+	if len(is.Elections) == 0 || is.Elections[0].Messages == nil {
+		return note // nobody has told yet
 	}
+	e := is.Elections[0]
 	note += fmt.Sprintf(": elected in %d ms with %d messages", ptr.Deref(e.DurationMilliseconds, 0),
-		ptr.Deref(e.Messages, 0))
+		*e.Messages)
 	if e.Initiator != "" {
 		note += ", started by " + e.Initiator
 	}

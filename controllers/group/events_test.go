@@ -62,14 +62,19 @@ func tell(all []notification) string {
 
 func TestElectionNote(t *testing.T) {
 	s := status("a:Coordinator")
-	s.LastElection = &v1.ElectionStatus{
+	s.Elections = []v1.ElectionStatus{{
+		To:                   "a",
 		Initiator:            "b",
 		Reason:               "CoordinatorUnreachable",
 		Messages:             new(int32(4)),
 		DurationMilliseconds: new(int64(3)),
-	}
+	}, {To: "b", Messages: new(int32(9))}}
 	if got, want := electionNote(s), "a (priority 3) is the coordinator: elected in 3 ms with 4 messages, started by b (CoordinatorUnreachable)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	s.Elections[0] = v1.ElectionStatus{To: "a"}
+	if got, want := electionNote(s), "a (priority 3) is the coordinator"; got != want {
+		t.Errorf("nobody has told yet: got %q, want %q", got, want)
 	}
 }
 

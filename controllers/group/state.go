@@ -24,7 +24,6 @@ type state struct {
 
 	showing  bool      // this manager has decided about the group's status before
 	statusAt time.Time // when it last did
-	election string    // the decision that the published lastElection tells of
 	epoch    int64     // the highest that was published
 	refusal  refusal   // of the group's Service
 

@@ -18,10 +18,9 @@ const reportsWithin = 10 * time.Second
 
 // statusDecision is what a group's status is to say, and what goes with it.
 type statusDecision struct {
-	status   v1.ElectionGroupStatus
-	election string         // the decision that status.LastElection tells of
-	events   []notification // told when the status was written
-	recheck  time.Duration  // when time alone would change the status; zero: never
+	status  v1.ElectionGroupStatus
+	events  []notification // told when the status was written
+	recheck time.Duration  // when time alone would change the status; zero: never
 }
 
 // holdStatus returns for how long the published status is to stay as it is: until a majority of the
@@ -66,7 +65,7 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 		d.recheck = sooner(d.recheck, recheck)
 	}
 	d.status.Coordinator = coordinatorStatus(all, chosen, o)
-	d.status.LastElection, d.election = lastElectionOf(all, chosen.name, o)
+	d.status.Elections = electionsOf(all, chosen, o)
 	f := findings{
 		group:     o.group,
 		processes: all,

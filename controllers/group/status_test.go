@@ -103,7 +103,7 @@ func (s *scene) published() *scene {
 		s.sightings[uid] = seen
 	}
 	v := decideStatus(s.observation, d)
-	s.observation.published, s.election = v.status, v.election
+	s.observation.published = v.status
 	return s
 }
 
@@ -340,59 +340,5 @@ func TestHoldAfterAStart(t *testing.T) {
 				t.Errorf("held for %v, want %v", got, test.want)
 			}
 		})
-	}
-}
-
-func TestLastElection(t *testing.T) {
-	account := func(s *scene, pod int, decision, reason string, sent int, d time.Duration) {
-		s.edit(pod, func(r *roster.Report) {
-			r.LastElection = &roster.Election{
-				Decision:  decision,
-				Initiator: "p-0",
-				Reason:    reason,
-				Sent:      sent,
-				Duration:  d,
-			}
-		})
-	}
-	base := func() *scene {
-		s := newScene(3).sees("p-2", 0, 1, 2)
-		account(s, 0, "p-2/1/1", "CoordinatorUnreachable", 2, 4*time.Millisecond)
-		account(s, 1, "p-2/1/1", "Asked", 1, 9*time.Millisecond)
-		account(s, 2, "p-2/1/1", "Asked", 3, time.Millisecond)
-		return s
-	}
-	tell := func(s *scene) string {
-		e, decision := lastElectionOf(processesOf(s.observation), "p-2", s.observation)
-		if e == nil {
-			return "none"
-		}
-		return fmt.Sprintf("%s: %s %s %d messages %d ms", decision, e.Initiator, e.Reason,
-			*e.Messages, *e.DurationMilliseconds)
-	}
-	if got, want := tell(base()), "p-2/1/1: p-0 CoordinatorUnreachable 6 messages 9 ms"; got != want {
-		t.Errorf("all tell: %s, want %s", got, want)
-	}
-	other := base()
-	account(other, 1, "p-2/1/2", "Started", 50, time.Hour)
-	if got, want := tell(other), "p-2/1/1: p-0 CoordinatorUnreachable 5 messages 4 ms"; got != want {
-		t.Errorf("one tells of another election: %s, want %s", got, want)
-	}
-	strange := base()
-	account(strange, 0, "p-2/1/1", "Whim", 2, 4*time.Millisecond)
-	if got, want := tell(strange), "p-2/1/1: p-0  6 messages 9 ms"; got != want {
-		t.Errorf("a reason that the API does not know: %s, want %s", got, want)
-	}
-	gone := base().published()
-	delete(gone.sightings, "uid-0")
-	if got, want := tell(gone), "p-2/1/1: p-0 CoordinatorUnreachable 6 messages 9 ms"; got != want {
-		t.Errorf("one that could tell is gone: %s, want %s", got, want)
-	}
-	gone.election = "" // a new manager
-	if got, want := tell(gone), "p-2/1/1: p-0 CoordinatorUnreachable 6 messages 9 ms"; got != want {
-		t.Errorf("a new manager has not heard of all: %s, want %s", got, want)
-	}
-	if got := tell(newScene(3).sees("p-2", 0, 1, 2)); got != "none" {
-		t.Errorf("nobody tells: %s", got)
 	}
 }

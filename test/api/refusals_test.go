@@ -2,10 +2,12 @@ package api
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -203,6 +205,44 @@ func TestRosterGenerationNeverDecreases(t *testing.T) {
 		changed.Status.Roster = &podestav1.RosterStatus{Generation: step.generation}
 		err := kube.Status().Update(t.Context(), changed)
 		checkRefusal(t, err, step.message)
+		if err == nil {
+			group = changed
+		}
+	}
+}
+
+// TestElectionsAreBounded: the manager writes ten elections at most, and no word that is not in the API; see controllers/group.
+func TestElectionsAreBounded(t *testing.T) {
+	group := newGroup(newNamespace(t))
+	if err := kube.Create(t.Context(), group); err != nil {
+		t.Fatal(err)
+	}
+	full := podestav1.ElectionStatus{
+		At: metav1.NowMicro(), ID: strings.Repeat("n", 253) + "/18446744073709551615/18446744073709551615", Reason: "Asked",
+		Initiator: strings.Repeat("n", 253), Algorithm: podestav1.LeLann, Messages: new(int32(1<<31 - 1)),
+		DurationMilliseconds: new(int64(1 << 53)), From: strings.Repeat("n", 253), To: strings.Repeat("n", 253),
+		Epoch: 1<<53 - 1, DisplayEpoch: "8589934591.1048575",
+	}
+	for _, test := range []struct {
+		count   int
+		change  func(*podestav1.ElectionStatus)
+		message string
+	}{
+		{10, func(*podestav1.ElectionStatus) {}, ""},
+		{1, func(e *podestav1.ElectionStatus) { *e = podestav1.ElectionStatus{At: e.At, To: e.To} }, ""},
+		{11, func(*podestav1.ElectionStatus) {}, "must have at most 10 items"},
+		{1, func(e *podestav1.ElectionStatus) { e.To = "" }, "status.elections[0].to"},
+		{1, func(e *podestav1.ElectionStatus) { e.At = metav1.MicroTime{} }, "status.elections[0].at"},
+		{1, func(e *podestav1.ElectionStatus) { e.Reason = "Whim" }, "status.elections[0].reason"},
+		{1, func(e *podestav1.ElectionStatus) { e.Algorithm = "Dice" }, "status.elections[0].algorithm"},
+		{1, func(e *podestav1.ElectionStatus) { e.ID += "n" + strings.Repeat("n", 10) }, "status.elections[0].id"},
+	} {
+		e := full
+		test.change(&e)
+		changed := group.DeepCopy()
+		changed.Status.Elections = slices.Repeat([]podestav1.ElectionStatus{e}, test.count)
+		err := kube.Status().Update(t.Context(), changed)
+		checkRefusal(t, err, test.message)
 		if err == nil {
 			group = changed
 		}

@@ -147,8 +147,8 @@ func (d *demo) failover(ctx context.Context, algorithm v1.Algorithm) error {
 		agreed:    agreed,
 		shown:     shown,
 	}
-	if last := eg.Status.LastElection; last != nil && last.Messages != nil {
-		r.messages = *last.Messages
+	if last := eg.Status.Elections; len(last) > 0 && last[0].Messages != nil {
+		r.messages = *last[0].Messages
 	}
 	d.results = append(d.results, r)
 	if err := d.show(ctx, eg); err != nil {

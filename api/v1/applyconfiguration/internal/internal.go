@@ -173,9 +173,12 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: coordinator
       type:
         namedType: com.github.podesta-dev.podesta.api.v1.CoordinatorStatus
-    - name: lastElection
+    - name: elections
       type:
-        namedType: com.github.podesta-dev.podesta.api.v1.ElectionStatus
+        list:
+          elementType:
+            namedType: com.github.podesta-dev.podesta.api.v1.ElectionStatus
+          elementRelationship: atomic
     - name: observedGeneration
       type:
         scalar: numeric
@@ -201,9 +204,27 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.podesta-dev.podesta.api.v1.ElectionStatus
   map:
     fields:
+    - name: algorithm
+      type:
+        namedType: com.github.podesta-dev.podesta.api.v1.Algorithm
+    - name: at
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime
+    - name: displayEpoch
+      type:
+        scalar: string
     - name: durationMilliseconds
       type:
         scalar: numeric
+    - name: epoch
+      type:
+        scalar: numeric
+    - name: from
+      type:
+        scalar: string
+    - name: id
+      type:
+        scalar: string
     - name: initiator
       type:
         scalar: string
@@ -213,6 +234,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: reason
       type:
         namedType: com.github.podesta-dev.podesta.api.v1.ElectionReason
+    - name: to
+      type:
+        scalar: string
 - name: com.github.podesta-dev.podesta.api.v1.GRPCAction
   map:
     fields:

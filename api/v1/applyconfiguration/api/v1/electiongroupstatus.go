@@ -19,14 +19,14 @@ type ElectionGroupStatusApplyConfiguration struct {
 	Coordinator *CoordinatorStatusApplyConfiguration `json:"coordinator,omitempty"`
 	// processes is the process status table, sorted by name.
 	Processes []ProcessStatusApplyConfiguration `json:"processes,omitempty"`
-	// lastElection describes the election of the current coordinator.
-	LastElection *ElectionStatusApplyConfiguration `json:"lastElection,omitempty"`
+	// elections are the last elections whose results this status has shown, newest first.
+	Elections []ElectionStatusApplyConfiguration `json:"elections,omitempty"`
 	// toleratedFailures is the number of voters that can fail while a majority of the voters on the
 	// roster remains. Absent in Classic groups, which need no majority, and while there are no
 	// voters.
 	ToleratedFailures *int32 `json:"toleratedFailures,omitempty"`
 	// roster lists the members of the group. The manager persists it here before it sends it to
-	// agents. It is the only part of the status that the manager reads back.
+	// agents. Of the status, the manager's decisions depend on nothing else.
 	Roster *RosterStatusApplyConfiguration `json:"roster,omitempty"`
 	// setBack is present while agents use a newer roster than this status holds. See condition
 	// Stalled.
@@ -71,11 +71,16 @@ func (b *ElectionGroupStatusApplyConfiguration) WithProcesses(values ...*Process
 	return b
 }
 
-// WithLastElection sets the LastElection field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the LastElection field is set to the value of the last call.
-func (b *ElectionGroupStatusApplyConfiguration) WithLastElection(value *ElectionStatusApplyConfiguration) *ElectionGroupStatusApplyConfiguration {
-	b.LastElection = value
+// WithElections adds the given value to the Elections field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Elections field.
+func (b *ElectionGroupStatusApplyConfiguration) WithElections(values ...*ElectionStatusApplyConfiguration) *ElectionGroupStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithElections")
+		}
+		b.Elections = append(b.Elections, *values[i])
+	}
 	return b
 }
 

@@ -4,27 +4,72 @@ package v1
 
 import (
 	apiv1 "github.com/podesta-dev/podesta/api/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // ElectionStatusApplyConfiguration represents a declarative configuration of the ElectionStatus type for use
 // with apply.
 //
-// ElectionStatus describes the election of the current coordinator.
+// ElectionStatus describes an election that gave the group its coordinator. Who started it, why,
+// and what it cost is what the agents report of it, so it may be absent and may come later.
 type ElectionStatusApplyConfiguration struct {
-	// initiator is the process that started the election.
-	Initiator *string `json:"initiator,omitempty"`
+	// at is the time at which the manager first saw the result.
+	At *metav1.MicroTime `json:"at,omitempty"`
+	// id names the election as the agents do: the process that called it, the number of that
+	// process's start, and a sequence number, for example scheduler-3/17/4. Absent if no agent has
+	// reported it, or if a lease was obtained again without a new announcement.
+	ID *string `json:"id,omitempty"`
 	// reason is the reason why the initiator started it.
 	Reason *apiv1.ElectionReason `json:"reason,omitempty"`
+	// initiator is the process that started the election.
+	Initiator *string `json:"initiator,omitempty"`
+	// algorithm is the algorithm of the group at that time.
+	Algorithm *apiv1.Algorithm `json:"algorithm,omitempty"`
 	// messages is the number of election messages that the reporting processes sent.
 	Messages *int32 `json:"messages,omitempty"`
 	// durationMilliseconds is the longest time that a reporting process had no coordinator.
 	DurationMilliseconds *int64 `json:"durationMilliseconds,omitempty"`
+	// from is the coordinator before. It is the same as to if a process obtained its lease again.
+	// Absent if there was none.
+	From *string `json:"from,omitempty"`
+	// to is the process that was elected.
+	To *string `json:"to,omitempty"`
+	// epoch is the epoch of the lease when the manager first saw the result, as one number. A later
+	// change of the epoch in place, after a new generation of the roster for example, is no
+	// election. Absent in Classic groups.
+	Epoch *int64 `json:"epoch,omitempty"`
+	// displayEpoch is the epoch as people read it: generation.ballot, for example 27996650.1.
+	DisplayEpoch *string `json:"displayEpoch,omitempty"`
 }
 
 // ElectionStatusApplyConfiguration constructs a declarative configuration of the ElectionStatus type for use with
 // apply.
 func ElectionStatus() *ElectionStatusApplyConfiguration {
 	return &ElectionStatusApplyConfiguration{}
+}
+
+// WithAt sets the At field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the At field is set to the value of the last call.
+func (b *ElectionStatusApplyConfiguration) WithAt(value metav1.MicroTime) *ElectionStatusApplyConfiguration {
+	b.At = &value
+	return b
+}
+
+// WithID sets the ID field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ID field is set to the value of the last call.
+func (b *ElectionStatusApplyConfiguration) WithID(value string) *ElectionStatusApplyConfiguration {
+	b.ID = &value
+	return b
+}
+
+// WithReason sets the Reason field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Reason field is set to the value of the last call.
+func (b *ElectionStatusApplyConfiguration) WithReason(value apiv1.ElectionReason) *ElectionStatusApplyConfiguration {
+	b.Reason = &value
+	return b
 }
 
 // WithInitiator sets the Initiator field in the declarative configuration to the given value
@@ -35,11 +80,11 @@ func (b *ElectionStatusApplyConfiguration) WithInitiator(value string) *Election
 	return b
 }
 
-// WithReason sets the Reason field in the declarative configuration to the given value
+// WithAlgorithm sets the Algorithm field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Reason field is set to the value of the last call.
-func (b *ElectionStatusApplyConfiguration) WithReason(value apiv1.ElectionReason) *ElectionStatusApplyConfiguration {
-	b.Reason = &value
+// If called multiple times, the Algorithm field is set to the value of the last call.
+func (b *ElectionStatusApplyConfiguration) WithAlgorithm(value apiv1.Algorithm) *ElectionStatusApplyConfiguration {
+	b.Algorithm = &value
 	return b
 }
 
@@ -56,5 +101,37 @@ func (b *ElectionStatusApplyConfiguration) WithMessages(value int32) *ElectionSt
 // If called multiple times, the DurationMilliseconds field is set to the value of the last call.
 func (b *ElectionStatusApplyConfiguration) WithDurationMilliseconds(value int64) *ElectionStatusApplyConfiguration {
 	b.DurationMilliseconds = &value
+	return b
+}
+
+// WithFrom sets the From field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the From field is set to the value of the last call.
+func (b *ElectionStatusApplyConfiguration) WithFrom(value string) *ElectionStatusApplyConfiguration {
+	b.From = &value
+	return b
+}
+
+// WithTo sets the To field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the To field is set to the value of the last call.
+func (b *ElectionStatusApplyConfiguration) WithTo(value string) *ElectionStatusApplyConfiguration {
+	b.To = &value
+	return b
+}
+
+// WithEpoch sets the Epoch field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Epoch field is set to the value of the last call.
+func (b *ElectionStatusApplyConfiguration) WithEpoch(value int64) *ElectionStatusApplyConfiguration {
+	b.Epoch = &value
+	return b
+}
+
+// WithDisplayEpoch sets the DisplayEpoch field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DisplayEpoch field is set to the value of the last call.
+func (b *ElectionStatusApplyConfiguration) WithDisplayEpoch(value string) *ElectionStatusApplyConfiguration {
+	b.DisplayEpoch = &value
 	return b
 }
