@@ -10,9 +10,10 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:resource:shortName=eg
 // +kubebuilder:printcolumn:name="Algorithm",type=string,JSONPath=`.spec.algorithm`
 // +kubebuilder:printcolumn:name="Coordinator",type=string,JSONPath=`.status.coordinator.name`
-// +kubebuilder:printcolumn:name="Epoch",type=string,JSONPath=`.status.coordinator.displayEpoch`
+// +kubebuilder:printcolumn:name="Processes",type=string,JSONPath=`.status.ready`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Epoch",type=string,priority=1,JSONPath=`.status.coordinator.displayEpoch`
 // +kubebuilder:printcolumn:name="Safety",type=string,priority=1,JSONPath=`.spec.safety`
 // +kubebuilder:printcolumn:name="Priority",type=integer,priority=1,JSONPath=`.status.coordinator.priority`
 // +kubebuilder:printcolumn:name="Since",type=date,priority=1,JSONPath=`.status.coordinator.since`

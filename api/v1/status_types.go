@@ -18,6 +18,13 @@ type ElectionGroupStatus struct {
 	// +optional
 	Coordinator *CoordinatorStatus `json:"coordinator,omitempty"`
 
+	// ready is how many processes on the roster run, of how many that are on it, for example 4/5: the
+	// rows of processes in state Normal or Coordinator. It says nothing about who may be elected, and
+	// condition Ready nothing about this number.
+	// +optional
+	// +kubebuilder:validation:MaxLength=16
+	Ready string `json:"ready,omitempty"`
+
 	// processes is the process status table, sorted by name.
 	// +optional
 	// +listType=map

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -219,4 +220,21 @@ func rowOf(p process, coordinator string,
 // finished, or does not exist any more.
 func departing(pod *corev1.Pod) bool {
 	return pod == nil || pod.DeletionTimestamp != nil || finished(pod)
+}
+
+// readyOf returns how many processes on the roster run, of how many that are on it, such as 4/5.
+func readyOf(rows []v1.ProcessStatus, r *v1.RosterStatus) string {
+	ready, members := 0, map[string]bool{}
+	if r != nil {
+		for _, m := range r.Members {
+			members[m.Name] = true
+		}
+	}
+	for _, row := range rows {
+		runs := row.State == v1.ProcessNormal || row.State == v1.ProcessCoordinator
+		if runs && members[row.Name] {
+			ready++
+		}
+	}
+	return fmt.Sprintf("%d/%d", ready, len(members))
 }

@@ -342,3 +342,39 @@ func TestHoldAfterAStart(t *testing.T) {
 		})
 	}
 }
+
+func TestReady(t *testing.T) {
+	well := func() *scene { return newScene(3).sees("p-2", 0, 1, 2).published() }
+	for _, test := range []struct {
+		name  string
+		scene *scene
+		want  string
+	}{
+		{"all well", well(), "3/3"},
+		{"electing", well().sees("", 0, 1, 2), "3/3"},
+		{"one crashed", well().loses(0, time.Hour).accuses(1, "p-0"), "2/3"},
+		{"one is out of sight", well().loses(0, time.Hour), "2/3"},
+		{"nobody has joined yet", newScene(2), "0/0"},
+		{"one is not on the roster yet", func() *scene {
+			s := well()
+			s.pods = append(s.pods, newScene(4).pods[3])
+			return s.sees("p-2", 3)
+		}(), "3/3"},
+		{"the spec names one that does not exist", func() *scene {
+			s := well()
+			s.group.Spec.Processes = []v1.Process{{Name: "p-9", Priority: new(int32(5))}}
+			return s
+		}(), "3/3"},
+		{"a voter's pod is gone", func() *scene {
+			s := voting(3).holding("p-2", 7, 0, 1, 2)
+			s.pods = s.pods[1:]
+			return s
+		}(), "2/3"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := decideStatus(test.scene.observation, rosterDecision{}).status.Ready; got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}

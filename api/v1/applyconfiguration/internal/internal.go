@@ -190,6 +190,9 @@ var schemaYAML = typed.YAMLObject(`types:
           elementRelationship: associative
           keys:
           - name
+    - name: ready
+      type:
+        scalar: string
     - name: roster
       type:
         namedType: com.github.podesta-dev.podesta.api.v1.RosterStatus

@@ -17,6 +17,10 @@ type ElectionGroupStatusApplyConfiguration struct {
 	// of the voters report under the same epoch; in a Classic group it is the one that most of the
 	// reporting processes follow. Absent while there is no coordinator.
 	Coordinator *CoordinatorStatusApplyConfiguration `json:"coordinator,omitempty"`
+	// ready is how many processes on the roster run, of how many that are on it, for example 4/5: the
+	// rows of processes in state Normal or Coordinator. It says nothing about who may be elected, and
+	// condition Ready nothing about this number.
+	Ready *string `json:"ready,omitempty"`
 	// processes is the process status table, sorted by name.
 	Processes []ProcessStatusApplyConfiguration `json:"processes,omitempty"`
 	// elections are the last elections whose results this status has shown, newest first.
@@ -55,6 +59,14 @@ func (b *ElectionGroupStatusApplyConfiguration) WithObservedGeneration(value int
 // If called multiple times, the Coordinator field is set to the value of the last call.
 func (b *ElectionGroupStatusApplyConfiguration) WithCoordinator(value *CoordinatorStatusApplyConfiguration) *ElectionGroupStatusApplyConfiguration {
 	b.Coordinator = value
+	return b
+}
+
+// WithReady sets the Ready field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Ready field is set to the value of the last call.
+func (b *ElectionGroupStatusApplyConfiguration) WithReady(value string) *ElectionGroupStatusApplyConfiguration {
+	b.Ready = &value
 	return b
 }
 
