@@ -15,13 +15,14 @@ import (
 // account is what a tenant's agent says: of all that is in it, only what has been checked gets into
 // a status, and it gets into that of the agent's own group only.
 
-// reasons are the reasons that are shown, a cause before what may follow from it: when a coordinator
-// withdraws, others may soon miss it, too. An agent of another version may say others, which are
-// left out. Asked is no cause.
+// reasons are the reasons that are shown, a cause before what may follow from it: when a
+// coordinator withdraws, others may soon miss it, too. An agent of another version may say others,
+// which are left out. Asked is no cause.
 var reasons = []v1.ElectionReason{"Withdrawn", "CoordinatorUnreachable", "RosterChanged", "Started",
 	"TwoCoordinators", "AnnouncementMissing"}
 
-// accountOf returns the account of a process; nil: it has given none, or one that names no election.
+// accountOf returns the account of a process; nil: it has given none, or one that names no
+// election.
 func accountOf(p process) *roster.Election {
 	if p.seen == nil || p.seen.Report.LastElection == nil ||
 		!p.seen.Report.LastElection.IsNamed() {
@@ -30,9 +31,9 @@ func accountOf(p process) *roster.Election {
 	return p.seen.Report.LastElection
 }
 
-// decisionOf returns the decision that made a process the coordinator: what it says itself or, if it
-// is not connected or has given no account, what more than half of the processes that follow it say;
-// empty: not known.
+// decisionOf returns the decision that made a process the coordinator: what it says itself or, if
+// it is not connected or has given no account, what more than half of the processes that follow it
+// say; empty: not known.
 func decisionOf(all []process, coordinator string) string {
 	followers, votes := 0, map[string]int{}
 	for _, p := range all {

@@ -89,8 +89,8 @@ func lastCoordinator(elections []v1.ElectionStatus, o observation) string {
 	return elections[0].To
 }
 
-// obtainedUnder returns the epoch under which a process obtained the lease that it holds, as it says
-// itself; 0: it does not, or is not connected.
+// obtainedUnder returns the epoch under which a process obtained the lease that it holds, as it
+// says itself; 0: it does not, or is not connected.
 func obtainedUnder(all []process, name string) int64 {
 	for _, p := range all {
 		if p.name == name && p.connected() && p.seen.Report.LastElection != nil {
@@ -115,10 +115,10 @@ func newElection(chosen choice, elections []v1.ElectionStatus, o observation) v1
 	return e
 }
 
-// idOf returns the decision of the newest entry; empty: not known, or the announcement is that of an
-// earlier entry. A process whose lease has lapsed may obtain it again without another announcement.
-// What was told of the earlier election is not told again then. An account of a lease that no
-// majority follows yet is not of this entry either.
+// idOf returns the decision of the newest entry; empty: not known, or the announcement is that of
+// an earlier entry. A process whose lease has lapsed may obtain it again without another
+// announcement. What was told of the earlier election is not told again then. An account of a lease
+// that no majority follows yet is not of this entry either.
 func idOf(all []process, elections []v1.ElectionStatus) string {
 	newest := elections[0]
 	decision := decisionOf(all, newest.To)
@@ -142,8 +142,8 @@ func knownNames(all []process, e v1.ElectionStatus, o observation) func(string) 
 }
 
 // readElections returns the published entries as they can be written again: no more than there may
-// be, and without words that only another version of the API knows. With one of those the API server
-// would refuse the whole status.
+// be, and without words that only another version of the API knows. With one of those the API
+// server would refuse the whole status.
 func readElections(published []v1.ElectionStatus) []v1.ElectionStatus {
 	elections := slices.Clone(published[:min(len(published), maxElections)])
 	for i := range elections {

@@ -91,9 +91,9 @@ type Election struct {
 	// from losing a coordinator to following one, at this agent; in microseconds
 	Duration   time.Duration
 	Transcript []string
-	// Epoch is that of the lease when this agent began to act, if it is the coordinator of a Guarded
-	// group; else 0. It stays when the epoch of the lease changes in place, so it tells a lease that
-	// was obtained again from one that goes on.
+	// Epoch is that of the lease when this agent began to act, if it is the coordinator of a
+	// Guarded group; else 0. It stays when the epoch of the lease changes in place, so it tells a
+	// lease that was obtained again from one that goes on.
 	Epoch int64
 }
 
@@ -142,9 +142,9 @@ func (r Report) Validate() error {
 	return r.LastElection.validate()
 }
 
-// IsNamed reports whether the decision names an election, as election.ID does: a process that called
-// it and two numbers, in the one way to write them. An agent that has got its coordinator without an
-// announcement has none to name.
+// IsNamed reports whether the decision names an election, as election.ID does: a process that
+// called it and two numbers, in the one way to write them. An agent that has got its coordinator
+// without an announcement has none to name.
 func (e Election) IsNamed() bool {
 	parts := strings.Split(e.Decision, "/")
 	return len(parts) == 3 && isName(parts[0]) && isNumber(parts[1]) && isNumber(parts[2])
