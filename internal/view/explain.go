@@ -1,0 +1,169 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// Explanation is why a process coordinates a group, or why none does.
+type Explanation struct {
+	Namespace   string       `json:"namespace,omitempty"`
+	Name        string       `json:"name"`
+	State       State        `json:"state"`
+	Reason      string       `json:"reason,omitempty"`
+	Coordinator *Coordinator `json:"coordinator,omitempty"`
+	// Why are sentences: the reasons why this process coordinates, or why nobody does.
+	Why []string `json:"why"`
+	// Higher are the processes that outrank the coordinator, by what keeps them from coordinating;
+	// while nobody coordinates, all processes by their standing.
+	Higher []Standings `json:"higher,omitempty"`
+	Next   Next        `json:"next"`
+	// Problems have what to do.
+	Problems []Problem `json:"problems,omitempty"`
+	// NotShown is what a status does not tell.
+	NotShown []string `json:"notShown"`
+}
+
+// Standings are processes of one standing, highest first.
+type Standings struct {
+	Standing  Standing `json:"standing"`
+	Processes []string `json:"processes"`
+	// Text is that as a sentence.
+	Text string `json:"text"`
+}
+
+// Explain returns why a process coordinates a group, or why none does.
+func Explain(g *v1.ElectionGroup, now time.Time) Explanation {
+	s := newSubject(g, now)
+	e := Explanation{
+		Namespace:   name(g.Namespace),
+		Name:        name(g.Name),
+		Coordinator: s.coordinator,
+		Next:        s.next(),
+		Problems:    s.problems(),
+		NotShown: []string{"which processes reach each other", "what has changed since the manager " +
+			"published it"},
+	}
+	e.State, e.Reason = s.state()
+	if s.coordinator == nil {
+		e.Why, e.Higher = s.whyNobody(e.Problems), s.byStanding(s.processes, s.plain)
+		return e
+	}
+	higher := slices.DeleteFunc(slices.Clone(s.processes), func(p Process) bool {
+		return p.Name == s.coordinator.Name || !p.outranks(s.coordinator)
+	})
+	e.Higher = s.byStanding(higher, s.whyNotIt)
+	e.Why = append([]string{s.rank(higher)}, s.support())
+	e.Why = append(e.Why, s.preempts())
+	if s.preemption != nil && s.preemption.Policy == string(v1.Delayed) && slices.ContainsFunc(
+		higher, func(p Process) bool { return p.Standing == StandingCandidate }) {
+		e.NotShown = append(e.NotShown,
+			"for how long a higher candidate has answered the coordinator without interruption")
+	}
+	return e
+}
+
+// whyNobody are the manager's reasons, without problems that do not keep a group from electing.
+func (s *subject) whyNobody(problems []Problem) []string {
+	var why []string
+	for _, p := range problems {
+		keeps := p.Condition == v1.ConditionStalled && keepsFromElecting(p.Reason)
+		if !keeps && p.Condition != v1.ConditionCoordinatorElected && p.Reason != reasonNoStatus {
+			continue
+		}
+		why = append(why, sentence(p.Message))
+		if p.Means != "" {
+			why = append(why, p.Means)
+		}
+	}
+	return why
+}
+
+// rank says where the coordinator stands among the processes.
+func (s *subject) rank(higher []Process) string {
+	c, candidates := s.coordinator, 1
+	for _, p := range s.processes {
+		if p.Standing == StandingCandidate {
+			candidates++
+		}
+	}
+	total, equal := len(s.processes), ""
+	for _, p := range s.processes {
+		if p.Name != c.Name && p.Priority == c.Priority && !p.outranks(c) {
+			equal = "; of equal priorities the later name ranks higher"
+		}
+	}
+	switch {
+	case len(higher) == 1:
+		return fmt.Sprintf("One of the %d processes ranks higher than %s (priority %d).", total, c.Name,
+			c.Priority)
+	case len(higher) > 1:
+		return fmt.Sprintf("%d of the %d processes rank higher than %s (priority %d).", len(higher),
+			total, c.Name, c.Priority)
+	case candidates == 1:
+		return fmt.Sprintf("%s (priority %d) ranks highest of the %d processes, and no other one that "+
+			"reports is a candidate.", c.Name, c.Priority, total)
+	case candidates == total:
+		return fmt.Sprintf("%s (priority %d) ranks highest of the %d processes, all of them "+
+			"candidates%s.", c.Name, c.Priority, total, equal)
+	default:
+		return fmt.Sprintf("%s (priority %d) ranks highest of the %d processes, %d of them "+
+			"candidates%s.", c.Name, c.Priority, total, candidates, equal)
+	}
+}
+
+// support says who follows the coordinator.
+func (s *subject) support() string {
+	followers, connected, voting := 0, 0, 0
+	for _, p := range s.processes {
+		if !p.Connected {
+			continue
+		}
+		connected++
+		if p.Ready {
+			followers++
+		}
+		if p.Ready && p.reportsAsVoter() {
+			voting++
+		}
+	}
+	if s.voters == nil {
+		return fmt.Sprintf("%s processes that report to the manager follow it. A Classic group needs "+
+			"no majority.", of(followers, connected))
+	}
+	text := fmt.Sprintf("%s voters report that they follow it; a majority is %d.",
+		of(voting, s.voters.Total), s.voters.Majority)
+	if voting < s.voters.Majority {
+		text += " The status shows what was last seen."
+	}
+	return text
+}
+
+// of says how many of a number are meant.
+func of(n, total int) string {
+	if n == total && n > 0 {
+		return fmt.Sprintf("All %d", n)
+	}
+	return fmt.Sprintf("%d of the %d", n, total)
+}
+
+// preempts says when a higher process takes over.
+func (s *subject) preempts() string {
+	if s.preemption == nil {
+		return "In a Classic group the highest candidate takes over at once."
+	}
+	switch v1.PreemptionPolicy(s.preemption.Policy) {
+	case v1.Always:
+		return "Preemption is Always: a higher candidate takes over at once."
+	case v1.Never:
+		return "Preemption is Never: the coordinator stays until it fails or leaves."
+	case v1.Delayed:
+		return fmt.Sprintf("Preemption is Delayed: a higher candidate takes over when it has answered "+
+			"the coordinator for %ds without interruption.", s.preemption.StableSeconds)
+	default:
+		return fmt.Sprintf("Preemption is %s, which this version does not know.", s.preemption.Policy)
+	}
+}

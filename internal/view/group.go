@@ -1,0 +1,182 @@
+package view
+
+import (
+	"time"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// State is the condition of a group in one word.
+type State string
+
+// The states, the gravest first.
+const (
+	// NoCoordinator: nobody coordinates, as far as the manager knows.
+	NoCoordinator State = "NoCoordinator"
+	// Disputed: a process of a Classic group claims to coordinate, and most do not follow it.
+	Disputed State = "Disputed"
+	// Stalled: a process coordinates, and something else waits for a person.
+	Stalled State = "Stalled"
+	// Unknown: the status does not say whether a process coordinates.
+	Unknown State = "Unknown"
+	// Degraded: a process coordinates, and others are missing, or disagree.
+	Degraded State = "Degraded"
+	// Changing: a process coordinates, and the manager is still applying the spec.
+	Changing State = "Changing"
+	// Healthy: a process coordinates, and nothing is wrong or under way.
+	Healthy State = "Healthy"
+)
+
+// Severity orders states: 0 is the gravest.
+func (s State) Severity() int {
+	for i, other := range []State{NoCoordinator, Disputed, Stalled, Unknown, Degraded,
+		Changing} {
+		if s == other {
+			return i
+		}
+	}
+	return 6
+}
+
+// Group is what is shown of an ElectionGroup.
+type Group struct {
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	State     State  `json:"state"`
+	// Reason is the reason of the condition behind State; empty if it is Healthy.
+	Reason string `json:"reason,omitempty"`
+	// Safety is Guarded or Classic.
+	Safety    string `json:"safety"`
+	Algorithm string `json:"algorithm"`
+	// Coordinator is nil while nobody coordinates.
+	Coordinator *Coordinator `json:"coordinator,omitempty"`
+	Ready       Ready        `json:"ready"`
+	// Voters is nil in Classic groups, which have none.
+	Voters *Voters `json:"voters,omitempty"`
+	Next   Next    `json:"next"`
+	Timing Timing  `json:"timing"`
+	// Preemption is nil in Classic groups: there the highest process takes over at once.
+	Preemption *Preemption `json:"preemption,omitempty"`
+	// Generation is that of the roster; 0 while there is none.
+	Generation   int64     `json:"rosterGeneration,omitempty"`
+	LastElection *Election `json:"lastElection,omitempty"`
+	// Problems are what calls for attention, the gravest first.
+	Problems []Problem `json:"problems,omitempty"`
+	// Views are whom the connected processes follow, the most followed first.
+	Views []View `json:"views,omitempty"`
+	// Disagree is true if the connected processes name more than one coordinator.
+	Disagree bool `json:"disagree,omitempty"`
+	// Processes is the process status table in the order of rank: who may coordinate first is first.
+	Processes []Process `json:"processes,omitempty"`
+}
+
+// Coordinator is the process that coordinates.
+type Coordinator struct {
+	Name     string `json:"name"`
+	Priority int32  `json:"priority"`
+	// Epoch is generation.ballot; empty in Classic groups.
+	Epoch string `json:"epoch,omitempty"`
+	// Since is when the manager first saw it coordinate, and Seconds how long ago that is.
+	Since   *time.Time `json:"since,omitempty"`
+	Seconds int64      `json:"seconds,omitempty"`
+}
+
+// Ready counts processes. One is ready if it is connected and follows the group's coordinator.
+type Ready struct {
+	Ready int `json:"ready"`
+	Total int `json:"total"`
+}
+
+// Timing is spec.timing, in milliseconds. Lease is 0 in Classic groups.
+type Timing struct {
+	Heartbeat int32 `json:"heartbeatMilliseconds"`
+	Timeout   int32 `json:"timeoutMilliseconds"`
+	Lease     int32 `json:"leaseMilliseconds,omitempty"`
+}
+
+// Preemption is spec.preemption. StableSeconds is 0 unless the policy is Delayed.
+type Preemption struct {
+	Policy        string `json:"policy"`
+	StableSeconds int32  `json:"stableSeconds,omitempty"`
+}
+
+// Election is how the present coordinator was elected.
+type Election struct {
+	Initiator    string `json:"initiator,omitempty"`
+	Reason       string `json:"reason,omitempty"`
+	Messages     *int32 `json:"messages,omitempty"`
+	Milliseconds *int64 `json:"milliseconds,omitempty"`
+}
+
+// View is a coordinator that connected processes follow.
+type View struct {
+	// Coordinator is empty for the processes that follow nobody.
+	Coordinator string   `json:"coordinator"`
+	Processes   []string `json:"processes"`
+}
+
+// Process is a row of the process status table.
+type Process struct {
+	Name     string `json:"name"`
+	Priority int32  `json:"priority"`
+	// State is Normal, Coordinator, Crashed or Unknown.
+	State string `json:"state"`
+	// Standing is whether the process may coordinate.
+	Standing  Standing `json:"standing"`
+	Connected bool     `json:"connected"`
+	Ready     bool     `json:"ready"`
+	// Follows and Epoch are the process's own view; empty if it has none, or is not connected.
+	Follows string `json:"follows,omitempty"`
+	Epoch   string `json:"epoch,omitempty"`
+	Voter   bool   `json:"voter,omitempty"`
+	// Agent is Missing or Outdated, and Version the version of an outdated one.
+	Agent   string `json:"agent,omitempty"`
+	Version string `json:"agentVersion,omitempty"`
+	// GoneSeconds is for how long the pod of a voter has been missing; 0 if it is not.
+	GoneSeconds int64 `json:"goneSeconds,omitempty"`
+	Forgotten   bool  `json:"forgotten,omitempty"`
+	// UID and StateID are of the member of that name on the roster.
+	UID     string `json:"uid,omitempty"`
+	StateID string `json:"stateID,omitempty"`
+}
+
+// maxRows is how many rows of each list are looked at: the API's own limit.
+const maxRows = 512
+
+// Of returns what is shown of a group.
+func Of(g *v1.ElectionGroup, now time.Time) Group {
+	s := newSubject(g, now)
+	shown := Group{
+		Namespace:   name(g.Namespace),
+		Name:        name(g.Name),
+		Safety:      word(string(s.safety)),
+		Algorithm:   word(string(g.Spec.Algorithm)),
+		Coordinator: s.coordinator,
+		Voters:      s.voters,
+		Next:        s.next(),
+		Timing:      s.timing,
+		Preemption:  s.preemption,
+		Processes:   s.processes,
+		Problems:    s.problems(),
+	}
+	shown.State, shown.Reason = s.state()
+	shown.Ready.Total = len(s.processes)
+	for _, p := range s.processes {
+		if p.Ready {
+			shown.Ready.Ready++
+		}
+	}
+	shown.Views, shown.Disagree = viewsOf(s.processes)
+	if r := g.Status.Roster; r != nil {
+		shown.Generation = r.Generation
+	}
+	if e := g.Status.LastElection; e != nil {
+		shown.LastElection = &Election{
+			Initiator:    name(e.Initiator),
+			Reason:       word(string(e.Reason)),
+			Messages:     e.Messages,
+			Milliseconds: e.DurationMilliseconds,
+		}
+	}
+	return shown
+}

@@ -1,0 +1,88 @@
+package view
+
+import (
+	"fmt"
+
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// Standing is whether a process may coordinate, and if not, why.
+type Standing string
+
+// The standings that are not a v1.NotCandidateReason.
+const (
+	StandingCoordinates Standing = "Coordinates"
+	StandingCandidate   Standing = "Candidate"
+	// StandingCrashed: it does not run.
+	StandingCrashed Standing = "Crashed"
+	// StandingSilent: it does not report to the manager. It may run, and be a candidate.
+	StandingSilent Standing = "NotReporting"
+	// StandingNoAgent: its pod has no agent.
+	StandingNoAgent Standing = "AgentMissing"
+	// StandingNotOnRoster: it is not on the roster yet, so the others do not know it.
+	StandingNotOnRoster Standing = "NotOnRoster"
+)
+
+// standing judges a row. Member is the process on the roster; nil if it is not there.
+func (s *subject) standing(row *v1.ProcessStatus, member *v1.RosterMember) Standing {
+	switch {
+	case row.Name != "" && s.group.Status.Coordinator != nil &&
+		row.Name == s.group.Status.Coordinator.Name:
+		return StandingCoordinates
+	case row.Agent == v1.AgentMissing:
+		return StandingNoAgent
+	case row.State == v1.ProcessCrashed:
+		return StandingCrashed
+	case ptr.Deref(row.Priority, 0) == 0:
+		return Standing(v1.NotCandidatePriorityZero)
+	case row.State == v1.ProcessUnknown || !ptr.Deref(row.Connected, false):
+		return StandingSilent
+	case row.NotCandidate != "":
+		return Standing(word(string(row.NotCandidate)))
+	case s.group.Status.Roster != nil && member == nil:
+		return StandingNotOnRoster
+	default:
+		return StandingCandidate
+	}
+}
+
+// why completes a sentence about one process or several: "NAME does not run".
+func (s Standing) why(n int) string {
+	verb := func(one, many string) string {
+		if n == 1 {
+			return one
+		}
+		return many
+	}
+	switch s {
+	case StandingCrashed:
+		return verb("does not run", "do not run")
+	case StandingSilent:
+		return verb("does not report to the manager", "do not report to the manager")
+	case StandingNoAgent:
+		return verb("has no agent", "have no agents")
+	case StandingCoordinates:
+		return verb("coordinates", "coordinate")
+	case StandingCandidate:
+		return verb("is a candidate", "are candidates")
+	case StandingNotOnRoster:
+		return verb("is not on the roster yet", "are not on the roster yet")
+	case Standing(v1.NotCandidateUnhealthy):
+		return verb("is no candidate: its app is unhealthy",
+			"are no candidates: their apps are unhealthy")
+	case Standing(v1.NotCandidateSessionClosed):
+		return verb("is no candidate: its app has closed, or lost, its session with the agent",
+			"are no candidates: their apps have closed, or lost, their sessions with the agent")
+	case Standing(v1.NotCandidatePriorityZero):
+		return verb("has priority 0", "have priority 0")
+	case Standing(v1.NotCandidateLeaving):
+		return verb("is about to end", "are about to end")
+	case Standing(v1.NotCandidateResting):
+		return verb("rests: it reached no majority of the voters, or stood still",
+			"rest: they reached no majority of the voters, or stood still")
+	default:
+		return fmt.Sprintf("%s no candidate (%s)", verb("is", "are"), s)
+	}
+}

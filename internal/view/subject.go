@@ -1,0 +1,180 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// subject is a group as its spec and status describe it, in the words of this package.
+type subject struct {
+	group       *v1.ElectionGroup
+	safety      v1.Safety
+	coordinator *Coordinator
+	voters      *Voters
+	timing      Timing
+	preemption  *Preemption
+	processes   []Process // in the order of rank
+}
+
+func newSubject(g *v1.ElectionGroup, now time.Time) subject {
+	s := subject{group: g, safety: g.Spec.Safety, timing: timingOf(g.Spec.Timing)}
+	if s.safety == "" {
+		s.safety = v1.Guarded
+	}
+	if !s.guarded() {
+		s.timing.Lease = 0
+	} else {
+		s.preemption = preemptionOf(g.Spec.Preemption)
+	}
+	s.coordinator = coordinatorOf(g.Status.Coordinator, s.guarded(), now)
+	s.processes = s.rows(now)
+	if s.guarded() {
+		s.voters = votersOf(s.processes)
+		s.voters.Outdated = g.Status.SetBack != nil
+	}
+	return s
+}
+
+func (s *subject) guarded() bool { return s.safety != v1.Classic }
+
+// coordinatorName is empty while nobody coordinates.
+func (s *subject) coordinatorName() string {
+	if s.coordinator == nil {
+		return ""
+	}
+	return s.coordinator.Name
+}
+
+// timingOf fills in the API's defaults, which an object that was never stored does not have.
+func timingOf(t v1.Timing) Timing {
+	return Timing{
+		Heartbeat: cmp.Or(t.HeartbeatMilliseconds, 100),
+		Timeout:   cmp.Or(t.TimeoutMilliseconds, 500),
+		Lease:     cmp.Or(t.LeaseMilliseconds, 1000),
+	}
+}
+
+func preemptionOf(p *v1.Preemption) *Preemption {
+	policy, stable := v1.Delayed, int32(5)
+	if p != nil {
+		policy, stable = cmp.Or(p.Policy, policy), ptr.Deref(p.StableSeconds, stable)
+	}
+	if policy != v1.Delayed {
+		stable = 0
+	}
+	return &Preemption{Policy: word(string(policy)), StableSeconds: stable}
+}
+
+func coordinatorOf(c *v1.CoordinatorStatus, guarded bool, now time.Time) *Coordinator {
+	if c == nil || c.Name == "" {
+		return nil
+	}
+	shown := &Coordinator{Name: name(c.Name), Priority: ptr.Deref(c.Priority, 0)}
+	if guarded {
+		shown.Epoch = epoch(c.Epoch)
+	}
+	if !c.Since.IsZero() {
+		shown.Since, shown.Seconds = new(c.Since.UTC()), seconds(now, c.Since.Time)
+	}
+	return shown
+}
+
+// rows returns the process status table in the order of rank.
+func (s *subject) rows(now time.Time) []Process {
+	members := map[string]*v1.RosterMember{}
+	if r := s.group.Status.Roster; r != nil {
+		for i := range r.Members[:min(len(r.Members), maxRows)] {
+			members[r.Members[i].Name] = &r.Members[i]
+		}
+	}
+	table := s.group.Status.Processes
+	all := make([]Process, 0, min(len(table), maxRows))
+	for i := range table[:min(len(table), maxRows)] {
+		row := &table[i]
+		member := members[row.Name]
+		p := Process{
+			Name:      name(row.Name),
+			Priority:  ptr.Deref(row.Priority, 0),
+			State:     word(string(row.State)),
+			Connected: ptr.Deref(row.Connected, false),
+			Follows:   name(row.Coordinator),
+			Agent:     word(string(row.Agent)),
+			Version:   word(row.AgentVersion),
+		}
+		if s.guarded() {
+			p.Epoch = epoch(row.Epoch)
+		}
+		p.Ready = p.Connected && p.Follows != "" && p.Follows == s.coordinatorName()
+		p.Standing = s.standing(row, member)
+		if member != nil {
+			p.addMember(member, s.guarded(), now)
+		}
+		all = append(all, p)
+	}
+	slices.SortStableFunc(all, func(a, b Process) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(b.Name, a.Name))
+	})
+	return all
+}
+
+// addMember adds what the roster says of a process.
+func (p *Process) addMember(m *v1.RosterMember, guarded bool, now time.Time) {
+	p.UID, p.StateID = word(string(m.UID)), word(m.StateID)
+	if !guarded { // in a Classic group nobody votes
+		return
+	}
+	p.Voter = ptr.Deref(m.Voter, false)
+	p.Forgotten = ptr.Deref(m.Forgotten, false)
+	if !m.GoneSince.IsZero() {
+		p.GoneSeconds = max(seconds(now, m.GoneSince.Time), 1)
+	}
+}
+
+// outranks reports whether a process ranks above another: by priority, and by name where these are
+// equal.
+func (p *Process) outranks(c *Coordinator) bool {
+	return p.Priority > c.Priority || p.Priority == c.Priority && p.Name > c.Name
+}
+
+// viewsOf returns whom the connected processes follow, and whether they name several.
+func viewsOf(all []Process) (views []View, disagree bool) {
+	index, named := map[string]int{}, 0
+	for _, p := range all {
+		if !p.Connected {
+			continue
+		}
+		i, known := index[p.Follows]
+		if !known {
+			i = len(views)
+			index[p.Follows] = i
+			views = append(views, View{Coordinator: p.Follows})
+			if p.Follows != "" {
+				named++
+			}
+		}
+		views[i].Processes = append(views[i].Processes, p.Name)
+	}
+	slices.SortStableFunc(views, func(a, b View) int {
+		return cmp.Or(cmp.Compare(len(b.Processes), len(a.Processes)),
+			cmp.Compare(b.Coordinator, a.Coordinator))
+	})
+	return views, named > 1
+}
+
+// epoch returns an epoch as people read it; empty if it is none.
+func epoch(e int64) string {
+	if e <= 0 {
+		return ""
+	}
+	return lease.Epoch(e).String()
+}
+
+// seconds returns how many seconds ago something was; 0 if a clock that is ahead says that it is to
+// come.
+func seconds(now, then time.Time) int64 { return max(int64(now.Sub(then)/time.Second), 0) }
