@@ -1,0 +1,57 @@
+package text
+
+import (
+	"strings"
+
+	"github.com/podesta-dev/podesta/internal/view"
+)
+
+// Explain returns an explanation of who coordinates a group.
+func Explain(e view.Explanation, o Options) string {
+	var b strings.Builder
+	h := headline{e.Namespace, e.Name, e.State, e.Reason, e.Coordinator}
+	h.write(&b, o)
+	section := func(title string, lines []string) {
+		if len(lines) == 0 {
+			return
+		}
+		b.WriteString("\n" + o.paint(bold, title) + "\n")
+		for _, line := range lines {
+			o.hang(&b, "  ", "- ", faint, line)
+		}
+	}
+	why, then := "Why nobody coordinates", "Who would be next"
+	switch {
+	case e.Coordinator != nil:
+		why, then = "Why "+e.Coordinator.Name, "If "+e.Coordinator.Name+" died now"
+	case e.State == view.Unknown:
+		why = "Why it is not known"
+	}
+	reasons := e.Why
+	for _, s := range e.Higher {
+		reasons = append(reasons, s.Text)
+	}
+	section(why, reasons)
+
+	next := []string{e.Next.Text + "."}
+	if e.Next.Wait != "" {
+		next = append(next, "Nobody would coordinate for "+e.Next.Wait+".")
+	}
+	for _, but := range e.Next.NotCertain {
+		next = append(next, "Not certain: "+but+".")
+	}
+	section(then, next)
+
+	var todo []string
+	for _, p := range e.Problems {
+		switch {
+		case p.Do != "":
+			todo = append(todo, p.Reason+": "+p.Do)
+		case p.Means == "": // a reason that this version does not know
+			todo = append(todo, p.Reason+": "+p.Message)
+		}
+	}
+	section("What to do", todo)
+	section("What the status does not show", e.NotShown)
+	return b.String()
+}

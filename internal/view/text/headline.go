@@ -1,0 +1,116 @@
+package text
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/podesta-dev/podesta/internal/view"
+)
+
+// headline is what an operator wants to know first: the state, and who coordinates.
+type headline struct {
+	namespace, name string
+	state           view.State
+	reason          string
+	coordinator     *view.Coordinator
+}
+
+func headlineOf(g view.Group) headline {
+	return headline{g.Namespace, g.Name, g.State, g.Reason, g.Coordinator}
+}
+
+func (h headline) group() string {
+	if h.namespace == "" {
+		return h.name
+	}
+	return h.namespace + "/" + h.name
+}
+
+// label is the state with its reason.
+func (h headline) label() string {
+	if h.reason == "" {
+		return string(h.state)
+	}
+	return fmt.Sprintf("%s (%s)", h.state, h.reason)
+}
+
+// who is a sentence without its stop. Ages change all the time, so a line a change has none.
+func (h headline) who(age bool) string {
+	c := h.coordinator
+	switch {
+	case c == nil && h.state == view.Unknown:
+		return "it is not known who coordinates " + h.group()
+	case c == nil:
+		return "nobody coordinates " + h.group()
+	}
+	verb := "coordinates"
+	switch h.state {
+	case view.Unknown:
+		verb = "was last seen to coordinate"
+	case view.Disputed:
+		verb = "claims to coordinate"
+	default:
+	}
+	text := fmt.Sprintf("%s %s %s", c.Name, verb, h.group())
+	if age && c.Since != nil && h.state != view.Unknown {
+		text += " for " + ago(c.Seconds)
+	}
+	if c.Epoch != "" {
+		text += " under epoch " + c.Epoch
+	}
+	return text
+}
+
+func (h headline) write(b *strings.Builder, o Options) {
+	b.WriteString(o.paint(stateStyle(h.state), h.label()) + ": " + o.paint(bold, h.who(true)) + "\n")
+}
+
+func stateStyle(s view.State) style {
+	switch s {
+	case view.NoCoordinator, view.Disputed, view.Stalled:
+		return red
+	case view.Unknown, view.Degraded, view.Changing:
+		return yellow
+	default:
+		return green
+	}
+}
+
+// ago returns an age as kubectl writes it: 12s, 3d4h.
+func ago(seconds int64) string {
+	return duration.HumanDuration(time.Duration(seconds) * time.Second)
+}
+
+// Line returns a group on one line without anything that changes by itself: two lines differ if
+// something has happened.
+func Line(g view.Group) string {
+	h := headlineOf(g)
+	text := fmt.Sprintf("%s: %s; %d/%d ready", h.label(), h.who(false), g.Ready.Ready, g.Ready.Total)
+	if v := g.Voters; v != nil && v.Total > 0 {
+		text += "; voters: " + mayFail(*v)
+	}
+	for _, state := range []string{"Crashed", "Unknown"} {
+		var names []string
+		for _, p := range g.Processes {
+			if p.State == state {
+				names = append(names, p.Name)
+			}
+		}
+		if len(names) > 0 {
+			text += "; " + state + ": " + few(names)
+		}
+	}
+	return text
+}
+
+// few names a few of many.
+func few(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,170 @@
+package text
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/view"
+)
+
+// maxRows is how many processes are shown unless all are asked for.
+const maxRows = 25
+
+// processes writes the process status table in the order of rank. Of a large group it shows the
+// coordinator, the next one, those that something is to be said of, and the highest others.
+func (o Options) processes(b *strings.Builder, g view.Group) {
+	shown, rest := g.Processes, []view.Process(nil)
+	if !o.Wide && len(shown) > maxRows {
+		shown, rest = choose(g)
+	}
+	heading := []string{"PROCESS", "PRIORITY", "STATE", "FOLLOWS", "EPOCH", "VOTER", "CONNECTED",
+		"CANDIDATE", "NOTE", "UID", "STATE ID"}
+	rows := make([][]cell, 0, len(shown))
+	for _, p := range shown {
+		rows = append(rows, o.process(p, g))
+	}
+	o.table(b, heading, rows)
+	if len(rest) > 0 {
+		o.hang(b, "", "… ", faint,
+			fmt.Sprintf("%d more (%s); -o wide shows all", len(rest), tally(rest)))
+	}
+}
+
+func (o Options) process(p view.Process, g view.Group) []cell {
+	row := []cell{
+		{text: p.Name},
+		{text: strconv.Itoa(int(p.Priority))},
+		{text: or(p.State), style: processStyle(p)},
+		{text: or(p.Follows)},
+		{},
+		{},
+		{text: yes(p.Connected)},
+		candidate(p),
+		{text: note(p, g), style: yellow},
+		{},
+		{},
+	}
+	if p.State == string(v1.ProcessCoordinator) {
+		row[0].style = bold
+	}
+	if p.Follows != "" && g.Coordinator != nil && p.Follows != g.Coordinator.Name {
+		row[3].style = yellow
+	}
+	if g.Voters != nil {
+		row[4].text, row[5].text = or(p.Epoch), yes(p.Voter)
+	}
+	if o.Wide {
+		row[9].text, row[10].text = or(p.UID), or(p.StateID)
+	}
+	return row
+}
+
+func processStyle(p view.Process) style {
+	switch v1.ProcessState(p.State) {
+	case v1.ProcessCoordinator:
+		return green
+	case v1.ProcessCrashed:
+		return red
+	case v1.ProcessUnknown:
+		return yellow
+	default:
+		return plain
+	}
+}
+
+// candidate is whether a process may coordinate, or why not. What its state says is not repeated.
+func candidate(p view.Process) cell {
+	switch p.Standing {
+	case view.StandingCoordinates:
+		if !p.Connected {
+			return cell{text: "unknown"}
+		}
+		return cell{text: "yes"}
+	case view.StandingCandidate:
+		return cell{text: "yes"}
+	case view.StandingCrashed, view.StandingNoAgent:
+		return cell{text: "no"}
+	case view.StandingSilent:
+		return cell{text: "unknown"}
+	case view.Standing(v1.NotCandidatePriorityZero):
+		return cell{text: "no: PriorityZero"}
+	default:
+		return cell{text: "no: " + string(p.Standing), style: yellow}
+	}
+}
+
+// note is what else there is to say of a process.
+func note(p view.Process, g view.Group) string {
+	var notes []string
+	switch v1.AgentState(p.Agent) {
+	case v1.AgentMissing:
+		notes = append(notes, "no agent")
+	case v1.AgentOutdated:
+		notes = append(notes, strings.TrimSpace("agent outdated "+p.Version))
+	default:
+	}
+	if p.GoneSeconds > 0 {
+		notes = append(notes, "pod gone for "+ago(p.GoneSeconds))
+	}
+	if p.Forgotten {
+		notes = append(notes, "forgotten")
+	}
+	if p.Connected && p.Follows == "" && g.Coordinator != nil {
+		notes = append(notes, "follows nobody")
+	}
+	return strings.Join(notes, ", ")
+}
+
+// choose returns the processes of a large group to show, and the others.
+func choose(g view.Group) (shown, rest []view.Process) {
+	taken := make([]bool, len(g.Processes))
+	n := 0
+	take := func(want func(view.Process) bool) {
+		for i, p := range g.Processes {
+			if n < maxRows && !taken[i] && want(p) {
+				taken[i], n = true, n+1
+			}
+		}
+	}
+	take(func(p view.Process) bool {
+		return p.Standing == view.StandingCoordinates || p.Name == g.Next.Process
+	})
+	take(func(p view.Process) bool {
+		return !p.Ready || p.Agent != "" || p.Standing != view.StandingCandidate
+	})
+	take(func(view.Process) bool { return true })
+	for i, p := range g.Processes {
+		if taken[i] {
+			shown = append(shown, p)
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	return shown, rest
+}
+
+// tally counts processes by their states.
+func tally(all []view.Process) string {
+	counts := map[string]int{}
+	var states []string
+	for _, p := range all {
+		if counts[p.State]++; counts[p.State] == 1 {
+			states = append(states, p.State)
+		}
+	}
+	slices.Sort(states)
+	for i, s := range states {
+		states[i] = fmt.Sprintf("%d %s", counts[s], or(s))
+	}
+	return strings.Join(states, ", ")
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
