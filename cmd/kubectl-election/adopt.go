@@ -37,7 +37,7 @@ const adoptExamples = `  # Adopt the newest roster that agents hold; you are ask
   kubectl election adopt scheduler -n shop --status`
 
 // newAdoptCommand returns the command that ends a group's standstill after its status was set back.
-func newAdoptCommand() *cobra.Command {
+func newAdoptCommand(in surroundings) *cobra.Command {
 	var at cluster
 	var status bool
 	var ask func(group string) error
@@ -53,7 +53,7 @@ func newAdoptCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			kube, namespace, err := at.connect()
+			kube, namespace, err := in.connect(&at)
 			if err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ func adopt(ctx context.Context, kube client.WithWatch, key types.NamespacedName,
 	out io.Writer, ask func(group string) error) error {
 	group := &v1.ElectionGroup{}
 	if err := kube.Get(ctx, key, group); err != nil {
-		return fmt.Errorf("read group %s: %w", key, err)
+		return reading{verb: "get", namespace: key.Namespace, name: key.Name}.failed(err)
 	}
 	request, err := adoptionOf(group, status)
 	if err != nil {

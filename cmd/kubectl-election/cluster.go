@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/clientcmd"
@@ -29,7 +27,7 @@ func (c *cluster) connect() (client.WithWatch, string, error) {
 	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(c.rules, &c.overrides)
 	config, err := loading.ClientConfig()
 	if err != nil {
-		return nil, "", fmt.Errorf("load the kubeconfig: %w", err)
+		return nil, "", noCluster(err)
 	}
 	namespace, _, err := loading.Namespace()
 	if err != nil {
@@ -40,5 +38,8 @@ func (c *cluster) connect() (client.WithWatch, string, error) {
 		return nil, "", err
 	}
 	kube, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
-	return kube, namespace, err
+	if err != nil {
+		return nil, "", noCluster(err)
+	}
+	return kube, namespace, nil
 }

@@ -32,7 +32,7 @@ const forgetExamples = `  # Show the lost voters; nothing is changed before you 
   kubectl election forget scheduler scheduler-1 scheduler-2 -n shop --yes`
 
 // newForgetCommand returns the command that lets a group continue without a majority that is lost.
-func newForgetCommand() *cobra.Command {
+func newForgetCommand(in surroundings) *cobra.Command {
 	var at cluster
 	var ask func(group string) error
 	command := &cobra.Command{
@@ -47,7 +47,7 @@ func newForgetCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			kube, namespace, err := at.connect()
+			kube, namespace, err := in.connect(&at)
 			if err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ func forget(
 ) error {
 	group := &v1.ElectionGroup{}
 	if err := kube.Get(ctx, key, group); err != nil {
-		return fmt.Errorf("read group %s: %w", key, err)
+		return reading{verb: "get", namespace: key.Namespace, name: key.Name}.failed(err)
 	}
 	plan, err := newForgetPlan(group, named)
 	if err != nil {

@@ -19,7 +19,7 @@ spec:
 // injected runs kubectl election inject with that standard input.
 func injected(in string, args ...string) (out, notes string, err error) {
 	var stdout, stderr bytes.Buffer
-	command := newCommand()
+	command := newCommand(around(nil))
 	command.SetArgs(append([]string{"inject"}, args...))
 	command.SetIn(strings.NewReader(in))
 	command.SetOut(&stdout)

@@ -1,6 +1,7 @@
 // Command kubectl-election is the kubectl plugin `kubectl election`. kubectl finds it on the PATH
 // by its name; it can also be run directly.
 //
+//	kubectl election status      shows who coordinates, and what is wrong
 //	kubectl election simulate    simulates an election on this machine; needs no cluster
 //	kubectl election forget      lets a group continue without voters that are lost for good
 //	kubectl election adopt       says which roster counts after a group's status was set back
@@ -9,9 +10,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -20,28 +23,45 @@ import (
 var version = "development"
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := newCommand().ExecuteContext(ctx)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "kubectl election:", err)
-		os.Exit(1)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program as if it caught none
+	err := newCommand(realSurroundings()).ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		os.Exit(exitInterrupted)
 	}
+	fmt.Fprintln(os.Stderr, "kubectl election:", err)
+	os.Exit(exitCode(err))
 }
 
 // newCommand returns the root command with all subcommands.
-func newCommand() *cobra.Command {
+func newCommand(in surroundings) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-election",
-		Short: "Simulate elections and operate election groups",
-		Long: "Simulate elections on this machine, and operate the election groups of a " +
-			"cluster.",
+		Short: "Look at election groups, operate them, and simulate elections",
+		Long: "Look at the election groups of a cluster and operate them, and simulate elections on " +
+			"this machine.",
 		Version:       version,
 		SilenceErrors: true, // main prints them once
 		SilenceUsage:  true, // errors say what to do; the usage text would hide that
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl election"},
 	}
 	root.SetVersionTemplate("kubectl election {{.Version}}\n")
-	root.AddCommand(newSimulateCommand(), newForgetCommand(), newAdoptCommand(), newInjectCommand())
+	root.AddCommand(newStatusCommand(in), newSimulateCommand(),
+		newForgetCommand(in), newAdoptCommand(in), newInjectCommand())
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	checkUsage(root)
 	return root
+}
+
+// checkUsage has wrong arguments of all subcommands end the program with exitUsage.
+func checkUsage(parent *cobra.Command) {
+	for _, c := range parent.Commands() {
+		if check := c.Args; check != nil {
+			c.Args = func(c *cobra.Command, args []string) error { return usage(check(c, args)) }
+		}
+		checkUsage(c)
+	}
 }

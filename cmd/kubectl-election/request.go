@@ -44,10 +44,10 @@ func annotateError(key types.NamespacedName, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return fmt.Errorf("annotate group %s: %w", key, err)
 	}
-	return fmt.Errorf("you may not decide that for group %s: it needs the verbs patch and "+
-		"forget on electiongroups.podesta.dev in namespace %s (to see what you have: kubectl auth "+
-		"can-i forget electiongroups.podesta.dev -n %s); ask an administrator of the namespace, whose "+
-		"ClusterRole admin has both: %w", key, key.Namespace, key.Namespace, err)
+	return &failure{exitForbidden, fmt.Sprintf("you may not decide that for group %s: it needs the "+
+		"verbs patch and forget on electiongroups.podesta.dev in namespace %s (to see what you have: "+
+		"kubectl auth can-i forget electiongroups.podesta.dev -n %s); ask an administrator of the "+
+		"namespace, whose ClusterRole admin has both: %v", key, key.Namespace, key.Namespace, err), err}
 }
 
 // errNoAnswer means that the manager has not done in time what was asked for.
@@ -61,7 +61,7 @@ func awaitGroup(ctx context.Context, kube client.WithWatch, key types.Namespaced
 	watch, err := kube.Watch(ctx, &v1.ElectionGroupList{}, client.InNamespace(key.Namespace),
 		client.MatchingFields{"metadata.name": key.Name})
 	if err != nil {
-		return fmt.Errorf("watch group %s: %w", key, err)
+		return reading{verb: "watch", namespace: key.Namespace, name: key.Name}.failed(err)
 	}
 	defer watch.Stop()
 	for e := range watch.ResultChan() {

@@ -17,7 +17,7 @@ import (
 // run is what a person sees who types a command line after `kubectl election`.
 func run(line string) (string, error) {
 	var out bytes.Buffer
-	command := newCommand()
+	command := newCommand(around(nil))
 	command.SetArgs(strings.Fields(line))
 	command.SetOut(&out)
 	command.SetErr(&out)
@@ -25,9 +25,9 @@ func run(line string) (string, error) {
 	return out.String(), err
 }
 
-// TestGolden runs the command lines in testdata. -rewrite writes what they print now.
+// TestGolden runs the command lines in testdata/simulate.txt. -rewrite writes what they print now.
 func TestGolden(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/simulate.txt", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string {
 			said, err := run(d.Input)
 			if err != nil {

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/view/text"
+)
+
+const statusLong = `Show who coordinates a group, and what is wrong with it: its state, what to do
+about problems, its voters and how many of them may fail, who would be next, and every process with
+its own view, highest rank first.
+
+Without GROUP, all groups of the namespace are listed, a line each; those that need somebody come
+first.
+
+What is shown is what the manager published last. Elections go on without it.`
+
+const statusExamples = `  # All groups of the cluster, those that need somebody first
+  kubectl election status -A
+
+  # One group
+  kubectl election status scheduler -n shop
+
+  # The names of the groups that nobody coordinates
+  kubectl election status -A -o json | jq -r '.items[] | select(.coordinator | not) | .name'`
+
+// newStatusCommand returns the command that shows groups.
+func newStatusCommand(in surroundings) *cobra.Command {
+	var at cluster
+	var all bool
+	var output string
+	command := &cobra.Command{
+		Use:     "status [GROUP]",
+		Short:   "Show who coordinates, and what is wrong",
+		Long:    statusLong,
+		Example: statusExamples,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 1:
+				return fmt.Errorf("%d groups given, want one or none: kubectl election status [GROUP]",
+					len(args))
+			case len(args) == 1 && all:
+				return errors.New("-A lists the groups of all namespaces: leave out GROUP, or give its " +
+					"namespace with -n")
+			}
+			return checkFormat(output, "wide", "json", "yaml", "name")
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			kube, namespace, err := in.connect(&at)
+			if err != nil {
+				return err
+			}
+			which := reading{namespace: namespace}
+			if all {
+				which.namespace = ""
+			}
+			if len(args) == 1 {
+				which.name = args[0]
+			}
+			s := shower{
+				surroundings: in,
+				out:          c.OutOrStdout(),
+				format:       output,
+				which:        which,
+			}
+			return s.once(c.Context(), kube, c.ErrOrStderr())
+		},
+	}
+	f := command.Flags()
+	f.BoolVarP(&all, "all-namespaces", "A", false, "the groups of all namespaces")
+	f.StringVarP(&output, "output", "o", "", "wide (all processes, more columns), json, yaml or name")
+	at.addFlags(f)
+	return command
+}
+
+// answerTime is how long the API server may take to answer.
+const answerTime = 30 * time.Second
+
+// readGroups returns the groups, and the version at which a watch may begin.
+func readGroups(ctx context.Context, kube client.Client,
+	which reading) (groups []*v1.ElectionGroup, version string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	list := &v1.ElectionGroupList{}
+	which.verb = "list"
+	if err := kube.List(ctx, list, which.options()...); err != nil {
+		return nil, "", which.failed(err)
+	}
+	groups = make([]*v1.ElectionGroup, len(list.Items))
+	for i := range list.Items {
+		groups[i] = &list.Items[i]
+	}
+	return groups, list.ResourceVersion, nil
+}
+
+// readGroup returns a group. It needs less rights than a list with one entry.
+func readGroup(ctx context.Context, kube client.Client, which reading) (*v1.ElectionGroup, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	group := &v1.ElectionGroup{}
+	which.verb = "get"
+	key := types.NamespacedName{Namespace: which.namespace, Name: which.name}
+	if err := kube.Get(ctx, key, group); err != nil {
+		return nil, which.failed(err)
+	}
+	return group, nil
+}
+
+// options selects what is read.
+func (r reading) options() []client.ListOption {
+	options := []client.ListOption{client.InNamespace(r.namespace)}
+	if r.name != "" {
+		options = append(options, client.MatchingFields{"metadata.name": r.name})
+	}
+	return options
+}
+
+// shower writes groups in the format that was asked for.
+type shower struct {
+	surroundings
+	out    io.Writer
+	format string // wide, json, yaml, name, or empty
+	which  reading
+}
+
+// once shows what there is.
+func (s shower) once(ctx context.Context, kube client.Client, notes io.Writer) error {
+	if s.which.name != "" {
+		group, err := readGroup(ctx, kube, s.which)
+		if err != nil {
+			return err
+		}
+		if isDocument(s.format) {
+			return writeDocument(s.out, s.format, group.Name, view.Of(group, s.now()))
+		}
+		_, err = io.WriteString(s.out, text.Status(view.Of(group, s.now()), s.options()))
+		return err
+	}
+	groups, _, err := readGroups(ctx, kube, s.which)
+	if err != nil {
+		return err
+	}
+	shown := s.views(groups)
+	if isDocument(s.format) {
+		return writeDocuments(s.out, s.format, shown)
+	}
+	if len(shown) == 0 {
+		fmt.Fprintln(notes, s.noGroups())
+		return nil
+	}
+	_, err = io.WriteString(s.out, text.List(shown, s.options()))
+	return err
+}
+
+// views returns what is shown of groups, those that need somebody first.
+func (s shower) views(groups []*v1.ElectionGroup) []view.Group {
+	shown := make([]view.Group, 0, len(groups))
+	for _, g := range groups {
+		shown = append(shown, view.Of(g, s.now()))
+	}
+	text.Sort(shown)
+	return shown
+}
+
+// options are those for where the output goes.
+func (s shower) options() text.Options {
+	width, _, terminal := s.screen(s.out)
+	return text.Options{
+		Width:      width,
+		Colour:     coloured(terminal),
+		Wide:       s.format == "wide",
+		Namespaces: s.which.namespace == "",
+	}
+}
+
+func (s shower) noGroups() string {
+	switch {
+	case s.which.name != "":
+		return fmt.Sprintf("There is no %s.", s.which)
+	case s.which.namespace == "":
+		return "There are no groups. docs/start/first-group.md creates one."
+	default:
+		return fmt.Sprintf("There are no groups in namespace %s. With -A, those of all namespaces are "+
+			"listed.", view.Printable(s.which.namespace, 253))
+	}
+}

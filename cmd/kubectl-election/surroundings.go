@@ -1,0 +1,42 @@
+package main
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// surroundings are what a command that shows groups finds around it. Tests have others.
+type surroundings struct {
+	connect func(*cluster) (client.WithWatch, string, error)
+	now     func() time.Time
+	// screen returns the size of the terminal that is written to, in characters, and false if there
+	// is none.
+	screen func(io.Writer) (width, height int, ok bool)
+}
+
+func realSurroundings() surroundings {
+	return surroundings{connect: (*cluster).connect, now: time.Now, screen: screenOf}
+}
+
+func screenOf(out io.Writer) (width, height int, ok bool) {
+	file, isFile := out.(*os.File)
+	if !isFile || os.Getenv("TERM") == "dumb" {
+		return 0, 0, false
+	}
+	fd := int(file.Fd()) //nolint:gosec // a file descriptor is small
+	if !term.IsTerminal(fd) {
+		return 0, 0, false
+	}
+	width, height, err := term.GetSize(fd)
+	if err != nil || width < 2 || height < 4 {
+		return 80, 24, true
+	}
+	return width, height, true
+}
+
+// coloured reports whether colours may be written to a terminal: https://no-color.org.
+func coloured(terminal bool) bool { return terminal && os.Getenv("NO_COLOR") == "" }
