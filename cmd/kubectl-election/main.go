@@ -2,6 +2,7 @@
 // by its name; it can also be run directly.
 //
 //	kubectl election status      shows who coordinates, and what is wrong
+//	kubectl election explain     explains why a process coordinates, and who would be next
 //	kubectl election simulate    simulates an election on this machine; needs no cluster
 //	kubectl election forget      lets a group continue without voters that are lost for good
 //	kubectl election adopt       says which roster counts after a group's status was set back
@@ -49,7 +50,7 @@ func newCommand(in surroundings) *cobra.Command {
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl election"},
 	}
 	root.SetVersionTemplate("kubectl election {{.Version}}\n")
-	root.AddCommand(newStatusCommand(in), newSimulateCommand(),
+	root.AddCommand(newStatusCommand(in), newExplainCommand(in), newSimulateCommand(),
 		newForgetCommand(in), newAdoptCommand(in), newInjectCommand())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	checkUsage(root)

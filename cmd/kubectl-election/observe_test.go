@@ -163,7 +163,8 @@ func TestObserveGolden(t *testing.T) {
 func TestNothingUnprintable(t *testing.T) {
 	in := around(fakeCluster(t, interceptor.Funcs{}, readGroupFiles(t)...))
 	for _, line := range []string{"status hostile", "status hostile -o wide", "status hostile -o json",
-		"status hostile -o yaml", "status -o name", "status -o wide", "status no\x1b[2Jne"} {
+		"status hostile -o yaml", "status -o name", "status -o wide", "explain hostile",
+		"explain hostile -o json", "explain hostile -o yaml", "status no\x1b[2Jne"} {
 		said := golden(t, in, line+" -n lab")
 		if !strings.Contains(said, `\x1b`) && !strings.Contains(line, "-o name") &&
 			!strings.Contains(line, "-o wide") {

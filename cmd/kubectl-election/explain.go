@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/view/text"
+)
+
+const explainLong = `Explain why a process coordinates a group: its rank, who follows it, and why those
+that rank higher do not coordinate. Say who would be next if it died now, for about how long nobody
+would coordinate, and what is not certain about that. If nobody coordinates, say why, and what to
+do.
+
+The explanation comes from the group's spec and status: from what the manager published last.`
+
+const explainExamples = `  # Why this one?
+  kubectl election explain scheduler -n shop`
+
+// newExplainCommand returns the command that explains who coordinates a group.
+func newExplainCommand(in surroundings) *cobra.Command {
+	var at cluster
+	var output string
+	command := &cobra.Command{
+		Use:     "explain GROUP",
+		Short:   "Explain why a process coordinates, and who would be next",
+		Long:    explainLong,
+		Example: explainExamples,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("%d groups given, want one: kubectl election explain GROUP", len(args))
+			}
+			return checkFormat(output, "json", "yaml")
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			kube, namespace, err := in.connect(&at)
+			if err != nil {
+				return err
+			}
+			which := reading{namespace: namespace, name: args[0]}
+			group, err := readGroup(c.Context(), kube, which)
+			if err != nil {
+				return err
+			}
+			explanation := view.Explain(group, in.now())
+			if isDocument(output) {
+				return writeDocument(c.OutOrStdout(), output, group.Name, explanation)
+			}
+			s := shower{surroundings: in, out: c.OutOrStdout(), which: which}
+			_, err = io.WriteString(c.OutOrStdout(), text.Explain(explanation, s.options()))
+			return err
+		},
+	}
+	command.Flags().StringVarP(&output, "output", "o", "", "json or yaml")
+	at.addFlags(command.Flags())
+	return command
+}
