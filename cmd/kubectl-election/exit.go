@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -118,10 +116,8 @@ func namesAGroup(err error) bool {
 
 // unreachable reports whether an error says that the API server gave no answer.
 func unreachable(err error) bool {
-	var dialed net.Error
-	var request *url.Error
-	return errors.As(err, &request) || errors.As(err, &dialed) ||
-		errors.Is(err, context.DeadlineExceeded) || apierrors.IsServiceUnavailable(err) ||
+	var network net.Error // so are a *url.Error and context.DeadlineExceeded
+	return errors.As(err, &network) || apierrors.IsServiceUnavailable(err) ||
 		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err)
 }
 

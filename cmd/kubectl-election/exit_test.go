@@ -64,7 +64,7 @@ func TestErrorsOfTheAPIServer(t *testing.T) {
 				return test.err
 			},
 		}))
-		for _, line := range []string{"status g", "status -A", "explain g", "adopt g",
+		for _, line := range []string{"status g", "status -A", "status g -w", "explain g", "adopt g",
 			"forget g"} {
 			if line == "status -A" && test.code == exitNoGroup { // no list says that
 				continue

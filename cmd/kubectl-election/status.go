@@ -21,15 +21,16 @@ about problems, its voters and how many of them may fail, who would be next, and
 its own view, highest rank first.
 
 Without GROUP, all groups of the namespace are listed, a line each; those that need somebody come
-first.
+first. With -w, the command shows every change until it is interrupted: in place on a terminal, else
+a line for each change.
 
 What is shown is what the manager published last. Elections go on without it.`
 
 const statusExamples = `  # All groups of the cluster, those that need somebody first
   kubectl election status -A
 
-  # One group
-  kubectl election status scheduler -n shop
+  # One group, as it changes
+  kubectl election status scheduler -n shop -w
 
   # The names of the groups that nobody coordinates
   kubectl election status -A -o json | jq -r '.items[] | select(.coordinator | not) | .name'`
@@ -37,7 +38,7 @@ const statusExamples = `  # All groups of the cluster, those that need somebody 
 // newStatusCommand returns the command that shows groups.
 func newStatusCommand(in surroundings) *cobra.Command {
 	var at cluster
-	var all bool
+	var all, watching bool
 	var output string
 	command := &cobra.Command{
 		Use:     "status [GROUP]",
@@ -73,11 +74,16 @@ func newStatusCommand(in surroundings) *cobra.Command {
 				format:       output,
 				which:        which,
 			}
+			if watching {
+				w := watcher{kube: kube, which: which, show: s.forWatch(), notes: c.ErrOrStderr()}
+				return w.run(c.Context())
+			}
 			return s.once(c.Context(), kube, c.ErrOrStderr())
 		},
 	}
 	f := command.Flags()
 	f.BoolVarP(&all, "all-namespaces", "A", false, "the groups of all namespaces")
+	f.BoolVarP(&watching, "watch", "w", false, "show every change until interrupted")
 	f.StringVarP(&output, "output", "o", "", "wide (all processes, more columns), json, yaml or name")
 	at.addFlags(f)
 	return command

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/view/text"
+)
+
+// forWatch returns where a watch is shown: in place on a terminal, else change by change.
+func (s shower) forWatch() display {
+	if _, _, terminal := s.screen(s.out); terminal && !isDocument(s.format) {
+		return &redrawing{shower: s}
+	}
+	return &stream{shower: s, shown: map[types.NamespacedName]string{}}
+}
+
+// stream writes a line for each change, or a document if the output is for programs.
+type stream struct {
+	shower
+	shown map[types.NamespacedName]string // what was written last of each group
+}
+
+func (s *stream) each() time.Duration { return 0 }
+
+func (s *stream) groups(all []*v1.ElectionGroup, _ string) error {
+	there := make(map[types.NamespacedName]bool, len(all))
+	for _, g := range all {
+		key := client.ObjectKeyFromObject(g)
+		there[key] = true
+		// A document has ages, which are no change: of those, the object's version tells.
+		said, version := "", g.ResourceVersion
+		if !isDocument(s.format) {
+			said = text.Line(view.Of(g, s.now()))
+			version = said
+		}
+		if last, known := s.shown[key]; known && last == version {
+			continue
+		}
+		s.shown[key] = version
+		if err := s.write(g, said); err != nil {
+			return err
+		}
+	}
+	for key := range s.shown {
+		if there[key] {
+			continue
+		}
+		delete(s.shown, key)
+		if !isDocument(s.format) {
+			if err := s.line("Deleted: group " + view.Printable(key.String(), 253)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *stream) write(g *v1.ElectionGroup, said string) error {
+	if !isDocument(s.format) {
+		return s.line(said)
+	}
+	document, err := encode(s.format, g.Name, view.Of(g, s.now()), "")
+	if err != nil {
+		return err
+	}
+	if s.format == "yaml" {
+		document = append([]byte("---\n"), document...)
+	}
+	_, err = s.out.Write(document)
+	return err
+}
+
+func (s *stream) line(said string) error {
+	_, err := fmt.Fprintf(s.out, "%s  %s\n", s.now().UTC().Format(time.RFC3339), said)
+	return err
+}
+
+// redrawing redraws what there is in place.
+type redrawing struct {
+	shower
+	drawn bool
+}
+
+// each: ages change by the second, and so may the size of the terminal.
+func (s *redrawing) each() time.Duration { return time.Second }
+
+func (s *redrawing) groups(all []*v1.ElectionGroup, note string) error {
+	width, height, _ := s.screen(s.out)
+	frame := text.Frame{Columns: width, Lines: height, First: !s.drawn, Options: s.options()}
+	s.drawn = true
+	if note == "" {
+		note = s.now().UTC().Format("15:04:05 UTC") + "; Ctrl-C ends"
+	}
+	_, err := io.WriteString(s.out, frame.Draw(s.content(all), note))
+	return err
+}
+
+func (s *redrawing) content(all []*v1.ElectionGroup) string {
+	switch {
+	case len(all) == 0:
+		return s.noGroups() + "\n"
+	case s.which.name != "":
+		return text.Status(view.Of(all[0], s.now()), s.options())
+	default:
+		return text.List(s.views(all), s.options())
+	}
+}
