@@ -372,7 +372,7 @@ func TestWatchOnATerminal(t *testing.T) {
 		events := <-w.watches
 		synctest.Wait()
 		first := w.out.take()
-		if !strings.HasPrefix(first, "\x1b[2J\x1b[H\x1b[32mHealthy\x1b[0m: ") ||
+		if !strings.HasPrefix(first, "\x1b[2J\x1b[H\x1b[32mHealthy: \x1b[0m") ||
 			!strings.Contains(first, "12:00:00 UTC; Ctrl-C ends") || strings.Count(first, "\n") > 20 {
 			t.Errorf("%q", first)
 		}

@@ -65,7 +65,7 @@ func (h headline) who(age bool) string {
 }
 
 func (h headline) write(b *strings.Builder, o Options) {
-	b.WriteString(o.paint(stateStyle(h.state), h.label()) + ": " + o.paint(bold, h.who(true)) + "\n")
+	o.hang(b, "", h.label()+": ", stateStyle(h.state), h.who(true))
 }
 
 func stateStyle(s view.State) style {

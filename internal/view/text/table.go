@@ -11,8 +11,8 @@ type cell struct {
 // maxCell is how many characters of an entry are shown.
 const maxCell = 63
 
-// gap is what separates columns.
-const gap = "   "
+// gap is what separates columns. Terminals are narrow, and these tables are not.
+const gap = "  "
 
 // table writes rows with aligned columns. Columns that are empty below the heading are left out.
 func (o Options) table(b *strings.Builder, heading []string, rows [][]cell) {
