@@ -26,6 +26,8 @@ func Explain(e view.Explanation, o Options) string {
 		why, then = "Why "+e.Coordinator.Name, "If "+e.Coordinator.Name+" died now"
 	case e.State == view.Unknown:
 		why = "Why it is not known"
+	case h.mayBeUnseen():
+		why = "Why nobody is known to coordinate"
 	}
 	reasons := e.Why
 	for _, s := range e.Higher {

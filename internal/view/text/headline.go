@@ -43,6 +43,8 @@ func (h headline) who(age bool) string {
 	switch {
 	case c == nil && h.state == view.Unknown:
 		return "it is not known who coordinates " + h.group()
+	case c == nil && h.mayBeUnseen():
+		return "nobody is known to coordinate " + h.group()
 	case c == nil:
 		return "nobody coordinates " + h.group()
 	}
@@ -63,6 +65,10 @@ func (h headline) who(age bool) string {
 	}
 	return text
 }
+
+// mayBeUnseen reports whether voters that the manager does not see may have a coordinator among
+// themselves: it may be the manager that is cut off.
+func (h headline) mayBeUnseen() bool { return h.reason == "MajorityLost" || h.reason == "NoMajority" }
 
 func (h headline) write(b *strings.Builder, o Options) {
 	o.hang(b, "", h.label()+": ", stateStyle(h.state), h.who(true))

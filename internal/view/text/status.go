@@ -80,10 +80,11 @@ func (o Options) facts(b *strings.Builder, g view.Group) {
 		next = fmt.Sprintf("%s (priority %d)", g.Next.Process, g.Next.Priority)
 	}
 	if g.Next.After > 0 {
-		next += ", after about " + view.Milliseconds(g.Next.After)
-		if g.Safety == "Classic" {
-			next += " at most"
+		after := ", after about "
+		if g.Voters == nil { // in a Classic group that is the longest time, as a rule
+			after = ", after up to about "
 		}
+		next += after + view.Milliseconds(g.Next.After)
 	}
 	fact("next", next)
 	if t := g.Timing; t.Lease > 0 {

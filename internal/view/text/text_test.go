@@ -50,13 +50,15 @@ func group(n int) view.Group {
 func TestHeadline(t *testing.T) {
 	nobody := group(3)
 	nobody.State, nobody.Reason, nobody.Coordinator = view.NoCoordinator, "MajorityLost", nil
-	unknown, last, disputed := nobody, group(3), group(3)
+	unknown, last, disputed, lost := nobody, group(3), group(3), nobody
+	nobody.Reason = "Electing"
 	unknown.State, unknown.Reason = view.Unknown, "NoStatus"
 	last.State, last.Reason = view.Unknown, "NoReports"
 	disputed.State, disputed.Reason, disputed.Coordinator.Epoch = view.Disputed, "Electing", ""
 	for want, g := range map[string]view.Group{
 		"Healthy: p-2 coordinates shop/g for 60m under epoch 7.2":           group(3),
-		"NoCoordinator (MajorityLost): nobody coordinates shop/g":           nobody,
+		"NoCoordinator (Electing): nobody coordinates shop/g":               nobody,
+		"NoCoordinator (MajorityLost): nobody is known to coordinate":       lost,
 		"Unknown (NoStatus): it is not known who coordinates shop/g":        unknown,
 		"Unknown (NoReports): p-2 was last seen to coordinate shop/g under": last,
 		"Disputed (Electing): p-2 claims to coordinate shop/g for 60m":      disputed,
