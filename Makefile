@@ -163,7 +163,7 @@ generate: ## Regenerate deep copies, apply configurations, CRDs, RBAC, protobuf 
 
 .PHONY: docs
 docs: ## Rewrite what tests generate in docs/.
-	@echo "docs: conformance.md, counterexamples.md and simulate.md"
+	@echo "docs: conformance.md, counterexamples.md, simulate.md and observe.md"
 	@go test ./internal/sim/scenario/conformance ./cmd/kubectl-election -rewrite
 
 .PHONY: fmt

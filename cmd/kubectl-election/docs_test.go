@@ -2,20 +2,39 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/podesta-dev/podesta/internal/view"
 )
 
-const page = "../../docs/guides/simulate.md"
+// TestExamplesOfThePages runs the command lines that pages show, those of observe.md against the
+// groups of the goldens. -rewrite writes what they print now.
+func TestExamplesOfThePages(t *testing.T) {
+	in := around(fakeCluster(t, interceptor.Funcs{}, readGroupFiles(t)...))
+	for _, page := range []string{"docs/guides/simulate.md", "docs/guides/observe.md"} {
+		checkExamples(t, "../../"+page, func(arguments string) string {
+			out, _, err := runIn(t.Context(), in, arguments)
+			if err != nil {
+				t.Fatalf("%s: %s: %v", page, arguments, err)
+			}
+			return out
+		})
+	}
+}
 
-// TestExamplesOfThePage runs the command lines that docs/guides/simulate.md shows. -rewrite writes
-// what they print now.
-func TestExamplesOfThePage(t *testing.T) {
+// checkExamples compares the examples of a page with what the commands print.
+func checkExamples(t *testing.T, page string, run func(arguments string) string) {
+	t.Helper()
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
+	rewrite := flag.Lookup("rewrite").Value.String() == "true"
 	parts := strings.Split(string(text), "```\n")
 	examples := 0
 	for i, part := range parts {
@@ -25,27 +44,44 @@ func TestExamplesOfThePage(t *testing.T) {
 			continue
 		}
 		examples++
-		said, err := run(arguments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := line + "\n" + said; part != want {
+		if want := line + "\n" + run(arguments); part != want {
 			parts[i] = want
-			if flag.Lookup("rewrite").Value.String() != "true" {
-				t.Errorf(
-					"docs/guides/simulate.md is stale; see what changed with go test "+
-						"./cmd/kubectl-election -rewrite && git diff docs\n%s",
-					want,
-				)
+			if !rewrite {
+				t.Errorf("%s is stale; see what changed with go test ./cmd/kubectl-election -rewrite && "+
+					"git diff docs\n%s", page, want)
 			}
 		}
 	}
 	if examples == 0 {
-		t.Error("docs/guides/simulate.md shows no example")
+		t.Errorf("%s shows no example", page)
 	}
-	if fresh := strings.Join(parts, "```\n"); fresh != string(text) && !t.Failed() {
+	if fresh := strings.Join(parts, "```\n"); rewrite && fresh != string(text) {
 		if err := os.WriteFile(page, []byte(fresh), 0o644); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestObservePage: what docs/guides/observe.md says of exit codes, states and watches is so.
+func TestObservePage(t *testing.T) {
+	text, err := os.ReadFile("../../docs/guides/observe.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	if !strings.Contains(page, "\n    "+healthyLine) {
+		t.Errorf("it does not show the line that a watch writes: %s", healthyLine)
+	}
+	for _, code := range []int{exitFailed, exitUsage, exitForbidden, exitNoCRD, exitNoGroup,
+		exitUnreachable, exitInterrupted} {
+		if !strings.Contains(page, fmt.Sprintf("\n| %d | ", code)) {
+			t.Errorf("it does not explain exit code %d", code)
+		}
+	}
+	for _, state := range []view.State{view.NoCoordinator, view.Disputed, view.Stalled, view.Unknown,
+		view.Degraded, view.Changing, view.Healthy} {
+		if !strings.Contains(page, fmt.Sprintf("\n| `%s` | ", state)) {
+			t.Errorf("it does not explain state %s", state)
 		}
 	}
 }

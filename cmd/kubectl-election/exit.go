@@ -14,7 +14,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/view"
 )
 
-// The exit codes.
+// The exit codes. docs/guides/observe.md lists them.
 const (
 	exitFailed      = 1 // of any other error
 	exitUsage       = 2

@@ -23,7 +23,7 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// groupFiles are the groups that the goldens show.
+// groupFiles are the groups that the goldens and docs/guides/observe.md show.
 const groupFiles = "../../internal/view/testdata/groups"
 
 func readGroupFiles(t *testing.T) []client.Object {
