@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -158,6 +159,11 @@ func crash(i int) func(*v1.ElectionGroup) {
 	return func(g *v1.ElectionGroup) {
 		p := &g.Status.Processes[i]
 		p.State, p.Connected, p.Coordinator, p.Epoch = v1.ProcessCrashed, nil, "", 0
+		var run, all int
+		if _, err := fmt.Sscanf(g.Status.Ready, "%d/%d", &run, &all); err != nil {
+			panic(err)
+		}
+		g.Status.Ready = fmt.Sprintf("%d/%d", run-1, all)
 	}
 }
 
@@ -333,15 +339,15 @@ func TestWatchForPrograms(t *testing.T) {
 		events.Modify(g)
 		events.Modify(g)
 		synctest.Wait()
-		var ready []int
+		var ready []string
 		for line := range strings.Lines(w.out.take()) {
-			var got struct{ Ready struct{ Ready int } }
+			var got struct{ Ready string }
 			if err := json.Unmarshal([]byte(line), &got); err != nil {
 				t.Fatal(err)
 			}
-			ready = append(ready, got.Ready.Ready)
+			ready = append(ready, got.Ready)
 		}
-		if len(ready) != 2 || ready[0] != 5 || ready[1] != 4 {
+		if len(ready) != 2 || ready[0] != "5/5" || ready[1] != "4/5" {
 			t.Errorf("ready: %v", ready)
 		}
 		events.Delete(g)

@@ -123,10 +123,10 @@ func (s *subject) support() string {
 			continue
 		}
 		connected++
-		if p.Ready {
+		if p.Agrees {
 			followers++
 		}
-		if p.Ready && p.reportsAsVoter() {
+		if p.Agrees && p.reportsAsVoter() {
 			voting++
 		}
 	}

@@ -50,7 +50,9 @@ type Group struct {
 	Algorithm string `json:"algorithm"`
 	// Coordinator is nil while nobody coordinates.
 	Coordinator *Coordinator `json:"coordinator,omitempty"`
-	Ready       Ready        `json:"ready"`
+	// Ready is how many processes on the roster run, of how many, for example 4/5, as the status has
+	// it; empty: the status does not say.
+	Ready string `json:"ready,omitempty"`
 	// Voters is nil in Classic groups, which have none.
 	Voters *Voters `json:"voters,omitempty"`
 	Next   Next    `json:"next"`
@@ -58,8 +60,9 @@ type Group struct {
 	// Preemption is nil in Classic groups: there the highest process takes over at once.
 	Preemption *Preemption `json:"preemption,omitempty"`
 	// Generation is that of the roster; 0 while there is none.
-	Generation   int64     `json:"rosterGeneration,omitempty"`
-	LastElection *Election `json:"lastElection,omitempty"`
+	Generation int64 `json:"rosterGeneration,omitempty"`
+	// Elections are the last ones, newest first.
+	Elections []Election `json:"elections,omitempty"`
 	// Problems are what calls for attention, the gravest first.
 	Problems []Problem `json:"problems,omitempty"`
 	// Views are whom the connected processes follow, the most followed first.
@@ -81,12 +84,6 @@ type Coordinator struct {
 	Seconds int64      `json:"seconds,omitempty"`
 }
 
-// Ready counts processes. One is ready if it is connected and follows the group's coordinator.
-type Ready struct {
-	Ready int `json:"ready"`
-	Total int `json:"total"`
-}
-
 // Timing is spec.timing, in milliseconds. Lease is 0 in Classic groups.
 type Timing struct {
 	Heartbeat int32 `json:"heartbeatMilliseconds"`
@@ -100,8 +97,18 @@ type Preemption struct {
 	StableSeconds int32  `json:"stableSeconds,omitempty"`
 }
 
-// Election is how the present coordinator was elected.
+// Election is an election that gave the group a coordinator. What agents have not told of it is empty
+// or nil.
 type Election struct {
+	// At is when the manager first saw its result, and Seconds how long ago that is.
+	At      *time.Time `json:"at,omitempty"`
+	Seconds int64      `json:"seconds,omitempty"`
+	// To is who was elected, and From the coordinator before; empty: there was none.
+	To   string `json:"to"`
+	From string `json:"from,omitempty"`
+	// Epoch is generation.ballot; empty in Classic groups.
+	Epoch        string `json:"epoch,omitempty"`
+	Algorithm    string `json:"algorithm,omitempty"`
 	Initiator    string `json:"initiator,omitempty"`
 	Reason       string `json:"reason,omitempty"`
 	Messages     *int32 `json:"messages,omitempty"`
@@ -124,7 +131,8 @@ type Process struct {
 	// Standing is whether the process may coordinate.
 	Standing  Standing `json:"standing"`
 	Connected bool     `json:"connected"`
-	Ready     bool     `json:"ready"`
+	// Agrees is true if the process is connected and follows the group's coordinator.
+	Agrees bool `json:"agrees"`
 	// Follows and Epoch are the process's own view; empty if it has none, or is not connected.
 	Follows string `json:"follows,omitempty"`
 	Epoch   string `json:"epoch,omitempty"`
@@ -158,25 +166,40 @@ func Of(g *v1.ElectionGroup, now time.Time) Group {
 		Preemption:  s.preemption,
 		Processes:   s.processes,
 		Problems:    s.problems(),
+		Ready:       word(g.Status.Ready),
+		Elections:   s.elections(now),
 	}
 	shown.State, shown.Reason = s.state()
-	shown.Ready.Total = len(s.processes)
-	for _, p := range s.processes {
-		if p.Ready {
-			shown.Ready.Ready++
-		}
-	}
 	shown.Views, shown.Disagree = viewsOf(s.processes)
 	if r := g.Status.Roster; r != nil {
 		shown.Generation = r.Generation
 	}
-	if e := g.Status.LastElection; e != nil {
-		shown.LastElection = &Election{
+	return shown
+}
+
+// maxElections is how many elections are looked at: the API's own limit.
+const maxElections = 10
+
+func (s *subject) elections(now time.Time) []Election {
+	all := s.group.Status.Elections
+	shown := make([]Election, 0, maxElections)
+	for _, e := range all[:min(len(all), maxElections)] {
+		one := Election{
+			To:           name(e.To),
+			From:         name(e.From),
+			Algorithm:    word(string(e.Algorithm)),
 			Initiator:    name(e.Initiator),
 			Reason:       word(string(e.Reason)),
 			Messages:     e.Messages,
 			Milliseconds: e.DurationMilliseconds,
 		}
+		if s.guarded() {
+			one.Epoch = epoch(e.Epoch)
+		}
+		if !e.At.IsZero() {
+			one.At, one.Seconds = new(e.At.UTC()), seconds(now, e.At.Time)
+		}
+		shown = append(shown, one)
 	}
 	return shown
 }

@@ -110,7 +110,7 @@ func (s *subject) rows(now time.Time) []Process {
 		if s.guarded() {
 			p.Epoch = epoch(row.Epoch)
 		}
-		p.Ready = p.Connected && p.Follows != "" && p.Follows == s.coordinatorName()
+		p.Agrees = p.Connected && p.Follows != "" && p.Follows == s.coordinatorName()
 		p.Standing = s.standing(row, member)
 		if member != nil {
 			p.addMember(member, s.guarded(), now)

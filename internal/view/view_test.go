@@ -213,15 +213,21 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-func TestReadyAndViews(t *testing.T) {
+func TestViews(t *testing.T) {
 	g := classic(5)
 	g.Status.Processes[0].Coordinator = "p-3"
 	g.Status.Processes[1].Coordinator = ""
 	silence(g, v1.ProcessUnknown, 2)
 	g.Status.Processes[2].Coordinator = "p-4" // of an earlier report, for a second
 	got := Of(g, noon)
-	if got.Ready != (Ready{Ready: 2, Total: 5}) {
-		t.Errorf("ready: %+v", got.Ready)
+	var agree []string
+	for _, p := range got.Processes {
+		if p.Agrees {
+			agree = append(agree, p.Name)
+		}
+	}
+	if fmt.Sprint(agree) != "[p-4 p-3]" {
+		t.Errorf("%v agree", agree)
 	}
 	if fmt.Sprint(got.Views) != "[{p-4 [p-4 p-3]} {p-3 [p-0]} { [p-1]}]" || !got.Disagree {
 		t.Errorf("views: %v, disagree: %v", got.Views, got.Disagree)
@@ -229,6 +235,29 @@ func TestReadyAndViews(t *testing.T) {
 	g.Status.Processes[0].Coordinator = "p-4"
 	if Of(g, noon).Disagree {
 		t.Error("a process that follows nobody names nobody")
+	}
+}
+
+// The elections are the status's, bounded, and say nothing that agents have not told.
+func TestElections(t *testing.T) {
+	g := healthy(3)
+	for range 12 {
+		g.Status.Elections = append(g.Status.Elections, v1.ElectionStatus{To: "p-2"})
+	}
+	got := Of(g, noon).Elections
+	if len(got) != maxElections || got[0] != (Election{To: "p-2"}) {
+		t.Errorf("%d elections, the first %+v", len(got), got[0])
+	}
+	at := metav1.NewMicroTime(noon.Add(-90 * time.Second))
+	g.Status.Elections = []v1.ElectionStatus{{At: at, To: "p-2", From: "p-1", Epoch: 3<<20 + 7}}
+	if e := Of(g, noon).Elections[0]; e.Seconds != 90 || !e.At.Equal(at.Time) || e.From != "p-1" ||
+		e.Epoch != "3.7" {
+		t.Errorf("%+v", e)
+	}
+	c := classic(3)
+	c.Status.Elections = g.Status.Elections
+	if e := Of(c, noon).Elections[0]; e.Epoch != "" {
+		t.Errorf("an epoch in a Classic group: %+v", e)
 	}
 }
 

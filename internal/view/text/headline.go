@@ -94,7 +94,7 @@ func ago(seconds int64) string {
 // something has happened.
 func Line(g view.Group) string {
 	h := headlineOf(g)
-	text := fmt.Sprintf("%s: %s; %d/%d ready", h.label(), h.who(false), g.Ready.Ready, g.Ready.Total)
+	text := fmt.Sprintf("%s: %s; %s ready", h.label(), h.who(false), or(g.Ready))
 	if v := g.Voters; v != nil && v.Total > 0 {
 		text += "; voters: " + mayFail(*v)
 	}

@@ -53,7 +53,7 @@ func (o Options) group(g view.Group) []cell {
 		{text: string(g.State), style: stateStyle(g.State)},
 		{text: coordinator},
 		{text: held},
-		{text: fmt.Sprintf("%d/%d", g.Ready.Ready, g.Ready.Total)},
+		{text: or(g.Ready)},
 		{text: voters},
 		{text: spare},
 		{text: or(g.Next.Process)},

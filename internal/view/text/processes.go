@@ -133,7 +133,7 @@ func choose(g view.Group) (shown, rest []view.Process) {
 		return p.Standing == view.StandingCoordinates || p.Name == g.Next.Process
 	})
 	take(func(p view.Process) bool {
-		return !p.Ready || p.Agent != "" || p.Standing != view.StandingCandidate
+		return !p.Agrees || p.Agent != "" || p.Standing != view.StandingCandidate
 	})
 	take(func(view.Process) bool { return true })
 	for i, p := range g.Processes {

@@ -19,6 +19,10 @@ func Status(g view.Group, o Options) string {
 		b.WriteString("\n")
 		o.processes(&b, g)
 	}
+	if len(g.Elections) > 0 {
+		b.WriteString("\n")
+		o.elections(&b, g)
+	}
 	return b.String()
 }
 
@@ -71,7 +75,7 @@ func (o Options) facts(b *strings.Builder, g view.Group) {
 	if c := g.Coordinator; c != nil && c.Since != nil {
 		fact("since", c.Since.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
-	fact("ready", fmt.Sprintf("%d/%d", g.Ready.Ready, g.Ready.Total))
+	fact("ready", or(g.Ready))
 	if g.Voters != nil {
 		fact("voters", votersText(*g.Voters))
 	}
@@ -102,9 +106,6 @@ func (o Options) facts(b *strings.Builder, g view.Group) {
 		}
 	}
 	fact("mode", mode)
-	if e := g.LastElection; e != nil {
-		fact("elected", electionText(*e))
-	}
 }
 
 func votersText(v view.Voters) string {
@@ -136,21 +137,4 @@ func mayFail(v view.Voters) string {
 	default:
 		return fmt.Sprintf("%d may fail", v.MayFail)
 	}
-}
-
-func electionText(e view.Election) string {
-	var parts []string
-	if e.Initiator != "" {
-		parts = append(parts, "called by "+e.Initiator)
-	}
-	if e.Reason != "" {
-		parts = append(parts, e.Reason)
-	}
-	if e.Messages != nil {
-		parts = append(parts, fmt.Sprintf("%d messages", *e.Messages))
-	}
-	if e.Milliseconds != nil {
-		parts = append(parts, fmt.Sprintf("%d ms without a coordinator", *e.Milliseconds))
-	}
-	return or(strings.Join(parts, ", "))
 }

@@ -27,7 +27,7 @@ func group(n int) view.Group {
 			Since:   &since,
 			Seconds: 3600,
 		},
-		Ready:  view.Ready{Ready: n, Total: n},
+		Ready:  fmt.Sprintf("%d/%d", n, n),
 		Voters: &view.Voters{Total: n, Majority: n/2 + 1, Reporting: n, MayFail: (n - 1) / 2},
 		Next:   view.Next{Process: fmt.Sprintf("p-%d", n-2), After: 1000},
 	}
@@ -38,7 +38,7 @@ func group(n int) view.Group {
 			State:     "Normal",
 			Standing:  view.StandingCandidate,
 			Connected: true,
-			Ready:     true,
+			Agrees:    true,
 			Follows:   leader,
 		})
 	}
@@ -78,7 +78,7 @@ func TestLine(t *testing.T) {
 	if again := Line(g); first != want || again != want {
 		t.Errorf("%q, then %q, want %q", first, again, want)
 	}
-	g.Processes[4].State, g.Processes[1].State, g.Ready.Ready = "Crashed", "Unknown", 3
+	g.Processes[4].State, g.Processes[1].State, g.Ready = "Crashed", "Unknown", "3/5"
 	g.Voters.Reporting, g.Voters.MayFail = 3, 0
 	if got := Line(g); !strings.HasSuffix(got,
 		"; 3/5 ready; voters: no voter may fail; Crashed: p-0; Unknown: p-3") {
@@ -104,7 +104,7 @@ func TestColours(t *testing.T) {
 // Of a large group, those that something is to be said of are shown, and all with -o wide.
 func TestLargeGroup(t *testing.T) {
 	g := group(250)
-	g.Processes[240].State, g.Processes[240].Ready = "Crashed", false
+	g.Processes[240].State, g.Processes[240].Agrees = "Crashed", false
 	got := Status(g, Options{})
 	rows := strings.Count(got, "\np-")
 	if rows != maxRows || !strings.Contains(got, "\np-249 ") || !strings.Contains(got, "\np-248 ") ||
@@ -112,7 +112,7 @@ func TestLargeGroup(t *testing.T) {
 		t.Errorf("%d rows:\n%s", rows, got)
 	}
 	for i := range g.Processes {
-		g.Processes[i].Ready = false
+		g.Processes[i].Agrees = false
 	}
 	if rows := strings.Count(Status(g, Options{}), "\np-"); rows != maxRows {
 		t.Errorf("%d rows of a group in which all are unwell", rows)

@@ -1,0 +1,57 @@
+package text
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/podesta-dev/podesta/internal/view"
+)
+
+// maxElections is how many elections are shown unless all are asked for.
+const maxElections = 3
+
+// elections writes the last elections, newest first.
+func (o Options) elections(b *strings.Builder, g view.Group) {
+	shown := g.Elections
+	if !o.Wide {
+		shown = shown[:min(len(shown), maxElections)]
+	}
+	heading := []string{"ELECTED", "AGO", "AFTER", "EPOCH", "CALLED BY", "REASON", "MESSAGES", "TOOK",
+		"ALGORITHM"}
+	rows := make([][]cell, 0, len(shown))
+	for _, e := range shown {
+		rows = append(rows, o.election(e))
+	}
+	o.table(b, heading, rows)
+	if rest := len(g.Elections) - len(shown); rest > 0 {
+		o.hang(b, "", "… ", faint, fmt.Sprintf("%d earlier; -o wide shows them", rest))
+	}
+}
+
+func (o Options) election(e view.Election) []cell {
+	row := []cell{
+		{text: e.To},
+		{text: "-"},
+		{text: or(e.From)},
+		{text: e.Epoch},
+		{text: or(e.Initiator)},
+		{text: or(e.Reason)},
+		{text: "-"},
+		{text: "-"},
+		{},
+	}
+	if e.At != nil {
+		row[1].text = ago(e.Seconds)
+	}
+	if e.Messages != nil {
+		row[6].text = strconv.Itoa(int(*e.Messages))
+	}
+	if e.Milliseconds != nil {
+		row[7].text = fmt.Sprintf("%d ms", *e.Milliseconds)
+	}
+	if o.Wide {
+		row[8].text = or(e.Algorithm)
+	}
+	return row
+}
