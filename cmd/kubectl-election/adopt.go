@@ -64,6 +64,7 @@ func newAdoptCommand(in surroundings) *cobra.Command {
 	ask = confirmation(command)
 	command.Flags().BoolVar(&status, "status", false, "the roster in the status counts")
 	at.addFlags(command.Flags())
+	command.ValidArgsFunction = groupNames(in, &at)
 	return command
 }
 

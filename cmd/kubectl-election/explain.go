@@ -56,5 +56,7 @@ func newExplainCommand(in surroundings) *cobra.Command {
 	}
 	command.Flags().StringVarP(&output, "output", "o", "", "json or yaml")
 	at.addFlags(command.Flags())
+	command.ValidArgsFunction = groupNames(in, &at)
+	completeFormats(command, "json", "yaml")
 	return command
 }

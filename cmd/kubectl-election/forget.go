@@ -57,6 +57,7 @@ func newForgetCommand(in surroundings) *cobra.Command {
 	}
 	ask = confirmation(command)
 	at.addFlags(command.Flags())
+	command.ValidArgsFunction = groupNames(in, &at)
 	return command
 }
 

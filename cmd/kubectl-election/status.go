@@ -86,6 +86,8 @@ func newStatusCommand(in surroundings) *cobra.Command {
 	f.BoolVarP(&watching, "watch", "w", false, "show every change until interrupted")
 	f.StringVarP(&output, "output", "o", "", "wide (all processes, more columns), json, yaml or name")
 	at.addFlags(f)
+	command.ValidArgsFunction = groupNames(in, &at)
+	completeFormats(command, "wide", "json", "yaml", "name")
 	return command
 }
 
