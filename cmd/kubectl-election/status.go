@@ -184,7 +184,7 @@ func (s shower) views(groups []*v1.ElectionGroup) []view.Group {
 func (s shower) options() text.Options {
 	width, _, terminal := s.screen(s.out)
 	return text.Options{
-		Width:      width,
+		Width:      max(width-1, 0), // a redrawn frame leaves the last column empty
 		Colour:     coloured(terminal),
 		Wide:       s.format == "wide",
 		Namespaces: s.which.namespace == "",

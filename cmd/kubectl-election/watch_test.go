@@ -23,6 +23,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/view/text"
 )
 
 // watching is a `status -w` that runs in a bubble of virtual time.
@@ -105,12 +107,12 @@ func begin(t *testing.T, line string, change func(*watching)) *watching {
 
 func scheduler(t *testing.T) *v1.ElectionGroup {
 	t.Helper()
-	text, err := os.ReadFile(groupFiles + "/scheduler.yaml")
+	file, err := os.ReadFile(groupFiles + "/scheduler.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := &v1.ElectionGroup{}
-	if err := yaml.UnmarshalStrict(text, g); err != nil {
+	if err := yaml.UnmarshalStrict(file, g); err != nil {
 		t.Fatal(err)
 	}
 	g.ResourceVersion = ""
@@ -446,3 +448,32 @@ func TestWatchIntoAClosedPipe(t *testing.T) {
 type closedPipe struct{}
 
 func (closedPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// TestWatchCutsNoWords: what is wrong is wrapped to any terminal, and not cut off at its edge.
+func TestWatchCutsNoWords(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	g := scheduler(t)
+	for i := range g.Status.Conditions {
+		if c := &g.Status.Conditions[i]; c.Type == v1.ConditionDegraded {
+			c.Status, c.Message = "True", strings.Repeat("a bcd efghi jklmnop ", 20)
+		}
+	}
+	words := func(screen string) string {
+		prose, _, _ := strings.Cut(screen, "PROCESS ")
+		clean := strings.NewReplacer("\x1b[2J", "", "\x1b[H", "", "\x1b[K", "", "\x1b[0m", "")
+		return strings.Join(strings.Fields(clean.Replace(prose)), " ")
+	}
+	for width := 60; width <= 120; width++ {
+		s := shower{surroundings: around(nil), which: reading{name: g.Name}}
+		s.screen = func(io.Writer) (int, int, bool) { return width, 1000, true }
+		var out strings.Builder
+		s.out = &out
+		if err := s.forWatch().groups([]*v1.ElectionGroup{g}, "note"); err != nil {
+			t.Fatal(err)
+		}
+		want := words(text.Status(view.Of(g, noon), text.Options{}))
+		if got := words(out.String()); got != want {
+			t.Errorf("%d columns:\n%s, want\n%s", width, got, want)
+		}
+	}
+}
