@@ -7,6 +7,7 @@
 //	kubectl election forget      lets a group continue without voters that are lost for good
 //	kubectl election adopt       says which roster counts after a group's status was set back
 //	kubectl election inject      adds the agent to the pods of a manifest
+//	kubectl election version     prints the version of this program
 package main
 
 import (
@@ -51,7 +52,7 @@ func newCommand(in surroundings) *cobra.Command {
 	}
 	root.SetVersionTemplate("kubectl election {{.Version}}\n")
 	root.AddCommand(newStatusCommand(in), newExplainCommand(in), newSimulateCommand(),
-		newForgetCommand(in), newAdoptCommand(in), newInjectCommand())
+		newForgetCommand(in), newAdoptCommand(in), newInjectCommand(), newVersionCommand())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	checkUsage(root)
 	return root
