@@ -35,7 +35,9 @@ func apiErrors() map[string]struct {
 		"no such group": {apierrors.NewNotFound(groupResource, "g"), exitNoGroup,
 			"kubectl election status -A"},
 		"no CRD, as discovery says": {
-			fmt.Errorf("get: %w", &meta.NoKindMatchError{GroupKind: v1.GroupVersion.WithKind("ElectionGroup").GroupKind()}),
+			fmt.Errorf("get: %w", &meta.NoKindMatchError{
+				GroupKind: v1.GroupVersion.WithKind("ElectionGroup").GroupKind(),
+			}),
 			exitNoCRD, "Install Podesta"},
 		"no CRD any more, as the API server says": {
 			apierrors.NewGenericServerResponse(http.StatusNotFound, "get", groupResource, "g",

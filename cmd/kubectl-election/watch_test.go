@@ -291,7 +291,8 @@ func TestWatchWithoutTheRight(t *testing.T) {
 	refused := apierrors.NewForbidden(groupResource, "scheduler", errors.New("by RBAC"))
 	synctest.Test(t, func(t *testing.T) {
 		w := begin(t, "status scheduler -n shop -w", func(w *watching) { w.refused = refused })
-		if err := w.failed(); exitCode(err) != exitForbidden || !strings.Contains(err.Error(), "verb watch") {
+		if err := w.failed(); exitCode(err) != exitForbidden ||
+			!strings.Contains(err.Error(), "verb watch") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -300,7 +301,8 @@ func TestWatchWithoutTheRight(t *testing.T) {
 		events := <-w.watches
 		w.listFails(refused)
 		events.Stop()
-		if err := w.failed(); exitCode(err) != exitForbidden || !strings.Contains(err.Error(), "verb list") {
+		if err := w.failed(); exitCode(err) != exitForbidden ||
+			!strings.Contains(err.Error(), "verb list") {
 			t.Errorf("%v", err)
 		}
 	})

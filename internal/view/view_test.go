@@ -90,9 +90,11 @@ func TestState(t *testing.T) {
 		want   State
 		reason string
 	}{
-		"healthy":   {func(*v1.ElectionGroup) {}, Healthy, ""},
-		"no status": {func(g *v1.ElectionGroup) { g.Status = v1.ElectionGroupStatus{} }, Unknown, "NoStatus"},
-		"electing":  {func(g *v1.ElectionGroup) { lose(g, "Electing") }, NoCoordinator, "Electing"},
+		"healthy": {func(*v1.ElectionGroup) {}, Healthy, ""},
+		"no status": {func(g *v1.ElectionGroup) {
+			g.Status = v1.ElectionGroupStatus{}
+		}, Unknown, "NoStatus"},
+		"electing": {func(g *v1.ElectionGroup) { lose(g, "Electing") }, NoCoordinator, "Electing"},
 		"stalled without a coordinator": {func(g *v1.ElectionGroup) {
 			lose(g, "NoMajority")
 			say(g, v1.ConditionStalled, metav1.ConditionTrue, "MajorityLost")
