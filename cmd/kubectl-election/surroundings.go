@@ -27,7 +27,7 @@ func screenOf(out io.Writer) (width, height int, ok bool) {
 	if !isFile || os.Getenv("TERM") == "dumb" {
 		return 0, 0, false
 	}
-	fd := int(file.Fd()) //nolint:gosec // a file descriptor is small
+	fd := int(file.Fd())
 	if !term.IsTerminal(fd) {
 		return 0, 0, false
 	}

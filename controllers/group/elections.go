@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
@@ -141,6 +140,10 @@ func knownNames(all []process, e v1.ElectionStatus, o observation) func(string) 
 	}
 }
 
+// algorithms are those that this version of the API knows.
+var algorithms = []v1.Algorithm{v1.Bully, v1.StatusTableBully, v1.LeLann, v1.ChangRoberts, v1.RingList,
+	v1.ActiveListRing}
+
 // readElections returns the published entries as they can be written again: no more than there may
 // be, and without words that only another version of the API knows. With one of those the API
 // server would refuse the whole status.
@@ -150,7 +153,7 @@ func readElections(published []v1.ElectionStatus) []v1.ElectionStatus {
 		if e := &elections[i]; rank(string(e.Reason)) == len(reasons) && e.Reason != "Asked" {
 			e.Reason = ""
 		}
-		if e := &elections[i]; !slices.Contains(election.Algorithms(), string(e.Algorithm)) {
+		if e := &elections[i]; !slices.Contains(algorithms, e.Algorithm) {
 			e.Algorithm = ""
 		}
 	}

@@ -53,7 +53,7 @@ func TestFloodedManager(t *testing.T) {
 	flood.Begin(t, m.metrics, 4, door.Strangers, flood.Headers(headers, true))
 	m.await(t, "metrics", func(ctx context.Context) bool {
 		begun := time.Now()
-		code, err := get(ctx, e.config(t), "https://"+m.metrics+"/metrics", bearer)
+		code, err := get(ctx, e.config(ctx, t), "https://"+m.metrics+"/metrics", bearer)
 		t.Logf("metrics: %d %v after %v", code, err, time.Since(begun))
 		return code == http.StatusOK
 	})

@@ -60,10 +60,10 @@ func monitored(t *testing.T) endpoint {
 }
 
 // config is how Prometheus verifies managers for it, by what the ConfigMap in their namespace says now.
-func (e endpoint) config(t *testing.T) *tls.Config {
+func (e endpoint) config(ctx context.Context, t *testing.T) *tls.Config {
 	t.Helper()
 	bundle := &corev1.ConfigMap{}
-	must(t, client.IgnoreNotFound(kube.Get(t.Context(), client.ObjectKey{Namespace: system, Name: e.configMap}, bundle)))
+	must(t, client.IgnoreNotFound(kube.Get(ctx, client.ObjectKey{Namespace: system, Name: e.configMap}, bundle)))
 	return verifying([]byte(bundle.Data[e.key]), e.serverName)
 }
 
@@ -85,10 +85,10 @@ func checkMetrics(t *testing.T, managers ...*managerProcess) {
 	e := monitored(t)
 	for _, m := range managers {
 		m.await(t, "a certificate for metrics", func(ctx context.Context) bool {
-			_, err := get(ctx, e.config(t), "https://"+m.metrics+"/metrics", "")
+			_, err := get(ctx, e.config(ctx, t), "https://"+m.metrics+"/metrics", "")
 			return err == nil
 		})
-		config := e.config(t)
+		config := e.config(t.Context(), t)
 		for _, test := range []struct {
 			scheme, token string
 			want          int

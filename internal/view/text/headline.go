@@ -98,6 +98,7 @@ func Line(g view.Group) string {
 	if v := g.Voters; v != nil && v.Total > 0 {
 		text += "; voters: " + mayFail(*v)
 	}
+	var also []string
 	for _, state := range []string{"Crashed", "Unknown"} {
 		var names []string
 		for _, p := range g.Processes {
@@ -106,10 +107,10 @@ func Line(g view.Group) string {
 			}
 		}
 		if len(names) > 0 {
-			text += "; " + state + ": " + few(names)
+			also = append(also, state+": "+few(names))
 		}
 	}
-	return text
+	return strings.Join(append([]string{text}, also...), "; ")
 }
 
 // few names a few of many.
