@@ -79,7 +79,12 @@ func readSent(r io.Reader) (s sent, err error) {
 	}
 	lines, known := bufio.NewScanner(r), 0
 	for lines.Scan() {
-		name, value, _ := strings.Cut(lines.Text(), " ")
+		line := lines.Text()
+		end := strings.LastIndex(line, " ") // there are spaces in labels: "TAKE OVER"
+		if end < 0 {
+			continue
+		}
+		name, value := line[:end], line[end+1:]
 		family, _, _ := strings.Cut(name, "{")
 		sum := families[family]
 		if sum == nil {

@@ -11,6 +11,7 @@ func TestReadSent(t *testing.T) {
 podesta_agent_answers_sent_total 30
 podesta_agent_lease_requests_sent_total{kind="VOTE"} 400
 podesta_agent_lease_requests_sent_total{kind="PREVOTE"} 4
+podesta_agent_lease_requests_sent_total{kind="TAKE OVER"} 0
 podesta_agent_questions_sent_total 20
 podesta_agent_lease_responses_sent_total{granted="true"} 1
 podesta_agent_messages_sent_total{kind="ELECTION"} 5
