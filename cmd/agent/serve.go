@@ -67,7 +67,10 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 		prober:   apphealth.NewProber(),
 		pings:    make(chan chan<- struct{}),
 	}
-	s.meter = agent.NewMeter(s.board, s.ledger, s.dropped)
+	s.meter = agent.NewMeter(s.board, s.ledger, agent.Sources{
+		Dropped:  s.dropped,
+		NotAfter: s.keyring.NotAfter,
+	})
 	if err := s.load(); err != nil {
 		return err
 	}

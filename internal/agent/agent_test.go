@@ -97,7 +97,7 @@ func (g *group) boot(name string) {
 	p.stop = stop
 	g.agents[name] = p
 	links, life, initial := g.network.JoinWith(name, g.life, "state-"+name), g.life, g.roster
-	p.links, p.incarnation, p.meter = links, life, agent.NewMeter(p.board, p.ledger, links.Dropped)
+	p.links, p.incarnation, p.meter = links, life, agent.NewMeter(p.board, p.ledger, agent.Sources{Dropped: links.Dropped})
 	p.name = name
 	if g.watch != nil {
 		p.links = g.watch(p)
@@ -501,7 +501,7 @@ func TestCertificateEndsWithoutATimer(t *testing.T) {
 		go func() {
 			done <- agent.Run(ctx, agent.Config{
 				Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Board: board, Ledger: permit,
-				Meter: agent.NewMeter(board, permit, links.Dropped),
+				Meter: agent.NewMeter(board, permit, agent.Sources{Dropped: links.Dropped}),
 				Roster: roster.Roster{Namespace: "shop", Group: "scheduler", Generation: 1,
 					Algorithm: "Bully", Safety: roster.Classic, Heartbeat: heartbeat, Timeout: timeout,
 					Processes: []roster.Process{member(1)}},
@@ -538,7 +538,7 @@ func TestWithoutAManagerACertificateIsTheLast(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		err := agent.Run(ctx, agent.Config{
-			Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Board: board, Ledger: permit, Meter: agent.NewMeter(board, permit, links.Dropped),
+			Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Board: board, Ledger: permit, Meter: agent.NewMeter(board, permit, agent.Sources{Dropped: links.Dropped}),
 			Roster: roster.Roster{Namespace: "shop", Group: "scheduler", Generation: 1, Algorithm: "Bully", Safety: roster.Classic,
 				Heartbeat: heartbeat, Timeout: timeout, Processes: []roster.Process{member(1), member(2)}},
 			Certified: func() bool { return time.Now().Before(ends) },

@@ -10,6 +10,9 @@ import (
 
 // carryOut does what the node says, in the order that package node prescribes.
 func (a *agent) carryOut(r *node.Ready) {
+	if r.Withdraw && a.Ledger.lapsed() {
+		a.Meter.lapses.Inc()
+	}
 	if r.Withdraw {
 		a.Ledger.grant(lease.Permission{})
 	}
@@ -52,23 +55,26 @@ func (a *agent) send(m *node.Message) {
 	switch m.Type {
 	case node.Election:
 		a.Links.Send(m.To, m.Algorithm, m.Election)
-		a.Meter.sent(m.Election.Kind)
+		a.Meter.messagesSent.inc(m.Election.Kind)
 	case node.Question:
 		a.Links.Ask(m.To, m.Sequence, m.Generation)
-		a.Meter.questions.Inc()
+		a.Meter.questionsSent.Inc()
 	case node.Answer:
 		if answer, ok := m.ReplyTo.(func(string, int64)); ok {
 			answer(m.Follows, m.Generation)
 		}
-		a.Meter.answers.Inc()
+		a.Meter.answersSent.Inc()
 	case node.LeaseRequest:
 		a.Links.Request(m.To, m.Request)
-		a.Meter.requested(m.Request.Kind)
+		a.Meter.requestsSent.inc(m.Request.Kind)
+		if m.Request.Kind == lease.Renew {
+			a.renewals.sent(m.Request.Round, a.Ledger.clock().Boot)
+		}
 	case node.LeaseResponse:
 		if respond, ok := m.ReplyTo.(func(lease.Response)); ok {
 			respond(m.Response)
 		}
-		a.Meter.responded(m.Response.Granted)
+		a.Meter.responsesSent.inc(m.Response.Granted)
 	case node.RosterRequest:
 		a.Links.RequestRoster(m.To)
 	case node.RosterReply:
@@ -82,14 +88,17 @@ func (a *agent) send(m *node.Message) {
 func (a *agent) hear(e transport.Event) {
 	switch e := e.(type) {
 	case transport.Up:
+		a.Meter.linked(e.Name, true)
 		a.step(node.Event{Type: node.LinkUp, From: e.Name})
 	case transport.Down:
+		a.Meter.linked(e.Name, false)
 		down := node.LinkDown
 		if e.Evidence == transport.Dropped {
 			down = node.LinkDropped
 		}
 		a.step(node.Event{Type: down, From: e.Name})
 	case transport.Received:
+		a.Meter.messagesReceived.inc(e.Message.Kind)
 		a.receive(e.From, "", e.Incarnation, node.Message{
 			Type:      node.Election,
 			Algorithm: e.Algorithm,
@@ -102,6 +111,7 @@ func (a *agent) hear(e transport.Event) {
 			ReplyTo:    e.Answer,
 		})
 	case transport.Answered:
+		a.Meter.answered(e.From, e.Coordinator)
 		a.receive(e.From, "", 0, node.Message{
 			Type:       node.Answer,
 			Sequence:   e.Sequence,
@@ -115,6 +125,7 @@ func (a *agent) hear(e transport.Event) {
 			ReplyTo: e.Answer,
 		})
 	case transport.LeaseResponded:
+		a.measure(e.Response)
 		a.receive(e.From, e.StateID, e.Incarnation, node.Message{
 			Type:     node.LeaseResponse,
 			Response: e.Response,
@@ -134,4 +145,14 @@ func (a *agent) receive(from, stateID string, incarnation uint64, m node.Message
 		Incarnation: incarnation,
 		Message:     m,
 	})
+}
+
+// measure takes the time of a grant.
+func (a *agent) measure(r lease.Response) {
+	if r.Kind != lease.Renew || !r.Granted {
+		return
+	}
+	if took, known := a.renewals.took(r.Round, a.Ledger.clock().Boot); known {
+		a.Meter.renewal.Observe(took.Seconds())
+	}
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"sync"
+	"time"
 
 	"github.com/podesta-dev/podesta/internal/lease"
 )
@@ -13,10 +14,11 @@ type Ledger struct {
 
 	mu         sync.Mutex
 	ledger     lease.Ledger
-	changed    chan struct{} // closed when the app's permission begins, ends or gets another epoch
-	sessions   chan struct{} // capacity 1: sessions have opened or closed
-	suspicions chan string   // capacity 1: the coordinator that does not answer the app
-	suspected  lease.Instant // when the app last reported that; 0: never
+	granted    lease.Permission // what the app may be told
+	changed    chan struct{}    // closed when the app's permission begins, ends or gets another epoch
+	sessions   chan struct{}    // capacity 1: sessions have opened or closed
+	suspicions chan string      // capacity 1: the coordinator that does not answer the app
+	suspected  lease.Instant    // when the app last reported that; 0: never
 }
 
 // Session is an app that is told its permission over an open connection.
@@ -92,10 +94,35 @@ func (s *Session) Close() {
 func (l *Ledger) grant(p lease.Permission) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.granted = p
 	if l.ledger.Grant(p) {
 		close(l.changed)
 		l.changed = make(chan struct{})
 	}
+}
+
+// remaining is how long the app may still act; 0 if it may not. It tells the app nothing.
+func (l *Ledger) remaining() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.granted.Epoch == 0 {
+		return 0
+	}
+	return max(0, l.granted.Deadline-l.clock().Boot)
+}
+
+// lapsed reports whether what was granted has run out, and was not withdrawn before.
+func (l *Ledger) lapsed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.granted.Epoch != 0 && l.clock().Boot >= l.granted.Deadline
+}
+
+// open is how many sessions are open.
+func (l *Ledger) open() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ledger.Sessions()
 }
 
 // told is until when the app relies on what it was told.

@@ -18,7 +18,10 @@ func (a *agent) log(notes []node.Note) {
 			a.Logger.Warn("a process does not answer", "process", n.Process, "within", a.node.T())
 		case node.AppSuspected:
 			a.Logger.Warn("the app reports that the coordinator does not answer it", "process", n.Process)
+		case node.Suspects:
+			a.Meter.suspicions.Inc()
 		case node.WriteFailed:
+			a.Meter.writeFailures.Inc()
 			a.Logger.Error("the state directory cannot be written: this voter grants nothing, and "+
 				"acknowledges no roster, until it can; make room there", "error", n.Err)
 		case node.OldRoster:
@@ -36,7 +39,7 @@ func (a *agent) log(notes []node.Note) {
 
 func (a *agent) logElection(n node.Note) {
 	last := n.Account
-	a.Meter.elected(last)
+	a.Meter.elected(a.inUse.Algorithm, last, n.Process == a.Self)
 	a.Logger.Info("follows", "coordinator", n.Process, "epoch", n.Epoch, "reason", last.Reason,
 		"initiator", last.Initiator, "sent", last.Sent, "took", last.Duration)
 	a.Logger.Debug("election", "transcript", last)

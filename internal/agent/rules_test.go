@@ -29,7 +29,7 @@ func TestFirstRosterOfAnotherRulesLevel(t *testing.T) {
 				Logger: slog.New(slog.DiscardHandler),
 			}
 			l := links.JoinWith("p1", 1, "state-p1")
-			c.Links, c.Meter = l, agent.NewMeter(c.Board, c.Ledger, l.Dropped)
+			c.Links, c.Meter = l, agent.NewMeter(c.Board, c.Ledger, agent.Sources{Dropped: l.Dropped})
 			if updates != nil {
 				c.Updates = updates
 			}

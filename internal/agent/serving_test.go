@@ -29,7 +29,7 @@ func serving(t *testing.T, pings chan chan<- struct{}) (board *agent.Board, mete
 	for i, p := range r.Processes {
 		links, permit := network.Join(p.Name, 1), agent.NewLedger(agent.ReadClocks)
 		c := agent.Config{Self: p.Name, UID: p.UID, Incarnation: 1, Roster: r, Links: links, Board: boards[i],
-			Meter: agent.NewMeter(boards[i], permit, links.Dropped), Ledger: permit, Logger: slog.New(slog.DiscardHandler)}
+			Meter: agent.NewMeter(boards[i], permit, agent.Sources{Dropped: links.Dropped}), Ledger: permit, Logger: slog.New(slog.DiscardHandler)}
 		if i == 0 {
 			c.Pings, meter = pings, c.Meter
 		}
@@ -169,7 +169,7 @@ func TestStatus(t *testing.T) {
 		}
 	}
 	_, body := get(running, "/metrics")
-	for _, want := range []string{"podesta_agent_is_coordinator 0", "podesta_agent_has_coordinator 1", `podesta_agent_elections_total{reason="Started"} `,
+	for _, want := range []string{"podesta_agent_is_coordinator 0", "podesta_agent_has_coordinator 1", `podesta_agent_elections_total{algorithm="Bully",reason="Started",result="Follower"} `,
 		`podesta_agent_election_duration_seconds_bucket{le="10"} `, "podesta_agent_election_duration_seconds_count ", `podesta_agent_messages_sent_total{kind="ELECTION"}`,
 		"podesta_agent_questions_sent_total ", "podesta_agent_answers_sent_total ", "process_resident_memory_bytes"} {
 		if !strings.Contains(body, want) {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"time"
@@ -24,8 +25,13 @@ func Status(m *Meter, pings func() chan<- chan<- struct{}) http.Handler {
 		w.WriteHeader(http.StatusOK)
 	})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		text := &bytes.Buffer{}
+		if err := m.Write(text); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		m.Write(w)
+		_, _ = text.WriteTo(w) // whoever asked has gone
 	})
 	return mux
 }

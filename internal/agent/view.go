@@ -14,6 +14,7 @@ import (
 type View struct {
 	Name        string      // of this process; empty before the first roster
 	Group       string      // UID of the group object that the roster in use is of
+	GroupName   string      // of the same
 	Generation  int64       // of the newest roster in use; in a Guarded group, of those on the disk
 	Algorithm   string      // that the group runs
 	Safety      string      // Classic or Guarded
@@ -28,6 +29,7 @@ type View struct {
 	NotCandidate string
 	Leaving      bool          // this process is about to end on purpose
 	Processes    []ProcessView // the process status table, in ring order
+	Voters       []string      // Guarded: the names of the roster's voters
 	Last         *node.Account // of the last election; nil before the first
 	Since        time.Time     // when this process began to follow the coordinator
 	T            time.Duration // within which a live process answers, as measured
@@ -76,6 +78,7 @@ func (b *Board) publish(v View) {
 func (a *agent) publish() {
 	a.view = a.present(a.node.View())
 	a.Board.publish(a.view)
+	a.Meter.published(a.view)
 	if a.Report != nil {
 		a.Report(a.report())
 	}
@@ -91,6 +94,8 @@ func (a *agent) present(n node.View) View {
 	v := View{
 		Name:         a.Self,
 		Group:        n.Group,
+		GroupName:    r.Group,
+		Voters:       voters(r),
 		Generation:   n.Generation,
 		Algorithm:    r.Algorithm,
 		Safety:       r.Safety,

@@ -86,5 +86,8 @@ func (l *Ledger) Told() Instant {
 	return until
 }
 
+// Sessions returns how many sessions are open.
+func (l *Ledger) Sessions() int { return len(l.sessions) }
+
 // Deserted reports whether the app had a session and has none any more.
 func (l *Ledger) Deserted() bool { return l.had && len(l.sessions) == 0 }

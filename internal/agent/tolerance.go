@@ -1,0 +1,43 @@
+package agent
+
+import (
+	"slices"
+
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// peersUp is how many other processes this process does not take for crashed.
+func (v View) peersUp() (n int) {
+	for _, p := range v.Processes {
+		if p.Name != v.Name && p.State != roster.Crashed {
+			n++
+		}
+	}
+	return n
+}
+
+// tolerated is how many more failures leave a Guarded group a majority of its voters, as the process
+// status table shows them; 0 if there is none left to lose, or none at all. A Classic group needs
+// no majority: any process that is left can coordinate.
+func (v View) tolerated() int {
+	if !v.guarded() {
+		return v.peersUp()
+	}
+	up := 0
+	for _, p := range v.Processes {
+		if p.State != roster.Crashed && slices.Contains(v.Voters, p.Name) {
+			up++
+		}
+	}
+	return max(0, up-(len(v.Voters)/2+1))
+}
+
+// voters are the names of a Guarded roster's voters.
+func voters(r *roster.Roster) (names []string) {
+	for _, p := range r.Processes {
+		if p.Voter && r.Safety == roster.Guarded {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
