@@ -72,6 +72,12 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	if err != nil {
 		return err
 	}
+	if err := registerExpiry(options.Registry, certificateCA, authorities.NotAfter); err != nil {
+		return err
+	}
+	if err := registerExpiry(options.Registry, certificateAgents, keyring.NotAfter); err != nil {
+		return err
+	}
 	sightings := roster.NewSightings(time.Now)
 	rosters := roster.NewServer(roster.ServerConfig{
 		Keyring:   keyring,
@@ -117,8 +123,8 @@ func Setup(mgr ctrl.Manager, options Options) error {
 const metricsService = "podesta-metrics"
 
 // MetricsCertificate has a manager keep a certificate of the CA for its metrics, whether it leads
-// or not, and returns what a tls.Config takes it from. Of the options, Namespace, CheckCAEvery and
-// Logger count.
+// or not, and returns what a tls.Config takes it from. Of the options, Namespace, CheckCAEvery,
+// Registry and Logger count.
 func MetricsCertificate(mgr ctrl.Manager,
 	options Options) (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) {
 	certificate := &ca.ServingCertificate{
@@ -128,6 +134,9 @@ func MetricsCertificate(mgr ctrl.Manager,
 		Now:        time.Now,
 		CheckEvery: cmp.Or(options.CheckCAEvery, ca.DefaultCheckEvery),
 		Logger:     options.Logger,
+	}
+	if err := registerExpiry(options.Registry, certificateMetrics, certificate.NotAfter); err != nil {
+		return nil, err
 	}
 	return certificate.GetCertificate, mgr.Add(certificate)
 }

@@ -93,6 +93,7 @@ func certified(mgr ctrl.Manager, listener net.Listener, o options) (net.Listener
 	}
 	certificate, err := controllers.MetricsCertificate(mgr, controllers.Options{
 		Namespace: o.namespace,
+		Registry:  metrics.Registry,
 		Logger:    slog.Default(),
 	})
 	if err != nil {

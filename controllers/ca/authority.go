@@ -78,6 +78,14 @@ func (a *Authorities) Current() *identity.Authority {
 	return nil
 }
 
+// NotAfter returns when the authority that signs expires; zero before the first check.
+func (a *Authorities) NotAfter() time.Time {
+	if current := a.Current(); current != nil {
+		return current.NotAfter()
+	}
+	return time.Time{}
+}
+
 // Check reads the Secret once and makes the steps of a rotation that are due. On an error
 // everything stays as it was.
 func (a *Authorities) Check(ctx context.Context) error {

@@ -57,6 +57,14 @@ func (s *ServingCertificate) GetCertificate(*tls.ClientHelloInfo) (*tls.Certific
 	return nil, errNoServingCertificate
 }
 
+// NotAfter returns when the certificate expires; zero while there is none.
+func (s *ServingCertificate) NotAfter() time.Time {
+	if held := s.held.Load(); held != nil {
+		return held.Leaf.NotAfter
+	}
+	return time.Time{}
+}
+
 // Start keeps the certificate until ctx ends. It never fails: what does not succeed is tried again.
 func (s *ServingCertificate) Start(ctx context.Context) error {
 	for {

@@ -121,7 +121,9 @@ func (r *Reconciler) applyStatus(ctx context.Context, group *v1.ElectionGroup,
 	u.SetUID(group.UID)
 	u.SetResourceVersion(version)
 	wanted := client.ApplyConfigurationFromUnstructured(u)
-	if err := r.Client.Status().Apply(ctx, wanted, owner, client.ForceOwnership); err != nil {
+	err = r.Client.Status().Apply(ctx, wanted, owner, client.ForceOwnership)
+	r.Metrics.wrote(owner, err)
+	if err != nil {
 		return "", err
 	}
 	return u.GetResourceVersion(), nil
