@@ -97,19 +97,19 @@ func TestMetricsOfAGuardedGroup(t *testing.T) {
 		<-time.After(leaseTime)
 		p3 := g.agents["p3"]
 		for series, want := range map[string]float64{
-			"podesta_agent_is_coordinator":                                                   1,
-			`leader_election_master_status{name="scheduler"}`:                                1,
-			`podesta_agent_coordinator_info{coordinator="p3"}`:                               1,
-			"podesta_agent_peers_up":                                                         2,
-			"podesta_agent_links_open":                                                       2,
-			"podesta_agent_voters":                                                           3,
-			"podesta_agent_tolerated_failures":                                               1,
-			"podesta_agent_lease_lapses_total":                                               0,
-			"podesta_agent_peers_disagreeing":                                                0,
-			"podesta_agent_coordinator_changes_total":                                        1,
-			"podesta_agent_certificate_expiration_timestamp_seconds":                         0,
-			"podesta_agent_sessions":                                                         0,
-			`podesta_agent_group_info{algorithm="Bully",group="scheduler",safety="Guarded"}`: 1,
+			"podesta_agent_is_coordinator":                                 1,
+			`leader_election_master_status{name="scheduler"}`:              1,
+			`podesta_agent_coordinator_info{coordinator="p3"}`:             1,
+			"podesta_agent_peers_up":                                       2,
+			"podesta_agent_links_open":                                     2,
+			"podesta_agent_voters":                                         3,
+			"podesta_agent_tolerated_failures":                             1,
+			"podesta_agent_lease_lapses_total":                             0,
+			"podesta_agent_peers_disagreeing":                              0,
+			"podesta_agent_coordinator_changes_total":                      1,
+			"podesta_agent_certificate_expiration_timestamp_seconds":       0,
+			"podesta_agent_sessions":                                       0,
+			`podesta_agent_group_info{algorithm="Bully",safety="Guarded"}`: 1,
 		} {
 			if got := p3.value(t, series); got != want {
 				t.Errorf("%s is %v, want %v", series, got, want)

@@ -90,12 +90,12 @@ func (s *standing) addCoordinator() {
 
 func (s *standing) addGroup() {
 	s.addNamed("podesta_agent_group_info",
-		"1, with the group of this process, its algorithm and its safety; absent without a roster.",
-		[]string{"group", "algorithm", "safety"}, func(v View) []string {
+		"1, with the algorithm and the safety of the group; absent without a roster.",
+		[]string{"algorithm", "safety"}, func(v View) []string {
 			if v.Name == "" {
 				return nil
 			}
-			return []string{v.GroupName, v.Algorithm, v.Safety}
+			return []string{v.Algorithm, v.Safety}
 		}, one)
 	s.add("podesta_agent_roster_generation", "Generation of the roster in use.",
 		func(v snapshot) float64 { return float64(v.Generation) })

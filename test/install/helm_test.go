@@ -83,13 +83,14 @@ func TestInjection(t *testing.T) {
 	}
 }
 
-// TestTheServiceMonitorIsTheSame compares the part that neither installs by itself.
-func TestTheServiceMonitorIsTheSame(t *testing.T) {
+// TestTheMonitorsAreTheSame compares the part that neither installs by itself.
+func TestTheMonitorsAreTheSame(t *testing.T) {
 	manifest, err := tool("kustomize", "build", filepath.Join(root, "config", "prometheus"))
 	must(t, err)
-	name := key("ServiceMonitor", "podesta-manager")
-	rendered := template(t, helms[0], "--namespace", system, "--set", "metrics.serviceMonitor.enabled=true")
-	compare(t, parse(t, manifest), objects{name: rendered[name]})
+	manager, agents := key("ServiceMonitor", "podesta-manager"), key("PodMonitor", "podesta-agents")
+	rendered := template(t, helms[0], append(set("metrics.serviceMonitor.enabled=true", "metrics.podMonitor.enabled=true"),
+		"--namespace", system)...)
+	compare(t, parse(t, manifest), objects{manager: rendered[manager], agents: rendered[agents]})
 }
 
 // compare fails unless the chart renders what the manifest has, apart from what is Helm's own: two labels, the annotation that

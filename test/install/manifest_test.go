@@ -96,9 +96,11 @@ func TestTwoReplicas(t *testing.T) {
 
 // TestTheOptionalPartsAreWellFormed: the NetworkPolicy for groups, and the ServiceMonitor, whose kind this server does not know.
 func TestTheOptionalPartsAreWellFormed(t *testing.T) {
-	agents := filepath.Join(root, "config", "network-policy", "agents.yaml")
-	if _, err := kubectl("apply", "--server-side", "--validate=strict", "--dry-run=server", "-n", "default", "-f", agents); err != nil {
-		t.Error(err)
+	for _, name := range []string{"agents.yaml", "agents-metrics.yaml"} {
+		policy := filepath.Join(root, "config", "network-policy", name)
+		if _, err := kubectl("apply", "--server-side", "--validate=strict", "--dry-run=server", "-n", "default", "-f", policy); err != nil {
+			t.Error(err)
+		}
 	}
 	rendered, err := tool("kustomize", "build", filepath.Join(root, "config", "prometheus"))
 	must(t, err)
@@ -126,7 +128,8 @@ func TestAnotherNamespace(t *testing.T) {
 		t.Errorf("%s is left in what kustomize renders:\n%s", system, rendered[max(0, at-300):at+50])
 	}
 	for _, helm := range helms {
-		all := template(t, helm, "--namespace", "elections", "--set", "metrics.serviceMonitor.enabled=true")
+		all := template(t, helm, "--namespace", "elections", "--set", "metrics.serviceMonitor.enabled=true",
+			"--set", "metrics.podMonitor.enabled=true")
 		for name, object := range all {
 			if text := fmt.Sprint(object.Object); strings.Contains(text, system) {
 				t.Errorf("%s is left in what %s renders of %s", system, helm, name)
