@@ -2,7 +2,6 @@ package agent_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -15,6 +14,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/agent"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/transport"
+	"github.com/podesta-dev/podesta/test/scrape"
 )
 
 // serving starts p1 and p2 in real time and returns p1's board, and a function that kills p2.
@@ -179,8 +179,8 @@ func TestStatus(t *testing.T) {
 	if all, last := sample(t, body, "podesta_agent_election_duration_seconds_count"), sample(t, body, `podesta_agent_election_duration_seconds_bucket{le="+Inf"}`); all < 1 || all != last {
 		t.Errorf("%v elections, %v in the last bucket", all, last)
 	}
-	if !bytes.HasSuffix([]byte(body), []byte("\n")) {
-		t.Error("/metrics does not end with a line end")
+	if _, err := scrape.Parse([]byte(body)); err != nil {
+		t.Errorf("/metrics: %v", err)
 	}
 }
 
