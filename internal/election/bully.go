@@ -9,8 +9,9 @@ package election
 //     COORDINATOR to all lower processes.
 //  3. If one answers, P waits T' for the COORDINATOR message. If it does not come, P starts again.
 //  4. A process that receives ELECTION answers OK and calls its own election, unless it has called
-//     one already. A coordinator that has no higher process to ask repeats its announcement to the
-//     sender instead, because its election can have only one outcome.
+//     one already, or has received the COORDINATOR of one less than T ago. A coordinator that has no
+//     higher process to ask repeats its announcement to the sender instead, because its election
+//     can have only one outcome.
 //  5. A process that receives COORDINATOR records the new coordinator, if that ranks above it. To a
 //     COORDINATOR from below, a candidate replies with an election of its own: the one below did
 //     not get its answer in time, and "the coordinator is always the process with the largest
@@ -26,6 +27,14 @@ package election
 // come out only if it is so. A process whose link to the coordinator is open asks it all the same:
 // it may live, and then "the coordinator will win the election" (003).
 //
+// Rule 4 says for how long an election counts as begun, which the pages do not. COORDINATOR goes to
+// all lower processes at once, so it arrives at any two of them less than Ttrans apart, and whatever
+// one of them sent before it had it arrives less than 2·Ttrans ≤ T after it. So an ELECTION that
+// comes within T may be of the election that is over, and its sender gets the same COORDINATOR. If
+// each of these began another election, whose COORDINATOR would end it before the next ELECTION
+// comes, an election of n processes would take n³ messages and not n(n−1) (003). If the coordinator
+// fails within that T, this process's own failure detector begins the election.
+//
 // Assumptions: every process knows the priority of every other, and a process that runs answers
 // within T = 2·Ttrans + Tprocess. Where they do not hold (late messages, partitions), two processes
 // may coordinate. T' is 2·T: the higher process's own wait for answers, and the travel of its
@@ -36,6 +45,7 @@ type bully struct {
 	election ID
 	awaited  []string // asked, and neither answered nor known to have failed
 	answered []string // answered: one of them will announce itself
+	recent   bool     // COORDINATOR has come less than T ago (rule 4)
 }
 
 func (b *bully) recover() { // rule 6
@@ -124,11 +134,18 @@ func (b *bully) onElection(from Process, m Message) { // rule 4
 			Election: b.decision,
 			Process:  b.self.Name,
 		})
-	case !b.holding():
-		b.call(why, m.Election.Initiator)
-	default:
+	case b.holding():
 		b.gone(from.Name) // it asks this process, so it will not answer this process's ELECTION
+	case !b.justElected():
+		b.call(why, m.Election.Initiator)
 	}
+}
+
+// justElected reports whether the election that a process below this one calls may be the one that
+// has just given this process a coordinator above it.
+func (b *bully) justElected() bool {
+	c, known := b.find(b.coordinator)
+	return b.recent && known && c.Outranks(b.self) && b.peers[c.Name].link != down
 }
 
 // highest reports whether no process above this one can answer.
@@ -149,11 +166,15 @@ func (b *bully) onCoordinator(from Process, m Message) { // rule 5
 	case from.Priority == 0: // on this roster it never coordinates: this roster is outdated
 	default:
 		b.follow(from, m.Election)
+		b.recent = true
+		b.wait(AwaitStragglers, 1)
 	}
 }
 
 func (b *bully) timeout(t Timer) {
 	switch {
+	case t == AwaitStragglers:
+		b.recent = false
 	case !b.electing:
 	case t == AwaitAnswer:
 		b.win()

@@ -57,6 +57,9 @@ const (
 	AwaitAnswer Timer = "answer"
 	// AwaitAnnouncement waits T' for the announcement of the new coordinator.
 	AwaitAnnouncement Timer = "announcement"
+	// AwaitStragglers waits T for what others sent before they had the outcome of an election.
+	// Nobody waits in vain if nothing comes.
+	AwaitStragglers Timer = "stragglers"
 )
 
 // TimerOp sets or stops a timer. Setting a timer that runs restarts it.

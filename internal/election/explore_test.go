@@ -60,12 +60,16 @@ type world struct {
 }
 
 // alarms are the timers of a process.
-type alarms [2]struct {
+type alarms [3]struct {
 	runs bool
 	left int8 // units of T, give or take one
 }
 
-var timers = [...]election.Timer{election.AwaitAnswer, election.AwaitAnnouncement}
+var timers = [...]election.Timer{
+	election.AwaitAnswer,
+	election.AwaitAnnouncement,
+	election.AwaitStragglers,
+}
 
 // path is how a world was reached, for failures.
 type path struct {

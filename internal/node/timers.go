@@ -12,9 +12,13 @@ const longestPause = time.Hour
 
 // alarms are when the timers of the election algorithm run out, in the order in which they are
 // looked at; 0: not set.
-type alarms [2]lease.Instant
+type alarms [3]lease.Instant
 
-var timers = [len(alarms{})]election.Timer{election.AwaitAnswer, election.AwaitAnnouncement}
+var timers = [len(alarms{})]election.Timer{
+	election.AwaitAnswer,
+	election.AwaitAnnouncement,
+	election.AwaitStragglers,
+}
 
 // setAlarms sets and stops timers. The algorithms count them in units of T, as measured now.
 func (n *Node) setAlarms(ops []election.TimerOp) {

@@ -69,7 +69,11 @@ type node struct {
 	timers  [len(timerNames)]uint32 // generation of each timer; odd: it runs
 }
 
-var timerNames = [...]election.Timer{election.AwaitAnswer, election.AwaitAnnouncement}
+var timerNames = [...]election.Timer{
+	election.AwaitAnswer,
+	election.AwaitAnnouncement,
+	election.AwaitStragglers,
+}
 
 func (n *network) reset(roster []election.Process) {
 	n.now, n.sequence = 0, 0
@@ -187,7 +191,9 @@ func (n *network) due(t *task) bool {
 // timeout lets a timer run out.
 func (n *network) timeout(t *task) {
 	n.nodes[t.to].timers[t.timer]++
-	n.note(TimedOut, t.to, -1, string(timerNames[t.timer]))
+	if name := timerNames[t.timer]; name != election.AwaitStragglers { // who waited in vain for nothing
+		n.note(TimedOut, t.to, -1, string(name))
+	}
 	n.step(t.to, election.Event{Type: election.Timeout, Timer: timerNames[t.timer]})
 }
 
