@@ -1,5 +1,7 @@
 package election
 
+import "slices"
+
 // activeListRing is the ring algorithm of seed 002 (Silberschatz): every process makes its own list
 // of the active processes.
 //
@@ -59,7 +61,19 @@ func (a *activeListRing) elect(why Reason) {
 }
 
 func (a *activeListRing) call(why Reason) { // rule 1
+	a.voidRounds("")
 	a.join(a.begin(why, a.self.Name))
+}
+
+// voidRounds drops what is left of rounds that have ended here, but for those of one initiator. A
+// process that has just recovered would take them for new ones.
+func (a *activeListRing) voidRounds(but string) {
+	if a.electing {
+		return
+	}
+	a.outbox = slices.DeleteFunc(a.outbox, func(k kept) bool {
+		return (k.Kind == Elect || k.Kind == ElectNobody) && k.Election.Initiator != but
+	})
 }
 
 // join creates a new active list and sends this process's elect.
@@ -117,6 +131,7 @@ func (a *activeListRing) onElect(m Message, fresh bool) {
 			if m.Kind == ElectNobody {
 				why = Withdrawn
 			}
+			a.voidRounds("")
 			a.begin(why, m.Election.Initiator)
 			a.join(m.Election)
 		}
@@ -188,27 +203,19 @@ func (a *activeListRing) timeout(t Timer) {
 }
 
 // peerDown removes a vanished process from the active list. No message tells that a round has ended
-// for all, so this process keeps what it passed on. If the coordinator has vanished, the rounds that
-// elected it are void.
+// for all, so this process keeps what it passed on. If the coordinator has vanished, or is missed
+// otherwise, the rounds that elected it are void.
 func (a *activeListRing) peerDown(p Process) {
 	if p.Name == a.coordinator {
-		a.conclude()
+		a.voidRounds("")
 	}
-	kept := a.active[:0]
-	for _, e := range a.active {
-		if e.name != p.Name {
-			kept = append(kept, e)
-		}
-	}
-	a.active = kept
+	a.active = slices.DeleteFunc(a.active, func(e member) bool { return e.name == p.Name })
 	a.again(p)
 }
 
 // peerUp makes sure that a process that came back does not get messages of a round that had ended
 // before: to that process it would be a new one.
 func (a *activeListRing) peerUp(p Process) {
+	a.voidRounds(p.Name)
 	a.ring.peerUp(p)
-	if !a.electing {
-		a.conclude()
-	}
 }

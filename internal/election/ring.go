@@ -14,11 +14,23 @@ import "slices"
 // A process that has just recovered may call an election before its predecessor has a link to it.
 // The messages of its election end at that predecessor, which keeps them until the link opens,
 // whatever other elections end meanwhile.
+//
+// What a vanished process has swallowed may be due to another one than its own successor: to one
+// that was skipped when the message was sent, and has come back since. Or nobody else may be in
+// reach; then the message waits until somebody is. So each message is kept with whom it went to.
+// The outcome of an election is kept, too: a process that was skipped when it went round, and holds
+// an election that ended at another process, would hear of it by its timer only.
 type ring struct {
 	*Machine
-	outbox []Message       // sent, and possibly lost with the successor; oldest first
+	outbox []kept          // sent, and possibly lost with the receiver; oldest first
 	trips  map[string]trip // by initiator: what has passed here in its newest election
 	noted  int             // the number of the roster that trips belongs to
+}
+
+// kept is a message in the outbox.
+type kept struct {
+	Message
+	to string // whom it was sent to last; empty: that one has vanished, and nobody else was there
 }
 
 // trip is the newest election of an initiator, as far as it has passed here.
@@ -74,76 +86,89 @@ func (r *ring) passed(m Message) bool {
 // pass sends a message along the out-edge. It returns false if this process is alone in the ring.
 func (r *ring) pass(m Message) bool {
 	r.keep(m)
-	return r.emit(m)
+	return r.emit(&r.outbox[len(r.outbox)-1])
 }
 
 // keep puts a message into the outbox, in place of those of earlier elections of its initiator. If
 // the outbox is full, the oldest message goes, unless it is owed and another one is not.
 func (r *ring) keep(m Message) {
-	r.outbox = slices.DeleteFunc(r.outbox, func(kept Message) bool {
-		return kept.Election.Initiator == m.Election.Initiator && kept.Election.earlier(m.Election)
+	r.outbox = slices.DeleteFunc(r.outbox, func(k kept) bool {
+		return k.Election.Initiator == m.Election.Initiator && k.Election.earlier(m.Election)
 	})
 	if len(r.outbox) >= r.travel() {
-		oldest := slices.IndexFunc(r.outbox, func(kept Message) bool { return !r.owed(kept) })
+		oldest := slices.IndexFunc(r.outbox, func(k kept) bool { return !r.owed(&k) })
 		r.outbox = slices.Delete(r.outbox, max(0, oldest), max(0, oldest)+1)
 	}
-	r.outbox = append(r.outbox, m)
+	r.outbox = append(r.outbox, kept{Message: m})
 }
 
 // conclude drops the messages of an election that has ended, and of those that it has made
-// pointless, but not what is owed.
-func (r *ring) conclude() {
-	r.outbox = slices.DeleteFunc(r.outbox, func(m Message) bool { return !r.owed(m) })
+// pointless, but not its outcome, what its initiator has said in an election since, and what is owed.
+func (r *ring) conclude(over ID) {
+	r.outbox = slices.DeleteFunc(r.outbox, func(k kept) bool {
+		goesOn := k.Election.Initiator == over.Initiator && over.earlier(k.Election)
+		return !goesOn && !(k.Election == over && k.outcome()) && !r.owed(&k)
+	})
 }
+
+// outcome reports whether the message tells how an election has ended.
+func (k *kept) outcome() bool { return k.Kind == NewCoordinator || k.Kind == Coordinator }
 
 // owed reports whether a message is of an election whose initiator this process skips. It can go
 // nowhere else: the processes beyond the initiator have had it first.
-func (r *ring) owed(m Message) bool {
-	return m.Kind != NewCoordinator && m.Kind != Coordinator && r.skips(m.Election.Initiator)
-}
+func (r *ring) owed(k *kept) bool { return !k.outcome() && r.skips(k.Election.Initiator) }
 
-func (r *ring) emit(m Message) bool {
+func (r *ring) emit(k *kept) bool {
 	successor := r.next(r.self.Name)
-	if successor.Name == r.self.Name {
+	if k.to = successor.Name; k.to == r.self.Name {
+		k.to = ""
 		return false
 	}
-	r.send(successor, m)
+	r.send(successor, k.Message)
 	return true
 }
 
-// again drops the messages about a vanished process, which can win nothing any more. If that
-// process was the successor, it sends the remaining messages to the next one.
+// again drops the messages about a vanished process, which can win nothing any more, and sends what
+// else went to that process to the successor.
 func (r *ring) again(vanished Process) {
-	r.outbox = slices.DeleteFunc(r.outbox, func(m Message) bool {
-		return m.Process == vanished.Name || m.Election.Initiator == vanished.Name
+	r.outbox = slices.DeleteFunc(r.outbox, func(k kept) bool {
+		return k.Process == vanished.Name || k.Election.Initiator == vanished.Name
 	})
-	if r.next(vanished.Name) != r.next(r.self.Name) {
-		return // it was not the successor
-	}
-	for _, m := range r.outbox {
-		if !r.owed(m) {
-			r.emit(m)
+	for i := range r.outbox {
+		if k := &r.outbox[i]; k.to == vanished.Name && !r.owed(k) {
+			r.emit(k)
 		}
 	}
 }
 
-// peerUp handles a process that came back. It may have called an election before this process could
-// reach it, so that the messages of the election skipped it. If it is the successor now, it gets
-// them.
+// peerUp handles a process that came back. If it is the successor now, it gets what went past it
+// while it was skipped and concerns it: the messages of an election that it has called, and the
+// outcome that it has not been told. The successor also gets what went to nobody, or to a process
+// farther away to which this one no longer keeps a link: what was under way on that link may be
+// lost.
 func (r *ring) peerUp(back Process) {
-	if r.next(r.self.Name) != back {
-		return
-	}
-	for _, m := range r.outbox {
-		if m.Election.Initiator == back.Name {
-			r.emit(m)
+	links, isNext := r.links(), r.next(r.self.Name) == back
+	for i := range r.outbox {
+		k := &r.outbox[i]
+		own := k.Election.Initiator == back.Name && !k.outcome()
+		stranded := !slices.Contains(links, k.to) && !r.owed(k)
+		if stranded || isNext && (own || r.inForce(k, back)) {
+			r.emit(k)
 		}
 	}
+}
+
+// inForce reports whether a message is the outcome that this process goes by, and is news to another
+// one that may go by it, too. (To one that outranks the coordinator, the VIEW says enough.)
+func (r *ring) inForce(k *kept, other Process) bool {
+	coordinator, known := r.find(r.coordinator)
+	return k.outcome() && !r.electing && k.Process == r.coordinator && known &&
+		!other.Outranks(coordinator) && k.Election.Initiator != other.Name
 }
 
 // announce sends the outcome of this process's election round the ring, and accepts it itself.
 func (r *ring) announce(kind Kind, election ID, coordinator Process, list []string) {
-	r.conclude()
+	r.conclude(election)
 	r.pass(Message{
 		Kind:     kind,
 		Election: election,
@@ -169,7 +194,7 @@ func (r *ring) announced(m Message) {
 	coordinator, known := r.find(m.Process)
 	switch {
 	case m.Election.Initiator == r.self.Name: // it has come round
-		r.conclude()
+		r.conclude(m.Election)
 	case !known:
 	case coordinator.Name == r.self.Name && !r.candidate():
 		r.algorithm.elect(Withdrawn)
@@ -178,7 +203,7 @@ func (r *ring) announced(m Message) {
 	case coordinator.Priority == 0: // on this roster it never coordinates: this roster is outdated
 		r.pass(m)
 	default:
-		r.conclude()
+		r.conclude(m.Election)
 		r.pass(m)
 		r.accept(coordinator, m.Election)
 	}

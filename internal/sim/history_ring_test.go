@@ -58,6 +58,26 @@ var ringHistories = []history{
 		play:      droppedByFollowers,
 	},
 	{
+		name: "the message that a process farther away had",
+		then: "the message of a process that recovers went past the others, which it did not reach " +
+			"yet, to the leaseholder, and died with it. Nobody sent it again, because the leaseholder " +
+			"was not the successor any more; the others' messages ended at the process that waited " +
+			"for its own: nobody was nominated until a timer or the fallback, and the highest held " +
+			"nothing for 27 T",
+		algorithm: "ChangRoberts",
+		guarded:   true,
+		processes: 7,
+		play:      swallowedFartherAway,
+	},
+	{
+		name: "the outcome that went past",
+		then: "processes that were skipped when the outcome went round waited for their timers, 10 T " +
+			"with seven processes",
+		algorithm: "ChangRoberts",
+		processes: 7,
+		play:      outcomeWentPast,
+	},
+	{
 		name: "the follower by hearsay",
 		then: "a process that suspected a paused leaseholder first followed it by hearsay, " +
 			"dropped the elects of the others, and in a round of its own heard of nobody: it was " +
@@ -103,7 +123,9 @@ func endedRound(t *testing.T, h *stage) {
 	h.start(4, false)
 	h.wait(t, "P3 has a link to P5", func() bool { return h.pair(2, 4).state == open })
 	h.kill(3)
-	h.led(t, "P5", swift)
+	// P5 denies to coordinate until its own round ends, which may be taken for a failure: that costs
+	// another round.
+	h.led(t, "P5", swift+T)
 }
 
 // droppedByFollowers: P5 is down, P4 holds the lease. P5 comes back, and P1 gets its message. P4
@@ -118,6 +140,46 @@ func droppedByFollowers(t *testing.T, h *stage) {
 	if h.Leases != 3 {
 		t.Errorf("%d leases: P5, P4 and another one held it before P5", h.Leases)
 	}
+}
+
+// swallowedFartherAway: P7 is down, P6 holds the lease. P7 comes back and reaches P6 only, so P6 gets
+// its message. The cuts heal; when P5 and P7 have their links, P6 dies, before P7 has got a renewal.
+func swallowedFartherAway(t *testing.T, h *stage) {
+	h.kill(6)
+	h.wait(t, "P6 holds", h.settled)
+	for p := range int32(5) {
+		h.cut(p, 6, forever)
+	}
+	h.hold(func(p, q int32, m *node.Message) bool { return p == 5 && q == 6 && asks(m, lease.Renew) })
+	h.start(6, false)
+	h.wait(t, "P6 has P7's message", func() bool { return h.processes[5].heard[6] == 2 })
+	for p := range int32(5) {
+		h.cut(p, 6, 0)
+	}
+	h.wait(t, "P5 has a link to P7, and P7 to P1", func() bool {
+		return h.pair(4, 6).state == open && h.pair(6, 0).state == open
+	})
+	h.kill(5)
+	h.led(t, "P7", Time(h.Lease.Lease)+swift)
+}
+
+// outcomeWentPast: P6 does not reach P1 and P2, and skips them. P7 dies, and all call elections; P6 is
+// elected by those that its message reaches. The cuts heal.
+func outcomeWentPast(t *testing.T, h *stage) {
+	h.cut(0, 5, forever)
+	h.cut(1, 5, forever)
+	h.kill(6)
+	h.wait(t, "P3 to P6 follow P6", func() bool {
+		for p := int32(2); p < 6; p++ {
+			if h.follows(p) != "P6" {
+				return false
+			}
+		}
+		return true
+	})
+	h.cut(0, 5, 0)
+	h.cut(1, 5, 0)
+	h.led(t, "P6", swift)
 }
 
 // followerByHearsay: P5 holds the lease, and is paused. P1 has missed its last renewals, suspects it
