@@ -61,12 +61,13 @@ func (a *activeListRing) elect(why Reason) {
 }
 
 func (a *activeListRing) call(why Reason) { // rule 1
-	a.voidRounds("")
+	a.voidRounds(a.coordinator)
 	a.join(a.begin(why, a.self.Name))
 }
 
 // voidRounds drops what is left of rounds that have ended here, but for those of one initiator. A
-// process that has just recovered would take them for new ones.
+// process that has just recovered would take them for new ones. The coordinator that is missed does
+// not: if it lives after all, its own round goes on.
 func (a *activeListRing) voidRounds(but string) {
 	if a.electing {
 		return
@@ -131,7 +132,7 @@ func (a *activeListRing) onElect(m Message, fresh bool) {
 			if m.Kind == ElectNobody {
 				why = Withdrawn
 			}
-			a.voidRounds("")
+			a.voidRounds(a.coordinator)
 			a.begin(why, m.Election.Initiator)
 			a.join(m.Election)
 		}

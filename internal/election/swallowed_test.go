@@ -190,3 +190,20 @@ func TestRoundsOfAMissedCoordinator(t *testing.T) {
 		}
 	}
 }
+
+// But the round of the coordinator itself goes on: it may live, and wait for its elect, which the
+// successor has swallowed. P5's round has ended at P3 and not at P5, and P1 suspects P5.
+func TestRoundOfACoordinatorThatLives(t *testing.T) {
+	r := &relay{Machine: machine(t, "ActiveListRing", "P3", 5, ""), kind: election.Elect}
+	for _, p := range []string{"P1", "P2", "P5", "P4", "P3"} {
+		r.hear(election.Elect, id("P5", 1), p)
+	}
+	if got := r.State().Coordinator; got != "P5" {
+		t.Fatalf("P3 follows %q, not P5", got)
+	}
+	r.hear(election.Elect, id("P1", 1), "P1")
+	out := r.Step(election.Event{Type: election.PeerDown, Process: "P4"})
+	if !has(out, "P5", election.Elect, id("P5", 1)) {
+		t.Errorf("P5, which waits for its elect, gets %q", sent(out))
+	}
+}
