@@ -9,8 +9,8 @@ package election
 //     COORDINATOR to all lower processes.
 //  3. If one answers, P waits T' for the COORDINATOR message. If it does not come, P starts again.
 //  4. A process that receives ELECTION answers OK and calls its own election, unless it has called
-//     one already, or has received the COORDINATOR of one less than T ago. A coordinator that has no
-//     higher process to ask repeats its announcement to the sender instead, because its election
+//     one already, or has received the COORDINATOR of one less than T ago. A coordinator that has
+//     no higher process to ask repeats its announcement to the sender instead, because its election
 //     can have only one outcome.
 //  5. A process that receives COORDINATOR records the new coordinator, if that ranks above it. To a
 //     COORDINATOR from below, a candidate replies with an election of its own: the one below did
@@ -28,7 +28,7 @@ package election
 // it may live, and then "the coordinator will win the election" (003).
 //
 // Rule 4 says for how long an election counts as begun, which the pages do not. COORDINATOR goes to
-// all lower processes at once, so it arrives at any two of them less than Ttrans apart, and whatever
+// all lower processes at once, so it arrives at any two of them less than Ttrans apart, and what
 // one of them sent before it had it arrives less than 2·Ttrans ≤ T after it. So an ELECTION that
 // comes within T may be of the election that is over, and its sender gets the same COORDINATOR. If
 // each of these began another election, whose COORDINATOR would end it before the next ELECTION

@@ -103,7 +103,8 @@ func (r *ring) keep(m Message) {
 }
 
 // conclude drops the messages of an election that has ended, and of those that it has made
-// pointless, but not its outcome, what its initiator has said in an election since, and what is owed.
+// pointless, but not its outcome, what its initiator has said in an election since, and what is
+// owed.
 func (r *ring) conclude(over ID) {
 	r.outbox = slices.DeleteFunc(r.outbox, func(k kept) bool {
 		goesOn := k.Election.Initiator == over.Initiator && over.earlier(k.Election)
@@ -158,8 +159,8 @@ func (r *ring) peerUp(back Process) {
 	}
 }
 
-// inForce reports whether a message is the outcome that this process goes by, and is news to another
-// one that may go by it, too. (To one that outranks the coordinator, the VIEW says enough.)
+// inForce reports whether a message is the outcome that this process goes by, and is news to
+// another one that may go by it, too. (To one that outranks the coordinator, the VIEW says enough.)
 func (r *ring) inForce(k *kept, other Process) bool {
 	coordinator, known := r.find(r.coordinator)
 	return k.outcome() && !r.electing && k.Process == r.coordinator && known &&

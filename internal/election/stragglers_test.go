@@ -8,7 +8,8 @@ import (
 )
 
 // Bully, rule 4: within T of a COORDINATOR, an ELECTION from below is answered, and begins no other
-// election, as long as the coordinator is one that the sender asks, too, and its link is not closed.
+// election, as long as the coordinator is one that the sender asks, too, and its link is not
+// closed.
 func TestStragglers(t *testing.T) {
 	for what, c := range map[string]struct {
 		then   []election.Event

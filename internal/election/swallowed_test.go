@@ -75,8 +75,8 @@ func TestAloneForAWhile(t *testing.T) {
 	}
 }
 
-// R8: a process that was skipped when the outcome went round gets it when it is back, as long as the
-// outcome counts.
+// R8: a process that was skipped when the outcome went round gets it when it is back, as long as
+// the outcome counts.
 func TestOutcomeForOneThatWasSkipped(t *testing.T) {
 	for algorithm, kind := range outcomes {
 		for what, c := range map[string]struct {
@@ -106,7 +106,8 @@ func TestOutcomeForOneThatWasSkipped(t *testing.T) {
 	}
 }
 
-// R8: an outcome whose initiator is skipped goes on to the others, when the successor vanishes with it.
+// R8: an outcome whose initiator is skipped goes on to the others, when the successor vanishes with
+// it.
 func TestOutcomeOfOneThatIsSkipped(t *testing.T) {
 	for algorithm, kind := range outcomes {
 		r := &relay{Machine: machine(t, algorithm, "P1", 4, ""), kind: kind}
@@ -136,8 +137,8 @@ func has(out election.Output, to string, kind election.Kind, id election.ID) boo
 	return false
 }
 
-// R8, R10: its own outcome, when it has come round, is kept for those that were skipped, but not for one
-// that outranks the coordinator; and a newer election of the same process goes on.
+// R8, R10: its own outcome, when it has come round, is kept for those that were skipped, but not
+// for one that outranks the coordinator; and a newer election of the same process goes on.
 func TestOwnOutcomeHasComeRound(t *testing.T) {
 	const me, new = election.ElectMe, election.NewCoordinator
 	r := &relay{Machine: machine(t, "ChangRoberts", "P3", 5, "P5"), kind: me}
@@ -153,16 +154,19 @@ func TestOwnOutcomeHasComeRound(t *testing.T) {
 	if got := r.State().Coordinator; got != "P3" {
 		t.Fatalf("P3 follows %q, want itself", got)
 	}
-	if out := r.Step(election.Event{Type: election.PeerUp, Process: "P1"}); !has(out, "P1", new, own(1)) {
+	out := r.Step(election.Event{Type: election.PeerUp, Process: "P1"})
+	if !has(out, "P1", new, own(1)) {
 		t.Errorf("P1, which was skipped, gets %q", sent(out))
 	}
-	if out := r.Step(election.Event{Type: election.PeerUp, Process: "P5"}); has(out, "P5", new, own(1)) {
+	out = r.Step(election.Event{Type: election.PeerUp, Process: "P5"})
+	if has(out, "P5", new, own(1)) {
 		t.Errorf("P5, which outranks P3, gets %q", sent(out))
 	}
 	r.Step(election.Event{Type: election.PeerDown, Process: "P5"})
 	r.Step(view("P2", "P2")) // another coordinator: P3 calls again
 	r.hear(new, own(1), "P3")
-	if out := r.Step(election.Event{Type: election.PeerDown, Process: "P1"}); !has(out, "P2", me, own(2)) {
+	out = r.Step(election.Event{Type: election.PeerDown, Process: "P1"})
+	if !has(out, "P2", me, own(2)) {
 		t.Errorf("P1 vanishes with P3's second election; P2 gets %q", sent(out))
 	}
 }

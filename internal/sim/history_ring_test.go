@@ -142,8 +142,9 @@ func droppedByFollowers(t *testing.T, h *stage) {
 	}
 }
 
-// swallowedFartherAway: P7 is down, P6 holds the lease. P7 comes back and reaches P6 only, so P6 gets
-// its message. The cuts heal; when P5 and P7 have their links, P6 dies, before P7 has got a renewal.
+// swallowedFartherAway: P7 is down, P6 holds the lease. P7 comes back and reaches P6 only, so P6
+// gets its message. The cuts heal; when P5 and P7 have their links, P6 dies, before P7 has got a
+// renewal.
 func swallowedFartherAway(t *testing.T, h *stage) {
 	h.kill(6)
 	h.wait(t, "P6 holds", h.settled)
@@ -163,8 +164,8 @@ func swallowedFartherAway(t *testing.T, h *stage) {
 	h.led(t, "P7", Time(h.Lease.Lease)+swift)
 }
 
-// outcomeWentPast: P6 does not reach P1 and P2, and skips them. P7 dies, and all call elections; P6 is
-// elected by those that its message reaches. The cuts heal.
+// outcomeWentPast: P6 does not reach P1 and P2, and skips them. P7 dies, and all call elections; P6
+// is elected by those that its message reaches. The cuts heal.
 func outcomeWentPast(t *testing.T, h *stage) {
 	h.cut(0, 5, forever)
 	h.cut(1, 5, forever)

@@ -10,10 +10,10 @@ import (
 
 // Seed 003: an election of n processes takes n(n−1) messages, ELECTION and OK, in the worst case,
 // which is that the lowest calls it: each of the n(n−1)/2 pairs exchanges one ELECTION and one OK.
-// So it does if all above the caller live, or the coordinator has withdrawn and asks all, or all call
-// at once, whatever the delays are: nobody calls a second election because of an ELECTION that was
-// sent before its sender learnt the outcome. A coordinator that has withdrawn and each of the n−2
-// below the next one may ask each other; then neither answers.
+// So it does if all above the caller live, or the coordinator has withdrawn and asks all, or all
+// call at once, whatever the delays are: nobody calls a second election because of an ELECTION that
+// was sent before its sender learnt the outcome. A coordinator that has withdrawn and each of the
+// n−2 below the next one may ask each other; then neither answers.
 func TestBullyCostsNoMoreThanThePageSays(t *testing.T) {
 	page := func(n int) int { return n * (n - 1) }
 	for name, c := range map[string]struct {
@@ -40,19 +40,22 @@ func TestBullyCostsNoMoreThanThePageSays(t *testing.T) {
 	}
 }
 
-// asksAndAnswers plays a scenario with n processes and returns how many ELECTION and OK were sent. With seed 0
-// every message takes a unit, otherwise each takes some part of one.
+// asksAndAnswers plays a scenario with n processes and returns how many ELECTION and OK were sent.
+// With seed 0 every message takes a unit, otherwise each takes some part of one.
 func asksAndAnswers(t *testing.T, s scenario.Scenario, n int, seed uint64) int {
 	t.Helper()
 	s.Algorithm, s.Processes = "Bully", processes(n)
 	want := s.Processes[n-1].Name
 	if len(s.Faults) > 0 {
-		s.Faults = []scenario.Fault{{At: s.Faults[0].At, Kind: s.Faults[0].Kind, Processes: []string{want}}}
+		fault := s.Faults[0]
+		fault.Processes = []string{want}
+		s.Faults = []scenario.Fault{fault}
 		want = s.Processes[n-2].Name
 	}
 	if seed > 0 {
 		s.Carry = func(_, _ string, _ election.Message, sequence int) (scenario.Time, bool) {
-			return 1 + scenario.Time(rand.New(rand.NewPCG(seed, uint64(sequence))).Int64N(int64(unit))), false
+			rng := rand.New(rand.NewPCG(seed, uint64(sequence)))
+			return 1 + scenario.Time(rng.Int64N(int64(unit))), false
 		}
 	}
 	r, err := scenario.Play(s)

@@ -191,7 +191,8 @@ func (n *network) due(t *task) bool {
 // timeout lets a timer run out.
 func (n *network) timeout(t *task) {
 	n.nodes[t.to].timers[t.timer]++
-	if name := timerNames[t.timer]; name != election.AwaitStragglers { // who waited in vain for nothing
+	// whoever waits for stragglers does not wait in vain when none comes
+	if name := timerNames[t.timer]; name != election.AwaitStragglers {
 		n.note(TimedOut, t.to, -1, string(name))
 	}
 	n.step(t.to, election.Event{Type: election.Timeout, Timer: timerNames[t.timer]})
