@@ -108,7 +108,8 @@ func (r *ring) keep(m Message) {
 func (r *ring) conclude(over ID) {
 	r.outbox = slices.DeleteFunc(r.outbox, func(k kept) bool {
 		goesOn := k.Election.Initiator == over.Initiator && over.earlier(k.Election)
-		return !goesOn && !(k.Election == over && k.outcome()) && !r.owed(&k)
+		isOutcome := k.Election == over && k.outcome()
+		return !goesOn && !isOutcome && !r.owed(&k)
 	})
 }
 

@@ -140,7 +140,7 @@ func has(out election.Output, to string, kind election.Kind, id election.ID) boo
 // R8, R10: its own outcome, when it has come round, is kept for those that were skipped, but not
 // for one that outranks the coordinator; and a newer election of the same process goes on.
 func TestOwnOutcomeHasComeRound(t *testing.T) {
-	const me, new = election.ElectMe, election.NewCoordinator
+	const me, won = election.ElectMe, election.NewCoordinator
 	r := &relay{Machine: machine(t, "ChangRoberts", "P3", 5, "P5"), kind: me}
 	own := func(sequence uint64) election.ID {
 		return election.ID{Initiator: "P3", Incarnation: 5, Sequence: sequence}
@@ -150,21 +150,21 @@ func TestOwnOutcomeHasComeRound(t *testing.T) {
 	}
 	r.Step(election.Event{Type: election.Suspect, Process: "P5"})
 	r.hear(me, own(1), "P3")
-	r.hear(new, own(1), "P3")
+	r.hear(won, own(1), "P3")
 	if got := r.State().Coordinator; got != "P3" {
 		t.Fatalf("P3 follows %q, want itself", got)
 	}
 	out := r.Step(election.Event{Type: election.PeerUp, Process: "P1"})
-	if !has(out, "P1", new, own(1)) {
+	if !has(out, "P1", won, own(1)) {
 		t.Errorf("P1, which was skipped, gets %q", sent(out))
 	}
 	out = r.Step(election.Event{Type: election.PeerUp, Process: "P5"})
-	if has(out, "P5", new, own(1)) {
+	if has(out, "P5", won, own(1)) {
 		t.Errorf("P5, which outranks P3, gets %q", sent(out))
 	}
 	r.Step(election.Event{Type: election.PeerDown, Process: "P5"})
 	r.Step(view("P2", "P2")) // another coordinator: P3 calls again
-	r.hear(new, own(1), "P3")
+	r.hear(won, own(1), "P3")
 	out = r.Step(election.Event{Type: election.PeerDown, Process: "P1"})
 	if !has(out, "P2", me, own(2)) {
 		t.Errorf("P1 vanishes with P3's second election; P2 gets %q", sent(out))
