@@ -35,7 +35,7 @@ func TestSimulateBeyondTheBound(t *testing.T) {
 	refused, overlaps := 0, 0
 	w := sim.NewWorld()
 	for _, algorithm := range algorithms() {
-		for seed := range uint64(25) {
+		for seed := range uint64(50) {
 			o := sim.DrawGuarded(algorithm, seed)
 			o.Beyond, o.Rate, o.Ragged = true, 500, false
 			o.Cut, o.Crash, o.Gap, o.Chaos = 5, 0, 10*sim.T, 240*sim.T // leaseholders that are cut off, again and again
