@@ -110,7 +110,8 @@ func (x *exploration) carryOut(
 		}
 	}
 	if now := w.own(p); now != own && now.until > 0 {
-		x.granted(w, p, w.incarnations[p], now.epoch, w.clocks[p]+now.lease)
+		asked := now.until - lease.Window(now.lease) // which may be long ago, if a newer one was given up
+		x.granted(w, p, w.incarnations[p], now.epoch, asked+now.lease)
 	}
 	for _, r := range replies {
 		to := r.ReplyTo.(asked)
