@@ -136,7 +136,9 @@ func (b *bully) onElection(from Process, m Message) { // rule 4
 		})
 	case b.holding():
 		b.gone(from.Name) // it asks this process, so it will not answer this process's ELECTION
-	case !b.justElected():
+	case b.justElected():
+		b.uncounted++ // the OK is of an election that is over, and not of the next one
+	default:
 		b.call(why, m.Election.Initiator)
 	}
 }

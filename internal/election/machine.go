@@ -33,6 +33,7 @@ type Machine struct {
 	account     Account
 	last        Account
 	concluded   bool   // the current step ended an election
+	uncounted   int    // messages of the current step that are of an election which had ended before
 	name        string // of the algorithm
 	algorithm   algorithm
 	out         Output
@@ -281,7 +282,8 @@ func (m *Machine) appointed(name string) {
 	m.follow(p, decision)
 }
 
-// countSent counts the messages of this step, and closes the account if the step ended an election.
+// countSent counts the messages of this step that are of the present election, or the next one, and
+// closes the account if the step ended an election.
 func (m *Machine) countSent() {
 	for i := range m.out.Messages {
 		if m.out.Messages[i].Message.Kind == View {
@@ -290,6 +292,8 @@ func (m *Machine) countSent() {
 			m.account.Sent++
 		}
 	}
+	m.account.Sent -= m.uncounted
+	m.uncounted = 0
 	if m.concluded {
 		m.last, m.account = m.account, Account{}
 	}
