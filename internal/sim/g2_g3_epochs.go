@@ -1,6 +1,10 @@
 package sim
 
-import "github.com/podesta-dev/podesta/internal/lease"
+import (
+	"slices"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+)
 
 // G2: an epoch belongs to one process, for ever.
 //
@@ -27,16 +31,30 @@ func (w *World) takes(p int32, o *oracle, e lease.Epoch) {
 	}
 }
 
-// checkFollows: a process follows under higher and higher epochs. Hearsay may err (F2).
-func (w *World) checkFollows(p int32, h *hold) {
+// checkFollows: a process follows under higher and higher epochs. Hearsay may err (F2), and so may
+// a process that believes a liar.
+func (w *World) checkFollows(p int32, o *oracle, h *hold) {
 	who, e, bound := w.processes[p].node.Lease().Following()
-	if who == "" || !bound {
+	if who == "" || !bound || w.believesALiar(p, o, e) {
 		return
 	}
 	if e < h.follows {
 		w.fail("G3: %s follows epoch %s after %s", names[p], e, h.follows)
 	}
 	h.follows = e
+}
+
+// believesALiar reports whether a process that does not vote follows under an epoch that nobody has
+// held: it has no promise of its own by which it could tell.
+func (w *World) believesALiar(p int32, o *oracle, e lease.Epoch) bool {
+	if !w.Rogue {
+		return false
+	}
+	_, held := o.owners[e]
+	r := w.processes[p].roster
+	return !held && r != nil && !slices.ContainsFunc(r.Members, func(m lease.Member) bool {
+		return m.Name == names[p] && m.Voter
+	})
 }
 
 // priorityOf is a process's priority by the roster that another one uses.

@@ -21,7 +21,7 @@ func (w *World) checkHold(p int32, granted lease.Permission) {
 	if h.number != v.number {
 		*h = hold{number: v.number}
 	}
-	w.checkFollows(p, h)
+	w.checkFollows(p, o, h)
 	if granted.Epoch == 0 || v.clock.instant(w.now) >= granted.Deadline {
 		if h.epoch != 0 {
 			w.tell("%s holds %s no more", names[p], h.epoch)
