@@ -136,18 +136,19 @@ func (b *bully) onElection(from Process, m Message) { // rule 4
 		})
 	case b.holding():
 		b.gone(from.Name) // it asks this process, so it will not answer this process's ELECTION
-	case b.justElected():
+	case b.justElected(from):
 		b.uncounted++ // the OK is of an election that is over, and not of the next one
 	default:
 		b.call(why, m.Election.Initiator)
 	}
 }
 
-// justElected reports whether the election that a process below this one calls may be the one that
-// has just given this process a coordinator above it.
-func (b *bully) justElected() bool {
+// justElected reports whether the election that a process calls may be the one that has just given
+// this process a coordinator above it. The coordinator itself calls one only when it withdraws.
+func (b *bully) justElected(from Process) bool {
 	c, known := b.find(b.coordinator)
-	return b.recent && known && c.Outranks(b.self) && b.peers[c.Name].link != down
+	return b.recent && known && c.Outranks(b.self) && b.peers[c.Name].link != down &&
+		from.Name != c.Name
 }
 
 // highest reports whether no process above this one can answer.

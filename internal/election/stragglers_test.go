@@ -61,3 +61,21 @@ func TestStragglers(t *testing.T) {
 		}
 	}
 }
+
+// A coordinator that withdraws within T of its COORDINATOR calls an election, and is heard.
+func TestCoordinatorThatWithdrawsAtOnce(t *testing.T) {
+	m := machine(t, "Bully", "P3", 4, "P4")
+	hear := func(kind election.Kind, sequence uint64) election.Output {
+		return m.Step(election.Event{
+			Type:        election.Receive,
+			Process:     "P4",
+			Incarnation: 1,
+			Message:     election.Message{Kind: kind, Process: "P4", Election: id("P4", sequence)},
+		})
+	}
+	hear(election.Coordinator, 1)
+	out := hear(election.Election, 2)
+	if text := sent(out); !strings.Contains(text, "P4 OK") || !strings.Contains(text, "COORDINATOR P3") {
+		t.Errorf("P3 sends %q, want OK and its own COORDINATOR", text)
+	}
+}

@@ -166,6 +166,7 @@ func TestDeletedCoordinatorHandsOver(t *testing.T) {
 	g := newGroup(t, "deleted")
 	g.sample()
 	g.agree("scheduler-4")
+	g.shows("scheduler-4") // or the status may never have named it
 	deleted := time.Now()
 	g.must(g.deletePod(t.Context(), "scheduler-4"))
 	gone := time.Now()
