@@ -14,11 +14,10 @@ type Ledger struct {
 
 	mu         sync.Mutex
 	ledger     lease.Ledger
-	granted    lease.Permission // what the app may be told
-	changed    chan struct{}    // closed when the app's permission begins, ends or gets another epoch
-	sessions   chan struct{}    // capacity 1: sessions have opened or closed
-	suspicions chan string      // capacity 1: the coordinator that does not answer the app
-	suspected  lease.Instant    // when the app last reported that; 0: never
+	changed    chan struct{} // closed when the app's permission begins, ends or gets another epoch
+	sessions   chan struct{} // capacity 1: sessions have opened or closed
+	suspicions chan string   // capacity 1: the coordinator that does not answer the app
+	suspected  lease.Instant // when the app last reported that; 0: never
 }
 
 // Session is an app that is told its permission over an open connection.
@@ -94,7 +93,6 @@ func (s *Session) Close() {
 func (l *Ledger) grant(p lease.Permission) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.granted = p
 	if l.ledger.Grant(p) {
 		close(l.changed)
 		l.changed = make(chan struct{})
@@ -105,17 +103,19 @@ func (l *Ledger) grant(p lease.Permission) {
 func (l *Ledger) remaining() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.granted.Epoch == 0 {
+	granted := l.ledger.Granted()
+	if granted.Epoch == 0 {
 		return 0
 	}
-	return max(0, l.granted.Deadline-l.clock().Boot)
+	return max(0, granted.Deadline-l.clock().Boot)
 }
 
 // lapsed reports whether what was granted has run out, and was not withdrawn before.
 func (l *Ledger) lapsed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.granted.Epoch != 0 && l.clock().Boot >= l.granted.Deadline
+	granted := l.ledger.Granted()
+	return granted.Epoch != 0 && l.clock().Boot >= granted.Deadline
 }
 
 // open is how many sessions are open.

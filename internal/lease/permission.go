@@ -44,6 +44,9 @@ func (l *Ledger) Use(now Instant) (p Permission, ok bool) {
 	return l.granted, true
 }
 
+// Granted returns what was granted last, which may have run out, and tells the app nothing.
+func (l *Ledger) Granted() Permission { return l.granted }
+
 // Valid reports whether the app may act now, and tells it nothing.
 func (l *Ledger) Valid(now Instant) bool { return l.granted.valid(now) }
 
