@@ -3,6 +3,7 @@ package agent
 import (
 	"slices"
 
+	"github.com/podesta-dev/podesta/internal/membership"
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
@@ -29,7 +30,7 @@ func (v View) tolerated() int {
 			up++
 		}
 	}
-	return max(0, up-(len(v.Voters)/2+1))
+	return max(0, up-membership.Majority(len(v.Voters)))
 }
 
 // voters are the names of a Guarded roster's voters.
