@@ -18,13 +18,19 @@ func (s shower) forWatch() display {
 	if _, _, terminal := s.screen(s.out); terminal && !isDocument(s.format) {
 		return &redrawing{shower: s}
 	}
-	return &stream{shower: s, shown: map[types.NamespacedName]string{}}
+	return &stream{shower: s, shown: map[types.NamespacedName]written{}}
 }
 
 // stream writes a line for each change, or a document if the output is for programs.
 type stream struct {
 	shower
-	shown map[types.NamespacedName]string // what was written last of each group
+	shown map[types.NamespacedName]written
+}
+
+// written is what was written last of a group. The watch brings a new object with each change.
+type written struct {
+	group *v1.ElectionGroup
+	line  string // empty in a document, which has ages: the object's version tells what has changed
 }
 
 func (s *stream) each() time.Duration { return 0 }
@@ -34,17 +40,19 @@ func (s *stream) groups(all []*v1.ElectionGroup, _ string) error {
 	for _, g := range all {
 		key := client.ObjectKeyFromObject(g)
 		there[key] = true
-		// A document has ages, which are no change: of those, the object's version tells.
-		said, version := "", g.ResourceVersion
-		if !isDocument(s.format) {
-			said = text.Line(view.Of(g, s.now()))
-			version = said
-		}
-		if last, known := s.shown[key]; known && last == version {
+		last, known := s.shown[key]
+		if known && last.group == g {
 			continue
 		}
-		s.shown[key] = version
-		if err := s.write(g, said); err != nil {
+		next := written{group: g}
+		if !isDocument(s.format) {
+			next.line = text.Line(view.Of(g, s.now()))
+		}
+		s.shown[key] = next
+		if known && s.same(last, next) {
+			continue
+		}
+		if err := s.write(g, next.line); err != nil {
 			return err
 		}
 	}
@@ -60,6 +68,14 @@ func (s *stream) groups(all []*v1.ElectionGroup, _ string) error {
 		}
 	}
 	return nil
+}
+
+// same reports whether a group's new object shows nothing new.
+func (s *stream) same(last, next written) bool {
+	if isDocument(s.format) {
+		return last.group.ResourceVersion == next.group.ResourceVersion
+	}
+	return last.line == next.line
 }
 
 func (s *stream) write(g *v1.ElectionGroup, said string) error {
