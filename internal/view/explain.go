@@ -115,7 +115,7 @@ func (s *subject) rank(higher []Process) string {
 	}
 }
 
-// support says who follows the coordinator.
+// support tells how many processes follow the coordinator.
 func (s *subject) support() string {
 	followers, connected, voting := 0, 0, 0
 	for _, p := range s.processes {

@@ -167,7 +167,7 @@ func viewsOf(all []Process) (views []View, disagree bool) {
 	return views, named > 1
 }
 
-// epoch returns an epoch as people read it; empty if it is none.
+// epoch returns an epoch as people read it; empty for 0, which is no epoch.
 func epoch(e int64) string {
 	if e <= 0 {
 		return ""
