@@ -44,6 +44,12 @@ demo: bin/cluster ## Elect, kill and elect again on a local cluster (KEEP=1 leav
 	@$(MAKE) -j2 control-plane bin/manager bin/agent
 	@bin/cluster demo $(if $(KEEP),--keep)
 
+.PHONY: recording
+recording: bin/cluster ## Record kubectl election status -w during a failover: docs/failover.svg.
+	@echo "recording: a local cluster, a terminal, and a coordinator that is killed (half a minute)"
+	@$(MAKE) -j2 control-plane bin/manager bin/agent bin/kubectl-election
+	@bin/cluster record
+
 .PHONY: measure
 measure: bin/agent ## Measure failover, traffic, memory and CPU of agents (an hour).
 	@echo "measure: 50 kills for each algorithm, with 5 and with 20 processes"

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,14 +23,20 @@ func (c *cluster) addFlags(f *pflag.FlagSet) {
 	clientcmd.BindOverrideFlags(&c.overrides, f, clientcmd.RecommendedConfigOverrideFlags(""))
 }
 
-// connect returns a client for groups, and the namespace to use.
-func (c *cluster) connect() (client.WithWatch, string, error) {
+// configure returns how to reach the API server, and the namespace to use.
+func (c *cluster) configure() (*rest.Config, string, error) {
 	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(c.rules, &c.overrides)
 	config, err := loading.ClientConfig()
 	if err != nil {
 		return nil, "", noCluster(err)
 	}
 	namespace, _, err := loading.Namespace()
+	return config, namespace, err
+}
+
+// connect returns a client for groups, and the namespace to use.
+func (c *cluster) connect() (client.WithWatch, string, error) {
+	config, namespace, err := c.configure()
 	if err != nil {
 		return nil, "", err
 	}

@@ -17,7 +17,7 @@ import (
 func TestExamplesOfThePages(t *testing.T) {
 	in := around(fakeCluster(t, interceptor.Funcs{}, readGroupFiles(t)...))
 	for _, page := range []string{"docs/guides/simulate.md", "docs/guides/observe.md"} {
-		checkExamples(t, "../../"+page, func(arguments string) string {
+		compareExamples(t, "../../"+page, func(arguments string) string {
 			out, _, err := runIn(t.Context(), in, arguments)
 			if err != nil {
 				t.Fatalf("%s: %s: %v", page, arguments, err)
@@ -27,8 +27,8 @@ func TestExamplesOfThePages(t *testing.T) {
 	}
 }
 
-// checkExamples compares the examples of a page with what the commands print.
-func checkExamples(t *testing.T, page string, run func(arguments string) string) {
+// compareExamples compares the examples of a page with what the commands print.
+func compareExamples(t *testing.T, page string, run func(arguments string) string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -73,7 +73,7 @@ func TestObservePage(t *testing.T) {
 		t.Errorf("it does not show the line that a watch writes: %s", healthyLine)
 	}
 	for _, code := range []int{exitFailed, exitUsage, exitForbidden, exitNoCRD, exitNoGroup,
-		exitUnreachable, exitInterrupted} {
+		exitUnreachable, exitCheck, exitInterrupted} {
 		if !strings.Contains(page, fmt.Sprintf("\n| %d | ", code)) {
 			t.Errorf("it does not explain exit code %d", code)
 		}

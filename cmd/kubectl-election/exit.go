@@ -22,6 +22,7 @@ const (
 	exitNoCRD       = 4
 	exitNoGroup     = 5
 	exitUnreachable = 6 // the API server does not answer, or no cluster is configured
+	exitCheck       = 7 // of check: a check has failed
 	exitInterrupted = 130
 )
 

@@ -12,6 +12,7 @@ import (
 // surroundings are what a command that shows groups finds around it. Tests have others.
 type surroundings struct {
 	connect func(*cluster) (client.WithWatch, string, error)
+	inspect func(*cluster) (*inspector, error)
 	now     func() time.Time
 	// screen returns the size of the terminal that is written to, in characters, and false if there
 	// is none.
@@ -19,7 +20,12 @@ type surroundings struct {
 }
 
 func realSurroundings() surroundings {
-	return surroundings{connect: (*cluster).connect, now: time.Now, screen: screenOf}
+	return surroundings{
+		connect: (*cluster).connect,
+		inspect: (*cluster).inspect,
+		now:     time.Now,
+		screen:  screenOf,
+	}
 }
 
 func screenOf(out io.Writer) (width, height int, ok bool) {

@@ -13,6 +13,7 @@ import (
 	"github.com/podesta-dev/podesta/hack/cluster/demo"
 	"github.com/podesta-dev/podesta/hack/cluster/local"
 	"github.com/podesta-dev/podesta/hack/cluster/podrunner"
+	"github.com/podesta-dev/podesta/hack/cluster/recording"
 )
 
 // managerUser is who the manager is in an installation: the demo gives it no more rights than config/rbac does.
@@ -37,6 +38,45 @@ func demoCommand() *cobra.Command {
 	cmd.Flags().StringVar(&state, "dir", "", "directory of the cluster (default a new one, removed at the end)")
 	cmd.Flags().BoolVar(&keep, "keep", false, "leave the cluster running until Ctrl-C")
 	return cmd
+}
+
+// recordCommand draws the README's picture of a failover.
+func recordCommand() *cobra.Command {
+	var repository, file string
+	cmd := &cobra.Command{
+		Use:   "record",
+		Short: "Record kubectl election status -w during a failover, as an animated SVG",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return record(cmd, repository, file) },
+	}
+	cmd.Flags().StringVar(&repository, "repository", ".", "root of the source tree, with bin/ and config/")
+	cmd.Flags().StringVarP(&file, "output", "o", "docs/failover.svg", "file to write")
+	return cmd
+}
+
+func record(cmd *cobra.Command, repository, file string) (err error) {
+	state, err := os.MkdirTemp("", "podesta-recording-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(state)) }()
+	o, err := demoOptions(repository, state)
+	if err != nil {
+		return err
+	}
+	report := say(cmd.ErrOrStderr())
+	o.Report, o.Assets.Log = report, cmd.ErrOrStderr()
+	cluster, err := local.Start(cmd.Context(), o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cluster.Close()) }()
+	film, err := recording.Record(cmd.Context(), recording.Options{Repository: repository, Cluster: cluster, Report: report})
+	if err != nil {
+		return err
+	}
+	report(fmt.Sprintf("%s: %d pictures, %.0f s", file, len(film.Frames), film.Length.Seconds()))
+	return os.WriteFile(file, []byte(film.SVG()), 0o644)
 }
 
 func runDemo(cmd *cobra.Command, repository, state string, keep bool) (err error) {

@@ -41,7 +41,7 @@ func root() *cobra.Command {
 		Short:         "A local cluster without root, Docker and images: a real API server, and pods as processes",
 		SilenceErrors: true, SilenceUsage: true,
 	}
-	root.AddCommand(assetsCommand(), upCommand(), demoCommand(), pauseCommand(), tetherCommand(), keepCommand())
+	root.AddCommand(assetsCommand(), upCommand(), demoCommand(), recordCommand(), pauseCommand(), tetherCommand(), keepCommand())
 	return root
 }
 

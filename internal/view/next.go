@@ -102,7 +102,7 @@ func (s *subject) otherVotersMayRun() []string {
 	var may []string
 	if len(silent) > 0 {
 		may = append(may, fmt.Sprintf("%s %s: voters that run can vote without the manager",
-			enumerate(silent), StandingSilent.why(len(silent))))
+			Enumerate(silent), StandingSilent.why(len(silent))))
 	}
 	if s.coordinator == nil {
 		return append(may, s.otherRoster()...)
@@ -142,7 +142,7 @@ func (s *subject) mayBeNext(best *Process) []string {
 		}
 		may = append(may, strings.Join(strings.Fields(fmt.Sprintf(
 			"%s %s %s: elections need no manager, so a process that runs may be next",
-			enumerate(silent), rank, StandingSilent.why(len(silent)))), " "))
+			Enumerate(silent), rank, StandingSilent.why(len(silent)))), " "))
 	}
 	if best != nil && best.Agent == "Outdated" {
 		may = append(may, fmt.Sprintf("the agent of %s is of another version than the manager: one "+
@@ -185,8 +185,8 @@ func Milliseconds(n int32) string {
 	return text
 }
 
-// enumerate names a few of many.
-func enumerate(names []string) string {
+// Enumerate names the first five of some things, and says how many more there are.
+func Enumerate(names []string) string {
 	const most = 5
 	if len(names) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)

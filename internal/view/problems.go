@@ -140,7 +140,7 @@ func (s *subject) withdrawn() []Problem {
 		}
 		if len(who) > 0 {
 			all = append(all, s.problem("", string(reason),
-				enumerate(who)+" "+Standing(reason).why(len(who))))
+				Enumerate(who)+" "+Standing(reason).why(len(who))))
 		}
 	}
 	return all

@@ -29,7 +29,7 @@ func (s *subject) byStanding(all []Process, say func(Standing, []string) string)
 
 // plain says of processes how they stand.
 func (s *subject) plain(standing Standing, who []string) string {
-	return sentence(enumerate(who) + " " + standing.why(len(who)))
+	return sentence(Enumerate(who) + " " + standing.why(len(who)))
 }
 
 // whyNotIt says of processes that outrank the coordinator why they do not coordinate.
@@ -38,14 +38,14 @@ func (s *subject) whyNotIt(standing Standing, who []string) string {
 	if len(who) > 1 {
 		ranks = "rank"
 	}
-	text := fmt.Sprintf("%s %s higher, but %s", enumerate(who), ranks, standing.why(len(who)))
+	text := fmt.Sprintf("%s %s higher, but %s", Enumerate(who), ranks, standing.why(len(who)))
 	switch {
 	case standing == StandingSilent:
 		return sentence(text + ", so it is not known why")
 	case standing != StandingCandidate:
 		return sentence(text)
 	}
-	text = fmt.Sprintf("%s %s higher, and %s", enumerate(who), ranks, standing.why(len(who)))
+	text = fmt.Sprintf("%s %s higher, and %s", Enumerate(who), ranks, standing.why(len(who)))
 	if s.preemption == nil {
 		return text + ": one should take over at once. If this lasts, check which processes can reach " +
 			"each other."

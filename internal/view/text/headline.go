@@ -107,17 +107,8 @@ func Line(g view.Group) string {
 			}
 		}
 		if len(names) > 0 {
-			also = append(also, state+": "+few(names))
+			also = append(also, state+": "+view.Enumerate(names))
 		}
 	}
 	return strings.Join(append([]string{text}, also...), "; ")
-}
-
-// few names a few of many.
-func few(names []string) string {
-	const most = 5
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
 }

@@ -64,7 +64,7 @@ func followers(v view.View) string {
 	if len(v.Processes) == 1 {
 		verb = "follows"
 	}
-	return fmt.Sprintf("%d %s %s: %s", len(v.Processes), verb, who, few(v.Processes))
+	return fmt.Sprintf("%d %s %s: %s", len(v.Processes), verb, who, view.Enumerate(v.Processes))
 }
 
 // facts writes what there is to know besides the table.

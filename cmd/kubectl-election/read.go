@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	apiversion "k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/podesta-dev/podesta/internal/check"
+	"github.com/podesta-dev/podesta/internal/view"
+)
+
+// get reads an object; kind names its kind in errors. The value is nil if there is none, or if the
+// cluster does not know the kind.
+func get[T client.Object](ctx context.Context, kube client.Client, kind, namespace, name string,
+	object T) check.Read[T] {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	err := kube.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, object)
+	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+		return check.Read[T]{}
+	}
+	return check.Read[T]{Value: object, Err: said("get "+kind+" "+name, err)}
+}
+
+// list reads a list of objects; what names them in errors.
+func list[T any](ctx context.Context, kube client.Client, what string, into client.ObjectList,
+	options ...client.ListOption) (r check.Read[[]T]) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if err := kube.List(ctx, into, options...); err != nil {
+		return check.Read[[]T]{Err: said("list "+what, err)}
+	}
+	r.Err = meta.EachListItem(into, func(o runtime.Object) error {
+		item, ok := any(o).(*T)
+		if !ok {
+			return fmt.Errorf("list %s: the API server has sent a %T", what, o)
+		}
+		r.Value = append(r.Value, *item)
+		return nil
+	})
+	return r
+}
+
+// said returns an error as a check shows it: what was tried, and which right is missing, if one is.
+func said(tried string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsForbidden(err):
+		return errors.New("you may not " + tried)
+	default:
+		return errors.New(tried + ": " + view.Printable(err.Error(), 300))
+	}
+}
+
+// askAPI returns how the API server is asked for its version. The answer shows its clock, too, in
+// whole seconds.
+func askAPI(config *rest.Config) (
+	func(context.Context) (check.Version, check.Clock, error), error) {
+	transport, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, noCluster(err)
+	}
+	base, _, err := rest.DefaultServerURL(config.Host, "", schema.GroupVersion{}, true)
+	if err != nil {
+		return nil, noCluster(err)
+	}
+	return func(ctx context.Context) (v check.Version, c check.Clock, err error) {
+		ctx, cancel := context.WithTimeout(ctx, answerTime)
+		defer cancel()
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+			base.JoinPath("version").String(), http.NoBody)
+		if err != nil {
+			return v, c, err
+		}
+		began := time.Now()
+		answer, err := transport.Do(request)
+		if err != nil {
+			return v, c, err
+		}
+		defer answer.Body.Close()
+		took := time.Since(began)
+		if answer.StatusCode != http.StatusOK {
+			return v, c, fmt.Errorf("the API server answers /version with %s", answer.Status)
+		}
+		if c.Server, err = http.ParseTime(answer.Header.Get("Date")); err != nil {
+			return v, c, err
+		}
+		c.Here, c.Within = began.Add(took/2), took/2+time.Second
+		var info apiversion.Info
+		err = json.NewDecoder(http.MaxBytesReader(nil, answer.Body, 1<<20)).Decode(&info)
+		if err != nil {
+			return v, c, err
+		}
+		v, err = versionOf(info)
+		return v, c, err
+	}, nil
+}
+
+// versionOf returns a version of Kubernetes. Providers add signs to the minor: 33+.
+func versionOf(info apiversion.Info) (v check.Version, err error) {
+	v.Text = info.GitVersion
+	if v.Major, err = strconv.Atoi(info.Major); err != nil {
+		return v, err
+	}
+	v.Minor, err = strconv.Atoi(strings.TrimRight(info.Minor, "+"))
+	return v, err
+}

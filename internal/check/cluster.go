@@ -1,0 +1,136 @@
+package check
+
+import (
+	"fmt"
+	"github.com/podesta-dev/podesta/internal/view"
+	"slices"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Needed is the oldest version of Kubernetes that Podesta runs on, Injecting the oldest that can add
+// agents to pods by a policy.
+const (
+	needed    = 33
+	injecting = 36
+)
+
+// cluster checks what Podesta needs of a cluster.
+func (b *book) cluster(f *Facts) {
+	b.section = "cluster"
+	b.version(f)
+	b.nodes(f)
+	b.clocks(f)
+}
+
+func (b *book) version(f *Facts) {
+	check := fmt.Sprintf("Kubernetes is 1.%d or newer", needed)
+	if unread(b, f.Kubernetes, check) {
+		return
+	}
+	v := f.Kubernetes.Value
+	old := v.Major < 1 || v.Major == 1 && v.Minor < needed
+	switch {
+	case old:
+		b.judge(check, Failed, "the API server is "+v.Text,
+			"Upgrade the cluster, or choose another one "+
+				"with --context.")
+		return
+	case v.Major == 1 && v.Minor < injecting:
+		b.note(check, fmt.Sprintf("%s; a policy can add agents to pods from 1.%d on: until then use "+
+			"kubectl election inject", v.Text, injecting))
+		return
+	}
+	b.note(check, v.Text)
+}
+
+// nodes: the images are for Linux, on two architectures.
+func (b *book) nodes(f *Facts) {
+	const check = "a node can run the manager and agents"
+	if unread(b, f.Nodes, check) {
+		return
+	}
+	fit := 0
+	for _, n := range f.Nodes.Value {
+		info := n.Status.NodeInfo
+		arch := info.Architecture == "amd64" || info.Architecture == "arm64"
+		if info.OperatingSystem == "linux" && arch && !n.Spec.Unschedulable && ready(n) {
+			fit++
+		}
+	}
+	all := len(f.Nodes.Value)
+	if fit > 0 {
+		b.note(check, fmt.Sprintf("%d of %d are ready, run Linux on amd64 or arm64, and take pods", fit, all))
+		return
+	}
+	b.judge(check, Failed, fmt.Sprintf("none of the %d nodes is ready, runs Linux on amd64 or arm64, and "+
+		"takes pods", all), "Add such a node, or mend one: kubectl get nodes -o wide.")
+}
+
+func ready(n corev1.Node) bool {
+	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// apart is how far two clocks may be apart. The promise of a Guarded group needs only their rates;
+// but while the manager's clock and the API server's differ by more, the manager does not take a
+// process for ended because its certificates have expired (docs/guides/operations.md).
+const apart = 2 * time.Minute
+
+// renewed is how old the renewal of a node's Lease can be while the node is well: the kubelet renews
+// it every 10 s, and a node counts as lost after 40 s without.
+const renewed = 40 * time.Second
+
+func (b *book) clocks(f *Facts) {
+	const here = "this machine's clock agrees with the API server's"
+	if !unread(b, f.Clock, here) {
+		b.thisClock(f.Clock.Value, here)
+	}
+	const check = "the nodes' clocks agree with the API server's"
+	if unread(b, f.Clock, check) || unread(b, f.NodeLeases, check) || unread(b, f.Nodes, check) {
+		return
+	}
+	var off []string
+	for _, n := range f.Nodes.Value {
+		if !ready(n) {
+			continue
+		}
+		for _, l := range f.NodeLeases.Value {
+			if text := nodeOff(n.Name, l, f.Clock.Value); text != "" {
+				off = append(off, text)
+			}
+		}
+	}
+	b.judge(check, Warning, view.Enumerate(off),
+		"Let NTP set the clocks. Whether two may act at once does not "+
+			"depend on it, only when a process that is gone for good may be taken off its group's roster.")
+}
+
+func (b *book) thisClock(c Clock, check string) {
+	off := c.Here.Sub(c.Server)
+	found := ""
+	if off.Abs() > apart+c.Within {
+		found = fmt.Sprintf("it is %v off", off.Abs().Round(time.Second))
+	}
+	b.judge(check, Warning, found,
+		"Set it: the ages that kubectl election shows are wrong by as much. "+
+			"Elections do not depend on it.")
+}
+
+// nodeOff says that the clock of a ready node is wrong, as far as its Lease shows.
+func nodeOff(node string, l coordinationv1.Lease, c Clock) string {
+	if l.Name != node || l.Spec.RenewTime == nil {
+		return ""
+	}
+	since := c.Server.Sub(l.Spec.RenewTime.Time) // less if the node's clock is ahead, more if behind
+	switch {
+	case since < -(apart + c.Within):
+		return fmt.Sprintf("%s is at least %v ahead", node, (-since).Round(time.Second))
+	case since > renewed+apart+c.Within:
+		return fmt.Sprintf("%s is about %v behind", node, since.Round(time.Second))
+	}
+	return ""
+}

@@ -1,0 +1,113 @@
+package check
+
+import "strings"
+
+// Right is something that a person, or the manager, is to be allowed.
+type Right struct {
+	Verb, Group, Resource, Subresource, Name string
+	// Namespace is where; empty: in the whole cluster.
+	Namespace string
+}
+
+// String is the right as kubectl auth can-i takes it.
+func (r Right) String() string {
+	text := r.Verb + " " + r.Resource
+	if r.Group != "" {
+		text += "." + r.Group
+	}
+	if r.Subresource != "" {
+		text += "/" + r.Subresource
+	}
+	if r.Name != "" {
+		text += " " + r.Name
+	}
+	if r.Namespace != "" {
+		text += " -n " + r.Namespace
+	}
+	return text
+}
+
+// Installing returns what a person needs to install Podesta in a namespace.
+func Installing(system string) []Right {
+	const rbac, policies = "rbac.authorization.k8s.io", "admissionregistration.k8s.io"
+	return []Right{
+		{Verb: "create", Resource: "namespaces"},
+		{Verb: "create", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"},
+		{Verb: "create", Group: rbac, Resource: "clusterroles"},
+		{Verb: "escalate", Group: rbac, Resource: "clusterroles"},
+		{Verb: "create", Group: rbac, Resource: "clusterrolebindings"},
+		{Verb: "create", Group: policies, Resource: "validatingadmissionpolicies"},
+		{Verb: "create", Group: policies, Resource: "validatingadmissionpolicybindings"},
+		{Verb: "create", Group: rbac, Resource: "roles", Namespace: system},
+		{Verb: "create", Group: rbac, Resource: "rolebindings", Namespace: system},
+		{Verb: "create", Resource: "serviceaccounts", Namespace: system},
+		{Verb: "create", Resource: "services", Namespace: system},
+		{Verb: "create", Group: "apps", Resource: "deployments", Namespace: system},
+		{Verb: "create", Group: "policy", Resource: "poddisruptionbudgets", Namespace: system},
+		{Verb: "create", Group: "networking.k8s.io", Resource: "networkpolicies", Namespace: system},
+	}
+}
+
+// ServiceAccount is the name of the manager's.
+const ServiceAccount = "podesta-manager"
+
+// Managing returns what the manager needs, the rules of config/rbac as single rights.
+func Managing(system string) []Right {
+	const events, own = "events.k8s.io", "podesta.dev"
+	return []Right{
+		{Verb: "create", Resource: "configmaps"},
+		{Verb: "delete", Resource: "configmaps", Name: "podesta-trust"},
+		{Verb: "list", Resource: "configmaps", Name: "podesta-trust"},
+		{Verb: "patch", Resource: "configmaps", Name: "podesta-trust"},
+		{Verb: "watch", Resource: "configmaps", Name: "podesta-trust"},
+		{Verb: "get", Resource: "pods"},
+		{Verb: "list", Resource: "pods"},
+		{Verb: "patch", Resource: "pods"},
+		{Verb: "watch", Resource: "pods"},
+		{Verb: "create", Resource: "services"},
+		{Verb: "delete", Resource: "services"},
+		{Verb: "get", Resource: "services"},
+		{Verb: "list", Resource: "services"},
+		{Verb: "patch", Resource: "services"},
+		{Verb: "watch", Resource: "services"},
+		{Verb: "create", Group: "authentication.k8s.io", Resource: "tokenreviews"},
+		{Verb: "create", Group: events, Resource: "events"},
+		{Verb: "patch", Group: events, Resource: "events"},
+		{Verb: "list", Group: own, Resource: "electiongroups"},
+		{Verb: "watch", Group: own, Resource: "electiongroups"},
+		{Verb: "patch", Group: own, Resource: "electiongroups", Subresource: "status"},
+
+		{Verb: "create", Resource: "events", Namespace: system},
+		{Verb: "patch", Resource: "events", Namespace: system},
+		{Verb: "create", Resource: "secrets", Namespace: system},
+		{Verb: "get", Resource: "secrets", Name: "podesta-ca", Namespace: system},
+		{Verb: "update", Resource: "secrets", Name: "podesta-ca", Namespace: system},
+		{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: system},
+		{Verb: "get", Group: "coordination.k8s.io", Resource: "leases", Name: "podesta-manager",
+			Namespace: system},
+		{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Name: "podesta-manager",
+			Namespace: system},
+	}
+}
+
+func (b *book) mayInstall(f *Facts) {
+	b.section = "rights"
+	const check = "you may install Podesta"
+	if unread(b, f.Missing, check) {
+		return
+	}
+	b.judge(check, Failed, lacking("you lack", f.Missing.Value),
+		"Install as somebody who has these "+
+			"rights: the ClusterRole cluster-admin has them.")
+}
+
+func lacking(who string, rights []Right) string {
+	if len(rights) == 0 {
+		return ""
+	}
+	names := make([]string, 0, len(rights))
+	for _, r := range rights {
+		names = append(names, r.String())
+	}
+	return who + ": " + strings.Join(names, "; ")
+}
