@@ -3,8 +3,10 @@ package group
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -124,7 +126,20 @@ func (r *Reconciler) applyStatus(ctx context.Context, group *v1.ElectionGroup,
 	err = r.Client.Status().Apply(ctx, wanted, owner, client.ForceOwnership)
 	r.Metrics.wrote(owner, err)
 	if err != nil {
-		return "", err
+		return "", r.outdated(group, err)
 	}
 	return u.GetResourceVersion(), nil
+}
+
+// outdated returns an error of the API server, and says what to do if its definition of groups lacks
+// a field that was to be written. The API server then refuses the whole write, so nothing of what is
+// persisted is lost; and what is not persisted is not handed out. Its error has no type.
+func (r *Reconciler) outdated(group *v1.ElectionGroup, err error) error {
+	if !strings.Contains(err.Error(), "field not declared in schema") {
+		return err
+	}
+	const note = "the definition of ElectionGroups in this cluster is older than the manager: apply the " +
+		"one of the manager's version (docs/guides/upgrade.md)"
+	r.record(group, []notification{{corev1.EventTypeWarning, "DefinitionOutdated", "Apply", note}})
+	return fmt.Errorf(note+": %w", err)
 }
