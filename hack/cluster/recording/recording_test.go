@@ -45,6 +45,14 @@ func TestFilm(t *testing.T) {
 	}
 }
 
+// TestParts: columns stay where they are, also in a renderer that makes one space of several.
+func TestParts(t *testing.T) {
+	parts := Run{4, "  one two    three ", 2, false}.parts()
+	if len(parts) != 2 || parts[0] != (Run{6, "one two", 2, false}) || parts[1] != (Run{17, "three", 2, false}) {
+		t.Errorf("%+v", parts)
+	}
+}
+
 // TestSVG: the picture is well-formed XML with each frame's text, and the last one is seen without animation.
 func TestSVG(t *testing.T) {
 	f := Film{

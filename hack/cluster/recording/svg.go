@@ -30,7 +30,7 @@ func (f *Film) SVG() string {
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f">`+"\n", width, height,
 		width, height)
 	fmt.Fprintf(&b, "<title>%s</title>\n<style>\n", html.EscapeString(f.Command))
-	b.WriteString("text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#c9d1d9;white-space:pre}\n" +
+	b.WriteString("text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#c9d1d9}\n" +
 		".f{visibility:hidden}\n.b{font-weight:bold}\n")
 	for i, colour := range colours {
 		fmt.Fprintf(&b, ".c%d{fill:%s}\n", i, colour)
@@ -45,7 +45,9 @@ func (f *Film) SVG() string {
 		fmt.Fprintf(&b, `<g class="f f%d">`+"\n", i)
 		for y, line := range frame.Picture {
 			for _, run := range line {
-				run.draw(&b, margin+float64(run.Column)*charWidth, bar+margin+float64(y+1)*lineHeight-5)
+				for _, part := range run.parts() {
+					part.draw(&b, bar+margin+float64(y+1)*lineHeight-5)
+				}
 			}
 		}
 		b.WriteString("</g>\n")
@@ -80,8 +82,26 @@ func (f *Film) timing(b *strings.Builder) {
 	}
 }
 
+// parts splits a run where it has several spaces, which not every renderer keeps.
+func (r Run) parts() (parts []Run) {
+	for at := 0; at < len(r.Text); {
+		length := strings.Index(r.Text[at:], "  ")
+		if length < 0 {
+			length = len(r.Text) - at
+		}
+		part := r
+		part.Text = strings.TrimSpace(r.Text[at : at+length])
+		part.Column += utf8.RuneCountInString(r.Text[:at+strings.Index(r.Text[at:], part.Text)])
+		if part.Text != "" {
+			parts = append(parts, part)
+		}
+		at += max(length, 1)
+	}
+	return parts
+}
+
 // draw writes a run. Its length is given, so that columns stay columns in any font.
-func (r Run) draw(b *strings.Builder, x, y float64) {
+func (r Run) draw(b *strings.Builder, y float64) {
 	class := ""
 	if r.Colour >= 0 {
 		class = fmt.Sprintf("c%d", r.Colour)
@@ -92,8 +112,6 @@ func (r Run) draw(b *strings.Builder, x, y float64) {
 	if class != "" {
 		class = ` class="` + class + `"`
 	}
-	text := strings.TrimLeft(r.Text, " ")
-	x += float64(len(r.Text)-len(text)) * charWidth
-	fmt.Fprintf(b, `<text x="%.0f" y="%.0f" textLength="%.0f"%s>%s</text>`+"\n", x, y,
-		float64(utf8.RuneCountInString(text))*charWidth, class, html.EscapeString(text))
+	fmt.Fprintf(b, `<text x="%.0f" y="%.0f" textLength="%.0f"%s>%s</text>`+"\n", margin+float64(r.Column)*charWidth, y,
+		float64(utf8.RuneCountInString(r.Text))*charWidth, class, html.EscapeString(r.Text))
 }
