@@ -13,9 +13,13 @@ import (
 	"github.com/podesta-dev/podesta/internal/statedir"
 )
 
-// firstRoster returns the roster to start with: the file's; or the one kept in the state directory
-// if the certificate kept with it is still valid, so that an agent can restart and elect without a
-// manager; or the first that the manager sends. It returns nil if ctx ends before.
+// What an agent takes over from its earlier incarnation, out of its state directory: the roster, the
+// certificate, and what its voter has promised.
+
+// firstRoster returns the roster to start with: the file's; or the one kept in the state directory,
+// if loadCredentials has taken the certificate kept with it, so that an agent can restart and elect
+// without a manager; or the first that the manager sends, which it keeps. It returns nil if ctx ends
+// before.
 func (s *sidecar) firstRoster(
 	ctx context.Context,
 	updates <-chan roster.Update,
@@ -72,9 +76,9 @@ func (s *sidecar) load() error {
 	return s.loadCredentials(s.saved.Roster != nil || noRoster != nil)
 }
 
-// leaveGroup forgets the roster of a group to which the pod does not belong any more, and by that
-// the certificate of this group (see loadCredentials): the next start joins by the token. What the
-// voter has promised stays, because the group may get the pod back.
+// leaveGroup deletes the kept roster when the pod no longer belongs to its group. Without a roster,
+// loadCredentials does not take the certificate, so the next start joins with the pod's token. What
+// the voter has promised stays, because the group may get the pod back.
 func (s *sidecar) leaveGroup() error {
 	saved, err := s.dir.Load()
 	if noRoster := (*statedir.RosterError)(nil); err != nil && !errors.As(err, &noRoster) {
@@ -84,7 +88,8 @@ func (s *sidecar) leaveGroup() error {
 }
 
 // loadCredentials fills the keyring from the files named by the flags, or from the state directory.
-// joined reports whether the agent had a roster there, so the certificate is of the same group.
+// joined is true if there is a roster, readable or not: only then is the certificate known to be of
+// its group.
 func (s *sidecar) loadCredentials(joined bool) error {
 	certificate, key, trust, err := s.dir.Credentials()
 	if s.roster != "" {
@@ -104,21 +109,21 @@ func (s *sidecar) loadCredentials(joined bool) error {
 	s.pinned = identity.EndOf(certificate)
 	if s.roster == "" && !joined {
 		s.logger.Info(
-			"the state directory holds a certificate but no roster, so the certificate may " +
-				"belong to another group: joining again",
+			"the state directory holds a certificate but no roster: the certificate may be of " +
+				"another group, joining again",
 		)
 		return nil
 	}
 	if s.roster == "" {
 		s.validity.begins(s.dir.Asked())
 		if !s.validity.holds() {
-			s.logger.Info("the certificate in the state directory has ended, or the machine was " +
-				"started again since: joining again")
+			s.logger.Info("the certificate in the state directory has expired, or the machine was " +
+				"started again since, so that its age is not known: joining again")
 			return nil
 		}
 	}
 	err = s.keyring.SetCertificate(certificate, key)
-	if err != nil && s.roster == "" { // the agent crashed between writing the two files
+	if err != nil && s.roster == "" { // perhaps a crash came between the writing of the two files
 		s.logger.Warn(
 			"cannot use the certificate in the state directory, joining again",
 			"error",

@@ -30,7 +30,7 @@ type stream struct {
 // written is what was written last of a group. The watch brings a new object with each change.
 type written struct {
 	group *v1.ElectionGroup
-	line  string // empty in a document, which has ages: the object's version tells what has changed
+	line  string // empty for JSON and YAML, whose ages always differ: there the version is compared
 }
 
 func (s *stream) each() time.Duration { return 0 }

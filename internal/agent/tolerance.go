@@ -7,7 +7,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// peersUp is how many other processes this process does not take for crashed.
+// peersUp returns how many other processes this one believes to be running.
 func (v View) peersUp() (n int) {
 	for _, p := range v.Processes {
 		if p.Name != v.Name && p.State != roster.Crashed {
@@ -18,8 +18,8 @@ func (v View) peersUp() (n int) {
 }
 
 // tolerated is how many more failures leave a Guarded group a majority of its voters, as the process
-// status table shows them; 0 if there is none left to lose, or none at all. A Classic group needs
-// no majority: any process that is left can coordinate.
+// status table shows them; 0 if no more may fail, or the majority is lost already. A Classic group
+// needs no majority: any process that is left can coordinate.
 func (v View) tolerated() int {
 	if !v.guarded() {
 		return v.peersUp()

@@ -3,18 +3,17 @@ package election
 // bully is the bully algorithm (seeds 000, 001, 002 section "The bully algorithm", 003;
 // Garcia-Molina 1982).
 //
-//  1. P sends ELECTION to every process with a higher priority and waits T for an answer. It does
-//     not ask the coordinator that it has just missed, unless its link to it is open.
+//  1. P sends ELECTION to every process with a higher priority and waits T for an answer. It skips
+//     the coordinator whose failure it has just detected, unless its link to that one is open.
 //  2. If none answers within T, all higher processes have failed: P elects itself and sends
 //     COORDINATOR to all lower processes.
 //  3. If one answers, P waits T' for the COORDINATOR message. If it does not come, P starts again.
-//  4. A process that receives ELECTION answers OK and calls its own election, unless it has called
-//     one already, or has received the COORDINATOR of one less than T ago. A coordinator that has
-//     no higher process to ask repeats its announcement to the sender instead, because its election
-//     can have only one outcome.
-//  5. A process that receives COORDINATOR records the new coordinator, if that ranks above it. To a
-//     COORDINATOR from below, a candidate replies with an election of its own: the one below did
-//     not get its answer in time, and "the coordinator is always the process with the largest
+//  4. A process that receives ELECTION answers OK and calls its own election, unless it takes part
+//     in one already, or has received COORDINATOR less than T ago. A coordinator that has no higher
+//     process to ask calls none: after its OK it repeats COORDINATOR to the sender (rule 7).
+//  5. A process that receives COORDINATOR records the new coordinator; a candidate does so only if
+//     that ranks above it. To a COORDINATOR from below it replies with an election of its own: its
+//     OK must have come too late, and "the coordinator is always the process with the largest
 //     priority number" (002). The seeds do not say what happens then; recording it would leave the
 //     group with a coordinator that is not the highest for as long as it runs.
 //  6. A process that recovers calls an election: the highest process takes over from a running
@@ -24,16 +23,15 @@ package election
 // Rule 1 has an exception because the pages do not agree. By its text, every higher process is
 // asked. In the example of 002 the process that missed P4 sends a request to P3 only, and P3, which
 // missed nobody, asks P4; the figures of 004 for this algorithm (43 messages in 6.1, n−2 in 5.1.2)
-// come out only if it is so. A process whose link to the coordinator is open asks it all the same:
+// are reproduced only with this exception. A process whose link to the coordinator is open asks it all the same:
 // it may live, and then "the coordinator will win the election" (003).
 //
-// Rule 4 says for how long an election counts as begun, which the pages do not. COORDINATOR goes to
-// all lower processes at once, so it arrives at any two of them less than Ttrans apart, and what
-// one of them sent before it had it arrives less than 2·Ttrans ≤ T after it. So an ELECTION that
-// comes within T may be of the election that is over, and its sender gets the same COORDINATOR. If
-// each of these began another election, whose COORDINATOR would end it before the next ELECTION
-// comes, an election of n processes would take n³ messages and not n(n−1) (003). If the coordinator
-// fails within that T, this process's own failure detector begins the election.
+// Rule 4 says for how long an election counts as begun, which the pages do not. COORDINATOR reaches
+// all lower processes within Ttrans. An ELECTION that one of them sends just before that is on its
+// way for at most Ttrans more. So an ELECTION that comes within 2·Ttrans ≤ T after COORDINATOR may be
+// of the election that is over, and its sender gets the same COORDINATOR. If each of these late
+// messages started an election, n processes would need n³ messages and not n(n−1) (003). If the
+// coordinator fails within that T, this process's own failure detector begins the election.
 //
 // Assumptions: every process knows the priority of every other, and a process that runs answers
 // within T = 2·Ttrans + Tprocess. Where they do not hold (late messages, partitions), two processes
@@ -143,8 +141,8 @@ func (b *bully) onElection(from Process, m Message) { // rule 4
 	}
 }
 
-// justElected reports whether the election that a process calls may be the one that has just given
-// this process a coordinator above it. The coordinator itself calls one only when it withdraws.
+// justElected reports whether an ELECTION of from may be of the election that has just ended, with a
+// coordinator above this process. The coordinator's own ELECTION is not: it has withdrawn.
 func (b *bully) justElected(from Process) bool {
 	c, known := b.find(b.coordinator)
 	return b.recent && known && c.Outranks(b.self) && b.peers[c.Name].link != down &&

@@ -33,7 +33,7 @@ type Machine struct {
 	account     Account
 	last        Account
 	concluded   bool   // the current step ended an election
-	uncounted   int    // messages of the current step that are of an election which had ended before
+	uncounted   int    // messages of this step that belong to an election that is over
 	name        string // of the algorithm
 	algorithm   algorithm
 	out         Output
@@ -44,9 +44,9 @@ type peer struct {
 	link        link
 	crashed     bool
 	incarnation uint64 // the newest incarnation that a message came from
-	lost        uint64 // the status table's: the incarnation in which its link went down
+	lost        uint64 // for StatusTableBully: the incarnation in which its link went down
 	announced   uint64 // the sequence number of its newest announcement in that incarnation
-	withdrawn   bool   // it asked lower processes to coordinate, so it is not a candidate
+	withdrawn   bool   // it called an election among the processes below it: it is no candidate
 }
 
 type link uint8
@@ -60,7 +60,7 @@ const (
 // New returns a Machine that has not started. It returns an error if the algorithm does not exist
 // or if Self is not on the roster.
 func New(c Config) (*Machine, error) {
-	page, ok := algorithms[c.Algorithm]
+	construct, ok := algorithms[c.Algorithm]
 	if !ok {
 		return nil, fmt.Errorf("no election algorithm %q; there are %s", c.Algorithm,
 			strings.Join(Algorithms(), ", "))
@@ -76,13 +76,13 @@ func New(c Config) (*Machine, error) {
 	if _, known := m.find(m.coordinator); !known {
 		m.coordinator = ""
 	}
-	m.name, m.algorithm = c.Algorithm, page(m)
+	m.name, m.algorithm = c.Algorithm, construct(m)
 	m.appoint()
 	return m, nil
 }
 
-// appoint gives a coordinator that the current algorithm did not elect the ID with which it
-// announces itself to processes that ask.
+// appoint gives this process an election ID if it coordinates without having been elected by the
+// current algorithm. It announces itself with that to processes that ask.
 func (m *Machine) appoint() {
 	if m.coordinator == m.self.Name {
 		m.decision = ID{
@@ -196,9 +196,9 @@ func (m *Machine) receive(e Event) {
 		return
 	}
 	if id := e.Message.Election; id.Initiator != "" && id.Initiator != m.self.Name {
-		// Only a process itself may introduce a new incarnation of it. An earlier incarnation means
-		// that the message is late. A later one in a message of a third process changes nothing, or
-		// any member could silence any other for good.
+		// An earlier incarnation means that the message is late. A later one that a third process
+		// names is not recorded: only a process itself may introduce a new incarnation, or one
+		// member could silence another for good.
 		if initiator, ok := m.peers[id.Initiator]; !ok || id.Incarnation < initiator.incarnation {
 			return
 		}
@@ -243,7 +243,7 @@ func (m *Machine) peerDown(name string) {
 }
 
 // suspect handles a suspicion of the failure detector. A suspicion of any process but the current
-// coordinator has no meaning.
+// coordinator has no meaning, and none has during an election.
 func (m *Machine) suspect(name string) {
 	if name == "" || name != m.coordinator || name == m.self.Name || m.electing {
 		return
@@ -282,8 +282,8 @@ func (m *Machine) appointed(name string) {
 	m.follow(p, decision)
 }
 
-// countSent counts the messages of this step that are of the present election, or the next one, and
-// closes the account if the step ended an election.
+// countSent adds the messages of this step to the account of the current election, or of the next one
+// if none runs. It closes the account if the step ended an election.
 func (m *Machine) countSent() {
 	for i := range m.out.Messages {
 		if m.out.Messages[i].Message.Kind == View {

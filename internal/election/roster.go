@@ -12,8 +12,8 @@ func (m *Machine) change(roster []Process, name string) {
 	if m.install(roster) != nil {
 		return
 	}
-	if page, ok := algorithms[name]; ok && name != m.name {
-		m.name, m.algorithm, m.electing = name, page(m), false
+	if construct, ok := algorithms[name]; ok && name != m.name {
+		m.name, m.algorithm, m.electing = name, construct(m), false
 		m.appoint()
 		m.stop(AwaitAnswer)
 		m.stop(AwaitAnnouncement)

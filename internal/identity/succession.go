@@ -8,10 +8,12 @@ import (
 	"time"
 )
 
-// The times by which the authorities of a cluster succeed one another. A succession breaks no link
-// and needs no coordination: a process with a valid certificate at the time at which the next
-// authority starts to sign received that certificate when the next authority was already trusted,
-// together with the bundle that contains it.
+// The times by which the authorities of a cluster succeed one another. The next authority is made
+// (Prepared), trusted for longer than any certificate lives, and only then signs (TookOver); the one
+// before it stays trusted until all that it has signed has expired (Retired). So whoever has a valid
+// certificate when the next authority begins to sign got it together with a bundle that contains
+// the next authority: no link breaks, and nobody has to coordinate that. The exception: an authority
+// that is too old to sign is replaced at once, distributed or not, because nobody could join.
 const (
 	// AuthorityLifetime is how long an authority of a Succession is valid.
 	AuthorityLifetime = 365 * 24 * time.Hour
@@ -42,11 +44,11 @@ type Succession struct {
 // Step is a step of a succession.
 type Step string
 
-// The steps, in their order.
+// The steps, in the order of an authority's life.
 const (
-	Retired  Step = "Retired"  // the previous authorities are no longer trusted
 	Prepared Step = "Prepared" // the next authority was made and is trusted from now on
 	TookOver Step = "TookOver" // the next authority signs
+	Retired  Step = "Retired"  // the previous authorities are no longer trusted
 )
 
 // NewSuccession returns a succession with a new authority that signs at once.
@@ -59,9 +61,9 @@ func NewSuccession(now time.Time) (Succession, error) {
 func (s Succession) Current() *Authority { return s.current }
 
 // Advance makes the step that is due, and returns it; the empty Step if none is due. Several steps
-// may be due, so call it until none is. distributed reports whether the process that is about to
-// sign has itself served this succession's bundle for as long as the bundle takes to reach all
-// mounts.
+// may be due, so call it until none is. distributed is true if this manager has itself served this
+// succession's bundle for as long as a bundle takes to reach all mounts. If the authority that signs
+// is too old to sign, the next one takes over regardless.
 func (s Succession) Advance(now time.Time, distributed bool) (Succession, Step, error) {
 	switch {
 	case len(s.previous) > 0 && now.After(s.retire):
@@ -109,8 +111,8 @@ func (s Succession) KeepCurrentOf(other Succession, now time.Time) Succession {
 	return s.Keep(other.current.certificate, now)
 }
 
-// Bundle returns the certificates of all trusted authorities as PEM. It does not change when
-// another one of them starts to sign.
+// Bundle returns the certificates of all trusted authorities as PEM. It does not change when the next
+// authority takes over.
 func (s Succession) Bundle() []byte {
 	var bundle []byte
 	for _, c := range s.trusted() {
@@ -134,8 +136,8 @@ func (s Succession) trusted() []*x509.Certificate {
 	return slices.CompactFunc(all, (*x509.Certificate).Equal)
 }
 
-// successorDue returns when the next authority is to be made. An authority with a longer validity
-// is not used for longer.
+// successorDue returns when the next authority is to be made. An authority that a user supplied is
+// replaced on the same schedule, even if it is valid for longer.
 func (a *Authority) successorDue() time.Time {
 	end := a.certificate.NotBefore.Add(AuthorityLifetime)
 	if a.certificate.NotAfter.Before(end) {

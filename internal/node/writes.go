@@ -6,7 +6,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// writes is what is to be written, and what is being written.
+// writes is what is to be written, and what is being written. What a process may not say before its
+// write has succeeded is decided in internal/lease (V11, disk.go).
 type writes struct {
 	dirty       bool          // something has changed since the newest write was begun
 	version     uint64        // of the lease protocol's State, newest

@@ -11,9 +11,7 @@ import (
 // G3: epochs never decrease: neither those that are held in a group, nor those that a process
 // follows under.
 //
-// G9: the coordinator is on its own roster, with a priority.
-
-// takes checks them when a process begins to hold an epoch.
+// takes checks G2 and G3, and of G9 (g9_coordinator.go) what a leaseholder must be, when a process begins to hold an epoch.
 func (w *World) takes(p int32, o *oracle, e lease.Epoch) {
 	w.Leases++
 	w.truth.lastHeld = w.now

@@ -10,7 +10,7 @@ import (
 // G6: who acts has the promise of a majority of its epoch's voters, its own only once it is on the
 // disk.
 
-// checkHold looks what a step has made of a process's lease.
+// checkHold checks what a process may rely on after each of its steps.
 func (w *World) checkHold(p int32, granted lease.Permission) {
 	v := &w.processes[p]
 	o := w.oracleOf(p)
@@ -57,13 +57,14 @@ func (w *World) checkMajority(p int32, o *oracle, h *hold) {
 			firm++
 		}
 	}
-	if w.timed() && firm < all/2+1 { // by clocks beyond the bound a promise may have ended, and be another's by now
-		w.fail("G5, G6: %s holds %s until %s; %d of %d voters have promised it for so long", names[p], h.epoch,
-			clockFormat(h.until), firm, all)
+	// by clocks beyond the bound a promise may have ended, and be another's by now
+	if w.timed() && firm < all/2+1 {
+		w.fail("G5, G6: %s holds %s until %s; %d of %d voters have promised it for so long", names[p],
+			h.epoch, clockFormat(h.until), firm, all)
 	}
 }
 
-// promised reports whether a voter has promised what p holds for as long as it relies on it.
+// promised reports whether a voter has promised p its epoch for at least as long as p relies on it.
 func (w *World) promised(p int32, o *oracle, h *hold, r *node.Roster, q *lease.Member) bool {
 	self, place := &w.processes[p], w.place(q.Name)
 	if place < 0 {
@@ -76,7 +77,7 @@ func (w *World) promised(p int32, o *oracle, h *hold, r *node.Roster, q *lease.M
 	return made.to == self.self && made.epoch >= h.epoch && made.until >= h.until
 }
 
-// giveOwn: who acts has given itself its own vote, if that is on its disk.
+// giveOwn records p's vote for itself once it is on its disk.
 func (w *World) giveOwn(p int32, o *oracle, h *hold, alone bool) {
 	v := &w.processes[p]
 	kept := &v.disk.saved.lease

@@ -10,16 +10,17 @@
 // The events of one process are ordered:
 //
 //   - An [Up] is followed by a [Down] before the next Up.
-//   - What was sent between an Up and its Down arrives in the order of Send, or the Down comes.
-//   - [Received], [Asked] and [LeaseRequested] of one process arrive in the order in which it sent
-//     them, and so do [Answered] and [LeaseResponded].
+//   - What is sent after an Up arrives in the order of Send. If any of it is lost, a Down follows.
+//   - What a process asks of this one ([Received], [Asked], [LeaseRequested], [RosterRequested])
+//     arrives in the order in which it was sent, and so do its answers ([Answered],
+//     [LeaseResponded], [RosterReceived]). Between the two there is no order.
 //   - Nothing of an older incarnation follows anything of a newer one.
 //
 // No link outlives the certificates of its two ends: each end closes what the other's certificate
 // no longer covers. Before that happens, a new stream is made as soon as newer certificates allow
 // one that lasts longer, and replaces the old one silently: there is no Down, and nothing is lost,
-// repeated or reordered. (To a receiver of an older release, which does not know succession, the
-// stream is replaced with a Down and an Up.)
+// repeated or reordered. (To a receiver of an older release, which does not know of such replacements,
+// the stream is replaced with a Down and an Up.)
 //
 // # What is not guaranteed
 //
@@ -75,15 +76,15 @@ type Links interface {
 	RequestRoster(to string)
 
 	// Leave tells the peer on every open link that this process is about to end, after everything
-	// that is queued there. It waits until the peers have received that, or ctx ends. A process to
-	// which no link is kept sees its own link close when this process ends. Afterwards links are
-	// neither made nor accepted, and this process's links emit neither Up nor Down; what other
-	// processes send still arrives until Close.
+	// that is queued there. It waits until the peers have received that, or ctx ends. A process that
+	// has a link to this one, which has none to it, is not told: its link closes when this process
+	// ends. Afterwards links are neither made nor accepted, and this process's links emit neither Up
+	// nor Down; what other processes send still arrives until Close.
 	Leave(ctx context.Context)
 
 	// Pace sets the longest pause between two attempts to make a link, which is the heartbeat of
-	// the current roster. It applies from the next pause on. The time that the kernels wait for
-	// each other changes with the next stream.
+	// the current roster. It applies from the next pause on. The timeouts of
+	// the kernels change only when a stream is made the next time.
 	Pace(heartbeat time.Duration)
 
 	// Events is the channel on which everything arrives. One goroutine must keep receiving: while
@@ -105,8 +106,8 @@ type Event interface{ event() }
 // Up reports that the link to Name is open: what is sent arrives unless the link breaks.
 type Up struct{ Name string }
 
-// Down reports that the link to Name was open or being made, and no longer is. It is emitted once
-// per loss, and once for the first attempt if that fails. Attempts go on until an Up.
+// Down reports that an open link to Name was lost, or that the first attempt to make one has failed.
+// Attempts go on until an Up.
 type Down struct {
 	Name     string
 	Evidence Evidence
@@ -153,7 +154,7 @@ type Answered struct {
 }
 
 // LeaseRequested is a lease request. Incarnation and StateID are what the process says about
-// itself. They are believed as long as its certificate is.
+// itself: its certificate vouches for its name and UID only.
 type LeaseRequested struct {
 	From        string
 	Incarnation uint64
