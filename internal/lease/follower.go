@@ -16,7 +16,9 @@ import "time"
 //
 // F3. A leaseholder that sends STEP DOWN is no longer followed. If it names an heir, the election
 // algorithm is told to nominate the heir, and nobody suspects or outvotes the heir until L and T
-// have passed or the connection to it is closed. Otherwise the election begins at once.
+// have passed or the connection to it is closed. Otherwise the election begins at once. Of that
+// leaseholder, late messages about this epoch or a lower one are ignored. (Not of another one: who
+// sends RENEW under the highest ballot and then STEP DOWN may have held neither.)
 //
 // F4. A RENEW is a heartbeat. While they arrive, the failure detector asks the leaseholder only
 // every tenth heartbeat, to measure T.
@@ -38,7 +40,7 @@ type follower struct {
 	leaseholder Incarnation // the zero Incarnation: it knows none
 	epoch       Epoch       // of that lease
 	floor       Epoch       // it follows nothing below (F2)
-	ended       Epoch       // the newest epoch whose leaseholder sent STEP DOWN (F3)
+	ended       ending      // the newest lease that ended by a STEP DOWN (F3)
 	bound       bool        // it has promised this epoch itself, or does not vote
 	hearsay     bool        // others hear the leaseholder, this process does not (C2, C8)
 	heardAt     Instant     // when the last RENEW arrived
@@ -46,6 +48,17 @@ type follower struct {
 	suspects    bool        // the voters are to be asked whether they hear it (C8)
 	heir        string      // the heir that the last leaseholder named (F3)
 	heirUntil   Instant     // until when this process waits for the heir
+}
+
+// ending is a lease that ended by a STEP DOWN (F3).
+type ending struct {
+	of    Incarnation
+	epoch Epoch
+}
+
+// includes reports whether an epoch that somebody says is held by a process of this name has ended.
+func (e ending) includes(name string, epoch Epoch) bool {
+	return name == e.of.Name && epoch <= e.epoch
 }
 
 // forgetLeaseholder stops following, and keeps what F2 and F3 need.
@@ -136,7 +149,7 @@ func (m *Machine) mayFollow(from Incarnation, e Epoch, granted bool) bool {
 	if q, ok := m.roster.find(from.Name); !ok || q.Priority == 0 {
 		return false
 	}
-	if m.leaseholder.held != nil || e < f.floor || e <= f.ended {
+	if m.leaseholder.held != nil || e < f.floor || f.ended.of == from && e <= f.ended.epoch {
 		return false
 	}
 	// A new promise is above all earlier ones, and a renewal under V4 is the leaseholder's. Without
@@ -240,7 +253,7 @@ func (m *Machine) steppedDown(from Incarnation, p Request) {
 	if !follows || f.epoch > p.Epoch {
 		return
 	}
-	f.ended = f.epoch
+	f.ended = ending{from, f.epoch}
 	f.forgetLeaseholder()
 	m.candidacy.preVote.purpose = noPreVote // what it asks about is out of date
 	m.postponeFallback()

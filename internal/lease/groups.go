@@ -75,9 +75,9 @@ func (s State) used(group string) int64 {
 // incarnation.
 type past struct {
 	group  string
-	sought Epoch // the highest that it has sought (C3)
-	floor  Epoch // it follows nothing below (F2)
-	ended  Epoch // the newest epoch whose leaseholder sent STEP DOWN (F3)
+	sought Epoch  // the highest that it has sought (C3)
+	floor  Epoch  // it follows nothing below (F2)
+	ended  ending // the newest lease that ended by a STEP DOWN (F3)
 }
 
 // leave gives up what is held, and remembers what is to be known on return.

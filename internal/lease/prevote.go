@@ -116,8 +116,8 @@ func (m *Machine) evaluatePreVote() {
 }
 
 // count counts the answers: all of them, those that would promise, those that hear a leaseholder
-// (newer than ended), and those that would promise if the leaseholder in question released.
-func (s *preVote) count(self string, ended Epoch) (answered, granted, heard, support int) {
+// (whose lease has not ended), and those that would promise if the leaseholder in question released.
+func (s *preVote) count(self string, ended ending) (answered, granted, heard, support int) {
 	for i, v := range s.responses {
 		if !s.answered[i] {
 			continue
@@ -126,7 +126,7 @@ func (s *preVote) count(self string, ended Epoch) (answered, granted, heard, sup
 		if v.Granted {
 			granted++
 		}
-		if v.Heard && v.Holder != self && v.HolderEpoch > ended &&
+		if v.Heard && v.Holder != self && !ended.includes(v.Holder, v.HolderEpoch) &&
 			(s.purpose != transfer || v.Holder != s.about.Name) {
 			heard++
 		}
@@ -179,7 +179,8 @@ func (m *Machine) followHearsay() {
 	}
 	var heard []Response
 	for i, v := range s.responses {
-		if s.answered[i] && v.Heard && v.Holder != m.self.Name && v.HolderEpoch > m.follower.ended {
+		if s.answered[i] && v.Heard && v.Holder != m.self.Name &&
+			!m.follower.ended.includes(v.Holder, v.HolderEpoch) {
 			heard = append(heard, v)
 		}
 	}

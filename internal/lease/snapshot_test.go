@@ -34,7 +34,8 @@ func (m *Machine) AppendSnapshot(b []byte, grain time.Duration, base uint64) []b
 	}
 	for _, p := range m.past {
 		s.name(p.group)
-		s.number(int64(p.sought), int64(p.floor), int64(p.ended))
+		s.number(int64(p.sought), int64(p.floor))
+		s.ending(p.ended)
 	}
 	return s.b
 }
@@ -184,11 +185,17 @@ func (s *snapshot) tally(t *tally) {
 	}
 }
 
+func (s *snapshot) ending(e ending) {
+	s.incarnation(e.of)
+	s.number(int64(e.epoch))
+}
+
 func (s *snapshot) follower(m *Machine) {
 	f := &m.follower
 	s.incarnation(f.leaseholder)
 	s.name(f.heir)
-	s.number(int64(f.epoch), int64(f.floor), int64(f.ended))
+	s.number(int64(f.epoch), int64(f.floor))
+	s.ending(f.ended)
 	s.flags(f.bound, f.hearsay, f.linkDown, f.suspects)
 	if f.leaseholder.Name != "" && !f.hearsay {
 		s.due(f.heardAt + m.renewalTimeout())
