@@ -8,11 +8,14 @@ import "time"
 // never coordinates; it is a voter whose running promise is to another incarnation; the epoch is of
 // a newer generation than its roster and the sender is not the incarnation that its promise is to.
 // Its election algorithm is told, so the lease prevails over nominations. A voter that follows an
-// epoch that it has not promised reports to the manager no epoch.
+// epoch that it has not promised reports to the manager no epoch, nor does a process that does not
+// vote while it follows a lower one than it has reported.
 //
 // F2. What a process follows never goes back: it follows nothing below the highest epoch that it
-// has held, or has both promised and followed. (It may have only heard of a higher one, and the
-// process that told it may lie.)
+// has held, or has both promised and followed. A higher one of which it has only heard keeps it
+// from following a lower one for L after it heard of it last, from the leaseholder or by hearsay:
+// until then that lease may run. Afterwards whoever spoke of it has lost it, or lied. (A process
+// that does not vote has no promise of its own by which it could tell sooner.)
 //
 // F3. A leaseholder that sends STEP DOWN is no longer followed. If it names an heir, the election
 // algorithm is told to nominate the heir, and nobody suspects or outvotes the heir until L and T
@@ -39,9 +42,11 @@ import "time"
 type follower struct {
 	leaseholder Incarnation // the zero Incarnation: it knows none
 	epoch       Epoch       // of that lease
+	epochAt     Instant     // when it last heard of that epoch (F2)
 	floor       Epoch       // it follows nothing below (F2)
+	reported    Epoch       // the highest that it was bound to (F1)
 	ended       ending      // the newest lease that ended by a STEP DOWN (F3)
-	bound       bool        // it has promised this epoch itself, or does not vote
+	bound       bool        // it has promised this epoch itself, or does not vote (F1)
 	hearsay     bool        // others hear the leaseholder, this process does not (C2, C8)
 	heardAt     Instant     // when the last RENEW arrived
 	linkDown    bool        // the connection was closed since
@@ -61,14 +66,20 @@ func (e ending) includes(name string, epoch Epoch) bool {
 	return name == e.of.Name && epoch <= e.epoch
 }
 
-// forgetLeaseholder stops following, and keeps what F2 and F3 need.
+// forgetLeaseholder stops following, and keeps what F1 to F3 need.
 func (f *follower) forgetLeaseholder() {
-	*f = follower{epoch: f.epoch, floor: f.floor, ended: f.ended}
+	*f = follower{
+		epoch:    f.epoch,
+		epochAt:  f.epochAt,
+		floor:    f.floor,
+		reported: f.reported,
+		ended:    f.ended,
+	}
 }
 
 // Following returns the leaseholder that this process follows, which may be the process itself, and
 // the epoch of its lease. It is bound if this process has promised that epoch itself, or does not
-// vote.
+// vote and was never bound to a higher one.
 func (m *Machine) Following() (holder string, epoch Epoch, bound bool) {
 	if held := m.leaseholder.held; held != nil {
 		return m.self.Name, held.epoch, true
@@ -121,16 +132,22 @@ func (m *Machine) heardRenewal(from Incarnation, e Epoch, granted bool) {
 	if l.steppingDown != nil && l.steppingDown.epoch <= e {
 		l.steppingDown = nil // a later epoch is held: there is nothing left to release
 	}
-	floor := f.floor
+	floor, reported := f.floor, f.reported
 	if granted {
 		floor = e
+	}
+	bound := granted || !m.voter.votes && e >= reported
+	if bound {
+		reported = e
 	}
 	*f = follower{
 		leaseholder: from,
 		epoch:       e,
+		epochAt:     m.now.Boot,
 		floor:       floor,
+		reported:    reported,
 		ended:       f.ended,
-		bound:       granted || !m.voter.votes,
+		bound:       bound,
 		heardAt:     m.now.Boot,
 	}
 	m.candidacy.leaseFound()
@@ -153,8 +170,8 @@ func (m *Machine) mayFollow(from Incarnation, e Epoch, granted bool) bool {
 		return false
 	}
 	// A new promise is above all earlier ones, and a renewal under V4 is the leaseholder's. Without
-	// either, a lower epoch is followed only if the higher one is no longer heard.
-	if e < f.epoch && (!granted || m.hearsLeaseholder()) {
+	// either, a lower epoch is followed only once the higher one may have run out.
+	if e < f.epoch && (m.hearsLeaseholder() || !granted && !m.mayHaveRunOut()) {
 		return false
 	}
 	promisedTo, remaining := m.voter.runningPromise(m.now.Boot)
@@ -168,11 +185,18 @@ func (m *Machine) mayFollow(from Incarnation, e Epoch, granted bool) bool {
 	return !m.voter.votes || granted || !boundToOther
 }
 
+// mayHaveRunOut reports whether the newest lease that this process has heard of need not run any
+// more (F2).
+func (m *Machine) mayHaveRunOut() bool {
+	return m.now.Boot-m.follower.epochAt >= m.roster.Lease
+}
+
 // believe follows the leaseholder that the voters say they hear (C2, C8).
 func (m *Machine) believe(v Response) {
 	f := &m.follower
 	q, ok := m.roster.find(v.Holder)
-	if !ok || q.Priority == 0 || v.HolderEpoch < f.epoch {
+	if !ok || q.Priority == 0 || v.HolderEpoch < f.floor ||
+		v.HolderEpoch < f.epoch && !m.mayHaveRunOut() {
 		return
 	}
 	leaseholder := Incarnation{Name: q.Name, UID: q.UID}
@@ -182,7 +206,9 @@ func (m *Machine) believe(v Response) {
 	*f = follower{
 		leaseholder: leaseholder,
 		epoch:       v.HolderEpoch,
+		epochAt:     m.now.Boot,
 		floor:       f.floor,
+		reported:    f.reported,
 		ended:       f.ended,
 		bound:       f.bound && f.epoch == v.HolderEpoch,
 		hearsay:     true,

@@ -74,10 +74,11 @@ func (s State) used(group string) int64 {
 // past is what a candidate remembers of a group object that it has left. It lives as long as the
 // incarnation.
 type past struct {
-	group  string
-	sought Epoch  // the highest that it has sought (C3)
-	floor  Epoch  // it follows nothing below (F2)
-	ended  ending // the newest lease that ended by a STEP DOWN (F3)
+	group    string
+	sought   Epoch  // the highest that it has sought (C3)
+	floor    Epoch  // it follows nothing below (F2)
+	reported Epoch  // the highest that it was bound to (F1)
+	ended    ending // the newest lease that ended by a STEP DOWN (F3)
 }
 
 // leave gives up what is held, and remembers what is to be known on return.
@@ -86,7 +87,7 @@ func (m *Machine) leave() {
 		group := m.roster.Group
 		others := slices.DeleteFunc(slices.Clone(m.past), func(p past) bool { return p.group == group })
 		l, f := &m.leaseholder, &m.follower
-		m.past = append(others, past{group, l.lastSought, f.floor, f.ended})
+		m.past = append(others, past{group, l.lastSought, f.floor, f.reported, f.ended})
 	}
 	m.dropLease()
 	m.candidacy, m.follower, m.leaseholder.lastSought = candidacy{}, follower{}, 0
@@ -97,7 +98,8 @@ func (m *Machine) recall(group string) {
 	for _, p := range m.past {
 		if p.group == group {
 			m.leaseholder.lastSought = p.sought
-			m.follower.floor, m.follower.ended = p.floor, p.ended
+			f := &m.follower
+			f.floor, f.reported, f.ended = p.floor, p.reported, p.ended
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (m *Machine) AppendSnapshot(b []byte, grain time.Duration, base uint64) []b
 	}
 	for _, p := range m.past {
 		s.name(p.group)
-		s.number(int64(p.sought), int64(p.floor))
+		s.number(int64(p.sought), int64(p.floor), int64(p.reported))
 		s.ending(p.ended)
 	}
 	return s.b
@@ -194,7 +194,10 @@ func (s *snapshot) follower(m *Machine) {
 	f := &m.follower
 	s.incarnation(f.leaseholder)
 	s.name(f.heir)
-	s.number(int64(f.epoch), int64(f.floor))
+	s.number(int64(f.epoch), int64(f.floor), int64(f.reported))
+	if f.epoch > f.floor && m.roster != nil { // else when it heard of it makes no difference
+		s.due(f.epochAt + m.roster.Lease)
+	}
 	s.ending(f.ended)
 	s.flags(f.bound, f.hearsay, f.linkDown, f.suspects)
 	if f.leaseholder.Name != "" && !f.hearsay {
@@ -214,7 +217,7 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 	}{
 		{Machine{}, 18}, {voter{}, 6}, {disk{}, 7}, {State{}, 7}, {candidacy{}, 9}, {preVote{},
 			8}, {leaseholder{}, 8}, {tally{}, 10}, {steppingDown{}, 4},
-		{peer{}, 6}, {follower{}, 11},
+		{peer{}, 6}, {follower{}, 13},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {
 			t.Errorf(

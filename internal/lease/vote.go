@@ -89,9 +89,10 @@ func (m *Machine) take(t *tally) {
 	l.nextRound = m.now.Boot
 	m.candidacy.leaseFound()
 	*f = follower{
-		epoch: max(f.epoch, t.epoch),
-		floor: max(f.floor, t.epoch),
-		ended: f.ended,
+		epoch:    max(f.epoch, t.epoch),
+		floor:    max(f.floor, t.epoch),
+		reported: max(f.reported, t.epoch),
+		ended:    f.ended,
 	}
 	if m.nominated != m.self.Name {
 		m.out.Appoint = m.self.Name
