@@ -66,7 +66,7 @@ func (w *World) post(p int32, m *node.Message) {
 		w.tellLost(p, q, m, "there is no link")
 		return
 	case w.chance(w.Loss) || !w.passes(p, q):
-		w.rip(p, q)
+		w.rip(l.session)
 		w.tellLost(p, q, m, "lost on the way")
 		return
 	}
@@ -93,7 +93,7 @@ func (w *World) postReply(p int32, m *node.Message) {
 		w.tellLost(p, s.from, m, "its link has ended")
 		return
 	case w.chance(w.Loss) || !w.passes(p, s.from):
-		w.rip(s.from, p)
+		w.rip(s)
 		w.tellLost(p, s.from, m, "lost on the way")
 		return
 	}
@@ -112,6 +112,9 @@ func (w *World) postReply(p int32, m *node.Message) {
 func (w *World) send1(p, q int32, m *node.Message, at Time, s *session) *mail {
 	if w.route != nil {
 		at = w.route(p, q, m, at)
+	}
+	if p == s.from {
+		s.last = max(s.last, at)
 	}
 	slot := w.office.put()
 	o := &w.office.mails[slot]
@@ -190,11 +193,11 @@ func (w *World) deliver(t *task, m *mail) {
 		}
 	case m.session.ended || !w.passes(t.p, t.q):
 		if !m.session.ended {
-			w.rip(m.session.from, m.session.to)
+			w.rip(m.session)
 		}
 		w.tellLost(t.p, t.q, &m.event.Message, "cut off")
 	case m.reply && m.session.caller != v.number, !m.reply && m.session.callee != v.number:
-		w.rip(m.session.from, m.session.to)
+		w.rip(m.session)
 		w.tellLost(t.p, t.q, &m.event.Message, "it has restarted")
 	case !m.reply && !w.knows(t.q, t.p, m.uid):
 		w.tellLost(t.p, t.q, &m.event.Message, "refused: that pod is not on the roster")

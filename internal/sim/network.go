@@ -21,6 +21,7 @@ type pair struct {
 	uid           string // of the pod that the link is to, by the roster of whoever keeps it
 	turn          uint64
 	session       *session // while it is open or being made
+	retiring      *session // the one before, while what was sent on it is under way
 	opens         Time
 	breaks        Time // when it will be seen that a message was lost; 0: nothing was lost
 	cut, clogged  Time // until when nothing passes, or what passes is held back
@@ -42,6 +43,8 @@ type session struct {
 	from, to int32
 	caller   uint64 // run of the process that made it
 	callee   uint64 // run of the other; 0: it is not open yet
+	last     Time   // when the newest message on it arrives
+	ends     Time   // of one that retires: when the other has read all that was sent
 	ended    bool
 }
 
@@ -53,6 +56,15 @@ func (l *pair) close() {
 	}
 	l.state, l.refused, l.breaks, l.next = none, false, 0, 0
 	l.turn++
+}
+
+// abort ends a link, and the one before that retires, without telling the Node.
+func (l *pair) abort() {
+	l.close()
+	if l.retiring != nil {
+		l.retiring.ended = true
+		l.retiring = nil
+	}
 }
 
 // passes reports whether anything gets from p to q.
@@ -95,6 +107,9 @@ func (w *World) know(p, q int32) bool { return w.admits(p, q) && w.admits(q, p) 
 func (w *World) dial(p, q int32) {
 	l := w.pair(p, q)
 	l.state, l.opens = dialing, w.now+w.within(Unit)
+	if l.retiring != nil { // the Node hears of its end first
+		l.opens = max(l.opens, l.retiring.ends+1)
+	}
 	l.session = &session{from: p, to: q, caller: w.processes[p].number}
 	w.lookAt(p, q, l.opens)
 }
@@ -126,6 +141,10 @@ func (w *World) tend(t *task) {
 	case dialing, shut:
 		if w.now < l.opens {
 			w.lookAt(t.p, t.q, l.opens)
+			return
+		}
+		if l.retiring != nil { // its sender has stood still
+			w.look(t.p, t.q, Unit)
 			return
 		}
 		w.tendClosed(t.p, t.q, l)
@@ -209,9 +228,10 @@ func (w *World) admit(p int32) {
 
 // rip notes that a message on a link was lost. Its sender sees that sooner or later, and makes the
 // link anew.
-func (w *World) rip(p, q int32) {
-	if l := w.pair(p, q); l.state == open && l.breaks == 0 {
+func (w *World) rip(s *session) {
+	l := w.pair(s.from, s.to)
+	if l.session == s && l.state == open && l.breaks == 0 {
 		l.breaks = w.now + w.within(20*T)
-		w.lookAt(p, q, l.breaks)
+		w.lookAt(s.from, s.to, l.breaks)
 	}
 }

@@ -21,7 +21,7 @@ var transferPeers = []peer{
 		from:      "hashicorp/raft, TestRaft_LeadershipTransferWithWrites",
 		guarded:   true,
 		processes: 7,
-		play:      func(t *testing.T, v *watcher) { transferWithWrites(t, v, true, promptly(v)) },
+		play:      func(t *testing.T, v *watcher) { transferWithWrites(t, v, true, promptly) },
 	},
 	{
 		name: "a transfer to one that reaches no majority",
@@ -66,15 +66,9 @@ var transferPeers = []peer{
 	},
 }
 
-// promptly is how long nobody may act in a transfer when the app closes its session at once. In a
-// ring P6 keeps a link to its successor only, once it has stepped down. The simulator loses what is
-// under way on a link that is wanted no more, RELEASE included: then its promises have to run out.
-func promptly(v *watcher) Time {
-	if assumesNoOrder(v.Algorithm) {
-		return 3 * T
-	}
-	return 8 * T
-}
+// promptly is how long nobody may act in a transfer when the app closes its session at once. What a
+// leaseholder sends when it steps down arrives, even over links that its algorithm wants no more.
+const promptly = 2 * T
 
 // writes lets every app that may act write once at each glance, for so long.
 func (v *watcher) writes(span Time) {

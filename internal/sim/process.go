@@ -122,7 +122,7 @@ func (w *World) run(p int32) {
 	v.said, v.words = 0, [len(v.words)]promise{}
 	for q := range int32(len(w.processes)) {
 		r := w.pair(p, q)
-		r.close()
+		r.abort()
 		r.wanted = false
 	}
 	w.tell("%s starts: run %d, state directory %s", v.name, v.number, v.self.StateID)
@@ -144,7 +144,7 @@ func (w *World) halt(p int32) {
 	v.node, v.roster = nil, nil
 	w.tear(p)
 	for q := range int32(len(w.processes)) {
-		w.pair(p, q).close()
+		w.pair(p, q).abort()
 		if r := w.pair(q, p); r.state == open {
 			w.look(q, p, w.within(Unit))
 		}

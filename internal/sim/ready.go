@@ -31,7 +31,7 @@ func (w *World) obey(p int32, e *node.Event, r *node.Ready) {
 		w.crash(p)
 		return
 	}
-	dropped := w.drop(p, unwanted)
+	w.drop(p, unwanted)
 	if !w.sabotage.keepPermission || r.Permission.Epoch != 0 {
 		v.ledger.Grant(r.Permission)
 	}
@@ -46,11 +46,6 @@ func (w *World) obey(p int32, e *node.Event, r *node.Ready) {
 	left, number := r.Left, v.number
 	if withdrawn { // r must not be read from here on
 		w.step(p, &node.Event{Type: node.Told, Until: w.told(p)})
-	}
-	for q := int32(0); dropped != 0; q, dropped = q+1, dropped>>1 {
-		if dropped&1 != 0 && v.number == number {
-			w.step(p, &node.Event{Type: node.LinkDropped, From: names[q]})
-		}
 	}
 	if left && v.leaving && v.number == number {
 		w.depart(p)
@@ -108,19 +103,4 @@ func (w *World) rewire(p int32, r *node.Ready) (unwanted uint32) {
 		l.wanted = wanted>>q&1 != 0
 	}
 	return unwanted
-}
-
-// drop ends links that are wanted no more. It returns those that were open, as bits.
-func (w *World) drop(p int32, unwanted uint32) (dropped uint32) {
-	for q := int32(0); unwanted>>q != 0; q++ {
-		if unwanted>>q&1 == 0 {
-			continue
-		}
-		l := w.pair(p, q)
-		if l.state == open {
-			dropped |= 1 << q
-		}
-		l.close()
-	}
-	return dropped
 }

@@ -15,6 +15,7 @@ const (
 	mailTask   taskKind = iota + 1 // a message arrives; it lies in slot
 	tickTask                       // a Tick of p is due
 	linkTask                       // the link from p to q is made, tried again, or found broken
+	retireTask                     // the link from p to q that retires has ended
 	diskTask                       // a write of p has ended
 	rosterTask                     // p gets the roster number slot
 	reportTask                     // the agent of p reports to its manager
@@ -68,7 +69,7 @@ func (w *World) asleep(t *task) bool {
 	switch t.kind {
 	case mailTask:
 		r, p = Arrivals, t.q
-	case linkTask, rosterTask, pollTask, diskTask, stopTask, reportTask:
+	case linkTask, retireTask, rosterTask, pollTask, diskTask, stopTask, reportTask:
 		r = Looks
 	case tickTask:
 		r = Timeouts
@@ -91,6 +92,8 @@ func (w *World) handle(t *task) {
 		w.tick(t)
 	case linkTask:
 		w.tend(t)
+	case retireTask:
+		w.retired(t)
 	case diskTask:
 		w.written(t)
 	case rosterTask:
