@@ -120,25 +120,36 @@ func (a *activeListRing) receive(_ Process, m Message) {
 }
 
 func (a *activeListRing) onElect(m Message, fresh bool) {
-	switch {
-	case m.Process == a.self.Name: // 2c, or of an earlier round
+	if m.Process == a.self.Name { // 2c, or of an earlier round
 		if m.Election == a.round && a.electing && !a.inquiring {
 			a.complete()
 		}
-	case m.Election.Initiator == a.self.Name && m.Election != a.round: // of an earlier round
-	default:
-		if fresh && (!a.holding() || a.inquiring) { // 2a
-			why := Asked
-			if m.Kind == ElectNobody {
-				why = Withdrawn
-			}
-			a.voidRounds(a.coordinator)
-			a.begin(why, m.Election.Initiator)
-			a.join(m.Election)
-		}
-		a.add(m) // 2b
-		a.pass(m)
+		return
 	}
+	if fresh && a.joins(m.Election) { // 2a
+		why := Asked
+		if m.Kind == ElectNobody {
+			why = Withdrawn
+		}
+		a.voidRounds(a.coordinator)
+		a.begin(why, m.Election.Initiator)
+		a.join(m.Election)
+	}
+	a.add(m) // 2b
+	a.pass(m)
+}
+
+// joins reports whether this process sends an elect in a round of which nothing has passed here. It
+// does unless it waits for its elect in another one. In a round of its own it has sent one, whether
+// that round has ended or not: all others would drop a second one. An initiator that calls another
+// round has given up the one before, and so does whoever waits in that: its elect is dropped by all
+// that know of the later round.
+func (a *activeListRing) joins(round ID) bool {
+	if round.Initiator == a.self.Name {
+		return false
+	}
+	givenUp := a.round.Initiator == round.Initiator && a.round.earlier(round)
+	return !a.holding() || a.inquiring || givenUp
 }
 
 func (a *activeListRing) complete() { // 2c

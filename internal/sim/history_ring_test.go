@@ -3,6 +3,7 @@ package sim
 import (
 	"testing"
 
+	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/node"
 )
@@ -38,6 +39,15 @@ var ringHistories = []history{
 		algorithm: "ActiveListRing",
 		processes: 5,
 		play:      endedRound,
+	},
+	{
+		name: "the round that was joined late",
+		then: "a round had ended at the process that had called it when one that had recovered " +
+			"joined it: the caller joined it, too, with an elect that all others had seen, and " +
+			"waited for 4 T",
+		algorithm: "ActiveListRing",
+		processes: 5,
+		play:      joinedLate,
 	},
 	{
 		name: "the message that nobody follows up",
@@ -126,6 +136,33 @@ func endedRound(t *testing.T, h *stage) {
 	// P5 denies to coordinate until its own round ends, which may be taken for a failure: that costs
 	// another round.
 	h.led(t, "P5", swift+T)
+}
+
+// joinedLate: P5 is down, P4 coordinates. P5 comes back, P3 has no link to it yet. P4 dies; P2 sees it
+// first, and calls a round. When that has ended at P2, P3 gets a link to P5, and what it has yet to
+// pass on is the first that P5 hears of an election.
+func joinedLate(t *testing.T, h *stage) {
+	h.kill(4)
+	h.wait(t, "P4 coordinates", h.settled)
+	for _, link := range [][2]int32{{0, 3}, {2, 3}, {2, 4}} {
+		h.cut(link[0], link[1], forever)
+	}
+	called := false
+	h.hold(func(p, q int32, m *node.Message) bool {
+		called = called || p == 1 && says(m, election.Elect)
+		return says(m, election.Inquiry) ||
+			p == 1 && q == 2 && says(m, election.Elect) && m.Election.Process != "P2"
+	})
+	h.start(4, false)
+	h.kill(3)
+	h.wait(t, "P2 calls a round", func() bool { return called })
+	h.cut(0, 3, 0)
+	h.cut(2, 3, 0)
+	h.wait(t, "P2 follows P3", func() bool { return h.follows(1) == "P3" })
+	h.cut(2, 4, 0)
+	h.wait(t, "P3 has a link to P5", func() bool { return h.pair(2, 4).state == open })
+	h.deliver()
+	h.led(t, "P5", swift)
 }
 
 // droppedByFollowers: P5 is down, P4 holds the lease. P5 comes back, and P1 gets its message. P4
