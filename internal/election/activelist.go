@@ -67,13 +67,15 @@ func (a *activeListRing) call(why Reason) { // rule 1
 
 // voidRounds drops what is left of rounds that have ended here, but for those of one initiator. A
 // process that has just recovered would take them for new ones. The coordinator that is missed does
-// not: if it lives after all, its own round goes on.
+// not: if it lives after all, its own round goes on. What is owed stays: only the process that has
+// called that round will get it, and the round may not have ended there.
 func (a *activeListRing) voidRounds(but string) {
 	if a.electing {
 		return
 	}
 	a.outbox = slices.DeleteFunc(a.outbox, func(k kept) bool {
-		return (k.Kind == Elect || k.Kind == ElectNobody) && k.Election.Initiator != but
+		isElect := k.Kind == Elect || k.Kind == ElectNobody
+		return isElect && k.Election.Initiator != but && !a.owed(&k)
 	})
 }
 

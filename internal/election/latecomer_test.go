@@ -68,3 +68,23 @@ func TestAGivenUpRoundIsLeft(t *testing.T) {
 		}
 	}
 }
+
+// R7: what is left of a round that has ended here waits for the process that has called it, which
+// has recovered and to which this one has no link yet, whoever else comes into reach meanwhile: it
+// may not have ended there.
+func TestARoundIsOwedToItsInitiator(t *testing.T) {
+	r := &relay{Machine: machine(t, "ActiveListRing", "P3", 5, ""), kind: election.Elect}
+	r.Step(election.Event{Type: election.PeerDown, Process: "P4"})
+	round := id("P4", 1)
+	for _, p := range []string{"P5", "P1", "P4", "P3", "P2"} {
+		r.hear(election.Elect, round, p)
+	}
+	if r.State().Electing {
+		t.Fatal("the round has not ended")
+	}
+	r.Step(election.Event{Type: election.PeerUp, Process: "P1"})
+	out := r.Step(election.Event{Type: election.PeerUp, Process: "P4"})
+	if !has(out, "P4", election.Elect, round) {
+		t.Errorf("P4, which waits for its elect, gets %q", sent(out))
+	}
+}
