@@ -40,7 +40,8 @@ type Detector struct {
 	spare       []watch // memory for the next list of them
 	finding     Finding // of the last Tick
 	coordinator string
-	suspectAt   Instant // when the coordinator, whose link was closed, is to be suspected; zero: not
+	suspectAt   Instant // when the coordinator is to be suspected, though it may answer; zero: not
+	patient     bool    // because it elects; better evidence may come before that
 	due         Instant // when the last Tick asked to be called again
 	sequence    uint64
 }
@@ -77,7 +78,7 @@ func (d *Detector) T() time.Duration {
 // elected it, so it may run, and if it does not it is named silent once more, and suspected.
 func (d *Detector) Watch(coordinator string, others []string) {
 	if coordinator != d.coordinator {
-		d.coordinator, d.suspectAt = coordinator, 0
+		d.coordinator, d.suspectAt, d.patient = coordinator, 0, false
 		if w := find(d.watched, coordinator); w != nil && w.silent {
 			*w, d.due = watch{process: coordinator, measured: w.measured}, 0
 		}
@@ -151,17 +152,26 @@ func (d *Detector) Heard(process string, now Instant) {
 // further one a step later, so that the announcement of the first reaches most of them before they
 // call an election too (hazard B11).
 func (d *Detector) Closed(process string, rank func() int, now Instant) {
-	if process == d.coordinator && d.suspectAt == 0 {
-		d.suspectAt = now + min(time.Duration(rank())*d.step(), d.T())
+	if process == d.coordinator && (d.suspectAt == 0 || d.patient) {
+		d.suspectAt, d.patient = now+min(time.Duration(rank())*d.step(), d.T()), false
 		d.due = 0
 	}
 }
 
-// Opened takes back the evidence of Closed: the link is there again, or the coordinator says that
-// it is one.
+// Electing takes the coordinator's word that it takes part in an election. If it is about to win,
+// it says so within T; if it has ceased to coordinate, its election is heard of, as a rule sooner.
+func (d *Detector) Electing(process string, now Instant) {
+	if process == d.coordinator && d.suspectAt == 0 {
+		d.suspectAt, d.patient = now+d.T(), true
+		d.due = 0
+	}
+}
+
+// Opened takes back the evidence of Closed and Electing: the link is there again, or the coordinator
+// says that it is one.
 func (d *Detector) Opened(process string) {
 	if process == d.coordinator {
-		d.suspectAt = 0
+		d.suspectAt, d.patient = 0, false
 	}
 }
 
@@ -191,7 +201,8 @@ func (d *Detector) Tick(now Instant) Finding {
 		}
 	}
 	if d.suspectAt != 0 && now >= d.suspectAt {
-		d.suspectAt, f.Suspect = now+d.T(), d.coordinator // again, should the election come to nothing
+		f.Suspect = d.coordinator
+		d.suspectAt, d.patient = now+d.T(), false // again, should the election come to nothing
 	}
 	d.due, d.finding = d.Next(now), f
 	return f

@@ -165,6 +165,66 @@ func TestOpenedTakesTheEvidenceBack(t *testing.T) {
 	}
 }
 
+// A coordinator that takes part in an election has T to say that it coordinates, however often it is
+// asked meanwhile. A link that closes is better evidence.
+func TestElectingCoordinatorHasT(t *testing.T) {
+	const moment = 50 * time.Millisecond
+	for name, c := range map[string]struct {
+		then func(*detector.Detector, detector.Instant)
+		want time.Duration // after the moment; 0: it is not suspected
+	}{
+		"it goes on": {
+			func(d *detector.Detector, now detector.Instant) { d.Electing("P5", now) },
+			2*heartbeat - moment,
+		},
+		"it coordinates": {func(d *detector.Detector, _ detector.Instant) { d.Opened("P5") }, 0},
+		"its link closes": {
+			func(d *detector.Detector, now detector.Instant) {
+				d.Closed("P5", func() int { return 1 }, now)
+			},
+			2 * time.Millisecond,
+		},
+		"another one elects": {
+			func(d *detector.Detector, now detector.Instant) {
+				d.Opened("P5")
+				d.Electing("P4", now)
+			},
+			0,
+		},
+	} {
+		d, c0 := watching()
+		c0.run(time.Second, time.Millisecond)
+		d.Electing("P5", c0.now)
+		if c0.run(moment, time.Millisecond) {
+			t.Fatalf("%s: suspected within %v", name, moment)
+		}
+		begun := c0.now
+		c.then(d, begun)
+		suspected := c0.run(time.Second, time.Millisecond)
+		took := c0.now - begun
+		if suspected != (c.want > 0) || suspected && (took > c.want || took < c.want/2) {
+			t.Errorf("%s: suspected: %t, after %v, want %v", name, suspected, took, c.want)
+		}
+	}
+}
+
+// Evidence is acted on once in T, of whatever kind it is.
+func TestSuspectedAgainAfterT(t *testing.T) {
+	d, c := watching()
+	c.run(time.Second, time.Millisecond)
+	none := func() int { return 0 }
+	d.Electing("P5", c.now)
+	if !c.run(time.Second, time.Millisecond) {
+		t.Fatal("not suspected")
+	}
+	begun := c.now
+	c.now++
+	d.Closed("P5", none, c.now)
+	if !c.run(time.Second, time.Millisecond) || c.now-begun < d.T() {
+		t.Errorf("suspected again after %v, want %v", c.now-begun, d.T())
+	}
+}
+
 func TestEvidenceAboutOthersIsNoSuspicion(t *testing.T) {
 	d, c := watching()
 	d.Closed("P4", func() int { return 0 }, c.now)

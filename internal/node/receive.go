@@ -76,9 +76,10 @@ func (n *Node) receivedElection(e *Event) {
 	}
 }
 
-// receivedAnswer takes an answer to a question. A coordinator that denies being one is as good as
-// gone, even if it lives: it withdrew, or it restarted unnoticed. An answer to a question of before
-// this process followed it says nothing.
+// receivedAnswer takes an answer to a question. A coordinator that follows another process is as good
+// as gone, even if it lives: it withdrew, or it restarted unnoticed. One that follows nobody takes
+// part in an election, and may be about to win it. An answer to a question of before this process
+// followed it says nothing.
 func (n *Node) receivedAnswer(e *Event) {
 	n.detector.Answered(e.From, e.Message.Sequence, n.now.Boot)
 	if slices.Contains(n.peers.silent, e.From) {
@@ -90,7 +91,11 @@ func (n *Node) receivedAnswer(e *Event) {
 	if e.Message.Sequence <= n.peers.followed {
 		return
 	}
-	if e.Message.Follows != e.From {
+	switch e.Message.Follows {
+	case e.From:
+	case "":
+		n.detector.Electing(e.From, n.now.Boot)
+	default:
 		n.detector.Closed(e.From, n.election.Rank, n.now.Boot)
 	}
 	n.elect(election.Event{
