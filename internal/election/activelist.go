@@ -61,21 +61,21 @@ func (a *activeListRing) elect(why Reason) {
 }
 
 func (a *activeListRing) call(why Reason) { // rule 1
-	a.voidRounds(a.coordinator)
+	a.voidRounds(a.coordinator) // if it lives after all, its own round goes on
 	a.join(a.begin(why, a.self.Name))
 }
 
-// voidRounds drops what is left of rounds that have ended here, but for those of one initiator. A
-// process that has just recovered would take them for new ones. The coordinator that is missed does
-// not: if it lives after all, its own round goes on. What is owed stays: only the process that has
-// called that round will get it, and the round may not have ended there.
+// voidRounds drops what is left of rounds that have ended here: a process that has just recovered
+// would take them for new ones. They may not have ended elsewhere: what is owed to a process that is
+// skipped stays, and so do the rounds that it has called, and those of one other initiator.
 func (a *activeListRing) voidRounds(but string) {
 	if a.electing {
 		return
 	}
 	a.outbox = slices.DeleteFunc(a.outbox, func(k kept) bool {
-		isElect := k.Kind == Elect || k.Kind == ElectNobody
-		return isElect && k.Election.Initiator != but && !a.owed(&k)
+		by := k.Election.Initiator
+		goesOn := by == but || a.skips(by) || a.owed(&k)
+		return k.isElect() && !goesOn
 	})
 }
 
@@ -224,12 +224,39 @@ func (a *activeListRing) peerDown(p Process) {
 		a.voidRounds("")
 	}
 	a.active = slices.DeleteFunc(a.active, func(e member) bool { return e.name == p.Name })
+	a.setAside(p.Name)
 	a.again(p)
 }
 
+// setAside keeps the newest elect of a process that has vanished for that process itself: it may
+// have lost its link only.
+func (a *activeListRing) setAside(name string) {
+	elects := func(k kept) bool { return k.isElect() && k.Process == name }
+	left := a.outbox[:0]
+	for i, k := range a.outbox {
+		switch {
+		case !elects(k):
+			left = append(left, k)
+		case !slices.ContainsFunc(a.outbox[i+1:], elects):
+			k.past = true
+			left = append(left, k)
+		}
+	}
+	a.outbox = left
+}
+
 // peerUp makes sure that a process that came back does not get messages of a round that had ended
-// before: to that process it would be a new one.
+// before: to that process it would be a new one. It gets its own elects that went past it, even if
+// another process that has come back is the successor: to that one they would be new.
 func (a *activeListRing) peerUp(p Process) {
 	a.voidRounds(p.Name)
+	if a.next(a.self.Name) != p {
+		for i := range a.outbox {
+			if k := &a.outbox[i]; k.past && k.Process == p.Name {
+				k.to, k.past = p.Name, false
+				a.send(p, k.Message)
+			}
+		}
+	}
 	a.ring.peerUp(p)
 }

@@ -1,6 +1,7 @@
 package election_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/podesta-dev/podesta/internal/election"
@@ -84,7 +85,102 @@ func TestARoundIsOwedToItsInitiator(t *testing.T) {
 	}
 	r.Step(election.Event{Type: election.PeerUp, Process: "P1"})
 	out := r.Step(election.Event{Type: election.PeerUp, Process: "P4"})
-	if !has(out, "P4", election.Elect, round) {
-		t.Errorf("P4, which waits for its elect, gets %q", sent(out))
+	for _, p := range []string{"P5", "P1", "P4"} { // without those of others it would elect itself
+		if got := electOf(out, p, round); got != "P4" {
+			t.Errorf("P4 waits for its elect, and that of %s goes to %q: %s", p, got, sent(out))
+		}
+	}
+}
+
+// R1: an elect that goes past its sender waits for that process, whoever has called the round and
+// whoever comes into reach first: it may have lost its link only. P3 has passed on P5's elect.
+func TestAnElectIsOwedToItsSender(t *testing.T) {
+	const up, down, suspect = election.PeerUp, election.PeerDown, election.Suspect
+	for what, c := range map[string]struct {
+		before, since []linkEvent // the last one is that P5 gets its elect
+	}{
+		"it is back": {
+			[]linkEvent{{down, "P4", ""}, {down, "P5", ""}},
+			[]linkEvent{{up, "P5", "P5"}},
+		},
+		"others are back first": {
+			[]linkEvent{{down, "P4", ""}, {down, "P5", ""}},
+			[]linkEvent{{up, "P1", ""}, {up, "P4", ""}, {up, "P5", "P5"}},
+		},
+		"the coordinator is missed": {
+			[]linkEvent{{down, "P4", ""}, {down, "P5", ""}},
+			[]linkEvent{{suspect, "P6", ""}, {up, "P5", "P5"}},
+		},
+		"the successor vanishes": {
+			[]linkEvent{{down, "P4", ""}, {down, "P5", ""}},
+			[]linkEvent{{down, "P6", ""}, {up, "P5", "P5"}},
+		},
+		"the link closes with it": {
+			[]linkEvent{{down, "P4", ""}},
+			[]linkEvent{{down, "P5", ""}, {up, "P5", "P5"}},
+		},
+	} {
+		r := &relay{Machine: machine(t, "ActiveListRing", "P3", 6, ""), kind: election.Elect}
+		for _, l := range c.before {
+			r.Step(election.Event{Type: l.kind, Process: l.peer})
+		}
+		round := id("P2", 1)
+		for _, p := range []string{"P2", "P1", "P6", "P5", "P3"} {
+			r.hear(election.Elect, round, p)
+		}
+		for i, l := range c.since {
+			out := r.Step(election.Event{Type: l.kind, Process: l.peer})
+			if got := electOf(out, "P5", round); got != l.want {
+				t.Errorf("%s, step %d: P5's elect goes to %q, want %q (%s)", what, i+1, got, l.want,
+					sent(out))
+			}
+		}
+	}
+}
+
+// electOf returns who gets a process's elect in a round.
+func electOf(out election.Output, sender string, round election.ID) (to string) {
+	for _, e := range out.Messages {
+		if m := e.Message; m.Kind == election.Elect && m.Election == round && m.Process == sender {
+			to = e.To
+		}
+	}
+	return to
+}
+
+// G13: what is set aside leaves room for a round: of each sender the newest elect, and nothing of a
+// process that has left the roster.
+func TestWhatIsSetAsideIsBounded(t *testing.T) {
+	const up, down = election.PeerUp, election.PeerDown
+	for name, downs := range map[string][2]election.EventType{
+		"it vanishes before": {down, up}, // up: which it is
+		"it vanishes since":  {up, down},
+	} {
+		r := &relay{Machine: machine(t, "ActiveListRing", "P3", 4, ""), kind: election.Elect}
+		r.Step(election.Event{Type: downs[0], Process: "P4"})
+		for _, initiator := range []string{"P1", "P2"} {
+			r.hear(election.Elect, id(initiator, 1), "P4")
+		}
+		if downs[1] == down {
+			r.Step(election.Event{Type: down, Process: "P4"})
+		}
+		out := r.Step(election.Event{Type: up, Process: "P4"})
+		if strings.Count(sent(out), "ELECT P4") != 1 || electOf(out, "P4", id("P2", 1)) == "" {
+			t.Errorf("%s: P4 gets %s, want its newest elect", name, sent(out))
+		}
+	}
+	r := &relay{Machine: machine(t, "ActiveListRing", "P3", 4, ""), kind: election.Elect}
+	for _, initiator := range []string{"P1", "P2"} {
+		for _, p := range []string{"P1", "P2", "P4", "P3"} {
+			r.hear(election.Elect, id(initiator, 20), p)
+		}
+	}
+	r.Step(election.Event{Type: election.PeerDown, Process: "P4"})
+	r.Step(election.Event{Type: election.Change, Roster: processes(3)})
+	r.hear(election.Elect, id("P1", 21), "P1")
+	r.Step(election.Event{Type: election.Change, Roster: processes(4)})
+	out := r.Step(election.Event{Type: election.PeerUp, Process: "P4"})
+	if electOf(out, "P4", id("P1", 20))+electOf(out, "P4", id("P2", 20)) != "" {
+		t.Errorf("P4, which had left the roster, gets %s", sent(out))
 	}
 }

@@ -31,6 +31,8 @@ type ring struct {
 type kept struct {
 	Message
 	to string // whom it was sent to last; empty: that one has vanished, and nobody else was there
+	// an elect that went past its sender, which had vanished: it is for nobody else any more
+	past bool
 }
 
 // trip is the newest election of an initiator, as far as it has passed here.
@@ -90,10 +92,14 @@ func (r *ring) pass(m Message) bool {
 }
 
 // keep puts a message into the outbox, in place of those of earlier elections of its initiator. If
-// the outbox is full, the oldest message goes, unless it is owed and another one is not.
+// the outbox is full, the oldest message goes, unless it is owed and another one is not. An elect
+// that went past its sender stays until the next one of that sender, or until a roster does not name
+// it: there are fewer of these than processes, so they leave room for a round.
 func (r *ring) keep(m Message) {
 	r.outbox = slices.DeleteFunc(r.outbox, func(k kept) bool {
-		return k.Election.Initiator == m.Election.Initiator && k.Election.earlier(m.Election)
+		_, known := r.find(k.sender())
+		return k.Election.Initiator == m.Election.Initiator && k.Election.earlier(m.Election) ||
+			k.past && (k.Process == m.Process || !known)
 	})
 	if len(r.outbox) >= r.travel() {
 		oldest := slices.IndexFunc(r.outbox, func(k kept) bool { return !r.owed(&k) })
@@ -116,9 +122,19 @@ func (r *ring) conclude(over ID) {
 // outcome reports whether the message tells how an election has ended.
 func (k *kept) outcome() bool { return k.Kind == NewCoordinator || k.Kind == Coordinator }
 
-// owed reports whether a message is of an election whose initiator this process skips. It can go
-// nowhere else: the processes beyond the initiator have had it first.
-func (r *ring) owed(k *kept) bool { return !k.outcome() && r.skips(k.Election.Initiator) }
+// sender returns the process that sent a message first, and waits for it to come round.
+func (k *kept) sender() string {
+	if k.isElect() {
+		return k.Process
+	}
+	return k.Election.Initiator
+}
+
+func (k *kept) isElect() bool { return k.Kind == Elect || k.Kind == ElectNobody }
+
+// owed reports whether this process skips the one that waits for a message. It can go nowhere else:
+// the processes beyond that one have had it first.
+func (r *ring) owed(k *kept) bool { return !k.outcome() && (k.past || r.skips(k.sender())) }
 
 func (r *ring) emit(k *kept) bool {
 	successor := r.next(r.self.Name)
@@ -126,6 +142,7 @@ func (r *ring) emit(k *kept) bool {
 		k.to = ""
 		return false
 	}
+	k.past = k.isElect() && r.skips(k.Process)
 	r.send(successor, k.Message)
 	return true
 }
@@ -134,7 +151,8 @@ func (r *ring) emit(k *kept) bool {
 // else went to that process to the successor.
 func (r *ring) again(vanished Process) {
 	r.outbox = slices.DeleteFunc(r.outbox, func(k kept) bool {
-		return k.Process == vanished.Name || k.Election.Initiator == vanished.Name
+		about := k.Process == vanished.Name || k.Election.Initiator == vanished.Name
+		return about && !k.past
 	})
 	for i := range r.outbox {
 		if k := &r.outbox[i]; k.to == vanished.Name && !r.owed(k) {
@@ -144,15 +162,15 @@ func (r *ring) again(vanished Process) {
 }
 
 // peerUp handles a process that came back. If it is the successor now, it gets what went past it
-// while it was skipped and concerns it: the messages of an election that it has called, and the
-// outcome that it has not been told. The successor also gets what went to nobody, or to a process
+// while it was skipped and concerns it: the messages of an election that it has called, those that
+// it waits for, and the outcome that it has not been told. The successor also gets what went to nobody, or to a process
 // farther away to which this one no longer keeps a link: what was under way on that link may be
 // lost.
 func (r *ring) peerUp(back Process) {
 	links, isNext := r.links(), r.next(r.self.Name) == back
 	for i := range r.outbox {
 		k := &r.outbox[i]
-		own := k.Election.Initiator == back.Name && !k.outcome()
+		own := !k.outcome() && (k.sender() == back.Name || k.Election.Initiator == back.Name)
 		stranded := !slices.Contains(links, k.to) && !r.owed(k)
 		if stranded || isNext && (own || r.inForce(k, back)) {
 			r.emit(k)
