@@ -138,6 +138,24 @@ func TestAnElectIsOwedToItsSender(t *testing.T) {
 	}
 }
 
+// R1: also if the initiator of that round calls another one, which goes past the sender, too.
+func TestAnElectOfAGivenUpRoundIsOwed(t *testing.T) {
+	r := &relay{Machine: machine(t, "ActiveListRing", "P3", 5, ""), kind: election.Elect}
+	r.Step(election.Event{Type: election.PeerDown, Process: "P4"})
+	for sequence := range uint64(2) {
+		for _, p := range []string{"P2", "P1", "P5", "P3"} {
+			r.hear(election.Elect, id("P2", sequence+1), p)
+		}
+		if sequence == 0 {
+			r.hear(election.Elect, id("P2", 1), "P4")
+		}
+	}
+	out := r.Step(election.Event{Type: election.PeerUp, Process: "P4"})
+	if got := electOf(out, "P4", id("P2", 1)); got != "P4" {
+		t.Errorf("P4, which waits for its elect, gets %q", sent(out))
+	}
+}
+
 // electOf returns who gets a process's elect in a round.
 func electOf(out election.Output, sender string, round election.ID) (to string) {
 	for _, e := range out.Messages {

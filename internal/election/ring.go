@@ -97,9 +97,11 @@ func (r *ring) pass(m Message) bool {
 // it: there are fewer of these than processes, so they leave room for a round.
 func (r *ring) keep(m Message) {
 	r.outbox = slices.DeleteFunc(r.outbox, func(k kept) bool {
-		_, known := r.find(k.sender())
-		return k.Election.Initiator == m.Election.Initiator && k.Election.earlier(m.Election) ||
-			k.past && (k.Process == m.Process || !known)
+		if k.past {
+			_, known := r.find(k.Process)
+			return k.Process == m.Process || !known
+		}
+		return k.Election.Initiator == m.Election.Initiator && k.Election.earlier(m.Election)
 	})
 	if len(r.outbox) >= r.travel() {
 		oldest := slices.IndexFunc(r.outbox, func(k kept) bool { return !r.owed(&k) })
