@@ -52,6 +52,6 @@ func longestLease(s *State, f *Facts) (longest, again time.Duration) {
 // tellsPresent reports whether the roster tells agents what is so now, the lease included.
 func tellsPresent(r *Roster, f *Facts) bool {
 	members := append([]Member(nil), r.Members...)
-	fill(members, f)
+	fill(members, r.StepDown, f)
 	return digest(members, r.Rules, f) == r.Digest
 }

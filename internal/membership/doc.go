@@ -1,5 +1,5 @@
 // Package membership decides which processes of a group vote, and when that may change: rules MC1
-// to MC8, MC10 and MC11, each in the file named for its subject, with its full text above the code.
+// to MC8 and MC10 to MC12, each in the file named for its subject, with its full text above the code.
 //
 //	roster.go           MC1  one roster at a time; how generations are numbered
 //	founding.go         MC2  the first voters
@@ -11,6 +11,7 @@
 //	departing.go        MC8  processes on their way out get priority 0
 //	set_back.go         MC10 a status that was restored or wiped
 //	rules_level.go      MC11 by which rules the voters promise
+//	step_down.go        MC12 a process that an operator keeps from coordinating
 //
 // MC9, how agents pass a roster on to each other, is in internal/node/passing.go.
 //

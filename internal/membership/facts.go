@@ -39,6 +39,10 @@ type Facts struct {
 	Held *Roster
 	// Adopt is what an operator says of a status that was set back.
 	Adopt AdoptRequest
+	// StepDown is what an operator wishes of the coordinator (MC12).
+	StepDown StepDownRequest
+	// Coordinator is who coordinates, as the manager knows from the reports. It matters for MC12 only.
+	Coordinator Coordinator
 	// Begun is when this run of the manager first saw the group.
 	Begun time.Time
 	// Inherited: the group is older than this run of the manager, so that it may have had a roster
@@ -75,6 +79,8 @@ type Report struct {
 	Coordinator string
 	// BallotsSpent: it would ask for votes, and the ballots of its generation are used up.
 	BallotsSpent bool
+	// NotCandidate: it said that it cannot coordinate: its app is unhealthy, or it rests.
+	NotCandidate bool
 	Rules        int32 // the newest rules level that it supports (MC11); 0 counts as 1
 }
 

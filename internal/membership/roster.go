@@ -30,6 +30,8 @@ type Roster struct {
 	// Rules is the rules level in force (MC11); 0 counts as 1. Zero in a Classic group.
 	Rules   int32
 	Members []Member // in the order of CompareNames
+	// StepDown is what has become of an operator's wish (MC12); nil: there is none.
+	StepDown *StepDown
 }
 
 // Member is a pod on the roster.
@@ -69,11 +71,11 @@ func NextGeneration(last *Roster, reports []Report, now time.Time) int64 {
 	return next
 }
 
-// fill has the members carry what agents are told and what is not persisted.
-func fill(members []Member, f *Facts) {
+// fill has the members carry what agents are told and what is not persisted, while a wish may stand.
+func fill(members []Member, w *StepDown, f *Facts) {
 	for i := range members {
 		pod := f.pod(members[i].UID)
-		members[i].Priority = priority(pod)
+		members[i].Priority = w.apply(members[i].Name, priority(pod))
 		members[i].Address = ""
 		if pod != nil {
 			members[i].Address = pod.Address
@@ -119,7 +121,8 @@ func bit(set bool) byte {
 // same reports whether two rosters are persisted as the same.
 func same(a, b *Roster) bool {
 	if a.Generation != b.Generation || a.Digest != b.Digest || a.LongestLease != b.LongestLease ||
-		level(a.Rules) != level(b.Rules) || len(a.Members) != len(b.Members) {
+		level(a.Rules) != level(b.Rules) || len(a.Members) != len(b.Members) ||
+		!sameWish(a.StepDown, b.StepDown) {
 		return false
 	}
 	for i := range a.Members {

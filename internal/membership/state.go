@@ -20,6 +20,8 @@ type State struct {
 	joined   time.Time // without voters: since when at least one process has joined (MC2)
 	behind   bool      // without voters: an agent uses a roster of when there were voters
 	caughtUp time.Time // since when no agent does any more
+
+	without time.Time // since when nobody else is known to coordinate while a wish stands (MC12)
 }
 
 // voterRecord is a voter and the proof that it has ended, if there is one.
@@ -65,6 +67,7 @@ func (s State) advance(g *group) State {
 			restored:   s.restored,
 			above:      s.above,
 			least:      s.least,
+			without:    s.without,
 			generation: generation,
 		}
 	}

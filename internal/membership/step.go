@@ -110,7 +110,9 @@ func decide(s *State, g *group) Decision {
 	} else {
 		r.Members = classicMembers(g)
 	}
-	fill(r.Members, g.Facts)
+	record, again := s.wish(g)
+	r.StepDown, d.Again = record, sooner(again, d.Again)
+	fill(r.Members, record, g.Facts)
 	r.Digest = digest(r.Members, r.Rules, g.Facts)
 	renumber := last == nil || last.Digest != r.Digest || s.restored || spent
 	if renumber {
