@@ -113,7 +113,7 @@ func (w *World) settle(settled func() bool) {
 			w.fail("L1: the roster still changes")
 		}
 		w.until(w.now + 2*T)
-		if len(w.api.rosters) == rosters && (w.now >= end || w.managers[0].pending+w.managers[1].pending == 0 && settled()) {
+		if len(w.api.rosters) == rosters && (w.now >= end || w.managers[0].pending+w.managers[1].pending == 0 && !w.wishEnds() && settled()) {
 			return
 		}
 	}
@@ -157,6 +157,7 @@ func (w *World) settleClassic() {
 	if w.now-w.truth.lastSent < silence {
 		w.until(w.now + silence)
 	}
+	w.checkWishInTheEnd()
 	if w.broken == nil {
 		w.checkClassicCalm()
 	}
@@ -177,6 +178,7 @@ func (w *World) calmDown() {
 		w.checkRagged()
 		return
 	}
+	w.checkWishInTheEnd()
 	held := w.truth.lastHeld
 	if w.now-max(w.truth.lastSent, held) < silence {
 		w.until(w.now + silence)

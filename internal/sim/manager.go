@@ -42,6 +42,7 @@ type view struct {
 	settings  string
 	pods      []pod
 	ended     int // how many ends of pods are known
+	wish      membership.StepDownRequest
 }
 
 // report is what an agent told a manager last.
@@ -56,6 +57,9 @@ type report struct {
 	coordinator  string
 	ballotsSpent bool
 	rules        int32
+	follows      string // Classic, too
+	epoch        int64
+	notCandidate bool
 }
 
 // patience is after what a silent agent counts as disconnected.
@@ -102,7 +106,8 @@ func (w *World) manage(i int32) {
 		return
 	}
 	if d.Persist {
-		if m.cache.version != w.api.version || m.cache.group != w.api.group { // MC1: the status has moved on
+		if m.cache.version != w.api.version || m.cache.group != w.api.group ||
+			m.cache.wish != w.api.wish { // MC1: the group has moved on
 			return
 		}
 		w.persist(m, d.Roster)
@@ -117,7 +122,7 @@ func (w *World) manage(i int32) {
 func (w *World) refresh(m *manager) {
 	c, a := &m.cache, &w.api
 	c.version, c.group, c.algorithm, c.lease, c.settings = a.version, a.group, a.algorithm, a.lease, a.settings
-	c.pods = append(c.pods[:0], a.pods...)
+	c.pods, c.wish = append(c.pods[:0], a.pods...), a.wish
 	for ; c.ended < len(a.ended); c.ended++ {
 		m.ended = append(m.ended, membership.EndedPod{UID: a.ended[c.ended], At: m.clock(w.now)})
 	}
@@ -151,6 +156,10 @@ func (w *World) gather(m *manager) *membership.Facts {
 			f.Reports = append(f.Reports, r.asFact(w.now, m.group))
 		}
 	}
+	if f.StepDown = m.cache.wish; f.StepDown.ID != "" {
+		f.Coordinator = w.coordinator(m, f)
+		w.mistake(f)
+	}
 	return f
 }
 
@@ -159,6 +168,7 @@ func (r *report) asFact(now Time, group int) membership.Report {
 		Leaving: r.leaving, Rules: r.rules, Generation: r.generation, OtherGroup: r.group != 0 && r.group != group}
 	if r.group == group {
 		f.Coordinator, f.BallotsSpent = r.coordinator, r.ballotsSpent
+		f.NotCandidate = r.notCandidate
 	}
 	return f
 }
@@ -250,6 +260,10 @@ func (w *World) report(p int32) {
 	if view.Epoch != 0 {
 		r.coordinator = view.Coordinator
 	}
+	r.follows, r.epoch, r.notCandidate = view.Coordinator, int64(view.Epoch), view.Withdrawn
+	if w.Guarded && view.Epoch == 0 || !w.Guarded && view.Electing {
+		r.follows = ""
+	}
 }
 
 // groupOf is the group object of the roster that a process uses; 0: none.
@@ -265,6 +279,7 @@ func (w *World) groupOf(p int32) int {
 func (w *World) persist(m *manager, r *membership.Roster) {
 	w.Rosters++
 	w.checkNextLevel(m, r)
+	w.checkWish(r)
 	n := &node.Roster{
 		Group: groups[w.api.group], Generation: r.Generation, Algorithm: m.cache.algorithm, Guarded: w.Guarded,
 		Heartbeat: time.Duration(heartbeat), Timeout: time.Duration(mostTimeout), Lease: m.cache.lease,

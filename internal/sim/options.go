@@ -102,7 +102,7 @@ type Cluster struct {
 type Weights struct {
 	Crash, Cut, Clog, Pause, Suspect, Break, Sicken, Leave, Expire, Edit, Forge           int
 	StepWall, Suspend, ChangeRate, CutSession, EndApp, ReplacePod, StopManager, EditLease int
-	Remake, Strand, Report, SetBack, Upgrade                                              int
+	Remake, Strand, Report, SetBack, Upgrade, Wish                                        int
 }
 
 // Lease is the group's own choice of what Guarded groups need.
@@ -204,6 +204,21 @@ func DrawUpgrades(algorithm string, seed uint64) Options {
 		o.Weights = Weights{Upgrade: 6, StopManager: 1, Strand: 1, Sicken: 1}
 		o.Crashes, o.Disks, o.Partial, o.Loss, o.Flap = Crashes{}, Disks{}, 0, 0, false
 		o.Chaos, o.Gap = 600*T, 15*T
+	}
+	return o
+}
+
+// DrawStepDowns draws a group whose operators wish that coordinators step down (MC12), beside all else.
+func DrawStepDowns(algorithm string, guarded bool, seed uint64) Options {
+	o := Draw(algorithm, seed)
+	if guarded {
+		o = DrawGuarded(algorithm, seed)
+	}
+	o.Wish = 3
+	if seed/4%2 == 0 { // little else happens, or hardly any wish is seen through
+		o.Weights = Weights{Wish: 6, StopManager: 1, Strand: 1, Sicken: 1, Edit: 1}
+		o.Crashes, o.Disks, o.Partial, o.Loss, o.Flap = Crashes{}, Disks{}, 0, 0, false
+		o.Chaos, o.Gap = 400*T, 10*T
 	}
 	return o
 }

@@ -14,6 +14,7 @@ type oracle struct {
 	highest  lease.Epoch            // that anybody has held
 	holds    []hold                 // by place
 	rosters  map[int64]*node.Roster // by generation
+	wishes   map[string]bool        // that have begun (T17)
 }
 
 // promise is a voter's word, once it has been given.
@@ -55,10 +56,11 @@ func (w *World) newOracle() {
 	}
 	o := &w.oracles[len(w.oracles)-1]
 	if o.owners == nil {
-		o.owners, o.rosters = map[lease.Epoch]string{}, map[int64]*node.Roster{}
+		o.owners, o.rosters, o.wishes = map[lease.Epoch]string{}, map[int64]*node.Roster{}, map[string]bool{}
 	}
 	clear(o.owners)
 	clear(o.rosters)
+	clear(o.wishes)
 	o.highest = 0
 	o.promises, o.widest, o.holds = again(o.promises, n*maxStateIDs), again(o.widest, n), again(o.holds, n)
 }

@@ -19,6 +19,8 @@ type sabotage struct {
 	forge          bool // apps write under the highest epoch that the register has seen
 	hasty          bool // a manager makes voters of those that are connected to it only
 	nextLevel      bool // agents use rosters of the rules level above their newest
+	anyWish        bool // managers take what an operator saw for what they see themselves
+	endlessWish    bool // managers take it that another process coordinates while one stands aside
 	overstay       Time // apps act for so long after their deadlines
 
 	// cheat changes what a step asks for before it is checked and done.

@@ -44,7 +44,9 @@ func (w *World) adopt(m *manager, f *membership.Facts) {
 			continue
 		}
 		if shown := w.api.persisted(in); shown != nil {
-			f.Held = shown
+			held := *shown
+			held.StepDown = nil // agents know nothing of it
+			f.Held = &held
 		}
 	}
 	if w.calm && w.now-m.aboveAt > 40*T {

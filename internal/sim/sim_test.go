@@ -133,6 +133,38 @@ func TestUpgradesChangeTheLevel(t *testing.T) {
 	}
 }
 
+// T17: operators wish that coordinators step down, for a while or not, beside all other faults.
+func TestSimulateStepDowns(t *testing.T) {
+	for _, mode := range modes {
+		for _, algorithm := range algorithms() {
+			t.Run(mode.name+"/"+algorithm, func(t *testing.T) {
+				draw := func(seed uint64) sim.Options {
+					return sim.DrawStepDowns(algorithm, mode.name == "Guarded", seed)
+				}
+				simulate(t, draw, *firstFlag, max(*seedsFlag, share())/16+1, never)
+			})
+		}
+	}
+}
+
+// Wishes are worth simulating only if they are taken up.
+func TestWishesAreTakenUp(t *testing.T) {
+	w := sim.NewWorld()
+	for _, guarded := range []bool{false, true} {
+		for seed := range uint64(400) {
+			if err := w.Run(sim.DrawStepDowns("Bully", guarded, seed)); err != nil {
+				t.Fatal(err)
+			}
+			if w.Wishes > 2 {
+				break
+			}
+			if seed == 399 {
+				t.Errorf("guarded %t: no seed takes up more than two wishes", guarded)
+			}
+		}
+	}
+}
+
 // Seeds that failed once.
 func TestPinnedSeeds(t *testing.T) {
 	text, err := os.ReadFile(pinned)

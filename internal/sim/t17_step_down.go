@@ -1,0 +1,166 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/membership"
+)
+
+// T17: operators wish that the coordinator step down, for a while or not, to somebody or to whoever
+// ranks highest, about what they see or about what was so (MC12). A wish begins once, on the roster
+// that the operator saw. In the end none leaves the group without a coordinator.
+
+// aDay is so long that a wish stands until its run has ended.
+const aDay = membership.MaxStepDown
+
+// wish: an operator wishes something, or withdraws what was wished.
+func (w *World) wish() {
+	a := &w.api
+	newest := a.newest()
+	if newest == nil {
+		return
+	}
+	if w.rng.IntN(5) == 0 {
+		a.wish = membership.StepDownRequest{}
+		w.tell("the wish is withdrawn")
+		return
+	}
+	p := w.target()
+	a.wishes++
+	a.wish = membership.StepDownRequest{
+		ID:         small[a.wishes%len(small)] + "/" + small[a.wishes/len(small)%len(small)],
+		Generation: newest.node.Generation,
+		Process:    w.podOf(p),
+	}
+	if h := &w.oracle().holds[p]; w.Guarded {
+		a.wish.Epoch = int64(h.epoch)
+	}
+	if w.rng.IntN(3) == 0 {
+		a.wish.To = w.podOf(w.someone())
+	}
+	switch w.rng.IntN(4) {
+	case 0, 1:
+		a.wish.For = time.Second * time.Duration(1+w.rng.IntN(20))
+	case 2:
+		a.wish.For = aDay
+	}
+	w.tell("an operator wishes %+v", a.wish)
+}
+
+func (w *World) podOf(p int32) membership.Identity {
+	return membership.Identity{Name: names[p], UID: uidOf(p, w.api.pods[p].uid)}
+}
+
+// coordinator is who coordinates, as a manager knows it from reports. Guarded: a majority of the
+// voters follow it under one epoch, of which the highest that a majority has reached counts.
+// Classic: more than half of those that report follow it.
+func (w *World) coordinator(m *manager, f *membership.Facts) (known membership.Coordinator) {
+	counted := func(p int) bool {
+		r := &m.reports[p]
+		if r.at == 0 || w.now-r.at >= patience || r.group != m.group {
+			return false
+		}
+		return !w.Guarded || f.Roster != nil && votesOn(f.Roster, r)
+	}
+	total := 0
+	for p := range m.reports {
+		if counted(p) {
+			total++
+		}
+	}
+	needed := total/2 + 1
+	if w.Guarded && f.Roster != nil {
+		needed = membership.Majority(len(votersOf(f.Roster)))
+	}
+	for c := range m.reports {
+		followers, least := 0, int64(0)
+		for p := range m.reports {
+			r := &m.reports[p]
+			if !counted(p) || r.follows != names[c] {
+				continue
+			}
+			if followers++; least == 0 || r.epoch < least {
+				least = r.epoch
+			}
+		}
+		if followers >= needed {
+			known.Identity, known.Epoch = w.podOf(int32(c)), least
+		}
+	}
+	return known
+}
+
+// mistake lets a manager be wrong about a wish.
+func (w *World) mistake(f *membership.Facts) {
+	if f.Roster == nil {
+		return
+	}
+	stands := f.Roster.StepDown != nil && f.Roster.StepDown.Outcome == membership.Standing
+	switch {
+	case w.sabotage.anyWish && f.Coordinator.Name != "":
+		f.StepDown.Generation, f.StepDown.Epoch = f.Roster.Generation, f.Coordinator.Epoch
+		f.StepDown.Process = f.Coordinator.Identity
+	case w.sabotage.endlessWish && stands && f.Roster.StepDown.Until != (time.Time{}):
+		f.Coordinator = membership.Coordinator{Identity: membership.Identity{Name: "somebody"}}
+	}
+}
+
+// votesOn reports whether a report is that of a voter on a roster.
+func votesOn(r *membership.Roster, by *report) bool {
+	for i := range r.Members {
+		if q := &r.Members[i]; q.Voter && q.UID == by.uid && q.StateID == by.stateID {
+			return true
+		}
+	}
+	return false
+}
+
+// checkWish checks a roster that a manager makes of the newest one.
+func (w *World) checkWish(is *membership.Roster) {
+	if is.StepDown == nil || is.StepDown.Outcome != membership.Standing {
+		return
+	}
+	id, was := is.StepDown.ID, int64(0)
+	if last := w.api.newest(); last != nil {
+		was = last.members.Generation
+		if d := last.members.StepDown; d != nil && d.ID == id && d.Outcome == membership.Standing {
+			return
+		}
+	}
+	o := w.oracle()
+	if w.SetBack > 0 { // what one status says of it, another one need not
+		w.Wishes++
+		return
+	}
+	if o.wishes[id] {
+		w.fail("T17: the wish %s begins again", id)
+	}
+	o.wishes[id] = true
+	w.Wishes++
+	if asked := &w.api.wish; asked.ID != id || asked.Generation != was ||
+		asked.Process.Name != is.StepDown.Process {
+		w.fail("T17: the wish %+v begins on roster %d, when %+v is asked for", is.StepDown, was, asked)
+	}
+}
+
+// wishEnds reports whether a wish will end by itself before the run does.
+func (w *World) wishEnds() bool {
+	newest := w.api.newest()
+	if newest == nil || newest.members.StepDown == nil ||
+		newest.members.StepDown.Outcome != membership.Standing {
+		return false
+	}
+	until := newest.members.StepDown.Until
+	return until.IsZero() || until.Sub(w.managers[w.leader].clock(w.now)) < aDay/2
+}
+
+// checkWishInTheEnd checks that nobody stands aside while nobody else leads.
+func (w *World) checkWishInTheEnd() {
+	newest := w.api.newest()
+	if newest == nil || newest.members.StepDown == nil {
+		return
+	}
+	if d := newest.members.StepDown; d.Outcome == membership.Standing && !w.led() {
+		w.fail("T17: in the end %s stands aside, and nobody leads", d.Process)
+	}
+}
