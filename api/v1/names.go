@@ -15,6 +15,9 @@ const (
 	ForgetAnnotation = "podesta.dev/forget"
 	// AdoptAnnotation is an annotation of a group that holds an AdoptRequest.
 	AdoptAnnotation = "podesta.dev/adopt"
+	// StepDownAnnotation is an annotation of a group that holds a StepDownRequest. It has no effect
+	// once it has been answered, but removing it ends a request that stands.
+	StepDownAnnotation = "podesta.dev/step-down"
 	// TrustConfigMap is the name of the ConfigMap with the CA bundle. The manager writes one, under
 	// the key TrustKey, into every namespace that has a group.
 	TrustConfigMap = "podesta-trust"

@@ -146,7 +146,7 @@ const (
 // NotCandidateReason is the reason why a process is not a candidate: it cannot become the
 // coordinator.
 //
-// +kubebuilder:validation:Enum=Unhealthy;SessionClosed;PriorityZero;Leaving;Resting
+// +kubebuilder:validation:Enum=Unhealthy;SessionClosed;PriorityZero;SteppedDown;Leaving;Resting
 type NotCandidateReason string
 
 // The reasons why a process is not a candidate.
@@ -157,6 +157,9 @@ const (
 	NotCandidateSessionClosed NotCandidateReason = "SessionClosed"
 	// NotCandidatePriorityZero: the priority of the process is 0.
 	NotCandidatePriorityZero NotCandidateReason = "PriorityZero"
+	// NotCandidateSteppedDown: an operator keeps the process from coordinating
+	// (status.roster.stepDown).
+	NotCandidateSteppedDown NotCandidateReason = "SteppedDown"
 	// NotCandidateLeaving: the process is about to end, or its pod is being deleted.
 	NotCandidateLeaving NotCandidateReason = "Leaving"
 	// NotCandidateResting: the process reaches no majority of the voters, or lost its lease because
@@ -250,6 +253,11 @@ type RosterStatus struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=256
 	Members []RosterMember `json:"members,omitempty"`
+
+	// stepDown is what has become of the newest request to step down (kubectl election step-down).
+	// Absent if the group has no annotation podesta.dev/step-down.
+	// +optional
+	StepDown *StepDownStatus `json:"stepDown,omitempty"`
 }
 
 // RosterMember is a pod of the group.

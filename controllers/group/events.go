@@ -172,7 +172,7 @@ func rosterEvents(was, is *v1.RosterStatus, guarded bool) []notification {
 	if guarded {
 		all = append(all, voterEvents(was, is)...)
 	}
-	return all
+	return append(all, stepDownEvents(was, is)...)
 }
 
 // changesOf names the members that one roster has and the other has not; empty if there are none.

@@ -75,6 +75,7 @@ func reportFact(uid types.UID, s roster.Sighting, group types.UID) membership.Re
 		Connected:    s.Connected,
 		Since:        s.Since,
 		Leaving:      s.Report.Leaving,
+		NotCandidate: withdrawn(s.Report),
 		Rules:        s.Report.Rules,
 		BallotsSpent: s.Report.LeaseState == roster.LeaseBallotsSpent,
 	}
@@ -88,6 +89,11 @@ func reportFact(uid types.UID, s roster.Sighting, group types.UID) membership.Re
 // that was deleted, or one that is newer than what this manager has seen.
 func ofOtherGroup(r roster.Report, group types.UID) bool {
 	return r.GroupUID != "" && r.GroupUID != string(group)
+}
+
+// withdrawn reports whether an agent says that its process cannot coordinate, whatever its priority.
+func withdrawn(r roster.Report) bool {
+	return r.Withdrawn || r.NotCandidate != "" && r.NotCandidate != roster.NotCandidatePriorityZero
 }
 
 // follows reports whether an agent of a Guarded group follows a process that may act, or is it.
@@ -106,6 +112,7 @@ func rosterFrom(r *v1.RosterStatus) *membership.Roster {
 		Digest:       r.Digest,
 		LongestLease: milliseconds(r.LongestLeaseMilliseconds),
 		Rules:        r.Rules,
+		StepDown:     stepDownFrom(r.StepDown),
 	}
 	for _, m := range r.Members {
 		read.Members = append(read.Members, membership.Member{
@@ -130,6 +137,7 @@ func recordOf(r *membership.Roster) *v1.RosterStatus {
 		Digest:                   r.Digest,
 		LongestLeaseMilliseconds: int32(r.LongestLease.Milliseconds()), //nolint:gosec // of an int32
 		Rules:                    r.Rules,
+		StepDown:                 stepDownRecord(r.StepDown),
 	}
 	for _, m := range r.Members {
 		member := v1.RosterMember{

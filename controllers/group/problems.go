@@ -14,6 +14,7 @@ import (
 const (
 	reasonTrustNotRestored = "TrustNotRestored"
 	reasonForgetIgnored    = "ForgetIgnored"
+	reasonStepDownIgnored  = "StepDownIgnored"
 )
 
 // problem is one thing that is wrong with a group.
@@ -53,6 +54,9 @@ func problems(f findings) []problem {
 	}
 	if f.step.forgetIgnored != "" {
 		all = append(all, problem{reasonForgetIgnored, f.step.forgetIgnored})
+	}
+	if f.step.stepDownIgnored != "" {
+		all = append(all, problem{reasonStepDownIgnored, f.step.stepDownIgnored})
 	}
 	return all
 }

@@ -32,6 +32,7 @@ type process struct {
 	last     *v1.ProcessStatus // its row in the published table
 	stands   time.Time         // until when that row stands, if nothing tells more
 	guarded  bool              // it follows, and claims, under an epoch only
+	aside    bool              // an operator keeps it from coordinating
 
 	agent        v1.AgentState // what is wrong with its agent; empty if nothing is
 	agentVersion string        // of an agent that is outdated
@@ -155,6 +156,7 @@ func processesOf(o observation) []process {
 	slices.SortFunc(all, func(a, b process) int { return membership.CompareNames(a.name, b.name) })
 	for i := range all {
 		all[i].guarded = guarded(o.group)
+		all[i].aside = standsAside(o.published.Roster, all[i].name)
 	}
 	accuse(all)
 	return all

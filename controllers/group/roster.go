@@ -40,8 +40,9 @@ type rosterDecision struct {
 	unsupported int32
 	// again is when time alone would change the roster; zero: it takes an event.
 	again time.Duration
-	// forgetIgnored is why a request to forget voters was not read; empty if it was.
-	forgetIgnored string
+	// forgetIgnored is why a request to forget voters was not read, and stepDownIgnored why one to
+	// step down was not; empty if it was.
+	forgetIgnored, stepDownIgnored string
 }
 
 // linkPort is the name of the container port on which an agent listens for its peers, if it is not
@@ -54,16 +55,21 @@ func decideRoster(o observation) rosterDecision {
 	var ignored string
 	facts.Forget, ignored = forgetRequest(o.group, newestGeneration(o.membership.Roster(),
 		facts.Roster))
+	var noStepDown string
+	if facts.StepDown, noStepDown = stepDownRequest(o.group); awaitsCoordinator(facts) {
+		facts.Coordinator = knownCoordinator(o)
+	}
 	next, decided := membership.Step(o.membership, facts)
 	d := rosterDecision{
-		state:         next,
-		known:         recordOf(next.Roster()),
-		lost:          decided.Lost,
-		silent:        decided.Silent,
-		pending:       decided.Pending,
-		unsupported:   decided.Unsupported,
-		again:         decided.Again,
-		forgetIgnored: ignored,
+		state:           next,
+		known:           recordOf(next.Roster()),
+		lost:            decided.Lost,
+		silent:          decided.Silent,
+		pending:         decided.Pending,
+		unsupported:     decided.Unsupported,
+		again:           decided.Again,
+		forgetIgnored:   ignored,
+		stepDownIgnored: noStepDown,
 	}
 	if decided.SetBack > 0 {
 		d.setBack = &v1.SetBackStatus{Newest: decided.SetBack}

@@ -86,7 +86,8 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 	d.events = slices.Concat(statusEvents(o.published, d.status),
 		agentEvents(o.published, d.status, missingAgents(f)),
 		problemEvents(o.published, problem{reasonTrustNotRestored, o.trust},
-			problem{reasonForgetIgnored, step.forgetIgnored}))
+			problem{reasonForgetIgnored, step.forgetIgnored},
+			problem{reasonStepDownIgnored, step.stepDownIgnored}))
 	return d
 }
 

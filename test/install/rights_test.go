@@ -88,9 +88,9 @@ func TestPeoplesRoles(t *testing.T) {
 		verbs           []string // on electiongroups
 		not             []string
 	}{
-		{"viewer", "view", []string{"get", "list", "watch"}, []string{"create", "patch", "delete", "forget"}},
-		{"editor", "edit", []string{"get", "list", "watch", "create", "update", "patch", "delete"}, []string{"deletecollection", "escalate", "forget"}},
-		{"admin", "admin", []string{"get", "create", "delete", "deletecollection", "forget"}, nil},
+		{"viewer", "view", []string{"get", "list", "watch"}, []string{"create", "patch", "delete", "forget", "step-down"}},
+		{"editor", "edit", []string{"get", "list", "watch", "create", "update", "patch", "delete", "step-down"}, []string{"deletecollection", "escalate", "forget"}},
+		{"admin", "admin", []string{"get", "create", "delete", "deletecollection", "forget", "step-down"}, nil},
 	} {
 		role := as[rbacv1.ClusterRole](t, all, "ClusterRole", "podesta-electiongroup-"+test.role)
 		if label := "rbac.authorization.k8s.io/aggregate-to-" + test.aggregate; role.Labels[label] != "true" {

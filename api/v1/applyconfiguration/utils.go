@@ -50,6 +50,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1.RosterStatusApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("SetBackStatus"):
 		return &apiv1.SetBackStatusApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("StepDownStatus"):
+		return &apiv1.StepDownStatusApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("TCPSocketAction"):
 		return &apiv1.TCPSocketActionApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("Timing"):

@@ -373,6 +373,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: rules
       type:
         scalar: numeric
+    - name: stepDown
+      type:
+        namedType: com.github.podesta-dev.podesta.api.v1.StepDownStatus
 - name: com.github.podesta-dev.podesta.api.v1.Safety
   scalar: string
 - name: com.github.podesta-dev.podesta.api.v1.SetBackStatus
@@ -384,6 +387,26 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: newest
       type:
         scalar: numeric
+- name: com.github.podesta-dev.podesta.api.v1.StepDownOutcome
+  scalar: string
+- name: com.github.podesta-dev.podesta.api.v1.StepDownStatus
+  map:
+    fields:
+    - name: id
+      type:
+        scalar: string
+    - name: outcome
+      type:
+        namedType: com.github.podesta-dev.podesta.api.v1.StepDownOutcome
+    - name: process
+      type:
+        scalar: string
+    - name: to
+      type:
+        scalar: string
+    - name: until
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
 - name: com.github.podesta-dev.podesta.api.v1.TCPSocketAction
   map:
     fields:

@@ -25,6 +25,9 @@ type RosterStatusApplyConfiguration struct {
 	Rules *int32 `json:"rules,omitempty"`
 	// members are the pods of the group in ring order.
 	Members []RosterMemberApplyConfiguration `json:"members,omitempty"`
+	// stepDown is what has become of the newest request to step down (kubectl election step-down).
+	// Absent if the group has no annotation podesta.dev/step-down.
+	StepDown *StepDownStatusApplyConfiguration `json:"stepDown,omitempty"`
 }
 
 // RosterStatusApplyConfiguration constructs a declarative configuration of the RosterStatus type for use with
@@ -75,5 +78,13 @@ func (b *RosterStatusApplyConfiguration) WithMembers(values ...*RosterMemberAppl
 		}
 		b.Members = append(b.Members, *values[i])
 	}
+	return b
+}
+
+// WithStepDown sets the StepDown field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the StepDown field is set to the value of the last call.
+func (b *RosterStatusApplyConfiguration) WithStepDown(value *StepDownStatusApplyConfiguration) *RosterStatusApplyConfiguration {
+	b.StepDown = value
 	return b
 }
