@@ -93,6 +93,9 @@ var reasons = map[string]map[string]advice{
 		"ForgetIgnored": {
 			do: "Remove the annotation, as the message says, and use kubectl election forget.",
 		},
+		"StepDownIgnored": {
+			do: "Remove the annotation, as the message says, and use kubectl election step-down.",
+		},
 	},
 	v1.ConditionReconciling: {
 		"RosterSpreading": {means: "That takes a moment."},

@@ -50,6 +50,7 @@ func Explain(g *v1.ElectionGroup, now time.Time) Explanation {
 	e.State, e.Reason = s.state()
 	if s.coordinator == nil {
 		e.Why, e.Higher = s.whyNobody(e.Problems), s.byStanding(s.processes, s.plain)
+		e.Why = append(e.Why, s.keptAside()...)
 		return e
 	}
 	higher := slices.DeleteFunc(slices.Clone(s.processes), func(p Process) bool {
@@ -57,13 +58,23 @@ func Explain(g *v1.ElectionGroup, now time.Time) Explanation {
 	})
 	e.Higher = s.byStanding(higher, s.whyNotIt)
 	e.Why = append([]string{s.rank(higher)}, s.support())
-	e.Why = append(e.Why, s.preempts())
+	e.Why = append(append(e.Why, s.preempts()), s.keptAside()...)
 	if s.preemption != nil && s.preemption.Policy == string(v1.Delayed) && slices.ContainsFunc(
 		higher, func(p Process) bool { return p.Standing == StandingCandidate }) {
 		e.NotShown = append(e.NotShown,
 			"for how long a higher candidate has answered the coordinator without interruption")
 	}
 	return e
+}
+
+// keptAside says which process an operator keeps from coordinating, if there is one.
+func (s *subject) keptAside() []string {
+	request := stepDownOf(s.group)
+	if request == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("An operator asked for it (kubectl election step-down): %s.",
+		request.Text)}
 }
 
 // whyNobody are the manager's reasons, without problems that do not keep a group from electing.

@@ -59,6 +59,8 @@ type Group struct {
 	Timing Timing  `json:"timing"`
 	// Preemption is nil in Classic groups: there the highest process takes over at once.
 	Preemption *Preemption `json:"preemption,omitempty"`
+	// StepDown is nil unless an operator keeps a process from coordinating.
+	StepDown *StepDown `json:"stepDown,omitempty"`
 	// Generation is that of the roster; 0 while there is none.
 	Generation int64 `json:"rosterGeneration,omitempty"`
 	// Elections are the last ones, newest first.
@@ -164,6 +166,7 @@ func Of(g *v1.ElectionGroup, now time.Time) Group {
 		Next:        s.next(),
 		Timing:      s.timing,
 		Preemption:  s.preemption,
+		StepDown:    stepDownOf(g),
 		Processes:   s.processes,
 		Problems:    s.problems(),
 		Ready:       word(g.Status.Ready),

@@ -48,6 +48,9 @@ func (s *subject) standing(row *v1.ProcessStatus, member *v1.RosterMember) Stand
 	}
 }
 
+// Means says that of one process: "it does not run".
+func (s Standing) Means() string { return "it " + s.why(1) }
+
 // why completes a sentence about one process or several: "NAME does not run".
 func (s Standing) why(n int) string {
 	verb := func(one, many string) string {
@@ -77,6 +80,9 @@ func (s Standing) why(n int) string {
 			"are no candidates: their apps have closed, or lost, their sessions with the agent")
 	case Standing(v1.NotCandidatePriorityZero):
 		return verb("has priority 0", "have priority 0")
+	case Standing(v1.NotCandidateSteppedDown):
+		return verb("stands aside: an operator asked it to step down",
+			"stand aside: an operator asked them to step down")
 	case Standing(v1.NotCandidateLeaving):
 		return verb("is about to end", "are about to end")
 	case Standing(v1.NotCandidateResting):

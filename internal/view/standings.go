@@ -46,6 +46,10 @@ func (s *subject) whyNotIt(standing Standing, who []string) string {
 		return sentence(text)
 	}
 	text = fmt.Sprintf("%s %s higher, and %s", Enumerate(who), ranks, standing.why(len(who)))
+	if w := stepDownOf(s.group); w != nil && w.To == s.coordinator.Name && w.To != "" {
+		return text + fmt.Sprintf(", but %s ranks above all others while the request to step down "+
+			"stands.", w.To)
+	}
 	if s.preemption == nil {
 		return text + ": one should take over at once. If this lasts, check which processes can reach " +
 			"each other."

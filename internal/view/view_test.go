@@ -158,6 +158,9 @@ func TestStanding(t *testing.T) {
 		"unhealthy": {func(_ *v1.ElectionGroup, p *v1.ProcessStatus) {
 			p.NotCandidate = v1.NotCandidateUnhealthy
 		}, "Unhealthy"},
+		"an operator asked it to step down": {func(_ *v1.ElectionGroup, p *v1.ProcessStatus) {
+			p.NotCandidate = v1.NotCandidateSteppedDown
+		}, "SteppedDown"},
 		"a reason of another version": {func(_ *v1.ElectionGroup, p *v1.ProcessStatus) {
 			p.NotCandidate = "Sleepy"
 		}, "Sleepy"},

@@ -91,6 +91,9 @@ func (o Options) facts(b *strings.Builder, g view.Group) {
 		next += after + view.Milliseconds(g.Next.After)
 	}
 	fact("next", next)
+	if g.StepDown != nil {
+		fact("asked", g.StepDown.Text)
+	}
 	if t := g.Timing; t.Lease > 0 {
 		fact("lease", fmt.Sprintf("%s; heartbeat %s, timeout %s", view.Milliseconds(t.Lease),
 			view.Milliseconds(t.Heartbeat), view.Milliseconds(t.Timeout)))
