@@ -87,7 +87,7 @@ func adopt(ctx context.Context, kube client.WithWatch, key types.NamespacedName,
 	if err != nil {
 		return err
 	}
-	if err := annotate(ctx, kube, group, v1.AdoptAnnotation, string(value)); err != nil {
+	if err := annotate(ctx, kube, group, v1.AdoptAnnotation, string(value), forgetRight); err != nil {
 		return err
 	}
 	answered := func(g *v1.ElectionGroup) (bool, error) {
@@ -100,7 +100,7 @@ func adopt(ctx context.Context, kube client.WithWatch, key types.NamespacedName,
 		}
 		return g.Status.SetBack == nil, nil
 	}
-	if err := awaitGroup(ctx, kube, key, answered); errors.Is(err, errNoAnswer) {
+	if err := awaitGroup(ctx, kube, key, answerWithin, answered); errors.Is(err, errNoAnswer) {
 		return fmt.Errorf("the manager has not made a roster: check that it runs; the request stays "+
 			"valid until agents report a newer generation (to withdraw it: kubectl annotate eg %s -n "+
 			"%s %s-): %w", key.Name, key.Namespace, v1.AdoptAnnotation, err)

@@ -17,7 +17,7 @@ working: pods without one, CPU limits, quotas, NetworkPolicies, service meshes. 
 whether Podesta can be installed.
 
 Nothing is changed, and no pod is created: the command reads what you may read, and says what it
-could not see and which right that needs. It ends with code 7 if a check has failed.`
+could not see and which right that needs. It ends with code 9 if a check has failed.`
 
 const checkExamples = `  # Can it be installed here?
   kubectl election check --pre

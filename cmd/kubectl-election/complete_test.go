@@ -26,6 +26,7 @@ func TestCompletion(t *testing.T) {
 		{in, []string{"explain", "-n", "shop", ""}, "scheduler"},
 		{in, []string{"adopt", "-n", "shop", ""}, "scheduler"},
 		{in, []string{"forget", "-n", "shop", ""}, "scheduler"},
+		{in, []string{"step-down", "-n", "shop", ""}, "scheduler"},
 		{in, []string{"status", "-n", "shop", "scheduler", ""}, ""},
 		{in, []string{"status", "-n", "lab", ""}, ""},
 		{away, []string{"status", "-n", "shop", ""}, ""},

@@ -73,7 +73,7 @@ func TestObservePage(t *testing.T) {
 		t.Errorf("it does not show the line that a watch writes: %s", healthyLine)
 	}
 	for _, code := range []int{exitFailed, exitUsage, exitForbidden, exitNoCRD, exitNoGroup,
-		exitUnreachable, exitCheck, exitInterrupted} {
+		exitUnreachable, exitRefused, exitNotDone, exitCheck, exitInterrupted} {
 		if !strings.Contains(page, fmt.Sprintf("\n| %d | ", code)) {
 			t.Errorf("it does not explain exit code %d", code)
 		}

@@ -22,7 +22,9 @@ const (
 	exitNoCRD       = 4
 	exitNoGroup     = 5
 	exitUnreachable = 6 // the API server does not answer, or no cluster is configured
-	exitCheck       = 7 // of check: a check has failed
+	exitRefused     = 7 // the group, as it is, cannot do what was asked
+	exitNotDone     = 8 // the manager has not done in time what was asked
+	exitCheck       = 9 // of check: a check has failed
 	exitInterrupted = 130
 )
 

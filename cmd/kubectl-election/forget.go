@@ -88,7 +88,7 @@ func forget(
 	if err != nil {
 		return err
 	}
-	if err := annotate(ctx, kube, group, v1.ForgetAnnotation, value); err != nil {
+	if err := annotate(ctx, kube, group, v1.ForgetAnnotation, value, forgetRight); err != nil {
 		return err
 	}
 	if err := plan.await(ctx, kube, key); err != nil {
@@ -108,7 +108,7 @@ func (p forgetPlan) await(
 	kube client.WithWatch,
 	key types.NamespacedName,
 ) error {
-	err := awaitGroup(ctx, kube, key, p.answer)
+	err := awaitGroup(ctx, kube, key, answerWithin, p.answer)
 	if !errors.Is(err, errNoAnswer) {
 		return err
 	}

@@ -205,11 +205,11 @@ func TestForgetSaysWhichRightIsMissing(t *testing.T) {
 	refused := apierrors.NewForbidden(groups, key.Name, errors.New("by a policy"))
 	for _, says := range []string{"shop/scheduler", "verbs patch and forget", "by a policy",
 		"kubectl auth can-i forget electiongroups.podesta.dev -n shop", "ClusterRole admin"} {
-		if err := annotateError(key, refused); !strings.Contains(err.Error(), says) {
+		if err := annotateError(key, forgetRight, refused); !strings.Contains(err.Error(), says) {
 			t.Errorf("%v; want it to say %q", err, says)
 		}
 	}
-	err := annotateError(key, apierrors.NewConflict(groups, key.Name, errors.New("it was replaced")))
+	err := annotateError(key, forgetRight, apierrors.NewConflict(groups, key.Name, errors.New("it was replaced")))
 	if !apierrors.IsConflict(err) || strings.Contains(err.Error(), "verb") {
 		t.Errorf("a conflict: %v", err)
 	}

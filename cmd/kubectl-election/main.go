@@ -7,6 +7,7 @@
 //	kubectl election simulate    simulates an election on this machine; needs no cluster
 //	kubectl election forget      lets a group continue without voters that are lost for good
 //	kubectl election adopt       says which roster counts after a group's status was set back
+//	kubectl election step-down   has the coordinator hand over to another process
 //	kubectl election inject      adds the agent to the pods of a manifest
 //	kubectl election version     prints the version of this program
 package main
@@ -53,8 +54,8 @@ func newCommand(in surroundings) *cobra.Command {
 	}
 	root.SetVersionTemplate("kubectl election {{.Version}}\n")
 	root.AddCommand(newStatusCommand(in), newExplainCommand(in), newCheckCommand(in),
-		newSimulateCommand(), newForgetCommand(in), newAdoptCommand(in), newInjectCommand(),
-		newVersionCommand())
+		newSimulateCommand(), newForgetCommand(in), newAdoptCommand(in), newStepDownCommand(in),
+		newInjectCommand(), newVersionCommand())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	checkUsage(root)
 	return root

@@ -120,6 +120,7 @@ func around(kube client.WithWatch) surroundings {
 		},
 		now:    func() time.Time { return noon },
 		screen: func(io.Writer) (int, int, bool) { return 0, 0, false },
+		id:     func() string { return "ID" },
 	}
 }
 

@@ -26,7 +26,7 @@ const answerWithin = 15 * time.Second
 
 // annotate sets an annotation of this very group object.
 func annotate(ctx context.Context, kube client.Client, group *v1.ElectionGroup,
-	name, value string) error {
+	name, value string, needs right) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": group.UID,
 		"annotations": map[string]string{name: value}}})
 	if err != nil {
@@ -34,29 +34,38 @@ func annotate(ctx context.Context, kube client.Client, group *v1.ElectionGroup,
 	}
 	key := client.ObjectKeyFromObject(group)
 	if err := kube.Patch(ctx, group, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return annotateError(key, err)
+		return annotateError(key, needs, err)
 	}
 	return nil
 }
 
+// right is what a request needs beside the right to patch the group.
+type right struct{ verb, roles string }
+
+var (
+	forgetRight   = right{"forget", "whose ClusterRole admin has both"}
+	stepDownRight = right{"step-down", "whose ClusterRole admin has both, as edit has"}
+)
+
 // annotateError says which right is missing, if one is.
-func annotateError(key types.NamespacedName, err error) error {
+func annotateError(key types.NamespacedName, needs right, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return fmt.Errorf("annotate group %s: %w", key, err)
 	}
 	return &failure{exitForbidden, fmt.Sprintf("you may not decide that for group %s: it needs the "+
-		"verbs patch and forget on electiongroups.podesta.dev in namespace %s (to see what you have: "+
-		"kubectl auth can-i forget electiongroups.podesta.dev -n %s); ask an administrator of the "+
-		"namespace, whose ClusterRole admin has both: %v", key, key.Namespace, key.Namespace, err), err}
+		"verbs patch and %s on electiongroups.podesta.dev in namespace %s (to see what you have: "+
+		"kubectl auth can-i %s electiongroups.podesta.dev -n %s); ask an administrator of the "+
+		"namespace, %s: %v", key, needs.verb, key.Namespace, needs.verb, key.Namespace, needs.roles,
+		err), err}
 }
 
 // errNoAnswer means that the manager has not done in time what was asked for.
-var errNoAnswer = fmt.Errorf("nothing has happened within %v", answerWithin)
+var errNoAnswer = errors.New("nothing has happened in time")
 
 // awaitGroup waits until answered says that the manager has taken up a request, or that it cannot.
 func awaitGroup(ctx context.Context, kube client.WithWatch, key types.NamespacedName,
-	answered func(*v1.ElectionGroup) (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	within time.Duration, answered func(*v1.ElectionGroup) (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	watch, err := kube.Watch(ctx, &v1.ElectionGroupList{}, client.InNamespace(key.Namespace),
 		client.MatchingFields{"metadata.name": key.Name})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"io"
 	"os"
 	"time"
@@ -17,6 +18,7 @@ type surroundings struct {
 	// screen returns the size of the terminal that is written to, in characters, and false if there
 	// is none.
 	screen func(io.Writer) (width, height int, ok bool)
+	id     func() string // of a request: another one each time
 }
 
 func realSurroundings() surroundings {
@@ -25,6 +27,7 @@ func realSurroundings() surroundings {
 		inspect: (*cluster).inspect,
 		now:     time.Now,
 		screen:  screenOf,
+		id:      rand.Text,
 	}
 }
 

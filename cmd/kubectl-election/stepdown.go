@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+const stepDownLong = `Have the coordinator of a group hand over to another process, as planned.
+
+The manager gives the coordinator priority 0 until another process coordinates, or for as long as
+--for says. The others elect meanwhile, as they do when a coordinator leaves; in a Guarded group the
+lease is released, so nobody waits for it to expire. With --to, that process ranks above all others
+until the request ends. Then preemption decides as before: the command says what to expect.
+
+The request applies to the roster, the coordinator and the epoch that the command shows. It is
+refused if another process coordinates by then, or if no other process is a candidate. It ends early
+if no other process coordinates for a lease and 5 s, so that maintenance leaves no group without a
+coordinator; or if you withdraw it: kubectl annotate eg GROUP podesta.dev/step-down-
+
+You need permission to patch the group, and the verb step-down on electiongroups: the ClusterRoles
+admin and edit have both. Groups outside Kubernetes have no such request: edit the priority in the
+roster file.`
+
+const stepDownExamples = `  # Before a node is drained: hand over, and stay aside for ten minutes
+  kubectl election step-down scheduler -n shop --for 10m
+
+  # Hand over to this process, without asking, and wait until it coordinates
+  kubectl election step-down scheduler -n shop --to scheduler-1 --for 1h --yes --wait`
+
+// stepDownOptions are what a user asks for.
+type stepDownOptions struct {
+	to    string
+	stays time.Duration // --for
+	wait  bool
+	id    func() string
+}
+
+// newStepDownCommand returns the command that has a coordinator hand over.
+func newStepDownCommand(in surroundings) *cobra.Command {
+	var at cluster
+	var ask func(group string) error
+	asked := stepDownOptions{id: in.id}
+	command := &cobra.Command{
+		Use:     "step-down GROUP",
+		Short:   "Have the coordinator of a group hand over to another process",
+		Long:    stepDownLong,
+		Example: stepDownExamples,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("%d groups given, want one: kubectl election step-down GROUP",
+					len(args))
+			}
+			return asked.check()
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			kube, namespace, err := in.connect(&at)
+			if err != nil {
+				return err
+			}
+			key := types.NamespacedName{Namespace: namespace, Name: args[0]}
+			return stepDown(c.Context(), in, kube, key, asked, c.OutOrStdout(), ask)
+		},
+	}
+	ask = confirmation(command)
+	flags := command.Flags()
+	flags.StringVar(&asked.to, "to", "", "the process (pod) that is to coordinate instead; without "+
+		"it the highest other candidate does")
+	flags.DurationVar(&asked.stays, "for", 0, "for how long the coordinator stands aside, such as "+
+		"10m; without it until another process coordinates")
+	flags.BoolVar(&asked.wait, "wait", false, "wait until another process coordinates, and say which")
+	at.addFlags(flags)
+	command.ValidArgsFunction = groupNames(in, &at)
+	return command
+}
+
+// check returns what is wrong with the flags.
+func (o *stepDownOptions) check() error {
+	const most = 24 * time.Hour
+	if o.stays != 0 && (o.stays < time.Second || o.stays > most || o.stays%time.Second != 0) {
+		return fmt.Errorf("--for %v: give whole seconds, between 1s and %v", o.stays, most)
+	}
+	return nil
+}
+
+// stepDown shows the plan, asks for confirmation, makes the request, and waits for the manager's
+// answer, and for the hand-over if it is to.
+func stepDown(ctx context.Context, in surroundings, kube client.WithWatch, key types.NamespacedName,
+	asked stepDownOptions, out io.Writer, ask func(group string) error) error {
+	group := &v1.ElectionGroup{}
+	if err := kube.Get(ctx, key, group); err != nil {
+		return reading{verb: "get", namespace: key.Namespace, name: key.Name}.failed(err)
+	}
+	plan, err := newStepDownPlan(group, asked, in.now())
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(out, plan.explain())
+	if err := ask(group.Name); err != nil {
+		return err
+	}
+	value, err := plan.annotation()
+	if err != nil {
+		return err
+	}
+	began := in.now()
+	if err := annotate(ctx, kube, group, v1.StepDownAnnotation, value, stepDownRight); err != nil {
+		return err
+	}
+	record := &v1.StepDownStatus{}
+	err = awaitGroup(ctx, kube, key, answerWithin, func(g *v1.ElectionGroup) (bool, error) {
+		return plan.answer(g, record)
+	})
+	if errors.Is(err, errNoAnswer) {
+		return plan.noAnswer(key)
+	} else if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "The manager has taken up the request: %s.\n", plan.stands(record))
+	if !asked.wait {
+		fmt.Fprintf(out, "See who coordinates with: kubectl election status %s -n %s\n", key.Name,
+			key.Namespace)
+		return nil
+	}
+	var by *v1.CoordinatorStatus
+	err = awaitGroup(ctx, kube, key, handOverWithin, func(g *v1.ElectionGroup) (bool, error) {
+		by = g.Status.Coordinator
+		return plan.handedOver(g)
+	})
+	if errors.Is(err, errNoAnswer) {
+		return plan.noHandOver(key)
+	} else if err != nil {
+		return err
+	}
+	fmt.Fprint(out, plan.result(by, in.now().Sub(began)))
+	return nil
+}
+
+// handOverWithin is how long the command waits for another coordinator. The manager ends the
+// request before that, unless the lease is long.
+const handOverWithin = time.Minute

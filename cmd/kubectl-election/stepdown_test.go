@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// answering is a cluster whose manager answers a request: each word is what a watch that the command begins is shown next.
+func answering(t *testing.T, answers []string) client.WithWatch {
+	t.Helper()
+	return fakeCluster(t, interceptor.Funcs{
+		Watch: func(ctx context.Context, kube client.WithWatch, _ client.ObjectList,
+			options ...client.ListOption) (watch.Interface, error) {
+			shown := watch.NewFakeWithChanSize(len(answers), false)
+			which := client.ListOptions{}
+			which.ApplyOptions(options)
+			if len(answers) == 0 { // nothing happens in time
+				shown.Stop()
+				return shown, nil
+			}
+			group, word := &v1.ElectionGroup{}, answers[0]
+			answers = answers[1:]
+			name, _ := which.FieldSelector.RequiresExactMatch("metadata.name")
+			key := types.NamespacedName{Namespace: which.Namespace, Name: name}
+			if err := kube.Get(ctx, key, group); err != nil {
+				return nil, err
+			}
+			answer(group, word)
+			shown.Modify(group)
+			shown.Stop()
+			return shown, nil
+		},
+	}, readGroupFiles(t)...)
+}
+
+// answer has a group as a manager writes it that has read the annotation.
+func answer(g *v1.ElectionGroup, word string) {
+	var asked v1.StepDownRequest
+	if json.Unmarshal([]byte(g.Annotations[v1.StepDownAnnotation]), &asked) != nil {
+		return
+	}
+	record := &v1.StepDownStatus{ID: asked.ID, Process: asked.Process.Name,
+		Outcome: v1.StepDownOutcome(word)}
+	if asked.Seconds > 0 {
+		record.Until = metav1.NewTime(noon.Add(time.Duration(asked.Seconds) * time.Second))
+	}
+	g.Status.Roster.StepDown = record
+	switch word {
+	case "withdrawn":
+		g.Status.Roster.StepDown = nil
+	case "before": // what a watch may begin with
+		g.Status.Coordinator.Name, g.Status.Roster.StepDown = "scheduler-0", nil
+		g.Status.Roster.Generation--
+	case "other": // of an earlier request
+		record.ID, record.Outcome = "other", v1.StepDownStanding
+	case "replaced":
+		g.UID = "another"
+	default:
+		if name, ok := strings.CutPrefix(word, "by:"); ok {
+			record.Outcome = v1.StepDownStanding
+			c := g.Status.Coordinator
+			c.Name, c.Epoch, c.DisplayEpoch = name, c.Epoch+1<<20, "28002049.1"
+			if g.Spec.Safety == v1.Classic {
+				c.Epoch, c.DisplayEpoch = 0, ""
+			}
+		}
+	}
+}
+
+// TestStepDownGolden runs the command lines in testdata/stepdown.txt. The arguments of "run" are
+// what the manager answers. -rewrite writes what the command prints.
+func TestStepDownGolden(t *testing.T) {
+	datadriven.RunTest(t, "testdata/stepdown.txt", func(t *testing.T, d *datadriven.TestData) string {
+		var answers []string
+		for _, a := range d.CmdArgs {
+			answers = append(answers, a.Key)
+		}
+		kube := answering(t, answers)
+		said := golden(t, around(kube), d.Input)
+		g := &v1.ElectionGroup{}
+		key := types.NamespacedName{Namespace: "shop", Name: "scheduler"}
+		for _, key.Name = range []string{"scheduler", "cache"} {
+			if err := kube.Get(t.Context(), key, g); err != nil {
+				t.Fatal(err)
+			}
+			if value := g.Annotations[v1.StepDownAnnotation]; value != "" {
+				said += "annotation: " + value + "\n"
+			}
+		}
+		return said
+	})
+}
+
+// A request is about the group that the user saw, and nothing is asked for without a confirmation.
+func TestStepDownAsks(t *testing.T) {
+	kube := answering(t, nil)
+	command := newCommand(around(kube))
+	command.SetArgs(strings.Fields("step-down scheduler -n shop"))
+	command.SetIn(strings.NewReader("yes\n"))
+	command.SetOut(&bytes.Buffer{})
+	err := command.ExecuteContext(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "nothing was changed") {
+		t.Errorf("without the group's name: %v", err)
+	}
+	g := &v1.ElectionGroup{}
+	key := types.NamespacedName{Namespace: "shop", Name: "scheduler"}
+	if err := kube.Get(t.Context(), key, g); err != nil || len(g.Annotations) > 0 {
+		t.Errorf("%v, annotations %v", err, g.Annotations)
+	}
+}
+
+// What becomes of the process that steps down depends on preemption.
+func TestStepDownSaysWhoCoordinatesAfterwards(t *testing.T) {
+	for name, test := range map[string]struct {
+		policy v1.PreemptionPolicy
+		stays  time.Duration
+		to     string
+		says   string
+	}{
+		"delayed":            {v1.Delayed, 0, "", "takes over again after 9s"},
+		"never":              {v1.Never, 0, "", "p-1 goes on coordinating"},
+		"never, to somebody": {v1.Never, 0, "p-0", "p-0 goes on coordinating"},
+		"always":             {v1.Always, 0, "", "--for 10m"},
+		"always, for a time": {v1.Always, time.Hour, "", "takes over again at once"},
+		"to a higher one":    {v1.Always, 0, "p-3", "preemption decides as before"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := four(test.to == "p-3")
+			g.Spec.Preemption = &v1.Preemption{Policy: test.policy, StableSeconds: new(int32(9))}
+			plan, err := newStepDownPlan(g, stepDownOptions{to: test.to, stays: test.stays,
+				id: func() string { return "ID" }}, noon)
+			said := plan.explain()
+			if err != nil {
+				said = err.Error()
+			}
+			if !strings.Contains(said, test.says) {
+				t.Errorf("no %q in\n%s", test.says, said)
+			}
+		})
+	}
+}
+
+// four is a Guarded group of four, in which p-2 coordinates; p-3, which ranks higher, is a
+// candidate again, or not.
+func four(higher bool) *v1.ElectionGroup {
+	g := &v1.ElectionGroup{Spec: v1.ElectionGroupSpec{Safety: v1.Guarded}}
+	g.Name, g.Namespace = "scheduler", "shop"
+	g.Status.Coordinator = &v1.CoordinatorStatus{Name: "p-2", Priority: new(int32(3)), Epoch: 7}
+	g.Status.Roster = &v1.RosterStatus{Generation: 41}
+	for i, name := range []string{"p-0", "p-1", "p-2", "p-3"} {
+		row := v1.ProcessStatus{
+			Name:      name,
+			Priority:  new(int32(i + 1)),
+			State:     v1.ProcessNormal,
+			Connected: new(true),
+		}
+		if i == 3 && !higher {
+			row.NotCandidate = v1.NotCandidateUnhealthy
+		}
+		g.Status.Processes = append(g.Status.Processes, row)
+		g.Status.Roster.Members = append(g.Status.Roster.Members,
+			v1.RosterMember{Name: name, UID: types.UID("uid-" + name), Voter: new(true)})
+	}
+	return g
+}
+
+func TestStepDownDuration(t *testing.T) {
+	for seconds, want := range map[int64]string{1: "1s", 60: "1m", 90: "1m30s", 600: "10m", 3600: "1h",
+		5400: "1h30m", 86400: "24h", 3601: "1h0m1s"} {
+		if got := duration(seconds); got != want {
+			t.Errorf("%d: %s, want %s", seconds, got, want)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package manager
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// ranks: the agents are told a roster with these priorities, in ring order.
+func ranks(want ...int32) func(roster.Update) bool {
+	return func(u roster.Update) bool {
+		if u.Roster == nil || len(u.Roster.Processes) != len(want) {
+			return false
+		}
+		for i, p := range u.Roster.Processes {
+			if p.Priority != want[i] {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// outcome: this is what the roster records of a request to step down; empty: nothing.
+func outcome(want v1.StepDownOutcome) func(*v1.ElectionGroup) bool {
+	return func(g *v1.ElectionGroup) bool {
+		w := g.Status.Roster.StepDown
+		return w == nil && want == "" || w != nil && w.Outcome == want
+	}
+}
+
+// led is a group of three voters in which scheduler-2 coordinates under an epoch, and the status says so.
+func led(t *testing.T, m *manager, epoch int64) (namespace string, p []*process) {
+	t.Helper()
+	namespace, p = voting(t, m, 3)
+	hold(epoch, p[2], p[0], p[1])
+	sees(t, namespace, "scheduler-2 as the coordinator", coordinatedUnder("scheduler-2", epoch))
+	return namespace, p
+}
+
+func everybodyHears(t *testing.T, what string, ok func(roster.Update) bool, processes ...*process) {
+	t.Helper()
+	for _, p := range processes {
+		heard := 0
+		p.Look(func() { heard = max(len(p.News)-1, 0) })
+		p.HearsAfter(t, heard, what, ok)
+	}
+}
+
+// The coordinator is asked to step down, for a successor, and hands over. The command waits for that. Then all have their own
+// priorities again.
+func TestStepDown(t *testing.T) {
+	run := plugin(t)
+	m := startManager(t, "")
+	namespace, p := led(t, m, 77)
+	handedOver := make(chan struct{})
+	go func() {
+		defer close(handedOver)
+		everybodyHears(t, "that scheduler-2 has priority 0", ranks(roster.MaxPriority, 2, 0), p...)
+		hold(78, p[0], p[1], p[2])
+	}()
+	said, err := run("", "step-down", "scheduler", "-n", namespace, "--to", "scheduler-0", "--yes", "--wait")
+	<-handedOver
+	if err != nil || !strings.Contains(said, "scheduler-0 coordinates under epoch 0.78") {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	sees(t, namespace, "that it was handed over", outcome(v1.StepDownHandedOver))
+	everybodyHears(t, "their own priorities", ranks(1, 2, 3), p...)
+	eventsIn(t, namespace, "StepDownBegan: scheduler-2 has priority 0 until another process coordinates",
+		"StepDownEnded: scheduler-2 may coordinate again: another process coordinates")
+}
+
+// A request with a time outlives the manager, which dies while it stands: the next one tells agents the same roster, with the
+// same generation. It ends when the annotation is removed.
+func TestStepDownOutlivesTheManager(t *testing.T) {
+	run := plugin(t)
+	m := startManager(t, "")
+	namespace, p := led(t, m, 77)
+	if said, err := run("", "step-down", "scheduler", "-n", namespace, "--for", "1h", "--yes"); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	everybodyHears(t, "that scheduler-2 has priority 0", ranks(1, 2, 0), p...)
+	hold(78, p[1], p[0], p[2])
+	seen := sees(t, namespace, "scheduler-1 as the coordinator", coordinatedUnder("scheduler-1", 78))
+	before := seen[len(seen)-1].Status.Roster
+	m.Stop()
+	heard := p[0].Heard()
+	startManager(t, m.Address)
+	p[0].HearsAfter(t, heard, "the roster of before", func(u roster.Update) bool {
+		return ranks(1, 2, 0)(u) && u.Roster.Generation == before.Generation
+	})
+	g := groupIn(t, namespace)
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, v1.StepDownAnnotation)
+	must(t, kube.Patch(bg, g, client.RawPatch(types.MergePatchType, patch)))
+	everybodyHears(t, "their own priorities", ranks(1, 2, 3), p...)
+	sees(t, namespace, "no request", outcome(""))
+}
+
+// Nobody takes over: the group is not left without a coordinator, and the command says so.
+func TestStepDownThatNobodyTakesUp(t *testing.T) {
+	run := plugin(t)
+	m := startManager(t, "")
+	namespace, p := led(t, m, 77)
+	said, err := run("", "step-down", "scheduler", "-n", namespace, "--for", "1h", "--yes", "--wait")
+	if err == nil || !strings.Contains(said, "no other process coordinated for a lease and 5 s") {
+		t.Errorf("%v\n%s", err, said)
+	}
+	everybodyHears(t, "their own priorities", ranks(1, 2, 3), p...)
+}
+
+// A request about what is over, or without another candidate, is refused, and changes nothing for the agents.
+func TestStepDownThatIsRefused(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := led(t, m, 77)
+	g := groupIn(t, namespace)
+	generation := g.Status.Roster.Generation
+	ask := func(id string, generation, epoch int64) {
+		value := fmt.Sprintf(`{"id":%q,"generation":%d,"process":{"name":"scheduler-2","uid":%q},"epoch":%d}`, id, generation,
+			p[2].Pod.UID, epoch)
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1.StepDownAnnotation, value)
+		must(t, kube.Patch(bg, g, client.RawPatch(types.MergePatchType, patch)))
+		sees(t, namespace, "an answer to "+id, func(g *v1.ElectionGroup) bool {
+			return g.Status.Roster.StepDown != nil && g.Status.Roster.StepDown.ID == id
+		})
+	}
+	for _, test := range []struct {
+		id                string
+		generation, epoch int64
+	}{{"older-roster", generation - 1, 77}, {"older-epoch", generation, 76}} {
+		ask(test.id, test.generation, test.epoch)
+		if w := groupIn(t, namespace).Status.Roster.StepDown; w.Outcome != v1.StepDownOutdated {
+			t.Errorf("%s: %+v", test.id, w)
+		}
+	}
+	for _, q := range p[:2] {
+		q.Change(func() { q.Report.NotCandidate = roster.NotCandidateUnhealthy })
+	}
+	sees(t, namespace, "that both are unhealthy", func(g *v1.ElectionGroup) bool {
+		return g.Status.Processes[0].NotCandidate != "" && g.Status.Processes[1].NotCandidate != ""
+	})
+	ask("nobody-else", generation, 77)
+	if r := groupIn(t, namespace).Status.Roster; r.StepDown.Outcome != v1.StepDownNobodyElse || r.Generation != generation {
+		t.Errorf("generation %d after %d: %+v", r.Generation, generation, r.StepDown)
+	}
+}
+
+// A Classic group has no epochs.
+func TestStepDownInAClassicGroup(t *testing.T) {
+	run := plugin(t)
+	m := startManager(t, "")
+	namespace := newNamespace(t)
+	newGroup(t, namespace)
+	var p []*process
+	for i := range 3 {
+		p = append(p, join(t, m, newPod(t, namespace, i), nil))
+	}
+	for _, q := range p {
+		q.Follows(t)
+	}
+	elect("scheduler-2/1/1", p[2], []*process{p[0], p[1]})
+	sees(t, namespace, "scheduler-2 as the coordinator", func(g *v1.ElectionGroup) bool {
+		return g.Status.Coordinator != nil && g.Status.Coordinator.Name == "scheduler-2" && reported(g)
+	})
+	if said, err := run("", "step-down", "scheduler", "-n", namespace, "--yes"); err == nil || !strings.Contains(said, "--for 10m") {
+		t.Errorf("without a time: %v\n%s", err, said)
+	}
+	said, err := run("", "step-down", "scheduler", "-n", namespace, "--for", "1h", "--yes")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	everybodyHears(t, "that scheduler-2 has priority 0", ranks(1, 2, 0), p...)
+}
+
+// reported: all processes of the table are connected, and all use the roster.
+func reported(g *v1.ElectionGroup) bool {
+	for _, row := range g.Status.Processes {
+		if row.Connected == nil || !*row.Connected {
+			return false
+		}
+	}
+	return len(g.Status.Processes) == 3 && conditionOf(g, v1.ConditionReconciling) == "False"
+}
