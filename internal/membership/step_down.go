@@ -8,14 +8,14 @@ import "time"
 //   - It is refused if the roster or the coordinator is not what the operator saw, if no other
 //     process that reports is a candidate, or if the successor that it names is none. While the
 //     manager does not know who coordinates, it waits.
-//   - Otherwise it stands. While a wish stands, the roster gives the process of that name priority 0,
-//     and the successor the highest priority of all. The rest follows from what priorities mean.
-//   - It ends when its time has passed or, if it has none, when another process coordinates; when it
-//     is withdrawn or another wish is made; and when no other process has coordinated for one
+//   - Otherwise it stands. While a wish stands, the roster gives the process of that name priority
+//     0, and the successor the highest priority of all. The rest follows from what priorities mean.
+//   - It ends when its time has passed or, if it has none, when another process coordinates; when
+//     it is withdrawn or another wish is made; and when no other process has coordinated for one
 //     longest lease on any clock and 5 s, as far as the manager knows.
 //
-// So one wish makes two rosters at most, and its voters are those of the roster before. Nothing that
-// MC1 to MC11 promise depends on it. Without a manager a wish neither begins nor ends.
+// So one wish makes two rosters at most, and changes no voters. Nothing that MC1 to MC11 promise
+// depends on it. Without a manager a wish neither begins nor ends.
 
 const (
 	// MaxPriority is the highest priority on a roster. It is the same as in internal/roster.
@@ -26,8 +26,8 @@ const (
 	tookOverWithin = 5 * time.Second
 )
 
-// StepDownRequest is what an operator wishes. It is about the roster, the process and the epoch that
-// he saw.
+// StepDownRequest is what an operator wishes. It is about the roster, the process and the epoch
+// that he saw.
 type StepDownRequest struct {
 	ID         string // empty: there is no wish
 	Generation int64
@@ -84,8 +84,8 @@ const (
 // stands reports whether the priorities on the roster follow a wish.
 func (w *StepDown) stands() bool { return w != nil && w.Outcome == Standing }
 
-// wish returns what is to be recorded of the wish, if there is one, and when time alone would change
-// that.
+// wish returns what is to be recorded of the wish, if there is one, and when time alone would
+// change that.
 func (s *State) wish(g *group) (record *StepDown, again time.Duration) {
 	var last *StepDown
 	if s.roster != nil {
@@ -109,7 +109,12 @@ func (s *State) wish(g *group) (record *StepDown, again time.Duration) {
 
 // answer takes up a new wish or refuses it; nil: it has to wait.
 func (g *group) answer(asked *StepDownRequest) *StepDown {
-	record := &StepDown{ID: asked.ID, Process: asked.Process.Name, To: asked.To.Name, Outcome: Standing}
+	record := &StepDown{
+		ID:      asked.ID,
+		Process: asked.Process.Name,
+		To:      asked.To.Name,
+		Outcome: Standing,
+	}
 	c := &g.Coordinator
 	switch generation := generationOf(g.roster); {
 	case asked.Generation < generation:

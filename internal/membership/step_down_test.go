@@ -101,7 +101,7 @@ func TestStepDownRefused(t *testing.T) {
 		"an epoch not seen yet":        {func(s *scene) { s.coordinates(2, 6) }, ""},
 		"nobody is known":              {func(s *scene) { s.Coordinator = Coordinator{} }, ""},
 		"the others are unhealthy":     {func(s *scene) { s.unfit(0); s.unfit(1) }, NobodyElse},
-		"the others are silent":        {func(s *scene) { s.loses(0, second).loses(1, second) }, NobodyElse},
+		"the others are silent":        {func(s *scene) { s.loses(0, 1).loses(1, 1) }, NobodyElse},
 		"the others have priority 0":   {func(s *scene) { s.zero(0, 1) }, NobodyElse},
 		"the successor is unhealthy":   {to(0, func(s *scene) { s.unfit(0) }), SuccessorUnfit},
 		"the successor is silent":      {to(0, func(s *scene) { s.loses(0, second) }), SuccessorUnfit},
@@ -160,8 +160,8 @@ func TestStepDownToOneThatLeaves(t *testing.T) {
 	}
 }
 
-// With a time, a wish stands for that time, whoever coordinates, and the next pod of the name stands
-// aside, too.
+// With a time, a wish stands for that time, whoever coordinates, and the next pod of the name
+// stands aside, too.
 func TestStepDownFor(t *testing.T) {
 	s := wishing()
 	s.StepDown.For = 10 * time.Minute
@@ -205,8 +205,8 @@ func TestStepDownEndsByAnyClock(t *testing.T) {
 	s.wants(t, TimeOver, "[1 2 3]")
 }
 
-// Maintenance does not leave a group without a coordinator: neither if nobody takes over, nor if the
-// one that did fails, be the manager another one or not.
+// Maintenance does not leave a group without a coordinator: neither if nobody takes over, nor if
+// the one that did fails, be the manager another one or not.
 func TestStepDownThatNobodyTakesUp(t *testing.T) {
 	within := Outlast(second) + tookOverWithin
 	s := wishing()

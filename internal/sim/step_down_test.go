@@ -39,8 +39,8 @@ func (h *stage) leads() int32 {
 	return found
 }
 
-// changes lets a group run for a while. It returns who led, one after the other, and the longest time
-// without a leader.
+// changes lets a group run for a while. It returns who led, one after the other, and the longest
+// time without a leader.
 func (h *stage) changes(t *testing.T, d Time) (leaders []int32, gap Time) {
 	t.Helper()
 	since := h.now
