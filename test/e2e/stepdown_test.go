@@ -93,7 +93,9 @@ func TestGuardedStepDown(t *testing.T) {
 	g.shows("scheduler-4")
 }
 
-// A Classic group hands over as its algorithm has it, in less time than it takes to notice that a coordinator stands still.
+// A Classic group hands over as its algorithm has it, once. The bullies take less time for it than to notice that a coordinator
+// stands still. A ring may take longer: a process that does not have the new priorities yet swallows the message of the successor,
+// as after an edit, and the ring calls again when its timer has run out.
 func TestClassicStepDown(t *testing.T) {
 	g := newGroup(t, "classic-step-down")
 	g.sample()
@@ -115,10 +117,9 @@ func TestClassicStepDown(t *testing.T) {
 			paused := g.signal("scheduler-1", syscall.SIGSTOP)
 			noticed := g.took(paused, said.agree("scheduler-3", "scheduler-1").at)
 			g.signal("scheduler-1", syscall.SIGCONT)
-			if planned >= noticed {
-				t.Errorf("nobody coordinated for %v when it was planned, and for %v after a pause", planned, noticed)
-			} else {
-				t.Logf("nobody coordinated for %v when it was planned, and for %v after a pause", planned, noticed)
+			t.Logf("nobody coordinated for %v when it was planned, and for %v after a pause", planned, noticed)
+			if bully := algorithm == v1.Bully || algorithm == v1.StatusTableBully; bully && planned >= noticed {
+				t.Errorf("a planned hand-over took longer")
 			}
 			said.agree("scheduler-1") // it still ranks above all others
 			g.withdraw()
