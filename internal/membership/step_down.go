@@ -22,6 +22,9 @@ const (
 	MaxPriority = 1_000_000
 	// MaxStepDown is for how long a wish stands at most.
 	MaxStepDown = 24 * time.Hour
+	// farthest is how far away the end of a wish may be, by a clock that is behind that of the manager
+	// which took it up.
+	farthest = MaxStepDown + time.Hour
 	// tookOverWithin is for how long nobody else may coordinate while a wish stands, beside a lease.
 	tookOverWithin = 5 * time.Second
 )
@@ -145,7 +148,7 @@ func (s *State) goOn(last *StepDown, g *group) (record *StepDown, again time.Dur
 	switch {
 	case last.Until.IsZero() && elsewhere:
 		outcome = HandedOver
-	case over, left > MaxStepDown: // the clock was set back
+	case over, left > farthest: // the clock was set back
 		outcome = TimeOver
 	case alone:
 		outcome = NobodyTookOver

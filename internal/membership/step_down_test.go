@@ -200,7 +200,10 @@ func TestStepDownEndsByAnyClock(t *testing.T) {
 	s.coordinates(1, 8)
 	s.pass()
 	s.wants(t, Standing, "[1 2 0]")
-	s.later(-time.Hour)
+	s.later(-time.Hour) // of another manager, say
+	s.pass()
+	s.wants(t, Standing, "[1 2 0]")
+	s.later(-time.Minute)
 	s.pass()
 	s.wants(t, TimeOver, "[1 2 3]")
 }
