@@ -54,7 +54,7 @@ func union(a, b []string) []string {
 func (a *agent) send(m *node.Message) {
 	switch m.Type {
 	case node.Election:
-		a.Links.Send(m.To, m.Algorithm, m.Election)
+		a.Links.Send(m.To, m.Algorithm, m.Sequence, m.Election)
 		a.Meter.messagesSent.inc(m.Election.Kind)
 	case node.Question:
 		a.Links.Ask(m.To, m.Sequence, m.Generation)
@@ -102,6 +102,7 @@ func (a *agent) hear(e transport.Event) {
 		a.receive(e.From, "", e.Incarnation, node.Message{
 			Type:      node.Election,
 			Algorithm: e.Algorithm,
+			Sequence:  e.Sequence,
 			Election:  e.Message,
 		})
 	case transport.Asked:

@@ -79,15 +79,17 @@ type Message struct {
 	To   string // whom it goes to; empty in an event
 	// Question, LeaseRequest and RosterRequest: the driver's note of where the reply goes; given
 	// back with it
-	ReplyTo    any
-	Algorithm  string           // Election: which one its sender runs
-	Election   election.Message // Election
-	Sequence   uint64           // Question and Answer
-	Generation int64            // Question and Answer: of the roster that its sender uses
-	Follows    string           // Answer: whom its sender follows; empty while it elects
-	Request    lease.Request    // LeaseRequest
-	Response   lease.Response   // LeaseResponse
-	Roster     *Roster          // RosterReply
+	ReplyTo   any
+	Algorithm string           // Election: which one its sender runs
+	Election  election.Message // Election
+	// Question and Answer: which question. Election: it numbers what this incarnation of the sender
+	// has sent of elections, to whomever, from 1; 0: the sender does not say.
+	Sequence   uint64
+	Generation int64          // Question and Answer: of the roster that its sender uses
+	Follows    string         // Answer: whom its sender follows; empty while it elects
+	Request    lease.Request  // LeaseRequest
+	Response   lease.Response // LeaseResponse
+	Roster     *Roster        // RosterReply
 }
 
 // Roster is what a node has to know of a roster. Rosters of one group and generation are equal.

@@ -75,16 +75,7 @@ func (n *Node) stepElection(e election.Event) {
 	}
 	n.setAlarms(out.Timers)
 	for i := range out.Messages {
-		envelope := &out.Messages[i]
-		n.send(Message{
-			Type:      Election,
-			To:        envelope.To,
-			Algorithm: n.roster.Algorithm,
-			Election:  envelope.Message,
-		})
-		if n.episode.open() {
-			n.episode.record(n.now.Boot, n.self.Name, envelope.To, envelope.Message)
-		}
+		n.say(out.Messages[i].To, out.Messages[i].Message)
 	}
 	n.elected(before, after)
 	n.nominate(after)

@@ -63,7 +63,7 @@ func (n *Node) receivedElection(e *Event) {
 	opens := !n.episode.open()
 	if e.Message.Election.Kind != election.View {
 		n.episode.begin(n.now.Boot)
-		n.episode.record(n.now.Boot, e.From, n.self.Name, e.Message.Election)
+		n.hear(e)
 	}
 	n.elect(election.Event{
 		Type:        election.Receive,

@@ -15,13 +15,13 @@ func BenchmarkRoundTrip(b *testing.B) {
 			go func() {
 				for e := range pong.Events() {
 					if r, ok := e.(Received); ok {
-						pong.Send("a", r.Algorithm, r.Message)
+						pong.Send("a", r.Algorithm, 0, r.Message)
 					}
 				}
 			}()
 			b.ReportAllocs()
 			for b.Loop() {
-				ping.Send("b", "Bully", say(1))
+				ping.Send("b", "Bully", 0, say(1))
 				awaitMessage(ping)
 			}
 		})
@@ -34,11 +34,11 @@ func BenchmarkOneWay(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			from, to := pair(begin(b))
 			for range queueLength / 2 {
-				from.Send("b", "Bully", say(1))
+				from.Send("b", "Bully", 0, say(1))
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				from.Send("b", "Bully", say(1))
+				from.Send("b", "Bully", 0, say(1))
 				awaitMessage(to)
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "messages/s")

@@ -20,7 +20,7 @@ const (
 
 // encode copies m completely, because its slices belong to the sender. It refuses what decode would
 // refuse.
-func encode(algorithm string, m election.Message) (*linkpb.Frame, error) {
+func encode(algorithm string, sequence uint64, m election.Message) (*linkpb.Frame, error) {
 	if m.Hops < 0 || m.Hops > maxHops {
 		return nil, fmt.Errorf("%d hops, want 0 to %d", m.Hops, maxHops)
 	}
@@ -32,9 +32,10 @@ func encode(algorithm string, m election.Message) (*linkpb.Frame, error) {
 			Incarnation: m.Election.Incarnation,
 			Sequence:    m.Election.Sequence,
 		},
-		Process: m.Process,
-		Hops:    uint32(m.Hops),
-		List:    slices.Clone(m.List),
+		Process:  m.Process,
+		Hops:     uint32(m.Hops),
+		List:     slices.Clone(m.List),
+		Sequence: sequence,
 	}
 	if len(m.Table) > 0 {
 		message.Table = make([]*linkpb.Entry, len(m.Table))

@@ -65,7 +65,7 @@ func TestWhatCannotBeReceivedCannotBeSent(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			m := good()
 			tc.change(&m)
-			_, err := encode("Bully", m)
+			_, err := encode("Bully", 0, m)
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil ||
 				!strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("encode: %v, want %q", err, tc.want)
@@ -90,7 +90,7 @@ func TestTheLargestMessageFitsIntoAFrame(t *testing.T) {
 		m.List = append(m.List, name)
 		m.Table = append(m.Table, election.Entry{Name: name, Status: election.Status(name)})
 	}
-	frame, err := encode(name, m)
+	frame, err := encode(name, 1, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func FuzzFrame(f *testing.F) {
 				t.Fatalf("sent on as %+v, %v; it was %+v", back, err, received.Request)
 			}
 		case Received:
-			again, err := encode(received.Algorithm, received.Message)
+			again, err := encode(received.Algorithm, received.Sequence, received.Message)
 			if err != nil {
 				t.Fatalf("received what cannot be sent: %v", err)
 			}

@@ -112,7 +112,7 @@ func converse(t *testing.T, from, to Links, me string, incarnation uint64, you s
 	number int) {
 	t.Helper()
 	for i := number; i < number+3; i++ {
-		from.Send(you, "Bully", say(i))
+		from.Send(you, "Bully", 0, say(i))
 		from.Ask(you, uint64(i), 0)
 		from.Request(you, lease.Request{Kind: lease.PreVote, Round: uint64(i)})
 	}

@@ -18,8 +18,8 @@ func TestWhoIsTakenOffTheRosterIsNotHeard(t *testing.T) {
 		a.Admit([]Member{f.member("c")})
 		expect(t, a, Down{"b", Dropped})
 		expect(t, b, Down{"a", Rejected})
-		b.Send("a", "Bully", say(1))
-		c.Send("a", "Bully", say(2))
+		b.Send("a", "Bully", 0, say(1))
+		c.Send("a", "Bully", 0, say(2))
 		expect(t, a, received("c", 1, 2))
 
 		a.Admit([]Member{f.member("b"), f.member("c")})
@@ -36,9 +36,9 @@ func TestWhoWasNeverOnTheRosterIsRejectedAndNotHeard(t *testing.T) {
 		c.Admit([]Member{f.member("a")})
 		c.Link([]string{"a"})
 		b.Link([]string{"a"})
-		b.Send("a", "Bully", say(1))
+		b.Send("a", "Bully", 0, say(1))
 		expect(t, b, Down{"a", Rejected})
-		c.Send("a", "Bully", say(2))
+		c.Send("a", "Bully", 0, say(2))
 		expect(t, a, received("c", 1, 2))
 	})
 }
@@ -71,9 +71,9 @@ func TestALinkIsDroppedAndMadeAsTold(t *testing.T) {
 		expect(t, a, Up{"b"})
 		a.Link([]string{"b"}) // no change: nothing happens
 		a.Admit([]Member{f.member("b")})
-		a.Send("b", "Bully", say(1))
+		a.Send("b", "Bully", 0, say(1))
 		expect(t, b, received("a", 1, 1))
-		a.Send("unknown", "Bully", say(1))
+		a.Send("unknown", "Bully", 0, say(1))
 		a.Ask("unknown", 1, 0)
 		if n := a.Dropped(); n != 2 {
 			t.Errorf("%d dropped, want the 2 that had no link", n)
@@ -87,10 +87,10 @@ func TestALinkThatIsNotWantedAnyMoreSendsWhatIsQueued(t *testing.T) {
 		introduce(f, []string{"a", "b"}, a, b)
 		expect(t, a, Up{"b"})
 		for i := range 20 {
-			a.Send("b", "Bully", say(i))
+			a.Send("b", "Bully", 0, say(i))
 		}
 		a.Link(nil)
-		a.Send("b", "Bully", say(20))
+		a.Send("b", "Bully", 0, say(20))
 		for i := range 20 {
 			expect(t, b, received("a", 1, i))
 		}
@@ -109,7 +109,7 @@ func TestALinkThatIsToldAboutInHasteEndsUpRight(t *testing.T) {
 			a.Link(nil)
 			a.Link([]string{"b"})
 		}
-		a.Send("b", "Bully", say(1))
+		a.Send("b", "Bully", 0, say(1))
 		expect(t, b, received("a", 1, 1))
 		// whatever was reported in between, Up and Down alternate, and Up is last
 		for open := false; !open; {

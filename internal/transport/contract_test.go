@@ -30,18 +30,19 @@ func TestWhatIsSentArrivesWholeAndInOrder(t *testing.T) {
 				{Name: "b", Status: election.Crashed},
 			},
 		}
-		a.Send("b", "StatusTableBully", whole)
+		a.Send("b", "StatusTableBully", 1<<60, whole)
 		got := next(t, b)
 		if want := (Received{
 			From:        "a",
 			Incarnation: 7,
 			Algorithm:   "StatusTableBully",
+			Sequence:    1 << 60,
 			Message:     whole,
 		}); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%#v\nwant %#v", got, want)
 		}
 		for i := range 50 {
-			a.Send("b", "Bully", say(i))
+			a.Send("b", "Bully", 0, say(i))
 		}
 		for i := range 50 {
 			expect(t, b, received("a", 7, i))
@@ -54,7 +55,7 @@ func TestSendCopiesWhatBelongsToTheSender(t *testing.T) {
 		a, b := f.join("a", 1), f.join("b", 1)
 		introduce(f, []string{"a", "b"}, a, b)
 		list, table := []string{"a"}, []election.Entry{{Name: "a", Status: election.Normal}}
-		a.Send("b", "RingList", election.Message{
+		a.Send("b", "RingList", 0, election.Message{
 			Kind:  election.Election,
 			List:  list,
 			Table: table,
@@ -71,7 +72,7 @@ func TestAMessageForALinkThatIsBeingMadeWaitsForIt(t *testing.T) {
 	inEachFabric(t, func(t *testing.T, f fabric) {
 		a, b := f.join("a", 1), f.join("b", 1)
 		introduce(f, []string{"a", "b"}, a, b)
-		a.Send("b", "Bully", say(1)) // no Up yet
+		a.Send("b", "Bully", 0, say(1)) // no Up yet
 		expect(t, b, received("a", 1, 1))
 		expect(t, a, Up{"b"})
 		if n := a.Dropped(); n != 0 {
@@ -85,14 +86,14 @@ func TestARefusedConnectionIsReportedAndTheLinkIsMadeWhenTheProcessStarts(t *tes
 		a := f.join("a", 1)
 		introduce(f, []string{"a", "b"}, a)
 		expect(t, a, Down{"b", Refused})
-		a.Send("b", "Bully", say(1))
+		a.Send("b", "Bully", 0, say(1))
 		if n := a.Dropped(); n != 1 {
 			t.Errorf("%d messages to a process that is down are dropped, want 1", n)
 		}
 		b := f.join("b", 1)
 		b.Admit([]Member{f.member("a")})
 		expect(t, a, Up{"b"})
-		a.Send("b", "Bully", say(2))
+		a.Send("b", "Bully", 0, say(2))
 		expect(t, b, received("a", 1, 2))
 	})
 }
@@ -104,16 +105,16 @@ func TestAKilledProcessIsReportedOnceAndHeardInItsNextLife(t *testing.T) {
 		b.Link([]string{"a"})
 		expect(t, a, Up{"b"})
 		expect(t, b, Up{"a"})
-		b.Send("a", "Bully", say(1))
+		b.Send("a", "Bully", 0, say(1))
 		expect(t, a, received("b", 1, 1))
 
 		f.kill("b")
 		expect(t, a, Down{"b", Closed})
-		a.Send("b", "Bully", say(2))
+		a.Send("b", "Bully", 0, say(2))
 
 		b = f.join("b", 2)
 		introduce(f, []string{"a", "b"}, b)
-		b.Send("a", "Bully", say(3))
+		b.Send("a", "Bully", 0, say(3))
 		seen := map[Event]bool{}
 		for range 2 { // in any order, because they are of two links
 			switch e := next(t, a).(type) {
@@ -131,7 +132,7 @@ func TestAKilledProcessIsReportedOnceAndHeardInItsNextLife(t *testing.T) {
 			t.Error("the link was not made again")
 		}
 		expect(t, b, Up{"a"})
-		a.Send("b", "Bully", say(4))
+		a.Send("b", "Bully", 0, say(4))
 		// and not the second one, which was sent to the dead process
 		expect(t, b, received("a", 1, 4))
 	})
@@ -190,7 +191,7 @@ func TestWhoLeavesIsHeardToTheEnd(t *testing.T) {
 		expect(t, a, Up{"b"})
 		expect(t, b, Up{"a"})
 		for i := range 20 {
-			b.Send("a", "Bully", say(i))
+			b.Send("a", "Bully", 0, say(i))
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -198,13 +199,13 @@ func TestWhoLeavesIsHeardToTheEnd(t *testing.T) {
 		if ctx.Err() != nil {
 			t.Fatal("Leave waited until its context ended")
 		}
-		b.Send("a", "Bully", say(99))
+		b.Send("a", "Bully", 0, say(99))
 		for i := range 20 {
 			expect(t, a, received("b", 1, i))
 		}
 		expect(t, a, Down{"b", Left})
 
-		a.Send("b", "Bully", say(21))
+		a.Send("b", "Bully", 0, say(21))
 		b.Link([]string{"a"}) // too late
 		b.Close()
 		f.kill("b")
@@ -237,7 +238,7 @@ func TestWhoDoesNotReceiveHoldsTheSenderBackAndNothingIsReordered(t *testing.T) 
 		var sent []uint64 // and not dropped
 		for number := range uint64(1_000_000) {
 			before := a.Dropped()
-			a.Send("b", "Bully", long(int(number)))
+			a.Send("b", "Bully", 0, long(int(number)))
 			switch {
 			case a.Dropped() == before:
 				sent = append(sent, number)
@@ -262,11 +263,11 @@ func TestCloseDoesNotWaitForAnAgentThatDoesNotReceive(t *testing.T) {
 		introduce(f, []string{"a", "b"}, a, b)
 		expect(t, a, Up{"b"})
 		for i := 0; len(b.Events()) < eventsAhead; i++ {
-			a.Send("b", "Bully", say(i))
+			a.Send("b", "Bully", 0, say(i))
 			runtime.Gosched()
 		}
 		for i := range 10 {
-			a.Send("b", "Bully", say(i)) // the session is waiting for room
+			a.Send("b", "Bully", 0, say(i)) // the session is waiting for room
 		}
 		b.Close()
 		b.Close() // twice is harmless
@@ -285,13 +286,13 @@ func TestAMessageThatNobodyWouldAcceptIsNotSent(t *testing.T) {
 	inEachFabric(t, func(t *testing.T, f fabric) {
 		a, b := f.join("a", 1), f.join("b", 1)
 		introduce(f, []string{"a", "b"}, a, b)
-		a.Send("b", "Bully", election.Message{
+		a.Send("b", "Bully", 0, election.Message{
 			Kind: election.Election,
 			List: make([]string, maxEntries+1),
 		})
-		a.Send("b", "Bully", election.Message{Kind: election.Election, Hops: -1})
-		a.Send("b", "Bully", election.Message{})
-		a.Send("b", "Bully", say(1))
+		a.Send("b", "Bully", 0, election.Message{Kind: election.Election, Hops: -1})
+		a.Send("b", "Bully", 0, election.Message{})
+		a.Send("b", "Bully", 0, say(1))
 		expect(t, b, received("a", 1, 1))
 		if n := a.Dropped(); n != 3 {
 			t.Errorf("%d dropped, want 3", n)

@@ -96,7 +96,7 @@ func TestAProcessIsFoundAtItsNewAddress(t *testing.T) {
 	if e != (Up{"b"}) {
 		t.Fatalf("event %#v, want Up", e)
 	}
-	a.Send("b", "Bully", say(1))
+	a.Send("b", "Bully", 0, say(1))
 	expect(t, moved, received("a", 1, 1))
 }
 

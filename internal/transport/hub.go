@@ -144,8 +144,8 @@ func (h *hub) arrange() {
 	}
 }
 
-func (h *hub) Send(to string, algorithm string, m election.Message) {
-	frame, err := encode(algorithm, m)
+func (h *hub) Send(to string, algorithm string, sequence uint64, m election.Message) {
+	frame, err := encode(algorithm, sequence, m)
 	if err != nil {
 		h.log.Error("not sending a message that no process would accept", "to", to, "kind", m.Kind,
 			"error", err)

@@ -72,7 +72,7 @@ func TestRequestsKeepTheirOrderAmongEverythingElse(t *testing.T) {
 		a, b := f.join("a", 1), f.join("b", 1)
 		introduce(f, []string{"a", "b"}, a, b)
 		for i := range 10 {
-			a.Send("b", "Bully", say(i))
+			a.Send("b", "Bully", 0, say(i))
 			a.Request("b", lease.Request{Kind: lease.PreVote, Round: uint64(i)})
 		}
 		for i := range 10 {

@@ -37,14 +37,14 @@ func TestACutLosesWhatIsSentOneWayOnly(t *testing.T) {
 		expect(t, a, Up{"b"})
 		expect(t, b, Up{"a"})
 		m.Cut("a", "b")
-		a.Send("b", "Bully", say(1))
-		b.Send("a", "Bully", say(2))
+		a.Send("b", "Bully", 0, say(1))
+		b.Send("a", "Bully", 0, say(2))
 		expect(t, a, received("b", 1, 2))
 		b.Ask("a", 3, 0)
 		next(t, a).(Asked).Answer("a", 0) // the answer is lost, too
 		silent(t, b)
 		m.Heal("a", "b")
-		a.Send("b", "Bully", say(4))
+		a.Send("b", "Bully", 0, say(4))
 		expect(t, b, received("a", 1, 4))
 	})
 }
@@ -128,7 +128,7 @@ func TestDelaysKeepTheOrder(t *testing.T) {
 		expect(t, a, Up{"b"})
 		began := time.Now()
 		for i := range 10 {
-			a.Send("b", "Bully", say(i))
+			a.Send("b", "Bully", 0, say(i))
 		}
 		for i := range 10 {
 			expect(t, b, received("a", 1, i))
@@ -148,7 +148,7 @@ func TestAProcessThatJoinsAgainEndsItsFormerLife(t *testing.T) {
 		next.Admit([]Member{m.member("a")})
 		expect(t, a, Down{"b", Closed})
 		expect(t, a, Up{"b"})
-		a.Send("b", "Bully", say(1))
+		a.Send("b", "Bully", 0, say(1))
 		expect(t, next, received("a", 1, 1))
 		silent(t, b)
 	})

@@ -171,7 +171,7 @@ func TestAnImpostorIsNotSpokenTo(t *testing.T) {
 	impostor.Address = f.member("c").Address
 	a.Admit([]Member{impostor})
 	a.Link([]string{"b"})
-	a.Send("b", "Bully", say(1))
+	a.Send("b", "Bully", 0, say(1))
 	expect(t, a, Down{"b", Rejected})
 	c.Close()
 	for e := range c.Events() {
@@ -315,13 +315,13 @@ func expectHonestVoice(t *testing.T, f *loopback, a Links) {
 	c := f.join("c", 1)
 	c.Admit([]Member{f.member("a")})
 	c.Link([]string{"a"})
-	c.Send("a", "Bully", say(42))
+	c.Send("a", "Bully", 0, say(42))
 	expect(t, a, received("c", 1, 42))
 }
 
 func mustEncode(t testing.TB, number int) *linkpb.Frame {
 	t.Helper()
-	frame, err := encode("Bully", say(number))
+	frame, err := encode("Bully", 0, say(number))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -200,6 +200,7 @@ func (s *session) take(frame *linkpb.Frame) (over bool, err error) {
 			From:        s.from,
 			Incarnation: s.incarnation,
 			Algorithm:   f.Message.GetAlgorithm(),
+			Sequence:    f.Message.GetSequence(),
 			Message:     m,
 		})
 	case *linkpb.Frame_Ask:

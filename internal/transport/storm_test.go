@@ -168,7 +168,7 @@ func (s *storm) members(names []string) []Member {
 func (s *storm) talk(name string) {
 	for _, to := range s.names {
 		s.said++
-		s.links[name].Send(to, "Bully", say(int(s.said)))
+		s.links[name].Send(to, "Bully", 0, say(int(s.said)))
 		s.links[name].Ask(to, s.said, 0)
 	}
 }

@@ -60,8 +60,9 @@ type Links interface {
 	Link(names []string)
 
 	// Send queues m for the process. It drops and counts m if the queue is full, if the link is
-	// down (from Down until the next Up), or if there is no link.
-	Send(to string, algorithm string, m election.Message)
+	// down (from Down until the next Up), or if there is no link. The receiver is told the sequence,
+	// by which accounts of elections pair a message's sending with its receipt.
+	Send(to string, algorithm string, sequence uint64, m election.Message)
 
 	// Ask queues a question of the failure detector on the same link, with the generation of the
 	// roster in use. The answer is an Answered with the same sequence.
@@ -133,6 +134,7 @@ type Received struct {
 	From        string
 	Incarnation uint64
 	Algorithm   string
+	Sequence    uint64 // as given to Send; 0 from one that does not say
 	Message     election.Message
 }
 

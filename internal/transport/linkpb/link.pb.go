@@ -236,14 +236,17 @@ func (x *Hello) GetSucceeds() bool {
 
 // Message is a message of an election algorithm (election.Message).
 type Message struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Algorithm     string                 `protobuf:"bytes,1,opt,name=algorithm,proto3" json:"algorithm,omitempty"` // a receiver that runs another algorithm ignores the message
-	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`           // as the seed spells it, in capitals
-	Election      *Election              `protobuf:"bytes,3,opt,name=election,proto3" json:"election,omitempty"`
-	Process       string                 `protobuf:"bytes,4,opt,name=process,proto3" json:"process,omitempty"` // the process that the message is about
-	Hops          uint32                 `protobuf:"varint,5,opt,name=hops,proto3" json:"hops,omitempty"`
-	List          []string               `protobuf:"bytes,6,rep,name=list,proto3" json:"list,omitempty"`
-	Table         []*Entry               `protobuf:"bytes,7,rep,name=table,proto3" json:"table,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Algorithm string                 `protobuf:"bytes,1,opt,name=algorithm,proto3" json:"algorithm,omitempty"` // a receiver that runs another algorithm ignores the message
+	Kind      string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`           // as the seed spells it, in capitals
+	Election  *Election              `protobuf:"bytes,3,opt,name=election,proto3" json:"election,omitempty"`
+	Process   string                 `protobuf:"bytes,4,opt,name=process,proto3" json:"process,omitempty"` // the process that the message is about
+	Hops      uint32                 `protobuf:"varint,5,opt,name=hops,proto3" json:"hops,omitempty"`
+	List      []string               `protobuf:"bytes,6,rep,name=list,proto3" json:"list,omitempty"`
+	Table     []*Entry               `protobuf:"bytes,7,rep,name=table,proto3" json:"table,omitempty"`
+	// numbers the messages of elections that this incarnation of the sender has sent, to whomever,
+	// from 1; 0 from one that does not number them. Nothing but accounts of elections depends on it.
+	Sequence      uint64 `protobuf:"varint,8,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -325,6 +328,13 @@ func (x *Message) GetTable() []*Entry {
 		return x.Table
 	}
 	return nil
+}
+
+func (x *Message) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
 }
 
 // Election identifies one election.
@@ -890,7 +900,7 @@ const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	"\x05Hello\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x19\n" +
 	"\bstate_id\x18\x02 \x01(\tR\astateId\x12\x1a\n" +
-	"\bsucceeds\x18\x03 \x01(\bR\bsucceeds\"\xe2\x01\n" +
+	"\bsucceeds\x18\x03 \x01(\bR\bsucceeds\"\xfe\x01\n" +
 	"\aMessage\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x125\n" +
@@ -898,7 +908,8 @@ const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	"\aprocess\x18\x04 \x01(\tR\aprocess\x12\x12\n" +
 	"\x04hops\x18\x05 \x01(\rR\x04hops\x12\x12\n" +
 	"\x04list\x18\x06 \x03(\tR\x04list\x12,\n" +
-	"\x05table\x18\a \x03(\v2\x16.podesta.link.v1.EntryR\x05table\"f\n" +
+	"\x05table\x18\a \x03(\v2\x16.podesta.link.v1.EntryR\x05table\x12\x1a\n" +
+	"\bsequence\x18\b \x01(\x04R\bsequence\"f\n" +
 	"\bElection\x12\x1c\n" +
 	"\tinitiator\x18\x01 \x01(\tR\tinitiator\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\x04R\vincarnation\x12\x1a\n" +

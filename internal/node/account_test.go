@@ -1,0 +1,84 @@
+package node_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/node"
+)
+
+// What a process sends of elections is numbered without a gap, VIEWs too. Its account gives each
+// message the identity with which it was sent, and what it received that of the sender.
+func TestMessagesOfAnAccountHaveAnIdentity(t *testing.T) {
+	p := start(t, "P1", newRoster(false))
+	p.step(node.Event{Type: node.LinkUp, From: "P2"})
+	asked := electionMessage(election.Election, "P1")
+	asked.Sequence = 41
+	p.step(node.Event{Type: node.Received, From: "P2", Incarnation: 9, Message: asked})
+	told := electionMessage(election.Coordinator, "P3")
+	told.Sequence, told.Election.Election.Incarnation = 7, 5
+	p.step(node.Event{Type: node.Received, From: "P3", Incarnation: 5, Message: told})
+	p.step(node.Event{Type: node.LinkUp, From: "P3"}) // a VIEW, which is of no election
+
+	var sent []string
+	for _, m := range p.sent {
+		if m.Type != node.Election {
+			continue
+		}
+		sent = append(sent, fmt.Sprintf("%s to %s", m.Election.Kind, m.To))
+		if m.Sequence != uint64(len(sent)) {
+			t.Errorf("message %d, %s, has the number %d", len(sent), sent[len(sent)-1], m.Sequence)
+		}
+	}
+	if len(sent) < 2 || sent[len(sent)-1] != "VIEW to P3" {
+		t.Fatalf("it sent %q", sent)
+	}
+	last := p.node.View().Last
+	if last.Coordinator != "P3" || last.Number != 1 || last.Omitted != 0 || last.Begun == 0 {
+		t.Errorf("the account is %+v", last)
+	}
+	received := map[string]string{}
+	for _, m := range last.Messages {
+		switch m.From {
+		case "P1":
+			if want := fmt.Sprintf("%s to %s", m.Kind, m.To); m.Incarnation != 1 || m.Sequence == 0 ||
+				sent[m.Sequence-1] != want {
+				t.Errorf("the account of what was sent has %+v, want %s", m, want)
+			}
+		default:
+			received[m.From] = fmt.Sprintf("%d/%d to %s", m.Incarnation, m.Sequence, m.To)
+		}
+	}
+	if received["P2"] != "9/41 to P1" || received["P3"] != "5/7 to P1" {
+		t.Errorf("the account of what was received is %v", received)
+	}
+}
+
+// An account of an election that goes on has what was said so far; of none there is no account.
+func TestAccountOfAnElectionThatGoesOn(t *testing.T) {
+	p := boot(t, "P1", lease.State{Group: "g", Generation: 1, Voted: true})
+	if a := p.node.Unfinished(); a != nil {
+		t.Errorf("without a roster it tells of %+v", a)
+	}
+	p.step(node.Event{Type: node.RosterReceived, Roster: newRoster(false)})
+	p.now += 3 * ms
+	for i := range 70 {
+		m := electionMessage("RUMOUR", "P2")
+		m.Election.Process = fmt.Sprint(i)
+		p.receive("P2", m)
+	}
+	a := p.node.Unfinished()
+	if a == nil || a.Coordinator != "" || a.Number != 1 || a.Duration != 3*ms ||
+		len(a.Messages) != 64 || a.Omitted != 8 || a.Messages[63].Process != "69" {
+		t.Fatalf("while it elects it tells %+v", a)
+	}
+	p.receive("P3", electionMessage(election.Coordinator, "P3"))
+	if b := p.node.Unfinished(); b != nil {
+		t.Errorf("of an election that has ended it still says %+v", b)
+	}
+	if last := p.node.View().Last; last.Number != a.Number {
+		t.Errorf("the number changed from %d to %d", a.Number, last.Number)
+	}
+}
