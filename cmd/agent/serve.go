@@ -34,6 +34,7 @@ type sidecar struct {
 	board    *agent.Board
 	ledger   *agent.Ledger
 	meter    *agent.Meter
+	accounts *agent.Accounts
 	pings    chan chan<- struct{}
 
 	prober  *apphealth.Prober
@@ -64,6 +65,7 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 		validity: newValidity(agent.BootID()),
 		board:    agent.NewBoard(),
 		ledger:   agent.NewLedger(agent.ReadClocks),
+		accounts: agent.NewAccounts(),
 		prober:   apphealth.NewProber(),
 		pings:    make(chan chan<- struct{}),
 	}
@@ -98,7 +100,7 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 	appServing, stopAppAPI := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopAppAPI()
 	group.Go(func() error {
-		return serveHTTP(appServing, listeners[2], newServer(agent.AppAPI(s.board, s.ledger)))
+		return serveHTTP(appServing, listeners[2], newServer(agent.AppAPI(s.board, s.ledger, s.accounts)))
 	})
 	s.prober.Use(o.health)
 	s.appHost = appHost(listeners[2].Addr())
@@ -229,6 +231,7 @@ func (s *sidecar) elect(
 		Rules:       lease.Rules,
 		Board:       s.board,
 		Meter:       s.meter,
+		Accounts:    s.accounts,
 		Pings:       s.pings,
 		Logger:      s.logger,
 	}

@@ -57,6 +57,7 @@ type Config struct {
 	Rules     int32 // the newest rules level that this agent supports (lease.Rules); 0 counts as 1
 	Board     *Board
 	Meter     *Meter
+	Accounts  *Accounts              // of elections; nil: nobody wants to know
 	Pings     <-chan chan<- struct{} // each is closed by the loop: it is alive
 	Logger    *slog.Logger
 }
@@ -89,6 +90,7 @@ var errCertificate = errors.New(
 func Run(ctx context.Context, c Config) error {
 	defer c.Links.Close()
 	a := &agent{Config: c, timer: time.NewTimer(0), writer: newWriter(c.Save)}
+	defer a.Accounts.run(c.Self, c.Incarnation)()
 	defer a.writer.close()
 	defer a.timer.Stop()
 	a.node = node.New(node.Config{
@@ -159,6 +161,8 @@ func (a *agent) loop(stop <-chan struct{}) error {
 			a.step(node.Event{Type: node.AppSuspects, From: name})
 		case a.ailment = <-a.Health:
 			a.checkHealth()
+		case answer := <-a.Accounts.asked():
+			answer <- a.latest()
 		case p := <-a.Pings:
 			close(p)
 		}

@@ -45,6 +45,7 @@ type process struct {
 	board       *agent.Board
 	ledger      *agent.Ledger
 	meter       *agent.Meter
+	accounts    *agent.Accounts
 	updates     chan roster.Update
 	stop        context.CancelFunc
 	done        chan error
@@ -92,7 +93,7 @@ func member(i int) roster.Process {
 
 func (g *group) boot(name string) {
 	g.life++
-	p := &process{board: agent.NewBoard(), ledger: agent.NewLedger(virtual), health: make(chan error), updates: make(chan roster.Update, 4), done: make(chan error, 1)}
+	p := &process{board: agent.NewBoard(), ledger: agent.NewLedger(virtual), accounts: agent.NewAccounts(), health: make(chan error), updates: make(chan roster.Update, 4), done: make(chan error, 1)}
 	ctx, stop := context.WithCancel(g.t.Context())
 	p.stop = stop
 	g.agents[name] = p
@@ -108,7 +109,7 @@ func (g *group) boot(name string) {
 			Self: name, UID: "uid-" + name, Incarnation: life, Roster: initial, Links: p.links, Updates: p.updates, Open: g.open,
 			Report: p.report, StateID: "state-" + name, Version: "test",
 			Saved: saved, Save: p.save, Ledger: p.ledger, Health: p.health, Probe: p.probe,
-			Board: p.board, Meter: p.meter, Logger: slog.New(slog.DiscardHandler),
+			Board: p.board, Meter: p.meter, Accounts: p.accounts, Logger: slog.New(slog.DiscardHandler),
 		})
 	}()
 }
@@ -479,7 +480,7 @@ func TestForgedClaims(t *testing.T) {
 		for sequence, kind := range []election.Kind{election.Coordinator, election.NewCoordinator, election.ElectMe, election.Elect, election.Reply, election.View, election.Election} {
 			id := election.ID{Initiator: "p1", Incarnation: rogue.incarnation, Sequence: uint64(1000 + sequence)}
 			for _, victim := range []string{"p2", "p3", "p4"} {
-				rogue.links.Send(victim, algorithm, election.Message{Kind: kind, Election: id, Process: "p1", Hops: 4, List: []string{"p1"},
+				rogue.links.Send(victim, algorithm, 0, election.Message{Kind: kind, Election: id, Process: "p1", Hops: 4, List: []string{"p1"},
 					Table: []election.Entry{{Name: "p1", Status: election.Coordinates}}})
 			}
 		}

@@ -40,13 +40,14 @@ type leaderJSON struct {
 //	                     header Podesta-Session: open
 //	POST /v1/suspect     the coordinator that the header Podesta-Suspect names does not answer the app
 //	GET /v1/processes    the process status table, as this process knows it
+//	GET /v1/elections    the last elections, with every message, as this process tells them
 //	GET /v1/events       server-sent events: `coordinator` now and at each change
 //
 // In Guarded groups every answer carries the epoch, and only GET /v1/leader and /v1/session permit
 // anything, until the deadline; a hand-over waits for what they have permitted. To look, read
 // /v1/coordinator. In Classic groups none of this fences: another process may have been elected
 // before the answer is read.
-func AppAPI(b *Board, l *Ledger) http.Handler {
+func AppAPI(b *Board, l *Ledger, told *Accounts) http.Handler {
 	a := appAPI{board: b, ledger: l}
 	slots := make(chan struct{}, maxStreams)
 	mux := http.NewServeMux()
@@ -79,6 +80,7 @@ func AppAPI(b *Board, l *Ledger) http.Handler {
 			"processes":   v.Processes,
 		})
 	})
+	mux.Handle("GET /v1/elections", told)
 	mux.Handle("GET /v1/events", &stream{slots: slots, follow: a.followCoordinator})
 	mux.Handle("GET /v1/session", &stream{slots: slots, session: true, follow: a.followPermission})
 	return mux

@@ -49,7 +49,7 @@ func TestWhoEndsASession(t *testing.T) {
 // A stray GET of a session would end the process's candidacy when it goes. It opens none.
 func TestASessionIsMeant(t *testing.T) {
 	ledger := NewLedger(ReadClocks)
-	api := AppAPI(NewBoard(), ledger)
+	api := AppAPI(NewBoard(), ledger, NewAccounts())
 	for _, header := range []string{"", "close", "Open"} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/session", nil)
 		r.Header.Set("Podesta-Session", header)

@@ -1,6 +1,10 @@
 package agent
 
-import "github.com/podesta-dev/podesta/internal/node"
+import (
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/node"
+)
 
 // log tells people and metrics what happened.
 func (a *agent) log(notes []node.Note) {
@@ -40,6 +44,7 @@ func (a *agent) log(notes []node.Note) {
 func (a *agent) logElection(n node.Note) {
 	last := n.Account
 	a.Meter.elected(a.inUse.Algorithm, last, n.Process == a.Self)
+	a.Accounts.add(last, time.Now().Add(last.Begun-a.Ledger.clock().Boot))
 	a.Logger.Info("follows", "coordinator", n.Process, "epoch", n.Epoch, "reason", last.Reason,
 		"initiator", last.Initiator, "sent", last.Sent, "took", last.Duration)
 	a.Logger.Debug("election", "transcript", last)

@@ -73,6 +73,7 @@ func (a *agent) follow(r *node.Ready) {
 	checked := a.inUse != nil && a.inUse.AppHealth == a.offered.AppHealth
 	a.inUse = a.offered
 	a.Meter.runs(a.inUse.Algorithm)
+	a.Accounts.belong(a.inUse.Group, a.inUse.Algorithm)
 	a.Links.Pace(a.inUse.Heartbeat)
 	a.Links.Admit(members(a.inUse))
 	if !checked {

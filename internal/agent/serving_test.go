@@ -57,7 +57,7 @@ func await(t *testing.T, b *agent.Board, want string) {
 
 func TestAppAPI(t *testing.T) {
 	board, _, kill := serving(t, nil)
-	api := agent.AppAPI(board, agent.NewLedger(agent.ReadClocks))
+	api := agent.AppAPI(board, agent.NewLedger(agent.ReadClocks), agent.NewAccounts())
 	for _, c := range []struct {
 		path   string
 		status int
@@ -81,7 +81,7 @@ func TestAppAPI(t *testing.T) {
 }
 
 func TestAppAPIBeforeTheFirstRoster(t *testing.T) {
-	api := agent.AppAPI(agent.NewBoard(), agent.NewLedger(agent.ReadClocks))
+	api := agent.AppAPI(agent.NewBoard(), agent.NewLedger(agent.ReadClocks), agent.NewAccounts())
 	for path, want := range map[string]int{"/": 200, "/v1/coordinator": 503, "/v1/leader": 503, "/v1/processes": 200} {
 		if status, body := get(api, path); status != want {
 			t.Errorf("GET %s: %d %s, want %d", path, status, body, want)
@@ -95,7 +95,7 @@ func TestAHeadPermitsNothing(t *testing.T) {
 	for _, path := range []string{"/v1/session", "/v1/leader"} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodHead, path, nil)
 		r.Header.Set("Podesta-Session", "open")
-		agent.AppAPI(agent.NewBoard(), agent.NewLedger(agent.ReadClocks)).ServeHTTP(w, r)
+		agent.AppAPI(agent.NewBoard(), agent.NewLedger(agent.ReadClocks), agent.NewAccounts()).ServeHTTP(w, r)
 		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != http.MethodGet {
 			t.Errorf("HEAD %s: %d, allowed is %q", path, w.Code, w.Header().Get("Allow"))
 		}
@@ -111,7 +111,7 @@ func get(h http.Handler, path string) (int, string) {
 // The event stream says who coordinates now, and then each change.
 func TestEvents(t *testing.T) {
 	board, _, kill := serving(t, nil)
-	server := httptest.NewServer(agent.AppAPI(board, agent.NewLedger(agent.ReadClocks)))
+	server := httptest.NewServer(agent.AppAPI(board, agent.NewLedger(agent.ReadClocks), agent.NewAccounts()))
 	defer server.Close()
 	request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/events", nil)
 	response, err := http.DefaultClient.Do(request)

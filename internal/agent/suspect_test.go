@@ -46,7 +46,7 @@ func suspect(b *agent.Board, l *agent.Ledger, method, name string) *httptest.Res
 	if name != "" {
 		r.Header.Set("Podesta-Suspect", name)
 	}
-	agent.AppAPI(b, l).ServeHTTP(w, r)
+	agent.AppAPI(b, l, agent.NewAccounts()).ServeHTTP(w, r)
 	return w
 }
 

@@ -2,7 +2,9 @@ package node_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
@@ -56,10 +58,16 @@ func TestMessagesOfAnAccountHaveAnIdentity(t *testing.T) {
 	}
 }
 
+// unfinished is what a process tells of the election that it takes part in.
+func (p *process) unfinished() *node.Account {
+	a, _ := p.node.Latest(p.now)
+	return a
+}
+
 // An account of an election that goes on has what was said so far; of none there is no account.
 func TestAccountOfAnElectionThatGoesOn(t *testing.T) {
 	p := boot(t, "P1", lease.State{Group: "g", Generation: 1, Voted: true})
-	if a := p.node.Unfinished(); a != nil {
+	if a := p.unfinished(); a != nil {
 		t.Errorf("without a roster it tells of %+v", a)
 	}
 	p.step(node.Event{Type: node.RosterReceived, Roster: newRoster(false)})
@@ -69,16 +77,60 @@ func TestAccountOfAnElectionThatGoesOn(t *testing.T) {
 		m.Election.Process = fmt.Sprint(i)
 		p.receive("P2", m)
 	}
-	a := p.node.Unfinished()
+	a := p.unfinished()
 	if a == nil || a.Coordinator != "" || a.Number != 1 || a.Duration != 3*ms ||
 		len(a.Messages) != 64 || a.Omitted != 8 || a.Messages[63].Process != "69" {
 		t.Fatalf("while it elects it tells %+v", a)
 	}
 	p.receive("P3", electionMessage(election.Coordinator, "P3"))
-	if b := p.node.Unfinished(); b != nil {
+	if b := p.unfinished(); b != nil {
 		t.Errorf("of an election that has ended it still says %+v", b)
 	}
 	if last := p.node.View().Last; last.Number != a.Number {
 		t.Errorf("the number changed from %d to %d", a.Number, last.Number)
 	}
+}
+
+// What is said soon after an election belongs to that one, and what is said soon before the next one
+// to that. The rest belongs to none.
+func TestMessagesAroundAnElection(t *testing.T) {
+	p := start(t, "P1", newRoster(false))
+	p.step(node.Event{Type: node.LinkUp, From: "P2"})
+	p.step(node.Event{Type: node.LinkUp, From: "P3"})
+	p.receive("P3", electionMessage(election.Coordinator, "P3"))
+	say := func(what string) {
+		m := electionMessage("RUMOUR", "P2")
+		m.Election.Process = what
+		p.receive("P2", m)
+	}
+	p.now += 10 * ms
+	say("late")
+	if a, late := p.node.Latest(p.now); a != nil || kinds(late) != "RUMOUR late" {
+		t.Errorf("soon after the election it tells %+v, and as late %q", a, kinds(late))
+	}
+	p.now += 5 * time.Second
+	say("between")
+	p.now += 5 * time.Second
+	say("early")
+	p.now += 10 * ms
+	p.step(node.Event{Type: node.LinkDown, From: "P3"})
+	p.until("it elects", func() bool { return p.unfinished() != nil && p.node.View().Electing })
+	said := kinds(p.unfinished().Messages)
+	if want := "RUMOUR early, ELECTION"; !strings.HasPrefix(said, want) {
+		t.Errorf("its account is %q, want it to begin with %q", said, want)
+	}
+	if late := kinds(p.unfinished().Late); late != "RUMOUR late" {
+		t.Errorf("late is %q", late)
+	}
+}
+
+// kinds are the messages of an account that are not VIEWs, in a line.
+func kinds(all []node.Exchange) string {
+	var said []string
+	for _, m := range all {
+		if m.Kind != election.View {
+			said = append(said, fmt.Sprintf("%s %s", m.Kind, m.Process))
+		}
+	}
+	return strings.Join(said, ", ")
 }

@@ -63,8 +63,8 @@ func (n *Node) receivedElection(e *Event) {
 	opens := !n.episode.open()
 	if e.Message.Election.Kind != election.View {
 		n.episode.begin(n.now.Boot)
-		n.hear(e)
 	}
+	n.hear(e)
 	n.elect(election.Event{
 		Type:        election.Receive,
 		Process:     e.From,

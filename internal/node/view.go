@@ -121,8 +121,7 @@ func (n *Node) turn(was string, is *View) {
 // follows closes the account of an election: in a Guarded group when somebody holds the lease.
 func (n *Node) follows(coordinator string, e lease.Epoch) {
 	n.episode.begin(n.now.Boot)
-	n.view.Last, n.view.Since = n.episode.end(n.now.Boot, coordinator, e),
-		n.now.Boot
+	n.view.Last, n.view.Since = n.episode.end(n.now.Boot, n.around(), coordinator, e), n.now.Boot
 	n.note(Note{Type: Follows, Process: coordinator, Epoch: e, Account: n.view.Last})
 }
 

@@ -1,0 +1,82 @@
+package trace
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Accounts are what an agent tells of its last elections, at GET /v1/elections.
+type Accounts struct {
+	// Process is the name of the process; empty before it has a roster.
+	Process string `json:"process"`
+	// Group is the name of its group.
+	Group string `json:"group,omitempty"`
+	// Incarnation is the start of the agent that tells this. It knows nothing of earlier ones.
+	Incarnation uint64 `json:"incarnation"`
+	// Elections are the last ones, newest first. The first may go on still.
+	Elections []Account `json:"elections"`
+}
+
+// Account is what one process tells of one election.
+type Account struct {
+	// Number counts the accounts of this incarnation: a higher one is of later.
+	Number uint64 `json:"number"`
+	// ID names the announcement that ended the election, as status.elections does; empty: there was
+	// none, or the election goes on.
+	ID string `json:"id,omitempty"`
+	// Coordinator is whom the process followed in the end; empty: the election goes on.
+	Coordinator string `json:"coordinator,omitempty"`
+	// Epoch is that of the coordinator's lease; 0 in a Classic group.
+	Epoch int64 `json:"epoch,omitempty"`
+	// Initiator is who called the election, and Reason why this process took part, as far as it
+	// knows.
+	Initiator string `json:"initiator,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+	Algorithm string `json:"algorithm,omitempty"`
+	// Began is when the process lost its coordinator or first took part, by the wall clock of its
+	// machine. Microseconds is how long that was before it followed one, or before now.
+	Began        time.Time `json:"began"`
+	Microseconds int64     `json:"microseconds"`
+	// Messages are those that the process sent and received, in its order: the newest ones. Omitted is
+	// how many came before them.
+	Messages []Message `json:"messages"`
+	Omitted  int       `json:"omittedMessages,omitempty"`
+}
+
+// Message is a message as its sender or its receiver tells of it. From, Incarnation and Sequence are
+// its identity.
+type Message struct {
+	// Microseconds is when the process that tells this sent or received it, from when its account
+	// began, by its own clock.
+	Microseconds int64  `json:"microseconds"`
+	From         string `json:"from"`
+	To           string `json:"to"`
+	Kind         string `json:"kind"`
+	// Process is whom the message is about, such as who coordinates.
+	Process string `json:"process,omitempty"`
+	// Incarnation is the sender's. Sequence counts what the sender has sent of elections in it; 0: an
+	// agent of a release that does not say.
+	Incarnation uint64 `json:"incarnation"`
+	Sequence    uint64 `json:"sequence,omitempty"`
+}
+
+// MaxBytes is how long an agent's answer may be: more than the longest that an agent gives.
+const MaxBytes = 2 << 20
+
+// Read reads an agent's answer. An agent, or who takes its place, may answer anything.
+func Read(r io.Reader) (Accounts, error) {
+	var a Accounts
+	text, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
+	if err != nil {
+		return a, err
+	}
+	if len(text) > MaxBytes {
+		return a, fmt.Errorf("the answer has more than %d bytes: it is not an agent's", MaxBytes)
+	}
+	if err := json.Unmarshal(text, &a); err != nil {
+		return a, fmt.Errorf("the answer is no account of elections: %w", err)
+	}
+	return a, nil
+}
