@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -65,7 +67,16 @@ type Message struct {
 // MaxBytes is how long an agent's answer may be: more than the longest that an agent gives.
 const MaxBytes = 2 << 20
 
-// Read reads an agent's answer. An agent, or who takes its place, may answer anything.
+// The bounds of what is used of an answer, more than an agent gives.
+const (
+	maxElections = 16
+	maxMessages  = 256 // of one election
+	maxName      = 253 // bytes
+	maxUsed      = 256 << 10
+)
+
+// Read reads an agent's answer. An agent, or who takes its place, may answer anything: what is used of
+// it is bounded.
 func Read(r io.Reader) (Accounts, error) {
 	var a Accounts
 	text, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
@@ -76,7 +87,40 @@ func Read(r io.Reader) (Accounts, error) {
 		return a, fmt.Errorf("the answer has more than %d bytes: it is not an agent's", MaxBytes)
 	}
 	if err := json.Unmarshal(text, &a); err != nil {
-		return a, fmt.Errorf("the answer is no account of elections: %w", err)
+		return Accounts{}, fmt.Errorf("the answer is no account of elections: %w", err)
 	}
-	return a, nil
+	return a.bounded(), nil
+}
+
+// bounded leaves the newest of what is more than an agent tells.
+func (a Accounts) bounded() Accounts {
+	cut(&a.Process, &a.Group)
+	used := 0
+	for i := range a.Elections {
+		e := &a.Elections[i]
+		if extra := len(e.Messages) - maxMessages; extra > 0 {
+			e.Messages = e.Messages[extra:]
+			e.Omitted += extra
+		}
+		cut(&e.ID, &e.Coordinator, &e.Initiator, &e.Reason, &e.Algorithm)
+		for j := range e.Messages {
+			m := &e.Messages[j]
+			cut(&m.From, &m.To, &m.Kind, &m.Process)
+			used += 64 + len(m.From) + len(m.To) + len(m.Kind) + len(m.Process)
+		}
+		if i > 0 && used > maxUsed || i == maxElections {
+			a.Elections = slices.Clone(a.Elections[:i])
+			break
+		}
+	}
+	return a
+}
+
+// cut shortens what is longer than any name. An election's ID is a little longer than a name.
+func cut(all ...*string) {
+	for _, s := range all {
+		if len(*s) > maxName+64 {
+			*s = strings.Clone((*s)[:maxName+64])
+		}
+	}
 }

@@ -1,0 +1,176 @@
+package trace
+
+import "slices"
+
+// order is a happened-before relation that is being made, of events with the numbers 0 to n-1.
+type order struct {
+	// before lists, for each event, those right before it. A soft edge is given up if it is part of a
+	// contradiction: what one process tells of its own order is not.
+	before [][]edge
+}
+
+type edge struct {
+	from int
+	soft bool
+}
+
+func newOrder(n int) *order { return &order{before: make([][]edge, n)} }
+
+// add says that one event happened before another.
+func (o *order) add(from, to int, soft bool) {
+	if from != to {
+		o.before[to] = append(o.before[to], edge{from, soft})
+	}
+}
+
+// contradictions returns the sets of events of which each would have happened before itself, and gives
+// up the soft edges within each of them. What is left is an order, if the others alone are one.
+func (o *order) contradictions() [][]int {
+	component := o.components()
+	members := map[int][]int{}
+	for v, c := range component {
+		members[c] = append(members[c], v)
+	}
+	var found [][]int
+	for v := range o.before { // in the order of events, so that equal input gives equal output
+		set := members[component[v]]
+		if len(set) < 2 || set[0] != v {
+			continue
+		}
+		found = append(found, set)
+		for _, w := range set {
+			o.before[w] = slices.DeleteFunc(o.before[w], func(e edge) bool {
+				return e.soft && component[e.from] == component[w]
+			})
+		}
+	}
+	return found
+}
+
+// components returns the strongly connected component of each event, by Tarjan's algorithm. The stack
+// is a slice: an account may be long, and must not exhaust the program's own.
+func (o *order) components() []int {
+	n := len(o.before)
+	index, low, component := make([]int, n), make([]int, n), make([]int, n)
+	onStack := make([]bool, n)
+	var stack []int
+	type frame struct{ v, next int }
+	visited, components := 0, 0
+	for root := range n {
+		if index[root] != 0 {
+			continue
+		}
+		calls := []frame{{v: root}}
+		for len(calls) > 0 {
+			f := &calls[len(calls)-1]
+			v := f.v
+			if f.next == 0 {
+				visited++
+				index[v], low[v] = visited, visited
+				stack, onStack[v] = append(stack, v), true
+			}
+			if f.next < len(o.before[v]) {
+				w := o.before[v][f.next].from
+				f.next++
+				if index[w] == 0 {
+					calls = append(calls, frame{v: w})
+				} else if onStack[w] {
+					low[v] = min(low[v], index[w])
+				}
+				continue
+			}
+			calls = calls[:len(calls)-1]
+			if len(calls) > 0 {
+				above := calls[len(calls)-1].v
+				low[above] = min(low[above], low[v])
+			}
+			if low[v] != index[v] {
+				continue
+			}
+			for last := -1; last != v; {
+				last = stack[len(stack)-1]
+				stack, onStack[last] = stack[:len(stack)-1], false
+				component[last] = components
+			}
+			components++
+		}
+	}
+	return component
+}
+
+// steps returns, for each event, the length of the longest chain that ends with it. The order must have
+// no contradiction.
+func (o *order) steps() []int {
+	n := len(o.before)
+	steps := make([]int, n)
+	for _, v := range o.sorted(nil) {
+		steps[v] = 1
+		for _, e := range o.before[v] {
+			steps[v] = max(steps[v], steps[e.from]+1)
+		}
+	}
+	return steps
+}
+
+// sorted returns all events so that none comes before one that happened before it. Of those that may be
+// next, the smallest is; without a comparison, any. The order must have no contradiction.
+func (o *order) sorted(compare func(a, b int) int) []int {
+	n := len(o.before)
+	after, waiting := make([][]int, n), make([]int, n)
+	var free []int
+	for v, edges := range o.before {
+		for _, e := range edges {
+			after[e.from] = append(after[e.from], v)
+		}
+		if waiting[v] = len(edges); waiting[v] == 0 {
+			free = append(free, v)
+		}
+	}
+	all := make([]int, 0, n)
+	for len(free) > 0 {
+		at := 0
+		for i := range free {
+			if compare != nil && compare(free[i], free[at]) < 0 {
+				at = i
+			}
+		}
+		next := free[at]
+		free[at] = free[0]
+		free = free[1:]
+		all = append(all, next)
+		for _, w := range after[next] {
+			if waiting[w]--; waiting[w] == 0 {
+				free = append(free, w)
+			}
+		}
+	}
+	return all
+}
+
+// past is the set of events that happened before each event, a bit for each.
+type past struct {
+	words int
+	bits  []uint64
+}
+
+// pasts returns the past of each event, given an order of them all in which none comes before one that
+// happened before it.
+func (o *order) pasts(inOrder []int) past {
+	p := past{words: (len(o.before) + 63) / 64}
+	p.bits = make([]uint64, p.words*len(o.before))
+	for _, v := range inOrder {
+		mine := p.of(v)
+		for _, e := range o.before[v] {
+			mine[e.from/64] |= 1 << (e.from % 64)
+			for i, word := range p.of(e.from) {
+				mine[i] |= word
+			}
+		}
+	}
+	return p
+}
+
+func (p past) of(v int) []uint64 { return p.bits[v*p.words : (v+1)*p.words] }
+
+// has reports whether a happened before v.
+func (p past) has(v, a int) bool { return p.of(v)[a/64]&(1<<(a%64)) != 0 }
