@@ -30,12 +30,11 @@ func (a *agent) report() roster.Report {
 	}
 	if last := v.Last; last != nil {
 		r.LastElection = &roster.Election{
-			Decision:   last.Decision.String(),
-			Initiator:  last.Initiator,
-			Reason:     string(last.Reason),
-			Sent:       last.Sent,
-			Duration:   last.Duration,
-			Transcript: last.Transcript(),
+			Decision:  last.Decision.String(),
+			Initiator: last.Initiator,
+			Reason:    string(last.Reason),
+			Sent:      last.Sent,
+			Duration:  last.Duration,
 		}
 		if v.Coordinator == v.Name { // what others know of its lease is hearsay
 			r.LastElection.Epoch = int64(last.Epoch)

@@ -37,13 +37,12 @@ func TestAgentJoinsByTokenAndFollows(t *testing.T) {
 		LeaseState:  LeaseFollowing,
 		Table:       []Row{{b.Pod, Coordinator}},
 		LastElection: &Election{
-			Decision:   "d",
-			Initiator:  a.Pod,
-			Reason:     "Started",
-			Sent:       3,
-			Duration:   4 * time.Millisecond,
-			Transcript: []string{"x"},
-			Epoch:      6 << 20,
+			Decision:  "d",
+			Initiator: a.Pod,
+			Reason:    "Started",
+			Sent:      3,
+			Duration:  4 * time.Millisecond,
+			Epoch:     6 << 20,
 		},
 	}
 	g.Report(report)

@@ -7,15 +7,13 @@ import (
 	"time"
 )
 
-// The limits of a report. The client cuts a longer transcript and keeps its newest lines. If
-// anything else exceeds its limit, the manager closes the stream with an error that says so.
+// The limits of a report. If anything exceeds its limit, the manager closes the stream with an error
+// that says so.
 const (
-	MaxTranscript     = 64  // lines
-	MaxTranscriptLine = 200 // bytes
-	maxRows           = MaxProcesses
-	maxDecision       = 400 // a name and two numbers
-	maxWord           = 64
-	maxEpoch          = 1<<53 - 1
+	maxRows     = MaxProcesses
+	maxDecision = 400 // a name and two numbers
+	maxWord     = 64
+	maxEpoch    = 1<<53 - 1
 )
 
 // The states of an agent of a Guarded group with respect to the lease. A state that the reader does
@@ -89,8 +87,7 @@ type Election struct {
 	Reason    string // why this agent took part: an ElectionReason of the API
 	Sent      int    // election messages that this agent sent
 	// from losing a coordinator to following one, at this agent; in microseconds
-	Duration   time.Duration
-	Transcript []string
+	Duration time.Duration
 	// Epoch is that of the lease when this agent began to act, if it is the coordinator of a
 	// Guarded group; else 0. It stays when the epoch of the lease changes in place, so it tells a
 	// lease that was obtained again from one that goes on.
@@ -170,31 +167,6 @@ func (e Election) validate() error {
 	case e.Epoch < 0 || e.Epoch > maxEpoch:
 		return fmt.Errorf("the election's epoch %d: must be between 0 and %d", e.Epoch,
 			int64(maxEpoch))
-	case len(e.Transcript) > MaxTranscript:
-		return fmt.Errorf("the election's transcript has %d lines: at most %d", len(e.Transcript),
-			MaxTranscript)
-	}
-	for _, line := range e.Transcript {
-		if len(line) > MaxTranscriptLine {
-			return fmt.Errorf("a line of the election's transcript has %d bytes: at most %d",
-				len(line), MaxTranscriptLine)
-		}
 	}
 	return nil
-}
-
-// cut returns the newest lines of a transcript, within the limits and as valid UTF-8, which the
-// wire requires.
-func cut(transcript []string) []string {
-	if extra := len(transcript) - MaxTranscript; extra > 0 {
-		transcript = transcript[extra:]
-	}
-	lines := make([]string, len(transcript))
-	for i, line := range transcript {
-		if len(line) > MaxTranscriptLine {
-			line = line[:MaxTranscriptLine]
-		}
-		lines[i] = strings.ToValidUTF8(line, "")
-	}
-	return lines
 }

@@ -104,7 +104,6 @@ func reportToWire(r Report) *rosterpb.Report {
 			Reason:               e.Reason,
 			Sent:                 int32(min(max(e.Sent, 0), math.MaxInt32)),
 			DurationMicroseconds: max(e.Duration, 0).Microseconds(),
-			Transcript:           cut(e.Transcript),
 			Epoch:                e.Epoch,
 		}
 	}
@@ -133,13 +132,12 @@ func reportFromWire(w *rosterpb.Report) (Report, error) {
 	if e := w.GetLastElection(); e != nil {
 		duration := min(e.GetDurationMicroseconds(), math.MaxInt64/int64(time.Microsecond))
 		r.LastElection = &Election{
-			Decision:   e.GetDecision(),
-			Initiator:  e.GetInitiator(),
-			Reason:     e.GetReason(),
-			Sent:       int(e.GetSent()),
-			Duration:   time.Duration(max(duration, -1)) * time.Microsecond,
-			Transcript: e.GetTranscript(),
-			Epoch:      e.GetEpoch(),
+			Decision:  e.GetDecision(),
+			Initiator: e.GetInitiator(),
+			Reason:    e.GetReason(),
+			Sent:      int(e.GetSent()),
+			Duration:  time.Duration(max(duration, -1)) * time.Microsecond,
+			Epoch:     e.GetEpoch(),
 		}
 	}
 	return r, r.Validate()
@@ -150,7 +148,6 @@ func (r Report) clone() Report {
 	r.Table = slices.Clone(r.Table)
 	if r.LastElection != nil {
 		e := *r.LastElection
-		e.Transcript = slices.Clone(e.Transcript)
 		r.LastElection = &e
 	}
 	return r

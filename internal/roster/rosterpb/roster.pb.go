@@ -1204,12 +1204,14 @@ func (x *Row) GetState() string {
 type Election struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// identifies the announcement that ended it; equal at every process that received it
-	Decision             string   `protobuf:"bytes,1,opt,name=decision,proto3" json:"decision,omitempty"`
-	Initiator            string   `protobuf:"bytes,2,opt,name=initiator,proto3" json:"initiator,omitempty"`
-	Reason               string   `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`                                                          // why this agent took part: an ElectionReason
-	Sent                 int32    `protobuf:"varint,4,opt,name=sent,proto3" json:"sent,omitempty"`                                                             // election messages that this agent sent
-	DurationMicroseconds int64    `protobuf:"varint,5,opt,name=duration_microseconds,json=durationMicroseconds,proto3" json:"duration_microseconds,omitempty"` // from losing a coordinator to following one, at this agent
-	Transcript           []string `protobuf:"bytes,6,rep,name=transcript,proto3" json:"transcript,omitempty"`                                                  // the newest lines, bounded
+	Decision             string `protobuf:"bytes,1,opt,name=decision,proto3" json:"decision,omitempty"`
+	Initiator            string `protobuf:"bytes,2,opt,name=initiator,proto3" json:"initiator,omitempty"`
+	Reason               string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`                                                          // why this agent took part: an ElectionReason
+	Sent                 int32  `protobuf:"varint,4,opt,name=sent,proto3" json:"sent,omitempty"`                                                             // election messages that this agent sent
+	DurationMicroseconds int64  `protobuf:"varint,5,opt,name=duration_microseconds,json=durationMicroseconds,proto3" json:"duration_microseconds,omitempty"` // from losing a coordinator to following one, at this agent
+	// the newest lines. Agents do not send it any more, and no manager has used it: they serve it
+	// themselves (docs/adr/0006-transcripts-stay-with-agents.md)
+	Transcript []string `protobuf:"bytes,6,rep,name=transcript,proto3" json:"transcript,omitempty"`
 	// of the lease when this agent began to act, if it is the coordinator of a Guarded group; else 0.
 	// It stays when the epoch changes in place
 	Epoch         int64 `protobuf:"varint,7,opt,name=epoch,proto3" json:"epoch,omitempty"`
