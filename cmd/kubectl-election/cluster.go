@@ -23,14 +23,26 @@ func (c *cluster) addFlags(f *pflag.FlagSet) {
 	clientcmd.BindOverrideFlags(&c.overrides, f, clientcmd.RecommendedConfigOverrideFlags(""))
 }
 
-// configure returns how to reach the API server, and the namespace to use.
-func (c *cluster) configure() (*rest.Config, string, error) {
-	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(c.rules, &c.overrides)
-	config, err := loading.ClientConfig()
+func (c *cluster) loading() clientcmd.ClientConfig {
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(c.rules, &c.overrides)
+}
+
+// config returns how the API server is reached.
+func (c *cluster) config() (*rest.Config, error) {
+	config, err := c.loading().ClientConfig()
 	if err != nil {
-		return nil, "", noCluster(err)
+		return nil, noCluster(err)
 	}
-	namespace, _, err := loading.Namespace()
+	return config, nil
+}
+
+// configure returns that, and the namespace to use.
+func (c *cluster) configure() (*rest.Config, string, error) {
+	config, err := c.config()
+	if err != nil {
+		return nil, "", err
+	}
+	namespace, _, err := c.loading().Namespace()
 	return config, namespace, err
 }
 

@@ -15,7 +15,9 @@ import (
 // TestExamplesOfThePages runs the command lines that pages show, those of observe.md against the
 // groups of the goldens. -rewrite writes what they print now.
 func TestExamplesOfThePages(t *testing.T) {
-	in := around(fakeCluster(t, interceptor.Funcs{}, readGroupFiles(t)...))
+	groups := append(readGroupFiles(t), tracedGroups(t)...)
+	in := around(fakeCluster(t, interceptor.Funcs{}, groups...))
+	checkPicture(t, in, "trace scheduler -n prod -o svg", "../../docs/guides/election.svg")
 	for _, page := range []string{"docs/guides/simulate.md", "docs/guides/observe.md"} {
 		compareExamples(t, "../../"+page, func(arguments string) string {
 			out, _, err := runIn(t.Context(), in, arguments)
@@ -62,6 +64,23 @@ func compareExamples(t *testing.T, page string, run func(arguments string) strin
 	}
 }
 
+// checkPicture compares a picture of a page with what a command line draws.
+func checkPicture(t *testing.T, in surroundings, line, file string) {
+	t.Helper()
+	drawn, _, err := runIn(t.Context(), in, line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if flag.Lookup("rewrite").Value.String() == "true" {
+		if err := os.WriteFile(file, []byte(drawn), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != drawn {
+		t.Errorf("%s is stale (%v): go test ./cmd/kubectl-election -rewrite", file, err)
+	}
+}
+
 // TestObservePage: what docs/guides/observe.md says of exit codes, states and watches is so.
 func TestObservePage(t *testing.T) {
 	text, err := os.ReadFile("../../docs/guides/observe.md")
@@ -73,7 +92,8 @@ func TestObservePage(t *testing.T) {
 		t.Errorf("it does not show the line that a watch writes: %s", healthyLine)
 	}
 	for _, code := range []int{exitFailed, exitUsage, exitForbidden, exitNoCRD, exitNoGroup,
-		exitUnreachable, exitRefused, exitNotDone, exitCheck, exitInterrupted} {
+		exitUnreachable, exitRefused, exitNotDone, exitCheck, exitTooOld, exitNoElection,
+		exitInterrupted} {
 		if !strings.Contains(page, fmt.Sprintf("\n| %d | ", code)) {
 			t.Errorf("it does not explain exit code %d", code)
 		}

@@ -21,10 +21,12 @@ const (
 	exitForbidden   = 3 // no rights, or no valid credentials
 	exitNoCRD       = 4
 	exitNoGroup     = 5
-	exitUnreachable = 6 // the API server does not answer, or no cluster is configured
-	exitRefused     = 7 // the group, as it is, cannot do what was asked
-	exitNotDone     = 8 // the manager has not done in time what was asked
-	exitCheck       = 9 // of check: a check has failed
+	exitUnreachable = 6  // the API server does not answer, or no cluster is configured
+	exitRefused     = 7  // the group, as it is, cannot do what was asked
+	exitNotDone     = 8  // the manager has not done in time what was asked
+	exitCheck       = 9  // of check: a check has failed
+	exitTooOld      = 10 // neither the manager nor an agent can tell of elections
+	exitNoElection  = 11 // there is no such election
 	exitInterrupted = 130
 )
 

@@ -66,8 +66,8 @@ func TestErrorsOfTheAPIServer(t *testing.T) {
 				return test.err
 			},
 		}))
-		for _, line := range []string{"status g", "status -A", "status g -w", "explain g", "adopt g",
-			"forget g"} {
+		for _, line := range []string{"status g", "status -A", "status g -w", "explain g", "trace g",
+			"adopt g", "forget g"} {
 			if line == "status -A" && test.code == exitNoGroup { // no list says that
 				continue
 			}
@@ -105,7 +105,7 @@ func TestNoKubeconfig(t *testing.T) {
 	t.Setenv("KUBECONFIG", t.TempDir()+"/none")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	t.Setenv("HOME", t.TempDir())
-	for _, line := range []string{"status", "explain g", "adopt g", "forget g"} {
+	for _, line := range []string{"status", "explain g", "trace g", "adopt g", "forget g"} {
 		_, _, err := runIn(t.Context(), realSurroundings(), line)
 		if err == nil || exitCode(err) != exitUnreachable ||
 			!strings.Contains(err.Error(), "no cluster is configured") {

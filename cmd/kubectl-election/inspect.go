@@ -69,14 +69,14 @@ func (i *inspector) results(ctx context.Context, before bool) ([]check.Result, e
 	}
 	f.Kubernetes = check.Read[check.Version]{Value: kubernetes, Err: said("ask for the version", err)}
 	f.Clock = check.Read[check.Clock]{Value: clock, Err: said("ask for the time", err)}
-	f.Nodes = list[corev1.Node](ctx, i.kube, "nodes", &corev1.NodeList{})
-	f.NodeLeases = list[coordinationv1.Lease](ctx, i.kube, "leases of nodes",
+	f.Nodes = readList[corev1.Node](ctx, i.kube, "nodes", &corev1.NodeList{})
+	f.NodeLeases = readList[coordinationv1.Lease](ctx, i.kube, "leases of nodes",
 		&coordinationv1.LeaseList{}, client.InNamespace(corev1.NamespaceNodeLease))
 	if before {
 		f.Missing = i.missing(ctx, check.Installing(i.system), "")
 		return check.Before(f), nil
 	}
-	f.Definition = get(ctx, i.kube, "crd", "", "electiongroups.podesta.dev",
+	f.Definition = readObject(ctx, i.kube, "crd", "", "electiongroups.podesta.dev",
 		&extensionsv1.CustomResourceDefinition{})
 	i.manager(ctx, &f.Manager)
 	i.policies(ctx, f)
@@ -91,15 +91,15 @@ func (i *inspector) manager(ctx context.Context, m *check.Manager) {
 		"app.kubernetes.io/component": "manager",
 	}
 	in := client.InNamespace(i.system)
-	m.Deployments = list[appsv1.Deployment](ctx, i.kube,
+	m.Deployments = readList[appsv1.Deployment](ctx, i.kube,
 		"deployments", &appsv1.DeploymentList{}, in,
 		labels)
-	m.Pods = list[corev1.Pod](ctx, i.kube, "pods", &corev1.PodList{}, in, labels)
-	m.Lease = get(ctx, i.kube, "lease", i.system, "podesta-manager", &coordinationv1.Lease{})
-	m.Slices = list[discoveryv1.EndpointSlice](ctx, i.kube, "endpointslices",
+	m.Pods = readList[corev1.Pod](ctx, i.kube, "pods", &corev1.PodList{}, in, labels)
+	m.Lease = readObject(ctx, i.kube, "lease", i.system, "podesta-manager", &coordinationv1.Lease{})
+	m.Slices = readList[discoveryv1.EndpointSlice](ctx, i.kube, "endpointslices",
 		&discoveryv1.EndpointSliceList{}, in,
 		client.MatchingLabels{discoveryv1.LabelServiceName: "podesta-roster"})
-	m.Trust = get(ctx, i.kube, "configmap", i.system, v1.TrustConfigMap, &corev1.ConfigMap{})
+	m.Trust = readObject(ctx, i.kube, "configmap", i.system, v1.TrustConfigMap, &corev1.ConfigMap{})
 	m.Denied = i.missing(ctx, check.Managing(i.system),
 		fmt.Sprintf("system:serviceaccount:%s:%s", i.system, check.ServiceAccount))
 }
@@ -107,9 +107,9 @@ func (i *inspector) manager(ctx context.Context, m *check.Manager) {
 // policies reads the admission policies of the installation.
 func (i *inspector) policies(ctx context.Context, f *check.Facts) {
 	for _, name := range check.Policies {
-		p := get(ctx, i.kube, "validatingadmissionpolicy", "", name,
+		p := readObject(ctx, i.kube, "validatingadmissionpolicy", "", name,
 			&admissionv1.ValidatingAdmissionPolicy{})
-		b := get(ctx, i.kube, "validatingadmissionpolicybinding", "", name,
+		b := readObject(ctx, i.kube, "validatingadmissionpolicybinding", "", name,
 			&admissionv1.ValidatingAdmissionPolicyBinding{})
 		if f.Policies.Err = p.Err; p.Err != nil {
 			return
@@ -124,7 +124,7 @@ func (i *inspector) policies(ctx context.Context, f *check.Facts) {
 			f.Bindings.Value = append(f.Bindings.Value, *b.Value)
 		}
 	}
-	inject := get(ctx, i.kube, "mutatingadmissionpolicy", "", "podesta-inject",
+	inject := readObject(ctx, i.kube, "mutatingadmissionpolicy", "", "podesta-inject",
 		&admissionv1.MutatingAdmissionPolicy{})
 	f.Injects = check.Read[bool]{Value: inject.Value != nil, Err: inject.Err}
 }

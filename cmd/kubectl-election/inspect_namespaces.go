@@ -17,14 +17,14 @@ import (
 // listed once, however many namespaces there are.
 func (i *inspector) namespaces(ctx context.Context) (all check.Read[[]check.Namespace]) {
 	in := client.InNamespace(i.namespace)
-	groups := list[v1.ElectionGroup](ctx, i.kube, "electiongroups.podesta.dev",
+	groups := readList[v1.ElectionGroup](ctx, i.kube, "electiongroups.podesta.dev",
 		&v1.ElectionGroupList{}, in)
-	pods := list[corev1.Pod](ctx, i.kube, "pods", &corev1.PodList{}, in,
+	pods := readList[corev1.Pod](ctx, i.kube, "pods", &corev1.PodList{}, in,
 		client.HasLabels{v1.GroupLabel})
-	policies := list[networkingv1.NetworkPolicy](ctx, i.kube, "networkpolicies.networking.k8s.io",
+	policies := readList[networkingv1.NetworkPolicy](ctx, i.kube, "networkpolicies.networking.k8s.io",
 		&networkingv1.NetworkPolicyList{}, in)
-	limits := list[corev1.LimitRange](ctx, i.kube, "limitranges", &corev1.LimitRangeList{}, in)
-	quotas := list[corev1.ResourceQuota](ctx, i.kube, "resourcequotas", &corev1.ResourceQuotaList{},
+	limits := readList[corev1.LimitRange](ctx, i.kube, "limitranges", &corev1.LimitRangeList{}, in)
+	quotas := readList[corev1.ResourceQuota](ctx, i.kube, "resourcequotas", &corev1.ResourceQuotaList{},
 		in)
 
 	names := sets.New[string]()
@@ -46,7 +46,7 @@ func (i *inspector) namespaces(ctx context.Context) (all check.Read[[]check.Name
 				func(p *networkingv1.NetworkPolicy) string { return p.Namespace }),
 			Limits: within(limits, name, func(l *corev1.LimitRange) string { return l.Namespace }),
 			Quotas: within(quotas, name, func(q *corev1.ResourceQuota) string { return q.Namespace }),
-			Trust:  get(ctx, i.kube, "configmap", name, v1.TrustConfigMap, &corev1.ConfigMap{}),
+			Trust:  readObject(ctx, i.kube, "configmap", name, v1.TrustConfigMap, &corev1.ConfigMap{}),
 		})
 	}
 	if len(all.Value) == 0 {

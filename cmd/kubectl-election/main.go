@@ -3,6 +3,7 @@
 //
 //	kubectl election status      shows who coordinates, and what is wrong
 //	kubectl election explain     explains why a process coordinates, and who would be next
+//	kubectl election trace       shows what was said in an election, and what came of it
 //	kubectl election check       checks whether Podesta can be installed, or works
 //	kubectl election simulate    simulates an election on this machine; needs no cluster
 //	kubectl election forget      lets a group continue without voters that are lost for good
@@ -53,9 +54,9 @@ func newCommand(in surroundings) *cobra.Command {
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl election"},
 	}
 	root.SetVersionTemplate("kubectl election {{.Version}}\n")
-	root.AddCommand(newStatusCommand(in), newExplainCommand(in), newCheckCommand(in),
-		newSimulateCommand(), newForgetCommand(in), newAdoptCommand(in), newStepDownCommand(in),
-		newInjectCommand(), newVersionCommand())
+	root.AddCommand(newStatusCommand(in), newExplainCommand(in), newTraceCommand(in),
+		newCheckCommand(in), newSimulateCommand(), newForgetCommand(in), newAdoptCommand(in),
+		newStepDownCommand(in), newInjectCommand(), newVersionCommand())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	checkUsage(root)
 	return root

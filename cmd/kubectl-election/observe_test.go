@@ -118,6 +118,7 @@ func around(kube client.WithWatch) surroundings {
 			}
 			return kube, namespace, nil
 		},
+		agents: func(*cluster) (agents, error) { return tellingAgents, nil },
 		now:    func() time.Time { return noon },
 		screen: func(io.Writer) (int, int, bool) { return 0, 0, false },
 		id:     func() string { return "ID" },

@@ -23,9 +23,9 @@ import (
 	"github.com/podesta-dev/podesta/internal/view"
 )
 
-// get reads an object; kind names its kind in errors. The value is nil if there is none, or if the
+// readObject reads an object; kind names its kind in errors. The value is nil if there is none, or if the
 // cluster does not know the kind.
-func get[T client.Object](ctx context.Context, kube client.Client, kind, namespace, name string,
+func readObject[T client.Object](ctx context.Context, kube client.Client, kind, namespace, name string,
 	object T) check.Read[T] {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -36,8 +36,8 @@ func get[T client.Object](ctx context.Context, kube client.Client, kind, namespa
 	return check.Read[T]{Value: object, Err: said("get "+kind+" "+name, err)}
 }
 
-// list reads a list of objects; what names them in errors.
-func list[T any](ctx context.Context, kube client.Client, what string, into client.ObjectList,
+// readList reads a list of objects; what names them in errors.
+func readList[T any](ctx context.Context, kube client.Client, what string, into client.ObjectList,
 	options ...client.ListOption) (r check.Read[[]T]) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

@@ -38,7 +38,7 @@ func answering(t *testing.T, answers []string) client.WithWatch {
 			if err := kube.Get(ctx, key, group); err != nil {
 				return nil, err
 			}
-			answer(group, word)
+			settle(group, word)
 			shown.Modify(group)
 			shown.Stop()
 			return shown, nil
@@ -46,8 +46,8 @@ func answering(t *testing.T, answers []string) client.WithWatch {
 	}, readGroupFiles(t)...)
 }
 
-// answer has a group as a manager writes it that has read the annotation.
-func answer(g *v1.ElectionGroup, word string) {
+// settle has a group as a manager writes it that has read the annotation.
+func settle(g *v1.ElectionGroup, word string) {
 	var asked v1.StepDownRequest
 	if json.Unmarshal([]byte(g.Annotations[v1.StepDownAnnotation]), &asked) != nil {
 		return

@@ -14,6 +14,7 @@ import (
 type surroundings struct {
 	connect func(*cluster) (client.WithWatch, string, error)
 	inspect func(*cluster) (*inspector, error)
+	agents  func(*cluster) (agents, error)
 	now     func() time.Time
 	// screen returns the size of the terminal that is written to, in characters, and false if there
 	// is none.
@@ -24,6 +25,7 @@ type surroundings struct {
 func realSurroundings() surroundings {
 	return surroundings{
 		connect: (*cluster).connect,
+		agents:  (*cluster).agents,
 		inspect: (*cluster).inspect,
 		now:     time.Now,
 		screen:  screenOf,

@@ -119,8 +119,8 @@ func long(number uint64) *node.Account {
 	return a
 }
 
-// What is kept is bounded in number and in bytes, whatever peers say; the newest is always kept, and
-// whoever reads an answer takes the longest that there can be.
+// What is kept is bounded in number and in bytes, whatever peers say; the newest is always kept,
+// and whoever reads an answer takes the longest that there can be.
 func TestAccountsAreBounded(t *testing.T) {
 	short := NewAccounts()
 	for i := range 2 * maxAccounts {

@@ -17,6 +17,11 @@ type Diagram struct {
 	Bars   []Bar
 	End    float64 // where the time axis ends; nothing later is drawn
 	Axis   string  // what the axis counts
+	Key    string  // what the signs mean; empty: what they mean in a simulated election
+	// NoFigures leaves the figures of the axis out: what is further right is no more than later.
+	NoFigures bool
+	// Silent are the lanes of processes that tell nothing of themselves: their lines are dotted.
+	Silent map[int]bool
 }
 
 // Arrow is a message. Arrows with the same ends are drawn as one, with all their labels; arrows
@@ -27,6 +32,7 @@ type Arrow struct {
 	Label          string // the kind of the message; determines the colour
 	Detail         string // the content of the message
 	Lost           bool   // the message did not arrive: drawn dashed, ending in a cross
+	Unknown        bool   // it is not known whether it did: dashed, ending in a question mark
 }
 
 // Kind is the kind of a Mark.

@@ -73,6 +73,39 @@ func TestSVGSaysWhatHappens(t *testing.T) {
 	}
 }
 
+// What is not known is drawn as such: a process that tells nothing, and a message of whose receipt
+// nobody tells. A long name has room.
+func TestSVGSaysWhatIsNotKnown(t *testing.T) {
+	name := "scheduler-with-a-long-name-4"
+	d := Diagram{
+		Lanes:     []string{"P1", name},
+		End:       2,
+		Axis:      "steps",
+		Key:       "?: nobody tells",
+		NoFigures: true,
+		Silent:    map[int]bool{1: true},
+		Arrows:    []Arrow{{From: 0, To: 1, Sent: 0, Received: 1, Label: "OK", Unknown: true}},
+	}
+	picture := string(d.SVG())
+	for part, times := range map[string]int{
+		">no account</text>":                  1,
+		">?</text>":                           1,
+		`stroke-dasharray="5 3"`:              1,
+		`marker-end=`:                         0,
+		"steps   ·   ?: nobody tells":         1,
+		"thick line":                          0,
+		`fill="#666666">0</text>`:             0,
+		`stroke="#333333" stroke-width="1.4"`: 1, // the line of P1 only
+	} {
+		if got := strings.Count(picture, part); got != times {
+			t.Errorf("%q is there %d times, want %d", part, got, times)
+		}
+	}
+	if s := newScale(d.End, d.Lanes...); s.left < 7*float64(len(name)) {
+		t.Errorf("a name of %d letters has %v pixels", len(name), s.left)
+	}
+}
+
 // One of ten processes sends to all, and all answer: no two labels overlap.
 func TestLabelsDoNotOverlap(t *testing.T) {
 	d := Diagram{End: 5}

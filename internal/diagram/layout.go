@@ -6,19 +6,21 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // The measures of a diagram, in pixels.
 const (
-	left, right = 64.0, 40.0
-	top         = 66.0 // above the first lane: the title, and the labels of bars
-	bottom      = 62.0 // below the last lane: the axis and the key
-	laneHeight  = 54.0
-	letterWidth = 6.1 // in the labels' font, slightly above the average
-	capWidth    = 7.7
-	titleWidth  = 8.6 // per letter of the title
-	labelHeight = 12.0
-	gap         = 4.0 // between an arrow's end and the line it ends at
+	leastLeft, right = 64.0, 40.0 // left of the axis are the names
+	top              = 66.0       // above the first lane: the title, and the labels of bars
+	bottom           = 62.0       // below the last lane: the axis and the key
+	laneHeight       = 54.0
+	letterWidth      = 6.1 // in the labels' font, slightly above the average
+	capWidth         = 7.7
+	titleWidth       = 8.6 // per letter of the title
+	nameWidth        = 7.4 // per letter of a process's name
+	labelHeight      = 12.0
+	gap              = 4.0 // between an arrow's end and the line it ends at
 )
 
 type point struct{ x, y float64 }
@@ -53,16 +55,20 @@ func boxOf(text string, at point) box {
 }
 
 // scale converts times and lanes into positions.
-type scale struct{ unit, width float64 }
+type scale struct{ unit, width, left float64 }
 
-// newScale gives a unit of time as much room as a page has, within legible limits.
-func newScale(end float64) scale {
-	s := scale{unit: min(max(1500/max(end, 1), 34), 168)}
+// newScale gives a unit of time as much room as a page has, within legible limits, and the names of
+// processes what they need.
+func newScale(end float64, names ...string) scale {
+	s := scale{unit: min(max(1500/max(end, 1), 34), 168), left: leastLeft}
+	for _, name := range names {
+		s.left = max(s.left, 28+nameWidth*float64(utf8.RuneCountInString(name)))
+	}
 	s.width = max(s.x(end)+right, 460)
 	return s
 }
 
-func (s scale) x(t float64) float64          { return left + t*s.unit }
+func (s scale) x(t float64) float64          { return s.left + t*s.unit }
 func (s scale) y(lane int) float64           { return top + float64(lane)*laneHeight }
 func (s scale) at(lane int, t float64) point { return point{s.x(t), s.y(lane)} }
 
@@ -88,12 +94,12 @@ func (s scale) lines(arrows []Arrow) []line {
 		from, to       int
 		sent, received float64
 		label          string
-		lost           bool
+		lost, unknown  bool
 	}
 	var all []line
 	index := map[ends]int{}
 	for _, a := range arrows {
-		key := ends{a.From, a.To, a.Sent, a.Received, a.Label, a.Lost}
+		key := ends{a.From, a.To, a.Sent, a.Received, a.Label, a.Lost, a.Unknown}
 		if i, ok := index[key]; ok {
 			all[i].Detail = join(all[i].Detail, a.Detail)
 			continue
@@ -104,7 +110,7 @@ func (s scale) lines(arrows []Arrow) []line {
 			start: s.at(a.From, a.Sent),
 			end:   s.at(a.To, a.Received),
 		}
-		l.start, l.end = shorten(l.start, l.end, a.Lost)
+		l.start, l.end = shorten(l.start, l.end, a.Lost || a.Unknown)
 		all = append(all, l)
 	}
 	return all
@@ -241,7 +247,7 @@ func (s scale) cost(b box, lines []line, taken []box, lanes int) (cost float64) 
 			cost += 12
 		}
 	}
-	if b.centre.x-b.width/2 < left-20 || b.centre.x+b.width/2 > s.width-4 {
+	if b.centre.x-b.width/2 < s.left-20 || b.centre.x+b.width/2 > s.width-4 {
 		cost += 200
 	}
 	return cost

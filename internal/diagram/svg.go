@@ -2,6 +2,7 @@ package diagram
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"math"
@@ -32,8 +33,9 @@ type canvas struct {
 
 // SVG returns the drawing of the diagram.
 func (d Diagram) SVG() []byte {
-	c := &canvas{scale: newScale(d.End), Diagram: d}
-	c.width = max(c.width, 28+titleWidth*float64(utf8.RuneCountInString(d.Title)))
+	c := &canvas{scale: newScale(d.End, d.Lanes...), Diagram: d}
+	c.width = max(c.width, 28+titleWidth*float64(utf8.RuneCountInString(d.Title)),
+		28+letterWidth*float64(utf8.RuneCountInString(c.Axis+c.Key)))
 	lines := c.lines(d.Arrows)
 	for _, l := range lines {
 		if !slices.Contains(c.kinds, l.Label) {
@@ -77,18 +79,15 @@ func (c *canvas) heads() {
 // axis draws the time axis and the bars.
 func (c *canvas) axis(height float64) {
 	low := c.y(len(c.Lanes)-1) + 22
-	for i := 0; ; i++ {
-		t := float64(i) * c.step()
-		if t > c.End {
-			break
-		}
+	for t := 0.0; t <= c.End && !c.NoFigures; t += c.step() {
 		c.print(`<path d="M%s %sV%s" stroke="%s" stroke-width="0.7"/>`, figure(c.x(t)),
 			figure(top-14), figure(low), faint)
 		c.print(`<text x="%s" y="%s" text-anchor="middle" fill="#666666">%s</text>`,
 			figure(c.x(t)), figure(low+13), figure(t))
 	}
-	c.print(`<text x="14" y="%s" fill="#666666">%s</text>`, figure(height-10), text(c.Axis+
-		"   ·   thick line: coordinator   ·   × crash   ·   dashed: lost"))
+	key := cmp.Or(c.Key, "thick line: coordinator   ·   × crash   ·   dashed: lost")
+	c.print(`<text x="14" y="%s" fill="#666666">%s</text>`, figure(height-10), text(c.Axis+"   ·   "+
+		key))
 	for _, b := range c.Bars {
 		c.print(`<path d="M%s %sV%s" stroke="%s" stroke-width="1.4" stroke-dasharray="2 3"/>`,
 			figure(c.x(b.At)), figure(top-18), figure(low), red)
@@ -112,10 +111,15 @@ func (c *canvas) lane(lane int) {
 	y := figure(c.y(lane))
 	c.print(`<text x="%s" y="%s" text-anchor="end" font-size="13" font-weight="600" `+
 		`fill="%s">%s</text>`,
-		figure(left-12), figure(c.y(lane)+4.5), ink, text(c.Lanes[lane]))
-	c.print(`<path d="M%s %sH%s" stroke="#bbbbbb" stroke-dasharray="1 5"/>`, figure(left), y,
+		figure(c.left-12), figure(c.y(lane)+4.5), ink, text(c.Lanes[lane]))
+	c.print(`<path d="M%s %sH%s" stroke="#bbbbbb" stroke-dasharray="1 5"/>`, figure(c.left), y,
 		figure(c.x(c.End)))
 	alive, coordinates := 0.0, -1.0
+	if c.Silent[lane] {
+		alive = -1
+		c.print(`<text x="%s" y="%s" text-anchor="end" font-size="10" fill="#666666">no account</text>`,
+			figure(c.left-12), figure(c.y(lane)+17))
+	}
 	run := func(from, to float64, colour string, width string) {
 		if from >= 0 && to > from {
 			c.print(`<path d="M%s %sH%s" stroke="%s" stroke-width="%s"/>`, figure(c.x(from)), y,
@@ -149,11 +153,15 @@ func (c *canvas) lane(lane int) {
 
 func (c *canvas) arrow(l line) {
 	i := slices.Index(c.kinds, l.Label)
-	if l.Lost {
+	if l.Lost || l.Unknown {
 		c.print(`<path d="M%s %sL%s %s" stroke="%s" stroke-dasharray="5 3" fill="none"/>`,
 			figure(l.start.x), figure(l.start.y), figure(l.end.x), figure(l.end.y),
 			c.colour(l.Label))
-		c.cross(l.end, 3.5, c.colour(l.Label), "1.6")
+		if l.Unknown {
+			c.word("?", l.end, c.colour(l.Label), "middle")
+		} else {
+			c.cross(l.end, 3.5, c.colour(l.Label), "1.6")
+		}
 		return
 	}
 	c.print(`<path d="M%s %sL%s %s" stroke="%s" fill="none" marker-end="url(#h%d)"/>`,

@@ -34,10 +34,10 @@ type Account struct {
 	Late []Exchange
 }
 
-// Exchange is a message of an election, as its sender or its receiver tells of it. From, Incarnation
-// and Sequence are its identity: the same at both, and that of no other message. The sequence
-// counts all that an incarnation sends of elections, so it is one number on the wire, and tells
-// the order of sendings even of a process that gives no account.
+// Exchange is a message of an election, as its sender or its receiver tells of it. From,
+// Incarnation and Sequence are its identity: the same at both, and that of no other message. The
+// sequence counts all that an incarnation sends of elections, so it is one number on the wire, and
+// tells the order of sendings even of a process that gives no account.
 type Exchange struct {
 	At          lease.Instant // when this process sent or received it
 	From, To    string

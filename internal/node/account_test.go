@@ -91,8 +91,8 @@ func TestAccountOfAnElectionThatGoesOn(t *testing.T) {
 	}
 }
 
-// What is said soon after an election belongs to that one, and what is said soon before the next one
-// to that. The rest belongs to none.
+// What is said soon after an election belongs to that one, and what is said soon before the next
+// one to that. The rest belongs to none.
 func TestMessagesAroundAnElection(t *testing.T) {
 	p := start(t, "P1", newRoster(false))
 	p.step(node.Event{Type: node.LinkUp, From: "P2"})

@@ -47,8 +47,8 @@ type Account struct {
 	Omitted  int       `json:"omittedMessages,omitempty"`
 }
 
-// Message is a message as its sender or its receiver tells of it. From, Incarnation and Sequence are
-// its identity.
+// Message is a message as its sender or its receiver tells of it. From, Incarnation and Sequence
+// are its identity.
 type Message struct {
 	// Microseconds is when the process that tells this sent or received it, from when its account
 	// began, by its own clock.
@@ -75,8 +75,8 @@ const (
 	maxUsed      = 256 << 10
 )
 
-// Read reads an agent's answer. An agent, or who takes its place, may answer anything: what is used of
-// it is bounded.
+// Read reads an agent's answer. An agent, or who takes its place, may answer anything: what is used
+// of it is bounded.
 func Read(r io.Reader) (Accounts, error) {
 	var a Accounts
 	text, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))

@@ -41,8 +41,8 @@ type entry struct {
 	Account
 }
 
-// Join returns a picture of each election that is told of, newest first. Its result does not depend on
-// the order of the accounts.
+// Join returns a picture of each election that is told of, newest first. Its result does not depend
+// on the order of the accounts.
 func Join(in Input) []Picture {
 	entries := entriesOf(in.Accounts)
 	all := inOrder(elections(entries), in.Published)
@@ -53,8 +53,8 @@ func Join(in Input) []Picture {
 	return pictures
 }
 
-// entriesOf returns the accounts by process, incarnation and number. Of two with the same, the one that
-// tells more counts: an agent may have been asked twice.
+// entriesOf returns the accounts by process, incarnation and number. Of two with the same, the one
+// that tells more counts: an agent may have been asked twice.
 func entriesOf(accounts []Accounts) []entry {
 	var all []entry
 	for _, a := range accounts {
@@ -102,10 +102,11 @@ type election struct {
 }
 
 // elections puts the accounts together that are of one election: those that share a message of the
-// election itself, in a Guarded group those that followed a lease of the same epoch, and in a Classic
-// group those that name the same announcement. (In a Guarded group one announcement may stand for
-// several leases.) A process that follows an announcement again, because it had lost sight of the
-// coordinator for a while, had no part in another election by that: only its first account counts.
+// election itself, in a Guarded group those that followed a lease of the same epoch, and in a
+// Classic group those that name the same announcement. (In a Guarded group one announcement may
+// stand for several leases.) A process that follows an announcement again, because it had lost
+// sight of the coordinator for a while, had no part in another election by that: only its first
+// account counts.
 func elections(entries []entry) []election {
 	union := newUnion(len(entries))
 	ids, epochs, messages := map[string]int{}, map[int64]int{}, map[identity]int{}
@@ -174,9 +175,9 @@ func (u union) join(i, j int) {
 	u[max(a, b)] = min(a, b)
 }
 
-// inOrder adds what was published, and sorts the elections, oldest first: as each process had them one
-// after the other, and as the manager published them. Of two that neither tells apart, those that
-// were published come first.
+// inOrder adds what was published, and sorts the elections, oldest first: as each process had them
+// one after the other, and as the manager published them. Of two that neither tells apart, those
+// that were published come first.
 func inOrder(all []election, published []Published) []election {
 	for i := range published {
 		p := &published[i]
@@ -217,8 +218,8 @@ func inOrder(all []election, published []Published) []election {
 	return sorted
 }
 
-// placesOf returns in which elections each process took part, in its order. Processes are in the order
-// of their names.
+// placesOf returns in which elections each process took part, in its order. Processes are in the
+// order of their names.
 func placesOf(all []election) [][]int {
 	type place struct {
 		entry

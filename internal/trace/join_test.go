@@ -98,12 +98,12 @@ func TestJoin(t *testing.T) {
 ~1 P3 TakesPart Asked
 ~2 P1 Sends ELECTION P3
  3 P3 Receives ELECTION P1
- 4 P3 Sends OK P1
- 5 P1 Receives OK P3
-~5 P3 Sends COORDINATOR P1
- 6 P1 Receives COORDINATOR P3
-~6 P3 Follows P3
-~7 P1 Follows P3
+ 3 P3 Sends OK P1
+ 3 P3 Sends COORDINATOR P1
+~4 P1 Receives OK P3
+~4 P3 Follows P3
+~5 P1 Receives COORDINATOR P3
+ 6 P1 Follows P3
 `,
 		},
 		"one of them is silent: what it sent is inferred, in the order of its numbers": {
@@ -111,10 +111,10 @@ func TestJoin(t *testing.T) {
 			absent:   map[string]string{"P3": "its pod does not answer"},
 			want: `
  1 P1 TakesPart Asked
-~1 P3 Sends OK P1 (inferred)
-~2 P1 Sends ELECTION P3 (no receipt)
-~2 P3 Sends COORDINATOR P1 (inferred)
-~3 P1 Receives OK P3
+ 2 P1 Sends ELECTION P3 (no receipt)
+~2 P3 Sends OK P1 (inferred)
+ 3 P1 Receives OK P3
+~3 P3 Sends COORDINATOR P1 (inferred)
  4 P1 Receives COORDINATOR P3
  5 P1 Follows P3
 ? P3 gives no account: its pod does not answer.
@@ -143,11 +143,11 @@ func TestJoin(t *testing.T) {
  1 P1 TakesPart Asked
 ~1 P3 TakesPart Asked
 ~2 P1 Receives OK P3
+ 2 P1 Sends ELECTION P3
 ~2 P3 Receives ELECTION P1
-~3 P1 Sends ELECTION P3
-~3 P3 Sends OK P1
-~4 P1 Follows P3
-~4 P3 Follows P3
+ 2 P3 Sends OK P1
+~3 P1 Follows P3
+~3 P3 Follows P3
 ! What these processes tell cannot all be: P1 and P3. By their accounts a message would have arrived before it was sent. How their messages are ordered is not shown.
 `,
 		},
@@ -173,12 +173,12 @@ func TestJoin(t *testing.T) {
 			absent: map[string]string{"P2": "z", "P3": "z"},
 			want: `
  1 P1 TakesPart Asked
-~1 P3 Sends OK P1 (inferred)
-~2 P1 Sends OK P3 (no receipt)
- 3 P1 Sends OK P2 (no receipt)
+ 2 P1 Sends OK P3 (no receipt)
+ 2 P1 Sends OK P2 (no receipt)
+~2 P3 Sends OK P1 (inferred)
+ 3 P1 Receives OK P3
  4 P1 Receives OK P3
- 5 P1 Receives OK P3
- 6 P1 Follows P3
+ 5 P1 Follows P3
 ? P2 and P3 give no account: z.
 ! P1 tells of a message from P2 to P3, of which it cannot know.
 ! P1 tells its messages in another order than its own clock has them.
@@ -210,8 +210,8 @@ func TestJoin(t *testing.T) {
 			want: `
  1 P1 TakesPart Asked
 ~1 P3 Sends OK P1 (inferred)
-~1 P3 Sends OK P1 (inferred)
-~2 P1 Receives OK P3
+ 2 P1 Receives OK P3
+~2 P3 Sends OK P1 (inferred)
  3 P1 Receives OK P3
  4 P1 Follows P3
 ? P3 gives no account: its agent is too old.
@@ -229,9 +229,9 @@ func TestJoin(t *testing.T) {
 ~1 P3 Sends OK P1 (inferred)
  2 P1 Receives OK P3
 ~2 P3 Sends OK P1 (no receipt)
+ 2 P3 Sends OK P1 (no receipt)
 ~3 P1 Follows P3
-~3 P3 Sends OK P1 (no receipt)
- 4 P3 Follows P3
+~3 P3 Follows P3
 ? Of 2 messages no account of this election tells a receipt: they were lost, or arrived when their receivers had no part in it.
 ! P3 tells its messages in another order than it has numbered them.
 `,

@@ -23,8 +23,9 @@ func (o *order) add(from, to int, soft bool) {
 	}
 }
 
-// contradictions returns the sets of events of which each would have happened before itself, and gives
-// up the soft edges within each of them. What is left is an order, if the others alone are one.
+// contradictions returns the sets of events of which each would have happened before itself, and
+// gives up the soft edges within each of them. What is left is an order, if the others alone are
+// one.
 func (o *order) contradictions() [][]int {
 	component := o.components()
 	members := map[int][]int{}
@@ -47,8 +48,8 @@ func (o *order) contradictions() [][]int {
 	return found
 }
 
-// components returns the strongly connected component of each event, by Tarjan's algorithm. The stack
-// is a slice: an account may be long, and must not exhaust the program's own.
+// components returns the strongly connected component of each event, by Tarjan's algorithm. The
+// stack is a slice: an account may be long, and must not exhaust the program's own.
 func (o *order) components() []int {
 	n := len(o.before)
 	index, low, component := make([]int, n), make([]int, n), make([]int, n)
@@ -98,22 +99,21 @@ func (o *order) components() []int {
 	return component
 }
 
-// steps returns, for each event, the length of the longest chain that ends with it. The order must have
-// no contradiction.
-func (o *order) steps() []int {
-	n := len(o.before)
-	steps := make([]int, n)
+// chains returns, for each event, the length of the longest chain that ends with it, where the
+// weight says how much longer a chain from one event to the next is. The order must have no
+// contradiction.
+func (o *order) chains(weight func(from, to int) int) []int {
+	chains := make([]int, len(o.before))
 	for _, v := range o.sorted(nil) {
-		steps[v] = 1
 		for _, e := range o.before[v] {
-			steps[v] = max(steps[v], steps[e.from]+1)
+			chains[v] = max(chains[v], chains[e.from]+weight(e.from, v))
 		}
 	}
-	return steps
+	return chains
 }
 
-// sorted returns all events so that none comes before one that happened before it. Of those that may be
-// next, the smallest is; without a comparison, any. The order must have no contradiction.
+// sorted returns all events so that none comes before one that happened before it. Of those that
+// may be next, the smallest is; without a comparison, any. The order must have no contradiction.
 func (o *order) sorted(compare func(a, b int) int) []int {
 	n := len(o.before)
 	after, waiting := make([][]int, n), make([]int, n)
@@ -153,8 +153,8 @@ type past struct {
 	bits  []uint64
 }
 
-// pasts returns the past of each event, given an order of them all in which none comes before one that
-// happened before it.
+// pasts returns the past of each event, given an order of them all in which none comes before one
+// that happened before it.
 func (o *order) pasts(inOrder []int) past {
 	p := past{words: (len(o.before) + 63) / 64}
 	p.bits = make([]uint64, p.words*len(o.before))

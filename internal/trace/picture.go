@@ -1,6 +1,9 @@
 package trace
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Picture is what is known of one election.
 type Picture struct {
@@ -25,11 +28,17 @@ type Picture struct {
 	// Events are in an order that agrees with happened-before. Where that leaves the order open,
 	// Event.Unordered says so.
 	Events []Event `json:"events"`
-	// Unknown are sentences about what the accounts do not tell, and Contradictions about what does not
-	// fit together in them.
+	// Unknown are sentences about what the accounts do not tell, and Contradictions about what does
+	// not fit together in them.
 	Unknown        []string `json:"unknown,omitempty"`
 	Contradictions []string `json:"contradictions,omitempty"`
+
+	ids []string // the announcements that accounts name
 }
+
+// Is reports whether an ID is of this election. A coordinator may announce itself more than once in
+// one election, and processes name the announcement that they have followed.
+func (p Picture) Is(id string) bool { return p.ID == id || slices.Contains(p.ids, id) }
 
 // Process is a process with a part in an election.
 type Process struct {
@@ -55,8 +64,9 @@ const (
 type Event struct {
 	// Number names the event within the picture, from 1 in the order of the list.
 	Number int `json:"number"`
-	// Step is the length of the longest chain of events that ends with this one, of which each is known
-	// to have happened before the next. Equal steps mean that the order is not known.
+	// Step is how many messages and receipts, one after the other, are known to have led to this
+	// event. What a process sends after a receipt is of the same step. Between processes, equal steps
+	// mean that the order is not known.
 	Step    int    `json:"step"`
 	Process string `json:"process"`
 	What    string `json:"what"`
@@ -71,8 +81,8 @@ type Event struct {
 	// Nil if the process itself does not tell of the event. It cannot be compared with that of another
 	// process.
 	Microseconds *int64 `json:"microseconds,omitempty"`
-	// Inferred is true if the process itself does not tell of it in its account of this election: another
-	// one received what it sent.
+	// Inferred is true if the process itself does not tell of it in its account of this election:
+	// another one received what it sent.
 	Inferred bool `json:"inferred,omitempty"`
 	// Pair is the number of the sending of what is received here, or of the receipt of what is sent
 	// here; 0: no account of this election tells of it.
@@ -80,7 +90,7 @@ type Event struct {
 	// After are the numbers of the events right before it: those that it is known to have happened
 	// after follow from them all.
 	After []int `json:"after,omitempty"`
-	// Unordered is true if it is not known whether it happened before or after the event that is listed
-	// before it.
+	// Unordered is true if it is not known whether it happened before or after the event that is
+	// listed before it.
 	Unordered bool `json:"unordered,omitempty"`
 }

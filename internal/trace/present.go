@@ -31,6 +31,14 @@ func (j *joining) describe(e election) {
 		return slices.MaxFunc(names, func(a, b string) int { return votes[a] - votes[b] })
 	}
 	j.Coordinator = cmp.Or(j.Coordinator, most(func(x entry) string { return x.Coordinator }))
+	for _, x := range e.entries {
+		if x.ID != "" && !slices.Contains(j.ids, x.ID) {
+			j.ids = append(j.ids, x.ID)
+		}
+		if x.process == j.Coordinator && j.ID == "" { // it should know
+			j.ID = x.ID
+		}
+	}
 	j.ID = cmp.Or(j.ID, most(func(x entry) string { return x.ID }))
 	j.Algorithm = cmp.Or(j.Algorithm, most(func(x entry) string { return x.Algorithm }))
 	j.Initiator = cmp.Or(j.Initiator, most(func(x entry) string { return x.Initiator }))
@@ -81,7 +89,9 @@ func (j *joining) present() {
 		}
 		j.Processes = append(j.Processes, p)
 	}
-	steps := j.order.steps()
+	places := j.order.chains(func(int, int) int { return 1 })
+	steps := j.order.chains(j.apart)
+	j.postpone(steps)
 	sorted := make([]int, len(j.events))
 	for i := range sorted {
 		sorted[i] = i
@@ -89,11 +99,41 @@ func (j *joining) present() {
 	slices.SortFunc(sorted, func(a, b int) int {
 		x, y := &j.events[a], &j.events[b]
 		return cmp.Or(cmp.Compare(steps[a], steps[b]), cmp.Compare(lane[x.Process], lane[y.Process]),
-			cmp.Compare(x.message.Incarnation, y.message.Incarnation),
+			cmp.Compare(places[a], places[b]), cmp.Compare(x.message.Incarnation, y.message.Incarnation),
 			cmp.Compare(x.message.Sequence, y.message.Sequence), cmp.Compare(x.Peer, y.Peer),
 			cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.About, y.About), cmp.Compare(a, b))
 	})
 	j.list(sorted, steps)
+}
+
+// postpone puts what is inferred no earlier than it must have been: right before what it led to.
+// Else all that a silent process has sent would stand at the beginning.
+func (j *joining) postpone(steps []int) {
+	after := make([][]int, len(steps))
+	for v, edges := range j.order.before {
+		for _, e := range edges {
+			after[e.from] = append(after[e.from], v)
+		}
+	}
+	for _, v := range slices.Backward(j.order.sorted(nil)) {
+		if !j.events[v].Inferred || len(after[v]) == 0 {
+			continue
+		}
+		latest := steps[after[v][0]] - j.apart(v, after[v][0])
+		for _, w := range after[v] {
+			latest = min(latest, steps[w]-j.apart(v, w))
+		}
+		steps[v] = max(steps[v], latest)
+	}
+}
+
+// apart returns how many steps an event is after one right before it. A process answers at once.
+func (j *joining) apart(from, to int) int {
+	a, b := &j.events[from], &j.events[to]
+	if a.Process == b.Process && b.What == Sends && a.What != TakesPart {
+		return 0
+	}
+	return 1
 }
 
 // list numbers the events and lists them in the picture.
@@ -106,7 +146,7 @@ func (j *joining) list(sorted, steps []int) {
 	j.Events = make([]Event, 0, len(sorted))
 	for i, at := range sorted {
 		e := j.events[at].Event
-		e.Number, e.Step = number[at], steps[at]
+		e.Number, e.Step = number[at], steps[at]+1
 		if j.events[at].pair >= 0 {
 			e.Pair = number[j.events[at].pair]
 		}
@@ -131,7 +171,7 @@ func (j *joining) why(name string) string {
 				"since, or has forgotten it"
 		}
 	}
-	return "it was not asked"
+	return "nobody has asked for one"
 }
 
 // sayWhatIsMissing says what the accounts leave open.

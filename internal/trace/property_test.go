@@ -13,8 +13,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/trace"
 )
 
-// random makes the accounts of a run in which processes send at random, messages are delayed, lost or
-// overtaken by none on their link, and every clock is its own.
+// random makes the accounts of a run in which processes send at random, messages are delayed, lost
+// or overtaken by none on their link, and every clock is its own.
 func random(r *rand.Rand, processes, messages int) []trace.Accounts {
 	all := make([]trace.Accounts, processes)
 	clock := make([]int64, processes)
@@ -87,8 +87,9 @@ func checkPicture(p trace.Picture) error {
 			return fmt.Errorf("event %d is in place %d", e.Number, i+1)
 		}
 		for _, before := range e.After {
-			if b := p.Events[before-1]; before >= e.Number || b.Step >= e.Step {
-				return fmt.Errorf("%+v is listed after %+v, and its step is not greater", b, e)
+			if b := p.Events[before-1]; before >= e.Number || b.Step > e.Step ||
+				b.Step == e.Step && b.Process != e.Process {
+				return fmt.Errorf("%+v is listed after %+v, and the steps are %d and %d", b, e, b.Step, e.Step)
 			}
 		}
 		if e.What == trace.Receives && e.Pair > 0 {
@@ -111,8 +112,8 @@ func checkPicture(p trace.Picture) error {
 	return nil
 }
 
-// TestJoinedIsAnOrder: whatever is told by however many, nothing is received before it is sent, each
-// process's order is kept, and the order in which the accounts come makes no difference. Liars
+// TestJoinedIsAnOrder: whatever is told by however many, nothing is received before it is sent,
+// each process's order is kept, and the order in which the accounts come makes no difference. Liars
 // change nothing of the first two but for their own messages, and nothing of the third.
 func TestJoinedIsAnOrder(t *testing.T) {
 	for seed := range uint64(400) {

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/trace"
+	"github.com/podesta-dev/podesta/internal/view"
+)
+
+// Agents are asked a few at a time, so that a large group does not cost the API server more than a
+// person who forwards ports.
+const (
+	askedAtOnce = 8
+	oneAnswer   = 10 * time.Second // of one agent
+	silence     = 2 * time.Second  // after that, and again and again, progress is told
+)
+
+// questioning asks the agents of a group.
+type questioning struct {
+	ask       agents
+	namespace string
+	port      int
+	within    time.Duration
+	notes     io.Writer
+}
+
+// answer is what came of asking one agent.
+type answer struct {
+	process  string
+	accounts trace.Accounts
+	err      error
+}
+
+// askAll asks the agents of all processes, and adds what they tell, or why they do not. A user who
+// may not forward ports is told so by the first: the others are not asked.
+func (q questioning) askAll(ctx context.Context, input *trace.Input) error {
+	asking, cancel := context.WithTimeout(ctx, q.within)
+	defer cancel()
+	answers := make(chan answer)
+	var group errgroup.Group
+	group.SetLimit(askedAtOnce)
+	go func() {
+		for _, process := range input.Processes {
+			group.Go(func() error {
+				a, err := q.askOne(asking, process)
+				answers <- answer{process, a, err}
+				return nil
+			})
+		}
+		_ = group.Wait() // none fails
+		close(answers)
+	}()
+	progress := time.NewTicker(silence)
+	defer progress.Stop()
+	answered, forbidden := 0, false
+	for {
+		select {
+		case <-progress.C:
+			fmt.Fprintf(q.notes, "asking the agents: %d of %d have answered\n", answered,
+				len(input.Processes))
+		case a, more := <-answers:
+			if !more {
+				return ctx.Err()
+			}
+			answered++
+			if errors.Is(a.err, errNoRight) {
+				forbidden = true
+				cancel()
+			}
+			q.add(input, a, forbidden)
+		}
+	}
+}
+
+func (q questioning) askOne(ctx context.Context, process string) (trace.Accounts, error) {
+	if ctx.Err() != nil {
+		return trace.Accounts{}, ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(ctx, oneAnswer)
+	defer cancel()
+	return q.ask(ctx, q.namespace, process, q.port)
+}
+
+// add adds an answer, or why there is none.
+func (q questioning) add(input *trace.Input, a answer, forbidden bool) {
+	switch {
+	case errors.Is(a.err, errNoRight), a.err != nil && forbidden:
+		input.Absent[a.process] = fmt.Sprintf("you may not forward ports to pods: that needs the verb "+
+			"create on pods/portforward in namespace %s, which the ClusterRole edit has (to see what you "+
+			"have: kubectl auth can-i create pods/portforward -n %s)", q.namespace, q.namespace)
+	case errors.Is(a.err, context.DeadlineExceeded):
+		input.Absent[a.process] = "its agent has not answered in time"
+	case a.err != nil:
+		input.Absent[a.process] = view.Printable(a.err.Error(), 300)
+	case a.accounts.Process == "":
+		input.Absent[a.process] = "its agent has no roster yet"
+	case a.accounts.Process != a.process:
+		input.Absent[a.process] = "its agent says that it is " + view.Printable(a.accounts.Process, 253)
+	default:
+		printable(&a.accounts)
+		input.Accounts = append(input.Accounts, a.accounts)
+	}
+}
+
+// printable makes every string of an account one that may be written to a terminal.
+func printable(a *trace.Accounts) {
+	safe := func(all ...*string) {
+		for _, s := range all {
+			*s = view.Printable(*s, 400)
+		}
+	}
+	safe(&a.Process, &a.Group)
+	for i := range a.Elections {
+		e := &a.Elections[i]
+		safe(&e.ID, &e.Coordinator, &e.Initiator, &e.Reason, &e.Algorithm)
+		for j := range e.Messages {
+			m := &e.Messages[j]
+			safe(&m.From, &m.To, &m.Kind, &m.Process)
+		}
+	}
+}
+
+// published is what a group's status has of its processes and its elections.
+func published(group *v1.ElectionGroup) trace.Input {
+	input := trace.Input{Absent: map[string]string{}}
+	for _, p := range group.Status.Processes {
+		input.Processes = append(input.Processes, p.Name)
+	}
+	if group.Status.Roster != nil {
+		for _, m := range group.Status.Roster.Members {
+			input.Processes = append(input.Processes, m.Name)
+		}
+	}
+	rank := map[string]int32{}
+	for _, p := range group.Status.Processes {
+		if p.Priority != nil {
+			rank[p.Name] = *p.Priority
+		}
+	}
+	slices.SortFunc(input.Processes, func(a, b string) int {
+		if rank[a] != rank[b] {
+			return int(rank[b]) - int(rank[a])
+		}
+		return strings.Compare(b, a)
+	})
+	input.Processes = slices.Compact(input.Processes)
+	for _, e := range group.Status.Elections {
+		one := trace.Published{
+			ID:           view.Printable(e.ID, 400),
+			To:           view.Printable(e.To, 253),
+			From:         view.Printable(e.From, 253),
+			Epoch:        e.Epoch,
+			DisplayEpoch: view.Printable(e.DisplayEpoch, 64),
+			Algorithm:    view.Printable(string(e.Algorithm), 64),
+			Initiator:    view.Printable(e.Initiator, 253),
+			Reason:       view.Printable(string(e.Reason), 64),
+			Messages:     e.Messages,
+			Milliseconds: e.DurationMilliseconds,
+		}
+		if !e.At.IsZero() {
+			one.At = new(e.At.UTC())
+		}
+		input.Published = append(input.Published, one)
+	}
+	return input
+}
+
+// readAccounts reads agents' accounts from files.
+func readAccounts(files []string) (trace.Input, error) {
+	input := trace.Input{Absent: map[string]string{}}
+	for _, name := range files {
+		file, err := os.Open(name)
+		if err != nil {
+			return input, err
+		}
+		a, err := trace.Read(file)
+		_ = file.Close() // it was only read
+		if err != nil || a.Process == "" {
+			return input, fmt.Errorf("%s is not what an agent answers at GET /v1/elections: %w", name,
+				errors.Join(err))
+		}
+		printable(&a)
+		input.Accounts = append(input.Accounts, a)
+	}
+	return input, nil
+}
+
+// groupOf is the group whose accounts these are, as far as they say.
+func groupOf(input trace.Input) string {
+	for _, a := range input.Accounts {
+		if a.Group != "" {
+			return a.Group
+		}
+	}
+	return "this group"
+}
+
+// absences says why processes tell nothing.
+func absences(input trace.Input) string {
+	byWhy := map[string][]string{}
+	for name, why := range input.Absent {
+		byWhy[why] = append(byWhy[why], name)
+	}
+	var all []string
+	for _, why := range slices.Sorted(maps.Keys(byWhy)) {
+		names := byWhy[why]
+		slices.Sort(names)
+		all = append(all, strings.Join(names[:min(len(names), 5)], ", ")+": "+why)
+	}
+	return view.Printable(strings.Join(all, "; "), 1000)
+}

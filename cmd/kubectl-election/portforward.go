@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/transport/spdy"
+	"k8s.io/streaming/pkg/httpstream"
+
+	"github.com/podesta-dev/podesta/internal/trace"
+)
+
+// An agent serves its accounts of elections on the loopback address of its pod, so that nobody but
+// the pod reaches them. Port-forwarding does: it connects from within the pod. The API server's pod
+// proxy does not: it connects to the pod's address. So whoever asks needs the verb create on
+// pods/portforward, and no other right in the pod.
+//
+// No port is opened on this machine: what is forwarded is one stream, on which one GET is written.
+// So nothing else that runs here reaches the app API meanwhile, by which it could open a session.
+
+// agents asks the agent of a pod for its accounts.
+type agents func(ctx context.Context, namespace, pod string, port int) (trace.Accounts, error)
+
+// errNoRight is why an agent could not be asked: the user may not.
+var errNoRight = errors.New("forwarding ports to pods is forbidden")
+
+// agents returns how agents of this cluster are asked.
+func (c *cluster) agents() (agents, error) {
+	config, err := c.config()
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, namespace, pod string, port int) (trace.Accounts, error) {
+		return askAgent(ctx, config, namespace, pod, port)
+	}, nil
+}
+
+func askAgent(ctx context.Context, config *rest.Config, namespace, pod string,
+	port int) (trace.Accounts, error) {
+	dialer, err := forwardingDialer(config, namespace, pod)
+	if err != nil {
+		return trace.Accounts{}, err
+	}
+	type dialed struct {
+		connection httpstream.Connection
+		err        error
+	}
+	done := make(chan dialed, 1)
+	go func() { // the dialer knows no context; what it opens too late is closed
+		connection, _, err := dialer.Dial(portforward.PortForwardProtocolV1Name)
+		done <- dialed{connection, err}
+	}()
+	select {
+	case d := <-done:
+		if d.err != nil {
+			return trace.Accounts{}, forwardError(d.err)
+		}
+		defer context.AfterFunc(ctx, func() { _ = d.connection.Close() })()
+		defer d.connection.Close() //nolint:errcheck // everything has been read
+		accounts, err := askOver(d.connection, port)
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return accounts, err
+	case <-ctx.Done():
+		go func() {
+			if d := <-done; d.err == nil {
+				_ = d.connection.Close()
+			}
+		}()
+		return trace.Accounts{}, ctx.Err()
+	}
+}
+
+// forwardingDialer forwards as kubectl does: over a WebSocket, or over SPDY if the API server, or a
+// proxy before it, does not take that.
+func forwardingDialer(config *rest.Config, namespace, pod string) (httpstream.Dialer, error) {
+	address, path, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, err
+	}
+	target := address.JoinPath(path, "api/v1/namespaces", url.PathEscape(namespace), "pods",
+		url.PathEscape(pod), "portforward")
+	transport, upgrader, err := spdy.RoundTripperFor(config)
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{Transport: transport}
+	old := spdy.NewDialerForStreaming(upgrader, client, http.MethodPost, target)
+	tunnel, err := portforward.NewSPDYOverWebsocketDialerForStreaming(target, config)
+	if err != nil {
+		return nil, err
+	}
+	return portforward.NewFallbackDialerForStreaming(tunnel, old, func(err error) bool {
+		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+	}), nil
+}
+
+// askOver asks over a connection to the pod.
+func askOver(connection httpstream.Connection, port int) (trace.Accounts, error) {
+	var none trace.Accounts
+	headers := http.Header{}
+	headers.Set(corev1.StreamType, corev1.StreamTypeError)
+	headers.Set(corev1.PortHeader, strconv.Itoa(port))
+	headers.Set(corev1.PortForwardRequestIDHeader, "0")
+	complaints, err := connection.CreateStream(headers)
+	if err != nil {
+		return none, err
+	}
+	_ = complaints.Close() // nothing is written to it
+	said := make(chan string, 1)
+	go func() {
+		text, _ := io.ReadAll(io.LimitReader(complaints, 1000))
+		said <- strings.TrimSpace(string(text))
+	}()
+	headers.Set(corev1.StreamType, corev1.StreamTypeData)
+	data, err := connection.CreateStream(headers)
+	if err != nil {
+		return none, err
+	}
+	defer data.Reset() //nolint:errcheck // everything has been read
+	accounts, err := get(data)
+	if err == nil {
+		return accounts, nil
+	}
+	var refused *agentError
+	if errors.As(err, &refused) {
+		return none, err
+	}
+	if text := <-said; text != "" { // of the node, and more to the point
+		return none, errors.New(text)
+	}
+	return none, err
+}
+
+// agentError is an answer of an agent that is no account.
+type agentError struct{ status int }
+
+func (e *agentError) Error() string {
+	if e.status == http.StatusNotFound {
+		return "its agent is too old to tell of elections: use a newer image"
+	}
+	return fmt.Sprintf("its agent answers %d", e.status)
+}
+
+// get asks for the accounts of elections over an open stream.
+func get(stream io.ReadWriter) (trace.Accounts, error) {
+	request, err := http.NewRequest(http.MethodGet, "http://127.0.0.1/v1/elections", nil)
+	if err != nil {
+		return trace.Accounts{}, err
+	}
+	request.Close = true
+	if err := request.Write(stream); err != nil {
+		return trace.Accounts{}, err
+	}
+	response, err := http.ReadResponse(bufio.NewReader(io.LimitReader(stream, 2*trace.MaxBytes)),
+		request)
+	if err != nil {
+		return trace.Accounts{}, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return trace.Accounts{}, &agentError{response.StatusCode}
+	}
+	return trace.Read(response.Body)
+}
+
+// forwardError is what an API server said that does not forward. The library keeps the text only.
+func forwardError(err error) error {
+	switch text := err.Error(); {
+	case apierrors.IsForbidden(err), strings.Contains(text, "forbidden"):
+		return errNoRight
+	case apierrors.IsNotFound(err), strings.Contains(text, " not found"):
+		return errors.New("there is no such pod")
+	default:
+		return err
+	}
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/trace"
+	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/view/text"
+)
+
+const traceLong = `Show what was said in an election, and what came of it: every message, as the
+processes tell it that sent and received it, put together to one picture.
+
+No clock of one machine is compared with that of another. A message cannot arrive before it was
+sent: that orders the events, and where it leaves the order open, the picture says so. A process
+that tells nothing is a gap, and named as one.
+
+The accounts come from the agents, by forwarding a port to each pod: that needs the verb create on
+pods/portforward. Without it, what the group's status has of the election is shown, and what is
+missing is said. Nothing that the command does opens a session, or permits anything.
+
+With -f the accounts are read from files, each with what an agent answers at GET /v1/elections
+(docs/reference/app-api.md). That needs no cluster.`
+
+const traceExamples = `  # The last election
+  kubectl election trace scheduler -n shop
+
+  # As a space-time diagram
+  kubectl election trace scheduler -n shop -o svg > election.svg
+
+  # A certain one: kubectl get eg scheduler -n shop -o jsonpath='{.status.elections[*].id}'
+  kubectl election trace scheduler -n shop --election scheduler-3/1763700000123/4
+
+  # Outside of a cluster
+  kubectl election trace -f a.json -f b.json`
+
+// tracing is a call of the command.
+type tracing struct {
+	surroundings
+	cluster
+	output   string
+	last     int
+	election string
+	files    []string
+	port     int
+	within   time.Duration
+}
+
+// newTraceCommand returns the command that shows what was said in an election.
+func newTraceCommand(in surroundings) *cobra.Command {
+	t := &tracing{surroundings: in}
+	command := &cobra.Command{
+		Use:     "trace GROUP",
+		Short:   "Show what was said in an election, and what came of it",
+		Long:    traceLong,
+		Example: traceExamples,
+		Args:    func(_ *cobra.Command, args []string) error { return t.check(args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			c.SilenceUsage = true
+			return t.run(c, args)
+		},
+	}
+	f := command.Flags()
+	f.IntVar(&t.last, "last", 1, "show so many elections, the newest first")
+	f.StringVar(&t.election, "election", "", "show the election of this `ID`")
+	f.StringVarP(&t.output, "output", "o", "",
+		"text, json, yaml or svg (a space-time diagram of one election)")
+	f.StringArrayVarP(&t.files, "filename", "f", nil,
+		"read an agent's accounts from this `FILE`, and ask no cluster (may be repeated)")
+	f.IntVar(&t.port, "app-port", 4040, "the port of the agents' --app-address")
+	f.DurationVar(&t.within, "timeout", 30*time.Second, "how long to wait for the agents")
+	t.cluster.addFlags(f)
+	command.ValidArgsFunction = groupNames(in, &t.cluster)
+	completeFormats(command, "text", "json", "yaml", "svg")
+	return command
+}
+
+func (t *tracing) check(args []string) error {
+	switch {
+	case len(t.files) > 0 && len(args) > 0:
+		return errors.New("-f reads files, so leave out GROUP")
+	case len(t.files) == 0 && len(args) != 1:
+		return fmt.Errorf("%d groups given, want one: kubectl election trace GROUP", len(args))
+	case t.last < 1:
+		return fmt.Errorf("--last %d: must be 1 or more", t.last)
+	case t.last > 1 && t.election != "":
+		return errors.New("--last and --election: use only one of them")
+	case t.last > 1 && t.output == "svg":
+		return errors.New("-o svg draws one election: leave out --last, or choose one with --election")
+	case t.port < 1 || t.port > 65535:
+		return fmt.Errorf("--app-port %d: must be 1 to 65535", t.port)
+	case t.within <= 0:
+		return fmt.Errorf("--timeout %v: must be more than 0", t.within)
+	case t.output == "text":
+		return nil
+	default:
+		return checkFormat(t.output, "text", "json", "yaml", "svg")
+	}
+}
+
+func (t *tracing) run(c *cobra.Command, args []string) error {
+	if len(t.files) > 0 {
+		input, err := readAccounts(t.files)
+		if err != nil {
+			return err
+		}
+		return t.show(c.OutOrStdout(), groupOf(input), input, nil)
+	}
+	kube, namespace, err := t.surroundings.connect(&t.cluster)
+	if err != nil {
+		return err
+	}
+	group, err := readGroup(c.Context(), kube, reading{namespace: namespace, name: args[0]})
+	if err != nil {
+		return err
+	}
+	ask, err := t.surroundings.agents(&t.cluster)
+	if err != nil {
+		return err
+	}
+	input := published(group)
+	q := questioning{
+		ask:       ask,
+		namespace: group.Namespace,
+		port:      t.port,
+		within:    t.within,
+		notes:     c.ErrOrStderr(),
+	}
+	if err := q.askAll(c.Context(), &input); err != nil {
+		return err
+	}
+	return t.show(c.OutOrStdout(), view.Printable(group.Namespace+"/"+group.Name, 500), input, group)
+}
+
+// traces is what the command shows, for programs.
+type traces struct {
+	Group     string          `json:"group"`
+	Elections []trace.Picture `json:"elections"`
+}
+
+// show shows the elections that were asked for. Group is nil if there is no cluster.
+func (t *tracing) show(out io.Writer, name string, input trace.Input,
+	group *v1.ElectionGroup) error {
+	all := trace.Join(input)
+	var shown []trace.Picture
+	for _, p := range all {
+		if t.election == "" && len(shown) < t.last || t.election != "" && p.Is(t.election) {
+			shown = append(shown, p)
+		}
+	}
+	if len(shown) == 0 {
+		return t.nothing(name, input, group, all)
+	}
+	switch t.output {
+	case "json", "yaml":
+		return writeDocument(out, t.output, "", traces{Group: name, Elections: shown})
+	case "svg":
+		_, err := out.Write(shown[0].Draw(shown[0].Title(name)).SVG())
+		return err
+	default:
+		width, _, terminal := t.screen(out)
+		o := text.Options{Width: max(width-1, 0), Colour: coloured(terminal)}
+		_, err := io.WriteString(out, text.Trace(name, shown, o))
+		return err
+	}
+}
+
+// nothing says why no election is shown.
+func (t *tracing) nothing(name string, input trace.Input, group *v1.ElectionGroup,
+	all []trace.Picture) error {
+	switch {
+	case t.election != "" && len(all) > 0:
+		return &failure{exitNoElection, fmt.Sprintf("no election %s of %s is known any "+
+			"more. To see those that are: kubectl election trace --last 10",
+			view.Printable(t.election, 300), name), nil}
+	case group != nil && group.Status.Coordinator != nil && len(input.Accounts) == 0:
+		return &failure{exitTooOld, fmt.Sprintf("%s has a coordinator, and its status has no elections: "+
+			"its manager is too old to publish them, or has not done so yet; and no agent has told of "+
+			"one: %s. Upgrade Podesta: docs/guides/upgrade.md", name, absences(input)), nil}
+	default:
+		text := fmt.Sprintf("no election of %s is known", name)
+		if len(input.Absent) > 0 {
+			text += ". These could not be asked: " + absences(input)
+		}
+		return &failure{exitNoElection, text, nil}
+	}
+}
