@@ -92,7 +92,7 @@ func (e *episode) record(m Exchange) {
 }
 
 // tell gives an account of the episode so far. Messages that are no further from an episode than
-// around belong to it: those after the last one to that one, others to this one.
+// around belong to it; between two, to the nearer one.
 func (e *episode) tell(now lease.Instant, around time.Duration) *Account {
 	told := &Account{
 		Number:   e.number + 1,
@@ -113,7 +113,7 @@ func (e *episode) tell(now lease.Instant, around time.Duration) *Account {
 func (e *episode) late(around time.Duration) []Exchange {
 	n := 0
 	for n < len(e.lines) && e.number > 0 && e.lines[n].At <= e.ended+around &&
-		(!e.open() || e.lines[n].At < e.begun) {
+		(!e.open() || e.lines[n].At-e.ended < e.begun-e.lines[n].At) {
 		n++
 	}
 	return slices.Clone(e.lines[:n])

@@ -124,6 +124,27 @@ func TestMessagesAroundAnElection(t *testing.T) {
 	}
 }
 
+// Of two elections that follow each other soon, a message between them belongs to the nearer one.
+func TestMessagesBetweenTwoElections(t *testing.T) {
+	p := start(t, "P1", newRoster(false))
+	p.step(node.Event{Type: node.LinkUp, From: "P3"})
+	p.receive("P3", electionMessage(election.Coordinator, "P3"))
+	for _, what := range []string{"late", "early"} {
+		p.now += 200 * ms
+		m := electionMessage("RUMOUR", "P2")
+		m.Election.Process = what
+		p.receive("P2", m)
+		p.now += 100 * ms
+	}
+	p.step(node.Event{Type: node.LinkDown, From: "P3"})
+	p.until("it elects", func() bool { return p.unfinished() != nil })
+	a := p.unfinished()
+	if late := kinds(a.Late); late != "RUMOUR late" || !strings.HasPrefix(kinds(a.Messages),
+		"RUMOUR early") {
+		t.Errorf("late is %q, and the account is %q", late, kinds(a.Messages))
+	}
+}
+
 // kinds are the messages of an account that are not VIEWs, in a line.
 func kinds(all []node.Exchange) string {
 	var said []string

@@ -10,7 +10,7 @@ import (
 const (
 	axis = "to the right: later on the same line, or along an arrow; the order of anything else is " +
 		"not known"
-	key  = "thick line: coordinator   ·   dotted line: no account   ·   ?: no receipt is told"
+	key = "thick line: coordinator   ·   dotted line: no account   ·   ?: no receipt is told"
 )
 
 // Draw makes the space–time diagram of a picture, with a title. A column is no time: an event is to
