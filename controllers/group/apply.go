@@ -105,6 +105,7 @@ func (r *Reconciler) publishStatus(ctx context.Context, o observation, d statusD
 	next.showing, next.statusAt = true, o.now
 	next.epoch = max(next.epoch, epochOf(d.status))
 	r.Metrics.published(o.group, o.published, d.status)
+	r.Metrics.wrong(o.group, d.degraded, stalledIn(d.status))
 	return nil
 }
 

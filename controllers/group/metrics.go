@@ -25,6 +25,8 @@ type Metrics struct {
 	connected      *prometheus.GaugeVec
 	voters         *prometheus.GaugeVec
 	tolerated      *prometheus.GaugeVec
+	degraded       *prometheus.GaugeVec
+	stalled        *prometheus.GaugeVec
 	writes         *prometheus.CounterVec
 }
 
@@ -62,6 +64,12 @@ func NewMetrics(registry prometheus.Registerer, groups *Reconciler,
 		tolerated: ofGroup("podesta_group_tolerated_failures",
 			"Voters that can fail while a majority of the voters remains, as published in the status "+
 				"of the Guarded group."),
+		degraded: ofGroup("podesta_group_degraded",
+			"1 for each reason for which the group is degraded, as published in its status, else 0.",
+			"reason"),
+		stalled: ofGroup("podesta_group_stalled",
+			"1 for the reason for which the group is stalled until a person acts, as published in its "+
+				"status, else 0.", "reason"),
 		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "podesta_status_writes_total",
 			Help: "Writes of the manager to the status of groups, by part and result.",
@@ -73,7 +81,7 @@ func NewMetrics(registry prometheus.Registerer, groups *Reconciler,
 	}
 	for _, c := range []prometheus.Collector{
 		m.hasCoordinator, m.coordinator, m.epoch, m.elections, m.processes, m.connected, m.voters,
-		m.tolerated, m.writes,
+		m.tolerated, m.degraded, m.stalled, m.writes,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "podesta_groups",
 			Help: "ElectionGroups that this manager reconciles."},
 			func() float64 { return float64(groups.states.len()) }),
@@ -163,7 +171,7 @@ func (m *Metrics) groupDeleted(key types.NamespacedName) {
 	labels := prometheus.Labels{"namespace": key.Namespace, "group": key.Name}
 	for _, family := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
 		m.hasCoordinator, m.coordinator, m.epoch, m.elections, m.processes, m.connected, m.voters,
-		m.tolerated,
+		m.tolerated, m.degraded, m.stalled,
 	} {
 		family.DeletePartialMatch(labels)
 	}

@@ -18,9 +18,10 @@ const reportsWithin = 10 * time.Second
 
 // statusDecision is what a group's status is to say, and what goes with it.
 type statusDecision struct {
-	status  v1.ElectionGroupStatus
-	events  []notification // told when the status was written
-	recheck time.Duration  // when time alone would change the status; zero: never
+	status   v1.ElectionGroupStatus
+	degraded []string       // the reasons of all problems; condition Degraded has the gravest only
+	events   []notification // told when the status was written
+	recheck  time.Duration  // when time alone would change the status; zero: never
 }
 
 // holdStatus returns for how long the published status is to stay as it is: until a majority of the
@@ -80,6 +81,9 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 		rules:     o.rules,
 	}
 	d.status.Conditions = conditionsOf(f, o.published.Conditions, o.now)
+	for _, p := range problems(f) {
+		d.degraded = append(d.degraded, p.reason)
+	}
 	if serviceCondition(o.group, o.service) != nil {
 		d.recheck = sooner(d.recheck, serviceRetry)
 	}
