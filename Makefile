@@ -129,11 +129,13 @@ dist: ## Write dist/*.yaml from config/, and what the Helm chart shares with con
 	    $(INSTALL) kustomize build config/$${part%:*} | sed 's|ghcr.io/podesta-dev/\([a-z]*\):latest|$(IMAGES)/\1:$(TAG)|'; } >dist/$${part#*:}.yaml; \
 	done
 	@rm -rf $(CHART)/files
-	@mkdir -p $(CHART)/files/crds $(CHART)/files/rbac $(CHART)/files/admission-policy $(CHART)/files/inject
+	@mkdir -p $(CHART)/files/crds $(CHART)/files/rbac $(CHART)/files/admission-policy $(CHART)/files/inject \
+	  $(CHART)/files/prometheus
 	@cp config/crd/bases/*.yaml $(CHART)/files/crds
 	@cp $(CHART_SHARED) $(CHART)/files/rbac
 	@cp $(filter-out %/kustomization.yaml,$(wildcard config/admission-policy/*.yaml)) $(CHART)/files/admission-policy
 	@cp config/inject/mutating.yaml config/inject/validating.yaml $(CHART)/files/inject
+	@cp config/prometheus/rules.yaml $(CHART)/files/prometheus
 
 .PHONY: helm
 helm: install-tools dist ## Lint and render the chart with Helm 4 and Helm 3, and package it into bin/.
@@ -169,7 +171,7 @@ generate: ## Regenerate deep copies, apply configurations, CRDs, RBAC, protobuf 
 
 .PHONY: docs
 docs: ## Rewrite what tests generate in docs/.
-	@echo "docs: conformance.md, counterexamples.md, simulate.md and observe.md"
+	@echo "docs: conformance.md, counterexamples.md, simulate.md, observe.md and the runbooks"
 	@go test ./internal/sim/scenario/conformance ./cmd/kubectl-election -rewrite
 
 .PHONY: fmt

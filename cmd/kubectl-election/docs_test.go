@@ -4,6 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -12,14 +14,34 @@ import (
 	"github.com/podesta-dev/podesta/internal/view"
 )
 
-// TestExamplesOfThePages runs the command lines that pages show, those of observe.md against the
-// groups of the goldens. -rewrite writes what they print now.
+// runbooks are the runbooks of alerts, and their list.
+func runbooks(t *testing.T) (alerts []string, list string) {
+	t.Helper()
+	alerts, err := filepath.Glob("../../docs/runbooks/Podesta*.md")
+	if err != nil || len(alerts) == 0 {
+		t.Fatalf("no runbooks: %v", err)
+	}
+	return alerts, "../../docs/runbooks/README.md"
+}
+
+// TestExamplesOfThePages runs the command lines that pages show, those of observe.md and of the
+// runbooks against the groups of the goldens. -rewrite writes what they print now.
 func TestExamplesOfThePages(t *testing.T) {
 	groups := append(readGroupFiles(t), tracedGroups(t)...)
 	in := around(fakeCluster(t, interceptor.Funcs{}, groups...))
 	checkPicture(t, in, "trace scheduler -n prod -o svg", "../../docs/guides/election.svg")
-	for _, page := range []string{"docs/guides/simulate.md", "docs/guides/observe.md"} {
-		compareExamples(t, "../../"+page, func(arguments string) string {
+	pages := []string{"../../docs/guides/simulate.md", "../../docs/guides/observe.md"}
+	alerts, _ := runbooks(t)
+	for _, page := range alerts {
+		if text, err := os.ReadFile(page); err == nil && strings.Contains(string(text), "$ kubectl election") {
+			pages = append(pages, page)
+		}
+	}
+	if len(pages) < 8 {
+		t.Errorf("few runbooks show what the command prints: %v", pages)
+	}
+	for _, page := range pages {
+		compareExamples(t, page, func(arguments string) string {
 			out, _, err := runIn(t.Context(), in, arguments)
 			if err != nil {
 				t.Fatalf("%s: %s: %v", page, arguments, err)
@@ -104,6 +126,61 @@ func TestObservePage(t *testing.T) {
 			t.Errorf("it does not explain state %s", state)
 		}
 	}
+}
+
+var (
+	quoted = regexp.MustCompile("`(kubectl election [^`\n]+)`")
+	typed  = regexp.MustCompile(`(?m)^ {4,}(kubectl election .+)$`)
+)
+
+// TestCommandsOfTheRunbooks: each command of the plugin that a runbook names exists, has these flags,
+// and takes as many arguments. Somebody who was woken up copies them.
+func TestCommandsOfTheRunbooks(t *testing.T) {
+	alerts, list := runbooks(t)
+	all := 0
+	for _, page := range append(alerts, list) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pattern := range []*regexp.Regexp{quoted, typed} {
+			for _, found := range pattern.FindAllStringSubmatch(string(text), -1) {
+				all++
+				if err := understood(found[1]); err != nil {
+					t.Errorf("%s: %s: %v", page, found[1], err)
+				}
+			}
+		}
+	}
+	if all < 5 {
+		t.Errorf("the runbooks name %d commands", all)
+	}
+	for _, wrong := range []string{"kubectl election show g", "kubectl election status g --most",
+		"kubectl election forget -n x", "kubectl election status g h"} {
+		if understood(wrong) == nil {
+			t.Errorf("%s is taken for a command", wrong)
+		}
+	}
+}
+
+// understood returns why the plugin would not take a command line; the words before a pipe only.
+func understood(line string) error {
+	line, _, _ = strings.Cut(line, " |")
+	words := strings.Fields(strings.TrimPrefix(line, "kubectl election "))
+	command, rest, err := newCommand(around(nil)).Find(words)
+	if err != nil {
+		return err
+	}
+	if !command.Runnable() {
+		return fmt.Errorf("%s is not a command", words[0])
+	}
+	if err := command.ParseFlags(rest); err != nil {
+		return err
+	}
+	if command.Args == nil || len(words) == 1 && !strings.Contains(line, "-n") {
+		return nil // named, not to be typed as it stands
+	}
+	return command.Args(command, command.Flags().Args())
 }
 
 // TestCallsOfTheConformancePage runs the calls that docs/evidence/conformance.md names below its

@@ -83,14 +83,21 @@ func TestInjection(t *testing.T) {
 	}
 }
 
-// TestTheMonitorsAreTheSame compares the part that neither installs by itself.
+// TestTheMonitorsAreTheSame compares the part that neither installs by itself: the monitors, and the alerts.
 func TestTheMonitorsAreTheSame(t *testing.T) {
 	manifest, err := tool("kustomize", "build", filepath.Join(root, "config", "prometheus"))
 	must(t, err)
-	manager, agents := key("ServiceMonitor", "podesta-manager"), key("PodMonitor", "podesta-agents")
-	rendered := template(t, helms[0], append(set("metrics.serviceMonitor.enabled=true", "metrics.podMonitor.enabled=true"),
-		"--namespace", system)...)
-	compare(t, parse(t, manifest), objects{manager: rendered[manager], agents: rendered[agents]})
+	wanted := parse(t, manifest)
+	for _, helm := range helms {
+		rendered := template(t, helm, append(set("metrics.serviceMonitor.enabled=true", "metrics.podMonitor.enabled=true",
+			"metrics.prometheusRule.enabled=true"), "--namespace", system)...)
+		optional := objects{}
+		for _, name := range []string{key("ServiceMonitor", "podesta-manager"), key("PodMonitor", "podesta-agents"),
+			key("PrometheusRule", "podesta")} {
+			optional[name] = rendered[name]
+		}
+		compare(t, wanted, optional)
+	}
 }
 
 // compare fails unless the chart renders what the manifest has, apart from what is Helm's own: two labels, the annotation that

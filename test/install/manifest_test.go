@@ -129,7 +129,7 @@ func TestAnotherNamespace(t *testing.T) {
 	}
 	for _, helm := range helms {
 		all := template(t, helm, "--namespace", "elections", "--set", "metrics.serviceMonitor.enabled=true",
-			"--set", "metrics.podMonitor.enabled=true")
+			"--set", "metrics.podMonitor.enabled=true", "--set", "metrics.prometheusRule.enabled=true")
 		for name, object := range all {
 			if text := fmt.Sprint(object.Object); strings.Contains(text, system) {
 				t.Errorf("%s is left in what %s renders of %s", system, helm, name)
