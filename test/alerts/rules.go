@@ -64,16 +64,24 @@ func (r Rules) All() []Rule {
 	return all
 }
 
+// Edited returns the alerts, each changed by edit.
+func (r Rules) Edited(edit func(*Rule)) Rules {
+	edited := Rules{slices.Clone(r.groups)}
+	for i, g := range edited.groups {
+		edited.groups[i].Rules = slices.Clone(g.Rules)
+		for j := range edited.groups[i].Rules {
+			edit(&edited.groups[i].Rules[j])
+		}
+	}
+	return edited
+}
+
 // Hurried returns the same alerts, evaluated as often as given, that fire once they have been
 // pending for one evaluation.
 func (r Rules) Hurried(every time.Duration) Rules {
-	hurried := Rules{slices.Clone(r.groups)}
-	for i, g := range hurried.groups {
+	hurried := r.Edited(func(rule *Rule) { rule.For = every.String() })
+	for i := range hurried.groups {
 		hurried.groups[i].Interval = every.String()
-		hurried.groups[i].Rules = slices.Clone(g.Rules)
-		for j := range g.Rules {
-			hurried.groups[i].Rules[j].For = every.String()
-		}
 	}
 	return hurried
 }
