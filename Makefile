@@ -130,12 +130,13 @@ dist: ## Write dist/*.yaml from config/, and what the Helm chart shares with con
 	done
 	@rm -rf $(CHART)/files
 	@mkdir -p $(CHART)/files/crds $(CHART)/files/rbac $(CHART)/files/admission-policy $(CHART)/files/inject \
-	  $(CHART)/files/prometheus
+	  $(CHART)/files/prometheus $(CHART)/files/grafana
 	@cp config/crd/bases/*.yaml $(CHART)/files/crds
 	@cp $(CHART_SHARED) $(CHART)/files/rbac
 	@cp $(filter-out %/kustomization.yaml,$(wildcard config/admission-policy/*.yaml)) $(CHART)/files/admission-policy
 	@cp config/inject/mutating.yaml config/inject/validating.yaml $(CHART)/files/inject
 	@cp config/prometheus/rules.yaml $(CHART)/files/prometheus
+	@cp config/grafana/*.json $(CHART)/files/grafana
 
 .PHONY: helm
 helm: install-tools dist ## Lint and render the chart with Helm 4 and Helm 3, and package it into bin/.
@@ -155,7 +156,8 @@ clean: ## Remove bin/. The caches of Go and of the control plane stay.
 ##@ Change
 
 PROTO     := internal/transport/linkpb/link.proto internal/roster/rosterpb/roster.proto
-GENERATED := api/v1 config/crd/bases config/rbac/role.yaml config/inject config/samples/pods.yaml $(dir $(PROTO)) dist $(CHART)/files
+GENERATED := api/v1 config/crd/bases config/rbac/role.yaml config/inject config/samples/pods.yaml config/grafana \
+  $(dir $(PROTO)) dist $(CHART)/files
 
 .PHONY: generate
 generate: ## Regenerate deep copies, apply configurations, CRDs, RBAC, protobuf code and dist.
@@ -165,6 +167,8 @@ generate: ## Regenerate deep copies, apply configurations, CRDs, RBAC, protobuf 
 	@$(TOOL) controller-gen rbac:roleName=podesta-manager paths=./controllers/... output:rbac:dir=config/rbac
 	@echo "generate: config/inject and config/samples/pods.yaml from internal/inject"
 	@go test ./internal/inject -count=1 -run '^TestGenerated$$' -rewrite
+	@echo "generate: config/grafana from hack/dashboards"
+	@go run ./hack/dashboards config/grafana
 	@echo "generate: $(PROTO)"
 	@go run -C hack/tools ./protogen $(CURDIR) $(PROTO)
 	@$(MAKE) dist

@@ -121,7 +121,7 @@ func TestTheOptionalPartsAreWellFormed(t *testing.T) {
 func TestAnotherNamespace(t *testing.T) {
 	elsewhere := t.TempDir()
 	must(t, os.CopyFS(elsewhere, os.DirFS(filepath.Join(root, "config"))))
-	move(t, filepath.Join(elsewhere, "default"), "# - ../prometheus #", "- ../prometheus #")
+	move(t, filepath.Join(elsewhere, "default"), "# - ../prometheus #", "- ../prometheus #", "# - ../grafana #", "- ../grafana #")
 	rendered, err := tool("kustomize", "build", filepath.Join(elsewhere, "default"))
 	must(t, err)
 	if at := strings.Index(rendered, system); at >= 0 {
@@ -129,7 +129,8 @@ func TestAnotherNamespace(t *testing.T) {
 	}
 	for _, helm := range helms {
 		all := template(t, helm, "--namespace", "elections", "--set", "metrics.serviceMonitor.enabled=true",
-			"--set", "metrics.podMonitor.enabled=true", "--set", "metrics.prometheusRule.enabled=true")
+			"--set", "metrics.podMonitor.enabled=true", "--set", "metrics.prometheusRule.enabled=true",
+			"--set", "metrics.dashboards.enabled=true")
 		for name, object := range all {
 			if text := fmt.Sprint(object.Object); strings.Contains(text, system) {
 				t.Errorf("%s is left in what %s renders of %s", system, helm, name)

@@ -1,0 +1,114 @@
+// Package prometheus runs a real Prometheus for tests, and asks it. The program is the one on the
+// PATH; it needs no root and no network but the loopback interface.
+package prometheus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// ErrMissing says how to get the program.
+var ErrMissing = errors.New("prometheus is not on the PATH: install it (Debian's package prometheus, or " +
+	"https://prometheus.io/download)")
+
+// Server is a running Prometheus.
+type Server struct {
+	Client
+
+	command *exec.Cmd
+	ended   chan struct{} // closed when it has ended, with err
+	err     error
+}
+
+// Start starts Prometheus with a configuration and the files that it names, in a folder of its own,
+// and returns when it is ready. What it says goes to prometheus.log there.
+func Start(ctx context.Context, folder string, config []byte, files map[string][]byte) (*Server, error) {
+	program, err := exec.LookPath("prometheus")
+	if err != nil {
+		return nil, ErrMissing
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(folder, "prometheus.yaml"), config, 0o600); err != nil {
+		return nil, err
+	}
+	log, err := os.Create(filepath.Join(folder, "prometheus.log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() // the process has its own
+	address, err := FreeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	//nolint:gosec,noctx // the program is the user's own; Close ends it
+	command := exec.Command(program, "--config.file", filepath.Join(folder, "prometheus.yaml"),
+		"--storage.tsdb.path", filepath.Join(folder, "data"), "--web.listen-address", address)
+	command.Stdout, command.Stderr = log, log
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	s := &Server{Client: Client{URL: "http://" + address}, command: command, ended: make(chan struct{})}
+	go func() {
+		s.err = command.Wait()
+		close(s.ended)
+	}()
+	if err := s.ready(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w; see %s", err, log.Name()), s.Close())
+	}
+	return s, nil
+}
+
+// ready returns when Prometheus answers.
+func (s *Server) ready(ctx context.Context) error {
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/-/ready", nil)
+		if err != nil {
+			return err
+		}
+		if response, err := http.DefaultClient.Do(request); err == nil {
+			_ = response.Body.Close()
+			if response.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-again.C:
+		case <-s.ended:
+			return errors.New("prometheus ended")
+		case <-ctx.Done():
+			return fmt.Errorf("prometheus did not become ready: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// Close ends Prometheus.
+func (s *Server) Close() error {
+	_ = s.command.Process.Signal(syscall.SIGTERM)
+	<-s.ended
+	return s.err
+}
+
+// FreeAddress is an address of the loopback interface with a port that nobody uses at the moment.
+func FreeAddress(ctx context.Context) (string, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
