@@ -245,6 +245,18 @@ test-e2e: race-note build ## Run the end-to-end tests on the local cluster.
 	@echo "test-e2e: elections, kills and edits on the local cluster: some minutes"
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; $(RACE) ./test/e2e -v -timeout 20m
 
+PICTURES ?=
+
+.PHONY: alerts
+alerts: race-note build ## Fire every alert by its fault on the local cluster, with a real Prometheus; PICTURES=docs/dashboards.
+	@command -v promtool >/dev/null && command -v prometheus >/dev/null || \
+	  { echo "alerts: prometheus and promtool are not on the PATH: install Debian's package prometheus, or https://prometheus.io/download"; exit 1; }
+	@echo "alerts: the rules, by promtool"
+	@$(RACE) ./test/alerts ./test/prometheus
+	@echo "alerts: ten faults, and the queries of the dashboards, on the local cluster: a minute and a half"
+	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; \
+	  $(RACE) ./test/e2e/alerts -v -timeout 15m $(if $(PICTURES),-count=1 -args -pictures $(abspath $(PICTURES)))
+
 .PHONY: race-note
 race-note:
 	@$(if $(findstring -race,$(RACE)),:,echo "note: no C compiler here; the tests run without the race detector")

@@ -1,0 +1,165 @@
+// Package alerts fires every alert of config/prometheus/rules.yaml by its real fault, on the local
+// cluster of hack/cluster, with a real Prometheus that scrapes the manager and the agents as
+// docs/start/install.md says, and has every query of every dashboard answered. `make alerts` runs it.
+// It needs bin/ (make build), KUBEBUILDER_ASSETS (bin/cluster assets), and Prometheus on the PATH.
+package alerts
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/podesta-dev/podesta/test/alerts"
+	"github.com/podesta-dev/podesta/test/prometheus"
+	"github.com/podesta-dev/podesta/test/stage"
+)
+
+const (
+	root = "../../.."
+	// every is between two scrapes, and between two evaluations of the rules.
+	every = time.Second
+	// patience is how long a step may take on a loaded machine before it counts as failed.
+	patience = 90 * time.Second
+)
+
+var pictures = flag.String("pictures", "", "a folder to draw what the dashboards show into")
+
+// What all tests use.
+var (
+	state      string // the cluster's directory, and below it Prometheus'
+	kubeconfig string
+	prom       prometheus.Client
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "alerts:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// run runs the tests between the start of cluster and Prometheus and their end.
+func run(m *testing.M) (code int, err error) {
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		return 1, errors.New("KUBEBUILDER_ASSETS is not set: run `make alerts`")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if state, err = os.MkdirTemp("", "podesta-alerts-"); err != nil {
+		return 1, err
+	}
+	defer func() {
+		if code == 0 && err == nil {
+			_ = os.RemoveAll(state)
+		} else {
+			fmt.Fprintln(os.Stderr, "alerts: the logs are in", state)
+		}
+	}()
+	metrics, err := prometheus.FreeAddress(ctx)
+	if err != nil {
+		return 1, err
+	}
+	cluster, err := stage.Up(ctx, root, state, os.Stderr, "--manager-arg=--leader-elect=true",
+		"--manager-arg=--metrics-address="+metrics, "--manager-arg=--metrics-secure=false")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, cluster.Close()) }()
+	kubeconfig = cluster.Kubeconfig
+	server, err := startPrometheus(ctx, metrics)
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	prom = server.Client
+	discovering, stop := context.WithCancel(context.Background())
+	defer stop()
+	if err := discover(discovering); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+// startPrometheus starts Prometheus with the rules, which fire after one evaluation.
+func startPrometheus(ctx context.Context, metrics string) (*prometheus.Server, error) {
+	rules, err := alerts.Read(root)
+	if err != nil {
+		return nil, err
+	}
+	hurried, err := rules.Hurried(every).File()
+	if err != nil {
+		return nil, err
+	}
+	folder := filepath.Join(state, "prometheus")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return nil, err
+	}
+	agents, err := documentedScrape()
+	if err != nil {
+		return nil, err
+	}
+	config, err := yaml.Marshal(map[string]any{
+		"global": map[string]any{
+			"scrape_interval":     every.String(),
+			"scrape_timeout":      (every * 9 / 10).String(),
+			"evaluation_interval": every.String(),
+		},
+		"rule_files": []string{"rules.yaml"},
+		"scrape_configs": []any{agents, map[string]any{
+			"job_name":     "podesta-manager",
+			"honor_labels": true,
+			"static_configs": []any{map[string]any{
+				"targets": []string{metrics},
+				"labels":  map[string]string{"namespace": "podesta-system", "pod": "podesta-manager-0"},
+			}},
+		}, map[string]any{
+			"job_name":        "outside-kubernetes",
+			"file_sd_configs": []any{map[string]any{"files": []string{outsideFile}}},
+		}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return prometheus.Start(ctx, folder, config, map[string][]byte{
+		"rules.yaml": hurried,
+		outsideFile:  []byte("[]"),
+		podsFile:     []byte("[]"),
+	})
+}
+
+// documentedScrape is the scrape_config for agents that docs/start/install.md shows to those who do
+// without the Prometheus operator. What finds the pods is this program (discover): Debian's Prometheus
+// is built without what would ask Kubernetes.
+func documentedScrape() (map[string]any, error) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "start", "install.md"))
+	if err != nil {
+		return nil, err
+	}
+	for _, block := range strings.Split(string(page), "```yaml\n")[1:] {
+		block, _, _ = strings.Cut(block, "```")
+		if !strings.Contains(block, "job_name: podesta-agents") {
+			continue
+		}
+		var config struct {
+			ScrapeConfigs []map[string]any `json:"scrape_configs"`
+		}
+		if err := yaml.UnmarshalStrict([]byte(block), &config); err != nil {
+			return nil, err
+		}
+		delete(config.ScrapeConfigs[0], "kubernetes_sd_configs")
+		config.ScrapeConfigs[0]["file_sd_configs"] = []any{map[string]any{"files": []string{podsFile}}}
+		return config.ScrapeConfigs[0], nil
+	}
+	return nil, errors.New("docs/start/install.md has no scrape_config podesta-agents")
+}
