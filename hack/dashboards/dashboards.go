@@ -31,7 +31,7 @@ func run(arguments []string) error {
 			return err
 		}
 		path := filepath.Join(arguments[0], name+".json")
-		if err := os.WriteFile(path, content, 0o644); err != nil { //nolint:gosec // for everybody to read
+		if err := os.WriteFile(path, content, 0o644); err != nil {
 			return err
 		}
 	}

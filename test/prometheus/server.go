@@ -80,7 +80,7 @@ func (s *Server) ready(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if response, err := http.DefaultClient.Do(request); err == nil {
+		if response, err := web.Do(request); err == nil {
 			_ = response.Body.Close()
 			if response.StatusCode == http.StatusOK {
 				return nil

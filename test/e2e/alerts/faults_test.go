@@ -41,8 +41,7 @@ func cutOff(t *testing.T) func() {
 func flaps(t *testing.T) func() {
 	g := newGroup(t, "shop", "mailer", 3, v1.Classic)
 	eventually(t, "PodestaFlapping of mailer", func() (bool, error) {
-		g.signal(g.pod(2), syscall.SIGKILL)
-		g.another(g.pod(2))
+		g.restarted(g.pod(2))
 		g.coordinates(g.pod(2))
 		_, ok, err := firing(t.Context(), "PodestaFlapping", "mailer")
 		return ok, err

@@ -77,7 +77,7 @@ func begin(t *testing.T, namespace, name string, size int, safety v1.Safety, edi
 	eg := &v1.ElectionGroup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: v1.ElectionGroupSpec{Algorithm: v1.Bully, Safety: safety}}
 	for i := range size {
-		eg.Spec.Processes = append(eg.Spec.Processes, v1.Process{Name: g.pod(i), Priority: new(int32(i + 1))}) //nolint:gosec // few
+		eg.Spec.Processes = append(eg.Spec.Processes, v1.Process{Name: g.pod(i), Priority: new(int32(i + 1))})
 	}
 	must(t, g.Create(t.Context(), eg))
 	for i := range size {
@@ -117,6 +117,35 @@ func (g *group) await(what string, accept func(*v1.ElectionGroup) bool) *v1.Elec
 func (g *group) coordinates(process string) {
 	g.t.Helper()
 	g.await(process+" as coordinator", func(eg *v1.ElectionGroup) bool { return stage.Coordinates(eg, process) })
+}
+
+// restarted kills a process and waits until its pod runs again.
+func (g *group) restarted(pod string) {
+	g.t.Helper()
+	pids := func(pods map[string]corev1.Pod) map[string]int {
+		p := pods[pod]
+		found, err := stage.Processes(&p)
+		if err != nil || !stage.Ready(&p) {
+			return nil
+		}
+		return found
+	}
+	pods, err := g.Pods(g.t.Context())
+	must(g.t, err)
+	before := pids(pods)
+	g.signal(pod, syscall.SIGKILL)
+	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
+	defer cancel()
+	_, err = g.AwaitPods(ctx, "a restart of "+pod, func(pods map[string]corev1.Pod) bool {
+		now := pids(pods)
+		for name, pid := range before {
+			if now[name] == 0 || now[name] == pid {
+				return false
+			}
+		}
+		return true
+	})
+	must(g.t, err)
 }
 
 // another waits until the status shows another process as the coordinator, and returns it.
@@ -159,7 +188,6 @@ func runs(t *testing.T, folder, line string) string {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	//nolint:gosec // the lines are the runbooks'
 	command := exec.CommandContext(ctx, program, words[1:]...)
 	command.Dir, command.Env = folder, append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	var stderr bytes.Buffer
