@@ -3,11 +3,14 @@ package agent_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/agent"
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/trace"
 )
 
@@ -96,4 +99,67 @@ func TestAccountOfAnUnfinishedElection(t *testing.T) {
 			t.Errorf("without a majority it tells %+v", now[0])
 		}
 	})
+}
+
+// Whatever fails, honest processes do not contradict each other, nothing is received before it is sent,
+// and every account is of some election.
+func TestHonestAccountsFitTogether(t *testing.T) {
+	for _, safety := range []string{roster.Classic, roster.Guarded} {
+		for _, algorithm := range election.Algorithms() {
+			t.Run(safety+"/"+algorithm, func(t *testing.T) {
+				for seed := range uint64(3) {
+					synctest.Test(t, func(t *testing.T) { tellThroughFaults(t, safety, algorithm, seed) })
+				}
+			})
+		}
+	}
+}
+
+// tellThroughFaults has processes crash, restart, leave and be cut off, and joins what they tell.
+func tellThroughFaults(t *testing.T, safety, algorithm string, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	g := startGroup(t, guarded(algorithm, roster.Delayed), 5, func(g *group) {
+		g.roster.Safety = safety
+	})
+	time.Sleep(3 * time.Second)
+	for range 6 {
+		name := fmt.Sprintf("p%d", 1+r.IntN(5))
+		_, runs := g.agents[name]
+		switch n := r.IntN(4); {
+		case !runs:
+			g.boot(name)
+		case n == 0:
+			g.kill(name)
+		case n == 1:
+			g.leave(name)
+		default:
+			g.cut(name, n == 2)
+		}
+		time.Sleep(time.Duration(r.IntN(4000)) * time.Millisecond)
+	}
+	var in trace.Input
+	told := 0
+	for _, p := range g.agents {
+		if a := p.tells(t); a.Process != "" {
+			in.Accounts = append(in.Accounts, a)
+			told += len(a.Elections)
+		}
+	}
+	accounts := 0
+	for _, picture := range trace.Join(in) {
+		if len(picture.Contradictions) > 0 {
+			t.Errorf("seed %d: honest processes contradict each other: %q", seed, picture.Contradictions)
+		}
+		for _, e := range picture.Events {
+			if e.What == trace.TakesPart {
+				accounts++
+			}
+			if e.What == trace.Receives && (e.Pair == 0 || e.Pair > e.Number) {
+				t.Errorf("seed %d: received before it was sent: %+v", seed, e)
+			}
+		}
+	}
+	if accounts != told || told == 0 {
+		t.Errorf("seed %d: of %d accounts %d are in a picture", seed, told, accounts)
+	}
 }
