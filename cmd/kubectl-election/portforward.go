@@ -68,7 +68,7 @@ func askAgent(ctx context.Context, config *rest.Config, namespace, pod string,
 		}
 		defer context.AfterFunc(ctx, func() { _ = d.connection.Close() })()
 		defer d.connection.Close() //nolint:errcheck // everything has been read
-		accounts, err := askOver(d.connection, port)
+		accounts, err := askOver(ctx, d.connection, port)
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
@@ -108,7 +108,7 @@ func forwardingDialer(config *rest.Config, namespace, pod string) (httpstream.Di
 }
 
 // askOver asks over a connection to the pod.
-func askOver(connection httpstream.Connection, port int) (trace.Accounts, error) {
+func askOver(ctx context.Context, connection httpstream.Connection, port int) (trace.Accounts, error) {
 	var none trace.Accounts
 	headers := http.Header{}
 	headers.Set(corev1.StreamType, corev1.StreamTypeError)
@@ -130,12 +130,11 @@ func askOver(connection httpstream.Connection, port int) (trace.Accounts, error)
 		return none, err
 	}
 	defer data.Reset() //nolint:errcheck // everything has been read
-	accounts, err := get(data)
+	accounts, err := get(ctx, data)
 	if err == nil {
 		return accounts, nil
 	}
-	var refused *agentError
-	if errors.As(err, &refused) {
+	if _, refused := errors.AsType[*agentError](err); refused {
 		return none, err
 	}
 	if text := <-said; text != "" { // of the node, and more to the point
@@ -155,8 +154,9 @@ func (e *agentError) Error() string {
 }
 
 // get asks for the accounts of elections over an open stream.
-func get(stream io.ReadWriter) (trace.Accounts, error) {
-	request, err := http.NewRequest(http.MethodGet, "http://127.0.0.1/v1/elections", nil)
+func get(ctx context.Context, stream io.ReadWriter) (trace.Accounts, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1/v1/elections",
+		http.NoBody)
 	if err != nil {
 		return trace.Accounts{}, err
 	}

@@ -144,7 +144,7 @@ func (s *State) goOn(last *StepDown, g *group) (record *StepDown, again time.Dur
 	longest, _ := longestLease(s, g.Facts)
 	alone, wait := elapsed(s.without, Outlast(longest)+tookOverWithin, g.Now)
 	over, left := elapsed(last.Until, 0, g.Now)
-	outcome := Standing
+	var outcome Outcome
 	switch {
 	case last.Until.IsZero() && elsewhere:
 		outcome = HandedOver

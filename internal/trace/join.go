@@ -155,7 +155,7 @@ func (j *joining) hasLane(name string) bool {
 
 // pair finds the sending of each receipt. A sending that its process does not tell of is inferred.
 func (j *joining) pair() {
-	for at := 0; at < len(j.events); at++ { // inferred ones come to the end, and are no receipts
+	for at := range len(j.events) { // inferred ones come to the end, and are no receipts
 		e := &j.events[at]
 		if e.What != Receives {
 			continue

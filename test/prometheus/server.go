@@ -47,7 +47,7 @@ func Start(ctx context.Context, folder string, config []byte, files map[string][
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close() // the process has its own
+	defer func() { _ = log.Close() }() // the process has its own
 	address, err := FreeAddress(ctx)
 	if err != nil {
 		return nil, err

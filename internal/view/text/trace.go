@@ -96,7 +96,8 @@ func (o Options) events(b *strings.Builder, p trace.Picture) {
 // sentence says what happened.
 func sentence(e trace.Event) string {
 	message := e.Kind
-	if e.About != "" && e.About != e.Process && !(e.What == trace.Receives && e.About == e.Peer) {
+	fromItself := e.What == trace.Receives && e.About == e.Peer
+	if e.About != "" && e.About != e.Process && !fromItself {
 		message += " " + e.About
 	}
 	switch e.What {

@@ -161,11 +161,11 @@ func inodeOf(local, remote string) (string, error) {
 // kernels writes an IPv4 address as /proc/net/tcp does, on a machine that stores the low byte first.
 func kernels(address string) string {
 	host, port, _ := net.SplitHostPort(address)
-	ip, number := net.ParseIP(host).To4(), 0
+	ip := net.ParseIP(host).To4()
 	if ip == nil {
 		return ""
 	}
-	number, _ = strconv.Atoi(port)
+	number, _ := strconv.Atoi(port)
 	return fmt.Sprintf("%02X%02X%02X%02X:%04X", ip[3], ip[2], ip[1], ip[0], number)
 }
 
