@@ -1,6 +1,7 @@
 package alerts_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/podesta-dev/podesta/test/alerts"
 )
@@ -103,36 +106,55 @@ func TestMistakesAreNoticed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("promtool runs all cases for each mistake")
 	}
-	cases := read(t, casesFile)
-	notice := func(name string, edit func(*alerts.Rule)) {
+	notice := func(name string, of alerts.Rule, edit func(*alerts.Rule)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			edited := readRules(t).Edited(edit)
-			said, err := promtool(t, edited, cases, "test", "rules", "cases.yaml")
+			said, err := promtool(t, edited, casesOf(t, of), "test", "rules", "cases.yaml")
 			if err == nil || !strings.Contains(said, "got:") {
 				t.Errorf("no case notices it: %s", said)
 			}
 		})
 	}
 	for name, bug := range bugs {
-		found := false
-		for _, rule := range all(t) {
-			found = found || strings.Contains(oneLine(rule.Expr), bug[0])
-		}
-		if !found {
+		i := slices.IndexFunc(all(t), func(rule alerts.Rule) bool { return strings.Contains(oneLine(rule.Expr), bug[0]) })
+		if i < 0 {
 			t.Errorf("%s: no alert has %q", name, bug[0])
+			continue
 		}
-		notice(name, func(rule *alerts.Rule) {
+		notice(name, all(t)[i], func(rule *alerts.Rule) {
 			rule.Expr = strings.Replace(oneLine(rule.Expr), bug[0], bug[1], 1)
 		})
 	}
 	for _, rule := range all(t) {
-		notice(rule.Alert+": at once", func(edited *alerts.Rule) {
+		notice(rule.Alert+": at once", rule, func(edited *alerts.Rule) {
 			if edited.Alert == rule.Alert {
 				edited.For = ""
 			}
 		})
 	}
+}
+
+// casesOf are the cases with series of a metric that an alert asks for.
+func casesOf(t *testing.T, rule alerts.Rule) string {
+	t.Helper()
+	var file map[string]any
+	if err := yaml.Unmarshal([]byte(read(t, casesFile)), &file); err != nil {
+		t.Fatal(err)
+	}
+	var some []any
+	for _, one := range file["tests"].([]any) {
+		series := fmt.Sprint(one.(map[string]any)["input_series"])
+		if slices.ContainsFunc(alerts.Metrics(rule.Expr), func(name string) bool { return strings.Contains(series, name+"{") }) {
+			some = append(some, one)
+		}
+	}
+	file["tests"] = some
+	text, err := yaml.Marshal(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // oneLine is an expression in one line.
