@@ -44,7 +44,9 @@ package lease
 //
 // LH9. A voter that has promised a higher ballot of this generation to a process that then found no
 // majority denies the renewals. To win it back, the leaseholder seeks one ballot more beside its
-// own, as in LH5, at most once per L, unless the voter claims to be more than 16 ballots ahead.
+// own, as in LH5, at most once per L, unless the voter claims to be more than 16 ballots ahead. That
+// voter may be its own: it was silent at first (V1), and others have made this process the
+// leaseholder.
 
 // leaseholder is what a process does with the promises that it has.
 type leaseholder struct {

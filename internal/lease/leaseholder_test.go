@@ -183,6 +183,43 @@ func TestOutbid(t *testing.T) {
 	}
 }
 
+// LH9: also its own. It was silent at first (V1), so others made this process the leaseholder; then
+// it promised a higher ballot, which came to nothing.
+func TestOutbidsForItsOwnVoter(t *testing.T) {
+	s := startSolo(t, rosterOf(3), "P3", lease.State{})
+	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+	p := s.sent(lease.PreVote, "P1")
+	for _, voter := range []string{"P1", "P2"} {
+		s.response(voter, s.answer(p, true))
+	}
+	p = s.sent(lease.Vote, "P1")
+	for _, voter := range []string{"P1", "P2"} {
+		s.response(voter, s.answer(p, true))
+	}
+	e := p.Epoch
+	for end := s.now + lease1 + 100*ms; s.now < end; { // its own voter renews nothing meanwhile
+		if s.now == start+lease1-50*ms {
+			s.asleep(50 * ms) // P2 asks before this process renews
+			s.want(true, "P2", e+1)
+			s.askBy("P2", lease.Request{Kind: lease.Release, Epoch: e + 1})
+		}
+		asked := append(s.out.Requests, s.after(50*ms)...)
+		if claim, ok := sent(asked, lease.Vote, "P1"); ok && claim.Epoch > e {
+			if claim.Epoch != e+2 {
+				t.Errorf("it claims %s", claim.Epoch)
+			}
+			return
+		}
+		for _, voter := range []string{"P1", "P2"} {
+			if renewal, ok := sent(asked, lease.Renew, voter); ok {
+				s.response(voter, s.answer(renewal, true))
+			}
+		}
+	}
+	got, _, _ := s.Permission()
+	t.Errorf("it acts under %s, and its own voter does not renew that", got)
+}
+
 // LH9: one that lies about its ballot, or uses a newer roster, moves nothing.
 func TestNotOutbid(t *testing.T) {
 	for name, lie := range map[string]func(*lease.Response, lease.Epoch){

@@ -39,9 +39,13 @@ func (m *Machine) requestVotes(t *tally, k Kind) {
 	}
 }
 
-// requestOwnVote asks this process's own voter. Its vote counts once it is on the disk (V11).
+// requestOwnVote asks this process's own voter. Its vote counts once it is on the disk (V11); that
+// it has promised a higher ballot counts at once (LH9).
 func (m *Machine) requestOwnVote(p Request) {
 	if !m.vote(m.self, p) {
+		if m.voter.Highest > p.Epoch {
+			m.voted(m.self, m.response(p, false))
+		}
 		return
 	}
 	v := Response{Kind: p.Kind, Epoch: p.Epoch, Round: p.Round, Granted: true}
