@@ -273,8 +273,10 @@ func TestLapsedLeaseholderRestsForWhoAnswers(t *testing.T) {
 			if !s.may() {
 				t.Fatal("it does not hold")
 			}
-			for s.may() {
-				c.beat(s)
+			for end := s.now + 4*s.roster.Lease; s.may(); c.beat(s) {
+				if s.now > end {
+					t.Fatal("it holds on")
+				}
 			}
 			s.after(ms)
 			if s.Rests() != c.rests {
