@@ -151,7 +151,7 @@ func (w *World) wishEnds() bool {
 		return false
 	}
 	until := newest.members.StepDown.Until
-	return until.IsZero() || until.Sub(w.managers[w.leader].clock(w.now)) < aDay/2
+	return until.IsZero() || !w.led() || until.Sub(w.managers[w.leader].clock(w.now)) < aDay/2
 }
 
 // checkWishInTheEnd checks that nobody stands aside while nobody else leads.
