@@ -14,6 +14,7 @@ var (
 	degradedReasons = []string{
 		"ProcessesCrashed", "ViewsDiffer", reasonAgentMissing, "ProcessesUnknown",
 		reasonRulesUnsupported, reasonTrustNotRestored, reasonForgetIgnored,
+		reasonStepDownIgnored,
 	}
 	stalledReasons = []string{
 		"StatusSetBack", "ManagerOutdated", "ManagerTooNew", "TooManyProcesses", "MajorityLost",
