@@ -15,7 +15,8 @@ package election
 //     that ranks above it. To a COORDINATOR from below it replies with an election of its own: its
 //     OK must have come too late, and "the coordinator is always the process with the largest
 //     priority number" (002). The seeds do not say what happens then; recording it would leave the
-//     group with a coordinator that is not the highest for as long as it runs.
+//     group with a coordinator that is not the highest for as long as it runs. If it has announced
+//     itself less than T ago, it replies when T is over (settling.go).
 //  6. A process that recovers calls an election: the highest process takes over from a running
 //     coordinator.
 //  7. An election that is called while the coordinator runs is won by the coordinator (003).
@@ -39,11 +40,11 @@ package election
 // announcement. A link that the peer's kernel closes or refuses counts as the end of T for that
 // peer.
 type bully struct {
-	*Machine
+	settling
+
 	election ID
 	awaited  []string // asked, and neither answered nor known to have failed
 	answered []string // answered: one of them will announce itself
-	recent   bool     // COORDINATOR has come less than T ago (rule 4)
 }
 
 func (b *bully) recover() { // rule 6
@@ -101,6 +102,7 @@ func (b *bully) win() { // rule 2
 		})
 	}
 	b.coordinate(b.election)
+	b.settle()
 }
 
 func (b *bully) receive(from Process, m Message) {
@@ -163,19 +165,22 @@ func (b *bully) onCoordinator(from Process, m Message) { // rule 5
 	switch {
 	case m.Election.Initiator != from.Name || !b.announcement(m.Election):
 	case b.candidate() && b.self.Outranks(from):
-		b.elect(TwoCoordinators)
+		if b.contest() {
+			b.elect(TwoCoordinators)
+		}
 	case from.Priority == 0: // on this roster it never coordinates: this roster is outdated
 	default:
 		b.follow(from, m.Election)
-		b.recent = true
-		b.wait(AwaitStragglers, 1)
+		b.settle()
 	}
 }
 
 func (b *bully) timeout(t Timer) {
 	switch {
 	case t == AwaitStragglers:
-		b.recent = false
+		if b.settled() {
+			b.elect(TwoCoordinators)
+		}
 	case !b.electing:
 	case t == AwaitAnswer:
 		b.win()

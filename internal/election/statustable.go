@@ -20,7 +20,8 @@ package election
 // timeouts, and two tables that differ may elect two coordinators. The seed leaves some points
 // open. Here the neighbours are asked in ring order; after an OK without the COORDINATOR that
 // belongs to it, the initiator starts again after T' = 2·T; a process that already coordinates when
-// it is asked repeats its announcement to the sender.
+// it is asked repeats its announcement to the sender; and to a COORDINATOR from below a candidate
+// replies with an election of its own, once in T at most (settling.go).
 //
 // In two points this differs from the seed, which assumes that silence is failure and that nothing
 // fails during a recovery:
@@ -33,7 +34,8 @@ package election
 //     announcement comes within T' of a table that names none, because the neighbour was electing.
 //     A process that no neighbour answers takes charge.
 type statusTableBully struct {
-	*Machine
+	settling
+
 	election   ID
 	asking     string // the process that was sent ELECTION and has not announced itself
 	neighbour  string // the process that was sent REQUEST and has not answered
@@ -147,6 +149,7 @@ func (s *statusTableBully) takeCharge(tell []Process) {
 		})
 	}
 	s.coordinate(s.election)
+	s.settle()
 }
 
 func (s *statusTableBully) receive(from Process, m Message) {
@@ -211,7 +214,9 @@ func (s *statusTableBully) onCoordinator(from Process, m Message) {
 	switch {
 	case m.Election.Initiator != from.Name || !s.announcement(m.Election):
 	case s.candidate() && s.self.Outranks(from):
-		s.elect(TwoCoordinators)
+		if s.contest() {
+			s.elect(TwoCoordinators)
+		}
 	case from.Priority == 0: // on this roster it never coordinates: this roster is outdated
 	default:
 		s.recovering = false
@@ -221,6 +226,10 @@ func (s *statusTableBully) onCoordinator(from Process, m Message) {
 
 func (s *statusTableBully) timeout(t Timer) {
 	switch {
+	case t == AwaitStragglers:
+		if s.settled() {
+			s.elect(TwoCoordinators)
+		}
 	case !s.electing:
 	case t == AwaitAnswer && s.recovering:
 		s.unanswered(s.neighbour)

@@ -79,3 +79,49 @@ func TestCoordinatorThatWithdrawsAtOnce(t *testing.T) {
 		t.Errorf("P3 sends %q, want OK and its own COORDINATOR", text)
 	}
 }
+
+// A coordinator answers the COORDINATOR of a lower process; if it has announced itself less than T
+// ago, when T is over, and only if it coordinates then.
+func TestAnswersAnnouncementsFromBelow(t *testing.T) {
+	for _, algorithm := range []string{"Bully", "StatusTableBully"} {
+		m := machine(t, algorithm, "P3", 3, "")
+		from := func(process string, sequence uint64) string {
+			return sent(m.Step(election.Event{
+				Type:        election.Receive,
+				Process:     process,
+				Incarnation: 1,
+				Message: election.Message{
+					Kind: election.Coordinator, Process: process, Election: id(process, sequence)},
+			}))
+		}
+		over := func() string {
+			return sent(m.Step(election.Event{Type: election.Timeout, Timer: election.AwaitStragglers}))
+		}
+		const answer = "P2 COORDINATOR P3"
+		m.Step(election.Event{Type: election.Start})
+		m.Step(election.Event{Type: election.Timeout, Timer: election.AwaitAnswer})
+		for range 2 { // StatusTableBully asks its neighbours first
+			m.Step(election.Event{Type: election.Timeout, Timer: election.AwaitAnswer})
+		}
+		if got := m.State().Coordinator; got != "P3" {
+			t.Fatalf("%s: %q coordinates", algorithm, got)
+		}
+		if text := from("P2", 1); text != "" {
+			t.Errorf("%s: less than T after its announcement it sends %q", algorithm, text)
+		}
+		if text := over(); !strings.Contains(text, answer) {
+			t.Errorf("%s: when T is over it sends %q", algorithm, text)
+		}
+		if text := over(); text != "" {
+			t.Errorf("%s: without another COORDINATOR it sends %q", algorithm, text)
+		}
+		if text := from("P2", 2); !strings.Contains(text, answer) {
+			t.Errorf("%s: later than T it sends %q", algorithm, text)
+		}
+		from("P1", 1)
+		m.Step(election.Event{Type: election.Appoint, Process: "P2"})
+		if text := over(); text != "" {
+			t.Errorf("%s: though P2 holds the lease by then, it sends %q", algorithm, text)
+		}
+	}
+}

@@ -103,6 +103,9 @@ func TestNobodyIsNominatedDuringAnElection(t *testing.T) {
 	p.deny("P1")
 	p.deny("P3")
 	p.step(node.Event{Type: node.LinkUp, From: "P3"})
+	p.until("its announcement is older than T", func() bool {
+		return slices.Contains(p.timedOut(), election.AwaitStragglers)
+	})
 	p.receive("P1", electionMessage(election.Coordinator, "P1"))
 	if s := p.node.Election().State(); !s.Electing || s.Coordinator != "P2" {
 		t.Fatalf("a second coordinator makes no election: %+v", s)

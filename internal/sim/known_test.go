@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -80,30 +79,4 @@ func TestKnownElectionsCountedAnew(t *testing.T) {
 		}
 	}
 	t.Error("every election had a name of its own")
-}
-
-// KNOWN: while two processes of a Classic group have rosters by which each outranks the other, as after
-// an edit of priorities that one has not heard of yet, Bully answers COORDINATOR with COORDINATOR at
-// once, for as long as that lasts. It ends with the roster, within about a heartbeat (MC9).
-func TestKnownCoordinatorsOfOppositeRosters(t *testing.T) {
-	w := NewWorld()
-	w.begin(Options{Algorithm: "Bully", Seed: 4, Quiet: true, Processes: 2, Chaos: forever})
-	w.until(100 * T)
-	w.keepRosters = true
-	for i := range w.managers {
-		w.managers[i].down = forever
-	}
-	r := *w.api.newest().node
-	r.Members = slices.Clone(r.Members)
-	r.Generation++
-	r.Members[0].Priority, r.Members[1].Priority = r.Members[1].Priority, r.Members[0].Priority
-	highest, before := int32(0), w.Messages
-	if outranks(&r.Members[0], &r.Members[1]) {
-		highest = 1
-	}
-	w.step(1-highest, &node.Event{Type: node.RosterReceived, Roster: &r})
-	w.until(w.now + 100*T)
-	if quiet := w.now - w.truth.lastSent; quiet > T || w.Messages-before < 100 {
-		t.Errorf("%d messages, and none for %s", w.Messages-before, clockFormat(quiet))
-	}
 }

@@ -209,18 +209,12 @@ func DrawUpgrades(algorithm string, seed uint64) Options {
 }
 
 // DrawStepDowns draws a group whose operators wish that coordinators step down (MC12), beside all else.
-// In a Classic group nothing arrives twice. KNOWN to break G13, with any edit of priorities: while two
-// processes have rosters by which each outranks the other, Bully answers COORDINATOR with COORDINATOR
-// at once; if some arrive twice, there are ever more.
 func DrawStepDowns(algorithm string, guarded bool, seed uint64) Options {
 	o := Draw(algorithm, seed)
 	if guarded {
 		o = DrawGuarded(algorithm, seed)
 	}
 	o.Wish = 3
-	if !guarded {
-		o.Duplicate, o.Replay = 0, 0
-	}
 	if seed/4%2 == 0 { // little else happens, or hardly any wish is seen through
 		o.Weights = Weights{Wish: 6, StopManager: 1, Strand: 1, Sicken: 1, Edit: 1}
 		o.Crashes, o.Disks, o.Partial, o.Loss, o.Flap = Crashes{}, Disks{}, 0, 0, false
