@@ -61,10 +61,11 @@ func (n *noted) Request(to string, r lease.Request) {
 	n.Links.Request(to, r)
 }
 
-// startNoted starts a group that p3 leads, and returns the notes of a process's links.
-func startNoted(t *testing.T, name string) (*group, *noted) {
+// startNoted starts a group of n processes that the highest leads, and returns the notes of a
+// process's links.
+func startNoted(t *testing.T, algorithm string, n int, name string) (*group, *noted) {
 	var notes *noted
-	g := startGroup(t, guarded("Bully", roster.Never), 3, func(g *group) {
+	g := startGroup(t, guarded(algorithm, roster.Never), n, func(g *group) {
 		g.watch = func(p *process) transport.Links {
 			if p.name != name {
 				return p.links
@@ -73,30 +74,32 @@ func startNoted(t *testing.T, name string) (*group, *noted) {
 			return notes
 		}
 	})
-	g.acts("p3")
-	g.agree("p3")
+	highest := g.roster.Processes[n-1].Name
+	g.acts(highest)
+	g.agree(highest)
 	return g, notes
 }
 
 // LH6: the permission ends before anybody hears that the lease does; and RELEASE reaches every
-// process, though the releaser needs no link any more when it has sent it.
+// process, though the releaser needs no link any more when it has sent it: in a ring to nobody but
+// its next two successors.
 func TestOrderOfAHandOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, p3 := startNoted(t, "p3")
-		p3.process.health <- errors.New("ill")
-		took := g.acts("p2")
+		g, p5 := startNoted(t, "ChangRoberts", 5, "p5")
+		p5.process.health <- errors.New("ill")
+		took := g.acts("p4")
 		synctest.Wait()
-		p3.mu.Lock()
-		defer p3.mu.Unlock()
-		if len(p3.early) > 0 {
-			t.Errorf("while its app may act it sends %v", p3.early)
+		p5.mu.Lock()
+		defer p5.mu.Unlock()
+		if len(p5.early) > 0 {
+			t.Errorf("while its app may act it sends %v", p5.early)
 		}
-		if len(p3.unlinked) > 0 {
-			t.Errorf("to processes to which it keeps no link it sends %v", p3.unlinked)
+		if len(p5.unlinked) > 0 {
+			t.Errorf("to processes to which it keeps no link it sends %v", p5.unlinked)
 		}
-		slices.Sort(p3.released)
-		if !slices.Equal(p3.released, []string{"p1", "p2"}) || took > leaseTime/2 {
-			t.Errorf("RELEASE was sent to %v; p2 acts after %v", p3.released, took)
+		slices.Sort(p5.released)
+		if !slices.Equal(p5.released, []string{"p1", "p2", "p3", "p4"}) || took > leaseTime/2 {
+			t.Errorf("RELEASE was sent to %v; p4 acts after %v", p5.released, took)
 		}
 	})
 }
@@ -104,7 +107,7 @@ func TestOrderOfAHandOver(t *testing.T) {
 // A process that is on no roster any more hears nobody.
 func TestNobodyIsAdmittedOutsideTheGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, p3 := startNoted(t, "p3")
+		_, p3 := startNoted(t, "Bully", 3, "p3")
 		p3.process.updates <- roster.Update{Gone: true}
 		synctest.Wait()
 		p3.mu.Lock()
@@ -120,7 +123,7 @@ func TestNobodyIsAdmittedOutsideTheGroup(t *testing.T) {
 func TestTheAppClosesItsSession(t *testing.T) {
 	for _, ill := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			g, p3 := startNoted(t, "p3")
+			g, p3 := startNoted(t, "Bully", 3, "p3")
 			g.delay.Store(0)
 			session := p3.process.ledger.Open()
 			told, ok := session.Use()
@@ -160,7 +163,7 @@ func TestTheAppClosesItsSession(t *testing.T) {
 func TestNothingIsReleasedWhileTheAppMayAct(t *testing.T) {
 	for _, cut := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			g, p3 := startNoted(t, "p3")
+			g, p3 := startNoted(t, "Bully", 3, "p3")
 			use := p3.process.ledger.Use
 			if cut {
 				session := p3.process.ledger.Open()

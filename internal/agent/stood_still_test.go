@@ -20,7 +20,7 @@ func (n *noted) asked() int {
 // follower, which counts from the last RENEW, does not.)
 func TestAProcessThatStoodStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, notes := startNoted(t, "p1")
+		g, notes := startNoted(t, "Bully", 3, "p1")
 		time.Sleep(2 * time.Second)
 		p1 := g.agents["p1"]
 		before, asked := p1.view().Last, notes.asked()
