@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/podesta-dev/podesta/internal/agent"
 	"github.com/podesta-dev/podesta/internal/lease"
@@ -36,7 +37,9 @@ func TestFirstRosterOfAnotherRulesLevel(t *testing.T) {
 			return agent.Run(ctx, c)
 		}
 		var alone, managed process
-		if err := run(t.Context(), &alone, nil); !errors.As(err, new(*lease.RulesError)) {
+		enough, over := context.WithTimeout(t.Context(), time.Minute) // it returns at once
+		defer over()
+		if err := run(enough, &alone, nil); !errors.As(err, new(*lease.RulesError)) {
 			t.Errorf("without a manager: %v", err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
