@@ -3,7 +3,7 @@ package lease
 import "time"
 
 // A candidate is a process that may coordinate: its priority is above 0, its app is healthy, and it
-// has not withdrawn. prevote.go and vote.go carry out what these rules say.
+// has not withdrawn. prevote.go and seek.go carry out what these rules say.
 //
 // C1. A candidate that the election algorithm nominates, and that holds no lease, sends a PREVOTE
 // to all voters. It asks those that would not promise, or have not answered, again every heartbeat:

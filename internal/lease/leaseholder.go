@@ -1,6 +1,6 @@
 package lease
 
-// The leaseholder is the process that a majority of the voters has promised an epoch to. vote.go
+// The leaseholder is the process that a majority of the voters has promised an epoch to. seek.go
 // asks for votes and renewals, tally.go counts them, stepdown.go gives the lease back.
 //
 // LH1. The promise of a voter counts from the instant at which the request was sent that it
