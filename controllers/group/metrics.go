@@ -30,7 +30,7 @@ type Metrics struct {
 	writes         *prometheus.CounterVec
 }
 
-// The parts of a group's status that are written on their own, and what came of it, as labels.
+// The values of labels: the part of a group's status that was written, and the result.
 const (
 	partRoster = "roster"
 	partStatus = "status"
@@ -40,7 +40,7 @@ const (
 	writeFailed     = "error"
 )
 
-// NewMetrics registers the metrics of a manager whose groups and agents these are.
+// NewMetrics registers the manager's metrics. Groups and sightings supply the counts.
 func NewMetrics(registry prometheus.Registerer, groups *Reconciler,
 	sightings *roster.Sightings) (*Metrics, error) {
 	m := &Metrics{
@@ -53,7 +53,8 @@ func NewMetrics(registry prometheus.Registerer, groups *Reconciler,
 				"status of the group; 0 in a Classic group."),
 		elections: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "podesta_elections_total",
-			Help: "Changes of the coordinator, as published in the status of the group.",
+			Help: "Times that a coordinator was published in the status of the group where there was none " +
+				"or another before.",
 		}, groupLabels),
 		processes: ofGroup("podesta_group_processes",
 			"Processes in the process status table of the group."),
@@ -146,7 +147,7 @@ func (m *Metrics) showTable(group *v1.ElectionGroup, is v1.ElectionGroupStatus) 
 	m.processes.WithLabelValues(labels...).Set(float64(len(is.Processes)))
 	m.connected.WithLabelValues(labels...).Set(float64(connected))
 	m.voters.WithLabelValues(labels...).Set(float64(voters))
-	if guarded(group) { // absent from the status: there are no voters yet
+	if guarded(group) { // nil until the group has voters
 		m.tolerated.WithLabelValues(labels...).Set(float64(ptr.Deref(is.ToleratedFailures, 0)))
 	}
 }

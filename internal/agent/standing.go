@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// standing are the gauges of how a process stands. Those of one scrape are of one view.
+// standing are the gauges of the state of a process. One scrape reads one view.
 type standing struct {
 	board  *Board
 	ledger *Ledger
@@ -19,8 +19,8 @@ type gauge struct {
 	value func(snapshot) float64
 }
 
-// named is a family whose one series has the value 1, or that of value, and says something by its
-// labels. There is none while labels returns nil.
+// named is a family with one series, whose labels carry the information. It is absent while labels
+// returns nil.
 type named struct {
 	desc   *prometheus.Desc
 	value  func(snapshot) float64
@@ -71,8 +71,8 @@ func (s *standing) addCoordinator() {
 			return []string{v.Coordinator}
 		}, one)
 	s.addNamed("leader_election_master_status",
-		"1 while this process may act as the coordinator of the group of that name, else 0; under "+
-			"the name that client-go gives it.",
+		"1 while this process may act as the coordinator of the group of that name, else 0. "+
+			"Named as in client-go.",
 		[]string{"name"}, func(v View) []string {
 			if v.Name == "" {
 				return nil
@@ -99,7 +99,7 @@ func (s *standing) addGroup() {
 		}, one)
 	s.add("podesta_agent_roster_generation", "Generation of the roster in use.",
 		func(v snapshot) float64 { return float64(v.Generation) })
-	s.add("podesta_agent_processes", "Processes on the roster, with this one.",
+	s.add("podesta_agent_processes", "Processes on the roster, including this one.",
 		func(v snapshot) float64 { return float64(len(v.Processes)) })
 	s.add("podesta_agent_peers_up",
 		"Other processes of the roster that this process does not take for crashed.",
@@ -109,8 +109,8 @@ func (s *standing) addGroup() {
 	s.add("podesta_agent_voters", "Voters on the roster; 0 in a Classic group.",
 		func(v snapshot) float64 { return float64(len(v.Voters)) })
 	s.add("podesta_agent_tolerated_failures",
-		"How many more processes may fail, as this process sees it, before the group is without a "+
-			"majority of its voters; in a Classic group, before this process is alone.",
+		"Voters that may fail while a majority remains, as this process sees it; in a Classic group, "+
+			"the other processes that are up.",
 		func(v snapshot) float64 { return float64(v.tolerated()) })
 	s.add("podesta_agent_timeout_seconds",
 		"T, within which a healthy process answers, as this process measures it.",

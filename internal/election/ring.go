@@ -15,9 +15,9 @@ import "slices"
 // The messages of its election end at that predecessor, which keeps them until the link opens,
 // whatever other elections end meanwhile.
 //
-// What a vanished process has swallowed may be due to another one than its own successor: to one
-// that was skipped when the message was sent, and has come back since. Or nobody else may be in
-// reach; then the message waits until somebody is. So each message is kept with whom it went to.
+// A message that is lost with a vanished process may be for one that was skipped then, and has come
+// back since; or nobody else may be in reach until somebody comes back. So each message is kept with
+// the process that it was sent to last.
 // The outcome of an election is kept, too: a process that was skipped when it went round, and holds
 // an election that ended at another process, would hear of it by its timer only.
 type ring struct {
@@ -110,9 +110,8 @@ func (r *ring) keep(m Message) {
 	r.outbox = append(r.outbox, kept{Message: m})
 }
 
-// conclude drops the messages of an election that has ended, and of those that it has made
-// pointless, but not its outcome, what its initiator has said in an election since, and what is
-// owed.
+// conclude drops what an election that has ended leaves without a purpose. It keeps three things: its
+// outcome, later elections of its initiator, and messages that are owed.
 func (r *ring) conclude(over ID) {
 	r.outbox = slices.DeleteFunc(r.outbox, func(k kept) bool {
 		goesOn := k.Election.Initiator == over.Initiator && over.earlier(k.Election)
@@ -164,10 +163,10 @@ func (r *ring) again(vanished Process) {
 }
 
 // peerUp handles a process that came back. If it is the successor now, it gets what went past it
-// while it was skipped and concerns it: the messages of an election that it has called, those that
-// it waits for, and the outcome that it has not been told. The successor also gets what went to nobody, or to a process
-// farther away to which this one no longer keeps a link: what was under way on that link may be
-// lost.
+// while it was skipped and concerns it: the messages of elections that it has called, those that it
+// waits for, and an outcome that it has not been told. The successor also gets what went to nobody,
+// or to a process farther away to which this one no longer keeps a link: what was under way on that
+// link may be lost.
 func (r *ring) peerUp(back Process) {
 	links, isNext := r.links(), r.next(r.self.Name) == back
 	for i := range r.outbox {

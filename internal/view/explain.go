@@ -17,11 +17,11 @@ type Explanation struct {
 	Coordinator *Coordinator `json:"coordinator,omitempty"`
 	// Why are sentences: the reasons why this process coordinates, or why nobody does.
 	Why []string `json:"why"`
-	// Higher are the processes that outrank the coordinator, by what keeps them from coordinating;
-	// while nobody coordinates, all processes by their standing.
+	// Higher groups the processes that outrank the coordinator by what keeps them from coordinating.
+	// While nobody coordinates, it groups all processes by their standing.
 	Higher []Standings `json:"higher,omitempty"`
 	Next   Next        `json:"next"`
-	// Problems have what to do.
+	// Problems lists what is wrong, and what to do.
 	Problems []Problem `json:"problems,omitempty"`
 	// NotShown is what a status does not tell.
 	NotShown []string `json:"notShown"`
@@ -104,7 +104,7 @@ func (s *subject) rank(higher []Process) string {
 	total, equal := len(s.processes), ""
 	for _, p := range s.processes {
 		if p.Name != c.Name && p.Priority == c.Priority && !p.outranks(c) {
-			equal = "; of equal priorities the later name ranks higher"
+			equal = "; with equal priorities, the name that sorts last ranks higher"
 		}
 	}
 	switch {
@@ -153,7 +153,7 @@ func (s *subject) support() string {
 	return text
 }
 
-// of says how many of a number are meant.
+// of returns "All 5", or "3 of the 5".
 func of(n, total int) string {
 	if n == total && n > 0 {
 		return fmt.Sprintf("All %d", n)

@@ -139,7 +139,7 @@ func TestExplain(t *testing.T) {
 		}, "Preemption"},
 		"equal priorities": {classic(2), func(g *v1.ElectionGroup) {
 			g.Status.Processes[0].Priority = new(int32(2))
-		}, []string{"of equal priorities the later name ranks higher"}, ""},
+		}, []string{"with equal priorities, the name that sorts last ranks higher"}, ""},
 		"Never": {healthy(4), never, []string{
 			"2 of the 4 processes rank higher than p-1 (priority 2).",
 			"Preemption is Never: the coordinator stays until it fails or leaves.",

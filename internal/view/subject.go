@@ -142,7 +142,8 @@ func (p *Process) outranks(c *Coordinator) bool {
 	return p.Priority > c.Priority || p.Priority == c.Priority && p.Name > c.Name
 }
 
-// viewsOf returns whom the connected processes follow, and whether they name several.
+// viewsOf groups the connected processes by whom they follow. They disagree if they name several
+// coordinators.
 func viewsOf(all []Process) (views []View, disagree bool) {
 	index, named := map[string]int{}, 0
 	for _, p := range all {
@@ -175,6 +176,5 @@ func epoch(e int64) string {
 	return lease.Epoch(e).String()
 }
 
-// seconds returns how many seconds ago something was; 0 if a clock that is ahead says that it is to
-// come.
+// seconds returns how many seconds ago something was; 0 if it is yet to come, as clocks may differ.
 func seconds(now, then time.Time) int64 { return max(int64(now.Sub(then)/time.Second), 0) }
