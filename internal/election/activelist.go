@@ -66,8 +66,8 @@ func (a *activeListRing) call(why Reason) { // rule 1
 }
 
 // voidRounds drops what is left of rounds that have ended here: a process that has just recovered
-// would take them for new ones. They may not have ended elsewhere: what is owed to a process that is
-// skipped stays, and so do the rounds that it has called, and those of one other initiator.
+// would take them for new ones. They may not have ended elsewhere: what is owed to a process that
+// is skipped stays, and so do the rounds that it has called, and those of one other initiator.
 func (a *activeListRing) voidRounds(but string) {
 	if a.electing {
 		return
