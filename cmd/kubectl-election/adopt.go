@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
@@ -69,10 +68,10 @@ func newAdoptCommand(in surroundings) *cobra.Command {
 }
 
 // adopt shows what would count, asks for confirmation, and makes the request.
-func adopt(ctx context.Context, kube client.WithWatch, key types.NamespacedName, status bool,
+func adopt(ctx context.Context, kube groupClient, key types.NamespacedName, status bool,
 	out io.Writer, ask func(group string) error) error {
-	group := &v1.ElectionGroup{}
-	if err := kube.Get(ctx, key, group); err != nil {
+	group, err := kube.get(ctx, key)
+	if err != nil {
 		return reading{verb: "get", namespace: key.Namespace, name: key.Name}.failed(err)
 	}
 	request, err := adoptionOf(group, status)

@@ -17,8 +17,10 @@ import (
 	extensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiversion "k8s.io/apimachinery/pkg/version"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -32,9 +34,12 @@ import (
 // manager may not watch groups.
 func inspecting(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) surroundings {
 	t.Helper()
-	scheme, err := inspectScheme()
-	if err != nil {
-		t.Fatal(err)
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme,
+		extensionsv1.AddToScheme, v1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if funcs.Create == nil {
 		funcs.Create = func(_ context.Context, _ client.WithWatch, o client.Object,
@@ -56,7 +61,7 @@ func inspecting(t *testing.T, funcs interceptor.Funcs, objects ...client.Object)
 	in := around(nil)
 	in.inspect = func(c *cluster) (*inspector, error) {
 		return &inspector{
-			kube:      kube,
+			kube:      fakeObjects{kube},
 			namespace: c.overrides.Context.Namespace,
 			ask: func(context.Context) (check.Version, check.Clock, error) {
 				return check.Version{Major: 1, Minor: 34, Text: "v1.34.0"},

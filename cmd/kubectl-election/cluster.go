@@ -2,12 +2,8 @@ package main
 
 import (
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
 // cluster locates the cluster, the user and the namespace as kubectl does: by kubectl's flags,
@@ -47,18 +43,14 @@ func (c *cluster) configure() (*rest.Config, string, error) {
 }
 
 // connect returns a client for groups, and the namespace to use.
-func (c *cluster) connect() (client.WithWatch, string, error) {
+func (c *cluster) connect() (groupClient, string, error) {
 	config, namespace, err := c.configure()
 	if err != nil {
 		return nil, "", err
 	}
-	scheme := runtime.NewScheme()
-	if err := v1.AddToScheme(scheme); err != nil {
+	server, err := newAPIServer(config)
+	if err != nil {
 		return nil, "", err
 	}
-	kube, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
-	if err != nil {
-		return nil, "", noCluster(err)
-	}
-	return kube, namespace, nil
+	return groupsOf{server}, namespace, nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
@@ -64,14 +63,14 @@ func newForgetCommand(in surroundings) *cobra.Command {
 // forget shows the plan, asks for confirmation, and makes the request.
 func forget(
 	ctx context.Context,
-	kube client.WithWatch,
+	kube groupClient,
 	key types.NamespacedName,
 	named []string,
 	out io.Writer,
 	ask func(group string) error,
 ) error {
-	group := &v1.ElectionGroup{}
-	if err := kube.Get(ctx, key, group); err != nil {
+	group, err := kube.get(ctx, key)
+	if err != nil {
 		return reading{verb: "get", namespace: key.Namespace, name: key.Name}.failed(err)
 	}
 	plan, err := newForgetPlan(group, named)
@@ -105,7 +104,7 @@ func forget(
 // await returns nil once the roster has recorded the plan.
 func (p forgetPlan) await(
 	ctx context.Context,
-	kube client.WithWatch,
+	kube groupClient,
 	key types.NamespacedName,
 ) error {
 	err := awaitGroup(ctx, kube, key, answerWithin, p.answer)

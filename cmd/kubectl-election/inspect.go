@@ -11,10 +11,9 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	extensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientscheme "k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/check"
@@ -22,24 +21,32 @@ import (
 
 // inspector reads what package check judges.
 type inspector struct {
-	kube client.Client
+	kube inspectClient
 	// ask asks the API server for its version, and returns its clock as well.
 	ask       func(context.Context) (check.Version, check.Clock, error)
 	namespace string // of groups; empty: all
 	system    string // the manager's namespace
 }
 
-// inspectScheme has all that is checked.
-func inspectScheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme,
-		extensionsv1.AddToScheme, v1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return nil, err
-		}
-	}
-	return scheme, nil
-}
+// What a check reads beside groups, by the names and versions that the API server has for it.
+var (
+	nodesResource           = corev1.SchemeGroupVersion.WithResource("nodes")
+	podsResource            = corev1.SchemeGroupVersion.WithResource("pods")
+	configMapsResource      = corev1.SchemeGroupVersion.WithResource("configmaps")
+	limitRangesResource     = corev1.SchemeGroupVersion.WithResource("limitranges")
+	resourceQuotasResource  = corev1.SchemeGroupVersion.WithResource("resourcequotas")
+	deploymentsResource     = appsv1.SchemeGroupVersion.WithResource("deployments")
+	leasesResource          = coordinationv1.SchemeGroupVersion.WithResource("leases")
+	slicesResource          = discoveryv1.SchemeGroupVersion.WithResource("endpointslices")
+	networkPoliciesResource = networkingv1.SchemeGroupVersion.WithResource("networkpolicies")
+	definitionsResource     = extensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
+	policiesResource        = admissionv1.SchemeGroupVersion.WithResource("validatingadmissionpolicies")
+	bindingsResource        = admissionv1.SchemeGroupVersion.WithResource(
+		"validatingadmissionpolicybindings")
+	mutatingPoliciesResource = admissionv1.SchemeGroupVersion.WithResource("mutatingadmissionpolicies")
+	ownReviewsResource       = authorizationv1.SchemeGroupVersion.WithResource("selfsubjectaccessreviews")
+	reviewsResource          = authorizationv1.SchemeGroupVersion.WithResource("subjectaccessreviews")
+)
 
 // inspect returns an inspector of the cluster.
 func (c *cluster) inspect() (*inspector, error) {
@@ -48,13 +55,9 @@ func (c *cluster) inspect() (*inspector, error) {
 		return nil, err
 	}
 	config.QPS, config.Burst = 50, 100 // one person, one run, some 60 requests
-	scheme, err := inspectScheme()
+	kube, err := newAPIServer(config)
 	if err != nil {
 		return nil, err
-	}
-	kube, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		return nil, noCluster(err)
 	}
 	ask, err := askAPI(config)
 	return &inspector{kube: kube, ask: ask, namespace: namespace}, err
@@ -69,14 +72,18 @@ func (i *inspector) results(ctx context.Context, before bool) ([]check.Result, e
 	}
 	f.Kubernetes = check.Read[check.Version]{Value: kubernetes, Err: said("ask for the version", err)}
 	f.Clock = check.Read[check.Clock]{Value: clock, Err: said("ask for the time", err)}
-	f.Nodes = readList[corev1.Node](ctx, i.kube, "nodes", &corev1.NodeList{})
-	f.NodeLeases = readList[coordinationv1.Lease](ctx, i.kube, "leases of nodes",
-		&coordinationv1.LeaseList{}, client.InNamespace(corev1.NamespaceNodeLease))
+	f.Nodes = readList[corev1.Node](ctx, i.kube, listed{what: "nodes", resource: nodesResource},
+		&corev1.NodeList{})
+	f.NodeLeases = readList[coordinationv1.Lease](ctx, i.kube, listed{
+		what:      "leases of nodes",
+		resource:  leasesResource,
+		namespace: corev1.NamespaceNodeLease,
+	}, &coordinationv1.LeaseList{})
 	if before {
 		f.Missing = i.missing(ctx, check.Installing(i.system), "")
 		return check.Before(f), nil
 	}
-	f.Definition = readObject(ctx, i.kube, "crd", "", "electiongroups.podesta.dev",
+	f.Definition = readObject(ctx, i.kube, "crd", definitionsResource, "", "electiongroups.podesta.dev",
 		&extensionsv1.CustomResourceDefinition{})
 	i.manager(ctx, &f.Manager)
 	i.policies(ctx, f)
@@ -86,20 +93,17 @@ func (i *inspector) results(ctx context.Context, before bool) ([]check.Result, e
 
 // manager reads what there is of the manager.
 func (i *inspector) manager(ctx context.Context, m *check.Manager) {
-	labels := client.MatchingLabels{
-		"app.kubernetes.io/name":      "podesta",
-		"app.kubernetes.io/component": "manager",
-	}
-	in := client.InNamespace(i.system)
+	const labels = "app.kubernetes.io/name=podesta,app.kubernetes.io/component=manager"
 	m.Deployments = readList[appsv1.Deployment](ctx, i.kube,
-		"deployments", &appsv1.DeploymentList{}, in,
-		labels)
-	m.Pods = readList[corev1.Pod](ctx, i.kube, "pods", &corev1.PodList{}, in, labels)
-	m.Lease = readObject(ctx, i.kube, "lease", i.system, "podesta-manager", &coordinationv1.Lease{})
-	m.Slices = readList[discoveryv1.EndpointSlice](ctx, i.kube, "endpointslices",
-		&discoveryv1.EndpointSliceList{}, in,
-		client.MatchingLabels{discoveryv1.LabelServiceName: "podesta-roster"})
-	m.Trust = readObject(ctx, i.kube, "configmap", i.system, v1.TrustConfigMap, &corev1.ConfigMap{})
+		listed{"deployments", deploymentsResource, i.system, labels}, &appsv1.DeploymentList{})
+	m.Pods = readList[corev1.Pod](ctx, i.kube, listed{"pods", podsResource, i.system, labels},
+		&corev1.PodList{})
+	m.Lease = readObject(ctx, i.kube, "lease", leasesResource, i.system, "podesta-manager",
+		&coordinationv1.Lease{})
+	m.Slices = readList[discoveryv1.EndpointSlice](ctx, i.kube, listed{"endpointslices", slicesResource,
+		i.system, discoveryv1.LabelServiceName + "=podesta-roster"}, &discoveryv1.EndpointSliceList{})
+	m.Trust = readObject(ctx, i.kube, "configmap", configMapsResource, i.system, v1.TrustConfigMap,
+		&corev1.ConfigMap{})
 	m.Denied = i.missing(ctx, check.Managing(i.system),
 		fmt.Sprintf("system:serviceaccount:%s:%s", i.system, check.ServiceAccount))
 }
@@ -107,9 +111,9 @@ func (i *inspector) manager(ctx context.Context, m *check.Manager) {
 // policies reads the admission policies of the installation.
 func (i *inspector) policies(ctx context.Context, f *check.Facts) {
 	for _, name := range check.Policies {
-		p := readObject(ctx, i.kube, "validatingadmissionpolicy", "", name,
+		p := readObject(ctx, i.kube, "validatingadmissionpolicy", policiesResource, "", name,
 			&admissionv1.ValidatingAdmissionPolicy{})
-		b := readObject(ctx, i.kube, "validatingadmissionpolicybinding", "", name,
+		b := readObject(ctx, i.kube, "validatingadmissionpolicybinding", bindingsResource, "", name,
 			&admissionv1.ValidatingAdmissionPolicyBinding{})
 		if f.Policies.Err = p.Err; p.Err != nil {
 			return
@@ -124,8 +128,8 @@ func (i *inspector) policies(ctx context.Context, f *check.Facts) {
 			f.Bindings.Value = append(f.Bindings.Value, *b.Value)
 		}
 	}
-	inject := readObject(ctx, i.kube, "mutatingadmissionpolicy", "", "podesta-inject",
-		&admissionv1.MutatingAdmissionPolicy{})
+	inject := readObject(ctx, i.kube, "mutatingadmissionpolicy", mutatingPoliciesResource, "",
+		"podesta-inject", &admissionv1.MutatingAdmissionPolicy{})
 	f.Injects = check.Read[bool]{Value: inject.Value != nil, Err: inject.Err}
 }
 
@@ -155,17 +159,26 @@ func (i *inspector) allowed(ctx context.Context, r check.Right, user string) (bo
 		Subresource: r.Subresource, Name: r.Name, Namespace: r.Namespace}
 	if user == "" {
 		review := &authorizationv1.SelfSubjectAccessReview{
-			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: attributes}}
-		err := i.kube.Create(ctx, review)
+			TypeMeta: reviewType("SelfSubjectAccessReview"),
+			Spec:     authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: attributes},
+		}
+		err := i.kube.review(ctx, ownReviewsResource, review)
 		return review.Status.Allowed, err
 	}
 	namespace := strings.Split(user, ":")[2]
-	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User: user,
-		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace,
-			"system:authenticated"},
-		ResourceAttributes: attributes,
-	}}
-	err := i.kube.Create(ctx, review)
+	review := &authorizationv1.SubjectAccessReview{
+		TypeMeta: reviewType("SubjectAccessReview"),
+		Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: user,
+			Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace,
+				"system:authenticated"},
+			ResourceAttributes: attributes,
+		},
+	}
+	err := i.kube.review(ctx, reviewsResource, review)
 	return review.Status.Allowed, err
+}
+
+func reviewType(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{Kind: kind, APIVersion: authorizationv1.SchemeGroupVersion.String()}
 }

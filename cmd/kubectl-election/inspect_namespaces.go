@@ -6,8 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/check"
@@ -16,16 +16,17 @@ import (
 // namespaces reads what there is in the namespaces that have groups, or pods of groups. Each kind is
 // listed once, however many namespaces there are.
 func (i *inspector) namespaces(ctx context.Context) (all check.Read[[]check.Namespace]) {
-	in := client.InNamespace(i.namespace)
-	groups := readList[v1.ElectionGroup](ctx, i.kube, "electiongroups.podesta.dev",
-		&v1.ElectionGroupList{}, in)
-	pods := readList[corev1.Pod](ctx, i.kube, "pods", &corev1.PodList{}, in,
-		client.HasLabels{v1.GroupLabel})
-	policies := readList[networkingv1.NetworkPolicy](ctx, i.kube, "networkpolicies.networking.k8s.io",
-		&networkingv1.NetworkPolicyList{}, in)
-	limits := readList[corev1.LimitRange](ctx, i.kube, "limitranges", &corev1.LimitRangeList{}, in)
-	quotas := readList[corev1.ResourceQuota](ctx, i.kube, "resourcequotas", &corev1.ResourceQuotaList{},
-		in)
+	list := func(resource schema.GroupVersionResource, labels string) listed {
+		return listed{resource.GroupResource().String(), resource, i.namespace, labels}
+	}
+	groups := readList[v1.ElectionGroup](ctx, i.kube, list(groupsResource, ""), &v1.ElectionGroupList{})
+	pods := readList[corev1.Pod](ctx, i.kube, list(podsResource, v1.GroupLabel), &corev1.PodList{})
+	policies := readList[networkingv1.NetworkPolicy](ctx, i.kube, list(networkPoliciesResource, ""),
+		&networkingv1.NetworkPolicyList{})
+	limits := readList[corev1.LimitRange](ctx, i.kube, list(limitRangesResource, ""),
+		&corev1.LimitRangeList{})
+	quotas := readList[corev1.ResourceQuota](ctx, i.kube, list(resourceQuotasResource, ""),
+		&corev1.ResourceQuotaList{})
 
 	names := sets.New[string]()
 	for _, g := range groups.Value {
@@ -46,7 +47,8 @@ func (i *inspector) namespaces(ctx context.Context) (all check.Read[[]check.Name
 				func(p *networkingv1.NetworkPolicy) string { return p.Namespace }),
 			Limits: within(limits, name, func(l *corev1.LimitRange) string { return l.Namespace }),
 			Quotas: within(quotas, name, func(q *corev1.ResourceQuota) string { return q.Namespace }),
-			Trust:  readObject(ctx, i.kube, "configmap", name, v1.TrustConfigMap, &corev1.ConfigMap{}),
+			Trust: readObject(ctx, i.kube, "configmap", configMapsResource, name, v1.TrustConfigMap,
+				&corev1.ConfigMap{}),
 		})
 	}
 	if len(all.Value) == 0 {

@@ -12,42 +12,62 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	apiversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/podesta-dev/podesta/internal/check"
 	"github.com/podesta-dev/podesta/internal/view"
 )
 
+// inspectClient is what a check asks of an API server. Its errors are those of apierrors, or
+// meta.IsNoMatchError if the API server has no such resource.
+type inspectClient interface {
+	get(ctx context.Context, resource schema.GroupVersionResource, key types.NamespacedName,
+		into runtime.Object) error
+	list(ctx context.Context, resource schema.GroupVersionResource, namespace string,
+		which metav1.ListOptions, into runtime.Object) error
+	// review asks whether somebody has a right, and reads the answer into the question.
+	review(ctx context.Context, resource schema.GroupVersionResource, question runtime.Object) error
+}
+
+// listed is a list that is read.
+type listed struct {
+	what      string // in errors
+	resource  schema.GroupVersionResource
+	namespace string // empty: all
+	labels    string // a selector
+}
+
 // readObject reads an object; kind names its kind in errors. The value is nil if there is none, or if the
 // cluster does not know the kind.
-func readObject[T client.Object](ctx context.Context, kube client.Client, kind, namespace, name string,
-	object T) check.Read[T] {
+func readObject[T runtime.Object](ctx context.Context, kube inspectClient, kind string,
+	resource schema.GroupVersionResource, namespace, name string, object T) check.Read[T] {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	err := kube.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, object)
+	err := kube.get(ctx, resource, types.NamespacedName{Namespace: namespace, Name: name}, object)
 	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 		return check.Read[T]{}
 	}
 	return check.Read[T]{Value: object, Err: said("get "+kind+" "+name, err)}
 }
 
-// readList reads a list of objects; what names them in errors.
-func readList[T any](ctx context.Context, kube client.Client, what string, into client.ObjectList,
-	options ...client.ListOption) (r check.Read[[]T]) {
+// readList reads a list of objects.
+func readList[T any](ctx context.Context, kube inspectClient, l listed,
+	into runtime.Object) (r check.Read[[]T]) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	if err := kube.List(ctx, into, options...); err != nil {
-		return check.Read[[]T]{Err: said("list "+what, err)}
+	which := metav1.ListOptions{LabelSelector: l.labels}
+	if err := kube.list(ctx, l.resource, l.namespace, which, into); err != nil {
+		return check.Read[[]T]{Err: said("list "+l.what, err)}
 	}
 	r.Err = meta.EachListItem(into, func(o runtime.Object) error {
 		item, ok := any(o).(*T)
 		if !ok {
-			return fmt.Errorf("list %s: the API server has sent a %T", what, o)
+			return fmt.Errorf("list %s: the API server has sent a %T", l.what, o)
 		}
 		r.Value = append(r.Value, *item)
 		return nil

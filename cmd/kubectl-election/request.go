@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
@@ -25,15 +24,15 @@ import (
 const answerWithin = 15 * time.Second
 
 // annotate sets an annotation of this very group object.
-func annotate(ctx context.Context, kube client.Client, group *v1.ElectionGroup,
+func annotate(ctx context.Context, kube groupClient, group *v1.ElectionGroup,
 	name, value string, needs right) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": group.UID,
 		"annotations": map[string]string{name: value}}})
 	if err != nil {
 		return err
 	}
-	key := client.ObjectKeyFromObject(group)
-	if err := kube.Patch(ctx, group, client.RawPatch(types.MergePatchType, patch)); err != nil {
+	key := keyOf(group)
+	if err := kube.patch(ctx, key, patch); err != nil {
 		return annotateError(key, needs, err)
 	}
 	return nil
@@ -63,14 +62,14 @@ func annotateError(key types.NamespacedName, needs right, err error) error {
 var errNoAnswer = errors.New("nothing has happened in time")
 
 // awaitGroup waits until answered says that the manager has taken up a request, or that it cannot.
-func awaitGroup(ctx context.Context, kube client.WithWatch, key types.NamespacedName,
+func awaitGroup(ctx context.Context, kube groupClient, key types.NamespacedName,
 	within time.Duration, answered func(*v1.ElectionGroup) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	watch, err := kube.Watch(ctx, &v1.ElectionGroupList{}, client.InNamespace(key.Namespace),
-		client.MatchingFields{"metadata.name": key.Name})
+	which := reading{verb: "watch", namespace: key.Namespace, name: key.Name}
+	watch, err := kube.watch(ctx, which, "")
 	if err != nil {
-		return reading{verb: "watch", namespace: key.Namespace, name: key.Name}.failed(err)
+		return which.failed(err)
 	}
 	defer watch.Stop()
 	for e := range watch.ResultChan() {

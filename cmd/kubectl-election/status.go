@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/view"
@@ -95,13 +94,13 @@ func newStatusCommand(in surroundings) *cobra.Command {
 const answerTime = 30 * time.Second
 
 // readGroups returns the groups, and the version at which a watch may begin.
-func readGroups(ctx context.Context, kube client.Client,
+func readGroups(ctx context.Context, kube groupClient,
 	which reading) (groups []*v1.ElectionGroup, version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	list := &v1.ElectionGroupList{}
 	which.verb = "list"
-	if err := kube.List(ctx, list, which.options()...); err != nil {
+	list, err := kube.list(ctx, which)
+	if err != nil {
 		return nil, "", which.failed(err)
 	}
 	groups = make([]*v1.ElectionGroup, len(list.Items))
@@ -112,25 +111,16 @@ func readGroups(ctx context.Context, kube client.Client,
 }
 
 // readGroup returns a group. It needs less rights than a list with one entry.
-func readGroup(ctx context.Context, kube client.Client, which reading) (*v1.ElectionGroup, error) {
+func readGroup(ctx context.Context, kube groupClient, which reading) (*v1.ElectionGroup, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	group := &v1.ElectionGroup{}
 	which.verb = "get"
 	key := types.NamespacedName{Namespace: which.namespace, Name: which.name}
-	if err := kube.Get(ctx, key, group); err != nil {
+	group, err := kube.get(ctx, key)
+	if err != nil {
 		return nil, which.failed(err)
 	}
 	return group, nil
-}
-
-// options selects what is read.
-func (r reading) options() []client.ListOption {
-	options := []client.ListOption{client.InNamespace(r.namespace)}
-	if r.name != "" {
-		options = append(options, client.MatchingFields{"metadata.name": r.name})
-	}
-	return options
 }
 
 // shower writes groups in the format that was asked for.
@@ -142,7 +132,7 @@ type shower struct {
 }
 
 // once shows what there is.
-func (s shower) once(ctx context.Context, kube client.Client, notes io.Writer) error {
+func (s shower) once(ctx context.Context, kube groupClient, notes io.Writer) error {
 	if s.which.name != "" {
 		group, err := readGroup(ctx, kube, s.which)
 		if err != nil {

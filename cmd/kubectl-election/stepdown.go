@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
@@ -93,10 +92,10 @@ func (o *stepDownOptions) check() error {
 
 // stepDown shows the plan, asks for confirmation, makes the request, and waits for the manager's
 // answer, and for the hand-over if it is to.
-func stepDown(ctx context.Context, in surroundings, kube client.WithWatch, key types.NamespacedName,
+func stepDown(ctx context.Context, in surroundings, kube groupClient, key types.NamespacedName,
 	asked stepDownOptions, out io.Writer, ask func(group string) error) error {
-	group := &v1.ElectionGroup{}
-	if err := kube.Get(ctx, key, group); err != nil {
+	group, err := kube.get(ctx, key)
+	if err != nil {
 		return reading{verb: "get", namespace: key.Namespace, name: key.Name}.failed(err)
 	}
 	plan, err := newStepDownPlan(group, asked, in.now())

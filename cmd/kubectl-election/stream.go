@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/view"
@@ -38,7 +37,7 @@ func (s *stream) each() time.Duration { return 0 }
 func (s *stream) groups(all []*v1.ElectionGroup, _ string) error {
 	there := make(map[types.NamespacedName]bool, len(all))
 	for _, g := range all {
-		key := client.ObjectKeyFromObject(g)
+		key := keyOf(g)
 		there[key] = true
 		last, known := s.shown[key]
 		if known && last.group == g {

@@ -7,12 +7,11 @@ import (
 	"time"
 
 	"golang.org/x/term"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // surroundings are what a command that shows groups finds around it. Tests have others.
 type surroundings struct {
-	connect func(*cluster) (client.WithWatch, string, error)
+	connect func(*cluster) (groupClient, string, error)
 	inspect func(*cluster) (*inspector, error)
 	agents  func(*cluster) (agents, error)
 	now     func() time.Time

@@ -11,10 +11,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/backoff"
@@ -23,7 +21,7 @@ import (
 
 // watcher shows groups whenever they change.
 type watcher struct {
-	kube  client.WithWatch
+	kube  groupClient
 	which reading
 	show  display
 	notes io.Writer
@@ -91,17 +89,14 @@ func (w *watcher) follow(ctx context.Context,
 	}
 	*seen = map[types.NamespacedName]*v1.ElectionGroup{}
 	for _, g := range groups {
-		(*seen)[client.ObjectKeyFromObject(g)] = g
+		(*seen)[keyOf(g)] = g
 	}
 	if err := w.show.groups(inOrder(*seen), ""); err != nil {
 		return true, err
 	}
 	which := w.which
 	which.verb = "watch"
-	options := append(which.options(), &client.ListOptions{
-		Raw: &metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true},
-	})
-	events, err := w.kube.Watch(ctx, &v1.ElectionGroupList{}, options...)
+	events, err := w.kube.watch(ctx, which, version)
 	if err != nil {
 		return true, which.failed(err)
 	}
@@ -132,9 +127,9 @@ func (w *watcher) watch(ctx context.Context, events watch.Interface,
 			case !ok || e.Type == watch.Bookmark:
 				continue
 			case e.Type == watch.Deleted:
-				delete(seen, client.ObjectKeyFromObject(group))
+				delete(seen, keyOf(group))
 			default:
-				seen[client.ObjectKeyFromObject(group)] = group
+				seen[keyOf(group)] = group
 			}
 		}
 		if err := w.show.groups(inOrder(seen), ""); err != nil {

@@ -1,0 +1,286 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/check"
+)
+
+// pages are what an API server answers, by path: an object, an error of apierrors, or a text. What has
+// none it does not know.
+type pages map[string]any
+
+func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch page := p[r.URL.Path].(type) {
+	case nil:
+		http.NotFound(w, r)
+	case func(http.ResponseWriter, *http.Request):
+		page(w, r)
+	case *apierrors.StatusError:
+		status := page.Status()
+		status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(int(status.Code))
+		_ = json.NewEncoder(w).Encode(status)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(page)
+	}
+}
+
+// serve starts an API server, and returns the client with which the commands reach it.
+func serve(t *testing.T, p pages) *apiServer {
+	t.Helper()
+	server := httptest.NewServer(p)
+	t.Cleanup(server.Close)
+	client, err := newAPIServer(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// TestRefusedOrAbsent: an API server forbids what it does not have to users without rights. They are
+// told that it has no groups, as users with rights are.
+func TestRefusedOrAbsent(t *testing.T) {
+	const (
+		api   = "/apis/podesta.dev/v1"
+		all   = api + "/namespaces/shop/electiongroups"
+		group = all + "/g"
+	)
+	refused := apierrors.NewForbidden(groupResource, "g", errors.New("by RBAC"))
+	no := pages{group: refused, all: refused}
+	with := func(more any) pages {
+		p := maps.Clone(no)
+		p[api] = more
+		return p
+	}
+	for name, test := range map[string]struct {
+		pages pages
+		code  int
+	}{
+		"it has no groups":             {nil, exitNoCRD},
+		"and refuses them":             {no, exitNoCRD},
+		"it has another resource only": {with(resources("others")), exitNoCRD},
+		"it has groups":                {with(resources("others", "electiongroups")), exitForbidden},
+		"it does not say what it has":  {with(refused), exitForbidden},
+		"what it says is no JSON":      {with("no list"), exitForbidden},
+	} {
+		in := around(nil)
+		kube := groupsOf{serve(t, test.pages)}
+		in.connect = func(*cluster) (groupClient, string, error) { return kube, "shop", nil }
+		for _, line := range []string{"status", "status g", "status -w", "forget g"} {
+			if _, _, err := runIn(t.Context(), in, line); exitCode(err) != test.code {
+				t.Errorf("%s: %s: code %d, want %d: %v", name, line, exitCode(err), test.code, err)
+			}
+		}
+		_, err := kube.watch(t.Context(), reading{namespace: "shop", name: "g"}, "")
+		if meta.IsNoMatchError(err) != (test.code == exitNoCRD) || err == nil {
+			t.Errorf("%s: watch: %v", name, err)
+		}
+		groups := readList[v1.ElectionGroup](t.Context(), kube.apiServer,
+			listed{"groups", groupsResource, "shop", ""}, &v1.ElectionGroupList{})
+		if groups.Err == nil ||
+			strings.Contains(groups.Err.Error(), "may not") != (test.code == exitForbidden) {
+			t.Errorf("%s: check: %v", name, groups.Err)
+		}
+	}
+}
+
+func resources(names ...string) metav1.APIResourceList {
+	list := metav1.APIResourceList{GroupVersion: v1.GroupVersion.String()}
+	for _, name := range names {
+		list.APIResources = append(list.APIResources, metav1.APIResource{Name: name})
+	}
+	return list
+}
+
+// A group that is not there is another thing than a cluster that has none.
+func TestNoSuchGroupOfAnAPIServer(t *testing.T) {
+	kube := groupsOf{serve(t, pages{
+		"/apis/podesta.dev/v1/namespaces/shop/electiongroups/g": apierrors.NewNotFound(groupResource, "g"),
+	})}
+	_, err := readGroup(t.Context(), kube, reading{namespace: "shop", name: "g"})
+	if exitCode(err) != exitNoGroup {
+		t.Errorf("%v", err)
+	}
+}
+
+// groupOfALaterVersion is a group as the API server sends it, with a field that this program does not
+// know.
+const groupOfALaterVersion = `{"apiVersion": "podesta.dev/v1", "kind": "ElectionGroup",
+	"metadata": {"namespace": "shop", "name": "g", "resourceVersion": "5", "uid": "u"},
+	"spec": {"algorithm": "Bully", "invented": {"later": 1}},
+	"status": {"coordinator": {"name": "g-1", "epoch": 9007199254740993}}}`
+
+// What the API server sends is read exactly, and what is not known of it is ignored.
+func TestGroupsOfAnAPIServer(t *testing.T) {
+	const path = "/apis/podesta.dev/v1/namespaces/shop/electiongroups"
+	var patched string
+	kube := groupsOf{serve(t, pages{
+		path: func(w http.ResponseWriter, r *http.Request) {
+			if got := r.URL.Query().Get("fieldSelector"); got != "metadata.name=g" {
+				t.Errorf("selects %q", got)
+			}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"apiVersion": "podesta.dev/v1", "kind": "ElectionGroupList",
+				"metadata": {"resourceVersion": "7"}, "items": [%s]}`, groupOfALaterVersion)
+		},
+		path + "/g": func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPatch {
+				text, _ := io.ReadAll(r.Body)
+				patched = r.Header.Get("Content-Type") + " " + string(text)
+			}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, groupOfALaterVersion)
+		},
+	})}
+	good := func(g *v1.ElectionGroup) bool {
+		return g.Name == "g" && g.Status.Coordinator != nil && g.Status.Coordinator.Epoch == 1<<53+1
+	}
+	which := reading{namespace: "shop", name: "g"}
+	groups, version, err := readGroups(t.Context(), kube, which)
+	if err != nil || version != "7" || len(groups) != 1 || !good(groups[0]) {
+		t.Errorf("list: %+v, version %q, %v", groups, version, err)
+	}
+	group, err := readGroup(t.Context(), kube, which)
+	if err != nil || !good(group) {
+		t.Fatalf("get: %+v, %v", group, err)
+	}
+	if err := annotate(t.Context(), kube, group, "a", "b", forgetRight); err != nil || patched !=
+		`application/merge-patch+json {"metadata":{"annotations":{"a":"b"},"uid":"u"}}` {
+		t.Errorf("patch: %s, %v", patched, err)
+	}
+}
+
+// The events of a watch have groups, or the status of an error; one that is no group is an error.
+func TestWatchOfAnAPIServer(t *testing.T) {
+	release := make(chan struct{})
+	tell := func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		if q.Get("watch") != "true" || q.Get("resourceVersion") != "7" ||
+			q.Get("allowWatchBookmarks") != "true" {
+			t.Errorf("asks for %v", q)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		for _, event := range []string{
+			`{"type": "ADDED", "object": ` + groupOfALaterVersion + `}`,
+			`{"type": "BOOKMARK", "object": {"apiVersion": "podesta.dev/v1", "kind": "ElectionGroup",
+				"metadata": {"resourceVersion": "8"}}}`,
+			`{"type": "MODIFIED", "object": {"apiVersion": "podesta.dev/v1", "kind": "ElectionGroup",
+				"status": "not an object"}}`,
+			`{"type": "ERROR", "object": {"apiVersion": "v1", "kind": "Status", "status": "Failure",
+				"reason": "Expired", "code": 410}}`,
+			`{"type": "DELETED", "object": ` + groupOfALaterVersion + `}`,
+		} {
+			fmt.Fprintln(w, event)
+			w.(http.Flusher).Flush()
+		}
+		<-release
+	}
+	kube := groupsOf{serve(t, pages{"/apis/podesta.dev/v1/electiongroups": tell})}
+	defer close(release)
+	events, err := kube.watch(t.Context(), reading{}, "7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := func(kind watch.EventType) watch.Event {
+		t.Helper()
+		e := <-events.ResultChan()
+		if e.Type != kind {
+			t.Fatalf("%v %+v, want %v", e.Type, e.Object, kind)
+		}
+		return e
+	}
+	if g := next(watch.Added).Object.(*v1.ElectionGroup); g.Status.Coordinator.Name != "g-1" {
+		t.Errorf("%+v", g)
+	}
+	if g := next(watch.Bookmark).Object.(*v1.ElectionGroup); g.ResourceVersion != "8" {
+		t.Errorf("%+v", g)
+	}
+	if err := apierrors.FromObject(next(watch.Error).Object); !strings.Contains(err.Error(), "decode") {
+		t.Errorf("%v", err)
+	}
+	if err := apierrors.FromObject(next(watch.Error).Object); !apierrors.IsResourceExpired(err) {
+		t.Errorf("%v", err)
+	}
+	next(watch.Deleted)
+	events.Stop()
+	if e, open := <-events.ResultChan(); open {
+		t.Errorf("after its end: %+v", e)
+	}
+}
+
+// A question for rights says of what kind it is, and has the answer afterwards.
+func TestReviewOfAnAPIServer(t *testing.T) {
+	const path = "/apis/authorization.k8s.io/v1/"
+	asked := map[string]bool{}
+	answer := func(w http.ResponseWriter, r *http.Request) {
+		var review authorizationv1.SubjectAccessReview
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil || r.Method != http.MethodPost {
+			t.Errorf("%s, %v", r.Method, err)
+		}
+		asked[review.APIVersion+" "+review.Kind+" "+review.Spec.User] = true
+		review.Status.Allowed = review.Spec.ResourceAttributes.Verb == "get"
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		_ = json.NewEncoder(w).Encode(review)
+	}
+	i := inspector{kube: serve(t, pages{
+		path + "selfsubjectaccessreviews": answer,
+		path + "subjectaccessreviews":     answer,
+	})}
+	for _, user := range []string{"", "system:serviceaccount:a:b"} {
+		for verb, want := range map[string]bool{"get": true, "delete": false} {
+			got, err := i.allowed(t.Context(), check.Right{Verb: verb}, user)
+			if err != nil || got != want {
+				t.Errorf("%q may %s: %v, %v", user, verb, got, err)
+			}
+		}
+	}
+	if !asked["authorization.k8s.io/v1 SelfSubjectAccessReview "] ||
+		!asked["authorization.k8s.io/v1 SubjectAccessReview system:serviceaccount:a:b"] {
+		t.Errorf("%v", asked)
+	}
+}
+
+// An object that is not there, or whose kind is not, is no error of a check.
+func TestAbsentObjectsOfAnAPIServer(t *testing.T) {
+	kube := serve(t, pages{
+		"/api/v1/namespaces/a/configmaps/c": apierrors.NewNotFound(corev1.Resource("configmaps"), "c"),
+		"/api/v1/namespaces/a/configmaps/d": corev1.ConfigMap{Data: map[string]string{"k": "v"},
+			TypeMeta: metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"}},
+	})
+	for name, want := range map[string]string{"c": "", "d": "v"} {
+		got := readObject(t.Context(), kube, "configmap", configMapsResource, "a", name, &corev1.ConfigMap{})
+		if got.Err != nil || (got.Value != nil) != (want != "") || want != "" && got.Value.Data["k"] != want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	none := readObject(t.Context(), kube, "crd", definitionsResource, "", "d", &corev1.ConfigMap{})
+	if none.Value != nil || none.Err != nil {
+		t.Errorf("a kind that is not there: %+v", none)
+	}
+	err := kube.get(t.Context(), definitionsResource, types.NamespacedName{Name: "d"}, &corev1.ConfigMap{})
+	if !meta.IsNoMatchError(err) {
+		t.Errorf("%v", err)
+	}
+}

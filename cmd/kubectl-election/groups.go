@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// groupClient is what commands ask of an API server about groups. Its errors are those of apierrors, or
+// meta.IsNoMatchError if the API server has no groups.
+type groupClient interface {
+	get(ctx context.Context, key types.NamespacedName) (*v1.ElectionGroup, error)
+	list(ctx context.Context, which reading) (*v1.ElectionGroupList, error)
+	// watch begins after a version of a list, and has bookmarks then. Without one, it begins with what
+	// there is. An event's object is a group, or the status of an error.
+	watch(ctx context.Context, which reading, version string) (watch.Interface, error)
+	// patch applies a JSON merge patch.
+	patch(ctx context.Context, key types.NamespacedName, change []byte) error
+}
+
+// groupsResource is what the API server calls groups.
+var groupsResource = v1.GroupVersion.WithResource("electiongroups")
+
+// groupsOf are the groups of an API server.
+type groupsOf struct{ *apiServer }
+
+func (g groupsOf) get(ctx context.Context, key types.NamespacedName) (*v1.ElectionGroup, error) {
+	group := &v1.ElectionGroup{}
+	return group, g.apiServer.get(ctx, groupsResource, key, group)
+}
+
+func (g groupsOf) list(ctx context.Context, which reading) (*v1.ElectionGroupList, error) {
+	all := &v1.ElectionGroupList{}
+	return all, g.apiServer.list(ctx, groupsResource, which.namespace, which.options(), all)
+}
+
+func (g groupsOf) watch(ctx context.Context, which reading, version string) (watch.Interface, error) {
+	options := which.options()
+	options.ResourceVersion, options.AllowWatchBookmarks = version, version != ""
+	events, err := g.kube.Resource(groupsResource).Namespace(which.namespace).Watch(ctx, options)
+	if err != nil {
+		return nil, g.known(ctx, groupsResource, err)
+	}
+	return watchGroups(ctx, events), nil
+}
+
+func (g groupsOf) patch(ctx context.Context, key types.NamespacedName, change []byte) error {
+	_, err := g.kube.Resource(groupsResource).Namespace(key.Namespace).Patch(ctx, key.Name,
+		types.MergePatchType, change, metav1.PatchOptions{})
+	return err
+}
+
+// options selects what is read.
+func (r reading) options() (o metav1.ListOptions) {
+	if r.name != "" {
+		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, r.name).String()
+	}
+	return o
+}
+
+// keyOf returns the name of a group, with its namespace.
+func keyOf(g *v1.ElectionGroup) types.NamespacedName {
+	return types.NamespacedName{Namespace: g.Namespace, Name: g.Name}
+}
+
+// groupEvents is a watch whose objects are groups.
+type groupEvents struct {
+	events <-chan watch.Event
+	stop   func()
+}
+
+func (g *groupEvents) ResultChan() <-chan watch.Event { return g.events }
+func (g *groupEvents) Stop()                          { g.stop() }
+
+// watchGroups makes the objects of a watch groups.
+func watchGroups(ctx context.Context, from watch.Interface) watch.Interface {
+	ctx, cancel := context.WithCancel(ctx)
+	events := make(chan watch.Event)
+	go func() {
+		defer close(events)
+		for e := range from.ResultChan() {
+			select {
+			case events <- groupEvent(e):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return &groupEvents{events: events, stop: func() {
+		cancel()
+		from.Stop()
+	}}
+}
+
+// groupEvent returns an event with a group as its object. One that cannot be is an error.
+func groupEvent(e watch.Event) watch.Event {
+	object, ok := e.Object.(*unstructured.Unstructured)
+	if !ok || e.Type == watch.Error {
+		return e
+	}
+	group := &v1.ElectionGroup{}
+	if err := decode(object, group); err != nil {
+		return watch.Event{Type: watch.Error, Object: &metav1.Status{
+			Status:  metav1.StatusFailure,
+			Message: "decode an event of the watch: " + err.Error(),
+		}}
+	}
+	return watch.Event{Type: e.Type, Object: group}
+}
