@@ -17,8 +17,21 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// plugin builds kubectl-election, and returns it as a user would run it: by a kubeconfig.
+// plugin builds kubectl-election, and returns it as a user would run it.
 func plugin(t *testing.T) func(stdin string, arguments ...string) (string, error) {
+	t.Helper()
+	command := pluginCommand(t)
+	return func(stdin string, arguments ...string) (string, error) {
+		var out bytes.Buffer
+		c := command(arguments...)
+		c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &out
+		err := c.Run()
+		return out.String(), err
+	}
+}
+
+// pluginCommand builds kubectl-election, and returns its commands, which find the cluster by a kubeconfig.
+func pluginCommand(t *testing.T) func(arguments ...string) *exec.Cmd {
 	t.Helper()
 	folder := t.TempDir()
 	binary, kubeconfig := filepath.Join(folder, "kubectl-election"), filepath.Join(folder, "kubeconfig")
@@ -31,13 +44,10 @@ func plugin(t *testing.T) func(stdin string, arguments ...string) (string, error
 	content, err := user.KubeConfig()
 	must(t, err)
 	must(t, os.WriteFile(kubeconfig, content, 0o600))
-	return func(stdin string, arguments ...string) (string, error) {
-		var out bytes.Buffer
+	return func(arguments ...string) *exec.Cmd {
 		command := exec.CommandContext(t.Context(), binary, arguments...)
 		command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
-		command.Stdin, command.Stdout, command.Stderr = strings.NewReader(stdin), &out, &out
-		err := command.Run()
-		return out.String(), err
+		return command
 	}
 }
 
