@@ -17,7 +17,7 @@ import (
 )
 
 // apiServer reads and writes objects of kinds that the command names. It knows no other: a client that
-// has all kinds of Kubernetes would be larger than the rest of the program.
+// has all kinds of Kubernetes makes the program 17 MB larger (docs/evidence/measurements.md).
 type apiServer struct {
 	kube dynamic.Interface
 	rest rest.Interface
