@@ -31,6 +31,7 @@ type writes struct {
 	status  []*unstructured.Unstructured // that were applied
 	version int                          // resource version of the last write
 	refuse  func(what string) error
+	held    roster.Roster // that agents have shown; the zero Roster: none
 }
 
 func (w *writes) note(what string) error {
@@ -46,7 +47,7 @@ func (w *writes) Publish(r roster.Roster)  { _ = w.note(fmt.Sprint("publish ", r
 func (w *writes) Withdraw(_, group string) { _ = w.note("withdraw " + group) }
 func (w *writes) Recall(_, group string)   { _ = w.note("recall " + group) }
 
-func (w *writes) Held(_, _ string) (roster.Roster, bool) { return roster.Roster{}, false }
+func (w *writes) Held(_, _ string) (roster.Roster, bool) { return w.held, w.held.GroupUID != "" }
 
 // applied is what is applied to a status: the methods of an Unstructured.
 type applied interface {

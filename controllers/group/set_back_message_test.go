@@ -1,6 +1,7 @@
 package group
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,5 +103,29 @@ func TestAdoptedRosterKeepsTheLongestLease(t *testing.T) {
 	s.held = s.setBack()
 	if d := s.pass(); d.record == nil || d.record.LongestLeaseMilliseconds != 10_000 {
 		t.Errorf("adopted: %+v", d.record)
+	}
+}
+
+// MC10: while the status is set back, agents are asked for the roster that they use.
+func TestAgentsAreAskedForTheirRoster(t *testing.T) {
+	s := voting(3)
+	s.setBack()
+	r, w := writing(t, s)
+	s.applies(t, r)
+	if !slices.Contains(w.all, "recall g") {
+		t.Errorf("the writes were %q", w.all)
+	}
+}
+
+// MC10: a roster that agents hold of a group object that was deleted is none of this one's.
+func TestARosterOfAnotherGroupObjectIsNotHeld(t *testing.T) {
+	s := newScene(1)
+	r := reading(t, s)
+	s.group.UID = "new"
+	for uid, held := range map[string]bool{"": false, "old": false, "new": true} {
+		r.Rosters = &writes{held: roster.Roster{GroupUID: uid}}
+		if o, err := r.observe(t.Context(), keyIn("g")); err != nil || (o.held != nil) != held {
+			t.Errorf("of %q: held %t, %v", uid, o.held != nil, err)
+		}
 	}
 }
