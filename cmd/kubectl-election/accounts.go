@@ -186,9 +186,13 @@ func readAccounts(files []string) (trace.Input, error) {
 		}
 		a, err := trace.Read(file)
 		_ = file.Close() // it was only read
-		if err != nil || a.Process == "" {
+		switch {
+		case err != nil:
 			return input, fmt.Errorf("%s is not what an agent answers at GET /v1/elections: %w", name,
-				errors.Join(err))
+				err)
+		case a.Process == "":
+			return input, fmt.Errorf("%s names no process: its agent had no roster yet when it "+
+				"answered, so it tells of no election", name)
 		}
 		printable(&a)
 		input.Accounts = append(input.Accounts, a)
