@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/trace"
+	"github.com/podesta-dev/podesta/internal/trace/drawing"
 	"github.com/podesta-dev/podesta/internal/view"
 	"github.com/podesta-dev/podesta/internal/view/text"
 )
@@ -161,7 +162,7 @@ func (t *tracing) show(out io.Writer, name string, input trace.Input,
 	case "json", "yaml":
 		return writeDocument(out, t.output, "", traces{Group: name, Elections: shown})
 	case "svg":
-		_, err := out.Write(shown[0].Draw(shown[0].Title(name)).SVG())
+		_, err := out.Write(drawing.Of(shown[0], shown[0].Title(name)).SVG())
 		return err
 	default:
 		width, _, terminal := t.screen(out)

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -93,4 +94,19 @@ type Event struct {
 	// Unordered is true if it is not known whether it happened before or after the event that is
 	// listed before it.
 	Unordered bool `json:"unordered,omitempty"`
+}
+
+// Title says in a line what came of an election in the group of that name.
+func (p Picture) Title(group string) string {
+	if p.Coordinator == "" {
+		return fmt.Sprintf("An election goes on in %s", group)
+	}
+	title := fmt.Sprintf("%s was elected in %s", p.Coordinator, group)
+	if p.From != "" {
+		title += " after " + p.From
+	}
+	if p.DisplayEpoch != "" {
+		title += ", under epoch " + p.DisplayEpoch
+	}
+	return title
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // describe says what is known of the election as a whole: what was published, and else what most
@@ -53,7 +55,7 @@ func (j *joining) describe(e election) {
 			j.Epoch = max(j.Epoch, x.Epoch)
 		}
 		if j.Epoch > 0 {
-			j.DisplayEpoch = fmt.Sprintf("%d.%d", j.Epoch>>20, j.Epoch&(1<<20-1))
+			j.DisplayEpoch = lease.Epoch(j.Epoch).String()
 		}
 	}
 }

@@ -1,9 +1,10 @@
-package trace
+// Package drawing draws what package trace tells of an election. It is apart because the agent links
+// package trace, and draws nothing.
+package drawing
 
 import (
-	"fmt"
-
 	"github.com/podesta-dev/podesta/internal/diagram"
+	"github.com/podesta-dev/podesta/internal/trace"
 )
 
 // axis and key are what a drawing says of itself: it has no clock.
@@ -13,10 +14,10 @@ const (
 	key = "thick line: coordinator   ·   dotted line: no account   ·   ?: no receipt is told"
 )
 
-// Draw makes the space–time diagram of a picture, with a title. A column is no time: an event is to
+// Of returns the space–time diagram of a picture, with a title. A column is no time: an event is to
 // the right of those that are known to have happened before it, and what is in one column may have
 // happened in any order.
-func (p Picture) Draw(title string) diagram.Diagram {
+func Of(p trace.Picture, title string) diagram.Diagram {
 	d := diagram.Diagram{Title: title, Axis: axis, Key: key, Silent: map[int]bool{}, NoFigures: true}
 	lane := map[string]int{}
 	for i, q := range p.Processes {
@@ -24,14 +25,14 @@ func (p Picture) Draw(title string) diagram.Diagram {
 		d.Lanes = append(d.Lanes, q.Name)
 		d.Silent[i] = !q.Account
 	}
-	at := func(e Event) float64 { return float64(e.Step - 1) }
+	at := func(e trace.Event) float64 { return float64(e.Step - 1) }
 	last := 0.0
 	for _, e := range p.Events {
 		last = max(last, at(e)+1)
 		switch e.What {
-		case TakesPart:
+		case trace.TakesPart:
 			d.Marks = append(d.Marks, notice(lane[e.Process], at(e), label(e)))
-		case Follows:
+		case trace.Follows:
 			if e.Peer == e.Process {
 				d.Marks = append(d.Marks, diagram.Mark{
 					Lane:  lane[e.Process],
@@ -42,8 +43,8 @@ func (p Picture) Draw(title string) diagram.Diagram {
 			} else {
 				d.Marks = append(d.Marks, notice(lane[e.Process], at(e), "follows "+e.Peer))
 			}
-		case Sends:
-			d.Arrows = append(d.Arrows, p.arrow(e, lane))
+		case trace.Sends:
+			d.Arrows = append(d.Arrows, arrow(p, e, lane))
 		}
 	}
 	if len(p.Events) == 0 { // of an election that no agent tells of, its result is known
@@ -70,14 +71,14 @@ func notice(lane int, at float64, label string) diagram.Mark {
 }
 
 // label is why a process takes part; that it was asked is shown by an arrow.
-func label(e Event) string {
+func label(e trace.Event) string {
 	if e.Reason == "Asked" {
 		return ""
 	}
 	return e.Reason
 }
 
-func (p Picture) arrow(e Event, lane map[string]int) diagram.Arrow {
+func arrow(p trace.Picture, e trace.Event, lane map[string]int) diagram.Arrow {
 	a := diagram.Arrow{
 		From:     lane[e.Process],
 		To:       lane[e.Peer],
@@ -93,19 +94,4 @@ func (p Picture) arrow(e Event, lane map[string]int) diagram.Arrow {
 		a.Received = max(float64(p.Events[e.Pair-1].Step-1), a.Sent)
 	}
 	return a
-}
-
-// Title says in a line what came of an election in the group of that name.
-func (p Picture) Title(group string) string {
-	if p.Coordinator == "" {
-		return fmt.Sprintf("An election goes on in %s", group)
-	}
-	title := fmt.Sprintf("%s was elected in %s", p.Coordinator, group)
-	if p.From != "" {
-		title += " after " + p.From
-	}
-	if p.DisplayEpoch != "" {
-		title += ", under epoch " + p.DisplayEpoch
-	}
-	return title
 }
