@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,10 +150,7 @@ func published(group *v1.ElectionGroup) trace.Input {
 		}
 	}
 	slices.SortFunc(input.Processes, func(a, b string) int {
-		if rank[a] != rank[b] {
-			return int(rank[b]) - int(rank[a])
-		}
-		return strings.Compare(b, a)
+		return cmp.Or(cmp.Compare(rank[b], rank[a]), cmp.Compare(b, a))
 	})
 	input.Processes = slices.Compact(input.Processes)
 	for _, e := range group.Status.Elections {
@@ -220,7 +218,7 @@ func absences(input trace.Input) string {
 	for _, why := range slices.Sorted(maps.Keys(byWhy)) {
 		names := byWhy[why]
 		slices.Sort(names)
-		all = append(all, strings.Join(names[:min(len(names), 5)], ", ")+": "+why)
+		all = append(all, view.Enumerate(names)+": "+why)
 	}
 	return view.Printable(strings.Join(all, "; "), 1000)
 }

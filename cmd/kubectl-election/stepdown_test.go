@@ -176,12 +176,3 @@ func four(higher bool) *v1.ElectionGroup {
 	}
 	return g
 }
-
-func TestStepDownDuration(t *testing.T) {
-	for seconds, want := range map[int64]string{1: "1s", 60: "1m", 90: "1m30s", 600: "10m", 3600: "1h",
-		5400: "1h30m", 86400: "24h", 3601: "1h0m1s"} {
-		if got := duration(seconds); got != want {
-			t.Errorf("%d: %s, want %s", seconds, got, want)
-		}
-	}
-}

@@ -83,27 +83,20 @@ func (p *stepDownPlan) choose(name string) error {
 
 // names are the group's processes besides the coordinator.
 func (p *stepDownPlan) names() string {
-	const most = 10
 	var names []string
 	for _, q := range p.shown.Processes {
 		if q.Name != p.request.Process.Name {
 			names = append(names, q.Name)
 		}
 	}
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
+	return view.Enumerate(names)
 }
 
 // where is how to name the group in another command.
 func (p *stepDownPlan) where() string { return p.shown.Name + " -n " + p.shown.Namespace }
 
 // outranks reports whether the process that steps down ranks above the next one.
-func (p *stepDownPlan) outranks() bool {
-	c := p.shown.Coordinator
-	return c.Priority > p.next.Priority || c.Priority == p.next.Priority && c.Name > p.next.Name
-}
+func (p *stepDownPlan) outranks() bool { return !p.next.Outranks(p.shown.Coordinator) }
 
 // takesOverAtOnce reports whether the process takes over again when the request ends.
 func (p *stepDownPlan) takesOverAtOnce() bool {
@@ -150,7 +143,7 @@ func (p *stepDownPlan) span() string {
 	if p.request.Seconds == 0 {
 		return "until another process coordinates"
 	}
-	return "for " + duration(p.request.Seconds)
+	return "for " + view.Duration(time.Duration(p.request.Seconds)*time.Second)
 }
 
 // afterwards says who coordinates when the request has ended.
@@ -164,23 +157,10 @@ func (p *stepDownPlan) afterwards() string {
 		return fmt.Sprintf("%s, %s goes on coordinating: preemption is Never.\n", ends, p.next.Name)
 	case p.outranks():
 		return fmt.Sprintf("%s, %s takes over again after %s: preemption is Delayed.\n", ends, c.Name,
-			duration(int64(policy.StableSeconds)))
+			view.Duration(time.Duration(policy.StableSeconds)*time.Second))
 	default:
 		return fmt.Sprintf("%s, preemption decides as before.\n", ends)
 	}
-}
-
-// duration writes seconds as people do: 10m, 1h, 90s is 1m30s.
-func duration(seconds int64) string {
-	text := (time.Duration(seconds) * time.Second).String()
-	text, _ = strings.CutSuffix(text, "0s")
-	if cut, ok := strings.CutSuffix(text, "h0m"); ok {
-		return cut + "h"
-	}
-	if strings.HasSuffix(text, "m") {
-		return text
-	}
-	return (time.Duration(seconds) * time.Second).String()
 }
 
 // annotation returns the request in the form in which the manager reads it.

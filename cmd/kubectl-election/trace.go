@@ -62,10 +62,7 @@ func newTraceCommand(in surroundings) *cobra.Command {
 		Long:    traceLong,
 		Example: traceExamples,
 		Args:    func(_ *cobra.Command, args []string) error { return t.check(args) },
-		RunE: func(c *cobra.Command, args []string) error {
-			c.SilenceUsage = true
-			return t.run(c, args)
-		},
+		RunE:    t.run,
 	}
 	f := command.Flags()
 	f.IntVar(&t.last, "last", 1, "show so many elections, the newest first")
@@ -98,8 +95,6 @@ func (t *tracing) check(args []string) error {
 		return fmt.Errorf("--app-port %d: must be 1 to 65535", t.port)
 	case t.within <= 0:
 		return fmt.Errorf("--timeout %v: must be more than 0", t.within)
-	case t.output == "text":
-		return nil
 	default:
 		return checkFormat(t.output, "text", "json", "yaml", "svg")
 	}

@@ -54,7 +54,7 @@ func Explain(g *v1.ElectionGroup, now time.Time) Explanation {
 		return e
 	}
 	higher := slices.DeleteFunc(slices.Clone(s.processes), func(p Process) bool {
-		return p.Name == s.coordinator.Name || !p.outranks(s.coordinator)
+		return p.Name == s.coordinator.Name || !p.Outranks(s.coordinator)
 	})
 	e.Higher = s.byStanding(higher, s.whyNotIt)
 	e.Why = append([]string{s.rank(higher)}, s.support())
@@ -103,7 +103,7 @@ func (s *subject) rank(higher []Process) string {
 	}
 	total, equal := len(s.processes), ""
 	for _, p := range s.processes {
-		if p.Name != c.Name && p.Priority == c.Priority && !p.outranks(c) {
+		if p.Name != c.Name && p.Priority == c.Priority && !p.Outranks(c) {
 			equal = "; with equal priorities, the name that sorts last ranks higher"
 		}
 	}

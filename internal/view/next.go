@@ -177,10 +177,16 @@ func (s *subject) wait() string {
 }
 
 // Milliseconds returns a number of milliseconds as people write it: 600ms, 1s, 1m30s.
-func Milliseconds(n int32) string {
-	text := (time.Duration(n) * time.Millisecond).String()
+func Milliseconds(n int32) string { return Duration(time.Duration(n) * time.Millisecond) }
+
+// Duration returns a duration as people write it: 600ms, 1m30s, 10m, 24h.
+func Duration(d time.Duration) string {
+	text := d.String()
 	if cut, ok := strings.CutSuffix(text, "m0s"); ok {
 		text = cut + "m"
+	}
+	if cut, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = cut + "h"
 	}
 	return text
 }

@@ -136,9 +136,9 @@ func (p *Process) addMember(m *v1.RosterMember, guarded bool, now time.Time) {
 	}
 }
 
-// outranks reports whether a process ranks above another: by priority, and by name where these are
+// Outranks reports whether a process ranks above another: by priority, and by name where these are
 // equal.
-func (p *Process) outranks(c *Coordinator) bool {
+func (p *Process) Outranks(c *Coordinator) bool {
 	return p.Priority > c.Priority || p.Priority == c.Priority && p.Name > c.Name
 }
 
