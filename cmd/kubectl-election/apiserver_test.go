@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -244,20 +245,20 @@ func TestReviewOfAnAPIServer(t *testing.T) {
 		w.WriteHeader(http.StatusCreated)
 		_ = json.NewEncoder(w).Encode(review)
 	}
-	i := inspector{kube: serve(t, pages{
+	i := inspector{system: "a", kube: serve(t, pages{
 		path + "selfsubjectaccessreviews": answer,
 		path + "subjectaccessreviews":     answer,
 	})}
-	for _, user := range []string{"", "system:serviceaccount:a:b"} {
-		for verb, want := range map[string]bool{"get": true, "delete": false} {
-			got, err := i.allowed(t.Context(), check.Right{Verb: verb}, user)
-			if err != nil || got != want {
-				t.Errorf("%q may %s: %v, %v", user, verb, got, err)
-			}
+	rights := []check.Right{{Verb: "get"}, {Verb: "delete"}}
+	for _, may := range []func(context.Context, *authorizationv1.ResourceAttributes) (bool, error){
+		i.userMay, i.managerMay} {
+		got := missing(t.Context(), rights, "ask", may)
+		if got.Err != nil || len(got.Value) != 1 || got.Value[0] != rights[1] {
+			t.Errorf("missing are %v, %v", got.Value, got.Err)
 		}
 	}
 	if !asked["authorization.k8s.io/v1 SelfSubjectAccessReview "] ||
-		!asked["authorization.k8s.io/v1 SubjectAccessReview system:serviceaccount:a:b"] {
+		!asked["authorization.k8s.io/v1 SubjectAccessReview system:serviceaccount:a:podesta-manager"] {
 		t.Errorf("%v", asked)
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -80,7 +79,7 @@ func (i *inspector) results(ctx context.Context, before bool) ([]check.Result, e
 		namespace: corev1.NamespaceNodeLease,
 	}, &coordinationv1.LeaseList{})
 	if before {
-		f.Missing = i.missing(ctx, check.Installing(i.system), "")
+		f.Missing = missing(ctx, check.Installing(i.system), "ask what you may do", i.userMay)
 		return check.Before(f), nil
 	}
 	f.Definition = readObject(ctx, i.kube, "crd", definitionsResource, "", "electiongroups.podesta.dev",
@@ -104,8 +103,8 @@ func (i *inspector) manager(ctx context.Context, m *check.Manager) {
 		i.system, discoveryv1.LabelServiceName + "=podesta-roster"}, &discoveryv1.EndpointSliceList{})
 	m.Trust = readObject(ctx, i.kube, "configmap", configMapsResource, i.system, v1.TrustConfigMap,
 		&corev1.ConfigMap{})
-	m.Denied = i.missing(ctx, check.Managing(i.system),
-		fmt.Sprintf("system:serviceaccount:%s:%s", i.system, check.ServiceAccount))
+	m.Denied = missing(ctx, check.Managing(i.system),
+		"create subjectaccessreviews.authorization.k8s.io", i.managerMay)
 }
 
 // policies reads the admission policies of the installation.
@@ -133,17 +132,22 @@ func (i *inspector) policies(ctx context.Context, f *check.Facts) {
 	f.Injects = check.Read[bool]{Value: inject.Value != nil, Err: inject.Err}
 }
 
-// missing returns those of some rights that a user does not have; empty: the one who asks.
-func (i *inspector) missing(ctx context.Context, rights []check.Right,
-	user string) (r check.Read[[]check.Right]) {
+// missing returns those of some rights that somebody does not have, as the API server says when it is
+// asked; tried names the question in errors.
+func missing(ctx context.Context, rights []check.Right, tried string,
+	may func(context.Context, *authorizationv1.ResourceAttributes) (bool, error)) (
+	r check.Read[[]check.Right]) {
 	for _, right := range rights {
-		allowed, err := i.allowed(ctx, right, user)
+		allowed, err := may(ctx, &authorizationv1.ResourceAttributes{
+			Verb:        right.Verb,
+			Group:       right.Group,
+			Resource:    right.Resource,
+			Subresource: right.Subresource,
+			Name:        right.Name,
+			Namespace:   right.Namespace,
+		})
 		if err != nil {
-			what := "ask what you may do"
-			if user != "" {
-				what = "create subjectaccessreviews.authorization.k8s.io"
-			}
-			return check.Read[[]check.Right]{Err: said(what, err)}
+			return check.Read[[]check.Right]{Err: said(tried, err)}
 		}
 		if !allowed {
 			r.Value = append(r.Value, right)
@@ -152,27 +156,31 @@ func (i *inspector) missing(ctx context.Context, rights []check.Right,
 	return r
 }
 
-func (i *inspector) allowed(ctx context.Context, r check.Right, user string) (bool, error) {
+// userMay asks about whoever runs the command.
+func (i *inspector) userMay(ctx context.Context,
+	what *authorizationv1.ResourceAttributes) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	attributes := &authorizationv1.ResourceAttributes{Verb: r.Verb, Group: r.Group, Resource: r.Resource,
-		Subresource: r.Subresource, Name: r.Name, Namespace: r.Namespace}
-	if user == "" {
-		review := &authorizationv1.SelfSubjectAccessReview{
-			TypeMeta: reviewType("SelfSubjectAccessReview"),
-			Spec:     authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: attributes},
-		}
-		err := i.kube.review(ctx, ownReviewsResource, review)
-		return review.Status.Allowed, err
+	review := &authorizationv1.SelfSubjectAccessReview{
+		TypeMeta: reviewType("SelfSubjectAccessReview"),
+		Spec:     authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: what},
 	}
-	namespace := strings.Split(user, ":")[2]
+	err := i.kube.review(ctx, ownReviewsResource, review)
+	return review.Status.Allowed, err
+}
+
+// managerMay asks about the manager's ServiceAccount.
+func (i *inspector) managerMay(ctx context.Context,
+	what *authorizationv1.ResourceAttributes) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
 	review := &authorizationv1.SubjectAccessReview{
 		TypeMeta: reviewType("SubjectAccessReview"),
 		Spec: authorizationv1.SubjectAccessReviewSpec{
-			User: user,
-			Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace,
+			User: fmt.Sprintf("system:serviceaccount:%s:%s", i.system, check.ServiceAccount),
+			Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + i.system,
 				"system:authenticated"},
-			ResourceAttributes: attributes,
+			ResourceAttributes: what,
 		},
 	}
 	err := i.kube.review(ctx, reviewsResource, review)

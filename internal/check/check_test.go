@@ -94,7 +94,7 @@ func TestOneFault(t *testing.T) {
 			"Failed: the manager's replicas are ready: there is no manager in namespace podesta-system"},
 		"half of the managers": {func(f *Facts, _ *Namespace) {
 			f.Manager.Deployments.Value[0].Status.ReadyReplicas = 1
-			f.Manager.Pods.Value = []corev1.Pod{stuck("podesta-manager-2", "manager", "ErrImagePull")}
+			f.Manager.Pods.Value = []corev1.Pod{waits("podesta-manager-2", "manager", "ErrImagePull")}
 		}, "Warning: the manager's replicas are ready: 1 of 2 are: podesta-manager-2 (ErrImagePull)"},
 		"no replica is ready": {func(f *Facts, _ *Namespace) {
 			f.Manager.Deployments.Value[0].Status.ReadyReplicas = 0
@@ -168,11 +168,11 @@ func TestOneFault(t *testing.T) {
 		"no agent": {func(_ *Facts, n *Namespace) { n.Pods.Value[2].Spec.InitContainers = nil },
 			"Failed: each pod of a group has an agent that runs: none in till-2"},
 		"no image": {func(_ *Facts, n *Namespace) {
-			n.Pods.Value[2].Status.InitContainerStatuses = stuck("", v1.AgentContainer, "ImagePullBackOff").
+			n.Pods.Value[2].Status.InitContainerStatuses = waits("", v1.AgentContainer, "ImagePullBackOff").
 				Status.ContainerStatuses
 		}, "Failed: each pod of a group has an agent that runs: till-2 (ImagePullBackOff)"},
 		"the app has no image": {func(_ *Facts, n *Namespace) {
-			n.Pods.Value[2].Status.ContainerStatuses = stuck("", "app", "ImagePullBackOff").Status.ContainerStatuses
+			n.Pods.Value[2].Status.ContainerStatuses = waits("", "app", "ImagePullBackOff").Status.ContainerStatuses
 		}, ""},
 		"a mesh": {func(_ *Facts, n *Namespace) {
 			n.Pods.Value[0].Spec.Containers = append(n.Pods.Value[0].Spec.Containers, corev1.Container{Name: "istio-proxy"})
@@ -236,7 +236,7 @@ func schema(f *Facts) *extensionsv1.JSONSchemaProps {
 	return f.Definition.Value.Spec.Versions[0].Schema.OpenAPIV3Schema
 }
 
-func stuck(pod, container, reason string) (p corev1.Pod) {
+func waits(pod, container, reason string) (p corev1.Pod) {
 	p.Name = pod
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: container, State: corev1.ContainerState{
 		Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}}

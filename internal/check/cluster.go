@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Needed is the oldest version of Kubernetes that Podesta runs on, Injecting the oldest that can add
-// agents to pods by a policy.
+// needed is the oldest version of Kubernetes that Podesta runs on (1.33), injecting the oldest that can
+// add agents to pods by a policy.
 const (
 	needed    = 33
 	injecting = 36
@@ -93,15 +93,14 @@ func (b *book) clocks(f *Facts) {
 	if unread(b, f.Clock, check) || unread(b, f.NodeLeases, check) || unread(b, f.Nodes, check) {
 		return
 	}
-	var off []string
+	running := map[string]bool{}
 	for _, n := range f.Nodes.Value {
-		if !ready(n) {
-			continue
-		}
-		for _, l := range f.NodeLeases.Value {
-			if text := nodeOff(n.Name, l, f.Clock.Value); text != "" {
-				off = append(off, text)
-			}
+		running[n.Name] = ready(n)
+	}
+	var off []string
+	for _, l := range f.NodeLeases.Value {
+		if text := clockOff(l, f.Clock.Value); text != "" && running[l.Name] {
+			off = append(off, text)
 		}
 	}
 	b.judge(check, Warning, view.Enumerate(off),
@@ -120,17 +119,17 @@ func (b *book) thisClock(c Clock, check string) {
 			"Elections do not depend on it.")
 }
 
-// nodeOff says that the clock of a ready node is wrong, as far as its Lease shows.
-func nodeOff(node string, l coordinationv1.Lease, c Clock) string {
-	if l.Name != node || l.Spec.RenewTime == nil {
+// clockOff says that the clock of a node is wrong, as far as its Lease shows.
+func clockOff(l coordinationv1.Lease, c Clock) string {
+	if l.Spec.RenewTime == nil {
 		return ""
 	}
 	since := c.Server.Sub(l.Spec.RenewTime.Time) // less if the node's clock is ahead, more if behind
 	switch {
 	case since < -(apart + c.Within):
-		return fmt.Sprintf("%s is at least %v ahead", node, (-since).Round(time.Second))
+		return fmt.Sprintf("%s is at least %v ahead", l.Name, (-since).Round(time.Second))
 	case since > renewed+apart+c.Within:
-		return fmt.Sprintf("%s is about %v behind", node, since.Round(time.Second))
+		return fmt.Sprintf("%s is about %v behind", l.Name, since.Round(time.Second))
 	}
 	return ""
 }

@@ -76,13 +76,21 @@ func waiting(pods []corev1.Pod) string {
 	var why []string
 	for _, p := range pods {
 		for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
-			if w := c.State.Waiting; w != nil && w.Reason != "PodInitializing" &&
-				w.Reason != "ContainerCreating" {
-				why = append(why, fmt.Sprintf("%s (%s)", p.Name, w.Reason))
+			if reason := stuck(c); reason != "" {
+				why = append(why, fmt.Sprintf("%s (%s)", p.Name, reason))
 			}
 		}
 	}
 	return view.Enumerate(why)
+}
+
+// stuck returns why a container does not start; empty if it does, or if it may still do so by itself.
+func stuck(c corev1.ContainerStatus) string {
+	w := c.State.Waiting
+	if w == nil || w.Reason == "PodInitializing" || w.Reason == "ContainerCreating" {
+		return ""
+	}
+	return w.Reason
 }
 
 // skew compares the manager's version, as its image names it, with this program's.

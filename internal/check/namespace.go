@@ -124,16 +124,15 @@ func (b *book) agents(n *Namespace) {
 	if unread(b, n.Pods, check) {
 		return
 	}
-	var without, stuck []string
+	var without, waits []string
 	for _, p := range n.live() {
 		if agent(&p) == nil {
 			without = append(without, p.Name)
 			continue
 		}
 		for _, c := range p.Status.InitContainerStatuses {
-			if w := c.State.Waiting; c.Name == v1.AgentContainer && w != nil &&
-				w.Reason != "PodInitializing" && w.Reason != "ContainerCreating" {
-				stuck = append(stuck, fmt.Sprintf("%s (%s)", p.Name, w.Reason))
+			if reason := stuck(c); c.Name == v1.AgentContainer && reason != "" {
+				waits = append(waits, fmt.Sprintf("%s (%s)", p.Name, reason))
 			}
 		}
 	}
@@ -143,7 +142,7 @@ func (b *book) agents(n *Namespace) {
 			"Agents are added when a pod is created: restart "+
 				"the workload, or use kubectl election inject (docs/guides/inject.md).")
 	default:
-		b.judge(check, Failed, view.Enumerate(stuck),
+		b.judge(check, Failed, view.Enumerate(waits),
 			"See kubectl describe pod. The pods' own imagePullSecrets pull "+
 				"the agent's image.")
 	}

@@ -42,14 +42,13 @@ func Check(results []check.Result, o Options) string {
 			o.hang(&b, "    ", "→ ", faint, r.Do)
 		}
 	}
-	b.WriteString("\n" + o.paint(bold, verdict(count)) + "\n")
+	b.WriteString("\n" + o.paint(bold, verdict(len(results), count)) + "\n")
 	return b.String()
 }
 
 // verdict says how checks ended.
-func verdict(count map[check.State]int) string {
-	parts := []string{fmt.Sprintf("%d checks: %d OK", count[check.OK]+count[check.Unknown]+
-		count[check.Warning]+count[check.Failed], count[check.OK])}
+func verdict(all int, count map[check.State]int) string {
+	parts := []string{fmt.Sprintf("%d checks: %d OK", all, count[check.OK])}
 	for _, kind := range []struct {
 		state check.State
 		word  string
