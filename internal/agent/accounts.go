@@ -22,7 +22,7 @@ const (
 )
 
 // Accounts keeps what this process can tell of its last elections, for GET /v1/elections. A restart
-// of the agent forgets them. Safe for concurrent use; a nil *Accounts keeps nothing.
+// of the agent forgets them. Safe for concurrent use.
 type Accounts struct {
 	asks chan chan<- latest // the loop answers
 
@@ -51,9 +51,6 @@ func NewAccounts() *Accounts {
 
 // run says whose accounts these are. The loop answers from then on, until stop.
 func (a *Accounts) run(process string, incarnation uint64) (stop func()) {
-	if a == nil {
-		return func() {}
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.running, a.told.Process, a.told.Incarnation = true, process, incarnation
@@ -66,27 +63,13 @@ func (a *Accounts) run(process string, incarnation uint64) (stop func()) {
 
 // belong says of which group the accounts are from now on.
 func (a *Accounts) belong(group, algorithm string) {
-	if a == nil {
-		return
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.told.Group, a.algorithm = group, algorithm
 }
 
-// asked is where the loop is asked for the latest.
-func (a *Accounts) asked() <-chan chan<- latest {
-	if a == nil {
-		return nil
-	}
-	return a.asks
-}
-
 // add keeps the account of an election that has ended. Older ones make room for it.
 func (a *Accounts) add(account *node.Account, began time.Time) {
-	if a == nil {
-		return
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	newest := tell(account, began)
@@ -128,10 +111,11 @@ func (a *Accounts) read(ctx context.Context) trace.Accounts {
 	if len(told.Elections) > 0 {
 		newest = told.Elections[0].Number
 	}
-	if newest == now.number { // else an election has ended meanwhile, and its account has the rest
-		told.Elections = a.withLate(now.late)
+	if newest != now.number { // an election has ended meanwhile, and its account has the rest
+		return told
 	}
-	if u := now.unfinished; u != nil && newest == now.number {
+	told.Elections = a.withLate(now.late)
+	if u := now.unfinished; u != nil {
 		account := tell(u, time.Now().Add(-u.Duration))
 		account.Algorithm = a.algorithm
 		told.Elections = slices.Insert(told.Elections, 0, account)

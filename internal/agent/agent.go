@@ -57,7 +57,7 @@ type Config struct {
 	Rules     int32 // the newest rules level that this agent supports (lease.Rules); 0 counts as 1
 	Board     *Board
 	Meter     *Meter
-	Accounts  *Accounts              // of elections; nil: nobody wants to know
+	Accounts  *Accounts              // of elections
 	Pings     <-chan chan<- struct{} // each is closed by the loop: it is alive
 	Logger    *slog.Logger
 }
@@ -161,7 +161,7 @@ func (a *agent) loop(stop <-chan struct{}) error {
 			a.step(node.Event{Type: node.AppSuspects, From: name})
 		case a.ailment = <-a.Health:
 			a.checkHealth()
-		case answer := <-a.Accounts.asked():
+		case answer := <-a.Accounts.asks:
 			answer <- a.latest()
 		case p := <-a.Pings:
 			close(p)

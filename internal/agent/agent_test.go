@@ -501,7 +501,7 @@ func TestCertificateEndsWithoutATimer(t *testing.T) {
 		done := make(chan error, 1)
 		go func() {
 			done <- agent.Run(ctx, agent.Config{
-				Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Board: board, Ledger: permit,
+				Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Board: board, Ledger: permit, Accounts: agent.NewAccounts(),
 				Meter: agent.NewMeter(board, permit, agent.Sources{Dropped: links.Dropped}),
 				Roster: roster.Roster{Namespace: "shop", Group: "scheduler", Generation: 1,
 					Algorithm: "Bully", Safety: roster.Classic, Heartbeat: heartbeat, Timeout: timeout,
@@ -539,7 +539,7 @@ func TestWithoutAManagerACertificateIsTheLast(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		err := agent.Run(ctx, agent.Config{
-			Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Board: board, Ledger: permit, Meter: agent.NewMeter(board, permit, agent.Sources{Dropped: links.Dropped}),
+			Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Board: board, Ledger: permit, Accounts: agent.NewAccounts(), Meter: agent.NewMeter(board, permit, agent.Sources{Dropped: links.Dropped}),
 			Roster: roster.Roster{Namespace: "shop", Group: "scheduler", Generation: 1, Algorithm: "Bully", Safety: roster.Classic,
 				Heartbeat: heartbeat, Timeout: timeout, Processes: []roster.Process{member(1), member(2)}},
 			Certified: func() bool { return time.Now().Before(ends) },

@@ -28,7 +28,7 @@ func serving(t *testing.T, pings chan chan<- struct{}) (board *agent.Board, mete
 	done := make(chan error, 2)
 	for i, p := range r.Processes {
 		links, permit := network.Join(p.Name, 1), agent.NewLedger(agent.ReadClocks)
-		c := agent.Config{Self: p.Name, UID: p.UID, Incarnation: 1, Roster: r, Links: links, Board: boards[i],
+		c := agent.Config{Self: p.Name, UID: p.UID, Incarnation: 1, Roster: r, Links: links, Board: boards[i], Accounts: agent.NewAccounts(),
 			Meter: agent.NewMeter(boards[i], permit, agent.Sources{Dropped: links.Dropped}), Ledger: permit, Logger: slog.New(slog.DiscardHandler)}
 		if i == 0 {
 			c.Pings, meter = pings, c.Meter
