@@ -2,16 +2,13 @@ package prometheus
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/url"
-	"strconv"
 	"time"
-)
 
-// web asks for what answers within moments, on the loopback interface.
-var web = &http.Client{Timeout: 30 * time.Second}
+	"github.com/prometheus/client_golang/api"
+	promapi "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/common/model"
+)
 
 // Client asks a Prometheus.
 type Client struct{ URL string }
@@ -28,25 +25,25 @@ type Series struct {
 	Points []Point
 }
 
-// Alert is an alert that is pending or firing.
+// Alert is an alert that fires.
 type Alert struct {
-	State       string            `json:"state"`
-	Labels      map[string]string `json:"labels"`
-	Annotations map[string]string `json:"annotations"`
+	Labels, Annotations map[string]string
 }
 
 // Firing returns the alerts that fire.
 func (c Client) Firing(ctx context.Context) ([]Alert, error) {
-	var data struct {
-		Alerts []Alert `json:"alerts"`
+	asks, err := c.api()
+	if err != nil {
+		return nil, err
 	}
-	if err := c.get(ctx, "/api/v1/alerts", nil, &data); err != nil {
+	all, err := asks.Alerts(ctx)
+	if err != nil {
 		return nil, err
 	}
 	var firing []Alert
-	for _, a := range data.Alerts {
-		if a.State == "firing" {
-			firing = append(firing, a)
+	for _, a := range all.Alerts {
+		if a.State == promapi.AlertStateFiring {
+			firing = append(firing, Alert{plain(a.Labels), plain(a.Annotations)})
 		}
 	}
 	return firing, nil
@@ -54,86 +51,63 @@ func (c Client) Firing(ctx context.Context) ([]Alert, error) {
 
 // Query evaluates an expression at an instant.
 func (c Client) Query(ctx context.Context, expr string, at time.Time) ([]Series, error) {
-	return c.series(ctx, "/api/v1/query", url.Values{"query": {expr}, "time": {unix(at)}})
+	asks, err := c.api()
+	if err != nil {
+		return nil, err
+	}
+	value, _, _, err := asks.Query(ctx, expr, at)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", expr, err)
+	}
+	return series(value)
 }
 
 // Range evaluates an expression from one instant to another.
 func (c Client) Range(ctx context.Context, expr string, from, to time.Time,
 	step time.Duration) ([]Series, error) {
-	return c.series(ctx, "/api/v1/query_range", url.Values{
-		"query": {expr},
-		"start": {unix(from)},
-		"end":   {unix(to)},
-		"step":  {strconv.FormatFloat(step.Seconds(), 'f', -1, 64)},
-	})
-}
-
-func unix(at time.Time) string { return strconv.FormatFloat(float64(at.UnixMilli())/1000, 'f', 3, 64) }
-
-// series reads vectors and matrices.
-func (c Client) series(ctx context.Context, path string, values url.Values) ([]Series, error) {
-	var data struct {
-		Result []struct {
-			Metric map[string]string    `json:"metric"`
-			Value  *[2]json.RawMessage  `json:"value"`
-			Values [][2]json.RawMessage `json:"values"`
-		} `json:"result"`
-	}
-	if err := c.get(ctx, path, values, &data); err != nil {
+	asks, err := c.api()
+	if err != nil {
 		return nil, err
 	}
+	value, _, _, err := asks.QueryRange(ctx, expr, promapi.Range{Start: from, End: to, Step: step})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", expr, err)
+	}
+	return series(value)
+}
+
+func (c Client) api() (promapi.API, error) {
+	client, err := api.NewClient(api.Config{Address: c.URL})
+	return promapi.NewAPI(client), err
+}
+
+// series reads vectors and matrices.
+func series(value model.Value) ([]Series, error) {
 	var all []Series
-	for _, r := range data.Result {
-		s := Series{Labels: r.Metric}
-		if r.Value != nil {
-			r.Values = append(r.Values, *r.Value)
+	switch value := value.(type) {
+	case model.Vector:
+		for _, s := range value {
+			all = append(all, Series{plain(model.LabelSet(s.Metric)),
+				[]Point{{s.Timestamp.Time(), float64(s.Value)}}})
 		}
-		for _, pair := range r.Values {
-			p, err := point(pair)
-			if err != nil {
-				return nil, err
+	case model.Matrix:
+		for _, s := range value {
+			one := Series{Labels: plain(model.LabelSet(s.Metric))}
+			for _, p := range s.Values {
+				one.Points = append(one.Points, Point{p.Timestamp.Time(), float64(p.Value)})
 			}
-			s.Points = append(s.Points, p)
+			all = append(all, one)
 		}
-		all = append(all, s)
+	default:
+		return nil, fmt.Errorf("the answer is a %s, and no series", value.Type())
 	}
 	return all, nil
 }
 
-func point(pair [2]json.RawMessage) (Point, error) {
-	var seconds float64
-	var text string
-	if err := json.Unmarshal(pair[0], &seconds); err != nil {
-		return Point{}, err
+func plain(labels model.LabelSet) map[string]string {
+	all := make(map[string]string, len(labels))
+	for name, value := range labels {
+		all[string(name)] = string(value)
 	}
-	if err := json.Unmarshal(pair[1], &text); err != nil {
-		return Point{}, err
-	}
-	value, err := strconv.ParseFloat(text, 64)
-	return Point{At: time.UnixMilli(int64(seconds * 1000)), Value: value}, err
-}
-
-// get asks the API, and returns Prometheus' own error if it has one.
-func (c Client) get(ctx context.Context, path string, values url.Values, data any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL+path+"?"+values.Encode(), nil)
-	if err != nil {
-		return err
-	}
-	response, err := web.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	answer := struct {
-		Status string `json:"status"`
-		Error  string `json:"error"`
-		Data   any    `json:"data"`
-	}{Data: data}
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if answer.Status != "success" {
-		return fmt.Errorf("prometheus says of %s: %s", values.Get("query"), answer.Error)
-	}
-	return nil
+	return all
 }

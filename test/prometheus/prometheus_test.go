@@ -22,7 +22,7 @@ func TestAnswers(t *testing.T) {
 			`{"state":"firing","labels":{"alertname":"B"}}]}}`,
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.URL.Query().Get("query"), "wrong") {
+		if strings.Contains(r.FormValue("query"), "wrong") {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = w.Write([]byte(`{"status":"error","errorType":"bad_data","error":"parse error"}`))
 			return

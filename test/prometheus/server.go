@@ -71,6 +71,9 @@ func Start(ctx context.Context, folder string, config []byte, files map[string][
 	return s, nil
 }
 
+// web asks for what answers within moments, on the loopback interface.
+var web = &http.Client{Timeout: 30 * time.Second}
+
 // ready returns when Prometheus answers.
 func (s *Server) ready(ctx context.Context) error {
 	again := time.NewTicker(50 * time.Millisecond)
