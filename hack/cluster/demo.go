@@ -60,18 +60,14 @@ func record(cmd *cobra.Command, repository, file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(state)) }()
-	o, err := demoOptions(repository, state)
-	if err != nil {
-		return err
-	}
 	report := say(cmd.ErrOrStderr())
-	o.Report, o.Assets.Log = report, cmd.ErrOrStderr()
-	cluster, err := local.Start(cmd.Context(), o)
+	cluster, err := startDemo(cmd, repository, state, report)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, cluster.Close()) }()
-	film, err := recording.Record(cmd.Context(), recording.Options{Repository: repository, Cluster: cluster, Report: report})
+	film, err := recording.Record(cmd.Context(),
+		recording.Options{Repository: repository, Cluster: cluster, Report: report})
 	if err != nil {
 		return err
 	}
@@ -93,12 +89,7 @@ func runDemo(cmd *cobra.Command, repository, state string, keep bool) (err error
 			}
 		}()
 	}
-	o, err := demoOptions(repository, state)
-	if err != nil {
-		return err
-	}
-	o.Report, o.Assets.Log = say(cmd.ErrOrStderr()), cmd.ErrOrStderr()
-	cluster, err := local.Start(cmd.Context(), o)
+	cluster, err := startDemo(cmd, repository, state, say(cmd.ErrOrStderr()))
 	if err != nil {
 		return err
 	}
@@ -118,6 +109,15 @@ func runDemo(cmd *cobra.Command, repository, state string, keep bool) (err error
 	case err := <-cluster.Failed():
 		return err
 	}
+}
+
+func startDemo(cmd *cobra.Command, repository, state string, report func(string)) (*local.Cluster, error) {
+	o, err := demoOptions(repository, state)
+	if err != nil {
+		return nil, err
+	}
+	o.Report, o.Assets.Log = report, cmd.ErrOrStderr()
+	return local.Start(cmd.Context(), o)
 }
 
 // demoOptions runs what `make build` built, the manager with the rights of an installation.
