@@ -3,6 +3,7 @@ package agent
 import (
 	"time"
 
+	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/node"
 )
 
@@ -22,6 +23,10 @@ func (a *agent) log(notes []node.Note) {
 			a.Logger.Warn("a process does not answer", "process", n.Process, "within", a.node.T())
 		case node.AppSuspected:
 			a.Logger.Warn("the app reports that the coordinator does not answer it", "process", n.Process)
+		case node.TimedOut:
+			if n.Timer == election.AwaitAnnouncement {
+				a.Meter.electionTimeouts.Inc()
+			}
 		case node.Suspects:
 			a.Meter.suspicions.Inc()
 		case node.WriteFailed:

@@ -25,6 +25,7 @@ type Meter struct {
 
 	elections        *prometheus.CounterVec
 	electionDuration prometheus.Histogram
+	electionTimeouts prometheus.Counter
 	changes          prometheus.Counter
 	suspicions       prometheus.Counter
 
@@ -131,6 +132,9 @@ func (m *Meter) registerElections() {
 	m.registry.MustRegister(m.elections)
 	m.electionDuration = m.histogram("podesta_agent_election_duration_seconds", electionBuckets,
 		"How long this process was without a coordinator, in each election.")
+	m.electionTimeouts = m.counter("podesta_agent_election_timeouts_total",
+		"Elections that ended without a coordinator: their announcement did not come in time, or "+
+			"there was no candidate. The process called another.")
 	m.changes = m.counter("podesta_agent_coordinator_changes_total",
 		"How often this process began to follow another coordinator than before.")
 	m.suspicions = m.counter("podesta_agent_suspicions_total",

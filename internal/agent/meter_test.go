@@ -128,3 +128,38 @@ func (g *group) agreeOnSomebody() {
 	}
 	g.t.Fatal("no agreement within a minute")
 }
+
+// Elections that end without a coordinator are counted, for as long as there are any.
+func TestElectionsWithoutACoordinator(t *testing.T) {
+	for _, algorithm := range []string{"Bully", "StatusTableBully", "RingList"} {
+		t.Run(algorithm, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := startGroup(t, roster.Roster{Algorithm: algorithm, Safety: roster.Classic}, 3)
+				g.agree("p3")
+				ended := func() float64 {
+					return g.agents["p1"].value(t, "podesta_agent_election_timeouts_total")
+				}
+				begun := ended()
+				prioritise := func(all ...int32) {
+					g.edit(func(r *roster.Roster) {
+						for i := range r.Processes {
+							r.Processes[i].Priority = all[i]
+						}
+					})
+				}
+				prioritise(0, 0, 0)
+				<-time.After(time.Minute)
+				if n := ended() - begun; n < 2 {
+					t.Errorf("%v elections ended without a coordinator, in a minute without a candidate", n)
+				}
+				prioritise(1, 2, 3)
+				g.agree("p3")
+				last := ended()
+				<-time.After(time.Minute)
+				if ended() != last {
+					t.Errorf("while p3 coordinates, %v more elections ended without a coordinator", ended()-last)
+				}
+			})
+		})
+	}
+}
