@@ -39,6 +39,13 @@ type ElectionStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	Messages *int32 `json:"messages,omitempty"`
 
+	// messagesAtMost is the number of messages that one election takes at most by the page of the
+	// algorithm, among as many processes as were on the roster. More were sent if several processes
+	// called an election, or if processes failed meanwhile.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MessagesAtMost *int32 `json:"messagesAtMost,omitempty"`
+
 	// durationMilliseconds is the longest time that a reporting process had no coordinator.
 	// +optional
 	// +kubebuilder:validation:Minimum=0

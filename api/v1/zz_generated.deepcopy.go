@@ -281,6 +281,11 @@ func (in *ElectionStatus) DeepCopyInto(out *ElectionStatus) {
 		*out = new(int32)
 		**out = **in
 	}
+	if in.MessagesAtMost != nil {
+		in, out := &in.MessagesAtMost, &out.MessagesAtMost
+		*out = new(int32)
+		**out = **in
+	}
 	if in.DurationMilliseconds != nil {
 		in, out := &in.DurationMilliseconds, &out.DurationMilliseconds
 		*out = new(int64)

@@ -164,6 +164,7 @@ func published(group *v1.ElectionGroup) trace.Input {
 			Initiator:    view.Printable(e.Initiator, 253),
 			Reason:       view.Printable(string(e.Reason), 64),
 			Messages:     e.Messages,
+			AtMost:       e.MessagesAtMost,
 			Milliseconds: e.DurationMilliseconds,
 		}
 		if !e.At.IsZero() {

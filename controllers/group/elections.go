@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
@@ -107,6 +108,9 @@ func newElection(chosen choice, elections []v1.ElectionStatus, o observation) v1
 		From:      lastCoordinator(elections, o),
 		To:        chosen.name,
 		Epoch:     chosen.epoch,
+	}
+	if r := o.published.Roster; r != nil {
+		e.MessagesAtMost = new(int32(election.Cost(string(e.Algorithm), len(r.Members)))) //nolint:gosec // a roster has 256
 	}
 	if chosen.epoch > 0 {
 		e.DisplayEpoch = lease.Epoch(chosen.epoch).String()

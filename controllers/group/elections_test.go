@@ -82,6 +82,22 @@ func play(t *testing.T, s *scene, steps []step) {
 	}
 }
 
+// An entry says what one election among the processes of the roster takes at most, then and for good.
+func TestMessagesAtMost(t *testing.T) {
+	s := newScene(3).sees("", 0, 1, 2).published()
+	s.sees("p-2", 0, 1, 2)
+	s.write()
+	entry := func() v1.ElectionStatus { return s.observation.published.Elections[0] }
+	if most := entry().MessagesAtMost; most == nil || *most != 8 {
+		t.Fatalf("of an election by Bully among three processes: %v messages at most, want 8", most)
+	}
+	s.observation.published.Roster.Members = s.observation.published.Roster.Members[:2]
+	s.write()
+	if most := entry().MessagesAtMost; *most != 8 {
+		t.Errorf("when one process has gone: %d messages at most, want 8 still", *most)
+	}
+}
+
 func TestElectionsOfAClassicGroup(t *testing.T) {
 	elects := func(coordinator, decision string, pods ...int) func(*scene) {
 		return func(s *scene) {

@@ -31,6 +31,7 @@ type Published struct {
 	Initiator    string
 	Reason       string
 	Messages     *int32
+	AtMost       *int32 // messages of one election, by the page of the algorithm
 	Milliseconds *int64
 }
 

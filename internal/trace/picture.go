@@ -23,6 +23,7 @@ type Picture struct {
 	// published of messages, and of the longest time without a coordinator.
 	At           *time.Time `json:"at,omitempty"`
 	Sent         *int32     `json:"messages,omitempty"`
+	AtMost       *int32     `json:"messagesAtMost,omitempty"` // of one election, by the algorithm's page
 	Milliseconds *int64     `json:"milliseconds,omitempty"`
 	// Processes are those that are known to have had a part in it.
 	Processes []Process `json:"processes"`

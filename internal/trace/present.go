@@ -17,7 +17,7 @@ func (j *joining) describe(e election) {
 		j.ID, j.Coordinator, j.From = p.ID, p.To, p.From
 		j.Epoch, j.DisplayEpoch, j.Algorithm = p.Epoch, p.DisplayEpoch, p.Algorithm
 		j.Initiator, j.Reason = p.Initiator, p.Reason
-		j.At, j.Sent, j.Milliseconds = p.At, p.Messages, p.Milliseconds
+		j.At, j.Sent, j.AtMost, j.Milliseconds = p.At, p.Messages, p.AtMost, p.Milliseconds
 	}
 	most := func(of func(entry) string) string {
 		votes := map[string]int{}

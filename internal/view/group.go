@@ -109,11 +109,14 @@ type Election struct {
 	To   string `json:"to"`
 	From string `json:"from,omitempty"`
 	// Epoch is generation.ballot; empty in Classic groups.
-	Epoch        string `json:"epoch,omitempty"`
-	Algorithm    string `json:"algorithm,omitempty"`
-	Initiator    string `json:"initiator,omitempty"`
-	Reason       string `json:"reason,omitempty"`
+	Epoch     string `json:"epoch,omitempty"`
+	Algorithm string `json:"algorithm,omitempty"`
+	Initiator string `json:"initiator,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+	// Messages is how many were sent, and AtMost how many one election takes by the page of the
+	// algorithm.
 	Messages     *int32 `json:"messages,omitempty"`
+	AtMost       *int32 `json:"messagesAtMost,omitempty"`
 	Milliseconds *int64 `json:"milliseconds,omitempty"`
 }
 
@@ -194,6 +197,7 @@ func (s *subject) elections(now time.Time) []Election {
 			Initiator:    name(e.Initiator),
 			Reason:       word(string(e.Reason)),
 			Messages:     e.Messages,
+			AtMost:       e.MessagesAtMost,
 			Milliseconds: e.DurationMilliseconds,
 		}
 		if s.guarded() {

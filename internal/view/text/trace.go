@@ -39,7 +39,11 @@ func (o Options) picture(b *strings.Builder, group string, p trace.Picture) {
 		fact("published", p.At.UTC().Format("2006-01-02 15:04:05 MST"))
 	}
 	if p.Sent != nil && p.Milliseconds != nil {
-		fact("cost", fmt.Sprintf("%d messages, %d ms without a coordinator", *p.Sent, *p.Milliseconds))
+		cost := fmt.Sprintf("%d messages, %d ms without a coordinator", *p.Sent, *p.Milliseconds)
+		if p.AtMost != nil {
+			cost += fmt.Sprintf("; one election takes %d messages at most", *p.AtMost)
+		}
+		fact("cost", cost)
 	}
 	o.events(b, p)
 	section := func(title string, lines []string) {

@@ -234,6 +234,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: messages
       type:
         scalar: numeric
+    - name: messagesAtMost
+      type:
+        scalar: numeric
     - name: reason
       type:
         namedType: com.github.podesta-dev.podesta.api.v1.ElectionReason

@@ -27,6 +27,10 @@ type ElectionStatusApplyConfiguration struct {
 	Algorithm *apiv1.Algorithm `json:"algorithm,omitempty"`
 	// messages is the number of election messages that the reporting processes sent.
 	Messages *int32 `json:"messages,omitempty"`
+	// messagesAtMost is the number of messages that one election takes at most by the page of the
+	// algorithm, among as many processes as were on the roster. More were sent if several processes
+	// called an election, or if processes failed meanwhile.
+	MessagesAtMost *int32 `json:"messagesAtMost,omitempty"`
 	// durationMilliseconds is the longest time that a reporting process had no coordinator.
 	DurationMilliseconds *int64 `json:"durationMilliseconds,omitempty"`
 	// from is the coordinator before. It is the same as to if a process obtained its lease again.
@@ -93,6 +97,14 @@ func (b *ElectionStatusApplyConfiguration) WithAlgorithm(value apiv1.Algorithm) 
 // If called multiple times, the Messages field is set to the value of the last call.
 func (b *ElectionStatusApplyConfiguration) WithMessages(value int32) *ElectionStatusApplyConfiguration {
 	b.Messages = &value
+	return b
+}
+
+// WithMessagesAtMost sets the MessagesAtMost field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the MessagesAtMost field is set to the value of the last call.
+func (b *ElectionStatusApplyConfiguration) WithMessagesAtMost(value int32) *ElectionStatusApplyConfiguration {
+	b.MessagesAtMost = &value
 	return b
 }
 
