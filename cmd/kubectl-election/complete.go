@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podesta-dev/podesta/internal/view"
 )
@@ -33,6 +34,33 @@ func groupNames(in surroundings, at *cluster) cobra.CompletionFunc {
 		names := make([]cobra.Completion, 0, len(groups))
 		for _, g := range groups {
 			names = append(names, view.Printable(g.Name, 253))
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// candidateNames completes a flag with the processes that could coordinate the group which the line
+// names, besides the one that does.
+func candidateNames(in surroundings, at *cluster) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion,
+		cobra.ShellCompDirective) {
+		kube, namespace, err := in.connect(at)
+		if err != nil || len(args) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx, cancel := context.WithTimeout(c.Context(), completionTime)
+		defer cancel()
+		group, err := kube.get(ctx, types.NamespacedName{Namespace: namespace, Name: args[0]})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []cobra.Completion
+		shown := view.Of(group, in.now())
+		for _, p := range shown.Processes {
+			if p.Standing == view.StandingCandidate && (shown.Coordinator == nil ||
+				p.Name != shown.Coordinator.Name) {
+				names = append(names, p.Name)
+			}
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -30,6 +30,9 @@ func TestCompletion(t *testing.T) {
 		{in, []string{"status", "-n", "shop", "scheduler", ""}, ""},
 		{in, []string{"status", "-n", "lab", ""}, ""},
 		{away, []string{"status", "-n", "shop", ""}, ""},
+		{in, []string{"step-down", "-n", "shop", "scheduler", "--to", ""}, "scheduler-3 scheduler-2 scheduler-1 scheduler-0"},
+		{in, []string{"step-down", "-n", "shop", "--to", ""}, ""},
+		{in, []string{"step-down", "-n", "shop", "other", "--to", ""}, ""},
 		{in, []string{"status", "-o", ""}, "wide json yaml name"},
 		{in, []string{"explain", "-o", ""}, "json yaml"},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -115,5 +117,22 @@ func TestNoKubeconfig(t *testing.T) {
 	_, _, err := runIn(t.Context(), realSurroundings(), "status --kubeconfig /does/not/exist")
 	if err == nil || exitCode(err) != exitUnreachable {
 		t.Errorf("a kubeconfig that does not exist: %v", err)
+	}
+}
+
+// -v is kubectl's: it has client-go say what it asks.
+func TestVerbosity(t *testing.T) {
+	run := func(level string) {
+		command := newCommand(around(fakeCluster(t, interceptor.Funcs{})))
+		command.SetArgs([]string{"version", "-v", level})
+		command.SetOut(io.Discard)
+		if err := command.ExecuteContext(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(func() { run("0") })
+	run("6")
+	if !klog.V(6).Enabled() || klog.V(7).Enabled() {
+		t.Error("-v 6 does not set the level to 6")
 	}
 }

@@ -16,12 +16,15 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
 )
 
 // version is set by the build.
@@ -58,8 +61,18 @@ func newCommand(in surroundings) *cobra.Command {
 		newCheckCommand(in), newSimulateCommand(), newForgetCommand(in), newAdoptCommand(in),
 		newStepDownCommand(in), newInjectCommand(), newVersionCommand())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	verbosity(root.PersistentFlags())
 	checkUsage(root)
 	return root
+}
+
+// verbosity adds kubectl's -v, which has client-go say what it asks of the API server.
+func verbosity(f *pflag.FlagSet) {
+	all := flag.NewFlagSet("", flag.ContinueOnError)
+	klog.InitFlags(all)
+	v := all.Lookup("v")
+	v.Usage = "how much to say on stderr of the requests to the API server: 6 names each, 8 shows them"
+	f.AddGoFlag(v)
 }
 
 // checkUsage has wrong arguments of all subcommands end the program with exitUsage.

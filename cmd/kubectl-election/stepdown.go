@@ -78,6 +78,10 @@ func newStepDownCommand(in surroundings) *cobra.Command {
 	flags.BoolVar(&asked.wait, "wait", false, "wait until another process coordinates, and say which")
 	at.addFlags(flags)
 	command.ValidArgsFunction = groupNames(in, &at)
+	err := command.RegisterFlagCompletionFunc("to", candidateNames(in, &at))
+	if err != nil {
+		panic(err) // there is no such flag
+	}
 	return command
 }
 
