@@ -322,10 +322,15 @@ chaos-local: build ## Run groups on the local cluster under kills, pauses and ou
 
 # KIND_UP brings a kind cluster up: COMMAND NAME WORKERS KUBECONFIG. KEEP=1 leaves the cluster running.
 KIND_UP ?= hack/kind/up
+STORY   ?=
 
 .PHONY: chaos
 chaos: build install-tools ## Run groups on a kind cluster (Docker) under kills, cuts, pauses and outages; CHAOS="--duration 30m".
-	@KIND_UP=$(KIND_UP) KEEP=$(KEEP) IMAGES=$(IMAGES) test/chaos/run $(CHAOS)
+	@KIND_UP=$(KIND_UP) KEEP=$(KEEP) IMAGES=$(IMAGES) STORY=$(STORY) test/chaos/run $(CHAOS)
+
+.PHONY: story
+story: build install-tools ## Tell the operator's story on a kind cluster: faults, alerts, explain, runbooks; needs Prometheus.
+	@KIND_UP=$(KIND_UP) KEEP=$(KEEP) IMAGES=$(IMAGES) STORY=only PREVIOUS=- test/chaos/run
 
 ONLY     ?=
 WITHIN   ?= 0

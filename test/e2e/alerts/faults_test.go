@@ -49,9 +49,13 @@ func flaps(t *testing.T) func() {
 	return nil
 }
 
-// oneStandsStill: a voter's machine hangs.
+// oneStandsStill: a voter's machine hangs. On a cluster elsewhere, its pod is deleted.
 func oneStandsStill(t *testing.T) func() {
 	g := newGroup(t, "shop", "stock", 3, v1.Guarded)
+	if elsewhere() {
+		runs(t, "", "kubectl delete pod stock-0 -n shop")
+		return func() { g.start(g.pod(0)) }
+	}
 	g.signal(g.pod(0), syscall.SIGSTOP)
 	return func() { g.signal(g.pod(0), syscall.SIGCONT) }
 }
@@ -79,10 +83,11 @@ func podIsGone(t *testing.T) func() {
 	}
 }
 
-// podWithoutAgent: a pod has the label, and nothing gave it an agent.
+// podWithoutAgent: a pod gets the label when it runs already, so nothing has given it an agent.
 func podWithoutAgent(t *testing.T) func() {
 	g := newGroup(t, "shop", "search", 2, v1.Guarded)
-	g.start("search-5", func(pod *corev1.Pod) { pod.Spec.InitContainers = nil })
+	g.start("search-5", func(pod *corev1.Pod) { pod.Labels, pod.Spec.InitContainers = nil, nil })
+	runs(t, "", "kubectl label pod search-5 -n shop podesta.dev/group=search")
 	return func() {
 		runs(t, "", runbook(t, "PodestaAgentMissing", "kubectl label pod", "router-5", "search-5"))
 	}
@@ -104,8 +109,16 @@ func trustIsKept(t *testing.T) func() {
 	}
 }
 
-// managerIsAway: the manager hangs, and then goes on.
+// managerIsAway: the manager hangs, and then goes on. On a cluster elsewhere, somebody has scaled it
+// to 0.
 func managerIsAway(t *testing.T) {
+	if elsewhere() {
+		runs(t, "", "kubectl scale deployment/podesta-manager -n podesta-system --replicas=0")
+		fires(t, "PodestaManagerAbsent", "")
+		runs(t, "", runbook(t, "PodestaManagerAbsent", "kubectl scale"))
+		ended(t, "PodestaManagerAbsent", "")
+		return
+	}
 	text, err := os.ReadFile(filepath.Join(state, "manager.pid"))
 	must(t, err)
 	manager, err := strconv.Atoi(strings.TrimSpace(string(text)))

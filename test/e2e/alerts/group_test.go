@@ -88,19 +88,30 @@ func begin(t *testing.T, namespace, name string, size int, safety v1.Safety, edi
 
 func (g *group) pod(i int) string { return fmt.Sprintf("%s-%d", g.Group, i) }
 
-// start makes a pod of the group after the first of the samples.
+// start makes a pod of the group: after the first of the samples, or with the app alone if an agent
+// is injected.
 func (g *group) start(name string, edits ...func(*corev1.Pod)) {
 	g.t.Helper()
-	file, err := os.Open(filepath.Join(root, "config/samples/pods.yaml"))
-	must(g.t, err)
-	defer file.Close()
-	pod := &corev1.Pod{}
-	must(g.t, yaml.NewYAMLOrJSONDecoder(file, 4096).Decode(pod))
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
+		Name: "app", Image: *appFlag, ImagePullPolicy: corev1.PullIfNotPresent, Args: []string{"serve"},
+	}}}}
+	if !elsewhere() {
+		file, err := os.Open(filepath.Join(root, "config/samples/pods.yaml"))
+		must(g.t, err)
+		defer file.Close()
+		must(g.t, yaml.NewYAMLOrJSONDecoder(file, 4096).Decode(pod))
+	}
 	pod.ObjectMeta = metav1.ObjectMeta{Namespace: g.Namespace, Name: name, Labels: map[string]string{v1.GroupLabel: g.Group}}
 	for _, edit := range edits {
 		edit(pod)
 	}
-	must(g.t, g.Create(g.t.Context(), pod))
+	eventually(g.t, "the pod "+name, func() (bool, error) {
+		err := g.Create(g.t.Context(), pod.DeepCopy())
+		if apierrors.IsForbidden(err) && strings.Contains(err.Error(), "serviceaccount") { // a new namespace has none yet
+			return false, nil
+		}
+		return err == nil, err
+	})
 }
 
 // await waits until accept holds for the group.
@@ -173,11 +184,22 @@ func (g *group) edit(change func(*v1.ElectionGroupSpec)) {
 	must(g.t, g.Edit(g.t.Context(), change))
 }
 
-// runs runs a command line of a runbook: kubectl, kubectl election, or the agent's.
+// runs runs a command line of a runbook.
 func runs(t *testing.T, folder, line string) string {
 	t.Helper()
-	bin, err := filepath.Abs(filepath.Join(root, "bin"))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	out, err := runLine(ctx, folder, line)
 	must(t, err)
+	return out
+}
+
+// runLine runs a command line: kubectl, kubectl election, or the agent's.
+func runLine(ctx context.Context, folder, line string) (string, error) {
+	bin, err := filepath.Abs(filepath.Join(root, "bin"))
+	if err != nil {
+		return "", err
+	}
 	words := strings.Fields(line)
 	program := filepath.Join(bin, "agent")
 	switch {
@@ -186,17 +208,15 @@ func runs(t *testing.T, folder, line string) string {
 	case words[0] == "kubectl":
 		program = filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	command := exec.CommandContext(ctx, program, words[1:]...)
 	command.Dir, command.Env = folder, append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	out, err := command.Output()
 	if err != nil {
-		t.Fatalf("%s: %v\n%s%s", line, err, out, stderr.String())
+		return "", fmt.Errorf("%s: %w\n%s%s", line, err, out, stderr.String())
 	}
-	return string(out)
+	return string(out), nil
 }
 
 // eventually waits until something holds that nobody tells of.

@@ -1,7 +1,9 @@
-// Package alerts fires every alert of config/prometheus/rules.yaml by its real fault, on the local
-// cluster of hack/cluster, with a real Prometheus that scrapes the manager and the agents as
-// docs/start/install.md says, and has every query of every dashboard answered. `make alerts` runs it.
-// It needs bin/ (make build), KUBEBUILDER_ASSETS (bin/cluster assets), and Prometheus on the PATH.
+// Package alerts tells an operator's story. It fires every alert of config/prometheus/rules.yaml by
+// its real fault, on the local cluster of hack/cluster, with a real Prometheus that scrapes the
+// manager and the agents as docs/start/install.md says; kubectl election explains what is wrong, and
+// the commands of the runbook mend it. And it has every query of every dashboard answered. `make
+// alerts` runs it; `make story` has what needs only kubectl happen on a kind cluster. It needs bin/
+// (make build), KUBEBUILDER_ASSETS (bin/cluster assets), and Prometheus on the PATH.
 package alerts
 
 import (
@@ -27,7 +29,7 @@ const (
 	// every is between two scrapes, and between two evaluations of the rules.
 	every = time.Second
 	// patience is how long a step may take on a loaded machine before it counts as failed.
-	patience = 90 * time.Second
+	patience = 2 * time.Minute
 )
 
 var pictures = flag.String("pictures", "", "a folder to draw what the dashboards show into")
@@ -66,18 +68,15 @@ func run(m *testing.M) (code int, err error) {
 			fmt.Fprintln(os.Stderr, "alerts: the logs are in", state)
 		}
 	}()
-	metrics, err := prometheus.FreeAddress(ctx)
+	if err := os.Mkdir(filepath.Join(state, "prometheus"), 0o700); err != nil {
+		return 1, err
+	}
+	scrapes, leave, err := reach(ctx)
 	if err != nil {
 		return 1, err
 	}
-	cluster, err := stage.Up(ctx, root, state, os.Stderr, "--manager-arg=--leader-elect=true",
-		"--manager-arg=--metrics-address="+metrics, "--manager-arg=--metrics-secure=false")
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, cluster.Close()) }()
-	kubeconfig = cluster.Kubeconfig
-	server, err := startPrometheus(ctx, metrics)
+	defer func() { err = errors.Join(err, leave()) }()
+	server, err := startPrometheus(ctx, scrapes)
 	if err != nil {
 		return 1, err
 	}
@@ -91,21 +90,45 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
+// reach starts the local cluster, unless the groups are to be elsewhere, and returns what Prometheus
+// is to scrape.
+func reach(ctx context.Context) (scrapes []any, leave func() error, err error) {
+	if elsewhere() {
+		kubeconfig = *clusterFlag
+		scrapes, err = enter(ctx)
+		return scrapes, func() error { return nil }, err
+	}
+	metrics, err := prometheus.FreeAddress(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	agents, err := documentedScrape("podesta-agents", podsFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	cluster, err := stage.Up(ctx, root, state, os.Stderr, "--manager-arg=--leader-elect=true",
+		"--manager-arg=--metrics-address="+metrics, "--manager-arg=--metrics-secure=false")
+	if err != nil {
+		return nil, nil, err
+	}
+	kubeconfig = cluster.Kubeconfig
+	return []any{agents, map[string]any{
+		"job_name":     "podesta-manager",
+		"honor_labels": true,
+		"static_configs": []any{map[string]any{
+			"targets": []string{metrics},
+			"labels":  map[string]string{"namespace": "podesta-system", "pod": "podesta-manager-0"},
+		}},
+	}}, cluster.Close, nil
+}
+
 // startPrometheus starts Prometheus with the rules, which fire after one evaluation.
-func startPrometheus(ctx context.Context, metrics string) (*prometheus.Server, error) {
+func startPrometheus(ctx context.Context, scrapes []any) (*prometheus.Server, error) {
 	rules, err := alerts.Read(root)
 	if err != nil {
 		return nil, err
 	}
 	hurried, err := rules.Hurried(every).File()
-	if err != nil {
-		return nil, err
-	}
-	folder := filepath.Join(state, "prometheus")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		return nil, err
-	}
-	agents, err := documentedScrape()
 	if err != nil {
 		return nil, err
 	}
@@ -116,39 +139,36 @@ func startPrometheus(ctx context.Context, metrics string) (*prometheus.Server, e
 			"evaluation_interval": every.String(),
 		},
 		"rule_files": []string{"rules.yaml"},
-		"scrape_configs": []any{agents, map[string]any{
-			"job_name":     "podesta-manager",
-			"honor_labels": true,
-			"static_configs": []any{map[string]any{
-				"targets": []string{metrics},
-				"labels":  map[string]string{"namespace": "podesta-system", "pod": "podesta-manager-0"},
-			}},
-		}, map[string]any{
+		"scrape_configs": append(scrapes, map[string]any{
 			"job_name":        "outside-kubernetes",
-			"file_sd_configs": []any{map[string]any{"files": []string{outsideFile}}},
-		}},
+			"file_sd_configs": fromFile(outsideFile),
+		}),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return prometheus.Start(ctx, folder, config, map[string][]byte{
+	return prometheus.Start(ctx, filepath.Join(state, "prometheus"), config, map[string][]byte{
 		"rules.yaml": hurried,
 		outsideFile:  []byte("[]"),
 		podsFile:     []byte("[]"),
+		managersFile: []byte("[]"),
 	})
 }
 
-// documentedScrape is the scrape_config for agents that docs/start/install.md shows to those who do
-// without the Prometheus operator. What finds the pods is this program (discover): Debian's Prometheus
-// is built without what would ask Kubernetes.
-func documentedScrape() (map[string]any, error) {
+// fromFile has Prometheus find targets in a file.
+func fromFile(file string) []any { return []any{map[string]any{"files": []string{file}}} }
+
+// documentedScrape is a scrape_config that docs/start/install.md shows to those who do without the
+// Prometheus operator. What finds the pods is this program (discover): Debian's Prometheus is built
+// without what would ask Kubernetes.
+func documentedScrape(job, file string) (map[string]any, error) {
 	page, err := os.ReadFile(filepath.Join(root, "docs", "start", "install.md"))
 	if err != nil {
 		return nil, err
 	}
 	for _, block := range strings.Split(string(page), "```yaml\n")[1:] {
 		block, _, _ = strings.Cut(block, "```")
-		if !strings.Contains(block, "job_name: podesta-agents") {
+		if !strings.Contains(block, "job_name: "+job) {
 			continue
 		}
 		var config struct {
@@ -158,8 +178,8 @@ func documentedScrape() (map[string]any, error) {
 			return nil, err
 		}
 		delete(config.ScrapeConfigs[0], "kubernetes_sd_configs")
-		config.ScrapeConfigs[0]["file_sd_configs"] = []any{map[string]any{"files": []string{podsFile}}}
+		config.ScrapeConfigs[0]["file_sd_configs"] = fromFile(file)
 		return config.ScrapeConfigs[0], nil
 	}
-	return nil, errors.New("docs/start/install.md has no scrape_config podesta-agents")
+	return nil, fmt.Errorf("docs/start/install.md has no scrape_config %s", job)
 }
