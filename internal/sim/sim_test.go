@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -207,6 +208,9 @@ var never = time.Now().AddDate(100, 0, 0)
 // simulate runs n seeds, or those that there is time for, on as many worlds as there are processors.
 func simulate(t *testing.T, draw func(seed uint64) sim.Options, first uint64, n int, until time.Time) {
 	t.Helper()
+	// Worlds use their memory again, so the heap is small, and by default it would be collected all
+	// the time: a fifth of the processors' time.
+	defer debug.SetGCPercent(debug.SetGCPercent(800))
 	seeds := make(chan uint64)
 	var sum sum
 	var workers sync.WaitGroup
