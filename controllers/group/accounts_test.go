@@ -11,17 +11,17 @@ import (
 func TestElectionIsCompleted(t *testing.T) {
 	play(t, newScene(3).sees("", 0, 1, 2).published(), []step{
 		{"nobody tells yet", func(s *scene) { s.sees("p-2", 0, 1, 2) }, ">p-2"},
-		{"the coordinator tells", func(s *scene) { s.tells(2, "p-0/1/1", "p-0", "Asked", cost(3, time.Millisecond)) },
+		{"the coordinator tells", func(s *scene) { s.tells(2, "p-0/1/1", "p-0", "Asked", costing(3, time.Millisecond)) },
 			">p-2(p-0  3 in 1)"},
 		{"one that missed the announcement tells", func(s *scene) {
-			s.tells(1, "p-0/1/1", "p-1", "AnnouncementMissing", cost(1, 9*time.Millisecond))
+			s.tells(1, "p-0/1/1", "p-1", "AnnouncementMissing", costing(1, 9*time.Millisecond))
 		}, ">p-2(p-1 AnnouncementMissing 4 in 9)"},
 		{"the initiator tells", func(s *scene) { s.tells(0, "p-0/1/1", "p-0", "CoordinatorUnreachable") },
 			">p-2(p-0 CoordinatorUnreachable 6 in 9)"},
 		{"the initiator is gone", func(s *scene) { delete(s.sightings, "uid-0") }, ">p-2(p-0 CoordinatorUnreachable 6 in 9)"},
 		{"a new manager", func(s *scene) { s.restarted() }, ">p-2(p-0 CoordinatorUnreachable 6 in 9)"},
 		{"another election is another one", func(s *scene) {
-			s.tells(1, "p-0/1/2", "p-1", "Withdrawn", cost(50, time.Hour))
+			s.tells(1, "p-0/1/2", "p-1", "Withdrawn", costing(50, time.Hour))
 		}, ">p-2(p-0 CoordinatorUnreachable 6 in 9)"},
 		{"there is no coordinator any more", func(s *scene) {
 			s.sees("", 0, 1, 2).tells(0, "p-0/1/1", "p-0", "Withdrawn")
@@ -58,7 +58,7 @@ func TestAccountsThatAreNotShown(t *testing.T) {
 	s := newScene(3)
 	s.group.UID = "this"
 	s.sees("p-2", 0, 1, 2).published()
-	s.tells(0, "p-0/1/1", "p-0", "Withdrawn", cost(50, time.Hour)).tells(2, "p-0/1/1", "p-0", "Asked")
+	s.tells(0, "p-0/1/1", "p-0", "Withdrawn", costing(50, time.Hour)).tells(2, "p-0/1/1", "p-0", "Asked")
 	s.edit(0, func(r *roster.Report) {
 		r.GroupUID = "that"
 		*r = about(s.group.UID, *r)

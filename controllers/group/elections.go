@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/cost"
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
@@ -110,7 +110,7 @@ func newElection(chosen choice, elections []v1.ElectionStatus, o observation) v1
 		Epoch:     chosen.epoch,
 	}
 	if r := o.published.Roster; r != nil {
-		e.MessagesAtMost = new(int32(election.Cost(string(e.Algorithm), len(r.Members)))) //nolint:gosec // a roster has 256
+		e.MessagesAtMost = new(int32(cost.Messages(string(e.Algorithm), len(r.Members)))) //nolint:gosec // a roster has 256
 	}
 	if chosen.epoch > 0 {
 		e.DisplayEpoch = lease.Epoch(chosen.epoch).String()

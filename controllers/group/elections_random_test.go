@@ -40,7 +40,7 @@ func shake(s *scene, r *rand.Rand, epoch *int64, guarded bool) {
 		}
 		s.tells(i, fmt.Sprintf("p-0/1/%d", r.IntN(4)), []string{"", "p-1", "stranger"}[r.IntN(3)],
 			[]string{"", "Whim", "Started", "Withdrawn"}[r.IntN(4)], under(*epoch+1-r.Int64N(4)),
-			cost(r.IntN(9), time.Second))
+			costing(r.IntN(9), time.Second))
 	}
 	if r.IntN(4) == 0 {
 		s.loses(r.IntN(3), time.Duration(r.IntN(3))*time.Second)

@@ -29,7 +29,7 @@ func (s *scene) tells(pod int, decision, initiator, reason string, edit ...func(
 // under is the epoch under which an agent says that it obtained its lease.
 func under(epoch int64) func(*roster.Election) { return func(e *roster.Election) { e.Epoch = epoch } }
 
-func cost(sent int, duration time.Duration) func(*roster.Election) {
+func costing(sent int, duration time.Duration) func(*roster.Election) {
 	return func(e *roster.Election) { e.Sent, e.Duration = sent, duration }
 }
 
@@ -143,7 +143,7 @@ func TestElectionsOfAClassicGroup(t *testing.T) {
 		},
 		"an election that confirms the coordinator": {
 			{"the first", elects("p-2", "p-0/1/1", 0, 1, 2), first},
-			{"p-0 has restarted", func(s *scene) { s.tells(2, "p-0/2/1", "p-0", "Started", cost(50, time.Hour)) }, first},
+			{"p-0 has restarted", func(s *scene) { s.tells(2, "p-0/2/1", "p-0", "Started", costing(50, time.Hour)) }, first},
 			{"a new manager", func(s *scene) { s.restarted() }, first},
 		},
 		"to and fro": {

@@ -3,11 +3,12 @@ package scenario_test
 import (
 	"testing"
 
+	"github.com/podesta-dev/podesta/internal/cost"
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/sim/scenario"
 )
 
-// election.Cost is what an election takes, at most and exactly, whoever calls it, whether the
+// cost.Messages is what an election takes, at most and exactly, whoever calls it, whether the
 // coordinator has failed or was only suspected. The status table's figure is that of a recovery,
 // which takes one message more.
 func TestCost(t *testing.T) {
@@ -21,9 +22,9 @@ func TestCost(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if r.Total > election.Cost(algorithm, n) {
+					if r.Total > cost.Messages(algorithm, n) {
 						t.Errorf("%s, %d processes, %v down, %s calls: %d messages, want %d at most", algorithm, n,
-							down, p.Name, r.Total, election.Cost(algorithm, n))
+							down, p.Name, r.Total, cost.Messages(algorithm, n))
 					}
 					most = max(most, r.Total)
 				}
@@ -31,12 +32,12 @@ func TestCost(t *testing.T) {
 			if algorithm == "StatusTableBully" && n > 2 {
 				most++
 			}
-			if most != election.Cost(algorithm, n) {
-				t.Errorf("%s, %d processes: %d messages, want %d", algorithm, n, most, election.Cost(algorithm, n))
+			if most != cost.Messages(algorithm, n) {
+				t.Errorf("%s, %d processes: %d messages, want %d", algorithm, n, most, cost.Messages(algorithm, n))
 			}
 		}
 	}
-	if cost := election.Cost("Paxos", 5); cost != 0 {
-		t.Errorf("an algorithm that there is not costs %d", cost)
+	if n := cost.Messages("Paxos", 5); n != 0 {
+		t.Errorf("an algorithm that there is not costs %d", n)
 	}
 }
