@@ -178,7 +178,7 @@ func (w *World) podCount() (n int) {
 // deletePod deletes a pod: at once, or in its grace period, in which the agent hands over.
 func (w *World) deletePod(p int32) {
 	pod := &w.api.pods[p]
-	if !pod.there || pod.deleting != 0 {
+	if !pod.there || pod.deleting != 0 || w.mustStay(p) {
 		return
 	}
 	if w.rng.IntN(2) == 0 || w.processes[p].node == nil {
@@ -224,7 +224,7 @@ func (w *World) addPod(p int32) {
 // replacePod is a step of a rolling restart: a pod ends, and a new one of that name begins.
 func (w *World) replacePod() {
 	p := w.target()
-	if w.api.pods[p].there && w.api.pods[p].deleting == 0 {
+	if w.api.pods[p].there && w.api.pods[p].deleting == 0 && !w.mustStay(p) {
 		w.removePod(p)
 		w.addPod(p)
 	}

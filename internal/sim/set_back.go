@@ -5,10 +5,11 @@ import (
 )
 
 // setBack restores an older status of the group, or wipes it, while no manager runs. Within MC10's
-// bound: nobody is kept from the managers for as long as one that starts waits for reports.
+// bound: somebody knows better, and nobody is kept from the managers for as long as one that starts
+// waits for reports.
 func (w *World) setBack() {
 	a := &w.api
-	if !w.Guarded || a.newest() == nil || w.now < w.heard {
+	if !w.Guarded || a.newest() == nil || w.now < w.heard || !w.remembered(-1) {
 		return
 	}
 	back := roster{group: a.group}
@@ -29,6 +30,28 @@ func (w *World) setBack() {
 	}
 	w.tell("the status is set back to %s", a.newest())
 }
+
+// remembered reports whether a process besides one uses the newest roster of the group. If none does,
+// nobody can tell that a status was set back: that is beyond the promise.
+func (w *World) remembered(besides int32) bool {
+	newest := int64(0)
+	for i := range w.api.rosters {
+		if r := &w.api.rosters[i]; r.group == w.api.group && r.node != nil {
+			newest = max(newest, r.node.Generation)
+		}
+	}
+	for p := range w.processes {
+		v := &w.processes[p]
+		if r := v.roster; int32(p) != besides && r != nil && r.Group == groups[w.api.group] && r.Generation == newest {
+			return true
+		}
+	}
+	return false
+}
+
+// mustStay reports whether a pod is the last that knows of a status that was set back, and the managers
+// may not have heard of it.
+func (w *World) mustStay(p int32) bool { return w.now < w.heard && !w.remembered(p) }
 
 // adopt gives a manager that found the status set back what the agents show it and, when it is calm,
 // an operator's word: all that run report then, so the newest that they hold is the newest that counts.
