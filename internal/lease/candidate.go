@@ -31,8 +31,10 @@ import "time"
 //
 // C6. It asks for the same epoch again every heartbeat, because a voter with a slow disk has
 // written it by then, until a majority has promised, or so many have denied that no majority is
-// left, or L has passed. In the last two cases it sends RELEASE, and the next attempt begins with a
-// pre-vote after a random part of T.
+// left, or L has passed. If any have denied, those that have not answered for 2 T count with them:
+// they may be dead, and votes that are split must not be kept from each other for a whole lease. In
+// all cases but the first it sends RELEASE, and the next attempt begins with a pre-vote after a random
+// part of T, of 2 T the next time, and so on up to 8 T.
 //
 // C7. A majority of promises, counted by LH1, makes it the leaseholder.
 //
@@ -59,13 +61,16 @@ type candidacy struct {
 	releasedAt   Instant // when a RELEASE last arrived (C4)
 	ballotsSpent bool    // the ballots of this generation are used up (C3)
 	noMajority   bool    // the last pre-vote was answered by no majority
+	splits       int     // attempts in a row that were given up (C6)
 }
 
 // Rests reports whether this process has withdrawn its candidacy for a while (C5, LH4).
 func (m *Machine) Rests() bool { return m.now.Boot < m.candidacy.restsUntil }
 
 // leaseFound forgets what went wrong, because a process holds the lease.
-func (c *candidacy) leaseFound() { c.failures, c.waits, c.noMajority = 0, false, false }
+func (c *candidacy) leaseFound() {
+	c.failures, c.splits, c.waits, c.noMajority = 0, 0, false, false
+}
 
 // driveCandidate begins and continues pre-votes (C1, C8, C9).
 func (m *Machine) driveCandidate() {

@@ -287,3 +287,28 @@ func TestDeniedIsNotAlone(t *testing.T) {
 		}
 	}
 }
+
+// C6: of six voters two are dead, and the votes of the others are split: neither candidate has a
+// majority, and neither has been denied by so many that none is left, because the dead deny nothing.
+// They do not keep each other's votes for a whole lease.
+func TestASplitVote(t *testing.T) {
+	g := newPlay(rosterOf(6), false)
+	for _, dead := range []string{"P1", "P2"} {
+		g.kill(dead)
+	}
+	for _, far := range [][2]string{{"P5", "P4"}, {"P6", "P3"}, {"P5", "P6"}, {"P6", "P5"}} {
+		g.latencies[far] = 5 * ms
+	}
+	p6 := g.actor("P6") // draws other random delays than P5
+	p6.Machine = lease.New(lease.Config{Self: p6.incarnation, Saved: p6.disk, Seed: 8, Now: g.read(p6)})
+	g.step(p6, lease.Event{Type: lease.RosterChanged, Roster: g.roster})
+	begun := g.now
+	g.nominate("P5", "P5")
+	g.nominate("P6", "P6")
+	for len(g.acting()) == 0 && g.now < begun+10*lease1 {
+		g.run(ms)
+	}
+	if took := g.now - begun; took >= lease1 {
+		t.Errorf("somebody acts after %v:\n%s", took, g.out.String())
+	}
+}

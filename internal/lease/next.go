@@ -17,6 +17,9 @@ func (m *Machine) Next() Instant {
 	if l.sought != nil && l.held == nil {
 		at(l.nextRound)
 		at(l.sought.since + l.sought.lease)
+		if split := l.sought.since + splitAfter*m.t; split > m.now.Boot {
+			at(split)
+		}
 	}
 	if l.steppingDown != nil {
 		at(l.toldUntil)

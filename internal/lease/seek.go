@@ -78,7 +78,8 @@ func (m *Machine) evaluateVotes() {
 		if t.refused(true) {
 			m.seek(t.nextBallot())
 		}
-	case t.refused(false), m.now.Boot-t.since >= t.lease:
+	case t.refused(false), m.now.Boot-t.since >= t.lease,
+		m.now.Boot-t.since >= splitAfter*m.t && t.split():
 		m.abandonSought()
 	case m.now.Boot >= l.nextRound: // C6
 		l.nextRound = m.now.Boot + m.heartbeat
@@ -109,5 +110,6 @@ func (m *Machine) abandonSought() {
 	m.release(m.leaseholder.sought, nil)
 	m.leaseholder.sought = nil
 	m.candidacy.waits = false // else the RELEASE of a rival would cut the random part of T short
-	m.candidacy.retryAt = m.now.Boot + m.random(m.t)
+	m.candidacy.retryAt = m.now.Boot + m.random(m.t<<m.candidacy.splits)
+	m.candidacy.splits = min(m.candidacy.splits+1, maxSplits)
 }

@@ -118,7 +118,7 @@ func (s *snapshot) voter(v *voter) {
 func (s *snapshot) candidacy(m *Machine) {
 	c := &m.candidacy
 	p := &c.preVote
-	s.number(int64(p.purpose), int64(c.failures))
+	s.number(int64(p.purpose), int64(c.failures), int64(c.splits))
 	s.flags(c.waits, c.noMajority, c.ballotsSpent)
 	s.due(c.releasedAt + m.t)
 	s.delay(c.retryAt)
@@ -158,6 +158,7 @@ func (s *snapshot) leaseholder(m *Machine) {
 	}
 	if l.held == nil && l.sought != nil {
 		s.due(l.sought.since + l.sought.lease)
+		s.due(l.sought.since + splitAfter*m.t)
 	}
 	if m.roster != nil && m.roster.Preemption != Never {
 		panic("the snapshot leaves out what preemption needs")
@@ -215,7 +216,7 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		of     any
 		fields int
 	}{
-		{Machine{}, 18}, {voter{}, 6}, {disk{}, 7}, {State{}, 7}, {candidacy{}, 9}, {preVote{},
+		{Machine{}, 18}, {voter{}, 6}, {disk{}, 7}, {State{}, 7}, {candidacy{}, 10}, {preVote{},
 			8}, {leaseholder{}, 8}, {tally{}, 10}, {steppingDown{}, 4},
 		{peer{}, 6}, {follower{}, 13},
 	} {

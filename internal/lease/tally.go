@@ -116,6 +116,21 @@ func (t *tally) refused(ballotsOnly bool) bool {
 	return denied > t.roster.voters()-t.roster.majority()
 }
 
+// split reports whether somebody has denied, and no majority is left without those that have not
+// answered (C6).
+func (t *tally) split() bool {
+	denied, silent := 0, 0
+	for i, q := range t.roster.Members {
+		switch {
+		case t.denied[i]:
+			denied++
+		case q.Voter && t.promised[i] == 0:
+			silent++
+		}
+	}
+	return denied > 0 && denied+silent > t.roster.voters()-t.roster.majority()
+}
+
 // nextBallot returns the ballot to try next: the lowest above that of this tally and those that a
 // majority of the voters can have promised.
 func (t *tally) nextBallot() int64 {
