@@ -88,6 +88,17 @@ func (a *api) newest() *roster {
 	return nil
 }
 
+// newestEver is the roster of the group with the highest generation, whatever the status was set back to.
+func (a *api) newestEver() (newest *roster) {
+	for i := range a.rosters {
+		r := &a.rosters[i]
+		if r.group == a.group && r.node != nil && (newest == nil || r.node.Generation > newest.node.Generation) {
+			newest = r
+		}
+	}
+	return newest
+}
+
 // persisted is the roster as it was persisted that agents were told as n; nil: it never was.
 func (a *api) persisted(n *node.Roster) *membership.Roster {
 	for i := range a.rosters {

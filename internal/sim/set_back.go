@@ -34,15 +34,9 @@ func (w *World) setBack() {
 // remembered reports whether a process besides one uses the newest roster of the group. If none does,
 // nobody can tell that a status was set back: that is beyond the promise.
 func (w *World) remembered(besides int32) bool {
-	newest := int64(0)
-	for i := range w.api.rosters {
-		if r := &w.api.rosters[i]; r.group == w.api.group && r.node != nil {
-			newest = max(newest, r.node.Generation)
-		}
-	}
+	newest := w.api.newestEver()
 	for p := range w.processes {
-		v := &w.processes[p]
-		if r := v.roster; int32(p) != besides && r != nil && r.Group == groups[w.api.group] && r.Generation == newest {
+		if newest != nil && int32(p) != besides && w.processes[p].roster == newest.node {
 			return true
 		}
 	}
