@@ -20,6 +20,7 @@ type plan struct {
 	binary, algorithm, safety string
 	size                      int
 	heartbeat, lease, timeout time.Duration
+	shortest                  time.Duration // lease
 	patience                  time.Duration // how long a step may take before the measurement is given up
 }
 
@@ -27,7 +28,8 @@ type plan struct {
 // whoever coordinates then, so that nobody has to wait until a delayed preemption has brought the highest one back.
 func (p plan) roster() roster.Roster {
 	r := roster.Roster{Namespace: "bench", Group: strings.ToLower(p.safety), Generation: 1, Algorithm: p.algorithm, Safety: p.safety,
-		Heartbeat: p.heartbeat, Timeout: p.timeout, Lease: p.lease, Preemption: roster.Never}
+		Heartbeat: p.heartbeat, Timeout: p.timeout, Lease: p.lease, LeaseMinimum: min(p.shortest, p.lease),
+		Preemption: roster.Never}
 	for i := range p.size {
 		name := fmt.Sprintf("p%d", i+1)
 		r.Processes = append(r.Processes, roster.Process{Name: name, UID: name, Address: p.host(name) + ":4041",
@@ -193,10 +195,11 @@ func (g *group) still(ctx context.Context, coordinator string) error {
 	return err
 }
 
-// settling lets a few heartbeats pass; in a Guarded group also the promises that a process makes nobody after its restart.
+// settling lets a few heartbeats pass; in a Guarded group also the promises that a process makes nobody after its restart, and
+// those of the votes, which are for the longest lease.
 func (g *group) settling() time.Duration {
 	if g.safety == roster.Guarded {
-		return max(5*g.heartbeat, 3*g.lease/2)
+		return max(5*g.heartbeat, 2*g.lease)
 	}
 	return 5 * g.heartbeat
 }

@@ -77,6 +77,7 @@ type options struct {
 	span       time.Duration
 	heartbeat  time.Duration
 	lease      time.Duration
+	shortest   time.Duration
 	timeout    time.Duration
 	patience   time.Duration
 }
@@ -84,7 +85,8 @@ type options struct {
 // flagSet sets the defaults, and has the flags change them.
 func (c command) flagSet(o *options) *pflag.FlagSet {
 	*o = options{binary: "bin/agent", algorithms: []string{"Bully", "RingList"}, sizes: []int{5}, rounds: 1,
-		heartbeat: 100 * time.Millisecond, lease: time.Second, timeout: 500 * time.Millisecond, patience: time.Minute}
+		heartbeat: 100 * time.Millisecond, lease: time.Second, shortest: 100 * time.Millisecond,
+		timeout: 500 * time.Millisecond, patience: time.Minute}
 	f := pflag.NewFlagSet("failover "+c.name, pflag.ContinueOnError)
 	f.SortFlags = false
 	c.flags(f, o)
@@ -92,7 +94,8 @@ func (c command) flagSet(o *options) *pflag.FlagSet {
 	f.StringSliceVar(&o.algorithms, "algorithms", o.algorithms, "the algorithms to measure")
 	f.IntSliceVar(&o.sizes, "processes", o.sizes, "the sizes of groups, 2 to 250")
 	f.DurationVar(&o.heartbeat, "heartbeat", o.heartbeat, "the groups' heartbeat")
-	f.DurationVar(&o.lease, "lease", o.lease, "the Guarded groups' lease")
+	f.DurationVar(&o.lease, "lease", o.lease, "the Guarded groups' longest lease")
+	f.DurationVar(&o.shortest, "lease-minimum", o.shortest, "their shortest")
 	f.DurationVar(&o.timeout, "timeout", o.timeout, "the groups' timeout")
 	f.DurationVar(&o.patience, "patience", o.patience, "how long a group may take to agree")
 	return f
@@ -130,5 +133,5 @@ func (o options) each(measure func(algorithm string, size int) error) error {
 // group starts a group of these options.
 func (o options) group(ctx context.Context, algorithm, safety string, size int) (*group, error) {
 	return newGroup(ctx, plan{binary: o.binary, algorithm: algorithm, safety: safety, size: size,
-		heartbeat: o.heartbeat, lease: o.lease, timeout: o.timeout, patience: o.patience})
+		heartbeat: o.heartbeat, lease: o.lease, shortest: o.shortest, timeout: o.timeout, patience: o.patience})
 }

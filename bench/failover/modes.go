@@ -18,7 +18,7 @@ func modesFlags(f *pflag.FlagSet, o *options) {
 // modes strikes the coordinators of a Classic and of a Guarded group, turn about, so that whatever else the machine does
 // disturbs both alike.
 func modes(ctx context.Context, o options) error {
-	fmt.Printf("From the fault on, in milliseconds; heartbeat %v, lease %v:\n\n", o.heartbeat, o.lease)
+	fmt.Printf("From the fault on, in milliseconds; heartbeat %v, leases of %v to %v:\n\n", o.heartbeat, o.shortest, o.lease)
 	fmt.Println("| algorithm | processes | the coordinator's end | safety | N | every survivor names the new one: median | p90 | max " +
 		"| the new one may act: median | p90 | max | a paused one, when it goes on |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")

@@ -159,6 +159,8 @@ func (a *agent) loop(stop <-chan struct{}) error {
 			a.checkHealth()
 		case name := <-a.Ledger.suspicions:
 			a.step(node.Event{Type: node.AppSuspects, From: name})
+		case gap := <-a.Ledger.asking:
+			a.step(node.Event{Type: node.AppAsked, Length: gap})
 		case a.ailment = <-a.Health:
 			a.checkHealth()
 		case answer := <-a.Accounts.asks:

@@ -31,6 +31,9 @@ func (a *agent) carryOut(r *node.Ready) {
 		a.Links.Link(a.links)
 	}
 	a.Ledger.grant(r.Permission)
+	if m := a.node.Lease(); m != nil {
+		a.Meter.lease.Set(m.Asks().Seconds())
+	}
 	a.log(r.Notes)
 	if r.Changed {
 		a.publish()

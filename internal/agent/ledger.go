@@ -14,11 +14,17 @@ type Ledger struct {
 
 	mu         sync.Mutex
 	ledger     lease.Ledger
-	changed    chan struct{} // closed when the app's permission begins, ends or gets another epoch
-	sessions   chan struct{} // capacity 1: sessions have opened or closed
-	suspicions chan string   // capacity 1: the coordinator that does not answer the app
-	suspected  lease.Instant // when the app last reported that; 0: never
+	changed    chan struct{}      // closed when the app's permission begins, ends or gets another epoch
+	sessions   chan struct{}      // capacity 1: sessions have opened or closed
+	suspicions chan string        // capacity 1: the coordinator that does not answer the app
+	suspected  lease.Instant      // when the app last reported that; 0: never
+	asking     chan time.Duration // capacity 1: how long after it had asked before the app asked
+	asked      lease.Instant      // when the app asked last, and was told
+	under      lease.Epoch        // of what it was told
 }
+
+// seldom is how far apart the app's questions are if the agent's loop is to hear of them.
+const seldom = 10 * time.Millisecond
 
 // Session is an app that is told its permission over an open connection.
 type Session struct {
@@ -33,6 +39,7 @@ func NewLedger(clock func() lease.Reading) *Ledger {
 		changed:    make(chan struct{}),
 		sessions:   make(chan struct{}, 1),
 		suspicions: make(chan string, 1),
+		asking:     make(chan time.Duration, 1),
 	}
 }
 
@@ -40,7 +47,24 @@ func NewLedger(clock func() lease.Reading) *Ledger {
 func (l *Ledger) Use() (lease.Permission, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.ledger.Use(l.clock().Boot)
+	now := l.clock().Boot
+	p, ok := l.ledger.Use(now)
+	if ok {
+		l.compare(p, now)
+	}
+	return p, ok
+}
+
+// compare notices an app that asks now and then: it needs a longer lease than one that keeps a session
+// (LH10).
+func (l *Ledger) compare(p lease.Permission, now lease.Instant) {
+	if gap := now - l.asked; l.under == p.Epoch && gap >= seldom {
+		select {
+		case l.asking <- gap:
+		default: // the loop has not read the last one yet
+		}
+	}
+	l.asked, l.under = now, p.Epoch
 }
 
 // Valid reports whether this process may act now, for those who do not act on it.

@@ -34,6 +34,7 @@ type Meter struct {
 	responsesSent                  kinds[bool]
 	questionsSent, answersSent     prometheus.Counter
 
+	lease         prometheus.Gauge // seconds
 	renewal       prometheus.Histogram
 	lapses        prometheus.Counter
 	stalls        prometheus.Counter
@@ -144,6 +145,12 @@ func (m *Meter) registerElections() {
 func (m *Meter) registerLease() {
 	m.renewal = m.histogram("podesta_agent_lease_renewal_duration_seconds", renewalBuckets,
 		"From sending a renewal of the lease to the grant of one process.")
+	m.lease = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "podesta_agent_lease_seconds",
+		Help: "How long a lease this process asks for, between the two bounds of the roster; 0 while it " +
+			"holds none.",
+	})
+	m.registry.MustRegister(m.lease)
 	m.lapses = m.counter("podesta_agent_lease_lapses_total",
 		"Leases of this process that ran out before they were renewed or given up.")
 	m.stalls = m.counter("podesta_agent_loop_stalls_total",

@@ -122,16 +122,17 @@ func (a *agent) probe(h roster.AppHealth) {
 // nodeRoster is what the node has to know of a roster.
 func nodeRoster(r *roster.Roster) *node.Roster {
 	n := &node.Roster{
-		Group:      r.GroupUID,
-		Generation: r.Generation,
-		Algorithm:  r.Algorithm,
-		Guarded:    r.Safety == roster.Guarded,
-		Heartbeat:  r.Heartbeat,
-		Timeout:    r.Timeout,
-		Lease:      r.Lease,
-		Rules:      r.Rules,
-		Preemption: lease.Policy(r.Preemption),
-		Stable:     r.Stable,
+		Group:        r.GroupUID,
+		Generation:   r.Generation,
+		Algorithm:    r.Algorithm,
+		Guarded:      r.Safety == roster.Guarded,
+		Heartbeat:    r.Heartbeat,
+		Timeout:      r.Timeout,
+		Lease:        r.Lease,
+		LeaseMinimum: r.LeaseMinimum,
+		Rules:        r.Rules,
+		Preemption:   lease.Policy(r.Preemption),
+		Stable:       r.Stable,
 	}
 	for _, p := range r.Processes {
 		n.Members = append(n.Members, lease.Member{

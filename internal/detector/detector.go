@@ -8,7 +8,10 @@
 // promised: that a suspected process has failed.
 package detector
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Instant is a reading of CLOCK_BOOTTIME, as internal/lease counts it; 0 is never.
 type Instant = time.Duration
@@ -40,9 +43,10 @@ type Detector struct {
 	spare       []watch // memory for the next list of them
 	finding     Finding // of the last Tick
 	coordinator string
-	suspectAt   Instant // when the coordinator is to be suspected, though it may answer; zero: not
-	patient     bool    // because it elects; better evidence may come before that
-	due         Instant // when the last Tick asked to be called again
+	heartbeat   time.Duration // of the process that was heard last; 0: of the timing
+	suspectAt   Instant       // when the coordinator is to be suspected, though it may answer; zero: not
+	patient     bool          // because it elects; better evidence may come before that
+	due         Instant       // when the last Tick asked to be called again
 	sequence    uint64
 }
 
@@ -65,12 +69,25 @@ func New(t Timing) *Detector {
 func (d *Detector) SetTiming(t Timing) { d.timing = t }
 
 // T is the time within which a live process answers: what was measured, but at least two heartbeats
-// and at most the timeout. Before the first answer it is the timeout.
-func (d *Detector) T() time.Duration {
+// and at most the timeout. Before the first answer it is the timeout. The heartbeat is that of the
+// process that was last heard, or the timing's.
+func (d *Detector) T() time.Duration { return d.within(cmp.Or(d.heartbeat, d.timing.Heartbeat)) }
+
+// within is the time within which a process answers that is heard so often.
+func (d *Detector) within(heartbeat time.Duration) time.Duration {
 	if d.round.samples == 0 {
 		return d.timing.Timeout
 	}
-	return min(max(d.round.bound(), 2*d.timing.Heartbeat), d.timing.Timeout)
+	return min(max(d.round.bound(), 2*heartbeat), d.timing.Timeout)
+}
+
+// timeout is how long a watched process may be silent. Only the coordinator's own heartbeat says how
+// soon it is to be missed; the others' links may be slower than its are.
+func (d *Detector) timeout(w *watch) time.Duration {
+	if w.process == d.coordinator {
+		return d.T()
+	}
+	return d.within(d.timing.Heartbeat)
 }
 
 // Watch sets whom to ask from now on: the coordinator (empty: none) and others. A new one is asked
@@ -132,17 +149,18 @@ func (d *Detector) Answered(process string, sequence uint64, now Instant) {
 // the same, to measure T.
 const measureEvery = 10
 
-// Heard takes a heartbeat that the process sent unasked. While these come it is asked only to
-// measure T; half a heartbeat after one is missing it is asked again.
-func (d *Detector) Heard(process string, now Instant) {
+// Heard takes a heartbeat that the process sent unasked, and that says when the next one is due. While
+// these come it is asked only to measure T; half a heartbeat after one is missing it is asked again.
+func (d *Detector) Heard(process string, every time.Duration, now Instant) {
 	w := find(d.watched, process)
 	if w == nil {
 		return
 	}
 	w.askedAt, w.silent = now, false
 	if now-w.measured < measureEvery*d.timing.Heartbeat {
-		w.asked, w.sent = 0, now+d.timing.Heartbeat/2
+		w.asked, w.sent = 0, now+every*3/2-d.timing.Heartbeat
 	}
+	d.heartbeat = every
 	d.Opened(process)
 }
 
@@ -189,7 +207,7 @@ func (d *Detector) Tick(now Instant) Finding {
 		if late && w.asked != 0 { // this process itself stood still: answers may lie unread
 			w.askedAt = now
 		}
-		if w.asked != 0 && !w.silent && now-w.askedAt >= d.T() {
+		if w.asked != 0 && !w.silent && now-w.askedAt >= d.timeout(w) {
 			w.silent = true
 			f.Silent = append(f.Silent, w.process)
 			if w.process == d.coordinator {
@@ -230,7 +248,7 @@ func (d *Detector) Next(now Instant) Instant {
 		w := &d.watched[i]
 		earlier(w.sent + d.timing.Heartbeat)
 		if w.asked != 0 && !w.silent {
-			earlier(w.askedAt + d.T())
+			earlier(w.askedAt + d.timeout(w))
 		}
 	}
 	if d.suspectAt != 0 {

@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/podesta-dev/podesta/internal/lease"
 )
@@ -159,24 +160,31 @@ func TestALeaseholderWhoseWriteFails(t *testing.T) {
 	}
 }
 
-// V11: a renewal for a longer lease changes the State, and its grant waits for that.
-func TestARenewalForLongerWaitsForItsWrite(t *testing.T) {
+// V5, LH10: the state directory has the roster's lease from the first promise on, and from a new
+// roster on, so a renewal for a longer lease waits for no disk.
+func TestARenewalForLongerWaitsForNoWrite(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P1")
-	ask := lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1 / 2}
+	ask := lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1 / 10}
 	s.askBy("P2", ask)
+	if kept := s.State().Lease; kept != lease1 {
+		t.Fatalf("of a promise for %v it keeps %v, want the roster's %v", ask.Lease, kept, lease1)
+	}
 	s.slow = true
+	for _, ask.Lease = range []time.Duration{lease1 / 10, lease1 / 2, lease1} {
+		if v := s.askBy("P2", ask); v == nil || !v.Granted {
+			t.Errorf("a renewal for %v waits", ask.Lease)
+		}
+	}
+	s.slow = false
+	s.roster = next(s.roster, func(r *lease.Roster) { r.Lease = 2 * lease1 })
+	s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
+	s.slow = true
+	ask.Lease = 2 * lease1
 	if v := s.askBy("P2", ask); v == nil || !v.Granted {
-		t.Fatal("a renewal for the same lease waits")
+		t.Error("when the roster's lease has become longer, a renewal waits")
 	}
-	ask.Lease = lease1
-	if s.askBy("P2", ask) != nil {
-		t.Fatal("it has promised for longer than is on the disk")
-	}
-	if len(s.writes) != 1 || s.writes[0].state.Lease != lease1 {
-		t.Fatalf("to be written: %+v", s.writes)
-	}
-	if out := s.do(s.write()); len(out.Replies) != 1 || !out.Replies[0].Response.Granted {
-		t.Errorf("when it is on the disk it says %+v", out.Replies)
+	if kept := s.State().Lease; kept != 2*lease1 {
+		t.Errorf("it keeps %v, want %v", kept, 2*lease1)
 	}
 }
 

@@ -33,6 +33,9 @@ const (
 	WriteFailed
 	// Doubted: the app of this process reports that Process does not answer it.
 	Doubted
+	// AppAsked: the app of this process asked what it may do, Length after it had asked before, under
+	// the same lease (LH10).
+	AppAsked
 )
 
 // Event is one thing that happened. Fields that its type does not name are zero.
@@ -47,6 +50,7 @@ type Event struct {
 	Response Response
 	Roster   *Roster
 	Until    Instant
+	Length   time.Duration
 	Version  uint64
 }
 
@@ -70,6 +74,8 @@ type Output struct {
 	Replies  []Reply     // to be sent
 	Requests []Addressed // to be sent
 	Heard    string      // the leaseholder was heard: a heartbeat for the failure detector
-	Suspect  string      // the election algorithm is to suspect this process
-	Appoint  string      // the election algorithm is to name this process
+	// HeardEvery is how soon it is to be heard again (LH10).
+	HeardEvery time.Duration
+	Suspect    string // the election algorithm is to suspect this process
+	Appoint    string // the election algorithm is to name this process
 }

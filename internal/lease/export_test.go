@@ -33,6 +33,7 @@ func (t *tally) clone() *tally {
 	}
 	copied := *t
 	copied.promised, copied.denied = slices.Clone(t.promised), slices.Clone(t.denied)
+	copied.asked = slices.Clone(t.asked)
 	copied.highest, copied.scratch = slices.Clone(t.highest), nil
 	return &copied
 }
@@ -68,7 +69,7 @@ func (m *Machine) Own() (e Epoch, lease time.Duration, until Instant) {
 		}
 		for i, q := range c.roster.Members {
 			if q.Name == m.self.Name && c.promised[i] > 0 && c.promised[i] >= until {
-				e, lease, until = c.epoch, c.lease, c.promised[i]
+				e, lease, until = c.epoch, c.roster.Lease, c.promised[i]
 			}
 		}
 	}

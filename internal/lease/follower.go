@@ -40,19 +40,20 @@ import "time"
 
 // follower is what a process knows of the leaseholder.
 type follower struct {
-	leaseholder Incarnation // the zero Incarnation: it knows none
-	epoch       Epoch       // of that lease
-	epochAt     Instant     // when it last heard of that epoch (F2)
-	floor       Epoch       // it follows nothing below (F2)
-	reported    Epoch       // the highest that it was bound to (F1)
-	ended       ending      // the newest lease that ended by a STEP DOWN (F3)
-	bound       bool        // it has promised this epoch itself, or does not vote (F1)
-	hearsay     bool        // others hear the leaseholder, this process does not (C2, C8)
-	heardAt     Instant     // when the last RENEW arrived
-	linkDown    bool        // the connection was closed since
-	suspects    bool        // the voters are to be asked whether they hear it (C8)
-	heir        string      // the heir that the last leaseholder named (F3)
-	heirUntil   Instant     // until when this process waits for the heir
+	leaseholder Incarnation   // the zero Incarnation: it knows none
+	epoch       Epoch         // of that lease
+	epochAt     Instant       // when it last heard of that epoch (F2)
+	floor       Epoch         // it follows nothing below (F2)
+	reported    Epoch         // the highest that it was bound to (F1)
+	ended       ending        // the newest lease that ended by a STEP DOWN (F3)
+	bound       bool          // it has promised this epoch itself, or does not vote (F1)
+	hearsay     bool          // others hear the leaseholder, this process does not (C2, C8)
+	heardAt     Instant       // when the last RENEW arrived
+	heartbeat   time.Duration // when the next one is due after that (LH10)
+	linkDown    bool          // the connection was closed since
+	suspects    bool          // the voters are to be asked whether they hear it (C8)
+	heir        string        // the heir that the last leaseholder named (F3)
+	heirUntil   Instant       // until when this process waits for the heir
 }
 
 // forgetLeaseholder stops following, and keeps what F1 to F3 need.
@@ -108,14 +109,23 @@ func (m *Machine) hearsLeaseholder() bool {
 		m.now.Boot-f.heardAt < m.renewalTimeout()
 }
 
-// renewalTimeout is how long after its last RENEW a leaseholder is still heard (V9, P1).
-func (m *Machine) renewalTimeout() time.Duration { return m.t + missedHeartbeats*m.heartbeat }
+// renewalTimeout is how long after its last RENEW a leaseholder is still heard (V9).
+func (m *Machine) renewalTimeout() time.Duration {
+	return m.t + missedHeartbeats*m.follower.heartbeat
+}
+
+// answerTimeout is how long after its last response a process still answers the leaseholder (P1).
+func (m *Machine) answerTimeout() time.Duration { return m.t + missedHeartbeats*m.heartbeat }
 
 // heardRenewal handles a RENEW that this process's voter has granted or denied.
-func (m *Machine) heardRenewal(from Incarnation, e Epoch, granted bool) {
-	f := &m.follower
+func (m *Machine) heardRenewal(from Incarnation, p Request, granted bool) {
+	f, e := &m.follower, p.Epoch
 	if !m.mayFollow(from, e, granted) {
 		return
+	}
+	every := m.heartbeat // by its own roster: a liar must not be heard for longer
+	if p.Heartbeat > 0 {
+		every = max(min(p.Heartbeat, every), time.Millisecond)
 	}
 	l := &m.leaseholder
 	if l.steppingDown != nil && l.steppingDown.epoch <= e {
@@ -138,12 +148,13 @@ func (m *Machine) heardRenewal(from Incarnation, e Epoch, granted bool) {
 		ended:       f.ended,
 		bound:       bound,
 		heardAt:     m.now.Boot,
+		heartbeat:   every,
 	}
 	m.candidacy.leaseFound()
 	if s := &m.candidacy.preVote; s.purpose != transfer {
 		s.purpose = noPreVote
 	}
-	m.out.Heard = from.Name
+	m.out.Heard, m.out.HeardEvery = from.Name, every
 	if m.nominated != from.Name {
 		m.out.Appoint = from.Name
 	}
@@ -202,6 +213,7 @@ func (m *Machine) believe(v Response) {
 		bound:       f.bound && f.epoch == v.HolderEpoch,
 		hearsay:     true,
 		heardAt:     f.heardAt,
+		heartbeat:   f.heartbeat,
 		linkDown:    f.linkDown,
 		suspects:    true,
 	}

@@ -60,6 +60,17 @@ func TestOlderPromiseIsRenewedForALease(t *testing.T) {
 		s.want(true, "P3", epoch(2, 1))
 		s.want(false, "P2", epoch(1, 1))
 	})
+	t.Run("whatever lease is asked for", func(t *testing.T) { // LH10
+		s := older(t)
+		ask := lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1 / 10}
+		if v := s.askBy("P2", ask); v == nil || !v.Granted {
+			t.Error("a renewal for a tenth of the lease is refused, almost a lease after the roster")
+		}
+		s.asleep(1)
+		if v := s.askBy("P2", ask); v == nil || v.Granted {
+			t.Error("a lease after the roster, it is granted")
+		}
+	})
 	t.Run("beside the new epoch", func(t *testing.T) {
 		s := older(t)
 		s.want(true, "P2", epoch(2, 1))

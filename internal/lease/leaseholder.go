@@ -1,5 +1,7 @@
 package lease
 
+import "time"
+
 // The leaseholder is the process that a majority of the voters has promised an epoch to. seek.go
 // asks for votes and renewals, tally.go counts them, stepdown.go gives the lease back.
 //
@@ -10,7 +12,7 @@ package lease
 // LH2. The leaseholder may act until the deadline: the latest instant that the windows of a
 // majority reach. This is checked at each use, with the clock read then. No timer is relied on.
 //
-// LH3. It renews every heartbeat, at every member, whatever process is nominated.
+// LH3. It renews every heartbeat, which LH10 sets, at every member, whatever process is nominated.
 //
 // LH4. A lease that lapsed is over: its epoch is never used again, even if a response arrives late.
 // The leaseholder releases what voters may still have promised, and withdraws its candidacy for a
@@ -56,6 +58,7 @@ type leaseholder struct {
 	nextRound    Instant       // when the next round of requests is due
 	outbidAfter  Instant       // it outbids no voter before (LH9)
 	lastSought   Epoch         // the highest that this incarnation has sought (C3)
+	pace         pace          // how short a lease it asks for (LH10)
 	toldUntil    Instant       // what the app was told in leases that are over ends then (LH6)
 	peers        map[string]*peer
 }
@@ -70,12 +73,21 @@ func (m *Machine) Permission() (e Epoch, deadline Instant, ok bool) {
 	return held.epoch, held.deadline, true
 }
 
+// Asks returns how long a lease this process asks for (LH10); 0: it holds none.
+func (m *Machine) Asks() time.Duration {
+	if m.leaseholder.held == nil {
+		return 0
+	}
+	return m.leaseholder.pace.lease
+}
+
 // lapse ends a lease whose promises have run out (LH4).
 func (m *Machine) lapse() {
 	l := &m.leaseholder
 	if l.held != nil && m.now.Boot >= l.held.deadline {
 		rival := m.roster.hasRival(m.self.Name) && l.held.mayHaveRival(m.self.Name, m.now.Boot)
 		m.release(l.held, l.sought)
+		l.pace.lapsed(m.roster, m.now.Boot-l.held.renewed, m.now.Boot)
 		m.dropLease()
 		m.withdraw(rival)
 		m.postponeFallback()
@@ -136,7 +148,7 @@ func (m *Machine) driveLeaseholder() {
 // renew sends the next round of renewals (LH3), and asks again for the votes that it seeks beside.
 func (m *Machine) renew() {
 	l := &m.leaseholder
-	l.nextRound = m.now.Boot + m.heartbeat
+	l.nextRound = m.now.Boot + m.roster.heartbeat(l.pace.lease)
 	m.requestVotes(l.held, Renew)
 	if l.sought != nil {
 		m.requestVotes(l.sought, Vote)

@@ -75,6 +75,10 @@ func (m *Machine) Step(e Event) *Output {
 		m.suspected(e.Process)
 	case Doubted:
 		m.doubted(e.Process)
+	case AppAsked:
+		if l := &m.leaseholder; l.held != nil {
+			l.pace.asked(m.roster, e.Length, m.now.Boot)
+		}
 	case LinkDown:
 		m.linkDown(e.Process)
 	case Restored, Withdrawn:
@@ -113,6 +117,7 @@ func (m *Machine) changeRoster(r *Roster) {
 	m.roster = r
 	m.me, _ = r.find(m.self.Name)
 	m.heartbeat = max(r.Heartbeat, time.Millisecond)
+	m.leaseholder.pace.adapt(r)
 	if m.voter.adopt(r, m.self, m.now.Boot) {
 		m.disk.change()
 	}

@@ -36,7 +36,9 @@ type Request struct {
 	Epoch Epoch
 	Round uint64        // number of the requester's round; the response repeats it
 	Lease time.Duration // VOTE, RENEW: how long the promise is to bind the voter, from receipt
-	Heir  string        // STEP DOWN, RELEASE
+	// Heartbeat is when the next RENEW is due (LH10); 0: after the heartbeat of the roster.
+	Heartbeat time.Duration
+	Heir      string // STEP DOWN, RELEASE
 }
 
 // Response answers a request. A denial names the present leaseholder, so that the requester can

@@ -16,7 +16,7 @@ func (m *Machine) Next() Instant {
 	}
 	if l.sought != nil && l.held == nil {
 		at(l.nextRound)
-		at(l.sought.since + l.sought.lease)
+		at(l.sought.since + l.sought.roster.Lease)
 		if split := l.sought.since + splitAfter*m.t; split > m.now.Boot {
 			at(split)
 		}

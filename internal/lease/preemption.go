@@ -50,7 +50,7 @@ func (m *Machine) noteResponse(from Incarnation, v Response) {
 		l.peers[from.Name] = p
 	}
 	gap := m.now.Boot - p.lastResponse
-	if p.incarnation != from.Number || p.candidate != v.Candidate || gap > m.renewalTimeout() {
+	if p.incarnation != from.Number || p.candidate != v.Candidate || gap > m.answerTimeout() {
 		*p = peer{
 			incarnation:   from.Number,
 			stableSince:   m.now.Boot,
@@ -94,7 +94,7 @@ func (m *Machine) mayTakeOver(q *Member, p *peer) bool {
 		!q.outranks(m.me) || q.Name == m.me.Name {
 		return false
 	}
-	answers := p.candidate && m.now.Boot-p.lastResponse <= m.renewalTimeout()
+	answers := p.candidate && m.now.Boot-p.lastResponse <= m.answerTimeout()
 	stable := p.lastResponse - p.stableSince
 	return answers && (m.roster.Preemption == Always || stable >= m.roster.Stable)
 }

@@ -26,7 +26,7 @@ func (m *Machine) requested(e *Event) {
 	case Vote, Renew:
 		granted := m.vote(from, p)
 		if p.Kind == Renew {
-			m.heardRenewal(from, p.Epoch, granted)
+			m.heardRenewal(from, p, granted)
 		}
 		m.reply(e, granted, m.disk.promise)
 	case Transfer:

@@ -12,10 +12,12 @@ type Roster struct {
 	Generation int64
 	Heartbeat  time.Duration // between two rounds of renewals
 	Timeout    time.Duration // the upper bound of T; a pre-vote waits this long for answers
-	Lease      time.Duration
-	Preemption Policy
-	Stable     time.Duration // Delayed: how long a higher process must have answered before
-	Members    []Member
+	Lease      time.Duration // the longest
+	// LeaseMinimum is the shortest lease that is asked for (LH10); 0: Lease.
+	LeaseMinimum time.Duration
+	Preemption   Policy
+	Stable       time.Duration // Delayed: how long a higher process must have answered before
+	Members      []Member
 }
 
 // Policy says when a process takes over from a living coordinator of lower priority (P2).

@@ -27,8 +27,12 @@ func (m *Machine) seek(ballot int64) {
 // epoch is held.
 func (m *Machine) requestVotes(t *tally, k Kind) {
 	m.round++
-	t.rounds[m.round%uint64(len(t.rounds))] = round{number: m.round, sent: m.now.Boot}
-	p := Request{Kind: k, Epoch: t.epoch, Round: m.round, Lease: t.lease}
+	p := Request{Kind: k, Epoch: t.epoch, Round: m.round, Lease: t.roster.Lease}
+	if k == Renew { // LH10; of an older roster, for no more than that one allows (V5)
+		p.Lease = min(m.leaseholder.pace.lease, t.roster.Lease)
+		p.Heartbeat = m.roster.heartbeat(p.Lease)
+	}
+	t.rounds[m.round%uint64(len(t.rounds))] = round{number: m.round, sent: m.now.Boot, lease: p.Lease}
 	for _, q := range t.roster.Members {
 		switch {
 		case q.Name == m.self.Name && m.voter.votes:
@@ -59,8 +63,12 @@ func (m *Machine) requestOwnVote(p Request) {
 // voted takes a voter's answer to a VOTE or a RENEW.
 func (m *Machine) voted(from Incarnation, v Response) {
 	for _, t := range [...]*tally{m.leaseholder.held, m.leaseholder.sought} {
-		if t != nil && t.epoch == v.Epoch {
-			t.count(from, v)
+		if t == nil || t.epoch != v.Epoch {
+			continue
+		}
+		gap := t.count(from, v, m.now.Boot)
+		if gap > 0 && t == m.leaseholder.held && t.roster == m.roster {
+			m.leaseholder.pace.renewed(m.roster, gap, m.now.Boot)
 		}
 	}
 }
@@ -78,7 +86,7 @@ func (m *Machine) evaluateVotes() {
 		if t.refused(true) {
 			m.seek(t.nextBallot())
 		}
-	case t.refused(false), m.now.Boot-t.since >= t.lease,
+	case t.refused(false), m.now.Boot-t.since >= t.roster.Lease,
 		m.now.Boot-t.since >= splitAfter*m.t && t.split():
 		m.abandonSought()
 	case m.now.Boot >= l.nextRound: // C6

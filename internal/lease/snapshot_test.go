@@ -107,7 +107,7 @@ func (s *snapshot) voter(v *voter) {
 		s.number(int64(v.startedAt))
 	}
 	if v.previousEpoch != 0 {
-		s.number(int64(v.rosterSince))
+		s.number(int64(v.rosterSince), int64(v.lease))
 	}
 	for e := v.Earlier; e != nil; e = e.Next {
 		s.name(e.Group)
@@ -157,8 +157,11 @@ func (s *snapshot) leaseholder(m *Machine) {
 		s.due(l.nextRound)
 	}
 	if l.held == nil && l.sought != nil {
-		s.due(l.sought.since + l.sought.lease)
+		s.due(l.sought.since + l.sought.roster.Lease)
 		s.due(l.sought.since + splitAfter*m.t)
+	}
+	if m.roster != nil && m.roster.shortest() != m.roster.Lease {
+		panic("the snapshot leaves out what LH10 needs")
 	}
 	if m.roster != nil && m.roster.Preemption != Never {
 		panic("the snapshot leaves out what preemption needs")
@@ -170,7 +173,7 @@ func (s *snapshot) tally(t *tally) {
 	if t == nil {
 		return
 	}
-	s.number(int64(t.epoch), int64(t.lease), t.roster.Generation)
+	s.number(int64(t.epoch), t.roster.Generation)
 	for i := range t.promised {
 		s.due(t.promised[i])
 		s.number(t.highest[i])
@@ -181,7 +184,7 @@ func (s *snapshot) tally(t *tally) {
 	for _, r := range rounds {
 		if r.number != 0 {
 			s.round(r.number)
-			s.number(int64(r.sent))
+			s.number(int64(r.sent), int64(r.lease))
 		}
 	}
 }
@@ -216,9 +219,9 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		of     any
 		fields int
 	}{
-		{Machine{}, 18}, {voter{}, 6}, {disk{}, 7}, {State{}, 7}, {candidacy{}, 10}, {preVote{},
-			8}, {leaseholder{}, 8}, {tally{}, 10}, {steppingDown{}, 4},
-		{peer{}, 6}, {follower{}, 13},
+		{Machine{}, 18}, {voter{}, 7}, {disk{}, 7}, {State{}, 7}, {candidacy{}, 10}, {preVote{},
+			8}, {leaseholder{}, 9}, {tally{}, 11}, {steppingDown{}, 4},
+		{peer{}, 6}, {follower{}, 14}, {pace{}, 6},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {
 			t.Errorf(

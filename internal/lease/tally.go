@@ -8,21 +8,23 @@ import (
 // tally counts the votes for one epoch. Slices are indexed as the roster's members.
 type tally struct {
 	epoch    Epoch
-	lease    time.Duration
 	roster   *Roster
 	since    Instant
 	promised []Instant // until when this process relies on each promise; 0: not promised
+	asked    []Instant // when the newest request was sent that each has granted; 0: none
 	denied   []bool    // whose last response was a denial
 	highest  []int64   // the ballot that each denial was for; 0: denied for another reason
 	rounds   [32]round // the newest rounds, to know when the request of a response was sent
 	deadline Instant   // until when a majority has promised the epoch (LH2); 0 if none has
+	renewed  Instant   // when the newest request was sent that a majority has granted; 0: none
 	scratch  []Instant
 }
 
-// round is when a round of requests was sent.
+// round is when a round of requests was sent, and for which lease.
 type round struct {
 	number uint64
 	sent   Instant
+	lease  time.Duration
 }
 
 // newTally returns a tally without votes.
@@ -30,22 +32,22 @@ func newTally(e Epoch, r *Roster, now Instant) *tally {
 	n := len(r.Members)
 	return &tally{
 		epoch:    e,
-		lease:    r.Lease,
 		roster:   r,
 		since:    now,
 		promised: make([]Instant, n),
+		asked:    make([]Instant, n),
 		denied:   make([]bool, n),
 		highest:  make([]int64, n),
 	}
 }
 
-// majorityUntil returns the latest instant that the promises of a majority reach; 0 if none has
-// promised.
-func (t *tally) majorityUntil() Instant {
+// ofMajority returns the latest instant that a majority of the voters has reached, each by its own
+// instant; 0 if none has.
+func (t *tally) ofMajority(instants []Instant) Instant {
 	t.scratch = t.scratch[:0]
-	for _, until := range t.promised {
-		if until > 0 {
-			t.scratch = append(t.scratch, until)
+	for _, at := range instants {
+		if at > 0 {
+			t.scratch = append(t.scratch, at)
 		}
 	}
 	majority := t.roster.majority()
@@ -71,22 +73,31 @@ func (t *tally) mayHaveRival(self string, now Instant) bool {
 	return stoodStill
 }
 
-// count takes a response into account (LH1).
-func (t *tally) count(from Incarnation, v Response) {
+// count takes a response into account (LH1). It returns how long after the request before it the
+// newest one was granted that a majority has granted (LH10); 0: that one is none.
+func (t *tally) count(from Incarnation, v Response, now Instant) (gap time.Duration) {
 	i := t.roster.indexOf(from)
 	r := t.rounds[v.Round%uint64(len(t.rounds))]
 	if i < 0 || !t.roster.Members[i].Voter || r.number != v.Round {
-		return
+		return 0
 	}
 	t.denied[i], t.highest[i] = !v.Granted, 0
 	switch {
 	case v.Granted:
-		t.promised[i] = max(t.promised[i], r.sent+Window(t.lease))
-		t.deadline = t.majorityUntil()
+		t.promised[i] = max(t.promised[i], r.sent+Window(r.lease))
+		t.deadline = t.ofMajority(t.promised)
+		t.asked[i] = max(t.asked[i], r.sent)
+		if at := t.ofMajority(t.asked); at > t.renewed {
+			if t.renewed > 0 {
+				gap = now - t.renewed
+			}
+			t.renewed = at
+		}
 	case v.Generation == t.epoch.Generation() && v.Highest >= t.epoch:
 		// With any other generation the voter denies for its roster, and no ballot helps.
 		t.highest[i] = v.Highest.Ballot()
 	}
+	return gap
 }
 
 // outbid returns the ballot that wins back the voters that have promised a higher one since (LH9);

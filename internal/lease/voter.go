@@ -29,7 +29,8 @@ import "time"
 // V5. A promise runs for L from the receipt of the request, on the voter's clock, where L is what
 // the request asks for; a request for more than the roster's L is denied. A running promise never
 // gets shorter: not by a renewal, not by another epoch, not by a roster with a shorter L. The state
-// directory keeps the longest L that may still be running.
+// directory keeps the longest L that may still be running: the roster's, from the first promise on,
+// so that no renewal for longer has to wait for the disk (LH10).
 //
 // V6. After a restart, a promise in the state directory runs for its full L from the start of the
 // process, even a promise to nobody (V1), because nobody knows when it was last renewed.
@@ -65,8 +66,9 @@ type voter struct {
 	until     Instant // when the promise ends; until then a promise to nobody keeps it from voting
 	startedAt Instant // when this process started
 
-	previousEpoch Epoch   // promised to the same incarnation under the previous roster (V4)
-	rosterSince   Instant // when the previous roster was left
+	previousEpoch Epoch         // promised to the same incarnation under the previous roster (V4)
+	rosterSince   Instant       // when the previous roster was left
+	lease         time.Duration // of the roster
 }
 
 // restart begins with what the state directory holds (V6).
@@ -84,7 +86,10 @@ func (v *voter) adopt(r *Roster, self Incarnation, now Instant) bool {
 	if v.Highest.Generation() == v.Generation && r.Generation > v.Generation {
 		v.previousEpoch, v.rosterSince = v.Highest, now
 	}
-	v.Generation = r.Generation
+	v.Generation, v.lease = r.Generation, r.Lease
+	if v.To != (Incarnation{}) {
+		v.Lease = max(v.Lease, r.Lease)
+	}
 	i := r.indexOf(self)
 	v.votes = i >= 0 && r.Members[i].Voter
 	if v.votes && !v.Voted {
@@ -109,7 +114,7 @@ func (v *voter) mayPromise(r *Roster, to Incarnation) bool {
 // renews reports whether a request repeats what was promised to the same incarnation (V3, V4).
 func (v *voter) renews(to Incarnation, p Request, now Instant) bool {
 	present := p.Epoch == v.Highest && p.Epoch.Generation() == v.Generation
-	return v.To == to && (present || p.Epoch == v.previousEpoch && now < v.rosterSince+p.Lease)
+	return v.To == to && (present || p.Epoch == v.previousEpoch && now < v.rosterSince+v.lease)
 }
 
 // promise decides about a VOTE or a RENEW. It reports whether the State has changed; then the grant
@@ -132,7 +137,7 @@ func (v *voter) promise(r *Roster, to Incarnation, p Request, now Instant) (gran
 	if v.To != to { // the previous epoch was not promised to this incarnation
 		v.previousEpoch = 0
 	}
-	v.Highest, v.To, v.Lease = p.Epoch, to, max(p.Lease, v.until-now)
+	v.Highest, v.To, v.Lease = p.Epoch, to, max(r.Lease, v.until-now)
 	return true, v.State != before
 }
 

@@ -35,6 +35,9 @@ const (
 	Unhealthy
 	// AppSuspects: the app reports that From, the coordinator, does not answer it.
 	AppSuspects
+	// AppAsked: the app asked whether it may act, Length after it had asked before, under the same
+	// lease of this process.
+	AppAsked
 	// Leave: the process is about to end on purpose. Ready.Left says when it may.
 	Leave
 	// Expired: the certificate of the process has ended; it takes part again with the next roster.
@@ -51,6 +54,7 @@ type Event struct {
 	Message     Message
 	Roster      *Roster
 	Until       lease.Instant
+	Length      time.Duration
 	Ailment     NotCandidate // AppUnhealthy, or SessionClosed; empty: AppUnhealthy
 }
 
@@ -94,17 +98,18 @@ type Message struct {
 
 // Roster is what a node has to know of a roster. Rosters of one group and generation are equal.
 type Roster struct {
-	Group      string // the UID of the group object: generations are compared within one only
-	Generation int64
-	Algorithm  string
-	Guarded    bool
-	Heartbeat  time.Duration // between two questions, or two rounds of renewals
-	Timeout    time.Duration // upper bound of T, within which a healthy process answers
-	Lease      time.Duration // Guarded
-	Rules      int32         // Guarded: the rules level in force (MC11); 0 counts as 1
-	Preemption lease.Policy  // Guarded
-	Stable     time.Duration // Guarded, Delayed
-	Members    []lease.Member
+	Group        string // the UID of the group object: generations are compared within one only
+	Generation   int64
+	Algorithm    string
+	Guarded      bool
+	Heartbeat    time.Duration // between two questions, or two rounds of renewals
+	Timeout      time.Duration // upper bound of T, within which a healthy process answers
+	Lease        time.Duration // Guarded
+	LeaseMinimum time.Duration // Guarded: the shortest that is asked for; 0: Lease
+	Rules        int32         // Guarded: the rules level in force (MC11); 0 counts as 1
+	Preemption   lease.Policy  // Guarded
+	Stable       time.Duration // Guarded, Delayed
+	Members      []lease.Member
 }
 
 // find looks a member up by name.

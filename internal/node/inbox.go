@@ -143,7 +143,7 @@ func (n *Node) stepLease(e lease.Event) {
 		n.request(r)
 	}
 	if out.Heard != "" {
-		n.heard(out.Heard)
+		n.heard(out.Heard, out.HeardEvery)
 	}
 	if n.guarded() && !n.lease.Settled() {
 		n.inbox.election = n.waiting.take(n.inbox.election, n.now.Boot, n.patience())

@@ -78,6 +78,8 @@ func (n *Node) Step(e Event) *Ready {
 		n.health(e.Type == Healthy, e.Ailment)
 	case AppSuspects:
 		n.appSuspects(e.From)
+	case AppAsked:
+		n.authorise(lease.Event{Type: lease.AppAsked, Length: e.Length})
 	case Leave:
 		n.leave()
 	case Expired:
@@ -98,7 +100,7 @@ func (n *Node) Advance(now lease.Reading, number uint64, err error) *Ready {
 }
 
 // Lease is the lease protocol's part of this process; nil if it was never in a Guarded group. It is
-// for those who check the Node: it must not be stepped.
+// for those who check the Node, or measure it: it must not be stepped.
 func (n *Node) Lease() *lease.Machine { return n.lease }
 
 // Election is the election algorithm's part; nil if the process is on no roster. It is for those

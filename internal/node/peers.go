@@ -2,6 +2,7 @@ package node
 
 import (
 	"slices"
+	"time"
 
 	"github.com/podesta-dev/podesta/internal/detector"
 	"github.com/podesta-dev/podesta/internal/election"
@@ -84,9 +85,9 @@ func (n *Node) appSuspects(name string) {
 	n.elect(election.Event{Type: election.Suspect, Process: name})
 }
 
-// heard takes a renewal of the leaseholder for a heartbeat of it.
-func (n *Node) heard(name string) {
-	n.detector.Heard(name, n.now.Boot)
+// heard takes a renewal of the leaseholder for a heartbeat of it; every says when the next is due.
+func (n *Node) heard(name string, every time.Duration) {
+	n.detector.Heard(name, every, n.now.Boot)
 	if n.peers.unsilence(name) {
 		n.elect(election.Event{Type: election.PeerUp, Process: name})
 	}

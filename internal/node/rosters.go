@@ -149,13 +149,14 @@ func processes(r *Roster) []election.Process {
 
 func leaseRoster(r *Roster) *lease.Roster {
 	return &lease.Roster{
-		Group:      r.Group,
-		Generation: r.Generation,
-		Heartbeat:  r.Heartbeat,
-		Timeout:    r.Timeout,
-		Lease:      r.Lease,
-		Preemption: r.Preemption,
-		Stable:     r.Stable,
-		Members:    r.Members,
+		Group:        r.Group,
+		Generation:   r.Generation,
+		Heartbeat:    r.Heartbeat,
+		Timeout:      r.Timeout,
+		Lease:        r.Lease,
+		LeaseMinimum: r.LeaseMinimum,
+		Preemption:   r.Preemption,
+		Stable:       r.Stable,
+		Members:      r.Members,
 	}
 }

@@ -15,18 +15,19 @@ const maxFile = 1 << 20
 
 // file is the JSON form of a Roster, with units in the names as in the API.
 type file struct {
-	Namespace             string        `json:"namespace"`
-	Group                 string        `json:"group"`
-	Generation            int64         `json:"generation"`
-	Algorithm             string        `json:"algorithm"`
-	Safety                string        `json:"safety"`
-	HeartbeatMilliseconds int64         `json:"heartbeatMilliseconds"`
-	TimeoutMilliseconds   int64         `json:"timeoutMilliseconds"`
-	LeaseMilliseconds     int64         `json:"leaseMilliseconds"`
-	Rules                 int32         `json:"rules,omitempty"`
-	Preemption            filePolicy    `json:"preemption"`
-	AppHealth             *fileHealth   `json:"appHealth,omitempty"`
-	Processes             []fileProcess `json:"processes"`
+	Namespace                string        `json:"namespace"`
+	Group                    string        `json:"group"`
+	Generation               int64         `json:"generation"`
+	Algorithm                string        `json:"algorithm"`
+	Safety                   string        `json:"safety"`
+	HeartbeatMilliseconds    int64         `json:"heartbeatMilliseconds"`
+	TimeoutMilliseconds      int64         `json:"timeoutMilliseconds"`
+	LeaseMilliseconds        int64         `json:"leaseMilliseconds"`
+	LeaseMinimumMilliseconds *int64        `json:"leaseMinimumMilliseconds,omitempty"`
+	Rules                    int32         `json:"rules,omitempty"`
+	Preemption               filePolicy    `json:"preemption"`
+	AppHealth                *fileHealth   `json:"appHealth,omitempty"`
+	Processes                []fileProcess `json:"processes"`
 }
 
 type filePolicy struct {
@@ -58,8 +59,9 @@ func ReadFile(path string) (Roster, error) {
 
 // Parse reads a roster from JSON. An unknown field is an error. Absent fields get the API's
 // defaults: namespace "default", generation 1, algorithm Bully, safety Classic,
-// heartbeatMilliseconds 100, timeoutMilliseconds 500, leaseMilliseconds 1000, preemption Delayed
-// with stableSeconds 5, rules 1, no appHealth. The defaults of a process are its name as uid, priority 1 and
+// heartbeatMilliseconds 100, timeoutMilliseconds 500, leaseMilliseconds 1000,
+// leaseMinimumMilliseconds the lease, preemption Delayed with stableSeconds 5, rules 1, no
+// appHealth. The defaults of a process are its name as uid, priority 1 and
 // voter true.
 func Parse(data []byte) (Roster, error) {
 	if len(data) > maxFile {
@@ -99,9 +101,10 @@ func Parse(data []byte) (Roster, error) {
 // validate rejects values that do not fit into a time.Duration. Roster.Validate checks the rest.
 func (f file) validate() error {
 	for name, milliseconds := range map[string]int64{
-		"heartbeatMilliseconds": f.HeartbeatMilliseconds,
-		"timeoutMilliseconds":   f.TimeoutMilliseconds,
-		"leaseMilliseconds":     f.LeaseMilliseconds,
+		"heartbeatMilliseconds":    f.HeartbeatMilliseconds,
+		"timeoutMilliseconds":      f.TimeoutMilliseconds,
+		"leaseMilliseconds":        f.LeaseMilliseconds,
+		"leaseMinimumMilliseconds": f.leaseMinimum(),
 	} {
 		if milliseconds < 0 || milliseconds > maxTimeout.Milliseconds() {
 			return fmt.Errorf("%s %d: must be between 0 and %d", name, milliseconds,
@@ -116,19 +119,28 @@ func (f file) validate() error {
 	return nil
 }
 
+// leaseMinimum is the shortest lease in milliseconds: the lease unless it is given.
+func (f file) leaseMinimum() int64 {
+	if f.LeaseMinimumMilliseconds != nil {
+		return *f.LeaseMinimumMilliseconds
+	}
+	return f.LeaseMilliseconds
+}
+
 func (f file) roster() Roster {
 	r := Roster{
-		Namespace:  f.Namespace,
-		Group:      f.Group,
-		Generation: f.Generation,
-		Algorithm:  f.Algorithm,
-		Safety:     f.Safety,
-		Heartbeat:  time.Duration(f.HeartbeatMilliseconds) * time.Millisecond,
-		Timeout:    time.Duration(f.TimeoutMilliseconds) * time.Millisecond,
-		Rules:      f.Rules,
-		Lease:      time.Duration(f.LeaseMilliseconds) * time.Millisecond,
-		Preemption: f.Preemption.Policy,
-		Stable:     time.Duration(f.Preemption.StableSeconds) * time.Second,
+		Namespace:    f.Namespace,
+		Group:        f.Group,
+		Generation:   f.Generation,
+		Algorithm:    f.Algorithm,
+		Safety:       f.Safety,
+		Heartbeat:    time.Duration(f.HeartbeatMilliseconds) * time.Millisecond,
+		Timeout:      time.Duration(f.TimeoutMilliseconds) * time.Millisecond,
+		Rules:        f.Rules,
+		Lease:        time.Duration(f.LeaseMilliseconds) * time.Millisecond,
+		LeaseMinimum: time.Duration(f.leaseMinimum()) * time.Millisecond,
+		Preemption:   f.Preemption.Policy,
+		Stable:       time.Duration(f.Preemption.StableSeconds) * time.Second,
 	}
 	for _, p := range f.Processes {
 		process := Process{
@@ -157,15 +169,16 @@ func (f file) roster() Roster {
 // resolution of milliseconds; Stable and the times of AppHealth, of seconds).
 func (r Roster) Encode() []byte {
 	f := file{
-		Namespace:             r.Namespace,
-		Group:                 r.Group,
-		Generation:            r.Generation,
-		Algorithm:             r.Algorithm,
-		Safety:                r.Safety,
-		HeartbeatMilliseconds: r.Heartbeat.Milliseconds(),
-		TimeoutMilliseconds:   r.Timeout.Milliseconds(),
-		LeaseMilliseconds:     r.Lease.Milliseconds(),
-		Rules:                 r.Rules,
+		Namespace:                r.Namespace,
+		Group:                    r.Group,
+		Generation:               r.Generation,
+		Algorithm:                r.Algorithm,
+		Safety:                   r.Safety,
+		HeartbeatMilliseconds:    r.Heartbeat.Milliseconds(),
+		TimeoutMilliseconds:      r.Timeout.Milliseconds(),
+		LeaseMilliseconds:        r.Lease.Milliseconds(),
+		LeaseMinimumMilliseconds: new(r.LeaseMinimum.Milliseconds()),
+		Rules:                    r.Rules,
 		Preemption: filePolicy{
 			Policy:        r.Preemption,
 			StableSeconds: int64(r.Stable / time.Second),

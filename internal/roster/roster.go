@@ -20,6 +20,7 @@ const (
 	maxLease     = 10 * time.Minute
 	// of a lease: one may be lost, and the next may be late, before the leaseholder has to stop
 	leastBeats = 4
+	leastLease = leastBeats * minHeartbeat
 	maxStable  = time.Hour
 
 	// maxGeneration keeps epochs below 2⁵³ (see internal/lease).
@@ -59,6 +60,8 @@ type Roster struct {
 	Heartbeat, Timeout time.Duration
 	// how long a vote binds a voter; may be zero with safety Classic, as may Preemption and Stable
 	Lease time.Duration
+	// LeaseMinimum is the shortest lease that a leaseholder asks for (LH10); 0: Lease
+	LeaseMinimum time.Duration
 	// LongestLease is the longest lease that a promise under this or an earlier generation may still
 	// have. Agents do not need it: it is for a manager that adopts this roster (MC10). It may become
 	// shorter within a generation; a static file does not have it.
@@ -109,7 +112,7 @@ func (r Roster) Equal(o Roster) bool {
 		r.Generation == o.Generation &&
 		r.Algorithm == o.Algorithm && r.Safety == o.Safety && r.Heartbeat == o.Heartbeat &&
 		r.Timeout == o.Timeout &&
-		r.Lease == o.Lease && r.LongestLease == o.LongestLease && r.Preemption == o.Preemption && r.Stable == o.Stable &&
+		r.Lease == o.Lease && r.LeaseMinimum == o.LeaseMinimum && r.LongestLease == o.LongestLease && r.Preemption == o.Preemption && r.Stable == o.Stable &&
 		r.Rules == o.Rules && r.AppHealth == o.AppHealth &&
 		slices.Equal(r.Processes, o.Processes)
 }
@@ -159,6 +162,10 @@ func (r Roster) validateLease() error {
 	switch {
 	case r.Lease < 0 || r.Lease > maxLease:
 		return fmt.Errorf("lease %v: must be at most %v", r.Lease, maxLease)
+	case r.LeaseMinimum < 0 || r.LeaseMinimum > max(r.Lease, 0):
+		return fmt.Errorf("shortest lease %v: must be at most the lease (%v)", r.LeaseMinimum, r.Lease)
+	case r.LeaseMinimum > 0 && r.LeaseMinimum < leastLease:
+		return fmt.Errorf("shortest lease %v: must be at least %v", r.LeaseMinimum, leastLease)
 	case r.LongestLease < 0 || r.LongestLease > maxLease:
 		return fmt.Errorf("longest lease %v: must be at most %v", r.LongestLease, maxLease)
 	case r.Rules < 0 || r.Rules > maxRules:

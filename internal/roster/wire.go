@@ -30,6 +30,7 @@ func rosterToWire(r Roster) *rosterpb.Roster {
 
 		LongestLeaseMilliseconds: int32(r.LongestLease.Milliseconds()),
 		Rules:                    r.Rules,
+		LeaseMinimumMilliseconds: int32(r.LeaseMinimum.Milliseconds()),
 	}
 	for _, p := range r.Processes {
 		w.Processes = append(w.Processes, &rosterpb.Process{
@@ -61,6 +62,7 @@ func rosterFromWire(w *rosterpb.Roster) (Roster, error) {
 
 		LongestLease: time.Duration(w.GetLongestLeaseMilliseconds()) * time.Millisecond,
 		Rules:        w.GetRules(),
+		LeaseMinimum: time.Duration(w.GetLeaseMinimumMilliseconds()) * time.Millisecond,
 	}
 	if len(w.GetProcesses()) > MaxProcesses {
 		return Roster{}, errors.New("the roster has too many processes")

@@ -25,6 +25,9 @@ func (w *World) checkHold(p int32, granted lease.Permission) {
 	if granted.Epoch == 0 || v.clock.instant(w.now) >= granted.Deadline {
 		if h.epoch != 0 {
 			w.tell("%s holds %s no more", names[p], h.epoch)
+			if v.clock.instant(w.now) >= h.deadline {
+				w.Lapses++
+			}
 		}
 		h.epoch = 0
 		return

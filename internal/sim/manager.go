@@ -283,7 +283,7 @@ func (w *World) persist(m *manager, r *membership.Roster) {
 	n := &node.Roster{
 		Group: groups[w.api.group], Generation: r.Generation, Algorithm: m.cache.algorithm, Guarded: w.Guarded,
 		Heartbeat: time.Duration(heartbeat), Timeout: time.Duration(mostTimeout), Lease: m.cache.lease,
-		Preemption: w.Preemption, Stable: w.Stable, Rules: r.Rules, Members: make([]lease.Member, len(r.Members)),
+		LeaseMinimum: w.Shortest, Preemption: w.Preemption, Stable: w.Stable, Rules: r.Rules, Members: make([]lease.Member, len(r.Members)),
 	}
 	for i := range r.Members {
 		q := &r.Members[i]

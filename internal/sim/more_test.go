@@ -25,6 +25,26 @@ func TestSimulateClocksAtTheBound(t *testing.T) {
 	}
 }
 
+// A lease that gets shorter than the links allow gets longer before it lapses, on links that take up to
+// 80 ms: nothing is wrong in these groups, and each of them has one leaseholder and one epoch.
+func TestShortLeasesDoNotLapse(t *testing.T) {
+	w := sim.NewWorld()
+	for _, algorithm := range algorithms() {
+		for seed := range uint64(share()/40 + 1) {
+			o := sim.DrawGuarded(algorithm, seed)
+			quiet := sim.Options{Algorithm: algorithm, Seed: seed, Guarded: true, Quiet: true, Processes: max(o.Processes, 3),
+				Chaos: 600 * sim.T, Gap: 600 * sim.T, Lease: o.Lease}
+			quiet.Rate, quiet.Shortest = min(o.Rate, 95), 40*time.Millisecond
+			if err := w.Run(quiet); err != nil {
+				t.Error(err)
+			}
+			if w.Lapses > 0 {
+				t.Errorf("%s seed %d: %d of %d leases lapsed", algorithm, seed, w.Lapses, w.Leases)
+			}
+		}
+	}
+}
+
 // Beyond the promise (clocks off by up to a half) epochs still belong to one process each, and a
 // resource that checks them is still safe. That two do act at once then, and that stale writes come
 // and are refused, shows that the oracle sees them.

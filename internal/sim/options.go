@@ -108,6 +108,7 @@ type Weights struct {
 // Lease is the group's own choice of what Guarded groups need.
 type Lease struct {
 	Lease      time.Duration
+	Shortest   time.Duration // the shortest lease that is asked for (LH10); 0: Lease
 	Preemption lease.Policy
 	Stable     time.Duration
 }
@@ -182,6 +183,7 @@ func DrawGuarded(algorithm string, seed uint64) Options {
 	if seed%4 == 3 { // not drawn, so that pinned seeds keep their meaning
 		o.SetBack = 1
 	}
+	o.Shortest = time.Duration(map[uint64]int64{1: 100, 2: 40, 7: 300}[seed%8]) * time.Millisecond // nor is this
 	return o
 }
 

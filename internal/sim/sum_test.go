@@ -33,6 +33,7 @@ func (s *sum) count(w *sim.World) {
 	t.Requests, t.Writes, t.Leases = t.Requests+w.Requests, t.Writes+w.Writes, t.Leases+w.Leases
 	t.Rosters, t.Stopped, t.Faults = t.Rosters+w.Rosters, t.Stopped+w.Stopped, t.Faults+w.Stats.Faults
 	t.Led, t.Leaderless = t.Led+w.Led, t.Leaderless+w.Leaderless
+	t.Lapses += w.Lapses
 	t.Accepted, t.Refused = t.Accepted+w.Accepted, t.Refused+w.Stats.Refused
 }
 
@@ -51,7 +52,7 @@ func (s *sum) report(t *testing.T, took time.Duration) {
 		s.stats.Steps, s.stats.Faults, s.stats.Rosters, s.stats.Messages, s.stats.Questions, s.stats.Writes,
 		100*float64(s.stats.Leaderless)/float64(max(1, s.stats.Led+s.stats.Leaderless)), s.stats.Stopped)
 	if s.stats.Leases > 0 {
-		t.Logf("%d leases, %d requests and responses; %d writes accepted, %d stale ones refused",
-			s.stats.Leases, s.stats.Requests, s.stats.Accepted, s.stats.Refused)
+		t.Logf("%d leases, %d of them lapsed; %d requests and responses; %d writes accepted, %d stale ones refused",
+			s.stats.Leases, s.stats.Lapses, s.stats.Requests, s.stats.Accepted, s.stats.Refused)
 	}
 }

@@ -64,6 +64,7 @@ type Stats struct {
 	Settled    Time // from the beginning of calm until the last message; Guarded: until the last new lease
 	Trace      uint64
 	Leases     int // epochs that were held
+	Lapses     int // leases that ran out before they were renewed or given up
 	Rosters    int // persisted
 	Leaderless Time
 	without    Time // since when nobody could act though somebody could have

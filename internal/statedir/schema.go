@@ -9,22 +9,23 @@ import (
 // rosterV1 is the schema of a roster.Roster. It is not the roster file's (roster.Parse): that one
 // is written by people, has defaults, and knows no group object.
 type rosterV1 struct {
-	Namespace            string       `json:"namespace"`
-	Group                string       `json:"group"`
-	GroupUID             string       `json:"groupUID"`
-	Generation           int64        `json:"generation"`
-	Algorithm            string       `json:"algorithm"`
-	Safety               string       `json:"safety"`
-	HeartbeatNanoseconds int64        `json:"heartbeatNanoseconds"`
-	TimeoutNanoseconds   int64        `json:"timeoutNanoseconds"`
-	LeaseNanoseconds     int64        `json:"leaseNanoseconds"`
-	LongestNanoseconds   int64        `json:"longestLeaseNanoseconds,omitempty"`
-	Rules                int32        `json:"rules,omitempty"` // absent counts as 1
-	Preemption           string       `json:"preemption"`
-	StableNanoseconds    int64        `json:"stableNanoseconds"`
-	AppHealth            *appHealthV1 `json:"appHealth"` // null: the app is not asked
-	Processes            []processV1  `json:"processes"`
-	Signed               []byte       `json:"signed"` // null: no manager signed it
+	Namespace               string       `json:"namespace"`
+	Group                   string       `json:"group"`
+	GroupUID                string       `json:"groupUID"`
+	Generation              int64        `json:"generation"`
+	Algorithm               string       `json:"algorithm"`
+	Safety                  string       `json:"safety"`
+	HeartbeatNanoseconds    int64        `json:"heartbeatNanoseconds"`
+	TimeoutNanoseconds      int64        `json:"timeoutNanoseconds"`
+	LeaseNanoseconds        int64        `json:"leaseNanoseconds"`
+	LongestNanoseconds      int64        `json:"longestLeaseNanoseconds,omitempty"`
+	Rules                   int32        `json:"rules,omitempty"`                   // absent counts as 1
+	LeaseMinimumNanoseconds int64        `json:"leaseMinimumNanoseconds,omitempty"` // absent: the lease
+	Preemption              string       `json:"preemption"`
+	StableNanoseconds       int64        `json:"stableNanoseconds"`
+	AppHealth               *appHealthV1 `json:"appHealth"` // null: the app is not asked
+	Processes               []processV1  `json:"processes"`
+	Signed                  []byte       `json:"signed"` // null: no manager signed it
 }
 
 type appHealthV1 struct {
@@ -49,21 +50,22 @@ type processV1 struct {
 
 func rosterV1Of(r roster.Roster) rosterV1 {
 	v := rosterV1{
-		Namespace:            r.Namespace,
-		Group:                r.Group,
-		GroupUID:             r.GroupUID,
-		Generation:           r.Generation,
-		Algorithm:            r.Algorithm,
-		Safety:               r.Safety,
-		HeartbeatNanoseconds: int64(r.Heartbeat),
-		TimeoutNanoseconds:   int64(r.Timeout),
-		LeaseNanoseconds:     int64(r.Lease),
-		LongestNanoseconds:   int64(r.LongestLease),
-		Rules:                r.Rules,
-		Preemption:           r.Preemption,
-		StableNanoseconds:    int64(r.Stable),
-		Processes:            make([]processV1, 0, len(r.Processes)),
-		Signed:               r.Signed,
+		Namespace:               r.Namespace,
+		Group:                   r.Group,
+		GroupUID:                r.GroupUID,
+		Generation:              r.Generation,
+		Algorithm:               r.Algorithm,
+		Safety:                  r.Safety,
+		HeartbeatNanoseconds:    int64(r.Heartbeat),
+		TimeoutNanoseconds:      int64(r.Timeout),
+		LeaseNanoseconds:        int64(r.Lease),
+		LongestNanoseconds:      int64(r.LongestLease),
+		Rules:                   r.Rules,
+		LeaseMinimumNanoseconds: int64(r.LeaseMinimum),
+		Preemption:              r.Preemption,
+		StableNanoseconds:       int64(r.Stable),
+		Processes:               make([]processV1, 0, len(r.Processes)),
+		Signed:                  r.Signed,
 	}
 	if h := r.AppHealth; h != (roster.AppHealth{}) {
 		v.AppHealth = &appHealthV1{
@@ -96,6 +98,7 @@ func (v rosterV1) roster() roster.Roster {
 		Lease:        time.Duration(v.LeaseNanoseconds),
 		LongestLease: time.Duration(v.LongestNanoseconds),
 		Rules:        v.Rules,
+		LeaseMinimum: time.Duration(v.LeaseMinimumNanoseconds),
 		Preemption:   v.Preemption,
 		Stable:       time.Duration(v.StableNanoseconds),
 		Signed:       v.Signed,

@@ -18,12 +18,13 @@ const (
 // encodeRequest returns an error for a request that could not be decoded.
 func encodeRequest(p lease.Request) (*linkpb.Frame, error) {
 	request := &linkpb.LeaseRequest{
-		Kind:              string(p.Kind),
-		Group:             p.Group,
-		Epoch:             int64(p.Epoch),
-		Round:             p.Round,
-		LeaseMicroseconds: microseconds(p.Lease),
-		Heir:              p.Heir,
+		Kind:                  string(p.Kind),
+		Group:                 p.Group,
+		Epoch:                 int64(p.Epoch),
+		Round:                 p.Round,
+		LeaseMicroseconds:     microseconds(p.Lease),
+		HeartbeatMicroseconds: microseconds(p.Heartbeat),
+		Heir:                  p.Heir,
 	}
 	if _, known, err := decodeRequest(request); err != nil {
 		return nil, err
@@ -36,12 +37,13 @@ func encodeRequest(p lease.Request) (*linkpb.Frame, error) {
 // decodeRequest decodes a request. A kind that is not known comes from a newer agent.
 func decodeRequest(p *linkpb.LeaseRequest) (request lease.Request, known bool, err error) {
 	request = lease.Request{
-		Kind:  lease.Kind(p.GetKind()),
-		Group: p.GetGroup(),
-		Epoch: lease.Epoch(p.GetEpoch()),
-		Round: p.GetRound(),
-		Lease: duration(p.GetLeaseMicroseconds()),
-		Heir:  p.GetHeir(),
+		Kind:      lease.Kind(p.GetKind()),
+		Group:     p.GetGroup(),
+		Epoch:     lease.Epoch(p.GetEpoch()),
+		Round:     p.GetRound(),
+		Lease:     duration(p.GetLeaseMicroseconds()),
+		Heartbeat: duration(p.GetHeartbeatMicroseconds()),
+		Heir:      p.GetHeir(),
 	}
 	if !knownKind(request.Kind) {
 		return lease.Request{}, false, nil

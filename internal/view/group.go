@@ -90,7 +90,9 @@ type Coordinator struct {
 type Timing struct {
 	Heartbeat int32 `json:"heartbeatMilliseconds"`
 	Timeout   int32 `json:"timeoutMilliseconds"`
-	Lease     int32 `json:"leaseMilliseconds,omitempty"`
+	Lease     int32 `json:"leaseMilliseconds,omitempty"` // the longest
+	// LeaseMinimum is the shortest lease.
+	LeaseMinimum int32 `json:"leaseMinimumMilliseconds,omitempty"`
 }
 
 // Preemption is spec.preemption. StableSeconds is 0 unless the policy is Delayed.

@@ -16,10 +16,12 @@ type Next struct {
 	Priority int32  `json:"priority,omitempty"`
 	// Text is that as a sentence.
 	Text string `json:"text"`
-	// After is for about how long nobody would coordinate: in Guarded groups, the lease, and in
-	// Classic ones, the longest time until a coordinator that stands still is suspected. In
-	// milliseconds; 0 if Process is empty or nobody coordinates now.
+	// After is for about how long nobody would coordinate at most: in Guarded groups, the longest
+	// lease, and in Classic ones, the longest time until a coordinator that stands still is suspected.
+	// In milliseconds; 0 if Process is empty or nobody coordinates now.
 	After int32 `json:"afterMilliseconds,omitempty"`
+	// AtLeast is the shortest lease, if the coordinator may ask for less than the longest; else 0.
+	AtLeast int32 `json:"afterAtLeastMilliseconds,omitempty"`
 	// Wait is that in words.
 	Wait string `json:"wait,omitempty"`
 	// NotCertain are what may make another process the next one.
@@ -48,6 +50,9 @@ func (s *subject) next() Next {
 	}
 	if best != nil && s.coordinator != nil {
 		n.After, n.Wait = s.after(), s.wait()
+		if s.timing.LeaseMinimum < s.timing.Lease {
+			n.AtLeast = s.timing.LeaseMinimum
+		}
 	}
 	n.NotCertain = s.mayBeNext(best)
 	return n
@@ -167,13 +172,22 @@ func (s *subject) wait() string {
 			"stands still or its machine vanishes, up to about %v (a heartbeat and the timeout) until "+
 			"it is suspected; then one election", Milliseconds(t.Heartbeat+t.Timeout))
 	}
-	text := fmt.Sprintf("about %v, the lease: the voters' promises to %s must run out first; less if "+
-		"it hands over", Milliseconds(t.Lease), s.coordinatorName())
+	text := fmt.Sprintf("%v, the lease: the voters' promises to %s must run out first; less if it "+
+		"hands over", t.LeaseRange(), s.coordinatorName())
 	if suspected := t.Timeout + 2*t.Heartbeat; suspected > t.Lease {
 		text += fmt.Sprintf("; up to about %v (the timeout and two heartbeats) if it stands still or "+
 			"its machine vanishes", Milliseconds(suspected))
 	}
 	return text
+}
+
+// LeaseRange says how long the lease is. The coordinator decides that between two bounds, by what it
+// measures; the status does not show it.
+func (t Timing) LeaseRange() string {
+	if t.LeaseMinimum < t.Lease {
+		return fmt.Sprintf("%v to %v", Milliseconds(t.LeaseMinimum), Milliseconds(t.Lease))
+	}
+	return "about " + Milliseconds(t.Lease)
 }
 
 // Milliseconds returns a number of milliseconds as people write it: 600ms, 1s, 1m30s.

@@ -28,7 +28,7 @@ func newSubject(g *v1.ElectionGroup, now time.Time) subject {
 		s.safety = v1.Guarded
 	}
 	if !s.guarded() {
-		s.timing.Lease = 0
+		s.timing.Lease, s.timing.LeaseMinimum = 0, 0
 	} else {
 		s.preemption = preemptionOf(g.Spec.Preemption)
 	}
@@ -53,10 +53,12 @@ func (s *subject) coordinatorName() string {
 
 // timingOf fills in the API's defaults, which an object that was never stored does not have.
 func timingOf(t v1.Timing) Timing {
+	longest := cmp.Or(t.LeaseMilliseconds, 1000)
 	return Timing{
-		Heartbeat: cmp.Or(t.HeartbeatMilliseconds, 100),
-		Timeout:   cmp.Or(t.TimeoutMilliseconds, 500),
-		Lease:     cmp.Or(t.LeaseMilliseconds, 1000),
+		Heartbeat:    cmp.Or(t.HeartbeatMilliseconds, 100),
+		Timeout:      cmp.Or(t.TimeoutMilliseconds, 500),
+		Lease:        longest,
+		LeaseMinimum: min(cmp.Or(t.LeaseMinimumMilliseconds, longest), longest),
 	}
 }
 

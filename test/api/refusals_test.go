@@ -103,6 +103,15 @@ func TestRefusedCreation(t *testing.T) {
 		{"a lease too long", func(g *podestav1.ElectionGroup) { g.Spec.Timing.LeaseMilliseconds = 600_001 },
 			"spec.timing.leaseMilliseconds in body should be less than or equal to 600000"},
 
+		{"a shortest lease above the longest", func(g *podestav1.ElectionGroup) {
+			g.Spec.Timing.LeaseMinimumMilliseconds = 1001
+		}, "timing.leaseMinimumMilliseconds must not be above timing.leaseMilliseconds (default 1000)"},
+		{"a shortest lease like the longest", func(g *podestav1.ElectionGroup) {
+			g.Spec.Timing.LeaseMinimumMilliseconds = 1000
+		}, ""},
+		{"a shortest lease too short", func(g *podestav1.ElectionGroup) { g.Spec.Timing.LeaseMinimumMilliseconds = 39 },
+			"spec.timing.leaseMinimumMilliseconds in body should be greater than or equal to 40"},
+
 		{"an unknown preemption", func(g *podestav1.ElectionGroup) {
 			g.Spec.Preemption = &podestav1.Preemption{Policy: "Sometimes"}
 		}, `spec.preemption.policy: Unsupported value: "Sometimes": supported values: "Always", "Delayed", "Never"`},

@@ -482,9 +482,11 @@ type Roster struct {
 	LongestLeaseMilliseconds int32 `protobuf:"varint,14,opt,name=longest_lease_milliseconds,json=longestLeaseMilliseconds,proto3" json:"longest_lease_milliseconds,omitempty"`
 	// the rules level in force, with safety Guarded; 0 counts as 1. An agent that does not support it
 	// does not use the roster
-	Rules         int32 `protobuf:"varint,15,opt,name=rules,proto3" json:"rules,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Rules int32 `protobuf:"varint,15,opt,name=rules,proto3" json:"rules,omitempty"`
+	// the shortest lease that a leaseholder asks for, with safety Guarded; 0: the lease
+	LeaseMinimumMilliseconds int32 `protobuf:"varint,16,opt,name=lease_minimum_milliseconds,json=leaseMinimumMilliseconds,proto3" json:"lease_minimum_milliseconds,omitempty"`
+	unknownFields            protoimpl.UnknownFields
+	sizeCache                protoimpl.SizeCache
 }
 
 func (x *Roster) Reset() {
@@ -618,6 +620,13 @@ func (x *Roster) GetLongestLeaseMilliseconds() int32 {
 func (x *Roster) GetRules() int32 {
 	if x != nil {
 		return x.Rules
+	}
+	return 0
+}
+
+func (x *Roster) GetLeaseMinimumMilliseconds() int32 {
+	if x != nil {
+		return x.LeaseMinimumMilliseconds
 	}
 	return 0
 }
@@ -1323,7 +1332,7 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x06roster\x18\x01 \x01(\fR\x06roster\x12 \n" +
 	"\vcertificate\x18\x02 \x01(\fR\vcertificate\x12\x1c\n" +
 	"\tsignature\x18\x03 \x01(\fR\tsignature\"\x06\n" +
-	"\x04Gone\"\xe4\x04\n" +
+	"\x04Gone\"\xa2\x05\n" +
 	"\x06Roster\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12\x1e\n" +
@@ -1345,7 +1354,8 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\n" +
 	"app_health\x18\r \x01(\v2\x1c.podesta.roster.v1.AppHealthR\tappHealth\x12<\n" +
 	"\x1alongest_lease_milliseconds\x18\x0e \x01(\x05R\x18longestLeaseMilliseconds\x12\x14\n" +
-	"\x05rules\x18\x0f \x01(\x05R\x05rules\"\x81\x03\n" +
+	"\x05rules\x18\x0f \x01(\x05R\x05rules\x12<\n" +
+	"\x1alease_minimum_milliseconds\x18\x10 \x01(\x05R\x18leaseMinimumMilliseconds\"\x81\x03\n" +
 	"\tAppHealth\x127\n" +
 	"\bhttp_get\x18\x01 \x01(\v2\x1a.podesta.roster.v1.HTTPGetH\x00R\ahttpGet\x12=\n" +
 	"\n" +

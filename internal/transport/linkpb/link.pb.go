@@ -658,15 +658,16 @@ func (*RosterRequest) Descriptor() ([]byte, []int) {
 // LeaseRequest is a message about the sender's lease (lease.Request). Receivers ignore kinds that
 // they do not know.
 type LeaseRequest struct {
-	state             protoimpl.MessageState `protogen:"open.v1"`
-	Kind              string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	Epoch             int64                  `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	Round             uint64                 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"` // of the requester; the response has the same
-	LeaseMicroseconds int64                  `protobuf:"varint,4,opt,name=lease_microseconds,json=leaseMicroseconds,proto3" json:"lease_microseconds,omitempty"`
-	Heir              string                 `protobuf:"bytes,5,opt,name=heir,proto3" json:"heir,omitempty"`
-	Group             string                 `protobuf:"bytes,6,opt,name=group,proto3" json:"group,omitempty"` // UID of the group object
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	state                 protoimpl.MessageState `protogen:"open.v1"`
+	Kind                  string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Epoch                 int64                  `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Round                 uint64                 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"` // of the requester; the response has the same
+	LeaseMicroseconds     int64                  `protobuf:"varint,4,opt,name=lease_microseconds,json=leaseMicroseconds,proto3" json:"lease_microseconds,omitempty"`
+	Heir                  string                 `protobuf:"bytes,5,opt,name=heir,proto3" json:"heir,omitempty"`
+	Group                 string                 `protobuf:"bytes,6,opt,name=group,proto3" json:"group,omitempty"`                                                               // UID of the group object
+	HeartbeatMicroseconds int64                  `protobuf:"varint,7,opt,name=heartbeat_microseconds,json=heartbeatMicroseconds,proto3" json:"heartbeat_microseconds,omitempty"` // of RENEW: when the next one is due; 0: by the roster
+	unknownFields         protoimpl.UnknownFields
+	sizeCache             protoimpl.SizeCache
 }
 
 func (x *LeaseRequest) Reset() {
@@ -739,6 +740,13 @@ func (x *LeaseRequest) GetGroup() string {
 		return x.Group
 	}
 	return ""
+}
+
+func (x *LeaseRequest) GetHeartbeatMicroseconds() int64 {
+	if x != nil {
+		return x.HeartbeatMicroseconds
+	}
+	return 0
 }
 
 // LeaseResponse is a voter's answer to a request (lease.Response), with the parts of its identity
@@ -931,14 +939,15 @@ const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	"generation\x12\x16\n" +
 	"\x06roster\x18\x05 \x01(\fR\x06roster\"\t\n" +
 	"\aLeaving\"\x0f\n" +
-	"\rRosterRequest\"\xa7\x01\n" +
+	"\rRosterRequest\"\xde\x01\n" +
 	"\fLeaseRequest\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x03R\x05epoch\x12\x14\n" +
 	"\x05round\x18\x03 \x01(\x04R\x05round\x12-\n" +
 	"\x12lease_microseconds\x18\x04 \x01(\x03R\x11leaseMicroseconds\x12\x12\n" +
 	"\x04heir\x18\x05 \x01(\tR\x04heir\x12\x14\n" +
-	"\x05group\x18\x06 \x01(\tR\x05group\"\x86\x03\n" +
+	"\x05group\x18\x06 \x01(\tR\x05group\x125\n" +
+	"\x16heartbeat_microseconds\x18\a \x01(\x03R\x15heartbeatMicroseconds\"\x86\x03\n" +
 	"\rLeaseResponse\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x03R\x05epoch\x12\x14\n" +

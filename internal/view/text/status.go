@@ -84,19 +84,20 @@ func (o Options) facts(b *strings.Builder, g view.Group) {
 		next = fmt.Sprintf("%s (priority %d)", g.Next.Process, g.Next.Priority)
 	}
 	if g.Next.After > 0 {
-		after := ", after about "
 		if g.Voters == nil { // in a Classic group that is the longest time, as a rule
-			after = ", after up to about "
+			next += ", after up to about " + view.Milliseconds(g.Next.After)
+		} else {
+			next += ", after " + g.Timing.LeaseRange()
 		}
-		next += after + view.Milliseconds(g.Next.After)
 	}
 	fact("next", next)
 	if g.StepDown != nil {
 		fact("asked", g.StepDown.Text)
 	}
 	if t := g.Timing; t.Lease > 0 {
-		fact("lease", fmt.Sprintf("%s; heartbeat %s, timeout %s", view.Milliseconds(t.Lease),
-			view.Milliseconds(t.Heartbeat), view.Milliseconds(t.Timeout)))
+		fact("lease", fmt.Sprintf("%s; heartbeat %s, timeout %s",
+			strings.TrimPrefix(t.LeaseRange(), "about "), view.Milliseconds(t.Heartbeat),
+			view.Milliseconds(t.Timeout)))
 	} else {
 		fact("timing", fmt.Sprintf("heartbeat %s, timeout %s", view.Milliseconds(t.Heartbeat),
 			view.Milliseconds(t.Timeout)))

@@ -427,6 +427,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
       default: 1000
+    - name: leaseMinimumMilliseconds
+      type:
+        scalar: numeric
     - name: timeoutMilliseconds
       type:
         scalar: numeric

@@ -1,0 +1,80 @@
+package agent_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+const shortest = 100 * time.Millisecond
+
+// startAdaptive starts five processes whose leases last from 100 ms to a second, and waits until the
+// lease of the highest is the shortest.
+func startAdaptive(t *testing.T, algorithm string) *group {
+	r := guarded(algorithm, roster.Delayed)
+	r.Lease, r.LeaseMinimum = time.Second, shortest
+	g := startGroup(t, r, 5, func(g *group) { g.roster.Heartbeat, g.roster.Timeout = 100*time.Millisecond, 500*time.Millisecond })
+	g.acts("p5")
+	<-time.After(2 * time.Second)
+	return g
+}
+
+// LH10: a coordinator that ends, or is cut off, is replaced about as soon as the shortest lease has run
+// out. (SIGKILL, and a cable that is pulled: of the first the kernel tells the others.)
+func TestFailoverWithAShortLease(t *testing.T) {
+	for _, algorithm := range []string{"Bully", "StatusTableBully", "LeLann", "ChangRoberts", "RingList", "ActiveListRing"} {
+		for name, fail := range map[string]func(*group){
+			"killed":  func(g *group) { g.vanish("p5") },
+			"cut off": func(g *group) { g.cut("p5", true) },
+		} {
+			t.Run(algorithm+" "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					g := startAdaptive(t, algorithm)
+					fail(g)
+					took := g.acts("p4")
+					t.Logf("%v", took)
+					if took > 3*shortest {
+						t.Errorf("p4 acts after %v", took)
+					}
+				})
+			})
+		}
+	}
+}
+
+// LH10: an app that only asks now and then has a lease that is long enough for it to act all the time.
+func TestAPollingAppNeedsALongerLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startAdaptive(t, "Bully")
+		l := g.agents["p5"].ledger
+		const every = 150 * time.Millisecond
+		polls := func(n int) (late int) {
+			var until time.Duration
+			for range n {
+				if virtual().Boot >= until {
+					late++
+				}
+				p, ok := l.Use()
+				if !ok {
+					t.Fatal("p5 may not act")
+				}
+				until = p.Deadline
+				<-time.After(every)
+			}
+			return late
+		}
+		polls(10)
+		if late := polls(1000); late > 1 { // the first knows of no deadline
+			t.Errorf("an app that asks every %v finds its permission over %d times", every, late-1)
+		}
+		if held := g.agents["p5"].value(t, "podesta_agent_lease_seconds"); held != 0.4 {
+			t.Errorf("the lease is %v s, want 0.4", held)
+		}
+		<-time.After(time.Minute)
+		if held := g.agents["p5"].value(t, "podesta_agent_lease_seconds"); held != shortest.Seconds() {
+			t.Errorf("a minute after the app has ceased to ask, the lease is %v s", held)
+		}
+	})
+}

@@ -1,0 +1,126 @@
+package lease_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// adaptive is a group of five whose leases last from 100 ms to 1 s.
+func adaptive() *play {
+	r := rosterOf(5)
+	r.LeaseMinimum = 100 * ms
+	g := newPlay(r, false)
+	g.nominate("P5")
+	g.run(2 * time.Second)
+	return g
+}
+
+// takesOver is how long nobody may act after something happened.
+func (g *play) takesOver(t *testing.T) time.Duration {
+	t.Helper()
+	for begun := g.now; g.now < begun+10*time.Second; g.run(ms) {
+		if len(g.acting()) > 0 {
+			return g.now - begun
+		}
+	}
+	t.Fatalf("nobody acts for 10 s:\n%s", g.out.String())
+	return 0
+}
+
+// LH10: on a quick network the lease is the shortest two seconds after an election, and a process that
+// ends is replaced when it has run out. (In the harness T is 200 ms, whatever is heard.)
+func TestAShortLease(t *testing.T) {
+	g := adaptive()
+	held, _ := g.holder()
+	if held != "P5" {
+		t.Fatalf("%q holds the lease:\n%s", held, g.out.String())
+	}
+	_, deadline, _ := g.actor("P5").Permission()
+	if left := deadline - g.clock(g.actor("P5")); left > lease.Window(100*ms) {
+		t.Errorf("it may act for another %v, want at most the window of 100 ms", left)
+	}
+	g.kill("P5")
+	g.nominate("P4")
+	if took := g.takesOver(t); took > 130*ms {
+		t.Errorf("after %v somebody acts, want a lease of 100 ms and some messages:\n%s", took, g.out.String())
+	}
+}
+
+// LH10: a network that becomes slow makes the lease longer before it lapses, and the leaseholder and
+// its epoch stay.
+func TestASlowNetworkMakesTheLeaseLonger(t *testing.T) {
+	g := adaptive()
+	_, before := g.holder()
+	for _, p := range g.actors {
+		for _, q := range g.actors {
+			g.latencies[[2]string{p.incarnation.Name, q.incarnation.Name}] = 15 * ms
+		}
+	}
+	for range 60 {
+		g.run(time.Second)
+		if name, e := g.holder(); name != "P5" || e != before {
+			t.Fatalf("%s holds %s, want P5 and %s:\n%s", name, e, before, g.out.String())
+		}
+	}
+	_, deadline, _ := g.actor("P5").Permission()
+	if left := deadline - g.clock(g.actor("P5")); left <= lease.Window(100*ms) {
+		t.Errorf("with 30 ms to a voter and back it may act for %v only", left)
+	}
+}
+
+// V9, LH10: a renewal that says when the next one is due is not waited for any longer than that, and a
+// liar cannot make it longer than the roster's heartbeat.
+func TestHowLongALeaseholderIsHeard(t *testing.T) {
+	for every, want := range map[time.Duration]time.Duration{
+		0:         200*ms + 2*100*ms,
+		25 * ms:   200*ms + 2*25*ms,
+		time.Hour: 200*ms + 2*100*ms,
+	} {
+		s := newSolo(t, rosterOf(3), "P1")
+		heard := func() bool {
+			v := s.askBy("P3", lease.Request{Kind: lease.PreVote, Epoch: epoch(1, 0)})
+			return v != nil && v.Heard
+		}
+		s.askBy("P2", lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1, Heartbeat: every})
+		s.after(want - 2*ms)
+		if !heard() {
+			t.Errorf("with a heartbeat of %v it is not heard any more after %v", every, want-2*ms)
+		}
+		s.after(2 * ms)
+		if heard() {
+			t.Errorf("with a heartbeat of %v it is heard after %v still", every, want)
+		}
+	}
+}
+
+// LH10: who has lost its lease to the clock asks for a longer one when it holds the next.
+func TestALapseMakesTheLeaseLonger(t *testing.T) {
+	g := adaptive()
+	p5 := g.actor("P5")
+	if asks := p5.Asks(); asks != 100*ms {
+		t.Fatalf("it asks for %v", asks)
+	}
+	others := []string{"P1", "P2", "P3", "P4"}
+	for _, q := range others {
+		g.part("P5", q, true)
+	}
+	g.run(300 * ms)
+	if asks := p5.Asks(); asks != 0 {
+		t.Errorf("cut off, it asks for %v", asks)
+	}
+	for _, q := range others {
+		g.part("P5", q, false)
+	}
+	g.run(3 * time.Second) // it rests, if P4 holds the lease meanwhile
+	g.nominate("")
+	if name, _ := g.holder(); name != "P5" && name != "" {
+		g.kill(name)
+	}
+	g.nominate("P5")
+	g.run(300 * ms)                        // after 4 s it tries a shorter one
+	if asks := p5.Asks(); asks != 400*ms { // the window of 100 ms is more than half of that of 200 ms
+		t.Errorf("after a lapse it asks for %v, want 400 ms:\n%s", asks, g.out.String())
+	}
+}

@@ -1,0 +1,128 @@
+package lease
+
+import "time"
+
+// LH10. The leaseholder asks for as short a lease as it can hold. A roster bounds it: Lease is the
+// longest, LeaseMinimum the shortest. What it goes by is the gap: from the sending of the newest
+// renewal that a majority had granted until a later one was granted by a majority. In it is
+// everything that can end a lease: the heartbeat, the links, the voters and their machines, and a
+// stall of this process. What of a gap is over the heartbeat is called the stall.
+//
+//   - A gap of over half the window, and a lease that lapses, make the lease longer at once: it is
+//     doubled until such a stall would make a gap of at most half of its window. But a lapse that the
+//     longest lease would not have prevented says nothing: a process that stood still for seconds.
+//   - When nothing has made it longer for a while, it is halved if the longest stall since would make
+//     a gap of at most two fifths of the shorter lease's window. That while is 2 s at first, twice as
+//     long after each time that it was made longer, and half as long again each time that it has
+//     passed with the shortest lease.
+//
+// An app that asks now and then what it may do can act all the time only if it asks again before what
+// it was told runs out. So from one question to the next, and a heartbeat more, is to be at most nine
+// tenths of the window, too. Questions that even the longest lease is too short for do not count.
+//
+// A lease is renewed four times while it runs, or every heartbeat of the roster if that is more often.
+// The renewal says when the next one is due (V9, F4).
+//
+// VOTE asks for the roster's Lease all the same. A vote may have to wait for a slow disk, and until
+// the promises of the votes run out, renewals show what the machines and the network are like. So a
+// leaseholder that fails within one Lease after its election is missed for up to that long.
+
+// pace is how short a lease this process asks for. It outlives a lease: what a machine is like does
+// not change with who leads.
+type pace struct {
+	lease     time.Duration // 0: it has held none yet
+	patience  time.Duration // how long it must go well until a shorter lease is tried
+	since     Instant       // when it last became longer or shorter, or could have become shorter
+	stall     time.Duration // the longest since
+	asking    time.Duration // the longest time between two questions of the app since
+	shortened Instant       // when it last became shorter
+}
+
+// The numbers of LH10.
+const (
+	// beats is how often a lease is renewed at least while it runs.
+	beats = 4
+	// leastPatience and mostPatience bound how long it must go well until a shorter lease is tried.
+	leastPatience, mostPatience = 2 * time.Second, 10 * time.Minute
+)
+
+// shortest returns the shortest lease to ask for.
+func (r *Roster) shortest() time.Duration {
+	if r.LeaseMinimum <= 0 {
+		return r.Lease
+	}
+	return min(r.LeaseMinimum, r.Lease)
+}
+
+// heartbeat returns how often a lease is renewed.
+func (r *Roster) heartbeat(lease time.Duration) time.Duration {
+	return max(min(r.Heartbeat, lease/beats), time.Millisecond)
+}
+
+// adapt keeps the pace within the bounds of a roster.
+func (p *pace) adapt(r *Roster) {
+	if p.lease == 0 {
+		p.lease, p.patience = r.shortest(), leastPatience
+	}
+	p.lease = min(max(p.lease, r.shortest()), r.Lease)
+}
+
+// renewed takes the gap before a renewal that a majority has granted. A gap that began under a longer
+// lease says nothing of this one: the renewals came less often.
+func (p *pace) renewed(r *Roster, gap time.Duration, now Instant) {
+	if now-gap < p.shortened {
+		return
+	}
+	stall := max(gap-r.heartbeat(p.lease), 0)
+	p.stall = max(p.stall, stall)
+	switch {
+	case gap > Window(p.lease)/2:
+		p.lengthen(r, stall, now)
+	case now-p.since >= p.patience:
+		p.shorten(r, now)
+	}
+}
+
+// lapsed takes the gap that has ended a lease.
+func (p *pace) lapsed(r *Roster, gap time.Duration, now Instant) {
+	if gap <= Window(r.Lease) {
+		p.lengthen(r, max(gap-r.heartbeat(p.lease), 0), now)
+	}
+}
+
+// asked takes the time between two questions of the app.
+func (p *pace) asked(r *Roster, gap time.Duration, now Instant) {
+	if r.heartbeat(r.Lease)+gap > enough(r.Lease) {
+		return
+	}
+	p.asking = max(p.asking, gap)
+	if r.heartbeat(p.lease)+p.asking > enough(p.lease) {
+		p.lengthen(r, 0, now)
+	}
+}
+
+// enough is for how long the app may act at least after a question, and a heartbeat.
+func enough(lease time.Duration) time.Duration { return Window(lease) * 9 / 10 }
+
+// lengthen asks for a lease that such a stall, and the app's questions, do not endanger.
+func (p *pace) lengthen(r *Roster, stall time.Duration, now Instant) {
+	for p.lease < r.Lease && (r.heartbeat(p.lease)+stall > Window(p.lease)/2 ||
+		r.heartbeat(p.lease)+p.asking > enough(p.lease)) {
+		p.lease = min(2*p.lease, r.Lease)
+	}
+	p.patience = min(2*p.patience, mostPatience)
+	p.since, p.stall, p.asking = now, 0, 0
+}
+
+// shorten asks for a shorter lease if it would have done.
+func (p *pace) shorten(r *Roster, now Instant) {
+	shorter := max(p.lease/2, r.shortest())
+	switch {
+	case p.lease == r.shortest():
+		p.patience = max(p.patience/2, leastPatience)
+	case r.heartbeat(shorter)+p.stall <= Window(shorter)*2/5 &&
+		r.heartbeat(shorter)+p.asking <= enough(shorter):
+		p.lease, p.shortened = shorter, now
+	}
+	p.since, p.stall, p.asking = now, 0, 0
+}

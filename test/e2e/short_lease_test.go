@@ -1,0 +1,46 @@
+package e2e
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// A coordinator that may ask for a short lease is replaced sooner after a kill than one that may not,
+// in the same run on the same machine, and never before what its app was told has run out.
+func TestGuardedShortLease(t *testing.T) {
+	g := newGroup(t, "guarded-short")
+	g.guarded()
+	g.edit(always)
+	g.agree("scheduler-4")
+	g.shows("scheduler-4")
+	took := map[int32][]time.Duration{}
+	for _, shortest := range []int32{1000, 100} {
+		g.edit(func(s *v1.ElectionGroupSpec) { s.Timing.LeaseMinimumMilliseconds = shortest })
+		g.await("every process to use the edited roster", reconciled)
+		epoch := g.holdsByRoster("scheduler-4")
+		for range 5 {
+			pass(t, time.Now().Add(2*time.Second)) // the promises of its votes are for the longest lease
+			resume := stands(t, supervisor)
+			may := g.leader("scheduler-4")
+			killed := g.kill("scheduler-4")
+			next := g.holds("", epoch).Status.Coordinator
+			after := g.took(killed, next.Since.Time)
+			if left := may.left(killed); may.MayAct && after < left {
+				t.Errorf("%s holds %v after the kill; scheduler-4 was told %+v, which ended %v after it", next.Name, after, may, left)
+			}
+			took[shortest] = append(took[shortest], after)
+			resume()
+			epoch = g.holds("scheduler-4", next.Epoch).Status.Coordinator.Epoch
+			g.agree("scheduler-4")
+		}
+		slices.Sort(took[shortest])
+		t.Logf("with leases of %d to 1000 ms, another one holds in the status after %v", shortest, took[shortest])
+	}
+	// On a busy machine most leases are long: that is what the two bounds are for.
+	if short, long := took[100][0], took[1000][2]; short > long/2 {
+		t.Errorf("with a short lease it takes %v at best, else %v in the median", short, long)
+	}
+}
