@@ -381,6 +381,9 @@ func over(t *testing.T, pod *corev1.Pod) {
 			t.Fatal(err)
 		}
 		ended, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 5000)
+		for errors.Is(err, unix.EINTR) { // the runtime's own signals
+			ended, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 5000)
+		}
 		if ended != 1 {
 			t.Errorf("process %d of %s still runs (%v)", pid(t, status), status.Name, err)
 		}
