@@ -114,7 +114,7 @@ func adopt(ctx context.Context, kube groupClient, key types.NamespacedName, stat
 func adoptionOf(g *v1.ElectionGroup, status bool) (v1.AdoptRequest, error) {
 	b := g.Status.SetBack
 	if b == nil {
-		return v1.AdoptRequest{}, fmt.Errorf("the status of group %s was not set back: there is "+
+		return v1.AdoptRequest{}, refusal("the status of group %s was not set back: there is "+
 			"nothing to adopt", g.Name)
 	}
 	r := v1.AdoptRequest{Generation: b.Held, Newest: b.Newest}
@@ -126,7 +126,7 @@ func adoptionOf(g *v1.ElectionGroup, status bool) (v1.AdoptRequest, error) {
 		return r, nil
 	}
 	if b.Held == 0 {
-		return v1.AdoptRequest{}, fmt.Errorf("no agent of group %s has shown the manager a roster "+
+		return v1.AdoptRequest{}, refusal("no agent of group %s has shown the manager a roster "+
 			"that a manager signed: bring one back that has it, or use --status to go on with what "+
 			"is in the status", g.Name)
 	}

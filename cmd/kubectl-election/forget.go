@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
@@ -51,7 +50,7 @@ func newForgetCommand(in surroundings) *cobra.Command {
 				return err
 			}
 			key := types.NamespacedName{Namespace: namespace, Name: args[0]}
-			return forget(c.Context(), kube, key, args[1:], c.OutOrStdout(), ask)
+			return forget(c.Context(), in, kube, key, args[1:], c.OutOrStdout(), ask)
 		},
 	}
 	ask = confirmation(command)
@@ -63,6 +62,7 @@ func newForgetCommand(in surroundings) *cobra.Command {
 // forget shows the plan, asks for confirmation, and makes the request.
 func forget(
 	ctx context.Context,
+	in surroundings,
 	kube groupClient,
 	key types.NamespacedName,
 	named []string,
@@ -77,7 +77,7 @@ func forget(
 	if err != nil {
 		return err
 	}
-	if err := plan.explain(out, time.Now()); err != nil {
+	if err := plan.explain(out, in.now()); err != nil {
 		return err
 	}
 	if err := ask(group.Name); err != nil {

@@ -31,7 +31,7 @@ type forgetPlan struct {
 func newForgetPlan(g *v1.ElectionGroup, named []string) (forgetPlan, error) {
 	p := forgetPlan{group: g.Name, states: map[string]v1.ProcessState{}}
 	if g.Spec.Safety != v1.Guarded {
-		return p, fmt.Errorf(
+		return p, refusal(
 			"group %s has safety %s, which needs no majority: there is nothing to forget",
 			g.Name,
 			g.Spec.Safety,
@@ -41,7 +41,7 @@ func newForgetPlan(g *v1.ElectionGroup, named []string) (forgetPlan, error) {
 	if stalled == nil || stalled.Status != metav1.ConditionTrue ||
 		stalled.Reason != "MajorityLost" ||
 		g.Status.Roster == nil {
-		return p, fmt.Errorf(
+		return p, refusal(
 			"group %s has not lost its majority (condition Stalled is not True with reason "+
 				"MajorityLost): "+
 				"the manager removes lost voters by itself",
@@ -64,11 +64,11 @@ func newForgetPlan(g *v1.ElectionGroup, named []string) (forgetPlan, error) {
 	}
 	for _, name := range named {
 		if !known[name] {
-			return p, fmt.Errorf("%s is not a voter of group %s", name, g.Name)
+			return p, refusal("%s is not a voter of group %s", name, g.Name)
 		}
 	}
 	if len(p.forgotten) == 0 {
-		return p, fmt.Errorf(
+		return p, refusal(
 			"every voter of group %s reports to the manager: there is nothing to forget",
 			g.Name,
 		)
@@ -83,7 +83,7 @@ func (p *forgetPlan) consider(m v1.RosterMember, named []string) error {
 	asked := slices.Contains(named, m.Name)
 	switch {
 	case asked && reports:
-		return fmt.Errorf(
+		return refusal(
 			"%s reports to the manager: a running voter cannot be forgotten; to remove it, "+
 				"delete its pod",
 			m.Name,
