@@ -48,8 +48,8 @@ func (w *World) led() bool {
 		switch {
 		case v.roster == nil || w.now < v.awake:
 		case w.Guarded:
-			if h := &w.oracle().holds[p]; h.epoch != 0 && w.now < h.until {
-				return true
+			if o := w.oracleOf(int32(p)); o != nil && o.holds[p].epoch != 0 && w.now < o.holds[p].until {
+				return true // perhaps of an object that was deleted, if no manager reaches its processes
 			}
 		case v.seen.Coordinator == v.name:
 			return true
