@@ -124,3 +124,19 @@ func TestALapseMakesTheLeaseLonger(t *testing.T) {
 		t.Errorf("after a lapse it asks for %v, want 400 ms:\n%s", asks, g.out.String())
 	}
 }
+
+// LH10: a vote is asked for the longest lease, since it may wait for a disk; a renewal for a short one, and
+// it says when the next is due.
+func TestVotesAreForTheLongestLease(t *testing.T) {
+	r := rosterOf(3)
+	r.LeaseMinimum = 100 * ms
+	s := newSolo(t, r, "P3")
+	if p := s.seeking(); p.Lease != lease1 || p.Heartbeat != 0 {
+		t.Errorf("VOTE asks for %v, heartbeat %v", p.Lease, p.Heartbeat)
+	}
+	s = newSolo(t, r, "P3")
+	s.holding()
+	if p, ok := sent(s.after(r.Heartbeat), lease.Renew, "P1"); !ok || p.Lease != 100*ms || p.Heartbeat != 25*ms {
+		t.Errorf("RENEW asks for %v, heartbeat %v", p.Lease, p.Heartbeat)
+	}
+}

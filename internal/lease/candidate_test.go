@@ -312,3 +312,14 @@ func TestASplitVote(t *testing.T) {
 		t.Errorf("somebody acts after %v:\n%s", took, g.out.String())
 	}
 }
+
+// C6: silence alone is no reason to give up before the lease is over: the voters' disks may be slow.
+func TestSilenceIsNoSplit(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.seeking()
+	for waited := 0 * ms; waited < lease1-20*ms; waited += 10 * ms {
+		if _, ok := sent(s.after(10*ms), lease.Release, "P1"); ok {
+			t.Fatalf("it gives up after %v", waited)
+		}
+	}
+}

@@ -126,3 +126,37 @@ func TestNoShortestLease(t *testing.T) {
 		}
 	}
 }
+
+// LH10: an app that asks now and then has a lease that its questions fit into, for as long as it asks.
+func TestQuestionsOfTheApp(t *testing.T) {
+	p, r := paced()
+	now := time.Hour
+	p.asked(r, 150*ms, now)
+	if p.lease != 400*ms { // 100 ms more, of which nine tenths of the window of 400 ms are 294
+		t.Errorf("of an app that asks every 150 ms the lease is %v", p.lease)
+	}
+	for end := now + 10*time.Minute; now < end; now += 100 * ms {
+		if p.renewed(r, 101*ms, now); p.lease != 400*ms {
+			t.Fatalf("while it asks on, the lease becomes %v", p.lease)
+		}
+		p.asked(r, 150*ms, now)
+	}
+	p, _ = paced()
+	p.asked(r, time.Minute, now)
+	if p.lease != 100*ms {
+		t.Errorf("an app that asks every minute has a lease of %v", p.lease)
+	}
+}
+
+// LH10: when the lease has become shorter, the gap that is under way is still one of the longer lease.
+func TestAGapOfALongerLease(t *testing.T) {
+	p, r := paced()
+	p.lease, p.since = 400*ms, time.Hour
+	p.renewed(r, 101*ms, time.Hour+leastPatience)
+	if p.lease != 200*ms {
+		t.Fatalf("after a calm while the lease is %v", p.lease)
+	}
+	if p.renewed(r, 101*ms, time.Hour+leastPatience+100*ms); p.lease != 200*ms {
+		t.Errorf("a gap that began under a lease of 400 ms makes that of 200 ms %v", p.lease)
+	}
+}
