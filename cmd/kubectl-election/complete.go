@@ -13,57 +13,61 @@ import (
 // completionTime is how long a shell waits for names.
 const completionTime = 3 * time.Second
 
-// groupNames completes the first argument of a command with the groups of the namespace. A shell has
-// no place for errors: without an answer, it offers nothing.
-func groupNames(in surroundings, at *cluster) cobra.CompletionFunc {
+// offers completes with what names finds in the cluster. A shell has no place for errors: without an
+// answer, it offers nothing.
+func offers(in surroundings, at *cluster, names func(ctx context.Context, kube groupClient,
+	namespace string, args []string) []cobra.Completion) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion,
 		cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
 		kube, namespace, err := in.connect(at)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		ctx, cancel := context.WithTimeout(c.Context(), completionTime)
 		defer cancel()
+		return names(ctx, kube, namespace, args), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// groupNames completes the first argument of a command with the groups of the namespace.
+func groupNames(in surroundings, at *cluster) cobra.CompletionFunc {
+	return offers(in, at, func(ctx context.Context, kube groupClient, namespace string,
+		args []string) (names []cobra.Completion) {
+		if len(args) > 0 {
+			return nil
+		}
 		groups, _, err := readGroups(ctx, kube, reading{namespace: namespace})
 		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+			return nil
 		}
-		names := make([]cobra.Completion, 0, len(groups))
 		for _, g := range groups {
 			names = append(names, view.Printable(g.Name, 253))
 		}
-		return names, cobra.ShellCompDirectiveNoFileComp
-	}
+		return names
+	})
 }
 
 // candidateNames completes a flag with the processes that could coordinate the group which the line
 // names, besides the one that does.
 func candidateNames(in surroundings, at *cluster) cobra.CompletionFunc {
-	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion,
-		cobra.ShellCompDirective) {
-		kube, namespace, err := in.connect(at)
-		if err != nil || len(args) == 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+	return offers(in, at, func(ctx context.Context, kube groupClient, namespace string,
+		args []string) (names []cobra.Completion) {
+		if len(args) == 0 {
+			return nil
 		}
-		ctx, cancel := context.WithTimeout(c.Context(), completionTime)
-		defer cancel()
 		group, err := kube.get(ctx, types.NamespacedName{Namespace: namespace, Name: args[0]})
 		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+			return nil
 		}
-		var names []cobra.Completion
 		shown := view.Of(group, in.now())
 		for _, p := range shown.Processes {
-			if p.Standing == view.StandingCandidate && (shown.Coordinator == nil ||
-				p.Name != shown.Coordinator.Name) {
+			if p.Standing == view.StandingCandidate &&
+				(shown.Coordinator == nil || p.Name != shown.Coordinator.Name) {
 				names = append(names, p.Name)
 			}
 		}
-		return names, cobra.ShellCompDirectiveNoFileComp
-	}
+		return names
+	})
 }
 
 // completeFormats completes -o.
