@@ -2,7 +2,6 @@ package alerts
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"net/url"
@@ -10,8 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -113,10 +112,7 @@ func throughAPI(api *rest.Config, pod *corev1.Pod, port int32) (host string, lab
 }
 
 // forwards are the ports of this machine that lead to the managers.
-type forwards struct {
-	mu  sync.Mutex
-	all map[types.UID]*forwarded
-}
+type forwards struct{ all map[types.UID]*forwarded }
 
 type forwarded struct {
 	pod, address string
@@ -125,8 +121,6 @@ type forwarded struct {
 
 // update has a port lead to each manager that runs, and none to others. It returns the targets.
 func (f *forwards) update(ctx context.Context, pods []corev1.Pod) ([]target, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if f.all == nil {
 		f.all = map[types.UID]*forwarded{}
 	}
@@ -172,12 +166,17 @@ func forward(ctx context.Context, pod string) (*forwarded, error) {
 	_, port, _ := strings.Cut(address, ":")
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
-		for ctx.Err() == nil {
+		again := time.NewTicker(200 * time.Millisecond) // a pod that does not listen ends it at once
+		defer again.Stop()
+		for {
 			command := exec.CommandContext(ctx, filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"),
 				"port-forward", "-n", systemNamespace, "pod/"+pod, port+":8443")
 			command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 			command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
-			if err := command.Run(); errors.Is(err, exec.ErrNotFound) {
+			_ = command.Run() // Prometheus says that the manager is down
+			select {
+			case <-again.C:
+			case <-ctx.Done():
 				return
 			}
 		}
