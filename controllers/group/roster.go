@@ -121,8 +121,7 @@ func settingsOf(group *v1.ElectionGroup) roster.Roster {
 	if guarded(group) {
 		policy := ptr.Deref(spec.Preemption, v1.Preemption{})
 		r.Lease = milliseconds(spec.Timing.LeaseMilliseconds)
-		r.LeaseMinimum = min(milliseconds(cmp.Or(spec.Timing.LeaseMinimumMilliseconds,
-			spec.Timing.LeaseMilliseconds)), r.Lease)
+		r.LeaseMinimum = milliseconds(spec.Timing.LeaseMinimumMilliseconds)
 		r.Preemption = string(cmp.Or(policy.Policy, v1.Delayed))
 		r.Stable = time.Duration(ptr.Deref(policy.StableSeconds, 5)) * time.Second
 	}

@@ -23,7 +23,7 @@ type file struct {
 	HeartbeatMilliseconds    int64         `json:"heartbeatMilliseconds"`
 	TimeoutMilliseconds      int64         `json:"timeoutMilliseconds"`
 	LeaseMilliseconds        int64         `json:"leaseMilliseconds"`
-	LeaseMinimumMilliseconds *int64        `json:"leaseMinimumMilliseconds,omitempty"`
+	LeaseMinimumMilliseconds int64         `json:"leaseMinimumMilliseconds,omitempty"`
 	Rules                    int32         `json:"rules,omitempty"`
 	Preemption               filePolicy    `json:"preemption"`
 	AppHealth                *fileHealth   `json:"appHealth,omitempty"`
@@ -104,7 +104,7 @@ func (f file) validate() error {
 		"heartbeatMilliseconds":    f.HeartbeatMilliseconds,
 		"timeoutMilliseconds":      f.TimeoutMilliseconds,
 		"leaseMilliseconds":        f.LeaseMilliseconds,
-		"leaseMinimumMilliseconds": f.leaseMinimum(),
+		"leaseMinimumMilliseconds": f.LeaseMinimumMilliseconds,
 	} {
 		if milliseconds < 0 || milliseconds > maxTimeout.Milliseconds() {
 			return fmt.Errorf("%s %d: must be between 0 and %d", name, milliseconds,
@@ -119,14 +119,6 @@ func (f file) validate() error {
 	return nil
 }
 
-// leaseMinimum is the shortest lease in milliseconds: the lease unless it is given.
-func (f file) leaseMinimum() int64 {
-	if f.LeaseMinimumMilliseconds != nil {
-		return *f.LeaseMinimumMilliseconds
-	}
-	return f.LeaseMilliseconds
-}
-
 func (f file) roster() Roster {
 	r := Roster{
 		Namespace:    f.Namespace,
@@ -138,7 +130,7 @@ func (f file) roster() Roster {
 		Timeout:      time.Duration(f.TimeoutMilliseconds) * time.Millisecond,
 		Rules:        f.Rules,
 		Lease:        time.Duration(f.LeaseMilliseconds) * time.Millisecond,
-		LeaseMinimum: time.Duration(f.leaseMinimum()) * time.Millisecond,
+		LeaseMinimum: time.Duration(f.LeaseMinimumMilliseconds) * time.Millisecond,
 		Preemption:   f.Preemption.Policy,
 		Stable:       time.Duration(f.Preemption.StableSeconds) * time.Second,
 	}
@@ -177,7 +169,7 @@ func (r Roster) Encode() []byte {
 		HeartbeatMilliseconds:    r.Heartbeat.Milliseconds(),
 		TimeoutMilliseconds:      r.Timeout.Milliseconds(),
 		LeaseMilliseconds:        r.Lease.Milliseconds(),
-		LeaseMinimumMilliseconds: new(r.LeaseMinimum.Milliseconds()),
+		LeaseMinimumMilliseconds: r.LeaseMinimum.Milliseconds(),
 		Rules:                    r.Rules,
 		Preemption: filePolicy{
 			Policy:        r.Preemption,

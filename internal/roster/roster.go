@@ -162,7 +162,7 @@ func (r Roster) validateLease() error {
 	switch {
 	case r.Lease < 0 || r.Lease > maxLease:
 		return fmt.Errorf("lease %v: must be at most %v", r.Lease, maxLease)
-	case r.LeaseMinimum < 0 || r.LeaseMinimum > max(r.Lease, 0):
+	case r.LeaseMinimum < 0 || r.LeaseMinimum > r.Lease:
 		return fmt.Errorf("shortest lease %v: must be at most the lease (%v)", r.LeaseMinimum, r.Lease)
 	case r.LeaseMinimum > 0 && r.LeaseMinimum < leastLease:
 		return fmt.Errorf("shortest lease %v: must be at least %v", r.LeaseMinimum, leastLease)

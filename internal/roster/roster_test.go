@@ -19,17 +19,16 @@ func TestFileWithDefaults(t *testing.T) {
 	got, err := ReadFile(path)
 	must(t, err)
 	want := Roster{
-		Namespace:    "default",
-		Group:        "lab",
-		Generation:   1,
-		Algorithm:    "Bully",
-		Safety:       "Classic",
-		Heartbeat:    100 * time.Millisecond,
-		Timeout:      500 * time.Millisecond,
-		Lease:        time.Second,
-		LeaseMinimum: time.Second,
-		Preemption:   Delayed,
-		Stable:       5 * time.Second,
+		Namespace:  "default",
+		Group:      "lab",
+		Generation: 1,
+		Algorithm:  "Bully",
+		Safety:     "Classic",
+		Heartbeat:  100 * time.Millisecond,
+		Timeout:    500 * time.Millisecond,
+		Lease:      time.Second,
+		Preemption: Delayed,
+		Stable:     5 * time.Second,
 		Processes: []Process{
 			{
 				Name:     "p1",
@@ -52,18 +51,17 @@ func TestGuardedFile(t *testing.T) {
 		"processes":[{"name":"p1","stateID":"m-1"}]}`))
 	must(t, err)
 	want := Roster{
-		Namespace:    "default",
-		Group:        "lab",
-		Generation:   1,
-		Algorithm:    "Bully",
-		Safety:       Guarded,
-		Heartbeat:    100 * time.Millisecond,
-		Timeout:      500 * time.Millisecond,
-		Lease:        2 * time.Second,
-		LeaseMinimum: 2 * time.Second,
-		Preemption:   Never,
-		Stable:       5 * time.Second,
-		Processes:    []Process{{Name: "p1", UID: "p1", Priority: 1, Voter: true, StateID: "m-1"}},
+		Namespace:  "default",
+		Group:      "lab",
+		Generation: 1,
+		Algorithm:  "Bully",
+		Safety:     Guarded,
+		Heartbeat:  100 * time.Millisecond,
+		Timeout:    500 * time.Millisecond,
+		Lease:      2 * time.Second,
+		Preemption: Never,
+		Stable:     5 * time.Second,
+		Processes:  []Process{{Name: "p1", UID: "p1", Priority: 1, Voter: true, StateID: "m-1"}},
 	}
 	if !got.Equal(want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
