@@ -104,7 +104,7 @@ func TestWait(t *testing.T) {
 		"the defaults": {healthy(3), 1000, "about 1s, the lease: the voters' promises to p-2 must run " +
 			"out first; less if it hands over"},
 		"a long lease": {patient, 90_000, "about 1m30s, the lease"},
-		"a short one":  {hasty, 1000, "100ms to 1s, the lease"},
+		"a short one":  {hasty, 1000, "about 100ms to 1s, the lease"},
 		"a long timeout": {slow, 1000, "up to about 2.4s (the timeout and two heartbeats) if it stands " +
 			"still or its machine vanishes"},
 		"Classic": {classic(3), 600, "up to about 600ms (a heartbeat and the timeout)"},

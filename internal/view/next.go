@@ -172,7 +172,7 @@ func (s *subject) wait() string {
 			"stands still or its machine vanishes, up to about %v (a heartbeat and the timeout) until "+
 			"it is suspected; then one election", Milliseconds(t.Heartbeat+t.Timeout))
 	}
-	text := fmt.Sprintf("%v, the lease: the voters' promises to %s must run out first; less if it "+
+	text := fmt.Sprintf("about %v, the lease: the voters' promises to %s must run out first; less if it "+
 		"hands over", t.LeaseRange(), s.coordinatorName())
 	if suspected := t.Timeout + 2*t.Heartbeat; suspected > t.Lease {
 		text += fmt.Sprintf("; up to about %v (the timeout and two heartbeats) if it stands still or "+
@@ -187,7 +187,7 @@ func (t Timing) LeaseRange() string {
 	if t.LeaseMinimum < t.Lease {
 		return fmt.Sprintf("%v to %v", Milliseconds(t.LeaseMinimum), Milliseconds(t.Lease))
 	}
-	return "about " + Milliseconds(t.Lease)
+	return Milliseconds(t.Lease)
 }
 
 // Milliseconds returns a number of milliseconds as people write it: 600ms, 1s, 1m30s.

@@ -58,7 +58,7 @@ func timingOf(t v1.Timing) Timing {
 		Heartbeat:    cmp.Or(t.HeartbeatMilliseconds, 100),
 		Timeout:      cmp.Or(t.TimeoutMilliseconds, 500),
 		Lease:        longest,
-		LeaseMinimum: min(cmp.Or(t.LeaseMinimumMilliseconds, longest), longest),
+		LeaseMinimum: cmp.Or(t.LeaseMinimumMilliseconds, longest),
 	}
 }
 

@@ -45,7 +45,7 @@ func (o Options) election(e view.Election) []cell {
 		row[1].text = ago(e.Seconds)
 	}
 	if e.Messages != nil {
-		row[6].text = Messages(*e.Messages, e.AtMost)
+		row[6].text = messages(*e.Messages, e.AtMost)
 	}
 	if e.Milliseconds != nil {
 		row[7].text = fmt.Sprintf("%d ms", *e.Milliseconds)
@@ -56,9 +56,9 @@ func (o Options) election(e view.Election) []cell {
 	return row
 }
 
-// Messages writes how many messages an election took, and how many one takes by the algorithm's page
+// messages writes how many messages an election took, and how many one takes by the algorithm's page
 // if that is known: 18/24.
-func Messages(sent int32, atMost *int32) string {
+func messages(sent int32, atMost *int32) string {
 	if atMost == nil {
 		return strconv.Itoa(int(sent))
 	}

@@ -87,7 +87,7 @@ func (o Options) facts(b *strings.Builder, g view.Group) {
 		if g.Voters == nil { // in a Classic group that is the longest time, as a rule
 			next += ", after up to about " + view.Milliseconds(g.Next.After)
 		} else {
-			next += ", after " + g.Timing.LeaseRange()
+			next += ", after about " + g.Timing.LeaseRange()
 		}
 	}
 	fact("next", next)
@@ -96,7 +96,7 @@ func (o Options) facts(b *strings.Builder, g view.Group) {
 	}
 	if t := g.Timing; t.Lease > 0 {
 		fact("lease", fmt.Sprintf("%s; heartbeat %s, timeout %s",
-			strings.TrimPrefix(t.LeaseRange(), "about "), view.Milliseconds(t.Heartbeat),
+			t.LeaseRange(), view.Milliseconds(t.Heartbeat),
 			view.Milliseconds(t.Timeout)))
 	} else {
 		fact("timing", fmt.Sprintf("heartbeat %s, timeout %s", view.Milliseconds(t.Heartbeat),
