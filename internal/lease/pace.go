@@ -13,8 +13,8 @@ import "time"
 //     longest lease would not have prevented says nothing: a process that stood still for seconds.
 //   - When nothing has made it longer for a while, it is halved if the longest stall since would make
 //     a gap of at most two fifths of the shorter lease's window. That while is 2 s at first, twice as
-//     long after each time that it was made longer, and half as long again each time that it has
-//     passed with the shortest lease.
+//     long after each time that it was made longer; it halves each time that it has passed with the
+//     shortest lease.
 //
 // An app that asks now and then what it may do can act all the time only if it asks again before what
 // it was told runs out. So from one question to the next, and a heartbeat more, is to be at most nine
@@ -30,7 +30,7 @@ import "time"
 // pace is how short a lease this process asks for. It outlives a lease: what a machine is like does
 // not change with who leads.
 type pace struct {
-	lease     time.Duration // 0: it has held none yet
+	lease     time.Duration // 0: there was no roster yet
 	patience  time.Duration // how long it must go well until a shorter lease is tried
 	since     Instant       // when it last became longer or shorter, or could have become shorter
 	stall     time.Duration // the longest since
