@@ -117,7 +117,7 @@ func (m *Machine) changeRoster(r *Roster) {
 	m.roster = r
 	m.me, _ = r.find(m.self.Name)
 	m.heartbeat = max(r.Heartbeat, time.Millisecond)
-	m.leaseholder.pace.adapt(r)
+	m.leaseholder.pace.adapt(r, m.now.Boot)
 	if m.voter.adopt(r, m.self, m.now.Boot) {
 		m.disk.change()
 	}

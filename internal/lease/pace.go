@@ -23,6 +23,8 @@ import "time"
 // A lease is renewed four times while it runs, or every heartbeat of the roster if that is more often.
 // The renewal says when the next one is due (V9, F4).
 //
+// A process begins with the shortest lease, and begins again when a roster names another one.
+//
 // VOTE asks for the roster's Lease all the same. A vote may have to wait for a slow disk, and until
 // the promises of the votes run out, renewals show what the machines and the network are like. So a
 // leaseholder that fails within one Lease after its election is missed for up to that long.
@@ -31,6 +33,7 @@ import "time"
 // not change with who leads.
 type pace struct {
 	lease     time.Duration // 0: there was no roster yet
+	shortest  time.Duration // as the roster names it
 	patience  time.Duration // how long it must go well until a shorter lease is tried
 	since     Instant       // when it last became longer or shorter, or could have become shorter
 	stall     time.Duration // the longest since
@@ -60,11 +63,11 @@ func (r *Roster) heartbeat(lease time.Duration) time.Duration {
 }
 
 // adapt keeps the pace within the bounds of a roster.
-func (p *pace) adapt(r *Roster) {
-	if p.lease == 0 {
-		p.lease, p.patience = r.shortest(), leastPatience
+func (p *pace) adapt(r *Roster, now Instant) {
+	if shortest := r.shortest(); p.shortest != shortest {
+		*p = pace{lease: shortest, shortest: shortest, patience: leastPatience, since: now, shortened: now}
 	}
-	p.lease = min(max(p.lease, r.shortest()), r.Lease)
+	p.lease = min(p.lease, r.Lease)
 }
 
 // renewed takes the gap before a renewal that a majority has granted. A gap that began under a longer

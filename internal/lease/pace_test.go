@@ -11,7 +11,7 @@ const ms = time.Millisecond
 func paced() (*pace, *Roster) {
 	r := &Roster{Heartbeat: 100 * ms, Lease: time.Second, LeaseMinimum: 100 * ms}
 	p := &pace{}
-	p.adapt(r)
+	p.adapt(r, 0)
 	return p, r
 }
 
@@ -114,7 +114,7 @@ func TestNoShortestLease(t *testing.T) {
 	for _, shortest := range []time.Duration{0, time.Second, time.Hour} {
 		r := &Roster{Heartbeat: 100 * ms, Lease: time.Second, LeaseMinimum: shortest}
 		p := &pace{}
-		p.adapt(r)
+		p.adapt(r, 0)
 		for i := range time.Duration(100) {
 			p.renewed(r, 101*ms, time.Hour+i*time.Second)
 		}
@@ -158,5 +158,31 @@ func TestAGapOfALongerLease(t *testing.T) {
 	}
 	if p.renewed(r, 101*ms, time.Hour+leastPatience+100*ms); p.lease != 200*ms {
 		t.Errorf("a gap that began under a lease of 400 ms makes that of 200 ms %v", p.lease)
+	}
+}
+
+// LH10: a roster with another shortest lease counts from now on, whatever was before; one that has
+// the same changes nothing.
+func TestAnotherShortestLease(t *testing.T) {
+	p, r := paced()
+	p.renewed(r, time.Second, time.Hour)
+	same := *r
+	if p.adapt(&same, time.Hour); p.lease != time.Second {
+		t.Fatalf("an equal roster makes the lease %v", p.lease)
+	}
+	same.Lease = 600 * ms
+	if p.adapt(&same, time.Hour); p.lease != 600*ms {
+		t.Errorf("a longest lease of 600 ms leaves %v", p.lease)
+	}
+	other := Roster{Heartbeat: 100 * ms, Lease: time.Second, LeaseMinimum: 40 * ms}
+	if p.adapt(&other, time.Hour); p.lease != 40*ms || p.patience != leastPatience {
+		t.Errorf("after an edit of the shortest lease to 40 ms the lease is %v, and it waits for %v", p.lease, p.patience)
+	}
+	if p.renewed(&other, 101*ms, time.Hour+100*ms); p.lease != 40*ms {
+		t.Errorf("a gap that began under a lease of a second makes that of 40 ms %v", p.lease)
+	}
+	none := Roster{Heartbeat: 100 * ms, Lease: time.Second}
+	if p.adapt(&none, 2*time.Hour); p.lease != time.Second {
+		t.Errorf("with one length only the lease is %v", p.lease)
 	}
 }

@@ -221,7 +221,7 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 	}{
 		{Machine{}, 18}, {voter{}, 7}, {disk{}, 7}, {State{}, 7}, {candidacy{}, 10}, {preVote{},
 			8}, {leaseholder{}, 9}, {tally{}, 11}, {steppingDown{}, 4},
-		{peer{}, 6}, {follower{}, 14}, {pace{}, 6},
+		{peer{}, 6}, {follower{}, 14}, {pace{}, 7},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {
 			t.Errorf(

@@ -17,11 +17,12 @@ func TestGuardedShortLease(t *testing.T) {
 	g.agree("scheduler-4")
 	g.shows("scheduler-4")
 	took := map[int32][]time.Duration{}
-	for _, shortest := range []int32{1000, 100} {
+	// The short one first: a leaseholder that had asked for a longer lease before would get there slowly (LH10).
+	for _, shortest := range []int32{100, 1000} {
 		g.edit(func(s *v1.ElectionGroupSpec) { s.Timing.LeaseMinimumMilliseconds = shortest })
 		g.await("every process to use the edited roster", reconciled)
 		epoch := g.holdsByRoster("scheduler-4")
-		for range 5 {
+		for range 3 {
 			pass(t, time.Now().Add(2*time.Second)) // the promises of its votes are for the longest lease
 			resume := stands(t, supervisor)
 			may := g.leader("scheduler-4")
@@ -36,11 +37,12 @@ func TestGuardedShortLease(t *testing.T) {
 			epoch = g.holds("scheduler-4", next.Epoch).Status.Coordinator.Epoch
 			g.agree("scheduler-4")
 		}
-		slices.Sort(took[shortest])
 		t.Logf("with leases of %d to 1000 ms, another one holds in the status after %v", shortest, took[shortest])
 	}
+	slices.Sort(took[100])
+	slices.Sort(took[1000])
 	// On a busy machine most leases are long: that is what the two bounds are for.
-	if short, long := took[100][0], took[1000][2]; short > long/2 {
+	if short, long := took[100][0], took[1000][1]; short > long/2 {
 		t.Errorf("with a short lease it takes %v at best, else %v in the median", short, long)
 	}
 }
