@@ -57,7 +57,7 @@ func (g *group) asked(apps []*app) {
 
 // An app that serves its health goes ill while its agent lives: its process hands over, under another epoch, and takes over again
 // when the app is well. The question is put by the group, on the live group, and none of its edits changes the coordinator.
-func TestAppGoesIll(t *testing.T) {
+func appGoesIll(t *testing.T) {
 	g := newGroup(t, "app-health")
 	g.guarded()
 	g.edit(always)

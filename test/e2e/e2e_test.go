@@ -13,9 +13,24 @@ import (
 // kills is how often each algorithm's coordinator is killed.
 const kills = 10
 
+// TestSideBySide has stories of groups that do nothing to the cluster, and wait for most of their time.
+func TestSideBySide(t *testing.T) {
+	for name, story := range map[string]func(*testing.T){
+		"KilledCoordinators":    killedCoordinators,
+		"AppGoesIll":            appGoesIll,
+		"GuardedGrowAndShrink":  guardedGrowAndShrink,
+		"GuardedRollingRestart": guardedRollingRestart,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			story(t)
+		})
+	}
+}
+
 // The main story: under each algorithm, edited in on the live group, the coordinator is killed again and again. After each kill
 // the survivors agree, the status and the label show it, and the killed one recovers.
-func TestKilledCoordinators(t *testing.T) {
+func killedCoordinators(t *testing.T) {
 	g := newGroup(t, "kills")
 	g.sample()
 	g.agree("scheduler-4")

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,6 +43,9 @@ type Stage struct {
 	followed map[string]string // address that the witness follows, by pod
 }
 
+// silence keeps controller-runtime from logging what it returns as errors.
+var silence = sync.OnceFunc(func() { log.SetLogger(logr.Discard()) })
+
 // Connect opens the cluster of a kubeconfig file.
 func Connect(kubeconfig, namespace, group string) (*Stage, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -49,7 +53,7 @@ func Connect(kubeconfig, namespace, group string) (*Stage, error) {
 		return nil, err
 	}
 	config.QPS, config.Burst = 200, 400
-	log.SetLogger(logr.Discard()) // errors come back as errors
+	silence()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme)); err != nil {
 		return nil, err
