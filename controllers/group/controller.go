@@ -115,6 +115,7 @@ func (r *Reconciler) groupDeleted(ctx context.Context, key types.NamespacedName)
 		return err
 	}
 	r.states.drop(key, r.Now())
+	r.debounce.drop(key)
 	return nil
 }
 

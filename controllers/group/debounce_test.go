@@ -42,6 +42,55 @@ func TestNewsIsGathered(t *testing.T) {
 	take("g", window)
 }
 
+// News that is complete is taken at once, but only the first of a window: a group that changes all
+// the time is gathered as ever.
+func TestCompleteNewsIsTakenAtOnce(t *testing.T) {
+	const window = 100 * time.Millisecond
+	var d debounce
+	key, now := keyIn("g"), noon
+	if d.complete(key, window, now) {
+		t.Error("there is no news")
+	}
+	d.add(key, now)
+	if !d.complete(key, window, now) || d.take(key, window, now) != 0 {
+		t.Error("complete news waits")
+	}
+	now = now.Add(window - 1)
+	d.add(key, now)
+	if d.complete(key, window, now) || d.take(key, window, now) != window {
+		t.Error("the second news within a window does not wait")
+	}
+	now = now.Add(1)
+	if !d.complete(key, window, now) || d.take(key, window, now) != 0 {
+		t.Error("complete news waits for longer than a window after the last")
+	}
+	if d.drop(key); len(d.groups) != 0 {
+		t.Errorf("a group that was deleted is kept: %v", d.groups)
+	}
+}
+
+// What a majority of the roster agrees on, and the status does not show, need not wait.
+func TestWhatTheStatusLacks(t *testing.T) {
+	s := voting(3)
+	last := s.state
+	if last.lacks("p-2", 7, 3) {
+		t.Error("this manager has written no status yet: it may not know what is there")
+	}
+	last.wrote(v1.ElectionGroupStatus{Coordinator: &v1.CoordinatorStatus{Name: "p-2", Epoch: 7}}, "1")
+	for _, c := range []struct {
+		coordinator string
+		epoch       int64
+		agents      int
+		lacks       bool
+	}{
+		{"p-2", 7, 3, false}, {"p-1", 8, 2, true}, {"p-2", 8, 3, true}, {"p-1", 8, 1, false}, {"", 0, 0, false},
+	} {
+		if got := last.lacks(c.coordinator, c.epoch, c.agents); got != c.lacks {
+			t.Errorf("%d agents agree on %q under %d: %v", c.agents, c.coordinator, c.epoch, got)
+		}
+	}
+}
+
 // A group that news comes in for is reconciled no sooner than the news has been gathered, whatever
 // wakes the controller.
 func TestAPassWaitsForNews(t *testing.T) {

@@ -72,6 +72,17 @@ func (s *state) observedVersion(group *v1.ElectionGroup) string {
 	return group.ResourceVersion
 }
 
+// lacks reports whether the status that this manager wrote last does not show the coordinator that so
+// many agents agree on, and they are a majority of the roster: of a group that forms, those to come
+// are waited for.
+func (s *state) lacks(coordinator string, epoch int64, agents int) bool {
+	newest := s.membership.Roster()
+	if coordinator == "" || s.writtenVersion == "" || newest == nil || 2*agents <= len(newest.Members) {
+		return false
+	}
+	return coordinator != coordinatorName(s.written) || epoch != epochOf(s.written)
+}
+
 func (s *state) wrote(status v1.ElectionGroupStatus, version string) {
 	s.written, s.writtenVersion = *status.DeepCopy(), version
 }

@@ -26,7 +26,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	reports := source.Func(func(ctx context.Context, q queue) error {
 		r.leadsSince = r.Now()
 		r.Sightings.OnChange(func(namespace, group string) {
-			r.news(q, types.NamespacedName{Namespace: namespace, Name: group})
+			key := types.NamespacedName{Namespace: namespace, Name: group}
+			r.news(q, key)
+			if r.agreed(key) && r.debounce.complete(key, r.Debounce, r.Now()) {
+				q.Add(reconcile.Request{NamespacedName: key})
+			}
 		})
 		if r.Trust != nil {
 			r.Trust.OnChange(func(namespace string) { r.trustChanged(ctx, q, namespace) })
@@ -93,4 +97,15 @@ func (r *Reconciler) news(q queue, key types.NamespacedName) {
 	if r.debounce.add(key, r.Now()) {
 		q.AddAfter(reconcile.Request{NamespacedName: key}, r.Debounce)
 	}
+}
+
+// agreed reports whether the agents of a group agree on something that the status does not show yet.
+// Then a pass would learn nothing more by waiting.
+func (r *Reconciler) agreed(key types.NamespacedName) bool {
+	last, ok := r.states.get(key)
+	if !ok {
+		return false
+	}
+	coordinator, epoch, agents := r.Sightings.Agreed(key.Namespace, key.Name)
+	return last.lacks(coordinator, epoch, agents)
 }

@@ -71,6 +71,28 @@ func (s *Sightings) Group(namespace, group string) []Sighting {
 	return all
 }
 
+// Agreed returns the coordinator that all connected agents of a group follow, and under which epoch,
+// and how many they are. An agent that is not bound by an epoch reports none, which fits to any. The
+// name is empty if they do not agree, or if one takes part in an election.
+func (s *Sightings) Agreed(namespace, group string) (coordinator string, epoch int64, agents int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, seen := range s.groups[groupKey{namespace, group}] {
+		r := &seen.Report
+		switch {
+		case !seen.Connected:
+			continue
+		case r.Electing, r.Coordinator == "":
+			return "", 0, 0
+		case agents > 0 && r.Coordinator != coordinator, epoch != 0 && r.Epoch != 0 && r.Epoch != epoch:
+			return "", 0, 0
+		}
+		coordinator, epoch = r.Coordinator, max(epoch, r.Epoch)
+		agents++
+	}
+	return coordinator, epoch, agents
+}
+
 // Connected is how many agents are connected, over all groups.
 func (s *Sightings) Connected() int {
 	s.mu.Lock()

@@ -70,3 +70,43 @@ func TestSinceWhenAnAgentIsConnected(t *testing.T) {
 		now = now.Add(time.Second)
 	}
 }
+
+// Agents agree when all that are connected follow one process under one epoch.
+func TestWhenAgentsAgree(t *testing.T) {
+	first, second := newSession(a, 1, time.Now()), newSession(b, 2, time.Now())
+	follows := func(coordinator string, epoch int64) Report {
+		return Report{Coordinator: coordinator, Epoch: epoch}
+	}
+	for _, c := range []struct {
+		name     string
+		of       [2]Report
+		silent   bool // the second has no session any more
+		agreed   string
+		epoch    int64
+		agreeing int
+	}{
+		{"the same", [2]Report{follows("p", 7), follows("p", 7)}, false, "p", 7, 2},
+		{"one has not heard of the epoch", [2]Report{follows("p", 7), follows("p", 6)}, false, "", 0, 0},
+		{"one is bound by none", [2]Report{follows("p", 0), follows("p", 7)}, false, "p", 7, 2},
+		{"another coordinator", [2]Report{follows("p", 7), follows("q", 7)}, false, "", 0, 0},
+		{"one follows nobody", [2]Report{follows("p", 7), {}}, false, "", 0, 0},
+		{"one elects", [2]Report{follows("p", 7), {Coordinator: "p", Epoch: 7, Electing: true}}, false, "", 0, 0},
+		{"one is gone", [2]Report{follows("p", 7), follows("q", 6)}, true, "p", 7, 1},
+	} {
+		s := NewSightings(time.Now)
+		if name, _, n := s.Agreed("shop", "scheduler"); name != "" || n != 0 {
+			t.Fatalf("nobody agrees on %q, %d agents", name, n)
+		}
+		s.opened(a, first)
+		s.opened(b, second)
+		s.reported(a, first, c.of[0])
+		s.reported(b, second, c.of[1])
+		if c.silent {
+			s.closed(b, second)
+		}
+		name, epoch, n := s.Agreed("shop", "scheduler")
+		if name != c.agreed || epoch != c.epoch || n != c.agreeing {
+			t.Errorf("%s: %d agents agree on %q, epoch %d", c.name, n, name, epoch)
+		}
+	}
+}
