@@ -69,3 +69,33 @@ func TestOneSideHasAMajority(t *testing.T) {
 		}
 	}
 }
+
+// An edit for some reaches a minority of the pods: from the managers to all others nothing passes, and
+// the managers' nodes drop it.
+func TestDropsToMost(t *testing.T) {
+	managers := []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "m"}, Spec: corev1.PodSpec{NodeName: "here"}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.PodSpec{NodeName: "there"}}}
+	for size, reached := range map[int]int{3: 1, 4: 1, 5: 2, 7: 3} {
+		var pods []*corev1.Pod
+		for i := range size {
+			pods = append(pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i)}})
+		}
+		for which := range 2 * size {
+			cut := map[string]int{}
+			for _, d := range dropsToMost(managers, pods, which) {
+				cut[d.To.Name]++
+				if at := map[string]string{"m": "here", "n": "there"}[d.From.Name]; d.At != at {
+					t.Errorf("what %s sends is dropped at %q", d.From.Name, d.At)
+				}
+			}
+			if len(cut) != size-reached {
+				t.Errorf("of %d pods %d are not reached, want %d", size, len(cut), size-reached)
+			}
+			for pod, n := range cut {
+				if n != len(managers) {
+					t.Errorf("pod %s of %d does not hear %d of the managers", pod, size, n)
+				}
+			}
+		}
+	}
+}

@@ -63,9 +63,11 @@ const (
 	killEtcd       = "kill etcd"
 	killManagers   = "kill all managers"
 	pauseManager   = "pause leading manager"
+	cutLeader      = "cut leading manager off the API server"
 	setStatusBack  = "restore an older status"
 	renewAuthority = "delete CA secret"
 	editPriority   = "edit priorities"
+	editForSome    = "edit that reaches a minority"
 	scaleDown      = "scale down by two, and up"
 	rollingRestart = "rolling restart"
 )
@@ -100,6 +102,10 @@ func kindsFor(lease time.Duration) []faultKind {
 	group := func(name string, class report.Class, weight int) faultKind {
 		return faultKind{name: name, class: class, scope: aGroup, weight: weight, alone: class == report.Leave}
 	}
+	linked := func(k faultKind) faultKind {
+		k.needs = backend.Links
+		return k
+	}
 	const second = time.Second
 	return []faultKind{
 		kill(killAgent, 6, agent), kill(killApp, 4, app), kill(killPod, 9, both),
@@ -116,9 +122,11 @@ func kindsFor(lease time.Duration) []faultKind {
 		world(killEtcd, report.Outage, 1),
 		world(killManagers, report.Outage, 2),
 		lasts(second, 10*second, world(pauseManager, report.Outage, 1)),
+		lasts(5*second, 20*second, linked(world(cutLeader, report.Outage, 1))),
 		{name: setStatusBack, class: report.Outage, scope: theWorld, weight: 1, alone: true},
 		world(renewAuthority, report.Renewal, 1),
 		group(editPriority, report.Edit, 2),
+		lasts(2*second, 10*second, linked(group(editForSome, report.Edit, 2))),
 		group(scaleDown, report.Leave, 1), group(rollingRestart, report.Leave, 1),
 	}
 }

@@ -69,7 +69,7 @@ func TestWithin(t *testing.T) {
 		t.Errorf("left out without nodes: %q", names)
 	}
 	able, leftOut = within(able, func(backend.Capability) bool { return false })
-	if names := namesOf(leftOut); !slices.Equal(names, []string{cutOff, cutDeaf, cutMute, cutHalves, cutBridge, cutLink}) {
+	if names := namesOf(leftOut); !slices.Equal(names, []string{cutOff, cutDeaf, cutMute, cutHalves, cutBridge, cutLink, cutLeader, editForSome}) {
 		t.Errorf("left out without links: %q", names)
 	}
 	if len(able) != 18 {

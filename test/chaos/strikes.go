@@ -106,8 +106,9 @@ func (r *runner) strikeGroup(ctx context.Context, f fault, g *group) (at registe
 	at = register.Now()
 	switch f.name {
 	case editPriority:
-		g.first = f.which % g.size
-		return at, r.merge(ctx, g.election(), fmt.Sprintf(`{"spec":{"processes":[{"name":%q,"priority":%d}]}}`, g.pod(g.first), 100))
+		return at, r.editPriority(ctx, f, g)
+	case editForSome:
+		return r.editForSome(ctx, f, g)
 	case scaleDown:
 		g.now = max(3, g.size-2)
 		if err := errors.Join(r.backend.Apply(ctx, g.set(r.Cluster)), r.settled(ctx, g, nil)); err != nil {
@@ -128,6 +129,8 @@ func (r *runner) strikeWorld(ctx context.Context, f fault, groups []*group) (at 
 		return r.setBack(ctx, groups)
 	case pauseServer:
 		return r.backend.PauseProgram(ctx, backend.Server, f.length)
+	case cutLeader:
+		return r.cutLeader(ctx, f)
 	case pauseManager:
 		return r.backend.PauseProgram(ctx, backend.Leader, f.length)
 	case killEtcd:
