@@ -1,10 +1,13 @@
 package agent_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/podesta-dev/podesta/internal/agent"
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
@@ -75,6 +78,41 @@ func TestAPollingAppNeedsALongerLease(t *testing.T) {
 		<-time.After(time.Minute)
 		if held := g.agents["p5"].value(t, "podesta_agent_lease_seconds"); held != shortest.Seconds() {
 			t.Errorf("a minute after the app has ceased to ask, the lease is %v s", held)
+		}
+	})
+}
+
+// LH10: an app that keeps a session and says that it stands still at times has a lease that is long
+// enough for that.
+func TestAStallingAppNeedsALongerLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startAdaptive(t, "Bully")
+		report := func(name, text string, want int) {
+			t.Helper()
+			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v1/stalled", nil)
+			r.Header.Set("Podesta-Stalled", text)
+			a := g.agents[name]
+			agent.AppAPI(a.board, a.ledger, agent.NewAccounts()).ServeHTTP(w, r)
+			if w.Code != want {
+				t.Errorf("%s says that it stood still for %q: %d %s", name, text, w.Code, w.Body)
+			}
+			synctest.Wait()
+			<-time.After(100 * time.Millisecond) // until the next renewals
+		}
+		for _, text := range []string{"", "0", "-5", "600001", "1e3", "99999999999999999999"} {
+			report("p5", text, http.StatusBadRequest)
+		}
+		report("p4", "150", http.StatusNoContent) // it does not lead: nothing follows
+		if held := g.agents["p5"].value(t, "podesta_agent_lease_seconds"); held != shortest.Seconds() {
+			t.Fatalf("the lease is %v s", held)
+		}
+		report("p5", "150", http.StatusNoContent)
+		if held := g.agents["p5"].value(t, "podesta_agent_lease_seconds"); held != 0.4 {
+			t.Errorf("after a gap of 150 ms the lease is %v s, want 0.4", held)
+		}
+		<-time.After(time.Minute)
+		if held := g.agents["p5"].value(t, "podesta_agent_lease_seconds"); held != shortest.Seconds() {
+			t.Errorf("a minute later the lease is %v s", held)
 		}
 	})
 }

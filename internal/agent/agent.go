@@ -159,7 +159,7 @@ func (a *agent) loop(stop <-chan struct{}) error {
 			a.checkHealth()
 		case name := <-a.Ledger.suspicions:
 			a.step(node.Event{Type: node.AppSuspects, From: name})
-		case gap := <-a.Ledger.asking:
+		case gap := <-a.Ledger.gaps:
 			a.step(node.Event{Type: node.AppAsked, Length: gap})
 		case a.ailment = <-a.Health:
 			a.checkHealth()

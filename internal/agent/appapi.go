@@ -38,6 +38,8 @@ type leaderJSON struct {
 //	GET /v1/session      server-sent events: `permission` now, at each change, and before each deadline.
 //	                     Closing the session gives the permission up. The request carries the
 //	                     header Podesta-Session: open
+//	POST /v1/stalled     the app read nothing of its session for as long as the header
+//	                     Podesta-Stalled says
 //	POST /v1/suspect     the coordinator that the header Podesta-Suspect names does not answer the app
 //	GET /v1/processes    the process status table, as this process knows it
 //	GET /v1/elections    the last elections, with every message, as this process tells them
@@ -68,6 +70,7 @@ func AppAPI(b *Board, l *Ledger, told *Accounts) http.Handler {
 		answer := a.leader(l.Use)
 		write(w, okIf(answer.MayAct), answer)
 	})
+	mux.HandleFunc("POST /v1/stalled", a.stalled)
 	mux.HandleFunc("POST /v1/suspect", a.suspect)
 	mux.HandleFunc("GET /v1/processes", func(w http.ResponseWriter, _ *http.Request) {
 		v, _ := b.Read()

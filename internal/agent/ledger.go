@@ -18,7 +18,7 @@ type Ledger struct {
 	sessions   chan struct{}      // capacity 1: sessions have opened or closed
 	suspicions chan string        // capacity 1: the coordinator that does not answer the app
 	suspected  lease.Instant      // when the app last reported that; 0: never
-	asking     chan time.Duration // capacity 1: how long after it had asked before the app asked
+	gaps       chan time.Duration // capacity 1: between two answers that the app got
 	asked      lease.Instant      // when the app asked last, and was told
 	under      lease.Epoch        // of what it was told
 }
@@ -39,7 +39,7 @@ func NewLedger(clock func() lease.Reading) *Ledger {
 		changed:    make(chan struct{}),
 		sessions:   make(chan struct{}, 1),
 		suspicions: make(chan string, 1),
-		asking:     make(chan time.Duration, 1),
+		gaps:       make(chan time.Duration, 1),
 	}
 }
 
@@ -59,10 +59,7 @@ func (l *Ledger) Use() (lease.Permission, bool) {
 // (LH10).
 func (l *Ledger) compare(p lease.Permission, now lease.Instant) {
 	if gap := now - l.asked; l.under == p.Epoch && gap >= seldom {
-		select {
-		case l.asking <- gap:
-		default: // the loop has not read the last one yet
-		}
+		l.tellGap(gap)
 	}
 	l.asked, l.under = now, p.Epoch
 }

@@ -173,3 +173,20 @@ func TestAStuckAgentDoesNotCoordinate(t *testing.T) {
 		t.Errorf("at the deadline it says %+v, %+v", c, may)
 	}
 }
+
+// LH10: of several times that an app read nothing, and of which the loop has not heard, it hears of
+// the longest. What an app says that may not act says nothing of its lease.
+func TestTheLongestStallCounts(t *testing.T) {
+	l := NewLedger(func() lease.Reading { return lease.Reading{Boot: time.Hour} })
+	l.stalled(time.Second)
+	if len(l.gaps) != 0 {
+		t.Error("an app that may not act is heard")
+	}
+	l.grant(lease.Permission{Epoch: 1, Deadline: time.Hour + time.Second})
+	for _, gap := range []time.Duration{20, 300, 40} {
+		l.stalled(gap * time.Millisecond)
+	}
+	if got := <-l.gaps; got != 300*time.Millisecond {
+		t.Errorf("the loop hears of %v", got)
+	}
+}

@@ -33,8 +33,8 @@ const (
 	WriteFailed
 	// Doubted: the app of this process reports that Process does not answer it.
 	Doubted
-	// AppAsked: the app of this process asked what it may do, Length after it had asked before, under
-	// the same lease (LH10).
+	// AppAsked: the app of this process learned what it may do, Length after it had learned it before,
+	// under the same lease (LH10): it asks now and then, or it stood still.
 	AppAsked
 )
 

@@ -17,7 +17,8 @@ import "time"
 //     shortest lease.
 //
 // An app that asks now and then what it may do can act all the time only if it asks again before what
-// it was told runs out. So from one question to the next, and a heartbeat more, is to be at most nine
+// it was told runs out; and one that keeps a session, and stands still at times, only if it reads on
+// before. So from one question to the next, and a heartbeat more, is to be at most nine
 // tenths of the window, too. Questions that even the longest lease is too short for do not count.
 //
 // A lease is renewed four times while it runs, or every heartbeat of the roster if that is more often.

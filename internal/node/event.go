@@ -35,8 +35,8 @@ const (
 	Unhealthy
 	// AppSuspects: the app reports that From, the coordinator, does not answer it.
 	AppSuspects
-	// AppAsked: the app asked whether it may act, Length after it had asked before, under the same
-	// lease of this process.
+	// AppAsked: the app learned whether it may act, Length after it had learned it before, under the
+	// same lease of this process.
 	AppAsked
 	// Leave: the process is about to end on purpose. Ready.Left says when it may.
 	Leave
