@@ -96,6 +96,7 @@ func (x *exploration) addMail(f *fingerprint, w *world, p, q int) {
 		l := &w.requests[p][q][i]
 		f.name(string(l.request.Kind))
 		f.number(int64(l.from.Number), int64(l.request.Epoch), int64(l.request.Round-x.base(w, p)))
+		f.number(int64(l.request.Lease), int64(l.request.Heartbeat))
 	}
 	for i := range w.responses[p][q] {
 		v := &w.responses[p][q][i].response

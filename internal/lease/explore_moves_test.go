@@ -160,7 +160,7 @@ func (x *exploration) mishaps(w *world, p int, visit func(*world)) {
 			p,
 			members[p]+" takes the next roster",
 			visit,
-			lease.Event{Type: lease.RosterChanged, Roster: group[next]},
+			lease.Event{Type: lease.RosterChanged, Roster: x.rosters()[next]},
 			func(c *world) {
 				if c.rosters[p] = next; last {
 					c.budget.steps--

@@ -16,6 +16,7 @@ type situation struct {
 	// how many letters may be under way, and processes may stand still, while time passes
 	late   int
 	newest int8 // the last of the group's rosters that may come
+	short  bool // the leaseholder may ask for half the lease (LH10)
 	budget
 }
 
@@ -59,6 +60,20 @@ func situations() []situation {
 			newest: 2,
 			budget: budget{steps: 2, quanta: 3},
 		},
+		{name: "short leases", fast: slowHolder, short: true, budget: budget{quanta: 3}},
+		{
+			name:   "short leases, a restart with state directory, a lost message and drift",
+			drift:  true,
+			short:  true,
+			budget: budget{losses: 1, restarts: 1, quanta: 2},
+		},
+		{
+			name:   "short leases and a new generation",
+			fast:   slowHolder,
+			short:  true,
+			newest: 2,
+			budget: budget{steps: 2, quanta: 3},
+		},
 		{name: "clocks that change their rates", drift: true, budget: budget{quanta: 3}},
 		{
 			name:   "a restart with state directory, a lost message and drift",
@@ -87,16 +102,30 @@ func situations() []situation {
 	}
 }
 
-// group is its rosters: an older promise is renewed under the second (V4), and not under the third,
-// whose lease is shorter (V5).
-var group = [...]*lease.Roster{
-	roster3(1, leaseTime),
-	roster3(2, leaseTime),
-	roster3(3, leaseTime-200*time.Millisecond),
+// rosters are those of the group: an older promise is renewed under the second (V4), and not under
+// the third, whose lease is shorter (V5). With short leases the same holds after one quantum that
+// holds after two without: the window of half the lease is a quantum of a slow clock, and the promise
+// one of a fast clock.
+func (s *situation) rosters() []*lease.Roster {
+	if s.short {
+		return withHalf
+	}
+	return withOne
 }
 
-func roster3(generation int64, l time.Duration) *lease.Roster {
-	r := &lease.Roster{Group: "g", Generation: generation, Lease: l, Preemption: lease.Never}
+var withOne, withHalf = rosters(leaseTime), rosters(leaseTime / 2)
+
+func rosters(shortest time.Duration) []*lease.Roster {
+	return []*lease.Roster{
+		roster3(1, leaseTime, shortest),
+		roster3(2, leaseTime, shortest),
+		roster3(3, leaseTime-200*time.Millisecond, shortest),
+	}
+}
+
+func roster3(generation int64, l, shortest time.Duration) *lease.Roster {
+	r := &lease.Roster{Group: "g", Generation: generation, Lease: l, LeaseMinimum: min(l, shortest),
+		Preemption: lease.Never}
 	for i, name := range members {
 		r.Members = append(
 			r.Members,

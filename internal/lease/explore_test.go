@@ -148,7 +148,7 @@ func (x *exploration) boot(w *world, p int) {
 	w.machines[p] = lease.New(
 		lease.Config{Self: w.incarnations[p], Saved: w.disks[p], Seed: 1, Now: w.read(p)},
 	)
-	x.tell(w, p, lease.Event{Type: lease.RosterChanged, Roster: group[w.rosters[p]]}, false)
+	x.tell(w, p, lease.Event{Type: lease.RosterChanged, Roster: x.rosters()[w.rosters[p]]}, false)
 }
 
 func (w *world) read(p int) lease.Reading {

@@ -160,8 +160,16 @@ func (s *snapshot) leaseholder(m *Machine) {
 		s.due(l.sought.since + l.sought.roster.Lease)
 		s.due(l.sought.since + splitAfter*m.t)
 	}
-	if m.roster != nil && m.roster.shortest() != m.roster.Lease {
-		panic("the snapshot leaves out what LH10 needs")
+	if m.roster != nil && m.roster.shortest() != m.roster.Lease { // LH10
+		p := &l.pace
+		s.number(int64(p.lease), int64(p.patience), int64(s.now-p.since), int64(p.stall), int64(p.asking),
+			int64(s.now-p.shortened))
+		if l.held != nil {
+			for _, at := range append(slices.Clone(l.held.asked), l.held.renewed) {
+				s.flags(at == 0)
+				s.number(int64(s.now - max(at, s.now-l.held.roster.Lease)))
+			}
+		}
 	}
 	if m.roster != nil && m.roster.Preemption != Never {
 		panic("the snapshot leaves out what preemption needs")
