@@ -63,7 +63,7 @@ const (
 	killEtcd       = "kill etcd"
 	killManagers   = "kill all managers"
 	pauseManager   = "pause leading manager"
-	cutLeader      = "cut leading manager off the API server"
+	cutLeader      = "cut off leading manager"
 	setStatusBack  = "restore an older status"
 	renewAuthority = "delete CA secret"
 	editPriority   = "edit priorities"
