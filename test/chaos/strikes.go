@@ -111,7 +111,7 @@ func (r *runner) strikeGroup(ctx context.Context, f fault, g *group) (at registe
 		return r.editForSome(ctx, f, g)
 	case scaleDown:
 		g.now = max(3, g.size-2)
-		if err := errors.Join(r.backend.Apply(ctx, g.set(r.Cluster)), r.settled(ctx, g, nil)); err != nil {
+		if err := errors.Join(r.unname(ctx, g), r.backend.Apply(ctx, g.set(r.Cluster)), r.settled(ctx, g, nil)); err != nil {
 			return at, err
 		}
 		g.now = g.size
@@ -120,6 +120,16 @@ func (r *runner) strikeGroup(ctx context.Context, f fault, g *group) (at registe
 		g.previous = false
 	}
 	return at, r.backend.Apply(ctx, g.set(r.Cluster))
+}
+
+// unname takes a pod that goes out of the group's spec, where an edit may have put it: a process that
+// is named and has no pod counts as crashed.
+func (r *runner) unname(ctx context.Context, g *group) error {
+	if 0 <= g.first && g.first < g.now {
+		return nil
+	}
+	g.first = -1
+	return r.merge(ctx, g.election(), `{"spec":{"processes":null}}`)
 }
 
 // strikeWorld does what a fault does to what is around the groups.
