@@ -1,0 +1,128 @@
+package account
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/bench/peers/said"
+	"github.com/podesta-dev/podesta/test/register"
+)
+
+// history reads entries: "5 p1 leads, 9 p1 killed", with instants in milliseconds.
+func history(t *testing.T, text string) []Entry {
+	t.Helper()
+	b := NewBook()
+	for one := range strings.SplitSeq(text, ",") {
+		fields := strings.Fields(one)
+		at, err := time.ParseDuration(fields[0] + "ms")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Add(Entry{Member: fields[1], Line: said.Line{At: register.Instant(at), Word: said.Word(fields[2])}})
+	}
+	return b.Entries()
+}
+
+func TestJudge(t *testing.T) {
+	const ms = time.Millisecond
+	for name, c := range map[string]struct {
+		history string
+		want    Figures
+	}{
+		"one leads all the time": {
+			"5 p1 leads",
+			Figures{},
+		},
+		"nobody ever": {
+			"5 p1 names",
+			Figures{Leaderless: 100 * ms, Unprovoked: 100 * ms},
+		},
+		"a kill causes the change": {
+			"5 p1 leads, 20 p1 killed, 21 p1 started, 30 p2 leads",
+			Figures{Kills: 1, Leaderless: 10 * ms, Failovers: Durations{10 * ms}},
+		},
+		"the killed one comes back and leads": {
+			"5 p1 leads, 20 p1 killed, 21 p1 started, 34 p1 leads",
+			Figures{Kills: 1, Leaderless: 14 * ms, Failovers: Durations{14 * ms}},
+		},
+		"a change without a kill": {
+			"5 p1 leads, 20 p1 ceases, 23 p2 leads",
+			Figures{Spurious: 1, Lapses: 1, Leaderless: 3 * ms, Unprovoked: 3 * ms},
+		},
+		"a lapse that changes nobody": {
+			"5 p1 leads, 20 p1 ceases, 23 p1 leads",
+			Figures{Lapses: 1, Leaderless: 3 * ms, Unprovoked: 3 * ms},
+		},
+		"after a kill the new one does not stay": {
+			"5 p1 leads, 20 p1 killed, 30 p2 leads, 40 p2 ceases, 45 p3 leads",
+			Figures{Kills: 1, Spurious: 1, Lapses: 1, Leaderless: 15 * ms, Unprovoked: 5 * ms, Failovers: Durations{10 * ms}},
+		},
+		"it had ceased before the kill": {
+			"5 p1 leads, 20 p1 ceases, 22 p1 killed, 30 p2 leads",
+			Figures{Spurious: 1, Lapses: 1, Leaderless: 10 * ms, Unprovoked: 10 * ms},
+		},
+		"a kill of a follower": {
+			"5 p1 leads, 20 p2 killed, 21 p2 started, 50 p2 names",
+			Figures{},
+		},
+		"two at once": {
+			"5 p1 leads, 20 p2 leads, 27 p1 ceases",
+			Figures{Spurious: 1, Lapses: 1, Two: 7 * ms},
+		},
+		"the old one of two is killed": {
+			"5 p1 leads, 20 p2 leads, 27 p1 killed",
+			Figures{Spurious: 1, Kills: 1, Two: 7 * ms},
+		},
+		"what the dead say does not count": {
+			"5 p1 leads, 20 p1 killed, 21 p1 leads, 22 p1 ceases, 30 p2 leads",
+			Figures{Kills: 1, Leaderless: 10 * ms, Failovers: Durations{10 * ms}},
+		},
+		"lines come out of order": {
+			"30 p2 leads, 20 p1 killed, 5 p1 leads",
+			Figures{Kills: 1, Leaderless: 10 * ms, Failovers: Durations{10 * ms}},
+		},
+		"no leader before the end": {
+			"5 p1 leads, 80 p1 killed",
+			Figures{Kills: 1, Leaderless: 30 * ms, Unanswered: 1},
+		},
+		"what is after the end does not count": {
+			"5 p1 leads, 120 p1 ceases, 130 p2 leads",
+			Figures{},
+		},
+		"a change before the span does not count": {
+			"1 p1 leads, 2 p1 ceases, 3 p2 leads",
+			Figures{},
+		},
+		"nor does a kill, but the time without a leader does": {
+			"1 p1 leads, 2 p1 killed, 15 p2 leads",
+			Figures{Leaderless: 5 * ms, Unprovoked: 5 * ms},
+		},
+	} {
+		c.want.Span = 100 * ms
+		got := Judge(history(t, c.history), register.Instant(10*ms), register.Instant(110*ms))
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s:\n got %+v\nwant %+v", name, got, c.want)
+		}
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	var hundred Durations
+	for i := range 100 {
+		hundred = append(hundred, time.Duration(100-i))
+	}
+	for _, c := range []struct {
+		d    Durations
+		q    float64
+		want time.Duration
+	}{
+		{nil, 0.5, 0}, {Durations{7}, 0.5, 7}, {Durations{7}, 0.99, 7}, {Durations{3, 1, 2}, 0.5, 2}, {Durations{3, 1, 2}, 1, 3},
+		{hundred, 0.5, 50}, {hundred, 0.9, 90}, {hundred, 0.99, 99}, {hundred, 1, 100}, {hundred, 0, 1},
+	} {
+		if got := c.d.Quantile(c.q); got != c.want {
+			t.Errorf("the %v quantile of %d: %v, want %v", c.q, len(c.d), got, c.want)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package condition
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+)
+
+// slowness is how long fsync and fdatasync take on a slow disk, in microseconds.
+const slowness = 200_000
+
+// Running is a condition that holds until it is ended.
+type Running struct {
+	condition Condition
+	loops     []*exec.Cmd
+	quotas    *quotas
+}
+
+// Begin has the condition hold, for the members that Wrap starts. loop is the command of a busy loop,
+// which ends with its standard input.
+func Begin(c Condition, loop []string) (*Running, error) {
+	r := &Running{condition: c}
+	if c.SlowDisk {
+		if _, err := exec.LookPath("strace"); err != nil {
+			return nil, fmt.Errorf("condition %s needs strace: %w", c.Name, err)
+		}
+	}
+	if c.Quota {
+		var err error
+		if r.quotas, err = newQuotas(); err != nil {
+			return nil, fmt.Errorf("condition %s: %w", c.Name, err)
+		}
+	}
+	for range c.Loops {
+		l := exec.Command(loop[0], loop[1:]...) //nolint:gosec,noctx // it is this program, and ends with its input
+		l.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if _, err := l.StdinPipe(); err != nil {
+			return nil, errors.Join(err, r.End())
+		}
+		if err := l.Start(); err != nil {
+			return nil, errors.Join(err, r.End())
+		}
+		r.loops = append(r.loops, l)
+	}
+	return r, nil
+}
+
+// Wrap returns the command that starts a member under the condition.
+func (r *Running) Wrap(member string, command []string) ([]string, error) {
+	if r.condition.SlowDisk {
+		command = append([]string{"strace", "--follow-forks", "--seccomp-bpf", "--quiet=all", "--output=/dev/null",
+			"--trace=fsync,fdatasync", "--inject=fsync,fdatasync:delay_enter=" + strconv.Itoa(slowness)}, command...)
+	}
+	if r.quotas != nil {
+		return r.quotas.wrap(member, command)
+	}
+	return command, nil
+}
+
+// End ends the condition. The members must have ended.
+func (r *Running) End() error {
+	for _, l := range r.loops {
+		_ = l.Process.Kill()
+		_ = l.Wait() // it was killed
+	}
+	if r.quotas != nil {
+		return r.quotas.remove()
+	}
+	return nil
+}
+
+// Loop uses the CPU until the program ends.
+func Loop() {
+	n := uint64(os.Getpid()) //nolint:gosec // G115: a process id is positive
+	for {
+		n = n*6364136223846793005 + 1442695040888963407
+		if n == 0 {
+			fmt.Fprintln(os.Stderr) // never, but the compiler cannot know
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package member
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"github.com/podesta-dev/podesta/bench/peers/said"
+	"github.com/podesta-dev/podesta/test/register"
+)
+
+// clientGo is a candidate of client-go's leader election, on a Lease of an API server.
+func clientGo(ctx context.Context, args []string, say *said.Speaker) error {
+	var id string
+	f := flags("client-go", &id)
+	kubeconfig := f.String("kubeconfig", "", "the API server")
+	server := f.String("server", "", "its URL for this member")
+	name := f.String("lease", "", "the Lease's name")
+	duration := f.Duration("lease-duration", 15*time.Second, "LeaseDuration")
+	deadline := f.Duration("renew-deadline", 10*time.Second, "RenewDeadline")
+	retry := f.Duration("retry-period", 2*time.Second, "RetryPeriod")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	config, err := clientcmd.BuildConfigFromFlags(*server, *kubeconfig)
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: &resourcelock.LeaseLock{
+			LeaseMeta:  metav1.ObjectMeta{Namespace: "default", Name: *name},
+			Client:     client.CoordinationV1(),
+			LockConfig: resourcelock.ResourceLockConfig{Identity: id},
+		},
+		LeaseDuration:   *duration,
+		RenewDeadline:   *deadline,
+		RetryPeriod:     *retry,
+		ReleaseOnCancel: true, // off by default; without it a hand-over is like a crash
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) { say.Leads() },
+			OnStoppedLeading: func() { say.Ceases(register.Now()) },
+			OnNewLeader:      say.Names,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	for ctx.Err() == nil { // most programs exit when they have lost; this one is a candidate again
+		elector.Run(ctx)
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+// Package member runs one process of each system that is compared. Each says on its standard output
+// whom it takes for the leader and when it leads itself (package said), logs on its standard error,
+// and hands over, if its system can, when it is told to end by SIGTERM.
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/podesta-dev/podesta/bench/peers/said"
+)
+
+// kind is a system, by the name that its members are started with.
+type kind struct {
+	name string
+	run  func(ctx context.Context, args []string, say *said.Speaker) error
+}
+
+var kinds = [...]kind{
+	{"podesta", podesta},
+	{"raft", raftMember},
+	{"client-go", clientGo},
+	{"etcd", etcd},
+}
+
+// Run runs a member until SIGTERM, or until its standard input ends: with the program that has
+// started it, which holds the other end, and whatever kills that.
+func Run(args []string) error {
+	if len(args) == 0 {
+		return errors.New("say which member to run")
+	}
+	i := slices.IndexFunc(kinds[:], func(k kind) bool { return k.name == args[0] })
+	if i < 0 {
+		return fmt.Errorf("no member is named %q", args[0])
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(1)
+	}()
+	return kinds[i].run(ctx, args[1:], said.NewSpeaker(os.Stdout))
+}
+
+// flags are those of every member.
+func flags(system string, id *string) *pflag.FlagSet {
+	f := pflag.NewFlagSet("peers member "+system, pflag.ContinueOnError)
+	f.StringVar(id, "id", "", "the member's name")
+	return f
+}
+
+// addresses reads NAME=ADDRESS of each member.
+func addresses(all []string) (map[string]string, error) {
+	read := map[string]string{}
+	for _, one := range all {
+		name, address, ok := strings.Cut(one, "=")
+		if !ok || name == "" || address == "" {
+			return nil, fmt.Errorf("%q: want NAME=ADDRESS", one)
+		}
+		read[name] = address
+	}
+	return read, nil
+}
+
+// pause waits a little before another attempt. It reports false if the context has ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}

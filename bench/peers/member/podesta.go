@@ -1,0 +1,84 @@
+package member
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/podesta-dev/podesta/bench/peers/said"
+	"github.com/podesta-dev/podesta/client/agent"
+	"github.com/podesta-dev/podesta/test/register"
+)
+
+// podesta is an app beside an agent that it starts: the two containers of a pod. A signal to their
+// process group reaches both.
+func podesta(ctx context.Context, args []string, say *said.Speaker) error {
+	var id, url string
+	f := flags("podesta", &id)
+	f.StringVar(&url, "app-api", "", "the agent's app API")
+	guarded := f.Bool("guarded", false, "the group is a Guarded one: stop and close the session when told to")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if f.NArg() == 0 {
+		return fmt.Errorf("%s: name the agent's command after --", id)
+	}
+	// Without the context: at SIGTERM the agent, which gets it too, hands over, and that takes its app.
+	c := exec.CommandContext(context.WithoutCancel(ctx), f.Arg(0), f.Args()[1:]...) //nolint:gosec // the user names it
+	c.Stderr = os.Stderr
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := c.Start(); err != nil {
+		return err
+	}
+	running, gone := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		_ = c.Wait()
+		gone()
+	}()
+	client := &agent.Client{URL: url, HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	app := &app{guarded: *guarded, tenure: tenure{say: say}}
+	for running.Err() == nil {
+		if !app.session(running, client) {
+			pause(running, 20*time.Millisecond) // the agent is not there
+		}
+	}
+	return nil
+}
+
+// app is what the agent has told its app.
+type app struct {
+	guarded bool
+	tenure  tenure
+}
+
+// session keeps a session open, as an app does that has nothing to finish when it is told to stop: it
+// ends the session then, which gives the permission back. It reports whether that ended it.
+func (a *app) session(ctx context.Context, client *agent.Client) (ended bool) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	acted := false
+	_ = client.Session(ctx, func(p agent.Permission) { // the error says that the agent is gone, or that we ended it
+		coordinator := p.Name
+		if p.Electing {
+			coordinator = ""
+		}
+		a.tenure.say.Names(coordinator)
+		now := register.Now()
+		var until register.Instant
+		if a.guarded {
+			until = now.Add(p.Remaining())
+		}
+		a.tenure.told(p.MayAct, until, now)
+		if acted && !p.MayAct && a.guarded {
+			ended = true
+			end()
+		}
+		acted = p.MayAct
+	})
+	a.tenure.told(false, 0, register.Now())
+	return ended
+}
