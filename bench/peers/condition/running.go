@@ -1,7 +1,6 @@
 package condition
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,9 +18,8 @@ type Running struct {
 	quotas    *quotas
 }
 
-// Begin has the condition hold, for the members that Wrap starts. loop is the command of a busy loop,
-// which ends with its standard input.
-func Begin(c Condition, loop []string) (*Running, error) {
+// Begin has the condition hold, for the members that Wrap starts.
+func Begin(c Condition) (*Running, error) {
 	r := &Running{condition: c}
 	if c.SlowDisk {
 		if _, err := exec.LookPath("strace"); err != nil {
@@ -34,18 +32,23 @@ func Begin(c Condition, loop []string) (*Running, error) {
 			return nil, fmt.Errorf("condition %s: %w", c.Name, err)
 		}
 	}
-	for range c.Loops {
+	return r, nil
+}
+
+// Load starts the busy loops. The command of a loop ends with its standard input.
+func (r *Running) Load(loop []string) error {
+	for range r.condition.Loops {
 		l := exec.Command(loop[0], loop[1:]...) //nolint:gosec,noctx // it is this program, and ends with its input
 		l.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		if _, err := l.StdinPipe(); err != nil {
-			return nil, errors.Join(err, r.End())
+			return err
 		}
 		if err := l.Start(); err != nil {
-			return nil, errors.Join(err, r.End())
+			return err
 		}
 		r.loops = append(r.loops, l)
 	}
-	return r, nil
+	return nil
 }
 
 // Wrap returns the command that starts a member under the condition.

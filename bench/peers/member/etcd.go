@@ -19,6 +19,7 @@ func etcd(ctx context.Context, args []string, say *said.Speaker) error {
 	f := flags("etcd", &id)
 	endpoint := f.String("endpoint", "", "the etcd server's address")
 	ttl := f.Int("ttl", 60, "the session's TTL in seconds")
+	prefix := f.String("prefix", "", "of the election's keys")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -28,7 +29,7 @@ func etcd(ctx context.Context, args []string, say *said.Speaker) error {
 	}
 	defer func() { _ = client.Close() }()
 	for ctx.Err() == nil {
-		if err := candidate(ctx, client, id, *ttl, say); err != nil && ctx.Err() == nil {
+		if err := candidate(ctx, client, *prefix, id, *ttl, say); err != nil && ctx.Err() == nil {
 			fmt.Fprintln(os.Stderr, "etcd:", err)
 			pause(ctx, 100*time.Millisecond)
 		}
@@ -36,11 +37,9 @@ func etcd(ctx context.Context, args []string, say *said.Speaker) error {
 	return nil
 }
 
-const prefix = "/peers/"
-
 // candidate campaigns within one session, and leads until that is lost or the member is to end; then
 // it resigns.
-func candidate(ctx context.Context, client *clientv3.Client, id string, ttl int, say *said.Speaker) error {
+func candidate(ctx context.Context, client *clientv3.Client, prefix, id string, ttl int, say *said.Speaker) error {
 	session, err := concurrency.NewSession(client, concurrency.WithTTL(ttl))
 	if err != nil {
 		return err

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/podesta-dev/podesta/test/register"
+)
+
+// fault is a way in which a leader ends.
+type fault struct {
+	name    string
+	proxies bool // it needs them between the members
+	strike  func(t *team, leader string) (register.Instant, error)
+	mend    func(ctx context.Context, t *team, leader string) error
+}
+
+var faults = []fault{
+	{"SIGKILL", false, strikeBy(syscall.SIGKILL), revive},
+	{
+		"SIGSTOP", false,
+		func(t *team, leader string) (register.Instant, error) { return t.signal(leader, syscall.SIGSTOP) },
+		func(_ context.Context, t *team, leader string) error {
+			_, err := t.signal(leader, syscall.SIGCONT)
+			return err
+		},
+	},
+	{"SIGTERM", false, strikeBy(syscall.SIGTERM), revive},
+	{
+		"cut", true,
+		func(t *team, leader string) (register.Instant, error) {
+			at := register.Now()
+			t.cut(leader)
+			return at, nil
+		},
+		func(_ context.Context, t *team, _ string) error {
+			t.site.mend()
+			return nil
+		},
+	},
+}
+
+func strikeBy(s syscall.Signal) func(*team, string) (register.Instant, error) {
+	return func(t *team, leader string) (register.Instant, error) { return t.strike(leader, s) }
+}
+
+func revive(ctx context.Context, t *team, leader string) error { return t.restart(ctx, leader) }
+
+func faultNames() []string {
+	names := make([]string, len(faults))
+	for i, f := range faults {
+		names[i] = f.name
+	}
+	return names
+}
+
+func chooseFaults(names []string) (chosen []fault, err error) {
+	for _, name := range names {
+		i := slices.IndexFunc(faults, func(f fault) bool { return f.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("--faults: there is no %q: there are %s", name, strings.Join(faultNames(), ", "))
+		}
+		chosen = append(chosen, faults[i])
+	}
+	return chosen, nil
+}

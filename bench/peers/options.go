@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/podesta-dev/podesta/bench/peers/report"
+)
+
+// options are the flags that the measurements share.
+type options struct {
+	command  string
+	args     []string
+	agent    string
+	systems  []string
+	shortest time.Duration
+	json     string
+	keep     string
+	patience time.Duration
+	begun    time.Time
+}
+
+func (o *options) flagSet(command string) *pflag.FlagSet {
+	o.command, o.begun = command, time.Now()
+	f := pflag.NewFlagSet("peers "+command, pflag.ContinueOnError)
+	f.SortFlags = false
+	f.StringVar(&o.agent, "agent", "../../bin/agent", "Podesta's agent (make bin/agent)")
+	f.DurationVar(&o.shortest, "lease-minimum", 100*time.Millisecond, "the shortest lease of Podesta's adaptive group")
+	f.StringSliceVar(&o.systems, "systems", nil, "what to compare, by name (all)")
+	f.StringVar(&o.json, "json", "", "append the results to this `FILE`, for peers report")
+	f.StringVar(&o.keep, "keep", "", "keep state and logs of the members in this new `DIR`")
+	f.DurationVar(&o.patience, "patience", 2*time.Minute, "how long a system may take to agree on a leader")
+	return f
+}
+
+func (o *options) parse(f *pflag.FlagSet, args []string) error {
+	o.args = args
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if f.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	var err error
+	if o.agent, err = filepath.Abs(o.agent); err != nil {
+		return err
+	}
+	if _, err := os.Stat(o.agent); err != nil {
+		return fmt.Errorf("--agent: %w (make bin/agent)", err)
+	}
+	return nil
+}
+
+// choose returns those of the systems that --systems names.
+func (o *options) choose(systems []system) ([]system, error) {
+	names := make([]string, len(systems))
+	var chosen []system
+	for i, s := range systems {
+		names[i] = s.name
+		if slices.Contains(o.systems, s.name) || len(o.systems) == 0 && !s.optional {
+			chosen = append(chosen, s)
+		}
+	}
+	for _, name := range o.systems {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("--systems: there is no %q: there are %s", name, strings.Join(names, ", "))
+		}
+	}
+	return chosen, nil
+}
+
+// place makes the folder for state and logs; done removes it unless it is to be kept.
+func (o *options) place() (dir string, done func(), err error) {
+	if o.keep != "" {
+		dir, err = filepath.Abs(o.keep)
+		return dir, func() {}, errors.Join(err, os.Mkdir(dir, 0o700))
+	}
+	dir, err = os.MkdirTemp("", "peers-")
+	return dir, func() { _ = os.RemoveAll(dir) }, err
+}
+
+// record begins a record of what a system did.
+func (o *options) record(kind, system, under string) report.Record {
+	return report.Record{
+		Kind: kind, System: system, Under: under, Begun: o.begun, Machine: machine(),
+		Command: strings.Join(append([]string{"go run .", o.command}, o.args...), " "),
+	}
+}
+
+// write appends the record to the file, if there is one.
+func (o *options) write(r report.Record) error {
+	if o.json == "" {
+		return nil
+	}
+	return report.Append(o.json, r)
+}
+
+func machine() string {
+	return fmt.Sprintf("%d cores, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+}

@@ -1,0 +1,86 @@
+// Package report is what the measurements are written down as, and the page that is made of it.
+package report
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Kinds of records.
+const (
+	Stress   = "stress"
+	Failover = "failover"
+)
+
+// Record is what one system did under one condition, or after one kind of fault: a line of JSON.
+// Durations are in milliseconds.
+type Record struct {
+	Kind    string    `json:"kind"`
+	Begun   time.Time `json:"begun"`
+	Machine string    `json:"machine"`
+	Command string    `json:"command"` // what to run to repeat it
+	System  string    `json:"system"`
+
+	// Under is the condition, or the fault.
+	Under string `json:"under"`
+	// Took are the times from a kill until a member led (Stress), or from a fault until all survivors
+	// named the same new leader (Failover).
+	Took []float64 `json:"took"`
+	// Unanswered are kills, or faults, without a new leader until the end.
+	Unanswered int `json:"unanswered"`
+
+	// The rest is for Stress.
+	Span       float64 `json:"span,omitempty"` // seconds
+	Kills      int     `json:"kills,omitempty"`
+	Spurious   int     `json:"spurious,omitempty"`
+	Lapses     int     `json:"lapses,omitempty"`
+	Leaderless float64 `json:"leaderless,omitempty"`
+	Unprovoked float64 `json:"unprovoked,omitempty"`
+	Two        float64 `json:"two,omitempty"`
+	CPU        float64 `json:"cpu,omitempty"` // percent of a core
+	Crashes    int     `json:"crashes,omitempty"`
+	// Leases are those that Podesta's leaseholder asked for, at each look; AgentLapses those that ran out.
+	Leases      []float64 `json:"leases,omitempty"`
+	AgentLapses int       `json:"agentLapses,omitempty"`
+}
+
+// Append writes a record at the end of a file.
+func Append(file string, r Record) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) //nolint:gosec // it is no secret
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// Read reads the records of a file.
+func Read(file string) ([]Record, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	var all []Record
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 16<<20) // an hour has thousands of kills
+	for n := 1; lines.Scan(); n++ {
+		var r Record
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return nil, fmt.Errorf("%s, line %d: %w", file, n, err)
+		}
+		if r.Kind != Stress && r.Kind != Failover || r.System == "" || r.Under == "" {
+			return nil, fmt.Errorf("%s, line %d: no record of peers", file, n)
+		}
+		all = append(all, r)
+	}
+	return all, lines.Err()
+}

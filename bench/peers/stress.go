@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/podesta-dev/podesta/bench/peers/account"
+	"github.com/podesta-dev/podesta/bench/peers/condition"
+	"github.com/podesta-dev/podesta/bench/peers/report"
+	"github.com/podesta-dev/podesta/test/register"
+)
+
+// stressOptions are the flags of stress.
+type stressOptions struct {
+	options
+	conditions []string
+	span       time.Duration
+	kills      bool
+	every      time.Duration
+}
+
+func (o *stressOptions) known() []system {
+	classic := podestaClassic()
+	classic.optional = true
+	return []system{podestaGuarded(o.shortest), podestaGuarded(longestLease), raftWith(0), raftWith(200 * time.Millisecond), classic}
+}
+
+// stress runs all systems at the same time under each condition.
+func stress(ctx context.Context, args []string) error {
+	var o stressOptions
+	f := o.flagSet("stress")
+	f.StringSliceVar(&o.conditions, "conditions", condition.Names(), "what the members have to live with")
+	f.DurationVar(&o.span, "span", 3*time.Minute, "for how long, each")
+	f.BoolVar(&o.kills, "kills", false, "kill leaders, 2 to 6 s after they have begun to lead, and start them again at once")
+	f.DurationVar(&o.every, "progress", 10*time.Second, "how often to tell how it goes")
+	if err := o.parse(f, args); err != nil {
+		return err
+	}
+	systems, err := o.choose(o.known())
+	if err != nil {
+		return err
+	}
+	var conditions []condition.Condition
+	for _, name := range o.conditions {
+		c, err := condition.Find(name)
+		if err != nil {
+			return fmt.Errorf("--conditions: %w", err)
+		}
+		conditions = append(conditions, c)
+	}
+	dir, done, err := o.place()
+	if err != nil {
+		return err
+	}
+	defer done()
+	var all []report.Record
+	for _, c := range conditions {
+		records, err := o.under(ctx, filepath.Join(dir, c.Name), c, systems)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", c.Name, err)
+		}
+		for _, r := range records {
+			err = errors.Join(err, o.write(r))
+		}
+		all = append(all, records...)
+		if err != nil || ctx.Err() != nil {
+			report.StressTable(os.Stdout, all)
+			return err
+		}
+	}
+	report.StressTable(os.Stdout, all)
+	return nil
+}
+
+// under runs all systems under a condition. If it is interrupted it returns what there is until then.
+func (o *stressOptions) under(ctx context.Context, dir string, c condition.Condition, systems []system) (records []report.Record, err error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	running, err := condition.Begin(c)
+	if err != nil {
+		return nil, err
+	}
+	var runs []*entrant
+	defer func() {
+		for _, r := range runs {
+			r.team.close()
+		}
+		err = errors.Join(err, running.End())
+	}()
+	for i, y := range systems {
+		s := &site{dir: filepath.Join(dir, y.name), index: i, agent: o.agent, servers: &servers{}, weather: c.Weather}
+		t, err := newTeam(ctx, s, y, running)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, &entrant{team: t, usage: usage{used: map[string]int{}}, leases: leases{counts: map[string]float64{}}})
+	}
+	waiting, cancel := context.WithTimeoutCause(ctx, o.patience, errors.New("given up: raise --patience"))
+	defer cancel()
+	for _, r := range runs {
+		if _, err := r.team.ready(waiting, 2*time.Second); err != nil {
+			return nil, err
+		}
+	}
+	o.watch(ctx, c, runs, func() error { return running.Load([]string{self, "loop"}) })
+	for _, r := range runs {
+		records = append(records, o.judge(r, c))
+	}
+	return records, nil
+}
+
+// entrant is a team within a span.
+type entrant struct {
+	team     *team
+	usage    usage
+	before   time.Duration // CPU time when the span began
+	leases   leases
+	from, to register.Instant
+}
+
+// watch lets the span pass, with a line of progress now and then.
+func (o *stressOptions) watch(ctx context.Context, c condition.Condition, runs []*entrant, load func() error) {
+	span, end := context.WithTimeout(ctx, o.span)
+	defer end()
+	for _, r := range runs {
+		r.look(ctx)
+		r.before, r.leases.lapses, r.from = r.usage.total(), 0, register.Now()
+	}
+	if err := load(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return
+	}
+	var killing sync.WaitGroup
+	if o.kills {
+		for _, r := range runs {
+			killing.Go(func() { r.team.harass(span) })
+		}
+	}
+	ticker := time.NewTicker(2 * time.Second)
+	defer ticker.Stop()
+	begun, told := time.Now(), time.Now()
+	for span.Err() == nil {
+		select {
+		case <-span.Done():
+		case <-ticker.C:
+		}
+		for _, r := range runs {
+			r.look(ctx)
+		}
+		if time.Since(told) >= o.every {
+			told = time.Now()
+			fmt.Fprintf(os.Stderr, "%s %s, %v of %v: %s\n", told.Format(time.TimeOnly), c.Name, time.Since(begun).Round(time.Second), o.span, tell(runs))
+		}
+	}
+	for _, r := range runs {
+		r.to = register.Now()
+	}
+	killing.Wait()
+}
+
+// look takes what is counted by looking.
+func (r *entrant) look(ctx context.Context) {
+	r.usage.look(r.team.groups())
+	if strings.HasPrefix(r.team.system.name, "podesta") {
+		r.leases.look(ctx, r.team)
+	}
+}
+
+// tell says how each system does.
+func tell(runs []*entrant) string {
+	var all []string
+	for _, r := range runs {
+		f := account.Judge(r.team.book.Entries(), r.from, register.Now())
+		leader, ok := r.team.book.Leader()
+		if !ok {
+			leader = "nobody"
+		}
+		all = append(all, fmt.Sprintf("%s: %s leads, %d kills, %d spurious, %d lapses", r.team.system.name, leader, f.Kills, f.Spurious, f.Lapses))
+	}
+	return strings.Join(all, "; ")
+}
+
+// judge writes down what a team did.
+func (o *stressOptions) judge(r *entrant, c condition.Condition) report.Record {
+	f := account.Judge(r.team.book.Entries(), r.from, r.to)
+	record := o.record(report.Stress, r.team.system.name, c.Name)
+	record.Span = f.Span.Seconds()
+	record.Kills, record.Spurious, record.Lapses, record.Unanswered = f.Kills, f.Spurious, f.Lapses, f.Unanswered
+	record.Took = f.Failovers.Milliseconds()
+	times := account.Durations{f.Leaderless, f.Unprovoked, f.Two}.Milliseconds()
+	record.Leaderless, record.Unprovoked, record.Two = times[0], times[1], times[2]
+	record.CPU = 100 * (r.usage.total() - r.before).Seconds() / f.Span.Seconds()
+	record.Crashes = r.team.crashed()
+	record.Leases = account.Durations(r.leases.asked).Milliseconds()
+	record.AgentLapses = int(r.leases.lapses)
+	return record
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// system is something that elects leaders.
+type system struct {
+	name     string
+	meaning  string   // what a reader needs to know
+	optional bool     // measured only if asked for
+	needs    []string // servers beside the members: apiServer, etcdServer
+	// plan prepares what the members need, and returns the arguments of `peers member` for each.
+	plan func(ctx context.Context, s *site) (map[string][]string, error)
+}
+
+// Podesta's defaults, apart from the shortest lease.
+const (
+	heartbeat    = 100 * time.Millisecond
+	detection    = 500 * time.Millisecond
+	longestLease = time.Second
+)
+
+func podestaClassic() system {
+	y := podesta("podesta-classic", roster.Classic, longestLease)
+	y.meaning = "a Classic group, Bully"
+	return y
+}
+
+// podestaGuarded is a Guarded group whose lease is at least so long.
+func podestaGuarded(shortest time.Duration) system {
+	y := podesta("podesta-"+short(shortest), roster.Guarded, shortest)
+	y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v to %v", shortest, longestLease)
+	return y
+}
+
+// short writes a duration for a name.
+func short(d time.Duration) string {
+	if d%time.Second == 0 {
+		return fmt.Sprintf("%ds", d/time.Second)
+	}
+	return fmt.Sprintf("%dms", d.Milliseconds())
+}
+
+func podesta(name, safety string, shortest time.Duration) system {
+	return system{name: name, plan: func(ctx context.Context, s *site) (map[string][]string, error) {
+		r := roster.Roster{
+			Namespace: "bench", Group: "peers", Generation: 1, Algorithm: "Bully", Safety: safety,
+			Heartbeat: heartbeat, Timeout: detection, Lease: longestLease, LeaseMinimum: shortest,
+			Preemption: roster.Never, // the next fault strikes whoever leads then
+		}
+		for i, name := range s.names {
+			id, err := exec.CommandContext(ctx, s.agent, "init", "--state-dir", s.path(name)).Output() //nolint:gosec // the user names it
+			if err != nil {
+				return nil, fmt.Errorf("%s init: %w", s.agent, err)
+			}
+			r.Processes = append(r.Processes, roster.Process{
+				Name: name, UID: name, StateID: strings.TrimSpace(string(id)),
+				Address: s.address(name, linkPort), Priority: int32(i + 1), Voter: true, //nolint:gosec // G115: five of them
+			})
+		}
+		members := map[string][]string{}
+		for _, name := range s.names {
+			if err := os.WriteFile(s.path(name+".json"), seenBy(s, name, r).Encode(), 0o600); err != nil {
+				return nil, err
+			}
+			members[name] = []string{"podesta", "--id", name, "--app-api", "http://" + s.address(name, appPort),
+				fmt.Sprintf("--guarded=%v", safety == roster.Guarded), "--",
+				s.agent, "--roster", s.path(name + ".json"), "--certificate", s.path(name + ".crt"), "--key", s.path(name + ".key"),
+				"--trust-file", s.path("ca.crt"), "--state-dir", s.path(name), "--listen", s.address(name, linkPort),
+				"--app-address", s.address(name, appPort), "--status-address", s.address(name, statusPort)}
+		}
+		keys := exec.CommandContext(ctx, s.agent, "keys", "--roster", s.path(s.names[0]+".json"), "--out", s.dir) //nolint:gosec // the user names it
+		if out, err := keys.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("%s keys: %w\n%s", s.agent, err, out)
+		}
+		return members, nil
+	}}
+}
+
+// seenBy is the roster with the addresses at which one member reaches the others.
+func seenBy(s *site, member string, r roster.Roster) roster.Roster {
+	processes := make([]roster.Process, len(r.Processes))
+	for i, p := range r.Processes {
+		if p.Name != member {
+			p.Address = s.way(member, p.Name, p.Address)
+		}
+		processes[i] = p
+	}
+	r.Processes = processes
+	return r
+}
+
+// raftWith is hashicorp/raft with this timeout; 0: with its defaults.
+func raftWith(timeout time.Duration) system {
+	name, meaning := "raft", "hashicorp/raft with its defaults: HeartbeatTimeout and ElectionTimeout 1 s, LeaderLeaseTimeout 0.5 s"
+	if timeout > 0 {
+		name, meaning = "raft-"+short(timeout), fmt.Sprintf("hashicorp/raft with all three at %v", timeout)
+	}
+	return system{name: name, meaning: meaning, plan: func(_ context.Context, s *site) (map[string][]string, error) {
+		var known []string
+		for _, name := range s.names {
+			known = append(known, name+"="+s.address(name, linkPort))
+		}
+		members := map[string][]string{}
+		for _, name := range s.names {
+			if err := os.Mkdir(s.path(name), 0o700); err != nil {
+				return nil, err
+			}
+			args := []string{"raft", "--id", name, "--dir", s.path(name), "--listen", s.address(name, linkPort),
+				"--members", strings.Join(known, ","), "--timeout", timeout.String()}
+			var ways []string
+			for _, other := range s.names {
+				if way := s.way(name, other, s.address(other, linkPort)); other != name && way != s.address(other, linkPort) {
+					ways = append(ways, other+"="+way)
+				}
+			}
+			if len(ways) > 0 {
+				args = append(args, "--ways", strings.Join(ways, ","))
+			}
+			members[name] = args
+		}
+		return members, nil
+	}}
+}
+
+// clientGo is client-go's leader election on a Lease, with these durations.
+func clientGo(lease, renew, retry time.Duration) system {
+	meaning := fmt.Sprintf("client-go's Lease: LeaseDuration %v, RenewDeadline %v, RetryPeriod %v", lease, renew, retry)
+	return system{name: "client-go-" + short(lease), meaning: meaning, needs: []string{apiServer}, plan: func(_ context.Context, s *site) (map[string][]string, error) {
+		members := map[string][]string{}
+		for _, name := range s.names {
+			members[name] = []string{"client-go", "--id", name, "--kubeconfig", s.servers.kubeconfig,
+				"--server", "https://" + s.way(name, apiServer, s.servers.api), "--lease", filepath.Base(s.dir),
+				"--lease-duration", lease.String(), "--renew-deadline", renew.String(), "--retry-period", retry.String()}
+		}
+		return members, nil
+	}}
+}
+
+// etcdWith is etcd's concurrency.Election with this TTL.
+func etcdWith(ttl time.Duration) system {
+	return system{name: "etcd-" + short(ttl), meaning: fmt.Sprintf("etcd's concurrency.Election with a TTL of %v, one server", ttl),
+		needs: []string{etcdServer}, plan: func(_ context.Context, s *site) (map[string][]string, error) {
+			members := map[string][]string{}
+			for _, name := range s.names {
+				members[name] = []string{"etcd", "--id", name, "--ttl", fmt.Sprint(int(ttl.Seconds())),
+					"--prefix", "/" + filepath.Base(s.dir), "--endpoint", s.way(name, etcdServer, s.servers.etcd)}
+			}
+			return members, nil
+		}}
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/podesta-dev/podesta/bench/peers/account"
+	"github.com/podesta-dev/podesta/bench/peers/condition"
+	"github.com/podesta-dev/podesta/bench/peers/said"
+	"github.com/podesta-dev/podesta/test/register"
+)
+
+// size is how many members a team has.
+const size = 5
+
+// team is the members of one system, as processes.
+type team struct {
+	*site
+	system  system
+	book    *account.Book
+	running *condition.Running
+
+	commands map[string][]string // of each member
+
+	mu        sync.Mutex
+	processes map[string]*process
+	closing   bool
+	crashes   int // of members that nobody killed
+	tending   sync.WaitGroup
+}
+
+// newTeam starts a team. The caller must close it.
+func newTeam(ctx context.Context, s *site, y system, running *condition.Running) (*team, error) {
+	if err := os.Mkdir(s.dir, 0o700); err != nil {
+		return nil, err
+	}
+	for i := range size {
+		s.names = append(s.names, fmt.Sprintf("p%d", i+1))
+	}
+	t := &team{site: s, system: y, book: account.NewBook(), running: running,
+		commands: map[string][]string{}, processes: map[string]*process{}}
+	members, err := y.plan(ctx, s)
+	if err := errors.Join(err, s.failed); err != nil {
+		s.close()
+		return nil, fmt.Errorf("%s: %w", y.name, err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	for name, args := range members {
+		command := append([]string{self, "member"}, args...)
+		if t.commands[name], err = running.Wrap(fmt.Sprintf("%d-%s", s.index, name), command); err != nil {
+			t.close()
+			return nil, err
+		}
+	}
+	for _, name := range s.names {
+		if err := t.start(name); err != nil {
+			t.close()
+			return nil, fmt.Errorf("%s, %s: %w", y.name, name, err)
+		}
+	}
+	return t, nil
+}
+
+// start starts a member, and starts it again if it ends by itself.
+func (t *team) start(name string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closing {
+		return nil
+	}
+	p, err := startProcess(t.commands[name], t.path(name+".log"))
+	if err != nil {
+		return err
+	}
+	t.processes[name] = p
+	t.note(name, account.Started, register.Now())
+	t.tending.Go(func() { t.tend(name, p) })
+	return nil
+}
+
+// note tells the book what was done to a member.
+func (t *team) note(name string, word said.Word, at register.Instant) {
+	t.book.Add(account.Entry{Member: name, Line: said.Line{At: at, Word: word}})
+}
+
+// tend reads what a member says until it has ended.
+func (t *team) tend(name string, p *process) {
+	lines := bufio.NewScanner(p.says)
+	for lines.Scan() {
+		l, err := said.Parse(lines.Text())
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "%s, %s: %v\n", t.system.name, name, err)
+			continue
+		}
+		t.book.Add(account.Entry{Member: name, Line: l})
+	}
+	_, _ = io.Copy(io.Discard, p.says)
+	p.wait()
+	t.mu.Lock()
+	crashed := !p.struck && !t.closing
+	if crashed {
+		t.crashes++
+	}
+	t.mu.Unlock()
+	if !crashed {
+		return
+	}
+	fmt.Fprintf(os.Stderr, "\n%s: %s has ended by itself, and is started again; its log: %s\n", t.system.name, name, t.path(name+".log"))
+	t.note(name, said.Ceases, register.Now())
+	time.AfterFunc(time.Second, func() {
+		if err := t.start(name); err != nil {
+			fmt.Fprintf(os.Stderr, "%s, %s: %v\n", t.system.name, name, err)
+		}
+	})
+}
+
+// strike sends a signal that ends a member, and returns the instant.
+func (t *team) strike(name string, signal syscall.Signal) (register.Instant, error) {
+	t.mu.Lock()
+	p := t.processes[name]
+	p.struck = true
+	t.mu.Unlock()
+	at := register.Now()
+	err := p.signal(signal)
+	t.note(name, account.Killed, at)
+	return at, err
+}
+
+// restart starts a member that was struck, as soon as it has ended.
+func (t *team) restart(ctx context.Context, name string) error {
+	t.mu.Lock()
+	p := t.processes[name]
+	t.mu.Unlock()
+	select {
+	case <-p.ended:
+		return t.start(name)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// signal sends a signal that does not end a member.
+func (t *team) signal(name string, signal syscall.Signal) (register.Instant, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := register.Now()
+	return at, t.processes[name].signal(signal)
+}
+
+// ready waits until all name the same member, that one leads, and nothing has changed for a while. It
+// returns that member.
+func (t *team) ready(ctx context.Context, while time.Duration) (leader string, err error) {
+	for {
+		leader, _, err := t.book.Await(ctx, t.names, func(l string) bool {
+			leads, ok := t.book.Leader()
+			return ok && leads == l
+		})
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", t.system.name, err)
+		}
+		select {
+		case <-t.book.Changed():
+		case <-time.After(while):
+			if now, ok := t.book.Leader(); ok && now == leader {
+				return leader, nil
+			}
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	}
+}
+
+// groups are the process groups of the members that run.
+func (t *team) groups() []int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all []int
+	for _, p := range t.processes {
+		all = append(all, p.group)
+	}
+	return all
+}
+
+// crashed is how often a member has ended that nobody killed.
+func (t *team) crashed() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.crashes
+}
+
+// survivors are all members but one.
+func (t *team) survivors(of string) []string {
+	return slices.DeleteFunc(slices.Clone(t.names), func(n string) bool { return n == of })
+}
+
+// close kills all members and waits for their end.
+func (t *team) close() {
+	t.mu.Lock()
+	t.closing = true
+	for _, p := range t.processes {
+		_ = p.signal(syscall.SIGKILL) // it may have ended
+	}
+	t.mu.Unlock()
+	t.tending.Wait()
+	t.site.close()
+}
