@@ -37,7 +37,7 @@ func (o *options) flagSet(command string) *pflag.FlagSet {
 	f.StringSliceVar(&o.systems, "systems", nil, "what to compare, by name (all)")
 	f.StringVar(&o.json, "json", "", "append the results to this `FILE`, for peers report")
 	f.StringVar(&o.keep, "keep", "", "keep state and logs of the members in this new `DIR`")
-	f.DurationVar(&o.patience, "patience", 2*time.Minute, "how long a system may take to agree on a leader")
+	f.DurationVar(&o.patience, "patience", 2*time.Minute, "how long a system may take to agree on a leader, at first and after a fault")
 	return f
 }
 

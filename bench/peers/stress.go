@@ -106,11 +106,11 @@ func (o *stressOptions) under(ctx context.Context, dir string, c condition.Condi
 		}
 		runs = append(runs, &entrant{team: t, usage: usage{used: map[string]int{}}, leases: leases{counts: map[string]float64{}}})
 	}
-	waiting, cancel := context.WithTimeoutCause(ctx, o.patience, errors.New("given up: raise --patience"))
+	waiting, cancel := context.WithTimeoutCause(ctx, o.patience, errors.New("not waited for any longer"))
 	defer cancel()
 	for _, r := range runs {
 		if _, err := r.team.ready(waiting, 2*time.Second); err != nil {
-			return nil, err
+			fmt.Fprintf(os.Stderr, "%s, before the span begins: %v\n", c.Name, err) // that is a result, too
 		}
 	}
 	o.watch(ctx, c, runs, func() error { return running.Load([]string{self, "loop"}) })
