@@ -19,7 +19,7 @@ export GOFLAGS
 
 TOOL    := go tool -modfile=hack/tools/go.mod
 INSTALL := go tool -modfile=hack/tools/install/go.mod
-MODULES := . hack/cluster hack/tools test/chaos/page
+MODULES := . bench/peers hack/cluster hack/tools test/chaos/page
 SCRIPTS := .ci/run .ci/beside hack/check hack/fuzz hack/nightly hack/stages.sh hack/verify-generated.sh \
   hack/kind/up hack/kind/down hack/kind/load test/chaos/run
 GO_DIRS := api bench client cmd controllers examples hack internal test
@@ -58,6 +58,19 @@ measure: bin/agent ## Measure failover, traffic, memory and CPU of agents (an ho
 	@go run ./bench/failover modes --agent bin/agent
 	@echo "measure: what quiet groups of 5, 20 and 100 processes send"
 	@go run ./bench/failover quiet --agent bin/agent
+
+SPAN  ?= 3m
+PEERS ?= $(CURDIR)/bin/peers.jsonl
+
+.PHONY: peers
+peers: bin/agent ## Measure Podesta beside raft, client-go and etcd: docs/evidence/performance.md; root, strace; SPAN=1h.
+	@mkdir -p $(dir $(PEERS)) && rm -f $(PEERS)
+	@echo "peers: four ways for a leader to end, nine systems by turns (an hour)"
+	@go run -C bench/peers . failover --json $(PEERS)
+	@echo "peers: all systems at once under seven conditions, $(SPAN) each; then again with kills"
+	@go run -C bench/peers . stress --span $(SPAN) --json $(PEERS)
+	@go run -C bench/peers . stress --span $(SPAN) --kills --json $(PEERS)
+	@go run -C bench/peers . report --json $(PEERS)
 
 ##@ Build
 
@@ -227,11 +240,12 @@ test: test-unit test-envtest test-e2e ## Run all tests: unit, API (envtest) and 
 
 .PHONY: test-unit
 test-unit: race-note bin/cluster ## Run the unit tests and the goldens.
-	@echo "test-unit: every package outside test/, and hack/cluster"
+	@echo "test-unit: every package outside test/, bench/peers and hack/cluster"
 	@packages=$$(go list ./... | grep -v /test/); $(RACE) $$packages
 	@echo "test-unit: the simulator without the race detector: eight times as many seeds"
 	@go test $(SIMULATOR) -run '^TestSimulate$$'
 	@cd test/chaos/page && $(RACE) ./...
+	@cd bench/peers && $(RACE) ./...
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; cd hack/cluster && $(RACE) ./...
 
 .PHONY: test-envtest

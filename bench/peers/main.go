@@ -44,6 +44,8 @@ func run(ctx context.Context, args []string) error {
 		return failover(ctx, args)
 	case "stress":
 		return stress(ctx, args)
+	case "report":
+		return makeReport(args)
 	case "member": // started by the others
 		return member.Run(args)
 	case "loop":

@@ -195,7 +195,7 @@ func tell(runs []*entrant) string {
 func (o *stressOptions) judge(r *entrant, c condition.Condition) report.Record {
 	f := account.Judge(r.team.book.Entries(), r.from, r.to)
 	record := o.record(report.Stress, r.team.system.name, c.Name)
-	record.Span = f.Span.Seconds()
+	record.Span, record.Killing = f.Span.Seconds(), o.kills
 	record.Kills, record.Spurious, record.Lapses, record.Unanswered = f.Kills, f.Spurious, f.Lapses, f.Unanswered
 	record.Took = f.Failovers.Milliseconds()
 	times := account.Durations{f.Leaderless, f.Unprovoked, f.Two}.Milliseconds()

@@ -40,7 +40,7 @@ func podesta(ctx context.Context, args []string, say *said.Speaker) error {
 		gone()
 	}()
 	client := &agent.Client{URL: url, HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
-	app := &app{guarded: *guarded, tenure: tenure{say: say}}
+	app := &app{guarded: *guarded, permission: permission{say: say}}
 	for running.Err() == nil {
 		if !app.session(running, client) {
 			pause(running, 20*time.Millisecond) // the agent is not there
@@ -51,8 +51,8 @@ func podesta(ctx context.Context, args []string, say *said.Speaker) error {
 
 // app is what the agent has told its app.
 type app struct {
-	guarded bool
-	tenure  tenure
+	guarded    bool
+	permission permission
 }
 
 // session keeps a session open, as an app does that has nothing to finish when it is told to stop: it
@@ -66,19 +66,19 @@ func (a *app) session(ctx context.Context, client *agent.Client) (ended bool) {
 		if p.Electing {
 			coordinator = ""
 		}
-		a.tenure.say.Names(coordinator)
+		a.permission.say.Names(coordinator)
 		now := register.Now()
 		var until register.Instant
 		if a.guarded {
 			until = now.Add(p.Remaining())
 		}
-		a.tenure.told(p.MayAct, until, now)
+		a.permission.told(p.MayAct, until, now)
 		if acted && !p.MayAct && a.guarded {
 			ended = true
 			end()
 		}
 		acted = p.MayAct
 	})
-	a.tenure.told(false, 0, register.Now())
+	a.permission.told(false, 0, register.Now())
 	return ended
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/podesta-dev/podesta/bench/peers/account"
 )
 
 // Kinds of records.
@@ -34,7 +36,8 @@ type Record struct {
 	Unanswered int `json:"unanswered"`
 
 	// The rest is for Stress.
-	Span       float64 `json:"span,omitempty"` // seconds
+	Span       float64 `json:"span,omitempty"`    // seconds
+	Killing    bool    `json:"killing,omitempty"` // leaders were killed
 	Kills      int     `json:"kills,omitempty"`
 	Spurious   int     `json:"spurious,omitempty"`
 	Lapses     int     `json:"lapses,omitempty"`
@@ -47,6 +50,9 @@ type Record struct {
 	Leases      []float64 `json:"leases,omitempty"`
 	AgentLapses int       `json:"agentLapses,omitempty"`
 }
+
+// durations are those that Took has.
+func (r Record) durations() account.Durations { return account.Milliseconds(r.Took) }
 
 // Append writes a record at the end of a file.
 func Append(file string, r Record) error {

@@ -19,15 +19,15 @@ func StressTable(w io.Writer, all []Record) {
 		}
 		lease, longest := "", ""
 		if l := account.Milliseconds(r.Leases); len(l) > 0 {
-			lease, longest = text(l, 0.5), text(l, 1)
+			lease, longest = quantile(l, 0.5), quantile(l, 1)
 		}
-		took := account.Milliseconds(r.Took)
-		most := text(took, 1)
+		took := r.durations()
+		most := quantile(took, 1)
 		if r.Unanswered > 0 {
 			most = fmt.Sprintf("%s; %d without", most, r.Unanswered)
 		}
 		row(w, r.Under, r.System, fmt.Sprint(r.Kills), fmt.Sprint(r.Spurious), fmt.Sprint(r.Lapses), r.share(r.Leaderless),
-			r.share(r.Unprovoked), r.two(), text(took, 0.5), text(took, 0.99), most, fmt.Sprintf("%.1f %%", r.CPU), lease, longest)
+			r.share(r.Unprovoked), r.two(), quantile(took, 0.5), quantile(took, 0.99), most, fmt.Sprintf("%.1f %%", r.CPU), lease, longest)
 	}
 }
 
@@ -39,12 +39,12 @@ func FailoverTable(w io.Writer, all []Record) {
 		if r.Kind != Failover {
 			continue
 		}
-		took := account.Milliseconds(r.Took)
+		took := r.durations()
 		none := ""
 		if r.Unanswered > 0 {
 			none = fmt.Sprint(r.Unanswered)
 		}
-		row(w, r.Under, r.System, fmt.Sprint(len(r.Took)), text(took, 0.5), text(took, 0.9), text(took, 0.99), text(took, 1), none)
+		row(w, r.Under, r.System, fmt.Sprint(len(r.Took)), quantile(took, 0.5), quantile(took, 0.9), quantile(took, 0.99), quantile(took, 1), none)
 	}
 }
 
@@ -65,8 +65,8 @@ func (r Record) two() string {
 	return fmt.Sprintf("%.0f ms", r.Two)
 }
 
-// text is a quantile in milliseconds, or in seconds if it is long.
-func text(d account.Durations, q float64) string {
+// quantile is one in milliseconds, or in seconds if it is long.
+func quantile(d account.Durations, q float64) string {
 	if len(d) == 0 {
 		return ""
 	}

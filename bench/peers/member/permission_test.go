@@ -23,26 +23,26 @@ func words(t *testing.T, text string) (all []string) {
 	return all
 }
 
-func TestTenure(t *testing.T) {
+func TestPermission(t *testing.T) {
 	const second = register.Instant(time.Second)
 	for name, c := range map[string]struct {
-		tell func(*tenure)
+		tell func(*permission)
 		want []string
 	}{
 		"renewed in time": {
-			func(n *tenure) { n.told(true, 2*second, second); n.told(true, 3*second, 2*second-1) },
+			func(n *permission) { n.told(true, 2*second, second); n.told(true, 3*second, 2*second-1) },
 			[]string{"leads"},
 		},
 		"renewed too late": {
-			func(n *tenure) { n.told(true, 2*second, second); n.told(true, 4*second, 3*second) },
+			func(n *permission) { n.told(true, 2*second, second); n.told(true, 4*second, 3*second) },
 			[]string{"leads", "ceases", "leads"},
 		},
 		"what is told is over already": {
-			func(n *tenure) { n.told(true, 2*second, 3*second) },
+			func(n *permission) { n.told(true, 2*second, 3*second) },
 			nil,
 		},
 		"withdrawn": {
-			func(n *tenure) {
+			func(n *permission) {
 				n.told(true, 2*second, second)
 				n.told(false, 0, second+1)
 				n.told(false, 0, second+2)
@@ -50,16 +50,16 @@ func TestTenure(t *testing.T) {
 			[]string{"leads", "ceases"},
 		},
 		"withdrawn after its end": {
-			func(n *tenure) { n.told(true, 2*second, second); n.told(false, 0, 3*second) },
+			func(n *permission) { n.told(true, 2*second, second); n.told(false, 0, 3*second) },
 			[]string{"leads", "ceases"},
 		},
 		"without a deadline": {
-			func(n *tenure) { n.told(true, 0, second); n.told(true, 0, 100*second) },
+			func(n *permission) { n.told(true, 0, second); n.told(true, 0, 100*second) },
 			[]string{"leads"},
 		},
 	} {
 		var out strings.Builder
-		c.tell(&tenure{say: said.NewSpeaker(&out)})
+		synctest.Test(t, func(*testing.T) { c.tell(&permission{say: said.NewSpeaker(&out)}) }) // no timer fires
 		if got := words(t, out.String()); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
@@ -67,10 +67,10 @@ func TestTenure(t *testing.T) {
 }
 
 // Nobody needs to tell an app that its deadline has passed; the instant said is the deadline.
-func TestTenureEndsByItself(t *testing.T) {
+func TestPermissionEndsByItself(t *testing.T) {
 	var out strings.Builder
 	synctest.Test(t, func(*testing.T) {
-		n := &tenure{say: said.NewSpeaker(&out)}
+		n := &permission{say: said.NewSpeaker(&out)}
 		now := register.Now() // no clock of the bubble: the timer runs by that, and finds a deadline that has passed
 		n.told(true, now+1, now)
 		time.Sleep(time.Second)

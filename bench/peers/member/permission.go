@@ -8,10 +8,10 @@ import (
 	"github.com/podesta-dev/podesta/test/register"
 )
 
-// tenure says when an app may act, from what its agent tells it. A permission ends at its deadline
+// permission says when an app may act, from what its agent tells it. A permission ends at its deadline
 // even if nobody is there to notice, so that is the instant that is said, however late this process
 // is itself.
-type tenure struct {
+type permission struct {
 	say *said.Speaker
 
 	mu    sync.Mutex
@@ -21,7 +21,7 @@ type tenure struct {
 }
 
 // told takes what the agent says at an instant: that the app may act until another one, or that it may not.
-func (t *tenure) told(may bool, until, now register.Instant) {
+func (t *permission) told(may bool, until, now register.Instant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.expire(now)
@@ -48,7 +48,7 @@ func (t *tenure) told(may bool, until, now register.Instant) {
 }
 
 // expire ends a permission whose deadline has passed. The lock is held.
-func (t *tenure) expire(now register.Instant) {
+func (t *permission) expire(now register.Instant) {
 	if t.may && t.until != 0 && t.until <= now {
 		t.may = false
 		t.say.Ceases(t.until)

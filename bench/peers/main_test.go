@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/bench/peers/account"
+	"github.com/podesta-dev/podesta/bench/peers/condition"
+	"github.com/podesta-dev/podesta/bench/peers/report"
+	"github.com/podesta-dev/podesta/bench/peers/said"
+	"github.com/podesta-dev/podesta/test/register"
+)
+
+func TestParseStat(t *testing.T) {
+	const text = "4242 (a) b (c) S 1 4200 4200 0 -1 4194560 99 0 0 0 120 34 0 0 20 0 9 0 777 1234 55"
+	got, err := parseStat(text)
+	if want := (stat{name: "a) b (c", process: "4242@777", group: 4200, ticks: 154}); err != nil || got != want {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+	for _, bad := range []string{"", "4242 (a) S 1 2", "4242 a S 1", strings.Replace(text, "4200", "x", 1)} {
+		if s, err := parseStat(bad); err == nil {
+			t.Errorf("%q: %+v, want an error", bad, s)
+		}
+	}
+}
+
+func TestSeries(t *testing.T) {
+	got, err := series(strings.NewReader("# HELP a b\n# TYPE a gauge\na 0.1\nb{x=\"y\"} 2\nc 3e+02\nd\n"))
+	if err != nil || got["a"] != 0.1 || got["c"] != 300 || len(got) != 3 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	all := (&stressOptions{options: options{shortest: 100 * time.Millisecond}}).known()
+	o := options{}
+	chosen, err := o.choose(all)
+	if err != nil || len(chosen) != 4 || chosen[0].name != "podesta-100ms" {
+		t.Errorf("%d, %v, want those four that are not optional", len(chosen), err)
+	}
+	o.systems = []string{"raft-200ms", "podesta-classic"}
+	if chosen, err := o.choose(all); err != nil || len(chosen) != 2 {
+		t.Errorf("%d, %v, want the two that were named", len(chosen), err)
+	}
+	o.systems = []string{"zookeeper"}
+	if _, err := o.choose(all); err == nil || !strings.Contains(err.Error(), "podesta-1s, raft, raft-200ms") {
+		t.Errorf("%v, want to read which there are", err)
+	}
+	if _, err := chooseFaults([]string{"SIGKILL", "fire"}); err == nil {
+		t.Error("fire is a fault")
+	}
+}
+
+// A cut has nothing to do with those that it does not name.
+func TestCutIsOfOneMember(t *testing.T) {
+	s := &site{names: []string{"p1", "p2", "p3"}}
+	if got := s.way("p1", "p2", "127.0.0.1:1"); got != "127.0.0.1:1" {
+		t.Errorf("without proxies: %s", got)
+	}
+	if a, b := s.address("p1", linkPort), s.address("p3", linkPort); a != "127.111.0.1:4041" || b != "127.111.0.3:4041" {
+		t.Errorf("%s, %s", a, b)
+	}
+}
+
+// What every system and condition is stands in the report.
+func TestMeanings(t *testing.T) {
+	o := failoverOptions{options: options{shortest: 100 * time.Millisecond}}
+	for _, s := range o.known() {
+		if meaning("", s.name) == "" {
+			t.Errorf("%s has no meaning", s.name)
+		}
+	}
+	for _, name := range condition.Names() {
+		if meaning(report.Stress, name) == "" {
+			t.Errorf("%s has no meaning", name)
+		}
+	}
+}
+
+// Who leads for long enough is killed, and nobody else.
+func TestReigns(t *testing.T) {
+	team := &team{book: account.NewBook()}
+	say := func(member string, word said.Word) {
+		team.book.Add(account.Entry{Member: member, Line: said.Line{At: register.Now(), Word: word}})
+	}
+	say("p1", said.Leads)
+	if !team.reigns(t.Context(), "p1", time.Millisecond) {
+		t.Error("p1 has led all the time")
+	}
+	if team.reigns(t.Context(), "p2", time.Hour) {
+		t.Error("p2 has never led")
+	}
+	done := make(chan bool)
+	go func() { done <- team.reigns(t.Context(), "p1", time.Hour) }()
+	say("p1", said.Ceases)
+	if <-done {
+		t.Error("p1 has ceased")
+	}
+	say("p1", said.Leads)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if team.reigns(ended, "p1", time.Hour) {
+		t.Error("it was told not to wait")
+	}
+}

@@ -1,0 +1,148 @@
+package report
+
+import (
+	"bytes"
+	_ "embed" // the text of the page
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+)
+
+// Write writes performance.md, and the pictures in the folder performance, into a folder. meanings says
+// what each system and condition is.
+func Write(dir string, all []Record, meanings func(kind, name string) string) error {
+	if len(all) == 0 {
+		return errors.New("there are no records: run peers failover and peers stress with --json")
+	}
+	p := page{records: all, meanings: meanings}
+	text, err := p.text()
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{"performance.md": text}
+	for _, picture := range []struct {
+		name, title string
+		some        []Record
+	}{
+		{"failover", "From a fault until all survivors name the same new leader", p.of(Failover, false)},
+		{"stress", "From a kill until another one leads, all systems on one machine at the same time", p.of(Stress, true)},
+	} {
+		if len(picture.some) == 0 {
+			continue
+		}
+		if files["performance/"+picture.name+".svg"], err = strips(picture.title, blocks(picture.some)); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "performance"), 0o755); err != nil { //nolint:gosec // documentation is no secret
+		return err
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil { //nolint:gosec // documentation is no secret
+			return err
+		}
+	}
+	return nil
+}
+
+//go:embed performance.md.tmpl
+var body string
+
+// page is what the template shows.
+type page struct {
+	records  []Record
+	meanings func(kind, name string) string
+}
+
+func (p page) text() ([]byte, error) {
+	t, err := template.New("performance.md").Parse(body)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = t.Execute(&out, p)
+	return out.Bytes(), err
+}
+
+// of are the records of a kind, of runs with kills or without.
+func (p page) of(kind string, kills bool) []Record {
+	return slices.DeleteFunc(slices.Clone(p.records), func(r Record) bool { return r.Kind != kind || r.Killing != kills })
+}
+
+// FailoverTable, CalmTable and KillsTable are the tables; empty: nothing was measured.
+func (p page) FailoverTable() string { return table(FailoverTable, p.of(Failover, false)) }
+
+// CalmTable is that of stress without kills.
+func (p page) CalmTable() string { return table(StressTable, p.of(Stress, false)) }
+
+// KillsTable is that of stress with kills.
+func (p page) KillsTable() string { return table(StressTable, p.of(Stress, true)) }
+
+// Commands are those to repeat it, in their order.
+func (p page) Commands() []string {
+	return distinct(p.records, func(r Record) string { return r.Command })
+}
+
+// Machines are where it was measured, and when.
+func (p page) Machines() []string {
+	return distinct(p.records, func(r Record) string { return r.Begun.UTC().Format("2006-01-02") + ": " + r.Machine })
+}
+
+// Meaning is a name and what it stands for.
+type Meaning struct{ Name, What string }
+
+// Systems are those that were measured.
+func (p page) Systems() []Meaning { return p.explain("", func(r Record) string { return r.System }) }
+
+// Conditions are those that were measured.
+func (p page) Conditions() []Meaning {
+	return p.explain(Stress, func(r Record) string { return r.Under })
+}
+
+// explain says what the names stand for that records of a kind, or all, have.
+func (p page) explain(kind string, name func(Record) string) (all []Meaning) {
+	some := slices.DeleteFunc(slices.Clone(p.records), func(r Record) bool { return kind != "" && r.Kind != kind })
+	for _, n := range distinct(some, name) {
+		all = append(all, Meaning{n, p.meanings(kind, n)})
+	}
+	return all
+}
+
+func table(write func(io.Writer, []Record), some []Record) string {
+	if len(some) == 0 {
+		return ""
+	}
+	var out bytes.Buffer
+	write(&out, some)
+	return out.String()
+}
+
+// distinct are the values in the order of their first record.
+func distinct(all []Record, value func(Record) string) (values []string) {
+	for _, r := range all {
+		if v := value(r); !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// blocks are the records by what they were under.
+func blocks(some []Record) (all []block) {
+	for _, under := range distinct(some, func(r Record) string { return r.Under }) {
+		b := block{name: under}
+		for _, r := range some {
+			if r.Under == under {
+				b.rows = append(b.rows, strip{r.System, r.durations()})
+			}
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+func isPodesta(system string) bool { return strings.HasPrefix(system, "podesta") }

@@ -1,0 +1,140 @@
+package report
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/bench/peers/account"
+)
+
+var made = []Record{
+	{Kind: Failover, System: "podesta-100ms", Under: "SIGKILL", Took: []float64{90, 110, 100}, Command: "go run . failover"},
+	{Kind: Failover, System: "raft", Under: "SIGKILL", Took: []float64{1600}, Unanswered: 1, Command: "go run . failover"},
+	{
+		Kind: Stress, System: "raft", Under: "quiet", Took: []float64{1700, 12000}, Span: 100, Killing: true, Kills: 3, Spurious: 2, Lapses: 4,
+		Leaderless: 5000, Unprovoked: 1000, Two: 12, CPU: 3.25, Unanswered: 1, Command: "go run . stress --kills",
+	},
+	{Kind: Stress, System: "podesta-100ms", Under: "quiet", Span: 100, Leases: []float64{100, 100, 200}, Command: "go run . stress"},
+}
+
+func TestRecords(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "records.jsonl")
+	for _, r := range made {
+		if err := Append(file, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := Read(file)
+	if err != nil || !reflect.DeepEqual(got, made) {
+		t.Errorf("%+v, %v, want %+v", got, err, made)
+	}
+	for _, bad := range []string{"{", `{"kind":"stress"}`, `{"kind":"other","system":"raft","under":"quiet"}`} {
+		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(file); err == nil || !strings.Contains(err.Error(), "line 1") {
+			t.Errorf("%s: %v, want an error that names the line", bad, err)
+		}
+	}
+}
+
+func TestTables(t *testing.T) {
+	var stress, failover strings.Builder
+	StressTable(&stress, made)
+	FailoverTable(&failover, made)
+	for text, want := range map[string][]string{
+		stress.String(): {
+			"| quiet | raft | 3 | 2 | 4 | 5.00 % | 1.00 % | 12 ms | 1700 ms | 12.0 s | 12.0 s; 1 without | 3.2 % |  |  |",
+			"| quiet | podesta-100ms | 0 | 0 | 0 | 0.00 % | 0.00 % | never |  |  |  | 0.0 % | 100 ms | 200 ms |",
+		},
+		failover.String(): {
+			"| SIGKILL | podesta-100ms | 3 | 100 ms | 110 ms | 110 ms | 110 ms |  |",
+			"| SIGKILL | raft | 1 | 1600 ms | 1600 ms | 1600 ms | 1600 ms | 1 |",
+		},
+	} {
+		for _, row := range want {
+			if !strings.Contains(text, row+"\n") {
+				t.Errorf("no %q in\n%s", row, text)
+			}
+		}
+	}
+}
+
+// The page has its tables and pictures, and the pictures are XML.
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	if err := Write(dir, made, func(_, name string) string { return "meaning of " + name }); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "performance.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"meaning of quiet", "meaning of raft", "## A leader ends", "### Nobody is killed", "### Leaders are killed",
+		"    go run . stress --kills\n", "performance/failover.svg", "performance/stress.svg"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in the page:\n%s", want, text)
+		}
+	}
+	for _, name := range []string{"failover", "stress"} {
+		f, err := os.Open(filepath.Join(dir, "performance", name+".svg"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for d := xml.NewDecoder(f); err == nil; {
+			_, err = d.Token()
+		}
+		if !errors.Is(err, io.EOF) {
+			t.Errorf("%s.svg: %v", name, err)
+		}
+	}
+	if err := Write(dir, nil, nil); err == nil {
+		t.Error("a page of nothing")
+	}
+}
+
+func TestThin(t *testing.T) {
+	var d account.Durations
+	for i := range 1000 {
+		d = append(d, time.Duration(1000-i))
+	}
+	few := thin(d)
+	if len(few) != most || few[0] != 1 || few[most-1] != 1000 {
+		t.Errorf("%d from %d to %d, want %d from 1 to 1000", len(few), few[0], few[len(few)-1], most)
+	}
+	if few := thin(d[:3]); len(few) != 3 {
+		t.Errorf("%v, want all three", few)
+	}
+}
+
+func TestScale(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		d    account.Durations
+		want scale
+	}{
+		{nil, scale{0, 1}},
+		{account.Durations{0}, scale{0, 1}},
+		{account.Durations{100 * ms}, scale{2, 3}},
+		{account.Durations{3 * ms, 450 * ms}, scale{0, 3}},
+		{account.Durations{30 * ms, 15000 * ms}, scale{1, 5}},
+	} {
+		s := newScale(c.d)
+		if s != c.want {
+			t.Errorf("%v: %+v, want %+v", c.d, s, c.want)
+		}
+		for _, d := range c.d {
+			if x := s.x(d); x < border+names || x > width-border {
+				t.Errorf("%v of %v is drawn at %v, beside the plot", d, c.d, x)
+			}
+		}
+	}
+}
