@@ -55,6 +55,9 @@ func failover(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := adopt(); err != nil {
+		return err
+	}
 	dir, done, err := o.place()
 	if err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // process is a member's process, with those that it has started: one process group.
@@ -52,6 +54,12 @@ func (p *process) signal(s syscall.Signal) error {
 	}
 }
 
+// adopt has the kernel give this program the children of members that have ended, instead of the machine's
+// first process, which may take its time to reap them: until then they keep their group alive.
+func adopt() error {
+	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+}
+
 // patience is how long the rest of a group may take to end after its first process has.
 const patience = 5 * time.Second
 
@@ -59,7 +67,9 @@ const patience = 5 * time.Second
 func (p *process) wait() {
 	_ = p.command.Wait() // how it ended is its business
 	for begun := time.Now(); time.Since(begun) < patience && syscall.Kill(-p.group, 0) == nil; {
-		<-time.After(5 * time.Millisecond)
+		if reaped, err := syscall.Wait4(-p.group, nil, syscall.WNOHANG, nil); err != nil || reaped == 0 {
+			<-time.After(2 * time.Millisecond)
+		}
 	}
 	close(p.ended)
 }

@@ -54,6 +54,9 @@ func stress(ctx context.Context, args []string) error {
 		}
 		conditions = append(conditions, c)
 	}
+	if err := adopt(); err != nil {
+		return err
+	}
 	dir, done, err := o.place()
 	if err != nil {
 		return err
