@@ -53,6 +53,22 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// What is to be run again names what was measured, and no place on this machine.
+func TestCommand(t *testing.T) {
+	var o options
+	f := o.flagSet("stress")
+	args := []string{"--systems", "raft,podesta-1s", "--keep", "/somewhere", "--agent", "main.go", "--patience", "30s"}
+	if err := o.parse(f, args); err != nil {
+		t.Fatal(err)
+	}
+	if want := "go run . stress --systems=raft,podesta-1s --patience=30s"; o.command != want {
+		t.Errorf("%q, want %q", o.command, want)
+	}
+	if err := o.parse(f, []string{"--agent", "nowhere"}); err == nil || !strings.Contains(err.Error(), "make bin/agent") {
+		t.Errorf("%v: want to read how to make the agent", err)
+	}
+}
+
 // A cut has nothing to do with those that it does not name.
 func TestCutIsOfOneMember(t *testing.T) {
 	s := &site{names: []string{"p1", "p2", "p3"}}

@@ -15,6 +15,7 @@ import (
 func makeReport(args []string) error {
 	f := pflag.NewFlagSet("peers report", pflag.ContinueOnError)
 	files := f.StringSlice("json", nil, "the `FILES` that failover and stress have written")
+	note := f.String("note", "", "a `SENTENCE` about the run for the page, such as what else the machine did")
 	out := f.String("out", "../../docs/evidence", "the `DIR` for performance.md and the folder performance")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -30,7 +31,7 @@ func makeReport(args []string) error {
 		}
 		all = append(all, some...)
 	}
-	if err := report.Write(*out, all, meaning); err != nil {
+	if err := report.Write(*out, all, *note, meaning); err != nil {
 		return err
 	}
 	fmt.Println("wrote performance.md and performance/*.svg in", *out)

@@ -17,8 +17,7 @@ import (
 
 // options are the flags that the measurements share.
 type options struct {
-	command  string
-	args     []string
+	command  string // to repeat it
 	agent    string
 	systems  []string
 	shortest time.Duration
@@ -29,7 +28,7 @@ type options struct {
 }
 
 func (o *options) flagSet(command string) *pflag.FlagSet {
-	o.command, o.begun = command, time.Now()
+	o.command, o.begun = "go run . "+command, time.Now()
 	f := pflag.NewFlagSet("peers "+command, pflag.ContinueOnError)
 	f.SortFlags = false
 	f.StringVar(&o.agent, "agent", "../../bin/agent", "Podesta's agent (make bin/agent)")
@@ -42,10 +41,14 @@ func (o *options) flagSet(command string) *pflag.FlagSet {
 }
 
 func (o *options) parse(f *pflag.FlagSet, args []string) error {
-	o.args = args
 	if err := f.Parse(args); err != nil {
 		return err
 	}
+	f.Visit(func(changed *pflag.Flag) { // but where things are says nothing of what was measured
+		if !slices.Contains([]string{"agent", "json", "keep"}, changed.Name) {
+			o.command += fmt.Sprintf(" --%s=%s", changed.Name, strings.Trim(changed.Value.String(), "[]"))
+		}
+	})
 	if f.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
@@ -91,7 +94,7 @@ func (o *options) place() (dir string, done func(), err error) {
 func (o *options) record(kind, system, under string) report.Record {
 	return report.Record{
 		Kind: kind, System: system, Under: under, Begun: o.begun, Machine: machine(),
-		Command: strings.Join(append([]string{"go run .", o.command}, o.args...), " "),
+		Command: o.command,
 	}
 }
 

@@ -39,6 +39,9 @@ func podestaClassic() system {
 func podestaGuarded(shortest time.Duration) system {
 	y := podesta("podesta-"+short(shortest), roster.Guarded, shortest)
 	y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v to %v", shortest, longestLease)
+	if shortest == longestLease {
+		y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v: the defaults", longestLease)
+	}
 	return y
 }
 

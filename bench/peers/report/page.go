@@ -10,15 +10,17 @@ import (
 	"slices"
 	"strings"
 	"text/template"
+
+	"github.com/podesta-dev/podesta/bench/peers/account"
 )
 
-// Write writes performance.md, and the pictures in the folder performance, into a folder. meanings says
-// what each system and condition is.
-func Write(dir string, all []Record, meanings func(kind, name string) string) error {
+// Write writes performance.md, and the pictures in the folder performance, into a folder. The note is
+// about the run; meanings says what each system and condition is.
+func Write(dir string, all []Record, note string, meanings func(kind, name string) string) error {
 	if len(all) == 0 {
 		return errors.New("there are no records: run peers failover and peers stress with --json")
 	}
-	p := page{records: all, meanings: meanings}
+	p := page{Note: note, records: all, meanings: meanings}
 	text, err := p.text()
 	if err != nil {
 		return err
@@ -27,14 +29,16 @@ func Write(dir string, all []Record, meanings func(kind, name string) string) er
 	for _, picture := range []struct {
 		name, title string
 		some        []Record
+		draws       func(Record) account.Durations
 	}{
-		{"failover", "From a fault until all survivors name the same new leader", p.of(Failover, false)},
-		{"stress", "From a kill until another one leads, all systems on one machine at the same time", p.of(Stress, true)},
+		{"failover", "From a fault until all survivors name the same new leader", p.of(Failover, false), Record.durations},
+		{"calm", "Nobody is killed: for how long nobody leads, in each minute (1 ms: or less)", p.of(Stress, false), Record.perMinute},
+		{"kills", "From a kill until another one leads, all systems at the same time", p.of(Stress, true), Record.durations},
 	} {
 		if len(picture.some) == 0 {
 			continue
 		}
-		if files["performance/"+picture.name+".svg"], err = strips(picture.title, blocks(picture.some)); err != nil {
+		if files["performance/"+picture.name+".svg"], err = strips(picture.title, blocks(picture.some, picture.draws)); err != nil {
 			return err
 		}
 	}
@@ -54,6 +58,7 @@ var body string
 
 // page is what the template shows.
 type page struct {
+	Note     string
 	records  []Record
 	meanings func(kind, name string) string
 }
@@ -131,13 +136,13 @@ func distinct(all []Record, value func(Record) string) (values []string) {
 	return values
 }
 
-// blocks are the records by what they were under.
-func blocks(some []Record) (all []block) {
+// blocks are the records by what they were under, with what is to be drawn of each.
+func blocks(some []Record, draws func(Record) account.Durations) (all []block) {
 	for _, under := range distinct(some, func(r Record) string { return r.Under }) {
 		b := block{name: under}
 		for _, r := range some {
 			if r.Under == under {
-				b.rows = append(b.rows, strip{r.System, r.durations()})
+				b.rows = append(b.rows, strip{r.System, draws(r)})
 			}
 		}
 		all = append(all, b)

@@ -54,6 +54,14 @@ type Record struct {
 // durations are those that Took has.
 func (r Record) durations() account.Durations { return account.Milliseconds(r.Took) }
 
+// perMinute is for how long nobody led, of each minute.
+func (r Record) perMinute() account.Durations {
+	if r.Span == 0 {
+		return nil
+	}
+	return account.Milliseconds([]float64{r.Leaderless * 60 / r.Span})
+}
+
 // Append writes a record at the end of a file.
 func Append(file string, r Record) error {
 	line, err := json.Marshal(r)

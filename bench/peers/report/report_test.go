@@ -51,8 +51,8 @@ func TestTables(t *testing.T) {
 	FailoverTable(&failover, made)
 	for text, want := range map[string][]string{
 		stress.String(): {
-			"| quiet | raft | 3 | 2 | 4 | 5.00 % | 1.00 % | 12 ms | 1700 ms | 12.0 s | 12.0 s; 1 without | 3.2 % |  |  |",
-			"| quiet | podesta-100ms | 0 | 0 | 0 | 0.00 % | 0.00 % | never |  |  |  | 0.0 % | 100 ms | 200 ms |",
+			"| quiet | raft | 2 | 4 | 5.00 % | 12 ms | 3.2 % |  |  | 1.00 % | 3 | 1700 ms | 12.0 s | 12.0 s; 1 without |",
+			"| quiet | podesta-100ms | 0 | 0 | 0.00 % | never | 0.0 % | 100 ms | 200 ms | 0.00 % | 0 |  |  |  |",
 		},
 		failover.String(): {
 			"| SIGKILL | podesta-100ms | 3 | 100 ms | 110 ms | 110 ms | 110 ms |  |",
@@ -70,20 +70,20 @@ func TestTables(t *testing.T) {
 // The page has its tables and pictures, and the pictures are XML.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
-	if err := Write(dir, made, func(_, name string) string { return "meaning of " + name }); err != nil {
+	if err := Write(dir, made, "It rained.", func(_, name string) string { return "meaning of " + name }); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "performance.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"meaning of quiet", "meaning of raft", "## A leader ends", "### Nobody is killed", "### Leaders are killed",
-		"    go run . stress --kills\n", "performance/failover.svg", "performance/stress.svg"} {
+	for _, want := range []string{"It rained.", "meaning of quiet", "meaning of raft", "## A leader ends", "### Nobody is killed", "### Leaders are killed",
+		"    go run . stress --kills\n", "performance/failover.svg", "performance/calm.svg", "performance/kills.svg"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in the page:\n%s", want, text)
 		}
 	}
-	for _, name := range []string{"failover", "stress"} {
+	for _, name := range []string{"failover", "calm", "kills"} {
 		f, err := os.Open(filepath.Join(dir, "performance", name+".svg"))
 		if err != nil {
 			t.Fatal(err)
@@ -96,8 +96,17 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%s.svg: %v", name, err)
 		}
 	}
-	if err := Write(dir, nil, nil); err == nil {
+	if err := Write(dir, nil, "", nil); err == nil {
 		t.Error("a page of nothing")
+	}
+}
+
+// Without kills there is nothing to say of them.
+func TestCalmTable(t *testing.T) {
+	var calm strings.Builder
+	StressTable(&calm, made[3:])
+	if strings.Contains(calm.String(), "kill") {
+		t.Error(calm.String())
 	}
 }
 

@@ -3,31 +3,36 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/podesta-dev/podesta/bench/peers/account"
 )
 
-// StressTable writes records of stress as a table.
+// StressTable writes records of stress as a table. What is about kills has columns only if there were some.
 func StressTable(w io.Writer, all []Record) {
-	row(w, "condition", "system", "kills", "spurious changes", "permissions lost", "nobody leads", "of that without a kill",
-		"two lead", "kill to the next leader: median", "p99", "max", "CPU", "lease: median", "longest")
-	fmt.Fprintln(w, strings.Repeat("|---", 14)+"|")
+	all = slices.DeleteFunc(slices.Clone(all), func(r Record) bool { return r.Kind != Stress })
+	killing := slices.ContainsFunc(all, func(r Record) bool { return r.Killing })
+	names := []string{"condition", "system", "spurious changes", "permissions lost", "nobody leads", "two lead", "CPU",
+		"lease: median", "longest"}
+	if killing {
+		names = append(names, "nobody leads without a kill", "kills", "kill to the next leader: median", "p99", "max")
+	}
+	row(w, names...)
+	fmt.Fprintln(w, strings.Repeat("|---", len(names))+"|")
 	for _, r := range all {
-		if r.Kind != Stress {
-			continue
+		leases := account.Milliseconds(r.Leases)
+		cells := []string{r.Under, r.System, fmt.Sprint(r.Spurious), fmt.Sprint(r.Lapses), r.share(r.Leaderless), r.two(),
+			fmt.Sprintf("%.1f %%", r.CPU), quantile(leases, 0.5), quantile(leases, 1)}
+		if killing {
+			took := r.durations()
+			most := quantile(took, 1)
+			if r.Unanswered > 0 {
+				most = fmt.Sprintf("%s; %d without", most, r.Unanswered)
+			}
+			cells = append(cells, r.share(r.Unprovoked), fmt.Sprint(r.Kills), quantile(took, 0.5), quantile(took, 0.99), most)
 		}
-		lease, longest := "", ""
-		if l := account.Milliseconds(r.Leases); len(l) > 0 {
-			lease, longest = quantile(l, 0.5), quantile(l, 1)
-		}
-		took := r.durations()
-		most := quantile(took, 1)
-		if r.Unanswered > 0 {
-			most = fmt.Sprintf("%s; %d without", most, r.Unanswered)
-		}
-		row(w, r.Under, r.System, fmt.Sprint(r.Kills), fmt.Sprint(r.Spurious), fmt.Sprint(r.Lapses), r.share(r.Leaderless),
-			r.share(r.Unprovoked), r.two(), quantile(took, 0.5), quantile(took, 0.99), most, fmt.Sprintf("%.1f %%", r.CPU), lease, longest)
+		row(w, cells...)
 	}
 }
 
