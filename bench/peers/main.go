@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string) error {
 	case "report":
 		return makeReport(args)
 	case "member": // started by the others
-		return member.Run(args)
+		return member.Run(ctx, args)
 	case "loop":
 		go condition.Loop()
 		_, err := io.Copy(io.Discard, os.Stdin)

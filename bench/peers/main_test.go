@@ -72,7 +72,7 @@ func TestCommand(t *testing.T) {
 // A cut has nothing to do with those that it does not name.
 func TestCutIsOfOneMember(t *testing.T) {
 	s := &site{names: []string{"p1", "p2", "p3"}}
-	if got := s.way("p1", "p2", "127.0.0.1:1"); got != "127.0.0.1:1" {
+	if got := s.way(t.Context(), "p1", "p2", "127.0.0.1:1"); got != "127.0.0.1:1" {
 		t.Errorf("without proxies: %s", got)
 	}
 	if a, b := s.address("p1", linkPort), s.address("p3", linkPort); a != "127.111.0.1:4041" || b != "127.111.0.3:4041" {

@@ -50,7 +50,7 @@ func startServers(ctx context.Context, dir string, systems []system) (*servers, 
 		err = all.startAPI(ctx, programs, filepath.Join(dir, "control-plane"))
 	}
 	if err == nil && needs[etcdServer] {
-		err = all.startEtcd(programs, filepath.Join(dir, "etcd"))
+		err = all.startEtcd(ctx, programs, filepath.Join(dir, "etcd"))
 	}
 	if err != nil {
 		return nil, errors.Join(err, all.stop())
@@ -74,10 +74,10 @@ func (s *servers) startAPI(ctx context.Context, programs, dir string) (err error
 }
 
 // startEtcd starts one etcd server. Its clients wait until it answers.
-func (s *servers) startEtcd(programs, dir string) error {
+func (s *servers) startEtcd(ctx context.Context, programs, dir string) error {
 	var ports [2]string
 	for i := range ports {
-		l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
 			return err
 		}
@@ -88,8 +88,9 @@ func (s *servers) startEtcd(programs, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = log.Close() }()                                                                                    // etcd has its own descriptor
-	c := exec.CommandContext(context.Background(), filepath.Join(programs, "etcd"), "--data-dir", dir, "--name", "peers", //nolint:gosec // of this project
+	defer func() { _ = log.Close() }() // etcd has its own descriptor
+	// It ends with stop, when the members have ended.
+	c := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(programs, "etcd"), "--data-dir", dir, "--name", "peers", //nolint:gosec // this project makes it
 		"--listen-client-urls", "http://"+ports[0], "--advertise-client-urls", "http://"+ports[0],
 		"--listen-peer-urls", "http://"+ports[1], "--initial-advertise-peer-urls", "http://"+ports[1],
 		"--initial-cluster", "peers=http://"+ports[1])

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -42,11 +43,11 @@ func (s *site) address(name string, port int) string {
 }
 
 // way is the address at which a member reaches another one: its own, or that of a proxy.
-func (s *site) way(from, to, address string) string {
+func (s *site) way(ctx context.Context, from, to, address string) string {
 	if s.weather == nil || from == to {
 		return address
 	}
-	p, err := proxy.Listen("127.0.0.1:0", address, *s.weather)
+	p, err := proxy.Listen(ctx, "127.0.0.1:0", address, *s.weather)
 	if err != nil {
 		if s.failed == nil {
 			s.failed = err

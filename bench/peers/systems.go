@@ -67,12 +67,12 @@ func podesta(name, safety string, shortest time.Duration) system {
 			}
 			r.Processes = append(r.Processes, roster.Process{
 				Name: name, UID: name, StateID: strings.TrimSpace(string(id)),
-				Address: s.address(name, linkPort), Priority: int32(i + 1), Voter: true, //nolint:gosec // G115: five of them
+				Address: s.address(name, linkPort), Priority: int32(i + 1), Voter: true,
 			})
 		}
 		members := map[string][]string{}
 		for _, name := range s.names {
-			if err := os.WriteFile(s.path(name+".json"), seenBy(s, name, r).Encode(), 0o600); err != nil {
+			if err := os.WriteFile(s.path(name+".json"), seenBy(ctx, s, name, r).Encode(), 0o600); err != nil {
 				return nil, err
 			}
 			members[name] = []string{"podesta", "--id", name, "--app-api", "http://" + s.address(name, appPort),
@@ -90,11 +90,11 @@ func podesta(name, safety string, shortest time.Duration) system {
 }
 
 // seenBy is the roster with the addresses at which one member reaches the others.
-func seenBy(s *site, member string, r roster.Roster) roster.Roster {
+func seenBy(ctx context.Context, s *site, member string, r roster.Roster) roster.Roster {
 	processes := make([]roster.Process, len(r.Processes))
 	for i, p := range r.Processes {
 		if p.Name != member {
-			p.Address = s.way(member, p.Name, p.Address)
+			p.Address = s.way(ctx, member, p.Name, p.Address)
 		}
 		processes[i] = p
 	}
@@ -108,7 +108,7 @@ func raftWith(timeout time.Duration) system {
 	if timeout > 0 {
 		name, meaning = "raft-"+short(timeout), fmt.Sprintf("hashicorp/raft with all three at %v", timeout)
 	}
-	return system{name: name, meaning: meaning, plan: func(_ context.Context, s *site) (map[string][]string, error) {
+	return system{name: name, meaning: meaning, plan: func(ctx context.Context, s *site) (map[string][]string, error) {
 		var known []string
 		for _, name := range s.names {
 			known = append(known, name+"="+s.address(name, linkPort))
@@ -122,7 +122,7 @@ func raftWith(timeout time.Duration) system {
 				"--members", strings.Join(known, ","), "--timeout", timeout.String()}
 			var ways []string
 			for _, other := range s.names {
-				if way := s.way(name, other, s.address(other, linkPort)); other != name && way != s.address(other, linkPort) {
+				if way := s.way(ctx, name, other, s.address(other, linkPort)); other != name && way != s.address(other, linkPort) {
 					ways = append(ways, other+"="+way)
 				}
 			}
@@ -138,11 +138,11 @@ func raftWith(timeout time.Duration) system {
 // clientGo is client-go's leader election on a Lease, with these durations.
 func clientGo(lease, renew, retry time.Duration) system {
 	meaning := fmt.Sprintf("client-go's Lease: LeaseDuration %v, RenewDeadline %v, RetryPeriod %v", lease, renew, retry)
-	return system{name: "client-go-" + short(lease), meaning: meaning, needs: []string{apiServer}, plan: func(_ context.Context, s *site) (map[string][]string, error) {
+	return system{name: "client-go-" + short(lease), meaning: meaning, needs: []string{apiServer}, plan: func(ctx context.Context, s *site) (map[string][]string, error) {
 		members := map[string][]string{}
 		for _, name := range s.names {
 			members[name] = []string{"client-go", "--id", name, "--kubeconfig", s.servers.kubeconfig,
-				"--server", "https://" + s.way(name, apiServer, s.servers.api), "--lease", filepath.Base(s.dir),
+				"--server", "https://" + s.way(ctx, name, apiServer, s.servers.api), "--lease", filepath.Base(s.dir),
 				"--lease-duration", lease.String(), "--renew-deadline", renew.String(), "--retry-period", retry.String()}
 		}
 		return members, nil
@@ -152,11 +152,11 @@ func clientGo(lease, renew, retry time.Duration) system {
 // etcdWith is etcd's concurrency.Election with this TTL.
 func etcdWith(ttl time.Duration) system {
 	return system{name: "etcd-" + short(ttl), meaning: fmt.Sprintf("etcd's concurrency.Election with a TTL of %v, one server", ttl),
-		needs: []string{etcdServer}, plan: func(_ context.Context, s *site) (map[string][]string, error) {
+		needs: []string{etcdServer}, plan: func(ctx context.Context, s *site) (map[string][]string, error) {
 			members := map[string][]string{}
 			for _, name := range s.names {
 				members[name] = []string{"etcd", "--id", name, "--ttl", fmt.Sprint(int(ttl.Seconds())),
-					"--prefix", "/" + filepath.Base(s.dir), "--endpoint", s.way(name, etcdServer, s.servers.etcd)}
+					"--prefix", "/" + filepath.Base(s.dir), "--endpoint", s.way(ctx, name, etcdServer, s.servers.etcd)}
 			}
 			return members, nil
 		}}

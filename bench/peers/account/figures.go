@@ -60,6 +60,7 @@ func (j *judge) take(e Entry) {
 	j.advance(e.At)
 	counts := e.At >= j.from
 	switch e.Word {
+	case said.Names: // whom others name makes nobody a leader
 	case Started:
 		delete(j.dead, e.Member)
 	case Killed:

@@ -9,10 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -33,9 +31,9 @@ var kinds = [...]kind{
 	{"etcd", etcd},
 }
 
-// Run runs a member until SIGTERM, or until its standard input ends: with the program that has
-// started it, which holds the other end, and whatever kills that.
-func Run(args []string) error {
+// Run runs a member until the context ends, which is at SIGTERM, or until its standard input ends: with
+// the program that has started it, which holds the other end, and whatever kills that.
+func Run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return errors.New("say which member to run")
 	}
@@ -43,8 +41,6 @@ func Run(args []string) error {
 	if i < 0 {
 		return fmt.Errorf("no member is named %q", args[0])
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(1)
@@ -72,12 +68,10 @@ func addresses(all []string) (map[string]string, error) {
 	return read, nil
 }
 
-// pause waits a little before another attempt. It reports false if the context has ended.
-func pause(ctx context.Context, d time.Duration) bool {
+// pause waits a little before another attempt.
+func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
-		return false
 	case <-time.After(d):
-		return true
 	}
 }

@@ -73,7 +73,7 @@ func TestPermissionEndsByItself(t *testing.T) {
 		n := &permission{say: said.NewSpeaker(&out)}
 		now := register.Now() // no clock of the bubble: the timer runs by that, and finds a deadline that has passed
 		n.told(true, now+1, now)
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		synctest.Wait()
 	})
 	text := out.String()

@@ -41,7 +41,7 @@ type Proxy struct {
 	weather  Weather
 	target   string
 	listener net.Listener
-	ctx      context.Context //nolint:containedctx // it is the life of the proxy's goroutines
+	ctx      context.Context // the life of the proxy's goroutines
 	end      context.CancelFunc
 	running  sync.WaitGroup
 
@@ -49,13 +49,14 @@ type Proxy struct {
 	open chan struct{} // closed while data passes
 }
 
-// Listen opens a way from an address, which may have port 0, to a target. The caller must Close it.
-func Listen(address, target string, w Weather) (*Proxy, error) {
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", address)
+// Listen opens a way from an address, which may have port 0, to a target, until the context ends. The
+// caller must Close it.
+func Listen(ctx context.Context, address, target string, w Weather) (*Proxy, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("a proxy to %s: %w", target, err)
 	}
-	ctx, end := context.WithCancel(context.Background())
+	ctx, end := context.WithCancel(ctx)
 	p := &Proxy{weather: w, target: target, listener: listener, ctx: ctx, end: end, open: make(chan struct{})}
 	close(p.open)
 	p.running.Go(p.accept)

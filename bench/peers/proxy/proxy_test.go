@@ -37,7 +37,7 @@ func echo(t *testing.T) string {
 
 func listen(t *testing.T, target string, w Weather) *Proxy {
 	t.Helper()
-	p, err := Listen("127.0.0.1:0", target, w)
+	p, err := Listen(t.Context(), "127.0.0.1:0", target, w)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ const (
 	decades = 10
 )
 
-// strips draws a dot for each time on a logarithmic axis, and a bar at the median of each row.
+// strips draws a dot for each time on a logarithmic axis, and a bar at the median of a row that has several.
 func strips(title string, blocks []block) ([]byte, error) {
 	height := top + border
 	var all account.Durations
@@ -107,7 +107,7 @@ func (r strip) draw(c draw.Canvas, s scale, y vg.Length) {
 		dot.Close()
 		c.Fill(dot)
 	}
-	if len(r.took) > 0 {
+	if len(r.took) > 1 {
 		x := s.x(r.took.Quantile(0.5))
 		c.StrokeLine2(draw.LineStyle{Color: ink, Width: 1.5}, x, y-5, x, y+5)
 	}
