@@ -65,23 +65,23 @@ func stress(ctx context.Context, args []string) error {
 	var all []report.Record
 	for _, c := range conditions {
 		records, err := o.under(ctx, filepath.Join(dir, c.Name), c, systems)
-		if err != nil {
-			err = fmt.Errorf("%s: %w", c.Name, err)
+		if err == nil {
+			err = ctx.Err() // a condition that was interrupted is no result
 		}
-		for _, r := range records {
-			err = errors.Join(err, o.write(r))
+		for i := 0; err == nil && i < len(records); i++ {
+			err = o.write(records[i])
+		}
+		if err != nil {
+			report.StressTable(os.Stdout, all)
+			return fmt.Errorf("%s: %w", c.Name, err)
 		}
 		all = append(all, records...)
-		if err != nil || ctx.Err() != nil {
-			report.StressTable(os.Stdout, all)
-			return err
-		}
 	}
 	report.StressTable(os.Stdout, all)
 	return nil
 }
 
-// under runs all systems under a condition. If it is interrupted it returns what there is until then.
+// under runs all systems under a condition, until the span or the context ends.
 func (o *stressOptions) under(ctx context.Context, dir string, c condition.Condition, systems []system) (records []report.Record, err error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
@@ -116,7 +116,9 @@ func (o *stressOptions) under(ctx context.Context, dir string, c condition.Condi
 			fmt.Fprintf(os.Stderr, "%s, before the span begins: %v\n", c.Name, err) // that is a result, too
 		}
 	}
-	o.watch(ctx, c, runs, func() error { return running.Load([]string{self, "loop"}) })
+	if err := o.watch(ctx, c, runs, func() error { return running.Load([]string{self, "loop"}) }); err != nil {
+		return nil, err
+	}
 	for _, r := range runs {
 		records = append(records, o.judge(r, c))
 	}
@@ -133,7 +135,7 @@ type entrant struct {
 }
 
 // watch lets the span pass, with a line of progress now and then.
-func (o *stressOptions) watch(ctx context.Context, c condition.Condition, runs []*entrant, load func() error) {
+func (o *stressOptions) watch(ctx context.Context, c condition.Condition, runs []*entrant, load func() error) error {
 	span, end := context.WithTimeout(ctx, o.span)
 	defer end()
 	for _, r := range runs {
@@ -141,8 +143,7 @@ func (o *stressOptions) watch(ctx context.Context, c condition.Condition, runs [
 		r.before, r.leases.lapses, r.from = r.usage.total(), 0, register.Now()
 	}
 	if err := load(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return
+		return err
 	}
 	var killing sync.WaitGroup
 	if o.kills {
@@ -170,6 +171,7 @@ func (o *stressOptions) watch(ctx context.Context, c condition.Condition, runs [
 		r.to = register.Now()
 	}
 	killing.Wait()
+	return nil
 }
 
 // look takes what is counted by looking.
