@@ -19,7 +19,7 @@ export GOFLAGS
 
 TOOL    := go tool -modfile=hack/tools/go.mod
 INSTALL := go tool -modfile=hack/tools/install/go.mod
-MODULES := . bench/peers hack/cluster hack/tools test/chaos/page
+MODULES := . hack/cluster hack/tools test/chaos/page
 SCRIPTS := .ci/run .ci/beside hack/check hack/fuzz hack/nightly hack/stages.sh hack/verify-generated.sh \
   hack/kind/up hack/kind/down hack/kind/load test/chaos/run
 GO_DIRS := api bench client cmd controllers examples hack internal test
@@ -240,12 +240,11 @@ test: test-unit test-envtest test-e2e ## Run all tests: unit, API (envtest) and 
 
 .PHONY: test-unit
 test-unit: race-note bin/cluster ## Run the unit tests and the goldens.
-	@echo "test-unit: every package outside test/, bench/peers and hack/cluster"
+	@echo "test-unit: every package outside test/, and hack/cluster"
 	@packages=$$(go list ./... | grep -v /test/); $(RACE) $$packages
 	@echo "test-unit: the simulator without the race detector: eight times as many seeds"
 	@go test $(SIMULATOR) -run '^TestSimulate$$'
 	@cd test/chaos/page && $(RACE) ./...
-	@cd bench/peers && $(RACE) ./...
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; cd hack/cluster && $(RACE) ./...
 
 .PHONY: test-envtest
@@ -258,6 +257,13 @@ test-envtest: race-note bin/cluster install-tools ## Run the tests of API and in
 test-e2e: race-note build ## Run the end-to-end tests on the local cluster.
 	@echo "test-e2e: elections, kills and edits on the local cluster: some minutes"
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; $(RACE) ./test/e2e -v -timeout 20m
+
+.PHONY: test-peers
+test-peers: race-note ## Check bench/peers, which needs raft and etcd: too much to build for each change.
+	@go -C bench/peers vet ./...
+	@go -C bench/peers mod tidy -diff
+	@cd bench/peers && go tool -modfile=$(CURDIR)/hack/tools/go.mod golangci-lint run --config $(CURDIR)/.golangci.yml ./...
+	@cd bench/peers && $(RACE) ./...
 
 PICTURES ?=
 
