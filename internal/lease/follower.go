@@ -150,6 +150,9 @@ func (m *Machine) heardRenewal(from Incarnation, p Request, granted bool) {
 		heardAt:     m.now.Boot,
 		heartbeat:   every,
 	}
+	if bound {
+		l.pace.heard(p.Lease)
+	}
 	m.candidacy.leaseFound()
 	if s := &m.candidacy.preVote; s.purpose != transfer {
 		s.purpose = noPreVote

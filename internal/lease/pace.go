@@ -24,7 +24,10 @@ import "time"
 // A lease is renewed four times while it runs, or every heartbeat of the roster if that is more often.
 // The renewal says when the next one is due (V9, F4).
 //
-// A process begins with the shortest lease, and begins again when a roster names another one.
+// A process begins with the shortest lease, and begins again when a roster names another one. Whoever
+// takes over begins with the lease that the last leaseholder asked for, if that is longer than its own:
+// the network and most of the machines are the same, and a process that has just started knows nothing
+// of them.
 //
 // VOTE asks for the roster's Lease all the same. A vote may have to wait for a slow disk, and until
 // the promises of the votes run out, renewals show what the machines and the network are like. So a
@@ -35,6 +38,7 @@ import "time"
 type pace struct {
 	lease     time.Duration // 0: there was no roster yet
 	shortest  time.Duration // as the roster names it
+	others    time.Duration // the lease that another process asked for last; 0: not since this one led
 	patience  time.Duration // how long it must go well until a shorter lease is tried
 	since     Instant       // when it last became longer or shorter, or could have become shorter
 	stall     time.Duration // the longest since
@@ -69,6 +73,18 @@ func (p *pace) adapt(r *Roster, now Instant) {
 		*p = pace{lease: shortest, shortest: shortest, patience: leastPatience, since: now, shortened: now}
 	}
 	p.lease = min(p.lease, r.Lease)
+}
+
+// heard takes the lease that another process, which leads, asks for.
+func (p *pace) heard(lease time.Duration) { p.others = lease }
+
+// begin: this process leads from now on.
+func (p *pace) begin(r *Roster, now Instant) {
+	if p.others == 0 {
+		return // it led before: it has another epoch
+	}
+	p.lease = min(max(p.lease, p.others), r.Lease)
+	p.since, p.stall, p.asking, p.others = now, 0, 0, 0
 }
 
 // renewed takes the gap before a renewal that a majority has granted. A gap that began under a longer

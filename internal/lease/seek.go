@@ -100,6 +100,7 @@ func (m *Machine) take(t *tally) {
 	l, f := &m.leaseholder, &m.follower
 	l.held, l.sought = t, nil
 	l.nextRound = m.now.Boot
+	l.pace.begin(m.roster, m.now.Boot)
 	m.candidacy.leaseFound()
 	*f = follower{
 		epoch:    max(f.epoch, t.epoch),
