@@ -4,6 +4,12 @@ package v1
 const (
 	// GroupLabel is the label of a pod whose value is the name of the pod's ElectionGroup.
 	GroupLabel = "podesta.dev/group"
+	// WitnessLabel makes a pod of a group a witness, if its value is WitnessTrue: it votes and never
+	// coordinates. It counts for good: a pod that has been a witness stays one, whatever becomes of
+	// the label. Classic groups have no votes, so a witness does nothing there.
+	WitnessLabel = "podesta.dev/witness"
+	// WitnessTrue is the only value of WitnessLabel.
+	WitnessTrue = "true"
 	// RoleLabel is set on the coordinator's pod only, with the value RoleCoordinator.
 	RoleLabel = "podesta.dev/role"
 	// RoleCoordinator is the value of RoleLabel.

@@ -146,7 +146,7 @@ const (
 // NotCandidateReason is the reason why a process is not a candidate: it cannot become the
 // coordinator.
 //
-// +kubebuilder:validation:Enum=Unhealthy;SessionClosed;PriorityZero;SteppedDown;Leaving;Resting
+// +kubebuilder:validation:Enum=Unhealthy;SessionClosed;PriorityZero;Witness;SteppedDown;Leaving;Resting
 type NotCandidateReason string
 
 // The reasons why a process is not a candidate.
@@ -157,6 +157,8 @@ const (
 	NotCandidateSessionClosed NotCandidateReason = "SessionClosed"
 	// NotCandidatePriorityZero: the priority of the process is 0.
 	NotCandidatePriorityZero NotCandidateReason = "PriorityZero"
+	// NotCandidateWitness: the process is a witness, which votes and never coordinates.
+	NotCandidateWitness NotCandidateReason = "Witness"
 	// NotCandidateSteppedDown: an operator keeps the process from coordinating
 	// (status.roster.stepDown).
 	NotCandidateSteppedDown NotCandidateReason = "SteppedDown"
@@ -175,7 +177,7 @@ type ProcessStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// priority is the priority of the process on the roster.
+	// priority is the priority of the process on the roster. That of a witness is 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Priority *int32 `json:"priority,omitempty"`
@@ -297,4 +299,9 @@ type RosterMember struct {
 	// forget).
 	// +optional
 	Forgotten *bool `json:"forgotten,omitempty"`
+
+	// witness is true if this pod is a witness, which votes and never coordinates: it carries the
+	// label podesta.dev/witness, or has carried it. A pod stays a witness.
+	// +optional
+	Witness *bool `json:"witness,omitempty"`
 }

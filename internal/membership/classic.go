@@ -10,7 +10,7 @@ func classicMembers(g *group) []Member {
 		if pod.Finished {
 			continue
 		}
-		m := Member{Name: pod.Name, UID: pod.UID}
+		m := Member{Name: pod.Name, UID: pod.UID, Witness: pod.Witness}
 		if earlier := g.roster.member(pod.Name, pod.UID); earlier != nil && earlier.Voter {
 			m.StateID, m.Voter = earlier.StateID, true
 		} else if r := g.report(pod.UID); r != nil {

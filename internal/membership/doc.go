@@ -1,5 +1,5 @@
 // Package membership decides which processes of a group vote, and when that may change: rules MC1
-// to MC8 and MC10 to MC12, each in the file named for its subject, with its full text above the code.
+// to MC8 and MC10 to MC13, each in the file named for its subject, with its full text above the code.
 //
 //	roster.go           MC1  one roster at a time; how generations are numbered
 //	founding.go         MC2  the first voters
@@ -12,6 +12,7 @@
 //	set_back.go         MC10 a status that was restored or wiped
 //	rules_level.go      MC11 by which rules the voters promise
 //	step_down.go        MC12 a process that an operator keeps from coordinating
+//	witness.go          MC13 a process that votes and never coordinates
 //
 // MC9, how agents pass a roster on to each other, is in internal/node/passing.go.
 //

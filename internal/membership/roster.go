@@ -46,6 +46,8 @@ type Member struct {
 	GoneSince time.Time
 	// Forgotten: an operator confirmed that this voter has stopped.
 	Forgotten bool
+	// Witness: the pod votes and never coordinates (MC13).
+	Witness bool
 
 	// Address and Priority are told to the agents and not persisted: Step reads neither of them
 	// from Facts.Roster.
@@ -128,7 +130,8 @@ func same(a, b *Roster) bool {
 	for i := range a.Members {
 		m, n := &a.Members[i], &b.Members[i]
 		if m.Name != n.Name || m.UID != n.UID || m.StateID != n.StateID || m.Voter != n.Voter ||
-			!m.GoneSince.Equal(n.GoneSince) || m.Forgotten != n.Forgotten {
+			!m.GoneSince.Equal(n.GoneSince) || m.Forgotten != n.Forgotten ||
+			m.Witness != n.Witness {
 			return false
 		}
 	}

@@ -73,6 +73,7 @@ func Step(s State, f *Facts) (State, Decision) {
 			return s, Decision{Unsupported: level(s.roster.Rules)}
 		}
 	}
+	f = witnesses(f, s.roster)
 	g := &group{Facts: f, roster: s.roster}
 	if f.Guarded {
 		g.findVoters()
@@ -214,12 +215,13 @@ func guardedMembers(g *group, voters []voter) []Member {
 			m.GoneSince = heldSince(gone, m.GoneSince, g.Now.Truncate(time.Second))
 		}
 		m.Forgotten = v.confirmed(g.roster, g.Facts)
+		m.Witness = m.Witness || v.pod != nil && v.pod.Witness
 		members = append(members, m)
 	}
 	for i := range g.Pods {
 		pod := &g.Pods[i]
 		if !pod.Finished && len(members) < MaxMembers && !hasName(members[:len(voters)], pod.Name) {
-			members = append(members, Member{Name: pod.Name, UID: pod.UID})
+			members = append(members, Member{Name: pod.Name, UID: pod.UID, Witness: pod.Witness})
 		}
 	}
 	slices.SortFunc(members, func(a, b Member) int { return CompareNames(a.Name, b.Name) })

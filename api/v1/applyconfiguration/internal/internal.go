@@ -353,6 +353,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: voter
       type:
         scalar: boolean
+    - name: witness
+      type:
+        scalar: boolean
 - name: com.github.podesta-dev.podesta.api.v1.RosterStatus
   map:
     fields:

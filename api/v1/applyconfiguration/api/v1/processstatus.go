@@ -13,7 +13,7 @@ import (
 type ProcessStatusApplyConfiguration struct {
 	// name is the pod's name.
 	Name *string `json:"name,omitempty"`
-	// priority is the priority of the process on the roster.
+	// priority is the priority of the process on the roster. That of a witness is 0.
 	Priority *int32 `json:"priority,omitempty"`
 	// state is the state of the process as far as the manager knows it.
 	State *apiv1.ProcessState `json:"state,omitempty"`

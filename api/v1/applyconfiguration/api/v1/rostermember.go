@@ -30,6 +30,9 @@ type RosterMemberApplyConfiguration struct {
 	// forgotten is true if an operator confirmed that this voter has stopped (kubectl election
 	// forget).
 	Forgotten *bool `json:"forgotten,omitempty"`
+	// witness is true if this pod is a witness, which votes and never coordinates: it carries the
+	// label podesta.dev/witness, or has carried it. A pod stays a witness.
+	Witness *bool `json:"witness,omitempty"`
 }
 
 // RosterMemberApplyConfiguration constructs a declarative configuration of the RosterMember type for use with
@@ -83,5 +86,13 @@ func (b *RosterMemberApplyConfiguration) WithGoneSince(value metav1.Time) *Roste
 // If called multiple times, the Forgotten field is set to the value of the last call.
 func (b *RosterMemberApplyConfiguration) WithForgotten(value bool) *RosterMemberApplyConfiguration {
 	b.Forgotten = &value
+	return b
+}
+
+// WithWitness sets the Witness field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Witness field is set to the value of the last call.
+func (b *RosterMemberApplyConfiguration) WithWitness(value bool) *RosterMemberApplyConfiguration {
+	b.Witness = &value
 	return b
 }
