@@ -37,9 +37,7 @@ func missingAgents(f findings) string {
 	for _, p := range f.processes {
 		if p.agent == v1.AgentMissing {
 			pods = append(pods, p.name)
-			if w := workloadOf(p.pod); !slices.Contains(workloads, w) {
-				workloads = append(workloads, w)
-			}
+			workloads = appendNew(workloads, workloadOf(p.pod))
 		}
 	}
 	if len(pods) == 0 {

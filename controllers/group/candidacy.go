@@ -18,6 +18,7 @@ var remedies = []struct {
 	{v1.NotCandidateSessionClosed, "have the apps open their sessions with the agent again"},
 	{v1.NotCandidatePriorityZero, "give a process a priority above 0 in spec.processes or " +
 		"spec.priority"},
+	{v1.NotCandidateWitness, "start another process of the group, because a witness never coordinates"},
 	{v1.NotCandidateSteppedDown, "wait until the request to step down ends, or remove the annotation " +
 		v1.StepDownAnnotation},
 	{v1.NotCandidateLeaving, "wait for the pods that replace those that are leaving"},
@@ -38,6 +39,8 @@ func notCandidate(p process, coordinator string) v1.NotCandidateReason {
 		return v1.NotCandidateLeaving // agents are told 0 once the deletion has begun
 	case reason == v1.NotCandidatePriorityZero && p.priority > 0 && p.aside:
 		return v1.NotCandidateSteppedDown // likewise
+	case reason == v1.NotCandidatePriorityZero && p.witness:
+		return v1.NotCandidateWitness
 	case reason == rests && coordinator == "":
 		return rests
 	case reason == "" && coordinator == "" && p.last != nil && p.last.NotCandidate == rests &&

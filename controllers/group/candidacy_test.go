@@ -150,7 +150,8 @@ func TestNoCandidateSaysWhatToDo(t *testing.T) {
 	for _, r := range remedies {
 		if !slices.Contains([]string{roster.NotCandidateUnhealthy, roster.NotCandidateSessionClosed,
 			roster.NotCandidatePriorityZero, roster.NotCandidateLeaving}, string(r.reason)) &&
-			r.reason != v1.NotCandidateSteppedDown { // the manager says that of a priority of 0
+			r.reason != v1.NotCandidateSteppedDown && // the manager says these of a priority of 0
+			r.reason != v1.NotCandidateWitness {
 			t.Errorf("no agent reports %s", r.reason)
 		}
 	}

@@ -174,6 +174,9 @@ func stalledCondition(f findings) metav1.Condition {
 		return condition(kind, metav1.ConditionTrue, "TooManyProcesses", "%s", f.step.stalled)
 	case len(f.step.lost) > 0:
 		return condition(kind, metav1.ConditionTrue, "MajorityLost", "%s", lostMajority(f))
+	case allWitnesses(f):
+		return condition(kind, metav1.ConditionTrue, "NoCandidate",
+			"every process is a witness, and a witness never coordinates. Start the group's other pods")
 	case noCandidate(f):
 		return condition(kind, metav1.ConditionTrue, "NoCandidate",
 			"every process has priority 0, so none can become the coordinator. Give at least one "+

@@ -56,6 +56,7 @@ func podFact(pod *corev1.Pod, spec *v1.ElectionGroupSpec) membership.Pod {
 		UID:      string(pod.UID),
 		Address:  linkAddress(pod),
 		Priority: priorityOf(spec, pod.Name),
+		Witness:  hasWitnessLabel(pod),
 		Finished: finished(pod),
 	}
 	if pod.DeletionTimestamp != nil { // Kubernetes has added the grace period to it
@@ -122,6 +123,7 @@ func rosterFrom(r *v1.RosterStatus) *membership.Roster {
 			Voter:     isVoter(m),
 			GoneSince: m.GoneSince.Time,
 			Forgotten: ptr.Deref(m.Forgotten, false),
+			Witness:   ptr.Deref(m.Witness, false),
 		})
 	}
 	return read
@@ -149,6 +151,9 @@ func recordOf(r *membership.Roster) *v1.RosterStatus {
 		}
 		if m.Forgotten {
 			member.Forgotten = new(true)
+		}
+		if m.Witness {
+			member.Witness = new(true)
 		}
 		record.Members = append(record.Members, member)
 	}

@@ -14,7 +14,7 @@ var (
 	degradedReasons = []string{
 		"ProcessesCrashed", "ViewsDiffer", reasonAgentMissing, "ProcessesUnknown",
 		reasonRulesUnsupported, reasonTrustNotRestored, reasonForgetIgnored,
-		reasonStepDownIgnored,
+		reasonStepDownIgnored, reasonWitnessRefused, reasonWitnessWanted,
 	}
 	stalledReasons = []string{
 		"StatusSetBack", "ManagerOutdated", "ManagerTooNew", "TooManyProcesses", "MajorityLost",

@@ -58,6 +58,12 @@ func problems(f findings) []problem {
 	if f.step.stepDownIgnored != "" {
 		all = append(all, problem{reasonStepDownIgnored, f.step.stepDownIgnored})
 	}
+	if message := refusedWitnesses(f); message != "" {
+		all = append(all, problem{reasonWitnessRefused, message})
+	}
+	if message := wantsWitness(f); message != "" {
+		all = append(all, problem{reasonWitnessWanted, message})
+	}
 	return all
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/membership"
@@ -33,6 +34,7 @@ type process struct {
 	stands   time.Time         // until when that row stands, if nothing tells more
 	guarded  bool              // it follows, and claims, under an epoch only
 	aside    bool              // an operator keeps it from coordinating
+	witness  bool              // it votes and never coordinates
 
 	agent        v1.AgentState // what is wrong with its agent; empty if nothing is
 	agentVersion string        // of an agent that is outdated
@@ -121,6 +123,9 @@ func processesOf(o observation) []process {
 			member:   !finished(pod),
 			last:     published[pod.Name],
 		}
+		if p.witness = isWitness(pod, o.published.Roster); p.witness {
+			p.priority = 0
+		}
 		if seen, ok := o.sightings[pod.UID]; ok {
 			p.seen, p.joined, p.stands = &seen, true, seen.Since.Add(grace)
 		} else if earlier := recorded(o.published.Roster, pod); earlier != nil && isVoter(*earlier) {
@@ -135,21 +140,29 @@ func processesOf(o observation) []process {
 		}
 	}
 	var missing []process
-	miss := func(name string) {
+	miss := func(name string, witness bool) {
 		if named[name] {
 			return
 		}
 		named[name] = true
-		missing = append(missing,
-			process{name: name, priority: priorityOf(&o.group.Spec, name), last: published[name]})
-	}
-	for _, p := range o.group.Spec.Processes {
-		miss(p.Name)
+		p := process{
+			name:     name,
+			priority: priorityOf(&o.group.Spec, name),
+			last:     published[name],
+			witness:  witness,
+		}
+		if witness {
+			p.priority = 0
+		}
+		missing = append(missing, p)
 	}
 	if guarded(o.group) { // a voter whose pod is gone may still be needed for a majority
 		for _, m := range votersIn(o.published.Roster) {
-			miss(m.Name)
+			miss(m.Name, ptr.Deref(m.Witness, false))
 		}
+	}
+	for _, p := range o.group.Spec.Processes {
+		miss(p.Name, false)
 	}
 	all := slices.Concat(alive, missing, rest)
 	all = all[:min(len(all), maxRows)]

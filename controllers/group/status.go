@@ -91,7 +91,8 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 		agentEvents(o.published, d.status, missingAgents(f)),
 		problemEvents(o.published, problem{reasonTrustNotRestored, o.trust},
 			problem{reasonForgetIgnored, step.forgetIgnored},
-			problem{reasonStepDownIgnored, step.stepDownIgnored}))
+			problem{reasonStepDownIgnored, step.stepDownIgnored},
+			problem{reasonWitnessRefused, refusedWitnesses(f)}))
 	return d
 }
 

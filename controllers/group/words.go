@@ -2,6 +2,7 @@ package group
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -20,4 +21,12 @@ func plural(n int, one, many string) string {
 		return one
 	}
 	return many
+}
+
+// appendNew appends a name unless it is there.
+func appendNew(names []string, name string) []string {
+	if slices.Contains(names, name) {
+		return names
+	}
+	return append(names, name)
 }
