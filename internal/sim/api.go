@@ -39,6 +39,7 @@ type pod struct {
 	uid      int
 	priority int32
 	deleting Time // since when; 0: it is not being deleted
+	witness  bool // it is marked as one
 }
 
 // grace is the grace period of a pod's deletion.
@@ -55,7 +56,7 @@ func (w *World) establish(priorities []int32) {
 		pods: again(a.pods, n), ended: a.ended[:0]}
 	a.settle()
 	for p := range n {
-		a.pods[p] = pod{there: p < w.Processes, uid: 1, priority: priorities[p]}
+		a.pods[p] = pod{there: p < w.Processes, uid: 1, priority: priorities[p], witness: w.isWitness(int32(p))}
 	}
 	w.oracles = w.oracles[:0]
 	w.newOracle()
@@ -225,7 +226,7 @@ func (w *World) addPod(p int32) {
 	v.uid++
 	v.disk = disk{number: v.disk.number + 1, turn: v.disk.turn}
 	v.gone, v.up = false, false
-	pod.there, pod.uid, pod.deleting = true, v.uid, 0
+	pod.there, pod.uid, pod.deleting, pod.witness = true, v.uid, 0, w.isWitness(p)
 	if pod.priority == 0 {
 		pod.priority = int32(1 + w.rng.IntN(2*len(w.processes)))
 	}

@@ -25,6 +25,7 @@ func (w *World) strike() {
 		{w.ReplacePod, (*World).replacePod}, {w.StopManager, (*World).stopManager}, {w.EditLease, (*World).editLease},
 		{w.Remake, (*World).remake}, {w.Strand, (*World).strand}, {w.Report, (*World).reportCoordinator},
 		{w.SetBack, (*World).setBack}, {w.Upgrade, (*World).upgrade}, {w.Wish, (*World).wish},
+		{w.Remark, (*World).remark},
 	}
 	sum := 0
 	for i := range kinds {

@@ -145,7 +145,7 @@ func (w *World) gather(m *manager) *membership.Facts {
 		if !q.there {
 			continue
 		}
-		pod := membership.Pod{Name: names[p], UID: uidOf(int32(p), q.uid), Priority: q.priority}
+		pod := membership.Pod{Name: names[p], UID: uidOf(int32(p), q.uid), Priority: q.priority, Witness: q.witness}
 		if q.deleting != 0 {
 			pod.DeletionBegan, pod.DeletionDue = m.clock(q.deleting), m.clock(q.deleting+grace)
 		}
@@ -292,6 +292,10 @@ func (w *World) persist(m *manager, r *membership.Roster) {
 	if w.sabotage.hasty {
 		w.hasten(m, n.Members)
 	}
+	if w.sabotage.unmark {
+		w.unmark(m, r, n.Members)
+	}
+	w.checkWitnesses(m, n.Members)
 	w.api.rosters = append(w.api.rosters, roster{group: w.api.group, members: r, node: n})
 	w.api.version = len(w.api.rosters)
 	w.oracle().rosters[r.Generation] = n

@@ -23,6 +23,7 @@ type Options struct {
 	Strangers int
 	Equal     bool // some priorities are equal
 	Zero      bool // some never coordinate
+	Witnesses int  // the pods of the first so many places are witnesses by their template
 
 	Chaos Time // how long faults go on
 	Gap   Time // between two faults, on average
@@ -102,7 +103,7 @@ type Cluster struct {
 type Weights struct {
 	Crash, Cut, Clog, Pause, Suspect, Break, Sicken, Leave, Expire, Edit, Forge           int
 	StepWall, Suspend, ChangeRate, CutSession, EndApp, ReplacePod, StopManager, EditLease int
-	Remake, Strand, Report, SetBack, Upgrade, Wish                                        int
+	Remake, Strand, Report, SetBack, Upgrade, Wish, Remark                                int
 }
 
 // Lease is the group's own choice of what Guarded groups need.
@@ -221,6 +222,27 @@ func DrawStepDowns(algorithm string, guarded bool, seed uint64) Options {
 		o.Weights = Weights{Wish: 6, StopManager: 1, Strand: 1, Sicken: 1, Edit: 1}
 		o.Crashes, o.Disks, o.Partial, o.Loss, o.Flap = Crashes{}, Disks{}, 0, 0, false
 		o.Chaos, o.Gap = 400*T, 10*T
+	}
+	return o
+}
+
+// DrawWitnesses draws a group with a witness: two candidates and a witness mostly. In some, marks are put
+// on pods and taken off.
+func DrawWitnesses(algorithm string, guarded bool, seed uint64) Options {
+	o := Draw(algorithm, seed)
+	if guarded {
+		o = DrawGuarded(algorithm, seed)
+	}
+	o.Witnesses = 1
+	switch seed % 4 {
+	case 0: // little else happens
+		o.Processes, o.Strangers, o.Rest = 3, 0, false
+		o.Weights = Weights{Crash: 4, Cut: 4, Pause: 2, ReplacePod: 1, StopManager: 1}
+		o.Crashes, o.Disks, o.Partial, o.Loss, o.Flap = Crashes{}, Disks{}, 0, 0, false
+	case 1:
+		o.Processes = 3
+	default:
+		o.Remark = 3
 	}
 	return o
 }

@@ -15,6 +15,8 @@ type oracle struct {
 	holds    []hold                 // by place
 	rosters  map[int64]*node.Roster // by generation
 	wishes   map[string]bool        // that have begun (T17)
+
+	witnesses map[string]bool // UIDs of pods whose marks a manager has seen (T19)
 }
 
 // promise is a voter's word, once it has been given.
@@ -57,7 +59,9 @@ func (w *World) newOracle() {
 	o := &w.oracles[len(w.oracles)-1]
 	if o.owners == nil {
 		o.owners, o.rosters, o.wishes = map[lease.Epoch]string{}, map[int64]*node.Roster{}, map[string]bool{}
+		o.witnesses = map[string]bool{}
 	}
+	clear(o.witnesses)
 	clear(o.owners)
 	clear(o.rosters)
 	clear(o.wishes)

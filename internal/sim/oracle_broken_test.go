@@ -249,6 +249,13 @@ var brokenOnPurpose = []broken{
 		},
 	},
 	{
+		name:    "a manager that gives witnesses the priorities of their names",
+		finds:   "T19",
+		classic: true,
+		breaks:  func(w *World) { w.sabotage.unmark = true },
+		o:       func(o *Options) { *o = DrawWitnesses(o.Algorithm, o.Guarded, o.Seed) },
+	},
+	{
 		name:   "a disk that lies",
 		finds:  "V11",
 		breaks: func(w *World) { w.sabotage.confirmAll = true },

@@ -21,6 +21,7 @@ type sabotage struct {
 	nextLevel      bool // agents use rosters of the rules level above their newest
 	anyWish        bool // managers take what an operator saw for what they see themselves
 	endlessWish    bool // managers take it that another process coordinates while one stands aside
+	unmark         bool // managers give witnesses the priorities of their names
 	overstay       Time // apps act for so long after their deadlines
 
 	// cheat changes what a step asks for before it is checked and done.

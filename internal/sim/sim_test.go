@@ -166,6 +166,21 @@ func TestWishesAreTakenUp(t *testing.T) {
 	}
 }
 
+// Groups with witnesses, of two candidates and a witness and others, under all that befalls groups; and
+// pods that become witnesses, whose marks are taken off.
+func TestSimulateWitnesses(t *testing.T) {
+	for _, mode := range modes {
+		for _, algorithm := range algorithms() {
+			t.Run(mode.name+"/"+algorithm, func(t *testing.T) {
+				draw := func(seed uint64) sim.Options {
+					return sim.DrawWitnesses(algorithm, mode.name == "Guarded", seed)
+				}
+				simulate(t, draw, *firstFlag, max(*seedsFlag, share())/8+1, never)
+			})
+		}
+	}
+}
+
 // Seeds that failed once.
 func TestPinnedSeeds(t *testing.T) {
 	text, err := os.ReadFile(pinned)
