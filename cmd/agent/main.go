@@ -9,6 +9,8 @@
 //	    manager
 //	agent keys --roster FILE --out DIR
 //	    creates the certificates for agents without a manager
+//	agent idle
+//	    does nothing until it is told to end: the container beside the agent of a witness
 package main
 
 import (
@@ -43,12 +45,16 @@ func main() {
 }
 
 func run(args []string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
 	if len(args) > 0 {
 		switch args[0] {
 		case "keys":
 			return keys(args[1:])
 		case "init":
 			return initialise(args[1:])
+		case "idle":
+			return idle(ctx, args[1:])
 		}
 	}
 	o, err := parse(args)
@@ -60,7 +66,5 @@ func run(args []string) error {
 		return nil
 	}
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: o.logLevel}))
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
 	return serve(ctx, o, logger)
 }
