@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/inject"
@@ -41,10 +42,8 @@ them; use this command to generate them with your own settings.`
 
 // newInjectCommand returns the command that adds the agent to manifests.
 func newInjectCommand() *cobra.Command {
-	var file, image, manager, namespace string
-	install := func() (inject.Install, error) {
-		return inject.NewInstall(image, manager, namespace)
-	}
+	var file string
+	var of installation
 	command := &cobra.Command{
 		Use:     "inject -f FILE",
 		Short:   "Add the agent to the pods of a manifest",
@@ -61,7 +60,7 @@ func newInjectCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
-			i, err := install()
+			i, err := of.install()
 			if err != nil {
 				return err
 			}
@@ -76,7 +75,7 @@ func newInjectCommand() *cobra.Command {
 			"| kubectl apply -f -",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			i, err := install()
+			i, err := of.install()
 			if err != nil {
 				return err
 			}
@@ -87,23 +86,33 @@ func newInjectCommand() *cobra.Command {
 	command.Flags().
 		StringVarP(&file, "filename", "f", "", "manifest to read, YAML or JSON; - reads "+
 			"standard input")
-	f := command.PersistentFlags()
-	f.StringVar(&image, "image", inject.ImageOf(version), "image of the agent")
+	of.addFlags(command.PersistentFlags())
+	return command
+}
+
+// installation is where Podesta is installed, and with which image, as flags say.
+type installation struct{ image, manager, namespace string }
+
+func (i *installation) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&i.image, "image", inject.ImageOf(version), "image of the agent")
 	f.StringVar(
-		&manager,
+		&i.manager,
 		"manager",
 		"",
 		"`HOST:PORT` of the manager's roster service (default "+
 			"podesta-roster.SYSTEM-NAMESPACE.svc:9443)",
 	)
 	f.StringVar(
-		&namespace,
+		&i.namespace,
 		"system-namespace",
 		"",
 		"namespace in which Podesta is installed, whose pods are not changed "+
 			"(default "+inject.DefaultNamespace+")",
 	)
-	return command
+}
+
+func (i *installation) install() (inject.Install, error) {
+	return inject.NewInstall(i.image, i.manager, i.namespace)
 }
 
 // printPolicies writes the policies and their bindings.

@@ -9,6 +9,7 @@
 //	kubectl election forget      lets a group continue without voters that are lost for good
 //	kubectl election adopt       says which roster counts after a group's status was set back
 //	kubectl election step-down   has the coordinator hand over to another process
+//	kubectl election witness     prints a pod that votes and never coordinates, for two replicas
 //	kubectl election inject      adds the agent to the pods of a manifest
 //	kubectl election version     prints the version of this program
 package main
@@ -59,7 +60,7 @@ func newCommand(in surroundings) *cobra.Command {
 	root.SetVersionTemplate("kubectl election {{.Version}}\n")
 	root.AddCommand(newStatusCommand(in), newExplainCommand(in), newTraceCommand(in),
 		newCheckCommand(in), newSimulateCommand(), newForgetCommand(in), newAdoptCommand(in),
-		newStepDownCommand(in), newInjectCommand(), newVersionCommand())
+		newStepDownCommand(in), newWitnessCommand(in), newInjectCommand(), newVersionCommand())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	verbosity(root.PersistentFlags())
 	checkUsage(root)

@@ -96,6 +96,11 @@ var reasons = map[string]map[string]advice{
 		"StepDownIgnored": {
 			do: "Remove the annotation, as the message says, and use kubectl election step-down.",
 		},
+		"WitnessRefused": {do: "Delete the workload that the message names."},
+		"WitnessWanted": {
+			do: "Add a witness, on a node of its own (docs/guides/two-replicas.md): kubectl election " +
+				"witness GROUP -n NAMESPACE | kubectl apply -f -. Or add a third replica.",
+		},
 	},
 	v1.ConditionReconciling: {
 		"RosterSpreading": {means: "That takes a moment."},

@@ -59,6 +59,7 @@ func Explain(g *v1.ElectionGroup, now time.Time) Explanation {
 	e.Higher = s.byStanding(higher, s.whyNotIt)
 	e.Why = append([]string{s.rank(higher)}, s.support())
 	e.Why = append(append(e.Why, s.preempts()), s.keptAside()...)
+	e.Why = append(e.Why, s.witnessed()...)
 	if s.preemption != nil && s.preemption.Policy == string(v1.Delayed) && slices.ContainsFunc(
 		higher, func(p Process) bool { return p.Standing == StandingCandidate }) {
 		e.NotShown = append(e.NotShown,
@@ -75,6 +76,20 @@ func (s *subject) keptAside() []string {
 	}
 	return []string{fmt.Sprintf("An operator asked for it (kubectl election step-down): %s.",
 		request.Text)}
+}
+
+// witnessed says which processes are witnesses, if there are any.
+func (s *subject) witnessed() []string {
+	var who []string
+	for _, p := range s.processes {
+		if p.Witness {
+			who = append(who, p.Name)
+		}
+	}
+	if len(who) == 0 {
+		return nil
+	}
+	return []string{s.plain(Standing(v1.NotCandidateWitness), who)}
 }
 
 // whyNobody are the manager's reasons, without problems that do not keep a group from electing.

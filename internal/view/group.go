@@ -144,6 +144,8 @@ type Process struct {
 	Follows string `json:"follows,omitempty"`
 	Epoch   string `json:"epoch,omitempty"`
 	Voter   bool   `json:"voter,omitempty"`
+	// Witness is true if it never coordinates and, in a Guarded group, only votes.
+	Witness bool `json:"witness,omitempty"`
 	// Agent is Missing or Outdated, and Version the version of an outdated one.
 	Agent   string `json:"agent,omitempty"`
 	Version string `json:"agentVersion,omitempty"`

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
 // Next is who would coordinate if the coordinator died now, as far as the status shows that. It is
@@ -100,7 +102,7 @@ func (s *subject) tooFewVoters() string {
 func (s *subject) otherVotersMayRun() []string {
 	var silent []string
 	for _, p := range s.processes {
-		if p.Voter && p.Standing == StandingSilent {
+		if p.Voter && (p.Standing == StandingSilent || p.Witness && p.State == string(v1.ProcessUnknown)) {
 			silent = append(silent, p.Name)
 		}
 	}

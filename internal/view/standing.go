@@ -35,6 +35,8 @@ func (s *subject) standing(row *v1.ProcessStatus, member *v1.RosterMember) Stand
 		return StandingNoAgent
 	case row.State == v1.ProcessCrashed:
 		return StandingCrashed
+	case row.NotCandidate == v1.NotCandidateWitness || isWitness(member):
+		return Standing(v1.NotCandidateWitness)
 	case ptr.Deref(row.Priority, 0) == 0:
 		return Standing(v1.NotCandidatePriorityZero)
 	case row.State == v1.ProcessUnknown || !ptr.Deref(row.Connected, false):
@@ -47,6 +49,8 @@ func (s *subject) standing(row *v1.ProcessStatus, member *v1.RosterMember) Stand
 		return StandingCandidate
 	}
 }
+
+func isWitness(m *v1.RosterMember) bool { return m != nil && ptr.Deref(m.Witness, false) }
 
 // Means says that of one process: "it does not run".
 func (s Standing) Means() string { return "it " + s.why(1) }
@@ -80,6 +84,8 @@ func (s Standing) why(n int) string {
 			"are no candidates: their apps have closed, or lost, their sessions with the agent")
 	case Standing(v1.NotCandidatePriorityZero):
 		return verb("has priority 0", "have priority 0")
+	case Standing(v1.NotCandidateWitness):
+		return verb("is a witness and never coordinates", "are witnesses and never coordinate")
 	case Standing(v1.NotCandidateSteppedDown):
 		return verb("stands aside: an operator asked it to step down",
 			"stand aside: an operator asked them to step down")

@@ -127,7 +127,7 @@ func (s *subject) rows(now time.Time) []Process {
 
 // addMember adds what the roster says of a process.
 func (p *Process) addMember(m *v1.RosterMember, guarded bool, now time.Time) {
-	p.UID, p.StateID = word(string(m.UID)), word(m.StateID)
+	p.UID, p.StateID, p.Witness = word(string(m.UID)), word(m.StateID), isWitness(m)
 	if !guarded { // in a Classic group nobody votes
 		return
 	}

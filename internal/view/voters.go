@@ -6,6 +6,8 @@ import "github.com/podesta-dev/podesta/internal/membership"
 type Voters struct {
 	Total    int `json:"total"`
 	Majority int `json:"majority"`
+	// Witnesses is how many of Total are witnesses, which never coordinate.
+	Witnesses int `json:"witnesses,omitempty"`
 	// Reporting is how many are connected to the manager, and Crashed how many are known not to run.
 	// What is left of Total may run, or not.
 	Reporting int `json:"reporting"`
@@ -32,6 +34,9 @@ func votersOf(all []Process) *Voters {
 			v.Crashed++
 		}
 		v.Total++
+		if p.Witness {
+			v.Witnesses++
+		}
 	}
 	if v.Total == 0 {
 		return v

@@ -89,8 +89,8 @@ func candidate(p view.Process) cell {
 		return cell{text: "no"}
 	case view.StandingSilent:
 		return cell{text: "unknown"}
-	case view.Standing(v1.NotCandidatePriorityZero):
-		return cell{text: "no: PriorityZero"}
+	case view.Standing(v1.NotCandidatePriorityZero), view.Standing(v1.NotCandidateWitness):
+		return cell{text: "no: " + string(p.Standing)}
 	default:
 		return cell{text: "no: " + string(p.Standing), style: yellow}
 	}
@@ -105,6 +105,9 @@ func note(p view.Process, g view.Group) string {
 	case v1.AgentOutdated:
 		notes = append(notes, strings.TrimSpace("agent outdated "+p.Version))
 	default:
+	}
+	if p.Witness && p.Standing != view.Standing(v1.NotCandidateWitness) {
+		notes = append(notes, "a witness")
 	}
 	if p.GoneSeconds > 0 {
 		notes = append(notes, "pod gone for "+ago(p.GoneSeconds))

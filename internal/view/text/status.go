@@ -120,11 +120,23 @@ func votersText(v view.Voters) string {
 	if v.Reporting < v.Total {
 		report = fmt.Sprintf("of which %d report", v.Reporting)
 	}
-	text := fmt.Sprintf("%d, %s; a majority is %d; %s", v.Total, report, v.Majority, mayFail(v))
+	text := fmt.Sprintf("%d%s, %s; a majority is %d; %s", v.Total, witnesses(v), report, v.Majority,
+		mayFail(v))
 	if v.Outdated {
 		text += "; agents use a newer roster"
 	}
 	return text
+}
+
+func witnesses(v view.Voters) string {
+	switch v.Witnesses {
+	case 0:
+		return ""
+	case 1:
+		return " with a witness"
+	default:
+		return fmt.Sprintf(" with %d witnesses", v.Witnesses)
+	}
 }
 
 // mayFail says how many voters may fail, or are missing.
