@@ -1,0 +1,73 @@
+package agent_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// startPair starts two replicas, p3 above p2, and a witness, p1: a voter with priority 0.
+func startPair(t *testing.T, algorithm string) *group {
+	g := startGroup(t, guarded(algorithm, roster.Always), 3, func(g *group) { g.roster.Processes[0].Priority = 0 })
+	g.acts("p3")
+	g.agree("p3")
+	return g
+}
+
+// Two replicas and a witness, agents as they ship, with every algorithm: the other replica may act when
+// the coordinator is killed or cut off, and the first again when the cut has healed.
+func TestTwoReplicasAndAWitness(t *testing.T) {
+	for _, algorithm := range election.Algorithms() {
+		for name, fail := range map[string]func(*group){
+			"killed":  func(g *group) { g.vanish("p3") },
+			"cut off": func(g *group) { g.cut("p3", true) },
+		} {
+			t.Run(algorithm+" "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					g := startPair(t, algorithm)
+					fail(g)
+					took := g.acts("p2")
+					t.Logf("p2 acts after %v", took)
+					if took > 2*leaseTime {
+						t.Errorf("failover took %v, with a lease of %v", took, leaseTime)
+					}
+					if name == "cut off" {
+						g.cut("p3", false)
+						g.acts("p3")
+						g.agree("p3")
+					}
+				})
+			})
+		}
+	}
+}
+
+// The loss of the witness, or of the other replica, changes nothing: the coordinator may act all the
+// time, under the same epoch.
+func TestTheCoordinatorOutlivesTheWitness(t *testing.T) {
+	for _, lost := range []string{"p1", "p2"} {
+		for name, fail := range map[string]func(*group){
+			"killed":  func(g *group) { g.vanish(lost) },
+			"cut off": func(g *group) { g.cut(lost, true) },
+		} {
+			t.Run(lost+" "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					g := startPair(t, "Bully")
+					before := g.agents["p3"].view().Epoch
+					fail(g)
+					for begun := time.Now(); time.Since(begun) < 5*leaseTime; <-time.After(time.Millisecond) {
+						if may := g.may(); len(may) != 1 || may[0] != "p3" {
+							t.Fatalf("%v may act %v after %s was %s", may, time.Since(begun), lost, name)
+						}
+					}
+					if v := g.agents["p3"].view(); v.Epoch != before {
+						t.Errorf("epoch %v after %v", v.Epoch, before)
+					}
+				})
+			})
+		}
+	}
+}
