@@ -11,7 +11,7 @@ import (
 // Policies are the names of the ValidatingAdmissionPolicies of an installation, and of their
 // bindings.
 var Policies = []string{"podesta-forget", "podesta-manager-creations", "podesta-manager-pods",
-	"podesta-manager-services", "podesta-step-down", "podesta-trust"}
+	"podesta-manager-services", "podesta-step-down", "podesta-trust", "podesta-witness"}
 
 // policies checks that what RBAC cannot restrict is restricted.
 func (b *book) policies(f *Facts) {
