@@ -169,7 +169,7 @@ clean: ## Remove bin/. The caches of Go and of the control plane stay.
 ##@ Change
 
 PROTO     := internal/transport/linkpb/link.proto internal/roster/rosterpb/roster.proto
-GENERATED := api/v1 config/crd/bases config/rbac/role.yaml config/inject config/samples/pods.yaml config/grafana \
+GENERATED := api/v1 config/crd/bases config/rbac/role.yaml config/inject config/samples/pods.yaml config/samples/two_replicas.yaml config/grafana \
   $(dir $(PROTO)) dist $(CHART)/files
 
 .PHONY: generate
@@ -178,7 +178,7 @@ generate: ## Regenerate deep copies, apply configurations, CRDs, RBAC, protobuf 
 	@$(TOOL) controller-gen object applyconfiguration crd paths=./api/v1 output:crd:dir=config/crd/bases
 	@echo "generate: config/rbac/role.yaml from the markers in controllers"
 	@$(TOOL) controller-gen rbac:roleName=podesta-manager paths=./controllers/... output:rbac:dir=config/rbac
-	@echo "generate: config/inject and config/samples/pods.yaml from internal/inject"
+	@echo "generate: config/inject and config/samples from internal/inject"
 	@go test ./internal/inject -count=1 -run '^TestGenerated$$' -rewrite
 	@echo "generate: config/grafana from hack/dashboards"
 	@go run ./hack/dashboards config/grafana

@@ -4,14 +4,18 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
@@ -150,10 +154,12 @@ func TestGenerated(t *testing.T) {
 	if err != nil || len(notes) != 5 {
 		t.Fatalf("%v, %v", notes, err)
 	}
+	two := twoReplicas(t, i)
 	for file, want := range map[string][]byte{
-		"../../config/inject/mutating.yaml":   mutating,
-		"../../config/inject/validating.yaml": validating,
-		"../../config/samples/pods.yaml":      samples,
+		"../../config/samples/two_replicas.yaml": two,
+		"../../config/inject/mutating.yaml":      mutating,
+		"../../config/inject/validating.yaml":    validating,
+		"../../config/samples/pods.yaml":         samples,
 	} {
 		if flag.Lookup("rewrite").Value.String() == "true" {
 			if err := os.WriteFile(file, want, 0o644); err != nil {
@@ -164,6 +170,78 @@ func TestGenerated(t *testing.T) {
 			t.Errorf("%s is stale (%v): run go test ./internal/inject -rewrite and review the "+
 				"difference", file, err)
 		}
+	}
+}
+
+// twoReplicas is the sample of two replicas and a witness.
+func twoReplicas(t *testing.T, i Install) []byte {
+	t.Helper()
+	short, err := os.ReadFile("testdata/two_replicas.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	replicas, notes, err := Manifests(short, i)
+	if err != nil || len(notes) != 1 {
+		t.Fatalf("%v, %v", notes, err)
+	}
+	witness, err := Witness(types.NamespacedName{Namespace: "default", Name: "ledger"}, DefaultTopology, i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Concat(replicas, []byte("---\n"), witness)
+}
+
+// A witness is a pod of its group that is marked as one. It has the agent and the security context of
+// the agent, keeps away from all other pods of the group, and there is one of it at a time.
+func TestWitness(t *testing.T) {
+	text, err := Witness(types.NamespacedName{Namespace: "shop", Name: "g"}, "example.com/rack", defaults(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d appsv1.Deployment
+	if err := yaml.UnmarshalStrict(text, &d); err != nil {
+		t.Fatal(err)
+	}
+	pod := d.Spec.Template
+	if d.Namespace != "shop" || d.Name != "g-witness" || *d.Spec.Replicas != 1 ||
+		d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
+		t.Errorf("%s/%s, %d replicas, strategy %s", d.Namespace, d.Name, *d.Spec.Replicas, d.Spec.Strategy.Type)
+	}
+	want := map[string]string{v1.GroupLabel: "g", v1.WitnessLabel: v1.WitnessTrue}
+	if !maps.Equal(pod.Labels, want) || !maps.Equal(d.Spec.Selector.MatchLabels, want) {
+		t.Errorf("labels %v, selector %v", pod.Labels, d.Spec.Selector.MatchLabels)
+	}
+	apart := pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	if len(apart) != 1 || apart[0].TopologyKey != "example.com/rack" ||
+		!maps.Equal(apart[0].LabelSelector.MatchLabels, map[string]string{v1.GroupLabel: "g"}) {
+		t.Errorf("it keeps away from %+v", apart)
+	}
+	agent, beside := pod.Spec.InitContainers[0], pod.Spec.Containers[0]
+	if agent.Name != v1.AgentContainer || beside.Image != agent.Image ||
+		!slices.Equal(beside.Args, []string{"idle"}) {
+		t.Errorf("%s with %s, beside it %s %v", agent.Name, agent.Image, beside.Image, beside.Args)
+	}
+	if !reflect.DeepEqual(beside.SecurityContext, agent.SecurityContext) {
+		t.Errorf("the container beside the agent has another security context: %+v", beside.SecurityContext)
+	}
+}
+
+// What becomes part of the manifest is checked, and no witness is made where no pod gets the agent.
+func TestWitnessRefused(t *testing.T) {
+	for _, c := range []struct{ namespace, topology, says string }{
+		{"shop", "a b", "topology key"},
+		{"shop", "", "topology key"},
+		{"shop", "zone: x", "topology key"},
+		{DefaultNamespace, DefaultTopology, "no pod there gets the agent"},
+		{kubeSystem, DefaultTopology, "no pod there gets the agent"},
+	} {
+		_, err := Witness(types.NamespacedName{Namespace: c.namespace, Name: "g"}, c.topology, defaults(t))
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s, %q: %v", c.namespace, c.topology, err)
+		}
+	}
+	if _, err := Witness(types.NamespacedName{Namespace: "shop", Name: "g"}, DefaultTopology, Install{}); err == nil {
+		t.Error("it takes an installation without an image")
 	}
 }
 

@@ -66,6 +66,59 @@ func TestClassicSample(t *testing.T) {
 	}
 }
 
+// TestTwoReplicasSample applies the sample of two replicas and a witness, and makes a pod of each template
+// in a namespace that enforces the restricted Pod Security standard: all three are of the group, and the
+// witness is one.
+func TestTwoReplicasSample(t *testing.T) {
+	namespace := newNamespace(t)
+	restricted := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	patch := client.RawPatch(client.Merge.Type(),
+		[]byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`))
+	if err := kube.Patch(t.Context(), restricted, patch); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(filepath.Join("..", "..", "config", "samples", "two_replicas.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	decoder := yaml.NewYAMLOrJSONDecoder(file, 4096)
+	var group string
+	var witnesses, replicas int
+	for {
+		object := &unstructured.Unstructured{}
+		if err := decoder.Decode(&object.Object); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		object.SetNamespace(namespace)
+		applyStrictly(t, object)
+		template, found, _ := unstructured.NestedMap(object.Object, "spec", "template")
+		if !found {
+			group = object.GetName()
+			continue
+		}
+		pod := &unstructured.Unstructured{Object: template}
+		pod.SetAPIVersion("v1")
+		pod.SetKind("Pod")
+		pod.SetNamespace(namespace)
+		pod.SetName(object.GetName())
+		applyStrictly(t, pod)
+		if pod.GetLabels()[podestav1.GroupLabel] != group {
+			t.Errorf("a pod of %s has the labels %v", object.GetName(), pod.GetLabels())
+		}
+		if pod.GetLabels()[podestav1.WitnessLabel] == podestav1.WitnessTrue {
+			witnesses++
+		} else {
+			replicas++
+		}
+	}
+	if group == "" || witnesses != 1 || replicas != 1 {
+		t.Errorf("group %q, %d witnesses, %d workloads of replicas", group, witnesses, replicas)
+	}
+}
+
 // TestInstallation applies config/default, and makes a pod of the manager's in the namespace that it brings.
 func TestInstallation(t *testing.T) {
 	for _, object := range kustomize(t, "default") {
