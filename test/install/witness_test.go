@@ -15,7 +15,7 @@ import (
 
 const (
 	witnessStays = "the label podesta.dev/witness of a pod cannot be set, changed or removed"
-	witnessTrue  = `the label podesta.dev/witness must be \"true\"`
+	witnessTrue  = `the label podesta.dev/witness must be "true"`
 	witnessOf    = "a witness needs the label podesta.dev/group"
 )
 
