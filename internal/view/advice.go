@@ -120,7 +120,8 @@ var reasons = map[string]map[string]advice{
 		"ManagerTooNew":    {do: upgrade},
 		"TooManyProcesses": {do: "Remove the label from some pods."},
 		"NoCandidate": {
-			do: "Give a process a priority above 0: kubectl edit eg GROUP -n NAMESPACE.",
+			do: "Give a process a priority above 0: kubectl edit eg GROUP -n NAMESPACE. If only " +
+				"witnesses run, start the group's other pods.",
 		},
 		"ServiceNameTaken": {
 			means: "Elections continue.",
