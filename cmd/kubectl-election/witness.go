@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
@@ -63,7 +62,7 @@ func newWitnessCommand(in surroundings) *cobra.Command {
 			if note != "" {
 				fmt.Fprintln(c.ErrOrStderr(), note)
 			}
-			_, err = io.WriteString(c.OutOrStdout(), string(manifest))
+			_, err = c.OutOrStdout().Write(manifest)
 			return err
 		},
 	}
