@@ -59,12 +59,12 @@ func (a *apps) session(ctx context.Context, process string, client *agent.Client
 	defer end()
 	acted := false
 	_ = client.Session(ctx, func(p agent.Permission) { // the error says that the agent is gone, or that we ended it
-		a.told(process, p.MayAct)
-		if acted && !p.MayAct && a.guarded {
+		a.told(process, p.Granted)
+		if acted && !p.Granted && a.guarded {
 			ended = true
 			end()
 		}
-		acted = p.MayAct
+		acted = p.Granted
 	})
 	return ended
 }

@@ -7,7 +7,7 @@
 //
 // All of them await what the agents say over open streams, so what they measure includes the way from an agent to its app.
 //
-//	go run ./bench/failover kills --agent bin/agent --kills 50
+//	go run -C bench ./failover kills --agent "$PWD/bin/agent" --kills 50
 package main
 
 import (

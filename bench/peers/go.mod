@@ -7,6 +7,7 @@ require (
 	github.com/hashicorp/raft v1.8.0
 	github.com/hashicorp/raft-boltdb/v2 v2.3.1
 	github.com/podesta-dev/podesta v0.0.0
+	github.com/podesta-dev/podesta/client v0.0.0
 	github.com/podesta-dev/podesta/hack/cluster v0.0.0-00010101000000-000000000000
 	github.com/spf13/pflag v1.0.10
 	go.etcd.io/etcd/client/v3 v3.7.3
@@ -104,6 +105,7 @@ require (
 
 replace (
 	github.com/podesta-dev/podesta => ../..
+	github.com/podesta-dev/podesta/client => ../../client
 	github.com/podesta-dev/podesta/hack/cluster => ../../hack/cluster
 )
 

@@ -12,15 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/podesta-dev/podesta/client/internal/boottime"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // reading returns the clock's reading; without one the test cannot continue.
 func reading(t testing.TB) time.Duration {
 	t.Helper()
-	at, err := now()
+	at, err := boottime.Now()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,12 +26,9 @@ func reading(t testing.TB) time.Duration {
 }
 
 // grant is the answer of an agent whose process may act under the epoch for the window from now on.
-func grant(t testing.TB, epoch int64, window time.Duration) answerJSON {
+func grant(t testing.TB, epoch Epoch, window time.Duration) answerJSON {
 	return answerJSON{
-		Name:                        "a-0",
-		Self:                        "a-0",
-		Priority:                    3,
-		Epoch:                       epoch,
+		viewJSON:                    viewJSON{Name: "a-0", Self: "a-0", Priority: 3, Epoch: epoch},
 		MayAct:                      true,
 		Deadline:                    time.Now().Add(window),
 		DeadlineBoottimeNanoseconds: int64(reading(t) + window),
@@ -84,11 +79,11 @@ func TestCoordinatorMayActUntilTheDeadline(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		json.NewEncoder(w).Encode(grant(t, 7, time.Minute))
 	}, nil)
-	p, err := c.Leader(t.Context())
+	p, err := c.MayAct(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !p.Valid() || p.Epoch != 7 || p.Name != "a-0" || p.Self != "a-0" || p.Priority != 3 ||
+	if !p.Valid() || p.Epoch != 7 || p.Coordinator != "a-0" || p.Self != "a-0" || p.Priority != 3 ||
 		p.Deadline.IsZero() {
 		t.Errorf("%+v, valid %t", p, p.Valid())
 	}
@@ -101,8 +96,8 @@ func TestOthersMayNotAct(t *testing.T) {
 	c := serve(t, answers(http.StatusServiceUnavailable,
 		`{"name": "a-1", "self": "a-0", "priority": 9, "epoch": 8, "electing": false,
 		  "since": "2026-05-01T00:00:00Z", "mayAct": false}`), nil)
-	p, err := c.Leader(t.Context())
-	if err != nil || p.MayAct || p.Valid() || p.Name != "a-1" || p.Epoch != 8 || p.Since.IsZero() {
+	p, err := c.MayAct(t.Context())
+	if err != nil || p.Granted || p.Valid() || p.Coordinator != "a-1" || p.Epoch != 8 || p.Since.IsZero() {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
@@ -110,8 +105,8 @@ func TestOthersMayNotAct(t *testing.T) {
 func TestNothingIsValidInClassicGroups(t *testing.T) {
 	c := serve(t, answers(http.StatusOK,
 		`{"name": "a-0", "self": "a-0", "electing": false, "mayAct": true}`), nil)
-	p, err := c.Leader(t.Context())
-	if err != nil || !p.MayAct || p.Valid() || p.Epoch != 0 {
+	p, err := c.MayAct(t.Context())
+	if err != nil || !p.Granted || p.Valid() || p.Epoch != 0 {
 		t.Errorf("%+v, valid %t, %v", p, p.Valid(), err)
 	}
 }
@@ -139,8 +134,8 @@ func TestInvalidAnswers(t *testing.T) {
 		"an epoch with a point": {http.StatusOK, `{"mayAct": true, "epoch": 1.5}`, "1.5"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := serve(t, answers(c.status, c.body), nil).Leader(t.Context())
-			if err == nil || !strings.Contains(err.Error(), c.says) || p.Valid() || p.MayAct {
+			p, err := serve(t, answers(c.status, c.body), nil).MayAct(t.Context())
+			if err == nil || !strings.Contains(err.Error(), c.says) || p.Valid() || p.Granted {
 				t.Errorf("%+v, %v; want an error that says %q", p, err, c.says)
 			}
 		})
@@ -152,7 +147,7 @@ func TestStatus503PermitsNothing(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		json.NewEncoder(w).Encode(grant(t, 7, time.Minute))
 	}, nil)
-	if p, err := c.Leader(t.Context()); err != nil || p.MayAct || p.Valid() {
+	if p, err := c.MayAct(t.Context()); err != nil || p.Granted || p.Valid() {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
@@ -161,7 +156,7 @@ func TestErrorWithoutAgentSaysWhatToCheck(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	c := &Client{URL: server.URL}
-	if _, err := c.Leader(t.Context()); err == nil ||
+	if _, err := c.MayAct(t.Context()); err == nil ||
 		!strings.Contains(err.Error(), "is its sidecar in this pod?") {
 		t.Error(err)
 	}
@@ -169,18 +164,18 @@ func TestErrorWithoutAgentSaysWhatToCheck(t *testing.T) {
 
 func TestSessionSendsEachPermission(t *testing.T) {
 	c := serve(t, nil, func(w http.ResponseWriter, _ *http.Request) {
-		push(w, "permission", answerJSON{Name: "a-1", Self: "a-0"})
+		push(w, "permission", answerJSON{viewJSON: viewJSON{Name: "a-1", Self: "a-0"}})
 		fmt.Fprint(w, ": still here\n\n")
 		push(w, "coordinator", map[string]string{"name": "of no interest here"})
 		push(w, "permission", grant(t, 7, time.Minute))
 		push(w, "permission", grant(t, 8, time.Minute))
 	})
-	if !sharedClock {
+	if !boottime.Shared {
 		t.Skip("without a shared clock each event asks /v1/leader")
 	}
 	var got []string
 	err := c.Session(t.Context(), func(p Permission) {
-		got = append(got, fmt.Sprintf("%s %d %t", p.Name, p.Epoch, p.Valid()))
+		got = append(got, fmt.Sprintf("%s %d %t", p.Coordinator, p.Epoch, p.Valid()))
 	})
 	// the last one: the session has ended
 	want := []string{"a-1 0 false", "a-0 7 true", "a-0 8 true", " 0 false"}
@@ -197,7 +192,7 @@ func TestNothingIsValidOnceTheSessionHasEnded(t *testing.T) {
 	c := serve(t, nil, func(w http.ResponseWriter, _ *http.Request) {
 		push(w, "permission", grant(t, 7, time.Minute))
 	})
-	if !sharedClock {
+	if !boottime.Shared {
 		t.Skip("without a shared clock each event asks /v1/leader")
 	}
 	var last Permission
@@ -264,9 +259,9 @@ func TestMalformedEventEndsTheSession(t *testing.T) {
 	}
 }
 
-func TestFollowOpensTheNextSession(t *testing.T) {
+func TestKeepSessionOpensTheNextSession(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	epoch := int64(0)
+	epoch := Epoch(0)
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		json.NewEncoder(w).Encode(grant(t, epoch, time.Minute))
 	},
@@ -275,14 +270,14 @@ func TestFollowOpensTheNextSession(t *testing.T) {
 			push(w, "permission", grant(t, epoch, time.Minute))
 		})
 	ended := 0
-	c.Ended = func(error) { ended++ }
-	var epochs []int64
-	err := c.Follow(ctx, func(p Permission) {
+	c.Report = func(error) { ended++ }
+	var epochs []Epoch
+	err := c.KeepSession(ctx, func(p Permission) {
 		if epochs = append(epochs, p.Epoch); p.Epoch == 3 {
 			cancel()
 		}
 	})
-	if !errors.Is(err, context.Canceled) || ended != 3 || fmt.Sprint(epochs) != fmt.Sprint([]int64{
+	if !errors.Is(err, context.Canceled) || ended != 3 || fmt.Sprint(epochs) != fmt.Sprint([]Epoch{
 		1,
 		0,
 		2,

@@ -6,48 +6,44 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/podesta-dev/podesta/client/internal/boottime"
 )
 
 // ErrForeignClock means that a deadline was not read from this machine's clock.
 var ErrForeignClock = errors.New("the deadline was not read from this machine's CLOCK_BOOTTIME: " +
 	"ask the agent in the same pod, not another one")
 
-// Permission is the agent's answer to a question, or its news in a session. The zero Permission
-// permits nothing.
+// Permission is what the agent grants its app: to act under an epoch until a deadline. The zero
+// Permission permits nothing.
 type Permission struct {
-	Name     string    // the coordinator; empty while there is none
-	Self     string    // this process
-	Priority int32     // the coordinator's priority
-	Electing bool      // true while an election is under way
-	Since    time.Time // when this process began to follow the coordinator; zero if it follows none
-
-	// MayAct reports whether this process was allowed to act when the agent answered. In Guarded
-	// groups call Valid, which checks the deadline.
-	MayAct bool
-	// Epoch is the epoch of the lease, to be sent along with every write; 0 in Classic groups,
-	// which have no epochs.
-	Epoch int64
+	// View is whom this process follows. Its epoch is to be sent along with every write.
+	View
+	// Granted reports whether the agent granted anything when it answered. In a Guarded group it may
+	// have run out since, so call Valid. In a Classic group it is all there is: this process follows
+	// itself, and so may others.
+	Granted bool
 	// Deadline is the deadline on the wall clock, for people and logs. Valid does not use it,
-	// because a wall clock can be set.
+	// because a wall clock can be set. It is zero if there is no deadline.
 	Deadline time.Time
 
-	until time.Duration // the deadline as a reading of now; 0 if there is none
-	// the session that sent it, nil if Leader asked; closing it gives the permission up
+	until time.Duration // the deadline as a reading of boottime.Now; 0 if there is none
+	// the session that sent it, nil if MayAct asked; closing it gives the permission up
 	session context.Context
 }
 
 // Valid reports whether this process may act at this moment: the agent permitted it, the deadline
-// has not passed, and the session that sent it is open. Valid is never true in Classic groups,
-// whose permissions have no deadline; there only MayAct is meaningful.
+// has not passed, and the session that sent it is open. Call it right before acting. Valid is never true in Classic groups,
+// whose permissions have no deadline.
 func (p Permission) Valid() bool { return p.Remaining() > 0 }
 
 // Remaining returns for how long Valid will stay true if the agent sends nothing more. It is zero
 // or negative if the permission is not valid.
 func (p Permission) Remaining() time.Duration {
-	if !p.MayAct || (p.session != nil && p.session.Err() != nil) {
+	if !p.Granted || (p.session != nil && p.session.Err() != nil) {
 		return 0
 	}
-	return p.remainingAt(now())
+	return p.remainingAt(boottime.Now())
 }
 
 // remainingAt is Remaining by a reading of the clock. Without a clock nothing is permitted.
@@ -60,12 +56,7 @@ func (p Permission) remainingAt(at time.Duration, err error) time.Duration {
 
 // answerJSON is the body of /v1/leader and of the events of /v1/session.
 type answerJSON struct {
-	Name                        string    `json:"name"`
-	Self                        string    `json:"self"`
-	Priority                    int32     `json:"priority"`
-	Epoch                       int64     `json:"epoch"`
-	Electing                    bool      `json:"electing"`
-	Since                       time.Time `json:"since"`
+	viewJSON
 	MayAct                      bool      `json:"mayAct"`
 	Deadline                    time.Time `json:"deadline"`
 	DeadlineBoottimeNanoseconds int64     `json:"deadlineBoottimeNanoseconds"`
@@ -73,7 +64,7 @@ type answerJSON struct {
 }
 
 // span is the earliest and the latest time at which an answer can have been made, as readings of
-// now.
+// boottime.Now.
 type span struct{ from, to time.Duration }
 
 // permission parses an answer that was made within the span. The result's deadline is never later
@@ -84,13 +75,8 @@ func permission(data []byte, made span) (Permission, error) {
 		return Permission{}, fmt.Errorf("the agent's answer %.64q: %w", data, err)
 	}
 	p := Permission{
-		Name:     a.Name,
-		Self:     a.Self,
-		Priority: a.Priority,
-		Electing: a.Electing,
-		Since:    a.Since,
-		MayAct:   a.MayAct,
-		Epoch:    a.Epoch,
+		View:     a.view(),
+		Granted:  a.MayAct,
 		Deadline: a.Deadline,
 	}
 	if !a.MayAct || (a.Epoch == 0 && a.DeadlineBoottimeNanoseconds == 0 &&
@@ -110,7 +96,7 @@ func permission(data []byte, made span) (Permission, error) {
 func (a answerJSON) deadline(made span) (time.Duration, error) {
 	remaining := time.Duration(max(0, min(a.RemainingMilliseconds,
 		maxRemaining.Milliseconds()))) * time.Millisecond
-	if !sharedClock {
+	if !boottime.Shared {
 		return made.from + remaining, nil
 	}
 	until := time.Duration(a.DeadlineBoottimeNanoseconds)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/podesta-dev/podesta/client/internal/boottime"
 )
 
 func TestTheZeroPermissionPermitsNothing(t *testing.T) {
@@ -16,7 +18,7 @@ func TestTheZeroPermissionPermitsNothing(t *testing.T) {
 // Valid reads the clock when it is called: it is never true after the deadline.
 func TestValidEndsAtTheDeadline(t *testing.T) {
 	until := reading(t) + 20*time.Millisecond
-	p := Permission{MayAct: true, until: until}
+	p := Permission{Granted: true, until: until}
 	yes := 0
 	for {
 		before := reading(t)
@@ -39,7 +41,7 @@ func TestValidEndsAtTheDeadline(t *testing.T) {
 }
 
 func TestADeadlineIsNeverLaterThanTheAgents(t *testing.T) {
-	if !sharedClock {
+	if !boottime.Shared {
 		t.Skip("counted from before the question: nothing to compare")
 	}
 	const ms = time.Millisecond
@@ -65,13 +67,13 @@ func TestADeadlineIsNeverLaterThanTheAgents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			data, _ := json.Marshal(answerJSON{
 				MayAct:                      true,
-				Epoch:                       1,
+				viewJSON:                    viewJSON{Epoch: 1},
 				DeadlineBoottimeNanoseconds: int64(c.until),
 				RemainingMilliseconds:       c.remaining.Milliseconds(),
 			})
 			p, err := permission(data, made)
 			if c.want == 0 {
-				if !errors.Is(err, ErrForeignClock) || p.MayAct || p.Valid() {
+				if !errors.Is(err, ErrForeignClock) || p.Granted || p.Valid() {
 					t.Errorf("%+v, %v; want ErrForeignClock", p, err)
 				}
 				return
@@ -94,7 +96,7 @@ func FuzzPermission(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		made := span{from: 4 * time.Second, to: 5 * time.Second}
 		p, err := permission(data, made)
-		if err != nil && (p.MayAct || p.until != 0) {
+		if err != nil && (p.Granted || p.until != 0) {
 			t.Fatalf("an error, and yet %+v", p)
 		}
 		if p.until > made.to+maxRemaining+rounding {
@@ -104,11 +106,11 @@ func FuzzPermission(f *testing.F) {
 }
 
 func BenchmarkValid(b *testing.B) {
-	at, err := now()
+	at, err := boottime.Now()
 	if err != nil {
 		b.Fatal(err)
 	}
-	p := Permission{MayAct: true, until: at + time.Hour}
+	p := Permission{Granted: true, until: at + time.Hour}
 	for b.Loop() {
 		if !p.Valid() {
 			b.Fatal("not valid")
@@ -118,7 +120,7 @@ func BenchmarkValid(b *testing.B) {
 
 // An app that cannot read its clock may not act: it cannot know when its permission ends.
 func TestNothingIsPermittedWithoutAClock(t *testing.T) {
-	p := Permission{MayAct: true, Epoch: 1, until: time.Hour}
+	p := Permission{Granted: true, View: View{Epoch: 1}, until: time.Hour}
 	if left := p.remainingAt(0, errors.ErrUnsupported); left != 0 {
 		t.Errorf("%v are left without a clock", left)
 	}

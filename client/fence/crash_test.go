@@ -11,8 +11,17 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/podesta-dev/podesta/internal/durable/durabletest"
+	"github.com/podesta-dev/podesta/client/agent"
+	"github.com/podesta-dev/podesta/client/internal/durable/durabletest"
+	"github.com/podesta-dev/podesta/client/internal/leak"
 )
+
+func TestMain(m *testing.M) {
+	if child() { // crash_test.go
+		return
+	}
+	leak.VerifyTestMain(m)
+}
 
 const childEnv = "FENCE_TEST_CHILD"
 
@@ -35,8 +44,8 @@ func child() bool {
 	}
 }
 
-func say(epoch int64) error {
-	_, err := fmt.Println(epoch)
+func say(epoch agent.Epoch) error {
+	_, err := fmt.Printf("%d\n", epoch)
 	return err
 }
 
@@ -44,7 +53,7 @@ func say(epoch int64) error {
 // acted on it still knows, and its lock is gone with it.
 func TestKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "epoch")
-	last := int64(0)
+	last := agent.Epoch(0)
 	for start := range 10 {
 		c := exec.CommandContext(t.Context(), os.Args[0])
 		c.Env = append(os.Environ(), childEnv+"="+path)
@@ -57,7 +66,8 @@ func TestKilled(t *testing.T) {
 		}
 		said := 0
 		for lines := bufio.NewScanner(out); lines.Scan(); said++ {
-			epoch, err := strconv.ParseInt(lines.Text(), 10, 64)
+			number, err := strconv.ParseInt(lines.Text(), 10, 64)
+			epoch := agent.Epoch(number)
 			if err != nil || epoch <= last {
 				t.Fatalf("start %d: it said %q after %d", start, lines.Text(), last)
 			}
@@ -89,9 +99,9 @@ func TestACrashAtEveryStep(t *testing.T) {
 		disk.Put("epoch", encode(41))
 		disk.Fault = durabletest.CrashAt(number)
 		admitted := admit(disk, 42) == nil
-		allowed := []int64{41, 42}
+		allowed := []agent.Epoch{41, 42}
 		if admitted {
-			allowed = []int64{42}
+			allowed = []agent.Epoch{42}
 		}
 		for _, found := range append(disk.AfterPowerLoss(), disk.Restarted()) {
 			g, err := open(found, "epoch")
@@ -115,7 +125,7 @@ func TestACrashAtEveryStep(t *testing.T) {
 	}
 }
 
-func admit(disk *durabletest.Disk, epoch int64) error {
+func admit(disk *durabletest.Disk, epoch agent.Epoch) error {
 	g, err := open(disk, "epoch")
 	if err != nil {
 		return err

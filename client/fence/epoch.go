@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/podesta-dev/podesta/client/agent"
+	"github.com/podesta-dev/podesta/client/internal/bound"
 )
 
 // MaxEpoch is the highest epoch. Epochs stay below 2⁵³, so that every JSON reader keeps them whole.
@@ -20,8 +23,8 @@ var ErrNoEpoch = errors.New(
 // StaleError refuses an epoch: the resource has seen a higher one, so the caller no longer
 // coordinates. It must stop, and not try again under this epoch.
 type StaleError struct {
-	Epoch int64 // that the caller sent
-	Seen  int64 // the highest that the resource has seen; 0 if it did not say
+	Epoch agent.Epoch // that the caller sent
+	Seen  agent.Epoch // the highest that the resource has seen; 0 if it did not say
 }
 
 func (e *StaleError) Error() string {
@@ -37,31 +40,29 @@ func (e *StaleError) Error() string {
 func (*StaleError) Is(target error) bool { return target == ErrStale }
 
 // valid returns nil for an epoch, and otherwise why it cannot be one.
-func valid(epoch int64) error {
+func valid(epoch agent.Epoch) error {
 	if epoch < 1 || epoch > MaxEpoch {
 		return fmt.Errorf("%d is %w", epoch, ErrNoEpoch)
 	}
 	return nil
 }
 
-func parse(text string) (int64, error) {
+func parse(text string) (agent.Epoch, error) {
 	n, err := strconv.ParseUint(text, 10, 53)
 	if err != nil || n == 0 {
 		return 0, fmt.Errorf("%q is %w", text, ErrNoEpoch)
 	}
-	return int64(n), nil
+	return agent.Epoch(n), nil
 }
 
-type epochKey struct{}
-
 // WithEpoch binds an epoch to a piece of work when the work begins. Transport sends it along;
-// Handler sets it for the requests that it serves.
-func WithEpoch(ctx context.Context, epoch int64) context.Context {
-	return context.WithValue(ctx, epochKey{}, epoch)
+// Handler sets it for the requests that it serves, and agent.Run for its work.
+func WithEpoch(ctx context.Context, epoch agent.Epoch) context.Context {
+	return bound.With(ctx, int64(epoch))
 }
 
 // EpochOf returns the epoch under which the work began, and reports whether there is one.
-func EpochOf(ctx context.Context) (int64, bool) {
-	epoch, ok := ctx.Value(epochKey{}).(int64)
-	return epoch, ok
+func EpochOf(ctx context.Context) (agent.Epoch, bool) {
+	epoch, ok := bound.Epoch(ctx)
+	return agent.Epoch(epoch), ok
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/podesta-dev/podesta/client/agent"
 	"github.com/podesta-dev/podesta/client/fence"
 )
 
@@ -18,7 +19,7 @@ import (
 func ExampleGate_Do() {
 	var gate fence.Gate
 	value := ""
-	write := func(epoch int64, v string) {
+	write := func(epoch agent.Epoch, v string) {
 		err := gate.Do(epoch, func() error { value = v; return nil })
 		fmt.Println(value, err)
 	}
@@ -38,13 +39,13 @@ func ExampleOpen() {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	for _, epoch := range []int64{7, 5} { // the resource restarts in between
+	for _, epoch := range []agent.Epoch{7, 5} { // the resource restarts in between
 		gate, err := fence.Open(filepath.Join(dir, "epoch"))
 		if err != nil {
 			panic(err)
 		}
 		err = gate.Admit(epoch)
-		fmt.Println(epoch, err, errors.Is(err, fence.ErrStale))
+		fmt.Println(int64(epoch), err, errors.Is(err, fence.ErrStale))
 		gate.Close()
 	}
 	// Output:
@@ -59,7 +60,7 @@ func ExampleHandler() {
 	defer server.Close()
 
 	client := &http.Client{Transport: fence.Transport{Base: server.Client().Transport}}
-	for _, epoch := range []int64{7, 5} {
+	for _, epoch := range []agent.Epoch{7, 5} {
 		work := fence.WithEpoch(context.Background(), epoch) // when the work begins, not when it is sent
 		req, err := http.NewRequestWithContext(work, http.MethodDelete, server.URL, nil)
 		if err != nil {
@@ -83,7 +84,7 @@ type database interface {
 }
 
 // finish checks and writes in one statement.
-func finish(ctx context.Context, db database, epoch, job int64) error {
+func finish(ctx context.Context, db database, epoch agent.Epoch, job int64) error {
 	result, err := db.ExecContext(ctx, `UPDATE job SET state = 'done', epoch = $1 WHERE id = $2 AND epoch <= $1`, epoch, job)
 	if err != nil {
 		return err
@@ -101,10 +102,10 @@ func ExampleCheckRows() {
 }
 
 // row is a table of one row, which does what the statement of finish says.
-type row struct{ epoch int64 }
+type row struct{ epoch agent.Epoch }
 
 func (r *row) ExecContext(_ context.Context, _ string, args ...any) (sql.Result, error) {
-	if epoch, ok := args[0].(int64); ok && r.epoch <= epoch {
+	if epoch, ok := args[0].(agent.Epoch); ok && r.epoch <= epoch {
 		r.epoch = epoch
 		return driver.RowsAffected(1), nil
 	}

@@ -6,7 +6,8 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/podesta-dev/podesta/internal/durable"
+	"github.com/podesta-dev/podesta/client/agent"
+	"github.com/podesta-dev/podesta/client/internal/durable"
 )
 
 // ErrLocked means that another gate has the file open.
@@ -60,17 +61,17 @@ type file struct {
 }
 
 // keep saves an epoch before it is admitted.
-func (f *file) keep(epoch int64) error {
+func (f *file) keep(epoch agent.Epoch) error {
 	if err := f.save(epoch); err != nil {
 		return fmt.Errorf("epoch %d is not admitted, because it could not be saved: %w", epoch, err)
 	}
 	return nil
 }
 
-func (f *file) save(epoch int64) error { return f.Write(f.name, encode(epoch)) }
+func (f *file) save(epoch agent.Epoch) error { return f.Write(f.name, encode(epoch)) }
 
 // load reads the highest epoch that was saved.
-func (f *file) load() (int64, error) {
+func (f *file) load() (agent.Epoch, error) {
 	const most = 1 << 10 // a record is shorter
 	data, err := f.Read(f.name, most)
 	if errors.Is(err, durable.ErrTooLarge) {

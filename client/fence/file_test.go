@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/podesta-dev/podesta/internal/durable/record"
+	"github.com/podesta-dev/podesta/client/agent"
+	"github.com/podesta-dev/podesta/client/internal/durable/record"
 )
 
 // opened is a gate on a file, closed at the test's end.
@@ -23,7 +24,7 @@ func opened(t testing.TB, path string) *Gate {
 }
 
 // onDisk is the epoch in a file, which may be open.
-func onDisk(path string) (int64, error) {
+func onDisk(path string) (agent.Epoch, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return 0, err
@@ -199,8 +200,8 @@ func FuzzDecode(f *testing.F) {
 // back at all.
 func FuzzRecordDamage(f *testing.F) {
 	f.Add(int64(29353417113602), 10, byte(1))
-	f.Fuzz(func(t *testing.T, epoch int64, at int, flip byte) {
-		epoch &= MaxEpoch
+	f.Fuzz(func(t *testing.T, number int64, at int, flip byte) {
+		epoch := agent.Epoch(number) & MaxEpoch
 		data := encode(epoch)
 		if got, err := decode(data); got != epoch || err != nil {
 			t.Fatalf("%d came back as %d, %v", epoch, got, err)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"github.com/podesta-dev/podesta/client/agent"
 )
 
 // ErrClosed means that the gate was closed.
@@ -13,13 +15,13 @@ var ErrClosed = errors.New("the gate is closed")
 // ends; Open makes one that remembers. It is safe for concurrent use. It must not be copied.
 type Gate struct {
 	mu      sync.Mutex
-	highest int64
-	keep    func(epoch int64) error // saves an epoch before it is admitted; nil: in memory only
-	release func() error            // lets another process open the file; nil: there is none
+	highest agent.Epoch
+	keep    func(epoch agent.Epoch) error // saves an epoch before it is admitted; nil: in memory only
+	release func() error                  // lets another process open the file; nil: there is none
 	closed  bool
 
 	running int           // effects under way, all of one epoch:
-	current int64         // this one
+	current agent.Epoch   // this one
 	drained chan struct{} // closed when the last effect under way has ended; nil while nobody waits
 }
 
@@ -27,12 +29,12 @@ type Gate struct {
 // returns nil, no effect of a lower epoch that was begun by Do is under way, and none will be. But
 // a higher epoch may be admitted before the caller acts on the answer: use Do, unless the effect
 // itself is checked again or the caller holds a lock of its own around both.
-func (g *Gate) Admit(epoch int64) error {
+func (g *Gate) Admit(epoch agent.Epoch) error {
 	return g.Do(epoch, func() error { return nil })
 }
 
 // Do is DoContext without a limit on how long it waits.
-func (g *Gate) Do(epoch int64, effect func() error) error {
+func (g *Gate) Do(epoch agent.Epoch, effect func() error) error {
 	return g.DoContext(context.Background(), epoch, effect)
 }
 
@@ -44,7 +46,7 @@ func (g *Gate) Do(epoch int64, effect func() error) error {
 //
 // The error is a *StaleError, ErrNoEpoch, ErrClosed, the context's (the epoch counts as seen, the
 // effect did not run), that of saving the epoch (it was not admitted), or the effect's own.
-func (g *Gate) DoContext(ctx context.Context, epoch int64, effect func() error) error {
+func (g *Gate) DoContext(ctx context.Context, epoch agent.Epoch, effect func() error) error {
 	if err := g.enter(ctx, epoch); err != nil {
 		return err
 	}
@@ -54,7 +56,7 @@ func (g *Gate) DoContext(ctx context.Context, epoch int64, effect func() error) 
 
 // Seen returns the highest epoch that was seen, or 0. Do not decide by it: a higher epoch may be
 // admitted right after. Do decides.
-func (g *Gate) Seen() int64 {
+func (g *Gate) Seen() agent.Epoch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.highest
@@ -79,7 +81,7 @@ func (g *Gate) Close() error {
 }
 
 // enter counts one more effect under way. All of them have the same epoch, the highest.
-func (g *Gate) enter(ctx context.Context, epoch int64) error {
+func (g *Gate) enter(ctx context.Context, epoch agent.Epoch) error {
 	if err := errors.Join(valid(epoch), ctx.Err()); err != nil {
 		return err
 	}
@@ -101,7 +103,7 @@ func (g *Gate) enter(ctx context.Context, epoch int64) error {
 }
 
 // raise makes the epoch the highest, on disk first, or returns why it cannot.
-func (g *Gate) raise(epoch int64) error {
+func (g *Gate) raise(epoch agent.Epoch) error {
 	switch {
 	case g.closed:
 		return ErrClosed

@@ -1,3 +1,5 @@
+//go:build go1.25
+
 package fence
 
 import (
@@ -11,22 +13,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/podesta-dev/podesta/client/agent"
 )
-
-func TestMain(m *testing.M) {
-	if child() { // crash_test.go
-		return
-	}
-	goleak.VerifyTestMain(m)
-}
 
 func TestEpochsOnlyGrow(t *testing.T) {
 	var g Gate
 	for _, c := range []struct {
-		epoch int64
+		epoch agent.Epoch
 		want  error
-		seen  int64
+		seen  agent.Epoch
 	}{
 		{0, ErrNoEpoch, 0}, {-1, ErrNoEpoch, 0}, {MaxEpoch + 1, ErrNoEpoch, 0},
 		{5, nil, 5}, {5, nil, 5}, {4, ErrStale, 5}, {7, nil, 7}, {6, ErrStale, 7}, {5, ErrStale, 7}, {7, nil, 7},
@@ -45,7 +40,8 @@ func TestAStaleErrorSaysWhatToDo(t *testing.T) {
 	var g Gate
 	_ = g.Admit(7)
 	err := g.Admit(5)
-	stale, ok := errors.AsType[*StaleError](err)
+	stale := (*StaleError)(nil)
+	ok := errors.As(err, &stale)
 	if !ok || stale.Epoch != 5 || stale.Seen != 7 {
 		t.Fatalf("%#v", err)
 	}
@@ -93,7 +89,7 @@ func TestAnEffectThatPanicsLeavesTheGate(t *testing.T) {
 func TestAHigherEpochWaitsForTheEffectUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g Gate
-		var landed []int64
+		var landed []agent.Epoch
 		slow, begun := make(chan struct{}), make(chan struct{})
 		go g.Do(5, func() error {
 			close(begun)
@@ -211,7 +207,7 @@ func TestCloseWaitsForTheEffectUnderWay(t *testing.T) {
 func TestWhatCannotBeKeptIsNotAdmitted(t *testing.T) {
 	full := errors.New("no space left")
 	var fails error
-	g := Gate{keep: func(int64) error { return fails }}
+	g := Gate{keep: func(agent.Epoch) error { return fails }}
 	_ = g.Admit(5)
 	fails = full
 	if err := g.Do(6, func() error { t.Error("it ran"); return nil }); !errors.Is(err, full) {
@@ -233,14 +229,14 @@ func TestEffectsLandInTheOrderOfTheirEpochs(t *testing.T) {
 	const processes, writes, epochs = 8, 400, 200
 	var (
 		g       Gate
-		mu      sync.Mutex // of what follows
-		highest int64      // that has landed
-		under   = map[int64]int{}
+		mu      sync.Mutex  // of what follows
+		highest agent.Epoch // that has landed
+		under   = map[agent.Epoch]int{}
 		landed  int
 		stale   int
 		wg      sync.WaitGroup
 	)
-	effect := func(epoch int64) error {
+	effect := func(epoch agent.Epoch) error {
 		mu.Lock()
 		if epoch < highest {
 			t.Errorf("epoch %d landed after %d", epoch, highest)
@@ -255,7 +251,7 @@ func TestEffectsLandInTheOrderOfTheirEpochs(t *testing.T) {
 		runtime.Gosched() // others try to get in between
 		return nil
 	}
-	end := func(epoch int64) {
+	end := func(epoch agent.Epoch) {
 		mu.Lock()
 		defer mu.Unlock()
 		if under[epoch]--; under[epoch] == 0 {
@@ -266,12 +262,13 @@ func TestEffectsLandInTheOrderOfTheirEpochs(t *testing.T) {
 		wg.Go(func() {
 			random := rand.New(rand.NewPCG(1, uint64(p)))
 			for i := range writes {
-				epoch := 1 + int64(i*epochs/writes) + random.Int64N(20) // they grow, and lag
+				epoch := agent.Epoch(1 + int64(i*epochs/writes) + random.Int64N(20)) // they grow, and lag
 				err := g.Do(epoch, func() error { defer end(epoch); return effect(epoch) })
 				if err == nil {
 					continue
 				}
-				s, ok := errors.AsType[*StaleError](err)
+				s := (*StaleError)(nil)
+				ok := errors.As(err, &s)
 				if !ok || s.Epoch != epoch || s.Seen <= epoch || s.Seen > g.Seen() {
 					t.Errorf("epoch %d: %v", epoch, err)
 				}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+
+	"github.com/podesta-dev/podesta/client/agent"
 )
 
 // Header carries the epoch of a request. In a response 412 it is the highest epoch that the
@@ -78,7 +80,7 @@ func (h *Handler) maxBytes() int64 {
 }
 
 // requestEpoch returns the one epoch that a request carries.
-func requestEpoch(r *http.Request) (int64, *refusal) {
+func requestEpoch(r *http.Request) (agent.Epoch, *refusal) {
 	values := r.Header.Values(Header)
 	switch len(values) {
 	case 0:
@@ -101,14 +103,14 @@ func requestEpoch(r *http.Request) (int64, *refusal) {
 // refusal is the response to a request that did nothing.
 type refusal struct {
 	status int
-	Error  string `json:"error"`
-	Epoch  int64  `json:"epoch,omitempty"`
-	Seen   int64  `json:"seen,omitempty"`
+	Error  string      `json:"error"`
+	Epoch  agent.Epoch `json:"epoch,omitempty"`
+	Seen   agent.Epoch `json:"seen,omitempty"`
 }
 
 // refuse turns the error of a gate into a response.
 func refuse(err error) *refusal {
-	if stale, ok := errors.AsType[*StaleError](err); ok {
+	if stale := (*StaleError)(nil); errors.As(err, &stale) {
 		return &refusal{
 			status: http.StatusPreconditionFailed,
 			Error:  err.Error(),
@@ -126,7 +128,7 @@ func refuse(err error) *refusal {
 }
 
 func unreadable(err error) *refusal {
-	if long, ok := errors.AsType[*http.MaxBytesError](err); ok {
+	if long := (*http.MaxBytesError)(nil); errors.As(err, &long) {
 		return &refusal{
 			status: http.StatusRequestEntityTooLarge,
 			Error:  fmt.Sprintf("send %d bytes at most", long.Limit),
@@ -142,7 +144,7 @@ func (f *refusal) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	if f.Seen != 0 {
-		w.Header().Set(Header, strconv.FormatInt(f.Seen, 10))
+		w.Header().Set(Header, strconv.FormatInt(int64(f.Seen), 10))
 	}
 	w.WriteHeader(f.status)
 	_ = json.NewEncoder(w).Encode(f) // if it fails, the client has gone

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/podesta-dev/podesta/client/agent"
 )
 
 // register is a resource: a value that PUT replaces.
@@ -166,7 +168,7 @@ func TestTransportSendsTheEpochOfTheWork(t *testing.T) {
 	server := httptest.NewServer(&Handler{Gate: &g, Next: &register{}})
 	defer server.Close()
 	c := &http.Client{Transport: Transport{Base: server.Client().Transport}}
-	write := func(ctx context.Context, header int64) error {
+	write := func(ctx context.Context, header agent.Epoch) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPut, server.URL, strings.NewReader("x"))
 		if err != nil {
 			t.Fatal(err)
@@ -191,7 +193,7 @@ func TestTransportSendsTheEpochOfTheWork(t *testing.T) {
 		t.Errorf("an epoch set by hand: %v", err)
 	}
 	err := write(WithEpoch(t.Context(), 5), 0)
-	if stale, ok := errors.AsType[*StaleError](err); !ok || *stale != (StaleError{Epoch: 5, Seen: 7}) {
+	if stale := (*StaleError)(nil); !errors.As(err, &stale) || *stale != (StaleError{Epoch: 5, Seen: 7}) {
 		t.Errorf("stale work: %v", err)
 	}
 	if err := write(WithEpoch(t.Context(), 9), 5); err != nil || g.Seen() != 9 {

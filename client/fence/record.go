@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/podesta-dev/podesta/internal/durable/record"
+	"github.com/podesta-dev/podesta/client/agent"
+	"github.com/podesta-dev/podesta/client/internal/durable/record"
 )
 
 // format is the file's only line: a name and a version, the epoch, and a checksum.
@@ -16,13 +17,13 @@ var format = record.Format{Name: "podesta-fence", Version: 1}
 
 const field = "epoch "
 
-func encode(epoch int64) []byte {
-	return format.Encode(strconv.AppendInt([]byte(field), epoch, 10))
+func encode(epoch agent.Epoch) []byte {
+	return format.Encode(strconv.AppendInt([]byte(field), int64(epoch), 10))
 }
 
 // decode takes exactly what encode makes. Whatever else is in the file, this program did not write
 // it, or it is damaged.
-func decode(data []byte) (int64, error) {
+func decode(data []byte) (agent.Epoch, error) {
 	_, body, err := format.Decode(data)
 	if newer := (*record.Newer)(nil); errors.As(err, &newer) {
 		return 0, fmt.Errorf("a newer version of this package wrote the file: %w. "+
@@ -32,7 +33,8 @@ func decode(data []byte) (int64, error) {
 		return 0, unusable(err)
 	}
 	text, ok := bytes.CutPrefix(body, []byte(field))
-	epoch, err := strconv.ParseInt(string(text), 10, 64)
+	number, err := strconv.ParseInt(string(text), 10, 64)
+	epoch := agent.Epoch(number)
 	if !ok || err != nil || epoch < 0 || epoch > MaxEpoch || !bytes.Equal(encode(epoch), data) {
 		return 0, unusable(fmt.Errorf("its body is no epoch: %.64q", body))
 	}

@@ -1,5 +1,7 @@
 package fence
 
+import "github.com/podesta-dev/podesta/client/agent"
+
 // Result is what CheckRows reads of an sql.Result.
 type Result interface {
 	RowsAffected() (int64, error)
@@ -24,7 +26,7 @@ type Result interface {
 // clientFoundRows=true, or the second update under one epoch looks stale. At isolation levels
 // above READ COMMITTED the update may fail with a serialization error, which decides nothing: try
 // again.
-func CheckRows(epoch int64, result Result) error {
+func CheckRows(epoch agent.Epoch, result Result) error {
 	if err := valid(epoch); err != nil {
 		return err
 	}

@@ -4,11 +4,13 @@ import (
 	"database/sql/driver"
 	"errors"
 	"testing"
+
+	"github.com/podesta-dev/podesta/client/agent"
 )
 
 func TestCheckRows(t *testing.T) {
 	for name, c := range map[string]struct {
-		epoch  int64
+		epoch  agent.Epoch
 		result Result
 		want   error
 	}{

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+
+	"github.com/podesta-dev/podesta/client/agent"
 )
 
 // SetEpoch makes a request carry the epoch under which its work began.
-func SetEpoch(req *http.Request, epoch int64) {
-	req.Header.Set(Header, strconv.FormatInt(epoch, 10))
+func SetEpoch(req *http.Request, epoch agent.Epoch) {
+	req.Header.Set(Header, strconv.FormatInt(int64(epoch), 10))
 }
 
 // Transport sends the epoch of a request's context (WithEpoch) along with it. A request that has

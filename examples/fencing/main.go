@@ -2,7 +2,7 @@
 // process takes over, and then the first one wakes up and writes. The resource, a small HTTP server
 // with a gate on disk, refuses the write, also after a restart of the resource.
 //
-//	go run ./examples/fencing
+//	go run -C examples ./fencing
 package main
 
 import (

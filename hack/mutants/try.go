@@ -140,7 +140,7 @@ func build(ctx context.Context, pkg, dir string, flags ...string) (string, error
 		return binary, nil
 	}
 	args := append([]string{"test", "-c", "-p", "1", "-o", binary}, flags...)
-	text, err := exec.CommandContext(ctx, "go", append(args, "./"+pkg)...).CombinedOutput()
+	text, err := goIn(ctx, pkg, args...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("does not compile: %w\n%s", err, text)
 	}
@@ -153,11 +153,18 @@ func (m *mutant) compiles(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	text, err := exec.CommandContext(ctx, "go", "build", "-p", "1", "-overlay", overlay, "./"+m.pkg).CombinedOutput()
+	text, err := goIn(ctx, m.pkg, "build", "-p", "1", "-overlay", overlay).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("does not compile: %w\n%s", err, text)
 	}
 	return nil
+}
+
+// goIn is a go command for a package, in the module that the package belongs to.
+func goIn(ctx context.Context, pkg string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, "go", append(args, ".")...)
+	c.Dir = pkg
+	return c
 }
 
 // overlay writes the mutated file, and what tells the compiler to use it.

@@ -62,7 +62,7 @@ func (a *app) session(ctx context.Context, client *agent.Client) (ended bool) {
 	defer end()
 	acted := false
 	_ = client.Session(ctx, func(p agent.Permission) { // the error says that the agent is gone, or that we ended it
-		coordinator := p.Name
+		coordinator := p.Coordinator
 		if p.Electing {
 			coordinator = ""
 		}
@@ -72,12 +72,12 @@ func (a *app) session(ctx context.Context, client *agent.Client) (ended bool) {
 		if a.guarded {
 			until = now.Add(p.Remaining())
 		}
-		a.permission.told(p.MayAct, until, now)
-		if acted && !p.MayAct && a.guarded {
+		a.permission.told(p.Granted, until, now)
+		if acted && !p.Granted && a.guarded {
 			ended = true
 			end()
 		}
-		acted = p.MayAct
+		acted = p.Granted
 	})
 	a.permission.told(false, 0, register.Now())
 	return ended

@@ -1,4 +1,4 @@
-package agent
+package boottime
 
 import (
 	"syscall"
@@ -6,16 +6,16 @@ import (
 	"unsafe"
 )
 
-// sharedClock is true if the agent and the app read the same clock, so that each can compare the
-// other's readings with its own.
-const sharedClock = true
+// Shared is true if the agent and the app read the same clock, so that each can compare the other's
+// readings with its own.
+const Shared = true
 
 // clockBoottime is CLOCK_BOOTTIME of clock_gettime(2).
 const clockBoottime = 7
 
-// now reads CLOCK_BOOTTIME, the time since the machine started. It returns an error if the kernel
+// Now reads CLOCK_BOOTTIME, the time since the machine started. It returns an error if the kernel
 // refuses the call.
-func now() (time.Duration, error) {
+func Now() (time.Duration, error) {
 	var t syscall.Timespec
 	_, _, errno := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockBoottime,
 		uintptr(unsafe.Pointer(&t)), 0) //nolint:gosec // G103: the system call needs a pointer

@@ -1,0 +1,198 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/podesta-dev/podesta/client/internal/boottime"
+	"github.com/podesta-dev/podesta/client/internal/bound"
+)
+
+// job is one call of Run's work: under one epoch, and until shortly before the permission ends.
+type job struct {
+	epoch Epoch
+	ctx   workContext
+	shut  context.CancelFunc // closes the session
+	alarm *boottime.Alarm
+
+	mu     sync.Mutex
+	cancel context.CancelCauseFunc
+	until  time.Duration // the deadline of the permission, as a reading of the clock
+	end    time.Duration // when the context ends unless the agent sends a later deadline
+	over   error         // why the context has ended; nil while it has not
+
+	returned chan struct{} // closed when the work has returned
+	err      error         // the work's
+	early    bool          // it returned before its context ended
+	watched  chan struct{} // closed when the alarm is no longer watched
+}
+
+const (
+	// restShare and leastRest say how much of a permission is left when the work's context ends: a
+	// quarter, and 10 ms at least. The agent sends a fresh permission when a third of the last one
+	// has passed: it may be late by another five twelfths (34 ms of 82) before the context ends, and
+	// then the work has a quarter (20 ms of 82) to notice. Timers of a machine that is busy are
+	// milliseconds late.
+	restShare = 4
+	leastRest = 10 * time.Millisecond
+)
+
+// endOf returns when the context of the work ends under a permission that is received now.
+func endOf(until, now time.Duration) time.Duration {
+	return until - max((until-now)/restShare, leastRest)
+}
+
+// newJob returns nil if the permission is about to end.
+func newJob(ctx context.Context, p Permission, shut context.CancelFunc) (*job, error) {
+	now, err := boottime.Now()
+	if err != nil {
+		return nil, noClock(err)
+	}
+	end := endOf(p.until, now)
+	if !p.Valid() || now >= end {
+		return nil, nil
+	}
+	alarm, err := boottime.NewAlarm()
+	if err != nil {
+		return nil, noAlarm(err)
+	}
+	j := &job{
+		epoch:    p.Epoch,
+		shut:     shut,
+		alarm:    alarm,
+		until:    p.until,
+		end:      end,
+		returned: make(chan struct{}),
+		watched:  make(chan struct{}),
+	}
+	inner, cancel := context.WithCancelCause(bound.With(ctx, int64(p.Epoch)))
+	j.ctx, j.cancel = workContext{Context: inner, job: j}, cancel
+	if err := alarm.Set(end); err != nil {
+		cancel(err)
+		return nil, errors.Join(noAlarm(err), alarm.Close())
+	}
+	return j, nil
+}
+
+// start begins the work.
+func (j *job) start(work func(context.Context, Epoch) error) {
+	go j.watch()
+	go func() {
+		defer close(j.returned)
+		err := work(j.ctx, j.epoch)
+		j.mu.Lock()
+		j.err, j.early = err, j.ctx.Context.Err() == nil
+		j.mu.Unlock()
+		j.stop(ErrPermissionOver) // for what the work has left behind
+		_ = j.alarm.Close()       // ends watch
+		j.shut()
+	}()
+}
+
+// outcome waits until the work has returned. If it returned of its own accord, that is final.
+func (j *job) outcome() outcome {
+	<-j.returned
+	<-j.watched
+	if j.early {
+		return outcome{err: j.err, final: true}
+	}
+	o := outcome{why: j.over}
+	if !errors.Is(j.err, context.Canceled) && !errors.Is(j.err, j.over) {
+		o.err = j.err
+	}
+	return o
+}
+
+// extend takes a fresh permission. One that comes after the context has ended changes nothing.
+func (j *job) extend(p Permission) {
+	now, err := boottime.Now()
+	if err != nil {
+		j.stop(noClock(err))
+		return
+	}
+	j.check(now)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.over != nil || p.until <= j.until {
+		return
+	}
+	j.until = p.until
+	j.end = max(j.end, endOf(p.until, now))
+	if err := j.alarm.Set(j.end); err != nil {
+		j.finish(noAlarm(err))
+	}
+}
+
+// watch ends the context in time. If the work has not returned when the permission has ended, it
+// closes the session: nothing is left to give back, and this process is no candidate while the work
+// goes on.
+func (j *job) watch() {
+	defer close(j.watched)
+	for j.alarm.Wait() == nil { // else the work has returned
+		now, err := boottime.Now()
+		if err != nil {
+			j.stop(noClock(err))
+			return
+		}
+		j.check(now)
+		j.mu.Lock()
+		passed := j.over != nil && now >= j.until
+		j.mu.Unlock()
+		if passed {
+			j.shut()
+			return
+		}
+	}
+}
+
+// check ends the context if its time has come.
+func (j *job) check(now time.Duration) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if now >= j.end {
+		j.finish(errNotRenewed)
+	}
+}
+
+// stop ends the context.
+func (j *job) stop(why error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.finish(why)
+}
+
+// finish ends the context, once: whatever the agent sends later, this job does not go on. j.mu is
+// held.
+func (j *job) finish(why error) {
+	if j.over != nil {
+		return
+	}
+	j.over = why
+	j.cancel(why)
+	_ = j.alarm.Set(j.until) // if the work has returned, there is nothing left to watch
+}
+
+// workContext is the context of the work. Its Err reads the clock at each call, because after a
+// pause the work may run before whoever would close Done.
+type workContext struct {
+	context.Context
+	job *job
+}
+
+// Err returns nil only before the instant at which the context is to end.
+func (c workContext) Err() error {
+	if now, err := boottime.Now(); err != nil {
+		c.job.stop(noClock(err))
+	} else {
+		c.job.check(now)
+	}
+	return c.Context.Err()
+}
+
+func noAlarm(err error) error {
+	return fmt.Errorf("cannot set a timer on CLOCK_BOOTTIME, so nothing is permitted: check the "+
+		"container's seccomp profile: %w", err)
+}

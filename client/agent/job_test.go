@@ -1,0 +1,134 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+// permitted is a permission under an epoch for the window from now on.
+func permitted(t *testing.T, epoch Epoch, window time.Duration) Permission {
+	t.Helper()
+	return Permission{View: View{Epoch: epoch}, Granted: true, until: reading(t) + window}
+}
+
+// quiet returns a job whose alarm nobody watches: as after a pause, before anything else runs.
+func quiet(t *testing.T, window time.Duration) *job {
+	t.Helper()
+	j, err := newJob(t.Context(), permitted(t, 7, window), func() {})
+	if err != nil || j == nil {
+		t.Fatal("no job: ", err)
+	}
+	t.Cleanup(func() { j.stop(errWithdrawn); j.alarm.Close() })
+	return j
+}
+
+func TestAQuarterOfAPermissionIsLeftForNoticing(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct{ until, now, want time.Duration }{
+		{1818 * ms, 1000 * ms, 1818*ms - 818*ms/4}, // a lease of a second
+		{1082 * ms, 1000 * ms, 1061500 * time.Microsecond},
+		{1022 * ms, 1000 * ms, 1012 * ms}, // renewed late
+		{1010 * ms, 1000 * ms, 1000 * ms}, // not worth to begin
+		{1001 * ms, 1000 * ms, 991 * ms},
+	} {
+		if got := endOf(c.until, c.now); got != c.want {
+			t.Errorf("%v before its end: the context ends at %v, want %v", c.until-c.now, got, c.want)
+		}
+	}
+}
+
+func TestNothingBeginsShortlyBeforeTheEnd(t *testing.T) {
+	for _, window := range []time.Duration{leastRest, time.Millisecond, 0, -time.Hour} {
+		if j, err := newJob(t.Context(), permitted(t, 7, window), nil); j != nil || err != nil {
+			t.Errorf("%v before the end a job begins, %v", window, err)
+		}
+	}
+}
+
+// The process was paused, and goes on: the work may run before the goroutine that would end its
+// context. Err knows all the same.
+func TestErrReadsTheClock(t *testing.T) {
+	j := quiet(t, 60*time.Millisecond)
+	if err := j.ctx.Err(); err != nil {
+		t.Fatal(err)
+	}
+	below, cancel := context.WithCancel(j.ctx)
+	defer cancel()
+	pass(t, j.end)
+	if err := j.ctx.Err(); !errors.Is(err, context.Canceled) {
+		t.Errorf("Err is %v after the end", err)
+	}
+	select {
+	case <-below.Done(): // and now everybody knows
+	case <-time.After(10 * time.Second):
+		t.Fatal("Done is not closed")
+	}
+	if why := context.Cause(below); !errors.Is(why, errNotRenewed) {
+		t.Errorf("it ended because %v", why)
+	}
+}
+
+// A permission that comes back, or a message that lay in a buffer during a pause, does not revive
+// work whose context was to end.
+func TestALossIsFinal(t *testing.T) {
+	j := quiet(t, 60*time.Millisecond)
+	pass(t, j.end)
+	j.extend(permitted(t, 7, time.Hour))
+	if j.ctx.Err() == nil {
+		t.Error("a fresh permission revived it")
+	}
+}
+
+func TestAContextNeverEndsEarlierThanPromised(t *testing.T) {
+	j := quiet(t, time.Hour)
+	end, until := j.end, j.until
+	j.extend(permitted(t, 7, 30*time.Minute)) // what was told before still holds
+	if j.end != end || j.until != until {
+		t.Error("an earlier deadline took back what a later one had said")
+	}
+	j.extend(permitted(t, 7, 61*time.Minute))
+	if j.end <= end || j.until <= until {
+		t.Error("a later deadline was not taken")
+	}
+}
+
+// Work that goes on after its context has ended keeps the session open until the permission is over,
+// and no longer.
+func TestHangingWorkClosesItsSessionWhenThePermissionIsOver(t *testing.T) {
+	closed := make(chan time.Duration, 2) // when the session was closed; the work's return closes it, too
+	j, err := newJob(t.Context(), permitted(t, 7, 100*time.Millisecond), func() { closed <- reading(t) })
+	if err != nil || j == nil {
+		t.Fatal("no job: ", err)
+	}
+	hangs := make(chan error)
+	j.start(func(context.Context, Epoch) error { return <-hangs })
+	select {
+	case at := <-closed:
+		if at < j.until {
+			t.Errorf("it was closed %v before the permission was over", j.until-at)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it is never closed")
+		j.stop(errWithdrawn)
+	}
+	close(hangs)
+	if o := j.outcome(); o.final || !errors.Is(o.why, errNotRenewed) || o.err != nil {
+		t.Errorf("%+v", o)
+	}
+}
+
+// BenchmarkErr is what a check costs that reads the clock.
+func BenchmarkErr(b *testing.B) {
+	j, err := newJob(context.Background(), Permission{Granted: true, until: reading(b) + time.Hour}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer j.alarm.Close()
+	for b.Loop() {
+		if err := j.ctx.Err(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

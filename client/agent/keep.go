@@ -1,0 +1,43 @@
+package agent
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	minBackoff = 50 * time.Millisecond
+	maxBackoff = 2 * time.Second
+)
+
+// KeepSession keeps a session open as Session does. When a session ends, for example because the
+// agent restarted, it opens the next one after a random time of up to 2 s; in between nothing is
+// permitted. It returns the context's error when ctx ends.
+func (c *Client) KeepSession(ctx context.Context, fn func(Permission)) error {
+	return again(ctx, func() (progress bool) {
+		err := c.Session(ctx, func(p Permission) {
+			progress = true
+			fn(p)
+		})
+		c.report(err)
+		return progress
+	})
+}
+
+// again calls fn again and again, after a random time that doubles up to 2 s while fn makes no
+// progress. It returns the context's error when ctx ends.
+func again(ctx context.Context, fn func() (progress bool)) error {
+	backoff := minBackoff
+	for {
+		if fn() {
+			backoff = minBackoff
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(rand.N(backoff)):
+		}
+		backoff = min(2*backoff, maxBackoff)
+	}
+}

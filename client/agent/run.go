@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// The reasons why the context of Run's work ends (context.Cause). Each matches ErrPermissionOver.
+var (
+	// ErrPermissionOver means that the work may not go on: this process no longer coordinates, or
+	// cannot know that it does.
+	ErrPermissionOver = errors.New("the permission to act is over")
+
+	errWithdrawn  = fmt.Errorf("%w: the agent withdrew it", ErrPermissionOver)
+	errNotRenewed = fmt.Errorf("%w: the agent did not renew it in time", ErrPermissionOver)
+)
+
+// ErrClassic means that the group is Classic: its permissions have no epoch and no deadline, so
+// nothing could end the work in time. Use Watch, or make a group with spec.safety: Guarded.
+var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (spec.safety)")
+
+// Run calls work each time that this process may act, under the epoch of its lease, with a context
+// that ends before the permission does. It opens a session, which makes this process a candidate,
+// and keeps one open until ctx ends or work returns of its own accord.
+//
+// The context of work ends, and with it whatever derives from it, when the agent withdraws the
+// permission or is gone, when the agent has not renewed it and a quarter of it (10 ms at least) is
+// left, and when ctx ends. That rest is for noticing: work must return soon, and must not begin
+// anything once its context has ended. After a pause of the process or of the machine, the
+// context's Err returns an error at once, even before Done is closed: it compares the clock at each
+// call. Check it right before each effect. The process may still be paused between that check and
+// the effect. Where that matters, the resource must check the epoch: it is in the context, where
+// package fence finds it.
+//
+// When its context has ended and work has returned, Run closes the session: what the permission had
+// left is given back, so that the successor need not wait for it. Then Run opens the next session.
+// Work that does not return in time loses its permission all the same, and this process is no
+// candidate until it has returned.
+//
+// If work returns before its context ends, Run closes the session, which hands over to another
+// process, and returns the error of work, or nil. If ctx ends, Run returns its error, once work has
+// returned, joined with that of work if that is another one than its context's. It returns
+// ErrClassic in a Classic group, and an error if the kernel refuses its clock or its timers. An
+// agent that is not there is waited for: see Client.Report.
+func (c *Client) Run(ctx context.Context, work func(ctx context.Context, epoch Epoch) error) error {
+	var last outcome
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	_ = again(running, func() (progress bool) { // it ends with running
+		s := &sessionOfRun{ctx: ctx, work: work}
+		last = s.run(ctx, c)
+		switch {
+		case last.final:
+			stop()
+		case ctx.Err() == nil:
+			c.report(errors.Join(last.why, last.err))
+		}
+		return s.heard
+	})
+	switch {
+	case last.final:
+		return last.err
+	case last.err != nil:
+		return errors.Join(ctx.Err(), last.err)
+	default:
+		return ctx.Err()
+	}
+}
+
+// outcome is how a session of Run went.
+type outcome struct {
+	why   error // it ended, or the work had to
+	err   error // the work's, if that is another one than its context's
+	final bool  // Run is over, with err
+}
+
+// sessionOfRun is one session of Run, with one job at most: after a job the session is closed, to
+// give back what is left of the permission.
+type sessionOfRun struct {
+	ctx  context.Context
+	work func(context.Context, Epoch) error
+
+	shut context.CancelFunc // closes the session
+
+	mu    sync.Mutex
+	heard bool  // the agent has sent something
+	job   *job  // nil until the agent permits one
+	fatal error // why there can be none
+}
+
+// run opens a session, and returns when it is closed and its job has ended.
+func (s *sessionOfRun) run(ctx context.Context, c *Client) outcome {
+	// The session outlives ctx: the work ends first. Closing the session gives back what it was told.
+	open, shut := context.WithCancel(context.WithoutCancel(ctx))
+	defer shut()
+	s.shut = shut
+	defer context.AfterFunc(ctx, s.interrupt)()
+	ended := c.Session(open, s.hear)
+	s.mu.Lock()
+	j, fatal := s.job, s.fatal
+	s.mu.Unlock()
+	switch {
+	case fatal != nil:
+		return outcome{err: fatal, final: true}
+	case j == nil:
+		return outcome{why: ended}
+	}
+	j.stop(fmt.Errorf("%w: %w", ErrPermissionOver, ended))
+	return j.outcome()
+}
+
+// interrupt ends the work, or the session if there is none.
+func (s *sessionOfRun) interrupt() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.job == nil {
+		s.shut()
+		return
+	}
+	s.job.stop(context.Cause(s.ctx))
+}
+
+// hear takes what the agent sends over the session.
+func (s *sessionOfRun) hear(p Permission) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heard = true
+	switch {
+	case s.job != nil && p.Granted && p.Epoch == s.job.epoch:
+		s.job.extend(p)
+	case s.job != nil && p.session == nil: // the session has ended, and run says why
+	case s.job != nil:
+		s.job.stop(errWithdrawn)
+	case !p.Granted || s.ctx.Err() != nil:
+	case p.Epoch == 0:
+		s.fatal = ErrClassic
+		s.shut()
+	default:
+		s.begin(p)
+	}
+}
+
+// begin starts the work, unless the permission is about to end.
+func (s *sessionOfRun) begin(p Permission) {
+	j, err := newJob(s.ctx, p, s.shut)
+	switch {
+	case err != nil:
+		s.fatal = err
+		s.shut()
+	case j != nil:
+		s.job = j
+		j.start(s.work)
+	}
+}

@@ -1,0 +1,353 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/client/internal/boottime"
+	"github.com/podesta-dev/podesta/client/internal/bound"
+	"github.com/podesta-dev/podesta/client/internal/fakeagent"
+)
+
+// long is a permission that does not end during a test, unless nobody renews it.
+const long = time.Minute
+
+// program is a program that runs its work by Run, beside an agent.
+type program struct {
+	t       *testing.T
+	agent   *fakeagent.Agent
+	begun   chan call
+	reports chan error
+	stop    context.CancelCauseFunc
+	result  chan error
+}
+
+// call is one call of the work. It lasts until the test says how it returns.
+type call struct {
+	ctx     context.Context
+	epoch   Epoch
+	returns chan error
+}
+
+// starts starts the program and its agent, which permits nothing yet.
+func starts(t *testing.T) *program {
+	t.Helper()
+	p := &program{
+		t:       t,
+		agent:   fakeagent.Start(),
+		begun:   make(chan call),
+		reports: make(chan error, 100),
+		result:  make(chan error, 1),
+	}
+	t.Cleanup(p.agent.Close)
+	ctx, stop := context.WithCancelCause(t.Context())
+	p.stop = stop
+	t.Cleanup(func() { stop(nil) })
+	c := Client{URL: p.agent.URL, Report: func(err error) { p.reports <- err }}
+	go func() {
+		p.result <- c.Run(ctx, func(ctx context.Context, epoch Epoch) error {
+			called := call{ctx: ctx, epoch: epoch, returns: make(chan error)}
+			select {
+			case p.begun <- called:
+			case <-t.Context().Done():
+				return nil
+			}
+			return <-called.returns
+		})
+	}()
+	return p
+}
+
+// begins waits until the work is called.
+func (p *program) begins() call {
+	p.t.Helper()
+	select {
+	case c := <-p.begun:
+		return c
+	case err := <-p.result:
+		p.t.Fatalf("Run returned %v before the work began", err)
+	case <-time.After(10 * time.Second):
+		p.t.Fatal("the work does not begin")
+	}
+	return call{}
+}
+
+// ends waits until the context of the work has ended, and returns why.
+func (p *program) ends(c call) error {
+	p.t.Helper()
+	select {
+	case <-c.ctx.Done():
+	case <-time.After(10 * time.Second):
+		p.t.Fatal("the context of the work does not end")
+	}
+	return context.Cause(c.ctx)
+}
+
+// sessions waits until so many sessions are open, and have ever been opened.
+func (p *program) sessions(open, ever int) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), 10*time.Second)
+	defer cancel()
+	if err := p.agent.Await(ctx.Done(), func(o, e int) bool { return o == open && e == ever }); err != nil {
+		p.t.Fatalf("%v; want %d and %d", err, open, ever)
+	}
+}
+
+// returned waits until Run has returned.
+func (p *program) returned() error {
+	p.t.Helper()
+	select {
+	case err := <-p.result:
+		return err
+	case <-time.After(10 * time.Second):
+		p.t.Fatal("Run does not return")
+		return nil
+	}
+}
+
+// pass waits until an instant has passed.
+func pass(t *testing.T, at time.Duration) {
+	t.Helper()
+	alarm, err := boottime.NewAlarm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alarm.Close()
+	if err := errors.Join(alarm.Set(at+1), alarm.Wait()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRunActsUnderTheEpochUntilThePermissionIsWithdrawn(t *testing.T) {
+	p := starts(t)
+	p.agent.Grant(7, long)
+	seven := p.begins()
+	if epoch, ok := bound.Epoch(seven.ctx); seven.epoch != 7 || !ok || epoch != 7 || seven.ctx.Err() != nil {
+		t.Errorf("it acts under %d, and its context has %d, %v", seven.epoch, epoch, seven.ctx.Err())
+	}
+	p.agent.Withdraw()
+	if why := p.ends(seven); !errors.Is(why, ErrPermissionOver) || !strings.Contains(why.Error(), "withdrew") {
+		t.Errorf("it ended because %v", why)
+	}
+	seven.returns <- seven.ctx.Err()
+	p.sessions(1, 2) // what was left is given back, and this process is a candidate again
+	if err := <-p.reports; !errors.Is(err, ErrPermissionOver) || errors.Is(err, context.Canceled) {
+		t.Errorf("reported: %v", err)
+	}
+	p.agent.Grant(9, long)
+	nine := p.begins()
+	if nine.epoch != 9 {
+		t.Errorf("it acts under %d", nine.epoch)
+	}
+	p.stop(nil)
+	if why := p.ends(nine); !errors.Is(why, context.Canceled) {
+		t.Errorf("it ended because %v", why)
+	}
+	nine.returns <- nil
+	if err := p.returned(); err != context.Canceled { //nolint:errorlint // nothing is joined to it
+		t.Errorf("Run returned %v", err)
+	}
+	p.sessions(0, 2)
+}
+
+// The agent renews the permission again and again: the work goes on beyond the first deadline.
+func TestRunGoesOnWhileThePermissionIsRenewed(t *testing.T) {
+	p := starts(t)
+	p.agent.Grant(7, 2*time.Second) // so long that a busy machine keeps up
+	c := p.begins()
+	pass(t, p.agent.Told())
+	if c.ctx.Err() != nil {
+		t.Fatal(context.Cause(c.ctx))
+	}
+	p.stop(nil)
+	close(c.returns)
+}
+
+// The agent stands still, so nobody withdraws anything. A machine that is busy may stop this whole
+// process for longer than any rest: then the test tries again.
+func TestTheContextEndsBeforeThePermissionDoes(t *testing.T) {
+	p := starts(t)
+	const attempts = 20
+	for attempt := 1; ; attempt++ {
+		p.agent.Grant(7, 200*time.Millisecond)
+		c := p.begins()
+		p.agent.Freeze()
+		why := p.ends(c)
+		over := reading(t) - p.agent.Told()
+		if !errors.Is(why, ErrPermissionOver) || !strings.Contains(why.Error(), "did not renew") {
+			t.Errorf("it ended because %v", why)
+		}
+		p.agent.Thaw() // the same epoch is granted again, and this work does not go on
+		if c.ctx.Err() == nil {
+			t.Error("a context that has ended goes on")
+		}
+		close(c.returns)
+		if over < 0 {
+			break
+		}
+		if attempt == attempts {
+			t.Fatalf("it never ended before the permission; at last it was %v late", over)
+		}
+	}
+	p.stop(nil)
+	for { // a call may have begun meanwhile
+		select {
+		case c := <-p.begun:
+			close(c.returns)
+			continue
+		case <-p.result:
+		}
+		return
+	}
+}
+
+func TestADeadAgentEndsTheWorkAtOnce(t *testing.T) {
+	p := starts(t)
+	p.agent.Grant(7, long)
+	c := p.begins()
+	p.agent.Cut()
+	if why := p.ends(c); !errors.Is(why, ErrPermissionOver) || !strings.Contains(why.Error(), "session ended") {
+		t.Errorf("it ended because %v", why)
+	}
+	close(c.returns)
+	again := p.begins() // an agent that has come back
+	p.stop(nil)
+	close(again.returns)
+}
+
+func TestAnotherEpochIsAnotherCall(t *testing.T) {
+	p := starts(t)
+	p.agent.Grant(7, long)
+	seven := p.begins()
+	p.agent.Grant(8, long)
+	p.ends(seven)
+	close(seven.returns)
+	eight := p.begins()
+	if eight.epoch != 8 {
+		t.Errorf("it acts under %d", eight.epoch)
+	}
+	p.stop(nil)
+	close(eight.returns)
+}
+
+// What was permitted is given back only when the work has returned: from then on others may act.
+func TestTheSessionStaysOpenUntilTheWorkHasReturned(t *testing.T) {
+	for name, end := range map[string]func(*program){
+		"the program ends": func(p *program) { p.stop(errors.New("SIGTERM")) },
+		"withdrawn":        func(p *program) { p.agent.Withdraw() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := starts(t)
+			p.agent.Grant(7, long)
+			c := p.begins()
+			end(p)
+			p.ends(c)
+			short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			if p.agent.Await(short.Done(), func(open, _ int) bool { return open == 0 }) == nil {
+				t.Error("the session was closed while the work went on")
+			}
+			c.returns <- nil
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			if err := p.agent.Await(ctx.Done(), func(open, ever int) bool { return open == 0 || ever == 2 }); err != nil {
+				t.Error(err)
+			}
+			p.stop(nil)
+			p.returned()
+		})
+	}
+}
+
+// A program that hangs must not keep the others from acting.
+func TestWorkThatHangsIsNoCandidate(t *testing.T) {
+	p := starts(t)
+	p.agent.Grant(7, 200*time.Millisecond)
+	c := p.begins()
+	p.agent.Freeze()
+	p.ends(c)
+	p.sessions(0, 1)
+	p.agent.Thaw()
+	close(c.returns)
+	again := p.begins()
+	p.sessions(1, 2)
+	p.stop(nil)
+	close(again.returns)
+}
+
+func TestRunReturnsWhatTheWorkReturnsOfItsOwnAccord(t *testing.T) {
+	for _, want := range []error{nil, errors.New("the disk is full"), context.Canceled} {
+		p := starts(t)
+		p.agent.Grant(7, long)
+		c := p.begins()
+		c.returns <- want
+		if err := p.returned(); err != want { //nolint:errorlint // as it is
+			t.Errorf("Run returned %v, want %v", err, want)
+		}
+		p.sessions(0, 1)
+		if c.ctx.Err() == nil {
+			t.Error("the context of work that has returned goes on")
+		}
+	}
+}
+
+func TestWhatTheWorkReturnsWhenTheProgramEnds(t *testing.T) {
+	full := errors.New("the disk is full")
+	p := starts(t)
+	p.agent.Grant(7, long)
+	c := p.begins()
+	p.stop(nil)
+	p.ends(c)
+	c.returns <- full
+	if err := p.returned(); !errors.Is(err, full) || !errors.Is(err, context.Canceled) {
+		t.Errorf("Run returned %v", err)
+	}
+}
+
+func TestWhatTheWorkReturnsAfterThePermissionIsReported(t *testing.T) {
+	full := errors.New("the disk is full")
+	p := starts(t)
+	p.agent.Grant(7, long)
+	c := p.begins()
+	p.agent.Withdraw()
+	p.ends(c)
+	c.returns <- full
+	if err := <-p.reports; !errors.Is(err, full) || !errors.Is(err, ErrPermissionOver) {
+		t.Errorf("reported: %v", err)
+	}
+}
+
+func TestRunRefusesAClassicGroup(t *testing.T) {
+	p := starts(t)
+	p.agent.Elect()
+	if err := p.returned(); !errors.Is(err, ErrClassic) {
+		t.Errorf("Run returned %v", err)
+	}
+	p.sessions(0, 1)
+}
+
+func TestRunEndsWithItsContextWhileNothingIsPermitted(t *testing.T) {
+	p := starts(t)
+	p.sessions(1, 1)
+	p.stop(nil)
+	if err := p.returned(); !errors.Is(err, context.Canceled) {
+		t.Errorf("Run returned %v", err)
+	}
+	p.sessions(0, 1)
+}
+
+// An agent that is not there yet is waited for.
+func TestRunWaitsForAnAgent(t *testing.T) {
+	gone := fakeagent.Start()
+	gone.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	reported := make(chan error, 100)
+	c := Client{URL: gone.URL, Report: func(err error) { reported <- err; cancel() }}
+	err := c.Run(ctx, func(context.Context, Epoch) error { t.Error("it acts"); return nil })
+	if !errors.Is(err, context.Canceled) || !strings.Contains((<-reported).Error(), "is its sidecar in this pod?") {
+		t.Errorf("Run returned %v", err)
+	}
+}

@@ -1,0 +1,75 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/podesta-dev/podesta/client/internal/boottime"
+)
+
+// Session opens a session and calls fn, on the caller's goroutine, with each permission that the
+// agent sends: the current one at once, then every change, and a fresh permission before the
+// deadline of the last one passes. fn must return soon: while it runs, no newer permission is
+// received, and the one it has runs out.
+//
+// Opening a session ties this process's candidacy to it. Do not open one to look; use Coordinator
+// or Watch instead. Until the session is closed, or the last deadline that the agent sent has
+// passed, no other process may act. Closing the session gives the permission up at once, so end the
+// work first and cancel ctx then.
+//
+// However the session ends, fn is called once more with the zero Permission if it was called
+// before, the permissions of this session are no longer Valid, and the error says why the session
+// ended. KeepSession opens a new session after one has ended. Run does all of this for work that
+// ends with its context.
+func (c *Client) Session(ctx context.Context, fn func(Permission)) error {
+	session, end := context.WithCancel(ctx)
+	defer end()
+	opened, err := boottime.Now()
+	if err != nil {
+		return noClock(err)
+	}
+	body, err := c.stream(session, "/v1/session", "Podesta-Session", "open")
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	told := false
+	ended, err := readEvents(body, func(e event) error {
+		if e.name != "permission" {
+			return nil
+		}
+		p, err := c.told(session, e, opened)
+		if err != nil {
+			return err
+		}
+		told, p.session = true, session
+		fn(p)
+		return nil
+	})
+	// the agent knows that the session has ended, so its permissions end before fn stops the work
+	if ended {
+		end()
+	}
+	if told {
+		fn(Permission{}) // if the session is still open, fn can stop the work before it is closed
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("the agent's session ended: %w", err)
+}
+
+// told returns the permission of an event. Without a shared clock an event only shows that
+// something has changed, because the time that it was under way is unknown; then told asks the
+// agent, and counts the deadline from before the question.
+func (c *Client) told(ctx context.Context, e event, opened time.Duration) (Permission, error) {
+	if !boottime.Shared {
+		return c.MayAct(ctx)
+	}
+	received, err := boottime.Now()
+	if err != nil {
+		return Permission{}, noClock(err)
+	}
+	return permission(e.data, span{from: opened, to: received})
+}

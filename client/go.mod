@@ -1,0 +1,3 @@
+module github.com/podesta-dev/podesta/client
+
+go 1.24.0

@@ -1,0 +1,184 @@
+// Package fakeagent is an agent's side of the app API, for tests: what a real agent would permit is
+// said by the test. It keeps to the agent's rules for sessions: a fresh permission when a third of
+// the last one has passed, and no word after it was withdrawn until there is another.
+package fakeagent
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"time"
+
+	"github.com/podesta-dev/podesta/client/internal/boottime"
+)
+
+// Agent is an agent of the process "a-0". Safe for concurrent use.
+type Agent struct {
+	// URL is where it serves the app.
+	URL string
+
+	server *httptest.Server
+
+	mu      sync.Mutex
+	changed chan struct{} // closed when something below changes
+	epoch   int64         // 0: nothing is permitted
+	length  time.Duration // of each permission
+	frozen  bool
+	classic bool
+	other   string // who coordinates while this process does not
+	open    int    // sessions
+	opened  int    // sessions so far
+	told    time.Duration
+}
+
+// Start starts an agent that permits nothing. Close ends it.
+func Start() *Agent {
+	a := &Agent{changed: make(chan struct{})}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/session", a.session)
+	mux.HandleFunc("GET /v1/leader", a.leader)
+	mux.HandleFunc("GET /v1/coordinator", func(w http.ResponseWriter, _ *http.Request) {
+		body, _ := a.answer()
+		write(w, body["name"] != "", body)
+	})
+	mux.HandleFunc("GET /v1/events", a.events)
+	a.server = httptest.NewServer(mux)
+	a.URL = a.server.URL
+	return a
+}
+
+// Close cuts all connections, as the end of the agent's process does.
+func (a *Agent) Close() {
+	a.server.CloseClientConnections()
+	a.server.Close()
+}
+
+// Cut cuts all connections, and goes on: the agent was restarted.
+func (a *Agent) Cut() { a.server.CloseClientConnections() }
+
+func (a *Agent) change(f func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f()
+	close(a.changed)
+	a.changed = make(chan struct{})
+}
+
+// Grant permits to act under the epoch, until it is withdrawn, for such a time with each message.
+func (a *Agent) Grant(epoch int64, length time.Duration) {
+	a.change(func() { a.epoch, a.length = epoch, length })
+}
+
+// Withdraw takes the permission back.
+func (a *Agent) Withdraw() { a.change(func() { a.epoch, a.classic = 0, false }) }
+
+// Elect says that this process coordinates a Classic group.
+func (a *Agent) Elect() { a.change(func() { a.classic = true }) }
+
+// Follow says that this process follows another one.
+func (a *Agent) Follow(other string) { a.change(func() { a.epoch, a.other = 0, other }) }
+
+// Freeze has the agent say nothing more, as one that is paused.
+func (a *Agent) Freeze() { a.change(func() { a.frozen = true }) }
+
+// Thaw ends that.
+func (a *Agent) Thaw() { a.change(func() { a.frozen = false }) }
+
+// Told returns the latest deadline that it has sent over a session.
+func (a *Agent) Told() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.told
+}
+
+// Await returns once ok of the sessions that are open and that have ever been opened.
+func (a *Agent) Await(done <-chan struct{}, ok func(open, ever int) bool) error {
+	for {
+		a.mu.Lock()
+		yes, changed := ok(a.open, a.opened), a.changed
+		a.mu.Unlock()
+		if yes {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-done:
+			return fmt.Errorf("%d sessions are open, and %d were ever", a.open, a.opened)
+		}
+	}
+}
+
+// answer is what it says of a permission now, and for how long.
+func (a *Agent) answer() (body map[string]any, length time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	body = map[string]any{"name": a.other, "self": "a-0", "electing": false, "mayAct": false}
+	switch now, _ := boottime.Now(); {
+	case a.classic:
+		body["name"], body["mayAct"] = "a-0", true
+	case a.epoch != 0:
+		a.told = now + a.length
+		body["name"], body["priority"], body["epoch"], body["mayAct"] = "a-0", 3, a.epoch, true
+		body["deadline"] = time.Now().Add(a.length)
+		body["deadlineBoottimeNanoseconds"] = int64(now + a.length)
+		body["remainingMilliseconds"] = a.length.Milliseconds()
+		return body, a.length
+	}
+	return body, 0
+}
+
+func (a *Agent) leader(w http.ResponseWriter, _ *http.Request) {
+	body, _ := a.answer()
+	write(w, body["mayAct"] == true, body)
+}
+
+func write(w http.ResponseWriter, ok bool, body any) {
+	if !ok {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+func (a *Agent) session(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Podesta-Session") != "open" {
+		http.Error(w, "no session", http.StatusBadRequest)
+		return
+	}
+	a.change(func() { a.open++; a.opened++ })
+	defer a.change(func() { a.open-- })
+	a.stream(w, r, "permission")
+}
+
+func (a *Agent) events(w http.ResponseWriter, r *http.Request) { a.stream(w, r, "coordinator") }
+
+// stream sends what it says: now, when it may have changed, and before it is over.
+func (a *Agent) stream(w http.ResponseWriter, r *http.Request, name string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	for {
+		a.mu.Lock()
+		frozen, changed := a.frozen, a.changed
+		a.mu.Unlock()
+		again := time.Hour
+		if !frozen {
+			body, length := a.answer()
+			if length > 0 {
+				again = length / 3
+			}
+			data, _ := json.Marshal(body)
+			fmt.Fprintf(w, "event: %s\ndata: %s\n\n", name, data)
+			_ = http.NewResponseController(w).Flush()
+		}
+		timer := time.NewTimer(again)
+		select {
+		case <-timer.C:
+		case <-changed:
+		case <-r.Context().Done():
+		}
+		timer.Stop()
+		if r.Context().Err() != nil {
+			return
+		}
+	}
+}
