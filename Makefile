@@ -19,8 +19,10 @@ export GOFLAGS
 
 TOOL    := go tool -modfile=hack/tools/go.mod
 INSTALL := go tool -modfile=hack/tools/install/go.mod
-MODULES := . hack/cluster hack/tools test/chaos/page
-SCRIPTS := .ci/run .ci/beside hack/check hack/fuzz hack/nightly hack/stages.sh hack/verify-generated.sh \
+# The client is a module of its own, so that who imports it gets nothing else; nothing of this module imports it, or go install of
+# a version would need a replace. What uses both is in bench and examples.
+MODULES := . client bench examples hack/cluster hack/tools test/chaos/page
+SCRIPTS := .ci/run .ci/beside hack/api/check hack/check hack/copy-durable hack/fuzz hack/nightly hack/stages.sh hack/verify-generated.sh \
   hack/kind/up hack/kind/down hack/kind/load test/chaos/run
 GO_DIRS := api bench client cmd controllers examples hack internal test
 
@@ -53,11 +55,11 @@ recording: bin/cluster ## Record kubectl election status -w during a failover: d
 .PHONY: measure
 measure: bin/agent ## Measure failover, traffic, memory and CPU of agents (an hour).
 	@echo "measure: 50 kills for each algorithm, with 5 and with 20 processes"
-	@go run ./bench/failover kills --agent bin/agent
+	@go run -C bench ./failover kills --agent $(CURDIR)/bin/agent
 	@echo "measure: four ways for a coordinator to end, Classic and Guarded side by side"
-	@go run ./bench/failover modes --agent bin/agent
+	@go run -C bench ./failover modes --agent $(CURDIR)/bin/agent
 	@echo "measure: what quiet groups of 5, 20 and 100 processes send"
-	@go run ./bench/failover quiet --agent bin/agent
+	@go run -C bench ./failover quiet --agent $(CURDIR)/bin/agent
 
 SPAN  ?= 3m
 PEERS ?= $(CURDIR)/bin/peers.jsonl
@@ -170,7 +172,7 @@ clean: ## Remove bin/. The caches of Go and of the control plane stay.
 
 PROTO     := internal/transport/linkpb/link.proto internal/roster/rosterpb/roster.proto
 GENERATED := api/v1 config/crd/bases config/rbac/role.yaml config/inject config/samples/pods.yaml config/samples/two_replicas.yaml config/grafana \
-  $(dir $(PROTO)) dist $(CHART)/files
+  $(dir $(PROTO)) client/internal/durable dist $(CHART)/files
 
 .PHONY: generate
 generate: ## Regenerate deep copies, apply configurations, CRDs, RBAC, protobuf code and dist.
@@ -184,12 +186,19 @@ generate: ## Regenerate deep copies, apply configurations, CRDs, RBAC, protobuf 
 	@go run ./hack/dashboards config/grafana
 	@echo "generate: $(PROTO)"
 	@go run -C hack/tools ./protogen $(CURDIR) $(PROTO)
+	@echo "generate: client/internal/durable from internal/durable"
+	@hack/copy-durable
 	@$(MAKE) dist
 
 .PHONY: docs
 docs: ## Rewrite what tests generate in docs/.
 	@echo "docs: conformance.md, counterexamples.md, simulate.md, observe.md and the runbooks"
 	@go test ./internal/sim/scenario/conformance ./cmd/kubectl-election -rewrite
+
+.PHONY: api
+api: ## Write down the exported API of the client's modules: hack/api.
+	@echo "api: hack/api/*.export"
+	@hack/api/check update
 
 .PHONY: fmt
 fmt: ## Format the Go code.
@@ -218,6 +227,8 @@ verify: ## Check what CI checks apart from tests: generated code, linters, go.mo
 	  go -C $$module vet ./...; \
 	  go -C $$module mod tidy -diff || { echo "run: go -C $$module mod tidy"; exit 1; }; \
 	done
+	@echo "verify: the exported API of the client's modules"
+	@hack/api/check
 	@if command -v shellcheck >/dev/null; then \
 	  echo "verify: shellcheck"; \
 	  shellcheck -x $(SCRIPTS); \
@@ -240,11 +251,13 @@ test: test-unit test-envtest test-e2e ## Run all tests: unit, API (envtest) and 
 
 .PHONY: test-unit
 test-unit: race-note bin/cluster ## Run the unit tests and the goldens.
-	@echo "test-unit: every package outside test/, and hack/cluster"
+	@echo "test-unit: every package outside test/, and the other modules"
 	@packages=$$(go list ./... | grep -v /test/); $(RACE) $$packages
 	@echo "test-unit: the simulator without the race detector: eight times as many seeds"
 	@go test $(SIMULATOR) -run '^TestSimulate$$'
 	@cd test/chaos/page && $(RACE) ./...
+	@cd client && $(RACE) ./...
+	@cd bench && $(RACE) ./...
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; cd hack/cluster && $(RACE) ./...
 
 .PHONY: test-envtest
