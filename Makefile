@@ -21,7 +21,7 @@ TOOL    := go tool -modfile=hack/tools/go.mod
 INSTALL := go tool -modfile=hack/tools/install/go.mod
 # The client is a module of its own, so that who imports it gets nothing else; nothing of this module imports it, or go install of
 # a version would need a replace. What uses both is in bench and examples.
-MODULES := . client bench examples hack/cluster hack/tools test/chaos/page
+MODULES := . client client/kubernetes bench examples hack/cluster hack/tools test/chaos/page
 SCRIPTS := .ci/run .ci/beside hack/api/check hack/check hack/copy-durable hack/fuzz hack/nightly hack/stages.sh hack/verify-generated.sh \
   hack/kind/up hack/kind/down hack/kind/load test/chaos/run
 GO_DIRS := api bench client cmd controllers examples hack internal test
@@ -257,6 +257,7 @@ test-unit: race-note bin/cluster ## Run the unit tests and the goldens.
 	@go test $(SIMULATOR) -run '^TestSimulate$$'
 	@cd test/chaos/page && $(RACE) ./...
 	@cd client && $(RACE) ./...
+	@cd client/kubernetes && $(RACE) ./...
 	@cd bench && $(RACE) ./...
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; cd hack/cluster && $(RACE) ./...
 

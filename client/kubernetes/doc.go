@@ -1,0 +1,27 @@
+// Package podesta has a Podesta group decide who leads among the replicas of an operator, in place
+// of a Lease. It fits what is built on controller-runtime and on client-go's leader election:
+//
+//	options := ctrl.Options{…}
+//	if err := podesta.LeaderElection(&options); err != nil { … }
+//	manager, err := ctrl.NewManager(config, options)
+//
+// Each replica asks the agent in its pod; the API server is not asked. The group must be Guarded.
+//
+// A replica leads while its agent permits it, and stops before the permission ends. client-go alone
+// would not keep to that: it goes on leading for RenewDeadline and RetryPeriod after an update of
+// its lock has failed, and goes on silently if the next update succeeds, whatever happened in
+// between. So this package sets these times and refuses others, ends the contexts of whatever leads
+// by itself, and makes every loss final: a Lock that was lost is never held again. As with a Lease,
+// a program that has lost ends, and is started again.
+//
+// The contexts of what leads carry the epoch: fence.EpochOf of package client/fence returns it in a
+// Reconcile.
+//
+// What is not promised: a request that is on its way to the API server when the permission ends
+// still takes effect there, because the API server does not check epochs. It was so with a Lease,
+// too. Where that matters, fence the writes: keep the epoch in the object, and update it with the
+// resourceVersion that was compared.
+//
+// All replicas of a Deployment use a Lease, or all use Podesta: each would let one of its own lead.
+// The way from one to the other is LeaderElectionWithLease, which leads only while it holds both.
+package podesta

@@ -1,0 +1,97 @@
+package podesta
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// WithLease returns a lock that is held only while the Lease is held, too, for switching over and
+// back (see LeaderElectionWithLease). Call it before the lock is used.
+func (l *Lock) WithLease(lease resourcelock.Interface) *Lock {
+	l.lease = lease
+	return l
+}
+
+var errElector = errors.New("client-go's elector has given up, for example because the Lease is another's")
+
+// Lead is leaderelection.RunOrDie with this lock: it waits until this process leads, calls
+// OnStartedLeading, and returns when that has returned after the permission or ctx has ended. It
+// returns nil if ctx has ended, and otherwise ErrLost: the program is to end then.
+//
+// The context of OnStartedLeading ends before the permission does, and it carries the epoch.
+// OnStartedLeading must return soon then: what is left of the permission is given back when it has,
+// or when the permission is over.
+//
+// config has the callbacks, and no Lock. It has no times either, unless the lock is to be held with
+// a Lease: then they are those of the Lease, and ReleaseOnCancel is client-go's.
+func (l *Lock) Lead(ctx context.Context, config leaderelection.LeaderElectionConfig) error {
+	if l.lease == nil {
+		if config.LeaseDuration != 0 || config.RenewDeadline != 0 || config.RetryPeriod != 0 {
+			return errTimings
+		}
+		config.LeaseDuration, config.RenewDeadline, config.RetryPeriod = leaseDuration, renewDeadline, retryPeriod
+		config.ReleaseOnCancel = false // what is given back is given back below, when OnStartedLeading has returned
+	}
+	if err := l.use(); err != nil {
+		return err
+	}
+	config.Lock = l
+	call := &call{begin: config.Callbacks.OnStartedLeading, bind: l.bind, done: make(chan struct{})}
+	config.Callbacks.OnStartedLeading = call.start
+	elector, err := leaderelection.NewLeaderElector(config)
+	if err != nil {
+		return err
+	}
+	elector.Run(l.bind(ctx)) // ends at once when the lock is lost
+	call.wait()
+	stopped := ctx.Err() != nil
+	if stopped {
+		l.lose(context.Cause(ctx))
+	} else {
+		l.lose(errElector) // unless the permission was lost before
+	}
+	close(l.done) // all that led has ended: the session may be closed
+	if stopped {
+		return nil
+	}
+	return l.holds()
+}
+
+// call is the one call of OnStartedLeading, which client-go starts in a goroutine of its own and
+// never waits for.
+type call struct {
+	begin func(context.Context)
+	bind  func(context.Context) context.Context
+	done  chan struct{}
+
+	mu      sync.Mutex
+	started bool
+	over    bool // the elector has returned: it is too late to start
+}
+
+func (c *call) start(ctx context.Context) {
+	c.mu.Lock()
+	if c.over {
+		c.mu.Unlock()
+		return
+	}
+	c.started = true
+	c.mu.Unlock()
+	defer close(c.done)
+	c.begin(c.bind(ctx))
+}
+
+// wait returns when the call has returned, or will not be made.
+func (c *call) wait() {
+	c.mu.Lock()
+	c.over = true
+	started := c.started
+	c.mu.Unlock()
+	if started {
+		<-c.done
+	}
+}

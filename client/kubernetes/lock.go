@@ -1,0 +1,234 @@
+package podesta
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/podesta-dev/podesta/client/agent"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+var (
+	// ErrLost means that this replica has led and does so no longer, or was told to stop. It is
+	// final: the program ends, and is started again as another candidate.
+	ErrLost = errors.New("this replica no longer leads")
+	// ErrBare means that a Lock was given to client-go by itself, which would lead on after it is lost.
+	ErrBare = errors.New("use the lock by its methods LeaderElection or Lead: client-go alone leads on " +
+		"after the permission has ended")
+)
+
+// Lock is held while the agent permits this process to act; once. It implements
+// resourcelock.Interface for LeaderElection and Lead, which see to it that nothing leads on when it
+// is lost. Safe for concurrent use.
+type Lock struct {
+	agent    *agent.Client
+	identity string
+	lease    resourcelock.Interface // to be held as well; nil: there is none
+
+	campaign sync.Once
+	granted  chan struct{} // closed when the permission begins
+	done     chan struct{} // closed when all that leads has ended, so that the rest can be given back
+	withdraw context.CancelFunc
+	running  context.Context // of the session: it ends with the lock
+
+	epoch atomic.Int64 // 0 until granted
+
+	mu     sync.Mutex
+	inUse  bool
+	leads  context.Context                   // the work's, see agent.Run; nil until granted
+	lost   error                             // why; nil: it is not lost
+	record resourcelock.LeaderElectionRecord // what the elector has written
+	bases  []context.CancelCauseFunc         // of what leads
+}
+
+// NewLock returns a lock that asks this agent; nil means the one in the same pod, at
+// agent.DefaultURL. The session that makes this process a candidate is opened when the election
+// begins, not here.
+func NewLock(client *agent.Client) *Lock {
+	if client == nil {
+		client = &agent.Client{}
+	}
+	name, err := os.Hostname() // for people only: nobody else sees this lock
+	if err != nil {
+		name = "this process"
+	}
+	l := &Lock{
+		agent:    client,
+		identity: name,
+		granted:  make(chan struct{}),
+		done:     make(chan struct{}),
+	}
+	l.running, l.withdraw = context.WithCancel(context.Background())
+	return l
+}
+
+// use marks the lock as taken, so that no second elector, and no bare one, leads by it.
+func (l *Lock) use() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.inUse {
+		return errors.New("this lock is in use: make another one for each manager")
+	}
+	l.inUse = true
+	return nil
+}
+
+// run is the process's candidacy, and its permission once there is one.
+func (l *Lock) run() {
+	err := l.agent.Run(l.running, func(ctx context.Context, epoch agent.Epoch) error {
+		l.grant(ctx, epoch)
+		// What leads may go on after its contexts have ended. Run closes the session when it is known to have
+		// stopped, or when the permission is over, whatever is first.
+		<-l.done
+		return nil
+	})
+	if err == nil {
+		err = agent.ErrPermissionOver
+	}
+	l.lose(err)
+}
+
+// grant takes the permission.
+func (l *Lock) grant(ctx context.Context, epoch agent.Epoch) {
+	l.mu.Lock()
+	l.leads = ctx
+	l.mu.Unlock()
+	l.epoch.Store(int64(epoch))
+	context.AfterFunc(ctx, func() { l.lose(context.Cause(ctx)) })
+	close(l.granted)
+}
+
+// lose ends all that leads, and the candidacy. The first reason counts.
+func (l *Lock) lose(why error) {
+	lost := fmt.Errorf("%w: %w", ErrLost, why)
+	l.mu.Lock()
+	if l.lost != nil {
+		l.mu.Unlock()
+		return
+	}
+	l.lost = lost
+	bases := l.bases
+	l.mu.Unlock() // ending a context asks the contexts above it, and those ask the lock
+	for _, end := range bases {
+		end(lost)
+	}
+	l.withdraw() // no second permission: the session is closed when what leads has stopped, or this one is over
+}
+
+// holds returns nil while the lock is held. It reads the clock.
+func (l *Lock) holds() error {
+	l.mu.Lock()
+	leads, lost := l.leads, l.lost
+	l.mu.Unlock()
+	switch {
+	case lost != nil:
+		return lost
+	case leads == nil:
+		return errors.New("the agent has not permitted this replica to lead")
+	case leads.Err() != nil:
+		l.lose(context.Cause(leads))
+		return fmt.Errorf("%w: %w", ErrLost, context.Cause(leads))
+	}
+	return nil
+}
+
+// Get waits until the agent permits this process to act; ctx ends the wait. Then nobody else holds
+// the lock. It is an error once the lock is lost.
+func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	l.mu.Lock()
+	inUse := l.inUse
+	l.mu.Unlock()
+	if !inUse {
+		return nil, nil, ErrBare
+	}
+	l.campaign.Do(func() { go l.run() })
+	select {
+	case <-l.granted:
+	case <-l.running.Done():
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	if err := l.holds(); err != nil {
+		return nil, nil, err
+	}
+	if l.lease != nil {
+		return l.lease.Get(ctx)
+	}
+	l.mu.Lock()
+	record := l.record
+	l.mu.Unlock()
+	raw, err := json.Marshal(record)
+	return &record, bytes.Clone(raw), err
+}
+
+// Create is Update for a Lease that does not exist yet.
+func (l *Lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.write(record, func() error { return l.lease.Create(ctx, record) })
+}
+
+// Update succeeds while the lock is held. A record without a holder gives the lock up.
+func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.write(record, func() error { return l.lease.Update(ctx, record) })
+}
+
+func (l *Lock) write(record resourcelock.LeaderElectionRecord, toLease func() error) error {
+	if record.HolderIdentity == "" {
+		l.lose(errors.New("it was told to stop"))
+		if l.lease != nil {
+			return toLease()
+		}
+		return nil
+	}
+	if err := l.holds(); err != nil {
+		return err
+	}
+	if l.lease != nil {
+		if err := toLease(); err != nil {
+			return err
+		}
+		return l.holds() // it may have taken long
+	}
+	if record.LeaseDurationSeconds != int(leaseDuration.Seconds()) {
+		err := fmt.Errorf("%w: they were changed after LeaderElection", errTimings)
+		l.lose(err)
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.record = record
+	return nil
+}
+
+// RecordEvent does nothing: an event would be a request to the API server. With a Lease it is the
+// Lease's.
+func (l *Lock) RecordEvent(event string) {
+	if l.lease != nil {
+		l.lease.RecordEvent(event)
+	}
+}
+
+// Identity returns this process's name.
+func (l *Lock) Identity() string {
+	if l.lease != nil {
+		return l.lease.Identity()
+	}
+	return l.identity
+}
+
+// Describe returns what the lock is, for logs.
+func (l *Lock) Describe() string {
+	url := l.agent.URL
+	if url == "" {
+		url = agent.DefaultURL
+	}
+	if l.lease != nil {
+		return "Podesta (agent at " + url + ") and Lease " + l.lease.Describe()
+	}
+	return "Podesta (agent at " + url + ")"
+}

@@ -1,0 +1,124 @@
+package podesta
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+// The times of client-go's elector. None of them says how long this process leads, or how long a
+// failover takes: that is the group's lease, and the contexts of what leads end by themselves. A
+// manager whose lock is lost returns from Start after renewDeadline and retryPeriod at most.
+const (
+	leaseDuration = time.Second // whole seconds are what client-go writes
+	renewDeadline = 500 * time.Millisecond
+	retryPeriod   = 100 * time.Millisecond
+)
+
+var errTimings = errors.New("LeaseDuration, RenewDeadline and RetryPeriod are set by podesta: remove them. " +
+	"How fast a failover is, is the group's spec.timing")
+
+// LeaderElection has a manager lead while the agent in its pod permits it, in place of a Lease. Call
+// it on the options that the manager is made of. No request to the API server is made for it, and no
+// rights to Leases or Events are needed; LeaderElectionID and LeaderElectionNamespace are not used.
+//
+// When the permission ends, the contexts of all runnables end, those of webhooks, caches and health
+// probes, too, and Start returns an error after 600 ms at most: the program is to end then, and to
+// be started again. When the manager is told to stop, its runnables stop first; the permission is
+// given back when the process ends, or when it has run out.
+//
+// It is an error if the options name a lock of their own, or times for one.
+func LeaderElection(options *manager.Options) error { return NewLock(nil).LeaderElection(options) }
+
+// LeaderElection is the function of that name with an agent that is somewhere else than usual. A
+// lock serves one manager.
+func (l *Lock) LeaderElection(options *manager.Options) error {
+	if options.LeaseDuration != nil || options.RenewDeadline != nil || options.RetryPeriod != nil {
+		return errTimings
+	}
+	if err := l.install(options); err != nil {
+		return err
+	}
+	lease, renew, retry := leaseDuration, renewDeadline, retryPeriod
+	options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = &lease, &renew, &retry
+	options.LeaderElectionReleaseOnCancel = true // it only says that the manager has been told to stop
+	return nil
+}
+
+// LeaderElectionWithLease is for switching over, and back: the manager leads while the agent permits
+// it and it holds its Lease, too. So it never leads beside a replica that uses either alone. The
+// options' LeaderElectionID, LeaderElectionNamespace and times are those of the Lease. It fails over
+// as slowly as the Lease does.
+func LeaderElectionWithLease(config *rest.Config, options *manager.Options) error {
+	return NewLock(nil).LeaderElectionWithLease(config, options)
+}
+
+// LeaderElectionWithLease is the function of that name with an agent that is somewhere else than
+// usual.
+func (l *Lock) LeaderElectionWithLease(config *rest.Config, options *manager.Options) error {
+	lease, err := leaseOf(config, options)
+	if err != nil {
+		return err
+	}
+	l.lease = lease
+	return l.install(options)
+}
+
+// install makes the lock the manager's, and ends its runnables with it.
+func (l *Lock) install(options *manager.Options) error {
+	if options.LeaderElectionResourceLockInterface != nil {
+		return errors.New("the options have a LeaderElectionResourceLockInterface already: remove it")
+	}
+	if err := l.use(); err != nil {
+		return err
+	}
+	options.LeaderElection = true
+	options.LeaderElectionResourceLockInterface = l
+	base := options.BaseContext
+	if base == nil {
+		base = context.Background
+	}
+	options.BaseContext = func() context.Context { return l.bind(base()) }
+	return nil
+}
+
+// podNamespace is where a pod reads its namespace, as controller-runtime does.
+const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// leaseOf returns the Lease that a manager with these options would use.
+func leaseOf(config *rest.Config, options *manager.Options) (resourcelock.Interface, error) {
+	if options.LeaderElectionID == "" {
+		return nil, errors.New("LeaderElectionID must be the name of the Lease")
+	}
+	namespace := options.LeaderElectionNamespace
+	if namespace == "" {
+		data, err := os.ReadFile(podNamespace)
+		if err != nil {
+			return nil, fmt.Errorf("LeaderElectionNamespace must be set outside of a pod: %w", err)
+		}
+		namespace = strings.TrimSpace(string(data))
+	}
+	const defaultRenewDeadline = 10 * time.Second // controller-runtime's
+	deadline := defaultRenewDeadline
+	if options.RenewDeadline != nil {
+		deadline = *options.RenewDeadline
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	if options.LeaderElectionConfig != nil {
+		config = options.LeaderElectionConfig
+	}
+	// the process's number and start: a container that was started again is another holder
+	identity := fmt.Sprintf("%s_%d_%x", name, os.Getpid(), time.Now().UnixNano())
+	return resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace,
+		options.LeaderElectionID, resourcelock.ResourceLockConfig{Identity: identity}, config, deadline)
+}

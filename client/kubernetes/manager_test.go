@@ -1,0 +1,179 @@
+package podesta
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/podesta-dev/podesta/client/agent"
+	"github.com/podesta-dev/podesta/client/fence"
+)
+
+func TestAnOperatorLeadsUnderTheEpochWithoutARequestToTheAPIServer(t *testing.T) {
+	o := run(t, nil)
+	o.agent.Grant(7, long)
+	ctx := o.leads()
+	if epoch, ok := fence.EpochOf(ctx); !ok || epoch != 7 || ctx.Err() != nil {
+		t.Errorf("it leads under %d, %v", epoch, ctx.Err())
+	}
+	below, cancel := context.WithTimeout(ctx, time.Hour) // as a Reconcile has it
+	defer cancel()
+	if epoch, ok := fence.EpochOf(below); !ok || epoch != 7 {
+		t.Errorf("a Reconcile sees epoch %d", epoch)
+	}
+	o.stop()
+	o.ends(ctx)
+	select {
+	case err := <-o.result:
+		t.Errorf("Start returned %v before the runnable", err)
+	default:
+	}
+	if err := o.lock.holds(); err != nil {
+		t.Errorf("while the runnable stops: %v", err)
+	}
+	close(o.finish)
+	if err := o.returned(); err != nil {
+		t.Errorf("Start returned %v", err)
+	}
+	lost(t, o.lock)
+	if n := o.asked.Load(); n != 0 {
+		t.Errorf("the API server was asked %d times", n)
+	}
+}
+
+// However the permission ends, what leads ends at once, Start returns, and a new permission changes
+// nothing any more.
+func TestALossIsFinal(t *testing.T) {
+	for name, c := range map[string]struct {
+		length time.Duration
+		lose   func(*operator)
+		why    string
+	}{
+		"withdrawn":            {long, func(o *operator) { o.agent.Withdraw() }, "withdrew"},
+		"under another epoch":  {long, func(o *operator) { o.agent.Grant(8, long) }, "withdrew"},
+		"the agent dies":       {long, func(o *operator) { o.agent.Cut() }, "session ended"},
+		"the agent is paused":  {time.Second, func(o *operator) { o.agent.Freeze() }, "did not renew"},
+		"withdrawn for a blip": {long, func(o *operator) { o.agent.Withdraw(); o.agent.Grant(7, long) }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := run(t, nil)
+			close(o.finish)
+			o.agent.Grant(7, c.length)
+			ctx := o.leads()
+			c.lose(o)
+			if name == "withdrawn for a blip" {
+				o.agent.Cut() // whatever the app saw of it
+			}
+			if why := o.ends(ctx); !errors.Is(why, ErrLost) || !errors.Is(why, agent.ErrPermissionOver) ||
+				!strings.Contains(why.Error(), c.why) {
+				t.Errorf("it ended because %v", why)
+			}
+			o.agent.Thaw()
+			o.agent.Grant(9, long)
+			if err := o.returned(); err == nil || !strings.Contains(err.Error(), "leader election lost") {
+				t.Errorf("Start returned %v", err)
+			}
+			receive(t, o.finished, "the runnable goes on")
+			lost(t, o.lock)
+		})
+	}
+}
+
+func TestAnOperatorThatIsToldToStopBeforeItLeads(t *testing.T) {
+	o := run(t, nil)
+	close(o.finish)
+	o.stop()
+	if err := o.returned(); err != nil {
+		t.Errorf("Start returned %v", err)
+	}
+	select {
+	case <-o.begun: // before v0.17.3 controller-runtime did that, with a Lease, too
+		t.Error("what may only run while it leads was started, to be stopped")
+	default:
+	}
+}
+
+func TestAnOperatorOfAClassicGroupDoesNotLead(t *testing.T) {
+	o := run(t, nil)
+	close(o.finish)
+	o.agent.Elect()
+	receive(t, o.lock.running.Done(), "it waits for ever")
+	if err := o.lock.holds(); !errors.Is(err, agent.ErrClassic) {
+		t.Error(err)
+	}
+	o.stop()
+	o.returned()
+}
+
+// The base context that an operator has is kept.
+func TestABaseContextIsKept(t *testing.T) {
+	type key struct{}
+	o := run(t, func(_ *operator, options *manager.Options) {
+		options.BaseContext = func() context.Context { return context.WithValue(context.Background(), key{}, "mine") }
+	})
+	close(o.finish)
+	o.agent.Grant(7, long)
+	if got := o.leads().Value(key{}); got != "mine" {
+		t.Errorf("it has %v", got)
+	}
+	o.stop()
+	o.returned()
+}
+
+func TestOptionsThatBreakThePromiseAreRefused(t *testing.T) {
+	second := time.Second
+	for name, options := range map[string]manager.Options{
+		"LeaseDuration": {LeaseDuration: &second},
+		"RenewDeadline": {RenewDeadline: &second},
+		"RetryPeriod":   {RetryPeriod: &second},
+		"a lock":        {LeaderElectionResourceLockInterface: NewLock(nil)},
+	} {
+		if err := LeaderElection(&options); err == nil || !strings.Contains(err.Error(), "remove") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	l := NewLock(nil)
+	var first, again manager.Options
+	if err := errors.Join(l.LeaderElection(&first)); err != nil {
+		t.Error(err)
+	}
+	if err := l.LeaderElection(&again); err == nil {
+		t.Error("a lock leads for two managers")
+	}
+}
+
+// Times that were set behind our back would have client-go lead on.
+func TestTimesThatWereChangedLoseTheLock(t *testing.T) {
+	o := run(t, nil)
+	close(o.finish)
+	o.agent.Grant(7, long)
+	ctx := o.leads()
+	err := o.lock.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "a", LeaseDurationSeconds: 15})
+	if !errors.Is(err, errTimings) {
+		t.Error(err)
+	}
+	o.ends(ctx)
+	o.returned()
+}
+
+func TestASwitchNeedsTheLeasesName(t *testing.T) {
+	for want, options := range map[string]manager.Options{
+		"LeaderElectionID":        {},
+		"LeaderElectionNamespace": {LeaderElectionID: "operator"},
+	} {
+		if err := LeaderElectionWithLease(&rest.Config{}, &options); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want an error about %s", err, want)
+		}
+	}
+	options := manager.Options{LeaderElectionID: "operator", LeaderElectionNamespace: "default"}
+	if err := LeaderElectionWithLease(&rest.Config{}, &options); err != nil || !options.LeaderElection ||
+		options.LeaseDuration != nil || options.LeaderElectionReleaseOnCancel {
+		t.Errorf("%v; the Lease's times are its own", err)
+	}
+}

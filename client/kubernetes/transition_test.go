@@ -1,0 +1,224 @@
+package podesta
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"github.com/podesta-dev/podesta/client/agent"
+	"github.com/podesta-dev/podesta/client/internal/fakeagent"
+)
+
+// lease is a Lease in an API server: one record, which only whoever has read it may replace.
+type lease struct {
+	mu      sync.Mutex
+	record  *resourcelock.LeaderElectionRecord
+	version int
+}
+
+// holder is one replica's client of it.
+type holder struct {
+	lease *lease
+	name  string
+	seen  int
+}
+
+func (h *holder) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	h.lease.mu.Lock()
+	defer h.lease.mu.Unlock()
+	if h.lease.record == nil {
+		return nil, nil, apierrors.NewNotFound(schema.GroupResource{Resource: "leases"}, "operator")
+	}
+	record := *h.lease.record
+	h.seen = h.lease.version
+	raw, err := json.Marshal(record)
+	return &record, bytes.Clone(raw), err
+}
+
+func (h *holder) Create(_ context.Context, record resourcelock.LeaderElectionRecord) error {
+	h.lease.mu.Lock()
+	defer h.lease.mu.Unlock()
+	if h.lease.record != nil {
+		return errors.New("it exists")
+	}
+	return h.put(record)
+}
+
+func (h *holder) Update(_ context.Context, record resourcelock.LeaderElectionRecord) error {
+	h.lease.mu.Lock()
+	defer h.lease.mu.Unlock()
+	if h.seen != h.lease.version {
+		return errors.New("conflict")
+	}
+	return h.put(record)
+}
+
+func (h *holder) put(record resourcelock.LeaderElectionRecord) error {
+	h.lease.version++
+	h.lease.record, h.seen = &record, h.lease.version
+	return nil
+}
+
+func (h *holder) RecordEvent(string) {}
+func (h *holder) Identity() string   { return h.name }
+func (h *holder) Describe() string   { return h.name }
+
+// rollout is a Deployment that is switched over: at no time may two of its replicas lead.
+type rollout struct {
+	t       *testing.T
+	lease   lease
+	leading atomic.Int64
+	made    int
+	elected *replica // by the group; nil: nobody
+}
+
+// replica is a pod of it.
+type replica struct {
+	*rollout
+	agent *fakeagent.Agent
+	begun chan struct{}
+	over  chan struct{} // closed when it leads no more
+	stop  context.CancelFunc
+	ended chan error
+}
+
+// starts starts a replica that leads by a Lease, by Podesta, or by both.
+func (d *rollout) starts(byLease, byPodesta bool) *replica {
+	d.t.Helper()
+	d.made++
+	h := &holder{lease: &d.lease, name: fmt.Sprint("pod-", d.made)}
+	r := &replica{rollout: d, agent: fakeagent.Start(), begun: make(chan struct{}, 1),
+		over: make(chan struct{}), ended: make(chan error, 1)}
+	d.t.Cleanup(r.agent.Close)
+	ctx, stop := context.WithCancel(context.Background())
+	r.stop = stop
+	d.t.Cleanup(stop)
+	config := leaderelection.LeaderElectionConfig{Callbacks: leaderelection.LeaderCallbacks{
+		OnStartedLeading: func(ctx context.Context) {
+			if n := d.leading.Add(1); n != 1 {
+				d.t.Errorf("%d replicas lead when %s begins", n, h.name)
+			}
+			r.begun <- struct{}{}
+			<-ctx.Done()
+			d.leading.Add(-1)
+			close(r.over)
+		},
+		OnStoppedLeading: func() {},
+	}}
+	if byLease {
+		config.LeaseDuration, config.RenewDeadline, config.RetryPeriod = 2*time.Second, time.Second, 50*time.Millisecond
+	}
+	go func() {
+		if byPodesta {
+			l := NewLock(&agent.Client{URL: r.agent.URL})
+			if byLease {
+				l.WithLease(h)
+			}
+			r.ended <- l.Lead(ctx, config)
+			return
+		}
+		config.Lock = h
+		leaderelection.RunOrDie(ctx, config)
+		r.ended <- nil
+	}()
+	return r
+}
+
+// leads waits until the replica leads.
+func (r *replica) leads() *replica {
+	r.t.Helper()
+	receive(r.t, r.begun, "it does not lead")
+	return r
+}
+
+// waits checks that it does not lead, for a while: longer than it takes to notice that it may.
+func (r *replica) waits() *replica {
+	r.t.Helper()
+	select {
+	case <-r.begun:
+		r.t.Error("it leads")
+	case <-time.After(300 * time.Millisecond):
+	}
+	return r
+}
+
+// elect is an election of the group: the next one may act when the last one has given its permission
+// back, by closing its session.
+func (d *rollout) elect(next *replica) {
+	d.t.Helper()
+	if last := d.elected; last != nil {
+		last.agent.Withdraw()
+		late, cancel := context.WithTimeout(d.t.Context(), patience)
+		defer cancel()
+		if err := last.agent.Await(late.Done(), func(open, _ int) bool { return open == 0 }); err != nil {
+			d.t.Fatal("it keeps its permission: ", err)
+		}
+	}
+	d.elected = next
+	next.agent.Grant(int64(next.made), long)
+}
+
+func (r *replica) ends() {
+	r.t.Helper()
+	r.stop()
+	receive(r.t, r.ended, "it does not end")
+	receive(r.t, r.over, "it leads on") // client-go waits for nobody
+}
+
+// From a Lease to Podesta and back, a pod at a time, as a rolling update replaces them.
+func TestSwitchingOverAndBackWhileRolling(t *testing.T) {
+	d := &rollout{t: t}
+	byLease := d.starts(true, false).leads()
+	both := d.starts(true, true)
+	d.elect(both)
+	both.waits() // it may act, and the Lease is held by a pod that knows nothing of Podesta
+	byLease.ends()
+	both.leads()
+
+	podesta := d.starts(false, true)
+	podesta.waits() // it needs no Lease, and it may not act
+	d.elect(podesta)
+	receive(t, both.ended, "it goes on without the permission")
+	podesta.leads()
+
+	both = d.starts(true, true).waits() // the Lease is nobody's, and that is not enough
+	d.elect(both)
+	receive(t, podesta.ended, "it goes on without the permission")
+	both.leads()
+
+	byLease = d.starts(true, false).waits()
+	both.ends()
+	byLease.leads().ends()
+	if n := d.leading.Load(); n != 0 {
+		t.Errorf("%d replicas lead at the end", n)
+	}
+}
+
+// A replica that holds both and loses the Lease stops, too.
+func TestHoldingBothEndsWithTheLease(t *testing.T) {
+	d := &rollout{t: t}
+	both := d.starts(true, true)
+	d.elect(both)
+	both.leads()
+	d.lease.mu.Lock() // somebody else's now
+	d.lease.version++
+	d.lease.record = &resourcelock.LeaderElectionRecord{HolderIdentity: "other", LeaseDurationSeconds: 3600}
+	d.lease.mu.Unlock()
+	if err := receive(t, both.ended, "it leads without the Lease"); !errors.Is(err, ErrLost) {
+		t.Errorf("Lead returned %v", err)
+	}
+	if n := d.leading.Load(); n != 0 {
+		t.Errorf("%d replicas lead", n)
+	}
+}
