@@ -262,10 +262,12 @@ test-unit: race-note bin/cluster ## Run the unit tests and the goldens.
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; cd hack/cluster && $(RACE) ./...
 
 .PHONY: test-envtest
-test-envtest: race-note bin/cluster install-tools ## Run the tests of API and installation against a real kube-apiserver and etcd.
+test-envtest: race-note bin/agent bin/cluster install-tools ## Run the tests of API and installation against a real kube-apiserver and etcd.
 	@echo "test-envtest: the first time builds or fetches kube-apiserver and etcd: some minutes"
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; \
-	  packages=$$(go list ./test/... | grep -v /test/e2e); $(RACE) $$packages
+	  packages=$$(go list ./test/... | grep -v /test/e2e); $(RACE) $$packages; \
+	  echo "test-envtest: examples, and client/kubernetes with the newest controller-runtime"; \
+	  cd examples && $(RACE) ./... github.com/podesta-dev/podesta/client/kubernetes
 
 .PHONY: test-e2e
 test-e2e: race-note build ## Run the end-to-end tests on the local cluster.

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"testing"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// noLease checks that the operators have left no trace of an election in the API server.
+func noLease(t *testing.T, c client.Client) {
+	t.Helper()
+	var leases coordinationv1.LeaseList
+	var events corev1.EventList
+	for _, list := range []client.ObjectList{&leases, &events} {
+		if err := c.List(t.Context(), list, client.InNamespace("default")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(leases.Items) > 0 || len(events.Items) > 0 {
+		t.Errorf("leases %+v, events %+v", leases.Items, events.Items)
+	}
+}
