@@ -27,7 +27,8 @@ type Permission struct {
 	// because a wall clock can be set. It is zero if there is no deadline.
 	Deadline time.Time
 
-	until time.Duration // the deadline as a reading of boottime.Now; 0 if there is none
+	until  time.Duration // the deadline as a reading of boottime.Now; 0 if there is none
+	length time.Duration // how long before that the agent sent it
 	// the session that sent it, nil if MayAct asked; closing it gives the permission up
 	session context.Context
 }
@@ -83,19 +84,22 @@ func permission(data []byte, made span) (Permission, error) {
 		a.RemainingMilliseconds == 0) {
 		return p, nil
 	}
-	until, err := a.deadline(made)
-	if err != nil {
+	p.length = a.remaining()
+	var err error
+	if p.until, err = a.deadline(made, p.length); err != nil {
 		return Permission{}, err
 	}
-	p.until = until
 	return p, nil
+}
+
+func (a answerJSON) remaining() time.Duration {
+	return time.Duration(max(0, min(a.RemainingMilliseconds,
+		maxRemaining.Milliseconds()))) * time.Millisecond
 }
 
 // deadline returns the agent's own deadline if the clock is shared. Otherwise it counts the
 // remaining time from the earliest time at which the answer can have been made.
-func (a answerJSON) deadline(made span) (time.Duration, error) {
-	remaining := time.Duration(max(0, min(a.RemainingMilliseconds,
-		maxRemaining.Milliseconds()))) * time.Millisecond
+func (a answerJSON) deadline(made span, remaining time.Duration) (time.Duration, error) {
 	if !boottime.Shared {
 		return made.from + remaining, nil
 	}

@@ -20,9 +20,12 @@ import (
 //
 // However the session ends, fn is called once more with the zero Permission if it was called
 // before, the permissions of this session are no longer Valid, and the error says why the session
-// ended. KeepSession opens a new session after one has ended. Run does all of this for work that
+// ended. If this program reads nothing for long, Session tells the agent, which then asks for longer
+// permissions, within the group's bounds. KeepSession opens a new session after one has ended. Run does all of this for work that
 // ends with its context.
 func (c *Client) Session(ctx context.Context, fn func(Permission)) error {
+	var pauses stalls
+	defer pauses.reporter.Wait()
 	session, end := context.WithCancel(ctx)
 	defer end()
 	opened, err := boottime.Now()
@@ -34,6 +37,7 @@ func (c *Client) Session(ctx context.Context, fn func(Permission)) error {
 		return err
 	}
 	defer body.Close()
+	pauses.tell(session, c)
 	told := false
 	ended, err := readEvents(body, func(e event) error {
 		if e.name != "permission" {
@@ -44,6 +48,7 @@ func (c *Client) Session(ctx context.Context, fn func(Permission)) error {
 			return err
 		}
 		told, p.session = true, session
+		pauses.read(p)
 		fn(p)
 		return nil
 	})

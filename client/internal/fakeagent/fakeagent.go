@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -31,6 +33,7 @@ type Agent struct {
 	open    int    // sessions
 	opened  int    // sessions so far
 	told    time.Duration
+	stalls  []time.Duration // that the app has reported
 }
 
 // Start starts an agent that permits nothing. Close ends it.
@@ -44,6 +47,7 @@ func Start() *Agent {
 		write(w, body["name"] != "", body)
 	})
 	mux.HandleFunc("GET /v1/events", a.events)
+	mux.HandleFunc("POST /v1/stalled", a.stalled)
 	a.server = httptest.NewServer(mux)
 	a.URL = a.server.URL
 	return a
@@ -127,6 +131,34 @@ func (a *Agent) answer() (body map[string]any, length time.Duration) {
 		return body, a.length
 	}
 	return body, 0
+}
+
+func (a *Agent) stalled(w http.ResponseWriter, r *http.Request) {
+	n, err := strconv.Atoi(r.Header.Get("Podesta-Stalled"))
+	if err != nil || n < 1 {
+		http.Error(w, "no number of milliseconds", http.StatusBadRequest)
+		return
+	}
+	a.change(func() { a.stalls = append(a.stalls, time.Duration(n)*time.Millisecond) })
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// Stalls returns for how long the app has said that it read nothing, once it has said so as often as
+// n, or done is closed.
+func (a *Agent) Stalls(done <-chan struct{}, n int) []time.Duration {
+	for {
+		a.mu.Lock()
+		all, changed := slices.Clone(a.stalls), a.changed
+		a.mu.Unlock()
+		if len(all) >= n {
+			return all
+		}
+		select {
+		case <-changed:
+		case <-done:
+			return all
+		}
+	}
 }
 
 func (a *Agent) leader(w http.ResponseWriter, _ *http.Request) {

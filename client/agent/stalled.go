@@ -1,0 +1,61 @@
+package agent
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/podesta-dev/podesta/client/internal/boottime"
+)
+
+// stalls tells the agent when this program read nothing of its session for long: it stood still, or
+// was not scheduled. The agent sees nothing of that. It then asks for a lease that is long enough,
+// within the group's bounds, so that the next such pause does not end the permission.
+type stalls struct {
+	gaps chan time.Duration // capacity 1
+	last Permission         // zero before the first
+
+	reporter sync.WaitGroup
+}
+
+// tell reports gaps to the agent until ctx ends. That it does not take one is no failure: an older
+// agent knows nothing of them, and the permission says what holds.
+func (s *stalls) tell(ctx context.Context, c *Client) {
+	s.gaps = make(chan time.Duration, 1)
+	s.reporter.Add(1)
+	go func() {
+		defer s.reporter.Done()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case gap := <-s.gaps:
+				_, _ = c.ask(ctx, http.MethodPost, "/v1/stalled", "Podesta-Stalled",
+					strconv.FormatInt(gap.Milliseconds(), 10))
+			}
+		}
+	}()
+}
+
+// read notes an event of the session. The gap is from when the event before it was sent until now.
+// The agent sends the next one when a third of the last permission has passed; what took more than
+// half of it could soon take all of it.
+func (s *stalls) read(p Permission) {
+	before := s.last
+	s.last = p
+	if !boottime.Shared || before.length == 0 || p.length == 0 || p.Epoch != before.Epoch {
+		return
+	}
+	now, err := boottime.Now()
+	if err != nil {
+		return
+	}
+	if gap := now - (before.until - before.length); gap > before.length/2 {
+		select {
+		case s.gaps <- gap:
+		default: // the last one is still being told
+		}
+	}
+}
