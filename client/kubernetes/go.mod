@@ -62,4 +62,6 @@ require (
 	sigs.k8s.io/yaml v1.4.0 // indirect
 )
 
+// For this tree only: who imports this module gets the version of the client that is required above, so a
+// release tags client/vX first, requires that, and tags client/kubernetes/vX.
 replace github.com/podesta-dev/podesta/client => ../

@@ -117,7 +117,7 @@ func (d *rollout) starts(byLease, byPodesta bool) *replica {
 		OnStoppedLeading: func() {},
 	}}
 	if byLease {
-		config.LeaseDuration, config.RenewDeadline, config.RetryPeriod = 2*time.Second, time.Second, 50*time.Millisecond
+		config.LeaseDuration, config.RenewDeadline, config.RetryPeriod = leaseTime, leaseTime/2, 50*time.Millisecond
 	}
 	go func() {
 		if byPodesta {
@@ -142,13 +142,16 @@ func (r *replica) leads() *replica {
 	return r
 }
 
+// leaseTime is how long a replica waits for a Lease that is not renewed.
+const leaseTime = 2 * time.Second
+
 // waits checks that it does not lead, for a while: longer than it takes to notice that it may.
-func (r *replica) waits() *replica {
+func (r *replica) waits(notice time.Duration) *replica {
 	r.t.Helper()
 	select {
 	case <-r.begun:
 		r.t.Error("it leads")
-	case <-time.After(300 * time.Millisecond):
+	case <-time.After(notice):
 	}
 	return r
 }
@@ -182,22 +185,22 @@ func TestSwitchingOverAndBackWhileRolling(t *testing.T) {
 	byLease := d.starts(true, false).leads()
 	both := d.starts(true, true)
 	d.elect(both)
-	both.waits() // it may act, and the Lease is held by a pod that knows nothing of Podesta
+	both.waits(leaseTime * 3 / 2) // it may act, and the Lease is held by a pod that knows nothing of Podesta
 	byLease.ends()
 	both.leads()
 
 	podesta := d.starts(false, true)
-	podesta.waits() // it needs no Lease, and it may not act
+	podesta.waits(leaseTime / 4) // it needs no Lease, and it may not act
 	d.elect(podesta)
 	receive(t, both.ended, "it goes on without the permission")
 	podesta.leads()
 
-	both = d.starts(true, true).waits() // the Lease is nobody's, and that is not enough
+	both = d.starts(true, true).waits(leaseTime * 3 / 2) // the Lease is nobody's, and that is not enough
 	d.elect(both)
 	receive(t, podesta.ended, "it goes on without the permission")
 	both.leads()
 
-	byLease = d.starts(true, false).waits()
+	byLease = d.starts(true, false).waits(leaseTime * 3 / 2) // the Lease is renewed
 	both.ends()
 	byLease.leads().ends()
 	if n := d.leading.Load(); n != 0 {
