@@ -271,7 +271,7 @@ test-envtest: race-note bin/agent bin/cluster install-tools ## Run the tests of 
 .PHONY: test-e2e
 test-e2e: race-note build ## Run the end-to-end tests on the local cluster.
 	@echo "test-e2e: elections, kills and edits on the local cluster: some minutes"
-	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; $(RACE) ./test/e2e -v -timeout 20m
+	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; $(RACE) ./test/e2e -v -timeout 20m -parallel 3
 
 # The modules whose dependencies are too much to build for each change: raft and etcd; the oldest client-go
 # that the lock supports. With the newest one its tests are part of test-envtest.
