@@ -43,8 +43,7 @@ func (m *Machine) finishStepDown() {
 	if s == nil || m.now.Boot < m.leaseholder.toldUntil {
 		return
 	}
-	m.broadcast(s.roster, Request{Kind: Release, Epoch: s.highest, Heir: s.heir})
-	m.voter.release(m.self, s.highest, m.now.Boot)
+	m.giveBack(s.roster, s.highest, s.heir)
 	m.leaseholder.steppingDown = nil
 }
 
@@ -60,6 +59,13 @@ func (m *Machine) release(t, later *tally) {
 		// nothing that others need.
 		t = later
 	}
-	m.broadcast(t.roster, Request{Kind: Release, Epoch: t.epoch})
-	m.voter.release(m.self, t.epoch, m.now.Boot)
+	m.giveBack(t.roster, t.epoch, "")
+}
+
+// giveBack sends RELEASE to the members of the epoch's roster, and releases this process's own promise.
+func (m *Machine) giveBack(r *Roster, e Epoch, heir string) {
+	p := Request{Kind: Release, Epoch: e, Heir: heir, Group: m.roster.Group}
+	m.out.Release = &p
+	m.broadcast(r, p)
+	m.voter.release(m.self, e, m.now.Boot)
 }

@@ -139,8 +139,11 @@ func (n *Node) stepLease(e lease.Event) {
 	for _, r := range out.Replies {
 		n.send(Message{Type: LeaseResponse, To: r.To, ReplyTo: r.ReplyTo, Response: r.Response})
 	}
+	if r := out.Release; r != nil {
+		n.note(Note{Type: Releases, Epoch: r.Epoch, Group: r.Group})
+	}
 	for _, r := range out.Requests {
-		n.request(r)
+		n.send(Message{Type: LeaseRequest, To: r.To, Request: r.Request})
 	}
 	if out.Heard != "" {
 		n.heard(out.Heard, out.HeardEvery)
@@ -155,14 +158,6 @@ func (n *Node) stepLease(e lease.Event) {
 	if out.Appoint != "" {
 		n.elect(election.Event{Type: election.Appoint, Process: out.Appoint})
 	}
-}
-
-func (n *Node) request(r lease.Addressed) {
-	if r.Request.Kind == lease.Release && r.Request.Epoch != n.released {
-		n.released = r.Request.Epoch
-		n.note(Note{Type: Releases, Epoch: n.released})
-	}
-	n.send(Message{Type: LeaseRequest, To: r.To, Request: r.Request})
 }
 
 func (n *Node) send(m Message) { n.ready.Messages = append(n.ready.Messages, m) }

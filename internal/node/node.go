@@ -37,7 +37,6 @@ type Node struct {
 	ailment   NotCandidate // of the app while it is unhealthy
 	rests     bool         // the lease protocol has withdrawn the process for a while (C5)
 	holds     lease.Epoch
-	released  lease.Epoch
 
 	alarms  alarms
 	peers   peers

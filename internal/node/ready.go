@@ -55,7 +55,7 @@ const (
 	Holds
 	// Withdrawn: it holds Epoch no more.
 	Withdrawn
-	// Releases: it releases Epoch.
+	// Releases: it gives back Epoch of Group.
 	Releases
 	// Suspects: the failure detector suspects Process, the coordinator.
 	Suspects
@@ -84,6 +84,7 @@ type Note struct {
 	Type    NoteType
 	Process string
 	Epoch   lease.Epoch
+	Group   string
 	Until   lease.Instant
 	Timer   election.Timer
 	Account *Account

@@ -20,6 +20,11 @@ func (w *World) checkStep(p int32, e *node.Event, r *node.Ready) {
 	if w.Guarded && e.Type == node.Received && e.Message.Type == node.LeaseRequest {
 		w.noteWord(p, &e.Message.Request)
 	}
+	for i := range r.Notes { // a RELEASE to itself: where it is alone on the roster, no message says so
+		if note := &r.Notes[i]; note.Type == node.Releases && p != w.rogue {
+			w.releases(p, v.name, v.number, note.Group, note.Epoch)
+		}
+	}
 	for i := range r.Messages {
 		m := &r.Messages[i]
 		switch m.Type {

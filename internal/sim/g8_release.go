@@ -16,7 +16,6 @@ func (w *World) checkRequest(p int32, m *node.Message) {
 	}
 	switch r.Kind {
 	case lease.Release:
-		w.releases(p, v.name, v.number, r)
 		w.checkNotHeld(p, "releases", r.Epoch)
 		if a := &v.app; a.process == v.self && a.epoch == r.Epoch && w.acts(p) {
 			w.fail("G8: %s releases %s; its app may act until %s", v.name, r.Epoch, clockFormat(v.clock.when(a.deadline)))

@@ -78,24 +78,25 @@ func (w *World) timed() bool { return !w.Beyond }
 
 // beforeMessage notes what a message means for what was promised, before the voter hears it.
 func (w *World) beforeMessage(p int32, e *node.Event) {
-	if w.Guarded && e.Message.Type == node.LeaseRequest && e.Message.Request.Kind == lease.Release {
-		w.releases(p, e.From, e.Incarnation, &e.Message.Request)
+	if r := &e.Message.Request; w.Guarded && e.Message.Type == node.LeaseRequest && r.Kind == lease.Release {
+		w.releases(p, e.From, e.Incarnation, r.Group, r.Epoch)
 	}
 }
 
 // releases ends what a voter has promised that run up to an epoch: it has been given back.
-func (w *World) releases(p int32, from string, number uint64, r *lease.Request) {
+func (w *World) releases(p int32, from string, number uint64, group string, e lease.Epoch) {
 	o := w.oracleOf(p)
-	if o == nil || w.processes[p].roster == nil || r.Group != w.processes[p].roster.Group {
+	if o == nil || w.processes[p].roster == nil || group != w.processes[p].roster.Group {
 		return // of another object of the group's name: an epoch there is another one
 	}
-	e := r.Epoch
 	v := &w.processes[p]
 	for _, q := range [...]*promise{o.promise(p, v.disk.number), &o.widest[p]} {
 		q.release(from, number, e, w.now)
 	}
 	for i := range v.words { // also those that are given late, when nobody wants them any more
-		v.words[i].release(from, number, e, w.now)
+		if v.words[i].group == w.groupOf(p) {
+			v.words[i].release(from, number, e, w.now)
+		}
 	}
 }
 
