@@ -35,13 +35,13 @@ func (w *World) checkGrant(p int32, m *node.Message) {
 	from := &w.processes[p]
 	for i := range from.words {
 		said := &from.words[i]
-		if said.to.Name == names[s.from] && said.to.Number == s.caller && said.epoch == v.Epoch {
+		if said.to.Name == names[s.from] && said.to.Number == s.caller && said.epoch == v.Epoch &&
+			said.first <= v.Round && v.Round <= said.last {
 			// A vote that waited for the disk counts in the group object that it was asked in, also if
-			// the voter has another one's roster by now: it has promised, and remembers so (V12).
-			given := *said
-			given.group = 0
+			// the voter has another one's roster by now: it has promised, and remembers so (V12). An
+			// epoch of two group objects may be the same; the rounds of a candidate never are.
 			w.checkKept(p, v, said)
-			w.give(p, &w.oracles[said.group-1], given)
+			w.give(p, &w.oracles[said.group-1], said.promise)
 			return
 		}
 	}
@@ -49,7 +49,7 @@ func (w *World) checkGrant(p int32, m *node.Message) {
 }
 
 // checkKept checks that what a voter grants is on its disk.
-func (w *World) checkKept(p int32, v *lease.Response, said *promise) {
+func (w *World) checkKept(p int32, v *lease.Response, said *word) {
 	kept := &w.processes[p].disk.saved.lease
 	if kept.Group != groups[said.group] {
 		for e := kept.Earlier; e != nil; e = e.Next {

@@ -90,7 +90,7 @@ func (w *World) giveOwn(p int32, o *oracle, h *hold, alone bool) {
 	}
 	if to == v.self && v.clock.instant(w.now)+remaining >= h.deadline || alone {
 		// of that epoch or, beside it (V4), of a later one
-		w.give(p, o, promise{v.self, kept.Highest, h.deadline, h.until, 0})
+		w.give(p, o, promise{v.self, kept.Highest, h.deadline, h.until})
 	}
 }
 

@@ -25,7 +25,13 @@ type promise struct {
 	epoch    lease.Epoch   // the highest that it has promised
 	deadline lease.Instant // on the voter's clock
 	until    Time          // the same in true time, at the present rate of that clock
-	group    int           // the group object that it was asked in; kept with words only
+}
+
+// word is a promise that has been made, given or not.
+type word struct {
+	promise
+	group       int    // the group object that it was asked in
+	first, last uint64 // rounds of the candidate in which it was asked
 }
 
 // hold is what a process may do, as its Node has it.
@@ -118,10 +124,11 @@ func (w *World) noteWord(p int32, q *lease.Request) {
 		return
 	}
 	deadline := v.clock.instant(w.now) + remaining
-	made := promise{to, q.Epoch, deadline, v.clock.when(deadline), w.groupOf(p)}
+	made := word{promise{to, q.Epoch, deadline, v.clock.when(deadline)}, w.groupOf(p), q.Round, q.Round}
 	for i := range v.words {
-		if v.words[i].to == to && v.words[i].epoch == q.Epoch && v.words[i].group == made.group {
-			v.words[i] = made
+		if said := &v.words[i]; said.to == to && said.epoch == q.Epoch && said.group == made.group {
+			made.first, made.last = min(said.first, q.Round), max(said.last, q.Round)
+			*said = made
 			return
 		}
 	}

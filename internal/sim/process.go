@@ -42,8 +42,8 @@ type process struct {
 	rules     int32 // the newest rules level that the agent's build supports; 0 is 1
 	asked     bool  // it has asked for a newer roster
 	heard     []uint64
-	words     [16]promise // that its voter has made last, given or not
-	said      int         // of words
+	words     [16]word // that its voter has made last, given or not
+	said      int      // of words
 }
 
 // names of simulated processes, in ring order.
@@ -119,7 +119,7 @@ func (w *World) run(p int32) {
 	v.sick, v.unhealthy, v.leaving, v.asked = false, false, false, false
 	v.app.start(v.self)
 	clear(v.heard)
-	v.said, v.words = 0, [len(v.words)]promise{}
+	v.said, v.words = 0, [len(v.words)]word{}
 	for q := range int32(len(w.processes)) {
 		r := w.pair(p, q)
 		r.abort()
