@@ -47,6 +47,30 @@ func TestFailoverWithAShortLease(t *testing.T) {
 	}
 }
 
+// A new roster is written while the lease goes on: no app finds its permission over, although the disks
+// take longer than a lease lasts.
+func TestANewRosterOnSlowDisks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startAdaptive(t, "Bully")
+		for _, p := range g.agents {
+			p.mu.Lock()
+			p.syncs = 175 * time.Millisecond
+			p.mu.Unlock()
+		}
+		l := g.agents["p5"].ledger
+		before, _ := l.Use()
+		g.edit(func(r *roster.Roster) { r.Processes[0].Priority = 0 })
+		for begun := time.Now(); time.Since(begun) < 2*time.Second; <-time.After(time.Millisecond) {
+			if _, ok := l.Use(); !ok {
+				t.Fatalf("%v after the edit p5 may not act", time.Since(begun))
+			}
+		}
+		if after, _ := l.Use(); after.Epoch == before.Epoch {
+			t.Errorf("p5 still acts under epoch %v: the new roster was not used", after.Epoch)
+		}
+	})
+}
+
 // LH10: an app that only asks now and then has a lease that is long enough for it to act all the time.
 func TestAPollingAppNeedsALongerLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

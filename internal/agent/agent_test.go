@@ -56,6 +56,7 @@ type process struct {
 	health      chan error
 	probed      []roster.AppHealth
 	full        bool          // its disk
+	syncs       time.Duration // how long its disk takes
 	stands      time.Duration // for so long its loop stands still when the app's health is checked in another way
 }
 
@@ -121,6 +122,10 @@ func (p *process) report(r roster.Report) {
 }
 
 func (p *process) save(s lease.State, r *roster.Roster) error {
+	p.mu.Lock()
+	takes := p.syncs
+	p.mu.Unlock()
+	<-time.After(takes)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.full {

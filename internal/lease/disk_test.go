@@ -188,6 +188,29 @@ func TestARenewalForLongerWaitsForNoWrite(t *testing.T) {
 	}
 }
 
+// V4, V11: a renewal of the older promise waits for that promise, and not for the new one beside it: with
+// a slow disk a short lease would lapse at each new roster.
+func TestARenewalOfTheOlderPromiseWaitsForThatOnly(t *testing.T) {
+	older := lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1}
+	newer := lease.Request{Kind: lease.Vote, Epoch: epoch(2, 1), Lease: lease1}
+	for _, written := range []bool{true, false} {
+		s := newSolo(t, rosterOf(3), "P1")
+		s.slow = !written
+		s.askBy("P2", older) // the first request for an epoch may be a renewal: VOTE was lost
+		s.slow = true
+		s.roster = next(s.roster, func(r *lease.Roster) {})
+		s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
+		if s.askBy("P2", newer) != nil {
+			t.Error("the new epoch is granted before it is on the disk")
+		}
+		if v := s.askBy("P2", older); written && (v == nil || !v.Granted) {
+			t.Errorf("the older promise is on the disk, and its renewal waits: %v", v)
+		} else if !written && v != nil {
+			t.Errorf("the older promise is not on the disk, and is renewed: %v", v)
+		}
+	}
+}
+
 // V11: a report about a version that was never made says nothing about those that were.
 func TestAVersionThatWasNeverMade(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P1")

@@ -118,8 +118,12 @@ func (m *Machine) changeRoster(r *Roster) {
 	m.me, _ = r.find(m.self.Name)
 	m.heartbeat = max(r.Heartbeat, time.Millisecond)
 	m.leaseholder.pace.adapt(r, m.now.Boot)
+	before := m.voter.previousEpoch
 	if m.voter.adopt(r, m.self, m.now.Boot) {
 		m.disk.change()
+	}
+	if m.voter.previousEpoch != before {
+		m.disk.older = m.disk.promise
 	}
 	m.candidacy.preVote.purpose, m.candidacy.ballotsSpent = noPreVote, false
 	maps.DeleteFunc(m.leaseholder.peers, func(name string, _ *peer) bool {

@@ -28,7 +28,7 @@ func (m *Machine) requested(e *Event) {
 		if p.Kind == Renew {
 			m.heardRenewal(from, p, granted)
 		}
-		m.reply(e, granted, m.disk.promise)
+		m.reply(e, granted, m.disk.grantOf(p.Epoch, m.voter.Highest))
 	case Transfer:
 		m.offered(e)
 	case TakeOver:

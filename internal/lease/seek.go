@@ -53,11 +53,12 @@ func (m *Machine) requestOwnVote(p Request) {
 		return
 	}
 	v := Response{Kind: p.Kind, Epoch: p.Epoch, Round: p.Round, Granted: true}
-	if m.disk.has(m.disk.promise) {
+	version := m.disk.grantOf(p.Epoch, m.voter.Highest)
+	if m.disk.has(version) {
 		m.voted(m.self, v)
 		return
 	}
-	m.disk.hold(m.disk.promise, Reply{To: m.self.Name, Response: v})
+	m.disk.hold(version, Reply{To: m.self.Name, Response: v})
 }
 
 // voted takes a voter's answer to a VOTE or a RENEW.

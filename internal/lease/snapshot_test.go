@@ -83,7 +83,7 @@ func (s *snapshot) delay(at Instant) { s.number(int64((max(at-s.now, 0) + s.grai
 // disk counts versions from the one that is written: nothing else about them matters.
 func (s *snapshot) disk(d *disk) {
 	s.flags(d.broken)
-	for _, v := range [...]uint64{d.version, d.promise, d.begun, d.lost} {
+	for _, v := range [...]uint64{d.version, d.promise, d.older, d.begun, d.lost} {
 		s.number(max(int64(v)-int64(d.written), 0))
 	}
 	for _, w := range d.waiting {
@@ -227,7 +227,7 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		of     any
 		fields int
 	}{
-		{Machine{}, 18}, {voter{}, 7}, {disk{}, 7}, {State{}, 7}, {candidacy{}, 10}, {preVote{},
+		{Machine{}, 18}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 10}, {preVote{},
 			8}, {leaseholder{}, 9}, {tally{}, 11}, {steppingDown{}, 4},
 		{peer{}, 6}, {follower{}, 14}, {pace{}, 8},
 	} {
