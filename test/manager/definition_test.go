@@ -55,8 +55,9 @@ func define(t *testing.T, edit func(crd map[string]any)) map[string]any {
 	crd.SetAPIVersion("apiextensions.k8s.io/v1")
 	crd.SetKind("CustomResourceDefinition")
 	must(t, kube.Get(bg, client.ObjectKey{Name: "electiongroups.podesta.dev"}, crd))
+	as := client.MergeFrom(crd.DeepCopy()) // an Update could meet a conflict: the API server writes the status
 	edit(crd.Object)
-	must(t, kube.Update(bg, crd))
+	must(t, kube.Patch(bg, crd, as))
 	return crd.DeepCopy().Object
 }
 

@@ -391,8 +391,9 @@ func TestPodThatLeavesTheGroupLosesTheRole(t *testing.T) {
 	pod := &corev1.Pod{}
 	key := types.NamespacedName{Namespace: namespace, Name: "scheduler-2"}
 	must(t, kube.Get(bg, key, pod))
+	as := client.MergeFrom(pod.DeepCopy()) // an Update could meet a conflict: the manager writes the role
 	delete(pod.Labels, v1.GroupLabel)
-	must(t, kube.Update(bg, pod))
+	must(t, kube.Patch(bg, pod, as))
 	eventually(t, "the role label gone", func() bool {
 		must(t, kube.Get(bg, key, pod))
 		return pod.Labels[v1.RoleLabel] == ""

@@ -60,8 +60,9 @@ func TestAWitnessIsOneForGood(t *testing.T) {
 	p[0].HearsAfter(t, heard, "the same priorities from the next manager", ranks(1, 2, 0))
 	g := groupIn(t, namespace)
 	before := g.Status.Roster.Generation
+	as := client.MergeFrom(g.DeepCopy()) // an Update could meet a conflict: the manager writes the status
 	g.Spec.Timing.TimeoutMilliseconds = 700
-	must(t, kube.Update(bg, g))
+	must(t, kube.Patch(bg, g, as))
 	sees(t, namespace, "a new roster with the witness", func(g *v1.ElectionGroup) bool {
 		return g.Status.Roster.Generation > before && witnesses("scheduler-2")(g)
 	})

@@ -226,8 +226,9 @@ func TestATenantsGroupIsItsNamespacesOnly(t *testing.T) {
 	victim.Follows(t)
 	group := &v1.ElectionGroup{}
 	must(t, kube.Get(bg, types.NamespacedName{Namespace: evil, Name: "scheduler"}, group))
+	as := client.MergeFrom(group.DeepCopy()) // an Update could meet a conflict: the manager writes the status
 	group.Spec.Processes = []v1.Process{{Name: victim.Pod.Name, Priority: new(int32(0))}}
-	must(t, kube.Update(bg, group))
+	must(t, kube.Patch(bg, group, as))
 	edited := sees(t, evil, func(g *v1.ElectionGroup) bool { return g.Status.ObservedGeneration == group.Generation })
 	newPod(t, shop, 1)
 	victim.Awaits(t, "the next roster of its own", func() bool {
