@@ -52,7 +52,7 @@ func findFault(name string) (fault, error) {
 // terminate ends an agent by a signal.
 func terminate(s syscall.Signal) func(*group, string) error {
 	return func(g *group, c string) error {
-		g.witness.Forget(c)
+		g.observer.Forget(c)
 		return g.signal(c, s)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/roster"
-	"github.com/podesta-dev/podesta/test/witness"
+	"github.com/podesta-dev/podesta/test/observer"
 )
 
 // plan says what group to make.
@@ -50,12 +50,12 @@ func (p plan) host(name string) string {
 // group is a group of agents that run as processes on loopback addresses of their own, each with an app.
 type group struct {
 	plan
-	dir     string
-	names   []string
-	running map[string]*exec.Cmd
-	witness *witness.Witness
-	apps    *apps
-	mended  time.Time // when the last fault was over
+	dir      string
+	names    []string
+	running  map[string]*exec.Cmd
+	observer *observer.Observer
+	apps     *apps
+	mended   time.Time // when the last fault was over
 }
 
 // errRestless says that a group did not come to rest.
@@ -71,7 +71,7 @@ func newGroup(ctx context.Context, p plan) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &group{plan: p, dir: dir, running: map[string]*exec.Cmd{}, witness: witness.New(), apps: newApps(p.safety == roster.Guarded)}
+	g := &group{plan: p, dir: dir, running: map[string]*exec.Cmd{}, observer: observer.New(), apps: newApps(p.safety == roster.Guarded)}
 	if err := g.boot(ctx); err != nil {
 		g.close()
 		return nil, err
@@ -129,7 +129,7 @@ func (g *group) start(ctx context.Context, name string) error {
 		return err
 	}
 	g.running[name] = c
-	g.witness.Watch(name, g.app(name))
+	g.observer.Watch(name, g.app(name))
 	return nil
 }
 
@@ -148,7 +148,7 @@ func (g *group) ready(ctx context.Context) (coordinator string, err error) {
 	defer cancel()
 	highest := g.names[len(g.names)-1]
 	for {
-		agreed, err := g.witness.Await(ctx, g.names, func(c string) bool { return g.safety == roster.Guarded || c == highest })
+		agreed, err := g.observer.Await(ctx, g.names, func(c string) bool { return g.safety == roster.Guarded || c == highest })
 		if err != nil {
 			return "", err
 		}
@@ -188,7 +188,7 @@ func (g *group) alive() error {
 
 // still fails unless all agree on that coordinator: a group in which that changed was not quiet.
 func (g *group) still(ctx context.Context, coordinator string) error {
-	now, err := g.witness.Await(ctx, g.names, nil)
+	now, err := g.observer.Await(ctx, g.names, nil)
 	if err == nil && now.Coordinator != coordinator {
 		err = fmt.Errorf("the group was not quiet: %s coordinated, and %s does now", coordinator, now.Coordinator)
 	}
@@ -216,7 +216,7 @@ func (g *group) until(ctx context.Context, at time.Time) error {
 
 func (g *group) close() {
 	g.apps.close()
-	g.witness.Close()
+	g.observer.Close()
 	for _, c := range g.running {
 		_ = c.Process.Kill()
 	}

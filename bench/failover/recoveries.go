@@ -105,6 +105,6 @@ func (g *group) without(ctx context.Context, gone string, wanted func(string) bo
 // named waits until all but one name the same coordinator, one that is wanted.
 func (g *group) named(ctx context.Context, gone string, wanted func(string) bool) (string, error) {
 	others := slices.DeleteFunc(slices.Clone(g.names), func(n string) bool { return n == gone })
-	agreed, err := g.witness.Await(ctx, others, wanted)
+	agreed, err := g.observer.Await(ctx, others, wanted)
 	return agreed.Coordinator, err
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/podesta-dev/podesta/test/witness"
+	"github.com/podesta-dev/podesta/test/observer"
 )
 
 // trial is what one fault gave.
@@ -34,7 +34,7 @@ func (g *group) try(run context.Context, name string) (t trial, err error) {
 	if err := f.strike(g, old); err != nil {
 		return t, err
 	}
-	agreed, err := g.witness.Await(ctx, survivors, func(c string) bool { return c != old })
+	agreed, err := g.observer.Await(ctx, survivors, func(c string) bool { return c != old })
 	if err != nil {
 		return t, err
 	}
@@ -45,7 +45,7 @@ func (g *group) try(run context.Context, name string) (t trial, err error) {
 	if t.named, err = agreed.After(t.struck); err != nil {
 		return t, fmt.Errorf("%s is named: %w", agreed.Coordinator, err)
 	}
-	if t.acted, err = witness.After(t.struck, may); err != nil {
+	if t.acted, err = observer.After(t.struck, may); err != nil {
 		return t, fmt.Errorf("%s may act: %w", agreed.Coordinator, err)
 	}
 	acts, err := g.leads(ctx, agreed.Coordinator)

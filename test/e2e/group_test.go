@@ -13,8 +13,8 @@ import (
 	"time"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/observer"
 	"github.com/podesta-dev/podesta/test/stage"
-	"github.com/podesta-dev/podesta/test/witness"
 )
 
 // patience is how long a step may take on a loaded machine before it counts as failed. Nothing waits for it when all is well.
@@ -122,7 +122,7 @@ func votersOf(eg *v1.ElectionGroup) (of []v1.RosterMember) {
 // took is the time from a cause to its effect; an effect before its cause fails the test.
 func (g *group) took(cause, effect time.Time) time.Duration {
 	g.t.Helper()
-	took, err := witness.After(cause, effect)
+	took, err := observer.After(cause, effect)
 	if err != nil {
 		g.t.Error(err)
 	}
@@ -152,7 +152,7 @@ func (g *group) agree(want string, but ...string) time.Time {
 	pods, err := g.Pods(ctx)
 	g.must(err)
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(pods)), func(n string) bool { return slices.Contains(but, n) })
-	a, err := g.Witness.Await(ctx, names, func(c string) bool { return c == want })
+	a, err := g.Observer.Await(ctx, names, func(c string) bool { return c == want })
 	g.must(err)
 	return a.At
 }

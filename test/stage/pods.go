@@ -36,7 +36,7 @@ func (s *Stage) Pods(ctx context.Context) (map[string]corev1.Pod, error) {
 }
 
 // AwaitRunning returns the group's pods once there are n that run, each with its agent ready, and
-// lets the witness follow them.
+// lets the observer follow them.
 func (s *Stage) AwaitRunning(ctx context.Context, n int) (map[string]corev1.Pod, error) {
 	pods, err := s.AwaitPods(ctx, fmt.Sprintf("%d running pods", n), func(pods map[string]corev1.Pod) bool {
 		return len(pods) == n && AllReady(pods)
@@ -79,14 +79,14 @@ func Ready(p *corev1.Pod) bool {
 func (s *Stage) follow(pods map[string]corev1.Pod) {
 	for name := range s.followed {
 		if _, ok := pods[name]; !ok {
-			s.Witness.Forget(name)
+			s.Observer.Forget(name)
 			delete(s.followed, name)
 		}
 	}
 	for name, p := range pods {
 		if s.followed[name] != p.Status.PodIP {
 			s.followed[name] = p.Status.PodIP
-			s.Witness.Watch(name, AppAddress(p))
+			s.Observer.Watch(name, AppAddress(p))
 		}
 	}
 }

@@ -30,17 +30,17 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/test/witness"
+	"github.com/podesta-dev/podesta/test/observer"
 )
 
 // Stage is one ElectionGroup with its pods.
 type Stage struct {
 	client.WithWatch
 	Namespace, Group string
-	Witness          *witness.Witness
+	Observer         *observer.Observer
 	Config           *rest.Config
 
-	followed map[string]string // address that the witness follows, by pod
+	followed map[string]string // address that the observer follows, by pod
 }
 
 // silence keeps controller-runtime from logging what it returns as errors.
@@ -62,11 +62,11 @@ func Connect(kubeconfig, namespace, group string) (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Stage{WithWatch: c, Namespace: namespace, Group: group, Witness: witness.New(), Config: config, followed: map[string]string{}}, nil
+	return &Stage{WithWatch: c, Namespace: namespace, Group: group, Observer: observer.New(), Config: config, followed: map[string]string{}}, nil
 }
 
 // Close ends watching.
-func (s *Stage) Close() { s.Witness.Close() }
+func (s *Stage) Close() { s.Observer.Close() }
 
 // ApplyFile applies the objects of a YAML file in the stage's namespace, as kubectl apply
 // --server-side does.

@@ -17,7 +17,7 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/hack/cluster/local"
 	"github.com/podesta-dev/podesta/test/stage"
-	"github.com/podesta-dev/podesta/test/witness"
+	"github.com/podesta-dev/podesta/test/observer"
 )
 
 // patience is how long any one step may take before the demo gives up and says what it waited for.
@@ -89,7 +89,7 @@ func (d *demo) apply(ctx context.Context) error {
 		return err
 	}
 	d.pods = slices.Sorted(maps.Keys(pods))
-	first, err := d.stage.Witness.Await(ctx, d.pods, nil)
+	first, err := d.stage.Observer.Await(ctx, d.pods, nil)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (d *demo) failover(ctx context.Context, algorithm v1.Algorithm) error {
 	if err := d.use(ctx, algorithm); err != nil {
 		return err
 	}
-	before, err := d.stage.Witness.Await(ctx, d.pods, nil)
+	before, err := d.stage.Observer.Await(ctx, d.pods, nil)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (d *demo) failover(ctx context.Context, algorithm v1.Algorithm) error {
 	}
 	d.say("SIGKILL to all processes of %s, the coordinator", killed)
 	survivors := slices.DeleteFunc(slices.Clone(d.pods), func(p string) bool { return p == killed })
-	after, err := d.stage.Witness.Await(ctx, survivors, func(c string) bool { return c != killed })
+	after, err := d.stage.Observer.Await(ctx, survivors, func(c string) bool { return c != killed })
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (d *demo) failover(ctx context.Context, algorithm v1.Algorithm) error {
 	if err != nil {
 		return err
 	}
-	shown, err := witness.After(at, eg.Status.Coordinator.Since.Time)
+	shown, err := observer.After(at, eg.Status.Coordinator.Since.Time)
 	if err != nil {
 		return fmt.Errorf("%s in the status: %w", after.Coordinator, err)
 	}
@@ -174,7 +174,7 @@ func (d *demo) use(ctx context.Context, algorithm v1.Algorithm) error {
 
 // recovery waits for the killed process to be back.
 func (d *demo) recovery(ctx context.Context, killed string) error {
-	all, err := d.stage.Witness.Await(ctx, d.pods, nil)
+	all, err := d.stage.Observer.Await(ctx, d.pods, nil)
 	if err != nil {
 		return err
 	}

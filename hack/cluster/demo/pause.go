@@ -19,7 +19,7 @@ func (d *demo) pause(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	d.title("A pause longer than the lease")
-	before, err := d.stage.Witness.Await(ctx, d.pods, nil)
+	before, err := d.stage.Observer.Await(ctx, d.pods, nil)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (d *demo) pause(ctx context.Context) error {
 	}
 	d.say("SIGSTOP to all processes of %s, the coordinator: its connections stay open", paused)
 	others := slices.DeleteFunc(slices.Clone(d.pods), func(p string) bool { return p == paused })
-	after, err := d.stage.Witness.Await(ctx, others, func(c string) bool { return c != paused })
+	after, err := d.stage.Observer.Await(ctx, others, func(c string) bool { return c != paused })
 	if err != nil {
 		return err
 	}

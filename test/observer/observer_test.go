@@ -1,4 +1,4 @@
-package witness
+package observer
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func agent(t *testing.T, ends bool, said ...string) (address string) {
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
-func watching(t *testing.T, addresses ...string) (w *Witness, processes []string) {
+func watching(t *testing.T, addresses ...string) (w *Observer, processes []string) {
 	t.Helper()
 	w = New()
 	t.Cleanup(w.Close)

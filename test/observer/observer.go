@@ -1,6 +1,6 @@
-// Package witness watches what the agents of a group say, all at once, and tells when they agree. It reads their event
+// Package observer watches what the agents of a group say, all at once, and tells when they agree. It reads their event
 // streams as an app would; what it measures includes the way from the agent to the app.
-package witness
+package observer
 
 import (
 	"bufio"
@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Witness follows the event streams of agents. It is safe for concurrent use.
-type Witness struct {
+// Observer follows the event streams of agents. It is safe for concurrent use.
+type Observer struct {
 	client *http.Client
 
 	mu      sync.Mutex
@@ -37,16 +37,16 @@ type view struct {
 // retry is how long a stream that could not be opened waits for the next attempt.
 const retry = 20 * time.Millisecond
 
-// New returns a witness that watches nobody.
-func New() *Witness {
-	return &Witness{
+// New returns a observer that watches nobody.
+func New() *Observer {
+	return &Observer{
 		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 		views:  map[string]view{}, streams: map[string]context.CancelFunc{}, changed: make(chan struct{}),
 	}
 }
 
 // Watch follows a process whose app API is at the given address, until Forget or Close. A stream that ends is opened again.
-func (w *Witness) Watch(process, address string) {
+func (w *Observer) Watch(process, address string) {
 	w.Forget(process)
 	ctx, cancel := context.WithCancel(context.Background())
 	w.mu.Lock()
@@ -65,7 +65,7 @@ func (w *Witness) Watch(process, address string) {
 }
 
 // Forget ends watching a process.
-func (w *Witness) Forget(process string) {
+func (w *Observer) Forget(process string) {
 	w.mu.Lock()
 	cancel := w.streams[process]
 	delete(w.streams, process)
@@ -76,7 +76,7 @@ func (w *Witness) Forget(process string) {
 }
 
 // Close ends watching all.
-func (w *Witness) Close() {
+func (w *Observer) Close() {
 	w.mu.Lock()
 	for _, cancel := range w.streams {
 		cancel()
@@ -85,7 +85,7 @@ func (w *Witness) Close() {
 	w.group.Wait()
 }
 
-func (w *Witness) follow(ctx context.Context, process, address string) {
+func (w *Observer) follow(ctx context.Context, process, address string) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/v1/events", nil)
 	if err != nil {
 		return
@@ -121,7 +121,7 @@ func (w *Witness) follow(ctx context.Context, process, address string) {
 var errNoEvent = errors.New("an event names a coordinator, or nobody")
 
 // breaks notes that an agent does not say what agents say: Await returns the first such error.
-func (w *Witness) breaks(err error) {
+func (w *Observer) breaks(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.broken == nil {
@@ -130,7 +130,7 @@ func (w *Witness) breaks(err error) {
 	w.wake()
 }
 
-func (w *Witness) set(process string, v *view) {
+func (w *Observer) set(process string, v *view) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if v == nil {
@@ -142,7 +142,7 @@ func (w *Witness) set(process string, v *view) {
 }
 
 // wake wakes all who wait. The lock is held.
-func (w *Witness) wake() {
+func (w *Observer) wake() {
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
@@ -170,7 +170,7 @@ func After(cause, effect time.Time) (time.Duration, error) {
 
 // Await returns when all the given processes name the same coordinator, none of them electing, and accept holds for it (nil:
 // any will do). The error tells who says what.
-func (w *Witness) Await(ctx context.Context, processes []string, accept func(coordinator string) bool) (Agreement, error) {
+func (w *Observer) Await(ctx context.Context, processes []string, accept func(coordinator string) bool) (Agreement, error) {
 	for {
 		w.mu.Lock()
 		agreement, ok := w.agreement(processes)
@@ -190,7 +190,7 @@ func (w *Witness) Await(ctx context.Context, processes []string, accept func(coo
 	}
 }
 
-func (w *Witness) agreement(processes []string) (a Agreement, ok bool) {
+func (w *Observer) agreement(processes []string) (a Agreement, ok bool) {
 	for _, p := range processes {
 		v, seen := w.views[p]
 		if !seen || v.coordinator == "" || v.electing || a.Coordinator != "" && a.Coordinator != v.coordinator {
@@ -205,7 +205,7 @@ func (w *Witness) agreement(processes []string) (a Agreement, ok bool) {
 }
 
 // Describe tells who says what.
-func (w *Witness) Describe(processes []string) string {
+func (w *Observer) Describe(processes []string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	said := make([]string, 0, len(processes))
