@@ -108,12 +108,7 @@ func (j *job) outcome() outcome {
 
 // extend takes a fresh permission. One that comes after the context has ended changes nothing.
 func (j *job) extend(p Permission) {
-	now, err := boottime.Now()
-	if err != nil {
-		j.stop(noClock(err))
-		return
-	}
-	j.check(now)
+	now := j.check()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.over != nil || p.until <= j.until {
@@ -132,12 +127,7 @@ func (j *job) extend(p Permission) {
 func (j *job) watch() {
 	defer close(j.watched)
 	for j.alarm.Wait() == nil { // else the work has returned
-		now, err := boottime.Now()
-		if err != nil {
-			j.stop(noClock(err))
-			return
-		}
-		j.check(now)
+		now := j.check()
 		j.mu.Lock()
 		passed := j.over != nil && now >= j.until
 		j.mu.Unlock()
@@ -148,13 +138,20 @@ func (j *job) watch() {
 	}
 }
 
-// check ends the context if its time has come.
-func (j *job) check(now time.Duration) {
+// check reads the clock, and ends the context if its time has come. Without a clock it has; 0 is before
+// every deadline, so that nothing is given back while the work may go on.
+func (j *job) check() (now time.Duration) {
+	now, err := boottime.Now()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if now >= j.end {
+	switch {
+	case err != nil:
+		j.finish(noClock(err))
+		return 0
+	case now >= j.end:
 		j.finish(errNotRenewed)
 	}
+	return now
 }
 
 // stop ends the context.
@@ -184,11 +181,7 @@ type workContext struct {
 
 // Err returns nil only before the instant at which the context is to end.
 func (c workContext) Err() error {
-	if now, err := boottime.Now(); err != nil {
-		c.job.stop(noClock(err))
-	} else {
-		c.job.check(now)
-	}
+	c.job.check()
 	return c.Context.Err()
 }
 
