@@ -116,19 +116,17 @@ func processesOf(o observation) []process {
 	var alive, rest []process
 	named := map[string]bool{}
 	for _, pod := range o.pods {
+		earlier := recorded(o.published.Roster, pod)
 		p := process{
-			name:     pod.Name,
-			priority: priorityOf(&o.group.Spec, pod.Name),
-			pod:      pod,
-			member:   !finished(pod),
-			last:     published[pod.Name],
-		}
-		if p.witness = isWitness(pod, o.published.Roster); p.witness {
-			p.priority = 0
+			name:    pod.Name,
+			witness: isWitness(pod, earlier),
+			pod:     pod,
+			member:  !finished(pod),
+			last:    published[pod.Name],
 		}
 		if seen, ok := o.sightings[pod.UID]; ok {
 			p.seen, p.joined, p.stands = &seen, true, seen.Since.Add(grace)
-		} else if earlier := recorded(o.published.Roster, pod); earlier != nil && isVoter(*earlier) {
+		} else if earlier != nil && isVoter(*earlier) {
 			p.joined, p.stands = true, o.begun.Add(reportsWithin)
 		}
 		judgeAgent(&p, o.version)
@@ -145,16 +143,7 @@ func processesOf(o observation) []process {
 			return
 		}
 		named[name] = true
-		p := process{
-			name:     name,
-			priority: priorityOf(&o.group.Spec, name),
-			last:     published[name],
-			witness:  witness,
-		}
-		if witness {
-			p.priority = 0
-		}
-		missing = append(missing, p)
+		missing = append(missing, process{name: name, witness: witness, last: published[name]})
 	}
 	if guarded(o.group) { // a voter whose pod is gone may still be needed for a majority
 		for _, m := range votersIn(o.published.Roster) {
@@ -168,8 +157,12 @@ func processesOf(o observation) []process {
 	all = all[:min(len(all), maxRows)]
 	slices.SortFunc(all, func(a, b process) int { return membership.CompareNames(a.name, b.name) })
 	for i := range all {
-		all[i].guarded = guarded(o.group)
-		all[i].aside = standsAside(o.published.Roster, all[i].name)
+		p := &all[i]
+		if !p.witness { // whose priority is 0, whatever the spec says
+			p.priority = priorityOf(&o.group.Spec, p.name)
+		}
+		p.guarded = guarded(o.group)
+		p.aside = standsAside(o.published.Roster, p.name)
 	}
 	accuse(all)
 	return all

@@ -18,11 +18,10 @@ const (
 
 func hasWitnessLabel(pod *corev1.Pod) bool { return pod.Labels[v1.WitnessLabel] == v1.WitnessTrue }
 
-// isWitness reports whether a pod is a witness, as its label or the persisted roster says (MC13 in
-// internal/membership).
-func isWitness(pod *corev1.Pod, r *v1.RosterStatus) bool {
-	m := recorded(r, pod)
-	return hasWitnessLabel(pod) || m != nil && ptr.Deref(m.Witness, false)
+// isWitness reports whether a pod is a witness, as its label or what the persisted roster has of it, if
+// anything, says (MC13 in internal/membership).
+func isWitness(pod *corev1.Pod, recorded *v1.RosterMember) bool {
+	return hasWitnessLabel(pod) || recorded != nil && ptr.Deref(recorded.Witness, false)
 }
 
 // wantsWitness describes that the group consists of two voters, both of which may coordinate, and
