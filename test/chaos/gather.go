@@ -85,8 +85,10 @@ func readLog(log io.Reader, group, pod string) (leases []history.Lease, followed
 	return leases, followed, lines.Err()
 }
 
-// groupOf is the group of a pod of a set that has the group's name.
-func groupOf(pod string) string { return pod[:max(0, strings.LastIndexByte(pod, '-'))] }
+// groupOf is the group of a pod of a set that has the group's name, or of a witness.
+func groupOf(pod string) string {
+	return strings.TrimSuffix(pod[:max(0, strings.LastIndexByte(pod, '-'))], witnessSuffix)
+}
 
 // offset is what the wall clock said when the boot clock began.
 var offset = sync.OnceValue(func() time.Time { return time.Now().Add(-time.Duration(register.Now())) })

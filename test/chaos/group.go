@@ -29,6 +29,8 @@ type group struct {
 	safety          v1.Safety
 	lease           time.Duration // if it is Guarded
 	size            int
+	// witness: it has a witness beside its pods.
+	witness bool
 	// service: the group has a coordinator Service.
 	service bool
 	// never: no preemption; else the highest priority coordinates when all is well.
@@ -46,29 +48,50 @@ type group struct {
 // inOrder groups get their pods one after another, and do not preempt if they are Guarded.
 const inOrder = 7
 
-// groupsOf returns the groups of an algorithm: of each safety one of each size. Those of seven get
-// their pods in order and do not preempt; the pods of others are made at once.
+// groupsOf returns the groups of an algorithm: of each safety one of each size, and a Guarded one of two
+// with a witness. Those of seven get their pods in order and do not preempt; the pods of others are made
+// at once.
 func (o options) groupsOf(algorithm v1.Algorithm, previous, services bool) []*group {
 	var groups []*group
+	add := func(safety v1.Safety, size int) *group {
+		g := &group{
+			namespace: "chaos-" + strings.ToLower(string(algorithm)),
+			name:      strings.ToLower(fmt.Sprintf("%s-%s-%d", algorithm, safety, size)),
+			algorithm: algorithm,
+			safety:    safety,
+			lease:     o.lease,
+			size:      size,
+			now:       size,
+			first:     -1,
+			service:   services,
+			never:     size == inOrder && safety == v1.Guarded,
+			previous:  previous && size == inOrder,
+		}
+		groups = append(groups, g)
+		return g
+	}
 	for _, safety := range o.safeties {
 		for _, size := range o.processes {
-			groups = append(groups, &group{
-				namespace: "chaos-" + strings.ToLower(string(algorithm)),
-				name:      strings.ToLower(fmt.Sprintf("%s-%s-%d", algorithm, safety, size)),
-				algorithm: algorithm,
-				safety:    v1.Safety(safety),
-				lease:     o.lease,
-				size:      size,
-				now:       size,
-				first:     -1,
-				service:   services,
-				never:     size == inOrder && v1.Safety(safety) == v1.Guarded,
-				previous:  previous && size == inOrder,
-			})
+			add(v1.Safety(safety), size)
+		}
+		if o.witness && v1.Safety(safety) == v1.Guarded {
+			add(v1.Guarded, 2).witness = true
 		}
 	}
 	return groups
 }
+
+// pods is how many there are to be, with the witness.
+func (g *group) pods() int {
+	if g.witness {
+		return g.now + 1
+	}
+	return g.now
+}
+
+// bears reports whether the group can bear one more fault of a pod in a round in which it had one.
+// Two voters of three may lose their disks at once, and nothing that is left is a majority.
+func (g *group) bears() bool { return g.size >= 5 }
 
 func (g *group) pod(i int) string { return fmt.Sprintf("%s-%d", g.name, i) }
 
@@ -138,13 +161,28 @@ func (g *group) set(c backend.Cluster) backend.Set {
 		Previous:  g.previous,
 		Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{
-				Labels:      map[string]string{v1.GroupLabel: g.name},
+				Labels:      map[string]string{v1.GroupLabel: g.name, workloadLabel: "set"},
 				Annotations: map[string]string{backend.Revision: fmt.Sprint(g.restarts)},
 			},
 			Spec: spec,
 		},
 	}
 }
+
+// sets are the group's pods. A witness's app asks as the others do, so that it would be seen to act.
+func (g *group) sets(c backend.Cluster) []backend.Set {
+	all := []backend.Set{g.set(c)}
+	if g.witness {
+		w := g.set(c)
+		w.Name, w.Size = g.name+witnessSuffix, 1
+		w.Template.Labels[v1.WitnessLabel], w.Template.Labels[workloadLabel] = v1.WitnessTrue, "witness"
+		all = append(all, w)
+	}
+	return all
+}
+
+// witnessSuffix ends the name of the set that is a group's witness.
+const witnessSuffix = "-witness"
 
 // absent says which of the group's pods does not run as it should; empty if all do. What was ended,
 // containers and pods by their IDs, must not be seen any more: or what is seen is of before. The
@@ -163,8 +201,8 @@ func (g *group) absent(s *scene, ended map[string]bool) string {
 			return fmt.Sprintf("pod %s is still seen as it was", p.Name)
 		}
 	}
-	if n != g.now {
-		return fmt.Sprintf("%s has %d pods, not %d", g.name, n, g.now)
+	if n != g.pods() {
+		return fmt.Sprintf("%s has %d pods, not %d", g.name, n, g.pods())
 	}
 	return ""
 }

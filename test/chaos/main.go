@@ -57,6 +57,7 @@ type options struct {
 	// of the run
 	algorithms, safeties []string
 	processes            []int
+	witness              bool
 	lease                time.Duration
 	phases, rounds       int
 	duration             time.Duration
@@ -91,6 +92,7 @@ func parse(args []string) (options, error) {
 		"safety modes of the groups")
 	f.IntSliceVar(&o.processes, "processes", []int{5, inOrder},
 		"sizes of the groups; those of 7 get their pods in order and do not preempt (local: 5)")
+	f.BoolVar(&o.witness, "witness", true, "also a Guarded group of two pods and a witness")
 	f.DurationVar(&o.lease, "lease", time.Second,
 		"lease of the Guarded groups; pauses and cuts take up to 5 of it")
 	f.IntVar(&o.phases, "phases", 0,

@@ -89,6 +89,9 @@ func (r *runner) strike(ctx context.Context, fault fault, groups []*group, f *fi
 		return r.strikeAll(ctx, fault, groups, f, "")
 	case aPod:
 		return backend.Each(groups, func(g *group) error {
+			if fault.delay > 0 && !g.bears() {
+				return nil
+			}
 			victim, others := f.victim(fault, g, r.scene.last(g.name).Process)
 			s := f.begin(r, fault, g, victim.Name)
 			s.Coordinator = victim.Name == s.Before.Process
@@ -103,6 +106,9 @@ func (r *runner) strike(ctx context.Context, fault fault, groups []*group, f *fi
 		})
 	case aGroup:
 		return backend.Each(groups, func(g *group) error {
+			if fault.name == scaleDown && g.witness {
+				return nil // one pod and a witness survive no failure
+			}
 			s := f.begin(r, fault, g, "")
 			for _, p := range f.pods[g] {
 				f.end(fault, p)
@@ -170,8 +176,10 @@ func (f *field) end(fault fault, p *corev1.Pod) {
 	switch fault.name {
 	case killNode:
 		f.ended[ids[v1.AgentContainer]], f.ended[ids[backend.AppContainer]] = true, true
-	case deletePod, forceDelete, drainNode, rollingRestart:
+	case deletePod, forceDelete, drainNode:
 		f.ended[string(p.UID)] = true
+	case rollingRestart: // of the set, not of its witness
+		f.ended[string(p.UID)] = p.Labels[v1.WitnessLabel] == ""
 	default:
 		for _, c := range fault.containers {
 			if fault.class == report.Kill {

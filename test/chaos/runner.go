@@ -191,8 +191,13 @@ func (r *runner) create(ctx context.Context, groups []*group) error {
 		return err
 	}
 	for _, g := range groups {
-		if err := errors.Join(r.ApplyObject(ctx, g.election()), r.backend.Apply(ctx, g.set(r.Cluster))); err != nil {
+		if err := r.ApplyObject(ctx, g.election()); err != nil {
 			return err
+		}
+		for _, s := range g.sets(r.Cluster) {
+			if err := r.backend.Apply(ctx, s); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -232,7 +237,7 @@ func (r *runner) conclude(ctx context.Context, groups []*group, begun register.I
 		if g.safety == v1.Guarded {
 			check = h.Guarded
 		}
-		done := report.Group{Name: g.name, Algorithm: string(g.algorithm), Safety: string(g.safety), Processes: g.size,
+		done := report.Group{Name: g.name, Algorithm: string(g.algorithm), Safety: string(g.safety), Processes: g.size, Witness: g.witness,
 			Seconds: end.Sub(begun).Seconds(), Became: check(g.name)}
 		r.report.Groups = append(r.report.Groups, done)
 		for _, nothing := range untried(h, g.name, done.Became, followed[g.name]) {

@@ -145,3 +145,27 @@ func TestNoRound(t *testing.T) {
 		t.Errorf("a phase of no time: %v", err)
 	}
 }
+
+// A Guarded group of two has a witness, whose pod belongs to it, and which a rolling restart leaves alone.
+func TestWitness(t *testing.T) {
+	o := options{safeties: []string{string(v1.Guarded), string(v1.Classic)}, processes: []int{5}, witness: true}
+	var names []string
+	for _, g := range o.groupsOf(v1.Bully, false, false) {
+		names = append(names, g.name)
+		for _, set := range g.sets(backend.Cluster{}) {
+			pod := &corev1.Pod{ObjectMeta: set.Template.ObjectMeta}
+			pod.Name, pod.UID = set.Name+"-0", types.UID(set.Name)
+			if got := groupOf(pod.Name); got != g.name || pod.Labels[v1.GroupLabel] != g.name {
+				t.Errorf("%s is of group %q", pod.Name, got)
+			}
+			f := &field{ended: map[string]bool{}}
+			f.end(fault{faultKind: faultKind{name: rollingRestart}}, pod)
+			if witness := pod.Labels[v1.WitnessLabel] != ""; f.ended[set.Name] == witness || witness && (!g.witness || g.pods() != 3 || g.bears()) {
+				t.Errorf("%s, a witness: %t; ended by a rolling restart: %t", pod.Name, witness, f.ended[set.Name])
+			}
+		}
+	}
+	if want := "bully-guarded-5 bully-guarded-2 bully-classic-5"; strings.Join(names, " ") != want {
+		t.Errorf("the groups are %v, want %s", names, want)
+	}
+}

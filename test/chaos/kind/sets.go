@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/inject"
 	"github.com/podesta-dev/podesta/test/chaos/backend"
 )
@@ -31,7 +32,7 @@ func (b *Backend) Apply(ctx context.Context, s backend.Set) error {
 	return b.cluster.ApplyYAML(ctx, s.Name, text)
 }
 
-// statefulSet spreads the pods: no worker ever has a majority of a group, also while another is
+// statefulSet spreads the pods of a group: no worker ever has a majority of it, also while another is
 // drained, whose pods wait for it.
 func statefulSet(s backend.Set) *appsv1.StatefulSet {
 	selector := &metav1.LabelSelector{MatchLabels: s.Template.Labels}
@@ -40,7 +41,7 @@ func statefulSet(s backend.Set) *appsv1.StatefulSet {
 		MaxSkew:           1,
 		TopologyKey:       corev1.LabelHostname,
 		WhenUnsatisfiable: corev1.DoNotSchedule,
-		LabelSelector:     selector,
+		LabelSelector:     &metav1.LabelSelector{MatchLabels: map[string]string{v1.GroupLabel: s.Template.Labels[v1.GroupLabel]}},
 	}}
 	template.Spec.Affinity = onWorkers()
 	management := appsv1.ParallelPodManagement

@@ -148,6 +148,9 @@ func inhabitants(groups []report.Group) string {
 			algorithms = append(algorithms, g.Algorithm)
 		}
 		mode := fmt.Sprintf("%s of %d", g.Safety, g.Processes)
+		if g.Witness {
+			mode += " and a witness"
+		}
 		if tally[mode]++; tally[mode] == 1 {
 			modes = append(modes, mode)
 		}

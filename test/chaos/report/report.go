@@ -41,6 +41,7 @@ type Group struct {
 	Algorithm string `json:"algorithm"`
 	Safety    string `json:"safety"`
 	Processes int    `json:"processes"`
+	Witness   bool   `json:"witness,omitempty"` // beside these processes
 	// Seconds is how long it was looked at; 0 is not known.
 	Seconds float64        `json:"seconds,omitempty"`
 	Became  history.Report `json:"became"`
