@@ -198,7 +198,7 @@ func TestARenewalOfTheOlderPromiseWaitsForThatOnly(t *testing.T) {
 		s.slow = !written
 		s.askBy("P2", older) // the first request for an epoch may be a renewal: VOTE was lost
 		s.slow = true
-		s.roster = next(s.roster, func(r *lease.Roster) {})
+		s.roster = next(s.roster, func(*lease.Roster) {})
 		s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
 		if s.askBy("P2", newer) != nil {
 			t.Error("the new epoch is granted before it is on the disk")

@@ -16,8 +16,8 @@ import (
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/hack/cluster/local"
-	"github.com/podesta-dev/podesta/test/stage"
 	"github.com/podesta-dev/podesta/test/observer"
+	"github.com/podesta-dev/podesta/test/stage"
 )
 
 // patience is how long any one step may take before the demo gives up and says what it waited for.
