@@ -206,9 +206,9 @@ type Timing struct {
 	// +kubebuilder:validation:Maximum=600000
 	TimeoutMilliseconds int32 `json:"timeoutMilliseconds,omitempty"`
 
-	// leaseMilliseconds is how long a vote binds a voter at most. After a coordinator has vanished, a
-	// Guarded group waits at most this long before another process can be elected. It must be at
-	// least 4 heartbeats. Classic groups do not use leases.
+	// leaseMilliseconds is the longest lease: how long a vote binds a voter at most. After a
+	// coordinator has vanished, a Guarded group waits at most this long before another process can be
+	// elected. It must be at least 4 heartbeats. Classic groups do not use leases.
 	// +optional
 	// +default=1000
 	// +kubebuilder:validation:Minimum=40
@@ -216,9 +216,10 @@ type Timing struct {
 	LeaseMilliseconds int32 `json:"leaseMilliseconds,omitempty"`
 
 	// leaseMinimumMilliseconds is the shortest lease. Between it and leaseMilliseconds the
-	// coordinator asks for as short a lease as the network, the machines and its own process let it
-	// hold, and renews it four times while it runs: 100 makes a failover take about 100 ms on quiet
-	// machines. The default is leaseMilliseconds: the lease is always that long.
+	// coordinator asks for as short a lease as the network, the machines, its own process and its app
+	// let it hold, and renews it four times while it runs. With 100 a failover takes about 100 ms on
+	// quiet machines. The default is heartbeatMilliseconds, but at least 40. With leaseMilliseconds
+	// the lease never changes.
 	// +optional
 	// +kubebuilder:validation:Minimum=40
 	// +kubebuilder:validation:Maximum=600000

@@ -85,7 +85,7 @@ type options struct {
 // flagSet sets the defaults, and has the flags change them.
 func (c command) flagSet(o *options) *pflag.FlagSet {
 	*o = options{binary: "bin/agent", algorithms: []string{"Bully", "RingList"}, sizes: []int{5}, rounds: 1,
-		heartbeat: 100 * time.Millisecond, lease: time.Second, shortest: time.Second,
+		heartbeat: 100 * time.Millisecond, lease: time.Second, shortest: 100 * time.Millisecond,
 		timeout: 500 * time.Millisecond, patience: time.Minute}
 	f := pflag.NewFlagSet("failover "+c.name, pflag.ContinueOnError)
 	f.SortFlags = false
@@ -95,7 +95,7 @@ func (c command) flagSet(o *options) *pflag.FlagSet {
 	f.IntSliceVar(&o.sizes, "processes", o.sizes, "the sizes of groups, 2 to 250")
 	f.DurationVar(&o.heartbeat, "heartbeat", o.heartbeat, "the groups' heartbeat")
 	f.DurationVar(&o.lease, "lease", o.lease, "the Guarded groups' longest lease")
-	f.DurationVar(&o.shortest, "lease-minimum", o.shortest, "their shortest, such as 100ms")
+	f.DurationVar(&o.shortest, "lease-minimum", o.shortest, "their shortest; with that of --lease it never changes")
 	f.DurationVar(&o.timeout, "timeout", o.timeout, "the groups' timeout")
 	f.DurationVar(&o.patience, "patience", o.patience, "how long a group may take to agree")
 	return f

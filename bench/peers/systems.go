@@ -22,7 +22,7 @@ type system struct {
 	plan func(ctx context.Context, s *site) (map[string][]string, error)
 }
 
-// Podesta's defaults, apart from the shortest lease.
+// Podesta's defaults; the shortest lease is a heartbeat.
 const (
 	heartbeat    = 100 * time.Millisecond
 	detection    = 500 * time.Millisecond
@@ -39,8 +39,11 @@ func podestaClassic() system {
 func podestaGuarded(shortest time.Duration) system {
 	y := podesta("podesta-"+short(shortest), roster.Guarded, shortest)
 	y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v to %v", shortest, longestLease)
-	if shortest == longestLease {
-		y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v: the defaults", longestLease)
+	switch shortest {
+	case heartbeat:
+		y.meaning += ": the defaults"
+	case longestLease:
+		y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v", longestLease)
 	}
 	return y
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/membership"
 	"github.com/podesta-dev/podesta/internal/roster"
 )
@@ -121,7 +122,8 @@ func settingsOf(group *v1.ElectionGroup) roster.Roster {
 	if guarded(group) {
 		policy := ptr.Deref(spec.Preemption, v1.Preemption{})
 		r.Lease = milliseconds(spec.Timing.LeaseMilliseconds)
-		r.LeaseMinimum = milliseconds(spec.Timing.LeaseMinimumMilliseconds)
+		r.LeaseMinimum = cmp.Or(milliseconds(spec.Timing.LeaseMinimumMilliseconds),
+			lease.DefaultMinimum(r.Heartbeat, r.Lease))
 		r.Preemption = string(cmp.Or(policy.Policy, v1.Delayed))
 		r.Stable = time.Duration(ptr.Deref(policy.StableSeconds, 5)) * time.Second
 	}

@@ -52,7 +52,15 @@ const (
 	beats = 4
 	// leastPatience and mostPatience bound how long it must go well until a shorter lease is tried.
 	leastPatience, mostPatience = 2 * time.Second, 10 * time.Minute
+	// LeastLease is the shortest lease that a roster may name.
+	LeastLease = 40 * time.Millisecond
 )
+
+// DefaultMinimum returns the shortest lease of a group whose user has named none: one heartbeat. So who
+// has asked for slow heartbeats, and few messages, does not get more of them than four times as many.
+func DefaultMinimum(heartbeat, longest time.Duration) time.Duration {
+	return min(max(heartbeat, LeastLease), longest)
+}
 
 // shortest returns the shortest lease to ask for.
 func (r *Roster) shortest() time.Duration {

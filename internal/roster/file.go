@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // maxFile is the largest file that Parse reads, in bytes: 256 processes with the longest names fit.
@@ -60,9 +62,8 @@ func ReadFile(path string) (Roster, error) {
 // Parse reads a roster from JSON. An unknown field is an error. Absent fields get the API's
 // defaults: namespace "default", generation 1, algorithm Bully, safety Classic,
 // heartbeatMilliseconds 100, timeoutMilliseconds 500, leaseMilliseconds 1000,
-// leaseMinimumMilliseconds the lease, preemption Delayed with stableSeconds 5, rules 1, no
-// appHealth. The defaults of a process are its name as uid, priority 1 and
-// voter true.
+// leaseMinimumMilliseconds one heartbeat (lease.DefaultMinimum), preemption Delayed with stableSeconds 5,
+// rules 1, no appHealth. The defaults of a process are its name as uid, priority 1 and voter true.
 func Parse(data []byte) (Roster, error) {
 	if len(data) > maxFile {
 		return Roster{}, fmt.Errorf("the roster has %d bytes: at most %d are allowed", len(data),
@@ -134,6 +135,9 @@ func (f file) roster() Roster {
 		Preemption:   f.Preemption.Policy,
 		Stable:       time.Duration(f.Preemption.StableSeconds) * time.Second,
 	}
+	if r.Safety == Guarded && r.LeaseMinimum == 0 {
+		r.LeaseMinimum = lease.DefaultMinimum(r.Heartbeat, r.Lease)
+	}
 	for _, p := range f.Processes {
 		process := Process{
 			Name:     p.Name,
@@ -176,6 +180,9 @@ func (r Roster) Encode() []byte {
 			StableSeconds: int64(r.Stable / time.Second),
 		},
 		AppHealth: fileHealthOf(r.AppHealth),
+	}
+	if r.Safety == Guarded && r.LeaseMinimum == 0 { // which is the lease; in a file it would be the default
+		f.LeaseMinimumMilliseconds = f.LeaseMilliseconds
 	}
 	for _, p := range r.Processes {
 		f.Processes = append(f.Processes, fileProcess{

@@ -6,6 +6,8 @@ import (
 	"net"
 	"slices"
 	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // The limits of a roster, which are those of the API.
@@ -20,7 +22,6 @@ const (
 	maxLease     = 10 * time.Minute
 	// of a lease: one may be lost, and the next may be late, before the leaseholder has to stop
 	leastBeats = 4
-	leastLease = leastBeats * minHeartbeat
 	maxStable  = time.Hour
 
 	// maxGeneration keeps epochs below 2⁵³ (see internal/lease).
@@ -164,8 +165,8 @@ func (r Roster) validateLease() error {
 		return fmt.Errorf("lease %v: must be at most %v", r.Lease, maxLease)
 	case r.LeaseMinimum < 0 || r.LeaseMinimum > r.Lease:
 		return fmt.Errorf("shortest lease %v: must be at most the lease (%v)", r.LeaseMinimum, r.Lease)
-	case r.LeaseMinimum > 0 && r.LeaseMinimum < leastLease:
-		return fmt.Errorf("shortest lease %v: must be at least %v", r.LeaseMinimum, leastLease)
+	case r.LeaseMinimum > 0 && r.LeaseMinimum < lease.LeastLease:
+		return fmt.Errorf("shortest lease %v: must be at least %v", r.LeaseMinimum, lease.LeastLease)
 	case r.LongestLease < 0 || r.LongestLease > maxLease:
 		return fmt.Errorf("longest lease %v: must be at most %v", r.LongestLease, maxLease)
 	case r.Rules < 0 || r.Rules > maxRules:

@@ -62,12 +62,46 @@ func TestGuardedFile(t *testing.T) {
 		Preemption: Never,
 		Stable:     5 * time.Second,
 		Processes:  []Process{{Name: "p1", UID: "p1", Priority: 1, Voter: true, StateID: "m-1"}},
+
+		LeaseMinimum: 100 * time.Millisecond,
 	}
 	if !got.Equal(want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 	if again, err := Parse(got.Encode()); err != nil || !again.Equal(got) {
 		t.Errorf("encoded and parsed: %+v, %v", again, err)
+	}
+}
+
+// The shortest lease is a heartbeat unless the file names another; Classic groups have none.
+func TestLeaseMinimumOfAFile(t *testing.T) {
+	for _, c := range []struct {
+		settings string
+		want     time.Duration
+	}{
+		{`"safety":"Guarded"`, 100 * time.Millisecond},
+		{`"safety":"Guarded","heartbeatMilliseconds":10`, 40 * time.Millisecond},
+		{`"safety":"Guarded","heartbeatMilliseconds":250`, 250 * time.Millisecond},
+		{`"safety":"Guarded","heartbeatMilliseconds":15,"leaseMilliseconds":60`, 40 * time.Millisecond},
+		{`"safety":"Guarded","leaseMinimumMilliseconds":1000`, time.Second},
+		{`"safety":"Classic"`, 0},
+	} {
+		r, err := Parse([]byte(`{"group":"lab",` + c.settings + `}`))
+		must(t, err)
+		if r.LeaseMinimum != c.want {
+			t.Errorf("%s: the shortest lease is %v, not %v", c.settings, r.LeaseMinimum, c.want)
+		}
+	}
+}
+
+// A roster without a shortest lease has one lease, and so has the file that is made of it.
+func TestEncodedWithoutLeaseMinimum(t *testing.T) {
+	r := sample(1)
+	r.Safety, r.Lease, r.LeaseMinimum = Guarded, time.Second, 0
+	got, err := Parse(r.Encode())
+	must(t, err)
+	if got.LeaseMinimum != r.Lease {
+		t.Errorf("read back, its shortest lease is %v", got.LeaseMinimum)
 	}
 }
 

@@ -92,19 +92,19 @@ func TestWait(t *testing.T) {
 	slow := healthy(3)
 	slow.Spec.Timing = v1.Timing{HeartbeatMilliseconds: 200, TimeoutMilliseconds: 2000,
 		LeaseMilliseconds: 1000}
-	hasty := healthy(3)
-	hasty.Spec.Timing.LeaseMinimumMilliseconds = 100
+	steady := healthy(3)
+	steady.Spec.Timing.LeaseMinimumMilliseconds = 1000
 	patient := healthy(3)
-	patient.Spec.Timing.LeaseMilliseconds = 90_000
+	patient.Spec.Timing.HeartbeatMilliseconds, patient.Spec.Timing.LeaseMilliseconds = 5000, 90_000
 	for name, test := range map[string]struct {
 		group *v1.ElectionGroup
 		after int32
 		says  string
 	}{
-		"the defaults": {healthy(3), 1000, "about 1s, the lease: the voters' promises to p-2 must run " +
-			"out first; less if it hands over"},
-		"a long lease": {patient, 90_000, "about 1m30s, the lease"},
-		"a short one":  {hasty, 1000, "about 100ms to 1s, the lease"},
+		"the defaults": {healthy(3), 1000, "about 100ms to 1s, the lease: the voters' promises to p-2 " +
+			"must run out first; less if it hands over"},
+		"a long lease":             {patient, 90_000, "about 5s to 1m30s, the lease"},
+		"one that does not change": {steady, 1000, "about 1s, the lease"},
 		"a long timeout": {slow, 1000, "up to about 2.4s (the timeout and two heartbeats) if it stands " +
 			"still or its machine vanishes"},
 		"Classic": {classic(3), 600, "up to about 600ms (a heartbeat and the timeout)"},

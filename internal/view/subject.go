@@ -53,12 +53,13 @@ func (s *subject) coordinatorName() string {
 
 // timingOf fills in the API's defaults, which an object that was never stored does not have.
 func timingOf(t v1.Timing) Timing {
-	longest := cmp.Or(t.LeaseMilliseconds, 1000)
+	heartbeat, longest := cmp.Or(t.HeartbeatMilliseconds, 100), cmp.Or(t.LeaseMilliseconds, 1000)
+	shortest := lease.DefaultMinimum(time.Duration(heartbeat)*time.Millisecond, time.Duration(longest)*time.Millisecond)
 	return Timing{
-		Heartbeat:    cmp.Or(t.HeartbeatMilliseconds, 100),
+		Heartbeat:    heartbeat,
 		Timeout:      cmp.Or(t.TimeoutMilliseconds, 500),
 		Lease:        longest,
-		LeaseMinimum: cmp.Or(t.LeaseMinimumMilliseconds, longest),
+		LeaseMinimum: cmp.Or(t.LeaseMinimumMilliseconds, int32(shortest.Milliseconds())), //nolint:gosec // at most longest
 	}
 }
 

@@ -60,7 +60,7 @@ func (g *group) asked(apps []*app) {
 func appGoesIll(t *testing.T) {
 	g := newGroup(t, "app-health")
 	g.guarded()
-	g.edit(always)
+	g.edit(steady)
 	apps := make([]*app, 5)
 	for i := range apps {
 		apps[i] = g.serveApp(g.podName(i))

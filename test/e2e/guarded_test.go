@@ -24,6 +24,13 @@ const guardedKills = 2
 // always lets the highest process take over as soon as it answers, so that the next kill finds it.
 func always(s *v1.ElectionGroupSpec) { s.Preemption = &v1.Preemption{Policy: v1.Always} }
 
+// steady has no short leases: for stories in which an epoch must not change, also on a machine that other
+// tests keep busy.
+func steady(s *v1.ElectionGroupSpec) {
+	always(s)
+	s.Timing.LeaseMinimumMilliseconds = 1000
+}
+
 // The main story, Guarded: after each kill the next one holds once the dead one's lease has run out, under a higher epoch, and the
 // killed one takes over again by a hand-over.
 func TestGuardedKills(t *testing.T) {

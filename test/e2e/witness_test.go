@@ -52,7 +52,7 @@ func (g *group) degraded(reason string) {
 func TestTwoReplicasAndAWitness(t *testing.T) {
 	g := newGroup(t, "two-replicas")
 	g.found(v1.Guarded, 2)
-	g.edit(always)
+	g.edit(steady)
 	g.agree("scheduler-1")
 	g.voting(2)
 	g.degraded("WitnessWanted")
