@@ -88,7 +88,9 @@ func TestWrites(t *testing.T) {
 	if n := failover["APPLY electiongroups/status"]; n != 1 {
 		t.Errorf("a failover wrote the status %d times: %v", n, failover)
 	}
-	for what, most := range map[string]int{"APPLY electiongroups/status": 2, "APPLY pods": 2, "PATCH pods": 2} { // and the recovery as many
+	// The recovery writes as much. Where the machine is so busy that the process coordinates more than 100 ms after it is back, these
+	// are two changes of the status.
+	for what, most := range map[string]int{"APPLY electiongroups/status": 3, "APPLY pods": 2, "PATCH pods": 2} {
 		if n := both[what]; n < 1 || n > most {
 			t.Errorf("failover and recovery wrote %q %d times, want 1 to %d: %v", what, n, most, both)
 		}
