@@ -32,7 +32,8 @@ type leaderJSON struct {
 
 // AppAPI serves the app beside the agent, in the same pod:
 //
-//	GET /                {"name": …}: the coordinator, as the leader-elector sidecar answered
+//	GET /                {"name": …, "last_update": …}: the coordinator, as older sidecars answered
+//	GET /sse             server-sent events: the same now and at each change
 //	GET /v1/coordinator  who coordinates; 503 while nobody does
 //	GET /v1/leader       200 and the deadline if this pod may act, else 503
 //	GET /v1/session      server-sent events: `permission` now, at each change, and before each deadline.
@@ -53,9 +54,8 @@ func AppAPI(b *Board, l *Ledger, told *Accounts) http.Handler {
 	a := appAPI{board: b, ledger: l}
 	slots := make(chan struct{}, maxStreams)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		write(w, http.StatusOK, map[string]string{"name": a.coordinator().Name})
-	})
+	mux.HandleFunc("GET /{$}", a.elector)
+	mux.Handle("GET /sse", &stream{slots: slots, states: true, follow: a.followElector})
 	mux.HandleFunc("GET /v1/coordinator", func(w http.ResponseWriter, _ *http.Request) {
 		c := a.coordinator()
 		write(w, okIf(c.Name != ""), c)
@@ -84,7 +84,7 @@ func AppAPI(b *Board, l *Ledger, told *Accounts) http.Handler {
 		})
 	})
 	mux.Handle("GET /v1/elections", told)
-	mux.Handle("GET /v1/events", &stream{slots: slots, follow: a.followCoordinator})
+	mux.Handle("GET /v1/events", &stream{slots: slots, states: true, follow: a.followCoordinator})
 	mux.Handle("GET /v1/session", &stream{slots: slots, session: true, follow: a.followPermission})
 	return mux
 }

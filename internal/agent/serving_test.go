@@ -63,7 +63,7 @@ func TestAppAPI(t *testing.T) {
 		status int
 		body   string
 	}{
-		{"/", 200, `{"name":"p2"}`},
+		{"/", 200, `{"name":"p2","last_update":"`},
 		{"/v1/coordinator", 200, `"name":"p2","priority":2,"self":"p1","electing":false`},
 		{"/v1/leader", 503, `"name":"p2"`},
 		{"/v1/processes", 200, `{"name":"p2","priority":2,"state":"Coordinator"}`},

@@ -1,9 +1,12 @@
 package agent
 
 import (
+	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"net/http"
 	"time"
 )
@@ -21,6 +24,7 @@ const maxStreams = 64
 type stream struct {
 	slots   chan struct{}
 	session bool // opening it means something: the client says that it means it
+	states  bool // each event is a whole state, with an id that names it
 	follow  func(ctx context.Context, say say)
 }
 
@@ -28,7 +32,7 @@ type stream struct {
 // curl, a probe, a crawler or a forged request must not open one by accident: none sends the header.
 const sessionHeader, sessionOpen = "Podesta-Session", "open"
 
-// say sends an event, or a comment if the name is empty. It reports false if the client has gone.
+// say sends an event, or a comment if there is no data. It reports false if the client has gone.
 type say func(event string, data any) bool
 
 func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -57,17 +61,44 @@ func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if control.SetWriteDeadline(time.Now().Add(writeWithin)) != nil {
 			return false
 		}
-		if event == "" {
-			_, err := fmt.Fprint(w, ": still here\n\n")
-			return err == nil && control.Flush() == nil
-		}
-		text, err := json.Marshal(data)
+		text, err := s.encode(event, data)
 		if err != nil {
 			return false
 		}
-		_, err = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event, text)
+		_, err = w.Write(text)
 		return err == nil && control.Flush() == nil
 	})
+}
+
+// encode returns the text of an event; without data, of a comment.
+func (s *stream) encode(event string, data any) ([]byte, error) {
+	if data == nil {
+		return []byte(": still here\n\n"), nil
+	}
+	state, err := json.Marshal(data)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if event != "" {
+		fmt.Fprintf(&text, "event: %s\n", event)
+	}
+	fmt.Fprintf(&text, "data: %s\n", state)
+	if s.states {
+		fmt.Fprintf(&text, "id: %s\n", stateID(state))
+	}
+	text.WriteByte('\n')
+	return text.Bytes(), nil
+}
+
+// stateID names a state: the same state has the same ID in each connection. Clients send the last
+// one that they got when they connect again (Last-Event-ID). No answer depends on it: a stream begins
+// with the present state, which is all that there is to resume, and a client that forgot the state
+// when its connection broke needs it again even if it is the same.
+func stateID(state []byte) string {
+	h := fnv.New64a()
+	h.Write(state)
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // followCoordinator sends who coordinates: now, and at each change.

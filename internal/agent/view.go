@@ -32,6 +32,7 @@ type View struct {
 	Voters       []string      // Guarded: the names of the roster's voters
 	Last         *node.Account // of the last election; nil before the first
 	Since        time.Time     // when this process began to follow the coordinator
+	Updated      time.Time     // when the Board got this coordinator, or nobody; Board.publish sets it
 	T            time.Duration // within which a live process answers, as measured
 }
 
@@ -56,7 +57,9 @@ type Board struct {
 }
 
 // NewBoard returns a board that shows the empty View.
-func NewBoard() *Board { return &Board{changed: make(chan struct{})} }
+func NewBoard() *Board {
+	return &Board{view: View{Updated: time.Now()}, changed: make(chan struct{})}
+}
 
 // Read returns the newest view, and a channel that is closed when there is a newer one. A slow
 // reader misses views, but never the newest.
@@ -69,6 +72,10 @@ func (b *Board) Read() (View, <-chan struct{}) {
 func (b *Board) publish(v View) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	v.Updated = b.view.Updated
+	if v.Coordinator != b.view.Coordinator || !v.Since.Equal(b.view.Since) {
+		v.Updated = time.Now()
+	}
 	b.view = v
 	close(b.changed)
 	b.changed = make(chan struct{})
