@@ -17,6 +17,7 @@ type editor struct {
 	lines    []int // the offset at which each line begins
 	newline  string
 	edits    []edit
+	edited   map[*yaml.Node]bool // specs and containers: pods may share them by a YAML anchor
 }
 
 // edit replaces cut bytes at an offset by a text.
@@ -30,6 +31,7 @@ func newEditor(text []byte) *editor {
 		original: text,
 		lines:    []int{0},
 		newline:  "\n",
+		edited:   make(map[*yaml.Node]bool),
 	}
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRune(text[at:])
@@ -64,26 +66,37 @@ func (e *editor) text() []byte {
 	return out.Bytes()
 }
 
-// addTo adds the sidecar to a pod's spec.
-func (e *editor) addTo(spec *yaml.Node, sidecar []part) error {
-	for _, p := range sidecar {
-		if err := e.addPart(spec, p); err != nil {
-			return err
+// addTo adds the sidecar to a pod's spec, and to its containers the variables that each of them
+// misses.
+func (e *editor) addTo(spec *yaml.Node, sidecar, missing []part) error {
+	if spec.Kind != yaml.MappingNode || len(spec.Content) == 0 {
+		return fmt.Errorf("line %d: the pod's spec is empty", spec.Line)
+	}
+	if !e.edited[spec] {
+		e.edited[spec] = true
+		for _, p := range sidecar {
+			if err := e.addPart(spec, p, step(spec), e.lineOfContainers(spec)); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	return e.addVariables(spec, missing)
 }
 
-func (e *editor) addPart(spec *yaml.Node, p part) error {
-	key, list := entry(spec, p.list)
-	inFlow := spec.Style&yaml.FlowStyle != 0
+// place is where a new key goes: before a line, at an indentation.
+type place struct{ line, column int }
+
+// addPart adds items to the front of a list of the mapping. Lists are indented by so many columns,
+// and a new key goes to the place at.
+func (e *editor) addPart(mapping *yaml.Node, p part, by int, at place) error {
+	key, list := entry(mapping, p.list)
+	inFlow := mapping.Style&yaml.FlowStyle != 0
 	switch {
-	case spec.Kind != yaml.MappingNode || len(spec.Content) == 0:
-		return fmt.Errorf("line %d: the pod's spec is empty", spec.Line)
 	case key == nil && inFlow:
-		return e.insertAfter(spec, '{', fmt.Sprintf("%q: [%s], ", p.list, flow(p)))
+		return e.insertAfter(mapping, '{', fmt.Sprintf("%q: [%s], ", p.list, flow(p)))
 	case key == nil:
-		e.insertKey(spec, p)
+		margin := strings.Repeat(" ", at.column-1)
+		e.insertLines(at.line, append([]string{margin + p.list + ":"}, indented(p, at.column-1+by)...))
 		return nil
 	case list.Kind == yaml.AliasNode:
 		return fmt.Errorf("line %d: %s is a YAML alias: replace it by its value", list.Line, p.list)
@@ -96,7 +109,7 @@ func (e *editor) addPart(spec *yaml.Node, p part) error {
 		return nil
 	case isNull(list):
 		e.cutValue(list, len(list.Value))
-		e.insertLines(key.Line+1, indented(p, key.Column-1+step(spec)))
+		e.insertLines(key.Line+1, indented(p, key.Column-1+by))
 		return nil
 	case list.Kind != yaml.SequenceNode:
 		return fmt.Errorf("line %d: %s must be a list", list.Line, p.list)
@@ -106,7 +119,7 @@ func (e *editor) addPart(spec *yaml.Node, p part) error {
 	case len(list.Content) == 0 && !inFlow &&
 		bytes.HasPrefix(e.original[e.offset(list):], []byte("[]")):
 		e.cutValue(list, len("[]"))
-		e.insertLines(key.Line+1, indented(p, key.Column-1+step(spec)))
+		e.insertLines(key.Line+1, indented(p, key.Column-1+by))
 		return nil
 	case len(list.Content) == 0:
 		return e.insertAfter(list, '[', flow(p))
@@ -115,8 +128,8 @@ func (e *editor) addPart(spec *yaml.Node, p part) error {
 	}
 }
 
-// insertKey adds a key with its list before the containers, above the comments that belong to them.
-func (e *editor) insertKey(spec *yaml.Node, p part) {
+// lineOfContainers is before the containers, above the comments that belong to them.
+func (e *editor) lineOfContainers(spec *yaml.Node) place {
 	before, _ := entry(spec, "containers")
 	if before == nil {
 		before = spec.Content[0]
@@ -126,8 +139,7 @@ func (e *editor) insertKey(spec *yaml.Node, p part) {
 	for line > 1 && strings.HasPrefix(e.line(line-1), margin+"#") {
 		line--
 	}
-	lines := append([]string{margin + p.list + ":"}, indented(p, before.Column-1+step(spec))...)
-	e.insertLines(line, lines)
+	return place{line, before.Column}
 }
 
 // insertLines inserts whole lines before the line with that number, which may be one beyond the

@@ -1,10 +1,12 @@
-// Package inject adds the agent's sidecar (sidecar.yaml) to pods, either by an admission policy of
-// the API server (Mutating) or in manifests before they are applied (Manifests). Both add the same,
-// from the same file. The image and the settings are those of the installation, never the pod's.
+// Package inject adds the agent's sidecar (sidecar.yaml) to pods, and variables (elector.yaml) to
+// the environments of their containers, either by an admission policy of the API server (Mutating)
+// or in manifests before they are applied (Manifests). Both add the same, from the same files. The
+// image and the settings are those of the installation, never the pod's.
 //
 // The package acts on pods with the label podesta.dev/group. It does not change a pod that already
 // has the agent, so both ways can be combined and repeated. The agent becomes the first init
-// container, and its volumes the first volumes.
+// container, its volumes the first volumes, and the variables the first of each container that does
+// not set them itself.
 package inject
 
 import (

@@ -30,9 +30,9 @@ func defaults(t testing.TB) Install {
 	return i
 }
 
-// TestGolden plays testdata/*.txt. What the sidecar adds is shown as [initContainers] and
-// [volumes], at its indentation; config/samples/pods.yaml shows it in full. Each result is also
-// used as input, which must not change it.
+// TestGolden plays testdata/*.txt. What the sidecar adds is shown as [initContainers] and [volumes],
+// at its indentation, and all the variables together as [env]; config/samples/pods.yaml shows them in
+// full. Each result is also used as input, which must not change it.
 func TestGolden(t *testing.T) {
 	i := defaults(t)
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -75,9 +75,13 @@ func collapse(t *testing.T, text string, i Install) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range sidecar {
+	elector, err := variables()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range append(sidecar, elector) {
 		text = strings.ReplaceAll(text, flow(p), "["+p.list+"]")
-		for by := range 20 {
+		for by := range 30 {
 			for _, end := range []string{"\n", "\r\n"} {
 				block := end + strings.Join(indented(p, by), end)
 				text = strings.ReplaceAll(text, block, end+strings.Repeat(" ", by)+"["+p.list+"]")

@@ -35,8 +35,11 @@ func Manifests(text []byte, i Install) ([]byte, []Note, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	elector, err := variables()
+	if err != nil {
+		return nil, nil, err
+	}
 	editor := newEditor(text)
-	edited := make(map[*yaml.Node]bool) // pods may share a spec by a YAML anchor
 	var notes []Note
 	for n, root := range roots {
 		for _, pod := range findPods(meant[n], i.Namespace) {
@@ -51,13 +54,11 @@ func Manifests(text []byte, i Install) ([]byte, []Note, error) {
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", pod.note, err)
 			}
-			if !edited[spec] {
-				edited[spec] = true
-				if err := editor.addTo(spec, sidecar); err != nil {
-					return nil, nil, fmt.Errorf("%s: %w", pod.note, err)
-				}
+			missing := elector.missing(pod.spec)
+			if err := editor.addTo(spec, sidecar, missing); err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", pod.note, err)
 			}
-			if err := addTo(pod.spec, sidecar); err != nil {
+			if err := addTo(pod.spec, sidecar, missing); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -67,15 +68,30 @@ func Manifests(text []byte, i Install) ([]byte, []Note, error) {
 }
 
 // addTo applies to a decoded spec what the editor applies to its text.
-func addTo(spec map[string]any, sidecar []part) error {
+func addTo(spec map[string]any, sidecar, missing []part) error {
+	containers, _ := spec["containers"].([]any)
+	for i, p := range missing {
+		if container, ok := containers[i].(map[string]any); ok {
+			if err := p.addTo(container); err != nil {
+				return err
+			}
+		}
+	}
 	for _, p := range sidecar {
-		values, err := p.values()
-		if err != nil {
+		if err := p.addTo(spec); err != nil {
 			return err
 		}
-		old, _ := spec[p.list].([]any)
-		spec[p.list] = slices.Concat(values, old)
 	}
+	return nil
+}
+
+func (p part) addTo(fields map[string]any) error {
+	values, err := p.values()
+	if err != nil || len(values) == 0 {
+		return err
+	}
+	old, _ := fields[p.list].([]any)
+	fields[p.list] = slices.Concat(values, old)
 	return nil
 }
 

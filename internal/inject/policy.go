@@ -31,6 +31,10 @@ func policy(file string, i Install) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	elector, err := variables()
+	if err != nil {
+		return nil, err
+	}
 	type mutation struct {
 		List   string
 		Values []string
@@ -59,7 +63,7 @@ func policy(file string, i Install) ([]byte, error) {
 		"Image": i.Image, "Manager": i.Manager, "Namespace": i.Namespace, "KubeSystem": kubeSystem,
 		"Label": v1.GroupLabel, "Agent": v1.AgentContainer, "Volumes": "[" + strings.Join(quoted,
 			", ") + "]",
-		"Mutations": mutations, "Messages": messages,
+		"Mutations": mutations, "Messages": messages, "Variables": elector.inCEL(),
 		"MessageWindows":   messageWindows,
 		"MessageContainer": fmt.Sprintf(messageContainer, v1.AgentContainer),
 	})

@@ -13,19 +13,23 @@ import (
 //go:embed sidecar.yaml
 var sidecarFile string
 
+//go:embed elector.yaml
+var electorFile string
+
 // The placeholders in sidecarFile for the settings of the installation.
 const (
 	wordImage   = "IMAGE"
 	wordManager = "MANAGER"
 )
 
-// The lists of a pod's spec to which the sidecar adds items.
+// The lists of a pod's spec to which the sidecar adds items, and that of a container.
 const (
 	initContainers = "initContainers"
 	volumes        = "volumes"
+	env            = "env"
 )
 
-// part is what the sidecar adds to the front of one list of the pod's spec.
+// part is what is added to the front of one list of a pod's spec or of a container.
 type part struct {
 	list  string
 	text  []string     // lines of YAML in block style, not indented
@@ -34,10 +38,15 @@ type part struct {
 
 // parts returns the parts of the sidecar with the placeholders replaced.
 func parts(image, manager string) ([]part, error) {
+	return parse(sidecarFile, strings.NewReplacer(wordImage, image, wordManager, manager),
+		initContainers, volumes)
+}
+
+// parse reads a file of lists.
+func parse(file string, settings *strings.Replacer, lists ...string) ([]part, error) {
 	found := make(map[string]*part)
 	var at *part
-	settings := strings.NewReplacer(wordImage, image, wordManager, manager)
-	for line := range strings.Lines(sidecarFile) {
+	for line := range strings.Lines(file) {
 		line = strings.TrimSuffix(line, "\n")
 		switch key, isKey := strings.CutSuffix(line, ":"); {
 		case strings.HasPrefix(strings.TrimLeft(line, " "), "#"):
@@ -49,11 +58,11 @@ func parts(image, manager string) ([]part, error) {
 		}
 	}
 	ordered := make([]part, 0, len(found))
-	for _, list := range []string{initContainers, volumes} {
+	for _, list := range lists {
 		p := *found[list]
 		var document yaml.Node
 		if err := yaml.Unmarshal([]byte(strings.Join(p.text, "\n")), &document); err != nil {
-			return nil, fmt.Errorf("the sidecar's %s: %w", list, err)
+			return nil, fmt.Errorf("what is added to %s: %w", list, err)
 		}
 		p.items = document.Content[0].Content
 		ordered = append(ordered, p)

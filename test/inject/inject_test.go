@@ -55,6 +55,41 @@ func TestPolicyAndCommandAgree(t *testing.T) {
 	}
 }
 
+// Each container of the app gets the variables of nais/elector that it does not set itself, before
+// its own, so that these may refer to them.
+func TestVariables(t *testing.T) {
+	path := corev1.EnvVar{Name: "ELECTOR_PATH", Value: "127.0.0.1:4040"}
+	get := corev1.EnvVar{Name: "ELECTOR_GET_URL", Value: "http://127.0.0.1:4040/"}
+	sse := corev1.EnvVar{Name: "ELECTOR_SSE_URL", Value: "http://127.0.0.1:4040/sse"}
+	host := corev1.EnvVar{Name: "HOST", Value: "$(ELECTOR_PATH)"}
+	own := corev1.EnvVar{Name: "ELECTOR_GET_URL", Value: "http://example.com/"}
+	here := namespace(t, nil)
+	for name, tt := range map[string]struct{ set, want []corev1.EnvVar }{
+		"none":          {nil, []corev1.EnvVar{path, get, sse}},
+		"another":       {[]corev1.EnvVar{host}, []corev1.EnvVar{path, get, sse, host}},
+		"one of them":   {[]corev1.EnvVar{host, own}, []corev1.EnvVar{path, sse, host, own}},
+		"all of them":   {[]corev1.EnvVar{sse, own, path}, []corev1.EnvVar{sse, own, path}},
+		"in lower case": {[]corev1.EnvVar{{Name: "elector_path"}}, []corev1.EnvVar{path, get, sse, {Name: "elector_path"}}},
+	} {
+		pod := newPod(here)
+		pod.Spec.InitContainers = []corev1.Container{{Name: "migrate", Image: "example.com/app", Env: tt.set}}
+		pod.Spec.Containers[0].Env = tt.set
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "plain", Image: "example.com/app"})
+		if err := kube.Create(t.Context(), pod, client.DryRunAll); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(tt.want, pod.Spec.Containers[0].Env); diff != "" {
+			t.Errorf("%s: want (-), got (+):\n%s", name, diff)
+		}
+		if diff := cmp.Diff([]corev1.EnvVar{path, get, sse}, pod.Spec.Containers[1].Env); diff != "" {
+			t.Errorf("%s: the container beside it: want (-), got (+):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(tt.set, pod.Spec.InitContainers[1].Env); diff != "" {
+			t.Errorf("%s: an init container changes:\n%s", name, diff)
+		}
+	}
+}
+
 // settled is what must be equal: all but what the API server draws by chance.
 func settled(pod *corev1.Pod) *corev1.Pod {
 	pod = pod.DeepCopy()
