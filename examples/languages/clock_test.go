@@ -1,0 +1,62 @@
+package languages
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Where /proc/uptime is not the agent's clock but behind it, as in some sandboxes, a deadline would
+// seem to be far away. A program that reads that clock notices it with the first permission, and
+// does not act.
+func TestAnotherClock(t *testing.T) {
+	for _, p := range programs {
+		if !p.uptime {
+			continue
+		}
+		t.Run(p.language, func(t *testing.T) {
+			p.skipUnlessThere(t)
+			t.Parallel()
+			resource := newResource(t)
+			agent := httptest.NewServer(ahead(t, time.Hour))
+			t.Cleanup(agent.Close)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			c := exec.CommandContext(ctx, p.command[0], p.command[1:]...)
+			c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) } // and what it has started
+			c.Env = append(os.Environ(), "HOSTNAME=p1", "RESOURCE="+resource.url,
+				"ELECTOR_PATH="+strings.TrimPrefix(agent.URL, "http://"))
+			out, _ := c.CombinedOutput() // its status is its language's
+			if !strings.Contains(string(out), "the agent has another clock than /proc/uptime") {
+				t.Errorf("it ended with\n%s", out)
+			}
+			if story := resource.story(); len(story) > 0 {
+				t.Errorf("it acted: %v", story)
+			}
+		})
+	}
+}
+
+// ahead is an agent whose clock is ahead of this machine's.
+func ahead(t *testing.T, by time.Duration) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		uptime, err := os.ReadFile("/proc/uptime")
+		var seconds float64
+		if _, unread := fmt.Sscan(string(uptime), &seconds); err != nil || unread != nil {
+			t.Error(err, unread)
+		}
+		deadline := time.Duration(seconds*float64(time.Second)) + by + 800*time.Millisecond
+		fmt.Fprintf(w, "event: permission\ndata: {\"name\":\"p1\",\"epoch\":1048577,\"self\":\"p1\",\"mayAct\":true,"+
+			"\"deadlineBoottimeNanoseconds\":%d,\"remainingMilliseconds\":800}\n\n", deadline)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}
+}

@@ -1,0 +1,94 @@
+package languages
+
+import (
+	"bytes"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// program is an example, and what it needs.
+type program struct {
+	language string
+	command  []string
+	needs    []string // on the PATH
+	network  string   // of the agents' addresses, of which each program has its own
+	uptime   bool     // it reads /proc/uptime
+}
+
+var programs = []program{
+	{"Python", []string{"python3", "../python/lead.py"}, []string{"python3"}, "127.74.1.", false},
+	{"Shell", []string{"bash", "../shell/lead.sh"}, []string{"bash", "curl"}, "127.74.2.", true},
+	{"Node", []string{"node", "../node/lead.mjs"}, []string{"node"}, "127.74.3.", true},
+	{"Java", []string{"java", "../java/Lead.java"}, []string{"java", "javac"}, "127.74.4.", true},
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// In every language one replica acts at a time, and another one goes on when its agent stands
+// still, when both are killed, when both stand still, and when it is told to end.
+func TestLanguages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes some seconds for each language")
+	}
+	for _, p := range programs {
+		t.Run(p.language, func(t *testing.T) {
+			p.skipUnlessThere(t)
+			t.Parallel()
+			story(t, p)
+		})
+	}
+}
+
+func (p program) skipUnlessThere(t *testing.T) {
+	for _, name := range p.needs {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("%s is not on the PATH", name)
+		}
+	}
+	if out, err := exec.CommandContext(t.Context(), p.command[0], "--version").CombinedOutput(); err == nil {
+		version, _, _ := bytes.Cut(out, []byte("\n"))
+		t.Logf("%s", version)
+	}
+}
+
+func story(t *testing.T, p program) {
+	resource := newResource(t)
+	replicas := group(t, p, resource.url)
+
+	first := resource.await(t, act{})
+	paused := signal(t, syscall.SIGSTOP, replicas[first.name].agent) // the program goes on, and hears nothing
+	second := resource.await(t, first)
+	signal(t, syscall.SIGCONT, replicas[first.name].agent)
+
+	releaseAgent, releaseApp := replicas[second.name].agent.hold(), replicas[second.name].app.hold()
+	signal(t, syscall.SIGKILL, replicas[second.name].agent, replicas[second.name].app)
+	third := resource.await(t, second)
+	releaseAgent()
+	releaseApp()
+
+	signal(t, syscall.SIGSTOP, replicas[third.name].app, replicas[third.name].agent)
+	fourth := resource.await(t, third)
+	signal(t, syscall.SIGCONT, replicas[third.name].app, replicas[third.name].agent)
+	resource.awaitMore(t, fourth.epoch)
+
+	leaves := replicas[fourth.name].app
+	leaves.hold()
+	err := leaves.awaitEnd(t, func() { signal(t, syscall.SIGTERM, leaves) })
+	fifth := resource.await(t, fourth)
+	t.Logf("acted in turn: %v, %v, %v, %v, which SIGTERM ended with %v, and %v", first, second, third, fourth, err, fifth)
+
+	for _, problem := range resource.problems() {
+		t.Error(problem)
+	}
+	if late := resource.after(first, paused.Add(lease*time.Millisecond*9/11)); late > 1 {
+		t.Errorf("%d acts of %s after its permission was over, and nothing told it but the clock", late, first.name)
+	}
+	if t.Failed() {
+		t.Logf("what reached the resource:\n%s", strings.Join(resource.story(), "\n"))
+	}
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Acts only while it may, in a Guarded group: lead.sh. It ends when it can no longer know, and is
+# started again, as the containers of a pod are. It needs curl.
+set -u
+
+# Opening a session ties the candidacy of this pod to this program.
+agent=http://${ELECTOR_PATH:-127.0.0.1:4040}
+exec 3< <(exec curl -sfN --noproxy '*' -H 'Podesta-Session: open' "$agent/v1/session")
+session=$!
+trap 'kill "$session" 2>/dev/null' EXIT # the work has stopped: only now is the permission given back
+trap exit TERM                          # bash does that when the act that is under way has ended
+
+# field prints the number of a field of the permission; 0 if it has no such field.
+field() { [[ $line =~ \"$1\":([0-9]+) ]] && echo "${BASH_REMATCH[1]}" || echo 0; }
+
+# /proc/uptime is CLOCK_BOOTTIME, the agent's clock, cut off after 10 ms: it is at most this late.
+clock() {
+  read -r uptime _ </proc/uptime
+  now=$(((10#${uptime/./} + 1) * 10000000))
+}
+
+act() { # the resource refuses an epoch that is lower than one it has seen
+  curl -sf --noproxy '*' -m 1 -o /dev/null -X PUT -H "Podesta-Epoch: $1" -d "$HOSTNAME" "$RESOURCE"
+}
+
+deadline=0
+while :; do
+  if read -r -t 0.05 line <&3; then # the newest permission
+    [[ $line == data:* ]] || continue
+    [[ $line == *'"mayAct":true'* ]] || line=""
+    epoch=$(field epoch) deadline=$(field deadlineBoottimeNanoseconds)
+    clock
+    if ((deadline - $(field remainingMilliseconds) * 1000000 > now + 1000000)); then
+      echo "the agent has another clock than /proc/uptime" >&2
+      exit 1
+    fi
+  elif (($? <= 128)); then
+    exit 1 # the session has ended
+  elif clock && ((now < deadline)); then # right before each act
+    act "$epoch" || exit 1
+  fi
+done
