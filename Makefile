@@ -23,7 +23,7 @@ INSTALL := go tool -modfile=hack/tools/install/go.mod
 # a version would need a replace. What uses both is in bench and examples.
 MODULES := . client bench examples hack/cluster hack/tools test/chaos/page
 SCRIPTS := .ci/run .ci/beside hack/api/check hack/check hack/copy-durable hack/fuzz hack/nightly hack/stages.sh hack/verify-generated.sh \
-  hack/kind/up hack/kind/down hack/kind/load test/chaos/run
+  hack/kind/up hack/kind/down hack/kind/load test/chaos/run examples/shell/lead.sh
 GO_DIRS := api bench client cmd controllers examples hack internal test
 
 # The race detector needs a C compiler; without one the tests run all the same, and say so.
@@ -192,8 +192,8 @@ generate: ## Regenerate deep copies, apply configurations, CRDs, RBAC, protobuf 
 
 .PHONY: docs
 docs: ## Rewrite what tests generate in docs/.
-	@echo "docs: conformance.md, counterexamples.md, simulate.md, observe.md and the runbooks"
-	@go test ./internal/sim/scenario/conformance ./cmd/kubectl-election -rewrite
+	@echo "docs: conformance.md, counterexamples.md, simulate.md, observe.md, languages.md and the runbooks"
+	@go test ./internal/sim/scenario/conformance ./cmd/kubectl-election ./docs -rewrite
 
 .PHONY: api
 api: ## Write down the exported API of the client's modules: hack/api.
