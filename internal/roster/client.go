@@ -15,27 +15,17 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 
-	"github.com/podesta-dev/podesta/internal/backoff"
 	"github.com/podesta-dev/podesta/internal/identity"
-)
-
-// How the client comes back to a manager: with full jitter, so that the agents of a cluster do not
-// return to a new manager all at once.
-const (
-	minBackoff = time.Second
-	maxBackoff = 15 * time.Second
-	// steady is how long a session lasts that counts as a success: not that of a manager that accepts
-	// and closes at once.
-	steady = 10 * time.Second
 )
 
 // The timing of the client.
 const (
 	callTimeout = 15 * time.Second // of a Join, including its TokenReview
 	dialTimeout = 5 * time.Second
-	// a manager that vanished silently is noticed within the sum of both
-	pingInterval = 20 * time.Second
-	pingTimeout  = 10 * time.Second
+	// A manager that vanished silently is noticed within the sum of both. The interval is longer than
+	// the manager's own (agentPing), so that a manager that is there is not asked.
+	pingInterval = 12 * time.Second
+	pingTimeout  = 5 * time.Second
 	trustPoll    = 250 * time.Millisecond // how often the client looks for a missing CA bundle
 	// a roster of 256 processes with the longest names is smaller
 	maxUpdateSize = 1 << 20
@@ -85,8 +75,7 @@ type Client struct {
 	bundle   string     // the bundle that was adopted last
 
 	// The fields below are used by Run only.
-	failures int // attempts in a row without a session that was steady
-	wait     func(failures int) time.Duration
+	comeback comeback
 	refused  bool // the last attempt with our certificate reached a manager that sent nothing
 }
 
@@ -96,7 +85,7 @@ func NewClient(cfg ClientConfig) *Client {
 		ClientConfig: cfg,
 		wake:         make(chan struct{}, 1),
 		hurry:        make(chan struct{}, 1),
-		wait:         func(failures int) time.Duration { return backoff.Wait(minBackoff, maxBackoff, failures) },
+		comeback:     comeback{first: minBackoff, most: maxBackoff},
 	}
 }
 
@@ -127,8 +116,7 @@ var errRenewed = errors.New("the certificate was renewed")
 
 // Run joins, follows and renews until ctx ends, and then returns nil, or until the pod belongs to
 // another group than the one that it has joined: that is a *MovedError. It logs failures and retries
-// with full jitter, below minBackoff at first and below maxBackoff at last. A receiver that does not
-// read updates blocks the client only.
+// (see comeback). A receiver that does not read updates blocks the client only.
 func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 	if _, _, err := net.SplitHostPort(c.Address); err != nil {
 		return fmt.Errorf("the manager's address %q must be HOST:PORT: %w", c.Address, err)
@@ -156,12 +144,12 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 			}
 			continue
 		}
-		if time.Since(begun) >= steady {
-			c.failures = 0
+		wait, often := c.comeback.next(begun, time.Now())
+		level := slog.LevelWarn
+		if often {
+			level = slog.LevelDebug
 		}
-		c.failures++
-		wait := c.wait(c.failures)
-		c.Logger.Warn("no session with the manager, elections continue with the last roster",
+		c.Logger.Log(ctx, level, "no session with the manager, elections continue with the last roster",
 			"manager", c.Address, "error",
 			err, "retryIn", wait)
 		if !c.pause(ctx, wait) {

@@ -63,6 +63,7 @@ func (c *Client) receive(ctx context.Context, stream followStream,
 			answered = true
 			c.Logger.Info("following the manager", "manager", c.Address)
 		}
+		c.comeback.told(message.GetReturnWithinMilliseconds())
 		if message.GetShow() != nil {
 			select {
 			case asked <- struct{}{}:

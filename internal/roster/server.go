@@ -96,6 +96,7 @@ type Server struct {
 	// by certificate, limited by pod; separate, so that renewals do not wait for joins
 	renewals *door.Turns
 	sessions atomic.Uint64 // the number of sessions so far
+	open     atomic.Int64  // of them, those that have not ended
 }
 
 // NewServer returns a server. It serves nothing before Serve.
@@ -234,6 +235,8 @@ func (s *Server) Follow(stream serverStream) error {
 		return err
 	}
 	session := newSession(name, s.sessions.Add(1), leaf.NotAfter)
+	s.open.Add(1)
+	defer s.open.Add(-1)
 	s.publisher.enter(name, session)
 	defer s.publisher.leave(name, session)
 	s.Sightings.opened(name, session)
@@ -242,11 +245,20 @@ func (s *Server) Follow(stream serverStream) error {
 	received := make(chan error, 1)
 	// ends with the stream, which ends with this function
 	go func() { received <- session.receive(stream, s.Sightings) }()
-	err = session.send(stream.Context(), s.publisher, stream, received, s.moved, s.Now)
+	err = session.send(stream.Context(), s.publisher, s.paced(stream), received, s.moved, s.Now)
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
 	return err
+}
+
+// paced is a stream whose updates say how the agents are to come back (see comeback).
+func (s *Server) paced(stream serverStream) sender {
+	return func(u *rosterpb.Update) error {
+		//nolint:gosec // maxBackoff at most
+		u.ReturnWithinMilliseconds = int32(returnWithin(int(s.open.Load())).Milliseconds())
+		return stream.Send(u)
+	}
 }
 
 // caller returns the process that the connection's certificate names. The TLS handshake has

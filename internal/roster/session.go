@@ -43,6 +43,9 @@ func (s *session) wakeUp() {
 
 func (s *session) supersede() { close(s.superseded) }
 
+// sender sends an update to an agent.
+type sender func(*rosterpb.Update) error
+
 type serverStream = grpc.BidiStreamingServer[rosterpb.Report, rosterpb.Update]
 
 // sent is what was already sent on a session.
@@ -55,7 +58,7 @@ type sent struct {
 
 // send sends the agent whatever is published until the session ends. received delivers the error
 // that ended the receiving side; moved is asked about an agent that was told Gone.
-func (s *session) send(ctx context.Context, p *publisher, stream serverStream,
+func (s *session) send(ctx context.Context, p *publisher, send sender,
 	received <-chan error, moved func(context.Context, identity.Name) error,
 	now func() time.Time) error {
 	expiry := time.NewTimer(s.notAfter.Sub(now()))
@@ -68,7 +71,7 @@ func (s *session) send(ctx context.Context, p *publisher, stream serverStream,
 			return err
 		}
 		for _, u := range updates {
-			if err := stream.Send(u); err != nil {
+			if err := send(u); err != nil {
 				return err
 			}
 		}

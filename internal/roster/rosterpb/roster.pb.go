@@ -217,9 +217,12 @@ type Update struct {
 	//	*Update_Trust
 	//	*Update_Gone
 	//	*Update_Show
-	Update        isUpdate_Update `protobuf_oneof:"update"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Update isUpdate_Update `protobuf_oneof:"update"`
+	// over what time the agents are to spread their return after this manager is gone; 0: as they
+	// please. In every update.
+	ReturnWithinMilliseconds int32 `protobuf:"varint,5,opt,name=return_within_milliseconds,json=returnWithinMilliseconds,proto3" json:"return_within_milliseconds,omitempty"`
+	unknownFields            protoimpl.UnknownFields
+	sizeCache                protoimpl.SizeCache
 }
 
 func (x *Update) Reset() {
@@ -293,6 +296,13 @@ func (x *Update) GetShow() *ShowRequest {
 		}
 	}
 	return nil
+}
+
+func (x *Update) GetReturnWithinMilliseconds() int32 {
+	if x != nil {
+		return x.ReturnWithinMilliseconds
+	}
+	return 0
 }
 
 type isUpdate_Update interface {
@@ -1320,12 +1330,13 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x03csr\x18\x02 \x01(\fR\x03csr\"F\n" +
 	"\fJoinResponse\x12 \n" +
 	"\vcertificate\x18\x01 \x01(\fR\vcertificate\x12\x14\n" +
-	"\x05trust\x18\x02 \x01(\fR\x05trust\"\xa9\x01\n" +
+	"\x05trust\x18\x02 \x01(\fR\x05trust\"\xe7\x01\n" +
 	"\x06Update\x12\x18\n" +
 	"\x06roster\x18\x01 \x01(\fH\x00R\x06roster\x12\x16\n" +
 	"\x05trust\x18\x02 \x01(\fH\x00R\x05trust\x12-\n" +
 	"\x04gone\x18\x03 \x01(\v2\x17.podesta.roster.v1.GoneH\x00R\x04gone\x124\n" +
-	"\x04show\x18\x04 \x01(\v2\x1e.podesta.roster.v1.ShowRequestH\x00R\x04showB\b\n" +
+	"\x04show\x18\x04 \x01(\v2\x1e.podesta.roster.v1.ShowRequestH\x00R\x04show\x12<\n" +
+	"\x1areturn_within_milliseconds\x18\x05 \x01(\x05R\x18returnWithinMillisecondsB\b\n" +
 	"\x06update\"\r\n" +
 	"\vShowRequest\"f\n" +
 	"\fSignedRoster\x12\x16\n" +

@@ -1,0 +1,74 @@
+package roster
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/backoff"
+)
+
+// How agents come back to a manager. The agents of a cluster lose the leading manager all at once,
+// and the next one leads a moment later. A small cluster is to be back at once; a big one must not
+// keep the next manager from its work, or flood the place where the last one was.
+//
+//   - While a manager leads, it tells its agents over what time they are to spread their return: so
+//     long that about returnsPerSecond of them come in a second.
+//   - For failoverWithin after a steady session, an agent waits for a random part of that time between
+//     two attempts, so there are two to three times as many attempts in a second as may come back.
+//   - Then there is no manager, and the waits grow: full jitter, below minBackoff at first and
+//     below maxBackoff at last. It is the same for an agent that no manager has told anything.
+//
+// An agent knows how many there were when it was told, at the start of its session and with each
+// roster. Where a cluster has grown tenfold since, a few times returnsPerSecond come at first; what
+// a manager does with too many is in package door.
+const (
+	minBackoff = time.Second
+	maxBackoff = 15 * time.Second
+	// steady is how long a session lasts that counts as a success: not that of a manager that accepts
+	// and closes at once.
+	steady = 10 * time.Second
+	// failoverWithin is longer than it takes until another manager leads and can be reached, also if
+	// the Lease of the last one has to expire.
+	failoverWithin = 10 * time.Second
+	// returnsPerSecond costs a manager about half of a core: a handshake, a report and a roster each.
+	returnsPerSecond = 1000
+	minReturnWithin  = 500 * time.Millisecond
+)
+
+// returnWithin returns over what time so many agents are to spread their return.
+func returnWithin(agents int) time.Duration {
+	return limitReturn(time.Duration(agents) * time.Second / returnsPerSecond)
+}
+
+func limitReturn(d time.Duration) time.Duration {
+	return min(max(d, minReturnWithin), maxBackoff)
+}
+
+// comeback decides how long an agent waits between attempts to reach a manager.
+type comeback struct {
+	first, most time.Duration // minBackoff and maxBackoff; less in tests
+
+	within   time.Duration // as a manager has told; 0: none has
+	lost     time.Time     // when the last steady session ended; zero: there was none
+	failures int           // attempts since failoverWithin has passed, or from the beginning
+}
+
+// told takes note of what a manager says in each update; 0: nothing.
+func (b *comeback) told(milliseconds int32) {
+	if milliseconds > 0 {
+		b.within = limitReturn(time.Duration(milliseconds) * time.Millisecond)
+	}
+}
+
+// next returns how long to wait after an attempt, or a session, that begun then and has ended now.
+// often reports whether such attempts follow each other so fast that one of them says it all.
+func (b *comeback) next(begun, now time.Time) (wait time.Duration, often bool) {
+	if now.Sub(begun) >= steady {
+		b.lost, b.failures = now, 0
+	}
+	if b.within > 0 && !b.lost.IsZero() && now.Sub(b.lost) < failoverWithin {
+		return rand.N(min(b.within, b.most)) + 1, now.After(b.lost)
+	}
+	b.failures++
+	return backoff.Wait(b.first, b.most, b.failures), false
+}

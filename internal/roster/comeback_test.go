@@ -1,0 +1,122 @@
+package roster
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+func newComeback(agents int) comeback {
+	b := comeback{first: minBackoff, most: maxBackoff}
+	if agents > 0 {
+		b.told(int32(returnWithin(agents).Milliseconds()))
+	}
+	return b
+}
+
+// attempts returns when an agent tries to reach a manager that is gone, since it went.
+func attempts(b comeback, until time.Duration) (at []time.Duration) {
+	begun := time.Now()
+	lost := begun.Add(time.Hour) // of a steady session
+	wait, _ := b.next(begun, lost)
+	for now := lost.Add(wait); now.Sub(lost) < until; now = now.Add(wait) {
+		at = append(at, now.Sub(lost))
+		wait, _ = b.next(now, now) // refused at once
+	}
+	return at
+}
+
+// Whenever the next manager comes, each agent tries within the time that it was told, and where the last
+// one was there are no more attempts in a second than three times what may come back.
+func TestHowAgentsComeBack(t *testing.T) {
+	for _, agents := range []int{3, 300, 5_000, 50_000} {
+		spread := returnWithin(agents)
+		perSecond := map[int]int{} // attempts
+		longest := time.Duration(0)
+		for range agents {
+			last := time.Duration(0)
+			for _, at := range attempts(newComeback(agents), failoverWithin) {
+				perSecond[int(at/time.Second)]++
+				longest, last = max(longest, at-last), at
+			}
+		}
+		busiest := 0
+		for _, n := range perSecond {
+			busiest = max(busiest, n)
+		}
+		// The waits are U(0, spread): e attempts in that time where it is busiest, 2 in the long run.
+		limit := int(3*float64(agents)/spread.Seconds()) + 10
+		if busiest > limit {
+			t.Errorf("%d agents make %d attempts in a second, want %d at most", agents, busiest, limit)
+		}
+		if longest > spread {
+			t.Errorf("of %d agents one waits %v, and they were told %v", agents, longest, spread)
+		}
+	}
+	if few := returnWithin(300); few > time.Second {
+		t.Errorf("300 agents are to come back within %v", few)
+	}
+	if many := returnWithin(50_000); many != maxBackoff {
+		t.Errorf("50000 agents are to come back within %v", many)
+	}
+}
+
+// Where no manager comes, the attempts become rare; and so they are from the beginning where no
+// manager has said how many agents there are, or none has kept a session.
+func TestWithoutAManagerAttemptsBecomeRare(t *testing.T) {
+	const hour = time.Hour
+	told := attempts(newComeback(3), hour)
+	late := slices.IndexFunc(told, func(at time.Duration) bool { return at > time.Minute })
+	if perMinute := float64(len(told)-late) / 59; perMinute > 9 { // 8 are expected of 15 s at most
+		t.Errorf("%.1f attempts in a minute", perMinute)
+	}
+	b := newComeback(3)
+	now := time.Now()
+	failures := 0
+	for range 100 { // a manager that accepts, and closes at once
+		if _, often := b.next(now, now); often {
+			t.Fatal("it counts as a failover")
+		}
+		failures = b.failures
+	}
+	if failures != 100 {
+		t.Errorf("%d failures count, want 100", failures)
+	}
+	untold := attempts(newComeback(0), failoverWithin)
+	if len(untold) > 12 { // 1 s, 2 s, 4 s, 8 s: 4 are expected
+		t.Errorf("%d attempts in %v without having been told anything", len(untold), failoverWithin)
+	}
+}
+
+// What a manager tells is kept within limits, whoever it is; and 0 is what a manager of an earlier
+// release tells.
+func TestWhatAnAgentIsTold(t *testing.T) {
+	b := newComeback(0)
+	for _, test := range []struct {
+		told int32
+		want time.Duration
+	}{{0, 0}, {1, minReturnWithin}, {2000, 2 * time.Second}, {0, 2 * time.Second}, {1 << 30, maxBackoff}, {-1, maxBackoff}} {
+		if b.told(test.told); b.within != test.want {
+			t.Errorf("told %d: %v, want %v", test.told, b.within, test.want)
+		}
+	}
+}
+
+// An agent is told over the wire, at the start of its session.
+func TestTheManagerTellsHowToComeBack(t *testing.T) {
+	m := newManager(t)
+	m.open.Add(2999) // with this agent's session there are 3000
+	g := newAgent(t, m, "a").run(t)
+	m.Publish(sample(1))
+	if u := g.next(t); u.Roster == nil {
+		t.Fatalf("%+v, want a roster", u)
+	}
+	g.stop()
+	if within := g.comeback.within; within != 3*time.Second {
+		t.Errorf("it is told %v, want 3s", within)
+	}
+	m.stop()
+	if n := m.open.Load(); n != 2999 {
+		t.Errorf("%d sessions are counted when it is gone", n-2999)
+	}
+}
