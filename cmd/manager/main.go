@@ -25,6 +25,9 @@ import (
 	"github.com/podesta-dev/podesta/internal/memlimit"
 )
 
+// leaseName is the Lease by which one manager leads.
+const leaseName = "podesta-manager"
+
 // version is set by the linker; a plain build prints what Go knows.
 var version string
 
@@ -68,19 +71,29 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	}
 	clock := apiclock.New(time.Now, logger)
 	config.Wrap(clock.Watch)
+	lock, err := leaseOf(config, o, logger)
+	if err != nil {
+		return err
+	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:                        scheme,
-		Cache:                         controllers.CacheOptions(),
-		MapperProvider:                controllers.NewMapper,
-		Metrics:                       metricsserver.Options{BindAddress: "0"}, // see addMetrics
-		LeaderElection:                o.leaderElect,
-		LeaderElectionID:              "podesta-manager",
-		LeaderElectionNamespace:       o.namespace,
-		LeaderElectionReleaseOnCancel: true, // run returns to main, which exits
+		Scheme:                              scheme,
+		Cache:                               controllers.CacheOptions(),
+		MapperProvider:                      controllers.NewMapper,
+		Metrics:                             metricsserver.Options{BindAddress: "0"}, // see addMetrics
+		LeaderElection:                      o.leaderElect,
+		LeaderElectionID:                    leaseName,
+		LeaderElectionNamespace:             o.namespace,
+		LeaderElectionResourceLockInterface: lock,
+		LeaderElectionReleaseOnCancel:       true, // run returns to main, which exits
+		LeaseDuration:                       &o.lease.lasts,
+		RenewDeadline:                       &o.lease.renew,
+		RetryPeriod:                         &o.lease.retry,
 	})
 	if err != nil {
 		return err
 	}
+	//nolint:staticcheck // the Lease's events are of the old kind, which client-go's lock records
+	lock.LockConfig.EventRecorder = mgr.GetEventRecorderFor("podesta-manager")
 	listen := func(ctx context.Context) (net.Listener, error) {
 		return new(net.ListenConfig).Listen(ctx, "tcp", o.rosterAddress)
 	}

@@ -19,6 +19,7 @@ type options struct {
 	metricsSecure  bool
 	metricsCertDir string
 	leaderElect    bool
+	lease          leaseTimes
 	namespace      string
 	logLevel       slog.Level
 	version        bool
@@ -46,6 +47,7 @@ func parseOptions(flags *flag.FlagSet, arguments []string, output io.Writer) (op
 			"it the manager's own CA certifies podesta-metrics.<namespace>.svc")
 	flags.BoolVar(&o.leaderElect, "leader-elect", true,
 		"lead only while holding the lease podesta-manager; needed when several managers run")
+	o.lease.flags(flags)
 	flags.StringVar(&o.namespace, "namespace", namespace,
 		"the manager's own namespace, which holds its lease and its CA")
 	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
@@ -82,6 +84,7 @@ func (o options) validate() error {
 				"--metrics-cert-dir has no effect with --metrics-secure=false: remove one of them"),
 		)
 	}
+	problems = append(problems, o.lease.validate())
 	if o.namespace == "" {
 		problems = append(
 			problems,

@@ -24,6 +24,21 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// Others reach a manager where it listens, or at its pod's address if it listens on all.
+func TestWhereOtherManagersReachThisOne(t *testing.T) {
+	for _, test := range []struct{ listens, podIP, want string }{
+		{":9443", "10.0.0.7", "10.0.0.7:9443"},
+		{"0.0.0.0:9443", "10.0.0.7", "10.0.0.7:9443"},
+		{"[::]:9443", "fd00::7", "[fd00::7]:9443"},
+		{":9443", "", ""},
+		{"127.0.0.1:9443", "10.0.0.7", "127.0.0.1:9443"},
+	} {
+		if got := reachedAt(test.listens, test.podIP); got != test.want {
+			t.Errorf("%s in pod %s: %q, want %q", test.listens, test.podIP, got, test.want)
+		}
+	}
+}
+
 func TestBadFlagsSayWhatIsWrong(t *testing.T) {
 	for _, test := range []struct {
 		arguments []string
@@ -34,6 +49,11 @@ func TestBadFlagsSayWhatIsWrong(t *testing.T) {
 		{[]string{"--health-address=:http-something"}, `--health-address`},
 		{[]string{"--metrics-address=localhost"}, `--metrics-address`},
 		{[]string{"--metrics-cert-dir=/certs", "--metrics-secure=false"}, "--metrics-cert-dir has no effect"},
+		{[]string{"--leader-elect-lease-duration=2500ms"}, "must be whole seconds"},
+		{[]string{"--leader-elect-lease-duration=0s"}, "must be whole seconds, 1s or more"},
+		{[]string{"--leader-elect-lease-duration=6s"}, "must be shorter than --leader-elect-lease-duration 6s"},
+		{[]string{"--leader-elect-retry-period=5s"}, "must be shorter than --leader-elect-renew-deadline 6s"},
+		{[]string{"--leader-elect-retry-period=0s"}, "must be positive"},
 		{[]string{"--namespace="}, "--namespace is empty"},
 		{[]string{"--log-level=loud"}, "log-level"},
 		{[]string{"--leader-election"}, "leader-election"},

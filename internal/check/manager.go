@@ -125,7 +125,7 @@ func tag(image string) string {
 	return version
 }
 
-// leads checks the Lease of the managers. Its holder renews it every 2 s, by its own clock.
+// leads checks the Lease of the managers. Its holder renews it twice a second, by its own clock.
 func (b *book) leads(f *Facts) {
 	const check = "one replica leads"
 	m := &f.Manager

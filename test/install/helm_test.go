@@ -156,9 +156,13 @@ func TestValues(t *testing.T) {
 		if all[key("Service", "podesta-metrics")] != nil || all[key("CustomResourceDefinition", "electiongroups.podesta.dev")] != nil {
 			t.Error("metrics or CRDs are there, and are switched off")
 		}
+		managers := as[appsv1.Deployment](t, all, "Deployment", "podesta-manager")
 		rules := as[networkingv1.NetworkPolicy](t, all, "NetworkPolicy", "podesta-manager").Spec.Ingress
-		if len(rules) != 1 || len(rules[0].From) != 1 || rules[0].From[0].IPBlock == nil {
-			t.Errorf("the NetworkPolicy lets in %v", rules)
+		if len(rules) != 1 || len(rules[0].From) != 2 || rules[0].From[0].IPBlock == nil {
+			t.Fatalf("the NetworkPolicy lets in %v", rules)
+		}
+		if others := rules[0].From[1].PodSelector; others == nil || !selects(t, *others, managers.Spec.Template.Labels) {
+			t.Errorf("the NetworkPolicy keeps managers from each other: they are let in by %v", others)
 		}
 	}
 }
@@ -175,7 +179,7 @@ func set(values ...string) []string {
 func TestBadValuesAreRefused(t *testing.T) {
 	for _, helm := range helms {
 		for _, bad := range []string{"replica=3", "replicas=0", "image.digest=latest", "image.pullPolicy=Sometimes",
-			"imagePullSecrets[0]=pull", "metrics.serviceMonitor.enable=true", "logLevel=loud"} {
+			"imagePullSecrets[0]=pull", "metrics.serviceMonitor.enable=true", "logLevel=loud", "leaderElection.leaseDuration=2500ms"} {
 			name, _, _ := strings.Cut(strings.TrimSuffix(bad, "[0]=pull"), "=")
 			name = name[strings.LastIndex(name, ".")+1:]
 			_, err := tool(helm, "template", "podesta", chart, "--kube-version", "1.33.0", "--set", bad)

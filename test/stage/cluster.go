@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,9 @@ type Cluster struct {
 	PID        int // of `cluster up`: the processes of pods and of the control plane are its children
 
 	command *exec.Cmd
+	root    string
+	state   string
+	manager []string // the arguments of the manager
 }
 
 // Up starts a cluster and returns when it answers. Root is the source tree with bin/, state the
@@ -54,10 +58,26 @@ func Up(ctx context.Context, root, state string, log io.Writer, flags ...string)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	stop()
 	if _, file, ok := strings.Cut(strings.TrimSpace(line), "KUBECONFIG="); ok && ctx.Err() == nil {
-		return &Cluster{Kubeconfig: file, PID: command.Process.Pid, command: command}, nil
+		c := &Cluster{Kubeconfig: file, PID: command.Process.Pid, command: command, root: root, state: state}
+		for _, arg := range command.Args {
+			if arg, ok := strings.CutPrefix(arg, "--manager-arg="); ok {
+				c.manager = append(c.manager, arg)
+			}
+		}
+		return c, nil
 	}
 	_ = command.Process.Signal(syscall.SIGTERM)
 	return nil, errors.Join(fmt.Errorf("the cluster did not start; it said %q", line), err, command.Wait(), context.Cause(ctx))
+}
+
+// AnotherManager returns a manager like the cluster's own, to be started beside it. Both have the same
+// address for agents, in place of a Service: the one that leads listens there.
+func (c *Cluster) AnotherManager() *exec.Cmd {
+	//nolint:gosec,noctx // this source tree's own; the caller ends it
+	manager := exec.Command(filepath.Join(c.root, "bin/manager"), c.manager...)
+	manager.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(c.state, "manager.kubeconfig"))
+	manager.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return manager
 }
 
 // Close ends the cluster and all that runs on it.

@@ -1,0 +1,64 @@
+package managerlease
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const (
+	dialWithin = time.Second
+	// between the end of one connection and the next one
+	redialAfter = 100 * time.Millisecond
+)
+
+// watch keeps a connection to the port for agents of one holder of the Lease. It sends nothing, and
+// the holder closes it now and then, as it does with every stranger.
+type watch struct {
+	identity string
+	ended    atomic.Bool // the holder has ended
+}
+
+// watchHolder watches until the holder has ended, or ctx ends.
+func watchHolder(ctx context.Context, identity string) *watch {
+	w := &watch{identity: identity}
+	if address := holderOf(identity).Address; address != "" {
+		go w.run(ctx, address)
+	}
+	return w
+}
+
+func (w *watch) run(ctx context.Context, address string) {
+	for connected := false; ctx.Err() == nil; {
+		err := attend(ctx, address)
+		switch {
+		case err == nil:
+			connected = true
+		case connected && errors.Is(err, syscall.ECONNREFUSED) && ctx.Err() == nil:
+			w.ended.Store(true)
+			return
+		}
+		select {
+		case <-time.After(redialAfter):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// attend returns nil when a connection that was made has been closed.
+func attend(ctx context.Context, address string) error {
+	dialer := net.Dialer{Timeout: dialWithin}
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	_, _ = io.Copy(io.Discard, conn) // however it was closed, the next one tells what became of the holder
+	return nil
+}
