@@ -20,16 +20,11 @@ type replica struct {
 	ended    chan error // the operator has
 }
 
-const (
-	agentProgram  = "../../bin/agent"
-	kubeconfigEnv = "OPERATOR_TEST_KUBECONFIG"
-	urlEnv        = "OPERATOR_TEST_AGENT"
-	nameEnv       = "OPERATOR_TEST_NAME"
-)
+const agentProgram = "../../bin/agent"
 
-// group starts replicas p1 to p3 of a Guarded group with real agents, on loopback addresses of their
-// own, by a roster file (docs/guides/outside-kubernetes.md).
-func group(t *testing.T, kubeconfig string) map[string]*replica {
+// group starts the agents of replicas p1 to p3 of a Guarded group, on loopback addresses of their own,
+// by a roster file (docs/guides/outside-kubernetes.md). Their operators are not started.
+func group(t *testing.T) map[string]*replica {
 	t.Helper()
 	if _, err := os.Stat(agentProgram); err != nil {
 		t.Skip("run `make build` first: ", err)
@@ -65,19 +60,9 @@ func group(t *testing.T, kubeconfig string) map[string]*replica {
 			"--certificate", path(name+".crt"), "--key", path(name+".key"), "--trust-file", path("ca.crt"),
 			"--state-dir", path("state-"+name), "--listen", host+":4041", "--app-address", host+":4040",
 			"--status-address", host+":4042"), nil)
-		r.begin(t, kubeconfig)
 		replicas[name] = r
 	}
 	return replicas
-}
-
-// begin starts the operator: this test binary, see TestMain.
-func (r *replica) begin(t *testing.T, kubeconfig string) {
-	t.Helper()
-	c := exec.Command(os.Args[0])
-	c.Env = append(os.Environ(), kubeconfigEnv+"="+kubeconfig, urlEnv+"="+r.url, nameEnv+"="+r.name)
-	r.ended = make(chan error, 1)
-	r.operator = start(t, c, r.ended)
 }
 
 // output runs an agent's command.

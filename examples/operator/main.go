@@ -2,7 +2,7 @@
 // agent, and not by a Lease. It answers ConfigMaps: what one has as "question" is repeated as
 // "answer", with the name of the replica and the epoch under which it answered.
 //
-// What makes it so is one line, in run. The rest is what it would be with a Lease; that it refuses to
+// What makes it so is one line, in operator. The rest is what it would be with a Lease; that it refuses to
 // write under an epoch below the one in the object is fencing, which a Lease does not offer.
 //
 //	go run -C examples ./operator --kubeconfig FILE [--agent URL]
@@ -34,9 +34,11 @@ func main() {
 	url := flag.String("agent", agent.DefaultURL, "the agent in this pod")
 	flag.Parse()
 	ctrl.SetLogger(zap.New())
+	// with the agent in the same pod: podesta.LeaderElection
+	elect := podesta.NewLock(&agent.Client{URL: *url}).LeaderElection
 	name, err := os.Hostname()
 	if err == nil {
-		err = run(ctrl.SetupSignalHandler(), ctrl.GetConfigOrDie(), *url, name)
+		err = run(ctrl.SetupSignalHandler(), ctrl.GetConfigOrDie(), name, elect)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -45,24 +47,28 @@ func main() {
 }
 
 // run runs the operator until ctx ends, or until it no longer leads.
-func run(ctx context.Context, config *rest.Config, url, name string) error {
-	options := manager.Options{Metrics: metrics.Options{BindAddress: "0"}}
-	// with the agent in the same pod: podesta.LeaderElection(&options)
-	if err := podesta.NewLock(&agent.Client{URL: url}).LeaderElection(&options); err != nil {
-		return err
-	}
-	m, err := ctrl.NewManager(config, options)
-	if err != nil {
-		return err
-	}
-	asked := predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetLabels()["answer"] == "wanted" })
-	err = ctrl.NewControllerManagedBy(m).
-		For(&corev1.ConfigMap{}, builder.WithPredicates(asked)).
-		Complete(&answerer{client: m.GetClient(), name: name})
+func run(ctx context.Context, config *rest.Config, name string, elect func(*manager.Options) error) error {
+	m, err := operator(config, name, elect)
 	if err != nil {
 		return err
 	}
 	return m.Start(ctx)
+}
+
+// operator makes the operator. How it is elected is up to elect: this is the one line.
+func operator(config *rest.Config, name string, elect func(*manager.Options) error) (manager.Manager, error) {
+	options := manager.Options{Metrics: metrics.Options{BindAddress: "0"}}
+	if err := elect(&options); err != nil {
+		return nil, err
+	}
+	m, err := ctrl.NewManager(config, options)
+	if err != nil {
+		return nil, err
+	}
+	asked := predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetLabels()["answer"] == "wanted" })
+	return m, ctrl.NewControllerManagedBy(m).
+		For(&corev1.ConfigMap{}, builder.WithPredicates(asked)).
+		Complete(&answerer{client: m.GetClient(), name: name})
 }
 
 // answerer answers ConfigMaps.
@@ -81,11 +87,12 @@ func (a *answerer) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Re
 	if asked.Data["answer"] == asked.Data["question"] {
 		return ctrl.Result{}, nil
 	}
-	epoch, _ := fence.EpochOf(ctx)
-	if seen, _ := strconv.ParseInt(asked.Data["epoch"], 10, 64); agent.Epoch(seen) > epoch {
-		return ctrl.Result{}, &fence.StaleError{Epoch: epoch, Seen: agent.Epoch(seen)}
+	if epoch, bound := fence.EpochOf(ctx); bound { // not where a Lease alone decides
+		if seen, _ := strconv.ParseInt(asked.Data["epoch"], 10, 64); agent.Epoch(seen) > epoch {
+			return ctrl.Result{}, &fence.StaleError{Epoch: epoch, Seen: agent.Epoch(seen)}
+		}
+		asked.Data["epoch"] = strconv.FormatInt(int64(epoch), 10)
 	}
 	asked.Data["answer"], asked.Data["by"] = asked.Data["question"], a.name
-	asked.Data["epoch"] = strconv.FormatInt(int64(epoch), 10)
 	return ctrl.Result{}, a.client.Update(ctx, &asked)
 }

@@ -12,31 +12,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
 // patience is how long anything may take, on a machine that is busy.
 const patience = 90 * time.Second
-
-func TestMain(m *testing.M) {
-	if kubeconfig := os.Getenv(kubeconfigEnv); kubeconfig != "" {
-		ctrl.SetLogger(zap.New())
-		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-		if err == nil {
-			err = run(ctrl.SetupSignalHandler(), config, os.Getenv(urlEnv), os.Getenv(nameEnv))
-		}
-		if err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		return
-	}
-	os.Exit(m.Run())
-}
 
 // question is a ConfigMap that the operators answer.
 type question struct {
@@ -80,10 +61,10 @@ func (q *question) ask() answered {
 	return answered{}
 }
 
-// The one who leads is killed, and its container is started again; the next one is paused with its
-// whole pod. Each time another one leads under a higher epoch, and nobody makes a request to the API
-// server for that: it has no Lease.
-func TestTheOperatorFailsOver(t *testing.T) {
+// startAPI starts an API server with a question that operators answer, and returns the kubeconfig for
+// them.
+func startAPI(t *testing.T) (q *question, kubeconfig string) {
+	t.Helper()
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		t.Skip("KUBEBUILDER_ASSETS is not set: make test-envtest")
 	}
@@ -97,7 +78,7 @@ func TestTheOperatorFailsOver(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
 	if err := os.WriteFile(kubeconfig, api.KubeConfig, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -112,8 +93,18 @@ func TestTheOperatorFailsOver(t *testing.T) {
 	if err := c.Create(t.Context(), asked); err != nil {
 		t.Fatal(err)
 	}
-	q := &question{t: t, client: c}
-	replicas := group(t, kubeconfig)
+	return &question{t: t, client: c}, kubeconfig
+}
+
+// The one who leads is killed, and its container is started again; the next one is paused with its
+// whole pod. Each time another one leads under a higher epoch, and nobody makes a request to the API
+// server for that: it has no Lease.
+func TestTheOperatorFailsOver(t *testing.T) {
+	q, kubeconfig := startAPI(t)
+	replicas := group(t)
+	for _, r := range replicas {
+		r.begin(t, kubeconfig, byPodesta, "")
+	}
 
 	first := q.ask()
 	leader := replicas[first.by]
@@ -125,7 +116,7 @@ func TestTheOperatorFailsOver(t *testing.T) {
 		t.Errorf("killed: %+v; then %+v", first, second)
 	}
 	<-leader.ended
-	leader.begin(t, kubeconfig)
+	leader.begin(t, kubeconfig, byPodesta, "")
 
 	paused := replicas[second.by]
 	began = time.Now()
@@ -155,5 +146,5 @@ func TestTheOperatorFailsOver(t *testing.T) {
 	if fourth := q.ask(); fourth.by == second.by || fourth.epoch < third.epoch {
 		t.Errorf("%+v answers after %+v", fourth, third)
 	}
-	noLease(t, c)
+	noLease(t, q.client)
 }
