@@ -1,0 +1,155 @@
+// Package group runs a Guarded group on this machine, without a cluster: real agents with a roster
+// file (docs/guides/outside-kubernetes.md), on loopback addresses of their own, and an app beside
+// each. They are processes that can be killed, paused and started again.
+//
+// It is for the examples and their tests, and needs Linux: there every address in 127.0.0.0/8 is the
+// machine's own.
+package group
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Group is the group.
+type Group struct {
+	Members []*Member // in the order of their priorities, the lowest first
+
+	dir   string
+	agent string // the program
+	app   func(*Member) *exec.Cmd
+}
+
+// New prepares a group with members of these names. Keys, state directories and logs are in dir.
+func New(ctx context.Context, dir string, names ...string) (*Group, error) {
+	agent, err := program(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	g := &Group{dir: dir, agent: agent}
+	network := fmt.Sprintf("127.%d.%d.", 64+rand.IntN(64), rand.IntN(256)) // beside other groups
+	for i, name := range names {
+		m := &Member{Name: name, Host: fmt.Sprint(network, i+1), group: g}
+		g.Members = append(g.Members, m)
+	}
+	return g, g.prepare(ctx)
+}
+
+// program returns bin/agent if `make build` has made it, or else an agent that it builds in dir.
+func program(ctx context.Context, dir string) (string, error) {
+	module, err := output(ctx, "go", "env", "GOMOD")
+	if err != nil {
+		return "", err
+	}
+	root := filepath.Dir(filepath.Dir(strings.TrimSpace(module))) // this module is in the folder examples
+	built := filepath.Join(root, "bin", "agent")
+	if _, err := os.Stat(built); err == nil {
+		return built, nil
+	}
+	built = filepath.Join(dir, "agent")
+	_, err = output(ctx, "go", "build", "-C", root, "-o", built, "./cmd/agent")
+	return built, err
+}
+
+// prepare makes the state directories, the roster that names them, and the keys.
+func (g *Group) prepare(ctx context.Context) error {
+	var processes []map[string]any
+	for i, m := range g.Members {
+		id, err := output(ctx, g.agent, "init", "--state-dir", filepath.Join(g.dir, "state-"+m.Name))
+		if err != nil {
+			return err
+		}
+		processes = append(processes, map[string]any{
+			"name":     m.Name,
+			"uid":      m.Name,
+			"priority": i + 1,
+			"voter":    true,
+			"stateID":  strings.TrimSpace(id),
+			"address":  m.Host + ":4041",
+		})
+	}
+	roster, err := json.Marshal(map[string]any{
+		"namespace":             "default",
+		"group":                 "example",
+		"generation":            1,
+		"algorithm":             "Bully",
+		"safety":                "Guarded",
+		"heartbeatMilliseconds": 100,
+		"timeoutMilliseconds":   500,
+		"leaseMilliseconds":     1000,
+		"preemption":            map[string]any{"policy": "Never"},
+		"processes":             processes,
+	})
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(g.dir, "roster.json")
+	if err := os.WriteFile(file, roster, 0o600); err != nil {
+		return err
+	}
+	_, err = output(ctx, g.agent, "keys", "--roster", file, "--out", g.dir)
+	return err
+}
+
+// Start starts all members, each with the app that the function makes for it.
+func (g *Group) Start(app func(*Member) *exec.Cmd) error {
+	g.app = app
+	for _, m := range g.Members {
+		if err := m.Start(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close ends all members.
+func (g *Group) Close() {
+	for _, m := range g.Members {
+		m.Kill()
+	}
+}
+
+// Member returns the member of this name, or nil.
+func (g *Group) Member(name string) *Member {
+	for _, m := range g.Members {
+		if m.Name == name {
+			return m
+		}
+	}
+	return nil
+}
+
+// Addresses returns the name and the address of each member, as in p1=127.73.0.1:8080,p2=….
+func (g *Group) Addresses() string {
+	var all []string
+	for _, m := range g.Members {
+		all = append(all, m.Name+"="+m.Address())
+	}
+	return strings.Join(all, ",")
+}
+
+// Logs writes the end of each member's log.
+func (g *Group) Logs(out io.Writer) {
+	for _, m := range g.Members {
+		m.Log(out)
+	}
+}
+
+// output runs a command and returns what it prints.
+func output(ctx context.Context, name string, args ...string) (string, error) {
+	var out, said strings.Builder
+	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // go and the agent
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil {
+		return "", errors.Join(fmt.Errorf("%s: %w", cmd, err), errors.New(said.String()))
+	}
+	return out.String(), nil
+}

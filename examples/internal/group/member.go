@@ -1,0 +1,97 @@
+package group
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// Member is what a pod is: an agent, and an app that asks it. It is not safe for concurrent use.
+type Member struct {
+	Name string
+	Host string // an address of its own
+
+	group *Group
+	agent *process
+	app   *process
+	log   *os.File
+}
+
+// AgentURL returns where the agent serves the app.
+func (m *Member) AgentURL() string { return "http://" + m.Host + ":4040" }
+
+// Address returns an address of the member's own, for its app.
+func (m *Member) Address() string { return m.Host + ":8080" }
+
+// Start starts agent and app, as the kubelet does with the containers of a pod.
+func (m *Member) Start() error {
+	file := func(name string) string { return filepath.Join(m.group.dir, name) }
+	log, err := os.OpenFile(file(m.Name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	m.log = log
+	agent := exec.Command(m.group.agent, "--roster", file("roster.json"), "--certificate", file(m.Name+".crt"), //nolint:gosec,noctx // the agent ends with the member
+		"--key", file(m.Name+".key"), "--trust-file", file("ca.crt"), "--state-dir", file("state-"+m.Name),
+		"--listen", m.Host+":4041", "--app-address", m.Host+":4040", "--status-address", m.Host+":4042")
+	agent.Stdout, agent.Stderr = log, log
+	if m.agent, err = begin(agent); err != nil {
+		return err
+	}
+	return m.StartApp()
+}
+
+// StartApp starts the app alone. What it writes to its standard error goes to the member's log, and
+// so does its standard output unless the command says otherwise.
+func (m *Member) StartApp() error {
+	app := m.group.app(m)
+	app.Stderr = m.log
+	if app.Stdout == nil {
+		app.Stdout = m.log
+	}
+	var err error
+	m.app, err = begin(app)
+	return err
+}
+
+// Kill ends agent and app with SIGKILL, and returns when they have ended.
+func (m *Member) Kill() {
+	m.app.kill()
+	m.agent.kill()
+	m.app, m.agent = nil, nil
+	if m.log != nil {
+		_ = m.log.Close() // nothing writes to it any more
+		m.log = nil
+	}
+}
+
+// KillApp ends the app alone.
+func (m *Member) KillApp() { m.app.kill() }
+
+// AppEnded returns a channel that is closed when the app has ended; AppError then returns how.
+func (m *Member) AppEnded() <-chan struct{} { return m.app.ended }
+
+// AppError returns how the app has ended.
+func (m *Member) AppError() error {
+	<-m.app.ended
+	return m.app.err
+}
+
+// Pause stops agent and app with SIGSTOP.
+func (m *Member) Pause() error { return signal(syscall.SIGSTOP, m.app, m.agent) }
+
+// Resume lets them go on.
+func (m *Member) Resume() error { return signal(syscall.SIGCONT, m.app, m.agent) }
+
+// Log writes the end of what the member's programs have written.
+func (m *Member) Log(out io.Writer) {
+	const most = 3000
+	text, err := os.ReadFile(filepath.Join(m.group.dir, m.Name+".log"))
+	if err != nil {
+		return
+	}
+	fmt.Fprintf(out, "the log of %s:\n%s\n", m.Name, text[max(0, len(text)-most):])
+}
