@@ -19,6 +19,7 @@ import (
 	"github.com/podesta-dev/podesta/examples/internal/device"
 	"github.com/podesta-dev/podesta/examples/internal/group"
 	"github.com/podesta-dev/podesta/examples/internal/message"
+	"github.com/podesta-dev/podesta/examples/internal/story"
 )
 
 // Options say what is played.
@@ -38,8 +39,9 @@ type Trial struct {
 	DeviceURL   string
 	UsersStruck int // how often a member was killed or paused while it used the device
 
+	*story.Story
+
 	dir    string
-	out    *shared
 	device *device.Device
 	stop   context.CancelFunc
 	served chan error
@@ -67,8 +69,8 @@ func Start(ctx context.Context, o Options) (*Trial, error) {
 		return nil, err
 	}
 	t := &Trial{
+		Story:  story.New(o.Out),
 		dir:    dir,
-		out:    &shared{to: o.Out},
 		watch:  o.Watch,
 		struck: map[string]bool{},
 	}
@@ -92,7 +94,7 @@ func (t *Trial) start(ctx context.Context, o Options) error {
 	}
 	return t.Group.Start(func(m *group.Member) *exec.Cmd {
 		app := exec.Command(program, o.Args(t, m)...) //nolint:gosec,noctx // this program; it ends with the member
-		app.Stdout = &lines{out: t.out}
+		app.Stdout = t.Lines()
 		return app
 	})
 }
@@ -136,9 +138,6 @@ func (t *Trial) Close() error {
 	}
 	return errors.Join(err, os.RemoveAll(t.dir))
 }
-
-// Say tells a line of the story.
-func (t *Trial) Say(format string, args ...any) { t.out.say(format, args...) }
 
 // saw is called by the device, with one act after the other.
 func (t *Trial) saw(a device.Act, refused error) {
