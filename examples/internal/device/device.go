@@ -37,6 +37,9 @@ type Act struct {
 type Device struct {
 	// Unfenced makes the device take every act. It is there to show what the fence is for.
 	Unfenced bool
+	// Arrived, if not nil, is called with each act before anything else is done with it. While it does
+	// not return, the act is on its way.
+	Arrived func(ctx context.Context, act Act)
 
 	dir  string
 	gate *fence.Gate
@@ -76,6 +79,9 @@ func (d *Device) Handler() http.Handler {
 
 // act takes an act, or refuses it. While the gate runs take, it admits no higher epoch.
 func (d *Device) act(ctx context.Context, a Act) (struct{}, error) {
+	if d.Arrived != nil {
+		d.Arrived(ctx, a)
+	}
 	if d.Unfenced {
 		d.tell(a, nil)
 		return struct{}{}, nil

@@ -50,6 +50,7 @@ type Trial struct {
 	watch  func(Event)
 	last   device.Turn
 	struck map[string]bool // by a fault, since it began to use the device last
+	hold   *hold
 	hook   func(Event) (bool, error)
 	done   chan error // the hook's end
 }
@@ -109,7 +110,7 @@ func (t *Trial) serve(ctx context.Context, unfenced bool) error {
 	if t.device, err = device.Open(folder, t.saw); err != nil {
 		return err
 	}
-	t.device.Unfenced = unfenced
+	t.device.Unfenced, t.device.Arrived = unfenced, t.arrived
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain runs one of the processes if the test has started it as one.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "process" {
+		main()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+var (
+	seed   = flag.Uint64("seed", 1, "which faults strike")
+	number = flag.Int("faults", 6, "how many faults strike")
+)
+
+// limit is how long a whole test may take, on a machine that is busy.
+const limit = 8 * time.Minute
+
+// processes starts three processes that end with the test.
+func processes(t *testing.T, unfenced bool) (context.Context, stage) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts three agents, and takes some seconds a fault")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel)
+	s, err := begin(ctx, t.Output(), unfenced, "5ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			s.Group.Logs(t.Output())
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return ctx, s
+}
+
+// The coordinator is killed, and paused with an act on its way, in an order that the seed says. Each
+// time another one uses the device, and never two at once.
+func TestChaos(t *testing.T) {
+	ctx, s := processes(t, false)
+	random := rand.New(rand.NewPCG(*seed, 0))
+	all := faults()
+	for i := range *number {
+		strike := all[random.IntN(len(all))]
+		if i < len(all) {
+			strike = all[i] // each at least once
+		}
+		if err := strike(s, ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Checker.Verdict(); err != nil {
+		t.Error(err)
+	}
+	if turns := s.Checker.Given(); len(turns) <= *number {
+		t.Errorf("after %d faults the device was used in these turns: %v", *number, turns)
+	}
+	t.Logf("seed %d, %d faults: %v", *seed, *number, &s.Checker)
+}
+
+// Without the fence the act that was on its way arrives too late, and the checker finds it.
+func TestTheCheckerFindsTwoAtOnce(t *testing.T) {
+	ctx, s := processes(t, true)
+	if err := s.pause(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Checker.Verdict(); err == nil || !strings.Contains(err.Error(), "two at once") {
+		t.Errorf("the verdict is %v", err)
+	}
+}
