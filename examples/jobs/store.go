@@ -82,7 +82,8 @@ func (s store) fenced(ctx context.Context, write func(*sql.Tx, agent.Epoch) erro
 		err = write(tx, epoch)
 	}
 	if err != nil {
-		return errors.Join(err, tx.Rollback())
+		_ = tx.Rollback() // if it fails, the connection is lost, and the transaction with it
+		return err
 	}
 	return tx.Commit()
 }

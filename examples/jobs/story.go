@@ -212,7 +212,7 @@ func (s *stage) pauseInTransaction(ctx context.Context) error {
 	if _, err := lock.Exec(ctx, `LOCK TABLE result IN SHARE MODE`); err != nil { // nothing is written to it
 		return err
 	}
-	name, err := s.session(ctx, `wait_event_type = 'Lock' AND query LIKE 'INSERT INTO result%'`)
+	name, err := s.writer(ctx)
 	if err != nil {
 		return err
 	}
@@ -221,19 +221,17 @@ func (s *stage) pauseInTransaction(ctx context.Context) error {
 	if err := m.Pause(); err != nil {
 		return err
 	}
-	if err := lock.Commit(ctx); err != nil {
-		return err
-	}
-	if _, err := s.session(ctx, `state = 'idle in transaction' AND application_name = '`+name+`'`); err != nil {
+	if err := lock.Commit(ctx); err != nil { // now the server waits for the rest of the transaction
 		return err
 	}
 	return s.resume(ctx, m, epoch)
 }
 
-// session waits until a session of the database is as the condition says, and returns its name.
-func (s *stage) session(ctx context.Context, condition string) (name string, err error) {
+// writer waits until a process waits for the lock on the results, and returns its name.
+func (s *stage) writer(ctx context.Context) (name string, err error) {
 	for {
-		err := s.store.QueryRowContext(ctx, `SELECT coalesce(max(application_name), '') FROM pg_stat_activity WHERE `+condition).Scan(&name)
+		err := s.store.QueryRowContext(ctx, `SELECT coalesce(max(application_name), '') FROM pg_stat_activity
+			WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT INTO result%'`).Scan(&name)
 		if err != nil || name != "" {
 			return name, err
 		}

@@ -83,8 +83,8 @@ func (g *Group) prepare(ctx context.Context) error {
 		"algorithm":             "Bully",
 		"safety":                "Guarded",
 		"heartbeatMilliseconds": 100,
-		"timeoutMilliseconds":   500,
-		"leaseMilliseconds":     1000,
+		"timeoutMilliseconds":   1000, // twice the defaults: the machine may be busy
+		"leaseMilliseconds":     2000,
 		"preemption":            map[string]any{"policy": "Never"},
 		"processes":             processes,
 	})
