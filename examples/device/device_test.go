@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"math/rand/v2"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/podesta-dev/podesta/examples/internal/manifest"
 )
 
 // TestMain runs one of the processes if the test has started it as one.
@@ -84,5 +87,26 @@ func TestTheCheckerFindsTwoAtOnce(t *testing.T) {
 	}
 	if err := s.Checker.Verdict(); err == nil || !strings.Contains(err.Error(), "two at once") {
 		t.Errorf("the verdict is %v", err)
+	}
+}
+
+// TestManifests starts the programs with the arguments of the manifests, those of the other examples, too:
+// they get as far as their context lets them.
+func TestManifests(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for file, want := range map[string]int{"device": 2, "tokenring": 1, "mutex": 1} {
+		commands, err := manifest.Commands("../manifests/"+file+".yaml", "/device")
+		if err != nil || len(commands) != want {
+			t.Fatal(commands, err)
+		}
+		for _, c := range commands {
+			if c[0] == "serve" {
+				c = append(c, "--dir", t.TempDir(), "--listen", "127.0.0.1:0")
+			}
+			if err := run(ctx, c); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, %v: %v", file, c, err)
+			}
+		}
 	}
 }

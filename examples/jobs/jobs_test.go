@@ -15,6 +15,7 @@ import (
 
 	"github.com/podesta-dev/podesta/client/agent"
 	"github.com/podesta-dev/podesta/client/fence"
+	"github.com/podesta-dev/podesta/examples/internal/manifest"
 	"github.com/podesta-dev/podesta/examples/internal/postgres"
 )
 
@@ -204,6 +205,23 @@ func until(t *testing.T, s store, query string, want int) {
 	for got := -1; got != want; {
 		if err := s.QueryRowContext(ctx, query).Scan(&got); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestManifest starts both programs with the arguments of the manifest: they get as far as their context
+// lets them.
+func TestManifest(t *testing.T) {
+	commands, err := manifest.Commands("../manifests/jobs.yaml", "/jobs")
+	if err != nil || len(commands) != 2 {
+		t.Fatal(commands, err)
+	}
+	t.Setenv("DATABASE_URL", "postgres://postgres@127.0.0.1:1/postgres")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range commands {
+		if err := run(ctx, c); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v: %v", c, err)
 		}
 	}
 }

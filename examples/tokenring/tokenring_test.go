@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"math/rand/v2"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/podesta-dev/podesta/examples/internal/manifest"
 	"github.com/podesta-dev/podesta/examples/internal/trial"
 )
 
@@ -85,5 +87,18 @@ func TestTheCheckerFindsTwoAtOnce(t *testing.T) {
 	err := verdict(s)
 	if err == nil || !strings.Contains(err.Error(), "two at once") {
 		t.Errorf("the verdict is %v", err)
+	}
+}
+
+// TestManifest starts a process with the arguments of the manifest: it gets as far as its context lets it.
+func TestManifest(t *testing.T) {
+	commands, err := manifest.Commands("../manifests/tokenring.yaml", "/tokenring")
+	if err != nil || len(commands) != 1 {
+		t.Fatal(commands, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := run(ctx, append(commands[0], "--listen", "127.0.0.1:0")); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podestav1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/inject"
 )
 
 // TestSamples applies config/samples to a namespace that enforces the restricted Pod Security standard.
@@ -116,6 +117,94 @@ func TestTwoReplicasSample(t *testing.T) {
 	}
 	if group == "" || witnesses != 1 || replicas != 1 {
 		t.Errorf("group %q, %d witnesses, %d workloads of replicas", group, witnesses, replicas)
+	}
+}
+
+// TestExampleManifests gets the agent into the manifests of the examples, applies them to a namespace that
+// enforces the restricted Pod Security standard, and makes a pod of each template.
+func TestExampleManifests(t *testing.T) {
+	install, err := inject.NewInstall("", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "manifests", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d manifests, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, _, err = inject.Manifests(text, install); err != nil {
+				t.Fatal(err)
+			}
+			group, members := applyExample(t, text)
+			if group == "" || len(members) != 1 || members[0] != group {
+				t.Errorf("group %q; the pods with an agent are of %q", group, members)
+			}
+		})
+	}
+}
+
+// applyExample applies a manifest. It returns the group's name, and for each template with an agent the
+// group that its pods join.
+func applyExample(t *testing.T, text []byte) (group string, members []string) {
+	t.Helper()
+	namespace := newNamespace(t)
+	restricted := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	patch := client.RawPatch(client.Merge.Type(),
+		[]byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`))
+	if err := kube.Patch(t.Context(), restricted, patch); err != nil {
+		t.Fatal(err)
+	}
+	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
+		object := &unstructured.Unstructured{}
+		if err := decoder.Decode(&object.Object); errors.Is(err, io.EOF) {
+			return group, members
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		object.SetNamespace(namespace)
+		applyStrictly(t, object)
+		if object.GetKind() == "ElectionGroup" {
+			group = object.GetName()
+		}
+		template, found, _ := unstructured.NestedMap(object.Object, "spec", "template")
+		if !found {
+			continue
+		}
+		pod := &unstructured.Unstructured{Object: template}
+		pod.SetAPIVersion("v1")
+		pod.SetKind("Pod")
+		pod.SetNamespace(namespace)
+		pod.SetName(object.GetName())
+		claimVolumes(t, object, pod)
+		applyStrictly(t, pod)
+		if _, found, _ := unstructured.NestedSlice(template, "spec", "initContainers"); found {
+			members = append(members, pod.GetLabels()[podestav1.GroupLabel])
+		}
+	}
+}
+
+// claimVolumes gives a pod the volumes that its StatefulSet's claims would give it.
+func claimVolumes(t *testing.T, set, pod *unstructured.Unstructured) {
+	t.Helper()
+	claims, _, _ := unstructured.NestedSlice(set.Object, "spec", "volumeClaimTemplates")
+	volumes, _, _ := unstructured.NestedSlice(pod.Object, "spec", "volumes")
+	for _, claim := range claims {
+		name, _, _ := unstructured.NestedString(claim.(map[string]any), "metadata", "name")
+		volumes = append(volumes, map[string]any{
+			"name":                  name,
+			"persistentVolumeClaim": map[string]any{"claimName": name},
+		})
+	}
+	if len(volumes) == 0 {
+		return
+	}
+	if err := unstructured.SetNestedSlice(pod.Object, volumes, "spec", "volumes"); err != nil {
+		t.Fatal(err)
 	}
 }
 
