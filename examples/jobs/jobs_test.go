@@ -71,7 +71,7 @@ func TestChaos(t *testing.T) {
 		}
 	}
 	found, err := s.verdict(ctx)
-	if err != nil || found.epochs != *strike+1 {
+	if err != nil || found.epochs <= *strike {
 		t.Errorf("after %d faults: %v, %v", *strike, found, err)
 	}
 	t.Logf("seed %d, %d faults: %v", *seed, *strike, found)

@@ -226,7 +226,7 @@ func (p *process) grant(ctx context.Context, d *desk) error {
 		if !ok || ctx.Err() != nil { // right before each effect
 			return ctx.Err()
 		}
-		err := p.sender.Fenced().Send(ctx, p.peer(r.Process).URL+"/coordinator/grant", grant{ID: r.ID, Ticket: r.Ticket, Turn: turn}, nil)
+		err := p.granter.Fenced().Send(ctx, p.peer(r.Process).URL+"/coordinator/grant", grant{ID: r.ID, Ticket: r.Ticket, Turn: turn}, nil)
 		switch {
 		case errors.Is(err, fence.ErrStale):
 			return err

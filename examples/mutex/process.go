@@ -18,6 +18,7 @@ import (
 
 const (
 	patience       = time.Second            // how long a process waits for a response of another one
+	grantPatience  = 5 * time.Second        // longer: who gave up would not know whether the other is inside
 	devicePatience = time.Minute            // longer: who gave up would not know whether it has acted
 	repeatEvery    = 200 * time.Millisecond // a request that waits
 	acts           = 3                      // how often a process acts each time that it is inside
@@ -32,6 +33,7 @@ type process struct {
 	pause  time.Duration // between two acts, and between two uses
 
 	sender  message.Sender
+	granter message.Sender
 	gate    fence.Gate // refuses the messages of former coordinators
 	granted chan grant // what the coordinator has granted
 
@@ -52,6 +54,7 @@ func newProcess(name string, peers []message.Peer, deviceURL string, pause time.
 		device:  device.Client{Name: name, URL: deviceURL, Sender: message.NewSender(devicePatience)},
 		pause:   pause,
 		sender:  message.NewSender(patience),
+		granter: message.NewSender(grantPatience),
 		granted: make(chan grant, 1),
 	}, nil
 }

@@ -58,7 +58,7 @@ func (p *process) ask(ctx context.Context, q question) (round, []message.Peer, e
 	ring := p.successors()
 	for i, peer := range ring {
 		all.Go(func() {
-			errs[i] = p.sender.Fenced().Send(ctx, peer.URL+"/coordinator/ask", q, &answers[i])
+			errs[i] = p.asker.Fenced().Send(ctx, peer.URL+"/coordinator/ask", q, &answers[i])
 		})
 	}
 	all.Wait()
@@ -98,7 +98,7 @@ func (p *process) replace(ctx context.Context, epoch agent.Epoch, lost Token) er
 		if ctx.Err() != nil { // right before each effect
 			return ctx.Err()
 		}
-		err := p.sender.Fenced().Send(ctx, peer.URL+"/coordinator/token", token, nil)
+		err := p.passer.Fenced().Send(ctx, peer.URL+"/coordinator/token", token, nil)
 		if message.Gone(err) {
 			continue
 		}

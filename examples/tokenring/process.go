@@ -19,11 +19,13 @@ import (
 type Token = device.Turn
 
 const (
-	// patience is how long a process waits for the response of another one; probePatience, how long it
-	// waits to learn whether the next one is there at all.
-	patience      = time.Second
+	// askPatience is how long a coordinator waits for an answer; probePatience, how long a process waits
+	// to learn whether the next one is there at all.
+	askPatience   = time.Second
 	probePatience = 300 * time.Millisecond
-	// devicePatience is longer, because a process that gave up would not know whether it has acted.
+	// These are longer, because a process that gave up would not know whether the next one has the
+	// token, or whether it has acted.
+	passPatience   = 5 * time.Second
 	devicePatience = time.Minute
 	// acts is how often a process acts each time that it has the token.
 	acts = 3
@@ -36,8 +38,9 @@ type process struct {
 	device device.Client
 	pause  time.Duration // between two acts
 
-	sender message.Sender
+	asker  message.Sender
 	prober message.Sender
+	passer message.Sender
 	gate   fence.Gate // refuses the messages of former coordinators
 
 	arrived chan struct{} // there is a new token
@@ -57,8 +60,9 @@ func newProcess(name string, ring []message.Peer, deviceURL string, pause time.D
 		ring:    ring,
 		device:  device.Client{Name: name, URL: deviceURL, Sender: message.NewSender(devicePatience)},
 		pause:   pause,
-		sender:  message.NewSender(patience),
+		asker:   message.NewSender(askPatience),
 		prober:  message.NewSender(probePatience),
+		passer:  message.NewSender(passPatience),
 		arrived: make(chan struct{}, 1),
 	}, nil
 }
@@ -193,7 +197,7 @@ func (p *process) pass(ctx context.Context, t Token) {
 		if next.Name != p.name && p.prober.Send(ctx, next.URL+"/ready", struct{}{}, nil) != nil {
 			continue // it has not got the token for certain
 		}
-		err := p.sender.Send(ctx, next.URL+"/token", t, nil)
+		err := p.passer.Send(ctx, next.URL+"/token", t, nil)
 		switch {
 		case message.Gone(err):
 			continue

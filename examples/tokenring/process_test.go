@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/podesta-dev/podesta/client/fence"
 	"github.com/podesta-dev/podesta/examples/internal/message"
@@ -79,7 +80,7 @@ func TestAFormerCoordinatorReplacesNothing(t *testing.T) {
 	if err := q.replace(former, 1, Token{}); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("the former coordinator asks: %v", err)
 	}
-	err := q.sender.Fenced().Send(former, q.ring[0].URL+"/coordinator/token", Token{Epoch: 1, Number: 1}, nil)
+	err := q.passer.Fenced().Send(former, q.ring[0].URL+"/coordinator/token", Token{Epoch: 1, Number: 1}, nil)
 	if !errors.Is(err, fence.ErrStale) {
 		t.Errorf("the former coordinator sends a token: %v", err)
 	}
@@ -105,7 +106,9 @@ func TestPass(t *testing.T) {
 	gone := message.Peer{Name: "gone", URL: "http://127.0.0.1:1"}
 	p, token := message.Peer{Name: "p"}, Token{Epoch: 1, Number: 1}
 
-	processOf(t, "p", p, silentPeer, lastPeer).pass(t.Context(), token)
+	hasty := processOf(t, "p", p, silentPeer, lastPeer)
+	hasty.passer = message.NewSender(100 * time.Millisecond)
+	hasty.pass(t.Context(), token)
 	if s := last.state(); s.Holds {
 		t.Errorf("two may have the token: %+v", s)
 	}

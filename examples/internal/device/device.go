@@ -87,6 +87,9 @@ func (d *Device) act(ctx context.Context, a Act) (struct{}, error) {
 		return struct{}{}, nil
 	}
 	err := d.gate.DoContext(ctx, a.Turn.Epoch, func() error { return d.take(a) })
+	if errors.Is(err, fence.ErrStale) || errors.Is(err, fence.ErrNoEpoch) {
+		err = message.Refuse("%v", err)
+	}
 	if err != nil {
 		d.tell(a, err)
 	}
@@ -100,9 +103,9 @@ func (d *Device) take(a Act) error {
 	order := a.Turn.Compare(d.last.Turn)
 	switch {
 	case order < 0:
-		return fmt.Errorf("turn %v is over: %s has begun %v", a.Turn, d.last.By, d.last.Turn)
+		return message.Refuse("turn %v is over: %s has begun %v", a.Turn, d.last.By, d.last.Turn)
 	case order == 0 && a.By != d.last.By:
-		return fmt.Errorf("turn %v is that of %s", a.Turn, d.last.By)
+		return message.Refuse("turn %v is that of %s", a.Turn, d.last.By)
 	case order > 0:
 		if err := d.save(a); err != nil {
 			return err

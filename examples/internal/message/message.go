@@ -97,7 +97,8 @@ func (s Sender) Send(ctx context.Context, url string, message, answer any) error
 	return json.Unmarshal(text, answer)
 }
 
-// Handler answers messages of type In. An error is answered as a refusal.
+// Handler answers messages of type In. An error that Refuse has made is a refusal; any other one says
+// that the receiver has failed.
 func Handler[In, Out any](answer func(ctx context.Context, message In) (Out, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in In
@@ -106,9 +107,14 @@ func Handler[In, Out any](answer func(ctx context.Context, message In) (Out, err
 			return
 		}
 		out, err := answer(r.Context(), in)
-		if err != nil {
+		var refused *RefusedError
+		switch {
+		case errors.As(err, &refused):
 			w.WriteHeader(http.StatusConflict)
-			_, _ = io.WriteString(w, err.Error()) // if it fails, the sender has gone
+			_, _ = io.WriteString(w, refused.Why) // if it fails, the sender has gone
+			return
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
 		_ = json.NewEncoder(w).Encode(out)
