@@ -77,22 +77,41 @@ func (p *process) preside(ctx context.Context, epoch agent.Epoch) error {
 	}
 }
 
+// place places a desk, or takes it away.
 func (p *process) place(d *desk) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.desk = d
+	if d != nil {
+		p.former = d
+	}
 }
 
-// open opens the desk of a new coordinator. The queue of the one before it is gone, but every process
-// has its own ticket, and one of them may be inside: so it asks them all. It grants nothing before
-// every process has answered, or is gone, or has been silent for too long.
-func (p *process) open(ctx context.Context, epoch agent.Epoch) (*desk, error) {
+// newDesk returns an empty desk. If this process has coordinated under the same epoch before, and its
+// session was interrupted, then tickets and turns are counted from there on.
+func (p *process) newDesk(ctx context.Context, epoch agent.Epoch) *desk {
 	d := &desk{
 		ctx:     ctx,
 		epoch:   epoch,
 		changed: make(chan struct{}, 1),
 		queue:   queue{epoch: epoch},
 	}
+	p.mu.Lock()
+	former := p.former
+	p.mu.Unlock()
+	if former != nil && former.epoch == epoch {
+		former.mu.Lock()
+		defer former.mu.Unlock()
+		d.granted, d.queue.given = former.granted, former.queue.given
+	}
+	return d
+}
+
+// open opens the desk of a new coordinator. The queue of the one before it is gone, but every process
+// has its own ticket, and one of them may be inside: so it asks them all. It grants nothing before
+// every process has answered, or is gone, or has been silent for too long.
+func (p *process) open(ctx context.Context, epoch agent.Epoch) (*desk, error) {
+	d := p.newDesk(ctx, epoch)
 	began := time.Now()
 	for {
 		answers, silent, err := p.askAll(ctx)

@@ -42,6 +42,7 @@ type process struct {
 	inside      device.Turn
 	coordinator string // that it follows
 	desk        *desk  // its own, while it is the coordinator
+	former      *desk  // the last that it had
 }
 
 func newProcess(name string, peers []message.Peer, deviceURL string, pause time.Duration) (*process, error) {

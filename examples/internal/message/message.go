@@ -30,7 +30,7 @@ const (
 // RefusedError is the receiver's answer that it does not do what it was asked to.
 type RefusedError struct{ Why string }
 
-func (e *RefusedError) Error() string { return "refused: " + e.Why }
+func (e *RefusedError) Error() string { return e.Why }
 
 // Refuse makes a RefusedError, for a Handler to answer with.
 func Refuse(format string, args ...any) error {
