@@ -150,6 +150,7 @@ func (p *process) run(ctx context.Context) error {
 			return ctx.Err()
 		case err != nil:
 			p.say("cannot use the device: %v", err)
+			p.rest(ctx) // or the token goes round as fast as it can
 			fallthrough
 		default:
 			p.pass(ctx, t)
@@ -171,13 +172,16 @@ func (p *process) use(ctx context.Context, t Token) error {
 		if err := p.device.Act(ctx, t, fmt.Sprintf("%d of %d", i+1, acts)); err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(p.pause):
-		}
+		p.rest(ctx)
 	}
-	return nil
+	return ctx.Err()
+}
+
+func (p *process) rest(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(p.pause):
+	}
 }
 
 // drop forgets a token that the process no longer has.

@@ -61,8 +61,10 @@ func Open(dir string, saw func(act Act, refused error)) (*Device, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the device's last turn, %s: %w", d.path("turn"), err)
 	}
-	d.gate, err = fence.Open(d.path("epoch"))
-	return d, err
+	if d.gate, err = fence.Open(d.path("epoch")); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 func (d *Device) path(name string) string { return filepath.Join(d.dir, name) }
@@ -96,11 +98,15 @@ func (d *Device) act(ctx context.Context, a Act) (struct{}, error) {
 	return struct{}{}, err
 }
 
-// take does the act, unless its turn is over. A new turn is on disk first.
+// take does the act, unless its turn is over. The gate has admitted its epoch, so only turns of the same
+// epoch are compared here. A new turn is on disk first.
 func (d *Device) take(a Act) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	order := a.Turn.Compare(d.last.Turn)
+	order := 1
+	if a.Turn.Epoch == d.last.Turn.Epoch {
+		order = a.Turn.Compare(d.last.Turn)
+	}
 	switch {
 	case order < 0:
 		return message.Refuse("turn %v is over: %s has begun %v", a.Turn, d.last.By, d.last.Turn)
