@@ -80,6 +80,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 		Cache:                               controllers.CacheOptions(),
 		MapperProvider:                      controllers.NewMapper,
 		Metrics:                             metricsserver.Options{BindAddress: "0"}, // see addMetrics
+		PprofBindAddress:                    o.pprofAddress,
 		LeaderElection:                      o.leaderElect,
 		LeaderElectionID:                    leaseName,
 		LeaderElectionNamespace:             o.namespace,

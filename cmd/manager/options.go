@@ -18,6 +18,7 @@ type options struct {
 	metricsAddress string
 	metricsSecure  bool
 	metricsCertDir string
+	pprofAddress   string
 	leaderElect    bool
 	lease          leaseTimes
 	namespace      string
@@ -45,6 +46,8 @@ func parseOptions(flags *flag.FlagSet, arguments []string, output io.Writer) (op
 	flags.StringVar(&o.metricsCertDir, "metrics-cert-dir", "",
 		"directory with tls.crt and tls.key for metrics, read again when they change; without "+
 			"it the manager's own CA certifies podesta-metrics.<namespace>.svc")
+	flags.StringVar(&o.pprofAddress, "pprof-address", "0",
+		"loopback address for profiles of the manager, such as 127.0.0.1:6060; 0 turns them off")
 	flags.BoolVar(&o.leaderElect, "leader-elect", true,
 		"lead only while holding the lease podesta-manager; needed when several managers run")
 	o.lease.flags(flags)
@@ -77,6 +80,9 @@ func (o options) validate() error {
 			problems = append(problems, err)
 		}
 	}
+	if err := checkLoopback("pprof-address", o.pprofAddress); err != nil {
+		problems = append(problems, err)
+	}
 	if o.metricsCertDir != "" && !o.metricsSecure {
 		problems = append(
 			problems,
@@ -102,6 +108,23 @@ func checkAddress(flag, address string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("--%s %q: must be host:port or :port: %w", flag, address, err)
+	}
+	return nil
+}
+
+// checkLoopback refuses addresses that others can reach: profiles show what is in memory, and
+// nobody is asked who they are.
+func checkLoopback(flag, address string) error {
+	if address == "0" {
+		return nil
+	}
+	if err := checkAddress(flag, address); err != nil {
+		return err
+	}
+	host, _, _ := net.SplitHostPort(address) // checkAddress has read it
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return fmt.Errorf("--%s %q: must be on a loopback address, such as 127.0.0.1:6060, and "+
+			"reached by kubectl port-forward: profiles are for nobody else", flag, address)
 	}
 	return nil
 }

@@ -18,6 +18,12 @@ func TestDefaults(t *testing.T) {
 		o.namespace != "podesta-system" {
 		t.Errorf("defaults are %+v", o)
 	}
+	if o.pprofAddress != "0" {
+		t.Errorf("profiles are served at %s by default", o.pprofAddress)
+	}
+	if _, err := parse("--pprof-address=127.0.0.1:6060"); err != nil {
+		t.Error(err)
+	}
 	t.Setenv("POD_NAMESPACE", "elsewhere")
 	if o, _ := parse(); o.namespace != "elsewhere" {
 		t.Errorf("in a pod the namespace is %q, want the pod's", o.namespace)
@@ -54,6 +60,9 @@ func TestBadFlagsSayWhatIsWrong(t *testing.T) {
 		{[]string{"--leader-elect-lease-duration=6s"}, "must be shorter than --leader-elect-lease-duration 6s"},
 		{[]string{"--leader-elect-retry-period=5s"}, "must be shorter than --leader-elect-renew-deadline 6s"},
 		{[]string{"--leader-elect-retry-period=0s"}, "must be positive"},
+		{[]string{"--pprof-address=:6060"}, "must be on a loopback address"},
+		{[]string{"--pprof-address=10.0.0.1:6060"}, "must be on a loopback address"},
+		{[]string{"--pprof-address=127.0.0.1"}, `--pprof-address "127.0.0.1": must be host:port`},
 		{[]string{"--namespace="}, "--namespace is empty"},
 		{[]string{"--log-level=loud"}, "log-level"},
 		{[]string{"--leader-election"}, "leader-election"},
