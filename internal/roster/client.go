@@ -39,7 +39,7 @@ type Update struct {
 	Gone   bool
 }
 
-// ClientConfig configures a Client. Every field is required.
+// ClientConfig configures a Client. Every field but Dial is required.
 type ClientConfig struct {
 	// Address is the HOST:PORT of the manager.
 	Address string
@@ -60,7 +60,9 @@ type ClientConfig struct {
 	// before the certificate was asked for: by that clock it lasts for identity.Lifetime at most.
 	Keep func(certPEM, keyPEM, trustPEM []byte, asked time.Duration) error
 	// Boot reads CLOCK_BOOTTIME.
-	Boot   func() time.Duration
+	Boot func() time.Duration
+	// Dial opens a connection to Address; nil: by TCP, from any address of this machine.
+	Dial   func(ctx context.Context, address string) (net.Conn, error)
 	Logger *slog.Logger
 }
 
@@ -197,8 +199,7 @@ type connection struct {
 func (c *Client) connect(keyring *identity.Keyring) (*connection, error) {
 	conn := &connection{}
 	dial := func(ctx context.Context, address string) (net.Conn, error) {
-		d := net.Dialer{Timeout: dialTimeout}
-		opened, err := d.DialContext(ctx, "tcp", address)
+		opened, err := c.dial(ctx, address)
 		if err == nil {
 			conn.reached.Store(true)
 		}
@@ -223,4 +224,13 @@ func (c *Client) connect(keyring *identity.Keyring) (*connection, error) {
 		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
 		grpc.WithReadBufferSize(4<<10), grpc.WithWriteBufferSize(4<<10))
 	return conn, err
+}
+
+func (c *Client) dial(ctx context.Context, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	if c.Dial != nil {
+		return c.Dial(ctx, address)
+	}
+	return new(net.Dialer).DialContext(ctx, "tcp", address)
 }
