@@ -74,6 +74,14 @@ peers: bin/agent ## Measure Podesta beside raft, client-go and etcd: docs/eviden
 	@go run -C bench/peers . stress --span $(SPAN) --kills --json $(PEERS)
 	@go run -C bench/peers . report --json $(PEERS)
 
+GROUPS ?= 200
+SCALE  ?=
+
+.PHONY: scale
+scale: bin/manager control-plane ## Load a manager with GROUPS=200 groups of five pods: memory, failovers, restarts; SCALE="--standby".
+	@echo "scale: $(GROUPS) groups on a control plane of their own (25 pods a second may join)"
+	@go run -C bench ./scale --manager $(CURDIR)/bin/manager --root $(CURDIR) --groups $(GROUPS) $(SCALE)
+
 ##@ Build
 
 .PHONY: build

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"log/slog"
+	"testing"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/roster"
+)
+
+// trio is a group of three voters, as it is when all have heard of the roster.
+func trio(t *testing.T) *group {
+	t.Helper()
+	s := &site{options: options{processes: 3, perNamespace: 1, perNode: 1}, tally: newTally()}
+	s.nodes = []*node{{}, {}, {}}
+	g := newGroup(s, 0)
+	for _, a := range g.agents {
+		a.uid = "0123456789"
+		g.start(a, idle())
+	}
+	hear(g, 7)
+	return g
+}
+
+func idle() *roster.Client {
+	return roster.NewClient(roster.ClientConfig{
+		Keyring: &identity.Keyring{},
+		Logger:  slog.New(slog.DiscardHandler),
+	})
+}
+
+func hear(g *group, generation int64) {
+	r := &roster.Roster{Generation: generation}
+	for _, a := range g.agents {
+		r.Processes = append(r.Processes, roster.Process{Name: a.name, Voter: true})
+	}
+	for _, a := range g.agents {
+		g.hear(a, r)
+	}
+}
+
+// publish has the status show that so many processes are up.
+func publish(g *group, coordinator *agent, epoch lease.Epoch, up int) {
+	status := &v1.ElectionGroupStatus{
+		Coordinator: &v1.CoordinatorStatus{Name: coordinator.name, Epoch: int64(epoch)},
+	}
+	for range up {
+		status.Processes = append(status.Processes,
+			v1.ProcessStatus{State: v1.ProcessNormal, Connected: new(true)})
+	}
+	g.show(status)
+}
+
+func wantRight(t *testing.T, g *group, right bool) {
+	t.Helper()
+	wrong := 1
+	if right {
+		wrong = 0
+	}
+	if g.right != right || g.site.tally.count() != wrong {
+		t.Errorf("right is %v with %d wrong, want %v", g.right, g.site.tally.count(), right)
+	}
+}
+
+// A group elects when all have the roster; a failover is counted when the status shows its outcome,
+// and nothing older.
+func TestAFailoverIsShown(t *testing.T) {
+	g := trio(t)
+	first, second := g.agents[2], g.agents[1]
+	if g.coordinator != first || g.epoch != lease.NewEpoch(7, 1) {
+		t.Fatalf("coordinator %v under %v", g.coordinator, g.epoch)
+	}
+	wantRight(t, g, false)
+	publish(g, first, g.epoch, 3)
+	wantRight(t, g, true)
+	if g.head() != first {
+		t.Error("nobody may be killed")
+	}
+	if !g.lose(first) || g.head() != nil {
+		t.Error("the coordinator was lost, and is not")
+	}
+	wantRight(t, g, false)
+	g.win()
+	if g.coordinator != second || g.epoch != lease.NewEpoch(7, 2) {
+		t.Fatalf("coordinator %v under %v", g.coordinator, g.epoch)
+	}
+	publish(g, first, lease.NewEpoch(7, 1), 2)
+	if n := len(g.site.lagging.take()); n != 0 {
+		t.Errorf("%d failovers are shown before they are", n)
+	}
+	publish(g, second, g.epoch, 2)
+	if n := len(g.site.lagging.take()); n != 1 {
+		t.Errorf("%d failovers are shown, want 1", n)
+	}
+	wantRight(t, g, true)
+	g.start(first, idle())
+	wantRight(t, g, false)
+}
+
+// A new generation keeps the coordinator, with the epoch that goes with it, when all have it.
+func TestANewGeneration(t *testing.T) {
+	g := trio(t)
+	was := g.coordinator
+	hear(g, 8)
+	if g.coordinator != was || g.epoch != lease.NewEpoch(8, 1) {
+		t.Errorf("coordinator %v under %v", g.coordinator, g.epoch)
+	}
+}
+
+// Without a majority nobody is elected.
+func TestNoMajority(t *testing.T) {
+	g := trio(t)
+	g.lose(g.agents[1])
+	g.lose(g.agents[2])
+	g.win()
+	if g.coordinator != nil {
+		t.Errorf("%s coordinates without a majority", g.coordinator.name)
+	}
+}

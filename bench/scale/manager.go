@@ -1,0 +1,226 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podesta-dev/podesta/hack/cluster/process"
+)
+
+// manager is a process of bin/manager. All serve agents at the same address, which stands for the
+// Service podesta-roster: only the leader listens.
+type manager struct {
+	name           string
+	process        *process.Process
+	metrics, pprof string // HOST:PORT
+}
+
+func (s *site) startManagers(ctx context.Context) error {
+	said, err := exec.CommandContext(ctx, s.manager, "--version").Output() //nolint:gosec // the user names the program
+	if err != nil {
+		return fmt.Errorf("%s --version: %w: run `make bin/manager` first", s.manager, err)
+	}
+	words := strings.Fields(string(said))
+	if len(words) == 0 {
+		return fmt.Errorf("%s --version says nothing", s.manager)
+	}
+	s.version = words[len(words)-1]
+	n := 1
+	if s.standby {
+		n = 2
+	}
+	for i := range n {
+		m, err := s.startManager(ctx, i, "manager.kubeconfig")
+		if err != nil {
+			return err
+		}
+		s.managers = append(s.managers, m)
+		if i == 0 {
+			if err := s.awaitLeader(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// startManager starts a manager in a pod's place.
+func (s *site) startManager(ctx context.Context, i int, kubeconfig string) (*manager, error) {
+	m := &manager{name: fmt.Sprintf("podesta-manager-%d", i)}
+	if err := s.makeManagerPod(ctx, m.name); err != nil {
+		return nil, err
+	}
+	var err error
+	for _, address := range []*string{&m.metrics, &m.pprof} {
+		if *address, err = freeAddress(ctx); err != nil {
+			return nil, err
+		}
+	}
+	path, err := filepath.Abs(s.manager)
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.OpenFile(filepath.Join(s.out, m.name+".log"),
+		os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }() // the manager has its own descriptor
+	m.process, err = process.Start(process.Spec{
+		Path: path,
+		Args: []string{"manager", "--namespace=" + system, "--roster-address=" + s.address,
+			"--metrics-address=" + m.metrics, "--metrics-secure=false", "--health-address=0",
+			"--pprof-address=" + m.pprof, "--leader-elect", "--log-level=info"},
+		Env: append(os.Environ(), "KUBECONFIG="+filepath.Join(s.out, kubeconfig),
+			"POD_NAME="+m.name, "POD_NAMESPACE="+system, "MEMORY_LIMIT="+s.memoryLimit),
+		Output: log,
+	})
+	return m, err
+}
+
+// makeManagerPod makes the pod that the leading manager puts its label on.
+func (s *site) makeManagerPod(ctx context.Context, name string) error {
+	_, err := s.core.CoreV1().Pods(system).Create(ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{
+				Name:  "manager",
+				Image: "manager",
+				SecurityContext: &corev1.SecurityContext{
+					AllowPrivilegeEscalation: new(false),
+					Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+				},
+			}},
+			AutomountServiceAccountToken: new(false),
+			SecurityContext: &corev1.PodSecurityContext{
+				RunAsNonRoot:   new(true),
+				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			},
+		},
+	}, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+func freeAddress(ctx context.Context) (string, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer listener.Close()
+	return listener.Addr().String(), nil
+}
+
+// leadsWithin is how long managers may take to agree on a leader: a Lease of 15 s that nobody released,
+// and to fill their caches on a busy machine.
+const leadsWithin = 2 * time.Minute
+
+// awaitLeader waits until a manager serves agents. Nothing tells of that but the port.
+func (s *site) awaitLeader(ctx context.Context) error {
+	done := during("awaiting a manager that leads", func() string { return "nobody listens" })
+	defer done()
+	ctx, cancel := context.WithTimeout(ctx, leadsWithin)
+	defer cancel()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.address)
+		if err == nil {
+			conn.Close()
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no manager serves agents at %s: %w", s.address, err)
+		case <-ticker.C:
+		}
+	}
+}
+
+// leading is the manager that listens for agents.
+func (s *site) leading() (*manager, error) {
+	_, port, err := net.SplitHostPort(s.address)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range s.managers {
+		listens, err := listensAt(m.process.PID, port)
+		if err != nil {
+			return nil, err
+		}
+		if listens {
+			return m, nil
+		}
+	}
+	return nil, errors.New("no manager listens at " + s.address)
+}
+
+// values are the samples without labels of a manager's metrics.
+func (m *manager) values(ctx context.Context) (map[string]float64, error) {
+	body, err := get(ctx, "http://"+m.metrics+"/metrics")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = body.Close() }()
+	values := map[string]float64{}
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, mebibyte)
+	for lines.Scan() {
+		name, text, ok := strings.Cut(lines.Text(), " ")
+		if !ok || strings.HasPrefix(name, "#") || strings.Contains(name, "{") {
+			continue
+		}
+		if value, err := strconv.ParseFloat(text, 64); err == nil {
+			values[name] = value
+		}
+	}
+	return values, lines.Err()
+}
+
+// profile writes a profile of the manager, such as heap?gc=1 or profile?seconds=10, to a file.
+func (s *site) profile(ctx context.Context, m *manager, what, file string) error {
+	body, err := get(ctx, "http://"+m.pprof+"/debug/pprof/"+what)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = body.Close() }()
+	to, err := os.Create(filepath.Join(s.out, file))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, body)
+	return errors.Join(err, to.Close())
+}
+
+func get(ctx context.Context, url string) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := (&http.Client{Timeout: 2 * time.Minute}).Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		_ = response.Body.Close()
+		return nil, fmt.Errorf("%s: %s", url, response.Status)
+	}
+	return response.Body, nil
+}

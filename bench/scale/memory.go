@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+)
+
+// The memory of the manager is measured three times: when it has nothing to do, with groups and pods
+// that have no agents, and with all agents.
+
+func (s *site) measureEmpty(ctx context.Context) error {
+	return s.measureMemory(ctx, "empty", s.managers[0], "leader")
+}
+
+func (s *site) measureObjects(ctx context.Context) error {
+	return s.measureMemory(ctx, "objects", s.managers[0], "leader")
+}
+
+// measureMemory adds what a manager has in memory, as it is and after a collection of garbage.
+func (s *site) measureMemory(ctx context.Context, phase string, m *manager, who string) error {
+	resident, err := memoryOf(m.process.PID, "VmRSS")
+	if err != nil {
+		return err
+	}
+	s.results.add(phase, "resident, "+who, float64(resident)/mebibyte, "MiB")
+	if err := s.profile(ctx, m, "heap?gc=1", "heap-"+phase+"-"+who+".pb.gz"); err != nil {
+		return err
+	}
+	values, err := m.values(ctx)
+	if err != nil {
+		return err
+	}
+	for _, v := range []struct{ what, metric string }{
+		{"heap in use after a collection", "go_memstats_heap_alloc_bytes"},
+		{"stacks", "go_memstats_stack_inuse_bytes"},
+		{"from the system", "go_memstats_sys_bytes"},
+	} {
+		s.results.add(phase, v.what+", "+who, values[v.metric]/mebibyte, "MiB")
+	}
+	s.results.add(phase, "goroutines, "+who, values["go_goroutines"], "")
+	return nil
+}

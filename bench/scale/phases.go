@@ -1,0 +1,300 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// startAgents starts the agents, a few groups at a time: a manager admits 25 pods a second.
+func (s *site) startAgents(ctx context.Context) error {
+	s.round.Store(1)
+	done := during(fmt.Sprintf("%d agents join", s.agents()), func() string {
+		return fmt.Sprintf("%d agents have a roster", s.heard.Load())
+	})
+	defer done()
+	begun := time.Now()
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(s.at)
+	for _, g := range s.all {
+		all.Go(func() error {
+			for _, a := range g.agents {
+				a.begin(s)
+			}
+			return g.awaitAll(ctx, s.patience)
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return err
+	}
+	s.results.add("start", "until all agents have a roster", time.Since(begun).Seconds(), "s")
+	return nil
+}
+
+func (s *site) agents() int { return s.groups * s.processes }
+
+// awaitAll waits until all agents of the group use its newest roster.
+func (g *group) awaitAll(ctx context.Context, patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		g.mu.Lock()
+		all := g.newest != nil && g.united()
+		g.mu.Unlock()
+		if all {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the agents of %s/%s have no roster: %w", g.namespace, g.name, ctx.Err())
+		case <-ticker.C:
+		}
+	}
+}
+
+// atRest measures what the manager needs when nothing happens.
+func atRest(ctx context.Context, s *site) error {
+	const settling = 15 * time.Second // of what the last changes have set off
+	if err := pause(ctx, settling); err != nil {
+		return err
+	}
+	m, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	done := during(fmt.Sprintf("at rest, for %v", s.span), func() string { return "at rest" })
+	err = pause(ctx, s.span)
+	done()
+	if err != nil {
+		return err
+	}
+	if err := s.end(ctx, m, "rest"); err != nil {
+		return err
+	}
+	for _, one := range s.managers {
+		who := "standby"
+		if one == m.leader {
+			who = "leader"
+		}
+		if err := s.measureMemory(ctx, "rest", one, who); err != nil {
+			return err
+		}
+	}
+	return s.profile(ctx, m.leader, "goroutine?debug=1", "goroutines.txt")
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// failovers ends coordinators, at a rate, and measures when the status shows the next ones.
+func failovers(ctx context.Context, s *site) error {
+	return s.failovers(ctx, "failovers", s.rate)
+}
+
+func (s *site) failovers(ctx context.Context, phase string, rate float64) error {
+	m, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	s.lagging.take()
+	var begun, skipped atomic.Int64
+	done := during(fmt.Sprintf("%g failovers a second, for %v", rate, s.span), func() string {
+		return fmt.Sprintf("%d failovers, %d statuses are not right", begun.Load(), s.tally.count())
+	})
+	defer done()
+	profiled := make(chan error, 1)
+	go func() {
+		profiled <- s.profile(ctx, m.leader, fmt.Sprintf("profile?seconds=%d", int(s.span.Seconds())),
+			"cpu-"+phase+".pb.gz")
+	}()
+	var under sync.WaitGroup
+	ticker := time.NewTicker(time.Duration(float64(time.Second) / rate))
+	defer ticker.Stop()
+	for end := time.After(s.span); ; {
+		select {
+		case <-ctx.Done():
+			under.Wait()
+			return ctx.Err()
+		case <-ticker.C:
+			if a := s.someHead(); a != nil {
+				begun.Add(1)
+				under.Go(func() { s.failOver(ctx, a) })
+			} else {
+				skipped.Add(1)
+			}
+			continue
+		case <-end:
+		}
+		break
+	}
+	under.Wait()
+	if err := s.awaitRight(ctx, "the last statuses"); err != nil {
+		return err
+	}
+	s.results.add(phase, "failovers", float64(begun.Load()), "")
+	s.results.add(phase, "failovers that had no group whose status was right", float64(skipped.Load()), "")
+	s.results.addLags(phase, s.lagging.take())
+	if err := s.end(ctx, m, phase); err != nil {
+		return err
+	}
+	return <-profiled
+}
+
+// someHead is the coordinator of a random group whose status shows it; nil if it finds none.
+func (s *site) someHead() *agent {
+	const tries = 50
+	for range tries {
+		if a := s.all[rand.IntN(len(s.all))].head(); a != nil {
+			return a
+		}
+	}
+	return nil
+}
+
+// failOver kills a coordinator's agent; after the lease the others have another coordinator, and
+// some time later the agent is back.
+func (s *site) failOver(ctx context.Context, a *agent) {
+	a.group.lose(a)
+	a.end()
+	if pause(ctx, s.lease) != nil {
+		return
+	}
+	a.group.win()
+	if pause(ctx, s.back-s.lease) != nil {
+		return
+	}
+	a.begin(s)
+}
+
+// reconnect cuts many sessions at once.
+func reconnect(ctx context.Context, s *site) error {
+	m, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	some := s.shuffled()
+	some = some[:min(s.cut, len(some))]
+	s.heard.Store(0)
+	s.round.Add(1)
+	m.begun = time.Now()
+	for _, a := range some {
+		a.cut()
+	}
+	return s.awaitBack(ctx, "reconnect", m, len(some))
+}
+
+func (s *site) shuffled() []*agent {
+	all := make([]*agent, 0, s.agents())
+	for _, g := range s.all {
+		all = append(all, g.agents...)
+	}
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+// awaitBack measures how long so many agents, whose sessions have ended, take to come back, and the
+// statuses to be right.
+func (s *site) awaitBack(ctx context.Context, phase string, m meter, n int) error {
+	done := during(fmt.Sprintf("%s: awaiting %d agents", phase, n), func() string {
+		return fmt.Sprintf("%d agents are back, %d statuses are not right", s.heard.Load(), s.tally.count())
+	})
+	defer done()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	marks := []float64{0.5, 0.99, 1}
+	for len(marks) > 0 {
+		if float64(s.heard.Load()) >= marks[0]*float64(n) {
+			s.results.add(phase, fmt.Sprintf("until %g %% of %d agents are back", marks[0]*100, n),
+				time.Since(m.begun).Seconds(), "s")
+			marks = marks[1:]
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+		if time.Since(m.begun) > s.patience {
+			return fmt.Errorf("%d of %d agents are back after %v", s.heard.Load(), n, s.patience)
+		}
+	}
+	if err := s.awaitRight(ctx, "all statuses right"); err != nil {
+		return err
+	}
+	s.results.add(phase, "until all statuses are right", time.Since(m.begun).Seconds(), "s")
+	return s.end(ctx, m, phase)
+}
+
+// nodeDies has the node with the most coordinators lose its power: nothing tells the manager, and
+// all groups elect at once. Then its agents start again.
+func nodeDies(ctx context.Context, s *site) error {
+	var worst *node
+	most := 0
+	for _, n := range s.nodes {
+		if heads := n.heads(); worst == nil || heads > most {
+			worst, most = n, heads
+		}
+	}
+	m, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	s.lagging.take()
+	s.results.add("node", "coordinators on the node", float64(most), "")
+	var dead []*cable
+	defer func() {
+		for _, c := range dead {
+			c.bury()
+		}
+	}()
+	begun := time.Now()
+	var electing []*group
+	for _, a := range worst.agents {
+		dead = append(dead, a.freeze()...)
+		if a.group.lose(a) {
+			electing = append(electing, a.group)
+		}
+	}
+	for _, a := range worst.agents {
+		a.end()
+	}
+	if err := pause(ctx, s.lease-time.Since(begun)); err != nil {
+		return err
+	}
+	for _, g := range electing {
+		g.win()
+	}
+	if err := s.awaitRight(ctx, "what the node's end means"); err != nil {
+		return err
+	}
+	s.results.add("node", "until all statuses are right", time.Since(begun).Seconds(), "s")
+	s.results.addLags("node", s.lagging.take())
+	if err := s.end(ctx, m, "node"); err != nil {
+		return err
+	}
+	for _, a := range worst.agents {
+		a.begin(s)
+	}
+	return nil
+}
+
+// heads is how many coordinators run on a node.
+func (n *node) heads() int {
+	return len(slices.DeleteFunc(slices.Clone(n.agents), func(a *agent) bool {
+		return a.group.head() != a
+	}))
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/podesta-dev/podesta/controllers"
+	"github.com/podesta-dev/podesta/hack/cluster/assets"
+	"github.com/podesta-dev/podesta/hack/cluster/controlplane"
+)
+
+// system is the manager's namespace.
+const system = "podesta-system"
+
+// site is a cluster under load.
+type site struct {
+	options
+
+	results results
+	plane   *controlplane.ControlPlane
+	pids    map[string]int // of etcd and kube-apiserver
+	kube    client.Client  // of an administrator
+	core    kubernetes.Interface
+
+	address  string     // at which the leading manager serves agents
+	version  string     // of the manager
+	managers []*manager // the leader is the one that serves
+
+	all    []*group
+	byName map[types.NamespacedName]*group
+	nodes  []*node
+	trust  trust
+
+	tally tally        // of groups whose status is not right
+	heard atomic.Int64 // agents that have heard a roster in this round
+	round atomic.Int64
+
+	stopWatch context.CancelFunc
+	watching  sync.WaitGroup
+	lagging   lagBook
+}
+
+// build starts everything, up to groups whose agents have all elected.
+func build(ctx context.Context, o options) (*site, error) {
+	s := &site{options: o, byName: map[types.NamespacedName]*group{}, tally: newTally()}
+	if err := s.build(ctx); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *site) build(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{
+		s.makeOut, s.startControlPlane, s.installManager, s.startManagers, s.measureEmpty,
+		s.makeObjects, s.watchGroups, s.measureObjects, s.startAgents,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return s.awaitRight(ctx, "all statuses right for the first time")
+}
+
+func (s *site) makeOut(context.Context) (err error) {
+	if s.out == "" {
+		s.out, err = os.MkdirTemp("", "scale-")
+	} else {
+		err = os.MkdirAll(s.out, 0o750)
+	}
+	if err == nil {
+		s.out, err = filepath.Abs(s.out)
+	}
+	fmt.Fprintf(os.Stderr, "scale: results, profiles and logs go to %s\n", s.out)
+	return err
+}
+
+func (s *site) startControlPlane(ctx context.Context) error {
+	fmt.Fprintln(os.Stderr, "scale: starting etcd and kube-apiserver")
+	if s.assets == "" {
+		dir, err := assets.Dir(ctx, assets.Options{Programs: assets.ControlPlane, Log: os.Stderr})
+		if err != nil {
+			return err
+		}
+		s.assets = dir
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	s.plane, err = controlplane.Start(ctx, controlplane.Options{
+		Assets: s.assets,
+		State:  filepath.Join(s.out, "cluster"),
+		CRDs:   []string{filepath.Join(s.root, "config", "crd", "bases")},
+		Tether: []string{self, tetherCommand},
+	})
+	if err != nil {
+		return err
+	}
+	s.pids = map[string]int{}
+	for _, name := range []string{"etcd", "kube-apiserver"} {
+		if s.pids[name], err = childNamed(name); err != nil {
+			return err
+		}
+	}
+	scheme, err := controllers.NewScheme()
+	if err != nil {
+		return err
+	}
+	config := rest.CopyConfig(s.plane.Config)
+	config.QPS = -1
+	if s.kube, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+		return err
+	}
+	s.core, err = kubernetes.NewForConfig(config)
+	return err
+}
+
+// installManager applies what an installation does, but for the Deployment.
+func (s *site) installManager(ctx context.Context) error {
+	files, err := filepath.Glob(filepath.Join(s.root, "config", "rbac", "*.yaml"))
+	if err != nil {
+		return err
+	}
+	namespace := filepath.Join(s.root, "config", "manager", "namespace.yaml")
+	for _, file := range append([]string{namespace}, files...) {
+		if filepath.Base(file) == "kustomization.yaml" {
+			continue
+		}
+		if err := s.apply(ctx, file); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s.address = listener.Addr().String()
+	listener.Close()
+	return s.writeKubeconfig("manager.kubeconfig", s.apiServer())
+}
+
+// apply applies the objects of a file server-side.
+func (s *site) apply(ctx context.Context, file string) error {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		err := documents.Decode(&object.Object)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if len(object.Object) == 0 {
+			continue
+		}
+		err = s.kube.Apply(ctx, client.ApplyConfigurationFromUnstructured(object),
+			client.FieldOwner("scale"))
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// writeKubeconfig writes that of the manager's ServiceAccount, for an API server at an address.
+func (s *site) writeKubeconfig(name, address string) error {
+	text, err := s.plane.UserKubeconfig("system:serviceaccount:"+system+":podesta-manager",
+		"system:serviceaccounts", "system:serviceaccounts:"+system, "system:authenticated")
+	if err != nil {
+		return err
+	}
+	config, err := clientcmd.Load(text)
+	if err != nil {
+		return err
+	}
+	for _, cluster := range config.Clusters {
+		cluster.Server = "https://" + address
+	}
+	return clientcmd.WriteToFile(*config, filepath.Join(s.out, name))
+}
+
+// apiServer is the HOST:PORT of the API server.
+func (s *site) apiServer() string {
+	return strings.TrimPrefix(s.plane.Config.Host, "https://")
+}
+
+// close stops everything.
+func (s *site) close() error {
+	for _, g := range s.all {
+		for _, a := range g.agents {
+			a.end()
+		}
+	}
+	if s.stopWatch != nil {
+		s.stopWatch()
+	}
+	s.watching.Wait()
+	for _, m := range s.managers {
+		m.process.Kill()
+		<-m.process.Done()
+	}
+	if s.plane == nil {
+		return nil
+	}
+	return s.plane.Stop()
+}

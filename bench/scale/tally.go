@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// tally counts what is not as it should be.
+type tally struct {
+	mu      *sync.Mutex
+	wrong   *int
+	changed chan struct{} // signals a change; capacity 1
+}
+
+func newTally() tally {
+	return tally{mu: new(sync.Mutex), wrong: new(int), changed: make(chan struct{}, 1)}
+}
+
+func (t tally) add(n int) {
+	t.mu.Lock()
+	*t.wrong += n
+	t.mu.Unlock()
+	select {
+	case t.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (t tally) count() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return *t.wrong
+}
+
+// awaitRight waits until no status is wrong. It gives up when there was no progress for long. One
+// goroutine calls it at a time.
+func (s *site) awaitRight(ctx context.Context, what string) error {
+	least := s.tally.count()
+	done := during("awaiting: "+what, func() string {
+		return fmt.Sprintf("%d of %d statuses are not right", s.tally.count(), s.groups)
+	})
+	defer done()
+	patience := time.NewTimer(s.patience)
+	defer patience.Stop()
+	for {
+		wrong := s.tally.count()
+		if wrong == 0 {
+			return nil
+		}
+		if wrong < least {
+			least = wrong
+			patience.Reset(s.patience)
+		}
+		select {
+		case <-s.tally.changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-patience.C:
+			return fmt.Errorf("%s: %d statuses are still not right, such as that of %s, and nothing "+
+				"has changed for %v", what, wrong, s.someWrong(), s.patience)
+		}
+	}
+}
+
+// someWrong names a group whose status is not right.
+func (s *site) someWrong() string {
+	for _, g := range s.all {
+		g.mu.Lock()
+		right, is := g.right, g.shown
+		g.mu.Unlock()
+		if !right {
+			return fmt.Sprintf("%s/%s (%+v)", g.namespace, g.name, is)
+		}
+	}
+	return "none"
+}
+
+// lagBook collects how long statuses took.
+type lagBook struct {
+	mu  sync.Mutex
+	all lags
+}
+
+func (b *lagBook) add(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.all = append(b.all, d)
+}
+
+// take returns what was collected, and begins anew.
+func (b *lagBook) take() lags {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := b.all
+	b.all = nil
+	return all
+}
