@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/controllers/group"
 )
 
 // CacheOptions keeps the manager small in a big cluster: it watches pods and Services that carry a
@@ -22,7 +23,10 @@ func CacheOptions() cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}: {Label: labels.NewSelector().Add(*inGroup)},
+			&corev1.Pod{}: {
+				Label:     labels.NewSelector().Add(*inGroup),
+				Transform: group.PodFields,
+			},
 			&corev1.Service{}: {Label: labels.NewSelector().Add(*inGroup),
 				Transform: func(service any) (any, error) { return service, nil }},
 			&corev1.ConfigMap{}: {

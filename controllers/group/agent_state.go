@@ -72,8 +72,8 @@ func workloadOf(pod *corev1.Pod) string {
 	if owner == nil {
 		return "pod/" + pod.Name
 	}
-	deployment, hashed := strings.CutSuffix(owner.Name, "-"+pod.Labels["pod-template-hash"])
-	if owner.Kind == "ReplicaSet" && hashed && pod.Labels["pod-template-hash"] != "" {
+	deployment, hashed := strings.CutSuffix(owner.Name, "-"+pod.Labels[podHashLabel])
+	if owner.Kind == "ReplicaSet" && hashed && pod.Labels[podHashLabel] != "" {
 		return "deployment/" + deployment
 	}
 	return strings.ToLower(owner.Kind) + "/" + owner.Name
