@@ -139,7 +139,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 			MaxConnectionIdle: idleWithin,
 		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingInterval / 2}),
-		grpc.ReadBufferSize(4<<10), grpc.WriteBufferSize(4<<10),
+		// TLS has what was received in a buffer already
+		grpc.ReadBufferSize(0), grpc.WriteBufferSize(4<<10),
 		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connWindow),
 		grpc.WaitForHandlers(true))
 	rosterpb.RegisterRosterServiceServer(server, s)
