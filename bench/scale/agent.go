@@ -46,12 +46,12 @@ func (a *agent) ip() net.IP {
 func (a *agent) stateID() string { return "state-" + a.uid[:8] }
 
 // begin starts the agent, for the first time or again, with the certificate that it has.
-func (a *agent) begin(s *site) {
-	ctx, cancel := context.WithCancel(context.Background())
+func (a *agent) begin(ctx context.Context, s *site) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // see end
 	client := roster.NewClient(roster.ClientConfig{
 		Address: s.address,
 		Token:   func() (string, error) { return s.token(ctx, a) },
-		Trust:   func() ([]byte, error) { return s.trust.read(s, a.group.namespace) },
+		Trust:   func() ([]byte, error) { return s.trust.read(ctx, s, a.group.namespace) },
 		Keyring: a.keyring,
 		Keep:    func(_, _, _ []byte, _ time.Duration) error { return nil },
 		Boot:    func() time.Duration { return 0 },

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -75,9 +76,7 @@ func percent(part, of time.Duration) float64 { return part.Seconds() / of.Second
 // cpu is what the processes have used so far.
 func (s *site) cpu(leader *manager) (map[string]usage, error) {
 	pids := map[string]int{"manager": leader.process.PID, "generator": os.Getpid()}
-	for name, pid := range s.pids {
-		pids[name] = pid
-	}
+	maps.Copy(pids, s.pids)
 	used := map[string]usage{}
 	for name, pid := range pids {
 		var err error

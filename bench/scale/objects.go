@@ -85,7 +85,7 @@ func (s *site) makeNodes(ctx context.Context) error {
 	for i := range blocks * s.processes {
 		n := &node{
 			name:   fmt.Sprintf("node-%d", i),
-			source: net.IPv4(127, byte(80+i/60_000), byte(i/250%250), byte(1+i%250)), //nolint:gosec // small
+			source: net.IPv4(127, byte(80+i/60_000), byte(i/250%250), byte(1+i%250)),
 		}
 		s.nodes = append(s.nodes, n)
 		_, err := s.core.CoreV1().Nodes().Create(ctx,
@@ -214,13 +214,13 @@ type trust struct {
 }
 
 // read returns the bundle of a namespace, as soon as the manager has written it.
-func (t *trust) read(s *site, namespace string) ([]byte, error) {
+func (t *trust) read(ctx context.Context, s *site, namespace string) ([]byte, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if bundle, ok := t.bundles[namespace]; ok {
 		return bundle, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	mounted, err := s.core.CoreV1().ConfigMaps(namespace).Get(ctx, v1.TrustConfigMap,
 		metav1.GetOptions{})

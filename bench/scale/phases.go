@@ -25,7 +25,7 @@ func (s *site) startAgents(ctx context.Context) error {
 	for _, g := range s.all {
 		all.Go(func() error {
 			for _, a := range g.agents {
-				a.begin(s)
+				a.begin(ctx, s)
 			}
 			return g.awaitAll(ctx, s.patience)
 		})
@@ -177,7 +177,7 @@ func (s *site) failOver(ctx context.Context, a *agent) {
 	if pause(ctx, s.back-s.lease) != nil {
 		return
 	}
-	a.begin(s)
+	a.begin(ctx, s)
 }
 
 // reconnect cuts many sessions at once.
@@ -287,7 +287,7 @@ func nodeDies(ctx context.Context, s *site) error {
 		return err
 	}
 	for _, a := range worst.agents {
-		a.begin(s)
+		a.begin(ctx, s)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -59,12 +60,12 @@ func TestAFrozenCable(t *testing.T) {
 		t.Error(err)
 	}
 	_ = theirs.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
-	if _, err := theirs.Read(make([]byte, 1)); err == nil || err == io.EOF {
+	if _, err := theirs.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("the other end reads, or hears of the end: %v", err)
 	}
 	c.bury()
 	_ = theirs.SetReadDeadline(time.Time{})
-	if _, err := theirs.Read(make([]byte, 1)); err != io.EOF {
+	if _, err := theirs.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("when it is buried: %v, want EOF", err)
 	}
 }

@@ -218,6 +218,6 @@ func (a *agent) renew(ctx context.Context, s *site) error {
 		return err
 	}
 	a.end()
-	a.begin(s)
+	a.begin(ctx, s)
 	return nil
 }

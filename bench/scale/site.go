@@ -202,7 +202,7 @@ func (s *site) writeKubeconfig(name, address string) error {
 
 // apiServer is the HOST:PORT of the API server.
 func (s *site) apiServer() string {
-	return strings.TrimPrefix(s.plane.Config.Host, "https://")
+	return strings.Trim(strings.TrimPrefix(s.plane.Config.Host, "https://"), "/")
 }
 
 // close stops everything.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -37,7 +36,7 @@ func (s *site) watchGroups(ctx context.Context) error {
 		if !ok {
 			return
 		}
-		if g := s.byName[types.NamespacedName(client.ObjectKeyFromObject(seen))]; g != nil {
+		if g := s.byName[client.ObjectKeyFromObject(seen)]; g != nil {
 			g.show(&seen.Status)
 		}
 	}
