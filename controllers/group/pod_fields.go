@@ -2,7 +2,6 @@ package group
 
 import (
 	"fmt"
-	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,16 +47,13 @@ func podMeta(pod *corev1.Pod) metav1.ObjectMeta {
 		ResourceVersion:            pod.ResourceVersion,
 		DeletionTimestamp:          pod.DeletionTimestamp,
 		DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds,
-		Labels:                     maps.Clone(pod.Labels),
+		Labels:                     map[string]string{},
 	}
-	maps.DeleteFunc(meta.Labels, func(name, _ string) bool {
-		switch name {
-		case v1.GroupLabel, v1.RoleLabel, v1.WitnessLabel, podHashLabel:
-			return false
-		default:
-			return true
+	for _, name := range []string{v1.GroupLabel, v1.RoleLabel, v1.WitnessLabel, podHashLabel} {
+		if value, ok := pod.Labels[name]; ok {
+			meta.Labels[name] = value
 		}
-	})
+	}
 	if owner := metav1.GetControllerOf(pod); owner != nil {
 		meta.OwnerReferences = []metav1.OwnerReference{*owner}
 	}
