@@ -37,7 +37,8 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 // When its context has ended and work has returned, Run closes the session: what the permission had
 // left is given back, so that the successor need not wait for it. Then Run opens the next session.
 // Work that does not return in time loses its permission all the same, and this process is no
-// candidate until it has returned.
+// candidate until it has returned. Work may be called again under the same epoch: the process was late, and
+// its lease has gone on.
 //
 // If work returns before its context ends, Run closes the session, which hands over to another
 // process, and returns the error of work, or nil. If ctx ends, Run returns its error, once work has
