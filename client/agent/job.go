@@ -106,12 +106,15 @@ func (j *job) outcome() outcome {
 	return o
 }
 
-// extend takes a fresh permission. One that comes after the context has ended changes nothing.
+// extend takes a fresh permission. One that comes after the context has ended changes nothing. One
+// with the same deadline counts, too: after an election the first permission is as long as the longest
+// lease, and while the leaseholder renews shorter ones its deadline stands still. The agent says that it
+// is there, and less and less of the permission is left for noticing that it is not.
 func (j *job) extend(p Permission) {
 	now := j.check()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.over != nil || p.until <= j.until {
+	if j.over != nil || p.until < j.until {
 		return
 	}
 	j.until = p.until

@@ -39,6 +39,29 @@ func TestAQuarterOfAPermissionIsLeftForNoticing(t *testing.T) {
 	}
 }
 
+// After an election the first permission is for the longest lease, and the renewals are for shorter ones:
+// until these reach further its deadline stands still, and the agent says the same again and again.
+func TestTheWorkGoesOnWhileLeasesShrink(t *testing.T) {
+	j := quiet(t, 2*time.Second)
+	same := Permission{View: View{Epoch: 7}, Granted: true, until: j.until}
+	first := j.end
+	for range 3 { // as the agent does, after a third of what is left
+		now := reading(t)
+		pass(t, now+(j.until-now)/3)
+		j.extend(same)
+	}
+	if j.over != nil {
+		t.Fatalf("the machine stood still: %v", j.over)
+	}
+	if j.end <= first || j.end > j.until-leastRest {
+		t.Errorf("the context ends %v before the deadline, at first %v", j.until-j.end, j.until-first)
+	}
+	pass(t, first)
+	if err := j.ctx.Err(); err != nil {
+		t.Errorf("it has ended: %v", context.Cause(j.ctx))
+	}
+}
+
 func TestNothingBeginsShortlyBeforeTheEnd(t *testing.T) {
 	for _, window := range []time.Duration{leastRest, time.Millisecond, 0, -time.Hour} {
 		if j, err := newJob(t.Context(), permitted(t, 7, window), nil); j != nil || err != nil {
