@@ -103,6 +103,18 @@ func (d *demo) apply(ctx context.Context) error {
 	return d.show(ctx, eg)
 }
 
+// votesRunOut waits until the votes of the last election, which are for the longest lease, have run out. From
+// then on the coordinator's lease is as short as this machine lets it be.
+func votesRunOut(ctx context.Context, coordinator string) error {
+	const longest, heartbeat = time.Second, 100 * time.Millisecond
+	select {
+	case <-time.After(longest + 2*heartbeat):
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting with %s for the end of its votes: %w", coordinator, context.Cause(ctx))
+	}
+}
+
 // failover edits the algorithm in, kills the coordinator, and waits for the next one and for the killed one's recovery.
 func (d *demo) failover(ctx context.Context, algorithm v1.Algorithm) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -115,6 +127,9 @@ func (d *demo) failover(ctx context.Context, algorithm v1.Algorithm) error {
 		return err
 	}
 	killed := before.Coordinator
+	if err := votesRunOut(ctx, killed); err != nil {
+		return err
+	}
 	at, err := d.stage.Signal(ctx, killed, syscall.SIGKILL)
 	if err != nil {
 		return err
