@@ -15,28 +15,24 @@ type electorJSON struct {
 	LastUpdate string `json:"last_update"`
 }
 
-func (v View) elector() electorJSON {
-	return electorJSON{
-		Name:       v.Coordinator,
-		LastUpdate: v.Updated.UTC().Format(time.RFC3339),
-	}
+func (v View) elector(coordinator string) electorJSON {
+	return electorJSON{Name: coordinator, LastUpdate: v.Updated.UTC().Format(time.RFC3339)}
 }
 
 // elector answers GET /.
 func (a appAPI) elector(w http.ResponseWriter, _ *http.Request) {
 	v, _ := a.board.Read()
-	answer := v.elector()
-	answer.Name = a.coordinator().Name
-	write(w, http.StatusOK, answer)
+	write(w, http.StatusOK, v.elector(a.coordinator().Name))
 }
 
-// followElector sends what GET / answers: now, and at each change. As in nais/elector, events have
+// followElector sends who coordinates: now, and at each change. (That a permission has just run out by
+// the clock, which GET / looks at, is no change that anybody tells.) As in nais/elector, events have
 // no type, and an idle stream is silent: the Python package sseclient takes a comment for an event.
 func (a appAPI) followElector(ctx context.Context, say say) {
 	var last electorJSON
 	for {
 		v, changed := a.board.Read()
-		if now := v.elector(); now != last {
+		if now := v.elector(v.Coordinator); now != last {
 			if last = now; !say("", now) {
 				return
 			}

@@ -58,7 +58,7 @@ func TestAnIdleElectorStreamIsSilent(t *testing.T) {
 func TestTheLastUpdateIsInUTC(t *testing.T) {
 	oslo := time.FixedZone("CET", 3600)
 	v := View{Coordinator: "p2", Updated: time.Date(2026, 1, 1, 0, 30, 0, 999, oslo)}
-	if got := v.elector(); got != (electorJSON{"p2", "2025-12-31T23:30:00Z"}) {
+	if got := v.elector(v.Coordinator); got != (electorJSON{"p2", "2025-12-31T23:30:00Z"}) {
 		t.Errorf("it answers %+v", got)
 	}
 }

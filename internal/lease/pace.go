@@ -56,8 +56,8 @@ const (
 	LeastLease = 40 * time.Millisecond
 )
 
-// DefaultMinimum returns the shortest lease of a group whose user has named none: one heartbeat. So who
-// has asked for slow heartbeats, and few messages, does not get more of them than four times as many.
+// DefaultMinimum returns the shortest lease of a group whose user has named none: one heartbeat. A user
+// who asked for slow heartbeats wants few messages, and gets four times as many at most.
 func DefaultMinimum(heartbeat, longest time.Duration) time.Duration {
 	return min(max(heartbeat, LeastLease), longest)
 }

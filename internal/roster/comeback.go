@@ -35,8 +35,8 @@ const (
 	minReturnWithin  = 500 * time.Millisecond
 )
 
-// returnWithin returns over what time so many agents are to spread their return.
-func returnWithin(agents int) time.Duration {
+// spreadOver returns over what time so many agents are to spread their return.
+func spreadOver(agents int) time.Duration {
 	return limitReturn(time.Duration(agents) * time.Second / returnsPerSecond)
 }
 

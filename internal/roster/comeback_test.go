@@ -9,7 +9,7 @@ import (
 func newComeback(agents int) comeback {
 	b := comeback{first: minBackoff, most: maxBackoff}
 	if agents > 0 {
-		b.told(int32(returnWithin(agents).Milliseconds()))
+		b.told(int32(spreadOver(agents).Milliseconds()))
 	}
 	return b
 }
@@ -30,7 +30,7 @@ func attempts(b comeback, until time.Duration) (at []time.Duration) {
 // one was there are no more attempts in a second than three times what may come back.
 func TestHowAgentsComeBack(t *testing.T) {
 	for _, agents := range []int{3, 300, 5_000, 50_000} {
-		spread := returnWithin(agents)
+		spread := spreadOver(agents)
 		perSecond := map[int]int{} // attempts
 		longest := time.Duration(0)
 		for range agents {
@@ -53,10 +53,10 @@ func TestHowAgentsComeBack(t *testing.T) {
 			t.Errorf("of %d agents one waits %v, and they were told %v", agents, longest, spread)
 		}
 	}
-	if few := returnWithin(300); few > time.Second {
+	if few := spreadOver(300); few > time.Second {
 		t.Errorf("300 agents are to come back within %v", few)
 	}
-	if many := returnWithin(50_000); many != maxBackoff {
+	if many := spreadOver(50_000); many != maxBackoff {
 		t.Errorf("50000 agents are to come back within %v", many)
 	}
 }

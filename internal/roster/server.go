@@ -257,7 +257,7 @@ func (s *Server) Follow(stream serverStream) error {
 func (s *Server) paced(stream serverStream) sender {
 	return func(u *rosterpb.Update) error {
 		//nolint:gosec // maxBackoff at most
-		u.ReturnWithinMilliseconds = int32(returnWithin(int(s.open.Load())).Milliseconds())
+		u.ReturnWithinMilliseconds = int32(spreadOver(int(s.open.Load())).Milliseconds())
 		return stream.Send(u)
 	}
 }
