@@ -103,15 +103,21 @@ func (d *demo) apply(ctx context.Context) error {
 	return d.show(ctx, eg)
 }
 
-// votesRunOut waits until the votes of the last election, which are for the longest lease, have run out. From
-// then on the coordinator's lease is as short as this machine lets it be.
-func votesRunOut(ctx context.Context, coordinator string) error {
-	const longest, heartbeat = time.Second, 100 * time.Millisecond
+// votesRunOut waits until the votes that the coordinator has just got, for the edited roster at the latest, have
+// run out. They are for the longest lease. From then on its lease is as short as this machine lets it be.
+func (d *demo) votesRunOut(ctx context.Context, coordinator string) error {
+	eg, err := d.stage.Await(ctx, coordinator+" in the status", func(g *v1.ElectionGroup) bool {
+		return stage.Coordinates(g, coordinator)
+	})
+	if err != nil {
+		return err
+	}
+	timing := eg.Spec.Timing
 	select {
-	case <-time.After(longest + 2*heartbeat):
+	case <-time.After(time.Duration(timing.LeaseMilliseconds+timing.HeartbeatMilliseconds) * time.Millisecond):
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("waiting with %s for the end of its votes: %w", coordinator, context.Cause(ctx))
+		return fmt.Errorf("waiting for the end of the votes for %s: %w", coordinator, context.Cause(ctx))
 	}
 }
 
@@ -127,7 +133,7 @@ func (d *demo) failover(ctx context.Context, algorithm v1.Algorithm) error {
 		return err
 	}
 	killed := before.Coordinator
-	if err := votesRunOut(ctx, killed); err != nil {
+	if err := d.votesRunOut(ctx, killed); err != nil {
 		return err
 	}
 	at, err := d.stage.Signal(ctx, killed, syscall.SIGKILL)
