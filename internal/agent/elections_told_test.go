@@ -102,7 +102,8 @@ func TestAccountOfAnUnfinishedElection(t *testing.T) {
 }
 
 // Whatever fails, honest processes do not contradict each other, nothing is received before it is sent,
-// and every account is of some election.
+// and every account is of some election. When all is well again, nobody tells of one that goes on: the next
+// one would seem to have begun with it.
 func TestHonestAccountsFitTogether(t *testing.T) {
 	for _, safety := range []string{roster.Classic, roster.Guarded} {
 		for _, algorithm := range election.Algorithms() {
@@ -161,5 +162,19 @@ func tellThroughFaults(t *testing.T, safety, algorithm string, seed uint64) {
 	}
 	if accounts != told || told == 0 {
 		t.Errorf("seed %d: of %d accounts %d are in a picture", seed, told, accounts)
+	}
+	for i := range 5 {
+		name := fmt.Sprintf("p%d", i+1)
+		if _, runs := g.agents[name]; !runs {
+			g.boot(name)
+		}
+		g.cut(name, false)
+	}
+	time.Sleep(time.Minute)
+	for name, p := range g.agents {
+		if told := p.tells(t).Elections; len(told) > 0 && told[0].Coordinator == "" {
+			t.Errorf("seed %d: %s, which follows %q, takes part in an election since %v",
+				seed, name, p.view().Coordinator, time.Since(told[0].Began))
+		}
 	}
 }

@@ -155,3 +155,40 @@ func kinds(all []node.Exchange) string {
 	}
 	return strings.Join(said, ", ")
 }
+
+// In a Guarded group, too, an election begins when the link to the leaseholder breaks, though its lease
+// runs on for a while: what is said until that ends is of this election.
+func TestAnAccountBeginsWithTheLoss(t *testing.T) {
+	p := start(t, "P1", newRoster(true))
+	p.step(node.Event{Type: node.LinkUp, From: "P2"})
+	p.step(node.Event{Type: node.LinkUp, From: "P3"})
+	p.request("P3", lease.Renew, 1)
+	if a := p.unfinished(); a != nil {
+		t.Fatalf("it follows P3, and tells of an election: %+v", a)
+	}
+	p.pass(100 * ms)
+	p.step(node.Event{Type: node.LinkDown, From: "P3"})
+	lost := p.now
+	p.pass(300 * ms)
+	if a := p.unfinished(); a == nil || a.Begun != lost || p.node.View().Coordinator != "P3" {
+		t.Errorf("the link broke at %v; it tells of %+v, and shows %+v", lost, a, p.node.View())
+	}
+}
+
+// An election that names whom this process has followed all the time is none: an app that is healthy
+// again has its algorithm start anew, and the leaseholder goes on. Otherwise the next election would
+// seem to have begun with it.
+func TestNothingChangedIsNoElection(t *testing.T) {
+	p := start(t, "P2", newRoster(true))
+	p.step(node.Event{Type: node.LinkUp, From: "P1"})
+	p.step(node.Event{Type: node.Unhealthy})
+	p.request("P3", lease.Renew, 1)
+	p.step(node.Event{Type: node.Healthy})
+	if v := p.node.View(); p.named() == "P3" || v.Coordinator != "P3" || p.unfinished() == nil {
+		t.Fatalf("it starts anew; the algorithm names %q, it shows %+v and tells of %+v", p.named(), v, p.unfinished())
+	}
+	p.request("P3", lease.Renew, 1)
+	if a := p.unfinished(); a != nil || p.named() != "P3" {
+		t.Errorf("P3 has gone on, and P2 names %q and tells of %+v", p.named(), a)
+	}
+}

@@ -104,8 +104,11 @@ func (n *Node) elected(before, after election.State) {
 		return
 	}
 	n.episode.account, n.peers.followed = after.Last, n.peers.asked
-	if !n.guarded() {
+	switch {
+	case !n.guarded():
 		n.follows(after.Coordinator, 0)
+	case !after.Electing && after.Coordinator == n.view.Coordinator:
+		n.episode.cancel() // it names whom this process has followed all the time
 	}
 }
 
