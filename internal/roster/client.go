@@ -2,7 +2,6 @@ package roster
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,10 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/keepalive"
 
 	"github.com/podesta-dev/podesta/internal/identity"
 )
@@ -184,53 +179,4 @@ func (e *noTrustError) Unwrap() error { return e.cause }
 func (c *Client) certified() bool {
 	_, ok := c.Keyring.Name()
 	return ok && c.Keyring.HasTrust() && time.Now().Before(c.Keyring.NotAfter())
-}
-
-// connection is one to the manager, with these credentials.
-type connection struct {
-	*grpc.ClientConn
-
-	reached  atomic.Bool // the manager, or somebody else, has accepted a connection
-	unproved atomic.Bool // it did not prove that it is the manager
-}
-
-// connect prepares a connection with these credentials. The client does not use gRPC's own
-// reconnecting: Run starts a new session when one ends.
-func (c *Client) connect(keyring *identity.Keyring) (*connection, error) {
-	conn := &connection{}
-	dial := func(ctx context.Context, address string) (net.Conn, error) {
-		opened, err := c.dial(ctx, address)
-		if err == nil {
-			conn.reached.Store(true)
-		}
-		return opened, err
-	}
-	config := keyring.RosterClient()
-	verify := config.VerifyConnection
-	config.VerifyConnection = func(state tls.ConnectionState) error {
-		err := verify(state)
-		conn.unproved.Store(err != nil)
-		return err
-	}
-	var err error
-	conn.ClientConn, err = grpc.NewClient("passthrough:///"+c.Address,
-		grpc.WithTransportCredentials(credentials.NewTLS(config)),
-		grpc.WithContextDialer(dial),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{
-			Time:    pingInterval,
-			Timeout: pingTimeout,
-		}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxUpdateSize)),
-		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
-		grpc.WithReadBufferSize(4<<10), grpc.WithWriteBufferSize(4<<10))
-	return conn, err
-}
-
-func (c *Client) dial(ctx context.Context, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
-	defer cancel()
-	if c.Dial != nil {
-		return c.Dial(ctx, address)
-	}
-	return new(net.Dialer).DialContext(ctx, "tcp", address)
 }

@@ -16,7 +16,7 @@ import (
 // follow runs one session: it passes on the manager's updates and sends reports until either end
 // closes the session or the certificate has been renewed.
 func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
-	conn, err := c.connect(c.Keyring)
+	conn, err := c.connect(ctx, c.Keyring)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 	manager := rosterpb.NewRosterServiceClient(conn)
 	stream, err := manager.Follow(ctx)
 	if err != nil {
-		c.refused = conn.reached.Load()
+		c.refused = true
 		return fmt.Errorf("follow the roster: %w", err)
 	}
 	var tasks sync.WaitGroup
@@ -44,7 +44,7 @@ func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 	if moved := (*MovedError)(nil); errors.As(cause, &moved) {
 		return moved
 	}
-	c.refused = conn.reached.Load() && !answered
+	c.refused = !answered
 	return fmt.Errorf("follow the roster: %w", err)
 }
 

@@ -55,7 +55,7 @@ func (c *Client) joinAt(ctx context.Context, by *identity.Keyring) error {
 		return fmt.Errorf("read the pod's token (the agent's container needs a projected "+
 			"ServiceAccount token with audience podesta.dev): %w", err)
 	}
-	conn, err := c.connect(by)
+	conn, err := c.connect(ctx, by)
 	if err != nil {
 		return err
 	}

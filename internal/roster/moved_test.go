@@ -210,7 +210,7 @@ func TestARenewalAfterTheMove(t *testing.T) {
 	m := managerOf(t, labelled("billing"))
 	m.Publish(sample(1))
 	g := newAgent(t, m, "a", certifiedAs(t, m, a))
-	conn, err := g.connect(g.Keyring)
+	conn, err := g.connect(t.Context(), g.Keyring)
 	must(t, err)
 	defer conn.Close()
 	client := rosterpb.NewRosterServiceClient(conn)

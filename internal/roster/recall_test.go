@@ -69,7 +69,7 @@ func (g *agent) shows(t *testing.T, m *manager, r Roster) error {
 
 func (g *agent) call(t *testing.T, signed []byte) error {
 	t.Helper()
-	conn, err := g.connect(g.Keyring)
+	conn, err := g.connect(t.Context(), g.Keyring)
 	must(t, err)
 	defer conn.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
