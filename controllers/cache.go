@@ -1,6 +1,9 @@
 package controllers
 
 import (
+	"context"
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -14,14 +17,15 @@ import (
 
 // CacheOptions keeps the manager small in a big cluster: it watches pods and Services that carry a
 // group's label, the trust ConfigMaps and groups, and keeps nothing that it does not read. Of
-// Services it reads what it has applied to them.
+// Services it reads what it has applied to them. A kind that watchAhead does not name cannot be read.
 func CacheOptions() cache.Options {
 	inGroup, err := labels.NewRequirement(v1.GroupLabel, selection.Exists, nil)
 	if err != nil {
 		panic(err) // the label is a constant
 	}
 	return cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(),
+		DefaultTransform:            cache.TransformStripManagedFields(),
+		ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}: {
 				Label:     labels.NewSelector().Add(*inGroup),
@@ -34,4 +38,18 @@ func CacheOptions() cache.Options {
 			},
 		},
 	}
+}
+
+// watchAhead has the manager watch, from its start, all that it reads when it leads. One that waits for
+// the Lease so has a full cache when it gets it; a cache that is filled only then takes a second or two
+// with a hundred groups, in which no status is written. The controllers themselves begin when it leads,
+// and so does what they keep.
+func watchAhead(ctx context.Context, c cache.Cache) error {
+	kinds := []client.Object{&v1.ElectionGroup{}, &corev1.Pod{}, &corev1.Service{}, &corev1.ConfigMap{}}
+	for _, kind := range kinds {
+		if _, err := c.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
+			return fmt.Errorf("watch %T: %w", kind, err)
+		}
+	}
+	return nil
 }

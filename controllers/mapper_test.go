@@ -33,7 +33,12 @@ func TestAManagerNeedsNoAPIServerToBegin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Setup(mgr, Options{Namespace: "podesta-system", Registry: prometheus.NewRegistry(), Logger: slog.New(slog.DiscardHandler)}); err != nil {
+	err = Setup(t.Context(), mgr, Options{
+		Namespace: "podesta-system",
+		Registry:  prometheus.NewRegistry(),
+		Logger:    slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 }

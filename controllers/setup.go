@@ -58,7 +58,10 @@ type Options struct {
 }
 
 // Setup adds everything to a controller-runtime manager: the controllers and the server for agents.
-func Setup(mgr ctrl.Manager, options Options) error {
+func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
+	if err := watchAhead(ctx, mgr.GetCache()); err != nil {
+		return err
+	}
 	keyring := identity.NewKeyring(time.Now)
 	authorities := &ca.Authorities{
 		Client:     mgr.GetClient(),

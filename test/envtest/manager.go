@@ -80,7 +80,7 @@ func (s *Server) StartManager(t *testing.T, o ManagerOptions) *Manager {
 	for _, e := range o.Edit {
 		e(&options)
 	}
-	Must(t, controllers.Setup(mgr, options))
+	Must(t, controllers.Setup(t.Context(), mgr, options))
 	certificate, err := controllers.MetricsCertificate(mgr, options)
 	Must(t, err)
 	ctx, cancel := context.WithCancel(bg)
