@@ -59,7 +59,8 @@ type fault func(stage, context.Context) error
 
 func faults() []fault { return []fault{stage.kill, stage.pause} }
 
-// user waits until the device is used, and returns who uses it, and in which turn.
+// user waits until the device is used, and returns who uses it, and in which turn. It may be over when
+// this returns.
 func (s stage) user(ctx context.Context) (m *group.Member, turn device.Turn, err error) {
 	err = s.At(ctx, func(e trial.Event) (bool, error) {
 		m, turn = s.Group.Member(e.By), e.Turn
@@ -68,15 +69,20 @@ func (s stage) user(ctx context.Context) (m *group.Member, turn device.Turn, err
 	return m, turn, err
 }
 
+// after reports whether another member than m uses the device, in a later turn.
+func after(m *group.Member, turn device.Turn, e trial.Event) bool {
+	return e.Refused == nil && e.By != m.Name && e.Turn.Compare(turn) > 0
+}
+
 // kill kills the coordinator, and starts it again when another one uses the device.
 func (s stage) kill(ctx context.Context) error {
-	m, _, err := s.user(ctx)
+	m, turn, err := s.user(ctx)
 	if err != nil {
 		return err
 	}
 	s.Say("%s is killed", m.Name)
 	m.Kill()
-	err = s.At(ctx, func(e trial.Event) (bool, error) { return e.First && e.By != m.Name, nil })
+	err = s.At(ctx, func(e trial.Event) (bool, error) { return after(m, turn, e), nil })
 	if err != nil {
 		return fmt.Errorf("after %s was killed: %w", m.Name, err)
 	}
@@ -87,26 +93,23 @@ func (s stage) kill(ctx context.Context) error {
 // pause pauses the coordinator when an act of its is on its way to the device. The act arrives when
 // another one has used the device.
 func (s stage) pause(ctx context.Context) error {
-	m, turn, err := s.user(ctx)
+	act, release, err := s.Hold(ctx)
 	if err != nil {
 		return err
 	}
-	release, err := s.Hold(ctx, m.Name)
-	if err != nil {
-		return err
-	}
+	m := s.Group.Member(act.By)
 	s.Say("%s is paused, with an act on its way to the device", m.Name)
 	if err := m.Pause(); err != nil {
 		return err
 	}
 	released := false
 	err = s.At(ctx, func(e trial.Event) (bool, error) {
-		if e.First && !released {
+		if after(m, act.Turn, e) && !released {
 			s.Say("the act of %s arrives", m.Name)
 			release()
 			released = true
 		}
-		return released && e.By == m.Name && e.Turn == turn, nil
+		return released && e.By == m.Name && e.Turn == act.Turn, nil
 	})
 	if err != nil {
 		return fmt.Errorf("while %s is paused: %w", m.Name, err)

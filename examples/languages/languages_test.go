@@ -6,9 +6,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/podesta-dev/podesta/examples/internal/group"
 )
 
 // program is an example, and what it needs.
@@ -16,15 +17,14 @@ type program struct {
 	language string
 	command  []string
 	needs    []string // on the PATH
-	network  string   // of the agents' addresses, of which each program has its own
 	uptime   bool     // it reads /proc/uptime
 }
 
 var programs = []program{
-	{"Python", []string{"python3", "../python/lead.py"}, []string{"python3"}, "127.74.1.", false},
-	{"Shell", []string{"bash", "../shell/lead.sh"}, []string{"bash", "curl"}, "127.74.2.", true},
-	{"Node", []string{"node", "../node/lead.mjs"}, []string{"node"}, "127.74.3.", true},
-	{"Java", []string{"java", "../java/Lead.java"}, []string{"java", "javac"}, "127.74.4.", true},
+	{"Python", []string{"python3", "../python/lead.py"}, []string{"python3"}, false},
+	{"Shell", []string{"bash", "../shell/lead.sh"}, []string{"bash", "curl"}, true},
+	{"Node", []string{"node", "../node/lead.mjs"}, []string{"node"}, true},
+	{"Java", []string{"java", "../java/Lead.java"}, []string{"java", "javac"}, true},
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -58,7 +58,7 @@ func (p program) skipUnlessThere(t *testing.T) {
 
 func story(t *testing.T, p program) {
 	resource := newResource(t)
-	replicas := group(t, p, resource.url)
+	replicas := startGroup(t, p, resource.url)
 
 	first := resource.await(t, act{})
 	paused := signal(t, syscall.SIGSTOP, replicas[first.name].agent) // the program goes on, and hears nothing
@@ -85,7 +85,7 @@ func story(t *testing.T, p program) {
 	for _, problem := range resource.problems() {
 		t.Error(problem)
 	}
-	if late := resource.after(first, paused.Add(lease*time.Millisecond*9/11)); late > 1 {
+	if late := resource.after(first, paused.Add(group.Window)); late > 1 {
 		t.Errorf("%d acts of %s after its permission was over, and nothing told it but the clock", late, first.name)
 	}
 	if t.Failed() {

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/podesta-dev/podesta/examples/internal/group"
 )
 
 // replica is what a pod is: an agent and an operator, as processes that can be killed and paused.
@@ -20,61 +18,18 @@ type replica struct {
 	ended    chan error // the operator has
 }
 
-const agentProgram = "../../bin/agent"
-
-// group starts the agents of replicas p1 to p3 of a Guarded group, on loopback addresses of their own,
-// by a roster file (docs/guides/outside-kubernetes.md). Their operators are not started.
-func group(t *testing.T) map[string]*replica {
+// startAgents starts the agents of replicas p1 to p3 of a Guarded group. Their operators are not started.
+func startAgents(t *testing.T) map[string]*replica {
 	t.Helper()
-	if _, err := os.Stat(agentProgram); err != nil {
-		t.Skip("run `make build` first: ", err)
-	}
-	dir := t.TempDir()
-	path := func(name string) string { return filepath.Join(dir, name) }
-	names := []string{"p1", "p2", "p3"}
-	var processes []map[string]any
-	for i, name := range names {
-		id := output(t, "init", "--state-dir", path("state-"+name))
-		processes = append(processes, map[string]any{
-			"name": name, "uid": name, "priority": i + 1, "voter": true, "stateID": strings.TrimSpace(id),
-			"address": fmt.Sprintf("127.73.0.%d:4041", i+1),
-		})
-	}
-	roster, err := json.Marshal(map[string]any{
-		"namespace": "default", "group": "operator", "generation": 1, "algorithm": "Bully", "safety": "Guarded",
-		"heartbeatMilliseconds": 100, "timeoutMilliseconds": 500, "leaseMilliseconds": 1000,
-		"preemption": map[string]any{"policy": "Never"}, "processes": processes,
-	})
+	g, err := group.New(t.Context(), t.TempDir(), "p1", "p2", "p3")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path("roster.json"), roster, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	output(t, "keys", "--roster", path("roster.json"), "--out", dir)
 	replicas := map[string]*replica{}
-	for i, name := range names {
-		host := fmt.Sprintf("127.73.0.%d", i+1)
-		r := &replica{name: name, url: "http://" + host + ":4040"}
-		r.agent = start(t, exec.Command(agentProgram, "--roster", path("roster.json"),
-			"--certificate", path(name+".crt"), "--key", path(name+".key"), "--trust-file", path("ca.crt"),
-			"--state-dir", path("state-"+name), "--listen", host+":4041", "--app-address", host+":4040",
-			"--status-address", host+":4042"), nil)
-		replicas[name] = r
+	for _, m := range g.Members {
+		replicas[m.Name] = &replica{name: m.Name, url: m.AgentURL(), agent: start(t, m.AgentCommand(), nil)}
 	}
 	return replicas
-}
-
-// output runs an agent's command.
-func output(t *testing.T, args ...string) string {
-	t.Helper()
-	c := exec.Command(agentProgram, args...)
-	c.Stderr = t.Output()
-	out, err := c.Output()
-	if err != nil {
-		t.Fatalf("%s: %v", c, err)
-	}
-	return string(out)
 }
 
 // start starts a process that ends with the test.

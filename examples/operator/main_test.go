@@ -101,7 +101,7 @@ func startAPI(t *testing.T) (q *question, kubeconfig string) {
 // server for that: it has no Lease.
 func TestTheOperatorFailsOver(t *testing.T) {
 	q, kubeconfig := startAPI(t)
-	replicas := group(t)
+	replicas := startAgents(t)
 	for _, r := range replicas {
 		r.begin(t, kubeconfig, byPodesta, "")
 	}

@@ -14,7 +14,7 @@ import (
 func TestRollingFromALeaseToPodestaAndBack(t *testing.T) {
 	q, kubeconfig := startAPI(t)
 	file := newActs(t)
-	replicas, running := group(t), map[string]deployed{}
+	replicas, running := startAgents(t), map[string]deployed{}
 	// The coordinator, which is the highest, is replaced first, as in a StatefulSet: so without the releases in
 	// between it would lead by Podesta while another one leads by the Lease, and the other way round.
 	names := []string{"p3", "p2", "p1"}

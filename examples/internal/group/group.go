@@ -17,7 +17,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"time"
 )
+
+// Lease is the longest lease of a group: twice the default, because the machine may be busy.
+const Lease = 2 * time.Second
+
+// Window is for how long an app may act, at most, after its agent has asked for the lease: 9/11 of
+// it, so that one whose clock is 10 % slow stops before the others count 10 % too fast.
+const Window = Lease * 9 / 11
 
 // Group is the group.
 type Group struct {
@@ -35,12 +44,23 @@ func New(ctx context.Context, dir string, names ...string) (*Group, error) {
 		return nil, err
 	}
 	g := &Group{dir: dir, agent: agent}
-	network := fmt.Sprintf("127.%d.%d.", 64+rand.IntN(64), rand.IntN(256)) // beside other groups
+	network := nextNetwork()
 	for i, name := range names {
 		m := &Member{Name: name, Host: fmt.Sprint(network, i+1), group: g}
 		g.Members = append(g.Members, m)
 	}
 	return g, g.prepare(ctx)
+}
+
+var networks atomic.Uint32
+
+func init() { networks.Store(rand.Uint32()) } // beside the groups of other programs
+
+// nextNetwork returns the begin of the addresses of a group, as in 127.73.1., which no other group of this
+// program has.
+func nextNetwork() string {
+	n := networks.Add(1)
+	return fmt.Sprintf("127.%d.%d.", 64+n>>8%64, n%256)
 }
 
 // program returns bin/agent if `make build` has made it, or else an agent that it builds in dir.
@@ -63,7 +83,7 @@ func program(ctx context.Context, dir string) (string, error) {
 func (g *Group) prepare(ctx context.Context) error {
 	var processes []map[string]any
 	for i, m := range g.Members {
-		id, err := output(ctx, g.agent, "init", "--state-dir", filepath.Join(g.dir, "state-"+m.Name))
+		id, err := output(ctx, g.agent, "init", "--state-dir", m.stateDir())
 		if err != nil {
 			return err
 		}
@@ -83,21 +103,23 @@ func (g *Group) prepare(ctx context.Context) error {
 		"algorithm":             "Bully",
 		"safety":                "Guarded",
 		"heartbeatMilliseconds": 100,
-		"timeoutMilliseconds":   1000, // twice the defaults: the machine may be busy
-		"leaseMilliseconds":     2000,
+		"timeoutMilliseconds":   Lease.Milliseconds() / 2,
+		"leaseMilliseconds":     Lease.Milliseconds(),
 		"preemption":            map[string]any{"policy": "Never"},
 		"processes":             processes,
 	})
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(g.dir, "roster.json")
+	file := g.file("roster.json")
 	if err := os.WriteFile(file, roster, 0o600); err != nil {
 		return err
 	}
 	_, err = output(ctx, g.agent, "keys", "--roster", file, "--out", g.dir)
 	return err
 }
+
+func (g *Group) file(name string) string { return filepath.Join(g.dir, name) }
 
 // Start starts all members, each with the app that the function makes for it.
 func (g *Group) Start(app func(*Member) *exec.Cmd) error {

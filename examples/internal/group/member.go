@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"syscall"
 )
 
@@ -26,17 +25,27 @@ func (m *Member) AgentURL() string { return "http://" + m.Host + ":4040" }
 // Address returns an address of the member's own, for its app.
 func (m *Member) Address() string { return m.Host + ":8080" }
 
+// AgentCommand returns the command that runs the member's agent, for those who start it themselves.
+func (m *Member) AgentCommand() *exec.Cmd {
+	return exec.Command(m.group.agent, //nolint:gosec,noctx // it ends with the member
+		"--roster", m.group.file("roster.json"), "--trust-file", m.group.file("ca.crt"),
+		"--certificate", m.file(".crt"), "--key", m.file(".key"), "--state-dir", m.stateDir(),
+		"--listen", m.Host+":4041", "--app-address", m.Host+":4040", "--status-address", m.Host+":4042")
+}
+
+// file returns the path of the member's own file of this kind.
+func (m *Member) file(kind string) string { return m.group.file(m.Name + kind) }
+
+func (m *Member) stateDir() string { return m.group.file("state-" + m.Name) }
+
 // Start starts agent and app, as the kubelet does with the containers of a pod.
 func (m *Member) Start() error {
-	file := func(name string) string { return filepath.Join(m.group.dir, name) }
-	log, err := os.OpenFile(file(m.Name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(m.file(".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	m.log = log
-	agent := exec.Command(m.group.agent, "--roster", file("roster.json"), "--certificate", file(m.Name+".crt"), //nolint:gosec,noctx // the agent ends with the member
-		"--key", file(m.Name+".key"), "--trust-file", file("ca.crt"), "--state-dir", file("state-"+m.Name),
-		"--listen", m.Host+":4041", "--app-address", m.Host+":4040", "--status-address", m.Host+":4042")
+	agent := m.AgentCommand()
 	agent.Stdout, agent.Stderr = log, log
 	if m.agent, err = begin(agent); err != nil {
 		return err
@@ -89,7 +98,7 @@ func (m *Member) Resume() error { return signal(syscall.SIGCONT, m.app, m.agent)
 // Log writes the end of what the member's programs have written.
 func (m *Member) Log(out io.Writer) {
 	const most = 3000
-	text, err := os.ReadFile(filepath.Join(m.group.dir, m.Name+".log"))
+	text, err := os.ReadFile(m.file(".log"))
 	if err != nil {
 		return
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/podesta-dev/podesta/examples/internal/device"
 	"github.com/podesta-dev/podesta/examples/internal/group"
 )
 
@@ -18,7 +17,7 @@ func Faults() []Fault {
 
 // KillUser kills the member that uses the device, and starts it again when all others have used it.
 func (t *Trial) KillUser(ctx context.Context) error {
-	user, _, err := t.strikeUser(ctx, "", " is killed", kill)
+	user, err := t.killUser(ctx, "", " is killed")
 	if err != nil {
 		return err
 	}
@@ -31,29 +30,45 @@ func (t *Trial) KillBoth(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := t.strikeUser(ctx, coordinator.Name, ", the coordinator, is killed", kill); err != nil {
+	if _, err := t.killUser(ctx, coordinator.Name, ", the coordinator, is killed"); err != nil {
 		return err
 	}
 	return t.restartLater(ctx, coordinator)
 }
 
-// PauseUser pauses the member that uses the device, until all others have used it. Then it goes on in
-// its old turn.
+// PauseUser pauses the member that uses the device, with an act on its way there. The act arrives when
+// all others have used the device; then the member goes on.
 func (t *Trial) PauseUser(ctx context.Context) error {
-	user, turn, err := t.strikeUser(ctx, "", " is paused", (*group.Member).Pause)
+	act, release, err := t.Hold(ctx)
 	if err != nil {
 		return err
 	}
-	if err := t.Everybody(ctx, user.Name); err != nil {
+	user := t.Group.Member(act.By)
+	t.Say("%s is paused while it uses the device in turn %v", user.Name, act.Turn)
+	t.mu.Lock()
+	t.strikesUser(user)
+	t.mu.Unlock()
+	if err := user.Pause(); err != nil {
+		return err
+	}
+	missing, released := t.all(user.Name), false
+	err = t.At(ctx, func(e Event) (bool, error) {
+		if e.First {
+			delete(missing, e.By)
+		}
+		if len(missing) == 0 && !released {
+			t.Say("the act of %s arrives, in turn %v", user.Name, act.Turn)
+			release()
+			released = true
+		}
+		return released && e.By == user.Name && e.Turn == act.Turn, nil
+	})
+	if err != nil {
 		return fmt.Errorf("while %s is paused at the device: %w", user.Name, err)
 	}
-	t.Say("%s goes on, in turn %v", user.Name, turn)
+	t.Say("%s goes on", user.Name)
 	if err := user.Resume(); err != nil {
 		return err
-	}
-	err = t.At(ctx, func(e Event) (bool, error) { return e.By == user.Name && e.Turn == turn, nil })
-	if err != nil {
-		return fmt.Errorf("%s does not act in its old turn: %w", user.Name, err)
 	}
 	return t.Everybody(ctx)
 }
@@ -92,21 +107,26 @@ func kill(m *group.Member) error {
 	return nil
 }
 
-// strikeUser strikes the next member that uses the device, at the first act of its turn; only the
-// member of this name, unless that is empty.
-func (t *Trial) strikeUser(ctx context.Context, name, how string, strike func(*group.Member) error) (user *group.Member,
-	turn device.Turn, err error) {
+// killUser kills the next member that uses the device, at the first act of its turn; only the member
+// of this name, unless that is empty.
+func (t *Trial) killUser(ctx context.Context, name, how string) (user *group.Member, err error) {
 	err = t.At(ctx, func(e Event) (bool, error) {
 		if !e.First || (name != "" && e.By != name) {
 			return false, nil
 		}
-		user, turn = t.Group.Member(e.By), e.Turn
+		user = t.Group.Member(e.By)
 		t.Say("%s%s while it uses the device in turn %v", e.By, how, e.Turn)
-		t.struck[user.Name] = true
-		t.UsersStruck++
-		return true, strike(user)
+		t.strikesUser(user)
+		user.Kill()
+		return true, nil
 	})
-	return user, turn, err
+	return user, err
+}
+
+// strikesUser notes that a member which uses the device is struck. The caller holds t.mu.
+func (t *Trial) strikesUser(m *group.Member) {
+	t.struck[m.Name] = true
+	t.UsersStruck++
 }
 
 // strikeCoordinator strikes the coordinator at the first act of another member's turn.

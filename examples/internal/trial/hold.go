@@ -8,27 +8,25 @@ import (
 
 // hold is an act that is to be long on its way to the device.
 type hold struct {
-	by       string
-	held     chan struct{} // closed when there is one
-	released chan struct{} // closed when it may arrive
+	held     chan device.Act // gets it; capacity 1
+	released chan struct{}   // closed when it may arrive
 }
 
-// Hold waits until the next act of the member of this name is on its way to the device, and keeps it
+// Hold waits until the next act is on its way to the device that the device would take, and keeps it
 // there until it is released.
-func (t *Trial) Hold(ctx context.Context, by string) (release func(), err error) {
+func (t *Trial) Hold(ctx context.Context) (act device.Act, release func(), err error) {
 	h := &hold{
-		by:       by,
-		held:     make(chan struct{}),
+		held:     make(chan device.Act, 1),
 		released: make(chan struct{}),
 	}
 	t.mu.Lock()
 	t.hold = h
 	t.mu.Unlock()
 	select {
-	case <-h.held:
-		return func() { close(h.released) }, nil
+	case act := <-h.held:
+		return act, func() { close(h.released) }, nil
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return device.Act{}, nil, context.Cause(ctx)
 	}
 }
 
@@ -36,13 +34,13 @@ func (t *Trial) Hold(ctx context.Context, by string) (release func(), err error)
 func (t *Trial) arrived(ctx context.Context, a device.Act) {
 	t.mu.Lock()
 	h := t.hold
-	if h == nil || h.by != a.By {
+	if h == nil || a.Turn.Compare(t.last) < 0 {
 		t.mu.Unlock()
 		return
 	}
 	t.hold = nil
 	t.mu.Unlock()
-	close(h.held)
+	h.held <- a
 	select {
 	case <-h.released:
 	case <-ctx.Done():

@@ -196,19 +196,24 @@ func (t *Trial) At(ctx context.Context, hook func(Event) (done bool, err error))
 
 // Everybody waits until each member has begun to use the device, except those that are named.
 func (t *Trial) Everybody(ctx context.Context, except ...string) error {
-	missing := map[string]bool{}
-	for _, m := range t.Group.Members {
-		missing[m.Name] = true
-	}
-	for _, name := range except {
-		delete(missing, name)
-	}
+	missing := t.all(except...)
 	return t.At(ctx, func(e Event) (bool, error) {
 		if e.First {
 			delete(missing, e.By)
 		}
 		return len(missing) == 0, nil
 	})
+}
+
+// all are the names of the members, except those that are named.
+func (t *Trial) all(except ...string) map[string]bool {
+	names := map[string]bool{}
+	for _, m := range t.Group.Members {
+		if !slices.Contains(except, m.Name) {
+			names[m.Name] = true
+		}
+	}
+	return names
 }
 
 // Coordinator waits until a member follows a coordinator that is not among those that are named, and
