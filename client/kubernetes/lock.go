@@ -48,8 +48,8 @@ type Lock struct {
 }
 
 // NewLock returns a lock that asks this agent; nil means the one in the same pod, at
-// agent.DefaultURL. The session that makes this process a candidate is opened when the election
-// begins, not here.
+// agent.DefaultURL. Failures to reach it are logged, by klog, unless the client has a Report. The
+// session that makes this process a candidate is opened when the election begins, not here.
 func NewLock(client *agent.Client) *Lock {
 	if client == nil {
 		client = &agent.Client{}
@@ -59,7 +59,7 @@ func NewLock(client *agent.Client) *Lock {
 		name = "this process"
 	}
 	l := &Lock{
-		agent:    client,
+		agent:    reporting(client),
 		identity: name,
 		granted:  make(chan struct{}),
 		done:     make(chan struct{}),

@@ -101,15 +101,15 @@ func (a *Agent) Told() time.Duration {
 func (a *Agent) Await(done <-chan struct{}, ok func(open, ever int) bool) error {
 	for {
 		a.mu.Lock()
-		yes, changed := ok(a.open, a.opened), a.changed
+		open, ever, changed := a.open, a.opened, a.changed
 		a.mu.Unlock()
-		if yes {
+		if ok(open, ever) {
 			return nil
 		}
 		select {
 		case <-changed:
 		case <-done:
-			return fmt.Errorf("%d sessions are open, and %d were ever", a.open, a.opened)
+			return fmt.Errorf("%d sessions are open, and %d were ever", open, ever)
 		}
 	}
 }
