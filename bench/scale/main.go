@@ -94,7 +94,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	err = s.measure(ctx)
-	return errors.Join(err, s.results.write(out, o.out), s.close())
+	return errors.Join(err, s.results.write(out, s.out), s.close())
 }
 
 // measure goes through the phases that were asked for.

@@ -209,6 +209,8 @@ func (s *site) shuffled() []*agent {
 // awaitBack measures how long so many agents, whose sessions have ended, take to come back, and the
 // statuses to be right.
 func (s *site) awaitBack(ctx context.Context, phase string, m meter, n int) error {
+	ctx, release := s.untilEnded(ctx)
+	defer release()
 	done := during(fmt.Sprintf("%s: awaiting %d agents", phase, n), func() string {
 		return fmt.Sprintf("%d agents are back, %d statuses are not right", s.heard.Load(), s.tally.count())
 	})
@@ -225,7 +227,7 @@ func (s *site) awaitBack(ctx context.Context, phase string, m meter, n int) erro
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case <-ticker.C:
 		}
 		if time.Since(m.begun) > s.patience {

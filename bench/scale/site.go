@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -102,6 +103,10 @@ func (s *site) startControlPlane(ctx context.Context) error {
 	}
 	self, err := os.Executable()
 	if err != nil {
+		return err
+	}
+	// 50,000 pods that were all made within minutes may not fit into etcd's default of 2 GiB
+	if err := os.Setenv("ETCD_QUOTA_BACKEND_BYTES", strconv.Itoa(8<<30)); err != nil {
 		return err
 	}
 	s.plane, err = controlplane.Start(ctx, controlplane.Options{
@@ -207,11 +212,15 @@ func (s *site) apiServer() string {
 
 // close stops everything.
 func (s *site) close() error {
+	var ending sync.WaitGroup
 	for _, g := range s.all {
-		for _, a := range g.agents {
-			a.end()
-		}
+		ending.Go(func() {
+			for _, a := range g.agents {
+				a.end()
+			}
+		})
 	}
+	ending.Wait()
 	if s.stopWatch != nil {
 		s.stopWatch()
 	}

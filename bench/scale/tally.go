@@ -37,6 +37,8 @@ func (t tally) count() int {
 // awaitRight waits until no status is wrong. It gives up when there was no progress for long. One
 // goroutine calls it at a time.
 func (s *site) awaitRight(ctx context.Context, what string) error {
+	ctx, release := s.untilEnded(ctx)
+	defer release()
 	least := s.tally.count()
 	done := during("awaiting: "+what, func() string {
 		return fmt.Sprintf("%d of %d statuses are not right", s.tally.count(), s.groups)
@@ -56,7 +58,7 @@ func (s *site) awaitRight(ctx context.Context, what string) error {
 		select {
 		case <-s.tally.changed:
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case <-patience.C:
 			return fmt.Errorf("%s: %d statuses are still not right, such as that of %s, and nothing "+
 				"has changed for %v", what, wrong, s.someWrong(), s.patience)
