@@ -27,7 +27,8 @@ type group struct {
 	namespace, name string
 	algorithm       v1.Algorithm
 	safety          v1.Safety
-	lease           time.Duration // if it is Guarded
+	lease           time.Duration // if it is Guarded; the longest
+	leaseMinimum    time.Duration
 	size            int
 	// witness: it has a witness beside its pods.
 	witness bool
@@ -55,17 +56,18 @@ func (o options) groupsOf(algorithm v1.Algorithm, previous, services bool) []*gr
 	var groups []*group
 	add := func(safety v1.Safety, size int) *group {
 		g := &group{
-			namespace: "chaos-" + strings.ToLower(string(algorithm)),
-			name:      strings.ToLower(fmt.Sprintf("%s-%s-%d", algorithm, safety, size)),
-			algorithm: algorithm,
-			safety:    safety,
-			lease:     o.lease,
-			size:      size,
-			now:       size,
-			first:     -1,
-			service:   services,
-			never:     size == inOrder && safety == v1.Guarded,
-			previous:  previous && size == inOrder,
+			namespace:    "chaos-" + strings.ToLower(string(algorithm)),
+			name:         strings.ToLower(fmt.Sprintf("%s-%s-%d", algorithm, safety, size)),
+			algorithm:    algorithm,
+			safety:       safety,
+			lease:        o.lease,
+			leaseMinimum: o.leaseMinimum,
+			size:         size,
+			now:          size,
+			first:        -1,
+			service:      services,
+			never:        size == inOrder && safety == v1.Guarded,
+			previous:     previous && size == inOrder,
 		}
 		groups = append(groups, g)
 		return g
@@ -125,7 +127,8 @@ func (g *group) election() *v1.ElectionGroup {
 			Ports: []v1.CoordinatorPort{{Port: 80, TargetPort: new(intstr.FromInt32(8080))}}}
 	}
 	if g.safety == v1.Guarded {
-		eg.Spec.Timing.LeaseMilliseconds = int32(g.lease.Milliseconds()) //nolint:gosec // the API server refuses what is too long
+		//nolint:gosec // the API server refuses what is too long
+		eg.Spec.Timing.LeaseMilliseconds, eg.Spec.Timing.LeaseMinimumMilliseconds = int32(g.lease.Milliseconds()), int32(g.leaseMinimum.Milliseconds())
 		eg.Spec.Preemption = &v1.Preemption{Policy: v1.Delayed, StableSeconds: new(int32(stableSeconds))}
 		if g.never {
 			eg.Spec.Preemption = &v1.Preemption{Policy: v1.Never}

@@ -59,6 +59,7 @@ type options struct {
 	processes            []int
 	witness              bool
 	lease                time.Duration
+	leaseMinimum         time.Duration
 	phases, rounds       int
 	duration             time.Duration
 	faults               []string
@@ -94,7 +95,8 @@ func parse(args []string) (options, error) {
 		"sizes of the groups; those of 7 get their pods in order and do not preempt (local: 5)")
 	f.BoolVar(&o.witness, "witness", true, "also a Guarded group of two pods and a witness")
 	f.DurationVar(&o.lease, "lease", time.Second,
-		"lease of the Guarded groups; pauses and cuts take up to 5 of it")
+		"longest lease of the Guarded groups; pauses and cuts take up to 5 of it")
+	f.DurationVar(&o.leaseMinimum, "lease-minimum", 100*time.Millisecond, "shortest lease of the Guarded groups")
 	f.IntVar(&o.phases, "phases", 0,
 		"run only this many of the algorithms, drawn from the seed (0: all, in order)")
 	f.IntVar(&o.rounds, "rounds", 0, "rounds for each algorithm (0: until --duration is over)")
@@ -197,7 +199,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	r.drawPhases()
-	t.say("chaos: backend %s, seed %d, %v, lease %v", o.backend, o.seed, r.algorithms, o.lease)
+	t.say("chaos: backend %s, seed %d, %v, lease %v to %v", o.backend, o.seed, r.algorithms, o.leaseMinimum, o.lease)
 	err = r.run(ctx)
 	if err == nil && !o.keep {
 		return os.RemoveAll(o.state)

@@ -45,7 +45,8 @@ type strike struct {
 }
 
 // round lets the faults strike, waits until all is well again, and tells what came of each. A hasty
-// round ends when all pods run and somebody acts: the status and the coordinator's role may lag.
+// round ends when all pods run and somebody acts: the status, the voters and the coordinator's role may
+// lag, but not of a group that survives one failure only, because the next one would be its second.
 func (r *runner) round(ctx context.Context, groups []*group, faults round, hasty bool) error {
 	if err := r.backend.Keep(ctx); err != nil {
 		return err
@@ -67,7 +68,7 @@ func (r *runner) round(ctx context.Context, groups []*group, faults round, hasty
 	}
 	unwell := backend.Each(groups, func(g *group) error {
 		settled := r.settled
-		if hasty {
+		if hasty && g.bears() {
 			settled = r.running
 		}
 		err := errors.Join(r.acts(ctx, g, f), settled(ctx, g, f.ended))

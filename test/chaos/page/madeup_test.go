@@ -16,7 +16,7 @@ import (
 func madeUp(seed uint64, rounds int) report.Run {
 	m := maker{Rand: rand.New(rand.NewPCG(seed, 1)), epochs: map[string]int64{}}
 	run := report.Run{Seed: seed, Rounds: rounds, Begun: time.Date(2026, 3, 1, 20, 15, 0, 0, time.UTC), Seconds: float64(rounds) * 21,
-		Podesta: "v0.0.0-made-up", Kubernetes: "v1.36.1", Nodes: 4, Cores: 2, LeaseMilliseconds: 1000}
+		Podesta: "v0.0.0-made-up", Kubernetes: "v1.36.1", Nodes: 4, Cores: 2, LeaseMilliseconds: 1000, LeaseMinimumMilliseconds: 100}
 	algorithms := []string{"Bully", "StatusTableBully", "LeLann", "ChangRoberts", "RingList", "ActiveListRing"}
 	for i, algorithm := range algorithms {
 		var groups []report.Group

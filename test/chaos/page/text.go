@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"text/template"
-	"time"
 
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/test/chaos/report"
@@ -76,7 +75,7 @@ func write(run report.Run, files map[string][]byte) ([]byte, error) {
 		Problems: listed[:min(len(listed), mostProblems)], More: max(0, len(listed)-mostProblems),
 		Setting: setting(run), Counts: counts(run), Columns: columns, Outcomes: outcomes,
 		Faults: entries(byFault(run), true), Algorithms: entries(byAlgorithm(run), false), Slowest: slowRows(run),
-		Lease: span(time.Duration(run.LeaseMilliseconds) * time.Millisecond), Seed: run.Seed,
+		Lease: leases(run), Seed: run.Seed,
 		HasFaults: files[faultsPlot] != nil, HasAlgorithms: files[algorithmsPlot] != nil, HasMilestones: files[milestonesPlot] != nil,
 	})
 	return out.Bytes(), err

@@ -37,6 +37,15 @@ func seconds(milliseconds float64) string {
 	}
 }
 
+// leases is how long the leases of the Guarded groups were.
+func leases(run report.Run) string {
+	longest := span(time.Duration(run.LeaseMilliseconds) * time.Millisecond)
+	if shortest := run.LeaseMinimumMilliseconds; shortest > 0 && shortest < run.LeaseMilliseconds {
+		return span(time.Duration(shortest)*time.Millisecond) + " to " + longest + ", as its holder needs"
+	}
+	return longest
+}
+
 // span writes a duration for a sentence.
 func span(d time.Duration) string {
 	switch {
@@ -123,7 +132,7 @@ func setting(run report.Run) [][2]string {
 		{"Kubernetes", version(run.Kubernetes)},
 		{"cluster", fmt.Sprintf("%s (the control plane included), all on one machine with %s", plural(run.Nodes, "node"), plural(run.Cores, "core"))},
 		{"groups", inhabitants(run.Groups)},
-		{"lease of the Guarded groups", span(time.Duration(run.LeaseMilliseconds) * time.Millisecond)},
+		{"lease of the Guarded groups", leases(run)},
 	}
 	if len(run.LeftOut) > 0 {
 		rows = append(rows, [2]string{fmt.Sprintf("left out: the backend %s cannot do it", run.Backend), strings.Join(run.LeftOut, "; ")})
