@@ -26,8 +26,9 @@ SCRIPTS := .ci/run .ci/beside hack/api/check hack/check hack/copy-durable hack/f
   hack/kind/up hack/kind/down hack/kind/load test/chaos/run examples/shell/lead.sh
 GO_DIRS := api bench client cmd controllers examples hack internal test
 
-# The race detector needs a C compiler; without one the tests run all the same, and say so.
-RACE := $(if $(shell command -v $$(go env CC)),CGO_ENABLED=1 go test -race,go test)
+# The race detector needs a C compiler; without one the tests run all the same, and say so. What go vet checks is
+# among the linters, so that the tests need not wait for it.
+RACE := $(if $(shell command -v $$(go env CC)),CGO_ENABLED=1 go test -race,go test) -vet=off
 
 # Agents and the manager run as small static binaries; grpcnotrace leaves out what only golang.org/x/net/trace needs.
 BUILD := go build -tags grpcnotrace -ldflags '-s -w -X main.version=$(VERSION)'
@@ -223,6 +224,12 @@ lint: ## Run the linters of .golangci.yml on every module.
 
 .PHONY: verify
 verify: ## Check what CI checks apart from tests: generated code, linters, go.mod files, the chart.
+	@$(MAKE) verify-tree
+	@$(MAKE) lint
+
+# What writes to the tree while it compares. The linters only read it, so CI runs them beside other stages.
+.PHONY: verify-tree
+verify-tree:
 	@hack/verify-generated.sh $(GENERATED)
 	@echo "verify: gofmt"
 	@unformatted=$$(gofmt -l $(GO_DIRS)); \
@@ -231,8 +238,7 @@ verify: ## Check what CI checks apart from tests: generated code, linters, go.mo
 	@sleepers=$$(git grep --untracked -l 'time\.Sleep(' -- '*_test.go' | xargs -r grep -L '"testing/synctest"' || true); \
 	  if [ -n "$$sleepers" ]; then printf 'these sleep outside testing/synctest; wait for the event:\n%s\n' "$$sleepers"; exit 1; fi
 	@for module in $(MODULES); do \
-	  echo "verify: go vet and go mod tidy in $$module"; \
-	  go -C $$module vet ./...; \
+	  echo "verify: go mod tidy in $$module"; \
 	  go -C $$module mod tidy -diff || { echo "run: go -C $$module mod tidy"; exit 1; }; \
 	done
 	@echo "verify: the exported API of the client"
@@ -246,7 +252,6 @@ verify: ## Check what CI checks apart from tests: generated code, linters, go.mo
 	  go -C $$module mod tidy -diff || { echo "run: go -C $$module mod tidy"; exit 1; }; \
 	done
 	@$(MAKE) helm
-	@$(MAKE) lint
 
 ##@ Test
 
@@ -262,19 +267,29 @@ test-unit: race-note bin/cluster ## Run the unit tests and the goldens.
 	@echo "test-unit: every package outside test/, and the other modules"
 	@packages=$$(go list ./... | grep -v /test/); $(RACE) $$packages
 	@echo "test-unit: the simulator without the race detector: eight times as many seeds"
-	@go test $(SIMULATOR) -run '^TestSimulate$$'
+	@go test -vet=off $(SIMULATOR) -run '^TestSimulate$$'
 	@cd test/chaos/page && $(RACE) ./...
 	@cd client && $(RACE) ./...
 	@cd bench && $(RACE) ./...
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; cd hack/cluster && $(RACE) ./...
 
 .PHONY: test-envtest
-test-envtest: race-note bin/agent bin/cluster install-tools ## Run the tests of API and installation against a real kube-apiserver and etcd.
+test-envtest: race-note bin/agent bin/cluster install-tools ## Run the tests of API, installation and examples against a real kube-apiserver and etcd.
 	@echo "test-envtest: the first time builds or fetches kube-apiserver and etcd: some minutes"
+	@bin/cluster assets >/dev/null # before the two, or each would build them
+	@$(MAKE) -j2 test-api test-examples
+
+# Both mostly wait, so they run beside each other.
+.PHONY: test-api test-examples
+test-api: bin/cluster
+	@echo "test-api: API, manager and installation"
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; \
-	  packages=$$(go list ./test/... | grep -v /test/e2e); $(RACE) $$packages; \
-	  echo "test-envtest: examples, and client/kubernetes with the newest controller-runtime"; \
-	  cd examples && $(RACE) ./... github.com/podesta-dev/podesta/client/kubernetes
+	  packages=$$(go list ./test/... | grep -v /test/e2e); $(RACE) $$packages
+
+test-examples: bin/agent bin/cluster
+	@echo "test-examples: examples, and client/kubernetes with the newest controller-runtime"
+	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; \
+	  cd examples && $(RACE) -p 1 ./... github.com/podesta-dev/podesta/client/kubernetes
 
 .PHONY: test-e2e
 test-e2e: race-note build ## Run the end-to-end tests on the local cluster.

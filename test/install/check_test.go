@@ -13,7 +13,7 @@ import (
 func TestCheck(t *testing.T) {
 	folder := t.TempDir()
 	program := filepath.Join(folder, "kubectl-election")
-	_, err := run(exec.Command("go", "build", "-o", program, root+"/cmd/kubectl-election"))
+	_, err := run(withoutC(exec.Command("go", "build", "-o", program, root+"/cmd/kubectl-election")))
 	must(t, err)
 	check := func(arguments ...string) string {
 		command := exec.CommandContext(t.Context(), program, append([]string{"check", "--kubeconfig", kubeconfig}, arguments...)...)

@@ -65,7 +65,14 @@ func tool(name string, arguments ...string) (string, error) {
 		return "", err
 	}
 	modfile := filepath.Join(root, "hack", "tools", "install", "go.mod")
-	return run(exec.Command("go", append([]string{"tool", "-modfile=" + modfile, name}, arguments...)...))
+	return run(withoutC(exec.Command("go", append([]string{"tool", "-modfile=" + modfile, name}, arguments...)...)))
+}
+
+// withoutC has a go command build as make does. The race detector's tests run with cgo, and with it nearly everything would be
+// compiled once more.
+func withoutC(command *exec.Cmd) *exec.Cmd {
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	return command
 }
 
 // track looks at the files of a folder, which another program is about to read. So Go knows that a test depends on them, and

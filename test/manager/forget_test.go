@@ -36,6 +36,7 @@ func pluginCommand(t *testing.T) func(arguments ...string) *exec.Cmd {
 	folder := t.TempDir()
 	binary, kubeconfig := filepath.Join(folder, "kubectl-election"), filepath.Join(folder, "kubeconfig")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/kubectl-election")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make builds it, so that little is compiled again
 	if said, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the plugin: %v\n%s", err, said)
 	}
