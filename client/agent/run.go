@@ -40,6 +40,11 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 // candidate until it has returned. Work may be called again under the same epoch: the process was late, and
 // its lease has gone on.
 //
+// The epoch of the lease may grow while the permission goes on: after an edit of the group, a change of
+// its voters, or a close election. Nobody else has acted in between, so the work goes on, and its epoch
+// stays the one under which it began. Do not send the same resource the epochs of MayAct or Session as
+// well: they may be higher, and then it refuses the work's.
+//
 // If work returns before its context ends, Run closes the session, which hands over to another
 // process, and returns the error of work, or nil. If ctx ends, Run returns its error, once work has
 // returned, joined with that of work if that is another one than its context's. It returns
@@ -129,8 +134,8 @@ func (s *sessionOfRun) hear(p Permission) {
 	defer s.mu.Unlock()
 	s.heard = true
 	switch {
-	case s.job != nil && p.Granted && p.Epoch == s.job.epoch:
-		s.job.extend(p)
+	case s.job != nil && p.Granted && p.Epoch >= s.job.epoch:
+		s.job.extend(p) // in time, or it changes nothing
 	case s.job != nil && p.session == nil: // the session has ended, and run says why
 	case s.job != nil:
 		s.job.stop(errWithdrawn)

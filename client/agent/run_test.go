@@ -218,19 +218,51 @@ func TestADeadAgentEndsTheWorkAtOnce(t *testing.T) {
 	close(again.returns)
 }
 
-func TestAnotherEpochIsAnotherCall(t *testing.T) {
+// The epoch of a lease that goes on grows with an edit of the group. Nobody else has acted in between.
+func TestTheWorkGoesOnUnderAHigherEpoch(t *testing.T) {
 	p := starts(t)
-	p.agent.Grant(7, long)
-	seven := p.begins()
-	p.agent.Grant(8, long)
-	p.ends(seven)
-	close(seven.returns)
-	eight := p.begins()
-	if eight.epoch != 8 {
-		t.Errorf("it acts under %d", eight.epoch)
+	p.agent.Grant(7, 2*time.Second) // so long that a busy machine keeps up
+	c := p.begins()
+	seven := p.agent.Told()
+	p.agent.Grant(8, 2*time.Second)
+	pass(t, seven)
+	if epoch, _ := bound.Epoch(c.ctx); c.ctx.Err() != nil || epoch != 7 {
+		t.Errorf("the work that began under 7 goes on under %d, and %v", epoch, context.Cause(c.ctx))
 	}
 	p.stop(nil)
-	close(eight.returns)
+	close(c.returns)
+}
+
+// Somebody else may have acted between two epochs, or the group is another object.
+func TestAnotherEpochIsAnotherCall(t *testing.T) {
+	for name, c := range map[string]struct {
+		length time.Duration
+		change func(*program, call)
+		next   Epoch
+	}{
+		"a higher one, too late": {time.Second / 5, func(p *program, c call) {
+			p.agent.Freeze()
+			p.ends(c)
+			p.agent.Grant(8, long)
+			p.agent.Thaw()
+		}, 8},
+		"a lower one": {long, func(p *program, _ call) { p.agent.Grant(6, long) }, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := starts(t)
+			p.agent.Grant(7, c.length)
+			seven := p.begins()
+			c.change(p, seven)
+			p.ends(seven)
+			close(seven.returns)
+			next := p.begins()
+			if next.epoch != c.next {
+				t.Errorf("it acts under %d", next.epoch)
+			}
+			p.stop(nil)
+			close(next.returns)
+		})
+	}
 }
 
 // What was permitted is given back only when the work has returned: from then on others may act.

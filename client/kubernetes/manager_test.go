@@ -56,7 +56,7 @@ func TestALossIsFinal(t *testing.T) {
 		why    string
 	}{
 		"withdrawn":            {long, func(o *operator) { o.agent.Withdraw() }, "withdrew"},
-		"under another epoch":  {long, func(o *operator) { o.agent.Grant(8, long) }, "withdrew"},
+		"in another group":     {long, func(o *operator) { o.agent.Grant(6, long) }, "withdrew"},
 		"the agent dies":       {long, func(o *operator) { o.agent.Cut() }, "session ended"},
 		"the agent is paused":  {time.Second, func(o *operator) { o.agent.Freeze() }, "did not renew"},
 		"withdrawn for a blip": {long, func(o *operator) { o.agent.Withdraw(); o.agent.Grant(7, long) }, ""},
