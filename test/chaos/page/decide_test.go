@@ -257,3 +257,19 @@ func TestSwarm(t *testing.T) {
 		}
 	}
 }
+
+func TestLeases(t *testing.T) {
+	for _, c := range []struct {
+		longest, shortest int64
+		want              string
+	}{
+		{1000, 0, "1 s"},
+		{1000, 1000, "1 s"},
+		{1000, 100, "100 ms to 1 s, as its holder needs"},
+	} {
+		run := report.Run{LeaseMilliseconds: c.longest, LeaseMinimumMilliseconds: c.shortest}
+		if got := leases(run); got != c.want {
+			t.Errorf("%d and at least %d: %q, want %q", c.longest, c.shortest, got, c.want)
+		}
+	}
+}
