@@ -96,7 +96,7 @@ func electedCondition(f findings) metav1.Condition {
 		return condition(kind, metav1.ConditionFalse, "NoCandidate", "%s", withdrawn)
 	default:
 		return condition(kind, metav1.ConditionFalse, "Electing",
-			"none of the %d processes that report is the coordinator yet", c.reporters)
+			"no process that reports is the coordinator yet")
 	}
 }
 
@@ -125,8 +125,11 @@ func healthCondition(f findings) metav1.Condition {
 	const kind = v1.ConditionDegraded
 	c := condition(kind, metav1.ConditionFalse, "AllWell", "all %d processes run and agree",
 		len(f.rows))
-	if len(f.rows) == 0 {
+	switch len(f.rows) {
+	case 0:
 		c = condition(kind, metav1.ConditionFalse, "NoProcesses", "there are no processes")
+	case 1:
+		c = condition(kind, metav1.ConditionFalse, "AllWell", "the only process runs")
 	}
 	for i, problem := range problems(f) {
 		if i == 0 {

@@ -164,8 +164,8 @@ func underEpoch(epoch int64) string {
 func rosterEvents(was, is *v1.RosterStatus, guarded bool) []notification {
 	var all []notification
 	if changes := changesOf(was, is); changes != "" {
-		note := fmt.Sprintf("%s: the group has %d processes (roster generation %d)", changes,
-			len(is.Members), is.Generation)
+		note := fmt.Sprintf("%s: the group has %d %s (roster generation %d)", changes,
+			len(is.Members), plural(len(is.Members), "process", "processes"), is.Generation)
 		all = append(all,
 			notification{corev1.EventTypeNormal, "RosterChanged", "UpdateRoster", note})
 	}

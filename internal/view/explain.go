@@ -123,6 +123,8 @@ func (s *subject) rank(higher []Process) string {
 		}
 	}
 	switch {
+	case total == 1:
+		return fmt.Sprintf("%s (priority %d) is the only process.", c.Name, c.Priority)
 	case len(higher) == 1:
 		return fmt.Sprintf("One of the %d processes ranks higher than %s (priority %d).", total, c.Name,
 			c.Priority)
@@ -156,9 +158,14 @@ func (s *subject) support() string {
 			voting++
 		}
 	}
-	if s.voters == nil {
+	switch {
+	case s.voters == nil && connected == 1 && followers == 1:
+		return "It is the only process that reports to the manager. A Classic group needs no majority."
+	case s.voters == nil:
 		return fmt.Sprintf("%s processes that report to the manager follow it. A Classic group needs "+
 			"no majority.", of(followers, connected))
+	case s.voters.Total == 1 && voting == 1:
+		return "The group has one voter, which reports that it follows it."
 	}
 	text := fmt.Sprintf("%s voters report that they follow it; a majority is %d.",
 		of(voting, s.voters.Total), s.voters.Majority)

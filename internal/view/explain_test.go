@@ -140,6 +140,13 @@ func TestExplain(t *testing.T) {
 			"All 3 processes that report to the manager follow it. A Classic group needs no majority.",
 			"In a Classic group the highest candidate takes over at once.",
 		}, "Preemption"},
+		"one": {healthy(1), nil, []string{
+			"p-0 (priority 1) is the only process.",
+			"The group has one voter, which reports that it follows it.",
+		}, "All 1"},
+		"one, Classic": {classic(1), nil, []string{
+			"It is the only process that reports to the manager. A Classic group needs no majority.",
+		}, "1 processes"},
 		"equal priorities": {classic(2), func(g *v1.ElectionGroup) {
 			g.Status.Processes[0].Priority = new(int32(2))
 		}, []string{"with equal priorities, the name that sorts last ranks higher"}, ""},

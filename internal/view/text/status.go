@@ -146,6 +146,8 @@ func mayFail(v view.Voters) string {
 		return "1 more is needed for a majority"
 	case v.Missing > 1:
 		return fmt.Sprintf("%d more are needed for a majority", v.Missing)
+	case v.MayFail == 0 && v.Reporting < v.Total:
+		return "no more may fail"
 	case v.MayFail == 0:
 		return "no voter may fail"
 	case v.Reporting < v.Total:

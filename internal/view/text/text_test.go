@@ -81,7 +81,7 @@ func TestLine(t *testing.T) {
 	g.Processes[4].State, g.Processes[1].State, g.Ready = "Crashed", "Unknown", "3/5"
 	g.Voters.Reporting, g.Voters.MayFail = 3, 0
 	if got := Line(g); !strings.HasSuffix(got,
-		"; 3/5 ready; voters: no voter may fail; Crashed: p-0; Unknown: p-3") {
+		"; 3/5 ready; voters: no more may fail; Crashed: p-0; Unknown: p-3") {
 		t.Error(got)
 	}
 }
