@@ -8,38 +8,53 @@ import java.nio.file.*;
 import java.util.regex.Pattern;
 
 class Lead {
-  static volatile String permission = "";
   static volatile boolean over;
   static final HttpClient http = HttpClient.newHttpClient();
 
   public static void main(String[] args) throws Exception {
-    // Opening a session ties the candidacy of this pod to this program.
-    var agent = System.getenv().getOrDefault("ELECTOR_PATH", "127.0.0.1:4040");
-    var open = HttpRequest.newBuilder(URI.create("http://" + agent + "/v1/session"));
-    var lines = HttpResponse.BodyHandlers.ofLines();
-    var session = http.send(open.header("Podesta-Session", "open").build(), lines).body();
-    var follower = new Thread(() -> {
-      try { session.forEach(Lead::read); } finally { over = true; } // the session has ended
-    });
-    follower.setDaemon(true);
-    follower.start();
+    var session = new Session();
     var work = Thread.currentThread();
     Runtime.getRuntime().addShutdownHook(new Thread(() -> { // SIGTERM: the work stops first
       over = true;
       try { work.join(); } catch (InterruptedException e) { }
     }));
-    for (; !over; Thread.sleep(50)) {
-      var p = permission;
+    for (; !over && !session.ended; Thread.sleep(50)) {
+      var p = session.permission;
       if (clock() < field(p, "deadlineBoottimeNanoseconds")) act(field(p, "epoch")); // right before each act
+      else if (session.granted && p.isEmpty()) { // withdrawn: the work has stopped, and closing gives back what is left
+        var last = session;
+        session = new Session();
+        last.events.close();
+      }
     }
   } // the work has stopped: only now does the session end, which gives the permission back
 
-  static void read(String line) {
-    if (!line.startsWith("data: ")) return;
-    long left = field(line, "remainingMilliseconds") * 1_000_000;
-    if (field(line, "deadlineBoottimeNanoseconds") - left > clock() + 1_000_000)
-      throw new IllegalStateException("the agent has another clock than /proc/uptime");
-    permission = line.contains("\"mayAct\":true") ? line : "";
+  static class Session { // opening one ties the candidacy of this pod to this program
+    volatile String permission = "";
+    volatile boolean granted, ended;
+    final InputStream events;
+
+    Session() throws Exception {
+      var agent = System.getenv().getOrDefault("ELECTOR_PATH", "127.0.0.1:4040");
+      var open = HttpRequest.newBuilder(URI.create("http://" + agent + "/v1/session"));
+      events = http.send(open.header("Podesta-Session", "open").build(), HttpResponse.BodyHandlers.ofInputStream()).body();
+      var follower = new Thread(() -> {
+        try { new BufferedReader(new InputStreamReader(events)).lines().forEach(this::read); }
+        catch (UncheckedIOException e) { } // this program, or the agent, has closed it
+        finally { ended = true; }
+      });
+      follower.setDaemon(true);
+      follower.start();
+    }
+
+    void read(String line) {
+      if (!line.startsWith("data: ")) return;
+      long left = field(line, "remainingMilliseconds") * 1_000_000;
+      if (field(line, "deadlineBoottimeNanoseconds") - left > clock() + 1_000_000)
+        throw new IllegalStateException("the agent has another clock than /proc/uptime");
+      permission = line.contains("\"mayAct\":true") ? line : "";
+      granted |= !permission.isEmpty();
+    }
   }
 
   // The number of a field of the permission; 0 if it has no such field.

@@ -48,15 +48,31 @@ func TestAnotherClock(t *testing.T) {
 // ahead is an agent whose clock is ahead of this machine's.
 func ahead(t *testing.T, by time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		uptime, err := os.ReadFile("/proc/uptime")
-		var seconds float64
-		if _, unread := fmt.Sscan(string(uptime), &seconds); err != nil || unread != nil {
-			t.Error(err, unread)
-		}
-		deadline := time.Duration(seconds*float64(time.Second)) + by + 800*time.Millisecond
-		fmt.Fprintf(w, "event: permission\ndata: {\"name\":\"p1\",\"epoch\":1048577,\"self\":\"p1\",\"mayAct\":true,"+
-			"\"deadlineBoottimeNanoseconds\":%d,\"remainingMilliseconds\":800}\n\n", deadline)
-		_ = http.NewResponseController(w).Flush()
+		permits(t, w, uptime(t)+by+800*time.Millisecond, 800*time.Millisecond)
 		<-r.Context().Done()
 	}
+}
+
+// uptime is this machine's clock.
+func uptime(t *testing.T) time.Duration {
+	t.Helper()
+	text, err := os.ReadFile("/proc/uptime")
+	var seconds float64
+	if _, unread := fmt.Sscan(string(text), &seconds); err != nil || unread != nil {
+		t.Error(err, unread)
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// permits sends a session its permission.
+func permits(t *testing.T, w http.ResponseWriter, until, remaining time.Duration) {
+	t.Helper()
+	fmt.Fprintf(w, "event: permission\ndata: {\"name\":\"p1\",\"epoch\":1048577,\"self\":\"p1\",\"mayAct\":true,"+
+		"\"deadlineBoottimeNanoseconds\":%d,\"remainingMilliseconds\":%d}\n\n", until, remaining.Milliseconds())
+	_ = http.NewResponseController(w).Flush()
+}
+
+func permitsNothing(w http.ResponseWriter) {
+	fmt.Fprint(w, "event: permission\ndata: {\"name\":\"\",\"self\":\"p1\",\"mayAct\":false}\n\n")
+	_ = http.NewResponseController(w).Flush()
 }

@@ -122,6 +122,18 @@ func (r *resource) awaitMore(t *testing.T, epoch int64) {
 	})
 }
 
+// later are the acts that were under way at that instant, or later.
+func (r *resource) later(instant time.Time) (found []act) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, a := range r.acts {
+		if a.ended.IsZero() || a.ended.After(instant) {
+			found = append(found, *a)
+		}
+	}
+	return found
+}
+
 // nth is the nth of the acts that were done and are wanted.
 func nth(all []*act, n int, wanted func(*act) bool) *act {
 	for _, a := range all {

@@ -6,22 +6,25 @@ import readline from "node:readline";
 import { setTimeout } from "node:timers/promises";
 
 const { RESOURCE, HOSTNAME, ELECTOR_PATH = "127.0.0.1:4040" } = process.env;
-let permission = {}, over = false;
+let permission = {}, granted, session, over = false;
 
 // /proc/uptime is CLOCK_BOOTTIME, the agent's clock, cut off after 10 ms: it is at most this late.
 const clock = () => parseFloat(readFileSync("/proc/uptime", "utf8")) * 1e9 + 1e7;
 
-// Opening a session ties the candidacy of this pod to this program.
-const open = { headers: { "Podesta-Session": "open" } };
-http.get(`http://${ELECTOR_PATH}/v1/session`, open, (response) => {
-  readline.createInterface(response).on("line", (line) => {
-    if (!line.startsWith("data: ")) return;
-    const p = JSON.parse(line.slice(6));
-    if (p.deadlineBoottimeNanoseconds - p.remainingMilliseconds * 1e6 > clock() + 1e6)
-      throw new Error("the agent has another clock than /proc/uptime");
-    permission = p;
-  });
-}).on("close", () => { over = true; }); // the session has ended
+function open() { // opening a session ties the candidacy of this pod to this program
+  const headers = { "Podesta-Session": "open" };
+  const mine = http.get(`http://${ELECTOR_PATH}/v1/session`, { headers }, (response) => {
+    readline.createInterface(response).on("line", (line) => {
+      if (!line.startsWith("data: ") || mine !== session) return;
+      const p = JSON.parse(line.slice(6));
+      if (p.deadlineBoottimeNanoseconds - p.remainingMilliseconds * 1e6 > clock() + 1e6)
+        throw new Error("the agent has another clock than /proc/uptime");
+      permission = p;
+      granted ||= p.mayAct;
+    });
+  }).on("close", () => { over ||= mine === session; }); // the agent has ended it
+  permission = {}, granted = false, session = mine;
+}
 
 const mayAct = (p) => p.mayAct && clock() < p.deadlineBoottimeNanoseconds;
 
@@ -32,9 +35,14 @@ async function act(epoch) { // the resource refuses an epoch that is lower than 
 }
 
 process.on("SIGTERM", () => { over = true; });
-for (; !over; await setTimeout(50)) {
+for (open(); !over; await setTimeout(50)) {
   const p = permission;
   if (mayAct(p)) await act(p.epoch); // right before each act
+  else if (granted && !p.mayAct) { // withdrawn: the work has stopped, and closing gives back what is left
+    const last = session;
+    open();
+    last.destroy();
+  }
 }
 // The work has stopped: only now does the session end, which gives the permission back.
 process.exit();

@@ -1,23 +1,32 @@
 # Acts only while it may, in a Guarded group: python3 lead.py. It ends when it can no longer know,
 # and is started again, as the containers of a pod are.
-import http.client, json, os, signal, threading, time, urllib.parse
+import http.client, json, os, signal, socket, threading, time, urllib.parse
 
 resource = urllib.parse.urlsplit(os.environ["RESOURCE"])
-permission, over = {}, False
+over = False
 
-# Opening a session ties the candidacy of this pod to this program.
-agent = http.client.HTTPConnection(os.environ.get("ELECTOR_PATH", "127.0.0.1:4040"))
-agent.request("GET", "/v1/session", headers={"Podesta-Session": "open"})
-session = agent.getresponse()
+class Session:  # opening one ties the candidacy of this pod to this program
+    def __init__(self):
+        self.permission, self.granted, self.ended = {}, False, False
+        agent = http.client.HTTPConnection(os.environ.get("ELECTOR_PATH", "127.0.0.1:4040"))
+        agent.request("GET", "/v1/session", headers={"Podesta-Session": "open"})
+        self.socket, self.events = agent.sock, agent.getresponse()
+        threading.Thread(target=self.follow, daemon=True).start()
 
-def follow():
-    global permission
-    try:
-        for line in session:
-            if line.startswith(b"data: "):
-                permission = json.loads(line[6:])
-    finally:
-        stop()  # the session has ended
+    def follow(self):
+        try:
+            for line in self.events:
+                if line.startswith(b"data: "):
+                    self.permission = json.loads(line[6:])
+                    self.granted = self.granted or self.permission["mayAct"]
+        finally:
+            self.ended = True
+
+    def withdrawn(self):
+        return self.granted and not self.permission["mayAct"]
+
+    def close(self):
+        self.socket.shutdown(socket.SHUT_RDWR)
 
 def stop(*_):
     global over
@@ -35,10 +44,13 @@ def act(epoch):  # the resource refuses an epoch that is lower than one it has s
     to.close()
 
 signal.signal(signal.SIGTERM, stop)
-threading.Thread(target=follow, daemon=True).start()
-while not over:
-    p = permission
+session = Session()
+while not (over or session.ended):
+    p = session.permission
     if may_act(p):  # right before each act
         act(p["epoch"])
+    elif session.withdrawn():  # the work has stopped, and closing gives back what is left
+        last, session = session, Session()
+        last.close()
     time.sleep(0.05)
 # The work has stopped: only now does the session end, which gives the permission back.

@@ -3,10 +3,11 @@
 # started again, as the containers of a pod are. It needs curl.
 set -u
 
-# Opening a session ties the candidacy of this pod to this program.
 agent=http://${ELECTOR_PATH:-127.0.0.1:4040}
-exec 3< <(exec curl -sfN --noproxy '*' -H 'Podesta-Session: open' "$agent/v1/session")
-session=$!
+open() { # opening a session ties the candidacy of this pod to this program
+  exec 3< <(exec curl -sfN --noproxy '*' -H 'Podesta-Session: open' "$agent/v1/session")
+  session=$! granted="" deadline=0
+}
 trap 'kill "$session" 2>/dev/null' EXIT # the work has stopped: only now is the permission given back
 trap exit TERM                          # bash does that when the act that is under way has ended
 
@@ -23,11 +24,19 @@ act() { # the resource refuses an epoch that is lower than one it has seen
   curl -sf --noproxy '*' -m 1 -o /dev/null -X PUT -H "Podesta-Epoch: $1" -d "$HOSTNAME" "$RESOURCE"
 }
 
-deadline=0
+open
 while :; do
   if read -r -t 0.05 line <&3; then # the newest permission
     [[ $line == data:* ]] || continue
-    [[ $line == *'"mayAct":true'* ]] || line=""
+    if [[ $line == *'"mayAct":true'* ]]; then
+      granted=yes
+    elif [[ $granted ]]; then # the work has stopped, and closing the session gives back what is left
+      kill "$session" 2>/dev/null
+      open
+      continue
+    else
+      line=""
+    fi
     epoch=$(field epoch) deadline=$(field deadlineBoottimeNanoseconds)
     clock
     if ((deadline - $(field remainingMilliseconds) * 1000000 > now + 1000000)); then
