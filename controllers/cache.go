@@ -17,7 +17,8 @@ import (
 
 // CacheOptions keeps the manager small in a big cluster: it watches pods and Services that carry a
 // group's label, the trust ConfigMaps and groups, and keeps nothing that it does not read. Of
-// Services it reads what it has applied to them. A kind that watchAhead does not name cannot be read.
+// Services it reads what it has applied to them, and of groups who else owns fields of the status.
+// A kind that watchAhead does not name cannot be read.
 func CacheOptions() cache.Options {
 	inGroup, err := labels.NewRequirement(v1.GroupLabel, selection.Exists, nil)
 	if err != nil {
@@ -27,6 +28,7 @@ func CacheOptions() cache.Options {
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
+			&v1.ElectionGroup{}: {Transform: group.GroupFields},
 			&corev1.Pod{}: {
 				Label:     labels.NewSelector().Add(*inGroup),
 				Transform: group.PodFields,

@@ -3,6 +3,7 @@ package group
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,12 +70,11 @@ func (r *Reconciler) apply(ctx context.Context, o observation,
 }
 
 // persistRoster writes status.roster, and only if the group is still the one that was observed (MC1
-// in internal/membership): the resource version goes with the apply, so it fails with a conflict if
-// somebody else, a second manager above all, has written in between. It is forced, so that another
-// field owner (a restored backup, an edit by hand) does not freeze the group.
+// in internal/membership): the resource version goes with the write, so it fails with a conflict if
+// somebody else, a second manager above all, has written in between.
 func (r *Reconciler) persistRoster(ctx context.Context, o observation, d rosterDecision,
 	next *state) error {
-	version, err := r.applyStatus(ctx, o.group, v1.ElectionGroupStatus{Roster: d.record},
+	version, err := r.writeStatus(ctx, o, v1.ElectionGroupStatus{Roster: d.record},
 		next.observedVersion(o.group), rosterOwner)
 	if err != nil {
 		return err
@@ -94,8 +94,7 @@ func (r *Reconciler) publishStatus(ctx context.Context, o observation, d statusD
 		next.writes.spend(o.now)
 		status := d.status
 		status.Roster = nil
-		version, err := r.applyStatus(ctx, o.group, status, next.observedVersion(o.group),
-			statusOwner)
+		version, err := r.writeStatus(ctx, o, status, next.observedVersion(o.group), statusOwner)
 		if err != nil {
 			return err
 		}
@@ -107,6 +106,22 @@ func (r *Reconciler) publishStatus(ctx context.Context, o observation, d statusD
 	r.Metrics.published(o.group, o.published, d.status)
 	r.Metrics.wrong(o.group, d.degraded, stalledIn(d.status))
 	return nil
+}
+
+// writeStatus writes a part of the status. It is forced, so that another field owner (a restored
+// backup, an edit by hand) does not freeze the group. It returns the resource version that came of it.
+func (r *Reconciler) writeStatus(ctx context.Context, o observation, part v1.ElectionGroupStatus,
+	version string, owner client.FieldOwner) (written string, err error) {
+	if slices.ContainsFunc(o.group.ManagedFields, ownsOurStatus) {
+		written, err = r.replaceStatus(ctx, o, part, version, owner)
+	} else {
+		written, err = r.applyStatus(ctx, o.group, part, version, owner)
+	}
+	r.Metrics.wrote(owner, err)
+	if err != nil {
+		return "", r.outdated(o.group, err)
+	}
+	return written, nil
 }
 
 // applyStatus applies a part of the status, to this very group (UID) and to this very state of it.
@@ -125,18 +140,15 @@ func (r *Reconciler) applyStatus(ctx context.Context, group *v1.ElectionGroup,
 	u.SetResourceVersion(version)
 	wanted := client.ApplyConfigurationFromUnstructured(u)
 	err = r.Client.Status().Apply(ctx, wanted, owner, client.ForceOwnership)
-	r.Metrics.wrote(owner, err)
-	if err != nil {
-		return "", r.outdated(group, err)
-	}
-	return u.GetResourceVersion(), nil
+	return u.GetResourceVersion(), err
 }
 
 // outdated returns an error of the API server, and says what to do if its definition of groups lacks
 // a field that was to be written. The API server then refuses the whole write, so nothing of what is
 // persisted is lost; and what is not persisted is not handed out. Its error has no type.
 func (r *Reconciler) outdated(group *v1.ElectionGroup, err error) error {
-	if !strings.Contains(err.Error(), "field not declared in schema") {
+	if !strings.Contains(err.Error(), "field not declared in schema") && // when it is applied
+		!strings.Contains(err.Error(), "strict decoding error: unknown field") { // in a patch
 		return err
 	}
 	const note = "the definition of ElectionGroups in this cluster is older than the manager: apply the " +

@@ -29,6 +29,7 @@ import (
 type writes struct {
 	all     []string
 	status  []*unstructured.Unstructured // that were applied
+	patches []string                     // of a status
 	version int                          // resource version of the last write
 	refuse  func(what string) error
 	held    roster.Roster // that agents have shown; the zero Roster: none
@@ -70,6 +71,7 @@ func (w *writes) client() client.Client {
 			status.SetResourceVersion(strconv.Itoa(w.version))
 			return nil
 		},
+		SubResourcePatch: w.patchStatus,
 		Apply: func(_ context.Context, _ client.WithWatch, object runtime.ApplyConfiguration,
 			_ ...client.ApplyOption) error {
 			switch object := object.(type) {

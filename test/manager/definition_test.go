@@ -15,8 +15,18 @@ import (
 // A manager whose cluster has an older definition of groups persists nothing by halves: the API server refuses what it cannot
 // keep, no roster is handed out, and the group's events say what to do. With the right definition it goes on.
 func TestOlderDefinition(t *testing.T) {
-	namespace := newNamespace(t)
-	group := newGroup(t, namespace)
+	t.Run("applied", func(t *testing.T) { olderDefinition(t, newGroup(t, newNamespace(t))) })
+	t.Run("in a patch", func(t *testing.T) { // somebody else owns a field of the status
+		group := newGroup(t, newNamespace(t))
+		group.Status.Ready = "0/1"
+		must(t, kube.Status().Update(bg, group, client.FieldOwner("velero")))
+		olderDefinition(t, group)
+	})
+}
+
+func olderDefinition(t *testing.T, group *v1.ElectionGroup) {
+	t.Helper()
+	namespace := group.Namespace
 	newPod(t, namespace, 0)
 	current := define(t, func(map[string]any) {})
 	t.Cleanup(func() { define(t, func(crd map[string]any) { crd["spec"] = current["spec"] }) })

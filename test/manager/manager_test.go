@@ -400,22 +400,6 @@ func TestPodThatLeavesTheGroupLosesTheRole(t *testing.T) {
 	})
 }
 
-// Somebody else wrote status.roster (a restored backup, an edit by hand): he owns the field now, and the group goes on all the same.
-func TestForeignOwnerOfTheRosterFreezesNothing(t *testing.T) {
-	m := startManager(t, "")
-	namespace, _ := three(t, m)
-	group := &v1.ElectionGroup{}
-	eventually(t, "the edit", func() bool { // the manager may write in between
-		must(t, kube.Get(bg, types.NamespacedName{Namespace: namespace, Name: "scheduler"}, group))
-		group.Status.Roster.Digest = "0123456789abcdef0123456789abcdef"
-		return kube.Status().Update(bg, group, client.FieldOwner("velero")) == nil
-	})
-	newPod(t, namespace, 3)
-	sees(t, namespace, "a roster with the fourth pod", func(g *v1.ElectionGroup) bool {
-		return g.Status.Roster != nil && len(g.Status.Roster.Members) == 4
-	})
-}
-
 // A roster that changes with every pass, as in a large rollout, does not keep the view from being published.
 func TestViewIsPublishedWhileTheRosterChanges(t *testing.T) {
 	namespace := newNamespace(t)
