@@ -72,9 +72,16 @@ type Client struct {
 	bundle   string     // the bundle that was adopted last
 
 	// The fields below are used by Run only.
-	comeback comeback
-	refused  bool // the last attempt with our certificate reached a manager that sent nothing
+	comeback   comeback
+	refused    bool // the last attempt failed because of our certificate, or of what we trust
+	unanswered int  // attempts in a row that reached somebody who said nothing
 }
+
+// mostUnanswered is after how many unanswered attempts the agent joins by token, in case the other end
+// does not say that it refuses the certificate (an alert of TLS may be lost). It is not the first one:
+// when all agents come back at once, a manager sends those away that are too many, and a Join costs it
+// and the API server far more than a session.
+const mostUnanswered = 5
 
 // NewClient returns a client. It does nothing before Run.
 func NewClient(cfg ClientConfig) *Client {
@@ -157,7 +164,8 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 
 // attempt makes one connection: it gets credentials if it has no valid ones, then runs a session.
 func (c *Client) attempt(ctx context.Context, updates chan<- Update) error {
-	if !c.certified() || c.refused {
+	if !c.certified() || c.refused || c.unanswered == mostUnanswered {
+		c.unanswered = 0
 		if err := c.joinByToken(ctx); err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 	manager := rosterpb.NewRosterServiceClient(conn)
 	stream, err := manager.Follow(ctx)
 	if err != nil {
-		c.refused = true
+		c.failed(conn, err)
 		return fmt.Errorf("follow the roster: %w", err)
 	}
 	var tasks sync.WaitGroup
@@ -44,8 +44,16 @@ func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 	if moved := (*MovedError)(nil); errors.As(cause, &moved) {
 		return moved
 	}
-	c.refused = !answered
+	if !answered {
+		c.failed(conn, err)
+	}
 	return fmt.Errorf("follow the roster: %w", err)
+}
+
+// failed takes note of a session to which the manager has sent nothing.
+func (c *Client) failed(conn *connection, err error) {
+	c.refused = conn.refuses(err)
+	c.unanswered++
 }
 
 type followStream = grpc.BidiStreamingClient[rosterpb.Report, rosterpb.Update]
@@ -60,7 +68,7 @@ func (c *Client) receive(ctx context.Context, stream followStream,
 			return answered, movedError(err)
 		}
 		if !answered {
-			answered = true
+			answered, c.unanswered = true, 0
 			c.Logger.Info("following the manager", "manager", c.Address)
 		}
 		c.comeback.told(message.GetReturnWithinMilliseconds())
