@@ -72,16 +72,10 @@ type Client struct {
 	bundle   string     // the bundle that was adopted last
 
 	// The fields below are used by Run only.
-	comeback   comeback
+	reconnect  reconnection
 	refused    bool // the last attempt failed because of our certificate, or of what we trust
 	unanswered int  // attempts in a row that reached somebody who said nothing
 }
-
-// mostUnanswered is after how many unanswered attempts the agent joins by token, in case the other end
-// does not say that it refuses the certificate (an alert of TLS may be lost). It is not the first one:
-// when all agents come back at once, a manager sends those away that are too many, and a Join costs it
-// and the API server far more than a session.
-const mostUnanswered = 5
 
 // NewClient returns a client. It does nothing before Run.
 func NewClient(cfg ClientConfig) *Client {
@@ -89,7 +83,7 @@ func NewClient(cfg ClientConfig) *Client {
 		ClientConfig: cfg,
 		wake:         make(chan struct{}, 1),
 		hurry:        make(chan struct{}, 1),
-		comeback:     comeback{first: minBackoff, most: maxBackoff},
+		reconnect:    reconnection{first: minBackoff, most: maxBackoff},
 	}
 }
 
@@ -120,7 +114,7 @@ var errRenewed = errors.New("the certificate was renewed")
 
 // Run joins, follows and renews until ctx ends, and then returns nil, or until the pod belongs to
 // another group than the one that it has joined: that is a *MovedError. It logs failures and retries
-// (see comeback). A receiver that does not read updates blocks the client only.
+// (see reconnection). A receiver that does not read updates blocks the client only.
 func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 	if _, _, err := net.SplitHostPort(c.Address); err != nil {
 		return fmt.Errorf("the manager's address %q must be HOST:PORT: %w", c.Address, err)
@@ -148,7 +142,7 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 			}
 			continue
 		}
-		wait, often := c.comeback.next(begun, time.Now())
+		wait, often := c.reconnect.next(begun, time.Now())
 		level := slog.LevelWarn
 		if often {
 			level = slog.LevelDebug
@@ -164,8 +158,7 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 
 // attempt makes one connection: it gets credentials if it has no valid ones, then runs a session.
 func (c *Client) attempt(ctx context.Context, updates chan<- Update) error {
-	if !c.certified() || c.refused || c.unanswered == mostUnanswered {
-		c.unanswered = 0
+	if c.needsCertificate() {
 		if err := c.joinByToken(ctx); err != nil {
 			return err
 		}
@@ -182,9 +175,3 @@ func (e *noTrustError) Error() string {
 }
 
 func (e *noTrustError) Unwrap() error { return e.cause }
-
-// certified reports whether the keyring holds a certificate that is valid now.
-func (c *Client) certified() bool {
-	_, ok := c.Keyring.Name()
-	return ok && c.Keyring.HasTrust() && time.Now().Before(c.Keyring.NotAfter())
-}

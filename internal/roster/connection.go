@@ -9,10 +9,8 @@ import (
 	"sync/atomic"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/status"
 
 	"github.com/podesta-dev/podesta/internal/identity"
 )
@@ -68,12 +66,6 @@ func (c *connection) take() (net.Conn, error) {
 	default:
 		return nil, errors.New("a session has one connection")
 	}
-}
-
-// refuses reports whether a session that failed so needs other credentials: the manager does not know
-// our certificate, or we do not take what is there for the manager.
-func (c *connection) refuses(err error) bool {
-	return c.unproved.Load() || status.Code(err) == codes.Unauthenticated
 }
 
 // Close closes it, whether or not gRPC has asked for it.

@@ -50,12 +50,6 @@ func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 	return fmt.Errorf("follow the roster: %w", err)
 }
 
-// failed takes note of a session to which the manager has sent nothing.
-func (c *Client) failed(conn *connection, err error) {
-	c.refused = conn.refuses(err)
-	c.unanswered++
-}
-
 type followStream = grpc.BidiStreamingClient[rosterpb.Report, rosterpb.Update]
 
 // receive passes on updates until the stream ends. answered reports whether the manager sent
@@ -71,7 +65,7 @@ func (c *Client) receive(ctx context.Context, stream followStream,
 			answered, c.unanswered = true, 0
 			c.Logger.Info("following the manager", "manager", c.Address)
 		}
-		c.comeback.told(message.GetReturnWithinMilliseconds())
+		c.reconnect.told(message.GetReturnWithinMilliseconds())
 		if message.GetShow() != nil {
 			select {
 			case asked <- struct{}{}:

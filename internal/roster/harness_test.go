@@ -153,7 +153,7 @@ func newAgent(t *testing.T, m *manager, token string, edit ...func(*ClientConfig
 		e(&cfg)
 	}
 	g.Client = NewClient(cfg)
-	g.Client.comeback.first, g.Client.comeback.most = 10*time.Millisecond, 10*time.Millisecond
+	g.Client.reconnect.first, g.Client.reconnect.most = 10*time.Millisecond, 10*time.Millisecond
 	return g
 }
 

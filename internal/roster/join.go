@@ -6,9 +6,35 @@ import (
 	"fmt"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
+
+// mostUnanswered is after how many unanswered attempts the agent joins by token, in case the other end
+// does not say that it refuses the certificate (an alert of TLS may be lost). It is not the first one:
+// when all agents come back at once, a manager sends those away that are too many, and a Join costs it
+// and the API server far more than a session.
+const mostUnanswered = 5
+
+// needsCertificate reports whether the next attempt begins with a Join by token: there is no
+// certificate that is valid now, it is refused, or too many attempts have had no answer.
+func (c *Client) needsCertificate() bool {
+	_, ok := c.Keyring.Name()
+	if !ok || !c.Keyring.HasTrust() || !time.Now().Before(c.Keyring.NotAfter()) || c.refused {
+		return true
+	}
+	return c.unanswered >= mostUnanswered
+}
+
+// failed takes note of a session to which the manager has sent nothing. The certificate is refused if
+// the manager does not know it, or if we do not take what is there for the manager.
+func (c *Client) failed(conn *connection, err error) {
+	c.refused = conn.unproved.Load() || status.Code(err) == codes.Unauthenticated
+	c.unanswered++
+}
 
 // joinByToken gets a certificate for the pod that the token identifies. It presents no certificate,
 // because the current one has expired or was refused.
@@ -19,6 +45,7 @@ import (
 // while its CA is rotated: a CA signs only when all certificates have ended that came without it.
 // When the CA was lost, it does.
 func (c *Client) joinByToken(ctx context.Context) error {
+	c.unanswered = 0 // if it fails, the certificate is tried again
 	if c.Keyring.HasTrust() {
 		err := c.joinAt(ctx, c.Keyring.WithoutCertificate())
 		unproved := (*unprovedError)(nil)

@@ -253,7 +253,7 @@ func (s *Server) Follow(stream serverStream) error {
 	return err
 }
 
-// paced is a stream whose updates say how the agents are to come back (see comeback).
+// paced is a stream whose updates say how the agents are to come back (see reconnection).
 func (s *Server) paced(stream serverStream) sender {
 	return func(u *rosterpb.Update) error {
 		//nolint:gosec // maxBackoff at most

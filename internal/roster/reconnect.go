@@ -44,8 +44,8 @@ func limitReturn(d time.Duration) time.Duration {
 	return min(max(d, minReturnWithin), maxBackoff)
 }
 
-// comeback decides how long an agent waits between attempts to reach a manager.
-type comeback struct {
+// reconnection decides how long an agent waits between attempts to reach a manager.
+type reconnection struct {
 	first, most time.Duration // minBackoff and maxBackoff; less in tests
 
 	within   time.Duration // as a manager has told; 0: none has
@@ -54,7 +54,7 @@ type comeback struct {
 }
 
 // told takes note of what a manager says in each update; 0: nothing.
-func (b *comeback) told(milliseconds int32) {
+func (b *reconnection) told(milliseconds int32) {
 	if milliseconds > 0 {
 		b.within = limitReturn(time.Duration(milliseconds) * time.Millisecond)
 	}
@@ -62,7 +62,7 @@ func (b *comeback) told(milliseconds int32) {
 
 // next returns how long to wait after an attempt, or a session, that begun then and has ended now.
 // often reports whether such attempts follow each other so fast that one of them says it all.
-func (b *comeback) next(begun, now time.Time) (wait time.Duration, often bool) {
+func (b *reconnection) next(begun, now time.Time) (wait time.Duration, often bool) {
 	if now.Sub(begun) >= steady {
 		b.lost, b.failures = now, 0
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-func newComeback(agents int) comeback {
-	b := comeback{first: minBackoff, most: maxBackoff}
+func newReconnection(agents int) reconnection {
+	b := reconnection{first: minBackoff, most: maxBackoff}
 	if agents > 0 {
 		b.told(int32(spreadOver(agents).Milliseconds()))
 	}
@@ -15,7 +15,7 @@ func newComeback(agents int) comeback {
 }
 
 // attempts returns when an agent tries to reach a manager that is gone, since it went.
-func attempts(b comeback, until time.Duration) (at []time.Duration) {
+func attempts(b reconnection, until time.Duration) (at []time.Duration) {
 	begun := time.Now()
 	lost := begun.Add(time.Hour) // of a steady session
 	wait, _ := b.next(begun, lost)
@@ -35,7 +35,7 @@ func TestHowAgentsComeBack(t *testing.T) {
 		longest := time.Duration(0)
 		for range agents {
 			last := time.Duration(0)
-			for _, at := range attempts(newComeback(agents), failoverWithin) {
+			for _, at := range attempts(newReconnection(agents), failoverWithin) {
 				perSecond[int(at/time.Second)]++
 				longest, last = max(longest, at-last), at
 			}
@@ -65,12 +65,12 @@ func TestHowAgentsComeBack(t *testing.T) {
 // manager has said how many agents there are, or none has kept a session.
 func TestWithoutAManagerAttemptsBecomeRare(t *testing.T) {
 	const hour = time.Hour
-	told := attempts(newComeback(3), hour)
+	told := attempts(newReconnection(3), hour)
 	late := slices.IndexFunc(told, func(at time.Duration) bool { return at > time.Minute })
 	if perMinute := float64(len(told)-late) / 59; perMinute > 9 { // 8 are expected of 15 s at most
 		t.Errorf("%.1f attempts in a minute", perMinute)
 	}
-	b := newComeback(3)
+	b := newReconnection(3)
 	now := time.Now()
 	failures := 0
 	for range 100 { // a manager that accepts, and closes at once
@@ -82,7 +82,7 @@ func TestWithoutAManagerAttemptsBecomeRare(t *testing.T) {
 	if failures != 100 {
 		t.Errorf("%d failures count, want 100", failures)
 	}
-	untold := attempts(newComeback(0), failoverWithin)
+	untold := attempts(newReconnection(0), failoverWithin)
 	if len(untold) > 12 { // 1 s, 2 s, 4 s, 8 s: 4 are expected
 		t.Errorf("%d attempts in %v without having been told anything", len(untold), failoverWithin)
 	}
@@ -91,7 +91,7 @@ func TestWithoutAManagerAttemptsBecomeRare(t *testing.T) {
 // What a manager tells is kept within limits, whoever it is; and 0 is what a manager of an earlier
 // release tells.
 func TestWhatAnAgentIsTold(t *testing.T) {
-	b := newComeback(0)
+	b := newReconnection(0)
 	for _, test := range []struct {
 		told int32
 		want time.Duration
@@ -112,7 +112,7 @@ func TestTheManagerTellsHowToComeBack(t *testing.T) {
 		t.Fatalf("%+v, want a roster", u)
 	}
 	g.stop()
-	if within := g.comeback.within; within != 3*time.Second {
+	if within := g.reconnect.within; within != 3*time.Second {
 		t.Errorf("it is told %v, want 3s", within)
 	}
 	m.stop()
