@@ -5,8 +5,8 @@
 //	founding.go         MC2  the first voters
 //	change.go           MC3  one voter at a time
 //	acknowledgement.go  MC4  a majority acknowledges, then two longest leases pass
-//	proof_of_end.go     MC5  what proves that a voter has ended
-//	missing_voter.go    MC6  voters that are missing without such a proof
+//	removal_ended.go    MC5  what proves that a voter has ended
+//	removal_missing.go  MC6  voters that are missing without such a proof
 //	majority_lost.go    MC7  when nothing may change
 //	departing.go        MC8  processes on their way out get priority 0
 //	set_back.go         MC10 a status that was restored or wiped
