@@ -39,6 +39,7 @@ func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 	answered, err := c.receive(ctx, stream, updates, asked)
 	cause := context.Cause(ctx)
 	if errors.Is(cause, errRenewed) {
+		c.unanswered = 0
 		return cause // the manager accepted the certificate, whether or not an update came before
 	}
 	if moved := (*MovedError)(nil); errors.As(cause, &moved) {

@@ -14,9 +14,9 @@ import (
 )
 
 // mostUnanswered is after how many unanswered attempts the agent joins by token, in case the other end
-// does not say that it refuses the certificate (an alert of TLS may be lost). It is not the first one:
-// when all agents come back at once, a manager sends those away that are too many, and a Join costs it
-// and the API server far more than a session.
+// does not say that it refuses the certificate (an alert of TLS may be lost). It is not the first one,
+// and none while all agents come back to another manager: that sends away those that are too many, and
+// a Join costs it and the API server far more than a session.
 const mostUnanswered = 5
 
 // needsCertificate reports whether the next attempt begins with a Join by token: there is no
@@ -26,7 +26,7 @@ func (c *Client) needsCertificate() bool {
 	if !ok || !c.Keyring.HasTrust() || !time.Now().Before(c.Keyring.NotAfter()) || c.refused {
 		return true
 	}
-	return c.unanswered >= mostUnanswered
+	return c.unanswered >= mostUnanswered && !c.reconnect.recovering(time.Now())
 }
 
 // failed takes note of a session to which the manager has sent nothing. The certificate is refused if

@@ -66,9 +66,14 @@ func (b *reconnection) next(begun, now time.Time) (wait time.Duration, often boo
 	if now.Sub(begun) >= steady {
 		b.lost, b.failures = now, 0
 	}
-	if b.within > 0 && !b.lost.IsZero() && now.Sub(b.lost) < failoverWithin {
+	if b.recovering(now) {
 		return rand.N(min(b.within, b.most)) + 1, now.After(b.lost)
 	}
 	b.failures++
 	return backoff.Wait(b.first, b.most, b.failures), false
+}
+
+// recovering reports whether the agents of the cluster may be about to come back to the next manager.
+func (b *reconnection) recovering(now time.Time) bool {
+	return b.within > 0 && !b.lost.IsZero() && now.Sub(b.lost) < failoverWithin
 }

@@ -81,6 +81,28 @@ func TestAfterSomeSilenceItJoins(t *testing.T) {
 	}
 }
 
+// While all agents come back to another manager, silence is no reason to join.
+func TestNobodyJoinsForSilenceWhileAllComeBack(t *testing.T) {
+	m := newManager(t)
+	for _, test := range []struct {
+		unanswered int
+		lost       time.Duration // so long ago the last steady session ended
+		joins      bool
+	}{
+		{mostUnanswered - 1, time.Hour, false},
+		{mostUnanswered, time.Hour, true},
+		{mostUnanswered, failoverWithin / 2, false},
+		{9 * mostUnanswered, failoverWithin / 2, false},
+	} {
+		g := newAgent(t, m, "a", certifiedAs(t, m, a))
+		g.reconnect.told(500)
+		g.reconnect.lost, g.unanswered = time.Now().Add(-test.lost), test.unanswered
+		if got := g.needsCertificate(); got != test.joins {
+			t.Errorf("after %d attempts, %v after the session: it joins: %v", test.unanswered, test.lost, got)
+		}
+	}
+}
+
 // nobody returns an address at which nobody is.
 func nobody(t *testing.T) string {
 	t.Helper()
