@@ -192,3 +192,23 @@ func TestNothingChangedIsNoElection(t *testing.T) {
 		t.Errorf("P3 has gone on, and P2 names %q and tells of %+v", p.named(), a)
 	}
 }
+
+// Nor does one go on while this process does not reach the leaseholder, and the voters say that they
+// hear it.
+func TestACutLinkIsNoElection(t *testing.T) {
+	p := start(t, "P1", newRoster(true))
+	p.step(node.Event{Type: node.LinkUp, From: "P2"})
+	p.step(node.Event{Type: node.LinkUp, From: "P3"})
+	p.request("P3", lease.Renew, 1)
+	p.step(node.Event{Type: node.LinkDown, From: "P3"})
+	p.until("it asks the voters", func() bool { return strings.Contains(p.did(), "PREVOTE") })
+	if p.unfinished() == nil {
+		t.Fatal("its link broke, and it tells of no election")
+	}
+	p.answer("P2", func(r *lease.Response) {
+		r.Holder, r.HolderEpoch, r.Remaining, r.Heard = "P3", lease.NewEpoch(1, 1), leaseTime/2, true
+	})
+	if v := p.node.View(); p.unfinished() != nil || v.Coordinator != "P3" || p.named() != "P3" {
+		t.Errorf("P2 hears P3; P1 shows %+v, and tells of %+v", v, p.unfinished())
+	}
+}

@@ -104,11 +104,8 @@ func (n *Node) elected(before, after election.State) {
 		return
 	}
 	n.episode.account, n.peers.followed = after.Last, n.peers.asked
-	switch {
-	case !n.guarded():
+	if !n.guarded() {
 		n.follows(after.Coordinator, 0)
-	case !after.Electing && after.Coordinator == n.view.Coordinator:
-		n.episode.cancel() // it names whom this process has followed all the time
 	}
 }
 

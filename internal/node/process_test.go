@@ -253,14 +253,17 @@ func (p *process) grant(from string) {
 // deny has a process answer the last request that it got: it would not, and hears nobody.
 func (p *process) deny(from string) {
 	p.t.Helper()
+	p.answer(from, func(*lease.Response) {})
+}
+
+// answer has a process answer the last request that it got. It would not grant it, and says what say adds.
+func (p *process) answer(from string, say func(*lease.Response)) {
+	p.t.Helper()
 	for _, m := range slices.Backward(p.sent) {
 		if m.To == from && m.Type == node.LeaseRequest {
-			p.receive(from, node.Message{Type: node.LeaseResponse, Response: lease.Response{
-				Kind:       m.Request.Kind,
-				Epoch:      m.Request.Epoch,
-				Round:      m.Request.Round,
-				Generation: 1,
-			}})
+			r := lease.Response{Kind: m.Request.Kind, Epoch: m.Request.Epoch, Round: m.Request.Round, Generation: 1}
+			say(&r)
+			p.receive(from, node.Message{Type: node.LeaseResponse, Response: r})
 			return
 		}
 	}

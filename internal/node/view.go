@@ -45,6 +45,9 @@ func (n *Node) show() bool {
 		return was.Member || was.Leaving != n.view.Leaving
 	}
 	is := n.present()
+	if is.Coordinator == was.Coordinator && n.calm(is.Coordinator) {
+		n.episode.cancel() // nothing has changed: that was no election
+	}
 	table, changed := n.newTable(is.Coordinator)
 	if !changed && is.equal(&was) {
 		return false
@@ -55,6 +58,14 @@ func (n *Node) show() bool {
 	is.Table, is.Last, is.Since = table, n.view.Last, n.view.Since
 	n.view = is
 	return true
+}
+
+// calm reports that no election goes on in a Guarded group: this process or the voters hear the
+// leaseholder, and the election algorithm names it. While the lease of one that is lost runs on, they do
+// not, and what is said then is of an election.
+func (n *Node) calm(leaseholder string) bool {
+	s := n.election.State()
+	return n.guarded() && leaseholder != "" && n.lease.Settled() && s.Coordinator == leaseholder && !s.Electing
 }
 
 // newTable returns the process status table, and whether it differs from that of the view. It is made
