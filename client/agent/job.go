@@ -107,18 +107,19 @@ func (j *job) outcome() outcome {
 }
 
 // extend takes a fresh permission. One that comes after the context has ended changes nothing. One
-// with the same deadline counts, too: after an election the first permission is as long as the longest
-// lease, and while the leaseholder renews shorter ones its deadline stands still. The agent says that it
-// is there, and less and less of the permission is left for noticing that it is not.
+// whose deadline is not later counts, too: after an election the first permission is as long as the
+// longest lease, and its deadline stays promised while the leaseholder renews shorter ones, or an edit
+// of the group has made the longest one shorter. The agent says that it is there, and less and less of
+// the permission is left for noticing that it is not.
 func (j *job) extend(p Permission) {
 	now := j.check()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.over != nil || p.until < j.until {
+	if j.over != nil {
 		return
 	}
-	j.until = p.until
-	j.end = max(j.end, endOf(p.until, now))
+	j.until = max(j.until, p.until)
+	j.end = max(j.end, endOf(j.until, now))
 	if err := j.alarm.Set(j.end); err != nil {
 		j.finish(noAlarm(err))
 	}

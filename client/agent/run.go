@@ -42,8 +42,8 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 //
 // The epoch of the lease may grow while the permission goes on: after an edit of the group, a change of
 // its voters, or a close election. Nobody else has acted in between, so the work goes on, and its epoch
-// stays the one under which it began. Do not send the same resource the epochs of MayAct or Session as
-// well: they may be higher, and then it refuses the work's.
+// stays the one under which it began. Do not send the same resource the epochs of MayAct, of Session or
+// of another Run of this pod as well: they may be higher, and then it refuses the work's.
 //
 // If work returns before its context ends, Run closes the session, which hands over to another
 // process, and returns the error of work, or nil. If ctx ends, Run returns its error, once work has
@@ -93,6 +93,7 @@ type sessionOfRun struct {
 	mu    sync.Mutex
 	heard bool  // the agent has sent something
 	job   *job  // nil until the agent permits one
+	epoch Epoch // of the last permission
 	fatal error // why there can be none
 }
 
@@ -103,7 +104,7 @@ func (s *sessionOfRun) run(ctx context.Context, c *Client) outcome {
 	defer shut()
 	s.shut = shut
 	defer context.AfterFunc(ctx, s.interrupt)()
-	ended := c.Session(open, s.hear)
+	ended := c.session(open, s.hear, s.endWork)
 	s.mu.Lock()
 	j, fatal := s.job, s.fatal
 	s.mu.Unlock()
@@ -113,8 +114,20 @@ func (s *sessionOfRun) run(ctx context.Context, c *Client) outcome {
 	case j == nil:
 		return outcome{why: ended}
 	}
-	j.stop(fmt.Errorf("%w: %w", ErrPermissionOver, ended))
 	return j.outcome()
+}
+
+// endWork ends the work when the session has ended, or is about to be closed because of what the agent
+// sent. Closing gives the permission back, so it waits until the work has returned, or until the
+// permission is over.
+func (s *sessionOfRun) endWork(why error) {
+	s.mu.Lock()
+	j := s.job
+	s.mu.Unlock()
+	if j != nil {
+		j.stop(fmt.Errorf("%w: %w", ErrPermissionOver, why))
+		<-j.watched
+	}
 }
 
 // interrupt ends the work, or the session if there is none.
@@ -134,7 +147,8 @@ func (s *sessionOfRun) hear(p Permission) {
 	defer s.mu.Unlock()
 	s.heard = true
 	switch {
-	case s.job != nil && p.Granted && p.Epoch >= s.job.epoch:
+	case s.job != nil && p.Granted && p.Epoch >= s.epoch:
+		s.epoch = p.Epoch
 		s.job.extend(p) // in time, or it changes nothing
 	case s.job != nil && p.session == nil: // the session has ended, and run says why
 	case s.job != nil:
@@ -156,7 +170,7 @@ func (s *sessionOfRun) begin(p Permission) {
 		s.fatal = err
 		s.shut()
 	case j != nil:
-		s.job = j
+		s.job, s.epoch = j, p.Epoch
 		j.start(s.work)
 	}
 }

@@ -270,6 +270,7 @@ func TestTheSessionStaysOpenUntilTheWorkHasReturned(t *testing.T) {
 	for name, end := range map[string]func(*program){
 		"the program ends": func(p *program) { p.stop(errors.New("SIGTERM")) },
 		"withdrawn":        func(p *program) { p.agent.Withdraw() },
+		"nonsense is sent": func(p *program) { p.agent.Garble() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := starts(t)

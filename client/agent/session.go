@@ -24,6 +24,12 @@ import (
 // permissions, within the group's bounds. KeepSession opens a new session after one has ended. Run does all of this for work that
 // ends with its context.
 func (c *Client) Session(ctx context.Context, fn func(Permission)) error {
+	return c.session(ctx, fn, func(error) {})
+}
+
+// session is Session. If a permission was told, ending is called with the reason when the session has
+// ended, or before this end closes it.
+func (c *Client) session(ctx context.Context, fn func(Permission), ending func(why error)) error {
 	var pauses stalls
 	defer pauses.reporter.Wait()
 	session, end := context.WithCancel(ctx)
@@ -56,13 +62,15 @@ func (c *Client) Session(ctx context.Context, fn func(Permission)) error {
 	if ended {
 		end()
 	}
-	if told {
-		fn(Permission{}) // if the session is still open, fn can stop the work before it is closed
+	why := ctx.Err()
+	if why == nil {
+		why = fmt.Errorf("the agent's session ended: %w", err)
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if told { // if the session is still open, the work can be stopped before it is closed
+		ending(why)
+		fn(Permission{})
 	}
-	return fmt.Errorf("the agent's session ended: %w", err)
+	return why
 }
 
 // told returns the permission of an event. Without a shared clock an event only shows that
@@ -70,6 +78,10 @@ func (c *Client) Session(ctx context.Context, fn func(Permission)) error {
 // agent, and counts the deadline from before the question.
 func (c *Client) told(ctx context.Context, e event, opened time.Duration) (Permission, error) {
 	if !boottime.Shared {
+		p, err := permission(e.data, span{from: opened, to: opened})
+		if err != nil || !p.Granted { // what is withdrawn stays so, whatever the agent has granted since
+			return p, err
+		}
 		return c.MayAct(ctx)
 	}
 	received, err := boottime.Now()

@@ -14,6 +14,7 @@ type Ledger struct {
 
 	mu         sync.Mutex
 	ledger     lease.Ledger
+	withdrawn  uint64             // how often a permission was withdrawn
 	changed    chan struct{}      // closed when the app's permission begins, ends or gets another epoch
 	sessions   chan struct{}      // capacity 1: sessions have opened or closed
 	suspicions chan string        // capacity 1: the coordinator that does not answer the app
@@ -89,9 +90,16 @@ func (l *Ledger) Open() *Session {
 
 // Use is Ledger.Use for what is told over the session.
 func (s *Session) Use() (lease.Permission, bool) {
+	p, _, ok := s.use()
+	return p, ok
+}
+
+// use is Use. It also returns how often a permission was withdrawn so far.
+func (s *Session) use() (p lease.Permission, withdrawn uint64, ok bool) {
 	s.ledger.mu.Lock()
 	defer s.ledger.mu.Unlock()
-	return s.ledger.ledger.UseIn(s.session, s.ledger.clock().Boot)
+	p, ok = s.ledger.ledger.UseIn(s.session, s.ledger.clock().Boot)
+	return p, s.ledger.withdrawn, ok
 }
 
 // Cut ends the session from this side: the app may rely on what it was told until the deadline.
@@ -114,6 +122,9 @@ func (s *Session) Close() {
 func (l *Ledger) grant(p lease.Permission) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if p.Epoch == 0 && l.ledger.Granted().Epoch != 0 {
+		l.withdrawn++
+	}
 	if l.ledger.Grant(p) {
 		close(l.changed)
 		l.changed = make(chan struct{})

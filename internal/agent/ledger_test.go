@@ -150,6 +150,38 @@ func TestASessionIsToldTheNextDeadline(t *testing.T) {
 	})
 }
 
+// An app is told of each withdrawal, also if the next permission was granted before it could be told.
+func TestNoWithdrawalIsSkipped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLedger(func() lease.Reading { return lease.Reading{Boot: time.Hour} })
+		deadline := time.Hour + time.Second
+		l.grant(lease.Permission{Epoch: 1, Deadline: deadline})
+		api := appAPI{board: NewBoard(), ledger: l}
+		api.board.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
+		var told []lease.Epoch
+		api.followPermission(t.Context(), func(_ string, data any) bool {
+			p := data.(leaderJSON)
+			told = append(told, p.Epoch)
+			if p.MayAct != (p.Epoch != 0) {
+				t.Errorf("event %d: %+v", len(told), p)
+			}
+			switch len(told) {
+			case 1: // in place: no withdrawal
+				l.grant(lease.Permission{Epoch: 2, Deadline: deadline})
+			case 2:
+				l.grant(lease.Permission{})
+				l.grant(lease.Permission{Epoch: 3, Deadline: deadline})
+			case 4:
+				l.grant(lease.Permission{})
+			}
+			return len(told) < 5
+		})
+		if want := []lease.Epoch{1, 2, 0, 3, 0}; !slices.Equal(told, want) {
+			t.Errorf("it was told of the epochs %v, want %v", told, want)
+		}
+	})
+}
+
 // LH2: an agent whose loop is stuck shows a view that is out of date; what it says of this pod
 // depends on the clock.
 func TestAStuckAgentDoesNotCoordinate(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"hash/fnv"
 	"net/http"
 	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // keepAlive is how often something is sent on an idle event stream, so that proxies leave it open.
@@ -127,6 +129,9 @@ func (a appAPI) followCoordinator(ctx context.Context, say say) {
 	}
 }
 
+// nothing is what an app may do whose permission was withdrawn.
+func nothing() (lease.Permission, bool) { return lease.Permission{}, false }
+
 func same(a, b coordinatorJSON) bool {
 	sinceA, sinceB := a.Since, b.Since
 	a.Since, b.Since = nil, nil
@@ -135,16 +140,25 @@ func same(a, b coordinatorJSON) bool {
 
 // followPermission is a session. It tells the app whether it may act: now, at each change, and
 // again when a third of the time that it was told last has passed. A permission ends at its
-// deadline, because an agent that stands still cannot withdraw it.
+// deadline, because an agent that stands still cannot withdraw it. What was withdrawn and granted
+// again before this goroutine came to it is told as both: in between, the process may have been in
+// another group, where others acted.
 func (a appAPI) followPermission(ctx context.Context, say say) {
 	session := a.ledger.Open()
 	defer session.Close()
+	told, withdrawn := false, uint64(0) // the last event permitted; withdrawals until then
 	for {
 		viewed, changed := a.board.Read()
 		permitted := a.ledger.Changed()
-		l := a.leader(session.Use)
-		if !say("permission", l) { // the app may stand still, and read later what it was told
-			session.Cut()
+		count := uint64(0)
+		l := a.leader(func() (p lease.Permission, ok bool) {
+			p, count, ok = session.use()
+			return p, ok
+		})
+		skipped := told && l.MayAct && count != withdrawn
+		told, withdrawn = l.MayAct, count
+		if skipped && !say("permission", a.leader(nothing)) || !say("permission", l) {
+			session.Cut() // the app may stand still, and read later what it was told
 			return
 		}
 		again := keepAlive

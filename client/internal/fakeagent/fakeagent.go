@@ -28,6 +28,7 @@ type Agent struct {
 	epoch   int64         // 0: nothing is permitted
 	length  time.Duration // of each permission
 	frozen  bool
+	garbled bool
 	classic bool
 	other   string // who coordinates while this process does not
 	open    int    // sessions
@@ -83,6 +84,9 @@ func (a *Agent) Elect() { a.change(func() { a.classic = true }) }
 
 // Follow says that this process follows another one.
 func (a *Agent) Follow(other string) { a.change(func() { a.epoch, a.other = 0, other }) }
+
+// Garble has it send what nobody can read.
+func (a *Agent) Garble() { a.change(func() { a.garbled = true }) }
 
 // Freeze has the agent say nothing more, as one that is paused.
 func (a *Agent) Freeze() { a.change(func() { a.frozen = true }) }
@@ -190,7 +194,7 @@ func (a *Agent) stream(w http.ResponseWriter, r *http.Request, name string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	for {
 		a.mu.Lock()
-		frozen, changed := a.frozen, a.changed
+		frozen, garbled, changed := a.frozen, a.garbled, a.changed
 		a.mu.Unlock()
 		again := time.Hour
 		if !frozen {
@@ -199,6 +203,9 @@ func (a *Agent) stream(w http.ResponseWriter, r *http.Request, name string) {
 				again = length / 3
 			}
 			data, _ := json.Marshal(body)
+			if garbled {
+				data = []byte("{")
+			}
 			fmt.Fprintf(w, "event: %s\ndata: %s\n\n", name, data)
 			_ = http.NewResponseController(w).Flush()
 		}
