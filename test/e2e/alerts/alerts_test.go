@@ -28,7 +28,7 @@ var faults = []fault{
 	{"PodestaNoCoordinator", "shop", "billing", noCandidate, "NoCoordinator (NoCandidate)", "every process has priority 0", false},
 	{"PodestaTwoCoordinators", "shop", "ledger", cutOff, "ViewsDiffer", "ViewsDiffer", true},
 	{"PodestaFlapping", "shop", "mailer", flaps, "CoordinatorUnreachable", "", true},
-	{"PodestaNoFailureTolerated", "shop", "stock", oneStandsStill, "no voter may fail", "stock-0", false},
+	{"PodestaNoFailureTolerated", "shop", "stock", oneStandsStill, "no more may fail", "stock-0", false},
 	{"PodestaMajorityLost", "shop", "orders", twoAreLost, "MajorityLost", "MajorityLost: Bring the voters back", true},
 	{"PodestaProcessCrashed", "shop", "router", podIsGone, "ProcessesCrashed", "ProcessesCrashed: Find out why", false},
 	{"PodestaAgentMissing", "shop", "search", podWithoutAgent, "AgentMissing", "AgentMissing: Restart the workloads", false},
