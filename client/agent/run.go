@@ -150,7 +150,7 @@ func (s *sessionOfRun) hear(p Permission) {
 	case s.job != nil && p.Granted && p.Epoch >= s.epoch:
 		s.epoch = p.Epoch
 		s.job.extend(p) // in time, or it changes nothing
-	case s.job != nil && p.session == nil: // the session has ended, and run says why
+	case s.job != nil && p.session == nil: // the session has ended: see endWork
 	case s.job != nil:
 		s.job.stop(errWithdrawn)
 	case !p.Granted || s.ctx.Err() != nil:
