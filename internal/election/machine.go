@@ -14,6 +14,9 @@ type Config struct {
 	Roster      []Process // in ring order, including Self
 	// the coordinator to start with, if another algorithm elected one; may be empty
 	Coordinator string
+	// how many elections this incarnation called before, by a Machine that it no longer uses: an ID
+	// names one election, and messages of former ones may be under way
+	Called uint64
 }
 
 // Machine is one process that runs one algorithm. It is not safe for concurrent use.
@@ -68,6 +71,7 @@ func New(c Config) (*Machine, error) {
 	m := &Machine{
 		incarnation: c.Incarnation,
 		coordinator: c.Coordinator,
+		sequence:    c.Called,
 		self:        Process{Name: c.Self},
 	}
 	if err := m.install(c.Roster); err != nil {
@@ -132,6 +136,9 @@ func (m *Machine) Step(e Event) Output {
 	m.countSent()
 	return m.out
 }
+
+// Called returns how many elections this incarnation has called, for Config.Called of the next Machine.
+func (m *Machine) Called() uint64 { return m.sequence }
 
 // State returns a snapshot.
 func (m *Machine) State() State {

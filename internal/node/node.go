@@ -46,6 +46,7 @@ type Node struct {
 	refused int64 // the newest generation, of the group in use, that this process does not support
 	episode episode
 	said    uint64 // the sequence of the newest message of elections that this process sent
+	called  uint64 // how many elections it called in the groups that it has left
 	view    View
 	table   []election.Entry // scratch
 	links   []string

@@ -66,6 +66,7 @@ func (n *Node) enter(r *Roster) {
 		Self:        n.self.Name,
 		Incarnation: n.self.Number,
 		Roster:      processes(r),
+		Called:      n.called,
 	})
 	if err != nil {
 		n.note(Note{Type: Refused, Err: err})
@@ -128,7 +129,7 @@ func (n *Node) exit() {
 	if n.roster == nil {
 		return
 	}
-	n.stirred, n.waiting = true, waiting{}
+	n.stirred, n.waiting, n.called = true, waiting{}, n.election.Called()
 	n.election, n.detector = nil, nil // what ends in the lease protocol nominates nobody any more
 	n.authorise(lease.Event{Type: lease.RosterChanged})
 	n.note(Note{Type: Exits})

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/node"
 )
@@ -193,5 +194,34 @@ func TestLeaveUnmanaged(t *testing.T) {
 	p.step(node.Event{Type: node.Leave})
 	if !p.left {
 		t.Error("it waits for a manager")
+	}
+}
+
+// One incarnation numbers its elections through, also from one group object to the next: messages of
+// both may be under way at once, and would count in the wrong one.
+func TestElectionsOfTwoGroupsHaveTwoIDs(t *testing.T) {
+	first := newRoster(false)
+	p := start(t, "P1", first)
+	next := edited(first, func(r *node.Roster) { r.Group, r.Generation = "h", 7 })
+	seen := map[election.ID]string{}
+	for _, r := range []*node.Roster{first, next} {
+		if r == next {
+			p.step(node.Event{Type: node.RosterReceived, Roster: next})
+		}
+		p.step(node.Event{Type: node.LinkUp, From: "P3"})
+		p.until("it calls an election", func() bool { return len(p.sent) > 0 })
+		for _, m := range p.sent {
+			if m.Type != node.Election || m.Election.Election.Initiator != "P1" {
+				continue
+			}
+			if group, used := seen[m.Election.Election]; used && group != r.Group {
+				t.Errorf("%v is an election of %s and of %s", m.Election.Election, group, r.Group)
+			}
+			seen[m.Election.Election] = r.Group
+		}
+		p.sent = nil
+	}
+	if len(seen) < 2 {
+		t.Errorf("it has called %v only", seen)
 	}
 }

@@ -8,7 +8,6 @@ import (
 // truth is what invariants of the algorithms remember of a run.
 type truth struct {
 	decisions map[election.ID]string // who was followed because of which announcement
-	reentered bool                   // a process has taken part twice in one run
 	lastSent  Time                   // a message of an algorithm
 	lastHeld  Time                   // a process began to hold an epoch
 }
@@ -18,7 +17,7 @@ func (t *truth) begin() {
 		t.decisions = map[election.ID]string{}
 	}
 	clear(t.decisions)
-	t.lastSent, t.lastHeld, t.reentered = 0, 0, false
+	t.lastSent, t.lastHeld = 0, 0
 }
 
 // countMessage counts what a process sends.
@@ -65,11 +64,10 @@ func (w *World) checkDecision(p int32, before *election.State, newRoster bool) {
 }
 
 // checkOneDecision: one announcement has one coordinator. Where a rogue forges announcements, it need
-// not; nor in the active-list ring, where every process decides by its own list; nor, KNOWN, where a
-// process has taken part twice in one run, and counts its elections anew (TestKnownElectionsCountedAnew).
+// not; nor in the active-list ring, where every process decides by its own list.
 func (w *World) checkOneDecision(p int32, s *election.State) {
 	id := s.Last.Decision
-	if w.Rogue || w.truth.reentered || id.Initiator == "" || w.Algorithm == "ActiveListRing" || w.Switch {
+	if w.Rogue || id.Initiator == "" || w.Algorithm == "ActiveListRing" || w.Switch {
 		return
 	}
 	if other, ok := w.truth.decisions[id]; ok && other != s.Coordinator {

@@ -114,8 +114,7 @@ type Lease struct {
 	Stable     time.Duration
 }
 
-// Draw draws the options of a seed of a Classic group. Expire stays 0: KNOWN to break L2, because a
-// process that takes part again counts its elections anew (see known_test.go).
+// Draw draws the options of a seed of a Classic group.
 func Draw(algorithm string, seed uint64) Options {
 	rng := rand.New(rand.NewPCG(seed, salt(algorithm)))
 	o := Options{Algorithm: algorithm, Seed: seed}
@@ -150,6 +149,9 @@ func Draw(algorithm string, seed uint64) Options {
 	o.Rest = rng.IntN(2) == 0
 	if seed%3 == 2 { // not drawn, so that pinned seeds keep their meaning
 		o.Report = 2
+	}
+	if seed%5 == 3 { // not drawn, either
+		o.Expire = 1
 	}
 	return o
 }

@@ -18,13 +18,12 @@ type process struct {
 	gone   bool   // the pod has ended for good
 	awake  Time   // paused until then
 
-	self    lease.Incarnation
-	node    *node.Node   // nil: the agent does not run
-	roster  *node.Roster // in use; nil: it takes part in no group
-	entered bool         // it has taken part in this run
-	seen    election.State
-	next    lease.Instant // when its Node wants the next Tick
-	ticks   Time          // when that is planned; 0: it is not
+	self   lease.Incarnation
+	node   *node.Node   // nil: the agent does not run
+	roster *node.Roster // in use; nil: it takes part in no group
+	seen   election.State
+	next   lease.Instant // when its Node wants the next Tick
+	ticks  Time          // when that is planned; 0: it is not
 
 	clock  clock
 	disk   disk
@@ -114,7 +113,7 @@ func (w *World) run(p int32) {
 	v.self = lease.Incarnation{Name: v.name, UID: uidOf(p, v.uid), StateID: stateIDs[p][v.disk.number], Number: v.number}
 	v.node = node.New(node.Config{Self: v.self, Saved: w.sabotage.read(v.disk.saved.lease), Seed: w.rng.Uint64(),
 		Now: v.clock.read(w.now), Managed: true, Rules: w.sabotage.level(v.rules)})
-	v.roster, v.entered, v.seen, v.ticks, v.next = nil, false, election.State{}, 0, 0
+	v.roster, v.seen, v.ticks, v.next = nil, election.State{}, 0, 0
 	v.ledger = lease.Ledger{}
 	v.sick, v.unhealthy, v.leaving, v.asked = false, false, false, false
 	v.app.start(v.self)

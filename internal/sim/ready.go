@@ -73,10 +73,6 @@ func (w *World) rewire(p int32, r *node.Ready) (unwanted uint32) {
 		w.tell("%s takes part no more", v.name)
 	}
 	if r.Roster != nil {
-		if v.roster == nil {
-			w.truth.reentered = w.truth.reentered || v.entered
-			v.entered = true
-		}
 		v.roster, v.asked = r.Roster, false
 		clear(v.heard)
 	}
