@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,6 +50,9 @@ func build(ctx context.Context, p *progress, src, dir string, programs []string)
 	err := p.step("downloading the source of Kubernetes "+Kubernetes+" and etcd "+Etcd, modules,
 		func(done *tally) error {
 			if err := writeKubernetesModule(ctx, kubernetes.dir, done); err != nil {
+				return err
+			}
+			if err := kubernetes.choose(ctx, Kubernetes, done); err != nil {
 				return err
 			}
 			if err := writeEtcdModule(etcd.dir); err != nil {
@@ -103,12 +107,20 @@ func (s source) stale(ctx context.Context, programs []string, told func(line str
 	return stale, nil
 }
 
+// choose lets Go choose the versions of all that the programs need, and write them down. Otherwise a
+// staging module is v0.0.0 in the paths that are compiled in, and Go's cache has nothing in common with
+// other builds of Kubernetes on this machine.
+func (s source) choose(ctx context.Context, version string, done *tally) error {
+	args := []string{"get", "-tool"}
+	for _, path := range slices.Sorted(maps.Values(s.packages)) {
+		args = append(args, path+"@"+version)
+	}
+	_, err := goCommand(ctx, s.dir, done.download, args...)
+	return err
+}
+
 func (s source) download(ctx context.Context, programs []string, done *tally) error {
-	_, err := s.stale(ctx, programs, func(line string) {
-		if strings.HasPrefix(line, "go: downloading ") {
-			done.done.Add(1)
-		}
-	})
+	_, err := s.stale(ctx, programs, done.download)
 	return err
 }
 

@@ -104,3 +104,10 @@ func (t *tally) Write(b []byte) (int, error) {
 	t.done.Add(int64(len(b)))
 	return len(b), nil
 }
+
+// download counts a line in which Go says that it downloads a module.
+func (t *tally) download(line string) {
+	if strings.HasPrefix(line, "go: downloading ") {
+		t.done.Add(1)
+	}
+}
