@@ -23,11 +23,11 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 
 // Run calls work each time that this process may act, under the epoch of its lease, with a context
 // that ends before the permission does. It opens a session, which makes this process a candidate,
-// and keeps one open until ctx ends or work returns of its own accord.
+// and opens the next one after each, until ctx ends or work returns of its own accord.
 //
 // The context of work ends, and with it whatever derives from it, when the agent withdraws the
 // permission or is gone, when the agent has not renewed it and a quarter of it (10 ms at least) is
-// left, and when ctx ends. That rest is for noticing: work must return soon, and must not begin
+// left, and when ctx ends. Work has that quarter to stop: it must return soon, and must not begin
 // anything once its context has ended. After a pause of the process or of the machine, the
 // context's Err returns an error at once, even before Done is closed: it compares the clock at each
 // call. Check it right before each effect. The process may still be paused between that check and
@@ -37,8 +37,8 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 // When its context has ended and work has returned, Run closes the session: what the permission had
 // left is given back, so that the successor need not wait for it. Then Run opens the next session.
 // Work that does not return in time loses its permission all the same, and this process is no
-// candidate until it has returned. Work may be called again under the same epoch: the process was late, and
-// its lease has gone on.
+// candidate until it has returned. Work may be called again under the same epoch: the process was
+// late, and its lease has gone on.
 //
 // The epoch of the lease may grow while the permission goes on: after an edit of the group, a change of
 // its voters, or a close election. Nobody else has acted in between, so the work goes on, and its epoch
@@ -77,7 +77,7 @@ func (c *Client) Run(ctx context.Context, work func(ctx context.Context, epoch E
 
 // outcome is how a session of Run went.
 type outcome struct {
-	why   error // it ended, or the work had to
+	why   error // why the session ended, or the work had to end
 	err   error // the work's, if that is another one than its context's
 	final bool  // Run is over, with err
 }
@@ -100,11 +100,11 @@ type sessionOfRun struct {
 // run opens a session, and returns when it is closed and its job has ended.
 func (s *sessionOfRun) run(ctx context.Context, c *Client) outcome {
 	// The session outlives ctx: the work ends first. Closing the session gives back what it was told.
-	open, shut := context.WithCancel(context.WithoutCancel(ctx))
+	session, shut := context.WithCancel(context.WithoutCancel(ctx))
 	defer shut()
 	s.shut = shut
 	defer context.AfterFunc(ctx, s.interrupt)()
-	ended := c.session(open, s.hear, s.endWork)
+	why := c.session(session, s.hear, s.endWork)
 	s.mu.Lock()
 	j, fatal := s.job, s.fatal
 	s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *sessionOfRun) run(ctx context.Context, c *Client) outcome {
 	case fatal != nil:
 		return outcome{err: fatal, final: true}
 	case j == nil:
-		return outcome{why: ended}
+		return outcome{why: why}
 	}
 	return j.outcome()
 }

@@ -17,7 +17,7 @@ type decision struct {
 	// rosterEvents are recorded after the roster has been persisted.
 	rosterEvents []notification
 	// status is what the group's status is to say; nil: this pass leaves it as it is. Without a
-	// status the role label goes to no pod.
+	// status no pod gets the role label; it may still be taken off one.
 	status  *statusDecision
 	role    roleDecision
 	service serviceDecision
@@ -32,7 +32,7 @@ func decide(o observation) decision {
 	d := decision{roster: decideRoster(o)}
 	d.membership, d.again = d.roster.state, d.roster.again
 	d.setBackSince = setBackSince(o, d.roster)
-	d.role.labels = observedLabels(o)
+	d.role.labels = observedLabels(o) // known even if this pass decides nothing about them
 	o.published.Roster = d.roster.known
 	if d.roster.record != nil {
 		d.rosterEvents = rosterEvents(o.published.Roster, d.roster.record, guarded(o.group))

@@ -90,4 +90,4 @@ func (m *Machine) Size() int {
 }
 
 // Learn has the machine ask for that long a lease when it leads (LH10).
-func (m *Machine) Learn(lease time.Duration) { m.leaseholder.pace.lease = lease }
+func (m *Machine) Learn(lease time.Duration) { m.leaseholder.length.lease = lease }

@@ -4,24 +4,26 @@ import "time"
 
 // A follower is a process that knows which other process holds the lease.
 //
-// F1. A process follows the sender of a RENEW, with three exceptions: by its own roster the sender
-// never coordinates; it is a voter whose running promise is to another incarnation; the epoch is of
-// a newer generation than its roster and the sender is not the incarnation that its promise is to.
-// Its election algorithm is told, so the lease prevails over nominations. A voter that follows an
-// epoch that it has not promised reports to the manager no epoch, nor does a process that does not
-// vote while it follows a lower one than it has reported.
+// F1. A process follows the sender of a RENEW unless it holds the lease itself, F2 or F3 forbids
+// it, or one of these is so: by its own roster the sender never coordinates; it is a voter whose
+// running promise is to another incarnation; the epoch is of a newer generation than its roster
+// and the sender is not the incarnation that its promise is to. Its election algorithm is told,
+// so the lease prevails over nominations. A voter that follows an epoch that it has not promised
+// reports to the manager no epoch, nor does a process that does not vote while it follows a
+// lower one than it has reported.
 //
-// F2. What a process follows never goes back: it follows nothing below the highest epoch that it
-// has held, or has both promised and followed. A higher one of which it has only heard keeps it
-// from following a lower one for L after it heard of it last, from the leaseholder or by hearsay:
-// until then that lease may run. Afterwards whoever spoke of it has lost it, or lied. (A process
-// that does not vote has no promise of its own by which it could tell sooner.)
+// F2. A process follows nothing below its floor: the highest epoch that it has held, or has both
+// promised and followed. A higher one of which it has only heard keeps it from following a lower
+// one for L after it heard of it last, from the leaseholder or by hearsay: until then that lease
+// may run. Afterwards whoever spoke of it has lost it, or lied. (A process that does not vote
+// has no promise of its own by which it could tell sooner.)
 //
-// F3. A leaseholder that sends STEP DOWN is no longer followed. If it names an heir, the election
-// algorithm is told to nominate the heir, and nobody suspects or outvotes the heir until L and T
-// have passed or the connection to it is closed. Otherwise the election begins at once. Of that
-// leaseholder, late messages about this epoch or a lower one are ignored. (Not of another one: who
-// sends RENEW under the highest ballot and then STEP DOWN may have held neither.)
+// F3. A leaseholder that sends STEP DOWN is no longer followed. If it names an heir, the
+// election algorithm is told to nominate the heir, and nobody suspects or outvotes the heir
+// until L and T have passed or the connection to it is closed. Without an heir, the election
+// begins when that process calls it, or when its silence is noticed. Of that leaseholder, late
+// messages about this epoch or a lower one are ignored. (Not of another one: who sends RENEW
+// under the highest ballot and then STEP DOWN may have held neither.)
 //
 // F4. A RENEW is a heartbeat. While they arrive, the failure detector asks the leaseholder only
 // every tenth heartbeat, to measure T.
@@ -41,7 +43,7 @@ import "time"
 // follower is what a process knows of the leaseholder.
 type follower struct {
 	leaseholder Incarnation   // the zero Incarnation: it knows none
-	epoch       Epoch         // of that lease
+	epoch       Epoch         // of that lease, or of the last one that it knew (F2)
 	epochAt     Instant       // when it last heard of that epoch (F2)
 	floor       Epoch         // it follows nothing below (F2)
 	reported    Epoch         // the highest that it was bound to (F1)
@@ -50,7 +52,7 @@ type follower struct {
 	hearsay     bool          // others hear the leaseholder, this process does not (C2, C8)
 	heardAt     Instant       // when the last RENEW arrived
 	heartbeat   time.Duration // when the next one is due after that (LH10)
-	linkDown    bool          // the connection was closed since
+	linkDown    bool          // since then the connection was closed, or the failure detector suspects it
 	suspects    bool          // the voters are to be asked whether they hear it (C8)
 	heir        string        // the heir that the last leaseholder named (F3)
 	heirUntil   Instant       // until when this process waits for the heir
@@ -81,8 +83,8 @@ func (m *Machine) Following() (holder string, epoch Epoch, bound bool) {
 	return f.leaseholder.Name, f.epoch, f.bound
 }
 
-// cannotTell reports whether this process neither hears the leaseholder that it knows nor reaches
-// enough voters that could (F6).
+// cannotTell reports whether the leaseholder is in doubt, and too few voters have answered the last
+// pre-vote about it (F6).
 func (m *Machine) cannotTell() bool { return m.candidacy.noMajority && m.follower.suspects }
 
 // Settled reports whether the messages of the election algorithm do not concern this process (F5).
@@ -151,7 +153,7 @@ func (m *Machine) heardRenewal(from Incarnation, p Request, granted bool) {
 		heartbeat:   every,
 	}
 	if bound {
-		l.pace.heard(p.Lease)
+		l.length.heard(p.Lease)
 	}
 	m.candidacy.leaseFound()
 	if s := &m.candidacy.preVote; s.purpose != transfer {

@@ -58,7 +58,7 @@ type leaseholder struct {
 	nextRound    Instant       // when the next round of requests is due
 	outbidAfter  Instant       // it outbids no voter before (LH9)
 	lastSought   Epoch         // the highest that this incarnation has sought (C3)
-	pace         pace          // how short a lease it asks for (LH10)
+	length       length        // how long a lease it asks for (LH10)
 	toldUntil    Instant       // what the app was told in leases that are over ends then (LH6)
 	peers        map[string]*peer
 }
@@ -78,7 +78,7 @@ func (m *Machine) Asks() time.Duration {
 	if m.leaseholder.held == nil {
 		return 0
 	}
-	return m.leaseholder.pace.lease
+	return m.leaseholder.length.lease
 }
 
 // lapse ends a lease whose promises have run out (LH4).
@@ -87,7 +87,7 @@ func (m *Machine) lapse() {
 	if l.held != nil && m.now.Boot >= l.held.deadline {
 		rival := m.roster.hasRival(m.self.Name) && l.held.mayHaveRival(m.self.Name, m.now.Boot)
 		m.release(l.held, l.sought)
-		l.pace.lapsed(m.roster, m.now.Boot-l.held.renewed, m.now.Boot)
+		l.length.lapsed(m.roster, m.now.Boot-l.held.renewed, m.now.Boot)
 		m.dropLease()
 		m.withdraw(rival)
 		m.postponeFallback()
@@ -148,7 +148,7 @@ func (m *Machine) driveLeaseholder() {
 // renew sends the next round of renewals (LH3), and asks again for the votes that it seeks beside.
 func (m *Machine) renew() {
 	l := &m.leaseholder
-	l.nextRound = m.now.Boot + m.roster.heartbeat(l.pace.lease)
+	l.nextRound = m.now.Boot + m.roster.heartbeat(l.length.lease)
 	m.requestVotes(l.held, Renew)
 	if l.sought != nil {
 		m.requestVotes(l.sought, Vote)

@@ -33,9 +33,9 @@ import "time"
 // the promises of the votes run out, renewals show what the machines and the network are like. So a
 // leaseholder that fails within one Lease after its election is missed for up to that long.
 
-// pace is how short a lease this process asks for. It outlives a lease: what a machine is like does
+// length is how long a lease this process asks for. It outlives a lease: what a machine is like does
 // not change with who leads.
-type pace struct {
+type length struct {
 	lease     time.Duration // 0: there was no roster yet
 	shortest  time.Duration // as the roster names it
 	others    time.Duration // the lease that another process asked for last; 0: not since this one led
@@ -75,57 +75,57 @@ func (r *Roster) heartbeat(lease time.Duration) time.Duration {
 	return max(min(r.Heartbeat, lease/beats), time.Millisecond)
 }
 
-// adapt keeps the pace within the bounds of a roster.
-func (p *pace) adapt(r *Roster, now Instant) {
-	if shortest := r.shortest(); p.shortest != shortest {
-		*p = pace{lease: shortest, shortest: shortest, patience: leastPatience, since: now, shortened: now}
+// adapt keeps the length within the bounds of a roster.
+func (l *length) adapt(r *Roster, now Instant) {
+	if shortest := r.shortest(); l.shortest != shortest {
+		*l = length{lease: shortest, shortest: shortest, patience: leastPatience, since: now, shortened: now}
 	}
-	p.lease = min(p.lease, r.Lease)
+	l.lease = min(l.lease, r.Lease)
 }
 
 // heard takes the lease that another process, which leads, asks for.
-func (p *pace) heard(lease time.Duration) { p.others = lease }
+func (l *length) heard(lease time.Duration) { l.others = lease }
 
 // begin: this process leads from now on.
-func (p *pace) begin(r *Roster, now Instant) {
-	if p.others == 0 {
+func (l *length) begin(r *Roster, now Instant) {
+	if l.others == 0 {
 		return // it led before: it has another epoch
 	}
-	p.lease = min(max(p.lease, p.others), r.Lease)
-	p.since, p.stall, p.asking, p.others = now, 0, 0, 0
+	l.lease = min(max(l.lease, l.others), r.Lease)
+	l.since, l.stall, l.asking, l.others = now, 0, 0, 0
 }
 
 // renewed takes the gap before a renewal that a majority has granted. A gap that began under a longer
 // lease says nothing of this one: the renewals came less often.
-func (p *pace) renewed(r *Roster, gap time.Duration, now Instant) {
-	if now-gap < p.shortened {
+func (l *length) renewed(r *Roster, gap time.Duration, now Instant) {
+	if now-gap < l.shortened {
 		return
 	}
-	stall := max(gap-r.heartbeat(p.lease), 0)
-	p.stall = max(p.stall, stall)
+	stall := max(gap-r.heartbeat(l.lease), 0)
+	l.stall = max(l.stall, stall)
 	switch {
-	case gap > Window(p.lease)/2:
-		p.lengthen(r, stall, now)
-	case now-p.since >= p.patience:
-		p.shorten(r, now)
+	case gap > Window(l.lease)/2:
+		l.lengthen(r, stall, now)
+	case now-l.since >= l.patience:
+		l.shorten(r, now)
 	}
 }
 
 // lapsed takes the gap that has ended a lease.
-func (p *pace) lapsed(r *Roster, gap time.Duration, now Instant) {
+func (l *length) lapsed(r *Roster, gap time.Duration, now Instant) {
 	if gap <= Window(r.Lease) {
-		p.lengthen(r, max(gap-r.heartbeat(p.lease), 0), now)
+		l.lengthen(r, max(gap-r.heartbeat(l.lease), 0), now)
 	}
 }
 
 // asked takes the time between two questions of the app.
-func (p *pace) asked(r *Roster, gap time.Duration, now Instant) {
+func (l *length) asked(r *Roster, gap time.Duration, now Instant) {
 	if r.heartbeat(r.Lease)+gap > enough(r.Lease) {
 		return
 	}
-	p.asking = max(p.asking, gap)
-	if r.heartbeat(p.lease)+p.asking > enough(p.lease) {
-		p.lengthen(r, 0, now)
+	l.asking = max(l.asking, gap)
+	if r.heartbeat(l.lease)+l.asking > enough(l.lease) {
+		l.lengthen(r, 0, now)
 	}
 }
 
@@ -133,24 +133,24 @@ func (p *pace) asked(r *Roster, gap time.Duration, now Instant) {
 func enough(lease time.Duration) time.Duration { return Window(lease) * 9 / 10 }
 
 // lengthen asks for a lease that such a stall, and the app's questions, do not endanger.
-func (p *pace) lengthen(r *Roster, stall time.Duration, now Instant) {
-	for p.lease < r.Lease && (r.heartbeat(p.lease)+stall > Window(p.lease)/2 ||
-		r.heartbeat(p.lease)+p.asking > enough(p.lease)) {
-		p.lease = min(2*p.lease, r.Lease)
+func (l *length) lengthen(r *Roster, stall time.Duration, now Instant) {
+	for l.lease < r.Lease && (r.heartbeat(l.lease)+stall > Window(l.lease)/2 ||
+		r.heartbeat(l.lease)+l.asking > enough(l.lease)) {
+		l.lease = min(2*l.lease, r.Lease)
 	}
-	p.patience = min(2*p.patience, mostPatience)
-	p.since, p.stall, p.asking = now, 0, 0
+	l.patience = min(2*l.patience, mostPatience)
+	l.since, l.stall, l.asking = now, 0, 0
 }
 
 // shorten asks for a shorter lease if it would have done.
-func (p *pace) shorten(r *Roster, now Instant) {
-	shorter := max(p.lease/2, r.shortest())
+func (l *length) shorten(r *Roster, now Instant) {
+	shorter := max(l.lease/2, r.shortest())
 	switch {
-	case p.lease == r.shortest():
-		p.patience = max(p.patience/2, leastPatience)
-	case r.heartbeat(shorter)+p.stall <= Window(shorter)*2/5 &&
-		r.heartbeat(shorter)+p.asking <= enough(shorter):
-		p.lease, p.shortened = shorter, now
+	case l.lease == r.shortest():
+		l.patience = max(l.patience/2, leastPatience)
+	case r.heartbeat(shorter)+l.stall <= Window(shorter)*2/5 &&
+		r.heartbeat(shorter)+l.asking <= enough(shorter):
+		l.lease, l.shortened = shorter, now
 	}
-	p.since, p.stall, p.asking = now, 0, 0
+	l.since, l.stall, l.asking = now, 0, 0
 }

@@ -77,7 +77,7 @@ func (m *Machine) Step(e Event) *Output {
 		m.doubted(e.Process)
 	case AppAsked:
 		if l := &m.leaseholder; l.held != nil {
-			l.pace.asked(m.roster, e.Length, m.now.Boot)
+			l.length.asked(m.roster, e.Length, m.now.Boot)
 		}
 	case LinkDown:
 		m.linkDown(e.Process)
@@ -117,7 +117,7 @@ func (m *Machine) changeRoster(r *Roster) {
 	m.roster = r
 	m.me, _ = r.find(m.self.Name)
 	m.heartbeat = max(r.Heartbeat, time.Millisecond)
-	m.leaseholder.pace.adapt(r, m.now.Boot)
+	m.leaseholder.length.adapt(r, m.now.Boot)
 	before := m.voter.previousEpoch
 	if m.voter.adopt(r, m.self, m.now.Boot) {
 		m.disk.change()

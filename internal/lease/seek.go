@@ -29,7 +29,7 @@ func (m *Machine) requestVotes(t *tally, k Kind) {
 	m.round++
 	p := Request{Kind: k, Epoch: t.epoch, Round: m.round, Lease: t.roster.Lease}
 	if k == Renew { // LH10; of an older roster, for no more than that one allows (V5)
-		p.Lease = min(m.leaseholder.pace.lease, t.roster.Lease)
+		p.Lease = min(m.leaseholder.length.lease, t.roster.Lease)
 		p.Heartbeat = m.roster.heartbeat(p.Lease)
 	}
 	t.rounds[m.round%uint64(len(t.rounds))] = round{number: m.round, sent: m.now.Boot, lease: p.Lease}
@@ -69,7 +69,7 @@ func (m *Machine) voted(from Incarnation, v Response) {
 		}
 		gap := t.count(from, v, m.now.Boot)
 		if gap > 0 && t == m.leaseholder.held && t.roster == m.roster {
-			m.leaseholder.pace.renewed(m.roster, gap, m.now.Boot)
+			m.leaseholder.length.renewed(m.roster, gap, m.now.Boot)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func (m *Machine) take(t *tally) {
 	l, f := &m.leaseholder, &m.follower
 	l.held, l.sought = t, nil
 	l.nextRound = m.now.Boot
-	l.pace.begin(m.roster, m.now.Boot)
+	l.length.begin(m.roster, m.now.Boot)
 	m.candidacy.leaseFound()
 	*f = follower{
 		epoch:    max(f.epoch, t.epoch),

@@ -161,7 +161,7 @@ func (s *snapshot) leaseholder(m *Machine) {
 		s.due(l.sought.since + splitAfter*m.t)
 	}
 	if m.roster != nil && m.roster.shortest() != m.roster.Lease { // LH10
-		p := &l.pace
+		p := &l.length
 		s.number(int64(p.lease), int64(p.others), int64(p.patience), int64(s.now-p.since), int64(p.stall), int64(p.asking),
 			int64(s.now-p.shortened))
 		if l.held != nil {
@@ -229,7 +229,7 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 	}{
 		{Machine{}, 18}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 10}, {preVote{},
 			8}, {leaseholder{}, 9}, {tally{}, 11}, {steppingDown{}, 4},
-		{peer{}, 6}, {follower{}, 14}, {pace{}, 8},
+		{peer{}, 6}, {follower{}, 14}, {length{}, 8},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {
 			t.Errorf(

@@ -14,7 +14,7 @@
 //	step_down.go        MC12 a process that an operator keeps from coordinating
 //	witness.go          MC13 a process that votes and never coordinates
 //
-// MC9, how agents pass a roster on to each other, is in internal/node/passing.go.
+// MC9, how agents pass a roster on to each other, is in internal/node/rosters_passed_on.go.
 //
 // The manager calls Step in every pass over a group; the simulator runs the very same function.
 //

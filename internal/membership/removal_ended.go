@@ -22,14 +22,14 @@ import "time"
 //     again disproves it.
 //   - An operator confirmed it (kubectl election forget). An agent that connects disproves it.
 //
-// All voters that have been known to have ended for a longest lease are removed in one change, also
-// the last ones: nothing that they promised can still run, and they promise nothing any more.
+// All voters that have been known to have ended for as long as the longest lease are removed in one
+// change, also the last ones: nothing that they promised can still run, and they promise nothing any more.
 
 const (
 	// CertificatesEnd is how long after a pod was found missing every certificate of its agent has
-	// expired: certificates last a day, which an agent whose clock is slow by ρ takes for
-	// L/(1−ρ), and a manager whose clock is fast by ρ for another (1+ρ) of that (see Outlast);
-	// and the manager's clock may be some minutes from the API server's.
+	// expired. A certificate lasts a day on its agent's clock: 1/(1−ρ) days if that is slow by ρ. A
+	// manager's clock that is fast by ρ counts (1+ρ) of that (see Outlast), and may be some minutes
+	// from the API server's.
 	CertificatesEnd = 24*time.Hour*(100+MaxClockDriftPercent)/(100-MaxClockDriftPercent) +
 		5*time.Minute
 	// LeavesWithin is how long an agent that leaves may go on answering the others (5 s), with room
@@ -57,6 +57,7 @@ func proofOfEnd(v *voter, f *Facts, earlier proof) proof {
 	if v.certificatesExpired(f) || v.hasOtherState() {
 		return proof{at: f.Now, final: true}
 	}
+	// With its pod, the word of an agent that left is gone, too; what it proved is known from earlier.
 	left := v.saidGoodbye() || v.pod == nil && !earlier.at.IsZero()
 	switch {
 	case v.reports() || !left && !v.Forgotten:

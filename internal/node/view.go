@@ -60,14 +60,6 @@ func (n *Node) show() bool {
 	return true
 }
 
-// calm reports that no election goes on in a Guarded group: this process or the voters hear the
-// leaseholder, and the election algorithm names it. While the lease of one that is lost runs on, they do
-// not, and what is said then is of an election.
-func (n *Node) calm(leaseholder string) bool {
-	s := n.election.State()
-	return n.guarded() && leaseholder != "" && n.lease.Settled() && s.Coordinator == leaseholder && !s.Electing
-}
-
 // newTable returns the process status table, and whether it differs from that of the view. It is made
 // anew only if the election algorithm has taken a step, or the coordinator is another one.
 func (n *Node) newTable(coordinator string) (table []election.Entry, changed bool) {

@@ -16,15 +16,15 @@ type stream struct {
 	outbound
 	ctx     context.Context
 	cancel  context.CancelFunc
-	ends    validity      // of the certificates of both ends together
+	both    validity      // of the certificates of both ends together
 	peer    validity      // of the peer's certificate
 	expired chan struct{} // signals that the peer's certificate has expired
 	expiry  *time.Timer   // nil if it never expires
 	over    chan error    // why nothing more arrives; sent once
 }
 
-// endsOf returns the validity of the certificates of both ends together.
-func endsOf(out outbound) validity {
+// bothOf returns the validity of the certificates of both ends together.
+func bothOf(out outbound) validity {
 	own, peer := out.Certified()
 	return own.within(peer)
 }
@@ -36,7 +36,7 @@ func newStream(ctx context.Context, cancel context.CancelFunc, out outbound) *st
 		outbound: out,
 		ctx:      ctx,
 		cancel:   cancel,
-		ends:     endsOf(out),
+		both:     bothOf(out),
 		peer:     peer,
 		expired:  make(chan struct{}, 1),
 		over:     make(chan error, 1),
@@ -55,8 +55,8 @@ func (s *stream) close() {
 }
 
 // attempt opens a stream and waits until the peer has accepted it. It gives up sooner on a kernel
-// that does not answer (see dial) than on a process whose handshake is slow, because starting again
-// would make that even slower. If old is not nil, the stream is to succeed it: the attempt ends if
+// that does not answer (see dial) than on a process whose handshake is slow, which another handshake
+// would only delay. If old is not nil, the stream is to succeed it: the attempt ends if
 // old ends, and fails if the new stream would not last longer.
 func (l *link) attempt(old *stream) (*stream, error) {
 	if l.member.Address == "" {
@@ -89,7 +89,7 @@ func (l *link) greet(ctx context.Context, old *stream) (outbound, error) {
 	if err != nil {
 		return nil, err
 	}
-	if old != nil && !endsOf(out).outlasts(old.ends) {
+	if old != nil && !bothOf(out).outlasts(old.both) {
 		return out, errors.New("the certificates have not been renewed yet")
 	}
 	if err := out.Send(helloFrame(l.hub.incarnation, l.hub.stateID, old != nil)); err != nil &&
@@ -100,8 +100,8 @@ func (l *link) greet(ctx context.Context, old *stream) (outbound, error) {
 }
 
 // carry emits Up and sends what is queued until the stream, and the streams that succeed it, have
-// ended. It returns why they ended, or nil if no Down must be emitted because this process leaves
-// or closes.
+// ended. It returns why they ended, or nil if no Down is due: the link retired before it was up, or
+// this process leaves or closes.
 func (l *link) carry(s *stream) error {
 	var background sync.WaitGroup
 	defer background.Wait()
@@ -120,7 +120,7 @@ func (l *link) carry(s *stream) error {
 			next.close()
 			return err
 		}
-		l.hub.log.Debug("link renewed", "to", l.member.Name, "until", next.ends.until)
+		l.hub.log.Debug("link renewed", "to", l.member.Name, "until", next.both.until)
 		s.close()
 		s = next
 	}
@@ -133,13 +133,13 @@ func (l *link) transmit(s *stream, background *sync.WaitGroup) (next *stream, ov
 	for {
 		select {
 		case <-l.peerLeaving:
-			return nil, l.peerHasLeft()
+			return nil, l.errPeerLeft()
 		case <-l.ctx.Done():
-			return nil, l.takenAway()
+			return nil, l.errRemoved()
 		case err := <-s.over:
 			return nil, l.explain(err)
 		case <-s.expired:
-			return nil, l.peerExpired()
+			return nil, l.errPeerExpired()
 		case <-l.retiring:
 			return nil, l.retireFrom(s)
 		case <-r.due:
@@ -161,29 +161,30 @@ func (l *link) transmit(s *stream, background *sync.WaitGroup) (next *stream, ov
 	}
 }
 
-// explain returns what this end knows about the end of a stream, if anything, and otherwise what
-// the wire reported.
+// explain returns why a stream has ended: what this process knows about it, or else what the wire
+// reported.
 func (l *link) explain(err error) error {
 	select {
 	case <-l.peerLeaving:
-		return l.peerHasLeft()
+		return l.errPeerLeft()
 	default:
 	}
 	if l.ctx.Err() != nil {
-		return l.takenAway()
+		return l.errRemoved()
 	}
 	return err
 }
 
-func (l *link) peerHasLeft() error {
+func (l *link) errPeerLeft() error {
 	return &loss{Left, errors.New("the process leaves the group")}
 }
 
-func (l *link) peerExpired() error {
+func (l *link) errPeerExpired() error {
 	return &loss{Rejected, fmt.Errorf("the certificate of %s has expired", l.member.Name)}
 }
 
-func (l *link) takenAway() error {
+// errRemoved returns that the link was removed; nil if this process closes.
+func (l *link) errRemoved() error {
 	if l.hub.ctx.Err() != nil {
 		return nil
 	}
@@ -197,7 +198,7 @@ func (l *link) retireFrom(s *stream) error {
 		select {
 		case frame := <-l.queue:
 			if s.Send(frame) != nil {
-				return l.takenAway()
+				return l.errRemoved()
 			}
 		default:
 			pending = false
@@ -213,7 +214,7 @@ func (l *link) retireFrom(s *stream) error {
 	if l.leaving {
 		return nil
 	}
-	return l.takenAway()
+	return l.errRemoved()
 }
 
 // receive turns the answers of the peer into events until the stream ends.
@@ -224,7 +225,7 @@ func (l *link) receive(s *stream) error {
 			return err
 		}
 		if s.peer.over() {
-			return l.peerExpired()
+			return l.errPeerExpired()
 		}
 		event, err := l.read(answer)
 		if err != nil {

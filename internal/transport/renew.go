@@ -25,8 +25,8 @@ func (l *link) renew(s *stream, background *sync.WaitGroup) *renewal {
 		background: background,
 		successors: make(chan *stream),
 	}
-	if !s.ends.endless() {
-		r.timer = time.NewTimer(s.ends.renewal(l.hub.reconnect()))
+	if !s.both.endless() {
+		r.timer = time.NewTimer(s.both.renewal(l.hub.reconnect()))
 		r.due = r.timer.C
 	}
 	return r
@@ -38,7 +38,7 @@ func (r *renewal) stop() {
 	}
 }
 
-func (r *renewal) later() { r.timer.Reset(r.stream.ends.renewal(r.link.hub.reconnect())) }
+func (r *renewal) later() { r.timer.Reset(r.stream.both.renewal(r.link.hub.reconnect())) }
 
 // begin looks for a successor while the stream goes on.
 func (r *renewal) begin() {
@@ -74,11 +74,11 @@ func (l *link) handOver(s *stream) error {
 	}
 	select {
 	case <-l.peerLeaving:
-		return l.peerHasLeft()
+		return l.errPeerLeft()
 	case <-l.ctx.Done():
-		return l.takenAway()
+		return l.errRemoved()
 	case <-s.expired:
-		return l.peerExpired()
+		return l.errPeerExpired()
 	case err := <-s.over:
 		if errors.Is(err, io.EOF) {
 			return nil
