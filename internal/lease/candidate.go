@@ -21,9 +21,10 @@ import "time"
 // a generation are used up, it reports that, and the manager makes a new generation.
 //
 // C4. If a majority answers, but promises that nobody hears still run, it stays nominated and asks
-// for pre-votes again when enough of the promises have run out, or when a RELEASE arrives. For T
-// after a RELEASE it asks every tenth of a heartbeat, because it reaches the voters at different
-// times.
+// for pre-votes again when enough of the promises have run out, or when a RELEASE arrives. Answers
+// that are late count for that, too: the first to answer may be bound for long (the process itself, by
+// what it promised before it was restarted, V6), and the others for a moment. For T after a RELEASE
+// it asks every tenth of a heartbeat, because it reaches the voters at different times.
 //
 // C5. If fewer than a majority answer within the roster's timeout, twice in a row, it withdraws its
 // candidacy for a random 4 to 8 T, provided that another process may coordinate. Otherwise the

@@ -155,6 +155,47 @@ func TestCandidateWaitsForPromises(t *testing.T) {
 	}
 }
 
+// C4: a process that is back at once has a vote that is bound for long (V6), and those of the others are
+// bound for a moment. As soon as three of five would not vote it has failed; the fourth answer tells it
+// that a majority is bound for that moment only.
+func TestWhoIsBackIsNotHeldUpByItsOwnPromise(t *testing.T) {
+	s := newSolo(t, rosterOf(5), "P5")
+	s.want(true, "P4", epoch(1, 1))
+	s.restart()
+	asks := s.do(lease.Event{Type: lease.Nominated, Process: "P5"}).Requests
+	for _, q := range []string{"P1", "P2", "P3"} {
+		s.deny(asks, q, 40*ms)
+	}
+	if _, ok := sent(s.after(40*ms), lease.PreVote, "P3"); ok {
+		t.Error("it asks again before the promises have run out")
+	}
+	if _, ok := sent(s.after(2*ms), lease.PreVote, "P3"); !ok {
+		t.Errorf("the promises have run out, and it does not ask again; it is %s", s.Phase())
+	}
+}
+
+// C4: an answer that is later than the next roster, which may have more members, counts for nothing.
+func TestAnAnswerLaterThanTheRoster(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.want(true, "P2", epoch(1, 1))
+	s.restart()
+	asks := s.do(lease.Event{Type: lease.Nominated, Process: "P3"}).Requests
+	s.deny(asks, "P1", 40*ms)
+	s.roster = rosterOf(5)
+	s.roster.Generation = 2
+	s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
+	p, _ := sent(asks, lease.PreVote, "P1")
+	s.response("P5", s.answer(p, true))
+}
+
+// deny answers a PREVOTE to a voter that is bound to P5 for so long.
+func (s *solo) deny(asks []lease.Addressed, q string, remaining time.Duration) {
+	p, _ := sent(asks, lease.PreVote, q)
+	v := s.answer(p, false)
+	v.Holder, v.HolderEpoch, v.Remaining = "P5", epoch(1, 1), remaining
+	s.response(q, v)
+}
+
 // C4: voters that use another roster deny at once; that is no reason to ask them without a pause.
 func TestCandidateDoesNotStorm(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")

@@ -125,7 +125,8 @@ func (m *Machine) changeRoster(r *Roster) {
 	if m.voter.previousEpoch != before {
 		m.disk.older = m.disk.promise
 	}
-	m.candidacy.preVote.purpose, m.candidacy.ballotsSpent = noPreVote, false
+	m.candidacy.preVote.purpose, m.candidacy.preVote.late = noPreVote, false
+	m.candidacy.ballotsSpent = false
 	maps.DeleteFunc(m.leaseholder.peers, func(name string, _ *peer) bool {
 		_, ok := r.find(name)
 		return !ok

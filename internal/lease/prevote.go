@@ -27,6 +27,7 @@ type preVote struct {
 	askedAt   Instant // when the PREVOTE was last sent
 	responses []Response
 	answered  []bool
+	late      bool // it has failed, and who has not answered may bring the next one forward (C4)
 }
 
 // startPreVote asks every voter whether it would vote for this process.
@@ -79,10 +80,17 @@ func (m *Machine) releasedJustNow() bool { return m.now.Boot-m.candidacy.release
 func (m *Machine) preVoted(from Incarnation, v Response) {
 	s := &m.candidacy.preVote
 	i := m.roster.indexOf(from)
-	if s.purpose == noPreVote || v.Round != s.round || i < 0 || !m.roster.Members[i].Voter {
+	if s.purpose == noPreVote && !s.late || v.Round != s.round || i < 0 || !m.roster.Members[i].Voter {
 		return
 	}
 	s.responses[i], s.answered[i] = v, true
+	if !s.late {
+		return
+	}
+	s.late = s.awaits(m.roster)
+	if again, runOut := m.whenPromisesHaveRunOut(); runOut {
+		m.candidacy.retryAt = min(m.candidacy.retryAt, again)
+	}
 }
 
 // evaluatePreVote decides what the answers so far amount to.
@@ -136,6 +144,16 @@ func (s *preVote) count(self string, ended ending) (answered, granted, heard, su
 		}
 	}
 	return answered, granted, heard, support
+}
+
+// awaits reports whether a voter has not answered.
+func (s *preVote) awaits(r *Roster) bool {
+	for i, q := range r.Members {
+		if q.Voter && !s.answered[i] {
+			return true
+		}
+	}
+	return false
 }
 
 // undecidable reports whether a process that suspects the leaseholder need not wait for more
@@ -207,12 +225,12 @@ func (m *Machine) preVoteFailed(answered bool) {
 		c.failures, c.waits = 0, true
 		c.retryAt = m.now.Boot + m.preVoteInterval()
 	case answered: // C4
-		c.failures, c.waits = 0, true
-		wait := min(s.untilMajority(m.roster.majority()), max(m.t, m.heartbeat))
-		if wait == 0 { // denied for another reason than time: the rosters may differ
-			wait = m.t/2 + m.random(m.t)
+		c.failures, c.waits, s.late = 0, true, s.awaits(m.roster)
+		again, runOut := m.whenPromisesHaveRunOut()
+		if !runOut { // denied for another reason than time: the rosters may differ
+			again = max(s.askedAt+m.t/2+m.random(m.t), m.now.Boot) + time.Millisecond
 		}
-		c.retryAt = max(s.askedAt+wait, m.now.Boot) + time.Millisecond
+		c.retryAt = again
 	case c.failures+1 < preVoteAttempts:
 		c.failures++
 		c.retryAt = m.now.Boot + m.random(m.t)
@@ -223,7 +241,16 @@ func (m *Machine) preVoteFailed(answered bool) {
 	s.purpose = noPreVote
 }
 
-// untilMajority returns how long it takes until the promises of a majority have run out.
+// whenPromisesHaveRunOut returns when the promises of a majority have run out, by what the voters have
+// answered so far, or when T has passed. ok is false if it is not promises that keep them from voting.
+func (m *Machine) whenPromisesHaveRunOut() (at Instant, ok bool) {
+	s := &m.candidacy.preVote
+	wait := min(s.untilMajority(m.roster.majority()), max(m.t, m.heartbeat))
+	return max(s.askedAt+wait, m.now.Boot) + time.Millisecond, wait > 0
+}
+
+// untilMajority returns how long it takes until the promises of a majority have run out. A majority has
+// answered.
 func (s *preVote) untilMajority(majority int) time.Duration {
 	var remaining []time.Duration
 	for i, v := range s.responses {

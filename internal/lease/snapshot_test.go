@@ -124,7 +124,8 @@ func (s *snapshot) candidacy(m *Machine) {
 	s.delay(c.retryAt)
 	s.delay(c.restsUntil)
 	s.delay(c.fallbackAt)
-	if p.purpose == noPreVote {
+	s.flags(p.late)
+	if p.purpose == noPreVote && !p.late {
 		return
 	}
 	s.incarnation(p.about)
@@ -228,7 +229,7 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		fields int
 	}{
 		{Machine{}, 18}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 10}, {preVote{},
-			8}, {leaseholder{}, 9}, {tally{}, 11}, {steppingDown{}, 4},
+			9}, {leaseholder{}, 9}, {tally{}, 11}, {steppingDown{}, 4},
 		{peer{}, 6}, {follower{}, 14}, {length{}, 8},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {
