@@ -7,7 +7,8 @@ import "time"
 //
 // C1. A candidate that the election algorithm nominates, and that holds no lease, sends a PREVOTE
 // to all voters. It asks those that would not promise, or have not answered, again every heartbeat:
-// promises run out, a voter notices that a leaseholder is gone, connections open.
+// promises run out, a voter notices that a leaseholder is gone. One that has not answered is asked
+// again at once when the connection to it opens.
 //
 // C2. It follows the leaseholder that the voters hear, and deposes nobody, if so many hear one that
 // no majority is left, or if some hear one and those that answer within the timeout and hear none

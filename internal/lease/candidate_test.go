@@ -188,6 +188,34 @@ func TestAnAnswerLaterThanTheRoster(t *testing.T) {
 	s.response("P5", s.answer(p, true))
 }
 
+// C1: what was asked before a connection opened may be lost: a voter that has not answered is asked again.
+// It may say that its promise runs out sooner than what the others have said; its answer counts from when it
+// came.
+func TestAVoterIsAskedWhenItsConnectionOpens(t *testing.T) {
+	s := newSolo(t, rosterOf(5), "P5")
+	s.want(true, "P4", epoch(1, 1))
+	s.restart()
+	asks := s.do(lease.Event{Type: lease.Nominated, Process: "P5"}).Requests
+	for _, q := range []string{"P1", "P2"} {
+		s.deny(asks, q, 40*ms)
+	}
+	s.after(10 * ms)
+	if out := s.do(lease.Event{Type: lease.LinkUp, Process: "P1"}); len(out.Requests) > 0 {
+		t.Errorf("P1 has answered, and is asked again: %v", out.Requests)
+	}
+	asks = s.do(lease.Event{Type: lease.LinkUp, Process: "P3"}).Requests
+	if _, ok := sent(asks, lease.PreVote, "P3"); !ok || len(asks) != 1 {
+		t.Fatalf("P3 has not answered, and its connection opens; asked are %v", asks)
+	}
+	s.deny(asks, "P3", 35*ms)
+	if _, ok := sent(s.after(35*ms), lease.PreVote, "P3"); ok {
+		t.Error("it asks again before the promise of P3 has run out")
+	}
+	if _, ok := sent(s.after(2*ms), lease.PreVote, "P3"); !ok {
+		t.Errorf("the promises have run out, and it does not ask again; it is %s", s.Phase())
+	}
+}
+
 // deny answers a PREVOTE to a voter that is bound to P5 for so long.
 func (s *solo) deny(asks []lease.Addressed, q string, remaining time.Duration) {
 	p, _ := sent(asks, lease.PreVote, q)

@@ -19,7 +19,8 @@ const (
 	Nominated
 	// Suspected: the failure detector suspects Process, which the election algorithm names.
 	Suspected
-	// LinkDown: the kernel closed the connection to or from Process.
+	// LinkUp: the connection to Process has opened. LinkDown: the kernel closed the one to or from it.
+	LinkUp
 	LinkDown
 	// Restored: this process is a candidate again. Withdrawn: it no longer is, because its app is
 	// unhealthy or it leaves.

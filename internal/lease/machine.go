@@ -79,6 +79,8 @@ func (m *Machine) Step(e Event) *Output {
 		if l := &m.leaseholder; l.held != nil {
 			l.length.asked(m.roster, e.Length, m.now.Boot)
 		}
+	case LinkUp:
+		m.linkUp(e.Process)
 	case LinkDown:
 		m.linkDown(e.Process)
 	case Restored, Withdrawn:

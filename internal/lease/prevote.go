@@ -52,7 +52,7 @@ func (m *Machine) startPreVote(why purpose, about Incarnation, epoch Epoch) {
 func (m *Machine) sendPreVotes() {
 	s := &m.candidacy.preVote
 	s.askedAt = m.now.Boot
-	p := Request{Kind: PreVote, Epoch: NewEpoch(m.roster.Generation, 0), Round: s.round}
+	p := m.preVoteRequest()
 	for i, q := range m.roster.Members {
 		switch {
 		case !q.Voter || s.responses[i].Granted:
@@ -61,6 +61,23 @@ func (m *Machine) sendPreVotes() {
 			s.answered[i], s.responses[i] = m.voter.votes, m.response(p, would)
 		default:
 			m.send(q.Name, p)
+		}
+	}
+}
+
+func (m *Machine) preVoteRequest() Request {
+	return Request{Kind: PreVote, Epoch: NewEpoch(m.roster.Generation, 0), Round: m.candidacy.preVote.round}
+}
+
+// linkUp asks a voter that has not answered: what was sent before the connection opened may be lost (C1).
+func (m *Machine) linkUp(name string) {
+	s := &m.candidacy.preVote
+	if m.roster == nil || s.purpose == noPreVote && !s.late {
+		return
+	}
+	for i, q := range m.roster.Members {
+		if q.Name == name && q.Voter && !s.answered[i] {
+			m.send(name, m.preVoteRequest())
 		}
 	}
 }
@@ -82,6 +99,9 @@ func (m *Machine) preVoted(from Incarnation, v Response) {
 	i := m.roster.indexOf(from)
 	if s.purpose == noPreVote && !s.late || v.Round != s.round || i < 0 || !m.roster.Members[i].Voter {
 		return
+	}
+	if s.late && v.Remaining > 0 { // it may have been asked later than the others
+		v.Remaining += m.now.Boot - s.askedAt
 	}
 	s.responses[i], s.answered[i] = v, true
 	if !s.late {

@@ -167,6 +167,19 @@ func TestLinksToTheVoters(t *testing.T) {
 	}
 }
 
+// C1: a voter that has not answered is asked again when the link to it opens.
+func TestAVoterIsAskedWhenItsLinkOpens(t *testing.T) {
+	p := start(t, "P3", newRoster(true))
+	p.until("it asks for pre-votes", func() bool { return strings.Contains(p.did(), "PREVOTE") })
+	p.sent = nil
+	p.step(node.Event{Type: node.LinkUp, From: "P2"})
+	if !slices.ContainsFunc(p.sent, func(m node.Message) bool {
+		return m.Type == node.LeaseRequest && m.To == "P2" && m.Request.Kind == lease.PreVote
+	}) {
+		t.Errorf("the link to P2 opens, and it is not asked; sent was %v", p.sent)
+	}
+}
+
 // Another group of the same name, or the same one with other safety, is not the one in use: the
 // process leaves that first, with all that it has there.
 func TestAnotherGroupIsEntered(t *testing.T) {

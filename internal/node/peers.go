@@ -116,6 +116,7 @@ func (n *Node) linkUp(name string) {
 		n.episode.cancel()
 	}
 	n.elect(election.Event{Type: election.PeerUp, Process: name})
+	n.authorise(lease.Event{Type: lease.LinkUp, Process: name})
 }
 
 // linkDown: nothing more comes from that process on this link. That is evidence for suspicion.
