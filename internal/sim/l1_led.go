@@ -59,7 +59,8 @@ func (w *World) led() bool {
 }
 
 // leadable reports whether a candidate is connected to a majority: of the voters, in a Guarded group,
-// of all in a Classic one. That some of them have an older roster than others is no excuse.
+// of all in a Classic one. That some of them have an older roster than others is no excuse, for they
+// pass it on (MC9); but a roster of another group object only a manager can give them.
 func (w *World) leadable() bool {
 	for p := range int32(len(w.processes)) {
 		v := &w.processes[p]
@@ -75,7 +76,7 @@ func (w *World) leadable() bool {
 				continue
 			}
 			all++
-			if (q == p || w.runs(q) && w.reaches(p, q)) && (!w.Guarded || w.votes(m)) {
+			if (q == p || w.runs(q) && w.reaches(p, q)) && (!w.Guarded || w.votes(m) && w.groupOf(q) == w.groupOf(p)) {
 				connected++
 			}
 		}
