@@ -176,7 +176,8 @@ func TestAnotherShortestLease(t *testing.T) {
 	}
 	other := Roster{Heartbeat: 100 * ms, Lease: time.Second, LeaseMinimum: 40 * ms}
 	if l.adapt(&other, time.Hour); l.lease != 40*ms || l.patience != leastPatience {
-		t.Errorf("after an edit of the shortest lease to 40 ms the lease is %v, and it waits for %v", l.lease, l.patience)
+		t.Errorf("after an edit of the shortest lease to 40 ms the lease is %v, and it waits for %v",
+			l.lease, l.patience)
 	}
 	if l.renewed(&other, 101*ms, time.Hour+100*ms); l.lease != 40*ms {
 		t.Errorf("a gap that began under a lease of a second makes that of 40 ms %v", l.lease)

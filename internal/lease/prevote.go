@@ -100,13 +100,21 @@ func (m *Machine) preVoted(from Incarnation, v Response) {
 	if s.purpose == noPreVote && !s.late || v.Round != s.round || i < 0 || !m.roster.Members[i].Voter {
 		return
 	}
-	if s.late && v.Remaining > 0 { // it may have been asked later than the others
+	if s.late {
+		m.answeredLate(i, v)
+		return
+	}
+	s.responses[i], s.answered[i] = v, true
+}
+
+// answeredLate takes the answer of a voter to a pre-vote that has failed: the next one may begin sooner
+// (C4).
+func (m *Machine) answeredLate(i int, v Response) {
+	s := &m.candidacy.preVote
+	if v.Remaining > 0 { // it may have been asked later than the others
 		v.Remaining += m.now.Boot - s.askedAt
 	}
 	s.responses[i], s.answered[i] = v, true
-	if !s.late {
-		return
-	}
 	s.late = s.awaits(m.roster)
 	if again, runOut := m.whenPromisesHaveRunOut(); runOut {
 		m.candidacy.retryAt = min(m.candidacy.retryAt, again)
