@@ -23,6 +23,8 @@ EAGER := GOGC=400 GOMEMLIMIT=3GiB
 
 TOOL    := $(EAGER) go tool -modfile=hack/tools/go.mod
 INSTALL := $(EAGER) go tool -modfile=hack/tools/install/go.mod
+LINT    := $(EAGER) go tool -modfile=$(CURDIR)/hack/tools/go.mod golangci-lint run --config $(CURDIR)/.golangci.yml ./...
+
 # The client is a module of its own, so that who imports it gets nothing else; nothing of this module imports it, or go install of
 # a version would need a replace. What uses both is in bench and examples.
 MODULES := . client bench examples hack/cluster hack/tools test/chaos/page
@@ -223,8 +225,7 @@ fmt: ## Format the Go code.
 lint: ## Run the linters of .golangci.yml on every module.
 	@failed=0; for module in $(MODULES); do \
 	  echo "lint: $$module"; \
-	  (cd $$module && $(EAGER) go tool -modfile=$(CURDIR)/hack/tools/go.mod golangci-lint run --config $(CURDIR)/.golangci.yml ./...) \
-	    || failed=1; \
+	  (cd $$module && $(LINT)) || failed=1; \
 	done; exit $$failed
 
 .PHONY: verify
@@ -310,8 +311,7 @@ test-rare: race-note ## Check the modules whose dependencies nothing else needs:
 	@for module in $(RARE_MODULES); do \
 	  echo "test-rare: $$module"; \
 	  go -C $$module vet ./... && go -C $$module mod tidy -diff && \
-	  (cd $$module && go tool -modfile=$(CURDIR)/hack/tools/go.mod golangci-lint run --config $(CURDIR)/.golangci.yml ./... && \
-	    $(RACE) ./...) || exit 1; \
+	  (cd $$module && $(LINT) && $(RACE) ./...) || exit 1; \
 	done
 	@hack/api/check check client client/kubernetes
 
