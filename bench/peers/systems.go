@@ -38,12 +38,12 @@ func podestaClassic() system {
 // podestaGuarded is a Guarded group whose lease is at least so long.
 func podestaGuarded(shortest time.Duration) system {
 	y := podesta("podesta-"+short(shortest), roster.Guarded, shortest)
-	y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v to %v", shortest, longestLease)
-	switch shortest {
-	case heartbeat:
+	y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v", longestLease)
+	if shortest < longestLease {
+		y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v to %v", shortest, longestLease)
+	}
+	if shortest == heartbeat {
 		y.meaning += ": the defaults"
-	case longestLease:
-		y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v", longestLease)
 	}
 	return y
 }
