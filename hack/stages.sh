@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Stages of a run, with the time that each took: sourced by .ci/run and hack/nightly.
+# Stages of a run, with the time that each took, and the CPU time: sourced by .ci/run and hack/nightly.
 
-times="" failed=""
+times="" failed="" cpu=0
 
 # stage COMMAND… runs a command, notes its time, and fails if the command does.
 stage() {
@@ -12,10 +12,22 @@ stage() {
   [ "$result" = ok ]
 }
 
-# note RESULT SECONDS COMMAND adds a line to the times.
+# note RESULT SECONDS COMMAND adds a line to the times, with the CPU time of what has ended since the last line.
 note() {
-  times+=$(printf '%6d s  %-6s  %s' "$2" "$1" "$3")$'\n'
+  local before=$cpu
+  count_cpu
+  times+=$(printf '%6d s  %6d s CPU  %-6s  %s' "$2" $((cpu - before)) "$1" "$3")$'\n'
   [ "$1" = ok ] || failed+="${failed:+, }$3"
+}
+
+# count_cpu sets cpu to the CPU time, in seconds, of all commands that have ended. (In a subshell times would be its own.)
+count_cpu() {
+  local file
+  file=$(mktemp)
+  times >"$file"
+  cpu=$(awk 'NR == 2 { split($1, own, "[ms]"); split($2, kernel, "[ms]")
+    printf "%d", 60 * (own[1] + kernel[1]) + own[2] + kernel[2] }' "$file")
+  rm -f "$file"
 }
 
 # beside COMMAND… runs a command at the lowest priority beside the stages that follow, until await.
@@ -50,7 +62,7 @@ finish() {
     cat "$beside_output"
     rm -f "$beside_output" "$beside_output.end"
   fi
-  printf '\n%s%6d s          in all\n' "$times" "$SECONDS"
+  printf '\n%s%6d s  %6d s CPU          in all\n' "$times" "$SECONDS" "$cpu"
   if [ -n "$failed" ]; then
     echo "failed: $failed" >&2
     exit 1
