@@ -187,7 +187,11 @@ func (x *exploration) ask(w *world, visit func(*world)) {
 			continue
 		}
 		coordinator := m.State().Coordinator
-		for _, name := range m.Watched() {
+		watched := m.Watched()
+		if coordinator != "" && coordinator != names[p] && !slices.Contains(watched, coordinator) {
+			watched = append(watched, coordinator)
+		}
+		for _, name := range watched {
 			q := slices.Index(names[:], name)
 			switch other := w.machines[q]; {
 			case other == nil:

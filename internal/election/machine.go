@@ -2,7 +2,6 @@ package election
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -180,20 +179,17 @@ func (m *Machine) status(p Process) Status {
 	}
 }
 
-// Links returns the names of the processes to keep a link to: those to which the algorithm sends,
-// and the coordinator.
-func (m *Machine) Links() []string { return m.withCoordinator(m.algorithm.links()) }
+// Links returns the names of the processes to which the algorithm sends. A link to the coordinator is
+// needed to watch it: that is the driver's task.
+func (m *Machine) Links() []string { return m.algorithm.links() }
 
-// Watched returns the names of the processes whose failure must be detected: the coordinator, and
-// those on which the algorithm depends.
-func (m *Machine) Watched() []string { return m.withCoordinator(m.algorithm.watched()) }
+// Watched returns the names of the processes, besides the coordinator, whose failure must be detected:
+// the algorithm depends on them.
+func (m *Machine) Watched() []string { return m.algorithm.watched() }
 
-func (m *Machine) withCoordinator(names []string) []string {
-	if m.coordinator != "" && m.coordinator != m.self.Name &&
-		!slices.Contains(names, m.coordinator) {
-		names = append(names, m.coordinator)
-	}
-	return names
+// Distance returns how many links of the ring lead from a process of the roster to this one.
+func (m *Machine) Distance(from string) int {
+	return (m.place(m.self.Name) - m.place(from) + len(m.roster)) % len(m.roster)
 }
 
 // receive drops messages that must be ignored and passes on the rest.

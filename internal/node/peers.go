@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/detector"
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
 )
@@ -16,6 +15,7 @@ type peers struct {
 	followed uint64      // of the newest question when this process began to follow its coordinator
 	reach    lease.Reach // that links were made for
 	stale    bool        // the links are to be looked at
+	turn     turn        // to make a link to the coordinator
 }
 
 // fallSilent notes that a process does not answer.
@@ -129,36 +129,4 @@ func (n *Node) linkDown(name string) {
 	n.elect(election.Event{Type: election.PeerDown, Process: name})
 	n.authorise(lease.Event{Type: lease.LinkDown, Process: name})
 	n.detector.Closed(name, n.election.Rank, n.now.Boot)
-}
-
-// relink says whom to keep a link to, and has the failure detector watch whom the algorithm depends
-// on. A process that fell silent on an open link is asked on, to learn when a cut has healed.
-func (n *Node) relink() {
-	if n.roster == nil || !n.peers.stale && !n.ready.Changed &&
-		(!n.guarded() || n.peers.reach == n.lease.Reach()) {
-		return
-	}
-	n.peers.stale = false
-	coordinator := n.election.State().Coordinator
-	if coordinator == n.self.Name {
-		coordinator = ""
-	}
-	n.detector.Watch(coordinator, append(n.election.Watched(), n.peers.silent...))
-	links := append(n.election.Links(), n.peers.silent...)
-	if n.passing.from != "" {
-		links = append(links, n.passing.from)
-	}
-	if n.guarded() {
-		n.peers.reach = n.lease.Reach()
-		links = append(links, n.lease.Links()...)
-	}
-	slices.Sort(links)
-	if links = slices.Compact(links); !slices.Equal(links, n.links) || n.ready.Roster != nil {
-		n.links, n.ready.Relink, n.ready.Links = links, true, links
-	}
-}
-
-// timing is the detector's form of the roster's timing.
-func timing(r *Roster) detector.Timing {
-	return detector.Timing{Heartbeat: r.Heartbeat, Timeout: r.Timeout}
 }

@@ -154,13 +154,22 @@ func hearsay(t *testing.T, h *stage) {
 		return p == 4 && q == 2 && m.Type == node.Answer
 	})
 	h.wait(t, "P5's ELECT passes", func() bool { return passed })
-	h.cut(1, 4, forever)
-	h.lost(1, 4, h.pair(1, 4))
-	h.wait(t, "P2 coordinates", func() bool { return h.follows(1) == "P2" })
 	h.hold(func(p, q int32, m *node.Message) bool {
 		return p == 0 && q == 1 && m.Type == node.Question
 	})
-	h.until(h.now + T*9/10)
+	h.cut(1, 4, forever)
+	h.lost(1, 4, h.pair(1, 4))
+	h.wait(t, "P2 coordinates", func() bool { return h.follows(1) == "P2" })
+	question, told := uint64(0), false
+	h.hold(func(p, q int32, m *node.Message) bool {
+		if p == 1 && q == 2 && m.Type == node.Question && question == 0 {
+			question = m.Sequence
+		}
+		told = told || p == 2 && q == 1 && m.Type == node.Answer && m.Sequence == question && m.Follows == "P5"
+		return p == 0 && q == 1 && m.Type == node.Question
+	})
+	h.wait(t, "P3 tells P2, which asks, that it follows P5", func() bool { return told })
+	h.until(h.now + T/2)
 	if !h.processes[1].node.Election().State().Electing && h.follows(1) == "P2" {
 		t.Error("P2 coordinates still")
 	}

@@ -85,11 +85,7 @@ func (p *player) lostNeighbour(m *election.Machine, i int32) (int32, bool) {
 	if !p.ring {
 		return 0, false
 	}
-	watched := m.Watched()
-	if last := len(watched) - 1; last > 0 && watched[last] == m.State().Coordinator {
-		watched = watched[:last] // the detector's business, not the ring's
-	}
-	for _, name := range watched {
+	for _, name := range m.Watched() {
 		q := p.places[name]
 		long := p.nodes[q].machine == nil && p.now-p.down[q] >= T
 		if (long || p.gone(i, q)) && !p.told[p.pair(i, q)] {

@@ -1,0 +1,76 @@
+package node
+
+import (
+	"slices"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/detector"
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// turn is when this process makes a link to a coordinator that it only watches (hazard R13). Where an
+// algorithm has no links to everybody, everybody else needs one to each new coordinator, and the
+// handshake of a link costs more than the messages of the election. So these links are made one after
+// the other, within a heartbeat, in the order in which the news goes round the ring. Until then the
+// processes before the coordinator in the ring, which have links to it, watch it.
+type turn struct {
+	coordinator string
+	at          lease.Instant // 0: nobody is waited for
+}
+
+// come reports whether the time has come.
+func (t turn) come(now lease.Instant) bool { return t.at != 0 && now >= t.at }
+
+// relink says whom to keep a link to, and has the failure detector watch whom the algorithm depends
+// on. A process that fell silent on an open link is asked on, to learn when a cut has healed.
+func (n *Node) relink() {
+	if n.roster == nil || !n.peers.stale && !n.ready.Changed && !n.peers.turn.come(n.now.Boot) &&
+		(!n.guarded() || n.peers.reach == n.lease.Reach()) {
+		return
+	}
+	n.peers.stale = false
+	links := append(n.election.Links(), n.peers.silent...)
+	if n.passing.from != "" {
+		links = append(links, n.passing.from)
+	}
+	if n.guarded() {
+		n.peers.reach = n.lease.Reach()
+		links = append(links, n.lease.Links()...)
+	}
+	coordinator := n.watchable(links)
+	if coordinator != "" {
+		links = append(links, coordinator)
+	}
+	n.detector.Watch(coordinator, append(n.election.Watched(), n.peers.silent...))
+	slices.Sort(links)
+	if links = slices.Compact(links); !slices.Equal(links, n.links) || n.ready.Roster != nil {
+		n.links, n.ready.Relink, n.ready.Links = links, true, links
+	}
+}
+
+// watchable returns the coordinator, unless that is this process itself, or a process to which it
+// needs a link for nothing else, has none, and whose turn has not come.
+func (n *Node) watchable(needed []string) string {
+	c := n.election.State().Coordinator
+	if c == n.self.Name {
+		c = ""
+	}
+	if c == "" || slices.Contains(needed, c) || slices.Contains(n.links, c) {
+		n.peers.turn = turn{}
+		return c
+	}
+	if n.peers.turn.coordinator != c {
+		members := time.Duration(len(n.roster.Members))
+		n.peers.turn = turn{c, n.now.Boot + n.roster.Heartbeat*time.Duration(n.election.Distance(c))/members}
+	}
+	if !n.peers.turn.come(n.now.Boot) {
+		return ""
+	}
+	n.peers.turn = turn{}
+	return c
+}
+
+// timing is the detector's form of the roster's timing.
+func timing(r *Roster) detector.Timing {
+	return detector.Timing{Heartbeat: r.Heartbeat, Timeout: r.Timeout}
+}
