@@ -13,6 +13,7 @@ import (
 type trial struct {
 	struck time.Time
 	named  time.Duration // until every survivor named the same new coordinator
+	worked time.Duration // CPU time until then, of the survivors and of this program
 	acted  time.Duration // until the app of that one heard that it may act
 	woken  *waking       // of a coordinator that was paused
 }
@@ -30,6 +31,10 @@ func (g *group) try(run context.Context, name string) (t trial, err error) {
 	ctx, cancel := g.patiently(run)
 	defer cancel()
 	survivors := slices.DeleteFunc(slices.Clone(g.names), func(n string) bool { return n == old })
+	before, err := g.worked(survivors)
+	if err != nil {
+		return t, err
+	}
 	t.struck = time.Now()
 	if err := f.strike(g, old); err != nil {
 		return t, err
@@ -38,6 +43,11 @@ func (g *group) try(run context.Context, name string) (t trial, err error) {
 	if err != nil {
 		return t, err
 	}
+	after, err := g.worked(survivors)
+	if err != nil {
+		return t, err
+	}
+	t.worked = after - before
 	may, err := g.apps.await(ctx, agreed.Coordinator)
 	if err != nil {
 		return t, err
