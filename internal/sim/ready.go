@@ -71,6 +71,7 @@ func (w *World) rewire(p int32, r *node.Ready) (unwanted uint32) {
 	if r.Exited {
 		v.roster = nil
 		w.tell("%s takes part no more", v.name)
+		w.dropAll(p)
 	}
 	if r.Roster != nil {
 		v.roster, v.asked = r.Roster, false

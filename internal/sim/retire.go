@@ -21,6 +21,17 @@ func (w *World) drop(p int32, unwanted uint32) {
 	}
 }
 
+// dropAll ends the links of a process that is on no roster any more, at once. If it is on one again, it
+// makes them anew.
+func (w *World) dropAll(p int32) {
+	for q := range int32(len(w.processes)) {
+		if l := w.pair(p, q); l.wanted {
+			w.retire(p, q)
+			l.wanted = false
+		}
+	}
+}
+
 func (w *World) retire(p, q int32) {
 	l := w.pair(p, q)
 	s := l.session
