@@ -2,6 +2,7 @@
 # Stages of a run, with the time that each took, and the CPU time: sourced by .ci/run and hack/nightly.
 
 times="" failed="" cpu=0
+beside_commands=() beside_pids=() beside_starts=() beside_outputs=()
 
 # stage COMMAND… runs a command, notes its time, and fails if the command does.
 stage() {
@@ -30,38 +31,43 @@ count_cpu() {
   rm -f "$file"
 }
 
-# beside COMMAND… runs a command at the lowest priority beside the stages that follow, until await.
+# beside COMMAND… runs a command at the lowest priority beside the stages that follow, until await COMMAND….
 beside() {
-  beside_command=$* beside_start=$SECONDS
-  beside_output=$(mktemp)
+  local output
+  output=$(mktemp)
   echo "=== $* (beside what follows)"
   # A group of its own, so that all of it can be ended.
   set -m
-  (code=0; nice -n 19 "$@" || code=$?; echo "${SECONDS}" >"$beside_output.end"; exit $code) >"$beside_output" 2>&1 &
-  beside_pid=$!
+  (code=0; nice -n 19 "$@" || code=$?; echo "${SECONDS}" >"$output.end"; exit $code) >"$output" 2>&1 &
   set +m
+  beside_commands+=("$*") beside_pids+=($!) beside_starts+=("$SECONDS") beside_outputs+=("$output")
 }
 
-# await waits for the command of beside, shows its output, and fails if the command did.
+# await COMMAND… waits for the command of a beside, shows its output, and fails if the command did.
 await() {
-  local result=ok
-  echo "=== $beside_command (it ran beside what is above)"
-  wait "$beside_pid" || result=FAILED
-  cat "$beside_output"
-  note "$result" $(($(cat "$beside_output.end") - beside_start)) "$beside_command (beside others)"
-  rm -f "$beside_output" "$beside_output.end"
-  beside_pid=""
+  local i output result=ok
+  for i in "${!beside_commands[@]}"; do
+    if [ "${beside_commands[i]}" = "$*" ]; then break; fi
+  done
+  output=${beside_outputs[i]}
+  echo "=== $* (it ran beside what is above)"
+  wait "${beside_pids[i]}" || result=FAILED
+  cat "$output"
+  note "$result" $(($(cat "$output.end") - beside_starts[i])) "$* (beside others)"
+  rm -f "$output" "$output.end"
+  unset "beside_commands[i]" "beside_pids[i]" "beside_starts[i]" "beside_outputs[i]"
   [ "$result" = ok ]
 }
 
 # finish prints the times, and ends what runs beside. It is for trap finish EXIT.
 finish() {
-  local code=$?
-  if [ -n "${beside_pid:-}" ]; then
-    kill -- "-$beside_pid" 2>/dev/null || true
-    cat "$beside_output"
-    rm -f "$beside_output" "$beside_output.end"
-  fi
+  local code=$? i
+  for i in "${!beside_pids[@]}"; do
+    echo "=== ${beside_commands[i]} (it is ended)"
+    kill -- "-${beside_pids[i]}" 2>/dev/null || true
+    cat "${beside_outputs[i]}"
+    rm -f "${beside_outputs[i]}" "${beside_outputs[i]}.end"
+  done
   printf '\n%s%6d s  %6d s CPU          in all\n' "$times" "$SECONDS" "$cpu"
   if [ -n "$failed" ]; then
     echo "failed: $failed" >&2
