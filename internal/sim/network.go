@@ -153,7 +153,7 @@ func (w *World) tend(t *task) {
 
 func (w *World) tendOpen(p, q int32, l *pair) {
 	other := &w.processes[q]
-	ended := other.node == nil || other.number != l.session.callee || !w.know(p, q)
+	ended := l.session.ended || other.node == nil || other.number != l.session.callee || !w.know(p, q)
 	switch {
 	case l.breaks > 0 && w.now >= l.breaks, ended && w.reaches(p, q):
 		w.lost(p, q, l)

@@ -21,13 +21,17 @@ func (w *World) drop(p int32, unwanted uint32) {
 	}
 }
 
-// dropAll ends the links of a process that is on no roster any more, at once. If it is on one again, it
-// makes them anew.
+// dropAll ends the links of a process that is on no roster any more, and those of others to it, at once:
+// what it still had to reply goes nowhere. If it is on a roster again, all are made anew.
 func (w *World) dropAll(p int32) {
 	for q := range int32(len(w.processes)) {
 		if l := w.pair(p, q); l.wanted {
 			w.retire(p, q)
 			l.wanted = false
+		}
+		if l := w.pair(q, p); l.state == open {
+			l.session.ended = true
+			w.look(q, p, w.within(Unit))
 		}
 	}
 }
