@@ -77,8 +77,8 @@ func (g *group) cpu() (map[string]int, error) {
 	return used, nil
 }
 
-// worked is the CPU time, so far, of agents and of this program, which is their apps. A thread that has ended counts no more; Go
-// keeps its threads.
+// worked is the CPU time, so far, of agents and of this program, which is their apps. A thread that has
+// ended counts no more; Go keeps its threads.
 func (g *group) worked(agents []string) (sum time.Duration, err error) {
 	pids := []int{os.Getpid()}
 	for _, name := range agents {

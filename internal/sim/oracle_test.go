@@ -12,9 +12,6 @@ import (
 
 // The oracle is tried: what is broken on purpose is found within some seeds, as what it is.
 func TestOracleFindsWhatIsBroken(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes some seconds, and with the race detector a minute")
-	}
 	for _, c := range brokenOnPurpose {
 		t.Run(c.finds+" "+c.name, func(t *testing.T) {
 			first := map[string]int{}
