@@ -1,9 +1,6 @@
 package membership
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Decision is what Step decides.
 type Decision struct {
@@ -199,40 +196,4 @@ func (g *group) judgeVoters() {
 		v.missing = missingFrom(v.pod, leaves, g.Now)
 		v.lost = v.lostFrom(leaderless, g.Begun)
 	}
-}
-
-// guardedMembers returns the members of a Guarded group: the voters, whatever has become of their
-// pods, and all other live pods, as far as no voter has their name and there is room. Since when a
-// pod is gone stays on record also when the voter's end is known, which may be for that very
-// reason: the next manager has nothing else to know it from.
-func guardedMembers(g *group, voters []voter) []Member {
-	members := make([]Member, 0, max(len(g.Pods), len(voters)))
-	for i := range voters {
-		v := &voters[i]
-		m := *v.Member
-		gone := v.pod == nil && (v.end.at.IsZero() || !m.GoneSince.IsZero())
-		if !gone || g.ClockAgrees {
-			m.GoneSince = heldSince(gone, m.GoneSince, g.Now.Truncate(time.Second))
-		}
-		m.Forgotten = v.confirmed(g.roster, g.Facts)
-		m.Witness = m.Witness || v.pod != nil && v.pod.Witness
-		members = append(members, m)
-	}
-	for i := range g.Pods {
-		pod := &g.Pods[i]
-		if !pod.Finished && len(members) < MaxMembers && !hasName(members[:len(voters)], pod.Name) {
-			members = append(members, Member{Name: pod.Name, UID: pod.UID, Witness: pod.Witness})
-		}
-	}
-	slices.SortFunc(members, func(a, b Member) int { return CompareNames(a.Name, b.Name) })
-	return members
-}
-
-func hasName(members []Member, name string) bool {
-	for i := range members {
-		if members[i].Name == name {
-			return true
-		}
-	}
-	return false
 }
