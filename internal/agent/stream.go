@@ -9,8 +9,6 @@ import (
 	"hash/fnv"
 	"net/http"
 	"time"
-
-	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // keepAlive is how often something is sent on an idle event stream, so that proxies leave it open.
@@ -30,10 +28,6 @@ type stream struct {
 	follow  func(ctx context.Context, say say)
 }
 
-// A request for a session carries this header. A session ties the process's candidacy to it, so a
-// curl, a probe, a crawler or a forged request must not open one by accident: none sends the header.
-const sessionHeader, sessionOpen = "Podesta-Session", "open"
-
 // say sends an event, or a comment if there is no data. It reports false if the client has gone.
 type say func(event string, data any) bool
 
@@ -43,10 +37,8 @@ func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "an event stream is read with GET", http.StatusMethodNotAllowed)
 		return
 	}
-	if s.session && r.Header.Get(sessionHeader) != sessionOpen {
-		http.Error(w, "a session ties this process's candidacy to it: an app that means to open one "+
-			"sends the header "+sessionHeader+": "+sessionOpen+"; to look, read /v1/coordinator",
-			http.StatusBadRequest)
+	if s.session && !meansSession(r) {
+		http.Error(w, noSession, http.StatusBadRequest)
 		return
 	}
 	select {
@@ -129,52 +121,8 @@ func (a appAPI) followCoordinator(ctx context.Context, say say) {
 	}
 }
 
-// nothing is what an app may do whose permission was withdrawn.
-func nothing() (lease.Permission, bool) { return lease.Permission{}, false }
-
 func same(a, b coordinatorJSON) bool {
 	sinceA, sinceB := a.Since, b.Since
 	a.Since, b.Since = nil, nil
 	return a == b && (sinceA == nil) == (sinceB == nil) && (sinceA == nil || sinceA.Equal(*sinceB))
-}
-
-// followPermission is a session. It tells the app whether it may act: now, at each change, and
-// again when a third of the time that it was told last has passed. A permission ends at its
-// deadline, because an agent that stands still cannot withdraw it. What was withdrawn and granted
-// again before this goroutine came to it is told as both: in between, the process may have been in
-// another group, where others acted.
-func (a appAPI) followPermission(ctx context.Context, say say) {
-	session := a.ledger.Open()
-	defer session.Close()
-	told, withdrawn := false, uint64(0) // the last event permitted; withdrawals until then
-	for {
-		viewed, changed := a.board.Read()
-		permitted := a.ledger.Changed()
-		count := uint64(0)
-		l := a.leader(func() (p lease.Permission, ok bool) {
-			p, count, ok = session.use()
-			return p, ok
-		})
-		skipped := told && l.MayAct && count != withdrawn
-		told, withdrawn = l.MayAct, count
-		if skipped && !say("permission", a.leader(nothing)) || !say("permission", l) {
-			session.Cut() // the app may stand still, and read later what it was told
-			return
-		}
-		again := keepAlive
-		if viewed.guarded() && l.MayAct {
-			again = time.Duration(l.Remaining) * time.Millisecond / 3
-		}
-		timer := time.NewTimer(again)
-		select {
-		case <-ctx.Done():
-		case <-permitted:
-		case <-changed:
-		case <-timer.C:
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
-			return
-		}
-	}
 }
