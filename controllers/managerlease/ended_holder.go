@@ -16,6 +16,22 @@ const (
 	redialAfter = 100 * time.Millisecond
 )
 
+// holderHasEnded reports whether the holder is another manager that is known to have ended. One that
+// is not watched yet is watched from now on, for as long as ctx lasts: that is as long as the elector
+// waits for the Lease.
+func (l *Lock) holderHasEnded(ctx context.Context) bool {
+	if l.holder == "" || l.holder == l.Identity() {
+		return false
+	}
+	if l.inPod && holderOf(l.holder).Pod == l.self.Pod {
+		return true
+	}
+	if l.watched == nil || l.watched.identity != l.holder {
+		l.watched = watchHolder(ctx, l.holder)
+	}
+	return l.watched.ended.Load()
+}
+
 // watch keeps a connection to the port for agents of one holder of the Lease. It sends nothing, and
 // the holder closes it now and then, as it does with every stranger.
 type watch struct {

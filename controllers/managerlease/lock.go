@@ -71,22 +71,6 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return record, raw, nil
 }
 
-// holderHasEnded reports whether the holder is another manager that is known to have ended. One that
-// is not watched yet is watched from now on, for as long as ctx lasts: that is as long as the elector
-// waits for the Lease.
-func (l *Lock) holderHasEnded(ctx context.Context) bool {
-	if l.holder == "" || l.holder == l.Identity() {
-		return false
-	}
-	if l.inPod && holderOf(l.holder).Pod == l.self.Pod {
-		return true
-	}
-	if l.watched == nil || l.watched.identity != l.holder {
-		l.watched = watchHolder(ctx, l.holder)
-	}
-	return l.watched.ended.Load()
-}
-
 // Create makes the Lease.
 func (l *Lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if err := l.LeaseLock.Create(ctx, record); err != nil {
