@@ -24,11 +24,10 @@ func (t turn) come(now lease.Instant) bool { return t.at != 0 && now >= t.at }
 // relink says whom to keep a link to, and has the failure detector watch whom the algorithm depends
 // on. A process that fell silent on an open link is asked on, to learn when a cut has healed.
 func (n *Node) relink() {
-	if n.roster == nil || !n.peers.stale && !n.ready.Changed && !n.peers.turn.come(n.now.Boot) &&
-		(!n.guarded() || n.peers.reach == n.lease.Reach()) {
+	if n.roster == nil || !n.linksMayDiffer() {
 		return
 	}
-	n.peers.stale = false
+	n.peers.stale, n.peers.coordinator = false, n.election.State().Coordinator
 	links := append(n.election.Links(), n.peers.silent...)
 	if n.passing.from != "" {
 		links = append(links, n.passing.from)
@@ -48,10 +47,18 @@ func (n *Node) relink() {
 	}
 }
 
+// linksMayDiffer reports whether anything has happened since the last time that the links depend on. (In a
+// Guarded group the view shows the leaseholder, also while the algorithm names nobody.)
+func (n *Node) linksMayDiffer() bool {
+	return n.peers.stale || n.ready.Changed || n.peers.turn.come(n.now.Boot) ||
+		n.peers.coordinator != n.election.State().Coordinator ||
+		n.guarded() && n.peers.reach != n.lease.Reach()
+}
+
 // watchable returns the coordinator, unless that is this process itself, or a process to which it
 // needs a link for nothing else, has none, and whose turn has not come.
 func (n *Node) watchable(needed []string) string {
-	c := n.election.State().Coordinator
+	c := n.peers.coordinator
 	if c == n.self.Name {
 		c = ""
 	}

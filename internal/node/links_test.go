@@ -100,3 +100,20 @@ func TestATurnIsForOneCoordinator(t *testing.T) {
 		t.Errorf("after a new roster it links to %v", p.links)
 	}
 }
+
+// A process that was no candidate for a while forgets whom it followed, and is told again. The view shows
+// the leaseholder all the time.
+func TestTheLinkToTheLeaseholderIsMadeAgain(t *testing.T) {
+	r := ringOfTen()
+	r.Guarded = true
+	p := start(t, "P5", r)
+	p.request("P10", lease.Renew, 1)
+	p.pass(100 * ms)
+	p.step(node.Event{Type: node.Unhealthy})
+	p.step(node.Event{Type: node.Healthy})
+	p.request("P10", lease.Renew, 1)
+	p.pass(100 * ms)
+	if p.named() != "P10" || !slices.Contains(p.links, "P10") {
+		t.Errorf("P5 follows %q and links to %v", p.named(), p.links)
+	}
+}

@@ -16,6 +16,8 @@ type peers struct {
 	reach    lease.Reach // that links were made for
 	stale    bool        // the links are to be looked at
 	turn     turn        // to make a link to the coordinator
+
+	coordinator string // by the algorithm, when the links were looked at last
 }
 
 // fallSilent notes that a process does not answer.
