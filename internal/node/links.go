@@ -8,11 +8,14 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// turn is when this process makes a link to a coordinator that it only watches (hazard R13). Where an
-// algorithm has no links to everybody, everybody else needs one to each new coordinator, and the
-// handshake of a link costs more than the messages of the election. So these links are made one after
-// the other, within a heartbeat, in the order in which the news goes round the ring. Until then the
-// processes before the coordinator in the ring, which have links to it, watch it.
+// turn is when this process of a Classic group makes a link to a coordinator that it only watches
+// (hazard R13). Where an algorithm has no links to everybody, everybody else needs one to each new
+// coordinator, and the handshake of a link costs more than the messages of the election. So these links
+// are made one after the other, within a heartbeat, in the order in which the news goes round the ring.
+// Until then the processes before the coordinator in the ring, which have links to it, watch it.
+//
+// In a Guarded group all make it at once. Others ask each process whether it hears the leaseholder (V9),
+// and without a link it would not know that the leaseholder has ended.
 type turn struct {
 	coordinator string
 	at          lease.Instant // 0: nobody is waited for
@@ -62,11 +65,11 @@ func (n *Node) watchable(needed []string) string {
 	if c == n.self.Name {
 		c = ""
 	}
-	if c == "" || slices.Contains(needed, c) || slices.Contains(n.links, c) {
+	if c == "" || n.guarded() || slices.Contains(needed, c) || slices.Contains(n.links, c) {
 		n.peers.turn = turn{}
 		return c
 	}
-	if n.peers.turn.coordinator != c {
+	if n.peers.turn.coordinator != c || n.peers.turn.at > n.now.Boot+n.roster.Heartbeat {
 		members := time.Duration(len(n.roster.Members))
 		n.peers.turn = turn{c, n.now.Boot + n.roster.Heartbeat*time.Duration(n.election.Distance(c))/members}
 	}

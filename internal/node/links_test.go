@@ -101,6 +101,31 @@ func TestATurnIsForOneCoordinator(t *testing.T) {
 	}
 }
 
+// R13: a turn is within the heartbeat of the roster in use, not of the one that it began under.
+func TestATurnEndsWithAShorterHeartbeat(t *testing.T) {
+	slow := edited(ringOfTen(), func(r *node.Roster) { r.Heartbeat = time.Minute })
+	p := start(t, "P5", slow)
+	p.learns("P10")
+	p.pass(10 * ms)
+	p.step(node.Event{Type: node.RosterReceived, Roster: edited(slow, func(r *node.Roster) { r.Heartbeat = 100 * ms })})
+	p.pass(50 * ms)
+	if !slices.Contains(p.links, "P10") {
+		t.Errorf("half of a heartbeat after the roster came P5 links to %v", p.links)
+	}
+}
+
+// R13: in a Guarded group nobody has a turn. Whoever hears the leaseholder may have to answer it at once
+// (TAKE OVER), and tell others that it hears it, which takes a link that shows when it has ended.
+func TestLinksToALeaseholderAreMadeAtOnce(t *testing.T) {
+	r := ringOfTen()
+	r.Guarded = true
+	p := start(t, "P5", r)
+	p.request("P10", lease.Renew, 1)
+	if !slices.Contains(p.links, "P10") {
+		t.Errorf("P5 follows the leaseholder P10 and links to %v", p.links)
+	}
+}
+
 // A process that was no candidate for a while forgets whom it followed, and is told again. The view shows
 // the leaseholder all the time.
 func TestTheLinkToTheLeaseholderIsMadeAgain(t *testing.T) {
@@ -108,11 +133,9 @@ func TestTheLinkToTheLeaseholderIsMadeAgain(t *testing.T) {
 	r.Guarded = true
 	p := start(t, "P5", r)
 	p.request("P10", lease.Renew, 1)
-	p.pass(100 * ms)
 	p.step(node.Event{Type: node.Unhealthy})
 	p.step(node.Event{Type: node.Healthy})
 	p.request("P10", lease.Renew, 1)
-	p.pass(100 * ms)
 	if p.named() != "P10" || !slices.Contains(p.links, "P10") {
 		t.Errorf("P5 follows %q and links to %v", p.named(), p.links)
 	}
