@@ -103,7 +103,7 @@ func (a *agent) present(n node.View) View {
 		Group:        n.Group,
 		GroupName:    r.Group,
 		Voters:       voters(r),
-		Generation:   n.Generation,
+		Generation:   n.Acknowledged, // in a Guarded group, to use a roster is to remember it
 		Algorithm:    r.Algorithm,
 		Safety:       r.Safety,
 		Coordinator:  n.Coordinator,
@@ -117,9 +117,6 @@ func (a *agent) present(n node.View) View {
 		Leaving:      n.Leaving,
 		Last:         n.Last,
 		T:            a.node.T(),
-	}
-	if v.guarded() { // to acknowledge a roster is to remember it
-		v.Generation = n.Acknowledged
 	}
 	if n.Since != 0 {
 		v.Since = time.Now().Add(n.Since - a.Ledger.clock().Boot)

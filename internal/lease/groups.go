@@ -57,9 +57,9 @@ func (s State) enter(group string) State {
 	return next
 }
 
-// used returns the newest generation of a group object that this state directory has used, as far
+// Used returns the newest generation of a group object that this state directory has used, as far
 // as it had to remember that; 0: none.
-func (s State) used(group string) int64 {
+func (s State) Used(group string) int64 {
 	if s.Group == group {
 		return s.Generation
 	}
@@ -135,4 +135,4 @@ func count(yes bool) int {
 
 // Used returns the newest generation of a group object that this voter has used, as far as it had
 // to remember that (V4, V12); 0: none.
-func (m *Machine) Used(group string) int64 { return m.voter.used(group) }
+func (m *Machine) Used(group string) int64 { return m.voter.Used(group) }

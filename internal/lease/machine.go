@@ -109,7 +109,7 @@ func (m *Machine) changeRoster(r *Roster) {
 		return
 	}
 	known := m.roster != nil && r.Group == m.roster.Group && r.Generation <= m.roster.Generation
-	if known || r.Generation < m.voter.used(r.Group) || m.Admits(r.Group) != nil {
+	if known || r.Generation < m.voter.Used(r.Group) || m.Admits(r.Group) != nil {
 		return // V4: generations never go back, and rosters of one generation are equal
 	}
 	if m.roster == nil || m.roster.Group != r.Group {

@@ -20,7 +20,7 @@ import "time"
 // roster use that one, or one before, voters have changed once since at most, and any two majorities
 // intersect (MC3).
 //
-// What is not promised: if no agent that uses the newer roster reports in that time, nobody can tell
+// What is not promised: if no agent that has used the newer roster reports in that time, nobody can tell
 // that there is one. A member that lies about its generation keeps its own group's roster as
 // it is until an operator says otherwise.
 

@@ -54,7 +54,7 @@ type Node struct {
 
 // New returns a Node that takes part with the first roster that it receives.
 func New(c Config) *Node {
-	return &Node{config: c, self: c.Self, now: c.Now}
+	return &Node{config: c, self: c.Self, now: c.Now, writes: writes{state: c.Saved}}
 }
 
 // Step takes one event, and returns what is to be done.

@@ -12,7 +12,7 @@ type View struct {
 	Member       bool   // this process is on a roster; if not, there is nothing more to know
 	Group        string // of the roster in use
 	Generation   int64  // of the roster in use
-	Acknowledged int64  // of the newest roster that is on the disk: it is not given up by a restart
+	Acknowledged int64  // of the newest roster that is on the disk as used: a restart does not go back
 	Coordinator  string // empty while there is none. Guarded: the leaseholder, as far as is known
 	Epoch        lease.Epoch
 	Bound        bool             // Guarded: this voter has promised that epoch, or has none to promise

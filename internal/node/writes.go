@@ -16,7 +16,7 @@ type writes struct {
 	lost        uint64        // writes up to this number are not believed, whatever is reported
 	outstanding []writing     // begun, and not reported yet; oldest first
 	retry       lease.Instant // when a write is tried again after one that failed; 0: none has
-	kept        *Roster       // the newest roster that is on the disk
+	state       lease.State   // the newest that is on the disk
 	write       Write         // handed out
 }
 
@@ -24,7 +24,7 @@ type writes struct {
 type writing struct {
 	number  uint64
 	version uint64 // of the lease protocol's State in it
-	roster  *Roster
+	state   lease.State
 }
 
 const (
@@ -58,11 +58,11 @@ func (n *Node) write() *Write {
 	}
 	w.dirty, w.retry = false, 0
 	w.begun++
-	w.outstanding = append(w.outstanding, writing{w.begun, w.version, w.roster})
 	w.write = Write{Number: w.begun, Lease: n.config.Saved, Roster: w.roster}
 	if n.lease != nil {
 		w.write.Lease = n.lease.State()
 	}
+	w.outstanding = append(w.outstanding, writing{w.begun, w.version, w.write.Lease})
 	return &w.write
 }
 
@@ -89,21 +89,20 @@ func (n *Node) advance(number uint64, err error) {
 	n.stirred = true
 	last := w.outstanding[done-1]
 	w.outstanding = append(w.outstanding[:0], w.outstanding[done:]...)
-	w.kept = last.roster
+	w.state = last.state
 	if last.version > 0 {
 		n.authorise(lease.Event{Type: lease.Persisted, Version: last.version})
 	}
 }
 
-// acknowledged is the generation of the roster in use, if it is on the disk, or else of the one
-// before that is; 0 if there is none of this group. What was on the disk at the start counts: a
-// manager that has lost its status must hear at once which rosters are in use (MC2).
+// acknowledged is the newest generation of the group that is on the disk as used; 0 if there is none.
+// Everything older is refused, also after a restart (V4). So it is newer than the roster in use if that is
+// an older one, which is passed over: the manager must hear that the status was set back (MC10). What was
+// on the disk at the start counts, too: a manager that has lost its status must hear at once which rosters
+// were in use (MC2). A Classic group keeps nothing of that: it is the roster in use.
 func (n *Node) acknowledged() int64 {
-	if kept := n.writes.kept; kept != nil && kept.Group == n.roster.Group {
-		return kept.Generation
+	if !n.guarded() {
+		return n.roster.Generation
 	}
-	if saved := n.config.Saved; saved.Group == n.roster.Group {
-		return min(saved.Generation, n.roster.Generation)
-	}
-	return 0
+	return n.writes.state.Used(n.roster.Group)
 }

@@ -16,6 +16,12 @@ func (w *World) setBack() {
 	if n := 1 + w.rng.IntN(a.version); w.rng.IntN(4) > 0 && a.rosters[n-1].group == a.group {
 		back = a.rosters[n-1]
 	}
+	w.restore(back)
+}
+
+// restore makes a roster the one in the status. Both managers start again.
+func (w *World) restore(back roster) {
+	a := &w.api
 	a.rosters = append(a.rosters, back)
 	a.version = len(a.rosters)
 	until := w.now + w.within(5*T)
