@@ -45,9 +45,10 @@ func (l leaseTimes) validate() error {
 		problems = append(problems, fmt.Errorf(
 			"--leader-elect-lease-duration %v: must be whole seconds, 1s or more", l.lasts))
 	}
-	if l.renew >= l.lasts {
-		problems = append(problems, fmt.Errorf("--leader-elect-renew-deadline %v: must be shorter "+
-			"than --leader-elect-lease-duration %v, or two managers lead", l.renew, l.lasts))
+	if l.renew+l.retry >= l.lasts {
+		problems = append(problems, fmt.Errorf("--leader-elect-renew-deadline %v: with "+
+			"--leader-elect-retry-period %v, after which the manager begins to renew, it must be shorter "+
+			"than --leader-elect-lease-duration %v, or two managers lead", l.renew, l.retry, l.lasts))
 	}
 	if l.retry <= 0 || float64(l.renew) <= leaderelection.JitterFactor*float64(l.retry) {
 		problems = append(problems, fmt.Errorf("--leader-elect-retry-period %v: must be positive, "+
@@ -74,6 +75,7 @@ func leaseOf(config *rest.Config, o options, logger *slog.Logger) (*managerlease
 		},
 		InPod:          pod != "",
 		RequestTimeout: max(o.lease.renew/2, time.Second), // so that one slow answer does not end the lead
+		RenewWithin:    o.lease.renew + o.lease.retry,     // client-go begins to renew that long after the last time
 		Logger:         logger,
 	})
 }

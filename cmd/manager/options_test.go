@@ -58,6 +58,7 @@ func TestBadFlagsSayWhatIsWrong(t *testing.T) {
 		{[]string{"--leader-elect-lease-duration=2500ms"}, "must be whole seconds"},
 		{[]string{"--leader-elect-lease-duration=0s"}, "must be whole seconds, 1s or more"},
 		{[]string{"--leader-elect-lease-duration=6s"}, "must be shorter than --leader-elect-lease-duration 6s"},
+		{[]string{"--leader-elect-retry-period=2s"}, "must be shorter than --leader-elect-lease-duration 8s"},
 		{[]string{"--leader-elect-retry-period=5s"}, "must be shorter than --leader-elect-renew-deadline 6s"},
 		{[]string{"--leader-elect-retry-period=0s"}, "must be positive"},
 		{[]string{"--pprof-address=:6060"}, "must be on a loopback address"},

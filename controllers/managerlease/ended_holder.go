@@ -17,16 +17,23 @@ const (
 )
 
 // holderHasEnded reports whether the holder is another manager that is known to have ended. One that
-// is not watched yet is watched from now on, for as long as ctx lasts: that is as long as the elector
-// waits for the Lease.
+// is not watched yet is watched from now on, until another one holds the Lease, or ctx ends: that is for
+// as long as the elector waits.
+//
+// Who has led judges nobody. If another one holds the Lease, agents and the Service follow that one, and
+// this process has to end, even if that one ends first; and it is no earlier process of this pod.
 func (l *Lock) holderHasEnded(ctx context.Context) bool {
-	if l.holder == "" || l.holder == l.Identity() {
+	if l.watched != nil && l.watched.identity != l.holder {
+		l.watched.stop()
+		l.watched = nil
+	}
+	if l.holder == "" || l.holder == l.Identity() || !l.renewed.IsZero() {
 		return false
 	}
 	if l.inPod && holderOf(l.holder).Pod == l.self.Pod {
 		return true
 	}
-	if l.watched == nil || l.watched.identity != l.holder {
+	if l.watched == nil {
 		l.watched = watchHolder(ctx, l.holder)
 	}
 	return l.watched.ended.Load()
@@ -36,12 +43,14 @@ func (l *Lock) holderHasEnded(ctx context.Context) bool {
 // the holder closes it now and then, as it does with every stranger.
 type watch struct {
 	identity string
+	stop     context.CancelFunc
 	ended    atomic.Bool // the holder has ended
 }
 
-// watchHolder watches until the holder has ended, or ctx ends.
+// watchHolder watches until the holder has ended, or ctx ends, or stop is called.
 func watchHolder(ctx context.Context, identity string) *watch {
-	w := &watch{identity: identity}
+	ctx, stop := context.WithCancel(ctx)
+	w := &watch{identity: identity, stop: stop}
 	if address := holderOf(identity).Address; address != "" {
 		go w.run(ctx, address)
 	}

@@ -2,6 +2,7 @@ package managerlease
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -20,7 +21,9 @@ type Options struct {
 	InPod bool
 	// RequestTimeout is how long the API server may take to answer.
 	RequestTimeout time.Duration
-	Logger         *slog.Logger
+	// RenewWithin is how long after the last renewal the holder may still renew the Lease.
+	RenewWithin time.Duration
+	Logger      *slog.Logger
 }
 
 // Lock is the Lease. Like every lock of client-go it serves one elector, which uses it from one
@@ -28,11 +31,14 @@ type Options struct {
 type Lock struct {
 	*resourcelock.LeaseLock
 
-	self    Holder
-	inPod   bool
-	logger  *slog.Logger
-	holder  string // of the Lease, as it was read or written last
-	watched *watch // nil: nobody
+	self        Holder
+	inPod       bool
+	renewWithin time.Duration
+	logger      *slog.Logger
+	holder      string    // of the Lease, as it was read or written last
+	asked       time.Time // when the Lease was read last
+	renewed     time.Time // when this manager has written itself last; zero: it has never led
+	watched     *watch    // nil: nobody
 }
 
 // New returns the Lease, which is asked for by a client of its own. Events are recorded if
@@ -50,15 +56,25 @@ func New(config *rest.Config, o Options) (*Lock, error) {
 			Client:     client,
 			LockConfig: resourcelock.ResourceLockConfig{Identity: o.Self.String()},
 		},
-		self:   o.Self,
-		inPod:  o.InPod,
-		logger: o.Logger,
+		self:        o.Self,
+		inPod:       o.InPod,
+		renewWithin: o.RenewWithin,
+		logger:      o.Logger,
 	}, nil
 }
+
+// errTooLate ends the lead of a manager at once. It still has to stop, and the API server may be silent:
+// client-go would ask it once more, to give the Lease back.
+var errTooLate = errors.New("this manager has not renewed its Lease in time")
 
 // Get returns the record of the Lease. Of a holder that has ended it says that nobody holds it: then
 // the elector takes it.
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	tooLate := !l.renewed.IsZero() && time.Since(l.renewed) > l.renewWithin
+	stoodStill := time.Since(l.asked) > l.renewWithin // it may go on if nobody has taken the Lease
+	if l.asked = time.Now(); tooLate && !stoodStill {
+		return nil, nil, errTooLate
+	}
 	record, raw, err := l.LeaseLock.Get(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -76,7 +92,7 @@ func (l *Lock) Create(ctx context.Context, record resourcelock.LeaderElectionRec
 	if err := l.LeaseLock.Create(ctx, record); err != nil {
 		return err
 	}
-	l.holder = record.HolderIdentity
+	l.wrote(record.HolderIdentity)
 	return nil
 }
 
@@ -90,6 +106,12 @@ func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	if err := l.LeaseLock.Update(ctx, record); err != nil {
 		return err
 	}
-	l.holder = record.HolderIdentity
+	l.wrote(record.HolderIdentity)
 	return nil
+}
+
+func (l *Lock) wrote(holder string) {
+	if l.holder = holder; holder == l.Identity() {
+		l.renewed = time.Now()
+	}
 }

@@ -2,6 +2,8 @@ package managerlease
 
 import (
 	"context"
+	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"sync"
@@ -39,9 +41,10 @@ func lockOf(client coordinationv1client.LeasesGetter, self Holder, inPod bool) *
 			Client:     client,
 			LockConfig: resourcelock.ResourceLockConfig{Identity: self.String()},
 		},
-		self:   self,
-		inPod:  inPod,
-		logger: slog.New(slog.DiscardHandler),
+		self:        self,
+		inPod:       inPod,
+		renewWithin: time.Hour,
+		logger:      slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -239,5 +242,79 @@ func TestHoldersAreReadAsTheyAreWritten(t *testing.T) {
 	}
 	if got := holderOf("somebody"); got.Address != "" || got.Pod != "somebody" {
 		t.Errorf("somebody is read as %+v", got)
+	}
+}
+
+// A manager that has led judges nobody. Whoever has taken its Lease may be its own pod's later process, or
+// end a moment later: it must end itself, since it is not the one that others were told of any more.
+func TestWhoHasLedTakesNothingBack(t *testing.T) {
+	client := leases()
+	first := hold(t, client, Holder{Pod: second.Pod, Address: "127.0.0.1:2", Run: "a"})
+	later := lockOf(client, second, true)
+	record, _, err := later.Get(t.Context())
+	must(t, err)
+	record.HolderIdentity = later.Identity()
+	must(t, later.Update(t.Context(), *record))
+	record, _, err = first.Get(t.Context())
+	must(t, err)
+	if record.HolderIdentity != later.Identity() {
+		t.Errorf("it finds that %q holds the Lease, want the one that took it", record.HolderIdentity)
+	}
+}
+
+// A manager that could not renew its Lease in time does not ask again. client-go would have it give the
+// Lease back before it ends, which takes a request, and so the time for which an API server is silent.
+func TestWhoWasTooLateAsksNoMore(t *testing.T) {
+	client := leases()
+	l := hold(t, client, Holder{Pod: "manager-0", Run: "a"})
+	for _, c := range []struct {
+		says           string
+		renewed, asked time.Duration // ago
+		asks           bool
+	}{
+		{"it has just renewed the Lease", 0, 0, true},
+		{"it has tried for long", time.Hour + 1, time.Second, false},
+		{"it has stood still, and nobody has taken the Lease", time.Hour + 1, time.Hour + 1, true},
+	} {
+		l.renewed, l.asked = time.Now().Add(-c.renewed), time.Now().Add(-c.asked)
+		if _, _, err := l.Get(t.Context()); (err == nil) != c.asks {
+			t.Errorf("%s: %v", c.says, err)
+		}
+	}
+	waits := lockOf(client, second, true)
+	for range 2 {
+		waits.asked = time.Now()
+		if _, _, err := waits.Get(t.Context()); err != nil {
+			t.Errorf("it has never led: %v", err)
+		}
+	}
+}
+
+// Who waits watches the present holder only. The address of an earlier one may be another pod's by now.
+func TestAnEarlierHolderIsWatchedNoMore(t *testing.T) {
+	client, agents := leases(), listen(t)
+	first := hold(t, client, Holder{Pod: "manager-0", Address: agents.Addr().String(), Run: "a"})
+	waits := lockOf(client, second, true)
+	get := func() {
+		t.Helper()
+		_, _, err := waits.Get(t.Context())
+		must(t, err)
+	}
+	get()
+	conn := agents.next(t)
+	record, _, err := first.Get(t.Context())
+	must(t, err)
+	record.HolderIdentity = Holder{Pod: "manager-2", Address: "127.0.0.1:1", Run: "c"}.String()
+	must(t, first.Update(t.Context(), *record))
+	get()
+	must(t, conn.SetReadDeadline(time.Now().Add(patience)))
+	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the connection to the earlier holder: %v, want its end", err)
+	}
+	must(t, conn.Close())
+	select {
+	case <-agents.taken:
+		t.Error("the earlier holder is dialled again")
+	case <-time.After(6 * redialAfter):
 	}
 }
