@@ -158,17 +158,30 @@ func TestTheLeaderIsMarked(t *testing.T) {
 		},
 	})
 	own := labelled(func(*corev1.Pod) {})
-	live := interceptor.NewClient(having(own), interceptor.Funcs{
-		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
-			other := labelled(func(p *corev1.Pod) { p.Name, p.UID = "p-1", "uid-1" })
-			list.(*corev1.PodList).Items = []corev1.Pod{*own, *other}
-			return nil
-		},
-	})
-	if err := MarkLeader(t.Context(), c, live, "shop", "p-0"); err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"unlabel p-1", "label p-0"}; !slices.Equal(wrote, want) {
-		t.Errorf("the writes were %q, want %q", wrote, want)
+	other := labelled(func(p *corev1.Pod) { p.Name, p.UID = "p-1", "uid-1" })
+	marked := labelled(func(p *corev1.Pod) { p.Labels[v1.LeaderLabel] = "true" })
+	for _, is := range []struct {
+		found []corev1.Pod
+		want  []string
+	}{
+		{nil, []string{"label p-0"}},
+		{[]corev1.Pod{*other}, []string{"unlabel p-1", "label p-0"}},
+		{[]corev1.Pod{*own, *other}, []string{"unlabel p-1", "label p-0"}}, // its label says something else
+		{[]corev1.Pod{*marked, *other}, []string{"unlabel p-1"}},
+		{[]corev1.Pod{*marked}, nil},
+	} {
+		live := interceptor.NewClient(having(own), interceptor.Funcs{
+			List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
+				list.(*corev1.PodList).Items = is.found
+				return nil
+			},
+		})
+		wrote = nil
+		if err := MarkLeader(t.Context(), c, live, "shop", "p-0"); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(wrote, is.want) {
+			t.Errorf("the writes were %q, want %q", wrote, is.want)
+		}
 	}
 }

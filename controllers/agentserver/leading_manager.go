@@ -14,8 +14,8 @@ import (
 const leaderOwner = client.FieldOwner("podesta-leader")
 
 // MarkLeader puts the leader's label on the manager's own pod, off any other first: so Service
-// podesta-roster sends agents to the leading manager only. Live must read from the API server: the
-// manager's cache does not hold its own pods.
+// podesta-roster sends agents to the leading manager only. It writes nothing if that is so already. Live
+// must read from the API server: the manager's cache does not hold its own pods.
 func MarkLeader(ctx context.Context, c client.Client, live client.Reader,
 	namespace, pod string) error {
 	marked := &corev1.PodList{}
@@ -23,15 +23,20 @@ func MarkLeader(ctx context.Context, c client.Client, live client.Reader,
 	if err := live.List(ctx, marked, client.InNamespace(namespace), labelled); err != nil {
 		return fmt.Errorf("find pods with label %s: %w", v1.LeaderLabel, err)
 	}
+	is := false
 	for i := range marked.Items {
 		other := &marked.Items[i]
 		if other.Name == pod {
+			is = other.Labels[v1.LeaderLabel] == "true"
 			continue
 		}
 		_, err := byuid.RemoveLabel(ctx, c, byuid.PodOf(other), v1.LeaderLabel, leaderOwner)
 		if err != nil {
 			return fmt.Errorf("take label %s off pod %s: %w", v1.LeaderLabel, other.Name, err)
 		}
+	}
+	if is {
+		return nil
 	}
 	own := &corev1.Pod{}
 	if err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: pod}, own); err != nil {

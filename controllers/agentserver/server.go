@@ -18,7 +18,7 @@ type Server struct {
 	CA      *ca.Authorities
 	Keyring *identity.Keyring // the server's
 	Listen  func(context.Context) (net.Listener, error)
-	// Lead is called when agents can be served: it directs them here.
+	// Lead is called when agents can be served, and at each check: it directs them here.
 	Lead   func(context.Context) error
 	Logger *slog.Logger
 
@@ -58,8 +58,9 @@ func (s *Server) Start(ctx context.Context) error {
 	return err
 }
 
-// maintain checks the CA, and renews the serving certificate in time and by the authority that
-// signs. What fails is tried again at the next check: none of it ends the service.
+// maintain checks the CA, renews the serving certificate in time and by the authority that signs, and
+// directs agents here, in case a manager that led for a moment has directed them elsewhere. What fails is
+// tried again at the next check: none of it ends the service.
 func (s *Server) maintain(ctx context.Context) {
 	check := time.NewTicker(s.CA.CheckEvery)
 	defer check.Stop()
@@ -68,6 +69,9 @@ func (s *Server) maintain(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-check.C:
+		}
+		if err := s.Lead(ctx); err != nil && ctx.Err() == nil {
+			s.Logger.Error("agents may not find this manager", "error", err)
 		}
 		if err := s.CA.Check(ctx); err != nil && ctx.Err() == nil {
 			s.Logger.Error("the CA could not be checked and stays as it is", "error", err,
