@@ -26,8 +26,7 @@ func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 	manager := rosterpb.NewRosterServiceClient(conn)
 	stream, err := manager.Follow(ctx)
 	if err != nil {
-		c.failed(conn, err)
-		return fmt.Errorf("follow the roster: %w", err)
+		return c.failed(conn, err)
 	}
 	var tasks sync.WaitGroup
 	defer tasks.Wait()
@@ -46,7 +45,7 @@ func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 		return moved
 	}
 	if !answered {
-		c.failed(conn, err)
+		return c.failed(conn, err)
 	}
 	return fmt.Errorf("follow the roster: %w", err)
 }

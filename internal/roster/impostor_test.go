@@ -1,11 +1,13 @@
 package roster
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -107,6 +109,35 @@ func TestTheKeptBundleIsPreferred(t *testing.T) {
 				t.Error("its links trust the impostor's authority, or their own no more")
 			}
 		})
+	}
+}
+
+// A manager that did not prove itself is a reason to join by token, once. An agent that cannot join goes on
+// with its certificate: what led it astray may be over, and the API server, which a Join needs, away.
+func TestWhoCannotJoinGoesOnWithItsCertificate(t *testing.T) {
+	m, evil := newManager(t), impostor(t)
+	m.Publish(sample(1))
+	g, failed := joined(t, m, evil, evil.bundle, time.Hour)
+	g.Token = func() (string, error) { return "", errors.New("no token") }
+	var leads atomic.Pointer[string]
+	leads.Store(&evil.address)
+	g.Dial = func(ctx context.Context, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", *leads.Load())
+	}
+	g.run(t)
+	<-failed // at the impostor
+	leads.Store(&m.address)
+	for late := time.After(patience); ; {
+		select {
+		case u := <-g.updates:
+			if u.Roster == nil || u.Roster.Generation != 1 {
+				t.Errorf("it was told %+v", u)
+			}
+			return
+		case <-failed: // without a token
+		case <-late:
+			t.Fatal("it never uses its certificate again")
+		}
 	}
 }
 

@@ -29,11 +29,16 @@ func (c *Client) needsCertificate() bool {
 	return c.unanswered >= mostUnanswered && !c.reconnect.recovering(time.Now())
 }
 
-// failed takes note of a session to which the manager has sent nothing. The certificate is refused if
-// the manager does not know it, or if we do not take what is there for the manager.
-func (c *Client) failed(conn *connection, err error) {
-	c.refused = conn.unproved.Load() || status.Code(err) == codes.Unauthenticated
+// failed takes note of a session to which the manager has sent nothing, and returns its error. The
+// certificate is refused if the manager does not know it, or if we do not take what is there for the manager.
+func (c *Client) failed(conn *connection, err error) error {
+	unproved := conn.unproved.Load()
+	c.refused = unproved || status.Code(err) == codes.Unauthenticated
 	c.unanswered++
+	if unproved {
+		return &unprovedError{cause: err, until: c.pinned()}
+	}
+	return fmt.Errorf("follow the roster: %w", err)
 }
 
 // joinByToken gets a certificate for the pod that the token identifies. It presents no certificate,
@@ -45,7 +50,7 @@ func (c *Client) failed(conn *connection, err error) {
 // while its CA is rotated: a CA signs only when all certificates have ended that came without it.
 // When the CA was lost, it does.
 func (c *Client) joinByToken(ctx context.Context) error {
-	c.unanswered = 0 // if it fails, the certificate is tried again
+	c.unanswered, c.refused = 0, false // if it fails, the certificate is tried again
 	if c.Keyring.HasTrust() {
 		err := c.joinAt(ctx, c.Keyring.WithoutCertificate())
 		unproved := (*unprovedError)(nil)
@@ -94,7 +99,6 @@ func (c *Client) joinAt(ctx context.Context, by *identity.Keyring) error {
 	case err != nil:
 		return fmt.Errorf("join by token: %w", err)
 	}
-	c.refused = false
 	return nil
 }
 
