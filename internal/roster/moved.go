@@ -103,6 +103,14 @@ func (p *publisher) list(key groupKey, last, next *Roster) {
 	}
 }
 
+// agents returns how many agents there may be: all that are on a roster or have a session. Right after a
+// takeover it is far more than have come back.
+func (p *publisher) agents() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.places)
+}
+
 func (p *publisher) place(uid string) *place {
 	at := p.places[uid]
 	if at == nil {

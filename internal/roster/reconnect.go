@@ -18,8 +18,9 @@ import (
 //   - Then there is no manager, and the waits grow: full jitter, below minBackoff at first and
 //     below maxBackoff at last. It is the same for an agent that no manager has told anything.
 //
-// An agent knows how many there were when it was told, at the start of its session and with each
-// roster. Where a cluster has grown tenfold since, a few times returnsPerSecond come at first; what
+// A manager counts the processes on all rosters, also those that have not come back to it yet. An agent
+// knows how many there were when it was told, at the start of its session and with each roster. Where a
+// cluster has grown tenfold since, a few times returnsPerSecond come at first; what
 // a manager does with too many is in package door.
 const (
 	minBackoff = time.Second

@@ -1,6 +1,7 @@
 package roster
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -105,18 +106,25 @@ func TestWhatAnAgentIsTold(t *testing.T) {
 // An agent is told over the wire, at the start of its session.
 func TestTheManagerTellsHowToComeBack(t *testing.T) {
 	m := newManager(t)
-	m.open.Add(2999) // with this agent's session there are 3000
+	others := sample(1)
+	others.Group, others.Processes = "others", slices.Repeat(others.Processes[:1], 3000)
+	for i := range others.Processes {
+		others.Processes[i].UID = fmt.Sprint("uid-", i)
+	}
+	m.Publish(others) // none of them has come back
 	g := newAgent(t, m, "a").run(t)
 	m.Publish(sample(1))
 	if u := g.next(t); u.Roster == nil {
 		t.Fatalf("%+v, want a roster", u)
 	}
 	g.stop()
-	if within := g.reconnect.within; within != 3*time.Second {
-		t.Errorf("it is told %v, want 3s", within)
+	if within, want := g.reconnect.within, spreadOver(3000+len(sample(1).Processes)); within != want {
+		t.Errorf("it is told %v, want %v", within, want)
 	}
+	m.Withdraw(others.Namespace, others.Group)
+	m.Withdraw(sample(1).Namespace, sample(1).Group)
 	m.stop()
-	if n := m.open.Load(); n != 2999 {
-		t.Errorf("%d sessions are counted when it is gone", n-2999)
+	if n := m.publisher.agents(); n != 0 {
+		t.Errorf("%d agents are counted when all are gone", n)
 	}
 }

@@ -96,7 +96,6 @@ type Server struct {
 	// by certificate, limited by pod; separate, so that renewals do not wait for joins
 	renewals *door.Turns
 	sessions atomic.Uint64 // the number of sessions so far
-	open     atomic.Int64  // of them, those that have not ended
 }
 
 // NewServer returns a server. It serves nothing before Serve.
@@ -236,8 +235,6 @@ func (s *Server) Follow(stream serverStream) error {
 		return err
 	}
 	session := newSession(name, s.sessions.Add(1), leaf.NotAfter)
-	s.open.Add(1)
-	defer s.open.Add(-1)
 	s.publisher.enter(name, session)
 	defer s.publisher.leave(name, session)
 	s.Sightings.opened(name, session)
@@ -257,7 +254,7 @@ func (s *Server) Follow(stream serverStream) error {
 func (s *Server) paced(stream serverStream) sender {
 	return func(u *rosterpb.Update) error {
 		//nolint:gosec // maxBackoff at most
-		u.ReturnWithinMilliseconds = int32(spreadOver(int(s.open.Load())).Milliseconds())
+		u.ReturnWithinMilliseconds = int32(spreadOver(s.publisher.agents()).Milliseconds())
 		return stream.Send(u)
 	}
 }
