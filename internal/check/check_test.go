@@ -174,6 +174,9 @@ func TestOneFault(t *testing.T) {
 		"the app has no image": {func(_ *Facts, n *Namespace) {
 			n.Pods.Value[2].Status.ContainerStatuses = waits("", "app", "ImagePullBackOff").Status.ContainerStatuses
 		}, ""},
+		"what prepares the app has no image": {func(_ *Facts, n *Namespace) {
+			n.Pods.Value[2].Status.InitContainerStatuses = waits("", "migrate", "ImagePullBackOff").Status.ContainerStatuses
+		}, ""},
 		"a mesh": {func(_ *Facts, n *Namespace) {
 			n.Pods.Value[0].Spec.Containers = append(n.Pods.Value[0].Spec.Containers, corev1.Container{Name: "istio-proxy"})
 			n.Pods.Value[0].Annotations = map[string]string{
