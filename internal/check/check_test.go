@@ -175,7 +175,8 @@ func TestOneFault(t *testing.T) {
 			n.Pods.Value[2].Status.ContainerStatuses = waits("", "app", "ImagePullBackOff").Status.ContainerStatuses
 		}, ""},
 		"what prepares the app has no image": {func(_ *Facts, n *Namespace) {
-			n.Pods.Value[2].Status.InitContainerStatuses = waits("", "migrate", "ImagePullBackOff").Status.ContainerStatuses
+			n.Pods.Value[2].Status.InitContainerStatuses = waits("", "migrate", "ImagePullBackOff").
+				Status.ContainerStatuses
 		}, ""},
 		"a mesh": {func(_ *Facts, n *Namespace) {
 			n.Pods.Value[0].Spec.Containers = append(n.Pods.Value[0].Spec.Containers, corev1.Container{Name: "istio-proxy"})

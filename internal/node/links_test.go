@@ -107,20 +107,27 @@ func TestATurnEndsWithAShorterHeartbeat(t *testing.T) {
 	p := start(t, "P5", slow)
 	p.learns("P10")
 	p.pass(10 * ms)
-	p.step(node.Event{Type: node.RosterReceived, Roster: edited(slow, func(r *node.Roster) { r.Heartbeat = 100 * ms })})
+	quick := edited(slow, func(r *node.Roster) { r.Heartbeat = 100 * ms })
+	p.step(node.Event{Type: node.RosterReceived, Roster: quick})
 	p.pass(50 * ms)
 	if !slices.Contains(p.links, "P10") {
 		t.Errorf("half of a heartbeat after the roster came P5 links to %v", p.links)
 	}
 }
 
-// R13: in a Guarded group nobody has a turn. Whoever hears the leaseholder may have to answer it at once
-// (TAKE OVER), and tell others that it hears it, which takes a link that shows when it has ended.
-func TestLinksToALeaseholderAreMadeAtOnce(t *testing.T) {
+// hearsALeaseholder starts P5 of a Guarded ring, and P10 renews its lease.
+func hearsALeaseholder(t *testing.T) *process {
 	r := ringOfTen()
 	r.Guarded = true
 	p := start(t, "P5", r)
 	p.request("P10", lease.Renew, 1)
+	return p
+}
+
+// R13: in a Guarded group nobody has a turn. Whoever hears the leaseholder may have to answer it at once
+// (TAKE OVER), and tell others that it hears it, which takes a link that shows when it has ended.
+func TestLinksToALeaseholderAreMadeAtOnce(t *testing.T) {
+	p := hearsALeaseholder(t)
 	if !slices.Contains(p.links, "P10") {
 		t.Errorf("P5 follows the leaseholder P10 and links to %v", p.links)
 	}
@@ -129,10 +136,7 @@ func TestLinksToALeaseholderAreMadeAtOnce(t *testing.T) {
 // A process that was no candidate for a while forgets whom it followed, and is told again. The view shows
 // the leaseholder all the time.
 func TestTheLinkToTheLeaseholderIsMadeAgain(t *testing.T) {
-	r := ringOfTen()
-	r.Guarded = true
-	p := start(t, "P5", r)
-	p.request("P10", lease.Renew, 1)
+	p := hearsALeaseholder(t)
 	p.step(node.Event{Type: node.Unhealthy})
 	p.step(node.Event{Type: node.Healthy})
 	p.request("P10", lease.Renew, 1)
