@@ -75,7 +75,7 @@ func leaseOf(config *rest.Config, o options, logger *slog.Logger) (*managerlease
 		},
 		InPod:          pod != "",
 		RequestTimeout: max(o.lease.renew/2, time.Second), // so that one slow answer does not end the lead
-		RenewWithin:    o.lease.renew + o.lease.retry,     // client-go begins to renew that long after the last time
+		RenewWithin:    o.lease.retry + o.lease.renew,     // client-go waits, and then tries
 		Logger:         logger,
 	})
 }

@@ -160,7 +160,7 @@ func TestTheLeaderIsMarked(t *testing.T) {
 	own := labelled(func(*corev1.Pod) {})
 	other := labelled(func(p *corev1.Pod) { p.Name, p.UID = "p-1", "uid-1" })
 	marked := labelled(func(p *corev1.Pod) { p.Labels[v1.LeaderLabel] = "true" })
-	for _, is := range []struct {
+	for _, test := range []struct {
 		found []corev1.Pod
 		want  []string
 	}{
@@ -172,7 +172,7 @@ func TestTheLeaderIsMarked(t *testing.T) {
 	} {
 		live := interceptor.NewClient(having(own), interceptor.Funcs{
 			List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
-				list.(*corev1.PodList).Items = is.found
+				list.(*corev1.PodList).Items = test.found
 				return nil
 			},
 		})
@@ -180,8 +180,8 @@ func TestTheLeaderIsMarked(t *testing.T) {
 		if err := MarkLeader(t.Context(), c, live, "shop", "p-0"); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(wrote, is.want) {
-			t.Errorf("the writes were %q, want %q", wrote, is.want)
+		if !slices.Equal(wrote, test.want) {
+			t.Errorf("the writes were %q, want %q", wrote, test.want)
 		}
 	}
 }

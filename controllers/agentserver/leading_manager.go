@@ -23,11 +23,11 @@ func MarkLeader(ctx context.Context, c client.Client, live client.Reader,
 	if err := live.List(ctx, marked, client.InNamespace(namespace), labelled); err != nil {
 		return fmt.Errorf("find pods with label %s: %w", v1.LeaderLabel, err)
 	}
-	is := false
+	already := false
 	for i := range marked.Items {
 		other := &marked.Items[i]
 		if other.Name == pod {
-			is = other.Labels[v1.LeaderLabel] == "true"
+			already = other.Labels[v1.LeaderLabel] == "true"
 			continue
 		}
 		_, err := byuid.RemoveLabel(ctx, c, byuid.PodOf(other), v1.LeaderLabel, leaderOwner)
@@ -35,7 +35,7 @@ func MarkLeader(ctx context.Context, c client.Client, live client.Reader,
 			return fmt.Errorf("take label %s off pod %s: %w", v1.LeaderLabel, other.Name, err)
 		}
 	}
-	if is {
+	if already {
 		return nil
 	}
 	own := &corev1.Pod{}

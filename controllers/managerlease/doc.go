@@ -12,7 +12,8 @@
 //
 // What is not promised: that one manager leads at a time. No Lease promises that, because its holder
 // may stand still between a check and a write, and nothing depends on it: of two managers that write
-// a group's roster, one gets a conflict (MC1 in internal/membership). A network that refuses
-// connections between managers that it has allowed before makes one of them lead too early; it does
-// so once, because a manager that was never connected to the holder does not judge it.
+// a group's roster, one gets a conflict (MC1 in internal/membership). A network that closes a connection
+// between managers, and refuses the next one, makes the one that waits lead too early: once for each
+// time, because a manager that was never connected to the holder does not judge it. The one that has
+// led judges nobody any more, and ends.
 package managerlease
