@@ -73,8 +73,9 @@ type Client struct {
 
 	// The fields below are used by Run only.
 	reconnect  reconnection
-	refused    bool // the last attempt failed because of our certificate, or of what we trust
-	unanswered int  // attempts in a row that reached somebody who said nothing
+	refused    bool      // the last attempt failed because of our certificate, or of what we trust
+	unanswered int       // attempts in a row that reached somebody who said nothing
+	renewed    time.Time // when the certificate was renewed last; zero: it was not
 }
 
 // NewClient returns a client. It does nothing before Run.
@@ -121,12 +122,12 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 	}
 	waiting := false // true once the client has logged that it waits for the CA bundle
 	for {
-		begun := time.Now()
 		err := c.attempt(ctx, updates)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if errors.Is(err, errRenewed) {
+			c.renewed = time.Now()
 			continue
 		}
 		if moved := (*MovedError)(nil); errors.As(err, &moved) {
@@ -142,7 +143,7 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 			}
 			continue
 		}
-		wait, often := c.reconnect.next(begun, time.Now())
+		wait, often := c.reconnect.next(time.Now())
 		level := slog.LevelWarn
 		if often {
 			level = slog.LevelDebug

@@ -63,6 +63,7 @@ func (c *Client) receive(ctx context.Context, stream followStream,
 		}
 		if !answered {
 			answered, c.unanswered = true, 0
+			c.reconnect.follows(time.Now())
 			c.Logger.Info("following the manager", "manager", c.Address)
 		}
 		c.reconnect.told(message.GetReturnWithinMilliseconds())
@@ -132,11 +133,21 @@ func (c *Client) sendReports(ctx context.Context, stream followStream) {
 	}
 }
 
+// renewWithin is the shortest time from one renewal to the next one. By a clock that is half a day ahead
+// of the manager's, each new certificate is to be renewed at once.
+const renewWithin = 10 * time.Minute
+
+// renewIn returns how long to wait until the next renewal.
+func renewIn(now, at, renewed time.Time) time.Duration {
+	return max(at.Sub(now), renewed.Add(renewWithin).Sub(now))
+}
+
 // renew waits until half of the certificate's lifetime has passed, and gets the next one over the
-// session's connection. It returns errRenewed then, a *MovedError if the pod has another group, or
-// nil when ctx ends. If a renewal fails otherwise, the session continues, and renew retries after a tenth of the remaining time, but at least a minute.
+// session's connection. It returns errRenewed then, a *MovedError if the pod has another group, or nil
+// when ctx ends. If a renewal fails otherwise, the session continues, and renew retries after a tenth
+// of the remaining time, but at least a minute.
 func (c *Client) renew(ctx context.Context, manager rosterpb.RosterServiceClient) error {
-	wait := time.Until(c.Keyring.RenewAt())
+	wait := renewIn(time.Now(), c.Keyring.RenewAt(), c.renewed)
 	for sleep(ctx, wait) {
 		err := c.join(ctx, manager, "")
 		if err == nil {

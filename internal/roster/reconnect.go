@@ -25,8 +25,8 @@ import (
 const (
 	minBackoff = time.Second
 	maxBackoff = 15 * time.Second
-	// steady is how long a session lasts that counts as a success: not that of a manager that accepts
-	// and closes at once.
+	// steady is how long a session lasts, since the manager answered, that counts as a success: not that
+	// of a manager that accepts and closes at once.
 	steady = 10 * time.Second
 	// failoverWithin is longer than it takes until another manager leads and can be reached, also if
 	// the Lease of the last one has to expire.
@@ -50,6 +50,7 @@ type reconnection struct {
 	first, most time.Duration // minBackoff and maxBackoff; less in tests
 
 	within   time.Duration // as a manager has told; 0: none has
+	answered time.Time     // when the manager answered in the session that is open; zero: it has not
 	lost     time.Time     // when the last steady session ended; zero: there was none
 	failures int           // attempts since failoverWithin has passed, or from the beginning
 }
@@ -61,12 +62,21 @@ func (b *reconnection) told(milliseconds int32) {
 	}
 }
 
-// next returns how long to wait after an attempt, or a session, that begun then and has ended now.
-// often reports whether such attempts follow each other so fast that one of them says it all.
-func (b *reconnection) next(begun, now time.Time) (wait time.Duration, often bool) {
-	if now.Sub(begun) >= steady {
+// follows takes note that the manager has answered. A session that goes on with a renewed certificate
+// is the same one.
+func (b *reconnection) follows(now time.Time) {
+	if b.answered.IsZero() {
+		b.answered = now
+	}
+}
+
+// next returns how long to wait after an attempt, or a session, that has ended now. often reports
+// whether such attempts follow each other so fast that one of them says it all.
+func (b *reconnection) next(now time.Time) (wait time.Duration, often bool) {
+	if !b.answered.IsZero() && now.Sub(b.answered) >= steady {
 		b.lost, b.failures = now, 0
 	}
+	b.answered = time.Time{}
 	if b.recovering(now) {
 		return rand.N(min(b.within, b.most)) + 1, now.After(b.lost)
 	}

@@ -18,11 +18,12 @@ func newReconnection(agents int) reconnection {
 // attempts returns when an agent tries to reach a manager that is gone, since it went.
 func attempts(b reconnection, until time.Duration) (at []time.Duration) {
 	begun := time.Now()
+	b.follows(begun)
 	lost := begun.Add(time.Hour) // of a steady session
-	wait, _ := b.next(begun, lost)
+	wait, _ := b.next(lost)
 	for now := lost.Add(wait); now.Sub(lost) < until; now = now.Add(wait) {
 		at = append(at, now.Sub(lost))
-		wait, _ = b.next(now, now) // refused at once
+		wait, _ = b.next(now) // refused at once
 	}
 	return at
 }
@@ -74,8 +75,12 @@ func TestWithoutAManagerAttemptsBecomeRare(t *testing.T) {
 	b := newReconnection(3)
 	now := time.Now()
 	failures := 0
-	for range 100 { // a manager that accepts, and closes at once
-		if _, often := b.next(now, now); often {
+	for i := range 100 { // somebody says nothing and hangs, or answers and closes at once
+		now = now.Add(time.Hour)
+		if i%2 == 1 {
+			b.follows(now)
+		}
+		if _, often := b.next(now); often {
 			t.Fatal("it counts as a failover")
 		}
 		failures = b.failures
@@ -86,6 +91,35 @@ func TestWithoutAManagerAttemptsBecomeRare(t *testing.T) {
 	untold := attempts(newReconnection(0), failoverWithin)
 	if len(untold) > 12 { // 1 s, 2 s, 4 s, 8 s: 4 are expected
 		t.Errorf("%d attempts in %v without having been told anything", len(untold), failoverWithin)
+	}
+}
+
+// A session is as old as the manager's first answer, also after a renewal.
+func TestARenewedSessionIsTheSame(t *testing.T) {
+	b := newReconnection(3)
+	now := time.Now()
+	b.follows(now)
+	b.follows(now.Add(steady - 1)) // with the next certificate
+	if _, often := b.next(now.Add(steady)); often || b.failures != 0 {
+		t.Errorf("the session that was renewed counts as %d failures", b.failures)
+	}
+}
+
+// A certificate is renewed when half of its time is over, but by a clock that is ahead not without end.
+func TestWhenACertificateIsRenewed(t *testing.T) {
+	now := time.Now()
+	for name, test := range map[string]struct {
+		at, renewed time.Time
+		want        time.Duration
+	}{
+		"at half of its time":         {now.Add(12 * time.Hour), now, 12 * time.Hour},
+		"what is kept is old":         {now.Add(-time.Hour), time.Time{}, -time.Hour},
+		"a clock that is ahead":       {now.Add(-time.Hour), now, renewWithin},
+		"ahead, and some minutes ago": {now.Add(-time.Hour), now.Add(-time.Minute), renewWithin - time.Minute},
+	} {
+		if got := renewIn(now, test.at, test.renewed); got != test.want {
+			t.Errorf("%s: in %v, want %v", name, got, test.want)
+		}
 	}
 }
 
