@@ -38,8 +38,11 @@ GO_DIRS := api bench client cmd controllers examples hack internal test
 TEST := go test -toolexec 'env $(EAGER)' -vet=off -ldflags=-s
 RACE := $(if $(shell command -v $$(go env CC)),CGO_ENABLED=1 $(TEST) -race,$(TEST))
 
-# Agents and the manager run as small static binaries; grpcnotrace leaves out what only golang.org/x/net/trace needs.
-BUILD := $(EAGER) go build -tags grpcnotrace -ldflags '-s -w -X main.version=$(VERSION)'
+# Agents and the manager run as small static binaries; grpcnotrace leaves out what only golang.org/x/net/trace needs. What an agent
+# serves by HTTP is plain HTTP/1.1: of net/http it needs no HTTP/2, which is half a megabyte.
+TAGS = grpcnotrace
+BUILD = $(EAGER) go build -tags $(TAGS) -ldflags '-s -w -X main.version=$(VERSION)'
+bin/agent: TAGS = grpcnotrace,nethttpomithttp2
 
 ##@ Use
 

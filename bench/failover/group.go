@@ -55,7 +55,9 @@ type group struct {
 	running  map[string]*exec.Cmd
 	observer *observer.Observer
 	apps     *apps
-	mended   time.Time // when the last fault was over
+	begun    time.Time     // when the first process was started
+	formed   time.Duration // since then, until all agreed first on one that might act; 0: they have not
+	mended   time.Time     // when the last fault was over
 }
 
 // errRestless says that a group did not come to rest.
@@ -97,6 +99,7 @@ func (g *group) boot(ctx context.Context) error {
 	if out, err := keys.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s keys: %w\n%s", g.binary, err, out)
 	}
+	g.begun = time.Now()
 	for _, p := range r.Processes {
 		g.names = append(g.names, p.Name)
 		if err := g.start(ctx, p.Name); err != nil {
@@ -156,12 +159,11 @@ func (g *group) ready(ctx context.Context) (coordinator string, err error) {
 		if err != nil {
 			return "", err
 		}
-		since := agreed.At
-		for _, at := range [...]time.Time{may, g.mended} {
-			if at.After(since) {
-				since = at
-			}
+		since := latest(agreed.At, may)
+		if g.formed == 0 {
+			g.formed = since.Sub(g.begun)
 		}
+		since = latest(since, g.mended)
 		if err := g.until(ctx, since.Add(g.settling())); err != nil {
 			return "", err
 		}
@@ -169,6 +171,13 @@ func (g *group) ready(ctx context.Context) (coordinator string, err error) {
 			return agreed.Coordinator, g.alive()
 		}
 	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // alive fails if an agent has ended: then those of another measurement have its address, and answer.

@@ -15,7 +15,7 @@ func TestQuantilesAreNearestRanks(t *testing.T) {
 			t.Errorf("quantile %v is %v, want %v ms", q, got, int(want))
 		}
 	}
-	if got, want := spread(d), "10.0 | 18.0 | 20.0"; got != want {
+	if got, want := spread(d), "10.0 | 18.0 | 20.0 | 20.0"; got != want {
 		t.Errorf("spread is %s, want %s", got, want)
 	}
 }

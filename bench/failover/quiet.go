@@ -20,9 +20,9 @@ func quietFlags(f *pflag.FlagSet, o *options) {
 // quiet measures what groups send when nothing happens, and what that costs.
 func quiet(ctx context.Context, o options) error {
 	fmt.Printf("Messages a second in a quiet group, and CPU in percent of a core, over %v:\n\n", o.span)
-	fmt.Println("| algorithm | safety | processes | heartbeat | of the group | of the coordinator | of the median process | questions and answers " +
+	fmt.Println("| algorithm | safety | processes | heartbeat | formed after | of the group | of the coordinator | of the median process | questions and answers " +
 		"| lease requests and responses | of elections | CPU, coordinator | CPU, median agent | resident, median agent |")
-	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	return o.each(func(algorithm string, size int) error {
 		for _, safety := range safeties {
 			if err := o.slowly(ctx, algorithm, safety, size); err != nil {
@@ -48,7 +48,7 @@ func (o options) slowly(ctx context.Context, algorithm, safety string, size int)
 			}
 			return err
 		}
-		fmt.Printf("%s not quiet within %v | | | | | | | | |\n", row, o.patience)
+		fmt.Printf("%s not quiet within %v | | | | | | | | | |\n", row, o.patience)
 	}
 	return nil
 }
@@ -60,12 +60,11 @@ func (o options) quiet(ctx context.Context, algorithm, safety string, size int) 
 		return "", err
 	}
 	defer g.close()
-	begun := time.Now()
 	coordinator, err := g.ready(ctx)
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(os.Stderr, "%s, %s, %d processes: quiet after %v\n", algorithm, safety, size, time.Since(begun).Round(time.Millisecond))
+	fmt.Fprintf(os.Stderr, "%s, %s, %d processes: formed after %v\n", algorithm, safety, size, g.formed.Round(time.Millisecond))
 	w, err := g.watch(ctx, o.span)
 	if err != nil {
 		return "", err
@@ -81,7 +80,7 @@ func (o options) quiet(ctx context.Context, algorithm, safety string, size int) 
 	for _, s := range w.sent {
 		each, all = append(each, s.total()), all.plus(1, s)
 	}
-	return fmt.Sprintf("%.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.2f %% | %.2f %% | %.1f MiB |",
-		all.total(), w.sent[coordinator].total(), median(each), all.questions+all.answers, all.requests+all.responses, all.messages,
+	return fmt.Sprintf("%s | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.2f %% | %.2f %% | %.1f MiB |",
+		g.formed.Round(10*time.Millisecond), all.total(), w.sent[coordinator].total(), median(each), all.questions+all.answers, all.requests+all.responses, all.messages,
 		w.cpu[coordinator], median(slices.Collect(maps.Values(w.cpu))), resident), nil
 }

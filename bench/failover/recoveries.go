@@ -25,8 +25,8 @@ func recoveriesFlags(f *pflag.FlagSet, o *options) {
 func recoveries(ctx context.Context, o options) error {
 	fmt.Println("SIGKILL of the coordinator, 15 to 80 ms after the highest process has started, until every survivor names the same new one, in milliseconds:")
 	fmt.Println()
-	fmt.Println("| algorithm | processes | safety | N | median | p90 | max | not the highest |")
-	fmt.Println("|---|---|---|---|---|---|---|---|")
+	fmt.Println("| algorithm | processes | safety | N | median | p90 | p99 | max | not the highest |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|")
 	return o.each(func(algorithm string, size int) error {
 		for _, safety := range safeties {
 			g, err := o.group(ctx, algorithm, safety, size)
