@@ -52,7 +52,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // passesAtOnce is over how many groups passes are made at a time. A pass spends its time waiting for
 // the API server, for three writes one after the other where a coordinator is another one: where it
-// takes 50 ms to answer, 32 passes make 200 of them a second. More would make a slow API server
+// takes 50 ms to answer, 32 passes do 213 of them a second. More would make a slow API server
 // slower.
 const passesAtOnce = 32
 
