@@ -20,14 +20,14 @@ otherwise. Time counts link delays: a message takes one to arrive, and T, how lo
 
 Before time 0 the process with the highest priority coordinates (or --coordinator; --cold: nobody). If you say nothing
 about who is down, it has just crashed; if you say nothing about who notices, the live process with the lowest priority
-does, and calls an election. Once you time a fault (--crash, --recover, --ill P@T, --well, --partition), every process
+does, and calls an election. Once you time a fault (--crash, --recover, --unhealthy P@T, --healthy, --partition), every process
 watches its coordinator and calls an election when it misses it; --watch=false leaves that out.
 
 What processes know of those that are down at time 0: in a ring, a process's predecessor knows, and skips it, because the
 link shows it. Nobody else has been told, so bully asks the dead, too, apart from the coordinator that it has just missed.
 When a process crashes later, its predecessor in a ring learns of it T after the crash.
 
---ill fails the app of a process and not its agent: the process cannot coordinate, and its control part goes on, which in
+--unhealthy fails the app of a process and not its agent: the process cannot coordinate, and its control part goes on, which in
 a ring "simply forwards each received message" (seed 000). A coordinator whose app fails calls an election itself.
 
 A message sent to a process that is down counts. The total is of the election's own messages: VIEWs, by which processes
@@ -49,7 +49,7 @@ const simulateExamples = `  # The coordinator of five processes has crashed, and
   kubectl election simulate --algorithm RingList --crash 5@3 --recover 5@20 -o svg > ring.svg
 
   # The app of the coordinator fails, and its control part forwards, as seed 000 assumes
-  kubectl election simulate --algorithm LeLann --ill 5
+  kubectl election simulate --algorithm LeLann --unhealthy 5
 
   # A partition from time 2 to 20: each side elects; when it heals, the sides merge
   kubectl election simulate --processes 5 --partition "1,2|3,4,5@2-20"`
@@ -92,8 +92,8 @@ func newSimulateCommand() *cobra.Command {
 	f.IntSliceVar(&o.Initiators, "initiator", nil, "processes that call an election at time 0, as in 1,3")
 	f.StringArrayVar(&o.Crash, "crash", nil, "process P crashes at time T, as `P@T` (may be repeated)")
 	f.StringArrayVar(&o.Recover, "recover", nil, "process P recovers at time T, as `P@T` (may be repeated)")
-	f.StringArrayVar(&o.Ill, "ill", nil, "the app of process P fails and its control part goes on: from the beginning, or from time T on as `P[@T]` (may be repeated)")
-	f.StringArrayVar(&o.Well, "well", nil, "the app of process P works again at time T, as `P@T` (may be repeated)")
+	f.StringArrayVar(&o.Unhealthy, "unhealthy", nil, "the app of process P fails and its control part goes on: from the beginning, or from time T on as `P[@T]` (may be repeated)")
+	f.StringArrayVar(&o.Healthy, "healthy", nil, "the app of process P works again at time T, as `P@T` (may be repeated)")
 	f.StringArrayVar(&o.Partitions, "partition", nil, "the network is cut from time T on, or until T2, as `\"1,2|3,4@T-T2\"` (may be repeated)")
 	f.BoolVar(&watch, "watch", false, "every process watches its coordinator (default: if a fault has a time)")
 	f.Uint64Var(&o.Seed, "seed", 0, "draw the delays of messages from this seed (default: each is exactly one)")

@@ -21,7 +21,7 @@ func TestBullyCostsNoMoreThanThePageSays(t *testing.T) {
 		most    func(n int) int
 	}{
 		"the coordinator withdraws": {
-			scenario.Scenario{Faults: []scenario.Fault{{At: unit, Kind: scenario.Ill}}},
+			scenario.Scenario{Faults: []scenario.Fault{{At: unit, Kind: scenario.Unhealthy}}},
 			func(n int) int { return page(n) + n - 2 },
 		},
 		"the lowest calls":  {scenario.Scenario{Initiators: []string{"P1"}}, page},

@@ -35,8 +35,8 @@ const (
 	LinkDown  EventKind = "LinkDown"  // the process learns that Peer does not answer
 	LinkUp    EventKind = "LinkUp"    // the process learns that Peer is there again
 	Starts    EventKind = "Starts"    // the process starts, and was not down before
-	Withdraws EventKind = "Withdraws" // its app is ill: it is no candidate
-	Restored  EventKind = "Restored"  // its app is well again
+	Withdraws EventKind = "Withdraws" // its app is unhealthy: it is no candidate
+	Restored  EventKind = "Restored"  // its app is healthy again
 	Changed   EventKind = "Changed"   // the process has a new roster
 	Paused    EventKind = "Paused"    // the process stands still for a while
 	Resumed   EventKind = "Resumed"

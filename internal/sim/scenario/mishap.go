@@ -21,9 +21,9 @@ const (
 	// their mail and find out which timers have run out.
 	Pause  FaultKind = "Pause"
 	Resume FaultKind = "Resume"
-	// Ill fails the apps of processes: their control parts go on. Well ends it.
-	Ill  FaultKind = "Ill"
-	Well FaultKind = "Well"
+	// Unhealthy fails the apps of processes: their control parts go on. Healthy ends it.
+	Unhealthy FaultKind = "Unhealthy"
+	Healthy   FaultKind = "Healthy"
 )
 
 // Carry says how long a message takes, or that it is lost. Messages of a link that would overtake arrive with the one
@@ -41,12 +41,12 @@ func (f *Fault) checkMishap() error {
 		if len(f.Processes) < 2 || len(f.Sides) > 0 {
 			return fmt.Errorf("%s at %s names the process that errs or learns, and those that it is about", f.Kind, Delays(f.At))
 		}
-	case Pause, Resume, Ill, Well:
+	case Pause, Resume, Unhealthy, Healthy:
 		if len(f.Processes) == 0 || len(f.Sides) > 0 {
 			return fmt.Errorf("%s at %s names processes, and no sides", f.Kind, Delays(f.At))
 		}
 	default:
-		all := []FaultKind{Crash, Recover, Cut, Heal, OneWay, Misjudge, Relink, Pause, Resume, Ill, Well}
+		all := []FaultKind{Crash, Recover, Cut, Heal, OneWay, Misjudge, Relink, Pause, Resume, Unhealthy, Healthy}
 		return fmt.Errorf("no fault %q; there are %v", f.Kind, all)
 	}
 	return nil
@@ -83,9 +83,9 @@ func (p *player) mishap(f Fault) {
 			p.paused[i] = &nap{since: p.now}
 		case f.Kind == Resume && p.paused[i] != nil:
 			p.resume(i)
-		case f.Kind == Ill:
+		case f.Kind == Unhealthy:
 			p.withdraw(i)
-		case f.Kind == Well:
+		case f.Kind == Healthy:
 			p.note(Restored, i, -1, "")
 			p.step(i, election.Event{Type: election.Restore})
 		}

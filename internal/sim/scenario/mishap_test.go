@@ -18,10 +18,10 @@ func TestMishaps(t *testing.T) {
 		at5    string // what P1 to P3 follow at time 5
 		end    string
 	}{
-		"ill and well":      {[]scenario.Fault{fault(1, scenario.Ill, "P3"), fault(12, scenario.Well, "P3")}, "P2 P2 P2", "P3"},
-		"paused":            {[]scenario.Fault{fault(1, scenario.Pause, "P3"), fault(12, scenario.Resume, "P3")}, "P2 P2 P3", "P3"},
-		"dies in its sleep": {[]scenario.Fault{fault(1, scenario.Pause, "P3"), fault(12, scenario.Crash, "P3")}, "P2 P2 P3", "P2"},
-		"a short nap":       {[]scenario.Fault{fault(1, scenario.Pause, "P3"), fault(2, scenario.Resume, "P3")}, "P3 P3 P3", "P3"},
+		"unhealthy and healthy": {[]scenario.Fault{fault(1, scenario.Unhealthy, "P3"), fault(12, scenario.Healthy, "P3")}, "P2 P2 P2", "P3"},
+		"paused":                {[]scenario.Fault{fault(1, scenario.Pause, "P3"), fault(12, scenario.Resume, "P3")}, "P2 P2 P3", "P3"},
+		"dies in its sleep":     {[]scenario.Fault{fault(1, scenario.Pause, "P3"), fault(12, scenario.Crash, "P3")}, "P2 P2 P3", "P2"},
+		"a short nap":           {[]scenario.Fault{fault(1, scenario.Pause, "P3"), fault(2, scenario.Resume, "P3")}, "P3 P3 P3", "P3"},
 		"misjudged": {[]scenario.Fault{fault(1, scenario.Misjudge, "P2", "P3"),
 			fault(12, scenario.Relink, "P2", "P3")}, "P2 P2 P3", "P3"},
 		"heard one way": {[]scenario.Fault{{At: unit, Kind: scenario.OneWay, Sides: [][]string{{"P3"}, {"P1", "P2"}}},
@@ -83,7 +83,7 @@ func TestBadFaults(t *testing.T) {
 		"names two sides":                      {Kind: scenario.OneWay, Sides: [][]string{{"P1"}}},
 		"names the process that errs":          {Kind: scenario.Misjudge, Processes: []string{"P1"}},
 		"names processes, and no sides":        {Kind: scenario.Pause},
-		"there is no process \"P9\"":           {Kind: scenario.Ill, Processes: []string{"P9"}},
+		"there is no process \"P9\"":           {Kind: scenario.Unhealthy, Processes: []string{"P9"}},
 		"no fault \"Flood\"; there are [Crash": {Kind: "Flood"},
 	} {
 		_, err := scenario.Play(scenario.Scenario{Algorithm: "Bully", Processes: processes(2), Faults: []scenario.Fault{f}})

@@ -102,7 +102,7 @@ func (p *player) begin() error {
 			return err
 		}
 	}
-	for _, name := range p.Ill {
+	for _, name := range p.Unhealthy {
 		p.withdraw(p.places[name])
 	}
 	for _, name := range p.initiators() {

@@ -15,8 +15,8 @@ type Scenario struct {
 	Coordinator string             // all follow it at the start; empty: the highest
 	Cold        bool               // nobody follows anyone at the start; Coordinator is empty
 	// Crashed are down from the start. Nobody has been told, but for their predecessors in a ring.
-	Crashed []string
-	Ill     []string // their apps have failed from the start; their control parts go on
+	Crashed   []string
+	Unhealthy []string // their apps have failed from the start; their control parts go on
 	// Initiators hold an election at time 0: their failure detector suspects the coordinator, whether it is down or not. An
 	// initiator that is the coordinator itself, and every initiator of a cold group, starts anew instead, as after a failure.
 	Initiators []string
@@ -92,7 +92,7 @@ func (s *Scenario) checkNames() error {
 	if err := known("crashed", s.Crashed...); err != nil {
 		return err
 	}
-	if err := known("ill", s.Ill...); err != nil {
+	if err := known("unhealthy", s.Unhealthy...); err != nil {
 		return err
 	}
 	if err := known("initiators", s.Initiators...); err != nil {
@@ -103,9 +103,9 @@ func (s *Scenario) checkNames() error {
 			return fmt.Errorf("%s is crashed, so it cannot be an initiator", name)
 		}
 	}
-	for _, name := range s.Ill {
+	for _, name := range s.Unhealthy {
 		if slices.Contains(s.Crashed, name) {
-			return fmt.Errorf("%s is crashed, so its app cannot be ill while it runs", name)
+			return fmt.Errorf("%s is crashed, so its app cannot be unhealthy while it runs", name)
 		}
 	}
 	for _, f := range s.Faults {

@@ -124,7 +124,7 @@ func failedForwards(f *Finding) {
 	for _, algorithm := range []string{"LeLann", "ChangRoberts"} {
 		for n := 3; n <= 6; n++ {
 			r := f.play(scenario.Scenario{
-				Algorithm: algorithm, Processes: roster(n), Ill: names(n),
+				Algorithm: algorithm, Processes: roster(n), Unhealthy: names(n),
 			})
 			forwarded := count(r, func(e scenario.Event) bool {
 				return e.Process == name(n) && e.Message.Process != "" && e.Message.Process != name(n)

@@ -41,7 +41,7 @@ func same(a, b scenario.Scenario) bool {
 		return names
 	}
 	for _, s := range []*scenario.Scenario{&a, &b} {
-		s.Crashed, s.Ill, s.Initiators = sorted(s.Crashed), sorted(s.Ill), sorted(s.Initiators)
+		s.Crashed, s.Unhealthy, s.Initiators = sorted(s.Crashed), sorted(s.Unhealthy), sorted(s.Initiators)
 		s.Faults = append([]scenario.Fault{}, s.Faults...)
 	}
 	return reflect.DeepEqual(a, b)
@@ -66,7 +66,7 @@ func Numbered(s scenario.Scenario) scenario.Scenario {
 		s.Processes[i].Name = Name(i + 1)
 	}
 	s.Coordinator = called[s.Coordinator]
-	s.Crashed, s.Ill, s.Initiators = list(s.Crashed), list(s.Ill), list(s.Initiators)
+	s.Crashed, s.Unhealthy, s.Initiators = list(s.Crashed), list(s.Unhealthy), list(s.Initiators)
 	var faults []scenario.Fault
 	for _, f := range s.Faults {
 		sides := f.Sides
@@ -101,8 +101,8 @@ func optionsFor(s scenario.Scenario) (Options, error) {
 	}
 	slices.Sort(o.Crashed)
 	slices.Sort(o.Initiators)
-	for _, name := range s.Ill {
-		o.Ill = append(o.Ill, strconv.Itoa(Number(name)))
+	for _, name := range s.Unhealthy {
+		o.Unhealthy = append(o.Unhealthy, strconv.Itoa(Number(name)))
 	}
 	byNumber := true
 	for i, p := range s.Processes {
@@ -128,10 +128,10 @@ func (o *Options) faults(faults []scenario.Fault) error {
 			list = &o.Crash
 		case scenario.Recover:
 			list = &o.Recover
-		case scenario.Ill:
-			list = &o.Ill
-		case scenario.Well:
-			list = &o.Well
+		case scenario.Unhealthy:
+			list = &o.Unhealthy
+		case scenario.Healthy:
+			list = &o.Healthy
 		case scenario.Cut:
 			if i+1 < len(faults) && faults[i+1].Kind == scenario.Heal {
 				at += "-" + scenario.Delays(faults[i+1].At)
@@ -177,7 +177,7 @@ func (o Options) line() string {
 	for _, list := range []struct {
 		name   string
 		values []string
-	}{{"ill", o.Ill}, {"well", o.Well}, {"crash", o.Crash}, {"recover", o.Recover}, {"partition", o.Partitions}} {
+	}{{"unhealthy", o.Unhealthy}, {"healthy", o.Healthy}, {"crash", o.Crash}, {"recover", o.Recover}, {"partition", o.Partitions}} {
 		for _, value := range list.values {
 			if list.name == "partition" {
 				value = strconv.Quote(value)
@@ -185,8 +185,8 @@ func (o Options) line() string {
 			flag(true, list.name, " "+value)
 		}
 	}
-	timed := len(o.Crash)+len(o.Recover)+len(o.Well)+len(o.Partitions) > 0 ||
-		slices.ContainsFunc(o.Ill, func(s string) bool { return strings.Contains(s, "@") })
+	timed := len(o.Crash)+len(o.Recover)+len(o.Healthy)+len(o.Partitions) > 0 ||
+		slices.ContainsFunc(o.Unhealthy, func(s string) bool { return strings.Contains(s, "@") })
 	if o.Watch != nil && *o.Watch != timed {
 		flag(true, "watch", map[bool]string{true: "", false: "=false"}[*o.Watch])
 	}

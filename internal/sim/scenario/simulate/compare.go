@@ -15,7 +15,7 @@ type Comparison struct {
 	Processes  int   `json:"processes"`
 	Initiators []int `json:"initiators"`
 	Crashed    []int `json:"crashed"`
-	Ill        []int `json:"ill"`
+	Unhealthy  []int `json:"unhealthy"`
 	Algorithms []Row `json:"algorithms"`
 }
 
@@ -43,7 +43,7 @@ func Compare(o Options) (Comparison, error) {
 		r, err := scenario.Play(s)
 		report := NewReport(s, r)
 		c.Processes, c.Initiators = report.Processes, report.Initiators
-		c.Crashed, c.Ill = report.Crashed, report.Ill
+		c.Crashed, c.Unhealthy = report.Crashed, report.Unhealthy
 		row := Row{Algorithm: algorithm}
 		if err != nil {
 			row.NotPlayed = err.Error()

@@ -80,9 +80,9 @@ func (p *picture) add(e scenario.Event) {
 		p.mark(lane, at, diagram.Notice, label)
 	case scenario.Withdraws:
 		p.resign(lane, at)
-		p.mark(lane, at, diagram.Notice, "ill")
+		p.mark(lane, at, diagram.Notice, "unhealthy")
 	case scenario.Restored:
-		p.mark(lane, at, diagram.Notice, "well")
+		p.mark(lane, at, diagram.Notice, "healthy")
 	case scenario.Paused:
 		p.mark(lane, at, diagram.Notice, "paused")
 	case scenario.Resumed:

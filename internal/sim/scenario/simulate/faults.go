@@ -19,11 +19,11 @@ func (p *plan) faults(o Options) {
 	for _, s := range o.Recover {
 		p.lifeAndDeath("--recover", s, o.Processes, scenario.Recover)
 	}
-	for _, s := range o.Ill {
-		p.illness(s, o.Processes)
+	for _, s := range o.Unhealthy {
+		p.unhealthyFrom(s, o.Processes)
 	}
-	for _, s := range o.Well {
-		p.lifeAndDeath("--well", s, o.Processes, scenario.Well)
+	for _, s := range o.Healthy {
+		p.lifeAndDeath("--healthy", s, o.Processes, scenario.Healthy)
 	}
 	for _, s := range o.Partitions {
 		p.partition(s, o.Processes)
@@ -48,25 +48,25 @@ func flagOf(f scenario.Fault) string {
 		return fmt.Sprintf("--crash %d@%v", Number(f.Processes[0]), units(f.At))
 	case scenario.Recover:
 		return fmt.Sprintf("--recover %d@%v", Number(f.Processes[0]), units(f.At))
-	case scenario.Ill:
-		return fmt.Sprintf("--ill %d@%v", Number(f.Processes[0]), units(f.At))
-	case scenario.Well:
-		return fmt.Sprintf("--well %d@%v", Number(f.Processes[0]), units(f.At))
+	case scenario.Unhealthy:
+		return fmt.Sprintf("--unhealthy %d@%v", Number(f.Processes[0]), units(f.At))
+	case scenario.Healthy:
+		return fmt.Sprintf("--healthy %d@%v", Number(f.Processes[0]), units(f.At))
 	default:
 		return fmt.Sprintf("--partition …@%v", units(f.At))
 	}
 }
 
 // lives checks that only those recover that are down, that only those crash that are up, and the
-// same for their apps. A process that recovers has a new app, which is well.
+// same for their apps. A process that recovers has a new app, which is healthy.
 func (p *plan) lives(o Options) {
-	down, ill := map[string]bool{}, map[string]bool{}
+	down, unhealthy := map[string]bool{}, map[string]bool{}
 	for _, i := range o.Crashed {
 		down[Name(i)] = true
 	}
-	for _, i := range p.ill {
-		if ill[Name(i)] = true; down[Name(i)] {
-			p.complain("--ill %d: process %d is down (--crashed); only a process that runs can be ill", i, i)
+	for _, i := range p.unhealthy {
+		if unhealthy[Name(i)] = true; down[Name(i)] {
+			p.complain("--unhealthy %d: process %d is down (--crashed); only a process that runs can be unhealthy", i, i)
 		}
 	}
 	for _, f := range p.Faults {
@@ -78,13 +78,13 @@ func (p *plan) lives(o Options) {
 			case f.Kind == scenario.Recover && !down[name]:
 				p.complain("%s: process %d is not down then; let it crash first, with --crashed %d or --crash %d@T",
 					flagOf(f), i, i, i)
-			case f.Kind == scenario.Ill && (down[name] || ill[name]):
-				p.complain("%s: process %d is down or ill already", flagOf(f), i)
-			case f.Kind == scenario.Well && (down[name] || !ill[name]):
-				p.complain("%s: process %d is not ill then; let it fall ill first, with --ill %d or --ill %d@T",
+			case f.Kind == scenario.Unhealthy && (down[name] || unhealthy[name]):
+				p.complain("%s: process %d is down or unhealthy already", flagOf(f), i)
+			case f.Kind == scenario.Healthy && (down[name] || !unhealthy[name]):
+				p.complain("%s: process %d is healthy then; let it become unhealthy first, with --unhealthy %d or --unhealthy %d@T",
 					flagOf(f), i, i, i)
 			}
-			ill[name] = f.Kind == scenario.Ill
+			unhealthy[name] = f.Kind == scenario.Unhealthy
 			if f.Kind == scenario.Crash || f.Kind == scenario.Recover {
 				down[name] = f.Kind == scenario.Crash
 			}
@@ -92,20 +92,20 @@ func (p *plan) lives(o Options) {
 	}
 }
 
-// illness reads "5", which is ill from the beginning, or "5@3".
-func (p *plan) illness(s string, n int) {
+// unhealthyFrom reads "5", which is unhealthy from the beginning, or "5@3".
+func (p *plan) unhealthyFrom(s string, n int) {
 	if strings.Contains(s, "@") {
-		p.lifeAndDeath("--ill", s, n, scenario.Ill)
+		p.lifeAndDeath("--unhealthy", s, n, scenario.Unhealthy)
 		return
 	}
 	i, err := process(s, n)
 	if err != nil {
-		p.complain("--ill %q: must be P or P@T, as in --ill 5 or --ill 5@3 (%w)", s, err)
+		p.complain("--unhealthy %q: must be P or P@T, as in --unhealthy 5 or --unhealthy 5@3 (%w)", s, err)
 		return
 	}
-	if !slices.Contains(p.ill, i) {
-		p.ill = append(p.ill, i)
-		slices.Sort(p.ill)
+	if !slices.Contains(p.unhealthy, i) {
+		p.unhealthy = append(p.unhealthy, i)
+		slices.Sort(p.unhealthy)
 	}
 }
 

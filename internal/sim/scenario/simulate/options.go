@@ -32,8 +32,8 @@ type Options struct {
 	Initiators  []int    // call an election at time 0
 	Crash       []string // P@T
 	Recover     []string // P@T
-	Ill         []string // P, from the beginning, or P@T
-	Well        []string // P@T
+	Unhealthy   []string // P, from the beginning, or P@T
+	Healthy     []string // P@T
 	Partitions  []string // SIDE|SIDE[|…]@T[-T2]
 	Watch       *bool    // every process watches its coordinator; nil: if a fault is timed
 	Seed        uint64   // of the delays; 0: each is exactly one link delay
@@ -44,7 +44,7 @@ type Options struct {
 type plan struct {
 	scenario.Scenario
 	crashed    []int
-	ill        []int
+	unhealthy  []int
 	initiators []int
 	problems   []error
 }
@@ -57,7 +57,7 @@ func (p *plan) complain(format string, args ...any) {
 //   - The coordinator before time 0 is the process with the highest priority, crashed or not.
 //   - If nothing is said to happen, that coordinator has crashed. In a cold group nobody has.
 //   - If nobody is said to call an election, and no fault is timed, the live process with the
-//     lowest priority does: the worst case of bully. A coordinator whose app is ill calls one
+//     lowest priority does: the worst case of bully. A coordinator whose app is unhealthy calls one
 //     itself, and in a cold group all do. With timed faults every process watches its coordinator,
 //     as a failure detector would.
 //
@@ -156,24 +156,24 @@ func (p *plan) begin(o Options) {
 	if p.Detect = timed; o.Watch != nil {
 		p.Detect = *o.Watch
 	}
-	p.Crashed, p.Ill, p.Initiators = names(p.crashed), names(p.ill), names(p.initiators)
+	p.Crashed, p.Unhealthy, p.Initiators = names(p.crashed), names(p.unhealthy), names(p.initiators)
 }
 
-// resigns reports whether the coordinator's app is ill from the beginning, so that it calls an
+// resigns reports whether the coordinator's app is unhealthy from the beginning, so that it calls an
 // election itself.
 func (p *plan) resigns() bool {
-	return p.Coordinator != "" && slices.Contains(p.ill, Number(p.Coordinator))
+	return p.Coordinator != "" && slices.Contains(p.unhealthy, Number(p.Coordinator))
 }
 
 // canEnd reports whether somebody is alive in the end who can coordinate, or somebody said when to stop.
 func (p *plan) canEnd() bool {
 	down := map[string]bool{}
-	for _, i := range slices.Concat(p.crashed, p.ill) {
+	for _, i := range slices.Concat(p.crashed, p.unhealthy) {
 		down[Name(i)] = true
 	}
 	for _, f := range p.Faults {
 		for _, name := range f.Processes {
-			down[name] = f.Kind == scenario.Crash || f.Kind == scenario.Ill
+			down[name] = f.Kind == scenario.Crash || f.Kind == scenario.Unhealthy
 		}
 	}
 	return p.Until > 0 || slices.ContainsFunc(p.Processes, func(q election.Process) bool { return q.Priority > 0 && !down[q.Name] })

@@ -14,7 +14,7 @@ type Report struct {
 	Processes   int                   `json:"processes"`
 	Initiators  []int                 `json:"initiators"`
 	Crashed     []int                 `json:"crashed"`     // from the beginning
-	Ill         []int                 `json:"ill"`         // whose apps are ill from the beginning
+	Unhealthy   []int                 `json:"unhealthy"`   // whose apps are unhealthy from the beginning
 	Coordinator *int                  `json:"coordinator"` // whom all live processes follow in the end; null: they do not agree
 	Messages    map[election.Kind]int `json:"messages"`    // of the election itself
 	Total       int                   `json:"total"`       // of Messages
@@ -47,8 +47,8 @@ type RowReport struct {
 func NewReport(s scenario.Scenario, r scenario.Result) Report {
 	report := Report{
 		Algorithm: s.Algorithm, Processes: len(s.Processes), Initiators: numbersOf(s.Initiators), Crashed: numbersOf(s.Crashed),
-		Ill:      numbersOf(s.Ill),
-		Messages: r.Messages, Total: r.Total, Views: r.Views, TimeUnits: units(r.Finished),
+		Unhealthy: numbersOf(s.Unhealthy),
+		Messages:  r.Messages, Total: r.Total, Views: r.Views, TimeUnits: units(r.Finished),
 		Events: make([]EventReport, 0, len(r.Events)),
 	}
 	if r.Coordinator != "" {

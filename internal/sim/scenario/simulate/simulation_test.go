@@ -27,9 +27,9 @@ func TestWhatIsLeftOpen(t *testing.T) {
 		"a timed fault":                    {Options{Processes: 5, Crash: []string{"P5@3"}}, "P5", nil, nil, true},
 		"a timed fault, and who notices":   {Options{Processes: 5, Crash: []string{"4@3"}, Initiators: []int{1}}, "P5", nil, []string{"P1"}, true},
 		"one alone":                        {Options{Processes: 1}, "P1", nil, []string{"P1"}, false},
-		"the coordinator's app":            {Options{Processes: 4, Ill: []string{"P4"}}, "P4", nil, nil, false},
-		"another app":                      {Options{Processes: 4, Ill: []string{"2"}}, "P4", []string{"P4"}, []string{"P1"}, false},
-		"another app, later":               {Options{Processes: 4, Ill: []string{"2@1"}}, "P4", nil, nil, true},
+		"the coordinator's app":            {Options{Processes: 4, Unhealthy: []string{"P4"}}, "P4", nil, nil, false},
+		"another app":                      {Options{Processes: 4, Unhealthy: []string{"2"}}, "P4", []string{"P4"}, []string{"P1"}, false},
+		"another app, later":               {Options{Processes: 4, Unhealthy: []string{"2@1"}}, "P4", nil, nil, true},
 		"another coordinator":              {Options{Processes: 4, Coordinator: 2}, "P2", []string{"P2"}, []string{"P1"}, false},
 		"nobody coordinates":               {Options{Processes: 4, Cold: true}, "", nil, nil, false},
 		"nobody watches":                   {Options{Processes: 4, Crash: []string{"4@1"}, Watch: new(bool)}, "P4", nil, nil, false},
@@ -123,7 +123,7 @@ func TestDraw(t *testing.T) {
 // A coordinator whose app fails resigns in the diagram when that happens, and not when it hears of
 // the next.
 func TestDrawIll(t *testing.T) {
-	s, err := Options{Algorithm: "ChangRoberts", Processes: 4, Ill: []string{"4"}}.Scenario()
+	s, err := Options{Algorithm: "ChangRoberts", Processes: 4, Unhealthy: []string{"4"}}.Scenario()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestDrawIll(t *testing.T) {
 		}
 	}
 	want := []string{
-		fmt.Sprint(diagram.Coordinate, " 0 "), fmt.Sprint(diagram.Resign, " 0 "), fmt.Sprint(diagram.Notice, " 0 ill"),
+		fmt.Sprint(diagram.Coordinate, " 0 "), fmt.Sprint(diagram.Resign, " 0 "), fmt.Sprint(diagram.Notice, " 0 unhealthy"),
 	}
 	if !slices.Equal(said, want) {
 		t.Errorf("marks of P4: %q, want %q", said, want)
@@ -152,8 +152,8 @@ func TestCall(t *testing.T) {
 	for want, o := range map[string]Options{
 		"--crashed 5 --initiator 1": {},
 		"--cold":                    {Cold: true},
-		"--algorithm LeLann --ill 5": {
-			Algorithm: "LeLann", Ill: []string{"5"},
+		"--algorithm LeLann --unhealthy 5": {
+			Algorithm: "LeLann", Unhealthy: []string{"5"},
 		},
 		"--processes 7 --coordinator 2 --crashed 3,7 --recover 3@4.5 --watch=false": {
 			Processes: 7, Coordinator: 2, Crashed: []int{3, 7}, Recover: []string{"3@4.5"}, Watch: &no,
@@ -161,8 +161,8 @@ func TestCall(t *testing.T) {
 		"--processes 3 --priorities 2,3,1 --crashed 2 --initiator 3 --watch": {
 			Processes: 3, Priorities: []int{2, 3, 1}, Watch: &yes,
 		},
-		`--ill 2@1 --well 2@3 --crash 4@10.99 --partition "1,2|3,4,5@20-30" --until 60`: {
-			Ill: []string{"2@1"}, Well: []string{"2@3"}, Crash: []string{"4@10.99"},
+		`--unhealthy 2@1 --healthy 2@3 --crash 4@10.99 --partition "1,2|3,4,5@20-30" --until 60`: {
+			Unhealthy: []string{"2@1"}, Healthy: []string{"2@3"}, Crash: []string{"4@10.99"},
 			Partitions: []string{"1,2|3,4,5@20-30"}, Until: 60,
 		},
 	} {

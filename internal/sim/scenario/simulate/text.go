@@ -49,8 +49,8 @@ func situation(s scenario.Scenario) string {
 	if len(others) > 0 {
 		say += "; down: " + strings.Join(others, ", ")
 	}
-	if len(s.Ill) > 0 {
-		say += "; ill: " + strings.Join(s.Ill, ", ")
+	if len(s.Unhealthy) > 0 {
+		say += "; unhealthy: " + strings.Join(s.Unhealthy, ", ")
 	}
 	return say
 }
@@ -151,9 +151,9 @@ func describe(e scenario.Event, fate map[int]fate) string {
 	case scenario.LinkDown:
 		return fmt.Sprintf("%s learns that %s is gone", e.Process, e.Peer)
 	case scenario.Withdraws:
-		return fmt.Sprintf("the app of %s is ill: %s is no candidate, and its control part goes on", e.Process, e.Process)
+		return fmt.Sprintf("the app of %s is unhealthy: %s is no candidate, and its control part goes on", e.Process, e.Process)
 	case scenario.Restored:
-		return fmt.Sprintf("the app of %s is well again", e.Process)
+		return fmt.Sprintf("the app of %s is healthy again", e.Process)
 	case scenario.Paused:
 		return e.Process + " is paused"
 	case scenario.Resumed:
