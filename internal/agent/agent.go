@@ -65,20 +65,20 @@ type Config struct {
 // agent is the state that Run owns.
 type agent struct {
 	Config
-	node     *node.Node
-	offered  *roster.Roster // the newest that the node was given
-	inUse    *roster.Roster // nil: the process is on no roster
-	links    []string
-	writer   *writer
-	written  node.Write // the newest that was begun
-	timer    *time.Timer
-	next     lease.Instant // when the node wants a Tick
-	renewals renewals
-	hindered node.NotCandidate // by the app, as the node was told; empty: it is a candidate
-	ailment  error             // of the app; nil: it is healthy
-	left     bool
-	expired  bool // its certificate has ended
-	view     View
+	node      *node.Node
+	offered   *roster.Roster // the newest that the node was given
+	inUse     *roster.Roster // nil: the process is on no roster
+	links     []string
+	writer    *writer
+	written   node.Write // the newest that was begun
+	timer     *time.Timer
+	next      lease.Instant // when the node wants a Tick
+	renewals  renewals
+	hindered  node.NotCandidate // by the app, as the node was told; empty: it is a candidate
+	unhealthy error             // why the app is; nil: it is healthy
+	left      bool
+	expired   bool // its certificate has ended
+	view      View
 }
 
 // errCertificate is for a process that no manager gives another certificate.
@@ -161,7 +161,7 @@ func (a *agent) loop(stop <-chan struct{}) error {
 			a.step(node.Event{Type: node.AppSuspects, From: name})
 		case gap := <-a.Ledger.gaps:
 			a.step(node.Event{Type: node.AppAsked, Length: gap})
-		case a.ailment = <-a.Health:
+		case a.unhealthy = <-a.Health:
 			a.checkHealth()
 		case answer := <-a.Accounts.asks:
 			answer <- a.latest()
@@ -218,8 +218,8 @@ func (a *agent) checkHealth() {
 	a.hindered = hindered
 	if hindered != "" {
 		a.Logger.Warn("the app is unhealthy, or it closed its session: this process is no candidate "+
-			"until that has changed", "why", hindered, "reason", a.ailment)
-		a.step(node.Event{Type: node.Unhealthy, Ailment: hindered})
+			"until that has changed", "why", hindered, "reason", a.unhealthy)
+		a.step(node.Event{Type: node.Unhealthy, Reason: hindered})
 	} else {
 		a.Logger.Info("the app is healthy again: this process is a candidate")
 		a.step(node.Event{Type: node.Healthy})
@@ -229,7 +229,7 @@ func (a *agent) checkHealth() {
 // hindrance returns why the app keeps its process from being a candidate; empty: it does not.
 func (a *agent) hindrance() node.NotCandidate {
 	switch {
-	case a.ailment != nil:
+	case a.unhealthy != nil:
 		return node.AppUnhealthy
 	case a.Ledger.deserted():
 		return node.SessionClosed

@@ -1,5 +1,12 @@
 package node
 
+import (
+	"cmp"
+
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
 // NotCandidate is why a process is no candidate, in a word of internal/roster's reports; empty if it
 // is one.
 type NotCandidate string
@@ -29,10 +36,62 @@ func (n *Node) notCandidate() NotCandidate {
 	case m.Priority == 0:
 		return HasPriorityZero
 	case n.withdrawn:
-		return n.ailment
+		return n.unhealthy
 	case n.guarded() && n.rests:
 		return IsResting
 	default:
 		return ""
 	}
+}
+
+// rest withdraws a process that reaches no majority from the election, and brings it back (C5).
+func (n *Node) rest() {
+	rests := n.lease.Rests()
+	if rests == n.rests {
+		return
+	}
+	n.rests = rests
+	switch {
+	case n.withdrawn:
+	case rests:
+		n.elect(election.Event{Type: election.Withdraw})
+	default:
+		n.elect(election.Event{Type: election.Restore})
+	}
+}
+
+// health withdraws a process whose app is unhealthy, and restores it. The agent goes on answering
+// and forwarding: "the control part of a failed process continues to function" (seed 000).
+func (n *Node) health(healthy bool, why NotCandidate) {
+	if n.leaving.since != 0 {
+		return
+	}
+	if !healthy {
+		n.unhealthy, n.stirred = cmp.Or(why, AppUnhealthy), true
+	}
+	if n.withdrawn == !healthy {
+		return
+	}
+	if healthy {
+		n.restore()
+	} else {
+		n.withdraw()
+	}
+}
+
+// withdraw ends the candidacy of this process. A leaseholder steps down before it calls an
+// election.
+func (n *Node) withdraw() {
+	n.withdrawn = true
+	n.authorise(lease.Event{Type: lease.Withdrawn})
+	n.elect(election.Event{Type: election.Withdraw})
+}
+
+// restore makes this process a candidate again. One that rests is restored when it has rested.
+func (n *Node) restore() {
+	n.withdrawn = false
+	if !n.rests {
+		n.elect(election.Event{Type: election.Restore})
+	}
+	n.authorise(lease.Event{Type: lease.Restored})
 }

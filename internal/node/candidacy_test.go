@@ -23,7 +23,7 @@ func TestWhyItIsNoCandidate(t *testing.T) {
 		p.step(node.Event{Type: node.Unhealthy})
 		p.why(node.AppUnhealthy)
 		p.did()
-		p.step(node.Event{Type: node.Unhealthy, Ailment: node.SessionClosed})
+		p.step(node.Event{Type: node.Unhealthy, Reason: node.SessionClosed})
 		p.why(node.SessionClosed)
 		if did := p.did(); did != "" {
 			t.Errorf("only the reason has changed, and it did: %s", did)

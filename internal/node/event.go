@@ -29,8 +29,8 @@ const (
 	// withdrawal, and whenever a session of the app has opened or closed.
 	Told
 	// Healthy and Unhealthy: the app can or cannot do a coordinator's work. An app that had a
-	// session and has none any more is unhealthy. Ailment says which of the two it is; an Unhealthy
-	// with another Ailment than the last changes only what the view says.
+	// session and has none any more is unhealthy. Reason says which of the two it is; an Unhealthy
+	// with another Reason than the last changes only what the view says.
 	Healthy
 	Unhealthy
 	// AppSuspects: the app reports that From, the coordinator, does not answer it.
@@ -55,7 +55,7 @@ type Event struct {
 	Roster      *Roster
 	Until       lease.Instant
 	Length      time.Duration
-	Ailment     NotCandidate // AppUnhealthy, or SessionClosed; empty: AppUnhealthy
+	Reason      NotCandidate // AppUnhealthy, or SessionClosed; empty: AppUnhealthy
 }
 
 // MessageType says which of the three machines a message is for.

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/podesta-dev/podesta/internal/election"
@@ -161,55 +160,3 @@ func (n *Node) stepLease(e lease.Event) {
 }
 
 func (n *Node) send(m Message) { n.ready.Messages = append(n.ready.Messages, m) }
-
-// rest withdraws a process that reaches no majority from the election, and brings it back (C5).
-func (n *Node) rest() {
-	rests := n.lease.Rests()
-	if rests == n.rests {
-		return
-	}
-	n.rests = rests
-	switch {
-	case n.withdrawn:
-	case rests:
-		n.elect(election.Event{Type: election.Withdraw})
-	default:
-		n.elect(election.Event{Type: election.Restore})
-	}
-}
-
-// health withdraws a process whose app is unhealthy, and restores it. The agent goes on answering
-// and forwarding: "the control part of a failed process continues to function" (seed 000).
-func (n *Node) health(healthy bool, ailment NotCandidate) {
-	if n.leaving.since != 0 {
-		return
-	}
-	if !healthy {
-		n.ailment, n.stirred = cmp.Or(ailment, AppUnhealthy), true
-	}
-	if n.withdrawn == !healthy {
-		return
-	}
-	if healthy {
-		n.restore()
-	} else {
-		n.withdraw()
-	}
-}
-
-// withdraw ends the candidacy of this process. A leaseholder steps down before it calls an
-// election.
-func (n *Node) withdraw() {
-	n.withdrawn = true
-	n.authorise(lease.Event{Type: lease.Withdrawn})
-	n.elect(election.Event{Type: election.Withdraw})
-}
-
-// restore makes this process a candidate again. One that rests is restored when it has rested.
-func (n *Node) restore() {
-	n.withdrawn = false
-	if !n.rests {
-		n.elect(election.Event{Type: election.Restore})
-	}
-	n.authorise(lease.Event{Type: lease.Restored})
-}

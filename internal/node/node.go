@@ -34,7 +34,7 @@ type Node struct {
 	waiting   waiting      // for this process to stop following the leaseholder
 	nominated string       // by the election algorithm, as the lease protocol knows it
 	withdrawn bool         // the app is unhealthy, or the process leaves
-	ailment   NotCandidate // of the app while it is unhealthy
+	unhealthy NotCandidate // why, while the app is unhealthy
 	rests     bool         // the lease protocol has withdrawn the process for a while (C5)
 	holds     lease.Epoch
 
@@ -75,7 +75,7 @@ func (n *Node) Step(e Event) *Ready {
 	case Told:
 		n.authorise(lease.Event{Type: lease.Told, Until: e.Until})
 	case Healthy, Unhealthy:
-		n.health(e.Type == Healthy, e.Ailment)
+		n.health(e.Type == Healthy, e.Reason)
 	case AppSuspects:
 		n.appSuspects(e.From)
 	case AppAsked:
