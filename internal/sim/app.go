@@ -35,15 +35,6 @@ func (w *World) acts(p int32) bool {
 	return v.app.alive && v.app.deadline > 0 && v.clock.instant(w.now) < v.app.deadline
 }
 
-// register is a resource that refuses an epoch below the highest that it has seen (G7).
-type register struct {
-	highest  lease.Epoch
-	by       lease.Incarnation
-	group    int
-	accepted int
-	refused  int
-}
-
 // poll: the app asks.
 func (w *World) poll(p int32) {
 	v := &w.processes[p]
@@ -91,29 +82,6 @@ func (w *World) use(p int32, granted lease.Permission) {
 }
 
 func (w *World) actLate(t *task) { w.act(t.p, lease.Epoch(t.number), int(t.slot)) }
-
-// act writes to the register.
-func (w *World) act(p int32, e lease.Epoch, group int) {
-	r := &w.register
-	switch {
-	case group < r.group:
-		return
-	case group > r.group:
-		*r = register{group: group, accepted: r.accepted, refused: r.refused}
-	}
-	if w.sabotage.forge {
-		e = max(e, r.highest)
-	}
-	if e < r.highest {
-		r.refused++
-		return
-	}
-	if e == r.highest && r.by.Name != names[p] {
-		w.fail("G7: the register accepts epoch %s of %s and of %s", e, r.by.Name, names[p])
-	}
-	r.highest, r.by = e, w.processes[p].self
-	r.accepted++
-}
 
 // withdraw takes the permission from the app. One that keeps a session hears of it.
 func (w *World) withdraw(p int32) {

@@ -11,8 +11,8 @@ import (
 )
 
 // A history is a bug that a seed of the first simulator found, played on today's nodes: not by a
-// seed, but by what happened. With the bug put back, the history fails; the mutants that do so are
-// named in the mutants.txt of their packages.
+// seed, but by what happened. With the bug put back, it failed when it was written. Where one edit puts
+// the bug back, a mutant does so to this day, and names the history (mutants.txt of its package).
 type history struct {
 	name      string
 	then      string // what went wrong when the bug was there

@@ -202,8 +202,7 @@ func (w *World) lost(p, q int32, l *pair) {
 	w.step(p, &node.Event{Type: node.LinkDown, From: names[q]})
 }
 
-// admit has a process end the links of pods, and to pods, that its roster does not name any more. A
-// link to another pod of the same name is made anew, and what is known of the old one says nothing.
+// admit ends a process's links from and to pods that its roster names no more. A link to another pod of the same name is made anew, and what is known of the old one says nothing.
 func (w *World) admit(p int32) {
 	for q := range int32(len(w.processes)) {
 		l := w.pair(p, q)

@@ -45,9 +45,6 @@ func (q *Queue[E]) Len() int { return len(q.heap) }
 // Next returns when the next task is due. There must be one.
 func (q *Queue[E]) Next() Time { return q.heap[0].at }
 
-// NextRank returns the rank of the next task. There must be one.
-func (q *Queue[E]) NextRank() Rank { return Rank(q.heap[0].order >> 56) }
-
 // Push returns the slot of a new task, for the caller to fill in before the next Push.
 func (q *Queue[E]) Push(at Time, r Rank) *E {
 	slot := int32(len(q.slots))

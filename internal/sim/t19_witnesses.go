@@ -38,7 +38,7 @@ func (w *World) checkWitnesses(m *manager, told []lease.Member) {
 	}
 }
 
-// unmark has a manager tell agents what witnesses' names are worth.
+// unmark is a manager that gives witnesses the priorities of their own pods in what it tells agents.
 func (w *World) unmark(m *manager, r *membership.Roster, told []lease.Member) {
 	for i := range told {
 		if r.Members[i].Witness {
