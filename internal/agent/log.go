@@ -58,6 +58,6 @@ func (a *agent) logElection(n node.Note) {
 // trace logs what becomes of this process's lease, on the clock that all processes of a machine
 // share.
 func (a *agent) trace(state string, n node.Note, more ...any) {
-	a.Logger.Info("lease", append([]any{"state", state, "epoch", int64(n.Epoch),
+	a.Logger.Info("lease", append([]any{"state", state, "epoch", n.Epoch,
 		"boottime", int64(a.Ledger.clock().Boot)}, more...)...)
 }

@@ -2,11 +2,9 @@ package timeline
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/test/register"
 )
 
@@ -32,7 +30,7 @@ func ReadFollowed(line, agent string, boot time.Time) (f Followed, ok bool, err 
 		case "coordinator":
 			f.Process = value
 		case "epoch":
-			if f.Epoch, err = readEpoch(value); err != nil {
+			if f.Epoch, err = register.ParseEpoch(value); err != nil {
 				return f, false, err
 			}
 		}
@@ -41,22 +39,4 @@ func ReadFollowed(line, agent string, boot time.Time) (f Followed, ok bool, err 
 		return f, false, fmt.Errorf("no time: %s", line)
 	}
 	return f, f.Process != "", nil
-}
-
-// readEpoch reads an epoch as agents print it, generation and ballot with a dot between them; 0.0
-// is none.
-func readEpoch(text string) (int64, error) {
-	generation, ballot, _ := strings.Cut(text, ".")
-	g, err := strconv.ParseInt(generation, 10, 64)
-	if err != nil {
-		return 0, err
-	}
-	b, err := strconv.ParseInt(ballot, 10, 64)
-	if err != nil {
-		return 0, err
-	}
-	if g == 0 && b == 0 {
-		return 0, nil
-	}
-	return int64(lease.NewEpoch(g, b)), nil
 }

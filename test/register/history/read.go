@@ -58,7 +58,7 @@ func parse(text string) (line writer.Line, err error) {
 
 // ReadLeases reads an agent's log as slog writes text, for the lines that end with a lease's step:
 //
-//	… msg=lease … state=holds epoch=29353417113602 boottime=81234567890
+//	… msg=lease … state=holds epoch=7.2 boottime=81234567890
 //
 // The boot time is the instant, in nanoseconds of CLOCK_BOOTTIME, at which the step was decided.
 func ReadLeases(log io.Reader, group, process string) (leases []Lease, err error) {
@@ -76,7 +76,7 @@ func ReadLeases(log io.Reader, group, process string) (leases []Lease, err error
 					return fmt.Errorf("no state of a lease is called %q: %s", value, line)
 				}
 			case "epoch":
-				t.Epoch, err = strconv.ParseInt(value, 10, 64)
+				t.Epoch, err = register.ParseEpoch(value)
 			case "boottime":
 				at, err = strconv.ParseInt(value, 10, 64)
 			}

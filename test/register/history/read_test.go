@@ -6,20 +6,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/test/register/writer"
 )
 
 // Lines of an agent's log: those about its lease are read, the others are not.
 func TestReadLeases(t *testing.T) {
 	got, err := ReadLeases(strings.NewReader(`time=2026-11-20T12:00:00Z level=INFO msg="elected a coordinator" epoch=3
-time=2026-11-20T12:00:01Z level=INFO msg=lease state=holds epoch=29308660744193 boottime=81234567890 deadline=82052749708
-time=2026-11-20T12:00:02Z level=INFO msg=lease state=stops epoch=29308660744193 boottime=91234567890 told=0
-time=2026-11-20T12:00:02Z level=INFO msg=lease state=releases epoch=29308660744193 boottime=91234567891
+time=2026-11-20T12:00:01Z level=INFO msg=lease state=holds epoch=7.2 boottime=81234567890 deadline=82052749708
+time=2026-11-20T12:00:02Z level=INFO msg=lease state=stops epoch=7.2 boottime=91234567890 told=0
+time=2026-11-20T12:00:02Z level=INFO msg=lease state=releases epoch=7.2 boottime=91234567891
 time=2026-11-20T12:00:03Z level=INFO msg=lease state=holds ep`), "g", "g-0")
 	want := []Lease{
-		{Group: "g", Process: "g-0", State: Holds, Epoch: 29308660744193, At: 81234567890},
-		{Group: "g", Process: "g-0", State: Stops, Epoch: 29308660744193, At: 91234567890},
-		{Group: "g", Process: "g-0", State: Releases, Epoch: 29308660744193, At: 91234567891},
+		{Group: "g", Process: "g-0", State: Holds, Epoch: int64(lease.NewEpoch(7, 2)), At: 81234567890},
+		{Group: "g", Process: "g-0", State: Stops, Epoch: int64(lease.NewEpoch(7, 2)), At: 91234567890},
+		{Group: "g", Process: "g-0", State: Releases, Epoch: int64(lease.NewEpoch(7, 2)), At: 91234567891},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(err, diff)
