@@ -16,10 +16,10 @@ const (
 	maxEpoch    = 1<<53 - 1
 )
 
-// The states of an agent of a Guarded group with respect to the lease. A state that the reader does
+// The states of an agent of a Guarded group with respect to the lease; empty in a Classic group, or
+// without a roster. A state that the reader does
 // not know comes from a newer agent.
 const (
-	LeaseNone      = ""          // a Classic group, or no roster
 	LeaseFollowing = "Following" // another process holds the epoch of the report
 	LeaseHolding   = "Holding"   // this process may act under the epoch of the report
 	LeaseElecting  = "Electing"  // no leaseholder is known

@@ -77,18 +77,6 @@ func (m *Member) Kill() {
 	}
 }
 
-// KillApp ends the app alone.
-func (m *Member) KillApp() { m.app.kill() }
-
-// AppEnded returns a channel that is closed when the app has ended; AppError then returns how.
-func (m *Member) AppEnded() <-chan struct{} { return m.app.ended }
-
-// AppError returns how the app has ended.
-func (m *Member) AppError() error {
-	<-m.app.ended
-	return m.app.err
-}
-
 // Pause stops agent and app with SIGSTOP.
 func (m *Member) Pause() error { return signal(syscall.SIGSTOP, m.app, m.agent) }
 

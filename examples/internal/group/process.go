@@ -10,7 +10,6 @@ import (
 type process struct {
 	cmd   *exec.Cmd
 	ended chan struct{} // closed when it has ended
-	err   error         // how
 }
 
 // begin starts a program, which ends with this one at the latest.
@@ -21,7 +20,7 @@ func begin(cmd *exec.Cmd) (*process, error) {
 	}
 	p := &process{cmd: cmd, ended: make(chan struct{})}
 	go func() {
-		p.err = cmd.Wait()
+		_ = cmd.Wait() // how it ended is in its log
 		close(p.ended)
 	}()
 	return p, nil
