@@ -133,8 +133,8 @@ func idOf(all []process, elections []v1.ElectionStatus) string {
 	return decision
 }
 
-// knownNames reports of a name whether it is that of a process that this group has, or had when the
-// election began: an initiator that handed over may be gone.
+// knownNames returns a function that reports whether this group has a process of that name, or had one
+// when the election began: an initiator that handed over may be gone.
 func knownNames(all []process, e v1.ElectionStatus, o observation) func(string) bool {
 	return func(name string) bool {
 		return name == e.From || name == e.To || name == e.Initiator ||

@@ -72,8 +72,8 @@ func (s *state) observedVersion(group *v1.ElectionGroup) string {
 	return group.ResourceVersion
 }
 
-// lacks reports whether the status that this manager wrote last does not show the coordinator that so
-// many agents agree on, and they are a majority of the roster: of a group that forms, those to come
+// lacks reports whether a coordinator on which so many agents agree is missing from the status that this
+// manager wrote last. Fewer than a majority of the roster do not count: while a group forms, the others
 // are waited for.
 func (s *state) lacks(coordinator string, epoch int64, agents int) bool {
 	newest := s.membership.Roster()

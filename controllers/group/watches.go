@@ -50,14 +50,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// passesAtOnce is over how many groups passes are made at a time. A pass spends its time waiting for
+// passesAtOnce is how many groups are reconciled at a time. A pass spends its time waiting for
 // the API server, for three writes one after the other where a coordinator is another one: where it
 // takes 50 ms to answer, 32 passes do 213 of them a second. More would make a slow API server
 // slower.
 const passesAtOnce = 32
 
-// retryLimiter has a pass that fails made again after 5 s at most, and not, as is usual, after 1000
-// s: what waits for time alone, such as a change of the voters, is noticed by the next pass only.
+// retryLimiter has a pass that failed made again within 5 s (the usual limit is 1000 s): only a pass
+// notices what waits for nothing but time, such as a change of the voters.
 func retryLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
 		5*time.Millisecond, 5*time.Second)

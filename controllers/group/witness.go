@@ -25,8 +25,8 @@ func isWitness(pod *corev1.Pod, recorded *v1.RosterMember) bool {
 }
 
 // wantsWitness describes that the group consists of two voters, both of which may coordinate, and
-// what to do about it; empty if it does not. A third pod is one that will vote, or of which another
-// problem tells.
+// what to do about it; empty if it does not. If there is a third pod, it says nothing: that pod will
+// vote, or another problem names it.
 func wantsWitness(f findings) string {
 	if !guarded(f.group) || f.choice.voters != 2 {
 		return ""

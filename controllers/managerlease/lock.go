@@ -96,9 +96,8 @@ func (l *Lock) Create(ctx context.Context, record resourcelock.LeaderElectionRec
 	return nil
 }
 
-// Update writes the Lease. A record without a holder gives it back, but not if it is another's:
-// client-go asks for that of a manager that ends, which closes its port before, so another one may
-// have taken the Lease already.
+// Update writes the Lease. A record without a holder releases it, if it is ours: client-go releases it when
+// a manager ends, and by then another one may hold it, because the port was closed before.
 func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity == "" && l.holder != l.Identity() {
 		return nil
