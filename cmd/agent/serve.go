@@ -57,6 +57,23 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 		return err
 	}
 	defer dir.Close() //nolint:errcheck // nothing is written to it any more
+	s := newSidecar(o, logger, dir)
+	if err := s.load(); err != nil {
+		return err
+	}
+	listeners, err := openListeners(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		for _, l := range listeners {
+			_ = l.Close()
+		}
+	}()
+	return s.run(ctx, listeners)
+}
+
+func newSidecar(o options, logger *slog.Logger, dir *statedir.Dir) *sidecar {
 	s := &sidecar{
 		options:  o,
 		logger:   logger,
@@ -73,18 +90,12 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 		Dropped:  s.dropped,
 		NotAfter: s.keyring.NotAfter,
 	})
-	if err := s.load(); err != nil {
-		return err
-	}
-	listeners, err := openListeners(ctx, o)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		for _, l := range listeners {
-			_ = l.Close()
-		}
-	}()
+	return s
+}
+
+// run serves on what openListeners returned, and takes part in elections, until ctx ends. Then it leaves
+// the group.
+func (s *sidecar) run(ctx context.Context, listeners []net.Listener) error {
 	// outlives ctx, so that leaving the group is served and reported, too
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -102,12 +113,12 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 	group.Go(func() error {
 		return serveHTTP(appServing, listeners[2], newServer(agent.AppAPI(s.board, s.ledger, s.accounts)))
 	})
-	s.prober.Use(o.health)
+	s.prober.Use(s.options.health)
 	s.appHost = appHost(listeners[2].Addr())
 	group.Go(func() error { s.prober.Run(serving); return nil })
 	updates := make(chan roster.Update, 1)
 	var client *roster.Client
-	if o.manager != "" {
+	if s.manager != "" {
 		client = s.client()
 		group.Go(func() error { return client.Run(serving, updates) })
 	}
@@ -119,7 +130,7 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 		context.AfterFunc(serving, cancel) // if a server fails, the election ends, too
 		return s.elect(elect, listeners[0], updates, client)
 	})
-	err = group.Wait()
+	err := group.Wait()
 	if moved := (*roster.MovedError)(nil); errors.As(err, &moved) {
 		return errors.Join(err, s.leaveGroup())
 	}

@@ -109,7 +109,7 @@ func NewMeter(b *Board, ledger *Ledger, s Sources) *Meter {
 	m.registerLease()
 	m.registerMessages()
 	m.registry.MustRegister(
-		newStanding(b, ledger, m),
+		newStateGauges(b, ledger, m),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "podesta_agent_links_dropped_messages_total",
 			Help: "Messages that were dropped because a link was down or its queue was full.",

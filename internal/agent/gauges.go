@@ -4,8 +4,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// standing are the gauges of the state of a process. One scrape reads one view.
-type standing struct {
+// stateGauges are the gauges of the state of a process. One scrape reads one view.
+type stateGauges struct {
 	board  *Board
 	ledger *Ledger
 	meter  *Meter
@@ -37,26 +37,26 @@ type snapshot struct {
 	disagreeing int
 }
 
-func newStanding(b *Board, l *Ledger, m *Meter) *standing {
-	s := &standing{board: b, ledger: l, meter: m}
+func newStateGauges(b *Board, l *Ledger, m *Meter) *stateGauges {
+	s := &stateGauges{board: b, ledger: l, meter: m}
 	s.addCoordinator()
 	s.addGroup()
 	s.addLease()
 	return s
 }
 
-func (s *standing) add(name, help string, value func(snapshot) float64) {
+func (s *stateGauges) add(name, help string, value func(snapshot) float64) {
 	s.gauges = append(s.gauges, gauge{prometheus.NewDesc(name, help, nil, nil), value})
 }
 
-func (s *standing) addNamed(name, help string, keys []string, labels func(View) []string,
+func (s *stateGauges) addNamed(name, help string, keys []string, labels func(View) []string,
 	value func(snapshot) float64) {
 	s.named = append(s.named, named{prometheus.NewDesc(name, help, keys, nil), value, labels})
 }
 
 func one(snapshot) float64 { return 1 }
 
-func (s *standing) addCoordinator() {
+func (s *stateGauges) addCoordinator() {
 	s.add("podesta_agent_is_coordinator", "1 while this process may act as the coordinator, else 0.",
 		func(v snapshot) float64 { return number(v.acts) })
 	s.add("podesta_agent_has_coordinator",
@@ -88,7 +88,7 @@ func (s *standing) addCoordinator() {
 		func(v snapshot) float64 { return float64(v.disagreeing) })
 }
 
-func (s *standing) addGroup() {
+func (s *stateGauges) addGroup() {
 	s.addNamed("podesta_agent_group_info",
 		"1, with the algorithm and the safety of the group; absent without a roster.",
 		[]string{"algorithm", "safety"}, func(v View) []string {
@@ -119,7 +119,7 @@ func (s *standing) addGroup() {
 		func(v snapshot) float64 { return float64(v.sessions) })
 }
 
-func (s *standing) addLease() {
+func (s *stateGauges) addLease() {
 	s.add("podesta_agent_epoch",
 		"Epoch (generation * 2^20 + ballot) under which this process follows or coordinates; 0 in a "+
 			"Classic group and while there is no coordinator.",
@@ -130,7 +130,7 @@ func (s *standing) addLease() {
 }
 
 // Describe implements prometheus.Collector.
-func (s *standing) Describe(all chan<- *prometheus.Desc) {
+func (s *stateGauges) Describe(all chan<- *prometheus.Desc) {
 	for _, g := range s.gauges {
 		all <- g.desc
 	}
@@ -140,7 +140,7 @@ func (s *standing) Describe(all chan<- *prometheus.Desc) {
 }
 
 // Collect implements prometheus.Collector.
-func (s *standing) Collect(all chan<- prometheus.Metric) {
+func (s *stateGauges) Collect(all chan<- prometheus.Metric) {
 	view, _ := s.board.Read()
 	v := snapshot{View: view, sessions: s.ledger.open()}
 	remaining := s.ledger.remaining()
