@@ -73,8 +73,20 @@ measure: bin/agent ## Measure failover, traffic, memory and CPU of agents (an ho
 	@echo "measure: what quiet groups of 5, 20 and 100 processes send"
 	@go run -C bench ./failover quiet --agent $(CURDIR)/bin/agent
 
+# What is measured again replaces what PEERS has of it.
 SPAN  ?= 3m
-PEERS ?= $(CURDIR)/bin/peers.jsonl
+PEERS ?= $(CURDIR)/docs/evidence/performance/runs.jsonl
+
+BENCHSTAT  := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+BENCHMARKS := ./internal/election ./internal/node ./internal/sim ./internal/transport
+COUNT      ?= 6
+
+.PHONY: bench
+bench: ## Run the benchmarks of algorithms, nodes, simulator and links COUNT times; OLD=FILE compares with another commit's.
+	@mkdir -p bin
+	@go test -run '^$$' -bench . -benchmem -count $(COUNT) $(BENCHMARKS) | tee bin/bench.txt
+	@echo "bench: bin/bench.txt has this, for OLD= at another commit"
+	@$(BENCHSTAT) $(OLD) bin/bench.txt
 
 .PHONY: peers
 peers: bin/agent ## Measure Podesta beside raft, client-go and etcd: docs/evidence/performance.md; root, strace; SPAN=1h.

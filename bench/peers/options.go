@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -25,6 +26,7 @@ type options struct {
 	keep     string
 	patience time.Duration
 	begun    time.Time
+	version  string // of the agent
 }
 
 func (o *options) flagSet(command string) *pflag.FlagSet {
@@ -59,6 +61,11 @@ func (o *options) parse(f *pflag.FlagSet, args []string) error {
 	if _, err := os.Stat(o.agent); err != nil {
 		return fmt.Errorf("--agent: %w (make bin/agent)", err)
 	}
+	version, err := exec.Command(o.agent, "--version").Output() //nolint:gosec,noctx // the user names it
+	if err != nil {
+		return fmt.Errorf("%s --version: %w", o.agent, err)
+	}
+	o.version = strings.TrimSpace(string(version))
 	return nil
 }
 
@@ -94,7 +101,7 @@ func (o *options) place() (dir string, done func(), err error) {
 func (o *options) record(kind, system, under string) report.Record {
 	return report.Record{
 		Kind: kind, System: system, Under: under, Begun: o.begun, Machine: machine(),
-		Command: o.command,
+		Command: o.command, Version: o.version,
 	}
 }
 

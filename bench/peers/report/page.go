@@ -4,12 +4,14 @@ import (
 	"bytes"
 	_ "embed" // the text of the page
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"text/template"
+	"time"
 
 	"github.com/podesta-dev/podesta/bench/peers/account"
 )
@@ -20,7 +22,7 @@ func Write(dir string, all []Record, note string, meanings func(kind, name strin
 	if len(all) == 0 {
 		return errors.New("there are no records: run peers failover and peers stress with --json")
 	}
-	p := page{Note: note, records: all, meanings: meanings}
+	p := page{Note: note, records: Newest(all), meanings: meanings}
 	text, err := p.text()
 	if err != nil {
 		return err
@@ -92,9 +94,11 @@ func (p page) Commands() []string {
 	return distinct(p.records, func(r Record) string { return r.Command })
 }
 
-// Machines are where it was measured, and when.
+// Machines are where it was measured, when, and with which version.
 func (p page) Machines() []string {
-	return distinct(p.records, func(r Record) string { return r.Begun.UTC().Format("2006-01-02") + ": " + r.Machine })
+	return distinct(p.records, func(r Record) string {
+		return fmt.Sprintf("%s: %s; Podesta %s", r.Begun.UTC().Format(time.DateOnly), r.Machine, r.Version)
+	})
 }
 
 // Meaning is a name and what it stands for.

@@ -25,6 +25,7 @@ type Record struct {
 	Begun   time.Time `json:"begun"`
 	Machine string    `json:"machine"`
 	Command string    `json:"command"` // what to run to repeat it
+	Version string    `json:"version"` // of Podesta's agent
 	System  string    `json:"system"`
 
 	// Under is the condition, or the fault.
@@ -49,6 +50,29 @@ type Record struct {
 	// Leases are those that Podesta's leaseholder asked for, at each look; AgentLapses those that ran out.
 	Leases      []float64 `json:"leases,omitempty"`
 	AgentLapses int       `json:"agentLapses,omitempty"`
+}
+
+// Newest returns of each measurement the newest record, in the order in which the measurements were
+// made first: what is measured again replaces what was measured before.
+func Newest(all []Record) []Record {
+	type measurement struct {
+		kind, system, under string
+		killing             bool
+	}
+	at := map[measurement]int{}
+	var kept []Record
+	for _, r := range all {
+		m := measurement{r.Kind, r.System, r.Under, r.Killing}
+		i, known := at[m]
+		switch {
+		case !known:
+			at[m] = len(kept)
+			kept = append(kept, r)
+		case !r.Begun.Before(kept[i].Begun):
+			kept[i] = r
+		}
+	}
+	return kept
 }
 
 // durations are those that Took has.

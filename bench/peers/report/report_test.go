@@ -51,8 +51,8 @@ func TestTables(t *testing.T) {
 	FailoverTable(&failover, made)
 	for text, want := range map[string][]string{
 		stress.String(): {
-			"| quiet | raft | 2 | 4 | 5.00 % | 12 ms | 3.2 % |  |  | 1.00 % | 3 | 1700 ms | 12.0 s | 12.0 s; 1 without |",
-			"| quiet | podesta-100ms | 0 | 0 | 0.00 % | never | 0.0 % | 100 ms | 200 ms | 0.00 % | 0 |  |  |  |",
+			"| quiet | raft | 100 s | 2 | 4 | 5.00 % | 12 ms | 3.2 % |  |  | 1.00 % | 3 | 1700 ms | 12.0 s | 12.0 s; 1 without |",
+			"| quiet | podesta-100ms | 100 s | 0 | 0 | 0.00 % | never | 0.0 % | 100 ms | 200 ms | 0.00 % | 0 |  |  |  |",
 		},
 		failover.String(): {
 			"| SIGKILL | podesta-100ms | 3 | 100 ms | 110 ms | 110 ms | 110 ms |  |",
@@ -63,6 +63,21 @@ func TestTables(t *testing.T) {
 			if !strings.Contains(text, row+"\n") {
 				t.Errorf("no %q in\n%s", row, text)
 			}
+		}
+	}
+}
+
+// What is measured again replaces what was measured before, whichever file comes first.
+func TestNewest(t *testing.T) {
+	monday := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+	quiet := Record{Kind: Stress, System: "raft", Under: "quiet", Begun: monday, Span: 80}
+	killed, lossy, again := quiet, quiet, quiet
+	killed.Killing, lossy.Under = true, "lossy"
+	again.Begun, again.Span = monday.Add(time.Hour), 3600
+	want := []Record{again, killed, lossy}
+	for _, all := range [][]Record{{quiet, killed, lossy, again}, {again, killed, lossy, quiet}} {
+		if got := Newest(all); !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
 }

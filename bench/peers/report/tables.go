@@ -13,7 +13,7 @@ import (
 func StressTable(w io.Writer, all []Record) {
 	all = slices.DeleteFunc(slices.Clone(all), func(r Record) bool { return r.Kind != Stress })
 	killing := slices.ContainsFunc(all, func(r Record) bool { return r.Killing })
-	names := []string{"condition", "system", "spurious changes", "permissions lost", "nobody leads", "two lead", "CPU",
+	names := []string{"condition", "system", "for", "spurious changes", "permissions lost", "nobody leads", "two lead", "CPU",
 		"lease: median", "longest"}
 	if killing {
 		names = append(names, "nobody leads without a kill", "kills", "kill to the next leader: median", "p99", "max")
@@ -22,7 +22,7 @@ func StressTable(w io.Writer, all []Record) {
 	fmt.Fprintln(w, strings.Repeat("|---", len(names))+"|")
 	for _, r := range all {
 		leases := account.Milliseconds(r.Leases)
-		cells := []string{r.Under, r.System, fmt.Sprint(r.Spurious), fmt.Sprint(r.Lapses), r.share(r.Leaderless), r.two(),
+		cells := []string{r.Under, r.System, r.span(), fmt.Sprint(r.Spurious), fmt.Sprint(r.Lapses), r.share(r.Leaderless), r.two(),
 			fmt.Sprintf("%.1f %%", r.CPU), quantile(leases, 0.5), quantile(leases, 1)}
 		if killing {
 			took := r.durations()
@@ -54,6 +54,14 @@ func FailoverTable(w io.Writer, all []Record) {
 }
 
 func row(w io.Writer, cells ...string) { fmt.Fprintln(w, "| "+strings.Join(cells, " | ")+" |") }
+
+// span is for how long it was measured.
+func (r Record) span() string {
+	if r.Span < 300 {
+		return fmt.Sprintf("%.0f s", r.Span)
+	}
+	return fmt.Sprintf("%.0f min", r.Span/60)
+}
 
 // share is a part of the span.
 func (r Record) share(milliseconds float64) string {
