@@ -84,6 +84,7 @@ type member struct {
 	roster     *node.Roster
 	asked      []node.Message // requests that it has sent, and that are not answered
 	answering  []node.Message
+	muted      map[string]bool // they answer nothing
 	permission lease.Permission
 }
 
@@ -147,12 +148,20 @@ func (m *member) receive(tb testing.TB, from string, message node.Message) {
 	})
 }
 
+// mute has a process answer nothing from now on.
+func (m *member) mute(name string) {
+	if m.muted == nil {
+		m.muted = map[string]bool{}
+	}
+	m.muted[name] = true
+}
+
 // answer has everybody grant what the process has asked for.
 func (m *member) answer(tb testing.TB, k lease.Kind) {
 	m.answering, m.asked = m.asked, m.answering[:0]
 	for i := range m.answering {
 		q := &m.answering[i].Request
-		if q.Kind != k {
+		if q.Kind != k || m.muted[m.answering[i].To] {
 			continue
 		}
 		m.receive(tb, m.answering[i].To, node.Message{Type: node.LeaseResponse, Response: lease.Response{
