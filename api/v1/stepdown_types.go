@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// StepDownRequest is the JSON value of StepDownAnnotation. With it an operator wishes that the
+// StepDownRequest is the JSON value of StepDownAnnotation. With it an operator asks that the
 // coordinator hand over to another process. It applies to the roster, the process and the epoch
 // that the operator saw; otherwise the manager refuses it. Its answer is in status.roster.stepDown.
 type StepDownRequest struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/membership"
 )
 
-// An operator who wishes that the coordinator step down: MC12 in internal/membership.
+// An operator who asks that the coordinator step down: MC12 in internal/membership.
 
 const (
 	// longestStepDown is the most bytes of the annotation that are read. A request with two of the

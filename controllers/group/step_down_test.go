@@ -18,8 +18,8 @@ import (
 // led is a Guarded group of three voters, p-2 of which holds epoch 7.
 func led() *scene { return voting(3).holding("p-2", 7, 0, 1, 2).shown() }
 
-// wishes has an operator who sees the group as it is wish that p-2 step down.
-func (s *scene) wishes(t *testing.T, change func(*v1.StepDownRequest)) {
+// asks has an operator who sees the group as it is ask that p-2 step down.
+func (s *scene) asks(t *testing.T, change func(*v1.StepDownRequest)) {
 	t.Helper()
 	asked := v1.StepDownRequest{
 		ID:         "a",
@@ -61,7 +61,7 @@ func TestStepDown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := test.scene
-			s.wishes(t, nil)
+			s.asks(t, nil)
 			for _, want := range []struct {
 				priorities, events string
 				then               func(*scene)
@@ -106,7 +106,7 @@ func TestAStepDownThatIsOverCostsNothing(t *testing.T) {
 // What the next manager reads is what this one wrote.
 func TestStepDownIsReadBack(t *testing.T) {
 	s := led()
-	s.wishes(t, func(r *v1.StepDownRequest) {
+	s.asks(t, func(r *v1.StepDownRequest) {
 		r.To, r.Seconds = &v1.StepDownProcess{Name: "p-0", UID: "uid-0"}, 600
 	})
 	priorities, events := s.told()
@@ -144,7 +144,7 @@ func TestStepDownIsBoundToWhatWasSeen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := led().hinders(roster.NotCandidateUnhealthy, 0)
-			s.wishes(t, test.change)
+			s.asks(t, test.change)
 			priorities, events := s.told()
 			if fmt.Sprint(priorities) != "[1 2 3]" || !strings.Contains(events, test.says) ||
 				(test.says == "") != (events == "") {
@@ -154,7 +154,7 @@ func TestStepDownIsBoundToWhatWasSeen(t *testing.T) {
 	}
 	s := led().hinders(roster.NotCandidateUnhealthy, 0)
 	s.edit(1, func(r *roster.Report) { r.Withdrawn = true }) // as agents said that at first
-	s.wishes(t, nil)
+	s.asks(t, nil)
 	if _, events := s.told(); !strings.Contains(events, "no other process that reports") {
 		t.Errorf("nobody else is a candidate, and events are %q", events)
 	}
@@ -163,7 +163,7 @@ func TestStepDownIsBoundToWhatWasSeen(t *testing.T) {
 // While nobody reports, nobody is known to coordinate, whatever the status shows.
 func TestStepDownWaitsForReports(t *testing.T) {
 	s := led()
-	s.wishes(t, nil)
+	s.asks(t, nil)
 	clear(s.sightings)
 	if d := s.pass(); d.record != nil {
 		t.Errorf("%+v", d.record.StepDown)
@@ -175,7 +175,7 @@ func TestStepDownWaitsForReports(t *testing.T) {
 func TestAStepDownThatCannotBeReadIsToldOnce(t *testing.T) {
 	edit := func(change func(*v1.StepDownRequest)) string {
 		s := led()
-		s.wishes(t, change)
+		s.asks(t, change)
 		return s.group.Annotations[v1.StepDownAnnotation]
 	}
 	long := func(n int) string { return strings.Repeat("p", n) }
@@ -218,7 +218,7 @@ func TestAStepDownThatCannotBeReadIsToldOnce(t *testing.T) {
 // A process that stands aside is shown as such, with its own priority.
 func TestWhoStandsAsideIsShown(t *testing.T) {
 	s := led()
-	s.wishes(t, nil)
+	s.asks(t, nil)
 	s.pass()
 	s.holding("p-1", 8, 0, 1, 2).hinders(roster.NotCandidatePriorityZero, 2)
 	rows := decideStatus(s.observation, rosterDecision{}).status.Processes

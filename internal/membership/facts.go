@@ -39,7 +39,7 @@ type Facts struct {
 	Held *Roster
 	// Adopt is what an operator says of a status that was set back.
 	Adopt AdoptRequest
-	// StepDown is what an operator wishes of the coordinator (MC12).
+	// StepDown is what an operator asks of the coordinator (MC12).
 	StepDown StepDownRequest
 	// Coordinator is who coordinates, as the manager knows from the reports. It matters for MC12 only.
 	Coordinator Coordinator

@@ -30,7 +30,7 @@ type Roster struct {
 	// Rules is the rules level in force (MC11); 0 counts as 1. Zero in a Classic group.
 	Rules   int32
 	Members []Member // in the order of CompareNames
-	// StepDown is what has become of an operator's wish (MC12); nil: there is none.
+	// StepDown is what has become of an operator's request (MC12); nil: there is none.
 	StepDown *StepDown
 }
 
@@ -73,7 +73,7 @@ func NextGeneration(last *Roster, reports []Report, now time.Time) int64 {
 	return next
 }
 
-// fill has the members carry what agents are told and what is not persisted, while a wish may stand.
+// fill has the members carry what agents are told and what is not persisted, while a request may stand.
 func fill(members []Member, w *StepDown, f *Facts) {
 	for i := range members {
 		pod := f.pod(members[i].UID)
@@ -124,7 +124,7 @@ func bit(set bool) byte {
 func same(a, b *Roster) bool {
 	if a.Generation != b.Generation || a.Digest != b.Digest || a.LongestLease != b.LongestLease ||
 		level(a.Rules) != level(b.Rules) || len(a.Members) != len(b.Members) ||
-		!sameWish(a.StepDown, b.StepDown) {
+		!sameRequest(a.StepDown, b.StepDown) {
 		return false
 	}
 	for i := range a.Members {

@@ -21,7 +21,7 @@ type State struct {
 	behind   bool      // without voters: an agent uses a roster of when there were voters
 	caughtUp time.Time // since when no agent does any more
 
-	without time.Time // since when nobody else is known to coordinate while a wish stands (MC12)
+	without time.Time // since when nobody else is known to coordinate while a request stands (MC12)
 }
 
 // voterRecord is a voter and the proof that it has ended, if there is one.

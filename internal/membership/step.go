@@ -108,7 +108,7 @@ func decide(s *State, g *group) Decision {
 	} else {
 		r.Members = classicMembers(g)
 	}
-	record, again := s.wish(g)
+	record, again := s.stepDown(g)
 	r.StepDown, d.Again = record, sooner(again, d.Again)
 	fill(r.Members, record, g.Facts)
 	r.Digest = digest(r.Members, r.Rules, g.Facts)

@@ -2,37 +2,37 @@ package membership
 
 import "time"
 
-// MC12: Step-down. An operator may wish that the process that coordinates stop doing so (kubectl
-// election step-down). A wish has an ID, and is answered once, in the record of the roster:
+// MC12: Step-down. An operator may ask that the process that coordinates stop doing so (kubectl
+// election step-down). A request has an ID, and is answered once, in the record of the roster:
 //
 //   - It is refused if the roster or the coordinator is not what the operator saw, if no other
 //     process that reports is a candidate, or if the successor that it names is none. While the
 //     manager does not know who coordinates, it waits.
-//   - Otherwise it stands. While a wish stands, the roster gives the process of that name priority
+//   - Otherwise it stands. While a request stands, the roster gives the process of that name priority
 //     0, and the successor the highest priority of all. The rest follows from what priorities mean.
 //   - It ends when its time has passed or, if it has none, when another process coordinates; when
-//     it is withdrawn or another wish is made; and when no other process has coordinated for one
+//     it is withdrawn or another request is made; and when no other process has coordinated for one
 //     longest lease on any clock and 5 s, as far as the manager knows.
 //
-// So one wish makes two rosters at most, and changes no voters. Nothing that MC1 to MC11 promise
-// depends on it. Without a manager a wish neither begins nor ends.
+// So one request makes two rosters at most, and changes no voters. Nothing that MC1 to MC11 promise
+// depends on it. Without a manager a request neither begins nor ends.
 
 const (
 	// MaxPriority is the highest priority on a roster. It is the same as in internal/roster.
 	MaxPriority = 1_000_000
-	// MaxStepDown is for how long a wish stands at most.
+	// MaxStepDown is for how long a request stands at most.
 	MaxStepDown = 24 * time.Hour
-	// farthest is how far away the end of a wish may be, by a clock that is behind that of the manager
+	// farthest is how far away the end of a request may be, by a clock that is behind that of the manager
 	// which took it up.
 	farthest = MaxStepDown + time.Hour
-	// tookOverWithin is for how long nobody else may coordinate while a wish stands, beside a lease.
+	// tookOverWithin is for how long nobody else may coordinate while a request stands, beside a lease.
 	tookOverWithin = 5 * time.Second
 )
 
-// StepDownRequest is what an operator wishes. It is about the roster, the process and the epoch
+// StepDownRequest is what an operator asks for. It is about the roster, the process and the epoch
 // that he saw.
 type StepDownRequest struct {
-	ID         string // empty: there is no wish
+	ID         string // empty: there is no request
 	Generation int64
 	Process    Identity
 	Epoch      int64         // 0 in a Classic group
@@ -47,17 +47,17 @@ type Coordinator struct {
 	Epoch int64 // 0 in a Classic group
 }
 
-// StepDown is the record of a wish on a roster.
+// StepDown is the record of a request on a roster.
 type StepDown struct {
 	ID      string
-	Process string // it has priority 0 while the wish stands
+	Process string // it has priority 0 while the request stands
 	To      string // it ranks above all others then; empty: none does
 	// Until is when it ends, by the manager's clock; zero: when another process coordinates.
 	Until   time.Time
 	Outcome Outcome
 }
 
-// Outcome is what has become of a wish.
+// Outcome is what has become of a request.
 type Outcome string
 
 // The outcomes.
@@ -65,7 +65,7 @@ const (
 	// Standing: the process stands aside.
 	Standing Outcome = "Standing"
 
-	// The ends of a wish that stood.
+	// The ends of a request that stood.
 
 	// HandedOver: another process coordinates.
 	HandedOver Outcome = "HandedOver"
@@ -84,12 +84,12 @@ const (
 	SuccessorUnfit Outcome = "SuccessorUnfit"
 )
 
-// stands reports whether the priorities on the roster follow a wish.
+// stands reports whether the priorities on the roster follow a request.
 func (w *StepDown) stands() bool { return w != nil && w.Outcome == Standing }
 
-// wish returns what is to be recorded of the wish, if there is one, and when time alone would
+// stepDown returns what is to be recorded of the request, if there is one, and when time alone would
 // change that.
-func (s *State) wish(g *group) (record *StepDown, again time.Duration) {
+func (s *State) stepDown(g *group) (record *StepDown, again time.Duration) {
 	var last *StepDown
 	if s.roster != nil {
 		last = s.roster.StepDown
@@ -110,7 +110,7 @@ func (s *State) wish(g *group) (record *StepDown, again time.Duration) {
 	return s.goOn(record, g)
 }
 
-// answer takes up a new wish or refuses it; nil: it has to wait.
+// answer takes up a new request or refuses it; nil: it has to wait.
 func (g *group) answer(asked *StepDownRequest) *StepDown {
 	record := &StepDown{
 		ID:      asked.ID,
@@ -137,7 +137,7 @@ func (g *group) answer(asked *StepDownRequest) *StepDown {
 	return record
 }
 
-// goOn returns the record of a wish that stands, which may end.
+// goOn returns the record of a request that stands, which may end.
 func (s *State) goOn(last *StepDown, g *group) (record *StepDown, again time.Duration) {
 	elsewhere := g.Coordinator.Name != "" && g.Coordinator.Name != last.Process
 	s.without = heldSince(!elsewhere, s.without, g.Now)
@@ -178,7 +178,7 @@ func (g *group) hasCandidateBeside(name string) bool {
 	return false
 }
 
-// apply returns the priority of a process while a wish may stand.
+// apply returns the priority of a process while a request may stand.
 func (w *StepDown) apply(name string, priority int32) int32 {
 	switch {
 	case !w.stands() || priority == 0:
@@ -194,8 +194,8 @@ func (w *StepDown) apply(name string, priority int32) int32 {
 	}
 }
 
-// sameWish reports whether two records say the same.
-func sameWish(a, b *StepDown) bool {
+// sameRequest reports whether two records say the same.
+func sameRequest(a, b *StepDown) bool {
 	if a == nil || b == nil {
 		return a == b
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// wishing returns a group of voters of which p-2 coordinates under epoch 7, and an operator who saw
-// that and wishes that it step down.
-func wishing() *scene {
+// asked returns a group of voters of which p-2 coordinates under epoch 7, and an operator who saw
+// that and asks that it step down.
+func asked() *scene {
 	s := voting(3)
 	s.coordinates(2, 7)
 	s.StepDown = StepDownRequest{
@@ -50,10 +50,10 @@ func (s *scene) wants(t *testing.T, outcome Outcome, want string) {
 	}
 }
 
-// A wish stands until another process coordinates. It makes two rosters, with the voters of before,
+// A request stands until another process coordinates. It makes two rosters, with the voters of before,
 // and works once though the annotation stays.
 func TestStepDown(t *testing.T) {
-	s := wishing()
+	s := asked()
 	before, voters := s.Roster.Generation, s.voters()
 	if d := s.pass(); !d.Persist || d.Roster.Generation <= before {
 		t.Fatalf("no new roster: %+v", d)
@@ -112,7 +112,7 @@ func TestStepDownRefused(t *testing.T) {
 		"the successor does not exist": {named(Identity{Name: "p-9", UID: "uid-9"}), SuccessorUnfit},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := wishing()
+			s := asked()
 			test.change(s)
 			before := priorities(s.Roster)
 			generation := s.Roster.Generation
@@ -121,7 +121,7 @@ func TestStepDownRefused(t *testing.T) {
 			if s.Roster.Generation != generation {
 				t.Errorf("generation %d after %d", s.Roster.Generation, generation)
 			}
-			s.coordinates(2, 7) // a wish that was refused stays refused
+			s.coordinates(2, 7) // a request that was refused stays refused
 			if test.want != "" {
 				s.pass()
 				s.wants(t, test.want, before)
@@ -152,7 +152,7 @@ func (s *scene) repeat() {
 
 // A process that is about to end is no successor. (The voters change for it, too.)
 func TestStepDownToOneThatLeaves(t *testing.T) {
-	s := wishing()
+	s := asked()
 	s.edit(0, func(r *Report) { r.Leaving = true })
 	s.StepDown.To = s.identity(0)
 	if w := s.pass().Roster.StepDown; w == nil || w.Outcome != SuccessorUnfit {
@@ -160,10 +160,10 @@ func TestStepDownToOneThatLeaves(t *testing.T) {
 	}
 }
 
-// With a time, a wish stands for that time, whoever coordinates, and the next pod of the name
+// With a time, a request stands for that time, whoever coordinates, and the next pod of the name
 // stands aside, too.
 func TestStepDownFor(t *testing.T) {
-	s := wishing()
+	s := asked()
 	s.StepDown.For = 10 * time.Minute
 	s.pass()
 	s.wants(t, Standing, "[1 2 0]")
@@ -189,9 +189,9 @@ func TestStepDownFor(t *testing.T) {
 	}
 }
 
-// A wish has an end whatever the clock shows, and whatever was asked for.
+// A request has an end whatever the clock shows, and whatever was asked for.
 func TestStepDownEndsByAnyClock(t *testing.T) {
-	s := wishing()
+	s := asked()
 	s.StepDown.For = 100 * 24 * time.Hour
 	s.pass()
 	if until := s.Roster.StepDown.Until; until.After(s.Now.Add(MaxStepDown)) {
@@ -212,7 +212,7 @@ func TestStepDownEndsByAnyClock(t *testing.T) {
 // the one that did fails, be the manager another one or not.
 func TestStepDownThatNobodyTakesUp(t *testing.T) {
 	within := Outlast(second) + tookOverWithin
-	s := wishing()
+	s := asked()
 	s.StepDown.For = time.Hour
 	s.pass()
 	s.later(within - 1)
@@ -236,9 +236,9 @@ func TestStepDownThatNobodyTakesUp(t *testing.T) {
 	s.wants(t, NobodyTookOver, "[1 2 3]")
 }
 
-// Time without another coordinator does not count from one wish to the next.
+// Time without another coordinator does not count from one request to the next.
 func TestStepDownAfterAnother(t *testing.T) {
-	s := wishing()
+	s := asked()
 	s.pass()
 	s.later(Outlast(second) + tookOverWithin - 1)
 	s.StepDown.ID, s.StepDown.Generation = "b", s.Roster.Generation
@@ -250,9 +250,9 @@ func TestStepDownAfterAnother(t *testing.T) {
 	}
 }
 
-// Whoever removes the annotation withdraws the wish, and one that is put back is out of date.
+// Whoever removes the annotation withdraws the request, and one that is put back is out of date.
 func TestStepDownWithdrawn(t *testing.T) {
-	s := wishing()
+	s := asked()
 	asked := s.StepDown
 	s.StepDown.For = time.Hour
 	s.pass()
@@ -264,10 +264,10 @@ func TestStepDownWithdrawn(t *testing.T) {
 	s.wants(t, Outdated, "[1 2 3]")
 }
 
-// The successor ranks above all others while the wish stands, also above those with the highest
+// The successor ranks above all others while the request stands, also above those with the highest
 // priority there is. Who never coordinates does not begin to.
 func TestStepDownTo(t *testing.T) {
-	s := wishing()
+	s := asked()
 	s.Pods[1].Priority = MaxPriority
 	s.Pods = append(s.Pods, podNumber(3))
 	s.Pods[3].Priority = 0
@@ -282,7 +282,7 @@ func TestStepDownTo(t *testing.T) {
 
 // A successor whose pod is deleted after all does not coordinate (MC8).
 func TestStepDownToAPodThatIsDeleted(t *testing.T) {
-	s := wishing()
+	s := asked()
 	s.StepDown.To = s.identity(0)
 	s.pass()
 	s.Pods[0].DeletionBegan, s.Pods[0].DeletionDue = s.Now, s.Now.Add(time.Minute)
@@ -290,9 +290,9 @@ func TestStepDownToAPodThatIsDeleted(t *testing.T) {
 	s.wants(t, Standing, "[0 2 0]")
 }
 
-// A manager that dies after it persisted a wish is followed by one that tells the agents the same.
+// A manager that dies after it persisted a request is followed by one that tells the agents the same.
 func TestStepDownSurvivesTheManager(t *testing.T) {
-	s := wishing()
+	s := asked()
 	told := s.pass().Roster
 	s.state = State{}
 	d := s.pass()

@@ -147,7 +147,7 @@ func TestWitnessThatIsGone(t *testing.T) {
 	s.stays(t, "its pod is gone")
 }
 
-// A wish cannot make a coordinator of a witness, marked or recorded, and a group whose other process
+// A request cannot make a coordinator of a witness, marked or recorded, and a group whose other process
 // is a witness has nobody else.
 func TestStepDownToAWitness(t *testing.T) {
 	for name, marked := range map[string]bool{"marked": true, "recorded": false} {

@@ -22,8 +22,8 @@ type api struct {
 	settings  string
 	pods      []pod    // by place
 	ended     []string // UIDs of pods that their kubelets reported as over
-	wish      membership.StepDownRequest
-	wishes    int // how many there were
+	stepDown  membership.StepDownRequest
+	stepDowns int // how many there were
 }
 
 // roster is a roster as it was persisted, and as agents are told it.
@@ -141,7 +141,7 @@ func (w *World) remake() {
 		return
 	}
 	w.api.group++
-	w.api.made, w.api.wish = w.now, membership.StepDownRequest{}
+	w.api.made, w.api.stepDown = w.now, membership.StepDownRequest{}
 	w.newOracle()
 	w.tell("the group is deleted and made again: %s", groups[w.api.group])
 }

@@ -113,7 +113,7 @@ func (w *World) settle(settled func() bool) {
 			w.fail("L1: the roster still changes")
 		}
 		w.until(w.now + 2*T)
-		if len(w.api.rosters) == rosters && (w.now >= end || w.managers[0].pending+w.managers[1].pending == 0 && !w.wishEnds() && settled()) {
+		if len(w.api.rosters) == rosters && (w.now >= end || w.managers[0].pending+w.managers[1].pending == 0 && !w.requestEnds() && settled()) {
 			return
 		}
 	}
@@ -157,7 +157,7 @@ func (w *World) settleClassic() {
 	if w.now-w.truth.lastSent < silence {
 		w.until(w.now + silence)
 	}
-	w.checkWishInTheEnd()
+	w.checkStepDownInTheEnd()
 	if w.broken == nil {
 		w.checkClassicCalm()
 	}
@@ -178,7 +178,7 @@ func (w *World) calmDown() {
 		w.checkRagged()
 		return
 	}
-	w.checkWishInTheEnd()
+	w.checkStepDownInTheEnd()
 	held := w.truth.lastHeld
 	if w.now-max(w.truth.lastSent, held) < silence {
 		w.until(w.now + silence)

@@ -24,7 +24,7 @@ func (w *World) strike() {
 		{w.CutSession, (*World).cutSomeSession}, {w.EndApp, (*World).endSomeApp},
 		{w.ReplacePod, (*World).replacePod}, {w.StopManager, (*World).stopManager}, {w.EditLease, (*World).editLease},
 		{w.Remake, (*World).remake}, {w.Strand, (*World).strand}, {w.Report, (*World).reportCoordinator},
-		{w.SetBack, (*World).setBack}, {w.Upgrade, (*World).upgrade}, {w.Wish, (*World).wish},
+		{w.SetBack, (*World).setBack}, {w.Upgrade, (*World).upgrade}, {w.StepDown, (*World).askStepDown},
 		{w.Remark, (*World).remark},
 	}
 	sum := 0

@@ -42,7 +42,7 @@ type view struct {
 	settings  string
 	pods      []pod
 	ended     int // how many ends of pods are known
-	wish      membership.StepDownRequest
+	stepDown  membership.StepDownRequest
 }
 
 // clock is what the manager's clock shows.
@@ -87,7 +87,7 @@ func (w *World) manage(i int32) {
 	}
 	if d.Persist {
 		if m.cache.version != w.api.version || m.cache.group != w.api.group ||
-			m.cache.wish != w.api.wish { // MC1: the group has moved on
+			m.cache.stepDown != w.api.stepDown { // MC1: the group has moved on
 			return
 		}
 		w.persist(m, d.Roster)
@@ -102,7 +102,7 @@ func (w *World) manage(i int32) {
 func (w *World) refresh(m *manager) {
 	c, a := &m.cache, &w.api
 	c.version, c.group, c.algorithm, c.lease, c.settings = a.version, a.group, a.algorithm, a.lease, a.settings
-	c.pods, c.wish = append(c.pods[:0], a.pods...), a.wish
+	c.pods, c.stepDown = append(c.pods[:0], a.pods...), a.stepDown
 	for ; c.ended < len(a.ended); c.ended++ {
 		m.ended = append(m.ended, membership.EndedPod{UID: a.ended[c.ended], At: m.clock(w.now)})
 	}
@@ -136,7 +136,7 @@ func (w *World) gather(m *manager) *membership.Facts {
 			f.Reports = append(f.Reports, r.asFact(w.now, m.group))
 		}
 	}
-	if f.StepDown = m.cache.wish; f.StepDown.ID != "" {
+	if f.StepDown = m.cache.stepDown; f.StepDown.ID != "" {
 		f.Coordinator = w.coordinator(m, f)
 		w.mistake(f)
 	}
@@ -147,7 +147,7 @@ func (w *World) gather(m *manager) *membership.Facts {
 func (w *World) persist(m *manager, r *membership.Roster) {
 	w.Rosters++
 	w.checkNextLevel(m, r)
-	w.checkWish(r)
+	w.checkStepDown(r)
 	n := &node.Roster{
 		Group: groups[w.api.group], Generation: r.Generation, Algorithm: m.cache.algorithm, Guarded: w.Guarded,
 		Heartbeat: time.Duration(heartbeat), Timeout: time.Duration(mostTimeout), Lease: m.cache.lease,

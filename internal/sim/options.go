@@ -103,7 +103,7 @@ type Cluster struct {
 type Weights struct {
 	Crash, Cut, Clog, Pause, Suspect, Break, Sicken, Leave, Expire, Edit, Forge           int
 	StepWall, Suspend, ChangeRate, CutSession, EndApp, ReplacePod, StopManager, EditLease int
-	Remake, Strand, Report, SetBack, Upgrade, Wish, Remark                                int
+	Remake, Strand, Report, SetBack, Upgrade, StepDown, Remark                            int
 }
 
 // Lease is the group's own choice of what Guarded groups need.
@@ -213,15 +213,15 @@ func DrawUpgrades(algorithm string, seed uint64) Options {
 	return o
 }
 
-// DrawStepDowns draws a group whose operators wish that coordinators step down (MC12), beside all else.
+// DrawStepDowns draws a group whose operators ask that coordinators step down (MC12), beside all else.
 func DrawStepDowns(algorithm string, guarded bool, seed uint64) Options {
 	o := Draw(algorithm, seed)
 	if guarded {
 		o = DrawGuarded(algorithm, seed)
 	}
-	o.Wish = 3
-	if seed/4%2 == 0 { // little else happens, or hardly any wish is seen through
-		o.Weights = Weights{Wish: 6, StopManager: 1, Strand: 1, Sicken: 1, Edit: 1}
+	o.StepDown = 3
+	if seed/4%2 == 0 { // little else happens, or hardly any request is seen through
+		o.Weights = Weights{StepDown: 6, StopManager: 1, Strand: 1, Sicken: 1, Edit: 1}
 		o.Crashes, o.Disks, o.Partial, o.Loss, o.Flap = Crashes{}, Disks{}, 0, 0, false
 		o.Chaos, o.Gap = 400*T, 10*T
 	}

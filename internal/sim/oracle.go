@@ -8,13 +8,13 @@ import (
 // oracle is what the invariants of a Guarded group remember of a group object: who has promised what,
 // in true time. It looks at what nodes do and say; it decides nothing by itself.
 type oracle struct {
-	promises []promise              // by place of the voter and number of its state directory
-	widest   []promise              // by place of the voter: of all its state directories, the one that runs longest
-	owners   map[lease.Epoch]string // who has held it
-	highest  lease.Epoch            // that anybody has held
-	holds    []hold                 // by place
-	rosters  map[int64]*node.Roster // by generation
-	wishes   map[string]bool        // that have begun (T17)
+	promises  []promise              // by place of the voter and number of its state directory
+	widest    []promise              // by place of the voter: of all its state directories, the one that runs longest
+	owners    map[lease.Epoch]string // who has held it
+	highest   lease.Epoch            // that anybody has held
+	holds     []hold                 // by place
+	rosters   map[int64]*node.Roster // by generation
+	stepDowns map[string]bool        // that have begun (T17)
 
 	witnesses map[string]bool // UIDs of pods whose marks a manager has seen (T19)
 }
@@ -64,13 +64,13 @@ func (w *World) newOracle() {
 	}
 	o := &w.oracles[len(w.oracles)-1]
 	if o.owners == nil {
-		o.owners, o.rosters, o.wishes = map[lease.Epoch]string{}, map[int64]*node.Roster{}, map[string]bool{}
+		o.owners, o.rosters, o.stepDowns = map[lease.Epoch]string{}, map[int64]*node.Roster{}, map[string]bool{}
 		o.witnesses = map[string]bool{}
 	}
 	clear(o.witnesses)
 	clear(o.owners)
 	clear(o.rosters)
-	clear(o.wishes)
+	clear(o.stepDowns)
 	o.highest = 0
 	o.promises, o.widest, o.holds = again(o.promises, n*maxStateIDs), again(o.widest, n), again(o.holds, n)
 }

@@ -231,20 +231,20 @@ var brokenOnPurpose = []broken{
 		o:      func(o *Options) { *o = DrawUpgrades(o.Algorithm, o.Seed) },
 	},
 	{
-		name:    "a manager that takes a wish for what the operator would see now",
+		name:    "a manager that takes a request for what the operator would see now",
 		finds:   "T17",
 		says:    "when",
 		classic: true,
-		breaks:  func(w *World) { w.sabotage.anyWish = true },
-		o:       wishes,
+		breaks:  func(w *World) { w.sabotage.anyRequest = true },
+		o:       stepDowns,
 	},
 	{
 		name:   "a manager that lets a process stand aside whoever leads",
 		finds:  "T17",
 		says:   "in the end",
-		breaks: func(w *World) { w.sabotage.endlessWish = true },
+		breaks: func(w *World) { w.sabotage.endlessRequest = true },
 		o: func(o *Options) {
-			wishes(o)
+			stepDowns(o)
 			o.Processes, o.Strangers, o.Rest, o.Sicken = 2, 0, true, 4 // the other one stays ill
 		},
 	},
@@ -269,8 +269,8 @@ var brokenOnPurpose = []broken{
 	},
 }
 
-// wishes has operators wish that coordinators step down.
-func wishes(o *Options) { *o = DrawStepDowns(o.Algorithm, o.Guarded, o.Seed) }
+// stepDowns has operators ask that coordinators step down.
+func stepDowns(o *Options) { *o = DrawStepDowns(o.Algorithm, o.Guarded, o.Seed) }
 
 // sicken lets apps become unhealthy, and agents leave, so that leases are given back.
 func sicken(o *Options) { o.Sicken, o.Leave = 5, 2 }

@@ -19,8 +19,8 @@ type sabotage struct {
 	forge          bool // apps write under the highest epoch that the register has seen
 	hasty          bool // a manager makes voters of those that are connected to it only
 	nextLevel      bool // agents use rosters of the rules level above their newest
-	anyWish        bool // managers take what an operator saw for what they see themselves
-	endlessWish    bool // managers take it that another process coordinates while one stands aside
+	anyRequest     bool // managers take what an operator saw for what they see themselves
+	endlessRequest bool // managers take it that another process coordinates while one stands aside
 	unmark         bool // managers give witnesses the priorities of their names
 	overstay       Time // apps act for so long after their deadlines
 

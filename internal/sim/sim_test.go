@@ -134,7 +134,7 @@ func TestUpgradesChangeTheLevel(t *testing.T) {
 	}
 }
 
-// T17: operators wish that coordinators step down, for a while or not, beside all other faults.
+// T17: operators ask that coordinators step down, for a while or not, beside all other faults.
 func TestSimulateStepDowns(t *testing.T) {
 	for _, mode := range modes {
 		for _, algorithm := range algorithms() {
@@ -148,19 +148,19 @@ func TestSimulateStepDowns(t *testing.T) {
 	}
 }
 
-// Wishes are worth simulating only if they are taken up.
-func TestWishesAreTakenUp(t *testing.T) {
+// Requests are worth simulating only if they are taken up.
+func TestStepDownsAreTakenUp(t *testing.T) {
 	w := sim.NewWorld()
 	for _, guarded := range []bool{false, true} {
 		for seed := range uint64(400) {
 			if err := w.Run(sim.DrawStepDowns("Bully", guarded, seed)); err != nil {
 				t.Fatal(err)
 			}
-			if w.Wishes > 2 {
+			if w.StepDowns > 2 {
 				break
 			}
 			if seed == 399 {
-				t.Errorf("guarded %t: no seed takes up more than two wishes", guarded)
+				t.Errorf("guarded %t: no seed takes up more than two requests", guarded)
 			}
 		}
 	}

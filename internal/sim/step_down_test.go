@@ -8,18 +8,18 @@ import (
 	"github.com/podesta-dev/podesta/internal/membership"
 )
 
-// wishFor has an operator who sees the group as it is wish that the highest process step down.
-func (h *stage) wishFor(how func(*membership.StepDownRequest)) {
+// askFor has an operator who sees the group as it is ask that the highest process step down.
+func (h *stage) askFor(how func(*membership.StepDownRequest)) {
 	p := int32(h.Processes - 1)
-	h.api.wish = membership.StepDownRequest{
+	h.api.stepDown = membership.StepDownRequest{
 		ID:         "a",
 		Generation: h.api.newest().node.Generation,
 		Process:    h.podOf(p),
 	}
 	if h.Guarded {
-		h.api.wish.Epoch = int64(h.oracle().holds[p].epoch)
+		h.api.stepDown.Epoch = int64(h.oracle().holds[p].epoch)
 	}
-	how(&h.api.wish)
+	how(&h.api.stepDown)
 }
 
 // leads is who leads; −1: nobody, or several who think so.
@@ -69,14 +69,14 @@ func highestOf(t *testing.T, algorithm string, guarded bool) *stage {
 }
 
 // A process that steps down hands over once, to the next in rank, and takes less time for it than a
-// process that is killed. With a successor it hands over to that one. At the end of the wish the
+// process that is killed. With a successor it hands over to that one. At the end of the request the
 // highest takes over again, and that is all.
 func TestStepDownHandsOver(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		for name, guarded := range map[string]bool{"Classic": false, "Guarded": true} {
 			t.Run(name+"/"+algorithm, func(t *testing.T) {
 				h := highestOf(t, algorithm, guarded)
-				h.wishFor(func(r *membership.StepDownRequest) { r.For = 20 * time.Second })
+				h.askFor(func(r *membership.StepDownRequest) { r.For = 20 * time.Second })
 				rosters := len(h.api.rosters)
 				leaders, gap := h.changes(t, 90*T)
 				if len(leaders) != 2 || leaders[1] != 2 || len(h.api.rosters) != rosters+1 {
@@ -97,7 +97,7 @@ func TestStepDownHandsOver(t *testing.T) {
 				}
 
 				s := highestOf(t, algorithm, guarded)
-				s.wishFor(func(r *membership.StepDownRequest) { r.To, r.For = s.podOf(0), aDay })
+				s.askFor(func(r *membership.StepDownRequest) { r.To, r.For = s.podOf(0), aDay })
 				leaders, chosen := s.changes(t, 60*T)
 				t.Logf("to P1: %v lead, without a leader for %s", leaders, clockFormat(chosen))
 				if leaders[len(leaders)-1] != 0 {

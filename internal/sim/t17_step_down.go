@@ -6,45 +6,45 @@ import (
 	"github.com/podesta-dev/podesta/internal/membership"
 )
 
-// T17: operators wish that the coordinator step down, for a while or not, to somebody or to whoever
-// ranks highest, about what they see or about what was so (MC12). A wish begins once, on the roster
+// T17: operators ask that the coordinator step down, for a while or not, to somebody or to whoever
+// ranks highest, about what they see or about what was so (MC12). A request begins once, on the roster
 // that the operator saw. In the end none leaves the group without a coordinator.
 
-// aDay is so long that a wish stands until its run has ended.
+// aDay is so long that a request stands until its run has ended.
 const aDay = membership.MaxStepDown
 
-// wish: an operator wishes something, or withdraws what was wished.
-func (w *World) wish() {
+// askStepDown: an operator asks for something, or withdraws what was asked for.
+func (w *World) askStepDown() {
 	a := &w.api
 	newest := a.newest()
 	if newest == nil {
 		return
 	}
 	if w.rng.IntN(5) == 0 {
-		a.wish = membership.StepDownRequest{}
-		w.tell("the wish is withdrawn")
+		a.stepDown = membership.StepDownRequest{}
+		w.tell("the request is withdrawn")
 		return
 	}
 	p := w.target()
-	a.wishes++
-	a.wish = membership.StepDownRequest{
-		ID:         small[a.wishes%len(small)] + "/" + small[a.wishes/len(small)%len(small)],
+	a.stepDowns++
+	a.stepDown = membership.StepDownRequest{
+		ID:         small[a.stepDowns%len(small)] + "/" + small[a.stepDowns/len(small)%len(small)],
 		Generation: newest.node.Generation,
 		Process:    w.podOf(p),
 	}
 	if h := &w.oracle().holds[p]; w.Guarded {
-		a.wish.Epoch = int64(h.epoch)
+		a.stepDown.Epoch = int64(h.epoch)
 	}
 	if w.rng.IntN(3) == 0 {
-		a.wish.To = w.podOf(w.someone())
+		a.stepDown.To = w.podOf(w.someone())
 	}
 	switch w.rng.IntN(4) {
 	case 0, 1:
-		a.wish.For = time.Second * time.Duration(1+w.rng.IntN(20))
+		a.stepDown.For = time.Second * time.Duration(1+w.rng.IntN(20))
 	case 2:
-		a.wish.For = aDay
+		a.stepDown.For = aDay
 	}
-	w.tell("an operator wishes %+v", a.wish)
+	w.tell("an operator asks for %+v", a.stepDown)
 }
 
 func (w *World) podOf(p int32) membership.Identity {
@@ -90,17 +90,17 @@ func (w *World) coordinator(m *manager, f *membership.Facts) (known membership.C
 	return known
 }
 
-// mistake lets a manager be wrong about a wish.
+// mistake lets a manager be wrong about a request.
 func (w *World) mistake(f *membership.Facts) {
 	if f.Roster == nil {
 		return
 	}
 	stands := f.Roster.StepDown != nil && f.Roster.StepDown.Outcome == membership.Standing
 	switch {
-	case w.sabotage.anyWish && f.Coordinator.Name != "":
+	case w.sabotage.anyRequest && f.Coordinator.Name != "":
 		f.StepDown.Generation, f.StepDown.Epoch = f.Roster.Generation, f.Coordinator.Epoch
 		f.StepDown.Process = f.Coordinator.Identity
-	case w.sabotage.endlessWish && stands && f.Roster.StepDown.Until != (time.Time{}):
+	case w.sabotage.endlessRequest && stands && f.Roster.StepDown.Until != (time.Time{}):
 		f.Coordinator = membership.Coordinator{Identity: membership.Identity{Name: "somebody"}}
 	}
 }
@@ -115,8 +115,8 @@ func votesOn(r *membership.Roster, by *report) bool {
 	return false
 }
 
-// checkWish checks a roster that a manager makes of the newest one.
-func (w *World) checkWish(is *membership.Roster) {
+// checkStepDown checks a roster that a manager makes of the newest one.
+func (w *World) checkStepDown(is *membership.Roster) {
 	if is.StepDown == nil || is.StepDown.Outcome != membership.Standing {
 		return
 	}
@@ -129,22 +129,22 @@ func (w *World) checkWish(is *membership.Roster) {
 	}
 	o := w.oracle()
 	if w.SetBack > 0 { // what one status says of it, another one need not
-		w.Wishes++
+		w.StepDowns++
 		return
 	}
-	if o.wishes[id] {
-		w.fail("T17: the wish %s begins again", id)
+	if o.stepDowns[id] {
+		w.fail("T17: the request %s begins again", id)
 	}
-	o.wishes[id] = true
-	w.Wishes++
-	if asked := &w.api.wish; asked.ID != id || asked.Generation != was ||
+	o.stepDowns[id] = true
+	w.StepDowns++
+	if asked := &w.api.stepDown; asked.ID != id || asked.Generation != was ||
 		asked.Process.Name != is.StepDown.Process {
-		w.fail("T17: the wish %+v begins on roster %d, when %+v is asked for", is.StepDown, was, asked)
+		w.fail("T17: the request %+v begins on roster %d, when %+v is asked for", is.StepDown, was, asked)
 	}
 }
 
-// wishEnds reports whether a wish will end by itself before the run does.
-func (w *World) wishEnds() bool {
+// requestEnds reports whether a request will end by itself before the run does.
+func (w *World) requestEnds() bool {
 	newest := w.api.newest()
 	if newest == nil || newest.members.StepDown == nil ||
 		newest.members.StepDown.Outcome != membership.Standing {
@@ -154,8 +154,8 @@ func (w *World) wishEnds() bool {
 	return until.IsZero() || !w.led() || until.Sub(w.managers[w.leader].clock(w.now)) < aDay/2
 }
 
-// checkWishInTheEnd checks that nobody stands aside while nobody else leads.
-func (w *World) checkWishInTheEnd() {
+// checkStepDownInTheEnd checks that nobody stands aside while nobody else leads.
+func (w *World) checkStepDownInTheEnd() {
 	newest := w.api.newest()
 	if newest == nil || newest.members.StepDown == nil {
 		return

@@ -76,7 +76,7 @@ type Stats struct {
 	Faults     int
 	Raised     int // how often the rules level was raised, and how often lowered
 	Lowered    int
-	Wishes     int // how many were taken up
+	StepDowns  int // how many were taken up
 }
 
 // Failure says what did not hold.
