@@ -138,9 +138,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 			MaxConnectionIdle: idleWithin,
 		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingInterval / 2}),
-		// TLS has what was received in a buffer already. What is sent is in one only while it is sent:
-		// nearly all of thousands of agents are at rest.
-		grpc.ReadBufferSize(0), grpc.WriteBufferSize(4<<10), grpc.SharedWriteBuffer(true),
+		// TLS has what was received in a buffer already
+		grpc.ReadBufferSize(0), grpc.WriteBufferSize(4<<10),
 		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connWindow),
 		grpc.WaitForHandlers(true))
 	rosterpb.RegisterRosterServiceServer(server, s)
