@@ -18,7 +18,7 @@ func (w *World) checkStep(p int32, e *node.Event, r *node.Ready) {
 		w.fail("G13: one step of %s sends %d messages", v.name, len(r.Messages))
 	}
 	if w.Guarded && e.Type == node.Received && e.Message.Type == node.LeaseRequest {
-		w.noteWord(p, &e.Message.Request)
+		w.noteWord(p, &e.Message.Request, r)
 	}
 	for i := range r.Notes { // a RELEASE to itself: where it is alone on the roster, no message says so
 		if note := &r.Notes[i]; note.Type == node.Releases && p != w.rogue {

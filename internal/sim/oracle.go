@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/node"
 )
@@ -112,11 +114,12 @@ func (p *promise) release(from string, number uint64, e lease.Epoch, now Time) {
 	}
 }
 
-// noteWord keeps what a step has made a voter promise. It is given when the answer goes out.
-func (w *World) noteWord(p int32, q *lease.Request) {
+// noteWord keeps what a request has made a voter promise. It is given when the answer goes out. A
+// denial goes out at once, and says nothing of what was promised before.
+func (w *World) noteWord(p int32, q *lease.Request, r *node.Ready) {
 	v := &w.processes[p]
 	m := v.node.Lease()
-	if m == nil || !votes(q.Kind) {
+	if m == nil || !votes(q.Kind) || denies(r, q) {
 		return
 	}
 	to, remaining := m.Promised()
@@ -134,6 +137,14 @@ func (w *World) noteWord(p int32, q *lease.Request) {
 	}
 	v.words[v.said%len(v.words)] = made
 	v.said++
+}
+
+// denies reports whether a step denies what it was asked for.
+func denies(r *node.Ready, q *lease.Request) bool {
+	return slices.ContainsFunc(r.Messages, func(m node.Message) bool {
+		v := &m.Response
+		return m.Type == node.LeaseResponse && !v.Granted && v.Kind == q.Kind && v.Epoch == q.Epoch && v.Round == q.Round
+	})
 }
 
 // give notes a promise that a voter has given, and checks G4.
