@@ -354,6 +354,7 @@ SEEDS     ?= 10000
 FIRST     ?= 1
 PROCESSES ?= 3
 STATES    ?= 3000000
+WANDERS   ?= 100000
 
 # The package of TestSimulate.
 SIMULATOR := ./internal/sim
@@ -383,7 +384,7 @@ fuzz: ## Fuzz every target, all together FOR=20m; what fails stays in testdata/f
 	@hack/fuzz $(FOR)
 
 .PHONY: explore
-explore: ## Explore every interleaving of PROCESSES=3, up to STATES: a quarter of an hour.
+explore: ## Explore every interleaving of PROCESSES=3, up to STATES: forty minutes on two cores.
 	@echo "explore: $(PROCESSES) processes, one crash and one lost message, timers on time"
 	@go test ./internal/election -run '^TestExplore$$' -v -timeout 0 -explore $(PROCESSES) -states $(STATES)
 	@echo "explore: the same with a timer that runs out too early"
@@ -394,7 +395,7 @@ explore: ## Explore every interleaving of PROCESSES=3, up to STATES: a quarter o
 	@echo "explore: lease: three voters on clocks at the edge of their bounds, one mishap each; then all at once, and for longer"
 	@go test ./internal/lease -run '^TestExplore$$' -v -timeout 0 -quanta 2 -states $(STATES)
 	@go test ./internal/lease -run '^TestExplore$$' -v -timeout 0 -quanta 4 -late 2 -states $(STATES)
-	@go test ./internal/lease -run '^TestWander$$' -v -timeout 0 -wanders 100000
+	@go test ./internal/lease -run '^TestWander$$' -v -timeout 0 -wanders $(WANDERS)
 
 DURATION  ?= 4m
 CHAOS     ?=

@@ -329,7 +329,10 @@ var (
 func TestExplore(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		for _, s := range situations(*exploreFlag) {
-			t.Run(algorithm+"/"+s.name, func(t *testing.T) { explore(t, algorithm, s) })
+			t.Run(algorithm+"/"+s.name, func(t *testing.T) {
+				t.Parallel()
+				explore(t, algorithm, s)
+			})
 		}
 	}
 }

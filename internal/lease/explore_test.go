@@ -218,6 +218,7 @@ var exploreShare, wanderShare = 70_000, 1000
 func TestExplore(t *testing.T) {
 	for i, s := range situations() {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			states := *statesFlag
 			if states == 0 {
 				if states = exploreShare; i == 0 {
