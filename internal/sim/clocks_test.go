@@ -46,9 +46,6 @@ func TestShortLeasesDoNotLapse(t *testing.T) {
 // resource that checks them is still safe. That two do act at once then, and that stale writes come
 // and are refused, shows that the oracle sees them.
 func TestSimulateBeyondTheBound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes some seconds to find two that act at once")
-	}
 	refused, overlaps := 0, 0
 	w := sim.NewWorld()
 	for _, algorithm := range algorithms() {
@@ -60,8 +57,12 @@ func TestSimulateBeyondTheBound(t *testing.T) {
 				t.Error(err)
 			}
 			refused, overlaps = refused+w.Stats.Refused, overlaps+w.Overlaps
+			if testing.Short() && refused > 0 && overlaps > 0 {
+				return // both were seen
+			}
 		}
 	}
+	t.Logf("%d stale writes were refused, %d times two might act", refused, overlaps)
 	if refused == 0 || overlaps == 0 {
 		t.Errorf("%d stale writes were refused, %d times two might act: this does not try what it says", refused, overlaps)
 	}

@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"slices"
-
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/node"
 )
@@ -141,10 +139,13 @@ func (w *World) noteWord(p int32, q *lease.Request, r *node.Ready) {
 
 // denies reports whether a step denies what it was asked for.
 func denies(r *node.Ready, q *lease.Request) bool {
-	return slices.ContainsFunc(r.Messages, func(m node.Message) bool {
-		v := &m.Response
-		return m.Type == node.LeaseResponse && !v.Granted && v.Kind == q.Kind && v.Epoch == q.Epoch && v.Round == q.Round
-	})
+	for i := range r.Messages {
+		m, v := &r.Messages[i], &r.Messages[i].Response
+		if m.Type == node.LeaseResponse && !v.Granted && v.Kind == q.Kind && v.Epoch == q.Epoch && v.Round == q.Round {
+			return true
+		}
+	}
+	return false
 }
 
 // give notes a promise that a voter has given, and checks G4.
