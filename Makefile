@@ -384,7 +384,7 @@ fuzz: ## Fuzz every target, all together FOR=20m; what fails stays in testdata/f
 	@hack/fuzz $(FOR)
 
 .PHONY: explore
-explore: ## Explore every interleaving of PROCESSES=3, up to STATES: forty minutes on two cores.
+explore: ## Explore every interleaving of PROCESSES=3, up to STATES: more than half an hour.
 	@echo "explore: $(PROCESSES) processes, one crash and one lost message, timers on time"
 	@go test ./internal/election -run '^TestExplore$$' -v -timeout 0 -explore $(PROCESSES) -states $(STATES)
 	@echo "explore: the same with a timer that runs out too early"

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -159,11 +160,11 @@ func (g *group) ready(ctx context.Context) (coordinator string, err error) {
 		if err != nil {
 			return "", err
 		}
-		since := latest(agreed.At, may)
+		since := slices.MaxFunc([]time.Time{agreed.At, may}, time.Time.Compare)
 		if g.formed == 0 {
 			g.formed = since.Sub(g.begun)
 		}
-		since = latest(since, g.mended)
+		since = slices.MaxFunc([]time.Time{since, g.mended}, time.Time.Compare)
 		if err := g.until(ctx, since.Add(g.settling())); err != nil {
 			return "", err
 		}
@@ -171,13 +172,6 @@ func (g *group) ready(ctx context.Context) (coordinator string, err error) {
 			return agreed.Coordinator, g.alive()
 		}
 	}
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // alive fails if an agent has ended: then those of another measurement have its address, and answer.

@@ -21,15 +21,16 @@ func killsFlags(f *pflag.FlagSet, o *options) {
 	f.DurationVar(&o.span, "idle", 10*time.Second, "how long a quiet group is watched for its CPU, per algorithm and size")
 }
 
-// kills measures, in Classic groups, the time from SIGKILL of the coordinator until every survivor names the same new one.
-// Then the killed one is started again, and so on. Formed is a group when all of it agree first, as processes that all start at
-// once. No election is over sooner than in the CPU time that
-// its processes use, divided by the cores of the machine: the table shows that, too.
+// kills measures, in Classic groups, the time from SIGKILL of the coordinator until every survivor names
+// the same new one. Then the killed one is started again, and so on. All processes start at once:
+// "formed after" is from the first one's start until all agree. No election is over sooner than in the CPU
+// time that its processes use, divided by the cores of the machine: the table shows that, too.
 func kills(ctx context.Context, o options) error {
 	fmt.Println("SIGKILL of the coordinator until every survivor names the same new one, in milliseconds:")
 	fmt.Println()
-	fmt.Println("| algorithm | processes | formed after | kills | median | p90 | p99 | max | CPU time ÷ cores, median " +
-		"| resident, median agent | CPU when quiet, median agent | and coordinator |")
+	fmt.Println("| algorithm | processes | formed after | kills | median | p90 | p99 | max " +
+		"| CPU time ÷ cores, median | resident, median agent " +
+		"| CPU when quiet, median agent | and coordinator |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")
 	return o.each(func(algorithm string, size int) error {
 		g, err := o.group(ctx, algorithm, roster.Classic, size)

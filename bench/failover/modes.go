@@ -19,7 +19,8 @@ func modesFlags(f *pflag.FlagSet, o *options) {
 // disturbs both alike.
 func modes(ctx context.Context, o options) error {
 	fmt.Printf("From the fault on, in milliseconds; heartbeat %v, leases of %v to %v:\n\n", o.heartbeat, o.shortest, o.lease)
-	fmt.Println("| algorithm | processes | the coordinator's end | safety | N | every survivor names the new one: median | p90 | p99 | max " +
+	fmt.Println("| algorithm | processes | the coordinator's end | safety | N " +
+		"| every survivor names the new one: median | p90 | p99 | max " +
 		"| the new one may act: median | p90 | p99 | max | a paused one, when it goes on |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	return o.each(func(algorithm string, size int) error {
@@ -81,7 +82,8 @@ func (o options) compare(ctx context.Context, algorithm string, size int) (map[s
 
 // spread is median, 90th and 99th percentile and maximum, as columns of a table.
 func spread(d durations) string {
-	return fmt.Sprintf("%s | %s | %s | %s", ms(d.quantile(0.5)), ms(d.quantile(0.9)), ms(d.quantile(0.99)), ms(d.quantile(1)))
+	return fmt.Sprintf("%s | %s | %s | %s",
+		ms(d.quantile(0.5)), ms(d.quantile(0.9)), ms(d.quantile(0.99)), ms(d.quantile(1)))
 }
 
 // wakings of one group.

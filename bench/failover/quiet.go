@@ -20,7 +20,8 @@ func quietFlags(f *pflag.FlagSet, o *options) {
 // quiet measures what groups send when nothing happens, and what that costs.
 func quiet(ctx context.Context, o options) error {
 	fmt.Printf("Messages a second in a quiet group, and CPU in percent of a core, over %v:\n\n", o.span)
-	fmt.Println("| algorithm | safety | processes | heartbeat | formed after | of the group | of the coordinator | of the median process | questions and answers " +
+	fmt.Println("| algorithm | safety | processes | heartbeat | formed after " +
+		"| of the group | of the coordinator | of the median process | questions and answers " +
 		"| lease requests and responses | of elections | CPU, coordinator | CPU, median agent | resident, median agent |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	return o.each(func(algorithm string, size int) error {
@@ -64,7 +65,8 @@ func (o options) quiet(ctx context.Context, algorithm, safety string, size int) 
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(os.Stderr, "%s, %s, %d processes: formed after %v\n", algorithm, safety, size, g.formed.Round(time.Millisecond))
+	fmt.Fprintf(os.Stderr, "%s, %s, %d processes: formed after %v\n",
+		algorithm, safety, size, g.formed.Round(time.Millisecond))
 	w, err := g.watch(ctx, o.span)
 	if err != nil {
 		return "", err
@@ -81,6 +83,7 @@ func (o options) quiet(ctx context.Context, algorithm, safety string, size int) 
 		each, all = append(each, s.total()), all.plus(1, s)
 	}
 	return fmt.Sprintf("%s | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.2f %% | %.2f %% | %.1f MiB |",
-		g.formed.Round(10*time.Millisecond), all.total(), w.sent[coordinator].total(), median(each), all.questions+all.answers, all.requests+all.responses, all.messages,
+		g.formed.Round(10*time.Millisecond), all.total(), w.sent[coordinator].total(), median(each),
+		all.questions+all.answers, all.requests+all.responses, all.messages,
 		w.cpu[coordinator], median(slices.Collect(maps.Values(w.cpu))), resident), nil
 }

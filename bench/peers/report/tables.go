@@ -13,8 +13,8 @@ import (
 func StressTable(w io.Writer, all []Record) {
 	all = slices.DeleteFunc(slices.Clone(all), func(r Record) bool { return r.Kind != Stress })
 	killing := slices.ContainsFunc(all, func(r Record) bool { return r.Killing })
-	names := []string{"condition", "system", "for", "spurious changes", "permissions lost", "nobody leads", "two lead", "CPU",
-		"lease: median", "longest"}
+	names := []string{"condition", "system", "for", "spurious changes", "permissions lost",
+		"nobody leads", "two lead", "CPU", "lease: median", "longest"}
 	if killing {
 		names = append(names, "nobody leads without a kill", "kills", "kill to the next leader: median", "p99", "max")
 	}
@@ -22,7 +22,8 @@ func StressTable(w io.Writer, all []Record) {
 	fmt.Fprintln(w, strings.Repeat("|---", len(names))+"|")
 	for _, r := range all {
 		leases := account.Milliseconds(r.Leases)
-		cells := []string{r.Under, r.System, r.span(), fmt.Sprint(r.Spurious), fmt.Sprint(r.Lapses), r.share(r.Leaderless), r.two(),
+		cells := []string{r.Under, r.System, r.span(), fmt.Sprint(r.Spurious), fmt.Sprint(r.Lapses),
+			r.share(r.Leaderless), r.two(),
 			fmt.Sprintf("%.1f %%", r.CPU), quantile(leases, 0.5), quantile(leases, 1)}
 		if killing {
 			took := r.durations()
