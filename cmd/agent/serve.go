@@ -113,7 +113,7 @@ func (s *sidecar) run(ctx context.Context, listeners []net.Listener) error {
 	group.Go(func() error {
 		return serveHTTP(appServing, listeners[2], newServer(agent.AppAPI(s.board, s.ledger, s.accounts)))
 	})
-	s.prober.Use(s.options.health)
+	s.prober.Use(s.health)
 	s.appHost = appHost(listeners[2].Addr())
 	group.Go(func() error { s.prober.Run(serving); return nil })
 	updates := make(chan roster.Update, 1)

@@ -20,7 +20,7 @@ func begin(cmd *exec.Cmd) (*process, error) {
 	}
 	p := &process{cmd: cmd, ended: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait() // how it ended is in its log
+		_ = cmd.Wait() // a story does not ask how it ended
 		close(p.ended)
 	}()
 	return p, nil
