@@ -71,13 +71,12 @@ func (t *TrustBundle) Reconcile(ctx context.Context,
 	if bundle == nil {
 		return reconcile.Result{RequeueAfter: awaitBundle}, nil
 	}
-	found := &corev1.ConfigMap{}
-	err := t.Client.Get(ctx, request.NamespacedName, found)
-	if err != nil && !apierrors.IsNotFound(err) {
+	found, err := t.find(ctx, request.NamespacedName)
+	if err != nil {
 		return reconcile.Result{}, err
 	}
-	exists := err == nil
-	if exists && found.Data[v1.TrustKey] == *bundle && !damaged(found) {
+	writes := repair(found, *bundle)
+	if len(writes) == 0 {
 		t.Problems.note(request.Namespace, "")
 		return reconcile.Result{}, nil
 	}
@@ -85,14 +84,7 @@ func (t *TrustBundle) Reconcile(ctx context.Context,
 	if err != nil || !wanted {
 		return reconcile.Result{}, err
 	}
-	if exists {
-		err = t.mend(ctx, found)
-	}
-	if err == nil {
-		desired := corev1ac.ConfigMap(request.Name, request.Namespace).
-			WithData(map[string]string{v1.TrustKey: *bundle})
-		err = t.Client.Apply(ctx, desired, trustOwner, client.ForceOwnership)
-	}
+	err = t.apply(ctx, request.NamespacedName, found, writes, *bundle)
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return reconcile.Result{}, nil // nobody will need it
 	}
@@ -102,24 +94,61 @@ func (t *TrustBundle) Reconcile(ctx context.Context,
 	return reconcile.Result{}, err
 }
 
-// damaged reports whether a ConfigMap is in a way that no bundle, or no later one, can be written to
-// it: with one of its name in binaryData, or immutable.
-func damaged(found *corev1.ConfigMap) bool {
-	return ptr.Deref(found.Immutable, false) || len(found.BinaryData) > 0
+// find reads a ConfigMap; nil if there is none.
+func (t *TrustBundle) find(ctx context.Context, key types.NamespacedName) (*corev1.ConfigMap, error) {
+	found := &corev1.ConfigMap{}
+	if err := t.Client.Get(ctx, key, found); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return found, nil
 }
 
-// mend makes a damaged ConfigMap one that can be written: an immutable one is deleted, of another
-// what is in binaryData. It does so only to what was found.
-func (t *TrustBundle) mend(ctx context.Context, found *corev1.ConfigMap) error {
+// A trustWrite is one write to the ConfigMap of a namespace.
+type trustWrite string
+
+const (
+	deleteImmutable trustWrite = "delete" // what is immutable can only be made again
+	dropBinaryData  trustWrite = "drop binaryData"
+	applyBundle     trustWrite = "apply"
+)
+
+// repair decides what is to be written, in this order, so that the ConfigMap that was found says the
+// bundle; found is nil if there is none. One that says it is repaired, too, if no later bundle could
+// be written to it: it is immutable, or binaryData may have a key of that name.
+func repair(found *corev1.ConfigMap, bundle string) []trustWrite {
 	switch {
+	case found == nil:
+		return []trustWrite{applyBundle}
 	case ptr.Deref(found.Immutable, false):
-		err := t.Client.Delete(ctx, found,
-			client.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion})
-		return client.IgnoreNotFound(err)
+		return []trustWrite{deleteImmutable, applyBundle}
 	case len(found.BinaryData) > 0:
-		patch := fmt.Appendf(nil, `{"metadata":{"resourceVersion":%q},"binaryData":null}`,
-			found.ResourceVersion)
-		return t.Client.Patch(ctx, found, client.RawPatch(types.MergePatchType, patch))
+		return []trustWrite{dropBinaryData, applyBundle}
+	case found.Data[v1.TrustKey] != bundle:
+		return []trustWrite{applyBundle}
+	}
+	return nil
+}
+
+// apply does the writes, until one fails. The first two change nothing but what was found.
+func (t *TrustBundle) apply(ctx context.Context, key types.NamespacedName, found *corev1.ConfigMap,
+	writes []trustWrite, bundle string) (err error) {
+	for _, w := range writes {
+		switch w {
+		case deleteImmutable:
+			err = client.IgnoreNotFound(t.Client.Delete(ctx, found,
+				client.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion}))
+		case dropBinaryData:
+			patch := fmt.Appendf(nil, `{"metadata":{"resourceVersion":%q},"binaryData":null}`,
+				found.ResourceVersion)
+			err = t.Client.Patch(ctx, found, client.RawPatch(types.MergePatchType, patch))
+		case applyBundle:
+			desired := corev1ac.ConfigMap(key.Name, key.Namespace).
+				WithData(map[string]string{v1.TrustKey: bundle})
+			err = t.Client.Apply(ctx, desired, trustOwner, client.ForceOwnership)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
