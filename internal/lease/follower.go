@@ -87,8 +87,8 @@ func (m *Machine) Following() (holder string, epoch Epoch, bound bool) {
 // pre-vote about it (F6).
 func (m *Machine) cannotTell() bool { return m.candidacy.noMajority && m.follower.suspects }
 
-// Settled reports whether the messages of the election algorithm do not concern this process (F5).
-func (m *Machine) Settled() bool {
+// IgnoresElections reports whether the messages of the election algorithm do not concern this process (F5).
+func (m *Machine) IgnoresElections() bool {
 	f := &m.follower
 	return m.leaseholder.held != nil || m.hearsLeaseholder() ||
 		f.hearsay && f.leaseholder.Name != "" || m.awaitsHeir(f.heir)

@@ -32,7 +32,7 @@ type peer struct {
 	declinedUntil Instant // until when it is sent no other
 }
 
-// decline settles a TRANSFER: there is no other one before an instant (P5).
+// decline ends a TRANSFER: there is no other one before an instant (P5).
 func (p *peer) decline(until Instant) { p.offeredAt, p.declinedUntil = 0, until }
 
 // noteResponse notes that a process answers the leaseholder (P1).
@@ -111,7 +111,7 @@ func (m *Machine) offered(e *Event) {
 	}
 }
 
-// transferAnswered settles a TRANSFER to a process that is not a candidate (P5).
+// transferAnswered ends a TRANSFER to a process that is not a candidate (P5).
 func (m *Machine) transferAnswered(from Incarnation, v Response) {
 	if p := m.leaseholder.peers[from.Name]; p != nil && !v.Granted && p.offeredAt != 0 {
 		p.decline(m.now.Boot + transferPause*m.t)

@@ -27,10 +27,10 @@ func (v *voter) uses(generation, newest int64) bool {
 		r.Generation >= generation && r.Generation <= newest
 }
 
-// settled reports whether voters may change, and how long that takes if time alone is missing.
-// settle is Outlast of two longest leases.
-func (s *situation) settled() (bool, time.Duration) {
-	return elapsed(s.acknowledged, s.settle, s.now)
+// changeDue reports whether voters may change, and how long that takes if time alone is missing.
+// changeAfter is Outlast of two longest leases.
+func (s *situation) changeDue() (bool, time.Duration) {
+	return elapsed(s.acknowledged, s.changeAfter, s.now)
 }
 
 // longestLease returns the longest lease that a promise to any process of the group may have now,

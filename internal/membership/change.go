@@ -43,7 +43,7 @@ func (v *voter) there() bool { return v.pod != nil && !v.pod.Finished }
 type situation struct {
 	now          time.Time
 	wait         time.Duration // Outlast of the longest lease: no promise made before still runs
-	settle       time.Duration // Outlast of two longest leases (MC4)
+	changeAfter  time.Duration // Outlast of two longest leases (MC4)
 	acknowledged time.Time     // since when a majority has acknowledged (MC4); zero: it has not
 	voters       []voter
 	joined       []candidate // could become voters, in ring order
@@ -66,8 +66,8 @@ func (s *situation) next() step {
 		return s.found()
 	}
 	next := step{pending: s.pending()}
-	settled, wait := s.settled()
-	if settled {
+	due, wait := s.changeDue()
+	if due {
 		if next.voters, next.why = s.change(); next.why != Unchanged {
 			return next
 		}

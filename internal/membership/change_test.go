@@ -111,7 +111,7 @@ func TestChange(t *testing.T) {
 			s := situation{
 				now:          noon,
 				wait:         second,
-				settle:       2 * second,
+				changeAfter:  2 * second,
 				voters:       read(test.voters),
 				acknowledged: noon.Add(-test.acked),
 			}

@@ -145,7 +145,7 @@ func guarded(s *State, g *group) (d Decision, r *Roster, spent bool) {
 	situation := situation{
 		now:          g.Now,
 		wait:         wait,
-		settle:       Outlast(2 * longest),
+		changeAfter:  Outlast(2 * longest),
 		acknowledged: s.acknowledged,
 		voters:       g.voters,
 		joined:       g.joined,
@@ -154,7 +154,7 @@ func guarded(s *State, g *group) (d Decision, r *Roster, spent bool) {
 	next := situation.next()
 	inForce := g.level
 	if to := g.nextLevel(); to != g.level && next.why == Unchanged {
-		if due, left := situation.settled(); due {
+		if due, left := situation.changeDue(); due {
 			inForce, next.why = to, LevelChanged
 		} else {
 			next.again = sooner(left, next.again)

@@ -5,5 +5,5 @@ package node
 // not, and what is said then is of an election.
 func (n *Node) calm(leaseholder string) bool {
 	s := n.election.State()
-	return n.guarded() && leaseholder != "" && n.lease.Settled() && s.Coordinator == leaseholder && !s.Electing
+	return n.guarded() && leaseholder != "" && n.lease.IgnoresElections() && s.Coordinator == leaseholder && !s.Electing
 }

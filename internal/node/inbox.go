@@ -9,7 +9,7 @@ import (
 
 // The election algorithm nominates, the lease protocol authorises. What one of the two says that
 // concerns the other lies in the inbox of the other until it has finished its own step, so neither
-// calls the other, and each event is settled before the next one: the lease protocol first, since
+// calls the other, and each event is dealt with before the next one: the lease protocol first, since
 // what it knows wins over nominations (F1).
 
 // inbox holds what the two machines have yet to hear. It is empty between two Steps.
@@ -22,7 +22,7 @@ type inbox struct {
 // elect gives an event to the election algorithm.
 func (n *Node) elect(e election.Event) {
 	n.inbox.election = append(n.inbox.election, e)
-	n.settle()
+	n.drain()
 }
 
 // authorise gives an event to the lease protocol. In a Classic group, and in none, it hears only of the
@@ -31,12 +31,12 @@ func (n *Node) authorise(e lease.Event) {
 	left := e.Type == lease.Told || e.Type == lease.Persisted || e.Type == lease.WriteFailed
 	if n.lease != nil && (n.guarded() || left) {
 		n.inbox.lease = append(n.inbox.lease, e)
-		n.settle()
+		n.drain()
 	}
 }
 
-// settle empties the inboxes.
-func (n *Node) settle() {
+// drain empties the inboxes.
+func (n *Node) drain() {
 	if n.inbox.open {
 		return
 	}
@@ -84,7 +84,7 @@ func (n *Node) stepElection(e election.Event) {
 // say of elections must not reach the election algorithm, or a leaseholder that is not the highest
 // would be bullied for ever. Which incarnation speaks is noted all the same, and the message waits.
 func (n *Node) concernsElection(e *election.Event) bool {
-	if e.Type != election.Receive && e.Type != election.Answered || !n.guarded() || !n.lease.Settled() {
+	if e.Type != election.Receive && e.Type != election.Answered || !n.guarded() || !n.lease.IgnoresElections() {
 		return true
 	}
 	if e.Type == election.Answered {
@@ -147,7 +147,7 @@ func (n *Node) stepLease(e lease.Event) {
 	if out.Heard != "" {
 		n.heard(out.Heard, out.HeardEvery)
 	}
-	if n.guarded() && !n.lease.Settled() {
+	if n.guarded() && !n.lease.IgnoresElections() {
 		n.inbox.election = n.waiting.take(n.inbox.election, n.now.Boot, n.patience())
 	}
 	n.rest()

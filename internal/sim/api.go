@@ -54,7 +54,7 @@ func (w *World) establish(priorities []int32) {
 	a := &w.api
 	*a = api{group: 1, algorithm: w.Algorithm, lease: w.Options.Lease.Lease, rosters: a.rosters[:0],
 		pods: again(a.pods, n), ended: a.ended[:0]}
-	a.settle()
+	a.writeSettings()
 	for p := range n {
 		a.pods[p] = pod{there: p < w.Processes, uid: 1, priority: priorities[p], witness: w.isWitness(int32(p))}
 	}
@@ -70,8 +70,8 @@ func (w *World) establish(priorities []int32) {
 	}
 }
 
-// settle writes down what agents are told beside the members.
-func (a *api) settle() { a.settings = a.algorithm + " " + a.lease.String() }
+// writeSettings writes down what agents are told beside the members.
+func (a *api) writeSettings() { a.settings = a.algorithm + " " + a.lease.String() }
 
 // roster is what was persisted as the n-th; nil if n is 0.
 func (a *api) roster(n int) *roster {
@@ -149,7 +149,7 @@ func (w *World) remake() {
 // editLease makes the lease longer or shorter.
 func (w *World) editLease() {
 	w.api.lease = time.Duration([]int{400, 700, 1000, 2000, 3000}[w.rng.IntN(5)]) * time.Millisecond
-	w.api.settle()
+	w.api.writeSettings()
 }
 
 // editGroup edits the group, or scales it.
@@ -170,7 +170,7 @@ func (w *World) editGroup() {
 	case 6:
 		if w.Switch {
 			a.algorithm = election.Algorithms()[w.rng.IntN(len(election.Algorithms()))]
-			a.settle()
+			a.writeSettings()
 		} else {
 			w.replacePod()
 		}

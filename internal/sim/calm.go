@@ -97,9 +97,9 @@ func (w *World) recovery() Time {
 	return leftovers + 30*T + n*4*T
 }
 
-// settle lets calm go on until what chaos left has come to its end, and then until all is as it
+// awaitCalm lets calm go on until what chaos left has come to its end, and then until all is as it
 // should be, but no longer than recovery takes. A roster that comes makes that begin anew.
-func (w *World) settle(settled func() bool) {
+func (w *World) awaitCalm(calm func() bool) {
 	w.until(max(w.now, w.remains, w.lastGrace()))
 	if w.rogue >= 0 {
 		w.until(w.now + leftovers + 5*T)
@@ -113,7 +113,7 @@ func (w *World) settle(settled func() bool) {
 			w.fail("L1: the roster still changes")
 		}
 		w.until(w.now + 2*T)
-		if len(w.api.rosters) == rosters && (w.now >= end || w.managers[0].pending+w.managers[1].pending == 0 && !w.requestEnds() && settled()) {
+		if len(w.api.rosters) == rosters && (w.now >= end || w.managers[0].pending+w.managers[1].pending == 0 && !w.requestEnds() && calm()) {
 			return
 		}
 	}
@@ -151,9 +151,9 @@ func (w *World) takingOver() Time {
 	return 115 * T
 }
 
-// settleClassic lets calm go on, and checks what must have come of it.
-func (w *World) settleClassic() {
-	w.settle(w.quietClassic)
+// calmDownClassic lets calm go on, and checks what must have come of it.
+func (w *World) calmDownClassic() {
+	w.awaitCalm(w.quietClassic)
 	if w.now-w.truth.lastSent < silence {
 		w.until(w.now + silence)
 	}
@@ -166,9 +166,9 @@ func (w *World) settleClassic() {
 // calmDown does so in a Guarded group.
 func (w *World) calmDown() {
 	if w.OwnLink || w.Ragged {
-		w.settle(func() bool { return w.OwnLink && w.quietGuarded() })
+		w.awaitCalm(func() bool { return w.OwnLink && w.quietGuarded() })
 	} else {
-		w.settle(w.quietGuarded)
+		w.awaitCalm(w.quietGuarded)
 	}
 	switch {
 	case w.OwnLink:

@@ -184,7 +184,7 @@ func twoAlgorithms(t *testing.T, h *stage) {
 	h.cut(2, 1, forever)
 	h.wait(t, "P2 coordinates", func() bool { return h.follows(0) == "P2" && h.follows(1) == "P2" })
 	h.api.algorithm = "StatusTableBully"
-	h.api.settle()
+	h.api.writeSettings()
 	h.wait(t, "the roster", func() bool {
 		r := h.processes[1].roster
 		return r.Algorithm == "StatusTableBully" && h.processes[0].roster == r

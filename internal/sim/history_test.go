@@ -117,7 +117,7 @@ func (h *stage) calm(t *testing.T) {
 		if h.Guarded {
 			h.calmDown()
 		} else {
-			h.settleClassic()
+			h.calmDownClassic()
 		}
 	}
 	if err := h.end(); err != nil {

@@ -116,7 +116,7 @@ func (w *World) Run(o Options) (err error) {
 		if w.Guarded {
 			w.calmDown()
 		} else {
-			w.settleClassic()
+			w.calmDownClassic()
 		}
 	}
 	return w.end()

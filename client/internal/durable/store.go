@@ -35,16 +35,16 @@ func Open(system System, lock string, files ...string) (*Store, error) {
 		files:  files,
 		unlock: unlock,
 	}
-	if err := s.settle(); err != nil {
+	if err := s.repair(); err != nil {
 		return nil, errors.Join(err, unlock())
 	}
 	return s, nil
 }
 
-// settle removes what a crash left half done, and makes what it left done survive: a file that was
+// repair removes what a crash left half done, and makes what it left done survive: a file that was
 // renamed before the crash is about to be read and relied on, and a loss of power could still bring
 // back the one before it.
-func (s *Store) settle() error {
+func (s *Store) repair() error {
 	for _, name := range s.files {
 		if err := s.system.Remove(temporary(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
