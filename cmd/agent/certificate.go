@@ -16,7 +16,7 @@ import (
 // the bound (MC5 in internal/membership), so the end is a time on CLOCK_BOOTTIME, which nobody can
 // set, counted from before the certificate was asked for. After a reboot that clock says nothing
 // about the time before: then the certificate has ended. Where the machine does not say which of its
-// runs this is, a certificate that an earlier life of the agent asked for has ended, too.
+// runs this is, a certificate that an earlier incarnation of the agent asked for has ended, too.
 type validity struct {
 	bootID string
 	boot   func() time.Duration

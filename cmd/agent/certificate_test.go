@@ -57,12 +57,12 @@ func TestCertificateWithoutABootID(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !s.validity.holds() {
-		t.Error("the certificate of this life does not count")
+		t.Error("the certificate of this incarnation does not count")
 	}
 	later := newValidity("")
 	later.begins(dir.Asked())
 	if later.holds() {
-		t.Error("the certificate of an earlier life counts")
+		t.Error("the certificate of an earlier incarnation counts")
 	}
 	if err := dir.Close(); err != nil {
 		t.Fatal(err)

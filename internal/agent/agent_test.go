@@ -25,13 +25,13 @@ const heartbeat, timeout = 100 * time.Millisecond, 500 * time.Millisecond
 
 // group is a group of agents on an in-memory network, in virtual time.
 type group struct {
-	t       *testing.T
-	network *transport.Network
-	delay   atomic.Int64                   // of what travels, in nanoseconds
-	watch   func(*process) transport.Links // in place of a process's own links; nil: these
-	roster  roster.Roster
-	agents  map[string]*process
-	life    uint64
+	t           *testing.T
+	network     *transport.Network
+	delay       atomic.Int64                   // of what travels, in nanoseconds
+	watch       func(*process) transport.Links // in place of a process's own links; nil: these
+	roster      roster.Roster
+	agents      map[string]*process
+	incarnation uint64
 
 	promised map[string]lease.State // by agents that have ended
 	open     func([]byte) (roster.Roster, error)
@@ -93,13 +93,13 @@ func member(i int) roster.Process {
 }
 
 func (g *group) boot(name string) {
-	g.life++
+	g.incarnation++
 	p := &process{board: agent.NewBoard(), ledger: agent.NewLedger(virtual), accounts: agent.NewAccounts(), health: make(chan error), updates: make(chan roster.Update, 4), done: make(chan error, 1)}
 	ctx, stop := context.WithCancel(g.t.Context())
 	p.stop = stop
 	g.agents[name] = p
-	links, life, initial := g.network.JoinWith(name, g.life, "state-"+name), g.life, g.roster
-	p.links, p.incarnation, p.meter = links, life, agent.NewMeter(p.board, p.ledger, agent.Sources{Dropped: links.Dropped})
+	links, incarnation, initial := g.network.JoinWith(name, g.incarnation, "state-"+name), g.incarnation, g.roster
+	p.links, p.incarnation, p.meter = links, incarnation, agent.NewMeter(p.board, p.ledger, agent.Sources{Dropped: links.Dropped})
 	p.name = name
 	if g.watch != nil {
 		p.links = g.watch(p)
@@ -107,7 +107,7 @@ func (g *group) boot(name string) {
 	saved := g.promised[name]
 	go func() {
 		p.done <- agent.Run(ctx, agent.Config{
-			Self: name, UID: "uid-" + name, Incarnation: life, Roster: initial, Links: p.links, Updates: p.updates, Open: g.open,
+			Self: name, UID: "uid-" + name, Incarnation: incarnation, Roster: initial, Links: p.links, Updates: p.updates, Open: g.open,
 			Report: p.report, StateID: "state-" + name, Version: "test",
 			Saved: saved, Save: p.save, Ledger: p.ledger, Health: p.health, Probe: p.probe,
 			Board: p.board, Meter: p.meter, Accounts: p.accounts, Logger: slog.New(slog.DiscardHandler),

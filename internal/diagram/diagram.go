@@ -43,7 +43,7 @@ const (
 	Crash      Kind = iota + 1 // the process stops: a cross, and its line ends
 	Recover                    // its line starts again
 	Coordinate                 // it starts to coordinate: its line becomes thick
-	Resign                     // it stops coordinating
+	Stop                       // it stops coordinating
 	Notice                     // another remarkable event: a small diamond
 )
 

@@ -141,7 +141,7 @@ func (c *canvas) lane(lane int) {
 			if coordinates < 0 {
 				coordinates = m.At
 			}
-		case Resign:
+		case Stop:
 			run(coordinates, m.At, gold, "6")
 			coordinates = -1
 		case Notice:
@@ -184,7 +184,7 @@ func (c *canvas) marks() (taken []box) {
 				figure(p.y), gold, ink)
 		case Notice:
 			c.print(`<path d="M%s %sl4 4 -4 4 -4 -4z" fill="%s"/>`, figure(p.x), figure(p.y-4), ink)
-		case Resign:
+		case Stop:
 		}
 		taken = append(taken, box{p, 16, 14})
 		if m.Label == "" {

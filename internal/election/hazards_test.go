@@ -218,7 +218,7 @@ func TestLateMessageOfTheDead(t *testing.T) {
 	}
 	update(2)
 	if table := m.AppendTable(nil); table[2].Status != election.Normal {
-		t.Errorf("after the UPDATE of its next life the table shows P3 %s, want NORMAL", table[2].Status)
+		t.Errorf("after the UPDATE of its next incarnation the table shows P3 %s, want NORMAL", table[2].Status)
 	}
 }
 

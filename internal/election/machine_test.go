@@ -132,9 +132,9 @@ func TestSuccessorDiesWithTheMessage(t *testing.T) {
 // B5, R10: messages of an earlier incarnation, and of an earlier election, change nothing. A newer
 // incarnation is always accepted.
 func TestLateMessages(t *testing.T) {
-	announce := func(from string, life, sequence uint64) election.Event {
-		return election.Event{Type: election.Receive, Process: from, Incarnation: life, Message: election.Message{
-			Kind: election.Coordinator, Process: from, Election: election.ID{Initiator: from, Incarnation: life, Sequence: sequence}}}
+	announce := func(from string, incarnation, sequence uint64) election.Event {
+		return election.Event{Type: election.Receive, Process: from, Incarnation: incarnation, Message: election.Message{
+			Kind: election.Coordinator, Process: from, Election: election.ID{Initiator: from, Incarnation: incarnation, Sequence: sequence}}}
 	}
 	for _, algorithm := range []string{"Bully", "StatusTableBully"} {
 		m := machine(t, algorithm, "P1", 4, "")

@@ -98,7 +98,7 @@ func TestARefusedConnectionIsReportedAndTheLinkIsMadeWhenTheProcessStarts(t *tes
 	})
 }
 
-func TestAKilledProcessIsReportedOnceAndHeardInItsNextLife(t *testing.T) {
+func TestAKilledProcessIsReportedOnceAndHeardInItsNextIncarnation(t *testing.T) {
 	inEachFabric(t, func(t *testing.T, f fabric) {
 		a, b := f.join("a", 1), f.join("b", 1)
 		introduce(f, []string{"a", "b"}, a, b)

@@ -139,7 +139,7 @@ func TestDelaysKeepTheOrder(t *testing.T) {
 	})
 }
 
-func TestAProcessThatJoinsAgainEndsItsFormerLife(t *testing.T) {
+func TestAProcessThatJoinsAgainEndsItsFormerIncarnation(t *testing.T) {
 	inMemory(t, func(t *testing.T, m *virtualNetwork) {
 		a, b := m.join("a", 1), m.join("b", 1)
 		introduce(m, []string{"a", "b"}, a, b)

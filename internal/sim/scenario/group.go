@@ -114,7 +114,7 @@ func (g *Group) post(from, to int32, e *election.Envelope, sequence int) {
 		lost = "   (lost: " + e.To + " is down)"
 	}
 	g.printf("%s → %s  %s%s", g.nodes[from].name, e.To, Describe(e.Message), lost)
-	g.flight = append(g.flight, task{kind: arrive, from: from, to: to, life: g.nodes[from].life, sequence: sequence, message: e.Message})
+	g.flight = append(g.flight, task{kind: arrive, from: from, to: to, incarnation: g.nodes[from].incarnation, sequence: sequence, message: e.Message})
 }
 
 // Deliver delivers every message in the order they were sent, and those sent in reply, up to a bound

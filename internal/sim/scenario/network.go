@@ -26,14 +26,14 @@ func Delays(t Time) string {
 
 // task is something that is to happen. The fields that its kind does not name are zero.
 type task struct {
-	kind       taskKind
-	from, to   int32  // places of processes
-	timer      int32  // which of the process's timers
-	generation uint32 // of a timer, which may have been set anew since
-	life       uint64 // of the sender, or of the process that the task is for
-	target     uint64 // life of the process that a message was sent to
-	sequence   int    // of a message, or of a fault
-	message    election.Message
+	kind        taskKind
+	from, to    int32  // places of processes
+	timer       int32  // which of the process's timers
+	generation  uint32 // of a timer, which may have been set anew since
+	incarnation uint64 // of the sender, or of the process that the task is for
+	target      uint64 // incarnation of the process that a message was sent to
+	sequence    int    // of a message, or of a fault
+	message     election.Message
 }
 
 type taskKind uint8
@@ -61,12 +61,12 @@ type network struct {
 	observe func(Event)
 }
 
-// node is a process, in whatever life.
+// node is a process, in whatever incarnation.
 type node struct {
-	name    string
-	machine *election.Machine // nil: down
-	life    uint64
-	timers  [len(timerNames)]uint32 // generation of each timer; odd: it runs
+	name        string
+	machine     *election.Machine // nil: down
+	incarnation uint64
+	timers      [len(timerNames)]uint32 // generation of each timer; odd: it runs
 }
 
 var timerNames = [...]election.Timer{
@@ -89,11 +89,11 @@ func (n *network) reset(roster []election.Process) {
 	}
 }
 
-// boot gives a process its next life. It has not started yet.
+// boot gives a process its next incarnation. It has not started yet.
 func (n *network) boot(p int32, c election.Config) error {
 	v := &n.nodes[p]
-	v.life++
-	c.Self, c.Incarnation = v.name, v.life
+	v.incarnation++
+	c.Self, c.Incarnation = v.name, v.incarnation
 	m, err := election.New(c)
 	if err == nil {
 		v.machine, v.timers = m, [len(timerNames)]uint32{}
@@ -143,7 +143,7 @@ func (n *network) set(p int32, op election.TimerOp) {
 		}
 		v.timers[i]++
 		t := n.queue.Push(n.now+Time(op.Wait)*T, sim.Timeouts)
-		t.kind, t.to, t.timer, t.generation, t.life = expire, p, int32(i), v.timers[i], v.life
+		t.kind, t.to, t.timer, t.generation, t.incarnation = expire, p, int32(i), v.timers[i], v.incarnation
 	}
 }
 
@@ -161,7 +161,7 @@ func (n *network) send(from int32, e *election.Envelope) {
 func (n *network) post(at Time, from, to int32, m *election.Message, sequence int) *task {
 	t := n.queue.Push(at, sim.Arrivals)
 	t.kind, t.from, t.to, t.message, t.sequence = arrive, from, to, *m, sequence
-	t.life, t.target = n.nodes[from].life, n.nodes[to].life
+	t.incarnation, t.target = n.nodes[from].incarnation, n.nodes[to].incarnation
 	return t
 }
 
@@ -179,13 +179,13 @@ func (n *network) hand(t *task) {
 		n.observe(Event{At: n.now, Kind: Delivered, Process: n.nodes[t.to].name, Peer: n.nodes[t.from].name,
 			Message: t.message, Sequence: t.sequence})
 	}
-	n.step(t.to, election.Event{Type: election.Receive, Process: n.nodes[t.from].name, Incarnation: t.life, Message: t.message})
+	n.step(t.to, election.Event{Type: election.Receive, Process: n.nodes[t.from].name, Incarnation: t.incarnation, Message: t.message})
 }
 
 // due reports whether a timer that ran out was still running.
 func (n *network) due(t *task) bool {
 	v := &n.nodes[t.to]
-	return v.machine != nil && v.life == t.life && v.timers[t.timer] == t.generation
+	return v.machine != nil && v.incarnation == t.incarnation && v.timers[t.timer] == t.generation
 }
 
 // timeout lets a timer run out.

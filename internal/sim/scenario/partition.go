@@ -6,7 +6,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/election"
 )
 
-// Change gives every live process a new roster, and later lives too.
+// Change gives every live process a new roster, and later incarnations too.
 func (g *Group) Change(roster []election.Process) {
 	g.roster = roster
 	g.Tell(election.Event{Type: election.Change, Roster: roster})

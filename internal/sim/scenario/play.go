@@ -136,8 +136,8 @@ func (p *player) initiators() []string {
 	return slices.DeleteFunc(namesOf(p.Processes), func(name string) bool { return slices.Contains(p.Crashed, name) })
 }
 
-// rouse gives an initiator that coordinates a new life: it can suspect nobody. That comes before anybody sends, or it would
-// not get what is sent to its old life.
+// rouse gives an initiator that coordinates a new incarnation: it can suspect nobody. That comes before anybody sends, or it would
+// not get what is sent to its old incarnation.
 func (p *player) rouse(i int32) error {
 	v := &p.nodes[i]
 	if v.machine.State().Coordinator != v.name {
@@ -209,7 +209,7 @@ func (p *player) handle(t *task) {
 	switch t.kind {
 	case arrive:
 		switch {
-		case p.nodes[t.to].machine == nil, p.nodes[t.to].life != t.target:
+		case p.nodes[t.to].machine == nil, p.nodes[t.to].incarnation != t.target:
 			p.lose(t, p.nodes[t.to].name+" is down")
 		case p.cut[p.pair(t.from, t.to)]:
 			p.lose(t, "the network is cut")

@@ -65,7 +65,7 @@ func (p *picture) add(e scenario.Event) {
 		if e.Peer == e.Process {
 			p.coordinate(lane, at)
 		} else {
-			p.resign(lane, at)
+			p.stop(lane, at)
 		}
 	case scenario.Suspects:
 		p.takeLosses(lane, at) // it says the same, and more
@@ -79,7 +79,7 @@ func (p *picture) add(e scenario.Event) {
 		}
 		p.mark(lane, at, diagram.Notice, label)
 	case scenario.Withdraws:
-		p.resign(lane, at)
+		p.stop(lane, at)
 		p.mark(lane, at, diagram.Notice, "unhealthy")
 	case scenario.Restored:
 		p.mark(lane, at, diagram.Notice, "healthy")
@@ -119,10 +119,10 @@ func (p *picture) coordinate(lane int, at float64) {
 	}
 }
 
-func (p *picture) resign(lane int, at float64) {
+func (p *picture) stop(lane int, at float64) {
 	if p.coordinates[lane] {
 		p.coordinates[lane] = false
-		p.mark(lane, at, diagram.Resign, "")
+		p.mark(lane, at, diagram.Stop, "")
 	}
 }
 

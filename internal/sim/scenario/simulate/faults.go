@@ -14,22 +14,22 @@ import (
 // faults sets what happens at given times.
 func (p *plan) faults(o Options) {
 	for _, s := range o.Crash {
-		p.lifeAndDeath("--crash", s, o.Processes, scenario.Crash)
+		p.faultAt("--crash", s, o.Processes, scenario.Crash)
 	}
 	for _, s := range o.Recover {
-		p.lifeAndDeath("--recover", s, o.Processes, scenario.Recover)
+		p.faultAt("--recover", s, o.Processes, scenario.Recover)
 	}
 	for _, s := range o.Unhealthy {
 		p.unhealthyFrom(s, o.Processes)
 	}
 	for _, s := range o.Healthy {
-		p.lifeAndDeath("--healthy", s, o.Processes, scenario.Healthy)
+		p.faultAt("--healthy", s, o.Processes, scenario.Healthy)
 	}
 	for _, s := range o.Partitions {
 		p.partition(s, o.Processes)
 	}
 	slices.SortStableFunc(p.Faults, func(a, b scenario.Fault) int { return int(a.At - b.At) })
-	p.lives(o)
+	p.checkOrder(o)
 	if o.Until < 0 || o.Until > maxTime {
 		p.complain("--until %v: must be a time in link delays, more than 0 and at most %d", o.Until, maxTime)
 	}
@@ -57,9 +57,9 @@ func flagOf(f scenario.Fault) string {
 	}
 }
 
-// lives checks that only those recover that are down, that only those crash that are up, and the
+// checkOrder checks that only those recover that are down, that only those crash that are up, and the
 // same for their apps. A process that recovers has a new app, which is healthy.
-func (p *plan) lives(o Options) {
+func (p *plan) checkOrder(o Options) {
 	down, unhealthy := map[string]bool{}, map[string]bool{}
 	for _, i := range o.Crashed {
 		down[Name(i)] = true
@@ -95,7 +95,7 @@ func (p *plan) lives(o Options) {
 // unhealthyFrom reads "5", which is unhealthy from the beginning, or "5@3".
 func (p *plan) unhealthyFrom(s string, n int) {
 	if strings.Contains(s, "@") {
-		p.lifeAndDeath("--unhealthy", s, n, scenario.Unhealthy)
+		p.faultAt("--unhealthy", s, n, scenario.Unhealthy)
 		return
 	}
 	i, err := process(s, n)
@@ -120,7 +120,7 @@ func jitter(seed uint64) scenario.Carry {
 // maxTime bounds times that a person gives, in link delays.
 const maxTime = 100_000
 
-func (p *plan) lifeAndDeath(flag, s string, n int, kind scenario.FaultKind) {
+func (p *plan) faultAt(flag, s string, n int, kind scenario.FaultKind) {
 	who, when, ok := strings.Cut(s, "@")
 	i, errWho := process(who, n)
 	t, errWhen := time(when)

@@ -138,7 +138,7 @@ func (p *plan) begin(o Options) {
 	if len(p.problems) > 0 {
 		return
 	}
-	quiet := len(p.crashed) == 0 && len(p.initiators) == 0 && !timed && !p.resigns()
+	quiet := len(p.crashed) == 0 && len(p.initiators) == 0 && !timed && !p.coordinatorWithdraws()
 	if quiet && p.Coordinator != "" && o.Processes > 1 {
 		p.crashed = []int{Number(p.Coordinator)}
 	}
@@ -150,7 +150,7 @@ func (p *plan) begin(o Options) {
 		p.complain("nobody is left who can coordinate, so the election would never end: leave a healthy process with a priority above 0 alive, or say --until")
 		return
 	}
-	if len(p.initiators) == 0 && !timed && !p.Cold && !p.resigns() {
+	if len(p.initiators) == 0 && !timed && !p.Cold && !p.coordinatorWithdraws() {
 		p.initiators = []int{p.lowestLive()}
 	}
 	if p.Detect = timed; o.Watch != nil {
@@ -159,9 +159,9 @@ func (p *plan) begin(o Options) {
 	p.Crashed, p.Unhealthy, p.Initiators = names(p.crashed), names(p.unhealthy), names(p.initiators)
 }
 
-// resigns reports whether the coordinator's app is unhealthy from the beginning, so that it calls an
+// coordinatorWithdraws reports whether the coordinator's app is unhealthy from the beginning, so that it calls an
 // election itself.
-func (p *plan) resigns() bool {
+func (p *plan) coordinatorWithdraws() bool {
 	return p.Coordinator != "" && slices.Contains(p.unhealthy, Number(p.Coordinator))
 }
 

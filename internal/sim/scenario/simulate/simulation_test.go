@@ -112,7 +112,7 @@ func TestDraw(t *testing.T) {
 	if len(d.Lanes) != 4 || len(d.Bars) != 2 || len(d.Arrows) != r.Total+r.Views || lost == 0 {
 		t.Errorf("%d lanes, %d bars, %d arrows of %d messages, %d lost", len(d.Lanes), len(d.Bars), len(d.Arrows), r.Total+r.Views, lost)
 	}
-	if marks[diagram.Coordinate] != 2 || marks[diagram.Resign] != 1 { // P4 from the beginning, P2 until the heal
+	if marks[diagram.Coordinate] != 2 || marks[diagram.Stop] != 1 { // P4 from the beginning, P2 until the heal
 		t.Errorf("marks: %v", marks)
 	}
 	if !strings.Contains(d.Title, "P4 coordinates") {
@@ -120,7 +120,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// A coordinator whose app fails resigns in the diagram when that happens, and not when it hears of
+// A coordinator whose app fails stops in the diagram when that happens, and not when it hears of
 // the next.
 func TestDrawIll(t *testing.T) {
 	s, err := Options{Algorithm: "ChangRoberts", Processes: 4, Unhealthy: []string{"4"}}.Scenario()
@@ -138,7 +138,7 @@ func TestDrawIll(t *testing.T) {
 		}
 	}
 	want := []string{
-		fmt.Sprint(diagram.Coordinate, " 0 "), fmt.Sprint(diagram.Resign, " 0 "), fmt.Sprint(diagram.Notice, " 0 unhealthy"),
+		fmt.Sprint(diagram.Coordinate, " 0 "), fmt.Sprint(diagram.Stop, " 0 "), fmt.Sprint(diagram.Notice, " 0 unhealthy"),
 	}
 	if !slices.Equal(said, want) {
 		t.Errorf("marks of P4: %q, want %q", said, want)
