@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -57,12 +59,20 @@ func TestChoose(t *testing.T) {
 func TestCommand(t *testing.T) {
 	var o options
 	f := o.flagSet("stress")
-	args := []string{"--systems", "raft,podesta-1s", "--keep", "/somewhere", "--agent", "main.go", "--patience", "30s"}
+	agent := filepath.Join(t.TempDir(), "agent")
+	script := "#!/bin/sh\necho \"agent $1\"\n"
+	if err := os.WriteFile(agent, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"--systems", "raft,podesta-1s", "--keep", "/somewhere", "--agent", agent, "--patience", "30s"}
 	if err := o.parse(f, args); err != nil {
 		t.Fatal(err)
 	}
 	if want := "go run . stress --systems=raft,podesta-1s --patience=30s"; o.command != want {
 		t.Errorf("%q, want %q", o.command, want)
+	}
+	if o.version != "agent --version" {
+		t.Errorf("the version is what %q answered", o.version)
 	}
 	if err := o.parse(f, []string{"--agent", "nowhere"}); err == nil || !strings.Contains(err.Error(), "make bin/agent") {
 		t.Errorf("%v: want to read how to make the agent", err)
