@@ -7,7 +7,7 @@
 // # What is real
 //
 // The API server, etcd and the manager. Each agent is the product's own client (internal/roster): a
-// token bound to its pod, a Join, its certificate, one mTLS session, reports, backoff. It connects
+// token bound to its pod, a Join, its certificate, one mTLS connection, reports, backoff. It connects
 // from an address of its node. Pods are what injection makes of a small Deployment's pod.
 //
 // # What is not
@@ -157,7 +157,7 @@ func parse(args []string) (o options, err error) {
 	f.Float64Var(&o.rate, "rate", 5, "failovers a second")
 	f.Float64Var(&o.slowRate, "slow-rate", 2, "failovers a second while the API server is slow")
 	f.Float64Var(&o.renewals, "renewals", 5, "renewals of certificates a second; at rest N agents make N/43200")
-	f.IntVar(&o.cut, "cut", 5000, "how many sessions are cut at once, at most")
+	f.IntVar(&o.cut, "cut", 5000, "how many connections are cut at once, at most")
 	f.Float64Var(&o.stale, "stale", 0.1, "the share of the groups that fail over while no manager runs")
 	f.DurationVar(&o.delay, "delay", 100*time.Millisecond, "how much later a slow API server's answers come")
 	f.DurationVar(&o.lease, "lease", time.Second, "from a coordinator's end to the next one's reports")

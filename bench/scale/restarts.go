@@ -153,7 +153,7 @@ func slow(ctx context.Context, s *site) error {
 }
 
 // renewals has agents get their next certificates as they do in the middle of the old ones' time: a
-// Join by certificate, and a new session with the new one.
+// Join by certificate, and a new connection with the new one.
 func renewals(ctx context.Context, s *site) error {
 	m, err := s.begin(ctx)
 	if err != nil {
@@ -188,7 +188,7 @@ func renewals(ctx context.Context, s *site) error {
 }
 
 // renew gets the next certificate over a connection that shows the current one, and begins a new
-// session with it at once, as the client does.
+// connection with it at once, as the client does.
 func (a *agent) renew(ctx context.Context, s *site) error {
 	key, err := identity.NewKey()
 	if err != nil {

@@ -12,7 +12,7 @@ const DefaultDebounce = 100 * time.Millisecond
 
 // debounce gathers the news of each group: a pass is made when the oldest news that no pass has
 // taken is as old as the window, whatever wakes the controller earlier. When a process is killed,
-// its session closes at once, and what its peers have to say comes within a few milliseconds: so
+// its connection closes at once, and what its peers have to say comes within a few milliseconds: so
 // the first write is already the right one. A pass need not wait when nothing more is to come, but
 // only the first within a window does not. Safe for concurrent use.
 type debounce struct {

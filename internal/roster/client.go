@@ -110,7 +110,7 @@ func (c *Client) Hurry() {
 	}
 }
 
-// errRenewed ends a session to start another one with a new certificate. It is not a failure.
+// errRenewed ends a subscription to start another one with a new certificate. It is not a failure.
 var errRenewed = errors.New("the certificate was renewed")
 
 // Run joins, follows and renews until ctx ends, and then returns nil, or until the pod belongs to
@@ -148,7 +148,7 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 		if often {
 			level = slog.LevelDebug
 		}
-		c.Logger.Log(ctx, level, "no session with the manager, elections continue with the last roster",
+		c.Logger.Log(ctx, level, "no connection to the manager, elections continue with the last roster",
 			"manager", c.Address, "error",
 			err, "retryIn", wait)
 		if !c.pause(ctx, wait) {
@@ -157,7 +157,8 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 	}
 }
 
-// attempt makes one connection: it gets credentials if it has no valid ones, then runs a session.
+// attempt makes one connection: it gets credentials if it has no valid ones, then follows the
+// roster on it.
 func (c *Client) attempt(ctx context.Context, updates chan<- Update) error {
 	if c.needsCertificate() {
 		if err := c.joinByToken(ctx); err != nil {

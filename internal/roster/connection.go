@@ -27,7 +27,7 @@ type connection struct {
 // anything: between two managers, all agents of a cluster try again and again, and a connection that
 // is refused should cost them next to nothing.
 //
-// The client does not use gRPC's own reconnecting: Run starts a new session when one ends.
+// The client does not use gRPC's own reconnecting: Run starts a new subscription when one ends.
 func (c *Client) connect(ctx context.Context, keyring *identity.Keyring) (*connection, error) {
 	opened, err := c.dial(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *connection) take() (net.Conn, error) {
 	case opened := <-c.opened:
 		return opened, nil
 	default:
-		return nil, errors.New("a session has one connection")
+		return nil, errors.New("a connection is handed out once")
 	}
 }
 

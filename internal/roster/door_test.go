@@ -32,7 +32,7 @@ func closedWithin(t *testing.T, conn net.Conn, within time.Duration) bool {
 func TestStrangersOfOneAddressAreBounded(t *testing.T) {
 	m := newManager(t)
 	key, cert := issue(t, m.authority, a, time.Now())
-	session := m.follow(t, key, cert)
+	subscription := m.follow(t, key, cert)
 	var conns []net.Conn
 	for range door.StrangersOfAddress {
 		conn, err := net.Dial("tcp", m.address)
@@ -53,8 +53,8 @@ func TestStrangersOfOneAddressAreBounded(t *testing.T) {
 	keyring := identity.NewKeyring(time.Now)
 	must(t, keyring.SetTrust(m.bundle))
 	must(t, tls.Client(other, keyring.RosterClient()).HandshakeContext(t.Context()))
-	must(t, session.Send(&rosterpb.Report{StateId: "m"}))
-	m.sees(t, "the session of before", connected(a.Pod))
+	must(t, subscription.Send(&rosterpb.Report{StateId: "m"}))
+	m.sees(t, "the subscription of before", connected(a.Pod))
 	conns[0].Close()
 	deadline := time.Now().Add(patience)
 	for { // until the manager has noticed

@@ -16,7 +16,7 @@ import (
 // mostUnanswered is after how many unanswered attempts the agent joins by token, in case the other end
 // does not say that it refuses the certificate (an alert of TLS may be lost). It is not the first one,
 // and none while all agents come back to another manager: that sends away those that are too many, and
-// a Join costs it and the API server far more than a session.
+// a Join costs it and the API server far more than a subscription.
 const mostUnanswered = 5
 
 // needsCertificate reports whether the next attempt begins with a Join by token: there is no
@@ -29,8 +29,9 @@ func (c *Client) needsCertificate() bool {
 	return c.unanswered >= mostUnanswered && !c.reconnect.recovering(time.Now())
 }
 
-// failed takes note of a session to which the manager has sent nothing, and returns its error. The
-// certificate is refused if the manager does not know it, or if we do not take what is there for the manager.
+// failed takes note of a subscription to which the manager has sent nothing, and returns its error.
+// The certificate is refused if the manager does not know it, or if we do not take what is there
+// for the manager.
 func (c *Client) failed(conn *connection, err error) error {
 	unproved := conn.unproved.Load()
 	c.refused = unproved || status.Code(err) == codes.Unauthenticated
@@ -153,7 +154,7 @@ func (c *Client) adopt(certPEM, keyPEM, trustPEM []byte, asked time.Duration) er
 	c.adopting.Lock()
 	defer c.adopting.Unlock()
 	if certPEM == nil && string(trustPEM) == c.bundle {
-		return nil // every session starts with the bundle
+		return nil // every subscription starts with the bundle
 	}
 	trial := identity.NewKeyring(time.Now)
 	if err := trial.SetTrust(trustPEM); err != nil {

@@ -35,7 +35,7 @@ func movedError(err error) error {
 }
 
 // moved returns nil as long as a process that was told Gone may still be of its certificate's
-// group, and otherwise the error that ends its session. It is also an error if that cannot be
+// group, and otherwise the error that ends its subscription. It is also an error if that cannot be
 // decided: the agent comes back, with its backoff, and the question with it.
 func (s *Server) moved(ctx context.Context, name identity.Name) error {
 	if !s.publisher.elsewhere(name) {
@@ -60,8 +60,8 @@ func (s *Server) moved(ctx context.Context, name identity.Name) error {
 
 // place is where a process is to be found.
 type place struct {
-	listed   []groupKey // the groups whose rosters list it; nearly always one
-	sessions []*session
+	listed        []groupKey // the groups whose rosters list it; nearly always one
+	subscriptions []*subscription
 }
 
 // elsewhere reports whether the newest rosters list a process in another group of its namespace,
@@ -80,7 +80,7 @@ func (p *publisher) elsewhere(name identity.Name) bool {
 }
 
 // list notes whom the next roster of a group lists, instead of the last one; nil: nobody. It wakes
-// the sessions that these processes have with certificates of other groups.
+// the subscriptions that these processes have with certificates of other groups.
 func (p *publisher) list(key groupKey, last, next *Roster) {
 	if last != nil {
 		for _, m := range last.Processes {
@@ -95,7 +95,7 @@ func (p *publisher) list(key groupKey, last, next *Roster) {
 	for _, m := range next.Processes {
 		at := p.place(m.UID)
 		at.listed = append(at.listed, key)
-		for _, s := range at.sessions {
+		for _, s := range at.subscriptions {
 			if s.name.Group != key.group {
 				s.wakeUp()
 			}
@@ -103,8 +103,8 @@ func (p *publisher) list(key groupKey, last, next *Roster) {
 	}
 }
 
-// agents returns how many agents there may be: all that are on a roster or have a session. Right after a
-// takeover it is far more than have come back.
+// agents returns how many agents there may be: all that are on a roster or have a subscription.
+// Right after a takeover it is far more than have come back.
 func (p *publisher) agents() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +122,7 @@ func (p *publisher) place(uid string) *place {
 
 // tidyPlace drops a place where nothing is left.
 func (p *publisher) tidyPlace(uid string) {
-	if at := p.places[uid]; at != nil && len(at.listed) == 0 && len(at.sessions) == 0 {
+	if at := p.places[uid]; at != nil && len(at.listed) == 0 && len(at.subscriptions) == 0 {
 		delete(p.places, uid)
 	}
 }

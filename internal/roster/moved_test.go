@@ -183,9 +183,9 @@ func TestWhoHasNotMoved(t *testing.T) {
 				<-is.read
 			}
 			m.Publish(sample(2))
-			if u := g.next(t); u.Roster == nil || m.sessions.Load() != 1 {
-				t.Errorf("its session %d goes on with %+v, want the first one and the roster",
-					m.sessions.Load(), u)
+			if u := g.next(t); u.Roster == nil || m.subscriptions.Load() != 1 {
+				t.Errorf("its subscription %d goes on with %+v, want the first one and the roster",
+					m.subscriptions.Load(), u)
 			}
 			if n := len(is.read); n != 0 {
 				t.Errorf("its pod was read %d times too often", n)
@@ -198,7 +198,7 @@ func TestWhoHasNotMoved(t *testing.T) {
 func TestANewManagerDoesNotKnowWhoHasMoved(t *testing.T) {
 	m := managerOf(t, labelled("billing"))
 	m.Publish(of("billing", 1))
-	m.publisher.enter(a, newSession(a, 1, time.Now()))
+	m.publisher.enter(a, newSubscription(a, 1, time.Now()))
 	if m.publisher.elsewhere(a) {
 		t.Error("the agent of a group that is not known yet is told that it has moved")
 	}
@@ -236,10 +236,10 @@ func TestATokenThatBuysAnotherGroup(t *testing.T) {
 	}
 }
 
-// What is known of where processes are is dropped with the rosters and the sessions.
+// What is known of where processes are is dropped with the rosters and the subscriptions.
 func TestPlacesAreDropped(t *testing.T) {
 	m := managerOf(t, labelled("scheduler"))
-	first, second := newSession(a, 1, time.Now()), newSession(a, 2, time.Now())
+	first, second := newSubscription(a, 1, time.Now()), newSubscription(a, 2, time.Now())
 	m.publisher.enter(a, first)
 	m.publisher.enter(a, second)
 	m.Publish(sample(1))
@@ -248,12 +248,12 @@ func TestPlacesAreDropped(t *testing.T) {
 	m.Withdraw("shop", "scheduler")
 	m.Withdraw("shop", "billing")
 	if len(m.publisher.places) != 1 {
-		t.Errorf("with sessions of one process: %v", m.publisher.places)
+		t.Errorf("with subscriptions of one process: %v", m.publisher.places)
 	}
 	m.publisher.leave(a, first)
 	m.publisher.leave(a, second)
 	if len(m.publisher.places) != 0 {
-		t.Errorf("with no roster and no session: %v", m.publisher.places)
+		t.Errorf("with no roster and no subscription: %v", m.publisher.places)
 	}
 }
 

@@ -74,7 +74,7 @@ func TestAgentJoinsByTokenAndFollows(t *testing.T) {
 	m.sees(t, "the agent leave", connected())
 	if got := m.Sightings.Group("shop", "scheduler"); len(got) != 1 ||
 		!reflect.DeepEqual(got[0].Report, report) {
-		t.Errorf("after the session the last report is gone: %+v", got)
+		t.Errorf("after the subscription the last report is gone: %+v", got)
 	}
 }
 
@@ -85,24 +85,24 @@ func TestSlowAgentSkipsOvertakenRosters(t *testing.T) {
 	m.Publish(sample(1))
 	g := newAgent(t, m, "a").run(t)
 	g.next(t)
-	session := newSession(a, 1, time.Now().Add(time.Hour))
-	_, last := pending(t, session, m, sent{})
+	subscription := newSubscription(a, 1, time.Now().Add(time.Hour))
+	_, last := pending(t, subscription, m, sent{})
 	for generation := int64(2); generation <= 1000; generation++ {
 		m.Publish(sample(generation))
 	}
-	updates, _ := pending(t, session, m, last)
+	updates, _ := pending(t, subscription, m, last)
 	if len(updates) != 1 {
-		t.Fatalf("a session that was busy reads %v, want one roster only", updates)
+		t.Fatalf("a subscription that was busy reads %v, want one roster only", updates)
 	}
 	if r, err := Open(m.Keyring, updates[0].GetRoster()); err != nil || r.Generation != 1000 {
-		t.Errorf("a session that was busy reads %v, %v; want generation 1000", r.Generation, err)
+		t.Errorf("a subscription that was busy reads %v, %v; want generation 1000", r.Generation, err)
 	}
 	for g.next(t).Roster.Generation != 1000 { // a real agent ends there, too
 	}
 }
 
-// pending is what a session has to send.
-func pending(t *testing.T, s *session, m *manager, last sent) ([]*rosterpb.Update, sent) {
+// pending is what a subscription has to send.
+func pending(t *testing.T, s *subscription, m *manager, last sent) ([]*rosterpb.Update, sent) {
 	t.Helper()
 	updates, next, err := s.pending(m.publisher, last)
 	if err != nil {
@@ -137,19 +137,19 @@ func TestGoneAndBack(t *testing.T) {
 // told Gone would stop electing.
 func TestNewManagerSaysNothingAboutAGroupItDoesNotKnowYet(t *testing.T) {
 	m := newManager(t)
-	session := newSession(a, 1, time.Now().Add(time.Hour))
-	updates, last := pending(t, session, m, sent{})
+	subscription := newSubscription(a, 1, time.Now().Add(time.Hour))
+	updates, last := pending(t, subscription, m, sent{})
 	if len(updates) != 1 || updates[0].GetTrust() == nil {
-		t.Fatalf("before anything is known a session says %v, want the bundle only", updates)
+		t.Fatalf("before anything is known a subscription says %v, want the bundle only", updates)
 	}
 	m.Withdraw("shop", "scheduler")
-	m.publisher.enter(a, session)
+	m.publisher.enter(a, subscription)
 	m.Withdraw("shop", "scheduler")
-	if updates, _ = pending(t, session, m, last); len(updates) != 1 ||
+	if updates, _ = pending(t, subscription, m, last); len(updates) != 1 ||
 		updates[0].GetGone() == nil {
 		t.Errorf("then it says %v, want Gone", updates)
 	}
-	m.publisher.leave(a, session)
+	m.publisher.leave(a, subscription)
 	if len(m.publisher.groups) != 0 {
 		t.Errorf("a group that nobody asks for is still published: %v", m.publisher.groups)
 	}
@@ -198,7 +198,7 @@ func TestRefusedCertificateFallsBackToTheToken(t *testing.T) {
 	}
 }
 
-func TestCertificateIsRenewedAtHalfLifeWithoutATokenAndTheSessionGoesOn(t *testing.T) {
+func TestCertificateIsRenewedAtHalfLifeWithoutATokenAndTheSubscriptionGoesOn(t *testing.T) {
 	m := newManager(t)
 	m.Publish(sample(1))
 	born := time.Now().Add(-identity.Lifetime/2 - time.Hour)
@@ -224,14 +224,14 @@ func TestCertificateIsRenewedAtHalfLifeWithoutATokenAndTheSessionGoesOn(t *testi
 		case <-time.After(time.Millisecond):
 		}
 	}
-	for !func() bool { // a session with the new certificate
+	for !func() bool { // a subscription with the new certificate
 		m.publisher.mu.Lock()
 		defer m.publisher.mu.Unlock()
-		s := m.publisher.groups[groupKey{"shop", "scheduler"}].sessions[a.UID]
+		s := m.publisher.groups[groupKey{"shop", "scheduler"}].subscriptions[a.UID]
 		return s != nil && s.notAfter.After(old)
 	}() {
 		if time.Now().After(deadline) {
-			t.Fatal("no session was begun with the new certificate")
+			t.Fatal("no subscription was begun with the new certificate")
 		}
 		select {
 		case <-g.updates:
@@ -240,19 +240,19 @@ func TestCertificateIsRenewedAtHalfLifeWithoutATokenAndTheSessionGoesOn(t *testi
 	}
 }
 
-func TestNewestSessionOfAPodSpeaksForIt(t *testing.T) {
+func TestNewestSubscriptionOfAPodSpeaksForIt(t *testing.T) {
 	m := newManager(t)
 	m.Publish(sample(1))
 	key, cert := issue(t, m.authority, a, time.Now())
 	first, second := m.follow(t, key, cert), m.follow(t, key, cert)
 	must(t, second.Send(&rosterpb.Report{Coordinator: "second"}))
-	m.sees(t, "the second session",
+	m.sees(t, "the second subscription",
 		func(all []Sighting) bool { return len(all) == 1 && all[0].Report.Coordinator == "second" })
 	if code := drain(first); code != codes.Aborted {
-		t.Errorf("the older session ended with %v, want Aborted", code)
+		t.Errorf("the older subscription ended with %v, want Aborted", code)
 	}
 	if all := m.Sightings.Group("shop", "scheduler"); !all[0].Connected {
-		t.Error("the end of the older session made the pod disconnected")
+		t.Error("the end of the older subscription made the pod disconnected")
 	}
 }
 
@@ -379,7 +379,7 @@ func TestRefusals(t *testing.T) {
 	m.sees(t, "nobody", connected())
 }
 
-// follow opens a session by hand and waits until the server has started it.
+// follow opens a subscription by hand and waits until the server has started it.
 func (m *manager) follow(t *testing.T, key, cert []byte) followStream {
 	t.Helper()
 	stream, err := rosterpb.NewRosterServiceClient(m.dial(t, key, cert)).Follow(t.Context())

@@ -8,8 +8,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/identity"
 )
 
-// publisher holds the newest roster of each group and the CA bundle. A change wakes the sessions of
-// the group. Each session then reads what is newest at that moment, so a slow one skips what is
+// publisher holds the newest roster of each group and the CA bundle. A change wakes the subscriptions of
+// the group. Each subscription then reads what is newest at that moment, so a slow one skips what is
 // outdated.
 type publisher struct {
 	mu     sync.Mutex
@@ -22,9 +22,9 @@ type publisher struct {
 
 // publication is what was published about a group.
 type publication struct {
-	known    bool    // published or withdrawn since this manager began to lead
-	roster   *Roster // nil if the group does not exist; never modified once published
-	sessions map[string]*session
+	known         bool    // published or withdrawn since this manager began to lead
+	roster        *Roster // nil if the group does not exist; never modified once published
+	subscriptions map[string]*subscription
 
 	recall  bool    // agents are to show the roster that they use
 	recalls int     // how often they were to
@@ -76,33 +76,33 @@ func (p *publisher) withdraw(key groupKey) {
 	p.tidy(key)
 }
 
-// enter makes s the session of its pod, and ends an older one.
-func (p *publisher) enter(name identity.Name, s *session) {
+// enter makes s the subscription of its pod, and ends an older one.
+func (p *publisher) enter(name identity.Name, s *subscription) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.publication(groupKey{name.Namespace, name.Group})
-	if other := n.sessions[name.UID]; other != nil {
+	if other := n.subscriptions[name.UID]; other != nil {
 		if other.number > s.number {
 			s.supersede()
 			return
 		}
 		other.supersede()
 	}
-	n.sessions[name.UID] = s
+	n.subscriptions[name.UID] = s
 	at := p.place(name.UID)
-	at.sessions = append(at.sessions, s)
+	at.subscriptions = append(at.subscriptions, s)
 }
 
-func (p *publisher) leave(name identity.Name, s *session) {
+func (p *publisher) leave(name identity.Name, s *subscription) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if at := p.places[name.UID]; at != nil {
-		at.sessions = slices.DeleteFunc(at.sessions, func(o *session) bool { return o == s })
+		at.subscriptions = slices.DeleteFunc(at.subscriptions, func(o *subscription) bool { return o == s })
 		p.tidyPlace(name.UID)
 	}
 	key := groupKey{name.Namespace, name.Group}
-	if n := p.groups[key]; n != nil && n.sessions[name.UID] == s {
-		delete(n.sessions, name.UID)
+	if n := p.groups[key]; n != nil && n.subscriptions[name.UID] == s {
+		delete(n.subscriptions, name.UID)
 		p.tidy(key)
 	}
 }
@@ -119,8 +119,8 @@ func (p *publisher) read(name identity.Name) (trust string, r *Roster, known boo
 }
 
 // sign returns a roster that read returned as the manager signs it; nil if something else has been
-// published since, and the sessions are woken for that. Each roster is signed once, and again by each
-// new certificate of the manager.
+// published since, and the subscriptions are woken for that. Each roster is signed once, and again
+// by each new certificate of the manager.
 func (p *publisher) sign(name identity.Name, r *Roster) ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,21 +142,22 @@ func (p *publisher) sign(name identity.Name, r *Roster) ([]byte, error) {
 func (p *publisher) publication(key groupKey) *publication {
 	n := p.groups[key]
 	if n == nil {
-		n = &publication{sessions: map[string]*session{}}
+		n = &publication{subscriptions: map[string]*subscription{}}
 		p.groups[key] = n
 	}
 	return n
 }
 
-// tidy drops a group that does not exist and has no sessions, because sessions may name any group.
+// tidy drops a group that does not exist and has no subscriptions, because subscriptions may name
+// any group.
 func (p *publisher) tidy(key groupKey) {
-	if n := p.groups[key]; n != nil && n.roster == nil && !n.recall && len(n.sessions) == 0 {
+	if n := p.groups[key]; n != nil && n.roster == nil && !n.recall && len(n.subscriptions) == 0 {
 		delete(p.groups, key)
 	}
 }
 
 func (n *publication) wake() {
-	for _, s := range n.sessions {
+	for _, s := range n.subscriptions {
 		s.wakeUp()
 	}
 }

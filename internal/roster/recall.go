@@ -13,7 +13,7 @@ import (
 // A manager that finds an older roster in a group's status than agents report (MC10) has them show
 // theirs. It believes none of them: a roster counts as a manager signed it.
 
-// Recall asks the agents of a group, once in each session, for the roster that they use, until
+// Recall asks the agents of a group, once in each subscription, for the roster that they use, until
 // something is published about the group.
 func (s *Server) Recall(namespace, group string) {
 	s.publisher.recallFrom(groupKey{namespace, group})
@@ -76,10 +76,10 @@ func (p *publisher) mayShow(name identity.Name) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.groups[groupKey{name.Namespace, name.Group}]
-	if n == nil || !n.recall || n.sessions[name.UID] == nil {
+	if n == nil || !n.recall || n.subscriptions[name.UID] == nil {
 		return false
 	}
-	return n.sessions[name.UID].mayShow.Swap(false)
+	return n.subscriptions[name.UID].mayShow.Swap(false)
 }
 
 // shown keeps a roster that an agent has shown if it is the newest.

@@ -115,12 +115,12 @@ func TestWhatMayBeShown(t *testing.T) {
 	}
 }
 
-// ask takes note that the session of a pod was asked once more.
+// ask takes note that the subscription of a pod was asked once more.
 func (p *publisher) ask(uid string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, n := range p.groups {
-		if s := n.sessions[uid]; s != nil {
+		if s := n.subscriptions[uid]; s != nil {
 			s.mayShow.Store(true)
 		}
 	}

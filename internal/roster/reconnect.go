@@ -13,20 +13,21 @@ import (
 //
 //   - While a manager leads, it tells its agents over what time they are to spread their return: so
 //     long that about returnsPerSecond of them come in a second.
-//   - For failoverWithin after a steady session, an agent waits for a random part of that time between
-//     two attempts, so there are two to three times as many attempts in a second as may come back.
+//   - For failoverWithin after a steady subscription, an agent waits for a random part of that time
+//     between two attempts, so there are two to three times as many attempts in a second as may come
+//     back.
 //   - Then there is no manager, and the waits grow: full jitter, below minBackoff at first and
 //     below maxBackoff at last. It is the same for an agent that no manager has told anything.
 //
-// A manager counts the processes on all rosters, also those that have not come back to it yet. An agent
-// knows how many there were when it was told, at the start of its session and with each roster. Where a
-// cluster has grown tenfold since, a few times returnsPerSecond come at first; what a manager does with too
-// many is in package door.
+// A manager counts the processes on all rosters, also those that have not come back to it yet. An
+// agent knows how many there were when it was told, at the start of its subscription and with each
+// roster. Where a cluster has grown tenfold since, a few times returnsPerSecond come at first; what
+// a manager does with too many is in package door.
 const (
 	minBackoff = time.Second
 	maxBackoff = 15 * time.Second
-	// steady is how long a session lasts, since the manager answered, that counts as a success: not that
-	// of a manager that accepts and closes at once.
+	// steady is how long a subscription lasts, since the manager answered, that counts as a
+	// success: not that of a manager that accepts and closes at once.
 	steady = 10 * time.Second
 	// failoverWithin is longer than it takes until another manager leads and can be reached, also if
 	// the Lease of the last one has to expire.
@@ -50,8 +51,8 @@ type reconnection struct {
 	first, most time.Duration // minBackoff and maxBackoff; less in tests
 
 	within   time.Duration // as a manager has told; 0: none has
-	answered time.Time     // when the manager answered in the session that is open; zero: it has not
-	lost     time.Time     // when the last steady session ended; zero: there was none
+	answered time.Time     // when the manager answered in the subscription that is open; zero: it has not
+	lost     time.Time     // when the last steady subscription ended; zero: there was none
 	failures int           // attempts since failoverWithin has passed, or from the beginning
 }
 
@@ -62,16 +63,16 @@ func (b *reconnection) told(milliseconds int32) {
 	}
 }
 
-// follows takes note that the manager has answered. A session that goes on with a renewed certificate
-// is the same one.
+// follows takes note that the manager has answered. A subscription that goes on with a renewed
+// certificate is the same one.
 func (b *reconnection) follows(now time.Time) {
 	if b.answered.IsZero() {
 		b.answered = now
 	}
 }
 
-// next returns how long to wait after an attempt, or a session, that has ended now. often reports
-// whether such attempts follow each other so fast that one of them says it all.
+// next returns how long to wait after an attempt, or a subscription, that has ended now. often
+// reports whether such attempts follow each other so fast that one of them says it all.
 func (b *reconnection) next(now time.Time) (wait time.Duration, often bool) {
 	if !b.answered.IsZero() && now.Sub(b.answered) >= steady {
 		b.lost, b.failures = now, 0

@@ -19,7 +19,7 @@ func newReconnection(agents int) reconnection {
 func attempts(b reconnection, until time.Duration) (at []time.Duration) {
 	begun := time.Now()
 	b.follows(begun)
-	lost := begun.Add(time.Hour) // of a steady session
+	lost := begun.Add(time.Hour) // of a steady subscription
 	wait, _ := b.next(lost)
 	for now := lost.Add(wait); now.Sub(lost) < until; now = now.Add(wait) {
 		at = append(at, now.Sub(lost))
@@ -64,7 +64,7 @@ func TestHowAgentsComeBack(t *testing.T) {
 }
 
 // Where no manager comes, the attempts become rare; and so they are from the beginning where no
-// manager has said how many agents there are, or none has kept a session.
+// manager has said how many agents there are, or none has kept a subscription.
 func TestWithoutAManagerAttemptsBecomeRare(t *testing.T) {
 	const hour = time.Hour
 	told := attempts(newReconnection(3), hour)
@@ -94,14 +94,14 @@ func TestWithoutAManagerAttemptsBecomeRare(t *testing.T) {
 	}
 }
 
-// A session is as old as the manager's first answer, also after a renewal.
-func TestARenewedSessionIsTheSame(t *testing.T) {
+// A subscription is as old as the manager's first answer, also after a renewal.
+func TestARenewedSubscriptionIsTheSame(t *testing.T) {
 	b := newReconnection(3)
 	now := time.Now()
 	b.follows(now)
 	b.follows(now.Add(steady - 1)) // with the next certificate
 	if _, often := b.next(now.Add(steady)); often || b.failures != 0 {
-		t.Errorf("the session that was renewed counts as %d failures", b.failures)
+		t.Errorf("the subscription that was renewed counts as %d failures", b.failures)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestWhatAnAgentIsTold(t *testing.T) {
 	}
 }
 
-// An agent is told over the wire, at the start of its session.
+// An agent is told over the wire, at the start of its subscription.
 func TestTheManagerTellsHowToComeBack(t *testing.T) {
 	m := newManager(t)
 	others := sample(1)

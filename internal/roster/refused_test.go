@@ -10,8 +10,9 @@ import (
 	"github.com/podesta-dev/podesta/internal/identity"
 )
 
-// A session that fails is a reason to join by token at once only if our certificate, or what we trust,
-// is why. Otherwise each change of the manager would have agents join that are only too many.
+// A subscription that fails is a reason to join by token at once only if our certificate, or what
+// we trust, is why. Otherwise each change of the manager would have agents join that are only too
+// many.
 func TestWhatRefusesACertificate(t *testing.T) {
 	other, err := identity.NewAuthority(time.Now())
 	must(t, err)
@@ -57,7 +58,7 @@ func TestAfterSomeSilenceItJoins(t *testing.T) {
 		must(t, late.SetTrust(c.Trust))
 		c.Keyring = late
 	})
-	joins, sessions := make(chan struct{}), 0
+	joins, subscriptions := make(chan struct{}), 0
 	newAgent(t, m, "a", certifiedAs(t, m, a), func(c *ClientConfig) {
 		c.Token = func() (string, error) {
 			select {
@@ -67,7 +68,7 @@ func TestAfterSomeSilenceItJoins(t *testing.T) {
 			return "", errors.New("that is enough")
 		}
 		c.Dial = func(ctx context.Context, address string) (net.Conn, error) {
-			sessions++
+			subscriptions++
 			return new(net.Dialer).DialContext(ctx, "tcp", address)
 		}
 	}).run(t)
@@ -76,8 +77,8 @@ func TestAfterSomeSilenceItJoins(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("it never joins")
 	}
-	if sessions != mostUnanswered {
-		t.Errorf("it joins after %d sessions, want %d", sessions, mostUnanswered)
+	if subscriptions != mostUnanswered {
+		t.Errorf("it joins after %d subscriptions, want %d", subscriptions, mostUnanswered)
 	}
 }
 
@@ -86,7 +87,7 @@ func TestNobodyJoinsForSilenceWhileAllComeBack(t *testing.T) {
 	m := newManager(t)
 	for _, test := range []struct {
 		unanswered int
-		lost       time.Duration // so long ago the last steady session ended
+		lost       time.Duration // so long ago the last steady subscription ended
 		joins      bool
 	}{
 		{mostUnanswered - 1, time.Hour, false},
@@ -98,7 +99,7 @@ func TestNobodyJoinsForSilenceWhileAllComeBack(t *testing.T) {
 		g.reconnect.told(500)
 		g.reconnect.lost, g.unanswered = time.Now().Add(-test.lost), test.unanswered
 		if got := g.needsCertificate(); got != test.joins {
-			t.Errorf("after %d attempts, %v after the session: it joins: %v", test.unanswered, test.lost, got)
+			t.Errorf("after %d attempts, %v after the subscription: it joins: %v", test.unanswered, test.lost, got)
 		}
 	}
 }

@@ -18,9 +18,9 @@ func renewIn(now, at, renewed time.Time) time.Duration {
 }
 
 // renew waits until half of the certificate's lifetime has passed, and gets the next one over the
-// session's connection. It returns errRenewed then, a *MovedError if the pod has another group, or nil
-// when ctx ends. If a renewal fails otherwise, the session continues, and renew retries after a tenth
-// of the remaining time, but at least a minute.
+// subscription's connection. It returns errRenewed then, a *MovedError if the pod has another
+// group, or nil when ctx ends. If a renewal fails otherwise, the subscription continues, and renew
+// retries after a tenth of the remaining time, but at least a minute.
 func (c *Client) renew(ctx context.Context, manager rosterpb.RosterServiceClient) error {
 	wait := renewIn(time.Now(), c.Keyring.RenewAt(), c.renewed)
 	for sleep(ctx, wait) {

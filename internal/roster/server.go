@@ -94,8 +94,8 @@ type Server struct {
 	publisher *publisher
 	joins     *door.Turns // by token, limited by address
 	// by certificate, limited by pod; separate, so that renewals do not wait for joins
-	renewals *door.Turns
-	sessions atomic.Uint64 // the number of sessions so far
+	renewals      *door.Turns
+	subscriptions atomic.Uint64 // the number of subscriptions so far
 }
 
 // NewServer returns a server. It serves nothing before Serve.
@@ -122,7 +122,7 @@ func (s *Server) Withdraw(namespace, group string) {
 // SetTrust sends a new CA bundle to all agents.
 func (s *Server) SetTrust(pem []byte) { s.publisher.setTrust(pem) }
 
-// Serve serves agents on the listener, which it closes, until ctx ends. Then it closes all sessions
+// Serve serves agents on the listener, which it closes, until ctx ends. Then it closes all subscriptions
 // and returns nil.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	server := grpc.NewServer(
@@ -234,16 +234,16 @@ func (s *Server) Follow(stream serverStream) error {
 	if err != nil {
 		return err
 	}
-	session := newSession(name, s.sessions.Add(1), leaf.NotAfter)
-	s.publisher.enter(name, session)
-	defer s.publisher.leave(name, session)
-	s.Sightings.opened(name, session)
-	defer s.Sightings.closed(name, session)
+	subscription := newSubscription(name, s.subscriptions.Add(1), leaf.NotAfter)
+	s.publisher.enter(name, subscription)
+	defer s.publisher.leave(name, subscription)
+	s.Sightings.opened(name, subscription)
+	defer s.Sightings.closed(name, subscription)
 
 	received := make(chan error, 1)
 	// ends with the stream, which ends with this function
-	go func() { received <- session.receive(stream, s.Sightings) }()
-	err = session.send(stream.Context(), s.publisher, s.paced(stream), received, s.moved, s.Now)
+	go func() { received <- subscription.receive(stream, s.Sightings) }()
+	err = subscription.send(stream.Context(), s.publisher, s.paced(stream), received, s.moved, s.Now)
 	if errors.Is(err, io.EOF) {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 type Sighting struct {
 	Name, UID string
 	Report    Report // the newest report; the reader must not modify what it refers to
-	// Connected is true while the agent's newest session is open and has reported.
+	// Connected is true while the agent's newest subscription is open and has reported.
 	Connected bool
 	// Since is when Connected last changed.
 	Since time.Time
@@ -34,7 +34,7 @@ type Sightings struct {
 
 type sighting struct {
 	Sighting
-	session *session // the session that may change it; nil if it is closed
+	subscription *subscription // the subscription that may change it; nil if it is closed
 }
 
 // NewSightings returns an empty store.
@@ -47,7 +47,7 @@ func NewSightings(now func() time.Time) *Sightings {
 }
 
 // OnChange sets the function that is called after each change of a group's sightings, and when a
-// session of the group starts. It is called often and concurrently: it must not block, and should
+// subscription of the group starts. It is called often and concurrently: it must not block, and should
 // coalesce.
 func (s *Sightings) OnChange(changed func(namespace, group string)) {
 	s.mu.Lock()
@@ -61,7 +61,7 @@ func (s *Sightings) Group(namespace, group string) []Sighting {
 	defer s.mu.Unlock()
 	var all []Sighting
 	for _, seen := range s.groups[groupKey{namespace, group}] {
-		if !seen.Since.IsZero() { // a session that has not reported yet is not a sighting
+		if !seen.Since.IsZero() { // a subscription that has not reported yet is not a sighting
 			all = append(all, seen.Sighting)
 		}
 	}
@@ -108,13 +108,13 @@ func (s *Sightings) Connected() int {
 	return n
 }
 
-// Forget drops the sightings of a group that have no session and that keep rejects.
+// Forget drops the sightings of a group that have no subscription and that keep rejects.
 func (s *Sightings) Forget(namespace, group string, keep func(uid string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := groupKey{namespace, group}
 	for uid, seen := range s.groups[key] {
-		if seen.session == nil && !keep(uid) {
+		if seen.subscription == nil && !keep(uid) {
 			delete(s.groups[key], uid)
 		}
 	}
@@ -123,8 +123,8 @@ func (s *Sightings) Forget(namespace, group string, keep func(uid string) bool) 
 	}
 }
 
-// opened makes the session the current one of its pod.
-func (s *Sightings) opened(n identity.Name, by *session) {
+// opened makes the subscription the current one of its pod.
+func (s *Sightings) opened(n identity.Name, by *subscription) {
 	s.change(n, func() bool {
 		key := groupKey{n.Namespace, n.Group}
 		if s.groups[key] == nil {
@@ -135,19 +135,19 @@ func (s *Sightings) opened(n identity.Name, by *session) {
 			seen = &sighting{Sighting: Sighting{Name: n.Pod, UID: n.UID}}
 			s.groups[key][n.UID] = seen
 		}
-		if seen.session != nil && seen.session.number > by.number {
+		if seen.subscription != nil && seen.subscription.number > by.number {
 			return false
 		}
-		seen.session = by
+		seen.subscription = by
 		return true
 	})
 }
 
-// reported stores a report, unless the pod has a newer session.
-func (s *Sightings) reported(n identity.Name, by *session, r Report) {
+// reported stores a report, unless the pod has a newer subscription.
+func (s *Sightings) reported(n identity.Name, by *subscription, r Report) {
 	s.change(n, func() bool {
 		seen := s.groups[groupKey{n.Namespace, n.Group}][n.UID]
-		if seen == nil || seen.session != by {
+		if seen == nil || seen.subscription != by {
 			return false
 		}
 		if !seen.Connected {
@@ -158,15 +158,15 @@ func (s *Sightings) reported(n identity.Name, by *session, r Report) {
 	})
 }
 
-// closed ends a session, unless the pod has a newer one.
-func (s *Sightings) closed(n identity.Name, by *session) {
+// closed ends a subscription, unless the pod has a newer one.
+func (s *Sightings) closed(n identity.Name, by *subscription) {
 	s.change(n, func() bool {
 		key := groupKey{n.Namespace, n.Group}
 		seen := s.groups[key][n.UID]
-		if seen == nil || seen.session != by {
+		if seen == nil || seen.subscription != by {
 			return false
 		}
-		seen.session = nil
+		seen.subscription = nil
 		if seen.Since.IsZero() { // it never reported
 			delete(s.groups[key], n.UID)
 			return true

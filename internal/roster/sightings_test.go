@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-func TestForgetDropsOnlyWhatHasNoSession(t *testing.T) {
+func TestForgetDropsOnlyWhatHasNoSubscription(t *testing.T) {
 	s := NewSightings(time.Now)
-	open, shut := newSession(a, 1, time.Now()), newSession(b, 2, time.Now())
+	open, shut := newSubscription(a, 1, time.Now()), newSubscription(b, 2, time.Now())
 	s.opened(a, open)
 	s.reported(a, open, Report{})
 	s.opened(b, shut)
@@ -19,7 +19,7 @@ func TestForgetDropsOnlyWhatHasNoSession(t *testing.T) {
 	}
 	s.Forget("shop", "scheduler", func(string) bool { return false })
 	if all := s.Group("shop", "scheduler"); len(all) != 1 || all[0].Name != a.Pod {
-		t.Errorf("kept %+v, want the one with a session", all)
+		t.Errorf("kept %+v, want the one with a subscription", all)
 	}
 	s.closed(a, open)
 	s.Forget("shop", "scheduler", func(string) bool { return false })
@@ -28,11 +28,11 @@ func TestForgetDropsOnlyWhatHasNoSession(t *testing.T) {
 	}
 }
 
-// Sessions may start in different orders at the publisher and among the sightings: the one with the
+// Subscriptions may begin in different orders at the publisher and among the sightings: the one with the
 // higher number counts.
-func TestOlderSessionThatComesLateDoesNotSpeak(t *testing.T) {
+func TestOlderSubscriptionThatComesLateDoesNotSpeak(t *testing.T) {
 	s := NewSightings(time.Now)
-	older, newer := newSession(a, 1, time.Now()), newSession(a, 2, time.Now())
+	older, newer := newSubscription(a, 1, time.Now()), newSubscription(a, 2, time.Now())
 	s.opened(a, newer)
 	s.opened(a, older)
 	s.reported(a, newer, Report{Coordinator: "newer"})
@@ -50,7 +50,7 @@ func TestSinceWhenAnAgentIsConnected(t *testing.T) {
 	noon := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 	now := noon
 	s := NewSightings(func() time.Time { return now })
-	first, second := newSession(a, 1, noon), newSession(a, 2, noon)
+	first, second := newSubscription(a, 1, noon), newSubscription(a, 2, noon)
 	for _, step := range []struct {
 		do        func()
 		connected bool
@@ -73,14 +73,14 @@ func TestSinceWhenAnAgentIsConnected(t *testing.T) {
 
 // Agents agree when all that are connected follow one process under one epoch.
 func TestWhenAgentsAgree(t *testing.T) {
-	first, second := newSession(a, 1, time.Now()), newSession(b, 2, time.Now())
+	first, second := newSubscription(a, 1, time.Now()), newSubscription(b, 2, time.Now())
 	follows := func(coordinator string, epoch int64) Report {
 		return Report{Coordinator: coordinator, Epoch: epoch}
 	}
 	for _, c := range []struct {
 		name     string
 		of       [2]Report
-		silent   bool // the second has no session any more
+		silent   bool // the second has no subscription any more
 		agreed   string
 		epoch    int64
 		agreeing int

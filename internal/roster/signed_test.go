@@ -90,7 +90,7 @@ func TestTheLargestRosterCanBePassedOn(t *testing.T) {
 	}
 }
 
-// The manager's certificate is renewed long before it ends, and a session that begins later gets a
+// The manager's certificate is renewed long before it ends, and a subscription that begins later gets a
 // signature that lasts.
 func TestARosterIsSignedAgainByANewCertificate(t *testing.T) {
 	m := newManager(t)
@@ -103,7 +103,7 @@ func TestARosterIsSignedAgainByANewCertificate(t *testing.T) {
 	}
 	first := read()
 	if !bytes.Equal(read(), first) {
-		t.Error("it is signed for each session")
+		t.Error("it is signed for each subscription")
 	}
 	cert, key, err := m.authority.IssueManager(time.Now().Add(time.Hour))
 	must(t, err)

@@ -43,7 +43,7 @@ func (w *World) forge() {
 	}
 	to := w.someone()
 	l := w.pair(w.rogue, to)
-	if to == w.rogue || l.session == nil {
+	if to == w.rogue || l.connection == nil {
 		return
 	}
 	m := node.Message{Type: node.Election, To: names[to], Algorithm: w.processes[w.rogue].roster.Algorithm}
@@ -53,7 +53,7 @@ func (w *World) forge() {
 		m.Election = w.forged()
 	}
 	w.tell("%s → %s forged: %s", names[w.rogue], names[to], describeMessage(&m))
-	w.send1(w.rogue, to, &m, w.arrival(l), l.session)
+	w.send1(w.rogue, to, &m, w.arrival(l), l.connection)
 }
 
 var forgedKinds = [...]election.Kind{

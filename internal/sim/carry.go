@@ -6,19 +6,19 @@ import (
 
 // mail is a message under way, as the event that its receiver gets, with what its link says of it.
 type mail struct {
-	event   node.Event
-	session *session
-	uid     int  // of the sender's pod
-	reply   bool // it comes back on the receiver's link
-	replay  bool // it went out long ago
+	event      node.Event
+	connection *connection
+	uid        int  // of the sender's pod
+	reply      bool // it comes back on the receiver's link
+	replay     bool // it went out long ago
 }
 
 // write makes mail of what a process sends.
-func (m *mail) write(from *process, message *node.Message, s *session) {
+func (m *mail) write(from *process, message *node.Message, s *connection) {
 	e := &m.event
 	e.Type, e.From, e.Incarnation, e.StateID = node.Received, from.name, from.number, from.self.StateID
 	e.Message = *message
-	m.session, m.uid, m.reply, m.replay = s, from.uid, false, false
+	m.connection, m.uid, m.reply, m.replay = s, from.uid, false, false
 }
 
 // office holds mail in slots that are used again.
@@ -62,17 +62,17 @@ func (w *World) post(p int32, m *node.Message) {
 	w.mix(uint64(p)<<8|uint64(q), uint64(m.Type))
 	l := w.pair(p, q)
 	switch {
-	case l.session == nil:
+	case l.connection == nil:
 		w.tellLost(p, q, m, "there is no link")
 		return
 	case w.chance(w.Loss) || !w.passes(p, q):
-		w.rip(l.session)
+		w.rip(l.connection)
 		w.tellLost(p, q, m, "lost on the way")
 		return
 	}
-	w.send1(p, q, m, w.arrival(l), l.session)
+	w.send1(p, q, m, w.arrival(l), l.connection)
 	if w.chance(w.Duplicate) {
-		w.send1(p, q, m, w.arrival(l), l.session)
+		w.send1(p, q, m, w.arrival(l), l.connection)
 	}
 	if w.Replay > 0 {
 		w.remember(p, q, m)
@@ -81,7 +81,7 @@ func (w *World) post(p int32, m *node.Message) {
 
 // postReply sends a reply back over the link that the question came on.
 func (w *World) postReply(p int32, m *node.Message) {
-	s, ok := m.ReplyTo.(*session)
+	s, ok := m.ReplyTo.(*connection)
 	if !ok {
 		w.fail("%s replies with %s, and not to anything that it was sent", names[p], describeMessage(m))
 		return
@@ -109,7 +109,7 @@ func (w *World) postReply(p int32, m *node.Message) {
 }
 
 // send1 lets a message arrive.
-func (w *World) send1(p, q int32, m *node.Message, at Time, s *session) *mail {
+func (w *World) send1(p, q int32, m *node.Message, at Time, s *connection) *mail {
 	if w.route != nil {
 		at = w.route(p, q, m, at)
 	}
@@ -172,7 +172,7 @@ func (w *World) remember(p, q int32, m *node.Message) {
 // arrive hands a message over, unless its link broke meanwhile.
 func (w *World) arrive(t *task) {
 	slot := t.slot
-	if s := w.office.mails[slot].session; s != nil && !s.ended && s.callee == 0 {
+	if s := w.office.mails[slot].connection; s != nil && !s.ended && s.callee == 0 {
 		w.wait(t, s)
 		return
 	}
@@ -191,13 +191,13 @@ func (w *World) deliver(t *task, m *mail) {
 		if v.roster != nil && w.knows(t.q, t.p, m.uid) {
 			w.replay(t, m)
 		}
-	case m.session.ended || !w.passes(t.p, t.q):
-		if !m.session.ended {
-			w.rip(m.session)
+	case m.connection.ended || !w.passes(t.p, t.q):
+		if !m.connection.ended {
+			w.rip(m.connection)
 		}
 		w.tellLost(t.p, t.q, &m.event.Message, "cut off")
-	case m.reply && m.session.caller != v.number, !m.reply && m.session.callee != v.number:
-		w.rip(m.session)
+	case m.reply && m.connection.caller != v.number, !m.reply && m.connection.callee != v.number:
+		w.rip(m.connection)
 		w.tellLost(t.p, t.q, &m.event.Message, "it has restarted")
 	case !m.reply && !w.knows(t.q, t.p, m.uid):
 		w.tellLost(t.p, t.q, &m.event.Message, "refused: that pod is not on the roster")
@@ -207,7 +207,7 @@ func (w *World) deliver(t *task, m *mail) {
 }
 
 // wait has a message wait for its link to be made.
-func (w *World) wait(t *task, s *session) {
+func (w *World) wait(t *task, s *connection) {
 	at := w.pair(s.from, s.to).opens + 1
 	if at <= w.now {
 		at = w.now + Unit/10 // the sender stands still
@@ -235,7 +235,7 @@ func (w *World) hand(t *task, m *mail) {
 	e.Message.To, e.Message.ReplyTo = "", nil
 	switch e.Message.Type {
 	case node.Question, node.LeaseRequest, node.RosterRequest:
-		e.Message.ReplyTo = m.session
+		e.Message.ReplyTo = m.connection
 	case node.RosterReply:
 		if !w.processes[t.q].node.Awaits(names[t.p]) {
 			return // as the agent does, which opens only what it has asked for

@@ -34,7 +34,7 @@ func (w *World) countMessage(p int32, m *node.Message) {
 	}
 	if w.out != nil && m.Type != node.Question && m.Type != node.Answer {
 		to := m.To
-		if s, ok := m.ReplyTo.(*session); ok {
+		if s, ok := m.ReplyTo.(*connection); ok {
 			to = names[s.from]
 		}
 		w.tell("%s → %s  %s", names[p], to, describeMessage(m))

@@ -28,7 +28,7 @@ func (w *World) checkGrant(p int32, m *node.Message) {
 	if !votes(v.Kind) || !v.Granted || p == w.rogue {
 		return
 	}
-	s, ok := m.ReplyTo.(*session)
+	s, ok := m.ReplyTo.(*connection)
 	if !ok || w.oracleOf(p) == nil {
 		return
 	}

@@ -64,9 +64,9 @@ type stage struct {
 
 // letter is a message that a script has taken off its way.
 type letter struct {
-	p, q    int32
-	message node.Message
-	session *session
+	p, q       int32
+	message    node.Message
+	connection *connection
 }
 
 // begin makes a group in which nothing happens but what a script does.
@@ -131,7 +131,7 @@ func (h *stage) hold(what func(p, q int32, m *node.Message) bool) {
 		if !what(p, q, m) {
 			return at
 		}
-		h.held = append(h.held, letter{p: p, q: q, message: *m, session: h.pair(p, q).session})
+		h.held = append(h.held, letter{p: p, q: q, message: *m, connection: h.pair(p, q).connection})
 		return forever
 	}
 }
@@ -151,7 +151,7 @@ func (h *stage) deliver() {
 	h.route = nil
 	for i := range h.held {
 		l := &h.held[i]
-		h.send1(l.p, l.q, &l.message, h.now+1, l.session)
+		h.send1(l.p, l.q, &l.message, h.now+1, l.connection)
 	}
 	h.held = h.held[:0]
 }

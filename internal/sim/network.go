@@ -20,8 +20,8 @@ type pair struct {
 	refused       bool   // the Node knows that there is none
 	uid           string // of the pod that the link is to, by the roster of whoever keeps it
 	turn          uint64
-	session       *session // while it is open or being made
-	retiring      *session // the one before, while what was sent on it is under way
+	connection    *connection // while it is open or being made
+	retiring      *connection // the one before, while what was sent on it is under way
 	opens         Time
 	breaks        Time // when it will be seen that a message was lost; 0: nothing was lost
 	cut, clogged  Time // until when nothing passes, or what passes is held back
@@ -38,8 +38,8 @@ const (
 	shut
 )
 
-// session is a link from when it is made until it ends. It is what a reply names.
-type session struct {
+// connection is a link from when it is made until it ends. It is what a reply names.
+type connection struct {
 	from, to int32
 	caller   uint64 // run of the process that made it
 	callee   uint64 // run of the other; 0: it is not open yet
@@ -50,9 +50,9 @@ type session struct {
 
 // close ends a link without telling the Node.
 func (l *pair) close() {
-	if l.session != nil {
-		l.session.ended = true
-		l.session = nil
+	if l.connection != nil {
+		l.connection.ended = true
+		l.connection = nil
 	}
 	l.state, l.refused, l.breaks, l.next = none, false, 0, 0
 	l.turn++
@@ -110,7 +110,7 @@ func (w *World) dial(p, q int32) {
 	if l.retiring != nil { // the Node hears of its end first
 		l.opens = max(l.opens, l.retiring.ends+1)
 	}
-	l.session = &session{from: p, to: q, caller: w.processes[p].number}
+	l.connection = &connection{from: p, to: q, caller: w.processes[p].number}
 	w.lookAt(p, q, l.opens)
 }
 
@@ -153,7 +153,7 @@ func (w *World) tend(t *task) {
 
 func (w *World) tendOpen(p, q int32, l *pair) {
 	other := &w.processes[q]
-	ended := l.session.ended || other.node == nil || other.number != l.session.callee || !w.know(p, q)
+	ended := l.connection.ended || other.node == nil || other.number != l.connection.callee || !w.know(p, q)
 	switch {
 	case l.breaks > 0 && w.now >= l.breaks, ended && w.reaches(p, q):
 		w.lost(p, q, l)
@@ -167,10 +167,10 @@ func (w *World) tendOpen(p, q int32, l *pair) {
 func (w *World) tendClosed(p, q int32, l *pair) {
 	other := &w.processes[q]
 	if w.reaches(p, q) && other.node != nil && w.know(p, q) && w.now >= other.awake {
-		if l.session == nil {
-			l.session = &session{from: p, to: q, caller: w.processes[p].number}
+		if l.connection == nil {
+			l.connection = &connection{from: p, to: q, caller: w.processes[p].number}
 		}
-		l.state, l.refused, l.session.callee = open, false, other.number
+		l.state, l.refused, l.connection.callee = open, false, other.number
 		w.tell("%s → %s link up", names[p], names[q])
 		w.step(p, &node.Event{Type: node.LinkUp, From: names[q]})
 		return
@@ -186,9 +186,9 @@ func (w *World) tendClosed(p, q int32, l *pair) {
 }
 
 func (w *World) shutDown(l *pair) {
-	if l.session != nil {
-		l.session.ended = true
-		l.session = nil
+	if l.connection != nil {
+		l.connection.ended = true
+		l.connection = nil
 	}
 	l.state, l.breaks = shut, 0
 }
@@ -202,7 +202,8 @@ func (w *World) lost(p, q int32, l *pair) {
 	w.step(p, &node.Event{Type: node.LinkDown, From: names[q]})
 }
 
-// admit ends a process's links from and to pods that its roster names no more. A link to another pod of the same name is made anew, and what is known of the old one says nothing.
+// admit ends a process's links from and to pods that its roster names no more. A link to another
+// pod of the same name is made anew, and what is known of the old one says nothing.
 func (w *World) admit(p int32) {
 	for q := range int32(len(w.processes)) {
 		l := w.pair(p, q)
@@ -227,9 +228,9 @@ func (w *World) admit(p int32) {
 
 // rip notes that a message on a link was lost. Its sender sees that sooner or later, and makes the
 // link anew.
-func (w *World) rip(s *session) {
+func (w *World) rip(s *connection) {
 	l := w.pair(s.from, s.to)
-	if l.session == s && l.state == open && l.breaks == 0 {
+	if l.connection == s && l.state == open && l.breaks == 0 {
 		l.breaks = w.now + w.within(20*T)
 		w.lookAt(s.from, s.to, l.breaks)
 	}

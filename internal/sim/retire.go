@@ -30,7 +30,7 @@ func (w *World) dropAll(p int32) {
 			l.wanted = false
 		}
 		if l := w.pair(q, p); l.state == open {
-			l.session.ended = true
+			l.connection.ended = true
 			w.look(q, p, w.within(Unit))
 		}
 	}
@@ -38,7 +38,7 @@ func (w *World) dropAll(p int32) {
 
 func (w *World) retire(p, q int32) {
 	l := w.pair(p, q)
-	s := l.session
+	s := l.connection
 	if l.state != open {
 		l.close()
 		return
@@ -47,7 +47,7 @@ func (w *World) retire(p, q int32) {
 	if w.uidBy(p, q) != "" {
 		s.ends = min(max(s.last, w.now)+w.within(Unit), w.now+retirement)
 	}
-	l.session, l.retiring = nil, s
+	l.connection, l.retiring = nil, s
 	l.close()
 	t := w.plan(s.ends, Looks, retireTask, p)
 	t.q, t.number, t.value = q, w.processes[p].number, s.ends

@@ -126,7 +126,7 @@ func FuzzFrame(f *testing.F) {
 			return // gRPC ends the stream
 		}
 		h := newHub("a", 1, "", beat, nil)
-		s := &session{
+		s := &served{
 			hub:     h,
 			from:    "b",
 			answers: make(chan *linkpb.Answer, 1),

@@ -267,7 +267,7 @@ func TestCloseDoesNotWaitForAnAgentThatDoesNotReceive(t *testing.T) {
 			runtime.Gosched()
 		}
 		for i := range 10 {
-			a.Send("b", "Bully", 0, say(i)) // the session is waiting for room
+			a.Send("b", "Bully", 0, say(i)) // the stream is waiting for room
 		}
 		b.Close()
 		b.Close() // twice is harmless

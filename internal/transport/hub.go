@@ -24,8 +24,8 @@ const (
 )
 
 // hub implements Links over any wire. It owns the set of admitted processes, this process's links
-// and the sessions of other processes. Each link and each session has goroutines of its own, which
-// reach the hub through its mutex and never wait for each other while they hold it.
+// and the streams that other processes opened. Each link and each stream has goroutines of its own,
+// which reach the hub through its mutex and never wait for each other while they hold it.
 type hub struct {
 	self        string
 	incarnation uint64
@@ -47,10 +47,10 @@ type hub struct {
 	wanted  map[string]bool
 	links   map[string]*link
 	// the last link that was removed, until it has emitted its last event
-	ending   map[string]<-chan struct{}
-	sessions map[string]*session // the current one of each sender
-	leaving  bool
-	closed   bool
+	ending  map[string]<-chan struct{}
+	served  map[string]*served // the current one of each sender
+	leaving bool
+	closed  bool
 }
 
 func newHub(self string, incarnation uint64, stateID string, reconnect time.Duration,
@@ -68,7 +68,7 @@ func newHub(self string, incarnation uint64, stateID string, reconnect time.Dura
 		wanted:      map[string]bool{},
 		links:       map[string]*link{},
 		ending:      map[string]<-chan struct{}{},
-		sessions:    map[string]*session{},
+		served:      map[string]*served{},
 	}
 	h.Pace(reconnect)
 	return h
@@ -94,7 +94,7 @@ func (h *hub) Admit(members []Member) {
 		}
 	}
 	h.members = admitted
-	for name, s := range h.sessions {
+	for name, s := range h.served {
 		if m, ok := admitted[name]; !ok || m.UID != s.uid {
 			s.endAll(refuse(unwanted, "%s with UID %s is no longer on the roster", name, s.uid))
 		}

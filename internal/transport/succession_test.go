@@ -128,7 +128,7 @@ func TestASuccessorThatEndsLeavesTheOldStreamAsItIs(t *testing.T) {
 	})
 }
 
-// The session that a renewal is to succeed may be gone: the receiver has lost the old stream
+// The stream that a renewal is to succeed may be gone: the receiver has lost the old stream
 // before.
 func TestASuccessorOfNobodyIsHeard(t *testing.T) {
 	inSuccession(t, func(t *testing.T, b newcomer) {
@@ -176,7 +176,7 @@ func TestValidities(t *testing.T) {
 func TestNothingIsHeardOnAnEndedCertificate(t *testing.T) {
 	ended := validity{time.Now().Add(-time.Hour), time.Now().Add(-time.Second)}
 	h := newHub("a", 1, "", beat, nil)
-	s := &session{
+	s := &served{
 		hub:       h,
 		from:      "b",
 		certified: ended,

@@ -3,7 +3,7 @@
 // [Links] is the interface that an agent uses. [New] returns the real implementation: gRPC over
 // mutual TLS 1.3 with one ordered stream per direction, so that links are the FIFO channels that
 // the ring algorithms assume. [Network] provides an in-memory implementation for tests. Both are
-// the same machine (hub, link, session) over two kinds of wire.
+// the same machine (hub, link, served) over two kinds of wire.
 //
 // # What is guaranteed
 //

@@ -26,9 +26,9 @@ var (
 // while it lasts is not shown because it has expired.
 const managerLease = patience
 
-// sessionSteady is how old an agent's session with a manager is before the agent expects another manager soon after it (steady in
+// steadyConnection is how old an agent's connection to a manager is before the agent expects another manager soon after it (steady in
 // internal/roster); and a manager that stands by has found the one that leads long before.
-const sessionSteady = 10 * time.Second
+const steadyConnection = 10 * time.Second
 
 // The leading manager is killed, and at the same moment the coordinators of some groups, Guarded and Classic. Another
 // manager stands by. It does not wait for the Lease, and the agents do not wait for long: the status is right soon.
@@ -57,7 +57,7 @@ func TestManagerFailover(t *testing.T) {
 	}
 	before := holderOn(t, groups[0])
 	standBy(t, cluster, state)
-	pass(t, time.Now().Add(sessionSteady))
+	pass(t, time.Now().Add(steadyConnection))
 
 	stands(t, cluster.PID) // nothing that is killed is started again
 	killed := time.Now()

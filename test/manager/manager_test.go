@@ -104,7 +104,7 @@ func TestRosterIsPersistedBeforeItIsHandedOut(t *testing.T) {
 	}
 }
 
-// The coordinator is killed: its session closes, and its peers report who coordinates now. One write of the status says it all,
+// The coordinator is killed: its connection closes, and its peers report who coordinates now. One write of the status says it all,
 // the label moves off the old pod first, events come after the write.
 func TestFailoverIsOneStatusWrite(t *testing.T) {
 	m := startManager(t, "", patiently)

@@ -13,19 +13,19 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
-// session is one Follow of one agent.
-type session struct {
+// subscription is one Follow of one agent.
+type subscription struct {
 	name identity.Name
-	// counts the sessions of this server; the newest session of a pod counts
+	// counts the subscriptions of this server; the newest subscription of a pod counts
 	number     uint64
 	notAfter   time.Time     // of the certificate with which it was opened
 	wake       chan struct{} // signals that something was published; capacity 1
-	superseded chan struct{} // closed by a newer session of the pod
+	superseded chan struct{} // closed by a newer subscription of the pod
 	mayShow    atomic.Bool   // the agent was asked for its roster, and has not shown one yet
 }
 
-func newSession(name identity.Name, number uint64, notAfter time.Time) *session {
-	return &session{
+func newSubscription(name identity.Name, number uint64, notAfter time.Time) *subscription {
+	return &subscription{
 		name:       name,
 		number:     number,
 		notAfter:   notAfter,
@@ -34,21 +34,21 @@ func newSession(name identity.Name, number uint64, notAfter time.Time) *session 
 	}
 }
 
-func (s *session) wakeUp() {
+func (s *subscription) wakeUp() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (s *session) supersede() { close(s.superseded) }
+func (s *subscription) supersede() { close(s.superseded) }
 
 // sender sends an update to an agent.
 type sender func(*rosterpb.Update) error
 
 type serverStream = grpc.BidiStreamingServer[rosterpb.Report, rosterpb.Update]
 
-// sent is what was already sent on a session.
+// sent is what was already sent on a subscription.
 type sent struct {
 	trust  string
 	roster *Roster
@@ -56,9 +56,9 @@ type sent struct {
 	recall int // the agent was asked for its roster at this Recall
 }
 
-// send sends the agent whatever is published until the session ends. received delivers the error
+// send sends the agent whatever is published until the subscription ends. received delivers the error
 // that ended the receiving side; moved is asked about an agent that was told Gone.
-func (s *session) send(ctx context.Context, p *publisher, send sender,
+func (s *subscription) send(ctx context.Context, p *publisher, send sender,
 	received <-chan error, moved func(context.Context, identity.Name) error,
 	now func() time.Time) error {
 	expiry := time.NewTimer(s.notAfter.Sub(now()))
@@ -85,9 +85,9 @@ func (s *session) send(ctx context.Context, p *publisher, send sender,
 		case err := <-received:
 			return err
 		case <-s.superseded:
-			return status.Errorf(codes.Aborted, "replaced by a newer session of %s", s.name.Pod)
+			return status.Errorf(codes.Aborted, "replaced by a newer connection of %s", s.name.Pod)
 		case <-expiry.C:
-			return status.Error(codes.Unauthenticated, "the certificate of this session has "+
+			return status.Error(codes.Unauthenticated, "the certificate of this connection has "+
 				"expired: join again")
 		case <-ctx.Done():
 			return ctx.Err()
@@ -96,7 +96,7 @@ func (s *session) send(ctx context.Context, p *publisher, send sender,
 }
 
 // pending returns what the agent has not been sent yet.
-func (s *session) pending(p *publisher, last sent) ([]*rosterpb.Update, sent, error) {
+func (s *subscription) pending(p *publisher, last sent) ([]*rosterpb.Update, sent, error) {
 	var updates []*rosterpb.Update
 	trust, roster, known := p.read(s.name)
 	if trust != last.trust {
@@ -138,7 +138,7 @@ func (s *session) pending(p *publisher, last sent) ([]*rosterpb.Update, sent, er
 }
 
 // receive stores reports until the stream ends or an agent sends an invalid one.
-func (s *session) receive(stream serverStream, sightings *Sightings) error {
+func (s *subscription) receive(stream serverStream, sightings *Sightings) error {
 	for {
 		message, err := stream.Recv()
 		if err != nil {

@@ -19,10 +19,10 @@ func (h *hub) admitsLocked(name, uid string) error {
 	return nil
 }
 
-// register makes s the current session of its sender, or the next one after the session that it
-// succeeds. It returns the session before it, nil if there was none. What arrives on that one comes
+// register makes s the current stream of its sender, or the next one after the stream that it
+// succeeds. It returns the stream before it, nil if there was none. What arrives on that one comes
 // first.
-func (h *hub) register(s *session) (before *session, err error) {
+func (h *hub) register(s *served) (before *served, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.admitsLocked(s.from, s.uid); err != nil {
@@ -34,7 +34,7 @@ func (h *hub) register(s *session) (before *session, err error) {
 	case h.leaving:
 		return nil, refuse(leaving, "%s is leaving", h.self)
 	}
-	old := h.sessions[s.from]
+	old := h.served[s.from]
 	switch {
 	case old == nil:
 		s.succeeds = false
@@ -52,22 +52,22 @@ func (h *hub) register(s *session) (before *session, err error) {
 		s.succeeds = false
 		old.endAll(refuse(unwanted, "%s opened a newer stream", s.from))
 	}
-	h.sessions[s.from] = s
+	h.served[s.from] = s
 	if l := h.links[s.from]; l != nil {
 		l.hurry()
 	}
 	return old, nil
 }
 
-// forget removes a session that has ended. The session that succeeds it takes its place.
-func (h *hub) forget(s *session) {
+// forget removes a stream that has ended. The stream that succeeds it takes its place.
+func (h *hub) forget(s *served) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch now := h.sessions[s.from]; {
+	switch now := h.served[s.from]; {
 	case now == s && s.next != nil:
-		h.sessions[s.from] = s.next
+		h.served[s.from] = s.next
 	case now == s:
-		delete(h.sessions, s.from)
+		delete(h.served, s.from)
 	case now != nil && now.next == s:
 		now.next = nil
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/node"
 )
 
-// The session of an agent with a manager: reports go one way, rosters the other.
+// The subscription of an agent at a manager: reports go one way, rosters the other.
 
 // report is what an agent told a manager last.
 type report struct {

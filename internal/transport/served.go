@@ -14,22 +14,22 @@ import (
 // reading gets no answers to the rest.
 const answersAhead = 16
 
-// session is one stream that a peer opened. It has three goroutines: serve waits for whatever ends
+// served is one stream that a peer opened, at this end. It has three goroutines: serve waits for whatever ends
 // it first, because only its return ends the stream; read and write block in the wire.
-type session struct {
+type served struct {
 	hub         *hub
 	from, uid   string
 	certified   validity // of the certificate with which it was opened
 	incarnation uint64   // known after the Hello, as are stateID and succeeds
 	stateID     string
-	succeeds    bool // the previous session ends in order, and what arrives on it comes first
+	succeeds    bool // the previous stream ends in order, and what arrives on it comes first
 	stream      inbound
-	answers     chan *linkpb.Answer // a session that succeeds another uses the channel of that one
-	helloTimer  *time.Timer         // ends a session that does not send Hello
-	done        chan struct{}       // closed when nothing more is emitted by this session
+	answers     chan *linkpb.Answer // a stream that succeeds another uses the channel of that one
+	helloTimer  *time.Timer         // ends a stream that does not send Hello
+	done        chan struct{}       // closed when nothing more is emitted by this stream
 	written     chan struct{}       // closed when no more answers are written to its stream
-	// succeeds this session and waits for its end; guarded by the hub's mutex
-	next *session
+	// succeeds this stream and waits for its end; guarded by the hub's mutex
+	next *served
 
 	once   sync.Once
 	ended  chan struct{}
@@ -39,7 +39,7 @@ type session struct {
 // serve receives a stream of the process that the certificate names. The peer is told the error
 // that it returns.
 func (h *hub) serve(from, uid string, certified validity, stream inbound) error {
-	s := &session{
+	s := &served{
 		hub:       h,
 		from:      from,
 		uid:       uid,
@@ -76,7 +76,7 @@ func (h *hub) serve(from, uid string, certified validity, stream inbound) error 
 }
 
 // finish waits until the answer that is being written has arrived, if the peer reads it.
-func (s *session) finish() {
+func (s *served) finish() {
 	enough := time.NewTimer(s.hub.patience())
 	defer enough.Stop()
 	select {
@@ -86,43 +86,43 @@ func (s *session) finish() {
 	}
 }
 
-func (s *session) expire() { s.end(refuse(unwanted, "the certificate of %s has expired", s.from)) }
+func (s *served) expire() { s.end(refuse(unwanted, "the certificate of %s has expired", s.from)) }
 
-// end ends the session. Only the first reason counts.
-func (s *session) end(reason error) {
+// end ends the stream. Only the first reason counts.
+func (s *served) end(reason error) {
 	s.once.Do(func() {
 		s.reason = reason
 		close(s.ended)
 	})
 }
 
-// endAll ends the session and the one that waits for its end. The hub's mutex must be held.
-func (s *session) endAll(reason error) {
+// endAll ends the stream and the one that waits for its end. The hub's mutex must be held.
+func (s *served) endAll(reason error) {
 	s.end(reason)
 	if s.next != nil {
 		s.next.end(reason)
 	}
 }
 
-// sameIncarnation reports whether both sessions belong to one incarnation of a process.
-func (s *session) sameIncarnation(other *session) bool {
+// sameIncarnation reports whether both streams belong to one incarnation of a process.
+func (s *served) sameIncarnation(other *served) bool {
 	return s.uid == other.uid && s.incarnation == other.incarnation && s.stateID == other.stateID
 }
 
 // outlives reports whether s goes on when its sender opens the other stream, because that one is of
 // an older incarnation.
-func (s *session) outlives(other *session) bool {
+func (s *served) outlives(other *served) bool {
 	return s.uid == other.uid && s.incarnation > other.incarnation && !isClosed(s.ended)
 }
 
-func (s *session) read() {
+func (s *served) read() {
 	defer close(s.done)
 	defer s.hub.forget(s)
 	s.end(s.receive())
 }
 
 // receive handles the frames of the stream until it ends.
-func (s *session) receive() error {
+func (s *served) receive() error {
 	frame, err := s.stream.Recv()
 	if err != nil {
 		return err
@@ -161,9 +161,9 @@ func (s *session) receive() error {
 	}
 }
 
-// begin accepts the stream and waits until the session before it, if any, has ended. A stream that
+// begin accepts the stream and waits until the stream before it, if any, has ended. A stream that
 // succeeds another one is accepted first, because only then does the peer end the other one.
-func (s *session) begin(before *session) error {
+func (s *served) begin(before *served) error {
 	switch {
 	case before == nil:
 		return s.stream.Accept()
@@ -185,7 +185,7 @@ func (s *session) begin(before *session) error {
 }
 
 // take emits the event of a frame. over is true if nothing more will come from the peer.
-func (s *session) take(frame *linkpb.Frame) (over bool, err error) {
+func (s *served) take(frame *linkpb.Frame) (over bool, err error) {
 	if s.certified.over() {
 		s.expire()
 		return true, nil
@@ -239,7 +239,7 @@ func (s *session) take(frame *linkpb.Frame) (over bool, err error) {
 	return false, nil
 }
 
-func (s *session) answer(sequence uint64) func(string, int64) {
+func (s *served) answer(sequence uint64) func(string, int64) {
 	return func(coordinator string, generation int64) {
 		s.reply(&linkpb.Answer{
 			Sequence:    sequence,
@@ -249,7 +249,7 @@ func (s *session) answer(sequence uint64) func(string, int64) {
 	}
 }
 
-func (s *session) handRoster(signed []byte) {
+func (s *served) handRoster(signed []byte) {
 	if len(signed) == 0 || len(signed) > maxRoster {
 		s.hub.log.Error("not sending a roster that no process would accept", "to", s.from,
 			"bytes", len(signed))
@@ -258,7 +258,7 @@ func (s *session) handRoster(signed []byte) {
 	s.reply(&linkpb.Answer{Roster: signed})
 }
 
-func (s *session) decide(v lease.Response) {
+func (s *served) decide(v lease.Response) {
 	answer, err := encodeResponse(v, s.hub.stateID, s.hub.incarnation)
 	if err != nil {
 		s.hub.log.Error("not sending a response that no process would accept", "to", s.from,
@@ -268,14 +268,14 @@ func (s *session) decide(v lease.Response) {
 	s.reply(answer)
 }
 
-func (s *session) reply(answer *linkpb.Answer) {
+func (s *served) reply(answer *linkpb.Answer) {
 	select {
 	case s.answers <- answer:
 	default:
 	}
 }
 
-func (s *session) write() {
+func (s *served) write() {
 	defer close(s.written)
 	for !isClosed(s.ended) {
 		select {
