@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/display"
 	"github.com/podesta-dev/podesta/internal/trace"
-	"github.com/podesta-dev/podesta/internal/view"
 )
 
 // Agents are asked a few at a time, so that a large group does not cost the API server more than a
@@ -103,11 +103,11 @@ func (q questioning) add(input *trace.Input, a answer, forbidden bool) {
 	case errors.Is(a.err, context.DeadlineExceeded):
 		input.Absent[a.process] = "its agent has not answered in time"
 	case a.err != nil:
-		input.Absent[a.process] = view.Printable(a.err.Error(), 300)
+		input.Absent[a.process] = display.Printable(a.err.Error(), 300)
 	case a.accounts.Process == "":
 		input.Absent[a.process] = "its agent has no roster yet"
 	case a.accounts.Process != a.process:
-		input.Absent[a.process] = "its agent says that it is " + view.Printable(a.accounts.Process, 253)
+		input.Absent[a.process] = "its agent says that it is " + display.Printable(a.accounts.Process, 253)
 	default:
 		printable(&a.accounts)
 		input.Accounts = append(input.Accounts, a.accounts)
@@ -118,7 +118,7 @@ func (q questioning) add(input *trace.Input, a answer, forbidden bool) {
 func printable(a *trace.Accounts) {
 	safe := func(all ...*string) {
 		for _, s := range all {
-			*s = view.Printable(*s, 400)
+			*s = display.Printable(*s, 400)
 		}
 	}
 	safe(&a.Process, &a.Group)
@@ -155,14 +155,14 @@ func published(group *v1.ElectionGroup) trace.Input {
 	input.Processes = slices.Compact(input.Processes)
 	for _, e := range group.Status.Elections {
 		one := trace.Published{
-			ID:           view.Printable(e.ID, 400),
-			To:           view.Printable(e.To, 253),
-			From:         view.Printable(e.From, 253),
+			ID:           display.Printable(e.ID, 400),
+			To:           display.Printable(e.To, 253),
+			From:         display.Printable(e.From, 253),
 			Epoch:        e.Epoch,
-			DisplayEpoch: view.Printable(e.DisplayEpoch, 64),
-			Algorithm:    view.Printable(string(e.Algorithm), 64),
-			Initiator:    view.Printable(e.Initiator, 253),
-			Reason:       view.Printable(string(e.Reason), 64),
+			DisplayEpoch: display.Printable(e.DisplayEpoch, 64),
+			Algorithm:    display.Printable(string(e.Algorithm), 64),
+			Initiator:    display.Printable(e.Initiator, 253),
+			Reason:       display.Printable(string(e.Reason), 64),
 			Messages:     e.Messages,
 			AtMost:       e.MessagesAtMost,
 			Milliseconds: e.DurationMilliseconds,
@@ -219,7 +219,7 @@ func absences(input trace.Input) string {
 	for _, why := range slices.Sorted(maps.Keys(byWhy)) {
 		names := byWhy[why]
 		slices.Sort(names)
-		all = append(all, view.Enumerate(names)+": "+why)
+		all = append(all, display.Enumerate(names)+": "+why)
 	}
-	return view.Printable(strings.Join(all, "; "), 1000)
+	return display.Printable(strings.Join(all, "; "), 1000)
 }

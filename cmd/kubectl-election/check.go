@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/podesta-dev/podesta/internal/check"
-	"github.com/podesta-dev/podesta/internal/view/text"
+	"github.com/podesta-dev/podesta/internal/display/text"
 )
 
 const checkLong = `Check an installation: the API server, the definition of groups, the manager, its

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 // completionTime is how long a shell waits for names.
@@ -41,7 +41,7 @@ func groupNames(in surroundings, at *cluster) cobra.CompletionFunc {
 			return nil
 		}
 		for _, g := range groups {
-			names = append(names, view.Printable(g.Name, 253))
+			names = append(names, display.Printable(g.Name, 253))
 		}
 		return names
 	})
@@ -59,9 +59,9 @@ func candidateNames(in surroundings, at *cluster) cobra.CompletionFunc {
 		if err != nil {
 			return nil
 		}
-		shown := view.Of(group, in.now())
+		shown := display.Of(group, in.now())
 		for _, p := range shown.Processes {
-			if p.Standing == view.StandingCandidate &&
+			if p.Standing == display.StandingCandidate &&
 				(shown.Coordinator == nil || p.Name != shown.Coordinator.Name) {
 				names = append(names, p.Name)
 			}

@@ -11,7 +11,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 // runbooks are the runbooks of alerts, and their list.
@@ -120,8 +120,8 @@ func TestObservePage(t *testing.T) {
 			t.Errorf("it does not explain exit code %d", code)
 		}
 	}
-	for _, state := range []view.State{view.NoCoordinator, view.Disputed, view.Stalled, view.Unknown,
-		view.Degraded, view.Changing, view.Healthy} {
+	for _, state := range []display.State{display.NoCoordinator, display.Disputed, display.Stalled, display.Unknown,
+		display.Degraded, display.Changing, display.Healthy} {
 		if !strings.Contains(page, fmt.Sprintf("\n| `%s` | ", state)) {
 			t.Errorf("it does not explain state %s", state)
 		}

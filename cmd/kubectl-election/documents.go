@@ -10,7 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 // checkFormat returns an error if -o is none of these. Without -o, the output is for people.
@@ -30,11 +30,11 @@ func isDocument(format string) bool {
 
 // items is a list of groups for programs.
 type items struct {
-	Items []view.Group `json:"items"`
+	Items []display.Group `json:"items"`
 }
 
 // writeDocuments writes groups as one document, or their names.
-func writeDocuments(out io.Writer, format string, groups []view.Group) error {
+func writeDocuments(out io.Writer, format string, groups []display.Group) error {
 	if format != "name" {
 		return writeDocument(out, format, "", items{Items: groups})
 	}
@@ -60,7 +60,7 @@ func writeDocument(out io.Writer, format, name string, document any) error {
 func encode(format, name string, document any, indent string) ([]byte, error) {
 	switch format {
 	case "name":
-		return []byte("electiongroup.podesta.dev/" + view.Printable(name, 253) + "\n"), nil
+		return []byte("electiongroup.podesta.dev/" + display.Printable(name, 253) + "\n"), nil
 	case "yaml":
 		return yaml.Marshal(document)
 	default:

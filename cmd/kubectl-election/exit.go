@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 // The exit codes. docs/guides/observe.md lists them.
@@ -67,10 +67,10 @@ type reading struct {
 }
 
 func (r reading) String() string {
-	namespace := view.Printable(r.namespace, 253)
+	namespace := display.Printable(r.namespace, 253)
 	switch {
 	case r.name != "":
-		return fmt.Sprintf("group %s in namespace %s", view.Printable(r.name, 253), namespace)
+		return fmt.Sprintf("group %s in namespace %s", display.Printable(r.name, 253), namespace)
 	case namespace != "":
 		return "the groups of namespace " + namespace
 	default:
@@ -80,8 +80,8 @@ func (r reading) String() string {
 
 // failed returns an error of the API server, or on the way to it, with what to do about it.
 func (r reading) failed(err error) error {
-	said := view.Printable(err.Error(), 1000)
-	in := " -n " + view.Printable(r.namespace, 253)
+	said := display.Printable(err.Error(), 1000)
+	in := " -n " + display.Printable(r.namespace, 253)
 	if r.namespace == "" {
 		in = " -A"
 	}
@@ -128,7 +128,7 @@ func unreachable(err error) bool {
 
 // noCluster returns what is wrong with the kubeconfig.
 func noCluster(err error) error {
-	text := "load the kubeconfig: " + view.Printable(err.Error(), 1000)
+	text := "load the kubeconfig: " + display.Printable(err.Error(), 1000)
 	if clientcmd.IsEmptyConfig(err) {
 		text = "no cluster is configured: set KUBECONFIG, or use --kubeconfig"
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/podesta-dev/podesta/internal/view"
-	"github.com/podesta-dev/podesta/internal/view/text"
+	"github.com/podesta-dev/podesta/internal/display"
+	"github.com/podesta-dev/podesta/internal/display/text"
 )
 
 const explainLong = `Explain why a process coordinates a group: its rank, who follows it, and why those
@@ -45,7 +45,7 @@ func newExplainCommand(in surroundings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			explanation := view.Explain(group, in.now())
+			explanation := display.Explain(group, in.now())
 			if isDocument(output) {
 				return writeDocument(c.OutOrStdout(), output, group.Name, explanation)
 			}

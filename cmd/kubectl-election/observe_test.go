@@ -24,7 +24,7 @@ import (
 )
 
 // groupFiles are the groups that the goldens and docs/guides/observe.md show.
-const groupFiles = "../../internal/view/testdata/groups"
+const groupFiles = "../../internal/display/testdata/groups"
 
 func readGroupFiles(t *testing.T) []client.Object {
 	t.Helper()

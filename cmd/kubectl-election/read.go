@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/podesta-dev/podesta/internal/check"
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 // inspectClient is what a check asks of an API server. Its errors are those of apierrors, or
@@ -83,7 +83,7 @@ func said(tried string, err error) error {
 	case apierrors.IsForbidden(err):
 		return errors.New("you may not " + tried)
 	default:
-		return errors.New(tried + ": " + view.Printable(err.Error(), 300))
+		return errors.New(tried + ": " + display.Printable(err.Error(), 300))
 	}
 }
 

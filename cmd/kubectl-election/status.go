@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/internal/view"
-	"github.com/podesta-dev/podesta/internal/view/text"
+	"github.com/podesta-dev/podesta/internal/display"
+	"github.com/podesta-dev/podesta/internal/display/text"
 )
 
 const statusLong = `Show who coordinates a group, and what is wrong with it: its state, what to do
@@ -139,9 +139,9 @@ func (s shower) once(ctx context.Context, kube groupClient, notes io.Writer) err
 			return err
 		}
 		if isDocument(s.format) {
-			return writeDocument(s.out, s.format, group.Name, view.Of(group, s.now()))
+			return writeDocument(s.out, s.format, group.Name, display.Of(group, s.now()))
 		}
-		_, err = io.WriteString(s.out, text.Status(view.Of(group, s.now()), s.options()))
+		_, err = io.WriteString(s.out, text.Status(display.Of(group, s.now()), s.options()))
 		return err
 	}
 	groups, _, err := readGroups(ctx, kube, s.which)
@@ -161,10 +161,10 @@ func (s shower) once(ctx context.Context, kube groupClient, notes io.Writer) err
 }
 
 // views returns what is shown of groups, those that need somebody first.
-func (s shower) views(groups []*v1.ElectionGroup) []view.Group {
-	shown := make([]view.Group, 0, len(groups))
+func (s shower) views(groups []*v1.ElectionGroup) []display.Group {
+	shown := make([]display.Group, 0, len(groups))
 	for _, g := range groups {
-		shown = append(shown, view.Of(g, s.now()))
+		shown = append(shown, display.Of(g, s.now()))
 	}
 	text.Sort(shown)
 	return shown
@@ -189,6 +189,6 @@ func (s shower) noGroups() string {
 		return "There are no groups. docs/start/first-group.md creates one."
 	default:
 		return fmt.Sprintf("There are no groups in namespace %s. With -A, those of all namespaces are "+
-			"listed.", view.Printable(s.which.namespace, 253))
+			"listed.", display.Printable(s.which.namespace, 253))
 	}
 }

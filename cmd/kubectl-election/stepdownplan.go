@@ -10,24 +10,24 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 // stepDownPlan is a request to step down, and what is to be expected of it.
 type stepDownPlan struct {
 	uid     types.UID // of the group
 	group   string    // with its namespace, for people
-	shown   view.Group
+	shown   display.Group
 	request v1.StepDownRequest
-	next    view.Process // who is expected to take over
-	taken   int64        // generation of the roster in which the manager has taken it up
+	next    display.Process // who is expected to take over
+	taken   int64           // generation of the roster in which the manager has taken it up
 }
 
 // newStepDownPlan returns the plan for a group as it is, or what makes the request pointless. The
 // manager judges anew.
 func newStepDownPlan(g *v1.ElectionGroup, asked stepDownOptions,
 	now time.Time) (stepDownPlan, error) {
-	p := stepDownPlan{uid: g.UID, group: g.Namespace + "/" + g.Name, shown: view.Of(g, now)}
+	p := stepDownPlan{uid: g.UID, group: g.Namespace + "/" + g.Name, shown: display.Of(g, now)}
 	c := g.Status.Coordinator
 	if c == nil || g.Status.Roster == nil {
 		return p, refusal("nobody coordinates group %s, as far as the manager knows: there is nobody "+
@@ -65,16 +65,16 @@ func (p *stepDownPlan) choose(name string) error {
 	for _, q := range p.shown.Processes {
 		switch {
 		case q.Name == p.request.Process.Name:
-		case q.Name == name && q.Standing != view.StandingCandidate:
+		case q.Name == name && q.Standing != display.StandingCandidate:
 			return refusal("%s cannot coordinate group %s: %s. Change that, or name another process in "+
 				"--to", name, p.group, q.Standing.Means())
-		case q.Name == name, name == "" && q.Standing == view.StandingCandidate:
+		case q.Name == name, name == "" && q.Standing == display.StandingCandidate:
 			p.next = q
 			return nil
 		}
 	}
 	if name != "" {
-		return refusal("%s is no process of group %s: it has %s", view.Printable(name, 253), p.group,
+		return refusal("%s is no process of group %s: it has %s", display.Printable(name, 253), p.group,
 			p.names())
 	}
 	return refusal("no other process of group %s that reports to the manager is a candidate, so "+
@@ -89,7 +89,7 @@ func (p *stepDownPlan) names() string {
 			names = append(names, q.Name)
 		}
 	}
-	return view.Enumerate(names)
+	return display.Enumerate(names)
 }
 
 // where is how to name the group in another command.
@@ -143,7 +143,7 @@ func (p *stepDownPlan) span() string {
 	if p.request.Seconds == 0 {
 		return "until another process coordinates"
 	}
-	return "for " + view.Duration(time.Duration(p.request.Seconds)*time.Second)
+	return "for " + display.Duration(time.Duration(p.request.Seconds)*time.Second)
 }
 
 // afterwards says who coordinates when the request has ended.
@@ -157,7 +157,7 @@ func (p *stepDownPlan) afterwards() string {
 		return fmt.Sprintf("%s, %s goes on coordinating: preemption is Never.\n", ends, p.next.Name)
 	case p.outranks():
 		return fmt.Sprintf("%s, %s takes over again after %s: preemption is Delayed.\n", ends, c.Name,
-			view.Duration(time.Duration(policy.StableSeconds)*time.Second))
+			display.Duration(time.Duration(policy.StableSeconds)*time.Second))
 	default:
 		return fmt.Sprintf("%s, preemption decides as before.\n", ends)
 	}
@@ -243,9 +243,9 @@ func (p *stepDownPlan) handedOver(g *v1.ElectionGroup) (bool, error) {
 func (p *stepDownPlan) result(c *v1.CoordinatorStatus, took time.Duration) string {
 	under := ""
 	if c.DisplayEpoch != "" {
-		under = " under epoch " + view.Printable(c.DisplayEpoch, 32)
+		under = " under epoch " + display.Printable(c.DisplayEpoch, 32)
 	}
-	text := fmt.Sprintf("%s coordinates%s, %v after the request.\n", view.Printable(c.Name, 253),
+	text := fmt.Sprintf("%s coordinates%s, %v after the request.\n", display.Printable(c.Name, 253),
 		under, took.Round(time.Millisecond))
 	if p.request.To != nil && c.Name != p.request.To.Name {
 		text += fmt.Sprintf("That is not %s, which was overtaken, or failed.\n", p.request.To.Name)

@@ -8,12 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/internal/view"
-	"github.com/podesta-dev/podesta/internal/view/text"
+	"github.com/podesta-dev/podesta/internal/display"
+	"github.com/podesta-dev/podesta/internal/display/text"
 )
 
 // forWatch returns where a watch is shown: in place on a terminal, else change by change.
-func (s shower) forWatch() display {
+func (s shower) forWatch() screen {
 	if _, _, terminal := s.screen(s.out); terminal && !isDocument(s.format) {
 		return &redrawing{shower: s}
 	}
@@ -45,7 +45,7 @@ func (s *stream) groups(all []*v1.ElectionGroup, _ string) error {
 		}
 		next := written{group: g}
 		if !isDocument(s.format) {
-			next.line = text.Line(view.Of(g, s.now()))
+			next.line = text.Line(display.Of(g, s.now()))
 		}
 		s.shown[key] = next
 		if known && s.same(last, next) {
@@ -61,7 +61,7 @@ func (s *stream) groups(all []*v1.ElectionGroup, _ string) error {
 		}
 		delete(s.shown, key)
 		if !isDocument(s.format) {
-			if err := s.line("Deleted: group " + view.Printable(key.String(), 253)); err != nil {
+			if err := s.line("Deleted: group " + display.Printable(key.String(), 253)); err != nil {
 				return err
 			}
 		}
@@ -81,7 +81,7 @@ func (s *stream) write(g *v1.ElectionGroup, said string) error {
 	if !isDocument(s.format) {
 		return s.line(said)
 	}
-	document, err := encode(s.format, g.Name, view.Of(g, s.now()), "")
+	document, err := encode(s.format, g.Name, display.Of(g, s.now()), "")
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (s *redrawing) content(all []*v1.ElectionGroup) string {
 	case len(all) == 0:
 		return s.noGroups() + "\n"
 	case s.which.name != "":
-		return text.Status(view.Of(all[0], s.now()), s.options())
+		return text.Status(display.Of(all[0], s.now()), s.options())
 	default:
 		return text.List(s.views(all), s.options())
 	}

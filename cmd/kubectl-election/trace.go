@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/display"
+	"github.com/podesta-dev/podesta/internal/display/text"
 	"github.com/podesta-dev/podesta/internal/trace"
 	"github.com/podesta-dev/podesta/internal/trace/drawing"
-	"github.com/podesta-dev/podesta/internal/view"
-	"github.com/podesta-dev/podesta/internal/view/text"
 )
 
 const traceLong = `Show what was said in an election, and what came of it: every message, as the
@@ -131,7 +131,7 @@ func (t *tracing) run(c *cobra.Command, args []string) error {
 	if err := q.askAll(c.Context(), &input); err != nil {
 		return err
 	}
-	return t.show(c.OutOrStdout(), view.Printable(group.Namespace+"/"+group.Name, 500), input, group)
+	return t.show(c.OutOrStdout(), display.Printable(group.Namespace+"/"+group.Name, 500), input, group)
 }
 
 // traces is what the command shows, for programs.
@@ -174,7 +174,7 @@ func (t *tracing) nothing(name string, input trace.Input, group *v1.ElectionGrou
 	case t.election != "" && len(all) > 0:
 		return &failure{exitNoElection, fmt.Sprintf("no election %s of %s is known any "+
 			"more. To see those that are: kubectl election trace --last 10",
-			view.Printable(t.election, 300), name), nil}
+			display.Printable(t.election, 300), name), nil}
 	case group != nil && group.Status.Coordinator != nil && len(input.Accounts) == 0:
 		return &failure{exitTooOld, fmt.Sprintf("%s has a coordinator, and its status has no elections: "+
 			"its manager is too old to publish them, or has not done so yet; and no agent has told of "+

@@ -16,19 +16,19 @@ import (
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/backoff"
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 // watcher shows groups whenever they change.
 type watcher struct {
 	kube  groupClient
 	which reading
-	show  display
+	show  screen
 	notes io.Writer
 }
 
-// display shows what a watcher has seen.
-type display interface {
+// screen shows what a watcher has seen.
+type screen interface {
 	// groups are all that there are now, by name; note is what is wrong with the watch, if anything.
 	groups(all []*v1.ElectionGroup, note string) error
 	// each returns how often it is to be shown without a change; 0: never.
@@ -56,7 +56,7 @@ func (w *watcher) run(ctx context.Context) error {
 		}
 		note := "the API server has ended the watch: listing again"
 		if err != nil {
-			note = "what is shown may be old, trying again: " + view.Printable(err.Error(), 500)
+			note = "what is shown may be old, trying again: " + display.Printable(err.Error(), 500)
 		}
 		fmt.Fprintln(w.notes, note)
 		if err := w.show.groups(inOrder(seen), note); err != nil {
@@ -104,7 +104,7 @@ func (w *watcher) follow(ctx context.Context,
 	return true, w.watch(ctx, events, *seen)
 }
 
-// watch shows the groups at each event, and as often as the display asks for, until the watch ends.
+// watch shows the groups at each event, and as often as the screen asks for, until the watch ends.
 func (w *watcher) watch(ctx context.Context, events watch.Interface,
 	seen map[types.NamespacedName]*v1.ElectionGroup) error {
 	var tick <-chan time.Time

@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/internal/view"
-	"github.com/podesta-dev/podesta/internal/view/text"
+	"github.com/podesta-dev/podesta/internal/display"
+	"github.com/podesta-dev/podesta/internal/display/text"
 )
 
 // watching is a `status -w` that runs in a bubble of virtual time.
@@ -440,7 +440,7 @@ func TestColoursOfATerminal(t *testing.T) {
 func TestWatchIntoAClosedPipe(t *testing.T) {
 	g := scheduler(t)
 	s := shower{surroundings: around(nil), out: closedPipe{}}
-	for _, d := range []display{s.forWatch(), &redrawing{shower: s}} {
+	for _, d := range []screen{s.forWatch(), &redrawing{shower: s}} {
 		if err := d.groups([]*v1.ElectionGroup{g}, ""); !errors.Is(err, io.ErrClosedPipe) || !lasting(err) {
 			t.Errorf("%v", err)
 		}
@@ -473,7 +473,7 @@ func TestWatchCutsNoWords(t *testing.T) {
 		if err := s.forWatch().groups([]*v1.ElectionGroup{g}, "note"); err != nil {
 			t.Fatal(err)
 		}
-		want := words(text.Status(view.Of(g, noon), text.Options{}))
+		want := words(text.Status(display.Of(g, noon), text.Options{}))
 		if got := words(out.String()); got != want {
 			t.Errorf("%d columns:\n%s, want\n%s", width, got, want)
 		}

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podesta-dev/podesta/internal/display"
 	"github.com/podesta-dev/podesta/internal/inject"
 	"github.com/podesta-dev/podesta/internal/membership"
-	"github.com/podesta-dev/podesta/internal/view"
 )
 
 const witnessLong = `Print the manifest of a witness for a Guarded group: a pod that votes and never coordinates.
@@ -81,7 +81,7 @@ func witness(ctx context.Context, in surroundings, kube groupClient, key types.N
 	if err != nil {
 		return nil, "", reading{verb: "get", namespace: key.Namespace, name: key.Name}.failed(err)
 	}
-	shown := view.Of(group, in.now())
+	shown := display.Of(group, in.now())
 	if shown.Voters == nil {
 		return nil, "", &failure{exitRefused, fmt.Sprintf("%s is a Classic group. It has no votes, so a "+
 			"witness has no use there: in a Classic group the last process that runs coordinates. Only "+
@@ -93,7 +93,7 @@ func witness(ctx context.Context, in surroundings, kube groupClient, key types.N
 
 // gains says that a group survives no more with a witness than without one, if that is so. One that
 // has a witness gets the manifest of the one that it has.
-func gains(g view.Group) string {
+func gains(g display.Group) string {
 	n := g.Voters.Total
 	if g.Voters.Witnesses > 0 || n%2 == 0 {
 		return ""

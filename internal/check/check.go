@@ -3,7 +3,7 @@ package check
 import (
 	"slices"
 
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 // State is how a check ended.
@@ -102,7 +102,7 @@ func (b *book) write(check string, state State, found, do string) {
 		Section: b.section,
 		Check:   check,
 		State:   state,
-		Found:   view.Printable(found, most),
+		Found:   display.Printable(found, most),
 		Do:      do,
 	})
 }

@@ -2,7 +2,7 @@ package check
 
 import (
 	"fmt"
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 	"slices"
 	"time"
 
@@ -103,7 +103,7 @@ func (b *book) clocks(f *Facts) {
 			off = append(off, text)
 		}
 	}
-	b.judge(check, Warning, view.Enumerate(off),
+	b.judge(check, Warning, display.Enumerate(off),
 		"Let NTP set the clocks. Whether two may act at once does not "+
 			"depend on it, only when a process that is gone for good may be taken off its group's roster.")
 }

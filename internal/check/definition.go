@@ -2,7 +2,7 @@ package check
 
 import (
 	"encoding/json"
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 	"reflect"
 	"slices"
 	"strings"
@@ -32,14 +32,14 @@ func (b *book) definition(f *Facts) (there bool) {
 	missing, more := compare(crd)
 	switch {
 	case len(missing) > 0:
-		b.judge(same, Warning, "it lacks "+view.Enumerate(missing),
+		b.judge(same, Warning, "it lacks "+display.Enumerate(missing),
 			"If the manager is as new as this program, apply "+
 				"its definition: what the manager writes to fields that are missing is lost "+
 				"(docs/guides/upgrade.md).")
 	default:
 		found := ""
 		if len(more) > 0 {
-			found = "this program does not know " + view.Enumerate(more)
+			found = "this program does not know " + display.Enumerate(more)
 		}
 		b.judge(same, Warning, found, "Take the kubectl election of the manager's version.")
 	}

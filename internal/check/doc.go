@@ -3,5 +3,5 @@
 //
 // What could not be read is no failure: its result is Unknown, and says which right is missing.
 // Nothing is tried out: no pod is created, and no connection made to an agent. Whether agents reach
-// each other shows in the groups' status (package view).
+// each other shows in the groups' status (package display).
 package check

@@ -2,7 +2,7 @@ package check
 
 import (
 	"fmt"
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 	"strconv"
 	"strings"
 
@@ -28,7 +28,7 @@ func (b *book) limits(n *Namespace) {
 				small = append(small, fmt.Sprintf("%s (%s)", p.Name, limit.String()))
 			}
 		}
-		b.judge(check, Warning, view.Enumerate(small),
+		b.judge(check, Warning, display.Enumerate(small),
 			"A throttled coordinator loses its lease for no reason. "+
 				"Exempt the agents from the LimitRange, or make its default 1 CPU or more.")
 	}
@@ -37,7 +37,7 @@ func (b *book) limits(n *Namespace) {
 	if unread(b, n.Limits, refused) || unread(b, n.Quotas, refused) {
 		return
 	}
-	b.judge(refused, Failed, view.Enumerate(refusing(n)),
+	b.judge(refused, Failed, display.Enumerate(refusing(n)),
 		"Give agents a limit by a LimitRange with a default of 1 "+
 			"CPU or more, or take limits.cpu from the quota.")
 }

@@ -4,7 +4,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 	"slices"
 	"strings"
 	"time"
@@ -81,7 +81,7 @@ func waiting(pods []corev1.Pod) string {
 			}
 		}
 	}
-	return view.Enumerate(why)
+	return display.Enumerate(why)
 }
 
 // stuck returns why a container does not start; empty if it does, or if it may still do so by itself.

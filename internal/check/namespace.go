@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 func (b *book) namespaces(f *Facts) {
@@ -27,7 +27,7 @@ func (b *book) namespaces(f *Facts) {
 
 // namespace checks the pods of groups in one namespace, and what restricts them there.
 func (b *book) namespace(f *Facts, n *Namespace) {
-	b.section = "namespace " + view.Printable(n.Name, 63)
+	b.section = "namespace " + display.Printable(n.Name, 63)
 	if n.Groups.Err == nil && n.Pods.Err == nil && len(n.Groups.Value)+len(n.Pods.Value) == 0 {
 		b.unknown("there are groups", "there are none, and no pods with a group's label",
 			"Choose another namespace with -n, or all with -A.")
@@ -62,7 +62,7 @@ func (b *book) groups(n *Namespace) {
 				lost = append(lost, fmt.Sprintf("%s (%s)", p.Name, group))
 			}
 		}
-		b.judge(named, Failed, view.Enumerate(lost), "Create the group, or mend the label "+v1.GroupLabel+".")
+		b.judge(named, Failed, display.Enumerate(lost), "Create the group, or mend the label "+v1.GroupLabel+".")
 	}
 	b.report(n)
 	const trusted = "the manager's CA is published here"
@@ -92,11 +92,11 @@ func (b *book) report(n *Namespace) {
 		}
 	}
 	if !unread(b, n.Pods, reports) {
-		b.judge(reports, Warning, view.Enumerate(silent),
+		b.judge(reports, Warning, display.Enumerate(silent),
 			"See their logs: kubectl logs POD -c "+v1.AgentContainer+
 				". They need DNS, and port 9443 of the manager.")
 	}
-	b.judge("agents are of the manager's version", Warning, view.Enumerate(outdated),
+	b.judge("agents are of the manager's version", Warning, display.Enumerate(outdated),
 		"Restart their pods after the "+
 			"agent's image was changed: docs/guides/upgrade.md.")
 }
@@ -138,11 +138,11 @@ func (b *book) agents(n *Namespace) {
 	}
 	switch {
 	case len(without) > 0:
-		b.judge(check, Failed, "none in "+view.Enumerate(without),
+		b.judge(check, Failed, "none in "+display.Enumerate(without),
 			"Agents are added when a pod is created: restart "+
 				"the workload, or use kubectl election inject (docs/guides/inject.md).")
 	default:
-		b.judge(check, Failed, view.Enumerate(waits),
+		b.judge(check, Failed, display.Enumerate(waits),
 			"See kubectl describe pod. The pods' own imagePullSecrets pull "+
 				"the agent's image.")
 	}
@@ -177,7 +177,7 @@ func (b *book) meshes(n *Namespace) {
 			}
 		}
 	}
-	b.judge(check, Failed, view.Enumerate(wrong), do)
+	b.judge(check, Failed, display.Enumerate(wrong), do)
 }
 
 func (m mesh) intercepts(p *corev1.Pod) bool {

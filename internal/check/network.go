@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 type (
@@ -71,7 +71,7 @@ func (b *book) network(f *Facts, n *Namespace) {
 		{"no DNS (53): ", names},
 	} {
 		if len(blocked.pods) > 0 {
-			found = append(found, blocked.what+view.Enumerate(blocked.pods))
+			found = append(found, blocked.what+display.Enumerate(blocked.pods))
 		}
 	}
 	b.judge(check, Failed, strings.Join(found, "; "),

@@ -5,7 +5,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 // Policies are the names of the ValidatingAdmissionPolicies of an installation, and of their
@@ -26,7 +26,7 @@ func (b *book) policies(f *Facts) {
 			wrong = append(wrong, text)
 		}
 	}
-	b.judge(check, Failed, view.Enumerate(wrong),
+	b.judge(check, Failed, display.Enumerate(wrong),
 		"Apply the installation again (config/admission-policy). Without "+
 			"them the manager's account can do more than the manager does, and people may write what only "+
 			"the manager should (SECURITY.md).")

@@ -18,8 +18,8 @@ type manager struct {
 	down    Time // until then
 	actsOn  Time // until then it does not know that it has been deposed
 	rate    int64
-	group   int  // the group object that its state is about
-	cache   view // what it knows of the API
+	group   int    // the group object that its state is about
+	cache   cached // what it knows of the API
 	state   membership.State
 	begun   time.Time
 	reports []report // by place
@@ -33,8 +33,8 @@ type manager struct {
 	rules   int32 // the newest rules level that it supports; 0 is 1
 }
 
-// view is what a manager's cache holds.
-type view struct {
+// cached is what a manager's cache holds.
+type cached struct {
 	version   int // of the group's status; 0: none yet
 	group     int
 	algorithm string
@@ -53,7 +53,7 @@ func (m *manager) clock(now Time) time.Time {
 
 func (m *manager) begin(n int) {
 	*m = manager{rate: right, reports: again(m.reports, n), told: again(m.told, n), ended: m.ended[:0],
-		cache: view{pods: m.cache.pods[:0]}, facts: membership.Facts{Pods: m.facts.Pods[:0], Reports: m.facts.Reports[:0]}}
+		cache: cached{pods: m.cache.pods[:0]}, facts: membership.Facts{Pods: m.facts.Pods[:0], Reports: m.facts.Reports[:0]}}
 }
 
 // restart forgets what only lives in memory.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 // maxRows is how many processes are shown unless all are asked for.
@@ -15,8 +15,8 @@ const maxRows = 25
 
 // processes writes the process status table in the order of rank. Of a large group it shows the
 // coordinator, the next one, those that something is to be said of, and the highest others.
-func (o Options) processes(b *strings.Builder, g view.Group) {
-	shown, rest := g.Processes, []view.Process(nil)
+func (o Options) processes(b *strings.Builder, g display.Group) {
+	shown, rest := g.Processes, []display.Process(nil)
 	if !o.Wide && len(shown) > maxRows {
 		shown, rest = choose(g)
 	}
@@ -33,7 +33,7 @@ func (o Options) processes(b *strings.Builder, g view.Group) {
 	}
 }
 
-func (o Options) process(p view.Process, g view.Group) []cell {
+func (o Options) process(p display.Process, g display.Group) []cell {
 	row := []cell{
 		{text: p.Name},
 		{text: strconv.Itoa(int(p.Priority))},
@@ -62,7 +62,7 @@ func (o Options) process(p view.Process, g view.Group) []cell {
 	return row
 }
 
-func processStyle(p view.Process) style {
+func processStyle(p display.Process) style {
 	switch v1.ProcessState(p.State) {
 	case v1.ProcessCoordinator:
 		return green
@@ -76,20 +76,20 @@ func processStyle(p view.Process) style {
 }
 
 // candidate is whether a process may coordinate, or why not. What its state says is not repeated.
-func candidate(p view.Process) cell {
+func candidate(p display.Process) cell {
 	switch p.Standing {
-	case view.StandingCoordinates:
+	case display.StandingCoordinates:
 		if !p.Connected {
 			return cell{text: "unknown"}
 		}
 		return cell{text: "yes"}
-	case view.StandingCandidate:
+	case display.StandingCandidate:
 		return cell{text: "yes"}
-	case view.StandingCrashed, view.StandingNoAgent:
+	case display.StandingCrashed, display.StandingNoAgent:
 		return cell{text: "no"}
-	case view.StandingSilent:
+	case display.StandingSilent:
 		return cell{text: "unknown"}
-	case view.Standing(v1.NotCandidatePriorityZero), view.Standing(v1.NotCandidateWitness):
+	case display.Standing(v1.NotCandidatePriorityZero), display.Standing(v1.NotCandidateWitness):
 		return cell{text: "no: " + string(p.Standing)}
 	default:
 		return cell{text: "no: " + string(p.Standing), style: yellow}
@@ -97,7 +97,7 @@ func candidate(p view.Process) cell {
 }
 
 // note is what else there is to say of a process.
-func note(p view.Process, g view.Group) string {
+func note(p display.Process, g display.Group) string {
 	var notes []string
 	switch v1.AgentState(p.Agent) {
 	case v1.AgentMissing:
@@ -106,7 +106,7 @@ func note(p view.Process, g view.Group) string {
 		notes = append(notes, strings.TrimSpace("agent outdated "+p.Version))
 	default:
 	}
-	if p.Witness && p.Standing != view.Standing(v1.NotCandidateWitness) {
+	if p.Witness && p.Standing != display.Standing(v1.NotCandidateWitness) {
 		notes = append(notes, "a witness")
 	}
 	if p.GoneSeconds > 0 {
@@ -122,23 +122,23 @@ func note(p view.Process, g view.Group) string {
 }
 
 // choose returns the processes of a large group to show, and the others.
-func choose(g view.Group) (shown, rest []view.Process) {
+func choose(g display.Group) (shown, rest []display.Process) {
 	taken := make([]bool, len(g.Processes))
 	n := 0
-	take := func(want func(view.Process) bool) {
+	take := func(want func(display.Process) bool) {
 		for i, p := range g.Processes {
 			if n < maxRows && !taken[i] && want(p) {
 				taken[i], n = true, n+1
 			}
 		}
 	}
-	take(func(p view.Process) bool {
-		return p.Standing == view.StandingCoordinates || p.Name == g.Next.Process
+	take(func(p display.Process) bool {
+		return p.Standing == display.StandingCoordinates || p.Name == g.Next.Process
 	})
-	take(func(p view.Process) bool {
-		return !p.Agrees || p.Agent != "" || p.Standing != view.StandingCandidate
+	take(func(p display.Process) bool {
+		return !p.Agrees || p.Agent != "" || p.Standing != display.StandingCandidate
 	})
-	take(func(view.Process) bool { return true })
+	take(func(display.Process) bool { return true })
 	for i, p := range g.Processes {
 		if taken[i] {
 			shown = append(shown, p)
@@ -150,7 +150,7 @@ func choose(g view.Group) (shown, rest []view.Process) {
 }
 
 // tally counts processes by their states.
-func tally(all []view.Process) string {
+func tally(all []display.Process) string {
 	counts := map[string]int{}
 	var states []string
 	for _, p := range all {

@@ -7,19 +7,19 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 // Sort orders groups: those that need somebody first, then by namespace and name.
-func Sort(groups []view.Group) {
-	slices.SortFunc(groups, func(a, b view.Group) int {
+func Sort(groups []display.Group) {
+	slices.SortFunc(groups, func(a, b display.Group) int {
 		return cmp.Or(cmp.Compare(a.State.Severity(), b.State.Severity()),
 			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 }
 
 // List returns a line for each group, in the order given.
-func List(groups []view.Group, o Options) string {
+func List(groups []display.Group, o Options) string {
 	var b strings.Builder
 	heading := []string{"NAMESPACE", "NAME", "STATE", "COORDINATOR", "FOR", "READY", "VOTERS",
 		"MAY FAIL", "NEXT", "REASON", "EPOCH", "SAFETY", "ALGORITHM", "PRIORITY", "GENERATION"}
@@ -31,7 +31,7 @@ func List(groups []view.Group, o Options) string {
 	return b.String()
 }
 
-func (o Options) group(g view.Group) []cell {
+func (o Options) group(g display.Group) []cell {
 	namespace, held, priority := "", "-", "-"
 	if o.Namespaces {
 		namespace = or(g.Namespace)

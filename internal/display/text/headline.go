@@ -7,18 +7,18 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 // headline is what an operator wants to know first: the state, and who coordinates.
 type headline struct {
 	namespace, name string
-	state           view.State
+	state           display.State
 	reason          string
-	coordinator     *view.Coordinator
+	coordinator     *display.Coordinator
 }
 
-func headlineOf(g view.Group) headline {
+func headlineOf(g display.Group) headline {
 	return headline{g.Namespace, g.Name, g.State, g.Reason, g.Coordinator}
 }
 
@@ -41,7 +41,7 @@ func (h headline) label() string {
 func (h headline) who(age bool) string {
 	c := h.coordinator
 	switch {
-	case c == nil && h.state == view.Unknown:
+	case c == nil && h.state == display.Unknown:
 		return "it is not known who coordinates " + h.group()
 	case c == nil && h.mayBeUnseen():
 		return "nobody is known to coordinate " + h.group()
@@ -50,14 +50,14 @@ func (h headline) who(age bool) string {
 	}
 	verb := "coordinates"
 	switch h.state {
-	case view.Unknown:
+	case display.Unknown:
 		verb = "was last seen to coordinate"
-	case view.Disputed:
+	case display.Disputed:
 		verb = "claims to coordinate"
 	default:
 	}
 	text := fmt.Sprintf("%s %s %s", c.Name, verb, h.group())
-	if age && c.Since != nil && h.state != view.Unknown {
+	if age && c.Since != nil && h.state != display.Unknown {
 		text += " for " + ago(c.Seconds)
 	}
 	if c.Epoch != "" {
@@ -74,11 +74,11 @@ func (h headline) write(b *strings.Builder, o Options) {
 	o.hang(b, "", h.label()+": ", stateStyle(h.state), h.who(true))
 }
 
-func stateStyle(s view.State) style {
+func stateStyle(s display.State) style {
 	switch s {
-	case view.NoCoordinator, view.Disputed, view.Stalled:
+	case display.NoCoordinator, display.Disputed, display.Stalled:
 		return red
-	case view.Unknown, view.Degraded, view.Changing:
+	case display.Unknown, display.Degraded, display.Changing:
 		return yellow
 	default:
 		return green
@@ -92,7 +92,7 @@ func ago(seconds int64) string {
 
 // Line returns a group on one line without anything that changes by itself: two lines differ if
 // something has happened.
-func Line(g view.Group) string {
+func Line(g display.Group) string {
 	h := headlineOf(g)
 	text := fmt.Sprintf("%s: %s; %s ready", h.label(), h.who(false), or(g.Ready))
 	if v := g.Voters; v != nil && v.Total > 0 {
@@ -107,7 +107,7 @@ func Line(g view.Group) string {
 			}
 		}
 		if len(names) > 0 {
-			also = append(also, state+": "+view.Enumerate(names))
+			also = append(also, state+": "+display.Enumerate(names))
 		}
 	}
 	return strings.Join(append([]string{text}, also...), "; ")

@@ -7,55 +7,55 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 var escape = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // group is a Guarded group of n processes of which the highest coordinates.
-func group(n int) view.Group {
+func group(n int) display.Group {
 	since := time.Date(2026, time.June, 1, 11, 0, 0, 0, time.UTC)
 	leader := fmt.Sprintf("p-%d", n-1)
-	g := view.Group{
+	g := display.Group{
 		Namespace: "shop",
 		Name:      "g",
-		State:     view.Healthy,
+		State:     display.Healthy,
 		Safety:    "Guarded",
-		Coordinator: &view.Coordinator{
+		Coordinator: &display.Coordinator{
 			Name:    leader,
 			Epoch:   "7.2",
 			Since:   &since,
 			Seconds: 3600,
 		},
 		Ready:  fmt.Sprintf("%d/%d", n, n),
-		Voters: &view.Voters{Total: n, Majority: n/2 + 1, Reporting: n, MayFail: (n - 1) / 2},
-		Next:   view.Next{Process: fmt.Sprintf("p-%d", n-2), After: 1000},
+		Voters: &display.Voters{Total: n, Majority: n/2 + 1, Reporting: n, MayFail: (n - 1) / 2},
+		Next:   display.Next{Process: fmt.Sprintf("p-%d", n-2), After: 1000},
 	}
 	for i := n - 1; i >= 0; i-- {
-		g.Processes = append(g.Processes, view.Process{
+		g.Processes = append(g.Processes, display.Process{
 			Name:      fmt.Sprintf("p-%d", i),
 			Priority:  int32(i),
 			State:     "Normal",
-			Standing:  view.StandingCandidate,
+			Standing:  display.StandingCandidate,
 			Connected: true,
 			Agrees:    true,
 			Follows:   leader,
 		})
 	}
-	g.Processes[0].State, g.Processes[0].Standing = "Coordinator", view.StandingCoordinates
+	g.Processes[0].State, g.Processes[0].Standing = "Coordinator", display.StandingCoordinates
 	return g
 }
 
 // The first line has the state and the coordinator, whatever is wrong.
 func TestHeadline(t *testing.T) {
 	nobody := group(3)
-	nobody.State, nobody.Reason, nobody.Coordinator = view.NoCoordinator, "MajorityLost", nil
+	nobody.State, nobody.Reason, nobody.Coordinator = display.NoCoordinator, "MajorityLost", nil
 	unknown, last, disputed, lost := nobody, group(3), group(3), nobody
 	nobody.Reason = "Electing"
-	unknown.State, unknown.Reason = view.Unknown, "NoStatus"
-	last.State, last.Reason = view.Unknown, "NoReports"
-	disputed.State, disputed.Reason, disputed.Coordinator.Epoch = view.Disputed, "Electing", ""
-	for want, g := range map[string]view.Group{
+	unknown.State, unknown.Reason = display.Unknown, "NoStatus"
+	last.State, last.Reason = display.Unknown, "NoReports"
+	disputed.State, disputed.Reason, disputed.Coordinator.Epoch = display.Disputed, "Electing", ""
+	for want, g := range map[string]display.Group{
 		"Healthy: p-2 coordinates shop/g for 60m under epoch 7.2":           group(3),
 		"NoCoordinator (Electing): nobody coordinates shop/g":               nobody,
 		"NoCoordinator (MajorityLost): nobody is known to coordinate":       lost,
@@ -89,8 +89,8 @@ func TestLine(t *testing.T) {
 func TestColours(t *testing.T) {
 	g := group(3)
 	g.Processes[1].State = "Crashed"
-	g.Problems = []view.Problem{{Reason: "R", Message: "m", Do: "d"}}
-	g.Views, g.Disagree = []view.View{{Coordinator: "p-2", Processes: []string{"p-2"}}}, true
+	g.Problems = []display.Problem{{Reason: "R", Message: "m", Do: "d"}}
+	g.Views, g.Disagree = []display.View{{Coordinator: "p-2", Processes: []string{"p-2"}}}, true
 	plain := Status(g, Options{})
 	coloured := Status(g, Options{Colour: true})
 	if strings.Contains(plain, "\x1b") {
@@ -125,7 +125,7 @@ func TestLargeGroup(t *testing.T) {
 func TestWidth(t *testing.T) {
 	g := group(2)
 	g.Processes = nil
-	g.Problems = []view.Problem{{Reason: "R", Message: strings.Repeat("some words ", 40)}}
+	g.Problems = []display.Problem{{Reason: "R", Message: strings.Repeat("some words ", 40)}}
 	for given, want := range map[int]int{0: 100, 60: 60, 400: 100, 3: 40} {
 		longest := 0
 		for line := range strings.Lines(Status(g, Options{Width: given})) {
@@ -151,9 +151,9 @@ func TestCells(t *testing.T) {
 }
 
 func TestSort(t *testing.T) {
-	groups := []view.Group{{Name: "a", State: view.Healthy}, {Name: "c", State: view.NoCoordinator},
-		{Name: "b", State: view.NoCoordinator}, {Namespace: "x", Name: "0", State: view.NoCoordinator},
-		{Name: "d", State: view.Degraded}}
+	groups := []display.Group{{Name: "a", State: display.Healthy}, {Name: "c", State: display.NoCoordinator},
+		{Name: "b", State: display.NoCoordinator}, {Namespace: "x", Name: "0", State: display.NoCoordinator},
+		{Name: "d", State: display.Degraded}}
 	Sort(groups)
 	var got []string
 	for _, g := range groups {

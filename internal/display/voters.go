@@ -1,4 +1,4 @@
-package view
+package display
 
 import "github.com/podesta-dev/podesta/internal/membership"
 

@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 // Status returns a group with its process status table.
-func Status(g view.Group, o Options) string {
+func Status(g display.Group, o Options) string {
 	var b strings.Builder
 	headlineOf(g).write(&b, o)
 	b.WriteString("\n")
@@ -27,7 +27,7 @@ func Status(g view.Group, o Options) string {
 }
 
 // problems writes what is wrong, and what to do about it.
-func (o Options) problems(b *strings.Builder, g view.Group) {
+func (o Options) problems(b *strings.Builder, g display.Group) {
 	for _, p := range g.Problems {
 		said := fmt.Sprintf("%s: %s", p.Reason, strings.TrimRight(p.Message, ". "))
 		if p.Means != "" {
@@ -49,14 +49,14 @@ func (o Options) problems(b *strings.Builder, g view.Group) {
 }
 
 // problemStyle is red for what keeps a group from having a coordinator, or waits for a person.
-func problemStyle(p view.Problem) style {
+func problemStyle(p display.Problem) style {
 	if p.Condition == v1.ConditionStalled || p.Condition == v1.ConditionCoordinatorElected {
 		return red
 	}
 	return yellow
 }
 
-func followers(v view.View) string {
+func followers(v display.View) string {
 	who, verb := v.Coordinator, "follow"
 	if who == "" {
 		who = "nobody"
@@ -64,11 +64,11 @@ func followers(v view.View) string {
 	if len(v.Processes) == 1 {
 		verb = "follows"
 	}
-	return fmt.Sprintf("%d %s %s: %s", len(v.Processes), verb, who, view.Enumerate(v.Processes))
+	return fmt.Sprintf("%d %s %s: %s", len(v.Processes), verb, who, display.Enumerate(v.Processes))
 }
 
 // facts writes what there is to know besides the table.
-func (o Options) facts(b *strings.Builder, g view.Group) {
+func (o Options) facts(b *strings.Builder, g display.Group) {
 	fact := func(label, text string) {
 		o.hang(b, "  ", fmt.Sprintf("%-10s", label), faint, text)
 	}
@@ -85,7 +85,7 @@ func (o Options) facts(b *strings.Builder, g view.Group) {
 	}
 	if g.Next.After > 0 {
 		if g.Voters == nil { // in a Classic group that is the longest time, as a rule
-			next += ", after up to about " + view.Milliseconds(g.Next.After)
+			next += ", after up to about " + display.Milliseconds(g.Next.After)
 		} else {
 			next += ", after about " + g.Timing.LeaseRange()
 		}
@@ -96,11 +96,11 @@ func (o Options) facts(b *strings.Builder, g view.Group) {
 	}
 	if t := g.Timing; t.Lease > 0 {
 		fact("lease", fmt.Sprintf("%s; heartbeat %s, timeout %s",
-			t.LeaseRange(), view.Milliseconds(t.Heartbeat),
-			view.Milliseconds(t.Timeout)))
+			t.LeaseRange(), display.Milliseconds(t.Heartbeat),
+			display.Milliseconds(t.Timeout)))
 	} else {
-		fact("timing", fmt.Sprintf("heartbeat %s, timeout %s", view.Milliseconds(t.Heartbeat),
-			view.Milliseconds(t.Timeout)))
+		fact("timing", fmt.Sprintf("heartbeat %s, timeout %s", display.Milliseconds(t.Heartbeat),
+			display.Milliseconds(t.Timeout)))
 	}
 	mode := g.Safety + ", " + g.Algorithm
 	if p := g.Preemption; p != nil {
@@ -112,7 +112,7 @@ func (o Options) facts(b *strings.Builder, g view.Group) {
 	fact("mode", mode)
 }
 
-func votersText(v view.Voters) string {
+func votersText(v display.Voters) string {
 	if v.Total == 0 {
 		return "none yet"
 	}
@@ -128,7 +128,7 @@ func votersText(v view.Voters) string {
 	return text
 }
 
-func witnesses(v view.Voters) string {
+func witnesses(v display.Voters) string {
 	switch v.Witnesses {
 	case 0:
 		return ""
@@ -140,7 +140,7 @@ func witnesses(v view.Voters) string {
 }
 
 // mayFail says how many voters may fail, or are missing.
-func mayFail(v view.Voters) string {
+func mayFail(v display.Voters) string {
 	switch {
 	case v.Missing == 1:
 		return "1 more is needed for a majority"

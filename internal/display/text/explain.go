@@ -3,11 +3,11 @@ package text
 import (
 	"strings"
 
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 // Explain returns an explanation of who coordinates a group.
-func Explain(e view.Explanation, o Options) string {
+func Explain(e display.Explanation, o Options) string {
 	var b strings.Builder
 	h := headline{e.Namespace, e.Name, e.State, e.Reason, e.Coordinator}
 	h.write(&b, o)
@@ -24,7 +24,7 @@ func Explain(e view.Explanation, o Options) string {
 	switch {
 	case e.Coordinator != nil:
 		why, then = "Why "+e.Coordinator.Name, "If "+e.Coordinator.Name+" died now"
-	case e.State == view.Unknown:
+	case e.State == display.Unknown:
 		why = "Why it is not known"
 	case h.mayBeUnseen():
 		why = "Why nobody is known to coordinate"

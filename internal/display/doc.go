@@ -1,4 +1,4 @@
-// Package view turns an ElectionGroup into what people are shown of it, as data. Every place that
+// Package display turns an ElectionGroup into what people are shown of it, as data. Every place that
 // shows a group takes it from here, so that no two of them disagree.
 //
 // It needs the object and the present time, and nothing else. It knows what the manager published
@@ -8,4 +8,4 @@
 // Every string of a Group or an Explanation is printable and bounded (Printable), and so is the
 // number of entries of every list: a status of any content does no harm to a terminal. (Only the
 // strings: whoever writes HTML must escape them for that.)
-package view
+package display

@@ -5,14 +5,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/podesta-dev/podesta/internal/view"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 // maxElections is how many elections are shown unless all are asked for.
 const maxElections = 3
 
 // elections writes the last elections, newest first.
-func (o Options) elections(b *strings.Builder, g view.Group) {
+func (o Options) elections(b *strings.Builder, g display.Group) {
 	shown := g.Elections
 	if !o.Wide {
 		shown = shown[:min(len(shown), maxElections)]
@@ -29,7 +29,7 @@ func (o Options) elections(b *strings.Builder, g view.Group) {
 	}
 }
 
-func (o Options) election(e view.Election) []cell {
+func (o Options) election(e display.Election) []cell {
 	row := []cell{
 		{text: e.To},
 		{text: "-"},
