@@ -128,7 +128,8 @@ func (n *Node) follows(coordinator string, e lease.Epoch) {
 	n.note(Note{Type: Follows, Process: coordinator, Epoch: e, Account: n.view.Last})
 }
 
-// authoriseTable shows the leaseholder as the coordinator, and a mere nominee as any other process.
+// authoriseTable shows the leaseholder as the coordinator, and one that is only nominated as any
+// other process.
 func authoriseTable(table []election.Entry, holder string) {
 	for i := range table {
 		switch {
