@@ -3,7 +3,7 @@ package lease
 import "time"
 
 // The leaseholder is the process that a majority of the voters has promised an epoch to. seek.go
-// asks for votes and renewals, tally.go counts them, release.go gives the lease back.
+// asks for votes and renewals, tally.go counts them, step_down.go gives the lease back.
 //
 // LH1. The promise of a voter counts from the instant at which the request was sent that it
 // answers, for the window: L·(1−ρ)/(1+ρ). Only responses about the present epoch count, and only
