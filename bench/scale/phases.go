@@ -206,7 +206,7 @@ func (s *site) shuffled() []*agent {
 	return all
 }
 
-// awaitBack measures how long so many agents, whose connections were cut, take to come back, and the
+// awaitBack measures how long so many agents, whose connections have ended, take to come back, and the
 // statuses to be right.
 func (s *site) awaitBack(ctx context.Context, phase string, m meter, n int) error {
 	ctx, release := s.untilEnded(ctx)

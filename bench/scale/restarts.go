@@ -187,8 +187,8 @@ func renewals(ctx context.Context, s *site) error {
 	return s.end(ctx, m, "renewals")
 }
 
-// renew gets the next certificate over a connection that shows the current one, and begins a new
-// connection with it at once, as the client does.
+// renew gets the next certificate over a connection that shows the current one, and connects anew
+// with the next one at once, as the client does.
 func (a *agent) renew(ctx context.Context, s *site) error {
 	key, err := identity.NewKey()
 	if err != nil {

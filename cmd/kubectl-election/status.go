@@ -148,7 +148,7 @@ func (s shower) once(ctx context.Context, kube groupClient, notes io.Writer) err
 	if err != nil {
 		return err
 	}
-	shown := s.views(groups)
+	shown := s.shown(groups)
 	if isDocument(s.format) {
 		return writeDocuments(s.out, s.format, shown)
 	}
@@ -160,8 +160,8 @@ func (s shower) once(ctx context.Context, kube groupClient, notes io.Writer) err
 	return err
 }
 
-// views returns what is shown of groups, those that need somebody first.
-func (s shower) views(groups []*v1.ElectionGroup) []display.Group {
+// shown returns what is shown of groups, those that need somebody first.
+func (s shower) shown(groups []*v1.ElectionGroup) []display.Group {
 	shown := make([]display.Group, 0, len(groups))
 	for _, g := range groups {
 		shown = append(shown, display.Of(g, s.now()))

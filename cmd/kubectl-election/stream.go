@@ -13,7 +13,7 @@ import (
 )
 
 // forWatch returns where a watch is shown: in place on a terminal, else change by change.
-func (s shower) forWatch() screen {
+func (s shower) forWatch() audience {
 	if _, _, terminal := s.screen(s.out); terminal && !isDocument(s.format) {
 		return &redrawing{shower: s}
 	}
@@ -124,6 +124,6 @@ func (s *redrawing) content(all []*v1.ElectionGroup) string {
 	case s.which.name != "":
 		return text.Status(display.Of(all[0], s.now()), s.options())
 	default:
-		return text.List(s.views(all), s.options())
+		return text.List(s.shown(all), s.options())
 	}
 }

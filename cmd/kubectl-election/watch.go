@@ -23,12 +23,12 @@ import (
 type watcher struct {
 	kube  groupClient
 	which reading
-	show  screen
+	show  audience
 	notes io.Writer
 }
 
-// screen shows what a watcher has seen.
-type screen interface {
+// audience is shown what a watcher has seen.
+type audience interface {
 	// groups are all that there are now, by name; note is what is wrong with the watch, if anything.
 	groups(all []*v1.ElectionGroup, note string) error
 	// each returns how often it is to be shown without a change; 0: never.
@@ -104,7 +104,7 @@ func (w *watcher) follow(ctx context.Context,
 	return true, w.watch(ctx, events, *seen)
 }
 
-// watch shows the groups at each event, and as often as the screen asks for, until the watch ends.
+// watch shows the groups at each event, and as often as the audience asks for, until the watch ends.
 func (w *watcher) watch(ctx context.Context, events watch.Interface,
 	seen map[types.NamespacedName]*v1.ElectionGroup) error {
 	var tick <-chan time.Time

@@ -440,7 +440,7 @@ func TestColoursOfATerminal(t *testing.T) {
 func TestWatchIntoAClosedPipe(t *testing.T) {
 	g := scheduler(t)
 	s := shower{surroundings: around(nil), out: closedPipe{}}
-	for _, d := range []screen{s.forWatch(), &redrawing{shower: s}} {
+	for _, d := range []audience{s.forWatch(), &redrawing{shower: s}} {
 		if err := d.groups([]*v1.ElectionGroup{g}, ""); !errors.Is(err, io.ErrClosedPipe) || !lasting(err) {
 			t.Errorf("%v", err)
 		}

@@ -113,8 +113,8 @@ const (
 )
 
 // repair decides what is to be written, in this order, so that the ConfigMap that was found says the
-// bundle; found is nil if there is none. One that says it is repaired, too, if no later bundle could
-// be written to it: it is immutable, or binaryData may have a key of that name.
+// bundle; found is nil if there is none. One that has the right bundle is repaired, too, if no later
+// one could be written to it: it is immutable, or binaryData may have a key of that name.
 func repair(found *corev1.ConfigMap, bundle string) []trustWrite {
 	switch {
 	case found == nil:

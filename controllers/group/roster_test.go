@@ -80,7 +80,7 @@ func TestGenerationGrowsWithEveryChange(t *testing.T) {
 		{"nothing", func(*scene) {}, false},
 		{"the manager restarts and knows no agent yet", func(s *scene) { clear(s.sightings) }, false},
 		{"another coordinator", func(s *scene) { s.sees("p-1", 0, 1, 2) }, false},
-		{"a session is lost", func(s *scene) { s.loses(0, 0) }, false},
+		{"a subscription is lost", func(s *scene) { s.loses(0, 0) }, false},
 		{"an agent's container restarts", func(s *scene) { s.edit(0, func(r *roster.Report) { r.Incarnation++ }) }, false},
 		{"an agent lost its memory, on which nothing depends in a Classic group", func(s *scene) {
 			s.edit(0, func(r *roster.Report) { r.StateID = "other" })

@@ -69,7 +69,7 @@ func (s *scene) sees(coordinator string, pods ...int) *scene {
 	return s
 }
 
-// loses has the session of a pod's agent gone since so long.
+// loses has the subscription of a pod's agent ended so long ago.
 func (s *scene) loses(pod int, ago time.Duration) *scene {
 	seen := s.sightings[s.pods[pod].UID]
 	seen.Connected, seen.Since = false, s.now.Add(-ago)
@@ -142,7 +142,7 @@ func TestProcessStatusTable(t *testing.T) {
 		{"out of sight", well().loses(0, 2*time.Second), "p-0:Unknown: p-1:Normal:p-2 p-2:Coordinator:p-2", 0},
 		{"the coordinator is out of sight, its peers follow it", well().loses(2, 2*time.Second),
 			"p-0:Normal:p-2 p-1:Normal:p-2 p-2:Unknown:", 0},
-		{"an open session beats hearsay", well().accuses(0, "p-1"), "p-0:Normal:p-2 p-1:Normal:p-2 p-2:Coordinator:p-2", 0},
+		{"an open subscription beats hearsay", well().accuses(0, "p-1"), "p-0:Normal:p-2 p-1:Normal:p-2 p-2:Coordinator:p-2", 0},
 		{"one that never joined is not crashed because its link is refused", newScene(2).sees("p-1", 1).accuses(1, "p-0"),
 			"p-0:Unknown: p-1:Coordinator:p-1", 0},
 		{"what a process says of itself is no evidence", well().loses(0, 2*time.Second).accuses(0, "p-0"),

@@ -356,7 +356,7 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// TestBounded: a status that no API server would accept makes no larger a view than one of the
+// TestBounded: a status that no API server would accept makes no larger a Group than one of the
 // largest that it does.
 func TestBounded(t *testing.T) {
 	g := healthy(1000)

@@ -28,7 +28,7 @@ type peer struct {
 	stableSince   Instant // it has answered without a gap from then to lastResponse
 	lastResponse  Instant
 	candidate     bool
-	offeredAt     Instant // when it was sent a TRANSFER that is not settled; 0: it was not
+	offeredAt     Instant // when it was sent a TRANSFER that has not ended; 0: there is none
 	declinedUntil Instant // until when it is sent no other
 }
 

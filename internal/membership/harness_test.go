@@ -95,7 +95,7 @@ func (s *scene) unseen(uid string) {
 	s.Reports = kept
 }
 
-// loses has the session of a pod's agent closed that long ago.
+// loses has the subscription of a pod's agent ended that long ago.
 func (s *scene) loses(pod int, ago time.Duration) *scene {
 	r := s.report(s.Pods[pod].UID)
 	r.Connected, r.Since = false, s.Now.Add(-ago)

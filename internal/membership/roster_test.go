@@ -64,7 +64,7 @@ func TestGenerationGrowsWithEveryChange(t *testing.T) {
 		{"nothing", func(*scene) {}, false},
 		{"the manager restarts", func(s *scene) { s.state = State{} }, false},
 		{"it knows no agent yet", func(s *scene) { s.state, s.Reports = State{}, nil }, false},
-		{"a session is lost", func(s *scene) { s.loses(0, 0) }, false},
+		{"a subscription is lost", func(s *scene) { s.loses(0, 0) }, false},
 		{"another coordinator", func(s *scene) { s.edit(0, func(r *Report) { r.Coordinator = "p-1" }) }, false},
 		{"a pod's address", func(s *scene) { s.Pods[0].Address = "10.0.0.99" }, true},
 		{"a new pod of an old name", func(s *scene) { s.Pods[0].UID = "new" }, true},

@@ -155,15 +155,15 @@ func TestSuspicionIsConsulted(t *testing.T) {
 // F5: while a process follows a leaseholder, what others say of an election does not concern it;
 // without one it does.
 func TestTalkOfElections(t *testing.T) {
-	for _, settled := range []bool{true, false} {
+	for _, follows := range []bool{true, false} {
 		p := start(t, "P2", newRoster(true))
-		if settled {
+		if follows {
 			p.request("P3", lease.Renew, 1)
 		}
 		p.did()
 		p.receive("P1", electionMessage(election.Election, "P1"))
-		if answers := strings.Contains(p.did(), "OK to P1"); answers == settled {
-			t.Errorf("settled %v: it answers: %v", settled, answers)
+		if answers := strings.Contains(p.did(), "OK to P1"); answers == follows {
+			t.Errorf("follows %v: it answers: %v", follows, answers)
 		}
 	}
 }

@@ -157,8 +157,8 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 	}
 }
 
-// attempt makes one connection: it gets credentials if it has no valid ones, then follows the
-// roster on it.
+// attempt gets credentials if there are no valid ones, then follows the roster. Each takes a
+// connection of its own.
 func (c *Client) attempt(ctx context.Context, updates chan<- Update) error {
 	if c.needsCertificate() {
 		if err := c.joinByToken(ctx); err != nil {

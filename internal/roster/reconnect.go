@@ -63,8 +63,8 @@ func (b *reconnection) told(milliseconds int32) {
 	}
 }
 
-// follows takes note that the manager has answered. A subscription that goes on with a renewed
-// certificate is the same one.
+// follows takes note that the manager has answered. The subscription that
+// follows a renewal of the certificate counts as the same one.
 func (b *reconnection) follows(now time.Time) {
 	if b.answered.IsZero() {
 		b.answered = now

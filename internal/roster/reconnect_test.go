@@ -94,8 +94,8 @@ func TestWithoutAManagerAttemptsBecomeRare(t *testing.T) {
 	}
 }
 
-// A subscription is as old as the manager's first answer, also after a renewal.
-func TestARenewedSubscriptionIsTheSame(t *testing.T) {
+// A subscription counts from the manager's first answer, also after a renewal.
+func TestARenewedSubscriptionCountsAsTheSame(t *testing.T) {
 	b := newReconnection(3)
 	now := time.Now()
 	b.follows(now)

@@ -58,7 +58,7 @@ func TestAfterSomeSilenceItJoins(t *testing.T) {
 		must(t, late.SetTrust(c.Trust))
 		c.Keyring = late
 	})
-	joins, subscriptions := make(chan struct{}), 0
+	joins, dials := make(chan struct{}), 0
 	newAgent(t, m, "a", certifiedAs(t, m, a), func(c *ClientConfig) {
 		c.Token = func() (string, error) {
 			select {
@@ -68,7 +68,7 @@ func TestAfterSomeSilenceItJoins(t *testing.T) {
 			return "", errors.New("that is enough")
 		}
 		c.Dial = func(ctx context.Context, address string) (net.Conn, error) {
-			subscriptions++
+			dials++
 			return new(net.Dialer).DialContext(ctx, "tcp", address)
 		}
 	}).run(t)
@@ -77,8 +77,8 @@ func TestAfterSomeSilenceItJoins(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("it never joins")
 	}
-	if subscriptions != mostUnanswered {
-		t.Errorf("it joins after %d subscriptions, want %d", subscriptions, mostUnanswered)
+	if dials != mostUnanswered {
+		t.Errorf("it joins after %d connections, want %d", dials, mostUnanswered)
 	}
 }
 

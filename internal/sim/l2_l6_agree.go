@@ -37,7 +37,7 @@ func (w *World) checkClassicCalm() {
 		w.Stopped++
 		return
 	}
-	w.Settled = max(0, w.truth.lastSent-w.Chaos)
+	w.CalmAfter = max(0, w.truth.lastSent-w.Chaos)
 	w.checkSilence()
 }
 
@@ -87,7 +87,7 @@ func (w *World) checkGuardedCalm(held Time) {
 		w.fail("L1: nobody may act in the end")
 		return
 	}
-	w.Settled = max(0, w.truth.lastHeld-w.Chaos)
+	w.CalmAfter = max(0, w.truth.lastHeld-w.Chaos)
 	w.checkAgreement(holder)
 	name, epoch := names[holder], w.oracle().holds[holder].epoch
 	if w.truth.lastHeld != held {

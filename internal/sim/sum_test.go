@@ -14,7 +14,7 @@ type sum struct {
 	mu            sync.Mutex
 	seeds, failed int
 	virtual       sim.Time
-	settled       []sim.Time
+	calm          []sim.Time
 	stats         sim.Stats
 }
 
@@ -27,7 +27,7 @@ func (s *sum) failures() int {
 func (s *sum) count(w *sim.World) {
 	s.seeds++
 	s.virtual += w.Virtual
-	s.settled = append(s.settled, w.Settled)
+	s.calm = append(s.calm, w.CalmAfter)
 	t := &s.stats
 	t.Steps, t.Messages, t.Questions = t.Steps+w.Steps, t.Messages+w.Messages, t.Questions+w.Questions
 	t.Requests, t.Writes, t.Leases = t.Requests+w.Requests, t.Writes+w.Writes, t.Leases+w.Leases
@@ -42,10 +42,10 @@ func (s *sum) report(t *testing.T, took time.Duration) {
 	if s.seeds == 0 {
 		return
 	}
-	slices.Sort(s.settled)
-	per := func(p int) sim.Time { return s.settled[(len(s.settled)-1)*p/100] / sim.T }
+	slices.Sort(s.calm)
+	per := func(p int) sim.Time { return s.calm[(len(s.calm)-1)*p/100] / sim.T }
 	seconds, virtual := took.Seconds(), time.Duration(s.virtual).Seconds()
-	t.Logf("%d seeds, %d failed; %.1f s; %.0f events/s, %.0f × real time (T = 200 ms); settled after %d T (median), %d T (99 %%), "+
+	t.Logf("%d seeds, %d failed; %.1f s; %.0f events/s, %.0f × real time (T = 200 ms); calm after %d T (median), %d T (99 %%), "+
 		"%d T (worst)", s.seeds, s.failed, seconds, float64(s.stats.Steps)/seconds, virtual/seconds, per(50), per(99), per(100))
 	t.Logf("%d events, %d faults, %d rosters, %d messages, %d questions and answers, %d writes; leaderless though a majority was "+
 		"connected: %.2f %% of the time; %d groups had no majority, or no candidate, in the end",

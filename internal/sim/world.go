@@ -61,7 +61,7 @@ type Stats struct {
 	Requests   int  // of the lease protocol, and responses
 	Writes     int  // to disks
 	Virtual    Time // that went by
-	Settled    Time // from the beginning of calm until the last message; Guarded: until the last new lease
+	CalmAfter  Time // from the beginning of calm until the last message; Guarded: until the last new lease
 	Trace      uint64
 	Leases     int // epochs that were held
 	Lapses     int // leases that ran out before they were renewed or given up

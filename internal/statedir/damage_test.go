@@ -28,8 +28,8 @@ func holds(s statedir.Saved, n int64) bool {
 	return s.Lease == promised(n) && s.Roster.Equal(*shop(n))
 }
 
-// life opens a directory and loads what it holds, as an agent does when it starts.
-func life(disk *durabletest.Disk) (statedir.Saved, error) {
+// start opens a directory and loads what it holds, as an agent does when it starts.
+func start(disk *durabletest.Disk) (statedir.Saved, error) {
 	d, err := statedir.OpenOn(disk, now)
 	if err != nil {
 		return statedir.Saved{}, err
@@ -80,7 +80,7 @@ func TestDamageIsAnError(t *testing.T) {
 				disk := used(t)
 				disk.Put(name, []byte(content))
 				for range 2 {
-					s, err := life(disk)
+					s, err := start(disk)
 					wantDamage(t, name, remedy, s, err)
 					disk = disk.Restarted()
 				}
@@ -120,7 +120,7 @@ func TestFilesOfANewerAgent(t *testing.T) {
 		good, _ := disk.Get(name)
 		format, _, _ := strings.Cut(string(good), " ")
 		disk.Put(name, record.Format{Name: format, Version: 2}.Encode([]byte("what is to come")))
-		s, err := life(disk)
+		s, err := start(disk)
 		wantDamage(t, name, remedy, s, err)
 		text := err.Error()
 		if !strings.Contains(text, "newer agent") || strings.Contains(text, "damaged") {
@@ -137,7 +137,7 @@ func TestALostFileIsDamage(t *testing.T) {
 		if err := disk.Remove(name); err != nil {
 			t.Fatal(err)
 		}
-		s, err := life(disk)
+		s, err := start(disk)
 		wantDamage(t, name, remedies[name], s, err)
 	}
 }
@@ -189,7 +189,7 @@ func TestADiskThatCannotBeRead(t *testing.T) {
 			}
 			return nil
 		}
-		if s, err := life(disk); !errors.Is(err, durabletest.ErrIO) || s.Roster != nil {
+		if s, err := start(disk); !errors.Is(err, durabletest.ErrIO) || s.Roster != nil {
 			t.Errorf("%s: %+v, %v", name, s, err)
 		}
 	}

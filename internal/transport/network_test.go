@@ -9,7 +9,7 @@ import (
 )
 
 // inMemory runs a scenario on a network with virtual time, on which everything that can happen has
-// happened after settle.
+// happened after synctest.Wait.
 func inMemory(t *testing.T, story func(t *testing.T, m *virtualNetwork)) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newVirtualNetwork()

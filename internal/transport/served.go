@@ -14,8 +14,9 @@ import (
 // reading gets no answers to the rest.
 const answersAhead = 16
 
-// served is one stream that a peer opened, at this end. It has three goroutines: serve waits for whatever ends
-// it first, because only its return ends the stream; read and write block in the wire.
+// served is this end of a stream that a peer opened. It has three goroutines: serve waits for the
+// first reason to end it, because the stream ends only when serve returns; read and write block in
+// the wire.
 type served struct {
 	hub         *hub
 	from, uid   string
@@ -88,7 +89,7 @@ func (s *served) finish() {
 
 func (s *served) expire() { s.end(refuse(unwanted, "the certificate of %s has expired", s.from)) }
 
-// end ends the stream. Only the first reason counts.
+// end has the stream end: serve returns the reason. Only the first one counts.
 func (s *served) end(reason error) {
 	s.once.Do(func() {
 		s.reason = reason
@@ -96,7 +97,7 @@ func (s *served) end(reason error) {
 	})
 }
 
-// endAll ends the stream and the one that waits for its end. The hub's mutex must be held.
+// endAll has the stream end, and the one that waits for its end. The hub's mutex must be held.
 func (s *served) endAll(reason error) {
 	s.end(reason)
 	if s.next != nil {

@@ -90,13 +90,13 @@ func TestTheContractHoldsInAStorm(t *testing.T) {
 		random := seeded(t)
 		names := []string{"a", "b", "c", "d"}
 		s := &storm{
-			t:      t,
-			fabric: f,
-			names:  names,
-			news:   make(chan struct{}, 1),
-			links:  map[string]Links{},
-			seen:   map[string]*witness{},
-			lives:  map[string]uint64{},
+			t:            t,
+			fabric:       f,
+			names:        names,
+			news:         make(chan struct{}, 1),
+			links:        map[string]Links{},
+			seen:         map[string]*witness{},
+			incarnations: map[string]uint64{},
 		}
 		for _, name := range names {
 			s.start(name)
@@ -131,14 +131,14 @@ func TestTheContractHoldsInAStorm(t *testing.T) {
 }
 
 type storm struct {
-	t      *testing.T
-	fabric fabric
-	names  []string
-	news   chan struct{} // some process has seen an event
-	links  map[string]Links
-	seen   map[string]*witness
-	lives  map[string]uint64
-	said   uint64
+	t            *testing.T
+	fabric       fabric
+	names        []string
+	news         chan struct{} // some process has seen an event
+	links        map[string]Links
+	seen         map[string]*witness
+	incarnations map[string]uint64
+	said         uint64
 }
 
 func (s *storm) start(name string) {
@@ -146,9 +146,9 @@ func (s *storm) start(name string) {
 		old.Close()
 		<-s.seen[name].done
 	}
-	s.lives[name]++
-	s.links[name] = s.fabric.join(name, s.lives[name])
-	s.seen[name] = watch(s.t, fmt.Sprintf("%s/%d", name, s.lives[name]), s.links[name], s.news)
+	s.incarnations[name]++
+	s.links[name] = s.fabric.join(name, s.incarnations[name])
+	s.seen[name] = watch(s.t, fmt.Sprintf("%s/%d", name, s.incarnations[name]), s.links[name], s.news)
 	s.introduce(name)
 }
 

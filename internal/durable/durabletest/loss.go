@@ -80,13 +80,13 @@ func fingerprint(names map[string]*content) string {
 	return b.String()
 }
 
-// rebuilt is a disk that shares nothing with the one that it is made from. Settled means that all
+// rebuilt is a disk that shares nothing with the one that it is made from. Whole means that all
 // content is on the disk for good: it was found there after a loss of power.
-func rebuilt(names, synced map[string]*content, pending []change, settled bool) *Disk {
+func rebuilt(names, synced map[string]*content, pending []change, whole bool) *Disk {
 	copies := map[*content]*content{}
 	again := func(c *content) *content {
 		if c != nil && copies[c] == nil {
-			copies[c] = &content{data: slices.Clone(c.data), synced: settled || c.synced}
+			copies[c] = &content{data: slices.Clone(c.data), synced: whole || c.synced}
 		}
 		return copies[c]
 	}

@@ -120,7 +120,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// A coordinator whose app fails stops in the diagram when that happens, and not when it hears of
+// A coordinator whose app fails stops coordinating in the diagram when that happens, and not when it hears of
 // the next.
 func TestDrawIll(t *testing.T) {
 	s, err := Options{Algorithm: "ChangRoberts", Processes: 4, Unhealthy: []string{"4"}}.Scenario()
