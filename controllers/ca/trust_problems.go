@@ -64,6 +64,8 @@ func unrepaired(namespace string, err error) string {
 	}
 	return fmt.Sprintf("the ConfigMap %s, by which new agents know the manager, does not hold its CA "+
 		"bundle, and the manager cannot restore it, so pods that start may not join: %s. Find out who "+
-		"changes it, and delete it (kubectl delete configmap %s -n %s; if finalizers keep it, remove "+
-		"them): the manager creates it again", v1.TrustConfigMap, cause, v1.TrustConfigMap, namespace)
+		"changes it. If finalizers keep it from being deleted, remove them (kubectl patch configmap %s "+
+		"-n %s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'): the manager creates it again. If "+
+		"a webhook or a policy refuses the manager's write, exempt the manager",
+		v1.TrustConfigMap, cause, v1.TrustConfigMap, namespace)
 }

@@ -84,7 +84,7 @@ var reasons = map[string]map[string]advice{
 		},
 		"TrustNotRestored": {
 			means: "New pods may not join. What runs is not affected.",
-			do:    "Delete what the message names.",
+			do:    "Remove what keeps the manager from restoring it, as the message says.",
 		},
 		"RulesUnsupported": {
 			do: "Bring all pods and the manager to the same release, one release at a time: " +

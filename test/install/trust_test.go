@@ -88,6 +88,26 @@ func TestWhoMayWriteTheTrust(t *testing.T) {
 	}
 }
 
+// TestATrustThatIsKeptCanBeFreed: the manager deletes one that it cannot write. Where a finalizer keeps it, whoever may change
+// ConfigMaps may take that away, and change nothing else.
+func TestATrustThatIsKeptCanBeFreed(t *testing.T) {
+	manager, namespace := impersonate(t, account), newNamespace(t)
+	mallory := tenant(t, namespace)
+	awaitTrustPolicy(t, mallory, namespace)
+	trust := newTrust(t, manager, namespace)
+	const keep, free = `{"metadata":{"finalizers":["example.com/keep"]}}`, `{"metadata":{"finalizers":null}}`
+	check(t, manager.Patch(t.Context(), trust, client.RawPatch(types.MergePatchType, []byte(keep))), "")
+	check(t, mallory.Patch(t.Context(), trust.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(free))), trustChanges)
+	check(t, manager.Delete(t.Context(), trust), "")
+	forge := `{"data":{"ca.crt":"forged"},` + free[1:]
+	check(t, mallory.Patch(t.Context(), trust.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(forge))), trustChanges)
+	check(t, mallory.Patch(t.Context(), trust.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(free))), "")
+	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(trust), trust); !apierrors.IsNotFound(err) {
+		t.Errorf("it is still there: %v", err)
+	}
+	newTrust(t, manager, namespace)
+}
+
 // TestANamespaceWithAGroupCanBeDeleted: by whoever empties namespaces in this cluster.
 func TestANamespaceWithAGroupCanBeDeleted(t *testing.T) {
 	manager, probe := impersonate(t, account), newNamespace(t)
