@@ -103,7 +103,7 @@ func TestMajorityLostIsAnEvent(t *testing.T) {
 	sees(t, namespace, "a lost majority", stalledBy("MajorityLost"))
 	eventsIn(t, namespace, "MajorityLost: scheduler-0, scheduler-1 are gone, but nothing confirms that they have ended. "+
 		"Without them there is no majority of the 3 voters, so no process may act until they are back or their certificates "+
-		"have expired (30 hours after their pods were deleted). Make sure that none of them is still running, then run "+
+		"have expired (30 hours after their pods were found missing). Make sure that none of them is still running, then run "+
 		"kubectl election forget scheduler -n "+namespace)
 	chatter(t, p[2])
 	p[2].Change(func() { p[2].Report.Version = "v1" }) // its row shows it
