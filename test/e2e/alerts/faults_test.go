@@ -49,7 +49,8 @@ func flaps(t *testing.T) func() {
 	return nil
 }
 
-// oneStandsStill: a voter's machine hangs. On a cluster elsewhere, its pod is deleted.
+// oneStandsStill: a voter's machine hangs. On a cluster elsewhere, its pod is deleted: the manager knows
+// that it has ended, so two voters are left.
 func oneStandsStill(t *testing.T) func() {
 	g := newGroup(t, "shop", "stock", 3, v1.Guarded)
 	if elsewhere() {
