@@ -350,7 +350,7 @@ func TestTrustThatCannotBeRestored(t *testing.T) {
 	}
 	sees(t, namespace, "what is wrong", says("TrustNotRestored"))
 	what := meta.FindStatusCondition(groupIn(t, namespace).Status.Conditions, v1.ConditionDegraded).Message
-	if !strings.Contains(what, "kubectl delete configmap podesta-trust -n "+namespace) {
+	if !strings.Contains(what, "kubectl patch configmap podesta-trust -n "+namespace) {
 		t.Errorf("it says %q", what)
 	}
 	eventsIn(t, namespace, "TrustNotRestored: "+what)
