@@ -2,7 +2,7 @@ package install
 
 import (
 	"context"
-	"net"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -67,28 +67,38 @@ func TestFloodedManager(t *testing.T) {
 // the CA as a file, so that the API server need not be asked for it in the flood.
 func prometheusApart(t *testing.T, m *managerProcess, bearer string) func(context.Context) bool {
 	t.Helper()
-	curl, err := exec.LookPath("curl")
-	if err != nil {
-		t.Fatal("curl is not on the PATH: install Debian's package curl")
-	}
 	e, trust := monitored(t), filepath.Join(t.TempDir(), "ca.crt")
 	m.await(t, "the CA", func(ctx context.Context) bool {
 		bundle := &corev1.ConfigMap{}
 		err := kube.Get(ctx, client.ObjectKey{Namespace: system, Name: e.configMap}, bundle)
 		return err == nil && os.WriteFile(trust, []byte(bundle.Data[e.key]), 0o600) == nil
 	})
-	_, port, err := net.SplitHostPort(m.metrics)
-	must(t, err)
-	args := []string{"--silent", "--show-error", "--output", os.DevNull, "--write-out", "%{http_code}",
-		"--max-time", strconv.Itoa(int(scrapeWithin.Seconds())), "--cacert", trust, "--noproxy", "*",
-		"--connect-to", e.serverName + ":" + port + ":" + m.metrics, "--header", "Authorization: Bearer " + bearer,
-		"https://" + e.serverName + ":" + port + "/metrics"}
 	return func(ctx context.Context) bool {
 		begun := time.Now()
-		said, err := exec.CommandContext(ctx, curl, args...).CombinedOutput()
+		said, err := exec.CommandContext(ctx, os.Args[0], scrapeCommand, "https://"+m.metrics+"/metrics", trust,
+			e.serverName, bearer).CombinedOutput()
 		t.Logf("metrics: %s (%v) after %v", said, err, time.Since(begun))
 		return err == nil && string(said) == strconv.Itoa(http.StatusOK)
 	}
+}
+
+// scrapeCommand as the first argument makes this program the scraper of prometheusApart.
+const scrapeCommand = "scrape"
+
+// scrapeApart is that scraper: its arguments are the URL, a file with the CA, the manager's name in
+// its certificate, and a token. It prints the status of the answer.
+func scrapeApart(arguments []string) error {
+	url, trust, name, bearer := arguments[0], arguments[1], arguments[2], arguments[3]
+	bundle, err := os.ReadFile(trust)
+	if err != nil {
+		return err
+	}
+	code, err := get(context.Background(), verifying(bundle, name), url, bearer)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Print(code)
+	return err
 }
 
 // joins has a pod join, and get its roster.

@@ -40,7 +40,16 @@ var (
 	server     *envtest.Server
 )
 
-func TestMain(m *testing.M) { envtest.Main(m, envtest.Options{}, installManifest) }
+func TestMain(m *testing.M) {
+	if len(os.Args) == 6 && os.Args[1] == scrapeCommand {
+		if err := scrapeApart(os.Args[2:]); err != nil {
+			fmt.Fprint(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	envtest.Main(m, envtest.Options{}, installManifest)
+}
 
 // installManifest applies dist/install.yaml.
 func installManifest(s *envtest.Server) error {
