@@ -64,7 +64,9 @@ func TestCommand(t *testing.T) {
 	if err := os.WriteFile(agent, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"--systems", "raft,podesta-1s", "--keep", "/somewhere", "--agent", agent, "--patience", "30s"}
+	args := []string{
+		"--systems", "raft,podesta-1s", "--keep", "/somewhere", "--agent", agent, "--patience", "30s",
+	}
 	if err := o.parse(f, args); err != nil {
 		t.Fatal(err)
 	}

@@ -120,8 +120,8 @@ func TestObservePage(t *testing.T) {
 			t.Errorf("it does not explain exit code %d", code)
 		}
 	}
-	for _, state := range []display.State{display.NoCoordinator, display.Disputed, display.Stalled, display.Unknown,
-		display.Degraded, display.Changing, display.Healthy} {
+	for _, state := range []display.State{display.NoCoordinator, display.Disputed, display.Stalled,
+		display.Unknown, display.Degraded, display.Changing, display.Healthy} {
 		if !strings.Contains(page, fmt.Sprintf("\n| `%s` | ", state)) {
 			t.Errorf("it does not explain state %s", state)
 		}

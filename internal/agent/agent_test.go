@@ -98,8 +98,10 @@ func (g *group) boot(name string) {
 	ctx, stop := context.WithCancel(g.t.Context())
 	p.stop = stop
 	g.agents[name] = p
-	links, incarnation, initial := g.network.JoinWith(name, g.incarnation, "state-"+name), g.incarnation, g.roster
-	p.links, p.incarnation, p.meter = links, incarnation, agent.NewMeter(p.board, p.ledger, agent.Sources{Dropped: links.Dropped})
+	links := g.network.JoinWith(name, g.incarnation, "state-"+name)
+	incarnation, initial := g.incarnation, g.roster
+	p.links, p.incarnation = links, incarnation
+	p.meter = agent.NewMeter(p.board, p.ledger, agent.Sources{Dropped: links.Dropped})
 	p.name = name
 	if g.watch != nil {
 		p.links = g.watch(p)

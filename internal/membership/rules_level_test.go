@@ -17,12 +17,12 @@ func (s *scene) supporting(newest int32, pods ...int) *scene {
 func levelled(of int32) *scene {
 	s := newScene(3).joins(0, 1, 2)
 	s.Rules = of
-	s.supporting(of, 0, 1, 2).rests()
+	s.supporting(of, 0, 1, 2).converges()
 	return s
 }
 
-// rests has the agents take what the manager makes, until it makes nothing more.
-func (s *scene) rests() {
+// converges has the agents take what the manager makes, until it makes nothing more.
+func (s *scene) converges() {
 	for range 10 {
 		s.pass()
 		s.acknowledge()
@@ -174,14 +174,14 @@ func TestNewcomerOfAnotherRulesLevel(t *testing.T) {
 	if d := s.pass(); d.Why != LevelChanged || s.voters() != "p-0 p-1 p-2" || s.Roster.Rules != 1 {
 		t.Fatalf("%s: level %d, voters %s", d.Why, s.Roster.Rules, s.voters())
 	}
-	s.rests()
+	s.converges()
 	if s.voters() != "p-0 p-1 p-2 p-3" {
 		t.Fatalf("voters %s", s.voters())
 	}
 	s = levelled(1)
 	s.Pods = append(s.Pods, podNumber(3))
 	s.joins(3).supporting(3, 3)
-	s.rests()
+	s.converges()
 	if s.Roster.Rules != 1 || s.voters() != "p-0 p-1 p-2" {
 		t.Fatalf("level %d, voters %s", s.Roster.Rules, s.voters())
 	}

@@ -198,7 +198,7 @@ func TestRefusedCertificateFallsBackToTheToken(t *testing.T) {
 	}
 }
 
-func TestCertificateIsRenewedAtHalfLifeWithoutATokenAndTheSubscriptionGoesOn(t *testing.T) {
+func TestCertificateIsRenewedAtHalfLifeWithoutATokenAndAnotherSubscriptionFollows(t *testing.T) {
 	m := newManager(t)
 	m.Publish(sample(1))
 	born := time.Now().Add(-identity.Lifetime/2 - time.Hour)

@@ -121,7 +121,7 @@ func crossedOff(t *testing.T, h *stage) {
 	h.api.pods[1].priority = 1
 	h.edit(t, 0, 2)
 	h.kill(2)
-	h.wait(t, "P1 coordinates", h.atRest)
+	h.wait(t, "P1 coordinates", h.allAgree)
 	h.kill(1)
 	h.until(h.now + T)
 	h.hold(func(p, _ int32, m *node.Message) bool { return p == 1 && says(m, election.Request) })
@@ -138,7 +138,7 @@ func crossedOff(t *testing.T, h *stage) {
 	h.wait(t, "P3 asks P2", func() bool { return asked })
 	h.wait(t, "P2 asks P3 to coordinate", func() bool { return len(h.held) > 0 })
 	h.deliver()
-	h.wait(t, "all follow P3", h.atRest)
+	h.wait(t, "all follow P3", h.allAgree)
 }
 
 // hearsay: P2 ranks below P5 only. P3 misses the answers of P5, and calls an election. P2's link to
@@ -147,7 +147,7 @@ func crossedOff(t *testing.T, h *stage) {
 func hearsay(t *testing.T, h *stage) {
 	h.api.pods[2].priority, h.api.pods[3].priority = 1, 2
 	h.edit(t, 1, 4)
-	h.wait(t, "all follow P5", h.atRest)
+	h.wait(t, "all follow P5", h.allAgree)
 	passed := false
 	h.hold(func(p, q int32, m *node.Message) bool {
 		passed = passed || p == 1 && says(m, election.Elect) && m.Election.Process == "P5"
@@ -193,7 +193,7 @@ func twoAlgorithms(t *testing.T, h *stage) {
 	h.cut(2, 1, 0)
 	h.until(h.now + 25*T) // all links that lost something have been made anew
 	h.processes[2].stranded = h.now
-	h.wait(t, "all follow P3", h.atRest)
+	h.wait(t, "all follow P3", h.allAgree)
 }
 
 // silentCoordinator: P2's answers are late, so P1 suspects it and coordinates. P2's app is unhealthy

@@ -70,11 +70,11 @@ func neverLeads(t *testing.T, h *stage) {
 // while the STEP DOWN that names it is on its way.
 func withdrawnHeir(t *testing.T, h *stage) {
 	h.kill(2)
-	h.wait(t, "P2 holds", h.atRest)
+	h.wait(t, "P2 holds", h.allAgree)
 	h.start(2, false)
 	h.wait(t, "P2 steps down", h.sees(func(m *node.Message) bool { return asks(m, lease.StepDown) }))
 	h.sicken(2, true)
-	h.wait(t, "P2 holds", h.atRest)
+	h.wait(t, "P2 holds", h.allAgree)
 	h.sicken(2, false)
 }
 
@@ -83,7 +83,7 @@ func withdrawnHeir(t *testing.T, h *stage) {
 // In the bully algorithm P1 then elects itself.
 func cutOffHeir(t *testing.T, h *stage) {
 	h.kill(2)
-	h.wait(t, "P2 holds", h.atRest)
+	h.wait(t, "P2 holds", h.allAgree)
 	h.cut(0, 2, forever)
 	h.start(2, false)
 	h.route = func(_, q int32, m *node.Message, at Time) Time {

@@ -114,7 +114,7 @@ const oneRound = Unit + 2*T/20 + (3+4)*Unit
 // dies with P5's message on its way to it. P3 is elected; then its link to P5 opens.
 func lostWithTheCoordinator(t *testing.T, h *stage) {
 	h.kill(4)
-	h.wait(t, "P4 coordinates", h.atRest)
+	h.wait(t, "P4 coordinates", h.allAgree)
 	h.cut(2, 4, forever)
 	h.start(4, false)
 	sent := false
@@ -136,7 +136,7 @@ func lostWithTheCoordinator(t *testing.T, h *stage) {
 // before it has answered P5's inquiry.
 func endedRound(t *testing.T, h *stage) {
 	h.kill(4)
-	h.wait(t, "P4 coordinates", h.atRest)
+	h.wait(t, "P4 coordinates", h.allAgree)
 	h.start(4, false)
 	h.wait(t, "P3 has a link to P5", func() bool { return h.pair(2, 4).state == open })
 	h.kill(3)
@@ -148,7 +148,7 @@ func endedRound(t *testing.T, h *stage) {
 // pass on is the first that P5 hears of an election.
 func joinedLate(t *testing.T, h *stage) {
 	h.kill(4)
-	h.wait(t, "P4 coordinates", h.atRest)
+	h.wait(t, "P4 coordinates", h.allAgree)
 	for _, link := range [][2]int32{{0, 3}, {2, 3}, {2, 4}} {
 		h.cut(link[0], link[1], forever)
 	}
@@ -174,7 +174,7 @@ func joinedLate(t *testing.T, h *stage) {
 // dies before P5 gets a renewal.
 func droppedByFollowers(t *testing.T, h *stage) {
 	h.kill(4)
-	h.wait(t, "P4 holds", h.atRest)
+	h.wait(t, "P4 holds", h.allAgree)
 	h.start(4, false)
 	h.wait(t, "P1 has P5's message", func() bool { return h.processes[0].heard[4] == 2 })
 	h.kill(3)
@@ -189,7 +189,7 @@ func droppedByFollowers(t *testing.T, h *stage) {
 // renewal.
 func swallowedFartherAway(t *testing.T, h *stage) {
 	h.kill(6)
-	h.wait(t, "P6 holds", h.atRest)
+	h.wait(t, "P6 holds", h.allAgree)
 	for p := range int32(5) {
 		h.cut(p, 6, forever)
 	}

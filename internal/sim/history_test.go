@@ -40,7 +40,7 @@ func TestHistory(t *testing.T) {
 			var told strings.Builder
 			h.out = &told
 			defer h.report(t, c, &told)
-			h.wait(t, "all follow the highest", h.atRest)
+			h.wait(t, "all follow the highest", h.allAgree)
 			c.play(t, h)
 			h.calm(t)
 		})
@@ -100,8 +100,8 @@ func (h *stage) wait(t *testing.T, what string, so func() bool) {
 	t.Fatalf("%s: not within 400 T; %v", what, h.broken)
 }
 
-// atRest reports whether all follow the highest, and use the newest roster.
-func (h *stage) atRest() bool {
+// allAgree reports whether all follow the highest, and use the newest roster.
+func (h *stage) allAgree() bool {
 	if h.Guarded {
 		return h.quietGuarded()
 	}

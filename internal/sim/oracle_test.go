@@ -90,7 +90,7 @@ func TestOracleFindsAMemoryOfRuns(t *testing.T) {
 // themselves. In random seeds such a roster never comes at the right moment, so this is a history.
 func TestOracleFindsTwoMajorities(t *testing.T) {
 	h := begin(history{algorithm: "Bully", guarded: true, processes: 5})
-	h.wait(t, "all follow the highest", h.atRest)
+	h.wait(t, "all follow the highest", h.allAgree)
 	h.sabotage.hasty = true
 	for p := int32(2); p < 5; p++ {
 		h.processes[p].stranded = forever

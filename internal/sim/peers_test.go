@@ -61,7 +61,7 @@ func (c peer) run(t *testing.T, algorithm string) {
 	var told strings.Builder
 	h.out = &told
 	defer h.report(t, like, &told)
-	h.wait(t, "all follow the highest", h.atRest)
+	h.wait(t, "all follow the highest", h.allAgree)
 	v := h.watch(t)
 	c.play(t, v)
 	t.Log(v)

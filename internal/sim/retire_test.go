@@ -10,7 +10,7 @@ import (
 // has ended the streams of others by then. The simulator used to deliver it.
 func TestAVoteOfWhoIsOnNoRosterReachesNobody(t *testing.T) {
 	h := begin(history{algorithm: "Bully", guarded: true, processes: 3})
-	h.wait(t, "all follow the highest", h.atRest)
+	h.wait(t, "all follow the highest", h.allAgree)
 	for i := range h.managers {
 		h.managers[i].down = forever
 	}

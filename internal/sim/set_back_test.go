@@ -11,11 +11,11 @@ import (
 // manager found out, and nobody led for ever (L1: Guarded StatusTableBully 197400370814223).
 func TestSetBackWhileCertificatesExpire(t *testing.T) {
 	h := begin(history{algorithm: "Bully", guarded: true, processes: 3})
-	h.wait(t, "all follow the highest", h.atRest)
+	h.wait(t, "all follow the highest", h.allAgree)
 	older := *h.api.newest()
 	h.edit(t, 0, 2)
 	h.edit(t, 0, 1) // the same as the older one, so that no manager has a reason to make another
-	h.wait(t, "all follow the highest by the next roster", h.atRest)
+	h.wait(t, "all follow the highest by the next roster", h.allAgree)
 	h.restore(older)
 	for p := range int32(3) {
 		h.step(p, &node.Event{Type: node.Expired})

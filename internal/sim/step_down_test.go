@@ -64,7 +64,7 @@ func (h *stage) changes(t *testing.T, d Time) (leaders []int32, gap Time) {
 func highestOf(t *testing.T, algorithm string, guarded bool) *stage {
 	t.Helper()
 	h := begin(history{algorithm: algorithm, guarded: guarded, processes: 4})
-	h.wait(t, "all follow the highest", h.atRest)
+	h.wait(t, "all follow the highest", h.allAgree)
 	return h
 }
 

@@ -42,7 +42,7 @@ func twoReplicas(t *testing.T, algorithm string, witness bool) *stage {
 	}
 	h.manage(0)
 	h.wait(t, "the first leads, as the best of those that may", func() bool {
-		return h.holder() == first && h.atRest()
+		return h.holder() == first && h.allAgree()
 	})
 	for i := range h.managers {
 		h.managers[i].down = forever
@@ -155,7 +155,7 @@ func TestTheWitnessIsReplaced(t *testing.T) {
 	h.wait(t, "two voters", func() bool { return h.votersNow() == 2 })
 	h.addPod(theWitness)
 	h.start(theWitness, false)
-	h.wait(t, "three voters", func() bool { return h.votersNow() == 3 && h.atRest() })
+	h.wait(t, "three voters", func() bool { return h.votersNow() == 3 && h.allAgree() })
 	h.kill(first)
 	h.wait(t, "the second leads", func() bool { return h.holder() == second })
 	h.calm(t)
@@ -167,7 +167,7 @@ func TestAWitnessNeverLeads(t *testing.T) {
 	for _, guarded := range []bool{true, false} {
 		t.Run(fmt.Sprintf("Guarded %t", guarded), func(t *testing.T) {
 			h := begin(history{algorithm: "Bully", guarded: guarded, processes: 3})
-			h.wait(t, "all follow the highest", h.atRest)
+			h.wait(t, "all follow the highest", h.allAgree)
 			h.api.pods[2].witness = true
 			h.wait(t, "the second leads", func() bool { return h.leads() == 1 })
 			h.api.pods[2].witness = false
