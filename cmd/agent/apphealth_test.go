@@ -12,11 +12,11 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/apphealth"
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // The roster says how apps are probed; each agent probes its own app, at the host where it serves
@@ -125,7 +125,7 @@ func listen(t *testing.T, address string) net.Listener {
 
 // --app-health takes precedence: while it is set, spec.appHealth of the group has no effect.
 func TestFlagWins(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		flag := &apphealth.Probe{
 			Period:           time.Second,
 			Timeout:          time.Second,

@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // The container beside a witness's agent lasts until it is told to end.
 func TestIdle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- idle(ctx, nil) }()

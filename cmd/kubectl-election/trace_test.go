@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/cockroachdb/datadriven"
@@ -19,6 +18,7 @@ import (
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/trace"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // tracedGroups are the groups of testdata/trace: one whose agents tell, one whose agents nobody may
@@ -111,7 +111,7 @@ func many(n int) *v1.ElectionGroup {
 // A large group's agents are asked a few at a time; who does not answer keeps nobody waiting for
 // ever, and the user is told what is going on.
 func TestAgentsAreAskedAFewAtATime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		now, most := 0, 0
 		var notes strings.Builder
@@ -159,7 +159,7 @@ func TestAgentsAreAskedAFewAtATime(t *testing.T) {
 
 // Who may not forward ports asks once, not once for each process.
 func TestWithoutTheRightNobodyElseIsAsked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		asked := 0
 		input := published(many(100))

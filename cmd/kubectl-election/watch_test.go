@@ -25,6 +25,7 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/display"
 	"github.com/podesta-dev/podesta/internal/display/text"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // watching is a `status -w` that runs in a bubble of virtual time.
@@ -175,7 +176,7 @@ const healthyLine = "2026-06-01T12:00:00Z  Healthy: scheduler-4 coordinates shop
 // Without a terminal, a watch writes a line a change. It goes on when the API server ends it, and
 // misses nothing of the time between.
 func TestWatchWritesALineAChange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, "status scheduler -n shop -w", nil)
 		events := <-w.watches
 		synctest.Wait()
@@ -219,7 +220,7 @@ func TestWatchWritesALineAChange(t *testing.T) {
 
 // A watch of all groups writes lines for those that come and go, too.
 func TestWatchOfAllGroups(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, "status -A -w", nil)
 		events := <-w.watches
 		other := scheduler(t)
@@ -236,7 +237,7 @@ func TestWatchOfAllGroups(t *testing.T) {
 
 // While the API server cannot be reached, the watch tries again, and says so each time.
 func TestWatchOutlivesTheAPIServer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, "status scheduler -n shop -w", nil)
 		events := <-w.watches
 		synctest.Wait()
@@ -269,7 +270,7 @@ func TestWatchOutlivesTheAPIServer(t *testing.T) {
 
 // A watch that is too old, or breaks with an error, begins again.
 func TestWatchErrors(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, "status scheduler -n shop -w", nil)
 		expired := apierrors.NewResourceExpired("too old").Status()
 		(<-w.watches).Error(&expired)
@@ -289,14 +290,14 @@ func TestWatchErrors(t *testing.T) {
 // A right that is missing, or was taken away, ends a watch.
 func TestWatchWithoutTheRight(t *testing.T) {
 	refused := apierrors.NewForbidden(groupResource, "scheduler", errors.New("by RBAC"))
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, "status scheduler -n shop -w", func(w *watching) { w.refused = refused })
 		if err := w.failed(); exitCode(err) != exitForbidden ||
 			!strings.Contains(err.Error(), "verb watch") {
 			t.Errorf("%v", err)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, "status scheduler -n shop -w", nil)
 		events := <-w.watches
 		w.listFails(refused)
@@ -309,7 +310,7 @@ func TestWatchWithoutTheRight(t *testing.T) {
 }
 
 func TestWatchOfNoGroup(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, "status none -n shop -w", nil)
 		if err := w.failed(); exitCode(err) != exitNoGroup {
 			t.Errorf("%v", err)
@@ -319,14 +320,14 @@ func TestWatchOfNoGroup(t *testing.T) {
 
 // An interrupt ends the command at once, whatever it waits for.
 func TestWatchStopsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // for the API server's first answer
+	bubble.Test(t, func(t *testing.T) { // for the API server's first answer
 		w := begin(t, "status -A -w", func(w *watching) {
 			w.list(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
 		})
 		synctest.Wait()
 		w.end()
 	})
-	synctest.Test(t, func(t *testing.T) { // for the next attempt
+	bubble.Test(t, func(t *testing.T) { // for the next attempt
 		w := begin(t, "status -A -w", nil)
 		(<-w.watches).Stop()
 		synctest.Wait()
@@ -336,7 +337,7 @@ func TestWatchStopsAtOnce(t *testing.T) {
 
 // A watch for programs writes each version of each group once.
 func TestWatchForPrograms(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, "status -A -w -o json", nil)
 		events := <-w.watches
 		g := w.change(crash(0))
@@ -361,7 +362,7 @@ func TestWatchForPrograms(t *testing.T) {
 		}
 		w.end()
 	})
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, "status -A -w -o yaml", nil)
 		<-w.watches
 		synctest.Wait()
@@ -375,7 +376,7 @@ func TestWatchForPrograms(t *testing.T) {
 // On a terminal, a watch redraws in place, every second and at each change.
 func TestWatchOnATerminal(t *testing.T) {
 	t.Setenv("NO_COLOR", "")
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, "status scheduler -n shop -w", func(w *watching) {
 			w.in.screen = func(io.Writer) (int, int, bool) { return 80, 20, true }
 		})

@@ -4,16 +4,16 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/door"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // An address that asks for metrics all the time is refused before the API server is asked about its
 // token; another one is not.
 func TestWhoAsksForMetricsTooOften(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		asked := 0
 		handler := inTurn(door.NewTurns(scrapes, time.Now),
 			http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/podesta-dev/podesta/controllers/ca"
 	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // withSecret is an API server that keeps one Secret.
@@ -40,7 +40,7 @@ func withSecret() client.WithWatch {
 // The manager directs agents to itself again and again, whatever becomes of one attempt: a manager that led
 // for a moment may have directed them elsewhere, and nobody else would put that right.
 func TestAgentsAreDirectedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		secrets, keyring, led := withSecret(), identity.NewKeyring(time.Now), 0
 		s := &Server{
 			CA: &ca.Authorities{

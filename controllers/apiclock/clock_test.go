@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/podesta-dev/podesta/controllers/apiclock"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // dated is a transport that answers with a date, as an API server does; after a while.
@@ -42,7 +42,7 @@ func TestClocks(t *testing.T) {
 		"the API server says nothing":   {dated{date: func() time.Time { return time.Time{} }}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				clock := apiclock.New(time.Now, slog.New(slog.DiscardHandler))
 				if clock.Agrees() {
 					t.Error("before anything was compared, they agree")
@@ -70,7 +70,7 @@ func ask(t *testing.T, clock *apiclock.Clock, server http.RoundTripper) {
 
 // A comparison does not count for ever, nor once the wall clock was set; the next one does.
 func TestComparisonsGrowOld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		set := time.Duration(0)
 		now := func() time.Time { // set moves the wall clock, and leaves the monotonic one
 			n := time.Now()

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 const metricsName = "podesta-metrics.podesta-system.svc"
@@ -80,7 +81,7 @@ func (l later) Get(ctx context.Context, key client.ObjectKey, object client.Obje
 // Without a CA handshakes fail; then they succeed without help, and the certificate is renewed at
 // half of its life.
 func TestAServingCertificateIsKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := &cluster{t: t, now: time.Now()}
 		leader := c.start()
 		leader.check(t)

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // finding is an API server that finds pods by their labels.
@@ -50,7 +51,7 @@ func podWith(name string, of ...string) corev1.Pod {
 // The label goes from every pod without a group that has it, and from no other. One that cannot be
 // changed does not keep it on the others, and is tried again until it can be.
 func TestLeftoverRoles(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		failures := 0
 		w := &writes{refuse: func(what string) error {
 			if failures++; what == "unlabel p-1" && failures <= 2 {
@@ -81,7 +82,7 @@ func TestLeftoverRoles(t *testing.T) {
 
 // A manager that leads no more stops trying.
 func TestLeftoverRolesEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		l := &LeftoverRoles{
 			Client: (&writes{refuse: func(string) error { return errors.New("no") }}).client(),
 			Live:   finding(podWith("p-1", v1.RoleLabel, v1.RoleCoordinator)),

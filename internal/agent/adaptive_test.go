@@ -9,6 +9,7 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/agent"
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 const shortest = 100 * time.Millisecond
@@ -33,7 +34,7 @@ func TestFailoverWithAShortLease(t *testing.T) {
 			"cut off": func(g *group) { g.cut("p5", true) },
 		} {
 			t.Run(algorithm+" "+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble.Test(t, func(t *testing.T) {
 					g := startAdaptive(t, algorithm)
 					fail(g)
 					took := g.acts("p4")
@@ -50,7 +51,7 @@ func TestFailoverWithAShortLease(t *testing.T) {
 // A new roster is written while the lease goes on: no app finds its permission over, although the disks
 // take longer than a lease lasts.
 func TestANewRosterOnSlowDisks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := startAdaptive(t, "Bully")
 		for _, p := range g.agents {
 			p.mu.Lock()
@@ -73,7 +74,7 @@ func TestANewRosterOnSlowDisks(t *testing.T) {
 
 // LH10: an app that only asks now and then has a lease that is long enough for it to act all the time.
 func TestAPollingAppNeedsALongerLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := startAdaptive(t, "Bully")
 		l := g.agents["p5"].ledger
 		const every = 150 * time.Millisecond
@@ -109,7 +110,7 @@ func TestAPollingAppNeedsALongerLease(t *testing.T) {
 // LH10: an app that keeps a session and says that it stands still at times has a lease that is long
 // enough for that.
 func TestAStallingAppNeedsALongerLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := startAdaptive(t, "Bully")
 		report := func(name, text string, want int) {
 			t.Helper()

@@ -18,6 +18,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/transport"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // The timing of all groups here.
@@ -230,7 +231,7 @@ func (g *group) transcripts() string {
 func forAll(t *testing.T, story func(t *testing.T, algorithm string)) {
 	for _, algorithm := range election.Algorithms() {
 		t.Run(algorithm, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { story(t, algorithm) })
+			bubble.Test(t, func(t *testing.T) { story(t, algorithm) })
 		})
 	}
 }
@@ -327,7 +328,7 @@ func (g *group) cut(name string, on bool) {
 // A live group takes an edit of its algorithm without an election, and elects by the new one
 // afterwards.
 func TestAlgorithmIsEditedOnALiveGroup(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := newGroup(t, "Bully", 5)
 		g.agree("p5")
 		time.Sleep(time.Second)
@@ -381,7 +382,7 @@ func TestGroupGrowsAndShrinks(t *testing.T) {
 // A process that is taken off the roster, or whose group is gone, stops; it takes part again with
 // the next roster.
 func TestGone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := newGroup(t, "Bully", 3)
 		g.agree("p3")
 		p3 := g.agents["p3"]
@@ -405,7 +406,7 @@ func TestGone(t *testing.T) {
 
 // A roster of an earlier generation, and one for another pod of the same name, are not used.
 func TestRostersThatDoNotCount(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := newGroup(t, "Bully", 3)
 		g.edit(func(r *roster.Roster) { r.Generation = 7 })
 		g.agree("p3")
@@ -452,7 +453,7 @@ func (g *group) reported() (n int) {
 
 // The report is the whole view, with the account of the last election.
 func TestReport(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := newGroup(t, "Bully", 3)
 		g.agree("p3")
 		time.Sleep(time.Second)
@@ -499,7 +500,7 @@ func TestForgedClaims(t *testing.T) {
 // MC5: a certificate that has ended is noticed by whatever happens first, not by a timer, which
 // stands still while a machine is suspended.
 func TestCertificateEndsWithoutATimer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		network := transport.NewNetwork()
 		board, permit := agent.NewBoard(), agent.NewLedger(virtual)
 		links, health := network.JoinWith("p1", 1, "state-p1"), make(chan error)
@@ -539,7 +540,7 @@ func TestCertificateEndsWithoutATimer(t *testing.T) {
 
 // Nobody gives a process without a manager another certificate: it ends, and says what to do.
 func TestWithoutAManagerACertificateIsTheLast(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		network := transport.NewNetwork()
 		board, permit := agent.NewBoard(), agent.NewLedger(virtual)
 		links, ends := network.JoinWith("p1", 1, "state-p1"), time.Now().Add(time.Minute)

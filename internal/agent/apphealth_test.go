@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 func askedAt(port int32) roster.AppHealth {
@@ -48,7 +49,7 @@ func (g *group) recheck(h roster.AppHealth) {
 // How apps are asked changes while a group runs, and nothing else does: no generation, no epoch, no
 // election.
 func TestAppHealthIsNoElectionsBusiness(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := startGroup(t, guarded("Bully", roster.Never), 3)
 		g.acts("p3")
 		g.agree("p3")
@@ -77,7 +78,7 @@ func TestAppHealthIsNoElectionsBusiness(t *testing.T) {
 // A late roster does not turn it back, a newer one that says the same does not begin anew, and one
 // that says otherwise counts.
 func TestAppHealthOfRosters(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := startGroup(t, guarded("Bully", roster.Never), 3)
 		g.acts("p3")
 		none, late := roster.AppHealth{}, g.roster
@@ -94,7 +95,7 @@ func TestAppHealthOfRosters(t *testing.T) {
 
 // Without a group nobody says how to ask; who comes back is told anew.
 func TestAppIsNotAskedOutsideTheGroup(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := startGroup(t, guarded("Bully", roster.Never), 3)
 		g.recheck(askedAt(1))
 		p3 := g.agents["p3"]
@@ -108,7 +109,7 @@ func TestAppIsNotAskedOutsideTheGroup(t *testing.T) {
 // An agent that restarts asks as the roster does that it begins with. An app that is ill has its
 // process withdrawn, until it is well or nobody asks it any more: both come as the same turn.
 func TestIllAndWellAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := startGroup(t, guarded("Bully", roster.Always), 3)
 		g.recheck(askedAt(1))
 		g.kill("p3")
@@ -133,7 +134,7 @@ func TestIllAndWellAgain(t *testing.T) {
 
 // The manager is told why a process is no candidate, also when one reason follows another.
 func TestTheManagerIsToldWhatTheAppLacks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := startGroup(t, guarded("Bully", roster.Never), 3)
 		g.acts("p3")
 		p := g.agents["p1"]

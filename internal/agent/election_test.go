@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // newest is the newest report of a process.
@@ -20,7 +21,7 @@ func (p *process) newest() roster.Report {
 // place, and becomes another one when it obtains a lease again: so the manager can tell the two
 // apart. Of another process's lease nobody says that much.
 func TestReportTellsALeaseThatGoesOnFromANewOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := startGroup(t, guarded("Bully", roster.Delayed), 3)
 		g.edit(func(r *roster.Roster) { r.Processes[0].Priority, r.Processes[1].Priority = 0, 0 })
 		g.acts("p3")

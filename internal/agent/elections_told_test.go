@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/agent"
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/trace"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // tells is what a process answers at GET /v1/elections.
@@ -84,7 +84,7 @@ func TestAccountsPair(t *testing.T) {
 
 // An election that does not end is told while it goes on.
 func TestAccountOfAnUnfinishedElection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := startGroup(t, guarded("Bully", ""), 3)
 		g.agree("p3")
 		time.Sleep(time.Second)
@@ -109,7 +109,7 @@ func TestHonestAccountsFitTogether(t *testing.T) {
 		for _, algorithm := range election.Algorithms() {
 			t.Run(safety+"/"+algorithm, func(t *testing.T) {
 				for seed := range uint64(3) {
-					synctest.Test(t, func(t *testing.T) { tellThroughFaults(t, safety, algorithm, seed) })
+					bubble.Test(t, func(t *testing.T) { tellThroughFaults(t, safety, algorithm, seed) })
 				}
 			})
 		}

@@ -4,14 +4,15 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // The stream for programs of nais/elector says nothing while nothing changes, not even a comment.
 // What changes is the name, or since when.
 func TestAnIdleElectorStreamIsSilent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		api := appAPI{board: NewBoard(), ledger: NewLedger(ReadClocks)}
 		ctx, stop := context.WithCancel(t.Context())
 		var said []electorJSON

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/test/bubble"
 	"github.com/podesta-dev/podesta/test/scrape"
 )
 
@@ -59,7 +60,7 @@ func TestExposition(t *testing.T) {
 	documented := scrape.Documented(string(page), "Of each agent")
 	for _, safety := range []string{roster.Classic, roster.Guarded} {
 		t.Run(safety, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				g := startGroup(t, roster.Roster{
 					Algorithm: "Bully", Safety: safety, Lease: leaseTime, Preemption: roster.Never,
 				}, 3)
@@ -89,7 +90,7 @@ func TestExposition(t *testing.T) {
 // What the gauges and counters of a Guarded group say through the loss of its coordinator, and of
 // its majority.
 func TestMetricsOfAGuardedGroup(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := startGroup(t, roster.Roster{
 			Algorithm: "Bully", Safety: roster.Guarded, Lease: leaseTime, Preemption: roster.Never,
 		}, 3)
@@ -156,7 +157,7 @@ func TestMetricsOfAGuardedGroup(t *testing.T) {
 // A lease that is given up in time is no lapse. A process that stands still has lost the right to act
 // when its lease has run out, whatever its view still shows.
 func TestMetricsOfALeaseThatEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := startGroup(t, roster.Roster{
 			Algorithm: "Bully", Safety: roster.Guarded, Lease: leaseTime, Preemption: roster.Never,
 		}, 3)
@@ -194,7 +195,7 @@ func TestMetricsOfALeaseThatEnds(t *testing.T) {
 
 // A loop that stands still is counted, once, with how long it stood.
 func TestStallsAreCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := newGroup(t, "Bully", 2)
 		g.agree("p2")
 		<-time.After(time.Second)

@@ -3,11 +3,11 @@ package agent_test
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 const leaseTime = time.Second
@@ -56,7 +56,7 @@ func (g *group) acts(want string) time.Duration {
 
 // A roster that the disk refuses is used when the disk takes it: the manager says it once.
 func TestRosterThatCouldNotBeKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := startGroup(t, guarded("Bully", roster.Delayed), 3)
 		g.acts("p3")
 		p := g.agents["p1"]
@@ -82,7 +82,7 @@ func TestRosterThatCouldNotBeKept(t *testing.T) {
 func TestGuardedFailover(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		t.Run(algorithm, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				g := startGroup(t, guarded(algorithm, roster.Delayed), 5)
 				t.Logf("the first one acts after %v", g.acts("p5"))
 				g.agree("p5")
@@ -105,7 +105,7 @@ func TestGuardedFailover(t *testing.T) {
 func TestGuardedHandOver(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		t.Run(algorithm, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				g := startGroup(t, guarded(algorithm, roster.Delayed), 5)
 				g.acts("p5")
 				g.agree("p5")
@@ -124,7 +124,7 @@ func TestGuardedHandOver(t *testing.T) {
 func TestPreemptionIsDelayed(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		t.Run(algorithm, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				g := startGroup(t, guarded(algorithm, roster.Delayed), 3)
 				g.acts("p3")
 				g.kill("p3")
@@ -146,7 +146,7 @@ func TestPreemptionIsDelayed(t *testing.T) {
 // while that runs, no promise to it is given back, whatever becomes of what it claims meanwhile
 // (H6).
 func TestComingBackForgetsNothingThatTheAppWasTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := startGroup(t, guarded("Bully", roster.Never), 3)
 		g.acts("p3")
 		g.agree("p3")
@@ -178,7 +178,7 @@ func (p *process) claims(t *testing.T) float64 { return p.sent(t).claims }
 
 // An app that dies while its process is in no group is not well when the process joins one.
 func TestAppDiesOutsideTheGroup(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := startGroup(t, guarded("Bully", roster.Never), 3)
 		g.acts("p3")
 		p3 := g.agents["p3"]

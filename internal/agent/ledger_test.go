@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // An app that goes gives up what it was told. An app whose session the agent cuts, because it did
@@ -129,7 +129,7 @@ func TestWhatTheLedgerSays(t *testing.T) {
 
 // A session is told the next deadline when a third of the time to the last one has passed.
 func TestASessionIsToldTheNextDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		l := NewLedger(func() lease.Reading { return lease.Reading{Boot: time.Since(begun)} })
 		l.grant(lease.Permission{Epoch: 1, Deadline: 3 * time.Second})
@@ -152,7 +152,7 @@ func TestASessionIsToldTheNextDeadline(t *testing.T) {
 
 // An app is told of each withdrawal, also if the next permission was granted before it could be told.
 func TestNoWithdrawalIsSkipped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		l := NewLedger(func() lease.Reading { return lease.Reading{Boot: time.Hour} })
 		deadline := time.Hour + time.Second
 		l.grant(lease.Permission{Epoch: 1, Deadline: deadline})

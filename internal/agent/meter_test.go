@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // sent is how many messages of each kind a process has sent.
@@ -39,7 +39,7 @@ func TestTrafficOfAQuietGroup(t *testing.T) {
 		{roster.Guarded, sent{answers: 2 * beats / 10, claims: 2 * beats}, sent{questions: beats / 10, promises: beats}},
 	} {
 		t.Run(c.safety, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				g := startGroup(t, roster.Roster{Algorithm: "Bully", Safety: c.safety, Lease: leaseTime, Preemption: roster.Never}, 3)
 				g.agree("p3")
 				<-time.After(leaseTime)
@@ -72,7 +72,7 @@ func TestTrafficGrowsWithTheGroup(t *testing.T) {
 	} {
 		for _, safety := range []string{roster.Classic, roster.Guarded} {
 			for _, n := range []int{5, 20, *most} {
-				synctest.Test(t, func(t *testing.T) {
+				bubble.Test(t, func(t *testing.T) {
 					g := startGroup(t, roster.Roster{Algorithm: c.algorithm, Safety: safety, Lease: leaseTime, Preemption: roster.Never}, n)
 					g.agreeOnSomebody()
 					<-time.After(10 * leaseTime)
@@ -133,7 +133,7 @@ func (g *group) agreeOnSomebody() {
 func TestElectionsWithoutACoordinator(t *testing.T) {
 	for _, algorithm := range []string{"Bully", "StatusTableBully", "RingList"} {
 		t.Run(algorithm, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				g := startGroup(t, roster.Roster{Algorithm: algorithm, Safety: roster.Classic}, 3)
 				g.agree("p3")
 				ended := func() float64 {

@@ -11,6 +11,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/transport"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // noted are the links of a process, with a note of what is asked of them.
@@ -84,7 +85,7 @@ func startNoted(t *testing.T, algorithm string, n int, name string) (*group, *no
 // process, though the releaser needs no link any more when it has sent it: in a ring to nobody but
 // its next two successors.
 func TestOrderOfAHandOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g, p5 := startNoted(t, "ChangRoberts", 5, "p5")
 		p5.process.health <- errors.New("ill")
 		took := g.acts("p4")
@@ -106,7 +107,7 @@ func TestOrderOfAHandOver(t *testing.T) {
 
 // A process that is on no roster any more hears nobody.
 func TestNobodyIsAdmittedOutsideTheGroup(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		_, p3 := startNoted(t, "Bully", 3, "p3")
 		p3.process.updates <- roster.Update{Gone: true}
 		synctest.Wait()
@@ -122,7 +123,7 @@ func TestNobodyIsAdmittedOutsideTheGroup(t *testing.T) {
 // has ended before that; and an app without a session is no candidate's.
 func TestTheAppClosesItsSession(t *testing.T) {
 	for _, ill := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			g, p3 := startNoted(t, "Bully", 3, "p3")
 			g.delay.Store(0)
 			session := p3.process.ledger.Open()
@@ -162,7 +163,7 @@ func TestTheAppClosesItsSession(t *testing.T) {
 // is released.
 func TestNothingIsReleasedWhileTheAppMayAct(t *testing.T) {
 	for _, cut := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			g, p3 := startNoted(t, "Bully", 3, "p3")
 			use := p3.process.ledger.Use
 			if cut {
@@ -191,7 +192,7 @@ func TestNothingIsReleasedWhileTheAppMayAct(t *testing.T) {
 
 // V1, V6: a voter that starts again keeps what its state directory says, for as long as it says.
 func TestPromisesOutliveTheAgent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		const long = 10 * time.Second
 		g := startGroup(t, guarded("Bully", roster.Never), 3)
 		g.acts("p3")
@@ -224,7 +225,7 @@ func TestPromisesOutliveTheAgent(t *testing.T) {
 
 // V1: an agent with another state directory than the roster's does not vote.
 func TestAnotherStateDirectoryDoesNotVote(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := startGroup(t, guarded("Bully", roster.Never), 3)
 		g.acts("p3")
 		g.edit(func(r *roster.Roster) {
@@ -242,7 +243,7 @@ func TestAnotherStateDirectoryDoesNotVote(t *testing.T) {
 // A voter that leaves goes on answering until the manager has made a roster without its vote.
 func TestAVoterWaitsForTheManager(t *testing.T) {
 	for _, removed := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			g := startGroup(t, guarded("Bully", roster.Never), 3)
 			g.acts("p3")
 			p1 := g.agents["p1"]
@@ -266,7 +267,7 @@ func TestAVoterWaitsForTheManager(t *testing.T) {
 
 // A group that is deleted and made again is another one, whatever its generation.
 func TestAGroupThatIsMadeAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := startGroup(t, guarded("Bully", roster.Never), 3)
 		g.acts("p3")
 		again := g.roster

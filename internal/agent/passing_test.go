@@ -4,18 +4,18 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // A roster reaches one of two voters that live, and then no manager reaches anybody. The other one
 // gets it from its peer, keeps it with its signature, and the group has a coordinator again. What a
 // process passes on that the manager did not sign is not used.
 func TestRosterIsPassedOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		manager, process := keyrings(t)
 		var opened atomic.Int64
 		g := startGroup(t, roster.Roster{

@@ -12,13 +12,14 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/transport"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // MC11: an agent that does not support the rules level of its first roster tells the manager which
 // level it supports, and takes part when there is a roster that it supports. Without a manager it
 // ends.
 func TestFirstRosterOfAnotherRulesLevel(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := roster.Roster{Namespace: "shop", Group: "scheduler", GroupUID: "g", Generation: 5, Rules: 2,
 			Algorithm: "Bully", Safety: roster.Guarded, Heartbeat: heartbeat, Timeout: timeout,
 			Lease: 4 * timeout, Preemption: roster.Never, Processes: []roster.Process{member(1)}}

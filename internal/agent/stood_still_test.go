@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // asked is how often the process has asked the voters whether they hear the leaseholder.
@@ -19,7 +20,7 @@ func (n *noted) asked() int {
 // own silence for that of others. (The failure detector makes up for that itself; the lease's
 // follower, which counts from the last RENEW, does not.)
 func TestAProcessThatStoodStill(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g, notes := startNoted(t, "Bully", 3, "p1")
 		time.Sleep(2 * time.Second)
 		p1 := g.agents["p1"]

@@ -2,11 +2,11 @@ package agent_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // startPair starts two replicas, p3 above p2, and a witness, p1: a voter with priority 0.
@@ -26,7 +26,7 @@ func TestTwoReplicasAndAWitness(t *testing.T) {
 			"cut off": func(g *group) { g.cut("p3", true) },
 		} {
 			t.Run(algorithm+" "+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble.Test(t, func(t *testing.T) {
 					g := startPair(t, algorithm)
 					fail(g)
 					took := g.acts("p2")
@@ -54,7 +54,7 @@ func TestTheCoordinatorOutlivesTheWitness(t *testing.T) {
 			"cut off": func(g *group) { g.cut(lost, true) },
 		} {
 			t.Run(lost+" "+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble.Test(t, func(t *testing.T) {
 					g := startPair(t, "Bully")
 					before := g.agents["p3"].view().Epoch
 					fail(g)

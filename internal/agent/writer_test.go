@@ -7,12 +7,13 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // V11: while a write is under way the newest of those that wait is kept, which holds what the others
 // hold.
 func TestTheNewestWriteIsNextInTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		slow := make(chan struct{})
 		var saved []int64
 		w := newWriter(func(s lease.State, _ *roster.Roster) error {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/apphealth"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // app is an app in virtual time. It answers by a script, + for healthy and - for unhealthy; the
@@ -98,7 +99,7 @@ func (a *app) after(t *testing.T, d time.Duration, want string) {
 // An app that fails every other probe stays healthy; after two failures in a row it is unhealthy
 // until ten probes in a row have succeeded.
 func TestDamping(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := startApp(t)
 		defer a.stop()
 		a.says("+-+-+-" + "--" + "+++++++++-" + "++++++++++" + "+")
@@ -109,7 +110,7 @@ func TestDamping(t *testing.T) {
 
 // The thresholds and the period are those of the Probe.
 func TestThresholds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := startApp(t)
 		defer a.stop()
 		a.says("--+--" + "---" + "++" + "-" + "+++")
@@ -120,7 +121,7 @@ func TestThresholds(t *testing.T) {
 
 // An app that is no longer probed is healthy at once, whatever it would answer.
 func TestAskedNoMore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := startApp(t)
 		defer a.stop()
 		a.says("-")
@@ -140,7 +141,7 @@ func TestAskedNoMore(t *testing.T) {
 
 // Another Probe does not change the health: the consecutive results are counted anew.
 func TestAnotherProbe(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := startApp(t)
 		defer a.stop()
 		a.says("-")
@@ -158,7 +159,7 @@ func TestAnotherProbe(t *testing.T) {
 
 // A probe that never returns delays neither another Probe nor the end.
 func TestAnswerIsNotWaitedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := startApp(t)
 		silent := &apphealth.Probe{
 			Period:           time.Second,
@@ -180,7 +181,7 @@ func TestAnswerIsNotWaitedFor(t *testing.T) {
 
 // A probe that is not answered in time has failed. The next one starts at once if it is due.
 func TestSilence(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := startApp(t)
 		defer a.stop()
 		a.prober.Use(&apphealth.Probe{
@@ -196,7 +197,7 @@ func TestSilence(t *testing.T) {
 
 // A change that was undone before anybody received it is not sent.
 func TestOvertakenTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := &app{begun: time.Now(), prober: apphealth.NewProber()}
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 var some = Limits{Bytes: 10, Within: time.Minute}
@@ -129,7 +131,7 @@ func (d *Door) count(uid string) (strangers, pods int) {
 
 // A stranger is closed after its time. A pod stays.
 func TestAStrangerHasItsTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		d := New(nil, some)
 		enter(t, d, "stranger")
 		enter(t, d, "pod").prove("uid")

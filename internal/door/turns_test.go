@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 var few = TurnLimits{
@@ -34,7 +35,7 @@ func mustTake(t *testing.T, all *Turns, source string) (done func()) {
 }
 
 func TestNoSourceKeepsTheOthersWaiting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		all := newTestTurns()
 		greedy := []func(){mustTake(t, all, "greedy"), mustTake(t, all, "greedy")}
 		refused := make(chan error, 3)
@@ -64,7 +65,7 @@ func TestNoSourceKeepsTheOthersWaiting(t *testing.T) {
 }
 
 func TestWhoWaitsTooLongIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		all := newTestTurns()
 		for source := range few.AtOnce {
 			defer mustTake(t, all, fmt.Sprint("slow ", source))()
@@ -86,7 +87,7 @@ func TestWhoWaitsTooLongIsTold(t *testing.T) {
 }
 
 func TestWhoComesTooOftenIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		all := newTestTurns()
 		for range few.Burst {
 			mustTake(t, all, "eager")()
@@ -105,7 +106,7 @@ func TestWhoComesTooOftenIsTold(t *testing.T) {
 }
 
 func TestSourcesAreForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		all := newTestTurns()
 		stays := mustTake(t, all, "stays")
 		for i := range maxSources - 1 {

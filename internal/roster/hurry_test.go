@@ -2,14 +2,15 @@ package roster
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // After a restart of the manager agents come back within 15 seconds; one that learns from a peer
 // that the manager is there does not wait that long.
 func TestHurryCutsAPauseShort(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := NewClient(ClientConfig{})
 		c.Hurry() // before the pause: it says nothing about this one
 		begun := time.Now()

@@ -5,16 +5,16 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // Without the CA bundle's file there is no start: the client looks for it four times a second, for that bothers nobody, and
 // ends with its context.
 func TestClientWaitsForTheTrustFile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		looks := 0
 		c := NewClient(ClientConfig{Address: "127.0.0.1:1", Keyring: identity.NewKeyring(time.Now),
 			Logger: slog.New(slog.DiscardHandler),

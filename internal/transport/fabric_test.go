@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"net"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 const beat = 20 * time.Millisecond // between two attempts to make a link
@@ -34,7 +34,7 @@ func inEachFabric(t *testing.T, story func(*testing.T, fabric)) {
 		story(t, f)
 	})
 	t.Run("memory", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			f := newVirtualNetwork()
 			defer f.end()
 			story(t, f)

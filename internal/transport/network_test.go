@@ -6,12 +6,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // inMemory runs a scenario on a network with virtual time, on which everything that can happen has
 // happened after synctest.Wait.
 func inMemory(t *testing.T, story func(t *testing.T, m *virtualNetwork)) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		m := newVirtualNetwork()
 		defer m.end()
 		story(t, m)

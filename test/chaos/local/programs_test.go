@@ -7,11 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/podesta-dev/podesta/test/bubble"
 	"github.com/podesta-dev/podesta/test/chaos/backend"
 	"github.com/podesta-dev/podesta/test/chaos/signals"
 	"github.com/podesta-dev/podesta/test/stage"
@@ -57,7 +57,7 @@ func TestAKilledManagerIsAwaited(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		note(fmt.Sprintln(dead.Process.Pid))
 		go func() {
 			<-time.After(time.Second)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"os/exec"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/podesta-dev/podesta/test/bubble"
 	"github.com/podesta-dev/podesta/test/register"
 )
 
@@ -75,7 +75,7 @@ func TestAPauseEndsWithItsContext(t *testing.T) {
 }
 
 func TestWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		Wait(t.Context(), time.Minute)
 		if took := time.Since(begun); took != time.Minute {
