@@ -271,19 +271,24 @@ func TestNewcomerVotesAfterALease(t *testing.T) {
 	}
 }
 
-// Any generation since the last change of voters acknowledges it, with the state directory that the
-// roster names, and only up to the newest one.
+// Any generation since the last change of voters acknowledges it, from a majority of them, with the
+// state directory that the roster names, and only up to the newest one.
 func TestAcknowledgement(t *testing.T) {
+	theNewest := func(r *Report, newest int64) { r.Generation = newest }
 	for _, test := range []struct {
 		name string
+		of   int // so many of the four voters
 		what func(r *Report, newest int64)
 		acks bool
 	}{
-		{"the newest", func(r *Report, newest int64) { r.Generation = newest }, true},
-		{"one since the last change of voters", func(r *Report, newest int64) { r.Generation = newest - 1 }, true},
-		{"one before the last change of voters", func(r *Report, newest int64) { r.Generation = newest - 2 }, false},
-		{"one that there is not yet", func(r *Report, newest int64) { r.Generation = newest + 1 }, false},
-		{"with another state directory", func(r *Report, newest int64) { r.Generation, r.StateID = newest, "" }, false},
+		{"the newest", 3, theNewest, true},
+		{"the newest, from half of them", 2, theNewest, false},
+		{"the newest, from one", 1, theNewest, false},
+		{"one since the last change of voters", 3, func(r *Report, newest int64) { r.Generation = newest - 1 }, true},
+		{"one before the last change of voters", 3, func(r *Report, newest int64) { r.Generation = newest - 2 }, false},
+		{"one that there is not yet", 3, func(r *Report, newest int64) { r.Generation = newest + 1 }, false},
+		{"with another state directory", 3,
+			func(r *Report, newest int64) { r.Generation, r.StateID = newest, "" }, false},
 	} {
 		s := voting(3)
 		s.Pods = append(s.Pods, podNumber(3))
@@ -292,7 +297,7 @@ func TestAcknowledgement(t *testing.T) {
 		s.pass()
 		s.Settings = "another" // which makes another generation, in the same second
 		s.pass()
-		for i := range 3 {
+		for i := range test.of {
 			s.edit(i, func(r *Report) { test.what(r, s.Roster.Generation) })
 		}
 		if s.pass(); s.state.acknowledged.IsZero() == test.acks {
