@@ -424,11 +424,12 @@ ONLY     ?=
 WITHIN   ?= 0
 PARALLEL ?= $(shell nproc)
 SHUFFLES ?= 0
+SEARCHES ?= needed
 
 .PHONY: mutants
-mutants: ## Put known bugs into the code: an hour; ONLY=REGEXP of package or name, WITHIN=10m, SHUFFLES=5.
-	@echo "mutants: $(PARALLEL) at a time, with the tests of their packages, the simulator and other searches"
-	@go run ./hack/mutants -only '$(ONLY)' -within $(WITHIN) -parallel $(PARALLEL) -shuffles $(SHUFFLES) -o docs/evidence/mutants.md
+mutants: ## Put known bugs into the code: an hour; ONLY=REGEXP of package or name, WITHIN=10m, SHUFFLES=5, SEARCHES=all|none.
+	@echo "mutants: $(PARALLEL) at a time, with the tests of their packages; searches: $(SEARCHES)"
+	@go run ./hack/mutants -only '$(ONLY)' -within $(WITHIN) -parallel $(PARALLEL) -shuffles $(SHUFFLES) -searches $(SEARCHES) -o docs/evidence/mutants.md
 
 MINUTES ?= 90
 

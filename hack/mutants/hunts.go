@@ -3,13 +3,15 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"time"
 )
 
 // hunt is a search that a mutant must survive besides the unit tests of its package.
 type hunt struct {
-	name     string // before what it found; may be empty
-	pkg      string // whose tests search
-	last     bool   // it searches only if nothing has noticed the mutant before
+	name     string        // before what it found; may be empty
+	pkg      string        // whose tests search
+	last     bool          // it searches only if nothing has noticed the mutant before
+	limit    time.Duration // a mutant with which it does not end by then is caught; far above what a busy machine takes
 	args     func(m *mutant, e effort) []string
 	failures []*regexp.Regexp
 }
@@ -26,12 +28,14 @@ var hunts = map[string][]hunt{
 	"internal/election": {
 		{
 			pkg:      simulator,
+			limit:    20 * time.Minute,
 			failures: seedFailures,
 			args:     func(m *mutant, e effort) []string { return classic(m, e.seeds) },
 		},
 		{
 			pkg:      simulator,
 			last:     true,
+			limit:    20 * time.Minute,
 			failures: seedFailures,
 			args:     func(m *mutant, e effort) []string { return classic(m, 10*e.seeds) },
 		},
@@ -40,6 +44,7 @@ var hunts = map[string][]hunt{
 		{
 			name:     "wander ",
 			pkg:      "internal/lease",
+			limit:    5 * time.Minute,
 			failures: wanderFailures,
 			args: func(_ *mutant, e effort) []string {
 				return []string{"-test.run=TestWander", fmt.Sprint("-wanders=", e.wanders)}
@@ -49,11 +54,13 @@ var hunts = map[string][]hunt{
 			name:     "explore ",
 			pkg:      "internal/lease",
 			last:     true,
+			limit:    5 * time.Minute,
 			failures: exploreFailures,
 			args:     func(*mutant, effort) []string { return []string{"-test.run=TestExplore", "-states=30000"} },
 		},
 		{
 			pkg:      simulator,
+			limit:    5 * time.Minute,
 			failures: seedFailures,
 			args: func(_ *mutant, e effort) []string {
 				return simulate("Guarded", e.guarded)

@@ -2,7 +2,7 @@
 // goldens and unit tests of the package, then the searches of hunts.go. It changes nothing in the tree:
 // the compiler is given the mutant as an overlay. The mutants of a package are in its file mutants.txt.
 //
-//	go run ./hack/mutants [-only REGEXP] [-shuffles N] [-searches=false] [-o PAGE]
+//	go run ./hack/mutants [-only REGEXP] [-shuffles N] [-searches all|needed|none] [-o PAGE]
 //
 // The tests of the package are enough: most packages have no searches. With -shuffles they must notice
 // each mutant in every order, so that none is noticed by luck.
@@ -34,8 +34,15 @@ type options struct {
 	within   time.Duration
 	check    bool
 	shuffles int
-	searches bool
+	searches string
 }
+
+// What a search is run for.
+const (
+	searchAll    = "all"
+	searchNeeded = "needed"
+	searchNone   = "none"
+)
 
 func main() {
 	var o options
@@ -46,8 +53,8 @@ func main() {
 	flag.BoolVar(&o.check, "check", false, "only see that the mutants compile")
 	flag.IntVar(&o.shuffles, "shuffles", 0,
 		"run the tests of a mutant's package so many times, each in an order of its own; 0: once, as they stand")
-	flag.BoolVar(&o.searches, "searches", true,
-		"search, too, where a package has searches; false: the tests of its package must notice a mutant")
+	flag.StringVar(&o.searches, "searches", searchAll, "where a package has searches: "+searchAll+" searches for each mutant, "+
+		searchNeeded+" for those that its tests do not notice, "+searchNone+" leaves them to the tests")
 	flag.IntVar(&o.seeds, "seeds", 3000, "how many seeds of each algorithm the simulator has for a mutant of an algorithm")
 	flag.IntVar(&o.guarded, "guarded", 300, "how many seeds of each algorithm it has in Guarded mode for a mutant of lease")
 	flag.IntVar(&o.wanders, "wanders", 2000, "how many random schedules a mutant of lease gets")
@@ -65,6 +72,9 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
+	if !slices.Contains([]string{searchAll, searchNeeded, searchNone}, o.searches) {
+		return fmt.Errorf("-searches %s: must be %s, %s or %s", o.searches, searchAll, searchNeeded, searchNone)
+	}
 	all, err := tables(".")
 	if err != nil {
 		return err
@@ -83,8 +93,8 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	failed := slices.ContainsFunc(results, func(r result) bool { return r.err != nil })
-	if o.page != "" && !o.check && o.searches && len(results) == len(all) && !failed {
-		if err := os.WriteFile(o.page, []byte(page(results, o.effort)), 0o644); err != nil {
+	if o.page != "" && !o.check && o.searches != searchNone && len(results) == len(all) && !failed {
+		if err := os.WriteFile(o.page, []byte(page(results, o)), 0o644); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,7 @@ there are N runs in different orders; a test must fail in each of them, and all 
 first. "Search" is what a search found: a seed of the simulator with the invariant that it broke
 (replay it on the mutant with ` + "`-algorithm … -seed …`" + `). A dash means that this one did not notice. The
 tests of the package alone catch every mutant, apart from some of the algorithms, which are left to
-the simulator. Only the algorithms and the lease are searched at all.
+the simulator. Only the algorithms and the lease are searched at all%s.
 
 Some of the bugs are real ones that were found in this code before it was released; they are marked
 "found". One that is marked "equivalent" does no harm, for the reason that is given, and nothing
@@ -41,7 +41,7 @@ const tableHead = `
 `
 
 // page is the document with a row for each result, a table for each package.
-func page(results []result, e effort) string {
+func page(results []result, o options) string {
 	var b strings.Builder
 	caught, equivalent := 0, 0
 	for _, r := range results {
@@ -52,7 +52,11 @@ func page(results []result, e effort) string {
 			equivalent++
 		}
 	}
-	fmt.Fprintf(&b, pageHead, len(results), caught, equivalent, e.seeds, e.guarded)
+	where := ""
+	if o.searches == searchNeeded {
+		where = ", and here only where\nthe tests had noticed nothing (`make mutants SEARCHES=all` searches for each)"
+	}
+	fmt.Fprintf(&b, pageHead, where, len(results), caught, equivalent, o.seeds, o.guarded)
 	for i, r := range results {
 		if i == 0 || results[i-1].pkg != r.pkg {
 			title := titles[r.pkg]

@@ -19,11 +19,15 @@ type verdict struct {
 	tests  string        // of the mutant's package: one that failed, in every run of them
 	missed string        // of several runs in which they did not all fail; empty: there is none
 	ran    time.Duration // the longest of these runs, without the build
-	search string
+	search string        // what the searches found
 	took   time.Duration // altogether
 }
 
-const nobody = "–"
+// What stands for the name of who noticed a mutant.
+const (
+	nobody    = "–"
+	notNeeded = "not run" // the tests had noticed it
+)
 
 func (v verdict) caught() bool { return v.tests != nobody || v.search != nobody }
 
@@ -39,7 +43,11 @@ func (m *mutant) try(ctx context.Context, dir string, o options) (verdict, error
 	if err != nil {
 		return verdict{}, err
 	}
-	if o.searches {
+	switch {
+	case o.searches == searchNone, len(hunts[m.pkg]) == 0:
+	case o.searches == searchNeeded && v.caught():
+		v.search = notNeeded
+	default:
 		if v.search, err = m.hunt(ctx, dir, overlay, v.caught(), o.effort); err != nil {
 			return verdict{}, err
 		}
@@ -59,7 +67,7 @@ func (m *mutant) hunt(ctx context.Context, dir, overlay string, caught bool, e e
 		if err != nil {
 			return "", err
 		}
-		what, err := test(ctx, binary, h.pkg, h.failures, h.args(m, e)...)
+		what, err := test(ctx, binary, h.pkg, h.limit, h.failures, h.args(m, e)...)
 		if err != nil {
 			return "", err
 		}
@@ -91,7 +99,7 @@ func unitTests(ctx context.Context, pkg, dir string, shuffles int, flags ...stri
 	var found []string
 	for _, order := range orders {
 		begun := time.Now()
-		what, err := test(ctx, binary, pkg, testFailures, "-test.skip="+searches,
+		what, err := test(ctx, binary, pkg, 2*testTimeout, testFailures, "-test.skip="+searches,
 			"-test.shuffle="+order, "-test.timeout="+testTimeout.String())
 		if err != nil {
 			return v, err
@@ -109,8 +117,8 @@ func unitTests(ctx context.Context, pkg, dir string, shuffles int, flags ...stri
 	return v, nil
 }
 
-// testTimeout is how long the tests of a package may take with a mutant. They take seconds: one that
-// never ends is caught, and needs a test that fails sooner.
+// testTimeout is how long the tests of a package may take with a mutant. They take seconds: a test that
+// never ends fails then, so the mutant is caught, and needs a test that fails sooner.
 const testTimeout = 5 * time.Minute
 
 // missed says that tests failed in some runs only.
@@ -185,13 +193,12 @@ func (m *mutant) overlay(dir string) (string, error) {
 	return overlay, os.WriteFile(overlay, replace, 0o600)
 }
 
-// limit is how long a mutant may take: one that does not end is caught, too. It is far above what a busy
-// machine takes.
-const limit = 20 * time.Minute
-
-// test runs tests of a package on one processor and says by which of the patterns they failed, or nobody.
-// Tests that end in any other way say nothing about the mutant: that is an error.
-func test(ctx context.Context, binary, pkg string, failures []*regexp.Regexp, args ...string) (string, error) {
+// test runs tests of a package on one processor and says by which of the patterns they failed, that they
+// did not end within the limit, or nobody. Tests that end in any other way say nothing about the mutant:
+// that is an error.
+func test(
+	ctx context.Context, binary, pkg string, limit time.Duration, failures []*regexp.Regexp, args ...string,
+) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	c := exec.CommandContext(limited, binary, append(args, "-test.failfast")...)
