@@ -128,12 +128,11 @@ func (v *voter) promise(r *Roster, to Incarnation, p Request, now Instant) (gran
 	if !renewal && (p.Epoch <= v.Highest || !v.wouldPromise(r, to, generation, now)) { // V3
 		return false, false
 	}
-	before := v.State
 	v.until = max(v.until, now+p.Lease) // V5
 	if renewal {
-		v.Lease = max(v.Lease, p.Lease)
-		return true, v.State != before
+		return true, false // for no longer than the roster of its epoch allows: the State has that
 	}
+	before := v.State
 	if v.To != to { // the previous epoch was not promised to this incarnation
 		v.previousEpoch = 0
 	}
