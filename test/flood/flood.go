@@ -4,187 +4,107 @@
 package flood
 
 import (
+	"bufio"
 	"context"
-	"crypto/tls"
-	"encoding/binary"
+	"encoding/json"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
 
-// An Attack uses a connection until it is closed, or ctx ends. It calls sent when it has sent all
-// that it can, or that the other end takes.
-type Attack func(ctx context.Context, conn net.Conn, sent func())
-
 // pause is the time from the end of a connection to the next attempt. It spares this machine.
 const pause = 5 * time.Second
+
+// strangers is one flood.
+type strangers struct {
+	Address   string // of the victim
+	Addresses int    // from 127.0.0.2 on
+	Number    int    // of connections
+	Attack    Attack
+}
+
+// attacker as the first argument makes a test's program the process of the strangers: see Attacker.
+const attacker = "flood-attacker"
+
+// begun is the line that this process prints when each stranger has sent once what it can.
+const begun = "begun"
 
 // Begin has each of so many strangers keep a connection to an address, from 127.0.0.2 and the
 // addresses after it in turn. It returns when each has sent once what it can, or was refused; they
 // go on until the test ends.
-func Begin(t *testing.T, address string, addresses, strangers int, attack Attack) {
+//
+// The strangers stand for other machines, and must not take the processor from who is tested: they
+// are a process of their own, which gets a third of the time that others get. It is this program,
+// started again: its TestMain calls Attacker first.
+func Begin(t *testing.T, address string, addresses, number int, attack Attack) {
 	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
+	what, err := json.Marshal(strangers{address, addresses, number, attack})
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	//nolint:gosec,noctx // it is this program, and is killed when the test ends
+	process := exec.Command("nice", "-n", "5", program, attacker, string(what))
+	process.Stderr = os.Stderr
+	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := process.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = process.Process.Kill(); _ = process.Wait() })
+	if line, err := bufio.NewReader(out).ReadString('\n'); strings.TrimSpace(line) != begun {
+		t.Fatalf("the flood did not begin: %q (%v)", line, err)
+	}
+}
+
+// Attacker reports whether this process is to be the strangers of a Begin, and if so is them until
+// it is killed.
+func Attacker() bool {
+	if len(os.Args) != 3 || os.Args[1] != attacker {
+		return false
+	}
+	var s strangers
+	if err := json.Unmarshal([]byte(os.Args[2]), &s); err != nil {
+		panic(err)
+	}
+	s.flood()
+	return true
+}
+
+func (s strangers) flood() {
 	var running, first sync.WaitGroup
-	t.Cleanup(func() { stop(); running.Wait() })
-	for i := range strangers {
-		own := net.IPv4(127, 0, 0, byte(2+i%addresses)) //nolint:gosec // a few addresses
+	for i := range s.Number {
+		own := net.IPv4(127, 0, 0, byte(2+i%s.Addresses)) //nolint:gosec // a few addresses
 		from := net.Dialer{LocalAddr: &net.TCPAddr{IP: own}}
 		first.Add(1)
-		once := sync.OnceFunc(first.Done)
+		sent := sync.OnceFunc(first.Done)
 		running.Go(func() {
-			for ctx.Err() == nil {
-				if conn, err := from.DialContext(ctx, "tcp", address); err == nil {
-					end := context.AfterFunc(ctx, func() { _ = conn.Close() })
-					attack(ctx, conn, once)
-					end()
+			for {
+				if conn, err := from.Dial("tcp", s.Address); err == nil {
+					s.Attack.use(context.Background(), conn, sent)
 					_ = conn.Close()
 				}
-				once()
-				select {
-				case <-ctx.Done():
-				case <-time.After(pause):
-				}
+				sent()
+				<-time.After(pause)
 			}
 		})
 	}
 	first.Wait()
-}
-
-// stall waits until the other end closes the connection.
-func stall(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
-
-// Headers sends so many bytes of a request's headers, and no end of them; over TLS if secure.
-func Headers(bytes int, secure bool) Attack {
-	return func(_ context.Context, conn net.Conn, sent func()) {
-		if secure {
-			//nolint:gosec // it is an attacker: whom it attacks does not matter to it
-			conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true})
-		}
-		_, err := fmt.Fprintf(conn, "GET /metrics HTTP/1.1\r\nHost: flood\r\n")
-		// many lines a write: over TLS each write is a record, which costs the attacker more than its
-		// victim, and both share this machine
-		lines := strings.Repeat("X-Flood: "+strings.Repeat("f", 1000)+"\r\n", 16)
-		for written := 0; err == nil && written < bytes; written += len(lines) {
-			_, err = io.WriteString(conn, lines)
-		}
-		sent()
-		stall(conn)
-	}
-}
-
-// Calls makes so many gRPC calls over TLS at once, without a certificate, each with a message of so
-// many bytes that lacks its last one.
-func Calls(method string, calls, bytes int) Attack {
-	return func(ctx context.Context, conn net.Conn, sent func()) {
-		dial := func(context.Context, string, string) (net.Conn, error) { return conn, nil }
-		transport := &http.Transport{
-			DialContext:       dial,
-			ForceAttemptHTTP2: true,
-			//nolint:gosec // as above
-			TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
-			MaxConnsPerHost: 1,
-		}
-		defer transport.CloseIdleConnections()
-		var all sync.WaitGroup
-		var unsent sync.WaitGroup
-		for range calls {
-			unsent.Add(1)
-			body := &unfinished{ctx: ctx, left: 5 + bytes - 1, size: bytes,
-				sent: sync.OnceFunc(unsent.Done)}
-			all.Go(func() {
-				defer body.sent()
-				request, err := http.NewRequestWithContext(ctx, http.MethodPost,
-					"https://flood"+method, body)
-				if err != nil {
-					return
-				}
-				request.Header.Set("Content-Type", "application/grpc")
-				request.Header.Set("Te", "trailers")
-				if response, err := transport.RoundTrip(request); err == nil {
-					_, _ = io.Copy(io.Discard, response.Body)
-					_ = response.Body.Close()
-				}
-			})
-		}
-		unsent.Wait()
-		sent()
-		all.Wait()
-	}
-}
-
-// unfinished is a gRPC message whose last byte does not come.
-type unfinished struct {
-	ctx        context.Context // it ends with the attack
-	size, left int
-	begun      bool
-	sent       func()
-}
-
-func (u *unfinished) Read(p []byte) (int, error) {
-	if u.left == 0 {
-		u.sent()
-		<-u.ctx.Done()
-		return 0, io.ErrUnexpectedEOF
-	}
-	n := min(len(p), u.left)
-	clear(p[:n])
-	if !u.begun { // its length, after the flag that it is not compressed
-		u.begun = true
-		n = copy(p, binary.BigEndian.AppendUint32([]byte{0}, uint32(u.size))) //nolint:gosec // a few MiB
-	}
-	u.left -= n
-	return n, nil
-}
-
-// Handshake shows a certificate of so many bytes, which nobody has signed, and keeps back the last
-// of them: the handshake does not end.
-func Handshake(bytes int) Attack {
-	return func(ctx context.Context, conn net.Conn, sent func()) {
-		short := &cut{Conn: conn, left: bytes, ctx: ctx, sent: sent}
-		//nolint:gosec // as above
-		client := tls.Client(short, &tls.Config{
-			InsecureSkipVerify: true,
-			NextProtos:         []string{"h2"},
-			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-				return &tls.Certificate{
-					Certificate: [][]byte{make([]byte, bytes)},
-					PrivateKey:  noKey{},
-				}, nil
-			},
-		})
-		_ = client.HandshakeContext(ctx)
-		sent()
-		stall(conn)
-	}
-}
-
-// cut lets so many bytes pass.
-type cut struct {
-	net.Conn
-	left int
-	ctx  context.Context // it ends with the attack
-	sent func()
-}
-
-func (c *cut) Write(p []byte) (int, error) {
-	if len(p) <= c.left {
-		c.left -= len(p)
-		return c.Conn.Write(p)
-	}
-	if _, err := c.Conn.Write(p[:c.left]); err != nil {
-		return 0, err
-	}
-	c.sent()
-	stall(c.Conn)
-	return 0, io.ErrClosedPipe
+	fmt.Println(begun)
+	running.Wait()
 }
 
 // PeakMemory returns the most memory that was ever resident of a process, in bytes.

@@ -2,12 +2,8 @@ package install
 
 import (
 	"context"
-	"fmt"
+	"crypto/tls"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -52,7 +48,7 @@ func TestFloodedManager(t *testing.T) {
 			t.Errorf("%d → %d MiB, above the limit of %d MiB", before>>20, peak>>20, m.limit>>20)
 		}
 	}()
-	scrape := prometheusApart(t, m, token(t, reader))
+	scrape := prometheus(t, m, token(t, reader))
 	m.await(t, "metrics before the flood", scrape)
 	flood.Begin(t, m.roster, 4, door.Strangers, flood.Calls(join, 4, message))
 	joins(t, m)
@@ -62,43 +58,25 @@ func TestFloodedManager(t *testing.T) {
 	m.await(t, "a probe's answer", func(ctx context.Context) bool { return status(ctx, "http://"+m.health+"/healthz") == http.StatusOK })
 }
 
-// prometheusApart returns what scrapes a manager as Prometheus does, and reports whether it got the
-// metrics: in a process of its own, because this one has no time to spare while it floods; and with
-// the CA as a file, so that the API server need not be asked for it in the flood.
-func prometheusApart(t *testing.T, m *managerProcess, bearer string) func(context.Context) bool {
+// prometheus returns what scrapes a manager as Prometheus does, and reports whether it got the
+// metrics. It keeps the CA of the first that it got: the API server is not asked for it in a flood.
+func prometheus(t *testing.T, m *managerProcess, bearer string) func(context.Context) bool {
 	t.Helper()
-	e, trust := monitored(t), filepath.Join(t.TempDir(), "ca.crt")
-	m.await(t, "the CA", func(ctx context.Context) bool {
-		bundle := &corev1.ConfigMap{}
-		err := kube.Get(ctx, client.ObjectKey{Namespace: system, Name: e.configMap}, bundle)
-		return err == nil && os.WriteFile(trust, []byte(bundle.Data[e.key]), 0o600) == nil
-	})
+	e := monitored(t)
+	var kept *tls.Config
 	return func(ctx context.Context) bool {
-		begun := time.Now()
-		said, err := exec.CommandContext(ctx, os.Args[0], scrapeCommand, "https://"+m.metrics+"/metrics", trust,
-			e.serverName, bearer).CombinedOutput()
-		t.Logf("metrics: %s (%v) after %v", said, err, time.Since(begun))
-		return err == nil && string(said) == strconv.Itoa(http.StatusOK)
+		begun, trust := time.Now(), kept
+		if trust == nil {
+			trust = e.config(ctx, t)
+		}
+		code, err := get(ctx, trust, "https://"+m.metrics+"/metrics", bearer)
+		t.Logf("metrics: %d (%v) after %v", code, err, time.Since(begun))
+		if err != nil || code != http.StatusOK {
+			return false
+		}
+		kept = trust
+		return true
 	}
-}
-
-// scrapeCommand as the first argument makes this program the scraper of prometheusApart.
-const scrapeCommand = "scrape"
-
-// scrapeApart is that scraper: its arguments are the URL, a file with the CA, the manager's name in
-// its certificate, and a token. It prints the status of the answer.
-func scrapeApart(arguments []string) error {
-	url, trust, name, bearer := arguments[0], arguments[1], arguments[2], arguments[3]
-	bundle, err := os.ReadFile(trust)
-	if err != nil {
-		return err
-	}
-	code, err := get(context.Background(), verifying(bundle, name), url, bearer)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Print(code)
-	return err
 }
 
 // joins has a pod join, and get its roster.
