@@ -113,7 +113,8 @@ func (p *promise) release(from string, number uint64, e lease.Epoch, now Time) {
 }
 
 // noteWord keeps what a request has made a voter promise. It is given when the answer goes out. A
-// denial goes out at once, and says nothing of what was promised before.
+// denial goes out at once, and says nothing of what was promised before. It binds for what was asked
+// for: that the voter itself goes by more, because of a vote that waits for the disk, nobody relies on.
 func (w *World) noteWord(p int32, q *lease.Request, r *node.Ready) {
 	v := &w.processes[p]
 	m := v.node.Lease()
@@ -124,12 +125,14 @@ func (w *World) noteWord(p int32, q *lease.Request, r *node.Ready) {
 	if to.Name == "" || remaining <= 0 {
 		return
 	}
-	deadline := v.clock.instant(w.now) + remaining
+	deadline := v.clock.instant(w.now) + q.Lease
 	made := word{promise{to, q.Epoch, deadline, v.clock.when(deadline)}, w.groupOf(p), q.Round, q.Round}
 	for i := range v.words {
 		if said := &v.words[i]; said.to == to && said.epoch == q.Epoch && said.group == made.group {
-			made.first, made.last = min(said.first, q.Round), max(said.last, q.Round)
-			*said = made
+			said.first, said.last = min(said.first, q.Round), max(said.last, q.Round)
+			if deadline > said.deadline {
+				said.deadline, said.until = deadline, made.until
+			}
 			return
 		}
 	}
