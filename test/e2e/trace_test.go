@@ -10,9 +10,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
@@ -140,6 +143,14 @@ func (g *group) checkTraceOfAViewer() {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "podesta-electiongroup-viewer"},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "victor"}},
 	})))
+	// the API server goes by a binding a little after it is made
+	g.must(wait.PollUntilContextTimeout(g.t.Context(), 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: "victor",
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Group: v1.GroupVersion.Group, Resource: "electiongroups",
+				Namespace: g.Namespace}}}
+		err := g.Create(ctx, review)
+		return review.Status.Allowed, err
+	}))
 	out, notes, err := g.plugin("trace", g.Group, "--as", "victor")
 	if err != nil || !strings.HasPrefix(out, "scheduler-3 was elected in trace/scheduler after scheduler-4, under epoch ") {
 		g.t.Errorf("%v: %s\n%s", err, notes, out)

@@ -32,8 +32,7 @@ func TestFloodedManager(t *testing.T) {
 		must(t, kube.Delete(context.Background(), &corev1.Secret{ObjectMeta: named(system, "podesta-ca")}))
 	})
 	reader := newAccount(t)
-	_, err := kubectl("create", "clusterrolebinding", reader.Namespace, "--clusterrole=podesta-metrics-reader", "--serviceaccount="+reader.Namespace+":"+reader.Name)
-	must(t, err)
+	maySeeMetrics(t, reader)
 	m := startManager(t, buildManager(t), tokenFile(t, "podesta-manager"), "podesta-manager-flooded")
 	m.await(t, "ready", func(ctx context.Context) bool { return status(ctx, "http://"+m.health+"/readyz") == http.StatusOK })
 	m.await(t, "the leader", func(ctx context.Context) bool {

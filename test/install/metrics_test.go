@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -73,13 +74,23 @@ func verifying(bundle []byte, name string) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: name}
 }
 
+// maySeeMetrics binds an account to the role that scrapers have.
+func maySeeMetrics(t *testing.T, who *corev1.ServiceAccount) {
+	t.Helper()
+	gives := authorizationv1.SubjectAccessReviewSpec{
+		User:                  "system:serviceaccount:" + who.Namespace + ":" + who.Name,
+		NonResourceAttributes: &authorizationv1.NonResourceAttributes{Verb: "get", Path: "/metrics"},
+	}
+	bind(t, gives, "clusterrolebinding", who.Namespace, "--clusterrole=podesta-metrics-reader",
+		"--serviceaccount="+who.Namespace+":"+who.Name)
+}
+
 // checkMetrics asks managers for metrics as Prometheus does: as nobody, as somebody, and as somebody who may get them; and as
 // somebody who wants another server, or knows another CA.
 func checkMetrics(t *testing.T, managers ...*managerProcess) {
 	t.Helper()
 	reader, stranger := newAccount(t), newAccount(t)
-	_, err := kubectl("create", "clusterrolebinding", reader.Namespace, "--clusterrole=podesta-metrics-reader", "--serviceaccount="+reader.Namespace+":"+reader.Name)
-	must(t, err)
+	maySeeMetrics(t, reader)
 	foreign, err := identity.NewSuccession(time.Now())
 	must(t, err)
 	e := monitored(t)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -121,9 +122,12 @@ func TestWhatTheManagerMayCreate(t *testing.T) {
 func TestTheAccountOfThatNameElsewhere(t *testing.T) {
 	awaitPolicies(t, impersonate(t, account))
 	namespace := newNamespace(t)
-	_, err := kubectl("create", "rolebinding", "edit", "-n", namespace, "--clusterrole=podesta-manager", "--serviceaccount="+namespace+":podesta-manager")
-	must(t, err)
-	tenant := impersonate(t, "system:serviceaccount:"+namespace+":podesta-manager")
+	user := "system:serviceaccount:" + namespace + ":podesta-manager"
+	creates := authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+		Verb: "create", Resource: "configmaps", Namespace: namespace,
+	}}
+	bind(t, creates, "rolebinding", "edit", "-n", namespace, "--clusterrole=podesta-manager", "--serviceaccount="+namespace+":podesta-manager")
+	tenant := impersonate(t, user)
 	settings := &corev1.ConfigMap{ObjectMeta: named(namespace, "settings")}
 	must(t, tenant.Create(t.Context(), settings))
 }

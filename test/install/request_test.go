@@ -83,8 +83,7 @@ func (r request) awaitPolicy(t *testing.T, lacks client.Client, namespace string
 // person returns a client with the rights of a role of dist/install.yaml in a namespace.
 func person(t *testing.T, name, role, namespace string) client.Client {
 	t.Helper()
-	_, err := kubectl("create", "rolebinding", name, "-n", namespace, "--clusterrole="+role, "--user="+name)
-	must(t, err)
+	bind(t, getGroups(name, namespace), "rolebinding", name, "-n", namespace, "--clusterrole="+role, "--user="+name)
 	return user(t, name)
 }
 

@@ -8,6 +8,8 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/podesta-dev/podesta/test/envtest"
 )
 
 // TestWhatTheManagerMayDo asks the API server what the manager's ServiceAccount may, and what it may not.
@@ -97,8 +99,7 @@ func TestPeoplesRoles(t *testing.T) {
 			t.Errorf("%s has not the label %s: %v", role.Name, label, role.Labels)
 		}
 		namespace := newNamespace(t)
-		_, err := kubectl("create", "rolebinding", "person", "-n", namespace, "--clusterrole="+role.Name, "--user="+test.role)
-		must(t, err)
+		bind(t, getGroups(test.role, namespace), "rolebinding", "person", "-n", namespace, "--clusterrole="+role.Name, "--user="+test.role)
 		group := authorizationv1.ResourceAttributes{Group: "podesta.dev", Resource: "electiongroups", Namespace: namespace}
 		for _, verb := range append(test.verbs, test.not...) {
 			group.Verb = verb
@@ -134,11 +135,32 @@ func TestEveryRuleIsExplained(t *testing.T) {
 	}
 }
 
-// ask is a SubjectAccessReview.
+// ask is a SubjectAccessReview about a resource.
 func ask(t *testing.T, user string, attributes *authorizationv1.ResourceAttributes) bool {
 	t.Helper()
-	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user,
-		Groups: []string{"system:serviceaccounts", "system:authenticated"}, ResourceAttributes: attributes}}
+	return allowed(t, authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: attributes})
+}
+
+func allowed(t *testing.T, asked authorizationv1.SubjectAccessReviewSpec) bool {
+	t.Helper()
+	asked.Groups = []string{"system:serviceaccounts", "system:authenticated"}
+	review := &authorizationv1.SubjectAccessReview{Spec: asked}
 	must(t, kube.Create(t.Context(), review))
 	return review.Status.Allowed
+}
+
+// bind creates a binding with kubectl, and waits until the API server goes by it: until what it gives
+// somebody is allowed.
+func bind(t *testing.T, gives authorizationv1.SubjectAccessReviewSpec, arguments ...string) {
+	t.Helper()
+	_, err := kubectl(append([]string{"create"}, arguments...)...)
+	must(t, err)
+	envtest.Eventually(t, gives.User+" to be allowed what was bound", func() bool { return allowed(t, gives) })
+}
+
+// getGroups is what each role for ElectionGroups gives.
+func getGroups(user, namespace string) authorizationv1.SubjectAccessReviewSpec {
+	return authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+		Verb: "get", Group: "podesta.dev", Resource: "electiongroups", Namespace: namespace,
+	}}
 }

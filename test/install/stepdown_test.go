@@ -15,8 +15,7 @@ func TestWhoMayAskForAStepDown(t *testing.T) {
 	_, err := kubectl("create", "role", "annotator", "-n", namespace, "--resource=electiongroups.podesta.dev",
 		"--verb=get,list,watch,create,update,patch")
 	must(t, err)
-	_, err = kubectl("create", "rolebinding", "mary", "-n", namespace, "--role=annotator", "--user=mary")
-	must(t, err)
+	bind(t, getGroups("mary", namespace), "rolebinding", "mary", "-n", namespace, "--role=annotator", "--user=mary")
 	annotator := user(t, "mary")
 	stepDown := request{v1.StepDownAnnotation, "step-down", "podesta-step-down"}
 	stepDown.awaitPolicy(t, annotator, namespace)

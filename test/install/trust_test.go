@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,13 +26,12 @@ const (
 // tenant returns a client of somebody who may do everything with the ConfigMaps of a namespace.
 func tenant(t *testing.T, namespace string) client.Client {
 	t.Helper()
-	for _, arguments := range [][]string{
-		{"create", "role", "tenant", "-n", namespace, "--verb=*", "--resource=configmaps"},
-		{"create", "rolebinding", "tenant", "-n", namespace, "--role=tenant", "--user=mallory"},
-	} {
-		_, err := kubectl(arguments...)
-		must(t, err)
-	}
+	_, err := kubectl("create", "role", "tenant", "-n", namespace, "--verb=*", "--resource=configmaps")
+	must(t, err)
+	gets := authorizationv1.SubjectAccessReviewSpec{User: "mallory", ResourceAttributes: &authorizationv1.ResourceAttributes{
+		Verb: "get", Resource: "configmaps", Namespace: namespace,
+	}}
+	bind(t, gets, "rolebinding", "tenant", "-n", namespace, "--role=tenant", "--user=mallory")
 	return user(t, "mallory")
 }
 
