@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	ruleRow  = regexp.MustCompile(`^\| ((?:V|C|LH|P|F|MC)\d+) \|`)
-	ruleText = regexp.MustCompile(`(?m)^\s*// ((?:V|C|LH|P|F|MC)\d+)[.:] `)
+	ruleRow  = regexp.MustCompile(`^\| ((?:V|C|LH|PR|F|MC)\d+) \|`)
+	ruleText = regexp.MustCompile(`(?m)^\s*// ((?:V|C|LH|PR|F|MC)\d+)[.:] `)
 	goFile   = regexp.MustCompile("`((?:[\\w/]+/)?\\w+\\.go)`")
 	folder   = regexp.MustCompile("`(internal/\\w+)`")
 )

@@ -16,7 +16,7 @@ import (
 )
 
 // noon is when the stories of these tests play: 10 days after generations began to be counted.
-var noon = membership.Epoch.Add(10 * 24 * time.Hour)
+var noon = membership.GenerationsBegin.Add(10 * 24 * time.Hour)
 
 // scene is an observation in the making: a group whose pods are p-0, p-1, …, with priorities by
 // ordinal.

@@ -3,54 +3,18 @@ package lease
 import "time"
 
 // A candidate is a process that may coordinate: its priority is above 0, its app is healthy, and it
-// has not withdrawn. prevote.go and seek.go carry out what these rules say.
-//
-// C1. A candidate that the election algorithm nominates, and that holds no lease, sends a PREVOTE
-// to all voters. It asks those that would not promise, or have not answered, again every heartbeat:
-// promises run out, a voter notices that a leaseholder is gone. One that has not answered is asked
-// again at once when the connection to it opens.
-//
-// C2. It follows the leaseholder that the voters hear, and deposes nobody, if so many hear one that
-// no majority is left, or if some hear one and those that answer within the timeout and hear none
-// are not a majority. Of several leaseholders it follows the newest that a minority of liars cannot
-// have made up. Its election algorithm is told.
-//
-// C3. If a majority would promise, it asks for votes. The ballot is one above the smallest number
-// such that a majority of those asked have promised no higher ballot of this generation, so that a
-// single voter can push the ballot up by 16 at most. An incarnation asks for no epoch twice,
-// because a late RELEASE of the first attempt would end a promise of the second. If the ballots of
-// a generation are used up, it reports that, and the manager makes a new generation.
-//
-// C4. If a majority answers, but promises that nobody hears still run, it stays nominated and asks
-// for pre-votes again when enough of the promises have run out, or when a RELEASE arrives. Answers
-// that are late count for that, too: the first to answer may be bound for long (the process itself, by
-// what it promised before it was restarted, V6), and the others for a moment. For T after a RELEASE
-// it asks every tenth of a heartbeat, because it reaches the voters at different times.
+// has not withdrawn. prevote.go has the rules of how it asks whether it could be elected, and seek.go
+// those of how it asks for votes.
 //
 // C5. If fewer than a majority answer within the roster's timeout, twice in a row, it withdraws its
 // candidacy for a random 4 to 8 T, provided that another process may coordinate. Otherwise the
-// highest process, with a broken connection, would keep all others from being elected.
-//
-// C6. It asks for the same epoch again every heartbeat, because a voter with a slow disk has
-// written it by then, until a majority has promised, or so many have denied that no majority is
-// left, or L has passed. If any have denied, those that have not answered for 2 T count with them:
-// they may be dead, and votes that are split must not be kept from each other for a whole lease. In
-// all cases but the first it sends RELEASE, and the next attempt begins with a pre-vote after a random
-// part of T, of 2 T the next time, and so on up to 8 T.
+// highest process, with a broken link, would keep all others from being elected.
 //
 // C7. A majority of promises, counted by LH1, makes it the leaseholder.
 //
-// C8. A process that suspects the leaseholder sends a PREVOTE to the voters before its election
-// algorithm hears of the suspicion. If a majority does not hear the leaseholder either, the
-// algorithm is told, and an election begins. If they hear it, the process follows by hearsay, and
-// asks again after a random T/2 to 3T/2. So a process that lost only its own connection to the
-// leaseholder disturbs nobody. A process whose app reports that the leaseholder does not answer asks
-// the voters, too. While it hears the leaseholder itself it says so when it is asked, and it goes on
-// following unless a majority hears nothing. So an app that lies costs pre-votes, and no more.
-//
 // C9. If nobody has held the lease for L, 6 T and a further random part of 6 T, a candidate
 // nominates itself: it asks for pre-votes, and with a majority for votes. This serves rings that
-// cannot close and connections that work in one direction only.
+// cannot close and links that work in one direction only.
 
 // candidacy is what a process does to become the leaseholder.
 type candidacy struct {

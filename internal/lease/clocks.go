@@ -2,6 +2,13 @@ package lease
 
 import "time"
 
+// LH7. If CLOCK_BOOTTIME, CLOCK_MONOTONIC_RAW and the wall clock advanced differently, by more than
+// ρ of the time that passed and ε, the leaseholder steps down. They are compared with what they
+// showed at the step before, where ε is so much that only a clock that was set, or stood still, is
+// noticed; then it withdraws its candidacy as in LH4. And they are compared with what they showed 5
+// to 10 s ago, whatever the lease, where ρ counts; whoever finds that, leaseholder or not, withdraws
+// its candidacy until 5 s after they have agreed again.
+
 // Reading is a reading of a machine's clocks at one instant.
 type Reading struct {
 	Boot Instant       // CLOCK_BOOTTIME: the protocol counts with this clock only

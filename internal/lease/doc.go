@@ -1,10 +1,11 @@
 // Package lease decides which process may act as the coordinator, and until when. It stands behind
 // every election algorithm of a Guarded group: the algorithm nominates, the lease authorises.
 //
-// A Machine is one process's part in the lease protocol. Each role has a file, which begins with
-// the rules of the role and goes on with the code that implements them: voter.go (V1–V10), disk.go
-// (V11), groups.go (V12), candidate.go (C1–C9), leaseholder.go (LH1–LH9), preemption.go (P1–P5),
-// follower.go (F1–F5). docs/reference/lease.md explains the protocol and why it is safe.
+// A Machine is one process's part in the lease protocol. A file begins with the rules that it
+// implements: of the voter in voter.go, disk.go and groups.go (V); of the candidate in candidate.go,
+// prevote.go and seek.go (C); of the leaseholder in leaseholder.go, tally.go, step_down.go, clocks.go
+// and length.go (LH); of preemption in preemption.go (PR); of the follower in follower.go (F).
+// docs/reference/lease.md has a list of them, explains the protocol, and says why it is safe.
 //
 // A Machine is pure: a reading of the clocks and an event go in; requests, responses and advice to
 // the election algorithm come out. The same seed and the same events give the same output. Its

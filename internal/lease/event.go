@@ -19,7 +19,7 @@ const (
 	Nominated
 	// Suspected: the failure detector suspects Process, which the election algorithm names.
 	Suspected
-	// LinkUp: the connection to Process has opened. LinkDown: the kernel closed the one to or from it.
+	// LinkUp: the link to Process has opened. LinkDown: the kernel closed the one to or from it.
 	LinkUp
 	LinkDown
 	// Restored: this process is a candidate again. Withdrawn: it no longer is, because its app is

@@ -8,9 +8,8 @@ import "time"
 // it, or one of these is so: by its own roster the sender never coordinates; it is a voter whose
 // running promise is to another incarnation; the epoch is of a newer generation than its roster
 // and the sender is not the incarnation that its promise is to. Its election algorithm is told,
-// so the lease prevails over nominations. A voter that follows an epoch that it has not promised
-// reports to the manager no epoch, nor does a process that does not vote while it follows a
-// lower one than it has reported.
+// so the lease prevails over nominations. To the manager a voter reports no epoch that it has not
+// promised, and a process that does not vote none that is lower than the last that it reported.
 //
 // F2. A process follows nothing below its floor: the highest epoch that it has held, or has both
 // promised and followed. A higher one of which it has only heard keeps it from following a lower
@@ -20,7 +19,7 @@ import "time"
 //
 // F3. A leaseholder that sends STEP DOWN is no longer followed. If it names an heir, the
 // election algorithm is told to nominate the heir, and nobody suspects or outvotes the heir
-// until L and T have passed or the connection to it is closed. Without an heir, the election
+// until L and T have passed or the link to it is closed. Without an heir, the election
 // begins when that process calls it, or when its silence is noticed. Of that leaseholder, late
 // messages about this epoch or a lower one are ignored. (Not of another one: who sends RENEW
 // under the highest ballot and then STEP DOWN may have held neither.)
@@ -52,7 +51,7 @@ type follower struct {
 	hearsay     bool          // others hear the leaseholder, this process does not (C2, C8)
 	heardAt     Instant       // when the last RENEW arrived
 	heartbeat   time.Duration // when the next one is due after that (LH10)
-	linkDown    bool          // since then the connection was closed, or the failure detector suspects it
+	linkDown    bool          // since then the link was closed, or the failure detector suspects it
 	suspects    bool          // the voters are to be asked whether they hear it (C8)
 	heir        string        // the heir that the last leaseholder named (F3)
 	heirUntil   Instant       // until when this process waits for the heir
@@ -116,7 +115,7 @@ func (m *Machine) renewalTimeout() time.Duration {
 	return m.t + missedHeartbeats*m.follower.heartbeat
 }
 
-// answerTimeout is how long after its last response a process still answers the leaseholder (P1).
+// answerTimeout is how long after its last response a process still answers the leaseholder (PR1).
 func (m *Machine) answerTimeout() time.Duration { return m.t + missedHeartbeats*m.heartbeat }
 
 // heardRenewal handles a RENEW that this process's voter has granted or denied.
@@ -248,7 +247,7 @@ func (m *Machine) doubted(name string) {
 	}
 }
 
-// linkDown notes that the connection to a process was closed.
+// linkDown notes that the link to a process was closed.
 func (m *Machine) linkDown(name string) {
 	f := &m.follower
 	if f.leaseholder.Name == name {

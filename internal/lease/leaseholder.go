@@ -3,11 +3,8 @@ package lease
 import "time"
 
 // The leaseholder is the process that a majority of the voters has promised an epoch to. seek.go
-// asks for votes and renewals, tally.go counts them, step_down.go gives the lease back.
-//
-// LH1. The promise of a voter counts from the instant at which the request was sent that it
-// answers, for the window: L·(1−ρ)/(1+ρ). Only responses about the present epoch count, and only
-// those of voters of the epoch's roster with the state directory that this roster names.
+// asks for votes and renewals; tally.go (LH1), step_down.go (LH6), clocks.go (LH7) and length.go (LH10)
+// have the other rules.
 //
 // LH2. The leaseholder may act until the deadline: the latest instant that the windows of a
 // majority reach. This is checked at each use, with the clock read then. No timer is relied on.
@@ -25,21 +22,6 @@ import "time"
 // goes on renewing the old one, at its own voter, too (V4), while votes for the new one arrive.
 // When a majority of the new roster's voters has promised the new epoch, the leaseholder's epoch
 // changes in place. If the new roster leaves it out or gives it priority 0, it steps down.
-//
-// LH6. Stepping down takes four steps. The leaseholder stops acting: it hands out no permission any
-// more, and gives up an epoch that it seeks beside the one it holds. It sends STEP DOWN. It waits
-// until every deadline that its app was told has passed; what the app was told over a session that
-// it has closed itself no longer counts. It sends RELEASE of the highest epoch that it has sought,
-// to the members of that epoch's roster. Nothing is ever released before every deadline has passed
-// that this incarnation told its app in any lease: until then the promises are what keeps others
-// from acting.
-//
-// LH7. If CLOCK_BOOTTIME, CLOCK_MONOTONIC_RAW and the wall clock advanced differently, by more than
-// ρ of the time that passed and ε, the leaseholder steps down. They are compared with what they
-// showed at the step before, where ε is so much that only a clock that was set, or stood still, is
-// noticed; then it withdraws its candidacy as in LH4. And they are compared with what they showed 5
-// to 10 s ago, whatever the lease, where ρ counts; whoever finds that, leaseholder or not, withdraws
-// its candidacy until 5 s after they have agreed again.
 //
 // LH8. A leaseholder whose candidacy ends, because its app is unhealthy or it leaves, steps down
 // without an heir.

@@ -1,6 +1,6 @@
 package lease
 
-// Reach says which processes this one needs a connection to, besides those that the election
+// Reach says which processes this one needs a link to, besides those that the election
 // algorithm needs.
 type Reach uint8
 

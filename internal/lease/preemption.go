@@ -2,27 +2,27 @@ package lease
 
 // Preemption: a process of higher priority takes over from a living leaseholder.
 //
-// P1. Only the leaseholder begins it. From the responses it knows since when each process has
+// PR1. Only the leaseholder begins it. From the responses it knows since when each process has
 // answered without a gap longer than T and two heartbeats, in one incarnation, as a candidate.
 // (Of several such processes the highest may have been stable for less long than another one. Then
 // the lease climbs step by step, one stable time a step.)
 //
-// P2. Under Always, a process may take over that outranks the leaseholder and answers. Under
+// PR2. Under Always, a process may take over that outranks the leaseholder and answers. Under
 // Delayed, it must have done so for the stable time. Under Never, no process may. Of several the
 // leaseholder picks the highest.
 //
-// P3. The leaseholder sends TRANSFER. The higher process sends a PREVOTE to the voters. If a
+// PR3. The leaseholder sends TRANSFER. The higher process sends a PREVOTE to the voters. If a
 // majority would support it provided that the leaseholder released (they answer, use its
 // generation, and their promise is to the leaseholder or to nobody), it sends TAKE OVER.
 //
-// P4. On TAKE OVER the leaseholder checks P2 again and steps down (LH6) with that process as its
+// PR4. On TAKE OVER the leaseholder checks PR2 again and steps down (LH6) with that process as its
 // heir. Every process's election algorithm is told to nominate the heir, which asks for votes when
 // the RELEASE arrives.
 //
-// P5. A process that gets a TRANSFER and is not a candidate, or that does not send TAKE OVER within
+// PR5. A process that gets a TRANSFER and is not a candidate, or that does not send TAKE OVER within
 // 2 T, is not offered the lease again for 10 T.
 
-// peer is what the leaseholder knows of another process from its responses (P1).
+// peer is what the leaseholder knows of another process from its responses (PR1).
 type peer struct {
 	incarnation   uint64
 	stableSince   Instant // it has answered without a gap from then to lastResponse
@@ -32,10 +32,10 @@ type peer struct {
 	declinedUntil Instant // until when it is sent no other
 }
 
-// decline ends a TRANSFER: there is no other one before an instant (P5).
+// decline ends a TRANSFER: there is no other one before an instant (PR5).
 func (p *peer) decline(until Instant) { p.offeredAt, p.declinedUntil = 0, until }
 
-// noteResponse notes that a process answers the leaseholder (P1).
+// noteResponse notes that a process answers the leaseholder (PR1).
 func (m *Machine) noteResponse(from Incarnation, v Response) {
 	l := &m.leaseholder
 	if l.held == nil || from.Name == m.self.Name || m.roster.indexOf(from) < 0 {
@@ -60,7 +60,7 @@ func (m *Machine) noteResponse(from Incarnation, v Response) {
 	p.lastResponse, p.candidate = m.now.Boot, v.Candidate
 }
 
-// preempt offers the lease to the highest process that may take over (P2, P3, P5).
+// preempt offers the lease to the highest process that may take over (PR2, PR3, PR5).
 func (m *Machine) preempt() {
 	l := &m.leaseholder
 	if l.held.roster != m.roster { // it seeks an epoch of the new generation first
@@ -88,7 +88,7 @@ func (m *Machine) preempt() {
 	}
 }
 
-// mayTakeOver reports whether the policy lets a process take over (P2).
+// mayTakeOver reports whether the policy lets a process take over (PR2).
 func (m *Machine) mayTakeOver(q *Member, p *peer) bool {
 	if m.roster.Preemption == Never || q.Priority == 0 ||
 		!q.outranks(m.me) || q.Name == m.me.Name {
@@ -99,7 +99,7 @@ func (m *Machine) mayTakeOver(q *Member, p *peer) bool {
 	return answers && (m.roster.Preemption == Always || stable >= m.roster.Stable)
 }
 
-// offered handles a TRANSFER (P3).
+// offered handles a TRANSFER (PR3).
 func (m *Machine) offered(e *Event) {
 	from, p := e.From, e.Request
 	leaseholder, _ := m.roster.find(from.Name)
@@ -111,14 +111,14 @@ func (m *Machine) offered(e *Event) {
 	}
 }
 
-// transferAnswered ends a TRANSFER to a process that is not a candidate (P5).
+// transferAnswered ends a TRANSFER to a process that is not a candidate (PR5).
 func (m *Machine) transferAnswered(from Incarnation, v Response) {
 	if p := m.leaseholder.peers[from.Name]; p != nil && !v.Granted && p.offeredAt != 0 {
 		p.decline(m.now.Boot + transferPause*m.t)
 	}
 }
 
-// takenOver handles a TAKE OVER (P4).
+// takenOver handles a TAKE OVER (PR4).
 func (m *Machine) takenOver(from Incarnation, r Request) {
 	l := &m.leaseholder
 	i, p := m.roster.indexOf(from), l.peers[from.Name]

@@ -21,7 +21,7 @@ func holdingBelow(policy lease.Policy, stable time.Duration) *play {
 	return g
 }
 
-// P2: when a higher process that comes back takes over.
+// PR2: when a higher process that comes back takes over.
 func TestPolicies(t *testing.T) {
 	for _, c := range []struct {
 		policy        lease.Policy
@@ -50,7 +50,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// P1: a process that flaps does not take the group down with it. It never takes over: every restart
+// PR1: a process that flaps does not take the group down with it. It never takes over: every restart
 // begins its stable time anew.
 func TestFlapping(t *testing.T) {
 	g := holdingBelow(lease.Delayed, 2*time.Second)
@@ -66,7 +66,7 @@ func TestFlapping(t *testing.T) {
 	}
 }
 
-// P1: a link that flaps does not either, without a restart.
+// PR1: a link that flaps does not either, without a restart.
 func TestFlappingLink(t *testing.T) {
 	g := holdingBelow(lease.Delayed, 2*time.Second)
 	g.restart("P3", false)
@@ -97,7 +97,7 @@ func offering(t *testing.T) (*solo, lease.Request) {
 	return s, s.sent(lease.Transfer, "P3")
 }
 
-// P2: who is offered nothing.
+// PR2: who is offered nothing.
 func TestWhoIsOfferedNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		change    func(*lease.Roster)
@@ -133,7 +133,7 @@ func TestWhoIsOfferedNothing(t *testing.T) {
 	}
 }
 
-// P4: on TAKE OVER the holder steps down with that process as its heir; an uninvited TAKE OVER, or
+// PR4: on TAKE OVER the holder steps down with that process as its heir; an uninvited TAKE OVER, or
 // one of another epoch, moves nothing.
 func TestTakeOver(t *testing.T) {
 	for _, c := range []struct {
@@ -169,7 +169,7 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
-// P4: nor does one that has declined move anything, should it change its mind.
+// PR4: nor does one that has declined move anything, should it change its mind.
 func TestTakeOverAfterDeclining(t *testing.T) {
 	s, offer := offering(t)
 	s.response("P3", s.answer(offer, false))
@@ -179,7 +179,7 @@ func TestTakeOverAfterDeclining(t *testing.T) {
 	}
 }
 
-// P5: one that declines, or does not take over within 2 T, is not offered the lease again for 10 T.
+// PR5: one that declines, or does not take over within 2 T, is not offered the lease again for 10 T.
 func TestDeclined(t *testing.T) {
 	for _, declines := range []bool{true, false} {
 		s, offer := offering(t)

@@ -6,6 +6,30 @@ import (
 	"time"
 )
 
+// C1. A candidate that the election algorithm nominates, and that holds no lease, sends a PREVOTE
+// to all voters. It asks those that would not promise, or have not answered, again every heartbeat:
+// promises run out, a voter notices that a leaseholder is gone. One that has not answered is asked
+// again at once when the link to it opens.
+//
+// C2. It follows the leaseholder that the voters hear, and deposes nobody, if so many hear one that
+// no majority is left, or if some hear one and those that answer within the timeout and hear none
+// are not a majority. Of several leaseholders it follows the newest that a minority of liars cannot
+// have made up. Its election algorithm is told.
+//
+// C4. If a majority answers, but promises that nobody hears still run, it stays nominated and asks
+// for pre-votes again when enough of the promises have run out, or when a RELEASE arrives. Answers
+// that are late count for that, too: the first to answer may be bound for long (the process itself, by
+// what it promised before it was restarted, V6), and the others for a moment. For T after a RELEASE
+// it asks every tenth of a heartbeat, because it reaches the voters at different times.
+//
+// C8. A process that suspects the leaseholder sends a PREVOTE to the voters before its election
+// algorithm hears of the suspicion. If a majority does not hear the leaseholder either, the
+// algorithm is told, and an election begins. If they hear it, the process follows by hearsay, and
+// asks again after a random T/2 to 3T/2. So a process that lost only its own link to the
+// leaseholder disturbs nobody. A process whose app reports that the leaseholder does not answer asks
+// the voters, too. While it hears the leaseholder itself it says so when it is asked, and it goes on
+// following unless a majority hears nothing. So an app that lies costs pre-votes, and no more.
+
 // purpose is why a process asks the voters for pre-votes.
 type purpose uint8
 
@@ -14,7 +38,7 @@ const (
 	nomination         // it is nominated (C1)
 	suspicion          // it suspects the leaseholder (C8)
 	fallback           // nobody has held the lease for long (C9)
-	transfer           // the leaseholder offers it the lease (P3)
+	transfer           // the leaseholder offers it the lease (PR3)
 )
 
 // preVote is a round of pre-votes. Slices are indexed as the roster's members.
@@ -69,7 +93,7 @@ func (m *Machine) preVoteRequest() Request {
 	return Request{Kind: PreVote, Epoch: NewEpoch(m.roster.Generation, 0), Round: m.candidacy.preVote.round}
 }
 
-// linkUp asks a voter that has not answered: what was sent before the connection opened may be lost (C1).
+// linkUp asks a voter that has not answered: what was sent before the link opened may be lost (C1).
 func (m *Machine) linkUp(name string) {
 	s := &m.candidacy.preVote
 	if m.roster == nil || s.purpose == noPreVote && !s.late {
@@ -134,7 +158,7 @@ func (m *Machine) evaluatePreVote() {
 	case wantsLease && granted >= majority: // C3
 		s.purpose = noPreVote
 		m.seek(s.ballot(m.roster.Generation, majority))
-	case s.purpose == transfer && support >= majority: // P3
+	case s.purpose == transfer && support >= majority: // PR3
 		s.purpose = noPreVote
 		m.send(s.about.Name, Request{Kind: TakeOver, Epoch: s.epoch, Round: s.round})
 	case s.purpose == suspicion && unheard >= majority: // C8
@@ -145,7 +169,7 @@ func (m *Machine) evaluatePreVote() {
 		m.followHearsay()
 	case wantsLease && impossible:
 		m.preVoteFailed(answered >= majority)
-	case over: // C8, P3
+	case over: // C8, PR3
 		s.purpose = noPreVote
 		c.noMajority, c.retryAt = answered < majority, m.now.Boot+m.t/2+m.random(m.t)
 	}

@@ -20,7 +20,7 @@ type Roster struct {
 	Members      []Member
 }
 
-// Policy says when a process takes over from a living coordinator of lower priority (P2).
+// Policy says when a process takes over from a living coordinator of lower priority (PR2).
 type Policy string
 
 // The policies.

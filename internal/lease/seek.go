@@ -1,5 +1,18 @@
 package lease
 
+// C3. If a majority would promise, it asks for votes. The ballot is one above the smallest number
+// such that a majority of those asked have promised no higher ballot of this generation, so that a
+// single voter can push the ballot up by 16 at most. An incarnation asks for no epoch twice,
+// because a late RELEASE of the first attempt would end a promise of the second. If the ballots of
+// a generation are used up, it reports that, and the manager makes a new generation.
+//
+// C6. It asks for the same epoch again every heartbeat, because a voter with a slow disk has
+// written it by then, until a majority has promised, or so many have denied that no majority is
+// left, or L has passed. If any have denied, those that have not answered for 2 T count with them:
+// they may be dead, and votes that are split must not be kept from each other for a whole lease. In
+// all cases but the first it sends RELEASE, and the next attempt begins with a pre-vote after a random
+// part of T, of 2 T the next time, and so on up to 8 T.
+
 // seek asks for the votes of an epoch with at least this ballot (C3, LH5, LH9).
 func (m *Machine) seek(ballot int64) {
 	l := &m.leaseholder

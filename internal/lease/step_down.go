@@ -1,5 +1,13 @@
 package lease
 
+// LH6. Stepping down takes four steps. The leaseholder stops acting: it hands out no permission any
+// more, and gives up an epoch that it seeks beside the one it holds. It sends STEP DOWN. It waits
+// until every deadline that its app was told has passed; what the app was told over a session that
+// it has closed itself no longer counts. It sends RELEASE of the highest epoch that it has sought,
+// to the members of that epoch's roster. Nothing is ever released before every deadline has passed
+// that this incarnation told its app in any lease: until then the promises are what keeps others
+// from acting.
+
 // steppingDown is a lease that has ended and is not yet released (LH6).
 type steppingDown struct {
 	epoch   Epoch // that was held

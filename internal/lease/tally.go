@@ -5,6 +5,10 @@ import (
 	"time"
 )
 
+// LH1. The promise of a voter counts from the instant at which the request was sent that it
+// answers, for the window: L·(1−ρ)/(1+ρ). Only responses about the present epoch count, and only
+// those of voters of the epoch's roster with the state directory that this roster names.
+
 // tally counts the votes for one epoch. Slices are indexed as the roster's members.
 type tally struct {
 	epoch    Epoch
@@ -73,8 +77,9 @@ func (t *tally) mayHaveRival(self string, now Instant) bool {
 	return stoodStill
 }
 
-// count takes a response into account (LH1). It returns how long after the request before it the
-// newest one was granted that a majority has granted (LH10); 0: that one is none.
+// count takes a response into account (LH1). If the response completes a majority for a newer
+// renewal, it returns the gap (LH10): the time since the newest renewal that a majority had granted
+// before. Otherwise it returns 0.
 func (t *tally) count(from Incarnation, v Response, now Instant) (gap time.Duration) {
 	i := t.roster.indexOf(from)
 	r := t.rounds[v.Round%uint64(len(t.rounds))]

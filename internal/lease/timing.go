@@ -35,7 +35,7 @@ const (
 	// once (C3, LH9). It limits what a voter that lies can do.
 	maxBallotLead = 1 << 4
 	// transferTimeout is how long a process may take to answer a TRANSFER with a TAKE OVER, and
-	// transferPause how long it is not asked again after it did not, both in T (P5).
+	// transferPause how long it is not asked again after it did not, both in T (PR5).
 	transferTimeout, transferPause = 2, 10
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// P3: who is offered the lease asks for support, as the voters would promise if the holder
+// PR3: who is offered the lease asks for support, as the voters would promise if the holder
 // released. Those that use another generation, or are bound to somebody else, are no support.
 func TestSupport(t *testing.T) {
 	for _, c := range []struct {
@@ -51,7 +51,7 @@ func TestSupport(t *testing.T) {
 	}
 }
 
-// P3, P5: who considers an offer: a candidate above the holder that follows it with this epoch.
+// PR3, PR5: who considers an offer: a candidate above the holder that follows it with this epoch.
 func TestConsidered(t *testing.T) {
 	for _, c := range []struct {
 		name      string

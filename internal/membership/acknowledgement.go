@@ -7,9 +7,9 @@ import "time"
 // since.
 //
 //   - A voter acknowledges by using, with the state directory that the roster names, the generation
-//     that made the last change of voters or of the rules level (MC11), or a later one. It grants
-//     nothing under older ones any more, connected or not. A voter that is known to have ended (MC5) counts, too: it will grant
-//     nothing at all.
+//     that made the last change of voters or of the rules level (MC11), or a later one. It makes no
+//     new promise under older ones any more, connected or not. A voter that is known to have ended
+//     (MC5) counts, too: it will promise nothing at all.
 //   - Two leases: for one of them a voter that took the new roster renews what it had promised under
 //     the one before (V4 in internal/lease), and the last of these promises runs for another.
 //   - The longest lease is the longest that a promise may still have. It is persisted with the

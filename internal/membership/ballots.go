@@ -16,7 +16,7 @@ func ballotsSpent(g *group, longest time.Duration) (spent bool, again time.Durat
 	if g.roster == nil || !g.asksForBallots() || g.majorityFollows() {
 		return false, 0
 	}
-	made := Epoch.Add(time.Duration(g.roster.Generation) * time.Second)
+	made := GenerationsBegin.Add(time.Duration(g.roster.Generation) * time.Second)
 	return elapsed(made, max(2*longest, 2*time.Second), g.Now)
 }
 

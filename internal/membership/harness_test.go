@@ -8,7 +8,7 @@ import (
 )
 
 // noon is when these tests begin: 10 days after generations began to be counted.
-var noon = Epoch.Add(10 * 24 * time.Hour)
+var noon = GenerationsBegin.Add(10 * 24 * time.Hour)
 
 const second = time.Second
 

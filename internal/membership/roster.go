@@ -15,8 +15,8 @@ import (
 // MaxMembers is how many members a roster holds.
 const MaxMembers = 256
 
-// Epoch is when generations would have begun to be counted.
-var Epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+// GenerationsBegin is the date since which a generation counts seconds, at least (MC1).
+var GenerationsBegin = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // Roster says who is in a group.
 type Roster struct {
@@ -59,7 +59,7 @@ type Member struct {
 // above what agents report, too, as far as that can be true: they may use a roster that was ahead
 // of the clock.
 func NextGeneration(last *Roster, reports []Report, now time.Time) int64 {
-	seconds := max(int64(now.Sub(Epoch)/time.Second), 1)
+	seconds := max(int64(now.Sub(GenerationsBegin)/time.Second), 1)
 	if last != nil {
 		return max(last.Generation+1, seconds)
 	}

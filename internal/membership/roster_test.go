@@ -40,7 +40,7 @@ func TestGeneration(t *testing.T) {
 		{"a day after the last", &Roster{Generation: 9 * day}, noon, 10 * day},
 		{"within the second", &Roster{Generation: 10 * day}, noon, 10*day + 1},
 		{"more than one a second", &Roster{Generation: 11 * day}, noon, 11*day + 1},
-		{"a clock before its time", nil, Epoch.Add(-time.Hour), 1},
+		{"a clock before its time", nil, GenerationsBegin.Add(-time.Hour), 1},
 	} {
 		if got := NextGeneration(test.last, nil, test.now); got != test.want {
 			t.Errorf("%s: %d, want %d", test.name, got, test.want)

@@ -56,7 +56,7 @@ func (a AdoptRequest) chooses(generation, newest int64) bool {
 // hour ahead of the clock is a lie, if the clock is right.
 func newestReported(f *Facts) (newest int64) {
 	const hour = 60 * 60
-	latest := int64(f.Now.Sub(Epoch)/time.Second) + hour
+	latest := int64(f.Now.Sub(GenerationsBegin)/time.Second) + hour
 	for i := range f.Reports {
 		r := &f.Reports[i]
 		if !r.OtherGroup && (r.Generation < latest || !f.ClockAgrees) {

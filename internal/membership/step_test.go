@@ -336,7 +336,7 @@ func TestSpentBallotsMakeAGeneration(t *testing.T) {
 		}, false},
 		{"one says so of a generation that is new", func(s *scene) {
 			r := *s.Roster
-			r.Generation = int64(s.Now.Sub(Epoch) / time.Second)
+			r.Generation = int64(s.Now.Sub(GenerationsBegin) / time.Second)
 			s.Roster = &r
 			s.acknowledge()
 			spent(s, 2)

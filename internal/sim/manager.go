@@ -48,7 +48,7 @@ type cached struct {
 // clock is what the manager's clock shows.
 func (m *manager) clock(now Time) time.Time {
 	elapsed := int64(now)
-	return membership.Epoch.Add(1000*time.Second + time.Duration(elapsed/right*m.rate+elapsed%right*m.rate/right))
+	return membership.GenerationsBegin.Add(1000*time.Second + time.Duration(elapsed/right*m.rate+elapsed%right*m.rate/right))
 }
 
 func (m *manager) begin(n int) {
