@@ -30,9 +30,9 @@ type StaleError struct {
 func (e *StaleError) Error() string {
 	seen := "a higher one was seen"
 	if e.Seen != 0 {
-		seen = fmt.Sprintf("%d was seen", e.Seen)
+		seen = fmt.Sprintf("%v was seen", e.Seen)
 	}
-	return fmt.Sprintf("epoch %d is stale: %s; stop acting, another process coordinates",
+	return fmt.Sprintf("epoch %v is stale: %s; stop acting, another process coordinates",
 		e.Epoch, seen)
 }
 

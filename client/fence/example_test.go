@@ -29,7 +29,7 @@ func ExampleGate_Do() {
 	// Output:
 	// five <nil>
 	// seven <nil>
-	// seven epoch 5 is stale: 7 was seen; stop acting, another process coordinates
+	// seven epoch 0.5 is stale: 0.7 was seen; stop acting, another process coordinates
 }
 
 // A gate on disk knows after a restart what it knew before.
@@ -50,7 +50,7 @@ func ExampleOpen() {
 	}
 	// Output:
 	// 7 <nil> false
-	// 5 epoch 5 is stale: 7 was seen; stop acting, another process coordinates true
+	// 5 epoch 0.5 is stale: 0.7 was seen; stop acting, another process coordinates true
 }
 
 // A resource server, and a client that was paused.
@@ -75,7 +75,7 @@ func ExampleHandler() {
 	}
 	// Output:
 	// 404 <nil>
-	// 412 epoch 5 is stale: 7 was seen; stop acting, another process coordinates
+	// 412 epoch 0.5 is stale: 0.7 was seen; stop acting, another process coordinates
 }
 
 // database is what *sql.DB, *sql.Conn and *sql.Tx have in common.
@@ -98,7 +98,7 @@ func ExampleCheckRows() {
 	fmt.Println(finish(context.Background(), &seen, 5, 1))
 	// Output:
 	// <nil>
-	// epoch 5 is stale: a higher one was seen; stop acting, another process coordinates
+	// epoch 0.5 is stale: a higher one was seen; stop acting, another process coordinates
 }
 
 // row is a table of one row, which does what the statement of finish says.

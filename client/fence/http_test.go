@@ -49,7 +49,7 @@ func TestHandlerRefusesWithReason(t *testing.T) {
 		status  int
 		says    string
 	}{
-		"stale":               {put("x", "5"), http.StatusPreconditionFailed, "epoch 5 is stale: 7 was seen; stop acting"},
+		"stale":               {put("x", "5"), http.StatusPreconditionFailed, "epoch 0.5 is stale: 0.7 was seen; stop acting"},
 		"stale, and too long": {put(strings.Repeat("x", 101), "5"), http.StatusPreconditionFailed, "stale"}, // it is not read
 		"no epoch":            {put("x"), http.StatusPreconditionRequired, "in the header Podesta-Epoch"},
 		"two epochs":          {put("x", "7", "8"), http.StatusBadRequest, "send one Podesta-Epoch, not 2"},

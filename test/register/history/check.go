@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/test/register"
 )
 
@@ -64,7 +65,7 @@ func (h History) Guarded(group string) Report {
 	found := overlaps(merged)
 	r := h.report(group, all, merged, found)
 	for _, o := range found {
-		r.violate(TwoAct, o.From, "%s under epoch %d and %s under epoch %d, for %v", o.A.Process, o.A.Epoch, o.B.Process, o.B.Epoch, o.To.Sub(o.From))
+		r.violate(TwoAct, o.From, "%s under epoch %v and %s under epoch %v, for %v", o.A.Process, lease.Epoch(o.A.Epoch), o.B.Process, lease.Epoch(o.B.Epoch), o.To.Sub(o.From))
 	}
 	h.epochs(&r, group, all)
 	h.releases(&r, group, all)
