@@ -190,8 +190,9 @@ type PriorityPolicy struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.heartbeatMilliseconds) || !has(self.timeoutMilliseconds) || self.timeoutMilliseconds >= 2 * self.heartbeatMilliseconds",message="timeoutMilliseconds (default 500) must be at least twice heartbeatMilliseconds, otherwise one late heartbeat could depose a healthy coordinator"
 type Timing struct {
-	// heartbeatMilliseconds is the time between two heartbeats that a process sends to its
-	// coordinator.
+	// heartbeatMilliseconds is the time between two questions of a process to its coordinator, or
+	// between two rounds of renewals by a coordinator that has a lease. While its lease is short, the
+	// coordinator renews it more often.
 	// +optional
 	// +default=100
 	// +kubebuilder:validation:Minimum=10

@@ -192,8 +192,8 @@ type ProcessStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	Coordinator string `json:"coordinator,omitempty"`
 
-	// epoch is the epoch under which this process coordinates or follows its coordinator. Absent in
-	// Classic groups.
+	// epoch is the epoch under which this process coordinates or follows its coordinator, as one
+	// number: see coordinator.epoch. Absent in Classic groups.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Epoch int64 `json:"epoch,omitempty"`
@@ -283,9 +283,9 @@ type RosterMember struct {
 	// +kubebuilder:validation:MaxLength=64
 	StateID string `json:"stateID,omitempty"`
 
-	// voter is true if the agent has joined and the pod has neither failed nor succeeded. In a
-	// Guarded group voters are added and removed one at a time: a voter stays on the roster until
-	// it may be removed, even if its pod is gone.
+	// voter is true if this process votes. In a Classic group that is so while its agent has joined
+	// and the pod has neither failed nor succeeded. In a Guarded group it becomes a voter when its
+	// agent has joined, and stays one until it may be removed, even if its pod is gone.
 	// +optional
 	Voter *bool `json:"voter,omitempty"`
 

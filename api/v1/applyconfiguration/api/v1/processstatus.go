@@ -20,8 +20,8 @@ type ProcessStatusApplyConfiguration struct {
 	// coordinator is the coordinator that this process follows. If two rows differ, the processes
 	// disagree.
 	Coordinator *string `json:"coordinator,omitempty"`
-	// epoch is the epoch under which this process coordinates or follows its coordinator. Absent in
-	// Classic groups.
+	// epoch is the epoch under which this process coordinates or follows its coordinator, as one
+	// number: see coordinator.epoch. Absent in Classic groups.
 	Epoch *int64 `json:"epoch,omitempty"`
 	// connected is true while the agent of the process is connected to the manager. An agent that
 	// reconnects within a second stays connected. Elections do not need it.

@@ -19,9 +19,9 @@ type RosterMemberApplyConfiguration struct {
 	// stateID identifies the state directory of the agent. In a Guarded group it is set for voters
 	// only.
 	StateID *string `json:"stateID,omitempty"`
-	// voter is true if the agent has joined and the pod has neither failed nor succeeded. In a
-	// Guarded group voters are added and removed one at a time: a voter stays on the roster until
-	// it may be removed, even if its pod is gone.
+	// voter is true if this process votes. In a Classic group that is so while its agent has joined
+	// and the pod has neither failed nor succeeded. In a Guarded group it becomes a voter when its
+	// agent has joined, and stays one until it may be removed, even if its pod is gone.
 	Voter *bool `json:"voter,omitempty"`
 	// goneSince is the time at which the manager found the voter's pod missing without confirmation
 	// that the voter has stopped; it may still run on a node that is cut off. Once every

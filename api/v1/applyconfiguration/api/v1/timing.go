@@ -7,8 +7,9 @@ package v1
 //
 // Timing determines how quickly failures are detected.
 type TimingApplyConfiguration struct {
-	// heartbeatMilliseconds is the time between two heartbeats that a process sends to its
-	// coordinator.
+	// heartbeatMilliseconds is the time between two questions of a process to its coordinator, or
+	// between two rounds of renewals by a coordinator that has a lease. While its lease is short, the
+	// coordinator renews it more often.
 	HeartbeatMilliseconds *int32 `json:"heartbeatMilliseconds,omitempty"`
 	// timeoutMilliseconds is the upper bound of T, the time within which a running process answers.
 	// The agents measure T; it is never below two heartbeats.
