@@ -18,9 +18,9 @@ type rosterV1 struct {
 	HeartbeatNanoseconds    int64        `json:"heartbeatNanoseconds"`
 	TimeoutNanoseconds      int64        `json:"timeoutNanoseconds"`
 	LeaseNanoseconds        int64        `json:"leaseNanoseconds"`
-	LongestNanoseconds      int64        `json:"longestLeaseNanoseconds,omitempty"`
-	Rules                   int32        `json:"rules,omitempty"`                   // absent counts as 1
-	LeaseMinimumNanoseconds int64        `json:"leaseMinimumNanoseconds,omitempty"` // absent: the lease
+	LongestNanoseconds      int64        `json:"longestLeaseNanoseconds"`
+	Rules                   int32        `json:"rules"`                   // 0 counts as 1
+	LeaseMinimumNanoseconds int64        `json:"leaseMinimumNanoseconds"` // 0: the lease
 	Preemption              string       `json:"preemption"`
 	StableNanoseconds       int64        `json:"stableNanoseconds"`
 	AppHealth               *appHealthV1 `json:"appHealth"` // null: the app is not asked
