@@ -60,7 +60,11 @@ func TestCertificateWithoutABootID(t *testing.T) {
 		t.Error("the certificate of this incarnation does not count")
 	}
 	later := newValidity("")
-	later.begins(dir.Asked())
+	asked, err := dir.Asked()
+	if err != nil {
+		t.Fatal(err)
+	}
+	later.begins(asked)
 	if later.holds() {
 		t.Error("the certificate of an earlier incarnation counts")
 	}
@@ -86,8 +90,8 @@ func TestCertificateIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := statedir.Asked{BootID: agent.BootID(), Boot: begun}
-	if got := dir.Asked(); got != want || !s.validity.holds() {
-		t.Errorf("asked for at %+v, want %+v; it counts: %t", got, want, s.validity.holds())
+	if got, err := dir.Asked(); got != want || err != nil || !s.validity.holds() {
+		t.Errorf("asked for at %+v, %v, want %+v; it counts: %t", got, err, want, s.validity.holds())
 	}
 	if err := dir.Close(); err != nil {
 		t.Fatal(err)

@@ -115,7 +115,13 @@ func (s *sidecar) loadCredentials(joined bool) error {
 		return nil
 	}
 	if s.roster == "" {
-		s.validity.begins(s.dir.Asked())
+		asked, err := s.dir.Asked()
+		if err != nil {
+			s.logger.Warn("cannot read when the certificate in the state directory was asked for, "+
+				"joining again", "error", err)
+			return nil
+		}
+		s.validity.begins(asked)
 		if !s.validity.holds() {
 			s.logger.Info("the certificate in the state directory has expired, or the machine was " +
 				"started again since, so that its age is not known: joining again")

@@ -219,14 +219,14 @@ func (d *Dir) SaveAsked(a Asked) error {
 	return d.write(askedFile, data)
 }
 
-// Asked returns what SaveAsked saved; the zero Asked if there is nothing, or it cannot be read: then
-// nobody knows when the certificate ends, and another one has to be asked for.
-func (d *Dir) Asked() Asked {
+// Asked returns what SaveAsked saved; the zero Asked if there is nothing. After an error nobody knows
+// when the certificate ends, and another one has to be asked for.
+func (d *Dir) Asked() (Asked, error) {
 	a, err := read(d, askedFile, decodeAsked)
-	if err != nil {
-		return Asked{}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
-	return a
+	return a, err
 }
 
 // SaveCredentials saves a certificate with its key, and the CA bundle. What is empty stays as it

@@ -161,8 +161,8 @@ func TestCredentials(t *testing.T) {
 		t.Errorf("a new directory has %q %q %q, %v", c, k, trust, err)
 	}
 	asked := statedir.Asked{BootID: "boot", Boot: time.Hour}
-	if got := d.Asked(); got != (statedir.Asked{}) {
-		t.Errorf("in a new directory a certificate was asked for: %+v", got)
+	if got, err := d.Asked(); got != (statedir.Asked{}) || err != nil {
+		t.Errorf("in a new directory a certificate was asked for: %+v, %v", got, err)
 	}
 	if err := errors.Join(d.SaveCredentials([]byte("certificate"), []byte("key"), []byte("trust")),
 		d.SaveCredentials(nil, nil, []byte("newer trust")), d.SaveAsked(asked)); err != nil {
@@ -175,8 +175,14 @@ func TestCredentials(t *testing.T) {
 	if err != nil || !slices.Equal(got, []string{"certificate", "key", "newer trust"}) {
 		t.Errorf("saved %q, %v", got, err)
 	}
-	if got := d.Asked(); got != asked {
-		t.Errorf("asked for at %+v, want %+v", got, asked)
+	if got, err := d.Asked(); got != asked || err != nil {
+		t.Errorf("asked for at %+v, %v, want %+v", got, err, asked)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "asked"), []byte("yesterday"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := d.Asked(); err == nil {
+		t.Errorf("of a damaged file it says %+v", got)
 	}
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) != 8 {
