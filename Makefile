@@ -29,7 +29,7 @@ LINT    := $(EAGER) go tool -modfile=$(CURDIR)/hack/tools/go.mod golangci-lint r
 # The client is a module of its own, so that who imports it gets nothing else; nothing of this module imports it, or go install of
 # a version would need a replace. What uses both is in bench and examples.
 MODULES := . client bench examples hack/cluster hack/tools test/chaos/page
-SCRIPTS := .ci/run .ci/prepare-kind hack/api/check hack/check hack/copy-durable hack/fuzz hack/nightly hack/stages.sh hack/verify-generated.sh \
+SCRIPTS := .ci/run .ci/prepare-kind hack/api/check hack/check hack/copy-to-client hack/fuzz hack/nightly hack/stages.sh hack/verify-generated.sh \
   hack/kind/up hack/kind/down hack/kind/load test/chaos/run examples/shell/lead.sh
 GO_DIRS := api bench client cmd controllers examples hack internal test
 
@@ -218,8 +218,8 @@ generate: ## Regenerate deep copies, apply configurations, CRDs, RBAC, protobuf 
 	@go run ./hack/dashboards config/grafana
 	@echo "generate: $(PROTO)"
 	@go run -C hack/tools ./protogen $(CURDIR) $(PROTO)
-	@echo "generate: client/internal/durable from internal/durable"
-	@hack/copy-durable
+	@echo "generate: client/internal from internal/backoff and internal/durable"
+	@hack/copy-to-client
 	@$(MAKE) dist
 
 .PHONY: docs

@@ -2,8 +2,9 @@ package agent
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
+
+	"github.com/podesta-dev/podesta/client/internal/backoff"
 )
 
 const (
@@ -25,19 +26,19 @@ func (c *Client) KeepSession(ctx context.Context, fn func(Permission)) error {
 	})
 }
 
-// again calls fn again and again, after a random time that doubles up to 2 s while fn makes no
+// again calls fn again and again, after a random time whose bound doubles up to 2 s while fn makes no
 // progress. It returns the context's error when ctx ends.
 func again(ctx context.Context, fn func() (progress bool)) error {
-	backoff := minBackoff
+	failures := 0
 	for {
 		if fn() {
-			backoff = minBackoff
+			failures = 0
 		}
+		failures++
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(rand.N(backoff)):
+		case <-time.After(backoff.Wait(minBackoff, maxBackoff, failures)):
 		}
-		backoff = min(2*backoff, maxBackoff)
 	}
 }
