@@ -95,9 +95,14 @@ func (a *Authorities) Check(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		wanted, steps, err := a.decide(found)
+		now, held := a.Now(), a.held.Load()
+		wanted, steps, err := decide(found, held, now, a.handedOut(now))
 		if err != nil {
 			return err
+		}
+		if found == nil && held != nil {
+			a.Logger.Warn(
+				"the Secret of the CA was deleted: it is written anew, and the CA will be replaced")
 		}
 		err = a.write(ctx, secret, wanted)
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
@@ -139,16 +144,16 @@ func readSecret(ctx context.Context, live client.Reader,
 	return secret, &found, nil
 }
 
-// decide returns what the Secret should hold. Found is what it holds, nil if there is none.
-func (a *Authorities) decide(
-	found *identity.Succession) (wanted identity.Succession, steps []identity.Step, err error) {
-	now, held := a.Now(), a.held.Load()
+// decide returns what the Secret should hold, and which steps of a rotation that takes. Found is what it
+// holds and held what this manager uses, nil if there is none; handedOut is whether this manager has
+// handed out the bundle for long enough. A new authority has a new key: nothing else is not determined.
+func decide(
+	found, held *identity.Succession, now time.Time, handedOut bool,
+) (wanted identity.Succession, steps []identity.Step, err error) {
 	switch {
 	case found == nil && held == nil:
 		wanted, err = identity.NewSuccession(now)
 	case found == nil:
-		a.Logger.Warn(
-			"the Secret of the CA was deleted: it is written anew, and the CA will be replaced")
 		wanted, err = held.Prepare(now)
 	case held == nil:
 		wanted = *found
@@ -156,7 +161,7 @@ func (a *Authorities) decide(
 		wanted = found.KeepCurrentOf(*held, now)
 	}
 	for err == nil {
-		next, step, failed := wanted.Advance(now, a.handedOut(now))
+		next, step, failed := wanted.Advance(now, handedOut)
 		if failed != nil || step == "" {
 			return wanted, steps, failed
 		}

@@ -99,10 +99,6 @@ func (r *Reconciler) carryOver(key types.NamespacedName, o observation, next sta
 // What is remembered of it goes last: a pod that has just left the group with the role label is
 // known from there alone.
 func (r *Reconciler) groupDeleted(ctx context.Context, key types.NamespacedName) error {
-	r.Rosters.Withdraw(key.Namespace, key.Name)
-	r.Sightings.Forget(key.Namespace, key.Name, func(string) bool { return false })
-	r.endedPods.prune(key, nil)
-	r.Metrics.groupDeleted(key)
 	pods, err := r.podsOf(ctx, key)
 	if err != nil {
 		return err
@@ -111,6 +107,11 @@ func (r *Reconciler) groupDeleted(ctx context.Context, key types.NamespacedName)
 	gone.Namespace = key.Namespace
 	last, _ := r.states.get(key)
 	d := decideRole(observation{state: state{labels: last.labels}, group: gone, pods: pods}, "")
+
+	r.Rosters.Withdraw(key.Namespace, key.Name)
+	r.Sightings.Forget(key.Namespace, key.Name, func(string) bool { return false })
+	r.endedPods.prune(key, nil)
+	r.Metrics.groupDeleted(key)
 	if err := r.applyRole(ctx, d, r.Now(), &state{labels: d.labels}); err != nil {
 		return err
 	}
