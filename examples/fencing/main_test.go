@@ -12,9 +12,9 @@ const story = `process A is the coordinator
 A is paused; its lease runs out; B is the coordinator
   B writes: done
 A wakes up and continues its work
-  A writes: refused, epoch 29353417113601 is stale: 29353417113602 was seen; stop acting, another process coordinates
+  A writes: refused, epoch 27993600.1 is stale: 27993600.2 was seen; stop acting, another process coordinates
 the resource has restarted; A tries once more
-  A writes: refused, epoch 29353417113601 is stale: 29353417113602 was seen; stop acting, another process coordinates
+  A writes: refused, epoch 27993600.1 is stale: 27993600.2 was seen; stop acting, another process coordinates
 the value is "by B"
 `
 
