@@ -57,7 +57,9 @@ func (w *World) written(t *task) {
 		return
 	}
 	number, refused := d.making.Number, w.chance(w.Options.Refused)
-	if !refused || w.rng.IntN(2) == 0 { // what could not be confirmed may be there all the same
+	if refused {
+		w.half(t.p)
+	} else {
 		d.saved = content{lease: d.making.Lease, roster: d.making.Roster}
 	}
 	d.busy = false
@@ -79,17 +81,30 @@ func (w *World) written(t *task) {
 	w.advance(t.p, number, nil)
 }
 
-// tear is what a crash makes of a write that is under way: the old content or the new, never a mix.
+// half is what becomes of a write that has not ended, or failed: nothing of it is on the disk, or the
+// roster alone, which is written first (internal/statedir), or all. Each file is the old or the new.
+func (w *World) half(p int32) {
+	d := &w.processes[p].disk
+	switch w.rng.IntN(3) {
+	case 1:
+		d.saved.roster = d.making.Roster
+	case 2:
+		d.saved = content{lease: d.making.Lease, roster: d.making.Roster}
+	}
+}
+
+// tear is what a crash makes of a write that is under way.
 func (w *World) tear(p int32) {
 	d := &w.processes[p].disk
-	if d.busy && w.rng.IntN(2) == 0 {
-		d.saved = content{lease: d.making.Lease, roster: d.making.Roster}
+	if d.busy {
+		w.half(p)
 	}
 	d.busy, d.queued = false, node.Write{}
 	d.turn++
 }
 
-// damage leaves a file that cannot be read: the agent starts with a new state directory.
+// damage leaves a file that cannot be read. The agent does not start with it until somebody has deleted
+// the directory: it starts with a new one.
 func (w *World) damage(p int32) {
 	d := &w.processes[p].disk
 	if d.number+1 < maxStateIDs {

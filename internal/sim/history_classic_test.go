@@ -120,6 +120,7 @@ func lateTable(t *testing.T, h *stage) {
 func crossedOff(t *testing.T, h *stage) {
 	h.api.pods[1].priority = 1
 	h.edit(t, 0, 2)
+	h.until(h.now + T) // the roster is on the disks
 	h.kill(2)
 	h.wait(t, "P1 coordinates", h.allAgree)
 	h.kill(1)
