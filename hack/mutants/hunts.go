@@ -76,7 +76,7 @@ const searches = "TestSimulate|TestPinnedSeeds|TestSameSeed|TestExplore|TestWand
 	"TestQuietGroupIsQuiet|TestTrafficGrowsWithTheGroup"
 
 func simulate(mode string, seeds int) []string {
-	return []string{"-test.run=^TestSimulate$/" + mode, fmt.Sprint("-seeds=", seeds), "-failures=1", "-lines=0"}
+	return []string{"-test.run=^TestSimulate$/^" + mode + "$", fmt.Sprint("-seeds=", seeds), "-failures=1", "-lines=0"}
 }
 
 func classic(m *mutant, seeds int) []string {

@@ -22,7 +22,7 @@ import (
 // To replay a failure: go test ./internal/sim -run '^TestSimulate$' -explain 'Guarded Bully 4711' -v
 var (
 	algorithmFlag = flag.String("algorithm", "", "simulate this algorithm only")
-	modeFlag      = flag.String("mode", "", "simulate this mode only: Classic or Guarded")
+	modeFlag      = flag.String("mode", "", "simulate this mode only, such as Guarded: see modes")
 	explainFlag   = flag.String("explain", "", "simulate one seed only, such as 'Guarded Bully 4711', and print what happens")
 	seedsFlag     = flag.Int("seeds", 0, "how many seeds of each algorithm and mode to simulate; 0: a small share")
 	firstFlag     = flag.Uint64("first", 1, "the first of these seeds")
@@ -35,14 +35,53 @@ var (
 // and what was wrong. A line goes when the bug is mended and a scenario shows it, and not before.
 const pinned = "testdata/pinned_seeds.txt"
 
-// modes are what a group's safety may be; a seed weighs as much as so many of a Classic group.
-var modes = []struct {
+// A mode is a way of drawing options.
+type mode struct {
 	name   string
 	draw   func(algorithm string, seed uint64) sim.Options
-	weight int
-}{
-	{"Classic", sim.Draw, 1},
-	{"Guarded", sim.DrawGuarded, 8},
+	weight int // a seed weighs as much as so many of the mode Classic
+	fresh  int // its part of the time for seeds that nobody has tried
+}
+
+var modes = []mode{
+	{"Classic", sim.Draw, 1, 3},
+	{"Guarded", sim.DrawGuarded, 8, 6},
+	// T10: a process that only lost its own link to the leaseholder costs the group neither its
+	// coordinator nor an instant.
+	{"OwnLink", sim.DrawOwnLink, 40, 1},
+	// T16: agents and managers of three releases, with other rules levels, are upgraded and rolled back
+	// in any order, beside all other faults.
+	{"Upgrades", sim.DrawUpgrades, 16, 1},
+	// T17: operators ask that coordinators step down, for a while or not, beside all other faults.
+	{"ClassicStepDowns", of(sim.DrawStepDowns, false), 16, 1},
+	{"GuardedStepDowns", of(sim.DrawStepDowns, true), 16, 1},
+	// T19: groups with witnesses, of two candidates and a witness and others, under all that befalls
+	// groups; and pods that become witnesses, whose marks are taken off.
+	{"ClassicWitnesses", of(sim.DrawWitnesses, false), 8, 1},
+	{"GuardedWitnesses", of(sim.DrawWitnesses, true), 8, 1},
+}
+
+func of(
+	draw func(algorithm string, guarded bool, seed uint64) sim.Options, guarded bool,
+) func(string, uint64) sim.Options {
+	return func(algorithm string, seed uint64) sim.Options { return draw(algorithm, guarded, seed) }
+}
+
+// seeds returns how many of them each algorithm gets, if not as many as there is time for.
+func (m mode) seeds() int {
+	if *seedsFlag > 0 {
+		return max(*seedsFlag*8/max(m.weight, 8), 1)
+	}
+	return max(share()/m.weight, 1)
+}
+
+// freshFor returns for how long each algorithm gets seeds that nobody has tried.
+func (m mode) freshFor() time.Duration {
+	all := 0
+	for _, other := range modes {
+		all += other.fresh
+	}
+	return *freshFlag * time.Duration(m.fresh) / time.Duration(all*len(algorithms()))
 }
 
 // share is how many seeds a plain go test simulates of each algorithm.
@@ -66,56 +105,31 @@ func algorithms() []string {
 // silence in the end.
 func TestSimulate(t *testing.T) {
 	if *explainFlag != "" {
-		o, err := parse(*explainFlag)
+		o, name, err := parse(*explainFlag)
 		if err != nil {
 			t.Fatal(err)
 		}
-		explain(t, o)
+		explain(t, name, o)
 		return
 	}
-	first, each := *firstFlag, time.Duration(0)
+	first := *firstFlag
 	if *freshFlag > 0 {
-		first, each = rand.Uint64()>>16, *freshFlag/time.Duration(len(modes)*len(algorithms()))
+		first = rand.Uint64() >> 16
 		t.Logf("fresh seeds from %d on, for %v", first, *freshFlag)
 	}
-	for _, mode := range modes {
-		if *modeFlag != "" && *modeFlag != mode.name {
+	for _, m := range modes {
+		if *modeFlag != "" && *modeFlag != m.name {
 			continue
 		}
 		for _, algorithm := range algorithms() {
-			t.Run(mode.name+"/"+algorithm, func(t *testing.T) {
-				n, until := *seedsFlag, never
-				switch {
-				case each > 0:
-					n, until = math.MaxInt, time.Now().Add(each)
-				case n == 0:
-					n = max(share()/mode.weight, 1)
+			t.Run(m.name+"/"+algorithm, func(t *testing.T) {
+				n, until := m.seeds(), never
+				if *freshFlag > 0 {
+					n, until = math.MaxInt, time.Now().Add(m.freshFor())
 				}
-				simulate(t, func(seed uint64) sim.Options { return mode.draw(algorithm, seed) }, first, n, until)
+				simulate(t, m, algorithm, first, n, until)
 			})
 		}
-	}
-}
-
-// T10: a process that only lost its own link to the leaseholder costs the group neither its
-// coordinator nor an instant.
-func TestSimulateOwnLink(t *testing.T) {
-	for _, algorithm := range algorithms() {
-		t.Run(algorithm, func(t *testing.T) {
-			draw := func(seed uint64) sim.Options { return sim.DrawOwnLink(algorithm, seed) }
-			simulate(t, draw, *firstFlag, max(*seedsFlag, share())/40+1, never)
-		})
-	}
-}
-
-// T16: agents and managers of three releases, with other rules levels, are upgraded and rolled back in
-// any order, beside all other faults.
-func TestSimulateUpgrades(t *testing.T) {
-	for _, algorithm := range algorithms() {
-		t.Run(algorithm, func(t *testing.T) {
-			draw := func(seed uint64) sim.Options { return sim.DrawUpgrades(algorithm, seed) }
-			simulate(t, draw, *firstFlag, max(*seedsFlag, share())/16+1, never)
-		})
 	}
 }
 
@@ -131,20 +145,6 @@ func TestUpgradesChangeTheLevel(t *testing.T) {
 	}
 	if raised == 0 || lowered == 0 {
 		t.Errorf("raised %d times, lowered %d times", raised, lowered)
-	}
-}
-
-// T17: operators ask that coordinators step down, for a while or not, beside all other faults.
-func TestSimulateStepDowns(t *testing.T) {
-	for _, mode := range modes {
-		for _, algorithm := range algorithms() {
-			t.Run(mode.name+"/"+algorithm, func(t *testing.T) {
-				draw := func(seed uint64) sim.Options {
-					return sim.DrawStepDowns(algorithm, mode.name == "Guarded", seed)
-				}
-				simulate(t, draw, *firstFlag, max(*seedsFlag, share())/16+1, never)
-			})
-		}
 	}
 }
 
@@ -166,21 +166,6 @@ func TestStepDownsAreTakenUp(t *testing.T) {
 	}
 }
 
-// Groups with witnesses, of two candidates and a witness and others, under all that befalls groups; and
-// pods that become witnesses, whose marks are taken off.
-func TestSimulateWitnesses(t *testing.T) {
-	for _, mode := range modes {
-		for _, algorithm := range algorithms() {
-			t.Run(mode.name+"/"+algorithm, func(t *testing.T) {
-				draw := func(seed uint64) sim.Options {
-					return sim.DrawWitnesses(algorithm, mode.name == "Guarded", seed)
-				}
-				simulate(t, draw, *firstFlag, max(*seedsFlag, share())/8+1, never)
-			})
-		}
-	}
-}
-
 // Seeds that failed once.
 func TestPinnedSeeds(t *testing.T) {
 	text, err := os.ReadFile(pinned)
@@ -192,7 +177,7 @@ func TestPinnedSeeds(t *testing.T) {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
 		}
-		o, err := parse(line)
+		o, _, err := parse(line)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,25 +188,25 @@ func TestPinnedSeeds(t *testing.T) {
 }
 
 // parse reads "Guarded Bully 4711", and whatever follows.
-func parse(line string) (o sim.Options, err error) {
-	var mode, algorithm string
+func parse(line string) (o sim.Options, mode string, err error) {
+	var algorithm string
 	var seed uint64
 	if _, err := fmt.Sscanf(line, "%s %s %d", &mode, &algorithm, &seed); err != nil {
-		return o, fmt.Errorf("%q: give a mode, an algorithm and a seed, as in 'Guarded Bully 4711': %w", line, err)
+		return o, "", fmt.Errorf("%q: give a mode, an algorithm and a seed, as in 'Guarded Bully 4711': %w", line, err)
 	}
 	for _, m := range modes {
 		if m.name == mode {
-			return m.draw(algorithm, seed), nil
+			return m.draw(algorithm, seed), mode, nil
 		}
 	}
-	return o, fmt.Errorf("%q: there is no mode %q", line, mode)
+	return o, "", fmt.Errorf("%q: there is no mode %q", line, mode)
 }
 
 // never is a time that does not come.
 var never = time.Now().AddDate(100, 0, 0)
 
 // simulate runs n seeds, or those that there is time for, on as many worlds as there are processors.
-func simulate(t *testing.T, draw func(seed uint64) sim.Options, first uint64, n int, until time.Time) {
+func simulate(t *testing.T, m mode, algorithm string, first uint64, n int, until time.Time) {
 	t.Helper()
 	// Worlds use their memory again, so the heap is small, and by default it would be collected all
 	// the time: a fifth of the processors' time.
@@ -233,7 +218,7 @@ func simulate(t *testing.T, draw func(seed uint64) sim.Options, first uint64, n 
 		workers.Go(func() {
 			w := sim.NewWorld()
 			for seed := range seeds {
-				sum.add(t, w, draw(seed))
+				sum.add(t, w, m.name, m.draw(algorithm, seed))
 			}
 		})
 	}
@@ -250,7 +235,7 @@ func simulate(t *testing.T, draw func(seed uint64) sim.Options, first uint64, n 
 }
 
 // add runs a seed; the first failure is printed with what led to it.
-func (s *sum) add(t *testing.T, w *sim.World, o sim.Options) {
+func (s *sum) add(t *testing.T, w *sim.World, mode string, o sim.Options) {
 	err := w.Run(o)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,24 +244,17 @@ func (s *sum) add(t *testing.T, w *sim.World, o sim.Options) {
 		return
 	}
 	if *freshFlag > 0 {
-		pin(t, o, err)
+		pin(t, mode, o, err)
 	}
 	if s.failed++; s.failed == 1 {
-		explain(t, o)
+		explain(t, mode, o)
 	} else {
 		t.Error(err)
 	}
 }
 
-func modeOf(o sim.Options) string {
-	if o.Guarded {
-		return "Guarded"
-	}
-	return "Classic"
-}
-
 // pin writes down a seed that has failed.
-func pin(t *testing.T, o sim.Options, err error) {
+func pin(t *testing.T, mode string, o sim.Options, err error) {
 	f, openErr := os.OpenFile(pinned, os.O_APPEND|os.O_WRONLY, 0)
 	if openErr != nil {
 		t.Error(openErr)
@@ -286,14 +264,14 @@ func pin(t *testing.T, o sim.Options, err error) {
 	if failure := (*sim.Failure)(nil); errors.As(err, &failure) {
 		why, _, _ = strings.Cut(failure.Broken, "\n")
 	}
-	_, writeErr := fmt.Fprintf(f, "%s %s %d  %s\n", modeOf(o), o.Algorithm, o.Seed, why)
+	_, writeErr := fmt.Fprintf(f, "%s %s %d  %s\n", mode, o.Algorithm, o.Seed, why)
 	if err := errors.Join(writeErr, f.Close()); err != nil {
 		t.Error(err)
 	}
 }
 
 // explain runs a seed again and prints what happened.
-func explain(t *testing.T, o sim.Options) {
+func explain(t *testing.T, mode string, o sim.Options) {
 	t.Helper()
 	var out bytes.Buffer
 	err := sim.NewWorld().Explain(o, &out)
@@ -304,5 +282,5 @@ func explain(t *testing.T, o sim.Options) {
 		return
 	}
 	t.Errorf("%v\nthe last lines of what happened:\n%s\nreplay: go test ./internal/sim -run '^TestSimulate$' -v -explain '%s %s %d'",
-		err, text, modeOf(o), o.Algorithm, o.Seed)
+		err, text, mode, o.Algorithm, o.Seed)
 }
