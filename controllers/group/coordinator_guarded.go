@@ -10,9 +10,7 @@ import (
 )
 
 // authorised finds the coordinator of a Guarded group: the process that a majority of the voters on
-// the persisted roster follow under one epoch. An epoch changes in place while a new roster
-// spreads, so the one shown is the highest that a majority has reached. It never shows a lower
-// epoch than was published before.
+// the persisted roster follow under one epoch. It never shows a lower epoch than was published before.
 func authorised(all []process, o observation) choice {
 	c := choice{fresh: true}
 	views := map[string]bool{}
@@ -81,9 +79,8 @@ func (c choice) stands(members []v1.RosterMember, all []process, o observation) 
 	return c
 }
 
-// majorityFollows returns the process that a majority of the voters follow, and the highest epoch
-// that a majority of them has reached; empty if there is none. Voters count that report now, or did
-// so less than within ago and have not said that they leave.
+// majorityFollows returns the process that a majority of the voters follow, and the epoch. Voters count
+// that report now, or did so less than within ago and have not said that they leave.
 func majorityFollows(members []v1.RosterMember, o observation,
 	within time.Duration) (string, int64) {
 	epochs := map[string][]int64{}
@@ -95,14 +92,7 @@ func majorityFollows(members []v1.RosterMember, o observation,
 			epochs[s.Report.Coordinator] = append(epochs[s.Report.Coordinator], s.Report.Epoch)
 		}
 	}
-	needed := membership.Majority(len(members))
-	for name, all := range epochs {
-		if len(all) >= needed {
-			slices.Sort(all)
-			return name, all[len(all)-needed]
-		}
-	}
-	return "", 0
+	return membership.Followed(len(members), epochs)
 }
 
 // reports reports whether a voter is connected to this manager, with the state directory that the

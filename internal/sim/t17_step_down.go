@@ -51,43 +51,31 @@ func (w *World) podOf(p int32) membership.Identity {
 	return membership.Identity{Name: names[p], UID: uidOf(p, w.api.pods[p].uid)}
 }
 
-// coordinator is who coordinates, as a manager knows it from reports. Guarded: a majority of the
-// voters follow it under one epoch, of which the highest that a majority has reached counts.
-// Classic: more than half of those that report follow it.
+// coordinator is who coordinates, as a manager knows it from reports: of the voters in a Guarded group,
+// of all that report in a Classic one.
 func (w *World) coordinator(m *manager, f *membership.Facts) (known membership.Coordinator) {
-	counted := func(p int) bool {
-		r := &m.reports[p]
-		if r.at == 0 || w.now-r.at >= patience || r.group != m.group {
-			return false
-		}
-		return !w.Guarded || f.Roster != nil && votesOn(f.Roster, r)
+	if w.Guarded && f.Roster == nil {
+		return known
 	}
-	total := 0
+	count, epochs := 0, map[string][]int64{}
 	for p := range m.reports {
-		if counted(p) {
-			total++
+		r := &m.reports[p]
+		if r.at == 0 || w.now-r.at >= patience || r.group != m.group || w.Guarded && !votesOn(f.Roster, r) {
+			continue
+		}
+		count++
+		if r.follows != "" {
+			epochs[r.follows] = append(epochs[r.follows], r.epoch)
 		}
 	}
-	needed := total/2 + 1
-	if w.Guarded && f.Roster != nil {
-		needed = membership.Majority(len(votersOf(f.Roster)))
+	if w.Guarded {
+		count = len(votersOf(f.Roster))
 	}
-	for c := range m.reports {
-		followers, least := 0, int64(0)
-		for p := range m.reports {
-			r := &m.reports[p]
-			if !counted(p) || r.follows != names[c] {
-				continue
-			}
-			if followers++; least == 0 || r.epoch < least {
-				least = r.epoch
-			}
-		}
-		if followers >= needed {
-			known.Identity, known.Epoch = w.podOf(int32(c)), least
-		}
+	name, epoch := membership.Followed(count, epochs)
+	if name == "" {
+		return known
 	}
-	return known
+	return membership.Coordinator{Identity: w.podOf(w.place(name)), Epoch: epoch}
 }
 
 // mistake lets a manager be wrong about a request.
