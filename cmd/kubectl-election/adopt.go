@@ -101,7 +101,7 @@ func adopt(ctx context.Context, kube groupClient, key types.NamespacedName, stat
 	}
 	if err := awaitGroup(ctx, kube, key, answerWithin, answered); errors.Is(err, errNoAnswer) {
 		return fmt.Errorf("the manager has not made a roster: check that it runs; the request stays "+
-			"valid until agents report a newer generation (to withdraw it: kubectl annotate eg %s -n "+
+			"valid until agents report a newer generation (to take it back: kubectl annotate eg %s -n "+
 			"%s %s-): %w", key.Name, key.Namespace, v1.AdoptAnnotation, err)
 	} else if err != nil {
 		return err

@@ -114,7 +114,7 @@ func (p forgetPlan) await(
 	return fmt.Errorf(
 		"the manager has not recorded the request within %v: check that the manager runs, and "+
 			"that none of these voters is connected to it; "+
-			"the request stays valid until the roster changes (to withdraw it: kubectl annotate "+
+			"the request stays valid until the roster changes (to take it back: kubectl annotate "+
 			"eg %s -n %s %s-)",
 		answerWithin,
 		key.Name,

@@ -23,7 +23,7 @@ until the request ends. Then preemption decides as before: the command says what
 The request applies to the roster, the coordinator and the epoch that the command shows. It is
 refused if another process coordinates by then, or if no other process is a candidate. It ends early
 if no other process coordinates for a lease and 5 s, so that maintenance leaves no group without a
-coordinator; or if you withdraw it: kubectl annotate eg GROUP podesta.dev/step-down-
+coordinator; or if you take it back: kubectl annotate eg GROUP podesta.dev/step-down-
 
 You need permission to patch the group, and the verb step-down on electiongroups: the ClusterRoles
 admin and edit have both. Groups outside Kubernetes have no such request: edit the priority in the

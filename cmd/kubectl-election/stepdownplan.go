@@ -229,7 +229,7 @@ func (p *stepDownPlan) handedOver(g *v1.ElectionGroup) (bool, error) {
 	case c != nil && c.Name != p.request.Process.Name:
 		return true, nil
 	case record == nil || record.ID != p.request.ID:
-		return false, refusal("the request was withdrawn, or replaced by another one, before another " +
+		return false, refusal("the request was taken back, or replaced by another one, before another " +
 			"process coordinated")
 	case record.Outcome == v1.StepDownNobodyTookOver:
 		return false, refusal("no other process coordinated for a lease and 5 s, so the manager has "+
@@ -257,13 +257,13 @@ func (p *stepDownPlan) noAnswer(key types.NamespacedName) error {
 	return &failure{exitNotDone, fmt.Sprintf("the manager has not answered the request within %v: "+
 		"check that it runs, is not older than this program, and knows who coordinates (kubectl "+
 		"election status %s -n %s); the request stays valid until the roster or the coordinator "+
-		"changes (to withdraw it: kubectl annotate eg %s -n %s %s-)", answerWithin, key.Name,
+		"changes (to take it back: kubectl annotate eg %s -n %s %s-)", answerWithin, key.Name,
 		key.Namespace, key.Name, key.Namespace, v1.StepDownAnnotation), errNoAnswer}
 }
 
 func (p *stepDownPlan) noHandOver(key types.NamespacedName) error {
 	return &failure{exitNotDone, fmt.Sprintf("no other process coordinates after %v, as far as the "+
-		"manager knows; the request still stands (to withdraw it: kubectl annotate eg %s -n %s %s-)",
+		"manager knows; the request still stands (to take it back: kubectl annotate eg %s -n %s %s-)",
 		handOverWithin, key.Name, key.Namespace, v1.StepDownAnnotation), errNoAnswer}
 }
 

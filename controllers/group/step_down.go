@@ -168,7 +168,7 @@ func stepDownEvents(was, is *v1.RosterStatus) []notification {
 	var all []notification
 	if stood && (now == nil || now.ID != before.ID) {
 		all = append(all, normal("StepDownEnded",
-			"%s may coordinate again: the request was withdrawn or replaced", before.Process))
+			"%s may coordinate again: the request was taken back or replaced", before.Process))
 	}
 	if now == nil || before != nil && before.ID == now.ID && before.Outcome == now.Outcome {
 		return all
