@@ -20,12 +20,7 @@ type Ledger struct {
 	suspicions chan string        // capacity 1: the coordinator that does not answer the app
 	suspected  lease.Instant      // when the app last reported that; 0: never
 	gaps       chan time.Duration // capacity 1: between two answers that the app got
-	asked      lease.Instant      // when the app asked last, and was told
-	under      lease.Epoch        // of what it was told
 }
-
-// seldom is how far apart the app's questions are if the agent's loop is to hear of them.
-const seldom = 10 * time.Millisecond
 
 // Session is an app that is told its permission over an open connection.
 type Session struct {
@@ -50,19 +45,13 @@ func (l *Ledger) Use() (lease.Permission, bool) {
 	defer l.mu.Unlock()
 	now := l.clock().Boot
 	p, ok := l.ledger.Use(now)
-	if ok {
-		l.compare(p, now)
+	if !ok {
+		return p, false
 	}
-	return p, ok
-}
-
-// compare notices an app that asks now and then: it needs a longer lease than one that keeps a session
-// (LH10).
-func (l *Ledger) compare(p lease.Permission, now lease.Instant) {
-	if gap := now - l.asked; l.under == p.Epoch && gap >= seldom {
+	if gap := l.ledger.Gap(p, now); gap > 0 {
 		l.tellGap(gap)
 	}
-	l.asked, l.under = now, p.Epoch
+	return p, true
 }
 
 // Valid reports whether this process may act now, for those who do not act on it.

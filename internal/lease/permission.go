@@ -1,5 +1,7 @@
 package lease
 
+import "time"
+
 // Permission lets the app act under an epoch until a deadline on CLOCK_BOOTTIME. The zero
 // Permission permits nothing.
 type Permission struct {
@@ -25,7 +27,13 @@ type Ledger struct {
 	told     Instant // the latest deadline that the app was told and no session can give back
 	sessions map[*Session]struct{}
 	had      bool // there has been a session
+
+	answered Instant // when the app that asks now and then got its last answer
+	under    Epoch   // of that answer
 }
+
+// seldom is how far apart an app's questions are at least to count for the length of the lease (LH10).
+const seldom = 10 * time.Millisecond
 
 // Grant replaces what the app may be told from now on, and reports whether the epoch changed. The
 // zero Permission withdraws. What the app was told before stays told.
@@ -42,6 +50,17 @@ func (l *Ledger) Use(now Instant) (p Permission, ok bool) {
 	}
 	l.told = max(l.told, l.granted.Deadline)
 	return l.granted, true
+}
+
+// Gap notes that an app which asks now and then got an answer of Use at an instant. It returns how long
+// before the app got the last one, if both are of one epoch and that is long enough to count for the
+// length of the lease (LH10); otherwise 0. An app that keeps a session asks nothing.
+func (l *Ledger) Gap(p Permission, now Instant) (gap time.Duration) {
+	if gap = now - l.answered; l.under != p.Epoch || gap < seldom {
+		gap = 0
+	}
+	l.answered, l.under = now, p.Epoch
+	return gap
 }
 
 // Granted returns what was granted last, which may have run out, and tells the app nothing.

@@ -167,3 +167,23 @@ func TestDeserted(t *testing.T) {
 		t.Error("there is a session again")
 	}
 }
+
+// LH10: how far apart the questions of an app are, under one epoch.
+func TestGapBetweenQuestions(t *testing.T) {
+	l := &lease.Ledger{}
+	for i, c := range []struct {
+		at   lease.Instant
+		in   lease.Epoch
+		want time.Duration
+	}{
+		{5 * time.Second, epoch(1, 1), 0}, // the first one
+		{5*time.Second + 9*time.Millisecond, epoch(1, 1), 0},
+		{5*time.Second + 19*time.Millisecond, epoch(1, 1), 10 * time.Millisecond},
+		{6 * time.Second, epoch(1, 2), 0}, // of a lease before
+		{7 * time.Second, epoch(1, 2), time.Second},
+	} {
+		if gap := l.Gap(lease.Permission{Epoch: c.in}, c.at); gap != c.want {
+			t.Errorf("question %d: %v after the last, want %v", i+1, gap, c.want)
+		}
+	}
+}

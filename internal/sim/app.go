@@ -51,16 +51,26 @@ func (w *World) poll(p int32) {
 		}
 	}
 	now := v.clock.instant(w.now)
-	granted, ok := lease.Permission{}, false
 	if a.session != nil {
-		granted, ok = v.ledger.UseIn(a.session, now)
+		if granted, ok := v.ledger.UseIn(a.session, now); ok {
+			w.use(p, granted)
+		}
 	} else if !a.keeps {
-		granted, ok = v.ledger.Use(now)
+		w.ask(p, now)
 	}
+}
+
+// ask is the question of an app that keeps no session.
+func (w *World) ask(p int32, now lease.Instant) {
+	v := &w.processes[p]
+	granted, ok := v.ledger.Use(now)
 	if !ok {
 		return
 	}
 	w.use(p, granted)
+	if gap := v.ledger.Gap(granted, now); gap > 0 {
+		w.step(p, &node.Event{Type: node.AppAsked, Length: gap})
+	}
 }
 
 // use: the app knows that it may act, and does.
