@@ -2,9 +2,8 @@ package membership
 
 import "time"
 
-// ballotsSpent reports whether the next generation is due because the ballots of the newest one are
-// used up, and how long that takes if time alone is missing. (A generation has 2²⁰ ballots, and an
-// epoch is generation·2²⁰ + ballot; candidates count on from the highest one, C3 in
+// MC14: Ballots. A generation whose ballots are used up is followed by the next one. (It has 2²⁰ of
+// them: an epoch is generation·2²⁰ + ballot, and candidates count on from the highest one, C3 in
 // internal/lease.)
 //
 // A member with a priority must report so of the newest generation; reports of an older one do not
@@ -12,6 +11,9 @@ import "time"
 // follows somebody: nobody waits for a ballot then, and a liar would change the leaseholder's epoch
 // again and again. For the sake of such liars a generation lasts for two longest leases and 2 s at
 // least.
+
+// ballotsSpent reports whether the next generation is due (MC14), and how long that takes if time alone
+// is missing.
 func ballotsSpent(g *group, longest time.Duration) (spent bool, again time.Duration) {
 	if g.roster == nil || !g.asksForBallots() || g.majorityFollows() {
 		return false, 0
@@ -46,21 +48,12 @@ func (g *group) hasMember(uid string) bool {
 // majorityFollows reports whether a majority of the voters report that they follow the same
 // process.
 func (g *group) majorityFollows() bool {
-	needed := Majority(len(g.voters))
+	epochs := map[string][]int64{}
 	for i := range g.voters {
-		if !g.voters[i].reports() || g.voters[i].report.Coordinator == "" {
-			continue
-		}
-		followers := 0
-		for j := i; j < len(g.voters); j++ {
-			if g.voters[j].reports() &&
-				g.voters[j].report.Coordinator == g.voters[i].report.Coordinator {
-				followers++
-			}
-		}
-		if followers >= needed {
-			return true
+		if v := &g.voters[i]; v.reports() && v.report.Coordinator != "" {
+			epochs[v.report.Coordinator] = append(epochs[v.report.Coordinator], 0)
 		}
 	}
-	return false
+	name, _ := Followed(len(g.voters), epochs)
+	return name != ""
 }

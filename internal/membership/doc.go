@@ -13,6 +13,7 @@
 //	rules_level.go      MC11 by which rules the voters promise
 //	step_down.go        MC12 a process that an operator keeps from coordinating
 //	witness.go          MC13 a process that votes and never coordinates
+//	ballots.go          MC14 a generation whose ballots are used up
 //	followed.go              whom a majority follows, and under which epoch
 //
 // MC9, how agents pass a roster on to each other, is in internal/node/rosters_passed_on.go.
