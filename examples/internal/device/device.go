@@ -141,7 +141,19 @@ func (d *Device) save(a Act) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), d.path("turn"))
+	if err := os.Rename(f.Name(), d.path("turn")); err != nil {
+		return err
+	}
+	return syncDirectory(d.path("."))
+}
+
+// syncDirectory makes the renaming of a file in a directory survive a crash of the machine.
+func syncDirectory(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // Client uses a device for one process.
