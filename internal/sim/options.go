@@ -153,6 +153,9 @@ func Draw(algorithm string, seed uint64) Options {
 	if seed%5 == 3 { // not drawn, either
 		o.Expire = 1
 	}
+	if seed%7 == 4 {
+		o.Remake, o.BackAndForth = 1, seed%2 == 0
+	}
 	return o
 }
 
