@@ -26,13 +26,14 @@ const (
 	staleAfter = 15 * time.Minute
 )
 
-// Clock knows whether the two clocks agree. It is safe for concurrent use.
+// Clock knows whether the two clocks agree, and what the other one shows. It is safe for concurrent use.
 type Clock struct {
 	now    func() time.Time
 	logger *slog.Logger
 
 	mu       sync.Mutex
 	compared time.Time // when they were compared last, with a monotonic reading; zero: never
+	date     time.Time // that the API server showed then
 	agreed   bool
 }
 
@@ -55,6 +56,18 @@ func (c *Clock) Agrees() bool {
 	shown := now.Round(0).Sub(c.compared.Round(0))
 	return !c.compared.IsZero() && c.agreed && passed < staleAfter &&
 		max(passed-shown, shown-passed) <= Tolerance
+}
+
+// Date returns what the API server's clock shows, to a second and the time that its answer took: by the
+// last comparison, and by a clock that nobody sets since; zero before the first one.
+func (c *Clock) Date() time.Time {
+	now := c.now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.compared.IsZero() {
+		return time.Time{}
+	}
+	return c.date.Add(now.Sub(c.compared))
 }
 
 // Watch has the responses that go through a transport compared.
@@ -83,7 +96,7 @@ func (c *Clock) compare(sent, date time.Time) {
 	agreed := !date.Before(from) && !date.After(to)
 	c.mu.Lock()
 	changed := c.compared.IsZero() || c.agreed != agreed
-	c.compared, c.agreed = now, agreed
+	c.compared, c.date, c.agreed = now, date, agreed
 	c.mu.Unlock()
 	if changed && !agreed {
 		c.logger.Error("the clocks of this machine and of the API server differ, so voters whose "+

@@ -44,12 +44,17 @@ func TestClocks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
 				clock := apiclock.New(time.Now, slog.New(slog.DiscardHandler))
-				if clock.Agrees() {
-					t.Error("before anything was compared, they agree")
+				if clock.Agrees() || !clock.Date().IsZero() {
+					t.Error("before anything was compared, they agree, or a date is known")
 				}
 				ask(t, clock, c.server)
 				if clock.Agrees() != c.agrees {
 					t.Errorf("they agree: %t", !c.agrees)
+				}
+				time.Sleep(time.Minute)
+				shown := c.server.date()
+				if behind := shown.Sub(clock.Date()); !shown.IsZero() && (behind < 0 || behind > c.server.takes+time.Second) {
+					t.Errorf("a minute later the API server shows %v; it says %v", shown, clock.Date())
 				}
 			})
 		})

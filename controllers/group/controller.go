@@ -47,6 +47,8 @@ type Reconciler struct {
 	Now       func() time.Time
 	// Agrees reports whether the wall clock agrees with the API server's; nil: that is not known.
 	Agrees func() bool
+	// Date is what the API server's clock shows, zero if that is not known; nil: it never is.
+	Date func() time.Time
 	// Debounce is how long news of a group is gathered before a pass.
 	Debounce time.Duration
 	// Version is the manager's own, with which those of agents are compared; empty: with nothing.
@@ -115,9 +117,21 @@ func (r *Reconciler) groupDeleted(ctx context.Context, key types.NamespacedName)
 	if err := r.applyRole(ctx, d, r.Now(), &state{labels: d.labels}); err != nil {
 		return err
 	}
-	r.states.drop(key, r.Now())
+	date := r.date()
+	if date.IsZero() {
+		date = r.Now()
+	}
+	r.states.drop(key, date)
 	r.debounce.drop(key)
 	return nil
+}
+
+// date is what the API server's clock shows; zero: that is not known.
+func (r *Reconciler) date() time.Time {
+	if r.Date == nil {
+		return time.Time{}
+	}
+	return r.Date()
 }
 
 func (r *Reconciler) record(group *v1.ElectionGroup, all []notification) {

@@ -21,6 +21,7 @@ func factsOf(o observation) *membership.Facts {
 	f := &membership.Facts{
 		Now:         o.now,
 		ClockAgrees: o.agrees,
+		Date:        o.date,
 		Guarded:     guarded(o.group),
 		Rules:       o.rules,
 		Lease:       milliseconds(o.group.Spec.Timing.LeaseMilliseconds),

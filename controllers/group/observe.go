@@ -20,7 +20,8 @@ type observation struct {
 	state // what this manager has carried over from the last pass
 
 	now       time.Time
-	agrees    bool // the wall clock agrees with the API server's
+	agrees    bool      // the wall clock agrees with the API server's
+	date      time.Time // what that one shows
 	debounce  time.Duration
 	group     *v1.ElectionGroup
 	published v1.ElectionGroupStatus        // the newest status that was written
@@ -62,6 +63,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 		state:     last,
 		now:       now,
 		agrees:    r.Agrees != nil && r.Agrees(),
+		date:      r.date(),
 		debounce:  r.Debounce,
 		group:     group,
 		published: last.newest(group),

@@ -123,11 +123,12 @@ func (s *states) put(key types.NamespacedName, next state) {
 	s.groups[key] = next
 }
 
-// drop forgets a group that was deleted, but for its newest generation.
-func (s *states) drop(key types.NamespacedName, now time.Time) {
+// drop forgets a group that was deleted, but for its newest generation. Date is what the API server's
+// clock shows.
+func (s *states) drop(key types.NamespacedName, date time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := membership.NextGeneration(nil, nil, now)
+	next := membership.NextGeneration(nil, nil, date)
 	maps.DeleteFunc(s.deleted, func(_ types.NamespacedName, newest int64) bool { return newest < next })
 	group, ok := s.groups[key]
 	if newest := group.generation(); ok && newest >= next {

@@ -19,7 +19,7 @@ func ballotsSpent(g *group, longest time.Duration) (spent bool, again time.Durat
 		return false, 0
 	}
 	made := GenerationsBegin.Add(time.Duration(g.roster.Generation) * time.Second)
-	return elapsed(made, max(2*longest, 2*time.Second), g.Now)
+	return elapsed(made, max(2*longest, 2*time.Second), g.date())
 }
 
 func (g *group) asksForBallots() bool {

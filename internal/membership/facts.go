@@ -6,6 +6,9 @@ import "time"
 type Facts struct {
 	// Now is the manager's clock. Every other time in here is a reading of it, too.
 	Now time.Time
+	// Date is what the API server's clock shows, as far as the manager knows; zero: what Now is. It
+	// numbers generations (MC1).
+	Date time.Time
 	// ClockAgrees: the manager's wall clock agrees with the API server's. A time that is kept from
 	// one manager to the next, or compared with one that was, counts only then (MC5).
 	ClockAgrees bool
@@ -129,4 +132,12 @@ func (f *Facts) report(uid string) *Report {
 		}
 	}
 	return nil
+}
+
+// date is what the API server's clock shows.
+func (f *Facts) date() time.Time {
+	if f.Date.IsZero() {
+		return f.Now
+	}
+	return f.Date
 }

@@ -10,7 +10,9 @@ import (
 // MC1: One roster at a time. A roster is persisted in the group's status, on top of the very state
 // that was read, before any agent is told; of two managers one gets a conflict. Generations only
 // grow: the next is max(last + 1, seconds since 2026-01-01), so that a group that is made again, or
-// restored from a backup, does not go back. Two rosters of one generation tell the agents the same.
+// restored from a backup, does not go back. The seconds are the API server's: a manager whose clock is
+// ahead would make generations that others take for lies (MC10), and one whose clock is behind might
+// make one twice. Two rosters of one generation tell the agents the same.
 
 // MaxMembers is how many members a roster holds.
 const MaxMembers = 256
@@ -57,9 +59,9 @@ type Member struct {
 
 // NextGeneration returns the generation that follows the last one (MC1). Without a last one it is
 // above what agents report, too, as far as that can be true: they may use a roster that was ahead
-// of the clock.
-func NextGeneration(last *Roster, reports []Report, now time.Time) int64 {
-	seconds := max(int64(now.Sub(GenerationsBegin)/time.Second), 1)
+// of the clock. Date is what the API server's clock shows.
+func NextGeneration(last *Roster, reports []Report, date time.Time) int64 {
+	seconds := max(int64(date.Sub(GenerationsBegin)/time.Second), 1)
 	if last != nil {
 		return max(last.Generation+1, seconds)
 	}

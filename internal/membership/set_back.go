@@ -21,7 +21,8 @@ import "time"
 // intersect (MC3).
 //
 // What is not promised: if no agent that has used the newer roster reports in that time, nobody can tell
-// that there is one. A member that lies about its generation keeps its own group's roster as
+// that there is one. The next generation is above its one all the same, if the API server's clock was
+// not set back. A member that lies about its generation keeps its own group's roster as
 // it is until an operator says otherwise.
 
 // returnWithin is how long an agent may take to come back to a new manager: the longest backoff of
@@ -53,13 +54,13 @@ func (a AdoptRequest) chooses(generation, newest int64) bool {
 }
 
 // newestReported is the newest generation of this group object that an agent reports. One that is an
-// hour ahead of the clock is a lie, if the clock is right.
+// hour ahead of the API server's clock is a lie, if that is known.
 func newestReported(f *Facts) (newest int64) {
 	const hour = 60 * 60
-	latest := int64(f.Now.Sub(GenerationsBegin)/time.Second) + hour
+	latest := int64(f.date().Sub(GenerationsBegin)/time.Second) + hour
 	for i := range f.Reports {
 		r := &f.Reports[i]
-		if !r.OtherGroup && (r.Generation < latest || !f.ClockAgrees) {
+		if !r.OtherGroup && (r.Generation < latest || f.Date.IsZero() && !f.ClockAgrees) {
 			newest = max(newest, r.Generation)
 		}
 	}

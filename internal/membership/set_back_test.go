@@ -127,6 +127,30 @@ func TestOperatorAdopts(t *testing.T) {
 	}
 }
 
+// Generations are numbered by the API server's clock. A manager whose own was two days ahead used to
+// make some that the next manager took for lies when the status was set back, so nobody led for ever.
+func TestGenerationsByTheAPIServersClock(t *testing.T) {
+	for name, off := range map[string]time.Duration{"ahead": 48 * time.Hour, "behind": -48 * time.Hour} {
+		s := voting(3)
+		before := s.Roster.Generation
+		s.Date, s.Now, s.ClockAgrees = s.Now, s.Now.Add(off), false
+		s.Settings = "ring"
+		s.pass()
+		if g := s.Roster.Generation; g <= before || g > before+60 {
+			t.Errorf("%s: generation %d after %d", name, g, before)
+		}
+		s.edit(0, func(r *Report) { r.Generation = s.Roster.Generation + 10 })
+		if d := s.pass(); d.SetBack == 0 {
+			t.Errorf("%s: it takes a newer generation for a lie", name)
+		}
+		s.edit(0, func(r *Report) { r.Generation = s.Roster.Generation + 2*3600 })
+		s.state = State{}
+		if d := s.pass(); d.SetBack != 0 {
+			t.Errorf("%s: it believes a lie: %+v", name, d)
+		}
+	}
+}
+
 // What an agent reports of another group object, or of the far future, sets nothing back.
 func TestReportsThatSetNothingBack(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -114,7 +114,7 @@ func decide(s *State, g *group) Decision {
 	r.Digest = digest(r.Members, r.Rules, g.Facts)
 	renumber := last == nil || last.Digest != r.Digest || s.restored || spent
 	if renumber {
-		r.Generation = max(NextGeneration(last, g.Reports, g.Now), s.least, g.After+1)
+		r.Generation = max(NextGeneration(last, g.Reports, g.date()), s.least, g.After+1)
 	} else {
 		r.Generation = last.Generation
 	}

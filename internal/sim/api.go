@@ -66,6 +66,9 @@ func (w *World) establish(priorities []int32) {
 		if rate := min(w.Rate, 95); rate > 0 {
 			m.rate += int64(w.rng.IntN(2*rate*1000+1) - rate*1000)
 		}
+		if w.Astray && i == int(w.Seed/9%2) {
+			m.astray = 2 * aDay * time.Duration(1-int(w.Seed/18%2)*2)
+		}
 		w.plan(w.within(T), Looks, manageTask, int32(i))
 	}
 }

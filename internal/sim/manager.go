@@ -18,8 +18,9 @@ type manager struct {
 	down    Time // until then
 	actsOn  Time // until then it does not know that it has been deposed
 	rate    int64
-	group   int    // the group object that its state is about
-	cache   cached // what it knows of the API
+	astray  time.Duration // how far its wall clock is ahead of the API server's
+	group   int           // the group object that its state is about
+	cache   cached        // what it knows of the API
 	state   membership.State
 	begun   time.Time
 	reports []report // by place
@@ -48,7 +49,12 @@ type cached struct {
 // clock is what the manager's clock shows.
 func (m *manager) clock(now Time) time.Time {
 	elapsed := int64(now)
-	return membership.GenerationsBegin.Add(1000*time.Second + time.Duration(elapsed/right*m.rate+elapsed%right*m.rate/right))
+	return date(0).Add(m.astray + time.Duration(elapsed/right*m.rate+elapsed%right*m.rate/right))
+}
+
+// date is what the API server's clock shows.
+func date(now Time) time.Time {
+	return membership.GenerationsBegin.Add(1000*time.Second + time.Duration(now))
 }
 
 func (m *manager) begin(n int) {
@@ -112,7 +118,7 @@ func (w *World) refresh(m *manager) {
 func (w *World) gather(m *manager) *membership.Facts {
 	f := &m.facts
 	*f = membership.Facts{
-		Now: m.clock(w.now), ClockAgrees: true, Guarded: w.Guarded, Lease: m.cache.lease, Settings: m.cache.settings,
+		Now: m.clock(w.now), Date: date(w.now), ClockAgrees: m.astray == 0, Guarded: w.Guarded, Lease: m.cache.lease, Settings: m.cache.settings,
 		Pods: f.Pods[:0], Reports: f.Reports[:0], Ended: m.ended, Begun: m.begun, Rules: m.rules,
 		Inherited: m.leads > w.api.made,
 	}

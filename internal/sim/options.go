@@ -77,6 +77,7 @@ type Disks struct {
 type Clocks struct {
 	Rate   int  // they run faster or slower by up to so many thousandths; up to ρ is within the promise
 	Beyond bool // they are off by more than ρ: beyond the promise, so that only G2, G3 and G7 must hold
+	Astray bool // a manager's wall clock is two days off, and the API server's shows it
 }
 
 // Apps is what befalls apps.
@@ -189,6 +190,7 @@ func DrawGuarded(algorithm string, seed uint64) Options {
 	if seed%4 == 3 { // not drawn, so that pinned seeds keep their meaning
 		o.SetBack = 1
 	}
+	o.Astray = seed%9 == 5
 	o.Shortest = time.Duration(map[uint64]int64{1: 100, 2: 40, 7: 300}[seed%8]) * time.Millisecond // nor is this
 	return o
 }
