@@ -61,6 +61,9 @@ func (c *Clock) Agrees() bool {
 // Date returns what the API server's clock shows, to a second and the time that its answer took: by the
 // last comparison, and by a clock that nobody sets since; zero before the first one.
 func (c *Clock) Date() time.Time {
+	if c == nil {
+		return time.Time{}
+	}
 	now := c.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()

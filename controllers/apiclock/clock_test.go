@@ -109,3 +109,11 @@ func TestComparisonsGrowOld(t *testing.T) {
 		}
 	})
 }
+
+// A manager without one knows nothing of the API server's clock.
+func TestNoClock(t *testing.T) {
+	var none *apiclock.Clock
+	if none.Agrees() || !none.Date().IsZero() {
+		t.Errorf("it agrees: %t; it shows %v", none.Agrees(), none.Date())
+	}
+}

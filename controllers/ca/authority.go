@@ -146,7 +146,8 @@ func readSecret(ctx context.Context, live client.Reader,
 
 // decide returns what the Secret should hold, and which steps of a rotation that takes. Found is what it
 // holds and held what this manager uses, nil if there is none; handedOut is whether this manager has
-// handed out the bundle for long enough. A new authority has a new key: nothing else is not determined.
+// handed out the bundle for long enough. A new authority has a new key; all else
+// follows from the arguments.
 func decide(
 	found, held *identity.Succession, now time.Time, handedOut bool,
 ) (wanted identity.Succession, steps []identity.Step, err error) {

@@ -28,8 +28,8 @@ func guardedCondition(f findings) metav1.Condition {
 	case c.voters == 0:
 		return no("NoVoters",
 			"there are no voters yet. The first ones are chosen when all healthy pods have "+
-				"joined, or %v after the first one; later if agents still use a roster that is "+
-				"lost here", membership.FoundWithin)
+				"joined, or %v after the first one; later if agents still use a roster that this "+
+				"status has lost", membership.FoundWithin)
 	case c.present < needed:
 		return no("NoMajority", "%d of the %d voters report to the manager, and a majority is %d",
 			c.present, c.voters, needed)
