@@ -42,12 +42,13 @@ func CacheOptions() cache.Options {
 	}
 }
 
-// watchAhead has the manager watch, from its start, all that it reads when it leads. One that waits for
-// the Lease so has a full cache when it gets it; a cache that is filled only then takes a second or two
-// with a hundred groups, in which no status is written. The controllers themselves begin when it leads,
-// and so does what they keep.
+// watchAhead has the manager watch, from its start, all that it reads when it leads. One that waits
+// for the Lease so has a full cache when it gets it; a cache that is filled only then takes a
+// second or two with a hundred groups, in which no status is written. The controllers themselves
+// begin when it leads, and so does what they keep.
 func watchAhead(ctx context.Context, c cache.Cache) error {
-	kinds := []client.Object{&v1.ElectionGroup{}, &corev1.Pod{}, &corev1.Service{}, &corev1.ConfigMap{}}
+	kinds := []client.Object{&v1.ElectionGroup{}, &corev1.Pod{}, &corev1.Service{},
+		&corev1.ConfigMap{}}
 	for _, kind := range kinds {
 		if _, err := c.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
 			return fmt.Errorf("watch %T: %w", kind, err)

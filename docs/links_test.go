@@ -80,8 +80,8 @@ func TestNamedTests(t *testing.T) {
 	}
 }
 
-// TestRetiredWords: pages use the glossary's words. What a word replaced is named there only, and in
-// the decision that the word came with.
+// TestRetiredWords: pages use the glossary's words. What a word replaced is named there only, and
+// in the decision that the word came with.
 func TestRetiredWords(t *testing.T) {
 	for _, file := range tracked(t, "*.md") {
 		if generated(read(t, file)) || strings.Contains(file, "/testdata/") ||

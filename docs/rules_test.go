@@ -43,7 +43,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// ruleFiles are the rules that the page of the protocol lists, and the files that it names for them.
+// ruleFiles are the rules that the page of the protocol lists, and the files that it names for
+// them.
 func ruleFiles(t *testing.T) map[string]string {
 	t.Helper()
 	home, section := map[string]string{}, ""

@@ -1,8 +1,8 @@
 package v1
 
-// AdoptRequest is the JSON value of AdoptAnnotation. With it an operator says which roster of a group
-// counts whose status was set back (SetBackStatus). It applies until agents report a newer generation
-// than the operator saw; otherwise the manager ignores it.
+// AdoptRequest is the JSON value of AdoptAnnotation. With it an operator says which roster of a
+// group counts whose status was set back (SetBackStatus). It applies until agents report a newer
+// generation than the operator saw; otherwise the manager ignores it.
 type AdoptRequest struct {
 	// generation is that of the roster that counts: status.setBack.held or status.roster.generation,
 	// or 0 if there is no roster.

@@ -10,28 +10,35 @@ import (
 	"github.com/podesta-dev/podesta/client/agent"
 )
 
-// apps stand for the apps beside the agents: each keeps its agent's session open, and so learns whether it may act. An app of
-// a Guarded group that is told to stop has nothing to finish here: it ends the session, which gives its permission back, and opens
-// the next. Safe for concurrent use.
+// apps stand for the apps beside the agents: each keeps its agent's session open, and so learns
+// whether it may act. An app of a Guarded group that is told to stop has nothing to finish here: it
+// ends the session, which gives its permission back, and opens the next. Safe for concurrent use.
 type apps struct {
 	guarded bool
 	http    *http.Client
 
-	mu      sync.Mutex
-	since   map[string]time.Time // by process: since when it may act, as its app heard it; absent: it may not
+	mu sync.Mutex
+	// by process: since when it may act, as its app heard it; absent: it may not
+	since   map[string]time.Time
 	changed chan struct{}
 	ends    map[string]func()
 }
 
 func newApps(guarded bool) *apps {
-	return &apps{guarded: guarded, http: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
-		since: map[string]time.Time{}, changed: make(chan struct{}), ends: map[string]func(){}}
+	return &apps{
+		guarded: guarded,
+		http:    &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+		since:   map[string]time.Time{},
+		changed: make(chan struct{}),
+		ends:    map[string]func(){},
+	}
 }
 
 // retry is how long an app waits before it tries again to reach an agent that is not there.
 const retry = 20 * time.Millisecond
 
-// start starts the app of a process whose app API is at the given address. It runs until end, or until ctx ends.
+// start starts the app of a process whose app API is at the given address. It runs until end, or
+// until ctx ends.
 func (a *apps) start(ctx context.Context, process, address string) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -58,7 +65,8 @@ func (a *apps) session(ctx context.Context, process string, client *agent.Client
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	acted := false
-	_ = client.Session(ctx, func(p agent.Permission) { // the error says that the agent is gone, or that we ended it
+	// the error says that the agent is gone, or that we ended it
+	_ = client.Session(ctx, func(p agent.Permission) {
 		a.told(process, p.Granted)
 		if acted && !p.Granted && a.guarded {
 			ended = true

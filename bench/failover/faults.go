@@ -46,7 +46,8 @@ func findFault(name string) (fault, error) {
 			return f, nil
 		}
 	}
-	return fault{}, fmt.Errorf("no fault is named %q: there are %s", name, strings.Join(faultNames(), ", "))
+	return fault{}, fmt.Errorf("no fault is named %q: there are %s", name,
+		strings.Join(faultNames(), ", "))
 }
 
 // terminate ends an agent by a signal.

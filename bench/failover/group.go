@@ -22,19 +22,35 @@ type plan struct {
 	size                      int
 	heartbeat, lease, timeout time.Duration
 	shortest                  time.Duration // lease
-	patience                  time.Duration // how long a step may take before the measurement is given up
+	// how long a step may take before the measurement is given up
+	patience time.Duration
 }
 
-// roster of the plan: p1 to pN, the last one with the highest priority. Guarded groups keep whom they have: the next fault strikes
-// whoever coordinates then, so that nobody has to wait until a delayed preemption has brought the highest one back.
+// roster of the plan: p1 to pN, the last one with the highest priority. Guarded groups keep whom
+// they have: the next fault strikes whoever coordinates then, so that nobody has to wait until a
+// delayed preemption has brought the highest one back.
 func (p plan) roster() roster.Roster {
-	r := roster.Roster{Namespace: "bench", Group: strings.ToLower(p.safety), Generation: 1, Algorithm: p.algorithm, Safety: p.safety,
-		Heartbeat: p.heartbeat, Timeout: p.timeout, Lease: p.lease, LeaseMinimum: min(p.shortest, p.lease),
-		Preemption: roster.Never}
+	r := roster.Roster{
+		Namespace:    "bench",
+		Group:        strings.ToLower(p.safety),
+		Generation:   1,
+		Algorithm:    p.algorithm,
+		Safety:       p.safety,
+		Heartbeat:    p.heartbeat,
+		Timeout:      p.timeout,
+		Lease:        p.lease,
+		LeaseMinimum: min(p.shortest, p.lease),
+		Preemption:   roster.Never,
+	}
 	for i := range p.size {
 		name := fmt.Sprintf("p%d", i+1)
-		r.Processes = append(r.Processes, roster.Process{Name: name, UID: name, Address: p.host(name) + ":4041",
-			Priority: int32(i + 1), Voter: true})
+		r.Processes = append(r.Processes, roster.Process{
+			Name:     name,
+			UID:      name,
+			Address:  p.host(name) + ":4041",
+			Priority: int32(i + 1),
+			Voter:    true,
+		})
 	}
 	return r
 }
@@ -48,7 +64,8 @@ func (p plan) host(name string) string {
 	return network + strings.TrimPrefix(name, "p")
 }
 
-// group is a group of agents that run as processes on loopback addresses of their own, each with an app.
+// group is a group of agents that run as processes on loopback addresses of their own, each with an
+// app.
 type group struct {
 	plan
 	dir      string
@@ -56,9 +73,10 @@ type group struct {
 	running  map[string]*exec.Cmd
 	observer *observer.Observer
 	apps     *apps
-	begun    time.Time     // when the first process was started
-	formed   time.Duration // since then, until all agreed first on one that might act; 0: they have not
-	mended   time.Time     // when the last fault was over
+	begun    time.Time // when the first process was started
+	// since then, until all agreed first on one that might act; 0: they have not
+	formed time.Duration
+	mended time.Time // when the last fault was over
 }
 
 // errRestless says that a group did not come to rest.
@@ -74,7 +92,13 @@ func newGroup(ctx context.Context, p plan) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &group{plan: p, dir: dir, running: map[string]*exec.Cmd{}, observer: observer.New(), apps: newApps(p.safety == roster.Guarded)}
+	g := &group{
+		plan:     p,
+		dir:      dir,
+		running:  map[string]*exec.Cmd{},
+		observer: observer.New(),
+		apps:     newApps(p.safety == roster.Guarded),
+	}
 	if err := g.boot(ctx); err != nil {
 		g.close()
 		return nil, err
@@ -86,7 +110,8 @@ func (g *group) boot(ctx context.Context) error {
 	r := g.roster()
 	for i := range r.Processes {
 		p := &r.Processes[i]
-		c := exec.CommandContext(ctx, g.binary, "init", "--state-dir", g.path("state-"+p.Name)) //nolint:gosec // the user names the program
+		//nolint:gosec // the user names the program
+		c := exec.CommandContext(ctx, g.binary, "init", "--state-dir", g.path("state-"+p.Name))
 		id, err := c.Output()
 		if err != nil {
 			return fmt.Errorf("%s init: %w", g.binary, err)
@@ -96,7 +121,9 @@ func (g *group) boot(ctx context.Context) error {
 	if err := os.WriteFile(g.path("roster.json"), r.Encode(), 0o600); err != nil {
 		return err
 	}
-	keys := exec.CommandContext(ctx, g.binary, "keys", "--roster", g.path("roster.json"), "--out", g.dir) //nolint:gosec // the user names the program
+	//nolint:gosec // the user names the program
+	keys := exec.CommandContext(ctx, g.binary, "keys", "--roster", g.path("roster.json"), "--out",
+		g.dir)
 	if out, err := keys.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s keys: %w\n%s", g.binary, err, out)
 	}
@@ -124,9 +151,10 @@ func (g *group) start(ctx context.Context, name string) error {
 	}
 	defer func() { _ = log.Close() }() // the agent has its own descriptor
 	//nolint:gosec // the user names the program
-	c := exec.CommandContext(ctx, g.binary, "--roster", g.path("roster.json"), "--certificate", g.path(name+".crt"), "--key", g.path(name+".key"),
-		"--trust-file", g.path("ca.crt"), "--state-dir", g.path("state-"+name),
-		"--listen", host+":4041", "--app-address", g.app(name), "--status-address", host+":4042")
+	c := exec.CommandContext(ctx, g.binary, "--roster", g.path("roster.json"), "--certificate",
+		g.path(name+".crt"), "--key", g.path(name+".key"), "--trust-file", g.path("ca.crt"),
+		"--state-dir", g.path("state-"+name), "--listen", host+":4041", "--app-address", g.app(name),
+		"--status-address", host+":4042")
 	c.Stderr = log
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := c.Start(); err != nil {
@@ -145,14 +173,17 @@ func (g *group) signal(name string, s syscall.Signal) error {
 	return nil
 }
 
-// ready waits until all agree on a coordinator that may act, and until that was long ago enough for the group to be quiet. There is
-// no event for that: quiet is the absence of events. In a Classic group the highest process coordinates then.
+// ready waits until all agree on a coordinator that may act, and until that was long ago enough for
+// the group to be quiet. There is no event for that: quiet is the absence of events. In a Classic
+// group the highest process coordinates then.
 func (g *group) ready(ctx context.Context) (coordinator string, err error) {
 	ctx, cancel := g.patiently(ctx)
 	defer cancel()
 	highest := g.names[len(g.names)-1]
 	for {
-		agreed, err := g.observer.Await(ctx, g.names, func(c string) bool { return g.safety == roster.Guarded || c == highest })
+		agreed, err := g.observer.Await(ctx, g.names, func(c string) bool {
+			return g.safety == roster.Guarded || c == highest
+		})
 		if err != nil {
 			return "", err
 		}
@@ -174,7 +205,8 @@ func (g *group) ready(ctx context.Context) (coordinator string, err error) {
 	}
 }
 
-// alive fails if an agent has ended: then those of another measurement have its address, and answer.
+// alive fails if an agent has ended: then those of another measurement have its address, and
+// answer.
 func (g *group) alive() error {
 	for name, c := range g.running {
 		stat, err := readStat(c.Process.Pid)
@@ -193,13 +225,14 @@ func (g *group) alive() error {
 func (g *group) still(ctx context.Context, coordinator string) error {
 	now, err := g.observer.Await(ctx, g.names, nil)
 	if err == nil && now.Coordinator != coordinator {
-		err = fmt.Errorf("the group was not quiet: %s coordinated, and %s does now", coordinator, now.Coordinator)
+		err = fmt.Errorf("the group was not quiet: %s coordinated, and %s does now", coordinator,
+			now.Coordinator)
 	}
 	return err
 }
 
-// settling lets a few heartbeats pass; in a Guarded group also the promises that a process makes nobody after its restart, and
-// those of the votes, which are for the longest lease.
+// settling lets a few heartbeats pass; in a Guarded group also the promises that a process makes
+// nobody after its restart, and those of the votes, which are for the longest lease.
 func (g *group) settling() time.Duration {
 	if g.safety == roster.Guarded {
 		return max(5*g.heartbeat, 2*g.lease)

@@ -18,15 +18,18 @@ import (
 func killsFlags(f *pflag.FlagSet, o *options) {
 	o.algorithms, o.sizes = election.Algorithms(), []int{5, 20}
 	f.IntVar(&o.rounds, "kills", 50, "how often the coordinator is killed, per algorithm and size")
-	f.DurationVar(&o.span, "idle", 10*time.Second, "how long a quiet group is watched for its CPU, per algorithm and size")
+	f.DurationVar(&o.span, "idle", 10*time.Second, "how long a quiet group is watched for its CPU, "+
+		"per algorithm and size")
 }
 
-// kills measures, in Classic groups, the time from SIGKILL of the coordinator until every survivor names
-// the same new one. Then the killed one is started again, and so on. All processes start at once:
-// "formed after" is from the first one's start until all agree. No election is over sooner than in the CPU
-// time that its processes use, divided by the cores of the machine: the table shows that, too.
+// kills measures, in Classic groups, the time from SIGKILL of the coordinator until every survivor
+// names the same new one. Then the killed one is started again, and so on. All processes start at
+// once: "formed after" is from the first one's start until all agree. No election is over sooner
+// than in the CPU time that its processes use, divided by the cores of the machine: the table shows
+// that, too.
 func kills(ctx context.Context, o options) error {
-	fmt.Println("SIGKILL of the coordinator until every survivor names the same new one, in milliseconds:")
+	fmt.Println("SIGKILL of the coordinator until every survivor names the same new one, in " +
+		"milliseconds:")
 	fmt.Println()
 	fmt.Println("| algorithm | processes | formed after | kills | median | p90 | p99 | max " +
 		"| CPU time ÷ cores, median | resident, median agent " +
@@ -45,7 +48,8 @@ func kills(ctx context.Context, o options) error {
 				return fmt.Errorf("kill %d: %w", i+1, err)
 			}
 			took, bound = append(took, t.named), append(bound, t.worked/time.Duration(runtime.NumCPU()))
-			fmt.Fprintf(os.Stderr, "\r%s, %d processes: kill %d of %d took %s ms   ", algorithm, size, i+1, o.rounds, ms(t.named))
+			fmt.Fprintf(os.Stderr, "\r%s, %d processes: kill %d of %d took %s ms   ", algorithm, size, i+1,
+				o.rounds, ms(t.named))
 		}
 		fmt.Fprintln(os.Stderr)
 		resident, err := g.resident()
@@ -63,7 +67,8 @@ func kills(ctx context.Context, o options) error {
 		fmt.Printf("| %s | %d | %s | %d | %s | %s | %s | %s | %s | %.1f MiB | %.2f %% | %.2f %% |\n",
 			algorithm, size, g.formed.Round(10*time.Millisecond), len(took),
 			ms(took.quantile(0.5)), ms(took.quantile(0.9)), ms(took.quantile(0.99)), ms(took.quantile(1)),
-			ms(bound.quantile(0.5)), resident, median(slices.Collect(maps.Values(w.cpu))), w.cpu[coordinator])
+			ms(bound.quantile(0.5)), resident, median(slices.Collect(maps.Values(w.cpu))),
+			w.cpu[coordinator])
 		return nil
 	})
 }

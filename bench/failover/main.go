@@ -1,11 +1,13 @@
-// Command failover measures groups of agents that run as processes on this machine, with no manager and no Kubernetes.
+// Command failover measures groups of agents that run as processes on this machine, with no manager
+// and no Kubernetes.
 //
-//	failover kills   SIGKILL of the coordinator of Classic groups, all algorithms: how fast, and what an agent costs
+//	failover kills   SIGKILL of the coordinator of Classic groups: how fast, and what an agent costs
 //	failover modes   a coordinator that ends in four ways, in Classic and Guarded groups side by side
 //	failover quiet   messages a second of groups in which nothing happens
 //	failover recoveries  a coordinator that is killed just after the highest process has started
 //
-// All of them await what the agents say over open streams, so what they measure includes the way from an agent to its app.
+// All of them await what the agents say over open streams, so what they measure includes the way
+// from an agent to its app.
 //
 //	go run -C bench ./failover kills --agent "$PWD/bin/agent" --kills 50
 package main
@@ -84,9 +86,17 @@ type options struct {
 
 // flagSet sets the defaults, and has the flags change them.
 func (c command) flagSet(o *options) *pflag.FlagSet {
-	*o = options{binary: "bin/agent", algorithms: []string{"Bully", "RingList"}, sizes: []int{5}, rounds: 1,
-		heartbeat: 100 * time.Millisecond, lease: time.Second, shortest: 100 * time.Millisecond,
-		timeout: 500 * time.Millisecond, patience: time.Minute}
+	*o = options{
+		binary:     "bin/agent",
+		algorithms: []string{"Bully", "RingList"},
+		sizes:      []int{5},
+		rounds:     1,
+		heartbeat:  100 * time.Millisecond,
+		lease:      time.Second,
+		shortest:   100 * time.Millisecond,
+		timeout:    500 * time.Millisecond,
+		patience:   time.Minute,
+	}
 	f := pflag.NewFlagSet("failover "+c.name, pflag.ContinueOnError)
 	f.SortFlags = false
 	c.flags(f, o)
@@ -95,7 +105,8 @@ func (c command) flagSet(o *options) *pflag.FlagSet {
 	f.IntSliceVar(&o.sizes, "processes", o.sizes, "the sizes of groups, 2 to 250")
 	f.DurationVar(&o.heartbeat, "heartbeat", o.heartbeat, "the groups' heartbeat")
 	f.DurationVar(&o.lease, "lease", o.lease, "the Guarded groups' longest lease")
-	f.DurationVar(&o.shortest, "lease-minimum", o.shortest, "their shortest; with that of --lease it never changes")
+	f.DurationVar(&o.shortest, "lease-minimum", o.shortest,
+		"their shortest; with that of --lease it never changes")
 	f.DurationVar(&o.timeout, "timeout", o.timeout, "the groups' timeout")
 	f.DurationVar(&o.patience, "patience", o.patience, "how long a group may take to agree")
 	return f
@@ -112,7 +123,8 @@ func (o options) validate() error {
 	}
 	for _, size := range o.sizes {
 		if size < 2 || size > 250 {
-			return fmt.Errorf("--processes %d: must be 2 to 250, each has a loopback address of its own", size)
+			return fmt.Errorf("--processes %d: must be 2 to 250, each has a loopback address of its own",
+				size)
 		}
 	}
 	return nil
@@ -133,5 +145,6 @@ func (o options) each(measure func(algorithm string, size int) error) error {
 // group starts a group of these options.
 func (o options) group(ctx context.Context, algorithm, safety string, size int) (*group, error) {
 	return newGroup(ctx, plan{binary: o.binary, algorithm: algorithm, safety: safety, size: size,
-		heartbeat: o.heartbeat, lease: o.lease, shortest: o.shortest, timeout: o.timeout, patience: o.patience})
+		heartbeat: o.heartbeat, lease: o.lease, shortest: o.shortest, timeout: o.timeout,
+		patience: o.patience})
 }

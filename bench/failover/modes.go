@@ -11,14 +11,16 @@ import (
 )
 
 func modesFlags(f *pflag.FlagSet, o *options) {
-	f.IntVar(&o.rounds, "rounds", 20, "how often the coordinator ends in each way, per algorithm, size and mode")
+	f.IntVar(&o.rounds, "rounds", 20, "how often the coordinator ends in each way, per algorithm, "+
+		"size and mode")
 	f.StringSliceVar(&o.faults, "faults", faultNames(), "the ways in which it ends")
 }
 
-// modes strikes the coordinators of a Classic and of a Guarded group, turn about, so that whatever else the machine does
-// disturbs both alike.
+// modes strikes the coordinators of a Classic and of a Guarded group, turn about, so that whatever
+// else the machine does disturbs both alike.
 func modes(ctx context.Context, o options) error {
-	fmt.Printf("From the fault on, in milliseconds; heartbeat %v, leases of %v to %v:\n\n", o.heartbeat, o.shortest, o.lease)
+	fmt.Printf("From the fault on, in milliseconds; heartbeat %v, leases of %v to %v:\n\n",
+		o.heartbeat, o.shortest, o.lease)
 	fmt.Println("| algorithm | processes | the coordinator's end | safety | N " +
 		"| every survivor names the new one: median | p90 | p99 | max " +
 		"| the new one may act: median | p90 | p99 | max | a paused one, when it goes on |")
@@ -31,7 +33,8 @@ func modes(ctx context.Context, o options) error {
 		for i, f := range o.faults {
 			for _, safety := range safeties {
 				r := c[safety][i]
-				fmt.Printf("| %s | %d | %s | %s | %d | %s | %s | %s |\n", algorithm, size, f, safety, len(r.named), spread(r.named), spread(r.acted), r.woken)
+				fmt.Printf("| %s | %d | %s | %s | %d | %s | %s | %s |\n", algorithm, size, f, safety,
+					len(r.named), spread(r.named), spread(r.acted), r.woken)
 			}
 		}
 		return nil
@@ -54,7 +57,9 @@ func (r *outcome) add(t trial) {
 }
 
 // compare returns the outcomes by safety, of each fault.
-func (o options) compare(ctx context.Context, algorithm string, size int) (map[string][]outcome, error) {
+func (o options) compare(
+	ctx context.Context, algorithm string, size int,
+) (map[string][]outcome, error) {
 	groups, outcomes := map[string]*group{}, map[string][]outcome{}
 	for _, safety := range safeties {
 		g, err := o.group(ctx, algorithm, safety, size)
@@ -72,7 +77,8 @@ func (o options) compare(ctx context.Context, algorithm string, size int) (map[s
 					return nil, fmt.Errorf("%s, %s, round %d: %w", safety, f, round+1, err)
 				}
 				outcomes[safety][i].add(t)
-				fmt.Fprintf(os.Stderr, "\r%s, %d processes, round %d of %d: %s, %s: %s ms   ", algorithm, size, round+1, o.rounds, f, safety, ms(t.acted))
+				fmt.Fprintf(os.Stderr, "\r%s, %d processes, round %d of %d: %s, %s: %s ms   ", algorithm, size,
+					round+1, o.rounds, f, safety, ms(t.acted))
 			}
 		}
 	}
@@ -89,7 +95,8 @@ func spread(d durations) string {
 // wakings of one group.
 type wakings []waking
 
-// String tells how often a paused process still said that it may act, and how soon after SIGCONT it answered.
+// String tells how often a paused process still said that it may act, and how soon after SIGCONT it
+// answered.
 func (w wakings) String() string {
 	if len(w) == 0 {
 		return ""

@@ -14,15 +14,18 @@ import (
 
 func quietFlags(f *pflag.FlagSet, o *options) {
 	o.sizes = []int{5, 20, 100}
-	f.DurationVar(&o.span, "span", 20*time.Second, "how long a quiet group is watched, per algorithm, size and mode")
+	f.DurationVar(&o.span, "span", 20*time.Second, "how long a quiet group is watched, per "+
+		"algorithm, size and mode")
 }
 
 // quiet measures what groups send when nothing happens, and what that costs.
 func quiet(ctx context.Context, o options) error {
-	fmt.Printf("Messages a second in a quiet group, and CPU in percent of a core, over %v:\n\n", o.span)
+	fmt.Printf("Messages a second in a quiet group, and CPU in percent of a core, over %v:\n\n",
+		o.span)
 	fmt.Println("| algorithm | safety | processes | heartbeat | formed after " +
 		"| of the group | of the coordinator | of the median process | questions and answers " +
-		"| lease requests and responses | of elections | CPU, coordinator | CPU, median agent | resident, median agent |")
+		"| lease requests and responses | of elections | CPU, coordinator | CPU, median agent | " +
+		"resident, median agent |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	return o.each(func(algorithm string, size int) error {
 		for _, safety := range safeties {
@@ -34,7 +37,8 @@ func quiet(ctx context.Context, o options) error {
 	})
 }
 
-// slowly measures a group, and a slower one where the machine is too small for so many processes to start at that pace.
+// slowly measures a group, and a slower one where the machine is too small for so many processes to
+// start at that pace.
 func (o options) slowly(ctx context.Context, algorithm, safety string, size int) error {
 	for _, times := range [...]int{1, 5, 10} {
 		slower := o

@@ -20,10 +20,12 @@ func recoveriesFlags(f *pflag.FlagSet, o *options) {
 	f.IntVar(&o.rounds, "rounds", 10, "how often that happens, per algorithm, size and mode")
 }
 
-// recoveries measures groups whose highest process starts 15 to 80 ms before the coordinator is killed: from SIGKILL until every
-// survivor names the same new one. In a Classic group that is the highest. A Guarded group keeps whom it has elected.
+// recoveries measures groups whose highest process starts 15 to 80 ms before the coordinator is
+// killed: from SIGKILL until every survivor names the same new one. In a Classic group that is the
+// highest. A Guarded group keeps whom it has elected.
 func recoveries(ctx context.Context, o options) error {
-	fmt.Println("SIGKILL of the coordinator, 15 to 80 ms after the highest process has started, until every survivor names the same new one, in milliseconds:")
+	fmt.Println("SIGKILL of the coordinator, 15 to 80 ms after the highest process has started, " +
+		"until every survivor names the same new one, in milliseconds:")
 	fmt.Println()
 	fmt.Println("| algorithm | processes | safety | N | median | p90 | p99 | max | not the highest |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|")
@@ -44,19 +46,23 @@ func recoveries(ctx context.Context, o options) error {
 				if took = append(took, d); !highest {
 					others++
 				}
-				fmt.Fprintf(os.Stderr, "\r%s, %d processes, %s: round %d of %d took %s ms   ", algorithm, size, safety, i+1, o.rounds, ms(d))
+				fmt.Fprintf(os.Stderr, "\r%s, %d processes, %s: round %d of %d took %s ms   ", algorithm, size,
+					safety, i+1, o.rounds, ms(d))
 			}
 			fmt.Fprintln(os.Stderr)
 			g.close()
-			fmt.Printf("| %s | %d | %s | %d | %s | %d |\n", algorithm, size, safety, len(took), spread(took), others)
+			fmt.Printf("| %s | %d | %s | %d | %s | %d |\n", algorithm, size, safety, len(took), spread(took),
+				others)
 		}
 		return nil
 	})
 }
 
-// recoverBeforeKill ends the highest process, starts it again, kills the coordinator just after that, and awaits the next one. Then
-// it starts the killed one again.
-func (g *group) recoverBeforeKill(run context.Context) (took time.Duration, highest bool, err error) {
+// recoverBeforeKill ends the highest process, starts it again, kills the coordinator just after
+// that, and awaits the next one. Then it starts the killed one again.
+func (g *group) recoverBeforeKill(
+	run context.Context,
+) (took time.Duration, highest bool, err error) {
 	if _, err := g.ready(run); err != nil {
 		return 0, false, err
 	}
@@ -70,14 +76,17 @@ func (g *group) recoverBeforeKill(run context.Context) (took time.Duration, high
 	if err := g.start(run, top); err != nil {
 		return 0, false, err
 	}
-	if err := g.until(ctx, time.Now().Add(15*time.Millisecond+rand.N(65*time.Millisecond))); err != nil {
+	if err := g.until(ctx,
+		time.Now().Add(15*time.Millisecond+rand.N(65*time.Millisecond))); err != nil {
 		return 0, false, err
 	}
 	struck := time.Now()
 	if err := terminate(syscall.SIGKILL)(g, old); err != nil {
 		return 0, false, err
 	}
-	next, err := g.named(ctx, old, func(c string) bool { return c == top || g.safety == roster.Guarded && c != old })
+	next, err := g.named(ctx, old, func(c string) bool {
+		return c == top || g.safety == roster.Guarded && c != old
+	})
 	if err != nil {
 		return 0, false, err
 	}
@@ -88,7 +97,9 @@ func (g *group) recoverBeforeKill(run context.Context) (took time.Duration, high
 }
 
 // without kills a process and waits until another one may act and the group is quiet.
-func (g *group) without(ctx context.Context, gone string, wanted func(string) bool) (coordinator string, err error) {
+func (g *group) without(
+	ctx context.Context, gone string, wanted func(string) bool,
+) (coordinator string, err error) {
 	if err := terminate(syscall.SIGKILL)(g, gone); err != nil {
 		return "", err
 	}

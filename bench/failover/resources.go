@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// ticks is how many clock ticks /proc counts a second; Linux has had 100 on every architecture for decades.
+// ticks is how many clock ticks /proc counts a second; Linux has had 100 on every architecture for
+// decades.
 const ticks = 100
 
 // watched is what agents did while their group was quiet.
@@ -21,7 +22,8 @@ type watched struct {
 	sent map[string]sent    // a second
 }
 
-// watch watches a quiet group for a while. Its answers to who watches are no part of the CPU, and little of anything else.
+// watch watches a quiet group for a while. Its answers to who watches are no part of the CPU, and
+// little of anything else.
 func (g *group) watch(ctx context.Context, span time.Duration) (w watched, err error) {
 	sentBefore, err := g.traffic(ctx)
 	if err != nil {
@@ -50,7 +52,8 @@ func (g *group) watch(ctx context.Context, span time.Duration) (w watched, err e
 			return w, fmt.Errorf("%s: %w", name, err)
 		}
 		if before[name] == 0 || w.cpu[name] < 0 {
-			return w, fmt.Errorf("%s has used %d ticks, and then %d: it is another process", name, before[name], after[name])
+			return w, fmt.Errorf("%s has used %d ticks, and then %d: it is another process", name,
+				before[name], after[name])
 		}
 		if w.sent[name].total() == 0 {
 			return w, fmt.Errorf("%s has sent nothing in %v, not even a heartbeat", name, span)
@@ -77,8 +80,8 @@ func (g *group) cpu() (map[string]int, error) {
 	return used, nil
 }
 
-// worked is the CPU time, so far, of agents and of this program, which is their apps. A thread that has
-// ended counts no more; Go keeps its threads.
+// worked is the CPU time, so far, of agents and of this program, which is their apps. A thread that
+// has ended counts no more; Go keeps its threads.
 func (g *group) worked(agents []string) (sum time.Duration, err error) {
 	pids := []int{os.Getpid()}
 	for _, name := range agents {
@@ -107,7 +110,8 @@ func (g *group) worked(agents []string) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// readStat returns the fields of a process after its name, which is in parentheses: the first is its state.
+// readStat returns the fields of a process after its name, which is in parentheses: the first is
+// its state.
 func readStat(pid int) ([]string, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -19,12 +19,19 @@ type sent struct {
 	messages            float64 // of elections
 }
 
-func (s sent) total() float64 { return s.questions + s.answers + s.requests + s.responses + s.messages }
+func (s sent) total() float64 {
+	return s.questions + s.answers + s.requests + s.responses + s.messages
+}
 
 // plus is s with so many times the other.
 func (s sent) plus(times float64, other sent) sent {
-	return sent{questions: s.questions + times*other.questions, answers: s.answers + times*other.answers,
-		requests: s.requests + times*other.requests, responses: s.responses + times*other.responses, messages: s.messages + times*other.messages}
+	return sent{
+		questions: s.questions + times*other.questions,
+		answers:   s.answers + times*other.answers,
+		requests:  s.requests + times*other.requests,
+		responses: s.responses + times*other.responses,
+		messages:  s.messages + times*other.messages,
+	}
 }
 
 // count is what an agent had sent at an instant.
@@ -36,7 +43,8 @@ type count struct {
 // rate is what it sent a second since an earlier count. It is an error if it has sent less since.
 func (c count) rate(earlier count) (sent, error) {
 	more, took := c.plus(-1, earlier.sent), c.at.Sub(earlier.at)
-	for _, n := range [...]float64{more.questions, more.answers, more.requests, more.responses, more.messages} {
+	for _, n := range [...]float64{more.questions, more.answers, more.requests, more.responses,
+		more.messages} {
 		if n < 0 || took <= 0 {
 			return sent{}, fmt.Errorf("%+v messages in %v: the agent was started anew", more, took)
 		}
@@ -58,7 +66,8 @@ func (g *group) traffic(ctx context.Context) (map[string]count, error) {
 }
 
 func (g *group) metrics(ctx context.Context, name string) (s sent, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+g.host(name)+":4042/metrics", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		"http://"+g.host(name)+":4042/metrics", nil)
 	if err != nil {
 		return s, err
 	}
@@ -70,12 +79,15 @@ func (g *group) metrics(ctx context.Context, name string) (s sent, err error) {
 	return readSent(response.Body)
 }
 
-// readSent adds up the counters of sent messages, whatever their labels, in Prometheus' text format.
+// readSent adds up the counters of sent messages, whatever their labels, in Prometheus' text
+// format.
 func readSent(r io.Reader) (s sent, err error) {
 	families := map[string]*float64{
-		"podesta_agent_questions_sent_total": &s.questions, "podesta_agent_answers_sent_total": &s.answers,
-		"podesta_agent_lease_requests_sent_total": &s.requests, "podesta_agent_lease_responses_sent_total": &s.responses,
-		"podesta_agent_messages_sent_total": &s.messages,
+		"podesta_agent_questions_sent_total":       &s.questions,
+		"podesta_agent_answers_sent_total":         &s.answers,
+		"podesta_agent_lease_requests_sent_total":  &s.requests,
+		"podesta_agent_lease_responses_sent_total": &s.responses,
+		"podesta_agent_messages_sent_total":        &s.messages,
 	}
 	lines, known := bufio.NewScanner(r), 0
 	for lines.Scan() {

@@ -63,7 +63,8 @@ func (g *group) try(run context.Context, name string) (t trial, err error) {
 		return t, err
 	}
 	if !acts {
-		return t, fmt.Errorf("the app of %s heard that it may act, and its /v1/leader says 503", agreed.Coordinator)
+		return t, fmt.Errorf("the app of %s heard that it may act, and its /v1/leader says 503",
+			agreed.Coordinator)
 	}
 	err = f.mend(run, g, old, &t)
 	g.mended = time.Now()

@@ -15,14 +15,17 @@ type waking struct {
 	after time.Duration
 }
 
-// wake lets a coordinator that has been paused for two leases go on. The question whether it may act is sent before that, so that
-// it lies there with the mail from the others, and comes no later.
+// wake lets a coordinator that has been paused for two leases go on. The question whether it may
+// act is sent before that, so that it lies there with the mail from the others, and comes no later.
 func wake(ctx context.Context, g *group, coordinator string, t *trial) error {
 	if err := g.until(ctx, t.struck.Add(2*g.lease)); err != nil {
 		return err
 	}
 	written := make(chan struct{})
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { close(written) }})
+	ctx = httptrace.WithClientTrace(ctx,
+		&httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) {
+			close(written)
+		}})
 	ctx, cancel := g.patiently(ctx)
 	defer cancel()
 	type reply struct {
@@ -51,7 +54,8 @@ func wake(ctx context.Context, g *group, coordinator string, t *trial) error {
 
 // leads asks an agent whether its process may act.
 func (g *group) leads(ctx context.Context, process string) (bool, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+g.app(process)+"/v1/leader", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		"http://"+g.app(process)+"/v1/leader", nil)
 	if err != nil {
 		return false, err
 	}

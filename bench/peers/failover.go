@@ -43,7 +43,8 @@ func failover(ctx context.Context, args []string) error {
 	f := o.flagSet("failover")
 	f.StringSliceVar(&o.faults, "faults", faultNames(), "the ways in which leaders end")
 	f.IntVar(&o.rounds, "rounds", 20, "how often the leader of each system ends in each way")
-	f.DurationVar(&o.settle, "settle", 2*time.Second, "for how long nothing must have changed before a fault")
+	f.DurationVar(&o.settle, "settle", 2*time.Second,
+		"for how long nothing must have changed before a fault")
 	if err := o.parse(f, args); err != nil {
 		return err
 	}
@@ -69,11 +70,14 @@ func failover(ctx context.Context, args []string) error {
 	}
 	var all []report.Record
 	for _, proxies := range []bool{false, true} {
-		some := slices.DeleteFunc(slices.Clone(chosen), func(f fault) bool { return f.proxies != proxies })
+		some := slices.DeleteFunc(slices.Clone(chosen), func(f fault) bool {
+			return f.proxies != proxies
+		})
 		if len(some) == 0 {
 			continue
 		}
-		records, err := o.compare(ctx, filepath.Join(dir, fmt.Sprintf("proxies-%v", proxies)), servers, systems, some)
+		records, err := o.compare(ctx, filepath.Join(dir, fmt.Sprintf("proxies-%v", proxies)), servers,
+			systems, some)
 		if err != nil {
 			return errors.Join(err, servers.stop())
 		}
@@ -86,8 +90,11 @@ func failover(ctx context.Context, args []string) error {
 	return errors.Join(err, servers.stop())
 }
 
-// compare strikes the leaders of all systems by turns, so that whatever else the machine does disturbs all alike.
-func (o *failoverOptions) compare(ctx context.Context, dir string, servers *servers, systems []system, some []fault) ([]report.Record, error) {
+// compare strikes the leaders of all systems by turns, so that whatever else the machine does
+// disturbs all alike.
+func (o *failoverOptions) compare(
+	ctx context.Context, dir string, servers *servers, systems []system, some []fault,
+) ([]report.Record, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -141,12 +148,14 @@ func progress(round, rounds int, fault string, records []report.Record) {
 		}
 		took = append(took, r.System+" "+last)
 	}
-	fmt.Fprintf(os.Stderr, "%s round %d of %d, %s: %s\n", time.Now().Format(time.TimeOnly), round, rounds, fault, strings.Join(took, ", "))
+	fmt.Fprintf(os.Stderr, "%s round %d of %d, %s: %s\n", time.Now().Format(time.TimeOnly), round,
+		rounds, fault, strings.Join(took, ", "))
 }
 
 // try strikes the leader of a team that is quiet, waits for the next one, and mends.
 func (o *failoverOptions) try(ctx context.Context, t *team, f fault, r *report.Record) error {
-	waiting, cancel := context.WithTimeoutCause(ctx, o.patience, errors.New("given up: raise --patience"))
+	waiting, cancel := context.WithTimeoutCause(ctx, o.patience,
+		errors.New("given up: raise --patience"))
 	defer cancel()
 	leader, err := t.ready(waiting, o.settle)
 	if err != nil {
@@ -158,7 +167,9 @@ func (o *failoverOptions) try(ctx context.Context, t *team, f fault, r *report.R
 	}
 	waiting, cancel = context.WithTimeout(ctx, o.patience)
 	defer cancel()
-	_, named, err := t.book.Await(waiting, t.survivors(leader), func(l string) bool { return l != leader })
+	_, named, err := t.book.Await(waiting, t.survivors(leader), func(l string) bool {
+		return l != leader
+	})
 	switch {
 	case err == nil:
 		r.Took = append(r.Took, account.Durations{named.Sub(struck)}.Milliseconds()...)

@@ -22,7 +22,9 @@ var faults = []fault{
 	{"SIGKILL", false, strikeBy(syscall.SIGKILL), revive},
 	{
 		"SIGSTOP", false,
-		func(t *team, leader string) (register.Instant, error) { return t.signal(leader, syscall.SIGSTOP) },
+		func(t *team, leader string) (register.Instant, error) {
+			return t.signal(leader, syscall.SIGSTOP)
+		},
 		func(_ context.Context, t *team, leader string) error {
 			_, err := t.signal(leader, syscall.SIGCONT)
 			return err
@@ -61,7 +63,8 @@ func chooseFaults(names []string) (chosen []fault, err error) {
 	for _, name := range names {
 		i := slices.IndexFunc(faults, func(f fault) bool { return f.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("--faults: there is no %q: there are %s", name, strings.Join(faultNames(), ", "))
+			return nil, fmt.Errorf("--faults: there is no %q: there are %s", name,
+				strings.Join(faultNames(), ", "))
 		}
 		chosen = append(chosen, faults[i])
 	}

@@ -1,7 +1,7 @@
 // Command peers compares Podesta with what people would use instead, with processes on this machine
 // and no Kubernetes: hashicorp/raft, client-go's leader election against an API server, and etcd's.
 //
-//	peers failover   the leader ends in one of four ways, the systems taking turns: how long until there is a new one
+//	peers failover   the leader ends in one of four ways: how long until there is a new one
 //	peers stress     all systems at once on a machine that makes life hard: who keeps its leader
 //	peers report     the page and the plots from what these two have written with --json
 //

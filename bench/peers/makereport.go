@@ -15,8 +15,10 @@ import (
 func makeReport(args []string) error {
 	f := pflag.NewFlagSet("peers report", pflag.ContinueOnError)
 	files := f.StringSlice("json", nil, "the `FILES` that failover and stress have written")
-	note := f.String("note", "", "a `SENTENCE` about the run for the page, such as what else the machine did")
-	out := f.String("out", "../../docs/evidence", "the `DIR` for performance.md and the folder performance")
+	note := f.String("note", "", "a `SENTENCE` about the run for the page, such as what else the "+
+		"machine did")
+	out := f.String("out", "../../docs/evidence",
+		"the `DIR` for performance.md and the folder performance")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -46,7 +48,8 @@ func meaning(kind, name string) string {
 		}
 		return ""
 	}
-	for _, tried := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond, 500 * time.Millisecond} {
+	for _, tried := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond,
+		300 * time.Millisecond, 500 * time.Millisecond} {
 		o := failoverOptions{options: options{shortest: tried}}
 		for _, s := range o.known() {
 			if s.name == name {

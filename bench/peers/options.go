@@ -34,11 +34,13 @@ func (o *options) flagSet(command string) *pflag.FlagSet {
 	f := pflag.NewFlagSet("peers "+command, pflag.ContinueOnError)
 	f.SortFlags = false
 	f.StringVar(&o.agent, "agent", "../../bin/agent", "Podesta's agent (make bin/agent)")
-	f.DurationVar(&o.shortest, "lease-minimum", 100*time.Millisecond, "the shortest lease of Podesta's adaptive group")
+	f.DurationVar(&o.shortest, "lease-minimum", 100*time.Millisecond,
+		"the shortest lease of Podesta's adaptive group")
 	f.StringSliceVar(&o.systems, "systems", nil, "what to compare, by name (all)")
 	f.StringVar(&o.json, "json", "", "append the results to this `FILE`, for peers report")
 	f.StringVar(&o.keep, "keep", "", "keep state and logs of the members in this new `DIR`")
-	f.DurationVar(&o.patience, "patience", 2*time.Minute, "how long a system may take to agree on a leader, at first and after a fault")
+	f.DurationVar(&o.patience, "patience", 2*time.Minute, "how long a system may take to agree on a "+
+		"leader, at first and after a fault")
 	return f
 }
 
@@ -61,7 +63,8 @@ func (o *options) parse(f *pflag.FlagSet, args []string) error {
 	if _, err := os.Stat(o.agent); err != nil {
 		return fmt.Errorf("--agent: %w (make bin/agent)", err)
 	}
-	version, err := exec.Command(o.agent, "--version").Output() //nolint:gosec,noctx // the user names it
+	//nolint:gosec,noctx // the user names it
+	version, err := exec.Command(o.agent, "--version").Output()
 	if err != nil {
 		return fmt.Errorf("%s --version: %w", o.agent, err)
 	}
@@ -81,7 +84,8 @@ func (o *options) choose(systems []system) ([]system, error) {
 	}
 	for _, name := range o.systems {
 		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("--systems: there is no %q: there are %s", name, strings.Join(names, ", "))
+			return nil, fmt.Errorf("--systems: there is no %q: there are %s", name,
+				strings.Join(names, ", "))
 		}
 	}
 	return chosen, nil
@@ -114,5 +118,6 @@ func (o *options) write(r report.Record) error {
 }
 
 func machine() string {
-	return fmt.Sprintf("%d cores, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+	return fmt.Sprintf("%d cores, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH,
+		runtime.Version())
 }

@@ -54,8 +54,9 @@ func (p *process) signal(s syscall.Signal) error {
 	}
 }
 
-// adopt has the kernel give this program the children of members that have ended, instead of the machine's
-// first process, which may take its time to reap them: until then they keep their group alive.
+// adopt has the kernel give this program the children of members that have ended, instead of the
+// machine's first process, which may take its time to reap them: until then they keep their group
+// alive.
 func adopt() error {
 	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 }

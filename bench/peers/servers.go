@@ -59,7 +59,8 @@ func startServers(ctx context.Context, dir string, systems []system) (*servers, 
 }
 
 func (s *servers) startAPI(ctx context.Context, programs, dir string) (err error) {
-	if s.plane, err = controlplane.Start(ctx, controlplane.Options{Assets: programs, State: dir}); err != nil {
+	if s.plane, err = controlplane.Start(ctx,
+		controlplane.Options{Assets: programs, State: dir}); err != nil {
 		return err
 	}
 	u, err := url.Parse(s.plane.Config.Host)
@@ -90,10 +91,11 @@ func (s *servers) startEtcd(ctx context.Context, programs, dir string) error {
 	}
 	defer func() { _ = log.Close() }() // etcd has its own descriptor
 	// It ends with stop, when the members have ended.
-	c := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(programs, "etcd"), "--data-dir", dir, "--name", "peers", //nolint:gosec // this project makes it
-		"--listen-client-urls", "http://"+ports[0], "--advertise-client-urls", "http://"+ports[0],
-		"--listen-peer-urls", "http://"+ports[1], "--initial-advertise-peer-urls", "http://"+ports[1],
-		"--initial-cluster", "peers=http://"+ports[1])
+	//nolint:gosec // this project makes it
+	c := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(programs, "etcd"), "--data-dir",
+		dir, "--name", "peers", "--listen-client-urls", "http://"+ports[0], "--advertise-client-urls",
+		"http://"+ports[0], "--listen-peer-urls", "http://"+ports[1], "--initial-advertise-peer-urls",
+		"http://"+ports[1], "--initial-cluster", "peers=http://"+ports[1])
 	c.Stdout, c.Stderr = log, log
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := c.Start(); err != nil {

@@ -16,7 +16,8 @@ const (
 	statusPort = 4042
 )
 
-// site is where the members of a team live: their folder, their addresses, and the ways between them.
+// site is where the members of a team live: their folder, their addresses, and the ways between
+// them.
 type site struct {
 	dir     string
 	index   int // of the team: each has a network of its own

@@ -28,16 +28,19 @@ type stressOptions struct {
 func (o *stressOptions) known() []system {
 	classic := podestaClassic()
 	classic.optional = true
-	return []system{podestaGuarded(o.shortest), podestaGuarded(longestLease), raftWith(0), raftWith(200 * time.Millisecond), classic}
+	return []system{podestaGuarded(o.shortest), podestaGuarded(longestLease), raftWith(0),
+		raftWith(200 * time.Millisecond), classic}
 }
 
 // stress runs all systems at the same time under each condition.
 func stress(ctx context.Context, args []string) error {
 	var o stressOptions
 	f := o.flagSet("stress")
-	f.StringSliceVar(&o.conditions, "conditions", condition.Names(), "what the members have to live with")
+	f.StringSliceVar(&o.conditions, "conditions", condition.Names(),
+		"what the members have to live with")
 	f.DurationVar(&o.span, "span", 3*time.Minute, "for how long, each")
-	f.BoolVar(&o.kills, "kills", false, "kill leaders, 2 to 6 s after they have begun to lead, and start them again at once")
+	f.BoolVar(&o.kills, "kills", false, "kill leaders, 2 to 6 s after they have begun to lead, and "+
+		"start them again at once")
 	f.DurationVar(&o.every, "progress", 10*time.Second, "how often to tell how it goes")
 	if err := o.parse(f, args); err != nil {
 		return err
@@ -82,7 +85,9 @@ func stress(ctx context.Context, args []string) error {
 }
 
 // under runs all systems under a condition, until the span or the context ends.
-func (o *stressOptions) under(ctx context.Context, dir string, c condition.Condition, systems []system) (records []report.Record, err error) {
+func (o *stressOptions) under(
+	ctx context.Context, dir string, c condition.Condition, systems []system,
+) (records []report.Record, err error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -102,21 +107,34 @@ func (o *stressOptions) under(ctx context.Context, dir string, c condition.Condi
 		err = errors.Join(err, running.End())
 	}()
 	for i, y := range systems {
-		s := &site{dir: filepath.Join(dir, y.name), index: i, agent: o.agent, servers: &servers{}, weather: c.Weather}
+		s := &site{
+			dir:     filepath.Join(dir, y.name),
+			index:   i,
+			agent:   o.agent,
+			servers: &servers{},
+			weather: c.Weather,
+		}
 		t, err := newTeam(ctx, s, y, running)
 		if err != nil {
 			return nil, err
 		}
-		runs = append(runs, &entrant{team: t, usage: usage{used: map[string]int{}}, leases: leases{counts: map[string]float64{}}})
+		runs = append(runs, &entrant{
+			team:   t,
+			usage:  usage{used: map[string]int{}},
+			leases: leases{counts: map[string]float64{}},
+		})
 	}
-	waiting, cancel := context.WithTimeoutCause(ctx, o.patience, errors.New("not waited for any longer"))
+	waiting, cancel := context.WithTimeoutCause(ctx, o.patience,
+		errors.New("not waited for any longer"))
 	defer cancel()
 	for _, r := range runs {
 		if _, err := r.team.ready(waiting, 2*time.Second); err != nil {
 			fmt.Fprintf(os.Stderr, "%s, before the span begins: %v\n", c.Name, err) // that is a result, too
 		}
 	}
-	if err := o.watch(ctx, c, runs, func() error { return running.Load([]string{self, "loop"}) }); err != nil {
+	if err := o.watch(ctx, c, runs, func() error {
+		return running.Load([]string{self, "loop"})
+	}); err != nil {
 		return nil, err
 	}
 	for _, r := range runs {
@@ -135,7 +153,9 @@ type entrant struct {
 }
 
 // watch lets the span pass, with a line of progress now and then.
-func (o *stressOptions) watch(ctx context.Context, c condition.Condition, runs []*entrant, load func() error) error {
+func (o *stressOptions) watch(
+	ctx context.Context, c condition.Condition, runs []*entrant, load func() error,
+) error {
 	span, end := context.WithTimeout(ctx, o.span)
 	defer end()
 	for _, r := range runs {
@@ -164,7 +184,8 @@ func (o *stressOptions) watch(ctx context.Context, c condition.Condition, runs [
 		}
 		if time.Since(told) >= o.every {
 			told = time.Now()
-			fmt.Fprintf(os.Stderr, "%s %s, %v of %v: %s\n", told.Format(time.TimeOnly), c.Name, time.Since(begun).Round(time.Second), o.span, tell(runs))
+			fmt.Fprintf(os.Stderr, "%s %s, %v of %v: %s\n", told.Format(time.TimeOnly), c.Name,
+				time.Since(begun).Round(time.Second), o.span, tell(runs))
 		}
 	}
 	for _, r := range runs {
@@ -191,7 +212,8 @@ func tell(runs []*entrant) string {
 		if !ok {
 			leader = "nobody"
 		}
-		all = append(all, fmt.Sprintf("%s: %s leads, %d kills, %d spurious, %d lapses", r.team.system.name, leader, f.Kills, f.Spurious, f.Lapses))
+		all = append(all, fmt.Sprintf("%s: %s leads, %d kills, %d spurious, %d lapses",
+			r.team.system.name, leader, f.Kills, f.Spurious, f.Lapses))
 	}
 	return strings.Join(all, "; ")
 }
@@ -201,7 +223,8 @@ func (o *stressOptions) judge(r *entrant, c condition.Condition) report.Record {
 	f := account.Judge(r.team.book.Entries(), r.from, r.to)
 	record := o.record(report.Stress, r.team.system.name, c.Name)
 	record.Span, record.Killing = f.Span.Seconds(), o.kills
-	record.Kills, record.Spurious, record.Lapses, record.Unanswered = f.Kills, f.Spurious, f.Lapses, f.Unanswered
+	record.Kills, record.Spurious = f.Kills, f.Spurious
+	record.Lapses, record.Unanswered = f.Lapses, f.Unanswered
 	record.Took = f.Failovers.Milliseconds()
 	times := account.Durations{f.Leaderless, f.Unprovoked, f.Two}.Milliseconds()
 	record.Leaderless, record.Unprovoked, record.Two = times[0], times[1], times[2]

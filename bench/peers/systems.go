@@ -40,7 +40,8 @@ func podestaGuarded(shortest time.Duration) system {
 	y := podesta("podesta-"+short(shortest), roster.Guarded, shortest)
 	y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v", longestLease)
 	if shortest < longestLease {
-		y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v to %v", shortest, longestLease)
+		y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v to %v", shortest,
+			longestLease)
 	}
 	if shortest == heartbeat {
 		y.meaning += ": the defaults"
@@ -64,7 +65,8 @@ func podesta(name, safety string, shortest time.Duration) system {
 			Preemption: roster.Never, // the next fault strikes whoever leads then
 		}
 		for i, name := range s.names {
-			id, err := exec.CommandContext(ctx, s.agent, "init", "--state-dir", s.path(name)).Output() //nolint:gosec // the user names it
+			//nolint:gosec // the user names it
+			id, err := exec.CommandContext(ctx, s.agent, "init", "--state-dir", s.path(name)).Output()
 			if err != nil {
 				return nil, fmt.Errorf("%s init: %w", s.agent, err)
 			}
@@ -75,16 +77,22 @@ func podesta(name, safety string, shortest time.Duration) system {
 		}
 		members := map[string][]string{}
 		for _, name := range s.names {
-			if err := os.WriteFile(s.path(name+".json"), seenBy(ctx, s, name, r).Encode(), 0o600); err != nil {
+			if err := os.WriteFile(s.path(name+".json"), seenBy(ctx, s, name, r).Encode(),
+				0o600); err != nil {
 				return nil, err
 			}
-			members[name] = []string{"podesta", "--id", name, "--app-api", "http://" + s.address(name, appPort),
+			members[name] = []string{"podesta", "--id", name, "--app-api",
+				"http://" + s.address(name, appPort),
 				fmt.Sprintf("--guarded=%v", safety == roster.Guarded), "--",
-				s.agent, "--roster", s.path(name + ".json"), "--certificate", s.path(name + ".crt"), "--key", s.path(name + ".key"),
-				"--trust-file", s.path("ca.crt"), "--state-dir", s.path(name), "--listen", s.address(name, linkPort),
+				s.agent, "--roster", s.path(name + ".json"), "--certificate", s.path(name + ".crt"), "--key",
+				s.path(name + ".key"),
+				"--trust-file", s.path("ca.crt"), "--state-dir", s.path(name), "--listen",
+				s.address(name, linkPort),
 				"--app-address", s.address(name, appPort), "--status-address", s.address(name, statusPort)}
 		}
-		keys := exec.CommandContext(ctx, s.agent, "keys", "--roster", s.path(s.names[0]+".json"), "--out", s.dir) //nolint:gosec // the user names it
+		//nolint:gosec // the user names it
+		keys := exec.CommandContext(ctx, s.agent, "keys", "--roster", s.path(s.names[0]+".json"), "--out",
+			s.dir)
 		if out, err := keys.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("%s keys: %w\n%s", s.agent, err, out)
 		}
@@ -107,60 +115,81 @@ func seenBy(ctx context.Context, s *site, member string, r roster.Roster) roster
 
 // raftWith is hashicorp/raft with this timeout; 0: with its defaults.
 func raftWith(timeout time.Duration) system {
-	name, meaning := "raft", "hashicorp/raft with its defaults: HeartbeatTimeout and ElectionTimeout 1 s, LeaderLeaseTimeout 0.5 s"
+	name, meaning := "raft", "hashicorp/raft with its defaults: HeartbeatTimeout and "+
+		"ElectionTimeout 1 s, LeaderLeaseTimeout 0.5 s"
 	if timeout > 0 {
-		name, meaning = "raft-"+short(timeout), fmt.Sprintf("hashicorp/raft with all three at %v", timeout)
+		name, meaning = "raft-"+
+			short(timeout), fmt.Sprintf("hashicorp/raft with all three at %v", timeout)
 	}
-	return system{name: name, meaning: meaning, plan: func(ctx context.Context, s *site) (map[string][]string, error) {
-		var known []string
-		for _, name := range s.names {
-			known = append(known, name+"="+s.address(name, linkPort))
-		}
-		members := map[string][]string{}
-		for _, name := range s.names {
-			if err := os.Mkdir(s.path(name), 0o700); err != nil {
-				return nil, err
+	return system{
+		name:    name,
+		meaning: meaning,
+		plan: func(ctx context.Context, s *site) (map[string][]string, error) {
+			var known []string
+			for _, name := range s.names {
+				known = append(known, name+"="+s.address(name, linkPort))
 			}
-			args := []string{"raft", "--id", name, "--dir", s.path(name), "--listen", s.address(name, linkPort),
-				"--members", strings.Join(known, ","), "--timeout", timeout.String()}
-			var ways []string
-			for _, other := range s.names {
-				if way := s.way(ctx, name, other, s.address(other, linkPort)); other != name && way != s.address(other, linkPort) {
-					ways = append(ways, other+"="+way)
+			members := map[string][]string{}
+			for _, name := range s.names {
+				if err := os.Mkdir(s.path(name), 0o700); err != nil {
+					return nil, err
 				}
+				args := []string{"raft", "--id", name, "--dir", s.path(name), "--listen",
+					s.address(name, linkPort),
+					"--members", strings.Join(known, ","), "--timeout", timeout.String()}
+				var ways []string
+				for _, other := range s.names {
+					if way := s.way(ctx, name, other, s.address(other, linkPort)); other != name &&
+						way != s.address(other, linkPort) {
+						ways = append(ways, other+"="+way)
+					}
+				}
+				if len(ways) > 0 {
+					args = append(args, "--ways", strings.Join(ways, ","))
+				}
+				members[name] = args
 			}
-			if len(ways) > 0 {
-				args = append(args, "--ways", strings.Join(ways, ","))
-			}
-			members[name] = args
-		}
-		return members, nil
-	}}
+			return members, nil
+		},
+	}
 }
 
 // clientGo is client-go's leader election on a Lease, with these durations.
 func clientGo(lease, renew, retry time.Duration) system {
-	meaning := fmt.Sprintf("client-go's Lease: LeaseDuration %v, RenewDeadline %v, RetryPeriod %v", lease, renew, retry)
-	return system{name: "client-go-" + short(lease), meaning: meaning, needs: []string{apiServer}, plan: func(ctx context.Context, s *site) (map[string][]string, error) {
-		members := map[string][]string{}
-		for _, name := range s.names {
-			members[name] = []string{"client-go", "--id", name, "--kubeconfig", s.servers.kubeconfig,
-				"--server", "https://" + s.way(ctx, name, apiServer, s.servers.api), "--lease", filepath.Base(s.dir),
-				"--lease-duration", lease.String(), "--renew-deadline", renew.String(), "--retry-period", retry.String()}
-		}
-		return members, nil
-	}}
+	meaning := fmt.Sprintf("client-go's Lease: LeaseDuration %v, RenewDeadline %v, RetryPeriod %v",
+		lease, renew, retry)
+	return system{
+		name:    "client-go-" + short(lease),
+		meaning: meaning,
+		needs:   []string{apiServer},
+		plan: func(ctx context.Context, s *site) (map[string][]string, error) {
+			members := map[string][]string{}
+			for _, name := range s.names {
+				members[name] = []string{"client-go", "--id", name, "--kubeconfig", s.servers.kubeconfig,
+					"--server", "https://" + s.way(ctx, name, apiServer, s.servers.api), "--lease",
+					filepath.Base(s.dir),
+					"--lease-duration", lease.String(), "--renew-deadline", renew.String(), "--retry-period",
+					retry.String()}
+			}
+			return members, nil
+		},
+	}
 }
 
 // etcdWith is etcd's concurrency.Election with this TTL.
 func etcdWith(ttl time.Duration) system {
-	return system{name: "etcd-" + short(ttl), meaning: fmt.Sprintf("etcd's concurrency.Election with a TTL of %v, one server", ttl),
-		needs: []string{etcdServer}, plan: func(ctx context.Context, s *site) (map[string][]string, error) {
+	return system{
+		name:    "etcd-" + short(ttl),
+		meaning: fmt.Sprintf("etcd's concurrency.Election with a TTL of %v, one server", ttl),
+		needs:   []string{etcdServer},
+		plan: func(ctx context.Context, s *site) (map[string][]string, error) {
 			members := map[string][]string{}
 			for _, name := range s.names {
 				members[name] = []string{"etcd", "--id", name, "--ttl", fmt.Sprint(int(ttl.Seconds())),
-					"--prefix", "/" + filepath.Base(s.dir), "--endpoint", s.way(ctx, name, etcdServer, s.servers.etcd)}
+					"--prefix", "/" + filepath.Base(s.dir), "--endpoint",
+					s.way(ctx, name, etcdServer, s.servers.etcd)}
 			}
 			return members, nil
-		}}
+		},
+	}
 }

@@ -58,7 +58,8 @@ func newTeam(ctx context.Context, s *site, y system, running *condition.Running)
 	}
 	for name, args := range members {
 		command := append([]string{self, "member"}, args...)
-		if t.commands[name], err = running.Wrap(fmt.Sprintf("%d-%s", s.index, name), command); err != nil {
+		if t.commands[name], err = running.Wrap(fmt.Sprintf("%d-%s", s.index, name),
+			command); err != nil {
 			t.close()
 			return nil, err
 		}
@@ -116,7 +117,8 @@ func (t *team) tend(name string, p *process) {
 	if !crashed {
 		return
 	}
-	fmt.Fprintf(os.Stderr, "\n%s: %s has ended by itself, and is started again; its log: %s\n", t.system.name, name, t.path(name+".log"))
+	fmt.Fprintf(os.Stderr, "\n%s: %s has ended by itself, and is started again; its log: %s\n",
+		t.system.name, name, t.path(name+".log"))
 	t.note(name, said.Ceases, register.Now())
 	time.AfterFunc(time.Second, func() {
 		if err := t.start(name); err != nil {
@@ -158,8 +160,8 @@ func (t *team) signal(name string, signal syscall.Signal) (register.Instant, err
 	return at, t.processes[name].signal(signal)
 }
 
-// ready waits until all name the same member, that one leads, and nothing has changed for a while. It
-// returns that member.
+// ready waits until all name the same member, that one leads, and nothing has changed for a while.
+// It returns that member.
 func (t *team) ready(ctx context.Context, while time.Duration) (leader string, err error) {
 	for {
 		leader, _, err := t.book.Await(ctx, t.names, func(l string) bool {

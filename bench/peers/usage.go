@@ -10,10 +10,12 @@ import (
 	"time"
 )
 
-// ticks is how many clock ticks /proc counts a second; Linux has had 100 on every architecture for decades.
+// ticks is how many clock ticks /proc counts a second; Linux has had 100 on every architecture for
+// decades.
 const ticks = 100
 
-// usage counts the CPU time of process groups. A process that ends is counted up to the last look at it.
+// usage counts the CPU time of process groups. A process that ends is counted up to the last look
+// at it.
 type usage struct {
 	used map[string]int // ticks by process: its id and its start
 }
@@ -26,7 +28,8 @@ func (u *usage) look(groups []int) {
 		if err != nil {
 			continue // it has ended
 		}
-		if s, err := parseStat(string(text)); err == nil && slices.Contains(groups, s.group) && s.name != "strace" {
+		if s, err := parseStat(string(text)); err == nil && slices.Contains(groups, s.group) &&
+			s.name != "strace" {
 			u.used[s.process] = s.ticks
 		}
 	}
@@ -63,7 +66,12 @@ func parseStat(text string) (s stat, err error) {
 			return s, err
 		}
 	}
-	return stat{name: name, process: pid + "@" + fields[19], group: numbers[0], ticks: numbers[1] + numbers[2]}, nil
+	return stat{
+		name:    name,
+		process: pid + "@" + fields[19],
+		group:   numbers[0],
+		ticks:   numbers[1] + numbers[2],
+	}, nil
 }
 
 func cutLast(s, separator string) (before, after string, ok bool) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// cable is a connection to the manager. It can be cut, as by a broken network, and frozen, as when a
-// machine loses its power: then nothing passes any more, and the manager is not told.
+// cable is a connection to the manager. It can be cut, as by a broken network, and frozen, as when
+// a machine loses its power: then nothing passes any more, and the manager is not told.
 type cable struct {
 	net.Conn
 

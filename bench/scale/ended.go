@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// untilEnded returns a context that ends, with a cause, when a manager ends by itself: no phase waits
-// for what only that one could do.
+// untilEnded returns a context that ends, with a cause, when a manager ends by itself: no phase
+// waits for what only that one could do.
 func (s *site) untilEnded(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	for _, m := range s.managers {

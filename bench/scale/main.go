@@ -7,8 +7,8 @@
 // # What is real
 //
 // The API server, etcd and the manager. Each agent is the product's own client (internal/roster): a
-// token bound to its pod, a Join, its certificate, one mTLS connection, reports, backoff. It connects
-// from an address of its node. Pods are what injection makes of a small Deployment's pod.
+// token bound to its pod, a Join, its certificate, one mTLS connection, reports, backoff. It
+// connects from an address of its node. Pods are what injection makes of a small Deployment's pod.
 //
 // # What is not
 //
@@ -145,21 +145,27 @@ func parse(args []string) (o options, err error) {
 	f.SortFlags = false
 	f.IntVar(&o.groups, "groups", 200, "how many ElectionGroups")
 	f.IntVar(&o.processes, "processes", 5, "the pods of each group, 3 to 50")
-	f.StringSliceVar(&o.phases, "phases", []string{"rest", "failovers", "reconnect", "node", "coldstart"},
+	f.StringSliceVar(&o.phases, "phases",
+		[]string{"rest", "failovers", "reconnect", "node", "coldstart"},
 		"what to measure, of "+strings.Join(phaseNames(), ", "))
 	f.BoolVar(&o.standby, "standby", false, "run a second manager, as an installation does")
 	f.StringVar(&o.manager, "manager", "../bin/manager", "the manager's program")
-	f.StringVar(&o.memoryLimit, "memory-limit", "", "MEMORY_LIMIT of the manager in bytes; empty: none")
+	f.StringVar(&o.memoryLimit, "memory-limit", "",
+		"MEMORY_LIMIT of the manager in bytes; empty: none")
 	f.StringVar(&o.root, "root", "..", "the source tree, for what is in config/")
-	f.StringVar(&o.assets, "assets", "", "directory with etcd and kube-apiserver (default: as `bin/cluster assets`)")
+	f.StringVar(&o.assets, "assets", "", "directory with etcd and kube-apiserver (default: as "+
+		"`bin/cluster assets`)")
 	f.StringVar(&o.out, "out", "", "directory for results, profiles and logs (default: a new one)")
 	f.DurationVar(&o.span, "span", 30*time.Second, "how long to watch at rest, and to make failovers")
 	f.Float64Var(&o.rate, "rate", 5, "failovers a second")
 	f.Float64Var(&o.slowRate, "slow-rate", 2, "failovers a second while the API server is slow")
-	f.Float64Var(&o.renewals, "renewals", 5, "renewals of certificates a second; at rest N agents make N/43200")
+	f.Float64Var(&o.renewals, "renewals", 5, "renewals of certificates a second; at rest N agents "+
+		"make N/43200")
 	f.IntVar(&o.cut, "cut", 5000, "how many connections are cut at once, at most")
-	f.Float64Var(&o.stale, "stale", 0.1, "the share of the groups that fail over while no manager runs")
-	f.DurationVar(&o.delay, "delay", 100*time.Millisecond, "how much later a slow API server's answers come")
+	f.Float64Var(&o.stale, "stale", 0.1, "the share of the groups that fail over while no manager "+
+		"runs")
+	f.DurationVar(&o.delay, "delay", 100*time.Millisecond,
+		"how much later a slow API server's answers come")
 	f.DurationVar(&o.lease, "lease", time.Second, "from a coordinator's end to the next one's reports")
 	f.DurationVar(&o.back, "back", 3*time.Second, "from a coordinator's end until its agent is back")
 	f.DurationVar(&o.patience, "patience", 10*time.Minute, "how long a step may take without progress")

@@ -31,7 +31,8 @@ type manager struct {
 }
 
 func (s *site) startManagers(ctx context.Context) error {
-	said, err := exec.CommandContext(ctx, s.manager, "--version").Output() //nolint:gosec // the user names the program
+	//nolint:gosec // the user names the program
+	said, err := exec.CommandContext(ctx, s.manager, "--version").Output()
 	if err != nil {
 		return fmt.Errorf("%s --version: %w: run `make bin/manager` first", s.manager, err)
 	}
@@ -128,8 +129,8 @@ func freeAddress(ctx context.Context) (string, error) {
 	return listener.Addr().String(), nil
 }
 
-// leadsWithin is how long managers may take to agree on a leader: a Lease of 15 s that nobody released,
-// and to fill their caches on a busy machine.
+// leadsWithin is how long managers may take to agree on a leader: a Lease of 15 s that nobody
+// released, and to fill their caches on a busy machine.
 const leadsWithin = 2 * time.Minute
 
 // awaitLeader waits until a manager serves agents. Nothing tells of that but the port.

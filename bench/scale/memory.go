@@ -4,8 +4,8 @@ import (
 	"context"
 )
 
-// The memory of the manager is measured three times: when it has nothing to do, with groups and pods
-// that have no agents, and with all agents.
+// The memory of the manager is measured three times: when it has nothing to do, with groups and
+// pods that have no agents, and with all agents.
 
 func (s *site) measureEmpty(ctx context.Context) error {
 	return s.measureMemory(ctx, "empty", s.managers[0], "leader")

@@ -52,7 +52,8 @@ func (s *site) end(ctx context.Context, m meter, phase string) error {
 	for _, name := range []string{"manager", "kube-apiserver", "etcd", "generator"} {
 		was, is := m.cpu[name], cpu[name]
 		s.results.add(phase, "CPU of "+name, percent(is.ran-was.ran, spent), "% of a core")
-		s.results.add(phase, name+" waited for a core", percent(is.waited-was.waited, spent), "% of the time")
+		s.results.add(phase, name+" waited for a core", percent(is.waited-was.waited, spent),
+			"% of the time")
 	}
 	sum := 0.0
 	for _, resource := range writtenByManager {

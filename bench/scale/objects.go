@@ -188,9 +188,10 @@ func running(pod *corev1.Pod, a *agent) corev1.PodStatus {
 	}
 	runs := func(c corev1.Container) corev1.ContainerStatus {
 		return corev1.ContainerStatus{
-			Name:        c.Name,
-			Image:       c.Image,
-			ImageID:     c.Image + "@sha256:8a5c4e1f0d7b3e6c9b2f4a1d8e7c6b5a4f3e2d1c0b9a8f7e6d5c4b3a2f1e0d9c",
+			Name:  c.Name,
+			Image: c.Image,
+			ImageID: c.Image +
+				"@sha256:8a5c4e1f0d7b3e6c9b2f4a1d8e7c6b5a4f3e2d1c0b9a8f7e6d5c4b3a2f1e0d9c",
 			ContainerID: "containerd://4f3e2d1c0b9a8f7e6d5c4b3a2f1e0d9c8a5c4e1f0d7b3e6c9b2f4a1d8e7c6b5a",
 			Ready:       true,
 			Started:     new(true),

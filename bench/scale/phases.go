@@ -146,7 +146,8 @@ func (s *site) failovers(ctx context.Context, phase string, rate float64) error 
 		return err
 	}
 	s.results.add(phase, "failovers", float64(begun.Load()), "")
-	s.results.add(phase, "failovers that had no group whose status was right", float64(skipped.Load()), "")
+	s.results.add(phase, "failovers that had no group whose status was right", float64(skipped.Load()),
+		"")
 	s.results.addLags(phase, s.lagging.take())
 	if err := s.end(ctx, m, phase); err != nil {
 		return err
@@ -206,13 +207,14 @@ func (s *site) shuffled() []*agent {
 	return all
 }
 
-// awaitBack measures how long so many agents, whose connections have ended, take to come back, and the
-// statuses to be right.
+// awaitBack measures how long so many agents, whose connections have ended, take to come back, and
+// the statuses to be right.
 func (s *site) awaitBack(ctx context.Context, phase string, m meter, n int) error {
 	ctx, release := s.untilEnded(ctx)
 	defer release()
 	done := during(fmt.Sprintf("%s: awaiting %d agents", phase, n), func() string {
-		return fmt.Sprintf("%d agents are back, %d statuses are not right", s.heard.Load(), s.tally.count())
+		return fmt.Sprintf("%d agents are back, %d statuses are not right", s.heard.Load(),
+			s.tally.count())
 	})
 	defer done()
 	ticker := time.NewTicker(20 * time.Millisecond)

@@ -75,7 +75,9 @@ func (a answer) among(codes ...int) error {
 }
 
 // stream opens a stream of server-sent events. Its reader closes the body.
-func (c *Client) stream(ctx context.Context, path string, headers ...string) (io.ReadCloser, error) {
+func (c *Client) stream(
+	ctx context.Context, path string, headers ...string,
+) (io.ReadCloser, error) {
 	resp, err := c.send(ctx, http.MethodGet, path,
 		append([]string{"Accept", "text/event-stream"}, headers...)...)
 	if err != nil {

@@ -108,9 +108,9 @@ func (j *job) outcome() outcome {
 
 // extend takes a fresh permission. One that comes after the context has ended changes nothing. One
 // whose deadline is not later counts, too: after an election the first permission is as long as the
-// longest lease, and its deadline stays promised while the leaseholder renews shorter ones, or an edit
-// of the group has made the longest one shorter. The agent says that it is there, and less and less of
-// the permission is left for noticing that it is not.
+// longest lease, and its deadline stays promised while the leaseholder renews shorter ones, or an
+// edit of the group has made the longest one shorter. The agent says that it is there, and less and
+// less of the permission is left for noticing that it is not.
 func (j *job) extend(p Permission) {
 	now := j.check()
 	j.mu.Lock()
@@ -142,8 +142,8 @@ func (j *job) watch() {
 	}
 }
 
-// check reads the clock, and ends the context if its time has come. Without a clock it has; 0 is before
-// every deadline, so that nothing is given back while the work may go on.
+// check reads the clock, and ends the context if its time has come. Without a clock it has; 0 is
+// before every deadline, so that nothing is given back while the work may go on.
 func (j *job) check() (now time.Duration) {
 	now, err := boottime.Now()
 	j.mu.Lock()

@@ -39,8 +39,9 @@ func TestAQuarterOfAPermissionIsLeftForNoticing(t *testing.T) {
 	}
 }
 
-// After an election the first permission is for the longest lease, and the renewals are for shorter ones:
-// until these reach further its deadline stands still, and the agent says the same again and again.
+// After an election the first permission is for the longest lease, and the renewals are for shorter
+// ones: until these reach further its deadline stands still, and the agent says the same again and
+// again.
 func TestTheWorkGoesOnWhileLeasesShrink(t *testing.T) {
 	for name, earlier := range map[string]time.Duration{
 		"the deadline stands still":            0,
@@ -69,7 +70,8 @@ func TestTheWorkGoesOnWhileLeasesShrink(t *testing.T) {
 	}
 }
 
-// A permission under a lower epoch than the last one is of another group object: others may have acted.
+// A permission under a lower epoch than the last one is of another group object: others may have
+// acted.
 func TestEpochsOfAGroupOnlyGrow(t *testing.T) {
 	j := quiet(t, time.Minute)
 	s := &sessionOfRun{ctx: t.Context(), job: j, epoch: j.epoch}
@@ -141,8 +143,8 @@ func TestAContextNeverEndsEarlierThanPromised(t *testing.T) {
 	}
 }
 
-// Work that goes on after its context has ended keeps the session open until the permission is over,
-// and no longer.
+// Work that goes on after its context has ended keeps the session open until the permission is
+// over, and no longer.
 func TestHangingWorkClosesItsSessionWhenThePermissionIsOver(t *testing.T) {
 	closed := make(chan time.Duration, 2) // when the session was closed; the work's return closes it, too
 	j, err := newJob(t.Context(), permitted(t, 7, 100*time.Millisecond), func() { closed <- reading(t) })

@@ -26,8 +26,8 @@ func (c *Client) KeepSession(ctx context.Context, fn func(Permission)) error {
 	})
 }
 
-// again calls fn again and again, after a random time whose bound doubles up to 2 s while fn makes no
-// progress. It returns the context's error when ctx ends.
+// again calls fn again and again, after a random time whose bound doubles up to 2 s while fn makes
+// no progress. It returns the context's error when ctx ends.
 func again(ctx context.Context, fn func() (progress bool)) error {
 	failures := 0
 	for {

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	leak.VerifyTestMain(m)
 }
 
-// acts is what this test binary does when a test starts it as a program: it acts as often as it can,
-// and says when it did so last.
+// acts is what this test binary does when a test starts it as a program: it acts as often as it
+// can, and says when it did so last.
 func acts(url string) {
 	c := Client{URL: url}
 	err := c.Run(context.Background(), func(ctx context.Context, _ Epoch) error {

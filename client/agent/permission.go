@@ -34,8 +34,8 @@ type Permission struct {
 }
 
 // Valid reports whether this process may act at this moment: the agent permitted it, the deadline
-// has not passed, and the session that sent it is open. Call it right before acting. Valid is never true in Classic groups,
-// whose permissions have no deadline.
+// has not passed, and the session that sent it is open. Call it right before acting. Valid is never
+// true in Classic groups, whose permissions have no deadline.
 func (p Permission) Valid() bool { return p.Remaining() > 0 }
 
 // Remaining returns for how long Valid will stay true if the agent sends nothing more. It is zero

@@ -40,10 +40,11 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 // candidate until it has returned. Work may be called again under the same epoch: the process was
 // late, and its lease has gone on.
 //
-// The epoch of the lease may grow while the permission goes on: after an edit of the group, a change of
-// its voters, or a close election. Nobody else has acted in between, so the work goes on, and its epoch
-// stays the one under which it began. Do not send the same resource the epochs of MayAct, of Session or
-// of another Run of this pod as well: they may be higher, and then it refuses the work's.
+// The epoch of the lease may grow while the permission goes on: after an edit of the group, a
+// change of its voters, or a close election. Nobody else has acted in between, so the work goes on,
+// and its epoch stays the one under which it began. Do not send the same resource the epochs of
+// MayAct, of Session or of another Run of this pod as well: they may be higher, and then it refuses
+// the work's.
 //
 // If work returns before its context ends, Run closes the session, which hands over to another
 // process, and returns the error of work, or nil. If ctx ends, Run returns its error, once work has
@@ -117,9 +118,9 @@ func (s *sessionOfRun) run(ctx context.Context, c *Client) outcome {
 	return j.outcome()
 }
 
-// endWork ends the work when the session has ended, or is about to be closed because of what the agent
-// sent. Closing gives the permission back, so it waits until the work has returned, or until the
-// permission is over.
+// endWork ends the work when the session has ended, or is about to be closed because of what the
+// agent sent. Closing gives the permission back, so it waits until the work has returned, or until
+// the permission is over.
 func (s *sessionOfRun) endWork(why error) {
 	s.mu.Lock()
 	j := s.job

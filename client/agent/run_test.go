@@ -218,7 +218,8 @@ func TestADeadAgentEndsTheWorkAtOnce(t *testing.T) {
 	close(again.returns)
 }
 
-// The epoch of a lease that goes on grows with an edit of the group. Nobody else has acted in between.
+// The epoch of a lease that goes on grows with an edit of the group. Nobody else has acted in
+// between.
 func TestTheWorkGoesOnUnderAHigherEpoch(t *testing.T) {
 	p := starts(t)
 	p.agent.Grant(7, 2*time.Second) // so long that a busy machine keeps up

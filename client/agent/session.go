@@ -20,15 +20,15 @@ import (
 //
 // However the session ends, fn is called once more with the zero Permission if it was called
 // before, the permissions of this session are no longer Valid, and the error says why the session
-// ended. If this program reads nothing for long, Session tells the agent, which then asks for longer
-// permissions, within the group's bounds. KeepSession opens a new session after one has ended. Run
-// does all of this for work that ends with its context.
+// ended. If this program reads nothing for long, Session tells the agent, which then asks for
+// longer permissions, within the group's bounds. KeepSession opens a new session after one has
+// ended. Run does all of this for work that ends with its context.
 func (c *Client) Session(ctx context.Context, fn func(Permission)) error {
 	return c.session(ctx, fn, func(error) {})
 }
 
-// session is Session. If a permission was told, ending is called with the reason when the session has
-// ended, or before this end closes it.
+// session is Session. If a permission was told, ending is called with the reason when the session
+// has ended, or before this end closes it.
 func (c *Client) session(ctx context.Context, fn func(Permission), ending func(why error)) error {
 	var pauses stalls
 	defer pauses.reporter.Wait()

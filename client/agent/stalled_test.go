@@ -10,8 +10,8 @@ import (
 	"github.com/podesta-dev/podesta/client/internal/fakeagent"
 )
 
-// A program that reads nothing for more than half of its permission says so to the agent, and for how
-// long.
+// A program that reads nothing for more than half of its permission says so to the agent, and for
+// how long.
 func TestAPauseIsReported(t *testing.T) {
 	if !boottime.Shared {
 		t.Skip("without the agent's clock nobody knows when an event was sent")
@@ -42,8 +42,8 @@ func TestAPauseIsReported(t *testing.T) {
 	}
 }
 
-// What is a pause: from when one event was sent until the next was read, under one epoch, and more than
-// half of what the first permitted.
+// What is a pause: from when one event was sent until the next was read, under one epoch, and more
+// than half of what the first permitted.
 func TestWhatAPauseIs(t *testing.T) {
 	now, err := boottime.Now()
 	if err != nil || !boottime.Shared {

@@ -16,7 +16,8 @@ func (l *Lock) WithLease(lease resourcelock.Interface) *Lock {
 	return l
 }
 
-var errElector = errors.New("client-go's elector has given up, for example because the Lease is another's")
+var errElector = errors.New("client-go's elector has given up, " +
+	"for example because the Lease is another's")
 
 // Lead is leaderelection.RunOrDie with this lock: it waits until this process leads, calls
 // OnStartedLeading, and returns when that has returned after the permission or ctx has ended. It
@@ -33,8 +34,10 @@ func (l *Lock) Lead(ctx context.Context, config leaderelection.LeaderElectionCon
 		if config.LeaseDuration != 0 || config.RenewDeadline != 0 || config.RetryPeriod != 0 {
 			return errTimings
 		}
-		config.LeaseDuration, config.RenewDeadline, config.RetryPeriod = leaseDuration, renewDeadline, retryPeriod
-		config.ReleaseOnCancel = false // what is given back is given back below, when OnStartedLeading has returned
+		config.LeaseDuration, config.RenewDeadline = leaseDuration, renewDeadline
+		config.RetryPeriod = retryPeriod
+		// what is given back is given back below, when OnStartedLeading has returned
+		config.ReleaseOnCancel = false
 	}
 	if err := l.use(); err != nil {
 		return err

@@ -18,9 +18,10 @@ var (
 	// ErrLost means that this replica has led and does so no longer, or was told to stop. It is
 	// final: the program ends, and is started again as another candidate.
 	ErrLost = errors.New("this replica no longer leads")
-	// ErrBare means that a Lock was given to client-go by itself, which would lead on after it is lost.
-	ErrBare = errors.New("use the lock by its methods LeaderElection or Lead: client-go alone leads on " +
-		"after the permission has ended")
+	// ErrBare means that a Lock was given to client-go by itself, which would lead on after it is
+	// lost.
+	ErrBare = errors.New("use the lock by its methods LeaderElection or Lead: client-go alone leads " +
+		"on after the permission has ended")
 )
 
 // Lock is held while the agent permits this process to act; once. It implements
@@ -83,8 +84,8 @@ func (l *Lock) use() error {
 func (l *Lock) run() {
 	err := l.agent.Run(l.running, func(ctx context.Context, epoch agent.Epoch) error {
 		l.grant(ctx, epoch)
-		// What leads may go on after its contexts have ended. Run closes the session when it is known to have
-		// stopped, or when the permission is over, whatever is first.
+		// What leads may go on after its contexts have ended. Run closes the session when it is known to
+		// have stopped, or when the permission is over, whatever is first.
 		<-l.done
 		return nil
 	})
@@ -118,7 +119,8 @@ func (l *Lock) lose(why error) {
 	for _, end := range bases {
 		end(lost)
 	}
-	l.withdraw() // no second permission: the session is closed when what leads has stopped, or this one is over
+	// no second permission: the session is closed when what leads has stopped, or this one is over
+	l.withdraw()
 }
 
 // holds returns nil while the lock is held. It reads the clock.

@@ -22,12 +22,13 @@ const (
 	retryPeriod   = 100 * time.Millisecond
 )
 
-var errTimings = errors.New("LeaseDuration, RenewDeadline and RetryPeriod are set by podesta: remove them. " +
-	"How fast a failover is, is the group's spec.timing")
+var errTimings = errors.New("LeaseDuration, RenewDeadline and RetryPeriod are set by podesta: " +
+	"remove them. How fast a failover is, is the group's spec.timing")
 
-// LeaderElection has a manager lead while the agent in its pod permits it, in place of a Lease. Call
-// it on the options that the manager is made of. No request to the API server is made for it, and no
-// rights to Leases or Events are needed; LeaderElectionID and LeaderElectionNamespace are not used.
+// LeaderElection has a manager lead while the agent in its pod permits it, in place of a Lease.
+// Call it on the options that the manager is made of. No request to the API server is made for it,
+// and no rights to Leases or Events are needed; LeaderElectionID and LeaderElectionNamespace are
+// not used.
 //
 // When the permission ends, the contexts of all runnables end, those of webhooks, caches and health
 // probes, too, and Start returns an error after 600 ms at most: the program is to end then, and to
@@ -52,10 +53,10 @@ func (l *Lock) LeaderElection(options *manager.Options) error {
 	return nil
 }
 
-// LeaderElectionWithLease is for switching over, and back: the manager leads while the agent permits
-// it and it holds its Lease, too. So it never leads beside a replica that uses either alone. The
-// options' LeaderElectionID, LeaderElectionNamespace and times are those of the Lease. It fails over
-// as slowly as the Lease does.
+// LeaderElectionWithLease is for switching over, and back: the manager leads while the agent
+// permits it and it holds its Lease, too. So it never leads beside a replica that uses either
+// alone. The options' LeaderElectionID, LeaderElectionNamespace and times are those of the Lease.
+// It fails over as slowly as the Lease does.
 func LeaderElectionWithLease(config *rest.Config, options *manager.Options) error {
 	return NewLock(nil).LeaderElectionWithLease(config, options)
 }

@@ -12,8 +12,8 @@ import (
 // repeatAfter is how often the same failure is logged.
 const repeatAfter = time.Minute
 
-// failures logs why the agent permits nothing, or does so no longer. An operator whose pod has no agent
-// would otherwise look like one that stands by.
+// failures logs why the agent permits nothing, or does so no longer. An operator whose pod has no
+// agent would otherwise look like one that stands by.
 type failures struct {
 	log func(error)
 

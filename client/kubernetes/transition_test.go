@@ -156,8 +156,8 @@ func (r *replica) waits(notice time.Duration) *replica {
 	return r
 }
 
-// elect is an election of the group: the next one may act when the last one has given its permission
-// back, by closing its session.
+// elect is an election of the group: the next one may act when the last one has given its
+// permission back, by closing its session.
 func (d *rollout) elect(next *replica) {
 	d.t.Helper()
 	if last := d.elected; last != nil {

@@ -15,8 +15,9 @@ import (
 // process whose pod is gone for ended when all its certificates have expired by any clock within
 // the bound (MC5 in internal/membership), so the end is a time on CLOCK_BOOTTIME, which nobody can
 // set, counted from before the certificate was asked for. After a reboot that clock says nothing
-// about the time before: then the certificate has ended. Where the machine does not say which of its
-// runs this is, a certificate that an earlier incarnation of the agent asked for has ended, too.
+// about the time before: then the certificate has ended. Where the machine does not say which of
+// its runs this is, a certificate that an earlier incarnation of the agent asked for has ended,
+// too.
 type validity struct {
 	bootID string
 	boot   func() time.Duration

@@ -44,8 +44,8 @@ func TestCertificateEnds(t *testing.T) {
 	}
 }
 
-// Where a machine does not say which of its runs this is, a certificate counts for the agent that asked
-// for it, and for no later one: the machine may have been started again in between.
+// Where a machine does not say which of its runs this is, a certificate counts for the agent that
+// asked for it, and for no later one: the machine may have been started again in between.
 func TestCertificateWithoutABootID(t *testing.T) {
 	path := t.TempDir()
 	dir, err := statedir.Open(path, time.Now())

@@ -31,9 +31,10 @@ import (
 // version is set by the build.
 var version = "development"
 
-// oneThread has Go code run on one thread at a time, unless GOMAXPROCS says otherwise. An agent handles
-// one small message after another. To wake a second thread for a part of that costs more than it
-// saves: a third of the CPU of a group at rest, and no failover is faster with it (measurements.md).
+// oneThread has Go code run on one thread at a time, unless GOMAXPROCS says otherwise. An agent
+// handles one small message after another. To wake a second thread for a part of that costs more
+// than it saves: a third of the CPU of a group at rest, and no failover is faster with it
+// (measurements.md).
 func oneThread() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(1)

@@ -13,13 +13,13 @@ import (
 	"github.com/podesta-dev/podesta/internal/statedir"
 )
 
-// What an agent takes over from its earlier incarnation, out of its state directory: the roster, the
-// certificate, and what its voter has promised.
+// What an agent takes over from its earlier incarnation, out of its state directory: the roster,
+// the certificate, and what its voter has promised.
 
 // firstRoster returns the roster to start with: the file's; or the one kept in the state directory,
 // if loadCredentials has taken the certificate kept with it, so that an agent can restart and elect
-// without a manager; or the first that the manager sends, which it keeps. It returns nil if ctx ends
-// before.
+// without a manager; or the first that the manager sends, which it keeps. It returns nil if ctx
+// ends before.
 func (s *sidecar) firstRoster(
 	ctx context.Context,
 	updates <-chan roster.Update,

@@ -93,8 +93,8 @@ func newSidecar(o options, logger *slog.Logger, dir *statedir.Dir) *sidecar {
 	return s
 }
 
-// run serves on what openListeners returned, and takes part in elections, until ctx ends. Then it leaves
-// the group.
+// run serves on what openListeners returned, and takes part in elections, until ctx ends. Then it
+// leaves the group.
 func (s *sidecar) run(ctx context.Context, listeners []net.Listener) error {
 	// outlives ctx, so that leaving the group is served and reported, too
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))

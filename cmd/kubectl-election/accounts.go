@@ -107,7 +107,8 @@ func (q questioning) add(input *trace.Input, a answer, forbidden bool) {
 	case a.accounts.Process == "":
 		input.Absent[a.process] = "its agent has no roster yet"
 	case a.accounts.Process != a.process:
-		input.Absent[a.process] = "its agent says that it is " + display.Printable(a.accounts.Process, 253)
+		input.Absent[a.process] = "its agent says that it is " +
+			display.Printable(a.accounts.Process, 253)
 	default:
 		printable(&a.accounts)
 		input.Accounts = append(input.Accounts, a.accounts)

@@ -106,7 +106,8 @@ func adopt(ctx context.Context, kube groupClient, key types.NamespacedName, stat
 	} else if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "The manager has made a new roster from that of generation %d.\n", request.Generation)
+	fmt.Fprintf(out, "The manager has made a new roster from that of generation %d.\n",
+		request.Generation)
 	return nil
 }
 

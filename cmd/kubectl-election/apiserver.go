@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// apiServer reads and writes objects of kinds that the command names. It knows no other: a client that
-// has all kinds of Kubernetes makes the program 17 MB larger (docs/evidence/measurements.md).
+// apiServer reads and writes objects of kinds that the command names. It knows no other: a client
+// that has all kinds of Kubernetes makes the program 17 MB larger (docs/evidence/measurements.md).
 type apiServer struct {
 	kube dynamic.Interface
 	rest rest.Interface
@@ -44,9 +44,10 @@ func (s *apiServer) get(ctx context.Context, resource schema.GroupVersionResourc
 	return decode(object, into)
 }
 
-// list reads the objects of a namespace into a list of their type; of all, if the namespace is empty.
-func (s *apiServer) list(ctx context.Context, resource schema.GroupVersionResource, namespace string,
-	which metav1.ListOptions, into runtime.Object) error {
+// list reads the objects of a namespace into a list of their type; of all, if the namespace is
+// empty.
+func (s *apiServer) list(ctx context.Context, resource schema.GroupVersionResource,
+	namespace string, which metav1.ListOptions, into runtime.Object) error {
 	objects, err := s.kube.Resource(resource).Namespace(namespace).List(ctx, which)
 	if err != nil {
 		return s.known(ctx, resource, err)
@@ -54,8 +55,8 @@ func (s *apiServer) list(ctx context.Context, resource schema.GroupVersionResour
 	return decode(objects, into)
 }
 
-// review has the API server answer a review, in which its kind is written, and reads the answer into
-// it.
+// review has the API server answer a review, in which its kind is written, and reads the answer
+// into it.
 func (s *apiServer) review(ctx context.Context, resource schema.GroupVersionResource,
 	review runtime.Object) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(review)
@@ -70,16 +71,18 @@ func (s *apiServer) review(ctx context.Context, resource schema.GroupVersionReso
 	return decode(answer, review)
 }
 
-// decode turns what the API server sent into an object of its type. Fields that it does not have are
-// ignored.
+// decode turns what the API server sent into an object of its type. Fields that it does not have
+// are ignored.
 func decode(from runtime.Unstructured, into runtime.Object) error {
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(from.UnstructuredContent(), into)
 }
 
-// known returns an error as it is, or that the API server has no such resource. An API server forbids
-// what it does not have, too, to whom no rule allows it. So it is asked then: everybody who has logged
-// in may know what it has.
-func (s *apiServer) known(ctx context.Context, resource schema.GroupVersionResource, err error) error {
+// known returns an error as it is, or that the API server has no such resource. An API server
+// forbids what it does not have, too, to whom no rule allows it. So it is asked then: everybody who
+// has logged in may know what it has.
+func (s *apiServer) known(
+	ctx context.Context, resource schema.GroupVersionResource, err error,
+) error {
 	absent := &meta.NoResourceMatchError{PartialResource: resource}
 	switch {
 	case apierrors.IsNotFound(err) && !namesAGroup(err):

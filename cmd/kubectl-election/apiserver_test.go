@@ -25,8 +25,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/check"
 )
 
-// pages are what an API server answers, by path: an object, an error of apierrors, or a text. What has
-// none it does not know.
+// pages are what an API server answers, by path: an object, an error of apierrors, or a text. What
+// has none it does not know.
 type pages map[string]any
 
 func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -59,8 +59,8 @@ func serve(t *testing.T, p pages) *apiServer {
 	return client
 }
 
-// TestRefusedOrAbsent: an API server forbids what it does not have to users without rights. They are
-// told that it has no groups, as users with rights are.
+// TestRefusedOrAbsent: an API server forbids what it does not have to users without rights. They
+// are told that it has no groups, as users with rights are.
 func TestRefusedOrAbsent(t *testing.T) {
 	const (
 		api   = "/apis/podesta.dev/v1"
@@ -125,8 +125,8 @@ func TestNoSuchGroupOfAnAPIServer(t *testing.T) {
 	}
 }
 
-// groupOfALaterVersion is a group as the API server sends it, with a field that this program does not
-// know.
+// groupOfALaterVersion is a group as the API server sends it, with a field that this program does
+// not know.
 const groupOfALaterVersion = `{"apiVersion": "podesta.dev/v1", "kind": "ElectionGroup",
 	"metadata": {"namespace": "shop", "name": "g", "resourceVersion": "5", "uid": "u"},
 	"spec": {"algorithm": "Bully", "invented": {"later": 1}},

@@ -106,8 +106,8 @@ func forbidden() error {
 }
 
 // TestCheckGolden runs the command lines in testdata/check against a cluster without Podesta, and
-// against one whose API server allows nothing but the question for its version. -rewrite writes what
-// they print.
+// against one whose API server allows nothing but the question for its version. -rewrite writes
+// what they print.
 func TestCheckGolden(t *testing.T) {
 	nothing := interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object,

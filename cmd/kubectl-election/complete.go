@@ -13,8 +13,8 @@ import (
 // completionTime is how long a shell waits for names.
 const completionTime = 3 * time.Second
 
-// offers completes with what names finds in the cluster. A shell has no place for errors: without an
-// answer, it offers nothing.
+// offers completes with what names finds in the cluster. A shell has no place for errors: without
+// an answer, it offers nothing.
 func offers(in surroundings, at *cluster, names func(ctx context.Context, kube groupClient,
 	namespace string, args []string) []cobra.Completion) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion,

@@ -10,10 +10,10 @@ import (
 	"github.com/podesta-dev/podesta/internal/display/text"
 )
 
-const explainLong = `Explain why a process coordinates a group: its rank, who follows it, and why those
-that rank higher do not coordinate. Say who would be next if it died now, for about how long nobody
-would coordinate, and what is not certain about that. If nobody coordinates, say why, and what to
-do.
+const explainLong = `Explain why a process coordinates a group: its rank, who follows it, and why
+those that rank higher do not coordinate. Say who would be next if it died now, for about how long
+nobody would coordinate, and what is not certain about that. If nobody coordinates, say why, and
+what to do.
 
 The explanation comes from the group's spec and status: from what the manager published last.`
 

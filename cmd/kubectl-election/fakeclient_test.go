@@ -68,8 +68,8 @@ func fakeOptions(namespace string, o metav1.ListOptions) (*client.ListOptions, e
 	return some, nil
 }
 
-// fakeObjects are what a check finds in a fake cluster. The name of a resource must fit the object that
-// it is read into: a real API server would answer that there is none.
+// fakeObjects are what a check finds in a fake cluster. The name of a resource must fit the object
+// that it is read into: a real API server would answer that there is none.
 type fakeObjects struct{ kube client.Client }
 
 func (f fakeObjects) get(ctx context.Context, resource schema.GroupVersionResource,

@@ -12,18 +12,19 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-const forgetLong = `Confirm that voters of a group have stopped, so that it can continue without them.
+const forgetLong = `Confirm that voters of a group have stopped, so that it can continue without
+them.
 
-A Guarded group that has lost a majority of its voters stops, and its condition Stalled is True with
-reason MajorityLost. It waits until the pods come back or their certificates expire, which takes 30
-hours. If you know that the lost voters are no longer running, this command ends the wait. Without pod
-names, it applies to all voters that do not report to the manager.
+A Guarded group that has lost a majority of its voters stops, and its condition Stalled is True
+with reason MajorityLost. It waits until the pods come back or their certificates expire, which
+takes 30 hours. If you know that the lost voters are no longer running, this command ends the wait.
+Without pod names, it applies to all voters that do not report to the manager.
 
 The request applies to the roster that the command shows, and only to voters that are not connected
 to the manager. You need permission to patch the group, and the verb forget on electiongroups: the
 ClusterRole admin has both, edit has not.`
 
-const forgetExamples = `  # Show the lost voters; nothing is changed before you type the group's name
+const forgetExamples = `  # Show the lost voters; nothing changes before you type the group's name
   kubectl election forget scheduler -n shop
 
   # Forget these two voters without asking for confirmation

@@ -12,8 +12,8 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// groupClient is what commands ask of an API server about groups. Its errors are those of apierrors, or
-// meta.IsNoMatchError if the API server has no groups.
+// groupClient is what commands ask of an API server about groups. Its errors are those of
+// apierrors, or meta.IsNoMatchError if the API server has no groups.
 type groupClient interface {
 	get(ctx context.Context, key types.NamespacedName) (*v1.ElectionGroup, error)
 	list(ctx context.Context, which reading) (*v1.ElectionGroupList, error)
@@ -40,7 +40,9 @@ func (g groupsOf) list(ctx context.Context, which reading) (*v1.ElectionGroupLis
 	return all, g.apiServer.list(ctx, groupsResource, which.namespace, which.options(), all)
 }
 
-func (g groupsOf) watch(ctx context.Context, which reading, version string) (watch.Interface, error) {
+func (g groupsOf) watch(
+	ctx context.Context, which reading, version string,
+) (watch.Interface, error) {
 	options := which.options()
 	options.ResourceVersion, options.AllowWatchBookmarks = version, version != ""
 	events, err := g.kube.Resource(groupsResource).Namespace(which.namespace).Watch(ctx, options)

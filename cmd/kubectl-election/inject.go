@@ -17,8 +17,9 @@ import (
 // maxManifest is the size of the largest manifest that inject reads, in bytes.
 const maxManifest = 64 << 20
 
-const injectLong = `Add the agent to the pods of a manifest. On Kubernetes 1.36 and later the installed policy does this
-when pods are created; use this command for older clusters, and for manifests that are kept in git.
+const injectLong = `Add the agent to the pods of a manifest. On Kubernetes 1.36 and later the
+installed policy does this when pods are created; use this command for older clusters, and for
+manifests that are kept in git.
 
 The command adds the agent to pods and pod templates (of a Deployment, StatefulSet, DaemonSet,
 ReplicaSet, Job, CronJob or List) that have the label ` + v1.GroupLabel +

@@ -39,12 +39,16 @@ var (
 	slicesResource          = discoveryv1.SchemeGroupVersion.WithResource("endpointslices")
 	networkPoliciesResource = networkingv1.SchemeGroupVersion.WithResource("networkpolicies")
 	definitionsResource     = extensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
-	policiesResource        = admissionv1.SchemeGroupVersion.WithResource("validatingadmissionpolicies")
-	bindingsResource        = admissionv1.SchemeGroupVersion.WithResource(
+	reviewsResource         = authorizationv1.SchemeGroupVersion.WithResource("subjectaccessreviews")
+
+	policiesResource = admissionv1.SchemeGroupVersion.WithResource(
+		"validatingadmissionpolicies")
+	bindingsResource = admissionv1.SchemeGroupVersion.WithResource(
 		"validatingadmissionpolicybindings")
-	mutatingPoliciesResource = admissionv1.SchemeGroupVersion.WithResource("mutatingadmissionpolicies")
-	ownReviewsResource       = authorizationv1.SchemeGroupVersion.WithResource("selfsubjectaccessreviews")
-	reviewsResource          = authorizationv1.SchemeGroupVersion.WithResource("subjectaccessreviews")
+	mutatingPoliciesResource = admissionv1.SchemeGroupVersion.WithResource(
+		"mutatingadmissionpolicies")
+	ownReviewsResource = authorizationv1.SchemeGroupVersion.WithResource(
+		"selfsubjectaccessreviews")
 )
 
 // inspect returns an inspector of the cluster.
@@ -82,8 +86,8 @@ func (i *inspector) results(ctx context.Context, before bool) ([]check.Result, e
 		f.Missing = missing(ctx, check.Installing(i.system), "ask what you may do", i.userMay)
 		return check.Before(f), nil
 	}
-	f.Definition = readObject(ctx, i.kube, "crd", definitionsResource, "", "electiongroups.podesta.dev",
-		&extensionsv1.CustomResourceDefinition{})
+	f.Definition = readObject(ctx, i.kube, "crd", definitionsResource, "",
+		"electiongroups.podesta.dev", &extensionsv1.CustomResourceDefinition{})
 	i.manager(ctx, &f.Manager)
 	i.policies(ctx, f)
 	f.Namespaces = i.namespaces(ctx)
@@ -99,8 +103,12 @@ func (i *inspector) manager(ctx context.Context, m *check.Manager) {
 		&corev1.PodList{})
 	m.Lease = readObject(ctx, i.kube, "lease", leasesResource, i.system, "podesta-manager",
 		&coordinationv1.Lease{})
-	m.Slices = readList[discoveryv1.EndpointSlice](ctx, i.kube, listed{"endpointslices", slicesResource,
-		i.system, discoveryv1.LabelServiceName + "=podesta-roster"}, &discoveryv1.EndpointSliceList{})
+	m.Slices = readList[discoveryv1.EndpointSlice](ctx, i.kube, listed{
+		what:      "endpointslices",
+		resource:  slicesResource,
+		namespace: i.system,
+		labels:    discoveryv1.LabelServiceName + "=podesta-roster",
+	}, &discoveryv1.EndpointSliceList{})
 	m.Trust = readObject(ctx, i.kube, "configmap", configMapsResource, i.system, v1.TrustConfigMap,
 		&corev1.ConfigMap{})
 	m.Denied = missing(ctx, check.Managing(i.system),
@@ -132,8 +140,8 @@ func (i *inspector) policies(ctx context.Context, f *check.Facts) {
 	f.Injects = check.Read[bool]{Value: inject.Value != nil, Err: inject.Err}
 }
 
-// missing returns those of some rights that somebody does not have, as the API server says when it is
-// asked; tried names the question in errors.
+// missing returns those of some rights that somebody does not have, as the API server says when it
+// is asked; tried names the question in errors.
 func missing(ctx context.Context, rights []check.Right, tried string,
 	may func(context.Context, *authorizationv1.ResourceAttributes) (bool, error)) (
 	r check.Read[[]check.Right]) {

@@ -13,13 +13,14 @@ import (
 	"github.com/podesta-dev/podesta/internal/check"
 )
 
-// namespaces reads what there is in the namespaces that have groups, or pods of groups. Each kind is
-// listed once, however many namespaces there are.
+// namespaces reads what there is in the namespaces that have groups, or pods of groups. Each kind
+// is listed once, however many namespaces there are.
 func (i *inspector) namespaces(ctx context.Context) (all check.Read[[]check.Namespace]) {
 	list := func(resource schema.GroupVersionResource, labels string) listed {
 		return listed{resource.GroupResource().String(), resource, i.namespace, labels}
 	}
-	groups := readList[v1.ElectionGroup](ctx, i.kube, list(groupsResource, ""), &v1.ElectionGroupList{})
+	groups := readList[v1.ElectionGroup](ctx, i.kube, list(groupsResource, ""),
+		&v1.ElectionGroupList{})
 	pods := readList[corev1.Pod](ctx, i.kube, list(podsResource, v1.GroupLabel), &corev1.PodList{})
 	policies := readList[networkingv1.NetworkPolicy](ctx, i.kube, list(networkPoliciesResource, ""),
 		&networkingv1.NetworkPolicyList{})

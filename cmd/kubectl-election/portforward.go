@@ -108,7 +108,9 @@ func forwardingDialer(config *rest.Config, namespace, pod string) (httpstream.Di
 }
 
 // askOver asks over a connection to the pod.
-func askOver(ctx context.Context, connection httpstream.Connection, port int) (trace.Accounts, error) {
+func askOver(
+	ctx context.Context, connection httpstream.Connection, port int,
+) (trace.Accounts, error) {
 	var none trace.Accounts
 	headers := http.Header{}
 	headers.Set(corev1.StreamType, corev1.StreamTypeError)

@@ -42,8 +42,8 @@ type listed struct {
 	labels    string // a selector
 }
 
-// readObject reads an object; kind names its kind in errors. The value is nil if there is none, or if the
-// cluster does not know the kind.
+// readObject reads an object; kind names its kind in errors. The value is nil if there is none, or
+// if the cluster does not know the kind.
 func readObject[T runtime.Object](ctx context.Context, kube inspectClient, kind string,
 	resource schema.GroupVersionResource, namespace, name string, object T) check.Read[T] {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)

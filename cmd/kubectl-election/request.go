@@ -84,8 +84,8 @@ func awaitGroup(ctx context.Context, kube groupClient, key types.NamespacedName,
 	return errNoAnswer
 }
 
-// confirmation adds the flag --yes to a command. It returns the question that the command asks before
-// it changes anything.
+// confirmation adds the flag --yes to a command. It returns the question that the command asks
+// before it changes anything.
 func confirmation(c *cobra.Command) (ask func(group string) error) {
 	yes := c.Flags().Bool("yes", false, "do not ask for confirmation")
 	return func(group string) error {

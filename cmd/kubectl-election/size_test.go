@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLinksNoKindsThatItDoesNotRead: neither this package nor one that it imports links all kinds of
-// Kubernetes. The program was 17 MB larger with them (docs/evidence/measurements.md).
+// TestLinksNoKindsThatItDoesNotRead: neither this package nor one that it imports links all kinds
+// of Kubernetes. The program was 17 MB larger with them (docs/evidence/measurements.md).
 func TestLinksNoKindsThatItDoesNotRead(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// answering is a cluster whose manager answers a request: each word is what a watch that the command begins is shown next.
+// answering is a cluster whose manager answers a request: each word is what a watch that the
+// command begins is shown next.
 func answering(t *testing.T, answers []string) client.WithWatch {
 	t.Helper()
 	return fakeCluster(t, interceptor.Funcs{

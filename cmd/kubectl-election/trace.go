@@ -131,7 +131,8 @@ func (t *tracing) run(c *cobra.Command, args []string) error {
 	if err := q.askAll(c.Context(), &input); err != nil {
 		return err
 	}
-	return t.show(c.OutOrStdout(), display.Printable(group.Namespace+"/"+group.Name, 500), input, group)
+	name := display.Printable(group.Namespace+"/"+group.Name, 500)
+	return t.show(c.OutOrStdout(), name, input, group)
 }
 
 // traces is what the command shows, for programs.

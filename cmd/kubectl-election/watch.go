@@ -104,7 +104,8 @@ func (w *watcher) follow(ctx context.Context,
 	return true, w.watch(ctx, events, *seen)
 }
 
-// watch shows the groups at each event, and as often as the audience asks for, until the watch ends.
+// watch shows the groups at each event, and as often as the audience asks for, until the watch
+// ends.
 func (w *watcher) watch(ctx context.Context, events watch.Interface,
 	seen map[types.NamespacedName]*v1.ElectionGroup) error {
 	var tick <-chan time.Time

@@ -13,12 +13,13 @@ import (
 	"github.com/podesta-dev/podesta/internal/membership"
 )
 
-const witnessLong = `Print the manifest of a witness for a Guarded group: a pod that votes and never coordinates.
+const witnessLong = `Print the manifest of a witness for a Guarded group: a pod that votes and
+never coordinates.
 
 A majority of two voters is two, so a group of two replicas survives no failure. With a witness it
-survives the loss of any one of the three. The manifest is a Deployment of one pod with the agent and
-nothing else, for the group's namespace. It never runs on a node with another pod of the group: a
-witness that fails together with a replica is of no use. So three nodes are needed.
+survives the loss of any one of the three. The manifest is a Deployment of one pod with the agent
+and nothing else, for the group's namespace. It never runs on a node with another pod of the group:
+a witness that fails together with a replica is of no use. So three nodes are needed.
 
 The manifest is written to standard output, anything else to standard error. Classic groups have no
 votes, so they are refused. See docs/guides/two-replicas.md.`
@@ -66,8 +67,8 @@ func newWitnessCommand(in surroundings) *cobra.Command {
 			return err
 		},
 	}
-	command.Flags().StringVar(&topology, "topology-key", inject.DefaultTopology, "`LABEL` of nodes: the "+
-		"witness runs where no other pod of the group has the same value of it")
+	command.Flags().StringVar(&topology, "topology-key", inject.DefaultTopology,
+		"`LABEL` of nodes: the witness runs where no other pod of the group has the same value of it")
 	of.addFlags(command.Flags())
 	at.addFlags(command.Flags())
 	command.ValidArgsFunction = groupNames(in, &at)
@@ -99,7 +100,7 @@ func gains(g display.Group) string {
 		return ""
 	}
 	survives := func(n int) int { return n - membership.Majority(n) }
-	return fmt.Sprintf("note: %s has %d voters and can lose %d of them. With a witness it has %d and can "+
-		"lose %d: a witness helps groups with an even number of voters", g.Name, n, survives(n), n+1,
-		survives(n+1))
+	return fmt.Sprintf("note: %s has %d voters and can lose %d of them. With a witness it has %d "+
+		"and can lose %d: a witness helps groups with an even number of voters",
+		g.Name, n, survives(n), n+1, survives(n+1))
 }

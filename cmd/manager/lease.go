@@ -20,8 +20,8 @@ import (
 // leaseTimes are those of the Lease by which managers lead, under the names that Kubernetes' own
 // components have for them.
 //
-// The defaults: a manager leads on while the API server is away for a few seconds, as it is when etcd
-// elects a leader. A lost machine is noticed after lasts, and by its agents no sooner (see
+// The defaults: a manager leads on while the API server is away for a few seconds, as it is when
+// etcd elects a leader. A lost machine is noticed after lasts, and by its agents no sooner (see
 // pingInterval in internal/roster). A manager that ends is noticed within retry (package
 // managerlease), which is why retry is short: two writes a second, however many groups there are.
 type leaseTimes struct {
@@ -30,7 +30,8 @@ type leaseTimes struct {
 
 func (l *leaseTimes) flags(flags *flag.FlagSet) {
 	flags.DurationVar(&l.lasts, "leader-elect-lease-duration", 8*time.Second,
-		"how long a manager that waits lets the Lease of a silent one go without a renewal; whole seconds")
+		"how long a manager that waits lets the Lease of a silent one go without a renewal; "+
+			"whole seconds")
 	flags.DurationVar(&l.renew, "leader-elect-renew-deadline", 6*time.Second,
 		"how long the leading manager tries to renew its Lease before it ends; shorter than the Lease")
 	flags.DurationVar(&l.retry, "leader-elect-retry-period", 500*time.Millisecond,
@@ -73,9 +74,10 @@ func leaseOf(config *rest.Config, o options, logger *slog.Logger) (*managerlease
 			Address: reachedAt(o.rosterAddress, os.Getenv("POD_IP")),
 			Run:     string(uuid.NewUUID()),
 		},
-		InPod:          pod != "",
-		RequestTimeout: max(o.lease.renew/2, time.Second), // so that one slow answer does not end the lead
-		RenewWithin:    o.lease.retry + o.lease.renew,     // client-go waits, and then tries
+		InPod: pod != "",
+		// so that one slow answer does not end the lead
+		RequestTimeout: max(o.lease.renew/2, time.Second),
+		RenewWithin:    o.lease.retry + o.lease.renew, // client-go waits, and then tries
 		Logger:         logger,
 	})
 }

@@ -98,9 +98,16 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	listen := func(ctx context.Context) (net.Listener, error) {
 		return new(net.ListenConfig).Listen(ctx, "tcp", o.rosterAddress)
 	}
-	err = controllers.Setup(ctx, mgr, controllers.Options{Listen: listen, Namespace: o.namespace,
-		PodName: os.Getenv(
-			"POD_NAME"), Registry: metrics.Registry, Version: version, Rules: lease.Rules, Clock: clock, Logger: logger})
+	err = controllers.Setup(ctx, mgr, controllers.Options{
+		Listen:    listen,
+		Namespace: o.namespace,
+		PodName:   os.Getenv("POD_NAME"),
+		Registry:  metrics.Registry,
+		Version:   version,
+		Rules:     lease.Rules,
+		Clock:     clock,
+		Logger:    logger,
+	})
 	if err != nil {
 		return err
 	}

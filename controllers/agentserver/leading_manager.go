@@ -14,8 +14,8 @@ import (
 const leaderOwner = client.FieldOwner("podesta-leader")
 
 // MarkLeader puts the leader's label on the manager's own pod, off any other first: so Service
-// podesta-roster sends agents to the leading manager only. It writes nothing if that is so already. Live
-// must read from the API server: the manager's cache does not hold its own pods.
+// podesta-roster sends agents to the leading manager only. It writes nothing if that is so already.
+// Live must read from the API server: the manager's cache does not hold its own pods.
 func MarkLeader(ctx context.Context, c client.Client, live client.Reader,
 	namespace, pod string) error {
 	marked := &corev1.PodList{}

@@ -58,9 +58,9 @@ func (s *Server) Start(ctx context.Context) error {
 	return err
 }
 
-// maintain checks the CA, renews the serving certificate in time and by the authority that signs, and
-// directs agents here, in case a manager that led for a moment has directed them elsewhere. What fails is
-// tried again at the next check: none of it ends the service.
+// maintain checks the CA, renews the serving certificate in time and by the authority that signs,
+// and directs agents here, in case a manager that led for a moment has directed them elsewhere.
+// What fails is tried again at the next check: none of it ends the service.
 func (s *Server) maintain(ctx context.Context) {
 	check := time.NewTicker(s.CA.CheckEvery)
 	defer check.Stop()

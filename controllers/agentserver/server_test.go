@@ -37,8 +37,8 @@ func withSecret() client.WithWatch {
 	})
 }
 
-// The manager directs agents to itself again and again, whatever becomes of one attempt: a manager that led
-// for a moment may have directed them elsewhere, and nobody else would put that right.
+// The manager directs agents to itself again and again, whatever becomes of one attempt: a manager
+// that led for a moment may have directed them elsewhere, and nobody else would put that right.
 func TestAgentsAreDirectedAgain(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		secrets, keyring, led := withSecret(), identity.NewKeyring(time.Now), 0

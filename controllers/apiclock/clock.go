@@ -26,7 +26,8 @@ const (
 	staleAfter = 15 * time.Minute
 )
 
-// Clock knows whether the two clocks agree, and what the other one shows. It is safe for concurrent use.
+// Clock knows whether the two clocks agree, and what the other one shows. It is safe for concurrent
+// use.
 type Clock struct {
 	now    func() time.Time
 	logger *slog.Logger
@@ -58,8 +59,8 @@ func (c *Clock) Agrees() bool {
 		max(passed-shown, shown-passed) <= Tolerance
 }
 
-// Date returns what the API server's clock shows, to a second and the time that its answer took: by the
-// last comparison, and by a clock that nobody sets since; zero before the first one.
+// Date returns what the API server's clock shows, to a second and the time that its answer took: by
+// the last comparison, and by a clock that nobody sets since; zero before the first one.
 func (c *Clock) Date() time.Time {
 	if c == nil {
 		return time.Time{}

@@ -144,9 +144,9 @@ func readSecret(ctx context.Context, live client.Reader,
 	return secret, &found, nil
 }
 
-// decide returns what the Secret should hold, and which steps of a rotation that takes. Found is what it
-// holds and held what this manager uses, nil if there is none; handedOut is whether this manager has
-// handed out the bundle for long enough. A new authority has a new key; all else
+// decide returns what the Secret should hold, and which steps of a rotation that takes. Found is
+// what it holds and held what this manager uses, nil if there is none; handedOut is whether this
+// manager has handed out the bundle for long enough. A new authority has a new key; all else
 // follows from the arguments.
 func decide(
 	found, held *identity.Succession, now time.Time, handedOut bool,

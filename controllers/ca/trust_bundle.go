@@ -95,7 +95,9 @@ func (t *TrustBundle) Reconcile(ctx context.Context,
 }
 
 // find reads a ConfigMap; nil if there is none.
-func (t *TrustBundle) find(ctx context.Context, key types.NamespacedName) (*corev1.ConfigMap, error) {
+func (t *TrustBundle) find(
+	ctx context.Context, key types.NamespacedName,
+) (*corev1.ConfigMap, error) {
 	found := &corev1.ConfigMap{}
 	if err := t.Client.Get(ctx, key, found); err != nil {
 		return nil, client.IgnoreNotFound(err)
@@ -112,9 +114,9 @@ const (
 	applyBundle     trustWrite = "apply"
 )
 
-// repair decides what is to be written, in this order, so that the ConfigMap that was found says the
-// bundle; found is nil if there is none. One that has the right bundle is repaired, too, if no later
-// one could be written to it: it is immutable, or binaryData may have a key of that name.
+// repair decides what is to be written, in this order, so that the ConfigMap that was found says
+// the bundle; found is nil if there is none. One that has the right bundle is repaired, too, if no
+// later one could be written to it: it is immutable, or binaryData may have a key of that name.
 func repair(found *corev1.ConfigMap, bundle string) []trustWrite {
 	switch {
 	case found == nil:

@@ -8,8 +8,8 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// TrustProblems are the namespaces whose ConfigMap does not hold the CA bundle, because it cannot be
-// written. Safe for concurrent use.
+// TrustProblems are the namespaces whose ConfigMap does not hold the CA bundle, because it cannot
+// be written. Safe for concurrent use.
 type TrustProblems struct {
 	mu       sync.Mutex
 	all      map[string]string // by namespace, in a sentence
@@ -65,7 +65,7 @@ func unrepaired(namespace string, err error) string {
 	return fmt.Sprintf("the ConfigMap %s, by which new agents know the manager, does not hold its CA "+
 		"bundle, and the manager cannot restore it, so pods that start may not join: %s. Find out who "+
 		"changes it. If finalizers keep it from being deleted, remove them (kubectl patch configmap %s "+
-		"-n %s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'): the manager creates it again. If "+
-		"a webhook or a policy refuses the manager's write, exempt the manager",
+		"-n %s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'): the manager creates it again. "+
+		"If a webhook or a policy refuses the manager's write, exempt the manager",
 		v1.TrustConfigMap, cause, v1.TrustConfigMap, namespace)
 }

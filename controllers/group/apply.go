@@ -109,7 +109,8 @@ func (r *Reconciler) publishStatus(ctx context.Context, o observation, d statusD
 }
 
 // writeStatus writes a part of the status. It is forced, so that another field owner (a restored
-// backup, an edit by hand) does not freeze the group. It returns the resource version that came of it.
+// backup, an edit by hand) does not freeze the group. It returns the resource version that came of
+// it.
 func (r *Reconciler) writeStatus(ctx context.Context, o observation, part v1.ElectionGroupStatus,
 	version string, owner client.FieldOwner) (written string, err error) {
 	if slices.ContainsFunc(o.group.ManagedFields, ownsOurStatus) {
@@ -143,16 +144,16 @@ func (r *Reconciler) applyStatus(ctx context.Context, group *v1.ElectionGroup,
 	return u.GetResourceVersion(), err
 }
 
-// outdated returns an error of the API server, and says what to do if its definition of groups lacks
-// a field that was to be written. The API server then refuses the whole write, so nothing of what is
-// persisted is lost; and what is not persisted is not handed out. Its error has no type.
+// outdated returns an error of the API server, and says what to do if its definition of groups
+// lacks a field that was to be written. The API server then refuses the whole write, so nothing of
+// what is persisted is lost; and what is not persisted is not handed out. Its error has no type.
 func (r *Reconciler) outdated(group *v1.ElectionGroup, err error) error {
 	if !strings.Contains(err.Error(), "field not declared in schema") && // when it is applied
 		!strings.Contains(err.Error(), "strict decoding error: unknown field") { // in a patch
 		return err
 	}
-	const note = "the definition of ElectionGroups in this cluster is older than the manager: apply the " +
-		"one of the manager's version (docs/guides/upgrade.md)"
+	const note = "the definition of ElectionGroups in this cluster is older than the manager: apply " +
+		"the one of the manager's version (docs/guides/upgrade.md)"
 	r.record(group, []notification{{corev1.EventTypeWarning, "DefinitionOutdated", "Apply", note}})
 	return fmt.Errorf(note+": %w", err)
 }

@@ -24,8 +24,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// writes are what a manager writes and tells, in order. They stand in for an API server, which takes
-// everything but what refuse says; and they are the Publisher.
+// writes are what a manager writes and tells, in order. They stand in for an API server, which
+// takes everything but what refuse says; and they are the Publisher.
 type writes struct {
 	all     []string
 	status  []*unstructured.Unstructured // that were applied

@@ -87,8 +87,8 @@ func lostMajority(f findings) string {
 	}
 	return fmt.Sprintf(
 		"%s, so no process may act until they are back or their certificates have expired (30 "+
-			"hours after their pods were found missing). Make sure that none of them is still running, then "+
-			"run %s",
+			"hours after their pods were found missing). Make sure that none of them is still running, "+
+			"then run %s",
 		without, forget)
 }
 

@@ -24,7 +24,8 @@ type Publisher interface {
 	Held(namespace, group string) (roster.Roster, bool)
 }
 
-// TrustProblems knows the namespaces in which agents may not know the manager; ca.TrustProblems does.
+// TrustProblems knows the namespaces in which agents may not know the manager; ca.TrustProblems
+// does.
 type TrustProblems interface {
 	// In returns what is wrong in a namespace, and what to do; empty: nothing.
 	In(namespace string) string

@@ -10,7 +10,8 @@ import (
 )
 
 // authorised finds the coordinator of a Guarded group: the process that a majority of the voters on
-// the persisted roster follow under one epoch. It never shows a lower epoch than was published before.
+// the persisted roster follow under one epoch. It never shows a lower epoch than was published
+// before.
 func authorised(all []process, o observation) choice {
 	c := choice{fresh: true}
 	views := map[string]bool{}
@@ -79,8 +80,8 @@ func (c choice) stands(members []v1.RosterMember, all []process, o observation) 
 	return c
 }
 
-// majorityFollows returns the process that a majority of the voters follow, and the epoch. Voters count
-// that report now, or did so less than within ago and have not said that they leave.
+// majorityFollows returns the process that a majority of the voters follow, and the epoch. Voters
+// count that report now, or did so less than within ago and have not said that they leave.
 func majorityFollows(members []v1.RosterMember, o observation,
 	within time.Duration) (string, int64) {
 	epochs := map[string][]int64{}

@@ -25,9 +25,9 @@ type decision struct {
 	again time.Duration
 }
 
-// decide makes all decisions of a pass. A pass with a new roster hands out the roster only: the status
-// follows in the next pass, when the agents have had time to respond to the roster. If the roster
-// changes in every pass, the status is decided once a second all the same.
+// decide makes all decisions of a pass. A pass with a new roster hands out the roster only: the
+// status follows in the next pass, when the agents have had time to respond to the roster. If the
+// roster changes in every pass, the status is decided once a second all the same.
 func decide(o observation) decision {
 	d := decision{roster: decideRoster(o)}
 	d.membership, d.again = d.roster.state, d.roster.again

@@ -19,9 +19,9 @@ import (
 //
 //   - Another process coordinates than the status last named. Whether the status showed none in
 //     between makes no difference.
-//   - The same process coordinates in a Guarded group, and has obtained a lease again since. Its own
-//     account says so: it began to act under a higher epoch than that of the newest entry, and a
-//     majority of the voters follows it under that epoch, or a higher one.
+//   - The same process coordinates in a Guarded group, and has obtained a lease again since. Its
+//     own account says so: it began to act under a higher epoch than that of the newest entry, and
+//     a majority of the voters follows it under that epoch, or a higher one.
 //   - The same process coordinates in a Classic group, the status showed none in between, and its
 //     account is of another announcement than that of the newest entry.
 //
@@ -110,7 +110,8 @@ func newElection(chosen choice, elections []v1.ElectionStatus, o observation) v1
 		Epoch:     chosen.epoch,
 	}
 	if r := o.published.Roster; r != nil {
-		e.MessagesAtMost = new(int32(cost.Messages(string(e.Algorithm), len(r.Members)))) //nolint:gosec // a roster has 256
+		//nolint:gosec // a roster has 256
+		e.MessagesAtMost = new(int32(cost.Messages(string(e.Algorithm), len(r.Members))))
 	}
 	if chosen.epoch > 0 {
 		e.DisplayEpoch = lease.Epoch(chosen.epoch).String()
@@ -133,8 +134,8 @@ func idOf(all []process, elections []v1.ElectionStatus) string {
 	return decision
 }
 
-// knownNames returns a function that reports whether this group has a process of that name, or had one
-// when the election began: an initiator that handed over may be gone.
+// knownNames returns a function that reports whether this group has a process of that name, or had
+// one when the election began: an initiator that handed over may be gone.
 func knownNames(all []process, e v1.ElectionStatus, o observation) func(string) bool {
 	return func(name string) bool {
 		return name == e.From || name == e.To || name == e.Initiator ||
@@ -145,8 +146,8 @@ func knownNames(all []process, e v1.ElectionStatus, o observation) func(string) 
 }
 
 // algorithms are those that this version of the API knows.
-var algorithms = []v1.Algorithm{v1.Bully, v1.StatusTableBully, v1.LeLann, v1.ChangRoberts, v1.RingList,
-	v1.ActiveListRing}
+var algorithms = []v1.Algorithm{v1.Bully, v1.StatusTableBully, v1.LeLann, v1.ChangRoberts,
+	v1.RingList, v1.ActiveListRing}
 
 // readElections returns the published entries as they can be written again: no more than there may
 // be, and without words that only another version of the API knows. With one of those the API

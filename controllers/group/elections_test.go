@@ -82,7 +82,8 @@ func play(t *testing.T, s *scene, steps []step) {
 	}
 }
 
-// An entry says what one election among the processes of the roster takes at most, then and for good.
+// An entry says what one election among the processes of the roster takes at most, then and for
+// good.
 func TestMessagesAtMost(t *testing.T) {
 	s := newScene(3).sees("", 0, 1, 2).published()
 	s.sees("p-2", 0, 1, 2)
@@ -158,7 +159,8 @@ func TestElectionsOfAClassicGroup(t *testing.T) {
 }
 
 func TestElectionsOfAGuardedGroup(t *testing.T) {
-	// holds has p-2 hold the lease since an epoch, by an announcement; all follow it under another one.
+	// holds has p-2 hold the lease since an epoch, by an announcement; all follow it under another
+	// one.
 	holds := func(since, epoch int64, decision string) func(*scene) {
 		return func(s *scene) {
 			s.holding("p-2", epoch, 0, 1, 2).tells(2, decision, "p-0", "CoordinatorUnreachable", under(since))

@@ -93,7 +93,8 @@ func ofOtherGroup(r roster.Report, group types.UID) bool {
 	return r.GroupUID != "" && r.GroupUID != string(group)
 }
 
-// withdrawn reports whether an agent says that its process cannot coordinate, whatever its priority.
+// withdrawn reports whether an agent says that its process cannot coordinate, whatever its
+// priority.
 func withdrawn(r roster.Report) bool {
 	return r.Withdrawn || r.NotCandidate != "" && r.NotCandidate != roster.NotCandidatePriorityZero
 }

@@ -53,8 +53,8 @@ func TestForgetIsBoundToARoster(t *testing.T) {
 	}
 }
 
-// MC5: the deletion of a pod began its grace period before its deletionTimestamp. What an agent says
-// between the two is its last word.
+// MC5: the deletion of a pod began its grace period before its deletionTimestamp. What an agent
+// says between the two is its last word.
 func TestWhenTheDeletionOfAPodBegan(t *testing.T) {
 	s := voting(3)
 	pod := s.pods[2]

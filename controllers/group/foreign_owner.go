@@ -58,15 +58,15 @@ func ownsOurStatus(entry metav1.ManagedFieldsEntry) bool {
 	return err != nil || fields.Status != nil
 }
 
-// replaceStatus writes a part of the status in a patch that replaces whole lists, to this very group
-// (UID) and to this very state of it, which is o.published. It returns the resource
-// version that came of it.
+// replaceStatus writes a part of the status in a patch that replaces whole lists, to this very
+// group (UID) and to this very state of it, which is o.published. It returns the resource version
+// that came of it.
 //
 // It is for a group in whose status somebody else owns fields, because a backup was restored or the
-// status was edited. When the manager applies a list without an entry that it applied before, the API
-// server keeps what others own of the entry: a member with a name and no UID, for which it refuses the
-// whole write, or the row of a process that is gone. A patch overrides all owners. What it writes is
-// not owned by applying, so the manager writes such a group by patches from then on.
+// status was edited. When the manager applies a list without an entry that it applied before, the
+// API server keeps what others own of the entry: a member with a name and no UID, for which it
+// refuses the whole write, or the row of a process that is gone. A patch overrides all owners. What
+// it writes is not owned by applying, so the manager writes such a group by patches from then on.
 func (r *Reconciler) replaceStatus(ctx context.Context, o observation, part v1.ElectionGroupStatus,
 	version string, owner client.FieldOwner) (string, error) {
 	is := &v1.ElectionGroup{}

@@ -93,7 +93,8 @@ func TestARequestThatCannotBeReadIsToldOnce(t *testing.T) {
 	toldOnce(t, s, reasonForgetIgnored, "is ignored")
 }
 
-// BenchmarkForget reads a request for all voters of the largest group, and one about another roster.
+// BenchmarkForget reads a request for all voters of the largest group, and one about another
+// roster.
 func BenchmarkForget(b *testing.B) {
 	group := annotated("")
 	var all []string

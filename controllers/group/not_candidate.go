@@ -18,14 +18,16 @@ var remedies = []struct {
 	{v1.NotCandidateSessionClosed, "have the apps open their sessions with the agent again"},
 	{v1.NotCandidatePriorityZero, "give a process a priority above 0 in spec.processes or " +
 		"spec.priority"},
-	{v1.NotCandidateWitness, "start another process of the group, because a witness never coordinates"},
-	{v1.NotCandidateSteppedDown, "wait until the request to step down ends, or remove the annotation " +
-		v1.StepDownAnnotation},
+	{v1.NotCandidateWitness,
+		"start another process of the group, because a witness never coordinates"},
+	{v1.NotCandidateSteppedDown,
+		"wait until the request to step down ends, or remove the annotation " +
+			v1.StepDownAnnotation},
 	{v1.NotCandidateLeaving, "wait for the pods that replace those that are leaving"},
 }
 
-// notCandidate returns why a process that is connected is no candidate, as its row shows it; empty if
-// it is one. A reason that this manager does not know is left out.
+// notCandidate returns why a process that is connected is no candidate, as its row shows it; empty
+// if it is one. A reason that this manager does not know is left out.
 //
 // A rest lasts about a second, and a process that reaches no majority rests again and again. So a
 // rest is shown only while there is no coordinator, when the status changes anyway, and it stays

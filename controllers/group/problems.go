@@ -67,8 +67,8 @@ func problems(f findings) []problem {
 	return all
 }
 
-// problemEvents tells of problems that only a person can solve, once, as long as their messages stay
-// the same. One without a message does not exist.
+// problemEvents tells of problems that only a person can solve, once, as long as their messages
+// stay the same. One without a message does not exist.
 func problemEvents(was v1.ElectionGroupStatus, all ...problem) []notification {
 	var events []notification
 	told := meta.FindStatusCondition(was.Conditions, v1.ConditionDegraded)

@@ -21,8 +21,8 @@ func TestTrustThatIsNotRestoredIsToldOnce(t *testing.T) {
 	}
 }
 
-// toldOnce fails unless a group is Degraded for this reason, and an event says so in the first of two
-// passes.
+// toldOnce fails unless a group is Degraded for this reason, and an event says so in the first of
+// two passes.
 func toldOnce(t *testing.T, s *scene, reason, says string) {
 	t.Helper()
 	for pass, want := range []int{1, 0} {

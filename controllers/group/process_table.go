@@ -13,9 +13,9 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// grace is how long a process whose subscription has ended keeps its last published state while nothing
-// tells what became of it: an agent that renews its certificate, or whose connection broke, is back
-// within it.
+// grace is how long a process whose subscription has ended keeps its last published state while
+// nothing tells what became of it: an agent that renews its certificate, or whose connection broke,
+// is back within it.
 const grace = time.Second
 
 // maxRows is how many rows the process status table may have (see api/v1).
@@ -74,8 +74,8 @@ func (p process) claims() bool {
 	return !p.seen.Report.Electing
 }
 
-// dead reports whether a process is known not to run. An open subscription beats all hearsay: what the
-// API server shows of a container may be old, and a peer may only have lost its own link.
+// dead reports whether a process is known not to run. An open subscription beats all hearsay: what
+// the API server shows of a container may be old, and a peer may only have lost its own link.
 func (p process) dead() bool {
 	switch {
 	case p.pod == nil || finished(p.pod):

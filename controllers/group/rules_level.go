@@ -25,7 +25,8 @@ func unsupportedAgents(f findings) string {
 		return ""
 	}
 	some := names(f.processes, func(p process) bool {
-		return p.seen != nil && p.seen.Report.StateID != "" && !lease.Supports(p.seen.Report.Rules, r.Rules)
+		return p.seen != nil && p.seen.Report.StateID != "" &&
+			!lease.Supports(p.seen.Report.Rules, r.Rules)
 	})
 	if len(some) == 0 {
 		return ""

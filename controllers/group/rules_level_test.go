@@ -43,8 +43,8 @@ func TestRulesLevelIsPersisted(t *testing.T) {
 	}
 }
 
-// MC11: a manager that does not support the level in force makes no roster, tells nobody one, and says
-// what to do.
+// MC11: a manager that does not support the level in force makes no roster, tells nobody one, and
+// says what to do.
 func TestManagerOfAnotherRulesLevelStalls(t *testing.T) {
 	for newest, want := range map[int32]string{
 		1: "ManagerOutdated: the roster is of rules level 2, and this manager supports at most 1. Upgrade " +
@@ -70,8 +70,8 @@ func TestManagerOfAnotherRulesLevelStalls(t *testing.T) {
 	}
 }
 
-// MC11: an agent that does not support the level in force is named, with what to do. One that has said
-// nothing yet is not.
+// MC11: an agent that does not support the level in force is named, with what to do. One that has
+// said nothing yet is not.
 func TestAgentsOfAnotherRulesLevelAreNamed(t *testing.T) {
 	s := voting(3).supporting(2)
 	s.rules = 2

@@ -12,8 +12,8 @@ import (
 
 // A status that was set back: MC10 in internal/membership.
 
-// setBackWithin is how long agents may take to show the roster that they use, before the status says
-// that it was set back. Nearly always one is adopted before.
+// setBackWithin is how long agents may take to show the roster that they use, before the status
+// says that it was set back. Nearly always one is adopted before.
 const setBackWithin = 5 * time.Second
 
 // setBackSince is since when this manager knows that the status was set back; zero: it was not.

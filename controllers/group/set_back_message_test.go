@@ -25,8 +25,8 @@ func (s *scene) setBack() *roster.Roster {
 	return held
 }
 
-// MC10: the agents are asked for their roster, and if that is not adopted within seconds, the status
-// says what is wrong and what to do. Nobody is told a roster meanwhile.
+// MC10: the agents are asked for their roster, and if that is not adopted within seconds, the
+// status says what is wrong and what to do. Nobody is told a roster meanwhile.
 func TestStatusSetBack(t *testing.T) {
 	s := voting(3)
 	held := s.setBack()

@@ -72,12 +72,13 @@ func (s *state) observedVersion(group *v1.ElectionGroup) string {
 	return group.ResourceVersion
 }
 
-// lacks reports whether a coordinator on which so many agents agree is missing from the status that this
-// manager wrote last. Fewer than a majority of the roster do not count: while a group forms, the others
-// are waited for.
+// lacks reports whether a coordinator on which so many agents agree is missing from the status that
+// this manager wrote last. Fewer than a majority of the roster do not count: while a group forms,
+// the others are waited for.
 func (s *state) lacks(coordinator string, epoch int64, agents int) bool {
 	newest := s.membership.Roster()
-	if coordinator == "" || s.writtenVersion == "" || newest == nil || 2*agents <= len(newest.Members) {
+	if coordinator == "" || s.writtenVersion == "" || newest == nil ||
+		2*agents <= len(newest.Members) {
 		return false
 	}
 	return coordinator != coordinatorName(s.written) || epoch != epochOf(s.written)
@@ -123,13 +124,15 @@ func (s *states) put(key types.NamespacedName, next state) {
 	s.groups[key] = next
 }
 
-// drop forgets a group that was deleted, but for its newest generation. Date is what the API server's
-// clock shows.
+// drop forgets a group that was deleted, but for its newest generation. Date is what the API
+// server's clock shows.
 func (s *states) drop(key types.NamespacedName, date time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := membership.NextGeneration(nil, nil, date)
-	maps.DeleteFunc(s.deleted, func(_ types.NamespacedName, newest int64) bool { return newest < next })
+	maps.DeleteFunc(s.deleted, func(_ types.NamespacedName, newest int64) bool {
+		return newest < next
+	})
 	group, ok := s.groups[key]
 	if newest := group.generation(); ok && newest >= next {
 		if s.deleted == nil {

@@ -50,13 +50,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// passesAtOnce is how many groups are reconciled at a time. A pass spends its time waiting for the API
-// server: a new coordinator takes three writes, one after the other. Where each takes 50 ms, 32 passes
-// write down 213 new coordinators a second. More would make a slow API server slower.
+// passesAtOnce is how many groups are reconciled at a time. A pass spends its time waiting for the
+// API server: a new coordinator takes three writes, one after the other. Where each takes 50 ms, 32
+// passes write down 213 new coordinators a second. More would make a slow API server slower.
 const passesAtOnce = 32
 
-// retryLimiter has a pass that failed made again within 5 s (the usual limit is 1000 s): only a pass
-// notices what waits for nothing but time, such as a change of the voters.
+// retryLimiter has a pass that failed made again within 5 s (the usual limit is 1000 s): only a
+// pass notices what waits for nothing but time, such as a change of the voters.
 func retryLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
 		5*time.Millisecond, 5*time.Second)
@@ -88,8 +88,8 @@ func (r *Reconciler) podHandler() handler.EventHandler {
 	}
 }
 
-// trustChanged has the groups of a namespace reconciled: their status tells what is wrong there. The
-// groups come from the cache; one that it does not have yet is reconciled when it has.
+// trustChanged has the groups of a namespace reconciled: their status tells what is wrong there.
+// The groups come from the cache; one that it does not have yet is reconciled when it has.
 func (r *Reconciler) trustChanged(ctx context.Context, q queue, namespace string) {
 	groups := &v1.ElectionGroupList{}
 	if r.Client.List(ctx, groups, client.InNamespace(namespace)) != nil {
@@ -107,8 +107,8 @@ func (r *Reconciler) news(q queue, key types.NamespacedName) {
 	}
 }
 
-// agreed reports whether the agents of a group agree on something that the status does not show yet.
-// Then a pass would learn nothing more by waiting.
+// agreed reports whether the agents of a group agree on something that the status does not show
+// yet. Then a pass would learn nothing more by waiting.
 func (r *Reconciler) agreed(key types.NamespacedName) bool {
 	last, ok := r.states.get(key)
 	if !ok {

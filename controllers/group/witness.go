@@ -18,15 +18,15 @@ const (
 
 func hasWitnessLabel(pod *corev1.Pod) bool { return pod.Labels[v1.WitnessLabel] == v1.WitnessTrue }
 
-// isWitness reports whether a pod is a witness, as its label or what the persisted roster has of it, if
-// anything, says (MC13 in internal/membership).
+// isWitness reports whether a pod is a witness, as its label or what the persisted roster has of
+// it, if anything, says (MC13 in internal/membership).
 func isWitness(pod *corev1.Pod, recorded *v1.RosterMember) bool {
 	return hasWitnessLabel(pod) || recorded != nil && ptr.Deref(recorded.Witness, false)
 }
 
 // wantsWitness describes that the group consists of two voters, both of which may coordinate, and
-// what to do about it; empty if it does not. If there is a third pod, it says nothing: that pod will
-// vote, or another problem names it.
+// what to do about it; empty if it does not. If there is a third pod, it says nothing: that pod
+// will vote, or another problem names it.
 func wantsWitness(f findings) string {
 	if !guarded(f.group) || f.choice.voters != 2 {
 		return ""

@@ -125,8 +125,8 @@ func TestAWitnessIsWanted(t *testing.T) {
 	}
 }
 
-// A witness of a Classic group is refused: it does not coordinate, and the condition and one event say
-// that it has no use and what to delete. So it is when the label is taken off.
+// A witness of a Classic group is refused: it does not coordinate, and the condition and one event
+// say that it has no use and what to delete. So it is when the label is taken off.
 func TestAWitnessIsRefusedInAClassicGroup(t *testing.T) {
 	s := newScene(3).marks(2).sees("p-1", 0, 1, 2)
 	s.pass()

@@ -15,14 +15,13 @@ import (
 // as news is gathered (see debounce). So these two writes come out of a budget, a token bucket per
 // group object:
 //
-//   - A full budget covers writeBurst writes: of 20 coordinators that are killed one after the other,
-//     and come back, the status shows every step. It gets one more every
-//     writeEvery.
+//   - A full budget covers writeBurst writes: of 20 coordinators that are killed one after the
+//     other, and come back, the status shows every step. It gets one more every writeEvery.
 //   - Nothing is queued and no worker sleeps: the group is reconciled again when the budget covers
 //     the writes, and what is written then is the newest. Both writes of a pass wait together, so
 //     no pod gets the label that the status does not name.
-//   - Taking the role label off a pod, persisting a roster and handing it out (MC1), and the Service
-//     never wait, and take nothing out of the budget.
+//   - Taking the role label off a pod, persisting a roster and handing it out (MC1), and the
+//     Service never wait, and take nothing out of the budget.
 const (
 	writeBurst = 100
 	writeEvery = 500 * time.Millisecond

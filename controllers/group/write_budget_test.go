@@ -69,8 +69,8 @@ func (s *scene) flaps(t *testing.T, r *Reconciler, every, during time.Duration) 
 }
 
 // A process that comes and goes all the time does not spend the manager's writes: after the burst
-// they come at a steady rate, and none of them takes the label off later. What is written in the end
-// is the newest.
+// they come at a steady rate, and none of them takes the label off later. What is written in the
+// end is the newest.
 func TestWritesOfAGroupThatFlapsAreBounded(t *testing.T) {
 	const during = time.Minute
 	s, r, w := settled(t)

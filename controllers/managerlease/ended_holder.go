@@ -16,12 +16,13 @@ const (
 	redialAfter = 100 * time.Millisecond
 )
 
-// holderHasEnded reports whether the holder is another manager that is known to have ended. One that
-// is not watched yet is watched from now on, until another one holds the Lease, or ctx ends: that is for
-// as long as the elector waits.
+// holderHasEnded reports whether the holder is another manager that is known to have ended. One
+// that is not watched yet is watched from now on, until another one holds the Lease, or ctx ends:
+// that is for as long as the elector waits.
 //
-// Who has led judges nobody. If another one holds the Lease, agents and the Service follow that one, and
-// this process has to end, even if that one ends first; and it is no earlier process of this pod.
+// Who has led judges nobody. If another one holds the Lease, agents and the Service follow that
+// one, and this process has to end, even if that one ends first; and it is no earlier process of
+// this pod.
 func (l *Lock) holderHasEnded(ctx context.Context) bool {
 	if l.watched != nil && l.watched.identity != l.holder {
 		l.watched.stop()
@@ -84,6 +85,7 @@ func attend(ctx context.Context, address string) error {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
-	_, _ = io.Copy(io.Discard, conn) // however it was closed, the next one tells what became of the holder
+	// however it was closed, the next one tells what became of the holder
+	_, _ = io.Copy(io.Discard, conn)
 	return nil
 }

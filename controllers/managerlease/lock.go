@@ -63,12 +63,12 @@ func New(config *rest.Config, o Options) (*Lock, error) {
 	}, nil
 }
 
-// errTooLate ends the lead of a manager at once. It still has to stop, and the API server may be silent:
-// client-go would ask it once more, to give the Lease back.
+// errTooLate ends the lead of a manager at once. It still has to stop, and the API server may be
+// silent: client-go would ask it once more, to give the Lease back.
 var errTooLate = errors.New("this manager has not renewed its Lease in time")
 
-// Get returns the record of the Lease. Of a holder that has ended it says that nobody holds it: then
-// the elector takes it.
+// Get returns the record of the Lease. Of a holder that has ended it says that nobody holds it:
+// then the elector takes it.
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	tooLate := !l.renewed.IsZero() && time.Since(l.renewed) > l.renewWithin
 	stoodStill := time.Since(l.asked) > l.renewWithin // it may go on if nobody has taken the Lease
@@ -96,8 +96,8 @@ func (l *Lock) Create(ctx context.Context, record resourcelock.LeaderElectionRec
 	return nil
 }
 
-// Update writes the Lease. A record without a holder releases it, if it is ours: client-go releases it when
-// a manager ends, and by then another one may hold it, because the port was closed before.
+// Update writes the Lease. A record without a holder releases it, if it is ours: client-go releases
+// it when a manager ends, and by then another one may hold it, because the port was closed before.
 func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity == "" && l.holder != l.Identity() {
 		return nil

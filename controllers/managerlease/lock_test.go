@@ -153,8 +153,8 @@ func (p *port) next(t *testing.T) net.Conn {
 
 var second = Holder{Pod: "manager-1", Address: "127.0.0.1:1", Run: "b"}
 
-// A manager that waits takes the Lease of one that was killed. Connections that the holder closes, as
-// it does with strangers, mean nothing.
+// A manager that waits takes the Lease of one that was killed. Connections that the holder closes,
+// as it does with strangers, mean nothing.
 func TestAHolderThatEndsIsFollowedAtOnce(t *testing.T) {
 	client, agents := leases(), listen(t)
 	hold(t, client, Holder{Pod: "manager-0", Address: agents.Addr().String(), Run: "a"})
@@ -169,8 +169,8 @@ func TestAHolderThatEndsIsFollowedAtOnce(t *testing.T) {
 	within(t, begun, "it waits for the Lease to expire")
 }
 
-// A manager that is not connected to the holder does not judge it: something between them may refuse
-// connections, or the holder has yet to listen.
+// A manager that is not connected to the holder does not judge it: something between them may
+// refuse connections, or the holder has yet to listen.
 func TestWhoWasNeverConnectedWaits(t *testing.T) {
 	client, agents := leases(), listen(t)
 	must(t, agents.Close())
@@ -245,8 +245,9 @@ func TestHoldersAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// A manager that has led judges nobody. Whoever has taken its Lease may be its own pod's later process, or
-// end a moment later: it must end itself, since it is not the one that others were told of any more.
+// A manager that has led judges nobody. Whoever has taken its Lease may be its own pod's later
+// process, or end a moment later: it must end itself, since it is not the one that others were told
+// of any more.
 func TestWhoHasLedTakesNothingBack(t *testing.T) {
 	client := leases()
 	first := hold(t, client, Holder{Pod: second.Pod, Address: "127.0.0.1:2", Run: "a"})
@@ -262,8 +263,9 @@ func TestWhoHasLedTakesNothingBack(t *testing.T) {
 	}
 }
 
-// A manager that could not renew its Lease in time does not ask again. client-go would have it give the
-// Lease back before it ends, which takes a request, and so the time for which an API server is silent.
+// A manager that could not renew its Lease in time does not ask again. client-go would have it give
+// the Lease back before it ends, which takes a request, and so the time for which an API server is
+// silent.
 func TestWhoWasTooLateAsksNoMore(t *testing.T) {
 	client := leases()
 	l := hold(t, client, Holder{Pod: "manager-0", Run: "a"})
@@ -290,7 +292,8 @@ func TestWhoWasTooLateAsksNoMore(t *testing.T) {
 	}
 }
 
-// Who waits watches the present holder only. The address of an earlier one may be another pod's by now.
+// Who waits watches the present holder only. The address of an earlier one may be another pod's by
+// now.
 func TestAnEarlierHolderIsWatchedNoMore(t *testing.T) {
 	client, agents := leases(), listen(t)
 	first := hold(t, client, Holder{Pod: "manager-0", Address: agents.Addr().String(), Run: "a"})

@@ -55,8 +55,8 @@ func processes(t *testing.T, unfenced bool) (context.Context, stage) {
 	return ctx, s
 }
 
-// The coordinator is killed, and paused with an act on its way, in an order that the seed says. Each
-// time another one uses the device, and never two at once.
+// The coordinator is killed, and paused with an act on its way, in an order that the seed says.
+// Each time another one uses the device, and never two at once.
 func TestChaos(t *testing.T) {
 	ctx, s := processes(t, false)
 	random := rand.New(rand.NewPCG(*seed, 0))
@@ -90,8 +90,8 @@ func TestTheCheckerFindsTwoAtOnce(t *testing.T) {
 	}
 }
 
-// TestManifests starts the programs with the arguments of the manifests, those of the other examples, too:
-// they get as far as their context lets them.
+// TestManifests starts the programs with the arguments of the manifests, those of the other
+// examples, too: they get as far as their context lets them.
 func TestManifests(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -1,10 +1,11 @@
-// Command device has the coordinator of a group use an exclusive device, such as a printer, and nobody
-// else. Its acts are fenced: one that was on its way when another process took over is refused.
+// Command device has the coordinator of a group use an exclusive device, such as a printer, and
+// nobody else. Its acts are fenced: one that was on its way when another process took over is
+// refused.
 //
-//	go run -C examples ./device              three processes with real agents on this machine, and faults
-//	go run -C examples ./device --unfenced   the same with a device that takes everything
-//	device process …                         one process, in its pod
-//	device serve --dir DIR                   the device, also that of the other examples
+//	go run -C examples ./device             three processes with real agents, and faults
+//	go run -C examples ./device --unfenced  the same with a device that takes everything
+//	device process …                        one process, in its pod
+//	device serve --dir DIR                  the device, also that of the other examples
 //
 // The manifests are in examples/manifests/device.yaml.
 package main

@@ -21,7 +21,8 @@ func begin(ctx context.Context, out io.Writer, unfenced bool, pause string) (sta
 		Out:      out,
 		Unfenced: unfenced,
 		Args: func(t *trial.Trial, m *group.Member) []string {
-			return []string{"process", "--name", m.Name, "--device", t.DeviceURL, "--agent", m.AgentURL(), "--pause", pause}
+			return []string{"process", "--name", m.Name, "--device", t.DeviceURL,
+				"--agent", m.AgentURL(), "--pause", pause}
 		},
 	})
 	if err != nil {
@@ -59,8 +60,8 @@ type fault func(stage, context.Context) error
 
 func faults() []fault { return []fault{stage.kill, stage.pause} }
 
-// user waits until the device is used, and returns who uses it, and in which turn. It may be over when
-// this returns.
+// user waits until the device is used, and returns who uses it, and in which turn. It may be over
+// when this returns.
 func (s stage) user(ctx context.Context) (m *group.Member, turn device.Turn, err error) {
 	err = s.At(ctx, func(e trial.Event) (bool, error) {
 		m, turn = s.Group.Member(e.By), e.Turn

@@ -19,13 +19,14 @@ func (s summary) String() string {
 	return fmt.Sprintf("%d jobs, %d results, %d epochs", s.jobs, s.results, s.epochs)
 }
 
-// check reads the table, and returns an error if a job has two results or a wrong one, or if a result
-// was written under a lower epoch than the one before it.
+// check reads the table, and returns an error if a job has two results or a wrong one, or if a
+// result was written under a lower epoch than the one before it.
 func (s store) check(ctx context.Context) (found summary, err error) {
 	if err := s.QueryRowContext(ctx, `SELECT count(*) FROM job`).Scan(&found.jobs); err != nil {
 		return found, err
 	}
-	rows, err := s.QueryContext(ctx, `SELECT job, output, runner, epoch, input FROM result JOIN job ON job.id = job ORDER BY n`)
+	rows, err := s.QueryContext(ctx,
+		`SELECT job, output, runner, epoch, input FROM result JOIN job ON job.id = job ORDER BY n`)
 	if err != nil {
 		return found, err
 	}
@@ -40,11 +41,13 @@ func (s store) check(ctx context.Context) (found summary, err error) {
 			return found, err
 		}
 		if first, ok := seen[r.Job]; ok {
-			wrong = append(wrong, fmt.Errorf("job %d has two results: of %s under epoch %v, and of %s under epoch %v",
+			wrong = append(wrong, fmt.Errorf("job %d has two results: "+
+				"of %s under epoch %v, and of %s under epoch %v",
 				r.Job, first.Runner, first.Epoch, r.Runner, r.Epoch))
 		}
 		if r.Epoch < last {
-			wrong = append(wrong, fmt.Errorf("job %d was written under epoch %v, after epoch %v", r.Job, r.Epoch, last))
+			wrong = append(wrong,
+				fmt.Errorf("job %d was written under epoch %v, after epoch %v", r.Job, r.Epoch, last))
 		}
 		if want := primes(input); r.Output != want {
 			wrong = append(wrong, fmt.Errorf("job %d has the result %d, want %d", r.Job, r.Output, want))

@@ -36,8 +36,9 @@ var (
 // limit is how long a whole test may take, on a machine that is busy.
 const limit = 8 * time.Minute
 
-// Coordinators are killed and paused, also in the middle of a transaction, in an order that the seed
-// says. Each job has one result, and no result is written under an epoch below the one before it.
+// Coordinators are killed and paused, also in the middle of a transaction, in an order that the
+// seed says. Each job has one result, and no result is written under an epoch below the one before
+// it.
 func TestChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts a database and three agents, and takes some seconds a fault")
@@ -152,8 +153,8 @@ func TestALateResultIsRefused(t *testing.T) {
 	}
 }
 
-// A result is being written when the next coordinator begins. That one waits until it is written, before
-// it looks for jobs: it does not do the job again.
+// A result is being written when the next coordinator begins. That one waits until it is written,
+// before it looks for jobs: it does not do the job again.
 func TestWhatWasBegunIsReadAfterTheClaim(t *testing.T) {
 	s := database(t)
 	first := answer(t, s, 1)
@@ -209,8 +210,8 @@ func until(t *testing.T, s store, query string, want int) {
 	}
 }
 
-// TestManifest starts both programs with the arguments of the manifest: they get as far as their context
-// lets them.
+// TestManifest starts both programs with the arguments of the manifest: they get as far as their
+// context lets them.
 func TestManifest(t *testing.T) {
 	commands, err := manifest.Commands("../manifests/jobs.yaml", "/jobs")
 	if err != nil || len(commands) != 2 {

@@ -1,13 +1,13 @@
-// Command jobs does the jobs in a PostgreSQL table. Of several processes the coordinator does them, and
-// each of its results is fenced by its epoch, in the transaction that writes it. So no result of a
-// process that was paused is written when another one coordinates.
+// Command jobs does the jobs in a PostgreSQL table. Of several processes the coordinator does them,
+// and each of its results is fenced by its epoch, in the transaction that writes it. So no result
+// of a process that was paused is written when another one coordinates.
 //
-//	go run -C examples ./jobs          three processes with real agents, a PostgreSQL server, and faults
-//	jobs process --database URL …      one process, in its pod
-//	jobs add --database URL 40         makes the tables, and adds 40 jobs
+//	go run -C examples ./jobs      three processes with real agents, a PostgreSQL server, and faults
+//	jobs process --database URL …  one process, in its pod
+//	jobs add --database URL 40     makes the tables, and adds 40 jobs
 //
-// The first needs the PostgreSQL server's programs (Debian's package postgresql). The manifests are in
-// examples/manifests/jobs.yaml.
+// The first needs the PostgreSQL server's programs (Debian's package postgresql). The manifests are
+// in examples/manifests/jobs.yaml.
 package main
 
 import (
@@ -50,7 +50,8 @@ func run(ctx context.Context, args []string) error {
 func runProcess(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("jobs process", flag.ContinueOnError)
 	name := flags.String("name", "", "this process")
-	database := flags.String("database", os.Getenv("DATABASE_URL"), "the URL of the database; default: $DATABASE_URL")
+	database := flags.String("database", os.Getenv("DATABASE_URL"),
+		"the URL of the database; default: $DATABASE_URL")
 	url := flags.String("agent", agent.DefaultURL, "the agent of this process")
 	takes := flags.Duration("takes", 100*time.Millisecond, "how long a job takes at least")
 	if err := flags.Parse(args); err != nil {
@@ -68,7 +69,8 @@ func runProcess(ctx context.Context, args []string) error {
 // runAdd adds jobs.
 func runAdd(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("jobs add", flag.ContinueOnError)
-	database := flags.String("database", os.Getenv("DATABASE_URL"), "the URL of the database; default: $DATABASE_URL")
+	database := flags.String("database", os.Getenv("DATABASE_URL"),
+		"the URL of the database; default: $DATABASE_URL")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -49,9 +49,9 @@ func (r *runner) run(ctx context.Context, c *agent.Client) error {
 	}
 }
 
-// work does one job after the other until ctx ends. agent.Run calls it under the epoch of the lease,
-// which is in ctx, too. It claims the fence before it reads anything: a result that the coordinator
-// before it was about to write is there then, or will never be.
+// work does one job after the other until ctx ends. agent.Run calls it under the epoch of the
+// lease, which is in ctx, too. It claims the fence before it reads anything: a result that the
+// coordinator before it was about to write is there then, or will never be.
 func (r *runner) work(ctx context.Context, epoch agent.Epoch) error {
 	r.say("coordinates under epoch %v", epoch)
 	if err := r.store.claim(ctx); err != nil {
@@ -83,7 +83,8 @@ func (r *runner) work(ctx context.Context, epoch agent.Epoch) error {
 	}
 }
 
-// over returns why the work ends. If it is because the epoch is stale, the permission is about to end.
+// over returns why the work ends. If it is because the epoch is stale, the permission is about to
+// end.
 func (r *runner) over(ctx context.Context, err error) error {
 	if errors.Is(err, fence.ErrStale) {
 		r.say("is refused: %v", err)

@@ -19,8 +19,8 @@ import (
 var schema string
 
 // pausedFor is how long a transaction may wait for its client. A coordinator that is paused in a
-// transaction has locked the fence's row; after this time PostgreSQL gives up its transaction, so that
-// its successor can go on.
+// transaction has locked the fence's row; after this time PostgreSQL gives up its transaction, so
+// that its successor can go on.
 const pausedFor = time.Second
 
 // store is the database, for one program.
@@ -44,7 +44,8 @@ func (s store) add(ctx context.Context, jobs int) error {
 	if _, err := s.ExecContext(ctx, schema); err != nil {
 		return err
 	}
-	_, err := s.ExecContext(ctx, `INSERT INTO job (input) SELECT 10000 + 100 * i FROM generate_series(1, $1::bigint) i`, jobs)
+	_, err := s.ExecContext(ctx,
+		`INSERT INTO job (input) SELECT 10000 + 100 * i FROM generate_series(1, $1::bigint) i`, jobs)
 	return err
 }
 
@@ -74,7 +75,8 @@ func (s store) fenced(ctx context.Context, write func(*sql.Tx, agent.Epoch) erro
 	if err != nil {
 		return err
 	}
-	claimed, err := tx.ExecContext(ctx, `UPDATE fence SET epoch = $1 WHERE resource = 'jobs' AND epoch <= $1`, epoch)
+	claimed, err := tx.ExecContext(ctx,
+		`UPDATE fence SET epoch = $1 WHERE resource = 'jobs' AND epoch <= $1`, epoch)
 	if err == nil {
 		err = fence.CheckRows(epoch, claimed)
 	}
@@ -88,15 +90,17 @@ func (s store) fenced(ctx context.Context, write func(*sql.Tx, agent.Epoch) erro
 	return tx.Commit()
 }
 
-// claim claims the fence alone. What is read after that is final: no result of a lower epoch is under
-// way, and none will be written.
+// claim claims the fence alone. What is read after that is final: no result of a lower epoch is
+// under way, and none will be written.
 func (s store) claim(ctx context.Context) error {
 	return s.fenced(ctx, func(*sql.Tx, agent.Epoch) error { return nil })
 }
 
 // next returns the first job that has no result.
 func (s store) next(ctx context.Context) (j job, ok bool, err error) {
-	err = s.QueryRowContext(ctx, `SELECT id, input FROM job WHERE NOT EXISTS (SELECT FROM result WHERE job = job.id) ORDER BY id LIMIT 1`).
+	err = s.QueryRowContext(ctx,
+		`SELECT id, input FROM job WHERE NOT EXISTS (SELECT FROM result WHERE job = job.id)
+		ORDER BY id LIMIT 1`).
 		Scan(&j.ID, &j.Input)
 	if errors.Is(err, sql.ErrNoRows) {
 		return j, false, nil
@@ -108,7 +112,8 @@ func (s store) next(ctx context.Context) (j job, ok bool, err error) {
 func (s store) finish(ctx context.Context, r result) error {
 	return s.fenced(ctx, func(tx *sql.Tx, epoch agent.Epoch) error {
 		r.Epoch = epoch
-		_, err := tx.ExecContext(ctx, `INSERT INTO result (job, output, runner, epoch) VALUES ($1, $2, $3, $4)`,
+		_, err := tx.ExecContext(ctx,
+			`INSERT INTO result (job, output, runner, epoch) VALUES ($1, $2, $3, $4)`,
 			r.Job, r.Output, r.Runner, r.Epoch)
 		if err != nil {
 			return err

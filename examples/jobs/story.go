@@ -67,7 +67,8 @@ func (s *stage) start(ctx context.Context, takes string) error {
 		return err
 	}
 	err = s.group.Start(func(m *group.Member) *exec.Cmd {
-		app := exec.Command(program, "process", "--name", m.Name, "--database", s.server.URL(), //nolint:gosec,noctx // this program; it ends with the member
+		//nolint:gosec,noctx // this program; it ends with the member
+		app := exec.Command(program, "process", "--name", m.Name, "--database", s.server.URL(),
 			"--agent", m.AgentURL(), "--takes", takes)
 		app.Stdout = s.Lines()
 		return app
@@ -129,7 +130,8 @@ func play(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s.Say("the checker found %v: each job has one result, and no epoch comes after a higher one", found)
+	s.Say("the checker found %v: each job has one result, and no epoch comes after a higher one",
+		found)
 	return nil
 }
 
@@ -209,7 +211,8 @@ func (s *stage) pauseInTransaction(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := lock.Exec(ctx, `LOCK TABLE result IN SHARE MODE`); err != nil { // nothing is written to it
+	// nothing is written to it
+	if _, err := lock.Exec(ctx, `LOCK TABLE result IN SHARE MODE`); err != nil {
 		return err
 	}
 	name, err := s.writer(ctx)
@@ -230,7 +233,8 @@ func (s *stage) pauseInTransaction(ctx context.Context) error {
 // writer waits until a process waits for the lock on the results, and returns its name.
 func (s *stage) writer(ctx context.Context) (name string, err error) {
 	for {
-		err := s.store.QueryRowContext(ctx, `SELECT coalesce(max(application_name), '') FROM pg_stat_activity
+		err := s.store.QueryRowContext(ctx,
+			`SELECT coalesce(max(application_name), '') FROM pg_stat_activity
 			WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT INTO result%'`).Scan(&name)
 		if err != nil || name != "" {
 			return name, err

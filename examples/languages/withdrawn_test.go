@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// A program whose permission is withdrawn long before its deadline stops its work, and closes the session,
-// so that the agent need not wait for that deadline. It opens another one, to be a candidate again.
+// A program whose permission is withdrawn long before its deadline stops its work, and closes the
+// session, so that the agent need not wait for that deadline. It opens another one, to be a
+// candidate again.
 func TestWithdrawn(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.language, func(t *testing.T) {
@@ -70,8 +71,8 @@ func (p program) begin(t *testing.T, resource, agent string) {
 	})
 }
 
-// withdrawing is an agent that permits its app to act for an hour, and withdraws that when it is told to.
-// It permits it to the first session, and nothing to those that follow.
+// withdrawing is an agent that permits its app to act for an hour, and withdraws that when it is
+// told to. It permits it to the first session, and nothing to those that follow.
 type withdrawing struct {
 	t        *testing.T
 	withdraw chan struct{}

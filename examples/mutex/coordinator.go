@@ -16,8 +16,8 @@ import (
 
 const (
 	askEvery = 100 * time.Millisecond
-	// silence is how long a process that does not answer is waited for before another one may enter. The
-	// device refuses it when it goes on.
+	// silence is how long a process that does not answer is waited for before another one may enter.
+	// The device refuses it when it goes on.
 	silence = 2 * time.Second
 )
 
@@ -40,8 +40,8 @@ type guest struct {
 	heard   time.Time // when it has last said so
 }
 
-// coordinate grants the device to one process after the other, until ctx ends. agent.Run calls it under
-// the epoch of the lease; the epoch is in ctx, too, and so in every message to the processes.
+// coordinate grants the device to one process after the other, until ctx ends. agent.Run calls it
+// under the epoch of the lease; the epoch is in ctx, too, and so in every message to the processes.
 func (p *process) coordinate(ctx context.Context, epoch agent.Epoch) error {
 	err := p.preside(ctx, epoch)
 	if ctx.Err() == nil { // a process has refused this epoch, so the permission is about to end
@@ -87,8 +87,8 @@ func (p *process) place(d *desk) {
 	}
 }
 
-// newDesk returns an empty desk. If this process has coordinated under the same epoch before, and its
-// session was interrupted, then tickets and turns are counted from there on.
+// newDesk returns an empty desk. If this process has coordinated under the same epoch before, and
+// its session was interrupted, then tickets and turns are counted from there on.
 func (p *process) newDesk(ctx context.Context, epoch agent.Epoch) *desk {
 	d := &desk{
 		ctx:     ctx,
@@ -107,9 +107,9 @@ func (p *process) newDesk(ctx context.Context, epoch agent.Epoch) *desk {
 	return d
 }
 
-// open opens the desk of a new coordinator. The queue of the one before it is gone, but every process
-// has its own ticket, and one of them may be inside: so it asks them all. It grants nothing before
-// every process has answered, or is gone, or has been silent for too long.
+// open opens the desk of a new coordinator. The queue of the one before it is gone, but every
+// process has its own ticket, and one of them may be inside: so it asks them all. It grants nothing
+// before every process has answered, or is gone, or has been silent for too long.
 func (p *process) open(ctx context.Context, epoch agent.Epoch) (*desk, error) {
 	d := p.newDesk(ctx, epoch)
 	began := time.Now()
@@ -237,15 +237,19 @@ func (d *desk) change() {
 	}
 }
 
-// grant lets the next process in, if nobody is inside. A process that may have got its grant counts as
-// inside until it says otherwise.
+// grant lets the next process in, if nobody is inside. A process that may have got its grant counts
+// as inside until it says otherwise.
 func (p *process) grant(ctx context.Context, d *desk) error {
 	for {
 		r, turn, ok := d.next()
 		if !ok || ctx.Err() != nil { // right before each effect
 			return ctx.Err()
 		}
-		err := p.granter.Fenced().Send(ctx, p.peer(r.Process).URL+"/coordinator/grant", grant{ID: r.ID, Ticket: r.Ticket, Turn: turn}, nil)
+		err := p.granter.Fenced().Send(ctx, p.peer(r.Process).URL+"/coordinator/grant", grant{
+			ID:     r.ID,
+			Ticket: r.Ticket,
+			Turn:   turn,
+		}, nil)
 		switch {
 		case errors.Is(err, fence.ErrStale):
 			return err
@@ -273,9 +277,9 @@ func (d *desk) next() (r request, turn device.Turn, ok bool) {
 	return r, turn, true
 }
 
-// check asks whether the process that is inside still is. It has left if it says so, if it is gone, or
-// if it has been silent for too long: then another may enter in a later turn, and the device refuses
-// this one.
+// check asks whether the process that is inside still is. It has left if it says so, if it is gone,
+// or if it has been silent for too long: then another may enter in a later turn, and the device
+// refuses this one.
 func (p *process) check(ctx context.Context, d *desk) error {
 	d.mu.Lock()
 	inside := d.inside
@@ -295,7 +299,8 @@ func (p *process) check(ctx context.Context, d *desk) error {
 		p.say("finds that %s is gone, which was inside in turn %v", inside.process, inside.turn)
 		d.left(inside.turn)
 	case ctx.Err() == nil && time.Since(inside.heard) >= silence:
-		p.say("waits no longer for %s, which is inside in turn %v and silent", inside.process, inside.turn)
+		p.say("waits no longer for %s, which is inside in turn %v and silent",
+			inside.process, inside.turn)
 		d.left(inside.turn)
 	}
 	return nil

@@ -2,9 +2,9 @@
 // GRANT, RELEASE, and a queue of those that wait. The queue survives the coordinator, because each
 // process keeps its place in it, a ticket, and shows it to the next coordinator.
 //
-//	go run -C examples ./mutex              five processes with real agents on this machine, and faults
-//	go run -C examples ./mutex --unfenced   the same with a device that takes everything
-//	mutex process …                         one process, in its pod
+//	go run -C examples ./mutex             five processes with real agents, and faults
+//	go run -C examples ./mutex --unfenced  the same with a device that takes everything
+//	mutex process …                        one process, in its pod
 //
 // The manifests are in examples/manifests/mutex.yaml.
 package main

@@ -56,8 +56,8 @@ func processes(t *testing.T, unfenced bool) (context.Context, *stage) {
 	return ctx, s
 }
 
-// The process that is inside and the coordinator are killed and paused, in an order that the seed says.
-// Everybody gets in again and again, in the order of the tickets, and never two at once.
+// The process that is inside and the coordinator are killed and paused, in an order that the seed
+// says. Everybody gets in again and again, in the order of the tickets, and never two at once.
 func TestChaos(t *testing.T) {
 	ctx, s := processes(t, false)
 	random := rand.New(rand.NewPCG(*seed, 0))
@@ -89,7 +89,8 @@ func TestTheCheckerFindsTwoAtOnce(t *testing.T) {
 	}
 }
 
-// TestManifest starts a process with the arguments of the manifest: it gets as far as its context lets it.
+// TestManifest starts a process with the arguments of the manifest: it gets as far as its context
+// lets it.
 func TestManifest(t *testing.T) {
 	commands, err := manifest.Commands("../manifests/mutex.yaml", "/mutex")
 	if err != nil || len(commands) != 1 {

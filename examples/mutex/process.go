@@ -17,15 +17,16 @@ import (
 )
 
 const (
-	patience       = time.Second            // how long a process waits for a response of another one
-	grantPatience  = 5 * time.Second        // longer: who gave up would not know whether the other is inside
+	patience = time.Second // how long a process waits for a response of another one
+	// longer: who gave up would not know whether the other is inside
+	grantPatience  = 5 * time.Second
 	devicePatience = time.Minute            // longer: who gave up would not know whether it has acted
 	repeatEvery    = 200 * time.Millisecond // a request that waits
 	acts           = 3                      // how often a process acts each time that it is inside
 )
 
-// process wants to use the device again and again. When its agent permits it, it is the coordinator,
-// too.
+// process wants to use the device again and again. When its agent permits it, it is the
+// coordinator, too.
 type process struct {
 	name   string
 	peers  []message.Peer
@@ -45,7 +46,9 @@ type process struct {
 	former      *desk  // the last that it had
 }
 
-func newProcess(name string, peers []message.Peer, deviceURL string, pause time.Duration) (*process, error) {
+func newProcess(
+	name string, peers []message.Peer, deviceURL string, pause time.Duration,
+) (*process, error) {
 	if !slices.ContainsFunc(peers, func(p message.Peer) bool { return p.Name == name }) {
 		return nil, fmt.Errorf("%s is not among the processes %v", name, peers)
 	}
@@ -71,8 +74,8 @@ func (p *process) follow(v agent.View) {
 	p.coordinator = v.Coordinator
 }
 
-// handler takes messages. ENTER and RELEASE are for the coordinator. Those that the coordinator sends
-// are fenced: a former coordinator that was paused cannot grant anything.
+// handler takes messages. ENTER and RELEASE are for the coordinator. Those that the coordinator
+// sends are fenced: a former coordinator that was paused cannot grant anything.
 func (p *process) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("POST /enter", message.Handler(p.hearEnter))
@@ -104,7 +107,8 @@ func (p *process) run(ctx context.Context) error {
 }
 
 // enter sends ENTER, and waits for GRANT. It repeats ENTER with its ticket, because the coordinator
-// may be another one, which has not heard of it. What it returns has the first ticket that it was given.
+// may be another one, which has not heard of it. What it returns has the first ticket that it was
+// given.
 func (p *process) enter(ctx context.Context) (grant, error) {
 	p.mu.Lock()
 	p.waits = request{Process: p.name, ID: time.Now().UnixNano()}

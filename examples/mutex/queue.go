@@ -7,8 +7,8 @@ import (
 	"github.com/podesta-dev/podesta/examples/internal/device"
 )
 
-// Ticket is a place in the queue: the epoch of the coordinator that gave it, and its number under that
-// epoch. A process keeps its ticket when the coordinator changes, and so its place.
+// Ticket is a place in the queue: the epoch of the coordinator that gave it, and its number under
+// that epoch. A process keeps its ticket when the coordinator changes, and so its place.
 type Ticket = device.Turn
 
 // request is what a process waits with.
@@ -25,7 +25,8 @@ type queue struct {
 	waiting []request
 }
 
-// add adds a request, and returns its ticket: its own, if it has one. To add it again changes nothing.
+// add adds a request, and returns its ticket: its own, if it has one. To add it again changes
+// nothing.
 func (q *queue) add(r request) Ticket {
 	for _, w := range q.waiting {
 		if w.Process == r.Process && w.ID == r.ID {
@@ -37,7 +38,9 @@ func (q *queue) add(r request) Ticket {
 		q.given++
 		r.Ticket = Ticket{Epoch: q.epoch, Number: q.given}
 	}
-	i, _ := slices.BinarySearchFunc(q.waiting, r, func(a, b request) int { return a.Ticket.Compare(b.Ticket) })
+	i, _ := slices.BinarySearchFunc(q.waiting, r, func(a, b request) int {
+		return a.Ticket.Compare(b.Ticket)
+	})
 	q.waiting = slices.Insert(q.waiting, i, r)
 	return r.Ticket
 }

@@ -28,8 +28,9 @@ func begin(ctx context.Context, out io.Writer, unfenced bool, pause string) (*st
 		Unfenced: unfenced,
 		Watch:    s.order.saw,
 		Args: func(t *trial.Trial, m *group.Member) []string {
-			return []string{"process", "--name", m.Name, "--listen", m.Address(), "--processes", t.Group.Addresses(),
-				"--device", t.DeviceURL, "--agent", m.AgentURL(), "--pause", pause}
+			return []string{"process", "--name", m.Name, "--listen", m.Address(),
+				"--processes", t.Group.Addresses(), "--device", t.DeviceURL,
+				"--agent", m.AgentURL(), "--pause", pause}
 		},
 	})
 	if err != nil {
@@ -43,7 +44,8 @@ func begin(ctx context.Context, out io.Writer, unfenced bool, pause string) (*st
 
 // story plays each fault once, and gives the checker's verdict.
 func story(ctx context.Context, out io.Writer, unfenced bool) error {
-	fmt.Fprintln(out, "five processes want to use a device, and a coordinator lets in one after the other")
+	fmt.Fprintln(out, "five processes want to use a device, "+
+		"and a coordinator lets in one after the other")
 	s, err := begin(ctx, out, unfenced, "100ms")
 	if err != nil {
 		return err
@@ -82,7 +84,8 @@ func (o *order) saw(e trial.Event) {
 	var ticket Ticket
 	err := json.Unmarshal([]byte(e.What), &ticket)
 	if err == nil && ticket.Compare(o.last) < 0 {
-		err = fmt.Errorf("%s, with ticket %v, was let in after %s, with ticket %v", e.By, ticket, o.by, o.last)
+		err = fmt.Errorf("%s, with ticket %v, was let in after %s, with ticket %v",
+			e.By, ticket, o.by, o.last)
 	}
 	if o.wrong == nil {
 		o.wrong = err

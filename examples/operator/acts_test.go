@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// acts is a part of the operator that acts while it leads. It holds a lock of the kernel on a file for
-// exactly as long: until its context ends, or its process does, however that ends. So of two that act
-// at the same time the later one finds the lock taken, and says so in the file.
+// acts is a part of the operator that acts while it leads. It holds a lock of the kernel on a file
+// for exactly as long: until its context ends, or its process does, however that ends. So of two
+// that act at the same time the later one finds the lock taken, and says so in the file.
 type acts struct{ file, who string }
 
 // Start acts until ctx ends. As a Runnable it is started when the operator leads.
@@ -64,8 +64,8 @@ func newActs(t *testing.T) string {
 	return file
 }
 
-// oneActedAtATime checks what acts has recorded, and returns how often a replica of each release began
-// to act.
+// oneActedAtATime checks what acts has recorded, and returns how often a replica of each release
+// began to act.
 func oneActedAtATime(t *testing.T, file string) map[release]int {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -2,8 +2,9 @@
 // agent, and not by a Lease. It answers ConfigMaps: what one has as "question" is repeated as
 // "answer", with the name of the replica and the epoch under which it answered.
 //
-// What makes it so is one line, in operator. The rest is what it would be with a Lease; that it refuses to
-// write under an epoch below the one in the object is fencing, which a Lease does not offer.
+// What makes it so is one line, in operator. The rest is what it would be with a Lease; that it
+// refuses to write under an epoch below the one in the object is fencing, which a Lease does not
+// offer.
 //
 //	go run -C examples ./operator --kubeconfig FILE [--agent URL]
 package main
@@ -47,7 +48,9 @@ func main() {
 }
 
 // run runs the operator until ctx ends, or until it no longer leads.
-func run(ctx context.Context, config *rest.Config, name string, elect func(*manager.Options) error) error {
+func run(
+	ctx context.Context, config *rest.Config, name string, elect func(*manager.Options) error,
+) error {
 	m, err := operator(config, name, elect)
 	if err != nil {
 		return err
@@ -56,7 +59,9 @@ func run(ctx context.Context, config *rest.Config, name string, elect func(*mana
 }
 
 // operator makes the operator. How it is elected is up to elect: this is the one line.
-func operator(config *rest.Config, name string, elect func(*manager.Options) error) (manager.Manager, error) {
+func operator(
+	config *rest.Config, name string, elect func(*manager.Options) error,
+) (manager.Manager, error) {
 	options := manager.Options{Metrics: metrics.Options{BindAddress: "0"}}
 	if err := elect(&options); err != nil {
 		return nil, err
@@ -65,7 +70,9 @@ func operator(config *rest.Config, name string, elect func(*manager.Options) err
 	if err != nil {
 		return nil, err
 	}
-	asked := predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetLabels()["answer"] == "wanted" })
+	asked := predicate.NewPredicateFuncs(func(o client.Object) bool {
+		return o.GetLabels()["answer"] == "wanted"
+	})
 	return m, ctrl.NewControllerManagedBy(m).
 		For(&corev1.ConfigMap{}, builder.WithPredicates(asked)).
 		Complete(&answerer{client: m.GetClient(), name: name})
@@ -77,8 +84,8 @@ type answerer struct {
 	name   string
 }
 
-// Reconcile repeats the question as the answer. The update is refused if the object has changed since
-// it was read, so the epoch that was compared is the one that is replaced.
+// Reconcile repeats the question as the answer. The update is refused if the object has changed
+// since it was read, so the epoch that was compared is the one that is replaced.
 func (a *answerer) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var asked corev1.ConfigMap
 	if err := a.client.Get(ctx, request.NamespacedName, &asked); err != nil {

@@ -61,8 +61,8 @@ func (q *question) ask() answered {
 	return answered{}
 }
 
-// startAPI starts an API server with a question that operators answer, and returns the kubeconfig for
-// them.
+// startAPI starts an API server with a question that operators answer, and returns the kubeconfig
+// for them.
 func startAPI(t *testing.T) (q *question, kubeconfig string) {
 	t.Helper()
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
@@ -97,8 +97,8 @@ func startAPI(t *testing.T) (q *question, kubeconfig string) {
 }
 
 // The one who leads is killed, and its container is started again; the next one is paused with its
-// whole pod. Each time another one leads under a higher epoch, and nobody makes a request to the API
-// server for that: it has no Lease.
+// whole pod. Each time another one leads under a higher epoch, and nobody makes a request to the
+// API server for that: it has no Lease.
 func TestTheOperatorFailsOver(t *testing.T) {
 	q, kubeconfig := startAPI(t)
 	replicas := startAgents(t)

@@ -39,8 +39,8 @@ const (
 	byPodesta release = "Podesta"
 )
 
-// The Lease of those that have one. It lasts as short as client-go's elector can be sure of on a busy
-// machine.
+// The Lease of those that have one. It lasts as short as client-go's elector can be sure of on a
+// busy machine.
 const (
 	leaseName     = "operator"
 	leaseDuration = 5 * time.Second

@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// From a Lease to Podesta and back, as docs/guides/operators.md says, on a real API server: each release
-// replaces the one before pod by pod, somebody leads after each of these steps, whoever leads is killed
-// and followed, and at no time do two replicas act.
+// From a Lease to Podesta and back, as docs/guides/operators.md says, on a real API server: each
+// release replaces the one before pod by pod, somebody leads after each of these steps, whoever
+// leads is killed and followed, and at no time do two replicas act.
 func TestRollingFromALeaseToPodestaAndBack(t *testing.T) {
 	q, kubeconfig := startAPI(t)
 	file := newActs(t)
 	replicas, running := startAgents(t), map[string]deployed{}
-	// The coordinator, which is the highest, is replaced first, as in a StatefulSet: so without the releases in
-	// between it would lead by Podesta while another one leads by the Lease, and the other way round.
+	// The coordinator, which is the highest, is replaced first, as in a StatefulSet: so without the
+	// releases in between it would lead by Podesta while another one leads by the Lease, and the other
+	// way round.
 	names := []string{"p3", "p2", "p1"}
 	steps := []release{byLease, byBoth, byPodesta, byBoth, byLease}
 	for i, next := range steps {
@@ -57,7 +58,8 @@ func TestRollingFromALeaseToPodestaAndBack(t *testing.T) {
 	}
 }
 
-// minReady is how long a new replica runs before the next one is replaced: longer than it takes to lead if it may.
+// minReady is how long a new replica runs before the next one is replaced: longer than it takes to
+// lead if it may.
 const minReady = 1500 * time.Millisecond
 
 func timesSaid(t *testing.T, file, text string) int {

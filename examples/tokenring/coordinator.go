@@ -17,8 +17,8 @@ const (
 	lossPatience = 2 * time.Second
 )
 
-// coordinate replaces the token when it is lost, until ctx ends. agent.Run calls it under the epoch of
-// the lease; the epoch is in ctx, too, and so in every message to the processes.
+// coordinate replaces the token when it is lost, until ctx ends. agent.Run calls it under the epoch
+// of the lease; the epoch is in ctx, too, and so in every message to the processes.
 func (p *process) coordinate(ctx context.Context, epoch agent.Epoch) error {
 	p.say("coordinates under epoch %v", epoch)
 	err := p.watch(ctx, epoch)
@@ -50,8 +50,8 @@ func (p *process) watch(ctx context.Context, epoch agent.Epoch) error {
 	}
 }
 
-// ask asks every process, and returns those that answered. The error says that one of them has heard
-// a newer coordinator.
+// ask asks every process, and returns those that answered. The error says that one of them has
+// heard a newer coordinator.
 func (p *process) ask(ctx context.Context, q question) (round, []message.Peer, error) {
 	answers, errs := make([]state, len(p.ring)), make([]error, len(p.ring))
 	var all sync.WaitGroup

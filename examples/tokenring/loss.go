@@ -12,11 +12,11 @@ type round struct {
 // loss decides from rounds of questions whether the token is lost.
 //
 // If nobody has the highest token in two rounds, one after the other, and it is the same in both,
-// then nobody had it between them: a process has a token until the next one has answered that it took
-// it, and to take it raises the highest. So if everybody answers, or is known to be gone, two rounds
-// decide. A process that is silent may have the token, so a silent one is waited for, for as long as
-// patience says. It may have the token all the same: that one is then replaced, and refused when it
-// turns up.
+// then nobody had it between them: a process has a token until the next one has answered that it
+// took it, and to take it raises the highest. So if everybody answers, or is known to be gone, two
+// rounds decide. A process that is silent may have the token, so a silent one is waited for, for as
+// long as patience says. It may have the token all the same: that one is then replaced, and refused
+// when it turns up.
 type loss struct {
 	patience time.Duration
 

@@ -1,10 +1,10 @@
-// Command tokenring passes a token round a ring of processes: who has it may use an exclusive device.
-// A token gets lost with the process that has it. The coordinator notices that, and replaces it
-// exactly once; a token that was only late is refused when it turns up.
+// Command tokenring passes a token round a ring of processes: who has it may use an exclusive
+// device. A token gets lost with the process that has it. The coordinator notices that, and
+// replaces it exactly once; a token that was only late is refused when it turns up.
 //
-//	go run -C examples ./tokenring              five processes with real agents on this machine, and faults
-//	go run -C examples ./tokenring --unfenced   the same with a device that takes everything
-//	tokenring process …                         one process of the ring, in its pod
+//	go run -C examples ./tokenring             five processes with real agents, and faults
+//	go run -C examples ./tokenring --unfenced  the same with a device that takes everything
+//	tokenring process …                        one process of the ring, in its pod
 //
 // The manifests are in examples/manifests/tokenring.yaml.
 package main

@@ -13,14 +13,14 @@ import (
 	"github.com/podesta-dev/podesta/examples/internal/message"
 )
 
-// Token is what the processes pass round: who has it may use the device. It carries the epoch of the
-// coordinator that made it, its number under that epoch, and how often it was passed on. Of two
+// Token is what the processes pass round: who has it may use the device. It carries the epoch of
+// the coordinator that made it, its number under that epoch, and how often it was passed on. Of two
 // tokens, the higher one counts.
 type Token = device.Turn
 
 const (
-	// askPatience is how long a coordinator waits for an answer; probePatience, how long a process waits
-	// to learn whether the next one is there at all.
+	// askPatience is how long a coordinator waits for an answer; probePatience, how long a process
+	// waits to learn whether the next one is there at all.
 	askPatience   = time.Second
 	probePatience = 300 * time.Millisecond
 	// These are longer, because a process that gave up would not know whether the next one has the
@@ -51,7 +51,9 @@ type process struct {
 	issued Token // the last token that it made as the coordinator
 }
 
-func newProcess(name string, ring []message.Peer, deviceURL string, pause time.Duration) (*process, error) {
+func newProcess(
+	name string, ring []message.Peer, deviceURL string, pause time.Duration,
+) (*process, error) {
 	if !slices.ContainsFunc(ring, func(p message.Peer) bool { return p.Name == name }) {
 		return nil, fmt.Errorf("%s is not in the ring %v", name, ring)
 	}
@@ -84,7 +86,8 @@ func (p *process) state() state {
 }
 
 // handler takes messages of the ring, and those of the coordinator. The coordinator acts on the
-// processes, so its messages are fenced: a former coordinator that was paused cannot replace a token.
+// processes, so its messages are fenced: a former coordinator that was paused cannot replace a
+// token.
 func (p *process) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("POST /token", message.Handler(p.take))

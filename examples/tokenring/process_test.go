@@ -33,8 +33,8 @@ func processOf(t *testing.T, name string, ring ...message.Peer) *process {
 	return p
 }
 
-// A token that was only late is no second one: a process refuses it if it has had a later one, or if a
-// coordinator has said that it is void.
+// A token that was only late is no second one: a process refuses it if it has had a later one, or
+// if a coordinator has said that it is void.
 func TestALateTokenIsRefused(t *testing.T) {
 	p := processOf(t, "p")
 	for _, step := range []struct {
@@ -89,8 +89,8 @@ func TestAFormerCoordinatorReplacesNothing(t *testing.T) {
 	}
 }
 
-// A token is passed over processes that are not there. It is not sent to a second one if the first may
-// have it.
+// A token is passed over processes that are not there. It is not sent to a second one if the first
+// may have it.
 func TestPass(t *testing.T) {
 	last := processOf(t, "last")
 	stopped := make(chan struct{})

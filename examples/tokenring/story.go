@@ -17,8 +17,9 @@ func begin(ctx context.Context, out io.Writer, unfenced bool, pause string) (*tr
 		Out:      out,
 		Unfenced: unfenced,
 		Args: func(t *trial.Trial, m *group.Member) []string {
-			return []string{"process", "--name", m.Name, "--listen", m.Address(), "--ring", t.Group.Addresses(),
-				"--device", t.DeviceURL, "--agent", m.AgentURL(), "--pause", pause}
+			return []string{"process", "--name", m.Name, "--listen", m.Address(),
+				"--ring", t.Group.Addresses(), "--device", t.DeviceURL,
+				"--agent", m.AgentURL(), "--pause", pause}
 		},
 	})
 	if err != nil {
@@ -46,13 +47,14 @@ func story(ctx context.Context, out io.Writer, unfenced bool) error {
 	if err := verdict(t); err != nil {
 		return err
 	}
-	t.Say("the checker saw %v; %d tokens were lost, and each was replaced once", &t.Checker, t.UsersStruck)
+	t.Say("the checker saw %v; %d tokens were lost, and each was replaced once",
+		&t.Checker, t.UsersStruck)
 	return nil
 }
 
-// verdict returns an error unless no two processes used the device at once, each token that was lost
-// was replaced once, and no other one was. A token is lost when the process that has it is struck, and
-// that process has it while it uses the device.
+// verdict returns an error unless no two processes used the device at once, each token that was
+// lost was replaced once, and no other one was. A token is lost when the process that has it is
+// struck, and that process has it while it uses the device.
 func verdict(t *trial.Trial) error {
 	if err := t.Checker.Verdict(); err != nil {
 		return err

@@ -56,9 +56,9 @@ func ring(t *testing.T, unfenced bool) (context.Context, *trial.Trial) {
 	return ctx, s
 }
 
-// The process that has the token and the coordinator are killed and paused, in an order that the seed
-// says. Each lost token is replaced exactly once, no other one is, everybody goes on using the device,
-// and never two at once.
+// The process that has the token and the coordinator are killed and paused, in an order that the
+// seed says. Each lost token is replaced exactly once, no other one is, everybody goes on using the
+// device, and never two at once.
 func TestChaos(t *testing.T) {
 	ctx, s := ring(t, false)
 	random := rand.New(rand.NewPCG(*seed, 0))
@@ -78,7 +78,8 @@ func TestChaos(t *testing.T) {
 	t.Logf("seed %d, %d faults: %v; tokens %v", *seed, *faults, &s.Checker, s.Checker.Given())
 }
 
-// Without the fence the process that was paused goes on with its old token, and the checker finds it.
+// Without the fence the process that was paused goes on with its old token, and the checker finds
+// it.
 func TestTheCheckerFindsTwoAtOnce(t *testing.T) {
 	ctx, s := ring(t, true)
 	if err := s.PauseUser(ctx); err != nil {
@@ -90,7 +91,8 @@ func TestTheCheckerFindsTwoAtOnce(t *testing.T) {
 	}
 }
 
-// TestManifest starts a process with the arguments of the manifest: it gets as far as its context lets it.
+// TestManifest starts a process with the arguments of the manifest: it gets as far as its context
+// lets it.
 func TestManifest(t *testing.T) {
 	commands, err := manifest.Commands("../manifests/tokenring.yaml", "/tokenring")
 	if err != nil || len(commands) != 1 {

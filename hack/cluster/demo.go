@@ -16,14 +16,20 @@ import (
 	"github.com/podesta-dev/podesta/hack/cluster/recording"
 )
 
-// managerUser is who the manager is in an installation: the demo gives it no more rights than config/rbac does.
+// managerUser is who the manager is in an installation: the demo gives it no more rights than
+// config/rbac does.
 const managerUser = "system:serviceaccount:podesta-system:podesta-manager"
 
 // rosterService is where the sample pods look for the manager.
 const rosterService = "podesta-roster.podesta-system.svc:9443"
 
-// demoBackoff leaves time to look at a crashed process in the status; the same pod is killed several times.
-var demoBackoff = podrunner.Backoff{First: 2 * time.Second, Max: 2 * time.Second, Reset: podrunner.DefaultBackoff.Reset}
+// demoBackoff leaves time to look at a crashed process in the status; the same pod is killed
+// several times.
+var demoBackoff = podrunner.Backoff{
+	First: 2 * time.Second,
+	Max:   2 * time.Second,
+	Reset: podrunner.DefaultBackoff.Reset,
+}
 
 func demoCommand() *cobra.Command {
 	var repository, state string
@@ -32,10 +38,14 @@ func demoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "Elect, kill the coordinator and elect again, under each algorithm",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return runDemo(cmd, repository, state, keep) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runDemo(cmd, repository, state, keep)
+		},
 	}
-	cmd.Flags().StringVar(&repository, "repository", ".", "root of the source tree, with bin/ and config/")
-	cmd.Flags().StringVar(&state, "dir", "", "directory of the cluster (default a new one, removed at the end)")
+	cmd.Flags().StringVar(&repository, "repository", ".",
+		"root of the source tree, with bin/ and config/")
+	cmd.Flags().StringVar(&state, "dir", "", "directory of the cluster (default a new one, removed "+
+		"at the end)")
 	cmd.Flags().BoolVar(&keep, "keep", false, "leave the cluster running until Ctrl-C")
 	return cmd
 }
@@ -49,7 +59,8 @@ func recordCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return record(cmd, repository, file) },
 	}
-	cmd.Flags().StringVar(&repository, "repository", ".", "root of the source tree, with bin/ and config/")
+	cmd.Flags().StringVar(&repository, "repository", ".",
+		"root of the source tree, with bin/ and config/")
 	cmd.Flags().StringVarP(&file, "output", "o", "docs/failover.svg", "file to write")
 	return cmd
 }
@@ -95,7 +106,11 @@ func runDemo(cmd *cobra.Command, repository, state string, keep bool) (err error
 	}
 	defer func() { err = errors.Join(err, cluster.Close()) }()
 	out := cmd.OutOrStdout()
-	if err := demo.Run(cmd.Context(), demo.Options{Repository: repository, Cluster: cluster, Out: out}); err != nil {
+	if err := demo.Run(cmd.Context(), demo.Options{
+		Repository: repository,
+		Cluster:    cluster,
+		Out:        out,
+	}); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "The demo took %.0f s.\n", time.Since(begun).Seconds())
@@ -111,7 +126,9 @@ func runDemo(cmd *cobra.Command, repository, state string, keep bool) (err error
 	}
 }
 
-func startDemo(cmd *cobra.Command, repository, state string, report func(string)) (*local.Cluster, error) {
+func startDemo(
+	cmd *cobra.Command, repository, state string, report func(string),
+) (*local.Cluster, error) {
 	o, err := demoOptions(repository, state)
 	if err != nil {
 		return nil, err
@@ -131,8 +148,12 @@ func demoOptions(repository, state string) (local.Options, error) {
 	f.options = local.Options{
 		State: state, CRDs: []string{in("config/crd/bases")},
 		Manifests: []string{in("config/manager/namespace.yaml"), in("config/rbac")},
-		Manager: local.Manager{Path: in("bin/manager"), Args: []string{"--roster-address=" + address, "--health-address=0"},
-			User: managerUser, Restart: true},
+		Manager: local.Manager{
+			Path:    in("bin/manager"),
+			Args:    []string{"--roster-address=" + address, "--health-address=0"},
+			User:    managerUser,
+			Restart: true,
+		},
 	}
 	f.options.Pods.Node = "local"
 	f.options.Pods.Backoff = demoBackoff

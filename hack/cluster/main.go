@@ -1,4 +1,5 @@
-// Command cluster is the developer's local cluster: etcd, kube-apiserver, and pods as processes of this machine.
+// Command cluster is the developer's local cluster: etcd, kube-apiserver, and pods as processes of
+// this machine.
 package main
 
 import (
@@ -37,11 +38,13 @@ func main() {
 
 func root() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "cluster",
-		Short:         "A local cluster without root, Docker and images: a real API server, and pods as processes",
+		Use: "cluster",
+		Short: "A local cluster without root, Docker and images: a real API server, and pods " +
+			"as processes",
 		SilenceErrors: true, SilenceUsage: true,
 	}
-	root.AddCommand(assetsCommand(), upCommand(), demoCommand(), recordCommand(), pauseCommand(), tetherCommand(), keepCommand())
+	root.AddCommand(assetsCommand(), upCommand(), demoCommand(), recordCommand(), pauseCommand(),
+		tetherCommand(), keepCommand())
 	return root
 }
 
@@ -66,11 +69,13 @@ func assetsCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringSliceVar(&o.Programs, "programs", assets.All, "which of them are needed")
-	cmd.Flags().StringVar(&o.Cache, "dir", "", "cache to look in and to fill (default ${XDG_CACHE_HOME:-~/.cache}/podesta/assets)")
+	cmd.Flags().StringVar(&o.Cache, "dir", "", "cache to look in and to fill (default "+
+		"${XDG_CACHE_HOME:-~/.cache}/podesta/assets)")
 	return cmd
 }
 
-// pauseCommand stands for the image of that name: a process that does nothing but end when it is asked to.
+// pauseCommand stands for the image of that name: a process that does nothing but end when it is
+// asked to.
 func pauseCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "pause", Short: "Wait for a signal", Hidden: true,
@@ -94,9 +99,12 @@ func tetherCommand() *cobra.Command {
 // keepCommand starts a program again whenever it ends.
 func keepCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "keep PATH PROGRAM [ARG…]", Short: "Keep a program running, with PATH.log and PATH.pid", Hidden: true,
+		Use: "keep PATH PROGRAM [ARG…]", Short: "Keep a program running, with PATH.log and PATH.pid",
+		Hidden:             true,
 		DisableFlagParsing: true,
-		RunE:               func(cmd *cobra.Command, args []string) error { return process.Keep(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return process.Keep(cmd.Context(), args)
+		},
 	}
 }
 

@@ -35,20 +35,31 @@ func upCommand() *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVar(&o.State, "dir", "", "directory of the cluster: kubeconfig, logs, pods")
 	_ = cmd.MarkFlagRequired("dir") // fails only for a flag that does not exist
-	flags.StringVar(&o.Assets.Cache, "assets", "", "cache of etcd and kube-apiserver, as for `cluster assets --dir`")
-	flags.StringArrayVar(&o.CRDs, "crds", nil, "file or directory of CustomResourceDefinitions to install (repeatable)")
-	flags.StringArrayVar(&o.Manifests, "apply", nil, "file, or directory of files, to apply before the manager starts (repeatable)")
-	flags.StringVar(&o.Manager.Path, "manager", "", "manager to run, with KUBECONFIG set; output in STATE/manager.log, process id in STATE/manager.pid")
+	flags.StringVar(&o.Assets.Cache, "assets", "", "cache of etcd and kube-apiserver, as for "+
+		"`cluster assets --dir`")
+	flags.StringArrayVar(&o.CRDs, "crds", nil, "file or directory of CustomResourceDefinitions to "+
+		"install (repeatable)")
+	flags.StringArrayVar(&o.Manifests, "apply", nil, "file, or directory of files, to apply before "+
+		"the manager starts (repeatable)")
+	flags.StringVar(&o.Manager.Path, "manager", "", "manager to run, with KUBECONFIG set; output in "+
+		"STATE/manager.log, process id in STATE/manager.pid")
 	flags.StringArrayVar(&o.Manager.Args, "manager-arg", nil, "argument for the manager (repeatable)")
-	flags.StringVar(&o.Manager.User, "manager-user", "", "user that the manager is to the API server, such as system:serviceaccount:NAMESPACE:NAME (default one who may do everything)")
+	flags.StringVar(&o.Manager.User, "manager-user", "", "user that the manager is to the API "+
+		"server, such as system:serviceaccount:NAMESPACE:NAME (default one who may do everything)")
 	flags.BoolVar(&o.Manager.Restart, "restart-manager", true, "start the manager again when it ends")
-	flags.StringVar(&f.agent, "agent", "", "program that stands for the agent's image: short for --image "+agentImage+"=PATH")
-	flags.StringArrayVar(&f.images, "image", nil, "NAME=PATH: the program that stands for an image; NAME is its repository or the end of it, without tag (repeatable)")
-	flags.StringArrayVar(&f.env, "env", nil, "KEY=VALUE: variable for every container that does not set it (repeatable)")
-	flags.StringArrayVar(&f.resolve, "resolve", nil, "HOST=ADDRESS or HOST:PORT=ADDRESS:PORT: replace it in args and env values of pods; stands for DNS (repeatable)")
+	flags.StringVar(&f.agent, "agent", "", "program that stands for the agent's image: short for "+
+		"--image "+agentImage+"=PATH")
+	flags.StringArrayVar(&f.images, "image", nil, "NAME=PATH: the program that stands for an image; "+
+		"NAME is its repository or the end of it, without tag (repeatable)")
+	flags.StringArrayVar(&f.env, "env", nil, "KEY=VALUE: variable for every container that does not "+
+		"set it (repeatable)")
+	flags.StringArrayVar(&f.resolve, "resolve", nil, "HOST=ADDRESS or HOST:PORT=ADDRESS:PORT: "+
+		"replace it in args and env values of pods; stands for DNS (repeatable)")
 	flags.StringVar(&o.Pods.Node, "node", "local", "name of the node that pods are bound to")
-	flags.DurationVar(&o.Pods.Backoff.First, "restart-delay", podrunner.DefaultBackoff.First, "wait before a container's first restart; it doubles")
-	flags.DurationVar(&o.Pods.Backoff.Max, "restart-delay-max", podrunner.DefaultBackoff.Max, "longest wait before a restart")
+	flags.DurationVar(&o.Pods.Backoff.First, "restart-delay", podrunner.DefaultBackoff.First,
+		"wait before a container's first restart; it doubles")
+	flags.DurationVar(&o.Pods.Backoff.Max, "restart-delay-max", podrunner.DefaultBackoff.Max,
+		"longest wait before a restart")
 	o.Pods.Backoff.Reset = podrunner.DefaultBackoff.Reset
 	return cmd
 }
@@ -64,7 +75,8 @@ func (f *upFlags) up(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "ready after %.1f s: export KUBECONFIG=%s\n", time.Since(start).Seconds(), cluster.Kubeconfig)
+	fmt.Fprintf(cmd.OutOrStdout(), "ready after %.1f s: export KUBECONFIG=%s\n",
+		time.Since(start).Seconds(), cluster.Kubeconfig)
 	var failure error
 	select {
 	case <-cmd.Context().Done():

@@ -37,7 +37,9 @@ func fleetNumbers() []g.Panel {
 	few := []g.Step{g.Base(good), g.From(1, waiting)}
 	some := []g.Step{g.Base(bad), g.From(1, good)}
 	blue := []g.Step{g.Base(calm)}
-	count := func(expr string) g.Query { return query("count("+expr+") or vector(0)", ofNamespaces, "") }
+	count := func(expr string) g.Query {
+		return query("count("+expr+") or vector(0)", ofNamespaces, "")
+	}
 	return []g.Panel{
 		g.Stat("How many", "Groups that the manager reconciles.", "short", g.Value, blue,
 			query("max(podesta_groups)", "", "")),

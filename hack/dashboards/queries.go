@@ -20,7 +20,8 @@ func query(expr, matchers, legend string) g.Query {
 
 // increase is by how much a counter has grown since the panel's last point.
 func increase(aggregate, counter, matchers, legend string) g.Query {
-	return query(fmt.Sprintf("%s (increase(%s§[$__rate_interval]))", aggregate, counter), matchers, legend)
+	return query(fmt.Sprintf("%s (increase(%s§[$__rate_interval]))", aggregate, counter), matchers,
+		legend)
 }
 
 // rate is how fast a counter grows, in units a second.

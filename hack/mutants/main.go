@@ -1,14 +1,16 @@
-// Command mutants puts known bugs into the code, one at a time, and sees whether the tests notice: the
-// goldens and unit tests of the package, then the searches of hunts.go. It changes nothing in the tree:
-// the compiler is given the mutant as an overlay. The mutants of a package are in its file mutants.txt.
+// Command mutants puts known bugs into the code, one at a time, and sees whether the tests notice:
+// the goldens and unit tests of the package, then the searches of hunts.go. It changes nothing in
+// the tree: the compiler is given the mutant as an overlay. The mutants of a package are in its
+// file mutants.txt.
 //
 //	go run ./hack/mutants [-only REGEXP] [-shuffles N] [-searches all|needed|none] [-o PAGE]
 //
-// The tests of the package are enough: most packages have no searches. With -shuffles they must notice
-// each mutant in every order, so that none is noticed by luck.
+// The tests of the package are enough: most packages have no searches. With -shuffles they must
+// notice each mutant in every order, so that none is noticed by luck.
 //
-// It fails if a mutant survives, if one that is listed as equivalent is noticed, if its tests could not
-// run, or if the text that it replaces is not in the code exactly once (then the table needs mending).
+// It fails if a mutant survives, if one that is listed as equivalent is noticed, if its tests could
+// not run, or if the text that it replaces is not in the code exactly once (then the table needs
+// mending).
 package main
 
 import (
@@ -46,17 +48,24 @@ const (
 
 func main() {
 	var o options
-	only := flag.String("only", "", "try only mutants whose package or name matches, such as internal/lease or ^promises")
+	only := flag.String("only", "", "try only mutants whose package or name matches, such as "+
+		"internal/lease or ^promises")
 	flag.StringVar(&o.page, "o", "", "write the table to this file, if all mutants were tried")
-	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "how many mutants to try at once, each on one processor")
-	flag.DurationVar(&o.within, "within", 0, "begin at a random mutant, and begin none after this time; 0: try all")
+	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU(),
+		"how many mutants to try at once, each on one processor")
+	flag.DurationVar(&o.within, "within", 0, "begin at a random mutant, and begin none after this "+
+		"time; 0: try all")
 	flag.BoolVar(&o.check, "check", false, "only see that the mutants compile")
 	flag.IntVar(&o.shuffles, "shuffles", 0,
-		"run the tests of a mutant's package so many times, each in an order of its own; 0: once, as they stand")
-	flag.StringVar(&o.searches, "searches", searchAll, "where a package has searches: "+searchAll+" searches for each mutant, "+
-		searchNeeded+" for those that its tests do not notice, "+searchNone+" leaves them to the tests")
-	flag.IntVar(&o.seeds, "seeds", 3000, "how many seeds of each algorithm the simulator has for a mutant of an algorithm")
-	flag.IntVar(&o.guarded, "guarded", 300, "how many seeds of each algorithm it has in Guarded mode for a mutant of lease")
+		"run the tests of a mutant's package so many times, each in an order of its own; 0: once, as "+
+			"they stand")
+	flag.StringVar(&o.searches, "searches", searchAll,
+		"where a package has searches: "+searchAll+" searches for each mutant, "+
+			searchNeeded+" for those that its tests do not notice, "+searchNone+" leaves them to the tests")
+	flag.IntVar(&o.seeds, "seeds", 3000, "how many seeds of each algorithm the simulator has for a "+
+		"mutant of an algorithm")
+	flag.IntVar(&o.guarded, "guarded", 300, "how many seeds of each algorithm it has in Guarded "+
+		"mode for a mutant of lease")
 	flag.IntVar(&o.wanders, "wanders", 2000, "how many random schedules a mutant of lease gets")
 	flag.Parse()
 	var err error
@@ -73,7 +82,8 @@ func main() {
 
 func run(ctx context.Context, o options) error {
 	if !slices.Contains([]string{searchAll, searchNeeded, searchNone}, o.searches) {
-		return fmt.Errorf("-searches %s: must be %s, %s or %s", o.searches, searchAll, searchNeeded, searchNone)
+		return fmt.Errorf("-searches %s: must be %s, %s or %s", o.searches, searchAll, searchNeeded,
+			searchNone)
 	}
 	all, err := tables(".")
 	if err != nil {
@@ -103,8 +113,8 @@ func run(ctx context.Context, o options) error {
 	return err
 }
 
-// conclude returns the sum in words, and an error if a mutant survived or could not be tried. Mutants
-// that were only compiled have survived nothing.
+// conclude returns the sum in words, and an error if a mutant survived or could not be tried.
+// Mutants that were only compiled have survived nothing.
 func conclude(results []result, wanted int, compiled bool) (sum string, err error) {
 	var survived, failed []error
 	equivalent := 0

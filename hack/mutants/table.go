@@ -15,7 +15,8 @@ import (
 //	+text that replaces it; nothing: the text is deleted
 //
 // Lines that belong together are - lines, then + lines. A line that begins with # is a comment. The
-// hazard is "equivalent" if the edit does no harm; then the sentence says why, and no test may notice it.
+// hazard is "equivalent" if the edit does no harm; then the sentence says why, and no test may
+// notice it.
 const tableName = "mutants.txt"
 
 // mutant is a bug: an edit of a file of a package.
@@ -108,7 +109,8 @@ func parse(pkg, text string) ([]mutant, error) {
 		}
 	}
 	for i := range all {
-		all[i].old, all[i].new = strings.TrimSuffix(all[i].old, "\n"), strings.TrimSuffix(all[i].new, "\n")
+		all[i].old, all[i].new = strings.TrimSuffix(all[i].old, "\n"), strings.TrimSuffix(all[i].new,
+			"\n")
 	}
 	if len(all) == 0 {
 		return nil, nil
@@ -137,7 +139,8 @@ func (m *mutant) apply() (path, mutated string, err error) {
 		return "", "", err
 	}
 	if n := strings.Count(string(source), m.old); n != 1 {
-		return "", "", fmt.Errorf("%s has this text %d times, not once:\n%s", filepath.Join(m.pkg, m.file), n, m.old)
+		return "", "", fmt.Errorf("%s has this text %d times, not once:\n%s",
+			filepath.Join(m.pkg, m.file), n, m.old)
 	}
 	return path, strings.Replace(string(source), m.old, m.new, 1), nil
 }

@@ -31,8 +31,8 @@ const (
 
 func (v verdict) caught() bool { return v.tests != nobody || v.search != nobody }
 
-// try builds the tests of a mutant's package, and those of its hunts, with the mutant in it, and runs
-// them.
+// try builds the tests of a mutant's package, and those of its hunts, with the mutant in it, and
+// runs them.
 func (m *mutant) try(ctx context.Context, dir string, o options) (verdict, error) {
 	begun := time.Now()
 	overlay, err := m.overlay(dir)
@@ -57,7 +57,9 @@ func (m *mutant) try(ctx context.Context, dir string, o options) (verdict, error
 }
 
 // hunt runs the searches of a mutant's package, and returns what they found, or nobody.
-func (m *mutant) hunt(ctx context.Context, dir, overlay string, caught bool, e effort) (string, error) {
+func (m *mutant) hunt(
+	ctx context.Context, dir, overlay string, caught bool, e effort,
+) (string, error) {
 	var found []string
 	for _, h := range hunts[m.pkg] {
 		if h.last && (caught || len(found) > 0) {
@@ -81,9 +83,11 @@ func (m *mutant) hunt(ctx context.Context, dir, overlay string, caught bool, e e
 	return strings.Join(found, "; "), nil
 }
 
-// unitTests runs the tests of a package that are no searches: once, or so many times in an order that
-// is drawn each time. They have noticed the mutant if some test fails in every run.
-func unitTests(ctx context.Context, pkg, dir string, shuffles int, flags ...string) (verdict, error) {
+// unitTests runs the tests of a package that are no searches: once, or so many times in an order
+// that is drawn each time. They have noticed the mutant if some test fails in every run.
+func unitTests(
+	ctx context.Context, pkg, dir string, shuffles int, flags ...string,
+) (verdict, error) {
 	v := verdict{tests: nobody, search: nobody}
 	binary, err := build(ctx, pkg, dir, flags...)
 	if err != nil {
@@ -117,8 +121,8 @@ func unitTests(ctx context.Context, pkg, dir string, shuffles int, flags ...stri
 	return v, nil
 }
 
-// testTimeout is how long the tests of a package may take with a mutant. They take seconds: a test that
-// never ends fails then, so the mutant is caught, and needs a test that fails sooner.
+// testTimeout is how long the tests of a package may take with a mutant. They take seconds: a test
+// that never ends fails then, so the mutant is caught, and needs a test that fails sooner.
 const testTimeout = 5 * time.Minute
 
 // missed says that tests failed in some runs only.
@@ -193,11 +197,12 @@ func (m *mutant) overlay(dir string) (string, error) {
 	return overlay, os.WriteFile(overlay, replace, 0o600)
 }
 
-// test runs tests of a package on one processor and says by which of the patterns they failed, that they
-// did not end within the limit, or nobody. Tests that end in any other way say nothing about the mutant:
-// that is an error.
+// test runs tests of a package on one processor and says by which of the patterns they failed, that
+// they did not end within the limit, or nobody. Tests that end in any other way say nothing about
+// the mutant: that is an error.
 func test(
-	ctx context.Context, binary, pkg string, limit time.Duration, failures []*regexp.Regexp, args ...string,
+	ctx context.Context, binary, pkg string, limit time.Duration, failures []*regexp.Regexp,
+	args ...string,
 ) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

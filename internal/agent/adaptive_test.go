@@ -14,8 +14,8 @@ import (
 
 const shortest = 100 * time.Millisecond
 
-// startAdaptive starts five processes whose leases last from 100 ms to a second, and waits until the
-// lease of the highest is the shortest.
+// startAdaptive starts five processes whose leases last from 100 ms to a second, and waits until
+// the lease of the highest is the shortest.
 func startAdaptive(t *testing.T, algorithm string) *group {
 	r := guarded(algorithm, roster.Delayed)
 	r.Lease, r.LeaseMinimum = time.Second, shortest
@@ -25,8 +25,8 @@ func startAdaptive(t *testing.T, algorithm string) *group {
 	return g
 }
 
-// LH10: a coordinator that ends, or is cut off, is replaced about as soon as the shortest lease has run
-// out. (SIGKILL, and a cable that is pulled: of the first the kernel tells the others.)
+// LH10: a coordinator that ends, or is cut off, is replaced about as soon as the shortest lease has
+// run out. (SIGKILL, and a cable that is pulled: of the first the kernel tells the others.)
 func TestFailoverWithAShortLease(t *testing.T) {
 	for _, algorithm := range []string{"Bully", "StatusTableBully", "LeLann", "ChangRoberts", "RingList", "ActiveListRing"} {
 		for name, fail := range map[string]func(*group){
@@ -48,8 +48,8 @@ func TestFailoverWithAShortLease(t *testing.T) {
 	}
 }
 
-// A new roster is written while the lease goes on: no app finds its permission over, although the disks
-// take longer than a lease lasts.
+// A new roster is written while the lease goes on: no app finds its permission over, although the
+// disks take longer than a lease lasts.
 func TestANewRosterOnSlowDisks(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		g := startAdaptive(t, "Bully")
@@ -72,7 +72,8 @@ func TestANewRosterOnSlowDisks(t *testing.T) {
 	})
 }
 
-// LH10: an app that only asks now and then has a lease that is long enough for it to act all the time.
+// LH10: an app that only asks now and then has a lease that is long enough for it to act all the
+// time.
 func TestAPollingAppNeedsALongerLease(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		g := startAdaptive(t, "Bully")

@@ -111,8 +111,8 @@ func Run(ctx context.Context, c Config) error {
 	return nil
 }
 
-// begin takes the first roster. A process that does not support its rules level waits for another one
-// from the manager, and tells it which level it supports.
+// begin takes the first roster. A process that does not support its rules level waits for another
+// one from the manager, and tells it which level it supports.
 func (a *agent) begin() error {
 	err := a.receiveRoster(&a.Roster)
 	if _, unsupported := errors.AsType[*lease.RulesError](err); unsupported && a.Updates != nil {
@@ -123,8 +123,8 @@ func (a *agent) begin() error {
 	return err
 }
 
-// sayGoodbye says on every link that this process ends, and waits a little until the others have heard
-// it.
+// sayGoodbye says on every link that this process ends, and waits a little until the others have
+// heard it.
 func (a *agent) sayGoodbye(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()

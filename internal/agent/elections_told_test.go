@@ -101,9 +101,9 @@ func TestAccountOfAnUnfinishedElection(t *testing.T) {
 	})
 }
 
-// Whatever fails, honest processes do not contradict each other, nothing is received before it is sent,
-// and every account is of some election. When all is well again, nobody tells of one that goes on: the next
-// one would seem to have begun with it.
+// Whatever fails, honest processes do not contradict each other, nothing is received before it is
+// sent, and every account is of some election. When all is well again, nobody tells of one that
+// goes on: the next one would seem to have begun with it.
 func TestHonestAccountsFitTogether(t *testing.T) {
 	for _, safety := range []string{roster.Classic, roster.Guarded} {
 		for _, algorithm := range election.Algorithms() {

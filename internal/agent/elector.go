@@ -25,9 +25,10 @@ func (a appAPI) elector(w http.ResponseWriter, _ *http.Request) {
 	write(w, http.StatusOK, v.elector(a.coordinator().Name))
 }
 
-// followElector sends who coordinates: now, and at each change. (That a permission has just run out by
-// the clock, which GET / looks at, is no change that anybody tells.) As in nais/elector, events have
-// no type, and an idle stream is silent: the Python package sseclient takes a comment for an event.
+// followElector sends who coordinates: now, and at each change. (That a permission has just run out
+// by the clock, which GET / looks at, is no change that anybody tells.) As in nais/elector, events
+// have no type, and an idle stream is silent: the Python package sseclient takes a comment for an
+// event.
 func (a appAPI) followElector(ctx context.Context, say say) {
 	var last electorJSON
 	for {

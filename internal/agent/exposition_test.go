@@ -50,8 +50,8 @@ func (p *process) value(t *testing.T, series string) float64 {
 	return sample(t, "\n"+text.String(), series)
 }
 
-// An agent exposes what the page says, before and after an election, and no series goes but the name
-// of the coordinator.
+// An agent exposes what the page says, before and after an election, and no series goes but the
+// name of the coordinator.
 func TestExposition(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "metrics.md"))
 	if err != nil {
@@ -154,8 +154,8 @@ func TestMetricsOfAGuardedGroup(t *testing.T) {
 	})
 }
 
-// A lease that is given up in time is no lapse. A process that stands still has lost the right to act
-// when its lease has run out, whatever its view still shows.
+// A lease that is given up in time is no lapse. A process that stands still has lost the right to
+// act when its lease has run out, whatever its view still shows.
 func TestMetricsOfALeaseThatEnds(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		g := startGroup(t, roster.Roster{

@@ -142,9 +142,9 @@ func TestPreemptionIsDelayed(t *testing.T) {
 	}
 }
 
-// A process that leaves its group and comes back in one incarnation still knows what its app was told:
-// while that runs, no promise to it is given back, whatever becomes of what it claims meanwhile
-// (H6).
+// A process that leaves its group and comes back in one incarnation still knows what its app was
+// told: while that runs, no promise to it is given back, whatever becomes of what it claims
+// meanwhile (H6).
 func TestComingBackForgetsNothingThatTheAppWasTold(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		g := startGroup(t, guarded("Bully", roster.Never), 3)

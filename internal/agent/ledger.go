@@ -12,10 +12,11 @@ import (
 type Ledger struct {
 	clock func() lease.Reading
 
-	mu         sync.Mutex
-	ledger     lease.Ledger
-	withdrawn  uint64             // how often a permission was withdrawn
-	changed    chan struct{}      // closed when the app's permission begins, ends or gets another epoch
+	mu        sync.Mutex
+	ledger    lease.Ledger
+	withdrawn uint64 // how often a permission was withdrawn
+	// closed when the app's permission begins, ends or gets another epoch
+	changed    chan struct{}
 	sessions   chan struct{}      // capacity 1: sessions have opened or closed
 	suspicions chan string        // capacity 1: the coordinator that does not answer the app
 	suspected  lease.Instant      // when the app last reported that; 0: never

@@ -150,7 +150,8 @@ func TestASessionIsToldTheNextDeadline(t *testing.T) {
 	})
 }
 
-// An app is told of each withdrawal, also if the next permission was granted before it could be told.
+// An app is told of each withdrawal, also if the next permission was granted before it could be
+// told.
 func TestNoWithdrawalIsSkipped(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		l := NewLedger(func() lease.Reading { return lease.Reading{Boot: time.Hour} })

@@ -147,8 +147,8 @@ func (m *Meter) registerLease() {
 		"From sending a renewal of the lease to the grant of one process.")
 	m.lease = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "podesta_agent_lease_seconds",
-		Help: "How long a lease this process asks for, between the two bounds of the roster; 0 while it " +
-			"holds none.",
+		Help: "How long a lease this process asks for, between the two bounds of the roster; 0 while " +
+			"it holds none.",
 	})
 	m.registry.MustRegister(m.lease)
 	m.lapses = m.counter("podesta_agent_lease_lapses_total",

@@ -60,8 +60,8 @@ func TestTrafficOfAQuietGroup(t *testing.T) {
 
 var most = flag.Int("most", 20, "the largest group whose traffic is counted; 100 takes a minute")
 
-// What the groups of docs/evidence/measurements.md send when quiet, on the in-memory network and in virtual
-// time: no machine is too small.
+// What the groups of docs/evidence/measurements.md send when quiet, on the in-memory network and in
+// virtual time: no machine is too small.
 func TestTrafficGrowsWithTheGroup(t *testing.T) {
 	for _, c := range []struct {
 		algorithm string

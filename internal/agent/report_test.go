@@ -8,8 +8,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// A voter that follows an epoch which it has not promised has that from hearsay, and a liar may have
-// begun it: the manager is told no epoch (G10).
+// A voter that follows an epoch which it has not promised has that from hearsay, and a liar may
+// have begun it: the manager is told no epoch (G10).
 func TestHearsayIsNotReported(t *testing.T) {
 	a := &agent{view: View{Coordinator: "p3", Epoch: lease.NewEpoch(1, 4)}}
 	if r := a.report(); r.Coordinator != "p3" || r.Epoch != 0 {

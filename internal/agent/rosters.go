@@ -41,7 +41,8 @@ func (a *agent) receiveRoster(r *roster.Roster) (refused error) {
 	return refused
 }
 
-// passedOn brings the node a roster that it has asked another process for, if the manager signed it.
+// passedOn brings the node a roster that it has asked another process for, if the manager signed
+// it.
 func (a *agent) passedOn(from string, signed []byte) {
 	if a.Open == nil || !a.node.Awaits(from) {
 		return
@@ -100,7 +101,8 @@ func (a *agent) recheck(r *roster.Roster) bool {
 	return true
 }
 
-// keepSignature keeps the newest signature of the roster in use: it lasts longer than the one before.
+// keepSignature keeps the newest signature of the roster in use: it lasts longer than the one
+// before.
 func (a *agent) keepSignature(signed []byte) {
 	if bytes.Equal(a.inUse.Signed, signed) {
 		return

@@ -89,8 +89,8 @@ func TestAppAPIBeforeTheFirstRoster(t *testing.T) {
 	}
 }
 
-// A HEAD would open a session and close it, which is what an app does that goes; and it would take a
-// permission without the deadline.
+// A HEAD would open a session and close it, which is what an app does that goes; and it would take
+// a permission without the deadline.
 func TestAHeadPermitsNothing(t *testing.T) {
 	for _, path := range []string{"/v1/session", "/v1/leader"} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodHead, path, nil)

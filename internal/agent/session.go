@@ -9,12 +9,13 @@ import (
 )
 
 // A request for a session carries this header. A session ties the process's candidacy to it, so a
-// curl, a probe, a crawler or a forged request must not open one by accident: none sends the header.
+// curl, a probe, a crawler or a forged request must not open one by accident: none sends the
+// header.
 const sessionHeader, sessionOpen = "Podesta-Session", "open"
 
 // noSession is the reply to a request for a session without that header.
-const noSession = "a session ties this process's candidacy to it: an app that means to open one sends " +
-	"the header " + sessionHeader + ": " + sessionOpen + "; to look, read /v1/coordinator"
+const noSession = "a session ties this process's candidacy to it: an app that means to open one " +
+	"sends the header " + sessionHeader + ": " + sessionOpen + "; to look, read /v1/coordinator"
 
 // meansSession reports whether a request means to open a session.
 func meansSession(r *http.Request) bool { return r.Header.Get(sessionHeader) == sessionOpen }

@@ -16,7 +16,9 @@ const answerWithin = time.Second
 // agent that waits for it is alive.
 func Status(m *Meter, pings func() chan<- chan<- struct{}) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusOK)
+	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
 		if loop := pings(); loop != nil && !answers(r.Context(), loop) {
 			http.Error(w, "the agent's loop does not answer", http.StatusServiceUnavailable)

@@ -45,7 +45,8 @@ func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	default:
-		http.Error(w, fmt.Sprintf("%d event streams are open, and no more are served: close one first", maxStreams), http.StatusTooManyRequests)
+		http.Error(w, fmt.Sprintf("%d event streams are open, and no more are served: close one first",
+			maxStreams), http.StatusTooManyRequests)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -86,9 +87,9 @@ func (s *stream) encode(event string, data any) ([]byte, error) {
 }
 
 // stateID names a state: the same state has the same ID in each connection. Clients send the last
-// one that they got when they connect again (Last-Event-ID). No answer depends on it: a stream begins
-// with the present state, which is all that there is to resume, and a client that forgot the state
-// when its connection broke needs it again even if it is the same.
+// one that they got when they connect again (Last-Event-ID). No answer depends on it: a stream
+// begins with the present state, which is all that there is to resume, and a client that forgot the
+// state when its connection broke needs it again even if it is the same.
 func stateID(state []byte) string {
 	h := fnv.New64a()
 	h.Write(state)

@@ -50,8 +50,8 @@ func suspect(b *agent.Board, l *agent.Ledger, method, name string) *httptest.Res
 	return w
 }
 
-// "If a process calls an election when the coordinator is still active, the coordinator will win the
-// election" (003): in a Classic group a report costs an election, and the coordinator stays.
+// "If a process calls an election when the coordinator is still active, the coordinator will win
+// the election" (003): in a Classic group a report costs an election, and the coordinator stays.
 func TestClassicSuspicion(t *testing.T) {
 	forAll(t, func(t *testing.T, algorithm string) {
 		g := startGroup(t, roster.Roster{Algorithm: algorithm, Safety: roster.Classic}, 3)

@@ -17,9 +17,9 @@ func (v View) peersUp() (n int) {
 	return n
 }
 
-// tolerated is how many more failures leave a Guarded group a majority of its voters, as the process
-// status table shows them; 0 if no more may fail, or the majority is lost already. A Classic group
-// needs no majority: any process that is left can coordinate.
+// tolerated is how many more failures leave a Guarded group a majority of its voters, as the
+// process status table shows them; 0 if no more may fail, or the majority is lost already. A
+// Classic group needs no majority: any process that is left can coordinate.
 func (v View) tolerated() int {
 	if !v.guarded() {
 		return v.peersUp()

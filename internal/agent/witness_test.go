@@ -17,8 +17,8 @@ func startPair(t *testing.T, algorithm string) *group {
 	return g
 }
 
-// Two replicas and a witness, agents as they ship, with every algorithm: the other replica may act when
-// the coordinator is killed or cut off, and the first again when the cut has healed.
+// Two replicas and a witness, agents as they ship, with every algorithm: the other replica may act
+// when the coordinator is killed or cut off, and the first again when the cut has healed.
 func TestTwoReplicasAndAWitness(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		for name, fail := range map[string]func(*group){
@@ -45,8 +45,8 @@ func TestTwoReplicasAndAWitness(t *testing.T) {
 	}
 }
 
-// The loss of the witness, or of the other replica, changes nothing: the coordinator may act all the
-// time, under the same epoch.
+// The loss of the witness, or of the other replica, changes nothing: the coordinator may act all
+// the time, under the same epoch.
 func TestTheCoordinatorOutlivesTheWitness(t *testing.T) {
 	for _, lost := range []string{"p1", "p2"} {
 		for name, fail := range map[string]func(*group){

@@ -29,7 +29,8 @@ type outcome struct {
 	err    error
 }
 
-var errNoStateDirectory = errors.New("there is no state directory, so this voter can promise nothing")
+var errNoStateDirectory = errors.New("there is no state directory, " +
+	"so this voter can promise nothing")
 
 func newWriter(save func(lease.State, *roster.Roster) error) *writer {
 	w := &writer{

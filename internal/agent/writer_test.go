@@ -10,8 +10,8 @@ import (
 	"github.com/podesta-dev/podesta/test/bubble"
 )
 
-// V11: while a write is under way the newest of those that wait is kept, which holds what the others
-// hold.
+// V11: while a write is under way the newest of those that wait is kept, which holds what the
+// others hold.
 func TestTheNewestWriteIsNextInTurn(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		slow := make(chan struct{})

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// needed is the oldest version of Kubernetes that Podesta runs on (1.33), injecting the oldest that can
-// add agents to pods by a policy.
+// needed is the oldest version of Kubernetes that Podesta runs on (1.33), injecting the oldest that
+// can add agents to pods by a policy.
 const (
 	needed    = 33
 	injecting = 36
@@ -62,11 +62,12 @@ func (b *book) nodes(f *Facts) {
 	}
 	all := len(f.Nodes.Value)
 	if fit > 0 {
-		b.note(check, fmt.Sprintf("%d of %d are ready, run Linux on amd64 or arm64, and take pods", fit, all))
+		b.note(check, fmt.Sprintf("%d of %d are ready, run Linux on amd64 or arm64, and take pods",
+			fit, all))
 		return
 	}
-	b.judge(check, Failed, fmt.Sprintf("none of the %d nodes is ready, runs Linux on amd64 or arm64, and "+
-		"takes pods", all), "Add such a node, or mend one: kubectl get nodes -o wide.")
+	b.judge(check, Failed, fmt.Sprintf("none of the %d nodes is ready, runs Linux on amd64 or "+
+		"arm64, and takes pods", all), "Add such a node, or mend one: kubectl get nodes -o wide.")
 }
 
 func ready(n corev1.Node) bool {
@@ -80,8 +81,8 @@ func ready(n corev1.Node) bool {
 // process for ended because its certificates have expired (docs/guides/operations.md).
 const apart = 2 * time.Minute
 
-// renewed is how old the renewal of a node's Lease can be while the node is well: the kubelet renews
-// it every 10 s, and a node counts as lost after 40 s without.
+// renewed is how old the renewal of a node's Lease can be while the node is well: the kubelet
+// renews it every 10 s, and a node counts as lost after 40 s without.
 const renewed = 40 * time.Second
 
 func (b *book) clocks(f *Facts) {

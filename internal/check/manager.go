@@ -15,8 +15,8 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// manager checks that a manager runs, leads, can be reached and is trusted. It returns false if there
-// is none.
+// manager checks that a manager runs, leads, can be reached and is trusted. It returns false if
+// there is none.
 func (b *book) manager(f *Facts) (there bool) {
 	b.section = "manager"
 	if !b.deployment(f) {
@@ -84,7 +84,8 @@ func waiting(pods []corev1.Pod) string {
 	return display.Enumerate(why)
 }
 
-// stuck returns why a container does not start; empty if it does, or if it may still do so by itself.
+// stuck returns why a container does not start; empty if it does, or if it may still do so by
+// itself.
 func stuck(c corev1.ContainerStatus) string {
 	w := c.State.Waiting
 	if w == nil || w.Reason == "PodInitializing" || w.Reason == "ContainerCreating" {

@@ -62,7 +62,8 @@ func (b *book) groups(n *Namespace) {
 				lost = append(lost, fmt.Sprintf("%s (%s)", p.Name, group))
 			}
 		}
-		b.judge(named, Failed, display.Enumerate(lost), "Create the group, or mend the label "+v1.GroupLabel+".")
+		b.judge(named, Failed, display.Enumerate(lost),
+			"Create the group, or mend the label "+v1.GroupLabel+".")
 	}
 	b.report(n)
 	const trusted = "the manager's CA is published here"

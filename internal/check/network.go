@@ -79,8 +79,8 @@ func (b *book) network(f *Facts, n *Namespace) {
 			"namespace.")
 }
 
-// resolves reports whether the policies let a pod ask some DNS server: which one it asks is not known
-// here, and one distribution's listens on port 5353.
+// resolves reports whether the policies let a pod ask some DNS server: which one it asks is not
+// known here, and one distribution's listens on port 5353.
 func resolves(policies []networkingv1.NetworkPolicy, from end) bool {
 	return passes(policies, from, networkingv1.PolicyTypeEgress,
 		func(p *networkingv1.NetworkPolicy) bool {
@@ -112,8 +112,8 @@ func enters(policies []networkingv1.NetworkPolicy, c connection) bool {
 		})
 }
 
-// passes: a pod that no policy isolates in a direction is open in it; otherwise one policy is enough
-// to allow.
+// passes: a pod that no policy isolates in a direction is open in it; otherwise one policy is
+// enough to allow.
 func passes(policies []networkingv1.NetworkPolicy, at end, direction networkingv1.PolicyType,
 	allows func(*networkingv1.NetworkPolicy) bool) bool {
 	isolated := false

@@ -30,9 +30,10 @@ type Question struct {
 
 // Finding is what a Tick found.
 type Finding struct {
-	Ask     []Question // to ask now
-	Silent  []string   // watched processes that have not answered within T; each is named once until it answers again
-	Suspect string     // the coordinator, if it is to be suspected
+	Ask []Question // to ask now
+	// watched processes that have not answered within T; each is named once until it answers again
+	Silent  []string
+	Suspect string // the coordinator, if it is to be suspected
 }
 
 // Detector watches the coordinator and whatever other processes an algorithm depends on.
@@ -44,10 +45,11 @@ type Detector struct {
 	finding     Finding // of the last Tick
 	coordinator string
 	heartbeat   time.Duration // of the process that was heard last; 0: of the timing
-	suspectAt   Instant       // when the coordinator is to be suspected, though it may answer; zero: not
-	patient     bool          // because it elects; better evidence may come before that
-	due         Instant       // when the last Tick asked to be called again
-	sequence    uint64
+	// when the coordinator is to be suspected, though it may answer; zero: not
+	suspectAt Instant
+	patient   bool    // because it elects; better evidence may come before that
+	due       Instant // when the last Tick asked to be called again
+	sequence  uint64
 }
 
 type watch struct {
@@ -81,8 +83,8 @@ func (d *Detector) within(heartbeat time.Duration) time.Duration {
 	return min(max(d.round.bound(), 2*heartbeat), d.timing.Timeout)
 }
 
-// timeout is how long a watched process may be silent. Only the coordinator's own heartbeat says how
-// soon it is to be missed; the others' links may be slower than its are.
+// timeout is how long a watched process may be silent. Only the coordinator's own heartbeat says
+// how soon it is to be missed; the others' links may be slower than its are.
 func (d *Detector) timeout(w *watch) time.Duration {
 	if w.process == d.coordinator {
 		return d.T()
@@ -149,8 +151,9 @@ func (d *Detector) Answered(process string, sequence uint64, now Instant) {
 // the same, to measure T.
 const measureEvery = 10
 
-// Heard takes a heartbeat that the process sent unasked, and that says when the next one is due. While
-// these come it is asked only to measure T; half a heartbeat after one is missing it is asked again.
+// Heard takes a heartbeat that the process sent unasked, and that says when the next one is due.
+// While these come it is asked only to measure T; half a heartbeat after one is missing it is asked
+// again.
 func (d *Detector) Heard(process string, every time.Duration, now Instant) {
 	w := find(d.watched, process)
 	if w == nil {
@@ -185,8 +188,8 @@ func (d *Detector) Electing(process string, now Instant) {
 	}
 }
 
-// Opened takes back the evidence of Closed and Electing: the link is there again, or the coordinator
-// says that it is one.
+// Opened takes back the evidence of Closed and Electing: the link is there again, or the
+// coordinator says that it is one.
 func (d *Detector) Opened(process string) {
 	if process == d.coordinator {
 		d.suspectAt, d.patient = 0, false

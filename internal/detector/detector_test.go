@@ -68,8 +68,8 @@ func TestAnsweringCoordinatorIsNotSuspected(t *testing.T) {
 	}
 }
 
-// Every process does this at every heartbeat, so it costs no memory once there is some: a Finding is
-// valid until the next Tick, which writes over it.
+// Every process does this at every heartbeat, so it costs no memory once there is some: a Finding
+// is valid until the next Tick, which writes over it.
 func TestAHeartbeatAllocatesNothing(t *testing.T) {
 	d, c := watching()
 	others := []string{"P2", "P3", "P4"}
@@ -165,8 +165,8 @@ func TestOpenedTakesTheEvidenceBack(t *testing.T) {
 	}
 }
 
-// A coordinator that takes part in an election has T to say that it coordinates, however often it is
-// asked meanwhile. A link that closes is better evidence.
+// A coordinator that takes part in an election has T to say that it coordinates, however often it
+// is asked meanwhile. A link that closes is better evidence.
 func TestElectingCoordinatorHasT(t *testing.T) {
 	const moment = 50 * time.Millisecond
 	for name, c := range map[string]struct {

@@ -201,8 +201,8 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// TestOrder: the table is in the order of rank. Of equal priorities, the later name ranks higher, as
-// the processes compare names: p-9 ranks higher than p-10.
+// TestOrder: the table is in the order of rank. Of equal priorities, the later name ranks higher,
+// as the processes compare names: p-9 ranks higher than p-10.
 func TestOrder(t *testing.T) {
 	g := classic(11)
 	for i := range g.Status.Processes {

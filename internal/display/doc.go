@@ -1,5 +1,5 @@
-// Package display turns an ElectionGroup into what people are shown of it, as data. Every place that
-// shows a group takes it from here, so that no two of them disagree.
+// Package display turns an ElectionGroup into what people are shown of it, as data. Every place
+// that shows a group takes it from here, so that no two of them disagree.
 //
 // It needs the object and the present time, and nothing else. It knows what the manager published
 // last. That may be older than what the agents know, and is never newer.

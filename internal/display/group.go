@@ -101,8 +101,8 @@ type Preemption struct {
 	StableSeconds int32  `json:"stableSeconds,omitempty"`
 }
 
-// Election is an election that gave the group a coordinator. What agents have not told of it is empty
-// or nil.
+// Election is an election that gave the group a coordinator. What agents have not told of it is
+// empty or nil.
 type Election struct {
 	// At is when the manager first saw its result, and Seconds how long ago that is.
 	At      *time.Time `json:"at,omitempty"`

@@ -102,7 +102,8 @@ func (s *subject) tooFewVoters() string {
 func (s *subject) otherVotersMayRun() []string {
 	var silent []string
 	for _, p := range s.processes {
-		if p.Voter && (p.Standing == StandingSilent || p.Witness && p.State == string(v1.ProcessUnknown)) {
+		if p.Voter && (p.Standing == StandingSilent ||
+			p.Witness && p.State == string(v1.ProcessUnknown)) {
 			silent = append(silent, p.Name)
 		}
 	}
@@ -174,8 +175,8 @@ func (s *subject) wait() string {
 			"stands still or its machine vanishes, up to about %v (a heartbeat and the timeout) until "+
 			"it is suspected; then one election", Milliseconds(t.Heartbeat+t.Timeout))
 	}
-	text := fmt.Sprintf("about %v, the lease: the voters' promises to %s must run out first; less if it "+
-		"hands over", t.LeaseRange(), s.coordinatorName())
+	text := fmt.Sprintf("about %v, the lease: the voters' promises to %s must run out first; less "+
+		"if it hands over", t.LeaseRange(), s.coordinatorName())
 	if suspected := t.Timeout + 2*t.Heartbeat; suspected > t.Lease {
 		text += fmt.Sprintf("; up to about %v (the timeout and two heartbeats) if it stands still or "+
 			"its machine vanishes", Milliseconds(suspected))
@@ -183,8 +184,8 @@ func (s *subject) wait() string {
 	return text
 }
 
-// LeaseRange says how long the lease is. The coordinator decides that between two bounds, by what it
-// measures; the status does not show it.
+// LeaseRange says how long the lease is. The coordinator decides that between two bounds, by what
+// it measures; the status does not show it.
 func (t Timing) LeaseRange() string {
 	if t.LeaseMinimum < t.Lease {
 		return fmt.Sprintf("%v to %v", Milliseconds(t.LeaseMinimum), Milliseconds(t.Lease))

@@ -54,12 +54,14 @@ func (s *subject) coordinatorName() string {
 // timingOf fills in the API's defaults, which an object that was never stored does not have.
 func timingOf(t v1.Timing) Timing {
 	heartbeat, longest := cmp.Or(t.HeartbeatMilliseconds, 100), cmp.Or(t.LeaseMilliseconds, 1000)
-	shortest := lease.DefaultMinimum(time.Duration(heartbeat)*time.Millisecond, time.Duration(longest)*time.Millisecond)
+	shortest := lease.DefaultMinimum(time.Duration(heartbeat)*time.Millisecond,
+		time.Duration(longest)*time.Millisecond)
 	return Timing{
-		Heartbeat:    heartbeat,
-		Timeout:      cmp.Or(t.TimeoutMilliseconds, 500),
-		Lease:        longest,
-		LeaseMinimum: cmp.Or(t.LeaseMinimumMilliseconds, int32(shortest.Milliseconds())), //nolint:gosec // at most longest
+		Heartbeat: heartbeat,
+		Timeout:   cmp.Or(t.TimeoutMilliseconds, 500),
+		Lease:     longest,
+		//nolint:gosec // at most longest
+		LeaseMinimum: cmp.Or(t.LeaseMinimumMilliseconds, int32(shortest.Milliseconds())),
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 )
 
 // Single is for grpc.InTapHandle of a server behind a door: it refuses a stranger's call while
-// another one of the same connection is under way, before anything is kept for it. gRPC itself bounds
-// all connections alike.
+// another one of the same connection is under way, before anything is kept for it. gRPC itself
+// bounds all connections alike.
 func Single(ctx context.Context, _ *tap.Info) (context.Context, error) {
 	from, ok := peer.FromContext(ctx)
 	if !ok {

@@ -27,11 +27,13 @@ type algorithm interface {
 
 // algorithms maps API names to algorithms.
 var algorithms = map[string]func(*Machine) algorithm{
-	"Bully":            func(m *Machine) algorithm { return &bully{settling: settling{Machine: m}} },
-	"StatusTableBully": func(m *Machine) algorithm { return &statusTableBully{settling: settling{Machine: m}} },
-	"LeLann":           func(m *Machine) algorithm { return &leLann{ring: ring{Machine: m}} },
-	"ChangRoberts":     func(m *Machine) algorithm { return &changRoberts{ring: ring{Machine: m}} },
-	"RingList":         func(m *Machine) algorithm { return &ringList{ring: ring{Machine: m}} },
+	"Bully": func(m *Machine) algorithm { return &bully{settling: settling{Machine: m}} },
+	"StatusTableBully": func(m *Machine) algorithm {
+		return &statusTableBully{settling: settling{Machine: m}}
+	},
+	"LeLann":       func(m *Machine) algorithm { return &leLann{ring: ring{Machine: m}} },
+	"ChangRoberts": func(m *Machine) algorithm { return &changRoberts{ring: ring{Machine: m}} },
+	"RingList":     func(m *Machine) algorithm { return &ringList{ring: ring{Machine: m}} },
 	"ActiveListRing": func(m *Machine) algorithm {
 		return &activeListRing{ring: ring{Machine: m}}
 	},

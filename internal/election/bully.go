@@ -24,13 +24,13 @@ package election
 // Rule 1 has an exception because the pages do not agree. By its text, every higher process is
 // asked. In the example of 002 the process that missed P4 sends a request to P3 only, and P3, which
 // missed nobody, asks P4; the figures of 004 for this algorithm (43 messages in 6.1, n−2 in 5.1.2)
-// are reproduced only with this exception. A process whose link to the coordinator is open asks it all the same:
-// it may live, and then "the coordinator will win the election" (003).
+// are reproduced only with this exception. A process whose link to the coordinator is open asks it
+// all the same: it may live, and then "the coordinator will win the election" (003).
 //
 // Rule 4 says for how long an election counts as begun, which the pages do not. COORDINATOR reaches
 // all lower processes within Ttrans. An ELECTION that one of them sends just before that is on its
-// way for at most Ttrans more. So an ELECTION that comes within 2·Ttrans ≤ T after COORDINATOR may be
-// of the election that is over, and its sender gets the same COORDINATOR. If each of these late
+// way for at most Ttrans more. So an ELECTION that comes within 2·Ttrans ≤ T after COORDINATOR may
+// be of the election that is over, and its sender gets the same COORDINATOR. If each of these late
 // messages started an election, n processes would need n³ messages and not n(n−1) (003). If the
 // coordinator fails within that T, this process's own failure detector begins the election.
 //
@@ -143,8 +143,8 @@ func (b *bully) onElection(from Process, m Message) { // rule 4
 	}
 }
 
-// justElected reports whether an ELECTION of from may be of the election that has just ended, with a
-// coordinator above this process. The coordinator's own ELECTION is not: it has withdrawn.
+// justElected reports whether an ELECTION of from may be of the election that has just ended, with
+// a coordinator above this process. The coordinator's own ELECTION is not: it has withdrawn.
 func (b *bully) justElected(from Process) bool {
 	c, known := b.find(b.coordinator)
 	return b.recent && known && c.Outranks(b.self) && b.peers[c.Name].link != down &&

@@ -46,8 +46,8 @@ func TestLateElectsGoOn(t *testing.T) {
 	}
 }
 
-// R7, R5: who waits in a round whose initiator has called a later one joins that: all that know of it
-// drop the elects of the one before. In the round of another initiator it sends no elect.
+// R7, R5: who waits in a round whose initiator has called a later one joins that: all that know of
+// it drop the elects of the one before. In the round of another initiator it sends no elect.
 func TestAGivenUpRoundIsLeft(t *testing.T) {
 	elects := func(initiator string, sequence uint64) string {
 		r := &relay{Machine: machine(t, "ActiveListRing", "P3", 5, ""), kind: election.Elect}

@@ -11,10 +11,10 @@ package election
 //
 // Assumptions: FIFO links, and no failure during an election; then two elections in parallel have
 // the same result. The seed leaves some points open. Here, besides what ring does, every "elect me"
-// names the election it belongs to, so that a process answers once in each; it ends at the initiator
-// of that election, which absorbs it; an election that does not come round within 2n·twc, twc ≤ T/2, plus one T is called again; a process that recovers
-// initiates an election; a process that has withdrawn initiates with an "elect me" that names
-// nobody, and does not answer.
+// names the election it belongs to, so that a process answers once in each; it ends at the
+// initiator of that election, which absorbs it; an election that does not come round within 2n·twc,
+// twc ≤ T/2, plus one T is called again; a process that recovers initiates an election; a process
+// that has withdrawn initiates with an "elect me" that names nobody, and does not answer.
 type leLann struct {
 	ring
 	election  ID

@@ -136,7 +136,8 @@ func (m *Machine) Step(e Event) Output {
 	return m.out
 }
 
-// Called returns how many elections this incarnation has called, for Config.Called of the next Machine.
+// Called returns how many elections this incarnation has called, for Config.Called of the next
+// Machine.
 func (m *Machine) Called() uint64 { return m.sequence }
 
 // State returns a snapshot.
@@ -179,12 +180,12 @@ func (m *Machine) status(p Process) Status {
 	}
 }
 
-// Links returns the names of the processes to which the algorithm sends. A link to the coordinator is
-// needed to watch it: that is the driver's task.
+// Links returns the names of the processes to which the algorithm sends. A link to the coordinator
+// is needed to watch it: that is the driver's task.
 func (m *Machine) Links() []string { return m.algorithm.links() }
 
-// Watched returns the names of the processes, besides the coordinator, whose failure must be detected:
-// the algorithm depends on them.
+// Watched returns the names of the processes, besides the coordinator, whose failure must be
+// detected: the algorithm depends on them.
 func (m *Machine) Watched() []string { return m.algorithm.watched() }
 
 // Distance returns how many links of the ring lead from a process of the roster to this one.
@@ -285,8 +286,8 @@ func (m *Machine) appointed(name string) {
 	m.follow(p, decision)
 }
 
-// countSent adds the messages of this step to the account of the current election, or of the next one
-// if none runs. It closes the account if the step ended an election.
+// countSent adds the messages of this step to the account of the current election, or of the next
+// one if none runs. It closes the account if the step ended an election.
 func (m *Machine) countSent() {
 	for i := range m.out.Messages {
 		if m.out.Messages[i].Message.Kind == View {

@@ -211,8 +211,8 @@ func TestPriorityZeroNeverCoordinates(t *testing.T) {
 	}
 }
 
-// In a Guarded group the leaseholder is appointed. A process that never coordinates is not, although
-// nobody else does: the lease may go by a roster of before the edit (found by FuzzStep).
+// In a Guarded group the leaseholder is appointed. A process that never coordinates is not,
+// although nobody else does: the lease may go by a roster of before the edit (found by FuzzStep).
 func TestWhoIsAppointed(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		for priority, want := range []string{"", "b"} {

@@ -16,10 +16,10 @@ import "slices"
 // whatever other elections end meanwhile.
 //
 // A message that is lost with a vanished process may be for one that was skipped then, and has come
-// back since; or nobody else may be in reach until somebody comes back. So each message is kept with
-// the process that it was sent to last.
-// The outcome of an election is kept, too: a process that was skipped when it went round, and holds
-// an election that ended at another process, would hear of it by its timer only.
+// back since; or nobody else may be in reach until somebody comes back. So each message is kept
+// with the process that it was sent to last. The outcome of an election is kept, too: a process
+// that was skipped when it went round, and holds an election that ended at another process, would
+// hear of it by its timer only.
 type ring struct {
 	*Machine
 	outbox []kept          // sent, and possibly lost with the receiver; oldest first
@@ -93,8 +93,8 @@ func (r *ring) pass(m Message) bool {
 
 // keep puts a message into the outbox, in place of those of earlier elections of its initiator. If
 // the outbox is full, the oldest message goes, unless it is owed and another one is not. An elect
-// that went past its sender stays until the next one of that sender, or until a roster does not name
-// it: there are fewer of these than processes, so they leave room for a round.
+// that went past its sender stays until the next one of that sender, or until a roster does not
+// name it: there are fewer of these than processes, so they leave room for a round.
 func (r *ring) keep(m Message) {
 	r.outbox = slices.DeleteFunc(r.outbox, func(k kept) bool {
 		if k.past {
@@ -110,8 +110,8 @@ func (r *ring) keep(m Message) {
 	r.outbox = append(r.outbox, kept{Message: m})
 }
 
-// conclude drops what an election that has ended leaves without a purpose. It keeps three things: its
-// outcome, later elections of its initiator, and messages that are owed.
+// conclude drops what an election that has ended leaves without a purpose. It keeps three things:
+// its outcome, later elections of its initiator, and messages that are owed.
 func (r *ring) conclude(over ID) {
 	r.outbox = slices.DeleteFunc(r.outbox, func(k kept) bool {
 		goesOn := k.Election.Initiator == over.Initiator && over.earlier(k.Election)

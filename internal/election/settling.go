@@ -1,7 +1,7 @@
 package election
 
-// settling is the T after an announcement, in which messages may still come that were sent before it
-// was known.
+// settling is the T after an announcement, in which messages may still come that were sent before
+// it was known.
 type settling struct {
 	*Machine
 

@@ -10,14 +10,16 @@ import (
 )
 
 // Signature shows that the manager made some bytes, to whoever trusts its authority and however the
-// bytes came. It can be checked for as long as the certificate of the manager that made it is valid.
+// bytes came. It can be checked for as long as the certificate of the manager that made it is
+// valid.
 type Signature struct {
 	Certificate []byte // the manager's, DER
 	Value       []byte // ECDSA over the SHA-256 of purpose, a zero byte, and the bytes; ASN.1
 }
 
 // Sign signs as the manager. The purpose says what the bytes are, so that what was signed as one
-// thing cannot be shown as another. It fails if this keyring does not hold the manager's certificate.
+// thing cannot be shown as another. It fails if this keyring does not hold the manager's
+// certificate.
 func (k *Keyring) Sign(purpose string, data []byte) (Signature, error) {
 	own := k.current.Load().certificate
 	if own == nil {

@@ -9,11 +9,12 @@ import (
 )
 
 // The times by which the authorities of a cluster succeed one another. The next authority is made
-// (Prepared), trusted for longer than any certificate lives, and only then signs (TookOver); the one
-// before it stays trusted until all that it has signed has expired (Retired). So whoever has a valid
-// certificate when the next authority begins to sign got it together with a bundle that contains
-// the next authority: no link breaks, and nobody has to coordinate that. The exception: an authority
-// that is too old to sign is replaced at once, distributed or not, because nobody could join.
+// (Prepared), trusted for longer than any certificate lives, and only then signs (TookOver); the
+// one before it stays trusted until all that it has signed has expired (Retired). So whoever has a
+// valid certificate when the next authority begins to sign got it together with a bundle that
+// contains the next authority: no link breaks, and nobody has to coordinate that. The exception: an
+// authority that is too old to sign is replaced at once, distributed or not, because nobody could
+// join.
 const (
 	// AuthorityLifetime is how long an authority of a Succession is valid.
 	AuthorityLifetime = 365 * 24 * time.Hour
@@ -62,8 +63,8 @@ func (s Succession) Current() *Authority { return s.current }
 
 // Advance makes the step that is due, and returns it; the empty Step if none is due. Several steps
 // may be due, so call it until none is. distributed is true if this manager has itself served this
-// succession's bundle for as long as a bundle takes to reach all mounts. If the authority that signs
-// is too old to sign, the next one takes over regardless.
+// succession's bundle for as long as a bundle takes to reach all mounts. If the authority that
+// signs is too old to sign, the next one takes over regardless.
 func (s Succession) Advance(now time.Time, distributed bool) (Succession, Step, error) {
 	switch {
 	case len(s.previous) > 0 && now.After(s.retire):
@@ -111,8 +112,8 @@ func (s Succession) KeepCurrentOf(other Succession, now time.Time) Succession {
 	return s.Keep(other.current.certificate, now)
 }
 
-// Bundle returns the certificates of all trusted authorities as PEM. It does not change when the next
-// authority takes over.
+// Bundle returns the certificates of all trusted authorities as PEM. It does not change when the
+// next authority takes over.
 func (s Succession) Bundle() []byte {
 	var bundle []byte
 	for _, c := range s.trusted() {

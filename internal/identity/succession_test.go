@@ -64,9 +64,9 @@ func TestTwoYearsOfASuccession(t *testing.T) {
 	}
 }
 
-// TestNoValidCertificateIsEverDistrusted renews a process at half its certificate's lifetime through
-// a rotation, at every phase. The other process's trust is as old as its own certificate, because it
-// may not have contacted the manager since. The two must trust each other at any time.
+// TestNoValidCertificateIsEverDistrusted renews a process at half its certificate's lifetime
+// through a rotation, at every phase. The other process's trust is as old as its own certificate,
+// because it may not have contacted the manager since. The two must trust each other at any time.
 func TestNoValidCertificateIsEverDistrusted(t *testing.T) {
 	const step = time.Hour
 	begin := noon.Add(AuthorityLifetime - AuthorityOverlap - 2*Lifetime)

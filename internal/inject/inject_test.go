@@ -30,9 +30,9 @@ func defaults(t testing.TB) Install {
 	return i
 }
 
-// TestGolden plays testdata/*.txt. What the sidecar adds is shown as [initContainers] and [volumes],
-// at its indentation, and all the variables together as [env]; config/samples/pods.yaml shows them in
-// full. Each result is also used as input, which must not change it.
+// TestGolden plays testdata/*.txt. What the sidecar adds is shown as [initContainers] and
+// [volumes], at its indentation, and all the variables together as [env]; config/samples/pods.yaml
+// shows them in full. Each result is also used as input, which must not change it.
 func TestGolden(t *testing.T) {
 	i := defaults(t)
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -195,8 +195,8 @@ func twoReplicas(t *testing.T, i Install) []byte {
 	return slices.Concat(replicas, []byte("---\n"), witness)
 }
 
-// A witness is a pod of its group that is marked as one. It has the agent and the security context of
-// the agent, keeps away from all other pods of the group, and there is one of it at a time.
+// A witness is a pod of its group that is marked as one. It has the agent and the security context
+// of the agent, keeps away from all other pods of the group, and there is one of it at a time.
 func TestWitness(t *testing.T) {
 	text, err := Witness(types.NamespacedName{Namespace: "shop", Name: "g"}, "example.com/rack", defaults(t))
 	if err != nil {

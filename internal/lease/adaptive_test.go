@@ -30,8 +30,8 @@ func (g *play) takesOver(t *testing.T) time.Duration {
 	return 0
 }
 
-// LH10: on a quick network the lease is the shortest two seconds after an election, and a process that
-// ends is replaced when it has run out. (In the harness T is 200 ms, whatever is heard.)
+// LH10: on a quick network the lease is the shortest two seconds after an election, and a process
+// that ends is replaced when it has run out. (In the harness T is 200 ms, whatever is heard.)
 func TestAShortLease(t *testing.T) {
 	g := adaptive()
 	held, _ := g.holder()
@@ -49,8 +49,8 @@ func TestAShortLease(t *testing.T) {
 	}
 }
 
-// LH10: a network that becomes slow makes the lease longer before it lapses, and the leaseholder and
-// its epoch stay.
+// LH10: a network that becomes slow makes the lease longer before it lapses, and the leaseholder
+// and its epoch stay.
 func TestASlowNetworkMakesTheLeaseLonger(t *testing.T) {
 	g := adaptive()
 	_, before := g.holder()
@@ -71,8 +71,8 @@ func TestASlowNetworkMakesTheLeaseLonger(t *testing.T) {
 	}
 }
 
-// V9, LH10: a renewal that says when the next one is due is not waited for any longer than that, and a
-// liar cannot make it longer than the roster's heartbeat.
+// V9, LH10: a renewal that says when the next one is due is not waited for any longer than that,
+// and a liar cannot make it longer than the roster's heartbeat.
 func TestHowLongALeaseholderIsHeard(t *testing.T) {
 	for every, want := range map[time.Duration]time.Duration{
 		0:         200*ms + 2*100*ms,
@@ -126,8 +126,8 @@ func TestALapseMakesTheLeaseLonger(t *testing.T) {
 	}
 }
 
-// LH10: a vote is asked for the longest lease, since it may wait for a disk; a renewal for a short one, and
-// it says when the next is due.
+// LH10: a vote is asked for the longest lease, since it may wait for a disk; a renewal for a short
+// one, and it says when the next is due.
 func TestVotesAreForTheLongestLease(t *testing.T) {
 	r := rosterOf(3)
 	r.LeaseMinimum = 100 * ms
@@ -142,8 +142,9 @@ func TestVotesAreForTheLongestLease(t *testing.T) {
 	}
 }
 
-// LH10: who takes over from a leaseholder that had to ask for a long lease begins with that, also if it
-// has just started; and who asked for a long one itself does not forget it while another one leads.
+// LH10: who takes over from a leaseholder that had to ask for a long lease begins with that, also
+// if it has just started; and who asked for a long one itself does not forget it while another one
+// leads.
 func TestWhoTakesOverGoesOnWithTheLease(t *testing.T) {
 	g := adaptive()
 	slow := func(latency time.Duration) {

@@ -3,8 +3,8 @@ package lease
 import "time"
 
 // A candidate is a process that may coordinate: its priority is above 0, its app is healthy, and it
-// has not withdrawn. prevote.go has the rules of how it asks whether it could be elected, and seek.go
-// those of how it asks for votes.
+// has not withdrawn. prevote.go has the rules of how it asks whether it could be elected, and
+// seek.go those of how it asks for votes.
 //
 // C5. If fewer than a majority answer within the roster's timeout, twice in a row, it withdraws its
 // candidacy for a random 4 to 8 T, provided that another process may coordinate. Otherwise the
@@ -66,8 +66,8 @@ func (m *Machine) driveCandidate() {
 	}
 }
 
-// withdraw ends this process's candidacy for a while, so that another one is nominated (C5, LH4), if
-// there is a rival that may be.
+// withdraw ends this process's candidacy for a while, so that another one is nominated (C5, LH4),
+// if there is a rival that may be.
 func (m *Machine) withdraw(rival bool) {
 	if rival {
 		m.candidacy.restsUntil = m.now.Boot + restLeast*m.t + m.random(restMore*m.t)

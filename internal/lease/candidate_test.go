@@ -155,9 +155,9 @@ func TestCandidateWaitsForPromises(t *testing.T) {
 	}
 }
 
-// C4: a process that is back at once has a vote that is bound for long (V6), and those of the others are
-// bound for a moment. As soon as three of five would not vote it has failed; the fourth answer tells it
-// that a majority is bound for that moment only.
+// C4: a process that is back at once has a vote that is bound for long (V6), and those of the
+// others are bound for a moment. As soon as three of five would not vote it has failed; the fourth
+// answer tells it that a majority is bound for that moment only.
 func TestWhoIsBackIsNotHeldUpByItsOwnPromise(t *testing.T) {
 	s := newSolo(t, rosterOf(5), "P5")
 	s.want(true, "P4", epoch(1, 1))
@@ -174,7 +174,8 @@ func TestWhoIsBackIsNotHeldUpByItsOwnPromise(t *testing.T) {
 	}
 }
 
-// C4: an answer that is later than the next roster, which may have more members, counts for nothing.
+// C4: an answer that is later than the next roster, which may have more members, counts for
+// nothing.
 func TestAnAnswerLaterThanTheRoster(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.want(true, "P2", epoch(1, 1))
@@ -188,9 +189,9 @@ func TestAnAnswerLaterThanTheRoster(t *testing.T) {
 	s.response("P5", s.answer(p, true))
 }
 
-// C1: what was asked before a connection opened may be lost: a voter that has not answered is asked again.
-// It may say that its promise runs out sooner than what the others have said; its answer counts from when it
-// came.
+// C1: what was asked before a connection opened may be lost: a voter that has not answered is asked
+// again. It may say that its promise runs out sooner than what the others have said; its answer
+// counts from when it came.
 func TestAVoterIsAskedWhenItsConnectionOpens(t *testing.T) {
 	s := newSolo(t, rosterOf(5), "P5")
 	s.want(true, "P4", epoch(1, 1))
@@ -358,8 +359,8 @@ func TestDeniedIsNotAlone(t *testing.T) {
 }
 
 // C6: of six voters two are dead, and the votes of the others are split: neither candidate has a
-// majority, and neither has been denied by so many that none is left, because the dead deny nothing.
-// They do not keep each other's votes for a whole lease.
+// majority, and neither has been denied by so many that none is left, because the dead deny
+// nothing. They do not keep each other's votes for a whole lease.
 func TestASplitVote(t *testing.T) {
 	g := newPlay(rosterOf(6), false)
 	for _, dead := range []string{"P1", "P2"} {
@@ -382,7 +383,8 @@ func TestASplitVote(t *testing.T) {
 	}
 }
 
-// C6: silence alone is no reason to give up before the lease is over: the voters' disks may be slow.
+// C6: silence alone is no reason to give up before the lease is over: the voters' disks may be
+// slow.
 func TestSilenceIsNoSplit(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.seeking()

@@ -6,8 +6,8 @@ import "time"
 // ρ of the time that passed and ε, the leaseholder steps down. They are compared with what they
 // showed at the step before, where ε is so much that only a clock that was set, or stood still, is
 // noticed; then it withdraws its candidacy as in LH4. And they are compared with what they showed 5
-// to 10 s ago, whatever the lease, where ρ counts; whoever finds that, leaseholder or not, withdraws
-// its candidacy until 5 s after they have agreed again.
+// to 10 s ago, whatever the lease, where ρ counts; whoever finds that, leaseholder or not,
+// withdraws its candidacy until 5 s after they have agreed again.
 
 // Reading is a reading of a machine's clocks at one instant.
 type Reading struct {

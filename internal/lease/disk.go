@@ -3,10 +3,10 @@ package lease
 import "slices"
 
 // V11. What a voter says that depends on its State waits until that State is on the disk: a granted
-// vote, its own included. Everything else goes on meanwhile, and several writes may be under way. So a
-// renewal of the older promise of V4 does not wait for a new one to the same incarnation: whichever of
-// the two the disk has after a crash, it binds the voter to that incarnation (V6). A voter makes no new
-// promise while too many changes wait for the disk.
+// vote, its own included. Everything else goes on meanwhile, and several writes may be under way.
+// So a renewal of the older promise of V4 does not wait for a new one to the same incarnation:
+// whichever of the two the disk has after a crash, it binds the voter to that incarnation (V6). A
+// voter makes no new promise while too many changes wait for the disk.
 //
 // When a write fails, every write that is under way counts as failed: what depended on them is
 // never said, even if one of them is reported to have ended well. The process drops its lease, and
@@ -51,8 +51,8 @@ func (d *disk) begin() uint64 {
 	return d.version
 }
 
-// grantOf returns the version that a grant of an epoch depends on, where highest is the highest that
-// is promised.
+// grantOf returns the version that a grant of an epoch depends on, where highest is the highest
+// that is promised.
 func (d *disk) grantOf(e, highest Epoch) uint64 {
 	if e < highest {
 		return d.older

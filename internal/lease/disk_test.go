@@ -188,8 +188,8 @@ func TestARenewalForLongerWaitsForNoWrite(t *testing.T) {
 	}
 }
 
-// V4, V11: a renewal of the older promise waits for that promise, and not for the new one beside it: with
-// a slow disk a short lease would lapse at each new roster.
+// V4, V11: a renewal of the older promise waits for that promise, and not for the new one beside
+// it: with a slow disk a short lease would lapse at each new roster.
 func TestARenewalOfTheOlderPromiseWaitsForThatOnly(t *testing.T) {
 	older := lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1}
 	newer := lease.Request{Kind: lease.Vote, Epoch: epoch(2, 1), Lease: lease1}

@@ -74,8 +74,9 @@ type Output struct {
 	Version  uint64      // State has changed to this version: begin to write it; 0: it has not
 	Replies  []Reply     // to be sent
 	Requests []Addressed // to be sent
-	Release  *Request    // the epoch that was given back, also where nobody else is to be told; nil: none
-	Heard    string      // the leaseholder was heard: a heartbeat for the failure detector
+	// the epoch that was given back, also where nobody else is to be told; nil: none
+	Release *Request
+	Heard   string // the leaseholder was heard: a heartbeat for the failure detector
 	// HeardEvery is how soon it is to be heard again (LH10).
 	HeardEvery time.Duration
 	Suspect    string // the election algorithm is to suspect this process

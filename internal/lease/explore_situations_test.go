@@ -104,8 +104,8 @@ func situations() []situation {
 
 // rosters are those of the group: an older promise is renewed under the second (V4), and not under
 // the third, whose lease is shorter (V5). With short leases the same holds after one quantum that
-// holds after two without: the window of half the lease is a quantum of a slow clock, and the promise
-// one of a fast clock.
+// holds after two without: the window of half the lease is a quantum of a slow clock, and the
+// promise one of a fast clock.
 func (s *situation) rosters() []*lease.Roster {
 	if s.short {
 		return withHalf

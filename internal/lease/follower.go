@@ -36,8 +36,8 @@ import "time"
 //
 // F6. A process that does not hear the leaseholder, and whose question about it (C8) fewer than a
 // majority have answered, names nobody to its app and to the manager. Nobody can tell it whether
-// that lease was renewed, or was anybody's since. It names the leaseholder again when it hears it, or
-// when the voters do.
+// that lease was renewed, or was anybody's since. It names the leaseholder again when it hears it,
+// or when the voters do.
 
 // follower is what a process knows of the leaseholder.
 type follower struct {
@@ -86,7 +86,8 @@ func (m *Machine) Following() (holder string, epoch Epoch, bound bool) {
 // pre-vote about it (F6).
 func (m *Machine) cannotTell() bool { return m.candidacy.noMajority && m.follower.suspects }
 
-// IgnoresElections reports whether the messages of the election algorithm do not concern this process (F5).
+// IgnoresElections reports whether the messages of the election algorithm do not concern this
+// process (F5).
 func (m *Machine) IgnoresElections() bool {
 	f := &m.follower
 	return m.leaseholder.held != nil || m.hearsLeaseholder() ||

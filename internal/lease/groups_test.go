@@ -68,7 +68,8 @@ func TestReturnWithAnOlderRoster(t *testing.T) {
 	}
 }
 
-// C3, V12: an incarnation asks for no epoch twice, also if it was in another group object meanwhile.
+// C3, V12: an incarnation asks for no epoch twice, also if it was in another group object
+// meanwhile.
 func TestReturnSeeksNoEpochTwice(t *testing.T) {
 	a := rosterOf(3)
 	a.Members[2].Voter = false // P3 has no promise of its own to go by

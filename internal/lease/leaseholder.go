@@ -3,8 +3,8 @@ package lease
 import "time"
 
 // The leaseholder is the process that a majority of the voters has promised an epoch to. seek.go
-// asks for votes and renewals; tally.go (LH1), step_down.go (LH6), clocks.go (LH7) and length.go (LH10)
-// have the other rules.
+// asks for votes and renewals; tally.go (LH1), step_down.go (LH6), clocks.go (LH7) and length.go
+// (LH10) have the other rules.
 //
 // LH2. The leaseholder may act until the deadline: the latest instant that the windows of a
 // majority reach. This is checked at each use, with the clock read then. No timer is relied on.
@@ -28,8 +28,8 @@ import "time"
 //
 // LH9. A voter that has promised a higher ballot of this generation to a process that then found no
 // majority denies the renewals. To win it back, the leaseholder seeks one ballot more beside its
-// own, as in LH5, at most once per L, unless the voter claims to be more than 16 ballots ahead. That
-// voter may be its own: it was silent at first (V1), and others have made this process the
+// own, as in LH5, at most once per L, unless the voter claims to be more than 16 ballots ahead.
+// That voter may be its own: it was silent at first (V1), and others have made this process the
 // leaseholder.
 
 // leaseholder is what a process does with the promises that it has.

@@ -9,32 +9,33 @@ import "time"
 // stall of this process. What of a gap is over the heartbeat is called the stall.
 //
 //   - A gap of over half the window, and a lease that lapses, make the lease longer at once: it is
-//     doubled until such a stall would make a gap of at most half of its window. But a lapse that the
-//     longest lease would not have prevented says nothing: a process that stood still for seconds.
-//   - When nothing has made it longer for a while, it is halved if the longest stall since would make
-//     a gap of at most two fifths of the shorter lease's window. That while is 2 s at first, twice as
-//     long after each time that it was made longer; it halves each time that it has passed with the
-//     shortest lease.
+//     doubled until such a stall would make a gap of at most half of its window. But a lapse that
+//     the longest lease would not have prevented says nothing: a process that stood still for
+//     seconds.
+//   - When nothing has made it longer for a while, it is halved if the longest stall since would
+//     make a gap of at most two fifths of the shorter lease's window. That while is 2 s at first,
+//     twice as long after each time that it was made longer; it halves each time that it has passed
+//     with the shortest lease.
 //
-// An app that asks now and then what it may do can act all the time only if it asks again before what
-// it was told runs out; and one that keeps a session, and stands still at times, only if it reads on
-// before. So from one question to the next, and a heartbeat more, is to be at most nine
+// An app that asks now and then what it may do can act all the time only if it asks again before
+// what it was told runs out; and one that keeps a session, and stands still at times, only if it
+// reads on before. So from one question to the next, and a heartbeat more, is to be at most nine
 // tenths of the window, too. Questions that even the longest lease is too short for do not count.
 //
-// A lease is renewed four times while it runs, or every heartbeat of the roster if that is more often.
-// The renewal says when the next one is due (V9, F4).
+// A lease is renewed four times while it runs, or every heartbeat of the roster if that is more
+// often. The renewal says when the next one is due (V9, F4).
 //
-// A process begins with the shortest lease, and begins again when a roster names another one. Whoever
-// takes over begins with the lease that the last leaseholder asked for, if that is longer than its own:
-// the network and most of the machines are the same, and a process that has just started knows nothing
-// of them.
+// A process begins with the shortest lease, and begins again when a roster names another one.
+// Whoever takes over begins with the lease that the last leaseholder asked for, if that is longer
+// than its own: the network and most of the machines are the same, and a process that has just
+// started knows nothing of them.
 //
 // VOTE asks for the roster's Lease all the same. A vote may have to wait for a slow disk, and until
 // the promises of the votes run out, renewals show what the machines and the network are like. So a
 // leaseholder that fails within one Lease after its election is missed for up to that long.
 
-// length is how long a lease this process asks for. It outlives a lease: what a machine is like does
-// not change with who leads.
+// length is how long a lease this process asks for. It outlives a lease: what a machine is like
+// does not change with who leads.
 type length struct {
 	lease     time.Duration // 0: there was no roster yet
 	shortest  time.Duration // as the roster names it
@@ -56,8 +57,8 @@ const (
 	LeastLease = 40 * time.Millisecond
 )
 
-// DefaultMinimum returns the shortest lease of a group whose user has named none: one heartbeat. A user
-// who asked for slow heartbeats wants few messages, and gets four times as many at most.
+// DefaultMinimum returns the shortest lease of a group whose user has named none: one heartbeat. A
+// user who asked for slow heartbeats wants few messages, and gets four times as many at most.
 func DefaultMinimum(heartbeat, longest time.Duration) time.Duration {
 	return min(max(heartbeat, LeastLease), longest)
 }
@@ -78,7 +79,13 @@ func (r *Roster) heartbeat(lease time.Duration) time.Duration {
 // adapt keeps the length within the bounds of a roster.
 func (l *length) adapt(r *Roster, now Instant) {
 	if shortest := r.shortest(); l.shortest != shortest {
-		*l = length{lease: shortest, shortest: shortest, patience: leastPatience, since: now, shortened: now}
+		*l = length{
+			lease:     shortest,
+			shortest:  shortest,
+			patience:  leastPatience,
+			since:     now,
+			shortened: now,
+		}
 	}
 	l.lease = min(l.lease, r.Lease)
 }
@@ -95,8 +102,8 @@ func (l *length) begin(r *Roster, now Instant) {
 	l.since, l.stall, l.asking, l.others = now, 0, 0, 0
 }
 
-// renewed takes the gap before a renewal that a majority has granted. A gap that began under a longer
-// lease says nothing of this one: the renewals came less often.
+// renewed takes the gap before a renewal that a majority has granted. A gap that began under a
+// longer lease says nothing of this one: the renewals came less often.
 func (l *length) renewed(r *Roster, gap time.Duration, now Instant) {
 	if now-gap < l.shortened {
 		return

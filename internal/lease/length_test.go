@@ -127,7 +127,8 @@ func TestNoShortestLease(t *testing.T) {
 	}
 }
 
-// LH10: an app that asks now and then has a lease that its questions fit into, for as long as it asks.
+// LH10: an app that asks now and then has a lease that its questions fit into, for as long as it
+// asks.
 func TestQuestionsOfTheApp(t *testing.T) {
 	l, r := adaptive()
 	now := time.Hour
@@ -148,7 +149,8 @@ func TestQuestionsOfTheApp(t *testing.T) {
 	}
 }
 
-// LH10: when the lease has become shorter, the gap that is under way is still one of the longer lease.
+// LH10: when the lease has become shorter, the gap that is under way is still one of the longer
+// lease.
 func TestAGapOfALongerLease(t *testing.T) {
 	l, r := adaptive()
 	l.lease, l.since = 400*ms, time.Hour

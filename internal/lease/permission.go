@@ -32,7 +32,8 @@ type Ledger struct {
 	under    Epoch   // of that answer
 }
 
-// seldom is how far apart an app's questions are at least to count for the length of the lease (LH10).
+// seldom is how far apart an app's questions are at least to count for the length of the lease
+// (LH10).
 const seldom = 10 * time.Millisecond
 
 // Grant replaces what the app may be told from now on, and reports whether the epoch changed. The
@@ -52,9 +53,9 @@ func (l *Ledger) Use(now Instant) (p Permission, ok bool) {
 	return l.granted, true
 }
 
-// Gap notes that an app which asks now and then got an answer of Use at an instant. It returns how long
-// before the app got the last one, if both are of one epoch and that is long enough to count for the
-// length of the lease (LH10); otherwise 0. An app that keeps a session asks nothing.
+// Gap notes that an app which asks now and then got an answer of Use at an instant. It returns how
+// long before the app got the last one, if both are of one epoch and that is long enough to count
+// for the length of the lease (LH10); otherwise 0. An app that keeps a session asks nothing.
 func (l *Ledger) Gap(p Permission, now Instant) (gap time.Duration) {
 	if gap = now - l.answered; l.under != p.Epoch || gap < seldom {
 		gap = 0

@@ -19,8 +19,8 @@ package lease
 // heir. Every process's election algorithm is told to nominate the heir, which asks for votes when
 // the RELEASE arrives.
 //
-// PR5. A process that gets a TRANSFER and is not a candidate, or that does not send TAKE OVER within
-// 2 T, is not offered the lease again for 10 T.
+// PR5. A process that gets a TRANSFER and is not a candidate, or that does not send TAKE OVER
+// within 2 T, is not offered the lease again for 10 T.
 
 // peer is what the leaseholder knows of another process from its responses (PR1).
 type peer struct {

@@ -50,8 +50,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// PR1: a process that flaps does not take the group down with it. It never takes over: every restart
-// begins its stable time anew.
+// PR1: a process that flaps does not take the group down with it. It never takes over: every
+// restart begins its stable time anew.
 func TestFlapping(t *testing.T) {
 	g := holdingBelow(lease.Delayed, 2*time.Second)
 	_, e := g.holder()
@@ -179,7 +179,8 @@ func TestTakeOverAfterDeclining(t *testing.T) {
 	}
 }
 
-// PR5: one that declines, or does not take over within 2 T, is not offered the lease again for 10 T.
+// PR5: one that declines, or does not take over within 2 T, is not offered the lease again for 10
+// T.
 func TestDeclined(t *testing.T) {
 	for _, declines := range []bool{true, false} {
 		s, offer := offering(t)

@@ -18,17 +18,18 @@ import (
 //
 // C4. If a majority answers, but promises that nobody hears still run, it stays nominated and asks
 // for pre-votes again when enough of the promises have run out, or when a RELEASE arrives. Answers
-// that are late count for that, too: the first to answer may be bound for long (the process itself, by
-// what it promised before it was restarted, V6), and the others for a moment. For T after a RELEASE
-// it asks every tenth of a heartbeat, because it reaches the voters at different times.
+// that are late count for that, too: the first to answer may be bound for long (the process itself,
+// by what it promised before it was restarted, V6), and the others for a moment. For T after a
+// RELEASE it asks every tenth of a heartbeat, because it reaches the voters at different times.
 //
 // C8. A process that suspects the leaseholder sends a PREVOTE to the voters before its election
 // algorithm hears of the suspicion. If a majority does not hear the leaseholder either, the
 // algorithm is told, and an election begins. If they hear it, the process follows by hearsay, and
 // asks again after a random T/2 to 3T/2. So a process that lost only its own link to the
-// leaseholder disturbs nobody. A process whose app reports that the leaseholder does not answer asks
-// the voters, too. While it hears the leaseholder itself it says so when it is asked, and it goes on
-// following unless a majority hears nothing. So an app that lies costs pre-votes, and no more.
+// leaseholder disturbs nobody. A process whose app reports that the leaseholder does not answer
+// asks the voters, too. While it hears the leaseholder itself it says so when it is asked, and it
+// goes on following unless a majority hears nothing. So an app that lies costs pre-votes, and no
+// more.
 
 // purpose is why a process asks the voters for pre-votes.
 type purpose uint8
@@ -90,7 +91,11 @@ func (m *Machine) sendPreVotes() {
 }
 
 func (m *Machine) preVoteRequest() Request {
-	return Request{Kind: PreVote, Epoch: NewEpoch(m.roster.Generation, 0), Round: m.candidacy.preVote.round}
+	return Request{
+		Kind:  PreVote,
+		Epoch: NewEpoch(m.roster.Generation, 0),
+		Round: m.candidacy.preVote.round,
+	}
 }
 
 // linkUp asks a voter that has not answered: what was sent before the link opened may be lost (C1).
@@ -131,8 +136,8 @@ func (m *Machine) preVoted(from Incarnation, v Response) {
 	s.responses[i], s.answered[i] = v, true
 }
 
-// answeredLate takes the answer of a voter to a pre-vote that has failed: the next one may begin sooner
-// (C4).
+// answeredLate takes the answer of a voter to a pre-vote that has failed: the next one may begin
+// sooner (C4).
 func (m *Machine) answeredLate(i int, v Response) {
 	s := &m.candidacy.preVote
 	if v.Remaining > 0 { // it may have been asked later than the others
@@ -176,7 +181,8 @@ func (m *Machine) evaluatePreVote() {
 }
 
 // count counts the answers: all of them, those that would promise, those that hear a leaseholder
-// (whose lease has not ended), and those that would promise if the leaseholder in question released.
+// (whose lease has not ended), and those that would promise if the leaseholder in question
+// released.
 func (s *preVote) count(self string, ended ending) (answered, granted, heard, support int) {
 	for i, v := range s.responses {
 		if !s.answered[i] {
@@ -293,16 +299,17 @@ func (m *Machine) preVoteFailed(answered bool) {
 	s.purpose = noPreVote
 }
 
-// whenPromisesHaveRunOut returns when the promises of a majority have run out, by what the voters have
-// answered so far, or when T has passed. ok is false if it is not promises that keep them from voting.
+// whenPromisesHaveRunOut returns when the promises of a majority have run out, by what the voters
+// have answered so far, or when T has passed. ok is false if it is not promises that keep them from
+// voting.
 func (m *Machine) whenPromisesHaveRunOut() (at Instant, ok bool) {
 	s := &m.candidacy.preVote
 	wait := min(s.untilMajority(m.roster.majority()), max(m.t, m.heartbeat))
 	return max(s.askedAt+wait, m.now.Boot) + time.Millisecond, wait > 0
 }
 
-// untilMajority returns how long it takes until the promises of a majority have run out. A majority has
-// answered.
+// untilMajority returns how long it takes until the promises of a majority have run out. A majority
+// has answered.
 func (s *preVote) untilMajority(majority int) time.Duration {
 	var remaining []time.Duration
 	for i, v := range s.responses {

@@ -70,7 +70,8 @@ func (r *Roster) find(name string) (Member, bool) {
 // another state directory. Of a process that does not vote it may name none.
 func (r *Roster) indexOf(i Incarnation) int {
 	return slices.IndexFunc(r.Members, func(q Member) bool {
-		return q.Name == i.Name && q.UID == i.UID && (q.StateID == i.StateID || q.StateID == "" && !q.Voter)
+		return q.Name == i.Name && q.UID == i.UID &&
+			(q.StateID == i.StateID || q.StateID == "" && !q.Voter)
 	})
 }
 

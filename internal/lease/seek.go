@@ -10,8 +10,8 @@ package lease
 // written it by then, until a majority has promised, or so many have denied that no majority is
 // left, or L has passed. If any have denied, those that have not answered for 2 T count with them:
 // they may be dead, and votes that are split must not be kept from each other for a whole lease. In
-// all cases but the first it sends RELEASE, and the next attempt begins with a pre-vote after a random
-// part of T, of 2 T the next time, and so on up to 8 T.
+// all cases but the first it sends RELEASE, and the next attempt begins with a pre-vote after a
+// random part of T, of 2 T the next time, and so on up to 8 T.
 
 // seek asks for the votes of an epoch with at least this ballot (C3, LH5, LH9).
 func (m *Machine) seek(ballot int64) {

@@ -113,9 +113,9 @@ func TestSmallGroups(t *testing.T) {
 	}
 }
 
-// C6, found: two candidates of three voters, the third of which is gone, each promise themselves the
-// same ballot, and give it up after a lease. The RELEASE of the one does not make the other one ask
-// at once: they would collide again, for ever.
+// C6, found: two candidates of three voters, the third of which is gone, each promise themselves
+// the same ballot, and give it up after a lease. The RELEASE of the one does not make the other one
+// ask at once: they would collide again, for ever.
 func TestARivalsReleaseDoesNotEndThePause(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
 	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})

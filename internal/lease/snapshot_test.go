@@ -14,8 +14,9 @@ func (m *Machine) Round() uint64 { return m.round }
 // AppendSnapshot appends everything that can change what a Machine does from now on, provided that
 // T stays the same and preemption is Never. What differs and makes no difference is left out:
 // rounds count from base, instants that are over are all the same, and delays that were drawn at
-// random count in units of grain, because an exploration reads the clock at such instants only. What
-// follows from the rest is left out, too: m.me from the roster, a tally's deadline from its promises.
+// random count in units of grain, because an exploration reads the clock at such instants only.
+// What follows from the rest is left out, too: m.me from the roster, a tally's deadline from its
+// promises.
 func (m *Machine) AppendSnapshot(b []byte, grain time.Duration, base uint64) []byte {
 	s := snapshot{b: b, now: m.now.Boot, grain: grain, base: base}
 	s.flags(m.candidate, m.roster != nil)

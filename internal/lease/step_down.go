@@ -70,7 +70,8 @@ func (m *Machine) release(t, later *tally) {
 	m.giveBack(t.roster, t.epoch, "")
 }
 
-// giveBack sends RELEASE to the members of the epoch's roster, and releases this process's own promise.
+// giveBack sends RELEASE to the members of the epoch's roster, and releases this process's own
+// promise.
 func (m *Machine) giveBack(r *Roster, e Epoch, heir string) {
 	p := Request{Kind: Release, Epoch: e, Heir: heir, Group: m.roster.Group}
 	m.out.Release = &p

@@ -83,8 +83,8 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// F6: who does not hear the leaseholder, and reaches no majority that could tell, names nobody. When
-// it hears the leaseholder again, it names it again.
+// F6: who does not hear the leaseholder, and reaches no majority that could tell, names nobody.
+// When it hears the leaseholder again, it names it again.
 func TestWithoutMajorityNobodyIsNamed(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P1")
 	held := lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1}

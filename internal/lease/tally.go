@@ -62,8 +62,8 @@ func (t *tally) ofMajority(instants []Instant) Instant {
 	return t.scratch[len(t.scratch)-majority]
 }
 
-// mayHaveRival reports whether another process that may coordinate has answered within the last lease
-// or may have done so unheard, because this process stood still or asks it for nothing (LH4).
+// mayHaveRival reports whether another process that may coordinate has answered within the last
+// lease or may have done so unheard, because this process stood still or asks it for nothing (LH4).
 func (t *tally) mayHaveRival(self string, now Instant) bool {
 	stoodStill := true
 	for i, q := range t.roster.Members {

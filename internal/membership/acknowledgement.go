@@ -10,11 +10,12 @@ import "time"
 //     that made the last change of voters or of the rules level (MC11), or a later one. It makes no
 //     new promise under older ones any more, connected or not. A voter that is known to have ended
 //     (MC5) counts, too: it will promise nothing at all.
-//   - Two leases: for one of them a voter that took the new roster renews what it had promised under
-//     the one before (V4 in internal/lease), and the last of these promises runs for another.
+//   - Two leases: for one of them a voter that took the new roster renews what it had promised
+//     under the one before (V4 in internal/lease), and the last of these promises runs for another.
 //   - The longest lease is the longest that a promise may still have. It is persisted with the
-//     roster. It grows at once when the spec asks for a longer lease, and shrinks to the spec's only
-//     when every voter has used a roster with the shorter lease for as long as the longer one runs.
+//     roster. It grows at once when the spec asks for a longer lease, and shrinks to the spec's
+//     only when every voter has used a roster with the shorter lease for as long as the longer one
+//     runs.
 //
 // Why it is enough: such a majority shares a voter with every majority of the roster before, so
 // when the two leases have passed nobody may act under that one.

@@ -12,8 +12,8 @@ import "time"
 // again and again. For the sake of such liars a generation lasts for two longest leases and 2 s at
 // least.
 
-// ballotsSpent reports whether the next generation is due (MC14), and how long that takes if time alone
-// is missing.
+// ballotsSpent reports whether the next generation is due (MC14), and how long that takes if time
+// alone is missing.
 func ballotsSpent(g *group, longest time.Duration) (spent bool, again time.Duration) {
 	if g.roster == nil || !g.asksForBallots() || g.majorityFollows() {
 		return false, 0

@@ -123,8 +123,8 @@ func (s *situation) endedLongAgo(v *voter) bool {
 // nobody is the index of no voter.
 const nobody = -1
 
-// carries reports whether a set of n voters would have a majority connected. The set is the newcomers
-// and all present voters except one:
+// carries reports whether a set of n voters would have a majority connected. The set is the
+// newcomers and all present voters except one:
 //
 //	connected + newcomers >= majority(n)
 //

@@ -7,8 +7,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/identity"
 )
 
-// What the kubelet has said stays, though the pod, and with it the word, is gone, and a report comes
-// late.
+// What the kubelet has said stays, though the pod, and with it the word, is gone, and a report
+// comes late.
 func TestTheKubeletsWordStays(t *testing.T) {
 	s := voting(3)
 	s.loses(2, 0)

@@ -14,16 +14,17 @@ import "time"
 //     wall clock: it is neither recorded nor believed while that differs from the API server's.
 //     (An agent reads the end of its certificate from CLOCK_BOOTTIME, and takes the certificate for
 //     ended after a reboot.)
-//   - Its agent said that it leaves, when it used a roster that gives its process priority 0 because
-//     its pod is being deleted (MC8), and has been disconnected for 7 s: it answers the others for
-//     5 s at most, also if its machine is suspended meanwhile. Without such a roster the word proves
-//     nothing, because the container may be started again; and when the deletion began, by the API
-//     server's clock, does not compare with when it left, by this one's. An agent that connects
-//     again disproves it.
+//   - Its agent said that it leaves, when it used a roster that gives its process priority 0
+//     because its pod is being deleted (MC8), and has been disconnected for 7 s: it answers the
+//     others for 5 s at most, also if its machine is suspended meanwhile. Without such a roster the
+//     word proves nothing, because the container may be started again; and when the deletion began,
+//     by the API server's clock, does not compare with when it left, by this one's. An agent that
+//     connects again disproves it.
 //   - An operator confirmed it (kubectl election forget). An agent that connects disproves it.
 //
 // All voters that have been known to have ended for as long as the longest lease are removed in one
-// change, also the last ones: nothing that they promised can still run, and they promise nothing any more.
+// change, also the last ones: nothing that they promised can still run, and they promise nothing
+// any more.
 
 const (
 	// CertificatesEnd is how long after a pod was found missing every certificate of its agent has

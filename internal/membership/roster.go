@@ -10,9 +10,9 @@ import (
 // MC1: One roster at a time. A roster is persisted in the group's status, on top of the very state
 // that was read, before any agent is told; of two managers one gets a conflict. Generations only
 // grow: the next is max(last + 1, seconds since 2026-01-01), so that a group that is made again, or
-// restored from a backup, does not go back. The seconds are the API server's: a manager whose clock is
-// ahead would make generations that others take for lies (MC10), and one whose clock is behind might
-// make one twice. Two rosters of one generation tell the agents the same.
+// restored from a backup, does not go back. The seconds are the API server's: a manager whose clock
+// is ahead would make generations that others take for lies (MC10), and one whose clock is behind
+// might make one twice. Two rosters of one generation tell the agents the same.
 
 // MaxMembers is how many members a roster holds.
 const MaxMembers = 256
@@ -75,7 +75,8 @@ func NextGeneration(last *Roster, reports []Report, date time.Time) int64 {
 	return next
 }
 
-// fill has the members carry what agents are told and what is not persisted, while a request may stand.
+// fill has the members carry what agents are told and what is not persisted, while a request may
+// stand.
 func fill(members []Member, w *StepDown, f *Facts) {
 	for i := range members {
 		pod := f.pod(members[i].UID)

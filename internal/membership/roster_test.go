@@ -168,8 +168,8 @@ func TestADepartingProcessNeverCoordinates(t *testing.T) {
 	}
 }
 
-// Without a majority nobody is removed: a voter that is gone, without proof that it ended, still votes,
-// with priority 0.
+// Without a majority nobody is removed: a voter that is gone, without proof that it ended, still
+// votes, with priority 0.
 func TestAVoterWhosePodIsGoneNeverCoordinates(t *testing.T) {
 	s := voting(3)
 	s.loses(1, 0).loses(2, 0)

@@ -125,8 +125,8 @@ func TestSilentVoterHoldsTheRulesLevel(t *testing.T) {
 	}
 }
 
-// MC11: the level waits for MC4, and so does what comes after it: two longest leases after a majority
-// has acknowledged. Until then no voter comes, and no other level.
+// MC11: the level waits for MC4, and so does what comes after it: two longest leases after a
+// majority has acknowledged. Until then no voter comes, and no other level.
 func TestRulesLevelWaits(t *testing.T) {
 	s := levelled(1)
 	s.Rules = 2
@@ -187,8 +187,8 @@ func TestNewcomerOfAnotherRulesLevel(t *testing.T) {
 	}
 }
 
-// MC11: a manager that does not support the level in force makes no roster, whatever happens, and its
-// successor that does goes on.
+// MC11: a manager that does not support the level in force makes no roster, whatever happens, and
+// its successor that does goes on.
 func TestManagerOfAnotherRulesLevel(t *testing.T) {
 	for _, newest := range []int32{1, 4} {
 		s := levelled(2)
@@ -227,8 +227,8 @@ func TestRulesLevelOfOldData(t *testing.T) {
 	}
 }
 
-// MC11: a voter that reports, and does not support the level in force, can acknowledge nothing, so it
-// carries no change of voters (MC6).
+// MC11: a voter that reports, and does not support the level in force, can acknowledge nothing, so
+// it carries no change of voters (MC6).
 func TestVoterOfAnotherRulesLevelCarriesNothing(t *testing.T) {
 	s := levelled(2)
 	s.supporting(1, 2)

@@ -2,13 +2,14 @@ package membership
 
 import "time"
 
-// MC10: Set back. A backup that is restored, or a status that is wiped, leaves an older roster in the
-// status, or none. Its voters need not be those that may act. A manager that has seen the newer one
-// goes on with that (see State.read). One that has not must learn from the agents that there is one:
+// MC10: Set back. A backup that is restored, or a status that is wiped, leaves an older roster in
+// the status, or none. Its voters need not be those that may act. A manager that has seen the newer
+// one goes on with that (see State.read). One that has not must learn from the agents that there is
+// one:
 //
-//   - In a group that is older than its lead, a manager makes no new roster before a majority of the
-//     voters in the status have reported, or 20 s have passed. Where the status has no voters, all
-//     pods that may run must have reported, and one lease must have passed.
+//   - In a group that is older than its lead, a manager makes no new roster before a majority of
+//     the voters in the status have reported, or 20 s have passed. Where the status has no voters,
+//     all pods that may run must have reported, and one lease must have passed.
 //   - While an agent reports a newer generation than that in the status, no new roster is made. It
 //     ends when a roster is adopted: the newest that agents hold, as a manager signed it. That
 //     happens by itself if a majority of its voters report, and nobody reports a newer one.
@@ -17,12 +18,12 @@ import "time"
 //
 // Why a majority is enough: a change of voters waits until a majority uses the roster of the change
 // before (MC4), and an agent never goes back to an older one. So if a majority of the voters on a
-// roster use that one, or one before, voters have changed once since at most, and any two majorities
-// intersect (MC3).
+// roster use that one, or one before, voters have changed once since at most, and any two
+// majorities intersect (MC3).
 //
-// What is not promised: if no agent that has used the newer roster reports in that time, nobody can tell
-// that there is one. The next generation is above its one all the same, if the API server's clock was
-// not set back. A member that lies about its generation keeps its own group's roster as
+// What is not promised: if no agent that has used the newer roster reports in that time, nobody can
+// tell that there is one. The next generation is above its one all the same, if the API server's
+// clock was not set back. A member that lies about its generation keeps its own group's roster as
 // it is until an operator says otherwise.
 
 // returnWithin is how long an agent may take to come back to a new manager: the longest backoff of
@@ -53,8 +54,8 @@ func (a AdoptRequest) chooses(generation, newest int64) bool {
 	return a.Newest >= newest && a.Generation == generation
 }
 
-// newestReported is the newest generation of this group object that an agent reports. One that is an
-// hour ahead of the API server's clock is a lie, if that is known.
+// newestReported is the newest generation of this group object that an agent reports. One that is
+// an hour ahead of the API server's clock is a lie, if that is known.
 func newestReported(f *Facts) (newest int64) {
 	const hour = 60 * 60
 	latest := int64(f.date().Sub(GenerationsBegin)/time.Second) + hour
@@ -86,8 +87,8 @@ func usedByMajority(r *Roster, f *Facts) bool {
 	return users >= Majority(voters)
 }
 
-// mayBeSetBack returns for how long a new roster is put off, because agents that may know of a newer
-// one have had no time to report it.
+// mayBeSetBack returns for how long a new roster is put off, because agents that may know of a
+// newer one have had no time to report it.
 func (g *group) mayBeSetBack() time.Duration {
 	if !g.Guarded || !g.Inherited {
 		return 0
@@ -97,7 +98,8 @@ func (g *group) mayBeSetBack() time.Duration {
 	}
 	wait := returnWithin
 	if len(g.voters) == 0 && g.reportedByAll() {
-		wait = Outlast(g.Lease) // a voter may have lost its state directory, and what it promised still runs
+		// a voter may have lost its state directory, and what it promised still runs
+		wait = Outlast(g.Lease)
 	}
 	return max(wait-g.Now.Sub(g.Begun), 0)
 }

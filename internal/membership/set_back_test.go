@@ -22,8 +22,8 @@ func setBack(s *scene, voters ...int) (newest *Roster) {
 	return newest
 }
 
-// MC10: the voters in a restored status are not those that may act. Nothing changes, however long it
-// takes, until the newest roster that agents hold is known and a majority of its voters report.
+// MC10: the voters in a restored status are not those that may act. Nothing changes, however long
+// it takes, until the newest roster that agents hold is known and a majority of its voters report.
 func TestStatusSetBack(t *testing.T) {
 	s := voting(5)
 	newest := setBack(s, 0, 1)
@@ -78,8 +78,8 @@ func TestStatusSetBackIsRemembered(t *testing.T) {
 	}
 }
 
-// An operator may adopt the newest roster that agents hold, or the one in the status, and means what
-// he has seen.
+// An operator may adopt the newest roster that agents hold, or the one in the status, and means
+// what he has seen.
 func TestOperatorAdopts(t *testing.T) {
 	for name, c := range map[string]struct {
 		request func(held, status, newest int64) AdoptRequest
@@ -127,8 +127,9 @@ func TestOperatorAdopts(t *testing.T) {
 	}
 }
 
-// Generations are numbered by the API server's clock. A manager whose own was two days ahead used to
-// make some that the next manager took for lies when the status was set back, so nobody led for ever.
+// Generations are numbered by the API server's clock. A manager whose own was two days ahead used
+// to make some that the next manager took for lies when the status was set back, so nobody led for
+// ever.
 func TestGenerationsByTheAPIServersClock(t *testing.T) {
 	for name, off := range map[string]time.Duration{"ahead": 48 * time.Hour, "behind": -48 * time.Hour} {
 		s := voting(3)

@@ -10,12 +10,13 @@ type State struct {
 	above    int64   // agents use this generation, which is newer than roster; 0: none does (MC10)
 	least    int64   // the next generation is at least this, because a roster was adopted
 
-	voters       []voterRecord // the voters that the following speaks of, in roster order
-	rules        int32         // the rules level of the newest roster (MC11)
-	generation   int64         // of the roster by which they became the voters under it, or a later one
-	acknowledged time.Time     // since when a majority of them has acknowledged that (MC4)
-	newest       int64         // generation of the newest roster
-	allUse       time.Time     // since when every voter uses the newest roster
+	voters []voterRecord // the voters that the following speaks of, in roster order
+	rules  int32         // the rules level of the newest roster (MC11)
+	// of the roster by which they became the voters under it, or a later one
+	generation   int64
+	acknowledged time.Time // since when a majority of them has acknowledged that (MC4)
+	newest       int64     // generation of the newest roster
+	allUse       time.Time // since when every voter uses the newest roster
 
 	joined   time.Time // without voters: since when at least one process has joined (MC2)
 	behind   bool      // without voters: an agent uses a roster of when there were voters
@@ -81,7 +82,8 @@ func (s State) advance(g *group) State {
 	for i := range g.voters {
 		v := &g.voters[i]
 		known := s.recordOf(v)
-		if v.dismissed = known.dismissed; v.dismissed == 0 && present && v.pod != nil && v.pod.deleting() {
+		if v.dismissed = known.dismissed; v.dismissed == 0 && present && v.pod != nil &&
+			v.pod.deleting() {
 			v.dismissed = generation
 		}
 		v.end = proofOfEnd(v, g.Facts, known.end)

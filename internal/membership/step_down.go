@@ -8,8 +8,9 @@ import "time"
 //   - It is refused if the roster or the coordinator is not what the operator saw, if no other
 //     process that reports is a candidate, or if the successor that it names is none. While the
 //     manager does not know who coordinates, it waits.
-//   - Otherwise it stands. While a request stands, the roster gives the process of that name priority
-//     0, and the successor the highest priority of all. The rest follows from what priorities mean.
+//   - Otherwise it stands. While a request stands, the roster gives the process of that name
+//     priority 0, and the successor the highest priority of all. The rest follows from what
+//     priorities mean.
 //   - It ends when its time has passed or, if it has none, when another process coordinates; when
 //     it is withdrawn or another request is made; and when no other process has coordinated for one
 //     longest lease on any clock and 5 s, as far as the manager knows.
@@ -22,10 +23,11 @@ const (
 	MaxPriority = 1_000_000
 	// MaxStepDown is for how long a request stands at most.
 	MaxStepDown = 24 * time.Hour
-	// farthest is how far away the end of a request may be, by a clock that is behind that of the manager
-	// which took it up.
+	// farthest is how far away the end of a request may be, by a clock that is behind that of the
+	// manager which took it up.
 	farthest = MaxStepDown + time.Hour
-	// tookOverWithin is for how long nobody else may coordinate while a request stands, beside a lease.
+	// tookOverWithin is for how long nobody else may coordinate while a request stands, beside a
+	// lease.
 	tookOverWithin = 5 * time.Second
 )
 
@@ -87,8 +89,8 @@ const (
 // stands reports whether the priorities on the roster follow a request.
 func (w *StepDown) stands() bool { return w != nil && w.Outcome == Standing }
 
-// stepDown returns what is to be recorded of the request, if there is one, and when time alone would
-// change that.
+// stepDown returns what is to be recorded of the request, if there is one, and when time alone
+// would change that.
 func (s *State) stepDown(g *group) (record *StepDown, again time.Duration) {
 	var last *StepDown
 	if s.roster != nil {

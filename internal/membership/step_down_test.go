@@ -50,8 +50,8 @@ func (s *scene) wants(t *testing.T, outcome Outcome, want string) {
 	}
 }
 
-// A request stands until another process coordinates. It makes two rosters, with the voters of before,
-// and works once though the annotation stays.
+// A request stands until another process coordinates. It makes two rosters, with the voters of
+// before, and works once though the annotation stays.
 func TestStepDown(t *testing.T) {
 	s := asked()
 	before, voters := s.Roster.Generation, s.voters()
@@ -290,7 +290,8 @@ func TestStepDownToAPodThatIsDeleted(t *testing.T) {
 	s.wants(t, Standing, "[0 2 0]")
 }
 
-// A manager that dies after it persisted a request is followed by one that tells the agents the same.
+// A manager that dies after it persisted a request is followed by one that tells the agents the
+// same.
 func TestStepDownSurvivesTheManager(t *testing.T) {
 	s := asked()
 	told := s.pass().Roster

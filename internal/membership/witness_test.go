@@ -147,8 +147,8 @@ func TestWitnessThatIsGone(t *testing.T) {
 	s.stays(t, "its pod is gone")
 }
 
-// A request cannot make a coordinator of a witness, marked or recorded, and a group whose other process
-// is a witness has nobody else.
+// A request cannot make a coordinator of a witness, marked or recorded, and a group whose other
+// process is a witness has nobody else.
 func TestStepDownToAWitness(t *testing.T) {
 	for name, marked := range map[string]bool{"marked": true, "recorded": false} {
 		t.Run(name, func(t *testing.T) {

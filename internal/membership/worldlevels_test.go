@@ -31,8 +31,8 @@ func (w *world) canUse(a *agent) bool {
 	return c == nil || supports(a.rules, c.roster.Rules)
 }
 
-// mendBuilds upgrades, or rolls back, the manager and the agents that do not support the rules level
-// in force.
+// mendBuilds upgrades, or rolls back, the manager and the agents that do not support the rules
+// level in force.
 func (w *world) mendBuilds() {
 	r := w.state.roster
 	if r == nil {
@@ -51,8 +51,8 @@ func (w *world) mendBuilds() {
 	}
 }
 
-// checkLevel is MC11: the level changes by one, and never with the voters; the first voters may have
-// any that the manager and all of them support.
+// checkLevel is MC11: the level changes by one, and never with the voters; the first voters may
+// have any that the manager and all of them support.
 func (w *world) checkLevel(was, is *Roster, voters []Member) {
 	w.t.Helper()
 	before := votersAmong(was)

@@ -156,8 +156,8 @@ func kinds(all []node.Exchange) string {
 	return strings.Join(said, ", ")
 }
 
-// In a Guarded group, too, an election begins when the link to the leaseholder breaks, though its lease
-// runs on for a while: what is said until that ends is of this election.
+// In a Guarded group, too, an election begins when the link to the leaseholder breaks, though its
+// lease runs on for a while: what is said until that ends is of this election.
 func TestAnAccountBeginsWithTheLoss(t *testing.T) {
 	p := start(t, "P1", newRoster(true))
 	p.step(node.Event{Type: node.LinkUp, From: "P2"})
@@ -175,9 +175,9 @@ func TestAnAccountBeginsWithTheLoss(t *testing.T) {
 	}
 }
 
-// An election that names whom this process has followed all the time is none: an app that is healthy
-// again has its algorithm start anew, and the leaseholder goes on. Otherwise the next election would
-// seem to have begun with it.
+// An election that names whom this process has followed all the time is none: an app that is
+// healthy again has its algorithm start anew, and the leaseholder goes on. Otherwise the next
+// election would seem to have begun with it.
 func TestNothingChangedIsNoElection(t *testing.T) {
 	p := start(t, "P2", newRoster(true))
 	p.step(node.Event{Type: node.LinkUp, From: "P1"})
@@ -193,8 +193,8 @@ func TestNothingChangedIsNoElection(t *testing.T) {
 	}
 }
 
-// Nor does one go on while this process does not reach the leaseholder, and the voters say that they
-// hear it.
+// Nor does one go on while this process does not reach the leaseholder, and the voters say that
+// they hear it.
 func TestACutLinkIsNoElection(t *testing.T) {
 	p := start(t, "P1", newRoster(true))
 	p.step(node.Event{Type: node.LinkUp, From: "P2"})

@@ -7,8 +7,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// NotCandidate is why a process is no candidate, in a word of internal/roster's reports; empty if it
-// is one.
+// NotCandidate is why a process is no candidate, in a word of internal/roster's reports; empty if
+// it is one.
 type NotCandidate string
 
 // Why a process is no candidate.

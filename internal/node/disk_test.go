@@ -144,8 +144,8 @@ func TestAGroupThatIsGone(t *testing.T) {
 	}
 }
 
-// A process that starts again acknowledges at once what its state directory holds: a manager that has
-// lost its status must not take it for one that has used no roster yet.
+// A process that starts again acknowledges at once what its state directory holds: a manager that
+// has lost its status must not take it for one that has used no roster yet.
 func TestWhatIsOnTheDiskIsAcknowledgedAtOnce(t *testing.T) {
 	p := boot(t, "P1", lease.State{Group: "g", Generation: 1, Voted: true})
 	p.slow = true

@@ -11,8 +11,8 @@
 //
 //  1. ready.Withdraw: take the permission from the app, before anything else
 //  2. ready.Write:    begin to write it to the disk, and go on; report the outcome by Advance
-//  3. ready.Exited, ready.Roster: who may send to us; ready.Links: whom to link to. (2 may also come
-//     after 3: the write only begins.)
+//  3. ready.Exited, ready.Roster: who may send to us; ready.Links: whom to link to. (2 may also
+//     come after 3: the write only begins.)
 //  4. ready.Messages: send them, in this order; links that are not wanted any more end after that
 //  5. ready.Permission: what the app may be granted from now on
 //  6. ready.Changed: publish View; ready.Behind: ask the manager for a newer roster;

@@ -9,8 +9,8 @@ import (
 
 // The election algorithm nominates, the lease protocol authorises. What one of the two says that
 // concerns the other lies in the inbox of the other until it has finished its own step, so neither
-// calls the other, and each event is dealt with before the next one: the lease protocol first, since
-// what it knows wins over nominations (F1).
+// calls the other, and each event is dealt with before the next one: the lease protocol first,
+// since what it knows wins over nominations (F1).
 
 // inbox holds what the two machines have yet to hear. It is empty between two Steps.
 type inbox struct {
@@ -25,8 +25,8 @@ func (n *Node) elect(e election.Event) {
 	n.drain()
 }
 
-// authorise gives an event to the lease protocol. In a Classic group, and in none, it hears only of the
-// disk and of the app, about what an earlier Guarded group of this run has left.
+// authorise gives an event to the lease protocol. In a Classic group, and in none, it hears only of
+// the disk and of the app, about what an earlier Guarded group of this run has left.
 func (n *Node) authorise(e lease.Event) {
 	left := e.Type == lease.Told || e.Type == lease.Persisted || e.Type == lease.WriteFailed
 	if n.lease != nil && (n.guarded() || left) {
@@ -84,7 +84,8 @@ func (n *Node) stepElection(e election.Event) {
 // say of elections must not reach the election algorithm, or a leaseholder that is not the highest
 // would be bullied for ever. Which incarnation speaks is noted all the same, and the message waits.
 func (n *Node) concernsElection(e *election.Event) bool {
-	if e.Type != election.Receive && e.Type != election.Answered || !n.guarded() || !n.lease.IgnoresElections() {
+	if e.Type != election.Receive && e.Type != election.Answered ||
+		!n.guarded() || !n.lease.IgnoresElections() {
 		return true
 	}
 	if e.Type == election.Answered {

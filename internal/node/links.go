@@ -10,12 +10,13 @@ import (
 
 // turn is when this process of a Classic group makes a link to a coordinator that it only watches
 // (hazard R13). Where an algorithm has no links to everybody, everybody else needs one to each new
-// coordinator, and the handshake of a link costs more than the messages of the election. So these links
-// are made one after the other, within a heartbeat, in the order in which the news goes round the ring.
-// Until then the processes before the coordinator in the ring, which have links to it, watch it.
+// coordinator, and the handshake of a link costs more than the messages of the election. So these
+// links are made one after the other, within a heartbeat, in the order in which the news goes round
+// the ring. Until then the processes before the coordinator in the ring, which have links to it,
+// watch it.
 //
-// In a Guarded group all make it at once. Others ask each process whether it hears the leaseholder (V9),
-// and without a link it would not know that the leaseholder has ended.
+// In a Guarded group all make it at once. Others ask each process whether it hears the leaseholder
+// (V9), and without a link it would not know that the leaseholder has ended.
 type turn struct {
 	coordinator string
 	at          lease.Instant // 0: nobody is waited for
@@ -50,8 +51,8 @@ func (n *Node) relink() {
 	}
 }
 
-// linksMayDiffer reports whether anything has happened since the last time that the links depend on. (In a
-// Guarded group the view shows the leaseholder, also while the algorithm names nobody.)
+// linksMayDiffer reports whether anything has happened since the last time that the links depend
+// on. (In a Guarded group the view shows the leaseholder, also while the algorithm names nobody.)
 func (n *Node) linksMayDiffer() bool {
 	return n.peers.stale || n.ready.Changed || n.peers.turn.come(n.now.Boot) ||
 		n.peers.coordinator != n.election.State().Coordinator ||
@@ -71,7 +72,8 @@ func (n *Node) watchable(needed []string) string {
 	}
 	if n.peers.turn.coordinator != c || n.peers.turn.at > n.now.Boot+n.roster.Heartbeat {
 		members := time.Duration(len(n.roster.Members))
-		n.peers.turn = turn{c, n.now.Boot + n.roster.Heartbeat*time.Duration(n.election.Distance(c))/members}
+		n.peers.turn = turn{c,
+			n.now.Boot + n.roster.Heartbeat*time.Duration(n.election.Distance(c))/members}
 	}
 	if !n.peers.turn.come(n.now.Boot) {
 		return ""

@@ -53,8 +53,8 @@ func (p *process) asked(name string) bool {
 	return slices.ContainsFunc(p.sent, func(m node.Message) bool { return m.Type == node.Question && m.To == name })
 }
 
-// R13: who has no link to the new coordinator makes one when its turn comes, a tenth of a heartbeat for
-// each link from the coordinator. It asks nothing before; who has a link asks at once.
+// R13: who has no link to the new coordinator makes one when its turn comes, a tenth of a heartbeat
+// for each link from the coordinator. It asks nothing before; who has a link asks at once.
 func TestLinksToACoordinatorAreMadeInTurn(t *testing.T) {
 	for place := 1; place <= 9; place++ {
 		p := onRingOfTen(t, place)
@@ -124,8 +124,9 @@ func hearsALeaseholder(t *testing.T) *process {
 	return p
 }
 
-// R13: in a Guarded group nobody has a turn. Whoever hears the leaseholder may have to answer it at once
-// (TAKE OVER), and tell others that it hears it, which takes a link that shows when it has ended.
+// R13: in a Guarded group nobody has a turn. Whoever hears the leaseholder may have to answer it at
+// once (TAKE OVER), and tell others that it hears it, which takes a link that shows when it has
+// ended.
 func TestLinksToALeaseholderAreMadeAtOnce(t *testing.T) {
 	p := hearsALeaseholder(t)
 	if !slices.Contains(p.links, "P10") {
@@ -133,8 +134,8 @@ func TestLinksToALeaseholderAreMadeAtOnce(t *testing.T) {
 	}
 }
 
-// A process that was no candidate for a while forgets whom it followed, and is told again. The view shows
-// the leaseholder all the time.
+// A process that was no candidate for a while forgets whom it followed, and is told again. The view
+// shows the leaseholder all the time.
 func TestTheLinkToTheLeaseholderIsMadeAgain(t *testing.T) {
 	p := hearsALeaseholder(t)
 	p.step(node.Event{Type: node.Unhealthy})

@@ -128,9 +128,10 @@ func TestWhatIsNotAcknowledged(t *testing.T) {
 	}
 }
 
-// MC10: a process that is given an older roster than its state directory has used says so. It neither votes
-// nor acts with that one, and the manager must hear why: the status was set back. It used to acknowledge the
-// older one; where all had lost the newer one, as when their certificates expire, nobody ever led again.
+// MC10: a process that is given an older roster than its state directory has used says so. It
+// neither votes nor acts with that one, and the manager must hear why: the status was set back. It
+// used to acknowledge the older one; where all had lost the newer one, as when their certificates
+// expire, nobody ever led again.
 func TestWhatItHasUsedIsAcknowledged(t *testing.T) {
 	newest := edited(newRoster(true), func(r *node.Roster) { r.Generation = 7 })
 	p := start(t, "P1", newest)

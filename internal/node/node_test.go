@@ -182,8 +182,8 @@ func TestClassic(t *testing.T) {
 	}
 }
 
-// The process status table shows what the links say, and who holds the lease (G10). A nominee does not
-// coordinate.
+// The process status table shows what the links say, and who holds the lease (G10). A nominee does
+// not coordinate.
 func TestTheTable(t *testing.T) {
 	p := start(t, "P3", newRoster(true))
 	shows := func(when, want string) {
@@ -295,7 +295,8 @@ func TestBehind(t *testing.T) {
 }
 
 // The app reports that the coordinator does not answer it. In a Classic group that calls an
-// election; in a Guarded group the voters are asked first. About any other process it means nothing.
+// election; in a Guarded group the voters are asked first. About any other process it means
+// nothing.
 func TestAppSuspects(t *testing.T) {
 	for _, c := range []struct {
 		guarded    bool

@@ -256,7 +256,8 @@ func (p *process) deny(from string) {
 	p.answer(from, func(*lease.Response) {})
 }
 
-// answer has a process answer the last request that it got. It would not grant it, and says what say adds.
+// answer has a process answer the last request that it got. It would not grant it, and says what
+// say adds.
 func (p *process) answer(from string, say func(*lease.Response)) {
 	p.t.Helper()
 	for _, m := range slices.Backward(p.sent) {

@@ -76,10 +76,10 @@ func (n *Node) receivedElection(e *Event) {
 	}
 }
 
-// receivedAnswer takes an answer to a question. A coordinator that follows another process is as good
-// as gone, even if it lives: it withdrew, or it restarted unnoticed. One that follows nobody takes
-// part in an election, and may be about to win it. An answer to a question of before this process
-// followed it says nothing.
+// receivedAnswer takes an answer to a question. A coordinator that follows another process is as
+// good as gone, even if it lives: it withdrew, or it restarted unnoticed. One that follows nobody
+// takes part in an election, and may be about to win it. An answer to a question of before this
+// process followed it says nothing.
 func (n *Node) receivedAnswer(e *Event) {
 	n.detector.Answered(e.From, e.Message.Sequence, n.now.Boot)
 	if slices.Contains(n.peers.silent, e.From) {

@@ -34,9 +34,9 @@ func (n *Node) rosterReceived(r *Roster) {
 	n.elect(election.Event{Type: election.Change, Roster: processes(r), Algorithm: r.Algorithm})
 }
 
-// refuses reports whether this process does not support a roster's rules level (MC11). Then it stays
-// with the roster that it has, if it has one, as if it had not heard of this one: to the others it
-// is a voter that cannot be reached. What it promised it keeps.
+// refuses reports whether this process does not support a roster's rules level (MC11). Then it
+// stays with the roster that it has, if it has one, as if it had not heard of this one: to the
+// others it is a voter that cannot be reached. What it promised it keeps.
 func (n *Node) refuses(r *Roster) bool {
 	if !r.Guarded || lease.Supports(n.config.Rules, r.Rules) {
 		return false

@@ -2,19 +2,20 @@ package node
 
 import "github.com/podesta-dev/podesta/internal/lease"
 
-// MC9. Passing on. The manager tells a roster to the agents that it reaches, and may end in between.
-// Then some voters use a newer generation than others, and neither part has a majority. So every
-// question, answer, lease request and lease response says which generation its sender uses, and who
-// hears of a newer one asks for it, at most once a heartbeat, the process that uses it. That one
-// answers with the roster as the manager signed it. It counts as if the manager had sent it:
-// a roster is persisted before any agent is told (MC1), so it may be used, and acknowledged (MC4).
+// MC9. Passing on. The manager tells a roster to the agents that it reaches, and may end in
+// between. Then some voters use a newer generation than others, and neither part has a majority. So
+// every question, answer, lease request and lease response says which generation its sender uses,
+// and who hears of a newer one asks for it, at most once a heartbeat, the process that uses it.
+// That one answers with the roster as the manager signed it. It counts as if the manager had sent
+// it: a roster is persisted before any agent is told (MC1), so it may be used, and acknowledged
+// (MC4).
 //
-// A roster that was passed on does not end this process's part in the group: that it is on no roster
-// any more is for the manager to say. A static group has no manager, nothing that is signed, and
-// passes nothing on.
+// A roster that was passed on does not end this process's part in the group: that it is on no
+// roster any more is for the manager to say. A static group has no manager, nothing that is signed,
+// and passes nothing on.
 //
-// Who may be believed: nobody. The driver hands over only what the manager has signed, for this very
-// group object; an older one, or the same, changes nothing.
+// Who may be believed: nobody. The driver hands over only what the manager has signed, for this
+// very group object; an older one, or the same, changes nothing.
 
 // passing is what this process knows of rosters that are newer than its own.
 type passing struct {
@@ -40,8 +41,8 @@ func (n *Node) compare(from string, generation int64) {
 	n.send(Message{Type: RosterRequest, To: from})
 }
 
-// Awaits reports whether a roster that this process passes on is what the node has asked it for. Only
-// then its signature is worth checking: a member that lies has one checked a heartbeat.
+// Awaits reports whether a roster that this process passes on is what the node has asked it for.
+// Only then its signature is worth checking: a member that lies has one checked a heartbeat.
 func (n *Node) Awaits(from string) bool {
 	return n.roster != nil && n.passing.awaits && n.passing.from == from
 }
@@ -64,8 +65,8 @@ func (n *Node) rosterRequested(e *Event) {
 	})
 }
 
-// rosterPassedOn takes a roster that another process has passed on. An answer without a roster is one
-// that nobody has signed.
+// rosterPassedOn takes a roster that another process has passed on. An answer without a roster is
+// one that nobody has signed.
 func (n *Node) rosterPassedOn(e *Event) {
 	if !n.Awaits(e.From) {
 		return

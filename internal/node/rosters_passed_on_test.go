@@ -93,8 +93,8 @@ func TestPassedOnRosterIsPassedOver(t *testing.T) {
 	}
 }
 
-// A request has one answer, whatever it holds: checking a signature costs time, and a member may send
-// rosters that nobody signed without end.
+// A request has one answer, whatever it holds: checking a signature costs time, and a member may
+// send rosters that nobody signed without end.
 func TestARequestHasOneAnswer(t *testing.T) {
 	r := newRoster(true)
 	p := start(t, "P2", r)

@@ -106,8 +106,8 @@ func TestReturnToAGroup(t *testing.T) {
 	}
 }
 
-// V12: a group object too many is refused with a reason, and the process takes part in nothing until
-// it hears of one that it knows. Its disk goes on saying what it must not forget.
+// V12: a group object too many is refused with a reason, and the process takes part in nothing
+// until it hears of one that it knows. Its disk goes on saying what it must not forget.
 func TestTooManyGroups(t *testing.T) {
 	saved := lease.State{Group: "g", Generation: 1, Voted: true}
 	for i := range lease.MaxGroups {
@@ -197,8 +197,8 @@ func TestLeaveUnmanaged(t *testing.T) {
 	}
 }
 
-// One incarnation numbers its elections through, also from one group object to the next: messages of
-// both may be under way at once, and would count in the wrong one.
+// One incarnation numbers its elections through, also from one group object to the next: messages
+// of both may be under way at once, and would count in the wrong one.
 func TestElectionsOfTwoGroupsHaveTwoIDs(t *testing.T) {
 	first := newRoster(false)
 	p := start(t, "P1", first)

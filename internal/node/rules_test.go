@@ -30,8 +30,8 @@ func ofLevel(r *node.Roster, level int32) *node.Roster {
 	return edited(r, func(r *node.Roster) { r.Rules = level })
 }
 
-// MC11: a process uses a roster of its newest rules level, and of the one below. One of another level
-// it refuses, and says so.
+// MC11: a process uses a roster of its newest rules level, and of the one below. One of another
+// level it refuses, and says so.
 func TestRostersOfARulesLevel(t *testing.T) {
 	for _, test := range []struct {
 		newest, level int32
@@ -60,8 +60,8 @@ func TestRostersOfARulesLevel(t *testing.T) {
 	}
 }
 
-// MC11: a process that refuses a newer roster stays with the one that it has: it votes under that one,
-// and not under the newer. It asks nobody for the newer one again, until there is another.
+// MC11: a process that refuses a newer roster stays with the one that it has: it votes under that
+// one, and not under the newer. It asks nobody for the newer one again, until there is another.
 func TestRefusedRosterIsAsIfUnheard(t *testing.T) {
 	r := newRoster(true)
 	p := build(t, "P2", 1, voted, r)
@@ -97,7 +97,8 @@ func TestRefusedRosterIsAsIfUnheard(t *testing.T) {
 }
 
 // MC11: an agent that was rolled back under a roster of a newer level starts with it in its state
-// directory. It answers nothing, and forgets nothing: when it is upgraded again, it votes as before.
+// directory. It answers nothing, and forgets nothing: when it is upgraded again, it votes as
+// before.
 func TestRolledBackUnderARoster(t *testing.T) {
 	r := ofLevel(newRoster(true), 2)
 	p := build(t, "P2", 2, voted, r)

@@ -15,7 +15,8 @@ type View struct {
 	Acknowledged int64  // of the newest roster that is on the disk as used: a restart does not go back
 	Coordinator  string // empty while there is none. Guarded: the leaseholder, as far as is known
 	Epoch        lease.Epoch
-	Bound        bool             // Guarded: this voter has promised that epoch, or has none to promise
+	// Guarded: this voter has promised that epoch, or has none to promise
+	Bound        bool
 	Phase        string           // Guarded: what this process does, in a word (lease.Machine.Phase)
 	Electing     bool             // this process takes part in an election
 	Withdrawn    bool             // the election algorithm takes this process for no candidate
@@ -60,8 +61,8 @@ func (n *Node) show() bool {
 	return true
 }
 
-// newTable returns the process status table, and whether it differs from that of the view. It is made
-// anew only if the election algorithm has taken a step, or the coordinator is another one.
+// newTable returns the process status table, and whether it differs from that of the view. It is
+// made anew only if the election algorithm has taken a step, or the coordinator is another one.
 func (n *Node) newTable(coordinator string) (table []election.Entry, changed bool) {
 	if !n.tableStale && coordinator == n.view.Coordinator {
 		return n.view.Table, false
@@ -80,7 +81,8 @@ func (n *Node) newTable(coordinator string) (table []election.Entry, changed boo
 // equal reports whether two views are the same, apart from their tables and the account of the last
 // election, which change with them.
 func (v *View) equal(o *View) bool {
-	return v.Member == o.Member && v.Group == o.Group && v.Generation == o.Generation && v.Acknowledged == o.Acknowledged &&
+	return v.Member == o.Member && v.Group == o.Group && v.Generation == o.Generation &&
+		v.Acknowledged == o.Acknowledged &&
 		v.Coordinator == o.Coordinator && v.Epoch == o.Epoch && v.Bound == o.Bound &&
 		v.Phase == o.Phase && v.Electing == o.Electing && v.Withdrawn == o.Withdrawn &&
 		v.Leaving == o.Leaving && v.NotCandidate == o.NotCandidate

@@ -34,7 +34,9 @@ func (w *waiting) add(e election.Event, now lease.Instant, n int) {
 
 // take appends the messages that are no older than a duration to a slice, in the order in which
 // they arrived, and keeps none.
-func (w *waiting) take(events []election.Event, now lease.Instant, age time.Duration) []election.Event {
+func (w *waiting) take(
+	events []election.Event, now lease.Instant, age time.Duration,
+) []election.Event {
 	for i := range w.messages {
 		if m := &w.messages[i]; now-m.at <= age {
 			events = append(events, m.event)

@@ -95,11 +95,11 @@ func (n *Node) advance(number uint64, err error) {
 	}
 }
 
-// acknowledged returns the newest generation of the group whose use is on the disk; 0 if there is none.
-// Everything older is refused, also after a restart (V4). It is newer than the roster in use when the
-// status was set back, and the manager must hear that (MC10). It is known from the start on, so that a
-// manager that has lost its status hears at once which rosters were in use (MC2). A Classic group keeps
-// nothing on the disk: it returns the generation of the roster in use.
+// acknowledged returns the newest generation of the group whose use is on the disk; 0 if there is
+// none. Everything older is refused, also after a restart (V4). It is newer than the roster in use
+// when the status was set back, and the manager must hear that (MC10). It is known from the start
+// on, so that a manager that has lost its status hears at once which rosters were in use (MC2). A
+// Classic group keeps nothing on the disk: it returns the generation of the roster in use.
 func (n *Node) acknowledged() int64 {
 	if !n.guarded() {
 		return n.roster.Generation

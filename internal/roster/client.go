@@ -114,8 +114,8 @@ func (c *Client) Hurry() {
 var errRenewed = errors.New("the certificate was renewed")
 
 // Run joins, follows and renews until ctx ends, and then returns nil, or until the pod belongs to
-// another group than the one that it has joined: that is a *MovedError. It logs failures and retries
-// (see reconnection). A receiver that does not read updates blocks the client only.
+// another group than the one that it has joined: that is a *MovedError. It logs failures and
+// retries (see reconnection). A receiver that does not read updates blocks the client only.
 func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 	if _, _, err := net.SplitHostPort(c.Address); err != nil {
 		return fmt.Errorf("the manager's address %q must be HOST:PORT: %w", c.Address, err)

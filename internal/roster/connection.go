@@ -24,8 +24,8 @@ type connection struct {
 }
 
 // connect opens a connection, and prepares it for these credentials. It is opened before gRPC makes
-// anything: between two managers, all agents of a cluster try again and again, and a connection that
-// is refused should cost them next to nothing.
+// anything: between two managers, all agents of a cluster try again and again, and a connection
+// that is refused should cost them next to nothing.
 //
 // The client does not use gRPC's own reconnecting: Run starts a new subscription when one ends.
 func (c *Client) connect(ctx context.Context, keyring *identity.Keyring) (*connection, error) {

@@ -6,9 +6,9 @@
 // wins: a roster or report that is superseded before it could be sent is never sent. Every message
 // is complete, so nothing has to be repeated after a connection is lost.
 //
-// The manager has one [Server]. It takes an agent's identity from the certificate of its connection only. The
-// Server distributes the rosters that it is told to publish, and keeps what agents report as
-// [Sightings]. It decides nothing about a group.
+// The manager has one [Server]. It takes an agent's identity from the certificate of its connection
+// only. The Server distributes the rosters that it is told to publish, and keeps what agents report
+// as [Sightings]. It decides nothing about a group.
 //
 // The package does not use Kubernetes: whatever needs the API server is provided through
 // [Admission].

@@ -62,8 +62,9 @@ func ReadFile(path string) (Roster, error) {
 // Parse reads a roster from JSON. An unknown field is an error. Absent fields get the API's
 // defaults: namespace "default", generation 1, algorithm Bully, safety Classic,
 // heartbeatMilliseconds 100, timeoutMilliseconds 500, leaseMilliseconds 1000,
-// leaseMinimumMilliseconds one heartbeat (lease.DefaultMinimum), preemption Delayed with stableSeconds 5,
-// rules 1, no appHealth. The defaults of a process are its name as uid, priority 1 and voter true.
+// leaseMinimumMilliseconds one heartbeat (lease.DefaultMinimum), preemption Delayed with
+// stableSeconds 5, rules 1, no appHealth. The defaults of a process are its name as uid, priority 1
+// and voter true.
 func Parse(data []byte) (Roster, error) {
 	if len(data) > maxFile {
 		return Roster{}, fmt.Errorf("the roster has %d bytes: at most %d are allowed", len(data),
@@ -181,7 +182,8 @@ func (r Roster) Encode() []byte {
 		},
 		AppHealth: fileHealthOf(r.AppHealth),
 	}
-	if r.Safety == Guarded && r.LeaseMinimum == 0 { // which is the lease; in a file it would be the default
+	// which is the lease; in a file it would be the default
+	if r.Safety == Guarded && r.LeaseMinimum == 0 {
 		f.LeaseMinimumMilliseconds = f.LeaseMilliseconds
 	}
 	for _, p := range r.Processes {

@@ -13,8 +13,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
-// follow runs one subscription: it passes on the manager's updates and sends reports until either end
-// closes the subscription or the certificate has been renewed.
+// follow runs one subscription: it passes on the manager's updates and sends reports until either
+// end closes the subscription or the certificate has been renewed.
 func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 	conn, err := c.connect(ctx, c.Keyring)
 	if err != nil {

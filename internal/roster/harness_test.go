@@ -248,8 +248,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// failures is a log handler that passes on the error of each attempt that failed. It waits until the
-// test has read it.
+// failures is a log handler that passes on the error of each attempt that failed. It waits until
+// the test has read it.
 type failures struct {
 	slog.Handler
 

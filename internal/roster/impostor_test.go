@@ -63,8 +63,8 @@ func trusts(t *testing.T, k *identity.Keyring, authority *identity.Authority) bo
 }
 
 // A tenant forges the mounted bundle, and leads agents to a manager of its own. Whoever has a
-// certificate that counts knows the true one, and does not follow it; nor does a link ever trust the
-// forged authority.
+// certificate that counts knows the true one, and does not follow it; nor does a link ever trust
+// the forged authority.
 func TestAnImpostorIsNotFollowed(t *testing.T) {
 	m, evil := newManager(t), impostor(t)
 	g, failed := joined(t, m, evil, evil.bundle, time.Hour)
@@ -112,8 +112,9 @@ func TestTheKeptBundleIsPreferred(t *testing.T) {
 	}
 }
 
-// A manager that did not prove itself is a reason to join by token, once. An agent that cannot join goes on
-// with its certificate: what led it astray may be over, and the API server, which a Join needs, away.
+// A manager that did not prove itself is a reason to join by token, once. An agent that cannot join
+// goes on with its certificate: what led it astray may be over, and the API server, which a Join
+// needs, away.
 func TestWhoCannotJoinGoesOnWithItsCertificate(t *testing.T) {
 	m, evil := newManager(t), impostor(t)
 	m.Publish(sample(1))
@@ -174,8 +175,8 @@ func TestWhatIsMountedIsNotTrustedBeforeAManagerProvedItself(t *testing.T) {
 	}
 }
 
-// An agent whose certificate cannot be used any more, for its machine was started again, still knows
-// whom it trusted.
+// An agent whose certificate cannot be used any more, for its machine was started again, still
+// knows whom it trusted.
 func TestTheKeptBundleOutlivesARestartOfTheMachine(t *testing.T) {
 	m, evil := newManager(t), impostor(t)
 	failed := make(chan error)

@@ -13,10 +13,10 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
-// mostUnanswered is after how many unanswered attempts the agent joins by token, in case the other end
-// does not say that it refuses the certificate (an alert of TLS may be lost). It is not the first one,
-// and none while all agents come back to another manager: that sends away those that are too many, and
-// a Join costs it and the API server far more than a subscription.
+// mostUnanswered is after how many unanswered attempts the agent joins by token, in case the other
+// end does not say that it refuses the certificate (an alert of TLS may be lost). It is not the
+// first one, and none while all agents come back to another manager: that sends away those that are
+// too many, and a Join costs it and the API server far more than a subscription.
 const mostUnanswered = 5
 
 // needsCertificate reports whether the next attempt begins with a Join by token: there is no
@@ -115,8 +115,8 @@ func (e *unprovedError) Error() string {
 		return fmt.Sprintf("%s: %v", what, e.cause)
 	}
 	return fmt.Sprintf("%s by the CA bundle that this agent keeps, and until %s no other "+
-		"counts, also not the one mounted from the ConfigMap podesta-trust: somebody may pose as the manager. If "+
-		"the CA was lost and made anew, delete the pod to have it join at once: %v", what,
+		"counts, also not the one mounted from the ConfigMap podesta-trust: somebody may pose as the "+
+		"manager. If the CA was lost and made anew, delete the pod to have it join at once: %v", what,
 		e.until.Format(time.RFC3339), e.cause)
 }
 

@@ -183,8 +183,8 @@ func TestReconnectResendsTheWholeReportAndRejoinsByCertificate(t *testing.T) {
 	}
 }
 
-// A manager that proves itself and does not take the certificate, as after its CA was replaced by an
-// older one, must not lock the agent out for a day.
+// A manager that proves itself and does not take the certificate, as after its CA was replaced by
+// an older one, must not lock the agent out for a day.
 func TestRefusedCertificateFallsBackToTheToken(t *testing.T) {
 	m, other := newManager(t), newManager(t)
 	m.Publish(sample(2))

@@ -8,9 +8,9 @@ import (
 	"github.com/podesta-dev/podesta/internal/identity"
 )
 
-// publisher holds the newest roster of each group and the CA bundle. A change wakes the subscriptions of
-// the group. Each subscription then reads what is newest at that moment, so a slow one skips what is
-// outdated.
+// publisher holds the newest roster of each group and the CA bundle. A change wakes the
+// subscriptions of the group. Each subscription then reads what is newest at that moment, so a slow
+// one skips what is outdated.
 type publisher struct {
 	mu     sync.Mutex
 	trust  string
@@ -97,7 +97,9 @@ func (p *publisher) leave(name identity.Name, s *subscription) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if at := p.places[name.UID]; at != nil {
-		at.subscriptions = slices.DeleteFunc(at.subscriptions, func(o *subscription) bool { return o == s })
+		at.subscriptions = slices.DeleteFunc(at.subscriptions, func(o *subscription) bool {
+			return o == s
+		})
 		p.tidyPlace(name.UID)
 	}
 	key := groupKey{name.Namespace, name.Group}

@@ -35,7 +35,8 @@ func recalled(t *testing.T, generation int64) (*manager, *agent) {
 	return m, g
 }
 
-// MC10: an agent shows the roster that it uses when the manager asks for it, and once for each time.
+// MC10: an agent shows the roster that it uses when the manager asks for it, and once for each
+// time.
 func TestRecall(t *testing.T) {
 	m, g := recalled(t, 7)
 	if _, ok := m.Held("shop", "scheduler"); ok {

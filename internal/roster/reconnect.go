@@ -14,8 +14,8 @@ import (
 //   - While a manager leads, it tells its agents over what time they are to spread their return: so
 //     long that about returnsPerSecond of them come in a second.
 //   - For failoverWithin after a steady subscription, an agent waits for a random part of that time
-//     between two attempts, so there are two to three times as many attempts in a second as may come
-//     back.
+//     between two attempts, so there are two to three times as many attempts in a second as may
+//     come back.
 //   - Then there is no manager, and the waits grow: full jitter, below minBackoff at first and
 //     below maxBackoff at last. It is the same for an agent that no manager has told anything.
 //
@@ -50,10 +50,11 @@ func limitReturn(d time.Duration) time.Duration {
 type reconnection struct {
 	first, most time.Duration // minBackoff and maxBackoff; less in tests
 
-	within   time.Duration // as a manager has told; 0: none has
-	answered time.Time     // when the manager answered in the subscription that is open; zero: it has not
-	lost     time.Time     // when the last steady subscription ended; zero: there was none
-	failures int           // attempts since failoverWithin has passed, or from the beginning
+	within time.Duration // as a manager has told; 0: none has
+	// when the manager answered in the subscription that is open; zero: it has not
+	answered time.Time
+	lost     time.Time // when the last steady subscription ended; zero: there was none
+	failures int       // attempts since failoverWithin has passed, or from the beginning
 }
 
 // told takes note of what a manager says in each update; 0: nothing.
@@ -85,7 +86,8 @@ func (b *reconnection) next(now time.Time) (wait time.Duration, often bool) {
 	return backoff.Wait(b.first, b.most, b.failures), false
 }
 
-// recovering reports whether the agents of the cluster may be about to come back to the next manager.
+// recovering reports whether the agents of the cluster may be about to come back to the next
+// manager.
 func (b *reconnection) recovering(now time.Time) bool {
 	return b.within > 0 && !b.lost.IsZero() && now.Sub(b.lost) < failoverWithin
 }

@@ -28,8 +28,8 @@ func attempts(b reconnection, until time.Duration) (at []time.Duration) {
 	return at
 }
 
-// Whenever the next manager comes, each agent tries within the time that it was told, and where the last
-// one was there are no more attempts in a second than three times what may come back.
+// Whenever the next manager comes, each agent tries within the time that it was told, and where the
+// last one was there are no more attempts in a second than three times what may come back.
 func TestHowAgentsComeBack(t *testing.T) {
 	for _, agents := range []int{3, 300, 5_000, 50_000} {
 		spread := spreadOver(agents)
@@ -105,7 +105,8 @@ func TestARenewedSubscriptionCountsAsTheSame(t *testing.T) {
 	}
 }
 
-// A certificate is renewed when half of its time is over, but by a clock that is ahead not without end.
+// A certificate is renewed when half of its time is over, but by a clock that is ahead not without
+// end.
 func TestWhenACertificateIsRenewed(t *testing.T) {
 	now := time.Now()
 	for name, test := range map[string]struct {

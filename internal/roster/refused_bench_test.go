@@ -9,8 +9,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/identity"
 )
 
-// What it costs an agent to find nobody at the manager's address. All agents of a cluster do so a few
-// times a second while no manager leads.
+// What it costs an agent to find nobody at the manager's address. All agents of a cluster do so a
+// few times a second while no manager leads.
 func BenchmarkNobodyThere(b *testing.B) {
 	authority, err := identity.NewAuthority(time.Now())
 	must(b, err)

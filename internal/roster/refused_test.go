@@ -45,8 +45,8 @@ func TestWhatRefusesACertificate(t *testing.T) {
 	}
 }
 
-// A manager by whose clock our certificate has expired closes the connection. What it says of that may
-// be lost, so the agent joins by token all the same, a little later.
+// A manager by whose clock our certificate has expired closes the connection. What it says of that
+// may be lost, so the agent joins by token all the same, a little later.
 func TestAfterSomeSilenceItJoins(t *testing.T) {
 	authority, err := identity.NewAuthority(time.Now())
 	must(t, err)

@@ -8,8 +8,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
-// renewWithin is the shortest time from one renewal to the next one. By a clock that is half a day ahead
-// of the manager's, each new certificate is to be renewed at once.
+// renewWithin is the shortest time from one renewal to the next one. By a clock that is half a day
+// ahead of the manager's, each new certificate is to be renewed at once.
 const renewWithin = 10 * time.Minute
 
 // renewIn returns how long to wait until the next renewal.

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The limits of a report. If anything exceeds its limit, the manager closes the stream with an error
-// that says so.
+// The limits of a report. If anything exceeds its limit, the manager closes the stream with an
+// error that says so.
 const (
 	maxRows     = MaxProcesses
 	maxDecision = 400 // a name and two numbers

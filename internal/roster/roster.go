@@ -113,7 +113,8 @@ func (r Roster) Equal(o Roster) bool {
 		r.Generation == o.Generation &&
 		r.Algorithm == o.Algorithm && r.Safety == o.Safety && r.Heartbeat == o.Heartbeat &&
 		r.Timeout == o.Timeout &&
-		r.Lease == o.Lease && r.LeaseMinimum == o.LeaseMinimum && r.LongestLease == o.LongestLease && r.Preemption == o.Preemption && r.Stable == o.Stable &&
+		r.Lease == o.Lease && r.LeaseMinimum == o.LeaseMinimum && r.LongestLease == o.LongestLease &&
+		r.Preemption == o.Preemption && r.Stable == o.Stable &&
 		r.Rules == o.Rules && r.AppHealth == o.AppHealth &&
 		slices.Equal(r.Processes, o.Processes)
 }

@@ -247,8 +247,8 @@ func TestReportsThatAreRefused(t *testing.T) {
 	}
 }
 
-// What an agent of the previous release tells of its messages is dropped as it comes: a manager has as
-// many reports as there are agents.
+// What an agent of the previous release tells of its messages is dropped as it comes: a manager has
+// as many reports as there are agents.
 func TestTranscriptsAreNotKept(t *testing.T) {
 	wire := reportToWire(Report{LastElection: &Election{Sent: 1}})
 	wire.LastElection.Transcript = make([]string, 1000)

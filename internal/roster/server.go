@@ -122,8 +122,8 @@ func (s *Server) Withdraw(namespace, group string) {
 // SetTrust sends a new CA bundle to all agents.
 func (s *Server) SetTrust(pem []byte) { s.publisher.setTrust(pem) }
 
-// Serve serves agents on the listener, which it closes, until ctx ends. Then it closes all subscriptions
-// and returns nil.
+// Serve serves agents on the listener, which it closes, until ctx ends. Then it closes all
+// subscriptions and returns nil.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	server := grpc.NewServer(
 		grpc.Creds(door.Credentials(credentials.NewTLS(s.Keyring.RosterServer()))),

@@ -47,8 +47,8 @@ func NewSightings(now func() time.Time) *Sightings {
 }
 
 // OnChange sets the function that is called after each change of a group's sightings, and when a
-// subscription of the group starts. It is called often and concurrently: it must not block, and should
-// coalesce.
+// subscription of the group starts. It is called often and concurrently: it must not block, and
+// should coalesce.
 func (s *Sightings) OnChange(changed func(namespace, group string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,9 +71,9 @@ func (s *Sightings) Group(namespace, group string) []Sighting {
 	return all
 }
 
-// Agreed returns the coordinator that all connected agents of a group follow, and under which epoch,
-// and how many they are. An agent that is not bound by an epoch reports none, which fits to any. The
-// name is empty if they do not agree, or if one takes part in an election.
+// Agreed returns the coordinator that all connected agents of a group follow, and under which
+// epoch, and how many they are. An agent that is not bound by an epoch reports none, which fits to
+// any. The name is empty if they do not agree, or if one takes part in an election.
 func (s *Sightings) Agreed(namespace, group string) (coordinator string, epoch int64, agents int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

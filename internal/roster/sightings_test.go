@@ -28,8 +28,8 @@ func TestForgetDropsOnlyWhatHasNoSubscription(t *testing.T) {
 	}
 }
 
-// Subscriptions may begin in different orders at the publisher and among the sightings: the one with the
-// higher number counts.
+// Subscriptions may begin in different orders at the publisher and among the sightings: the one
+// with the higher number counts.
 func TestOlderSubscriptionThatComesLateDoesNotSpeak(t *testing.T) {
 	s := NewSightings(time.Now)
 	older, newer := newSubscription(a, 1, time.Now()), newSubscription(a, 2, time.Now())

@@ -9,15 +9,15 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
-// MaxSigned is the size of the largest signed roster that Open reads, in bytes. One of 256 processes
-// with the longest names is smaller.
+// MaxSigned is the size of the largest signed roster that Open reads, in bytes. One of 256
+// processes with the longest names is smaller.
 const MaxSigned = 240 << 10
 
 // purpose is what the manager signs a roster as.
 const purpose = "roster"
 
-// Sign returns the roster as the manager signs it. Agents pass it on as it is, so that one which the
-// manager does not reach gets it from another.
+// Sign returns the roster as the manager signs it. Agents pass it on as it is, so that one which
+// the manager does not reach gets it from another.
 func Sign(manager *identity.Keyring, r Roster) ([]byte, error) {
 	data, err := proto.Marshal(rosterToWire(r))
 	if err != nil {
@@ -34,9 +34,9 @@ func Sign(manager *identity.Keyring, r Roster) ([]byte, error) {
 	})
 }
 
-// Open returns the roster in what the manager sent, or another process passed on. It returns an error
-// unless the manager signed it, and its certificate is still valid. Whether the roster is newer than
-// another, or of this process's group at all, is for the caller to judge.
+// Open returns the roster in what the manager sent, or another process passed on. It returns an
+// error unless the manager signed it, and its certificate is still valid. Whether the roster is
+// newer than another, or of this process's group at all, is for the caller to judge.
 func Open(k *identity.Keyring, signed []byte) (Roster, error) {
 	if len(signed) > MaxSigned {
 		return Roster{}, fmt.Errorf("a signed roster of %d bytes: at most %d are allowed",

@@ -90,8 +90,8 @@ func TestTheLargestRosterCanBePassedOn(t *testing.T) {
 	}
 }
 
-// The manager's certificate is renewed long before it ends, and a subscription that begins later gets a
-// signature that lasts.
+// The manager's certificate is renewed long before it ends, and a subscription that begins later
+// gets a signature that lasts.
 func TestARosterIsSignedAgainByANewCertificate(t *testing.T) {
 	m := newManager(t)
 	m.Publish(sample(1))

@@ -56,8 +56,8 @@ type sent struct {
 	recall int // the agent was asked for its roster at this Recall
 }
 
-// send sends the agent whatever is published until the subscription ends. received delivers the error
-// that ended the receiving side; moved is asked about an agent that was told Gone.
+// send sends the agent whatever is published until the subscription ends. received delivers the
+// error that ended the receiving side; moved is asked about an agent that was told Gone.
 func (s *subscription) send(ctx context.Context, p *publisher, send sender,
 	received <-chan error, moved func(context.Context, identity.Name) error,
 	now func() time.Time) error {

@@ -11,8 +11,8 @@ import (
 	"github.com/podesta-dev/podesta/test/bubble"
 )
 
-// Without the CA bundle's file there is no start: the client looks for it four times a second, for that bothers nobody, and
-// ends with its context.
+// Without the CA bundle's file there is no start: the client looks for it four times a second, for
+// that bothers nobody, and ends with its context.
 func TestClientWaitsForTheTrustFile(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		looks := 0

@@ -17,19 +17,22 @@ func (w *World) doom(p int32, e *node.Event, r *node.Ready, before *election.Sta
 	after, first := &w.processes[p].seen, &r.Messages[0]
 	switch {
 	case first.Type == node.LeaseResponse:
-		if w.VoterDies > 0 && first.Response.Granted && votes(first.Response.Kind) && w.chance(w.VoterDies) {
+		if w.VoterDies > 0 && first.Response.Granted && votes(first.Response.Kind) &&
+			w.chance(w.VoterDies) {
 			return w.rng.IntN(2)
 		}
 	case first.Type != node.Election:
 	case w.chance(w.Doom):
 		return w.rng.IntN(len(r.Messages) + 1)
-	case w.Winner > 0 && after.Coordinator == names[p] && before.Coordinator != after.Coordinator && w.chance(w.Winner):
+	case w.Winner > 0 && after.Coordinator == names[p] && before.Coordinator != after.Coordinator &&
+		w.chance(w.Winner):
 		return w.rng.IntN(len(r.Messages))
 	case w.Helper > 0 && first.Election.Kind == election.OK && w.chance(w.Helper):
 		return 1
 	case w.Initiator > 0 && after.Electing && !before.Electing && w.chance(w.Initiator):
 		return len(r.Messages)
-	case w.Holder > 0 && e.Type == node.Received && first.Election.Kind == e.Message.Election.Kind && w.chance(w.Holder):
+	case w.Holder > 0 && e.Type == node.Received && first.Election.Kind == e.Message.Election.Kind &&
+		w.chance(w.Holder):
 		return 0
 	}
 	return -1
@@ -46,7 +49,11 @@ func (w *World) forge() {
 	if to == w.rogue || l.connection == nil {
 		return
 	}
-	m := node.Message{Type: node.Election, To: names[to], Algorithm: w.processes[w.rogue].roster.Algorithm}
+	m := node.Message{
+		Type:      node.Election,
+		To:        names[to],
+		Algorithm: w.processes[w.rogue].roster.Algorithm,
+	}
 	if w.Guarded && w.rng.IntN(2) == 0 {
 		m.Type, m.Request = node.LeaseRequest, w.forgedRequest()
 	} else {
@@ -57,8 +64,10 @@ func (w *World) forge() {
 }
 
 var forgedKinds = [...]election.Kind{
-	election.Election, election.OK, election.Coordinator, election.Request, election.StatusTable, election.Update,
-	election.ElectMe, election.NewCoordinator, election.Elect, election.ElectNobody, election.Inquiry, election.Reply,
+	election.Election, election.OK, election.Coordinator, election.Request, election.StatusTable,
+	election.Update,
+	election.ElectMe, election.NewCoordinator, election.Elect, election.ElectNobody, election.Inquiry,
+	election.Reply,
 	election.View, "", "GARBAGE",
 }
 
@@ -70,8 +79,13 @@ func (w *World) forged() election.Message {
 		return names[w.someone()]
 	}
 	m := election.Message{
-		Kind: forgedKinds[w.rng.IntN(len(forgedKinds))], Process: name(), Hops: w.rng.IntN(3*len(w.processes)) - 3,
-		Election: election.ID{Initiator: name(), Incarnation: uint64(w.rng.IntN(4)), Sequence: uint64(w.rng.IntN(20))},
+		Kind: forgedKinds[w.rng.IntN(len(forgedKinds))], Process: name(),
+		Hops: w.rng.IntN(3*len(w.processes)) - 3,
+		Election: election.ID{
+			Initiator:   name(),
+			Incarnation: uint64(w.rng.IntN(4)),
+			Sequence:    uint64(w.rng.IntN(20)),
+		},
 	}
 	if w.rng.IntN(2) == 0 {
 		m.Election = w.processes[w.rogue].seen.Last.Decision
@@ -84,7 +98,8 @@ func (w *World) forged() election.Message {
 	return m
 }
 
-var forgedRequests = [...]lease.Kind{lease.PreVote, lease.Vote, lease.Renew, lease.Vote, lease.StepDown, lease.Release,
+var forgedRequests = [...]lease.Kind{lease.PreVote, lease.Vote, lease.Renew, lease.Vote,
+	lease.StepDown, lease.Release,
 	lease.Transfer, lease.TakeOver, "GARBAGE"}
 
 // forgedRequest asks for a lease in the rogue's own name. It does not vote.

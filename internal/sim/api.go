@@ -56,7 +56,12 @@ func (w *World) establish(priorities []int32) {
 		pods: again(a.pods, n), ended: a.ended[:0]}
 	a.writeSettings()
 	for p := range n {
-		a.pods[p] = pod{there: p < w.Processes, uid: 1, priority: priorities[p], witness: w.isWitness(int32(p))}
+		a.pods[p] = pod{
+			there:    p < w.Processes,
+			uid:      1,
+			priority: priorities[p],
+			witness:  w.isWitness(int32(p)),
+		}
 	}
 	w.oracles = w.oracles[:0]
 	w.newOracle()
@@ -92,11 +97,13 @@ func (a *api) newest() *roster {
 	return nil
 }
 
-// newestEver is the roster of the group with the highest generation, whatever the status was set back to.
+// newestEver is the roster of the group with the highest generation, whatever the status was set
+// back to.
 func (a *api) newestEver() (newest *roster) {
 	for i := range a.rosters {
 		r := &a.rosters[i]
-		if r.group == a.group && r.node != nil && (newest == nil || r.node.Generation > newest.node.Generation) {
+		if r.group == a.group && r.node != nil &&
+			(newest == nil || r.node.Generation > newest.node.Generation) {
 			newest = r
 		}
 	}
@@ -123,7 +130,8 @@ func (r *roster) String() string {
 		return "none"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %d %s lease %s", r.node.Group, r.node.Generation, r.node.Algorithm, r.node.Lease)
+	fmt.Fprintf(&b, "%s %d %s lease %s", r.node.Group, r.node.Generation, r.node.Algorithm,
+		r.node.Lease)
 	if r.node.Rules > 1 {
 		fmt.Fprintf(&b, " rules %d", r.node.Rules)
 	}

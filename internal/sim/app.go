@@ -7,9 +7,9 @@ import (
 	"github.com/podesta-dev/podesta/internal/node"
 )
 
-// app is the application beside an agent. It asks every now and then whether it may act, and acts at
-// once, or after a pause that comes between check and act. Some apps keep a session, and close it
-// when they have heeded a withdrawal. An app outlives its agent, and acts on until its deadline.
+// app is the application beside an agent. It asks every now and then whether it may act, and acts
+// at once, or after a pause that comes between check and act. Some apps keep a session, and close
+// it when they have heeded a withdrawal. An app outlives its agent, and acts on until its deadline.
 type app struct {
 	process  lease.Incarnation // whose permission it has
 	keeps    bool              // a session

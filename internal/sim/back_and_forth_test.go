@@ -15,8 +15,8 @@ func (w *World) tellAll(r *node.Roster) {
 	}
 }
 
-// remade lets a group A be led, then made again as B and led again. Then both managers stop, so that
-// only the script tells rosters. It returns A's newest roster and who held its lease.
+// remade lets a group A be led, then made again as B and led again. Then both managers stop, so
+// that only the script tells rosters. It returns A's newest roster and who held its lease.
 func remade(t *testing.T, seed uint64) (w *World, a *node.Roster, holder int32) {
 	t.Helper()
 	w = script(t, seed, 3)
@@ -45,8 +45,8 @@ func (w *World) holdsIn(group string) int32 {
 	return -1
 }
 
-// T5: voters that come back to a group object know what they promised in it. They used to forget, so
-// that an epoch of A that somebody had held was held by another process.
+// T5: voters that come back to a group object know what they promised in it. They used to forget,
+// so that an epoch of A that somebody had held was held by another process.
 func TestBackAndForthForgetsNothing(t *testing.T) {
 	w, a, holder := remade(t, 1)
 	for q := range int32(3) {

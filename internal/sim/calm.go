@@ -76,7 +76,8 @@ func (w *World) mendProcess(p int32) {
 	}
 }
 
-// alone reports whether nobody is up but p: then it does not rest, or there would be nothing to see.
+// alone reports whether nobody is up but p: then it does not rest, or there would be nothing to
+// see.
 func (w *World) alone(p int32) bool {
 	for q := range w.processes {
 		if int32(q) != p && w.processes[q].up && int32(q) != w.rogue {
@@ -113,7 +114,9 @@ func (w *World) awaitCalm(calm func() bool) {
 			w.fail("L1: the roster still changes")
 		}
 		w.until(w.now + 2*T)
-		if len(w.api.rosters) == rosters && (w.now >= end || w.managers[0].pending+w.managers[1].pending == 0 && !w.requestEnds() && calm()) {
+		if len(w.api.rosters) == rosters &&
+			(w.now >= end || w.managers[0].pending+w.managers[1].pending == 0 && !w.requestEnds() &&
+				calm()) {
 			return
 		}
 	}
@@ -128,8 +131,8 @@ func (w *World) ladder() Time {
 	return 2 * Time(w.Stable/time.Nanosecond)
 }
 
-// lastGrace is when the grace period of the last pod that is being deleted has passed, by a slow clock:
-// a voter that hangs counts as missing from then on (MC6), which makes another roster.
+// lastGrace is when the grace period of the last pod that is being deleted has passed, by a slow
+// clock: a voter that hangs counts as missing from then on (MC6), which makes another roster.
 func (w *World) lastGrace() (end Time) {
 	if !w.Guarded {
 		return 0
@@ -142,8 +145,8 @@ func (w *World) lastGrace() (end Time) {
 	return end
 }
 
-// takingOver is how long a manager that started in this run may put off its first new roster (MC10),
-// by a slow clock.
+// takingOver is how long a manager that started in this run may put off its first new roster
+// (MC10), by a slow clock.
 func (w *World) takingOver() Time {
 	if !w.Guarded || w.managers[w.leader].leads == 0 {
 		return 0
@@ -188,8 +191,8 @@ func (w *World) calmDown() {
 	}
 }
 
-// quietClassic reports whether everybody follows the highest live candidate, and nobody has anything
-// to say.
+// quietClassic reports whether everybody follows the highest live candidate, and nobody has
+// anything to say.
 func (w *World) quietClassic() bool {
 	newest := w.api.newest()
 	if newest == nil || w.now-w.truth.lastSent < silence {
@@ -197,7 +200,8 @@ func (w *World) quietClassic() bool {
 	}
 	best := w.best(newest.node.Members)
 	for p := range w.processes {
-		if v := &w.processes[p]; v.node != nil && v.up && (v.roster != newest.node || v.seen.Coordinator != best.Name) {
+		if v := &w.processes[p]; v.node != nil && v.up &&
+			(v.roster != newest.node || v.seen.Coordinator != best.Name) {
 			return false
 		}
 	}

@@ -245,7 +245,8 @@ func (w *World) hand(t *task, m *mail) {
 	w.beforeMessage(t.q, e)
 	v := &w.processes[t.q]
 	// A message of another algorithm is not heard at all (receivedElection in internal/node). That an
-	// older run may still be heard after it is the links' business: theirs let none follow a newer one.
+	// older run may still be heard after it is the links' business: theirs let none follow a newer
+	// one.
 	if e.Message.Type == node.Election && v.roster != nil &&
 		e.Message.Algorithm == v.roster.Algorithm {
 		v.heard[t.p] = max(v.heard[t.p], e.Incarnation)

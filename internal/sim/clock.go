@@ -29,7 +29,8 @@ const near = 20_000
 
 // draw sets clocks that are each off by at most so many thousandths, as of now.
 func (c *clock) draw(rng *rand.Rand, perMille int, now Time) {
-	shown := [...]lease.Instant{c.boot.at(now, c.since), c.raw.at(now, c.since), c.wall.at(now, c.since)}
+	shown := [...]lease.Instant{c.boot.at(now, c.since), c.raw.at(now, c.since),
+		c.wall.at(now, c.since)}
 	c.since = now
 	c.boot = clockFace{shown: shown[0], rate: right}
 	if perMille > 0 {
@@ -47,7 +48,11 @@ func (f *clockFace) at(now, since Time) lease.Instant {
 
 // read reads all three.
 func (c *clock) read(now Time) lease.Reading {
-	return lease.Reading{Boot: c.boot.at(now, c.since), Raw: c.raw.at(now, c.since), Wall: c.wall.at(now, c.since)}
+	return lease.Reading{
+		Boot: c.boot.at(now, c.since),
+		Raw:  c.raw.at(now, c.since),
+		Wall: c.wall.at(now, c.since),
+	}
 }
 
 // instant reads CLOCK_BOOTTIME.

@@ -7,8 +7,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/sim"
 )
 
-// The worst clocks that the promise allows: every one of them off by ρ, this way or that, and changing
-// its rate. Nothing may come of it.
+// The worst clocks that the promise allows: every one of them off by ρ, this way or that, and
+// changing its rate. Nothing may come of it.
 func TestSimulateClocksAtTheBound(t *testing.T) {
 	w := sim.NewWorld()
 	for _, algorithm := range algorithms() {
@@ -22,8 +22,9 @@ func TestSimulateClocksAtTheBound(t *testing.T) {
 	}
 }
 
-// A lease that gets shorter than the links allow gets longer before it lapses, on links that take up to
-// 80 ms: nothing is wrong in these groups, and each of them has one leaseholder and one epoch.
+// A lease that gets shorter than the links allow gets longer before it lapses, on links that take
+// up to 80 ms: nothing is wrong in these groups, and each of them has one leaseholder and one
+// epoch.
 func TestShortLeasesDoNotLapse(t *testing.T) {
 	w := sim.NewWorld()
 	for _, algorithm := range algorithms() {

@@ -54,7 +54,8 @@ func (w *World) checkDecision(p int32, before *election.State, newRoster bool) {
 	if s.Coordinator == "" && !s.Electing {
 		w.fail("L1: %s follows nobody, and does not elect", v.name)
 	}
-	if s.Coordinator == "" || s.Coordinator == before.Coordinator && s.Last.Decision == before.Last.Decision {
+	if s.Coordinator == "" ||
+		s.Coordinator == before.Coordinator && s.Last.Decision == before.Last.Decision {
 		return
 	}
 	if w.out != nil {
@@ -63,15 +64,16 @@ func (w *World) checkDecision(p int32, before *election.State, newRoster bool) {
 	w.checkOneDecision(p, s)
 }
 
-// checkOneDecision: one announcement has one coordinator. Where a rogue forges announcements, it need
-// not; nor in the active-list ring, where every process decides by its own list.
+// checkOneDecision: one announcement has one coordinator. Where a rogue forges announcements, it
+// need not; nor in the active-list ring, where every process decides by its own list.
 func (w *World) checkOneDecision(p int32, s *election.State) {
 	id := s.Last.Decision
 	if w.Rogue || id.Initiator == "" || w.Algorithm == "ActiveListRing" || w.Switch {
 		return
 	}
 	if other, ok := w.truth.decisions[id]; ok && other != s.Coordinator {
-		w.fail("one decision: %s follows %s by %s, another followed %s", names[p], s.Coordinator, id, other)
+		w.fail("one decision: %s follows %s by %s, another followed %s", names[p], s.Coordinator, id,
+			other)
 	}
 	w.truth.decisions[id] = s.Coordinator
 }

@@ -81,8 +81,9 @@ func (w *World) written(t *task) {
 	w.advance(t.p, number, nil)
 }
 
-// half is what becomes of a write that has not ended, or failed: nothing of it is on the disk, or the
-// roster alone, which is written first (internal/statedir), or all. Each file is the old or the new.
+// half is what becomes of a write that has not ended, or failed: nothing of it is on the disk, or
+// the roster alone, which is written first (internal/statedir), or all. Each file is the old or the
+// new.
 func (w *World) half(p int32) {
 	d := &w.processes[p].disk
 	switch w.rng.IntN(3) {
@@ -103,8 +104,8 @@ func (w *World) tear(p int32) {
 	d.turn++
 }
 
-// damage leaves a file that cannot be read. The agent does not start with it until somebody has deleted
-// the directory: it starts with a new one.
+// damage leaves a file that cannot be read. The agent does not start with it until somebody has
+// deleted the directory: it starts with a new one.
 func (w *World) damage(p int32) {
 	d := &w.processes[p].disk
 	if d.number+1 < maxStateIDs {

@@ -24,11 +24,14 @@ func describeMessage(m *node.Message) string {
 		return fmt.Sprintf("roster of generation %d", m.Roster.Generation)
 	case node.LeaseRequest:
 		q := &m.Request
-		return fmt.Sprintf("%s %s %s round %d lease %v heir %q", q.Kind, q.Group, q.Epoch, q.Round, q.Lease, q.Heir)
+		return fmt.Sprintf("%s %s %s round %d lease %v heir %q", q.Kind, q.Group, q.Epoch, q.Round,
+			q.Lease, q.Heir)
 	case node.LeaseResponse:
 		v := &m.Response
-		return fmt.Sprintf("%s %s round %d: %t, generation %d, highest %s, %q holds %s for %v, heard %t, candidate %t", v.Kind,
-			v.Epoch, v.Round, v.Granted, v.Generation, v.Highest, v.Holder, v.HolderEpoch, v.Remaining, v.Heard, v.Candidate)
+		return fmt.Sprintf("%s %s round %d: %t, generation %d, highest %s, %q holds %s for %v, heard "+
+			"%t, candidate %t", v.Kind,
+			v.Epoch, v.Round, v.Granted, v.Generation, v.Highest, v.Holder, v.HolderEpoch, v.Remaining,
+			v.Heard, v.Candidate)
 	}
 	return "?"
 }

@@ -16,13 +16,17 @@ func (w *World) strike() {
 		weight int
 		strike func(*World)
 	}{
-		{w.Crash, (*World).crashSomebody}, {w.Cut, (*World).cutSomewhere}, {w.Clog, (*World).clogSomewhere},
-		{w.Pause, (*World).pauseSomebody}, {w.Suspect, (*World).deafenSomebody}, {w.Break, (*World).breakSomething},
-		{w.Sicken, (*World).sickenSomebody}, {w.Leave, (*World).sendAway}, {w.Expire, (*World).expireSomebody},
+		{w.Crash, (*World).crashSomebody}, {w.Cut, (*World).cutSomewhere},
+		{w.Clog, (*World).clogSomewhere},
+		{w.Pause, (*World).pauseSomebody}, {w.Suspect, (*World).deafenSomebody},
+		{w.Break, (*World).breakSomething},
+		{w.Sicken, (*World).sickenSomebody}, {w.Leave, (*World).sendAway},
+		{w.Expire, (*World).expireSomebody},
 		{w.Edit, (*World).editGroup}, {w.Forge, (*World).forge}, {w.StepWall, (*World).stepWall},
 		{w.Suspend, (*World).suspendSomebody}, {w.ChangeRate, (*World).changeRate},
 		{w.CutSession, (*World).cutSomeSession}, {w.EndApp, (*World).endSomeApp},
-		{w.ReplacePod, (*World).replacePod}, {w.StopManager, (*World).stopManager}, {w.EditLease, (*World).editLease},
+		{w.ReplacePod, (*World).replacePod}, {w.StopManager, (*World).stopManager},
+		{w.EditLease, (*World).editLease},
 		{w.Remake, (*World).remake}, {w.Strand, (*World).strand}, {w.Report, (*World).reportCoordinator},
 		{w.SetBack, (*World).setBack}, {w.Upgrade, (*World).upgrade}, {w.StepDown, (*World).askStepDown},
 		{w.Remark, (*World).remark},
@@ -219,8 +223,8 @@ func (w *World) cutSomeSession() { w.cutSession(w.target()) }
 
 func (w *World) endSomeApp() { w.endApp(w.target()) }
 
-// stopManager stops a manager for a while, or both, or deposes the one that leads, which may not know
-// that at first.
+// stopManager stops a manager for a while, or both, or deposes the one that leads, which may not
+// know that at first.
 func (w *World) stopManager() {
 	until := w.now + w.lasting(80*T)
 	old := &w.managers[w.leader]

@@ -14,7 +14,13 @@ func (w *World) clogSomewhere() {
 
 // cutSomewhere cuts the network in one of the ways of docs/hazards.md.
 func (w *World) cutSomewhere() {
-	c := cut{shape: w.rng.IntN(shapes), salt: w.rng.Uint32(), lasts: w.lasting(40 * T), turns: 1, about: w.target()}
+	c := cut{
+		shape: w.rng.IntN(shapes),
+		salt:  w.rng.Uint32(),
+		lasts: w.lasting(40 * T),
+		turns: 1,
+		about: w.target(),
+	}
 	if w.Flap {
 		c.turns, c.lasts = 1+w.rng.IntN(8), w.within(3*T)
 	}
@@ -31,7 +37,13 @@ type cut struct {
 
 func (w *World) flap(t *task) {
 	if !w.calm {
-		w.cutOnce(cut{shape: int(t.q), about: t.p, salt: uint32(t.number), turns: int(t.slot), lasts: t.value})
+		w.cutOnce(cut{
+			shape: int(t.q),
+			about: t.p,
+			salt:  uint32(t.number),
+			turns: int(t.slot),
+			lasts: t.value,
+		})
 	}
 }
 
@@ -56,12 +68,13 @@ func (w *World) sever(c cut, until Time) {
 	}
 }
 
-var shapeNames = [...]string{"halves", "isolated", "deaf", "mute", "one way", "bridge", "intersecting", "ring edge"}
+var shapeNames = [...]string{"halves", "isolated", "deaf", "mute", "one way", "bridge",
+	"intersecting", "ring edge"}
 
 const shapes = len(shapeNames)
 
-// severed reports whether a cut keeps what a sends from b. The bits of salt say which side a process
-// is on.
+// severed reports whether a cut keeps what a sends from b. The bits of salt say which side a
+// process is on.
 func (w *World) severed(c cut, a, b int32) bool {
 	side := func(q int32) uint32 { return c.salt >> q & 1 }
 	n, p := int32(len(w.processes)), c.about

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Each fault that befalls machines, disks, apps and managers, alone, in a group that was quiet: what it
-// does is seen, the invariants hold all the time, and somebody acts again.
+// Each fault that befalls machines, disks, apps and managers, alone, in a group that was quiet:
+// what it does is seen, the invariants hold all the time, and somebody acts again.
 
 // struck is a group of three in which P3 leads and its app acts.
 func struck(t *testing.T, seed uint64, session bool) (w *World, p int32) {
@@ -72,8 +72,8 @@ func appOutlivesAgent(t *testing.T, seed uint64) {
 	}
 }
 
-// appOutlivesSession: the agent cuts the session, as it does where an app does not read. The app goes on
-// until its deadline, and its process is no candidate until it has another session.
+// appOutlivesSession: the agent cuts the session, as it does where an app does not read. The app
+// goes on until its deadline, and its process is no candidate until it has another session.
 func appOutlivesSession(t *testing.T, seed uint64) {
 	w, p := struck(t, seed, true)
 	w.Deaf = 1000
@@ -89,8 +89,8 @@ func appOutlivesSession(t *testing.T, seed uint64) {
 	})
 }
 
-// suspended: nothing runs on the leaseholder's machine for three leases. When it wakes up it knows that
-// its time is over.
+// suspended: nothing runs on the leaseholder's machine for three leases. When it wakes up it knows
+// that its time is over.
 func suspended(t *testing.T, seed uint64) {
 	w, p := struck(t, seed, false)
 	const length = 3 * Time(time.Second)
@@ -114,8 +114,8 @@ func wallClockSet(t *testing.T, seed uint64) {
 	w.another(t, p)
 }
 
-// clocksApart: CLOCK_BOOTTIME runs 20 % faster than the others, by so little at a time that no step shows
-// it. The leaseholder notices within the 10 s after which it compares them.
+// clocksApart: CLOCK_BOOTTIME runs 20 % faster than the others, by so little at a time that no step
+// shows it. The leaseholder notices within the 10 s after which it compares them.
 func clocksApart(t *testing.T, seed uint64) {
 	w, p := struck(t, seed, false)
 	w.changeRateOf(p)
@@ -129,8 +129,8 @@ func clocksApart(t *testing.T, seed uint64) {
 	}
 }
 
-// refusedWrites: the leaseholder's disk refuses all that a new roster has it write. It stops acting, and
-// another one leads, whatever of the refused writes is there.
+// refusedWrites: the leaseholder's disk refuses all that a new roster has it write. It stops
+// acting, and another one leads, whatever of the refused writes is there.
 func refusedWrites(t *testing.T, seed uint64) {
 	w, p := struck(t, seed, false)
 	w.Options.Refused = 1000
@@ -176,8 +176,8 @@ func twoManagers(t *testing.T, seed uint64) {
 	}
 }
 
-// deposedManager goes on with a stale cache while the group changes under the other one: it persists
-// nothing.
+// deposedManager goes on with a stale cache while the group changes under the other one: it
+// persists nothing.
 func deposedManager(t *testing.T, seed uint64) {
 	w, p := struck(t, seed, false)
 	old := w.leader

@@ -12,11 +12,13 @@ import (
 // replay hands over a message that went out long ago, in whatever run its receiver is.
 func (w *World) replay(t *task, m *mail) {
 	v := &w.processes[t.q]
-	m.connection = &connection{from: t.p, to: t.q, caller: m.event.Incarnation, ended: true} // nobody waits for a reply any more
-	before, sent, leaves := v.seen, w.Messages, v.leaving                                    // who leaves ends when his time is over
+	// nobody waits for a reply any more
+	m.connection = &connection{from: t.p, to: t.q, caller: m.event.Incarnation, ended: true}
+	before, sent, leaves := v.seen, w.Messages, v.leaving // who leaves ends when his time is over
 	late := m.event.Message.Type == node.Election && m.event.Incarnation < v.heard[t.p]
 	w.hand(t, m)
 	if late && (v.node == nil && !leaves || v.seen != before || w.Messages != sent) {
-		w.fail("G11: %s was moved by %s of an earlier run of %s", v.name, m.event.Message.Election.Kind, names[t.p])
+		w.fail("G11: %s was moved by %s of an earlier run of %s", v.name, m.event.Message.Election.Kind,
+			names[t.p])
 	}
 }

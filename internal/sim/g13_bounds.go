@@ -14,13 +14,15 @@ func (w *World) checkStep(p int32, e *node.Event, r *node.Ready) {
 	v := &w.processes[p]
 	w.mix(uint64(p), uint64(e.Type))
 	n := len(w.processes)
-	if most := 8*n + 8; e.Type != 0 && len(r.Messages) > most || len(r.Messages) > 2000 { // a write may have kept many waiting
+	// a write may have kept many waiting
+	if most := 8*n + 8; e.Type != 0 && len(r.Messages) > most || len(r.Messages) > 2000 {
 		w.fail("G13: one step of %s sends %d messages", v.name, len(r.Messages))
 	}
 	if w.Guarded && e.Type == node.Received && e.Message.Type == node.LeaseRequest {
 		w.noteWord(p, &e.Message.Request, r)
 	}
-	for i := range r.Notes { // a RELEASE to itself: where it is alone on the roster, no message says so
+	// a RELEASE to itself: where it is alone on the roster, no message says so
+	for i := range r.Notes {
 		if note := &r.Notes[i]; note.Type == node.Releases && p != w.rogue {
 			w.releases(p, v.name, v.number, note.Group, note.Epoch)
 		}
@@ -47,7 +49,8 @@ func (w *World) checkElection(p int32, e *node.Event, m *election.Message) {
 	if m.Hops < 0 || m.Hops > 2*n || !w.Rogue && max(len(m.List), len(m.Table)) > n+1 {
 		w.fail("G13: %s sends %v", names[p], *m)
 	}
-	if in := &e.Message.Election; e.Type == node.Received && e.Message.Type == node.Election && relays(m, in) &&
+	if in := &e.Message.Election; e.Type == node.Received && e.Message.Type == node.Election &&
+		relays(m, in) &&
 		m.Process != names[p] && m.Hops >= in.Hops {
 		w.fail("G13: %s passes %v on as if it had not travelled", names[p], *m)
 	}
@@ -55,5 +58,6 @@ func (w *World) checkElection(p int32, e *node.Event, m *election.Message) {
 
 // relays reports whether a ring's message is the one that came in.
 func relays(out, in *election.Message) bool {
-	return in.Hops > 0 && out.Hops > 0 && out.Kind == in.Kind && out.Election == in.Election && out.Process == in.Process
+	return in.Hops > 0 && out.Hops > 0 && out.Kind == in.Kind && out.Election == in.Election &&
+		out.Process == in.Process
 }

@@ -26,7 +26,8 @@ func (w *World) checkApps(p int32) {
 		case !w.timed():
 			w.Overlaps++
 		default:
-			w.fail("G1: the apps of %s and %s may act under %s and %s at once", names[p], names[q], mine.epoch, theirs.epoch)
+			w.fail("G1: the apps of %s and %s may act under %s and %s at once", names[p], names[q],
+				mine.epoch, theirs.epoch)
 		}
 	}
 }

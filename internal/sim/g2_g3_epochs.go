@@ -11,7 +11,8 @@ import (
 // G3: epochs never decrease: neither those that are held in a group, nor those that a process
 // follows under.
 //
-// takes checks G2 and G3, and of G9 (g9_coordinator.go) what a leaseholder must be, when a process begins to hold an epoch.
+// takes checks G2 and G3, and of G9 (g9_coordinator.go) what a leaseholder must be, when a process
+// begins to hold an epoch.
 func (w *World) takes(p int32, o *oracle, e lease.Epoch) {
 	w.Leases++
 	w.truth.lastHeld = w.now

@@ -12,13 +12,14 @@ import (
 func (w *World) checkPromise(p int32, now, before, widest *promise) {
 	switch {
 	case w.timed() && before.to != now.to && w.now < before.until:
-		w.fail("G4: %s promises %s to %v while %s is promised to %v until %s", names[p], now.epoch, now.to, before.epoch,
-			before.to, clockFormat(before.until))
+		w.fail("G4: %s promises %s to %v while %s is promised to %v until %s", names[p], now.epoch,
+			now.to, before.epoch, before.to, clockFormat(before.until))
 	case w.timed() && widest.to != now.to && w.now < widest.until:
-		w.fail("G4: %s promises %s to %v while an earlier state directory has promised %s to %v until %s", names[p],
-			now.epoch, now.to, widest.epoch, widest.to, clockFormat(widest.until))
+		w.fail("G4: %s promises %s to %v while an earlier state directory has promised %s to %v until %s",
+			names[p], now.epoch, now.to, widest.epoch, widest.to, clockFormat(widest.until))
 	case now.epoch < before.epoch || now.epoch == before.epoch && before.to != now.to:
-		w.fail("G2, V3: %s promises %s to %v after %s to %v", names[p], now.epoch, now.to, before.epoch, before.to)
+		w.fail("G2, V3: %s promises %s to %v after %s to %v", names[p], now.epoch, now.to, before.epoch,
+			before.to)
 	}
 }
 

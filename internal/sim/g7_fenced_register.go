@@ -2,8 +2,8 @@ package sim
 
 import "github.com/podesta-dev/podesta/internal/lease"
 
-// G7: a resource that checks epochs never accepts a lower one after a higher one, nor one epoch of two
-// processes.
+// G7: a resource that checks epochs never accepts a lower one after a higher one, nor one epoch of
+// two processes.
 
 // register is a resource that refuses an epoch below the highest that it has seen (G7).
 type register struct {

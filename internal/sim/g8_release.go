@@ -18,7 +18,8 @@ func (w *World) checkRequest(p int32, m *node.Message) {
 	case lease.Release:
 		w.checkNotHeld(p, "releases", r.Epoch)
 		if a := &v.app; a.process == v.self && a.epoch == r.Epoch && w.acts(p) {
-			w.fail("G8: %s releases %s; its app may act until %s", v.name, r.Epoch, clockFormat(v.clock.when(a.deadline)))
+			w.fail("G8: %s releases %s; its app may act until %s", v.name, r.Epoch,
+				clockFormat(v.clock.when(a.deadline)))
 		}
 	case lease.StepDown:
 		w.checkNotHeld(p, "steps down from", r.Epoch)

@@ -7,10 +7,11 @@ import (
 	"github.com/podesta-dev/podesta/internal/node"
 )
 
-// While two processes of a Classic group have rosters by which each outranks the other, as after an edit
-// of priorities that one has not heard of yet, each announces itself once in T at most (settling.go in
-// internal/election). They answered COORDINATOR with COORDINATOR at once, for as long as that lasted:
-// found by step-downs, where messages that arrived twice made ever more of them.
+// While two processes of a Classic group have rosters by which each outranks the other, as after an
+// edit of priorities that one has not heard of yet, each announces itself once in T at most
+// (settling.go in internal/election). They answered COORDINATOR with COORDINATOR at once, for as
+// long as that lasted: found by step-downs, where messages that arrived twice made ever more of
+// them.
 func TestCoordinatorsOfOppositeRosters(t *testing.T) {
 	for _, algorithm := range []string{"Bully", "StatusTableBully"} {
 		t.Run(algorithm, func(t *testing.T) { oppositeRosters(t, algorithm) })

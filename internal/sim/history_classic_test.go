@@ -197,8 +197,9 @@ func twoAlgorithms(t *testing.T, h *stage) {
 	h.wait(t, "all follow P3", h.allAgree)
 }
 
-// silentCoordinator: P2's answers are late, so P1 suspects it and coordinates. P2's app is unhealthy
-// for a while; when it is healthy, P2 says that it coordinates, P1 follows it, and P2 stands still.
+// silentCoordinator: P2's answers are late, so P1 suspects it and coordinates. P2's app is
+// unhealthy for a while; when it is healthy, P2 says that it coordinates, P1 follows it, and P2
+// stands still.
 func silentCoordinator(t *testing.T, h *stage) {
 	h.hold(func(p, _ int32, m *node.Message) bool { return p == 1 && m.Type == node.Answer })
 	h.wait(t, "P1 coordinates", func() bool { return h.follows(0) == "P1" })

@@ -141,10 +141,10 @@ func newcomer(t *testing.T, h *stage) {
 	}
 }
 
-// longerLease: P3 holds the lease, and a roster makes it three times as long. P1 is cut off from P3. P2
-// has a vote for the longer one to write, and renews for the shorter one meanwhile; its disk does not
-// come to an end, it crashes, and starts with what was there. It is silent for the shorter lease. P1
-// and it are cut off from P3 then, and elect: after P3's lease is over.
+// longerLease: P3 holds the lease, and a roster makes it three times as long. P1 is cut off from
+// P3. P2 has a vote for the longer one to write, and renews for the shorter one meanwhile; its disk
+// does not come to an end, it crashes, and starts with what was there. It is silent for the shorter
+// lease. P1 and it are cut off from P3 then, and elect: after P3's lease is over.
 func longerLease(t *testing.T, h *stage) {
 	for i := range h.managers {
 		h.managers[i].down = forever

@@ -143,9 +143,9 @@ func endedRound(t *testing.T, h *stage) {
 	h.led(t, "P5", oneRound)
 }
 
-// joinedLate: P5 is down, P4 coordinates. P5 comes back, P3 has no link to it yet. P4 dies; P2 sees it
-// first, and calls a round. When that has ended at P2, P3 gets a link to P5, and what it has yet to
-// pass on is the first that P5 hears of an election.
+// joinedLate: P5 is down, P4 coordinates. P5 comes back, P3 has no link to it yet. P4 dies; P2 sees
+// it first, and calls a round. When that has ended at P2, P3 gets a link to P5, and what it has yet
+// to pass on is the first that P5 hears of an election.
 func joinedLate(t *testing.T, h *stage) {
 	h.kill(4)
 	h.wait(t, "P4 coordinates", h.allAgree)
@@ -225,8 +225,8 @@ func outcomeWentPast(t *testing.T, h *stage) {
 	h.led(t, "P6", swift)
 }
 
-// followerByHearsay: P5 holds the lease, and is paused. P1 has missed its last renewals, suspects it
-// first, and asks the voters, who hear P5 still. Then they suspect it, too.
+// followerByHearsay: P5 holds the lease, and is paused. P1 has missed its last renewals, suspects
+// it first, and asks the voters, who hear P5 still. Then they suspect it, too.
 func followerByHearsay(t *testing.T, h *stage) {
 	asked := false
 	h.hold(func(p, q int32, m *node.Message) bool {
@@ -241,7 +241,8 @@ func followerByHearsay(t *testing.T, h *stage) {
 	}
 }
 
-// led waits until everybody that is awake follows a process, and asks that it takes no longer than that.
+// led waits until everybody that is awake follows a process, and asks that it takes no longer than
+// that.
 func (h *stage) led(t *testing.T, by string, within Time) {
 	t.Helper()
 	begun := h.now

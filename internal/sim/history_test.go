@@ -11,8 +11,9 @@ import (
 )
 
 // A history is a bug that a seed of the first simulator found, played on today's nodes: not by a
-// seed, but by what happened. With the bug put back, it failed when it was written. Where one edit puts
-// the bug back, a mutant does so to this day, and names the history (mutants.txt of its package).
+// seed, but by what happened. With the bug put back, it failed when it was written. Where one edit
+// puts the bug back, a mutant does so to this day, and names the history (mutants.txt of its
+// package).
 type history struct {
 	name      string
 	then      string // what went wrong when the bug was there

@@ -12,7 +12,8 @@ import "github.com/podesta-dev/podesta/internal/lease"
 //
 // L6: traffic falls back to heartbeats: no message of an election is sent.
 
-// checkClassicCalm checks that calm has brought agreement on the highest live candidate, and silence.
+// checkClassicCalm checks that calm has brought agreement on the highest live candidate, and
+// silence.
 func (w *World) checkClassicCalm() {
 	newest := w.api.newest()
 	if newest == nil {
@@ -27,10 +28,12 @@ func (w *World) checkClassicCalm() {
 		}
 		live = true
 		if v.roster.Generation != newest.node.Generation {
-			w.fail("L2: in the end %s uses the roster %d, not %d", v.name, v.roster.Generation, newest.node.Generation)
+			w.fail("L2: in the end %s uses the roster %d, not %d", v.name, v.roster.Generation,
+				newest.node.Generation)
 		}
 		if v.seen.Coordinator != best.Name {
-			w.fail("L1, L2, L4, L5: in the end %s follows %q; the highest live candidate is %q", v.name, v.seen.Coordinator, best.Name)
+			w.fail("L1, L2, L4, L5: in the end %s follows %q; the highest live candidate is %q", v.name,
+				v.seen.Coordinator, best.Name)
 		}
 	}
 	if best.Name == "" || !live {
@@ -91,7 +94,8 @@ func (w *World) checkGuardedCalm(held Time) {
 	w.checkAgreement(holder)
 	name, epoch := names[holder], w.oracle().holds[holder].epoch
 	if w.truth.lastHeld != held {
-		w.fail("L3: %s began to hold %s at %s, long after calm began", name, epoch, clockFormat(w.truth.lastHeld))
+		w.fail("L3: %s began to hold %s at %s, long after calm began", name, epoch,
+			clockFormat(w.truth.lastHeld))
 	}
 	if w.Preemption != lease.Never && name != best.Name {
 		w.fail("L4: in the end %s holds; the highest live candidate is %s", name, best.Name)

@@ -59,7 +59,8 @@ func date(now Time) time.Time {
 
 func (m *manager) begin(n int) {
 	*m = manager{rate: right, reports: again(m.reports, n), told: again(m.told, n), ended: m.ended[:0],
-		cache: cached{pods: m.cache.pods[:0]}, facts: membership.Facts{Pods: m.facts.Pods[:0], Reports: m.facts.Reports[:0]}}
+		cache: cached{pods: m.cache.pods[:0]},
+		facts: membership.Facts{Pods: m.facts.Pods[:0], Reports: m.facts.Reports[:0]}}
 }
 
 // restart forgets what only lives in memory.
@@ -107,7 +108,8 @@ func (w *World) manage(i int32) {
 // refresh brings a manager's cache up to date.
 func (w *World) refresh(m *manager) {
 	c, a := &m.cache, &w.api
-	c.version, c.group, c.algorithm, c.lease, c.settings = a.version, a.group, a.algorithm, a.lease, a.settings
+	c.version, c.group, c.algorithm = a.version, a.group, a.algorithm
+	c.lease, c.settings = a.lease, a.settings
 	c.pods, c.stepDown = append(c.pods[:0], a.pods...), a.stepDown
 	for ; c.ended < len(a.ended); c.ended++ {
 		m.ended = append(m.ended, membership.EndedPod{UID: a.ended[c.ended], At: m.clock(w.now)})
@@ -118,7 +120,8 @@ func (w *World) refresh(m *manager) {
 func (w *World) gather(m *manager) *membership.Facts {
 	f := &m.facts
 	*f = membership.Facts{
-		Now: m.clock(w.now), Date: date(w.now), ClockAgrees: m.astray == 0, Guarded: w.Guarded, Lease: m.cache.lease, Settings: m.cache.settings,
+		Now: m.clock(w.now), Date: date(w.now), ClockAgrees: m.astray == 0, Guarded: w.Guarded,
+		Lease: m.cache.lease, Settings: m.cache.settings,
 		Pods: f.Pods[:0], Reports: f.Reports[:0], Ended: m.ended, Begun: m.begun, Rules: m.rules,
 		Inherited: m.leads > w.api.made,
 	}
@@ -131,7 +134,12 @@ func (w *World) gather(m *manager) *membership.Facts {
 		if !q.there {
 			continue
 		}
-		pod := membership.Pod{Name: names[p], UID: uidOf(int32(p), q.uid), Priority: q.priority, Witness: q.witness}
+		pod := membership.Pod{
+			Name:     names[p],
+			UID:      uidOf(int32(p), q.uid),
+			Priority: q.priority,
+			Witness:  q.witness,
+		}
 		if q.deleting != 0 {
 			pod.DeletionBegan, pod.DeletionDue = m.clock(q.deleting), m.clock(q.deleting+grace)
 		}
@@ -155,13 +163,21 @@ func (w *World) persist(m *manager, r *membership.Roster) {
 	w.checkNextLevel(m, r)
 	w.checkStepDown(r)
 	n := &node.Roster{
-		Group: groups[w.api.group], Generation: r.Generation, Algorithm: m.cache.algorithm, Guarded: w.Guarded,
+		Group: groups[w.api.group], Generation: r.Generation, Algorithm: m.cache.algorithm,
+		Guarded:   w.Guarded,
 		Heartbeat: time.Duration(heartbeat), Timeout: time.Duration(mostTimeout), Lease: m.cache.lease,
-		LeaseMinimum: w.Shortest, Preemption: w.Preemption, Stable: w.Stable, Rules: r.Rules, Members: make([]lease.Member, len(r.Members)),
+		LeaseMinimum: w.Shortest, Preemption: w.Preemption, Stable: w.Stable, Rules: r.Rules,
+		Members: make([]lease.Member, len(r.Members)),
 	}
 	for i := range r.Members {
 		q := &r.Members[i]
-		n.Members[i] = lease.Member{Name: q.Name, UID: q.UID, StateID: q.StateID, Priority: q.Priority, Voter: q.Voter}
+		n.Members[i] = lease.Member{
+			Name:     q.Name,
+			UID:      q.UID,
+			StateID:  q.StateID,
+			Priority: q.Priority,
+			Voter:    q.Voter,
+		}
 	}
 	if w.sabotage.hasty {
 		w.hasten(m, n.Members)

@@ -8,8 +8,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/sim"
 )
 
-// The voters' rules and the nodes, joined: pods come, go and are replaced, agents start with new state
-// directories, managers stop, lag and overlap, all the time; and nothing else happens.
+// The voters' rules and the nodes, joined: pods come, go and are replaced, agents start with new
+// state directories, managers stop, lag and overlap, all the time; and nothing else happens.
 func TestMembershipWithNodes(t *testing.T) {
 	w := sim.NewWorld()
 	changes := 0

@@ -50,7 +50,8 @@ func TestOldRosterIsPassedOver(t *testing.T) {
 }
 
 // A process whose certificate has expired takes part again in the same run. It used to number its
-// elections from 1 once more, so that two had one name, and a Classic group might keep two coordinators.
+// elections from 1 once more, so that two had one name, and a Classic group might keep two
+// coordinators.
 func TestElectionsAreNumberedThrough(t *testing.T) {
 	w := NewWorld()
 	w.begin(Options{Algorithm: "RingList", Seed: 4, Quiet: true, Processes: 3, Chaos: forever})

@@ -5,8 +5,8 @@ import (
 )
 
 // The network: every process keeps links of its own to those that its Node wants, as
-// internal/transport does. What it sends goes over its own link; replies come back on that link, and
-// need the way back. Links keep order. A message that is lost breaks its link, sooner or later.
+// internal/transport does. What it sends goes over its own link; replies come back on that link,
+// and need the way back. Links keep order. A message that is lost breaks its link, sooner or later.
 
 const (
 	heartbeat   = T / 2
@@ -153,7 +153,8 @@ func (w *World) tend(t *task) {
 
 func (w *World) tendOpen(p, q int32, l *pair) {
 	other := &w.processes[q]
-	ended := l.connection.ended || other.node == nil || other.number != l.connection.callee || !w.know(p, q)
+	ended := l.connection.ended || other.node == nil || other.number != l.connection.callee ||
+		!w.know(p, q)
 	switch {
 	case l.breaks > 0 && w.now >= l.breaks, ended && w.reaches(p, q):
 		w.lost(p, q, l)

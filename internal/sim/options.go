@@ -75,8 +75,10 @@ type Disks struct {
 
 // Clocks is what befalls clocks.
 type Clocks struct {
-	Rate   int  // they run faster or slower by up to so many thousandths; up to ρ is within the promise
-	Beyond bool // they are off by more than ρ: beyond the promise, so that only G2, G3 and G7 must hold
+	// they run faster or slower by up to so many thousandths; up to ρ is within the promise
+	Rate int
+	// they are off by more than ρ: beyond the promise, so that only G2, G3 and G7 must hold
+	Beyond bool
 	Astray bool // a manager's wall clock is two days off, and the API server's shows it
 }
 
@@ -133,7 +135,8 @@ func Draw(algorithm string, seed uint64) Options {
 	o.Rate = among(0, 0, 100, 300)
 
 	o.Doom, o.Initiator = among(0, 0, 0, 10, 50), among(0, 0, 0, 50, 300)
-	o.Holder, o.Winner, o.Helper = among(0, 0, 0, 20, 100), among(0, 0, 0, 100, 400), among(0, 0, 0, 50, 300)
+	o.Holder, o.Winner, o.Helper = among(0, 0, 0, 20, 100), among(0, 0, 0, 100, 400), among(0, 0, 0,
+		50, 300)
 	o.Slow, o.Refused, o.Damaged = among(0, 0, 50), among(0, 0, 0, 100), among(0, 0, 200)
 
 	o.Crash, o.Cut, o.Clog, o.Pause = among(0, 2, 5), among(0, 0, 2, 5), among(0, 0, 2), among(0, 0, 2)
@@ -176,7 +179,8 @@ func DrawGuarded(algorithm string, seed uint64) Options {
 	o.Stable = time.Duration(among(1, 2, 5)) * time.Second
 	o.Rate = among(0, 1, 50, 95, 95)
 	o.Sessions, o.Deaf = rng.IntN(2) == 0, among(0, 0, 500)
-	o.Refused, o.SyncDies, o.VoterDies = among(0, 0, 0, 20, 100), among(0, 0, 0, 20), among(0, 0, 0, 5, 20)
+	o.Refused, o.SyncDies, o.VoterDies = among(0, 0, 0, 20, 100), among(0, 0, 0, 20), among(0, 0, 0, 5,
+		20)
 	o.Damaged, o.Unsure = among(0, 0, 100, 500), among(0, 0, 200, 1000)
 	o.StepWall, o.ReplacePod, o.StopManager = among(0, 0, 1), among(0, 0, 1, 3), among(0, 0, 1)
 	o.EditLease, o.Remake, o.Strand = among(0, 0, 1), among(0, 0, 0, 1), among(0, 0, 2)
@@ -191,7 +195,8 @@ func DrawGuarded(algorithm string, seed uint64) Options {
 		o.SetBack = 1
 	}
 	o.Astray = seed%9 == 5
-	o.Shortest = time.Duration(map[uint64]int64{1: 100, 2: 40, 7: 300}[seed%8]) * time.Millisecond // nor is this
+	// nor is this
+	o.Shortest = time.Duration(map[uint64]int64{1: 100, 2: 40, 7: 300}[seed%8]) * time.Millisecond
 	return o
 }
 
@@ -205,8 +210,8 @@ func DrawOwnLink(algorithm string, seed uint64) Options {
 	return quiet
 }
 
-// DrawUpgrades draws a Guarded group whose agents and managers are of several releases, with several
-// rules levels (MC11), and are upgraded and rolled back.
+// DrawUpgrades draws a Guarded group whose agents and managers are of several releases, with
+// several rules levels (MC11), and are upgraded and rolled back.
 func DrawUpgrades(algorithm string, seed uint64) Options {
 	o := DrawGuarded(algorithm, seed)
 	o.Upgrade = 2 + int(seed%3)
@@ -218,7 +223,8 @@ func DrawUpgrades(algorithm string, seed uint64) Options {
 	return o
 }
 
-// DrawStepDowns draws a group whose operators ask that coordinators step down (MC12), beside all else.
+// DrawStepDowns draws a group whose operators ask that coordinators step down (MC12), beside all
+// else.
 func DrawStepDowns(algorithm string, guarded bool, seed uint64) Options {
 	o := Draw(algorithm, seed)
 	if guarded {
@@ -233,8 +239,8 @@ func DrawStepDowns(algorithm string, guarded bool, seed uint64) Options {
 	return o
 }
 
-// DrawWitnesses draws a group with a witness: two candidates and a witness mostly. In some, marks are put
-// on pods and taken off.
+// DrawWitnesses draws a group with a witness: two candidates and a witness mostly. In some, marks
+// are put on pods and taken off.
 func DrawWitnesses(algorithm string, guarded bool, seed uint64) Options {
 	o := Draw(algorithm, seed)
 	if guarded {

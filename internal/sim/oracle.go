@@ -5,11 +5,12 @@ import (
 	"github.com/podesta-dev/podesta/internal/node"
 )
 
-// oracle is what the invariants of a Guarded group remember of a group object: who has promised what,
-// in true time. It looks at what nodes do and say; it decides nothing by itself.
+// oracle is what the invariants of a Guarded group remember of a group object: who has promised
+// what, in true time. It looks at what nodes do and say; it decides nothing by itself.
 type oracle struct {
-	promises  []promise              // by place of the voter and number of its state directory
-	widest    []promise              // by place of the voter: of all its state directories, the one that runs longest
+	promises []promise // by place of the voter and number of its state directory
+	// by place of the voter: of all its state directories, the one that runs longest
+	widest    []promise
 	owners    map[lease.Epoch]string // who has held it
 	highest   lease.Epoch            // that anybody has held
 	holds     []hold                 // by place
@@ -64,15 +65,16 @@ func (w *World) newOracle() {
 	}
 	o := &w.oracles[len(w.oracles)-1]
 	if o.owners == nil {
-		o.owners, o.rosters, o.stepDowns = map[lease.Epoch]string{}, map[int64]*node.Roster{}, map[string]bool{}
-		o.witnesses = map[string]bool{}
+		o.owners, o.rosters = map[lease.Epoch]string{}, map[int64]*node.Roster{}
+		o.stepDowns, o.witnesses = map[string]bool{}, map[string]bool{}
 	}
 	clear(o.witnesses)
 	clear(o.owners)
 	clear(o.rosters)
 	clear(o.stepDowns)
 	o.highest = 0
-	o.promises, o.widest, o.holds = again(o.promises, n*maxStateIDs), again(o.widest, n), again(o.holds, n)
+	o.promises, o.widest, o.holds = again(o.promises, n*maxStateIDs), again(o.widest,
+		n), again(o.holds, n)
 }
 
 // promise is the newest one of a voter with its n-th state directory.
@@ -84,7 +86,8 @@ func (w *World) timed() bool { return !w.Beyond }
 
 // beforeMessage notes what a message means for what was promised, before the voter hears it.
 func (w *World) beforeMessage(p int32, e *node.Event) {
-	if r := &e.Message.Request; w.Guarded && e.Message.Type == node.LeaseRequest && r.Kind == lease.Release {
+	if r := &e.Message.Request; w.Guarded && e.Message.Type == node.LeaseRequest &&
+		r.Kind == lease.Release {
 		w.releases(p, e.From, e.Incarnation, r.Group, r.Epoch)
 	}
 }
@@ -113,8 +116,9 @@ func (p *promise) release(from string, number uint64, e lease.Epoch, now Time) {
 }
 
 // noteWord keeps what a request has made a voter promise. It is given when the answer goes out. A
-// denial goes out at once, and says nothing of what was promised before. It binds for what was asked
-// for: that the voter itself goes by more, because of a vote that waits for the disk, nobody relies on.
+// denial goes out at once, and says nothing of what was promised before. It binds for what was
+// asked for: that the voter itself goes by more, because of a vote that waits for the disk, nobody
+// relies on.
 func (w *World) noteWord(p int32, q *lease.Request, r *node.Ready) {
 	v := &w.processes[p]
 	m := v.node.Lease()
@@ -126,7 +130,8 @@ func (w *World) noteWord(p int32, q *lease.Request, r *node.Ready) {
 		return
 	}
 	deadline := v.clock.instant(w.now) + q.Lease
-	made := word{promise{to, q.Epoch, deadline, v.clock.when(deadline)}, w.groupOf(p), q.Round, q.Round}
+	made := word{promise{to, q.Epoch, deadline, v.clock.when(deadline)}, w.groupOf(p), q.Round,
+		q.Round}
 	for i := range v.words {
 		if said := &v.words[i]; said.to == to && said.epoch == q.Epoch && said.group == made.group {
 			said.first, said.last = min(said.first, q.Round), max(said.last, q.Round)
@@ -144,7 +149,8 @@ func (w *World) noteWord(p int32, q *lease.Request, r *node.Ready) {
 func denies(r *node.Ready, q *lease.Request) bool {
 	for i := range r.Messages {
 		m, v := &r.Messages[i], &r.Messages[i].Response
-		if m.Type == node.LeaseResponse && !v.Granted && v.Kind == q.Kind && v.Epoch == q.Epoch && v.Round == q.Round {
+		if m.Type == node.LeaseResponse && !v.Granted && v.Kind == q.Kind && v.Epoch == q.Epoch &&
+			v.Round == q.Round {
 			return true
 		}
 	}

@@ -110,9 +110,20 @@ func (w *World) begins(p int32) {
 func (w *World) run(p int32) {
 	v := &w.processes[p]
 	v.number++
-	v.self = lease.Incarnation{Name: v.name, UID: uidOf(p, v.uid), StateID: stateIDs[p][v.disk.number], Number: v.number}
-	v.node = node.New(node.Config{Self: v.self, Saved: w.sabotage.read(v.disk.saved.lease), Seed: w.rng.Uint64(),
-		Now: v.clock.read(w.now), Managed: true, Rules: w.sabotage.level(v.rules)})
+	v.self = lease.Incarnation{
+		Name:    v.name,
+		UID:     uidOf(p, v.uid),
+		StateID: stateIDs[p][v.disk.number],
+		Number:  v.number,
+	}
+	v.node = node.New(node.Config{
+		Self:    v.self,
+		Saved:   w.sabotage.read(v.disk.saved.lease),
+		Seed:    w.rng.Uint64(),
+		Now:     v.clock.read(w.now),
+		Managed: true,
+		Rules:   w.sabotage.level(v.rules),
+	})
 	v.roster, v.seen, v.ticks, v.next = nil, election.State{}, 0, 0
 	v.ledger = lease.Ledger{}
 	v.sick, v.unhealthy, v.leaving, v.asked = false, false, false, false

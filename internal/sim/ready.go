@@ -64,8 +64,8 @@ func (w *World) send(p int32, e *node.Event, r *node.Ready, before *election.Sta
 	return last < len(r.Messages)
 }
 
-// rewire lets those send that a Ready names, and makes links to those that it wants. It returns those
-// to whom a link is wanted no more, as bits.
+// rewire lets those send that a Ready names, and makes links to those that it wants. It returns
+// those to whom a link is wanted no more, as bits.
 func (w *World) rewire(p int32, r *node.Ready) (unwanted uint32) {
 	v := &w.processes[p]
 	if r.Exited {

@@ -21,8 +21,8 @@ func (w *World) drop(p int32, unwanted uint32) {
 	}
 }
 
-// dropAll ends the links of a process that is on no roster any more, and those of others to it, at once:
-// what it still had to reply goes nowhere. If it is on a roster again, all are made anew.
+// dropAll ends the links of a process that is on no roster any more, and those of others to it, at
+// once: what it still had to reply goes nowhere. If it is on a roster again, all are made anew.
 func (w *World) dropAll(p int32) {
 	for q := range int32(len(w.processes)) {
 		if l := w.pair(p, q); l.wanted {

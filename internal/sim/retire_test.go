@@ -6,8 +6,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/node"
 )
 
-// A vote that waits for the disk while the certificate of its voter expires reaches nobody: the agent
-// has ended the streams of others by then. The simulator used to deliver it.
+// A vote that waits for the disk while the certificate of its voter expires reaches nobody: the
+// agent has ended the streams of others by then. The simulator used to deliver it.
 func TestAVoteOfWhoIsOnNoRosterReachesNobody(t *testing.T) {
 	h := begin(history{algorithm: "Bully", guarded: true, processes: 3})
 	h.wait(t, "all follow the highest", h.allAgree)

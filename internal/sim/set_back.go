@@ -37,8 +37,8 @@ func (w *World) restore(back roster) {
 	w.tell("the status is set back to %s", a.newest())
 }
 
-// remembered reports whether a process besides one uses the newest roster of the group. If none does,
-// nobody can tell that a status was set back: that is beyond the promise.
+// remembered reports whether a process besides one uses the newest roster of the group. If none
+// does, nobody can tell that a status was set back: that is beyond the promise.
 func (w *World) remembered(besides int32) bool {
 	newest := w.api.newestEver()
 	for p := range w.processes {
@@ -49,12 +49,13 @@ func (w *World) remembered(besides int32) bool {
 	return false
 }
 
-// mustStay reports whether a pod is the last that knows of a status that was set back, and the managers
-// may not have heard of it.
+// mustStay reports whether a pod is the last that knows of a status that was set back, and the
+// managers may not have heard of it.
 func (w *World) mustStay(p int32) bool { return w.now < w.heard && !w.remembered(p) }
 
-// adopt gives a manager that found the status set back what the agents show it and, when it is calm,
-// an operator's word: all that run report then, so the newest that they hold is the newest that counts.
+// adopt gives a manager that found the status set back what the agents show it and, when it is
+// calm, an operator's word: all that run report then, so the newest that they hold is the newest
+// that counts.
 func (w *World) adopt(m *manager, f *membership.Facts) {
 	f.Held, f.Adopt = nil, membership.AdoptRequest{}
 	if m.above == 0 {

@@ -6,9 +6,10 @@ import (
 	"github.com/podesta-dev/podesta/internal/node"
 )
 
-// MC10: the status is set back, and then the certificates of all expire, so nobody uses the newer roster
-// any more. They are told the older one, which they must not use. They used to report that they do, so no
-// manager found out, and nobody led for ever (L1: Guarded StatusTableBully 197400370814223).
+// MC10: the status is set back, and then the certificates of all expire, so nobody uses the newer
+// roster any more. They are told the older one, which they must not use. They used to report that
+// they do, so no manager found out, and nobody led for ever (L1: Guarded StatusTableBully
+// 197400370814223).
 func TestSetBackWhileCertificatesExpire(t *testing.T) {
 	h := begin(history{algorithm: "Bully", guarded: true, processes: 3})
 	h.wait(t, "all follow the highest", h.allAgree)

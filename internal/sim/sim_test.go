@@ -19,7 +19,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/sim"
 )
 
-// To replay a failure: go test ./internal/sim -run '^TestSimulate$' -explain 'Guarded Bully 4711' -v
+// To replay a failure: go test ./internal/sim -run '^TestSimulate$' -explain 'Guarded Bully 4711'
+// -v
 var (
 	algorithmFlag = flag.String("algorithm", "", "simulate this algorithm only")
 	modeFlag      = flag.String("mode", "", "simulate this mode only, such as Guarded: see modes")
@@ -31,8 +32,9 @@ var (
 	linesFlag     = flag.Int("lines", 200, "how much of a transcript to print")
 )
 
-// pinned has a line for each seed that failed when nobody had tried it before: mode, algorithm, seed,
-// and what was wrong. A line goes when the bug is mended and a scenario shows it, and not before.
+// pinned has a line for each seed that failed when nobody had tried it before: mode, algorithm,
+// seed, and what was wrong. A line goes when the bug is mended and a scenario shows it, and not
+// before.
 const pinned = "testdata/pinned_seeds.txt"
 
 // A mode is a way of drawing options.
@@ -49,8 +51,8 @@ var modes = []mode{
 	// T10: a process that only lost its own link to the leaseholder costs the group neither its
 	// coordinator nor an instant.
 	{"OwnLink", sim.DrawOwnLink, 40, 1},
-	// T16: agents and managers of three releases, with other rules levels, are upgraded and rolled back
-	// in any order, beside all other faults.
+	// T16: agents and managers of three releases, with other rules levels, are upgraded and rolled
+	// back in any order, beside all other faults.
 	{"Upgrades", sim.DrawUpgrades, 16, 1},
 	// T17: operators ask that coordinators step down, for a while or not, beside all other faults.
 	{"ClassicStepDowns", of(sim.DrawStepDowns, false), 16, 1},
@@ -133,7 +135,8 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
-// Upgrades are worth simulating only if they come so far that the level in force changes, both ways.
+// Upgrades are worth simulating only if they come so far that the level in force changes, both
+// ways.
 func TestUpgradesChangeTheLevel(t *testing.T) {
 	w := sim.NewWorld()
 	raised, lowered := 0, 0
@@ -205,7 +208,8 @@ func parse(line string) (o sim.Options, mode string, err error) {
 // never is a time that does not come.
 var never = time.Now().AddDate(100, 0, 0)
 
-// simulate runs n seeds, or those that there is time for, on as many worlds as there are processors.
+// simulate runs n seeds, or those that there is time for, on as many worlds as there are
+// processors.
 func simulate(t *testing.T, m mode, algorithm string, first uint64, n int, until time.Time) {
 	t.Helper()
 	// Worlds use their memory again, so the heap is small, and by default it would be collected all

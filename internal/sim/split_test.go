@@ -4,10 +4,10 @@ import (
 	"testing"
 )
 
-// A roster reaches some of the voters, and then no manager reaches anybody. While the group was split
-// by generation nobody could act, though all were connected: those who had the new roster renewed
-// what they had promised under the old one for a lease only, and the others promised nothing under
-// the new one. Now they pass the roster on (MC9).
+// A roster reaches some of the voters, and then no manager reaches anybody. While the group was
+// split by generation nobody could act, though all were connected: those who had the new roster
+// renewed what they had promised under the old one for a lease only, and the others promised
+// nothing under the new one. Now they pass the roster on (MC9).
 func TestSplitByGenerationHeals(t *testing.T) {
 	for _, c := range []struct {
 		name      string

@@ -30,8 +30,16 @@ type report struct {
 const patience = 5 * T
 
 func (r *report) asFact(now Time, group int) membership.Report {
-	f := membership.Report{UID: r.uid, StateID: r.stateID, Connected: now-r.at < patience, Since: r.since,
-		Leaving: r.leaving, Rules: r.rules, Generation: r.generation, OtherGroup: r.group != 0 && r.group != group}
+	f := membership.Report{
+		UID:        r.uid,
+		StateID:    r.stateID,
+		Connected:  now-r.at < patience,
+		Since:      r.since,
+		Leaving:    r.leaving,
+		Rules:      r.rules,
+		Generation: r.generation,
+		OtherGroup: r.group != 0 && r.group != group,
+	}
 	if r.group == group {
 		f.Coordinator, f.BallotsSpent = r.coordinator, r.ballotsSpent
 		f.NotCandidate = r.notCandidate
@@ -39,8 +47,8 @@ func (r *report) asFact(now Time, group int) membership.Report {
 	return f
 }
 
-// tellAgents sends the roster that a manager takes for the newest to the agents that are connected to
-// it. Each receives it in its own time.
+// tellAgents sends the roster that a manager takes for the newest to the agents that are connected
+// to it. Each receives it in its own time.
 func (w *World) tellAgents(i int32) {
 	m := &w.managers[i]
 	if m.cache.version == 0 || m.group != w.api.group && !w.BackAndForth {
@@ -48,7 +56,8 @@ func (w *World) tellAgents(i int32) {
 	}
 	for p := range m.told {
 		v := &w.processes[p]
-		if v.node == nil || v.boss != int(i) || m.told[p] == m.cache.version || m.reports[p].number != v.number ||
+		if v.node == nil || v.boss != int(i) || m.told[p] == m.cache.version ||
+			m.reports[p].number != v.number ||
 			w.now < v.stranded {
 			continue
 		}
@@ -100,7 +109,8 @@ func (w *World) report(p int32) {
 	if v.node == nil || w.now < v.stranded {
 		return
 	}
-	if b := &w.managers[v.boss]; v.boss != int(w.leader) && (w.now < b.down || w.now >= b.actsOn || w.rng.IntN(8) == 0) {
+	if b := &w.managers[v.boss]; v.boss != int(w.leader) &&
+		(w.now < b.down || w.now >= b.actsOn || w.rng.IntN(8) == 0) {
 		v.boss = int(w.leader)
 		w.managers[v.boss].told[p] = 0
 	}

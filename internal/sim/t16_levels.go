@@ -8,9 +8,9 @@ import (
 	"github.com/podesta-dev/podesta/internal/node"
 )
 
-// T16: agents and managers of several releases, which are upgraded and rolled back (MC11). Nobody uses
-// a roster of a rules level that its build does not support; the level changes by one, and not with
-// the voters; nobody who still may act does so under a level two away from that in force.
+// T16: agents and managers of several releases, which are upgraded and rolled back (MC11). Nobody
+// uses a roster of a rules level that its build does not support; the level changes by one, and not
+// with the voters; nobody who still may act does so under a level two away from that in force.
 
 // newestLevel is the highest rules level that a simulated build supports.
 const newestLevel = 3
@@ -58,8 +58,8 @@ func (w *World) replaceManager(i int) {
 	w.tell("manager %d is replaced: it supports rules level %d", i+1, m.rules)
 }
 
-// replaceAgent starts an agent as the present release, in its pod, with its state directory, or in a
-// new pod.
+// replaceAgent starts an agent as the present release, in its pod, with its state directory, or in
+// a new pod.
 func (w *World) replaceAgent(p int32) {
 	v := &w.processes[p]
 	if w.rng.IntN(4) > 0 {
@@ -79,8 +79,8 @@ func (w *World) otherRelease() int32 {
 	return min(max(w.release+int32(2*w.rng.IntN(2)-1), 1), newestLevel)
 }
 
-// mendBuilds ends all upgrades: all are of the release whose rules level is in force, or, in half of
-// the runs, of the next one. In a group that has no roster yet, that is any.
+// mendBuilds ends all upgrades: all are of the release whose rules level is in force, or, in half
+// of the runs, of the next one. In a group that has no roster yet, that is any.
 func (w *World) mendBuilds() {
 	if w.Upgrade == 0 {
 		return
@@ -109,8 +109,10 @@ func (w *World) mendBuilds() {
 
 // checkLevel checks a roster that a process begins to use.
 func (w *World) checkLevel(p int32, r *node.Ready) {
-	if v := &w.processes[p]; r.Roster != nil && r.Roster.Guarded && !lease.Supports(v.rules, r.Roster.Rules) {
-		w.fail("T16: %s uses a roster of rules level %d, and supports %d", v.name, r.Roster.Rules, v.rules)
+	if v := &w.processes[p]; r.Roster != nil && r.Roster.Guarded &&
+		!lease.Supports(v.rules, r.Roster.Rules) {
+		w.fail("T16: %s uses a roster of rules level %d, and supports %d", v.name, r.Roster.Rules,
+			v.rules)
 	}
 }
 
@@ -129,7 +131,8 @@ func (w *World) checkNextLevel(m *manager, r *membership.Roster) {
 			continue
 		}
 		if under := o.rosters[h.epoch.Generation()]; under != nil && !nextTo(under.Rules, r.Rules) {
-			w.fail("T16: %s may act under rules level %d, and level %d comes", names[p], under.Rules, r.Rules)
+			w.fail("T16: %s may act under rules level %d, and level %d comes", names[p], under.Rules,
+				r.Rules)
 		}
 	}
 	was := w.api.newest()
@@ -148,8 +151,8 @@ func (w *World) checkNextLevel(m *manager, r *membership.Roster) {
 	}
 }
 
-// follows reports whether a roster may come after another one: a level changes by one, and not with the
-// voters, if there are any.
+// follows reports whether a roster may come after another one: a level changes by one, and not with
+// the voters, if there are any.
 func follows(was *roster, r *membership.Roster) bool {
 	return voters(was.node.Members) == 0 ||
 		nextTo(was.node.Rules, r.Rules) && slices.Equal(votersOf(was.members), votersOf(r))

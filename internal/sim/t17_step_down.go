@@ -7,8 +7,8 @@ import (
 )
 
 // T17: operators ask that the coordinator step down, for a while or not, to somebody or to whoever
-// ranks highest, about what they see or about what was so (MC12). A request begins once, on the roster
-// that the operator saw. In the end none leaves the group without a coordinator.
+// ranks highest, about what they see or about what was so (MC12). A request begins once, on the
+// roster that the operator saw. In the end none leaves the group without a coordinator.
 
 // aDay is so long that a request stands until its run has ended.
 const aDay = membership.MaxStepDown
@@ -51,8 +51,8 @@ func (w *World) podOf(p int32) membership.Identity {
 	return membership.Identity{Name: names[p], UID: uidOf(p, w.api.pods[p].uid)}
 }
 
-// coordinator is who coordinates, as a manager knows it from reports: of the voters in a Guarded group,
-// of all that report in a Classic one.
+// coordinator is who coordinates, as a manager knows it from reports: of the voters in a Guarded
+// group, of all that report in a Classic one.
 func (w *World) coordinator(m *manager, f *membership.Facts) (known membership.Coordinator) {
 	if w.Guarded && f.Roster == nil {
 		return known
@@ -60,7 +60,8 @@ func (w *World) coordinator(m *manager, f *membership.Facts) (known membership.C
 	count, epochs := 0, map[string][]int64{}
 	for p := range m.reports {
 		r := &m.reports[p]
-		if r.at == 0 || w.now-r.at >= patience || r.group != m.group || w.Guarded && !votesOn(f.Roster, r) {
+		if r.at == 0 || w.now-r.at >= patience || r.group != m.group ||
+			w.Guarded && !votesOn(f.Roster, r) {
 			continue
 		}
 		count++

@@ -5,10 +5,10 @@ import (
 	"github.com/podesta-dev/podesta/internal/membership"
 )
 
-// T19: pods are marked as witnesses (MC13), by their template or later, and marks are taken off. From
-// the first roster on that has a pod while its manager sees the mark, that pod has priority 0 on every
-// roster of the group object, so that no majority votes for it. (A pod that waits for the end of an
-// earlier one of its name is on no roster yet.)
+// T19: pods are marked as witnesses (MC13), by their template or later, and marks are taken off.
+// From the first roster on that has a pod while its manager sees the mark, that pod has priority 0
+// on every roster of the group object, so that no majority votes for it. (A pod that waits for the
+// end of an earlier one of its name is on no roster yet.)
 
 // remark puts the mark of a witness on a pod, or takes it off.
 func (w *World) remark() {
@@ -22,8 +22,8 @@ func (w *World) remark() {
 // isWitness reports whether the template of a place's pods marks them.
 func (w *World) isWitness(p int32) bool { return int(p) < w.Witnesses }
 
-// checkWitnesses checks what agents are to be told of pods that a manager has seen the mark of. (What
-// was recorded after the backup was made that somebody restored is not known any more.)
+// checkWitnesses checks what agents are to be told of pods that a manager has seen the mark of.
+// (What was recorded after the backup was made that somebody restored is not known any more.)
 func (w *World) checkWitnesses(m *manager, told []lease.Member) {
 	seen := w.oracle().witnesses
 	for i := range told {
@@ -38,7 +38,8 @@ func (w *World) checkWitnesses(m *manager, told []lease.Member) {
 	}
 }
 
-// unmark is a manager that gives witnesses the priorities of their own pods in what it tells agents.
+// unmark is a manager that gives witnesses the priorities of their own pods in what it tells
+// agents.
 func (w *World) unmark(m *manager, r *membership.Roster, told []lease.Member) {
 	for i := range told {
 		if r.Members[i].Witness {

@@ -16,8 +16,8 @@ const (
 	theWitness, second, first = int32(0), int32(1), int32(2)
 )
 
-// twoReplicas returns a Guarded group of two candidates, and a witness if there is to be one, in which
-// the first leads and no manager is there any more: who votes stays as it is.
+// twoReplicas returns a Guarded group of two candidates, and a witness if there is to be one, in
+// which the first leads and no manager is there any more: who votes stays as it is.
 func twoReplicas(t *testing.T, algorithm string, witness bool) *stage {
 	t.Helper()
 	h := &stage{World: NewWorld()}
@@ -100,10 +100,10 @@ var (
 	}
 )
 
-// Two replicas and a witness survive the loss of any one of the three, whatever it is lost by, without
-// a manager and under every algorithm; and if the link between the two replicas breaks, the witness
-// keeps the leader. Without a witness the loss of either replica ends it. The witness never leads, and
-// every invariant is checked after each step.
+// Two replicas and a witness survive the loss of any one of the three, whatever it is lost by,
+// without a manager and under every algorithm; and if the link between the two replicas breaks, the
+// witness keeps the leader. Without a witness the loss of either replica ends it. The witness never
+// leads, and every invariant is checked after each step.
 func TestTwoReplicasAndAWitness(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		for _, m := range slices.Concat(ofReplicas, ofTheWitness) {
@@ -144,8 +144,9 @@ func TestTwoReplicasWithoutAWitness(t *testing.T) {
 	}
 }
 
-// All that is broken comes back: the first leads again, and the group is as before. With a manager, a
-// witness whose node is lost is replaced by another one, and the group survives the next loss, too.
+// All that is broken comes back: the first leads again, and the group is as before. With a manager,
+// a witness whose node is lost is replaced by another one, and the group survives the next loss,
+// too.
 func TestTheWitnessIsReplaced(t *testing.T) {
 	h := twoReplicas(t, "Bully", true)
 	for i := range h.managers {
@@ -161,8 +162,8 @@ func TestTheWitnessIsReplaced(t *testing.T) {
 	h.calm(t)
 }
 
-// Whatever becomes of its mark, a witness leads in no run: not when its mark is taken off, and not when
-// it is the last that runs.
+// Whatever becomes of its mark, a witness leads in no run: not when its mark is taken off, and not
+// when it is the last that runs.
 func TestAWitnessNeverLeads(t *testing.T) {
 	for _, guarded := range []bool{true, false} {
 		t.Run(fmt.Sprintf("Guarded %t", guarded), func(t *testing.T) {

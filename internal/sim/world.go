@@ -18,8 +18,8 @@ const (
 
 // World simulates a group: faults first, then calm. It checks after each event what must hold
 // (docs/hazards.md lists the invariants; each has a file here). A World may run again and again: it
-// reuses memory, but nothing that happened in one run affects another, so that the same Options give
-// the same run.
+// reuses memory, but nothing that happened in one run affects another, so that the same Options
+// give the same run.
 type World struct {
 	Options
 	Stats
@@ -55,13 +55,14 @@ type World struct {
 
 // Stats is what a run came to.
 type Stats struct {
-	Steps      int  // events that nodes took, writes that they were told of included
-	Messages   int  // of the algorithms, sent
-	Questions  int  // of the failure detectors, and answers
-	Requests   int  // of the lease protocol, and responses
-	Writes     int  // to disks
-	Virtual    Time // that went by
-	CalmAfter  Time // from the beginning of calm until the last message; Guarded: until the last new lease
+	Steps     int  // events that nodes took, writes that they were told of included
+	Messages  int  // of the algorithms, sent
+	Questions int  // of the failure detectors, and answers
+	Requests  int  // of the lease protocol, and responses
+	Writes    int  // to disks
+	Virtual   Time // that went by
+	// from the beginning of calm until the last message; Guarded: until the last new lease
+	CalmAfter  Time
 	Trace      uint64
 	Leases     int // epochs that were held
 	Lapses     int // leases that ran out before they were renewed or given up
@@ -91,8 +92,8 @@ func (f *Failure) Error() string {
 	if f.Options.Guarded {
 		mode = "Guarded"
 	}
-	return fmt.Sprintf("%s %s seed %d at %s: %s\noptions: %s", mode, f.Options.Algorithm, f.Options.Seed,
-		clockFormat(f.At), f.Broken, f.Options)
+	return fmt.Sprintf("%s %s seed %d at %s: %s\noptions: %s", mode, f.Options.Algorithm,
+		f.Options.Seed, clockFormat(f.At), f.Broken, f.Options)
 }
 
 // NewWorld makes a World.
@@ -106,7 +107,11 @@ func NewWorld() *World {
 func (w *World) Run(o Options) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = &Failure{Options: o, At: w.now, Broken: fmt.Sprintf("G13: panic: %v\n%s", r, debug.Stack())}
+			err = &Failure{
+				Options: o,
+				At:      w.now,
+				Broken:  fmt.Sprintf("G13: panic: %v\n%s", r, debug.Stack()),
+			}
 		}
 	}()
 	w.begin(o)

@@ -219,8 +219,8 @@ func (d *Dir) SaveAsked(a Asked) error {
 	return d.write(askedFile, data)
 }
 
-// Asked returns what SaveAsked saved; the zero Asked if there is nothing. After an error nobody knows
-// when the certificate ends, and another one has to be asked for.
+// Asked returns what SaveAsked saved; the zero Asked if there is nothing. After an error nobody
+// knows when the certificate ends, and another one has to be asked for.
 func (d *Dir) Asked() (Asked, error) {
 	a, err := read(d, askedFile, decodeAsked)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -230,8 +230,8 @@ func (d *Dir) Asked() (Asked, error) {
 }
 
 // SaveCredentials saves a certificate with its key, and the CA bundle. What is empty stays as it
-// was. The bundle comes first: after a crash the directory never has a certificate beside a bundle by
-// which the manager that signed it cannot prove itself.
+// was. The bundle comes first: after a crash the directory never has a certificate beside a bundle
+// by which the manager that signed it cannot prove itself.
 func (d *Dir) SaveCredentials(certificate, key, trust []byte) error {
 	for _, f := range []struct {
 		name string

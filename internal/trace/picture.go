@@ -21,10 +21,11 @@ type Picture struct {
 	Reason       string `json:"reason,omitempty"`
 	// At is when the manager first saw the result, by its clock. Sent and Milliseconds are what it
 	// published of messages, and of the longest time without a coordinator.
-	At           *time.Time `json:"at,omitempty"`
-	Sent         *int32     `json:"messages,omitempty"`
-	AtMost       *int32     `json:"messagesAtMost,omitempty"` // of one election, by the algorithm's page
-	Milliseconds *int64     `json:"milliseconds,omitempty"`
+	At   *time.Time `json:"at,omitempty"`
+	Sent *int32     `json:"messages,omitempty"`
+	// of one election, by the algorithm's page
+	AtMost       *int32 `json:"messagesAtMost,omitempty"`
+	Milliseconds *int64 `json:"milliseconds,omitempty"`
 	// Processes are those that are known to have had a part in it.
 	Processes []Process `json:"processes"`
 	// Events are in an order that agrees with happened-before. Where that leaves the order open,

@@ -55,8 +55,8 @@ func (s *stream) close() {
 }
 
 // attempt opens a stream and waits until the peer has accepted it. It gives up sooner on a kernel
-// that does not answer (see dial) than on a process whose handshake is slow, which another handshake
-// would only delay. If old is not nil, the stream is to succeed it: the attempt ends if
+// that does not answer (see dial) than on a process whose handshake is slow, which another
+// handshake would only delay. If old is not nil, the stream is to succeed it: the attempt ends if
 // old ends, and fails if the new stream would not last longer.
 func (l *link) attempt(old *stream) (*stream, error) {
 	if l.member.Address == "" {

@@ -24,8 +24,9 @@ const (
 )
 
 // hub implements Links over any wire. It owns the set of admitted processes, this process's links
-// and the streams that other processes opened. Each link and each of those streams has goroutines of its own,
-// which reach the hub through its mutex and never wait for each other while they hold it.
+// and the streams that other processes opened. Each link and each of those streams has goroutines
+// of its own, which reach the hub through its mutex and never wait for each other while they hold
+// it.
 type hub struct {
 	self        string
 	incarnation uint64

@@ -113,7 +113,8 @@ func decodeResponse(v *linkpb.LeaseResponse) (decided LeaseResponded, known bool
 
 func knownKind(k lease.Kind) bool {
 	switch k {
-	case lease.PreVote, lease.Vote, lease.Renew, lease.StepDown, lease.Release, lease.Transfer, lease.TakeOver:
+	case lease.PreVote, lease.Vote, lease.Renew, lease.StepDown, lease.Release, lease.Transfer,
+		lease.TakeOver:
 		return true
 	default:
 		return false

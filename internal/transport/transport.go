@@ -19,8 +19,8 @@
 // No link outlives the certificates of its two ends: each end closes what the other's certificate
 // no longer covers. Before that happens, a new stream is made as soon as newer certificates allow
 // one that lasts longer, and replaces the old one silently: there is no Down, and nothing is lost,
-// repeated or reordered. (To a receiver of an older release, which does not know of such replacements,
-// the stream is replaced with a Down and an Up.)
+// repeated or reordered. (To a receiver of an older release, which does not know of such
+// replacements, the stream is replaced with a Down and an Up.)
 //
 // # What is not guaranteed
 //
@@ -107,8 +107,8 @@ type Event interface{ event() }
 // Up reports that the link to Name is open: what is sent arrives unless the link breaks.
 type Up struct{ Name string }
 
-// Down reports that an open link to Name was lost, or that the first attempt to make one has failed.
-// Attempts go on until an Up.
+// Down reports that an open link to Name was lost, or that the first attempt to make one has
+// failed. Attempts go on until an Up.
 type Down struct {
 	Name     string
 	Evidence Evidence

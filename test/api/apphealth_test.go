@@ -15,8 +15,8 @@ func httpGet(path string, port int32) *podestav1.AppHealth {
 	return &podestav1.AppHealth{HTTPGet: &podestav1.HTTPGetAction{Path: path, Port: port}}
 }
 
-// TestAppHealth tries what may and what may not be said of an app's health. What the API server accepts, agents must accept too:
-// the roster of a group with one bad field would be no roster.
+// TestAppHealth tries what may and what may not be said of an app's health. What the API server
+// accepts, agents must accept too: the roster of a group with one bad field would be no roster.
 func TestAppHealth(t *testing.T) {
 	namespace := newNamespace(t)
 	grpc := func(service string) *podestav1.AppHealth {
@@ -75,7 +75,8 @@ func TestAppHealth(t *testing.T) {
 	}
 }
 
-// agentsTake says what is wrong with a roster that has this of its apps' health. A roster in a file has it as the API does.
+// agentsTake says what is wrong with a roster that has this of its apps' health. A roster in a file
+// has it as the API does.
 func agentsTake(spec *podestav1.AppHealth) error {
 	_, err := toAgents(spec)
 	return err
@@ -90,7 +91,8 @@ func toAgents(spec *podestav1.AppHealth) (roster.AppHealth, error) {
 	return r.AppHealth, err
 }
 
-// TestAppHealthDefaults: what is left out is as an agent has it that is told so by its flag or by a file.
+// TestAppHealthDefaults: what is left out is as an agent has it that is told so by its flag or by a
+// file.
 func TestAppHealthDefaults(t *testing.T) {
 	group := newGroup(newNamespace(t))
 	group.Spec.AppHealth = httpGet("", 8080)

@@ -12,7 +12,8 @@ import (
 	applyv1 "github.com/podesta-dev/podesta/api/v1/applyconfiguration/api/v1"
 )
 
-// TestTwoOwnersOfProcesses: whoever applies a process owns that process only, since the list is merged by name.
+// TestTwoOwnersOfProcesses: whoever applies a process owns that process only, since the list is
+// merged by name.
 func TestTwoOwnersOfProcesses(t *testing.T) {
 	namespace := newNamespace(t)
 	apply := func(owner, process string, priority int32) error {

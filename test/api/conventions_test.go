@@ -10,8 +10,8 @@ import (
 
 type fieldSchema = apiextensionsv1.JSONSchemaProps
 
-// TestConventions holds every field of spec and status to the Kubernetes API conventions: documented,
-// bounded, mergeable, with the unit in its name.
+// TestConventions holds every field of spec and status to the Kubernetes API conventions:
+// documented, bounded, mergeable, with the unit in its name.
 func TestConventions(t *testing.T) {
 	root := readCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema
 	for _, part := range []string{"spec", "status"} {
@@ -50,7 +50,8 @@ func TestBreachesAreSeen(t *testing.T) {
 
 var atomic = "atomic"
 
-// visit calls the judge for a field and all that it holds. Conditions are Kubernetes' own type and end the walk.
+// visit calls the judge for a field and all that it holds. Conditions are Kubernetes' own type and
+// end the walk.
 func visit(path string, field fieldSchema, judge func(string, fieldSchema)) {
 	judge(path, field)
 	if path == "status.conditions" {

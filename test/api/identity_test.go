@@ -15,8 +15,9 @@ import (
 	"github.com/podesta-dev/podesta/controllers/byuid"
 )
 
-// The manager names the UID when it changes a pod's labels, so that it never changes another pod of the same name. This is how an API
-// server refuses that; the manager must know it for what it is, whatever a version calls it.
+// The manager names the UID when it changes a pod's labels, so that it never changes another pod of
+// the same name. This is how an API server refuses that; the manager must know it for what it is,
+// whatever a version calls it.
 func TestPatchOfAReplacedPod(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "replaced"},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app"}}}}

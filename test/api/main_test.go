@@ -1,5 +1,6 @@
-// Package api tests the podesta.dev API as an API server serves it: what it defaults, what it refuses and in which words,
-// what it prints and selects. It starts a real kube-apiserver and etcd, and no controllers.
+// Package api tests the podesta.dev API as an API server serves it: what it defaults, what it
+// refuses and in which words, what it prints and selects. It starts a real kube-apiserver and etcd,
+// and no controllers.
 package api
 
 import (
@@ -26,7 +27,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// newNamespace makes a namespace of the test's own. It is not deleted: nothing would empty it, and the server ends soon.
+// newNamespace makes a namespace of the test's own. It is not deleted: nothing would empty it, and
+// the server ends soon.
 func newNamespace(t *testing.T) string {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "api-"}}

@@ -33,8 +33,8 @@ func service(ports ...int32) *podestav1.CoordinatorService {
 	return s
 }
 
-// TestRefusedCreation tries bad groups, each of which must be refused in words that say what is wrong. A nil message means
-// that the group is good: these are the neighbours of the bad ones.
+// TestRefusedCreation tries bad groups, each of which must be refused in words that say what is
+// wrong. A nil message means that the group is good: these are the neighbours of the bad ones.
 func TestRefusedCreation(t *testing.T) {
 	namespace := newNamespace(t)
 	tests := []struct {
@@ -220,7 +220,8 @@ func TestRosterGenerationNeverDecreases(t *testing.T) {
 	}
 }
 
-// TestElectionsAreBounded: the manager writes ten elections at most, and no word that is not in the API; see controllers/group.
+// TestElectionsAreBounded: the manager writes ten elections at most, and no word that is not in the
+// API; see controllers/group.
 func TestElectionsAreBounded(t *testing.T) {
 	group := newGroup(newNamespace(t))
 	if err := kube.Create(t.Context(), group); err != nil {
@@ -258,7 +259,8 @@ func TestElectionsAreBounded(t *testing.T) {
 	}
 }
 
-// checkRefusal checks that the server took the object (no message), or called it invalid in words that contain the message.
+// checkRefusal checks that the server took the object (no message), or called it invalid in words
+// that contain the message.
 func checkRefusal(t *testing.T, err error, message string) {
 	t.Helper()
 	switch {

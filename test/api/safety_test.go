@@ -8,7 +8,8 @@ import (
 	podestav1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// TestSafetyCannotBeChanged: what a group promises is decided once, in both directions, and leaving it out asks for the default.
+// TestSafetyCannotBeChanged: what a group promises is decided once, in both directions, and leaving
+// it out asks for the default.
 func TestSafetyCannotBeChanged(t *testing.T) {
 	namespace := newNamespace(t)
 	for name, step := range map[string]struct{ was, is podestav1.Safety }{

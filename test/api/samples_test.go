@@ -21,7 +21,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/inject"
 )
 
-// TestSamples applies config/samples to a namespace that enforces the restricted Pod Security standard.
+// TestSamples applies config/samples to a namespace that enforces the restricted Pod Security
+// standard.
 func TestSamples(t *testing.T) {
 	namespace := newNamespace(t)
 	restricted := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
@@ -67,9 +68,9 @@ func TestClassicSample(t *testing.T) {
 	}
 }
 
-// TestTwoReplicasSample applies the sample of two replicas and a witness, and makes a pod of each template
-// in a namespace that enforces the restricted Pod Security standard: all three are of the group, and the
-// witness is one.
+// TestTwoReplicasSample applies the sample of two replicas and a witness, and makes a pod of each
+// template in a namespace that enforces the restricted Pod Security standard: all three are of the
+// group, and the witness is one.
 func TestTwoReplicasSample(t *testing.T) {
 	namespace := newNamespace(t)
 	restricted := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
@@ -120,8 +121,8 @@ func TestTwoReplicasSample(t *testing.T) {
 	}
 }
 
-// TestExampleManifests gets the agent into the manifests of the examples, applies them to a namespace that
-// enforces the restricted Pod Security standard, and makes a pod of each template.
+// TestExampleManifests gets the agent into the manifests of the examples, applies them to a
+// namespace that enforces the restricted Pod Security standard, and makes a pod of each template.
 func TestExampleManifests(t *testing.T) {
 	install, err := inject.NewInstall("", "", "")
 	if err != nil {
@@ -148,8 +149,8 @@ func TestExampleManifests(t *testing.T) {
 	}
 }
 
-// applyExample applies a manifest. It returns the group's name, and for each template with an agent the
-// group that its pods join.
+// applyExample applies a manifest. It returns the group's name, and for each template with an agent
+// the group that its pods join.
 func applyExample(t *testing.T, text []byte) (group string, members []string) {
 	t.Helper()
 	namespace := newNamespace(t)
@@ -208,7 +209,8 @@ func claimVolumes(t *testing.T, set, pod *unstructured.Unstructured) {
 	}
 }
 
-// TestInstallation applies config/default, and makes a pod of the manager's in the namespace that it brings.
+// TestInstallation applies config/default, and makes a pod of the manager's in the namespace that
+// it brings.
 func TestInstallation(t *testing.T) {
 	for _, object := range kustomize(t, "default") {
 		if object.GetKind() == "CustomResourceDefinition" { // all other tests use it at this moment
@@ -243,7 +245,8 @@ func TestInstallation(t *testing.T) {
 	}
 }
 
-// checkBindings checks that every role that a binding of the installation names exists: the API server does not.
+// checkBindings checks that every role that a binding of the installation names exists: the API
+// server does not.
 func checkBindings(t *testing.T) {
 	t.Helper()
 	var everywhere rbacv1.ClusterRoleBindingList

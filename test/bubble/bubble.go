@@ -1,9 +1,9 @@
 // Package bubble runs a test in a bubble of testing/synctest, as the race detector can bear it.
 //
 // All goroutines of a bubble run its timers in one context of the race detector. Two of them on two
-// processors, each reading the channel of a timer that is due, corrupt that context, and the program dies of
-// a SIGSEGV (golang/go#78156, Go 1.26). On one processor only one of them runs at a time. The detector
-// compares what happens before what, so it finds there what it finds on two.
+// processors, each reading the channel of a timer that is due, corrupt that context, and the
+// program dies of a SIGSEGV (golang/go#78156, Go 1.26). On one processor only one of them runs at a
+// time. The detector compares what happens before what, so it finds there what it finds on two.
 package bubble
 
 import (

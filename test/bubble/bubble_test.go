@@ -9,7 +9,8 @@ import (
 	"github.com/podesta-dev/podesta/test/bubble"
 )
 
-// With the race detector and synctest.Test this program dies within a tenth of a second on two processors.
+// With the race detector and synctest.Test this program dies within a tenth of a second on two
+// processors.
 func TestManyReadTimersThatAreDue(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	bubble.Test(t, func(t *testing.T) {

@@ -11,7 +11,9 @@ import (
 // dropsOf returns the directions that a cut takes away. The victim is hit; the others are the
 // group's other pods, in their order. The node of the smaller side drops, so that a pod is cut off
 // at once.
-func dropsOf(name string, victim *corev1.Pod, others []*corev1.Pod, which int) (drops []backend.Drop) {
+func dropsOf(
+	name string, victim *corev1.Pod, others []*corev1.Pod, which int,
+) (drops []backend.Drop) {
 	oneWay := func(at, from, to *corev1.Pod) {
 		drops = append(drops, backend.Drop{From: from, To: to, At: at.Spec.NodeName})
 	}

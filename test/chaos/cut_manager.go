@@ -22,7 +22,9 @@ const effect = 500 * time.Millisecond
 
 // editForSome edits a group's priorities while the managers' packets reach only a minority of its
 // pods: these have the new roster, and the others get it from them, or when the cut is over.
-func (r *runner) editForSome(ctx context.Context, f fault, g *group) (at register.Instant, err error) {
+func (r *runner) editForSome(
+	ctx context.Context, f fault, g *group,
+) (at register.Instant, err error) {
 	at = register.Now()
 	managers, err := r.managers(ctx)
 	if err != nil {
@@ -55,27 +57,35 @@ func (r *runner) editPriority(ctx context.Context, f fault, g *group) error {
 		fmt.Sprintf(`{"spec":{"processes":[{"name":%q,"priority":%d}]}}`, g.pod(g.first), 100))
 }
 
-// cutLeader takes away what the API server sends to the leading manager. Agents still reach it, and it
-// knows nothing new; when it has lost its Lease another one leads, beside it for a while.
+// cutLeader takes away what the API server sends to the leading manager. Agents still reach it, and
+// it knows nothing new; when it has lost its Lease another one leads, beside it for a while.
 func (r *runner) cutLeader(ctx context.Context, f fault) (register.Instant, error) {
 	managers, err := r.managers(ctx)
 	if err != nil {
 		return register.Now(), err
 	}
-	leads := slices.IndexFunc(managers, func(m corev1.Pod) bool { return m.Labels[v1.LeaderLabel] != "" })
+	leads := slices.IndexFunc(managers, func(m corev1.Pod) bool {
+		return m.Labels[v1.LeaderLabel] != ""
+	})
 	if leads < 0 {
 		return register.Now(), errors.New("no manager has the label of the leader")
 	}
 	var nodes corev1.NodeList
-	if err := r.List(ctx, &nodes, client.HasLabels{"node-role.kubernetes.io/control-plane"}); err != nil {
+	if err := r.List(ctx, &nodes,
+		client.HasLabels{"node-role.kubernetes.io/control-plane"}); err != nil {
 		return register.Now(), err
 	}
 	var drops []backend.Drop
 	for _, n := range nodes.Items {
 		for _, a := range n.Status.Addresses {
 			if a.Type == corev1.NodeInternalIP {
-				server := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: n.Name}, Status: corev1.PodStatus{PodIP: a.Address}}
-				drops = append(drops, backend.Drop{From: server, To: &managers[leads], At: managers[leads].Spec.NodeName})
+				server := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: n.Name},
+					Status: corev1.PodStatus{PodIP: a.Address}}
+				drops = append(drops, backend.Drop{
+					From: server,
+					To:   &managers[leads],
+					At:   managers[leads].Spec.NodeName,
+				})
 			}
 		}
 	}

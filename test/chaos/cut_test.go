@@ -70,8 +70,8 @@ func TestOneSideHasAMajority(t *testing.T) {
 	}
 }
 
-// An edit for some reaches a minority of the pods: from the managers to all others nothing passes, and
-// the managers' nodes drop it.
+// An edit for some reaches a minority of the pods: from the managers to all others nothing passes,
+// and the managers' nodes drop it.
 func TestDropsToMost(t *testing.T) {
 	managers := []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "m"}, Spec: corev1.PodSpec{NodeName: "here"}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.PodSpec{NodeName: "there"}}}

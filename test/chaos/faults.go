@@ -93,14 +93,21 @@ func kindsFor(lease time.Duration) []faultKind {
 		k.alone = name == cutHalves || name == cutBridge
 		return lasts(lease/2, 5*lease, k)
 	}
+	of := func(s scope, name string, class report.Class, weight int) faultKind {
+		return faultKind{name: name, class: class, scope: s, weight: weight}
+	}
 	node := func(name string, class report.Class, weight int) faultKind {
-		return faultKind{name: name, class: class, scope: aNode, weight: weight, alone: true, needs: backend.Nodes}
+		k := of(aNode, name, class, weight)
+		k.alone, k.needs = true, backend.Nodes
+		return k
 	}
 	world := func(name string, class report.Class, weight int) faultKind {
-		return faultKind{name: name, class: class, scope: theWorld, weight: weight}
+		return of(theWorld, name, class, weight)
 	}
 	group := func(name string, class report.Class, weight int) faultKind {
-		return faultKind{name: name, class: class, scope: aGroup, weight: weight, alone: class == report.Leave}
+		k := of(aGroup, name, class, weight)
+		k.alone = class == report.Leave
+		return k
 	}
 	linked := func(k faultKind) faultKind {
 		k.needs = backend.Links
@@ -117,7 +124,7 @@ func kindsFor(lease time.Duration) []faultKind {
 		lasts(lease*5/4, 5*lease, node(pauseNode, report.Pause, 2)),
 		lasts(2*second, 5*second, node(killNode, report.Kill, 1)),
 		node(drainNode, report.Leave, 1),
-		lasts(2*second, 5*second, faultKind{name: starveNode, class: report.Starve, scope: aNode, weight: 1}),
+		lasts(2*second, 5*second, of(aNode, starveNode, report.Starve, 1)),
 		lasts(second, 10*second, world(pauseServer, report.Outage, 2)),
 		world(killEtcd, report.Outage, 1),
 		world(killManagers, report.Outage, 2),

@@ -66,7 +66,9 @@ func readFile(name string, read func(io.Reader) error) error {
 }
 
 // readLog reads an agent's log: its leases, and whom it followed.
-func readLog(log io.Reader, group, pod string) (leases []history.Lease, followed []timeline.Followed, err error) {
+func readLog(
+	log io.Reader, group, pod string,
+) (leases []history.Lease, followed []timeline.Followed, err error) {
 	var text bytes.Buffer
 	if leases, err = history.ReadLeases(io.TeeReader(log, &text), group, pod); err != nil {
 		return nil, nil, err
@@ -91,4 +93,6 @@ func groupOf(pod string) string {
 }
 
 // offset is what the wall clock said when the boot clock began.
-var offset = sync.OnceValue(func() time.Time { return time.Now().Add(-time.Duration(register.Now())) })
+var offset = sync.OnceValue(func() time.Time {
+	return time.Now().Add(-time.Duration(register.Now()))
+})

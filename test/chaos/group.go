@@ -49,9 +49,9 @@ type group struct {
 // inOrder groups get their pods one after another, and do not preempt if they are Guarded.
 const inOrder = 7
 
-// groupsOf returns the groups of an algorithm: of each safety one of each size, and a Guarded one of two
-// with a witness. Those of seven get their pods in order and do not preempt; the pods of others are made
-// at once.
+// groupsOf returns the groups of an algorithm: of each safety one of each size, and a Guarded one
+// of two with a witness. Those of seven get their pods in order and do not preempt; the pods of
+// others are made at once.
 func (o options) groupsOf(algorithm v1.Algorithm, previous, services bool) []*group {
 	var groups []*group
 	add := func(safety v1.Safety, size int) *group {
@@ -128,7 +128,8 @@ func (g *group) election() *v1.ElectionGroup {
 	}
 	if g.safety == v1.Guarded {
 		//nolint:gosec // the API server refuses what is too long
-		eg.Spec.Timing.LeaseMilliseconds, eg.Spec.Timing.LeaseMinimumMilliseconds = int32(g.lease.Milliseconds()), int32(g.leaseMinimum.Milliseconds())
+		eg.Spec.Timing.LeaseMilliseconds, eg.Spec.Timing.LeaseMinimumMilliseconds = int32(
+			g.lease.Milliseconds()), int32(g.leaseMinimum.Milliseconds())
 		eg.Spec.Preemption = &v1.Preemption{Policy: v1.Delayed, StableSeconds: new(int32(stableSeconds))}
 		if g.never {
 			eg.Spec.Preemption = &v1.Preemption{Policy: v1.Never}
@@ -140,14 +141,17 @@ func (g *group) election() *v1.ElectionGroup {
 // set is the group's pods, the app a writer.
 func (g *group) set(c backend.Cluster) backend.Set {
 	field := func(name, path string) corev1.EnvVar {
-		return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
+		return corev1.EnvVar{Name: name,
+			ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
 	}
 	app := corev1.Container{
 		Name:  backend.AppContainer,
 		Image: c.Image,
 		Env:   []corev1.EnvVar{field("POD_NAME", "metadata.name"), field("POD_UID", "metadata.uid")},
-		Args: []string{"write", "--agent=http://127.0.0.1:4040", "--register=" + c.Register, "--ask=either", "--group=" + g.name,
-			"--process=$(POD_NAME)", "--uid=$(POD_UID)", "--trace=" + c.Traces + "/$(POD_NAME)_$(POD_UID).jsonl"},
+		Args: []string{"write", "--agent=http://127.0.0.1:4040", "--register=" + c.Register,
+			"--ask=either", "--group=" + g.name,
+			"--process=$(POD_NAME)", "--uid=$(POD_UID)",
+			"--trace=" + c.Traces + "/$(POD_NAME)_$(POD_UID).jsonl"},
 		SecurityContext: backend.Confined(),
 	}
 	spec := corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(10))}
@@ -172,7 +176,8 @@ func (g *group) set(c backend.Cluster) backend.Set {
 	}
 }
 
-// sets are the group's pods. A witness's app asks as the others do, so that it would be seen to act.
+// sets are the group's pods. A witness's app asks as the others do, so that it would be seen to
+// act.
 func (g *group) sets(c backend.Cluster) []backend.Set {
 	all := []backend.Set{g.set(c)}
 	if g.witness {
@@ -231,10 +236,12 @@ func (g *group) missing(s *scene, ended map[string]bool) string {
 		}
 	}
 	if acts := s.line(g.name).Last(register.Now()); acts != c {
-		return fmt.Sprintf("%s: %s acts, and the status names %s", g.name, who(acts, g.name), who(c, g.name))
+		return fmt.Sprintf("%s: %s acts, and the status names %s", g.name, who(acts, g.name),
+			who(c, g.name))
 	}
 	if first := g.preferred(); first != "" && c.Process != first {
-		return fmt.Sprintf("%s: %s coordinates, though %s has the highest priority", g.name, c.Process, first)
+		return fmt.Sprintf("%s: %s coordinates, though %s has the highest priority", g.name, c.Process,
+			first)
 	}
 	if led := s.led[g.name]; g.service && (len(led) != 1 || led[0] != c.Process) {
 		return fmt.Sprintf("%s: the Service leads to %v, and %s coordinates", g.name, led, c.Process)
@@ -254,5 +261,6 @@ var wanted = map[string]metav1.ConditionStatus{
 // whole reports whether a pod is ready, is not being deleted, and all of its containers run.
 func whole(p *corev1.Pod) bool {
 	ids := backend.Containers(p)
-	return p.DeletionTimestamp == nil && stage.Ready(p) && ids[v1.AgentContainer] != "" && ids[backend.AppContainer] != ""
+	return p.DeletionTimestamp == nil && stage.Ready(p) && ids[v1.AgentContainer] != "" &&
+		ids[backend.AppContainer] != ""
 }

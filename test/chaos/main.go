@@ -96,7 +96,8 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.witness, "witness", true, "also a Guarded group of two pods and a witness")
 	f.DurationVar(&o.lease, "lease", time.Second,
 		"longest lease of the Guarded groups; pauses and cuts take up to 5 of it")
-	f.DurationVar(&o.leaseMinimum, "lease-minimum", 100*time.Millisecond, "shortest lease of the Guarded groups")
+	f.DurationVar(&o.leaseMinimum, "lease-minimum", 100*time.Millisecond,
+		"shortest lease of the Guarded groups")
 	f.IntVar(&o.phases, "phases", 0,
 		"run only this many of the algorithms, drawn from the seed (0: all, in order)")
 	f.IntVar(&o.rounds, "rounds", 0, "rounds for each algorithm (0: until --duration is over)")
@@ -105,7 +106,8 @@ func parse(args []string) (options, error) {
 	f.StringArrayVar(&o.faults, "fault", nil,
 		"draw only this kind of fault; may be given more than once (default all)")
 	f.BoolVar(&o.hasty, "hasty", false,
-		"begin about half of the rounds before the status has caught up with the round before (local: true)")
+		"begin about half of the rounds before the status has caught up with the round before (local: "+
+			"true)")
 	f.BoolVar(&o.workloads, "workloads", true,
 		"before the faults, roll groups whose pods come from all kinds of workloads")
 	f.Uint64Var(&o.seed, "seed", rand.Uint64(), "what the faults are drawn from")
@@ -166,7 +168,8 @@ func (o options) check() error {
 	case slices.Min(o.processes) < 3:
 		return errors.New("--processes: must be at least 3, or a group survives no fault")
 	case o.phases < 0 || o.phases > len(o.algorithms):
-		return fmt.Errorf("--phases %d: must be between 0 and the number of algorithms, %d", o.phases, len(o.algorithms))
+		return fmt.Errorf("--phases %d: must be between 0 and the number of algorithms, %d", o.phases,
+			len(o.algorithms))
 	}
 	return nil
 }
@@ -187,7 +190,8 @@ func run(ctx context.Context, args []string) error {
 	if o.report == "" {
 		o.report = filepath.Join(o.state, "report.json")
 	}
-	actions, err := os.Create(filepath.Join(o.state, "actions.log")) // what was done to the nodes, and when
+	// what was done to the nodes, and when
+	actions, err := os.Create(filepath.Join(o.state, "actions.log"))
 	if err != nil {
 		return err
 	}
@@ -199,7 +203,8 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	r.drawPhases()
-	t.say("chaos: backend %s, seed %d, %v, lease %v to %v", o.backend, o.seed, r.algorithms, o.leaseMinimum, o.lease)
+	t.say("chaos: backend %s, seed %d, %v, lease %v to %v", o.backend, o.seed, r.algorithms,
+		o.leaseMinimum, o.lease)
 	err = r.run(ctx)
 	if err == nil && !o.keep {
 		return os.RemoveAll(o.state)

@@ -45,14 +45,20 @@ type strike struct {
 }
 
 // round lets the faults strike, waits until all is well again, and tells what came of each. A hasty
-// round ends when all pods run and somebody acts: the status, the voters and the coordinator's role may
-// lag, but not of a group that survives one failure only, because the next one would be its second.
+// round ends when all pods run and somebody acts: the status, the voters and the coordinator's role
+// may lag, but not of a group that survives one failure only, because the next one would be its
+// second.
 func (r *runner) round(ctx context.Context, groups []*group, faults round, hasty bool) error {
 	if err := r.backend.Keep(ctx); err != nil {
 		return err
 	}
 	r.report.Rounds++
-	f := &field{pods: map[*group][]*corev1.Pod{}, hit: map[string]bool{}, ended: map[string]bool{}, unwell: map[*group]error{}}
+	f := &field{
+		pods:   map[*group][]*corev1.Pod{},
+		hit:    map[string]bool{},
+		ended:  map[string]bool{},
+		unwell: map[*group]error{},
+	}
 	for _, g := range groups {
 		f.pods[g] = r.scene.podsOf(g.name)
 	}
@@ -125,7 +131,9 @@ func (r *runner) strike(ctx context.Context, fault fault, groups []*group, f *fi
 }
 
 // strikeAll lets a fault strike all groups at once: a node, or what is around them.
-func (r *runner) strikeAll(ctx context.Context, fault fault, groups []*group, f *field, victim string) error {
+func (r *runner) strikeAll(
+	ctx context.Context, fault fault, groups []*group, f *field, victim string,
+) error {
 	strikes := make([]*strike, len(groups))
 	for i, g := range groups {
 		strikes[i] = f.begin(r, fault, g, victim)
@@ -192,17 +200,25 @@ func (f *field) end(fault fault, p *corev1.Pod) {
 
 // victim picks the pod for a fault: the one that acts, or another, that was not hit in this round;
 // and those that are left.
-func (f *field) victim(fault fault, g *group, acts string) (victim *corev1.Pod, others []*corev1.Pod) {
+func (f *field) victim(
+	fault fault, g *group, acts string,
+) (victim *corev1.Pod, others []*corev1.Pod) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	left := slices.DeleteFunc(slices.Clone(f.pods[g]), func(p *corev1.Pod) bool { return f.hit[p.Name] })
-	candidates := slices.DeleteFunc(slices.Clone(left), func(p *corev1.Pod) bool { return (p.Name == acts) != fault.coordinator })
+	left := slices.DeleteFunc(slices.Clone(f.pods[g]), func(p *corev1.Pod) bool {
+		return f.hit[p.Name]
+	})
+	candidates := slices.DeleteFunc(slices.Clone(left), func(p *corev1.Pod) bool {
+		return (p.Name == acts) != fault.coordinator
+	})
 	if len(candidates) == 0 {
 		candidates = left
 	}
 	victim = candidates[fault.which%len(candidates)]
 	f.hit[victim.Name] = true
-	return victim, slices.DeleteFunc(slices.Clone(f.pods[g]), func(p *corev1.Pod) bool { return p == victim })
+	return victim, slices.DeleteFunc(slices.Clone(f.pods[g]), func(p *corev1.Pod) bool {
+		return p == victim
+	})
 }
 
 // pickNode is the worker for a fault: that of a coordinator, or any.
@@ -255,7 +271,9 @@ func (r *runner) tell(f *field) {
 			s.First, s.After, s.Changes = o.First, o.Last, line.Changes(span)
 			s.Times = line.Times(span, s.Before, o.First, o.At)
 		}
-		s.Overlapping = slices.ContainsFunc(f.strikes, func(other *strike) bool { return other != s && other.group == s.group })
+		s.Overlapping = slices.ContainsFunc(f.strikes, func(other *strike) bool {
+			return other != s && other.group == s.group
+		})
 		if err := f.unwell[s.group]; err != nil {
 			s.Problem = err.Error()
 		} else if !ok {

@@ -88,7 +88,8 @@ func newRunner(o options, b backend.Backend, t *table) (*runner, error) {
 // whatever happens then. The error says what was violated, or what did not work.
 func (r *runner) run(ctx context.Context) (err error) {
 	if len(r.report.LeftOut) > 0 {
-		r.table.say("left out on backend %s, which cannot do it: %s", r.options.backend, list(r.report.LeftOut))
+		r.table.say("left out on backend %s, which cannot do it: %s", r.options.backend,
+			list(r.report.LeftOut))
 	}
 	defer func() { err = errors.Join(err, r.backend.Down()) }()
 	if r.Cluster, err = r.backend.Up(ctx); err != nil {
@@ -127,7 +128,9 @@ func (r *runner) phases(ctx context.Context) {
 }
 
 // phase runs the groups of an algorithm, strikes them, and takes them away again.
-func (r *runner) phase(ctx context.Context, algorithm v1.Algorithm, share time.Duration, previous bool) (err error) {
+func (r *runner) phase(
+	ctx context.Context, algorithm v1.Algorithm, share time.Duration, previous bool,
+) (err error) {
 	groups := r.groupsOf(algorithm, previous, r.backend.Can(backend.Services))
 	namespace := groups[0].namespace
 	begun := register.Now()
@@ -140,7 +143,9 @@ func (r *runner) phase(ctx context.Context, algorithm v1.Algorithm, share time.D
 	if err := r.create(ctx, groups); err != nil {
 		return err
 	}
-	if err := backend.Each(groups, func(g *group) error { return r.settled(ctx, g, nil) }); err != nil {
+	if err := backend.Each(groups, func(g *group) error {
+		return r.settled(ctx, g, nil)
+	}); err != nil {
 		return fmt.Errorf("at the start: %w", err)
 	}
 	r.table.head(register.Now().Sub(r.begun))
@@ -168,7 +173,8 @@ func (r *runner) rounds(ctx context.Context, groups []*group, share time.Duratio
 	}
 	begun, played := register.Now(), 0
 	for n := 1; ctx.Err() == nil; n++ {
-		if r.options.rounds > 0 && n > r.options.rounds || r.options.rounds == 0 && register.Now().Sub(begun) >= share {
+		if r.options.rounds > 0 && n > r.options.rounds ||
+			r.options.rounds == 0 && register.Now().Sub(begun) >= share {
 			break
 		}
 		if err := r.round(ctx, groups, next, r.hasty && r.random.IntN(2) == 0); err != nil {
@@ -183,7 +189,9 @@ func (r *runner) rounds(ctx context.Context, groups []*group, share time.Duratio
 	if played == 0 && ctx.Err() == nil {
 		return errors.New("no round was played: --duration is too short")
 	}
-	return errors.Join(context.Cause(ctx), backend.Each(groups, func(g *group) error { return r.settled(ctx, g, nil) }))
+	return errors.Join(context.Cause(ctx), backend.Each(groups, func(g *group) error {
+		return r.settled(ctx, g, nil)
+	}))
 }
 
 // create makes the groups of a phase and their pods.
@@ -238,8 +246,15 @@ func (r *runner) conclude(ctx context.Context, groups []*group, begun register.I
 		if g.safety == v1.Guarded {
 			check = h.Guarded
 		}
-		done := report.Group{Name: g.name, Algorithm: string(g.algorithm), Safety: string(g.safety), Processes: g.size, Witness: g.witness,
-			Seconds: end.Sub(begun).Seconds(), Became: check(g.name)}
+		done := report.Group{
+			Name:      g.name,
+			Algorithm: string(g.algorithm),
+			Safety:    string(g.safety),
+			Processes: g.size,
+			Witness:   g.witness,
+			Seconds:   end.Sub(begun).Seconds(),
+			Became:    check(g.name),
+		}
 		r.report.Groups = append(r.report.Groups, done)
 		for _, nothing := range untried(h, g.name, done.Became, followed[g.name]) {
 			r.problem(g.name + ": " + nothing)
@@ -251,13 +266,15 @@ func (r *runner) conclude(ctx context.Context, groups []*group, begun register.I
 			guarded++
 			refused += done.Became.Writes.Refused
 			if done.Became.Held == 0 {
-				r.problem(g.name + ": the agents' logs tell of no lease: lines with msg=lease, state, epoch and boottime")
+				r.problem(g.name + ": the agents' logs tell of no lease: lines with msg=lease, state, epoch " +
+					"and boottime")
 			}
 		}
 		r.table.became(done)
 	}
 	if guarded > 0 && opened && refused == 0 {
-		r.problem(string(groups[0].algorithm) + ": no stale write was refused: this phase has not tried what it is for")
+		r.problem(string(groups[0].algorithm) + ": no stale write was refused: this phase has not " +
+			"tried what it is for")
 	}
 	return nil
 }
@@ -267,7 +284,8 @@ func (r *runner) conclude(ctx context.Context, groups []*group, begun register.I
 func (r *runner) hitIn(s *strike) func(pod string) bool {
 	return func(pod string) bool {
 		for _, other := range r.strikes {
-			if other.Round == s.Round && other.Group == s.Group && (other.Victim == pod || slices.Contains(other.away, pod)) {
+			if other.Round == s.Round && other.Group == s.Group &&
+				(other.Victim == pod || slices.Contains(other.away, pod)) {
 				return true
 			}
 		}
@@ -280,7 +298,8 @@ func (r *runner) write() error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(r.options.report), 0o750); err != nil { //nolint:gosec // the user says where
+	//nolint:gosec // the user says where
+	if err := os.MkdirAll(filepath.Dir(r.options.report), 0o750); err != nil {
 		return err
 	}
 	return os.WriteFile(r.options.report, append(text, '\n'), 0o600) //nolint:gosec // likewise

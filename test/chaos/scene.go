@@ -46,7 +46,8 @@ func newScene() *scene {
 func (s *scene) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pods, s.groups, s.led = map[string]*corev1.Pod{}, map[string]*v1.ElectionGroup{}, map[string][]string{}
+	s.pods, s.groups = map[string]*corev1.Pod{}, map[string]*v1.ElectionGroup{}
+	s.led = map[string][]string{}
 }
 
 func (s *scene) line(group string) *timeline.Line {
@@ -103,7 +104,9 @@ func (s *scene) watch(ctx context.Context, c client.WithWatch, namespace string)
 	all.Wait()
 }
 
-func (s *scene) watchKind(ctx context.Context, c client.WithWatch, namespace string, list client.ObjectList) {
+func (s *scene) watchKind(
+	ctx context.Context, c client.WithWatch, namespace string, list client.ObjectList,
+) {
 	for ctx.Err() == nil {
 		if err := c.List(ctx, list, client.InNamespace(namespace)); err == nil {
 			s.replace(list)
@@ -209,7 +212,9 @@ func (s *scene) podsOf(group string) []*corev1.Pod {
 }
 
 func (s *scene) podsOn(node string) []*corev1.Pod {
-	return s.podsThat(func(p *corev1.Pod) bool { return p.Spec.NodeName == node && p.Labels[v1.GroupLabel] != "" })
+	return s.podsThat(func(p *corev1.Pod) bool {
+		return p.Spec.NodeName == node && p.Labels[v1.GroupLabel] != ""
+	})
 }
 
 func (s *scene) podsThat(wanted func(*corev1.Pod) bool) (pods []*corev1.Pod) {

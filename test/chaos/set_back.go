@@ -51,15 +51,16 @@ func (r *runner) setBack(ctx context.Context, groups []*group) (at register.Inst
 // outdate makes a roster that no backup has. The same process has the highest priority as before.
 func (r *runner) outdate(ctx context.Context, g *group) error {
 	g.backups++
-	patch := fmt.Sprintf(`{"spec":{"processes":[{"name":%q,"priority":%d}]}}`, g.highest(), 100+g.backups)
+	patch := fmt.Sprintf(`{"spec":{"processes":[{"name":%q,"priority":%d}]}}`, g.highest(),
+		100+g.backups)
 	if err := r.merge(ctx, g.election(), patch); err != nil {
 		return err
 	}
 	return r.settled(ctx, g, nil)
 }
 
-// restore puts a roster into a group's status. The API server lets no generation go back in one step.
-// A manager that still runs may come between the two: then it is not restored.
+// restore puts a roster into a group's status. The API server lets no generation go back in one
+// step. A manager that still runs may come between the two: then it is not restored.
 func (r *runner) restore(ctx context.Context, g *group, backup *v1.RosterStatus) error {
 	eg := g.election()
 	if err := r.Get(ctx, client.ObjectKeyFromObject(eg), eg); err != nil {
@@ -68,7 +69,8 @@ func (r *runner) restore(ctx context.Context, g *group, backup *v1.RosterStatus)
 	if now := eg.Status.Roster; now != nil && backup != nil && now.Generation == backup.Generation {
 		return nil
 	}
-	wipe := client.RawPatch(types.JSONPatchType, []byte(`[{"op":"replace","path":"/status","value":{}}]`))
+	wipe := client.RawPatch(types.JSONPatchType,
+		[]byte(`[{"op":"replace","path":"/status","value":{}}]`))
 	if err := r.Status().Patch(ctx, eg, wipe); err != nil {
 		return err
 	}

@@ -20,7 +20,9 @@ import (
 
 // strikePod does what a fault does to a pod. It returns when it is over, with the instant at which
 // it struck, as all of these do.
-func (r *runner) strikePod(ctx context.Context, f fault, victim *corev1.Pod, others []*corev1.Pod) (at register.Instant, err error) {
+func (r *runner) strikePod(
+	ctx context.Context, f fault, victim *corev1.Pod, others []*corev1.Pod,
+) (at register.Instant, err error) {
 	switch {
 	case f.name == forceDelete:
 		return register.Now(), r.Delete(ctx, victim, client.GracePeriodSeconds(0))
@@ -44,7 +46,9 @@ func (r *runner) strikePod(ctx context.Context, f fault, victim *corev1.Pod, oth
 }
 
 // strikeNode does what a fault does to a node.
-func (r *runner) strikeNode(ctx context.Context, f fault, node string) (at register.Instant, err error) {
+func (r *runner) strikeNode(
+	ctx context.Context, f fault, node string,
+) (at register.Instant, err error) {
 	switch f.name {
 	case starveNode:
 		return r.backend.Starve(ctx, node, f.length)
@@ -77,7 +81,8 @@ func (r *runner) drain(ctx context.Context, node string) error {
 	var errs []error
 	pods := r.scene.podsOn(node)
 	for _, p := range pods {
-		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}}
+		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace,
+			Name: p.Name}}
 		errs = append(errs, client.IgnoreNotFound(r.SubResource("eviction").Create(ctx, p, eviction)))
 	}
 	gone := func() string {
@@ -102,7 +107,9 @@ func (r *runner) merge(ctx context.Context, object client.Object, patch string) 
 }
 
 // strikeGroup edits a group, or restarts its pods.
-func (r *runner) strikeGroup(ctx context.Context, f fault, g *group) (at register.Instant, err error) {
+func (r *runner) strikeGroup(
+	ctx context.Context, f fault, g *group,
+) (at register.Instant, err error) {
 	at = register.Now()
 	switch f.name {
 	case editPriority:
@@ -111,7 +118,8 @@ func (r *runner) strikeGroup(ctx context.Context, f fault, g *group) (at registe
 		return r.editForSome(ctx, f, g)
 	case scaleDown:
 		g.now = max(3, g.size-2)
-		if err := errors.Join(r.unname(ctx, g), r.backend.Apply(ctx, g.set(r.Cluster)), r.settled(ctx, g, nil)); err != nil {
+		if err := errors.Join(r.unname(ctx, g), r.backend.Apply(ctx, g.set(r.Cluster)),
+			r.settled(ctx, g, nil)); err != nil {
 			return at, err
 		}
 		g.now = g.size
@@ -122,8 +130,8 @@ func (r *runner) strikeGroup(ctx context.Context, f fault, g *group) (at registe
 	return at, r.backend.Apply(ctx, g.set(r.Cluster))
 }
 
-// unname takes a pod that goes out of the group's spec, where an edit may have put it: a process that
-// is named and has no pod counts as crashed.
+// unname takes a pod that goes out of the group's spec, where an edit may have put it: a process
+// that is named and has no pod counts as crashed.
 func (r *runner) unname(ctx context.Context, g *group) error {
 	if 0 <= g.first && g.first < g.now {
 		return nil
@@ -133,7 +141,9 @@ func (r *runner) unname(ctx context.Context, g *group) error {
 }
 
 // strikeWorld does what a fault does to what is around the groups.
-func (r *runner) strikeWorld(ctx context.Context, f fault, groups []*group) (at register.Instant, err error) {
+func (r *runner) strikeWorld(
+	ctx context.Context, f fault, groups []*group,
+) (at register.Instant, err error) {
 	switch f.name {
 	case setStatusBack:
 		return r.setBack(ctx, groups)
@@ -152,10 +162,11 @@ func (r *runner) strikeWorld(ctx context.Context, f fault, groups []*group) (at 
 	}
 }
 
-// renewAuthority deletes the CA's Secret, and returns when there is another one: the manager looks every
-// 30 s.
+// renewAuthority deletes the CA's Secret, and returns when there is another one: the manager looks
+// every 30 s.
 func (r *runner) renewAuthority(ctx context.Context) (at register.Instant, err error) {
-	authority := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: backend.SystemNamespace, Name: "podesta-ca"}}
+	authority := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: backend.SystemNamespace,
+		Name: "podesta-ca"}}
 	if err := r.Get(ctx, client.ObjectKeyFromObject(authority), authority); err != nil {
 		return register.Now(), err
 	}
@@ -165,10 +176,12 @@ func (r *runner) renewAuthority(ctx context.Context) (at register.Instant, err e
 	}
 	ctx, cancel := backend.Within(ctx, backend.Settling, "the CA's Secret is not written anew")
 	defer cancel()
-	return at, r.Until(ctx, "another Secret of the CA", &corev1.SecretList{}, func(object runtime.Object) bool {
-		s, ok := object.(*corev1.Secret)
-		return ok && s.UID != authority.UID && len(s.Data) > 0
-	}, client.InNamespace(backend.SystemNamespace), client.MatchingFields{"metadata.name": authority.Name})
+	return at, r.Until(ctx, "another Secret of the CA", &corev1.SecretList{},
+		func(object runtime.Object) bool {
+			s, ok := object.(*corev1.Secret)
+			return ok && s.UID != authority.UID && len(s.Data) > 0
+		}, client.InNamespace(backend.SystemNamespace),
+		client.MatchingFields{"metadata.name": authority.Name})
 }
 
 // note keeps a signal for the checker.

@@ -34,7 +34,8 @@ func (t *table) head(after time.Duration) {
 	t.say("all is well after %.0f s; the faults begin. Times in ms, from the strike", after.Seconds())
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	fmt.Fprintf(t.out, format, "SECOND", "FAULT", "FOR", "GROUP", "ACTED BEFORE, AND AFTER", "ACTS", "STATUS", "SERVICE", "")
+	fmt.Fprintf(t.out, format, "SECOND", "FAULT", "FOR", "GROUP", "ACTED BEFORE, AND AFTER", "ACTS",
+		"STATUS", "SERVICE", "")
 }
 
 func (t *table) row(s report.Strike) {
@@ -47,7 +48,8 @@ func (t *table) row(s report.Strike) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	fmt.Fprintf(t.out, format, fmt.Sprintf("%.1f", s.Second), s.Fault, length, s.Group, change(s), ms(s.Times.Acts), ms(s.Times.Status), ms(s.Times.Service), response)
+	fmt.Fprintf(t.out, format, fmt.Sprintf("%.1f", s.Second), s.Fault, length, s.Group, change(s),
+		ms(s.Times.Acts), ms(s.Times.Status), ms(s.Times.Service), response)
 }
 
 // change is who acted before and who after; the one that was hit has a star.
@@ -89,7 +91,7 @@ func (t *table) became(g report.Group) {
 	b := g.Became
 	t.say(`%s:
   told that it may act %d times, in %d stretches; two were told at once %s; nobody was told %s
-  writes: %d taken, %d of them after the deadline while nobody newer had written; %d stale ones taken
+  writes: %d taken, %d of them late, while nobody newer had written; %d stale ones taken
   stale writes refused: %d, %d of them checked right before
   leases in the agents' logs: %d held, %d stopped, %d released
   violations: %d`, g.Name,
@@ -111,7 +113,8 @@ func times(t history.Times) string {
 	if t.Count == 0 {
 		return "never"
 	}
-	return fmt.Sprintf("%d times, %.2f s in all, %.2f s the longest", t.Count, t.Total.Seconds(), t.Longest.Seconds())
+	return fmt.Sprintf("%d times, %.2f s in all, %.2f s the longest", t.Count, t.Total.Seconds(),
+		t.Longest.Seconds())
 }
 
 // sum prints what was done in all.
@@ -121,9 +124,11 @@ func (t *table) sum(r report.Run) {
 		count[s.Class]++
 		faults[s.Fault]++
 	}
-	t.say("\n%d rounds, %d strikes in %.0f s: %d kills, %d cuts, %d pauses, %d leaves, %d edits, %d outages, %d of CPU, %d of the CA; %d problems",
-		r.Rounds, len(r.Strikes), r.Seconds, count[report.Kill], count[report.Cut], count[report.Pause], count[report.Leave], count[report.Edit],
-		count[report.Outage], count[report.Starve], count[report.Renewal], len(r.Problems))
+	t.say("\n%d rounds, %d strikes in %.0f s: %d kills, %d cuts, %d pauses, %d leaves, %d edits, %d "+
+		"outages, %d of CPU, %d of the CA; %d problems",
+		r.Rounds, len(r.Strikes), r.Seconds, count[report.Kill], count[report.Cut], count[report.Pause],
+		count[report.Leave], count[report.Edit], count[report.Outage], count[report.Starve],
+		count[report.Renewal], len(r.Problems))
 	var each []string
 	for _, fault := range slices.Sorted(maps.Keys(faults)) {
 		each = append(each, fmt.Sprintf("%d × %s", faults[fault], fault))

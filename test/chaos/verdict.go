@@ -15,7 +15,9 @@ func (r *runner) problem(what string) {
 }
 
 // untried says what a group's files lack for the check of them to mean anything.
-func untried(h history.History, group string, became history.Report, followed []timeline.Followed) (all []string) {
+func untried(
+	h history.History, group string, became history.Report, followed []timeline.Followed,
+) (all []string) {
 	if became.Told == 0 {
 		all = append(all, "no app was told that it may act: nothing was tried")
 	}
@@ -29,7 +31,8 @@ func untried(h history.History, group string, became history.Report, followed []
 	for _, life := range h.Lives {
 		if life.Group == group && len(life.Lines) > 0 && !logged[life.Process] {
 			logged[life.Process] = true // once is enough
-			all = append(all, "no log of the agent of "+life.Process+" says whom it follows, though its app was told that it may act")
+			all = append(all, "no log of the agent of "+life.Process+
+				" says whom it follows, though its app was told that it may act")
 		}
 	}
 	return all
@@ -37,7 +40,8 @@ func untried(h history.History, group string, became history.Report, followed []
 
 // impossible says which figure of a strike cannot be.
 func impossible(s report.Strike) string {
-	for what, ms := range map[string]*float64{"acts": s.Times.Acts, "agreed": s.Times.Agreed, "status": s.Times.Status, "service": s.Times.Service} {
+	for what, ms := range map[string]*float64{"acts": s.Times.Acts, "agreed": s.Times.Agreed,
+		"status": s.Times.Status, "service": s.Times.Service} {
 		if ms != nil && *ms < 0 {
 			return fmt.Sprintf("%s %v ms before the strike", what, -*ms)
 		}
@@ -53,7 +57,8 @@ func (r *runner) verdict() error {
 		errs = append(errs, errors.New(p))
 	}
 	if n := len(r.report.Strikes); len(errs) == 0 && (n == 0 || r.report.Missed > n/5) {
-		errs = append(errs, fmt.Errorf("%d strikes hit something, and %d nothing: too little was tried", n, r.report.Missed))
+		errs = append(errs, fmt.Errorf("%d strikes hit something, and %d nothing: too little was tried",
+			n, r.report.Missed))
 	}
 	return errors.Join(errs...)
 }

@@ -146,7 +146,8 @@ func TestNoRound(t *testing.T) {
 	}
 }
 
-// A Guarded group of two has a witness, whose pod belongs to it, and which a rolling restart leaves alone.
+// A Guarded group of two has a witness, whose pod belongs to it, and which a rolling restart leaves
+// alone.
 func TestWitness(t *testing.T) {
 	o := options{safeties: []string{string(v1.Guarded), string(v1.Classic)}, processes: []int{5}, witness: true}
 	var names []string

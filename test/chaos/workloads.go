@@ -28,7 +28,8 @@ func (r *runner) mixWorkloads(ctx context.Context) error {
 	// Job, and one more.
 	mixed := func(name string) *group {
 		return &group{namespace: namespace, name: name, algorithm: v1.Bully, safety: v1.Guarded,
-			lease: r.lease, leaseMinimum: r.leaseMinimum, size: 6, now: 6, never: true, service: r.backend.Can(backend.Services)}
+			lease: r.lease, leaseMinimum: r.leaseMinimum, size: 6, now: 6, never: true,
+			service: r.backend.Can(backend.Services)}
 	}
 	podsFirst, groupFirst := mixed("pods-first"), mixed("group-first")
 	r.table.say("\ntwo groups, each of a StatefulSet, a Deployment, a Job and a pod without an owner")
@@ -44,7 +45,9 @@ func (r *runner) mixWorkloads(ctx context.Context) error {
 	if err := r.applyAll(ctx, append(objects, podsFirst.election())...); err != nil {
 		return err
 	}
-	err := backend.Each([]*group{podsFirst, groupFirst}, func(g *group) error { return r.comeUpAndRoll(ctx, g) })
+	err := backend.Each([]*group{podsFirst, groupFirst}, func(g *group) error {
+		return r.comeUpAndRoll(ctx, g)
+	})
 	if err != nil {
 		return err
 	}
@@ -77,7 +80,8 @@ func (r *runner) comeUpAndRoll(ctx context.Context, g *group) error {
 	if err := r.settled(ctx, g, ended); err != nil {
 		return err
 	}
-	r.table.say("%s: well after %.1f s, and again %.1f s after a rolling update began", g.name, up.Sub(begun).Seconds(), register.Now().Sub(up).Seconds())
+	r.table.say("%s: well after %.1f s, and again %.1f s after a rolling update began", g.name,
+		up.Sub(begun).Seconds(), register.Now().Sub(up).Seconds())
 	return nil
 }
 
@@ -136,12 +140,14 @@ func (r *runner) applyAll(ctx context.Context, objects ...client.Object) error {
 func (r *runner) awaitJob(ctx context.Context, job *batchv1.Job) error {
 	ctx, cancel := backend.Within(ctx, backend.Settling, "job "+job.Name+" is not complete")
 	defer cancel()
-	return r.Until(ctx, "the end of job "+job.Name, &batchv1.JobList{}, func(object runtime.Object) bool {
-		j, ok := object.(*batchv1.Job)
-		if !ok || j.Status.CompletionTime == nil {
-			return false
-		}
-		r.table.say("%s: complete %.0f s after it began", job.Name, j.Status.CompletionTime.Sub(j.Status.StartTime.Time).Seconds())
-		return true
-	}, client.InNamespace(job.Namespace), client.MatchingFields{"metadata.name": job.Name})
+	return r.Until(ctx, "the end of job "+job.Name, &batchv1.JobList{},
+		func(object runtime.Object) bool {
+			j, ok := object.(*batchv1.Job)
+			if !ok || j.Status.CompletionTime == nil {
+				return false
+			}
+			r.table.say("%s: complete %.0f s after it began", job.Name,
+				j.Status.CompletionTime.Sub(j.Status.StartTime.Time).Seconds())
+			return true
+		}, client.InNamespace(job.Namespace), client.MatchingFields{"metadata.name": job.Name})
 }

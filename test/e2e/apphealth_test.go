@@ -10,8 +10,8 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// appPort is where the pods' apps say how they are; on the local cluster a pod is a loopback address of this machine, so they are
-// served from here.
+// appPort is where the pods' apps say how they are; on the local cluster a pod is a loopback
+// address of this machine, so they are served from here.
 const appPort = "8080"
 
 // app is the app of a pod.
@@ -55,8 +55,9 @@ func (g *group) asked(apps []*app) {
 	}
 }
 
-// An app that serves its health goes ill while its agent lives: its process hands over, under another epoch, and takes over again
-// when the app is well. The question is put by the group, on the live group, and none of its edits changes the coordinator.
+// An app that serves its health goes ill while its agent lives: its process hands over, under
+// another epoch, and takes over again when the app is well. The question is put by the group, on
+// the live group, and none of its edits changes the coordinator.
 func appGoesIll(t *testing.T) {
 	g := newGroup(t, "app-health")
 	g.guarded()

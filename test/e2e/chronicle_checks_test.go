@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// undisturbed: since then every agent but those given has followed the coordinator, and was heard, and so it is now. Its epoch may
-// have grown in place.
+// undisturbed: since then every agent but those given has followed the coordinator, and was heard,
+// and so it is now. Its epoch may have grown in place.
 func (c *chronicle) undisturbed(then time.Time, coordinator string, but ...string) {
 	c.t.Helper()
 	views, _ := c.now()
@@ -71,8 +71,8 @@ func (c *chronicle) nobody(pod string) (longest time.Duration) {
 	return longest
 }
 
-// coordinators are those of the status, one after another. A moment in which it names nobody, though all agents follow the same one,
-// is logged: docs/evidence/tests.md, "Not mended".
+// coordinators are those of the status, one after another. A moment in which it names nobody,
+// though all agents follow the same one, is logged: docs/evidence/tests.md, "Not mended".
 func (c *chronicle) coordinators() (names []string) {
 	for _, what := range c.since(time.Time{}) {
 		switch {

@@ -20,8 +20,9 @@ import (
 	"github.com/podesta-dev/podesta/test/stage"
 )
 
-// chronicle is what the agents of a group told their apps, from the pods' own addresses: it asks no API server. At the end of the
-// test it says so if an epoch ever went back, or belonged to two processes.
+// chronicle is what the agents of a group told their apps, from the pods' own addresses: it asks no
+// API server. At the end of the test it says so if an epoch ever went back, or belonged to two
+// processes.
 type chronicle struct {
 	t    *testing.T
 	pods map[string]corev1.Pod // as they were when it began
@@ -180,7 +181,8 @@ func (c *chronicle) now() (views map[string]telling, changed <-chan struct{}) {
 	return views, c.changed
 }
 
-// agree waits until every agent but those given follows want, all of them under one epoch, and returns what the last one told.
+// agree waits until every agent but those given follows want, all of them under one epoch, and
+// returns what the last one told.
 func (c *chronicle) agree(want string, but ...string) (last telling) {
 	c.t.Helper()
 	c.await(fmt.Sprintf("%q for all but %v", want, but), func(views map[string]telling) bool {

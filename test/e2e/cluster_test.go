@@ -38,7 +38,8 @@ func pidOf(t *testing.T, state, program string) int {
 	return pid
 }
 
-// killProgram kills a program of the cluster that all tests use, and returns the process that it was.
+// killProgram kills a program of the cluster that all tests use, and returns the process that it
+// was.
 func killProgram(t *testing.T, program string) (pid int) {
 	t.Helper()
 	return killProgramOf(t, state, program)
@@ -62,7 +63,8 @@ func restarted(t *testing.T, old int) {
 	startedAgain(t, state, old)
 }
 
-// startedAgain waits until another manager than the old one runs on the cluster with that directory.
+// startedAgain waits until another manager than the old one runs on the cluster with that
+// directory.
 func startedAgain(t *testing.T, state string, old int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -99,8 +101,8 @@ func stands(t *testing.T, pids ...int) (resume func()) {
 	return resume
 }
 
-// awaitStopped waits until every thread of a process stands still: one that runs on another processor goes on for a moment after
-// the signal was sent, and may just answer a request.
+// awaitStopped waits until every thread of a process stands still: one that runs on another
+// processor goes on for a moment after the signal was sent, and may just answer a request.
 func awaitStopped(t *testing.T, pid int) {
 	t.Helper()
 	again := time.NewTicker(time.Millisecond) // only a parent is told

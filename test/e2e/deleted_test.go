@@ -20,8 +20,9 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// The CA's Secret is deleted while the manager leads. It is written anew, and no agent notices anything: no link breaks, no election
-// begins, and what starts or fails over afterwards is certified and believed as before.
+// The CA's Secret is deleted while the manager leads. It is written anew, and no agent notices
+// anything: no link breaks, no election begins, and what starts or fails over afterwards is
+// certified and believed as before.
 func authoritySecretDeleted(t *testing.T) {
 	g := newGroup(t, "secret-deleted")
 	epoch := g.settled().Status.Coordinator.Epoch
@@ -73,7 +74,8 @@ func (g *group) authority(old *corev1.Secret) *corev1.Secret {
 	return nil
 }
 
-// linksOf are the open connections to the pods' agents, by both ends' addresses as the kernel writes them.
+// linksOf are the open connections to the pods' agents, by both ends' addresses as the kernel
+// writes them.
 func linksOf(t *testing.T, pods map[string]corev1.Pod) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile("/proc/net/tcp")
@@ -98,8 +100,9 @@ func linksOf(t *testing.T, pods map[string]corev1.Pod) map[string]bool {
 	return links
 }
 
-// The CRD is deleted, and all groups with it. Nobody acts for a group that does not exist. When CRD and group are applied again the
-// same pods elect again, under higher epochs, also where the manager was started while there was no CRD.
+// The CRD is deleted, and all groups with it. Nobody acts for a group that does not exist. When CRD
+// and group are applied again the same pods elect again, under higher epochs, also where the
+// manager was started while there was no CRD.
 func crdDeleted(t *testing.T) {
 	g, classic := newGroup(t, "crd-deleted"), newGroup(t, "crd-deleted-classic")
 	before := g.settled()

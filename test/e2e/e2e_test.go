@@ -14,7 +14,8 @@ import (
 // kills is how often each algorithm's coordinator is killed.
 const kills = 10
 
-// TestSideBySide has stories of groups that do nothing to the cluster, and wait for most of their time.
+// TestSideBySide has stories of groups that do nothing to the cluster, and wait for most of their
+// time.
 func TestSideBySide(t *testing.T) {
 	for name, story := range map[string]func(*testing.T){
 		"KilledCoordinators":    killedCoordinators,
@@ -29,8 +30,9 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// The main story: under each algorithm, edited in on the live group, the coordinator is killed again and again. After each kill
-// the survivors agree, the status and the label show it, and the killed one recovers.
+// The main story: under each algorithm, edited in on the live group, the coordinator is killed
+// again and again. After each kill the survivors agree, the status and the label show it, and the
+// killed one recovers.
 func killedCoordinators(t *testing.T) {
 	g := newGroup(t, "kills")
 	g.sample()
@@ -62,7 +64,8 @@ const quiet = 20 * time.Second
 func TestWrites(t *testing.T) {
 	g := newGroup(t, "writes")
 	g.sample()
-	// A busy machine must not look like a failure here: what is counted is a group in which nothing fails.
+	// A busy machine must not look like a failure here: what is counted is a group in which nothing
+	// fails.
 	g.edit(func(s *v1.ElectionGroupSpec) {
 		s.Timing = v1.Timing{HeartbeatMilliseconds: 1000, TimeoutMilliseconds: 10_000}
 	})
@@ -97,8 +100,9 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// comesBack waits until the status has a killed process as the coordinator again, and returns how many changes that was: one, or two
-// where the machine is so busy that the status first shows it back, and that somebody else still coordinates.
+// comesBack waits until the status has a killed process as the coordinator again, and returns how
+// many changes that was: one, or two where the machine is so busy that the status first shows it
+// back, and that somebody else still coordinates.
 func (g *group) comesBack(pod string) (changes int) {
 	g.t.Helper()
 	changes = 1
@@ -132,7 +136,8 @@ func TestColdStartOfTwenty(t *testing.T) {
 	}
 }
 
-// Priorities and the algorithm are edited on a live group: the coordinator changes with the former and stays with the latter.
+// Priorities and the algorithm are edited on a live group: the coordinator changes with the former
+// and stays with the latter.
 func TestEdits(t *testing.T) {
 	g := newGroup(t, "edits")
 	g.ordinals(4)
@@ -157,8 +162,8 @@ func TestEdits(t *testing.T) {
 	g.shows("scheduler-3")
 }
 
-// A coordinator is paused: its links stay open, so it is found by asking. When it goes on, there are two coordinators for a
-// moment, and the higher one wins: Classic promises no more.
+// A coordinator is paused: its links stay open, so it is found by asking. When it goes on, there
+// are two coordinators for a moment, and the higher one wins: Classic promises no more.
 func TestPausedCoordinator(t *testing.T) {
 	g := newGroup(t, "paused")
 	g.sample()
@@ -194,8 +199,8 @@ func TestGrowAndShrink(t *testing.T) {
 	}
 }
 
-// A coordinator's pod is deleted: it hands over, and its successor is elected before it is gone. Its row stays, as the spec
-// names it.
+// A coordinator's pod is deleted: it hands over, and its successor is elected before it is gone.
+// Its row stays, as the spec names it.
 func TestDeletedCoordinatorHandsOver(t *testing.T) {
 	g := newGroup(t, "deleted")
 	g.sample()
@@ -216,8 +221,9 @@ func TestDeletedCoordinatorHandsOver(t *testing.T) {
 	}
 }
 
-// The manager is killed, then the coordinator: the election goes on without it, and nobody writes the
-// status. When it is back, it takes up the edit that was made meanwhile, and sees the next failure.
+// The manager is killed, then the coordinator: the election goes on without it, and nobody writes
+// the status. When it is back, it takes up the edit that was made meanwhile, and sees the next
+// failure.
 func TestManagerDownDuringAnElection(t *testing.T) {
 	g := newGroup(t, "manager-down")
 	g.sample()

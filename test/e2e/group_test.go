@@ -17,11 +17,12 @@ import (
 	"github.com/podesta-dev/podesta/test/stage"
 )
 
-// patience is how long a step may take on a loaded machine before it counts as failed. Nothing waits for it when all is well.
+// patience is how long a step may take on a loaded machine before it counts as failed. Nothing
+// waits for it when all is well.
 const patience = 2 * time.Minute
 
-// settling is how long it takes until an edit has had all its effects: several heartbeats of 100 ms after
-// every process uses the roster.
+// settling is how long it takes until an edit has had all its effects: several heartbeats of 100 ms
+// after every process uses the roster.
 const settling = time.Second
 
 // group is a group in a namespace of its own, with what a test needs of it.
@@ -31,7 +32,8 @@ type group struct {
 	state string // its cluster's directory
 }
 
-// newGroup makes a namespace and connects to the group of that name in it, on the cluster that all tests use.
+// newGroup makes a namespace and connects to the group of that name in it, on the cluster that all
+// tests use.
 func newGroup(t *testing.T, namespace string) *group {
 	t.Helper()
 	return newGroupOn(t, state, namespace)
@@ -144,7 +146,8 @@ func (g *group) running(n int) {
 	g.must(err)
 }
 
-// agree waits until every running process but those given follows want, and returns when the last one said so.
+// agree waits until every running process but those given follows want, and returns when the last
+// one said so.
 func (g *group) agree(want string, but ...string) time.Time {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
@@ -157,8 +160,9 @@ func (g *group) agree(want string, but ...string) time.Time {
 	return a.At
 }
 
-// shows waits until the status shows the coordinator everywhere, the given processes as crashed, and all others as normal,
-// each pod of now and each that crashed with a row, and nobody else; then the role label must be on the coordinator's pod only.
+// shows waits until the status shows the coordinator everywhere, the given processes as crashed,
+// and all others as normal, each pod of now and each that crashed with a row, and nobody else; then
+// the role label must be on the coordinator's pod only.
 func (g *group) shows(coordinator string, crashed ...string) *v1.ElectionGroup {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
@@ -216,8 +220,9 @@ func (g *group) kill(pod string) time.Time {
 	return g.signal(pod, syscall.SIGKILL)
 }
 
-// failsOver kills scheduler-4 for good, and waits until the status shows it: that is proof of a manager that hears the agents,
-// where the status of before said the same as that of now. The supervisor would start it again.
+// failsOver kills scheduler-4 for good, and waits until the status shows it: that is proof of a
+// manager that hears the agents, where the status of before said the same as that of now. The
+// supervisor would start it again.
 func (g *group) failsOver(supervisor int) {
 	g.t.Helper()
 	resume := stands(g.t, supervisor)
@@ -245,8 +250,8 @@ func (g *group) must(err error) {
 	}
 }
 
-// explain prints what a failed test left: the group, who says what, and the ends of its agents' logs, which have the
-// transcripts of their elections.
+// explain prints what a failed test left: the group, who says what, and the ends of its agents'
+// logs, which have the transcripts of their elections.
 func (g *group) explain() {
 	ctx := context.Background()
 	if eg, err := g.Read(ctx); err == nil {

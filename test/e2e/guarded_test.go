@@ -24,15 +24,15 @@ const guardedKills = 2
 // always lets the highest process take over as soon as it answers, so that the next kill finds it.
 func always(s *v1.ElectionGroupSpec) { s.Preemption = &v1.Preemption{Policy: v1.Always} }
 
-// steady has no short leases: for stories in which an epoch must not change, also on a machine that other
-// tests keep busy.
+// steady has no short leases: for stories in which an epoch must not change, also on a machine that
+// other tests keep busy.
 func steady(s *v1.ElectionGroupSpec) {
 	always(s)
 	s.Timing.LeaseMinimumMilliseconds = 1000
 }
 
-// The main story, Guarded: after each kill the next one holds once the dead one's lease has run out, under a higher epoch, and the
-// killed one takes over again by a hand-over.
+// The main story, Guarded: after each kill the next one holds once the dead one's lease has run
+// out, under a higher epoch, and the killed one takes over again by a hand-over.
 func TestGuardedKills(t *testing.T) {
 	g := newGroup(t, "guarded-kills")
 	g.guarded()
@@ -64,8 +64,9 @@ func TestGuardedKills(t *testing.T) {
 	}
 }
 
-// holdsByRoster waits until the status shows that coordinator under an epoch of the newest roster, and
-// returns the epoch: an edit gives it a new one in place, which is not to be taken for that of another.
+// holdsByRoster waits until the status shows that coordinator under an epoch of the newest roster,
+// and returns the epoch: an edit gives it a new one in place, which is not to be taken for that of
+// another.
 func (g *group) holdsByRoster(coordinator string) int64 {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
@@ -78,7 +79,8 @@ func (g *group) holdsByRoster(coordinator string) int64 {
 	return eg.Status.Coordinator.Epoch
 }
 
-// holds waits until the status shows that coordinator (empty: any) under a higher epoch than before.
+// holds waits until the status shows that coordinator (empty: any) under a higher epoch than
+// before.
 func (g *group) holds(coordinator string, after int64) *v1.ElectionGroup {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
@@ -91,7 +93,8 @@ func (g *group) holds(coordinator string, after int64) *v1.ElectionGroup {
 	return eg
 }
 
-// A coordinator that was paused for longer than its lease may not act when it goes on, and says so at once.
+// A coordinator that was paused for longer than its lease may not act when it goes on, and says so
+// at once.
 func TestGuardedPause(t *testing.T) {
 	g := newGroup(t, "guarded-pause")
 	g.guarded()
@@ -113,8 +116,8 @@ func TestGuardedPause(t *testing.T) {
 	said.undisturbed(resumed, "scheduler-3", "scheduler-4")
 }
 
-// Three voters become seven and three again, one voter a step. Each coordinator hands over to the next, and at the end it is the
-// highest; nobody acts only while it does.
+// Three voters become seven and three again, one voter a step. Each coordinator hands over to the
+// next, and at the end it is the highest; nobody acts only while it does.
 func guardedGrowAndShrink(t *testing.T) {
 	g := newGroup(t, "guarded-grow")
 	g.found(v1.Guarded, 3)
@@ -148,9 +151,10 @@ func guardedGrowAndShrink(t *testing.T) {
 	}
 }
 
-// A rolling restart of a group in which nobody preempts changes the coordinator once if its pod is the last one, as that of the
-// lowest ordinal is in a StatefulSet: it hands over to one that has been restarted. If it is the first one, it takes two: whoever
-// takes over then is yet to be restarted.
+// A rolling restart of a group in which nobody preempts changes the coordinator once if its pod is
+// the last one, as that of the lowest ordinal is in a StatefulSet: it hands over to one that has
+// been restarted. If it is the first one, it takes two: whoever takes over then is yet to be
+// restarted.
 func guardedRollingRestart(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -186,7 +190,8 @@ func guardedRollingRestart(t *testing.T) {
 	}
 }
 
-// An app that dies with its agent alive closes its session: its process hands over at once and is no candidate until the app is back.
+// An app that dies with its agent alive closes its session: its process hands over at once and is
+// no candidate until the app is back.
 func TestGuardedAppDies(t *testing.T) {
 	g := newGroup(t, "guarded-app")
 	g.guarded()
@@ -216,7 +221,8 @@ func TestGuardedAppDies(t *testing.T) {
 	g.shows("scheduler-4")
 }
 
-// Without manager and API server's writes elections go on: the manager is killed, then the coordinator.
+// Without manager and API server's writes elections go on: the manager is killed, then the
+// coordinator.
 func TestGuardedManagerDown(t *testing.T) {
 	g := newGroup(t, "guarded-manager")
 	g.guarded()
@@ -239,7 +245,8 @@ func TestGuardedManagerDown(t *testing.T) {
 	}
 }
 
-// Three of five are force-deleted while nothing tells that they ended: the group stops and says why, until an operator forgets them.
+// Three of five are force-deleted while nothing tells that they ended: the group stops and says
+// why, until an operator forgets them.
 func TestGuardedMajorityLost(t *testing.T) {
 	g := newGroup(t, "guarded-lost")
 	g.found(v1.Guarded, 5)

@@ -17,8 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// kubelet is what the API server of the local cluster forwards ports through: the cluster has no kubelet. Its pods have
-// addresses of their own on this machine, where a pod's loopback address would be.
+// kubelet is what the API server of the local cluster forwards ports through: the cluster has no
+// kubelet. Its pods have addresses of their own on this machine, where a pod's loopback address
+// would be.
 type kubelet struct {
 	t     *testing.T
 	group *group

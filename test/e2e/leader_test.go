@@ -39,7 +39,8 @@ func (g *group) leader(pod string) leader {
 	return said
 }
 
-// readLeader reads an answer of /v1/leader. One that is neither yes nor no is an error: it is not a no.
+// readLeader reads an answer of /v1/leader. One that is neither yes nor no is an error: it is not a
+// no.
 func readLeader(response *http.Response) (said leader, err error) {
 	if err := json.NewDecoder(response.Body).Decode(&said); err != nil {
 		return said, fmt.Errorf("/v1/leader: %s: %w", response.Status, err)

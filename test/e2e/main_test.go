@@ -1,5 +1,6 @@
-// Package e2e runs groups end to end on the local cluster of hack/cluster: a real API server, the manager, and the agents of
-// real pods as processes that can be killed. It needs bin/ (make build) and KUBEBUILDER_ASSETS (bin/cluster assets).
+// Package e2e runs groups end to end on the local cluster of hack/cluster: a real API server, the
+// manager, and the agents of real pods as processes that can be killed. It needs bin/ (make build)
+// and KUBEBUILDER_ASSETS (bin/cluster assets).
 package e2e
 
 import (

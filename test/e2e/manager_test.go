@@ -22,16 +22,18 @@ var (
 	failoverKilled = flag.Int("failover-killed", 4, "in how many of them the coordinator is killed with the manager")
 )
 
-// managerLease is how long the manager's Lease lasts in TestManagerFailover: longer than anything there takes. So what is shown
-// while it lasts is not shown because it has expired.
+// managerLease is how long the manager's Lease lasts in TestManagerFailover: longer than anything
+// there takes. So what is shown while it lasts is not shown because it has expired.
 const managerLease = patience
 
-// steadyConnection is how old an agent's connection to a manager is before the agent expects another manager soon after it (steady in
-// internal/roster); and a manager that stands by has found the one that leads long before.
+// steadyConnection is how old an agent's connection to a manager is before the agent expects
+// another manager soon after it (steady in internal/roster); and a manager that stands by has found
+// the one that leads long before.
 const steadyConnection = 10 * time.Second
 
-// The leading manager is killed, and at the same moment the coordinators of some groups, Guarded and Classic. Another
-// manager stands by. It does not wait for the Lease, and the agents do not wait for long: the status is right soon.
+// The leading manager is killed, and at the same moment the coordinators of some groups, Guarded
+// and Classic. Another manager stands by. It does not wait for the Lease, and the agents do not
+// wait for long: the status is right soon.
 func TestManagerFailover(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()

@@ -17,8 +17,9 @@ import (
 	"github.com/podesta-dev/podesta/test/stage"
 )
 
-// The group is edited to nonsense that the API server can tell: it is refused in words that say what is wrong, and nothing changes.
-// (test/api has every rule and its limits; here is what a user would write, on a group that runs.)
+// The group is edited to nonsense that the API server can tell: it is refused in words that say
+// what is wrong, and nothing changes. (test/api has every rule and its limits; here is what a user
+// would write, on a group that runs.)
 func nonsenseRefused(t *testing.T) {
 	g := newGroup(t, "nonsense-refused")
 	before := g.settled()
@@ -71,7 +72,8 @@ func nonsenseRefused(t *testing.T) {
 	said.undisturbed(begun, "scheduler-4")
 }
 
-// The group is edited to nonsense that only the pods show to be some: the status names it, with the reason, and undoing it is enough.
+// The group is edited to nonsense that only the pods show to be some: the status names it, with the
+// reason, and undoing it is enough.
 func nonsenseNamed(t *testing.T) {
 	g := newGroup(t, "nonsense-named")
 	epoch := g.settled().Status.Coordinator.Epoch

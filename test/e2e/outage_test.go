@@ -22,12 +22,14 @@ import (
 // away is how long the API server stands still.
 const away = time.Minute
 
-// catchUp is within what time status, label and events tell what has happened, when the API server is back after away: the manager
-// watches the old lease run out, and each agent finds it at its next attempt, a minute after the last at most.
+// catchUp is within what time status, label and events tell what has happened, when the API server
+// is back after away: the manager watches the old lease run out, and each agent finds it at its
+// next attempt, a minute after the last at most.
 const catchUp = 90 * time.Second
 
-// The API server stands still for a minute, with edits and failures on their way. Elections go on, and when it is back it is told
-// everything, and nobody loses anything by that. This cluster's manager holds a lease, as in an installation: it loses it.
+// The API server stands still for a minute, with edits and failures on their way. Elections go on,
+// and when it is back it is told everything, and nobody loses anything by that. This cluster's
+// manager holds a lease, as in an installation: it loses it.
 func TestAPIServerAway(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
@@ -106,8 +108,9 @@ func TestAPIServerAway(t *testing.T) {
 	classic.failsOver(cluster.PID) // its status said scheduler-4 all the time
 }
 
-// settled applies the sample and waits until scheduler-4 coordinates under an epoch of the roster that
-// all use, so that its epoch does not change any more; whoever coordinates now stays until it fails.
+// settled applies the sample and waits until scheduler-4 coordinates under an epoch of the roster
+// that all use, so that its epoch does not change any more; whoever coordinates now stays until it
+// fails.
 func (g *group) settled() *v1.ElectionGroup {
 	g.t.Helper()
 	g.unhurried("podesta_v1_electiongroup.yaml")
@@ -119,8 +122,8 @@ func (g *group) settled() *v1.ElectionGroup {
 	return g.shows("scheduler-4")
 }
 
-// unhurried applies a sample and its pods, with a timing that lets a busy machine be slow: where nobody is disturbed, nobody may seem
-// to be.
+// unhurried applies a sample and its pods, with a timing that lets a busy machine be slow: where
+// nobody is disturbed, nobody may seem to be.
 func (g *group) unhurried(sample string) {
 	g.t.Helper()
 	apply := func(file string) { g.must(g.ApplyFile(g.t.Context(), filepath.Join(root, "config/samples", file))) }
@@ -135,7 +138,8 @@ func (g *group) unhurried(sample string) {
 // never keeps a coordinator until it fails.
 func never(s *v1.ElectionGroupSpec) { s.Preemption = &v1.Preemption{Policy: v1.Never} }
 
-// told waits for an event on the group that was recorded after an instant, and whose note contains a text.
+// told waits for an event on the group that was recorded after an instant, and whose note contains
+// a text.
 func (g *group) told(after time.Time, reason, text string) {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
@@ -146,7 +150,8 @@ func (g *group) told(after time.Time, reason, text string) {
 	}, client.InNamespace(g.Namespace)))
 }
 
-// TestAround has the cluster's other failures one after another, beside TestAPIServerAway, which has a cluster of its own.
+// TestAround has the cluster's other failures one after another, beside TestAPIServerAway, which
+// has a cluster of its own.
 func TestAround(t *testing.T) {
 	t.Parallel()
 	t.Run("EtcdKilled", etcdKilled)
@@ -157,7 +162,8 @@ func TestAround(t *testing.T) {
 	t.Run("CRDDeleted", crdDeleted)
 }
 
-// etcd is killed, and stays away until the group has another coordinator. Nothing that was written is lost.
+// etcd is killed, and stays away until the group has another coordinator. Nothing that was written
+// is lost.
 func etcdKilled(t *testing.T) {
 	g := newGroup(t, "etcd-killed")
 	before := g.settled().Status.Coordinator.Epoch
@@ -186,7 +192,8 @@ func etcdKilled(t *testing.T) {
 	said.undisturbed(back, "scheduler-3", "scheduler-4")
 }
 
-// All managers are killed, and nobody starts them again, nor any container, while coordinator after coordinator is killed.
+// All managers are killed, and nobody starts them again, nor any container, while coordinator after
+// coordinator is killed.
 func allManagersKilled(t *testing.T) {
 	g, classic := newGroup(t, "managers-killed"), newGroup(t, "managers-killed-classic")
 	before := g.settled()

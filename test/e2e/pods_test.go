@@ -15,7 +15,8 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// template reads the first pod of a YAML file: what every pod of a group looks like, but for its name.
+// template reads the first pod of a YAML file: what every pod of a group looks like, but for its
+// name.
 func template(path string) (*corev1.Pod, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -50,7 +51,8 @@ func (g *group) createNamespace(ctx context.Context) error {
 	return client.IgnoreAlreadyExists(err)
 }
 
-// forceDeletePod takes a pod's object away at once: nobody says any more whether its processes have ended.
+// forceDeletePod takes a pod's object away at once: nobody says any more whether its processes have
+// ended.
 func (g *group) forceDeletePod(ctx context.Context, name string) error {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: g.Namespace, Name: name}}
 	return g.Delete(ctx, pod, client.GracePeriodSeconds(0))

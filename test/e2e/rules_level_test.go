@@ -13,8 +13,8 @@ import (
 )
 
 // Agents and managers of two releases, the newer of which supports rules level 2 (MC11): upgraded,
-// agents first; the manager rolled back alone; then all rolled back. The programs are the real ones,
-// and the newer ones are of this tree with one number changed.
+// agents first; the manager rolled back alone; then all rolled back. The programs are the real
+// ones, and the newer ones are of this tree with one number changed.
 func TestRulesLevels(t *testing.T) {
 	t.Parallel()
 	programs := t.TempDir()
@@ -93,7 +93,8 @@ func (in installation) install(release, program string) {
 	}
 }
 
-// buildWith builds manager and agent into a directory, with edits "OLD -> NEW" of files of this tree.
+// buildWith builds manager and agent into a directory, with edits "OLD -> NEW" of files of this
+// tree.
 func buildWith(t *testing.T, dir string, edits map[string]string) {
 	t.Helper()
 	top, err := filepath.Abs(root)

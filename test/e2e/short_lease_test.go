@@ -10,8 +10,9 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// A coordinator that asks for a short lease is replaced sooner after a kill than one whose lease never
-// changes, in the same run on the same machine, and never before what its app was told has run out.
+// A coordinator that asks for a short lease is replaced sooner after a kill than one whose lease
+// never changes, in the same run on the same machine, and never before what its app was told has
+// run out.
 func TestGuardedShortLease(t *testing.T) {
 	g := newGroup(t, "guarded-short")
 	g.guarded()
@@ -19,7 +20,8 @@ func TestGuardedShortLease(t *testing.T) {
 	g.agree("scheduler-4")
 	g.shows("scheduler-4")
 	took := map[int32][]time.Duration{}
-	// The short one first: a leaseholder that had asked for a longer lease before would get there slowly (LH10).
+	// The short one first: a leaseholder that had asked for a longer lease before would get there
+	// slowly (LH10).
 	for _, shortest := range []int32{100, 1000} {
 		g.edit(func(s *v1.ElectionGroupSpec) { s.Timing.LeaseMinimumMilliseconds = shortest })
 		g.await("every process to use the edited roster", reconciled)
@@ -51,8 +53,8 @@ func TestGuardedShortLease(t *testing.T) {
 	}
 }
 
-// asksForAShortLease waits until the leaseholder's lease is short. On a machine that is busy it is long, as
-// it should be.
+// asksForAShortLease waits until the leaseholder's lease is short. On a machine that is busy it is
+// long, as it should be.
 func (g *group) asksForAShortLease(pod string) {
 	g.t.Helper()
 	const short, name = 200 * time.Millisecond, "\npodesta_agent_lease_seconds "

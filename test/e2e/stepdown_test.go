@@ -14,7 +14,8 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// stepDown has an operator ask the coordinator to step down for ten minutes, and waits until another one coordinates.
+// stepDown has an operator ask the coordinator to step down for ten minutes, and waits until
+// another one coordinates.
 func (g *group) stepDown(more ...string) {
 	g.t.Helper()
 	arguments := append([]string{"step-down", g.Group, "-n", g.Namespace, "--for", "10m", "--yes", "--wait", "--kubeconfig", kubeconfig},
@@ -31,8 +32,8 @@ func (g *group) withdraw() {
 	g.must(g.Patch(g.t.Context(), g.read(), client.RawPatch(types.MergePatchType, patch)))
 }
 
-// without is how long it took from the first agent that followed the coordinator no more until all agreed on another one. Until
-// then the coordinator served.
+// without is how long it took from the first agent that followed the coordinator no more until all
+// agreed on another one. Until then the coordinator served.
 func (c *chronicle) without(begun time.Time, coordinator string, agreed telling) time.Duration {
 	c.t.Helper()
 	for _, what := range c.since(begun) {
@@ -56,8 +57,9 @@ func standsAside(name string) func(*v1.ElectionGroup) bool {
 	}
 }
 
-// A leaseholder steps down as planned: the next one holds in less time than after a kill, for which a lease must run out. It stays
-// aside, also when its successor is killed. When the request is withdrawn it takes over again.
+// A leaseholder steps down as planned: the next one holds in less time than after a kill, for which
+// a lease must run out. It stays aside, also when its successor is killed. When the request is
+// withdrawn it takes over again.
 func TestGuardedStepDown(t *testing.T) {
 	g := newGroup(t, "guarded-step-down")
 	g.guarded()
@@ -93,9 +95,10 @@ func TestGuardedStepDown(t *testing.T) {
 	g.shows("scheduler-4")
 }
 
-// A Classic group hands over as its algorithm has it, once. The bullies take less time for it than to notice that a coordinator
-// stands still. A ring may take longer: a process that does not have the new priorities yet swallows the message of the successor,
-// as after an edit, and the ring calls again when its timer has run out.
+// A Classic group hands over as its algorithm has it, once. The bullies take less time for it than
+// to notice that a coordinator stands still. A ring may take longer: a process that does not have
+// the new priorities yet swallows the message of the successor, as after an edit, and the ring
+// calls again when its timer has run out.
 func TestClassicStepDown(t *testing.T) {
 	g := newGroup(t, "classic-step-down")
 	g.sample()

@@ -35,7 +35,8 @@ func (g *group) plugin(arguments ...string) (out, notes string, err error) {
 	return stdout.String(), stderr.String(), err
 }
 
-// TestTrace kills a coordinator, and traces the election of the next one: through the real API server, from real agents.
+// TestTrace kills a coordinator, and traces the election of the next one: through the real API
+// server, from real agents.
 func TestTrace(t *testing.T) {
 	g := newGroup(t, "trace")
 	g.serveKubelet()
@@ -135,7 +136,8 @@ func (g *group) checkTraced(p trace.Picture, published v1.ElectionStatus) {
 	}
 }
 
-// checkTraceOfAViewer: who may look at groups, and not forward ports, sees the result, and is told what is missing.
+// checkTraceOfAViewer: who may look at groups, and not forward ports, sees the result, and is told
+// what is missing.
 func (g *group) checkTraceOfAViewer() {
 	g.t.Helper()
 	g.must(client.IgnoreAlreadyExists(g.Create(g.t.Context(), &rbacv1.RoleBinding{

@@ -46,9 +46,9 @@ func (g *group) degraded(reason string) {
 	})
 }
 
-// A group of two replicas says that it wants a witness. It gets the one that the command prints, and
-// survives a kill and a pause of the coordinator from then on, and the loss of the witness without
-// noticing it. The witness never coordinates, also when its label is taken off.
+// A group of two replicas says that it wants a witness. It gets the one that the command prints,
+// and survives a kill and a pause of the coordinator from then on, and the loss of the witness
+// without noticing it. The witness never coordinates, also when its label is taken off.
 func TestTwoReplicasAndAWitness(t *testing.T) {
 	g := newGroup(t, "two-replicas")
 	g.found(v1.Guarded, 2)

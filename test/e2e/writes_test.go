@@ -12,8 +12,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// writeCounts counts what has been written to the API server for groups, by "verb resource": groups and their status, role
-// labels, events, trust. What a kubelet writes (the status of pods) is not among them.
+// writeCounts counts what has been written to the API server for groups, by "verb resource": groups
+// and their status, role labels, events, trust. What a kubelet writes (the status of pods) is not
+// among them.
 type writeCounts map[string]int
 
 // sampleLine is a line of kube-apiserver's own count of requests.

@@ -152,7 +152,8 @@ func (a *Agent) Awaits(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// Hears waits for an update, which may have come already: what it is known by must be new. See Heard.
+// Hears waits for an update, which may have come already: what it is known by must be new. See
+// Heard.
 func (a *Agent) Hears(t *testing.T, what string, ok func(roster.Update) bool) {
 	t.Helper()
 	a.HearsAfter(t, 0, what, ok)

@@ -61,7 +61,8 @@ func (s *Server) StartManager(t *testing.T, o ManagerOptions) *Manager {
 		LeaderElectionID:              "podesta-manager",
 		LeaderElectionNamespace:       o.Namespace,
 		LeaderElectionReleaseOnCancel: true,
-		Controller:                    ctrlconfig.Controller{SkipNameValidation: new(true)}, // several managers in one process
+		// several managers in one process
+		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
 	})
 	Must(t, err)
 	if o.Address == "" {

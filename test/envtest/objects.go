@@ -24,7 +24,9 @@ func (s *Server) NewNamespace(t *testing.T, prefix string) string {
 }
 
 // NewPod makes pod scheduler-<ordinal> of group scheduler, with an agent, running, with an address.
-func (s *Server) NewPod(t *testing.T, namespace string, ordinal int, edit ...func(*corev1.Pod)) *corev1.Pod {
+func (s *Server) NewPod(
+	t *testing.T, namespace string, ordinal int, edit ...func(*corev1.Pod),
+) *corev1.Pod {
 	t.Helper()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -52,12 +54,15 @@ func (s *Server) NewPod(t *testing.T, namespace string, ordinal int, edit ...fun
 // Token returns a real token of the pod's ServiceAccount, bound to the pod or not.
 func (s *Server) Token(t *testing.T, pod *corev1.Pod, audience string, bound bool) string {
 	t.Helper()
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: []string{audience}}}
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
+		Audiences: []string{audience},
+	}}
 	if bound {
 		request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{
 			Kind: "Pod", APIVersion: "v1", Name: pod.Name, UID: pod.UID}
 	}
-	granted, err := s.Core.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(bg, "default", request, metav1.CreateOptions{})
+	granted, err := s.Core.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(bg, "default", request,
+		metav1.CreateOptions{})
 	Must(t, err)
 	return granted.Status.Token
 }
@@ -65,7 +70,8 @@ func (s *Server) Token(t *testing.T, pod *corev1.Pod, audience string, bound boo
 // MountedTrust reads the ConfigMap as a kubelet would mount it, without its delay.
 func (s *Server) MountedTrust(namespace string) ([]byte, error) {
 	bundle := &corev1.ConfigMap{}
-	if err := s.Kube.Get(bg, types.NamespacedName{Namespace: namespace, Name: v1.TrustConfigMap}, bundle); err != nil {
+	if err := s.Kube.Get(bg, types.NamespacedName{Namespace: namespace, Name: v1.TrustConfigMap},
+		bundle); err != nil {
 		return nil, err
 	}
 	return []byte(bundle.Data[v1.TrustKey]), nil

@@ -72,12 +72,14 @@ func Main(m *testing.M, o Options, prepare func(*Server) error) {
 
 func run(m *testing.M, o Options, prepare func(*Server) error) (code int, err error) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		return 1, errors.New("KUBEBUILDER_ASSETS is not set: run `make test-envtest`, or set it to a directory that holds " +
-			"etcd, kube-apiserver and kubectl: KUBEBUILDER_ASSETS=$(bin/cluster assets) go test ./test/…")
+		return 1, errors.New("KUBEBUILDER_ASSETS is not set: run `make test-envtest`, or set it to a " +
+			"directory that holds etcd, kube-apiserver and kubectl: KUBEBUILDER_ASSETS=$(bin/cluster " +
+			"assets) go test ./test/…")
 	}
 	s := &Server{Environment: &envtest.Environment{ControlPlaneStartTimeout: starting}}
 	if o.CRDs {
-		s.CRDDirectoryPaths, s.ErrorIfCRDPathMissing = []string{filepath.Join(Root, "config", "crd", "bases")}, true
+		s.CRDDirectoryPaths, s.ErrorIfCRDPathMissing = []string{filepath.Join(Root, "config", "crd",
+			"bases")}, true
 	}
 	if o.ServiceAccounts {
 		s.ControlPlane.GetAPIServer().Configure().Disable("disable-admission-plugins")
@@ -128,9 +130,11 @@ func (s *Server) CreateFile(path string, edit func(*unstructured.Unstructured) b
 	}
 }
 
-// Watch fills a list with what there is, and returns a watch of what comes after it. A watch alone begins
-// with what the API server's cache has, which may be older than what the test has just done.
-func (s *Server) Watch(t *testing.T, list client.ObjectList, of ...client.ListOption) watch.Interface {
+// Watch fills a list with what there is, and returns a watch of what comes after it. A watch alone
+// begins with what the API server's cache has, which may be older than what the test has just done.
+func (s *Server) Watch(
+	t *testing.T, list client.ObjectList, of ...client.ListOption,
+) watch.Interface {
 	t.Helper()
 	Must(t, s.Kube.List(t.Context(), list, of...))
 	after := &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}}

@@ -14,8 +14,8 @@ import (
 	podestav1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// Other policies change the pod as well, before ours and after it, so that each acts again on what the others made: there is
-// one agent all the same.
+// Other policies change the pod as well, before ours and after it, so that each acts again on what
+// the others made: there is one agent all the same.
 func TestReinvocation(t *testing.T) {
 	here := namespace(t, map[string]string{"test": "reinvocation"})
 	for _, name := range []string{"a-mesh", "z-mesh"} { // policies act in the order of their names

@@ -19,8 +19,9 @@ import (
 	"github.com/podesta-dev/podesta/internal/inject"
 )
 
-// TestPolicyAndCommandAgree makes each pod of testdata/pods.yaml twice: as it is, so that the policy puts the agent in, and
-// as the command writes it, which the policy leaves alone. In the API server they are equal, defaults and all.
+// TestPolicyAndCommandAgree makes each pod of testdata/pods.yaml twice: as it is, so that the
+// policy puts the agent in, and as the command writes it, which the policy leaves alone. In the API
+// server they are equal, defaults and all.
 func TestPolicyAndCommandAgree(t *testing.T) {
 	install, err := inject.NewInstall("", "", "")
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package inject tests what config/inject does in a real kube-apiserver: which pods get the agent, which are refused and in
-// which words, and that `kubectl election inject` makes the same of the same pod.
+// Package inject tests what config/inject does in a real kube-apiserver: which pods get the agent,
+// which are refused and in which words, and that `kubectl election inject` makes the same of the
+// same pod.
 package inject
 
 import (
@@ -33,8 +34,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// installPolicies applies config/inject and returns when both policies act. The API server does not say when; so pods that
-// they would act on are tried, without making them, until they do.
+// installPolicies applies config/inject and returns when both policies act. The API server does not
+// say when; so pods that they would act on are tried, without making them, until they do.
 func installPolicies(ctx context.Context) error {
 	strict := client.WithFieldValidation(kube, metav1.FieldValidationStrict)
 	for _, file := range []string{"mutating.yaml", "validating.yaml"} {

@@ -50,8 +50,8 @@ func selects(t *testing.T, selector metav1.LabelSelector, of map[string]string) 
 	return s.Matches(labels.Set(of))
 }
 
-// TestThePodMonitorFindsAgents: it selects pods of groups in any namespace, at the port that an agent
-// has, takes no more than an agent exposes, and believes no label of theirs.
+// TestThePodMonitorFindsAgents: it selects pods of groups in any namespace, at the port that an
+// agent has, takes no more than an agent exposes, and believes no label of theirs.
 func TestThePodMonitorFindsAgents(t *testing.T) {
 	rendered, err := tool("kustomize", "build", filepath.Join(root, "config", "prometheus"))
 	must(t, err)
@@ -87,8 +87,9 @@ func TestThePodMonitorFindsAgents(t *testing.T) {
 	}
 }
 
-// TestPrometheusReachesAgents: the policy of config/ and the chart's are one, open the agents' port for
-// metrics and nothing else, and the chart has one in each namespace that is named, and none unasked.
+// TestPrometheusReachesAgents: the policy of config/ and the chart's are one, open the agents' port
+// for metrics and nothing else, and the chart has one in each namespace that is named, and none
+// unasked.
 func TestPrometheusReachesAgents(t *testing.T) {
 	name := key("NetworkPolicy", "podesta-agents-metrics")
 	file := filepath.Join(root, "config", "network-policy", "agents-metrics.yaml")

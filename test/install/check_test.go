@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestCheck runs `kubectl election check` on what dist/install.yaml has installed: as an administrator, and as somebody with no
-// rights. There is no kubelet and no manager here, which the command must say.
+// TestCheck runs `kubectl election check` on what dist/install.yaml has installed: as an
+// administrator, and as somebody with no rights. There is no kubelet and no manager here, which the
+// command must say.
 func TestCheck(t *testing.T) {
 	folder := t.TempDir()
 	program := filepath.Join(folder, "kubectl-election")

@@ -20,8 +20,9 @@ func dashboards(all objects) objects {
 	return some
 }
 
-// TestDashboards: kustomize and the chart ship the same ones, each in a ConfigMap that the API server
-// takes, and the chart none unasked. A sidecar that looks for other labels finds them by these.
+// TestDashboards: kustomize and the chart ship the same ones, each in a ConfigMap that the API
+// server takes, and the chart none unasked. A sidecar that looks for other labels finds them by
+// these.
 func TestDashboards(t *testing.T) {
 	manifest, err := tool("kustomize", "build", filepath.Join(root, "config", "grafana"))
 	must(t, err)

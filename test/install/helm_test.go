@@ -25,7 +25,8 @@ var chart = filepath.Join(root, "charts", "podesta")
 
 const keep = "helm.sh/resource-policy"
 
-// template renders the chart, as the release podesta, for a Kubernetes that can do all of it unless told otherwise.
+// template renders the chart, as the release podesta, for a Kubernetes that can do all of it unless
+// told otherwise.
 func template(t *testing.T, helm string, arguments ...string) objects {
 	t.Helper()
 	rendered, err := tool(helm, append([]string{"template", "podesta", chart, "--kube-version", "1.36.0"}, arguments...)...)
@@ -55,7 +56,8 @@ func withoutInjection(all objects) objects {
 	return all
 }
 
-// TestInjection: by itself where Kubernetes can, with the agent's image from where the manager's comes.
+// TestInjection: by itself where Kubernetes can, with the agent's image from where the manager's
+// comes.
 func TestInjection(t *testing.T) {
 	mutating, validating := key("MutatingAdmissionPolicy", "podesta-inject"), key("ValidatingAdmissionPolicy", "podesta-inject")
 	for _, helm := range helms {
@@ -83,7 +85,8 @@ func TestInjection(t *testing.T) {
 	}
 }
 
-// TestTheMonitorsAreTheSame compares the part that neither installs by itself: the monitors, and the alerts.
+// TestTheMonitorsAreTheSame compares the part that neither installs by itself: the monitors, and
+// the alerts.
 func TestTheMonitorsAreTheSame(t *testing.T) {
 	manifest, err := tool("kustomize", "build", filepath.Join(root, "config", "prometheus"))
 	must(t, err)
@@ -100,8 +103,8 @@ func TestTheMonitorsAreTheSame(t *testing.T) {
 	}
 }
 
-// compare fails unless the chart renders what the manifest has, apart from what is Helm's own: two labels, the annotation that
-// keeps CRDs, and the namespace, which Helm makes itself.
+// compare fails unless the chart renders what the manifest has, apart from what is Helm's own: two
+// labels, the annotation that keeps CRDs, and the namespace, which Helm makes itself.
 func compare(t *testing.T, manifest, rendered objects) {
 	t.Helper()
 	want, got := map[string]any{}, map[string]any{}
@@ -194,7 +197,8 @@ func TestBadValuesAreRefused(t *testing.T) {
 	}
 }
 
-// saidBy is what a program that failed said itself: the error of run begins with the command, and so with whatever it was given.
+// saidBy is what a program that failed said itself: the error of run begins with the command, and
+// so with whatever it was given.
 func saidBy(err error) string {
 	if failed, ok := errors.AsType[*runError](err); ok {
 		return failed.stderr
@@ -202,7 +206,8 @@ func saidBy(err error) string {
 	return ""
 }
 
-// TestHelmInstallsUpgradesAndUninstalls on a cluster of its own. The groups' definition stays, so that no group is lost.
+// TestHelmInstallsUpgradesAndUninstalls on a cluster of its own. The groups' definition stays, so
+// that no group is lost.
 func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
 	server := &envtest.Environment{}
 	config, err := server.Start()

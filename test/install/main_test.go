@@ -1,6 +1,7 @@
-// Package install tests an installation on a real API server, as users make it: by kubectl from dist/install.yaml, and by
-// Helm 4 and 3 from charts/podesta. What is installed there is then used: the manager's program runs with the rights that it
-// was given, and what it must not do is tried. There is no kubelet: the manager's pods are processes of the test.
+// Package install tests an installation on a real API server, as users make it: by kubectl from
+// dist/install.yaml, and by Helm 4 and 3 from charts/podesta. What is installed there is then used:
+// the manager's program runs with the rights that it was given, and what it must not do is tried.
+// There is no kubelet: the manager's pods are processes of the test.
 package install
 
 import (
@@ -59,7 +60,8 @@ func installManifest(s *envtest.Server) error {
 	return err
 }
 
-// kubectl runs the kubectl that belongs to the API server, as an administrator, and returns what it printed.
+// kubectl runs the kubectl that belongs to the API server, as an administrator, and returns what it
+// printed.
 func kubectl(arguments ...string) (string, error) {
 	program := filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl")
 	return run(exec.Command(program, append([]string{"--kubeconfig", kubeconfig}, arguments...)...))
@@ -74,15 +76,15 @@ func tool(name string, arguments ...string) (string, error) {
 	return run(withoutC(exec.Command("go", append([]string{"tool", "-modfile=" + modfile, name}, arguments...)...)))
 }
 
-// withoutC has a go command build as make does. The race detector's tests run with cgo, and with it nearly everything would be
-// compiled once more.
+// withoutC has a go command build as make does. The race detector's tests run with cgo, and with it
+// nearly everything would be compiled once more.
 func withoutC(command *exec.Cmd) *exec.Cmd {
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	return command
 }
 
-// track looks at the files of a folder, which another program is about to read. So Go knows that a test depends on them, and
-// does not call an old result cached.
+// track looks at the files of a folder, which another program is about to read. So Go knows that a
+// test depends on them, and does not call an old result cached.
 func track(folder string) error {
 	return filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

@@ -25,8 +25,9 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// TestTwoManagers runs the manager's program twice, as the installation says: its arguments, its ServiceAccount's token, its
-// rights, its policies. Both get ready; one leads, does a manager's work, and is followed by the other when it is told to end.
+// TestTwoManagers runs the manager's program twice, as the installation says: its arguments, its
+// ServiceAccount's token, its rights, its policies. Both get ready; one leads, does a manager's
+// work, and is followed by the other when it is told to end.
 func TestTwoManagers(t *testing.T) {
 	awaitPolicies(t, impersonate(t, account))
 	program := buildManager(t)
@@ -95,7 +96,8 @@ func TestTwoManagers(t *testing.T) {
 	checkMetrics(t, second)
 }
 
-// buildManager builds the program with the flags of the Makefile, so that Go finds most of it built.
+// buildManager builds the program with the flags of the Makefile, so that Go finds most of it
+// built.
 func buildManager(t *testing.T) string {
 	t.Helper()
 	must(t, track(filepath.Join("cmd", "manager")))
@@ -172,7 +174,8 @@ func (m *managerProcess) await(t *testing.T, what string, so func(context.Contex
 	}
 }
 
-// tokenFile writes a kubeconfig with a token of a ServiceAccount of the installation: no more than its pod would have.
+// tokenFile writes a kubeconfig with a token of a ServiceAccount of the installation: no more than
+// its pod would have.
 func tokenFile(t *testing.T, name string) string {
 	t.Helper()
 	access := clientcmdapi.NewConfig()

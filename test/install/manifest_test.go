@@ -19,8 +19,8 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// TestEverythingPassesADryRun sends each object of dist once more, as another field manager; what an API server would only
-// warn of fails.
+// TestEverythingPassesADryRun sends each object of dist once more, as another field manager; what
+// an API server would only warn of fails.
 func TestEverythingPassesADryRun(t *testing.T) {
 	strict := client.WithFieldValidation(kube, "Strict")
 	for name, object := range everything(t) {
@@ -36,8 +36,9 @@ func TestEverythingPassesADryRun(t *testing.T) {
 	}
 }
 
-// TestTheManagersPodIsRestricted makes a pod of the Deployment's template in the namespace that enforces the standard; the
-// namespace refuses one that is less careful, or this test could not fail.
+// TestTheManagersPodIsRestricted makes a pod of the Deployment's template in the namespace that
+// enforces the standard; the namespace refuses one that is less careful, or this test could not
+// fail.
 func TestTheManagersPodIsRestricted(t *testing.T) {
 	pod := managerPod(t, "careful")
 	if err := kube.Create(t.Context(), pod, client.DryRunAll); err != nil {
@@ -55,7 +56,8 @@ func TestTheManagersPodIsRestricted(t *testing.T) {
 	}
 }
 
-// TestSelectors: whatever selects the manager's pods selects those of the template; the roster's Service the leader only.
+// TestSelectors: whatever selects the manager's pods selects those of the template; the roster's
+// Service the leader only.
 func TestSelectors(t *testing.T) {
 	all := installed(t)
 	pod := labels.Set(managerPod(t, "any").Labels)
@@ -94,7 +96,8 @@ func TestTwoReplicas(t *testing.T) {
 	}
 }
 
-// TestTheOptionalPartsAreWellFormed: the NetworkPolicy for groups, and the ServiceMonitor, whose kind this server does not know.
+// TestTheOptionalPartsAreWellFormed: the NetworkPolicy for groups, and the ServiceMonitor, whose
+// kind this server does not know.
 func TestTheOptionalPartsAreWellFormed(t *testing.T) {
 	for _, name := range []string{"agents.yaml", "agents-metrics.yaml"} {
 		policy := filepath.Join(root, "config", "network-policy", name)
@@ -116,8 +119,8 @@ func TestTheOptionalPartsAreWellFormed(t *testing.T) {
 	}
 }
 
-// TestAnotherNamespace moves config/ and the chart to another namespace, with the ServiceMonitor: nothing stays behind, least of
-// all in the policies, which know the manager by its user name.
+// TestAnotherNamespace moves config/ and the chart to another namespace, with the ServiceMonitor:
+// nothing stays behind, least of all in the policies, which know the manager by its user name.
 func TestAnotherNamespace(t *testing.T) {
 	elsewhere := t.TempDir()
 	must(t, os.CopyFS(elsewhere, os.DirFS(filepath.Join(root, "config"))))
@@ -140,7 +143,8 @@ func TestAnotherNamespace(t *testing.T) {
 	}
 }
 
-// move has the kustomization of a folder be in namespace elections, and makes other replacements in it.
+// move has the kustomization of a folder be in namespace elections, and makes other replacements in
+// it.
 func move(t *testing.T, folder string, replacements ...string) {
 	t.Helper()
 	file := filepath.Join(folder, "kustomization.yaml")

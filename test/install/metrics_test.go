@@ -60,7 +60,8 @@ func monitored(t *testing.T) endpoint {
 	return endpointOf(t, parse(t, rendered))
 }
 
-// config is how Prometheus verifies managers for it, by what the ConfigMap in their namespace says now.
+// config is how Prometheus verifies managers for it, by what the ConfigMap in their namespace says
+// now.
 func (e endpoint) config(ctx context.Context, t *testing.T) *tls.Config {
 	t.Helper()
 	bundle := &corev1.ConfigMap{}
@@ -85,8 +86,8 @@ func maySeeMetrics(t *testing.T, who *corev1.ServiceAccount) {
 		"--serviceaccount="+who.Namespace+":"+who.Name)
 }
 
-// checkMetrics asks managers for metrics as Prometheus does: as nobody, as somebody, and as somebody who may get them; and as
-// somebody who wants another server, or knows another CA.
+// checkMetrics asks managers for metrics as Prometheus does: as nobody, as somebody, and as
+// somebody who may get them; and as somebody who wants another server, or knows another CA.
 func checkMetrics(t *testing.T, managers ...*managerProcess) {
 	t.Helper()
 	reader, stranger := newAccount(t), newAccount(t)
@@ -128,7 +129,8 @@ func checkMetrics(t *testing.T, managers ...*managerProcess) {
 	}
 }
 
-// replaceCA puts another CA into the Secret, and waits until each manager is known by that, and by the ConfigMap.
+// replaceCA puts another CA into the Secret, and waits until each manager is known by that, and by
+// the ConfigMap.
 func replaceCA(t *testing.T, managers ...*managerProcess) {
 	t.Helper()
 	other, err := identity.NewSuccession(time.Now())

@@ -19,8 +19,9 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// TestWhatTheManagerMayChangeInAPod tries patches as the manager's ServiceAccount, which RBAC lets patch every pod. The same
-// patches by somebody else pass, so it is the policy that refuses, and it looks at nobody else.
+// TestWhatTheManagerMayChangeInAPod tries patches as the manager's ServiceAccount, which RBAC lets
+// patch every pod. The same patches by somebody else pass, so it is the policy that refuses, and it
+// looks at nobody else.
 func TestWhatTheManagerMayChangeInAPod(t *testing.T) {
 	manager := impersonate(t, account)
 	awaitPolicies(t, manager)
@@ -65,7 +66,8 @@ func TestWhatTheManagerMayChangeInAPod(t *testing.T) {
 	}
 }
 
-// TestTheManagerAppliesAsItDoes: the very writes of controllers/byuid, by server-side apply with the UID.
+// TestTheManagerAppliesAsItDoes: the very writes of controllers/byuid, by server-side apply with
+// the UID.
 func TestTheManagerAppliesAsItDoes(t *testing.T) {
 	manager := impersonate(t, account)
 	awaitPolicies(t, manager) // without them all of it passes
@@ -80,7 +82,8 @@ func TestTheManagerAppliesAsItDoes(t *testing.T) {
 	must(t, manager.Apply(t.Context(), leader, client.FieldOwner("podesta-leader"), client.ForceOwnership))
 }
 
-// TestWhatTheManagerMayCreate: ConfigMaps and Secrets of one name each, though RBAC cannot name what is created.
+// TestWhatTheManagerMayCreate: ConfigMaps and Secrets of one name each, though RBAC cannot name
+// what is created.
 func TestWhatTheManagerMayCreate(t *testing.T) {
 	manager := impersonate(t, account)
 	awaitPolicies(t, manager)
@@ -118,7 +121,8 @@ func TestWhatTheManagerMayCreate(t *testing.T) {
 	}
 }
 
-// TestTheAccountOfThatNameElsewhere is another user: a tenant may call a ServiceAccount what they like.
+// TestTheAccountOfThatNameElsewhere is another user: a tenant may call a ServiceAccount what they
+// like.
 func TestTheAccountOfThatNameElsewhere(t *testing.T) {
 	awaitPolicies(t, impersonate(t, account))
 	namespace := newNamespace(t)
@@ -132,8 +136,8 @@ func TestTheAccountOfThatNameElsewhere(t *testing.T) {
 	must(t, tenant.Create(t.Context(), settings))
 }
 
-// awaitPolicies waits until the API server has taken up the policies, some seconds after they are created: until it refuses
-// what each of them forbids.
+// awaitPolicies waits until the API server has taken up the policies, some seconds after they are
+// created: until it refuses what each of them forbids.
 func awaitPolicies(t *testing.T, manager client.Client) {
 	t.Helper()
 	alien := makePods(t)["alien"]
@@ -170,8 +174,8 @@ func impersonate(t *testing.T, user string) client.Client {
 
 var podSpec = corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app"}}}
 
-// makePods makes pods in a namespace of their own: a member of a group, one that is marked, one that was marked and left its
-// group, and one that was never in any.
+// makePods makes pods in a namespace of their own: a member of a group, one that is marked, one
+// that was marked and left its group, and one that was never in any.
 func makePods(t *testing.T) map[string]*corev1.Pod {
 	t.Helper()
 	namespace := newNamespace(t)

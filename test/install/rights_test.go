@@ -12,7 +12,8 @@ import (
 	"github.com/podesta-dev/podesta/test/envtest"
 )
 
-// TestWhatTheManagerMayDo asks the API server what the manager's ServiceAccount may, and what it may not.
+// TestWhatTheManagerMayDo asks the API server what the manager's ServiceAccount may, and what it
+// may not.
 func TestWhatTheManagerMayDo(t *testing.T) {
 	for _, test := range []struct {
 		verb, resource, namespace, name string // resource[.group][/subresource]
@@ -81,8 +82,9 @@ func TestWhatTheManagerMayDo(t *testing.T) {
 	}
 }
 
-// TestPeoplesRoles: what people may do with groups follows from Kubernetes' own roles view, edit and admin. There is no
-// controller here that aggregates them, so the labels are checked, and the rights of each role by itself.
+// TestPeoplesRoles: what people may do with groups follows from Kubernetes' own roles view, edit
+// and admin. There is no controller here that aggregates them, so the labels are checked, and the
+// rights of each role by itself.
 func TestPeoplesRoles(t *testing.T) {
 	all := installed(t)
 	for _, test := range []struct {
@@ -115,7 +117,8 @@ func TestPeoplesRoles(t *testing.T) {
 	}
 }
 
-// TestEveryRuleIsExplained: each rule of the manager's roles has its line in docs/reference/manager-rights.md, which says what it is for.
+// TestEveryRuleIsExplained: each rule of the manager's roles has its line in
+// docs/reference/manager-rights.md, which says what it is for.
 func TestEveryRuleIsExplained(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(root, "docs", "reference", "manager-rights.md"))
 	must(t, err)
@@ -149,8 +152,8 @@ func allowed(t *testing.T, asked authorizationv1.SubjectAccessReviewSpec) bool {
 	return review.Status.Allowed
 }
 
-// bind creates a binding with kubectl, and waits until the API server goes by it: until what it gives
-// somebody is allowed.
+// bind creates a binding with kubectl, and waits until the API server goes by it: until what it
+// gives somebody is allowed.
 func bind(t *testing.T, gives authorizationv1.SubjectAccessReviewSpec, arguments ...string) {
 	t.Helper()
 	_, err := kubectl(append([]string{"create"}, arguments...)...)

@@ -13,7 +13,8 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// TestWhichServicesTheManagerMayWrite: those that a group owns and that lead to its coordinator, though RBAC lets it write all.
+// TestWhichServicesTheManagerMayWrite: those that a group owns and that lead to its coordinator,
+// though RBAC lets it write all.
 func TestWhichServicesTheManagerMayWrite(t *testing.T) {
 	manager := impersonate(t, account)
 	awaitPolicies(t, manager)
@@ -56,7 +57,8 @@ func TestWhichServicesTheManagerMayWrite(t *testing.T) {
 	}
 }
 
-// TestTheManagerDoesNotTurnAServiceIntoAnother: neither is a foreign one adopted, nor a group's one exposed.
+// TestTheManagerDoesNotTurnAServiceIntoAnother: neither is a foreign one adopted, nor a group's one
+// exposed.
 func TestTheManagerDoesNotTurnAServiceIntoAnother(t *testing.T) {
 	manager := impersonate(t, account)
 	awaitPolicies(t, manager)

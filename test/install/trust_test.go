@@ -47,8 +47,8 @@ func newTrust(t *testing.T, manager client.Client, namespace string) *corev1.Con
 
 const trustChanges, trustDeletes = "only the manager of Podesta may change the ConfigMap podesta-trust", "only the manager of Podesta may delete the ConfigMap podesta-trust"
 
-// TestWhoMayWriteTheTrust: whoever writes it says whom new agents take for the manager; in the manager's own namespace, whom
-// scrapers of its metrics do.
+// TestWhoMayWriteTheTrust: whoever writes it says whom new agents take for the manager; in the
+// manager's own namespace, whom scrapers of its metrics do.
 func TestWhoMayWriteTheTrust(t *testing.T) {
 	manager, empty := impersonate(t, account), newNamespace(t)
 	mallory := tenant(t, empty)
@@ -88,8 +88,8 @@ func TestWhoMayWriteTheTrust(t *testing.T) {
 	}
 }
 
-// TestATrustThatIsKeptCanBeFreed: the manager deletes one that it cannot write. Where a finalizer keeps it, whoever may change
-// ConfigMaps may take that away, and change nothing else.
+// TestATrustThatIsKeptCanBeFreed: the manager deletes one that it cannot write. Where a finalizer
+// keeps it, whoever may change ConfigMaps may take that away, and change nothing else.
 func TestATrustThatIsKeptCanBeFreed(t *testing.T) {
 	manager, namespace := impersonate(t, account), newNamespace(t)
 	mallory := tenant(t, namespace)

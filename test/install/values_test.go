@@ -11,7 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestEveryValueIsDocumented: values.yaml, values.schema.json and the chart's README speak of the same values.
+// TestEveryValueIsDocumented: values.yaml, values.schema.json and the chart's README speak of the
+// same values.
 func TestEveryValueIsDocumented(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(chart, "values.schema.json"))
 	must(t, err)
@@ -44,7 +45,8 @@ func TestEveryValueIsDocumented(t *testing.T) {
 	}
 }
 
-// describe collects the values that a schema knows, each by its path, and fails for those without a description.
+// describe collects the values that a schema knows, each by its path, and fails for those without a
+// description.
 func describe(t *testing.T, path string, schema map[string]any, described map[string]bool) {
 	properties, _ := schema["properties"].(map[string]any)
 	for name, value := range properties {

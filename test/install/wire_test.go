@@ -17,8 +17,9 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "add what is new on the wire to testdata/wire.txt")
 
-// TestWireFormatsOnlyGrow: every field and call that was ever on the wire is there still, with its number and type. New ones
-// are added to the record by -rewrite, which removes none; docs/guides/upgrade.md has the rule.
+// TestWireFormatsOnlyGrow: every field and call that was ever on the wire is there still, with its
+// number and type. New ones are added to the record by -rewrite, which removes none;
+// docs/guides/upgrade.md has the rule.
 func TestWireFormatsOnlyGrow(t *testing.T) {
 	file := filepath.Join("testdata", "wire.txt")
 	content, err := os.ReadFile(file)

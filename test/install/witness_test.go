@@ -19,8 +19,9 @@ const (
 	witnessOf    = "a witness needs the label podesta.dev/group"
 )
 
-// TestAWitnessStaysOne: the label of a witness is given to a pod when it is made, and is not changed
-// afterwards by anybody, by the way of the status either. All else of such a pod may change.
+// TestAWitnessStaysOne: the label of a witness is given to a pod when it is made, and is not
+// changed afterwards by anybody, by the way of the status either. All else of such a pod may
+// change.
 func TestAWitnessStaysOne(t *testing.T) {
 	namespace := newNamespace(t)
 	witness := func(name string, labels map[string]string) *corev1.Pod {

@@ -23,7 +23,8 @@ func degraded(reason, message string) func(*v1.ElectionGroup) bool {
 	}
 }
 
-// Pods without an agent are named, in the table and in a condition, and one event says what to do, however many they are.
+// Pods without an agent are named, in the table and in a condition, and one event says what to do,
+// however many they are.
 func TestPodsWithoutAnAgentAreNamed(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := three(t, m)
@@ -58,8 +59,8 @@ func TestPodsWithoutAnAgentAreNamed(t *testing.T) {
 	}
 }
 
-// After an upgrade of the manager its agents are outdated until their pods are restarted, at whatever pace. That is told, and
-// nothing is made of it: no condition turns, no event comes.
+// After an upgrade of the manager its agents are outdated until their pods are restarted, at
+// whatever pace. That is told, and nothing is made of it: no condition turns, no event comes.
 func TestOutdatedAgentsAreShown(t *testing.T) {
 	m := startManager(t, "", func(o *controllers.Options) { o.Version = "v2" })
 	namespace, p := three(t, m)
@@ -92,7 +93,8 @@ func TestOutdatedAgentsAreShown(t *testing.T) {
 	}
 }
 
-// That a majority is lost is an event, once: it is said to whoever looks at events only, with what can be done.
+// That a majority is lost is an event, once: it is said to whoever looks at events only, with what
+// can be done.
 func TestMajorityLostIsAnEvent(t *testing.T) {
 	m := startManager(t, "", func(o *controllers.Options) { o.Version = "v2" })
 	namespace, p := voting(t, m, 3)

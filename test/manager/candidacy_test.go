@@ -17,8 +17,8 @@ func noCandidate(message string) func(*v1.ElectionGroup) bool {
 	}
 }
 
-// A group whose processes have all withdrawn says why each has, and what to do. An agent that gives a
-// reason that nobody knows keeps no status from being written.
+// A group whose processes have all withdrawn says why each has, and what to do. An agent that gives
+// a reason that nobody knows keeps no status from being written.
 func TestWithdrawnProcessesAreNamed(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := three(t, m)

@@ -25,8 +25,8 @@ func (h *handedOut) Recall(_, _ string)      {}
 
 func (h *handedOut) Held(_, _ string) (roster.Roster, bool) { return roster.Roster{}, false }
 
-// A manager that still acts on an old state of the group, because another one leads by now and has written a roster, must
-// neither overwrite that roster nor hand out its own.
+// A manager that still acts on an old state of the group, because another one leads by now and has
+// written a roster, must neither overwrite that roster nor hand out its own.
 func TestRosterOfAnOldStateIsNeitherPersistedNorHandedOut(t *testing.T) {
 	namespace := newNamespace(t)
 	stale := newGroup(t, namespace)
@@ -81,7 +81,8 @@ func newGroups(t *testing.T, c client.Client, publisher group.Publisher) *group.
 	return groups
 }
 
-// The same in a Guarded group, where two managers that each make a step of their own would make two.
+// The same in a Guarded group, where two managers that each make a step of their own would make
+// two.
 func TestStepOfAnOldStateIsNotMade(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := voting(t, m, 3)

@@ -12,8 +12,9 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// A manager whose cluster has an older definition of groups persists nothing by halves: the API server refuses what it cannot
-// keep, no roster is handed out, and the group's events say what to do. With the right definition it goes on.
+// A manager whose cluster has an older definition of groups persists nothing by halves: the API
+// server refuses what it cannot keep, no roster is handed out, and the group's events say what to
+// do. With the right definition it goes on.
 func TestOlderDefinition(t *testing.T) {
 	t.Run("applied", func(t *testing.T) { olderDefinition(t, newGroup(t, newNamespace(t))) })
 	t.Run("in a patch", func(t *testing.T) { // somebody else owns a field of the status

@@ -12,7 +12,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// demoted: on the roster of three that a process hears, scheduler-2 has priority 0, is the same voter, and all else is as it was.
+// demoted: on the roster of three that a process hears, scheduler-2 has priority 0, is the same
+// voter, and all else is as it was.
 func demoted(u roster.Update) bool {
 	if u.Roster == nil || len(u.Roster.Processes) != 3 {
 		return false
@@ -21,8 +22,9 @@ func demoted(u roster.Update) bool {
 	return p[0].Priority == 1 && p[1].Priority == 2 && p[2].Priority == 0 && p[2].Voter
 }
 
-// The coordinator's pod is told to end, and its agent does not know it yet: a sidecar is the last to be told. The roster says that
-// it never coordinates, the status shows its own priority, and the roster stays like that however long it takes.
+// The coordinator's pod is told to end, and its agent does not know it yet: a sidecar is the last
+// to be told. The roster says that it never coordinates, the status shows its own priority, and the
+// roster stays like that however long it takes.
 func TestHandOverBeginsWithTheDeletion(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := voting(t, m, 3)
@@ -89,8 +91,8 @@ func TestHandOverInAClassicGroup(t *testing.T) {
 	}
 }
 
-// The coordinator's node dies: its agent is silent, and its pod hangs in Terminating as nobody there ends it. The label comes off
-// it all the same, and before the next one gets it.
+// The coordinator's node dies: its agent is silent, and its pod hangs in Terminating as nobody
+// there ends it. The label comes off it all the same, and before the next one gets it.
 func TestRoleLeavesAPodOnADeadNode(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -130,8 +132,8 @@ func TestRoleLeavesAPodOnADeadNode(t *testing.T) {
 	}
 }
 
-// All agents fall silent, and the coordinator's pod is told to end: nothing says that it has ended, but no traffic is for it any
-// more.
+// All agents fall silent, and the coordinator's pod is told to end: nothing says that it has ended,
+// but no traffic is for it any more.
 func TestRoleLeavesADepartingPodThoughNobodyReports(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := voting(t, m, 3)

@@ -12,7 +12,8 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// Somebody else wrote status.roster (a restored backup, an edit by hand): he owns the field now, and the group goes on all the same.
+// Somebody else wrote status.roster (a restored backup, an edit by hand): he owns the field now,
+// and the group goes on all the same.
 func TestForeignOwnerOfTheRosterFreezesNothing(t *testing.T) {
 	m := startManager(t, "")
 	namespace, _ := three(t, m)
@@ -48,8 +49,9 @@ func velero(t *testing.T, namespace string) {
 	}
 }
 
-// Whoever restores a backup owns every member of the roster and every row of the table. They leave the status all the same when
-// their pods are gone, also a member of which he owns the name only, because the pod was replaced.
+// Whoever restores a backup owns every member of the roster and every row of the table. They leave
+// the status all the same when their pods are gone, also a member of which he owns the name only,
+// because the pod was replaced.
 func TestForeignOwnerOfAllKeepsNoPodThatIsGone(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := three(t, m)

@@ -30,7 +30,8 @@ func plugin(t *testing.T) func(stdin string, arguments ...string) (string, error
 	}
 }
 
-// pluginCommand builds kubectl-election, and returns its commands, which find the cluster by a kubeconfig.
+// pluginCommand builds kubectl-election, and returns its commands, which find the cluster by a
+// kubeconfig.
 func pluginCommand(t *testing.T) func(arguments ...string) *exec.Cmd {
 	t.Helper()
 	folder := t.TempDir()
@@ -101,8 +102,8 @@ func forgottenAt(t *testing.T, s *steps) int64 {
 	return 0
 }
 
-// A request that was made for an older roster, or for a voter that runs, changes nothing. Each comes with an edit that changes no
-// roster: once that is observed, the request has been read.
+// A request that was made for an older roster, or for a voter that runs, changes nothing. Each
+// comes with an edit that changes no roster: once that is observed, the request has been read.
 func TestForgetThatDoesNotHold(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := voting(t, m, 3)

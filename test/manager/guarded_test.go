@@ -42,7 +42,8 @@ func voting(t *testing.T, m *manager, n int) (namespace string, processes []*pro
 	return namespace, processes
 }
 
-// hold has the first process report that it may act under the epoch, and the others that they follow it.
+// hold has the first process report that it may act under the epoch, and the others that they
+// follow it.
 func hold(epoch int64, coordinator *process, followers ...*process) {
 	for _, p := range append([]*process{coordinator}, followers...) {
 		p.Change(func() {
@@ -126,7 +127,8 @@ func (s *steps) take(object runtime.Object) {
 	}
 }
 
-// all returns the rosters up to that of now: they come by a watch, a moment later than the test reads them.
+// all returns the rosters up to that of now: they come by a watch, a moment later than the test
+// reads them.
 func (s *steps) all(t *testing.T) []*v1.RosterStatus {
 	t.Helper()
 	now := groupIn(t, s.namespace).Status.Roster.Generation
@@ -140,7 +142,8 @@ func (s *steps) all(t *testing.T) []*v1.RosterStatus {
 	return all
 }
 
-// areSmall checks that generations only grow and that voters came one at a time, and went one at a time or had ended.
+// areSmall checks that generations only grow and that voters came one at a time, and went one at a
+// time or had ended.
 func (s *steps) areSmall(t *testing.T, ended ...*process) {
 	t.Helper()
 	rosters := s.all(t)
@@ -179,7 +182,8 @@ func missingFrom(some, others []string) (missing []string) {
 	return missing
 }
 
-// finish ends a pod as a kubelet does: its agent says that it leaves, its containers end, it is gone.
+// finish ends a pod as a kubelet does: its agent says that it leaves, its containers end, it is
+// gone.
 func (p *process) finish(t *testing.T) {
 	t.Helper()
 	must(t, kube.Delete(bg, p.Pod, client.GracePeriodSeconds(30)))
@@ -242,7 +246,8 @@ func TestGuardedGroupFromApplyToCoordinator(t *testing.T) {
 	}
 }
 
-// Those that say that they coordinate are shown when a majority of the voters follows, whatever else is said.
+// Those that say that they coordinate are shown when a majority of the voters follows, whatever
+// else is said.
 func TestMinorityIsNotShown(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := voting(t, m, 3)
@@ -351,8 +356,8 @@ func wipe(t *testing.T, group *v1.ElectionGroup) string {
 	return wiped.ResourceVersion
 }
 
-// Nobody remembers: the status was wiped while no manager ran. The next one makes no roster of its own: it adopts the one that the
-// agents show (MC10).
+// Nobody remembers: the status was wiped while no manager ran. The next one makes no roster of its
+// own: it adopts the one that the agents show (MC10).
 func TestWipedStatusAfterARestart(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := voting(t, m, 3)
@@ -375,7 +380,8 @@ func TestWipedStatusAfterARestart(t *testing.T) {
 	}
 }
 
-// restore puts an older roster into the status, as a backup of etcd does. (The API refuses that in one step.)
+// restore puts an older roster into the status, as a backup of etcd does. (The API refuses that in
+// one step.)
 func restore(t *testing.T, namespace string, older *v1.RosterStatus) string {
 	t.Helper()
 	group := groupIn(t, namespace)
@@ -405,7 +411,8 @@ func outdate(t *testing.T) (m *manager, namespace string, p []*process) {
 	return m, namespace, p
 }
 
-// A backup is restored while no manager runs. Its voters are not those that act: p-1 and p-2 are a majority without p-0.
+// A backup is restored while no manager runs. Its voters are not those that act: p-1 and p-2 are a
+// majority without p-0.
 func TestRestoredStatus(t *testing.T) {
 	m, namespace, p := outdate(t)
 	restored := groupIn(t, namespace)
@@ -418,7 +425,8 @@ func TestRestoredStatus(t *testing.T) {
 	}
 }
 
-// No majority of the newest roster's voters reports. The manager changes nothing, and says so, until an operator decides.
+// No majority of the newest roster's voters reports. The manager changes nothing, and says so,
+// until an operator decides.
 func TestRestoredStatusWithoutAMajority(t *testing.T) {
 	run := plugin(t)
 	m, namespace, p := outdate(t)

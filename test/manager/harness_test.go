@@ -51,7 +51,8 @@ func startManager(t *testing.T, address string, edit ...func(*controllers.Option
 	})}
 }
 
-// writes are the requests of a manager that change something, in order. Its lease and its reviews of tokens do not count.
+// writes are the requests of a manager that change something, in order. Its lease and its reviews
+// of tokens do not count.
 type writes struct {
 	mu  sync.Mutex
 	all []string
@@ -85,8 +86,8 @@ func (w *writes) watch(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// again marks the write of an event that was recorded before: client-go counts it up, and says neither
-// its reason nor its note once more.
+// again marks the write of an event that was recorded before: client-go counts it up, and says
+// neither its reason nor its note once more.
 const again = "recorded again"
 
 // events are the writes of events with that reason, and of all events that were recorded again.
@@ -158,15 +159,15 @@ func newPod(t *testing.T, namespace string, ordinal int, edit ...func(*corev1.Po
 // process is the agent of a pod.
 type process struct{ *envtest.Agent }
 
-// join starts the agent of a pod. onNews, if there is one, is called with each update before anything
-// else happens.
+// join starts the agent of a pod. onNews, if there is one, is called with each update before
+// anything else happens.
 func join(t *testing.T, m *manager, pod *corev1.Pod, onNews func(roster.Update)) *process {
 	t.Helper()
 	return &process{server.Join(t, m.Address, pod, func(a *envtest.Agent) { a.OnNews = onNews })}
 }
 
-// elect has the processes report what they would after an election that the coordinator won; crashed are those that they
-// found dead.
+// elect has the processes report what they would after an election that the coordinator won;
+// crashed are those that they found dead.
 func elect(decision string, coordinator *process, followers []*process, crashed ...*process) {
 	for _, p := range append([]*process{coordinator}, followers...) {
 		p.Change(func() {
@@ -185,7 +186,8 @@ func elect(decision string, coordinator *process, followers []*process, crashed 
 	}
 }
 
-// sees waits until the group is as it should be, and returns all the states of it that were seen on the way, from that of now on.
+// sees waits until the group is as it should be, and returns all the states of it that were seen on
+// the way, from that of now on.
 func sees(t *testing.T, namespace, what string, ok func(*v1.ElectionGroup) bool) []*v1.ElectionGroup {
 	t.Helper()
 	now := &v1.ElectionGroupList{}
@@ -291,8 +293,9 @@ func labelled(t *testing.T, namespace, name string) {
 	}
 }
 
-// passes is how many times this test binary's managers have gone over their groups: over that of the test, as those of the tests
-// before are gone. One pass more may be one that had begun before: see shown.
+// passes is how many times this test binary's managers have gone over their groups: over that of
+// the test, as those of the tests before are gone. One pass more may be one that had begun before:
+// see shown.
 func passes(t *testing.T) (n float64) {
 	t.Helper()
 	families, err := metrics.Registry.Gather()
@@ -311,7 +314,8 @@ func passes(t *testing.T) (n float64) {
 	return n
 }
 
-// chatter has the processes report again and again what is to be sent, and not to be published; each time the manager makes a pass.
+// chatter has the processes report again and again what is to be sent, and not to be published;
+// each time the manager makes a pass.
 func chatter(t *testing.T, processes ...*process) {
 	t.Helper()
 	for range 5 {
@@ -323,8 +327,9 @@ func chatter(t *testing.T, processes ...*process) {
 	}
 }
 
-// shown has the coordinator report something that is published, and waits until it is: whatever was reported before has been looked
-// at by then. It is more messages of the newest election, and costs one write, which is shownBy.
+// shown has the coordinator report something that is published, and waits until it is: whatever was
+// reported before has been looked at by then. It is more messages of the newest election, and costs
+// one write, which is shownBy.
 func shown(t *testing.T, namespace string, coordinator *process) *v1.ElectionGroup {
 	t.Helper()
 	const messages = 4711

@@ -1,6 +1,6 @@
-// Package manager tests the manager as a whole against a real API server: what it writes, in which order, how often, and what
-// it tells agents. The agents' ends are real (roster.Client, real tokens); what they report is scripted. There is no kubelet
-// and no election here.
+// Package manager tests the manager as a whole against a real API server: what it writes, in which
+// order, how often, and what it tells agents. The agents' ends are real (roster.Client, real
+// tokens); what they report is scripted. There is no kubelet and no election here.
 package manager
 
 import (
@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// installManagerRole grants the manager's ServiceAccount what config/rbac grants it: the tests run the manager as that account.
+// installManagerRole grants the manager's ServiceAccount what config/rbac grants it: the tests run
+// the manager as that account.
 func installManagerRole() error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: system}}
 	if err := kube.Create(bg, namespace); err != nil {

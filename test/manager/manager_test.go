@@ -21,7 +21,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// three is a group of three processes that follow scheduler-2, with everything written that is to be written.
+// three is a group of three processes that follow scheduler-2, with everything written that is to
+// be written.
 func three(t *testing.T, m *manager) (namespace string, processes []*process) {
 	t.Helper()
 	namespace = newNamespace(t)
@@ -104,8 +105,9 @@ func TestRosterIsPersistedBeforeItIsHandedOut(t *testing.T) {
 	}
 }
 
-// The coordinator is killed: its connection closes, and its peers report who coordinates now. One write of the status says it all,
-// the label moves off the old pod first, events come after the write.
+// The coordinator is killed: its connection closes, and its peers report who coordinates now. One
+// write of the status says it all, the label moves off the old pod first, events come after the
+// write.
 func TestFailoverIsOneStatusWrite(t *testing.T) {
 	m := startManager(t, "", patiently)
 	namespace, p := three(t, m)
@@ -149,7 +151,8 @@ func TestFailoverIsOneStatusWrite(t *testing.T) {
 	}
 }
 
-// A group in which nothing happens costs the API server nothing, however often agents say the same again.
+// A group in which nothing happens costs the API server nothing, however often agents say the same
+// again.
 func TestQuietGroupWritesNothing(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := three(t, m)
@@ -165,7 +168,8 @@ func TestQuietGroupWritesNothing(t *testing.T) {
 	onlyShown(t, m, namespace)
 }
 
-// The manager is away while the coordinator dies. What the next one shows first is either the old view or the right one.
+// The manager is away while the coordinator dies. What the next one shows first is either the old
+// view or the right one.
 func TestManagerRestart(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := three(t, m)
@@ -204,8 +208,8 @@ func TestManagerRestartOfAQuietGroup(t *testing.T) {
 	restartsQuietly(t, m, namespace, p)
 }
 
-// restartsQuietly has another manager follow: it hands out the same roster, and writes nothing but what happens then. The last
-// process coordinates.
+// restartsQuietly has another manager follow: it hands out the same roster, and writes nothing but
+// what happens then. The last process coordinates.
 func restartsQuietly(t *testing.T, m *manager, namespace string, p []*process) {
 	t.Helper()
 	m.Stop()
@@ -332,7 +336,8 @@ func TestTrustIsKept(t *testing.T) {
 	}
 }
 
-// TestTrustThatCannotBeRestored: a finalizer keeps what cannot be changed. Its groups say so, until somebody has taken that away.
+// TestTrustThatCannotBeRestored: a finalizer keeps what cannot be changed. Its groups say so, until
+// somebody has taken that away.
 func TestTrustThatCannotBeRestored(t *testing.T) {
 	startManager(t, "")
 	namespace := newNamespace(t)
@@ -383,7 +388,8 @@ func TestLeaderLabelMoves(t *testing.T) {
 	}
 }
 
-// A coordinator's pod that is taken out of the group (its label removed, to look at it in peace) takes no traffic with it.
+// A coordinator's pod that is taken out of the group (its label removed, to look at it in peace)
+// takes no traffic with it.
 func TestPodThatLeavesTheGroupLosesTheRole(t *testing.T) {
 	m := startManager(t, "")
 	namespace, _ := three(t, m)
@@ -400,7 +406,8 @@ func TestPodThatLeavesTheGroupLosesTheRole(t *testing.T) {
 	})
 }
 
-// A roster that changes with every pass, as in a large rollout, does not keep the view from being published.
+// A roster that changes with every pass, as in a large rollout, does not keep the view from being
+// published.
 func TestViewIsPublishedWhileTheRosterChanges(t *testing.T) {
 	namespace := newNamespace(t)
 	group := newGroup(t, namespace)

@@ -62,8 +62,8 @@ func of(families scrape.Families, name, namespace string) (value float64, found 
 	return 0, false
 }
 
-// A manager exposes what the page says, before and after an election; no series goes but the name of
-// the coordinator; and a group that is deleted takes its own with it.
+// A manager exposes what the page says, before and after an election; no series goes but the name
+// of the coordinator; and a group that is deleted takes its own with it.
 func TestMetrics(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(envtest.Root, "docs", "reference", "metrics.md"))
 	must(t, err)

@@ -31,8 +31,8 @@ func told(level int32) func(roster.Update) bool {
 	return func(u roster.Update) bool { return u.Roster != nil && u.Roster.Rules == level }
 }
 
-// MC11: the level is raised when the last of manager and agents supports the next one, whichever comes
-// first, and lowered when an older agent comes under the newer manager.
+// MC11: the level is raised when the last of manager and agents supports the next one, whichever
+// comes first, and lowered when an older agent comes under the newer manager.
 func TestRulesLevelFollowsUpgrades(t *testing.T) {
 	t.Run("manager first", func(t *testing.T) {
 		m := ofRules(t, "", 2)

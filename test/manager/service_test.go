@@ -127,7 +127,8 @@ func TestServiceIsKept(t *testing.T) {
 	keeps(t, namespace, "no Service", func(s *corev1.Service) bool { return s == nil })
 }
 
-// With a Service, too, a group in which nothing happens writes nothing, nor does a manager that starts.
+// With a Service, too, a group in which nothing happens writes nothing, nor does a manager that
+// starts.
 func TestQuietServiceCausesNoWrites(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := three(t, m)

@@ -12,7 +12,8 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// `kubectl election status -w` sees what a real API server tells a watch, and ends without an error when it is interrupted.
+// `kubectl election status -w` sees what a real API server tells a watch, and ends without an error
+// when it is interrupted.
 func TestStatusWatch(t *testing.T) {
 	command := pluginCommand(t)
 	namespace := newNamespace(t)

@@ -35,7 +35,8 @@ func outcome(want v1.StepDownOutcome) func(*v1.ElectionGroup) bool {
 	}
 }
 
-// led is a group of three voters in which scheduler-2 coordinates under an epoch, and the status says so.
+// led is a group of three voters in which scheduler-2 coordinates under an epoch, and the status
+// says so.
 func led(t *testing.T, m *manager, epoch int64) (namespace string, p []*process) {
 	t.Helper()
 	namespace, p = voting(t, m, 3)
@@ -53,8 +54,8 @@ func everybodyHears(t *testing.T, what string, ok func(roster.Update) bool, proc
 	}
 }
 
-// The coordinator is asked to step down, for a successor, and hands over. The command waits for that. Then all have their own
-// priorities again.
+// The coordinator is asked to step down, for a successor, and hands over. The command waits for
+// that. Then all have their own priorities again.
 func TestStepDown(t *testing.T) {
 	run := plugin(t)
 	m := startManager(t, "")
@@ -76,8 +77,8 @@ func TestStepDown(t *testing.T) {
 		"StepDownEnded: scheduler-2 may coordinate again: another process coordinates")
 }
 
-// A request with a time outlives the manager, which dies while it stands: the next one tells agents the same roster, with the
-// same generation. It ends when the annotation is removed.
+// A request with a time outlives the manager, which dies while it stands: the next one tells agents
+// the same roster, with the same generation. It ends when the annotation is removed.
 func TestStepDownOutlivesTheManager(t *testing.T) {
 	run := plugin(t)
 	m := startManager(t, "")
@@ -114,7 +115,8 @@ func TestStepDownThatNobodyTakesUp(t *testing.T) {
 	everybodyHears(t, "their own priorities", ranks(1, 2, 3), p...)
 }
 
-// A request about what is over, or without another candidate, is refused, and changes nothing for the agents.
+// A request about what is over, or without another candidate, is refused, and changes nothing for
+// the agents.
 func TestStepDownThatIsRefused(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := led(t, m, 77)

@@ -14,7 +14,8 @@ import (
 	"github.com/podesta-dev/podesta/test/envtest"
 )
 
-// A manager that waits for the Lease watches what it will read, so it begins no watch when it leads.
+// A manager that waits for the Lease watches what it will read, so it begins no watch when it
+// leads.
 func TestAWaitingManagerWatchesAhead(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := three(t, m)

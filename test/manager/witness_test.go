@@ -37,8 +37,8 @@ func witnesses(want ...string) func(*v1.ElectionGroup) bool {
 	}
 }
 
-// A pod that is labelled as a witness votes with priority 0. Its label is taken off (no policy keeps it
-// here), the group is edited, and another manager takes over: the pod stays what it was.
+// A pod that is labelled as a witness votes with priority 0. Its label is taken off (no policy
+// keeps it here), the group is edited, and another manager takes over: the pod stays what it was.
 func TestAWitnessIsOneForGood(t *testing.T) {
 	m := startManager(t, "")
 	namespace := newNamespace(t)

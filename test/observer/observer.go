@@ -1,5 +1,6 @@
-// Package observer watches what the agents of a group say, all at once, and tells when they agree. It reads their event
-// streams as an app would; what it measures includes the way from the agent to the app.
+// Package observer watches what the agents of a group say, all at once, and tells when they agree.
+// It reads their event streams as an app would; what it measures includes the way from the agent to
+// the app.
 package observer
 
 import (
@@ -45,7 +46,8 @@ func New() *Observer {
 	}
 }
 
-// Watch follows a process whose app API is at the given address, until Forget or Close. A stream that ends is opened again.
+// Watch follows a process whose app API is at the given address, until Forget or Close. A stream
+// that ends is opened again.
 func (w *Observer) Watch(process, address string) {
 	w.Forget(process)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -86,7 +88,8 @@ func (w *Observer) Close() {
 }
 
 func (w *Observer) follow(ctx context.Context, process, address string) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/v1/events", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/v1/events",
+		nil)
 	if err != nil {
 		return
 	}
@@ -111,7 +114,8 @@ func (w *Observer) follow(ctx context.Context, process, address string) {
 			Electing bool
 		}
 		if err := json.Unmarshal([]byte(data), &said); err != nil || said.Name == nil {
-			w.breaks(fmt.Errorf("%s said %q, which is no event: %w", process, data, errors.Join(err, errNoEvent)))
+			w.breaks(fmt.Errorf("%s said %q, which is no event: %w", process, data,
+				errors.Join(err, errNoEvent)))
 			return
 		}
 		w.set(process, &view{coordinator: *said.Name, electing: said.Electing, at: at})
@@ -153,13 +157,14 @@ type Agreement struct {
 	At          time.Time // when the last of the processes was heard to name it
 }
 
-// After returns how long it took from the cause to the agreement. It is an error if the agreement was
-// there before: then something else was seen.
+// After returns how long it took from the cause to the agreement. It is an error if the agreement
+// was there before: then something else was seen.
 func (a Agreement) After(cause time.Time) (time.Duration, error) {
 	return After(cause, a.At)
 }
 
-// After returns how long it took from a cause to its effect. An effect before its cause is an error.
+// After returns how long it took from a cause to its effect. An effect before its cause is an
+// error.
 func After(cause, effect time.Time) (time.Duration, error) {
 	took := effect.Sub(cause)
 	if took < 0 {
@@ -168,9 +173,11 @@ func After(cause, effect time.Time) (time.Duration, error) {
 	return took, nil
 }
 
-// Await returns when all the given processes name the same coordinator, none of them electing, and accept holds for it (nil:
-// any will do). The error tells who says what.
-func (w *Observer) Await(ctx context.Context, processes []string, accept func(coordinator string) bool) (Agreement, error) {
+// Await returns when all the given processes name the same coordinator, none of them electing, and
+// accept holds for it (nil: any will do). The error tells who says what.
+func (w *Observer) Await(
+	ctx context.Context, processes []string, accept func(coordinator string) bool,
+) (Agreement, error) {
 	for {
 		w.mu.Lock()
 		agreement, ok := w.agreement(processes)
@@ -193,7 +200,8 @@ func (w *Observer) Await(ctx context.Context, processes []string, accept func(co
 func (w *Observer) agreement(processes []string) (a Agreement, ok bool) {
 	for _, p := range processes {
 		v, seen := w.views[p]
-		if !seen || v.coordinator == "" || v.electing || a.Coordinator != "" && a.Coordinator != v.coordinator {
+		if !seen || v.coordinator == "" || v.electing ||
+			a.Coordinator != "" && a.Coordinator != v.coordinator {
 			return a, false
 		}
 		a.Coordinator = v.coordinator

@@ -54,8 +54,8 @@ func TestAllNameTheSame(t *testing.T) {
 	}
 }
 
-// Nobody agrees with nobody, and one that elects, one that names nobody and one that is not heard agree
-// with no one.
+// Nobody agrees with nobody, and one that elects, one that names nobody and one that is not heard
+// agree with no one.
 func TestNoAgreement(t *testing.T) {
 	for name, second := range map[string]string{
 		"elects":           `data: {"name":"p1","electing":true}` + "\n\n",

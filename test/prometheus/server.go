@@ -16,8 +16,8 @@ import (
 )
 
 // ErrMissing says how to get the program.
-var ErrMissing = errors.New("prometheus is not on the PATH: install it (Debian's package prometheus, or " +
-	"https://prometheus.io/download)")
+var ErrMissing = errors.New("prometheus is not on the PATH: install it (Debian's package " +
+	"prometheus, or https://prometheus.io/download)")
 
 // Server is a running Prometheus.
 type Server struct {
@@ -30,7 +30,9 @@ type Server struct {
 
 // Start starts Prometheus with a configuration and the files that it names, in a folder of its own,
 // and returns when it is ready. What it says goes to prometheus.log there.
-func Start(ctx context.Context, folder string, config []byte, files map[string][]byte) (*Server, error) {
+func Start(
+	ctx context.Context, folder string, config []byte, files map[string][]byte,
+) (*Server, error) {
 	program, err := exec.LookPath("prometheus")
 	if err != nil {
 		return nil, ErrMissing
@@ -60,7 +62,11 @@ func Start(ctx context.Context, folder string, config []byte, files map[string][
 	if err := command.Start(); err != nil {
 		return nil, err
 	}
-	s := &Server{Client: Client{URL: "http://" + address}, command: command, ended: make(chan struct{})}
+	s := &Server{
+		Client:  Client{URL: "http://" + address},
+		command: command,
+		ended:   make(chan struct{}),
+	}
 	go func() {
 		s.err = command.Wait()
 		close(s.ended)

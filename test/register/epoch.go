@@ -8,8 +8,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// ParseEpoch reads an epoch as agents log it: generation and ballot with a dot between them; 0.0 is none,
-// which is 0. Agents of earlier commits, which chaos runs beside today's, log one number.
+// ParseEpoch reads an epoch as agents log it: generation and ballot with a dot between them; 0.0 is
+// none, which is 0. Agents of earlier commits, which chaos runs beside today's, log one number.
 func ParseEpoch(text string) (int64, error) {
 	generation, ballot, divided := strings.Cut(text, ".")
 	g, err := strconv.ParseInt(generation, 10, 64)

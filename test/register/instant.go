@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Instant is a reading of CLOCK_BOOTTIME in nanoseconds: the clock that agents hand out deadlines on, and one clock for all
-// processes of a machine. 0 means none.
+// Instant is a reading of CLOCK_BOOTTIME in nanoseconds: the clock that agents hand out deadlines
+// on, and one clock for all processes of a machine. 0 means none.
 type Instant int64
 
 // Now reads the clock.

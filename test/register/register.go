@@ -1,8 +1,9 @@
-// Package register is a fenced register for tests: the resource that a coordinator writes to. It takes a write if its epoch is
-// at least the highest that it has taken, and refuses it else; it logs both. Groups have registers of their own.
+// Package register is a fenced register for tests: the resource that a coordinator writes to. It
+// takes a write if its epoch is at least the highest that it has taken, and refuses it else; it
+// logs both. Groups have registers of their own.
 //
-// Classic groups have no epoch: their writes carry 0, which is never below the highest, so all are taken. That is what a
-// resource without fencing does.
+// Classic groups have no epoch: their writes carry 0, which is never below the highest, so all are
+// taken. That is what a resource without fencing does.
 package register
 
 import (
@@ -13,14 +14,15 @@ import (
 	"sync"
 )
 
-// Write is what a process asks the register to take. Apart from the epoch the register judges nothing of it: the rest is for
-// the log.
+// Write is what a process asks the register to take. Apart from the epoch the register judges
+// nothing of it: the rest is for the log.
 type Write struct {
 	Group   string `json:"group"`
 	Process string `json:"process"` // the pod's name
 	UID     string `json:"uid"`     // the pod's
 	Epoch   int64  `json:"epoch"`   // 0 in Classic groups
-	// Since is when the writer's present belief began: it was told that it may act, and has been told so ever since.
+	// Since is when the writer's present belief began: it was told that it may act, and has been told
+	// so ever since.
 	Since Instant `json:"since"`
 	// Heard is when it was last told.
 	Heard Instant `json:"heard"`
@@ -30,7 +32,8 @@ type Write struct {
 	Deadline Instant `json:"deadline,omitempty"`
 	// Session: it is told over a session, so a Classic writer is told once and not again.
 	Session bool `json:"session,omitempty"`
-	// Careless: the writer let time pass between the check and the write, as a program does that knows nothing of pauses.
+	// Careless: the writer let time pass between the check and the write, as a program does that knows
+	// nothing of pauses.
 	Careless bool `json:"careless,omitempty"`
 }
 
@@ -48,7 +51,8 @@ const maxGroups = 64
 // maxBody bounds a request, in bytes.
 const maxBody = 4096
 
-// Register is all groups' registers. It is safe for concurrent use. Its zero value is not usable: see New.
+// Register is all groups' registers. It is safe for concurrent use. Its zero value is not usable:
+// see New.
 type Register struct {
 	mu      sync.Mutex
 	log     io.Writer
@@ -56,8 +60,9 @@ type Register struct {
 	highest map[string]int64 // epoch taken, by group
 }
 
-// New returns empty registers that log each entry as a line of JSON, in the order in which they were decided. Watch, unless it
-// is nil, is called with each entry in that order; it must not block.
+// New returns empty registers that log each entry as a line of JSON, in the order in which they
+// were decided. Watch, unless it is nil, is called with each entry in that order; it must not
+// block.
 func New(log io.Writer, watch func(Entry)) *Register {
 	return &Register{log: log, watch: watch, highest: map[string]int64{}}
 }
@@ -85,7 +90,8 @@ func (r *Register) Put(w Write) (Entry, error) {
 	return e, nil
 }
 
-// ServeHTTP answers PUT with a Write in JSON: 200 and the entry if it is taken, 409 and the entry if its epoch is stale.
+// ServeHTTP answers PUT with a Write in JSON: 200 and the entry if it is taken, 409 and the entry
+// if its epoch is stale.
 func (r *Register) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if request.Method != http.MethodPut {
 		w.Header().Set("Allow", http.MethodPut)

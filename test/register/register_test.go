@@ -22,7 +22,8 @@ func put(t *testing.T, r http.Handler, body string) (status int, e Entry) {
 	return answer.Code, e
 }
 
-// A register goes forward with the epochs, refuses one that is behind, and knows nothing of other groups' epochs.
+// A register goes forward with the epochs, refuses one that is behind, and knows nothing of other
+// groups' epochs.
 func TestAStaleEpochIsRefused(t *testing.T) {
 	var log bytes.Buffer
 	var watched []Entry

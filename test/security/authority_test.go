@@ -44,7 +44,8 @@ func TestTheNextAuthorityIsTrustedBeforeItSigns(t *testing.T) {
 	}
 }
 
-// TestRotation has the next authority take over, which has been trusted for days, while an agent is there that the old one certified.
+// TestRotation has the next authority take over, which has been trusted for days, while an agent is
+// there that the old one certified.
 func TestRotation(t *testing.T) {
 	system, namespace := newSystem(t), newNamespace(t)
 	old, err := identity.NewSuccession(time.Now().Add(identity.AuthorityOverlap - identity.AuthorityLifetime - time.Hour))
@@ -103,8 +104,9 @@ func TestTheSecretIsDeletedWhileAManagerLeads(t *testing.T) {
 	}
 }
 
-// TestTheSecretIsDeletedWhileNoManagerRuns: there is a new CA. Nobody can tell its manager from an impostor who has forged what is
-// mounted: agents follow it when their certificates have ended, or their pods are made anew. Until then they trust each other.
+// TestTheSecretIsDeletedWhileNoManagerRuns: there is a new CA. Nobody can tell its manager from an
+// impostor who has forged what is mounted: agents follow it when their certificates have ended, or
+// their pods are made anew. Until then they trust each other.
 func TestTheSecretIsDeletedWhileNoManagerRuns(t *testing.T) {
 	system, namespace := newSystem(t), newNamespace(t)
 	m := startManager(t, system, "")
@@ -143,7 +145,8 @@ func TestTheSecretIsDeletedWhileNoManagerRuns(t *testing.T) {
 	trustEachOther(t, ended, anew)
 }
 
-// TestTheSecretIsReplacedWhileAManagerLeads: somebody restores an older CA, or brings one. It is taken over, and nobody is cut off.
+// TestTheSecretIsReplacedWhileAManagerLeads: somebody restores an older CA, or brings one. It is
+// taken over, and nobody is cut off.
 func TestTheSecretIsReplacedWhileAManagerLeads(t *testing.T) {
 	system, namespace := newSystem(t), newNamespace(t)
 	m := startManager(t, system, "")
@@ -195,7 +198,8 @@ func TestABrokenSecretIsNeverReplaced(t *testing.T) {
 	must(t, leading.Check(bg))
 }
 
-// TestManagersAtOnce: eight of them find that there is no CA, and then that it is near its end. They must not disagree.
+// TestManagersAtOnce: eight of them find that there is no CA, and then that it is near its end.
+// They must not disagree.
 func TestManagersAtOnce(t *testing.T) {
 	system := newSystem(t)
 	var passed time.Duration

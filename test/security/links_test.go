@@ -10,8 +10,9 @@ import (
 	"github.com/podesta-dev/podesta/internal/transport"
 )
 
-// TestLinksOverAnotherCA: two agents' real links, with certificates that last some seconds, while the CA becomes another one.
-// Whatever becomes of the CA, neither end may see a link go down: no election begins by it.
+// TestLinksOverAnotherCA: two agents' real links, with certificates that last some seconds, while
+// the CA becomes another one. Whatever becomes of the CA, neither end may see a link go down: no
+// election begins by it.
 func TestLinksOverAnotherCA(t *testing.T) {
 	old, err := identity.NewSuccession(time.Now().Add(-2 * time.Hour))
 	must(t, err)

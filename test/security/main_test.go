@@ -1,5 +1,6 @@
-// Package security tries what SECURITY.md says that nobody can do, and what is said of the CA in docs/reference/identity.md, against a real
-// API server, the manager as it is, and the agents' real ends of the protocols. There is no kubelet here.
+// Package security tries what SECURITY.md says that nobody can do, and what is said of the CA in
+// docs/reference/identity.md, against a real API server, the manager as it is, and the agents' real
+// ends of the protocols. There is no kubelet here.
 package security
 
 import (
@@ -33,7 +34,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// newSystem makes a namespace for a manager, with the rights of config/rbac there. Each test has its own CA.
+// newSystem makes a namespace for a manager, with the rights of config/rbac there. Each test has
+// its own CA.
 func newSystem(t *testing.T) string {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "podesta-"}}

@@ -70,8 +70,9 @@ func distributed(t *testing.T, namespace string, authorities int) (bundle []byte
 	return bundle
 }
 
-// TestMetricsAreVerified: a scraper that knows the bundle of the manager's namespace verifies the manager that leads and the one
-// that does not, before, while and after the next CA takes over, and when the other one leads. Nothing else is taken for them.
+// TestMetricsAreVerified: a scraper that knows the bundle of the manager's namespace verifies the
+// manager that leads and the one that does not, before, while and after the next CA takes over, and
+// when the other one leads. Nothing else is taken for them.
 func TestMetricsAreVerified(t *testing.T) {
 	system := newSystem(t)
 	name := metricsName(system)
@@ -122,7 +123,8 @@ func TestMetricsAreVerified(t *testing.T) {
 	}
 }
 
-// refused fails unless the managers are refused by whoever expects another name, or knows another CA.
+// refused fails unless the managers are refused by whoever expects another name, or knows another
+// CA.
 func refused(t *testing.T, ports []string, name string, bundle []byte) {
 	t.Helper()
 	foreign, err := identity.NewSuccession(time.Now())
@@ -141,7 +143,8 @@ func refused(t *testing.T, ports []string, name string, bundle []byte) {
 	}
 }
 
-// TestMetricsBeforeThereIsACA: a manager that does not lead makes no CA, and until another one has, its metrics cannot be asked for.
+// TestMetricsBeforeThereIsACA: a manager that does not lead makes no CA, and until another one has,
+// its metrics cannot be asked for.
 func TestMetricsBeforeThereIsACA(t *testing.T) {
 	system := newSystem(t)
 	now := metav1.NowMicro()
@@ -183,7 +186,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestTheManagersNamespaceIsDeleted: what is kept in it does not hold that up, nor does it hold up the manager while it still runs.
+// TestTheManagersNamespaceIsDeleted: what is kept in it does not hold that up, nor does it hold up
+// the manager while it still runs.
 func TestTheManagersNamespaceIsDeleted(t *testing.T) {
 	system := newSystem(t)
 	m := startManager(t, system, "")

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestEveryRowIsTried: each row of the threat model names its tests, and every test that SECURITY.md and docs/reference/identity.md name exists.
+// TestEveryRowIsTried: each row of the threat model names its tests, and every test that
+// SECURITY.md and docs/reference/identity.md name exists.
 func TestEveryRowIsTried(t *testing.T) {
 	root := filepath.Join("..", "..")
 	named := regexp.MustCompile("`((?:internal|test|cmd|controllers|client)/[a-z/-]+)`|\\b(Test[A-Z]\\w*)")

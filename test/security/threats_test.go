@@ -24,7 +24,8 @@ import (
 	"github.com/podesta-dev/podesta/test/envtest"
 )
 
-// TestAnotherNamespace: a pod with the same name, group and label in another namespace is of another group.
+// TestAnotherNamespace: a pod with the same name, group and label in another namespace is of
+// another group.
 func TestAnotherNamespace(t *testing.T) {
 	m := startManager(t, newSystem(t), "")
 	shop, evil := newNamespace(t), newNamespace(t)
@@ -45,8 +46,8 @@ func TestAnotherNamespace(t *testing.T) {
 	}
 }
 
-// TestATokenBuysTheIdentityOfItsPodOnly: what the certificate request asks for does not matter, and a token needs no certificate,
-// so neither does another pod's certificate beside it.
+// TestATokenBuysTheIdentityOfItsPodOnly: what the certificate request asks for does not matter, and
+// a token needs no certificate, so neither does another pod's certificate beside it.
 func TestATokenBuysTheIdentityOfItsPodOnly(t *testing.T) {
 	m := startManager(t, newSystem(t), "")
 	namespace := newNamespace(t)
@@ -65,8 +66,8 @@ func TestATokenBuysTheIdentityOfItsPodOnly(t *testing.T) {
 	}
 }
 
-// TestACompromisedMemberSpeaksForItselfOnly: it reports whom it likes as the coordinator, with an epoch above all. Of a Guarded
-// group the others make the majority.
+// TestACompromisedMemberSpeaksForItselfOnly: it reports whom it likes as the coordinator, with an
+// epoch above all. Of a Guarded group the others make the majority.
 func TestACompromisedMemberSpeaksForItselfOnly(t *testing.T) {
 	m := startManager(t, newSystem(t), "")
 	namespace := newNamespace(t)
@@ -103,7 +104,8 @@ func TestACompromisedMemberSpeaksForItselfOnly(t *testing.T) {
 	}
 }
 
-// TestStaleIdentities: certificates of pods that are gone, were replaced, or have left the group buy nothing new.
+// TestStaleIdentities: certificates of pods that are gone, were replaced, or have left the group
+// buy nothing new.
 func TestStaleIdentities(t *testing.T) {
 	m := startManager(t, newSystem(t), "")
 	namespace := newNamespace(t)
@@ -146,8 +148,9 @@ func TestStaleIdentities(t *testing.T) {
 	}
 }
 
-// TestARelabelledPod: the agent is told that its pod has moved, and ends. Its container, started again with nothing but the
-// certificate of the group that the pod was in, is told so at once; without it, it takes part in the group of the label.
+// TestARelabelledPod: the agent is told that its pod has moved, and ends. Its container, started
+// again with nothing but the certificate of the group that the pod was in, is told so at once;
+// without it, it takes part in the group of the label.
 func TestARelabelledPod(t *testing.T) {
 	m := startManager(t, newSystem(t), "")
 	namespace := newNamespace(t)
@@ -176,8 +179,9 @@ func TestARelabelledPod(t *testing.T) {
 	}
 }
 
-// TestAForgedTrustConfigMap: a tenant puts an authority of its own into the namespace's ConfigMap, and certifies a member. The
-// manager does not care, the agents that have joined keep what they have, and the ConfigMap is mended.
+// TestAForgedTrustConfigMap: a tenant puts an authority of its own into the namespace's ConfigMap,
+// and certifies a member. The manager does not care, the agents that have joined keep what they
+// have, and the ConfigMap is mended.
 func TestAForgedTrustConfigMap(t *testing.T) {
 	m := startManager(t, newSystem(t), "")
 	namespace := newNamespace(t)
@@ -217,8 +221,9 @@ func TestAForgedTrustConfigMap(t *testing.T) {
 	})
 }
 
-// TestATenantsGroupIsItsNamespacesOnly: nothing that a group says reaches pods of another namespace, also not with the next roster of
-// their own group. (That those who edit groups cannot write their status is tried by test/install.)
+// TestATenantsGroupIsItsNamespacesOnly: nothing that a group says reaches pods of another
+// namespace, also not with the next roster of their own group. (That those who edit groups cannot
+// write their status is tried by test/install.)
 func TestATenantsGroupIsItsNamespacesOnly(t *testing.T) {
 	m := startManager(t, newSystem(t), "")
 	shop, evil := newNamespace(t), newNamespace(t)

@@ -39,14 +39,17 @@ func Up(ctx context.Context, root, state string, log io.Writer, flags ...string)
 	in := func(path string) string { return filepath.Join(root, path) }
 	args := []string{"up", "--dir", state, "--crds", in("config/crd/bases"),
 		"--apply", in("config/manager/namespace.yaml"), "--apply", in("config/rbac"),
-		"--manager", in("bin/manager"), "--manager-user", "system:serviceaccount:podesta-system:podesta-manager",
-		"--manager-arg=--roster-address=" + address, "--manager-arg=--health-address=0", "--manager-arg=--leader-elect=false",
+		"--manager", in("bin/manager"), "--manager-user",
+		"system:serviceaccount:podesta-system:podesta-manager",
+		"--manager-arg=--roster-address=" + address, "--manager-arg=--health-address=0",
+		"--manager-arg=--leader-elect=false",
 		"--agent", in("bin/agent"), "--resolve", "podesta-roster.podesta-system.svc:9443=" + address,
 		"--restart-delay=1s", "--restart-delay-max=1s"}
 	//nolint:gosec,noctx // what is run is this source tree's own; Close ends it, in order
 	command := exec.Command(in("bin/cluster"), slices.Concat(args, flags)...)
 	command.Stderr = log
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM} // Ctrl-C is ours alone
+	// Ctrl-C is ours alone
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	out, err := command.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -58,7 +61,13 @@ func Up(ctx context.Context, root, state string, log io.Writer, flags ...string)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	stop()
 	if _, file, ok := strings.Cut(strings.TrimSpace(line), "KUBECONFIG="); ok && ctx.Err() == nil {
-		c := &Cluster{Kubeconfig: file, PID: command.Process.Pid, command: command, root: root, state: state}
+		c := &Cluster{
+			Kubeconfig: file,
+			PID:        command.Process.Pid,
+			command:    command,
+			root:       root,
+			state:      state,
+		}
 		for _, arg := range command.Args {
 			if arg, ok := strings.CutPrefix(arg, "--manager-arg="); ok {
 				c.manager = append(c.manager, arg)
@@ -67,11 +76,12 @@ func Up(ctx context.Context, root, state string, log io.Writer, flags ...string)
 		return c, nil
 	}
 	_ = command.Process.Signal(syscall.SIGTERM)
-	return nil, errors.Join(fmt.Errorf("the cluster did not start; it said %q", line), err, command.Wait(), context.Cause(ctx))
+	return nil, errors.Join(fmt.Errorf("the cluster did not start; it said %q", line), err,
+		command.Wait(), context.Cause(ctx))
 }
 
-// AnotherManager returns a manager like the cluster's own, to be started beside it. Both have the same
-// address for agents, in place of a Service: the one that leads listens there.
+// AnotherManager returns a manager like the cluster's own, to be started beside it. Both have the
+// same address for agents, in place of a Service: the one that leads listens there.
 func (c *Cluster) AnotherManager() *exec.Cmd {
 	//nolint:gosec,noctx // this source tree's own; the caller ends it
 	manager := exec.Command(filepath.Join(c.root, "bin/manager"), c.manager...)

@@ -23,7 +23,8 @@ const appPort = "4040"
 // Pods returns the group's pods that are not being deleted, by name.
 func (s *Stage) Pods(ctx context.Context) (map[string]corev1.Pod, error) {
 	var list corev1.PodList
-	if err := s.List(ctx, &list, client.InNamespace(s.Namespace), client.MatchingLabels{v1.GroupLabel: s.Group}); err != nil {
+	if err := s.List(ctx, &list, client.InNamespace(s.Namespace),
+		client.MatchingLabels{v1.GroupLabel: s.Group}); err != nil {
 		return nil, err
 	}
 	pods := map[string]corev1.Pod{}
@@ -38,9 +39,10 @@ func (s *Stage) Pods(ctx context.Context) (map[string]corev1.Pod, error) {
 // AwaitRunning returns the group's pods once there are n that run, each with its agent ready, and
 // lets the observer follow them.
 func (s *Stage) AwaitRunning(ctx context.Context, n int) (map[string]corev1.Pod, error) {
-	pods, err := s.AwaitPods(ctx, fmt.Sprintf("%d running pods", n), func(pods map[string]corev1.Pod) bool {
-		return len(pods) == n && AllReady(pods)
-	})
+	pods, err := s.AwaitPods(ctx, fmt.Sprintf("%d running pods", n),
+		func(pods map[string]corev1.Pod) bool {
+			return len(pods) == n && AllReady(pods)
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +52,9 @@ func (s *Stage) AwaitRunning(ctx context.Context, n int) (map[string]corev1.Pod,
 
 // AwaitPods returns the group's pods once accept holds for them; it is asked whenever one of them
 // changes.
-func (s *Stage) AwaitPods(ctx context.Context, what string, accept func(map[string]corev1.Pod) bool) (pods map[string]corev1.Pod, err error) {
+func (s *Stage) AwaitPods(
+	ctx context.Context, what string, accept func(map[string]corev1.Pod) bool,
+) (pods map[string]corev1.Pod, err error) {
 	err = s.Until(ctx, what+" of "+s.Group, &corev1.PodList{}, func(runtime.Object) (ok bool) {
 		var err error
 		pods, err = s.Pods(ctx)
@@ -125,7 +129,8 @@ func Processes(pod *corev1.Pod) (map[string]int, error) {
 		id, ok := strings.CutPrefix(c.ContainerID, "process://")
 		pid, err := strconv.Atoi(id)
 		if !ok || err != nil || pid <= 1 {
-			return nil, fmt.Errorf("pod %s, container %s: %q is not a process of the local cluster", pod.Name, c.Name, c.ContainerID)
+			return nil, fmt.Errorf("pod %s, container %s: %q is not a process of the local cluster",
+				pod.Name, c.Name, c.ContainerID)
 		}
 		pids[c.Name] = pid
 	}

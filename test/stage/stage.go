@@ -62,7 +62,14 @@ func Connect(kubeconfig, namespace, group string) (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Stage{WithWatch: c, Namespace: namespace, Group: group, Observer: observer.New(), Config: config, followed: map[string]string{}}, nil
+	return &Stage{
+		WithWatch: c,
+		Namespace: namespace,
+		Group:     group,
+		Observer:  observer.New(),
+		Config:    config,
+		followed:  map[string]string{},
+	}, nil
 }
 
 // Close ends watching.
@@ -95,7 +102,8 @@ func (s *Stage) ApplyYAML(ctx context.Context, what string, text []byte) error {
 		if s.Namespace != "" {
 			object.SetNamespace(s.Namespace)
 		}
-		err := s.Apply(ctx, client.ApplyConfigurationFromUnstructured(&object), client.FieldOwner("podesta-stage"), client.ForceOwnership)
+		err := s.Apply(ctx, client.ApplyConfigurationFromUnstructured(&object),
+			client.FieldOwner("podesta-stage"), client.ForceOwnership)
 		if err != nil {
 			return fmt.Errorf("%s: %s %s: %w", what, object.GetKind(), object.GetName(), err)
 		}
@@ -155,12 +163,15 @@ func (s *Stage) Edit(ctx context.Context, change func(*v1.ElectionGroupSpec)) er
 }
 
 // DeleteAndAwait deletes an object, one of all, and returns when it is gone.
-func (s *Stage) DeleteAndAwait(ctx context.Context, object client.Object, all client.ObjectList) error {
+func (s *Stage) DeleteAndAwait(
+	ctx context.Context, object client.Object, all client.ObjectList,
+) error {
 	if err := s.Delete(ctx, object); err != nil {
 		return err
 	}
 	for ctx.Err() == nil {
-		changes, err := s.Watch(ctx, all, client.InNamespace(object.GetNamespace()), client.MatchingFields{"metadata.name": object.GetName()})
+		changes, err := s.Watch(ctx, all, client.InNamespace(object.GetNamespace()),
+			client.MatchingFields{"metadata.name": object.GetName()})
 		if err != nil {
 			return err
 		}
@@ -178,9 +189,11 @@ func (s *Stage) DeleteAndAwait(ctx context.Context, object client.Object, all cl
 	return fmt.Errorf("await the end of %s: %w", object.GetName(), context.Cause(ctx))
 }
 
-// Await returns the group once accept holds for it: now, or after a change. The error shows the group
-// as it was last.
-func (s *Stage) Await(ctx context.Context, what string, accept func(*v1.ElectionGroup) bool) (*v1.ElectionGroup, error) {
+// Await returns the group once accept holds for it: now, or after a change. The error shows the
+// group as it was last.
+func (s *Stage) Await(
+	ctx context.Context, what string, accept func(*v1.ElectionGroup) bool,
+) (*v1.ElectionGroup, error) {
 	last := &v1.ElectionGroup{}
 	err := s.Until(ctx, what, &v1.ElectionGroupList{}, func(object runtime.Object) bool {
 		g, ok := object.(*v1.ElectionGroup)
@@ -195,10 +208,13 @@ func (s *Stage) Await(ctx context.Context, what string, accept func(*v1.Election
 	return last, err
 }
 
-// Until returns when accept holds for an object of a list's kind: as the API server's store has it when
-// Until is called, or after any change of it from then on. (A watch alone begins with what the API
-// server's cache has, which may be older than what the caller has just written.)
-func (s *Stage) Until(ctx context.Context, what string, list client.ObjectList, accept func(runtime.Object) bool, of ...client.ListOption) error {
+// Until returns when accept holds for an object of a list's kind: as the API server's store has it
+// when Until is called, or after any change of it from then on. (A watch alone begins with what the
+// API server's cache has, which may be older than what the caller has just written.)
+func (s *Stage) Until(
+	ctx context.Context, what string, list client.ObjectList, accept func(runtime.Object) bool,
+	of ...client.ListOption,
+) error {
 	for ctx.Err() == nil {
 		now, changes, err := s.listAndWatch(ctx, list, of...)
 		if err != nil {
@@ -219,7 +235,9 @@ func (s *Stage) Until(ctx context.Context, what string, list client.ObjectList, 
 }
 
 // listAndWatch returns the objects that there are, and a watch of what comes after.
-func (s *Stage) listAndWatch(ctx context.Context, list client.ObjectList, of ...client.ListOption) (now []runtime.Object, changes watch.Interface, err error) {
+func (s *Stage) listAndWatch(
+	ctx context.Context, list client.ObjectList, of ...client.ListOption,
+) (now []runtime.Object, changes watch.Interface, err error) {
 	if err := s.List(ctx, list, of...); err != nil {
 		return nil, nil, err
 	}

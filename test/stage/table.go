@@ -21,7 +21,8 @@ func Table(g *v1.ElectionGroup) string {
 		if p.Epoch > 0 {
 			epoch = lease.Epoch(p.Epoch).String()
 		}
-		fmt.Fprintf(w, "  %s\t%d\t%s\t%s\t%s\n", p.Name, ptr.Deref(p.Priority, 0), p.State, p.Coordinator, epoch)
+		fmt.Fprintf(w, "  %s\t%d\t%s\t%s\t%s\n", p.Name, ptr.Deref(p.Priority, 0), p.State, p.Coordinator,
+			epoch)
 	}
 	_ = w.Flush() // a strings.Builder does not fail
 	return b.String()
@@ -40,7 +41,8 @@ func State(g *v1.ElectionGroup, process string) v1.ProcessState {
 // Coordinates reports whether the status shows the process as the coordinator everywhere: in
 // status.coordinator, in its row, and in the row of every process that is alive.
 func Coordinates(g *v1.ElectionGroup, process string) bool {
-	if g.Status.Coordinator == nil || g.Status.Coordinator.Name != process || State(g, process) != v1.ProcessCoordinator {
+	if g.Status.Coordinator == nil || g.Status.Coordinator.Name != process ||
+		State(g, process) != v1.ProcessCoordinator {
 		return false
 	}
 	for _, p := range g.Status.Processes {

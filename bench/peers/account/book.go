@@ -103,8 +103,8 @@ func (b *Book) Agreement(members []string) (leader string, since register.Instan
 }
 
 // Await waits until all the given members name the same leader, and accept holds for it.
-func (b *Book) Await(ctx context.Context, members []string, accept func(leader string) bool) (leader string,
-	since register.Instant, err error) {
+func (b *Book) Await(ctx context.Context, members []string,
+	accept func(leader string) bool) (leader string, since register.Instant, err error) {
 	for {
 		changed := b.Changed()
 		if leader, since, ok := b.Agreement(members); ok && accept(leader) {

@@ -26,8 +26,8 @@ type Figures struct {
 	Unanswered int
 }
 
-// Judge works out the figures between two instants, from entries in the order of their instants. What
-// was before the first instant only says who led then.
+// Judge works out the figures between two instants, from entries in the order of their instants.
+// What was before the first instant only says who led then.
 func Judge(entries []Entry, from, to register.Instant) Figures {
 	j := judge{figures: Figures{Span: to.Sub(from)}, from: from, at: from,
 		leads: map[string]bool{}, dead: map[string]bool{}}

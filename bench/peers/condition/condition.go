@@ -34,9 +34,13 @@ var All = []Condition{
 	{Name: "quota", Quota: true, Meaning: "each member in a cgroup that may run for 10 ms of 100 ms"},
 	{Name: "slow-disk", SlowDisk: true, Meaning: "each fsync and fdatasync takes 200 ms longer"},
 	{
-		Name: "lossy", Weather: &proxy.Weather{Jitter: 50 * time.Millisecond, Stalls: 0.01, Stall: 200 * time.Millisecond},
-		Meaning: "between members, each piece of data is 0 to 50 ms late, and one of 100 pieces 200 ms more, " +
-			"as if it had been sent again",
+		Name: "lossy", Weather: &proxy.Weather{
+			Jitter: 50 * time.Millisecond,
+			Stalls: 0.01,
+			Stall:  200 * time.Millisecond,
+		},
+		Meaning: "between members, each piece of data is 0 to 50 ms late, and one of 100 pieces 200 ms " +
+			"more, as if it had been sent again",
 	},
 }
 
@@ -44,7 +48,8 @@ var All = []Condition{
 func Find(name string) (Condition, error) {
 	i := slices.IndexFunc(All, func(c Condition) bool { return c.Name == name })
 	if i < 0 {
-		return Condition{}, fmt.Errorf("no condition is named %q: there are %s", name, strings.Join(Names(), ", "))
+		return Condition{}, fmt.Errorf("no condition is named %q: there are %s", name,
+			strings.Join(Names(), ", "))
 	}
 	return All[i], nil
 }

@@ -18,7 +18,8 @@ type quotas struct {
 	v2  bool
 }
 
-// Where cgroups are mounted. systemd puts version 2 there, or version 1 with a folder for each controller.
+// Where cgroups are mounted. systemd puts version 2 there, or version 1 with a folder for each
+// controller.
 const cgroups = "/sys/fs/cgroup"
 
 // newQuotas makes the folder of the cgroups. It needs root, and the cpu controller.
@@ -33,16 +34,17 @@ func newQuotas() (*quotas, error) {
 	if q.v2 {
 		for _, dir := range []string{filepath.Dir(q.dir), q.dir} {
 			if err := write(dir, "cgroup.subtree_control", "+cpu"); err != nil {
-				return nil, errors.Join(fmt.Errorf("the controller cpu for cgroups in %s: %w", dir, err), q.remove())
+				return nil, errors.Join(fmt.Errorf("the controller cpu for cgroups in %s: %w", dir, err),
+					q.remove())
 			}
 		}
 	}
 	return q, nil
 }
 
-// findQuotas says where the cgroups are to be. Below version 1 that is in this process's own cgroup, so
-// that what holds for it holds for the members. Below version 2 a cgroup that has processes may not share
-// out its CPU, unless it is the root.
+// findQuotas says where the cgroups are to be. Below version 1 that is in this process's own
+// cgroup, so that what holds for it holds for the members. Below version 2 a cgroup that has
+// processes may not share out its CPU, unless it is the root.
 func findQuotas(mount, self string) (*quotas, error) {
 	name := fmt.Sprintf("podesta-peers-%d", os.Getpid())
 	if _, err := os.Stat(filepath.Join(mount, "cgroup.controllers")); err == nil {
@@ -68,20 +70,23 @@ func findQuotas(mount, self string) (*quotas, error) {
 // wrap makes the cgroup of a member, and returns the command that starts the member in it.
 func (q *quotas) wrap(member string, command []string) ([]string, error) {
 	dir := filepath.Join(q.dir, member)
-	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) { //nolint:gosec // cgroups are no secret
+	//nolint:gosec // cgroups are no secret
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err
 	}
 	if err := q.limit(dir); err != nil {
 		return nil, fmt.Errorf("the CPU quota of %s: %w", member, err)
 	}
-	return append([]string{"sh", "-c", `echo $$ >"$0" && exec "$@"`, filepath.Join(dir, "cgroup.procs")}, command...), nil
+	return append([]string{"sh", "-c", `echo $$ >"$0" && exec "$@"`,
+		filepath.Join(dir, "cgroup.procs")}, command...), nil
 }
 
 func (q *quotas) limit(dir string) error {
 	if q.v2 {
 		return write(dir, "cpu.max", fmt.Sprintf("%d %d", quota, period))
 	}
-	return errors.Join(write(dir, "cpu.cfs_period_us", fmt.Sprint(period)), write(dir, "cpu.cfs_quota_us", fmt.Sprint(quota)))
+	return errors.Join(write(dir, "cpu.cfs_period_us", fmt.Sprint(period)),
+		write(dir, "cpu.cfs_quota_us", fmt.Sprint(quota)))
 }
 
 // remove removes the cgroups, whose members must have ended.
@@ -100,5 +105,6 @@ func (q *quotas) remove() error {
 }
 
 func write(dir, file, text string) error {
-	return os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644) //nolint:gosec // the kernel owns the file
+	//nolint:gosec // the kernel owns the file
+	return os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644)
 }

@@ -38,7 +38,8 @@ func Begin(c Condition) (*Running, error) {
 // Load starts the busy loops. The command of a loop ends with its standard input.
 func (r *Running) Load(loop []string) error {
 	for range r.condition.Loops {
-		l := exec.Command(loop[0], loop[1:]...) //nolint:gosec,noctx // it is this program, and ends with its input
+		//nolint:gosec,noctx // it is this program, and ends with its input
+		l := exec.Command(loop[0], loop[1:]...)
 		l.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		if _, err := l.StdinPipe(); err != nil {
 			return err
@@ -54,8 +55,10 @@ func (r *Running) Load(loop []string) error {
 // Wrap returns the command that starts a member under the condition.
 func (r *Running) Wrap(member string, command []string) ([]string, error) {
 	if r.condition.SlowDisk {
-		command = append([]string{"strace", "--follow-forks", "--seccomp-bpf", "--quiet=all", "--output=/dev/null",
-			"--trace=fsync,fdatasync", "--inject=fsync,fdatasync:delay_enter=" + strconv.Itoa(slowness)}, command...)
+		command = append([]string{"strace", "--follow-forks", "--seccomp-bpf", "--quiet=all",
+			"--output=/dev/null",
+			"--trace=fsync,fdatasync", "--inject=fsync,fdatasync:delay_enter=" + strconv.Itoa(slowness)},
+			command...)
 	}
 	if r.quotas != nil {
 		return r.quotas.wrap(member, command)

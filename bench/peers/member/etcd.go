@@ -23,7 +23,8 @@ func etcd(ctx context.Context, args []string, say *said.Speaker) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{*endpoint}, DialTimeout: 5 * time.Second})
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{*endpoint},
+		DialTimeout: 5 * time.Second})
 	if err != nil {
 		return err
 	}
@@ -37,9 +38,11 @@ func etcd(ctx context.Context, args []string, say *said.Speaker) error {
 	return nil
 }
 
-// candidate campaigns within one session, and leads until that is lost or the member is to end; then
-// it resigns.
-func candidate(ctx context.Context, client *clientv3.Client, prefix, id string, ttl int, say *said.Speaker) error {
+// candidate campaigns within one session, and leads until that is lost or the member is to end;
+// then it resigns.
+func candidate(
+	ctx context.Context, client *clientv3.Client, prefix, id string, ttl int, say *said.Speaker,
+) error {
 	session, err := concurrency.NewSession(client, concurrency.WithTTL(ttl))
 	if err != nil {
 		return err

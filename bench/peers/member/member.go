@@ -31,8 +31,8 @@ var kinds = [...]kind{
 	{"etcd", etcd},
 }
 
-// Run runs a member until the context ends, which is at SIGTERM, or until its standard input ends: with
-// the program that has started it, which holds the other end, and whatever kills that.
+// Run runs a member until the context ends, which is at SIGTERM, or until its standard input ends:
+// with the program that has started it, which holds the other end, and whatever kills that.
 func Run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return errors.New("say which member to run")

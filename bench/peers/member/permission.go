@@ -8,9 +8,9 @@ import (
 	"github.com/podesta-dev/podesta/test/register"
 )
 
-// permission says when an app may act, from what its agent tells it. A permission ends at its deadline
-// even if nobody is there to notice, so that is the instant that is said, however late this process
-// is itself.
+// permission says when an app may act, from what its agent tells it. A permission ends at its
+// deadline even if nobody is there to notice, so that is the instant that is said, however late
+// this process is itself.
 type permission struct {
 	say *said.Speaker
 
@@ -20,7 +20,8 @@ type permission struct {
 	timer *time.Timer
 }
 
-// told takes what the agent says at an instant: that the app may act until another one, or that it may not.
+// told takes what the agent says at an instant: that the app may act until another one, or that it
+// may not.
 func (t *permission) told(may bool, until, now register.Instant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -20,15 +20,18 @@ func podesta(ctx context.Context, args []string, say *said.Speaker) error {
 	var id, url string
 	f := flags("podesta", &id)
 	f.StringVar(&url, "app-api", "", "the agent's app API")
-	guarded := f.Bool("guarded", false, "the group is a Guarded one: stop and close the session when told to")
+	guarded := f.Bool("guarded", false, "the group is a Guarded one: stop and close the session "+
+		"when told to")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
 	if f.NArg() == 0 {
 		return fmt.Errorf("%s: name the agent's command after --", id)
 	}
-	// Without the context: at SIGTERM the agent, which gets it too, hands over, and that takes its app.
-	c := exec.CommandContext(context.WithoutCancel(ctx), f.Arg(0), f.Args()[1:]...) //nolint:gosec // the user names it
+	// Without the context: at SIGTERM the agent, which gets it too, hands over, and that takes its
+	// app.
+	//nolint:gosec // the user names it
+	c := exec.CommandContext(context.WithoutCancel(ctx), f.Arg(0), f.Args()[1:]...)
 	c.Stderr = os.Stderr
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := c.Start(); err != nil {
@@ -39,7 +42,8 @@ func podesta(ctx context.Context, args []string, say *said.Speaker) error {
 		_ = c.Wait()
 		gone()
 	}()
-	client := &agent.Client{URL: url, HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	client := &agent.Client{URL: url,
+		HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 	app := &app{guarded: *guarded, permission: permission{say: say}}
 	for running.Err() == nil {
 		if !app.session(running, client) {
@@ -55,13 +59,14 @@ type app struct {
 	permission permission
 }
 
-// session keeps a session open, as an app does that has nothing to finish when it is told to stop: it
-// ends the session then, which gives the permission back. It reports whether that ended it.
+// session keeps a session open, as an app does that has nothing to finish when it is told to stop:
+// it ends the session then, which gives the permission back. It reports whether that ended it.
 func (a *app) session(ctx context.Context, client *agent.Client) (ended bool) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	acted := false
-	_ = client.Session(ctx, func(p agent.Permission) { // the error says that the agent is gone, or that we ended it
+	// the error says that the agent is gone, or that we ended it
+	_ = client.Session(ctx, func(p agent.Permission) {
 		coordinator := p.Coordinator
 		if p.Electing {
 			coordinator = ""

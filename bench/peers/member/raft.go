@@ -16,16 +16,18 @@ import (
 	"github.com/podesta-dev/podesta/test/register"
 )
 
-// raftMember is a member of hashicorp/raft over TCP with its log on the disk. Nobody proposes anything:
-// like the other systems, it elects and no more.
+// raftMember is a member of hashicorp/raft over TCP with its log on the disk. Nobody proposes
+// anything: like the other systems, it elects and no more.
 func raftMember(ctx context.Context, args []string, say *said.Speaker) error {
 	var id string
 	f := flags("raft", &id)
 	dir := f.String("dir", "", "where its log is")
 	listen := f.String("listen", "", "its address")
 	members := f.StringSlice("members", nil, "NAME=ADDRESS of each member, as all know them")
-	ways := f.StringSlice("ways", nil, "NAME=ADDRESS at which this member reaches the others, if that is another one")
-	timeout := f.Duration("timeout", 0, "HeartbeatTimeout, ElectionTimeout and LeaderLeaseTimeout; 0: the defaults")
+	ways := f.StringSlice("ways", nil, "NAME=ADDRESS at which this member reaches the others, if "+
+		"that is another one")
+	timeout := f.Duration("timeout", 0, "HeartbeatTimeout, ElectionTimeout and LeaderLeaseTimeout; "+
+		"0: the defaults")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -38,7 +40,12 @@ func raftMember(ctx context.Context, args []string, say *said.Speaker) error {
 	if err != nil {
 		return err
 	}
-	network := &raft.NetworkTransportConfig{Logger: config.Logger, MaxPool: 3, Timeout: 10 * time.Second} // as in raft's examples
+	// as in raft's examples
+	network := &raft.NetworkTransportConfig{
+		Logger:  config.Logger,
+		MaxPool: 3,
+		Timeout: 10 * time.Second,
+	}
 	if len(reach) > 0 {
 		network.ServerAddressProvider = book(reach)
 	}
@@ -59,7 +66,8 @@ func raftMember(ctx context.Context, args []string, say *said.Speaker) error {
 		return err
 	}
 	if !first {
-		if err := raft.BootstrapCluster(config, store, store, snapshots, transport, servers(known)); err != nil {
+		if err := raft.BootstrapCluster(config, store, store, snapshots, transport,
+			servers(known)); err != nil {
 			return err
 		}
 	}
@@ -88,7 +96,8 @@ func raftConfig(id string, timeout time.Duration) *raft.Config {
 	config.LocalID = raft.ServerID(id)
 	config.Logger = hclog.New(&hclog.LoggerOptions{Name: id, Level: hclog.Info, Output: os.Stderr})
 	if timeout > 0 {
-		config.HeartbeatTimeout, config.ElectionTimeout, config.LeaderLeaseTimeout = timeout, timeout, timeout
+		config.HeartbeatTimeout, config.ElectionTimeout = timeout, timeout
+		config.LeaderLeaseTimeout = timeout
 	}
 	return config
 }
@@ -120,7 +129,8 @@ func take(ctx context.Context, r *raft.Raft, say *said.Speaker) error {
 func servers(known map[string]string) raft.Configuration {
 	var c raft.Configuration
 	for name, address := range known {
-		c.Servers = append(c.Servers, raft.Server{ID: raft.ServerID(name), Address: raft.ServerAddress(address)})
+		c.Servers = append(c.Servers,
+			raft.Server{ID: raft.ServerID(name), Address: raft.ServerAddress(address)})
 	}
 	return c
 }

@@ -1,10 +1,10 @@
 // Package proxy carries TCP connections from an address to another one, over a network that has
-// weather: data is late, stalls as if a segment had been lost, or is held back while the way is cut.
-// It stands for netem where the kernel has none, and needs no rights.
+// weather: data is late, stalls as if a segment had been lost, or is held back while the way is
+// cut. It stands for netem where the kernel has none, and needs no rights.
 //
-// What TCP promises holds: nothing is lost, and nothing overtakes what was sent before it on the same
-// connection. A cut differs from a real one in one way: a new connection is accepted by the proxy, and
-// only then gets no answer.
+// What TCP promises holds: nothing is lost, and nothing overtakes what was sent before it on the
+// same connection. A cut differs from a real one in one way: a new connection is accepted by the
+// proxy, and only then gets no answer.
 package proxy
 
 import (
@@ -49,15 +49,22 @@ type Proxy struct {
 	open chan struct{} // closed while data passes
 }
 
-// Listen opens a way from an address, which may have port 0, to a target, until the context ends. The
-// caller must Close it.
+// Listen opens a way from an address, which may have port 0, to a target, until the context ends.
+// The caller must Close it.
 func Listen(ctx context.Context, address, target string, w Weather) (*Proxy, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("a proxy to %s: %w", target, err)
 	}
 	ctx, end := context.WithCancel(ctx)
-	p := &Proxy{weather: w, target: target, listener: listener, ctx: ctx, end: end, open: make(chan struct{})}
+	p := &Proxy{
+		weather:  w,
+		target:   target,
+		listener: listener,
+		ctx:      ctx,
+		end:      end,
+		open:     make(chan struct{}),
+	}
 	close(p.open)
 	p.running.Go(p.accept)
 	return p, nil

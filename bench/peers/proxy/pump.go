@@ -11,7 +11,8 @@ type piece struct {
 	data []byte
 }
 
-// underWay is how many pieces of a connection may be under way in one direction; a sender of more waits.
+// underWay is how many pieces of a connection may be under way in one direction; a sender of more
+// waits.
 const underWay = 256
 
 // pump carries data in one direction until its sender ends it or either side breaks.

@@ -16,8 +16,8 @@ import (
 	"github.com/podesta-dev/podesta/bench/peers/account"
 )
 
-// Write writes performance.md, and the pictures in the folder performance, into a folder. The note is
-// about the run; meanings says what each system and condition is.
+// Write writes performance.md, and the pictures in the folder performance, into a folder. The note
+// is about the run; meanings says what each system and condition is.
 func Write(dir string, all []Record, note string, meanings func(kind, name string) string) error {
 	if len(all) == 0 {
 		return errors.New("there are no records: run peers failover and peers stress with --json")
@@ -33,22 +33,28 @@ func Write(dir string, all []Record, note string, meanings func(kind, name strin
 		some        []Record
 		draws       func(Record) account.Durations
 	}{
-		{"failover", "From a fault until all survivors name the same new leader", p.of(Failover, false), Record.durations},
-		{"calm", "Nobody is killed: for how long nobody leads, in each minute (1 ms: or less)", p.of(Stress, false), Record.perMinute},
-		{"kills", "From a kill until another one leads, all systems at the same time", p.of(Stress, true), Record.durations},
+		{"failover", "From a fault until all survivors name the same new leader", p.of(Failover, false),
+			Record.durations},
+		{"calm", "Nobody is killed: for how long nobody leads, in each minute (1 ms: or less)",
+			p.of(Stress, false), Record.perMinute},
+		{"kills", "From a kill until another one leads, all systems at the same time", p.of(Stress, true),
+			Record.durations},
 	} {
 		if len(picture.some) == 0 {
 			continue
 		}
-		if files["performance/"+picture.name+".svg"], err = strips(picture.title, blocks(picture.some, picture.draws)); err != nil {
+		if files["performance/"+picture.name+".svg"], err = strips(picture.title,
+			blocks(picture.some, picture.draws)); err != nil {
 			return err
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "performance"), 0o755); err != nil { //nolint:gosec // documentation is no secret
+	//nolint:gosec // documentation is no secret
+	if err := os.MkdirAll(filepath.Join(dir, "performance"), 0o755); err != nil {
 		return err
 	}
 	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil { //nolint:gosec // documentation is no secret
+		//nolint:gosec // documentation is no secret
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 			return err
 		}
 	}
@@ -77,7 +83,9 @@ func (p page) text() ([]byte, error) {
 
 // of are the records of a kind, of runs with kills or without.
 func (p page) of(kind string, kills bool) []Record {
-	return slices.DeleteFunc(slices.Clone(p.records), func(r Record) bool { return r.Kind != kind || r.Killing != kills })
+	return slices.DeleteFunc(slices.Clone(p.records), func(r Record) bool {
+		return r.Kind != kind || r.Killing != kills
+	})
 }
 
 // FailoverTable, CalmTable and KillsTable are the tables; empty: nothing was measured.
@@ -97,7 +105,8 @@ func (p page) Commands() []string {
 // Machines are where it was measured, when, and with which version.
 func (p page) Machines() []string {
 	return distinct(p.records, func(r Record) string {
-		return fmt.Sprintf("%s: %s; Podesta %s", r.Begun.UTC().Format(time.DateOnly), r.Machine, r.Version)
+		return fmt.Sprintf("%s: %s; Podesta %s", r.Begun.UTC().Format(time.DateOnly), r.Machine,
+			r.Version)
 	})
 }
 
@@ -105,7 +114,9 @@ func (p page) Machines() []string {
 type Meaning struct{ Name, What string }
 
 // Systems are those that were measured.
-func (p page) Systems() []Meaning { return p.explain("", func(r Record) string { return r.System }) }
+func (p page) Systems() []Meaning {
+	return p.explain("", func(r Record) string { return r.System })
+}
 
 // Conditions are those that were measured.
 func (p page) Conditions() []Meaning {
@@ -114,7 +125,9 @@ func (p page) Conditions() []Meaning {
 
 // explain says what the names stand for that records of a kind, or all, have.
 func (p page) explain(kind string, name func(Record) string) (all []Meaning) {
-	some := slices.DeleteFunc(slices.Clone(p.records), func(r Record) bool { return kind != "" && r.Kind != kind })
+	some := slices.DeleteFunc(slices.Clone(p.records), func(r Record) bool {
+		return kind != "" && r.Kind != kind
+	})
 	for _, n := range distinct(some, name) {
 		all = append(all, Meaning{n, p.meanings(kind, n)})
 	}

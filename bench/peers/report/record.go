@@ -47,7 +47,8 @@ type Record struct {
 	Two        float64 `json:"two,omitempty"`
 	CPU        float64 `json:"cpu,omitempty"` // percent of a core
 	Crashes    int     `json:"crashes,omitempty"`
-	// Leases are those that Podesta's leaseholder asked for, at each look; AgentLapses those that ran out.
+	// Leases are those that Podesta's leaseholder asked for, at each look; AgentLapses those that ran
+	// out.
 	Leases      []float64 `json:"leases,omitempty"`
 	AgentLapses int       `json:"agentLapses,omitempty"`
 }
@@ -92,7 +93,8 @@ func Append(file string, r Record) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) //nolint:gosec // it is no secret
+	//nolint:gosec // it is no secret
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}

@@ -31,8 +31,8 @@ type strip struct {
 	took account.Durations
 }
 
-// The colours are those of a card that is light in GitHub's light theme and in its dark one. Blue is
-// Podesta, vermilion everybody else; the names say the rest.
+// The colours are those of a card that is light in GitHub's light theme and in its dark one. Blue
+// is Podesta, vermilion everybody else; the names say the rest.
 var (
 	paper = color.NRGBA{0xfd, 0xfd, 0xfb, 0xff}
 	grid  = color.NRGBA{0xe0, 0xe0, 0xda, 0xff}
@@ -53,7 +53,8 @@ const (
 	decades = 10
 )
 
-// strips draws a dot for each time on a logarithmic axis, and a bar at the median of a row that has several.
+// strips draws a dot for each time on a logarithmic axis, and a bar at the median of a row that has
+// several.
 func strips(title string, blocks []block) ([]byte, error) {
 	height := top + border
 	var all account.Durations
@@ -87,7 +88,8 @@ func strips(title string, blocks []block) ([]byte, error) {
 	if _, err := svg.WriteTo(&out); err != nil {
 		return nil, err
 	}
-	return families.ReplaceAll(out.Bytes(), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif")), nil
+	return families.ReplaceAll(out.Bytes(),
+		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif")), nil
 }
 
 // The names of the fonts get others beside them, of the same widths where there are such.
@@ -127,7 +129,11 @@ func thin(d account.Durations) account.Durations {
 }
 
 func words(size vg.Length) text.Style {
-	return text.Style{Color: ink, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}, Handler: plot.DefaultTextHandler}
+	return text.Style{
+		Color:   ink,
+		Font:    font.Font{Typeface: "Liberation", Variant: "Sans", Size: size},
+		Handler: plot.DefaultTextHandler,
+	}
 }
 
 // label writes a power of ten of milliseconds.

@@ -9,14 +9,16 @@ import (
 	"github.com/podesta-dev/podesta/bench/peers/account"
 )
 
-// StressTable writes records of stress as a table. What is about kills has columns only if there were some.
+// StressTable writes records of stress as a table. What is about kills has columns only if there
+// were some.
 func StressTable(w io.Writer, all []Record) {
 	all = slices.DeleteFunc(slices.Clone(all), func(r Record) bool { return r.Kind != Stress })
 	killing := slices.ContainsFunc(all, func(r Record) bool { return r.Killing })
 	names := []string{"condition", "system", "for", "spurious changes", "permissions lost",
 		"nobody leads", "two lead", "CPU", "lease: median", "longest"}
 	if killing {
-		names = append(names, "nobody leads without a kill", "kills", "kill to the next leader: median", "p99", "max")
+		names = append(names, "nobody leads without a kill", "kills", "kill to the next leader: median",
+			"p99", "max")
 	}
 	row(w, names...)
 	fmt.Fprintln(w, strings.Repeat("|---", len(names))+"|")
@@ -31,7 +33,8 @@ func StressTable(w io.Writer, all []Record) {
 			if r.Unanswered > 0 {
 				most = fmt.Sprintf("%s; %d without", most, r.Unanswered)
 			}
-			cells = append(cells, r.share(r.Unprovoked), fmt.Sprint(r.Kills), quantile(took, 0.5), quantile(took, 0.99), most)
+			cells = append(cells, r.share(r.Unprovoked), fmt.Sprint(r.Kills), quantile(took, 0.5),
+				quantile(took, 0.99), most)
 		}
 		row(w, cells...)
 	}
@@ -50,7 +53,8 @@ func FailoverTable(w io.Writer, all []Record) {
 		if r.Unanswered > 0 {
 			none = fmt.Sprint(r.Unanswered)
 		}
-		row(w, r.Under, r.System, fmt.Sprint(len(r.Took)), quantile(took, 0.5), quantile(took, 0.9), quantile(took, 0.99), quantile(took, 1), none)
+		row(w, r.Under, r.System, fmt.Sprint(len(r.Took)), quantile(took, 0.5), quantile(took, 0.9),
+			quantile(took, 0.99), quantile(took, 1), none)
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 	"github.com/podesta-dev/podesta/test/register"
 )
 
-// Speaker writes the lines of a member, and only those that are news. It is safe for concurrent use.
+// Speaker writes the lines of a member, and only those that are news. It is safe for concurrent
+// use.
 type Speaker struct {
 	mu    sync.Mutex
 	out   io.Writer

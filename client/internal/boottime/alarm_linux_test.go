@@ -94,8 +94,9 @@ func TestClosingAnAlarmEndsTheWait(t *testing.T) {
 	}
 }
 
-// No test can suspend the machine. The kernel says which clock the alarm is on, and what that means:
-// 7 is CLOCK_BOOTTIME, whose timers are due on resume; 1 would be CLOCK_MONOTONIC, as Go's timers.
+// No test can suspend the machine. The kernel says which clock the alarm is on, and what that
+// means: 7 is CLOCK_BOOTTIME, whose timers are due on resume; 1 would be CLOCK_MONOTONIC, as Go's
+// timers.
 func TestAnAlarmCountsSuspension(t *testing.T) {
 	a := alarm(t)
 	conn, err := a.timer.SyscallConn()

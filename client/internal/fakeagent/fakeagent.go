@@ -147,8 +147,8 @@ func (a *Agent) stalled(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// Stalls returns for how long the app has said that it read nothing, once it has said so as often as
-// n, or done is closed.
+// Stalls returns for how long the app has said that it read nothing, once it has said so as often
+// as n, or done is closed.
 func (a *Agent) Stalls(done <-chan struct{}, n int) []time.Duration {
 	for {
 		a.mu.Lock()

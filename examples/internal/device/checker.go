@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// Checker watches what the device takes, and finds two uses at once: an act in one turn when a later
-// turn has begun, or two processes in the same one. It does not know what the device refuses, or why.
+// Checker watches what the device takes, and finds two uses at once: an act in one turn when a
+// later turn has begun, or two processes in the same one. It does not know what the device refuses,
+// or why.
 type Checker struct {
 	mu    sync.Mutex
 	last  Act

@@ -49,9 +49,9 @@ type Device struct {
 	last Act // of the highest turn
 }
 
-// Open opens the device whose folder this is. It calls saw with each act, one after the other and in
-// the order in which they happen, before the act is answered; refused is nil if the device has taken
-// it.
+// Open opens the device whose folder this is. It calls saw with each act, one after the other and
+// in the order in which they happen, before the act is answered; refused is nil if the device has
+// taken it.
 func Open(dir string, saw func(act Act, refused error)) (*Device, error) {
 	d := &Device{dir: dir, saw: saw}
 	text, err := os.ReadFile(d.path("turn"))
@@ -98,8 +98,8 @@ func (d *Device) act(ctx context.Context, a Act) (struct{}, error) {
 	return struct{}{}, err
 }
 
-// take does the act, unless its turn is over. The gate has admitted its epoch, so only turns of the same
-// epoch are compared here. A new turn is on disk first.
+// take does the act, unless its turn is over. The gate has admitted its epoch, so only turns of the
+// same epoch are compared here. A new turn is on disk first.
 func (d *Device) take(a Act) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -24,8 +24,8 @@ func open(t *testing.T, dir string, saw func(Act, error)) (*Device, func(name st
 	}
 }
 
-// The device refuses a turn once it has seen a later one, also after a restart, and never lets two use
-// the same one.
+// The device refuses a turn once it has seen a later one, also after a restart, and never lets two
+// use the same one.
 func TestTheDeviceRefusesEarlierTurns(t *testing.T) {
 	dir := t.TempDir()
 	refused := 0

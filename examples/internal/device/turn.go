@@ -8,8 +8,8 @@ import (
 )
 
 // Turn is a right to use the device. Turns are ordered: by the epoch of the coordinator that gave
-// the turn, by its number under that epoch, and by how often it was passed on since. The zero Turn is
-// none.
+// the turn, by its number under that epoch, and by how often it was passed on since. The zero Turn
+// is none.
 type Turn struct {
 	Epoch  agent.Epoch `json:"epoch"`
 	Number int64       `json:"number"`

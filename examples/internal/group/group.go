@@ -2,8 +2,8 @@
 // file (docs/guides/outside-kubernetes.md), on loopback addresses of their own, and an app beside
 // each. They are processes that can be killed, paused and started again.
 //
-// It is for the examples and their tests, and needs Linux: there every address in 127.0.0.0/8 is the
-// machine's own.
+// It is for the examples and their tests, and needs Linux: there every address in 127.0.0.0/8 is
+// the machine's own.
 package group
 
 import (
@@ -56,8 +56,8 @@ var networks atomic.Uint32
 
 func init() { networks.Store(rand.Uint32()) } // beside the groups of other programs
 
-// nextNetwork returns the begin of the addresses of a group, as in 127.73.1., which no other group of this
-// program has.
+// nextNetwork returns the begin of the addresses of a group, as in 127.73.1., which no other group
+// of this program has.
 func nextNetwork() string {
 	n := networks.Add(1)
 	return fmt.Sprintf("127.%d.%d.", 64+n>>8%64, n%256)
@@ -69,7 +69,8 @@ func program(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	root := filepath.Dir(filepath.Dir(strings.TrimSpace(module))) // this module is in the folder examples
+	// this module is in the folder examples
+	root := filepath.Dir(filepath.Dir(strings.TrimSpace(module)))
 	built := filepath.Join(root, "bin", "agent")
 	if _, err := os.Stat(built); err == nil {
 		return built, nil

@@ -1,4 +1,5 @@
-// Package manifest reads the examples' manifests, for the tests that compare them with the programs.
+// Package manifest reads the examples' manifests, for the tests that compare them with the
+// programs.
 package manifest
 
 import (

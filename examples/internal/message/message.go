@@ -1,6 +1,6 @@
 // Package message sends messages between the processes of an example: JSON over HTTP, each with a
-// response. Each message has a connection of its own, so that a refused connection (Gone) means that
-// nobody listens there.
+// response. Each message has a connection of its own, so that a refused connection (Gone) means
+// that nobody listens there.
 //
 // A message that fails in another way may have been received: the sender cannot know. Nothing is
 // sent again by itself.
@@ -97,8 +97,8 @@ func (s Sender) Send(ctx context.Context, url string, message, answer any) error
 	return json.Unmarshal(text, answer)
 }
 
-// Handler answers messages of type In. An error that Refuse has made is a refusal; any other one says
-// that the receiver has failed.
+// Handler answers messages of type In. An error that Refuse has made is a refusal; any other one
+// says that the receiver has failed.
 func Handler[In, Out any](answer func(ctx context.Context, message In) (Out, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in In

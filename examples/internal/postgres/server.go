@@ -1,6 +1,6 @@
-// Package postgres runs a PostgreSQL server of its own, in a folder that is removed with it. It needs
-// the server's programs, as in Debian's package postgresql. PostgreSQL refuses to run as root: if this
-// program does, the server runs as the user postgres.
+// Package postgres runs a PostgreSQL server of its own, in a folder that is removed with it. It
+// needs the server's programs, as in Debian's package postgresql. PostgreSQL refuses to run as
+// root: if this program does, the server runs as the user postgres.
 package postgres
 
 import (
@@ -19,7 +19,8 @@ import (
 )
 
 // ErrMissing means that there is no PostgreSQL server on this machine.
-var ErrMissing = errors.New("there is no PostgreSQL server here: install it (Debian's package postgresql)")
+var ErrMissing = errors.New("there is no PostgreSQL server here: " +
+	"install it (Debian's package postgresql)")
 
 // Server is a running server.
 type Server struct {
@@ -29,8 +30,8 @@ type Server struct {
 	err   error         // how
 }
 
-// Start starts a server, and returns when it takes connections. It listens on a socket in its folder
-// only.
+// Start starts a server, and returns when it takes connections. It listens on a socket in its
+// folder only.
 func Start(ctx context.Context) (*Server, error) {
 	programs, err := programs()
 	if err != nil {
@@ -47,7 +48,8 @@ func Start(ctx context.Context) (*Server, error) {
 	return s, nil
 }
 
-// programs returns the folder of the server's programs: that on the PATH, or the newest of Debian's.
+// programs returns the folder of the server's programs: that on the PATH, or the newest of
+// Debian's.
 func programs() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		return filepath.Dir(path), nil
@@ -65,8 +67,9 @@ func (s *Server) start(ctx context.Context, programs string) error {
 		return err
 	}
 	data := filepath.Join(s.dir, "data")
-	initdb := exec.CommandContext(ctx, filepath.Join(programs, "initdb"), "--pgdata", data, "--username", "postgres", //nolint:gosec // Debian's program
-		"--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync")
+	//nolint:gosec // Debian's program
+	initdb := exec.CommandContext(ctx, filepath.Join(programs, "initdb"), "--pgdata", data,
+		"--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync")
 	initdb.Dir, initdb.SysProcAttr = s.dir, attributes
 	if said, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", initdb, err, said)
@@ -75,8 +78,11 @@ func (s *Server) start(ctx context.Context, programs string) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close()                                                                                             //nolint:errcheck // the server has it open itself
-	s.cmd = exec.Command(filepath.Join(programs, "postgres"), "-D", data, "-k", s.dir, "-c", "listen_addresses=") //nolint:gosec,noctx // Stop ends it
+	//nolint:errcheck // the server has it open itself
+	defer log.Close()
+	//nolint:gosec,noctx // Stop ends it
+	s.cmd = exec.Command(filepath.Join(programs, "postgres"), "-D", data, "-k", s.dir, "-c",
+		"listen_addresses=")
 	s.cmd.Dir, s.cmd.SysProcAttr = s.dir, attributes
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	if err := s.cmd.Start(); err != nil {
@@ -139,7 +145,8 @@ func URL(dir string) string { return "postgres://postgres@/postgres?host=" + dir
 // Stop ends the server, and removes its folder.
 func (s *Server) Stop() error {
 	if s.ended != nil {
-		_ = s.cmd.Process.Signal(syscall.SIGINT) // closes all connections; an error says that it has ended
+		// closes all connections; an error says that it has ended
+		_ = s.cmd.Process.Signal(syscall.SIGINT)
 		<-s.ended
 	}
 	return os.RemoveAll(s.dir)

@@ -1,5 +1,5 @@
-// Package story writes down what happens in an example, line by line: what the example says, and what
-// its processes print.
+// Package story writes down what happens in an example, line by line: what the example says, and
+// what its processes print.
 package story
 
 import (
@@ -25,8 +25,8 @@ func (s *Story) Say(format string, args ...any) {
 	fmt.Fprintf(s.out, format+"\n", args...)
 }
 
-// Lines returns a writer for one process. It passes whole lines on, so that those of several processes
-// do not mix.
+// Lines returns a writer for one process. It passes whole lines on, so that those of several
+// processes do not mix.
 func (s *Story) Lines() io.Writer { return &lines{story: s} }
 
 type lines struct {

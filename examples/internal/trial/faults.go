@@ -12,7 +12,8 @@ type Fault func(*Trial, context.Context) error
 
 // Faults are all of them.
 func Faults() []Fault {
-	return []Fault{(*Trial).KillUser, (*Trial).PauseUser, (*Trial).KillCoordinator, (*Trial).PauseCoordinator, (*Trial).KillBoth}
+	return []Fault{(*Trial).KillUser, (*Trial).PauseUser, (*Trial).KillCoordinator,
+		(*Trial).PauseCoordinator, (*Trial).KillBoth}
 }
 
 // KillUser kills the member that uses the device, and starts it again when all others have used it.
@@ -36,8 +37,8 @@ func (t *Trial) KillBoth(ctx context.Context) error {
 	return t.restartLater(ctx, coordinator)
 }
 
-// PauseUser pauses the member that uses the device, with an act on its way there. The act arrives when
-// all others have used the device; then the member goes on.
+// PauseUser pauses the member that uses the device, with an act on its way there. The act arrives
+// when all others have used the device; then the member goes on.
 func (t *Trial) PauseUser(ctx context.Context) error {
 	act, release, err := t.Hold(ctx)
 	if err != nil {
@@ -107,8 +108,8 @@ func kill(m *group.Member) error {
 	return nil
 }
 
-// killUser kills the next member that uses the device, at the first act of its turn; only the member
-// of this name, unless that is empty.
+// killUser kills the next member that uses the device, at the first act of its turn; only the
+// member of this name, unless that is empty.
 func (t *Trial) killUser(ctx context.Context, name, how string) (user *group.Member, err error) {
 	err = t.At(ctx, func(e Event) (bool, error) {
 		if !e.First || (name != "" && e.By != name) {
@@ -130,8 +131,8 @@ func (t *Trial) strikesUser(m *group.Member) {
 }
 
 // strikeCoordinator strikes the coordinator at the first act of another member's turn.
-func (t *Trial) strikeCoordinator(ctx context.Context, how string, strike func(*group.Member) error) (*group.Member,
-	error) {
+func (t *Trial) strikeCoordinator(ctx context.Context, how string,
+	strike func(*group.Member) error) (*group.Member, error) {
 	coordinator, err := t.Coordinator(ctx)
 	if err != nil {
 		return nil, err
@@ -147,8 +148,8 @@ func (t *Trial) strikeCoordinator(ctx context.Context, how string, strike func(*
 	return coordinator, err
 }
 
-// restartLater starts a member that was killed again when all others have used the device, and waits
-// until it uses the device, too.
+// restartLater starts a member that was killed again when all others have used the device, and
+// waits until it uses the device, too.
 func (t *Trial) restartLater(ctx context.Context, m *group.Member) error {
 	if err := t.Everybody(ctx, m.Name); err != nil {
 		return fmt.Errorf("after %s was killed: %w", m.Name, err)

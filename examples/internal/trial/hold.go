@@ -12,8 +12,8 @@ type hold struct {
 	released chan struct{}   // closed when it may arrive
 }
 
-// Hold waits until the next act is on its way to the device that the device would take, and keeps it
-// there until it is released.
+// Hold waits until the next act is on its way to the device that the device would take, and keeps
+// it there until it is released.
 func (t *Trial) Hold(ctx context.Context) (act device.Act, release func(), err error) {
 	h := &hold{
 		held:     make(chan device.Act, 1),

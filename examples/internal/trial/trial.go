@@ -94,7 +94,8 @@ func (t *Trial) start(ctx context.Context, o Options) error {
 		return err
 	}
 	return t.Group.Start(func(m *group.Member) *exec.Cmd {
-		app := exec.Command(program, o.Args(t, m)...) //nolint:gosec,noctx // this program; it ends with the member
+		//nolint:gosec,noctx // this program; it ends with the member
+		app := exec.Command(program, o.Args(t, m)...)
 		app.Stdout = t.Lines()
 		return app
 	})
@@ -216,8 +217,8 @@ func (t *Trial) all(except ...string) map[string]bool {
 	return names
 }
 
-// Coordinator waits until a member follows a coordinator that is not among those that are named, and
-// returns that coordinator.
+// Coordinator waits until a member follows a coordinator that is not among those that are named,
+// and returns that coordinator.
 func (t *Trial) Coordinator(ctx context.Context, except ...string) (*group.Member, error) {
 	for {
 		for _, m := range t.Group.Members {

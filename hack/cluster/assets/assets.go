@@ -1,8 +1,8 @@
 // Package assets finds or makes the programs of a control plane: etcd, kube-apiserver and kubectl.
 //
 // It looks in this order: the directory that KUBEBUILDER_ASSETS names; the cache; the binaries that
-// Kubernetes publishes for envtest; and where those cannot be had, it builds the programs from their
-// Go modules, once (some minutes). It needs Go and a module proxy; neither root nor Docker.
+// Kubernetes publishes for envtest; and where those cannot be had, it builds the programs from
+// their Go modules, once (some minutes). It needs Go and a module proxy; neither root nor Docker.
 package assets
 
 import (
@@ -44,14 +44,16 @@ type Options struct {
 // may call it at once: one makes the programs, the others wait. What it returns is complete.
 func Dir(ctx context.Context, o Options) (string, error) {
 	if runtime.GOOS != "linux" {
-		return "", fmt.Errorf("the local cluster runs on Linux only, not on %s: use kind instead", runtime.GOOS)
+		return "", fmt.Errorf("the local cluster runs on Linux only, not on %s: use kind instead",
+			runtime.GOOS)
 	}
 	if len(o.Programs) == 0 {
 		o.Programs = All
 	}
 	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
 		if missing := missingFrom(dir, o.Programs); len(missing) > 0 {
-			return "", fmt.Errorf("KUBEBUILDER_ASSETS names %s, which has no %s: unset it, or add the program",
+			return "", fmt.Errorf("KUBEBUILDER_ASSETS names %s, which has no %s: unset it, or add the "+
+				"program",
 				dir, strings.Join(missing, ", "))
 		}
 		return filepath.Abs(dir)
@@ -71,7 +73,8 @@ func Dir(ctx context.Context, o Options) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	if dir, found := cached(cache, o.Programs); found { // another process made it while this one waited
+	// another process made it while this one waited
+	if dir, found := cached(cache, o.Programs); found {
 		return dir, nil
 	}
 	return fill(ctx, cache, o)
@@ -91,7 +94,8 @@ func fill(ctx context.Context, cache string, o Options) (string, error) {
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
-	progress.say("they cannot be had (%v): building them from their Go modules, once, about 4 min on 2 cores", err)
+	progress.say("they cannot be had (%v): building them from their Go modules, once, about 4 min "+
+		"on 2 cores", err)
 	err = publish(built, o.Programs, func(dir string, missing []string) error {
 		return build(ctx, progress, filepath.Join(cache, "src"), dir, missing)
 	})
@@ -125,7 +129,8 @@ func publish(place string, programs []string, fill func(dir string, missing []st
 		return err
 	}
 	for _, program := range made { // a published archive has more than what was wanted
-		if err := os.Rename(filepath.Join(temporary, program.Name()), filepath.Join(place, program.Name())); err != nil {
+		if err := os.Rename(filepath.Join(temporary, program.Name()),
+			filepath.Join(place, program.Name())); err != nil {
 			return err
 		}
 	}
@@ -151,7 +156,8 @@ func (o Options) cache() (string, error) {
 // places are the directories of one cache: published programs are those of the newest patch release
 // that is published, built ones have exactly our versions.
 func places(cache string) (published, built string) {
-	return filepath.Join(cache, minor(Kubernetes)+"-published"), filepath.Join(cache, Kubernetes+"-"+Etcd)
+	return filepath.Join(cache, minor(Kubernetes)+"-published"), filepath.Join(cache,
+		Kubernetes+"-"+Etcd)
 }
 
 func cached(cache string, programs []string) (dir string, found bool) {

@@ -20,16 +20,16 @@ const (
 	etcdModule       = "go.etcd.io/etcd/server/v3"
 )
 
-// source is a module of our own that requires the one with the programs, so that the dependencies of
-// one do not move those of another.
+// source is a module of our own that requires the one with the programs, so that the dependencies
+// of one do not move those of another.
 type source struct {
 	dir      string
 	ldflags  string
 	packages map[string]string // of which package a program is
 }
 
-// build builds programs into dir, those of different modules at the same time. The modules that require
-// them stay under src, and make the next build quicker.
+// build builds programs into dir, those of different modules at the same time. The modules that
+// require them stay under src, and make the next build quicker.
 func build(ctx context.Context, p *progress, src, dir string, programs []string) error {
 	kubernetes := source{
 		dir:     filepath.Join(src, "kubernetes"),
@@ -45,7 +45,9 @@ func build(ctx context.Context, p *progress, src, dir string, programs []string)
 		packages: map[string]string{"etcd": etcdModule},
 	}
 	sources := slices.DeleteFunc([]source{kubernetes, etcd}, func(s source) bool {
-		return !slices.ContainsFunc(programs, func(program string) bool { return s.packages[program] != "" })
+		return !slices.ContainsFunc(programs, func(program string) bool {
+			return s.packages[program] != ""
+		})
 	})
 	err := p.step("downloading the source of Kubernetes "+Kubernetes+" and etcd "+Etcd, modules,
 		func(done *tally) error {
@@ -87,11 +89,16 @@ func each(ctx context.Context, sources []source, work func(context.Context, sour
 
 // of returns those of the programs that are in this module.
 func (s source) of(programs []string) []string {
-	return slices.DeleteFunc(slices.Clone(programs), func(program string) bool { return s.packages[program] == "" })
+	return slices.DeleteFunc(slices.Clone(programs), func(program string) bool {
+		return s.packages[program] == ""
+	})
 }
 
-// stale returns the packages of the programs that Go has yet to compile. It downloads what is missing.
-func (s source) stale(ctx context.Context, programs []string, told func(line string)) (map[string]bool, error) {
+// stale returns the packages of the programs that Go has yet to compile. It downloads what is
+// missing.
+func (s source) stale(
+	ctx context.Context, programs []string, told func(line string),
+) (map[string]bool, error) {
 	args := []string{"list", "-trimpath", "-deps", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"}
 	for _, program := range s.of(programs) {
 		args = append(args, s.packages[program])
@@ -107,9 +114,9 @@ func (s source) stale(ctx context.Context, programs []string, told func(line str
 	return stale, nil
 }
 
-// choose lets Go choose the versions of all that the programs need, and write them down. Otherwise a
-// staging module is v0.0.0 in the paths that are compiled in, and Go's cache has nothing in common with
-// other builds of Kubernetes on this machine.
+// choose lets Go choose the versions of all that the programs need, and write them down. Otherwise
+// a staging module is v0.0.0 in the paths that are compiled in, and Go's cache has nothing in
+// common with other builds of Kubernetes on this machine.
 func (s source) choose(ctx context.Context, version string, done *tally) error {
 	args := []string{"get", "-tool"}
 	for _, path := range slices.Sorted(maps.Values(s.packages)) {
@@ -124,7 +131,8 @@ func (s source) download(ctx context.Context, programs []string, done *tally) er
 	return err
 }
 
-// build links the programs one after the other: what the second shares with the first is compiled then.
+// build links the programs one after the other: what the second shares with the first is compiled
+// then.
 func (s source) build(ctx context.Context, dir string, programs []string, done *tally) error {
 	stale, err := s.stale(ctx, programs, nil)
 	if err != nil {
@@ -145,7 +153,8 @@ func (s source) build(ctx context.Context, dir string, programs []string, done *
 	args := []string{"build", "-v", "-trimpath", "-ldflags", s.ldflags}
 	for _, program := range s.of(programs) {
 		out := filepath.Join(dir, program)
-		if _, err := goCommand(ctx, s.dir, told, append(args, "-o", out, s.packages[program])...); err != nil {
+		if _, err := goCommand(ctx, s.dir, told,
+			append(args, "-o", out, s.packages[program])...); err != nil {
 			return err
 		}
 	}
@@ -153,10 +162,11 @@ func (s source) build(ctx context.Context, dir string, programs []string, done *
 	return nil
 }
 
-// writeKubernetesModule writes the module that requires Kubernetes, whose own go.mod tells which staging
-// modules it replaces; they are published beside it as v0.
+// writeKubernetesModule writes the module that requires Kubernetes, whose own go.mod tells which
+// staging modules it replaces; they are published beside it as v0.
 func writeKubernetesModule(ctx context.Context, dir string, done *tally) error {
-	out, err := goCommand(ctx, os.TempDir(), nil, "mod", "download", "-json", kubernetesModule+"@"+Kubernetes)
+	out, err := goCommand(ctx, os.TempDir(), nil, "mod", "download", "-json",
+		kubernetesModule+"@"+Kubernetes)
 	if err != nil {
 		return err
 	}
@@ -203,8 +213,8 @@ func stagingModules(goMod []byte) ([]string, error) {
 	return paths, nil
 }
 
-// modFile is a go.mod that requires one module, with its staging modules at the version that is published
-// with it.
+// modFile is a go.mod that requires one module, with its staging modules at the version that is
+// published with it.
 func modFile(name, path, version string, staging []string) ([]byte, error) {
 	file := new(modfile.File)
 	if err := file.AddModuleStmt(name); err != nil {
@@ -232,11 +242,11 @@ func writeModule(dir string, goMod []byte) error {
 	return os.WriteFile(filepath.Join(dir, "go.mod"), goMod, 0o644)
 }
 
-// kubernetesFlags are the linker's flags; without a version the API server calls itself v0.0.0 and clients
-// refuse it.
+// kubernetesFlags are the linker's flags; without a version the API server calls itself v0.0.0 and
+// clients refuse it.
 func kubernetesFlags(version string) string {
 	const pkg = "k8s.io/component-base/version"
 	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")
-	return fmt.Sprintf("-s -w -X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s"+
-		" -X %[1]s.gitTreeState=clean", pkg, version, parts[0], parts[1])
+	return fmt.Sprintf("-s -w -X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X "+
+		"%[1]s.gitMinor=%[4]s -X %[1]s.gitTreeState=clean", pkg, version, parts[0], parts[1])
 }

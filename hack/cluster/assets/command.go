@@ -12,9 +12,12 @@ import (
 	"syscall"
 )
 
-// goCommand runs the go command and returns what it prints; told, if not nil, gets each line of what it
-// says beside that. An error carries the end of what it said, without the names of packages and modules.
-func goCommand(ctx context.Context, dir string, told func(line string), args ...string) ([]byte, error) {
+// goCommand runs the go command and returns what it prints; told, if not nil, gets each line of
+// what it says beside that. An error carries the end of what it said, without the names of packages
+// and modules.
+func goCommand(
+	ctx context.Context, dir string, told func(line string), args ...string,
+) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=mod -buildvcs=false",
@@ -36,7 +39,8 @@ func goCommand(ctx context.Context, dir string, told func(line string), args ...
 		if told != nil {
 			told(lines.Text())
 		}
-		if strings.ContainsRune(lines.Text(), ' ') && !strings.HasPrefix(lines.Text(), "go: downloading ") {
+		if strings.ContainsRune(lines.Text(), ' ') &&
+			!strings.HasPrefix(lines.Text(), "go: downloading ") {
 			said.WriteString(lines.Text() + "\n")
 		}
 	}

@@ -32,7 +32,8 @@ const (
 
 func indexURL() string { return envtest.DefaultBinaryAssetsIndexURL }
 
-// client finds out within seconds that there is no way out of this machine, but leaves a slow download its time.
+// client finds out within seconds that there is no way out of this machine, but leaves a slow
+// download its time.
 func client() *http.Client {
 	const patience = 3 * time.Second
 	return &http.Client{Transport: &http.Transport{
@@ -54,7 +55,8 @@ type archive struct {
 	SelfLink string `json:"selfLink"`
 }
 
-// download fetches the programs that Kubernetes publishes for envtest into dir, checking their hash.
+// download fetches the programs that Kubernetes publishes for envtest into dir, checking their
+// hash.
 func download(ctx context.Context, client *http.Client, indexURL, dir string, done *tally) error {
 	text, err := get(ctx, client, indexURL, maxIndex, nil)
 	if err != nil {
@@ -78,7 +80,8 @@ func download(ctx context.Context, client *http.Client, indexURL, dir string, do
 	return unpack(bytes.NewReader(packed), dir)
 }
 
-// choose returns the archive of the version, or of the newest patch release of its minor version: only few are published.
+// choose returns the archive of the version, or of the newest patch release of its minor version:
+// only few are published.
 func (i index) choose(version, goos, goarch string) (archive, error) {
 	var versions []string
 	for v := range i.Releases {
@@ -102,7 +105,9 @@ func (i index) choose(version, goos, goarch string) (archive, error) {
 func minor(version string) string { return semver.MajorMinor(version) }
 
 // get returns what a URL has; done, if not nil, counts its bytes.
-func get(ctx context.Context, client *http.Client, url string, most int64, done *tally) ([]byte, error) {
+func get(
+	ctx context.Context, client *http.Client, url string, most int64, done *tally,
+) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err

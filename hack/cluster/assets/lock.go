@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock takes the cache for this program; the kernel gives it back when the program ends, however it does.
+// lock takes the cache for this program; the kernel gives it back when the program ends, however it
+// does.
 func lock(ctx context.Context, cache string, log io.Writer) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(cache, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

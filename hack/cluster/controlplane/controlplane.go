@@ -1,8 +1,10 @@
-// Package controlplane runs etcd and kube-apiserver as processes of this machine, and the little that a
-// kube-controller-manager does for every namespace: its ServiceAccount "default" and its ConfigMap "kube-root-ca.crt".
+// Package controlplane runs etcd and kube-apiserver as processes of this machine, and the little
+// that a kube-controller-manager does for every namespace: its ServiceAccount "default" and its
+// ConfigMap "kube-root-ca.crt".
 //
-// Nothing else of a control plane runs. There is no scheduler, no garbage collection, no Deployment or StatefulSet
-// controller; a deleted namespace stays Terminating. Every start is a fresh cluster: no data is kept.
+// Nothing else of a control plane runs. There is no scheduler, no garbage collection, no Deployment
+// or StatefulSet controller; a deleted namespace stays Terminating. Every start is a fresh cluster:
+// no data is kept.
 package controlplane
 
 import (
@@ -24,15 +26,17 @@ import (
 type Options struct {
 	// Assets is the directory with etcd and kube-apiserver.
 	Assets string
-	// State is the directory for certificates, data and logs; what an earlier start left there is removed.
+	// State is the directory for certificates, data and logs; what an earlier start left there is
+	// removed.
 	State string
 	// CRDs are files or directories of CustomResourceDefinitions to install.
 	CRDs []string
-	// Tether is a command that becomes the command appended to it and dies with this program (process.Tether). Without
-	// it, a SIGKILL of this program leaves etcd and kube-apiserver behind.
+	// Tether is a command that becomes the command appended to it and dies with this program
+	// (process.Tether). Without it, a SIGKILL of this program leaves etcd and kube-apiserver behind.
 	Tether []string
-	// Keep is a command that keeps the command appended to it running, after a path for its log and its process id
-	// (process.Keep). Without it, etcd and kube-apiserver are not started again when they end.
+	// Keep is a command that keeps the command appended to it running, after a path for its log and
+	// its process id (process.Keep). Without it, etcd and kube-apiserver are not started again when
+	// they end.
 	Keep []string
 }
 
@@ -49,8 +53,8 @@ type ControlPlane struct {
 	logs   []*os.File
 }
 
-// Start starts the control plane and returns when it answers, its CRDs are served and the namespace "default" is ready.
-// The caller must Stop it; the context is for the start alone.
+// Start starts the control plane and returns when it answers, its CRDs are served and the namespace
+// "default" is ready. The caller must Stop it; the context is for the start alone.
 func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 	c := &ControlPlane{env: new(envtest.Environment)}
 	if err := c.configure(o); err != nil {
@@ -58,7 +62,8 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 		return nil, err
 	}
 	if err := c.start(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("starting the control plane (its logs are in %s): %w", o.State, err), c.Stop())
+		return nil, errors.Join(fmt.Errorf("starting the control plane (its logs are in %s): %w", o.State,
+			err), c.Stop())
 	}
 	return c, nil
 }
@@ -87,8 +92,8 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	return nil
 }
 
-// UserKubeconfig is a kubeconfig file's text for a user of this name and these groups, with what RBAC grants it. A
-// ServiceAccount's name is system:serviceaccount:<namespace>:<name>.
+// UserKubeconfig is a kubeconfig file's text for a user of this name and these groups, with what
+// RBAC grants it. A ServiceAccount's name is system:serviceaccount:<namespace>:<name>.
 func (c *ControlPlane) UserKubeconfig(name string, groups ...string) ([]byte, error) {
 	user, err := c.env.AddUser(envtest.User{Name: name, Groups: groups}, rest.CopyConfig(c.Config))
 	if err != nil {
@@ -129,7 +134,8 @@ func (c *ControlPlane) configure(o Options) error {
 	plane.Etcd = &envtest.Etcd{DataDir: etcdDir}
 	server := plane.GetAPIServer()
 	server.CertDir = certDir
-	// envtest turns the ServiceAccount plugin off because nobody makes the ServiceAccounts there; here the keeper does.
+	// envtest turns the ServiceAccount plugin off because nobody makes the ServiceAccounts there; here
+	// the keeper does.
 	server.Configure().Disable("disable-admission-plugins")
 
 	var err error
@@ -154,14 +160,16 @@ func (c *ControlPlane) configure(o Options) error {
 }
 
 func (c *ControlPlane) createLog(dir, name string) (*os.File, error) {
-	log, err := os.OpenFile(filepath.Join(dir, name+".log"), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o644)
+	log, err := os.OpenFile(filepath.Join(dir, name+".log"),
+		os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err == nil {
 		c.logs = append(c.logs, log)
 	}
 	return log, err
 }
 
-// program runs the asset of that name, as Tether and Keep have it. envtest wants one file to run, hence a script.
+// program runs the asset of that name, as Tether and Keep have it. envtest wants one file to run,
+// hence a script.
 func program(o Options, bin, name string) (string, error) {
 	words := slices.Clone(o.Tether)
 	if len(o.Keep) > 0 {
@@ -171,8 +179,10 @@ func program(o Options, bin, name string) (string, error) {
 	if len(words) == 0 {
 		return asset, nil
 	}
-	// Before it starts a program, envtest asks it for its flags: a question that ends, so nothing is kept running.
-	text := "#!/bin/sh\n[ \"$1\" != --help ] || exec " + quoted(asset) + " --help\nexec " + quoted(append(words, asset)...) + " \"$@\"\n"
+	// Before it starts a program, envtest asks it for its flags: a question that ends, so nothing is
+	// kept running.
+	text := "#!/bin/sh\n[ \"$1\" != --help ] || exec " + quoted(asset) + " --help\nexec " +
+		quoted(append(words, asset)...) + " \"$@\"\n"
 	script := filepath.Join(bin, name)
 	return script, os.WriteFile(script, []byte(text), 0o700)
 }

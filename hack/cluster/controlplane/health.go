@@ -8,11 +8,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// patience is how long the API server may be away. It is long: what etcd's and the API server's absence does is for tests to see.
+// patience is how long the API server may be away. It is long: what etcd's and the API server's
+// absence does is for tests to see.
 const patience = 5 * time.Minute
 
-// Watch asks the API server every two seconds whether it is alive. It returns nil when the context ends, and an error when
-// there was no answer for patience.
+// Watch asks the API server every two seconds whether it is alive. It returns nil when the context
+// ends, and an error when there was no answer for patience.
 func (c *ControlPlane) Watch(ctx context.Context) error {
 	const period = 2 * time.Second
 	client, err := kubernetes.NewForConfig(c.Config)

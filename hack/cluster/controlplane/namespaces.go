@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// namespaceKeeper gives every namespace what the API server's ServiceAccount plugin needs to admit a pod: the
-// ServiceAccount "default", and the CA that the automatic token volume carries.
+// namespaceKeeper gives every namespace what the API server's ServiceAccount plugin needs to admit
+// a pod: the ServiceAccount "default", and the CA that the automatic token volume carries.
 type namespaceKeeper struct {
 	client kubernetes.Interface
 	rootCA string
@@ -23,13 +23,14 @@ type namespaceKeeper struct {
 func (k namespaceKeeper) run(ctx context.Context) {
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
 	factory := informers.NewSharedInformerFactory(k.client, 0)
-	_, err := factory.Core().V1().Namespaces().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(object any) {
-			if namespace, ok := object.(*corev1.Namespace); ok {
-				queue.Add(namespace.Name)
-			}
-		},
-	})
+	_, err := factory.Core().V1().Namespaces().Informer().AddEventHandler(
+		cache.ResourceEventHandlerFuncs{
+			AddFunc: func(object any) {
+				if namespace, ok := object.(*corev1.Namespace); ok {
+					queue.Add(namespace.Name)
+				}
+			},
+		})
 	if err != nil {
 		return // only an informer that was stopped refuses a handler; this one has not been started
 	}
@@ -53,7 +54,8 @@ func (k namespaceKeeper) run(ctx context.Context) {
 	}
 }
 
-// prepare makes the two objects in a namespace. That they exist already, or that the namespace is going, is well.
+// prepare makes the two objects in a namespace. That they exist already, or that the namespace is
+// going, is well.
 func (k namespaceKeeper) prepare(ctx context.Context, namespace string) error {
 	_, err := k.client.CoreV1().ServiceAccounts(namespace).Create(ctx,
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, metav1.CreateOptions{})

@@ -1,5 +1,5 @@
-// Package demo shows Podesta's main job on a local cluster: a group is applied, its coordinator is killed under each
-// algorithm, and what the survivors and the status say is printed.
+// Package demo shows Podesta's main job on a local cluster: a group is applied, its coordinator is
+// killed under each algorithm, and what the survivors and the status say is printed.
 package demo
 
 import (
@@ -24,7 +24,8 @@ import (
 const patience = 90 * time.Second
 
 // algorithms are shown in this order; the sample begins with the first.
-var algorithms = []v1.Algorithm{v1.Bully, v1.StatusTableBully, v1.LeLann, v1.ChangRoberts, v1.RingList, v1.ActiveListRing}
+var algorithms = []v1.Algorithm{v1.Bully, v1.StatusTableBully, v1.LeLann, v1.ChangRoberts,
+	v1.RingList, v1.ActiveListRing}
 
 // Options say where things are.
 type Options struct {
@@ -79,7 +80,8 @@ func (d *demo) apply(ctx context.Context) error {
 	defer cancel()
 	d.title("Five pods and their ElectionGroup: kubectl apply -k config/samples")
 	for _, file := range []string{"podesta_v1_electiongroup.yaml", "pods.yaml"} {
-		if err := d.stage.ApplyFile(ctx, filepath.Join(d.Repository, "config/samples", file)); err != nil {
+		if err := d.stage.ApplyFile(ctx,
+			filepath.Join(d.Repository, "config/samples", file)); err != nil {
 			return err
 		}
 	}
@@ -93,18 +95,21 @@ func (d *demo) apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.say("the five pods run and follow %s (%.1f s after apply)", first.Coordinator, time.Since(begun).Seconds())
-	eg, err := d.stage.Await(ctx, "the first coordinator in the status", func(g *v1.ElectionGroup) bool {
-		return stage.Coordinates(g, first.Coordinator)
-	})
+	d.say("the five pods run and follow %s (%.1f s after apply)", first.Coordinator,
+		time.Since(begun).Seconds())
+	eg, err := d.stage.Await(ctx, "the first coordinator in the status",
+		func(g *v1.ElectionGroup) bool {
+			return stage.Coordinates(g, first.Coordinator)
+		})
 	if err != nil {
 		return err
 	}
 	return d.show(ctx, eg)
 }
 
-// votesRunOut waits until the votes that the coordinator has just got, for the edited roster at the latest, have
-// run out. They are for the longest lease. From then on its lease is as short as this machine lets it be.
+// votesRunOut waits until the votes that the coordinator has just got, for the edited roster at the
+// latest, have run out. They are for the longest lease. From then on its lease is as short as this
+// machine lets it be.
 func (d *demo) votesRunOut(ctx context.Context, coordinator string) error {
 	eg, err := d.stage.Await(ctx, coordinator+" in the status", func(g *v1.ElectionGroup) bool {
 		return stage.Coordinates(g, coordinator)
@@ -114,14 +119,16 @@ func (d *demo) votesRunOut(ctx context.Context, coordinator string) error {
 	}
 	timing := eg.Spec.Timing
 	select {
-	case <-time.After(time.Duration(timing.LeaseMilliseconds+timing.HeartbeatMilliseconds) * time.Millisecond):
+	case <-time.After(time.Duration(timing.LeaseMilliseconds+
+		timing.HeartbeatMilliseconds) * time.Millisecond):
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("waiting for the end of the votes for %s: %w", coordinator, context.Cause(ctx))
 	}
 }
 
-// failover edits the algorithm in, kills the coordinator, and waits for the next one and for the killed one's recovery.
+// failover edits the algorithm in, kills the coordinator, and waits for the next one and for the
+// killed one's recovery.
 func (d *demo) failover(ctx context.Context, algorithm v1.Algorithm) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -150,7 +157,8 @@ func (d *demo) failover(ctx context.Context, algorithm v1.Algorithm) error {
 	if err != nil {
 		return fmt.Errorf("the survivors' agreement on %s: %w", after.Coordinator, err)
 	}
-	d.say("%s is the new coordinator: all %d survivors agreed after %s ms", after.Coordinator, len(survivors), ms(agreed))
+	d.say("%s is the new coordinator: all %d survivors agreed after %s ms", after.Coordinator,
+		len(survivors), ms(agreed))
 	eg, err := d.stage.Await(ctx, "the new coordinator in the status", func(g *v1.ElectionGroup) bool {
 		return stage.Coordinates(g, after.Coordinator) && stage.State(g, killed) == v1.ProcessCrashed
 	})
@@ -182,13 +190,17 @@ func (d *demo) failover(ctx context.Context, algorithm v1.Algorithm) error {
 func (d *demo) use(ctx context.Context, algorithm v1.Algorithm) error {
 	d.title("%s", algorithm)
 	if algorithm != algorithms[0] {
-		d.say(`kubectl patch electiongroup scheduler --type merge -p '{"spec":{"algorithm":"%s"}}'`, algorithm)
-		if err := d.stage.Edit(ctx, func(s *v1.ElectionGroupSpec) { s.Algorithm = algorithm }); err != nil {
+		d.say(`kubectl patch electiongroup scheduler --type merge -p '{"spec":{"algorithm":"%s"}}'`,
+			algorithm)
+		if err := d.stage.Edit(ctx, func(s *v1.ElectionGroupSpec) {
+			s.Algorithm = algorithm
+		}); err != nil {
 			return err
 		}
 	}
 	_, err := d.stage.Await(ctx, "all processes using the roster", func(g *v1.ElectionGroup) bool {
-		return g.Status.ObservedGeneration == g.Generation && is(g, v1.ConditionReady, "True") && is(g, v1.ConditionReconciling, "False")
+		return g.Status.ObservedGeneration == g.Generation && is(g, v1.ConditionReady, "True") &&
+			is(g, v1.ConditionReconciling, "False")
 	})
 	return err
 }
@@ -222,9 +234,11 @@ func (d *demo) show(ctx context.Context, eg *v1.ElectionGroup) error {
 
 func (d *demo) summary() {
 	d.title("Summary")
-	fmt.Fprintf(d.Out, "  %-18s%-14s%-14s%-22s%-22s%s\n", "ALGORITHM", "KILLED", "ELECTED", "SURVIVORS AGREED", "IN THE STATUS", "MESSAGES")
+	fmt.Fprintf(d.Out, "  %-18s%-14s%-14s%-22s%-22s%s\n", "ALGORITHM", "KILLED", "ELECTED",
+		"SURVIVORS AGREED", "IN THE STATUS", "MESSAGES")
 	for _, r := range d.results {
-		fmt.Fprintf(d.Out, "  %-18s%-14s%-14s%-22s%-22s%d\n", r.algorithm, r.killed, r.elected, "after "+ms(r.agreed)+" ms", "after "+ms(r.shown)+" ms", r.messages)
+		fmt.Fprintf(d.Out, "  %-18s%-14s%-14s%-22s%-22s%d\n", r.algorithm, r.killed, r.elected,
+			"after "+ms(r.agreed)+" ms", "after "+ms(r.shown)+" ms", r.messages)
 	}
 	fmt.Fprintln(d.Out)
 }
@@ -238,7 +252,9 @@ func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.Out, "  "+format+
 func ms(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d.Microseconds())/1000) }
 
 func is(g *v1.ElectionGroup, kind, status string) bool {
-	return slices.ContainsFunc(g.Status.Conditions, func(c metav1.Condition) bool { return c.Type == kind && string(c.Status) == status })
+	return slices.ContainsFunc(g.Status.Conditions, func(c metav1.Condition) bool {
+		return c.Type == kind && string(c.Status) == status
+	})
 }
 
 // Hints says what else can be tried while the cluster runs.

@@ -14,7 +14,8 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// list writes what `kubectl get electiongroups` prints: the table that the API server makes of them.
+// list writes what `kubectl get electiongroups` prints: the table that the API server makes of
+// them.
 func list(ctx context.Context, config *rest.Config, out io.Writer) error {
 	kube, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -22,7 +23,8 @@ func list(ctx context.Context, config *rest.Config, out io.Writer) error {
 	}
 	var table metav1.Table
 	err = kube.CoreV1().RESTClient().Get().
-		AbsPath("apis", v1.GroupVersion.Group, v1.GroupVersion.Version, "namespaces", "default", "electiongroups").
+		AbsPath("apis", v1.GroupVersion.Group, v1.GroupVersion.Version, "namespaces", "default",
+			"electiongroups").
 		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").
 		Do(ctx).Into(&table)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/podesta-dev/podesta/test/stage"
 )
 
-// pause stops the coordinator for longer than its lease and lets it go on: that is where others make two coordinators.
+// pause stops the coordinator for longer than its lease and lets it go on: that is where others
+// make two coordinators.
 func (d *demo) pause(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -41,10 +42,12 @@ func (d *demo) pause(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.say("%s is the new coordinator after %s ms: the old one's lease had to run out first", after.Coordinator, ms(took))
-	if _, err := d.stage.Await(ctx, "the new coordinator in the status", func(g *v1.ElectionGroup) bool {
-		return g.Status.Coordinator != nil && g.Status.Coordinator.Name == after.Coordinator
-	}); err != nil {
+	d.say("%s is the new coordinator after %s ms: the old one's lease had to run out first",
+		after.Coordinator, ms(took))
+	if _, err := d.stage.Await(ctx, "the new coordinator in the status",
+		func(g *v1.ElectionGroup) bool {
+			return g.Status.Coordinator != nil && g.Status.Coordinator.Name == after.Coordinator
+		}); err != nil {
 		return err
 	}
 	if _, err := d.stage.Signal(ctx, paused, syscall.SIGCONT); err != nil {
@@ -54,11 +57,13 @@ func (d *demo) pause(ctx context.Context) error {
 	if err := d.permission(ctx, paused, http.StatusServiceUnavailable); err != nil {
 		return err
 	}
-	eg, err := d.stage.Await(ctx, "one coordinator for all processes in the status", func(g *v1.ElectionGroup) bool {
-		return g.Status.Coordinator != nil && !slices.ContainsFunc(g.Status.Processes, func(p v1.ProcessStatus) bool {
-			return p.Coordinator != g.Status.Coordinator.Name
+	eg, err := d.stage.Await(ctx, "one coordinator for all processes in the status",
+		func(g *v1.ElectionGroup) bool {
+			return g.Status.Coordinator != nil &&
+				!slices.ContainsFunc(g.Status.Processes, func(p v1.ProcessStatus) bool {
+					return p.Coordinator != g.Status.Coordinator.Name
+				})
 		})
-	})
 	if err != nil {
 		return err
 	}
@@ -72,7 +77,8 @@ func (d *demo) permission(ctx context.Context, pod string, want int) error {
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+stage.AppAddress(pods[pod])+"/v1/leader", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		"http://"+stage.AppAddress(pods[pod])+"/v1/leader", nil)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// apply applies the objects of a file, or of all files of a directory, server-side, as kubectl does.
+// apply applies the objects of a file, or of all files of a directory, server-side, as kubectl
+// does.
 func (c *Cluster) apply(ctx context.Context, manifest string) error {
 	c.options.Report("applying " + manifest)
 	objects, err := read(manifest)
@@ -27,7 +28,8 @@ func (c *Cluster) apply(ctx context.Context, manifest string) error {
 		return err
 	}
 	for _, object := range objects {
-		err := kube.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("cluster"))
+		err := kube.Apply(ctx, client.ApplyConfigurationFromUnstructured(object),
+			client.FieldOwner("cluster"))
 		if err != nil {
 			return fmt.Errorf("applying %s %s of %s: %w", object.GetKind(), object.GetName(), manifest, err)
 		}
@@ -35,8 +37,8 @@ func (c *Cluster) apply(ctx context.Context, manifest string) error {
 	return nil
 }
 
-// read returns the objects of a file, or those of the YAML files of a directory in the order of their
-// names. It leaves kustomizations out.
+// read returns the objects of a file, or those of the YAML files of a directory in the order of
+// their names. It leaves kustomizations out.
 func read(manifest string) ([]*unstructured.Unstructured, error) {
 	files := []string{manifest}
 	if info, err := os.Stat(manifest); err != nil {
@@ -82,7 +84,8 @@ func parse(content []byte) ([]*unstructured.Unstructured, error) {
 		if len(object.Object) == 0 { // a comment between two documents
 			continue
 		}
-		if object.GetKind() == "" || object.GetName() == "" || strings.HasSuffix(object.GetKind(), "List") {
+		if object.GetKind() == "" || object.GetName() == "" ||
+			strings.HasSuffix(object.GetKind(), "List") {
 			return nil, errors.New("an object needs a kind and a name, and must not be a list")
 		}
 		objects = append(objects, object)

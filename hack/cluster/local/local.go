@@ -1,5 +1,6 @@
-// Package local is the developer's cluster as a whole: a control plane, the pod runner and, if asked for, the manager,
-// all of them processes of this machine. It is for Linux; it needs neither root nor Docker.
+// Package local is the developer's cluster as a whole: a control plane, the pod runner and, if
+// asked for, the manager, all of them processes of this machine. It is for Linux; it needs neither
+// root nor Docker.
 package local
 
 import (
@@ -37,25 +38,28 @@ type Options struct {
 	Pods podrunner.Options
 	// Manager is run beside them unless its Path is empty.
 	Manager Manager
-	// Tether is a command that dies with this program, Keep one that keeps another running; see controlplane.Options.
+	// Tether is a command that dies with this program, Keep one that keeps another running; see
+	// controlplane.Options.
 	Tether, Keep []string
 	// Report is told in a sentence what happens. It must not block.
 	Report func(string)
 }
 
-// Manager is a program that is given the cluster's kubeconfig by the variable KUBECONFIG, beside this program's
-// environment.
+// Manager is a program that is given the cluster's kubeconfig by the variable KUBECONFIG, beside
+// this program's environment.
 type Manager struct {
 	Path string
 	Args []string
-	// User is who it is to the API server, with what RBAC grants it; a user who may do everything if empty.
+	// User is who it is to the API server, with what RBAC grants it; a user who may do everything if
+	// empty.
 	User string
 	// Restart starts it again when it ends by itself.
 	Restart bool
 }
 
-// Cluster is a running cluster. Its directory has kubeconfig, manager.pid, etcd.pid and kube-apiserver.pid (with Keep), and the
-// logs etcd.log, kube-apiserver.log, podrunner.log, manager.log and logs/<namespace>_<pod>/<container>.log.
+// Cluster is a running cluster. Its directory has kubeconfig, manager.pid, etcd.pid and
+// kube-apiserver.pid (with Keep), and the logs etcd.log, kube-apiserver.log, podrunner.log,
+// manager.log and logs/<namespace>_<pod>/<container>.log.
 type Cluster struct {
 	// Config is for a client that may do everything, Kubeconfig the file that says the same.
 	Config     *rest.Config
@@ -72,11 +76,12 @@ type Cluster struct {
 	failed  chan error
 }
 
-// Start starts a cluster and returns when its API server answers. The caller must Close it; the context is for the start
-// alone.
+// Start starts a cluster and returns when its API server answers. The caller must Close it; the
+// context is for the start alone.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if runtime.GOOS != "linux" {
-		return nil, fmt.Errorf("the local cluster runs on Linux only, not on %s: use kind instead", runtime.GOOS)
+		return nil, fmt.Errorf("the local cluster runs on Linux only, not on %s: use kind instead",
+			runtime.GOOS)
 	}
 	state, err := filepath.Abs(o.State)
 	if err != nil {
@@ -143,7 +148,8 @@ func (c *Cluster) run(ctx context.Context) error {
 		}
 		parts = append(parts, manager.Run)
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the caller's is for the start alone
+	// the caller's is for the start alone
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancel = cancel
 	for _, part := range parts {
 		c.parts.Go(func() {

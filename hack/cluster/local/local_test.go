@@ -78,7 +78,8 @@ func serve(address string) {
 	os.Exit(0)
 }
 
-// cluster starts a cluster for a test. It is slow the first time on a machine, when there are no assets yet.
+// cluster starts a cluster for a test. It is slow the first time on a machine, when there are no
+// assets yet.
 func cluster(t *testing.T) (*Cluster, kubernetes.Interface) {
 	t.Helper()
 	me, err := os.Executable()
@@ -208,7 +209,8 @@ func samplePod(name string) *corev1.Pod {
 	}
 }
 
-// TestPodsLiveAndDieAsOnACluster is one long story, because starting a control plane is what takes the time.
+// TestPodsLiveAndDieAsOnACluster is one long story, because starting a control plane is what takes
+// the time.
 func TestPodsLiveAndDieAsOnACluster(t *testing.T) {
 	c, client := cluster(t)
 

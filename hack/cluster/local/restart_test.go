@@ -14,7 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// TestAKilledControlPlaneIsStartedAgain kills etcd and the API server under a pod. What was there is there again, and pods go on.
+// TestAKilledControlPlaneIsStartedAgain kills etcd and the API server under a pod. What was there
+// is there again, and pods go on.
 func TestAKilledControlPlaneIsStartedAgain(t *testing.T) {
 	c, client := cluster(t)
 	create(t, client, samplePod("p-0"))

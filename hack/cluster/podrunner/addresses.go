@@ -11,10 +11,11 @@ import (
 
 const hostIP = "127.0.0.1"
 
-// addresses gives every pod a loopback address of its own: 127.64.x.y to 127.127.x.y. One runner takes one of these 64
-// blocks for itself, so that several on one machine do not meet.
+// addresses gives every pod a loopback address of its own: 127.64.x.y to 127.127.x.y. One runner
+// takes one of these 64 blocks for itself, so that several on one machine do not meet.
 type addresses struct {
-	claim net.Listener // an abstract socket: the kernel frees its name when this program ends, however it does
+	// an abstract socket: the kernel frees its name when this program ends, however it does
+	claim net.Listener
 	block byte
 
 	mu    sync.Mutex
@@ -24,15 +25,18 @@ type addresses struct {
 
 func claimAddresses(ctx context.Context) (*addresses, error) {
 	for block := byte(64); block < 128; block++ {
-		claim, err := new(net.ListenConfig).Listen(ctx, "unix", fmt.Sprintf("@podesta.dev/cluster/127.%d.0.0", block))
+		claim, err := new(net.ListenConfig).Listen(ctx, "unix",
+			fmt.Sprintf("@podesta.dev/cluster/127.%d.0.0", block))
 		if err == nil {
 			return &addresses{claim: claim, block: block, inUse: make(map[netip.Addr]bool)}, nil
 		}
 	}
-	return nil, errors.New("64 local clusters run on this machine, there are no loopback addresses left: stop one")
+	return nil, errors.New("64 local clusters run on this machine, there are no loopback addresses " +
+		"left: stop one")
 }
 
-// take returns the address that has been free for longest. Addresses that end in 0 or 255 are left out.
+// take returns the address that has been free for longest. Addresses that end in 0 or 255 are left
+// out.
 func (a *addresses) take() (netip.Addr, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

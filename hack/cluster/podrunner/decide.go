@@ -11,7 +11,8 @@ type plan struct {
 	over bool
 }
 
-// decide says what a kubelet would do next. It changes nothing: who carries the plan out notes what happened.
+// decide says what a kubelet would do next. It changes nothing: who carries the plan out notes what
+// happened.
 func (p *podState) decide(now time.Time) plan {
 	switch {
 	case p.gone:
@@ -61,7 +62,8 @@ func (p *podState) tend(plan *plan, i int, c *container, now time.Time) {
 	}
 }
 
-// windDown ends everything by the deadline: first what is no sidecar, then the sidecars, the last one first.
+// windDown ends everything by the deadline: first what is no sidecar, then the sidecars, the last
+// one first.
 func (p *podState) windDown(now, deadline time.Time) plan {
 	var plan plan
 	if !p.anyRunning(every) {

@@ -47,7 +47,8 @@ func (s *story) find(name string) *container {
 	return &s.containers[i]
 }
 
-// expect lets the pod do what it wants to, and compares that with what is wanted: "start a, term b, kill c, wake +5s, over".
+// expect lets the pod do what it wants to, and compares that with what is wanted: "start a, term b,
+// kill c, wake +5s, over".
 func (s *story) expect(want string) {
 	s.t.Helper()
 	var did []string

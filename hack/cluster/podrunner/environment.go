@@ -28,15 +28,16 @@ type surroundings struct {
 
 // command is what to run for a container: the program, its arguments and environment.
 //
-// Substitutions are made in what the pod says literally, before $(NAME) is expanded; so nothing is replaced twice, and
-// extra variables stay as they were given.
+// Substitutions are made in what the pod says literally, before $(NAME) is expanded; so nothing is
+// replaced twice, and extra variables stay as they were given.
 func (s surroundings) command(c corev1.Container) (args, env []string, err error) {
 	set, err := s.environment(c)
 	if err != nil {
 		return nil, nil, err
 	}
 	words := append([]string{s.program.Path}, s.program.Args...)
-	if len(c.Command) > 0 { // the program stands for the image, so the command's first word is but the name it is called by
+	// the program stands for the image, so the command's first word is but the name it is called by
+	if len(c.Command) > 0 {
 		words = append([]string{c.Command[0]}, s.program.Args...)
 		words = append(words, c.Command[1:]...)
 	}
@@ -102,12 +103,15 @@ func (s surroundings) envFrom(from corev1.EnvFromSource) (map[string]string, err
 	return nil, nil
 }
 
-func (s surroundings) envValueFrom(c *corev1.Container, from *corev1.EnvVarSource) (value string, found bool, err error) {
+func (s surroundings) envValueFrom(
+	c *corev1.Container, from *corev1.EnvVarSource,
+) (value string, found bool, err error) {
 	switch {
 	case from.FieldRef != nil:
 		value, found = fieldValue(s.pod, s.address, from.FieldRef.FieldPath)
 		return value, found, nil
-	case from.ResourceFieldRef != nil: // judge has refused all but the memory limit, which is not enforced
+	// judge has refused all but the memory limit, which is not enforced
+	case from.ResourceFieldRef != nil:
 		limit, limited := c.Resources.Limits[corev1.ResourceMemory]
 		return strconv.FormatInt(limit.Value(), 10), limited, nil
 	case from.ConfigMapKeyRef != nil:
@@ -146,7 +150,8 @@ func missing(kind, name string, optional *bool) error {
 	return fmt.Errorf("there is no %s %s in the pod's namespace", kind, name)
 }
 
-// fieldValue is a field of the pod as the downward API gives it; found is false for a field that is not supported.
+// fieldValue is a field of the pod as the downward API gives it; found is false for a field that is
+// not supported.
 func fieldValue(pod *corev1.Pod, address, path string) (value string, found bool) {
 	switch path {
 	case "metadata.name":

@@ -56,7 +56,8 @@ func (c content) addSource(out files, source *corev1.VolumeProjection) error {
 		}
 		return out.add(source.ServiceAccountToken.Path, token)
 	case source.ConfigMap != nil:
-		return c.addConfigMap(out, source.ConfigMap.Name, source.ConfigMap.Items, source.ConfigMap.Optional)
+		return c.addConfigMap(out, source.ConfigMap.Name, source.ConfigMap.Items,
+			source.ConfigMap.Optional)
 	case source.Secret != nil:
 		return c.addSecret(out, source.Secret.Name, source.Secret.Items, source.Secret.Optional)
 	case source.DownwardAPI != nil:
@@ -65,7 +66,9 @@ func (c content) addSource(out files, source *corev1.VolumeProjection) error {
 	return nil
 }
 
-func (c content) addConfigMap(out files, name string, items []corev1.KeyToPath, optional *bool) error {
+func (c content) addConfigMap(
+	out files, name string, items []corev1.KeyToPath, optional *bool,
+) error {
 	object, found := c.objects.configMap(c.pod.Namespace, name)
 	if !found {
 		return missing("ConfigMap", name, optional)
@@ -85,7 +88,8 @@ func (c content) addSecret(out files, name string, items []corev1.KeyToPath, opt
 
 func (c content) addFields(out files, items []corev1.DownwardAPIVolumeFile) error {
 	for _, item := range items {
-		value, _ := fieldValue(c.pod, c.address, item.FieldRef.FieldPath) // judge has refused what is not supported
+		// judge has refused what is not supported
+		value, _ := fieldValue(c.pod, c.address, item.FieldRef.FieldPath)
 		if err := out.add(item.Path, value); err != nil {
 			return err
 		}
@@ -94,7 +98,9 @@ func (c content) addFields(out files, items []corev1.DownwardAPIVolumeFile) erro
 }
 
 // addKeys adds the keys that items name, or all.
-func (f files) addKeys(data map[string]string, where string, items []corev1.KeyToPath, optional *bool) error {
+func (f files) addKeys(
+	data map[string]string, where string, items []corev1.KeyToPath, optional *bool,
+) error {
 	if len(items) == 0 {
 		for key, value := range data {
 			if err := f.add(key, value); err != nil {

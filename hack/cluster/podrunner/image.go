@@ -10,8 +10,9 @@ type Program struct {
 	Args []string
 }
 
-// programFor finds the program that stands for an image. The key of images is a repository or its last path elements:
-// "pause" stands for every registry's ".../pause", whatever its tag or digest. The longest key that matches wins.
+// programFor finds the program that stands for an image. The key of images is a repository or its
+// last path elements: "pause" stands for every registry's ".../pause", whatever its tag or digest.
+// The longest key that matches wins.
 func programFor(image string, images map[string]Program) (Program, bool) {
 	repository := repositoryOf(image)
 	var best string
@@ -24,7 +25,8 @@ func programFor(image string, images map[string]Program) (Program, bool) {
 	return program, found
 }
 
-// repositoryOf is the image without its tag and digest. A colon before the last slash is a registry's port.
+// repositoryOf is the image without its tag and digest. A colon before the last slash is a
+// registry's port.
 func repositoryOf(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	if colon := strings.LastIndexByte(image, ':'); colon > strings.LastIndexByte(image, '/') {

@@ -12,7 +12,8 @@ import (
 	"github.com/podesta-dev/podesta/hack/cluster/process"
 )
 
-// maxLog is the size above which a log is set aside (one earlier one is kept) when its container starts again.
+// maxLog is the size above which a log is set aside (one earlier one is kept) when its container
+// starts again.
 const maxLog = 16 << 20
 
 // start starts a container, or notes why it could not.
@@ -25,7 +26,8 @@ func (w *worker) start(ctx context.Context, i int) {
 		return
 	}
 	c.onStart(started.PID, started.Started)
-	w.event(corev1.EventTypeNormal, "Started", fmt.Sprintf("container %s runs as process %d", c.spec.Name, started.PID))
+	w.event(corev1.EventTypeNormal, "Started",
+		fmt.Sprintf("container %s runs as process %d", c.spec.Name, started.PID))
 
 	probing, end := context.WithCancel(ctx)
 	w.lives[i] = life{process: started, end: end}
@@ -51,7 +53,9 @@ func (w *worker) launch(c corev1.Container) (*process.Process, refusal) {
 	program, _ := programFor(c.Image, w.runner.Images) // judge has refused what has none
 	s := surroundings{
 		pod: pod, address: address, objects: w.runner.cached, program: program, extra: w.runner.Env,
-		rules: rulesFor(c, func(volume string) string { return filepath.Join(w.volumesDir(), volume) }, address, w.runner.Resolve),
+		rules: rulesFor(c, func(volume string) string {
+			return filepath.Join(w.volumesDir(), volume)
+		}, address, w.runner.Resolve),
 	}
 	args, env, err := s.command(c)
 	if err != nil {
@@ -69,7 +73,13 @@ func (w *worker) launch(c corev1.Container) (*process.Process, refusal) {
 		return nil, refusal{"StartError", err.Error()}
 	}
 	defer log.Close() //nolint:errcheck // the process has its own
-	started, err := process.Start(process.Spec{Path: program.Path, Args: args, Env: env, Dir: dir, Output: log})
+	started, err := process.Start(process.Spec{
+		Path:   program.Path,
+		Args:   args,
+		Env:    env,
+		Dir:    dir,
+		Output: log,
+	})
 	if err != nil {
 		return nil, refusal{"StartError", fmt.Sprintf("container %s: %v", c.Name, err)}
 	}

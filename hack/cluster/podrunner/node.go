@@ -11,13 +11,15 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// registerNode makes the Node that pods are bound to, Ready and without the taint that admission gives a new one.
+// registerNode makes the Node that pods are bound to, Ready and without the taint that admission
+// gives a new one.
 func registerNode(ctx context.Context, client kubernetes.Interface, name string) error {
 	nodes := client.CoreV1().Nodes()
 	node, err := nodes.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name: name,
 		Labels: map[string]string{
-			corev1.LabelHostname: name, corev1.LabelOSStable: runtime.GOOS, corev1.LabelArchStable: runtime.GOARCH,
+			corev1.LabelHostname: name, corev1.LabelOSStable: runtime.GOOS,
+			corev1.LabelArchStable: runtime.GOARCH,
 		},
 	}}, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
@@ -39,7 +41,8 @@ func registerNode(ctx context.Context, client kubernetes.Interface, name string)
 	node.Status.Addresses = []corev1.NodeAddress{
 		{Type: corev1.NodeInternalIP, Address: hostIP}, {Type: corev1.NodeHostName, Address: name},
 	}
-	node.Status.NodeInfo.OperatingSystem, node.Status.NodeInfo.Architecture = runtime.GOOS, runtime.GOARCH
+	node.Status.NodeInfo.OperatingSystem = runtime.GOOS
+	node.Status.NodeInfo.Architecture = runtime.GOARCH
 	node.Status.NodeInfo.KubeletVersion = "podrunner"
 	if _, err = nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("registering the node: %w", err)

@@ -31,8 +31,9 @@ type probeResult struct {
 	message    string
 }
 
-// eager is how often a probe that has not succeeded yet is tried: a kubelet waits a whole period, which a developer who
-// watches does not like. Failures count at whole periods only, as in a kubelet.
+// eager is how often a probe that has not succeeded yet is tried: a kubelet waits a whole period,
+// which a developer who watches does not like. Failures count at whole periods only, as in a
+// kubelet.
 const eager = 100 * time.Millisecond
 
 // tally turns single results into a response, by the thresholds.
@@ -84,7 +85,9 @@ func (p prober) run(ctx context.Context, c corev1.Container) {
 }
 
 // repeat probes until the context ends; a startup probe until its first response, which it returns.
-func (p prober) repeat(ctx context.Context, c corev1.Container, kind probeKind, probe *corev1.Probe) bool {
+func (p prober) repeat(
+	ctx context.Context, c corev1.Container, kind probeKind, probe *corev1.Probe,
+) bool {
 	period := time.Duration(max(probe.PeriodSeconds, 1)) * time.Second
 	response := tally{successes: probe.SuccessThreshold, failures: probe.FailureThreshold}
 	wait := time.Duration(probe.InitialDelaySeconds) * time.Second
@@ -146,7 +149,9 @@ var probeClient = &http.Client{Transport: &http.Transport{
 	TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
 }}
 
-func httpGet(ctx context.Context, c corev1.Container, get *corev1.HTTPGetAction, address string) error {
+func httpGet(
+	ctx context.Context, c corev1.Container, get *corev1.HTTPGetAction, address string,
+) error {
 	at, err := target(c, get.Host, get.Port, address)
 	if err != nil {
 		return err
@@ -175,7 +180,9 @@ func httpGet(ctx context.Context, c corev1.Container, get *corev1.HTTPGetAction,
 }
 
 // target resolves a probe's port, which may be the name of a container's port.
-func target(c corev1.Container, host string, port intstr.IntOrString, address string) (string, error) {
+func target(
+	c corev1.Container, host string, port intstr.IntOrString, address string,
+) (string, error) {
 	if host == "" || host == "127.0.0.1" || host == "localhost" {
 		host = address
 	}

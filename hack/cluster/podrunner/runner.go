@@ -1,13 +1,15 @@
-// Package podrunner plays the kubelet and the scheduler for the pods of election groups: it runs their containers as
-// processes of this machine, each pod on a loopback address of its own, and writes their status as a kubelet does.
+// Package podrunner plays the kubelet and the scheduler for the pods of election groups: it runs
+// their containers as processes of this machine, each pod on a loopback address of its own, and
+// writes their status as a kubelet does.
 //
-// It isolates nothing, pulls no images and serves no Services, exec or logs; kind does. What a pod asks for and does not
-// get here is either only isolation or placement, and then ignored, or its pod is refused by name (judge). There are no
-// mount namespaces and no DNS, so mount paths and host names in a pod's args, command and env values are replaced by
-// what stands for them (rulesFor).
+// It isolates nothing, pulls no images and serves no Services, exec or logs; kind does. What a pod
+// asks for and does not get here is either only isolation or placement, and then ignored, or its
+// pod is refused by name (judge). There are no mount namespaces and no DNS, so mount paths and host
+// names in a pod's args, command and env values are replaced by what stands for them (rulesFor).
 //
-// A pod is owned by one goroutine (worker). It decides purely (podState.decide, podState.status) and leaves the files of
-// volumes, the writing of status and the probes to goroutines of their own that only tell it what happened.
+// A pod is owned by one goroutine (worker). It decides purely (podState.decide, podState.status)
+// and leaves the files of volumes, the writing of status and the probes to goroutines of their own
+// that only tell it what happened.
 package podrunner
 
 import (
@@ -37,7 +39,8 @@ import (
 type Options struct {
 	// Client may do everything.
 	Client kubernetes.Interface
-	// Dir is where the pods' volumes (pods/<uid>) and logs (logs/<namespace>_<pod>/<container>.log) go.
+	// Dir is where the pods' volumes (pods/<uid>) and logs (logs/<namespace>_<pod>/<container>.log)
+	// go.
 	Dir string
 	// Node is the name of the node that pods are bound to; "local" if empty.
 	Node string
@@ -65,7 +68,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Backoff == (Backoff{}) {
 		o.Backoff = DefaultBackoff
 	}
-	o.Backoff.First = max(o.Backoff.First, 10*time.Millisecond) // a container that cannot start must not take a whole core
+	// a container that cannot start must not take a whole core
+	o.Backoff.First = max(o.Backoff.First, 10*time.Millisecond)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -86,8 +90,8 @@ type Runner struct {
 	running sync.WaitGroup
 }
 
-// Run runs the pods until the context ends; then it kills them all and returns nil. What it finds running from an earlier
-// run it does not adopt: it starts everything afresh.
+// Run runs the pods until the context ends; then it kills them all and returns nil. What it finds
+// running from an earlier run it does not adopt: it starts everything afresh.
 func Run(ctx context.Context, o Options) error {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -103,8 +107,10 @@ func Run(ctx context.Context, o Options) error {
 	}
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	defer broadcaster.Shutdown()
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: o.Client.CoreV1().Events("")})
-	r.events = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "podrunner", Host: o.Node})
+	broadcaster.StartRecordingToSink(
+		&typedcorev1.EventSinkImpl{Interface: o.Client.CoreV1().Events("")})
+	r.events = broadcaster.NewRecorder(scheme.Scheme,
+		corev1.EventSource{Component: "podrunner", Host: o.Node})
 
 	defer r.running.Wait()
 	return r.watch(ctx)
@@ -178,7 +184,8 @@ func (r *Runner) vanished(pod *corev1.Pod) {
 	}
 }
 
-// podOf is the pod that an informer of pods speaks of; an empty one, of no worker, if it speaks of none.
+// podOf is the pod that an informer of pods speaks of; an empty one, of no worker, if it speaks of
+// none.
 func podOf(object any) *corev1.Pod {
 	if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = tombstone.Obj

@@ -15,8 +15,9 @@ type kind int
 
 const (
 	initial kind = iota // an init container: runs to completion before the next one starts
-	sidecar             // an init container with restartPolicy Always: starts in order, then runs beside the others
-	app                 // runs once all init containers have completed or started
+	// an init container with restartPolicy Always: starts in order, then runs beside the others
+	sidecar
+	app // runs once all init containers have completed or started
 )
 
 // container is what is known of one container. The pod's goroutine owns it.
@@ -64,7 +65,12 @@ type podState struct {
 }
 
 func newPodState(pod *corev1.Pod, refused refusal, now time.Time) podState {
-	p := podState{policy: pod.Spec.RestartPolicy, refused: refused, admitted: now, grace: 30 * time.Second}
+	p := podState{
+		policy:   pod.Spec.RestartPolicy,
+		refused:  refused,
+		admitted: now,
+		grace:    30 * time.Second,
+	}
 	if seconds := pod.Spec.TerminationGracePeriodSeconds; seconds != nil {
 		p.grace = time.Duration(*seconds) * time.Second
 	}
@@ -81,7 +87,8 @@ func newPodState(pod *corev1.Pod, refused refusal, now time.Time) podState {
 	return p
 }
 
-// deleted notes that the pod's deletion was asked for. Asking again may shorten the time left, never lengthen it.
+// deleted notes that the pod's deletion was asked for. Asking again may shorten the time left,
+// never lengthen it.
 func (p *podState) deleted(grace time.Duration, now time.Time) {
 	if deadline := now.Add(grace); p.deadline.IsZero() || deadline.Before(p.deadline) {
 		p.deadline = deadline
@@ -170,7 +177,8 @@ func (c *container) wait(from time.Time, ran time.Duration, backoff Backoff) {
 	c.retryAt = from.Add(c.delay)
 }
 
-// onProbe notes that a probe has changed its mind; grace is what a failed one leaves the container to end in.
+// onProbe notes that a probe has changed its mind; grace is what a failed one leaves the container
+// to end in.
 func (c *container) onProbe(result probeResult, now time.Time, grace time.Duration) {
 	switch {
 	case result.kind == startupProbe && result.ok:

@@ -8,9 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// status is the pod's status as a kubelet writes it. Conditions keep the time of their last transition from the previous
-// status.
-func (p *podState) status(pod *corev1.Pod, previous []corev1.PodCondition, now time.Time) corev1.PodStatus {
+// status is the pod's status as a kubelet writes it. Conditions keep the time of their last
+// transition from the previous status.
+func (p *podState) status(
+	pod *corev1.Pod, previous []corev1.PodCondition, now time.Time,
+) corev1.PodStatus {
 	s := corev1.PodStatus{
 		ObservedGeneration: pod.Generation,
 		Phase:              p.phase(),
@@ -117,7 +119,8 @@ func (p *podState) conditions(
 	return all
 }
 
-// unready names the containers that keep the pod from being ready; sidecars count, init containers that are done do not.
+// unready names the containers that keep the pod from being ready; sidecars count, init containers
+// that are done do not.
 func (p *podState) unready() []string {
 	var names []string
 	for i := range p.containers {

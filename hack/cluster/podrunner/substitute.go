@@ -17,13 +17,20 @@ type rule struct {
 	isPath   bool
 }
 
-// rulesFor are the substitutions that stand for a container's mount namespace, its network namespace and DNS: every
-// mount path becomes the volume's directory, every name of "this very host" the pod's address, every host of resolve the
-// address given for it.
-func rulesFor(c corev1.Container, volumeDir func(volume string) string, address string, resolve map[string]string) []rule {
+// rulesFor are the substitutions that stand for a container's mount namespace, its network
+// namespace and DNS: every mount path becomes the volume's directory, every name of "this very
+// host" the pod's address, every host of resolve the address given for it.
+func rulesFor(
+	c corev1.Container, volumeDir func(volume string) string, address string,
+	resolve map[string]string,
+) []rule {
 	var rules []rule
 	for _, mount := range c.VolumeMounts {
-		rules = append(rules, rule{from: path.Clean(mount.MountPath), to: volumeDir(mount.Name), isPath: true})
+		rules = append(rules, rule{
+			from:   path.Clean(mount.MountPath),
+			to:     volumeDir(mount.Name),
+			isPath: true,
+		})
 	}
 	for _, own := range []string{"127.0.0.1", "0.0.0.0", "localhost"} {
 		rules = append(rules, rule{from: own, to: address})
@@ -38,7 +45,8 @@ func rulesFor(c corev1.Container, volumeDir func(volume string) string, address 
 	return rules
 }
 
-// substitute applies the rules once, from left to right; what a rule has put in is not looked at again.
+// substitute applies the rules once, from left to right; what a rule has put in is not looked at
+// again.
 func substitute(text string, rules []rule) string {
 	var out strings.Builder
 	for at := 0; at < len(text); {
@@ -70,7 +78,8 @@ func ruleAt(text string, at int, rules []rule) (rule, bool) {
 	return rule{}, false
 }
 
-// mayFollow tells whether the rule's word starts after this text, rather than going on with a longer word.
+// mayFollow tells whether the rule's word starts after this text, rather than going on with a
+// longer word.
 func (r rule) mayFollow(before string) bool {
 	last := before[len(before)-1]
 	if r.isPath && last == '/' {
@@ -80,10 +89,12 @@ func (r rule) mayFollow(before string) bool {
 }
 
 func inName(b byte) bool {
-	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '.' || b == '-' || b == '_'
+	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '.' ||
+		b == '-' || b == '_'
 }
 
-// expand replaces $(NAME) by the variable's value, as Kubernetes does: $$ is a $, and a name that is not set stays.
+// expand replaces $(NAME) by the variable's value, as Kubernetes does: $$ is a $, and a name that
+// is not set stays.
 func expand(text string, env map[string]string) string {
 	var out strings.Builder
 	for {

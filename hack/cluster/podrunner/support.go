@@ -18,9 +18,9 @@ const (
 	reasonNoProgram   = "ImageNotMapped"
 )
 
-// judge refuses a pod that asks for what the runner does not do. It works by exhaustion: it takes away what is supported,
-// and what would only isolate or place the pod; whatever is left is refused by name. A field that Kubernetes adds is thus
-// refused until somebody has thought about it.
+// judge refuses a pod that asks for what the runner does not do. It works by exhaustion: it takes
+// away what is supported, and what would only isolate or place the pod; whatever is left is refused
+// by name. A field that Kubernetes adds is thus refused until somebody has thought about it.
 func judge(pod *corev1.Pod, images map[string]Program) refusal {
 	if field := unsupported(pod.Spec.DeepCopy()); field != "" {
 		return refusal{reasonUnsupported, fmt.Sprintf(
@@ -29,7 +29,8 @@ func judge(pod *corev1.Pod, images map[string]Program) refusal {
 	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		if _, found := programFor(c.Image, images); !found {
 			return refusal{reasonNoProgram, fmt.Sprintf(
-				"no program stands for the image %s: start the cluster with --image %s=PATH", c.Image, repositoryOf(c.Image))}
+				"no program stands for the image %s: start the cluster with --image %s=PATH", c.Image,
+				repositoryOf(c.Image))}
 		}
 	}
 	return refusal{}
@@ -61,11 +62,14 @@ func unsupported(spec *corev1.PodSpec) string {
 	// Done.
 	spec.InitContainers, spec.Containers, spec.Volumes = nil, nil, nil
 	spec.RestartPolicy, spec.TerminationGracePeriodSeconds, spec.NodeName = "", nil, ""
-	spec.ServiceAccountName, spec.DeprecatedServiceAccount, spec.AutomountServiceAccountToken = "", "", nil
+	spec.ServiceAccountName, spec.DeprecatedServiceAccount = "", ""
+	spec.AutomountServiceAccountToken = nil
 	spec.EnableServiceLinks = nil // there are no Services to link
 	// Not enforced: there is one node, no isolation and no DNS.
-	spec.SecurityContext, spec.ImagePullSecrets, spec.RuntimeClassName, spec.HostUsers = nil, nil, nil, nil
-	spec.Affinity, spec.NodeSelector, spec.Tolerations, spec.TopologySpreadConstraints = nil, nil, nil, nil
+	spec.SecurityContext, spec.ImagePullSecrets = nil, nil
+	spec.RuntimeClassName, spec.HostUsers = nil, nil
+	spec.Affinity, spec.NodeSelector, spec.Tolerations = nil, nil, nil
+	spec.TopologySpreadConstraints = nil
 	spec.SchedulerName, spec.PriorityClassName, spec.Priority, spec.PreemptionPolicy = "", "", nil, nil
 	spec.Resources, spec.Overhead = nil, nil
 	spec.Hostname, spec.Subdomain, spec.DNSPolicy = "", "", ""
@@ -99,7 +103,8 @@ func unsupportedInContainer(c *corev1.Container) string {
 		}
 	}
 	for name, probe := range map[string]*corev1.Probe{
-		"livenessProbe": c.LivenessProbe, "readinessProbe": c.ReadinessProbe, "startupProbe": c.StartupProbe,
+		"livenessProbe": c.LivenessProbe, "readinessProbe": c.ReadinessProbe,
+		"startupProbe": c.StartupProbe,
 	} {
 		if probe != nil && probe.HTTPGet == nil && probe.TCPSocket == nil {
 			return name + " (other than httpGet and tcpSocket)"
@@ -113,7 +118,8 @@ func unsupportedInContainer(c *corev1.Container) string {
 	c.Env, c.EnvFrom, c.VolumeMounts, c.Ports = nil, nil, nil, nil
 	c.LivenessProbe, c.ReadinessProbe, c.StartupProbe = nil, nil, nil
 	// Not enforced.
-	c.SecurityContext, c.Resources, c.ResizePolicy, c.ImagePullPolicy = nil, corev1.ResourceRequirements{}, nil, ""
+	c.SecurityContext, c.Resources = nil, corev1.ResourceRequirements{}
+	c.ResizePolicy, c.ImagePullPolicy = nil, ""
 	c.TerminationMessagePath, c.TerminationMessagePolicy = "", ""
 	return leftover("", *c)
 }
@@ -135,7 +141,8 @@ func unsupportedInEnv(from *corev1.EnvVarSource) string {
 
 // isMemoryLimit reports whether a reference is to the container's own memory limit, in bytes.
 func isMemoryLimit(ref *corev1.ResourceFieldSelector) bool {
-	return ref.Resource == "limits.memory" && ref.ContainerName == "" && (ref.Divisor.IsZero() || ref.Divisor.Value() == 1)
+	return ref.Resource == "limits.memory" && ref.ContainerName == "" &&
+		(ref.Divisor.IsZero() || ref.Divisor.Value() == 1)
 }
 
 func unsupportedInVolume(v *corev1.Volume) string {
@@ -152,7 +159,8 @@ func unsupportedInVolume(v *corev1.Volume) string {
 					return fmt.Sprintf("projected.sources[%d].downwardAPI.%s", i, left)
 				}
 			}
-			source.ServiceAccountToken, source.ConfigMap, source.Secret, source.DownwardAPI = nil, nil, nil, nil
+			source.ServiceAccountToken, source.DownwardAPI = nil, nil
+			source.ConfigMap, source.Secret = nil, nil
 			if left := leftover(fmt.Sprintf("projected.sources[%d]", i), *source); left != "" {
 				return left
 			}

@@ -39,12 +39,13 @@ type token struct {
 	refreshAt time.Time
 }
 
-// run makes the volumes and keeps them up to date until the context ends. Every attempt is reported while the first has
-// not succeeded, later on failures only.
+// run makes the volumes and keeps them up to date until the context ends. Every attempt is reported
+// while the first has not succeeded, later on failures only.
 func (v *volumes) run(ctx context.Context, report func(error)) {
 	v.tokens = make(map[*corev1.ServiceAccountTokenProjection]token)
 	v.written = make(map[string]files)
-	volumes := v.pod.Load().Spec.Volumes // a pod's volumes never change; the pointers into them name the tokens
+	// a pod's volumes never change; the pointers into them name the tokens
+	volumes := v.pod.Load().Spec.Volumes
 	for mounted := false; ; {
 		next, err := v.sync(ctx, volumes)
 		if ctx.Err() != nil {
@@ -70,7 +71,9 @@ func (v *volumes) run(ctx context.Context, report func(error)) {
 // sync writes what has changed and says when to do so again at the latest.
 func (v *volumes) sync(ctx context.Context, volumes []corev1.Volume) (next time.Time, err error) {
 	content := content{pod: v.pod.Load(), address: v.address, objects: v.objects}
-	content.token = func(source *corev1.ServiceAccountTokenProjection) (string, error) { return v.token(ctx, source) }
+	content.token = func(source *corev1.ServiceAccountTokenProjection) (string, error) {
+		return v.token(ctx, source)
+	}
 	var problems []error
 	for _, volume := range volumes {
 		dir := filepath.Join(v.dir, volume.Name)
@@ -96,14 +99,17 @@ func (v *volumes) sync(ctx context.Context, volumes []corev1.Volume) (next time.
 			next = t.refreshAt
 		}
 	}
-	if retry := time.Now().Add(retryVolumes); len(problems) > 0 && (next.IsZero() || retry.Before(next)) {
+	if retry := time.Now().Add(retryVolumes); len(problems) > 0 &&
+		(next.IsZero() || retry.Before(next)) {
 		next = retry
 	}
 	return next, errors.Join(problems...)
 }
 
 // token returns the token of a source, a new one from four fifths of its life on.
-func (v *volumes) token(ctx context.Context, source *corev1.ServiceAccountTokenProjection) (string, error) {
+func (v *volumes) token(
+	ctx context.Context, source *corev1.ServiceAccountTokenProjection,
+) (string, error) {
 	now := time.Now()
 	if known, found := v.tokens[source]; found && now.Before(known.refreshAt) {
 		return known.value, nil
@@ -120,7 +126,8 @@ func (v *volumes) token(ctx context.Context, source *corev1.ServiceAccountTokenP
 	if source.Audience != "" {
 		request.Spec.Audiences = []string{source.Audience}
 	}
-	got, err := v.client.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, pod.Spec.ServiceAccountName, request, metav1.CreateOptions{})
+	got, err := v.client.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx,
+		pod.Spec.ServiceAccountName, request, metav1.CreateOptions{})
 	if err != nil {
 		return "", fmt.Errorf("the token of ServiceAccount %s: %w", pod.Spec.ServiceAccountName, err)
 	}
@@ -129,7 +136,8 @@ func (v *volumes) token(ctx context.Context, source *corev1.ServiceAccountTokenP
 	return got.Status.Token, nil
 }
 
-// write brings a volume's directory from one content to another. Each file changes at once, by a rename.
+// write brings a volume's directory from one content to another. Each file changes at once, by a
+// rename.
 func write(dir string, have, want files) error {
 	for path, value := range want {
 		if before, found := have[path]; found && before == value {

@@ -18,7 +18,8 @@ import (
 // retryBind is how soon a pod that could not be bound is tried again.
 const retryBind = time.Second
 
-// worker owns one pod, for the life of its object and of its processes. Fields below the line are the goroutine's own.
+// worker owns one pod, for the life of its object and of its processes. Fields below the line are
+// the goroutine's own.
 type worker struct {
 	runner  *Runner
 	pod     atomic.Pointer[corev1.Pod]
@@ -115,7 +116,8 @@ func (w *worker) untilBound(ctx context.Context) bool {
 		switch {
 		case pod.Spec.NodeName == w.runner.Node:
 			return true
-		case pod.Spec.NodeName == "" && len(pod.Spec.SchedulingGates) == 0 && pod.DeletionTimestamp == nil:
+		case pod.Spec.NodeName == "" && len(pod.Spec.SchedulingGates) == 0 &&
+			pod.DeletionTimestamp == nil:
 			if err := bind(ctx, w.runner.Client, pod, w.runner.Node); err != nil {
 				w.runner.Log.Warn("binding a pod", "namespace", pod.Namespace, "pod", pod.Name, "error", err)
 				retry = time.After(retryBind)
@@ -155,7 +157,8 @@ func (w *worker) admit(ctx context.Context) {
 		w.event(corev1.EventTypeWarning, refused.reason, refused.message)
 		return
 	}
-	w.event(corev1.EventTypeNormal, "Scheduled", "runs as processes of this machine at "+w.state.address.String())
+	w.event(corev1.EventTypeNormal, "Scheduled",
+		"runs as processes of this machine at "+w.state.address.String())
 	volumes := &volumes{
 		client: w.runner.Client, dir: w.volumesDir(), pod: &w.pod, address: w.state.address.String(),
 		objects: w.runner.cached, poke: w.poke,
@@ -271,8 +274,8 @@ func (w *worker) onExit(i int) {
 	w.lives[i].end()
 	w.lives[i] = life{}
 	c.onExit(exit, w.runner.Backoff)
-	w.runner.Log.Info("container ended", "pod", w.pod.Load().Name, "container", c.spec.Name, "process", c.lastPID,
-		"code", exit.Code, "signal", exit.Signal)
+	w.runner.Log.Info("container ended", "pod", w.pod.Load().Name, "container", c.spec.Name, "process",
+		c.lastPID, "code", exit.Code, "signal", exit.Signal)
 	if w.state.deadline.IsZero() && exit.Code != 0 && w.state.wanted(c) {
 		w.event(corev1.EventTypeWarning, "BackOff", w.state.waiting(c).Message)
 	}
@@ -284,7 +287,8 @@ func (w *worker) onProbe(result probeResult) {
 		return // of an earlier life
 	}
 	if !result.ok {
-		w.event(corev1.EventTypeWarning, "Unhealthy", string(result.kind)+" probe of "+c.spec.Name+" failed: "+result.message)
+		w.event(corev1.EventTypeWarning, "Unhealthy",
+			string(result.kind)+" probe of "+c.spec.Name+" failed: "+result.message)
 	}
 	c.onProbe(result, time.Now(), w.state.grace)
 }
@@ -293,6 +297,8 @@ func (w *worker) event(kind, reason, message string) {
 	w.runner.events.Event(w.pod.Load(), kind, reason, message)
 }
 
-func (w *worker) dir() string { return filepath.Join(w.runner.Dir, "pods", string(w.pod.Load().UID)) }
+func (w *worker) dir() string {
+	return filepath.Join(w.runner.Dir, "pods", string(w.pod.Load().UID))
+}
 
 func (w *worker) volumesDir() string { return filepath.Join(w.dir(), "volumes") }

@@ -25,7 +25,8 @@ type report struct {
 	over bool
 }
 
-// writer writes one pod's status. Reports that come while one is written replace each other: only the latest counts.
+// writer writes one pod's status. Reports that come while one is written replace each other: only
+// the latest counts.
 type writer struct {
 	client    kubernetes.Interface
 	log       *slog.Logger
@@ -58,7 +59,8 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
-// persist writes a report, or a later one, until it succeeds. It tells whether there is nothing more to write.
+// persist writes a report, or a later one, until it succeeds. It tells whether there is nothing
+// more to write.
 func (w *writer) persist(ctx context.Context, r report) (done bool) {
 	const first, most = 50 * time.Millisecond, 2 * time.Second
 	for wait := first; ; wait = min(2*wait, most) {
@@ -66,7 +68,8 @@ func (w *writer) persist(ctx context.Context, r report) (done bool) {
 		switch {
 		case err == nil:
 			return r.over
-		case apierrors.IsNotFound(err), apierrors.IsConflict(err): // another pod of that name: ours is gone
+		// another pod of that name: ours is gone
+		case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 			return true
 		case ctx.Err() != nil: // the object vanished before we were told that our deletion did it
 			return true

@@ -1,11 +1,12 @@
 // Package process runs child processes that are never left behind.
 //
-// A child leads a process group of its own. When it ends, what is left of its group is killed with it, as a container
-// ends with its first process. When this program ends, even by SIGKILL, the kernel kills the child (Pdeathsig); the
-// child's own children are then on their own.
+// A child leads a process group of its own. When it ends, what is left of its group is killed with
+// it, as a container ends with its first process. When this program ends, even by SIGKILL, the
+// kernel kills the child (Pdeathsig); the child's own children are then on their own.
 //
-// The kernel ties Pdeathsig to the *thread* that started the child. Go keeps its threads, except those of a goroutine
-// that ends while locked to one: programs that use this package must not do that.
+// The kernel ties Pdeathsig to the *thread* that started the child. Go keeps its threads, except
+// those of a goroutine that ends while locked to one: programs that use this package must not do
+// that.
 package process
 
 import (
@@ -115,7 +116,8 @@ func (p *Process) Stop(grace time.Duration) {
 	}
 }
 
-// wait awaits the end without reaping, so that the group's id is still ours while the rest of the group is killed.
+// wait awaits the end without reaping, so that the group's id is still ours while the rest of the
+// group is killed.
 func (p *Process) wait() {
 	defer close(p.done)
 	for {

@@ -26,8 +26,8 @@ type Supervised struct {
 	Report func(string)
 }
 
-// Run runs the program until the context ends, and stops it then. It returns early, with an error, only if the program
-// cannot be started or ends while Restart is false.
+// Run runs the program until the context ends, and stops it then. It returns early, with an error,
+// only if the program cannot be started or ends while Restart is false.
 func (s Supervised) Run(ctx context.Context) error {
 	for {
 		exit, err := s.runOnce(ctx)
@@ -37,7 +37,8 @@ func (s Supervised) Run(ctx context.Context) error {
 		if !s.Restart {
 			return fmt.Errorf("%s ended with exit code %d: see %s", s.Path, exit.Code, s.Log)
 		}
-		s.Report(fmt.Sprintf("%s ended with exit code %d, starting it again in %s", s.Path, exit.Code, s.RestartDelay))
+		s.Report(fmt.Sprintf("%s ended with exit code %d, starting it again in %s", s.Path, exit.Code,
+			s.RestartDelay))
 		select {
 		case <-ctx.Done():
 			return nil
@@ -51,7 +52,12 @@ func (s Supervised) runOnce(ctx context.Context) (Exit, error) {
 	if err != nil {
 		return Exit{}, err
 	}
-	child, err := Start(Spec{Path: s.Path, Args: append([]string{s.Path}, s.Args...), Env: s.Env, Output: log})
+	child, err := Start(Spec{
+		Path:   s.Path,
+		Args:   append([]string{s.Path}, s.Args...),
+		Env:    s.Env,
+		Output: log,
+	})
 	_ = log.Close()
 	if err != nil {
 		return Exit{}, err

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Tether becomes the program that args name, after asking the kernel to kill it when the program that started it ends.
-// It is for children that a library starts, which knows nothing of Pdeathsig. It returns only if it failed.
+// Tether becomes the program that args name, after asking the kernel to kill it when the program
+// that started it ends. It is for children that a library starts, which knows nothing of Pdeathsig.
+// It returns only if it failed.
 func Tether(args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("tether: name the program to run")
@@ -21,6 +22,7 @@ func Tether(args []string) error {
 	if os.Getppid() != parent {
 		return fmt.Errorf("tether: the program that started this one has ended already")
 	}
-	err := syscall.Exec(args[0], args, os.Environ()) //nolint:gosec // to run what it is told is its whole purpose
+	//nolint:gosec // to run what it is told is its whole purpose
+	err := syscall.Exec(args[0], args, os.Environ())
 	return fmt.Errorf("tether: running %s: %w", args[0], err)
 }

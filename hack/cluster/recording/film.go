@@ -34,8 +34,8 @@ type Run struct {
 	Bold   bool
 }
 
-// add adds a picture if it differs from the last one. One that came too soon after the last one replaces it: a program may write
-// a screen in pieces.
+// add adds a picture if it differs from the last one. One that came too soon after the last one
+// replaces it: a program may write a screen in pieces.
 func (f *Film) add(at time.Duration, p Picture) {
 	const pieces = 20 * time.Millisecond
 	if n := len(f.Frames); n > 0 {

@@ -1,5 +1,5 @@
-// Package recording records `kubectl election status -w` on a local cluster while the coordinator is killed, and draws the
-// terminal as an animated SVG: the picture of the README.
+// Package recording records `kubectl election status -w` on a local cluster while the coordinator
+// is killed, and draws the terminal as an animated SVG: the picture of the README.
 package recording
 
 import (
@@ -55,8 +55,8 @@ func Record(ctx context.Context, o Options) (Film, error) {
 	}
 	killed := g.Status.Coordinator.Name
 
-	camera, err := film(ctx, filepath.Join(o.Repository, "bin/kubectl-election"), "status", "scheduler", "-w",
-		"--kubeconfig", o.Cluster.Kubeconfig)
+	camera, err := film(ctx, filepath.Join(o.Repository, "bin/kubectl-election"), "status",
+		"scheduler", "-w", "--kubeconfig", o.Cluster.Kubeconfig)
 	if err != nil {
 		return Film{}, err
 	}
@@ -65,13 +65,16 @@ func Record(ctx context.Context, o Options) (Film, error) {
 	return f, errors.Join(err, failed)
 }
 
-// settled: all processes are there, and the highest has coordinated for longer than it takes to be preempted.
+// settled: all processes are there, and the highest has coordinated for longer than it takes to be
+// preempted.
 func settled(g *v1.ElectionGroup) bool {
 	c := g.Status.Coordinator
-	return g.Status.Ready == "5/5" && c != nil && c.Name == g.Status.Processes[len(g.Status.Processes)-1].Name
+	return g.Status.Ready == "5/5" && c != nil &&
+		c.Name == g.Status.Processes[len(g.Status.Processes)-1].Name
 }
 
-// play kills the coordinator, and waits until it has been replaced, has come back, and has taken over again.
+// play kills the coordinator, and waits until it has been replaced, has come back, and has taken
+// over again.
 func play(ctx context.Context, o Options, s *stage.Stage, killed string) error {
 	if err := pause(ctx, before); err != nil {
 		return err

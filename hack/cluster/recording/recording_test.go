@@ -53,7 +53,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestSVG: the picture is well-formed XML with each frame's text, and the last one is seen without animation.
+// TestSVG: the picture is well-formed XML with each frame's text, and the last one is seen without
+// animation.
 func TestSVG(t *testing.T) {
 	f := Film{
 		Command: "kubectl <election>",

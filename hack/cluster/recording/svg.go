@@ -15,11 +15,12 @@ const (
 )
 
 // colours are the terminal's sixteen on a dark background.
-var colours = [16]string{"#484f58", "#ff7b72", "#3fb950", "#d29922", "#58a6ff", "#bc8cff", "#39c5cf", "#b1bac4",
+var colours = [16]string{"#484f58", "#ff7b72", "#3fb950", "#d29922", "#58a6ff", "#bc8cff",
+	"#39c5cf", "#b1bac4",
 	"#6e7681", "#ffa198", "#56d364", "#e3b341", "#79c0ff", "#d2a8ff", "#56d4dd", "#ffffff"}
 
-// SVG draws the film. It plays again and again, by CSS alone, so it also plays where a page shows it as an image. What knows no
-// animation shows the last picture.
+// SVG draws the film. It plays again and again, by CSS alone, so it also plays where a page shows
+// it as an image. What knows no animation shows the last picture.
 func (f *Film) SVG() string {
 	rows := 0
 	for _, frame := range f.Frames {
@@ -27,20 +28,24 @@ func (f *Film) SVG() string {
 	}
 	width, height := columns*charWidth+2*margin, float64(rows)*lineHeight+2*margin+bar
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f">`+"\n", width, height,
+	fmt.Fprintf(
+		&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f">`+
+			"\n", width, height,
 		width, height)
 	fmt.Fprintf(&b, "<title>%s</title>\n<style>\n", html.EscapeString(f.Command))
-	b.WriteString("text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#c9d1d9}\n" +
-		".f{visibility:hidden}\n.b{font-weight:bold}\n")
+	b.WriteString("text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans " +
+		"Mono',monospace;fill:#c9d1d9}\n.f{visibility:hidden}\n.b{font-weight:bold}\n")
 	for i, colour := range colours {
 		fmt.Fprintf(&b, ".c%d{fill:%s}\n", i, colour)
 	}
 	f.timing(&b)
 	fmt.Fprintf(&b, "</style>\n"+`<rect width="100%%" height="100%%" rx="8" fill="#0d1117"/>`+"\n")
 	for i, light := range []string{"#ff5f56", "#ffbd2e", "#27c93f"} {
-		fmt.Fprintf(&b, `<circle cx="%.0f" cy="%.0f" r="6" fill="%s"/>`+"\n", margin+6+float64(i)*20, bar/2+2, light)
+		fmt.Fprintf(&b, `<circle cx="%.0f" cy="%.0f" r="6" fill="%s"/>`+"\n", margin+6+float64(i)*20,
+			bar/2+2, light)
 	}
-	fmt.Fprintf(&b, `<text x="%.0f" y="%.0f" text-anchor="middle">$ %s</text>`+"\n", width/2, bar/2+7, html.EscapeString(f.Command))
+	fmt.Fprintf(&b, `<text x="%.0f" y="%.0f" text-anchor="middle">$ %s</text>`+"\n", width/2, bar/2+7,
+		html.EscapeString(f.Command))
 	for i, frame := range f.Frames {
 		fmt.Fprintf(&b, `<g class="f f%d">`+"\n", i)
 		for y, line := range frame.Picture {
@@ -112,6 +117,7 @@ func (r Run) draw(b *strings.Builder, y float64) {
 	if class != "" {
 		class = ` class="` + class + `"`
 	}
-	fmt.Fprintf(b, `<text x="%.0f" y="%.0f" textLength="%.0f"%s>%s</text>`+"\n", margin+float64(r.Column)*charWidth, y,
-		float64(utf8.RuneCountInString(r.Text))*charWidth, class, html.EscapeString(r.Text))
+	fmt.Fprintf(b, `<text x="%.0f" y="%.0f" textLength="%.0f"%s>%s</text>`+"\n",
+		margin+float64(r.Column)*charWidth, y, float64(utf8.RuneCountInString(r.Text))*charWidth, class,
+		html.EscapeString(r.Text))
 }

@@ -115,7 +115,8 @@ func (c *canvas) series(p grafana.Panel, b box) {
 	for i, l := range all {
 		colour := inks[i%len(inks)]
 		names, colours = append(names, l.name), append(colours, colour)
-		c.print(`<path d="%s" fill="none" stroke="%s" stroke-width="1.5"/>`, c.path(area, l, highest), colour)
+		c.print(`<path d="%s" fill="none" stroke="%s" stroke-width="1.5"/>`, c.path(area, l, highest),
+			colour)
 	}
 	c.marks(area)
 	c.legend(box{x: b.x + 12, y: b.y + b.h - 16, w: b.w - 20}, names, colours)

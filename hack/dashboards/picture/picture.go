@@ -83,9 +83,11 @@ func (p Picture) SVG() []byte {
 		bottom = max(bottom, panel.GridPos.Y+panel.GridPos.H)
 	}
 	width, height := 24*column+2*margin, top+float64(bottom)*row+margin
-	c.print(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]s %[2]s" width="%[1]s" height="%[2]s" `+
-		`font-family="system-ui, sans-serif" font-size="11" role="img">`, figure(width), figure(height))
-	c.print(`<title>%s</title><rect width="100%%" height="100%%" fill="#f4f5f6"/>`, escape(p.Dashboard.Title))
+	c.print(
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]s %[2]s" width="%[1]s" height="%[2]s" `+
+			`font-family="system-ui, sans-serif" font-size="11" role="img">`, figure(width), figure(height))
+	c.print(`<title>%s</title><rect width="100%%" height="100%%" fill="#f4f5f6"/>`,
+		escape(p.Dashboard.Title))
 	c.text(box{x: 14, y: 27}, p.Dashboard.Title, `font-size="17" font-weight="600"`)
 	c.text(box{x: width - 14, y: 27}, p.Note, `text-anchor="end"`)
 	for _, panel := range p.Dashboard.Panels {
@@ -161,7 +163,8 @@ func (c *canvas) stat(p grafana.Panel, b box) {
 		`text-anchor="middle" font-size="%s" font-weight="600" fill="%s"`, figure(size), shade))
 }
 
-// textMode is what a stat shows. The options of a dashboard that was read from its file have no type.
+// textMode is what a stat shows. The options of a dashboard that was read from its file have no
+// type.
 func textMode(options any) string {
 	var o grafana.StatOptions
 	content, err := json.Marshal(options)
@@ -186,7 +189,8 @@ func (c *canvas) axis(b box) {
 	for t := time.Duration(0); t <= whole; t += every {
 		x := c.at(b, c.From.Add(t))
 		c.rule(x, b.y, x, b.y+b.h, faint, "")
-		c.text(box{x: x, y: b.y + b.h + 12}, t.String(), `text-anchor="middle" font-size="9" fill="#777777"`)
+		c.text(box{x: x, y: b.y + b.h + 12}, t.String(),
+			`text-anchor="middle" font-size="9" fill="#777777"`)
 	}
 }
 
@@ -212,15 +216,16 @@ func (c *canvas) legend(b box, names, colours []string) {
 			c.text(box{x: x, y: b.y + 9}, fmt.Sprintf("and %d more", rest), `fill="#777777"`)
 			return
 		}
-		c.print(`<rect x="%s" y="%s" width="9" height="9" rx="2" fill="%s"/>`, figure(x), figure(b.y+1), colours[i])
+		c.print(`<rect x="%s" y="%s" width="9" height="9" rx="2" fill="%s"/>`, figure(x), figure(b.y+1),
+			colours[i])
 		c.text(box{x: x + 13, y: b.y + 9}, name, "")
 		x += width
 	}
 }
 
 func (c *canvas) rule(x1, y1, x2, y2 float64, colour, more string) {
-	c.print(`<line x1="%s" y1="%s" x2="%s" y2="%s" stroke="%s" %s/>`, figure(x1), figure(y1), figure(x2),
-		figure(y2), colour, more)
+	c.print(`<line x1="%s" y1="%s" x2="%s" y2="%s" stroke="%s" %s/>`, figure(x1), figure(y1),
+		figure(x2), figure(y2), colour, more)
 }
 
 func (c *canvas) text(b box, text, attributes string) {

@@ -13,8 +13,8 @@ import (
 	"github.com/podesta-dev/podesta/test/prometheus"
 )
 
-// What is drawn is XML, has the words and names of the answers, and nothing of another query; what is
-// missing leaves a gap.
+// What is drawn is XML, has the words and names of the answers, and nothing of another query; what
+// is missing leaves a gap.
 func TestSVG(t *testing.T) {
 	from := time.Unix(1000, 0)
 	at := func(second int, value float64) prometheus.Point {

@@ -1,9 +1,11 @@
-// Command protogen compiles .proto files with protoc-gen-go and protoc-gen-go-grpc, so that no protoc has to be installed.
+// Command protogen compiles .proto files with protoc-gen-go and protoc-gen-go-grpc, so that no
+// protoc has to be installed.
 //
 // Usage: protogen ROOT FILE.proto…
 //
-// The files are named relative to ROOT, and the generated ones are written beside them. The plugins are the versions that
-// hack/tools/go.mod pins. A file may import the well-known types and files under ROOT.
+// The files are named relative to ROOT, and the generated ones are written beside them. The plugins
+// are the versions that hack/tools/go.mod pins. A file may import the well-known types and files
+// under ROOT.
 package main
 
 import (
@@ -39,7 +41,8 @@ func main() {
 // generate compiles the files once and lets each plugin write its part.
 func generate(ctx context.Context, root string, files []string) error {
 	compiler := protocompile.Compiler{
-		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{root}}),
+		Resolver: protocompile.WithStandardImports(
+			&protocompile.SourceResolver{ImportPaths: []string{root}}),
 		SourceInfoMode: protocompile.SourceInfoStandard, // comments go into the generated code
 	}
 	compiled, err := compiler.Compile(ctx, files...)
@@ -97,7 +100,8 @@ func run(ctx context.Context, root, plugin string, request *pluginpb.CodeGenerat
 		return errors.New(response.GetError())
 	}
 	for _, file := range response.File {
-		if err := os.WriteFile(filepath.Join(root, file.GetName()), []byte(file.GetContent()), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(root, file.GetName()), []byte(file.GetContent()),
+			0o644); err != nil {
 			return err
 		}
 	}

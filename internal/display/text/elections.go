@@ -56,8 +56,8 @@ func (o Options) election(e display.Election) []cell {
 	return row
 }
 
-// messages writes how many messages an election took, and how many one takes by the algorithm's page
-// if that is known: 18/24.
+// messages writes how many messages an election took, and how many one takes by the algorithm's
+// page if that is known: 18/24.
 func messages(sent int32, atMost *int32) string {
 	if atMost == nil {
 		return strconv.Itoa(int(sent))

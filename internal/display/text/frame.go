@@ -6,7 +6,8 @@ import (
 )
 
 // Frame draws text in place on a terminal. It moves the cursor home and overwrites what was there,
-// so that nothing flickers. What does not fit is left out: a line that wraps would shift the others.
+// so that nothing flickers. What does not fit is left out: a line that wraps would shift the
+// others.
 type Frame struct {
 	// Columns and Lines are the terminal's, in characters.
 	Columns, Lines int

@@ -68,7 +68,9 @@ func (h headline) who(age bool) string {
 
 // mayBeUnseen reports whether voters that the manager does not see may have a coordinator among
 // themselves: it may be the manager that is cut off.
-func (h headline) mayBeUnseen() bool { return h.reason == "MajorityLost" || h.reason == "NoMajority" }
+func (h headline) mayBeUnseen() bool {
+	return h.reason == "MajorityLost" || h.reason == "NoMajority"
+}
 
 func (h headline) write(b *strings.Builder, o Options) {
 	o.hang(b, "", h.label()+": ", stateStyle(h.state), h.who(true))

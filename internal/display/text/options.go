@@ -1,5 +1,6 @@
-// Package text writes what package display shows as text for people: a group, a line for each group, a
-// line for each change, and an explanation. It aligns, wraps and colours, and decides nothing.
+// Package text writes what package display shows as text for people: a group, a line for each
+// group, a line for each change, and an explanation. It aligns, wraps and colours, and decides
+// nothing.
 //
 // What it is given is printable. It adds escape sequences for colours only, and only if it is told.
 package text

@@ -8,10 +8,12 @@ import (
 
 // Event is something that happened, in the order in which it did.
 type Event struct {
-	At       Time
-	Kind     EventKind
-	Process  string           // that it happened to; the sender of what is Sent, the receiver of what is Delivered or Lost
-	Peer     string           // the other process: of a message, of a link, the one suspected or followed
+	At   Time
+	Kind EventKind
+	// that it happened to; the sender of what is Sent, the receiver of what is Delivered or Lost
+	Process string
+	// the other process: of a message, of a link, the one suspected or followed
+	Peer     string
 	Message  election.Message // Sent, Delivered, Lost
 	Sequence int              // of the message, from 1; the same in Sent and in Delivered or Lost
 	Note     string           // which timer ran out, why a message was lost, which sides a cut has

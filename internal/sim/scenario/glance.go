@@ -5,8 +5,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/sim"
 )
 
-// The failure detector of a player. It looks when something may have changed, instead of asking all the time: what it finds
-// is what a question every now and then would find.
+// The failure detector of a player. It looks when something may have changed, instead of asking all
+// the time: what it finds is what a question every now and then would find.
 
 func (p *player) lookLater(i int32, after Time) {
 	t := p.queue.Push(p.now+after, sim.Looks)
@@ -19,8 +19,8 @@ func (p *player) lookAround(after Time) {
 	}
 }
 
-// glance tells a process of neighbours in the ring that are gone, and with Detect that its coordinator is gone or
-// coordinates no more.
+// glance tells a process of neighbours in the ring that are gone, and with Detect that its
+// coordinator is gone or coordinates no more.
 func (p *player) glance(i int32) {
 	m := p.nodes[i].machine
 	for range p.nodes { // each finding may bring another neighbour
@@ -35,8 +35,8 @@ func (p *player) glance(i int32) {
 	}
 }
 
-// detect suspects a coordinator that is gone. A look also asks it whom it follows; between looks that would find what its
-// announcements are about to change.
+// detect suspects a coordinator that is gone. A look also asks it whom it follows; between looks
+// that would find what its announcements are about to change.
 func (p *player) detect(i int32, ask bool) {
 	s := p.nodes[i].machine.State()
 	c, known := p.places[s.Coordinator]
@@ -80,7 +80,8 @@ func (p *player) gone(i, q int32) bool {
 	return (p.cut[p.pair(i, q)] || p.cut[p.pair(q, i)]) && p.now-p.since >= T
 }
 
-// lostNeighbour is a process that the ring depends on at this place, that is gone, and of which this process does not know it.
+// lostNeighbour is a process that the ring depends on at this place, that is gone, and of which
+// this process does not know it.
 func (p *player) lostNeighbour(m *election.Machine, i int32) (int32, bool) {
 	if !p.ring {
 		return 0, false

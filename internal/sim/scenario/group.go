@@ -25,7 +25,9 @@ type Group struct {
 
 // NewGroup makes a group of live processes in which everybody follows coordinator; if that is empty
 // nobody follows anyone.
-func NewGroup(out io.Writer, algorithm string, roster []election.Process, coordinator string) (*Group, error) {
+func NewGroup(
+	out io.Writer, algorithm string, roster []election.Process, coordinator string,
+) (*Group, error) {
 	g := &Group{out: out, algorithm: algorithm, roster: roster, counts: map[election.Kind]int{}}
 	g.reset(roster)
 	g.carry, g.stepped, g.observe = g.post, g.after, g.transcribe
@@ -38,7 +40,11 @@ func NewGroup(out io.Writer, algorithm string, roster []election.Process, coordi
 }
 
 func (g *Group) start(p int32, coordinator string) error {
-	return g.boot(p, election.Config{Algorithm: g.algorithm, Roster: g.roster, Coordinator: coordinator})
+	return g.boot(p, election.Config{
+		Algorithm:   g.algorithm,
+		Roster:      g.roster,
+		Coordinator: coordinator,
+	})
 }
 
 // Crash ends processes at once. Their peers are told nothing: they find out by waiting.
@@ -114,11 +120,18 @@ func (g *Group) post(from, to int32, e *election.Envelope, sequence int) {
 		lost = "   (lost: " + e.To + " is down)"
 	}
 	g.printf("%s → %s  %s%s", g.nodes[from].name, e.To, Describe(e.Message), lost)
-	g.flight = append(g.flight, task{kind: arrive, from: from, to: to, incarnation: g.nodes[from].incarnation, sequence: sequence, message: e.Message})
+	g.flight = append(g.flight, task{
+		kind:        arrive,
+		from:        from,
+		to:          to,
+		incarnation: g.nodes[from].incarnation,
+		sequence:    sequence,
+		message:     e.Message,
+	})
 }
 
-// Deliver delivers every message in the order they were sent, and those sent in reply, up to a bound
-// that no election of the books comes near.
+// Deliver delivers every message in the order they were sent, and those sent in reply, up to a
+// bound that no election of the books comes near.
 func (g *Group) Deliver() error {
 	for range 10_000 {
 		if len(g.flight) == 0 {
@@ -133,7 +146,8 @@ func (g *Group) Deliver() error {
 
 // arrive hands a message to its receiver, unless the network is cut between them.
 func (g *Group) arrive(t *task) {
-	if g.nodes[t.to].machine != nil && (g.cut == nil || !g.cut(g.nodes[t.from].name, g.nodes[t.to].name)) {
+	if g.nodes[t.to].machine != nil &&
+		(g.cut == nil || !g.cut(g.nodes[t.from].name, g.nodes[t.to].name)) {
 		g.hand(t)
 	}
 }

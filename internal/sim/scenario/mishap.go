@@ -11,14 +11,16 @@ import (
 
 // Faults that the books do not speak of, or assume away.
 const (
-	// OneWay cuts the links from the processes of the first side to those of the second. It adds to a cut; Heal ends it.
+	// OneWay cuts the links from the processes of the first side to those of the second. It adds to a
+	// cut; Heal ends it.
 	OneWay FaultKind = "OneWay"
-	// Misjudge makes the first process hold the others for gone, as if its links to them had been refused.
+	// Misjudge makes the first process hold the others for gone, as if its links to them had been
+	// refused.
 	Misjudge FaultKind = "Misjudge"
 	// Relink lets the first process learn that it can reach the others.
 	Relink FaultKind = "Relink"
-	// Pause stops processes with all they were about to do; Resume lets them go on, and a quarter of a Unit later they read
-	// their mail and find out which timers have run out.
+	// Pause stops processes with all they were about to do; Resume lets them go on, and a quarter of a
+	// Unit later they read their mail and find out which timers have run out.
 	Pause  FaultKind = "Pause"
 	Resume FaultKind = "Resume"
 	// Unhealthy fails the apps of processes: their control parts go on. Healthy ends it.
@@ -26,8 +28,8 @@ const (
 	Healthy   FaultKind = "Healthy"
 )
 
-// Carry says how long a message takes, or that it is lost. Messages of a link that would overtake arrive with the one
-// before. It must give the same answers for the same questions.
+// Carry says how long a message takes, or that it is lost. Messages of a link that would overtake
+// arrive with the one before. It must give the same answers for the same questions.
 type Carry func(from, to string, m election.Message, sequence int) (takes Time, lost bool)
 
 // checkMishap says what is wrong with a fault of this file.
@@ -39,14 +41,16 @@ func (f *Fault) checkMishap() error {
 		}
 	case Misjudge, Relink:
 		if len(f.Processes) < 2 || len(f.Sides) > 0 {
-			return fmt.Errorf("%s at %s names the process that errs or learns, and those that it is about", f.Kind, Delays(f.At))
+			return fmt.Errorf("%s at %s names the process that errs or learns, and those that it is about",
+				f.Kind, Delays(f.At))
 		}
 	case Pause, Resume, Unhealthy, Healthy:
 		if len(f.Processes) == 0 || len(f.Sides) > 0 {
 			return fmt.Errorf("%s at %s names processes, and no sides", f.Kind, Delays(f.At))
 		}
 	default:
-		all := []FaultKind{Crash, Recover, Cut, Heal, OneWay, Misjudge, Relink, Pause, Resume, Unhealthy, Healthy}
+		all := []FaultKind{Crash, Recover, Cut, Heal, OneWay, Misjudge, Relink, Pause, Resume, Unhealthy,
+			Healthy}
 		return fmt.Errorf("no fault %q; there are %v", f.Kind, all)
 	}
 	return nil
@@ -55,7 +59,8 @@ func (f *Fault) checkMishap() error {
 // mishap lets a fault of this file happen.
 func (p *player) mishap(f Fault) {
 	if f.Kind == OneWay {
-		p.note(WasCut, -1, -1, strings.Join(f.Sides[0], " ")+" does not reach "+strings.Join(f.Sides[1], " "))
+		p.note(WasCut, -1, -1,
+			strings.Join(f.Sides[0], " ")+" does not reach "+strings.Join(f.Sides[1], " "))
 		p.since = p.now
 		for _, a := range f.Sides[0] {
 			for _, b := range f.Sides[1] {

@@ -45,8 +45,9 @@ const (
 	glance                     // the failure detector of process to looks whether all is well
 )
 
-// network is a group of processes and their links in virtual time. It delivers messages, lets timers run out, and steps the
-// machines. What else happens, and what becomes of a message, is up to who owns it.
+// network is a group of processes and their links in virtual time. It delivers messages, lets
+// timers run out, and steps the machines. What else happens, and what becomes of a message, is up
+// to who owns it.
 type network struct {
 	now      Time
 	queue    sim.Queue[task]
@@ -127,10 +128,12 @@ func (n *network) step(p int32, e election.Event) {
 
 // decided reports whether a process has found its coordinator between two states.
 func decided(before, after election.State) bool {
-	return after.Coordinator != "" && (after.Coordinator != before.Coordinator || after.Last.Decision != before.Last.Decision)
+	return after.Coordinator != "" &&
+		(after.Coordinator != before.Coordinator || after.Last.Decision != before.Last.Decision)
 }
 
-// set starts or stops a timer. What is in the queue of an earlier setting is known by its generation.
+// set starts or stops a timer. What is in the queue of an earlier setting is known by its
+// generation.
 func (n *network) set(p int32, op election.TimerOp) {
 	v := &n.nodes[p]
 	for i, name := range timerNames {
@@ -143,14 +146,22 @@ func (n *network) set(p int32, op election.TimerOp) {
 		}
 		v.timers[i]++
 		t := n.queue.Push(n.now+Time(op.Wait)*T, sim.Timeouts)
-		t.kind, t.to, t.timer, t.generation, t.incarnation = expire, p, int32(i), v.timers[i], v.incarnation
+		t.kind, t.to, t.timer, t.generation, t.incarnation = expire, p, int32(
+			i), v.timers[i], v.incarnation
 	}
 }
 
 func (n *network) send(from int32, e *election.Envelope) {
 	n.sequence++
 	if n.observe != nil {
-		n.observe(Event{At: n.now, Kind: Sent, Process: n.nodes[from].name, Peer: e.To, Message: e.Message, Sequence: n.sequence})
+		n.observe(Event{
+			At:       n.now,
+			Kind:     Sent,
+			Process:  n.nodes[from].name,
+			Peer:     e.To,
+			Message:  e.Message,
+			Sequence: n.sequence,
+		})
 	}
 	if to, ok := n.places[e.To]; ok {
 		n.carry(from, to, e, n.sequence)
@@ -176,10 +187,21 @@ func (n *network) lose(t *task, why string) {
 // hand gives a message to a process that is not down.
 func (n *network) hand(t *task) {
 	if n.observe != nil {
-		n.observe(Event{At: n.now, Kind: Delivered, Process: n.nodes[t.to].name, Peer: n.nodes[t.from].name,
-			Message: t.message, Sequence: t.sequence})
+		n.observe(Event{
+			At:       n.now,
+			Kind:     Delivered,
+			Process:  n.nodes[t.to].name,
+			Peer:     n.nodes[t.from].name,
+			Message:  t.message,
+			Sequence: t.sequence,
+		})
 	}
-	n.step(t.to, election.Event{Type: election.Receive, Process: n.nodes[t.from].name, Incarnation: t.incarnation, Message: t.message})
+	n.step(t.to, election.Event{
+		Type:        election.Receive,
+		Process:     n.nodes[t.from].name,
+		Incarnation: t.incarnation,
+		Message:     t.message,
+	})
 }
 
 // due reports whether a timer that ran out was still running.

@@ -12,7 +12,8 @@ func (g *Group) Change(roster []election.Process) {
 	g.Tell(election.Event{Type: election.Change, Roster: roster})
 }
 
-// Partition cuts the network: messages between the two sides are lost, and both sides see the links closed.
+// Partition cuts the network: messages between the two sides are lost, and both sides see the links
+// closed.
 func (g *Group) Partition(a, b []string) {
 	g.cut = func(from, to string) bool { return slices.Contains(a, from) != slices.Contains(a, to) }
 	for _, p := range a {

@@ -32,17 +32,19 @@ func (s *Scenario) restless() Time {
 	return last + Time(500+10*len(s.Processes))*T
 }
 
-// Play plays a scenario. Messages take one Unit and keep their order, and processing takes no time. A ring's links show a
-// failure of the successor (the books' "faulty successors are skipped"): one that is down from the start is known, of one that
-// crashes later its predecessor learns T later. Nobody is told anything else but by its own failure detector (Detect), which
-// speaks T after the crash or the cut. When a cut heals, both ends of each link learn it at once.
+// Play plays a scenario. Messages take one Unit and keep their order, and processing takes no time.
+// A ring's links show a failure of the successor (the books' "faulty successors are skipped"): one
+// that is down from the start is known, of one that crashes later its predecessor learns T later.
+// Nobody is told anything else but by its own failure detector (Detect), which speaks T after the
+// crash or the cut. When a cut heals, both ends of each link learn it at once.
 //
 // It fails if the scenario makes no sense, or if without Until the group does not come to rest.
 func Play(s Scenario) (Result, error) {
 	if err := s.check(); err != nil {
 		return Result{}, err
 	}
-	p := player{Scenario: s, result: Result{Messages: map[election.Kind]int{}, Coordinators: map[string]string{}}}
+	p := player{Scenario: s,
+		result: Result{Messages: map[election.Kind]int{}, Coordinators: map[string]string{}}}
 	if err := p.begin(); err != nil {
 		return Result{}, err
 	}
@@ -77,7 +79,11 @@ func (p *player) begin() error {
 		p.Coordinator = Highest(p.Processes).Name
 	}
 	for i := range p.nodes {
-		if err := p.boot(int32(i), election.Config{Algorithm: p.Algorithm, Roster: p.Processes, Coordinator: p.Coordinator}); err != nil {
+		if err := p.boot(int32(i), election.Config{
+			Algorithm:   p.Algorithm,
+			Roster:      p.Processes,
+			Coordinator: p.Coordinator,
+		}); err != nil {
 			return err
 		}
 	}
@@ -111,8 +117,8 @@ func (p *player) begin() error {
 	return nil
 }
 
-// open opens a process's links to all live processes, as they are when a scenario begins. The views that it tells then are
-// not part of the scenario.
+// open opens a process's links to all live processes, as they are when a scenario begins. The views
+// that it tells then are not part of the scenario.
 func (p *player) open(i int32) {
 	for q := range p.nodes {
 		if m := p.nodes[i].machine; m != nil && int32(q) != i && p.nodes[q].machine != nil {
@@ -133,11 +139,13 @@ func (p *player) initiators() []string {
 	if len(p.Initiators) > 0 || !p.Cold {
 		return p.Initiators
 	}
-	return slices.DeleteFunc(namesOf(p.Processes), func(name string) bool { return slices.Contains(p.Crashed, name) })
+	return slices.DeleteFunc(namesOf(p.Processes), func(name string) bool {
+		return slices.Contains(p.Crashed, name)
+	})
 }
 
-// rouse gives an initiator that coordinates a new incarnation: it can suspect nobody. That comes before anybody sends, or it would
-// not get what is sent to its old incarnation.
+// rouse gives an initiator that coordinates a new incarnation: it can suspect nobody. That comes
+// before anybody sends, or it would not get what is sent to its old incarnation.
 func (p *player) rouse(i int32) error {
 	v := &p.nodes[i]
 	if v.machine.State().Coordinator != v.name {
@@ -176,8 +184,8 @@ func (p *player) run() error {
 	}
 	for p.queue.Len() > 0 && p.queue.Next() <= end {
 		if len(p.result.Events) > endless {
-			return fmt.Errorf("%d events in %s link delays are more than can be kept: play fewer processes, "+
-				"fewer initiators, or until an earlier end", endless, Delays(p.now))
+			return fmt.Errorf("%d events in %s link delays are more than can be kept: play fewer "+
+				"processes, fewer initiators, or until an earlier end", endless, Delays(p.now))
 		}
 		at, t := p.queue.Pop()
 		p.now = at

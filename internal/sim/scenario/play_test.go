@@ -35,7 +35,8 @@ func TestPlaySeed004(t *testing.T) {
 	}
 }
 
-// Every algorithm, whatever befalls the group: in the end the highest live process coordinates, as each seed says.
+// Every algorithm, whatever befalls the group: in the end the highest live process coordinates, as
+// each seed says.
 func TestPlayEveryAlgorithm(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		for name, c := range map[string]struct {

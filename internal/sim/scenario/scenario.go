@@ -17,21 +17,24 @@ type Scenario struct {
 	// Crashed are down from the start. Nobody has been told, but for their predecessors in a ring.
 	Crashed   []string
 	Unhealthy []string // their apps have failed from the start; their control parts go on
-	// Initiators hold an election at time 0: their failure detector suspects the coordinator, whether it is down or not. An
-	// initiator that is the coordinator itself, and every initiator of a cold group, starts anew instead, as after a failure.
+	// Initiators hold an election at time 0: their failure detector suspects the coordinator, whether
+	// it is down or not. An initiator that is the coordinator itself, and every initiator of a cold
+	// group, starts anew instead, as after a failure.
 	Initiators []string
 	Faults     []Fault
 	Carry      Carry // when messages arrive; nil: each takes a Unit
 	Until      Time  // the end; 0: when nothing is under way any more
-	Detect     bool  // each process has a failure detector, which finds out within T that its coordinator is gone
+	// each process has a failure detector, which finds out within T that its coordinator is gone
+	Detect bool
 }
 
 // Fault is something that happens to the group.
 type Fault struct {
 	At        Time
 	Kind      FaultKind
-	Processes []string   // that crash or recover
-	Sides     [][]string // of a cut: two processes reach each other if some side has both, or if one of them is in no side
+	Processes []string // that crash or recover
+	// of a cut: two processes reach each other if some side has both, or if one of them is in no side
+	Sides [][]string
 }
 
 // FaultKind says what a fault is.
@@ -48,7 +51,8 @@ const (
 // check says what is wrong with a scenario, and what would be right.
 func (s *Scenario) check() error {
 	if !slices.Contains(election.Algorithms(), s.Algorithm) {
-		return fmt.Errorf("no election algorithm %q; there are %s", s.Algorithm, strings.Join(election.Algorithms(), ", "))
+		return fmt.Errorf("no election algorithm %q; there are %s", s.Algorithm,
+			strings.Join(election.Algorithms(), ", "))
 	}
 	if len(s.Processes) == 0 {
 		return fmt.Errorf("a scenario needs at least one process")
@@ -61,25 +65,30 @@ func (s *Scenario) check() error {
 		case seen[p.Name]:
 			return fmt.Errorf("two processes are called %s: names are unique", p.Name)
 		case p.Priority < 0:
-			return fmt.Errorf("%s has the priority %d; it is 0 (never coordinates) or more", p.Name, p.Priority)
+			return fmt.Errorf("%s has the priority %d; it is 0 (never coordinates) or more", p.Name,
+				p.Priority)
 		}
 		seen[p.Name] = true
 	}
 	if s.Cold && s.Coordinator != "" {
-		return fmt.Errorf("a cold group has no coordinator: leave out either Cold or the coordinator %s", s.Coordinator)
+		return fmt.Errorf("a cold group has no coordinator: leave out either Cold or the coordinator %s",
+			s.Coordinator)
 	}
 	if s.Until < 0 {
-		return fmt.Errorf("the scenario ends at %s; give 0 to play until nothing is under way, or a later time", Delays(s.Until))
+		return fmt.Errorf("the scenario ends at %s; give 0 to play until nothing is under way, or a "+
+			"later time", Delays(s.Until))
 	}
 	return s.checkNames()
 }
 
-// checkNames sees to it that everybody named is a process, and that no fault falls outside the time played.
+// checkNames sees to it that everybody named is a process, and that no fault falls outside the time
+// played.
 func (s *Scenario) checkNames() error {
 	known := func(what string, names ...string) error {
 		for _, name := range names {
 			if !slices.ContainsFunc(s.Processes, func(p election.Process) bool { return p.Name == name }) {
-				return fmt.Errorf("%s: there is no process %q; there are %s", what, name, strings.Join(namesOf(s.Processes), ", "))
+				return fmt.Errorf("%s: there is no process %q; there are %s", what, name,
+					strings.Join(namesOf(s.Processes), ", "))
 			}
 		}
 		return nil
@@ -109,7 +118,8 @@ func (s *Scenario) checkNames() error {
 		}
 	}
 	for _, f := range s.Faults {
-		if err := known(strings.ToLower(string(f.Kind)), append(slices.Concat(f.Sides...), f.Processes...)...); err != nil {
+		if err := known(strings.ToLower(string(f.Kind)),
+			append(slices.Concat(f.Sides...), f.Processes...)...); err != nil {
 			return err
 		}
 		if err := f.check(s.Until); err != nil {
@@ -124,8 +134,8 @@ func (f *Fault) check(until Time) error {
 	case f.At < 0:
 		return fmt.Errorf("%s at %s: times start at 0", f.Kind, Delays(f.At))
 	case until > 0 && f.At > until:
-		return fmt.Errorf("%s at %s is after the end at %s; let the scenario last until %s at least", f.Kind, Delays(f.At),
-			Delays(until), Delays(f.At))
+		return fmt.Errorf("%s at %s is after the end at %s; let the scenario last until %s at least",
+			f.Kind, Delays(f.At), Delays(until), Delays(f.At))
 	}
 	switch f.Kind {
 	case Crash, Recover:
@@ -138,7 +148,8 @@ func (f *Fault) check(until Time) error {
 		}
 	case Heal:
 		if len(f.Processes)+len(f.Sides) > 0 {
-			return fmt.Errorf("%s at %s ends the cut as a whole: it names neither processes nor sides", f.Kind, Delays(f.At))
+			return fmt.Errorf("%s at %s ends the cut as a whole: it names neither processes nor sides",
+				f.Kind, Delays(f.At))
 		}
 	default:
 		return f.checkMishap()

@@ -69,7 +69,8 @@ func (p *player) linkUp(i, peer int32) {
 	}
 }
 
-// part cuts the network into sides, or heals it. Links that were cut and are not any more open at both ends.
+// part cuts the network into sides, or heals it. Links that were cut and are not any more open at
+// both ends.
 func (p *player) part(sides [][]string) {
 	p.since = p.now
 	within := func(a, b string) bool {

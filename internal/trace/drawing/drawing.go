@@ -1,5 +1,5 @@
-// Package drawing draws what package trace tells of an election. It is apart because the agent links
-// package trace, and draws nothing.
+// Package drawing draws what package trace tells of an election. It is apart because the agent
+// links package trace, and draws nothing.
 package drawing
 
 import (

@@ -117,7 +117,8 @@ type Backend interface {
 	// Kill and Pause are for containers of a pod. The signal names the app's writer. The error may be
 	// ErrMissed.
 	Kill(ctx context.Context, pod *corev1.Pod, containers ...string) (history.Signal, error)
-	Pause(ctx context.Context, pod *corev1.Pod, length time.Duration, containers ...string) (history.Signal, error)
+	Pause(ctx context.Context, pod *corev1.Pod, length time.Duration,
+		containers ...string) (history.Signal, error)
 	// KillProgram returns when the program runs again.
 	KillProgram(ctx context.Context, p Program) (register.Instant, error)
 	PauseProgram(ctx context.Context, p Program, length time.Duration) (register.Instant, error)
@@ -141,7 +142,8 @@ var ErrMissed = errors.New("it has no process any more")
 // Containers returns the IDs of a pod's running containers, by name.
 func Containers(p *corev1.Pod) map[string]string {
 	ids := map[string]string{}
-	for _, list := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
+	for _, list := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses,
+		p.Status.ContainerStatuses} {
 		for _, c := range list {
 			if _, id, ok := strings.Cut(c.ContainerID, "://"); ok && c.State.Running != nil {
 				ids[c.Name] = id
@@ -152,7 +154,9 @@ func Containers(p *corev1.Pod) map[string]string {
 }
 
 // Within bounds a context. Its cause says what did not happen in time.
-func Within(ctx context.Context, limit time.Duration, what string) (context.Context, context.CancelFunc) {
+func Within(
+	ctx context.Context, limit time.Duration, what string,
+) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("%s within %v", what, limit))
 }
 

@@ -32,11 +32,12 @@ func dockerTo(ctx context.Context, out io.Writer, args ...string) error {
 	defer cancel()
 	slog.Info("docker", "args", args)
 	var complaint bytes.Buffer
-	command := exec.CommandContext(ctx, "docker", args...) //nolint:gosec // the arguments are this program's own
+	//nolint:gosec // the arguments are this program's own
+	command := exec.CommandContext(ctx, "docker", args...)
 	command.Stdout, command.Stderr = out, &complaint
 	if err := command.Run(); err != nil {
-		return fmt.Errorf("docker %s: %w: %s", strings.Join(args, " "), errors.Join(err, context.Cause(ctx)),
-			strings.TrimSpace(complaint.String()))
+		return fmt.Errorf("docker %s: %w: %s", strings.Join(args, " "),
+			errors.Join(err, context.Cause(ctx)), strings.TrimSpace(complaint.String()))
 	}
 	return nil
 }
@@ -46,7 +47,9 @@ func dockerTo(ctx context.Context, out io.Writer, args ...string) error {
 func follow(ctx context.Context, node, file string, take func(register.Entry)) error {
 	// A process in a node outlives the docker exec that began it, unless it sees that its input ends.
 	const script = `tail --lines=+1 --follow=name --retry "$0" & cat >/dev/null; kill $!`
-	command := exec.CommandContext(ctx, "docker", "exec", "--interactive", node, "sh", "-c", script, file) //nolint:gosec // likewise
+	//nolint:gosec // likewise
+	command := exec.CommandContext(ctx, "docker", "exec", "--interactive", node, "sh", "-c", script,
+		file)
 	input, err := command.StdinPipe()
 	if err != nil {
 		return err

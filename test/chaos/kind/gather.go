@@ -53,7 +53,8 @@ func fetch(ctx context.Context, node, to string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
-	extract := exec.CommandContext(ctx, "tar", "--extract", "--no-same-owner", "-C", to) //nolint:gosec // the user says where
+	//nolint:gosec // the user says where
+	extract := exec.CommandContext(ctx, "tar", "--extract", "--no-same-owner", "-C", to)
 	archive, err := extract.StdinPipe()
 	if err != nil {
 		return err
@@ -62,7 +63,8 @@ func fetch(ctx context.Context, node, to string) error {
 		return err
 	}
 	// tar says that files have changed; that is no failure here.
-	packed := dockerTo(ctx, archive, "exec", node, "tar", "--create", "--ignore-failed-read", "--warning=no-file-changed", "-C", nodeDir, ".")
+	packed := dockerTo(ctx, archive, "exec", node, "tar", "--create", "--ignore-failed-read",
+		"--warning=no-file-changed", "-C", nodeDir, ".")
 	_ = archive.Close()
 	if err := extract.Wait(); err != nil {
 		return errors.Join(packed, err)

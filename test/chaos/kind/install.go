@@ -26,7 +26,8 @@ func (b *Backend) Up(ctx context.Context) (backend.Cluster, error) {
 	defer cancel()
 	c := &b.cluster
 	var err error
-	if c.Stage, err = stage.Connect(b.Kubeconfig, "", ""); err != nil { // what is applied brings its own namespaces
+	// what is applied brings its own namespaces
+	if c.Stage, err = stage.Connect(b.Kubeconfig, "", ""); err != nil {
 		return *c, err
 	}
 	if c.Kubernetes, err = c.Version(); err != nil {
@@ -67,11 +68,13 @@ var ofManager = client.MatchingLabels{"app.kubernetes.io/component": "manager"}
 
 // awaitRollout awaits that the managers are those that were just installed, and ready.
 func (b *Backend) awaitRollout(ctx context.Context) error {
-	return b.cluster.Until(ctx, "the managers", &appsv1.DeploymentList{}, func(object runtime.Object) bool {
-		d, ok := object.(*appsv1.Deployment)
-		return ok && d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas == *d.Spec.Replicas &&
-			d.Status.ReadyReplicas == *d.Spec.Replicas && d.Status.Replicas == *d.Spec.Replicas
-	}, client.InNamespace(backend.SystemNamespace))
+	return b.cluster.Until(ctx, "the managers", &appsv1.DeploymentList{},
+		func(object runtime.Object) bool {
+			d, ok := object.(*appsv1.Deployment)
+			return ok && d.Status.ObservedGeneration == d.Generation &&
+				d.Status.UpdatedReplicas == *d.Spec.Replicas &&
+				d.Status.ReadyReplicas == *d.Spec.Replicas && d.Status.Replicas == *d.Spec.Replicas
+		}, client.InNamespace(backend.SystemNamespace))
 }
 
 // awaitManagers awaits that as many managers are ready as were killed, and that none is seen any
@@ -85,9 +88,10 @@ func (b *Backend) awaitManagers(ctx context.Context, killed []corev1.Pod) error 
 	}
 	return b.cluster.Until(ctx, "the managers", &corev1.PodList{}, func(runtime.Object) bool {
 		pods, err := b.managers(ctx)
-		return err == nil && len(pods) == len(killed) && !slices.ContainsFunc(pods, func(p corev1.Pod) bool {
-			return !stage.Ready(&p) || ended[backend.Containers(&p)[backend.ManagerContainer]]
-		})
+		return err == nil && len(pods) == len(killed) &&
+			!slices.ContainsFunc(pods, func(p corev1.Pod) bool {
+				return !stage.Ready(&p) || ended[backend.Containers(&p)[backend.ManagerContainer]]
+			})
 	}, client.InNamespace(backend.SystemNamespace), ofManager)
 }
 
@@ -99,18 +103,27 @@ func (b *Backend) startRegister(ctx context.Context) (url string, err error) {
 	if err := b.cluster.ApplyObject(ctx, backend.Namespace(registerNamespace)); err != nil {
 		return "", err
 	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: registerNamespace, Name: name, Labels: labels}, Spec: corev1.PodSpec{
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: registerNamespace,
+		Name:      name,
+		Labels:    labels,
+	}, Spec: corev1.PodSpec{
 		NodeName:    b.nodes.control,
 		Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 		Volumes:     []corev1.Volume{hostDir("register")},
-		Containers: []corev1.Container{{Name: "register", Image: b.Image, SecurityContext: backend.Confined(),
-			Args:         []string{"serve", "--listen=:8080", "--log=" + nodeDir + "/register/register.jsonl"},
+		Containers: []corev1.Container{{
+			Name:            "register",
+			Image:           b.Image,
+			SecurityContext: backend.Confined(),
+			Args: []string{"serve", "--listen=:8080",
+				"--log=" + nodeDir + "/register/register.jsonl"},
 			VolumeMounts: []corev1.VolumeMount{{Name: "register", MountPath: nodeDir + "/register"}},
 		}},
 	}}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: registerNamespace, Name: name},
 		Spec: corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 8080}}}}
-	if err := errors.Join(b.cluster.ApplyObject(ctx, pod), b.cluster.ApplyObject(ctx, service)); err != nil {
+	if err := errors.Join(b.cluster.ApplyObject(ctx, pod),
+		b.cluster.ApplyObject(ctx, service)); err != nil {
 		return "", err
 	}
 	if err := b.cluster.Get(ctx, client.ObjectKeyFromObject(service), service); err != nil {

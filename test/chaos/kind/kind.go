@@ -55,7 +55,9 @@ func (b *Backend) Follow(ctx context.Context, take func(register.Entry)) error {
 }
 
 // Kill has the pod's node kill containers.
-func (b *Backend) Kill(ctx context.Context, pod *corev1.Pod, containers ...string) (history.Signal, error) {
+func (b *Backend) Kill(
+	ctx context.Context, pod *corev1.Pod, containers ...string,
+) (history.Signal, error) {
 	return b.signal(ctx, pod, containers, "kill")
 }
 
@@ -79,29 +81,39 @@ func (b *Backend) signal(
 }
 
 // Cut drops packets in the nodes.
-func (b *Backend) Cut(ctx context.Context, drops []backend.Drop, length time.Duration) (register.Instant, error) {
+func (b *Backend) Cut(
+	ctx context.Context, drops []backend.Drop, length time.Duration,
+) (register.Instant, error) {
 	return cut(ctx, fmt.Sprintf("podesta_chaos_%d", b.cuts.Add(1)), drops, length)
 }
 
 // Starve keeps all cores busy from a node.
-func (b *Backend) Starve(ctx context.Context, node string, length time.Duration) (register.Instant, error) {
+func (b *Backend) Starve(
+	ctx context.Context, node string, length time.Duration,
+) (register.Instant, error) {
 	s, err := inNode(ctx, node, "hog", "--for="+length.String())
 	return s.At, err
 }
 
 // KillNode kills the container that the node is, and starts it again after the length.
-func (b *Backend) KillNode(ctx context.Context, node string, length time.Duration) (history.Signal, error) {
+func (b *Backend) KillNode(
+	ctx context.Context, node string, length time.Duration,
+) (history.Signal, error) {
 	s, err := freeze(ctx, node, length, "kill", "start")
 	return history.Signal{Kill: true, At: s.At}, err
 }
 
 // PauseNode stops all processes of a node.
-func (b *Backend) PauseNode(ctx context.Context, node string, length time.Duration) (history.Signal, error) {
+func (b *Backend) PauseNode(
+	ctx context.Context, node string, length time.Duration,
+) (history.Signal, error) {
 	return freeze(ctx, node, length, "pause", "unpause")
 }
 
 // freeze notes the instant before Docker kills, and after it paused.
-func freeze(ctx context.Context, node string, length time.Duration, stop, start string) (s history.Signal, err error) {
+func freeze(
+	ctx context.Context, node string, length time.Duration, stop, start string,
+) (s history.Signal, err error) {
 	s.At = register.Now()
 	if _, err = docker(ctx, stop, node); err != nil {
 		return s, err
@@ -171,8 +183,11 @@ func (b *Backend) signalManagers(
 }
 
 // signalControl signals a container of the control plane.
-func (b *Backend) signalControl(ctx context.Context, p backend.Program, args ...string) (register.Instant, error) {
-	said, err := docker(ctx, "exec", b.nodes.control, "crictl", "ps", "--quiet", "--state=Running", "--name=^"+string(p)+"$")
+func (b *Backend) signalControl(
+	ctx context.Context, p backend.Program, args ...string,
+) (register.Instant, error) {
+	said, err := docker(ctx, "exec", b.nodes.control, "crictl", "ps", "--quiet", "--state=Running",
+		"--name=^"+string(p)+"$")
 	if err != nil {
 		return register.Now(), err
 	}

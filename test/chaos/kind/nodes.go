@@ -83,7 +83,8 @@ func (n nodes) checkClocks(ctx context.Context) error {
 			return err
 		}
 		if after := register.Now(); s.At < before || s.At > after {
-			return fmt.Errorf("the clock of %s says %v, this machine's %v: Docker must run on this very machine, on Linux",
+			return fmt.Errorf("the clock of %s says %v, this machine's %v: Docker must run on this very "+
+				"machine, on Linux",
 				node, s.At, before)
 		}
 		return nil
@@ -121,7 +122,9 @@ func inShell(ctx context.Context, node, script string) error {
 
 // cut takes directions away for a while: a table of rules a cut, so that cuts do not mend each
 // other. It returns the instant from which on all nodes dropped.
-func cut(ctx context.Context, table string, drops []backend.Drop, length time.Duration) (last register.Instant, err error) {
+func cut(
+	ctx context.Context, table string, drops []backend.Drop, length time.Duration,
+) (last register.Instant, err error) {
 	rules := map[string][]string{} // by node
 	for _, d := range drops {
 		rules[d.At] = append(rules[d.At], fmt.Sprintf("add rule inet %s pre ip saddr %s ip daddr %s drop",
@@ -129,7 +132,8 @@ func cut(ctx context.Context, table string, drops []backend.Drop, length time.Du
 	}
 	at := make(chan register.Instant, len(rules))
 	err = backend.Each(slices.Collect(maps.Keys(rules)), func(node string) error {
-		s, err := inNode(ctx, node, "cut", "--for="+length.String(), "--table="+table, strings.Join(rules[node], "; "))
+		s, err := inNode(ctx, node, "cut", "--for="+length.String(), "--table="+table,
+			strings.Join(rules[node], "; "))
 		at <- s.At
 		return err
 	})

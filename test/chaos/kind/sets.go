@@ -32,8 +32,8 @@ func (b *Backend) Apply(ctx context.Context, s backend.Set) error {
 	return b.cluster.ApplyYAML(ctx, s.Name, text)
 }
 
-// statefulSet spreads the pods of a group: no worker ever has a majority of it, also while another is
-// drained, whose pods wait for it.
+// statefulSet spreads the pods of a group: no worker ever has a majority of it, also while another
+// is drained, whose pods wait for it.
 func statefulSet(s backend.Set) *appsv1.StatefulSet {
 	selector := &metav1.LabelSelector{MatchLabels: s.Template.Labels}
 	template := s.Template
@@ -41,7 +41,9 @@ func statefulSet(s backend.Set) *appsv1.StatefulSet {
 		MaxSkew:           1,
 		TopologyKey:       corev1.LabelHostname,
 		WhenUnsatisfiable: corev1.DoNotSchedule,
-		LabelSelector:     &metav1.LabelSelector{MatchLabels: map[string]string{v1.GroupLabel: s.Template.Labels[v1.GroupLabel]}},
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{
+			v1.GroupLabel: s.Template.Labels[v1.GroupLabel],
+		}},
 	}}
 	template.Spec.Affinity = onWorkers()
 	management := appsv1.ParallelPodManagement
@@ -64,7 +66,8 @@ func onWorkers() *corev1.Affinity {
 	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
 			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
-				{Key: "node-role.kubernetes.io/control-plane", Operator: corev1.NodeSelectorOpDoesNotExist}}}}}}}
+				{Key: "node-role.kubernetes.io/control-plane",
+					Operator: corev1.NodeSelectorOpDoesNotExist}}}}}}}
 }
 
 // Clear deletes the namespace, and what its pods left in the nodes.

@@ -84,7 +84,12 @@ func (b *Backend) Up(ctx context.Context) (backend.Cluster, error) {
 	c.Nodes, c.Workers = 1, []string{node}
 	c.Image, c.Register = registerImage, "http://"+registerService
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	b.sets = sets{ctx: running, stage: c.Stage, wanted: map[string]backend.Set{}, ever: map[string]bool{}}
+	b.sets = sets{
+		ctx:    running,
+		stage:  c.Stage,
+		wanted: map[string]backend.Set{},
+		ever:   map[string]bool{},
+	}
 	b.ending = append(b.ending, func() error { cancel(); b.sets.running.Wait(); return nil })
 	c.Kubernetes, err = c.Version()
 	return *c, err

@@ -52,7 +52,8 @@ func (b *Backend) PauseProgram(
 // a manager that was killed, or that ended by itself because it could not renew its lease with a
 // paused API server, is started again after a moment.
 func (b *Backend) process(ctx context.Context, p backend.Program, before int) (pid int, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no %s of this cluster runs for %v", p, patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, patience,
+		fmt.Errorf("no %s of this cluster runs for %v", p, patience))
 	defer cancel()
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()

@@ -96,7 +96,8 @@ func (s *sets) step(name string) error {
 		errs = append(errs, s.create(set, i))
 	}
 	if remove != nil {
-		errs = append(errs, client.IgnoreNotFound(s.stage.Delete(s.ctx, remove, client.Preconditions{UID: &remove.UID})))
+		errs = append(errs, client.IgnoreNotFound(s.stage.Delete(s.ctx, remove,
+			client.Preconditions{UID: &remove.UID})))
 	}
 	return errors.Join(errs...)
 }
@@ -131,7 +132,8 @@ func decide(set backend.Set, pods map[string]*corev1.Pod) (create []int, remove 
 
 // create makes a pod, with the agent injected as `kubectl election inject` does.
 func (s *sets) create(set backend.Set, i int) error {
-	pod := &corev1.Pod{ObjectMeta: *set.Template.ObjectMeta.DeepCopy(), Spec: *set.Template.Spec.DeepCopy()}
+	pod := &corev1.Pod{ObjectMeta: *set.Template.ObjectMeta.DeepCopy(),
+		Spec: *set.Template.Spec.DeepCopy()}
 	pod.Namespace, pod.Name = set.Namespace, podName(set, i)
 	text, err := s.stage.YAML(pod)
 	if err != nil {

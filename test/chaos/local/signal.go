@@ -21,7 +21,9 @@ import (
 )
 
 // Kill kills the processes that containers are.
-func (b *Backend) Kill(_ context.Context, pod *corev1.Pod, containers ...string) (history.Signal, error) {
+func (b *Backend) Kill(
+	_ context.Context, pod *corev1.Pod, containers ...string,
+) (history.Signal, error) {
 	pids, app, err := b.processes(pod, containers)
 	if err != nil {
 		return history.Signal{At: register.Now()}, err
@@ -45,8 +47,8 @@ func (b *Backend) Pause(
 }
 
 // processes returns those of a pod's containers that live, and which of them is the app's writer. A
-// container that has ended is left out: it did so by itself, or as it was asked to. If all have, that is
-// backend.ErrMissed.
+// container that has ended is left out: it did so by itself, or as it was asked to. If all have,
+// that is backend.ErrMissed.
 func (b *Backend) processes(pod *corev1.Pod, containers []string) (pids []int, app int, err error) {
 	ids := backend.Containers(pod)
 	for _, c := range containers {
@@ -67,8 +69,11 @@ func (b *Backend) processes(pod *corev1.Pod, containers []string) (pids []int, a
 }
 
 // Starve has another process keep all cores busy: in this one it would starve the run as well.
-func (b *Backend) Starve(ctx context.Context, _ string, length time.Duration) (register.Instant, error) {
-	out, err := exec.CommandContext(ctx, b.Program, "hog", "--for="+length.String()).Output() //nolint:gosec // the user says which
+func (b *Backend) Starve(
+	ctx context.Context, _ string, length time.Duration,
+) (register.Instant, error) {
+	//nolint:gosec // the user says which
+	out, err := exec.CommandContext(ctx, b.Program, "hog", "--for="+length.String()).Output()
 	if err != nil {
 		return register.Now(), err
 	}

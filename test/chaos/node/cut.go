@@ -14,8 +14,11 @@ import (
 
 // cutNetwork makes a table with the rules, in one transaction, and takes it away after a while, or
 // when ctx ends. The instants are when the cut was there, and when it still was.
-func cutNetwork(ctx context.Context, table, rules string, length time.Duration) (s history.Signal, err error) {
-	err = nft(context.WithoutCancel(ctx), fmt.Sprintf("add table inet %s; add chain inet %s pre { type filter hook prerouting priority -310 ; }; %s",
+func cutNetwork(
+	ctx context.Context, table, rules string, length time.Duration,
+) (s history.Signal, err error) {
+	err = nft(context.WithoutCancel(ctx), fmt.Sprintf("add table inet %s; add chain inet %s pre { "+
+		"type filter hook prerouting priority -310 ; }; %s",
 		table, table, rules))
 	if err != nil {
 		return s, err
@@ -27,7 +30,8 @@ func cutNetwork(ctx context.Context, table, rules string, length time.Duration) 
 }
 
 func nft(ctx context.Context, rules string) error {
-	said, err := exec.CommandContext(ctx, "nft", rules).CombinedOutput() //nolint:gosec // the chaos run says which
+	//nolint:gosec // the chaos run says which
+	said, err := exec.CommandContext(ctx, "nft", rules).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("nft: %w: %s", err, strings.TrimSpace(string(said)))
 	}

@@ -7,7 +7,7 @@
 //	node pause --for 2s ID…             SIGSTOP, and SIGCONT after a while
 //	node cut --for 2s --table T RULES   drop what nftables rules say, and mend it after a while
 //	node hog --for 3s                   keep all cores busy
-//	node keep FROM… TO                  make hard links to all files below, so that they outlive their pods
+//	node keep FROM… TO                  hard links to all files below, to outlive their pods
 package main
 
 import (
@@ -30,7 +30,8 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM,
+		syscall.SIGHUP)
 	defer stop()
 	if err := newCommand(os.Stdout).ExecuteContext(ctx); err != nil {
 		stop()
@@ -40,41 +41,70 @@ func main() {
 
 func newCommand(out io.Writer) *cobra.Command {
 	say := func(s history.Signal) error { return json.NewEncoder(out).Encode(s) }
-	root := &cobra.Command{Use: "node", Short: "The chaos run's hand inside a node", SilenceUsage: true}
+	root := &cobra.Command{
+		Use:          "node",
+		Short:        "The chaos run's hand inside a node",
+		SilenceUsage: true,
+	}
 	var length time.Duration
-	clock := &cobra.Command{Use: "clock", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-		return say(history.Signal{At: register.Now()})
-	}}
-	kill := &cobra.Command{Use: "kill ID...", Args: cobra.MinimumNArgs(1), RunE: func(_ *cobra.Command, containers []string) error {
-		pids, err := processes(containers)
-		if err != nil {
-			return err
-		}
-		s, err := signals.Kill(pids)
-		return errors.Join(err, say(s))
-	}}
-	pause := &cobra.Command{Use: "pause ID...", Args: cobra.MinimumNArgs(1), RunE: func(cmd *cobra.Command, containers []string) error {
-		pids, err := processes(containers)
-		if err != nil {
-			return err
-		}
-		s, err := signals.Pause(cmd.Context(), pids, length)
-		return errors.Join(err, say(s))
-	}}
-	hog := &cobra.Command{Use: "hog", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		at := register.Now()
-		burn(cmd.Context(), length)
-		return say(history.Signal{At: at, Til: register.Now()})
-	}}
+	clock := &cobra.Command{
+		Use:  "clock",
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return say(history.Signal{At: register.Now()})
+		},
+	}
+	kill := &cobra.Command{
+		Use:  "kill ID...",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, containers []string) error {
+			pids, err := processes(containers)
+			if err != nil {
+				return err
+			}
+			s, err := signals.Kill(pids)
+			return errors.Join(err, say(s))
+		},
+	}
+	pause := &cobra.Command{
+		Use:  "pause ID...",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, containers []string) error {
+			pids, err := processes(containers)
+			if err != nil {
+				return err
+			}
+			s, err := signals.Pause(cmd.Context(), pids, length)
+			return errors.Join(err, say(s))
+		},
+	}
+	hog := &cobra.Command{
+		Use:  "hog",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			at := register.Now()
+			burn(cmd.Context(), length)
+			return say(history.Signal{At: at, Til: register.Now()})
+		},
+	}
 	table := ""
-	cut := &cobra.Command{Use: "cut RULES", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, rules []string) error {
-		s, err := cutNetwork(cmd.Context(), table, rules[0], length)
-		return errors.Join(err, say(s))
-	}}
-	cut.Flags().StringVar(&table, "table", "podesta_chaos", "the nftables table that the rules are in; it has a chain pre")
-	keep := &cobra.Command{Use: "keep FROM... TO", Args: cobra.MinimumNArgs(2), RunE: func(_ *cobra.Command, dirs []string) error {
-		return keepFiles(dirs[:len(dirs)-1], dirs[len(dirs)-1])
-	}}
+	cut := &cobra.Command{
+		Use:  "cut RULES",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, rules []string) error {
+			s, err := cutNetwork(cmd.Context(), table, rules[0], length)
+			return errors.Join(err, say(s))
+		},
+	}
+	cut.Flags().StringVar(&table, "table", "podesta_chaos",
+		"the nftables table that the rules are in; it has a chain pre")
+	keep := &cobra.Command{
+		Use:  "keep FROM... TO",
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(_ *cobra.Command, dirs []string) error {
+			return keepFiles(dirs[:len(dirs)-1], dirs[len(dirs)-1])
+		},
+	}
 	for _, c := range []*cobra.Command{pause, cut, hog} {
 		c.Flags().DurationVar(&length, "for", time.Second, "how long")
 	}
@@ -87,7 +117,8 @@ func burn(ctx context.Context, length time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
 	var all sync.WaitGroup
-	for range 2 * runtime.NumCPU() { // twice: the scheduler shares among processes, and the others are many
+	// twice: the scheduler shares among processes, and the others are many
+	for range 2 * runtime.NumCPU() {
 		all.Go(func() {
 			for ctx.Err() == nil {
 			}

@@ -63,7 +63,8 @@ func keepFiles(from []string, to string) error {
 				return fmt.Errorf("%s: no inode", path)
 			}
 			name := strings.ReplaceAll(strings.Trim(path, "/"), "/", "+")
-			err = os.Link(path, filepath.Join(to, fmt.Sprintf("%s+%d", name, stat.Ino))) //nolint:gosec // it is root, and the kubelet is the one who writes there
+			//nolint:gosec // it is root, and the kubelet is the one who writes there
+			err = os.Link(path, filepath.Join(to, fmt.Sprintf("%s+%d", name, stat.Ino)))
 			if err != nil && !os.IsExist(err) && !os.IsNotExist(err) {
 				return err
 			}

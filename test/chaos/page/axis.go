@@ -10,7 +10,8 @@ import (
 // axis is a logarithmic axis of times in milliseconds, from and to a round figure.
 type axis struct{ from, to float64 }
 
-// left is what an axis never goes below: what happened sooner is drawn there. No clock of a run resolves less.
+// left is what an axis never goes below: what happened sooner is drawn there. No clock of a run
+// resolves less.
 const left = 1.0 // ms
 
 // timeline is the axis that all times fit on, with a little room; there is none without times.
@@ -45,7 +46,8 @@ func (a axis) clip(t float64) float64 { return min(max(t, a.from), a.to) }
 // shows reports whether a time is well inside.
 func (a axis) shows(t float64) bool { return t > a.from && t < a.to }
 
-// Ticks are at 1, 2 and 5 of each power of ten; the ones and both ends have labels, and all where there are few.
+// Ticks are at 1, 2 and 5 of each power of ten; the ones and both ends have labels, and all where
+// there are few.
 func (a axis) Ticks(_, _ float64) []plot.Tick {
 	ticks := marks(a.from, a.to)
 	ones := 0

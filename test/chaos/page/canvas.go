@@ -15,15 +15,16 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// The colours are those of a card that is light in GitHub's light theme and in its dark one. Blue and vermilion are told apart by
-// all eyes.
+// The colours are those of a card that is light in GitHub's light theme and in its dark one. Blue
+// and vermilion are told apart by all eyes.
 var (
 	paper  = color.NRGBA{0xfd, 0xfd, 0xfb, 0xff}
 	edge   = color.NRGBA{0xd5, 0xd5, 0xcf, 0xff}
 	grid   = color.NRGBA{0xe8, 0xe8, 0xe3, 0xff}
 	ink    = color.NRGBA{0x22, 0x22, 0x26, 0xff}
 	faint  = color.NRGBA{0x66, 0x66, 0x6c, 0xff}
-	colors = map[string]color.NRGBA{guarded: {0x00, 0x62, 0xa8, 0xff}, classic: {0xd5, 0x5e, 0x00, 0xff}}
+	colors = map[string]color.NRGBA{guarded: {0x00, 0x62, 0xa8, 0xff},
+		classic: {0xd5, 0x5e, 0x00, 0xff}}
 )
 
 // Sizes in points; a card is as wide as GitHub shows a page.
@@ -51,7 +52,8 @@ func newCard(height vg.Length, title, subtitle string) card {
 	c := card{svg: svg, Canvas: draw.New(svg)}
 	c.box(vg.Rectangle{Max: vg.Point{X: width, Y: height}}, paper)
 	c.StrokeLines(draw.LineStyle{Color: edge, Width: 1},
-		[]vg.Point{{X: 0, Y: 0}, {X: width, Y: 0}, {X: width, Y: height}, {X: 0, Y: height}, {X: 0, Y: 0}})
+		[]vg.Point{{X: 0, Y: 0}, {X: width, Y: 0}, {X: width, Y: height}, {X: 0, Y: height},
+			{X: 0, Y: 0}})
 	heading := words(large, ink)
 	heading.Font.Weight = weight.WeightBold
 	c.FillText(heading, vg.Point{X: border, Y: height - border - large}, title)
@@ -61,7 +63,11 @@ func newCard(height vg.Length, title, subtitle string) card {
 
 // words is how text is set.
 func words(size vg.Length, c color.Color) text.Style {
-	return text.Style{Color: c, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}, Handler: plot.DefaultTextHandler}
+	return text.Style{
+		Color:   c,
+		Font:    font.Font{Typeface: "Liberation", Variant: "Sans", Size: size},
+		Handler: plot.DefaultTextHandler,
+	}
 }
 
 // put writes text whose beginning, middle or end is at a point, level with it.
@@ -101,8 +107,8 @@ func dots(c draw.Canvas, fill color.Color, radius vg.Length, at ...vg.Point) {
 	c.Fill(path)
 }
 
-// plotting is an empty plot whose x axis is a timeline. Its title is not gonum's, who takes the middle of a logarithmic axis to be
-// near its end: a plotter writes it with below.
+// plotting is an empty plot whose x axis is a timeline. Its title is not gonum's, who takes the
+// middle of a logarithmic axis to be near its end: a plotter writes it with below.
 func plotting(a axis) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = color.Transparent
@@ -121,13 +127,15 @@ func below(c draw.Canvas, title string) {
 	put(c, words(medium, faint), draw.XCenter, vg.Point{X: c.Center().X, Y: c.Min.Y - 27}, title)
 }
 
-// picture is the card as SVG. The names of the fonts get others beside them, of the same widths where there are such.
+// picture is the card as SVG. The names of the fonts get others beside them, of the same widths
+// where there are such.
 func (c card) picture() ([]byte, error) {
 	var out bytes.Buffer
 	if _, err := c.svg.WriteTo(&out); err != nil {
 		return nil, err
 	}
-	return families.ReplaceAll(out.Bytes(), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif")), nil
+	return families.ReplaceAll(out.Bytes(),
+		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif")), nil
 }
 
 var families = regexp.MustCompile(`font-family:Liberation Sans;font-variant:normal`)

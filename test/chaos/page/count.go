@@ -9,10 +9,11 @@ import (
 // Count is how often something was done.
 type Count struct {
 	Name, What string
-	// Faults counts what was done, and Strikes how often a group was hit by it: a node that is paused is one fault, and a strike
-	// at each group.
+	// Faults counts what was done, and Strikes how often a group was hit by it: a node that is paused
+	// is one fault, and a strike at each group.
 	Faults, Strikes int
-	// Goal is how many faults a run needs to be worth reading (docs: figures to beat); 0 if there is none.
+	// Goal is how many faults a run needs to be worth reading (docs: figures to beat); 0 if there is
+	// none.
 	Goal int
 }
 
@@ -23,13 +24,29 @@ func (c Count) Missed() bool { return c.Faults < c.Goal }
 func counts(run report.Run) []Count {
 	var lines []Count
 	for _, class := range known(run) {
-		of := slices.DeleteFunc(slices.Clone(run.Strikes), func(s report.Strike) bool { return s.Class != class.class })
+		of := slices.DeleteFunc(slices.Clone(run.Strikes), func(s report.Strike) bool {
+			return s.Class != class.class
+		})
 		if len(of) > 0 || class.goal > 0 {
-			lines = append(lines, Count{Name: class.plural, What: class.what, Faults: faults(of), Strikes: len(of), Goal: class.goal})
+			lines = append(lines, Count{
+				Name:    class.plural,
+				What:    class.what,
+				Faults:  faults(of),
+				Strikes: len(of),
+				Goal:    class.goal,
+			})
 		}
 		if class.class == report.Pause {
-			long := slices.DeleteFunc(of, func(s report.Strike) bool { return s.Milliseconds <= leaseOf(run) })
-			lines = append(lines, Count{Name: "… longer than the lease", What: "of these pauses", Faults: faults(long), Strikes: len(long), Goal: 100})
+			long := slices.DeleteFunc(of, func(s report.Strike) bool {
+				return s.Milliseconds <= leaseOf(run)
+			})
+			lines = append(lines, Count{
+				Name:    "… longer than the lease",
+				What:    "of these pauses",
+				Faults:  faults(long),
+				Strikes: len(long),
+				Goal:    100,
+			})
 		}
 	}
 	return lines
@@ -45,15 +62,18 @@ type kind struct {
 var kinds = []kind{
 	{report.Kill, "kills", "of a container, an agent, an app, a pod or a node, without notice", 200},
 	{report.Cut, "cuts", "of links, one-way or both ways", 100},
-	{report.Pause, "pauses", "of a process, a pod or a node, which then goes on as if nothing had been", 0},
-	{report.Leave, "leaves", "a pod or node is asked to go: deletion, drain, scaling, rolling restart", 0},
+	{report.Pause, "pauses", "of a process, a pod or a node, which then goes on as if nothing had " +
+		"been", 0},
+	{report.Leave, "leaves", "a pod or node is asked to go: deletion, drain, scaling, rolling restart",
+		0},
 	{report.Edit, "edits", "of the group", 0},
 	{report.Outage, "outages", "of what is around the pods: API server, etcd, manager", 0},
 	{report.Starve, "starvations", "of CPU", 0},
 	{report.Renewal, "renewals", "of the certificate authority", 0},
 }
 
-// known are the kinds of the page, and after them classes of the report that the page has no words for.
+// known are the kinds of the page, and after them classes of the report that the page has no words
+// for.
 func known(run report.Run) []kind {
 	all := slices.Clone(kinds)
 	for _, s := range run.Strikes {
@@ -64,8 +84,9 @@ func known(run report.Run) []kind {
 	return all
 }
 
-// faults counts what was done, however many groups felt it. Strikes of different groups are of one fault if round, fault and victim
-// are the same. Without a victim, what is done to a group (it is edited, scaled, restarted) is done to that group only.
+// faults counts what was done, however many groups felt it. Strikes of different groups are of one
+// fault if round, fault and victim are the same. Without a victim, what is done to a group (it is
+// edited, scaled, restarted) is done to that group only.
 func faults(strikes []report.Strike) (n int) {
 	type key struct {
 		round         int

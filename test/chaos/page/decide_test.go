@@ -28,7 +28,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// A fault that several groups feel is one; what is done to several groups, each its own, is several.
+// A fault that several groups feel is one; what is done to several groups, each its own, is
+// several.
 func TestFaults(t *testing.T) {
 	strike := func(round int, class report.Class, fault, victim, group string) report.Strike {
 		return report.Strike{Round: round, Class: class, Fault: fault, Victim: victim, Group: group}
@@ -62,7 +63,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Classes with a goal have a line also if nothing of the kind was done; one that the page has no words for has a line all the same.
+// Classes with a goal have a line also if nothing of the kind was done; one that the page has no
+// words for has a line all the same.
 func TestCounts(t *testing.T) {
 	run := report.Run{LeaseMilliseconds: 1000, Strikes: []report.Strike{
 		{Round: 1, Class: report.Pause, Fault: "pause pod", Victim: "a-1", Milliseconds: 1000},
@@ -150,7 +152,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// Only strikes that changed something have the times of a failover; those that were not alone are kept apart where it is about faults.
+// Only strikes that changed something have the times of a failover; those that were not alone are
+// kept apart where it is about faults.
 func TestRows(t *testing.T) {
 	ms := func(t float64) *float64 { return &t }
 	whole := report.Times{Acts: ms(9), Agreed: ms(10), Status: ms(11), Service: ms(12)}

@@ -20,8 +20,8 @@ func drawFaults(rows []Row, lease float64) ([]byte, error) {
 	return drawFailovers(rows, lease, "How long until an app may act again, fault by fault")
 }
 
-// drawAlgorithms draws every failover, algorithm by algorithm, of all faults together. It returns nil
-// if there are no times.
+// drawAlgorithms draws every failover, algorithm by algorithm, of all faults together. It returns
+// nil if there are no times.
 func drawAlgorithms(rows []Row, lease float64) ([]byte, error) {
 	return drawFailovers(rows, lease, "How long until an app may act again, algorithm by algorithm")
 }
@@ -45,7 +45,8 @@ func drawFailovers(rows []Row, lease float64, title string) ([]byte, error) {
 		counted: "failovers",
 		count:   func(r Row) int { return len(r.Acts) },
 		draw:    drawSwarm,
-	}.card(title, "each dot is one failover; of five or more, the bar is the middle half, the long tick the median, the short one p90")
+	}.card(title, "each dot is one failover; of five or more, the bar is the middle half, the long "+
+		"tick the median, the short one p90")
 	c.legend(safeties, func(at vg.Point, name string) { dots(c.Canvas, colors[name], 3, at) })
 	return c.picture()
 }
@@ -57,7 +58,8 @@ func drawSwarm(c draw.Canvas, r Row, y vg.Length, x func(float64) vg.Length) {
 	if len(sorted) >= enough {
 		light := hue
 		light.A = 0x38
-		box(c, vg.Rectangle{Min: vg.Point{X: at(25), Y: y - lane/2 + 1}, Max: vg.Point{X: at(75), Y: y + lane/2 - 1}}, light)
+		box(c, vg.Rectangle{Min: vg.Point{X: at(25), Y: y - lane/2 + 1},
+			Max: vg.Point{X: at(75), Y: y + lane/2 - 1}}, light)
 	}
 	places := make([]float64, 0, len(sorted))
 	for _, t := range sorted {

@@ -17,7 +17,8 @@ const (
 	foot    = vg.Length(36) // the x axis with its title
 )
 
-// lanes is a plotter with a strip for each name, in it a lane for Guarded above one for Classic, all on one timeline.
+// lanes is a plotter with a strip for each name, in it a lane for Guarded above one for Classic,
+// all on one timeline.
 type lanes struct {
 	pairs []Pair
 	axis
@@ -26,7 +27,8 @@ type lanes struct {
 
 	counted string // what count counts
 	count   func(Row) int
-	draw    func(draw.Canvas, Row, vg.Length, func(float64) vg.Length) // a row that counts, at a height
+	// a row that counts, at a height
+	draw func(draw.Canvas, Row, vg.Length, func(float64) vg.Length)
 }
 
 // card makes a card of the right height, without a legend, and draws the lanes on it.
@@ -80,5 +82,9 @@ func (l lanes) Plot(c draw.Canvas, p *plot.Plot) {
 
 // leaseLine marks the lease on the axis.
 func leaseLine(c draw.Canvas, x vg.Length) {
-	c.StrokeLine2(draw.LineStyle{Color: faint, Width: 0.8, Dashes: []vg.Length{3, 3}}, x, c.Min.Y, x, c.Max.Y)
+	c.StrokeLine2(draw.LineStyle{
+		Color:  faint,
+		Width:  0.8,
+		Dashes: []vg.Length{3, 3},
+	}, x, c.Min.Y, x, c.Max.Y)
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/podesta-dev/podesta/test/register/history"
 )
 
-// madeUp is a report of a run that never was, the same for the same seed: large enough that every part of a page is full.
+// madeUp is a report of a run that never was, the same for the same seed: large enough that every
+// part of a page is full.
 func madeUp(seed uint64, rounds int) report.Run {
 	m := maker{Rand: rand.New(rand.NewPCG(seed, 1)), epochs: map[string]int64{}}
 	run := report.Run{Seed: seed, Rounds: rounds, Begun: time.Date(2026, 3, 1, 20, 15, 0, 0, time.UTC), Seconds: float64(rounds) * 21,

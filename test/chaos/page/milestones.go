@@ -9,9 +9,11 @@ import (
 )
 
 // milestoneNames are those of a failover, in the order in which they usually come.
-var milestoneNames = []string{"an app may act", "all agree", "the status says so", "the Service leads there"}
+var milestoneNames = []string{"an app may act", "all agree", "the status says so",
+	"the Service leads there"}
 
-// drawMilestones draws the medians of the milestones for each class of fault. It returns nil if no strike had all four.
+// drawMilestones draws the medians of the milestones for each class of fault. It returns nil if no
+// strike had all four.
 func drawMilestones(rows []Row, lease float64) ([]byte, error) {
 	var whole []Row
 	var all []float64
@@ -28,7 +30,8 @@ func drawMilestones(rows []Row, lease float64) ([]byte, error) {
 	c := lanes{
 		pairs: pairs(whole), axis: a, lease: lease, title: "median time from the fault (log scale)",
 		counted: "failovers", count: func(r Row) int { return len(r.Whole) }, draw: drawTrail,
-	}.card("Where the time goes, by class of fault", "medians over the failovers in which all four were measured")
+	}.card("Where the time goes, by class of fault",
+		"medians over the failovers in which all four were measured")
 	c.legend(slices.Concat(milestoneNames, safeties), func(at vg.Point, name string) {
 		if i := slices.Index(milestoneNames, name); i >= 0 {
 			glyph(c.Canvas, i, at, faint)
@@ -43,7 +46,8 @@ func drawMilestones(rows []Row, lease float64) ([]byte, error) {
 func drawTrail(c draw.Canvas, r Row, y vg.Length, x func(float64) vg.Length) {
 	m, hue := r.milestones(), colors[r.Safety]
 	times := []float64{m.Acts, m.Agreed, m.Status, m.Service}
-	c.StrokeLine2(draw.LineStyle{Color: hue, Width: 1.4}, x(slices.Min(times)), y, x(slices.Max(times)), y)
+	c.StrokeLine2(draw.LineStyle{Color: hue, Width: 1.4}, x(slices.Min(times)), y,
+		x(slices.Max(times)), y)
 	for i, t := range times {
 		glyph(c, i, vg.Point{X: x(t), Y: y}, hue)
 	}
@@ -51,7 +55,8 @@ func drawTrail(c draw.Canvas, r Row, y vg.Length, x func(float64) vg.Length) {
 
 // glyph is the mark of a milestone; those that often fall together can be seen through each other.
 func glyph(c draw.Canvas, milestone int, at vg.Point, hue color.Color) {
-	shape := []draw.GlyphDrawer{draw.CircleGlyph{}, draw.RingGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}}[milestone]
+	shape := []draw.GlyphDrawer{draw.CircleGlyph{}, draw.RingGlyph{}, draw.BoxGlyph{},
+		draw.PyramidGlyph{}}[milestone]
 	size := []vg.Length{2.4, 4.4, 2.8, 4}[milestone]
 	c.DrawGlyph(draw.GlyphStyle{Color: hue, Radius: size, Shape: shape}, at)
 }

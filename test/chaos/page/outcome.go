@@ -62,7 +62,8 @@ func (o *Outcome) add(r history.Report) {
 	o.Writes.Refused += r.Writes.Refused
 	o.Writes.RefusedCareful += r.Writes.RefusedCareful
 	o.Writes.Late += r.Writes.Late
-	o.Writes.Stale += max(r.Writes.Stale, taken) // both count the same writes: by beliefs, and by epochs
+	// both count the same writes: by beliefs, and by epochs
+	o.Writes.Stale += max(r.Writes.Stale, taken)
 }
 
 // kept reports whether nothing of what Guarded promises was broken.
@@ -71,5 +72,9 @@ func (o Outcome) kept() bool {
 }
 
 func together(a, b history.Times) history.Times {
-	return history.Times{Count: a.Count + b.Count, Total: a.Total + b.Total, Longest: max(a.Longest, b.Longest)}
+	return history.Times{
+		Count:   a.Count + b.Count,
+		Total:   a.Total + b.Total,
+		Longest: max(a.Longest, b.Longest),
+	}
 }

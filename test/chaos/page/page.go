@@ -1,8 +1,10 @@
-// Package page makes docs/evidence/chaos.md and its plots from the report of a chaos run. The same report gives the same bytes.
+// Package page makes docs/evidence/chaos.md and its plots from the report of a chaos run. The same
+// report gives the same bytes.
 //
-// What is said is decided apart from how it is written and drawn: counts, outcomes and spreads are computed from the report alone
-// (count.go, outcome.go, rows.go, problems.go), then filled into chaos.md.tmpl and drawn with gonum/plot. Nothing is left out of
-// the page because it looks bad: the problems of a run come first, and every strike is in a table.
+// What is said is decided apart from how it is written and drawn: counts, outcomes and spreads are
+// computed from the report alone (count.go, outcome.go, rows.go, problems.go), then filled into
+// chaos.md.tmpl and drawn with gonum/plot. Nothing is left out of the page because it looks bad:
+// the problems of a run come first, and every strike is in a table.
 package page
 
 import (
@@ -16,7 +18,8 @@ import (
 	"github.com/podesta-dev/podesta/test/chaos/report"
 )
 
-// The files of a page, by their paths below its directory. A plot for which the report has no times is not drawn.
+// The files of a page, by their paths below its directory. A plot for which the report has no times
+// is not drawn.
 const (
 	document        = "chaos.md"
 	faultsPlot      = "chaos/faults.svg"
@@ -67,7 +70,8 @@ func check(run report.Run) error {
 	}
 	for _, s := range run.Strikes {
 		if !groups[s.Group] {
-			return fmt.Errorf("a strike at second %.1f is of group %q, which is not among the groups", s.Second, s.Group)
+			return fmt.Errorf("a strike at second %.1f is of group %q, which is not among the groups",
+				s.Second, s.Group)
 		}
 		for _, t := range []*float64{s.Times.Acts, s.Times.Agreed, s.Times.Status, s.Times.Service} {
 			if t != nil && *t < 0 { // an axis would show it as no time at all
@@ -108,7 +112,8 @@ func Make(run report.Run) (map[string][]byte, error) {
 // leaseOf is the Guarded groups' lease in milliseconds.
 func leaseOf(run report.Run) float64 { return float64(run.LeaseMilliseconds) }
 
-// Write makes the page of a report and writes it into a directory; a plot of an earlier page that this one lacks is removed.
+// Write makes the page of a report and writes it into a directory; a plot of an earlier page that
+// this one lacks is removed.
 func Write(run report.Run, dir string) error {
 	files, err := Make(run)
 	if err != nil {

@@ -69,7 +69,8 @@ func tree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// A long run makes the same bytes twice, SVG that is XML, and a table in which every strike is counted.
+// A long run makes the same bytes twice, SVG that is XML, and a table in which every strike is
+// counted.
 func TestLongRun(t *testing.T) {
 	run := madeUp(7, 420)
 	files, err := Make(run)
@@ -120,7 +121,8 @@ func wellFormed(t *testing.T, path string, data []byte) {
 	}
 }
 
-// A run in which nothing changed has a page without plots, and takes the plots of the page before away.
+// A run in which nothing changed has a page without plots, and takes the plots of the page before
+// away.
 func TestNothingMeasured(t *testing.T) {
 	dir := t.TempDir()
 	run := madeUp(7, 5)

@@ -7,8 +7,8 @@ import (
 	"github.com/podesta-dev/podesta/test/chaos/report"
 )
 
-// problems are all that a report calls wrong: its own list, then strikes that are not OK, then broken rules. The same thing may be
-// there in other words twice: better than to take two for one.
+// problems are all that a report calls wrong: its own list, then strikes that are not OK, then
+// broken rules. The same thing may be there in other words twice: better than to take two for one.
 func problems(run report.Run) []string {
 	all := slices.Clone(run.Problems)
 	for _, s := range run.Strikes {

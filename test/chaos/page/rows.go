@@ -17,11 +17,13 @@ type Row struct {
 	Processes []int
 
 	Strikes, Coordinator, Changed int
-	// Changes is how often the status named another process, at most, after one strike and until all was well again.
+	// Changes is how often the status named another process, at most, after one strike and until all
+	// was well again.
 	Changes int
 
-	// What was measured where a strike changed something, in milliseconds, in the strikes' order. A strike that changed nothing has
-	// a time, too: until who acted before was seen to be still permitted. It is no failover.
+	// What was measured where a strike changed something, in milliseconds, in the strikes' order. A
+	// strike that changed nothing has a time, too: until who acted before was seen to be still
+	// permitted. It is no failover.
 	Acts, Agreed, Status, Service []float64
 	// Whole are the strikes in which all four were.
 	Whole []Whole
@@ -32,14 +34,16 @@ type Whole struct{ Acts, Agreed, Status, Service float64 }
 
 // classes are in the order of the page.
 var classes = []report.Class{
-	report.Kill, report.Cut, report.Pause, report.Leave, report.Edit, report.Outage, report.Starve, report.Renewal, several,
+	report.Kill, report.Cut, report.Pause, report.Leave, report.Edit, report.Outage, report.Starve,
+	report.Renewal, several,
 }
 
-// several is a class of the page's own: of strikes that were not alone. Which of their faults took how long, nobody can say.
+// several is a class of the page's own: of strikes that were not alone. Which of their faults took
+// how long, nobody can say.
 const several report.Class = "several at once"
 
-// byFault has a row for each fault and safety mode: class by class, Guarded before Classic. Strikes that were not alone are at the
-// end, in rows of their own.
+// byFault has a row for each fault and safety mode: class by class, Guarded before Classic. Strikes
+// that were not alone are at the end, in rows of their own.
 func byFault(run report.Run) []Row {
 	return rows(run, func(s report.Strike, _ report.Group) Row {
 		if s.Overlapping {
@@ -67,10 +71,13 @@ func byAlgorithm(run report.Run) []Row {
 			order[g.Algorithm] = len(order)
 		}
 	}
-	return rows(run, func(_ report.Strike, g report.Group) Row { return Row{Name: g.Algorithm, order: order[g.Algorithm]} })
+	return rows(run, func(_ report.Strike, g report.Group) Row {
+		return Row{Name: g.Algorithm, order: order[g.Algorithm]}
+	})
 }
 
-// rows joins strikes that have the same class, name and safety. What name gives them is where they go; the safety is the group's.
+// rows joins strikes that have the same class, name and safety. What name gives them is where they
+// go; the safety is the group's.
 func rows(run report.Run, name func(report.Strike, report.Group) Row) []Row {
 	type key struct {
 		class        report.Class
@@ -94,8 +101,9 @@ func rows(run report.Run, name func(report.Strike, report.Group) Row) []Row {
 		all[at[k]].add(s, g)
 	}
 	slices.SortFunc(all, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(rank(a.Class), rank(b.Class)), cmp.Compare(a.Class, b.Class), cmp.Compare(a.order, b.order), cmp.Compare(a.Name, b.Name),
-			cmp.Compare(b.Safety, a.Safety)) // Guarded comes first
+		return cmp.Or(cmp.Compare(rank(a.Class), rank(b.Class)), cmp.Compare(a.Class, b.Class),
+			// Guarded comes first
+			cmp.Compare(a.order, b.order), cmp.Compare(a.Name, b.Name), cmp.Compare(b.Safety, a.Safety))
 	})
 	return all
 }
@@ -136,7 +144,8 @@ func (r *Row) add(s report.Strike, g report.Group) {
 	}
 }
 
-// Milestones are the medians of a row's whole strikes, in milliseconds, each its own; N is how many strikes they are of.
+// Milestones are the medians of a row's whole strikes, in milliseconds, each its own; N is how many
+// strikes they are of.
 type Milestones struct {
 	Whole
 
@@ -176,7 +185,8 @@ func pairs(all []Row) []Pair {
 	return pairs
 }
 
-// Pair is what the same strikes did to groups of both safety modes. A row of no strikes is a mode that was not there.
+// Pair is what the same strikes did to groups of both safety modes. A row of no strikes is a mode
+// that was not there.
 type Pair struct {
 	Class            report.Class
 	Name             string
@@ -191,6 +201,8 @@ func slowest(run report.Run, most int) []report.Strike {
 			timed = append(timed, s)
 		}
 	}
-	slices.SortStableFunc(timed, func(a, b report.Strike) int { return cmp.Compare(*b.Times.Acts, *a.Times.Acts) })
+	slices.SortStableFunc(timed, func(a, b report.Strike) int {
+		return cmp.Compare(*b.Times.Acts, *a.Times.Acts)
+	})
 	return timed[:min(most, len(timed))]
 }

@@ -1,7 +1,8 @@
 package page
 
-// swarm spreads dots over lanes, so that those of a lane do not touch as long as there is a lane free. The places are ordered; the
-// result has each one's lane, 0 in the middle, then 1, −1, 2, −2 … Where all lanes are full, dots overlap in the one with most room.
+// swarm spreads dots over lanes, so that those of a lane do not touch as long as there is a lane
+// free. The places are ordered; the result has each one's lane, 0 in the middle, then 1, −1, 2, −2
+// … Where all lanes are full, dots overlap in the one with most room.
 func swarm(places []float64, width float64, lanes int) []int {
 	last := make([]float64, lanes) // where the last dot of a lane is
 	used := make([]bool, lanes)

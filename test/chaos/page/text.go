@@ -74,14 +74,17 @@ func write(run report.Run, files map[string][]byte) ([]byte, error) {
 		Lead: opening(run), Promise: promise(g), Beside: beside(c),
 		Problems: listed[:min(len(listed), mostProblems)], More: max(0, len(listed)-mostProblems),
 		Setting: setting(run), Counts: counts(run), Columns: columns, Outcomes: outcomes,
-		Faults: entries(byFault(run), true), Algorithms: entries(byAlgorithm(run), false), Slowest: slowRows(run),
-		Lease: leases(run), Seed: run.Seed,
-		HasFaults: files[faultsPlot] != nil, HasAlgorithms: files[algorithmsPlot] != nil, HasMilestones: files[milestonesPlot] != nil,
+		Faults: entries(byFault(run), true), Algorithms: entries(byAlgorithm(run), false),
+		Slowest: slowRows(run),
+		Lease:   leases(run), Seed: run.Seed,
+		HasFaults: files[faultsPlot] != nil, HasAlgorithms: files[algorithmsPlot] != nil,
+		HasMilestones: files[milestonesPlot] != nil,
 	})
 	return out.Bytes(), err
 }
 
-// entries are rows with each name said once, and with a heading before each class if there are classes.
+// entries are rows with each name said once, and with a heading before each class if there are
+// classes.
 func entries(rows []Row, headed bool) []entry {
 	var all []entry
 	for i, r := range rows {
@@ -131,10 +134,12 @@ type line struct {
 func outcomes(g, c Outcome) (columns []string, lines []line) {
 	of := []Outcome{}
 	if g.Groups > 0 {
-		columns, of = append(columns, fmt.Sprintf("Guarded, %s", plural(g.Groups, "group"))), append(of, g)
+		columns, of = append(columns, fmt.Sprintf("Guarded, %s", plural(g.Groups, "group"))), append(of,
+			g)
 	}
 	if c.Groups > 0 {
-		columns, of = append(columns, fmt.Sprintf("Classic, %s", plural(c.Groups, "group"))), append(of, c)
+		columns, of = append(columns, fmt.Sprintf("Classic, %s", plural(c.Groups, "group"))), append(of,
+			c)
 	}
 	add := func(what string, value func(Outcome) string) {
 		l := line{What: what}
@@ -143,26 +148,42 @@ func outcomes(g, c Outcome) (columns []string, lines []line) {
 		}
 		lines = append(lines, l)
 	}
-	add("**two told at once that they may act**", func(o Outcome) string { return "**" + often(o.Together) + "**" })
-	add("epochs that went back, or had two owners", func(o Outcome) string { return ifEpochs(o, o.EpochsBack) })
-	add("promises given back while somebody relied on them", func(o Outcome) string { return ifEpochs(o, o.Released) })
+	add("**two told at once that they may act**", func(o Outcome) string {
+		return "**" + often(o.Together) + "**"
+	})
+	add("epochs that went back, or had two owners", func(o Outcome) string {
+		return ifEpochs(o, o.EpochsBack)
+	})
+	add("promises given back while somebody relied on them", func(o Outcome) string {
+		return ifEpochs(o, o.Released)
+	})
 	add("stale writes refused", func(o Outcome) string {
 		if o.Writes.Refused == 0 {
 			return "0"
 		}
-		return fmt.Sprintf("%d, of which %d had looked at the clock right before", o.Writes.Refused, o.Writes.RefusedCareful)
+		return fmt.Sprintf("%d, of which %d had looked at the clock right before", o.Writes.Refused,
+			o.Writes.RefusedCareful)
 	})
-	add("**stale writes taken**", func(o Outcome) string { return fmt.Sprintf("**%d**", o.Writes.Stale) })
-	add("other writes taken", func(o Outcome) string { return fmt.Sprint(o.Writes.Accepted - o.Writes.Stale) })
-	add("of these after their deadline, before anybody newer wrote", func(o Outcome) string { return ifEpochs(o, o.Writes.Late) })
-	add("told that it may act", func(o Outcome) string { return fmt.Sprintf("%d times, in %d stretches", o.Told, o.Stretches) })
+	add("**stale writes taken**", func(o Outcome) string {
+		return fmt.Sprintf("**%d**", o.Writes.Stale)
+	})
+	add("other writes taken", func(o Outcome) string {
+		return fmt.Sprint(o.Writes.Accepted - o.Writes.Stale)
+	})
+	add("of these after their deadline, before anybody newer wrote", func(o Outcome) string {
+		return ifEpochs(o, o.Writes.Late)
+	})
+	add("told that it may act", func(o Outcome) string {
+		return fmt.Sprintf("%d times, in %d stretches", o.Told, o.Stretches)
+	})
 	add("nobody told so", func(o Outcome) string { return often(o.Nobody) + share(o) })
 	add("leases in the agents' logs", func(o Outcome) string { return ifEpochs(o, o.Held) })
 	add("**rules broken**", func(o Outcome) string { return fmt.Sprintf("**%d**", o.Violations) })
 	return columns, lines
 }
 
-// ifEpochs is a count of what only groups with epochs have. Groups that had a lease, or broke a rule, have them.
+// ifEpochs is a count of what only groups with epochs have. Groups that had a lease, or broke a
+// rule, have them.
 func ifEpochs(o Outcome, n int) string {
 	if o.Held == 0 && n == 0 {
 		return missing
@@ -188,8 +209,9 @@ func often(t history.Times) string {
 	return fmt.Sprintf("%d times, %s in all, %s the longest", t.Count, span(t.Total), span(t.Longest))
 }
 
-// cell makes text fit for a cell of a table or an item of a list: on one line, and nothing in it is Markdown.
+// cell makes text fit for a cell of a table or an item of a list: on one line, and nothing in it is
+// Markdown.
 func cell(s string) string { return strings.TrimSpace(escape.Replace(s)) }
 
-var escape = strings.NewReplacer("\\", `\\`, "|", `\|`, "<", `\<`, ">", `\>`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "#", `\#`,
-	"\r", " ", "\n", " ")
+var escape = strings.NewReplacer("\\", `\\`, "|", `\|`, "<", `\<`, ">", `\>`, "*", `\*`, "_", `\_`,
+	"`", "\\`", "[", `\[`, "]", `\]`, "#", `\#`, "\r", " ", "\n", " ")

@@ -76,31 +76,37 @@ func sizes(processes []int) string {
 
 // opening says what was done, to a reader who knows nothing yet.
 func opening(run report.Run) string {
-	return fmt.Sprintf("On %s, %s of processes lived on a Kubernetes cluster of %s for %s, while they were killed, cut off, "+
-		"stopped and asked to leave: %s, one after another and several at once. In every pod an app wrote to a register whenever its agent said "+
-		"that it may act. The register's log, the apps' traces and the agents' logs were then checked against each other.",
-		run.Begun.UTC().Format("2 January 2006"), plural(len(run.Groups), "group"), plural(run.Nodes, "node"),
-		span(time.Duration(run.Seconds*float64(time.Second))), plural(faults(run.Strikes), "fault"))
+	return fmt.Sprintf("On %s, %s of processes lived on a Kubernetes cluster of %s for %s, while "+
+		"they were killed, cut off, stopped and asked to leave: %s, one after another and several at "+
+		"once. In every pod an app wrote to a register whenever its agent said that it may act. The "+
+		"register's log, the apps' traces and the agents' logs were then checked against each other.",
+		run.Begun.UTC().Format("2 January 2006"), plural(len(run.Groups), "group"),
+		plural(run.Nodes, "node"), span(time.Duration(run.Seconds*float64(time.Second))),
+		plural(faults(run.Strikes), "fault"))
 }
 
 // promise says whether Guarded groups kept theirs.
 func promise(o Outcome) string {
 	switch {
 	case o.Groups == 0:
-		return "No group of this run was Guarded: it shows what Classic does, and nothing of what Guarded promises."
+		return "No group of this run was Guarded: it shows what Classic does, and nothing of what " +
+			"Guarded promises."
 	case !o.kept():
-		return fmt.Sprintf("**Guarded groups broke their promise**: two were told at once that they may act %s; %d epochs went back or had two owners; "+
-			"%d stale writes were taken; %s broken in all.", often(o.Together), o.EpochsBack, o.Writes.Stale, plural(o.Violations, "rule"))
+		return fmt.Sprintf("**Guarded groups broke their promise**: two were told at once that they "+
+			"may act %s; %d epochs went back or had two owners; %d stale writes were taken; %s broken in "+
+			"all.", often(o.Together), o.EpochsBack, o.Writes.Stale, plural(o.Violations, "rule"))
 	case o.Told == 0:
-		return "**Nobody in a Guarded group was ever told that it may act**: nothing was broken, and nothing was tried."
+		return "**Nobody in a Guarded group was ever told that it may act**: nothing was broken, and " +
+			"nothing was tried."
 	case o.Writes.Refused == 0:
 		return kept + " No stale write reached the register, so its fence was not tried."
 	}
-	return fmt.Sprintf("%s The register was sent %s, and refused every one.", kept, plural(o.Writes.Refused, "stale write"))
+	return fmt.Sprintf("%s The register was sent %s, and refused every one.", kept,
+		plural(o.Writes.Refused, "stale write"))
 }
 
-const kept = "**In the Guarded groups no two processes were ever told at once that they may act, no epoch went back or had two owners, " +
-	"and no stale write was taken.**"
+const kept = "**In the Guarded groups no two processes were ever told at once that they may act, " +
+	"no epoch went back or had two owners, and no stale write was taken.**"
 
 // beside says what happened in Classic groups, which promise less.
 func beside(o Outcome) string {
@@ -108,10 +114,12 @@ func beside(o Outcome) string {
 	case o.Groups == 0:
 		return "No group of this run was Classic, so there is nothing to compare with."
 	case o.Together.Count == 0:
-		return "In the Classic groups, under the same faults, no two were told so at once either, though nothing prevents it."
+		return "In the Classic groups, under the same faults, no two were told so at once either, " +
+			"though nothing prevents it."
 	}
-	return fmt.Sprintf("In the Classic groups, under the same faults, two were told so at once: %s. Of their writes, %d came in the midst of those of "+
-		"a newer coordinator, and nothing refused them. That is what [Guarded](../reference/lease.md) is for.", often(o.Together), o.Writes.Stale)
+	return fmt.Sprintf("In the Classic groups, under the same faults, two were told so at once: %s. "+
+		"Of their writes, %d came in the midst of those of a newer coordinator, and nothing refused "+
+		"them. That is what [Guarded](../reference/lease.md) is for.", often(o.Together), o.Writes.Stale)
 }
 
 // setting is what ran, and where.
@@ -130,25 +138,30 @@ func setting(run report.Run) [][2]string {
 		{"Podesta", version(run.Podesta)},
 		{"agents of an earlier version", earlier(run)},
 		{"Kubernetes", version(run.Kubernetes)},
-		{"cluster", fmt.Sprintf("%s (the control plane included), all on one machine with %s", plural(run.Nodes, "node"), plural(run.Cores, "core"))},
+		{"cluster", fmt.Sprintf("%s (the control plane included), all on one machine with %s",
+			plural(run.Nodes, "node"), plural(run.Cores, "core"))},
 		{"groups", inhabitants(run.Groups)},
 		{"lease of the Guarded groups", leases(run)},
 	}
 	if len(run.LeftOut) > 0 {
-		rows = append(rows, [2]string{fmt.Sprintf("left out: the backend %s cannot do it", run.Backend), strings.Join(run.LeftOut, "; ")})
+		rows = append(rows, [2]string{fmt.Sprintf("left out: the backend %s cannot do it", run.Backend),
+			strings.Join(run.LeftOut, "; ")})
 	}
 	return rows
 }
 
-// earlier says which groups began with the agents of an earlier version, beside this version's manager.
+// earlier says which groups began with the agents of an earlier version, beside this version's
+// manager.
 func earlier(run report.Run) string {
 	if run.Previous == "" {
 		return "none"
 	}
-	return fmt.Sprintf("%s, in the groups of seven of every other algorithm, until a rolling restart", run.Previous)
+	return fmt.Sprintf("%s, in the groups of seven of every other algorithm, until a rolling restart",
+		run.Previous)
 }
 
-// inhabitants says which groups there were: how many of each safety mode and size, and of which algorithms.
+// inhabitants says which groups there were: how many of each safety mode and size, and of which
+// algorithms.
 func inhabitants(groups []report.Group) string {
 	var algorithms, modes []string
 	tally := map[string]int{}
@@ -167,7 +180,8 @@ func inhabitants(groups []report.Group) string {
 	for i, m := range modes {
 		modes[i] = fmt.Sprintf("%d %s", tally[m], m)
 	}
-	return fmt.Sprintf("%d: %s processes; %s", len(groups), strings.Join(modes, ", "), strings.Join(algorithms, ", "))
+	return fmt.Sprintf("%d: %s processes; %s", len(groups), strings.Join(modes, ", "),
+		strings.Join(algorithms, ", "))
 }
 
 // fold breaks text between words, into lines of about 120 bytes.

@@ -10,15 +10,16 @@ import (
 
 // Run is a whole run.
 type Run struct {
-	Seed       uint64    `json:"seed"`
-	Begun      time.Time `json:"begun"`
-	Seconds    float64   `json:"seconds"`
-	Podesta    string    `json:"podesta"`            // version
-	Previous   string    `json:"previous,omitempty"` // version of the agents that every other phase began with, in its groups of seven
-	Kubernetes string    `json:"kubernetes"`         // version of the API server
-	Backend    string    `json:"backend,omitempty"`  // kind or local; kind, if a report does not say
-	Nodes      int       `json:"nodes"`              // control plane included
-	Cores      int       `json:"cores"`              // of the machine that all nodes run on
+	Seed    uint64    `json:"seed"`
+	Begun   time.Time `json:"begun"`
+	Seconds float64   `json:"seconds"`
+	Podesta string    `json:"podesta"` // version
+	// version of the agents that every other phase began with, in its groups of seven
+	Previous   string `json:"previous,omitempty"`
+	Kubernetes string `json:"kubernetes"`        // version of the API server
+	Backend    string `json:"backend,omitempty"` // kind or local; kind, if a report does not say
+	Nodes      int    `json:"nodes"`             // control plane included
+	Cores      int    `json:"cores"`             // of the machine that all nodes run on
 
 	LeaseMilliseconds int64 `json:"leaseMilliseconds"` // the longest of the Guarded groups
 	// LeaseMinimumMilliseconds is the shortest; 0: there was one length.
@@ -54,10 +55,11 @@ type Class string
 
 // The classes.
 const (
-	Kill    Class = "kill"    // of a container, an agent, an app, a pod, a node: without notice
-	Cut     Class = "cut"     // of links, one-way or both ways
-	Pause   Class = "pause"   // of a process, a pod or a node, and then it goes on
-	Leave   Class = "leave"   // a pod or node is asked to go: deletion, drain, scaling, a rolling restart
+	Kill  Class = "kill"  // of a container, an agent, an app, a pod, a node: without notice
+	Cut   Class = "cut"   // of links, one-way or both ways
+	Pause Class = "pause" // of a process, a pod or a node, and then it goes on
+	// a pod or node is asked to go: deletion, drain, scaling, a rolling restart
+	Leave   Class = "leave"
 	Edit    Class = "edit"    // of the group
 	Outage  Class = "outage"  // of what is around the pods: API server, etcd, manager
 	Starve  Class = "starve"  // of CPU
@@ -70,8 +72,9 @@ type Strike struct {
 	Round  int     `json:"round"`
 	Group  string  `json:"group"`
 	Class  Class   `json:"class"`
-	Fault  string  `json:"fault"`            // what was done, without the victim: "kill agent", "cut: isolated", "pause node"
-	Victim string  `json:"victim,omitempty"` // pod or node
+	// what was done, without the victim: "kill agent", "cut: isolated", "pause node"
+	Fault  string `json:"fault"`
+	Victim string `json:"victim,omitempty"` // pod or node
 	// Coordinator: the coordinator was hit.
 	Coordinator bool `json:"coordinator"`
 	// Milliseconds is how long the fault lasted; 0 if it is done at once.
@@ -81,8 +84,10 @@ type Strike struct {
 	Overlapping bool `json:"overlapping,omitempty"`
 
 	Before Holder `json:"before"` // who acted
-	First  Holder `json:"first"`  // who was permitted to act first after the strike; after a coordinator that was asked to go, who came next
-	After  Holder `json:"after"`  // who acts when all is well again: preemption may have come between
+	// who was permitted to act first after the strike; after a coordinator that was asked to go, who
+	// came next
+	First Holder `json:"first"`
+	After Holder `json:"after"` // who acts when all is well again: preemption may have come between
 
 	// Changes is how often the status named another process than before, until all was well again.
 	Changes int `json:"changes"`

@@ -77,7 +77,9 @@ type Outcome struct {
 // After says what came of a strike; false if nobody was permitted to act. If the one before was
 // asked to go, and not stopped, it may act for a while: then First is who comes next, if anybody
 // does.
-func (l *Line) After(s Span, before Holder, asked bool, longest time.Duration) (o Outcome, ok bool) {
+func (l *Line) After(
+	s Span, before Holder, asked bool, longest time.Duration,
+) (o Outcome, ok bool) {
 	for _, e := range l.Taken {
 		if e.At <= s.From || e.At > s.To || !Proven(e, s.From, longest) {
 			continue

@@ -38,9 +38,9 @@ var faults = []fault{
 	{"PodestaTrustNotRestored", "warehouse", "cache", trustIsKept, "TrustNotRestored", "TrustNotRestored", "", true},
 }
 
-// Each alert fires by its fault, says in plain words which group it is about, and ends when somebody
-// has done what its runbook says. Beside them is a group that nothing happens to, of which no alert
-// ever fires.
+// Each alert fires by its fault, says in plain words which group it is about, and ends when
+// somebody has done what its runbook says. Beside them is a group that nothing happens to, of which
+// no alert ever fires.
 func TestAlerts(t *testing.T) {
 	begun := time.Now()
 	newGroup(t, "shop", "scheduler", 3, "Guarded")
@@ -149,8 +149,8 @@ func everFired(t *testing.T, expr string, since time.Time) []prometheus.Series {
 	return all
 }
 
-// runbook returns the line of an alert's runbook that begins with a text, with other names in it: what
-// a test does is what the page says.
+// runbook returns the line of an alert's runbook that begins with a text, with other names in it:
+// what a test does is what the page says.
 func runbook(t *testing.T, alert, begins string, replace ...string) string {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join(root, "docs", "runbooks", alert+".md"))

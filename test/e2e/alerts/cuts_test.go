@@ -24,8 +24,8 @@ const (
 )
 
 // behindCuts has a pod's agent listen for links on another port than its peers know. A test that
-// listens on the one they know can cut the links between them: the pods of the local cluster are all
-// on the loopback interface, where nothing else can.
+// listens on the one they know can cut the links between them: the pods of the local cluster are
+// all on the loopback interface, where nothing else can.
 func behindCuts(pod *corev1.Pod) {
 	for i, argument := range pod.Spec.InitContainers[0].Args {
 		if strings.HasPrefix(argument, "--listen=") {
@@ -43,8 +43,8 @@ type cuts struct {
 	alone   map[string]bool // processes that are cut off from all others
 }
 
-// newCuts passes on the links of a group whose pods are behindCuts, for as long as this program runs:
-// the group outlives its test.
+// newCuts passes on the links of a group whose pods are behindCuts, for as long as this program
+// runs: the group outlives its test.
 func newCuts(g *group, pods map[string]corev1.Pod) *cuts {
 	g.t.Helper()
 	c := &cuts{group: g, alone: map[string]bool{}}
@@ -158,7 +158,8 @@ func inodeOf(local, remote string) (string, error) {
 	return "", fmt.Errorf("no socket from %s to %s", local, remote)
 }
 
-// kernels writes an IPv4 address as /proc/net/tcp does, on a machine that stores the low byte first.
+// kernels writes an IPv4 address as /proc/net/tcp does, on a machine that stores the low byte
+// first.
 func kernels(address string) string {
 	host, port, _ := net.SplitHostPort(address)
 	ip := net.ParseIP(host).To4()

@@ -27,9 +27,9 @@ type phase struct {
 	begin, over time.Time
 }
 
-// Every query of every panel returns data while a group's coordinator is killed, paused and cut off:
-// in each of these parts. What asks for nothing but trouble returns data when somebody has then
-// misconfigured the group. With -pictures, what they return is drawn.
+// Every query of every panel returns data while a group's coordinator is killed, paused and cut
+// off: in each of these parts. What asks for nothing but trouble returns data when somebody has
+// then misconfigured the group. With -pictures, what they return is drawn.
 func TestDashboards(t *testing.T) {
 	if elsewhere() {
 		t.Skip("it needs the signals and cuts of the local cluster")
@@ -76,8 +76,8 @@ func TestDashboards(t *testing.T) {
 // misconfigured is the part in which trouble is asked for.
 const misconfigured = "misconfigured"
 
-// misconfigure gives all processes priority 0, and names one that does not exist, for a while: nobody
-// coordinates, and the group is stalled and degraded.
+// misconfigure gives all processes priority 0, and names one that does not exist, for a while:
+// nobody coordinates, and the group is stalled and degraded.
 func misconfigure(g *group) {
 	g.t.Helper()
 	var right []v1.Process

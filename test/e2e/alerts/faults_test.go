@@ -30,7 +30,8 @@ func noCandidate(t *testing.T) func() {
 	return prioritise(1, 2, 3)
 }
 
-// cutOff: the highest process of a Classic group is cut off from the others, and not from the manager.
+// cutOff: the highest process of a Classic group is cut off from the others, and not from the
+// manager.
 func cutOff(t *testing.T) func() {
 	g, cuts := newCutGroup(t, "shop", "ledger", 3, v1.Classic)
 	cuts.isolate(g.pod(2))
@@ -49,8 +50,8 @@ func flaps(t *testing.T) func() {
 	return nil
 }
 
-// oneStandsStill: a voter's machine hangs. On a cluster elsewhere, its pod is deleted: the manager knows
-// that it has ended, so two voters are left.
+// oneStandsStill: a voter's machine hangs. On a cluster elsewhere, its pod is deleted: the manager
+// knows that it has ended, so two voters are left.
 func oneStandsStill(t *testing.T) func() {
 	g := newGroup(t, "shop", "stock", 3, v1.Guarded)
 	if elsewhere() {
@@ -61,8 +62,8 @@ func oneStandsStill(t *testing.T) func() {
 	return func() { g.signal(g.pod(0), syscall.SIGCONT) }
 }
 
-// twoAreLost: two of three machines hang, and somebody deletes their pods by force. The operator then
-// makes sure that they have ended, and says so.
+// twoAreLost: two of three machines hang, and somebody deletes their pods by force. The operator
+// then makes sure that they have ended, and says so.
 func twoAreLost(t *testing.T) func() {
 	g := newGroup(t, "shop", "orders", 3, v1.Guarded)
 	for _, pod := range []string{g.pod(1), g.pod(2)} {
@@ -94,8 +95,8 @@ func podWithoutAgent(t *testing.T) func() {
 	}
 }
 
-// trustIsKept: somebody makes the ConfigMap with the CA bundle immutable, with another content, and a
-// finalizer keeps the manager from replacing it.
+// trustIsKept: somebody makes the ConfigMap with the CA bundle immutable, with another content, and
+// a finalizer keeps the manager from replacing it.
 func trustIsKept(t *testing.T) func() {
 	newGroup(t, "warehouse", "cache", 2, v1.Guarded)
 	const kept = `{"metadata":{"finalizers":["example.com/keep"]},"data":{"ca.crt":"forged"},"immutable":true}`
@@ -106,8 +107,8 @@ func trustIsKept(t *testing.T) func() {
 	}
 }
 
-// managerIsAway: the manager hangs, and then goes on. On a cluster elsewhere, somebody has scaled it
-// to 0.
+// managerIsAway: the manager hangs, and then goes on. On a cluster elsewhere, somebody has scaled
+// it to 0.
 func managerIsAway(t *testing.T) {
 	if elsewhere() {
 		runs(t, "", "kubectl scale deployment/podesta-manager -n podesta-system --replicas=0")

@@ -34,8 +34,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// newGroup makes a group, whose processes the spec names, with the ordinal plus 1 as their priority,
-// and waits until the last of them coordinates.
+// newGroup makes a group, whose processes the spec names, with the ordinal plus 1 as their
+// priority, and waits until the last of them coordinates.
 func newGroup(t *testing.T, namespace, name string, size int, safety v1.Safety) *group {
 	t.Helper()
 	g := begin(t, namespace, name, size, safety)

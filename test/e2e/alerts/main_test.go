@@ -1,9 +1,9 @@
 // Package alerts tells an operator's story. It fires every alert of config/prometheus/rules.yaml by
 // its real fault, on the local cluster of hack/cluster, with a real Prometheus that scrapes the
-// manager and the agents as docs/start/install.md says; kubectl election explains what is wrong, and
-// the commands of the runbook mend it. And it has every query of every dashboard answered. `make
-// alerts` runs it; `make story` has what needs only kubectl happen on a kind cluster. It needs bin/
-// (make build), KUBEBUILDER_ASSETS (bin/cluster assets), and Prometheus on the PATH.
+// manager and the agents as docs/start/install.md says; kubectl election explains what is wrong,
+// and the commands of the runbook mend it. And it has every query of every dashboard answered.
+// `make alerts` runs it; `make story` has what needs only kubectl happen on a kind cluster. It
+// needs bin/ (make build), KUBEBUILDER_ASSETS (bin/cluster assets), and Prometheus on the PATH.
 package alerts
 
 import (
@@ -90,8 +90,8 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// reach starts the local cluster, unless the groups are to be elsewhere, and returns what Prometheus
-// is to scrape.
+// reach starts the local cluster, unless the groups are to be elsewhere, and returns what
+// Prometheus is to scrape.
 func reach(ctx context.Context) (scrapes []any, leave func() error, err error) {
 	if elsewhere() {
 		kubeconfig = *clusterFlag

@@ -14,8 +14,8 @@ import (
 // outsideFile lists the agents outside Kubernetes, for Prometheus.
 const outsideFile = "outside.json"
 
-// shortCertificate: nobody renews the certificate of a process outside Kubernetes, and two hours are
-// left. (In a cluster, half a day would have to pass without a manager.)
+// shortCertificate: nobody renews the certificate of a process outside Kubernetes, and two hours
+// are left. (In a cluster, half a day would have to pass without a manager.)
 func shortCertificate(t *testing.T) func() {
 	folder := t.TempDir()
 	addresses := map[string]string{}

@@ -217,7 +217,8 @@ func TestGuardedCounts(t *testing.T) {
 	}
 }
 
-// A Classic group may have two coordinators: how often and for how long is told, and what they wrote over each other.
+// A Classic group may have two coordinators: how often and for how long is told, and what they
+// wrote over each other.
 func TestClassic(t *testing.T) {
 	write := func(at, since register.Instant, process, uid string) register.Entry {
 		return register.Entry{At: at, Accepted: true, Write: register.Write{Group: g, Process: process, UID: uid, Since: since}}

@@ -22,12 +22,14 @@ func (o owners) own(epoch int64, process, uid string) (other Interval, taken boo
 	return before, before.Process != process || uid != "" && before.UID != uid
 }
 
-// epochs checks that epochs only grow, of all that apps were told and agents held, and that each belongs to one process.
+// epochs checks that epochs only grow, of all that apps were told and agents held, and that each
+// belongs to one process.
 func (h History) epochs(r *Report, group string, all []Interval) {
 	owners := owners{}
 	own := func(epoch int64, process, uid string, at register.Instant) {
 		if other, taken := owners.own(epoch, process, uid); taken {
-			r.violate(TwoOwners, at, "%d belongs to %s %s, and to %s %s", epoch, other.Process, other.UID, process, uid)
+			r.violate(TwoOwners, at, "%d belongs to %s %s, and to %s %s", epoch, other.Process, other.UID,
+				process, uid)
 		}
 	}
 	highest := Interval{}
@@ -38,7 +40,8 @@ func (h History) epochs(r *Report, group string, all []Interval) {
 		}
 		own(i.Epoch, i.Process, i.UID, i.From)
 		if i.Epoch < highest.Epoch {
-			r.violate(EpochBack, i.From, "%s was told %d after %s was told %d", i.Process, i.Epoch, highest.Process, highest.Epoch)
+			r.violate(EpochBack, i.From, "%s was told %d after %s was told %d", i.Process, i.Epoch,
+				highest.Process, highest.Epoch)
 		} else {
 			highest = i
 		}
@@ -63,14 +66,16 @@ func (h History) leases(group string, state State) []Lease {
 	return of
 }
 
-// tenancy is a process's lease under an epoch. Two may claim an epoch; a majority promises it to one.
+// tenancy is a process's lease under an epoch. Two may claim an epoch; a majority promises it to
+// one.
 type tenancy struct {
 	process string
 	epoch   int64
 }
 
-// releases checks that an epoch is released only when nobody relies on it: the agent hands out no more, and what it handed out
-// has ended. A claim that came to nothing may be given back, also if another's under the same number succeeds.
+// releases checks that an epoch is released only when nobody relies on it: the agent hands out no
+// more, and what it handed out has ended. A claim that came to nothing may be given back, also if
+// another's under the same number succeeds.
 func (h History) releases(r *Report, group string, all []Interval) {
 	last := map[tenancy]Interval{} // that was told and ends last
 	for _, i := range all {
@@ -89,7 +94,8 @@ func (h History) releases(r *Report, group string, all []Interval) {
 	for _, t := range h.leases(group, Releases) {
 		of := tenancy{t.Process, t.Epoch}
 		if i, ok := last[of]; ok && i.To > t.At {
-			r.violate(ReleasedEarly, t.At, "%s released %d, and told its app to rely on it for %v more", t.Process, t.Epoch, i.To.Sub(t.At))
+			r.violate(ReleasedEarly, t.At, "%s released %d, and told its app to rely on it for %v more",
+				t.Process, t.Epoch, i.To.Sub(t.At))
 		}
 		if at, ok := stopped[of]; held[of] && (!ok || at > t.At) {
 			r.violate(ReleasedFirst, t.At, "%s released %d", t.Process, t.Epoch)
@@ -97,7 +103,8 @@ func (h History) releases(r *Report, group string, all []Interval) {
 	}
 }
 
-// replay plays the register's log again: it must have taken and refused as its rule says, and only what somebody was told.
+// replay plays the register's log again: it must have taken and refused as its rule says, and only
+// what somebody was told.
 func (h History) replay(r *Report, group string) {
 	permitted := h.permits(group)
 	highest := register.Entry{}
@@ -106,9 +113,11 @@ func (h History) replay(r *Report, group string) {
 		case e.Group != group || e.At > h.End:
 			continue
 		case e.Accepted && e.Epoch < highest.Epoch:
-			r.violate(StaleAccepted, e.At, "%s wrote under %d after %s wrote under %d", e.Process, e.Epoch, highest.Process, highest.Epoch)
+			r.violate(StaleAccepted, e.At, "%s wrote under %d after %s wrote under %d", e.Process, e.Epoch,
+				highest.Process, highest.Epoch)
 		case !e.Accepted && e.Epoch >= highest.Epoch:
-			r.violate(FreshRefused, e.At, "%s under %d, though the highest was %d", e.Process, e.Epoch, highest.Epoch)
+			r.violate(FreshRefused, e.At, "%s under %d, though the highest was %d", e.Process, e.Epoch,
+				highest.Epoch)
 		case e.Accepted:
 			highest = e
 		}

@@ -1,8 +1,10 @@
-// Package history checks what a run of a group has left: the register's log, the traces of its writers, the logs of its agents,
-// and the signals that the run sent. It is pure: the same files give the same report.
+// Package history checks what a run of a group has left: the register's log, the traces of its
+// writers, the logs of its agents, and the signals that the run sent. It is pure: the same files
+// give the same report.
 //
-// All instants are of one machine's CLOCK_BOOTTIME. What is checked is what applications see: when they were told that they may
-// act, and what the resource took from them. An agent that is wrong but told nobody is not found here.
+// All instants are of one machine's CLOCK_BOOTTIME. What is checked is what applications see: when
+// they were told that they may act, and what the resource took from them. An agent that is wrong
+// but told nobody is not found here.
 package history
 
 import (
@@ -19,7 +21,8 @@ type History struct {
 	Lives   []Life           // of writers
 	Leases  []Lease          // of agents
 	Signals []Signal         // sent by the run
-	// End is when the run was over. What comes after it is not looked at: everything is being killed by then.
+	// End is when the run was over. What comes after it is not looked at: everything is being killed
+	// by then.
 	End register.Instant
 }
 
@@ -52,8 +55,9 @@ type Lease struct {
 
 // Signal is a SIGKILL, or a SIGSTOP and the SIGCONT after it, to a process.
 type Signal struct {
-	PID  int              `json:"pid,omitempty"`
-	UID  string           `json:"uid,omitempty"` // of the pod; if set, it says which writer, and not the PID
+	PID int `json:"pid,omitempty"`
+	// of the pod; if set, it says which writer, and not the PID
+	UID  string           `json:"uid,omitempty"`
 	Kill bool             `json:"kill,omitempty"`
 	At   register.Instant `json:"at"`              // a SIGKILL: before it was sent; a SIGSTOP: after
 	Til  register.Instant `json:"until,omitempty"` // before the SIGCONT was sent
@@ -66,9 +70,10 @@ type Interval struct {
 	From, To     register.Instant
 }
 
-// told returns when the writers of a group were told that they may act: from the instant at which each had the answer to its
-// deadline, or to the writer's end if that was earlier. (The instant before asking would be too early: a writer or agent that is
-// paused while it asks is answered long after.)
+// told returns when the writers of a group were told that they may act: from the instant at which
+// each had the answer to its deadline, or to the writer's end if that was earlier. (The instant
+// before asking would be too early: a writer or agent that is paused while it asks is answered long
+// after.)
 func (h History) told(group string) []Interval {
 	var all []Interval
 	ends := h.ends(group)
@@ -87,7 +92,13 @@ func (h History) told(group string) []Interval {
 				to = min(to, line.Deadline)
 			}
 			if line.At < to {
-				all = append(all, Interval{Process: life.Process, UID: life.UID, Epoch: line.Epoch, From: line.At, To: to})
+				all = append(all, Interval{
+					Process: life.Process,
+					UID:     life.UID,
+					Epoch:   line.Epoch,
+					From:    line.At,
+					To:      to,
+				})
 			}
 		}
 	}
@@ -95,7 +106,9 @@ func (h History) told(group string) []Interval {
 	return all
 }
 
-func byFrom(a, b Interval) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) }
+func byFrom(a, b Interval) int {
+	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+}
 
 // order is a group's lives by their index, the last one first: process IDs are used again.
 func (h History) order(group string) (lives []int) {
@@ -104,12 +117,15 @@ func (h History) order(group string) (lives []int) {
 			lives = append(lives, i)
 		}
 	}
-	slices.SortFunc(lives, func(a, b int) int { return cmp.Compare(h.Lives[b].Begin, h.Lives[a].Begin) })
+	slices.SortFunc(lives, func(a, b int) int {
+		return cmp.Compare(h.Lives[b].Begin, h.Lives[a].Begin)
+	})
 	return lives
 }
 
-// ends tells by when each life of a group was over, by its index: a SIGKILL, the next life of its pod, the end of the run. Where
-// nothing that it was told has a deadline, also the next life of its process, in whatever pod: it would not end else.
+// ends tells by when each life of a group was over, by its index: a SIGKILL, the next life of its
+// pod, the end of the run. Where nothing that it was told has a deadline, also the next life of its
+// process, in whatever pod: it would not end else.
 func (h History) ends(group string) map[int]register.Instant {
 	order := h.order(group)
 	ends := map[int]register.Instant{}
@@ -136,7 +152,9 @@ func (h History) ends(group string) map[int]register.Instant {
 
 // bounded: all that it was told has a deadline.
 func (l Life) bounded() bool {
-	return !slices.ContainsFunc(l.Lines, func(line writer.Line) bool { return line.Kind == writer.Told && line.Deadline == 0 })
+	return !slices.ContainsFunc(l.Lines, func(line writer.Line) bool {
+		return line.Kind == writer.Told && line.Deadline == 0
+	})
 }
 
 // receiver is the life that a signal went to.

@@ -33,7 +33,8 @@ type Overlap struct {
 	From, To register.Instant
 }
 
-// overlaps finds each pair of intervals of different pods that share an instant. The intervals are merged.
+// overlaps finds each pair of intervals of different pods that share an instant. The intervals are
+// merged.
 func overlaps(merged []Interval) []Overlap {
 	var found []Overlap
 	var open []Interval
@@ -76,7 +77,8 @@ func together(found []Overlap) Times {
 	return times
 }
 
-// nobody is when no process was told that it may act, between the first time that one was and the end of the run.
+// nobody is when no process was told that it may act, between the first time that one was and the
+// end of the run.
 func nobody(all []Interval, end register.Instant) Times {
 	var times Times
 	if len(all) == 0 {

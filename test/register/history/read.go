@@ -27,7 +27,8 @@ func ReadEntries(log io.Reader) (entries []register.Entry, err error) {
 	return entries, err
 }
 
-// ReadTrace reads a writer's trace, which may have several lives. Of a life's writes the register knows more.
+// ReadTrace reads a writer's trace, which may have several lives. Of a life's writes the register
+// knows more.
 func ReadTrace(trace io.Reader) (lives []Life, err error) {
 	err = each(trace, func(text string) error {
 		line, err := parse(text)
@@ -36,7 +37,13 @@ func ReadTrace(trace io.Reader) (lives []Life, err error) {
 		}
 		switch {
 		case line.Kind == writer.Started:
-			lives = append(lives, Life{Group: line.Group, Process: line.Process, UID: line.UID, PID: line.PID, Begin: line.At})
+			lives = append(lives, Life{
+				Group:   line.Group,
+				Process: line.Process,
+				UID:     line.UID,
+				PID:     line.PID,
+				Begin:   line.At,
+			})
 		case len(lives) == 0:
 			return fmt.Errorf("the first line must be %q", writer.Started)
 		case line.Kind == writer.Told, line.Kind == writer.Stopped:
@@ -48,8 +55,8 @@ func ReadTrace(trace io.Reader) (lives []Life, err error) {
 	return lives, err
 }
 
-// parse reads a line of a trace. A writer that is killed within a line has its next life begin in the middle of it; what the line was
-// to say nobody has acted upon.
+// parse reads a line of a trace. A writer that is killed within a line has its next life begin in
+// the middle of it; what the line was to say nobody has acted upon.
 func parse(text string) (line writer.Line, err error) {
 	begin := max(strings.LastIndex(text, `{"kind":"`+string(writer.Started)+`"`), 0)
 	err = json.Unmarshal([]byte(text[begin:]), &line)

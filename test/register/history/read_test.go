@@ -33,7 +33,8 @@ time=2026-11-20T12:00:03Z level=INFO msg=lease state=holds ep`), "g", "g-0")
 	}
 }
 
-// A trace has one life after the other; what a SIGKILL cut off is no line, at its end or before the next life.
+// A trace has one life after the other; what a SIGKILL cut off is no line, at its end or before the
+// next life.
 func TestReadTrace(t *testing.T) {
 	got, err := ReadTrace(strings.NewReader(`{"kind":"started","at":10,"group":"g","process":"g-0","uid":"u","pid":7}
 {"kind":"told","at":20,"asked":19,"epoch":5,"deadline":100,"how":"poll"}

@@ -37,7 +37,8 @@ type burst struct {
 	first, last register.Instant
 }
 
-// stale counts the writes that came between the first and the last one of another pod's belief that began later.
+// stale counts the writes that came between the first and the last one of another pod's belief that
+// began later.
 func stale(taken []register.Entry) (n int) {
 	type belief struct {
 		uid   string

@@ -19,15 +19,18 @@ type Asking string
 
 // The ways of asking.
 const (
-	// Poll asks again and again, and relies on the deadline of each answer until it passes, whatever a later answer says: that
-	// is what a deadline promises. In Classic groups, which have none, it believes the last answer.
+	// Poll asks again and again, and relies on the deadline of each answer until it passes, whatever a
+	// later answer says: that is what a deadline promises. In Classic groups, which have none, it
+	// believes the last answer.
 	Poll Asking = "poll"
-	// Session keeps a connection open and is told. It stops when the agent says so or the connection ends, at a deadline at the
-	// latest; then it closes the connection, which gives the permission back.
+	// Session keeps a connection open and is told. It stops when the agent says so or the connection
+	// ends, at a deadline at the latest; then it closes the connection, which gives the permission
+	// back.
 	Session Asking = "session"
 )
 
-// How often an agent is polled, and how long an answer may take. A session that ended is opened again after as long.
+// How often an agent is polled, and how long an answer may take. A session that ended is opened
+// again after as long.
 const (
 	pollEvery   = 100 * time.Millisecond
 	pollTimeout = time.Second
@@ -45,7 +48,8 @@ type answer struct {
 
 var (
 	errNoSessions = errors.New("this agent has no sessions")
-	// errContract: the agent says what no agent may say. An agent that is down or paused is no such thing.
+	// errContract: the agent says what no agent may say. An agent that is down or paused is no such
+	// thing.
 	errContract = errors.New("the agent breaks its contract")
 )
 
@@ -56,7 +60,8 @@ func read(text []byte, yes bool) (a answer, err error) {
 	}
 	a.MayAct = a.MayAct || yes
 	if a.MayAct && (a.Epoch != 0) != (a.Deadline != 0) {
-		return answer{}, fmt.Errorf("%w: epoch %d with deadline %d: a Guarded group has both, a Classic one neither", errContract, a.Epoch, a.Deadline)
+		return answer{}, fmt.Errorf("%w: epoch %d with deadline %d: a Guarded group has both, a "+
+			"Classic one neither", errContract, a.Epoch, a.Deadline)
 	}
 	return a, nil
 }
@@ -88,7 +93,8 @@ func (a *asker) run(ctx context.Context, how Asking) {
 	}
 }
 
-// poll asks once. A belief that has no deadline ends with any answer but yes, and when there is none: nothing else would end it.
+// poll asks once. A belief that has no deadline ends with any answer but yes, and when there is
+// none: nothing else would end it.
 func (a *asker) poll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()

@@ -15,8 +15,8 @@ type permission struct {
 	how      Asking
 }
 
-// belief is whether this process may act, as far as the writer knows. It is safe for concurrent use. What it is told and when it
-// ends goes into the trace before anybody can act upon it.
+// belief is whether this process may act, as far as the writer knows. It is safe for concurrent
+// use. What it is told and when it ends goes into the trace before anybody can act upon it.
 type belief struct {
 	trace *trace
 
@@ -29,7 +29,8 @@ type belief struct {
 
 func newBelief(t *trace) *belief { return &belief{trace: t, changed: make(chan struct{})} }
 
-// told takes what the agent said. A new epoch, or a gap after the last deadline, begins a new belief.
+// told takes what the agent said. A new epoch, or a gap after the last deadline, begins a new
+// belief.
 func (b *belief) told(asked, heard register.Instant, a answer, how Asking) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -40,7 +41,14 @@ func (b *belief) told(asked, heard register.Instant, a answer, how Asking) {
 	if b.holds && b.now.epoch == p.epoch && b.now.current(heard) {
 		p.since = b.now.since
 	}
-	b.trace.add(Line{Kind: Told, At: heard, Asked: asked, Epoch: a.Epoch, Deadline: a.Deadline, How: how})
+	b.trace.add(Line{
+		Kind:     Told,
+		At:       heard,
+		Asked:    asked,
+		Epoch:    a.Epoch,
+		Deadline: a.Deadline,
+		How:      how,
+	})
 	b.now, b.holds = p, true
 	b.wake()
 }
@@ -67,7 +75,8 @@ func (b *belief) end(why string) {
 	b.stop(why) // what was told between the two
 }
 
-// check tells whether this process may act at that instant; if not, wait is closed when that may have changed.
+// check tells whether this process may act at that instant; if not, wait is closed when that may
+// have changed.
 func (b *belief) check(now register.Instant) (p permission, ok bool, wait <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -75,7 +84,9 @@ func (b *belief) check(now register.Instant) (p permission, ok bool, wait <-chan
 }
 
 // current: the deadline, if there is one, has not come.
-func (p permission) current(now register.Instant) bool { return p.deadline == 0 || now < p.deadline }
+func (p permission) current(now register.Instant) bool {
+	return p.deadline == 0 || now < p.deadline
+}
 
 func (b *belief) wake() {
 	close(b.changed)

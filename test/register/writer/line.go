@@ -18,13 +18,15 @@ const (
 	Started Kind = "started"
 	// Told: the agent said that this process may act.
 	Told Kind = "told"
-	// Stopped: the writer believes so no more, before its deadline if it had one. It is written before anybody is told.
+	// Stopped: the writer believes so no more, before its deadline if it had one. It is written before
+	// anybody is told.
 	Stopped Kind = "stopped"
 	// Wrote: a write was sent.
 	Wrote Kind = "wrote"
 )
 
-// Line is a line of a writer's trace, in JSON. The trace is written with no buffer, so that a SIGKILL loses nothing.
+// Line is a line of a writer's trace, in JSON. The trace is written with no buffer, so that a
+// SIGKILL loses nothing.
 type Line struct {
 	Kind Kind             `json:"kind"`
 	At   register.Instant `json:"at"`
@@ -35,13 +37,15 @@ type Line struct {
 	UID     string `json:"uid,omitempty"`
 	PID     int    `json:"pid,omitempty"`
 
-	// Told has these: Asked is the instant before asking (for a session, before opening it), At the instant after the answer.
+	// Told has these: Asked is the instant before asking (for a session, before opening it), At the
+	// instant after the answer.
 	Asked    register.Instant `json:"asked,omitempty"`
 	Epoch    int64            `json:"epoch,omitempty"` // Stopped and Wrote have it, too
 	Deadline register.Instant `json:"deadline,omitempty"`
 	How      Asking           `json:"how,omitempty"`
 
-	// Stopped has Why. Wrote has Careless, and in Why the error if there was no answer; Accepted is the answer.
+	// Stopped has Why. Wrote has Careless, and in Why the error if there was no answer; Accepted is
+	// the answer.
 	Why      string `json:"why,omitempty"`
 	Careless bool   `json:"careless,omitempty"`
 	Accepted bool   `json:"accepted,omitempty"`
@@ -74,5 +78,12 @@ func (t *trace) failure() error {
 
 // started is a life's first line.
 func started(o Options) Line {
-	return Line{Kind: Started, At: register.Now(), Group: o.Group, Process: o.Process, UID: o.UID, PID: os.Getpid()}
+	return Line{
+		Kind:    Started,
+		At:      register.Now(),
+		Group:   o.Group,
+		Process: o.Process,
+		UID:     o.UID,
+		PID:     os.Getpid(),
+	}
 }

@@ -1,8 +1,10 @@
-// Package writer is an app for tests: it runs beside an agent, asks it whether this process may act, and while it believes so
-// writes to the fenced register. What it was told and what it did goes into its trace, for the checker.
+// Package writer is an app for tests: it runs beside an agent, asks it whether this process may
+// act, and while it believes so writes to the fenced register. What it was told and what it did
+// goes into its trace, for the checker.
 //
-// Part of its writes are careless: time passes between the look at the clock and the write, and there is no second look. They
-// show that a check does not protect a resource, and that the register's epochs do.
+// Part of its writes are careless: time passes between the look at the clock and the write, and
+// there is no second look. They show that a check does not protect a resource, and that the
+// register's epochs do.
 package writer
 
 import (
@@ -27,8 +29,9 @@ type Options struct {
 	Process  string // the pod's name
 	UID      string // the pod's
 	Ask      Asking
-	Trace    io.Writer    // unbuffered
-	Report   func(string) // is told what should not be, in a sentence; may be called from several goroutines
+	Trace    io.Writer // unbuffered
+	// is told what should not be, in a sentence; may be called from several goroutines
+	Report func(string)
 }
 
 // The pace of writes: about 14 a second with care and 4 without.
@@ -39,7 +42,8 @@ const (
 	putTimeout = 2 * time.Second
 )
 
-// Run writes until ctx ends. The error is that the trace could not be written: without it nothing can be checked.
+// Run writes until ctx ends. The error is that the trace could not be written: without it nothing
+// can be checked.
 func Run(ctx context.Context, o Options) error {
 	w := &writer{Options: o, trace: &trace{out: o.Trace}}
 	w.belief = newBelief(w.trace)
@@ -47,12 +51,18 @@ func Run(ctx context.Context, o Options) error {
 	defer transport.CloseIdleConnections()
 	w.client = &http.Client{Transport: transport}
 	w.trace.add(started(o))
-	// The belief ends before the asker, and with it a session, does: so what the agent sees comes after what the trace has.
+	// The belief ends before the asker, and with it a session, does: so what the agent sees comes
+	// after what the trace has.
 	asking, stopAsking := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopAsking()
 	var lanes sync.WaitGroup
 	lanes.Go(func() {
-		a := &asker{agent: o.Agent, client: w.client, belief: w.belief, report: func(err error) { o.Report(err.Error()) }}
+		a := &asker{
+			agent:  o.Agent,
+			client: w.client,
+			belief: w.belief,
+			report: func(err error) { o.Report(err.Error()) },
+		}
 		a.run(asking, o.Ask)
 	})
 	lanes.Go(func() { w.careful(ctx) })
@@ -105,7 +115,8 @@ func (w *writer) careless(ctx context.Context) {
 	}
 }
 
-// mayAct waits until this process may act; it returns false if ctx ends before. Checked is when it looked at the clock.
+// mayAct waits until this process may act; it returns false if ctx ends before. Checked is when it
+// looked at the clock.
 func (w *writer) mayAct(ctx context.Context) (checked register.Instant, p permission, ok bool) {
 	for ctx.Err() == nil {
 		checked = register.Now()
@@ -126,7 +137,8 @@ func (w *writer) put(ctx context.Context, p permission, checked register.Instant
 	line := Line{Kind: Wrote, At: register.Now(), Epoch: p.epoch, Careless: careless}
 	accepted, err := w.send(ctx, register.Write{
 		Group: w.Group, Process: w.Process, UID: w.UID, Epoch: p.epoch,
-		Since: p.since, Heard: p.heard, Checked: checked, Deadline: p.deadline, Session: p.how == Session, Careless: careless,
+		Since: p.since, Heard: p.heard, Checked: checked, Deadline: p.deadline, Session: p.how == Session,
+		Careless: careless,
 	})
 	line.Accepted = accepted
 	if err != nil {
@@ -154,7 +166,8 @@ func (w *writer) send(ctx context.Context, write register.Write) (accepted bool,
 		return false, err
 	}
 	defer response.Body.Close()
-	said, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // to the end, so that the connection is used again
+	// to the end, so that the connection is used again
+	said, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
 		return false, err
 	}

@@ -158,8 +158,8 @@ func mayAct(epoch int64, deadline register.Instant) string {
 
 func withCare(e register.Entry) bool { return !e.Careless }
 
-// Polled once, the writer relies on the deadline until it has passed, though the agent says no meanwhile: that is what a deadline
-// promises. No write was checked after it.
+// Polled once, the writer relies on the deadline until it has passed, though the agent says no
+// meanwhile: that is what a deadline promises. No write was checked after it.
 func TestADeadlineHoldsUntilItPasses(t *testing.T) {
 	deadline := register.Now().Add(2 * time.Second)
 	s := newStand(t, mayAct(5, deadline))
@@ -231,8 +231,8 @@ func TestTheEndOfAWriter(t *testing.T) {
 	}
 }
 
-// The agents of Classic groups give neither epoch nor deadline: the last answer is believed until there is another one. An agent
-// without sessions is polled.
+// The agents of Classic groups give neither epoch nor deadline: the last answer is believed until
+// there is another one. An agent without sessions is polled.
 func TestClassic(t *testing.T) {
 	s := newStand(t, `{"name":"g-0","self":"g-0","electing":false}`)
 	s.no = true
@@ -250,7 +250,8 @@ func TestClassic(t *testing.T) {
 	}
 }
 
-// The register refuses what a careless writer sends late, when another has written under a newer epoch.
+// The register refuses what a careless writer sends late, when another has written under a newer
+// epoch.
 func TestAStaleWriteIsRefused(t *testing.T) {
 	s := newStand(t, mayAct(5, register.Now().Add(time.Minute)))
 	s.start(Poll)

@@ -15,9 +15,11 @@ type Claim struct {
 	Quote   string // as the seed has it; […] where words are left out
 	Reading string // what is counted, and what the words are taken to mean
 	Measure func(*Finding)
-	// Convention says on what counting the figures rest, where the seed's words alone do not give them.
+	// Convention says on what counting the figures rest, where the seed's words alone do not give
+	// them.
 	Convention string
-	// Because says why the figures do not come out. A claim without it must come out, and one with it must not.
+	// Because says why the figures do not come out. A claim without it must come out, and one with it
+	// must not.
 	Because string
 	// NoCall says why no call of `kubectl election simulate` repeats what is measured.
 	NoCall string
@@ -53,8 +55,8 @@ const (
 	Fails           Verdict = "does not come out"
 )
 
-// Try measures a claim. It fails if a simulation does, if nothing was compared, or if the verdict is not the one that the
-// claim explains.
+// Try measures a claim. It fails if a simulation does, if nothing was compared, or if the verdict
+// is not the one that the claim explains.
 func (c Claim) Try() (*Finding, Verdict, error) {
 	f := &Finding{}
 	c.Measure(f)
@@ -163,7 +165,8 @@ func (f *Finding) series(what string, from, to int, claimed, measured func(n int
 	f.compareSeries("the seed: ", what, from, to, claimed, measured)
 }
 
-// reckoned is series, up to ten processes, for a formula that is not the seed's own but follows from its rules.
+// reckoned is series, up to ten processes, for a formula that is not the seed's own but follows
+// from its rules.
 func (f *Finding) reckoned(what string, from int, formula, measured func(n int) int) {
 	f.compareSeries("by its rules: ", what, from, 10, formula, measured)
 }

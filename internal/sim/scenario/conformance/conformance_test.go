@@ -40,8 +40,8 @@ func fresh(t *testing.T, file string, want []byte) {
 	}
 }
 
-// TestCounterexamples plays every counterexample, sees that it shows what it claims and ends well, and compares with the
-// page and its diagrams.
+// TestCounterexamples plays every counterexample, sees that it shows what it claims and ends well,
+// and compares with the page and its diagrams.
 func TestCounterexamples(t *testing.T) {
 	page, diagrams, err := Counterexamples()
 	if err != nil {
@@ -62,7 +62,8 @@ func TestCounterexamples(t *testing.T) {
 	}
 }
 
-// A claim must be able to fail: one that is wrong is told as such, and one that is explained away must need that.
+// A claim must be able to fail: one that is wrong is told as such, and one that is explained away
+// must need that.
 func TestClaimsCanFail(t *testing.T) {
 	measure := func(got int) func(*Finding) {
 		return func(f *Finding) {

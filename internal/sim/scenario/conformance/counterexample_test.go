@@ -10,8 +10,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/sim/scenario/simulate"
 )
 
-// Counterexample is a run in which an algorithm does what the book promises it does not, because an assumption of the book
-// does not hold.
+// Counterexample is a run in which an algorithm does what the book promises it does not, because an
+// assumption of the book does not hold.
 type Counterexample struct {
 	ID      string // of the hazard
 	Title   string
@@ -31,7 +31,8 @@ type Run struct {
 	Seen   string // what it shows, in words
 }
 
-// Try plays a counterexample. It fails if that does not show what it claims, or if the group does not agree in the end.
+// Try plays a counterexample. It fails if that does not show what it claims, or if the group does
+// not agree in the end.
 func (c Counterexample) Try() (Run, error) {
 	r, err := scenario.Play(c.Play)
 	if err != nil {
@@ -53,7 +54,8 @@ type reign struct {
 	from, to scenario.Time
 }
 
-// reigns are all reigns of a run, in the order of their beginning. One that lasts ends with the last event.
+// reigns are all reigns of a run, in the order of their beginning. One that lasts ends with the
+// last event.
 func reigns(s scenario.Scenario, r scenario.Result) []reign {
 	var all []reign
 	begun := map[string]scenario.Time{}
@@ -85,8 +87,8 @@ func reigns(s scenario.Scenario, r scenario.Result) []reign {
 	return all
 }
 
-// twoCoordinators checks that two given processes coordinate at once, for a time of some length before the calm, and not in
-// the end.
+// twoCoordinators checks that two given processes coordinate at once, for a time of some length
+// before the calm, and not in the end.
 func twoCoordinators(c scenario.Scenario, a, b string, calm scenario.Time) func(scenario.Result) (string, error) {
 	return func(r scenario.Result) (string, error) {
 		all := reigns(c, r)
@@ -116,7 +118,8 @@ after it went silent.
 
 `
 
-// Counterexamples writes docs/evidence/counterexamples.md, and the diagrams that it shows by file name.
+// Counterexamples writes docs/evidence/counterexamples.md, and the diagrams that it shows by file
+// name.
 func Counterexamples() (page string, diagrams map[string][]byte, err error) {
 	var index, body strings.Builder
 	diagrams = map[string][]byte{}

@@ -62,8 +62,8 @@ what the first row costs more than the quiet runs above. When P5 recovers, links
 
 `
 
-// Failures writes the section of docs/evidence/conformance.md about what happens beyond the seeds. It fails if any of it does not end
-// with all live processes following the highest.
+// Failures writes the section of docs/evidence/conformance.md about what happens beyond the seeds.
+// It fails if any of it does not end with all live processes following the highest.
 func Failures() (string, error) {
 	var b strings.Builder
 	b.WriteString(failuresPreface)

@@ -9,7 +9,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/sim/scenario"
 )
 
-// counterexamples are the hazards that no classic election can avoid, each in a run as small as it can be.
+// counterexamples are the hazards that no classic election can avoid, each in a run as small as it
+// can be.
 func counterexamples() []Counterexample {
 	return slices.Concat(timing(), partitions(), sleepers(), ringHazards(), tableHazards())
 }
@@ -183,7 +184,8 @@ func tableHazards() []Counterexample {
 	}}
 }
 
-// electsForEver checks that a process calls one election after the other until calm, and has no coordinator meanwhile.
+// electsForEver checks that a process calls one election after the other until calm, and has no
+// coordinator meanwhile.
 func electsForEver(process string, calm scenario.Time) func(scenario.Result) (string, error) {
 	return func(r scenario.Result) (string, error) {
 		called := map[election.ID]bool{}

@@ -248,8 +248,8 @@ func answers(r scenario.Result, kind election.Kind) (all []int) {
 	return all
 }
 
-// everyRing plays one election in every ring of n processes, by every initiator. Turned rings are played, too: a ring has
-// no first process, so they check that turning changes nothing.
+// everyRing plays one election in every ring of n processes, by every initiator. Turned rings are
+// played, too: a ring has no first process, so they check that turning changes nothing.
 func everyRing(f *Finding, n int, do func(order []int, r scenario.Result)) {
 	permutations(n, func(order []int) {
 		for i := 1; i <= n; i++ {

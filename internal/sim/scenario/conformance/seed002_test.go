@@ -8,7 +8,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/sim/scenario"
 )
 
-// seed002 are the claims of seed 002 (002_c5432f9f245271a6.txt), in small letters and without figures, as the scan has them.
+// seed002 are the claims of seed 002 (002_c5432f9f245271a6.txt), in small letters and without
+// figures, as the scan has them.
 func seed002() []Claim {
 	return []Claim{{
 		Section: "election algorithms",
@@ -84,7 +85,8 @@ func joined(set map[string]bool) string {
 	return strings.Join(all, ", ")
 }
 
-// mostMessages is the most over every single process of n that all live but the coordinator, which has nothing to notice.
+// mostMessages is the most over every single process of n that all live but the coordinator, which
+// has nothing to notice.
 func (f *Finding) mostMessages(algorithm string, n int) (most int) {
 	for i := n - 1; i > 0; i-- {
 		most = max(most, f.notices(algorithm, n, i).Total)

@@ -206,8 +206,8 @@ func ring003() []Claim {
 	}}
 }
 
-// twoElections plays the example of 003 with its own numbers, 0 to 6. A priority of 0 never coordinates, so each process's
-// priority is its number and one.
+// twoElections plays the example of 003 with its own numbers, 0 to 6. A priority of 0 never
+// coordinates, so each process's priority is its number and one.
 func twoElections(f *Finding) {
 	var processes []election.Process
 	for i := range int32(7) {

@@ -75,7 +75,8 @@ func justBelow(f *Finding) {
 	}
 }
 
-// updates plays 4.3 step by step, as the tables of a scenario that is played as a whole are not seen.
+// updates plays 4.3 step by step, as the tables of a scenario that is played as a whole are not
+// seen.
 func updates(f *Finding) {
 	f.columns("n", "tables", "CRASHED before", "NORMAL after")
 	for n := 3; n <= 10; n++ {
@@ -273,8 +274,8 @@ func fortyThree(f *Finding) {
 	f.row("the seed", "", "", "", "43")
 }
 
-// starts plays a group of n in which Pn is down and nobody coordinates, and Pi starts: it has missed
-// nobody, and asks every process above it.
+// starts plays a group of n in which Pn is down and nobody coordinates, and Pi starts: it has
+// missed nobody, and asks every process above it.
 func (f *Finding) starts(n, i int) scenario.Result {
 	return f.play(scenario.Scenario{
 		Algorithm: "Bully", Processes: roster(n), Cold: true, Crashed: names(n), Initiators: names(i),

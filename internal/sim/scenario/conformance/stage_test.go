@@ -50,7 +50,8 @@ func (f *Finding) play(s scenario.Scenario) scenario.Result {
 	return r
 }
 
-// notices plays an election of n processes in which all live and the initiators think otherwise of Pn.
+// notices plays an election of n processes in which all live and the initiators think otherwise of
+// Pn.
 func (f *Finding) notices(algorithm string, n int, initiators ...int) scenario.Result {
 	return f.play(scenario.Scenario{Algorithm: algorithm, Processes: roster(n), Initiators: names(initiators...)})
 }
@@ -65,8 +66,9 @@ func (f *Finding) afterCrash(algorithm string, n int, initiators ...int) scenari
 // late is when a process recovers: long after everything else has come to rest.
 const late = 300 * unit
 
-// recovery plays the recovery of process k of n while the highest of the others coordinates, and returns what happens
-// from then on. Nobody else takes notice, as in the books: no link is seen to open, so nobody tells a VIEW.
+// recovery plays the recovery of process k of n while the highest of the others coordinates, and
+// returns what happens from then on. Nobody else takes notice, as in the books: no link is seen to
+// open, so nobody tells a VIEW.
 func (f *Finding) recovery(algorithm string, n, k int) scenario.Result {
 	coordinator := n
 	if k == n {

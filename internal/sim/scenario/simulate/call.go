@@ -41,7 +41,8 @@ func same(a, b scenario.Scenario) bool {
 		return names
 	}
 	for _, s := range []*scenario.Scenario{&a, &b} {
-		s.Crashed, s.Unhealthy, s.Initiators = sorted(s.Crashed), sorted(s.Unhealthy), sorted(s.Initiators)
+		s.Crashed, s.Unhealthy, s.Initiators = sorted(s.Crashed), sorted(s.Unhealthy), sorted(
+			s.Initiators)
 		s.Faults = append([]scenario.Fault{}, s.Faults...)
 	}
 	return reflect.DeepEqual(a, b)
@@ -88,7 +89,8 @@ func Numbered(s scenario.Scenario) scenario.Scenario {
 
 func optionsFor(s scenario.Scenario) (Options, error) {
 	if s.Carry != nil {
-		return Options{}, fmt.Errorf("the scenario delays or loses single messages, for which there is no flag")
+		return Options{}, fmt.Errorf("the scenario delays or loses single messages, for which there is " +
+			"no flag")
 	}
 	o := Options{
 		Algorithm:  s.Algorithm,
@@ -177,7 +179,8 @@ func (o Options) line() string {
 	for _, list := range []struct {
 		name   string
 		values []string
-	}{{"unhealthy", o.Unhealthy}, {"healthy", o.Healthy}, {"crash", o.Crash}, {"recover", o.Recover}, {"partition", o.Partitions}} {
+	}{{"unhealthy", o.Unhealthy}, {"healthy", o.Healthy}, {"crash", o.Crash}, {"recover", o.Recover},
+		{"partition", o.Partitions}} {
 		for _, value := range list.values {
 			if list.name == "partition" {
 				value = strconv.Quote(value)

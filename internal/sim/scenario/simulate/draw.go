@@ -71,7 +71,9 @@ func (p *picture) add(e scenario.Event) {
 		p.takeLosses(lane, at) // it says the same, and more
 		p.mark(lane, at, diagram.Notice, "misses "+e.Peer)
 	case scenario.TimedOut:
-		p.mark(lane, at, diagram.Notice, map[string]string{string(election.AwaitAnswer): "T", string(election.AwaitAnnouncement): "T'"}[e.Note])
+		p.mark(lane, at, diagram.Notice,
+			map[string]string{string(election.AwaitAnswer): "T",
+				string(election.AwaitAnnouncement): "T'"}[e.Note])
 	case scenario.LinkDown:
 		label := "loses " + e.Peer
 		if before := p.takeLosses(lane, at); before != "" {
@@ -96,7 +98,8 @@ func (p *picture) add(e scenario.Event) {
 	}
 }
 
-// takeLosses removes the mark that says which processes a process lost at this moment, and returns what it says.
+// takeLosses removes the mark that says which processes a process lost at this moment, and returns
+// what it says.
 func (p *picture) takeLosses(lane int, at float64) (label string) {
 	p.Marks = slices.DeleteFunc(p.Marks, func(m diagram.Mark) bool {
 		same := m.Lane == lane && m.At == at && strings.HasPrefix(m.Label, "loses ")
@@ -138,7 +141,8 @@ func (p *picture) message(e scenario.Event, at float64) {
 	})
 }
 
-// detail is what a message says, as far as there is room for it. Who announces himself needs no name.
+// detail is what a message says, as far as there is room for it. Who announces himself needs no
+// name.
 func detail(e scenario.Event) string {
 	m := e.Message
 	if len(m.List) > 0 && m.Kind == election.Election {

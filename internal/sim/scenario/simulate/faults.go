@@ -31,12 +31,14 @@ func (p *plan) faults(o Options) {
 	slices.SortStableFunc(p.Faults, func(a, b scenario.Fault) int { return int(a.At - b.At) })
 	p.checkOrder(o)
 	if o.Until < 0 || o.Until > maxTime {
-		p.complain("--until %v: must be a time in link delays, more than 0 and at most %d", o.Until, maxTime)
+		p.complain("--until %v: must be a time in link delays, more than 0 and at most %d", o.Until,
+			maxTime)
 	}
 	p.Until = ticks(o.Until)
 	for _, f := range p.Faults {
 		if o.Until > 0 && f.At > p.Until {
-			p.complain("%s: that is after --until %v; let it last longer, or leave --until out", flagOf(f), o.Until)
+			p.complain("%s: that is after --until %v; let it last longer, or leave --until out", flagOf(f),
+				o.Until)
 		}
 	}
 }
@@ -57,8 +59,8 @@ func flagOf(f scenario.Fault) string {
 	}
 }
 
-// checkOrder checks that only those recover that are down, that only those crash that are up, and the
-// same for their apps. A process that recovers has a new app, which is healthy.
+// checkOrder checks that only those recover that are down, that only those crash that are up, and
+// the same for their apps. A process that recovers has a new app, which is healthy.
 func (p *plan) checkOrder(o Options) {
 	down, unhealthy := map[string]bool{}, map[string]bool{}
 	for _, i := range o.Crashed {
@@ -66,7 +68,8 @@ func (p *plan) checkOrder(o Options) {
 	}
 	for _, i := range p.unhealthy {
 		if unhealthy[Name(i)] = true; down[Name(i)] {
-			p.complain("--unhealthy %d: process %d is down (--crashed); only a process that runs can be unhealthy", i, i)
+			p.complain("--unhealthy %d: process %d is down (--crashed); only a process that runs can be "+
+				"unhealthy", i, i)
 		}
 	}
 	for _, f := range p.Faults {
@@ -76,12 +79,14 @@ func (p *plan) checkOrder(o Options) {
 			case f.Kind == scenario.Crash && down[name]:
 				p.complain("%s: process %d is down already", flagOf(f), i)
 			case f.Kind == scenario.Recover && !down[name]:
-				p.complain("%s: process %d is not down then; let it crash first, with --crashed %d or --crash %d@T",
+				p.complain("%s: process %d is not down then; let it crash first, with --crashed %d or "+
+					"--crash %d@T",
 					flagOf(f), i, i, i)
 			case f.Kind == scenario.Unhealthy && (down[name] || unhealthy[name]):
 				p.complain("%s: process %d is down or unhealthy already", flagOf(f), i)
 			case f.Kind == scenario.Healthy && (down[name] || !unhealthy[name]):
-				p.complain("%s: process %d is healthy then; let it become unhealthy first, with --unhealthy %d or --unhealthy %d@T",
+				p.complain("%s: process %d is healthy then; let it become unhealthy first, with --unhealthy "+
+					"%d or --unhealthy %d@T",
 					flagOf(f), i, i, i)
 			}
 			unhealthy[name] = f.Kind == scenario.Unhealthy
@@ -100,7 +105,8 @@ func (p *plan) unhealthyFrom(s string, n int) {
 	}
 	i, err := process(s, n)
 	if err != nil {
-		p.complain("--unhealthy %q: must be P or P@T, as in --unhealthy 5 or --unhealthy 5@3 (%w)", s, err)
+		p.complain("--unhealthy %q: must be P or P@T, as in --unhealthy 5 or --unhealthy 5@3 (%w)", s,
+			err)
 		return
 	}
 	if !slices.Contains(p.unhealthy, i) {
@@ -109,11 +115,13 @@ func (p *plan) unhealthyFrom(s string, n int) {
 	}
 }
 
-// jitter draws how long a message takes: a tenth of a link delay at least, one at most, as twc is the worst case.
+// jitter draws how long a message takes: a tenth of a link delay at least, one at most, as twc is
+// the worst case.
 func jitter(seed uint64) scenario.Carry {
 	return func(_, _ string, _ election.Message, sequence int) (scenario.Time, bool) {
 		rng := rand.New(rand.NewPCG(seed, uint64(sequence)))
-		return scenario.Unit/10 + scenario.Time(rng.Int64N(int64(scenario.Unit-scenario.Unit/10)+1)), false
+		return scenario.Unit/10 +
+			scenario.Time(rng.Int64N(int64(scenario.Unit-scenario.Unit/10)+1)), false
 	}
 }
 
@@ -145,7 +153,8 @@ func (p *plan) partition(s string, n int) {
 	}
 	switch {
 	case !ok, err != nil:
-		p.complain(`--partition %q: must be SIDE|SIDE@T or SIDE|SIDE@T-T2, as in --partition "1,2|3,4,5@5-20"`, s)
+		p.complain(
+			`--partition %q: must be SIDE|SIDE@T or SIDE|SIDE@T-T2, as in --partition "1,2|3,4,5@5-20"`, s)
 		return
 	case heals && to <= from:
 		p.complain("--partition %q: ends at %s, before it begins at %s", s, end, begin)

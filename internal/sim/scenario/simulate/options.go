@@ -20,8 +20,8 @@ const (
 	DefaultProcesses = 5
 )
 
-// Options say what to simulate, as a person writes it. Processes are numbered from 1 in ring order; times are in link
-// delays.
+// Options say what to simulate, as a person writes it. Processes are numbered from 1 in ring order;
+// times are in link delays.
 type Options struct {
 	Algorithm   string
 	Processes   int
@@ -65,7 +65,8 @@ func (p *plan) complain(format string, args ...any) {
 func (o Options) Scenario() (scenario.Scenario, error) {
 	p := &plan{}
 	if !slices.Contains(election.Algorithms(), o.Algorithm) {
-		p.complain("--algorithm %q: there is no such algorithm; there are %s", o.Algorithm, strings.Join(election.Algorithms(), ", "))
+		p.complain("--algorithm %q: there is no such algorithm; there are %s", o.Algorithm,
+			strings.Join(election.Algorithms(), ", "))
 	}
 	if o.Processes < 1 || o.Processes > MaxProcesses {
 		p.complain("--processes %d: must be 1 to %d", o.Processes, MaxProcesses)
@@ -84,14 +85,16 @@ func (o Options) Scenario() (scenario.Scenario, error) {
 // group sets who there is, and who coordinates before time 0.
 func (p *plan) group(o Options) {
 	if len(o.Priorities) != 0 && len(o.Priorities) != o.Processes {
-		p.complain("--priorities: %d given for %d processes; give one for each, in the order 1 to %d", len(o.Priorities), o.Processes, o.Processes)
+		p.complain("--priorities: %d given for %d processes; give one for each, in the order 1 to %d",
+			len(o.Priorities), o.Processes, o.Processes)
 	}
 	var highest election.Process
 	for i := range o.Processes {
 		q := election.Process{Name: Name(i + 1), Priority: int32(i + 1)}
 		if i < len(o.Priorities) {
 			if o.Priorities[i] < 0 || o.Priorities[i] > 1_000_000 {
-				p.complain("--priorities: %d for process %d: must be 0 to 1000000 (0 never coordinates)", o.Priorities[i], i+1)
+				p.complain("--priorities: %d for process %d: must be 0 to 1000000 (0 never coordinates)",
+					o.Priorities[i], i+1)
 				continue
 			}
 			q.Priority = int32(o.Priorities[i])
@@ -115,9 +118,11 @@ func (p *plan) coordinator(o Options, highest string) {
 	case o.Coordinator == 0:
 		p.Coordinator = highest
 	case o.Cold:
-		p.complain("--coordinator %d: with --cold nobody coordinates before time 0; leave one of them out", o.Coordinator)
+		p.complain("--coordinator %d: with --cold nobody coordinates before time 0; leave one of them "+
+			"out", o.Coordinator)
 	case o.Coordinator < 1 || o.Coordinator > o.Processes:
-		p.complain("--coordinator %d: there is no such process; they are numbered 1 to %d", o.Coordinator, o.Processes)
+		p.complain("--coordinator %d: there is no such process; they are numbered 1 to %d", o.Coordinator,
+			o.Processes)
 	case o.Coordinator <= len(p.Processes) && p.Processes[o.Coordinator-1].Priority == 0:
 		p.complain("--coordinator %d: its priority is 0, so it never coordinates", o.Coordinator)
 	default:
@@ -131,7 +136,8 @@ func (p *plan) begin(o Options) {
 	p.initiators = p.numbers("--initiator", o.Initiators, o.Processes)
 	for _, i := range p.initiators {
 		if slices.Contains(p.crashed, i) {
-			p.complain("--initiator %d: process %d has crashed (--crashed), so it cannot call an election; name a live one", i, i)
+			p.complain("--initiator %d: process %d has crashed (--crashed), so it cannot call an "+
+				"election; name a live one", i, i)
 		}
 	}
 	timed := len(p.Faults) > 0
@@ -147,7 +153,8 @@ func (p *plan) begin(o Options) {
 		return
 	}
 	if !p.canEnd() {
-		p.complain("nobody is left who can coordinate, so the election would never end: leave a healthy process with a priority above 0 alive, or say --until")
+		p.complain("nobody is left who can coordinate, so the election would never end: leave a " +
+			"healthy process with a priority above 0 alive, or say --until")
 		return
 	}
 	if len(p.initiators) == 0 && !timed && !p.Cold && !p.coordinatorWithdraws() {
@@ -159,13 +166,14 @@ func (p *plan) begin(o Options) {
 	p.Crashed, p.Unhealthy, p.Initiators = names(p.crashed), names(p.unhealthy), names(p.initiators)
 }
 
-// coordinatorWithdraws reports whether the coordinator's app is unhealthy from the beginning, so that it calls an
-// election itself.
+// coordinatorWithdraws reports whether the coordinator's app is unhealthy from the beginning, so
+// that it calls an election itself.
 func (p *plan) coordinatorWithdraws() bool {
 	return p.Coordinator != "" && slices.Contains(p.unhealthy, Number(p.Coordinator))
 }
 
-// canEnd reports whether somebody is alive in the end who can coordinate, or somebody said when to stop.
+// canEnd reports whether somebody is alive in the end who can coordinate, or somebody said when to
+// stop.
 func (p *plan) canEnd() bool {
 	down := map[string]bool{}
 	for _, i := range slices.Concat(p.crashed, p.unhealthy) {
@@ -176,7 +184,9 @@ func (p *plan) canEnd() bool {
 			down[name] = f.Kind == scenario.Crash || f.Kind == scenario.Unhealthy
 		}
 	}
-	return p.Until > 0 || slices.ContainsFunc(p.Processes, func(q election.Process) bool { return q.Priority > 0 && !down[q.Name] })
+	return p.Until > 0 || slices.ContainsFunc(p.Processes, func(q election.Process) bool {
+		return q.Priority > 0 && !down[q.Name]
+	})
 }
 
 func (p *plan) lowestLive() int {
@@ -193,7 +203,8 @@ func (p *plan) lowestLive() int {
 func (p *plan) numbers(flag string, list []int, n int) []int {
 	for _, i := range list {
 		if i < 1 || i > n {
-			p.complain("%s %d: there is no such process; they are numbered 1 to %d (--processes %d)", flag, i, n, n)
+			p.complain("%s %d: there is no such process; they are numbered 1 to %d (--processes %d)", flag,
+				i, n, n)
 		}
 	}
 	sorted := slices.Clone(list)

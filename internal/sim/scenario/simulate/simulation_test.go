@@ -61,7 +61,8 @@ func TestFaultsInOrder(t *testing.T) {
 	}
 }
 
-// Drawn delays stay within what the books assume, so a seed changes the order of things and not the outcome.
+// Drawn delays stay within what the books assume, so a seed changes the order of things and not the
+// outcome.
 func TestSeededDelays(t *testing.T) {
 	carry := jitter(7)
 	different := map[scenario.Time]bool{}
@@ -88,7 +89,8 @@ func TestSeededDelays(t *testing.T) {
 	}
 }
 
-// The diagram of a partition: two coordinators at once, the cut and its end, what is lost; and every message once.
+// The diagram of a partition: two coordinators at once, the cut and its end, what is lost; and
+// every message once.
 func TestDraw(t *testing.T) {
 	s, err := Options{Algorithm: "Bully", Processes: 4, Partitions: []string{"1,2|3,4@1-12"}}.Scenario()
 	if err != nil {
@@ -120,8 +122,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// A coordinator whose app fails stops coordinating in the diagram when that happens, and not when it hears of
-// the next.
+// A coordinator whose app fails stops coordinating in the diagram when that happens, and not when
+// it hears of the next.
 func TestDrawIll(t *testing.T) {
 	s, err := Options{Algorithm: "ChangRoberts", Processes: 4, Unhealthy: []string{"4"}}.Scenario()
 	if err != nil {
@@ -145,8 +147,8 @@ func TestDrawIll(t *testing.T) {
 	}
 }
 
-// The call of a scenario has the flags that make it. The test of cmd/kubectl-election runs the calls
-// of docs/evidence/conformance.md.
+// The call of a scenario has the flags that make it. The test of cmd/kubectl-election runs the
+// calls of docs/evidence/conformance.md.
 func TestCall(t *testing.T) {
 	yes, no := true, false
 	for want, o := range map[string]Options{

@@ -37,7 +37,9 @@ func Transcript(events []scenario.Event) []string {
 
 // situation says how a scenario begins.
 func situation(s scenario.Scenario) string {
-	others := slices.DeleteFunc(slices.Clone(s.Crashed), func(name string) bool { return name == s.Coordinator })
+	others := slices.DeleteFunc(slices.Clone(s.Crashed), func(name string) bool {
+		return name == s.Coordinator
+	})
 	say := ""
 	switch {
 	case s.Coordinator == "":
@@ -120,7 +122,8 @@ func fates(events []scenario.Event) map[int]fate {
 	return all
 }
 
-// describe says in one line what happened. Of a message its sending is told, with what will become of it; its arrival is not.
+// describe says in one line what happened. Of a message its sending is told, with what will become
+// of it; its arrival is not.
 func describe(e scenario.Event, fate map[int]fate) string {
 	switch e.Kind {
 	case scenario.Sent:
@@ -151,7 +154,8 @@ func describe(e scenario.Event, fate map[int]fate) string {
 	case scenario.LinkDown:
 		return fmt.Sprintf("%s learns that %s is gone", e.Process, e.Peer)
 	case scenario.Withdraws:
-		return fmt.Sprintf("the app of %s is unhealthy: %s is no candidate, and its control part goes on", e.Process, e.Process)
+		return fmt.Sprintf("the app of %s is unhealthy: %s is no candidate, and its control part goes on",
+			e.Process, e.Process)
 	case scenario.Restored:
 		return fmt.Sprintf("the app of %s is healthy again", e.Process)
 	case scenario.Paused:

@@ -1,7 +1,7 @@
 // Command register is the fenced register of the chaos tests, and the app that writes to it.
 //
 //	register serve --listen 127.0.0.1:8080 --log register.jsonl
-//	register write --agent http://127.0.0.1:4040 --register http://127.0.0.1:8080 --group g --process g-0 --uid …
+//	register write --agent http://127.0.0.1:4040 --register http://127.0.0.1:8080 --group g …
 package main
 
 import (
@@ -34,7 +34,11 @@ func main() {
 }
 
 func newCommand() *cobra.Command {
-	root := &cobra.Command{Use: "register", Short: "A fenced register, and an app that writes to it", SilenceUsage: true}
+	root := &cobra.Command{
+		Use:          "register",
+		Short:        "A fenced register, and an app that writes to it",
+		SilenceUsage: true,
+	}
 	root.AddCommand(serveCommand(), writeCommand())
 	return root
 }
@@ -53,7 +57,8 @@ func serveCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8080", "address")
-	cmd.Flags().StringVar(&file, "log", "-", "file that each write is appended to, as a line of JSON; - for standard output")
+	cmd.Flags().StringVar(&file, "log", "-", "file that each write is appended to, as a line of "+
+		"JSON; - for standard output")
 	return cmd
 }
 
@@ -75,7 +80,8 @@ func writeCommand() *cobra.Command {
 	var o writer.Options
 	var ask, file string
 	cmd := &cobra.Command{
-		Use: "write", Short: "Write to a register while the agent says that this process may act", Args: cobra.NoArgs,
+		Use: "write", Short: "Write to a register while the agent says that this process may act",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Ask = writer.Asking(ask); ask == "either" {
 				o.Ask = either(o.UID)
@@ -98,7 +104,8 @@ func writeCommand() *cobra.Command {
 	f.StringVar(&o.Group, "group", "", "the group: its register")
 	f.StringVar(&o.Process, "process", "", "the pod's name")
 	f.StringVar(&o.UID, "uid", "", "the pod's UID")
-	f.StringVar(&ask, "ask", string(writer.Poll), "how to ask the agent: poll, session, or either, as the pod's UID has it")
+	f.StringVar(&ask, "ask", string(writer.Poll), "how to ask the agent: poll, session, or either, "+
+		"as the pod's UID has it")
 	f.StringVar(&file, "trace", "-", "file that the trace is appended to; - for standard output")
 	for _, name := range []string{"group", "process", "uid"} {
 		_ = cmd.MarkFlagRequired(name) // fails only for a flag that does not exist
@@ -106,8 +113,8 @@ func writeCommand() *cobra.Command {
 	return cmd
 }
 
-// either draws from the pod's UID, so that all lives of a pod's app ask alike: an agent whose app had a session takes an app that
-// opens none for one that has gone.
+// either draws from the pod's UID, so that all lives of a pod's app ask alike: an agent whose app
+// had a session takes an app that opens none for one that has gone.
 func either(uid string) writer.Asking {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(uid)) // it never fails

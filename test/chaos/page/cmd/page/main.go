@@ -1,4 +1,5 @@
-// Command page writes docs/evidence/chaos.md and its plots from the report that a chaos run has left:
+// Command page writes docs/evidence/chaos.md and its plots from the report that a chaos run has
+// left:
 //
 //	go run -C test/chaos/page ./cmd/page --report "$PWD/chaos.json" --out "$PWD/docs/evidence"
 package main
