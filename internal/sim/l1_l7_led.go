@@ -28,9 +28,9 @@ func (w *World) sample() {
 	}
 }
 
-// checkWithout: while a candidate is connected to a majority, nobody may act for a bounded time only,
-// whatever befalls managers, rosters, disks, apps and other processes meanwhile. No bound holds where
-// every fifth message is lost or late, or a process lies.
+// checkWithout: while a candidate is connected to a majority, nobody may act for a bounded time
+// only, whatever befalls managers, rosters, disks, apps and other processes meanwhile. No bound
+// holds where every fifth message is lost or late, or a process lies.
 func (w *World) checkWithout() {
 	unreliable := w.Loss > 50 || w.Tail > 20 || w.rogue >= 0
 	if !w.timed() || unreliable || w.without <= w.recovery() {
@@ -58,9 +58,10 @@ func (w *World) led() bool {
 	return false
 }
 
-// leadable reports whether a candidate is connected to a majority: of the voters, in a Guarded group,
-// of all in a Classic one. That some of them have an older roster than others is no excuse, for they
-// pass it on (MC9); but a roster of another group object only a manager can give them.
+// leadable reports whether a candidate is connected to a majority: of the voters, in a Guarded
+// group, of all in a Classic one. That some of them have an older roster than others is no excuse
+// where it can be passed on (MC9); but a roster of another group object only a manager can give
+// them.
 func (w *World) leadable() bool {
 	for p := range int32(len(w.processes)) {
 		v := &w.processes[p]
@@ -76,11 +77,32 @@ func (w *World) leadable() bool {
 				continue
 			}
 			all++
-			if (q == p || w.runs(q) && w.reaches(p, q)) && (!w.Guarded || w.votes(m) && w.groupOf(q) == w.groupOf(p)) {
+			if (q == p || w.runs(q) && w.reaches(p, q) && w.meet(p, q)) &&
+				(!w.Guarded || w.votes(m) && w.groupOf(q) == w.groupOf(p)) {
 				connected++
 			}
 		}
 		if candidate && connected > all/2 {
+			return true
+		}
+	}
+	return false
+}
+
+// meet reports whether two processes know each other, or will once the one with the older roster
+// has got a newer one from somebody (MC9). A process whose roster names nobody's pod that has a
+// newer one waits for a manager.
+func (w *World) meet(p, q int32) bool {
+	if w.know(p, q) {
+		return true
+	}
+	older, generation := p, w.processes[q].roster.Generation
+	if own := w.processes[p].roster.Generation; own > generation {
+		older, generation = q, own
+	}
+	for r := range int32(len(w.processes)) {
+		if r != older && w.runs(r) && w.processes[r].roster.Generation >= generation &&
+			w.reaches(older, r) && w.know(older, r) {
 			return true
 		}
 	}
@@ -114,8 +136,8 @@ func (w *World) candidate(m *lease.Member) bool {
 	return m.Priority > 0 && v.roster != nil && v.self.UID == m.UID && !v.unhealthy && !v.leaving
 }
 
-// checkRagged checks that somebody holds most of the time though some links are cut for ever, if any
-// candidate reaches a majority (L7).
+// checkRagged checks that somebody holds most of the time though some links are cut for ever, if
+// any candidate reaches a majority (L7).
 func (w *World) checkRagged() {
 	if w.broken != nil {
 		return
@@ -127,7 +149,8 @@ func (w *World) checkRagged() {
 	led, span := w.Led, 2*w.recovery()
 	w.until(w.now + span)
 	if w.broken == nil && w.Led-led < span/2 {
-		w.fail("L1, L7: a candidate reaches a majority; in %s somebody could act for %s only", clockFormat(span), clockFormat(w.Led-led))
+		w.fail("L1, L7: a candidate reaches a majority; in %s somebody could act for %s only",
+			clockFormat(span), clockFormat(w.Led-led))
 	}
 }
 
@@ -172,7 +195,9 @@ func (w *World) checkOwnLink() {
 	w.pair(p, holder).cut, w.pair(holder, p).cut = forever, forever
 	lost := w.Leaderless
 	w.until(w.now + w.recovery())
-	if w.broken == nil && (w.holder() != holder || w.oracle().holds[holder].epoch != epoch || w.Leaderless != lost) {
-		w.fail("T10: %s lost its link to %s, which held %s: that cost the group its coordinator", names[p], names[holder], epoch)
+	if w.broken == nil &&
+		(w.holder() != holder || w.oracle().holds[holder].epoch != epoch || w.Leaderless != lost) {
+		w.fail("T10: %s lost its link to %s, which held %s: that cost the group its coordinator",
+			names[p], names[holder], epoch)
 	}
 }
