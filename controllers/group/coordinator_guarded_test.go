@@ -46,6 +46,21 @@ func (s *scene) shown() *scene {
 	return s
 }
 
+// People read epochs as generation.ballot: of the coordinator, and of each process that follows it.
+func TestEpochsAsPeopleReadThem(t *testing.T) {
+	s := voting(4).holding("p-2", 9<<20+3, 0, 1, 2)
+	status := decideStatus(s.observation, rosterDecision{}).status
+	if c := status.Coordinator; c == nil || c.DisplayEpoch != "9.3" || c.Epoch != 9<<20+3 {
+		t.Errorf("the coordinator is %+v", c)
+	}
+	for _, row := range status.Processes {
+		want := map[bool]string{true: "9.3"}[row.Name != "p-3"] // which says nothing
+		if row.DisplayEpoch != want || (row.Epoch > 0) != (want != "") {
+			t.Errorf("%s has epoch %q, %d, want %q", row.Name, row.DisplayEpoch, row.Epoch, want)
+		}
+	}
+}
+
 func TestAuthorisedCoordinator(t *testing.T) {
 	well := func() *scene { return voting(3).holding("p-2", 7, 0, 1, 2).shown() }
 	for _, test := range []struct {

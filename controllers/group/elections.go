@@ -8,7 +8,6 @@ import (
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/cost"
-	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // status.elections holds an entry for each election whose result the status has shown, and it is
@@ -109,12 +108,10 @@ func newElection(chosen choice, elections []v1.ElectionStatus, o observation) v1
 		To:        chosen.name,
 		Epoch:     chosen.epoch,
 	}
+	e.DisplayEpoch = displayEpoch(e.Epoch)
 	if r := o.published.Roster; r != nil {
 		//nolint:gosec // a roster has 256
 		e.MessagesAtMost = new(int32(cost.Messages(string(e.Algorithm), len(r.Members))))
-	}
-	if chosen.epoch > 0 {
-		e.DisplayEpoch = lease.Epoch(chosen.epoch).String()
 	}
 	return e
 }

@@ -11,7 +11,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // notification is an event to be recorded on the group.
@@ -157,7 +156,7 @@ func underEpoch(epoch int64) string {
 	if epoch == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" under epoch %v", lease.Epoch(epoch))
+	return " under epoch " + displayEpoch(epoch)
 }
 
 // rosterEvents tells which members, and in a Guarded group which voters, a roster adds and removes.

@@ -221,6 +221,7 @@ func rowOf(p process, coordinator string,
 	default:
 		row.State = v1.ProcessUnknown
 	}
+	row.DisplayEpoch = displayEpoch(row.Epoch)
 	return row, recheck
 }
 

@@ -104,12 +104,10 @@ func coordinatorStatus(all []process, chosen choice, o observation) *v1.Coordina
 		return nil
 	}
 	c := &v1.CoordinatorStatus{
-		Name:  name,
-		Epoch: chosen.epoch,
-		Since: metav1.NewMicroTime(o.now.Truncate(time.Microsecond)),
-	}
-	if chosen.epoch > 0 {
-		c.DisplayEpoch = lease.Epoch(chosen.epoch).String()
+		Name:         name,
+		Epoch:        chosen.epoch,
+		DisplayEpoch: displayEpoch(chosen.epoch),
+		Since:        metav1.NewMicroTime(o.now.Truncate(time.Microsecond)),
 	}
 	for _, p := range all {
 		if p.name == name {
@@ -120,6 +118,14 @@ func coordinatorStatus(all []process, chosen choice, o observation) *v1.Coordina
 		c.Since = last.Since
 	}
 	return c
+}
+
+// displayEpoch is an epoch as people read it, generation.ballot; empty in a Classic group.
+func displayEpoch(epoch int64) string {
+	if epoch == 0 {
+		return ""
+	}
+	return lease.Epoch(epoch).String()
 }
 
 // lagging returns how many connected processes do not use the persisted roster yet.

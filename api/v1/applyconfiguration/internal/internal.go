@@ -317,6 +317,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: coordinator
       type:
         scalar: string
+    - name: displayEpoch
+      type:
+        scalar: string
     - name: epoch
       type:
         scalar: numeric

@@ -23,6 +23,8 @@ type ProcessStatusApplyConfiguration struct {
 	// epoch is the epoch under which this process coordinates or follows its coordinator, as one
 	// number: see coordinator.epoch. Absent in Classic groups.
 	Epoch *int64 `json:"epoch,omitempty"`
+	// displayEpoch is that epoch as people read it: generation.ballot.
+	DisplayEpoch *string `json:"displayEpoch,omitempty"`
 	// connected is true while the agent of the process is connected to the manager. An agent that
 	// reconnects within a second stays connected. Elections do not need it.
 	Connected *bool `json:"connected,omitempty"`
@@ -79,6 +81,14 @@ func (b *ProcessStatusApplyConfiguration) WithCoordinator(value string) *Process
 // If called multiple times, the Epoch field is set to the value of the last call.
 func (b *ProcessStatusApplyConfiguration) WithEpoch(value int64) *ProcessStatusApplyConfiguration {
 	b.Epoch = &value
+	return b
+}
+
+// WithDisplayEpoch sets the DisplayEpoch field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DisplayEpoch field is set to the value of the last call.
+func (b *ProcessStatusApplyConfiguration) WithDisplayEpoch(value string) *ProcessStatusApplyConfiguration {
+	b.DisplayEpoch = &value
 	return b
 }
 
