@@ -63,7 +63,7 @@ func (g *group) try(run context.Context, name string) (t trial, err error) {
 		return t, err
 	}
 	if !acts {
-		return t, fmt.Errorf("the app of %s heard that it may act, and its /v1/leader says 503",
+		return t, fmt.Errorf("the app of %s heard that it may act, and its /v1/permission says 503",
 			agreed.Coordinator)
 	}
 	err = f.mend(run, g, old, &t)

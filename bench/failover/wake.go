@@ -11,7 +11,7 @@ import (
 
 // waking is what a paused process answered to a question that lay before it when it went on.
 type waking struct {
-	acts  bool // /v1/leader said 200
+	acts  bool // /v1/permission said 200
 	after time.Duration
 }
 
@@ -55,7 +55,7 @@ func wake(ctx context.Context, g *group, coordinator string, t *trial) error {
 // leads asks an agent whether its process may act.
 func (g *group) leads(ctx context.Context, process string) (bool, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		"http://"+g.app(process)+"/v1/leader", nil)
+		"http://"+g.app(process)+"/v1/permission", nil)
 	if err != nil {
 		return false, err
 	}
@@ -65,7 +65,7 @@ func (g *group) leads(ctx context.Context, process string) (bool, error) {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusServiceUnavailable {
-		return false, fmt.Errorf("/v1/leader of %s: %s", process, response.Status)
+		return false, fmt.Errorf("/v1/permission of %s: %s", process, response.Status)
 	}
 	return response.StatusCode == http.StatusOK, nil
 }

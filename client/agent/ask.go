@@ -18,7 +18,7 @@ func (c *Client) MayAct(ctx context.Context) (Permission, error) {
 	if err != nil {
 		return Permission{}, noClock(err)
 	}
-	a, err := c.ask(ctx, http.MethodGet, "/v1/leader", "Accept", "application/json")
+	a, err := c.ask(ctx, http.MethodGet, "/v1/permission", "Accept", "application/json")
 	if err != nil {
 		return Permission{}, err
 	}

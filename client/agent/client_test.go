@@ -36,12 +36,12 @@ func grant(t testing.TB, epoch Epoch, window time.Duration) answerJSON {
 	}
 }
 
-// serve starts an agent whose /v1/leader and /v1/session are the given handlers.
+// serve starts an agent whose /v1/permission and /v1/session are the given handlers.
 func serve(t *testing.T, leader, session http.HandlerFunc) *Client {
 	t.Helper()
 	mux := http.NewServeMux()
 	if leader != nil {
-		mux.HandleFunc("GET /v1/leader", leader)
+		mux.HandleFunc("GET /v1/permission", leader)
 	}
 	if session != nil {
 		mux.HandleFunc("GET /v1/session", func(w http.ResponseWriter, r *http.Request) {
@@ -171,7 +171,7 @@ func TestSessionSendsEachPermission(t *testing.T) {
 		push(w, "permission", grant(t, 8, time.Minute))
 	})
 	if !boottime.Shared {
-		t.Skip("without a shared clock each event asks /v1/leader")
+		t.Skip("without a shared clock each event asks /v1/permission")
 	}
 	var got []string
 	err := c.Session(t.Context(), func(p Permission) {
@@ -193,7 +193,7 @@ func TestNothingIsValidOnceTheSessionHasEnded(t *testing.T) {
 		push(w, "permission", grant(t, 7, time.Minute))
 	})
 	if !boottime.Shared {
-		t.Skip("without a shared clock each event asks /v1/leader")
+		t.Skip("without a shared clock each event asks /v1/permission")
 	}
 	var last Permission
 	err := c.Session(t.Context(), func(p Permission) {

@@ -55,7 +55,7 @@ func (p Permission) remainingAt(at time.Duration, err error) time.Duration {
 	return p.until - at
 }
 
-// answerJSON is the body of /v1/leader and of the events of /v1/session.
+// answerJSON is the body of /v1/permission and of the events of /v1/session.
 type answerJSON struct {
 	viewJSON
 	MayAct                      bool      `json:"mayAct"`

@@ -30,8 +30,8 @@ func (c *Client) Session(ctx context.Context, fn func(Permission)) error {
 // session is Session. If a permission was told, ending is called with the reason when the session
 // has ended, or before this end closes it.
 func (c *Client) session(ctx context.Context, fn func(Permission), ending func(why error)) error {
-	var pauses stalls
-	defer pauses.reporter.Wait()
+	var gaps pauses
+	defer gaps.reporter.Wait()
 	session, end := context.WithCancel(ctx)
 	defer end()
 	opened, err := boottime.Now()
@@ -43,7 +43,7 @@ func (c *Client) session(ctx context.Context, fn func(Permission), ending func(w
 		return err
 	}
 	defer body.Close()
-	pauses.tell(session, c)
+	gaps.tell(session, c)
 	told := false
 	ended, err := readEvents(body, func(e event) error {
 		if e.name != "permission" {
@@ -54,7 +54,7 @@ func (c *Client) session(ctx context.Context, fn func(Permission), ending func(w
 			return err
 		}
 		told, p.session = true, session
-		pauses.read(p)
+		gaps.read(p)
 		fn(p)
 		return nil
 	})

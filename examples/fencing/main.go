@@ -27,8 +27,8 @@ func main() {
 	}
 }
 
-// run plays the scenario. The epochs are those that the agents' /v1/leader would have returned to
-// the two processes.
+// run plays the scenario. The epochs are those that the agents' /v1/permission would have returned
+// to the two processes.
 func run(ctx context.Context, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "fencing")
 	if err != nil {

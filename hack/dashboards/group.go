@@ -94,11 +94,11 @@ func groupLease() []g.Panel {
 			query("max by (pod) (podesta_agent_lease_remaining_seconds§)", ofGroup, "{{pod}}")),
 		g.TimeSeries("Lease: renewals", "From the request to the grant of one process.", "s",
 			quantiles("podesta_agent_lease_renewal_duration_seconds", ofGroup)...),
-		g.TimeSeries("Lapses, stalls, failed writes",
+		g.TimeSeries("Lapses, pauses, failed writes",
 			"Leases that ran out; agents that stood still; writes to the state directory that failed.",
 			"short",
 			increase("sum", "podesta_agent_lease_lapses_total", ofGroup, "lapses"),
-			increase("sum", "podesta_agent_loop_stalls_total", ofGroup, "stalls"),
+			increase("sum", "podesta_agent_loop_pauses_total", ofGroup, "pauses"),
 			increase("sum", "podesta_agent_state_write_failures_total", ofGroup, "failed writes")),
 	}
 }

@@ -110,13 +110,13 @@ func TestAPollingAppNeedsALongerLease(t *testing.T) {
 
 // LH10: an app that keeps a session and says that it stands still at times has a lease that is long
 // enough for that.
-func TestAStallingAppNeedsALongerLease(t *testing.T) {
+func TestAPausedAppNeedsALongerLease(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		g := startAdaptive(t, "Bully")
 		report := func(name, text string, want int) {
 			t.Helper()
-			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v1/stalled", nil)
-			r.Header.Set("Podesta-Stalled", text)
+			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v1/paused", nil)
+			r.Header.Set("Podesta-Paused", text)
 			a := g.agents[name]
 			agent.AppAPI(a.board, a.ledger, agent.NewAccounts()).ServeHTTP(w, r)
 			if w.Code != want {

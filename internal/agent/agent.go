@@ -152,7 +152,7 @@ func (a *agent) loop(stop <-chan struct{}) error {
 			}
 		case o := <-a.writer.outcomes:
 			a.checkCertificate()
-			a.checkStall(a.Ledger.clock().Boot)
+			a.countPause(a.Ledger.clock().Boot)
 			a.carryOut(a.node.Advance(a.Ledger.clock(), o.number, o.err))
 		case <-a.Ledger.sessions:
 			a.step(node.Event{Type: node.Told, Until: a.Ledger.told()})
@@ -242,15 +242,15 @@ func (a *agent) hindrance() node.NotCandidate {
 func (a *agent) step(e node.Event) {
 	a.checkCertificate()
 	e.Now = a.Ledger.clock()
-	a.checkStall(e.Now.Boot)
+	a.countPause(e.Now.Boot)
 	a.carryOut(a.node.Step(e))
 }
 
-// checkStall counts that this process stood still, if it is that late for what it meant to do.
-func (a *agent) checkStall(now lease.Instant) {
+// countPause counts that this process stood still, if it is that late for what it meant to do.
+func (a *agent) countPause(now lease.Instant) {
 	late, t := now-a.next, a.node.T()
 	if a.next != 0 && t != 0 && late > t/2 {
-		a.Meter.stalls.Inc()
-		a.Meter.stalled.Add(late.Seconds())
+		a.Meter.pauses.Inc()
+		a.Meter.paused.Add(late.Seconds())
 	}
 }

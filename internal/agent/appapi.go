@@ -18,8 +18,8 @@ type coordinatorJSON struct {
 	Since    *time.Time  `json:"since,omitempty"` // when this process began to follow it
 }
 
-// leaderJSON is what it answers about whether this very pod may act, and until when.
-type leaderJSON struct {
+// permissionJSON is what it answers about whether this very pod may act, and until when.
+type permissionJSON struct {
 	coordinatorJSON
 	MayAct bool `json:"mayAct"`
 	// Deadline is the wall clock's reading at the deadline, for people. Setting the clock moves it.
@@ -35,21 +35,21 @@ type leaderJSON struct {
 //	GET /                {"name": …, "last_update": …}: the coordinator, as older sidecars answered
 //	GET /sse             server-sent events: the same now and at each change
 //	GET /v1/coordinator  who coordinates; 503 while nobody does
-//	GET /v1/leader       200 and the deadline if this pod may act, else 503
-//	GET /v1/session      server-sent events: `permission` now, at each change, and before each deadline.
+//	GET /v1/permission   200 and the deadline if this pod may act, else 503
+//	GET /v1/session      server-sent events: `permission` now, at each change, before each deadline.
 //	                     Closing the session gives the permission up. The request carries the
 //	                     header Podesta-Session: open
-//	POST /v1/stalled     the app read nothing of its session for as long as the header
-//	                     Podesta-Stalled says
-//	POST /v1/suspect     the coordinator that the header Podesta-Suspect names does not answer the app
+//	POST /v1/paused      the app read nothing of its session for as long as the header
+//	                     Podesta-Paused says
+//	POST /v1/suspect     the coordinator that Podesta-Suspect names does not answer the app
 //	GET /v1/processes    the process status table, as this process knows it
 //	GET /v1/elections    the last elections, with every message, as this process tells them
 //	GET /v1/events       server-sent events: `coordinator` now and at each change
 //
-// In Guarded groups every answer carries the epoch, and only GET /v1/leader and /v1/session permit
-// anything, until the deadline; a hand-over waits for what they have permitted. To look, read
-// /v1/coordinator. In Classic groups none of this fences: another process may have been elected
-// before the answer is read.
+// In Guarded groups every answer carries the epoch, and only GET /v1/permission and /v1/session
+// permit anything, until the deadline; a hand-over waits for what they have permitted. To look,
+// read /v1/coordinator. In Classic groups none of this fences: another process may have been
+// elected before the answer is read.
 func AppAPI(b *Board, l *Ledger, told *Accounts) http.Handler {
 	a := appAPI{board: b, ledger: l}
 	slots := make(chan struct{}, maxStreams)
@@ -60,17 +60,17 @@ func AppAPI(b *Board, l *Ledger, told *Accounts) http.Handler {
 		c := a.coordinator()
 		write(w, okIf(c.Name != ""), c)
 	})
-	mux.HandleFunc("GET /v1/leader", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /v1/permission", func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet { // a HEAD could not say until when
 			w.Header().Set("Allow", http.MethodGet)
 			http.Error(w, "a permission is read with GET; to look, read /v1/coordinator",
 				http.StatusMethodNotAllowed)
 			return
 		}
-		answer := a.leader(l.Use)
+		answer := a.permission(l.Use)
 		write(w, okIf(answer.MayAct), answer)
 	})
-	mux.HandleFunc("POST /v1/stalled", a.stalled)
+	mux.HandleFunc("POST /v1/paused", a.paused)
 	mux.HandleFunc("POST /v1/suspect", a.suspect)
 	mux.HandleFunc("GET /v1/processes", func(w http.ResponseWriter, _ *http.Request) {
 		v, _ := b.Read()
@@ -105,22 +105,22 @@ func (a appAPI) coordinator() coordinatorJSON {
 	return c
 }
 
-// leader describes whether this pod may act. That tells the app until when it may rely on it.
-func (a appAPI) leader(use func() (lease.Permission, bool)) leaderJSON {
+// permission describes whether this pod may act. That tells the app until when it may rely on it.
+func (a appAPI) permission(use func() (lease.Permission, bool)) permissionJSON {
 	v, _ := a.board.Read()
 	if !v.guarded() {
-		return leaderJSON{coordinatorJSON: describe(v), MayAct: v.Coordinates()}
+		return permissionJSON{coordinatorJSON: describe(v), MayAct: v.Coordinates()}
 	}
 	now := a.ledger.clock()
 	granted, ok := use()
 	if !ok {
-		return leaderJSON{coordinatorJSON: a.coordinator()}
+		return permissionJSON{coordinatorJSON: a.coordinator()}
 	}
 	c := describe(v)
 	c.Name, c.Epoch, c.Electing = v.Name, granted.Epoch, false
 	remaining := granted.Deadline - now.Boot
 	deadline := time.Now().Add(remaining)
-	return leaderJSON{
+	return permissionJSON{
 		coordinatorJSON:  c,
 		MayAct:           true,
 		Deadline:         &deadline,

@@ -194,24 +194,24 @@ func TestMetricsOfALeaseThatEnds(t *testing.T) {
 }
 
 // A loop that stands still is counted, once, with how long it stood.
-func TestStallsAreCounted(t *testing.T) {
+func TestPausesAreCounted(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		g := newGroup(t, "Bully", 2)
 		g.agree("p2")
 		<-time.After(time.Second)
 		p1 := g.agents["p1"]
-		if n := p1.value(t, "podesta_agent_loop_stalls_total"); n != 0 {
-			t.Fatalf("%v stalls before the first", n)
+		if n := p1.value(t, "podesta_agent_loop_pauses_total"); n != 0 {
+			t.Fatalf("%v pauses before the first", n)
 		}
 		p1.mu.Lock()
 		p1.stands = 3 * timeout
 		p1.mu.Unlock()
 		g.edit(func(r *roster.Roster) { r.AppHealth.Path = "/another" })
 		<-time.After(10 * timeout)
-		if n := p1.value(t, "podesta_agent_loop_stalls_total"); n != 1 {
-			t.Errorf("%v stalls, want 1", n)
+		if n := p1.value(t, "podesta_agent_loop_pauses_total"); n != 1 {
+			t.Errorf("%v pauses, want 1", n)
 		}
-		if s := p1.value(t, "podesta_agent_loop_stalled_seconds_total"); s < 1 || s > 1.5 {
+		if s := p1.value(t, "podesta_agent_loop_paused_seconds_total"); s < 1 || s > 1.5 {
 			t.Errorf("it stood still for %v s, want 1.5 less a heartbeat", s)
 		}
 	})

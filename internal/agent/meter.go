@@ -37,8 +37,8 @@ type Meter struct {
 	lease         prometheus.Gauge // seconds
 	renewal       prometheus.Histogram
 	lapses        prometheus.Counter
-	stalls        prometheus.Counter
-	stalled       prometheus.Counter // seconds
+	pauses        prometheus.Counter
+	paused        prometheus.Counter // seconds
 	writeFailures prometheus.Counter
 
 	mu          sync.Mutex
@@ -153,10 +153,10 @@ func (m *Meter) registerLease() {
 	m.registry.MustRegister(m.lease)
 	m.lapses = m.counter("podesta_agent_lease_lapses_total",
 		"Leases of this process that ran out before they were renewed or given up.")
-	m.stalls = m.counter("podesta_agent_loop_stalls_total",
+	m.pauses = m.counter("podesta_agent_loop_pauses_total",
 		"How often the agent stood still, or woke late, for more than half of its measured timeout.")
-	m.stalled = m.counter("podesta_agent_loop_stalled_seconds_total",
-		"For how long the agent stood still in these stalls.")
+	m.paused = m.counter("podesta_agent_loop_paused_seconds_total",
+		"For how long the agent stood still in these pauses.")
 	m.writeFailures = m.counter("podesta_agent_state_write_failures_total",
 		"Writes to the state directory that failed.")
 }

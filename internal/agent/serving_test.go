@@ -65,7 +65,7 @@ func TestAppAPI(t *testing.T) {
 	}{
 		{"/", 200, `{"name":"p2","last_update":"`},
 		{"/v1/coordinator", 200, `"name":"p2","priority":2,"self":"p1","electing":false`},
-		{"/v1/leader", 503, `"name":"p2"`},
+		{"/v1/permission", 503, `"name":"p2"`},
 		{"/v1/processes", 200, `{"name":"p2","priority":2,"state":"Coordinator"}`},
 		{"/v1/nothing", 404, ``},
 	} {
@@ -75,14 +75,14 @@ func TestAppAPI(t *testing.T) {
 	}
 	kill()
 	await(t, board, "p1")
-	if status, body := get(api, "/v1/leader"); status != 200 || !strings.Contains(body, `"name":"p1"`) {
-		t.Errorf("after p2's death /v1/leader says %d %s", status, body)
+	if status, body := get(api, "/v1/permission"); status != 200 || !strings.Contains(body, `"name":"p1"`) {
+		t.Errorf("after p2's death /v1/permission says %d %s", status, body)
 	}
 }
 
 func TestAppAPIBeforeTheFirstRoster(t *testing.T) {
 	api := agent.AppAPI(agent.NewBoard(), agent.NewLedger(agent.ReadClocks), agent.NewAccounts())
-	for path, want := range map[string]int{"/": 200, "/v1/coordinator": 503, "/v1/leader": 503, "/v1/processes": 200} {
+	for path, want := range map[string]int{"/": 200, "/v1/coordinator": 503, "/v1/permission": 503, "/v1/processes": 200} {
 		if status, body := get(api, path); status != want {
 			t.Errorf("GET %s: %d %s, want %d", path, status, body, want)
 		}
@@ -92,7 +92,7 @@ func TestAppAPIBeforeTheFirstRoster(t *testing.T) {
 // A HEAD would open a session and close it, which is what an app does that goes; and it would take
 // a permission without the deadline.
 func TestAHeadPermitsNothing(t *testing.T) {
-	for _, path := range []string{"/v1/session", "/v1/leader"} {
+	for _, path := range []string{"/v1/session", "/v1/permission"} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodHead, path, nil)
 		r.Header.Set("Podesta-Session", "open")
 		agent.AppAPI(agent.NewBoard(), agent.NewLedger(agent.ReadClocks), agent.NewAccounts()).ServeHTTP(w, r)

@@ -33,13 +33,13 @@ func (a appAPI) followPermission(ctx context.Context, say say) {
 		viewed, changed := a.board.Read()
 		permitted := a.ledger.Changed()
 		count := uint64(0)
-		l := a.leader(func() (p lease.Permission, ok bool) {
+		l := a.permission(func() (p lease.Permission, ok bool) {
 			p, count, ok = session.use()
 			return p, ok
 		})
 		skipped := told && l.MayAct && count != withdrawn
 		told, withdrawn = l.MayAct, count
-		if skipped && !say("permission", a.leader(nothing)) || !say("permission", l) {
+		if skipped && !say("permission", a.permission(nothing)) || !say("permission", l) {
 			session.Cut() // the app may stand still, and read later what it was told
 			return
 		}

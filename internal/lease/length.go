@@ -5,14 +5,14 @@ import "time"
 // LH10. The leaseholder asks for as short a lease as it can hold. A roster bounds it: Lease is the
 // longest, LeaseMinimum the shortest. What it goes by is the gap: from the sending of the newest
 // renewal that a majority had granted until a later one was granted by a majority. In it is
-// everything that can end a lease: the heartbeat, the links, the voters and their machines, and a
-// stall of this process. What of a gap is over the heartbeat is called the stall.
+// everything that can end a lease: the heartbeat, the links, the voters and their machines, and
+// pauses of this process. What of a gap is over the heartbeat is called the delay.
 //
 //   - A gap of over half the window, and a lease that lapses, make the lease longer at once: it is
-//     doubled until such a stall would make a gap of at most half of its window. But a lapse that
+//     doubled until such a delay would make a gap of at most half of its window. But a lapse that
 //     the longest lease would not have prevented says nothing: a process that stood still for
 //     seconds.
-//   - When nothing has made it longer for a while, it is halved if the longest stall since would
+//   - When nothing has made it longer for a while, it is halved if the longest delay since would
 //     make a gap of at most two fifths of the shorter lease's window. That while is 2 s at first,
 //     twice as long after each time that it was made longer; it halves each time that it has passed
 //     with the shortest lease.
@@ -42,7 +42,7 @@ type length struct {
 	others    time.Duration // the lease that another process asked for last; 0: not since this one led
 	patience  time.Duration // how long it must go well until a shorter lease is tried
 	since     Instant       // when it last became longer or shorter, or could have become shorter
-	stall     time.Duration // the longest since
+	delay     time.Duration // the longest since
 	asking    time.Duration // the longest time between two questions of the app since
 	shortened Instant       // when it last became shorter
 }
@@ -99,7 +99,7 @@ func (l *length) begin(r *Roster, now Instant) {
 		return // it led before: it has another epoch
 	}
 	l.lease = min(max(l.lease, l.others), r.Lease)
-	l.since, l.stall, l.asking, l.others = now, 0, 0, 0
+	l.since, l.delay, l.asking, l.others = now, 0, 0, 0
 }
 
 // renewed takes the gap before a renewal that a majority has granted. A gap that began under a
@@ -108,11 +108,11 @@ func (l *length) renewed(r *Roster, gap time.Duration, now Instant) {
 	if now-gap < l.shortened {
 		return
 	}
-	stall := max(gap-r.heartbeat(l.lease), 0)
-	l.stall = max(l.stall, stall)
+	delay := max(gap-r.heartbeat(l.lease), 0)
+	l.delay = max(l.delay, delay)
 	switch {
 	case gap > Window(l.lease)/2:
-		l.lengthen(r, stall, now)
+		l.lengthen(r, delay, now)
 	case now-l.since >= l.patience:
 		l.shorten(r, now)
 	}
@@ -139,14 +139,14 @@ func (l *length) asked(r *Roster, gap time.Duration, now Instant) {
 // enough is for how long the app may act at least after a question, and a heartbeat.
 func enough(lease time.Duration) time.Duration { return Window(lease) * 9 / 10 }
 
-// lengthen asks for a lease that such a stall, and the app's questions, do not endanger.
-func (l *length) lengthen(r *Roster, stall time.Duration, now Instant) {
-	for l.lease < r.Lease && (r.heartbeat(l.lease)+stall > Window(l.lease)/2 ||
+// lengthen asks for a lease that such a delay, and the app's questions, do not endanger.
+func (l *length) lengthen(r *Roster, delay time.Duration, now Instant) {
+	for l.lease < r.Lease && (r.heartbeat(l.lease)+delay > Window(l.lease)/2 ||
 		r.heartbeat(l.lease)+l.asking > enough(l.lease)) {
 		l.lease = min(2*l.lease, r.Lease)
 	}
 	l.patience = min(2*l.patience, mostPatience)
-	l.since, l.stall, l.asking = now, 0, 0
+	l.since, l.delay, l.asking = now, 0, 0
 }
 
 // shorten asks for a shorter lease if it would have done.
@@ -155,9 +155,9 @@ func (l *length) shorten(r *Roster, now Instant) {
 	switch {
 	case l.lease == r.shortest():
 		l.patience = max(l.patience/2, leastPatience)
-	case r.heartbeat(shorter)+l.stall <= Window(shorter)*2/5 &&
+	case r.heartbeat(shorter)+l.delay <= Window(shorter)*2/5 &&
 		r.heartbeat(shorter)+l.asking <= enough(shorter):
 		l.lease, l.shortened = shorter, now
 	}
-	l.since, l.stall, l.asking = now, 0, 0
+	l.since, l.delay, l.asking = now, 0, 0
 }

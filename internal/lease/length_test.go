@@ -20,7 +20,7 @@ func TestAGapMakesTheLeaseLonger(t *testing.T) {
 	for _, c := range []struct{ gap, want time.Duration }{
 		{26 * ms, 100 * ms},        // a heartbeat of 25 ms, and a quick network
 		{40 * ms, 100 * ms},        // half of its window is 41 ms
-		{42 * ms, 200 * ms},        // a stall of 17 ms, and a heartbeat of 50 ms
+		{42 * ms, 200 * ms},        // a delay of 17 ms, and a heartbeat of 50 ms
 		{80 * ms, 400 * ms},        // 55 ms; half of the window of 200 ms is 82 ms
 		{90 * ms, 800 * ms},        // 65 ms and a heartbeat of 100 ms; half of that of 400 ms is 164 ms
 		{time.Second, time.Second}, // the roster's is the longest
@@ -87,25 +87,25 @@ func TestTheLeaseBecomesShorterSlowly(t *testing.T) {
 	}
 }
 
-// LH10: it does not become shorter while stalls come that the shorter lease would not stand well.
-func TestStallsKeepTheLeaseLong(t *testing.T) {
+// LH10: it does not become shorter while delays come that the shorter lease would not stand well.
+func TestDelaysKeepTheLeaseLong(t *testing.T) {
 	l, r := adaptive()
 	now := time.Hour
 	l.renewed(r, 45*ms, now)
 	if l.lease != 200*ms {
-		t.Fatalf("after a stall of 20 ms the lease is %v", l.lease)
+		t.Fatalf("after a delay of 20 ms the lease is %v", l.lease)
 	}
 	for end := now + time.Hour; now < end; now += 50 * ms {
-		l.renewed(r, 60*ms, now) // a stall of 10 ms; two fifths of the shorter window are 33 ms
+		l.renewed(r, 60*ms, now) // a delay of 10 ms; two fifths of the shorter window are 33 ms
 	}
 	if l.lease != 200*ms {
-		t.Errorf("with stalls of 10 ms the lease has become %v", l.lease)
+		t.Errorf("with delays of 10 ms the lease has become %v", l.lease)
 	}
 	for end := now + time.Hour; now < end; now += 50 * ms {
 		l.renewed(r, r.heartbeat(l.lease)+7*ms, now)
 	}
 	if l.lease != 100*ms {
-		t.Errorf("with stalls of 7 ms the lease is still %v", l.lease)
+		t.Errorf("with delays of 7 ms the lease is still %v", l.lease)
 	}
 }
 

@@ -164,7 +164,7 @@ func (s *snapshot) leaseholder(m *Machine) {
 	}
 	if m.roster != nil && m.roster.shortest() != m.roster.Lease { // LH10
 		p := &l.length
-		s.number(int64(p.lease), int64(p.others), int64(p.patience), int64(s.now-p.since), int64(p.stall), int64(p.asking),
+		s.number(int64(p.lease), int64(p.others), int64(p.patience), int64(s.now-p.since), int64(p.delay), int64(p.asking),
 			int64(s.now-p.shortened))
 		if l.held != nil {
 			for _, at := range append(slices.Clone(l.held.asked), l.held.renewed) {

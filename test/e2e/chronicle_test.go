@@ -230,7 +230,7 @@ func (c *chronicle) since(then time.Time) []telling {
 // mayAct asks an agent as its app would.
 func (c *chronicle) mayAct(pod string) bool {
 	c.t.Helper()
-	request, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, "http://"+stage.AppAddress(c.pods[pod])+"/v1/leader", nil)
+	request, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, "http://"+stage.AppAddress(c.pods[pod])+"/v1/permission", nil)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func (g *group) mayAct(pod string) bool {
 
 func (g *group) leader(pod string) leader {
 	g.t.Helper()
-	response := g.ask(g.t.Context(), pod, "/v1/leader")
+	response := g.ask(g.t.Context(), pod, "/v1/permission")
 	defer response.Body.Close()
 	said, err := readLeader(response)
 	if err != nil {
@@ -39,18 +39,18 @@ func (g *group) leader(pod string) leader {
 	return said
 }
 
-// readLeader reads an answer of /v1/leader. One that is neither yes nor no is an error: it is not a
+// readLeader reads an answer of /v1/permission. One that is neither yes nor no is an error: it is not a
 // no.
 func readLeader(response *http.Response) (said leader, err error) {
 	if err := json.NewDecoder(response.Body).Decode(&said); err != nil {
-		return said, fmt.Errorf("/v1/leader: %s: %w", response.Status, err)
+		return said, fmt.Errorf("/v1/permission: %s: %w", response.Status, err)
 	}
 	want := http.StatusServiceUnavailable
 	if said.MayAct {
 		want = http.StatusOK
 	}
 	if response.StatusCode != want {
-		return said, fmt.Errorf("/v1/leader: %s, and it says %+v", response.Status, said)
+		return said, fmt.Errorf("/v1/permission: %s, and it says %+v", response.Status, said)
 	}
 	return said, nil
 }

@@ -36,8 +36,8 @@ func (a Attack) use(ctx context.Context, conn net.Conn, sent func()) {
 	}
 }
 
-// stall waits until the other end closes the connection.
-func stall(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
+// linger waits until the other end closes the connection.
+func linger(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
 // Headers sends so many bytes of a request's headers, and no end of them; over TLS if secure.
 func Headers(bytes int, secure bool) Attack {
@@ -57,7 +57,7 @@ func (a Attack) headers(conn net.Conn, sent func()) {
 		_, err = io.WriteString(conn, lines)
 	}
 	sent()
-	stall(conn)
+	linger(conn)
 }
 
 // Calls makes so many gRPC calls over TLS at once, without a certificate, each with a message of so
@@ -145,7 +145,7 @@ func (a Attack) handshake(ctx context.Context, conn net.Conn, sent func()) {
 	})
 	_ = client.HandshakeContext(ctx)
 	sent()
-	stall(conn)
+	linger(conn)
 }
 
 // cut lets so many bytes pass.
@@ -165,6 +165,6 @@ func (c *cut) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	c.sent()
-	stall(c.Conn)
+	linger(c.Conn)
 	return 0, io.ErrClosedPipe
 }

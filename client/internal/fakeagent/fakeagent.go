@@ -34,7 +34,7 @@ type Agent struct {
 	open    int    // sessions
 	opened  int    // sessions so far
 	told    time.Duration
-	stalls  []time.Duration // that the app has reported
+	pauses  []time.Duration // that the app has reported
 }
 
 // Start starts an agent that permits nothing. Close ends it.
@@ -42,13 +42,13 @@ func Start() *Agent {
 	a := &Agent{changed: make(chan struct{})}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/session", a.session)
-	mux.HandleFunc("GET /v1/leader", a.leader)
+	mux.HandleFunc("GET /v1/permission", a.permission)
 	mux.HandleFunc("GET /v1/coordinator", func(w http.ResponseWriter, _ *http.Request) {
 		body, _ := a.answer()
 		write(w, body["name"] != "", body)
 	})
 	mux.HandleFunc("GET /v1/events", a.events)
-	mux.HandleFunc("POST /v1/stalled", a.stalled)
+	mux.HandleFunc("POST /v1/paused", a.paused)
 	a.server = httptest.NewServer(mux)
 	a.URL = a.server.URL
 	return a
@@ -137,22 +137,22 @@ func (a *Agent) answer() (body map[string]any, length time.Duration) {
 	return body, 0
 }
 
-func (a *Agent) stalled(w http.ResponseWriter, r *http.Request) {
-	n, err := strconv.Atoi(r.Header.Get("Podesta-Stalled"))
+func (a *Agent) paused(w http.ResponseWriter, r *http.Request) {
+	n, err := strconv.Atoi(r.Header.Get("Podesta-Paused"))
 	if err != nil || n < 1 {
 		http.Error(w, "no number of milliseconds", http.StatusBadRequest)
 		return
 	}
-	a.change(func() { a.stalls = append(a.stalls, time.Duration(n)*time.Millisecond) })
+	a.change(func() { a.pauses = append(a.pauses, time.Duration(n)*time.Millisecond) })
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// Stalls returns for how long the app has said that it read nothing, once it has said so as often
+// Pauses returns for how long the app has said that it read nothing, once it has said so as often
 // as n, or done is closed.
-func (a *Agent) Stalls(done <-chan struct{}, n int) []time.Duration {
+func (a *Agent) Pauses(done <-chan struct{}, n int) []time.Duration {
 	for {
 		a.mu.Lock()
-		all, changed := slices.Clone(a.stalls), a.changed
+		all, changed := slices.Clone(a.pauses), a.changed
 		a.mu.Unlock()
 		if len(all) >= n {
 			return all
@@ -165,7 +165,7 @@ func (a *Agent) Stalls(done <-chan struct{}, n int) []time.Duration {
 	}
 }
 
-func (a *Agent) leader(w http.ResponseWriter, _ *http.Request) {
+func (a *Agent) permission(w http.ResponseWriter, _ *http.Request) {
 	body, _ := a.answer()
 	write(w, body["mayAct"] == true, body)
 }

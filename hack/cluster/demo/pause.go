@@ -78,7 +78,7 @@ func (d *demo) permission(ctx context.Context, pod string, want int) error {
 		return err
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		"http://"+stage.AppAddress(pods[pod])+"/v1/leader", nil)
+		"http://"+stage.AppAddress(pods[pod])+"/v1/permission", nil)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (d *demo) permission(ctx context.Context, pod string, want int) error {
 		return err
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, 4096))
-	d.say("%s$ curl 127.0.0.1:4040/v1/leader   → %s", pod, response.Status)
+	d.say("%s$ curl 127.0.0.1:4040/v1/permission   → %s", pod, response.Status)
 	d.say("  %s", strings.TrimSpace(string(body)))
 	if err == nil && response.StatusCode != want {
 		err = fmt.Errorf("%s answers %s, want %d", pod, response.Status, want)

@@ -113,7 +113,7 @@ func (a *asker) poll(ctx context.Context) {
 
 // leader asks whether this process may act.
 func (a *asker) leader(ctx context.Context) (said answer, err error) {
-	response, err := a.get(ctx, "/v1/leader")
+	response, err := a.get(ctx, "/v1/permission")
 	if err != nil {
 		return answer{}, err
 	}
@@ -128,7 +128,8 @@ func (a *asker) leader(ctx context.Context) (said answer, err error) {
 	case http.StatusServiceUnavailable:
 		return answer{}, nil
 	default:
-		return answer{}, fmt.Errorf("%w: GET /v1/leader: %s: %.200s", errContract, response.Status, body)
+		return answer{}, fmt.Errorf("%w: GET /v1/permission: %s: %.200s", errContract,
+			response.Status, body)
 	}
 }
 

@@ -72,7 +72,7 @@ func (s *stand) say(answer string) {
 
 func (s *stand) start(ask Asking) {
 	agent := http.NewServeMux()
-	agent.HandleFunc("GET /v1/leader", func(w http.ResponseWriter, _ *http.Request) {
+	agent.HandleFunc("GET /v1/permission", func(w http.ResponseWriter, _ *http.Request) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.answer == "" {

@@ -7,32 +7,32 @@ import (
 	"time"
 )
 
-// stalledHeader says for how long an app read nothing of its session, in milliseconds: from when an
+// pausedHeader says for how long an app read nothing of its session, in milliseconds: from when an
 // event was sent until it read the next one.
-const stalledHeader = "Podesta-Stalled"
+const pausedHeader = "Podesta-Paused"
 
-// mostStalled is the longest time that is taken; the longest lease of any roster is as long.
-const mostStalled = 10 * time.Minute
+// longestPause is the longest time that is taken; the longest lease of any roster is as long.
+const longestPause = 10 * time.Minute
 
-// stalled takes the report of an app that it stood still. Such an app needs a longer lease (LH10),
+// paused takes the report of an app that it stood still. Such an app needs a longer lease (LH10),
 // which no voter refuses: it is never longer than the roster's. So an app that lies makes its own
 // process be replaced later, and harms nobody else.
-func (a appAPI) stalled(w http.ResponseWriter, r *http.Request) {
-	text := r.Header.Get(stalledHeader)
+func (a appAPI) paused(w http.ResponseWriter, r *http.Request) {
+	text := r.Header.Get(pausedHeader)
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 || n > mostStalled.Milliseconds() {
+	if err != nil || n < 1 || n > longestPause.Milliseconds() {
 		http.Error(w, fmt.Sprintf("the header %s says for how many milliseconds the app read nothing of "+
-			"its session, 1 to %d: %.32q does not", stalledHeader, mostStalled.Milliseconds(), text),
+			"its session, 1 to %d: %.32q does not", pausedHeader, longestPause.Milliseconds(), text),
 			http.StatusBadRequest)
 		return
 	}
-	a.ledger.stalled(time.Duration(n) * time.Millisecond)
+	a.ledger.paused(time.Duration(n) * time.Millisecond)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// stalled tells the agent's loop how long the app read nothing. If the app may not act now, another
+// paused tells the agent's loop how long the app read nothing. If the app may not act now, another
 // process leads, or nobody: then that says nothing of a lease.
-func (l *Ledger) stalled(gap time.Duration) {
+func (l *Ledger) paused(gap time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ledger.Valid(l.clock().Boot) {

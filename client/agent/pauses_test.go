@@ -33,7 +33,7 @@ func TestAPauseIsReported(t *testing.T) {
 	}()
 	var longest time.Duration
 	for n := 1; longest < pause && ctx.Err() == nil; n++ { // on a busy machine it may have others
-		longest = max(longest, slices.Max(append(a.Stalls(ctx.Done(), n), 0)))
+		longest = max(longest, slices.Max(append(a.Pauses(ctx.Done(), n), 0)))
 	}
 	end()
 	<-ended
@@ -66,7 +66,7 @@ func TestWhatAPauseIs(t *testing.T) {
 		"of a Classic group":       {Permission{Granted: true}, Permission{Granted: true}, false},
 		"longer than the deadline": {sent(60*second, 10*second, 7), sent(0, 10*second, 7), true},
 	} {
-		s := stalls{gaps: make(chan time.Duration, 1)}
+		s := pauses{gaps: make(chan time.Duration, 1)}
 		s.read(c.before)
 		s.read(c.next)
 		if got := len(s.gaps) == 1; got != c.pause {

@@ -10,10 +10,10 @@ import (
 	"github.com/podesta-dev/podesta/client/internal/boottime"
 )
 
-// stalls tells the agent when this program read nothing of its session for long: it stood still, or
+// pauses tells the agent when this program read nothing of its session for long: it stood still, or
 // was not scheduled. The agent sees nothing of that. It then asks for a lease that is long enough,
 // within the group's bounds, so that the next such pause does not end the permission.
-type stalls struct {
+type pauses struct {
 	gaps chan time.Duration // capacity 1
 	last Permission         // zero before the first
 
@@ -22,7 +22,7 @@ type stalls struct {
 
 // tell reports gaps to the agent until ctx ends. That it does not take one is no failure: an older
 // agent knows nothing of them, and the permission says what holds.
-func (s *stalls) tell(ctx context.Context, c *Client) {
+func (s *pauses) tell(ctx context.Context, c *Client) {
 	s.gaps = make(chan time.Duration, 1)
 	s.reporter.Add(1)
 	go func() {
@@ -32,7 +32,7 @@ func (s *stalls) tell(ctx context.Context, c *Client) {
 			case <-ctx.Done():
 				return
 			case gap := <-s.gaps:
-				_, _ = c.ask(ctx, http.MethodPost, "/v1/stalled", "Podesta-Stalled",
+				_, _ = c.ask(ctx, http.MethodPost, "/v1/paused", "Podesta-Paused",
 					strconv.FormatInt(gap.Milliseconds(), 10))
 			}
 		}
@@ -42,7 +42,7 @@ func (s *stalls) tell(ctx context.Context, c *Client) {
 // read notes an event of the session. The gap is from when the event before it was sent until now.
 // The agent sends the next one when a third of the last permission has passed; what took more than
 // half of it could soon take all of it.
-func (s *stalls) read(p Permission) {
+func (s *pauses) read(p Permission) {
 	before := s.last
 	s.last = p
 	if !boottime.Shared || before.length == 0 || p.length == 0 || p.Epoch != before.Epoch {
