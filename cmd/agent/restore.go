@@ -6,20 +6,19 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
-	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/statedir"
 )
 
 // What an agent takes over from its earlier incarnation, out of its state directory: the roster,
-// the certificate, and what its voter has promised.
+// and what its voter has promised. Its certificate is internal/credentials' business.
 
 // firstRoster returns the roster to start with: the file's; or the one kept in the state directory,
-// if loadCredentials has taken the certificate kept with it, so that an agent can restart and elect
-// without a manager; or the first that the manager sends, which it keeps. It returns nil if ctx
-// ends before.
+// if the certificate kept with it has been taken, so that an agent can restart and elect without a
+// manager; or the first that the manager sends, which it keeps. It returns nil if ctx ends before.
 func (s *sidecar) firstRoster(
 	ctx context.Context,
 	updates <-chan roster.Update,
@@ -35,12 +34,9 @@ func (s *sidecar) firstRoster(
 			s.logger.Info("the roster in the state directory is of another group than the "+
 				"certificate, waiting for a roster from the manager", "group", kept.Group)
 		case kept != nil && !slices.Contains(election.Algorithms(), kept.Algorithm):
-			s.logger.Warn(
-				"the roster in the state directory names an algorithm that this version of the "+
-					"agent does not have, waiting for a roster from the manager",
-				"algorithm",
-				kept.Algorithm,
-			)
+			s.logger.Warn("the roster in the state directory names an algorithm that this version of "+
+				"the agent does not have, waiting for a roster from the manager",
+				"algorithm", kept.Algorithm)
 		case kept != nil:
 			return kept, nil
 		}
@@ -73,11 +69,14 @@ func (s *sidecar) load() error {
 	} else if err != nil {
 		return err
 	}
-	return s.loadCredentials(s.saved.Roster != nil || noRoster != nil)
+	if s.roster != "" {
+		return s.loadFiles()
+	}
+	return s.credentials.Load(s.saved.Roster != nil || noRoster != nil)
 }
 
 // leaveGroup deletes the kept roster when the pod no longer belongs to its group. Without a roster,
-// loadCredentials does not take the certificate, so the next start joins with the pod's token. What
+// the certificate is not taken, so the next start joins with the pod's token. What
 // the voter has promised stays, because the group may get the pod back.
 func (s *sidecar) leaveGroup() error {
 	saved, err := s.dir.Load()
@@ -87,57 +86,25 @@ func (s *sidecar) leaveGroup() error {
 	return s.dir.Save(saved.Lease, nil)
 }
 
-// loadCredentials fills the keyring from the files named by the flags, or from the state directory.
-// joined is true if there is a roster, readable or not: only then is the certificate known to be of
-// its group.
-func (s *sidecar) loadCredentials(joined bool) error {
-	certificate, key, trust, err := s.dir.Credentials()
-	if s.roster != "" {
-		certificate, key, trust, err = readAll(s.certificate, s.key, s.trustFile)
-	}
+// loadFiles fills the keyring of a static agent from the files that its flags name.
+func (s *sidecar) loadFiles() error {
+	certificate, key, trust, err := readAll(s.certificate, s.key, s.trustFile)
 	if err != nil {
 		return err
 	}
-	if trust != nil {
-		if err := s.keyring.SetTrust(trust); err != nil {
-			return err
-		}
+	if err := s.keyring.SetTrust(trust); err != nil {
+		return err
 	}
-	if certificate == nil || key == nil {
-		return nil
+	return s.keyring.SetCertificate(certificate, key)
+}
+
+// certified reports whether this process's certificate counts now. One that was made by `agent
+// keys` lasts as long as it says.
+func (s *sidecar) certified() bool {
+	if s.roster != "" {
+		return time.Now().Before(s.keyring.NotAfter())
 	}
-	s.pinned = identity.EndOf(certificate)
-	if s.roster == "" && !joined {
-		s.logger.Info(
-			"the state directory holds a certificate but no roster: the certificate may be of " +
-				"another group, joining again",
-		)
-		return nil
-	}
-	if s.roster == "" {
-		asked, err := s.dir.Asked()
-		if err != nil {
-			s.logger.Warn("cannot read when the certificate in the state directory was asked for, "+
-				"joining again", "error", err)
-			return nil
-		}
-		s.validity.begins(asked)
-		if !s.validity.holds() {
-			s.logger.Info("the certificate in the state directory has expired, or the machine was " +
-				"started again since, so that its age is not known: joining again")
-			return nil
-		}
-	}
-	err = s.keyring.SetCertificate(certificate, key)
-	if err != nil && s.roster == "" { // perhaps a crash came between the writing of the two files
-		s.logger.Warn(
-			"cannot use the certificate in the state directory, joining again",
-			"error",
-			err,
-		)
-		return nil
-	}
-	return err
+	return s.credentials.Certified()
 }
 
 func readAll(
@@ -162,9 +129,9 @@ func (s *sidecar) client() *roster.Client {
 		},
 		Trust:   func() ([]byte, error) { return os.ReadFile(s.trustFile) },
 		Keyring: s.keyring,
-		Pinned:  s.pinned,
-		Keep:    s.keep,
-		Boot:    s.validity.boot,
+		Pinned:  s.credentials.Pinned(),
+		Keep:    s.credentials.Keep,
+		Boot:    s.credentials.Boot,
 		Logger:  s.logger,
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,33 +14,11 @@ import (
 	"github.com/podesta-dev/podesta/internal/agent"
 	"github.com/podesta-dev/podesta/internal/apphealth"
 	"github.com/podesta-dev/podesta/internal/door"
-	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/statedir"
 	"github.com/podesta-dev/podesta/internal/transport"
 )
-
-// sidecar is a running agent with its servers.
-type sidecar struct {
-	options
-	logger   *slog.Logger
-	dir      *statedir.Dir
-	saved    statedir.Saved // what the state directory held at the start
-	keyring  *identity.Keyring
-	pinned   time.Time // the end of the kept certificate, used or not: see roster.ClientConfig
-	validity *validity
-	board    *agent.Board
-	ledger   *agent.Ledger
-	meter    *agent.Meter
-	accounts *agent.Accounts
-	pings    chan chan<- struct{}
-
-	prober  *apphealth.Prober
-	appHost string // the address at which the agent serves its app and probes it
-	running atomic.Bool
-	links   atomic.Pointer[transport.Links]
-}
 
 // statusWithin bounds how long the status port may take to read a request, and to write its
 // response.
@@ -71,26 +48,6 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 		}
 	}()
 	return s.run(ctx, listeners)
-}
-
-func newSidecar(o options, logger *slog.Logger, dir *statedir.Dir) *sidecar {
-	s := &sidecar{
-		options:  o,
-		logger:   logger,
-		dir:      dir,
-		keyring:  identity.NewKeyring(time.Now),
-		validity: newValidity(agent.BootID()),
-		board:    agent.NewBoard(),
-		ledger:   agent.NewLedger(agent.ReadClocks),
-		accounts: agent.NewAccounts(),
-		prober:   apphealth.NewProber(),
-		pings:    make(chan chan<- struct{}),
-	}
-	s.meter = agent.NewMeter(s.board, s.ledger, agent.Sources{
-		Dropped:  s.dropped,
-		NotAfter: s.keyring.NotAfter,
-	})
-	return s
 }
 
 // run serves on what openListeners returned, and takes part in elections, until ctx ends. Then it

@@ -60,3 +60,11 @@ func TestTheBootClockIsTheKernels(t *testing.T) {
 		t.Errorf("the kernel says %v, we read %v before and %v after", uptime, before, after)
 	}
 }
+
+// A machine's run has a name, which stays.
+func TestBootID(t *testing.T) {
+	first := BootID()
+	if again := BootID(); first == "" || again != first {
+		t.Errorf("this machine's run is %q, then %q", first, again)
+	}
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/agent"
+	"github.com/podesta-dev/podesta/internal/apphealth"
+	"github.com/podesta-dev/podesta/internal/credentials"
+	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/internal/statedir"
+	"github.com/podesta-dev/podesta/internal/transport"
+)
+
+// sidecar is a running agent with its servers.
+type sidecar struct {
+	options
+	logger      *slog.Logger
+	dir         *statedir.Dir
+	saved       statedir.Saved // what the state directory held at the start
+	keyring     *identity.Keyring
+	credentials *credentials.Store // of an agent that a manager certifies
+	board       *agent.Board
+	ledger      *agent.Ledger
+	meter       *agent.Meter
+	accounts    *agent.Accounts
+	pings       chan chan<- struct{}
+
+	prober  *apphealth.Prober
+	appHost string // the address at which the agent serves its app and probes it
+	running atomic.Bool
+	links   atomic.Pointer[transport.Links]
+}
+
+func newSidecar(o options, logger *slog.Logger, dir *statedir.Dir) *sidecar {
+	s := &sidecar{
+		options:  o,
+		logger:   logger,
+		dir:      dir,
+		keyring:  identity.NewKeyring(time.Now),
+		board:    agent.NewBoard(),
+		ledger:   agent.NewLedger(agent.ReadClocks),
+		accounts: agent.NewAccounts(),
+		prober:   apphealth.NewProber(),
+		pings:    make(chan chan<- struct{}),
+	}
+	s.credentials = credentials.New(dir, s.keyring, credentials.Clock{
+		Boot:   func() time.Duration { return agent.ReadClocks().Boot },
+		BootID: agent.BootID(),
+	}, logger)
+	s.meter = agent.NewMeter(s.board, s.ledger, agent.Sources{
+		Dropped:  s.dropped,
+		NotAfter: s.keyring.NotAfter,
+	})
+	return s
+}
