@@ -118,8 +118,8 @@ func raftWith(timeout time.Duration) system {
 	name, meaning := "raft", "hashicorp/raft with its defaults: HeartbeatTimeout and "+
 		"ElectionTimeout 1 s, LeaderLeaseTimeout 0.5 s"
 	if timeout > 0 {
-		name, meaning = "raft-"+
-			short(timeout), fmt.Sprintf("hashicorp/raft with all three at %v", timeout)
+		name = "raft-" + short(timeout)
+		meaning = fmt.Sprintf("hashicorp/raft with all three at %v", timeout)
 	}
 	return system{
 		name:    name,

@@ -109,8 +109,8 @@ func parse(pkg, text string) ([]mutant, error) {
 		}
 	}
 	for i := range all {
-		all[i].old, all[i].new = strings.TrimSuffix(all[i].old, "\n"), strings.TrimSuffix(all[i].new,
-			"\n")
+		all[i].old = strings.TrimSuffix(all[i].old, "\n")
+		all[i].new = strings.TrimSuffix(all[i].new, "\n")
 	}
 	if len(all) == 0 {
 		return nil, nil

@@ -135,8 +135,8 @@ func Draw(algorithm string, seed uint64) Options {
 	o.Rate = among(0, 0, 100, 300)
 
 	o.Doom, o.Initiator = among(0, 0, 0, 10, 50), among(0, 0, 0, 50, 300)
-	o.Holder, o.Winner, o.Helper = among(0, 0, 0, 20, 100), among(0, 0, 0, 100, 400), among(0, 0, 0,
-		50, 300)
+	o.Holder, o.Winner = among(0, 0, 0, 20, 100), among(0, 0, 0, 100, 400)
+	o.Helper = among(0, 0, 0, 50, 300)
 	o.Slow, o.Refused, o.Damaged = among(0, 0, 50), among(0, 0, 0, 100), among(0, 0, 200)
 
 	o.Crash, o.Cut, o.Clog, o.Pause = among(0, 2, 5), among(0, 0, 2, 5), among(0, 0, 2), among(0, 0, 2)
@@ -179,8 +179,8 @@ func DrawGuarded(algorithm string, seed uint64) Options {
 	o.Stable = time.Duration(among(1, 2, 5)) * time.Second
 	o.Rate = among(0, 1, 50, 95, 95)
 	o.Sessions, o.Deaf = rng.IntN(2) == 0, among(0, 0, 500)
-	o.Refused, o.SyncDies, o.VoterDies = among(0, 0, 0, 20, 100), among(0, 0, 0, 20), among(0, 0, 0, 5,
-		20)
+	o.Refused, o.SyncDies = among(0, 0, 0, 20, 100), among(0, 0, 0, 20)
+	o.VoterDies = among(0, 0, 0, 5, 20)
 	o.Damaged, o.Unsure = among(0, 0, 100, 500), among(0, 0, 200, 1000)
 	o.StepWall, o.ReplacePod, o.StopManager = among(0, 0, 1), among(0, 0, 1, 3), among(0, 0, 1)
 	o.EditLease, o.Remake, o.Strand = among(0, 0, 1), among(0, 0, 0, 1), among(0, 0, 2)

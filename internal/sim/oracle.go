@@ -73,8 +73,8 @@ func (w *World) newOracle() {
 	clear(o.rosters)
 	clear(o.stepDowns)
 	o.highest = 0
-	o.promises, o.widest, o.holds = again(o.promises, n*maxStateIDs), again(o.widest,
-		n), again(o.holds, n)
+	o.promises = again(o.promises, n*maxStateIDs)
+	o.widest, o.holds = again(o.widest, n), again(o.holds, n)
 }
 
 // promise is the newest one of a voter with its n-th state directory.

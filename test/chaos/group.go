@@ -128,8 +128,9 @@ func (g *group) election() *v1.ElectionGroup {
 	}
 	if g.safety == v1.Guarded {
 		//nolint:gosec // the API server refuses what is too long
-		eg.Spec.Timing.LeaseMilliseconds, eg.Spec.Timing.LeaseMinimumMilliseconds = int32(
-			g.lease.Milliseconds()), int32(g.leaseMinimum.Milliseconds())
+		milliseconds := func(d time.Duration) int32 { return int32(d.Milliseconds()) }
+		eg.Spec.Timing.LeaseMilliseconds = milliseconds(g.lease)
+		eg.Spec.Timing.LeaseMinimumMilliseconds = milliseconds(g.leaseMinimum)
 		eg.Spec.Preemption = &v1.Preemption{Policy: v1.Delayed, StableSeconds: new(int32(stableSeconds))}
 		if g.never {
 			eg.Spec.Preemption = &v1.Preemption{Policy: v1.Never}

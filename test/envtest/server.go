@@ -78,8 +78,8 @@ func run(m *testing.M, o Options, prepare func(*Server) error) (code int, err er
 	}
 	s := &Server{Environment: &envtest.Environment{ControlPlaneStartTimeout: starting}}
 	if o.CRDs {
-		s.CRDDirectoryPaths, s.ErrorIfCRDPathMissing = []string{filepath.Join(Root, "config", "crd",
-			"bases")}, true
+		s.CRDDirectoryPaths = []string{filepath.Join(Root, "config", "crd", "bases")}
+		s.ErrorIfCRDPathMissing = true
 	}
 	if o.ServiceAccounts {
 		s.ControlPlane.GetAPIServer().Configure().Disable("disable-admission-plugins")

@@ -88,8 +88,8 @@ func (w *Observer) Close() {
 }
 
 func (w *Observer) follow(ctx context.Context, process, address string) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/v1/events",
-		nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		"http://"+address+"/v1/events", nil)
 	if err != nil {
 		return
 	}

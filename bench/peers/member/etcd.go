@@ -23,8 +23,10 @@ func etcd(ctx context.Context, args []string, say *said.Speaker) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{*endpoint},
-		DialTimeout: 5 * time.Second})
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints:   []string{*endpoint},
+		DialTimeout: 5 * time.Second,
+	})
 	if err != nil {
 		return err
 	}

@@ -146,8 +146,8 @@ func (n *network) set(p int32, op election.TimerOp) {
 		}
 		v.timers[i]++
 		t := n.queue.Push(n.now+Time(op.Wait)*T, sim.Timeouts)
-		t.kind, t.to, t.timer, t.generation, t.incarnation = expire, p, int32(
-			i), v.timers[i], v.incarnation
+		t.kind, t.to, t.timer = expire, p, int32(i)
+		t.generation, t.incarnation = v.timers[i], v.incarnation
 	}
 }
 

@@ -102,8 +102,8 @@ func rows(run report.Run, name func(report.Strike, report.Group) Row) []Row {
 	}
 	slices.SortFunc(all, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(rank(a.Class), rank(b.Class)), cmp.Compare(a.Class, b.Class),
-			// Guarded comes first
-			cmp.Compare(a.order, b.order), cmp.Compare(a.Name, b.Name), cmp.Compare(b.Safety, a.Safety))
+			cmp.Compare(a.order, b.order), cmp.Compare(a.Name, b.Name),
+			cmp.Compare(b.Safety, a.Safety)) // Guarded comes first
 	})
 	return all
 }

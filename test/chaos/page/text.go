@@ -134,12 +134,12 @@ type line struct {
 func outcomes(g, c Outcome) (columns []string, lines []line) {
 	of := []Outcome{}
 	if g.Groups > 0 {
-		columns, of = append(columns, fmt.Sprintf("Guarded, %s", plural(g.Groups, "group"))), append(of,
-			g)
+		columns = append(columns, "Guarded, "+plural(g.Groups, "group"))
+		of = append(of, g)
 	}
 	if c.Groups > 0 {
-		columns, of = append(columns, fmt.Sprintf("Classic, %s", plural(c.Groups, "group"))), append(of,
-			c)
+		columns = append(columns, "Classic, "+plural(c.Groups, "group"))
+		of = append(of, c)
 	}
 	add := func(what string, value func(Outcome) string) {
 		l := line{What: what}

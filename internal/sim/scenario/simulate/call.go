@@ -41,8 +41,8 @@ func same(a, b scenario.Scenario) bool {
 		return names
 	}
 	for _, s := range []*scenario.Scenario{&a, &b} {
-		s.Crashed, s.Unhealthy, s.Initiators = sorted(s.Crashed), sorted(s.Unhealthy), sorted(
-			s.Initiators)
+		s.Crashed, s.Unhealthy = sorted(s.Crashed), sorted(s.Unhealthy)
+		s.Initiators = sorted(s.Initiators)
 		s.Faults = append([]scenario.Fault{}, s.Faults...)
 	}
 	return reflect.DeepEqual(a, b)
