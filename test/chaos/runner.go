@@ -298,9 +298,9 @@ func (r *runner) write() error {
 	if err != nil {
 		return err
 	}
-	file := r.options.report // the user says where
-	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+	file := r.options.report
+	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil { //nolint:gosec // the user says where
 		return err
 	}
-	return os.WriteFile(file, append(text, '\n'), 0o600)
+	return os.WriteFile(file, append(text, '\n'), 0o600) //nolint:gosec // the user says where
 }
