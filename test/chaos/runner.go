@@ -299,8 +299,8 @@ func (r *runner) write() error {
 		return err
 	}
 	file := r.options.report
-	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil { //nolint:gosec // the user says where
+	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil { //nolint:gosec // the user says so
 		return err
 	}
-	return os.WriteFile(file, append(text, '\n'), 0o600) //nolint:gosec // the user says where
+	return os.WriteFile(file, append(text, '\n'), 0o600) //nolint:gosec // the user says so
 }
