@@ -44,9 +44,9 @@ func (w *writes) note(what string) error {
 	return nil
 }
 
-func (w *writes) Publish(r roster.Roster)  { _ = w.note(fmt.Sprint("publish ", r.Generation)) }
-func (w *writes) Withdraw(_, group string) { _ = w.note("withdraw " + group) }
-func (w *writes) Recall(_, group string)   { _ = w.note("recall " + group) }
+func (w *writes) Publish(r roster.Roster) { _ = w.note(fmt.Sprint("publish ", r.Generation)) }
+func (w *writes) Disband(_, group string) { _ = w.note("disband " + group) }
+func (w *writes) Recall(_, group string)  { _ = w.note("recall " + group) }
 
 func (w *writes) Held(_, _ string) (roster.Roster, bool) { return w.held, w.held.GroupUID != "" }
 

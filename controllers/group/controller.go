@@ -17,7 +17,7 @@ import (
 // Publisher hands rosters out to agents; roster.Server is one.
 type Publisher interface {
 	Publish(roster.Roster)
-	Withdraw(namespace, group string)
+	Disband(namespace, group string)
 	// Recall asks a group's agents for the roster that they use, until something is published; Held
 	// is the newest that one of them has shown.
 	Recall(namespace, group string)
@@ -111,7 +111,7 @@ func (r *Reconciler) groupDeleted(ctx context.Context, key types.NamespacedName)
 	last, _ := r.states.get(key)
 	d := decideRole(observation{state: state{labels: last.labels}, group: gone, pods: pods}, "")
 
-	r.Rosters.Withdraw(key.Namespace, key.Name)
+	r.Rosters.Disband(key.Namespace, key.Name)
 	r.Sightings.Forget(key.Namespace, key.Name, func(string) bool { return false })
 	r.endedPods.prune(key, nil)
 	r.Metrics.groupDeleted(key)

@@ -245,8 +245,8 @@ func TestPlacesAreDropped(t *testing.T) {
 	m.Publish(sample(1))
 	m.Publish(without(2))
 	m.Publish(of("billing", 1))
-	m.Withdraw("shop", "scheduler")
-	m.Withdraw("shop", "billing")
+	m.Disband("shop", "scheduler")
+	m.Disband("shop", "billing")
 	if len(m.publisher.places) != 1 {
 		t.Errorf("with subscriptions of one process: %v", m.publisher.places)
 	}

@@ -117,7 +117,7 @@ func TestGoneAndBack(t *testing.T) {
 	g.Report(Report{})
 	g.run(t)
 	m.sees(t, "the agent", connected(a.Pod))
-	m.Withdraw("shop", "scheduler")
+	m.Disband("shop", "scheduler")
 	if got := g.next(t); !got.Gone {
 		t.Errorf("the group does not exist, the agent is told %+v", got)
 	}
@@ -142,9 +142,9 @@ func TestNewManagerSaysNothingAboutAGroupItDoesNotKnowYet(t *testing.T) {
 	if len(updates) != 1 || updates[0].GetTrust() == nil {
 		t.Fatalf("before anything is known a subscription says %v, want the bundle only", updates)
 	}
-	m.Withdraw("shop", "scheduler")
+	m.Disband("shop", "scheduler")
 	m.publisher.enter(a, subscription)
-	m.Withdraw("shop", "scheduler")
+	m.Disband("shop", "scheduler")
 	if updates, _ = pending(t, subscription, m, last); len(updates) != 1 ||
 		updates[0].GetGone() == nil {
 		t.Errorf("then it says %v, want Gone", updates)

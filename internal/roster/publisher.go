@@ -22,7 +22,7 @@ type publisher struct {
 
 // publication is what was published about a group.
 type publication struct {
-	known         bool    // published or withdrawn since this manager began to lead
+	known         bool    // published or disbanded since this manager began to lead
 	roster        *Roster // nil if the group does not exist; never modified once published
 	subscriptions map[string]*subscription
 
@@ -65,7 +65,7 @@ func (p *publisher) publish(r Roster) {
 	n.wake()
 }
 
-func (p *publisher) withdraw(key groupKey) {
+func (p *publisher) disband(key groupKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.publication(key)

@@ -95,7 +95,7 @@ func TestWhatMayBeShown(t *testing.T) {
 		"of another group":           {m, func(r *Roster) { r.Generation, r.Group = 9, "other" }, codes.InvalidArgument, 7},
 		"of a group of another name": {m, func(r *Roster) { r.Generation, r.Namespace = 9, "other" }, codes.InvalidArgument, 7},
 	} {
-		m.Withdraw("shop", "scheduler") // a new question
+		m.Disband("shop", "scheduler") // a new question
 		m.Recall("shop", "scheduler")
 		m.sees(t, "what the agent shows by itself", func([]Sighting) bool {
 			r, ok := m.Held("shop", "scheduler")

@@ -156,8 +156,8 @@ func TestTheManagerTellsHowToComeBack(t *testing.T) {
 	if within, want := g.reconnect.within, spreadOver(3000+len(sample(1).Processes)); within != want {
 		t.Errorf("it is told %v, want %v", within, want)
 	}
-	m.Withdraw(others.Namespace, others.Group)
-	m.Withdraw(sample(1).Namespace, sample(1).Group)
+	m.Disband(others.Namespace, others.Group)
+	m.Disband(sample(1).Namespace, sample(1).Group)
 	m.stop()
 	if n := m.publisher.agents(); n != 0 {
 		t.Errorf("%d agents are counted when all are gone", n)

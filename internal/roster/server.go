@@ -86,7 +86,7 @@ type ServerConfig struct {
 	Logger    *slog.Logger
 }
 
-// Server is the manager's end of the protocol. Publish, Withdraw and SetTrust may be called
+// Server is the manager's end of the protocol. Publish, Disband and SetTrust may be called
 // concurrently and at any time, also before Serve.
 type Server struct {
 	rosterpb.UnimplementedRosterServiceServer
@@ -112,11 +112,11 @@ func NewServer(cfg ServerConfig) *Server {
 // roster has no effect.
 func (s *Server) Publish(r Roster) { s.publisher.publish(r) }
 
-// Withdraw tells the agents of a group that it does not exist. Until a group was published or
-// withdrawn, its agents are told nothing, because a manager that has just started does not know
+// Disband tells the agents of a group that it does not exist. Until a group was published or
+// disbanded, its agents are told nothing, because a manager that has just started does not know
 // yet.
-func (s *Server) Withdraw(namespace, group string) {
-	s.publisher.withdraw(groupKey{namespace, group})
+func (s *Server) Disband(namespace, group string) {
+	s.publisher.disband(groupKey{namespace, group})
 }
 
 // SetTrust sends a new CA bundle to all agents.

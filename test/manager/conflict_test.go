@@ -20,7 +20,7 @@ import (
 type handedOut struct{ rosters []roster.Roster }
 
 func (h *handedOut) Publish(r roster.Roster) { h.rosters = append(h.rosters, r) }
-func (h *handedOut) Withdraw(_, _ string)    {}
+func (h *handedOut) Disband(_, _ string)     {}
 func (h *handedOut) Recall(_, _ string)      {}
 
 func (h *handedOut) Held(_, _ string) (roster.Roster, bool) { return roster.Roster{}, false }
