@@ -60,7 +60,7 @@ func settle(g *v1.ElectionGroup, word string) {
 	}
 	g.Status.Roster.StepDown = record
 	switch word {
-	case "withdrawn":
+	case "taken-back":
 		g.Status.Roster.StepDown = nil
 	case "before": // what a watch may begin with
 		g.Status.Coordinator.Name, g.Status.Roster.StepDown = "scheduler-0", nil

@@ -122,7 +122,7 @@ func TestStepDownIsReadBack(t *testing.T) {
 	s.group.Annotations = nil
 	if priorities, events = s.told(); fmt.Sprint(priorities) != "[1 2 3]" || events !=
 		"StepDownEnded p-2 may coordinate again: the request was taken back or replaced" {
-		t.Errorf("withdrawn: %v %q", priorities, events)
+		t.Errorf("taken back: %v %q", priorities, events)
 	}
 }
 

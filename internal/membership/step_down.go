@@ -12,7 +12,7 @@ import "time"
 //     priority 0, and the successor the highest priority of all. The rest follows from what
 //     priorities mean.
 //   - It ends when its time has passed or, if it has none, when another process coordinates; when
-//     it is withdrawn or another request is made; and when no other process has coordinated for one
+//     it is taken back or another request is made; and when no other process has coordinated for one
 //     longest lease on any clock and 5 s, as far as the manager knows.
 //
 // So one request makes two rosters at most, and changes no voters. Nothing that MC1 to MC11 promise

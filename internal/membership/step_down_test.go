@@ -250,8 +250,8 @@ func TestStepDownAfterAnother(t *testing.T) {
 	}
 }
 
-// Whoever removes the annotation withdraws the request, and one that is put back is out of date.
-func TestStepDownWithdrawn(t *testing.T) {
+// Whoever removes the annotation takes the request back, and one that is put back is out of date.
+func TestStepDownTakenBack(t *testing.T) {
 	s := asked()
 	asked := s.StepDown
 	s.StepDown.For = time.Hour

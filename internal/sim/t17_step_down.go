@@ -13,7 +13,7 @@ import (
 // aDay is so long that a request stands until its run has ended.
 const aDay = membership.MaxStepDown
 
-// askStepDown: an operator asks for something, or withdraws what was asked for.
+// askStepDown: an operator asks for something, or takes back what was asked for.
 func (w *World) askStepDown() {
 	a := &w.api
 	newest := a.newest()
@@ -22,7 +22,7 @@ func (w *World) askStepDown() {
 	}
 	if w.rng.IntN(5) == 0 {
 		a.stepDown = membership.StepDownRequest{}
-		w.tell("the request is withdrawn")
+		w.tell("the request is taken back")
 		return
 	}
 	p := w.target()

@@ -25,8 +25,8 @@ func (g *group) stepDown(more ...string) {
 	g.must(err)
 }
 
-// withdraw removes the request to step down.
-func (g *group) withdraw() {
+// takeBack removes the request to step down.
+func (g *group) takeBack() {
 	g.t.Helper()
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, v1.StepDownAnnotation)
 	g.must(g.Patch(g.t.Context(), g.read(), client.RawPatch(types.MergePatchType, patch)))
@@ -59,7 +59,7 @@ func standsAside(name string) func(*v1.ElectionGroup) bool {
 
 // A leaseholder steps down as planned: the next one holds in less time than after a kill, for which
 // a lease must run out. It stays aside, also when its successor is killed. When the request is
-// withdrawn it takes over again.
+// taken back it takes over again.
 func TestGuardedStepDown(t *testing.T) {
 	g := newGroup(t, "guarded-step-down")
 	g.guarded()
@@ -89,7 +89,7 @@ func TestGuardedStepDown(t *testing.T) {
 	resume()
 	epoch = g.holds("", epoch).Status.Coordinator.Epoch
 	g.agree("scheduler-3") // it is back, and scheduler-4 stands aside
-	g.withdraw()
+	g.takeBack()
 	g.holds("scheduler-4", epoch)
 	g.agree("scheduler-4")
 	g.shows("scheduler-4")
@@ -125,7 +125,7 @@ func TestClassicStepDown(t *testing.T) {
 				t.Errorf("a planned hand-over took longer")
 			}
 			said.agree("scheduler-1") // it still ranks above all others
-			g.withdraw()
+			g.takeBack()
 			said.agree("scheduler-4")
 			g.shows("scheduler-4")
 		})
