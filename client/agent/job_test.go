@@ -20,7 +20,7 @@ func quiet(t *testing.T, window time.Duration) *job {
 	if err != nil || j == nil {
 		t.Fatal("no job: ", err)
 	}
-	t.Cleanup(func() { j.stop(errWithdrawn); j.alarm.Close() })
+	t.Cleanup(func() { j.stop(errRevoked); j.alarm.Close() })
 	return j
 }
 
@@ -83,7 +83,7 @@ func TestEpochsOfAGroupOnlyGrow(t *testing.T) {
 		p.session = t.Context()
 		s.hear(p)
 	}
-	if !errors.Is(j.over, errWithdrawn) {
+	if !errors.Is(j.over, errRevoked) {
 		t.Errorf("it goes on, or has ended because %v", j.over)
 	}
 }
@@ -160,7 +160,7 @@ func TestHangingWorkClosesItsSessionWhenThePermissionIsOver(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("it is never closed")
-		j.stop(errWithdrawn)
+		j.stop(errRevoked)
 	}
 	close(hangs)
 	if o := j.outcome(); o.final || !errors.Is(o.why, errNotRenewed) || o.err != nil {

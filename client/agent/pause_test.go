@@ -48,7 +48,7 @@ func acts(url string) {
 }
 
 // A program is stopped (SIGSTOP) while it acts, and goes on when its permission is over: it does
-// nothing more, although no timer has fired and nobody could withdraw anything.
+// nothing more, although no timer has fired and nobody could revoke anything.
 func TestAProgramThatWasPausedDoesNothingMore(t *testing.T) {
 	agent := fakeagent.Start()
 	defer agent.Close()

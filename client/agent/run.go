@@ -13,7 +13,7 @@ var (
 	// cannot know that it does.
 	ErrPermissionOver = errors.New("the permission to act is over")
 
-	errWithdrawn  = fmt.Errorf("%w: the agent withdrew it", ErrPermissionOver)
+	errRevoked    = fmt.Errorf("%w: the agent revoked it", ErrPermissionOver)
 	errNotRenewed = fmt.Errorf("%w: the agent did not renew it in time", ErrPermissionOver)
 )
 
@@ -25,7 +25,7 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 // that ends before the permission does. It opens a session, which makes this process a candidate,
 // and opens the next one after each, until ctx ends or work returns of its own accord.
 //
-// The context of work ends, and with it whatever derives from it, when the agent withdraws the
+// The context of work ends, and with it whatever derives from it, when the agent revokes the
 // permission or is gone, when the agent has not renewed it and a quarter of it (10 ms at least) is
 // left, and when ctx ends. Work has that quarter to stop: it must return soon, and must not begin
 // anything once its context has ended. After a pause of the process or of the machine, the
@@ -153,7 +153,7 @@ func (s *sessionOfRun) hear(p Permission) {
 		s.job.extend(p) // in time, or it changes nothing
 	case s.job != nil && p.session == nil: // the session has ended: see endWork
 	case s.job != nil:
-		s.job.stop(errWithdrawn)
+		s.job.stop(errRevoked)
 	case !p.Granted || s.ctx.Err() != nil:
 	case p.Epoch == 0:
 		s.fatal = ErrClassic

@@ -121,15 +121,15 @@ func pass(t *testing.T, at time.Duration) {
 	}
 }
 
-func TestRunActsUnderTheEpochUntilThePermissionIsWithdrawn(t *testing.T) {
+func TestRunActsUnderTheEpochUntilThePermissionIsRevoked(t *testing.T) {
 	p := starts(t)
 	p.agent.Grant(7, long)
 	seven := p.begins()
 	if epoch, ok := bound.Epoch(seven.ctx); seven.epoch != 7 || !ok || epoch != 7 || seven.ctx.Err() != nil {
 		t.Errorf("it acts under %d, and its context has %d, %v", seven.epoch, epoch, seven.ctx.Err())
 	}
-	p.agent.Withdraw()
-	if why := p.ends(seven); !errors.Is(why, ErrPermissionOver) || !strings.Contains(why.Error(), "withdrew") {
+	p.agent.Revoke()
+	if why := p.ends(seven); !errors.Is(why, ErrPermissionOver) || !strings.Contains(why.Error(), "revoked") {
 		t.Errorf("it ended because %v", why)
 	}
 	seven.returns <- seven.ctx.Err()
@@ -166,7 +166,7 @@ func TestRunGoesOnWhileThePermissionIsRenewed(t *testing.T) {
 	close(c.returns)
 }
 
-// The agent stands still, so nobody withdraws anything. A machine that is busy may stop this whole
+// The agent stands still, so nobody revokes anything. A machine that is busy may stop this whole
 // process for longer than any rest: then the test tries again.
 func TestTheContextEndsBeforeThePermissionDoes(t *testing.T) {
 	p := starts(t)
@@ -270,7 +270,7 @@ func TestAnotherEpochIsAnotherCall(t *testing.T) {
 func TestTheSessionStaysOpenUntilTheWorkHasReturned(t *testing.T) {
 	for name, end := range map[string]func(*program){
 		"the program ends": func(p *program) { p.stop(errors.New("SIGTERM")) },
-		"withdrawn":        func(p *program) { p.agent.Withdraw() },
+		"revoked":          func(p *program) { p.agent.Revoke() },
 		"nonsense is sent": func(p *program) { p.agent.Garble() },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -346,7 +346,7 @@ func TestWhatTheWorkReturnsAfterThePermissionIsReported(t *testing.T) {
 	p := starts(t)
 	p.agent.Grant(7, long)
 	c := p.begins()
-	p.agent.Withdraw()
+	p.agent.Revoke()
 	p.ends(c)
 	c.returns <- full
 	if err := <-p.reports; !errors.Is(err, full) || !errors.Is(err, ErrPermissionOver) {

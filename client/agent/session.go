@@ -79,7 +79,7 @@ func (c *Client) session(ctx context.Context, fn func(Permission), ending func(w
 func (c *Client) told(ctx context.Context, e event, opened time.Duration) (Permission, error) {
 	if !boottime.Shared {
 		p, err := permission(e.data, span{from: opened, to: opened})
-		if err != nil || !p.Granted { // what is withdrawn stays so, whatever the agent has granted since
+		if err != nil || !p.Granted { // what is revoked stays so, whatever the agent has granted since
 			return p, err
 		}
 		return c.MayAct(ctx)

@@ -53,7 +53,7 @@ func TestAProgramOfClientGoLeadsUntilItsPermissionEnds(t *testing.T) {
 	if epoch, ok := fence.EpochOf(ctx); !ok || epoch != 7 || ctx.Err() != nil {
 		t.Errorf("it leads under %d, %v", epoch, ctx.Err())
 	}
-	c.agent.Withdraw()
+	c.agent.Revoke()
 	receive(t, ctx.Done(), "its context goes on")
 	close(c.finish)
 	if err := receive(t, c.result, "Lead does not return"); !errors.Is(err, ErrLost) ||

@@ -35,7 +35,7 @@ type Lock struct {
 	campaign sync.Once
 	granted  chan struct{} // closed when the permission begins
 	done     chan struct{} // closed when all that leads has ended, so that the rest can be given back
-	withdraw context.CancelFunc
+	end      context.CancelFunc
 	running  context.Context // of the session: it ends with the lock
 
 	epoch atomic.Int64 // 0 until granted
@@ -65,7 +65,7 @@ func NewLock(client *agent.Client) *Lock {
 		granted:  make(chan struct{}),
 		done:     make(chan struct{}),
 	}
-	l.running, l.withdraw = context.WithCancel(context.Background())
+	l.running, l.end = context.WithCancel(context.Background())
 	return l
 }
 
@@ -120,7 +120,7 @@ func (l *Lock) lose(why error) {
 		end(lost)
 	}
 	// no second permission: the session is closed when what leads has stopped, or this one is over
-	l.withdraw()
+	l.end()
 }
 
 // holds returns nil while the lock is held. It reads the clock.

@@ -55,11 +55,11 @@ func TestALossIsFinal(t *testing.T) {
 		lose   func(*operator)
 		why    string
 	}{
-		"withdrawn":            {long, func(o *operator) { o.agent.Withdraw() }, "withdrew"},
-		"in another group":     {long, func(o *operator) { o.agent.Grant(6, long) }, "withdrew"},
-		"the agent dies":       {long, func(o *operator) { o.agent.Cut() }, "session ended"},
-		"the agent is paused":  {time.Second, func(o *operator) { o.agent.Freeze() }, "did not renew"},
-		"withdrawn for a blip": {long, func(o *operator) { o.agent.Withdraw(); o.agent.Grant(7, long) }, ""},
+		"revoked":             {long, func(o *operator) { o.agent.Revoke() }, "revoked"},
+		"in another group":    {long, func(o *operator) { o.agent.Grant(6, long) }, "revoked"},
+		"the agent dies":      {long, func(o *operator) { o.agent.Cut() }, "session ended"},
+		"the agent is paused": {time.Second, func(o *operator) { o.agent.Freeze() }, "did not renew"},
+		"revoked for a blip":  {long, func(o *operator) { o.agent.Revoke(); o.agent.Grant(7, long) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := run(t, nil)
@@ -67,7 +67,7 @@ func TestALossIsFinal(t *testing.T) {
 			o.agent.Grant(7, c.length)
 			ctx := o.leads()
 			c.lose(o)
-			if name == "withdrawn for a blip" {
+			if name == "revoked for a blip" {
 				o.agent.Cut() // whatever the app saw of it
 			}
 			if why := o.ends(ctx); !errors.Is(why, ErrLost) || !errors.Is(why, agent.ErrPermissionOver) ||

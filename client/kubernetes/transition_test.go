@@ -161,7 +161,7 @@ func (r *replica) waits(notice time.Duration) *replica {
 func (d *rollout) elect(next *replica) {
 	d.t.Helper()
 	if last := d.elected; last != nil {
-		last.agent.Withdraw()
+		last.agent.Revoke()
 		late, cancel := context.WithTimeout(d.t.Context(), patience)
 		defer cancel()
 		if err := last.agent.Await(late.Done(), func(open, _ int) bool { return open == 0 }); err != nil {

@@ -21,7 +21,7 @@ class Lead {
     for (; !over && !session.ended; Thread.sleep(50)) {
       var p = session.permission;
       if (clock() < field(p, "deadlineBoottimeNanoseconds")) act(field(p, "epoch")); // right before each act
-      else if (session.withdrawn()) { // the work has stopped, and closing gives back what is left
+      else if (session.revoked()) { // the work has stopped, and closing gives back what is left
         var last = session;
         session = new Session();
         last.events.close();
@@ -47,7 +47,7 @@ class Lead {
       follower.start();
     }
 
-    boolean withdrawn() { return granted && permission.isEmpty(); } // in this order: read changes granted last
+    boolean revoked() { return granted && permission.isEmpty(); } // in this order: read changes granted last
 
     void read(String line) {
       if (!line.startsWith("data: ")) return;

@@ -38,7 +38,7 @@ process.on("SIGTERM", () => { over = true; });
 for (open(); !over; await setTimeout(50)) {
   const p = permission;
   if (mayAct(p)) await act(p.epoch); // right before each act
-  else if (granted && !p.mayAct) { // withdrawn: the work has stopped, and closing gives back what is left
+  else if (granted && !p.mayAct) { // revoked: the work has stopped, and closing gives back what is left
     const last = session;
     open();
     last.destroy();

@@ -22,7 +22,7 @@ class Session:  # opening one ties the candidacy of this pod to this program
         finally:
             self.ended = True
 
-    def withdrawn(self):
+    def revoked(self):
         return self.granted and not self.permission["mayAct"]
 
     def close(self):
@@ -49,7 +49,7 @@ while not (over or session.ended):
     p = session.permission
     if may_act(p):  # right before each act
         act(p["epoch"])
-    elif session.withdrawn():  # the work has stopped, and closing gives back what is left
+    elif session.revoked():  # the work has stopped, and closing gives back what is left
         last, session = session, Session()
         last.close()
     time.sleep(0.05)

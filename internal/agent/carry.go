@@ -10,10 +10,10 @@ import (
 
 // carryOut does what the node says, in the order that package node prescribes.
 func (a *agent) carryOut(r *node.Ready) {
-	if r.Withdraw && a.Ledger.lapsed() {
+	if r.Revoke && a.Ledger.lapsed() {
 		a.Meter.lapses.Inc()
 	}
-	if r.Withdraw {
+	if r.Revoke {
 		a.Ledger.grant(lease.Permission{})
 	}
 	a.follow(r)
@@ -42,7 +42,7 @@ func (a *agent) carryOut(r *node.Ready) {
 		a.Behind()
 	}
 	a.next, a.left = r.Next, a.left || r.Left
-	if r.Withdraw { // the Ready is not valid any more after this
+	if r.Revoke { // the Ready is not valid any more after this
 		a.step(node.Event{Type: node.Told, Until: a.Ledger.told()})
 	}
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// Ledger is a lease.Ledger against a clock, for the agent's loop, which grants and withdraws, and
+// Ledger is a lease.Ledger against a clock, for the agent's loop, which grants and revokes, and
 // for whoever serves the app. It checks the clock at each use. Safe for concurrent use.
 type Ledger struct {
 	clock func() lease.Reading
 
-	mu        sync.Mutex
-	ledger    lease.Ledger
-	withdrawn uint64 // how often a permission was withdrawn
+	mu          sync.Mutex
+	ledger      lease.Ledger
+	revocations uint64 // how often a permission was revoked
 	// closed when the app's permission begins, ends or gets another epoch
 	changed    chan struct{}
 	sessions   chan struct{}      // capacity 1: sessions have opened or closed
@@ -84,12 +84,12 @@ func (s *Session) Use() (lease.Permission, bool) {
 	return p, ok
 }
 
-// use is Use. It also returns how often a permission was withdrawn so far.
-func (s *Session) use() (p lease.Permission, withdrawn uint64, ok bool) {
+// use is Use. It also returns how often a permission was revoked so far.
+func (s *Session) use() (p lease.Permission, revocations uint64, ok bool) {
 	s.ledger.mu.Lock()
 	defer s.ledger.mu.Unlock()
 	p, ok = s.ledger.ledger.UseIn(s.session, s.ledger.clock().Boot)
-	return p, s.ledger.withdrawn, ok
+	return p, s.ledger.revocations, ok
 }
 
 // Cut ends the session from this side: the app may rely on what it was told until the deadline.
@@ -108,12 +108,12 @@ func (s *Session) Close() {
 	s.ledger.tell()
 }
 
-// grant replaces what the app may be told; the zero Permission withdraws it.
+// grant replaces what the app may be told; the zero Permission revokes it.
 func (l *Ledger) grant(p lease.Permission) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if p.Epoch == 0 && l.ledger.Granted().Epoch != 0 {
-		l.withdrawn++
+		l.revocations++
 	}
 	if l.ledger.Grant(p) {
 		close(l.changed)
@@ -132,7 +132,7 @@ func (l *Ledger) remaining() time.Duration {
 	return max(0, granted.Deadline-l.clock().Boot)
 }
 
-// lapsed reports whether what was granted has run out, and was not withdrawn before.
+// lapsed reports whether what was granted has run out, and was not revoked before.
 func (l *Ledger) lapsed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

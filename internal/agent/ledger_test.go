@@ -150,9 +150,9 @@ func TestASessionIsToldTheNextDeadline(t *testing.T) {
 	})
 }
 
-// An app is told of each withdrawal, also if the next permission was granted before it could be
+// An app is told of each revocation, also if the next permission was granted before it could be
 // told.
-func TestNoWithdrawalIsSkipped(t *testing.T) {
+func TestNoRevocationIsSkipped(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		l := NewLedger(func() lease.Reading { return lease.Reading{Boot: time.Hour} })
 		deadline := time.Hour + time.Second
@@ -167,7 +167,7 @@ func TestNoWithdrawalIsSkipped(t *testing.T) {
 				t.Errorf("event %d: %+v", len(told), p)
 			}
 			switch len(told) {
-			case 1: // in place: no withdrawal
+			case 1: // in place: no revocation
 				l.grant(lease.Permission{Epoch: 2, Deadline: deadline})
 			case 2:
 				l.grant(lease.Permission{})

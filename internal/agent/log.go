@@ -15,7 +15,7 @@ func (a *agent) log(notes []node.Note) {
 			a.logElection(n)
 		case node.Holds:
 			a.trace("holds", n, "deadline", int64(n.Until))
-		case node.Withdrawn:
+		case node.Revoked:
 			a.trace("stops", n, "told", int64(a.Ledger.told()))
 		case node.Releases:
 			a.trace("releases", n)

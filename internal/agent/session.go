@@ -22,13 +22,13 @@ func meansSession(r *http.Request) bool { return r.Header.Get(sessionHeader) == 
 
 // followPermission is a session. It tells the app whether it may act: now, at each change, and
 // again when a third of the time that it was told last has passed. A permission ends at its
-// deadline, because an agent that stands still cannot withdraw it. What was withdrawn and granted
+// deadline, because an agent that stands still cannot revoke it. What was revoked and granted
 // again before this goroutine came to it is told as both: in between, the process may have been in
 // another group, where others acted.
 func (a appAPI) followPermission(ctx context.Context, say say) {
 	session := a.ledger.Open()
 	defer session.Close()
-	told, withdrawn := false, uint64(0) // the last event permitted; withdrawals until then
+	told, revoked := false, uint64(0) // the last event permitted; revocations until then
 	for {
 		viewed, changed := a.board.Read()
 		permitted := a.ledger.Changed()
@@ -37,8 +37,8 @@ func (a appAPI) followPermission(ctx context.Context, say say) {
 			p, count, ok = session.use()
 			return p, ok
 		})
-		skipped := told && l.MayAct && count != withdrawn
-		told, withdrawn = l.MayAct, count
+		skipped := told && l.MayAct && count != revoked
+		told, revoked = l.MayAct, count
 		if skipped && !say("permission", a.permission(nothing)) || !say("permission", l) {
 			session.Cut() // the app may stand still, and read later what it was told
 			return
@@ -61,5 +61,5 @@ func (a appAPI) followPermission(ctx context.Context, say say) {
 	}
 }
 
-// nothing is what an app may do whose permission was withdrawn.
+// nothing is what an app may do whose permission was revoked.
 func nothing() (lease.Permission, bool) { return lease.Permission{}, false }

@@ -55,8 +55,8 @@ func TestClockDisagreement(t *testing.T) {
 			s.asleep(99 * ms)
 			s.drift = c.drift
 			out := s.do(lease.Event{Type: lease.Tick})
-			if s.may() != c.holds || out.Withdraw == c.holds {
-				t.Errorf("may act is %v, stopped is %v", s.may(), out.Withdraw)
+			if s.may() != c.holds || out.Revoke == c.holds {
+				t.Errorf("may act is %v, stopped is %v", s.may(), out.Revoke)
 			}
 			if _, steppedDown := sent(out.Requests, lease.StepDown, "P1"); steppedDown == c.holds {
 				t.Errorf("steppedDown is %v", steppedDown)

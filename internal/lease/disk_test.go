@@ -155,7 +155,7 @@ func TestALeaseholderWhoseWriteFails(t *testing.T) {
 	if !s.may() {
 		t.Fatal("a group of one does not act")
 	}
-	if out := s.do(lease.Event{Type: lease.WriteFailed}); s.may() || !out.Withdraw {
+	if out := s.do(lease.Event{Type: lease.WriteFailed}); s.may() || !out.Revoke {
 		t.Error("it holds what is not on the disk")
 	}
 }

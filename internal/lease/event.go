@@ -70,7 +70,7 @@ type Reply struct {
 
 // Output is what a Step asks its caller to do, in this order.
 type Output struct {
-	Withdraw bool        // end the app's permission before anything else, then report Told
+	Revoke   bool        // end the app's permission before anything else, then report Told
 	Version  uint64      // State has changed to this version: begin to write it; 0: it has not
 	Replies  []Reply     // to be sent
 	Requests []Addressed // to be sent

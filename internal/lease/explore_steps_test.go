@@ -22,7 +22,7 @@ func (x *exploration) tell(w *world, p int, e lease.Event, fails bool) (wrote bo
 	if e.Type == lease.Requested && e.Request.Kind == lease.Release {
 		w.free(p, e.From, e.Request.Epoch)
 	}
-	if out.Withdraw {
+	if out.Revoke {
 		x.tell(w, p, lease.Event{Type: lease.Told, Until: w.told[p]}, false)
 	}
 	x.carryOut(w, p, requests, replies, own)

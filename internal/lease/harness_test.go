@@ -123,7 +123,7 @@ func (g *play) step(a *actor, e lease.Event) {
 	e.Now, e.T = g.read(a), 200*ms
 	out := *a.Step(e)
 	out.Requests, out.Replies = slices.Clone(out.Requests), slices.Clone(out.Replies)
-	if out.Withdraw {
+	if out.Revoke {
 		if a.session {
 			a.told = min(a.told, g.clock(a))
 		}

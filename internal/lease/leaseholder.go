@@ -80,7 +80,7 @@ func (m *Machine) lapse() {
 // deadline.
 func (m *Machine) dropLease() {
 	if m.leaseholder.held != nil {
-		m.out.Withdraw = true
+		m.out.Revoke = true
 	}
 	m.stopActing()
 	m.leaseholder.sought, m.leaseholder.steppingDown = nil, nil

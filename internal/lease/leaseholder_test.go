@@ -59,7 +59,7 @@ func TestNewGeneration(t *testing.T) {
 	if e, _, _ := s.Permission(); e != claim.Epoch || !s.may() {
 		t.Errorf("it acts under %s: %v", e, s.may())
 	}
-	if s.out.Withdraw {
+	if s.out.Revoke {
 		t.Error("the change makes a gap")
 	}
 }
@@ -142,7 +142,7 @@ func TestLeaseholderLeavesTheRoster(t *testing.T) {
 		s.holding()
 		s.roster = next(s.roster, change)
 		out := s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
-		if _, ok := sent(out.Requests, lease.StepDown, "P1"); !ok || s.may() || !out.Withdraw {
+		if _, ok := sent(out.Requests, lease.StepDown, "P1"); !ok || s.may() || !out.Revoke {
 			t.Errorf("%s: steppedDown %v, may act %v", name, ok, s.may())
 		}
 	}

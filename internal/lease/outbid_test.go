@@ -23,7 +23,7 @@ func TestOutbid(t *testing.T) {
 		t.Errorf("meanwhile it acts under %s", got)
 	}
 	s.response("P2", s.answer(claim, true))
-	if got, _, _ := s.Permission(); got != e+7 || s.out.Withdraw {
+	if got, _, _ := s.Permission(); got != e+7 || s.out.Revoke {
 		t.Errorf("it acts under %s", got)
 	}
 }

@@ -37,7 +37,7 @@ type Ledger struct {
 const seldom = 10 * time.Millisecond
 
 // Grant replaces what the app may be told from now on, and reports whether the epoch changed. The
-// zero Permission withdraws. What the app was told before stays told.
+// zero Permission revokes. What the app was told before stays told.
 func (l *Ledger) Grant(p Permission) (changed bool) {
 	changed = p.Epoch != l.granted.Epoch
 	l.granted = p

@@ -78,10 +78,10 @@ func TestAGrantReportsANewEpoch(t *testing.T) {
 	}
 }
 
-// LH6: what the app was told outlives a withdrawal, and a later epoch with an earlier deadline.
+// LH6: what the app was told outlives a revocation, and a later epoch with an earlier deadline.
 func TestWhatWasToldOutlivesTheGrant(t *testing.T) {
 	for name, next := range map[string]lease.Permission{
-		"withdrawn":           {},
+		"revoked":             {},
 		"a later epoch":       {Epoch: epoch(1, 2), Deadline: time.Second / 2},
 		"an earlier deadline": {Epoch: epoch(1, 1), Deadline: time.Second / 2},
 	} {

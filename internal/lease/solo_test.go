@@ -82,7 +82,7 @@ func (s *solo) do(e lease.Event) lease.Output {
 		s.writes = append(s.writes, written{out.Version, s.State()})
 	}
 	s.out = out
-	if out.Withdraw {
+	if out.Revoke {
 		s.also(&out, lease.Event{Type: lease.Told, Until: s.told})
 	}
 	if out.Version != 0 && !s.slow {
@@ -121,7 +121,7 @@ func (s *solo) also(out *lease.Output, e lease.Event) {
 		more.Requests...), append(
 		out.Replies,
 		more.Replies...)
-	out.Withdraw = out.Withdraw || more.Withdraw
+	out.Revoke = out.Revoke || more.Revoke
 	out.Heard, out.Suspect, out.Appoint = cmp.Or(
 		out.Heard,
 		more.Heard,

@@ -22,7 +22,7 @@ func (m *Machine) SteppingDown() bool { return m.leaseholder.steppingDown != nil
 // stepDown stops acting and sends STEP DOWN; finishStepDown does the rest (LH6).
 func (m *Machine) stepDown(heir string) {
 	l := &m.leaseholder
-	m.out.Withdraw = true
+	m.out.Revoke = true
 	last := l.held
 	if l.sought != nil {
 		last = l.sought

@@ -13,7 +13,7 @@ func TestSteppingDown(t *testing.T) {
 	e := s.holding()
 	told := s.told
 	out := s.do(lease.Event{Type: lease.Withdrawn})
-	if s.may() || !out.Withdraw || !s.SteppingDown() {
+	if s.may() || !out.Revoke || !s.SteppingDown() {
 		t.Fatalf("it may act: %v", s.may())
 	}
 	if p, ok := sent(out.Requests, lease.StepDown, "P2"); !ok || p.Epoch != e || p.Heir != "" {

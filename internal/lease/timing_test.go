@@ -181,7 +181,7 @@ func TestLapsedLeaseIsOver(t *testing.T) {
 	if s.may() {
 		t.Error("it resumes an epoch that lapsed")
 	}
-	if !s.out.Withdraw {
+	if !s.out.Revoke {
 		t.Error("it does not say that it has stopped")
 	}
 	for range 40 {

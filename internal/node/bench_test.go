@@ -127,8 +127,8 @@ func (m *member) step(tb testing.TB, e node.Event) {
 			}
 		}
 		m.permission = r.Permission
-		if r.Withdraw {
-			tb.Fatal("it withdraws the permission")
+		if r.Revoke {
+			tb.Fatal("it revokes the permission")
 		}
 		if r.Write == nil {
 			return

@@ -76,14 +76,14 @@ func TestAWriteThatFails(t *testing.T) {
 	}
 }
 
-// V11: a leaseholder whose disk fails withdraws the permission before anything else, and holds
+// V11: a leaseholder whose disk fails revokes the permission before anything else, and holds
 // nothing.
 func TestALeaseholderWhoseDiskFails(t *testing.T) {
 	p := start(t, "P3", newRoster(true))
 	p.hold()
 	p.broken = true
 	p.step(node.Event{Type: node.RosterReceived, Roster: edited(newRoster(true), func(*node.Roster) {})})
-	if did := p.did(); !strings.Contains(did, "fails; withdraw") || p.ledger.Valid(p.now) {
+	if did := p.did(); !strings.Contains(did, "fails; revoke") || p.ledger.Valid(p.now) {
 		t.Errorf("it may act: %t; it did: %s", p.ledger.Valid(p.now), did)
 	}
 }

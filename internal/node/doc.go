@@ -9,7 +9,7 @@
 //
 // It carries out every Ready, of [Node.Step] and of [Node.Advance] alike, in this order:
 //
-//  1. ready.Withdraw: take the permission from the app, before anything else
+//  1. ready.Revoke: take the permission from the app, before anything else
 //  2. ready.Write:    begin to write it to the disk, and go on; report the outcome by Advance
 //  3. ready.Exited, ready.Roster: who may send to us; ready.Links: whom to link to. (2 may also
 //     come after 3: the write only begins.)
@@ -18,7 +18,7 @@
 //  6. ready.Changed: publish View; ready.Behind: ask the manager for a newer roster;
 //     ready.Left: the process may end; ready.Notes: log them
 //  7. note ready.Next: Step(Tick) is due then, at the latest
-//  8. ready.Withdraw: Step(Told), with what the app had been told; it makes a new Ready
+//  8. ready.Revoke: Step(Told), with what the app had been told; it makes a new Ready
 //
 // Any event may come at any time. Before the first roster, and after Ready.Exited, events of links
 // and messages change nothing.

@@ -26,7 +26,7 @@ const (
 	// StateID.
 	Received
 	// Told: no permission that was handed to the app runs longer than Until. Sent after a
-	// withdrawal, and whenever a session of the app has opened or closed.
+	// revocation, and whenever a session of the app has opened or closed.
 	Told
 	// Healthy and Unhealthy: the app can or cannot do a coordinator's work. An app that had a
 	// session and has none any more is unhealthy. Reason says which of the two it is; an Unhealthy

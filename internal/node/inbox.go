@@ -128,9 +128,9 @@ func (n *Node) stepLease(e lease.Event) {
 	}
 	n.stirred = true
 	out := n.lease.Step(e)
-	if out.Withdraw {
-		n.ready.Withdraw = true
-		n.note(Note{Type: Withdrawn, Epoch: n.holds})
+	if out.Revoke {
+		n.ready.Revoke = true
+		n.note(Note{Type: Revoked, Epoch: n.holds})
 		n.holds = 0
 	}
 	if out.Version != 0 {

@@ -211,7 +211,7 @@ func TestAnotherGroupIsEntered(t *testing.T) {
 		p := start(t, "P3", newRoster(true))
 		p.hold()
 		p.step(node.Event{Type: node.RosterReceived, Roster: edited(newRoster(true), change)})
-		if did := p.did(); !p.exited || !strings.HasPrefix(did, "withdraw") ||
+		if did := p.did(); !p.exited || !strings.HasPrefix(did, "revoke") ||
 			p.ledger.Valid(p.now) {
 			t.Errorf("%s: it has left the old one: %t, may act: %t, and did: %s", name, p.exited,
 				p.ledger.Valid(p.now), did)

@@ -25,7 +25,7 @@ func TestNoMinorityEndsALease(t *testing.T) {
 }
 
 // losing has the leaseholder of a group lose some of the others for three leases. A step fails the
-// test that withdraws the permission.
+// test that revokes the permission.
 func losing(t *testing.T, n, lost int, silent bool) {
 	t.Helper()
 	p := join(t, n, n)

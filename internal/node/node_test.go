@@ -55,7 +55,7 @@ func TestLeaseholderIsAppointed(t *testing.T) {
 	}
 }
 
-// LH6, LH8: an app that becomes unhealthy has its permission withdrawn before anything else goes
+// LH6, LH8: an app that becomes unhealthy has its permission revoked before anything else goes
 // out. RELEASE comes when all that the app was told has passed.
 func TestUnhealthyApp(t *testing.T) {
 	p := start(t, "P3", newRoster(true))
@@ -63,7 +63,7 @@ func TestUnhealthyApp(t *testing.T) {
 	told := p.ledger.Told()
 	p.step(node.Event{Type: node.Unhealthy})
 	did := p.did()
-	if !strings.HasPrefix(did, "withdraw; ") || !strings.Contains(did, "STEP DOWN 1.1 to P1") ||
+	if !strings.HasPrefix(did, "revoke; ") || !strings.Contains(did, "STEP DOWN 1.1 to P1") ||
 		strings.Contains(did, "RELEASE") {
 		t.Errorf("it did: %s", did)
 	}

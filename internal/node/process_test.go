@@ -109,9 +109,9 @@ func (p *process) step(e node.Event) {
 }
 
 func (p *process) carryOut(r *node.Ready) {
-	if r.Withdraw {
+	if r.Revoke {
 		p.ledger.Grant(lease.Permission{})
-		p.say("withdraw")
+		p.say("revoke")
 	}
 	if r.Write != nil {
 		p.writes = append(p.writes, *r.Write)
@@ -128,7 +128,7 @@ func (p *process) carryOut(r *node.Ready) {
 	if r.Relink {
 		p.links = slices.Clone(r.Links)
 	}
-	if r.Withdraw {
+	if r.Revoke {
 		p.step(node.Event{Type: node.Told, Until: p.ledger.Told()})
 	}
 	if !p.slow {

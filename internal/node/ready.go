@@ -8,8 +8,8 @@ import (
 // Ready says what is to be done after an event, in the order of its fields (see the package
 // comment). It is valid until the next Step or Advance.
 type Ready struct {
-	// Withdraw: the app's permission ends now, before any message below is sent.
-	Withdraw bool
+	// Revoke: the app's permission ends now, before any message below is sent.
+	Revoke bool
 	// Write, if not nil, is to be written to the disk and then reported by Advance.
 	Write *Write
 	// Exited: this process is on no roster any more. Roster, if not nil, is in use from now on, and
@@ -53,8 +53,8 @@ const (
 	Follows NoteType = iota + 1
 	// Holds: this process holds the lease of Epoch; its first permission ends at Until.
 	Holds
-	// Withdrawn: it holds Epoch no more.
-	Withdrawn
+	// Revoked: it holds Epoch no more.
+	Revoked
 	// Releases: it gives back Epoch of Group.
 	Releases
 	// Suspects: the failure detector suspects Process, the coordinator.

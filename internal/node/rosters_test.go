@@ -48,7 +48,7 @@ func TestWaysOut(t *testing.T) {
 		p.hold()
 		told := p.ledger.Told()
 		p.step(e)
-		if did := p.did(); !strings.HasPrefix(did, "withdraw") || p.ledger.Valid(p.now) {
+		if did := p.did(); !strings.HasPrefix(did, "revoke") || p.ledger.Valid(p.now) {
 			t.Errorf("%s: it may act %t, and did: %s", name, p.ledger.Valid(p.now), did)
 		}
 		if v := p.node.View(); v.Member {
@@ -77,7 +77,7 @@ func TestAnotherGroupOfTheName(t *testing.T) {
 	other := newRoster(true)
 	other.Group = "h"
 	p.step(node.Event{Type: node.RosterReceived, Roster: other})
-	if did := p.did(); !strings.HasPrefix(did, "withdraw") {
+	if did := p.did(); !strings.HasPrefix(did, "revoke") {
 		t.Errorf("it did: %s", did)
 	}
 	if v := p.node.View(); v.Group != "h" || v.Coordinator != "" {
@@ -137,7 +137,7 @@ func TestLeave(t *testing.T) {
 		p.hold()
 		begun := p.now
 		p.step(node.Event{Type: node.Leave})
-		if did := p.did(); !strings.HasPrefix(did, "withdraw") || !strings.Contains(did, "STEP DOWN") || p.left {
+		if did := p.did(); !strings.HasPrefix(did, "revoke") || !strings.Contains(did, "STEP DOWN") || p.left {
 			t.Fatalf("left %t; it did: %s", p.left, did)
 		}
 		if !p.node.View().Leaving {

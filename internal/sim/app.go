@@ -9,7 +9,7 @@ import (
 
 // app is the application beside an agent. It asks every now and then whether it may act, and acts
 // at once, or after a pause that comes between check and act. Some apps keep a session, and close
-// it when they have heeded a withdrawal. An app outlives its agent, and acts on until its deadline.
+// it when they have heeded a revocation. An app outlives its agent, and acts on until its deadline.
 type app struct {
 	process  lease.Incarnation // whose permission it has
 	keeps    bool              // a session
@@ -93,8 +93,8 @@ func (w *World) use(p int32, granted lease.Permission) {
 
 func (w *World) actLate(t *task) { w.act(t.p, lease.Epoch(t.number), int(t.slot)) }
 
-// withdraw takes the permission from the app. One that keeps a session hears of it.
-func (w *World) withdraw(p int32) {
+// revoke takes the permission from the app. One that keeps a session hears of it.
+func (w *World) revoke(p int32) {
 	v := &w.processes[p]
 	if !w.sabotage.keepPermission {
 		v.ledger.Grant(lease.Permission{})

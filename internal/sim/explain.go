@@ -63,8 +63,8 @@ func (w *World) tellStep(p int32, e *node.Event, r *node.Ready) {
 	if e.Type == node.Received && e.Message.Type != node.Question && e.Message.Type != node.Answer {
 		w.tell("%s ← %s  %s", names[p], e.From, describeMessage(&e.Message))
 	}
-	if r.Withdraw {
-		w.tell("%s withdraws the permission", names[p])
+	if r.Revoke {
+		w.tell("%s revokes the permission", names[p])
 	}
 	for i := range r.Notes {
 		n := &r.Notes[i]

@@ -85,7 +85,7 @@ type Clocks struct {
 // Apps is what befalls apps.
 type Apps struct {
 	Sessions bool // some apps keep a session
-	Deaf     int  // chance that an app does not heed a withdrawal, and goes on until its deadline
+	Deaf     int  // chance that an app does not heed a revocation, and goes on until its deadline
 }
 
 // Cluster is what befalls rosters and pods.

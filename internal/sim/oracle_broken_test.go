@@ -23,7 +23,7 @@ var brokenOnPurpose = []broken{
 		o:      func(o *Options) { o.Crash, o.Cut = 5, 5 },
 	},
 	{
-		name:   "a permission that is not withdrawn",
+		name:   "a permission that is not revoked",
 		finds:  "G1",
 		breaks: func(w *World) { w.sabotage.keepPermission = true },
 		o:      sicken,

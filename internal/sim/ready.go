@@ -20,13 +20,13 @@ func (w *World) obey(p int32, e *node.Event, r *node.Ready) {
 	if w.out != nil {
 		w.tellStep(p, e, r)
 	}
-	if r.Withdraw {
-		w.withdraw(p)
+	if r.Revoke {
+		w.revoke(p)
 	}
 	if r.Write != nil {
 		w.write(p, *r.Write)
 	}
-	withdrawn, unwanted := r.Withdraw, w.rewire(p, r)
+	revoked, unwanted := r.Revoke, w.rewire(p, r)
 	if !w.send(p, e, r, &before) {
 		w.crash(p)
 		return
@@ -44,7 +44,7 @@ func (w *World) obey(p int32, e *node.Event, r *node.Ready) {
 		v.asked = true
 	}
 	left, number := r.Left, v.number
-	if withdrawn { // r must not be read from here on
+	if revoked { // r must not be read from here on
 		w.step(p, &node.Event{Type: node.Told, Until: w.told(p)})
 	}
 	if left && v.leaving && v.number == number {

@@ -11,7 +11,7 @@ import (
 // oracle notices. Its zero value breaks nothing.
 type sabotage struct {
 	forgetTold     bool // the ledger says that the app was told nothing
-	keepPermission bool // a withdrawal does not reach the ledger
+	keepPermission bool // a revocation does not reach the ledger
 	forgetState    bool // a restart begins with an empty state directory that has its old identity
 	forgetLength   bool // a restart forgets for how long the voter is bound
 	confirmAll     bool // a write that was refused is reported as done

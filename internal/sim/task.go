@@ -21,7 +21,7 @@ const (
 	reportTask                     // the agent of p reports to its manager
 	pollTask                       // the app of p asks
 	actTask                        // the app of p acts, late, under the epoch number
-	stopTask                       // the app of p heeds a withdrawal
+	stopTask                       // the app of p heeds a revocation
 	manageTask                     // manager p takes its turn
 	endedTask                      // the end of a pod becomes known
 	faultTask                      // the next fault

@@ -41,7 +41,7 @@ func TestPermission(t *testing.T) {
 			func(n *permission) { n.told(true, 2*second, 3*second) },
 			nil,
 		},
-		"withdrawn": {
+		"revoked": {
 			func(n *permission) {
 				n.told(true, 2*second, second)
 				n.told(false, 0, second+1)
@@ -49,7 +49,7 @@ func TestPermission(t *testing.T) {
 			},
 			[]string{"leads", "ceases"},
 		},
-		"withdrawn after its end": {
+		"revoked after its end": {
 			func(n *permission) { n.told(true, 2*second, second); n.told(false, 0, 3*second) },
 			[]string{"leads", "ceases"},
 		},

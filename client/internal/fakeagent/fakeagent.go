@@ -1,6 +1,6 @@
 // Package fakeagent is an agent's side of the app API, for tests: what a real agent would permit is
 // said by the test. It keeps to the agent's rules for sessions: a fresh permission when a third of
-// the last one has passed, and no word after it was withdrawn until there is another.
+// the last one has passed, and no word after it was revoked until there is another.
 package fakeagent
 
 import (
@@ -71,13 +71,13 @@ func (a *Agent) change(f func()) {
 	a.changed = make(chan struct{})
 }
 
-// Grant permits to act under the epoch, until it is withdrawn, for such a time with each message.
+// Grant permits to act under the epoch, until it is revoked, for such a time with each message.
 func (a *Agent) Grant(epoch int64, length time.Duration) {
 	a.change(func() { a.epoch, a.length = epoch, length })
 }
 
-// Withdraw takes the permission back.
-func (a *Agent) Withdraw() { a.change(func() { a.epoch, a.classic = 0, false }) }
+// Revoke takes the permission back.
+func (a *Agent) Revoke() { a.change(func() { a.epoch, a.classic = 0, false }) }
 
 // Elect says that this process coordinates a Classic group.
 func (a *Agent) Elect() { a.change(func() { a.classic = true }) }

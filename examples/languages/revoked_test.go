@@ -13,26 +13,26 @@ import (
 	"time"
 )
 
-// A program whose permission is withdrawn long before its deadline stops its work, and closes the
+// A program whose permission is revoked long before its deadline stops its work, and closes the
 // session, so that the agent need not wait for that deadline. It opens another one, to be a
 // candidate again.
-func TestWithdrawn(t *testing.T) {
+func TestRevoked(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.language, func(t *testing.T) {
 			p.skipUnlessThere(t)
 			t.Parallel()
 			resource := newResource(t)
-			agent := &withdrawing{
-				t:        t,
-				withdraw: make(chan struct{}),
-				closed:   make(chan time.Time, 1),
-				again:    make(chan struct{}),
+			agent := &revoking{
+				t:      t,
+				revoke: make(chan struct{}),
+				closed: make(chan time.Time, 1),
+				again:  make(chan struct{}),
 			}
 			server := httptest.NewServer(agent)
 			t.Cleanup(server.Close)
 			p.begin(t, resource.url, server.URL)
 			resource.find(t, "an act", func(all []*act) *act { return nth(all, 1, func(*act) bool { return true }) })
-			close(agent.withdraw)
+			close(agent.revoke)
 			closed := receive(t, agent.closed, "that it closes its session")
 			receive(t, agent.again, "that it opens another one")
 			for _, a := range resource.later(closed) {
@@ -71,22 +71,22 @@ func (p program) begin(t *testing.T, resource, agent string) {
 	})
 }
 
-// withdrawing is an agent that permits its app to act for an hour, and withdraws that when it is
+// revoking is an agent that permits its app to act for an hour, and revokes that when it is
 // told to. It permits it to the first session, and nothing to those that follow.
-type withdrawing struct {
+type revoking struct {
 	t        *testing.T
-	withdraw chan struct{}
+	revoke   chan struct{}
 	closed   chan time.Time // gets when the first session was closed
 	again    chan struct{}  // closed when there is a second one
 	sessions atomic.Int32
 }
 
-func (a *withdrawing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *revoking) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch a.sessions.Add(1) {
 	case 1:
 		permits(a.t, w, uptime(a.t)+time.Hour, time.Hour)
 		select {
-		case <-a.withdraw:
+		case <-a.revoke:
 		case <-r.Context().Done():
 			a.t.Error("it closed its session while it was permitted to act")
 		}
