@@ -151,7 +151,7 @@ func build(ctx context.Context, pkg, dir string, flags ...string) (string, error
 	if _, err := os.Stat(binary); err == nil {
 		return binary, nil
 	}
-	args := append([]string{"test", "-c", "-p", "1", "-o", binary}, flags...)
+	args := append([]string{"test", "-c", "-p", "1", "-ldflags=-s", "-o", binary}, flags...)
 	text, err := goIn(ctx, pkg, args...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("does not compile: %w\n%s", err, text)

@@ -86,19 +86,3 @@ type Message struct {
 	List     []string // the names that a ring message has collected
 	Table    []Entry  // a copy of a process status table
 }
-
-// Status is the status of a process in the process status table (seed 004, tables 4 and 5).
-type Status string
-
-// The statuses of the process status table.
-const (
-	Normal      Status = "NORMAL"
-	Coordinates Status = "COORDINATOR"
-	Crashed     Status = "CRASHED"
-)
-
-// Entry is a row of the process status table.
-type Entry struct {
-	Name   string
-	Status Status
-}

@@ -103,11 +103,3 @@ type Account struct {
 	Sent      int    // messages of the algorithm that this process sent, without VIEWs
 	Views     int    // VIEWs that this process sent
 }
-
-// State is a snapshot of a Machine.
-type State struct {
-	Coordinator string // empty while there is none
-	Electing    bool
-	Withdrawn   bool
-	Last        Account
-}

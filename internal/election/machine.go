@@ -140,46 +140,6 @@ func (m *Machine) Step(e Event) Output {
 // Machine.
 func (m *Machine) Called() uint64 { return m.sequence }
 
-// State returns a snapshot.
-func (m *Machine) State() State {
-	return State{
-		Coordinator: m.coordinator,
-		Electing:    m.electing,
-		Withdrawn:   m.withdrawn,
-		Last:        m.last,
-	}
-}
-
-// AppendTable appends the process status table to a slice, in ring order.
-func (m *Machine) AppendTable(table []Entry) []Entry {
-	for _, p := range m.roster {
-		table = append(table, Entry{Name: p.Name, Status: m.status(p)})
-	}
-	return table
-}
-
-// Rank returns how many live candidates rank between this process and the coordinator.
-func (m *Machine) Rank() (rank int) {
-	coordinator, _ := m.find(m.coordinator)
-	for q := range m.higher {
-		if coordinator.Outranks(q) && m.alive(q) {
-			rank++
-		}
-	}
-	return rank
-}
-
-func (m *Machine) status(p Process) Status {
-	switch {
-	case p.Name == m.coordinator:
-		return Coordinates
-	case p.Name != m.self.Name && m.peers[p.Name].crashed:
-		return Crashed
-	default:
-		return Normal
-	}
-}
-
 // Links returns the names of the processes to which the algorithm sends. A link to the coordinator
 // is needed to watch it: that is the driver's task.
 func (m *Machine) Links() []string { return m.algorithm.links() }
