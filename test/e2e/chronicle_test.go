@@ -239,7 +239,7 @@ func (c *chronicle) mayAct(pod string) bool {
 		c.t.Fatalf("%s does not answer its app: %v", pod, err)
 	}
 	defer response.Body.Close()
-	said, err := readLeader(response)
+	said, err := readPermission(response)
 	if err != nil {
 		c.t.Fatalf("%s: %v", pod, err)
 	}

@@ -46,7 +46,7 @@ func TestGuardedKills(t *testing.T) {
 		epoch = g.holdsByRoster("scheduler-4")
 		for range guardedKills {
 			resume := stands(t, supervisor) // or its container, on a busy machine, may be back before the lease has run out
-			may := g.leader("scheduler-4")
+			may := g.permission("scheduler-4")
 			killed := g.kill("scheduler-4")
 			next := g.holds("", epoch).Status.Coordinator
 			if next.Name == "scheduler-4" {
@@ -200,10 +200,10 @@ func TestGuardedAppDies(t *testing.T) {
 	g.shows("scheduler-4")
 	session, die := context.WithCancel(t.Context())
 	app := g.ask(session, "scheduler-4", "/v1/session")
-	permission, err := bufio.NewReader(app.Body).ReadString('}')
+	first, err := bufio.NewReader(app.Body).ReadString('}')
 	g.must(err)
-	if !strings.Contains(permission, `"mayAct":true`) {
-		t.Errorf("the session begins with %s", permission)
+	if !strings.Contains(first, `"mayAct":true`) {
+		t.Errorf("the session begins with %s", first)
 	}
 	said := g.chronicle()
 	said.agree("scheduler-4")

@@ -32,7 +32,7 @@ func TestGuardedShortLease(t *testing.T) {
 				g.asksForAShortLease("scheduler-4")
 			}
 			resume := stands(t, supervisor)
-			may := g.leader("scheduler-4")
+			may := g.permission("scheduler-4")
 			killed := g.kill("scheduler-4")
 			next := g.holds("", epoch).Status.Coordinator
 			after := g.took(killed, next.Since.Time)

@@ -10,38 +10,38 @@ import (
 	"github.com/podesta-dev/podesta/test/register"
 )
 
-// leader is what an agent says of its own process: whether it may act, and until when.
-type leader struct {
+// permission is what an agent says of its own process: whether it may act, and until when.
+type permission struct {
 	MayAct                      bool
 	Epoch                       int64
 	DeadlineBoottimeNanoseconds register.Instant
 }
 
 // left is how long it may act, from an instant on.
-func (l leader) left(from time.Time) time.Duration {
-	return l.DeadlineBoottimeNanoseconds.Sub(register.Now()) + time.Since(from)
+func (p permission) left(from time.Time) time.Duration {
+	return p.DeadlineBoottimeNanoseconds.Sub(register.Now()) + time.Since(from)
 }
 
 // mayAct asks a pod's agent as its app would.
 func (g *group) mayAct(pod string) bool {
 	g.t.Helper()
-	return g.leader(pod).MayAct
+	return g.permission(pod).MayAct
 }
 
-func (g *group) leader(pod string) leader {
+func (g *group) permission(pod string) permission {
 	g.t.Helper()
 	response := g.ask(g.t.Context(), pod, "/v1/permission")
 	defer response.Body.Close()
-	said, err := readLeader(response)
+	said, err := readPermission(response)
 	if err != nil {
 		g.t.Fatalf("%s: %v", pod, err)
 	}
 	return said
 }
 
-// readLeader reads an answer of /v1/permission. One that is neither yes nor no is an error: it is not a
-// no.
-func readLeader(response *http.Response) (said leader, err error) {
+// readPermission reads an answer of /v1/permission. One that is neither yes nor no is an error: it
+// is not a no.
+func readPermission(response *http.Response) (said permission, err error) {
 	if err := json.NewDecoder(response.Body).Decode(&said); err != nil {
 		return said, fmt.Errorf("/v1/permission: %s: %w", response.Status, err)
 	}
