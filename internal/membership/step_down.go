@@ -12,8 +12,8 @@ import "time"
 //     priority 0, and the successor the highest priority of all. The rest follows from what
 //     priorities mean.
 //   - It ends when its time has passed or, if it has none, when another process coordinates; when
-//     it is taken back or another request is made; and when no other process has coordinated for one
-//     longest lease on any clock and 5 s, as far as the manager knows.
+//     it is taken back or another request is made; and when no other process has coordinated for
+//     one longest lease on any clock and 5 s, as far as the manager knows.
 //
 // So one request makes two rosters at most, and changes no voters. Nothing that MC1 to MC11 promise
 // depends on it. Without a manager a request neither begins nor ends.
