@@ -1,16 +1,16 @@
 // Command mutants puts known bugs into the code, one at a time, and sees whether the tests notice:
-// the goldens and unit tests of the package, then the searches of hunts.go. It changes nothing in
-// the tree: the compiler is given the mutant as an overlay. The mutants of a package are in its
-// file mutants.txt.
+// the goldens and unit tests of the package, the history of the simulator that the bug comes from,
+// then the searches of hunts.go. It changes nothing in the tree: the compiler is given the mutant as
+// an overlay. The mutants of a package are in its file mutants.txt.
 //
 //	go run ./hack/mutants [-only REGEXP] [-shuffles N] [-searches all|needed|none] [-o PAGE]
 //
 // The tests of the package are enough: most packages have no searches. With -shuffles they must
 // notice each mutant in every order, so that none is noticed by luck.
 //
-// It fails if a mutant survives, if one that is listed as equivalent is noticed, if its tests could
-// not run, or if the text that it replaces is not in the code exactly once (then the table needs
-// mending).
+// It fails if a mutant survives, if the history that it names passes, if one that is listed as
+// equivalent is noticed, if its tests could not run, or if the text that it replaces is not in the
+// code exactly once (then the table needs mending).
 package main
 
 import (
@@ -126,6 +126,8 @@ func conclude(results []result, wanted int, compiled bool) (sum string, err erro
 		case r.equivalent() && (r.caught() || r.missed != ""):
 			failed = append(failed, fmt.Errorf("%s is called equivalent, and is not: %s %s %s",
 				r.name, r.tests, r.search, r.missed))
+		case r.passed != "":
+			failed = append(failed, fmt.Errorf("%s: the history %s does not fail", r.name, r.passed))
 		case r.equivalent():
 			equivalent++
 		case !r.caught():

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -13,6 +14,9 @@ import (
 //	what is wrong, in a sentence
 //	-text of the file that is replaced: it is there exactly once, and may be part of a line
 //	+text that replaces it; nothing: the text is deleted
+//
+// A sentence that ends with "(history: MODE ALGORITHM/NAME)" names a history of internal/sim, which
+// must fail with the mutant.
 //
 // Lines that belong together are - lines, then + lines. A line that begins with # is a comment. The
 // hazard is "equivalent" if the edit does no harm; then the sentence says why, and no test may
@@ -32,6 +36,17 @@ type mutant struct {
 
 // equivalent reports whether a mutant is listed as one that does no harm.
 func (m *mutant) equivalent() bool { return m.hazard == "equivalent" }
+
+var naming = regexp.MustCompile(`\(history: ([^)]+)\)`)
+
+// history is the test of the simulator's TestHistory that plays how the bug was found; empty: the
+// mutant names none.
+func (m *mutant) history() string {
+	if found := naming.FindStringSubmatch(m.why); found != nil {
+		return found[1]
+	}
+	return ""
+}
 
 // tables returns the mutants of all packages below a root that have a table.
 func tables(root string) ([]mutant, error) {

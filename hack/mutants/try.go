@@ -19,7 +19,8 @@ type verdict struct {
 	tests  string        // of the mutant's package: one that failed, in every run of them
 	missed string        // of several runs in which they did not all fail; empty: there is none
 	ran    time.Duration // the longest of these runs, without the build
-	search string        // what the searches found
+	search string        // what the history and the searches found
+	passed string        // the history that the mutant names, if it did not fail
 	took   time.Duration // altogether
 }
 
@@ -43,8 +44,13 @@ func (m *mutant) try(ctx context.Context, dir string, o options) (verdict, error
 	if err != nil {
 		return verdict{}, err
 	}
+	if o.searches != searchNone {
+		if err := m.replay(ctx, dir, overlay, &v); err != nil {
+			return verdict{}, err
+		}
+	}
 	switch {
-	case o.searches == searchNone, len(hunts[m.pkg]) == 0:
+	case o.searches == searchNone, len(hunts[m.pkg]) == 0, v.search != nobody:
 	case o.searches == searchNeeded && v.caught():
 		v.search = notNeeded
 	default:
@@ -54,6 +60,29 @@ func (m *mutant) try(ctx context.Context, dir string, o options) (verdict, error
 	}
 	v.took = time.Since(begun)
 	return v, nil
+}
+
+// replay plays the history that a mutant names. It must fail, whatever else does.
+func (m *mutant) replay(ctx context.Context, dir, overlay string, v *verdict) error {
+	name := m.history()
+	if name == "" {
+		return nil
+	}
+	binary, err := build(ctx, simulator, dir, "-overlay", overlay)
+	if err != nil {
+		return err
+	}
+	what, err := test(ctx, binary, simulator, testTimeout, testFailures,
+		"-test.run=^TestHistory$/"+name, "-test.timeout="+testTimeout.String())
+	switch {
+	case err != nil:
+		return err
+	case what == nobody:
+		v.passed = name
+	default:
+		v.search = what
+	}
+	return nil
 }
 
 // hunt runs the searches of a mutant's package, and returns what they found, or nobody.
