@@ -1,7 +1,7 @@
 // Command mutants puts known bugs into the code, one at a time, and sees whether the tests notice:
 // the goldens and unit tests of the package, the history of the simulator that the bug comes from,
-// then the searches of hunts.go. It changes nothing in the tree: the compiler is given the mutant as
-// an overlay. The mutants of a package are in its file mutants.txt.
+// then the searches of hunts.go. It changes nothing in the tree: the compiler gets the mutant as an
+// overlay. The mutants of a package are in its file mutants.txt.
 //
 //	go run ./hack/mutants [-only REGEXP] [-shuffles N] [-searches all|needed|none] [-o PAGE]
 //

@@ -15,9 +15,9 @@ the hazard that it stands for; the file ` + "`mutants.txt`" + ` of the package h
 "Tests" is the golden or the unit test of the same package that failed first. With ` +
 	"`-shuffles N`" + `
 there are N runs in different orders; a test must fail in each of them, and all are named that were
-first. "Search" is the history of the simulator that failed (a bug that was found once, played again), or
-what a search found: a seed of the simulator with the invariant that it broke (replay it on the mutant with ` + "`-algorithm … -seed …`" +
-	`). A dash means that this one did not notice. The
+first. "Search" is the history of the simulator that failed (a bug that was found once, played
+again), or what a search found: a seed of the simulator with the invariant that it broke (replay it
+on the mutant with ` + "`-algorithm … -seed …`" + `). A dash means that this one did not notice. The
 tests of the package alone catch every mutant, apart from some of the algorithms, which are left to
 the simulator. Only the algorithms and the lease are searched at all%s.
 

@@ -178,8 +178,9 @@ func hearsay(t *testing.T, h *stage) {
 
 // twoAlgorithms: P3 coordinates and is cut off, so P2 coordinates, too. The group changes to
 // the status table bully. P3 hears of that only when the cut has healed and all have said whom
-// they follow, each in an algorithm that the other does not use.
+// they follow, each in an algorithm that the other does not use. Nobody passes a roster on.
 func twoAlgorithms(t *testing.T, h *stage) {
+	h.keepRosters = true
 	h.processes[2].stranded = forever
 	h.cut(2, 0, forever)
 	h.cut(2, 1, forever)

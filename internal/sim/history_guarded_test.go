@@ -109,9 +109,10 @@ func cutOffHeir(t *testing.T, h *stage) {
 }
 
 // newcomer: P4 joins, as a voter. Only it and P3, which holds the lease, have the roster when P3
-// loses its links to the others. So P3 seeks an epoch of the new generation, P4 promises it, and P3
-// gives up.
+// loses its links to the others, and they pass it on to nobody. So P3 seeks an epoch of the new
+// generation, P4 promises it, and P3 gives up.
 func newcomer(t *testing.T, h *stage) {
+	h.keepRosters = true
 	for i := range h.managers {
 		h.managers[i].down = forever
 	}

@@ -204,5 +204,5 @@ func (h *stage) follows(p int32) string {
 	if v.node == nil || v.node.Election() == nil {
 		return ""
 	}
-	return v.node.Election().State().Coordinator
+	return v.node.View().Coordinator
 }
