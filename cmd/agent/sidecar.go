@@ -40,13 +40,13 @@ func newSidecar(o options, logger *slog.Logger, dir *statedir.Dir) *sidecar {
 		dir:      dir,
 		keyring:  identity.NewKeyring(time.Now),
 		board:    agent.NewBoard(),
-		ledger:   agent.NewLedger(agent.ReadClocks),
+		ledger:   agent.NewLedger(agent.MachineClocks{}),
 		accounts: agent.NewAccounts(),
 		prober:   apphealth.NewProber(),
 		pings:    make(chan chan<- struct{}),
 	}
 	s.credentials = credentials.New(dir, s.keyring, credentials.Clock{
-		Boot:   func() time.Duration { return agent.ReadClocks().Boot },
+		Boot:   agent.MachineClocks{}.Boot,
 		BootID: agent.BootID(),
 	}, logger)
 	s.meter = agent.NewMeter(s.board, s.ledger, agent.Sources{

@@ -150,7 +150,7 @@ func (a *Accounts) ask(ctx context.Context) latest {
 // latest is what the node tells.
 func (a *agent) latest() latest {
 	var now latest
-	now.unfinished, now.late = a.node.Latest(a.Ledger.clock().Boot)
+	now.unfinished, now.late = a.node.Latest(a.Ledger.clocks.Boot())
 	if last := a.node.View().Last; last != nil {
 		now.number = last.Number
 	}

@@ -22,7 +22,7 @@ var rewrite = flag.Bool("rewrite", false, "write the goldens in testdata again")
 // fetch is what GET /v1/elections answers, as text.
 func fetch(t *testing.T, told *Accounts) string {
 	t.Helper()
-	ledger := NewLedger(ReadClocks)
+	ledger := NewLedger(MachineClocks{})
 	w := httptest.NewRecorder()
 	AppAPI(NewBoard(), ledger, told).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(),
 		http.MethodGet, "/v1/elections", nil))

@@ -72,6 +72,7 @@ type agent struct {
 	writer    *writer
 	written   node.Write // the newest that was begun
 	timer     *time.Timer
+	now       lease.Reading // when it read the event that it handles
 	next      lease.Instant // when the node wants a Tick
 	renewals  renewals
 	hindered  node.NotCandidate // by the app, as the node was told; empty: it is a candidate
@@ -97,7 +98,7 @@ func Run(ctx context.Context, c Config) error {
 		Self:    lease.Incarnation{Name: c.Self, UID: c.UID, StateID: c.StateID, Number: c.Incarnation},
 		Saved:   c.Saved,
 		Seed:    c.Incarnation,
-		Now:     c.Ledger.clock(),
+		Now:     c.Ledger.clocks.Read(),
 		Rules:   c.Rules,
 		Managed: c.Updates != nil,
 	})
@@ -134,7 +135,7 @@ func (a *agent) sayGoodbye(ctx context.Context) {
 // loop brings the node its events, until it has left after stop is closed.
 func (a *agent) loop(stop <-chan struct{}) error {
 	for !a.left {
-		a.timer.Reset(a.next - a.Ledger.clock().Boot)
+		a.timer.Reset(a.next - a.Ledger.clocks.Boot())
 		select {
 		case <-stop:
 			stop = nil
@@ -151,9 +152,8 @@ func (a *agent) loop(stop <-chan struct{}) error {
 				return err
 			}
 		case o := <-a.writer.outcomes:
-			a.checkCertificate()
-			a.countPause(a.Ledger.clock().Boot)
-			a.carryOut(a.node.Advance(a.Ledger.clock(), o.number, o.err))
+			a.readClocks()
+			a.carryOut(a.node.Advance(a.now, o.number, o.err))
 		case <-a.Ledger.sessions:
 			a.step(node.Event{Type: node.Told, Until: a.Ledger.told()})
 			a.checkHealth()
@@ -203,7 +203,7 @@ func (a *agent) checkCertificate() {
 	if a.inUse != nil && a.expired {
 		a.Logger.Error("the certificate has expired: this process takes part again when it has " +
 			"another one, and a roster")
-		e := node.Event{Type: node.Expired, Now: a.Ledger.clock()}
+		e := node.Event{Type: node.Expired, Now: a.now}
 		a.carryOut(a.node.Step(e))
 	}
 }
@@ -240,15 +240,22 @@ func (a *agent) hindrance() node.NotCandidate {
 
 // step brings the node an event, and carries out what it says.
 func (a *agent) step(e node.Event) {
-	a.checkCertificate()
-	e.Now = a.Ledger.clock()
-	a.countPause(e.Now.Boot)
+	a.readClocks()
+	e.Now = a.now
 	a.carryOut(a.node.Step(e))
 }
 
+// readClocks reads the clocks for the event that has come. One reading serves all that follows from
+// it.
+func (a *agent) readClocks() {
+	a.now = a.Ledger.clocks.Read()
+	a.checkCertificate()
+	a.countPause()
+}
+
 // countPause counts that this process stood still, if it is that late for what it meant to do.
-func (a *agent) countPause(now lease.Instant) {
-	late, t := now-a.next, a.node.T()
+func (a *agent) countPause() {
+	late, t := a.now.Boot-a.next, a.node.T()
 	if a.next != 0 && t != 0 && late > t/2 {
 		a.Meter.pauses.Inc()
 		a.Meter.paused.Add(late.Seconds())

@@ -95,7 +95,7 @@ func member(i int) roster.Process {
 
 func (g *group) boot(name string) {
 	g.incarnation++
-	p := &process{board: agent.NewBoard(), ledger: agent.NewLedger(virtual), accounts: agent.NewAccounts(), health: make(chan error), updates: make(chan roster.Update, 4), done: make(chan error, 1)}
+	p := &process{board: agent.NewBoard(), ledger: agent.NewLedger(agent.ClocksFunc(virtual)), accounts: agent.NewAccounts(), health: make(chan error), updates: make(chan roster.Update, 4), done: make(chan error, 1)}
 	ctx, stop := context.WithCancel(g.t.Context())
 	p.stop = stop
 	g.agents[name] = p
@@ -502,7 +502,7 @@ func TestForgedClaims(t *testing.T) {
 func TestCertificateEndsWithoutATimer(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		network := transport.NewNetwork()
-		board, permit := agent.NewBoard(), agent.NewLedger(virtual)
+		board, permit := agent.NewBoard(), agent.NewLedger(agent.ClocksFunc(virtual))
 		links, health := network.JoinWith("p1", 1, "state-p1"), make(chan error)
 		var ended atomic.Bool
 		ctx, stop := context.WithCancel(t.Context())
@@ -542,7 +542,7 @@ func TestCertificateEndsWithoutATimer(t *testing.T) {
 func TestWithoutAManagerACertificateIsTheLast(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		network := transport.NewNetwork()
-		board, permit := agent.NewBoard(), agent.NewLedger(virtual)
+		board, permit := agent.NewBoard(), agent.NewLedger(agent.ClocksFunc(virtual))
 		links, ends := network.JoinWith("p1", 1, "state-p1"), time.Now().Add(time.Minute)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()

@@ -111,14 +111,14 @@ func (a appAPI) permission(use func() (lease.Permission, bool)) permissionJSON {
 	if !v.guarded() {
 		return permissionJSON{coordinatorJSON: describe(v), MayAct: v.Coordinates()}
 	}
-	now := a.ledger.clock()
+	now := a.ledger.clocks.Boot()
 	granted, ok := use()
 	if !ok {
 		return permissionJSON{coordinatorJSON: a.coordinator()}
 	}
 	c := describe(v)
 	c.Name, c.Epoch, c.Electing = v.Name, granted.Epoch, false
-	remaining := granted.Deadline - now.Boot
+	remaining := granted.Deadline - now
 	deadline := time.Now().Add(remaining)
 	return permissionJSON{
 		coordinatorJSON:  c,

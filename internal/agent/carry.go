@@ -71,7 +71,7 @@ func (a *agent) send(m *node.Message) {
 		a.Links.Request(m.To, m.Request)
 		a.Meter.requestsSent.inc(m.Request.Kind)
 		if m.Request.Kind == lease.Renew {
-			a.renewals.sent(m.Request.Round, a.Ledger.clock().Boot)
+			a.renewals.sent(m.Request.Round, a.now.Boot)
 		}
 	case node.LeaseResponse:
 		if respond, ok := m.ReplyTo.(func(lease.Response)); ok {
@@ -129,11 +129,11 @@ func (a *agent) hear(e transport.Event) {
 			ReplyTo: e.Answer,
 		})
 	case transport.LeaseResponded:
-		a.measure(e.Response)
 		a.receive(e.From, e.StateID, e.Incarnation, node.Message{
 			Type:     node.LeaseResponse,
 			Response: e.Response,
 		})
+		a.measure(e.Response)
 	case transport.RosterRequested:
 		a.receive(e.From, "", 0, node.Message{Type: node.RosterRequest, ReplyTo: e.Answer})
 	case transport.RosterReceived:
@@ -151,12 +151,12 @@ func (a *agent) receive(from, stateID string, incarnation uint64, m node.Message
 	})
 }
 
-// measure takes the time of a grant.
+// measure takes the time of a grant that has just been handled.
 func (a *agent) measure(r lease.Response) {
 	if r.Kind != lease.Renew || !r.Granted {
 		return
 	}
-	if took, known := a.renewals.took(r.Round, a.Ledger.clock().Boot); known {
+	if took, known := a.renewals.took(r.Round, a.now.Boot); known {
 		a.Meter.renewal.Observe(took.Seconds())
 	}
 }

@@ -10,9 +10,15 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// ReadClocks reads the machine's clocks. The protocol counts CLOCK_BOOTTIME, because Go's own
-// monotonic clock stands still while the machine is suspended.
-func ReadClocks() lease.Reading { return readClocks(read) }
+// MachineClocks are this machine's. The protocol counts CLOCK_BOOTTIME, because Go's own monotonic
+// clock stands still while the machine is suspended.
+type MachineClocks struct{}
+
+// Read reads all three.
+func (MachineClocks) Read() lease.Reading { return readClocks(read) }
+
+// Boot reads CLOCK_BOOTTIME.
+func (MachineClocks) Boot() lease.Instant { return read(unix.CLOCK_BOOTTIME) }
 
 func readClocks(read func(clock int32) time.Duration) (r lease.Reading) {
 	for range 10 { // a pause between two readings would look as if the clocks disagreed (LH7)
@@ -30,6 +36,9 @@ func readClocks(read func(clock int32) time.Duration) (r lease.Reading) {
 }
 
 func read(clock int32) time.Duration {
+	if clock == unix.CLOCK_REALTIME { // Go reads this one without a system call
+		return time.Duration(time.Now().UnixNano())
+	}
 	var t unix.Timespec
 	if err := unix.ClockGettime(clock, &t); err != nil { // Linux has these since 2.6.39
 		panic("clock_gettime: " + err.Error())

@@ -13,7 +13,7 @@ import (
 // What changes is the name, or since when.
 func TestAnIdleElectorStreamIsSilent(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		api := appAPI{board: NewBoard(), ledger: NewLedger(ReadClocks)}
+		api := appAPI{board: NewBoard(), ledger: NewLedger(MachineClocks{})}
 		ctx, stop := context.WithCancel(t.Context())
 		var said []electorJSON
 		ended := make(chan struct{})

@@ -53,7 +53,7 @@ func checkAnswer(t *testing.T, body, name string, notBefore time.Time) {
 }
 
 func serve(t *testing.T, b *agent.Board) *httptest.Server {
-	server := httptest.NewServer(agent.AppAPI(b, agent.NewLedger(agent.ReadClocks), agent.NewAccounts()))
+	server := httptest.NewServer(agent.AppAPI(b, agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts()))
 	t.Cleanup(server.Close)
 	return server
 }

@@ -10,7 +10,7 @@ import (
 // Ledger is a lease.Ledger against a clock, for the agent's loop, which grants and revokes, and
 // for whoever serves the app. It checks the clock at each use. Safe for concurrent use.
 type Ledger struct {
-	clock func() lease.Reading
+	clocks Clocks
 
 	mu          sync.Mutex
 	ledger      lease.Ledger
@@ -29,10 +29,10 @@ type Session struct {
 	session *lease.Session
 }
 
-// NewLedger returns a ledger that permits nothing, by the given clock: ReadClocks, except in tests.
-func NewLedger(clock func() lease.Reading) *Ledger {
+// NewLedger returns a ledger that permits nothing, by these clocks: MachineClocks, except in tests.
+func NewLedger(clocks Clocks) *Ledger {
 	return &Ledger{
-		clock:      clock,
+		clocks:     clocks,
 		changed:    make(chan struct{}),
 		sessions:   make(chan struct{}, 1),
 		suspicions: make(chan string, 1),
@@ -44,7 +44,7 @@ func NewLedger(clock func() lease.Reading) *Ledger {
 func (l *Ledger) Use() (lease.Permission, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.clock().Boot
+	now := l.clocks.Boot()
 	p, ok := l.ledger.Use(now)
 	if !ok {
 		return p, false
@@ -59,7 +59,7 @@ func (l *Ledger) Use() (lease.Permission, bool) {
 func (l *Ledger) Valid() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.ledger.Valid(l.clock().Boot)
+	return l.ledger.Valid(l.clocks.Boot())
 }
 
 // Changed returns a channel that is closed when the permission begins, ends or gets another epoch.
@@ -88,7 +88,7 @@ func (s *Session) Use() (lease.Permission, bool) {
 func (s *Session) use() (p lease.Permission, revocations uint64, ok bool) {
 	s.ledger.mu.Lock()
 	defer s.ledger.mu.Unlock()
-	p, ok = s.ledger.ledger.UseIn(s.session, s.ledger.clock().Boot)
+	p, ok = s.ledger.ledger.UseIn(s.session, s.ledger.clocks.Boot())
 	return p, s.ledger.revocations, ok
 }
 
@@ -129,7 +129,7 @@ func (l *Ledger) remaining() time.Duration {
 	if granted.Epoch == 0 {
 		return 0
 	}
-	return max(0, granted.Deadline-l.clock().Boot)
+	return max(0, granted.Deadline-l.clocks.Boot())
 }
 
 // lapsed reports whether what was granted has run out, and was not revoked before.
@@ -137,7 +137,7 @@ func (l *Ledger) lapsed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	granted := l.ledger.Granted()
-	return granted.Epoch != 0 && l.clock().Boot >= granted.Deadline
+	return granted.Epoch != 0 && l.clocks.Boot() >= granted.Deadline
 }
 
 // open is how many sessions are open.

@@ -23,7 +23,7 @@ func TestWhoEndsASession(t *testing.T) {
 		relies bool
 	}{{"the app goes", true, false}, {"the app does not read on", false, true}} {
 		t.Run(c.name, func(t *testing.T) {
-			l := NewLedger(func() lease.Reading { return lease.Reading{Boot: time.Hour} })
+			l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: time.Hour} }))
 			deadline := time.Hour + time.Second
 			l.grant(lease.Permission{Epoch: 1, Deadline: deadline})
 			ctx, gone := context.WithCancel(t.Context())
@@ -48,7 +48,7 @@ func TestWhoEndsASession(t *testing.T) {
 
 // A stray GET of a session would end the process's candidacy when it goes. It opens none.
 func TestASessionIsMeant(t *testing.T) {
-	ledger := NewLedger(ReadClocks)
+	ledger := NewLedger(MachineClocks{})
 	api := AppAPI(NewBoard(), ledger, NewAccounts())
 	for _, header := range []string{"", "close", "Open"} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/session", nil)
@@ -67,7 +67,7 @@ func TestASessionIsMeant(t *testing.T) {
 // nothing after the deadline.
 func TestEveryUseReadsTheClock(t *testing.T) {
 	now := time.Hour
-	l := NewLedger(func() lease.Reading { return lease.Reading{Boot: now} })
+	l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: now} }))
 	l.grant(lease.Permission{Epoch: 1, Deadline: now + time.Second})
 	s := l.Open()
 	for _, c := range []struct {
@@ -89,7 +89,7 @@ func TestEveryUseReadsTheClock(t *testing.T) {
 // Whoever waits hears that a permission begins, ends or gets another epoch; and the loop hears of
 // every session that opens or ends.
 func TestWhatTheLedgerSays(t *testing.T) {
-	l := NewLedger(func() lease.Reading { return lease.Reading{} })
+	l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{} }))
 	for i, c := range []struct {
 		p    lease.Permission
 		said bool
@@ -131,7 +131,7 @@ func TestWhatTheLedgerSays(t *testing.T) {
 func TestASessionIsToldTheNextDeadline(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		l := NewLedger(func() lease.Reading { return lease.Reading{Boot: time.Since(begun)} })
+		l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: time.Since(begun)} }))
 		l.grant(lease.Permission{Epoch: 1, Deadline: 3 * time.Second})
 		api := appAPI{board: NewBoard(), ledger: l}
 		api.board.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
@@ -154,7 +154,7 @@ func TestASessionIsToldTheNextDeadline(t *testing.T) {
 // told.
 func TestNoRevocationIsSkipped(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		l := NewLedger(func() lease.Reading { return lease.Reading{Boot: time.Hour} })
+		l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: time.Hour} }))
 		deadline := time.Hour + time.Second
 		l.grant(lease.Permission{Epoch: 1, Deadline: deadline})
 		api := appAPI{board: NewBoard(), ledger: l}
@@ -187,7 +187,7 @@ func TestNoRevocationIsSkipped(t *testing.T) {
 // depends on the clock.
 func TestAStuckAgentDoesNotCoordinate(t *testing.T) {
 	now := time.Hour
-	l := NewLedger(func() lease.Reading { return lease.Reading{Boot: now} })
+	l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: now} }))
 	l.grant(lease.Permission{Epoch: 7, Deadline: now + time.Second})
 	api := appAPI{board: NewBoard(), ledger: l}
 	api.board.publish(View{
@@ -210,7 +210,7 @@ func TestAStuckAgentDoesNotCoordinate(t *testing.T) {
 // LH10: of several times that an app read nothing, and of which the loop has not heard, it hears of
 // the longest. What an app says that may not act says nothing of its lease.
 func TestTheLongestPauseCounts(t *testing.T) {
-	l := NewLedger(func() lease.Reading { return lease.Reading{Boot: time.Hour} })
+	l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: time.Hour} }))
 	l.paused(time.Second)
 	if len(l.gaps) != 0 {
 		t.Error("an app that may not act is heard")

@@ -49,7 +49,7 @@ func (a *agent) log(notes []node.Note) {
 func (a *agent) logElection(n node.Note) {
 	last := n.Account
 	a.Meter.elected(a.inUse.Algorithm, last, n.Process == a.Self)
-	a.Accounts.add(last, time.Now().Add(last.Begun-a.Ledger.clock().Boot))
+	a.Accounts.add(last, time.Now().Add(last.Begun-a.Ledger.clocks.Boot()))
 	a.Logger.Info("follows", "coordinator", n.Process, "epoch", n.Epoch, "reason", last.Reason,
 		"initiator", last.Initiator, "sent", last.Sent, "took", last.Duration)
 	a.Logger.Debug("election", "transcript", last)
@@ -59,5 +59,5 @@ func (a *agent) logElection(n node.Note) {
 // share.
 func (a *agent) trace(state string, n node.Note, more ...any) {
 	a.Logger.Info("lease", append([]any{"state", state, "epoch", n.Epoch,
-		"boottime", int64(a.Ledger.clock().Boot)}, more...)...)
+		"boottime", int64(a.Ledger.clocks.Boot())}, more...)...)
 }

@@ -35,7 +35,7 @@ func (a appAPI) paused(w http.ResponseWriter, r *http.Request) {
 func (l *Ledger) paused(gap time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ledger.Valid(l.clock().Boot) {
+	if l.ledger.Valid(l.clocks.Boot()) {
 		l.tellGap(gap)
 	}
 }

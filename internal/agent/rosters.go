@@ -27,9 +27,10 @@ func (a *agent) update(u roster.Update) {
 // receiveRoster brings the node a roster. The error is why the process cannot take part with it.
 func (a *agent) receiveRoster(r *roster.Roster) (refused error) {
 	a.offered = r
+	a.now = a.Ledger.clocks.Read()
 	ready := a.node.Step(node.Event{
 		Type:   node.RosterReceived,
-		Now:    a.Ledger.clock(),
+		Now:    a.now,
 		Roster: nodeRoster(r),
 	})
 	for _, n := range ready.Notes {

@@ -27,7 +27,7 @@ func TestFirstRosterOfAnotherRulesLevel(t *testing.T) {
 			links := transport.NewNetwork()
 			c := agent.Config{
 				Self: "p1", UID: "uid-p1", StateID: "state-p1", Incarnation: 1, Rules: 1, Roster: r,
-				Board: agent.NewBoard(), Ledger: agent.NewLedger(virtual), Accounts: agent.NewAccounts(), Save: p.save, Report: p.report,
+				Board: agent.NewBoard(), Ledger: agent.NewLedger(agent.ClocksFunc(virtual)), Accounts: agent.NewAccounts(), Save: p.save, Report: p.report,
 				Logger: slog.New(slog.DiscardHandler),
 			}
 			l := links.JoinWith("p1", 1, "state-p1")

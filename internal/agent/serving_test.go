@@ -27,7 +27,7 @@ func serving(t *testing.T, pings chan chan<- struct{}) (board *agent.Board, mete
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 2)
 	for i, p := range r.Processes {
-		links, permit := network.Join(p.Name, 1), agent.NewLedger(agent.ReadClocks)
+		links, permit := network.Join(p.Name, 1), agent.NewLedger(agent.MachineClocks{})
 		c := agent.Config{Self: p.Name, UID: p.UID, Incarnation: 1, Roster: r, Links: links, Board: boards[i], Accounts: agent.NewAccounts(),
 			Meter: agent.NewMeter(boards[i], permit, agent.Sources{Dropped: links.Dropped}), Ledger: permit, Logger: slog.New(slog.DiscardHandler)}
 		if i == 0 {
@@ -57,7 +57,7 @@ func await(t *testing.T, b *agent.Board, want string) {
 
 func TestAppAPI(t *testing.T) {
 	board, _, kill := serving(t, nil)
-	api := agent.AppAPI(board, agent.NewLedger(agent.ReadClocks), agent.NewAccounts())
+	api := agent.AppAPI(board, agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts())
 	for _, c := range []struct {
 		path   string
 		status int
@@ -81,7 +81,7 @@ func TestAppAPI(t *testing.T) {
 }
 
 func TestAppAPIBeforeTheFirstRoster(t *testing.T) {
-	api := agent.AppAPI(agent.NewBoard(), agent.NewLedger(agent.ReadClocks), agent.NewAccounts())
+	api := agent.AppAPI(agent.NewBoard(), agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts())
 	for path, want := range map[string]int{"/": 200, "/v1/coordinator": 503, "/v1/permission": 503, "/v1/processes": 200} {
 		if status, body := get(api, path); status != want {
 			t.Errorf("GET %s: %d %s, want %d", path, status, body, want)
@@ -95,7 +95,7 @@ func TestAHeadPermitsNothing(t *testing.T) {
 	for _, path := range []string{"/v1/session", "/v1/permission"} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodHead, path, nil)
 		r.Header.Set("Podesta-Session", "open")
-		agent.AppAPI(agent.NewBoard(), agent.NewLedger(agent.ReadClocks), agent.NewAccounts()).ServeHTTP(w, r)
+		agent.AppAPI(agent.NewBoard(), agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts()).ServeHTTP(w, r)
 		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != http.MethodGet {
 			t.Errorf("HEAD %s: %d, allowed is %q", path, w.Code, w.Header().Get("Allow"))
 		}
@@ -111,7 +111,7 @@ func get(h http.Handler, path string) (int, string) {
 // The event stream says who coordinates now, and then each change.
 func TestEvents(t *testing.T) {
 	board, _, kill := serving(t, nil)
-	server := httptest.NewServer(agent.AppAPI(board, agent.NewLedger(agent.ReadClocks), agent.NewAccounts()))
+	server := httptest.NewServer(agent.AppAPI(board, agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts()))
 	defer server.Close()
 	request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/events", nil)
 	response, err := http.DefaultClient.Do(request)

@@ -41,7 +41,7 @@ func (a appAPI) suspect(w http.ResponseWriter, r *http.Request) {
 func (l *Ledger) suspect(name string) (left time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.clock().Boot
+	now := l.clocks.Boot()
 	if left := l.suspected + suspectEvery - now; l.suspected != 0 && left > 0 {
 		return left
 	}

@@ -17,8 +17,8 @@ import (
 // with a header that nothing sets by accident.
 func TestSuspect(t *testing.T) {
 	board, _, _ := serving(t, nil)
-	clock := agent.ReadClocks()
-	ledger := agent.NewLedger(func() lease.Reading { return clock })
+	clock := agent.MachineClocks{}.Read()
+	ledger := agent.NewLedger(agent.ClocksFunc(func() lease.Reading { return clock }))
 	report := func(method, name string, want int) *httptest.ResponseRecorder {
 		t.Helper()
 		w := suspect(board, ledger, method, name)

@@ -119,7 +119,7 @@ func (a *agent) present(n node.View) View {
 		T:            a.node.T(),
 	}
 	if n.Since != 0 {
-		v.Since = time.Now().Add(n.Since - a.Ledger.clock().Boot)
+		v.Since = time.Now().Add(n.Since - a.Ledger.clocks.Boot())
 		if a.view.Coordinator == v.Coordinator && !a.view.Since.IsZero() && n.Last == a.view.Last {
 			v.Since = a.view.Since // the same instant, and no rounding makes it another one
 		}
