@@ -156,16 +156,9 @@ func (m *Machine) Distance(from string) int {
 // receive drops messages that must be ignored and passes on the rest.
 func (m *Machine) receive(e Event) {
 	from, ok := m.find(e.Process)
-	if !ok || from.Name == m.self.Name || !m.newest(e.Process, e.Incarnation) {
+	if !ok || from.Name == m.self.Name || !m.newest(e.Process, e.Incarnation) ||
+		m.late(e.Message.Election) {
 		return
-	}
-	if id := e.Message.Election; id.Initiator != "" && id.Initiator != m.self.Name {
-		// An earlier incarnation means that the message is late. A later one that a third process
-		// names is not recorded: only a process itself may introduce a new incarnation, or one
-		// member could silence another for good.
-		if initiator, ok := m.peers[id.Initiator]; !ok || id.Incarnation < initiator.incarnation {
-			return
-		}
 	}
 	if m.peers[from.Name].link != down {
 		m.peers[from.Name].crashed = false
@@ -175,16 +168,6 @@ func (m *Machine) receive(e Event) {
 		return
 	}
 	m.algorithm.receive(from, e.Message)
-}
-
-// newest reports whether this is the newest known incarnation of a process. A newer one than known
-// is always accepted, and resets the counters.
-func (m *Machine) newest(name string, incarnation uint64) bool {
-	p := m.peers[name]
-	if incarnation > p.incarnation {
-		p.incarnation, p.announced, p.withdrawn = incarnation, 0, false
-	}
-	return incarnation == p.incarnation
 }
 
 func (m *Machine) peerUp(name string) {

@@ -49,8 +49,6 @@ type length struct {
 
 // The numbers of LH10.
 const (
-	// beats is how often a lease is renewed at least while it runs.
-	beats = 4
 	// leastPatience and mostPatience bound how long it must go well until a shorter lease is tried.
 	leastPatience, mostPatience = 2 * time.Second, 10 * time.Minute
 	// LeastLease is the shortest lease that a roster may name.
@@ -69,11 +67,6 @@ func (r *Roster) shortest() time.Duration {
 		return r.Lease
 	}
 	return min(r.LeaseMinimum, r.Lease)
-}
-
-// heartbeat returns how often a lease is renewed.
-func (r *Roster) heartbeat(lease time.Duration) time.Duration {
-	return max(min(r.Heartbeat, lease/beats), time.Millisecond)
 }
 
 // adapt keeps the length within the bounds of a roster.

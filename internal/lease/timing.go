@@ -17,6 +17,8 @@ const (
 	// anchorAge is how old the reading at least is that rates are judged by (LH7).
 	anchorAge = 5 * time.Second
 
+	// beats is how often a lease is renewed at least while it runs (LH10).
+	beats = 4
 	// missedHeartbeats is how many heartbeats, in addition to T, may pass since the last renewal
 	// until a leaseholder is no longer heard (V9).
 	missedHeartbeats = 2
@@ -51,4 +53,10 @@ func Window(lease time.Duration) time.Duration {
 func Outlast(lease time.Duration) time.Duration {
 	const slow = 100 - driftPercent
 	return (lease*(100+driftPercent) + slow - 1) / slow
+}
+
+// heartbeat returns how often a lease is renewed (LH10): as often as the roster says, and at least
+// four times while it runs.
+func (r *Roster) heartbeat(lease time.Duration) time.Duration {
+	return max(min(r.Heartbeat, lease/beats), time.Millisecond)
 }

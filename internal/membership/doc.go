@@ -1,8 +1,8 @@
 // Package membership decides which processes of a group vote, and when that may change: rules MC1
-// to MC8 and MC10 to MC13, each in the file named for its subject, with its full text above the
+// to MC8 and MC10 to MC14, each in the file named for its subject, with its full text above the
 // code.
 //
-//	roster.go           MC1  one roster at a time; how generations are numbered
+//	generation.go       MC1  one roster at a time; how generations are numbered
 //	founding.go         MC2  the first voters
 //	change.go           MC3  one voter at a time
 //	acknowledgement.go  MC4  a majority acknowledges, then two longest leases pass

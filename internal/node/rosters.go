@@ -123,23 +123,6 @@ func (n *Node) complain(r *Roster) {
 	}
 }
 
-// exit stops taking part. What the app was told still runs, and is remembered by the lease
-// protocol.
-func (n *Node) exit() {
-	if n.roster == nil {
-		return
-	}
-	n.stirred, n.waiting, n.called = true, waiting{}, n.election.Called()
-	n.election, n.detector = nil, nil // what ends in the lease protocol nominates nobody any more
-	n.authorise(lease.Event{Type: lease.RosterChanged})
-	n.note(Note{Type: Exits})
-	n.roster = nil
-	n.inbox.election, n.nominated, n.alarms = n.inbox.election[:0], "", alarms{}
-	n.peers, n.passing = peers{}, passing{}
-	n.episode.cancel()
-	n.links, n.ready.Roster, n.ready.Exited, n.rests = nil, nil, true, false
-}
-
 func processes(r *Roster) []election.Process {
 	list := make([]election.Process, len(r.Members))
 	for i, m := range r.Members {
