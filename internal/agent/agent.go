@@ -75,8 +75,7 @@ type agent struct {
 	now       lease.Reading // when it read the event that it handles
 	next      lease.Instant // when the node wants a Tick
 	renewals  renewals
-	hindered  node.NotCandidate // by the app, as the node was told; empty: it is a candidate
-	unhealthy error             // why the app is; nil: it is healthy
+	unhealthy error // why the app is; nil: it is healthy
 	left      bool
 	expired   bool // its certificate has ended
 	view      View
@@ -155,14 +154,13 @@ func (a *agent) loop(stop <-chan struct{}) error {
 			a.readClocks()
 			a.carryOut(a.node.Advance(a.now, o.number, o.err))
 		case <-a.Ledger.sessions:
-			a.step(node.Event{Type: node.Told, Until: a.Ledger.told()})
-			a.checkHealth()
+			a.told()
 		case name := <-a.Ledger.suspicions:
 			a.step(node.Event{Type: node.AppSuspects, From: name})
 		case gap := <-a.Ledger.gaps:
 			a.step(node.Event{Type: node.AppAsked, Length: gap})
 		case a.unhealthy = <-a.Health:
-			a.checkHealth()
+			a.health()
 		case answer := <-a.Accounts.asks:
 			answer <- a.latest()
 		case p := <-a.Pings:
@@ -208,34 +206,18 @@ func (a *agent) checkCertificate() {
 	}
 }
 
-// checkHealth follows the app's health and its sessions. An app that had a session and has none any
-// more is gone: its process is no candidate until it is back.
-func (a *agent) checkHealth() {
-	hindered := a.hindrance()
-	if hindered == a.hindered {
-		return
+// health brings the node what the checks of the app have found.
+func (a *agent) health() {
+	e := node.Event{Type: node.Healthy}
+	if a.unhealthy != nil {
+		e.Type = node.Unhealthy
 	}
-	a.hindered = hindered
-	if hindered != "" {
-		a.Logger.Warn("the app is unhealthy, or it closed its session: this process is no candidate "+
-			"until that has changed", "why", hindered, "reason", a.unhealthy)
-		a.step(node.Event{Type: node.Unhealthy, Reason: hindered})
-	} else {
-		a.Logger.Info("the app is healthy again: this process is a candidate")
-		a.step(node.Event{Type: node.Healthy})
-	}
+	a.step(e)
 }
 
-// hindrance returns why the app keeps its process from being a candidate; empty: it does not.
-func (a *agent) hindrance() node.NotCandidate {
-	switch {
-	case a.unhealthy != nil:
-		return node.AppUnhealthy
-	case a.Ledger.deserted():
-		return node.SessionClosed
-	default:
-		return ""
-	}
+// told brings the node what the app relies on, and whether it has a session.
+func (a *agent) told() {
+	a.step(node.Event{Type: node.Told, Until: a.Ledger.told(), Deserted: a.Ledger.deserted()})
 }
 
 // step brings the node an event, and carries out what it says.

@@ -43,7 +43,7 @@ func (a *agent) carryOut(r *node.Ready) {
 	}
 	a.next, a.left = r.Next, a.left || r.Left
 	if r.Revoke { // the Ready is not valid any more after this
-		a.step(node.Event{Type: node.Told, Until: a.Ledger.told()})
+		a.told()
 	}
 }
 

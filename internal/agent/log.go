@@ -33,6 +33,11 @@ func (a *agent) log(notes []node.Note) {
 			a.Meter.writeFailures.Inc()
 			a.Logger.Error("the state directory cannot be written: this voter grants nothing, and "+
 				"acknowledges no roster, until it can; make room there", "error", n.Err)
+		case node.Withdraws:
+			a.Logger.Warn("the app is unhealthy, or it closed its session: this process is not a "+
+				"candidate until the app is healthy and has a session", "reason", a.unhealthy)
+		case node.Restored:
+			a.Logger.Info("the app is healthy again: this process is a candidate")
 		case node.OldRoster:
 			a.Logger.Error("the roster is older than one that this voter has used: this process "+
 				"neither votes nor acts until it has a newer one", "used", n.Epoch.Generation())

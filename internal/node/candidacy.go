@@ -1,8 +1,6 @@
 package node
 
 import (
-	"cmp"
-
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
 )
@@ -35,8 +33,10 @@ func (n *Node) notCandidate() NotCandidate {
 		return IsLeaving
 	case m.Priority == 0:
 		return HasPriorityZero
-	case n.withdrawn:
-		return n.unhealthy
+	case n.unhealthy:
+		return AppUnhealthy
+	case n.deserted:
+		return SessionClosed
 	case n.guarded() && n.rests:
 		return IsResting
 	default:
@@ -60,22 +60,22 @@ func (n *Node) rest() {
 	}
 }
 
-// health withdraws a process whose app is unhealthy, and restores it. The agent goes on answering
-// and forwarding: "the control part of a failed process continues to function" (seed 000).
-func (n *Node) health(healthy bool, why NotCandidate) {
-	if n.leaving.since != 0 {
+// hinder withdraws a process whose app is unhealthy or has deserted it, and restores it when
+// neither is so. The agent goes on answering and forwarding: "the control part of a failed process
+// continues to function" (seed 000).
+func (n *Node) hinder(unhealthy, deserted bool) {
+	if n.leaving.since != 0 || unhealthy == n.unhealthy && deserted == n.deserted {
 		return
 	}
-	if !healthy {
-		n.unhealthy, n.stirred = cmp.Or(why, AppUnhealthy), true
-	}
-	if n.withdrawn == !healthy {
-		return
-	}
-	if healthy {
-		n.restore()
-	} else {
+	n.unhealthy, n.deserted, n.stirred = unhealthy, deserted, true
+	switch hindered := unhealthy || deserted; {
+	case hindered == n.withdrawn: // only the reason is another one
+	case hindered:
 		n.withdraw()
+		n.note(Note{Type: Withdraws})
+	default:
+		n.restore()
+		n.note(Note{Type: Restored})
 	}
 }
 

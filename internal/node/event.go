@@ -26,11 +26,10 @@ const (
 	// StateID.
 	Received
 	// Told: no permission that was handed to the app runs longer than Until. Sent after a
-	// revocation, and whenever a session of the app has opened or closed.
+	// revocation, and whenever a session of the app has opened or closed. Deserted: the app had a
+	// session, and has none any more.
 	Told
-	// Healthy and Unhealthy: the app can or cannot do a coordinator's work. An app that had a
-	// session and has none any more is unhealthy. Reason says which of the two it is; an Unhealthy
-	// with another Reason than the last changes only what the view says.
+	// Healthy and Unhealthy: the app can or cannot do a coordinator's work.
 	Healthy
 	Unhealthy
 	// AppSuspects: the app reports that From, the coordinator, does not answer it.
@@ -55,7 +54,7 @@ type Event struct {
 	Roster      *Roster
 	Until       lease.Instant
 	Length      time.Duration
-	Reason      NotCandidate // AppUnhealthy, or SessionClosed; empty: AppUnhealthy
+	Deserted    bool
 }
 
 // MessageType says which of the three machines a message is for.

@@ -33,8 +33,9 @@ type Node struct {
 	inbox     inbox
 	waiting   waiting      // for this process to stop following the leaseholder
 	nominated string       // by the election algorithm, as the lease protocol knows it
-	withdrawn bool         // the app is unhealthy, or the process leaves
-	unhealthy NotCandidate // why, while the app is unhealthy
+	withdrawn bool         // by its app, or because it leaves
+	unhealthy bool         // the app is
+	deserted  bool         // the app had a session, and has none any more
 	rests     bool         // the lease protocol has withdrawn the process for a while (C5)
 	holds     lease.Epoch
 
@@ -74,8 +75,9 @@ func (n *Node) Step(e Event) *Ready {
 		n.received(&e)
 	case Told:
 		n.authorise(lease.Event{Type: lease.Told, Until: e.Until})
+		n.hinder(n.unhealthy, e.Deserted)
 	case Healthy, Unhealthy:
-		n.health(e.Type == Healthy, e.Reason)
+		n.hinder(e.Type == Unhealthy, n.deserted)
 	case AppSuspects:
 		n.appSuspects(e.From)
 	case AppAsked:

@@ -73,6 +73,9 @@ const (
 	// Enters and Exits: the process takes part with a roster from now on, or in no group.
 	Enters
 	Exits
+	// Withdraws and Restored: the app keeps the process from being a candidate, or does no more.
+	Withdraws
+	Restored
 	// RosterChanged: the roster in use is another one.
 	// Refused: Err is why this process cannot take part with the roster.
 	RosterChanged

@@ -123,31 +123,30 @@ func (w *World) heed(t *task) {
 
 // toldAnew tells the Node what a session that was opened or closed has changed.
 func (w *World) toldAnew(p int32) {
-	w.step(p, &node.Event{Type: node.Told, Until: w.told(p)})
-	w.health(p)
+	w.step(p, w.told(p))
 }
 
-// told is until when the app relies on what it was told.
-func (w *World) told(p int32) lease.Instant {
-	if w.sabotage.forgetTold {
-		return 0
+// told is what the app relies on, and whether it has a session.
+func (w *World) told(p int32) *node.Event {
+	v := &w.processes[p]
+	e := node.Event{Type: node.Told, Deserted: v.ledger.Deserted()}
+	if !w.sabotage.forgetTold {
+		e.Until = v.ledger.Told()
 	}
-	return w.processes[p].ledger.Told()
+	return &e
 }
 
 // health tells the Node whether the app can do a coordinator's work.
 func (w *World) health(p int32) {
 	v := &w.processes[p]
-	bad := v.sick || v.ledger.Deserted()
-	if v.node == nil || bad == v.unhealthy || v.leaving {
+	if v.node == nil {
 		return
 	}
-	v.unhealthy = bad
 	e := node.Event{Type: node.Healthy}
-	if bad {
+	if v.sick {
 		e.Type = node.Unhealthy
 	}
-	w.tell("%s: its app is healthy: %t", v.name, !bad)
+	w.tell("%s: its app is healthy: %t", v.name, !v.sick)
 	w.step(p, &e)
 }
 

@@ -133,7 +133,8 @@ func (w *World) holder() int32 {
 // candidate reports whether a process may come to lead, by the newest roster.
 func (w *World) candidate(m *lease.Member) bool {
 	v := &w.processes[w.place(m.Name)]
-	return m.Priority > 0 && v.roster != nil && v.self.UID == m.UID && !v.unhealthy && !v.leaving
+	return m.Priority > 0 && v.roster != nil && v.self.UID == m.UID && !v.sick &&
+		!v.ledger.Deserted() && !v.leaving
 }
 
 // checkRagged checks that somebody holds most of the time though some links are cut for ever, if

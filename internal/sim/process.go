@@ -30,19 +30,18 @@ type process struct {
 	ledger lease.Ledger
 	app    app
 
-	sick      bool // the app cannot do a coordinator's work
-	unhealthy bool // the Node has been told so, or that the app has left
-	leaving   bool
-	boss      int   // the manager that the agent is connected to
-	group     int   // the newest group object that the agent was told of
-	sent      int64 // how many rosters were sent to it
-	read      int64 // the newest of them that it has read: none comes after a later one
-	stranded  Time  // it reaches no manager until then
-	rules     int32 // the newest rules level that the agent's build supports; 0 is 1
-	asked     bool  // it has asked for a newer roster
-	heard     []uint64
-	words     [16]word // that its voter has made last, given or not
-	said      int      // of words
+	sick     bool // the app cannot do a coordinator's work
+	leaving  bool
+	boss     int   // the manager that the agent is connected to
+	group    int   // the newest group object that the agent was told of
+	sent     int64 // how many rosters were sent to it
+	read     int64 // the newest of them that it has read: none comes after a later one
+	stranded Time  // it reaches no manager until then
+	rules    int32 // the newest rules level that the agent's build supports; 0 is 1
+	asked    bool  // it has asked for a newer roster
+	heard    []uint64
+	words    [16]word // that its voter has made last, given or not
+	said     int      // of words
 }
 
 // names of simulated processes, in ring order.
@@ -126,7 +125,7 @@ func (w *World) run(p int32) {
 	})
 	v.roster, v.seen, v.ticks, v.next = nil, election.State{}, 0, 0
 	v.ledger = lease.Ledger{}
-	v.sick, v.unhealthy, v.leaving, v.asked = false, false, false, false
+	v.sick, v.leaving, v.asked = false, false, false
 	v.app.start(v.self)
 	clear(v.heard)
 	v.said, v.words = 0, [len(v.words)]word{}

@@ -45,7 +45,7 @@ func (w *World) obey(p int32, e *node.Event, r *node.Ready) {
 	}
 	left, number := r.Left, v.number
 	if revoked { // r must not be read from here on
-		w.step(p, &node.Event{Type: node.Told, Until: w.told(p)})
+		w.step(p, w.told(p))
 	}
 	if left && v.leaving && v.number == number {
 		w.depart(p)
