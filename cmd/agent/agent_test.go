@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -149,7 +150,7 @@ func TestStatusPortIsBounded(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- serve(ctx, o, slog.New(slog.DiscardHandler)) }()
+	go func() { done <- serve(ctx, o, logger(t)) }()
 	ready := func() error {
 		response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get(
 			"http://" + address + "/readyz",
@@ -193,25 +194,61 @@ func TestStatusPortIsBounded(t *testing.T) {
 }
 
 // follow reads the event stream of an agent's app API, once the agent listens.
+// patience bounds what a test waits for: if an agent fails, its log says why.
+const patience = 2 * time.Minute
+
+// follow reads the coordinators that an agent tells its app.
 func follow(t *testing.T, address string) *bufio.Scanner {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(client.CloseIdleConnections)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
 	for {
-		response, err := client.Get("http://" + address + "/v1/events")
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+			"http://"+address+"/v1/events", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := client.Do(request)
 		if err == nil {
 			t.Cleanup(func() { response.Body.Close() })
 			return bufio.NewScanner(response.Body)
 		}
-		if t.Context().Err() != nil {
+		if ctx.Err() != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// serves runs an agent. That it ends by itself ends the test.
+// logger writes what agents log into what the test prints if it fails.
+func logger(t *testing.T) *slog.Logger {
+	l := &testLog{to: t.Output()}
+	t.Cleanup(l.end)
+	return slog.New(slog.NewTextHandler(l, nil))
+}
+
+// testLog is what a test prints until it ends: an agent may outlive a test that fails.
+type testLog struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (l *testLog) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.to.Write(line)
+}
+
+func (l *testLog) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.to = io.Discard
+}
+
+// serves runs an agent. That it ends by itself fails the test.
 func serves(t *testing.T, ctx context.Context, o options) error { //nolint:revive // it is the test's
-	err := serve(ctx, o, slog.New(slog.DiscardHandler))
+	err := serve(ctx, o, logger(t))
 	if ctx.Err() == nil {
 		t.Errorf("an agent has ended: %v", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,7 +87,7 @@ func TestGuardedWithoutAManager(t *testing.T) {
 	done := make(chan error, 2)
 	for i, name := range []string{"a", "b"} {
 		o := optionsOf(t, dir, file, name, states[i], links[i], apps[i])
-		go func() { done <- serve(ctx, o, slog.New(slog.DiscardHandler)) }()
+		go func() { done <- serve(ctx, o, logger(t)) }()
 	}
 	awaitName(t, follow(t, apps[0]), "b")
 	stop()
@@ -120,7 +119,7 @@ func TestStateDirectoryThatTheRosterDoesNotName(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := optionsOf(t, dir, file, "a", state, "127.0.0.1:0", "127.0.0.1:0")
-		err := serve(t.Context(), o, slog.New(slog.DiscardHandler))
+		err := serve(t.Context(), o, logger(t))
 		if err == nil || !strings.Contains(err.Error(), id) ||
 			!strings.Contains(err.Error(), "another uid and the stateID") {
 			t.Errorf("%s: %v", lost, err)

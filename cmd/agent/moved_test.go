@@ -174,7 +174,7 @@ func startAgent(t *testing.T, manager, folder string) started {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, o, slog.New(slog.DiscardHandler)) }()
+	go func() { ended <- serve(ctx, o, logger(t)) }()
 	return started{app: app, stop: stop, ended: ended}
 }
 
