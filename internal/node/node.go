@@ -31,12 +31,12 @@ type Node struct {
 	detector *detector.Detector // nil: no roster
 
 	inbox     inbox
-	waiting   waiting      // for this process to stop following the leaseholder
-	nominated string       // by the election algorithm, as the lease protocol knows it
-	withdrawn bool         // by its app, or because it leaves
-	unhealthy bool         // the app is
-	deserted  bool         // the app had a session, and has none any more
-	rests     bool         // the lease protocol has withdrawn the process for a while (C5)
+	waiting   waiting // for this process to stop following the leaseholder
+	nominated string  // by the election algorithm, as the lease protocol knows it
+	withdrawn bool    // by its app, or because it leaves
+	unhealthy bool    // the app is
+	deserted  bool    // the app had a session, and has none any more
+	rests     bool    // the lease protocol has withdrawn the process for a while (C5)
 	holds     lease.Epoch
 
 	alarms  alarms
