@@ -31,8 +31,8 @@ from the coordinator that it has just missed. When a process crashes later, its 
 ring learns of it T after the crash.
 
 --unhealthy fails the app of a process and not its agent: the process cannot coordinate, and its
-control part goes on, which in a ring "simply forwards each received message" (seed 000). A
-coordinator whose app fails calls an election itself.
+agent goes on answering, and forwarding messages in a ring. A coordinator whose app fails calls an
+election itself.
 
 A message sent to a process that is down counts. The total is of the election's own messages:
 VIEWs, by which processes hear of two coordinators, are counted apart.
@@ -52,7 +52,7 @@ const simulateExamples = `  # The coordinator of five processes has crashed, and
   # The coordinator crashes at time 3 and comes back at time 20; draw it
   kubectl election simulate --algorithm RingList --crash 5@3 --recover 5@20 -o svg > ring.svg
 
-  # The app of the coordinator fails, and its control part forwards, as seed 000 assumes
+  # The app of the coordinator fails; its agent goes on forwarding
   kubectl election simulate --algorithm LeLann --unhealthy 5
 
   # A partition from time 2 to 20: each side elects; when it heals, the sides merge

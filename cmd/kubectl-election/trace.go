@@ -15,16 +15,16 @@ import (
 	"github.com/podesta-dev/podesta/internal/trace/drawing"
 )
 
-const traceLong = `Show what was said in an election, and what came of it: every message, as the
-processes tell it that sent and received it, put together to one picture.
+const traceLong = `Show every message of an election, and its outcome. The command collects the accounts
+of all agents, which list what each process sent and received, and merges them into one diagram.
 
 No clock of one machine is compared with that of another. A message cannot arrive before it was
-sent: that orders the events, and where it leaves the order open, the picture says so. A process
-that tells nothing is a gap, and named as one.
+sent: that orders the events, and where it leaves the order open, the diagram says so. It lists the
+processes that gave no account.
 
 The accounts come from the agents, by forwarding a port to each pod: that needs the verb create on
-pods/portforward. Without it, what the group's status has of the election is shown, and what is
-missing is said. Nothing that the command does opens a session, or permits anything.
+pods/portforward. Without it, the command shows what the group's status has of the election, and
+lists what is missing. It opens no session, and permits nothing.
 
 With -f the accounts are read from files, each with what an agent answers at GET /v1/elections
 (docs/reference/app-api.md). That needs no cluster.`

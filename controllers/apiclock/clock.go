@@ -103,8 +103,9 @@ func (c *Clock) compare(sent, date time.Time) {
 	c.compared, c.date, c.agreed = now, date, agreed
 	c.mu.Unlock()
 	if changed && !agreed {
-		c.logger.Error("the clocks of this machine and of the API server differ, so voters whose "+
-			"pods are gone do not count as ended by time: set the clocks right",
+		c.logger.Error("the clocks of this machine and of the API server differ: until they "+
+			"agree, no voter whose pod is missing counts as stopped because its certificates have "+
+			"expired. Set the clocks right",
 			"here", now.UTC(), "apiServer", date.UTC())
 	}
 }

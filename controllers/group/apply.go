@@ -152,7 +152,7 @@ func (r *Reconciler) outdated(group *v1.ElectionGroup, err error) error {
 		!strings.Contains(err.Error(), "strict decoding error: unknown field") { // in a patch
 		return err
 	}
-	const note = "the definition of ElectionGroups in this cluster is older than the manager: apply " +
+	const note = "the CustomResourceDefinition of ElectionGroups is older than the manager: apply " +
 		"the one of the manager's version (docs/guides/upgrade.md)"
 	r.record(group, []notification{{corev1.EventTypeWarning, "DefinitionOutdated", "Apply", note}})
 	return fmt.Errorf(note+": %w", err)

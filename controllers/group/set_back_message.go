@@ -56,7 +56,7 @@ func setBackMessage(f findings) string {
 	}
 	adopt := fmt.Sprintf("kubectl election adopt %s -n %s", f.group.Name, f.group.Namespace)
 	wrong := fmt.Sprintf("the status %s, and %s one of generation %d: a backup was restored, or the "+
-		"status was wiped. Elections go on; no roster is made", had, who, b.Newest)
+		"status was wiped. Elections continue; changes of members are suspended", had, who, b.Newest)
 	if b.Held == 0 {
 		return fmt.Sprintf("%s. No agent has shown a roster that a manager signed. Bring the "+
 			"voters back, or run %s --status if nothing runs that uses a newer one", wrong, adopt)

@@ -48,8 +48,8 @@ func TestStatusSetBack(t *testing.T) {
 		return ""
 	}
 	const wrong = "StatusSetBack: the status holds the roster of generation 863995, and p-0, p-1, p-2 " +
-		"use one of generation 864000: a backup was restored, or the status was wiped. Elections go " +
-		"on; no roster is made. "
+		"use one of generation 864000: a backup was restored, or the status was wiped. Elections " +
+		"continue; changes of members are suspended. "
 	if got, want := stalled(), wrong+"No agent has shown a roster that a manager signed. Bring the "+
 		"voters back, or run kubectl election adopt g -n shop --status if nothing runs that uses a "+
 		"newer one"; got != want {

@@ -31,8 +31,8 @@ func (a *agent) log(notes []node.Note) {
 			a.Meter.suspicions.Inc()
 		case node.WriteFailed:
 			a.Meter.writeFailures.Inc()
-			a.Logger.Error("the state directory cannot be written: this voter grants nothing, and "+
-				"acknowledges no roster, until it can; make room there", "error", n.Err)
+			a.Logger.Error("the state directory cannot be written: this voter grants no votes and "+
+				"acknowledges no roster until it can be; free space on its volume", "error", n.Err)
 		case node.Withdraws:
 			a.Logger.Warn("the app is unhealthy, or it closed its session: this process is not a "+
 				"candidate until the app is healthy and has a session", "reason", a.unhealthy)
@@ -45,7 +45,7 @@ func (a *agent) log(notes []node.Note) {
 			a.Logger.Info("a new roster is in use", "generation", a.inUse.Generation,
 				"processes", len(a.inUse.Processes), "algorithm", a.inUse.Algorithm)
 		case node.Exits:
-			a.Logger.Info("this process is on no roster any more")
+			a.Logger.Info("this process was removed from the roster")
 		default: // Refused is an error of update; the rest is for the simulator
 		}
 	}

@@ -66,7 +66,7 @@ func (d *Door) Accept() (net.Conn, error) {
 		}
 		v, displaced := d.enter(conn)
 		if displaced != nil {
-			displaced.Close() //nolint:errcheck // it was open, and is to be so no more
+			displaced.Close() //nolint:errcheck // nobody is left to tell
 		}
 		if v != nil {
 			return v, nil

@@ -20,7 +20,7 @@ type View struct {
 	Phase        string           // Guarded: what this process does, in a word (lease.Machine.Phase)
 	Electing     bool             // this process takes part in an election
 	Withdrawn    bool             // the election algorithm takes this process for no candidate
-	NotCandidate NotCandidate     // why this process is none; empty: it is one
+	NotCandidate NotCandidate     // why this process is not a candidate; empty: it is one
 	Leaving      bool             // it is about to end on purpose
 	Table        []election.Entry // the process status table, in ring order
 	Last         *Account         // nil before the first election
