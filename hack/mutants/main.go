@@ -50,7 +50,8 @@ func main() {
 	var o options
 	only := flag.String("only", "", "try only mutants whose package or name matches, such as "+
 		"internal/lease or ^promises")
-	flag.StringVar(&o.page, "o", "", "write the table to this file, if all mutants were tried")
+	flag.StringVar(&o.page, "o", "", "write what was found into the table of this file, beside what "+
+		"it has of the other mutants")
 	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU(),
 		"how many mutants to try at once, each on one processor")
 	flag.DurationVar(&o.within, "within", 0, "begin at a random mutant, and begin none after this "+
@@ -98,19 +99,29 @@ func run(ctx context.Context, o options) error {
 	if _, err := os.Stat(filepath.Dir(o.page)); o.page != "" && err != nil {
 		return err // now, not in half an hour
 	}
+	at, err := now()
+	if err != nil {
+		return err
+	}
 	results, err := tryAll(ctx, tried, o)
 	if err != nil {
 		return err
 	}
-	failed := slices.ContainsFunc(results, func(r result) bool { return r.err != nil })
-	if o.page != "" && !o.check && o.searches != searchNone && len(results) == len(all) && !failed {
-		if err := os.WriteFile(o.page, []byte(page(results, o)), 0o644); err != nil {
+	if o.page != "" && !o.check && o.searches != searchNone {
+		if err := keep(o.page, all, results, at); err != nil {
 			return err
 		}
 	}
 	sum, err := conclude(results, len(tried), o.check)
 	fmt.Println(sum)
 	return err
+}
+
+// sound reports whether a result is as it should be: the mutant was caught, or is equivalent and was
+// not.
+func (r result) sound() bool {
+	return r.err == nil && r.passed == "" && r.caught() != r.equivalent() &&
+		(r.missed == "" || !r.equivalent())
 }
 
 // conclude returns the sum in words, and an error if a mutant survived or could not be tried.

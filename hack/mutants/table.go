@@ -15,8 +15,8 @@ import (
 //	-text of the file that is replaced: it is there exactly once, and may be part of a line
 //	+text that replaces it; nothing: the text is deleted
 //
-// A sentence that ends with "(history: MODE ALGORITHM/NAME)" names a history of internal/sim, which
-// must fail with the mutant.
+// A sentence that ends with "(history: MODE ALGORITHM/NAME)" names a history of internal/sim, or
+// several with a "; " between them: each must fail with the mutant.
 //
 // Lines that belong together are - lines, then + lines. A line that begins with # is a comment. The
 // hazard is "equivalent" if the edit does no harm; then the sentence says why, and no test may
@@ -39,13 +39,12 @@ func (m *mutant) equivalent() bool { return m.hazard == "equivalent" }
 
 var naming = regexp.MustCompile(`\(history: ([^)]+)\)`)
 
-// history is the test of the simulator's TestHistory that plays how the bug was found; empty: the
-// mutant names none.
-func (m *mutant) history() string {
+// histories are the tests of the simulator's TestHistory that play how the bug was found.
+func (m *mutant) histories() []string {
 	if found := naming.FindStringSubmatch(m.why); found != nil {
-		return found[1]
+		return strings.Split(found[1], "; ")
 	}
-	return ""
+	return nil
 }
 
 // tables returns the mutants of all packages below a root that have a table.

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"flag"
+	"os"
 	"strings"
 	"testing"
 )
+
+var rewrite = flag.Bool("rewrite", false, "have docs/evidence/mutants.md list the mutants that there are")
 
 // A mutant whose text has gone from the code proves nothing any more. (That each compiles:
 // go run ./hack/mutants -check.)
@@ -23,6 +27,69 @@ func TestEveryMutantFitsTheCode(t *testing.T) {
 	for pkg := range hunts { // a package that has moved must not lose its mutants in silence
 		if !packages[pkg] {
 			t.Errorf("%s has no %s", pkg, tableName)
+		}
+	}
+}
+
+// The page has a row for each mutant that there is, with its sentence, and none that is gone.
+func TestThePageListsTheMutants(t *testing.T) {
+	t.Chdir("../..")
+	const file = "docs/evidence/mutants.md"
+	all, err := tables(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *rewrite {
+		if err := keep(file, all, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page(all, trials(string(text))) != string(text) {
+		t.Errorf("%s does not list the mutants as they are: go test ./hack/mutants -rewrite", file)
+	}
+}
+
+// What is tried replaces its row; a mutant that survived, or could not be tried, keeps the one that
+// it has.
+func TestKeep(t *testing.T) {
+	file := t.TempDir() + "/page.md"
+	all := []mutant{
+		{pkg: "p", name: "one", hazard: "T1", why: "wrong"},
+		{pkg: "p", name: "two", hazard: "T2", why: "wrong, too"},
+		{pkg: "q", name: "three", hazard: "equivalent", why: "harmless"},
+	}
+	results := func(first, second verdict) []result {
+		return []result{{mutant: &all[0], verdict: first}, {mutant: &all[1], verdict: second},
+			{mutant: &all[2], verdict: verdict{tests: nobody, search: nobody}}}
+	}
+	found, survived := verdict{tests: "TestA", search: notNeeded}, verdict{tests: nobody, search: nobody}
+	for _, step := range []struct {
+		results []result
+		at      string
+		want    []string
+	}{
+		{nil, "", []string{"3 mutants: 0 caught, 0 equivalent, 3 not tried yet.", "| one | T1 | wrong |  |  | not yet |\n"}},
+		{results(found, survived), "monday", []string{"3 mutants: 1 caught, 1 equivalent, 1 not tried yet.",
+			"| one | T1 | wrong | TestA | not run | monday |\n", "| two | T2 | wrong, too |  |  | not yet |\n",
+			"| three | equivalent | harmless | – | – | monday |\n"}},
+		{results(survived, found)[:2], "tuesday", []string{"3 mutants: 2 caught, 1 equivalent, 0 not tried yet.",
+			"| TestA | not run | monday |\n", "| TestA | not run | tuesday |\n", "\n## q\n"}},
+	} {
+		if err := keep(file, all, step.results, step.at); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range step.want {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("after %q there is no %q in\n%s", step.at, want, text)
+			}
 		}
 	}
 }

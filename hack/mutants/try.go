@@ -20,7 +20,7 @@ type verdict struct {
 	missed string        // of several runs in which they did not all fail; empty: there is none
 	ran    time.Duration // the longest of these runs, without the build
 	search string        // what the history and the searches found
-	passed string        // the history that the mutant names, if it did not fail
+	passed string        // a history that the mutant names, and that did not fail
 	took   time.Duration // altogether
 }
 
@@ -62,25 +62,27 @@ func (m *mutant) try(ctx context.Context, dir string, o options) (verdict, error
 	return v, nil
 }
 
-// replay plays the history that a mutant names. It must fail, whatever else does.
+// replay plays the histories that a mutant names. Each must fail, whatever else does.
 func (m *mutant) replay(ctx context.Context, dir, overlay string, v *verdict) error {
-	name := m.history()
-	if name == "" {
-		return nil
+	var failed []string
+	for _, name := range m.histories() {
+		binary, err := build(ctx, simulator, dir, "-overlay", overlay)
+		if err != nil {
+			return err
+		}
+		what, err := test(ctx, binary, simulator, testTimeout, testFailures,
+			"-test.run=^TestHistory$/"+name, "-test.timeout="+testTimeout.String())
+		switch {
+		case err != nil:
+			return err
+		case what == nobody:
+			v.passed = name
+		default:
+			failed = append(failed, what)
+		}
 	}
-	binary, err := build(ctx, simulator, dir, "-overlay", overlay)
-	if err != nil {
-		return err
-	}
-	what, err := test(ctx, binary, simulator, testTimeout, testFailures,
-		"-test.run=^TestHistory$/"+name, "-test.timeout="+testTimeout.String())
-	switch {
-	case err != nil:
-		return err
-	case what == nobody:
-		v.passed = name
-	default:
-		v.search = what
+	if len(failed) > 0 {
+		v.search = strings.Join(failed, ", ")
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ var guardedHistories = []history{
 		algorithm: "Bully",
 		guarded:   true,
 		processes: 3,
+		guard:     "F1, and the algorithm: both refuse one with priority 0; without the two it fails",
 		play:      neverLeads,
 	},
 	{
@@ -59,6 +60,7 @@ var guardedHistories = []history{
 		algorithm: "Bully",
 		guarded:   true,
 		processes: 3,
+		guard:     "it was a mistake of the oracle",
 		play:      longerLease,
 	},
 }

@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,9 +14,9 @@ import (
 )
 
 // A history is a bug that a seed of the first simulator found, played on today's nodes: not by a
-// seed, but by what happened. With the bug put back, it failed when it was written. Where one edit
-// puts the bug back, a mutant does so to this day, and names the history (mutants.txt of its
-// package).
+// seed, but by what happened. With the bug put back, it failed when it was written. To this day a
+// mutant puts the bug back and names the history (mutants.txt of its package), unless other rules
+// came between since.
 type history struct {
 	name      string
 	then      string // what went wrong when the bug was there
@@ -21,6 +24,7 @@ type history struct {
 	guarded   bool
 	processes int
 	strangers int
+	guard     string // why no edit makes it fail today; empty: a mutant does
 	play      func(t *testing.T, h *stage)
 }
 
@@ -32,11 +36,7 @@ var histories = slices.Concat(classicHistories, ringHistories, guardedHistories)
 // coordinator, the highest, whom all follow.
 func TestHistory(t *testing.T) {
 	for _, c := range histories {
-		mode := "Classic "
-		if c.guarded {
-			mode = "Guarded "
-		}
-		t.Run(mode+c.algorithm+"/"+c.name, func(t *testing.T) {
+		t.Run(c.title(), func(t *testing.T) {
 			h := begin(c)
 			var told strings.Builder
 			h.out = &told
@@ -46,6 +46,45 @@ func TestHistory(t *testing.T) {
 			h.calm(t)
 		})
 	}
+}
+
+// Each history is named by a mutant that it fails with (hack/mutants sees that it does), or says why
+// there is none.
+func TestHistoriesHaveTheirMutants(t *testing.T) {
+	tables, err := filepath.Glob("../*/mutants.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := make(map[string]bool)
+	for _, table := range tables {
+		text, err := os.ReadFile(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range regexp.MustCompile(`\(history: ([^)]+)\)`).FindAllStringSubmatch(string(text), -1) {
+			for name := range strings.SplitSeq(found[1], "; ") {
+				named[name] = true
+			}
+		}
+	}
+	for _, c := range histories {
+		if named[c.title()] != (c.guard == "") {
+			t.Errorf("%s: a mutant names it: %t; what guards it today: %q", c.title(), named[c.title()], c.guard)
+		}
+		delete(named, c.title())
+	}
+	for name := range named {
+		t.Errorf("a mutant names the history %q, which there is not", name)
+	}
+}
+
+// title is the history's name in the tests, which mutants name.
+func (c history) title() string {
+	mode := "Classic "
+	if c.guarded {
+		mode = "Guarded "
+	}
+	return mode + c.algorithm + "/" + c.name
 }
 
 // report says of a history that fails what it is about, and how it ended.
