@@ -144,7 +144,15 @@ func (o options) each(measure func(algorithm string, size int) error) error {
 
 // group starts a group of these options.
 func (o options) group(ctx context.Context, algorithm, safety string, size int) (*group, error) {
-	return newGroup(ctx, plan{binary: o.binary, algorithm: algorithm, safety: safety, size: size,
-		heartbeat: o.heartbeat, lease: o.lease, shortest: o.shortest, timeout: o.timeout,
-		patience: o.patience})
+	return newGroup(ctx, plan{
+		binary:    o.binary,
+		algorithm: algorithm,
+		safety:    safety,
+		size:      size,
+		heartbeat: o.heartbeat,
+		lease:     o.lease,
+		shortest:  o.shortest,
+		timeout:   o.timeout,
+		patience:  o.patience,
+	})
 }

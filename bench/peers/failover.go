@@ -109,7 +109,12 @@ func (o *failoverOptions) compare(
 		}
 	}()
 	for i, y := range systems {
-		s := &site{dir: filepath.Join(dir, y.name), index: i, agent: o.agent, servers: servers}
+		s := &site{
+			dir:     filepath.Join(dir, y.name),
+			index:   i,
+			agent:   o.agent,
+			servers: servers,
+		}
 		if some[0].proxies {
 			s.weather = &proxy.Weather{}
 		}

@@ -104,8 +104,13 @@ func (o *options) place() (dir string, done func(), err error) {
 // record begins a record of what a system did.
 func (o *options) record(kind, system, under string) report.Record {
 	return report.Record{
-		Kind: kind, System: system, Under: under, Begun: o.begun, Machine: machine(),
-		Command: o.command, Version: o.version,
+		Kind:    kind,
+		System:  system,
+		Under:   under,
+		Begun:   o.begun,
+		Machine: machine(),
+		Command: o.command,
+		Version: o.version,
 	}
 }
 

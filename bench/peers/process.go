@@ -41,7 +41,12 @@ func startProcess(command []string, logFile string) (*process, error) {
 	if err := c.Start(); err != nil {
 		return nil, err
 	}
-	return &process{command: c, group: c.Process.Pid, says: says, ended: make(chan struct{})}, nil
+	return &process{
+		command: c,
+		group:   c.Process.Pid,
+		says:    says,
+		ended:   make(chan struct{}),
+	}, nil
 }
 
 // signal sends a signal to all of the group.

@@ -60,9 +60,16 @@ func short(d time.Duration) string {
 func podesta(name, safety string, shortest time.Duration) system {
 	return system{name: name, plan: func(ctx context.Context, s *site) (map[string][]string, error) {
 		r := roster.Roster{
-			Namespace: "bench", Group: "peers", Generation: 1, Algorithm: "Bully", Safety: safety,
-			Heartbeat: heartbeat, Timeout: detection, Lease: longestLease, LeaseMinimum: shortest,
-			Preemption: roster.Never, // the next fault strikes whoever leads then
+			Namespace:    "bench",
+			Group:        "peers",
+			Generation:   1,
+			Algorithm:    "Bully",
+			Safety:       safety,
+			Heartbeat:    heartbeat,
+			Timeout:      detection,
+			Lease:        longestLease,
+			LeaseMinimum: shortest,
+			Preemption:   roster.Never, // the next fault strikes whoever leads then
 		}
 		for i, name := range s.names {
 			//nolint:gosec // the user names it
@@ -71,8 +78,12 @@ func podesta(name, safety string, shortest time.Duration) system {
 				return nil, fmt.Errorf("%s init: %w", s.agent, err)
 			}
 			r.Processes = append(r.Processes, roster.Process{
-				Name: name, UID: name, StateID: strings.TrimSpace(string(id)),
-				Address: s.address(name, linkPort), Priority: int32(i + 1), Voter: true,
+				Name:     name,
+				UID:      name,
+				StateID:  strings.TrimSpace(string(id)),
+				Address:  s.address(name, linkPort),
+				Priority: int32(i + 1),
+				Voter:    true,
 			})
 		}
 		members := map[string][]string{}

@@ -45,8 +45,14 @@ func newTeam(ctx context.Context, s *site, y system, running *condition.Running)
 	for i := range size {
 		s.names = append(s.names, fmt.Sprintf("p%d", i+1))
 	}
-	t := &team{site: s, system: y, book: account.NewBook(), running: running,
-		commands: map[string][]string{}, processes: map[string]*process{}}
+	t := &team{
+		site:      s,
+		system:    y,
+		book:      account.NewBook(),
+		running:   running,
+		commands:  map[string][]string{},
+		processes: map[string]*process{},
+	}
 	members, err := y.plan(ctx, s)
 	if err := errors.Join(err, s.failed); err != nil {
 		s.close()

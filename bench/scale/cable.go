@@ -18,7 +18,11 @@ type cable struct {
 }
 
 func newCable(c net.Conn) *cable {
-	return &cable{Conn: c, frozen: make(chan struct{}), ended: make(chan struct{})}
+	return &cable{
+		Conn:   c,
+		frozen: make(chan struct{}),
+		ended:  make(chan struct{}),
+	}
 }
 
 func (c *cable) isFrozen() bool {

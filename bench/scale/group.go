@@ -41,7 +41,11 @@ type shown struct {
 }
 
 func newGroup(s *site, i int) *group {
-	g := &group{site: s, namespace: namespaceOf(i / s.perNamespace), name: fmt.Sprintf("orders-%d", i)}
+	g := &group{
+		site:      s,
+		namespace: namespaceOf(i / s.perNamespace),
+		name:      fmt.Sprintf("orders-%d", i),
+	}
 	for k := range s.processes {
 		n := s.nodes[i/s.perNode*s.processes+k]
 		a := &agent{

@@ -33,7 +33,12 @@ func newProxy(ctx context.Context, to string, delay time.Duration) (*proxy, erro
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	p := &proxy{listener: listener, to: to, delay: delay, cancel: cancel}
+	p := &proxy{
+		listener: listener,
+		to:       to,
+		delay:    delay,
+		cancel:   cancel,
+	}
 	p.open.Go(func() { p.serve(ctx) })
 	return p, nil
 }

@@ -24,7 +24,12 @@ type result struct {
 type results struct{ all []result }
 
 func (r *results) add(phase, what string, value float64, unit string) {
-	r.all = append(r.all, result{Phase: phase, What: what, Value: value, Unit: unit})
+	r.all = append(r.all, result{
+		Phase: phase,
+		What:  what,
+		Value: value,
+		Unit:  unit,
+	})
 	fmt.Fprintf(os.Stderr, "scale:   %s: %s: %s\n", phase, what, number(value, unit))
 }
 

@@ -60,7 +60,11 @@ type site struct {
 
 // build starts everything, up to groups whose agents have all elected.
 func build(ctx context.Context, o options) (*site, error) {
-	s := &site{options: o, byName: map[types.NamespacedName]*group{}, tally: newTally()}
+	s := &site{
+		options: o,
+		byName:  map[types.NamespacedName]*group{},
+		tally:   newTally(),
+	}
 	if err := s.build(ctx); err != nil {
 		return nil, errors.Join(err, s.close())
 	}

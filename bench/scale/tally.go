@@ -15,7 +15,11 @@ type tally struct {
 }
 
 func newTally() tally {
-	return tally{mu: new(sync.Mutex), wrong: new(int), changed: make(chan struct{}, 1)}
+	return tally{
+		mu:      new(sync.Mutex),
+		wrong:   new(int),
+		changed: make(chan struct{}, 1),
+	}
 }
 
 func (t tally) add(n int) {

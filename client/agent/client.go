@@ -63,7 +63,11 @@ func (c *Client) ask(ctx context.Context, method, path string, headers ...string
 	if err != nil {
 		return answer{}, fmt.Errorf("ask the agent: %w", err)
 	}
-	return answer{code: resp.StatusCode, status: resp.Status, body: data}, nil
+	return answer{
+		code:   resp.StatusCode,
+		status: resp.Status,
+		body:   data,
+	}, nil
 }
 
 // among returns an error unless the answer has one of the status codes.

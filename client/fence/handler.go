@@ -60,7 +60,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r = r.WithContext(WithEpoch(r.Context(), epoch))
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	given := &answer{header: http.Header{}, status: http.StatusOK, left: h.maxBytes()}
+	given := &answer{
+		header: http.Header{},
+		status: http.StatusOK,
+		left:   h.maxBytes(),
+	}
 	err = h.Gate.DoContext(r.Context(), epoch, func() error {
 		h.Next.ServeHTTP(given, r)
 		return nil

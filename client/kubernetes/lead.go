@@ -43,7 +43,11 @@ func (l *Lock) Lead(ctx context.Context, config leaderelection.LeaderElectionCon
 		return err
 	}
 	config.Lock = l
-	call := &call{begin: config.Callbacks.OnStartedLeading, bind: l.bind, done: make(chan struct{})}
+	call := &call{
+		begin: config.Callbacks.OnStartedLeading,
+		bind:  l.bind,
+		done:  make(chan struct{}),
+	}
 	config.Callbacks.OnStartedLeading = call.start
 	elector, err := leaderelection.NewLeaderElector(config)
 	if err != nil {

@@ -72,7 +72,11 @@ func adopt(ctx context.Context, kube groupClient, key types.NamespacedName, stat
 	out io.Writer, ask func(group string) error) error {
 	group, err := kube.get(ctx, key)
 	if err != nil {
-		return reading{verb: "get", namespace: key.Namespace, name: key.Name}.failed(err)
+		return reading{
+			verb:      "get",
+			namespace: key.Namespace,
+			name:      key.Name,
+		}.failed(err)
 	}
 	request, err := adoptionOf(group, status)
 	if err != nil {

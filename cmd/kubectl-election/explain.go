@@ -49,7 +49,11 @@ func newExplainCommand(in surroundings) *cobra.Command {
 			if isDocument(output) {
 				return writeDocument(c.OutOrStdout(), output, group.Name, explanation)
 			}
-			s := shower{surroundings: in, out: c.OutOrStdout(), which: which}
+			s := shower{
+				surroundings: in,
+				out:          c.OutOrStdout(),
+				which:        which,
+			}
 			_, err = io.WriteString(c.OutOrStdout(), text.Explain(explanation, s.options()))
 			return err
 		},

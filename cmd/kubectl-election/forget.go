@@ -72,7 +72,11 @@ func forget(
 ) error {
 	group, err := kube.get(ctx, key)
 	if err != nil {
-		return reading{verb: "get", namespace: key.Namespace, name: key.Name}.failed(err)
+		return reading{
+			verb:      "get",
+			namespace: key.Namespace,
+			name:      key.Name,
+		}.failed(err)
 	}
 	plan, err := newForgetPlan(group, named)
 	if err != nil {

@@ -63,7 +63,11 @@ func (c *cluster) inspect() (*inspector, error) {
 		return nil, err
 	}
 	ask, err := askAPI(config)
-	return &inspector{kube: kube, ask: ask, namespace: namespace}, err
+	return &inspector{
+		kube:      kube,
+		ask:       ask,
+		namespace: namespace,
+	}, err
 }
 
 // results reads the cluster and checks it. It fails only if the API server gives no answer at all.

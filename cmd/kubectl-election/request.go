@@ -66,7 +66,11 @@ func awaitGroup(ctx context.Context, kube groupClient, key types.NamespacedName,
 	within time.Duration, answered func(*v1.ElectionGroup) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	which := reading{verb: "watch", namespace: key.Namespace, name: key.Name}
+	which := reading{
+		verb:      "watch",
+		namespace: key.Namespace,
+		name:      key.Name,
+	}
 	watch, err := kube.watch(ctx, which, "")
 	if err != nil {
 		return which.failed(err)

@@ -74,7 +74,12 @@ func newStatusCommand(in surroundings) *cobra.Command {
 				which:        which,
 			}
 			if watching {
-				w := watcher{kube: kube, which: which, show: s.forWatch(), notes: c.ErrOrStderr()}
+				w := watcher{
+					kube:  kube,
+					which: which,
+					show:  s.forWatch(),
+					notes: c.ErrOrStderr(),
+				}
 				return w.run(c.Context())
 			}
 			return s.once(c.Context(), kube, c.ErrOrStderr())

@@ -100,7 +100,11 @@ func stepDown(ctx context.Context, in surroundings, kube groupClient, key types.
 	asked stepDownOptions, out io.Writer, ask func(group string) error) error {
 	group, err := kube.get(ctx, key)
 	if err != nil {
-		return reading{verb: "get", namespace: key.Namespace, name: key.Name}.failed(err)
+		return reading{
+			verb:      "get",
+			namespace: key.Namespace,
+			name:      key.Name,
+		}.failed(err)
 	}
 	plan, err := newStepDownPlan(group, asked, in.now())
 	if err != nil {

@@ -27,7 +27,11 @@ type stepDownPlan struct {
 // manager judges anew.
 func newStepDownPlan(g *v1.ElectionGroup, asked stepDownOptions,
 	now time.Time) (stepDownPlan, error) {
-	p := stepDownPlan{uid: g.UID, group: g.Namespace + "/" + g.Name, shown: display.Of(g, now)}
+	p := stepDownPlan{
+		uid:   g.UID,
+		group: g.Namespace + "/" + g.Name,
+		shown: display.Of(g, now),
+	}
 	c := g.Status.Coordinator
 	if c == nil || g.Status.Roster == nil {
 		return p, refusal("nobody coordinates group %s, as far as the manager knows: there is nobody "+

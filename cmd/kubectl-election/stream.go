@@ -108,7 +108,12 @@ func (s *redrawing) each() time.Duration { return time.Second }
 
 func (s *redrawing) groups(all []*v1.ElectionGroup, note string) error {
 	width, height, _ := s.screen(s.out)
-	frame := text.Frame{Columns: width, Lines: height, First: !s.drawn, Options: s.options()}
+	frame := text.Frame{
+		Columns: width,
+		Lines:   height,
+		First:   !s.drawn,
+		Options: s.options(),
+	}
 	s.drawn = true
 	if note == "" {
 		note = s.now().UTC().Format("15:04:05 UTC") + "; Ctrl-C ends"

@@ -80,7 +80,11 @@ func witness(ctx context.Context, in surroundings, kube groupClient, key types.N
 	topology string, i inject.Install) (manifest []byte, note string, err error) {
 	group, err := kube.get(ctx, key)
 	if err != nil {
-		return nil, "", reading{verb: "get", namespace: key.Namespace, name: key.Name}.failed(err)
+		return nil, "", reading{
+			verb:      "get",
+			namespace: key.Namespace,
+			name:      key.Name,
+		}.failed(err)
 	}
 	shown := display.Of(group, in.now())
 	if shown.Voters == nil {

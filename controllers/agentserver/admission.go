@@ -45,7 +45,11 @@ func (a *Admission) Admit(ctx context.Context, token string) (identity.Name, err
 	if err != nil {
 		return identity.Name{}, err
 	}
-	name := identity.Name{Namespace: namespace, Pod: pod, UID: uid}
+	name := identity.Name{
+		Namespace: namespace,
+		Pod:       pod,
+		UID:       uid,
+	}
 	name.Group, err = a.groupOf(ctx, name)
 	return name, err
 }

@@ -25,7 +25,11 @@ type Pod struct {
 
 // PodOf returns the name of a pod.
 func PodOf(pod *corev1.Pod) Pod {
-	return Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+	return Pod{
+		Namespace: pod.Namespace,
+		Name:      pod.Name,
+		UID:       pod.UID,
+	}
 }
 
 // SetLabel applies a label to the pod and returns the pod's resource version. With the UID, an

@@ -109,7 +109,11 @@ func (r *Reconciler) groupDeleted(ctx context.Context, key types.NamespacedName)
 	gone := &v1.ElectionGroup{}
 	gone.Namespace = key.Namespace
 	last, _ := r.states.get(key)
-	d := decideRole(observation{state: state{labels: last.labels}, group: gone, pods: pods}, "")
+	d := decideRole(observation{
+		state: state{labels: last.labels},
+		group: gone,
+		pods:  pods,
+	}, "")
 
 	r.Rosters.Disband(key.Namespace, key.Name)
 	r.Sightings.Forget(key.Namespace, key.Name, func(string) bool { return false })

@@ -57,7 +57,13 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 			after = last.generation()
 		}
 		// who carries the role label outlives the group object, as the label does
-		last = state{uid: group.UID, begun: now, statusAt: now, after: after, labels: last.labels}
+		last = state{
+			uid:      group.UID,
+			begun:    now,
+			statusAt: now,
+			after:    after,
+			labels:   last.labels,
+		}
 	}
 	o := observation{
 		state:     last,

@@ -80,7 +80,11 @@ func conditionFields(all []corev1.PodCondition) (some []corev1.PodCondition) {
 	for _, c := range all {
 		if c.Type == corev1.ContainersReady {
 			some = append(some,
-				corev1.PodCondition{Type: c.Type, Status: c.Status, Reason: c.Reason})
+				corev1.PodCondition{
+					Type:   c.Type,
+					Status: c.Status,
+					Reason: c.Reason,
+				})
 		}
 	}
 	return some

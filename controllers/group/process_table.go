@@ -143,7 +143,11 @@ func processesOf(o observation) []process {
 			return
 		}
 		named[name] = true
-		missing = append(missing, process{name: name, witness: witness, last: published[name]})
+		missing = append(missing, process{
+			name:    name,
+			witness: witness,
+			last:    published[name],
+		})
 	}
 	if guarded(o.group) { // a voter whose pod is gone may still be needed for a majority
 		for _, m := range votersIn(o.published.Roster) {

@@ -60,7 +60,11 @@ func decideRole(o observation, coordinator string) roleDecision {
 		if name != coordinator ||
 			!inGroup { // a pod that left the group with the label is not watched any more
 			d.remove = append(d.remove,
-				byuid.Pod{Namespace: o.group.Namespace, Name: name, UID: uid})
+				byuid.Pod{
+					Namespace: o.group.Namespace,
+					Name:      name,
+					UID:       uid,
+				})
 		}
 	}
 	for _, pod := range o.pods {

@@ -75,7 +75,11 @@ func (r *Reconciler) applyService(ctx context.Context, o observation, d serviceD
 	switch message := refusedFor(err); {
 	case message != "":
 		soon = o.refusal.message != message
-		next.refusal = refusal{message: message, at: o.now, generation: o.group.Generation}
+		next.refusal = refusal{
+			message:    message,
+			at:         o.now,
+			generation: o.group.Generation,
+		}
 		return soon, nil
 	case apierrors.IsConflict(err):
 		return true, nil

@@ -71,10 +71,17 @@ func rosterShown(r *roster.Roster) *membership.Roster {
 	if r == nil || r.Safety != roster.Guarded {
 		return nil
 	}
-	shown := &membership.Roster{Generation: r.Generation, LongestLease: max(r.LongestLease, r.Lease),
-		Rules: r.Rules}
+	shown := &membership.Roster{
+		Generation:   r.Generation,
+		LongestLease: max(r.LongestLease, r.Lease),
+		Rules:        r.Rules,
+	}
 	for _, p := range r.Processes {
-		m := membership.Member{Name: p.Name, UID: p.UID, Voter: p.Voter}
+		m := membership.Member{
+			Name:  p.Name,
+			UID:   p.UID,
+			Voter: p.Voter,
+		}
 		if p.Voter {
 			m.StateID = p.StateID
 		}

@@ -29,7 +29,11 @@ func holderOf(identity string) Holder {
 	rest, run, _ := cutLast(identity)
 	if pod, address, ok := cutLast(rest); ok {
 		if _, _, err := net.SplitHostPort(address); err == nil {
-			return Holder{Pod: pod, Address: address, Run: run}
+			return Holder{
+				Pod:     pod,
+				Address: address,
+				Run:     run,
+			}
 		}
 	}
 	return Holder{Pod: rest, Run: run}

@@ -91,8 +91,12 @@ func runProcess(ctx context.Context, args []string) error {
 		return err
 	}
 	u := user{
-		device: device.Client{Name: *name, URL: *url, Sender: message.NewSender(devicePatience)},
-		pause:  *pause,
+		device: device.Client{
+			Name:   *name,
+			URL:    *url,
+			Sender: message.NewSender(devicePatience),
+		},
+		pause: *pause,
 	}
 	c := agent.Client{URL: *itsAgent}
 	return c.Run(ctx, u.use)

@@ -62,7 +62,11 @@ func runProcess(ctx context.Context, args []string) error {
 		return err
 	}
 	defer s.Close() //nolint:errcheck // the end
-	r := runner{name: *name, store: s, takes: *takes}
+	r := runner{
+		name:  *name,
+		store: s,
+		takes: *takes,
+	}
 	return r.run(ctx, &agent.Client{URL: *url, Report: r.stopped})
 }
 

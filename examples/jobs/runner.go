@@ -77,7 +77,11 @@ func (r *runner) work(ctx context.Context, epoch agent.Epoch) error {
 		if ctx.Err() != nil { // right before each effect
 			return ctx.Err()
 		}
-		if err := r.store.finish(ctx, result{Job: j.ID, Output: output, Runner: r.name}); err != nil {
+		if err := r.store.finish(ctx, result{
+			Job:    j.ID,
+			Output: output,
+			Runner: r.name,
+		}); err != nil {
 			return r.over(ctx, err)
 		}
 	}

@@ -137,7 +137,11 @@ func (d *desk) restore(answers map[string]state) {
 			d.queue.add(s.Waits)
 		}
 		if s.Inside.Compare(d.inside.turn) > 0 {
-			d.inside = guest{process: name, turn: s.Inside, heard: time.Now()}
+			d.inside = guest{
+				process: name,
+				turn:    s.Inside,
+				heard:   time.Now(),
+			}
 		}
 	}
 }
@@ -273,7 +277,11 @@ func (d *desk) next() (r request, turn device.Turn, ok bool) {
 	}
 	d.granted++
 	turn = device.Turn{Epoch: d.epoch, Number: d.granted}
-	d.inside = guest{process: r.Process, turn: turn, heard: time.Now()}
+	d.inside = guest{
+		process: r.Process,
+		turn:    turn,
+		heard:   time.Now(),
+	}
 	return r, turn, true
 }
 

@@ -53,9 +53,13 @@ func newProcess(
 		return nil, fmt.Errorf("%s is not among the processes %v", name, peers)
 	}
 	return &process{
-		name:    name,
-		peers:   peers,
-		device:  device.Client{Name: name, URL: deviceURL, Sender: message.NewSender(devicePatience)},
+		name:  name,
+		peers: peers,
+		device: device.Client{
+			Name:   name,
+			URL:    deviceURL,
+			Sender: message.NewSender(devicePatience),
+		},
 		pause:   pause,
 		sender:  message.NewSender(patience),
 		granter: message.NewSender(grantPatience),

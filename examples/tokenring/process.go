@@ -58,9 +58,13 @@ func newProcess(
 		return nil, fmt.Errorf("%s is not in the ring %v", name, ring)
 	}
 	return &process{
-		name:    name,
-		ring:    ring,
-		device:  device.Client{Name: name, URL: deviceURL, Sender: message.NewSender(devicePatience)},
+		name: name,
+		ring: ring,
+		device: device.Client{
+			Name:   name,
+			URL:    deviceURL,
+			Sender: message.NewSender(devicePatience),
+		},
 		pause:   pause,
 		asker:   message.NewSender(askPatience),
 		prober:  message.NewSender(probePatience),

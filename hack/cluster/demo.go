@@ -78,7 +78,11 @@ func record(cmd *cobra.Command, repository, file string) (err error) {
 	}
 	defer func() { err = errors.Join(err, cluster.Close()) }()
 	film, err := recording.Record(cmd.Context(),
-		recording.Options{Repository: repository, Cluster: cluster, Report: report})
+		recording.Options{
+			Repository: repository,
+			Cluster:    cluster,
+			Report:     report,
+		})
 	if err != nil {
 		return err
 	}
@@ -146,7 +150,8 @@ func demoOptions(repository, state string) (local.Options, error) {
 	in := func(path string) string { return filepath.Join(repository, path) }
 	f := upFlags{agent: in("bin/agent"), resolve: []string{rosterService + "=" + address}}
 	f.options = local.Options{
-		State: state, CRDs: []string{in("config/crd/bases")},
+		State:     state,
+		CRDs:      []string{in("config/crd/bases")},
 		Manifests: []string{in("config/manager/namespace.yaml"), in("config/rbac")},
 		Manager: local.Manager{
 			Path:    in("bin/manager"),

@@ -41,7 +41,8 @@ func root() *cobra.Command {
 		Use: "cluster",
 		Short: "A local cluster without root, Docker and images: a real API server, and pods " +
 			"as processes",
-		SilenceErrors: true, SilenceUsage: true,
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	}
 	root.AddCommand(assetsCommand(), upCommand(), demoCommand(), recordCommand(), pauseCommand(),
 		tetherCommand(), keepCommand())
@@ -78,7 +79,9 @@ func assetsCommand() *cobra.Command {
 // asked to.
 func pauseCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "pause", Short: "Wait for a signal", Hidden: true,
+		Use:                "pause",
+		Short:              "Wait for a signal",
+		Hidden:             true,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			<-cmd.Context().Done()
@@ -90,7 +93,9 @@ func pauseCommand() *cobra.Command {
 // tetherCommand becomes the program it is given, and dies with the program that started it.
 func tetherCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "tether PROGRAM [ARG…]", Short: "Become a program that ends with its parent", Hidden: true,
+		Use:                "tether PROGRAM [ARG…]",
+		Short:              "Become a program that ends with its parent",
+		Hidden:             true,
 		DisableFlagParsing: true,
 		RunE:               func(_ *cobra.Command, args []string) error { return process.Tether(args) },
 	}
@@ -99,7 +104,8 @@ func tetherCommand() *cobra.Command {
 // keepCommand starts a program again whenever it ends.
 func keepCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "keep PATH PROGRAM [ARG…]", Short: "Keep a program running, with PATH.log and PATH.pid",
+		Use:                "keep PATH PROGRAM [ARG…]",
+		Short:              "Keep a program running, with PATH.log and PATH.pid",
 		Hidden:             true,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -89,12 +89,21 @@ var errCertificate = errors.New(
 // that it leaves. Run closes the links, and returns when all that it started has ended.
 func Run(ctx context.Context, c Config) error {
 	defer c.Links.Close()
-	a := &agent{Config: c, timer: time.NewTimer(0), writer: newWriter(c.Save)}
+	a := &agent{
+		Config: c,
+		timer:  time.NewTimer(0),
+		writer: newWriter(c.Save),
+	}
 	defer a.Accounts.run(c.Self, c.Incarnation)()
 	defer a.writer.close()
 	defer a.timer.Stop()
 	a.node = node.New(node.Config{
-		Self:    lease.Incarnation{Name: c.Self, UID: c.UID, StateID: c.StateID, Number: c.Incarnation},
+		Self: lease.Incarnation{
+			Name:    c.Self,
+			UID:     c.UID,
+			StateID: c.StateID,
+			Number:  c.Incarnation,
+		},
 		Saved:   c.Saved,
 		Seed:    c.Incarnation,
 		Now:     c.Ledger.clocks.Read(),
@@ -217,7 +226,11 @@ func (a *agent) health() {
 
 // told brings the node what the app relies on, and whether it has a session.
 func (a *agent) told() {
-	a.step(node.Event{Type: node.Told, Until: a.Ledger.told(), Deserted: a.Ledger.deserted()})
+	a.step(node.Event{
+		Type:     node.Told,
+		Until:    a.Ledger.told(),
+		Deserted: a.Ledger.deserted(),
+	})
 }
 
 // step brings the node an event, and carries out what it says.

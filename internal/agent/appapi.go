@@ -55,7 +55,11 @@ func AppAPI(b *Board, l *Ledger, told *Accounts) http.Handler {
 	slots := make(chan struct{}, maxStreams)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", a.elector)
-	mux.Handle("GET /sse", &stream{slots: slots, states: true, follow: a.followElector})
+	mux.Handle("GET /sse", &stream{
+		slots:  slots,
+		states: true,
+		follow: a.followElector,
+	})
 	mux.HandleFunc("GET /v1/coordinator", func(w http.ResponseWriter, _ *http.Request) {
 		c := a.coordinator()
 		write(w, okIf(c.Name != ""), c)
@@ -84,8 +88,16 @@ func AppAPI(b *Board, l *Ledger, told *Accounts) http.Handler {
 		})
 	})
 	mux.Handle("GET /v1/elections", told)
-	mux.Handle("GET /v1/events", &stream{slots: slots, states: true, follow: a.followCoordinator})
-	mux.Handle("GET /v1/session", &stream{slots: slots, session: true, follow: a.followPermission})
+	mux.Handle("GET /v1/events", &stream{
+		slots:  slots,
+		states: true,
+		follow: a.followCoordinator,
+	})
+	mux.Handle("GET /v1/session", &stream{
+		slots:   slots,
+		session: true,
+		follow:  a.followPermission,
+	})
 	return mux
 }
 

@@ -17,7 +17,11 @@ type MachineClocks struct{}
 // Read reads the clocks that there are.
 func (c MachineClocks) Read() lease.Reading {
 	since := c.Boot()
-	return lease.Reading{Boot: since, Raw: since, Wall: time.Duration(time.Now().UnixNano())}
+	return lease.Reading{
+		Boot: since,
+		Raw:  since,
+		Wall: time.Duration(time.Now().UnixNano()),
+	}
 }
 
 // Boot reads Go's monotonic clock.

@@ -38,7 +38,11 @@ type snapshot struct {
 }
 
 func newStateGauges(b *Board, l *Ledger, m *Meter) *stateGauges {
-	s := &stateGauges{board: b, ledger: l, meter: m}
+	s := &stateGauges{
+		board:  b,
+		ledger: l,
+		meter:  m,
+	}
 	s.addCoordinator()
 	s.addGroup()
 	s.addLease()

@@ -184,7 +184,11 @@ func (m *Meter) counter(name, help string) prometheus.Counter {
 }
 
 func (m *Meter) histogram(name string, buckets []float64, help string) prometheus.Histogram {
-	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    name,
+		Help:    help,
+		Buckets: buckets,
+	})
 	m.registry.MustRegister(h)
 	return h
 }

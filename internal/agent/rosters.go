@@ -152,7 +152,11 @@ func nodeRoster(r *roster.Roster) *node.Roster {
 func members(r *roster.Roster) []transport.Member {
 	list := make([]transport.Member, len(r.Processes))
 	for i, p := range r.Processes {
-		list[i] = transport.Member{Name: p.Name, UID: p.UID, Address: p.Address}
+		list[i] = transport.Member{
+			Name:    p.Name,
+			UID:     p.UID,
+			Address: p.Address,
+		}
 	}
 	return list
 }

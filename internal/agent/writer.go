@@ -86,5 +86,9 @@ func (a *agent) write(w node.Write) {
 	if w.Roster == nil {
 		kept = nil
 	}
-	a.writer.begin(job{number: w.Number, state: w.Lease, roster: kept})
+	a.writer.begin(job{
+		number: w.Number,
+		state:  w.Lease,
+		roster: kept,
+	})
 }

@@ -48,9 +48,17 @@ func (b *book) network(f *Facts, n *Namespace) {
 	}
 	var links, managers, names []string
 	for _, p := range n.live() {
-		own := end{namespace: n.Name, labels: p.Labels,
-			names: map[string]int32{"podesta-link": 4041, "podesta-status": 4042}}
-		link := connection{from: own, to: own, port: 4041, protocol: corev1.ProtocolTCP}
+		own := end{
+			namespace: n.Name,
+			labels:    p.Labels,
+			names:     map[string]int32{"podesta-link": 4041, "podesta-status": 4042},
+		}
+		link := connection{
+			from:     own,
+			to:       own,
+			port:     4041,
+			protocol: corev1.ProtocolTCP,
+		}
 		if !leaves(n.Policies.Value, link) || !enters(n.Policies.Value, link) {
 			links = append(links, p.Name)
 		}

@@ -27,7 +27,12 @@ type Store struct {
 
 // New returns a store without credentials.
 func New(dir *statedir.Dir, keyring *identity.Keyring, c Clock, logger *slog.Logger) *Store {
-	return &Store{dir: dir, keyring: keyring, expiry: newExpiry(c), logger: logger}
+	return &Store{
+		dir:     dir,
+		keyring: keyring,
+		expiry:  newExpiry(c),
+		logger:  logger,
+	}
 }
 
 // Load fills the keyring from the state directory. It takes the bundle always, and the certificate

@@ -23,7 +23,11 @@ type subject struct {
 }
 
 func newSubject(g *v1.ElectionGroup, now time.Time) subject {
-	s := subject{group: g, safety: g.Spec.Safety, timing: timingOf(g.Spec.Timing)}
+	s := subject{
+		group:  g,
+		safety: g.Spec.Safety,
+		timing: timingOf(g.Spec.Timing),
+	}
 	if s.safety == "" {
 		s.safety = v1.Guarded
 	}

@@ -90,7 +90,12 @@ func (d *Door) enter(conn net.Conn) (v, displaced *visit) {
 		}
 		d.end(displaced)
 	}
-	v = &visit{Conn: conn, door: d, address: address, left: d.limits.Bytes}
+	v = &visit{
+		Conn:    conn,
+		door:    d,
+		address: address,
+		left:    d.limits.Bytes,
+	}
 	v.timer = time.AfterFunc(d.limits.Within, v.expire)
 	d.strangers++
 	d.addresses[address] = append(d.addresses[address], v)

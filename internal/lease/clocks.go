@@ -40,7 +40,13 @@ type clocks struct {
 }
 
 // startClocks has the clocks compared from now on.
-func startClocks(now Reading) clocks { return clocks{last: now, newer: now, older: now} }
+func startClocks(now Reading) clocks {
+	return clocks{
+		last:  now,
+		newer: now,
+		older: now,
+	}
+}
 
 // watch compares the clocks. After a jump the anchors begin anew: it must not count as a rate.
 func (c *clocks) watch(now Reading) {

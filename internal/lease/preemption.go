@@ -84,7 +84,11 @@ func (m *Machine) preempt() {
 	if highest != nil {
 		m.round++
 		l.peers[highest.Name].offeredAt = m.now.Boot
-		m.send(highest.Name, Request{Kind: Transfer, Epoch: l.held.epoch, Round: m.round})
+		m.send(highest.Name, Request{
+			Kind:  Transfer,
+			Epoch: l.held.epoch,
+			Round: m.round,
+		})
 	}
 }
 

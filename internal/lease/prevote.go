@@ -165,7 +165,11 @@ func (m *Machine) evaluatePreVote() {
 		m.seek(s.ballot(m.roster.Generation, majority))
 	case s.purpose == transfer && support >= majority: // PR3
 		s.purpose = noPreVote
-		m.send(s.about.Name, Request{Kind: TakeOver, Epoch: s.epoch, Round: s.round})
+		m.send(s.about.Name, Request{
+			Kind:  TakeOver,
+			Epoch: s.epoch,
+			Round: s.round,
+		})
 	case s.purpose == suspicion && unheard >= majority: // C8
 		s.purpose = noPreVote
 		m.leaseholderLost()

@@ -40,12 +40,21 @@ func (m *Machine) seek(ballot int64) {
 // epoch is held.
 func (m *Machine) requestVotes(t *tally, k Kind) {
 	m.round++
-	p := Request{Kind: k, Epoch: t.epoch, Round: m.round, Lease: t.roster.Lease}
+	p := Request{
+		Kind:  k,
+		Epoch: t.epoch,
+		Round: m.round,
+		Lease: t.roster.Lease,
+	}
 	if k == Renew { // LH10; of an older roster, for no more than that one allows (V5)
 		p.Lease = min(m.leaseholder.length.lease, t.roster.Lease)
 		p.Heartbeat = m.roster.heartbeat(p.Lease)
 	}
-	t.rounds[m.round%uint64(len(t.rounds))] = round{number: m.round, sent: m.now.Boot, lease: p.Lease}
+	t.rounds[m.round%uint64(len(t.rounds))] = round{
+		number: m.round,
+		sent:   m.now.Boot,
+		lease:  p.Lease,
+	}
 	for _, q := range t.roster.Members {
 		switch {
 		case q.Name == m.self.Name && m.voter.votes:
@@ -65,7 +74,12 @@ func (m *Machine) requestOwnVote(p Request) {
 		}
 		return
 	}
-	v := Response{Kind: p.Kind, Epoch: p.Epoch, Round: p.Round, Granted: true}
+	v := Response{
+		Kind:    p.Kind,
+		Epoch:   p.Epoch,
+		Round:   p.Round,
+		Granted: true,
+	}
 	version := m.disk.grantOf(p.Epoch, m.voter.Highest)
 	if m.disk.has(version) {
 		m.voted(m.self, v)

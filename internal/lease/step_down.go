@@ -36,7 +36,11 @@ func (m *Machine) stepDown(heir string) {
 	m.stopActing()
 	l.sought = nil
 	s := l.steppingDown
-	m.broadcast(s.roster, Request{Kind: StepDown, Epoch: s.epoch, Heir: heir})
+	m.broadcast(s.roster, Request{
+		Kind:  StepDown,
+		Epoch: s.epoch,
+		Heir:  heir,
+	})
 	m.postponeFallback()
 	if p := l.peers[heir]; p != nil {
 		m.awaitHeir(heir)
@@ -73,7 +77,12 @@ func (m *Machine) release(t, later *tally) {
 // giveBack sends RELEASE to the members of the epoch's roster, and releases this process's own
 // promise.
 func (m *Machine) giveBack(r *Roster, e Epoch, heir string) {
-	p := Request{Kind: Release, Epoch: e, Heir: heir, Group: m.roster.Group}
+	p := Request{
+		Kind:  Release,
+		Epoch: e,
+		Heir:  heir,
+		Group: m.roster.Group,
+	}
 	m.out.Release = &p
 	m.broadcast(r, p)
 	m.voter.release(m.self, e, m.now.Boot)

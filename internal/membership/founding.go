@@ -36,9 +36,18 @@ func (g *group) findJoined() (joined []candidate) {
 		if r == nil || !r.Connected || r.Leaving || r.StateID == "" {
 			continue
 		}
-		m := &Member{Name: pod.Name, UID: pod.UID, StateID: r.StateID, Voter: true}
+		m := &Member{
+			Name:    pod.Name,
+			UID:     pod.UID,
+			StateID: r.StateID,
+			Voter:   true,
+		}
 		joined = append(joined,
-			candidate{voter: voter{Member: m, pod: pod, report: r}, since: r.Since})
+			candidate{voter: voter{
+				Member: m,
+				pod:    pod,
+				report: r,
+			}, since: r.Since})
 	}
 	return joined
 }

@@ -15,7 +15,11 @@ func classicMembers(g *group) []Member {
 		if pod.Finished {
 			continue
 		}
-		m := Member{Name: pod.Name, UID: pod.UID, Witness: pod.Witness}
+		m := Member{
+			Name:    pod.Name,
+			UID:     pod.UID,
+			Witness: pod.Witness,
+		}
 		if earlier := g.roster.member(pod.Name, pod.UID); earlier != nil && earlier.Voter {
 			m.StateID, m.Voter = earlier.StateID, true
 		} else if r := g.report(pod.UID); r != nil {
@@ -46,7 +50,11 @@ func guardedMembers(g *group, voters []voter) []Member {
 	for i := range g.Pods {
 		pod := &g.Pods[i]
 		if !pod.Finished && len(members) < MaxMembers && !hasName(members[:len(voters)], pod.Name) {
-			members = append(members, Member{Name: pod.Name, UID: pod.UID, Witness: pod.Witness})
+			members = append(members, Member{
+				Name:    pod.Name,
+				UID:     pod.UID,
+				Witness: pod.Witness,
+			})
 		}
 	}
 	slices.SortFunc(members, func(a, b Member) int { return CompareNames(a.Name, b.Name) })

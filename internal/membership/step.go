@@ -168,7 +168,11 @@ func guarded(s *State, g *group) (d Decision, r *Roster, spent bool) {
 		Silent:  next.silent,
 		Again:   sooner(sooner(next.again, shorter), again),
 	}
-	r = &Roster{LongestLease: longest, Rules: inForce, Members: guardedMembers(g, next.voters)}
+	r = &Roster{
+		LongestLease: longest,
+		Rules:        inForce,
+		Members:      guardedMembers(g, next.voters),
+	}
 	return d, r, spent
 }
 
@@ -181,7 +185,11 @@ func (g *group) findVoters() {
 	for i := range g.roster.Members {
 		if m := &g.roster.Members[i]; m.Voter {
 			g.voters = append(g.voters,
-				voter{Member: m, pod: g.pod(m.UID), report: g.report(m.UID)})
+				voter{
+					Member: m,
+					pod:    g.pod(m.UID),
+					report: g.report(m.UID),
+				})
 		}
 	}
 }

@@ -137,13 +137,26 @@ func (n *Node) stepLease(e lease.Event) {
 		n.writes.version, n.writes.dirty = out.Version, true
 	}
 	for _, r := range out.Replies {
-		n.send(Message{Type: LeaseResponse, To: r.To, ReplyTo: r.ReplyTo, Response: r.Response})
+		n.send(Message{
+			Type:     LeaseResponse,
+			To:       r.To,
+			ReplyTo:  r.ReplyTo,
+			Response: r.Response,
+		})
 	}
 	if r := out.Release; r != nil {
-		n.note(Note{Type: Releases, Epoch: r.Epoch, Group: r.Group})
+		n.note(Note{
+			Type:  Releases,
+			Epoch: r.Epoch,
+			Group: r.Group,
+		})
 	}
 	for _, r := range out.Requests {
-		n.send(Message{Type: LeaseRequest, To: r.To, Request: r.Request})
+		n.send(Message{
+			Type:    LeaseRequest,
+			To:      r.To,
+			Request: r.Request,
+		})
 	}
 	if out.Heard != "" {
 		n.heard(out.Heard, out.HeardEvery)

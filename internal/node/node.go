@@ -55,7 +55,12 @@ type Node struct {
 
 // New returns a Node that takes part with the first roster that it receives.
 func New(c Config) *Node {
-	return &Node{config: c, self: c.Self, now: c.Now, writes: writes{state: c.Saved}}
+	return &Node{
+		config: c,
+		self:   c.Self,
+		now:    c.Now,
+		writes: writes{state: c.Saved},
+	}
 }
 
 // Step takes one event, and returns what is to be done.
@@ -145,7 +150,11 @@ func (n *Node) permit() {
 	n.ready.Permission = lease.Permission{Epoch: epoch, Deadline: deadline}
 	if epoch != n.holds {
 		n.holds = epoch
-		n.note(Note{Type: Holds, Epoch: epoch, Until: deadline})
+		n.note(Note{
+			Type:  Holds,
+			Epoch: epoch,
+			Until: deadline,
+		})
 	}
 }
 

@@ -118,5 +118,10 @@ func (n *Node) coordinator() string {
 // the pod which the roster names; state directory and number are what the sender says of itself.
 func (n *Node) incarnation(e *Event) (lease.Incarnation, bool) {
 	m, ok := n.roster.find(e.From)
-	return lease.Incarnation{Name: e.From, UID: m.UID, StateID: e.StateID, Number: e.Incarnation}, ok
+	return lease.Incarnation{
+		Name:    e.From,
+		UID:     m.UID,
+		StateID: e.StateID,
+		Number:  e.Incarnation,
+	}, ok
 }

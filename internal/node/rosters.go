@@ -31,7 +31,11 @@ func (n *Node) rosterReceived(r *Roster) {
 	n.note(Note{Type: RosterChanged})
 	n.detector.SetTiming(timing(r))
 	n.authorise(lease.Event{Type: lease.RosterChanged, Roster: leaseRoster(r)})
-	n.elect(election.Event{Type: election.Change, Roster: processes(r), Algorithm: r.Algorithm})
+	n.elect(election.Event{
+		Type:      election.Change,
+		Roster:    processes(r),
+		Algorithm: r.Algorithm,
+	})
 }
 
 // refuses reports whether this process does not support a roster's rules level (MC11). Then it
@@ -126,7 +130,11 @@ func (n *Node) complain(r *Roster) {
 func processes(r *Roster) []election.Process {
 	list := make([]election.Process, len(r.Members))
 	for i, m := range r.Members {
-		list[i] = election.Process{Name: m.Name, Priority: m.Priority, UID: m.UID}
+		list[i] = election.Process{
+			Name:     m.Name,
+			Priority: m.Priority,
+			UID:      m.UID,
+		}
 	}
 	return list
 }

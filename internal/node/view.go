@@ -127,7 +127,12 @@ func (n *Node) turn(was string, is *View) {
 func (n *Node) follows(coordinator string, e lease.Epoch) {
 	n.episode.begin(n.now.Boot)
 	n.view.Last, n.view.Since = n.episode.end(n.now.Boot, n.around(), coordinator, e), n.now.Boot
-	n.note(Note{Type: Follows, Process: coordinator, Epoch: e, Account: n.view.Last})
+	n.note(Note{
+		Type:    Follows,
+		Process: coordinator,
+		Epoch:   e,
+		Account: n.view.Last,
+	})
 }
 
 // authoriseTable shows the leaseholder as the coordinator, and one that is only nominated as any

@@ -58,7 +58,11 @@ func (n *Node) write() *Write {
 	}
 	w.dirty, w.retry = false, 0
 	w.begun++
-	w.write = Write{Number: w.begun, Lease: n.config.Saved, Roster: w.roster}
+	w.write = Write{
+		Number: w.begun,
+		Lease:  n.config.Saved,
+		Roster: w.roster,
+	}
 	if n.lease != nil {
 		w.write.Lease = n.lease.State()
 	}

@@ -79,8 +79,9 @@ func (w *World) forged() election.Message {
 		return names[w.someone()]
 	}
 	m := election.Message{
-		Kind: forgedKinds[w.rng.IntN(len(forgedKinds))], Process: name(),
-		Hops: w.rng.IntN(3*len(w.processes)) - 3,
+		Kind:    forgedKinds[w.rng.IntN(len(forgedKinds))],
+		Process: name(),
+		Hops:    w.rng.IntN(3*len(w.processes)) - 3,
 		Election: election.ID{
 			Initiator:   name(),
 			Incarnation: uint64(w.rng.IntN(4)),
@@ -108,8 +109,11 @@ func (w *World) forgedRequest() lease.Request {
 	highest := w.oracle().highest.Ballot()
 	ballot := [...]int64{0, 1, highest, highest + 1, lease.MaxBallot}[w.rng.IntN(5)]
 	return lease.Request{
-		Kind: forgedRequests[w.rng.IntN(len(forgedRequests))], Group: r.Group,
-		Epoch: lease.NewEpoch(r.Generation+int64(w.rng.IntN(3)-1), ballot), Round: w.rng.Uint64() | 1<<40,
-		Lease: lease.Instant(w.rng.IntN(4000)-500) * 1_000_000, Heir: names[w.someone()],
+		Kind:  forgedRequests[w.rng.IntN(len(forgedRequests))],
+		Group: r.Group,
+		Epoch: lease.NewEpoch(r.Generation+int64(w.rng.IntN(3)-1), ballot),
+		Round: w.rng.Uint64() | 1<<40,
+		Lease: lease.Instant(w.rng.IntN(4000)-500) * 1_000_000,
+		Heir:  names[w.someone()],
 	}
 }

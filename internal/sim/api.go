@@ -52,8 +52,14 @@ var groups = [...]string{"", "A", "B", "C", "D", "E", "F", "G", "H"}
 func (w *World) establish(priorities []int32) {
 	n := len(priorities)
 	a := &w.api
-	*a = api{group: 1, algorithm: w.Algorithm, lease: w.Options.Lease.Lease, rosters: a.rosters[:0],
-		pods: again(a.pods, n), ended: a.ended[:0]}
+	*a = api{
+		group:     1,
+		algorithm: w.Algorithm,
+		lease:     w.Options.Lease.Lease,
+		rosters:   a.rosters[:0],
+		pods:      again(a.pods, n),
+		ended:     a.ended[:0],
+	}
 	a.writeSettings()
 	for p := range n {
 		a.pods[p] = pod{

@@ -26,7 +26,11 @@ func (w *World) quieten() {
 	}
 	w.mendLinks()
 	if w.Ragged {
-		w.sever(cut{shape: w.rng.IntN(shapes), about: w.someone(), salt: w.rng.Uint32()}, forever)
+		w.sever(cut{
+			shape: w.rng.IntN(shapes),
+			about: w.someone(),
+			salt:  w.rng.Uint32(),
+		}, forever)
 	}
 	if w.rogue >= 0 {
 		w.processes[w.rogue].up = false

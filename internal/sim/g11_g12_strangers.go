@@ -13,7 +13,12 @@ import (
 func (w *World) replay(t *task, m *mail) {
 	v := &w.processes[t.q]
 	// nobody waits for a reply any more
-	m.connection = &connection{from: t.p, to: t.q, caller: m.event.Incarnation, ended: true}
+	m.connection = &connection{
+		from:   t.p,
+		to:     t.q,
+		caller: m.event.Incarnation,
+		ended:  true,
+	}
 	before, sent, leaves := v.seen, w.Messages, v.leaving // who leaves ends when his time is over
 	late := m.event.Message.Type == node.Election && m.event.Incarnation < v.heard[t.p]
 	w.hand(t, m)

@@ -21,7 +21,11 @@ func (w *World) act(p int32, e lease.Epoch, group int) {
 	case group < r.group:
 		return
 	case group > r.group:
-		*r = register{group: group, accepted: r.accepted, refused: r.refused}
+		*r = register{
+			group:    group,
+			accepted: r.accepted,
+			refused:  r.refused,
+		}
 	}
 	if w.sabotage.forge {
 		e = max(e, r.highest)

@@ -58,9 +58,14 @@ func date(now Time) time.Time {
 }
 
 func (m *manager) begin(n int) {
-	*m = manager{rate: right, reports: again(m.reports, n), told: again(m.told, n), ended: m.ended[:0],
-		cache: cached{pods: m.cache.pods[:0]},
-		facts: membership.Facts{Pods: m.facts.Pods[:0], Reports: m.facts.Reports[:0]}}
+	*m = manager{
+		rate:    right,
+		reports: again(m.reports, n),
+		told:    again(m.told, n),
+		ended:   m.ended[:0],
+		cache:   cached{pods: m.cache.pods[:0]},
+		facts:   membership.Facts{Pods: m.facts.Pods[:0], Reports: m.facts.Reports[:0]},
+	}
 }
 
 // restart forgets what only lives in memory.
@@ -120,10 +125,18 @@ func (w *World) refresh(m *manager) {
 func (w *World) gather(m *manager) *membership.Facts {
 	f := &m.facts
 	*f = membership.Facts{
-		Now: m.clock(w.now), Date: date(w.now), ClockAgrees: m.astray == 0, Guarded: w.Guarded,
-		Lease: m.cache.lease, Settings: m.cache.settings,
-		Pods: f.Pods[:0], Reports: f.Reports[:0], Ended: m.ended, Begun: m.begun, Rules: m.rules,
-		Inherited: m.leads > w.api.made,
+		Now:         m.clock(w.now),
+		Date:        date(w.now),
+		ClockAgrees: m.astray == 0,
+		Guarded:     w.Guarded,
+		Lease:       m.cache.lease,
+		Settings:    m.cache.settings,
+		Pods:        f.Pods[:0],
+		Reports:     f.Reports[:0],
+		Ended:       m.ended,
+		Begun:       m.begun,
+		Rules:       m.rules,
+		Inherited:   m.leads > w.api.made,
 	}
 	w.adopt(m, f)
 	if r := w.api.roster(m.cache.version); r != nil && r.group == m.group {
@@ -163,11 +176,18 @@ func (w *World) persist(m *manager, r *membership.Roster) {
 	w.checkNextLevel(m, r)
 	w.checkStepDown(r)
 	n := &node.Roster{
-		Group: groups[w.api.group], Generation: r.Generation, Algorithm: m.cache.algorithm,
-		Guarded:   w.Guarded,
-		Heartbeat: time.Duration(heartbeat), Timeout: time.Duration(mostTimeout), Lease: m.cache.lease,
-		LeaseMinimum: w.Shortest, Preemption: w.Preemption, Stable: w.Stable, Rules: r.Rules,
-		Members: make([]lease.Member, len(r.Members)),
+		Group:        groups[w.api.group],
+		Generation:   r.Generation,
+		Algorithm:    m.cache.algorithm,
+		Guarded:      w.Guarded,
+		Heartbeat:    time.Duration(heartbeat),
+		Timeout:      time.Duration(mostTimeout),
+		Lease:        m.cache.lease,
+		LeaseMinimum: w.Shortest,
+		Preemption:   w.Preemption,
+		Stable:       w.Stable,
+		Rules:        r.Rules,
+		Members:      make([]lease.Member, len(r.Members)),
 	}
 	for i := range r.Members {
 		q := &r.Members[i]
@@ -186,7 +206,11 @@ func (w *World) persist(m *manager, r *membership.Roster) {
 		w.unmark(m, r, n.Members)
 	}
 	w.checkWitnesses(m, n.Members)
-	w.api.rosters = append(w.api.rosters, roster{group: w.api.group, members: r, node: n})
+	w.api.rosters = append(w.api.rosters, roster{
+		group:   w.api.group,
+		members: r,
+		node:    n,
+	})
 	w.api.version = len(w.api.rosters)
 	w.oracle().rosters[r.Generation] = n
 }

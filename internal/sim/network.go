@@ -110,7 +110,11 @@ func (w *World) dial(p, q int32) {
 	if l.retiring != nil { // the Node hears of its end first
 		l.opens = max(l.opens, l.retiring.ends+1)
 	}
-	l.connection = &connection{from: p, to: q, caller: w.processes[p].number}
+	l.connection = &connection{
+		from:   p,
+		to:     q,
+		caller: w.processes[p].number,
+	}
 	w.lookAt(p, q, l.opens)
 }
 
@@ -169,7 +173,11 @@ func (w *World) tendClosed(p, q int32, l *pair) {
 	other := &w.processes[q]
 	if w.reaches(p, q) && other.node != nil && w.know(p, q) && w.now >= other.awake {
 		if l.connection == nil {
-			l.connection = &connection{from: p, to: q, caller: w.processes[p].number}
+			l.connection = &connection{
+				from:   p,
+				to:     q,
+				caller: w.processes[p].number,
+			}
 		}
 		l.state, l.refused, l.connection.callee = open, false, other.number
 		w.tell("%s → %s link up", names[p], names[q])

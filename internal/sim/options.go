@@ -204,8 +204,17 @@ func DrawGuarded(algorithm string, seed uint64) Options {
 // leaseholder.
 func DrawOwnLink(algorithm string, seed uint64) Options {
 	o := DrawGuarded(algorithm, seed)
-	quiet := Options{Algorithm: algorithm, Seed: seed, Guarded: true, Quiet: true,
-		Processes: max(o.Processes, 3), Equal: o.Equal, Chaos: 40 * T, Gap: 40 * T, Lease: o.Lease}
+	quiet := Options{
+		Algorithm: algorithm,
+		Seed:      seed,
+		Guarded:   true,
+		Quiet:     true,
+		Processes: max(o.Processes, 3),
+		Equal:     o.Equal,
+		Chaos:     40 * T,
+		Gap:       40 * T,
+		Lease:     o.Lease,
+	}
 	quiet.OwnLink, quiet.Rate = true, min(o.Rate, 95)
 	return quiet
 }
@@ -216,7 +225,12 @@ func DrawUpgrades(algorithm string, seed uint64) Options {
 	o := DrawGuarded(algorithm, seed)
 	o.Upgrade = 2 + int(seed%3)
 	if seed/4%2 == 0 { // little else happens, or hardly any upgrade is done before the next begins
-		o.Weights = Weights{Upgrade: 6, StopManager: 1, Strand: 1, Sicken: 1}
+		o.Weights = Weights{
+			Upgrade:     6,
+			StopManager: 1,
+			Strand:      1,
+			Sicken:      1,
+		}
 		o.Crashes, o.Disks, o.Partial, o.Loss, o.Flap = Crashes{}, Disks{}, 0, 0, false
 		o.Chaos, o.Gap = 600*T, 15*T
 	}
@@ -232,7 +246,13 @@ func DrawStepDowns(algorithm string, guarded bool, seed uint64) Options {
 	}
 	o.StepDown = 3
 	if seed/4%2 == 0 { // little else happens, or hardly any request is seen through
-		o.Weights = Weights{StepDown: 6, StopManager: 1, Strand: 1, Sicken: 1, Edit: 1}
+		o.Weights = Weights{
+			StepDown:    6,
+			StopManager: 1,
+			Strand:      1,
+			Sicken:      1,
+			Edit:        1,
+		}
 		o.Crashes, o.Disks, o.Partial, o.Loss, o.Flap = Crashes{}, Disks{}, 0, 0, false
 		o.Chaos, o.Gap = 400*T, 10*T
 	}
@@ -250,7 +270,13 @@ func DrawWitnesses(algorithm string, guarded bool, seed uint64) Options {
 	switch seed % 4 {
 	case 0: // little else happens
 		o.Processes, o.Strangers, o.Rest = 3, 0, false
-		o.Weights = Weights{Crash: 4, Cut: 4, Pause: 2, ReplacePod: 1, StopManager: 1}
+		o.Weights = Weights{
+			Crash:       4,
+			Cut:         4,
+			Pause:       2,
+			ReplacePod:  1,
+			StopManager: 1,
+		}
 		o.Crashes, o.Disks, o.Partial, o.Loss, o.Flap = Crashes{}, Disks{}, 0, 0, false
 	case 1:
 		o.Processes = 3

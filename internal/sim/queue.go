@@ -55,7 +55,11 @@ func (q *Queue[E]) Push(at Time, r Rank) *E {
 		q.slots = append(q.slots, zero)
 	}
 	q.pushed++
-	q.heap = append(q.heap, entry{at: at, order: uint64(r)<<56 | q.pushed, slot: slot})
+	q.heap = append(q.heap, entry{
+		at:    at,
+		order: uint64(r)<<56 | q.pushed,
+		slot:  slot,
+	})
 	q.rise(len(q.heap) - 1)
 	return &q.slots[slot]
 }

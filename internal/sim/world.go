@@ -211,7 +211,11 @@ func (w *World) pair(p, q int32) *pair { return &w.pairs[int(p)*len(w.processes)
 // fail notes that something does not hold. Only the first counts.
 func (w *World) fail(format string, args ...any) {
 	if w.broken == nil {
-		w.broken = &Failure{Options: w.Options, At: w.now, Broken: fmt.Sprintf(format, args...)}
+		w.broken = &Failure{
+			Options: w.Options,
+			At:      w.now,
+			Broken:  fmt.Sprintf(format, args...),
+		}
 		w.tell("BROKEN: "+format, args...)
 	}
 }

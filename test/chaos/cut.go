@@ -15,7 +15,11 @@ func dropsOf(
 	name string, victim *corev1.Pod, others []*corev1.Pod, which int,
 ) (drops []backend.Drop) {
 	oneWay := func(at, from, to *corev1.Pod) {
-		drops = append(drops, backend.Drop{From: from, To: to, At: at.Spec.NodeName})
+		drops = append(drops, backend.Drop{
+			From: from,
+			To:   to,
+			At:   at.Spec.NodeName,
+		})
 	}
 	both := func(a, b *corev1.Pod) { oneWay(a, a, b); oneWay(a, b, a) }
 	switch name {

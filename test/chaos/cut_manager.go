@@ -44,7 +44,11 @@ func (r *runner) editForSome(
 func dropsToMost(managers []corev1.Pod, pods []*corev1.Pod, which int) (drops []backend.Drop) {
 	for _, p := range rotate(pods, which)[(len(pods)-1)/2:] {
 		for i := range managers {
-			drops = append(drops, backend.Drop{From: &managers[i], To: p, At: managers[i].Spec.NodeName})
+			drops = append(drops, backend.Drop{
+				From: &managers[i],
+				To:   p,
+				At:   managers[i].Spec.NodeName,
+			})
 		}
 	}
 	return drops

@@ -77,7 +77,12 @@ func kindsFor(lease time.Duration) []faultKind {
 	agent, app := []string{v1.AgentContainer}, []string{backend.AppContainer}
 	both := slices.Concat(agent, app)
 	kill := func(name string, weight int, containers []string) faultKind {
-		return faultKind{name: name, class: report.Kill, weight: weight, containers: containers}
+		return faultKind{
+			name:       name,
+			class:      report.Kill,
+			weight:     weight,
+			containers: containers,
+		}
 	}
 	// lasts gives a fault its shortest and its longest length.
 	lasts := func(least, most time.Duration, k faultKind) faultKind {
@@ -85,16 +90,31 @@ func kindsFor(lease time.Duration) []faultKind {
 		return k
 	}
 	pause := func(name string, weight int, containers []string) faultKind {
-		k := faultKind{name: name, class: report.Pause, weight: weight, containers: containers}
+		k := faultKind{
+			name:       name,
+			class:      report.Pause,
+			weight:     weight,
+			containers: containers,
+		}
 		return lasts(lease/2, 4*lease, k)
 	}
 	cut := func(name string, weight int) faultKind {
-		k := faultKind{name: name, class: report.Cut, weight: weight, needs: backend.Links}
+		k := faultKind{
+			name:   name,
+			class:  report.Cut,
+			weight: weight,
+			needs:  backend.Links,
+		}
 		k.alone = name == cutHalves || name == cutBridge
 		return lasts(lease/2, 5*lease, k)
 	}
 	of := func(s scope, name string, class report.Class, weight int) faultKind {
-		return faultKind{name: name, class: class, scope: s, weight: weight}
+		return faultKind{
+			name:   name,
+			class:  class,
+			scope:  s,
+			weight: weight,
+		}
 	}
 	node := func(name string, class report.Class, weight int) faultKind {
 		k := of(aNode, name, class, weight)

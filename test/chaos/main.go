@@ -216,7 +216,11 @@ func run(ctx context.Context, args []string) error {
 // newBackend makes what the options name.
 func (o options) newBackend(t *table) backend.Backend {
 	if o.backend == onLocal {
-		return local.New(local.Options{Repository: o.repository, Dir: o.state, Program: o.node})
+		return local.New(local.Options{
+			Repository: o.repository,
+			Dir:        o.state,
+			Program:    o.node,
+		})
 	}
 	return kind.New(kind.Options{
 		Name:          o.cluster,

@@ -162,15 +162,19 @@ func (r *runner) strikeAll(
 
 // begin notes a strike that is about to be.
 func (f *field) begin(r *runner, fault fault, g *group, victim string) *strike {
-	s := &strike{group: g, at: register.Now(), Strike: report.Strike{
-		Round:        r.report.Rounds,
-		Group:        g.name,
-		Class:        fault.class,
-		Fault:        fault.name,
-		Victim:       victim,
-		Milliseconds: float64(fault.length.Milliseconds()),
-		Before:       r.scene.last(g.name),
-	}}
+	s := &strike{
+		group: g,
+		at:    register.Now(),
+		Strike: report.Strike{
+			Round:        r.report.Rounds,
+			Group:        g.name,
+			Class:        fault.class,
+			Fault:        fault.name,
+			Victim:       victim,
+			Milliseconds: float64(fault.length.Milliseconds()),
+			Before:       r.scene.last(g.name),
+		},
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.strikes = append(f.strikes, s)

@@ -27,9 +27,18 @@ func (r *runner) mixWorkloads(ctx context.Context) error {
 	// Six pods: two of a StatefulSet, which makes them in order, two of a Deployment, one of a
 	// Job, and one more.
 	mixed := func(name string) *group {
-		return &group{namespace: namespace, name: name, algorithm: v1.Bully, safety: v1.Guarded,
-			lease: r.lease, leaseMinimum: r.leaseMinimum, size: 6, now: 6, never: true,
-			service: r.backend.Can(backend.Services)}
+		return &group{
+			namespace:    namespace,
+			name:         name,
+			algorithm:    v1.Bully,
+			safety:       v1.Guarded,
+			lease:        r.lease,
+			leaseMinimum: r.leaseMinimum,
+			size:         6,
+			now:          6,
+			never:        true,
+			service:      r.backend.Can(backend.Services),
+		}
 	}
 	podsFirst, groupFirst := mixed("pods-first"), mixed("group-first")
 	r.table.say("\ntwo groups, each of a StatefulSet, a Deployment, a Job and a pod without an owner")

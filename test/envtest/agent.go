@@ -43,8 +43,12 @@ func (s *Server) Join(t *testing.T, address string, pod *corev1.Pod, edit ...fun
 	a := &Agent{
 		Pod:     pod,
 		Keyring: identity.NewKeyring(time.Now),
-		Report:  roster.Report{StateID: "state-" + string(pod.UID)[:8], Incarnation: 1, Electing: true},
-		change:  make(chan struct{}),
+		Report: roster.Report{
+			StateID:     "state-" + string(pod.UID)[:8],
+			Incarnation: 1,
+			Electing:    true,
+		},
+		change: make(chan struct{}),
 	}
 	for _, e := range edit {
 		e(a)

@@ -86,7 +86,11 @@ func (s *Server) StartManager(t *testing.T, o ManagerOptions) *Manager {
 	Must(t, err)
 	ctx, cancel := context.WithCancel(bg)
 	ended := make(chan struct{})
-	m := &Manager{Address: listener.Addr().String(), Ended: ended, MetricsCertificate: certificate}
+	m := &Manager{
+		Address:            listener.Addr().String(),
+		Ended:              ended,
+		MetricsCertificate: certificate,
+	}
 	go func() {
 		m.Err = mgr.Start(ctx)
 		close(ended)

@@ -59,7 +59,11 @@ func (s *Server) Token(t *testing.T, pod *corev1.Pod, audience string, bound boo
 	}}
 	if bound {
 		request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{
-			Kind: "Pod", APIVersion: "v1", Name: pod.Name, UID: pod.UID}
+			Kind:       "Pod",
+			APIVersion: "v1",
+			Name:       pod.Name,
+			UID:        pod.UID,
+		}
 	}
 	granted, err := s.Core.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(bg, "default", request,
 		metav1.CreateOptions{})

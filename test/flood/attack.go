@@ -41,7 +41,11 @@ func linger(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
 // Headers sends so many bytes of a request's headers, and no end of them; over TLS if secure.
 func Headers(bytes int, secure bool) Attack {
-	return Attack{How: "headers", Bytes: bytes, Secure: secure}
+	return Attack{
+		How:    "headers",
+		Bytes:  bytes,
+		Secure: secure,
+	}
 }
 
 func (a Attack) headers(conn net.Conn, sent func()) {
@@ -63,7 +67,12 @@ func (a Attack) headers(conn net.Conn, sent func()) {
 // Calls makes so many gRPC calls over TLS at once, without a certificate, each with a message of so
 // many bytes that lacks its last one.
 func Calls(method string, calls, bytes int) Attack {
-	return Attack{How: "calls", Method: method, Calls: calls, Bytes: bytes}
+	return Attack{
+		How:    "calls",
+		Method: method,
+		Calls:  calls,
+		Bytes:  bytes,
+	}
 }
 
 func (a Attack) calls(ctx context.Context, conn net.Conn, sent func()) {
@@ -80,8 +89,12 @@ func (a Attack) calls(ctx context.Context, conn net.Conn, sent func()) {
 	var unsent sync.WaitGroup
 	for range a.Calls {
 		unsent.Add(1)
-		body := &unfinished{ctx: ctx, left: 5 + a.Bytes - 1, size: a.Bytes,
-			sent: sync.OnceFunc(unsent.Done)}
+		body := &unfinished{
+			ctx:  ctx,
+			left: 5 + a.Bytes - 1,
+			size: a.Bytes,
+			sent: sync.OnceFunc(unsent.Done),
+		}
 		all.Go(func() {
 			defer body.sent()
 			request, err := http.NewRequestWithContext(ctx, http.MethodPost,
@@ -131,7 +144,12 @@ func (u *unfinished) Read(p []byte) (int, error) {
 func Handshake(bytes int) Attack { return Attack{How: "handshake", Bytes: bytes} }
 
 func (a Attack) handshake(ctx context.Context, conn net.Conn, sent func()) {
-	short := &cut{Conn: conn, left: a.Bytes, ctx: ctx, sent: sent}
+	short := &cut{
+		Conn: conn,
+		left: a.Bytes,
+		ctx:  ctx,
+		sent: sent,
+	}
 	//nolint:gosec // as above
 	client := tls.Client(short, &tls.Config{
 		InsecureSkipVerify: true,

@@ -41,8 +41,10 @@ const retry = 20 * time.Millisecond
 // New returns a observer that watches nobody.
 func New() *Observer {
 	return &Observer{
-		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
-		views:  map[string]view{}, streams: map[string]context.CancelFunc{}, changed: make(chan struct{}),
+		client:  &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+		views:   map[string]view{},
+		streams: map[string]context.CancelFunc{},
+		changed: make(chan struct{}),
 	}
 }
 
@@ -118,7 +120,11 @@ func (w *Observer) follow(ctx context.Context, process, address string) {
 				errors.Join(err, errNoEvent)))
 			return
 		}
-		w.set(process, &view{coordinator: *said.Name, electing: said.Electing, at: at})
+		w.set(process, &view{
+			coordinator: *said.Name,
+			electing:    said.Electing,
+			at:          at,
+		})
 	}
 }
 

@@ -69,7 +69,11 @@ func (c Client) Range(ctx context.Context, expr string, from, to time.Time,
 	if err != nil {
 		return nil, err
 	}
-	value, _, _, err := asks.QueryRange(ctx, expr, promapi.Range{Start: from, End: to, Step: step})
+	value, _, _, err := asks.QueryRange(ctx, expr, promapi.Range{
+		Start: from,
+		End:   to,
+		Step:  step,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", expr, err)
 	}

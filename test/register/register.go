@@ -64,7 +64,11 @@ type Register struct {
 // were decided. Watch, unless it is nil, is called with each entry in that order; it must not
 // block.
 func New(log io.Writer, watch func(Entry)) *Register {
-	return &Register{log: log, watch: watch, highest: map[string]int64{}}
+	return &Register{
+		log:     log,
+		watch:   watch,
+		highest: map[string]int64{},
+	}
 }
 
 // Put takes or refuses a write. A write that cannot be logged is neither: that is the error.
@@ -75,7 +79,12 @@ func (r *Register) Put(w Write) (Entry, error) {
 	if !known && len(r.highest) == maxGroups {
 		return Entry{}, fmt.Errorf("there are %d registers already: %s gets none", maxGroups, w.Group)
 	}
-	e := Entry{At: Now(), Write: w, Accepted: w.Epoch >= highest, Highest: max(highest, w.Epoch)}
+	e := Entry{
+		At:       Now(),
+		Write:    w,
+		Accepted: w.Epoch >= highest,
+		Highest:  max(highest, w.Epoch),
+	}
 	line, err := json.Marshal(e)
 	if err != nil {
 		return Entry{}, err

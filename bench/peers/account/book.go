@@ -38,7 +38,11 @@ type Book struct {
 
 // NewBook returns an empty book.
 func NewBook() *Book {
-	return &Book{names: map[string]said.Line{}, leads: map[string]bool{}, changed: make(chan struct{})}
+	return &Book{
+		names:   map[string]said.Line{},
+		leads:   map[string]bool{},
+		changed: make(chan struct{}),
+	}
 }
 
 // Add takes an entry.

@@ -29,8 +29,13 @@ type Figures struct {
 // Judge works out the figures between two instants, from entries in the order of their instants.
 // What was before the first instant only says who led then.
 func Judge(entries []Entry, from, to register.Instant) Figures {
-	j := judge{figures: Figures{Span: to.Sub(from)}, from: from, at: from,
-		leads: map[string]bool{}, dead: map[string]bool{}}
+	j := judge{
+		figures: Figures{Span: to.Sub(from)},
+		from:    from,
+		at:      from,
+		leads:   map[string]bool{},
+		dead:    map[string]bool{},
+	}
 	for _, e := range entries {
 		if e.At > to {
 			break

@@ -94,7 +94,11 @@ func raftMember(ctx context.Context, args []string, say *said.Speaker) error {
 func raftConfig(id string, timeout time.Duration) *raft.Config {
 	config := raft.DefaultConfig()
 	config.LocalID = raft.ServerID(id)
-	config.Logger = hclog.New(&hclog.LoggerOptions{Name: id, Level: hclog.Info, Output: os.Stderr})
+	config.Logger = hclog.New(&hclog.LoggerOptions{
+		Name:   id,
+		Level:  hclog.Info,
+		Output: os.Stderr,
+	})
 	if timeout > 0 {
 		config.HeartbeatTimeout, config.ElectionTimeout = timeout, timeout
 		config.LeaderLeaseTimeout = timeout

@@ -22,7 +22,11 @@ func Write(dir string, all []Record, note string, meanings func(kind, name strin
 	if len(all) == 0 {
 		return errors.New("there are no records: run peers failover and peers stress with --json")
 	}
-	p := page{Note: note, records: Newest(all), meanings: meanings}
+	p := page{
+		Note:     note,
+		records:  Newest(all),
+		meanings: meanings,
+	}
 	text, err := p.text()
 	if err != nil {
 		return err

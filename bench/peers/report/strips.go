@@ -130,8 +130,12 @@ func thin(d account.Durations) account.Durations {
 
 func words(size vg.Length) text.Style {
 	return text.Style{
-		Color:   ink,
-		Font:    font.Font{Typeface: "Liberation", Variant: "Sans", Size: size},
+		Color: ink,
+		Font: font.Font{
+			Typeface: "Liberation",
+			Variant:  "Sans",
+			Size:     size,
+		},
 		Handler: plot.DefaultTextHandler,
 	}
 }

@@ -26,7 +26,11 @@ func (s *Speaker) Names(name string) {
 	defer s.mu.Unlock()
 	if s.names != name {
 		s.names = name
-		s.write(Line{At: register.Now(), Word: Names, Name: name})
+		s.write(Line{
+			At:   register.Now(),
+			Word: Names,
+			Name: name,
+		})
 	}
 }
 

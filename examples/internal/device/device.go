@@ -166,7 +166,11 @@ type Client struct {
 // Act does one thing in a turn. Over reports whether the device has refused it. After any other
 // error it may have been done.
 func (c *Client) Act(ctx context.Context, turn Turn, what string) error {
-	return c.Sender.Send(ctx, c.URL+"/act", Act{Turn: turn, By: c.Name, What: what}, nil)
+	return c.Sender.Send(ctx, c.URL+"/act", Act{
+		Turn: turn,
+		By:   c.Name,
+		What: what,
+	}, nil)
 }
 
 // Over reports whether the device has refused an act: its turn is over.

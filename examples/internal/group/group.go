@@ -46,7 +46,11 @@ func New(ctx context.Context, dir string, names ...string) (*Group, error) {
 	g := &Group{dir: dir, agent: agent}
 	network := nextNetwork()
 	for i, name := range names {
-		m := &Member{Name: name, Host: fmt.Sprint(network, i+1), group: g}
+		m := &Member{
+			Name:  name,
+			Host:  fmt.Sprint(network, i+1),
+			group: g,
+		}
 		g.Members = append(g.Members, m)
 	}
 	return g, g.prepare(ctx)

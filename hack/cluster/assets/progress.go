@@ -27,7 +27,11 @@ type progress struct {
 }
 
 func newProgress(log io.Writer) *progress {
-	p := &progress{start: time.Now(), every: everyElsewhere, log: log}
+	p := &progress{
+		start: time.Now(),
+		every: everyElsewhere,
+		log:   log,
+	}
 	if file, ok := log.(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 			p.terminal, p.every = true, everyOnTerminal

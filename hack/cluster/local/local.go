@@ -109,8 +109,11 @@ func (c *Cluster) start(ctx context.Context) error {
 	}
 	c.options.Report("starting etcd and kube-apiserver")
 	c.plane, err = controlplane.Start(ctx, controlplane.Options{
-		Assets: c.Bin, State: c.options.State, CRDs: c.options.CRDs,
-		Tether: c.options.Tether, Keep: c.options.Keep,
+		Assets: c.Bin,
+		State:  c.options.State,
+		CRDs:   c.options.CRDs,
+		Tether: c.options.Tether,
+		Keep:   c.options.Keep,
 	})
 	if err != nil {
 		return err
@@ -175,12 +178,15 @@ func (c *Cluster) manager() (process.Supervised, error) {
 		}
 	}
 	return process.Supervised{
-		Path: m.Path, Args: m.Args,
-		Env:     append(os.Environ(), "KUBECONFIG="+kubeconfig),
-		Log:     filepath.Join(c.options.State, "manager.log"),
-		PIDFile: filepath.Join(c.options.State, "manager.pid"),
-		Restart: m.Restart, RestartDelay: time.Second, Grace: 10 * time.Second,
-		Report: c.options.Report,
+		Path:         m.Path,
+		Args:         m.Args,
+		Env:          append(os.Environ(), "KUBECONFIG="+kubeconfig),
+		Log:          filepath.Join(c.options.State, "manager.log"),
+		PIDFile:      filepath.Join(c.options.State, "manager.pid"),
+		Restart:      m.Restart,
+		RestartDelay: time.Second,
+		Grace:        10 * time.Second,
+		Report:       c.options.Report,
 	}, nil
 }
 

@@ -28,7 +28,11 @@ func claimAddresses(ctx context.Context) (*addresses, error) {
 		claim, err := new(net.ListenConfig).Listen(ctx, "unix",
 			fmt.Sprintf("@podesta.dev/cluster/127.%d.0.0", block))
 		if err == nil {
-			return &addresses{claim: claim, block: block, inUse: make(map[netip.Addr]bool)}, nil
+			return &addresses{
+				claim: claim,
+				block: block,
+				inUse: make(map[netip.Addr]bool),
+			}, nil
 		}
 	}
 	return nil, errors.New("64 local clusters run on this machine, there are no loopback addresses " +

@@ -11,7 +11,11 @@ type Backoff struct {
 }
 
 // DefaultBackoff is quicker than a kubelet's (10 s) at first and the same later.
-var DefaultBackoff = Backoff{First: time.Second, Max: 5 * time.Minute, Reset: 10 * time.Minute}
+var DefaultBackoff = Backoff{
+	First: time.Second,
+	Max:   5 * time.Minute,
+	Reset: 10 * time.Minute,
+}
 
 // after is the wait for a container that waited `last` the time before (0: it did not) and has now
 // run for `ran`.

@@ -36,7 +36,8 @@ func (w *worker) start(ctx context.Context, i int) {
 		tell(w, w.exits, i)
 	})
 	p := prober{
-		address: w.state.address.String(), result: probeResult{index: i, pid: started.PID},
+		address: w.state.address.String(),
+		result:  probeResult{index: i, pid: started.PID},
 		report: func(r probeResult) {
 			select {
 			case w.probes <- r:
@@ -52,7 +53,11 @@ func (w *worker) launch(c corev1.Container) (*process.Process, refusal) {
 	pod, address := w.pod.Load(), w.state.address.String()
 	program, _ := programFor(c.Image, w.runner.Images) // judge has refused what has none
 	s := surroundings{
-		pod: pod, address: address, objects: w.runner.cached, program: program, extra: w.runner.Env,
+		pod:     pod,
+		address: address,
+		objects: w.runner.cached,
+		program: program,
+		extra:   w.runner.Env,
 		rules: rulesFor(c, func(volume string) string {
 			return filepath.Join(w.volumesDir(), volume)
 		}, address, w.runner.Resolve),

@@ -55,7 +55,11 @@ func bind(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod, nod
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return client.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
-		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID},
-		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:      pod.Name,
+			Namespace: pod.Namespace,
+			UID:       pod.UID,
+		},
+		Target: corev1.ObjectReference{Kind: "Node", Name: node},
 	}, metav1.CreateOptions{})
 }

@@ -70,7 +70,11 @@ func (v *volumes) run(ctx context.Context, report func(error)) {
 
 // sync writes what has changed and says when to do so again at the latest.
 func (v *volumes) sync(ctx context.Context, volumes []corev1.Volume) (next time.Time, err error) {
-	content := content{pod: v.pod.Load(), address: v.address, objects: v.objects}
+	content := content{
+		pod:     v.pod.Load(),
+		address: v.address,
+		objects: v.objects,
+	}
 	content.token = func(source *corev1.ServiceAccountTokenProjection) (string, error) {
 		return v.token(ctx, source)
 	}
@@ -120,7 +124,10 @@ func (v *volumes) token(
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		ExpirationSeconds: source.ExpirationSeconds,
 		BoundObjectRef: &authenticationv1.BoundObjectReference{
-			APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID,
+			APIVersion: "v1",
+			Kind:       "Pod",
+			Name:       pod.Name,
+			UID:        pod.UID,
 		},
 	}}
 	if source.Audience != "" {

@@ -50,9 +50,13 @@ type life struct {
 func newWorker(r *Runner, pod *corev1.Pod) *worker {
 	w := &worker{
 		runner:  r,
-		updates: make(chan struct{}, 1), poke: make(chan struct{}, 1), gone: make(chan struct{}),
-		exits: make(chan int), probes: make(chan probeResult), mounts: make(chan error),
-		stop: make(chan struct{}),
+		updates: make(chan struct{}, 1),
+		poke:    make(chan struct{}, 1),
+		gone:    make(chan struct{}),
+		exits:   make(chan int),
+		probes:  make(chan probeResult),
+		mounts:  make(chan error),
+		stop:    make(chan struct{}),
 	}
 	w.pod.Store(pod)
 	return w
@@ -142,8 +146,12 @@ func (w *worker) admit(ctx context.Context) {
 	w.lives = make([]life, len(w.state.containers))
 	w.published.Conditions = pod.Status.Conditions
 	w.writer = &writer{
-		client: w.runner.Client, log: w.runner.Log,
-		namespace: pod.Namespace, name: pod.Name, uid: pod.UID, reports: make(chan report, 1),
+		client:    w.runner.Client,
+		log:       w.runner.Log,
+		namespace: pod.Namespace,
+		name:      pod.Name,
+		uid:       pod.UID,
+		reports:   make(chan report, 1),
 	}
 	w.helpers.Go(func() { w.writer.run(ctx) })
 	if refused == (refusal{}) {
@@ -160,8 +168,12 @@ func (w *worker) admit(ctx context.Context) {
 	w.event(corev1.EventTypeNormal, "Scheduled",
 		"runs as processes of this machine at "+w.state.address.String())
 	volumes := &volumes{
-		client: w.runner.Client, dir: w.volumesDir(), pod: &w.pod, address: w.state.address.String(),
-		objects: w.runner.cached, poke: w.poke,
+		client:  w.runner.Client,
+		dir:     w.volumesDir(),
+		pod:     &w.pod,
+		address: w.state.address.String(),
+		objects: w.runner.cached,
+		poke:    w.poke,
 	}
 	w.helpers.Go(func() { volumes.run(ctx, func(err error) { tell(w, w.mounts, err) }) })
 }

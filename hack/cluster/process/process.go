@@ -63,7 +63,10 @@ type Process struct {
 // Start starts a process. The caller keeps the Output file and may close it at once.
 func Start(spec Spec) (*Process, error) {
 	cmd := &exec.Cmd{
-		Path: spec.Path, Args: spec.Args, Env: spec.Env, Dir: spec.Dir,
+		Path:        spec.Path,
+		Args:        spec.Args,
+		Env:         spec.Env,
+		Dir:         spec.Dir,
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	}
 	if spec.Env == nil {
@@ -75,7 +78,12 @@ func Start(spec Spec) (*Process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", spec.Path, err)
 	}
-	p := &Process{PID: cmd.Process.Pid, Started: time.Now(), cmd: cmd, done: make(chan struct{})}
+	p := &Process{
+		PID:     cmd.Process.Pid,
+		Started: time.Now(),
+		cmd:     cmd,
+		done:    make(chan struct{}),
+	}
 	go p.wait()
 	return p, nil
 }
@@ -132,7 +140,11 @@ func (p *Process) wait() {
 	p.mu.Unlock()
 	_ = p.cmd.Wait() // its error repeats what ProcessState says
 
-	p.exit = Exit{Code: p.cmd.ProcessState.ExitCode(), Started: p.Started, Finished: time.Now()}
+	p.exit = Exit{
+		Code:     p.cmd.ProcessState.ExitCode(),
+		Started:  p.Started,
+		Finished: time.Now(),
+	}
 	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		p.exit.Signal = int(status.Signal())
 		p.exit.Code = 128 + p.exit.Signal

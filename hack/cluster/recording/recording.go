@@ -124,7 +124,11 @@ func film(ctx context.Context, program string, arguments ...string) (*camera, er
 	if err != nil {
 		return nil, err
 	}
-	c := &camera{command: command, begun: time.Now(), filmed: make(chan Film, 1)}
+	c := &camera{
+		command: command,
+		begun:   time.Now(),
+		filmed:  make(chan Film, 1),
+	}
 	go func() {
 		c.filmed <- c.watch(terminal)
 		_ = terminal.Close() // nothing is lost with it

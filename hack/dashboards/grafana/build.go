@@ -61,7 +61,12 @@ func Stat(title, description, unit, text string, steps []Step, queries ...Query)
 }
 
 func below() Legend {
-	return Legend{DisplayMode: "list", Placement: "bottom", ShowLegend: true, Calcs: []string{}}
+	return Legend{
+		DisplayMode: "list",
+		Placement:   "bottom",
+		ShowLegend:  true,
+		Calcs:       []string{},
+	}
 }
 
 // TimeSeries draws lines from 0 on.
@@ -125,7 +130,12 @@ func Layout(rows ...Row) []Panel {
 		width := columns / len(row.Panels)
 		for i, p := range row.Panels {
 			p.ID = len(all) + 1
-			p.GridPos = GridPos{H: row.Height, W: width, X: i * width, Y: y}
+			p.GridPos = GridPos{
+				H: row.Height,
+				W: width,
+				X: i * width,
+				Y: y,
+			}
 			all = append(all, p)
 		}
 		y += row.Height

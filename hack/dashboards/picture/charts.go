@@ -32,7 +32,12 @@ func (c *canvas) timeline(p grafana.Panel, b box) {
 		longest = max(longest, len([]rune(l.name)))
 	}
 	names := min(0.45*b.w, letter*float64(longest)+20) // the width beside the timeline
-	area := box{x: b.x + names, y: b.y + above, w: b.w - names - 14, h: b.h - beneath - above}
+	area := box{
+		x: b.x + names,
+		y: b.y + above,
+		w: b.w - names - 14,
+		h: b.h - beneath - above,
+	}
 	c.axis(area)
 	height := min(24, area.h/float64(max(1, len(all))))
 	for i, l := range all {
@@ -51,7 +56,11 @@ func (c *canvas) timeline(p grafana.Panel, b box) {
 	for _, value := range slices.Sorted(maps.Keys(words)) {
 		said, colours = append(said, words[value].Text), append(colours, shades[words[value].Color])
 	}
-	c.legend(box{x: b.x + 12, y: b.y + b.h - 16, w: b.w - 20}, said, colours)
+	c.legend(box{
+		x: b.x + 12,
+		y: b.y + b.h - 16,
+		w: b.w - 20,
+	}, said, colours)
 }
 
 // span is how long a series had a value.
@@ -72,7 +81,11 @@ func (c *canvas) states(l line) []span {
 				continue
 			}
 		}
-		all = append(all, span{from: point.At, to: end, value: value})
+		all = append(all, span{
+			from:  point.At,
+			to:    end,
+			value: value,
+		})
 	}
 	return all
 }
@@ -103,7 +116,12 @@ func (c *canvas) series(p grafana.Panel, b box) {
 	if len(all) > 0 {
 		highest = nice(all[0].peak())
 	}
-	area := box{x: b.x + scale, y: b.y + above, w: b.w - scale - 16, h: b.h - beneath - above}
+	area := box{
+		x: b.x + scale,
+		y: b.y + above,
+		w: b.w - scale - 16,
+		h: b.h - beneath - above,
+	}
 	c.axis(area)
 	for i := range 3 {
 		y := area.y + area.h*(1-float64(i)/2)
@@ -119,7 +137,11 @@ func (c *canvas) series(p grafana.Panel, b box) {
 			colour)
 	}
 	c.marks(area)
-	c.legend(box{x: b.x + 12, y: b.y + b.h - 16, w: b.w - 20}, names, colours)
+	c.legend(box{
+		x: b.x + 12,
+		y: b.y + b.h - 16,
+		w: b.w - 20,
+	}, names, colours)
 }
 
 // path steps from point to point, and leaves out what is missing.

@@ -28,7 +28,12 @@ type Group struct {
 func NewGroup(
 	out io.Writer, algorithm string, roster []election.Process, coordinator string,
 ) (*Group, error) {
-	g := &Group{out: out, algorithm: algorithm, roster: roster, counts: map[election.Kind]int{}}
+	g := &Group{
+		out:       out,
+		algorithm: algorithm,
+		roster:    roster,
+		counts:    map[election.Kind]int{},
+	}
 	g.reset(roster)
 	g.carry, g.stepped, g.observe = g.post, g.after, g.transcribe
 	for p := range g.nodes {

@@ -118,7 +118,12 @@ func (n *network) step(p int32, e election.Event) {
 	}
 	if n.observe != nil {
 		if s := v.machine.State(); decided(before, s) {
-			n.observe(Event{At: n.now, Kind: Follows, Process: v.name, Peer: s.Coordinator})
+			n.observe(Event{
+				At:      n.now,
+				Kind:    Follows,
+				Process: v.name,
+				Peer:    s.Coordinator,
+			})
 		}
 	}
 	if n.stepped != nil {
@@ -179,8 +184,15 @@ func (n *network) post(at Time, from, to int32, m *election.Message, sequence in
 // lose notes that a message does not arrive.
 func (n *network) lose(t *task, why string) {
 	if n.observe != nil {
-		n.observe(Event{At: n.now, Kind: Lost, Process: n.nodes[t.to].name, Peer: n.nodes[t.from].name,
-			Message: t.message, Sequence: t.sequence, Note: why})
+		n.observe(Event{
+			At:       n.now,
+			Kind:     Lost,
+			Process:  n.nodes[t.to].name,
+			Peer:     n.nodes[t.from].name,
+			Message:  t.message,
+			Sequence: t.sequence,
+			Note:     why,
+		})
 	}
 }
 
@@ -225,7 +237,11 @@ func (n *network) note(k EventKind, p, peer int32, note string) {
 	if n.observe == nil {
 		return
 	}
-	e := Event{At: n.now, Kind: k, Note: note}
+	e := Event{
+		At:   n.now,
+		Kind: k,
+		Note: note,
+	}
 	if p >= 0 {
 		e.Process = n.nodes[p].name
 	}

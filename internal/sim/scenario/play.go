@@ -129,7 +129,11 @@ func (p *player) open(i int32) {
 
 // dependent reports whether a process of this algorithm watches others than the coordinator.
 func (p *player) dependent() bool {
-	probe := election.Config{Algorithm: p.Algorithm, Self: p.Processes[0].Name, Roster: p.Processes}
+	probe := election.Config{
+		Algorithm: p.Algorithm,
+		Self:      p.Processes[0].Name,
+		Roster:    p.Processes,
+	}
 	m, err := election.New(probe)
 	return err == nil && len(m.Watched()) > 0
 }

@@ -18,7 +18,13 @@ const (
 // the right of those that are known to have happened before it, and what is in one column may have
 // happened in any order.
 func Of(p trace.Picture, title string) diagram.Diagram {
-	d := diagram.Diagram{Title: title, Axis: axis, Key: key, Silent: map[int]bool{}, NoFigures: true}
+	d := diagram.Diagram{
+		Title:     title,
+		Axis:      axis,
+		Key:       key,
+		Silent:    map[int]bool{},
+		NoFigures: true,
+	}
 	lane := map[string]int{}
 	for i, q := range p.Processes {
 		lane[q.Name] = i
@@ -50,8 +56,12 @@ func Of(p trace.Picture, title string) diagram.Diagram {
 	if len(p.Events) == 0 { // of an election that no agent tells of, its result is known
 		last = 2
 		if p.Coordinator != "" {
-			d.Marks = append(d.Marks, diagram.Mark{Lane: lane[p.Coordinator], At: 1,
-				Kind: diagram.Coordinate, Label: "was elected"})
+			d.Marks = append(d.Marks, diagram.Mark{
+				Lane:  lane[p.Coordinator],
+				At:    1,
+				Kind:  diagram.Coordinate,
+				Label: "was elected",
+			})
 		}
 		if p.Initiator != "" {
 			d.Marks = append(d.Marks, notice(lane[p.Initiator], 0, "called it: "+p.Reason))

@@ -64,8 +64,12 @@ func newCard(height vg.Length, title, subtitle string) card {
 // words is how text is set.
 func words(size vg.Length, c color.Color) text.Style {
 	return text.Style{
-		Color:   c,
-		Font:    font.Font{Typeface: "Liberation", Variant: "Sans", Size: size},
+		Color: c,
+		Font: font.Font{
+			Typeface: "Liberation",
+			Variant:  "Sans",
+			Size:     size,
+		},
 		Handler: plot.DefaultTextHandler,
 	}
 }

@@ -95,7 +95,11 @@ func faults(strikes []report.Strike) (n int) {
 	}
 	felt := map[key]map[string]int{} // by group, how often
 	for _, s := range strikes {
-		k := key{round: s.Round, fault: s.Fault, victim: s.Victim}
+		k := key{
+			round:  s.Round,
+			fault:  s.Fault,
+			victim: s.Victim,
+		}
 		if s.Victim == "" && (s.Class == report.Edit || s.Class == report.Leave) {
 			k.group = s.Group
 		}

@@ -28,8 +28,13 @@ func drawMilestones(rows []Row, lease float64) ([]byte, error) {
 		return nil, nil
 	}
 	c := lanes{
-		pairs: pairs(whole), axis: a, lease: lease, title: "median time from the fault (log scale)",
-		counted: "failovers", count: func(r Row) int { return len(r.Whole) }, draw: drawTrail,
+		pairs:   pairs(whole),
+		axis:    a,
+		lease:   lease,
+		title:   "median time from the fault (log scale)",
+		counted: "failovers",
+		count:   func(r Row) int { return len(r.Whole) },
+		draw:    drawTrail,
 	}.card("Where the time goes, by class of fault",
 		"medians over the failovers in which all four were measured")
 	c.legend(slices.Concat(milestoneNames, safeties), func(at vg.Point, name string) {
@@ -58,5 +63,9 @@ func glyph(c draw.Canvas, milestone int, at vg.Point, hue color.Color) {
 	shape := []draw.GlyphDrawer{draw.CircleGlyph{}, draw.RingGlyph{}, draw.BoxGlyph{},
 		draw.PyramidGlyph{}}[milestone]
 	size := []vg.Length{2.4, 4.4, 2.8, 4}[milestone]
-	c.DrawGlyph(draw.GlyphStyle{Color: hue, Radius: size, Shape: shape}, at)
+	c.DrawGlyph(draw.GlyphStyle{
+		Color:  hue,
+		Radius: size,
+		Shape:  shape,
+	}, at)
 }

@@ -71,13 +71,22 @@ func write(run report.Run, files map[string][]byte) ([]byte, error) {
 	listed := problems(run)
 	var out bytes.Buffer
 	err := chaos.Execute(&out, content{
-		Lead: opening(run), Promise: promise(g), Beside: beside(c),
-		Problems: listed[:min(len(listed), mostProblems)], More: max(0, len(listed)-mostProblems),
-		Setting: setting(run), Counts: counts(run), Columns: columns, Outcomes: outcomes,
-		Faults: entries(byFault(run), true), Algorithms: entries(byAlgorithm(run), false),
-		Slowest: slowRows(run),
-		Lease:   leases(run), Seed: run.Seed,
-		HasFaults: files[faultsPlot] != nil, HasAlgorithms: files[algorithmsPlot] != nil,
+		Lead:          opening(run),
+		Promise:       promise(g),
+		Beside:        beside(c),
+		Problems:      listed[:min(len(listed), mostProblems)],
+		More:          max(0, len(listed)-mostProblems),
+		Setting:       setting(run),
+		Counts:        counts(run),
+		Columns:       columns,
+		Outcomes:      outcomes,
+		Faults:        entries(byFault(run), true),
+		Algorithms:    entries(byAlgorithm(run), false),
+		Slowest:       slowRows(run),
+		Lease:         leases(run),
+		Seed:          run.Seed,
+		HasFaults:     files[faultsPlot] != nil,
+		HasAlgorithms: files[algorithmsPlot] != nil,
 		HasMilestones: files[milestonesPlot] != nil,
 	})
 	return out.Bytes(), err
@@ -106,8 +115,12 @@ func slowRows(run report.Run) []slow {
 	}
 	var rows []slow
 	for _, s := range slowest(run, mostSlowest) {
-		rows = append(rows, slow{Strike: s, Safety: safety[s.Group], At: fmt.Sprintf("%.1f", s.Second),
-			Change: who(s.Before, s.Group) + " → " + who(s.First, s.Group)})
+		rows = append(rows, slow{
+			Strike: s,
+			Safety: safety[s.Group],
+			At:     fmt.Sprintf("%.1f", s.Second),
+			Change: who(s.Before, s.Group) + " → " + who(s.First, s.Group),
+		})
 	}
 	return rows
 }

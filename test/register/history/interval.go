@@ -42,7 +42,12 @@ func overlaps(merged []Interval) []Overlap {
 		open = slices.DeleteFunc(open, func(o Interval) bool { return o.To <= i.From })
 		for _, o := range open {
 			if o.UID != i.UID {
-				found = append(found, Overlap{A: o, B: i, From: i.From, To: min(o.To, i.To)})
+				found = append(found, Overlap{
+					A:    o,
+					B:    i,
+					From: i.From,
+					To:   min(o.To, i.To),
+				})
 			}
 		}
 		open = append(open, i)

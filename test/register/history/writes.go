@@ -48,7 +48,11 @@ func stale(taken []register.Entry) (n int) {
 	for _, e := range taken {
 		key := belief{e.UID, e.Since}
 		if bursts[key] == nil {
-			bursts[key] = &burst{uid: e.UID, since: e.Since, first: e.At}
+			bursts[key] = &burst{
+				uid:   e.UID,
+				since: e.Since,
+				first: e.At,
+			}
 		}
 		bursts[key].last = e.At
 	}

@@ -37,7 +37,13 @@ func (b *belief) told(asked, heard register.Instant, a answer, how Asking) {
 	if b.ended {
 		return
 	}
-	p := permission{epoch: a.Epoch, since: heard, heard: heard, deadline: a.Deadline, how: how}
+	p := permission{
+		epoch:    a.Epoch,
+		since:    heard,
+		heard:    heard,
+		deadline: a.Deadline,
+		how:      how,
+	}
 	if b.holds && b.now.epoch == p.epoch && b.now.current(heard) {
 		p.since = b.now.since
 	}
@@ -61,7 +67,12 @@ func (b *belief) stop(why string) bool {
 		return false
 	}
 	b.holds = false
-	b.trace.add(Line{Kind: Stopped, At: register.Now(), Epoch: b.now.epoch, Why: why})
+	b.trace.add(Line{
+		Kind:  Stopped,
+		At:    register.Now(),
+		Epoch: b.now.epoch,
+		Why:   why,
+	})
 	b.wake()
 	return true
 }

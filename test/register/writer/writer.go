@@ -134,10 +134,22 @@ func (w *writer) mayAct(ctx context.Context) (checked register.Instant, p permis
 
 // put sends a write, whatever the clock says by now.
 func (w *writer) put(ctx context.Context, p permission, checked register.Instant, careless bool) {
-	line := Line{Kind: Wrote, At: register.Now(), Epoch: p.epoch, Careless: careless}
+	line := Line{
+		Kind:     Wrote,
+		At:       register.Now(),
+		Epoch:    p.epoch,
+		Careless: careless,
+	}
 	accepted, err := w.send(ctx, register.Write{
-		Group: w.Group, Process: w.Process, UID: w.UID, Epoch: p.epoch,
-		Since: p.since, Heard: p.heard, Checked: checked, Deadline: p.deadline, Session: p.how == Session,
+		Group:    w.Group,
+		Process:  w.Process,
+		UID:      w.UID,
+		Epoch:    p.epoch,
+		Since:    p.since,
+		Heard:    p.heard,
+		Checked:  checked,
+		Deadline: p.deadline,
+		Session:  p.how == Session,
 		Careless: careless,
 	})
 	line.Accepted = accepted

@@ -19,8 +19,10 @@ func Draw(s scenario.Scenario, r scenario.Result) diagram.Diagram {
 // DrawTitled is Draw with a title of its own.
 func DrawTitled(title string, s scenario.Scenario, r scenario.Result) diagram.Diagram {
 	p := picture{
-		Diagram: diagram.Diagram{Title: title, Axis: "time in link delays"},
-		lanes:   map[string]int{}, coordinates: map[int]bool{}, fate: fates(r.Events),
+		Diagram:     diagram.Diagram{Title: title, Axis: "time in link delays"},
+		lanes:       map[string]int{},
+		coordinates: map[int]bool{},
+		fate:        fates(r.Events),
 	}
 	for i, q := range s.Processes {
 		p.lanes[q.Name] = i
@@ -112,7 +114,12 @@ func (p *picture) takeLosses(lane int, at float64) (label string) {
 }
 
 func (p *picture) mark(lane int, at float64, kind diagram.Kind, label string) {
-	p.Marks = append(p.Marks, diagram.Mark{Lane: lane, At: at, Kind: kind, Label: label})
+	p.Marks = append(p.Marks, diagram.Mark{
+		Lane:  lane,
+		At:    at,
+		Kind:  kind,
+		Label: label,
+	})
 }
 
 func (p *picture) coordinate(lane int, at float64) {
@@ -136,8 +143,13 @@ func (p *picture) message(e scenario.Event, at float64) {
 		received = at + 1
 	}
 	p.Arrows = append(p.Arrows, diagram.Arrow{
-		From: p.lanes[e.Process], To: p.lanes[e.Peer], Sent: at, Received: received,
-		Label: string(e.Message.Kind), Detail: detail(e), Lost: f.lost != "",
+		From:     p.lanes[e.Process],
+		To:       p.lanes[e.Peer],
+		Sent:     at,
+		Received: received,
+		Label:    string(e.Message.Kind),
+		Detail:   detail(e),
+		Lost:     f.lost != "",
 	})
 }
 

@@ -139,7 +139,11 @@ func (p *plan) faultAt(flag, s string, n int, kind scenario.FaultKind) {
 		p.complain("%s %q: must be P@T, as in %s 5@3: process 5 at time 3 (%w)", flag, s, flag, err)
 		return
 	}
-	p.Faults = append(p.Faults, scenario.Fault{At: t, Kind: kind, Processes: []string{Name(i)}})
+	p.Faults = append(p.Faults, scenario.Fault{
+		At:        t,
+		Kind:      kind,
+		Processes: []string{Name(i)},
+	})
 }
 
 // partition reads "1,2|3,4@5-20": 1 and 2 are cut off from 3 and 4 from time 5 to 20.
@@ -165,7 +169,11 @@ func (p *plan) partition(s string, n int) {
 		p.complain("--partition %q: %w", s, err)
 		return
 	}
-	p.Faults = append(p.Faults, scenario.Fault{At: from, Kind: scenario.Cut, Sides: sides})
+	p.Faults = append(p.Faults, scenario.Fault{
+		At:    from,
+		Kind:  scenario.Cut,
+		Sides: sides,
+	})
 	if heals {
 		p.Faults = append(p.Faults, scenario.Fault{At: to, Kind: scenario.Heal})
 	}

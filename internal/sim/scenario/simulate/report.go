@@ -51,11 +51,16 @@ type RowReport struct {
 // NewReport tells what came of a scenario.
 func NewReport(s scenario.Scenario, r scenario.Result) Report {
 	report := Report{
-		Algorithm: s.Algorithm, Processes: len(s.Processes), Initiators: numbersOf(s.Initiators),
-		Crashed:   numbersOf(s.Crashed),
-		Unhealthy: numbersOf(s.Unhealthy),
-		Messages:  r.Messages, Total: r.Total, Views: r.Views, TimeUnits: units(r.Finished),
-		Events: make([]EventReport, 0, len(r.Events)),
+		Algorithm:  s.Algorithm,
+		Processes:  len(s.Processes),
+		Initiators: numbersOf(s.Initiators),
+		Crashed:    numbersOf(s.Crashed),
+		Unhealthy:  numbersOf(s.Unhealthy),
+		Messages:   r.Messages,
+		Total:      r.Total,
+		Views:      r.Views,
+		TimeUnits:  units(r.Finished),
+		Events:     make([]EventReport, 0, len(r.Events)),
 	}
 	if r.Coordinator != "" {
 		i := Number(r.Coordinator)
@@ -69,9 +74,14 @@ func NewReport(s scenario.Scenario, r scenario.Result) Report {
 
 func newEventReport(e scenario.Event) EventReport {
 	report := EventReport{
-		At: units(e.At), Event: string(e.Kind), Process: Number(e.Process), Peer: Number(e.Peer),
+		At:          units(e.At),
+		Event:       string(e.Kind),
+		Process:     Number(e.Process),
+		Peer:        Number(e.Peer),
 		Sequence:    e.Sequence,
-		Description: e.Note, Message: e.Message.Kind, About: Number(e.Message.Process),
+		Description: e.Note,
+		Message:     e.Message.Kind,
+		About:       Number(e.Message.Process),
 	}
 	for _, name := range e.Message.List {
 		report.List = append(report.List, Number(name))

@@ -46,7 +46,9 @@ func newCommand() *cobra.Command {
 func serveCommand() *cobra.Command {
 	var listen, file string
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Serve registers until SIGINT or SIGTERM", Args: cobra.NoArgs,
+		Use:   "serve",
+		Short: "Serve registers until SIGINT or SIGTERM",
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log, closeLog, err := openLog(file, cmd.OutOrStdout())
 			if err != nil {
@@ -80,8 +82,9 @@ func writeCommand() *cobra.Command {
 	var o writer.Options
 	var ask, file string
 	cmd := &cobra.Command{
-		Use: "write", Short: "Write to a register while the agent says that this process may act",
-		Args: cobra.NoArgs,
+		Use:   "write",
+		Short: "Write to a register while the agent says that this process may act",
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Ask = writer.Asking(ask); ask == "either" {
 				o.Ask = either(o.UID)
