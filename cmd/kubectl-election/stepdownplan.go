@@ -207,9 +207,10 @@ func (p *stepDownPlan) answer(g *v1.ElectionGroup, record *v1.StepDownStatus) (b
 
 // refusals are why the manager refuses a request.
 var refusals = map[v1.StepDownOutcome]string{
-	v1.StepDownOutdated:       "the roster or the coordinator has changed since you saw it",
-	v1.StepDownNobodyElse:     "no other process that reports to it is a candidate by now",
-	v1.StepDownSuccessorUnfit: "the process in --to is no longer a candidate, or does not report to it",
+	v1.StepDownOutdated:   "the roster or the coordinator has changed since you saw it",
+	v1.StepDownNobodyElse: "no other process that reports to it is a candidate by now",
+	v1.StepDownSuccessorUnfit: "the process in --to is no longer a candidate, or does not " +
+		"report to it",
 }
 
 // stands says what the manager has recorded.

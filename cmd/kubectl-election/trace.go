@@ -15,8 +15,9 @@ import (
 	"github.com/podesta-dev/podesta/internal/trace/drawing"
 )
 
-const traceLong = `Show every message of an election, and its outcome. The command collects the accounts
-of all agents, which list what each process sent and received, and merges them into one diagram.
+const traceLong = `Show every message of an election, and its outcome. The command collects the
+accounts of all agents, which list what each process sent and received, and merges them into one
+diagram.
 
 No clock of one machine is compared with that of another. A message cannot arrive before it was
 sent: that orders the events, and where it leaves the order open, the diagram says so. It lists the

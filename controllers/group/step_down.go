@@ -199,6 +199,6 @@ var outcomes = map[v1.StepDownOutcome]string{
 		"Look who coordinates, and ask again",
 	v1.StepDownNobodyElse: "no other process that reports to the manager is a candidate. Mend one, " +
 		"and ask again",
-	v1.StepDownSuccessorUnfit: "the process that is to coordinate instead is not a candidate, or does " +
-		"not report to the manager. Mend it or name another one, and ask again",
+	v1.StepDownSuccessorUnfit: "the process that is to coordinate instead is not a candidate, or " +
+		"does not report to the manager. Mend it or name another one, and ask again",
 }

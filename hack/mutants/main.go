@@ -99,7 +99,7 @@ func run(ctx context.Context, o options) error {
 	if _, err := os.Stat(filepath.Dir(o.page)); o.page != "" && err != nil {
 		return err // now, not in half an hour
 	}
-	at, err := now()
+	at, err := now(ctx)
 	if err != nil {
 		return err
 	}
@@ -117,8 +117,8 @@ func run(ctx context.Context, o options) error {
 	return err
 }
 
-// sound reports whether a result is as it should be: the mutant was caught, or is equivalent and was
-// not.
+// sound reports whether a result is as it should be: the mutant was caught, or is equivalent and
+// was not.
 func (r result) sound() bool {
 	return r.err == nil && r.passed == "" && r.caught() != r.equivalent() &&
 		(r.missed == "" || !r.equivalent())

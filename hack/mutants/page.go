@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	_ "embed" // how the page begins
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,29 +12,10 @@ import (
 	"time"
 )
 
-const pageHead = `# Mutants
-
-Written by ` + "`make mutants`" + `; do not edit. Each row is a bug that was put into the real code, with
-the hazard that it stands for; the file ` + "`mutants.txt`" + ` of the package has the edit. The command
-replaces the rows of those that it has tried, and a night tries some. "Tried" is when that was, and
-at which commit.
-
-"Tests" is the golden or the unit test of the same package that failed first. With ` +
-	"`SHUFFLES=N`" + `
-there are N runs in different orders; a test must fail in each of them, and all are named that were
-first. "Search" is the history of the simulator that failed (a bug that was found once, played
-again), or what a search found: a seed of the simulator with the invariant that it broke (replay it
-on the mutant with ` + "`-algorithm … -seed …`" + `). A dash means that this one did not notice, and "not
-run" that the tests had noticed already (` + "`make mutants SEARCHES=all`" + ` searches for each). The tests
-of the package alone catch every mutant, apart from some of the algorithms, which are left to the
-simulator. Only the algorithms and the lease are searched at all.
-
-Some of the bugs are real ones that were found in this code before it was released; they are marked
-"found". One that is marked "equivalent" does no harm, for the reason that is given, and nothing
-notices it.
-
-%d mutants: %d caught, %d equivalent, %d not tried yet.
-`
+// pageHead is how the page begins, with the numbers of mutants: all, caught, equivalent, not tried.
+//
+//go:embed page.md.tmpl
+var pageHead string
 
 // titles are the packages whose heading says more than their name.
 var titles = map[string]string{
@@ -101,7 +84,7 @@ func page(mutants []mutant, known map[string]trial) string {
 
 // keep writes what came of mutants into the page, beside what it has of the others.
 func keep(file string, all []mutant, results []result, tried string) error {
-	text, err := os.ReadFile(file) //nolint:gosec // of this very tree
+	text, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -111,13 +94,12 @@ func keep(file string, all []mutant, results []result, tried string) error {
 			known[r.name] = trial{r.tests, r.search, tried}
 		}
 	}
-	//nolint:gosec // documentation is no secret
 	return os.WriteFile(file, []byte(page(all, known)), 0o644)
 }
 
 // now is the day and the commit, as the page has it.
-func now() (string, error) {
-	commit, err := exec.Command("git", "describe", "--always", "--dirty").Output()
+func now(ctx context.Context) (string, error) {
+	commit, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty").Output()
 	if err != nil {
 		return "", fmt.Errorf("git describe: %w", err)
 	}

@@ -82,7 +82,8 @@ const (
 	Outdated Outcome = "Outdated"
 	// NobodyElse: no other process that reports to the manager is a candidate.
 	NobodyElse Outcome = "NobodyElse"
-	// SuccessorUnfit: the process that is to coordinate instead is not a candidate, or does not report.
+	// SuccessorUnfit: the process that is to coordinate instead is not a candidate, or does not
+	// report.
 	SuccessorUnfit Outcome = "SuccessorUnfit"
 )
 

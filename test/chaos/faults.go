@@ -76,38 +76,6 @@ const (
 func kindsFor(lease time.Duration) []faultKind {
 	agent, app := []string{v1.AgentContainer}, []string{backend.AppContainer}
 	both := slices.Concat(agent, app)
-	kill := func(name string, weight int, containers []string) faultKind {
-		return faultKind{
-			name:       name,
-			class:      report.Kill,
-			weight:     weight,
-			containers: containers,
-		}
-	}
-	// lasts gives a fault its shortest and its longest length.
-	lasts := func(least, most time.Duration, k faultKind) faultKind {
-		k.least, k.most = least, most
-		return k
-	}
-	pause := func(name string, weight int, containers []string) faultKind {
-		k := faultKind{
-			name:       name,
-			class:      report.Pause,
-			weight:     weight,
-			containers: containers,
-		}
-		return lasts(lease/2, 4*lease, k)
-	}
-	cut := func(name string, weight int) faultKind {
-		k := faultKind{
-			name:   name,
-			class:  report.Cut,
-			weight: weight,
-			needs:  backend.Links,
-		}
-		k.alone = name == cutHalves || name == cutBridge
-		return lasts(lease/2, 5*lease, k)
-	}
 	of := func(s scope, name string, class report.Class, weight int) faultKind {
 		return faultKind{
 			name:   name,
@@ -115,6 +83,27 @@ func kindsFor(lease time.Duration) []faultKind {
 			scope:  s,
 			weight: weight,
 		}
+	}
+	inPods := func(name string, class report.Class, weight int, containers []string) faultKind {
+		k := of(aPod, name, class, weight)
+		k.containers = containers
+		return k
+	}
+	kill := func(name string, weight int, containers []string) faultKind {
+		return inPods(name, report.Kill, weight, containers)
+	}
+	// lasts gives a fault its shortest and its longest length.
+	lasts := func(least, most time.Duration, k faultKind) faultKind {
+		k.least, k.most = least, most
+		return k
+	}
+	pause := func(name string, weight int, containers []string) faultKind {
+		return lasts(lease/2, 4*lease, inPods(name, report.Pause, weight, containers))
+	}
+	cut := func(name string, weight int) faultKind {
+		k := of(aPod, name, report.Cut, weight)
+		k.needs, k.alone = backend.Links, name == cutHalves || name == cutBridge
+		return lasts(lease/2, 5*lease, k)
 	}
 	node := func(name string, class report.Class, weight int) faultKind {
 		k := of(aNode, name, class, weight)
