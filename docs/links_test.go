@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 const root = ".."
@@ -146,4 +147,23 @@ func tracked(t *testing.T, patterns ...string) []string {
 		_, err := os.Stat(filepath.Join(root, file))
 		return err != nil // deleted, and not committed yet
 	})
+}
+
+// TestLinesEndAt100Columns: prose is read beside other things. Rows of tables, pictures, links and
+// code stay whole.
+func TestLinesEndAt100Columns(t *testing.T) {
+	for _, file := range tracked(t, "*.md") {
+		text := prose(t, file)
+		if generated(text) || strings.Contains(file, "/testdata/") {
+			continue
+		}
+		for line := range strings.Lines(text) {
+			line = strings.TrimRight(line, "\n")
+			whole := strings.HasPrefix(line, "|") || strings.HasPrefix(line, "    ") ||
+				strings.HasPrefix(line, "!") || !strings.Contains(strings.TrimSpace(line), " ")
+			if utf8.RuneCountInString(line) > 100 && !whole {
+				t.Errorf("%s: a line of more than 100 columns: %s", file, line)
+			}
+		}
+	}
 }
