@@ -93,9 +93,9 @@ peers: bin/agent ## Measure Podesta beside raft, client-go and etcd: docs/eviden
 	@mkdir -p $(dir $(PEERS)) && rm -f $(PEERS)
 	@echo "peers: four ways for a leader to end, nine systems by turns (an hour)"
 	@go run -C bench/peers . failover --json $(PEERS)
-	@echo "peers: all systems at once under seven conditions, $(SPAN) each; then again with kills"
+	@echo "peers: all systems at once under seven conditions, $(SPAN) each; then again with faults"
 	@go run -C bench/peers . stress --span $(SPAN) --json $(PEERS)
-	@go run -C bench/peers . stress --span $(SPAN) --kills --json $(PEERS)
+	@go run -C bench/peers . stress --span $(SPAN) --faults SIGKILL,SIGSTOP,SIGTERM,cut --json $(PEERS)
 	@go run -C bench/peers . report --json $(PEERS)
 
 GROUPS ?= 200

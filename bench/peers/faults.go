@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/podesta-dev/podesta/bench/peers/account"
 	"github.com/podesta-dev/podesta/test/register"
 )
 
@@ -14,32 +15,38 @@ import (
 type fault struct {
 	name    string
 	proxies bool // it needs them between the members
+	lasts   bool // until it is mended; else the leader has ended
 	strike  func(t *team, leader string) (register.Instant, error)
 	mend    func(ctx context.Context, t *team, leader string) error
 }
 
 var faults = []fault{
-	{"SIGKILL", false, strikeBy(syscall.SIGKILL), revive},
+	{"SIGKILL", false, false, strikeBy(syscall.SIGKILL), revive},
 	{
-		"SIGSTOP", false,
+		"SIGSTOP", false, true,
 		func(t *team, leader string) (register.Instant, error) {
-			return t.signal(leader, syscall.SIGSTOP)
+			at, err := t.signal(leader, syscall.SIGSTOP)
+			t.note(leader, account.Stopped, at)
+			return at, err
 		},
 		func(_ context.Context, t *team, leader string) error {
-			_, err := t.signal(leader, syscall.SIGCONT)
+			at, err := t.signal(leader, syscall.SIGCONT)
+			t.note(leader, account.Continued, at)
 			return err
 		},
 	},
-	{"SIGTERM", false, strikeBy(syscall.SIGTERM), revive},
+	{"SIGTERM", false, false, strikeBy(syscall.SIGTERM), revive},
 	{
-		"cut", true,
+		"cut", true, true,
 		func(t *team, leader string) (register.Instant, error) {
 			at := register.Now()
 			t.cut(leader)
+			t.note(leader, account.Cut, at)
 			return at, nil
 		},
-		func(_ context.Context, t *team, _ string) error {
+		func(_ context.Context, t *team, leader string) error {
 			t.site.mend()
+			t.note(leader, account.Mended, register.Now())
 			return nil
 		},
 	},

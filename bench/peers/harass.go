@@ -5,15 +5,19 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"syscall"
 	"time"
 )
 
-// A leader is killed so long after it has begun to lead: late enough for a group to have settled.
+// A fault strikes a leader so long after it has begun to lead: late enough for a group to have
+// settled.
 const soonest, latest = 2 * time.Second, 6 * time.Second
 
-// harass kills leaders and starts them again at once, until the context ends.
-func (t *team) harass(ctx context.Context) {
+// longest is how long a fault lasts if no other member takes over.
+const longest = 30 * time.Second
+
+// harass strikes leaders with one of the faults at a time, until the context ends. A member that
+// has ended is started again at once; a fault that lasts is mended when another member leads.
+func (t *team) harass(ctx context.Context, faults []fault) {
 	for ctx.Err() == nil {
 		leader, ok := t.book.Leader()
 		if !ok {
@@ -26,11 +30,31 @@ func (t *team) harass(ctx context.Context) {
 		if !t.reigns(ctx, leader, soonest+rand.N(latest-soonest)) {
 			continue
 		}
-		if _, err := t.strike(leader, syscall.SIGKILL); err != nil {
+		f := faults[rand.IntN(len(faults))]
+		if _, err := f.strike(t, leader); err != nil {
 			continue // it has just ended by itself
 		}
-		if err := t.restart(ctx, leader); err != nil && ctx.Err() == nil {
+		if f.lasts {
+			t.succeeded(ctx, leader)
+		}
+		if err := f.mend(context.WithoutCancel(ctx), t, leader); err != nil {
 			fmt.Fprintf(os.Stderr, "%s, %s: %v\n", t.system.name, leader, err)
+		}
+	}
+}
+
+// succeeded waits until another member leads, and no longer than a fault lasts.
+func (t *team) succeeded(ctx context.Context, leader string) {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	for ctx.Err() == nil {
+		changed := t.book.Changed()
+		if now, ok := t.book.Leader(); ok && now != leader {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
 		}
 	}
 }

@@ -133,3 +133,24 @@ func TestReigns(t *testing.T) {
 		t.Error("it was told not to wait")
 	}
 }
+
+// A fault that lasts is mended when another member leads, and not before.
+func TestSucceeded(t *testing.T) {
+	team := &team{book: account.NewBook()}
+	say := func(member string, word said.Word) {
+		team.book.Add(account.Entry{Member: member, Line: said.Line{At: register.Now(), Word: word}})
+	}
+	say("p1", said.Leads)
+	say("p1", account.Stopped)
+	done := make(chan struct{})
+	go func() { team.succeeded(t.Context(), "p1"); close(done) }()
+	say("p1", said.Leads) // said before it was stopped, and read late
+	say("p1", said.Ceases)
+	select {
+	case <-done:
+		t.Error("nobody else leads")
+	default:
+	}
+	say("p2", said.Leads)
+	<-done
+}

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/podesta-dev/podesta/bench/peers/account"
 	"github.com/podesta-dev/podesta/bench/peers/condition"
+	"github.com/podesta-dev/podesta/bench/peers/proxy"
 	"github.com/podesta-dev/podesta/bench/peers/report"
 	"github.com/podesta-dev/podesta/test/register"
 )
@@ -21,7 +23,7 @@ type stressOptions struct {
 	options
 	conditions []string
 	span       time.Duration
-	kills      bool
+	faults     []string
 	every      time.Duration
 }
 
@@ -39,8 +41,8 @@ func stress(ctx context.Context, args []string) error {
 	f.StringSliceVar(&o.conditions, "conditions", condition.Names(),
 		"what the members have to live with")
 	f.DurationVar(&o.span, "span", 3*time.Minute, "for how long, each")
-	f.BoolVar(&o.kills, "kills", false, "kill leaders, 2 to 6 s after they have begun to lead, and "+
-		"start them again at once")
+	f.StringSliceVar(&o.faults, "faults", nil, "the faults that leaders are struck with, one at a "+
+		"time, 2 to 6 s after they have begun to lead: "+strings.Join(faultNames(), ", ")+" (none)")
 	f.DurationVar(&o.every, "progress", 10*time.Second, "how often to tell how it goes")
 	if err := o.parse(f, args); err != nil {
 		return err
@@ -57,6 +59,10 @@ func stress(ctx context.Context, args []string) error {
 		}
 		conditions = append(conditions, c)
 	}
+	chosen, err := chooseFaults(o.faults)
+	if err != nil {
+		return err
+	}
 	if err := adopt(); err != nil {
 		return err
 	}
@@ -67,7 +73,10 @@ func stress(ctx context.Context, args []string) error {
 	defer done()
 	var all []report.Record
 	for _, c := range conditions {
-		records, err := o.under(ctx, filepath.Join(dir, c.Name), c, systems)
+		if c.Weather == nil && slices.ContainsFunc(chosen, func(f fault) bool { return f.proxies }) {
+			c.Weather = &proxy.Weather{}
+		}
+		records, err := o.under(ctx, filepath.Join(dir, c.Name), c, systems, chosen)
 		if err == nil {
 			err = ctx.Err() // a condition that was interrupted is no result
 		}
@@ -84,9 +93,9 @@ func stress(ctx context.Context, args []string) error {
 	return nil
 }
 
-// under runs all systems under a condition, until the span or the context ends.
+// under runs all systems under a condition, with faults, until the span or the context ends.
 func (o *stressOptions) under(
-	ctx context.Context, dir string, c condition.Condition, systems []system,
+	ctx context.Context, dir string, c condition.Condition, systems []system, faults []fault,
 ) (records []report.Record, err error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
@@ -132,7 +141,7 @@ func (o *stressOptions) under(
 			fmt.Fprintf(os.Stderr, "%s, before the span begins: %v\n", c.Name, err) // that is a result, too
 		}
 	}
-	if err := o.watch(ctx, c, runs, func() error {
+	if err := o.watch(ctx, c, runs, faults, func() error {
 		return running.Load([]string{self, "loop"})
 	}); err != nil {
 		return nil, err
@@ -154,7 +163,7 @@ type entrant struct {
 
 // watch lets the span pass, with a line of progress now and then.
 func (o *stressOptions) watch(
-	ctx context.Context, c condition.Condition, runs []*entrant, load func() error,
+	ctx context.Context, c condition.Condition, runs []*entrant, faults []fault, load func() error,
 ) error {
 	span, end := context.WithTimeout(ctx, o.span)
 	defer end()
@@ -165,10 +174,10 @@ func (o *stressOptions) watch(
 	if err := load(); err != nil {
 		return err
 	}
-	var killing sync.WaitGroup
-	if o.kills {
+	var harassing sync.WaitGroup
+	if len(faults) > 0 {
 		for _, r := range runs {
-			killing.Go(func() { r.team.harass(span) })
+			harassing.Go(func() { r.team.harass(span, faults) })
 		}
 	}
 	ticker := time.NewTicker(2 * time.Second)
@@ -191,7 +200,7 @@ func (o *stressOptions) watch(
 	for _, r := range runs {
 		r.to = register.Now()
 	}
-	killing.Wait()
+	harassing.Wait()
 	return nil
 }
 
@@ -212,8 +221,8 @@ func tell(runs []*entrant) string {
 		if !ok {
 			leader = "nobody"
 		}
-		all = append(all, fmt.Sprintf("%s: %s leads, %d kills, %d spurious, %d lapses",
-			r.team.system.name, leader, f.Kills, f.Spurious, f.Lapses))
+		all = append(all, fmt.Sprintf("%s: %s leads, %d faults, %d spurious, %d lapses",
+			r.team.system.name, leader, f.Strikes, len(f.Spurious), f.Lapses))
 	}
 	return strings.Join(all, "; ")
 }
@@ -222,8 +231,8 @@ func tell(runs []*entrant) string {
 func (o *stressOptions) judge(r *entrant, c condition.Condition) report.Record {
 	f := account.Judge(r.team.book.Entries(), r.from, r.to)
 	record := o.record(report.Stress, r.team.system.name, c.Name)
-	record.Span, record.Killing = f.Span.Seconds(), o.kills
-	record.Kills, record.Spurious = f.Kills, f.Spurious
+	record.Span, record.Faults, record.Strikes = f.Span.Seconds(), o.faults, f.Strikes
+	record.Spurious, record.Minutes = f.Spurious.Milliseconds(), f.Minutes.Milliseconds()
 	record.Lapses, record.Unanswered = f.Lapses, f.Unanswered
 	record.Took = f.Failovers.Milliseconds()
 	times := account.Durations{f.Leaderless, f.Unprovoked, f.Two}.Milliseconds()

@@ -13,11 +13,16 @@ import (
 	"github.com/podesta-dev/podesta/test/register"
 )
 
-// What the driver does to a member is told in the same book. Between Killed and Started a member is
-// dead, whatever else it is said to have said.
+// What the driver does to a member is told in the same book. Between Killed and Started, and
+// between Stopped and Continued, a member does nothing, whatever else it is said to have said.
+// Between Cut and Mended it reaches nobody; it may act all the same.
 const (
-	Killed  said.Word = "killed"
-	Started said.Word = "started"
+	Killed    said.Word = "killed"
+	Started   said.Word = "started"
+	Stopped   said.Word = "stopped"
+	Continued said.Word = "continued"
+	Cut       said.Word = "cut"
+	Mended    said.Word = "mended"
 )
 
 // Entry is a line of a member, or what was done to it.
@@ -55,7 +60,7 @@ func (b *Book) Add(e Entry) {
 		b.names[e.Member] = e.Line
 	case said.Leads:
 		b.leads[e.Member] = true
-	case said.Ceases:
+	case said.Ceases, Stopped, Cut:
 		delete(b.leads, e.Member)
 	case Killed, Started:
 		delete(b.leads, e.Member)

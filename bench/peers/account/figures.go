@@ -10,19 +10,23 @@ import (
 // Figures are how well a system led itself within a span.
 type Figures struct {
 	Span time.Duration
-	// Kills are those of a member that led.
-	Kills int
-	// Spurious are changes to another leader that no kill caused.
-	Spurious int
-	// Lapses are how often a member that had not been killed ceased to lead, whoever led next.
+	// Strikes are the faults that struck a member that led.
+	Strikes int
+	// Spurious are the changes to another leader that no fault caused, by when they were.
+	Spurious Durations
+	// Lapses are how often a member that no fault had struck ceased to lead, whoever led next.
 	Lapses int
-	// Leaderless is for how long nobody led; Unprovoked the part of it that no kill began.
+	// Leaderless is for how long nobody led whom others reach; Unprovoked the part of it that no fault
+	// began.
 	Leaderless, Unprovoked time.Duration
+	// Minutes are for how long nobody led in each minute; the last one may be shorter.
+	Minutes Durations
 	// Two is for how long more than one member led.
 	Two time.Duration
-	// Failovers are the times from a kill until a member led again.
+	// Failovers are the times from a fault until a member led again.
 	Failovers Durations
-	// Unanswered are kills after which nobody had led again when the span ended.
+	// Unanswered are faults after which no other member had led when the span ended, or when the
+	// fault did.
 	Unanswered int
 }
 
@@ -35,7 +39,9 @@ func Judge(entries []Entry, from, to register.Instant) Figures {
 		at:      from,
 		leads:   map[string]bool{},
 		dead:    map[string]bool{},
+		cut:     map[string]bool{},
 	}
+	j.figures.Minutes = make(Durations, (to.Sub(from)+time.Minute-1)/time.Minute)
 	for _, e := range entries {
 		if e.At > to {
 			break
@@ -56,9 +62,10 @@ type judge struct {
 	at      register.Instant // up to where time has been counted
 	leads   map[string]bool
 	dead    map[string]bool
+	cut     map[string]bool
 	last    string           // who has begun to lead last
-	struck  bool             // that one was killed since, while it led
-	killed  register.Instant // the kill that has left nobody leading; 0: none has
+	struck  bool             // a fault has struck that one since, while it led
+	killed  register.Instant // the fault that has left nobody leading; 0: none has
 }
 
 func (j *judge) take(e Entry) {
@@ -66,13 +73,21 @@ func (j *judge) take(e Entry) {
 	counts := e.At >= j.from
 	switch e.Word {
 	case said.Names: // whom others name makes nobody a leader
-	case Started:
+	case Started, Continued:
 		delete(j.dead, e.Member)
-	case Killed:
+	case Killed, Stopped:
 		j.dead[e.Member] = true
 		if j.leads[e.Member] {
-			j.kill(e, counts)
+			delete(j.leads, e.Member)
+			j.strike(e, counts)
 		}
+	case Cut:
+		j.cut[e.Member] = true
+		if j.leads[e.Member] {
+			j.strike(e, counts)
+		}
+	case Mended:
+		j.mend(e)
 	case said.Leads:
 		if !j.dead[e.Member] {
 			j.lead(e, counts)
@@ -80,27 +95,46 @@ func (j *judge) take(e Entry) {
 	case said.Ceases:
 		if j.leads[e.Member] {
 			delete(j.leads, e.Member)
-			if counts {
+			if counts && !j.cut[e.Member] {
 				j.figures.Lapses++
 			}
 		}
 	}
 }
 
-func (j *judge) kill(e Entry, counts bool) {
-	delete(j.leads, e.Member)
+// strike counts a fault that struck a leader.
+func (j *judge) strike(e Entry, counts bool) {
 	j.struck = j.struck || e.Member == j.last
 	if counts {
-		j.figures.Kills++
+		j.figures.Strikes++
 	}
-	if counts && len(j.leads) == 0 {
+	if counts && j.reached() == 0 {
 		j.killed = e.At
 	}
 }
 
+// mend ends a cut. A member that has led all the time leads again.
+func (j *judge) mend(e Entry) {
+	delete(j.cut, e.Member)
+	if j.leads[e.Member] && j.killed != 0 {
+		j.figures.Unanswered++
+		j.killed = 0
+	}
+}
+
+// reached is how many lead whom others reach.
+func (j *judge) reached() (n int) {
+	for member := range j.leads {
+		if !j.cut[member] {
+			n++
+		}
+	}
+	return n
+}
+
 func (j *judge) lead(e Entry, counts bool) {
 	if counts && j.last != "" && j.last != e.Member && !j.struck {
-		j.figures.Spurious++
+		j.figures.Spurious = append(j.figures.Spurious, e.At.Sub(j.from))
 	}
 	if j.killed != 0 {
 		j.figures.Failovers = append(j.figures.Failovers, e.At.Sub(j.killed))
@@ -111,18 +145,24 @@ func (j *judge) lead(e Entry, counts bool) {
 
 // advance counts the time until an instant, in which nothing has changed.
 func (j *judge) advance(to register.Instant) {
-	passed := to.Sub(j.at)
+	since, passed := j.at, to.Sub(j.at)
 	if passed <= 0 {
 		return
 	}
 	j.at = to
-	switch {
-	case len(j.leads) > 1:
+	if len(j.leads) > 1 {
 		j.figures.Two += passed
-	case len(j.leads) == 0:
-		j.figures.Leaderless += passed
-		if j.killed == 0 {
-			j.figures.Unprovoked += passed
-		}
+	}
+	if j.reached() > 0 {
+		return
+	}
+	j.figures.Leaderless += passed
+	if j.killed == 0 {
+		j.figures.Unprovoked += passed
+	}
+	for at := since.Sub(j.from); passed > 0; {
+		part := min(passed, time.Minute-at%time.Minute)
+		j.figures.Minutes[at/time.Minute] += part
+		at, passed = at+part, passed-part
 	}
 }

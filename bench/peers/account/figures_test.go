@@ -41,15 +41,15 @@ func TestJudge(t *testing.T) {
 		},
 		"a kill causes the change": {
 			"5 p1 leads, 20 p1 killed, 21 p1 started, 30 p2 leads",
-			Figures{Kills: 1, Leaderless: 10 * ms, Failovers: Durations{10 * ms}},
+			Figures{Strikes: 1, Leaderless: 10 * ms, Failovers: Durations{10 * ms}},
 		},
 		"the killed one comes back and leads": {
 			"5 p1 leads, 20 p1 killed, 21 p1 started, 34 p1 leads",
-			Figures{Kills: 1, Leaderless: 14 * ms, Failovers: Durations{14 * ms}},
+			Figures{Strikes: 1, Leaderless: 14 * ms, Failovers: Durations{14 * ms}},
 		},
 		"a change without a kill": {
 			"5 p1 leads, 20 p1 ceases, 23 p2 leads",
-			Figures{Spurious: 1, Lapses: 1, Leaderless: 3 * ms, Unprovoked: 3 * ms},
+			Figures{Spurious: Durations{13 * ms}, Lapses: 1, Leaderless: 3 * ms, Unprovoked: 3 * ms},
 		},
 		"a lapse that changes nobody": {
 			"5 p1 leads, 20 p1 ceases, 23 p1 leads",
@@ -57,11 +57,11 @@ func TestJudge(t *testing.T) {
 		},
 		"after a kill the new one does not stay": {
 			"5 p1 leads, 20 p1 killed, 30 p2 leads, 40 p2 ceases, 45 p3 leads",
-			Figures{Kills: 1, Spurious: 1, Lapses: 1, Leaderless: 15 * ms, Unprovoked: 5 * ms, Failovers: Durations{10 * ms}},
+			Figures{Strikes: 1, Spurious: Durations{35 * ms}, Lapses: 1, Leaderless: 15 * ms, Unprovoked: 5 * ms, Failovers: Durations{10 * ms}},
 		},
 		"it had ceased before the kill": {
 			"5 p1 leads, 20 p1 ceases, 22 p1 killed, 30 p2 leads",
-			Figures{Spurious: 1, Lapses: 1, Leaderless: 10 * ms, Unprovoked: 10 * ms},
+			Figures{Spurious: Durations{20 * ms}, Lapses: 1, Leaderless: 10 * ms, Unprovoked: 10 * ms},
 		},
 		"a kill of a follower": {
 			"5 p1 leads, 20 p2 killed, 21 p2 started, 50 p2 names",
@@ -69,23 +69,39 @@ func TestJudge(t *testing.T) {
 		},
 		"two at once": {
 			"5 p1 leads, 20 p2 leads, 27 p1 ceases",
-			Figures{Spurious: 1, Lapses: 1, Two: 7 * ms},
+			Figures{Spurious: Durations{10 * ms}, Lapses: 1, Two: 7 * ms},
 		},
 		"the old one of two is killed": {
 			"5 p1 leads, 20 p2 leads, 27 p1 killed",
-			Figures{Spurious: 1, Kills: 1, Two: 7 * ms},
+			Figures{Spurious: Durations{10 * ms}, Strikes: 1, Two: 7 * ms},
 		},
 		"what the dead say does not count": {
 			"5 p1 leads, 20 p1 killed, 21 p1 leads, 22 p1 ceases, 30 p2 leads",
-			Figures{Kills: 1, Leaderless: 10 * ms, Failovers: Durations{10 * ms}},
+			Figures{Strikes: 1, Leaderless: 10 * ms, Failovers: Durations{10 * ms}},
 		},
 		"lines come out of order": {
 			"30 p2 leads, 20 p1 killed, 5 p1 leads",
-			Figures{Kills: 1, Leaderless: 10 * ms, Failovers: Durations{10 * ms}},
+			Figures{Strikes: 1, Leaderless: 10 * ms, Failovers: Durations{10 * ms}},
 		},
 		"no leader before the end": {
 			"5 p1 leads, 80 p1 killed",
-			Figures{Kills: 1, Leaderless: 30 * ms, Unanswered: 1},
+			Figures{Strikes: 1, Leaderless: 30 * ms, Unanswered: 1},
+		},
+		"a stopped one does not lead, and what it said late does not count": {
+			"5 p1 leads, 20 p1 stopped, 21 p1 leads, 32 p2 leads, 40 p1 continued, 41 p1 ceases",
+			Figures{Strikes: 1, Leaderless: 12 * ms, Failovers: Durations{12 * ms}},
+		},
+		"one that is cut off reaches nobody, and may act": {
+			"5 p1 leads, 20 p1 cut, 26 p1 ceases, 32 p2 leads, 40 p1 mended",
+			Figures{Strikes: 1, Leaderless: 12 * ms, Failovers: Durations{12 * ms}},
+		},
+		"one that is cut off goes on while the next one leads": {
+			"5 p1 leads, 20 p1 cut, 32 p2 leads, 36 p1 ceases, 40 p1 mended",
+			Figures{Strikes: 1, Leaderless: 12 * ms, Two: 4 * ms, Failovers: Durations{12 * ms}},
+		},
+		"a cut that nobody takes over in": {
+			"5 p1 leads, 20 p1 cut, 50 p1 mended",
+			Figures{Strikes: 1, Leaderless: 30 * ms, Unanswered: 1},
 		},
 		"what is after the end does not count": {
 			"5 p1 leads, 120 p1 ceases, 130 p2 leads",
@@ -100,11 +116,21 @@ func TestJudge(t *testing.T) {
 			Figures{Leaderless: 5 * ms, Unprovoked: 5 * ms},
 		},
 	} {
-		c.want.Span = 100 * ms
+		c.want.Span, c.want.Minutes = 100*ms, Durations{c.want.Leaderless}
 		got := Judge(history(t, c.history), register.Instant(10*ms), register.Instant(110*ms))
 		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", name, got, c.want)
 		}
+	}
+}
+
+// The time without a leader is that of the minutes in which it was.
+func TestMinutes(t *testing.T) {
+	got := Judge(history(t, "0 p1 leads, 50000 p1 ceases, 130000 p2 leads, 170000 p2 ceases"), 0,
+		register.Instant(179*time.Second))
+	want := Durations{10 * time.Second, time.Minute, 19 * time.Second}
+	if !reflect.DeepEqual(got.Minutes, want) || got.Leaderless != 89*time.Second {
+		t.Errorf("%v, %v in all, want %v", got.Minutes, got.Leaderless, want)
 	}
 }
 

@@ -37,18 +37,25 @@ func Write(dir string, all []Record, note string, meanings func(kind, name strin
 		some        []Record
 		draws       func(Record) account.Durations
 	}{
-		{"failover", "From a fault until all survivors name the same new leader", p.of(Failover, false),
+		{"failover", "From a fault until all survivors name the same new leader", p.of(Failover, 0),
 			Record.durations},
-		{"calm", "Nobody is killed: for how long nobody leads, in each minute (1 ms: or less)",
-			p.of(Stress, false), Record.perMinute},
-		{"kills", "From a kill until another one leads, all systems at the same time", p.of(Stress, true),
+		{"calm", "No faults: for how long nobody leads, in each minute (1 ms: or less)",
+			p.of(Stress, 0), Record.perMinute},
+		{"kills", "From a kill until another one leads, all systems at the same time", p.of(Stress, 1),
 			Record.durations},
+		{"faults", "From a fault until another one leads, all systems at the same time",
+			p.of(Stress, several), Record.durations},
 	} {
 		if len(picture.some) == 0 {
 			continue
 		}
 		if files["performance/"+picture.name+".svg"], err = strips(picture.title,
 			blocks(picture.some, picture.draws)); err != nil {
+			return err
+		}
+	}
+	if some := p.of(Stress, several); len(some) > 0 {
+		if files["performance/availability.svg"], err = curves(some); err != nil {
 			return err
 		}
 	}
@@ -85,21 +92,27 @@ func (p page) text() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// of are the records of a kind, of runs with kills or without.
-func (p page) of(kind string, kills bool) []Record {
+// several is so many faults, or more.
+const several = 2
+
+// of are the records of a kind, of runs with so many kinds of faults.
+func (p page) of(kind string, faults int) []Record {
 	return slices.DeleteFunc(slices.Clone(p.records), func(r Record) bool {
-		return r.Kind != kind || r.Killing != kills
+		return r.Kind != kind || min(len(r.Faults), several) != faults
 	})
 }
 
-// FailoverTable, CalmTable and KillsTable are the tables; empty: nothing was measured.
-func (p page) FailoverTable() string { return table(FailoverTable, p.of(Failover, false)) }
+// FailoverTable and those that follow are the tables; empty: nothing was measured.
+func (p page) FailoverTable() string { return table(FailoverTable, p.of(Failover, 0)) }
 
-// CalmTable is that of stress without kills.
-func (p page) CalmTable() string { return table(StressTable, p.of(Stress, false)) }
+// CalmTable is that of stress without faults.
+func (p page) CalmTable() string { return table(StressTable, p.of(Stress, 0)) }
 
-// KillsTable is that of stress with kills.
-func (p page) KillsTable() string { return table(StressTable, p.of(Stress, true)) }
+// KillsTable is that of stress with one kind of fault.
+func (p page) KillsTable() string { return table(StressTable, p.of(Stress, 1)) }
+
+// FaultsTable is that of stress with several kinds.
+func (p page) FaultsTable() string { return table(StressTable, p.of(Stress, several)) }
 
 // Commands are those to repeat it, in their order.
 func (p page) Commands() []string {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/podesta-dev/podesta/bench/peers/account"
@@ -30,23 +31,26 @@ type Record struct {
 
 	// Under is the condition, or the fault.
 	Under string `json:"under"`
-	// Took are the times from a kill until a member led (Stress), or from a fault until all survivors
-	// named the same new leader (Failover).
+	// Took are the times from a fault until a member led (Stress), or until all survivors named the
+	// same new leader (Failover).
 	Took []float64 `json:"took"`
-	// Unanswered are kills, or faults, without a new leader until the end.
+	// Unanswered are faults without a new leader until the end.
 	Unanswered int `json:"unanswered"`
 
-	// The rest is for Stress.
-	Span       float64 `json:"span,omitempty"`    // seconds
-	Killing    bool    `json:"killing,omitempty"` // leaders were killed
-	Kills      int     `json:"kills,omitempty"`
-	Spurious   int     `json:"spurious,omitempty"`
-	Lapses     int     `json:"lapses,omitempty"`
-	Leaderless float64 `json:"leaderless,omitempty"`
-	Unprovoked float64 `json:"unprovoked,omitempty"`
-	Two        float64 `json:"two,omitempty"`
-	CPU        float64 `json:"cpu,omitempty"` // percent of a core
-	Crashes    int     `json:"crashes,omitempty"`
+	// The rest is for Stress. Faults are those that leaders were struck with, and Strikes how often.
+	// Spurious changes are counted from the begin of the span; Minutes are for how long nobody led in
+	// each.
+	Span       float64   `json:"span,omitempty"` // seconds
+	Faults     []string  `json:"faults,omitempty"`
+	Strikes    int       `json:"strikes,omitempty"`
+	Spurious   []float64 `json:"spurious,omitempty"`
+	Lapses     int       `json:"lapses,omitempty"`
+	Leaderless float64   `json:"leaderless,omitempty"`
+	Unprovoked float64   `json:"unprovoked,omitempty"`
+	Minutes    []float64 `json:"minutes,omitempty"`
+	Two        float64   `json:"two,omitempty"`
+	CPU        float64   `json:"cpu,omitempty"` // percent of a core
+	Crashes    int       `json:"crashes,omitempty"`
 	// Leases are those that Podesta's leaseholder asked for, at each look; AgentLapses those that ran
 	// out.
 	Leases      []float64 `json:"leases,omitempty"`
@@ -57,13 +61,12 @@ type Record struct {
 // made first: what is measured again replaces what was measured before.
 func Newest(all []Record) []Record {
 	type measurement struct {
-		kind, system, under string
-		killing             bool
+		kind, system, under, faults string
 	}
 	at := map[measurement]int{}
 	var kept []Record
 	for _, r := range all {
-		m := measurement{r.Kind, r.System, r.Under, r.Killing}
+		m := measurement{r.Kind, r.System, r.Under, strings.Join(r.Faults, ",")}
 		i, known := at[m]
 		switch {
 		case !known:
@@ -79,13 +82,8 @@ func Newest(all []Record) []Record {
 // durations are those that Took has.
 func (r Record) durations() account.Durations { return account.Milliseconds(r.Took) }
 
-// perMinute is for how long nobody led, of each minute.
-func (r Record) perMinute() account.Durations {
-	if r.Span == 0 {
-		return nil
-	}
-	return account.Milliseconds([]float64{r.Leaderless * 60 / r.Span})
-}
+// perMinute is for how long nobody led, in each minute.
+func (r Record) perMinute() account.Durations { return account.Milliseconds(r.Minutes) }
 
 // Append writes a record at the end of a file.
 func Append(file string, r Record) error {
@@ -111,7 +109,7 @@ func Read(file string) ([]Record, error) {
 	defer func() { _ = f.Close() }()
 	var all []Record
 	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 16<<20) // an hour has thousands of kills
+	lines.Buffer(nil, 16<<20) // an hour has a thousand faults
 	for n := 1; lines.Scan(); n++ {
 		var r Record
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {

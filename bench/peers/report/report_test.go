@@ -18,8 +18,12 @@ var made = []Record{
 	{Kind: Failover, System: "podesta-100ms", Under: "SIGKILL", Took: []float64{90, 110, 100}, Command: "go run . failover"},
 	{Kind: Failover, System: "raft", Under: "SIGKILL", Took: []float64{1600}, Unanswered: 1, Command: "go run . failover"},
 	{
-		Kind: Stress, System: "raft", Under: "quiet", Took: []float64{1700, 12000}, Span: 100, Killing: true, Kills: 3, Spurious: 2, Lapses: 4,
-		Leaderless: 5000, Unprovoked: 1000, Two: 12, CPU: 3.25, Unanswered: 1, Command: "go run . stress --kills",
+		Kind: Stress, System: "raft", Under: "quiet", Took: []float64{1700, 12000}, Span: 100, Faults: []string{"SIGKILL"}, Strikes: 3, Spurious: []float64{1000, 90000}, Lapses: 4,
+		Leaderless: 5000, Unprovoked: 1000, Two: 12, CPU: 3.25, Unanswered: 1, Command: "go run . stress --faults=SIGKILL",
+	},
+	{
+		Kind: Stress, System: "podesta-100ms", Under: "quiet", Span: 90, Faults: []string{"SIGKILL", "cut"}, Strikes: 2, Took: []float64{90, 120},
+		Minutes: []float64{600, 1200}, Spurious: []float64{70000}, Command: "go run . stress --faults=SIGKILL,cut",
 	},
 	{Kind: Stress, System: "podesta-100ms", Under: "quiet", Span: 100, Leases: []float64{100, 100, 200}, Command: "go run . stress"},
 }
@@ -72,7 +76,7 @@ func TestNewest(t *testing.T) {
 	monday := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	quiet := Record{Kind: Stress, System: "raft", Under: "quiet", Begun: monday, Span: 80}
 	killed, lossy, again := quiet, quiet, quiet
-	killed.Killing, lossy.Under = true, "lossy"
+	killed.Faults, lossy.Under = []string{"SIGKILL"}, "lossy"
 	again.Begun, again.Span = monday.Add(time.Hour), 3600
 	want := []Record{again, killed, lossy}
 	for _, all := range [][]Record{{quiet, killed, lossy, again}, {again, killed, lossy, quiet}} {
@@ -92,13 +96,13 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"It rained.", "meaning of quiet", "meaning of raft", "## A leader ends", "### Nobody is killed", "### Leaders are killed",
-		"    go run . stress --kills\n", "performance/failover.svg", "performance/calm.svg", "performance/kills.svg"} {
+	for _, want := range []string{"It rained.", "meaning of quiet", "meaning of raft", "## A leader ends", "### No faults", "### Leaders are killed",
+		"    go run . stress --faults=SIGKILL\n", "### Leaders end in four ways", "performance/failover.svg", "performance/calm.svg", "performance/kills.svg", "performance/faults.svg", "performance/availability.svg"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in the page:\n%s", want, text)
 		}
 	}
-	for _, name := range []string{"failover", "calm", "kills"} {
+	for _, name := range []string{"failover", "calm", "kills", "faults", "availability"} {
 		f, err := os.Open(filepath.Join(dir, "performance", name+".svg"))
 		if err != nil {
 			t.Fatal(err)
@@ -119,7 +123,7 @@ func TestWrite(t *testing.T) {
 // Without kills there is nothing to say of them.
 func TestCalmTable(t *testing.T) {
 	var calm strings.Builder
-	StressTable(&calm, made[3:])
+	StressTable(&calm, made[4:])
 	if strings.Contains(calm.String(), "kill") {
 		t.Error(calm.String())
 	}

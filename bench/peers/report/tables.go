@@ -9,31 +9,31 @@ import (
 	"github.com/podesta-dev/podesta/bench/peers/account"
 )
 
-// StressTable writes records of stress as a table. What is about kills has columns only if there
+// StressTable writes records of stress as a table. What is about faults has columns only if there
 // were some.
 func StressTable(w io.Writer, all []Record) {
 	all = slices.DeleteFunc(slices.Clone(all), func(r Record) bool { return r.Kind != Stress })
-	killing := slices.ContainsFunc(all, func(r Record) bool { return r.Killing })
+	struck := slices.ContainsFunc(all, func(r Record) bool { return len(r.Faults) > 0 })
 	names := []string{"condition", "system", "for", "spurious changes", "permissions lost",
 		"nobody leads", "two lead", "CPU", "lease: median", "longest"}
-	if killing {
-		names = append(names, "nobody leads without a kill", "kills", "kill to the next leader: median",
-			"p99", "max")
+	if struck {
+		names = append(names, "nobody leads without a fault", "faults",
+			"fault to the next leader: median", "p99", "max")
 	}
 	row(w, names...)
 	fmt.Fprintln(w, strings.Repeat("|---", len(names))+"|")
 	for _, r := range all {
 		leases := account.Milliseconds(r.Leases)
-		cells := []string{r.Under, r.System, r.span(), fmt.Sprint(r.Spurious), fmt.Sprint(r.Lapses),
+		cells := []string{r.Under, r.System, r.span(), fmt.Sprint(len(r.Spurious)), fmt.Sprint(r.Lapses),
 			r.share(r.Leaderless), r.two(),
 			fmt.Sprintf("%.1f %%", r.CPU), quantile(leases, 0.5), quantile(leases, 1)}
-		if killing {
+		if struck {
 			took := r.durations()
 			most := quantile(took, 1)
 			if r.Unanswered > 0 {
 				most = fmt.Sprintf("%s; %d without", most, r.Unanswered)
 			}
-			cells = append(cells, r.share(r.Unprovoked), fmt.Sprint(r.Kills), quantile(took, 0.5),
+			cells = append(cells, r.share(r.Unprovoked), fmt.Sprint(r.Strikes), quantile(took, 0.5),
 				quantile(took, 0.99), most)
 		}
 		row(w, cells...)
