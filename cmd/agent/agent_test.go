@@ -21,7 +21,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/podesta-dev/podesta/internal/door"
+	"github.com/podesta-dev/podesta/internal/connlimit"
 	"github.com/podesta-dev/podesta/test/flood"
 )
 
@@ -166,13 +166,13 @@ func TestStatusPortIsBounded(t *testing.T) {
 		}
 	}
 	elsewhere := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
-	for i := range door.StrangersOfAddress + 1 {
+	for i := range connlimit.StrangersOfAddress + 1 {
 		conn, err := elsewhere.DialContext(t.Context(), "tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		if i < door.StrangersOfAddress {
+		if i < connlimit.StrangersOfAddress {
 			continue
 		}
 		// an accepted connection that stays silent is closed after five seconds

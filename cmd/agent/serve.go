@@ -13,7 +13,7 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/agent"
 	"github.com/podesta-dev/podesta/internal/apphealth"
-	"github.com/podesta-dev/podesta/internal/door"
+	"github.com/podesta-dev/podesta/internal/connlimit"
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/statedir"
@@ -61,14 +61,14 @@ func (s *sidecar) run(ctx context.Context, listeners []net.Listener) error {
 		status := newServer(agent.Status(s.meter, s.loop))
 		status.ReadTimeout, status.WriteTimeout = statusWithin, statusWithin
 		status.SetKeepAlivesEnabled(false)
-		limits := door.Limits{Bytes: statusBytes, Within: 2 * statusWithin}
-		return serveHTTP(serving, door.New(listeners[1], limits), status)
+		limits := connlimit.Limits{Bytes: statusBytes, Within: 2 * statusWithin}
+		return serveHTTP(serving, connlimit.New(listeners[1], limits), status)
 	})
 	// outlives the election: cutting the app's session does not end the app's permission
 	appServing, stopAppAPI := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopAppAPI()
 	group.Go(func() error {
-		return serveHTTP(appServing, listeners[2], newServer(agent.AppAPI(s.board, s.ledger, s.accounts)))
+		return serveHTTP(appServing, listeners[2], newServer(agent.AppAPI(s.views, s.ledger, s.accounts)))
 	})
 	s.prober.Use(s.health)
 	s.appHost = appHost(listeners[2].Addr())
@@ -197,7 +197,7 @@ func (s *sidecar) elect(
 		Certified:   s.certified,
 		Version:     version,
 		Rules:       lease.Rules,
-		Board:       s.board,
+		Views:       s.views,
 		Meter:       s.meter,
 		Accounts:    s.accounts,
 		Pings:       s.pings,

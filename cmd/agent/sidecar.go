@@ -21,7 +21,7 @@ type sidecar struct {
 	saved       statedir.Saved // what the state directory held at the start
 	keyring     *identity.Keyring
 	credentials *credentials.Store // of an agent that a manager certifies
-	board       *agent.Board
+	views       *agent.Views
 	ledger      *agent.Ledger
 	meter       *agent.Meter
 	accounts    *agent.Accounts
@@ -39,7 +39,7 @@ func newSidecar(o options, logger *slog.Logger, dir *statedir.Dir) *sidecar {
 		logger:   logger,
 		dir:      dir,
 		keyring:  identity.NewKeyring(time.Now),
-		board:    agent.NewBoard(),
+		views:    agent.NewViews(),
 		ledger:   agent.NewLedger(agent.MachineClocks{}),
 		accounts: agent.NewAccounts(),
 		prober:   apphealth.NewProber(),
@@ -49,7 +49,7 @@ func newSidecar(o options, logger *slog.Logger, dir *statedir.Dir) *sidecar {
 		Boot:   agent.MachineClocks{}.Boot,
 		BootID: agent.BootID(),
 	}, logger)
-	s.meter = agent.NewMeter(s.board, s.ledger, agent.Sources{
+	s.meter = agent.NewMeter(s.views, s.ledger, agent.Sources{
 		Dropped:  s.dropped,
 		NotAfter: s.keyring.NotAfter,
 	})

@@ -17,12 +17,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 
 	"github.com/podesta-dev/podesta/controllers"
-	"github.com/podesta-dev/podesta/internal/door"
+	"github.com/podesta-dev/podesta/internal/connlimit"
 )
 
 // scrapes bound who asks for metrics, by address, before the API server is asked about a token. A
 // source may be a node with several scrapers, of which each asks twice a minute.
-var scrapes = door.TurnLimits{
+var scrapes = connlimit.TurnLimits{
 	AtOnce:   8,
 	OfSource: 2,
 	Waiting:  8,
@@ -61,7 +61,7 @@ func addMetrics(ctx context.Context, mgr ctrl.Manager, o options) error {
 		}
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/metrics", inTurn(door.NewTurns(scrapes, time.Now), handler))
+	mux.Handle("/metrics", inTurn(connlimit.NewTurns(scrapes, time.Now), handler))
 	return serve(mgr, "metrics", listener, mux)
 }
 
@@ -103,7 +103,7 @@ func certified(mgr ctrl.Manager, listener net.Listener, o options) (net.Listener
 }
 
 // inTurn serves each address within the limits of turns.
-func inTurn(turns *door.Turns, handler http.Handler) http.Handler {
+func inTurn(turns *connlimit.Turns, handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		source, _, err := net.SplitHostPort(request.RemoteAddr)
 		if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/door"
+	"github.com/podesta-dev/podesta/internal/connlimit"
 	"github.com/podesta-dev/podesta/test/bubble"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestWhoAsksForMetricsTooOften(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		asked := 0
-		handler := inTurn(door.NewTurns(scrapes, time.Now),
+		handler := inTurn(connlimit.NewTurns(scrapes, time.Now),
 			http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
 		ask := func(address string) int {
 			request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/podesta-dev/podesta/internal/door"
+	"github.com/podesta-dev/podesta/internal/connlimit"
 )
 
 // The bounds of the ports for probes and metrics, which show no certificates. The servers of
@@ -32,7 +32,7 @@ func listen(ctx context.Context, name, address string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for %s: %w", name, err)
 	}
-	return door.New(listener, door.Limits{
+	return connlimit.New(listener, connlimit.Limits{
 		Bytes:  2 * requestBytes, // TLS included
 		Within: requestWithin + answerWithin,
 	}), nil

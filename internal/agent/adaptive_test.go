@@ -118,7 +118,7 @@ func TestAPausedAppNeedsALongerLease(t *testing.T) {
 			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v1/paused", nil)
 			r.Header.Set("Podesta-Paused", text)
 			a := g.agents[name]
-			agent.AppAPI(a.board, a.ledger, agent.NewAccounts()).ServeHTTP(w, r)
+			agent.AppAPI(a.views, a.ledger, agent.NewAccounts()).ServeHTTP(w, r)
 			if w.Code != want {
 				t.Errorf("%s says that it stood still for %q: %d %s", name, text, w.Code, w.Body)
 			}

@@ -55,7 +55,7 @@ type Config struct {
 	Ledger    *Ledger // what the app may do; its clock is the agent's
 	Version   string
 	Rules     int32 // the newest rules level that this agent supports (lease.Rules); 0 counts as 1
-	Board     *Board
+	Views     *Views
 	Meter     *Meter
 	Accounts  *Accounts              // of elections
 	Pings     <-chan chan<- struct{} // each is closed by the loop: it is alive

@@ -43,7 +43,7 @@ type process struct {
 	name        string
 	links       transport.Links
 	incarnation uint64
-	board       *agent.Board
+	views       *agent.Views
 	ledger      *agent.Ledger
 	meter       *agent.Meter
 	accounts    *agent.Accounts
@@ -95,14 +95,14 @@ func member(i int) roster.Process {
 
 func (g *group) boot(name string) {
 	g.incarnation++
-	p := &process{board: agent.NewBoard(), ledger: agent.NewLedger(agent.ClocksFunc(virtual)), accounts: agent.NewAccounts(), health: make(chan error), updates: make(chan roster.Update, 4), done: make(chan error, 1)}
+	p := &process{views: agent.NewViews(), ledger: agent.NewLedger(agent.ClocksFunc(virtual)), accounts: agent.NewAccounts(), health: make(chan error), updates: make(chan roster.Update, 4), done: make(chan error, 1)}
 	ctx, stop := context.WithCancel(g.t.Context())
 	p.stop = stop
 	g.agents[name] = p
 	links := g.network.JoinWith(name, g.incarnation, "state-"+name)
 	incarnation, initial := g.incarnation, g.roster
 	p.links, p.incarnation = links, incarnation
-	p.meter = agent.NewMeter(p.board, p.ledger, agent.Sources{Dropped: links.Dropped})
+	p.meter = agent.NewMeter(p.views, p.ledger, agent.Sources{Dropped: links.Dropped})
 	p.name = name
 	if g.watch != nil {
 		p.links = g.watch(p)
@@ -113,7 +113,7 @@ func (g *group) boot(name string) {
 			Self: name, UID: "uid-" + name, Incarnation: incarnation, Roster: initial, Links: p.links, Updates: p.updates, Open: g.open,
 			Report: p.report, StateID: "state-" + name, Version: "test",
 			Saved: saved, Save: p.save, Ledger: p.ledger, Health: p.health, Probe: p.probe,
-			Board: p.board, Meter: p.meter, Accounts: p.accounts, Logger: slog.New(slog.DiscardHandler),
+			Views: p.views, Meter: p.meter, Accounts: p.accounts, Logger: slog.New(slog.DiscardHandler),
 		})
 	}()
 }
@@ -155,7 +155,7 @@ func virtual() lease.Reading {
 }
 
 func (p *process) view() agent.View {
-	v, _ := p.board.Read()
+	v, _ := p.views.Read()
 	return v
 }
 
@@ -201,7 +201,7 @@ func (g *group) agree(want string) time.Duration {
 	begun, limit := time.Now(), time.After(time.Minute)
 	for name, p := range g.agents {
 		for {
-			v, changed := p.board.Read()
+			v, changed := p.views.Read()
 			if v.Coordinator == want && !v.Electing {
 				break
 			}
@@ -502,15 +502,15 @@ func TestForgedClaims(t *testing.T) {
 func TestCertificateEndsWithoutATimer(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		network := transport.NewNetwork()
-		board, permit := agent.NewBoard(), agent.NewLedger(agent.ClocksFunc(virtual))
+		views, permit := agent.NewViews(), agent.NewLedger(agent.ClocksFunc(virtual))
 		links, health := network.JoinWith("p1", 1, "state-p1"), make(chan error)
 		var ended atomic.Bool
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
 			done <- agent.Run(ctx, agent.Config{
-				Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Board: board, Ledger: permit, Accounts: agent.NewAccounts(),
-				Meter: agent.NewMeter(board, permit, agent.Sources{Dropped: links.Dropped}),
+				Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Views: views, Ledger: permit, Accounts: agent.NewAccounts(),
+				Meter: agent.NewMeter(views, permit, agent.Sources{Dropped: links.Dropped}),
 				Roster: roster.Roster{Namespace: "shop", Group: "scheduler", Generation: 1,
 					Algorithm: "Bully", Safety: roster.Classic, Heartbeat: heartbeat, Timeout: timeout,
 					Processes: []roster.Process{member(1)}},
@@ -521,14 +521,14 @@ func TestCertificateEndsWithoutATimer(t *testing.T) {
 			})
 		}()
 		synctest.Wait()
-		if v, _ := board.Read(); v.Name != "p1" {
+		if v, _ := views.Read(); v.Name != "p1" {
 			t.Fatalf("it does not take part: %+v", v)
 		}
 		ended.Store(true)
 		health <- nil
 		health <- errors.New("the app is ill")
 		synctest.Wait()
-		if v, _ := board.Read(); v.Name != "" {
+		if v, _ := views.Read(); v.Name != "" {
 			t.Errorf("it takes part still: %+v", v)
 		}
 		stop()
@@ -542,12 +542,12 @@ func TestCertificateEndsWithoutATimer(t *testing.T) {
 func TestWithoutAManagerACertificateIsTheLast(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		network := transport.NewNetwork()
-		board, permit := agent.NewBoard(), agent.NewLedger(agent.ClocksFunc(virtual))
+		views, permit := agent.NewViews(), agent.NewLedger(agent.ClocksFunc(virtual))
 		links, ends := network.JoinWith("p1", 1, "state-p1"), time.Now().Add(time.Minute)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		err := agent.Run(ctx, agent.Config{
-			Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Board: board, Ledger: permit, Accounts: agent.NewAccounts(), Meter: agent.NewMeter(board, permit, agent.Sources{Dropped: links.Dropped}),
+			Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Views: views, Ledger: permit, Accounts: agent.NewAccounts(), Meter: agent.NewMeter(views, permit, agent.Sources{Dropped: links.Dropped}),
 			Roster: roster.Roster{Namespace: "shop", Group: "scheduler", Generation: 1, Algorithm: "Bully", Safety: roster.Classic,
 				Heartbeat: heartbeat, Timeout: timeout, Processes: []roster.Process{member(1), member(2)}},
 			Certified: func() bool { return time.Now().Before(ends) },

@@ -50,8 +50,8 @@ type permissionJSON struct {
 // permit anything, until the deadline; a hand-over waits for what they have permitted. To look,
 // read /v1/coordinator. In Classic groups none of this fences: another process may have been
 // elected before the answer is read.
-func AppAPI(b *Board, l *Ledger, told *Accounts) http.Handler {
-	a := appAPI{board: b, ledger: l}
+func AppAPI(b *Views, l *Ledger, told *Accounts) http.Handler {
+	a := appAPI{views: b, ledger: l}
 	slots := make(chan struct{}, maxStreams)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", a.elector)
@@ -102,14 +102,14 @@ func AppAPI(b *Board, l *Ledger, told *Accounts) http.Handler {
 }
 
 type appAPI struct {
-	board  *Board
+	views  *Views
 	ledger *Ledger
 }
 
 // coordinator describes the coordinator as of now. It checks the clock, so that an agent whose loop
 // is stuck does not go on saying that this pod coordinates.
 func (a appAPI) coordinator() coordinatorJSON {
-	v, _ := a.board.Read()
+	v, _ := a.views.Read()
 	c := describe(v)
 	if v.guarded() && v.Coordinates() && !a.ledger.Valid() {
 		c = coordinatorJSON{Self: v.Name, Electing: true}
@@ -119,7 +119,7 @@ func (a appAPI) coordinator() coordinatorJSON {
 
 // permission describes whether this pod may act. That tells the app until when it may rely on it.
 func (a appAPI) permission(use func() (lease.Permission, bool)) permissionJSON {
-	v, _ := a.board.Read()
+	v, _ := a.views.Read()
 	if !v.guarded() {
 		return permissionJSON{coordinatorJSON: describe(v), MayAct: v.Coordinates()}
 	}

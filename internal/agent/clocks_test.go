@@ -42,14 +42,14 @@ func TestAnEventReadsTheClocksOnce(t *testing.T) {
 			},
 			Certified: func() bool { return true },
 			Ledger:    ledger,
-			Board:     NewBoard(),
+			Views:     NewViews(),
 			Accounts:  NewAccounts(),
 			Logger:    slog.New(slog.DiscardHandler),
 		},
 		writer: newWriter(nil),
 	}
 	defer a.writer.close()
-	a.Meter = NewMeter(a.Board, ledger, Sources{Dropped: links.Dropped})
+	a.Meter = NewMeter(a.Views, ledger, Sources{Dropped: links.Dropped})
 	a.node = node.New(node.Config{Self: lease.Incarnation{Name: "p1", Number: 1}, Now: clocks.Read()})
 	if err := a.begin(); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 // tells is what a process answers at GET /v1/elections.
 func (p *process) tells(t *testing.T) trace.Accounts {
 	t.Helper()
-	status, body := get(agent.AppAPI(p.board, p.ledger, p.accounts), "/v1/elections")
+	status, body := get(agent.AppAPI(p.views, p.ledger, p.accounts), "/v1/elections")
 	if status != 200 {
 		t.Fatalf("%s answers %d: %s", p.name, status, body)
 	}

@@ -21,7 +21,7 @@ func (v View) elector(coordinator string) electorJSON {
 
 // elector answers GET /.
 func (a appAPI) elector(w http.ResponseWriter, _ *http.Request) {
-	v, _ := a.board.Read()
+	v, _ := a.views.Read()
 	write(w, http.StatusOK, v.elector(a.coordinator().Name))
 }
 
@@ -32,7 +32,7 @@ func (a appAPI) elector(w http.ResponseWriter, _ *http.Request) {
 func (a appAPI) followElector(ctx context.Context, say say) {
 	var last electorJSON
 	for {
-		v, changed := a.board.Read()
+		v, changed := a.views.Read()
 		if now := v.elector(v.Coordinator); now != last {
 			if last = now; !say("", now) {
 				return

@@ -13,7 +13,7 @@ import (
 // What changes is the name, or since when.
 func TestAnIdleElectorStreamIsSilent(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		api := appAPI{board: NewBoard(), ledger: NewLedger(MachineClocks{})}
+		api := appAPI{views: NewViews(), ledger: NewLedger(MachineClocks{})}
 		ctx, stop := context.WithCancel(t.Context())
 		var said []electorJSON
 		ended := make(chan struct{})
@@ -38,7 +38,7 @@ func TestAnIdleElectorStreamIsSilent(t *testing.T) {
 			{Leaving: true},
 		} {
 			time.Sleep(time.Hour)
-			api.board.publish(v)
+			api.views.publish(v)
 		}
 		time.Sleep(time.Hour)
 		stop()

@@ -23,8 +23,8 @@ var electorEvent = regexp.MustCompile(`^data: (\{.*\})\nid: ([0-9a-f]{16})\n\n$`
 
 func TestElectorAnswers(t *testing.T) {
 	began := time.Now().Truncate(time.Second)
-	board, _, kill := serving(t, nil)
-	server := serve(t, board)
+	views, _, kill := serving(t, nil)
+	server := serve(t, views)
 	check := func(url, want string) {
 		t.Helper()
 		status, body := fetch(t, url+"/")
@@ -35,9 +35,9 @@ func TestElectorAnswers(t *testing.T) {
 	}
 	check(server.URL, "p2")
 	kill()
-	await(t, board, "p1")
+	await(t, views, "p1")
 	check(server.URL, "p1")
-	check(serve(t, agent.NewBoard()).URL, "") // before the first roster
+	check(serve(t, agent.NewViews()).URL, "") // before the first roster
 }
 
 func checkAnswer(t *testing.T, body, name string, notBefore time.Time) {
@@ -52,7 +52,7 @@ func checkAnswer(t *testing.T, body, name string, notBefore time.Time) {
 	}
 }
 
-func serve(t *testing.T, b *agent.Board) *httptest.Server {
+func serve(t *testing.T, b *agent.Views) *httptest.Server {
 	server := httptest.NewServer(agent.AppAPI(b, agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts()))
 	t.Cleanup(server.Close)
 	return server
@@ -109,8 +109,8 @@ func (f *follower) connect() (next func() string, disconnect func()) {
 func TestStreamsResume(t *testing.T) {
 	for _, path := range []string{"/sse", "/v1/events"} {
 		t.Run(path, func(t *testing.T) {
-			board, _, kill := serving(t, nil)
-			f := &follower{t: t, url: serve(t, board).URL + path}
+			views, _, kill := serving(t, nil)
+			f := &follower{t: t, url: serve(t, views).URL + path}
 			next, disconnect := f.connect()
 			first := next()
 			before := f.last
@@ -121,7 +121,7 @@ func TestStreamsResume(t *testing.T) {
 			}
 			disconnect()
 			kill()
-			await(t, board, "p1")
+			await(t, views, "p1")
 			next, disconnect = f.connect()
 			defer disconnect()
 			if other := next(); !strings.Contains(other, `"name":"p1"`) || f.last == before {
@@ -134,8 +134,8 @@ func TestStreamsResume(t *testing.T) {
 // A program that was written for nais/elector gets its events, and nothing else.
 func TestElectorStream(t *testing.T) {
 	began := time.Now().Truncate(time.Second)
-	board, _, kill := serving(t, nil)
-	next, disconnect := (&follower{t: t, url: serve(t, board).URL + "/sse"}).connect()
+	views, _, kill := serving(t, nil)
+	next, disconnect := (&follower{t: t, url: serve(t, views).URL + "/sse"}).connect()
 	defer disconnect()
 	name := func(event string) string {
 		t.Helper()
@@ -163,7 +163,7 @@ func TestElectorStream(t *testing.T) {
 
 // All streams together are bounded.
 func TestStreamsAreBounded(t *testing.T) {
-	url := serve(t, agent.NewBoard()).URL
+	url := serve(t, agent.NewViews()).URL
 	for i := range 64 {
 		path := []string{"/sse", "/v1/events"}[i%2]
 		next, disconnect := (&follower{t: t, url: url + path}).connect()

@@ -6,7 +6,7 @@ import (
 
 // stateGauges are the gauges of the state of a process. One scrape reads one view.
 type stateGauges struct {
-	board  *Board
+	views  *Views
 	ledger *Ledger
 	meter  *Meter
 	gauges []gauge
@@ -37,9 +37,9 @@ type snapshot struct {
 	disagreeing int
 }
 
-func newStateGauges(b *Board, l *Ledger, m *Meter) *stateGauges {
+func newStateGauges(b *Views, l *Ledger, m *Meter) *stateGauges {
 	s := &stateGauges{
-		board:  b,
+		views:  b,
 		ledger: l,
 		meter:  m,
 	}
@@ -145,7 +145,7 @@ func (s *stateGauges) Describe(all chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s *stateGauges) Collect(all chan<- prometheus.Metric) {
-	view, _ := s.board.Read()
+	view, _ := s.views.Read()
 	v := snapshot{View: view, sessions: s.ledger.open()}
 	remaining := s.ledger.remaining()
 	v.acts = v.Coordinates() && (!v.guarded() || remaining > 0)

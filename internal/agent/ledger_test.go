@@ -27,8 +27,8 @@ func TestWhoEndsASession(t *testing.T) {
 			deadline := time.Hour + time.Second
 			l.grant(lease.Permission{Epoch: 1, Deadline: deadline})
 			ctx, gone := context.WithCancel(t.Context())
-			api := appAPI{board: NewBoard(), ledger: l}
-			api.board.publish(View{Safety: roster.Guarded})
+			api := appAPI{views: NewViews(), ledger: l}
+			api.views.publish(View{Safety: roster.Guarded})
 			api.followPermission(ctx, func(string, any) bool {
 				if c.reads {
 					gone()
@@ -49,7 +49,7 @@ func TestWhoEndsASession(t *testing.T) {
 // A stray GET of a session would end the process's candidacy when it goes. It opens none.
 func TestASessionIsMeant(t *testing.T) {
 	ledger := NewLedger(MachineClocks{})
-	api := AppAPI(NewBoard(), ledger, NewAccounts())
+	api := AppAPI(NewViews(), ledger, NewAccounts())
 	for _, header := range []string{"", "close", "Open"} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/session", nil)
 		r.Header.Set("Podesta-Session", header)
@@ -133,8 +133,8 @@ func TestASessionIsToldTheNextDeadline(t *testing.T) {
 		begun := time.Now()
 		l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: time.Since(begun)} }))
 		l.grant(lease.Permission{Epoch: 1, Deadline: 3 * time.Second})
-		api := appAPI{board: NewBoard(), ledger: l}
-		api.board.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
+		api := appAPI{views: NewViews(), ledger: l}
+		api.views.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
 		var told []time.Duration
 		api.followPermission(t.Context(), func(_ string, data any) bool {
 			told = append(told, time.Since(begun))
@@ -157,8 +157,8 @@ func TestNoRevocationIsSkipped(t *testing.T) {
 		l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: time.Hour} }))
 		deadline := time.Hour + time.Second
 		l.grant(lease.Permission{Epoch: 1, Deadline: deadline})
-		api := appAPI{board: NewBoard(), ledger: l}
-		api.board.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
+		api := appAPI{views: NewViews(), ledger: l}
+		api.views.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
 		var told []lease.Epoch
 		api.followPermission(t.Context(), func(_ string, data any) bool {
 			p := data.(permissionJSON)
@@ -189,8 +189,8 @@ func TestAStuckAgentDoesNotCoordinate(t *testing.T) {
 	now := time.Hour
 	l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: now} }))
 	l.grant(lease.Permission{Epoch: 7, Deadline: now + time.Second})
-	api := appAPI{board: NewBoard(), ledger: l}
-	api.board.publish(View{
+	api := appAPI{views: NewViews(), ledger: l}
+	api.views.publish(View{
 		Name:        "p1",
 		Coordinator: "p1",
 		Safety:      roster.Guarded,

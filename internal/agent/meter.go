@@ -47,7 +47,7 @@ type Meter struct {
 	follows     map[string]string   // whom another process follows, by its newest answer; never empty
 }
 
-// Sources are what a Meter reads at each scrape, apart from the board and the ledger.
+// Sources are what a Meter reads at each scrape, apart from the views and the ledger.
 type Sources struct {
 	Dropped  func() uint64    // messages that the links have dropped
 	NotAfter func() time.Time // the end of the certificate; zero: there is none. Nil: never any
@@ -98,8 +98,8 @@ const (
 	becameFollower    = "Follower"
 )
 
-// NewMeter returns a meter of what the board, the ledger and the sources show.
-func NewMeter(b *Board, ledger *Ledger, s Sources) *Meter {
+// NewMeter returns a meter of what the views, the ledger and the sources show.
+func NewMeter(b *Views, ledger *Ledger, s Sources) *Meter {
 	m := &Meter{
 		registry: prometheus.NewRegistry(),
 		up:       map[string]struct{}{},

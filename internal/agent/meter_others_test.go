@@ -24,7 +24,7 @@ func TestDisagreementIsCounted(t *testing.T) {
 		"another one does too": {func(m *Meter) { m.answered("p4", "p4") }, 2},
 		"another one agrees":   {func(m *Meter) { m.answered("p3", "p3") }, 1},
 	} {
-		m := NewMeter(NewBoard(), NewLedger(MachineClocks{}), Sources{Dropped: func() uint64 { return 0 }})
+		m := NewMeter(NewViews(), NewLedger(MachineClocks{}), Sources{Dropped: func() uint64 { return 0 }})
 		m.answered("p2", "p2")
 		c.then(m)
 		if _, got := m.others("p3"); got != c.want {
@@ -38,7 +38,7 @@ func TestDisagreementIsCounted(t *testing.T) {
 
 // A kind that no release of this agent knows, of whatever peer, makes no series.
 func TestKindsAreBounded(t *testing.T) {
-	m := NewMeter(NewBoard(), NewLedger(MachineClocks{}), Sources{Dropped: func() uint64 { return 0 }})
+	m := NewMeter(NewViews(), NewLedger(MachineClocks{}), Sources{Dropped: func() uint64 { return 0 }})
 	before := len(m.messagesReceived)
 	m.messagesReceived.inc("NONSENSE")
 	if got := len(m.messagesReceived); got != before || before != len(messageKinds) {

@@ -27,11 +27,11 @@ func TestFirstRosterOfAnotherRulesLevel(t *testing.T) {
 			links := transport.NewNetwork()
 			c := agent.Config{
 				Self: "p1", UID: "uid-p1", StateID: "state-p1", Incarnation: 1, Rules: 1, Roster: r,
-				Board: agent.NewBoard(), Ledger: agent.NewLedger(agent.ClocksFunc(virtual)), Accounts: agent.NewAccounts(), Save: p.save, Report: p.report,
+				Views: agent.NewViews(), Ledger: agent.NewLedger(agent.ClocksFunc(virtual)), Accounts: agent.NewAccounts(), Save: p.save, Report: p.report,
 				Logger: slog.New(slog.DiscardHandler),
 			}
 			l := links.JoinWith("p1", 1, "state-p1")
-			c.Links, c.Meter = l, agent.NewMeter(c.Board, c.Ledger, agent.Sources{Dropped: l.Dropped})
+			c.Links, c.Meter = l, agent.NewMeter(c.Views, c.Ledger, agent.Sources{Dropped: l.Dropped})
 			if updates != nil {
 				c.Updates = updates
 			}

@@ -17,30 +17,30 @@ import (
 	"github.com/podesta-dev/podesta/test/scrape"
 )
 
-// serving starts p1 and p2 in real time and returns p1's board, and a function that kills p2.
-func serving(t *testing.T, pings chan chan<- struct{}) (board *agent.Board, meter *agent.Meter, kill func()) {
+// serving starts p1 and p2 in real time and returns p1's views, and a function that kills p2.
+func serving(t *testing.T, pings chan chan<- struct{}) (views *agent.Views, meter *agent.Meter, kill func()) {
 	t.Helper()
 	network := transport.NewNetwork()
 	r := roster.Roster{Namespace: "shop", Group: "g", Generation: 1, Algorithm: "Bully", Safety: "Classic", Heartbeat: heartbeat, Timeout: timeout,
 		Processes: []roster.Process{member(1), member(2)}}
-	boards := []*agent.Board{agent.NewBoard(), agent.NewBoard()}
+	all := []*agent.Views{agent.NewViews(), agent.NewViews()}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 2)
 	for i, p := range r.Processes {
 		links, permit := network.Join(p.Name, 1), agent.NewLedger(agent.MachineClocks{})
-		c := agent.Config{Self: p.Name, UID: p.UID, Incarnation: 1, Roster: r, Links: links, Board: boards[i], Accounts: agent.NewAccounts(),
-			Meter: agent.NewMeter(boards[i], permit, agent.Sources{Dropped: links.Dropped}), Ledger: permit, Logger: slog.New(slog.DiscardHandler)}
+		c := agent.Config{Self: p.Name, UID: p.UID, Incarnation: 1, Roster: r, Links: links, Views: all[i], Accounts: agent.NewAccounts(),
+			Meter: agent.NewMeter(all[i], permit, agent.Sources{Dropped: links.Dropped}), Ledger: permit, Logger: slog.New(slog.DiscardHandler)}
 		if i == 0 {
 			c.Pings, meter = pings, c.Meter
 		}
 		go func() { done <- agent.Run(ctx, c) }()
 	}
 	t.Cleanup(func() { stop(); <-done; <-done })
-	await(t, boards[0], "p2")
-	return boards[0], meter, func() { network.Kill("p2") }
+	await(t, all[0], "p2")
+	return all[0], meter, func() { network.Kill("p2") }
 }
 
-func await(t *testing.T, b *agent.Board, want string) {
+func await(t *testing.T, b *agent.Views, want string) {
 	t.Helper()
 	for {
 		v, changed := b.Read()
@@ -56,8 +56,8 @@ func await(t *testing.T, b *agent.Board, want string) {
 }
 
 func TestAppAPI(t *testing.T) {
-	board, _, kill := serving(t, nil)
-	api := agent.AppAPI(board, agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts())
+	views, _, kill := serving(t, nil)
+	api := agent.AppAPI(views, agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts())
 	for _, c := range []struct {
 		path   string
 		status int
@@ -74,14 +74,14 @@ func TestAppAPI(t *testing.T) {
 		}
 	}
 	kill()
-	await(t, board, "p1")
+	await(t, views, "p1")
 	if status, body := get(api, "/v1/permission"); status != 200 || !strings.Contains(body, `"name":"p1"`) {
 		t.Errorf("after p2's death /v1/permission says %d %s", status, body)
 	}
 }
 
 func TestAppAPIBeforeTheFirstRoster(t *testing.T) {
-	api := agent.AppAPI(agent.NewBoard(), agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts())
+	api := agent.AppAPI(agent.NewViews(), agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts())
 	for path, want := range map[string]int{"/": 200, "/v1/coordinator": 503, "/v1/permission": 503, "/v1/processes": 200} {
 		if status, body := get(api, path); status != want {
 			t.Errorf("GET %s: %d %s, want %d", path, status, body, want)
@@ -95,7 +95,7 @@ func TestAHeadPermitsNothing(t *testing.T) {
 	for _, path := range []string{"/v1/session", "/v1/permission"} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodHead, path, nil)
 		r.Header.Set("Podesta-Session", "open")
-		agent.AppAPI(agent.NewBoard(), agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts()).ServeHTTP(w, r)
+		agent.AppAPI(agent.NewViews(), agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts()).ServeHTTP(w, r)
 		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != http.MethodGet {
 			t.Errorf("HEAD %s: %d, allowed is %q", path, w.Code, w.Header().Get("Allow"))
 		}
@@ -110,8 +110,8 @@ func get(h http.Handler, path string) (int, string) {
 
 // The event stream says who coordinates now, and then each change.
 func TestEvents(t *testing.T) {
-	board, _, kill := serving(t, nil)
-	server := httptest.NewServer(agent.AppAPI(board, agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts()))
+	views, _, kill := serving(t, nil)
+	server := httptest.NewServer(agent.AppAPI(views, agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts()))
 	defer server.Close()
 	request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/events", nil)
 	response, err := http.DefaultClient.Do(request)

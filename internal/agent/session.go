@@ -30,7 +30,7 @@ func (a appAPI) followPermission(ctx context.Context, say say) {
 	defer session.Close()
 	told, revoked := false, uint64(0) // the last event permitted; revocations until then
 	for {
-		viewed, changed := a.board.Read()
+		viewed, changed := a.views.Read()
 		permitted := a.ledger.Changed()
 		count := uint64(0)
 		l := a.permission(func() (p lease.Permission, ok bool) {

@@ -103,7 +103,7 @@ func (a appAPI) followCoordinator(ctx context.Context, say say) {
 	said := false
 	var last coordinatorJSON
 	for {
-		v, changed := a.board.Read()
+		v, changed := a.views.Read()
 		c := describe(v)
 		if !said || !same(c, last) {
 			if said, last = true, c; !say("coordinator", c) {

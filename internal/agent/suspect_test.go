@@ -16,12 +16,12 @@ import (
 // The app reports that the coordinator does not answer it: once in 10 s, about the coordinator, and
 // with a header that nothing sets by accident.
 func TestSuspect(t *testing.T) {
-	board, _, _ := serving(t, nil)
+	views, _, _ := serving(t, nil)
 	clock := agent.MachineClocks{}.Read()
 	ledger := agent.NewLedger(agent.ClocksFunc(func() lease.Reading { return clock }))
 	report := func(method, name string, want int) *httptest.ResponseRecorder {
 		t.Helper()
-		w := suspect(board, ledger, method, name)
+		w := suspect(views, ledger, method, name)
 		if w.Code != want {
 			t.Errorf("%s, %q: %d %s, want %d", method, name, w.Code, w.Body, want)
 		}
@@ -41,7 +41,7 @@ func TestSuspect(t *testing.T) {
 	report(http.MethodPost, "p2", http.StatusTooManyRequests)
 }
 
-func suspect(b *agent.Board, l *agent.Ledger, method, name string) *httptest.ResponseRecorder {
+func suspect(b *agent.Views, l *agent.Ledger, method, name string) *httptest.ResponseRecorder {
 	w, r := httptest.NewRecorder(), httptest.NewRequest(method, "/v1/suspect", nil)
 	if name != "" {
 		r.Header.Set("Podesta-Suspect", name)
@@ -58,7 +58,7 @@ func TestClassicSuspicion(t *testing.T) {
 		g.agree("p3")
 		synctest.Wait()
 		before := g.agents["p1"].view().Last
-		if w := suspect(g.agents["p1"].board, g.agents["p1"].ledger, http.MethodPost, "p3"); w.Code != http.StatusAccepted {
+		if w := suspect(g.agents["p1"].views, g.agents["p1"].ledger, http.MethodPost, "p3"); w.Code != http.StatusAccepted {
 			t.Fatal(w.Code, w.Body)
 		}
 		time.Sleep(10 * timeout)
@@ -82,7 +82,7 @@ func TestGuardedSuspicion(t *testing.T) {
 				if name == "p5" {
 					continue
 				}
-				if w := suspect(p.board, p.ledger, http.MethodPost, "p5"); w.Code != http.StatusAccepted {
+				if w := suspect(p.views, p.ledger, http.MethodPost, "p5"); w.Code != http.StatusAccepted {
 					t.Fatal(w.Code, w.Body)
 				}
 			}

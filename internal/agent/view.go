@@ -10,7 +10,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// View is what this process knows, at one instant. It is never changed once it is on the Board.
+// View is what this process knows, at one instant. It is never changed once it is on the Views.
 type View struct {
 	Name        string      // of this process; empty before the first roster
 	Group       string      // UID of the group object that the roster in use is of
@@ -32,7 +32,7 @@ type View struct {
 	Voters       []string      // Guarded: the names of the roster's voters
 	Last         *node.Account // of the last election; nil before the first
 	Since        time.Time     // when this process began to follow the coordinator
-	Updated      time.Time     // when the Board got this coordinator, or nobody; Board.publish sets it
+	Updated      time.Time     // when the Views got this coordinator, or nobody; Views.publish sets it
 	T            time.Duration // within which a live process answers, as measured
 }
 
@@ -49,42 +49,42 @@ func (v View) Coordinates() bool { return v.Name != "" && v.Coordinator == v.Nam
 
 func (v View) guarded() bool { return v.Safety == roster.Guarded }
 
-// Board shows the newest View to whoever reads it: one goroutine publishes, any may read.
-type Board struct {
+// Views show the newest View to whoever reads it: one goroutine publishes, any may read.
+type Views struct {
 	mu      sync.Mutex
 	view    View
 	changed chan struct{}
 }
 
-// NewBoard returns a board that shows the empty View.
-func NewBoard() *Board {
-	return &Board{view: View{Updated: time.Now()}, changed: make(chan struct{})}
+// NewViews returns Views that show the empty View.
+func NewViews() *Views {
+	return &Views{view: View{Updated: time.Now()}, changed: make(chan struct{})}
 }
 
 // Read returns the newest view, and a channel that is closed when there is a newer one. A slow
 // reader misses views, but never the newest.
-func (b *Board) Read() (View, <-chan struct{}) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.view, b.changed
+func (s *Views) Read() (View, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.view, s.changed
 }
 
-func (b *Board) publish(v View) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	v.Updated = b.view.Updated
-	if v.Coordinator != b.view.Coordinator || !v.Since.Equal(b.view.Since) {
+func (s *Views) publish(v View) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v.Updated = s.view.Updated
+	if v.Coordinator != s.view.Coordinator || !v.Since.Equal(s.view.Since) {
 		v.Updated = time.Now()
 	}
-	b.view = v
-	close(b.changed)
-	b.changed = make(chan struct{})
+	s.view = v
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // publish shows what the node knows now, and reports it to the manager.
 func (a *agent) publish() {
 	a.view = a.present(a.node.View())
-	a.Board.publish(a.view)
+	a.Views.publish(a.view)
 	a.Meter.published(a.view)
 	if a.Report != nil {
 		a.Report(a.report())

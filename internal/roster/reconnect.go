@@ -22,7 +22,7 @@ import (
 // A manager counts the processes on all rosters, also those that have not come back to it yet. An
 // agent knows how many there were when it was told, at the start of its subscription and with each
 // roster. Where a cluster has grown tenfold since, a few times returnsPerSecond come at first; what
-// a manager does with too many is in package door.
+// a manager does with too many is in package connlimit.
 const (
 	minBackoff = time.Second
 	maxBackoff = 15 * time.Second

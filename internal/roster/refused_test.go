@@ -21,8 +21,8 @@ func TestWhatRefusesACertificate(t *testing.T) {
 		refused    bool
 		unanswered int
 	}{
-		"nobody is there":       {func(t *testing.T, g *agent) { g.Address = nobody(t) }, false, 0},
-		"sent away at the door": {func(t *testing.T, g *agent) { g.Address = full(t) }, false, 1},
+		"nobody is there":                {func(t *testing.T, g *agent) { g.Address = nobody(t) }, false, 0},
+		"sent away before the handshake": {func(t *testing.T, g *agent) { g.Address = full(t) }, false, 1},
 		"not the manager": {func(t *testing.T, g *agent) {
 			bundle, _, err := other.PEM()
 			must(t, err)

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
-	"github.com/podesta-dev/podesta/internal/door"
+	"github.com/podesta-dev/podesta/internal/connlimit"
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
@@ -51,7 +51,7 @@ const (
 // so a node full of pods must be able to start at once. A source of renewals is a pod: it needs one
 // in half a day.
 var (
-	joinLimits = door.TurnLimits{
+	joinLimits = connlimit.TurnLimits{
 		AtOnce:   16,
 		OfSource: 8,
 		Waiting:  256,
@@ -59,7 +59,7 @@ var (
 		Refill:   100 * time.Millisecond,
 		Patience: joinQueue,
 	}
-	renewalLimits = door.TurnLimits{
+	renewalLimits = connlimit.TurnLimits{
 		AtOnce:   16,
 		OfSource: 1,
 		Waiting:  2,
@@ -92,9 +92,9 @@ type Server struct {
 	rosterpb.UnimplementedRosterServiceServer
 	ServerConfig
 	publisher *publisher
-	joins     *door.Turns // by token, limited by address
+	joins     *connlimit.Turns // by token, limited by address
 	// by certificate, limited by pod; separate, so that renewals do not wait for joins
-	renewals      *door.Turns
+	renewals      *connlimit.Turns
 	subscriptions atomic.Uint64 // the number of subscriptions so far
 }
 
@@ -103,8 +103,8 @@ func NewServer(cfg ServerConfig) *Server {
 	return &Server{
 		ServerConfig: cfg,
 		publisher:    newPublisher(cfg.Trust, cfg.Keyring),
-		joins:        door.NewTurns(joinLimits, cfg.Now),
-		renewals:     door.NewTurns(renewalLimits, cfg.Now),
+		joins:        connlimit.NewTurns(joinLimits, cfg.Now),
+		renewals:     connlimit.NewTurns(renewalLimits, cfg.Now),
 	}
 }
 
@@ -126,11 +126,11 @@ func (s *Server) SetTrust(pem []byte) { s.publisher.setTrust(pem) }
 // subscriptions and returns nil.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	server := grpc.NewServer(
-		grpc.Creds(door.Credentials(credentials.NewTLS(s.Keyring.RosterServer()))),
+		grpc.Creds(connlimit.Credentials(credentials.NewTLS(s.Keyring.RosterServer()))),
 		grpc.ConnectionTimeout(handshakeWithin),
 		grpc.MaxRecvMsgSize(maxMessageSize),
 		grpc.MaxConcurrentStreams(maxStreams),
-		grpc.InTapHandle(door.Single),
+		grpc.InTapHandle(connlimit.Single),
 		grpc.MaxHeaderListSize(16<<10),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			Time:              agentPing,
@@ -148,7 +148,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		defer close(ended)
 		server.Stop()
 	})
-	err := server.Serve(door.New(listener, door.Limits{
+	err := server.Serve(connlimit.New(listener, connlimit.Limits{
 		Bytes:  strangerBytes,
 		Within: strangerWithin,
 	}))
@@ -204,7 +204,7 @@ func (s *Server) turn(ctx context.Context, byToken bool) (done func(), err error
 	}
 	from := "an unknown address"
 	if p, ok := peer.FromContext(ctx); ok {
-		from = door.AddressOf(p.Addr)
+		from = connlimit.AddressOf(p.Addr)
 	}
 	return s.joins.Take(ctx, from)
 }

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
-	"github.com/podesta-dev/podesta/internal/door"
+	"github.com/podesta-dev/podesta/internal/connlimit"
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
@@ -68,7 +68,7 @@ func New(c Config) Links {
 		listener: newListener(c.Listener, h.patience),
 	}
 	w.server = grpc.NewServer(
-		grpc.Creds(door.Credentials(credentials.NewTLS(c.Keyring.PeerServer(w.admit)))),
+		grpc.Creds(connlimit.Credentials(credentials.NewTLS(c.Keyring.PeerServer(w.admit)))),
 		grpc.ConnectionTimeout(handshakeMax),
 		grpc.MaxConcurrentStreams(streamsEach),
 		grpc.MaxHeaderListSize(maxHeaders),
@@ -82,8 +82,8 @@ func New(c Config) Links {
 	linkpb.RegisterLinkServiceServer(w.server, w)
 	h.wire = w
 	h.start(func() {
-		limits := door.Limits{Bytes: handshakeBytes, Within: handshakeMax}
-		if err := w.server.Serve(door.New(w.listener, limits)); err != nil && h.ctx.Err() == nil {
+		limits := connlimit.Limits{Bytes: handshakeBytes, Within: handshakeMax}
+		if err := w.server.Serve(connlimit.New(w.listener, limits)); err != nil && h.ctx.Err() == nil {
 			h.log.Error("stopped serving links, so other processes cannot reach this one: "+
 				"restart the agent", "error", err)
 		}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// listener ends half-open connections, and can close all of them. The door in front of it limits
-// their number.
+// listener ends half-open connections, and can close all of them. The connlimit.Listener in front
+// limits their number.
 type listener struct {
 	net.Listener
 	patience func() time.Duration

@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/podesta-dev/podesta/internal/door"
+	"github.com/podesta-dev/podesta/internal/connlimit"
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
@@ -34,7 +34,7 @@ func TestStrangersOfOneAddressKeepNobodyOut(t *testing.T) {
 		t.Cleanup(func() { conn.Close() })
 		return conn
 	}
-	for range door.StrangersOfAddress {
+	for range connlimit.StrangersOfAddress {
 		open()
 	}
 	extra := open()

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/internal/door"
+	"github.com/podesta-dev/podesta/internal/connlimit"
 	"github.com/podesta-dev/podesta/test/flood"
 )
 
@@ -49,11 +49,11 @@ func TestFloodedManager(t *testing.T) {
 	}()
 	scrape := prometheus(t, m, token(t, reader))
 	m.await(t, "metrics before the flood", scrape)
-	flood.Begin(t, m.roster, 4, door.Strangers, flood.Calls(join, 4, message))
+	flood.Begin(t, m.roster, 4, connlimit.Strangers, flood.Calls(join, 4, message))
 	joins(t, m)
-	flood.Begin(t, m.metrics, 4, door.Strangers, flood.Headers(headers, true))
+	flood.Begin(t, m.metrics, 4, connlimit.Strangers, flood.Headers(headers, true))
 	m.await(t, "metrics", scrape)
-	flood.Begin(t, m.health, 4, door.Strangers, flood.Headers(headers, false))
+	flood.Begin(t, m.health, 4, connlimit.Strangers, flood.Headers(headers, false))
 	m.await(t, "a probe's answer", func(ctx context.Context) bool { return status(ctx, "http://"+m.health+"/healthz") == http.StatusOK })
 }
 

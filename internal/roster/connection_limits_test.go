@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/podesta-dev/podesta/internal/door"
+	"github.com/podesta-dev/podesta/internal/connlimit"
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
@@ -34,7 +34,7 @@ func TestStrangersOfOneAddressAreBounded(t *testing.T) {
 	key, cert := issue(t, m.authority, a, time.Now())
 	subscription := m.follow(t, key, cert)
 	var conns []net.Conn
-	for range door.StrangersOfAddress {
+	for range connlimit.StrangersOfAddress {
 		conn, err := net.Dial("tcp", m.address)
 		must(t, err)
 		defer conn.Close()
@@ -93,17 +93,17 @@ func TestOfAPodTheNewestConnectionsStay(t *testing.T) {
 		return conn
 	}
 	var conns []*tls.Conn
-	for range 2 * door.OfPod {
+	for range 2 * connlimit.OfPod {
 		conns = append(conns, open())
 	}
 	for i, conn := range conns {
 		must(t, conn.SetReadDeadline(time.Now().Add(patience)))
-		if i >= door.OfPod {
+		if i >= connlimit.OfPod {
 			must(t, conn.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
 		}
 		_, err := io.Copy(io.Discard, conn)
 		timeout, ok := err.(net.Error) //nolint:errorlint // as tls returns it
-		if stays := ok && timeout.Timeout(); stays != (i >= door.OfPod) {
+		if stays := ok && timeout.Timeout(); stays != (i >= connlimit.OfPod) {
 			t.Errorf("connection %d of %d stays: %v (%v)", i+1, len(conns), stays, err)
 		}
 	}

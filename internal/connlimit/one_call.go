@@ -1,4 +1,4 @@
-package door
+package connlimit
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/tap"
 )
 
-// Single is for grpc.InTapHandle of a server behind a door: it refuses a stranger's call while
+// Single is for grpc.InTapHandle of a server behind a Listener: it refuses a stranger's call while
 // another one of the same connection is under way, before anything is kept for it. gRPC itself
 // bounds all connections alike.
 func Single(ctx context.Context, _ *tap.Info) (context.Context, error) {
@@ -18,26 +18,26 @@ func Single(ctx context.Context, _ *tap.Info) (context.Context, error) {
 	if !ok {
 		return ctx, nil
 	}
-	a, ok := from.Addr.(visitor)
+	a, ok := from.Addr.(peerAddress)
 	if !ok {
 		return ctx, nil
 	}
-	if stranger, _ := a.visit.allowance(); !stranger {
+	if stranger, _ := a.of.allowance(); !stranger {
 		return ctx, nil
 	}
-	if a.visit.call != nil && a.visit.call.Err() == nil {
+	if a.of.call != nil && a.of.call.Err() == nil {
 		return nil, status.Error(codes.ResourceExhausted,
 			"a connection without a certificate has one call at a time")
 	}
-	a.visit.call = ctx
+	a.of.call = ctx
 	return ctx, nil
 }
 
-// visitor is a connection's address, with the visit that it belongs to.
-type visitor struct {
+// peerAddress is a connection's address, with the connection that it belongs to.
+type peerAddress struct {
 	net.Addr
-	visit *visit
+	of *connection
 }
 
 // RemoteAddr is that of the connection.
-func (v *visit) RemoteAddr() net.Addr { return visitor{v.Conn.RemoteAddr(), v} }
+func (c *connection) RemoteAddr() net.Addr { return peerAddress{c.Conn.RemoteAddr(), c} }

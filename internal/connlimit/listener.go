@@ -1,4 +1,4 @@
-// Package door bounds how many connections may be open to a server, how long they stay, and how
+// Package connlimit bounds how many connections may be open to a server, how long they stay, and how
 // much they may send, so that neither a stranger nor, where clients show certificates, a member can
 // keep the others out or fill the server's memory.
 //
@@ -8,7 +8,7 @@
 // What is not promised: places for strangers of an address that others share, such as a node whose
 // pods' traffic is masqueraded; or for anybody, when more addresses than there are places have a
 // connection each.
-package door
+package connlimit
 
 import (
 	"net"
@@ -33,82 +33,82 @@ type Limits struct {
 	Within time.Duration
 }
 
-// Door is the listener of such a server. Connections beyond the bounds are closed at once. When all
-// places of strangers are taken, the address that has most of them makes room for one that has
+// Listener is the listener of such a server. Connections beyond the bounds are closed at once. When
+// all places of strangers are taken, the address that has most of them makes room for one that has
 // fewer. Of a pod the oldest connection is closed, because the newest speaks for it. The server's
 // credentials, if it has any, are to be wrapped by [Credentials].
-type Door struct {
+type Listener struct {
 	net.Listener
 	limits Limits
 
 	mu        sync.Mutex
 	strangers int
-	addresses map[string][]*visit // strangers by address, the oldest first
-	pods      map[string][]*visit // by UID, the oldest first
+	addresses map[string][]*connection // strangers by address, the oldest first
+	pods      map[string][]*connection // by UID, the oldest first
 }
 
-// New returns a door in front of a listener.
-func New(l net.Listener, limits Limits) *Door {
-	return &Door{
+// New limits the connections of a listener.
+func New(l net.Listener, limits Limits) *Listener {
+	return &Listener{
 		Listener:  l,
 		limits:    limits,
-		addresses: map[string][]*visit{},
-		pods:      map[string][]*visit{},
+		addresses: map[string][]*connection{},
+		pods:      map[string][]*connection{},
 	}
 }
 
 // Accept lets the next connection in as a stranger.
-func (d *Door) Accept() (net.Conn, error) {
+func (l *Listener) Accept() (net.Conn, error) {
 	for {
-		conn, err := d.Listener.Accept()
+		conn, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		v, displaced := d.enter(conn)
+		c, displaced := l.enter(conn)
 		if displaced != nil {
 			displaced.Close() //nolint:errcheck // nobody is left to tell
 		}
-		if v != nil {
-			return v, nil
+		if c != nil {
+			return c, nil
 		}
 		conn.Close()
 	}
 }
 
 // enter returns nil if there is no place, and the stranger that has to go for it.
-func (d *Door) enter(conn net.Conn) (v, displaced *visit) {
+func (l *Listener) enter(conn net.Conn) (c, displaced *connection) {
 	address := AddressOf(conn.RemoteAddr())
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	here := len(d.addresses[address])
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	here := len(l.addresses[address])
 	if here >= StrangersOfAddress {
 		return nil, nil
 	}
-	if d.strangers >= Strangers {
-		if displaced = d.displaced(here); displaced == nil {
+	if l.strangers >= Strangers {
+		if displaced = l.displaced(here); displaced == nil {
 			return nil, nil
 		}
-		d.end(displaced)
+		l.end(displaced)
 	}
-	v = &visit{
-		Conn:    conn,
-		door:    d,
-		address: address,
-		left:    d.limits.Bytes,
+	c = &connection{
+		Conn:     conn,
+		listener: l,
+		address:  address,
+		left:     l.limits.Bytes,
 	}
-	v.timer = time.AfterFunc(d.limits.Within, v.expire)
-	d.strangers++
-	d.addresses[address] = append(d.addresses[address], v)
-	return v, displaced
+	c.timer = time.AfterFunc(l.limits.Within, c.expire)
+	l.strangers++
+	l.addresses[address] = append(l.addresses[address], c)
+	return c, displaced
 }
 
 // displaced returns the oldest stranger of the address that has most, if it has more than one of
 // this many would have with one more; else nil.
-func (d *Door) displaced(here int) *visit {
-	var most []*visit
-	for _, visits := range d.addresses {
-		if len(visits) > len(most) {
-			most = visits
+func (l *Listener) displaced(here int) *connection {
+	var most []*connection
+	for _, connections := range l.addresses {
+		if len(connections) > len(most) {
+			most = connections
 		}
 	}
 	if len(most) <= here+1 {
@@ -117,46 +117,46 @@ func (d *Door) displaced(here int) *visit {
 	return most[0]
 }
 
-func (d *Door) prove(v *visit, uid string) (oldest *visit) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if v.over {
+func (l *Listener) authenticate(c *connection, uid string) (oldest *connection) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.over {
 		return nil
 	}
-	d.leaveStrangers(v)
-	v.pod = uid
-	d.pods[uid] = append(d.pods[uid], v)
-	if len(d.pods[uid]) > OfPod {
-		return d.pods[uid][0]
+	l.leaveStrangers(c)
+	c.pod = uid
+	l.pods[uid] = append(l.pods[uid], c)
+	if len(l.pods[uid]) > OfPod {
+		return l.pods[uid][0]
 	}
 	return nil
 }
 
-func (d *Door) leave(v *visit) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.end(v)
+func (l *Listener) leave(c *connection) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.end(c)
 }
 
-func (d *Door) end(v *visit) {
+func (l *Listener) end(c *connection) {
 	switch {
-	case v.over:
-	case v.pod == "":
-		d.leaveStrangers(v)
+	case c.over:
+	case c.pod == "":
+		l.leaveStrangers(c)
 	default:
-		remove(d.pods, v.pod, v)
+		remove(l.pods, c.pod, c)
 	}
-	v.over = true
+	c.over = true
 }
 
-func (d *Door) leaveStrangers(v *visit) {
-	v.timer.Stop()
-	d.strangers--
-	remove(d.addresses, v.address, v)
+func (l *Listener) leaveStrangers(c *connection) {
+	c.timer.Stop()
+	l.strangers--
+	remove(l.addresses, c.address, c)
 }
 
-func remove(from map[string][]*visit, key string, v *visit) {
-	from[key] = slices.DeleteFunc(from[key], func(other *visit) bool { return other == v })
+func remove(from map[string][]*connection, key string, c *connection) {
+	from[key] = slices.DeleteFunc(from[key], func(other *connection) bool { return other == c })
 	if len(from[key]) == 0 {
 		delete(from, key)
 	}

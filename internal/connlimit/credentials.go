@@ -1,4 +1,4 @@
-package door
+package connlimit
 
 import (
 	"net"
@@ -8,33 +8,33 @@ import (
 	"github.com/podesta-dev/podesta/internal/identity"
 )
 
-// Credentials are a server's credentials that tell its door who has come, when the handshake has
-// accepted them.
+// Credentials are a server's credentials that tell its Listener whose connection it is, when the
+// handshake has accepted it.
 func Credentials(c credentials.TransportCredentials) credentials.TransportCredentials {
-	return proving{c}
+	return authenticating{c}
 }
 
-type proving struct {
+type authenticating struct {
 	credentials.TransportCredentials
 }
 
-// ServerHandshake is TLS's, and says at the door what it has found.
-func (p proving) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+// ServerHandshake is TLS's, and tells the Listener what it has found.
+func (p authenticating) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := p.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
 		return nil, nil, err
 	}
-	if v, ok := raw.(*visit); ok {
+	if c, ok := raw.(*connection); ok {
 		if name, proved := nameOf(info); proved {
-			v.prove(name.UID)
+			c.authenticate(name.UID)
 		}
 	}
 	return conn, info, nil
 }
 
 // Clone is a copy.
-func (p proving) Clone() credentials.TransportCredentials {
-	return proving{p.TransportCredentials.Clone()}
+func (p authenticating) Clone() credentials.TransportCredentials {
+	return authenticating{p.TransportCredentials.Clone()}
 }
 
 // nameOf is whom the certificate of a connection names, if one was shown. The handshake has

@@ -1,4 +1,4 @@
-package door
+package connlimit
 
 import (
 	"errors"
@@ -29,32 +29,32 @@ func (name) Network() string  { return "test" }
 func (n name) String() string { return string(n) }
 
 // enter wants a place, at once.
-func enter(t *testing.T, d *Door, address string) *visit {
+func enter(t *testing.T, d *Listener, address string) *connection {
 	t.Helper()
-	v, _ := d.enter(from{address: address})
-	if v == nil {
+	c, _ := d.enter(from{address: address})
+	if c == nil {
 		t.Fatalf("%s gets no place", address)
 	}
-	return v
+	return c
 }
 
 func TestTheDoorCountsRight(t *testing.T) {
 	d := New(nil, some)
-	var visits []*visit
+	var connections []*connection
 	for range 3 {
-		visits = append(visits, enter(t, d, "here"))
+		connections = append(connections, enter(t, d, "here"))
 	}
-	visits[0].prove("a")
-	visits[1].prove("a")
+	connections[0].authenticate("a")
+	connections[1].authenticate("a")
 	if d.strangers != 1 || len(d.pods["a"]) != 2 || len(d.addresses["here"]) != 1 {
 		t.Fatalf("%d strangers (%v), pods %v", d.strangers, d.addresses, d.pods)
 	}
 	for range 2 { // a second time changes nothing
-		for _, v := range visits {
-			v.Close()
+		for _, c := range connections {
+			c.Close()
 		}
 	}
-	visits[0].prove("a") // it was closed in the handshake
+	connections[0].authenticate("a") // it was closed in the handshake
 	if d.strangers != 0 || len(d.pods) != 0 || len(d.addresses) != 0 {
 		t.Errorf("when all have gone: %d strangers (%v), pods %v", d.strangers, d.addresses, d.pods)
 	}
@@ -64,12 +64,12 @@ func TestTheDoorCountsRight(t *testing.T) {
 // have, none does.
 func TestAddressesThatHaveMostMakeRoom(t *testing.T) {
 	d := New(nil, some)
-	var first *visit
+	var first *connection
 	for i := range Strangers / StrangersOfAddress {
 		for range StrangersOfAddress {
-			v := enter(t, d, fmt.Sprint("flood ", i))
+			c := enter(t, d, fmt.Sprint("flood ", i))
 			if first == nil {
-				first = v
+				first = c
 			}
 		}
 	}
@@ -92,8 +92,8 @@ func TestAddressesThatHaveMostMakeRoom(t *testing.T) {
 	for i := range Strangers {
 		enter(t, crowd, fmt.Sprint(i))
 	}
-	if v, displaced := crowd.enter(from{address: "one more"}); v != nil || displaced != nil {
-		t.Errorf("%v displaced %v, which had no more", v, displaced)
+	if c, displaced := crowd.enter(from{address: "one more"}); c != nil || displaced != nil {
+		t.Errorf("%v displaced %v, which had no more", c, displaced)
 	}
 }
 
@@ -102,31 +102,31 @@ func TestAStrangerSendsNoMoreThanItMay(t *testing.T) {
 	d := New(nil, some)
 	for _, pod := range []bool{false, true} {
 		ours, theirs := net.Pipe()
-		v, _ := d.enter(ours)
+		c, _ := d.enter(ours)
 		if pod {
-			v.prove("uid")
+			c.authenticate("uid")
 		}
 		go func() {
 			_, _ = theirs.Write(make([]byte, 2*some.Bytes))
 			_ = theirs.Close()
 		}()
-		content, err := io.ReadAll(v)
+		content, err := io.ReadAll(c)
 		switch {
 		case pod && (err != nil || len(content) != 2*some.Bytes):
 			t.Errorf("of a pod %d bytes were read (%v)", len(content), err)
 		case !pod && (!errors.Is(err, errTooMuch) || len(content) != some.Bytes):
 			t.Errorf("of a stranger %d bytes were read (%v), want %d", len(content), err, some.Bytes)
 		}
-		v.Close()
+		c.Close()
 		_ = theirs.Close()
 	}
 }
 
 // count is how many strangers there are, and how many connections of a pod.
-func (d *Door) count(uid string) (strangers, pods int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.strangers, len(d.pods[uid])
+func (l *Listener) count(uid string) (strangers, pods int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.strangers, len(l.pods[uid])
 }
 
 // A stranger is closed after its time. A pod stays.
@@ -134,7 +134,7 @@ func TestAStrangerHasItsTime(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		d := New(nil, some)
 		enter(t, d, "stranger")
-		enter(t, d, "pod").prove("uid")
+		enter(t, d, "pod").authenticate("uid")
 		<-time.After(some.Within - 1)
 		synctest.Wait()
 		if n, _ := d.count("uid"); n != 1 {

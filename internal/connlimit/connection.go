@@ -1,0 +1,68 @@
+package connlimit
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+)
+
+// connection is one that a Listener has accepted.
+type connection struct {
+	net.Conn
+	listener *Listener
+	address  string
+	timer    *time.Timer // ends a stranger's stay
+	// the call of a stranger; nil: it has made none. The connection's reader alone uses it (Single)
+	call context.Context //nolint:containedctx // whether it has ended is all that is asked
+
+	// guarded by the listener
+	pod  string // UID, when it has shown a certificate
+	over bool
+	left int // how much it may send while it is a stranger, in bytes
+}
+
+var errTooMuch = errors.New("the connection has sent more than it may without a certificate")
+
+// Read reads no more of a stranger than it may send. There is one reader at a time, as TLS and HTTP
+// have it.
+func (c *connection) Read(p []byte) (int, error) {
+	stranger, left := c.allowance()
+	if !stranger {
+		return c.Conn.Read(p)
+	}
+	if left == 0 {
+		return 0, errTooMuch
+	}
+	n, err := c.Conn.Read(p[:min(len(p), left)])
+	c.listener.mu.Lock()
+	defer c.listener.mu.Unlock()
+	c.left -= n
+	return n, err
+}
+
+func (c *connection) allowance() (stranger bool, left int) {
+	c.listener.mu.Lock()
+	defer c.listener.mu.Unlock()
+	return c.pod == "", c.left
+}
+
+// authenticate makes a stranger a pod.
+func (c *connection) authenticate(uid string) {
+	if oldest := c.listener.authenticate(c, uid); oldest != nil {
+		oldest.Close() //nolint:errcheck // nobody is left to tell
+	}
+}
+
+// expire closes the connection of a stranger that has stayed too long.
+func (c *connection) expire() {
+	if stranger, _ := c.allowance(); stranger {
+		c.Close() //nolint:errcheck // nobody is left to tell
+	}
+}
+
+// Close closes the connection and makes room. It may be called more than once.
+func (c *connection) Close() error {
+	c.listener.leave(c)
+	return c.Conn.Close()
+}
