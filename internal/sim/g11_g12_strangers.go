@@ -7,7 +7,7 @@ import (
 // G11: nothing that an earlier run of a process has said moves anything of the election.
 //
 // G12: nothing that a stranger says does; and nobody sends to one. (That a pod which is not on the
-// roster cannot be heard at all is the links' business: arrive in carry.go.)
+// roster cannot be heard at all is the links' business: arrive in mail.go.)
 
 // replay hands over a message that went out long ago, in whatever run its receiver is.
 func (w *World) replay(t *task, m *mail) {
