@@ -25,13 +25,10 @@ var faults = []fault{
 	{
 		"SIGSTOP", false, true,
 		func(t *team, leader string) (register.Instant, error) {
-			at, err := t.signal(leader, syscall.SIGSTOP)
-			t.note(leader, account.Stopped, at)
-			return at, err
+			return t.signalled(leader, syscall.SIGSTOP, account.Stopped)
 		},
 		func(_ context.Context, t *team, leader string) error {
-			at, err := t.signal(leader, syscall.SIGCONT)
-			t.note(leader, account.Continued, at)
+			_, err := t.signalled(leader, syscall.SIGCONT, account.Continued)
 			return err
 		},
 	},
@@ -56,7 +53,19 @@ func strikeBy(s syscall.Signal) func(*team, string) (register.Instant, error) {
 	return func(t *team, leader string) (register.Instant, error) { return t.strike(leader, s) }
 }
 
-func revive(ctx context.Context, t *team, leader string) error { return t.restart(ctx, leader) }
+// revive starts a leader again that was to end. One that hangs is killed.
+func revive(ctx context.Context, t *team, leader string) error {
+	waiting, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	err := t.restart(waiting, leader)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if _, err := t.signal(leader, syscall.SIGKILL); err != nil {
+		return err
+	}
+	return t.restart(ctx, leader)
+}
 
 func faultNames() []string {
 	names := make([]string, len(faults))

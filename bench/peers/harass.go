@@ -19,10 +19,11 @@ const longest = 30 * time.Second
 // has ended is started again at once; a fault that lasts is mended when another member leads.
 func (t *team) harass(ctx context.Context, faults []fault) {
 	for ctx.Err() == nil {
+		changed := t.book.Changed()
 		leader, ok := t.book.Leader()
 		if !ok {
 			select {
-			case <-t.book.Changed():
+			case <-changed:
 			case <-ctx.Done():
 			}
 			continue

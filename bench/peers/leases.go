@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -21,9 +22,17 @@ type leases struct {
 func (l *leases) look(ctx context.Context, t *team) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	for _, name := range t.names {
-		m, err := metrics(ctx, "http://"+t.address(name, statusPort)+"/metrics")
-		if err != nil {
+	shown := make([]map[string]float64, len(t.names))
+	var looking sync.WaitGroup // one that is stopped must not keep the others from being seen
+	for i, name := range t.names {
+		looking.Go(func() {
+			shown[i], _ = metrics(ctx, "http://"+t.address(name, statusPort)+"/metrics")
+		})
+	}
+	looking.Wait()
+	for i, name := range t.names {
+		m := shown[i]
+		if m == nil {
 			continue // it is dead, or too busy
 		}
 		if lease := m["podesta_agent_lease_seconds"]; lease > 0 {

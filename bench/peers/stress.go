@@ -198,7 +198,7 @@ func (o *stressOptions) watch(
 		}
 	}
 	for _, r := range runs {
-		r.to = register.Now()
+		r.to = min(register.Now(), r.from.Add(o.span))
 	}
 	harassing.Wait()
 	return nil

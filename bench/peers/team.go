@@ -158,6 +158,17 @@ func (t *team) restart(ctx context.Context, name string) error {
 	}
 }
 
+// signalled sends a signal that does not end a member, and notes that.
+func (t *team) signalled(
+	name string, signal syscall.Signal, word said.Word,
+) (register.Instant, error) {
+	at, err := t.signal(name, signal)
+	if err == nil {
+		t.note(name, word, at)
+	}
+	return at, err
+}
+
 // signal sends a signal that does not end a member.
 func (t *team) signal(name string, signal syscall.Signal) (register.Instant, error) {
 	t.mu.Lock()

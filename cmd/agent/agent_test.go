@@ -193,11 +193,10 @@ func TestStatusPortIsBounded(t *testing.T) {
 	}
 }
 
-// follow reads the event stream of an agent's app API, once the agent listens.
 // patience bounds what a test waits for: if an agent fails, its log says why.
 const patience = 2 * time.Minute
 
-// follow reads the coordinators that an agent tells its app.
+// follow reads the event stream of an agent's app API, once the agent listens.
 func follow(t *testing.T, address string) *bufio.Scanner {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{}}

@@ -99,16 +99,16 @@ func run(ctx context.Context, o options) error {
 	if _, err := os.Stat(filepath.Dir(o.page)); o.page != "" && err != nil {
 		return err // now, not in half an hour
 	}
-	at, err := now(ctx)
-	if err != nil {
-		return err
-	}
 	results, err := tryAll(ctx, tried, o)
 	if err != nil {
 		return err
 	}
 	if o.page != "" && !o.check && o.searches != searchNone {
-		if err := keep(o.page, all, results, at); err != nil {
+		at, err := now(ctx)
+		if err == nil {
+			err = keep(o.page, all, results, at)
+		}
+		if err != nil {
 			return err
 		}
 	}

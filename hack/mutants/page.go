@@ -37,9 +37,6 @@ type trial struct{ tests, search, tried string }
 // untried is the trial of a mutant that was not tried yet.
 var untried = trial{tried: "not yet"}
 
-// caught reports whether something noticed the mutant.
-func (t trial) caught() bool { return t.tests+t.search != "" && t.tests+t.search != nobody+nobody }
-
 // trials reads what a page says of each mutant.
 func trials(page string) map[string]trial {
 	all := make(map[string]trial)
@@ -64,10 +61,10 @@ func page(mutants []mutant, known map[string]trial) string {
 		switch {
 		case t == untried:
 			waiting++
-		case t.caught():
-			caught++
-		default:
+		case m.equivalent():
 			equivalent++
+		default:
+			caught++
 		}
 		if i == 0 || mutants[i-1].pkg != m.pkg {
 			title := titles[m.pkg]
@@ -90,8 +87,11 @@ func keep(file string, all []mutant, results []result, tried string) error {
 	}
 	known := trials(string(text))
 	for _, r := range results {
-		if r.sound() {
+		switch {
+		case r.sound():
 			known[r.name] = trial{r.tests, r.search, tried}
+		case r.err == nil: // what the page says of it is not so any more
+			delete(known, r.name)
 		}
 	}
 	return os.WriteFile(file, []byte(page(all, known)), 0o644)

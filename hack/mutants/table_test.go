@@ -53,8 +53,8 @@ func TestThePageListsTheMutants(t *testing.T) {
 	}
 }
 
-// What is tried replaces its row; a mutant that survived, or could not be tried, keeps the one that
-// it has.
+// What is tried replaces its row; one that survived has none, and one that could not be tried keeps
+// what it has.
 func TestKeep(t *testing.T) {
 	file := t.TempDir() + "/page.md"
 	all := []mutant{
@@ -76,8 +76,10 @@ func TestKeep(t *testing.T) {
 		{results(found, survived), "monday", []string{"3 mutants: 1 caught, 1 equivalent, 1 not tried yet.",
 			"| one | T1 | wrong | TestA | not run | monday |\n", "| two | T2 | wrong, too |  |  | not yet |\n",
 			"| three | equivalent | harmless | – | – | monday |\n"}},
-		{results(survived, found)[:2], "tuesday", []string{"3 mutants: 2 caught, 1 equivalent, 0 not tried yet.",
+		{results(survived, found)[1:2], "tuesday", []string{"3 mutants: 2 caught, 1 equivalent, 0 not tried yet.",
 			"| TestA | not run | monday |\n", "| TestA | not run | tuesday |\n", "\n## q\n"}},
+		{results(survived, found)[:1], "wednesday", []string{"3 mutants: 1 caught, 1 equivalent, 1 not tried yet."}},
+		{[]result{{mutant: &all[1], err: os.ErrNotExist}}, "thursday", []string{"| TestA | not run | tuesday |\n"}},
 	} {
 		if err := keep(file, all, step.results, step.at); err != nil {
 			t.Fatal(err)

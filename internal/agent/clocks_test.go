@@ -17,7 +17,7 @@ type counted struct{ reads, boots int }
 func (c *counted) Read() lease.Reading { c.reads++; return lease.Reading{Boot: time.Hour} }
 func (c *counted) Boot() lease.Instant { c.boots++; return time.Hour }
 
-// A reading is four system calls, and a coordinator has hundreds of events a second.
+// A reading is three system calls, and a coordinator has hundreds of events a second.
 func TestAnEventReadsTheClocksOnce(t *testing.T) {
 	clocks := &counted{}
 	ledger := NewLedger(clocks)

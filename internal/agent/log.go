@@ -35,7 +35,8 @@ func (a *agent) log(notes []node.Note) {
 				"acknowledges no roster until it can be; free space on its volume", "error", n.Err)
 		case node.Withdraws:
 			a.Logger.Warn("the app is unhealthy, or it closed its session: this process is not a "+
-				"candidate until the app is healthy and has a session", "reason", a.unhealthy)
+				"candidate until the app is healthy and has a session",
+				"why", a.node.View().NotCandidate, "reason", a.unhealthy)
 		case node.Restored:
 			a.Logger.Info("the app is healthy again: this process is a candidate")
 		case node.OldRoster:
@@ -45,7 +46,7 @@ func (a *agent) log(notes []node.Note) {
 			a.Logger.Info("a new roster is in use", "generation", a.inUse.Generation,
 				"processes", len(a.inUse.Processes), "algorithm", a.inUse.Algorithm)
 		case node.Exits:
-			a.Logger.Info("this process was removed from the roster")
+			a.Logger.Info("this process takes part in no group now")
 		default: // Refused is an error of update; the rest is for the simulator
 		}
 	}

@@ -27,7 +27,7 @@ func (a *agent) update(u roster.Update) {
 // receiveRoster brings the node a roster. The error is why the process cannot take part with it.
 func (a *agent) receiveRoster(r *roster.Roster) (refused error) {
 	a.offered = r
-	a.now = a.Ledger.clocks.Read()
+	a.readClocks()
 	ready := a.node.Step(node.Event{
 		Type:   node.RosterReceived,
 		Now:    a.now,

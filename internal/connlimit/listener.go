@@ -1,5 +1,5 @@
-// Package connlimit bounds how many connections may be open to a server, how long they stay, and how
-// much they may send, so that neither a stranger nor, where clients show certificates, a member can
+// Package connlimit bounds how many connections may be open to a server, how long they stay, and
+// how much they may send, so that neither a stranger nor, where clients show certificates, a member can
 // keep the others out or fill the server's memory.
 //
 // A stranger is a connection that has shown no certificate that the server takes: it has not got
@@ -33,7 +33,7 @@ type Limits struct {
 	Within time.Duration
 }
 
-// Listener is the listener of such a server. Connections beyond the bounds are closed at once. When
+// Listener is a server's, with these bounds. Connections beyond the bounds are closed at once. When
 // all places of strangers are taken, the address that has most of them makes room for one that has
 // fewer. Of a pod the oldest connection is closed, because the newest speaks for it. The server's
 // credentials, if it has any, are to be wrapped by [Credentials].

@@ -38,7 +38,7 @@ func enter(t *testing.T, d *Listener, address string) *connection {
 	return c
 }
 
-func TestTheDoorCountsRight(t *testing.T) {
+func TestTheListenerCountsRight(t *testing.T) {
 	d := New(nil, some)
 	var connections []*connection
 	for range 3 {

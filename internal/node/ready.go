@@ -73,7 +73,7 @@ const (
 	// Enters and Exits: the process takes part with a roster from now on, or in no group.
 	Enters
 	Exits
-	// Withdraws and Restored: the app keeps the process from being a candidate, or does no more.
+	// Withdraws and Restored: the app keeps the process from being a candidate, or no longer does.
 	Withdraws
 	Restored
 	// RosterChanged: the roster in use is another one.

@@ -13,9 +13,9 @@ import (
 	"github.com/podesta-dev/podesta/test/register"
 )
 
-// What the driver does to a member is told in the same book. Between Killed and Started, and
-// between Stopped and Continued, a member does nothing, whatever else it is said to have said.
-// Between Cut and Mended it reaches nobody; it may act all the same.
+// What the driver does to a member is told in the same book. Between Killed and Started a member is
+// dead, whatever else it is said to have said. Between Stopped and Continued it does nothing, and
+// goes on as before afterwards. Between Cut and Mended it reaches nobody; it may act all the same.
 const (
 	Killed    said.Word = "killed"
 	Started   said.Word = "started"
@@ -37,7 +37,8 @@ type Book struct {
 	mu      sync.Mutex
 	entries []Entry
 	names   map[string]said.Line // by member: what it has named last
-	leads   map[string]bool
+	leads   map[string]bool      // by what they say
+	away    map[string]bool      // stopped, or cut off
 	changed chan struct{}
 }
 
@@ -46,6 +47,7 @@ func NewBook() *Book {
 	return &Book{
 		names:   map[string]said.Line{},
 		leads:   map[string]bool{},
+		away:    map[string]bool{},
 		changed: make(chan struct{}),
 	}
 }
@@ -60,8 +62,12 @@ func (b *Book) Add(e Entry) {
 		b.names[e.Member] = e.Line
 	case said.Leads:
 		b.leads[e.Member] = true
-	case said.Ceases, Stopped, Cut:
+	case said.Ceases:
 		delete(b.leads, e.Member)
+	case Stopped, Cut:
+		b.away[e.Member] = true
+	case Continued, Mended:
+		delete(b.away, e.Member)
 	case Killed, Started:
 		delete(b.leads, e.Member)
 		delete(b.names, e.Member)
@@ -86,14 +92,19 @@ func (b *Book) Changed() <-chan struct{} {
 	return b.changed
 }
 
-// Leader returns the member that leads now, if one does and only one.
+// Leader returns the member that leads now, if one does and only one. One that is stopped or cut off
+// does not count.
 func (b *Book) Leader() (name string, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	leaders := 0
 	for member := range b.leads {
-		name = member
+		if !b.away[member] {
+			name = member
+			leaders++
+		}
 	}
-	return name, len(b.leads) == 1
+	return name, leaders == 1
 }
 
 // Agreement returns whom all the given members name, and when the last of them began to. It is not

@@ -64,7 +64,11 @@ func TestLeader(t *testing.T) {
 		member string
 		word   said.Word
 		leader string
-	}{{"p1", said.Leads, "p1"}, {"p2", said.Leads, ""}, {"p1", said.Ceases, "p2"}, {"p2", Killed, ""}} {
+	}{
+		{"p1", said.Leads, "p1"}, {"p2", said.Leads, ""}, {"p1", said.Ceases, "p2"},
+		{"p2", Stopped, ""}, {"p2", Continued, "p2"}, {"p2", Cut, ""}, {"p1", said.Leads, "p1"}, {"p2", Mended, ""},
+		{"p1", said.Ceases, "p2"}, {"p2", Killed, ""},
+	} {
 		add(b, 1, c.member, c.word, "")
 		leader, ok := b.Leader()
 		if ok != (c.leader != "") || ok && leader != c.leader {

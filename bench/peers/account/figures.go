@@ -39,7 +39,9 @@ func Judge(entries []Entry, from, to register.Instant) Figures {
 		at:      from,
 		leads:   map[string]bool{},
 		dead:    map[string]bool{},
+		stopped: map[string]bool{},
 		cut:     map[string]bool{},
+		hit:     map[string]bool{},
 	}
 	j.figures.Minutes = make(Durations, (to.Sub(from)+time.Minute-1)/time.Minute)
 	for _, e := range entries {
@@ -62,7 +64,9 @@ type judge struct {
 	at      register.Instant // up to where time has been counted
 	leads   map[string]bool
 	dead    map[string]bool
+	stopped map[string]bool
 	cut     map[string]bool
+	hit     map[string]bool  // those that lead and that a fault has struck since they began to
 	last    string           // who has begun to lead last
 	struck  bool             // a fault has struck that one since, while it led
 	killed  register.Instant // the fault that has left nobody leading; 0: none has
@@ -73,37 +77,41 @@ func (j *judge) take(e Entry) {
 	counts := e.At >= j.from
 	switch e.Word {
 	case said.Names: // whom others name makes nobody a leader
-	case Started, Continued:
-		delete(j.dead, e.Member)
-	case Killed, Stopped:
-		j.dead[e.Member] = true
-		if j.leads[e.Member] {
-			delete(j.leads, e.Member)
-			j.strike(e, counts)
-		}
-	case Cut:
-		j.cut[e.Member] = true
-		if j.leads[e.Member] {
-			j.strike(e, counts)
-		}
-	case Mended:
-		j.mend(e)
 	case said.Leads:
-		if !j.dead[e.Member] {
+		if !j.dead[e.Member] && !j.stopped[e.Member] {
 			j.lead(e, counts)
 		}
 	case said.Ceases:
-		if j.leads[e.Member] {
-			delete(j.leads, e.Member)
-			if counts && !j.cut[e.Member] {
-				j.figures.Lapses++
-			}
-		}
+		j.cease(e, counts)
+	case Started:
+		delete(j.dead, e.Member)
+	case Killed:
+		j.dead[e.Member] = true
+		leads := j.leads[e.Member]
+		delete(j.leads, e.Member)
+		delete(j.hit, e.Member)
+		j.strike(e, leads, counts)
+	case Stopped:
+		j.stopped[e.Member] = true
+		j.strike(e, j.leads[e.Member], counts)
+	case Cut:
+		j.cut[e.Member] = true
+		j.strike(e, j.leads[e.Member], counts)
+	case Continued:
+		delete(j.stopped, e.Member)
+		j.goOn(e)
+	case Mended:
+		delete(j.cut, e.Member)
+		j.goOn(e)
 	}
 }
 
-// strike counts a fault that struck a leader.
-func (j *judge) strike(e Entry, counts bool) {
+// strike counts a fault that struck a member, if that led.
+func (j *judge) strike(e Entry, leads, counts bool) {
+	if !leads {
+		return
+	}
+	j.hit[e.Member] = j.leads[e.Member]
 	j.struck = j.struck || e.Member == j.last
 	if counts {
 		j.figures.Strikes++
@@ -113,23 +121,26 @@ func (j *judge) strike(e Entry, counts bool) {
 	}
 }
 
-// mend ends a cut. A member that has led all the time leads again.
-func (j *judge) mend(e Entry) {
-	delete(j.cut, e.Member)
-	if j.leads[e.Member] && j.killed != 0 {
-		j.figures.Unanswered++
-		j.killed = 0
+// goOn: a member that was stopped, or cut off, is back. If it leads still, nobody else has taken
+// over.
+func (j *judge) goOn(e Entry) {
+	if !j.leads[e.Member] || j.killed == 0 {
+		return
 	}
+	j.figures.Unanswered++
+	j.killed, j.struck = 0, false
+	delete(j.hit, e.Member)
 }
 
-// reached is how many lead whom others reach.
-func (j *judge) reached() (n int) {
-	for member := range j.leads {
-		if !j.cut[member] {
-			n++
-		}
+func (j *judge) cease(e Entry, counts bool) {
+	if !j.leads[e.Member] {
+		return
 	}
-	return n
+	if counts && !j.hit[e.Member] {
+		j.figures.Lapses++
+	}
+	delete(j.leads, e.Member)
+	delete(j.hit, e.Member)
 }
 
 func (j *judge) lead(e Entry, counts bool) {
@@ -143,6 +154,26 @@ func (j *judge) lead(e Entry, counts bool) {
 	j.last, j.struck, j.killed = e.Member, false, 0
 }
 
+// reached is how many lead whom others reach.
+func (j *judge) reached() (n int) {
+	for member := range j.leads {
+		if !j.stopped[member] && !j.cut[member] {
+			n++
+		}
+	}
+	return n
+}
+
+// acting is how many may act as the leader.
+func (j *judge) acting() (n int) {
+	for member := range j.leads {
+		if !j.stopped[member] {
+			n++
+		}
+	}
+	return n
+}
+
 // advance counts the time until an instant, in which nothing has changed.
 func (j *judge) advance(to register.Instant) {
 	since, passed := j.at, to.Sub(j.at)
@@ -150,7 +181,7 @@ func (j *judge) advance(to register.Instant) {
 		return
 	}
 	j.at = to
-	if len(j.leads) > 1 {
+	if j.acting() > 1 {
 		j.figures.Two += passed
 	}
 	if j.reached() > 0 {

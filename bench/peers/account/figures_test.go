@@ -89,7 +89,15 @@ func TestJudge(t *testing.T) {
 		},
 		"a stopped one does not lead, and what it said late does not count": {
 			"5 p1 leads, 20 p1 stopped, 21 p1 leads, 32 p2 leads, 40 p1 continued, 41 p1 ceases",
+			Figures{Strikes: 1, Leaderless: 12 * ms, Two: ms, Failovers: Durations{12 * ms}},
+		},
+		"one that was stopped has ceased when its permission ended": {
+			"5 p1 leads, 20 p1 stopped, 32 p2 leads, 40 p1 continued, 27 p1 ceases",
 			Figures{Strikes: 1, Leaderless: 12 * ms, Failovers: Durations{12 * ms}},
+		},
+		"one that was stopped goes on": {
+			"5 p1 leads, 20 p1 stopped, 50 p1 continued, 70 p2 leads, 75 p1 ceases",
+			Figures{Strikes: 1, Leaderless: 30 * ms, Unanswered: 1, Spurious: Durations{60 * ms}, Lapses: 1, Two: 5 * ms},
 		},
 		"one that is cut off reaches nobody, and may act": {
 			"5 p1 leads, 20 p1 cut, 26 p1 ceases, 32 p2 leads, 40 p1 mended",

@@ -22,6 +22,12 @@ func Write(dir string, all []Record, note string, meanings func(kind, name strin
 	if len(all) == 0 {
 		return errors.New("there are no records: run peers failover and peers stress with --json")
 	}
+	for _, r := range all {
+		if with := strings.Join(r.Faults, ","); !slices.Contains([]string{nothing, kills, fourWays}, with) {
+			return fmt.Errorf("the page has no section for --faults %s: it has %s and %s", with, kills,
+				fourWays)
+		}
+	}
 	p := page{
 		Note:     note,
 		records:  Newest(all),
@@ -37,14 +43,14 @@ func Write(dir string, all []Record, note string, meanings func(kind, name strin
 		some        []Record
 		draws       func(Record) account.Durations
 	}{
-		{"failover", "From a fault until all survivors name the same new leader", p.of(Failover, 0),
-			Record.durations},
+		{"failover", "From a fault until all survivors name the same new leader",
+			p.of(Failover, nothing), Record.durations},
 		{"calm", "No faults: for how long nobody leads, in each minute (1 ms: or less)",
-			p.of(Stress, 0), Record.perMinute},
-		{"kills", "From a kill until another one leads, all systems at the same time", p.of(Stress, 1),
-			Record.durations},
+			p.of(Stress, nothing), Record.perMinute},
+		{"kills", "From a kill until another one leads, all systems at the same time",
+			p.of(Stress, kills), Record.durations},
 		{"faults", "From a fault until another one leads, all systems at the same time",
-			p.of(Stress, several), Record.durations},
+			p.of(Stress, fourWays), Record.durations},
 	} {
 		if len(picture.some) == 0 {
 			continue
@@ -54,7 +60,7 @@ func Write(dir string, all []Record, note string, meanings func(kind, name strin
 			return err
 		}
 	}
-	if some := p.of(Stress, several); len(some) > 0 {
+	if some := p.of(Stress, fourWays); len(some) > 0 {
 		if files["performance/availability.svg"], err = curves(some); err != nil {
 			return err
 		}
@@ -92,27 +98,31 @@ func (p page) text() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// several is so many faults, or more.
-const several = 2
+// The faults of runs that the page has a section for.
+const (
+	nothing  = ""
+	kills    = "SIGKILL"
+	fourWays = "SIGKILL,SIGSTOP,SIGTERM,cut"
+)
 
-// of are the records of a kind, of runs with so many kinds of faults.
-func (p page) of(kind string, faults int) []Record {
+// of are the records of a kind, of runs with these faults.
+func (p page) of(kind, faults string) []Record {
 	return slices.DeleteFunc(slices.Clone(p.records), func(r Record) bool {
-		return r.Kind != kind || min(len(r.Faults), several) != faults
+		return r.Kind != kind || strings.Join(r.Faults, ",") != faults
 	})
 }
 
 // FailoverTable and those that follow are the tables; empty: nothing was measured.
-func (p page) FailoverTable() string { return table(FailoverTable, p.of(Failover, 0)) }
+func (p page) FailoverTable() string { return table(FailoverTable, p.of(Failover, nothing)) }
 
 // CalmTable is that of stress without faults.
-func (p page) CalmTable() string { return table(StressTable, p.of(Stress, 0)) }
+func (p page) CalmTable() string { return table(StressTable, p.of(Stress, nothing)) }
 
-// KillsTable is that of stress with one kind of fault.
-func (p page) KillsTable() string { return table(StressTable, p.of(Stress, 1)) }
+// KillsTable is that of stress with kills.
+func (p page) KillsTable() string { return table(StressTable, p.of(Stress, kills)) }
 
-// FaultsTable is that of stress with several kinds.
-func (p page) FaultsTable() string { return table(StressTable, p.of(Stress, several)) }
+// FaultsTable is that of stress with four kinds of faults.
+func (p page) FaultsTable() string { return table(StressTable, p.of(Stress, fourWays)) }
 
 // Commands are those to repeat it, in their order.
 func (p page) Commands() []string {

@@ -22,7 +22,7 @@ var made = []Record{
 		Leaderless: 5000, Unprovoked: 1000, Two: 12, CPU: 3.25, Unanswered: 1, Command: "go run . stress --faults=SIGKILL",
 	},
 	{
-		Kind: Stress, System: "podesta-100ms", Under: "quiet", Span: 90, Faults: []string{"SIGKILL", "cut"}, Strikes: 2, Took: []float64{90, 120},
+		Kind: Stress, System: "podesta-100ms", Under: "quiet", Span: 90, Faults: []string{"SIGKILL", "SIGSTOP", "SIGTERM", "cut"}, Strikes: 2, Took: []float64{90, 120},
 		Minutes: []float64{600, 1200}, Spurious: []float64{70000}, Command: "go run . stress --faults=SIGKILL,cut",
 	},
 	{Kind: Stress, System: "podesta-100ms", Under: "quiet", Span: 100, Leases: []float64{100, 100, 200}, Command: "go run . stress"},
@@ -117,6 +117,9 @@ func TestWrite(t *testing.T) {
 	}
 	if err := Write(dir, nil, "", nil); err == nil {
 		t.Error("a page of nothing")
+	}
+	if err := Write(dir, []Record{{Kind: Stress, Faults: []string{"cut"}}}, "", nil); err == nil {
+		t.Error("a page of faults that it has no section for")
 	}
 }
 
