@@ -1,6 +1,6 @@
 // Package connlimit bounds how many connections may be open to a server, how long they stay, and
-// how much they may send, so that neither a stranger nor, where clients show certificates, a member can
-// keep the others out or fill the server's memory.
+// how much they may send, so that neither a stranger nor, where clients show certificates, a member
+// can keep the others out or fill the server's memory.
 //
 // A stranger is a connection that has shown no certificate that the server takes: it has not got
 // that far, or needs none. Where no certificates are shown, all connections are strangers.

@@ -92,8 +92,8 @@ func (b *Book) Changed() <-chan struct{} {
 	return b.changed
 }
 
-// Leader returns the member that leads now, if one does and only one. One that is stopped or cut off
-// does not count.
+// Leader returns the member that leads now, if one does and only one. One that is stopped or cut
+// off does not count.
 func (b *Book) Leader() (name string, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

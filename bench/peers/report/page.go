@@ -23,7 +23,8 @@ func Write(dir string, all []Record, note string, meanings func(kind, name strin
 		return errors.New("there are no records: run peers failover and peers stress with --json")
 	}
 	for _, r := range all {
-		if with := strings.Join(r.Faults, ","); !slices.Contains([]string{nothing, kills, fourWays}, with) {
+		with := strings.Join(r.Faults, ",")
+		if !slices.Contains([]string{nothing, kills, fourWays}, with) {
 			return fmt.Errorf("the page has no section for --faults %s: it has %s and %s", with, kills,
 				fourWays)
 		}
