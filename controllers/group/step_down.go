@@ -17,8 +17,8 @@ import (
 // An operator who asks that the coordinator step down: MC12 in internal/membership.
 
 const (
-	// longestStepDown is the most bytes of the annotation that are read. A request with two of the
-	// longest names takes less than 900.
+	// longestStepDown is the most bytes that the annotation may have; a longer one is ignored. A
+	// request with two of the longest names takes less than 900.
 	longestStepDown = 4 << 10
 	longestUID      = 64
 )
@@ -57,7 +57,7 @@ func stepDownRequest(group *v1.ElectionGroup) (request membership.StepDownReques
 	return request, ""
 }
 
-// wrongStepDown returns what keeps a request from being one; empty if nothing does.
+// wrongStepDown returns what makes a request invalid; empty if it is valid.
 func wrongStepDown(asked *v1.StepDownRequest) string {
 	const most = int64(membership.MaxStepDown / time.Second)
 	switch {
@@ -90,8 +90,8 @@ func stepDownIgnored(group *v1.ElectionGroup, why string) string {
 		group.Namespace, v1.StepDownAnnotation)
 }
 
-// awaitsCoordinator reports whether who coordinates matters to a request: one that is over may stay
-// in its annotation for ever.
+// awaitsCoordinator reports whether a request still depends on who coordinates. One that is over
+// does not, though it may stay in its annotation for ever.
 func awaitsCoordinator(f *membership.Facts) bool {
 	if f.StepDown.ID == "" {
 		return false

@@ -3,10 +3,10 @@ package lease
 import "time"
 
 // LH10. The leaseholder asks for as short a lease as it can hold. A roster bounds it: Lease is the
-// longest, LeaseMinimum the shortest. What it goes by is the gap: from the sending of the newest
-// renewal that a majority had granted until a later one was granted by a majority. In it is
-// everything that can end a lease: the heartbeat, the links, the voters and their machines, and
-// pauses of this process. What of a gap is over the heartbeat is called the delay.
+// longest, LeaseMinimum the shortest. It measures the gap: the time from sending the newest renewal
+// that a majority had granted until a majority granted a later one. In it is everything that can
+// end a lease: the heartbeat, the links, the voters and their machines, and pauses of this process.
+// What of a gap is over the heartbeat is called the delay.
 //
 //   - A gap of over half the window, and a lease that lapses, make the lease longer at once: it is
 //     doubled until such a delay would make a gap of at most half of its window. But a lapse that
@@ -19,8 +19,8 @@ import "time"
 //
 // An app that asks now and then what it may do can act all the time only if it asks again before
 // what it was told runs out; and one that keeps a session, and stands still at times, only if it
-// reads on before. So from one question to the next, and a heartbeat more, is to be at most nine
-// tenths of the window, too. Questions that even the longest lease is too short for do not count.
+// reads on before. So the time between two questions, plus a heartbeat, is also to be at most nine
+// tenths of the window. Questions that even the longest lease is too short for do not count.
 //
 // A lease is renewed four times while it runs, or every heartbeat of the roster if that is more
 // often. The renewal says when the next one is due (V9, F4).
@@ -129,7 +129,8 @@ func (l *length) asked(r *Roster, gap time.Duration, now Instant) {
 	}
 }
 
-// enough is for how long the app may act at least after a question, and a heartbeat.
+// enough returns the most that the time between two questions of the app, plus a heartbeat, may
+// come to.
 func enough(lease time.Duration) time.Duration { return Window(lease) * 9 / 10 }
 
 // lengthen asks for a lease that such a delay, and the app's questions, do not endanger.

@@ -5,9 +5,10 @@ import "time"
 // MC3: One at a time. Voters change by one: one is removed, or one is added. A voter is added when
 // its agent has been connected for as long as the longest lease can run on any clock: a new voter
 // promises nothing for one lease (V1 in internal/lease), and the leaseholder may need it at once. A
-// voter is a pod with a state directory: another state directory is another voter. Only voters that
-// are known to have ended for long enough go together (MC5). If all of them have, the group is
-// founded anew (MC2). Everything else on a roster may change at any time.
+// voter is a pod with a state directory: another state directory is another voter. The exception:
+// voters that are known to have ended for long enough are all removed in one change (MC5). If all
+// of them have, the group is founded anew (MC2). Everything else on a roster may change at any
+// time.
 //
 // Changes go in this order: voters that have ended, then a voter that is missing (MC6), then a
 // newcomer. A missing voter goes, and a newcomer comes, only if the resulting voters have a
@@ -55,9 +56,10 @@ type step struct {
 	voters  []voter // from now on
 	why     Reason  // Unchanged if they stay
 	pending int     // processes that wait for a later change
-	again   time.Duration
-	lost    []string // MC7
-	silent  []string
+	// when time alone would change this; 0: it takes an event
+	again  time.Duration
+	lost   []string // voters without which there is no majority (MC7)
+	silent []string // those of lost whose pods exist
 }
 
 // next makes at most one change.
@@ -124,11 +126,11 @@ func (s *situation) endedLongAgo(v *voter) bool {
 const nobody = -1
 
 // carries reports whether a set of n voters would have a majority connected. The set is the
-// newcomers and all present voters except one:
+// newcomers and the present voters, without the one at index butFor unless that is nobody:
 //
 //	connected + newcomers >= majority(n)
 //
-// where connected counts the voters that report to this manager with the state directory that the
+// where connected counts those voters that report to this manager with the state directory that the
 // roster names, do not leave, support the rules level in force (MC11), and are not known to have
 // ended.
 func (s *situation) carries(n, butFor, newcomers int) bool {

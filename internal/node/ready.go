@@ -13,7 +13,7 @@ type Ready struct {
 	// Write, if not nil, is to be written to the disk and then reported by Advance.
 	Write *Write
 	// Exited: this process is on no roster any more. Roster, if not nil, is in use from now on, and
-	// its members are who may send to us. Both: it is on another group's.
+	// its members are who may send to us. If both are set, it has left one group and entered another.
 	Exited bool
 	Roster *Roster
 	// Links, if Relink is set, are the processes to keep a link to. New links are to be made before
@@ -65,7 +65,8 @@ const (
 	Silent
 	// TimedOut: the timer Timer of the election algorithm ran out.
 	TimedOut
-	// WriteFailed: Err is why. The voter grants nothing until a write has succeeded.
+	// WriteFailed: a write failed with Err. The voter grants nothing until a later write has
+	// succeeded, and the longest lease that it may have promised has passed (V11).
 	WriteFailed
 	// OldRoster: the roster is older than one that this voter has used: the lease protocol passes
 	// it over. Epoch names the generation that it has used.

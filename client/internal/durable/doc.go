@@ -8,8 +8,9 @@
 // has its old or its new content, whole, and only a later Write that succeeds settles which. The
 // same holds for a crash at any instant.
 //
-// What Read returns survives, too: Open syncs the directory before anything is read, because a
-// process that crashed may have left a rename that a loss of power would still undo.
+// What Read returns survives, too, unless a Write or Remove of that file has failed since Open.
+// Open syncs the directory before anything is read, because a process that crashed may have left a
+// rename that a loss of power would still undo.
 //
 // What is not promised: two files are not replaced together; a disk that loses what it has
 // confirmed, or a directory that is copied or set back, is beyond this package; and on network file

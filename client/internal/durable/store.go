@@ -53,7 +53,8 @@ func (s *Store) repair() error {
 	return s.system.Sync()
 }
 
-// Close lets another process open the files. Whatever is called afterwards fails.
+// Close lets another process open the files. Read, Write and Remove fail afterwards; a second Close
+// does nothing.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +66,8 @@ func (s *Store) Close() error {
 	return unlock()
 }
 
-// ErrTooLarge means that a file is larger than whoever wrote it ever writes.
+// ErrTooLarge means that a file is larger than the limit given to Read: its writer never writes
+// that much.
 var ErrTooLarge = errors.New("the file is too large")
 
 // Read returns the content of a file. The error is ErrTooLarge if that has more than limit bytes,

@@ -162,7 +162,11 @@ func (d *Disk) Create(name string) (durable.File, error) {
 	}
 	c := &content{}
 	d.change(change{name: name, of: c})
-	return &file{disk: d, name: name, content: c}, nil
+	return &file{
+		disk:    d,
+		name:    name,
+		content: c,
+	}, nil
 }
 
 // Open implements durable.System.
@@ -186,7 +190,11 @@ func (d *Disk) Rename(from, to string) error {
 	if !ok {
 		return missing("rename", from)
 	}
-	d.change(change{gone: from, name: to, of: c})
+	d.change(change{
+		gone: from,
+		name: to,
+		of:   c,
+	})
 	return nil
 }
 

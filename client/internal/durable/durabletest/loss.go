@@ -100,7 +100,11 @@ func rebuilt(names, synced map[string]*content, pending []change, whole bool) *D
 		d.synced[name] = again(c)
 	}
 	for _, c := range pending {
-		d.pending = append(d.pending, change{gone: c.gone, name: c.name, of: again(c.of)})
+		d.pending = append(d.pending, change{
+			gone: c.gone,
+			name: c.name,
+			of:   again(c.of),
+		})
 	}
 	return d
 }
