@@ -19,7 +19,7 @@ type request struct{ annotation, verb, policy string }
 
 // needs is what the policy says to who does not have the verb.
 func (r request) needs() string {
-	return "sets or changes the annotation " + r.annotation + " needs the verb " + r.verb +
+	return "to set or change the annotation " + r.annotation + " you need the verb " + r.verb +
 		" on electiongroups.podesta.dev in namespace "
 }
 
