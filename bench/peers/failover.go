@@ -170,6 +170,7 @@ func (o *failoverOptions) try(ctx context.Context, t *team, f fault, r *report.R
 	if err != nil {
 		return err
 	}
+	over := time.After(f.least())
 	waiting, cancel = context.WithTimeout(ctx, o.patience)
 	defer cancel()
 	_, named, err := t.book.Await(waiting, t.survivors(leader), func(l string) bool {
@@ -183,6 +184,10 @@ func (o *failoverOptions) try(ctx context.Context, t *team, f fault, r *report.R
 	default:
 		r.Unanswered++
 		fmt.Fprintf(os.Stderr, "%s, %s: %v\n", t.system.name, f.name, err)
+	}
+	select {
+	case <-over:
+	case <-ctx.Done():
 	}
 	return f.mend(ctx, t, leader)
 }

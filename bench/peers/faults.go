@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/podesta-dev/podesta/bench/peers/account"
 	"github.com/podesta-dev/podesta/test/register"
@@ -18,6 +19,14 @@ type fault struct {
 	lasts   bool // until it is mended; else the leader has ended
 	strike  func(t *team, leader string) (register.Instant, error)
 	mend    func(ctx context.Context, t *team, leader string) error
+}
+
+// least returns for how long the fault lasts at least.
+func (f fault) least() time.Duration {
+	if f.lasts {
+		return shortest
+	}
+	return 0
 }
 
 var faults = []fault{

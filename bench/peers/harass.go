@@ -12,8 +12,10 @@ import (
 // settled.
 const soonest, latest = 2 * time.Second, 6 * time.Second
 
-// longest is how long a fault lasts if no other member takes over.
-const longest = 30 * time.Second
+// A fault that lasts is mended when another member leads, or after longest, but not before shortest.
+// If it ended with the failover, its length would be the system's own: a system that adapts to the
+// interruptions that it sees would learn from the harness, and each system from another fault.
+const shortest, longest = 2 * time.Second, 30 * time.Second
 
 // harass strikes leaders with one of the faults at a time, until the context ends. A member that
 // has ended is started again at once; a fault that lasts is mended when another member leads.
@@ -35,8 +37,13 @@ func (t *team) harass(ctx context.Context, faults []fault) {
 		if _, err := f.strike(t, leader); err != nil {
 			continue // it has just ended by itself
 		}
+		over := time.After(f.least())
 		if f.lasts {
 			t.succeeded(ctx, leader)
+		}
+		select {
+		case <-over:
+		case <-ctx.Done():
 		}
 		if err := f.mend(context.WithoutCancel(ctx), t, leader); err != nil {
 			fmt.Fprintf(os.Stderr, "%s, %s: %v\n", t.system.name, leader, err)
