@@ -161,8 +161,9 @@ const (
 	NotCandidateSteppedDown NotCandidateReason = "SteppedDown"
 	// NotCandidateLeaving: the process is about to end, or its pod is being deleted.
 	NotCandidateLeaving NotCandidateReason = "Leaving"
-	// NotCandidateResting: the process reaches no majority of the voters, or lost its lease because
-	// it stood still. It tries again within seconds. Shown only while there is no coordinator.
+	// NotCandidateResting: the process reaches no majority of the voters, lost its lease because it
+	// stood still, or was restarted while it held one. It tries again within seconds. Shown only
+	// while there is no coordinator.
 	NotCandidateResting NotCandidateReason = "Resting"
 )
 

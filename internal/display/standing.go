@@ -92,8 +92,8 @@ func (s Standing) why(n int) string {
 	case Standing(v1.NotCandidateLeaving):
 		return verb("is about to end", "are about to end")
 	case Standing(v1.NotCandidateResting):
-		return verb("rests: it reached no majority of the voters, or stood still",
-			"rest: they reached no majority of the voters, or stood still")
+		return verb("rests: it reached no majority of the voters, stood still, or was restarted",
+			"rest: they reached no majority of the voters, stood still, or were restarted")
 	default:
 		return fmt.Sprintf("%s no candidate (%s)", verb("is", "are"), s)
 	}

@@ -15,22 +15,29 @@ import "time"
 // C9. If nobody has held the lease for L, 6 T and a further random part of 6 T, a candidate
 // nominates itself: it asks for pre-votes, and with a majority for votes. This serves rings that
 // cannot close and links that work in one direction only.
+//
+// C10. A process that starts while its voter is bound to an earlier incarnation of it stands back:
+// it is no candidate until that promise has run out (V6), provided that another process may
+// coordinate. That incarnation held the lease, or sought it. The others replace it as if it had
+// stayed away. Otherwise a process that is killed again and again would be elected each time, and
+// each time nobody would hold the lease until the promises to its last incarnation have run out.
 
 // candidacy is what a process does to become the leaseholder.
 type candidacy struct {
 	preVote      preVote
 	retryAt      Instant // no pre-vote begins before
 	failures     int     // pre-votes in a row that found no majority (C5)
-	restsUntil   Instant // until when it has withdrawn (C5, LH4)
+	restsUntil   Instant // until when it has withdrawn (C5, C10, LH4)
 	fallbackAt   Instant // when it nominates itself, if nobody holds the lease until then (C9)
 	waits        bool    // for promises that nobody hears to run out (C4)
 	releasedAt   Instant // when a RELEASE last arrived (C4)
 	ballotsSpent bool    // the ballots of this generation are used up (C3)
 	noMajority   bool    // the last pre-vote was answered by no majority
 	splits       int     // attempts in a row that were given up (C6)
+	hastened     bool    // it asked the voters again sooner than after T/2 (C8)
 }
 
-// Rests reports whether this process has withdrawn its candidacy for a while (C5, LH4).
+// Rests reports whether this process has withdrawn its candidacy for a while (C5, C10, LH4).
 func (m *Machine) Rests() bool { return m.now.Boot < m.candidacy.restsUntil }
 
 // leaseFound forgets what went wrong, because a process holds the lease.
@@ -74,6 +81,15 @@ func (m *Machine) withdraw(rival bool) {
 		m.candidacy.retryAt = m.candidacy.restsUntil
 	} else {
 		m.candidacy.retryAt = m.now.Boot + m.t
+	}
+}
+
+// standBack withdraws for as long as this process's voter is bound to an earlier incarnation (C10).
+func (m *Machine) standBack() {
+	former, remaining := m.voter.runningPromise(m.now.Boot)
+	if remaining > 0 && former.Name == m.self.Name && former != m.self &&
+		m.roster.hasRival(m.self.Name) {
+		m.candidacy.restsUntil = max(m.candidacy.restsUntil, m.voter.until)
 	}
 }
 

@@ -64,7 +64,7 @@ func (c *clocks) watch(now Reading) {
 // distrustClocks ends a lease if the clocks disagree, and a candidacy while their rates do (LH7).
 func (m *Machine) distrustClocks() {
 	if m.leaseholder.held != nil && (m.clocks.jumped || m.clocks.drift) {
-		m.stepDown("")
+		m.stepDown(m.successor())
 		m.withdraw(m.roster.hasRival(m.self.Name))
 	}
 	if m.clocks.drift {

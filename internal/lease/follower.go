@@ -107,13 +107,17 @@ func (m *Machine) heardLeaseholder() (holder string, epoch Epoch, ok bool) {
 // hearsLeaseholder reports whether this process hears another one that holds the lease (V9).
 func (m *Machine) hearsLeaseholder() bool {
 	f := &m.follower
-	return f.leaseholder.Name != "" && !f.hearsay && !f.linkDown &&
-		m.now.Boot-f.heardAt < m.renewalTimeout()
+	return f.leaseholder.Name != "" && !f.hearsay && !f.linkDown && m.now.Boot < m.heardUntil()
 }
 
-// renewalTimeout is how long after its last RENEW a leaseholder is still heard (V9).
-func (m *Machine) renewalTimeout() time.Duration {
-	return m.t + missedHeartbeats*m.follower.heartbeat
+// heardUntil is until when a leaseholder is heard if no further RENEW arrives (V9).
+func (m *Machine) heardUntil() Instant {
+	f, v := &m.follower, &m.voter
+	until := f.heardAt + m.t + missedHeartbeats*f.heartbeat
+	if f.bound && v.votes && v.To == f.leaseholder {
+		until = min(until, v.until)
+	}
+	return until
 }
 
 // answerTimeout is how long after its last response a process still answers the leaseholder (PR1).

@@ -23,8 +23,10 @@ import "time"
 // When a majority of the new roster's voters has promised the new epoch, the leaseholder's epoch
 // changes in place. If the new roster leaves it out or gives it priority 0, it steps down.
 //
-// LH8. A leaseholder whose candidacy ends, because its app is unhealthy or it leaves, steps down
-// without an heir.
+// LH8. A leaseholder whose candidacy ends, because its app is unhealthy, it leaves, its roster gives
+// it priority 0 or its clocks disagree, steps down. Its heir is the highest candidate that answers
+// it (PR1) and has not just failed to take over (PR5). If there is none, or the lease is so young
+// that a higher one may not have answered yet, it names no heir, and an election follows.
 //
 // LH9. A voter that has promised a higher ballot of this generation to a process that then found no
 // majority denies the renewals. To win it back, the leaseholder seeks one ballot more beside its
@@ -69,7 +71,7 @@ func (m *Machine) lapse() {
 	if l.held != nil && m.now.Boot >= l.held.deadline {
 		rival := m.roster.hasRival(m.self.Name) && l.held.mayHaveRival(m.self.Name, m.now.Boot)
 		m.release(l.held, l.sought)
-		l.length.lapsed(m.roster, m.now.Boot-l.held.renewed, m.now.Boot)
+		l.length.lapsed(l.held.renewed)
 		m.dropLease()
 		m.withdraw(rival)
 		m.postponeFallback()
@@ -101,7 +103,7 @@ func (m *Machine) driveLeaseholder() {
 	l := &m.leaseholder
 	m.distrustClocks()
 	if l.held != nil && (!m.candidate || m.me.Priority == 0) { // LH5, LH8
-		m.stepDown("")
+		m.stepDown(m.successor())
 	}
 	if l.sought != nil && l.held == nil && (!m.isCandidate() || l.sought.roster != m.roster) {
 		m.abandonSought()

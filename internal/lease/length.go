@@ -9,9 +9,9 @@ import "time"
 // What of a gap is over the heartbeat is called the delay.
 //
 //   - A gap of over half the window, and a lease that lapses, make the lease longer at once: it is
-//     doubled until such a delay would make a gap of at most half of its window. But a lapse that
-//     the longest lease would not have prevented says nothing: a process that stood still for
-//     seconds.
+//     doubled until such a delay would make a gap of at most half of its window. The gap of a lapse
+//     ends when the process hears from another one again. If the longest lease would not have
+//     prevented the lapse, it says nothing: the process stood still for seconds, or was cut off.
 //   - When nothing has made it longer for a while, it is halved if the longest delay since would
 //     make a gap of at most two fifths of the shorter lease's window. That while is 2 s at first,
 //     twice as long after each time that it was made longer; it halves each time that it has passed
@@ -30,9 +30,12 @@ import "time"
 // than its own: the network and most of the machines are the same, and a process that has just
 // started knows nothing of them.
 //
-// VOTE asks for the roster's Lease all the same. A vote may have to wait for a slow disk, and until
-// the promises of the votes run out, renewals show what the machines and the network are like. So a
-// leaseholder that fails within one Lease after its election is missed for up to that long.
+// A process that holds no lease yet asks in its VOTE for the roster's Lease. Until the promises of
+// the votes run out, renewals show what the machines and the network are like. So a leaseholder
+// that fails within one Lease after its election is missed for up to that long. A leaseholder that
+// seeks an epoch beside the one that it holds knows that already (LH5, LH9), and asks for the lease
+// that it needs. If the votes wait for a slow disk, VOTE is repeated every heartbeat meanwhile, and
+// what counts is the newest that is granted (LH1).
 
 // length is how long a lease this process asks for. It outlives a lease: what a machine is like
 // does not change with who leads.
@@ -45,6 +48,7 @@ type length struct {
 	delay     time.Duration // the longest since
 	asking    time.Duration // the longest time between two questions of the app since
 	shortened Instant       // when it last became shorter
+	lapse     Instant       // when the gap began that ended the last lease; 0: its length is known
 }
 
 // The numbers of LH10.
@@ -88,6 +92,7 @@ func (l *length) heard(lease time.Duration) { l.others = lease }
 
 // begin: this process leads from now on.
 func (l *length) begin(r *Roster, now Instant) {
+	l.reached(r, now)
 	if l.others == 0 {
 		return // it led before: it has another epoch
 	}
@@ -111,11 +116,17 @@ func (l *length) renewed(r *Roster, gap time.Duration, now Instant) {
 	}
 }
 
-// lapsed takes the gap that has ended a lease.
-func (l *length) lapsed(r *Roster, gap time.Duration, now Instant) {
-	if gap <= Window(r.Lease) {
+// lapsed begins to measure the gap that has ended a lease: from the sending of its newest renewal
+// that a majority had granted.
+func (l *length) lapsed(renewed Instant) { l.lapse = renewed }
+
+// reached ends the gap of a lapse: this process hears from another one again.
+func (l *length) reached(r *Roster, now Instant) {
+	gap := now - l.lapse
+	if l.lapse > 0 && gap <= Window(r.Lease) {
 		l.lengthen(r, max(gap-r.heartbeat(l.lease), 0), now)
 	}
+	l.lapse = 0
 }
 
 // asked takes the time between two questions of the app.

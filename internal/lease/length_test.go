@@ -42,8 +42,12 @@ func TestALapseThatSaysNothing(t *testing.T) {
 		Window(time.Second) + 1: 100 * ms,
 	} {
 		l, r := adaptive()
-		if l.lapsed(r, gap, time.Hour); l.lease != want {
+		l.lapsed(time.Hour)
+		if l.reached(r, time.Hour+gap); l.lease != want {
 			t.Errorf("after a lapse with a gap of %v the lease is %v, want %v", gap, l.lease, want)
+		}
+		if l.reached(r, time.Hour+gap+500*ms); l.lease != want {
+			t.Errorf("half a second after a gap of %v the lease is %v, want %v", gap, l.lease, want)
 		}
 	}
 }

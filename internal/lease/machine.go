@@ -61,6 +61,9 @@ func (m *Machine) Step(e Event) *Output {
 	m.out = Output{Requests: m.out.Requests[:0], Replies: m.out.Replies[:0]}
 	m.clocks.watch(m.now)
 	m.lapse()
+	if m.roster != nil && (e.Type == Requested || e.Type == Responded) {
+		m.leaseholder.length.reached(m.roster, m.now.Boot)
+	}
 	switch e.Type {
 	case Tick:
 	case RosterChanged:
@@ -134,6 +137,7 @@ func (m *Machine) changeRoster(r *Roster) {
 		return !ok
 	})
 	m.postponeFallback()
+	m.standBack()
 }
 
 // isCandidate reports whether this process may be nominated and ask for votes.

@@ -39,7 +39,7 @@ func (m *Machine) Next() Instant {
 		at(c.restsUntil)
 	}
 	if f.leaseholder.Name != "" && !f.hearsay && !f.suspects {
-		at(f.heardAt + m.renewalTimeout())
+		at(m.heardUntil())
 	}
 	return next
 }

@@ -92,15 +92,36 @@ func (m *Machine) preempt() {
 	}
 }
 
+// successor returns the highest other candidate that answers the leaseholder (LH8); empty if there
+// is none, or if a higher one may not have had the time to answer yet.
+func (m *Machine) successor() string {
+	var highest Member
+	if m.now.Boot-m.leaseholder.held.since < m.answerTimeout() {
+		return ""
+	}
+	for _, q := range m.roster.Members {
+		p := m.leaseholder.peers[q.Name]
+		if p != nil && q.Name != m.self.Name && q.Priority > 0 && m.answers(p) &&
+			m.now.Boot >= p.declinedUntil && (highest.Name == "" || q.outranks(highest)) {
+			highest = q
+		}
+	}
+	return highest.Name
+}
+
+// answers reports whether a process answers the leaseholder, as a candidate (PR1).
+func (m *Machine) answers(p *peer) bool {
+	return p.candidate && m.now.Boot-p.lastResponse <= m.answerTimeout()
+}
+
 // mayTakeOver reports whether the policy lets a process take over (PR2).
 func (m *Machine) mayTakeOver(q *Member, p *peer) bool {
 	if m.roster.Preemption == Never || q.Priority == 0 ||
 		!q.outranks(m.me) || q.Name == m.me.Name {
 		return false
 	}
-	answers := p.candidate && m.now.Boot-p.lastResponse <= m.answerTimeout()
 	stable := p.lastResponse - p.stableSince
-	return answers && (m.roster.Preemption == Always || stable >= m.roster.Stable)
+	return m.answers(p) && (m.roster.Preemption == Always || stable >= m.roster.Stable)
 }
 
 // offered handles a TRANSFER (PR3).

@@ -46,8 +46,10 @@ func (m *Machine) requestVotes(t *tally, k Kind) {
 		Round: m.round,
 		Lease: t.roster.Lease,
 	}
-	if k == Renew { // LH10; of an older roster, for no more than that one allows (V5)
+	if m.leaseholder.held != nil { // LH10; of an older roster, for no more than that one allows (V5)
 		p.Lease = min(m.leaseholder.length.lease, t.roster.Lease)
+	}
+	if k == Renew {
 		p.Heartbeat = m.roster.heartbeat(p.Lease)
 	}
 	t.rounds[m.round%uint64(len(t.rounds))] = round{

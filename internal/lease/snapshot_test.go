@@ -2,6 +2,7 @@ package lease
 
 import (
 	"encoding/binary"
+	"maps"
 	"reflect"
 	"slices"
 	"testing"
@@ -120,7 +121,7 @@ func (s *snapshot) candidacy(m *Machine) {
 	c := &m.candidacy
 	p := &c.preVote
 	s.number(int64(p.purpose), int64(c.failures), int64(c.splits))
-	s.flags(c.waits, c.noMajority, c.ballotsSpent)
+	s.flags(c.waits, c.noMajority, c.ballotsSpent, c.hastened)
 	s.due(c.releasedAt + m.t)
 	s.delay(c.retryAt)
 	s.delay(c.restsUntil)
@@ -142,7 +143,7 @@ func (s *snapshot) candidacy(m *Machine) {
 	}
 }
 
-// leaseholder leaves out the peers, which only preemption asks about.
+// leaseholder leaves out what only preemption asks the peers about.
 func (s *snapshot) leaseholder(m *Machine) {
 	l := &m.leaseholder
 	s.tally(l.held)
@@ -151,6 +152,17 @@ func (s *snapshot) leaseholder(m *Machine) {
 	if d := l.steppingDown; d != nil {
 		s.number(int64(d.epoch), int64(d.highest), d.roster.Generation)
 		s.name(d.heir)
+	}
+	if l.held != nil {
+		s.due(l.held.since + m.answerTimeout()) // LH8
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.peers)) {
+		p := l.peers[name]
+		s.name(name)
+		s.number(int64(p.incarnation))
+		s.flags(p.candidate)
+		s.due(p.lastResponse + m.answerTimeout())
+		s.due(p.declinedUntil)
 	}
 	s.number(int64(l.lastSought))
 	s.due(l.outbidAfter)
@@ -166,6 +178,8 @@ func (s *snapshot) leaseholder(m *Machine) {
 		p := &l.length
 		s.number(int64(p.lease), int64(p.others), int64(p.patience), int64(s.now-p.since), int64(p.delay), int64(p.asking),
 			int64(s.now-p.shortened))
+		s.flags(p.lapse > 0)
+		s.number(int64(s.now - max(p.lapse, s.now-m.roster.Lease)))
 		if l.held != nil {
 			for _, at := range append(slices.Clone(l.held.asked), l.held.renewed) {
 				s.flags(at == 0)
@@ -215,7 +229,7 @@ func (s *snapshot) follower(m *Machine) {
 	s.ending(f.ended)
 	s.flags(f.bound, f.hearsay, f.linkDown, f.suspects)
 	if f.leaseholder.Name != "" && !f.hearsay {
-		s.due(f.heardAt + m.renewalTimeout())
+		s.due(m.heardUntil())
 	}
 	if f.heir != "" {
 		s.due(f.heirUntil)
@@ -229,9 +243,9 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		of     any
 		fields int
 	}{
-		{Machine{}, 18}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 10}, {preVote{},
+		{Machine{}, 18}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 11}, {preVote{},
 			9}, {leaseholder{}, 9}, {tally{}, 11}, {steppingDown{}, 4},
-		{peer{}, 6}, {follower{}, 14}, {length{}, 8},
+		{peer{}, 6}, {follower{}, 14}, {length{}, 9},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {
 			t.Errorf(

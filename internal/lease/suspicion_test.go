@@ -50,6 +50,78 @@ func TestConsulting(t *testing.T) {
 	}
 }
 
+// C8: who follows by hearsay asks again as soon as the promises of a majority have run out, by
+// their answers, and after T/2 at the earliest if the answers do not tell.
+func TestHearsayIsAskedAboutAgain(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		remaining []time.Duration // of P2, P3, P4, as they answer; less than 0: it hears nobody
+		least     time.Duration
+		most      time.Duration
+	}{
+		{"a majority soon hears it no more", []time.Duration{10 * ms, 30 * ms, 90 * ms}, 31 * ms, 32 * ms},
+		{"some hear nobody already", []time.Duration{-1, 90 * ms, 30 * ms}, 31 * ms, 32 * ms},
+		{"it has just renewed", []time.Duration{lease1, lease1, lease1}, 100 * ms, 300 * ms},
+		{"the answers do not tell", []time.Duration{0, 0, 0}, 100 * ms, 300 * ms},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSolo(t, rosterOf(5), "P1")
+			s.askBy("P5", held(epoch(1, 1)))
+			s.do(lease.Event{Type: lease.Nominated, Process: "P5"})
+			asked := s.do(lease.Event{Type: lease.LinkDown, Process: "P5"}).Requests
+			asked = append(asked, s.after(ms)...)
+			p, ok := sent(asked, lease.PreVote, "P2")
+			if !ok {
+				t.Fatal("it asks nobody")
+			}
+			begun := s.now
+			for i, name := range []string{"P2", "P3", "P4"} {
+				v := s.answer(p, false)
+				if c.remaining[i] >= 0 {
+					v.Heard, v.Holder, v.HolderEpoch = true, "P5", epoch(1, 1)
+					v.Remaining = c.remaining[i]
+				}
+				s.response(name, v)
+			}
+			if holder, _, _ := s.Following(); holder != "P5" {
+				t.Fatalf("it follows %q", holder)
+			}
+			for s.now < begun+c.most+ms {
+				if p, ok = sent(s.after(ms), lease.PreVote, "P2"); ok {
+					break
+				}
+			}
+			if took := s.now - begun; !ok || took < c.least-2*ms || took > c.most+ms {
+				t.Errorf("it asks again after %v: %t; want %v to %v", took, ok, c.least, c.most)
+			}
+		})
+	}
+}
+
+// C8: liars that say that they are bound for a moment only make a process ask twice as often at most.
+func TestHearsayIsNotHastenedTwice(t *testing.T) {
+	s := newSolo(t, rosterOf(5), "P1")
+	s.askBy("P5", held(epoch(1, 1)))
+	s.do(lease.Event{Type: lease.Nominated, Process: "P5"})
+	asked := s.do(lease.Event{Type: lease.LinkDown, Process: "P5"}).Requests
+	rounds, begun := 0, s.now
+	for ; s.now < begun+2*time.Second; asked = append(s.after(ms), s.out.Requests...) {
+		p, ok := sent(asked, lease.PreVote, "P2")
+		if !ok {
+			continue
+		}
+		rounds++
+		for _, name := range []string{"P2", "P3", "P4"} {
+			v := s.answer(p, false)
+			v.Heard, v.Holder, v.HolderEpoch, v.Remaining = true, "P5", epoch(1, 1), 1
+			s.response(name, v)
+		}
+	}
+	if most := 2 * int(2*time.Second/(100*ms)); rounds < 10 || rounds > most {
+		t.Errorf("it asks %d times in 2 s, want %d at most", rounds, most)
+	}
+}
+
 // C8: a mere candidate, which does not hold, is suspected at once.
 func TestCandidateIsSuspectedAtOnce(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P1")

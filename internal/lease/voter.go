@@ -42,7 +42,8 @@ import "time"
 //
 // V9. A PREVOTE is answered by the same rules and changes nothing. The answer also tells whether
 // the voter hears the leaseholder: it does if it received a RENEW within the last T and two
-// heartbeats, the link has not been closed since, and the leaseholder has not stepped down.
+// heartbeats, the promise that it renewed still runs, the link has not been closed since, and the
+// leaseholder has not stepped down.
 //
 // V10. A RELEASE of epoch e by the incarnation that the promise was made to ends the promise,
 // unless the promised epoch is above e. A late request for the released epoch does not renew it.

@@ -19,8 +19,8 @@ const (
 	AppUnhealthy NotCandidate = "Unhealthy"
 	// SessionClosed: the app had a session with the agent, and has none any more.
 	SessionClosed NotCandidate = "SessionClosed"
-	// IsResting: it reached no majority, or lost its lease by standing still, and is no candidate
-	// for a while (C5, LH4).
+	// IsResting: it reached no majority, lost its lease by standing still, or was restarted while it
+	// held one, and is no candidate for a while (C5, LH4, C10).
 	IsResting NotCandidate = "Resting"
 )
 
@@ -44,7 +44,7 @@ func (n *Node) notCandidate() NotCandidate {
 	}
 }
 
-// rest withdraws a process that reaches no majority from the election, and brings it back (C5).
+// rest withdraws a process that rests from the election, and brings it back (C5, C10, LH4).
 func (n *Node) rest() {
 	rests := n.lease.Rests()
 	if rests == n.rests {

@@ -177,12 +177,15 @@ func joinedLate(t *testing.T, h *stage) {
 }
 
 // droppedByFollowers: P5 is down, P4 holds the lease. P5 comes back, and P1 gets its message. P4
-// dies before P5 gets a renewal.
+// dies before P5 gets a renewal. (P5 was a follower when it went down: it does not stand back.)
 func droppedByFollowers(t *testing.T, h *stage) {
 	h.kill(4)
 	h.wait(t, "P4 holds", h.allAgree)
 	h.start(4, false)
-	h.wait(t, "P1 has P5's message", func() bool { return h.processes[0].heard[4] == 2 })
+	h.wait(t, "P5 follows P4", func() bool { return h.follows(4) == "P4" })
+	h.kill(4)
+	h.start(4, false)
+	h.wait(t, "P1 has P5's message", func() bool { return h.processes[0].heard[4] == 3 })
 	h.kill(3)
 	h.led(t, "P5", Time(h.Lease.Lease)+swift)
 	if h.Leases != 3 {

@@ -1,0 +1,98 @@
+package lease_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// C10: who stands back after a restart, and for how long.
+func TestWhoStandsBack(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*lease.Roster)
+		before func(*solo)
+		until  time.Duration // after the restart; 0: it is a candidate at once
+	}{
+		{
+			name:   "a leaseholder, for the longest lease",
+			before: func(s *solo) { s.holding() },
+			until:  lease1,
+		},
+		{
+			name:   "one that was asking for votes",
+			before: func(s *solo) { s.seeking() },
+			until:  lease1,
+		},
+		{
+			name:   "one that has released, of which its disk knows nothing",
+			before: func(s *solo) { s.holding(); s.told = 0; s.do(lease.Event{Type: lease.Withdrawn}) },
+			until:  lease1,
+		},
+		{
+			name:   "not one whose voter is bound to another process",
+			before: func(s *solo) { s.want(true, "P2", epoch(1, 1)) },
+		},
+		{
+			name: "not one without a rival",
+			change: func(r *lease.Roster) {
+				r.Members[0].Priority, r.Members[1].Priority = 0, 0
+			},
+			before: func(s *solo) { s.holding() },
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := rosterOf(3)
+			if c.change != nil {
+				c.change(r)
+			}
+			s := newSolo(t, r, "P3")
+			c.before(s)
+			s.asleep(time.Minute)
+			s.restart()
+			if s.Rests() != (c.until > 0) {
+				t.Fatalf("it rests: %t", s.Rests())
+			}
+			if c.until == 0 {
+				return
+			}
+			s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+			if n := count(s.after(c.until-1), lease.PreVote); n > 0 || !s.Rests() {
+				t.Errorf("it sends %d PREVOTE before %v", n, c.until)
+			}
+			if n := count(s.after(1), lease.PreVote); n == 0 || s.Rests() {
+				t.Errorf("it sends %d PREVOTE after %v", n, c.until)
+			}
+		})
+	}
+}
+
+// C10: a leaseholder that is killed again and again, and back before its lease is over, costs one
+// lease, not one a time.
+func TestAProcessThatIsKilledAgainAndAgain(t *testing.T) {
+	g := newPlay(rosterOf(5), false)
+	g.nominate("P5")
+	g.run(500 * ms)
+	before := g.now
+	nobody := time.Duration(0)
+	for range 10 {
+		g.kill("P5")
+		g.run(100 * ms)
+		g.restart("P5", false)
+		if g.actor("P5").Rests() {
+			g.nominate("P4")
+		} else {
+			g.nominate("P5")
+		}
+		for range 2900 {
+			g.run(ms)
+			if name, _ := g.holder(); name == "" {
+				nobody += ms
+			}
+		}
+	}
+	if nobody > lease1+200*ms {
+		t.Errorf("nobody held the lease for %v of %v:\n%s", nobody, g.now-before, g.out.String())
+	}
+}
