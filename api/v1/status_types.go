@@ -162,8 +162,8 @@ const (
 	// NotCandidateLeaving: the process is about to end, or its pod is being deleted.
 	NotCandidateLeaving NotCandidateReason = "Leaving"
 	// NotCandidateResting: the process reaches no majority of the voters, lost its lease because it
-	// stood still, or was restarted while it held one. It tries again within seconds. Shown only
-	// while there is no coordinator.
+	// stood still, or was restarted while its own voter was bound to it. It tries again within
+	// seconds. Shown only while there is no coordinator.
 	NotCandidateResting NotCandidateReason = "Resting"
 )
 

@@ -175,13 +175,8 @@ func (s *subject) wait() string {
 			"stands still or its machine vanishes, up to about %v (a heartbeat and the timeout) until "+
 			"it is suspected; then one election", Milliseconds(t.Heartbeat+t.Timeout))
 	}
-	text := fmt.Sprintf("about %v, the lease: the voters' promises to %s must run out first; less "+
+	return fmt.Sprintf("about %v, the lease: the voters' promises to %s must run out first; less "+
 		"if it hands over", t.LeaseRange(), s.coordinatorName())
-	if suspected := t.Timeout + 2*t.Heartbeat; suspected > t.Lease {
-		text += fmt.Sprintf("; up to about %v (the timeout and two heartbeats) if it stands still or "+
-			"its machine vanishes", Milliseconds(suspected))
-	}
-	return text
 }
 
 // LeaseRange says how long the lease is. The coordinator decides that between two bounds, by what

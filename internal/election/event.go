@@ -25,7 +25,8 @@ const (
 	// Suspect: the failure detector suspects that Process, the coordinator, has failed.
 	Suspect
 	// Appoint: in a Guarded group, Process has the lease or is about to get it. It is the
-	// coordinator, whatever the election decides, unless its priority is 0.
+	// coordinator, whatever the election decides, unless its priority is 0. Predecessor, if set, has
+	// stepped down in its favour.
 	Appoint
 	// Change: Roster is the new roster, in ring order, and the group runs Algorithm.
 	Change
@@ -46,6 +47,7 @@ type Event struct {
 	Timer       Timer
 	Roster      []Process
 	Algorithm   string // empty: unchanged
+	Predecessor string
 }
 
 // Timer names a one-shot timer. At most one timer of a name runs at a time.

@@ -123,7 +123,7 @@ func (m *Machine) Step(e Event) Output {
 	case Suspect:
 		m.suspect(e.Process)
 	case Appoint:
-		m.appointed(e.Process)
+		m.appointed(e.Process, e.Predecessor)
 	case Change:
 		m.change(e.Roster, e.Algorithm)
 	case Withdraw:
@@ -213,11 +213,18 @@ func (m *Machine) withdraw() {
 }
 
 // appointed makes the process with the lease the coordinator, and ends an election that is under
-// way. A process that never coordinates on this roster is not followed, whoever appoints it.
-func (m *Machine) appointed(name string) {
+// way. A process that never coordinates on this roster is not followed, whoever appoints it. A
+// predecessor that has stepped down in favour of a lower process has withdrawn.
+func (m *Machine) appointed(name, predecessor string) {
 	p, ok := m.find(name)
 	if !ok || p.Priority == 0 || m.coordinator == name && !m.electing {
 		return
+	}
+	if old, ok := m.find(predecessor); ok && old.Outranks(p) {
+		if q := m.peers[old.Name]; q != nil {
+			q.withdrawn = true
+		}
+		m.account.Reason, m.account.Initiator = Withdrawn, old.Name
 	}
 	decision := ID{Initiator: name}
 	if q := m.peers[name]; q != nil {

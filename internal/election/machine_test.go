@@ -232,6 +232,53 @@ func TestWhoIsAppointed(t *testing.T) {
 	}
 }
 
+// A process that has stepped down in favour of a lower one has withdrawn: that is the reason that the
+// others show, and it is not asked in the next election. In favour of a higher one, it may still be
+// a candidate.
+func TestWhoHasSteppedDownHasWithdrawn(t *testing.T) {
+	for _, c := range []struct {
+		heir, predecessor string
+		reason            election.Reason
+		initiator         string
+	}{
+		{"P4", "P5", election.Withdrawn, "P5"},
+		{"P5", "P4", election.Asked, "P5"},
+		{"P4", "", election.Asked, "P4"},
+	} {
+		m, err := election.New(election.Config{
+			Algorithm:   "Bully",
+			Self:        "P3",
+			Incarnation: 1,
+			Roster:      processes(5),
+			Coordinator: "P5",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.heir == "P5" {
+			m.Step(election.Event{Type: election.Appoint, Process: "P4"})
+		}
+		for _, q := range []string{"P4", "P5"} {
+			m.Step(election.Event{Type: election.PeerUp, Process: q})
+		}
+		m.Step(election.Event{
+			Type:        election.Appoint,
+			Process:     c.heir,
+			Predecessor: c.predecessor,
+		})
+		if last := m.State().Last; last.Reason != c.reason || last.Initiator != c.initiator {
+			t.Errorf("%s after %q: %s, by %s", c.heir, c.predecessor, last.Reason, last.Initiator)
+		}
+		asked := map[string]bool{}
+		for _, e := range m.Step(election.Event{Type: election.Suspect, Process: c.heir}).Messages {
+			asked[e.To] = true
+		}
+		if asked["P5"] == (c.reason == election.Withdrawn) {
+			t.Errorf("%s after %q: the next election asks %v", c.heir, c.predecessor, asked)
+		}
+	}
+}
+
 // The priorities of a running group are edited: a process that is now above the coordinator takes
 // over, and a coordinator with priority 0 gives up.
 func TestRosterChange(t *testing.T) {

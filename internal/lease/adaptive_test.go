@@ -140,6 +140,49 @@ func TestALeaseholderIsHeardWhileThePromiseRuns(t *testing.T) {
 	}
 }
 
+// V9: a leaseholder that is not heard any more is not heard again because the voter is bound to
+// somebody else.
+func TestHearingDoesNotComeBack(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P1")
+	s.askBy("P2", lease.Request{
+		Kind:      lease.Renew,
+		Epoch:     epoch(1, 1),
+		Lease:     100 * ms,
+		Heartbeat: 25 * ms,
+	})
+	s.asleep(110 * ms)
+	s.want(true, "P3", epoch(1, 2))
+	if v := s.askBy("P3", lease.Request{Kind: lease.PreVote, Epoch: epoch(1, 0)}); v.Heard {
+		t.Errorf("it hears %s", v.Holder)
+	}
+	s.askBy("P3", lease.Request{Kind: lease.Release, Epoch: epoch(1, 2)})
+	if v := s.askBy("P3", lease.Request{Kind: lease.PreVote, Epoch: epoch(1, 0)}); v.Heard {
+		t.Errorf("after a RELEASE it hears %s", v.Holder)
+	}
+}
+
+// LH10: the only voter hears from nobody when it has stood still, and knows for how long it did.
+func TestTheOnlyVoterStandsStill(t *testing.T) {
+	for stood, want := range map[time.Duration]time.Duration{
+		700 * ms:        lease1,
+		2 * time.Second: 100 * ms,
+	} {
+		r := rosterOf(1)
+		r.LeaseMinimum = 100 * ms
+		s := newSolo(t, r, "P1")
+		s.do(lease.Event{Type: lease.Nominated, Process: "P1"})
+		s.after(2 * time.Second)
+		if asks := s.Asks(); asks != 100*ms {
+			t.Fatalf("it asks for %v", asks)
+		}
+		s.asleep(stood)
+		s.after(time.Second)
+		if asks := s.Asks(); asks != want {
+			t.Errorf("having stood still for %v it asks for %v, want %v", stood, asks, want)
+		}
+	}
+}
+
 // LH10: who has lost its lease to the clock asks for a longer one when it holds the next, by how
 // long it was cut off. If the longest lease would not have outlasted that, it says nothing.
 func TestALapseMakesTheLeaseLonger(t *testing.T) {
@@ -210,6 +253,56 @@ func TestVotesBesideALeaseAreForThatLease(t *testing.T) {
 	if took := g.takesOver(t); took > 130*ms {
 		t.Errorf("after %v somebody acts, want a lease of 100 ms and some messages:\n%s", took,
 			g.out.String())
+	}
+}
+
+// LH10: what such a VOTE asks for: no less than what is left of the lease, and the longest lease if
+// the roster has a voter that the leaseholder has measured nothing of.
+func TestHowMuchIsAskedForBesideALease(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		held   time.Duration // for how long it has held the lease
+		change func(*lease.Roster)
+		least  time.Duration
+		most   time.Duration
+	}{
+		{"a second after its election", 1100 * ms, func(*lease.Roster) {}, 100 * ms, 101 * ms},
+		{"just elected", 100 * ms, func(*lease.Roster) {}, 870 * ms, 901 * ms},
+		{
+			name:   "a voter less",
+			held:   1100 * ms,
+			change: func(r *lease.Roster) { r.Members = r.Members[:4] },
+			least:  100 * ms,
+			most:   101 * ms,
+		},
+		{
+			name:   "another state directory",
+			held:   1100 * ms,
+			change: func(r *lease.Roster) { r.Members[0].StateID = "another" },
+			least:  lease1,
+			most:   lease1,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := leading(t, "P1", "P2")
+			if c.held < time.Second {
+				s = newSolo(t, s.roster, "P3")
+				s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+				for _, k := range []lease.Kind{lease.PreVote, lease.Vote} {
+					p := s.sent(k, "P1")
+					s.response("P1", s.answer(p, true))
+					s.response("P2", s.answer(p, true))
+				}
+				s.answered(c.held, "P1", "P2")
+			} else {
+				s.answered(c.held-time.Second, "P1", "P2")
+			}
+			s.roster = next(s.roster, c.change)
+			s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
+			if p := s.sent(lease.Vote, "P2"); p.Lease < c.least || p.Lease > c.most {
+				t.Errorf("VOTE asks for %v, want %v to %v", p.Lease, c.least, c.most)
+			}
+		})
 	}
 }
 

@@ -21,6 +21,8 @@ import "time"
 // coordinate. That incarnation held the lease, or sought it. The others replace it as if it had
 // stayed away. Otherwise a process that is killed again and again would be elected each time, and
 // each time nobody would hold the lease until the promises to its last incarnation have run out.
+// (What a voter has promised itself stays on its disk when it is released, and for as long as it
+// promises nothing else. So a process may stand back long after it held the lease.)
 
 // candidacy is what a process does to become the leaseholder.
 type candidacy struct {
@@ -87,8 +89,8 @@ func (m *Machine) withdraw(rival bool) {
 // standBack withdraws for as long as this process's voter is bound to an earlier incarnation (C10).
 func (m *Machine) standBack() {
 	former, remaining := m.voter.runningPromise(m.now.Boot)
-	if remaining > 0 && former.Name == m.self.Name && former != m.self &&
-		m.roster.hasRival(m.self.Name) {
+	if m.leaseholder.held == nil && m.voter.votes && remaining > 0 &&
+		former.Name == m.self.Name && former != m.self && m.roster.hasRival(m.self.Name) {
 		m.candidacy.restsUntil = max(m.candidacy.restsUntil, m.voter.until)
 	}
 }

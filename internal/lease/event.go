@@ -81,4 +81,6 @@ type Output struct {
 	HeardEvery time.Duration
 	Suspect    string // the election algorithm is to suspect this process
 	Appoint    string // the election algorithm is to name this process
+	// Predecessor has stepped down in favour of Appoint; empty: nobody has.
+	Predecessor string
 }

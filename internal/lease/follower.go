@@ -19,10 +19,11 @@ import "time"
 //
 // F3. A leaseholder that sends STEP DOWN is no longer followed. If it names an heir, the
 // election algorithm is told to nominate the heir, and nobody suspects or outvotes the heir
-// until L and T have passed or the link to it is closed. Without an heir, the election
-// begins when that process calls it, or when its silence is noticed. Of that leaseholder, late
-// messages about this epoch or a lower one are ignored. (Not of another one: who sends RENEW
-// under the highest ballot and then STEP DOWN may have held neither.)
+// until L and T have passed, or 2 T since the RELEASE, or the link to it is closed. Then an heir
+// that has not taken over is suspected. Without an heir, the election begins when that process
+// calls it, or when its silence is noticed. Of that leaseholder, late messages about this epoch or
+// a lower one are ignored. (Not of another one: who sends RENEW under the highest ballot and then
+// STEP DOWN may have held neither.)
 //
 // F4. A RENEW is a heartbeat. While they arrive, the failure detector asks the leaseholder only
 // every tenth heartbeat, to measure T.
@@ -50,6 +51,7 @@ type follower struct {
 	bound       bool          // it has promised this epoch itself, or does not vote (F1)
 	hearsay     bool          // others hear the leaseholder, this process does not (C2, C8)
 	heardAt     Instant       // when the last RENEW arrived
+	boundUntil  Instant       // until when the promise runs that it renewed; 0: it renewed none (V9)
 	heartbeat   time.Duration // when the next one is due after that (LH10)
 	linkDown    bool          // since then the link was closed, or the failure detector suspects it
 	suspects    bool          // the voters are to be asked whether they hear it (C8)
@@ -112,10 +114,10 @@ func (m *Machine) hearsLeaseholder() bool {
 
 // heardUntil is until when a leaseholder is heard if no further RENEW arrives (V9).
 func (m *Machine) heardUntil() Instant {
-	f, v := &m.follower, &m.voter
+	f := &m.follower
 	until := f.heardAt + m.t + missedHeartbeats*f.heartbeat
-	if f.bound && v.votes && v.To == f.leaseholder {
-		until = min(until, v.until)
+	if f.boundUntil > 0 {
+		until = min(until, f.boundUntil)
 	}
 	return until
 }
@@ -156,8 +158,12 @@ func (m *Machine) heardRenewal(from Incarnation, p Request, granted bool) {
 		heardAt:     m.now.Boot,
 		heartbeat:   every,
 	}
+	if granted {
+		f.boundUntil = m.voter.until
+	}
 	if bound {
 		l.length.heard(p.Lease)
+		m.candidacy.hastened = false
 	}
 	m.candidacy.leaseFound()
 	if s := &m.candidacy.preVote; s.purpose != transfer {
@@ -255,6 +261,9 @@ func (m *Machine) doubted(name string) {
 // linkDown notes that the link to a process was closed.
 func (m *Machine) linkDown(name string) {
 	f := &m.follower
+	if p := m.leaseholder.peers[name]; p != nil {
+		p.unlinked = true
+	}
 	if f.leaseholder.Name == name {
 		f.linkDown = true
 	}
@@ -273,10 +282,12 @@ func (m *Machine) leaseholderLost() {
 	}
 }
 
-// driveFollower suspects a leaseholder that is no longer heard (C8).
+// driveFollower suspects a leaseholder that is no longer heard (C8), and an heir that has not taken
+// over (F3).
 func (m *Machine) driveFollower() {
 	f := &m.follower
 	if f.leaseholder.Name != "" && !f.hearsay && !f.suspects && !m.hearsLeaseholder() {
 		f.suspects = true
 	}
+	m.giveUpHeir()
 }

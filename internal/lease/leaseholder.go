@@ -23,10 +23,11 @@ import "time"
 // When a majority of the new roster's voters has promised the new epoch, the leaseholder's epoch
 // changes in place. If the new roster leaves it out or gives it priority 0, it steps down.
 //
-// LH8. A leaseholder whose candidacy ends, because its app is unhealthy, it leaves, its roster gives
-// it priority 0 or its clocks disagree, steps down. Its heir is the highest candidate that answers
-// it (PR1) and has not just failed to take over (PR5). If there is none, or the lease is so young
-// that a higher one may not have answered yet, it names no heir, and an election follows.
+// LH8. A leaseholder whose candidacy ends steps down: its app is unhealthy, it leaves, its roster
+// gives it priority 0, or its clocks disagree. Its heir is the highest candidate that has answered
+// it within the last lease, whose link has not been closed since, and that has not just failed to
+// take over (PR5). If there is none, it names no heir, and an election follows. Nor does it name
+// one for T and two heartbeats after its epoch began: a higher candidate may not have answered yet.
 //
 // LH9. A voter that has promised a higher ballot of this generation to a process that then found no
 // majority denies the renewals. To win it back, the leaseholder seeks one ballot more beside its
@@ -72,6 +73,9 @@ func (m *Machine) lapse() {
 		rival := m.roster.hasRival(m.self.Name) && l.held.mayHaveRival(m.self.Name, m.now.Boot)
 		m.release(l.held, l.sought)
 		l.length.lapsed(l.held.renewed)
+		if m.roster.majority() == 1 { // it may hear from nobody, and need not
+			l.length.reached(m.roster, m.now.Boot)
+		}
 		m.dropLease()
 		m.withdraw(rival)
 		m.postponeFallback()

@@ -10,8 +10,9 @@ import "time"
 //
 //   - A gap of over half the window, and a lease that lapses, make the lease longer at once: it is
 //     doubled until such a delay would make a gap of at most half of its window. The gap of a lapse
-//     ends when the process hears from another one again. If the longest lease would not have
-//     prevented the lapse, it says nothing: the process stood still for seconds, or was cut off.
+//     ends when the process hears from any other one again. If the longest lease would not have
+//     prevented the lapse, it says nothing: the process stood still for seconds, or was cut off
+//     from everybody.
 //   - When nothing has made it longer for a while, it is halved if the longest delay since would
 //     make a gap of at most two fifths of the shorter lease's window. That while is 2 s at first,
 //     twice as long after each time that it was made longer; it halves each time that it has passed
@@ -25,17 +26,19 @@ import "time"
 // A lease is renewed four times while it runs, or every heartbeat of the roster if that is more
 // often. The renewal says when the next one is due (V9, F4).
 //
-// A process begins with the shortest lease, and begins again when a roster names another one.
-// Whoever takes over begins with the lease that the last leaseholder asked for, if that is longer
+// A process begins with the shortest lease. When a roster names other bounds, it goes on with what
+// it had, within them. Whoever takes over begins with the lease that the last leaseholder asked for, if that is longer
 // than its own: the network and most of the machines are the same, and a process that has just
 // started knows nothing of them.
 //
 // A process that holds no lease yet asks in its VOTE for the roster's Lease. Until the promises of
 // the votes run out, renewals show what the machines and the network are like. So a leaseholder
 // that fails within one Lease after its election is missed for up to that long. A leaseholder that
-// seeks an epoch beside the one that it holds knows that already (LH5, LH9), and asks for the lease
-// that it needs. If the votes wait for a slow disk, VOTE is repeated every heartbeat meanwhile, and
-// what counts is the newest that is granted (LH1).
+// seeks an epoch beside the one that it holds (LH5, LH9) has measured its voters already. It asks
+// for the lease that it needs, but for no less than what is left of the one that it holds. If the
+// new roster has a voter that the old one had not, it asks for the longest again. If votes wait for
+// a slow disk, VOTE is repeated every heartbeat meanwhile, and what counts is the newest that is
+// granted (LH1).
 
 // length is how long a lease this process asks for. It outlives a lease: what a machine is like
 // does not change with who leads.
@@ -77,11 +80,13 @@ func (r *Roster) shortest() time.Duration {
 func (l *length) adapt(r *Roster, now Instant) {
 	if shortest := r.shortest(); l.shortest != shortest {
 		*l = length{
-			lease:     shortest,
+			lease:     max(l.lease, shortest),
 			shortest:  shortest,
+			others:    l.others,
 			patience:  leastPatience,
 			since:     now,
 			shortened: now,
+			lapse:     l.lapse,
 		}
 	}
 	l.lease = min(l.lease, r.Lease)
@@ -100,8 +105,12 @@ func (l *length) begin(r *Roster, now Instant) {
 	l.since, l.delay, l.asking, l.others = now, 0, 0, 0
 }
 
-// renewed takes the gap before a renewal that a majority has granted. A gap that began under a
-// longer lease says nothing of this one: the renewals came less often.
+// In what follows W(L) is the window of a lease L, h(L) its heartbeat, d the longest delay, and q
+// the longest time between two questions of the app.
+
+// renewed takes the gap before a renewal that a majority has granted: L is too short if gap >
+// W(L)/2. A gap that began under a longer lease says nothing of this one: the renewals came less
+// often.
 func (l *length) renewed(r *Roster, gap time.Duration, now Instant) {
 	if now-gap < l.shortened {
 		return
@@ -129,7 +138,7 @@ func (l *length) reached(r *Roster, now Instant) {
 	l.lapse = 0
 }
 
-// asked takes the time between two questions of the app.
+// asked takes the time between two questions of the app: L is too short if h(L) + q > 9/10 W(L).
 func (l *length) asked(r *Roster, gap time.Duration, now Instant) {
 	if r.heartbeat(r.Lease)+gap > enough(r.Lease) {
 		return
@@ -144,7 +153,7 @@ func (l *length) asked(r *Roster, gap time.Duration, now Instant) {
 // come to.
 func enough(lease time.Duration) time.Duration { return Window(lease) * 9 / 10 }
 
-// lengthen asks for a lease that such a delay, and the app's questions, do not endanger.
+// lengthen doubles L until h(L) + d ≤ W(L)/2 and h(L) + q ≤ 9/10 W(L).
 func (l *length) lengthen(r *Roster, delay time.Duration, now Instant) {
 	for l.lease < r.Lease && (r.heartbeat(l.lease)+delay > Window(l.lease)/2 ||
 		r.heartbeat(l.lease)+l.asking > enough(l.lease)) {
@@ -154,7 +163,7 @@ func (l *length) lengthen(r *Roster, delay time.Duration, now Instant) {
 	l.since, l.delay, l.asking = now, 0, 0
 }
 
-// shorten asks for a shorter lease if it would have done.
+// shorten halves L if h(L/2) + d ≤ 2/5 W(L/2) and h(L/2) + q ≤ 9/10 W(L/2).
 func (l *length) shorten(r *Roster, now Instant) {
 	shorter := max(l.lease/2, r.shortest())
 	switch {

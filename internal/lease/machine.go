@@ -132,6 +132,9 @@ func (m *Machine) changeRoster(r *Roster) {
 	}
 	m.candidacy.preVote.purpose, m.candidacy.preVote.late = noPreVote, false
 	m.candidacy.ballotsSpent = false
+	if heir, _ := r.find(m.follower.heir); heir.Priority == 0 {
+		m.follower.heir = ""
+	}
 	maps.DeleteFunc(m.leaseholder.peers, func(name string, _ *peer) bool {
 		_, ok := r.find(name)
 		return !ok

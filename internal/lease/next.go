@@ -38,6 +38,9 @@ func (m *Machine) Next() Instant {
 	if m.Rests() {
 		at(c.restsUntil)
 	}
+	if f.heir != "" {
+		at(f.heirUntil)
+	}
 	if f.leaseholder.Name != "" && !f.hearsay && !f.suspects {
 		at(m.heardUntil())
 	}

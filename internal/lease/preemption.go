@@ -28,6 +28,7 @@ type peer struct {
 	stableSince   Instant // it has answered without a gap from then to lastResponse
 	lastResponse  Instant
 	candidate     bool
+	unlinked      bool    // the link to it has been closed since
 	offeredAt     Instant // when it was sent a TRANSFER that has not ended; 0: there is none
 	declinedUntil Instant // until when it is sent no other
 }
@@ -57,7 +58,7 @@ func (m *Machine) noteResponse(from Incarnation, v Response) {
 			declinedUntil: p.declinedUntil,
 		}
 	}
-	p.lastResponse, p.candidate = m.now.Boot, v.Candidate
+	p.lastResponse, p.candidate, p.unlinked = m.now.Boot, v.Candidate, false
 }
 
 // preempt offers the lease to the highest process that may take over (PR2, PR3, PR5).
@@ -92,17 +93,21 @@ func (m *Machine) preempt() {
 	}
 }
 
-// successor returns the highest other candidate that answers the leaseholder (LH8); empty if there
-// is none, or if a higher one may not have had the time to answer yet.
+// successor returns the highest other candidate that has answered the leaseholder within the last
+// lease (LH8); empty if there is none, or if a higher one may not have had the time to answer yet.
 func (m *Machine) successor() string {
+	l := &m.leaseholder
 	var highest Member
-	if m.now.Boot-m.leaseholder.held.since < m.answerTimeout() {
+	if m.now.Boot-l.held.since < m.answerTimeout() {
 		return ""
 	}
 	for _, q := range m.roster.Members {
-		p := m.leaseholder.peers[q.Name]
-		if p != nil && q.Name != m.self.Name && q.Priority > 0 && m.answers(p) &&
-			m.now.Boot >= p.declinedUntil && (highest.Name == "" || q.outranks(highest)) {
+		p := l.peers[q.Name]
+		if p == nil || q.Name == m.self.Name || q.Priority == 0 || m.now.Boot < p.declinedUntil {
+			continue
+		}
+		present := m.answers(p) && !p.unlinked && m.now.Boot-p.lastResponse <= l.length.lease
+		if present && (highest.Name == "" || q.outranks(highest)) {
 			highest = q
 		}
 	}

@@ -25,9 +25,10 @@ import (
 // C8. A process that suspects the leaseholder sends a PREVOTE to the voters before its election
 // algorithm hears of the suspicion. If a majority does not hear the leaseholder either, the
 // algorithm is told, and an election begins. If they hear it, the process follows by hearsay, and
-// asks again after a random T/2 to 3T/2. It may be the first that notices the leaseholder's
-// silence: so it asks sooner, as soon as a majority is bound no more by its answers, but not twice
-// in a row. A process that lost only its own link to the leaseholder disturbs nobody. A process whose app reports that the leaseholder does not answer
+// asks again after a random T/2 to 3T/2. But it may only be the first that has noticed the
+// leaseholder's silence. So it asks sooner, when by the answers the promises of a majority have run
+// out, but not twice in a row until it has heard a leaseholder again. A process that lost only its
+// own link to the leaseholder disturbs nobody. A process whose app reports that the leaseholder does not answer
 // asks the voters, too. While it hears the leaseholder itself it says so when it is asked, and it
 // goes on following unless a majority hears nothing. So an app that lies costs pre-votes, and no
 // more.
@@ -274,18 +275,19 @@ func (m *Machine) followHearsay() {
 	m.candidacy.leaseFound()
 	c := &m.candidacy
 	c.retryAt = m.now.Boot + m.t/2 + m.random(m.t)
-	at, ok := s.unheardFrom(m.roster.majority())
+	at, ok := s.unheardFrom(m.roster.majority(), m.now.Boot)
 	c.hastened = ok && at < c.retryAt && !c.hastened
 	if c.hastened {
-		c.retryAt = max(at, m.now.Boot) + time.Millisecond
+		c.retryAt = at + time.Millisecond
 	}
 	m.postponeFallback()
 	m.believe(believed)
 }
 
 // unheardFrom returns when a majority hears no leaseholder any more, unless that one renews its
-// promises (C8, V9). ok is false if the answers do not tell.
-func (s *preVote) unheardFrom(majority int) (at Instant, ok bool) {
+// promises (C8, V9). The answers count from now, which is late by the time that they took. ok is
+// false if they do not tell.
+func (s *preVote) unheardFrom(majority int, now Instant) (at Instant, ok bool) {
 	var remaining []time.Duration
 	for i, v := range s.responses {
 		switch {
@@ -300,7 +302,7 @@ func (s *preVote) unheardFrom(majority int) (at Instant, ok bool) {
 		return 0, false
 	}
 	slices.Sort(remaining)
-	return s.askedAt + remaining[majority-1], true
+	return now + remaining[majority-1], true
 }
 
 // preVoteFailed ends a pre-vote that found neither a majority nor a leaseholder.

@@ -75,6 +75,17 @@ func (r *Roster) indexOf(i Incarnation) int {
 	})
 }
 
+// votersWereOf reports whether all voters are voters of an earlier roster, too.
+func (r *Roster) votersWereOf(earlier *Roster) bool {
+	for _, q := range r.Members {
+		o, ok := earlier.find(q.Name)
+		if q.Voter && !(ok && o.Voter && o.UID == q.UID && o.StateID == q.StateID) {
+			return false
+		}
+	}
+	return true
+}
+
 // voters returns the number of voters.
 func (r *Roster) voters() (n int) {
 	for i := range r.Members {

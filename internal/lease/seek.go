@@ -46,11 +46,13 @@ func (m *Machine) requestVotes(t *tally, k Kind) {
 		Round: m.round,
 		Lease: t.roster.Lease,
 	}
-	if m.leaseholder.held != nil { // LH10; of an older roster, for no more than that one allows (V5)
-		p.Lease = min(m.leaseholder.length.lease, t.roster.Lease)
-	}
-	if k == Renew {
+	switch l := &m.leaseholder; {
+	case k == Renew: // LH10; of an older roster, for no more than that one allows (V5)
+		p.Lease = min(l.length.lease, t.roster.Lease)
 		p.Heartbeat = m.roster.heartbeat(p.Lease)
+	case l.held != nil && t.roster.votersWereOf(l.held.roster): // LH10
+		left := l.held.deadline - m.now.Boot
+		p.Lease = min(max(l.length.lease, Outlast(left)), t.roster.Lease)
 	}
 	t.rounds[m.round%uint64(len(t.rounds))] = round{
 		number: m.round,

@@ -160,7 +160,7 @@ func (s *snapshot) leaseholder(m *Machine) {
 		p := l.peers[name]
 		s.name(name)
 		s.number(int64(p.incarnation))
-		s.flags(p.candidate)
+		s.flags(p.candidate, p.unlinked)
 		s.due(p.lastResponse + m.answerTimeout())
 		s.due(p.declinedUntil)
 	}
@@ -245,7 +245,7 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 	}{
 		{Machine{}, 18}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 11}, {preVote{},
 			9}, {leaseholder{}, 9}, {tally{}, 11}, {steppingDown{}, 4},
-		{peer{}, 6}, {follower{}, 14}, {length{}, 9},
+		{peer{}, 7}, {follower{}, 15}, {length{}, 9},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {
 			t.Errorf(

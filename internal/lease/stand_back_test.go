@@ -68,6 +68,30 @@ func TestWhoStandsBack(t *testing.T) {
 	}
 }
 
+// C10: a process that already holds the lease again, by the votes of others, does not stand back
+// when a rival comes.
+func TestALeaseholderDoesNotStandBack(t *testing.T) {
+	r := rosterOf(3)
+	r.Members[0].Priority, r.Members[1].Priority = 0, 0
+	s := newSolo(t, r, "P3")
+	s.holding()
+	s.restart()
+	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+	for _, k := range []lease.Kind{lease.PreVote, lease.Vote} {
+		p := s.sent(k, "P1")
+		s.response("P1", s.answer(p, true))
+		s.response("P2", s.answer(p, true))
+	}
+	if !s.may() {
+		t.Fatal("it does not hold the lease")
+	}
+	s.roster = next(r, func(r *lease.Roster) { r.Members[1].Priority = 2 })
+	s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
+	if s.Rests() || !s.may() {
+		t.Errorf("it rests: %t, it holds the lease: %t", s.Rests(), s.may())
+	}
+}
+
 // C10: a leaseholder that is killed again and again, and back before its lease is over, costs one
 // lease, not one a time.
 func TestAProcessThatIsKilledAgainAndAgain(t *testing.T) {

@@ -44,7 +44,7 @@ func (m *Machine) stepDown(heir string) {
 	m.postponeFallback()
 	if p := l.peers[heir]; p != nil {
 		m.awaitHeir(heir)
-		m.out.Appoint = heir
+		m.out.Appoint, m.out.Predecessor = heir, m.self.Name
 		p.decline(m.now.Boot + transferPause*m.t) // in case the heir does not become leaseholder
 	}
 }
@@ -56,6 +56,7 @@ func (m *Machine) finishStepDown() {
 		return
 	}
 	m.giveBack(s.roster, s.highest, s.heir)
+	m.heirMayVote(s.heir)
 	m.leaseholder.steppingDown = nil
 }
 

@@ -8,10 +8,12 @@ import (
 )
 
 // leading is P3 of five, which has held the lease for a second while the named ones answered its
-// renewals.
+// renewals. It asks for 100 ms.
 func leading(t *testing.T, answer ...string) *solo {
 	t.Helper()
-	s := newSolo(t, rosterOf(5), "P3")
+	r := rosterOf(5)
+	r.LeaseMinimum = 100 * ms
+	s := newSolo(t, r, "P3")
 	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
 	for _, k := range []lease.Kind{lease.PreVote, lease.Vote} {
 		p := s.sent(k, "P1")
@@ -25,15 +27,18 @@ func leading(t *testing.T, answer ...string) *solo {
 // answered lets time pass, in which the named processes answer all renewals, as candidates.
 func (s *solo) answered(d time.Duration, names ...string) {
 	s.t.Helper()
+	renewals := 0
 	for end := s.now + d; s.now < end; {
-		asked := s.after(s.roster.Heartbeat)
+		asked := s.after(25 * ms)
 		for _, name := range names {
-			p, ok := sent(asked, lease.Renew, name)
-			if !ok {
-				s.t.Fatalf("no renewal to %s", name)
+			if p, ok := sent(asked, lease.Renew, name); ok {
+				s.response(name, s.answer(p, true))
+				renewals++
 			}
-			s.response(name, s.answer(p, true))
 		}
+	}
+	if renewals < len(names) {
+		s.t.Fatalf("in %v it has sent %d renewals to %v", d, renewals, names)
 	}
 }
 
@@ -59,7 +64,7 @@ func TestWhoIsTheHeir(t *testing.T) {
 			name:   "not one that is no candidate",
 			answer: []string{"P1", "P2", "P5"},
 			then: func(s *solo) {
-				p, _ := sent(s.after(s.roster.Heartbeat), lease.Renew, "P5")
+				p, _ := sent(s.after(25*ms), lease.Renew, "P5")
 				v := s.answer(p, true)
 				v.Candidate = false
 				s.response("P5", v)
@@ -67,10 +72,25 @@ func TestWhoIsTheHeir(t *testing.T) {
 			heir: "P2",
 		},
 		{
-			name:   "not one that has been silent for T and two heartbeats",
+			name:   "not one that has been silent for a lease",
 			answer: []string{"P1", "P2", "P5"},
-			then:   func(s *solo) { s.answered(500*ms, "P1", "P2") },
+			then:   func(s *solo) { s.answered(125*ms, "P1", "P2") },
 			heir:   "P2",
+		},
+		{
+			name:   "not one whose link has been closed",
+			answer: []string{"P1", "P2", "P5"},
+			then:   func(s *solo) { s.do(lease.Event{Type: lease.LinkDown, Process: "P5"}) },
+			heir:   "P2",
+		},
+		{
+			name:   "one whose link has been closed, and that has answered since",
+			answer: []string{"P1", "P2", "P5"},
+			then: func(s *solo) {
+				s.do(lease.Event{Type: lease.LinkDown, Process: "P5"})
+				s.answered(50*ms, "P1", "P2", "P5")
+			},
+			heir: "P5",
 		},
 		{
 			name:   "nobody, if a higher one may not have had the time to answer",
@@ -128,13 +148,73 @@ func TestTheHeirHoldsAtOnce(t *testing.T) {
 	for _, a := range g.actors {
 		a.session = true
 	}
-	p5 := g.actor("P5")
-	g.step(p5, lease.Event{Type: lease.Withdrawn})
-	begun := g.now
+	g.withdraw("P5")
 	if took := g.takesOver(t); took > 10*ms {
 		t.Errorf("somebody holds the lease after %v:\n%s", took, g.out.String())
 	}
 	if name, _ := g.holder(); name != "P4" {
-		t.Errorf("%v later %q holds the lease:\n%s", g.now-begun, name, g.out.String())
+		t.Errorf("%q holds the lease:\n%s", name, g.out.String())
+	}
+}
+
+// withdraw makes the app of a process unhealthy.
+func (g *play) withdraw(name string) {
+	a := g.actor(name)
+	a.ill = true
+	g.step(a, lease.Event{Type: lease.Withdrawn})
+}
+
+// F3: an heir that stands still is suspected 2 T after the RELEASE, not after the longest lease.
+func TestAnHeirThatStandsStill(t *testing.T) {
+	g := adaptive()
+	for _, a := range g.actors {
+		a.session = true
+		if name := a.incarnation.Name; name != "P4" { // it gets nothing more, and says nothing
+			g.cut[[2]string{name, "P4"}], g.cut[[2]string{"P4", name}] = true, true
+		}
+	}
+	g.withdraw("P5")
+	if took := g.takesOver(t); took < 2*200*ms || took > 2*200*ms+20*ms {
+		t.Errorf("somebody holds the lease after %v, want 2 T and some messages:\n%s", took,
+			g.out.String())
+	}
+	if name, _ := g.holder(); name != "P3" {
+		t.Errorf("%q holds the lease:\n%s", name, g.out.String())
+	}
+}
+
+// F3: whoever waits for an heir no longer waits when a roster gives it priority 0 or has it no more.
+func TestAnHeirThatTheNextRosterDoesNotHave(t *testing.T) {
+	for name, change := range map[string]func(*lease.Roster){
+		"priority 0": func(r *lease.Roster) { r.Members[1].Priority = 0 },
+		"removed":    func(r *lease.Roster) { r.Members = append(r.Members[:1:1], r.Members[2]) },
+		"the same":   func(*lease.Roster) {},
+	} {
+		s := newSolo(t, rosterOf(3), "P1")
+		s.askBy("P3", held(epoch(1, 1)))
+		s.askBy("P3", lease.Request{Kind: lease.StepDown, Epoch: epoch(1, 1), Heir: "P2"})
+		if !s.IgnoresElections() {
+			t.Fatalf("%s: it does not wait for its heir", name)
+		}
+		s.roster = next(s.roster, change)
+		s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
+		if waits := s.IgnoresElections(); waits != (name == "the same") {
+			t.Errorf("%s: it waits for its heir: %t", name, waits)
+		}
+	}
+}
+
+// F3: the election algorithm is told who has stepped down in favour of the heir.
+func TestThePredecessorIsNamed(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P1")
+	s.askBy("P3", held(epoch(1, 1)))
+	s.askBy("P3", lease.Request{Kind: lease.StepDown, Epoch: epoch(1, 1), Heir: "P2"})
+	if s.out.Appoint != "P2" || s.out.Predecessor != "P3" {
+		t.Errorf("P1 is to name %q after %q", s.out.Appoint, s.out.Predecessor)
+	}
+	s = leading(t, "P1", "P2")
+	out := s.do(lease.Event{Type: lease.Withdrawn})
+	if out.Predecessor != "P3" {
+		t.Errorf("P3 is to name %q after %q", out.Appoint, out.Predecessor)
 	}
 }

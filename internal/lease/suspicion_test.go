@@ -98,6 +98,42 @@ func TestHearsayIsAskedAboutAgain(t *testing.T) {
 	}
 }
 
+// C8: having heard a leaseholder again, or noticed with a majority that one is lost, it hastens again
+// the next time.
+func TestHearsayIsHastenedAtEachFailover(t *testing.T) {
+	s := newSolo(t, rosterOf(5), "P1")
+	for i, name := range []string{"P5", "P4", "P3"} {
+		e := epoch(1, int64(i+1))
+		s.askBy(name, lease.Request{
+			Kind:      lease.Renew,
+			Epoch:     e,
+			Lease:     100 * ms,
+			Heartbeat: 25 * ms,
+		})
+		s.do(lease.Event{Type: lease.Nominated, Process: name})
+		asked := s.do(lease.Event{Type: lease.LinkDown, Process: name}).Requests
+		asked = append(asked, s.after(ms)...)
+		for _, hears := range []bool{true, false} {
+			p, ok := sent(asked, lease.PreVote, "P2")
+			if !ok {
+				t.Fatalf("%s is lost: it does not ask, hears: %t", name, hears)
+			}
+			for _, voter := range []string{"P1", "P2", "P3", "P4", "P5"} {
+				if voter == "P1" || voter == name {
+					continue
+				}
+				v := s.answer(p, false)
+				if hears {
+					v.Heard, v.Holder, v.HolderEpoch, v.Remaining = true, name, e, 20*ms
+				}
+				s.response(voter, v)
+			}
+			asked = s.after(23 * ms)
+		}
+		s.after(100 * ms) // its own promise runs out
+	}
+}
+
 // C8: liars that say that they are bound for a moment only make a process ask twice as often at most.
 func TestHearsayIsNotHastenedTwice(t *testing.T) {
 	s := newSolo(t, rosterOf(5), "P1")

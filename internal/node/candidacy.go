@@ -19,8 +19,8 @@ const (
 	AppUnhealthy NotCandidate = "Unhealthy"
 	// SessionClosed: the app had a session with the agent, and has none any more.
 	SessionClosed NotCandidate = "SessionClosed"
-	// IsResting: it reached no majority, lost its lease by standing still, or was restarted while it
-	// held one, and is no candidate for a while (C5, LH4, C10).
+	// IsResting: it reached no majority, lost its lease by standing still, or was restarted while its
+	// own voter was bound to it, and is no candidate for a while (C5, LH4, C10).
 	IsResting NotCandidate = "Resting"
 )
 

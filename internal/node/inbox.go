@@ -169,7 +169,11 @@ func (n *Node) stepLease(e lease.Event) {
 		n.elect(election.Event{Type: election.Suspect, Process: out.Suspect})
 	}
 	if out.Appoint != "" {
-		n.elect(election.Event{Type: election.Appoint, Process: out.Appoint})
+		n.elect(election.Event{
+			Type:        election.Appoint,
+			Process:     out.Appoint,
+			Predecessor: out.Predecessor,
+		})
 	}
 }
 

@@ -39,7 +39,8 @@ const (
 	NotCandidateSessionClosed = "SessionClosed" // its app had a session, and has none any more
 	NotCandidatePriorityZero  = "PriorityZero"  // the roster gives it priority 0
 	NotCandidateLeaving       = "Leaving"       // it is about to end, on purpose
-	// it reached no majority, or stood still or was restarted as the leaseholder, and waits some seconds at most
+	// it reached no majority, or stood still or was restarted as the leaseholder, and waits some
+	// seconds at most
 	NotCandidateResting = "Resting"
 )
 
