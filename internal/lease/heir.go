@@ -60,7 +60,7 @@ func (m *Machine) heirMayVote(heir string) {
 	}
 }
 
-// giveUpHeir suspects an heir that has not taken over in time, as any other nominee (F3).
+// giveUpHeir suspects an heir that has not taken over in time (F3).
 func (m *Machine) giveUpHeir() {
 	f := &m.follower
 	if f.heir == "" || m.now.Boot < f.heirUntil {
