@@ -41,8 +41,10 @@ RACE := $(if $(shell command -v $$(go env CC)),CGO_ENABLED=1 $(TEST) -race,$(TES
 # Agents and the manager run as small static binaries; grpcnotrace leaves out what only golang.org/x/net/trace needs. What an agent
 # serves by HTTP is plain HTTP/1.1: of net/http it needs no HTTP/2, which is half a megabyte.
 TAGS = grpcnotrace
-BUILD = $(EAGER) go build -tags $(TAGS) -ldflags '-s -w -X main.version=$(VERSION)'
+BUILD = $(EAGER) go build -tags $(TAGS) -ldflags '-s -w $(LINK) -X main.version=$(VERSION)'
 bin/agent: TAGS = grpcnotrace,nethttpomithttp2
+# Functions begin at every 16 bytes instead of 32: a fifth of a megabyte less.
+bin/agent: LINK = -funcalign 16
 
 ##@ Use
 

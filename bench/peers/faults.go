@@ -24,7 +24,7 @@ type fault struct {
 // least returns for how long the fault lasts at least.
 func (f fault) least() time.Duration {
 	if f.lasts {
-		return shortest
+		return faultLeast
 	}
 	return 0
 }
@@ -64,7 +64,7 @@ func strikeBy(s syscall.Signal) func(*team, string) (register.Instant, error) {
 
 // revive starts a leader again that was to end. One that hangs is killed.
 func revive(ctx context.Context, t *team, leader string) error {
-	waiting, cancel := context.WithTimeout(ctx, longest)
+	waiting, cancel := context.WithTimeout(ctx, faultMost)
 	defer cancel()
 	err := t.restart(waiting, leader)
 	if err == nil || ctx.Err() != nil {

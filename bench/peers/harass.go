@@ -8,17 +8,18 @@ import (
 	"time"
 )
 
-// A fault strikes a leader so long after it has begun to lead: late enough for a group to have
-// settled.
+// A fault strikes a leader so long after it has begun to lead, or after the last fault was mended:
+// late enough for a group to have settled.
 const soonest, latest = 2 * time.Second, 6 * time.Second
 
-// A fault that lasts is mended when another member leads, or after longest, but not before shortest.
-// If it ended with the failover, its length would be the system's own: a system that adapts to the
-// interruptions that it sees would learn from the harness, and each system from another fault.
-const shortest, longest = 2 * time.Second, 30 * time.Second
+// A fault that lasts is mended when another member leads, or after faultMost, but not before
+// faultLeast. If it ended with the failover, its length would be the system's own: a system that
+// adapts to the interruptions that it sees would learn from the harness, and each system from
+// another fault.
+const faultLeast, faultMost = 2 * time.Second, 30 * time.Second
 
 // harass strikes leaders with one of the faults at a time, until the context ends. A member that
-// has ended is started again at once; a fault that lasts is mended when another member leads.
+// has ended is started again at once.
 func (t *team) harass(ctx context.Context, faults []fault) {
 	for ctx.Err() == nil {
 		changed := t.book.Changed()
@@ -53,7 +54,7 @@ func (t *team) harass(ctx context.Context, faults []fault) {
 
 // succeeded waits until another member leads, and no longer than a fault lasts.
 func (t *team) succeeded(ctx context.Context, leader string) {
-	ctx, cancel := context.WithTimeout(ctx, longest)
+	ctx, cancel := context.WithTimeout(ctx, faultMost)
 	defer cancel()
 	for ctx.Err() == nil {
 		changed := t.book.Changed()

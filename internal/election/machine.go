@@ -214,16 +214,14 @@ func (m *Machine) withdraw() {
 
 // appointed makes the process with the lease the coordinator, and ends an election that is under
 // way. A process that never coordinates on this roster is not followed, whoever appoints it. A
-// predecessor that has stepped down in favour of a lower process has withdrawn.
+// predecessor that has stepped down in favour of a lower process has withdrawn. (It is asked in the
+// next election all the same: nothing tells the others when it is a candidate again.)
 func (m *Machine) appointed(name, predecessor string) {
 	p, ok := m.find(name)
 	if !ok || p.Priority == 0 || m.coordinator == name && !m.electing {
 		return
 	}
 	if old, ok := m.find(predecessor); ok && old.Outranks(p) {
-		if q := m.peers[old.Name]; q != nil {
-			q.withdrawn = true
-		}
 		m.account.Reason, m.account.Initiator = Withdrawn, old.Name
 	}
 	decision := ID{Initiator: name}

@@ -221,8 +221,8 @@ func TestALapseMakesTheLeaseLonger(t *testing.T) {
 	}
 }
 
-// LH10: who holds no lease asks for votes for the longest one, since it knows little of the network;
-// a renewal is for a short one, and says when the next is due.
+// LH10: a process that holds no lease asks for votes for the longest one, since it knows little of
+// the network; a renewal is for a short one, and says when the next is due.
 func TestFirstVotesAreForTheLongestLease(t *testing.T) {
 	r := rosterOf(3)
 	r.LeaseMinimum = 100 * ms
@@ -266,10 +266,31 @@ func TestHowMuchIsAskedForBesideALease(t *testing.T) {
 		least  time.Duration
 		most   time.Duration
 	}{
-		{"a second after its election", 1100 * ms, func(*lease.Roster) {}, 100 * ms, 101 * ms},
-		{"just elected", 100 * ms, func(*lease.Roster) {}, 870 * ms, 901 * ms},
 		{
-			name:   "a voter less",
+			name:   "a second after its election",
+			held:   1100 * ms,
+			change: func(*lease.Roster) {},
+			least:  100 * ms,
+			most:   101 * ms,
+		},
+		{
+			name:   "just elected",
+			held:   100 * ms,
+			change: func(*lease.Roster) {},
+			least:  870 * ms,
+			most:   901 * ms,
+		},
+		{
+			name: "a voter less, which has answered until now",
+			held: 1100 * ms,
+			change: func(r *lease.Roster) {
+				r.Members = append(r.Members[:1:1], r.Members[2:]...)
+			},
+			least: lease1,
+			most:  lease1,
+		},
+		{
+			name:   "a voter less, which has been silent",
 			held:   1100 * ms,
 			change: func(r *lease.Roster) { r.Members = r.Members[:4] },
 			least:  100 * ms,
@@ -299,7 +320,7 @@ func TestHowMuchIsAskedForBesideALease(t *testing.T) {
 			}
 			s.roster = next(s.roster, c.change)
 			s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
-			if p := s.sent(lease.Vote, "P2"); p.Lease < c.least || p.Lease > c.most {
+			if p := s.sent(lease.Vote, "P1"); p.Lease < c.least || p.Lease > c.most {
 				t.Errorf("VOTE asks for %v, want %v to %v", p.Lease, c.least, c.most)
 			}
 		})

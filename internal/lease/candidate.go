@@ -21,8 +21,8 @@ import "time"
 // coordinate. That incarnation held the lease, or sought it. The others replace it as if it had
 // stayed away. Otherwise a process that is killed again and again would be elected each time, and
 // each time nobody would hold the lease until the promises to its last incarnation have run out.
-// (What a voter has promised itself stays on its disk when it is released, and for as long as it
-// promises nothing else. So a process may stand back long after it held the lease.)
+// (A RELEASE does not remove from the disk what the voter has promised to its own process; the next
+// promise does. So a process may stand back long after it held the lease.)
 
 // candidacy is what a process does to become the leaseholder.
 type candidacy struct {

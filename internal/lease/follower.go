@@ -18,12 +18,12 @@ import "time"
 // has no promise of its own by which it could tell sooner.)
 //
 // F3. A leaseholder that sends STEP DOWN is no longer followed. If it names an heir, the
-// election algorithm is told to nominate the heir, and nobody suspects or outvotes the heir
-// until L and T have passed, or 2 T since the RELEASE, or the link to it is closed. Then an heir
-// that has not taken over is suspected. Without an heir, the election begins when that process
-// calls it, or when its silence is noticed. Of that leaseholder, late messages about this epoch or
-// a lower one are ignored. (Not of another one: who sends RENEW under the highest ballot and then
-// STEP DOWN may have held neither.)
+// election algorithm is told to nominate the heir. Nobody suspects or outvotes it until L and T
+// have passed, or the link to it is closed, or until after the RELEASE it has asked for nothing for
+// two heartbeats and 2 T. Then it is suspected, but not by a voter that is bound to it. Without an
+// heir, the election begins when that process calls it, or when its silence is noticed. Of that
+// leaseholder, late messages about this epoch or a lower one are ignored. (Not of another one: who
+// sends RENEW under the highest ballot and then STEP DOWN may have held neither.)
 //
 // F4. A RENEW is a heartbeat. While they arrive, the failure detector asks the leaseholder only
 // every tenth heartbeat, to measure T.
@@ -57,6 +57,7 @@ type follower struct {
 	suspects    bool          // the voters are to be asked whether they hear it (C8)
 	heir        string        // the heir that the last leaseholder named (F3)
 	heirUntil   Instant       // until when this process waits for the heir
+	heirLatest  Instant       // until when it waits at most
 }
 
 // forgetLeaseholder stops following, and keeps what F1 to F3 need.

@@ -1,5 +1,7 @@
 package lease
 
+import "time"
+
 // ending is a lease that ended by a STEP DOWN (F3).
 type ending struct {
 	of    Incarnation
@@ -50,23 +52,44 @@ func (m *Machine) released(from Incarnation, p Request) {
 
 // awaitHeir gives the heir as long as the promises to the last leaseholder may run (F3).
 func (m *Machine) awaitHeir(heir string) {
-	m.follower.heir, m.follower.heirUntil = heir, m.now.Boot+m.roster.Lease+m.t
+	f := &m.follower
+	f.heir, f.heirLatest = heir, m.now.Boot+m.roster.Lease+m.t
+	f.heirUntil = f.heirLatest
 }
 
-// heirMayVote gives the heir 2 T from now on: the promises to the last leaseholder are released.
+// heirMayVote notes that the promises to the last leaseholder are released: from now on something
+// must be heard of the heir.
 func (m *Machine) heirMayVote(heir string) {
 	if f := &m.follower; heir != "" && f.heir == heir {
-		f.heirUntil = min(f.heirUntil, m.now.Boot+transferTimeout*m.t)
+		f.heirUntil = min(f.heirLatest, m.now.Boot+m.heirTimeout())
 	}
 }
+
+// heirAsks notes that an heir asks for votes: after the RELEASE, it has as much time again.
+func (m *Machine) heirAsks(from string) {
+	if m.follower.heirUntil < m.follower.heirLatest {
+		m.heirMayVote(from)
+	}
+}
+
+// heirTimeout is for how long nothing may be heard of an heir until it is given up (F3).
+func (m *Machine) heirTimeout() time.Duration { return heirTimeout * max(m.t, m.heartbeat) }
 
 // giveUpHeir suspects an heir that has not taken over in time (F3).
 func (m *Machine) giveUpHeir() {
-	f := &m.follower
-	if f.heir == "" || m.now.Boot < f.heirUntil {
+	f, now := &m.follower, m.now.Boot
+	if f.heir == "" || now < f.heirUntil {
 		return
 	}
-	if f.heir == m.nominated && f.heir != m.self.Name && m.knowsNoLeaseholder() {
+	promisedTo, _ := m.voter.runningPromise(now)
+	switch {
+	case now-f.heirUntil > m.t/2: // this process itself stood still: its RENEW may lie unread
+		f.heirUntil = now + m.t
+		return
+	case promisedTo.Name == f.heir && now < f.heirLatest: // nobody else would get this vote
+		f.heirUntil = min(m.voter.until, f.heirLatest)
+		return
+	case f.heir == m.nominated && f.heir != m.self.Name && m.knowsNoLeaseholder():
 		m.out.Suspect = f.heir
 	}
 	f.heir = ""

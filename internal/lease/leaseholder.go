@@ -110,7 +110,8 @@ func (m *Machine) driveLeaseholder() {
 		m.stepDown(m.successor())
 	}
 	if l.sought != nil && l.held == nil && (!m.isCandidate() || l.sought.roster != m.roster) {
-		m.abandonSought()
+		m.dropSought()
+		m.candidacy.retryAt = m.now.Boot
 	}
 	if l.held != nil && l.held.roster != m.roster &&
 		(l.sought == nil || l.sought.roster != m.roster) {

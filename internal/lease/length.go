@@ -26,10 +26,10 @@ import "time"
 // A lease is renewed four times while it runs, or every heartbeat of the roster if that is more
 // often. The renewal says when the next one is due (V9, F4).
 //
-// A process begins with the shortest lease. When a roster names other bounds, it goes on with what
-// it had, within them. Whoever takes over begins with the lease that the last leaseholder asked for, if that is longer
-// than its own: the network and most of the machines are the same, and a process that has just
-// started knows nothing of them.
+// A process begins with the shortest lease. When a roster names other bounds, it goes on with the
+// lease that it had, within them. Whoever takes over begins with the lease that the last
+// leaseholder asked for, if that is longer than its own: the network and most of the machines are
+// the same, and a process that has just started knows nothing of them.
 //
 // A process that holds no lease yet asks in its VOTE for the roster's Lease. Until the promises of
 // the votes run out, renewals show what the machines and the network are like. So a leaseholder

@@ -22,7 +22,7 @@ package lease
 // PR5. A process that gets a TRANSFER and is not a candidate, or that does not send TAKE OVER
 // within 2 T, is not offered the lease again for 10 T.
 
-// peer is what the leaseholder knows of another process from its responses (PR1).
+// peer is what the leaseholder knows of another process (PR1, LH8).
 type peer struct {
 	incarnation   uint64
 	stableSince   Instant // it has answered without a gap from then to lastResponse

@@ -19,6 +19,9 @@ func (m *Machine) requested(e *Event) {
 	if q, ok := m.roster.find(from.Name); !ok || q.UID != from.UID {
 		return
 	}
+	if p.Kind == PreVote || p.Kind == Vote {
+		m.heirAsks(from.Name)
+	}
 	switch p.Kind {
 	case PreVote: // V9
 		would := m.voter.wouldPromise(m.roster, from, p.Epoch.Generation(), m.now.Boot)

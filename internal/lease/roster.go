@@ -75,15 +75,11 @@ func (r *Roster) indexOf(i Incarnation) int {
 	})
 }
 
-// votersWereOf reports whether all voters are voters of an earlier roster, too.
-func (r *Roster) votersWereOf(earlier *Roster) bool {
-	for _, q := range r.Members {
-		o, ok := earlier.find(q.Name)
-		if q.Voter && !(ok && o.Voter && o.UID == q.UID && o.StateID == q.StateID) {
-			return false
-		}
-	}
-	return true
+// hasVoter reports whether a member of another roster is a voter of this one, with the same state
+// directory.
+func (r *Roster) hasVoter(q Member) bool {
+	o, ok := r.find(q.Name)
+	return ok && o.Voter && o.UID == q.UID && o.StateID == q.StateID
 }
 
 // voters returns the number of voters.

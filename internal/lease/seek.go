@@ -11,7 +11,8 @@ package lease
 // left, or L has passed. If any have denied, those that have not answered for 2 T count with them:
 // they may be dead, and votes that are split must not be kept from each other for a whole lease. In
 // all cases but the first it sends RELEASE, and the next attempt begins with a pre-vote after a
-// random part of T, of 2 T the next time, and so on up to 8 T.
+// random part of T, of 2 T the next time, and so on up to 8 T. If a new roster comes meanwhile it
+// sends RELEASE, too, and tries again at once.
 
 // seek asks for the votes of an epoch with at least this ballot (C3, LH5, LH9).
 func (m *Machine) seek(ballot int64) {
@@ -50,9 +51,9 @@ func (m *Machine) requestVotes(t *tally, k Kind) {
 	case k == Renew: // LH10; of an older roster, for no more than that one allows (V5)
 		p.Lease = min(l.length.lease, t.roster.Lease)
 		p.Heartbeat = m.roster.heartbeat(p.Lease)
-	case l.held != nil && t.roster.votersWereOf(l.held.roster): // LH10
-		left := l.held.deadline - m.now.Boot
-		p.Lease = min(max(l.length.lease, Outlast(left)), t.roster.Lease)
+	case l.held != nil && l.held.measures(t.roster, m.now.Boot): // LH10
+		left := Outlast(l.held.deadline - m.now.Boot) // its window reaches the deadline
+		p.Lease = min(max(l.length.lease, left), t.roster.Lease)
 	}
 	t.rounds[m.round%uint64(len(t.rounds))] = round{
 		number: m.round,
@@ -148,9 +149,14 @@ func (m *Machine) take(t *tally) {
 
 // abandonSought gives up the epoch that is sought (C6).
 func (m *Machine) abandonSought() {
-	m.release(m.leaseholder.sought, nil)
-	m.leaseholder.sought = nil
+	m.dropSought()
 	m.candidacy.waits = false // else the RELEASE of a rival would cut the random part of T short
 	m.candidacy.retryAt = m.now.Boot + m.random(m.t<<m.candidacy.splits)
 	m.candidacy.splits = min(m.candidacy.splits+1, maxSplits)
+}
+
+// dropSought releases the epoch that is sought.
+func (m *Machine) dropSought() {
+	m.release(m.leaseholder.sought, nil)
+	m.leaseholder.sought = nil
 }

@@ -183,19 +183,101 @@ func TestAnHeirThatStandsStill(t *testing.T) {
 	}
 }
 
-// F3: whoever waits for an heir no longer waits when a roster gives it priority 0 or has it no more.
+// awaiting is P1 of three: P3, which led, has named P2 its heir, and has released.
+func awaiting(t *testing.T) *solo {
+	t.Helper()
+	s := newSolo(t, rosterOf(3), "P1")
+	s.askBy("P3", held(epoch(1, 1)))
+	handOver := lease.Request{
+		Kind:  lease.StepDown,
+		Epoch: epoch(1, 1),
+		Heir:  "P2",
+	}
+	s.askBy("P3", handOver)
+	s.do(lease.Event{Type: lease.Nominated, Process: "P2"})
+	handOver.Kind = lease.Release
+	s.askBy("P3", handOver)
+	s.waits(true, "the RELEASE")
+	return s
+}
+
+// waits fails the test unless the process waits for an heir.
+func (s *solo) waits(want bool, after string) {
+	s.t.Helper()
+	if waits := s.IgnoresElections(); waits != want {
+		s.t.Errorf("%v: after %s it waits for its heir: %t", s.now-start, after, waits)
+	}
+}
+
+// F3: while the heir asks for votes it is waited for, but no longer than the promises to its
+// predecessor may run.
+func TestAnHeirThatAsksIsWaitedFor(t *testing.T) {
+	s := awaiting(t)
+	begun := s.now
+	for s.now < begun+900*ms {
+		s.after(300 * ms)
+		s.waits(true, "a PREVOTE 300 ms before")
+		s.askBy("P2", lease.Request{Kind: lease.PreVote, Epoch: epoch(1, 0)})
+	}
+	s.after(begun + lease1 + s.T - 1 - s.now)
+	s.waits(true, "the last PREVOTE")
+	s.after(1)
+	s.waits(false, "a lease and T")
+
+	s = awaiting(t)
+	s.after(2*s.T - 1)
+	s.waits(true, "2 T of silence")
+	s.asleep(1)
+	if out := s.do(lease.Event{Type: lease.Tick}); out.Suspect != "P2" {
+		t.Errorf("it is to suspect %q", out.Suspect)
+	}
+	s.waits(false, "2 T of silence")
+}
+
+// F3: a voter that is bound to the heir can vote for nobody else, and does not suspect it.
+func TestAnHeirThatHasThisVoteIsWaitedFor(t *testing.T) {
+	s := awaiting(t)
+	s.want(true, "P2", epoch(1, 2))
+	s.after(lease1 - 1)
+	s.waits(true, "a VOTE")
+	s.after(1)
+	s.waits(false, "a lease")
+}
+
+// F3: a process that has stood still first reads what has arrived.
+func TestAnHeirIsNotSuspectedAfterAStandstill(t *testing.T) {
+	s := awaiting(t)
+	s.asleep(3 * s.T)
+	if out := s.do(lease.Event{Type: lease.Tick}); out.Suspect != "" {
+		t.Errorf("it is to suspect %q", out.Suspect)
+	}
+	s.after(s.T - 1)
+	s.waits(true, "a standstill")
+	s.after(1)
+	s.waits(false, "a standstill and T")
+}
+
+// C6: an heir to which a new roster comes while it asks for votes asks again at once.
+func TestARosterWhileVotesAreAskedFor(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.seeking()
+	s.roster = next(s.roster, func(*lease.Roster) {})
+	out := s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
+	_, releases := sent(out.Requests, lease.Release, "P1")
+	_, asks := sent(out.Requests, lease.PreVote, "P1")
+	if !releases || !asks {
+		t.Errorf("it releases: %t, and asks again: %t", releases, asks)
+	}
+}
+
+// F3: an heir that the next roster does not have, or gives priority 0, is not waited for any more.
 func TestAnHeirThatTheNextRosterDoesNotHave(t *testing.T) {
 	for name, change := range map[string]func(*lease.Roster){
 		"priority 0": func(r *lease.Roster) { r.Members[1].Priority = 0 },
 		"removed":    func(r *lease.Roster) { r.Members = append(r.Members[:1:1], r.Members[2]) },
 		"the same":   func(*lease.Roster) {},
 	} {
-		s := newSolo(t, rosterOf(3), "P1")
-		s.askBy("P3", held(epoch(1, 1)))
-		s.askBy("P3", lease.Request{Kind: lease.StepDown, Epoch: epoch(1, 1), Heir: "P2"})
-		if !s.IgnoresElections() {
-			t.Fatalf("%s: it does not wait for its heir", name)
-		}
+		s := awaiting(t)
 		s.roster = next(s.roster, change)
 		s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
 		if waits := s.IgnoresElections(); waits != (name == "the same") {
@@ -208,7 +290,11 @@ func TestAnHeirThatTheNextRosterDoesNotHave(t *testing.T) {
 func TestThePredecessorIsNamed(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P1")
 	s.askBy("P3", held(epoch(1, 1)))
-	s.askBy("P3", lease.Request{Kind: lease.StepDown, Epoch: epoch(1, 1), Heir: "P2"})
+	s.askBy("P3", lease.Request{
+		Kind:  lease.StepDown,
+		Epoch: epoch(1, 1),
+		Heir:  "P2",
+	})
 	if s.out.Appoint != "P2" || s.out.Predecessor != "P3" {
 		t.Errorf("P1 is to name %q after %q", s.out.Appoint, s.out.Predecessor)
 	}

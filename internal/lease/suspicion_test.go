@@ -59,10 +59,30 @@ func TestHearsayIsAskedAboutAgain(t *testing.T) {
 		least     time.Duration
 		most      time.Duration
 	}{
-		{"a majority soon hears it no more", []time.Duration{10 * ms, 30 * ms, 90 * ms}, 31 * ms, 32 * ms},
-		{"some hear nobody already", []time.Duration{-1, 90 * ms, 30 * ms}, 31 * ms, 32 * ms},
-		{"it has just renewed", []time.Duration{lease1, lease1, lease1}, 100 * ms, 300 * ms},
-		{"the answers do not tell", []time.Duration{0, 0, 0}, 100 * ms, 300 * ms},
+		{
+			name:      "a majority soon hears it no more",
+			remaining: []time.Duration{10 * ms, 30 * ms, 90 * ms},
+			least:     31 * ms,
+			most:      32 * ms,
+		},
+		{
+			name:      "some hear nobody already",
+			remaining: []time.Duration{-1, 90 * ms, 30 * ms},
+			least:     31 * ms,
+			most:      32 * ms,
+		},
+		{
+			name:      "it has just renewed",
+			remaining: []time.Duration{lease1, lease1, lease1},
+			least:     100 * ms,
+			most:      300 * ms,
+		},
+		{
+			name:      "the answers do not tell",
+			remaining: []time.Duration{0, 0, 0},
+			least:     100 * ms,
+			most:      300 * ms,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSolo(t, rosterOf(5), "P1")
@@ -98,8 +118,7 @@ func TestHearsayIsAskedAboutAgain(t *testing.T) {
 	}
 }
 
-// C8: having heard a leaseholder again, or noticed with a majority that one is lost, it hastens again
-// the next time.
+// C8: a process that has heard a leaseholder again hastens again the next time.
 func TestHearsayIsHastenedAtEachFailover(t *testing.T) {
 	s := newSolo(t, rosterOf(5), "P1")
 	for i, name := range []string{"P5", "P4", "P3"} {
@@ -134,7 +153,7 @@ func TestHearsayIsHastenedAtEachFailover(t *testing.T) {
 	}
 }
 
-// C8: liars that say that they are bound for a moment only make a process ask twice as often at most.
+// C8: liars that say that they are bound for a moment make a process ask twice as often at most.
 func TestHearsayIsNotHastenedTwice(t *testing.T) {
 	s := newSolo(t, rosterOf(5), "P1")
 	s.askBy("P5", held(epoch(1, 1)))

@@ -62,6 +62,23 @@ func (t *tally) ofMajority(instants []Instant) Instant {
 	return t.scratch[len(t.scratch)-majority]
 }
 
+// measures reports whether the gaps of this tally say something of the voters of the next roster
+// (LH10): they are voters of its own roster, and those that the next one lacks do not count any
+// more.
+func (t *tally) measures(next *Roster, now Instant) bool {
+	for i, q := range t.roster.Members {
+		if q.Voter && t.promised[i] > now && !next.hasVoter(q) {
+			return false
+		}
+	}
+	for _, q := range next.Members {
+		if q.Voter && !t.roster.hasVoter(q) {
+			return false
+		}
+	}
+	return true
+}
+
 // mayHaveRival reports whether another process that may coordinate has answered within the last
 // lease or may have done so unheard, because this process stood still or asks it for nothing (LH4).
 func (t *tally) mayHaveRival(self string, now Instant) bool {

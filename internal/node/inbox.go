@@ -164,7 +164,6 @@ func (n *Node) stepLease(e lease.Event) {
 	if n.guarded() && !n.lease.IgnoresElections() {
 		n.inbox.election = n.waiting.take(n.inbox.election, n.now.Boot, n.patience())
 	}
-	n.rest()
 	if out.Suspect != "" {
 		n.elect(election.Event{Type: election.Suspect, Process: out.Suspect})
 	}
@@ -175,6 +174,7 @@ func (n *Node) stepLease(e lease.Event) {
 			Predecessor: out.Predecessor,
 		})
 	}
+	n.rest() // after it has named its heir, a process calls no election
 }
 
 func (n *Node) send(m Message) { n.ready.Messages = append(n.ready.Messages, m) }
