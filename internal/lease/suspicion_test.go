@@ -107,7 +107,7 @@ func TestHearsayIsAskedAboutAgain(t *testing.T) {
 				t.Fatalf("it follows %q", holder)
 			}
 			for s.now < begun+c.most+ms {
-				if p, ok = sent(s.after(ms), lease.PreVote, "P2"); ok {
+				if _, ok = sent(s.after(ms), lease.PreVote, "P2"); ok {
 					break
 				}
 			}
