@@ -90,4 +90,7 @@ func (m *Machine) Size() int {
 }
 
 // Learn has the machine ask for that long a lease when it leads (LH10).
-func (m *Machine) Learn(lease time.Duration) { m.leaseholder.length.lease = lease }
+func (m *Machine) Learn(lease time.Duration) {
+	l := &m.leaseholder.length
+	l.lease, l.since = lease, m.now.Boot
+}

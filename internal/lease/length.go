@@ -29,7 +29,8 @@ import "time"
 // A process begins with the shortest lease. When a roster names other bounds, it goes on with the
 // lease that it had, within them. Whoever takes over begins with the lease that the last
 // leaseholder asked for, if that is longer than its own: the network and most of the machines are
-// the same, and a process that has just started knows nothing of them.
+// the same, and a process that has just started knows nothing of them. What it learnt when it led
+// before it forgets meanwhile, as slowly as the lease would have become shorter.
 //
 // A process that holds no lease yet asks in its VOTE for the roster's Lease. Until the promises of
 // the votes run out, renewals show what the machines and the network are like. So a leaseholder
@@ -41,7 +42,7 @@ import "time"
 // granted (LH1).
 
 // length is how long a lease this process asks for. It outlives a lease: what a machine is like
-// does not change with who leads.
+// does not change with who leads. But it is forgotten with time.
 type length struct {
 	lease     time.Duration // 0: there was no roster yet
 	shortest  time.Duration // as the roster names it
@@ -101,8 +102,17 @@ func (l *length) begin(r *Roster, now Instant) {
 	if l.others == 0 {
 		return // it led before: it has another epoch
 	}
+	l.forget(now)
 	l.lease = min(max(l.lease, l.others), r.Lease)
 	l.since, l.delay, l.asking, l.others = now, 0, 0, 0
+}
+
+// forget makes the lease as short as it would be by now if this process had led on undisturbed. What
+// the present leaseholder asks for is known; this is about the process's own machine.
+func (l *length) forget(now Instant) {
+	for idle := now - l.since; idle >= l.patience && l.lease > l.shortest; idle -= l.patience {
+		l.lease = max(l.lease/2, l.shortest)
+	}
 }
 
 // In what follows W(L) is the window of a lease L, h(L) its heartbeat, d the longest delay, and q

@@ -52,6 +52,29 @@ func TestALapseThatSaysNothing(t *testing.T) {
 	}
 }
 
+// LH10: what a process learnt while it led is forgotten while another one leads, at the pace at
+// which the lease would have become shorter; what that other one asks for is not.
+func TestWhatIsLearntIsForgotten(t *testing.T) {
+	for _, c := range []struct{ since, others, want time.Duration }{
+		{3900 * ms, 100 * ms, 800 * ms},
+		{4100 * ms, 100 * ms, 400 * ms},
+		{9 * time.Second, 100 * ms, 200 * ms},
+		{time.Hour, 100 * ms, 100 * ms},
+		{time.Hour, 400 * ms, 400 * ms},
+	} {
+		l, r := adaptive()
+		l.renewed(r, 90*ms, time.Hour)
+		if l.lease != 800*ms || l.patience != 2*leastPatience {
+			t.Fatalf("after a gap of 90 ms the lease is %v", l.lease)
+		}
+		l.heard(c.others)
+		if l.begin(r, time.Hour+c.since); l.lease != c.want {
+			t.Errorf("%v later, after a lease of %v, it begins with %v, want %v", c.since, c.others,
+				l.lease, c.want)
+		}
+	}
+}
+
 // LH10: it becomes shorter step by step, and the more often it had to become longer, the later.
 func TestTheLeaseBecomesShorterSlowly(t *testing.T) {
 	l, r := adaptive()
