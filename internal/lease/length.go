@@ -107,8 +107,8 @@ func (l *length) begin(r *Roster, now Instant) {
 	l.since, l.delay, l.asking, l.others = now, 0, 0, 0
 }
 
-// forget makes the lease as short as it would be by now if this process had led on undisturbed. What
-// the present leaseholder asks for is known; this is about the process's own machine.
+// forget makes the lease as short as it would be by now if this process had led on undisturbed.
+// What the last leaseholder asked for is known; this is about the process's own machine.
 func (l *length) forget(now Instant) {
 	for idle := now - l.since; idle >= l.patience && l.lease > l.shortest; idle -= l.patience {
 		l.lease = max(l.lease/2, l.shortest)
