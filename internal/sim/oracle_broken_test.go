@@ -245,7 +245,8 @@ var brokenOnPurpose = []broken{
 		breaks: func(w *World) { w.sabotage.endlessRequest = true },
 		o: func(o *Options) {
 			stepDowns(o)
-			o.Processes, o.Strangers, o.Rest, o.Sicken = 2, 0, true, 4 // the other one stays ill
+			o.Processes, o.Strangers, o.Rest = 2, 0, true
+			o.Weights = Weights{StepDown: 3, Sicken: 4} // little else happens; the other one stays ill
 		},
 	},
 	{
