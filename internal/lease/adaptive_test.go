@@ -308,12 +308,7 @@ func TestHowMuchIsAskedForBesideALease(t *testing.T) {
 			s := leading(t, "P1", "P2")
 			if c.held < time.Second {
 				s = newSolo(t, s.roster, "P3")
-				s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
-				for _, k := range []lease.Kind{lease.PreVote, lease.Vote} {
-					p := s.sent(k, "P1")
-					s.response("P1", s.answer(p, true))
-					s.response("P2", s.answer(p, true))
-				}
+				s.elected()
 				s.answered(c.held, "P1", "P2")
 			} else {
 				s.answered(c.held-time.Second, "P1", "P2")

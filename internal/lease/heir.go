@@ -1,7 +1,5 @@
 package lease
 
-import "time"
-
 // ending is a lease that ended by a STEP DOWN (F3).
 type ending struct {
 	of    Incarnation
@@ -57,11 +55,11 @@ func (m *Machine) awaitHeir(heir string) {
 	f.heirUntil = f.heirLatest
 }
 
-// heirMayVote notes that the promises to the last leaseholder are released: from now on something
-// must be heard of the heir.
+// heirMayVote notes that the promises to the last leaseholder are released: from now on the heir
+// must ask for votes.
 func (m *Machine) heirMayVote(heir string) {
 	if f := &m.follower; heir != "" && f.heir == heir {
-		f.heirUntil = min(f.heirLatest, m.now.Boot+m.heirTimeout())
+		f.heirUntil = min(f.heirLatest, m.now.Boot+heirSilence*max(m.t, m.heartbeat))
 	}
 }
 
@@ -71,9 +69,6 @@ func (m *Machine) heirAsks(from string) {
 		m.heirMayVote(from)
 	}
 }
-
-// heirTimeout is for how long nothing may be heard of an heir until it is given up (F3).
-func (m *Machine) heirTimeout() time.Duration { return heirTimeout * max(m.t, m.heartbeat) }
 
 // giveUpHeir suspects an heir that has not taken over in time (F3).
 func (m *Machine) giveUpHeir() {

@@ -27,7 +27,7 @@ import "time"
 // often. The renewal says when the next one is due (V9, F4).
 //
 // A process begins with the shortest lease. When a roster names other bounds, it goes on with the
-// lease that it had, within them. Whoever takes over begins with the lease that the last
+// lease that it had, within them. A process that takes over begins with the lease that the last
 // leaseholder asked for, if that is longer than its own: the network and most of the machines are
 // the same, and a process that has just started knows nothing of them. What it learnt when it led
 // before it forgets meanwhile, as slowly as the lease would have become shorter.
@@ -36,10 +36,10 @@ import "time"
 // the votes run out, renewals show what the machines and the network are like. So a leaseholder
 // that fails within one Lease after its election is missed for up to that long. A leaseholder that
 // seeks an epoch beside the one that it holds (LH5, LH9) has measured its voters already. It asks
-// for the lease that it needs, but for no less than what is left of the one that it holds. If the
-// new roster has a voter that the old one had not, it asks for the longest again. If votes wait for
-// a slow disk, VOTE is repeated every heartbeat meanwhile, and what counts is the newest that is
-// granted (LH1).
+// for the lease that it needs, but for no less than what is left of the one that it holds. If these
+// are not the voters of the new roster, it asks for the longest again. If votes wait for a slow
+// disk, VOTE is repeated every heartbeat meanwhile, and what counts is the newest that is granted
+// (LH1).
 
 // length is how long a lease this process asks for. It outlives a lease: what a machine is like
 // does not change with who leads. But it is forgotten with time.

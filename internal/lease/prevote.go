@@ -271,8 +271,8 @@ func (m *Machine) followHearsay() {
 	liars := m.roster.voters() - m.roster.majority() // at most so many answers may be made up
 	believed := heard[min(len(heard)-1, liars)]
 	s.purpose = noPreVote
-	m.candidacy.leaseFound()
 	c := &m.candidacy
+	c.leaseFound()
 	c.retryAt = m.now.Boot + m.t/2 + m.random(m.t)
 	at, ok := s.unheardFrom(m.roster.majority(), m.now.Boot)
 	c.hastened = ok && at < c.retryAt && !c.hastened

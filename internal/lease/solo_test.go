@@ -244,6 +244,17 @@ func (s *solo) holding() lease.Epoch {
 	return e
 }
 
+// elected has P1 and P2 promise what it asks for when it is nominated.
+func (s *solo) elected() {
+	s.t.Helper()
+	s.do(lease.Event{Type: lease.Nominated, Process: s.config.Self.Name})
+	for _, k := range []lease.Kind{lease.PreVote, lease.Vote} {
+		p := s.sent(k, "P1")
+		s.response("P1", s.answer(p, true))
+		s.response("P2", s.answer(p, true))
+	}
+}
+
 // may reports whether the process may act at this instant.
 func (s *solo) may() bool {
 	_, deadline, ok := s.Permission()

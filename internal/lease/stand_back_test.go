@@ -76,12 +76,7 @@ func TestALeaseholderDoesNotStandBack(t *testing.T) {
 	s := newSolo(t, r, "P3")
 	s.holding()
 	s.restart()
-	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
-	for _, k := range []lease.Kind{lease.PreVote, lease.Vote} {
-		p := s.sent(k, "P1")
-		s.response("P1", s.answer(p, true))
-		s.response("P2", s.answer(p, true))
-	}
+	s.elected()
 	if !s.may() {
 		t.Fatal("it does not hold the lease")
 	}

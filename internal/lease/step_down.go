@@ -19,6 +19,27 @@ type steppingDown struct {
 // SteppingDown reports whether this process has stopped acting and has not sent RELEASE yet (LH6).
 func (m *Machine) SteppingDown() bool { return m.leaseholder.steppingDown != nil }
 
+// successor returns the highest other candidate that has answered the leaseholder within the last
+// lease (LH8); empty if there is none, or if a higher one may not have had the time to answer yet.
+func (m *Machine) successor() string {
+	l := &m.leaseholder
+	var highest Member
+	if m.now.Boot-l.held.since < m.answerTimeout() {
+		return ""
+	}
+	for _, q := range m.roster.Members {
+		p := l.peers[q.Name]
+		if p == nil || q.Name == m.self.Name || q.Priority == 0 || m.now.Boot < p.declinedUntil {
+			continue
+		}
+		present := m.answers(p) && !p.unlinked && m.now.Boot-p.lastResponse <= l.length.lease
+		if present && (highest.Name == "" || q.outranks(highest)) {
+			highest = q
+		}
+	}
+	return highest.Name
+}
+
 // stepDown stops acting and sends STEP DOWN; finishStepDown does the rest (LH6).
 func (m *Machine) stepDown(heir string) {
 	l := &m.leaseholder

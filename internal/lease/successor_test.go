@@ -14,12 +14,7 @@ func leading(t *testing.T, answer ...string) *solo {
 	r := rosterOf(5)
 	r.LeaseMinimum = 100 * ms
 	s := newSolo(t, r, "P3")
-	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
-	for _, k := range []lease.Kind{lease.PreVote, lease.Vote} {
-		p := s.sent(k, "P1")
-		s.response("P1", s.answer(p, true))
-		s.response("P2", s.answer(p, true))
-	}
+	s.elected()
 	s.answered(time.Second, answer...)
 	return s
 }

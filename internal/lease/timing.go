@@ -39,9 +39,9 @@ const (
 	// transferTimeout is how long a process may take to answer a TRANSFER with a TAKE OVER, and
 	// transferPause how long it is not asked again after it did not, both in T (PR5).
 	transferTimeout, transferPause = 2, 10
-	// heirTimeout is for how long nothing may be heard of an heir after the RELEASE, in T or
-	// heartbeats, whichever is longer (F3).
-	heirTimeout = 2
+	// heirSilence is for how long an heir may ask for nothing after the RELEASE, in T or heartbeats,
+	// whichever is longer (F3).
+	heirSilence = 2
 )
 
 // Window returns how long a leaseholder relies on a promise for the given lease (LH1):
