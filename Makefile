@@ -167,10 +167,9 @@ install-tools:
 	@$(INSTALL) helm.sh/helm/v3/cmd/helm version >/dev/null
 
 generate-tools:
-	@echo "tools: controller-gen and the protobuf plugins"
+	@echo "tools: controller-gen and the protobuf plugin"
 	@$(TOOL) controller-gen --version >/dev/null
 	@$(TOOL) protoc-gen-go --version >/dev/null
-	@$(TOOL) protoc-gen-go-grpc --version >/dev/null
 
 lint-tool:
 	@echo "tools: golangci-lint (the first time builds it: a minute or two)"

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -9,9 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-
+	"github.com/podesta-dev/podesta/internal/delimited"
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
@@ -202,17 +202,25 @@ func (a *agent) renew(ctx context.Context, s *site) error {
 	if err != nil {
 		return err
 	}
-	conn, err := grpc.NewClient("passthrough:///"+s.address,
-		grpc.WithTransportCredentials(credentials.NewTLS(a.keyring.RosterClient())),
-		grpc.WithContextDialer(dialFrom(a.node.source, func(*cable) {})))
+	conn, err := dialFrom(a.node.source, func(*cable) {})(ctx, s.address)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	granted, err := rosterpb.NewRosterServiceClient(conn).Join(ctx,
-		&rosterpb.JoinRequest{Csr: request})
-	if err != nil {
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	messages := delimited.New(tls.Client(conn, a.keyring.RosterClient()), 1<<20)
+	if err := messages.Send(&rosterpb.ToManager{Message: &rosterpb.ToManager_Join{
+		Join: &rosterpb.JoinRequest{Csr: request},
+	}}); err != nil {
 		return err
+	}
+	var answer rosterpb.ToAgent
+	if err := messages.Receive(&answer); err != nil {
+		return err
+	}
+	granted := answer.GetJoined()
+	if granted.GetCertificate() == nil {
+		return errors.New(granted.GetRefused().GetText())
 	}
 	if err := a.keyring.SetCertificate(granted.GetCertificate(), keyPEM); err != nil {
 		return err

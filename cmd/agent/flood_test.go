@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/connlimit"
+	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/memlimit"
 	"github.com/podesta-dev/podesta/test/flood"
 )
@@ -66,7 +67,7 @@ func TestFloodedAgent(t *testing.T) {
 			t.Errorf("%d → %d MiB, above the limit of %d MiB", before>>20, peak>>20, limit>>20)
 		}
 	}()
-	flood.Begin(t, links[0], 4, connlimit.Strangers, flood.Handshake(250<<10))
+	flood.Begin(t, links[0], 4, connlimit.Strangers, flood.Handshake(identity.LinkProtocol, 250<<10))
 	start(1, "b", "127.0.0.1:0")
 	awaitName(t, coordinators, "b")
 	flood.Begin(t, status, 4, connlimit.Strangers, flood.Headers(1<<20, false))

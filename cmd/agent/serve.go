@@ -172,7 +172,7 @@ func (s *sidecar) elect(
 			return err
 		}
 	}
-	links := transport.New(transport.Config{
+	links := transport.New(transport.Config{ //nolint:contextcheck // links end by Close
 		Listener:    listener,
 		Keyring:     s.keyring,
 		Self:        self,

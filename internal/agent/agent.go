@@ -5,7 +5,7 @@
 // clock, carries out each Ready in the order that package node prescribes, and publishes the view,
 // from which the app API, the probes and the reports to the manager are served. A second goroutine
 // writes to the disk, so that a slow disk delays only what depends on it. The package knows neither
-// Kubernetes nor gRPC.
+// Kubernetes nor the wire.
 //
 // What is not promised: that a View is still true when it is read. Classic groups fence nothing.
 package agent

@@ -1,7 +1,6 @@
 package connlimit
 
 import (
-	"context"
 	"errors"
 	"net"
 	"time"
@@ -13,8 +12,6 @@ type connection struct {
 	listener *Listener
 	address  string
 	timer    *time.Timer // ends a stranger's stay
-	// the call of a stranger; nil: it has made none. The connection's reader alone uses it (Single)
-	call context.Context //nolint:containedctx // whether it has ended is all that is asked
 
 	// guarded by the listener
 	pod  string // UID, when it has shown a certificate
@@ -47,8 +44,13 @@ func (c *connection) allowance() (stranger bool, left int) {
 	return c.pod == "", c.left
 }
 
-// authenticate makes a stranger a pod.
-func (c *connection) authenticate(uid string) {
+// Authenticate tells the Listener that accepted a connection whose it is: the pod with this UID has
+// shown a certificate on it, and the handshake has accepted that.
+func Authenticate(conn net.Conn, uid string) {
+	c, ok := conn.(*connection)
+	if !ok {
+		return
+	}
 	if oldest := c.listener.authenticate(c, uid); oldest != nil {
 		oldest.Close() //nolint:errcheck // nobody is left to tell
 	}

@@ -35,8 +35,8 @@ type Limits struct {
 
 // Listener is a server's, with these bounds. Connections beyond the bounds are closed at once. When
 // all places of strangers are taken, the address that has most of them makes room for one that has
-// fewer. Of a pod the oldest connection is closed, because the newest speaks for it. The server's
-// credentials, if it has any, are to be wrapped by [Credentials].
+// fewer. Of a pod the oldest connection is closed, because the newest speaks for it. A server that
+// is shown certificates says so by [Authenticate].
 type Listener struct {
 	net.Listener
 	limits Limits

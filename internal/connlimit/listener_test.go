@@ -44,8 +44,8 @@ func TestTheListenerCountsRight(t *testing.T) {
 	for range 3 {
 		connections = append(connections, enter(t, d, "here"))
 	}
-	connections[0].authenticate("a")
-	connections[1].authenticate("a")
+	Authenticate(connections[0], "a")
+	Authenticate(connections[1], "a")
 	if d.strangers != 1 || len(d.pods["a"]) != 2 || len(d.addresses["here"]) != 1 {
 		t.Fatalf("%d strangers (%v), pods %v", d.strangers, d.addresses, d.pods)
 	}
@@ -54,7 +54,7 @@ func TestTheListenerCountsRight(t *testing.T) {
 			c.Close()
 		}
 	}
-	connections[0].authenticate("a") // it was closed in the handshake
+	Authenticate(connections[0], "a") // it was closed in the handshake
 	if d.strangers != 0 || len(d.pods) != 0 || len(d.addresses) != 0 {
 		t.Errorf("when all have gone: %d strangers (%v), pods %v", d.strangers, d.addresses, d.pods)
 	}
@@ -104,7 +104,7 @@ func TestAStrangerSendsNoMoreThanItMay(t *testing.T) {
 		ours, theirs := net.Pipe()
 		c, _ := d.enter(ours)
 		if pod {
-			c.authenticate("uid")
+			Authenticate(c, "uid")
 		}
 		go func() {
 			_, _ = theirs.Write(make([]byte, 2*some.Bytes))
@@ -134,7 +134,7 @@ func TestAStrangerHasItsTime(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		d := New(nil, some)
 		enter(t, d, "stranger")
-		enter(t, d, "pod").authenticate("uid")
+		Authenticate(enter(t, d, "pod"), "uid")
 		<-time.After(some.Within - 1)
 		synctest.Wait()
 		if n, _ := d.count("uid"); n != 1 {

@@ -2,12 +2,12 @@ package connlimit
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
 // TurnLimits bound what is asked for by many and costs somebody something.
@@ -51,8 +51,16 @@ func NewTurns(l TurnLimits, now func() time.Time) *Turns {
 	}
 }
 
-// Take waits for a turn, for Patience at most. Whoever gets one gives it back by done. The error is
-// a gRPC status, ResourceExhausted if there is no turn.
+// ErrBusy is what Take returns if there is no turn. Its text says what to do.
+var ErrBusy = errors.New("busy")
+
+type busyError string
+
+func (b busyError) Error() string { return string(b) }
+
+func (busyError) Is(target error) bool { return target == ErrBusy }
+
+// Take waits for a turn, for Patience at most. Whoever gets one gives it back by done.
 func (t *Turns) Take(ctx context.Context, name string) (done func(), err error) {
 	s, err := t.enter(name)
 	if err != nil {
@@ -76,7 +84,7 @@ func (t *Turns) Take(ctx context.Context, name string) (done func(), err error) 
 	}, nil
 }
 
-var errTooMany = status.Error(codes.ResourceExhausted, "too many ask at once: try again")
+const errTooMany busyError = "too many ask at once: try again"
 
 func wait(ctx context.Context, free chan<- struct{}) error {
 	select {
@@ -107,8 +115,7 @@ func (t *Turns) enter(name string) (*source, error) {
 	case s.waiting >= t.Waiting:
 		return nil, errTooMany
 	case !s.left.AllowN(now, 1):
-		return nil, status.Errorf(codes.ResourceExhausted, "%s asks too often: try again in %s",
-			name, t.Refill)
+		return nil, busyError(fmt.Sprintf("%s asks too often: try again in %s", name, t.Refill))
 	}
 	s.waiting++
 	return s, nil

@@ -2,12 +2,10 @@ package connlimit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
-
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/podesta-dev/podesta/test/bubble"
 )
@@ -48,7 +46,7 @@ func TestNoSourceKeepsTheOthersWaiting(t *testing.T) {
 				refused <- err
 			}()
 		}
-		if err := <-refused; status.Code(err) != codes.ResourceExhausted {
+		if err := <-refused; !errors.Is(err, ErrBusy) {
 			t.Errorf("the one too many got %v", err)
 		}
 		modest := mustTake(t, all, "modest")
@@ -72,7 +70,7 @@ func TestWhoWaitsTooLongIsTold(t *testing.T) {
 		}
 		begun := time.Now()
 		_, err := all.Take(context.Background(), "next")
-		if status.Code(err) != codes.ResourceExhausted || time.Since(begun) != few.Patience {
+		if !errors.Is(err, ErrBusy) || time.Since(begun) != few.Patience {
 			t.Errorf("got %v after %s, want to be told to try again after %s", err, time.Since(begun), few.Patience)
 		}
 		gone, cancel := context.WithCancel(context.Background())
@@ -92,14 +90,14 @@ func TestWhoComesTooOftenIsTold(t *testing.T) {
 		for range few.Burst {
 			mustTake(t, all, "eager")()
 		}
-		if _, err := all.Take(context.Background(), "eager"); status.Code(err) != codes.ResourceExhausted {
+		if _, err := all.Take(context.Background(), "eager"); !errors.Is(err, ErrBusy) {
 			t.Fatalf("got %v, want to be refused", err)
 		}
 		mustTake(t, all, "other")()
 		<-time.After(2 * few.Refill)
 		mustTake(t, all, "eager")()
 		mustTake(t, all, "eager")()
-		if _, err := all.Take(context.Background(), "eager"); status.Code(err) != codes.ResourceExhausted {
+		if _, err := all.Take(context.Background(), "eager"); !errors.Is(err, ErrBusy) {
 			t.Errorf("got %v, want to be refused: two have been refilled", err)
 		}
 	})
@@ -112,7 +110,7 @@ func TestSourcesAreForgotten(t *testing.T) {
 		for i := range maxSources - 1 {
 			mustTake(t, all, fmt.Sprint(i))()
 		}
-		if _, err := all.Take(context.Background(), "one more"); status.Code(err) != codes.ResourceExhausted {
+		if _, err := all.Take(context.Background(), "one more"); !errors.Is(err, ErrBusy) {
 			t.Fatalf("got %v: more than %d sources at once", err, maxSources)
 		}
 		<-time.After(few.Refill)

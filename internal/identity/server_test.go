@@ -26,7 +26,7 @@ func newServer(t *testing.T, a *Authority, now time.Time) *tls.Certificate {
 func showing(own *tls.Certificate) *tls.Config {
 	return &tls.Config{
 		MinVersion:   tls.VersionTLS13,
-		NextProtos:   []string{"h2"},
+		NextProtos:   []string{LinkProtocol, RosterProtocol},
 		Certificates: []tls.Certificate{*own},
 	}
 }

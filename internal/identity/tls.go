@@ -6,11 +6,17 @@ import (
 	"fmt"
 )
 
+// The protocols that are spoken after the handshake (ALPN). Both ends must name the same one.
+const (
+	LinkProtocol   = "podesta-link/1"   // between agents
+	RosterProtocol = "podesta-roster/1" // between an agent and the manager
+)
+
 // PeerServer configures the link server of an agent: the client must present a certificate of a
 // trusted authority, and admit decides about its name. admit is called in each handshake,
 // concurrently, and must not block.
 func (k *Keyring) PeerServer(admit func(Name) error) *tls.Config {
-	return k.server(tls.RequireAnyClientCert, func(state tls.ConnectionState) error {
+	return k.server(LinkProtocol, tls.RequireAnyClientCert, func(state tls.ConnectionState) error {
 		leaf, err := k.verify(state, x509.ExtKeyUsageClientAuth)
 		if err != nil {
 			return err
@@ -25,7 +31,8 @@ func (k *Keyring) PeerServer(admit func(Name) error) *tls.Config {
 
 // PeerClient configures a link to another agent: the server must be exactly the expected process.
 func (k *Keyring) PeerClient(expect Name) *tls.Config {
-	return k.client(expect.String(), func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	return k.client(LinkProtocol, expect.String(), func(*tls.CertificateRequestInfo) (
+		*tls.Certificate, error) {
 		if own := k.current.Load().certificate; own != nil {
 			return own, nil
 		}
@@ -37,7 +44,7 @@ func (k *Keyring) PeerClient(expect Name) *tls.Config {
 // accepts a token instead. A certificate that it does present must be a process's, from a trusted
 // authority.
 func (k *Keyring) RosterServer() *tls.Config {
-	return k.server(tls.RequestClientCert, func(state tls.ConnectionState) error {
+	return k.server(RosterProtocol, tls.RequestClientCert, func(state tls.ConnectionState) error {
 		if len(state.PeerCertificates) == 0 {
 			return nil
 		}
@@ -55,8 +62,8 @@ func (k *Keyring) RosterServer() *tls.Config {
 // an authority that the manager no longer knows, because that would block the only way to a new
 // one, a Join by token.
 func (k *Keyring) RosterClient() *tls.Config {
-	return k.client(ManagerURI, func(request *tls.CertificateRequestInfo) (*tls.Certificate,
-		error) {
+	return k.client(RosterProtocol, ManagerURI, func(request *tls.CertificateRequestInfo) (
+		*tls.Certificate, error) {
 		own := k.current.Load().certificate
 		if own == nil || k.now().After(own.Leaf.NotAfter) ||
 			request.SupportsCertificate(own) != nil {
@@ -68,9 +75,9 @@ func (k *Keyring) RosterClient() *tls.Config {
 
 // server is the part that all servers share. It builds the configuration for each handshake, so
 // that the client is told the authorities that are trusted at that time.
-func (k *Keyring) server(auth tls.ClientAuthType,
+func (k *Keyring) server(protocol string, auth tls.ClientAuthType,
 	verify func(tls.ConnectionState) error) *tls.Config {
-	base := common(verify)
+	base := common(protocol, verify)
 	base.ClientAuth = auth
 	base.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		if own := k.current.Load().certificate; own != nil {
@@ -89,9 +96,9 @@ func (k *Keyring) server(auth tls.ClientAuthType,
 
 // client is the part that all clients share. InsecureSkipVerify only disables the check of a host
 // name. The check of the whole chain and of the URI replaces it.
-func (k *Keyring) client(expect string, own func(*tls.CertificateRequestInfo) (*tls.Certificate,
-	error)) *tls.Config {
-	config := common(func(state tls.ConnectionState) error {
+func (k *Keyring) client(protocol, expect string, own func(*tls.CertificateRequestInfo) (
+	*tls.Certificate, error)) *tls.Config {
+	config := common(protocol, func(state tls.ConnectionState) error {
 		leaf, err := k.verify(state, x509.ExtKeyUsageServerAuth)
 		if err != nil {
 			return err
@@ -113,11 +120,16 @@ func (k *Keyring) client(expect string, own func(*tls.CertificateRequestInfo) (*
 // common refuses everything below TLS 1.3 and issues no session tickets, because a resumed session
 // would rely on an earlier verification, perhaps of another identity. VerifyConnection runs in
 // every handshake.
-func common(verify func(tls.ConnectionState) error) *tls.Config {
+func common(protocol string, verify func(tls.ConnectionState) error) *tls.Config {
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
-		NextProtos:             []string{"h2"},
+		NextProtos:             []string{protocol},
 		SessionTicketsDisabled: true,
-		VerifyConnection:       verify,
+		VerifyConnection: func(state tls.ConnectionState) error {
+			if state.NegotiatedProtocol != protocol {
+				return fmt.Errorf("speaks %q instead of %s", state.NegotiatedProtocol, protocol)
+			}
+			return verify(state)
+		},
 	}
 }

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
 // Admission decides which pods get certificates. The decision needs the API server, so the manager
@@ -41,15 +39,15 @@ func Moved(format string, args ...any) error {
 	return &Refusal{Reason: fmt.Sprintf(format, args...), Moved: true}
 }
 
-// admissionError converts an error of an Admission into the status that the agent gets.
+// admissionError converts an error of an Admission into what the agent is told.
 func admissionError(err error) error {
 	refusal, ok := errors.AsType[*Refusal](err)
 	switch {
 	case ok && refusal.Moved:
-		return status.Error(codes.FailedPrecondition, refusal.Reason)
+		return refuse(rosterpb.Refusal_MOVED, "%s", refusal.Reason)
 	case ok:
-		return status.Error(codes.PermissionDenied, refusal.Reason)
+		return refuse(rosterpb.Refusal_DENIED, "%s", refusal.Reason)
 	}
-	return status.Errorf(codes.Unavailable, "the manager cannot decide at the moment whether the "+
-		"pod may join; the agent will try again: %v", err)
+	return refuse(rosterpb.Refusal_UNAVAILABLE, "the manager cannot decide at the moment whether "+
+		"the pod may join; the agent will try again: %v", err)
 }

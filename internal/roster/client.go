@@ -17,9 +17,9 @@ import (
 const (
 	callTimeout = 15 * time.Second // of a Join, including its TokenReview
 	dialTimeout = 5 * time.Second
-	// A manager that vanished silently is noticed within the sum of both. The interval is longer than
-	// the manager's own (agentPing), so that a manager that is there is not asked.
-	pingInterval = 12 * time.Second
+	// A manager that vanished silently is noticed within the sum of both, and an agent by the manager
+	// (silentWithin).
+	pingInterval = 10 * time.Second
 	pingTimeout  = 5 * time.Second
 	trustPoll    = 250 * time.Millisecond // how often the client looks for a missing CA bundle
 	// a roster of 256 processes with the longest names is smaller

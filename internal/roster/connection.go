@@ -6,74 +6,44 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync/atomic"
+	"os"
+	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/keepalive"
-
+	"github.com/podesta-dev/podesta/internal/delimited"
 	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
-// connection is one to the manager, with these credentials.
+// connection is one to the manager. One goroutine receives.
 type connection struct {
-	*grpc.ClientConn
-
-	opened   chan net.Conn // holds what gRPC has not asked for yet; capacity 1
-	unproved atomic.Bool   // what accepted it did not prove that it is the manager
+	raw      net.Conn
+	messages *delimited.Stream
+	leave    func() bool // the connection no longer ends with the context
+	unproved bool        // what accepted it did not prove that it is the manager
 }
 
-// connect opens a connection, and prepares it for these credentials. It is opened before gRPC makes
-// anything: between two managers, all agents of a cluster try again and again, and a connection
-// that is refused should cost them next to nothing.
-//
-// The client does not use gRPC's own reconnecting: Run starts a new subscription when one ends.
+// connect opens a connection with these credentials, which ends with ctx. It returns nil if nobody
+// is there, and a connection of no use with the reason if the handshake fails: between two managers
+// all agents of a cluster try again and again, and to find nobody should cost them next to nothing.
 func (c *Client) connect(ctx context.Context, keyring *identity.Keyring) (*connection, error) {
-	opened, err := c.dial(ctx)
+	raw, err := c.dial(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the manager: %w", err)
 	}
-	conn := &connection{opened: make(chan net.Conn, 1)}
-	conn.opened <- opened
 	config := keyring.RosterClient()
+	conn := &connection{raw: raw}
+	conn.leave = context.AfterFunc(ctx, func() { raw.Close() })
 	verify := config.VerifyConnection
 	config.VerifyConnection = func(state tls.ConnectionState) error {
 		err := verify(state)
-		conn.unproved.Store(err != nil)
+		conn.unproved = err != nil
 		return err
 	}
-	conn.ClientConn, err = grpc.NewClient("passthrough:///"+c.Address,
-		grpc.WithTransportCredentials(credentials.NewTLS(config)),
-		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return conn.take() }),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{
-			Time:    pingInterval,
-			Timeout: pingTimeout,
-		}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxUpdateSize)),
-		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
-		grpc.WithReadBufferSize(4<<10), grpc.WithWriteBufferSize(4<<10))
-	if err != nil {
-		return nil, errors.Join(err, opened.Close())
-	}
-	return conn, nil
-}
-
-// take hands out what was opened, to gRPC and once.
-func (c *connection) take() (net.Conn, error) {
-	select {
-	case opened := <-c.opened:
-		return opened, nil
-	default:
-		return nil, errors.New("a connection is handed out once")
-	}
-}
-
-// Close closes it, whether or not gRPC has asked for it.
-func (c *connection) Close() {
-	_ = c.ClientConn.Close() // it fails if it was closed before
-	if opened, err := c.take(); err == nil {
-		_ = opened.Close() // nothing was sent on it
-	}
+	secured := tls.Client(raw, config)
+	conn.messages = delimited.New(secured, maxUpdateSize)
+	ctx, cancel := context.WithTimeout(ctx, handshakeWithin)
+	defer cancel()
+	return conn, secured.HandshakeContext(ctx)
 }
 
 func (c *Client) dial(ctx context.Context) (net.Conn, error) {
@@ -83,4 +53,51 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 		return c.Dial(ctx, c.Address)
 	}
 	return new(net.Dialer).DialContext(ctx, "tcp", c.Address)
+}
+
+func (c *connection) close() {
+	c.leave()
+	c.raw.Close()
+}
+
+// send sends a message. What the manager does not read in time ends the connection.
+func (c *connection) send(m *rosterpb.ToManager) error {
+	//nolint:errcheck // a connection that takes no deadline has ended
+	c.raw.SetWriteDeadline(time.Now().Add(writeWithin))
+	err := c.messages.Send(m)
+	if err != nil {
+		c.raw.Close()
+	}
+	return err
+}
+
+// receive returns the next message, if one comes within most.
+func (c *connection) receive(most time.Duration) (*rosterpb.ToAgent, error) {
+	//nolint:errcheck // as above
+	c.raw.SetReadDeadline(time.Now().Add(most))
+	message := new(rosterpb.ToAgent)
+	err := c.messages.Receive(message)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, fmt.Errorf("no word from the manager for %s: %w", most, err)
+	case err != nil:
+		return nil, fmt.Errorf("read from the manager: %w", err)
+	case message.GetEnded() != nil:
+		return nil, refusalError(message.GetEnded())
+	}
+	return message, nil
+}
+
+// join sends a Join and waits for the answer. Nobody else may receive meanwhile.
+func (c *connection) join(ctx context.Context, r *rosterpb.JoinRequest) (*rosterpb.JoinResponse,
+	error) {
+	defer context.AfterFunc(ctx, func() { c.raw.Close() })()
+	err := c.send(&rosterpb.ToManager{Message: &rosterpb.ToManager_Join{Join: r}})
+	for err == nil {
+		var message *rosterpb.ToAgent
+		if message, err = c.receive(callTimeout); message.GetJoined() != nil {
+			return message.GetJoined(), nil
+		}
+	}
+	return nil, errors.Join(ctx.Err(), err)
 }

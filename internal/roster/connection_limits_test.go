@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/podesta-dev/podesta/internal/connlimit"
+	"github.com/podesta-dev/podesta/internal/delimited"
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
@@ -53,7 +52,7 @@ func TestStrangersOfOneAddressAreBounded(t *testing.T) {
 	keyring := identity.NewKeyring(time.Now)
 	must(t, keyring.SetTrust(m.bundle))
 	must(t, tls.Client(other, keyring.RosterClient()).HandshakeContext(t.Context()))
-	must(t, subscription.Send(&rosterpb.Report{StateId: "m"}))
+	subscription.report(t, &rosterpb.Report{StateId: "m"})
 	m.sees(t, "the subscription of before", connected(a.Pod))
 	conns[0].Close()
 	deadline := time.Now().Add(patience)
@@ -87,9 +86,11 @@ func TestOfAPodTheNewestConnectionsStay(t *testing.T) {
 		must(t, err)
 		t.Cleanup(func() { conn.Close() })
 		must(t, conn.SetReadDeadline(time.Now().Add(patience)))
-		// the server's settings: it has accepted the connection
-		_, err = io.ReadFull(conn, make([]byte, 9))
-		must(t, err)
+		messages := delimited.New(conn, maxUpdateSize)
+		must(t, messages.Send(&rosterpb.ToManager{Message: &rosterpb.ToManager_Join{
+			Join: &rosterpb.JoinRequest{Token: strings.Repeat("x", maxToken+1)},
+		}}))
+		must(t, messages.Receive(new(rosterpb.ToAgent))) // the server has accepted the connection
 		return conn
 	}
 	var conns []*tls.Conn
@@ -138,12 +139,9 @@ func TestRenewalsDoNotWaitForJoins(t *testing.T) {
 	for host := range joinLimits.AtOnce / joinLimits.OfSource {
 		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(host+1))}}
 		for range joinLimits.OfSource {
-			client := rosterpb.NewRosterServiceClient(m.dialFrom(t, dialer))
+			client := m.dialFrom(t, dialer)
 			joins.Go(func() {
-				if _, err := client.Join(context.Background(), &rosterpb.JoinRequest{
-					Token: "a",
-					Csr:   csr,
-				}); err != nil {
+				if _, err := client.ask(context.Background(), "a", csr); err != nil {
 					t.Errorf("one that waited got %v", err)
 				}
 			})
@@ -153,23 +151,53 @@ func TestRenewalsDoNotWaitForJoins(t *testing.T) {
 		<-admission.asked
 	}
 	key, cert := issue(t, authority, a, time.Now())
-	renewal := rosterpb.NewRosterServiceClient(m.dial(t, key, cert))
+	renewal := m.dial(t, key, cert)
 	begun := time.Now()
-	if _, err := renewal.Join(t.Context(), &rosterpb.JoinRequest{Csr: csr}); err != nil ||
+	if _, err := renewal.ask(t.Context(), "", csr); err != nil ||
 		time.Since(begun) > joinQueue {
 		t.Errorf("the renewal: %v after %s", err, time.Since(begun))
 	}
-	late := rosterpb.NewRosterServiceClient(m.dialFrom(t,
-		net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 2, 1)}}))
-	if _, err := late.Join(t.Context(), &rosterpb.JoinRequest{
-		Token: "a",
-		Csr:   csr,
-	}); status.Code(err) != codes.ResourceExhausted {
+	late := m.dialFrom(t, net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 2, 1)}})
+	if _, err := late.ask(t.Context(), "a", csr); codeOf(err) != rosterpb.Refusal_BUSY {
 		t.Errorf("a join beside %d stuck ones: %v, want to be told to try again",
 			joinLimits.AtOnce, err)
 	}
 	close(admission.decide)
 	joins.Wait()
+}
+
+// A stranger's second Join is refused while the first one is under way, and not afterwards.
+func TestAConnectionHasOneJoinAtATime(t *testing.T) {
+	authority, err := identity.NewAuthority(time.Now())
+	must(t, err)
+	admission := stuck{guests{"a": a}, make(chan struct{}, 2), make(chan struct{})}
+	m := startManager(t, authority, "127.0.0.1:0", admission)
+	c := m.dial(t, nil, nil)
+	must(t, c.failed)
+	ask := func() {
+		must(t, c.send(&rosterpb.ToManager{Message: &rosterpb.ToManager_Join{
+			Join: &rosterpb.JoinRequest{Token: "a", Csr: request(t)},
+		}}))
+	}
+	answered := func() *rosterpb.JoinResponse {
+		answer, err := c.receive(patience)
+		must(t, err)
+		return answer.GetJoined()
+	}
+	ask()
+	<-admission.asked
+	ask()
+	if code := answered().GetRefused().GetCode(); code != rosterpb.Refusal_BUSY {
+		t.Errorf("the second one beside the first: %v", code)
+	}
+	close(admission.decide)
+	if no := answered().GetRefused(); no != nil {
+		t.Errorf("the first one: %v", no)
+	}
+	ask()
+	if no := answered().GetRefused(); no != nil {
+		t.Errorf("one after the first: %v", no)
+	}
 }
 
 // A pod that renews all the time is limited, and other pods are not.
@@ -178,9 +206,9 @@ func TestAPodThatRenewsAllTheTimeIsStopped(t *testing.T) {
 	csr := request(t)
 	renew := func(n identity.Name) func() error {
 		key, cert := issue(t, m.authority, n, time.Now())
-		client := rosterpb.NewRosterServiceClient(m.dial(t, key, cert))
+		client := m.dial(t, key, cert)
 		return func() error {
-			_, err := client.Join(t.Context(), &rosterpb.JoinRequest{Csr: csr})
+			_, err := client.ask(t.Context(), "", csr)
 			return err
 		}
 	}
@@ -190,7 +218,7 @@ func TestAPodThatRenewsAllTheTimeIsStopped(t *testing.T) {
 			t.Fatalf("renewal %d: %v", i+1, err)
 		}
 	}
-	if err := greedy(); status.Code(err) != codes.ResourceExhausted {
+	if err := greedy(); codeOf(err) != rosterpb.Refusal_BUSY {
 		t.Errorf("renewal %d: %v, want to be refused", renewalLimits.Burst+1, err)
 	}
 	must(t, modest())
@@ -220,8 +248,7 @@ func TestWhatIsSignedEndsADayAfterThePodWasSeen(t *testing.T) {
 		mu.Unlock()
 		close(admission.decide)
 	}()
-	granted, err := rosterpb.NewRosterServiceClient(m.dial(t, nil, nil)).Join(t.Context(),
-		&rosterpb.JoinRequest{Token: "a", Csr: request(t)})
+	granted, err := m.dial(t, nil, nil).ask(t.Context(), "a", request(t))
 	must(t, err)
 	leaf := parse(t, granted.GetCertificate())
 	if last := (<-seen).Add(identity.Lifetime); leaf.NotAfter.After(last) {

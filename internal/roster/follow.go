@@ -8,34 +8,51 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc"
-
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
+
+// follower is a subscription that an agent has. One goroutine receives; others send reports, pings
+// and requests.
+type follower struct {
+	*connection
+	client *Client
+	// the answers to the request that is under way; what nobody waits for is dropped
+	joined chan *rosterpb.JoinResponse
+	shown  chan *rosterpb.Shown
+	asked  chan struct{} // signals that the manager asks for the roster in use; capacity 1
+}
 
 // follow runs one subscription: it passes on the manager's updates and sends reports until either
 // end closes the subscription or the certificate has been renewed.
 func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
-	conn, err := c.connect(ctx, c.Keyring)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	manager := rosterpb.NewRosterServiceClient(conn)
-	stream, err := manager.Follow(ctx)
+	conn, err := c.connect(ctx, c.Keyring)
+	if conn == nil {
+		return err
+	}
+	defer conn.close()
+	f := &follower{
+		connection: conn,
+		client:     c,
+		joined:     make(chan *rosterpb.JoinResponse, 1),
+		shown:      make(chan *rosterpb.Shown, 1),
+		asked:      make(chan struct{}, 1),
+	}
+	if err == nil {
+		err = f.send(&rosterpb.ToManager{Message: &rosterpb.ToManager_Follow{Follow: &rosterpb.Follow{}}})
+	}
 	if err != nil {
 		return c.failed(conn, err)
 	}
 	var tasks sync.WaitGroup
 	defer tasks.Wait()
 	defer cancel(nil)
-	tasks.Go(func() { c.sendReports(ctx, stream) })
-	tasks.Go(func() { cancel(c.renew(ctx, manager)) })
-	asked := make(chan struct{}, 1)
-	tasks.Go(func() { c.show(ctx, manager, asked) })
-	answered, err := c.receive(ctx, stream, updates, asked)
+	tasks.Go(func() { f.report(ctx) })
+	tasks.Go(func() { f.ping(ctx) })
+	tasks.Go(func() { cancel(c.renew(ctx, f)) })
+	tasks.Go(func() { f.show(ctx) })
+	answered, err := f.listen(ctx, updates)
 	cause := context.Cause(ctx)
 	if errors.Is(cause, errRenewed) {
 		c.unanswered = 0
@@ -50,14 +67,13 @@ func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 	return fmt.Errorf("follow the roster: %w", err)
 }
 
-type followStream = grpc.BidiStreamingClient[rosterpb.Report, rosterpb.Update]
-
-// receive passes on updates until the stream ends. answered reports whether the manager sent
-// anything at all: a manager that accepts our certificate always starts with its CA bundle.
-func (c *Client) receive(ctx context.Context, stream followStream,
-	updates chan<- Update, asked chan<- struct{}) (answered bool, err error) {
+// listen handles what the manager sends until the subscription ends. answered reports whether the
+// manager sent anything at all: a manager that accepts our certificate always starts with its CA
+// bundle.
+func (f *follower) listen(ctx context.Context, updates chan<- Update) (answered bool, err error) {
+	c := f.client
 	for {
-		message, err := stream.Recv()
+		message, err := f.receive(pingInterval + pingTimeout)
 		if err != nil {
 			return answered, movedError(err)
 		}
@@ -66,25 +82,77 @@ func (c *Client) receive(ctx context.Context, stream followStream,
 			c.reconnect.follows(time.Now())
 			c.Logger.Info("following the manager", "manager", c.Address)
 		}
-		c.reconnect.told(message.GetReturnWithinMilliseconds())
-		if message.GetShow() != nil {
-			select {
-			case asked <- struct{}{}:
-			default: // it will be shown
-			}
-			continue
+		switch m := message.GetMessage().(type) {
+		case *rosterpb.ToAgent_Joined:
+			offer(f.joined, m.Joined)
+		case *rosterpb.ToAgent_Shown:
+			offer(f.shown, m.Shown)
+		case *rosterpb.ToAgent_Update:
+			err = f.update(ctx, m.Update, updates)
 		}
-		update, err := c.take(message)
 		if err != nil {
 			return answered, err
 		}
-		if update == (Update{}) {
-			continue
-		}
-		select {
-		case updates <- update:
-		case <-ctx.Done():
-			return answered, ctx.Err()
+	}
+}
+
+// offer puts something into a channel that has room for one, if it is empty.
+func offer[T any](to chan<- T, what T) {
+	select {
+	case to <- what:
+	default:
+	}
+}
+
+// update handles an update.
+func (f *follower) update(ctx context.Context, message *rosterpb.Update,
+	updates chan<- Update) error {
+	f.client.reconnect.told(message.GetReturnWithinMilliseconds())
+	if message.GetShow() != nil {
+		offer(f.asked, struct{}{}) // it will be shown
+		return nil
+	}
+	update, err := f.client.take(message)
+	if err != nil || update == (Update{}) {
+		return err
+	}
+	select {
+	case updates <- update:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// ask sends a request and waits for its answer. There is one request of its kind at a time.
+func ask[T any](ctx context.Context, f *follower, request *rosterpb.ToManager, answers <-chan T) (T,
+	error) {
+	select {
+	case <-answers: // to one that was given up
+	default:
+	}
+	var none T
+	if err := f.send(request); err != nil {
+		return none, err
+	}
+	select {
+	case answer := <-answers:
+		return answer, nil
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
+
+func (f *follower) join(ctx context.Context, r *rosterpb.JoinRequest) (*rosterpb.JoinResponse,
+	error) {
+	return ask(ctx, f, &rosterpb.ToManager{Message: &rosterpb.ToManager_Join{Join: r}}, f.joined)
+}
+
+// ping shows the manager that this agent is there, and has it show the same.
+func (f *follower) ping(ctx context.Context) {
+	for sleep(ctx, pingInterval) {
+		if f.send(&rosterpb.ToManager{Message: &rosterpb.ToManager_Ping{Ping: &rosterpb.Ping{}}}) != nil {
+			return // listen returns the error
 		}
 	}
 }
@@ -113,20 +181,21 @@ func (c *Client) take(message *rosterpb.Update) (Update, error) {
 	return Update{}, nil
 }
 
-// sendReports sends the newest report whenever it differs from the last one that was sent on this
-// stream. If the stream fails, receive returns the error.
-func (c *Client) sendReports(ctx context.Context, stream followStream) {
+// report sends the newest report whenever it differs from the last one that was sent on this
+// subscription. If that fails, listen returns the error.
+func (f *follower) report(ctx context.Context) {
 	var sent *Report
 	for {
-		if newest := c.newest.Load(); newest != nil && (sent == nil ||
+		if newest := f.client.newest.Load(); newest != nil && (sent == nil ||
 			!reflect.DeepEqual(*sent, *newest)) {
-			if stream.Send(reportToWire(*newest)) != nil {
+			report := &rosterpb.ToManager_Report{Report: reportToWire(*newest)}
+			if f.send(&rosterpb.ToManager{Message: report}) != nil {
 				return
 			}
 			sent = newest
 		}
 		select {
-		case <-c.wake:
+		case <-f.client.wake:
 		case <-ctx.Done():
 			return
 		}

@@ -83,6 +83,14 @@ func newManager(t *testing.T) *manager {
 func startManager(t *testing.T, authority *identity.Authority, address string, admission Admission,
 	edit ...func(*ServerConfig)) *manager {
 	t.Helper()
+	listener, err := net.Listen("tcp", address)
+	must(t, err)
+	return serve(t, authority, listener, admission, edit...)
+}
+
+func serve(t *testing.T, authority *identity.Authority, listener net.Listener, admission Admission,
+	edit ...func(*ServerConfig)) *manager {
+	t.Helper()
 	bundle, _, err := authority.PEM()
 	must(t, err)
 	keyring := identity.NewKeyring(time.Now)
@@ -90,8 +98,6 @@ func startManager(t *testing.T, authority *identity.Authority, address string, a
 	must(t, err)
 	must(t, keyring.SetCertificate(cert, key))
 	must(t, keyring.SetTrust(bundle))
-	listener, err := net.Listen("tcp", address)
-	must(t, err)
 	m := &manager{
 		authority: authority,
 		bundle:    bundle,
@@ -271,3 +277,9 @@ func (f failures) Handle(_ context.Context, r slog.Record) error {
 	})
 	return nil
 }
+
+// nowhere is where a subscription leads that is not of a connection.
+type nowhere struct{}
+
+func (nowhere) wakeUp()       {}
+func (nowhere) endSoon(error) {}

@@ -11,10 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
 // impostor is a manager of somebody who has an authority of his own, and admits everybody.
@@ -224,7 +222,7 @@ func TestOnlyAFailedProofIsCalledOne(t *testing.T) {
 			if unproved := (*unprovedError)(nil); err == nil || errors.As(err, &unproved) {
 				t.Errorf("got %v", err)
 			}
-			if code := status.Code(err); !test.stop && code != codes.PermissionDenied {
+			if !test.stop && codeOf(err) != rosterpb.Refusal_DENIED {
 				t.Errorf("it was not refused: %v", err)
 			}
 		})

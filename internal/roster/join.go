@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
@@ -33,10 +30,9 @@ func (c *Client) needsCertificate() bool {
 // The certificate is refused if the manager does not know it, or if we do not take what is there
 // for the manager.
 func (c *Client) failed(conn *connection, err error) error {
-	unproved := conn.unproved.Load()
-	c.refused = unproved || status.Code(err) == codes.Unauthenticated
+	c.refused = conn.unproved || codeOf(err) == rosterpb.Refusal_UNAUTHENTICATED
 	c.unanswered++
-	if unproved {
+	if conn.unproved {
 		return &unprovedError{cause: err, until: c.pinned()}
 	}
 	return fmt.Errorf("follow the roster: %w", err)
@@ -89,13 +85,15 @@ func (c *Client) joinAt(ctx context.Context, by *identity.Keyring) error {
 			"ServiceAccount token with audience podesta.dev): %w", err)
 	}
 	conn, err := c.connect(ctx, by)
-	if err != nil {
+	if conn == nil {
 		return err
 	}
-	defer conn.Close()
-	err = c.join(ctx, rosterpb.NewRosterServiceClient(conn), token)
+	defer conn.close()
+	if err == nil {
+		err = c.join(ctx, conn, token)
+	}
 	switch {
-	case err != nil && conn.unproved.Load():
+	case err != nil && conn.unproved:
 		return &unprovedError{cause: err}
 	case err != nil:
 		return fmt.Errorf("join by token: %w", err)
@@ -122,10 +120,14 @@ func (e *unprovedError) Error() string {
 
 func (e *unprovedError) Unwrap() error { return e.cause }
 
+// joiner sends a Join over a connection, and returns the answer.
+type joiner interface {
+	join(ctx context.Context, r *rosterpb.JoinRequest) (*rosterpb.JoinResponse, error)
+}
+
 // join creates a new key, gets a certificate for it, and uses both after they are kept. With an
 // empty token the connection's certificate identifies the pod, which renews it.
-func (c *Client) join(ctx context.Context, manager rosterpb.RosterServiceClient,
-	token string) error {
+func (c *Client) join(ctx context.Context, at joiner, token string) error {
 	key, err := identity.NewKey()
 	if err != nil {
 		return err
@@ -141,7 +143,10 @@ func (c *Client) join(ctx context.Context, manager rosterpb.RosterServiceClient,
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	asked := c.Boot()
-	granted, err := manager.Join(ctx, &rosterpb.JoinRequest{Token: token, Csr: request})
+	granted, err := at.join(ctx, &rosterpb.JoinRequest{Token: token, Csr: request})
+	if err == nil {
+		err = refusalError(granted.GetRefused())
+	}
 	if err != nil {
 		return movedError(err)
 	}

@@ -29,7 +29,7 @@ func metricsServer(t *testing.T, m *manager) (to *manager, handshakes chan error
 			}
 			err = tls.Server(conn, &tls.Config{
 				MinVersion:   tls.VersionTLS13,
-				NextProtos:   []string{"h2"},
+				NextProtos:   []string{identity.RosterProtocol},
 				Certificates: []tls.Certificate{*own},
 			}).HandshakeContext(t.Context())
 			_ = conn.Close()

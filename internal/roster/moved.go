@@ -5,10 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
 // A pod that is relabelled from one group to another has a certificate of the first one, which gets
@@ -28,8 +26,8 @@ func (e *MovedError) Error() string {
 
 // movedError returns a *MovedError if that is what the manager answers, and otherwise err.
 func movedError(err error) error {
-	if s, ok := status.FromError(err); ok && s.Code() == codes.FailedPrecondition {
-		return &MovedError{s.Message()}
+	if codeOf(err) == rosterpb.Refusal_MOVED {
+		return &MovedError{err.Error()}
 	}
 	return err
 }
@@ -97,7 +95,7 @@ func (p *publisher) list(key groupKey, last, next *Roster) {
 		at.listed = append(at.listed, key)
 		for _, s := range at.subscriptions {
 			if s.name.Group != key.group {
-				s.wakeUp()
+				s.to.wakeUp()
 			}
 		}
 	}

@@ -9,9 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
@@ -198,7 +195,7 @@ func TestWhoHasNotMoved(t *testing.T) {
 func TestANewManagerDoesNotKnowWhoHasMoved(t *testing.T) {
 	m := managerOf(t, labelled("billing"))
 	m.Publish(of("billing", 1))
-	m.publisher.enter(a, newSubscription(a, 1, time.Now()))
+	m.publisher.enter(a, newSubscription(a, 1, nowhere{}))
 	if m.publisher.elsewhere(a) {
 		t.Error("the agent of a group that is not known yet is told that it has moved")
 	}
@@ -212,13 +209,13 @@ func TestARenewalAfterTheMove(t *testing.T) {
 	g := newAgent(t, m, "a", certifiedAs(t, m, a))
 	conn, err := g.connect(t.Context(), g.Keyring)
 	must(t, err)
-	defer conn.Close()
-	client := rosterpb.NewRosterServiceClient(conn)
-	_, err = client.Join(t.Context(), &rosterpb.JoinRequest{Csr: []byte("x")})
-	if status.Code(err) != codes.FailedPrecondition {
-		t.Errorf("the renewal: %v, want FailedPrecondition", err)
+	defer conn.close()
+	answer, err := conn.join(t.Context(), &rosterpb.JoinRequest{Csr: []byte("x")})
+	must(t, err)
+	if answer.GetRefused().GetCode() != rosterpb.Refusal_MOVED {
+		t.Errorf("the renewal: %v, want MOVED", answer)
 	}
-	movedBy(t, ended(g.join(t.Context(), client, "")), `belongs to group "billing" now`)
+	movedBy(t, ended(g.join(t.Context(), conn, "")), `belongs to group "billing" now`)
 }
 
 // An agent that has run as a process of one group never goes on as one of another: it keeps nothing
@@ -239,7 +236,7 @@ func TestATokenThatBuysAnotherGroup(t *testing.T) {
 // What is known of where processes are is dropped with the rosters and the subscriptions.
 func TestPlacesAreDropped(t *testing.T) {
 	m := managerOf(t, labelled("scheduler"))
-	first, second := newSubscription(a, 1, time.Now()), newSubscription(a, 2, time.Now())
+	first, second := newSubscription(a, 1, nowhere{}), newSubscription(a, 2, nowhere{})
 	m.publisher.enter(a, first)
 	m.publisher.enter(a, second)
 	m.Publish(sample(1))

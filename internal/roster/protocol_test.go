@@ -3,22 +3,15 @@ package roster
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"net"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/status"
 
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
@@ -85,7 +78,7 @@ func TestSlowAgentSkipsOvertakenRosters(t *testing.T) {
 	m.Publish(sample(1))
 	g := newAgent(t, m, "a").run(t)
 	g.next(t)
-	subscription := newSubscription(a, 1, time.Now().Add(time.Hour))
+	subscription := newSubscription(a, 1, nowhere{})
 	_, last := pending(t, subscription, m, sent{})
 	for generation := int64(2); generation <= 1000; generation++ {
 		m.Publish(sample(generation))
@@ -137,7 +130,7 @@ func TestGoneAndBack(t *testing.T) {
 // told Gone would stop electing.
 func TestNewManagerSaysNothingAboutAGroupItDoesNotKnowYet(t *testing.T) {
 	m := newManager(t)
-	subscription := newSubscription(a, 1, time.Now().Add(time.Hour))
+	subscription := newSubscription(a, 1, nowhere{})
 	updates, last := pending(t, subscription, m, sent{})
 	if len(updates) != 1 || updates[0].GetTrust() == nil {
 		t.Fatalf("before anything is known a subscription says %v, want the bundle only", updates)
@@ -228,7 +221,7 @@ func TestCertificateIsRenewedAtHalfLifeWithoutATokenAndAnotherSubscriptionFollow
 		m.publisher.mu.Lock()
 		defer m.publisher.mu.Unlock()
 		s := m.publisher.groups[groupKey{"shop", "scheduler"}].subscriptions[a.UID]
-		return s != nil && s.notAfter.After(old)
+		return s != nil && s.to.(*following).session.notAfter.After(old)
 	}() {
 		if time.Now().After(deadline) {
 			t.Fatal("no subscription was begun with the new certificate")
@@ -245,11 +238,11 @@ func TestNewestSubscriptionOfAPodSpeaksForIt(t *testing.T) {
 	m.Publish(sample(1))
 	key, cert := issue(t, m.authority, a, time.Now())
 	first, second := m.follow(t, key, cert), m.follow(t, key, cert)
-	must(t, second.Send(&rosterpb.Report{Coordinator: "second"}))
+	second.report(t, &rosterpb.Report{Coordinator: "second"})
 	m.sees(t, "the second subscription",
 		func(all []Sighting) bool { return len(all) == 1 && all[0].Report.Coordinator == "second" })
-	if code := drain(first); code != codes.Aborted {
-		t.Errorf("the older subscription ended with %v, want Aborted", code)
+	if err := first.drain(); codeOf(err) != rosterpb.Refusal_REPLACED {
+		t.Errorf("the older subscription ended with %v, want REPLACED", err)
 	}
 	if all := m.Sightings.Group("shop", "scheduler"); !all[0].Connected {
 		t.Error("the end of the older subscription made the pod disconnected")
@@ -271,34 +264,26 @@ func TestRefusals(t *testing.T) {
 	},
 		time.Now())
 	csr := request(t)
-	follow := func(c rosterpb.RosterServiceClient) error {
-		stream, err := c.Follow(t.Context())
-		if err != nil {
-			return err
-		}
-		_, err = stream.Recv()
-		return err
-	}
-	join := func(token string, csr []byte) func(rosterpb.RosterServiceClient) error {
-		return func(c rosterpb.RosterServiceClient) error {
-			_, err := c.Join(t.Context(), &rosterpb.JoinRequest{Token: token, Csr: csr})
+	join := func(token string, csr []byte) func(*caller) error {
+		return func(c *caller) error {
+			_, err := c.ask(t.Context(), token, csr)
 			return err
 		}
 	}
 	for _, test := range []struct {
 		name      string
 		key, cert []byte
-		call      func(rosterpb.RosterServiceClient) error
-		code      codes.Code
+		call      func(*caller) error
+		code      rosterpb.Refusal_Code
 		says      string
 	}{
-		{"a bad token", nil, nil, join("forged", csr), codes.PermissionDenied, "not valid"},
+		{"a bad token", nil, nil, join("forged", csr), rosterpb.Refusal_DENIED, "not valid"},
 		{
 			"a token for another audience",
 			nil,
 			nil,
 			join("other-audience", csr),
-			codes.PermissionDenied,
+			rosterpb.Refusal_DENIED,
 			"podesta.dev",
 		},
 		{
@@ -306,38 +291,38 @@ func TestRefusals(t *testing.T) {
 			nil,
 			nil,
 			join("no-label", csr),
-			codes.PermissionDenied,
+			rosterpb.Refusal_DENIED,
 			"add it to the pod template",
 		},
-		{"the API server is away", nil, nil, join("api-down", csr), codes.Unavailable, "try again"},
-		{"no certificate request", nil, nil, join("a", nil), codes.InvalidArgument, "certificate " +
+		{"the API server is away", nil, nil, join("api-down", csr), rosterpb.Refusal_UNAVAILABLE, "try again"},
+		{"no certificate request", nil, nil, join("a", nil), rosterpb.Refusal_INVALID, "certificate " +
 			"request"},
 		{
 			"a huge token",
 			nil,
 			nil,
 			join(strings.Repeat("x", maxToken+1), csr),
-			codes.InvalidArgument,
+			rosterpb.Refusal_INVALID,
 			"must not be longer than",
 		},
-		{"neither token nor certificate", nil, nil, join("", csr), codes.Unauthenticated, "token"},
+		{"neither token nor certificate", nil, nil, join("", csr), rosterpb.Refusal_UNAUTHENTICATED, "token"},
 		{
 			"renewal by a pod that is gone",
 			goneKey,
 			gone,
 			join("", csr),
-			codes.PermissionDenied,
+			rosterpb.Refusal_DENIED,
 			"gone",
 		},
-		{"Follow without a certificate", nil, nil, follow, codes.Unauthenticated, "Join with a " +
+		{"Follow without a certificate", nil, nil, (*caller).begin, rosterpb.Refusal_UNAUTHENTICATED, "Join with a " +
 			"token first"},
-		{"Follow with an expired certificate", expiredKey, expired, follow, codes.Unavailable, ""},
+		{"Follow with an expired certificate", expiredKey, expired, (*caller).begin, rosterpb.Refusal_UNKNOWN, ""},
 		{
 			"Follow with a certificate of another CA",
 			foreignKey,
 			foreign,
-			follow,
-			codes.Unavailable,
+			(*caller).begin,
+			rosterpb.Refusal_UNKNOWN,
 			"",
 		},
 		{
@@ -345,92 +330,56 @@ func TestRefusals(t *testing.T) {
 			expiredKey,
 			expired,
 			join("", csr),
-			codes.Unavailable,
+			rosterpb.Refusal_UNKNOWN,
 			"",
+		},
+		{
+			"a report without a Follow",
+			validKey,
+			valid,
+			func(c *caller) error {
+				c.report(t, &rosterpb.Report{})
+				return c.drain()
+			},
+			rosterpb.Refusal_INVALID,
+			"a Follow comes first",
+		},
+		{
+			"a second Follow",
+			validKey,
+			valid,
+			func(c *caller) error {
+				must(t, c.begin())
+				must(t, c.send(&rosterpb.ToManager{Message: &rosterpb.ToManager_Follow{}}))
+				return c.drain()
+			},
+			rosterpb.Refusal_INVALID,
+			"follows once",
 		},
 		{
 			"a report that cannot be right",
 			validKey,
 			valid,
-			func(c rosterpb.RosterServiceClient) error {
-				stream, err := c.Follow(t.Context())
-				must(t, err)
-				must(t, stream.Send(&rosterpb.Report{Table: []*rosterpb.Row{{
+			func(c *caller) error {
+				must(t, c.begin())
+				c.report(t, &rosterpb.Report{Table: []*rosterpb.Row{{
 					Name:  "Not a name",
 					State: "Normal",
-				}}}))
-				for {
-					if _, err := stream.Recv(); err != nil {
-						return err
-					}
-				}
+				}}})
+				return c.drain()
 			},
-			codes.InvalidArgument,
+			rosterpb.Refusal_INVALID,
 			`"Not a name"`,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			err := test.call(rosterpb.NewRosterServiceClient(m.dial(t, test.key, test.cert)))
-			if status.Code(err) != test.code || !strings.Contains(fmt.Sprint(err), test.says) {
+			err := test.call(m.dial(t, test.key, test.cert))
+			if err == nil || codeOf(err) != test.code || !strings.Contains(fmt.Sprint(err), test.says) {
 				t.Errorf("got %v, want %v and %q", err, test.code, test.says)
 			}
 		})
 	}
 	m.sees(t, "nobody", connected())
-}
-
-// follow opens a subscription by hand and waits until the server has started it.
-func (m *manager) follow(t *testing.T, key, cert []byte) followStream {
-	t.Helper()
-	stream, err := rosterpb.NewRosterServiceClient(m.dial(t, key, cert)).Follow(t.Context())
-	must(t, err)
-	_, err = stream.Recv()
-	must(t, err)
-	return stream
-}
-
-func drain(stream followStream) codes.Code {
-	for {
-		if _, err := stream.Recv(); err != nil {
-			return status.Code(err)
-		}
-	}
-}
-
-// dial connects like an agent that presents this certificate in any case (a well-behaved agent does
-// not present an expired one).
-func (m *manager) dial(t *testing.T, key, cert []byte) *grpc.ClientConn {
-	t.Helper()
-	keyring := identity.NewKeyring(time.Now)
-	must(t, keyring.SetTrust(m.bundle))
-	config := keyring.RosterClient()
-	if cert != nil {
-		own, err := tls.X509KeyPair(cert, key)
-		must(t, err)
-		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			return &own, nil
-		}
-	}
-	conn, err := grpc.NewClient("passthrough:///"+m.address,
-		grpc.WithTransportCredentials(credentials.NewTLS(config)))
-	must(t, err)
-	t.Cleanup(func() { conn.Close() })
-	return conn
-}
-
-// dialFrom connects without a certificate, from an address of its own.
-func (m *manager) dialFrom(t *testing.T, dialer net.Dialer) *grpc.ClientConn {
-	t.Helper()
-	keyring := identity.NewKeyring(time.Now)
-	must(t, keyring.SetTrust(m.bundle))
-	conn, err := grpc.NewClient("passthrough:///"+m.address,
-		grpc.WithTransportCredentials(credentials.NewTLS(keyring.RosterClient())),
-		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
-			return dialer.DialContext(ctx, "tcp", address)
-		}))
-	must(t, err)
-	t.Cleanup(func() { conn.Close() })
-	return conn
 }
 
 func parse(t *testing.T, certPEM []byte) *x509.Certificate {

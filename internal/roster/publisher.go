@@ -160,6 +160,6 @@ func (p *publisher) tidy(key groupKey) {
 
 func (n *publication) wake() {
 	for _, s := range n.subscriptions {
-		s.wakeUp()
+		s.to.wakeUp()
 	}
 }

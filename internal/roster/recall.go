@@ -3,9 +3,6 @@ package roster
 import (
 	"context"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
@@ -24,30 +21,25 @@ func (s *Server) Held(namespace, group string) (Roster, bool) {
 	return s.publisher.heldBy(groupKey{namespace, group})
 }
 
-// Show implements RosterService.
-func (s *Server) Show(ctx context.Context, held *rosterpb.Held) (*rosterpb.Shown, error) {
-	name, _, err := s.caller(ctx)
-	if err != nil {
-		return nil, err
-	}
+// show takes the roster that an agent uses.
+func (s *Server) show(name identity.Name, held *rosterpb.Held) error {
 	if !s.publisher.mayShow(name) {
-		return nil, status.Error(codes.FailedPrecondition,
-			"the manager has not asked this agent for its roster")
+		return refuse(rosterpb.Refusal_UNASKED, "the manager has not asked this agent for its roster")
 	}
 	r, err := Open(s.Keyring, held.GetRoster())
 	if err != nil {
 		s.Logger.Warn("an agent shows a roster that cannot be adopted", "namespace", name.Namespace,
 			"group", name.Group, "pod", name.Pod, "error", err)
-		return nil, status.Error(codes.InvalidArgument, err.Error())
+		return refuse(rosterpb.Refusal_INVALID, "%v", err)
 	}
 	if r.Namespace != name.Namespace || r.Group != name.Group {
-		return nil, status.Errorf(codes.InvalidArgument, "this is the roster of group %s/%s, and "+
+		return refuse(rosterpb.Refusal_INVALID, "this is the roster of group %s/%s, and "+
 			"the agent belongs to %s/%s", r.Namespace, r.Group, name.Namespace, name.Group)
 	}
 	if s.publisher.shown(r) {
 		s.Sightings.change(name, func() bool { return true })
 	}
-	return &rosterpb.Shown{}, nil
+	return nil
 }
 
 func (p *publisher) recallFrom(key groupKey) {
@@ -104,28 +96,32 @@ func (p *publisher) heldBy(key groupKey) (Roster, bool) {
 }
 
 // show shows the manager the roster in use whenever it asks for it.
-func (c *Client) show(ctx context.Context, manager rosterpb.RosterServiceClient,
-	asked <-chan struct{}) {
+func (f *follower) show(ctx context.Context) {
 	for {
 		select {
-		case <-asked:
+		case <-f.asked:
 		case <-ctx.Done():
 			return
 		}
-		newest := c.newest.Load()
+		newest := f.client.newest.Load()
 		if newest == nil || len(newest.Signed) == 0 {
 			continue
 		}
-		if err := show(ctx, manager, newest.Signed); err != nil && ctx.Err() == nil {
-			c.Logger.Warn("the manager does not take the roster that it has asked for",
+		if err := f.showOne(ctx, newest.Signed); err != nil && ctx.Err() == nil {
+			f.client.Logger.Warn("the manager does not take the roster that it has asked for",
 				"generation", newest.Generation, "error", err)
 		}
 	}
 }
 
-func show(ctx context.Context, manager rosterpb.RosterServiceClient, signed []byte) error {
+func (f *follower) showOne(ctx context.Context, signed []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	_, err := manager.Show(ctx, &rosterpb.Held{Roster: signed})
-	return err
+	shown, err := ask(ctx, f, &rosterpb.ToManager{
+		Message: &rosterpb.ToManager_Held{Held: &rosterpb.Held{Roster: signed}},
+	}, f.shown)
+	if err != nil {
+		return err
+	}
+	return refusalError(shown.GetRefused())
 }

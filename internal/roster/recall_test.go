@@ -1,19 +1,15 @@
 package roster
 
 import (
-	"context"
 	"testing"
 	"time"
-
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
 // recalled is a manager that knows nothing of the group, and an agent that uses a roster which an
 // earlier manager signed.
-func recalled(t *testing.T, generation int64) (*manager, *agent) {
+func recalled(t *testing.T, generation int64) *manager {
 	t.Helper()
 	m := newManager(t)
 	r := sample(generation)
@@ -32,13 +28,13 @@ func recalled(t *testing.T, generation int64) (*manager, *agent) {
 	}()
 	g.Report(Report{StateID: "m", Generation: generation, Signed: signed})
 	m.sees(t, "the agent", func(all []Sighting) bool { return len(all) == 1 && all[0].Connected })
-	return m, g
+	return m
 }
 
 // MC10: an agent shows the roster that it uses when the manager asks for it, and once for each
 // time.
 func TestRecall(t *testing.T) {
-	m, g := recalled(t, 7)
+	m := recalled(t, 7)
 	if _, ok := m.Held("shop", "scheduler"); ok {
 		t.Error("a roster was shown that nobody asked for")
 	}
@@ -50,7 +46,7 @@ func TestRecall(t *testing.T) {
 	}
 	m.Recall("shop", "scheduler")
 	m.sees(t, "the roster that the agent uses", held(7))
-	if err := g.shows(t, m, sample(8)); status.Code(err) != codes.FailedPrecondition {
+	if err := shows(t, m, sample(8)); codeOf(err) != rosterpb.Refusal_UNASKED {
 		t.Errorf("it shows another one unasked: %v", err)
 	}
 	m.Publish(sample(9))
@@ -59,41 +55,44 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// shows has the agent call Show with a roster that the manager signed.
-func (g *agent) shows(t *testing.T, m *manager, r Roster) error {
+// shows has the manager take a roster that it has signed from agent a.
+func shows(t *testing.T, m *manager, r Roster) error {
 	t.Helper()
-	r.Namespace, r.Group = "shop", "scheduler"
 	signed, err := Sign(m.Keyring, r)
 	must(t, err)
-	return g.call(t, signed)
+	return m.show(a, &rosterpb.Held{Roster: signed})
 }
 
-func (g *agent) call(t *testing.T, signed []byte) error {
-	t.Helper()
-	conn, err := g.connect(t.Context(), g.Keyring)
+// An agent that shows what it was not asked for is told so, and goes on.
+func TestAnUnaskedRosterIsRefused(t *testing.T) {
+	m := newManager(t)
+	key, cert := issue(t, m.authority, a, time.Now())
+	c := m.follow(t, key, cert)
+	must(t, c.send(&rosterpb.ToManager{Message: &rosterpb.ToManager_Held{}}))
+	answer, err := c.receive(patience)
 	must(t, err)
-	defer conn.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	_, err = rosterpb.NewRosterServiceClient(conn).Show(ctx, &rosterpb.Held{Roster: signed})
-	return err
+	if code := answer.GetShown().GetRefused().GetCode(); code != rosterpb.Refusal_UNASKED {
+		t.Errorf("it is told %v", answer)
+	}
+	c.report(t, &rosterpb.Report{StateId: "m"})
+	m.sees(t, "its report", connected(a.Pod))
 }
 
 // What an agent shows counts if the manager signed it, of its own group, and is the newest.
 func TestWhatMayBeShown(t *testing.T) {
-	m, g := recalled(t, 7)
+	m := recalled(t, 7)
 	stranger := newManager(t) // with a CA of its own
 	for name, c := range map[string]struct {
 		signer *manager
 		edit   func(*Roster)
-		code   codes.Code
+		code   rosterpb.Refusal_Code // UNKNOWN: it is taken
 		held   int64
 	}{
-		"newer":                      {m, func(r *Roster) { r.Generation = 9 }, codes.OK, 9},
-		"older":                      {m, func(r *Roster) { r.Generation = 5 }, codes.OK, 7},
-		"signed by nobody we know":   {stranger, func(r *Roster) { r.Generation = 9 }, codes.InvalidArgument, 7},
-		"of another group":           {m, func(r *Roster) { r.Generation, r.Group = 9, "other" }, codes.InvalidArgument, 7},
-		"of a group of another name": {m, func(r *Roster) { r.Generation, r.Namespace = 9, "other" }, codes.InvalidArgument, 7},
+		"newer":                      {m, func(r *Roster) { r.Generation = 9 }, rosterpb.Refusal_UNKNOWN, 9},
+		"older":                      {m, func(r *Roster) { r.Generation = 5 }, rosterpb.Refusal_UNKNOWN, 7},
+		"signed by nobody we know":   {stranger, func(r *Roster) { r.Generation = 9 }, rosterpb.Refusal_INVALID, 7},
+		"of another group":           {m, func(r *Roster) { r.Generation, r.Group = 9, "other" }, rosterpb.Refusal_INVALID, 7},
+		"of a group of another name": {m, func(r *Roster) { r.Generation, r.Namespace = 9, "other" }, rosterpb.Refusal_INVALID, 7},
 	} {
 		m.Disband("shop", "scheduler") // a new question
 		m.Recall("shop", "scheduler")
@@ -107,7 +106,8 @@ func TestWhatMayBeShown(t *testing.T) {
 		c.edit(&r)
 		signed, err := Sign(c.signer.Keyring, r)
 		must(t, err)
-		if err := g.call(t, signed); status.Code(err) != c.code {
+		err = m.show(a, &rosterpb.Held{Roster: signed})
+		if taken := c.code == rosterpb.Refusal_UNKNOWN; codeOf(err) != c.code || taken != (err == nil) {
 			t.Errorf("%s: %v, want %v", name, err, c.code)
 		}
 		if r, ok := m.Held("shop", "scheduler"); !ok || r.Generation != c.held {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
 // renewWithin is the shortest time from one renewal to the next one. By a clock that is half a day
@@ -21,10 +19,10 @@ func renewIn(now, at, renewed time.Time) time.Duration {
 // subscription's connection. It returns errRenewed then, a *MovedError if the pod has another
 // group, or nil when ctx ends. If a renewal fails otherwise, the subscription continues, and renew
 // retries after a tenth of the remaining time, but at least a minute.
-func (c *Client) renew(ctx context.Context, manager rosterpb.RosterServiceClient) error {
+func (c *Client) renew(ctx context.Context, at joiner) error {
 	wait := renewIn(time.Now(), c.Keyring.RenewAt(), c.renewed)
 	for sleep(ctx, wait) {
-		err := c.join(ctx, manager, "")
+		err := c.join(ctx, at, "")
 		if err == nil {
 			return errRenewed
 		}

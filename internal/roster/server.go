@@ -2,25 +2,17 @@ package roster
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/peer"
-	"google.golang.org/grpc/status"
-
+	"github.com/podesta-dev/podesta/internal/backoff"
 	"github.com/podesta-dev/podesta/internal/connlimit"
 	"github.com/podesta-dev/podesta/internal/identity"
-	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
 // The limits of the server.
@@ -31,20 +23,19 @@ const (
 	maxToken        = 32 << 10
 	maxRequest      = 8 << 10
 	maxMessageSize  = 256 << 10 // a report of 256 rows with the longest names is below 100 KiB
-	maxStreams      = 4         // on one connection: an agent needs two
 	handshakeWithin = 10 * time.Second
-	idleWithin      = 30 * time.Second // a connection without a call is closed after this time
+	idleWithin      = 30 * time.Second // a connection that follows nothing is closed after this time
 	// A connection without a certificate is there for one Join. It may send the longest token and
 	// certificate request, the handshake before them and what the protocols add; it may stay for as
 	// long as an agent waits for the answer.
 	strangerBytes  = maxToken + maxRequest + 16<<10
 	strangerWithin = callTimeout
-	// Windows that do not grow: an agent sends little, a stranger must not send more.
-	streamWindow = 64 << 10
-	connWindow   = 2 * streamWindow
-	// an agent that vanished silently is noticed within the sum of both
-	agentPing       = 10 * time.Second
-	agentPingWithin = 5 * time.Second
+	// An agent that was silent for this long is gone: it sends a Ping more often (pingInterval).
+	silentWithin = 15 * time.Second
+	writeWithin  = 10 * time.Second // how long an agent may take to read what it is sent
+	lastWord     = time.Second      // and why its connection is closed
+	// between two attempts to accept a connection while that fails: no more files can be open
+	firstAcceptPause, acceptPause = 5 * time.Millisecond, time.Second
 )
 
 // A source of joins is an address. Where traffic within the cluster is masqueraded that is a node,
@@ -89,13 +80,13 @@ type ServerConfig struct {
 // Server is the manager's end of the protocol. Publish, Disband and SetTrust may be called
 // concurrently and at any time, also before Serve.
 type Server struct {
-	rosterpb.UnimplementedRosterServiceServer
 	ServerConfig
 	publisher *publisher
 	joins     *connlimit.Turns // by token, limited by address
 	// by certificate, limited by pod; separate, so that renewals do not wait for joins
 	renewals      *connlimit.Turns
-	subscriptions atomic.Uint64 // the number of subscriptions so far
+	subscriptions atomic.Uint64  // the number of subscriptions so far
+	tasks         sync.WaitGroup // connections, and what is done for them beside reading
 }
 
 // NewServer returns a server. It serves nothing before Serve.
@@ -123,160 +114,33 @@ func (s *Server) Disband(namespace, group string) {
 func (s *Server) SetTrust(pem []byte) { s.publisher.setTrust(pem) }
 
 // Serve serves agents on the listener, which it closes, until ctx ends. Then it closes all
-// subscriptions and returns nil.
+// connections and returns nil.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
-	server := grpc.NewServer(
-		grpc.Creds(connlimit.Credentials(credentials.NewTLS(s.Keyring.RosterServer()))),
-		grpc.ConnectionTimeout(handshakeWithin),
-		grpc.MaxRecvMsgSize(maxMessageSize),
-		grpc.MaxConcurrentStreams(maxStreams),
-		grpc.InTapHandle(connlimit.Single),
-		grpc.MaxHeaderListSize(16<<10),
-		grpc.KeepaliveParams(keepalive.ServerParameters{
-			Time:              agentPing,
-			Timeout:           agentPingWithin,
-			MaxConnectionIdle: idleWithin,
-		}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingInterval / 2}),
-		// TLS has what was received in a buffer already
-		grpc.ReadBufferSize(0), grpc.WriteBufferSize(4<<10),
-		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connWindow),
-		grpc.WaitForHandlers(true))
-	rosterpb.RegisterRosterServiceServer(server, s)
-	ended := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(ended)
-		server.Stop()
-	})
-	err := server.Serve(connlimit.New(listener, connlimit.Limits{
+	ctx, cancel := context.WithCancel(ctx)
+	defer s.tasks.Wait()
+	defer cancel()
+	limited := connlimit.New(listener, connlimit.Limits{
 		Bytes:  strangerBytes,
 		Within: strangerWithin,
-	}))
-	if !stop() {
-		<-ended
-	}
-	if ctx.Err() != nil || errors.Is(err, grpc.ErrServerStopped) {
-		return nil
-	}
-	return fmt.Errorf("serve rosters on %s: %w", listener.Addr(), err)
-}
-
-// Join implements RosterService.
-func (s *Server) Join(ctx context.Context, request *rosterpb.JoinRequest) (*rosterpb.JoinResponse,
-	error) {
-	if len(request.GetToken()) > maxToken || len(request.GetCsr()) > maxRequest {
-		return nil, status.Errorf(codes.InvalidArgument, "a token must not be longer than %d "+
-			"bytes and a certificate request not longer than %d",
-			maxToken, maxRequest)
-	}
-	done, err := s.turn(ctx, request.GetToken() != "")
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	// taken before the pod's existence is checked, so that what is signed ends at most a Lifetime
-	// after that check
-	asked := s.Now()
-	name, err := s.admit(ctx, request.GetToken())
-	if err != nil {
-		return nil, err
-	}
-	certificate, err := s.Authority.Sign(request.GetCsr(), name, asked)
-	if err != nil {
-		return nil, status.Errorf(codes.InvalidArgument, "the certificate request cannot be "+
-			"signed: %v", err)
-	}
-	s.Logger.Info("admitted", "namespace", name.Namespace, "group", name.Group, "pod", name.Pod,
-		"uid", name.UID,
-		"byToken", request.GetToken() != "")
-	trust, _, _ := s.publisher.read(name)
-	return &rosterpb.JoinResponse{Certificate: certificate, Trust: []byte(trust)}, nil
-}
-
-// turn waits until the caller may join.
-func (s *Server) turn(ctx context.Context, byToken bool) (done func(), err error) {
-	if !byToken {
-		name, _, err := s.caller(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return s.renewals.Take(ctx, "pod "+name.UID)
-	}
-	from := "an unknown address"
-	if p, ok := peer.FromContext(ctx); ok {
-		from = connlimit.AddressOf(p.Addr)
-	}
-	return s.joins.Take(ctx, from)
-}
-
-// admit returns the process to certify: the token's pod or, without a token, the certificate's.
-func (s *Server) admit(ctx context.Context, token string) (identity.Name, error) {
-	if token != "" {
-		name, err := s.Admission.Admit(ctx, token)
-		if err != nil {
-			return identity.Name{}, admissionError(err)
-		}
-		return name, nil
-	}
-	name, _, err := s.caller(ctx)
-	if err != nil {
-		return identity.Name{}, err
-	}
-	if err := s.Admission.Readmit(ctx, name); err != nil {
-		return identity.Name{}, admissionError(err)
-	}
-	return name, nil
-}
-
-// Follow implements RosterService.
-func (s *Server) Follow(stream serverStream) error {
-	name, leaf, err := s.caller(stream.Context())
-	if err != nil {
-		return err
-	}
-	subscription := newSubscription(name, s.subscriptions.Add(1), leaf.NotAfter)
-	s.publisher.enter(name, subscription)
-	defer s.publisher.leave(name, subscription)
-	s.Sightings.opened(name, subscription)
-	defer s.Sightings.closed(name, subscription)
-
-	received := make(chan error, 1)
-	// ends with the stream, which ends with this function
-	go func() { received <- subscription.receive(stream, s.Sightings) }()
-	err = subscription.send(stream.Context(), s.publisher, s.paced(stream), received, s.moved, s.Now)
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
-}
-
-// paced is a stream whose updates say how the agents are to come back (see reconnection).
-func (s *Server) paced(stream serverStream) sender {
-	return func(u *rosterpb.Update) error {
-		//nolint:gosec // maxBackoff at most
-		u.ReturnWithinMilliseconds = int32(spreadOver(s.publisher.agents()).Milliseconds())
-		return stream.Send(u)
-	}
-}
-
-// caller returns the process that the connection's certificate names. The TLS handshake has
-// verified the certificate, but it may have expired since.
-func (s *Server) caller(ctx context.Context) (identity.Name, *x509.Certificate, error) {
-	if p, ok := peer.FromContext(ctx); ok {
-		if info, ok := p.AuthInfo.(credentials.TLSInfo); ok &&
-			len(info.State.PeerCertificates) > 0 {
-			leaf := info.State.PeerCertificates[0]
-			name, err := identity.NameOf(leaf)
-			if err != nil {
-				return identity.Name{}, nil, status.Error(codes.Unauthenticated, err.Error())
-			}
-			if s.Now().After(leaf.NotAfter) {
-				return identity.Name{}, nil, status.Error(codes.Unauthenticated,
-					"the certificate has expired: join with a token")
-			}
-			return name, leaf, nil
+	})
+	defer limited.Close()
+	defer context.AfterFunc(ctx, func() { limited.Close() })()
+	config := s.Keyring.RosterServer()
+	for failures := 0; ; {
+		raw, err := limited.Accept()
+		switch {
+		case err == nil:
+			failures = 0
+			s.tasks.Go(func() { s.serve(ctx, raw, config) })
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("serve rosters on %s: %w", listener.Addr(), err)
+		default:
+			failures++
+			pause := backoff.Wait(firstAcceptPause, acceptPause, failures)
+			s.Logger.Error("cannot accept connections of agents", "error", err, "retryIn", pause)
+			sleep(ctx, pause)
 		}
 	}
-	return identity.Name{}, nil, status.Error(codes.Unauthenticated,
-		"a client certificate is required: Join with a token first")
 }

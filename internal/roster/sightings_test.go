@@ -7,7 +7,7 @@ import (
 
 func TestForgetDropsOnlyWhatHasNoSubscription(t *testing.T) {
 	s := NewSightings(time.Now)
-	open, shut := newSubscription(a, 1, time.Now()), newSubscription(b, 2, time.Now())
+	open, shut := newSubscription(a, 1, nowhere{}), newSubscription(b, 2, nowhere{})
 	s.opened(a, open)
 	s.reported(a, open, Report{})
 	s.opened(b, shut)
@@ -32,7 +32,7 @@ func TestForgetDropsOnlyWhatHasNoSubscription(t *testing.T) {
 // with the higher number counts.
 func TestOlderSubscriptionThatComesLateDoesNotSpeak(t *testing.T) {
 	s := NewSightings(time.Now)
-	older, newer := newSubscription(a, 1, time.Now()), newSubscription(a, 2, time.Now())
+	older, newer := newSubscription(a, 1, nowhere{}), newSubscription(a, 2, nowhere{})
 	s.opened(a, newer)
 	s.opened(a, older)
 	s.reported(a, newer, Report{Coordinator: "newer"})
@@ -50,7 +50,7 @@ func TestSinceWhenAnAgentIsConnected(t *testing.T) {
 	noon := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 	now := noon
 	s := NewSightings(func() time.Time { return now })
-	first, second := newSubscription(a, 1, noon), newSubscription(a, 2, noon)
+	first, second := newSubscription(a, 1, nowhere{}), newSubscription(a, 2, nowhere{})
 	for _, step := range []struct {
 		do        func()
 		connected bool
@@ -73,7 +73,7 @@ func TestSinceWhenAnAgentIsConnected(t *testing.T) {
 
 // Agents agree when all that are connected follow one process under one epoch.
 func TestWhenAgentsAgree(t *testing.T) {
-	first, second := newSubscription(a, 1, time.Now()), newSubscription(b, 2, time.Now())
+	first, second := newSubscription(a, 1, nowhere{}), newSubscription(b, 2, nowhere{})
 	follows := func(coordinator string, epoch int64) Report {
 		return Report{Coordinator: coordinator, Epoch: epoch}
 	}

@@ -1,13 +1,8 @@
 package roster
 
 import (
-	"context"
 	"sync/atomic"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
@@ -17,36 +12,29 @@ import (
 type subscription struct {
 	name identity.Name
 	// counts the subscriptions of this server; the newest subscription of a pod counts
-	number     uint64
-	notAfter   time.Time     // of the certificate with which it was opened
-	wake       chan struct{} // signals that something was published; capacity 1
-	superseded chan struct{} // closed by a newer subscription of the pod
-	mayShow    atomic.Bool   // the agent was asked for its roster, and has not shown one yet
+	number  uint64
+	to      agentEnd
+	mayShow atomic.Bool // the agent was asked for its roster, and has not shown one yet
 }
 
-func newSubscription(name identity.Name, number uint64, notAfter time.Time) *subscription {
+// agentEnd is where a subscription leads. Its methods do not wait.
+type agentEnd interface {
+	wakeUp()           // something was published
+	endSoon(err error) // the subscription ends for this reason
+}
+
+func newSubscription(name identity.Name, number uint64, to agentEnd) *subscription {
 	return &subscription{
-		name:       name,
-		number:     number,
-		notAfter:   notAfter,
-		wake:       make(chan struct{}, 1),
-		superseded: make(chan struct{}),
+		name:   name,
+		number: number,
+		to:     to,
 	}
 }
 
-func (s *subscription) wakeUp() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+// supersede ends the subscription because the pod has a newer one.
+func (s *subscription) supersede() {
+	s.to.endSoon(refuse(rosterpb.Refusal_REPLACED, "replaced by a newer connection of %s", s.name.Pod))
 }
-
-func (s *subscription) supersede() { close(s.superseded) }
-
-// sender sends an update to an agent.
-type sender func(*rosterpb.Update) error
-
-type serverStream = grpc.BidiStreamingServer[rosterpb.Report, rosterpb.Update]
 
 // sent is what was already sent on a subscription.
 type sent struct {
@@ -54,45 +42,6 @@ type sent struct {
 	roster *Roster
 	gone   bool
 	recall int // the agent was asked for its roster at this Recall
-}
-
-// send sends the agent whatever is published until the subscription ends. received delivers the
-// error that ended the receiving side; moved is asked about an agent that was told Gone.
-func (s *subscription) send(ctx context.Context, p *publisher, send sender,
-	received <-chan error, moved func(context.Context, identity.Name) error,
-	now func() time.Time) error {
-	expiry := time.NewTimer(s.notAfter.Sub(now()))
-	defer expiry.Stop()
-	var last sent
-	for {
-		var updates []*rosterpb.Update
-		var err error
-		if updates, last, err = s.pending(p, last); err != nil {
-			return err
-		}
-		for _, u := range updates {
-			if err := send(u); err != nil {
-				return err
-			}
-		}
-		if last.gone {
-			if err := moved(ctx, s.name); err != nil {
-				return err
-			}
-		}
-		select {
-		case <-s.wake:
-		case err := <-received:
-			return err
-		case <-s.superseded:
-			return status.Errorf(codes.Aborted, "replaced by a newer connection of %s", s.name.Pod)
-		case <-expiry.C:
-			return status.Error(codes.Unauthenticated, "the certificate of this connection has "+
-				"expired: join again")
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // pending returns what the agent has not been sent yet.
@@ -124,7 +73,7 @@ func (s *subscription) pending(p *publisher, last sent) ([]*rosterpb.Update, sen
 	case roster != last.roster:
 		signed, err := p.sign(s.name, roster)
 		if err != nil {
-			return nil, last, status.Errorf(codes.Unavailable, "the manager cannot sign: %v", err)
+			return nil, last, refuse(rosterpb.Refusal_UNAVAILABLE, "the manager cannot sign: %v", err)
 		}
 		if signed == nil {
 			break
@@ -137,17 +86,105 @@ func (s *subscription) pending(p *publisher, last sent) ([]*rosterpb.Update, sen
 	return updates, last, nil
 }
 
-// receive stores reports until the stream ends or an agent sends an invalid one.
-func (s *subscription) receive(stream serverStream, sightings *Sightings) error {
+// following is the subscription of a session.
+type following struct {
+	*subscription
+	session *session
+	expiry  *time.Timer  // of the certificate
+	wakes   atomic.Int64 // since deliver has begun; 0: it does not run
+	last    sent         // deliver's
+}
+
+// follow begins the subscription.
+func (c *session) follow() error {
+	name, err := c.caller()
+	if err != nil {
+		return err
+	}
+	if c.following != nil {
+		return refuse(rosterpb.Refusal_INVALID, "a connection follows once")
+	}
+	f := &following{session: c}
+	f.subscription = newSubscription(name, c.server.subscriptions.Add(1), f)
+	f.expiry = time.AfterFunc(c.notAfter.Sub(c.server.Now()), func() {
+		c.end(refuse(rosterpb.Refusal_UNAUTHENTICATED, "the certificate of this connection has "+
+			"expired: join again"))
+	})
+	c.following = f
+	c.server.publisher.enter(name, f.subscription)
+	c.server.Sightings.opened(name, f.subscription)
+	f.wakeUp()
+	return nil
+}
+
+func (f *following) leave() {
+	f.expiry.Stop()
+	f.session.server.Sightings.closed(f.name, f.subscription)
+	f.session.server.publisher.leave(f.name, f.subscription)
+}
+
+func (f *following) endSoon(err error) { f.session.endSoon(err) }
+
+// wakeUp has what is pending sent.
+func (f *following) wakeUp() {
+	if f.wakes.Add(1) == 1 {
+		f.session.server.tasks.Go(f.deliver)
+	}
+}
+
+// deliver sends whatever is published, until nothing is pending.
+func (f *following) deliver() {
 	for {
-		message, err := stream.Recv()
-		if err != nil {
+		woken := f.wakes.Load()
+		if err := f.sendPending(); err != nil {
+			f.session.end(err) // and is not woken any more
+			return
+		}
+		if f.wakes.CompareAndSwap(woken, 0) {
+			return
+		}
+	}
+}
+
+func (f *following) sendPending() error {
+	c := f.session
+	updates, next, err := f.pending(c.server.publisher, f.last)
+	if err != nil {
+		return err
+	}
+	f.last = next
+	for _, u := range updates {
+		// how the agents are to come back (see reconnection)
+		//nolint:gosec // maxBackoff at most
+		u.ReturnWithinMilliseconds = int32(spreadOver(c.server.publisher.agents()).Milliseconds())
+		if err := c.send(&rosterpb.ToAgent{Message: &rosterpb.ToAgent_Update{Update: u}}); err != nil {
 			return err
 		}
-		report, err := reportFromWire(message)
-		if err != nil {
-			return status.Errorf(codes.InvalidArgument, "report: %v", err)
-		}
-		sightings.reported(s.name, s, report)
 	}
+	if f.last.gone {
+		return c.server.moved(c.ctx, f.name)
+	}
+	return nil
+}
+
+// take handles what an agent says about itself.
+func (f *following) take(message *rosterpb.ToManager) error {
+	c := f.session
+	switch m := message.GetMessage().(type) {
+	case *rosterpb.ToManager_Report:
+		report, err := reportFromWire(m.Report)
+		if err != nil {
+			return refuse(rosterpb.Refusal_INVALID, "report: %v", err)
+		}
+		c.server.Sightings.reported(f.name, f.subscription, report)
+	case *rosterpb.ToManager_Held:
+		shown := &rosterpb.Shown{}
+		if err := c.server.show(f.name, m.Held); err != nil {
+			shown.Refused = refusalOf(err)
+		}
+		return c.send(&rosterpb.ToAgent{Message: &rosterpb.ToAgent_Shown{Shown: shown}})
+	case *rosterpb.ToManager_Ping:
+		return c.send(&rosterpb.ToAgent{Message: &rosterpb.ToAgent_Pong{Pong: &rosterpb.Pong{}}})
+	}
+	return nil
 }

@@ -51,7 +51,7 @@ func BenchmarkOneWay(b *testing.B) {
 
 func fabrics() map[string]func(b *testing.B) fabric {
 	return map[string]func(b *testing.B) fabric{
-		"gRPC": func(b *testing.B) fabric {
+		"TLS": func(b *testing.B) fabric {
 			f := newLoopback(b)
 			b.Cleanup(f.end)
 			return f

@@ -143,3 +143,7 @@ func rosterRequestFrame() *linkpb.Frame {
 func leavingFrame() *linkpb.Frame {
 	return &linkpb.Frame{Frame: &linkpb.Frame_Leaving{Leaving: &linkpb.Leaving{}}}
 }
+
+func endFrame() *linkpb.Frame {
+	return &linkpb.Frame{Frame: &linkpb.Frame_End{End: &linkpb.End{}}}
+}

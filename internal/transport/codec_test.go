@@ -123,7 +123,7 @@ func FuzzFrame(f *testing.F) {
 	f.Fuzz(func(t *testing.T, bytes []byte) {
 		var frame linkpb.Frame
 		if proto.Unmarshal(bytes, &frame) != nil {
-			return // gRPC ends the stream
+			return // delimited refuses it
 		}
 		h := newHub("a", 1, "", beat, nil)
 		s := &served{

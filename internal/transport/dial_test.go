@@ -17,7 +17,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/podesta-dev/podesta/internal/delimited"
 	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 func TestEvidenceInAnErrorOfTheNetwork(t *testing.T) {
@@ -128,6 +130,31 @@ func TestTheKernelTellsOfAKilledProcess(t *testing.T) {
 	a.Link(nil)
 	a.Link([]string{"b"})
 	expect(t, a, Down{"b", Refused})
+}
+
+// mute is a connection that takes nothing.
+type mute struct{ net.Conn }
+
+func (mute) Write([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
+
+// TestAWriteThatFailsEndsTheStream: the peer may know nothing of it, and say nothing.
+func TestAWriteThatFailsEndsTheStream(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer far.Close()
+		d := &dialled{
+			raw:      near,
+			messages: delimited.New(mute{near}, maxReply),
+			leave:    func() bool { return true },
+		}
+		defer d.Close()
+		if err := d.Send(leavingFrame()); !errors.Is(err, io.EOF) {
+			t.Errorf("Send: %v, want io.EOF", err)
+		}
+		if _, err := d.Recv(); evidenceOf(err) != Unreachable {
+			t.Errorf("Recv: %v, want that the peer is unreachable", err)
+		}
+	})
 }
 
 const victimVariable = "PODESTA_TEST_VICTIM_ADDRESS"

@@ -24,10 +24,10 @@ type fabric interface {
 	certify(name string, from, until time.Time)
 }
 
-// inEachFabric runs a scenario over gRPC on this machine, and over the in-memory network in a
+// inEachFabric runs a scenario over TLS on this machine, and over the in-memory network in a
 // bubble with virtual time.
 func inEachFabric(t *testing.T, story func(*testing.T, fabric)) {
-	t.Run("gRPC", func(t *testing.T) {
+	t.Run("TLS", func(t *testing.T) {
 		defer goleak.VerifyNone(t)
 		f := newLoopback(t)
 		defer f.end()
@@ -78,7 +78,7 @@ func (m *virtualNetwork) end() {
 	}
 }
 
-// loopback is the fabric of gRPC and TLS on 127.0.0.1. A process keeps its address when it starts
+// loopback is the fabric of TLS on 127.0.0.1. A process keeps its address when it starts
 // again.
 type loopback struct {
 	t         testing.TB

@@ -293,7 +293,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, bytes []byte) {
 		var answer linkpb.Answer
 		if proto.Unmarshal(bytes, &answer) != nil {
-			return // gRPC ends the stream
+			return // delimited refuses it
 		}
 		l := newLink(newHub("a", 1, "", beat, nil), Member{Name: "b"}, nil)
 		event, err := l.read(&answer)

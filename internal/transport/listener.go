@@ -40,6 +40,7 @@ func (l *listener) Accept() (net.Conn, error) {
 
 // take returns nil once all connections are closed.
 func (l *listener) take(raw net.Conn) net.Conn {
+	limitBuffers(raw)
 	if tcp, ok := raw.(*net.TCPConn); ok {
 		//nolint:errcheck // otherwise the defaults apply, which are slower
 		tcp.SetKeepAliveConfig(keepAlive(l.patience()))

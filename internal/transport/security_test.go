@@ -139,6 +139,8 @@ func TestWithoutACertificateNothingIsSaid(t *testing.T) {
 		"TLS 1.2": func(c *tls.Config) {
 			c.MinVersion, c.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
 		},
+		"another protocol": func(c *tls.Config) { c.NextProtos = []string{"h2"} },
+		"no protocol":      func(c *tls.Config) { c.NextProtos = nil },
 	} {
 		t.Run(what, func(t *testing.T) {
 			defer goleak.VerifyNone(t)
@@ -228,6 +230,94 @@ func TestAnAdmittedProcessMustKeepToTheProtocol(t *testing.T) {
 	}
 }
 
+// TestWhoDoesNotReadIsNotWaitedFor asks until nothing more fits on the way, reads no answer, and is
+// taken off the roster.
+func TestWhoDoesNotReadIsNotWaitedFor(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	f := newLoopback(t)
+	defer f.end()
+	a := f.join("a", 1)
+	a.Pace(time.Minute) // so that its kernel does not end the connection before
+	a.Admit([]Member{f.member("b"), f.member("c")})
+	out, err := openRaw(t, f, newKeyring(t, f.authority, f.authority, f.name("b"), time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	if err := out.Send(helloFrame(2, "", false)); err != nil {
+		t.Fatal(err)
+	}
+	long, h := make([]byte, maxRoster), a.(*hub)
+	for stuck := false; !stuck; {
+		if err := out.Send(rosterRequestFrame()); err != nil {
+			t.Fatal(err)
+		}
+		request := next(t, a).(RosterRequested)
+		request.Answer(long)
+		stuck = waiting(h, "b") == answersAhead
+	}
+	a.Admit([]Member{f.member("c")})
+	open := h.wire.(*tlsWire).listener
+	for deadline := time.Now().Add(5 * lastWord); ; time.Sleep(time.Millisecond) {
+		open.mu.Lock()
+		left := len(open.open)
+		open.mu.Unlock()
+		if left == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("its connection is still open")
+		}
+	}
+	a.Pace(beat)
+	expectHonestVoice(t, f, a)
+}
+
+// TestAnEndIsSaid: between two processes somebody may end their connections, but not make one of them
+// believe that the other has said all.
+func TestAnEndIsSaid(t *testing.T) {
+	for what, end := range map[string]func(*dialled) error{
+		"FIN":              func(d *dialled) error { return d.raw.(*net.TCPConn).CloseWrite() },
+		"the end of TLS":   func(d *dialled) error { return d.conn.CloseWrite() },
+		"an End, in order": (*dialled).CloseSend,
+	} {
+		t.Run(what, func(t *testing.T) {
+			defer goleak.VerifyNone(t)
+			f := newLoopback(t)
+			defer f.end()
+			a := f.join("a", 1)
+			a.Admit([]Member{f.member("b"), f.member("c")})
+			out, err := openRaw(t, f, newKeyring(t, f.authority, f.authority, f.name("b"),
+				time.Now()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer out.Close()
+			if err := out.Send(helloFrame(2, "", false)); err != nil {
+				t.Fatal(err)
+			}
+			if err := out.Accepted(); err != nil {
+				t.Fatal(err)
+			}
+			if err := end(out.(*dialled)); err != nil {
+				t.Fatal(err)
+			}
+			_, err = out.Recv()
+			if inOrder := errors.Is(err, io.EOF); inOrder != (what == "an End, in order") {
+				t.Errorf("the other end is taken for one in order: %v (%v)", inOrder, err)
+			}
+			expectHonestVoice(t, f, a)
+		})
+	}
+}
+
+// waiting returns how many answers wait for a process.
+func waiting(h *hub, name string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.served[name].answers)
+}
+
 func TestOfTwoStreamsTheNewestIncarnationIsHeard(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	f := newLoopback(t)
@@ -301,7 +391,7 @@ func openRaw(t *testing.T, f *loopback, keyring *identity.Keyring) (outbound, er
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	t.Cleanup(cancel)
 	h := newHub("intruder", 1, "", beat, f.living["a"].(*hub).log)
-	w := &grpcWire{
+	w := &tlsWire{
 		hub:     h,
 		self:    f.name("intruder"),
 		keyring: keyring,

@@ -76,7 +76,7 @@ func (h *hub) serve(from, uid string, certified validity, stream inbound) error 
 	return nil
 }
 
-// finish waits until the answer that is being written has arrived, if the peer reads it.
+// finish waits until the answer that is being written is with the kernel.
 func (s *served) finish() {
 	enough := time.NewTimer(s.hub.patience())
 	defer enough.Stop()
@@ -155,6 +155,9 @@ func (s *served) receive() error {
 		}
 		if err != nil {
 			return err
+		}
+		if isClosed(s.ended) {
+			return s.reason
 		}
 		if over, err := s.take(frame); over || err != nil {
 			return err

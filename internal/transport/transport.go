@@ -1,9 +1,9 @@
 // Package transport carries the messages of elections and leases between the agents of a group.
 //
-// [Links] is the interface that an agent uses. [New] returns the real implementation: gRPC over
-// mutual TLS 1.3 with one ordered stream per direction, so that links are the FIFO channels that
-// the ring algorithms assume. [Network] provides an in-memory implementation for tests. Both are
-// the same machine (hub, link, served) over two kinds of wire.
+// [Links] is the interface that an agent uses. [New] returns the real implementation: mutual TLS
+// 1.3 with one connection per direction, so that links are the FIFO channels that the ring
+// algorithms assume (linkpb has the wire format). [Network] provides an in-memory implementation
+// for tests. Both are the same machine (hub, link, served) over two kinds of wire.
 //
 // # What is guaranteed
 //
@@ -19,8 +19,7 @@
 // No link outlives the certificates of its two ends: each end closes what the other's certificate
 // no longer covers. Before that happens, a new stream is made as soon as newer certificates allow
 // one that lasts longer, and replaces the old one silently: there is no Down, and nothing is lost,
-// repeated or reordered. (To a receiver of an older release, which does not know of such
-// replacements, the stream is replaced with a Down and an Up.)
+// repeated or reordered.
 //
 // # What is not guaranteed
 //
@@ -60,8 +59,8 @@ type Links interface {
 	Link(names []string)
 
 	// Send queues m for the process. It drops and counts m if the queue is full, if the link is
-	// down (from Down until the next Up), or if there is no link. The receiver is told the sequence,
-	// by which accounts of elections pair a message's sending with its receipt.
+	// down (from Down until the next Up), or if there is no link. The receiver is told the
+	// sequence, by which accounts of elections pair a message's sending with its receipt.
 	Send(to string, algorithm string, sequence uint64, m election.Message)
 
 	// Ask queues a question of the failure detector on the same link, with the generation of the
@@ -77,10 +76,10 @@ type Links interface {
 	RequestRoster(to string)
 
 	// Leave tells the peer on every open link that this process is about to end, after everything
-	// that is queued there. It waits until the peers have received that, or ctx ends. A process that
-	// has a link to this one, which has none to it, is not told: its link closes when this process
-	// ends. Afterwards links are neither made nor accepted, and this process's links emit neither Up
-	// nor Down; what other processes send still arrives until Close.
+	// that is queued there. It waits until the peers have received that, or ctx ends. A process
+	// that has a link to this one, which has none to it, is not told: its link closes when this
+	// process ends. Afterwards links are neither made nor accepted, and this process's links emit
+	// neither Up nor Down; what other processes send still arrives until Close.
 	Leave(ctx context.Context)
 
 	// Pace sets the longest pause between two attempts to make a link, which is the heartbeat of
@@ -89,7 +88,8 @@ type Links interface {
 	Pace(heartbeat time.Duration)
 
 	// Events is the channel on which everything arrives. One goroutine must keep receiving: while
-	// it does not, flow control holds senders back. Close closes the channel.
+	// it does not, senders are held back, and in the end their links break (kernelBuffer,
+	// halfOpen). Close closes the channel.
 	Events() <-chan Event
 
 	// Dropped returns how many messages given to Send, Ask or Request were not handed to the wire.

@@ -8,22 +8,21 @@ import (
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
-// wire is what gRPC and the in-memory network provide. The code above it decides what is sent, and
+// wire is what TLS and the in-memory network provide. The code above it decides what is sent, and
 // when.
 type wire interface {
 	// open opens a stream to a process. It blocks until the stream is open, fails with a loss, or
 	// ctx ends. The stream also ends with ctx.
 	open(ctx context.Context, to Member) (outbound, error)
 
-	// close ends every stream and accepts no new ones. It returns when nothing of the wire runs any
-	// more.
+	// close ends every stream and accepts no new ones.
 	close()
 }
 
 // outbound is this process's end of a stream that it opened. Send and Recv may run at the same
 // time.
 type outbound interface {
-	// blocks while the peer does not read; io.EOF means that Recv returns the reason
+	// blocks while the peer does not read; io.EOF means that Recv returns the reason, soon
 	Send(*linkpb.Frame) error
 	// ends this direction; the peer reads everything that was sent, then ends the stream
 	CloseSend() error

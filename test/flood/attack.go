@@ -7,18 +7,15 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"strings"
-	"sync"
 )
 
-// An Attack is what each stranger does with its connection: see Headers, Calls and Handshake.
+// An Attack is what each stranger does with its connection: see Headers, Message and Handshake.
 type Attack struct {
-	How    string // one of those three
-	Bytes  int
-	Secure bool   // Headers: over TLS
-	Method string // Calls
-	Calls  int    // Calls: at once
+	How      string // one of those three
+	Bytes    int
+	Secure   bool   // Headers: over TLS
+	Protocol string // Message and Handshake: by ALPN
 }
 
 // use uses a connection until it is closed, or ctx ends. It calls sent when it has sent all that it
@@ -27,8 +24,8 @@ func (a Attack) use(ctx context.Context, conn net.Conn, sent func()) {
 	switch a.How {
 	case "headers":
 		a.headers(conn, sent)
-	case "calls":
-		a.calls(ctx, conn, sent)
+	case "message":
+		a.message(conn, sent)
 	case "handshake":
 		a.handshake(ctx, conn, sent)
 	default:
@@ -64,84 +61,38 @@ func (a Attack) headers(conn net.Conn, sent func()) {
 	linger(conn)
 }
 
-// Calls makes so many gRPC calls over TLS at once, without a certificate, each with a message of so
-// many bytes that lacks its last one.
-func Calls(method string, calls, bytes int) Attack {
+// Message sends the beginning of a length-delimited message of so many bytes over TLS, by a
+// protocol and without a certificate, and keeps back its last byte.
+func Message(protocol string, bytes int) Attack {
 	return Attack{
-		How:    "calls",
-		Method: method,
-		Calls:  calls,
-		Bytes:  bytes,
+		How:      "message",
+		Protocol: protocol,
+		Bytes:    bytes,
 	}
 }
 
-func (a Attack) calls(ctx context.Context, conn net.Conn, sent func()) {
-	dial := func(context.Context, string, string) (net.Conn, error) { return conn, nil }
-	transport := &http.Transport{
-		DialContext:       dial,
-		ForceAttemptHTTP2: true,
-		//nolint:gosec // as above
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
-		MaxConnsPerHost: 1,
-	}
-	defer transport.CloseIdleConnections()
-	var all sync.WaitGroup
-	var unsent sync.WaitGroup
-	for range a.Calls {
-		unsent.Add(1)
-		body := &unfinished{
-			ctx:  ctx,
-			left: 5 + a.Bytes - 1,
-			size: a.Bytes,
-			sent: sync.OnceFunc(unsent.Done),
-		}
-		all.Go(func() {
-			defer body.sent()
-			request, err := http.NewRequestWithContext(ctx, http.MethodPost,
-				"https://flood"+a.Method, body)
-			if err != nil {
-				return
-			}
-			request.Header.Set("Content-Type", "application/grpc")
-			request.Header.Set("Te", "trailers")
-			if response, err := transport.RoundTrip(request); err == nil {
-				_, _ = io.Copy(io.Discard, response.Body)
-				_ = response.Body.Close()
-			}
-		})
-	}
-	unsent.Wait()
+func (a Attack) message(conn net.Conn, sent func()) {
+	//nolint:gosec // as above
+	conn = tls.Client(conn, &tls.Config{
+		InsecureSkipVerify: true,
+		NextProtos:         []string{a.Protocol},
+	})
+	message := make([]byte, 4+a.Bytes-1)
+	binary.BigEndian.PutUint32(message, uint32(a.Bytes)) //nolint:gosec // a few MiB
+	_, _ = conn.Write(message)
 	sent()
-	all.Wait()
+	linger(conn)
 }
 
-// unfinished is a gRPC message whose last byte does not come.
-type unfinished struct {
-	ctx        context.Context // it ends with the attack
-	size, left int
-	begun      bool
-	sent       func()
-}
-
-func (u *unfinished) Read(p []byte) (int, error) {
-	if u.left == 0 {
-		u.sent()
-		<-u.ctx.Done()
-		return 0, io.ErrUnexpectedEOF
+// Handshake shows a certificate of so many bytes, which nobody has signed, to a server of a
+// protocol, and keeps back the last of them: the handshake does not end.
+func Handshake(protocol string, bytes int) Attack {
+	return Attack{
+		How:      "handshake",
+		Protocol: protocol,
+		Bytes:    bytes,
 	}
-	n := min(len(p), u.left)
-	clear(p[:n])
-	if !u.begun { // its length, after the flag that it is not compressed
-		u.begun = true
-		n = copy(p, binary.BigEndian.AppendUint32([]byte{0}, uint32(u.size))) //nolint:gosec // a few MiB
-	}
-	u.left -= n
-	return n, nil
 }
-
-// Handshake shows a certificate of so many bytes, which nobody has signed, and keeps back the last
-// of them: the handshake does not end.
-func Handshake(bytes int) Attack { return Attack{How: "handshake", Bytes: bytes} }
 
 func (a Attack) handshake(ctx context.Context, conn net.Conn, sent func()) {
 	short := &cut{
@@ -153,7 +104,7 @@ func (a Attack) handshake(ctx context.Context, conn net.Conn, sent func()) {
 	//nolint:gosec // as above
 	client := tls.Client(short, &tls.Config{
 		InsecureSkipVerify: true,
-		NextProtos:         []string{"h2"},
+		NextProtos:         []string{a.Protocol},
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			return &tls.Certificate{
 				Certificate: [][]byte{make([]byte, a.Bytes)},

@@ -13,11 +13,11 @@ import (
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/connlimit"
+	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/test/flood"
 )
 
 const (
-	join = "/podesta.roster.v1.RosterService/Join"
 	// message is just below the longest that the manager takes, and request the longest headers that
 	// a server of controller-runtime would.
 	message = 250 << 10
@@ -49,7 +49,7 @@ func TestFloodedManager(t *testing.T) {
 	}()
 	scrape := prometheus(t, m, token(t, reader))
 	m.await(t, "metrics before the flood", scrape)
-	flood.Begin(t, m.roster, 4, connlimit.Strangers, flood.Calls(join, 4, message))
+	flood.Begin(t, m.roster, 4, connlimit.Strangers, flood.Message(identity.RosterProtocol, message))
 	joins(t, m)
 	flood.Begin(t, m.metrics, 4, connlimit.Strangers, flood.Headers(headers, true))
 	m.await(t, "metrics", scrape)

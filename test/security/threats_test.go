@@ -8,16 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/delimited"
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
@@ -54,7 +51,7 @@ func TestATokenBuysTheIdentityOfItsPodOnly(t *testing.T) {
 	a := join(t, m, newPod(t, namespace, 0))
 	a.Follows(t)
 	other := newPod(t, namespace, 1)
-	granted, err := call(t, m, a).Join(bg, &rosterpb.JoinRequest{Token: server.Token(t, other, v1.Audience, true), Csr: request(t)})
+	granted, err := ask(t, m, a.Keyring.RosterClient(), server.Token(t, other, v1.Audience, true))
 	must(t, err)
 	block, _ := pem.Decode(granted.GetCertificate())
 	leaf, err := x509.ParseCertificate(block.Bytes)
@@ -113,30 +110,31 @@ func TestStaleIdentities(t *testing.T) {
 	for i, test := range []struct {
 		name    string
 		become  func(*corev1.Pod)
-		code    codes.Code
+		code    rosterpb.Refusal_Code
 		renewal string
 	}{
 		{"a pod that is gone", func(p *corev1.Pod) {
 			must(t, kube.Delete(bg, p, client.GracePeriodSeconds(0)))
-		}, codes.PermissionDenied, "does not exist"},
+		}, rosterpb.Refusal_DENIED, "does not exist"},
 		{"a pod that was replaced under its name", func(p *corev1.Pod) {
 			must(t, kube.Delete(bg, p, client.GracePeriodSeconds(0)))
 			newPod(t, namespace, 0, func(other *corev1.Pod) { other.Name = p.Name })
-		}, codes.PermissionDenied, "was replaced"},
+		}, rosterpb.Refusal_DENIED, "was replaced"},
 		{"a pod that has ended", func(p *corev1.Pod) {
 			p.Status.Phase = corev1.PodFailed
 			must(t, kube.Status().Update(bg, p))
-		}, codes.PermissionDenied, "has ended"},
-		{"a pod that has lost its label", func(p *corev1.Pod) { relabel(t, p, "") }, codes.PermissionDenied, "has no label"},
-		{"a pod that was relabelled to another group", func(p *corev1.Pod) { relabel(t, p, "billing") }, codes.FailedPrecondition, `belongs to group "billing" now`},
+		}, rosterpb.Refusal_DENIED, "has ended"},
+		{"a pod that has lost its label", func(p *corev1.Pod) { relabel(t, p, "") }, rosterpb.Refusal_DENIED, "has no label"},
+		{"a pod that was relabelled to another group", func(p *corev1.Pod) { relabel(t, p, "billing") }, rosterpb.Refusal_MOVED, `belongs to group "billing" now`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := join(t, m, newPod(t, namespace, i))
 			a.Follows(t)
 			test.become(a.Pod)
-			_, err := call(t, m, a).Join(bg, &rosterpb.JoinRequest{Csr: request(t)})
-			if status.Code(err) != test.code || !strings.Contains(err.Error(), test.renewal) {
-				t.Errorf("a renewal: %v, want %v with %q", err, test.code, test.renewal)
+			answer, err := ask(t, m, a.Keyring.RosterClient(), "")
+			must(t, err)
+			if no := answer.GetRefused(); no.GetCode() != test.code || !strings.Contains(no.GetText(), test.renewal) {
+				t.Errorf("a renewal: %v, want %v with %q", answer, test.code, test.renewal)
 			}
 			a.Awaits(t, "that it is not of the group any more", func() bool { return a.News[len(a.News)-1].Gone })
 			for _, member := range rosterIn(t, namespace) {
@@ -199,12 +197,11 @@ func TestAForgedTrustConfigMap(t *testing.T) {
 
 	name, _ := a.Keyring.Name()
 	certPEM, keyPEM := certify(t, forger, name, time.Now().Add(time.Hour))
-	_, err = callWith(t, m, a, certPEM, keyPEM).Join(bg, &rosterpb.JoinRequest{Csr: request(t)})
-	if status.Code(err) != codes.Unavailable { // no handshake
-		t.Errorf("the manager talks to a certificate of another authority: %v", err)
+	if answer, err := ask(t, m, showing(t, a, certPEM, keyPEM), ""); err == nil { // no handshake
+		t.Errorf("the manager talks to a certificate of another authority: %v", answer)
 	}
-	if _, err := call(t, m, a).Join(bg, &rosterpb.JoinRequest{Csr: request(t)}); err != nil {
-		t.Errorf("the same by its own certificate: %v; want it to pass, or this test shows nothing", err)
+	if answer, err := ask(t, m, a.Keyring.RosterClient(), ""); err != nil || answer.GetRefused() != nil {
+		t.Errorf("the same by its own certificate: %v (%v); want it to pass, or this test shows nothing", answer, err)
 	}
 	impostor := identity.NewKeyring(time.Now)
 	must(t, impostor.SetTrust([]byte(good)))
@@ -257,27 +254,33 @@ func TestATenantsGroupIsItsNamespacesOnly(t *testing.T) {
 	}
 }
 
-// call is a connection of one that holds the agent's certificate and key.
-func call(t *testing.T, m *envtest.Manager, a *envtest.Agent) rosterpb.RosterServiceClient {
-	t.Helper()
-	return dial(t, m, a.Keyring.RosterClient())
-}
-
-func callWith(t *testing.T, m *envtest.Manager, a *envtest.Agent, certPEM, keyPEM []byte) rosterpb.RosterServiceClient {
+// showing is how an agent connects that shows this certificate instead of its own.
+func showing(t *testing.T, a *envtest.Agent, certPEM, keyPEM []byte) *tls.Config {
 	t.Helper()
 	own, err := tls.X509KeyPair(certPEM, keyPEM)
 	must(t, err)
 	config := a.Keyring.RosterClient()
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &own, nil }
-	return dial(t, m, config)
+	return config
 }
 
-func dial(t *testing.T, m *envtest.Manager, config *tls.Config) rosterpb.RosterServiceClient {
+// ask asks the manager for a certificate, by a token or, if it is empty, by the certificate that is
+// shown.
+func ask(t *testing.T, m *envtest.Manager, config *tls.Config, token string) (*rosterpb.JoinResponse, error) {
 	t.Helper()
-	conn, err := grpc.NewClient("passthrough:///"+m.Address, grpc.WithTransportCredentials(credentials.NewTLS(config)))
-	must(t, err)
-	t.Cleanup(func() { conn.Close() })
-	return rosterpb.NewRosterServiceClient(conn)
+	conn, err := tls.Dial("tcp", m.Address, config)
+	must(t, err) // in TLS 1.3 the client's part ends before the server has checked its certificate
+	defer conn.Close()
+	must(t, conn.SetDeadline(time.Now().Add(patience)))
+	messages := delimited.New(conn, 1<<20)
+	if err := messages.Send(&rosterpb.ToManager{Message: &rosterpb.ToManager_Join{
+		Join: &rosterpb.JoinRequest{Token: token, Csr: request(t)},
+	}}); err != nil {
+		return nil, err
+	}
+	answer := new(rosterpb.ToAgent)
+	err = messages.Receive(answer)
+	return answer.GetJoined(), err
 }
 
 func request(t *testing.T) []byte {

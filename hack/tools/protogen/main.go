@@ -1,4 +1,4 @@
-// Command protogen compiles .proto files with protoc-gen-go and protoc-gen-go-grpc, so that no
+// Command protogen compiles .proto files with protoc-gen-go, so that no
 // protoc has to be installed.
 //
 // Usage: protogen ROOT FILE.proto…
@@ -25,7 +25,7 @@ import (
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
-var plugins = []string{"protoc-gen-go", "protoc-gen-go-grpc"}
+var plugins = []string{"protoc-gen-go"}
 
 func main() {
 	if len(os.Args) < 3 {

@@ -24,6 +24,61 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type Ended_Reason int32
+
+const (
+	Ended_DONE      Ended_Reason = 0 // the sender has ended it in order, and all that it sent was read
+	Ended_MALFORMED Ended_Reason = 1 // an invalid frame
+	Ended_UNWANTED  Ended_Reason = 2 // the sender is not admitted, or has a newer incarnation
+	Ended_LEAVING   Ended_Reason = 3 // the receiver has left or is leaving
+	Ended_STOPPING  Ended_Reason = 4 // the receiver stops without notice
+)
+
+// Enum value maps for Ended_Reason.
+var (
+	Ended_Reason_name = map[int32]string{
+		0: "DONE",
+		1: "MALFORMED",
+		2: "UNWANTED",
+		3: "LEAVING",
+		4: "STOPPING",
+	}
+	Ended_Reason_value = map[string]int32{
+		"DONE":      0,
+		"MALFORMED": 1,
+		"UNWANTED":  2,
+		"LEAVING":   3,
+		"STOPPING":  4,
+	}
+)
+
+func (x Ended_Reason) Enum() *Ended_Reason {
+	p := new(Ended_Reason)
+	*p = x
+	return p
+}
+
+func (x Ended_Reason) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Ended_Reason) Descriptor() protoreflect.EnumDescriptor {
+	return file_internal_transport_linkpb_link_proto_enumTypes[0].Descriptor()
+}
+
+func (Ended_Reason) Type() protoreflect.EnumType {
+	return &file_internal_transport_linkpb_link_proto_enumTypes[0]
+}
+
+func (x Ended_Reason) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Ended_Reason.Descriptor instead.
+func (Ended_Reason) EnumDescriptor() ([]byte, []int) {
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{9, 0}
+}
+
 // Frame is what a process sends on its link. Its certificate identifies the sender; no field names
 // it.
 type Frame struct {
@@ -36,6 +91,7 @@ type Frame struct {
 	//	*Frame_Leaving
 	//	*Frame_LeaseRequest
 	//	*Frame_RosterRequest
+	//	*Frame_End
 	Frame         isFrame_Frame `protobuf_oneof:"frame"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -132,6 +188,15 @@ func (x *Frame) GetRosterRequest() *RosterRequest {
 	return nil
 }
 
+func (x *Frame) GetEnd() *End {
+	if x != nil {
+		if x, ok := x.Frame.(*Frame_End); ok {
+			return x.End
+		}
+	}
+	return nil
+}
+
 type isFrame_Frame interface {
 	isFrame_Frame()
 }
@@ -160,6 +225,10 @@ type Frame_RosterRequest struct {
 	RosterRequest *RosterRequest `protobuf:"bytes,6,opt,name=roster_request,json=rosterRequest,proto3,oneof"`
 }
 
+type Frame_End struct {
+	End *End `protobuf:"bytes,7,opt,name=end,proto3,oneof"` // nothing follows, in order; the receiver ends the stream
+}
+
 func (*Frame_Hello) isFrame_Frame() {}
 
 func (*Frame_Message) isFrame_Frame() {}
@@ -171,6 +240,8 @@ func (*Frame_Leaving) isFrame_Frame() {}
 func (*Frame_LeaseRequest) isFrame_Frame() {}
 
 func (*Frame_RosterRequest) isFrame_Frame() {}
+
+func (*Frame_End) isFrame_Frame() {}
 
 // Hello opens a link.
 type Hello struct {
@@ -504,6 +575,246 @@ func (x *Ask) GetGeneration() int64 {
 	return 0
 }
 
+// Reply is what flows back.
+type Reply struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Reply:
+	//
+	//	*Reply_Welcome
+	//	*Reply_Accepted
+	//	*Reply_Answer
+	//	*Reply_Ended
+	Reply         isReply_Reply `protobuf_oneof:"reply"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reply) Reset() {
+	*x = Reply{}
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reply) ProtoMessage() {}
+
+func (x *Reply) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reply.ProtoReflect.Descriptor instead.
+func (*Reply) Descriptor() ([]byte, []int) {
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Reply) GetReply() isReply_Reply {
+	if x != nil {
+		return x.Reply
+	}
+	return nil
+}
+
+func (x *Reply) GetWelcome() *Welcome {
+	if x != nil {
+		if x, ok := x.Reply.(*Reply_Welcome); ok {
+			return x.Welcome
+		}
+	}
+	return nil
+}
+
+func (x *Reply) GetAccepted() *Accepted {
+	if x != nil {
+		if x, ok := x.Reply.(*Reply_Accepted); ok {
+			return x.Accepted
+		}
+	}
+	return nil
+}
+
+func (x *Reply) GetAnswer() *Answer {
+	if x != nil {
+		if x, ok := x.Reply.(*Reply_Answer); ok {
+			return x.Answer
+		}
+	}
+	return nil
+}
+
+func (x *Reply) GetEnded() *Ended {
+	if x != nil {
+		if x, ok := x.Reply.(*Reply_Ended); ok {
+			return x.Ended
+		}
+	}
+	return nil
+}
+
+type isReply_Reply interface {
+	isReply_Reply()
+}
+
+type Reply_Welcome struct {
+	Welcome *Welcome `protobuf:"bytes,1,opt,name=welcome,proto3,oneof"` // the first: the certificate is accepted
+}
+
+type Reply_Accepted struct {
+	Accepted *Accepted `protobuf:"bytes,2,opt,name=accepted,proto3,oneof"` // the Hello is accepted
+}
+
+type Reply_Answer struct {
+	Answer *Answer `protobuf:"bytes,3,opt,name=answer,proto3,oneof"`
+}
+
+type Reply_Ended struct {
+	Ended *Ended `protobuf:"bytes,4,opt,name=ended,proto3,oneof"` // what follows does not count
+}
+
+func (*Reply_Welcome) isReply_Reply() {}
+
+func (*Reply_Accepted) isReply_Reply() {}
+
+func (*Reply_Answer) isReply_Reply() {}
+
+func (*Reply_Ended) isReply_Reply() {}
+
+type Welcome struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Welcome) Reset() {
+	*x = Welcome{}
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Welcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Welcome) ProtoMessage() {}
+
+func (x *Welcome) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Welcome.ProtoReflect.Descriptor instead.
+func (*Welcome) Descriptor() ([]byte, []int) {
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{7}
+}
+
+type Accepted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Accepted) Reset() {
+	*x = Accepted{}
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Accepted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Accepted) ProtoMessage() {}
+
+func (x *Accepted) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Accepted.ProtoReflect.Descriptor instead.
+func (*Accepted) Descriptor() ([]byte, []int) {
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{8}
+}
+
+// Ended says why the receiver of a stream ends it.
+type Ended struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Reason        Ended_Reason           `protobuf:"varint,1,opt,name=reason,proto3,enum=podesta.link.v1.Ended_Reason" json:"reason,omitempty"`
+	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"` // empty for DONE
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Ended) Reset() {
+	*x = Ended{}
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Ended) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Ended) ProtoMessage() {}
+
+func (x *Ended) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Ended.ProtoReflect.Descriptor instead.
+func (*Ended) Descriptor() ([]byte, []int) {
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Ended) GetReason() Ended_Reason {
+	if x != nil {
+		return x.Reason
+	}
+	return Ended_DONE
+}
+
+func (x *Ended) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // Answer is the answer to the Ask with the same sequence or, if it has a response or a roster, to a
 // lease request or a roster request.
 type Answer struct {
@@ -519,7 +830,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[6]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -531,7 +842,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[6]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -544,7 +855,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{6}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Answer) GetSequence() uint64 {
@@ -590,7 +901,7 @@ type Leaving struct {
 
 func (x *Leaving) Reset() {
 	*x = Leaving{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[7]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -602,7 +913,7 @@ func (x *Leaving) String() string {
 func (*Leaving) ProtoMessage() {}
 
 func (x *Leaving) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[7]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -615,7 +926,43 @@ func (x *Leaving) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leaving.ProtoReflect.Descriptor instead.
 func (*Leaving) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{7}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{11}
+}
+
+type End struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *End) Reset() {
+	*x = End{}
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *End) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*End) ProtoMessage() {}
+
+func (x *End) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use End.ProtoReflect.Descriptor instead.
+func (*End) Descriptor() ([]byte, []int) {
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{12}
 }
 
 // RosterRequest asks for the roster that the receiver uses, because it is newer than the sender's.
@@ -627,7 +974,7 @@ type RosterRequest struct {
 
 func (x *RosterRequest) Reset() {
 	*x = RosterRequest{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[8]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -639,7 +986,7 @@ func (x *RosterRequest) String() string {
 func (*RosterRequest) ProtoMessage() {}
 
 func (x *RosterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[8]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -652,7 +999,7 @@ func (x *RosterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RosterRequest.ProtoReflect.Descriptor instead.
 func (*RosterRequest) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{8}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{13}
 }
 
 // LeaseRequest is a message about the sender's lease (lease.Request). Receivers ignore kinds that
@@ -672,7 +1019,7 @@ type LeaseRequest struct {
 
 func (x *LeaseRequest) Reset() {
 	*x = LeaseRequest{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[9]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -684,7 +1031,7 @@ func (x *LeaseRequest) String() string {
 func (*LeaseRequest) ProtoMessage() {}
 
 func (x *LeaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[9]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -697,7 +1044,7 @@ func (x *LeaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseRequest.ProtoReflect.Descriptor instead.
 func (*LeaseRequest) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{9}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LeaseRequest) GetKind() string {
@@ -773,7 +1120,7 @@ type LeaseResponse struct {
 
 func (x *LeaseResponse) Reset() {
 	*x = LeaseResponse{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[10]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -785,7 +1132,7 @@ func (x *LeaseResponse) String() string {
 func (*LeaseResponse) ProtoMessage() {}
 
 func (x *LeaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[10]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -798,7 +1145,7 @@ func (x *LeaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseResponse.ProtoReflect.Descriptor instead.
 func (*LeaseResponse) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{10}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *LeaseResponse) GetKind() string {
@@ -896,14 +1243,15 @@ var File_internal_transport_linkpb_link_proto protoreflect.FileDescriptor
 
 const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	"\n" +
-	"$internal/transport/linkpb/link.proto\x12\x0fpodesta.link.v1\"\xe5\x02\n" +
+	"$internal/transport/linkpb/link.proto\x12\x0fpodesta.link.v1\"\x8f\x03\n" +
 	"\x05Frame\x12.\n" +
 	"\x05hello\x18\x01 \x01(\v2\x16.podesta.link.v1.HelloH\x00R\x05hello\x124\n" +
 	"\amessage\x18\x02 \x01(\v2\x18.podesta.link.v1.MessageH\x00R\amessage\x12(\n" +
 	"\x03ask\x18\x03 \x01(\v2\x14.podesta.link.v1.AskH\x00R\x03ask\x124\n" +
 	"\aleaving\x18\x04 \x01(\v2\x18.podesta.link.v1.LeavingH\x00R\aleaving\x12D\n" +
 	"\rlease_request\x18\x05 \x01(\v2\x1d.podesta.link.v1.LeaseRequestH\x00R\fleaseRequest\x12G\n" +
-	"\x0eroster_request\x18\x06 \x01(\v2\x1e.podesta.link.v1.RosterRequestH\x00R\rrosterRequestB\a\n" +
+	"\x0eroster_request\x18\x06 \x01(\v2\x1e.podesta.link.v1.RosterRequestH\x00R\rrosterRequest\x12(\n" +
+	"\x03end\x18\a \x01(\v2\x14.podesta.link.v1.EndH\x00R\x03endB\a\n" +
 	"\x05frame\"`\n" +
 	"\x05Hello\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x19\n" +
@@ -929,7 +1277,25 @@ const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x02 \x01(\x03R\n" +
-	"generation\"\xc5\x01\n" +
+	"generation\"\xe2\x01\n" +
+	"\x05Reply\x124\n" +
+	"\awelcome\x18\x01 \x01(\v2\x18.podesta.link.v1.WelcomeH\x00R\awelcome\x127\n" +
+	"\baccepted\x18\x02 \x01(\v2\x19.podesta.link.v1.AcceptedH\x00R\baccepted\x121\n" +
+	"\x06answer\x18\x03 \x01(\v2\x17.podesta.link.v1.AnswerH\x00R\x06answer\x12.\n" +
+	"\x05ended\x18\x04 \x01(\v2\x16.podesta.link.v1.EndedH\x00R\x05endedB\a\n" +
+	"\x05reply\"\t\n" +
+	"\aWelcome\"\n" +
+	"\n" +
+	"\bAccepted\"\x9e\x01\n" +
+	"\x05Ended\x125\n" +
+	"\x06reason\x18\x01 \x01(\x0e2\x1d.podesta.link.v1.Ended.ReasonR\x06reason\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"J\n" +
+	"\x06Reason\x12\b\n" +
+	"\x04DONE\x10\x00\x12\r\n" +
+	"\tMALFORMED\x10\x01\x12\f\n" +
+	"\bUNWANTED\x10\x02\x12\v\n" +
+	"\aLEAVING\x10\x03\x12\f\n" +
+	"\bSTOPPING\x10\x04\"\xc5\x01\n" +
 	"\x06Answer\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12 \n" +
 	"\vcoordinator\x18\x02 \x01(\tR\vcoordinator\x12E\n" +
@@ -938,7 +1304,8 @@ const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	"generation\x18\x04 \x01(\x03R\n" +
 	"generation\x12\x16\n" +
 	"\x06roster\x18\x05 \x01(\fR\x06roster\"\t\n" +
-	"\aLeaving\"\x0f\n" +
+	"\aLeaving\"\x05\n" +
+	"\x03End\"\x0f\n" +
 	"\rRosterRequest\"\xde\x01\n" +
 	"\fLeaseRequest\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
@@ -964,9 +1331,7 @@ const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	" \x01(\x03R\x15remainingMicroseconds\x12\x14\n" +
 	"\x05heard\x18\v \x01(\bR\x05heard\x12\x19\n" +
 	"\bstate_id\x18\f \x01(\tR\astateId\x12 \n" +
-	"\vincarnation\x18\r \x01(\x04R\vincarnation2J\n" +
-	"\vLinkService\x12;\n" +
-	"\x04Open\x12\x16.podesta.link.v1.Frame\x1a\x17.podesta.link.v1.Answer(\x010\x01B:Z8github.com/podesta-dev/podesta/internal/transport/linkpbb\x06proto3"
+	"\vincarnation\x18\r \x01(\x04R\vincarnationB:Z8github.com/podesta-dev/podesta/internal/transport/linkpbb\x06proto3"
 
 var (
 	file_internal_transport_linkpb_link_proto_rawDescOnce sync.Once
@@ -980,37 +1345,48 @@ func file_internal_transport_linkpb_link_proto_rawDescGZIP() []byte {
 	return file_internal_transport_linkpb_link_proto_rawDescData
 }
 
-var file_internal_transport_linkpb_link_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_internal_transport_linkpb_link_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_internal_transport_linkpb_link_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_internal_transport_linkpb_link_proto_goTypes = []any{
-	(*Frame)(nil),         // 0: podesta.link.v1.Frame
-	(*Hello)(nil),         // 1: podesta.link.v1.Hello
-	(*Message)(nil),       // 2: podesta.link.v1.Message
-	(*Election)(nil),      // 3: podesta.link.v1.Election
-	(*Entry)(nil),         // 4: podesta.link.v1.Entry
-	(*Ask)(nil),           // 5: podesta.link.v1.Ask
-	(*Answer)(nil),        // 6: podesta.link.v1.Answer
-	(*Leaving)(nil),       // 7: podesta.link.v1.Leaving
-	(*RosterRequest)(nil), // 8: podesta.link.v1.RosterRequest
-	(*LeaseRequest)(nil),  // 9: podesta.link.v1.LeaseRequest
-	(*LeaseResponse)(nil), // 10: podesta.link.v1.LeaseResponse
+	(Ended_Reason)(0),     // 0: podesta.link.v1.Ended.Reason
+	(*Frame)(nil),         // 1: podesta.link.v1.Frame
+	(*Hello)(nil),         // 2: podesta.link.v1.Hello
+	(*Message)(nil),       // 3: podesta.link.v1.Message
+	(*Election)(nil),      // 4: podesta.link.v1.Election
+	(*Entry)(nil),         // 5: podesta.link.v1.Entry
+	(*Ask)(nil),           // 6: podesta.link.v1.Ask
+	(*Reply)(nil),         // 7: podesta.link.v1.Reply
+	(*Welcome)(nil),       // 8: podesta.link.v1.Welcome
+	(*Accepted)(nil),      // 9: podesta.link.v1.Accepted
+	(*Ended)(nil),         // 10: podesta.link.v1.Ended
+	(*Answer)(nil),        // 11: podesta.link.v1.Answer
+	(*Leaving)(nil),       // 12: podesta.link.v1.Leaving
+	(*End)(nil),           // 13: podesta.link.v1.End
+	(*RosterRequest)(nil), // 14: podesta.link.v1.RosterRequest
+	(*LeaseRequest)(nil),  // 15: podesta.link.v1.LeaseRequest
+	(*LeaseResponse)(nil), // 16: podesta.link.v1.LeaseResponse
 }
 var file_internal_transport_linkpb_link_proto_depIdxs = []int32{
-	1,  // 0: podesta.link.v1.Frame.hello:type_name -> podesta.link.v1.Hello
-	2,  // 1: podesta.link.v1.Frame.message:type_name -> podesta.link.v1.Message
-	5,  // 2: podesta.link.v1.Frame.ask:type_name -> podesta.link.v1.Ask
-	7,  // 3: podesta.link.v1.Frame.leaving:type_name -> podesta.link.v1.Leaving
-	9,  // 4: podesta.link.v1.Frame.lease_request:type_name -> podesta.link.v1.LeaseRequest
-	8,  // 5: podesta.link.v1.Frame.roster_request:type_name -> podesta.link.v1.RosterRequest
-	3,  // 6: podesta.link.v1.Message.election:type_name -> podesta.link.v1.Election
-	4,  // 7: podesta.link.v1.Message.table:type_name -> podesta.link.v1.Entry
-	10, // 8: podesta.link.v1.Answer.lease_response:type_name -> podesta.link.v1.LeaseResponse
-	0,  // 9: podesta.link.v1.LinkService.Open:input_type -> podesta.link.v1.Frame
-	6,  // 10: podesta.link.v1.LinkService.Open:output_type -> podesta.link.v1.Answer
-	10, // [10:11] is the sub-list for method output_type
-	9,  // [9:10] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	2,  // 0: podesta.link.v1.Frame.hello:type_name -> podesta.link.v1.Hello
+	3,  // 1: podesta.link.v1.Frame.message:type_name -> podesta.link.v1.Message
+	6,  // 2: podesta.link.v1.Frame.ask:type_name -> podesta.link.v1.Ask
+	12, // 3: podesta.link.v1.Frame.leaving:type_name -> podesta.link.v1.Leaving
+	15, // 4: podesta.link.v1.Frame.lease_request:type_name -> podesta.link.v1.LeaseRequest
+	14, // 5: podesta.link.v1.Frame.roster_request:type_name -> podesta.link.v1.RosterRequest
+	13, // 6: podesta.link.v1.Frame.end:type_name -> podesta.link.v1.End
+	4,  // 7: podesta.link.v1.Message.election:type_name -> podesta.link.v1.Election
+	5,  // 8: podesta.link.v1.Message.table:type_name -> podesta.link.v1.Entry
+	8,  // 9: podesta.link.v1.Reply.welcome:type_name -> podesta.link.v1.Welcome
+	9,  // 10: podesta.link.v1.Reply.accepted:type_name -> podesta.link.v1.Accepted
+	11, // 11: podesta.link.v1.Reply.answer:type_name -> podesta.link.v1.Answer
+	10, // 12: podesta.link.v1.Reply.ended:type_name -> podesta.link.v1.Ended
+	0,  // 13: podesta.link.v1.Ended.reason:type_name -> podesta.link.v1.Ended.Reason
+	16, // 14: podesta.link.v1.Answer.lease_response:type_name -> podesta.link.v1.LeaseResponse
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_internal_transport_linkpb_link_proto_init() }
@@ -1025,19 +1401,27 @@ func file_internal_transport_linkpb_link_proto_init() {
 		(*Frame_Leaving)(nil),
 		(*Frame_LeaseRequest)(nil),
 		(*Frame_RosterRequest)(nil),
+		(*Frame_End)(nil),
+	}
+	file_internal_transport_linkpb_link_proto_msgTypes[6].OneofWrappers = []any{
+		(*Reply_Welcome)(nil),
+		(*Reply_Accepted)(nil),
+		(*Reply_Answer)(nil),
+		(*Reply_Ended)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_transport_linkpb_link_proto_rawDesc), len(file_internal_transport_linkpb_link_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   11,
+			NumEnums:      1,
+			NumMessages:   16,
 			NumExtensions: 0,
-			NumServices:   1,
+			NumServices:   0,
 		},
 		GoTypes:           file_internal_transport_linkpb_link_proto_goTypes,
 		DependencyIndexes: file_internal_transport_linkpb_link_proto_depIdxs,
+		EnumInfos:         file_internal_transport_linkpb_link_proto_enumTypes,
 		MessageInfos:      file_internal_transport_linkpb_link_proto_msgTypes,
 	}.Build()
 	File_internal_transport_linkpb_link_proto = out.File

@@ -1,0 +1,167 @@
+package roster
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/connlimit"
+	"github.com/podesta-dev/podesta/internal/delimited"
+	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
+)
+
+// session is the manager's end of a connection. At rest it has one goroutine, its reader: there are
+// tens of thousands of them. What is to be sent is sent by whoever has a reason to.
+type session struct {
+	server   *Server
+	ctx      context.Context // ends with the reader
+	raw      net.Conn
+	messages *delimited.Stream
+	name     identity.Name // in the certificate; zero: none was shown
+	notAfter time.Time     // of the certificate
+	joining  atomic.Bool   // a Join is under way
+
+	following *following // nil before Follow; the reader's
+
+	ending sync.Once
+	over   atomic.Bool // nothing that arrives counts any more
+}
+
+// serve shakes hands and begins a session. The session gets a goroutine of its own, because the
+// handshake needs a far larger stack than a session does for the hours that follow.
+func (s *Server) serve(ctx context.Context, raw net.Conn, config *tls.Config) {
+	conn := tls.Server(raw, config)
+	shaking, cancel := context.WithTimeout(ctx, handshakeWithin)
+	defer cancel()
+	if err := conn.HandshakeContext(shaking); err != nil {
+		raw.Close() // whoever it is has got an alert
+		return
+	}
+	c := &session{
+		server:   s,
+		raw:      raw,
+		messages: delimited.New(conn, maxMessageSize),
+	}
+	if shown := conn.ConnectionState().PeerCertificates; len(shown) > 0 {
+		c.name, _ = identity.NameOf(shown[0]) // the handshake has checked it
+		c.notAfter = shown[0].NotAfter
+		connlimit.Authenticate(raw, c.name.UID)
+	}
+	s.tasks.Go(func() { c.run(ctx) })
+}
+
+// run serves a session until its connection ends.
+func (c *session) run(ctx context.Context) {
+	defer c.raw.Close()
+	var cancel context.CancelFunc
+	c.ctx, cancel = context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { c.raw.Close() })()
+	err := c.read()
+	if c.following != nil {
+		c.following.leave()
+	}
+	c.end(err)
+	// what is unread when a connection is closed may take back what was said last
+	c.await(lastWord)
+	_, _ = io.Copy(io.Discard, c.raw)
+}
+
+// caller returns the process that the certificate names. The TLS handshake has verified the
+// certificate, but it may have expired since.
+func (c *session) caller() (identity.Name, error) {
+	switch {
+	case c.name == identity.Name{}:
+		return identity.Name{}, refuse(rosterpb.Refusal_UNAUTHENTICATED,
+			"a client certificate is required: Join with a token first")
+	case c.server.Now().After(c.notAfter):
+		return identity.Name{}, refuse(rosterpb.Refusal_UNAUTHENTICATED,
+			"the certificate has expired: join with a token")
+	}
+	return c.name, nil
+}
+
+// read handles what arrives until the connection ends, or something ends it.
+func (c *session) read() error {
+	c.await(idleWithin)
+	for {
+		message := new(rosterpb.ToManager)
+		err := c.messages.Receive(message)
+		if c.over.Load() {
+			return nil
+		}
+		if errors.Is(err, delimited.ErrInvalid) {
+			return refuse(rosterpb.Refusal_INVALID, "%v", err)
+		}
+		if err == nil {
+			err = c.take(message)
+		}
+		if err != nil {
+			return err
+		}
+		if c.following != nil {
+			c.await(silentWithin)
+		}
+		if c.over.Load() {
+			return nil
+		}
+	}
+}
+
+// await bounds how long the agent may be silent from now on.
+func (c *session) await(most time.Duration) {
+	//nolint:errcheck // a connection that takes no deadline has ended
+	c.raw.SetReadDeadline(time.Now().Add(most))
+}
+
+// take handles a message. An error ends the connection, and the agent is told a refusal.
+func (c *session) take(message *rosterpb.ToManager) error {
+	switch m := message.GetMessage().(type) {
+	case *rosterpb.ToManager_Join:
+		return c.join(m.Join)
+	case *rosterpb.ToManager_Follow:
+		return c.follow()
+	case *rosterpb.ToManager_Report, *rosterpb.ToManager_Held, *rosterpb.ToManager_Ping:
+		if c.following == nil {
+			return refuse(rosterpb.Refusal_INVALID, "a Follow comes first")
+		}
+		return c.following.take(message)
+	}
+	return nil // of a newer agent
+}
+
+// send sends the agent a message. What it does not read in time ends the connection.
+func (c *session) send(m *rosterpb.ToAgent) error {
+	//nolint:errcheck // as above
+	c.raw.SetWriteDeadline(time.Now().Add(writeWithin))
+	err := c.messages.Send(m)
+	if err != nil {
+		c.raw.Close()
+	}
+	return err
+}
+
+// end ends the connection for a reason, of which the agent is told a refusal. Only the first one
+// counts. The reader closes it when the agent has, or after lastWord.
+func (c *session) end(reason error) {
+	c.ending.Do(func() {
+		c.over.Store(true)
+		//nolint:errcheck // as above
+		c.raw.SetDeadline(time.Now().Add(lastWord))
+		if r, ok := errors.AsType[*refused](reason); ok && c.messages.Send(&rosterpb.ToAgent{
+			Message: &rosterpb.ToAgent_Ended{Ended: refusalOf(r)},
+		}) == nil {
+			return
+		}
+		c.raw.Close()
+	})
+}
+
+// endSoon is end for those who must not wait.
+func (c *session) endSoon(reason error) { c.server.tasks.Go(func() { c.end(reason) }) }

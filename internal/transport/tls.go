@@ -1,0 +1,143 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/backoff"
+	"github.com/podesta-dev/podesta/internal/connlimit"
+	"github.com/podesta-dev/podesta/internal/identity"
+)
+
+const (
+	maxReply     = maxFrame + 64 // a reply may hold a roster
+	handshakeMax = 5 * time.Second
+	// what a process may send before its certificate is accepted; that is below 4 KiB, and what it
+	// sends at once after it may be read with it
+	handshakeBytes = 32 << 10
+	// the longest pause between two attempts to accept a connection while that fails
+	acceptPause = time.Second
+)
+
+// Config configures New. All fields but StateID and Logger are required.
+type Config struct {
+	Listener net.Listener // receives links from other processes; Close closes it
+	// must hold a certificate and the trust before links can be made, but not yet for New
+	Keyring     *identity.Keyring
+	Self        identity.Name
+	Incarnation uint64 // grows with every start of this process
+	// identifies the state directory, at most 64 bytes of printable ASCII; empty if there is none
+	StateID   string
+	Reconnect time.Duration // the initial value of Pace
+	Logger    *slog.Logger
+}
+
+// New serves links on the listener and makes the links that it is told to make, over mutual TLS.
+// Initially it admits no process and makes no link.
+func New(c Config) Links {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if err := validateStateID(c.StateID); err != nil {
+		c.Logger.Error("taking part without a state ID, because no process would accept this "+
+			"one: delete the state directory's contents so that the agent creates a new ID",
+			"error", err)
+		c.StateID = ""
+	}
+	h := newHub(c.Self.Pod, c.Incarnation, c.StateID, c.Reconnect, c.Logger)
+	w := &tlsWire{
+		hub:      h,
+		self:     c.Self,
+		keyring:  c.Keyring,
+		listener: newListener(c.Listener, h.patience),
+	}
+	h.wire = w
+	h.start(func() {
+		limits := connlimit.Limits{Bytes: handshakeBytes, Within: handshakeMax}
+		w.accept(connlimit.New(w.listener, limits), c.Keyring.PeerServer(w.admit))
+	})
+	return h
+}
+
+// tlsWire makes streams over TLS: those that others open, and those to others.
+type tlsWire struct {
+	hub      *hub
+	self     identity.Name
+	keyring  *identity.Keyring
+	listener *listener
+}
+
+func (w *tlsWire) close() { w.listener.closeAll() }
+
+// accept serves each connection in a goroutine of its own, until close. It fails while the process
+// cannot have more files open.
+func (w *tlsWire) accept(from net.Listener, config *tls.Config) {
+	for failures := 0; ; {
+		raw, err := from.Accept()
+		switch {
+		case err == nil:
+			failures = 0
+			if !w.hub.start(func() { w.serve(raw, config) }) {
+				raw.Close()
+			}
+		case w.hub.ctx.Err() != nil:
+			return
+		default:
+			failures++
+			pause := backoff.Wait(firstPause, acceptPause, failures)
+			w.hub.log.Error("cannot accept links of other processes", "error", err, "retryIn", pause)
+			select {
+			case <-time.After(pause):
+			case <-w.hub.ctx.Done():
+			}
+		}
+	}
+}
+
+// serve shakes hands, and serves the stream of a process that the handshake has admitted.
+func (w *tlsWire) serve(raw net.Conn, config *tls.Config) {
+	defer raw.Close()
+	conn := tls.Server(raw, config)
+	ctx, cancel := context.WithTimeout(w.hub.ctx, handshakeMax)
+	defer cancel()
+	if err := conn.HandshakeContext(ctx); err != nil {
+		w.hub.log.Debug("connection refused", "from", raw.RemoteAddr(), "error", err)
+		return
+	}
+	leaf := conn.ConnectionState().PeerCertificates[0]
+	from, err := identity.NameOf(leaf)
+	if err != nil {
+		return // the handshake has checked it
+	}
+	connlimit.Authenticate(raw, from.UID)
+	stream := newAccepted(raw, conn)
+	if stream.welcome() != nil {
+		return
+	}
+	stream.end(w.hub.serve(from.Pod, from.UID, validityOf(leaf), stream))
+}
+
+// admit decides during the handshake whether the name in a certificate is admitted.
+func (w *tlsWire) admit(n identity.Name) error {
+	err := w.hub.admits(n.Pod, n.UID)
+	if n.Namespace != w.self.Namespace || n.Group != w.self.Group {
+		err = refuse(unwanted, "%s is not a process of the group %s/%s", n, w.self.Namespace,
+			w.self.Group)
+	}
+	if err != nil {
+		w.hub.log.Debug("connection refused", "from", n, "error", err)
+	}
+	return err
+}
+
+func (w *tlsWire) open(ctx context.Context, to Member) (outbound, error) {
+	return dial(ctx, to.Address, w.keyring.PeerClient(identity.Name{
+		Namespace: w.self.Namespace,
+		Group:     w.self.Group,
+		Pod:       to.Name,
+		UID:       to.UID,
+	}), w.hub.patience())
+}
