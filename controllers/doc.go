@@ -3,7 +3,7 @@
 //
 //	group        ElectionGroups: rosters out, reports in; status, Service, role label, events
 //	ca           the certificate authority in its Secret, and the bundle of trusted authorities
-//	agentserver  the gRPC server that agents talk to, and who may join
+//	agentserver  the server that agents talk to, and who may join
 //	byuid        writes to one very object
 //	apiclock     the API server's time, beside this machine's
 //	managerlease the Lease by which one of several managers leads

@@ -1,8 +1,6 @@
 package group
 
 import (
-	"slices"
-
 	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,17 +15,8 @@ import (
 // there from its first published status until it is deleted, and count from 0; only the name of its
 // coordinator comes and goes. Only the manager that leads has any.
 type Metrics struct {
-	hasCoordinator *prometheus.GaugeVec
-	coordinator    *prometheus.GaugeVec
-	epoch          *prometheus.GaugeVec
-	elections      *prometheus.CounterVec
-	processes      *prometheus.GaugeVec
-	connected      *prometheus.GaugeVec
-	voters         *prometheus.GaugeVec
-	tolerated      *prometheus.GaugeVec
-	degraded       *prometheus.GaugeVec
-	stalled        *prometheus.GaugeVec
-	writes         *prometheus.CounterVec
+	groups series
+	writes *prometheus.CounterVec
 }
 
 // The values of labels: the part of a group's status that was written, and the result.
@@ -44,33 +33,7 @@ const (
 func NewMetrics(registry prometheus.Registerer, groups *Reconciler,
 	sightings *roster.Sightings) (*Metrics, error) {
 	m := &Metrics{
-		hasCoordinator: ofGroup("podesta_group_has_coordinator",
-			"1 if the group has a coordinator, as published in its status, else 0."),
-		coordinator: ofGroup("podesta_group_coordinator",
-			"1 for the pod that is the coordinator of the group, as published in its status.", "pod"),
-		epoch: ofGroup("podesta_group_epoch",
-			"Epoch (generation * 2^20 + ballot) of the coordinator that was last published in the "+
-				"status of the group; 0 in a Classic group."),
-		elections: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "podesta_elections_total",
-			Help: "Times that a coordinator was published in the status of the group where there was none " +
-				"or another before.",
-		}, groupLabels),
-		processes: ofGroup("podesta_group_processes",
-			"Processes in the process status table of the group."),
-		connected: ofGroup("podesta_group_processes_connected",
-			"Processes of the group whose agents are connected to the manager."),
-		voters: ofGroup("podesta_group_voters",
-			"Voters on the roster of the group; 0 in a Classic group."),
-		tolerated: ofGroup("podesta_group_tolerated_failures",
-			"Voters that can fail while a majority of the voters remains, as published in the status "+
-				"of the Guarded group."),
-		degraded: ofGroup("podesta_group_degraded",
-			"1 for each reason for which the group is degraded, as published in its status, else 0.",
-			"reason"),
-		stalled: ofGroup("podesta_group_stalled",
-			"1 for the reason for which the group is stalled until a person acts, as published in its "+
-				"status, else 0.", "reason"),
+		groups: series{groups: map[types.NamespacedName]figures{}},
 		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "podesta_status_writes_total",
 			Help: "Writes of the manager to the status of groups, by part and result.",
@@ -81,8 +44,7 @@ func NewMetrics(registry prometheus.Registerer, groups *Reconciler,
 		m.writes.WithLabelValues(partStatus, result)
 	}
 	for _, c := range []prometheus.Collector{
-		m.hasCoordinator, m.coordinator, m.epoch, m.elections, m.processes, m.connected, m.voters,
-		m.tolerated, m.degraded, m.stalled, m.writes,
+		&m.groups, m.writes,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "podesta_groups",
 			Help: "ElectionGroups that this manager reconciles."},
 			func() float64 { return float64(groups.states.len()) }),
@@ -97,58 +59,42 @@ func NewMetrics(registry prometheus.Registerer, groups *Reconciler,
 	return m, nil
 }
 
-var groupLabels = []string{"namespace", "group"}
-
-// ofGroup is a family of gauges of groups.
-func ofGroup(name, help string, more ...string) *prometheus.GaugeVec {
-	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help},
-		slices.Concat(groupLabels, more))
-}
-
 // published shows what was published, and counts what has changed from one status to the next.
 func (m *Metrics) published(group *v1.ElectionGroup, was, is v1.ElectionGroupStatus) {
-	labels := []string{group.Namespace, group.Name}
 	before, now := coordinatorName(was), coordinatorName(is)
-	if before != now && before != "" {
-		m.coordinator.DeleteLabelValues(group.Namespace, group.Name, before)
-	}
-	elections, epoch := m.elections.WithLabelValues(labels...), m.epoch.WithLabelValues(labels...)
-	m.hasCoordinator.WithLabelValues(labels...).Set(0)
-	m.showTable(group, is)
-	if now == "" {
-		return
-	}
-	m.hasCoordinator.WithLabelValues(labels...).Set(1)
-	m.coordinator.WithLabelValues(group.Namespace, group.Name, now).Set(1)
-	if is.Coordinator.Epoch > 0 {
-		epoch.Set(float64(is.Coordinator.Epoch))
-	}
-	if before != now {
-		elections.Inc()
-	}
+	m.groups.of(client.ObjectKeyFromObject(group), func(f *figures) {
+		f.showTable(group, is)
+		f.coordinator = now
+		if now == "" {
+			return
+		}
+		if is.Coordinator.Epoch > 0 {
+			f.epoch = is.Coordinator.Epoch
+		}
+		if before != now {
+			f.elections++
+		}
+	})
 }
 
 // showTable shows who takes part, by a published status.
-func (m *Metrics) showTable(group *v1.ElectionGroup, is v1.ElectionGroupStatus) {
-	labels := []string{group.Namespace, group.Name}
-	connected, voters := 0, 0
+func (f *figures) showTable(group *v1.ElectionGroup, is v1.ElectionGroupStatus) {
+	f.processes, f.connected, f.voters, f.tolerated = len(is.Processes), 0, 0, nil
 	for _, p := range is.Processes {
 		if p.Connected != nil && *p.Connected {
-			connected++
+			f.connected++
 		}
 	}
-	if is.Roster != nil && guarded(group) {
+	if !guarded(group) {
+		return
+	}
+	f.tolerated = new(ptr.Deref(is.ToleratedFailures, 0)) // nil until the group has voters
+	if is.Roster != nil {
 		for _, p := range is.Roster.Members {
 			if ptr.Deref(p.Voter, false) {
-				voters++
+				f.voters++
 			}
 		}
-	}
-	m.processes.WithLabelValues(labels...).Set(float64(len(is.Processes)))
-	m.connected.WithLabelValues(labels...).Set(float64(connected))
-	m.voters.WithLabelValues(labels...).Set(float64(voters))
-	if guarded(group) { // nil until the group has voters
-		m.tolerated.WithLabelValues(labels...).Set(float64(ptr.Deref(is.ToleratedFailures, 0)))
 	}
 }
 
@@ -168,12 +114,4 @@ func (m *Metrics) wrote(owner client.FieldOwner, err error) {
 }
 
 // groupDeleted drops the series of a group.
-func (m *Metrics) groupDeleted(key types.NamespacedName) {
-	labels := prometheus.Labels{"namespace": key.Namespace, "group": key.Name}
-	for _, family := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
-		m.hasCoordinator, m.coordinator, m.epoch, m.elections, m.processes, m.connected, m.voters,
-		m.tolerated, m.degraded, m.stalled,
-	} {
-		family.DeletePartialMatch(labels)
-	}
-}
+func (m *Metrics) groupDeleted(key types.NamespacedName) { m.groups.drop(key) }

@@ -1,9 +1,8 @@
 package group
 
 import (
-	"slices"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
@@ -25,19 +24,10 @@ var (
 // wrong shows what is wrong with a group: every reason for which it is degraded, and condition
 // Stalled; nil if it is not True.
 func (m *Metrics) wrong(group *v1.ElectionGroup, degraded []string, stalled *metav1.Condition) {
-	for _, reason := range degradedReasons {
-		m.degraded.WithLabelValues(group.Namespace, group.Name, reason).
-			Set(oneIf(slices.Contains(degraded, reason)))
-	}
-	for _, reason := range stalledReasons {
-		m.stalled.WithLabelValues(group.Namespace, group.Name, reason).
-			Set(oneIf(stalled != nil && stalled.Reason == reason))
-	}
-}
-
-func oneIf(holds bool) float64 {
-	if holds {
-		return 1
-	}
-	return 0
+	m.groups.of(client.ObjectKeyFromObject(group), func(f *figures) {
+		f.judged, f.degraded, f.stalled = true, degraded, ""
+		if stalled != nil {
+			f.stalled = stalled.Reason
+		}
+	})
 }

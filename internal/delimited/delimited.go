@@ -55,7 +55,7 @@ func (s *Stream) Send(m proto.Message) error {
 	return err
 }
 
-// Receive reads the next message into m. It returns io.EOF if the connection ends after a whole
+// Receive reads the next message into m, without the fields that m does not know. It returns io.EOF if the connection ends after a whole
 // message, and io.ErrUnexpectedEOF if it ends within one.
 func (s *Stream) Receive(m proto.Message) error {
 	if _, err := io.ReadFull(s.conn, s.length[:]); err != nil {
@@ -70,7 +70,7 @@ func (s *Stream) Receive(m proto.Message) error {
 	if err := fill(buffer, s.conn, int(length)); err != nil {
 		return err
 	}
-	if err := proto.Unmarshal(*buffer, m); err != nil {
+	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(*buffer, m); err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	return nil

@@ -8,26 +8,25 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
-// join answers a Join. Meanwhile the connection goes on, but for another one.
+// join answers a Join while the connection goes on. A stranger's ends with the answer.
 func (c *session) join(request *rosterpb.JoinRequest) error {
 	if !c.joining.CompareAndSwap(false, true) {
-		return c.answer(&rosterpb.JoinResponse{
-			Refused: refusalOf(refuse(rosterpb.Refusal_BUSY, "a connection has one Join at a time")),
-		})
+		return refuse(rosterpb.Refusal_BUSY, "a connection has one Join at a time")
 	}
 	c.server.tasks.Go(func() {
-		answer, err := c.server.certify(c.ctx, c, request)
+		ctx, cancel := context.WithTimeout(c.ctx, callTimeout)
+		defer cancel()
+		answer, err := c.server.certify(ctx, c, request)
 		if err != nil {
 			answer = &rosterpb.JoinResponse{Refused: refusalOf(err)}
 		}
 		c.joining.Store(false)
-		_ = c.answer(answer) // the reader notices that the connection has ended
+		err = c.send(&rosterpb.ToAgent{Message: &rosterpb.ToAgent_Joined{Joined: answer}})
+		if c.name == (identity.Name{}) {
+			c.end(err)
+		}
 	})
 	return nil
-}
-
-func (c *session) answer(r *rosterpb.JoinResponse) error {
-	return c.send(&rosterpb.ToAgent{Message: &rosterpb.ToAgent_Joined{Joined: r}})
 }
 
 // certify gives a pod a certificate.

@@ -99,5 +99,8 @@ func (c *connection) join(ctx context.Context, r *rosterpb.JoinRequest) (*roster
 			return message.GetJoined(), nil
 		}
 	}
-	return nil, errors.Join(ctx.Err(), err)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return nil, err
 }

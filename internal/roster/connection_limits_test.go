@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/podesta-dev/podesta/internal/connlimit"
 	"github.com/podesta-dev/podesta/internal/delimited"
@@ -166,37 +169,63 @@ func TestRenewalsDoNotWaitForJoins(t *testing.T) {
 	joins.Wait()
 }
 
-// A stranger's second Join is refused while the first one is under way, and not afterwards.
+// Two Joins beside each other end a connection, and a stranger's ends with the first answer. That of
+// an agent may have one after the other.
 func TestAConnectionHasOneJoinAtATime(t *testing.T) {
 	authority, err := identity.NewAuthority(time.Now())
 	must(t, err)
-	admission := stuck{guests{"a": a}, make(chan struct{}, 2), make(chan struct{})}
+	admission := stuck{guests{"a": a}, make(chan struct{}, 3), make(chan struct{})}
 	m := startManager(t, authority, "127.0.0.1:0", admission)
-	c := m.dial(t, nil, nil)
-	must(t, c.failed)
-	ask := func() {
+	eager, honest := m.dial(t, nil, nil), m.dial(t, nil, nil)
+	for _, c := range []*caller{eager, eager, honest} {
 		must(t, c.send(&rosterpb.ToManager{Message: &rosterpb.ToManager_Join{
 			Join: &rosterpb.JoinRequest{Token: "a", Csr: request(t)},
 		}}))
 	}
-	answered := func() *rosterpb.JoinResponse {
-		answer, err := c.receive(patience)
-		must(t, err)
-		return answer.GetJoined()
-	}
-	ask()
-	<-admission.asked
-	ask()
-	if code := answered().GetRefused().GetCode(); code != rosterpb.Refusal_BUSY {
-		t.Errorf("the second one beside the first: %v", code)
+	if err := eager.drain(); codeOf(err) != rosterpb.Refusal_BUSY {
+		t.Errorf("one with two Joins at a time: %v", err)
 	}
 	close(admission.decide)
-	if no := answered().GetRefused(); no != nil {
-		t.Errorf("the first one: %v", no)
+	answer, err := honest.receive(patience)
+	if no := answer.GetJoined().GetRefused(); err != nil || no != nil {
+		t.Errorf("the other one: %v (%v)", no, err)
 	}
-	ask()
-	if no := answered().GetRefused(); no != nil {
-		t.Errorf("one after the first: %v", no)
+	_ = honest.send(&rosterpb.ToManager{Message: &rosterpb.ToManager_Join{}})
+	if answer, err := honest.receive(patience); err == nil {
+		t.Errorf("after the answer it goes on: %v", answer)
+	}
+	key, cert := issue(t, authority, a, time.Now())
+	agent := m.dial(t, key, cert)
+	for range 2 {
+		if _, err := agent.ask(t.Context(), "", request(t)); err != nil {
+			t.Errorf("a renewal: %v", err)
+		}
+	}
+}
+
+// A stranger's report is not read: a small one can be large in memory.
+func TestAStrangersReportIsNotRead(t *testing.T) {
+	m := newManager(t)
+	report := &rosterpb.Report{Table: make([]*rosterpb.Row, strangerBytes/4)}
+	for i := range report.GetTable() {
+		report.GetTable()[i] = new(rosterpb.Row)
+	}
+	bytes, err := proto.Marshal(&rosterpb.ToManager{Message: &rosterpb.ToManager_Report{Report: report}})
+	must(t, err)
+	c := m.dial(t, nil, nil)
+	must(t, c.failed)
+	unread := new(rosterpb.ToManager)
+	unread.ProtoReflect().SetUnknown(bytes)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	must(t, c.send(unread))
+	err = c.drain()
+	runtime.ReadMemStats(&after)
+	if codeOf(err) != rosterpb.Refusal_UNAUTHENTICATED {
+		t.Errorf("it is told %v", err)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 10*uint64(len(bytes)) {
+		t.Errorf("it took %d bytes for %d", took, len(bytes))
 	}
 }
 

@@ -84,6 +84,8 @@ func (c *Client) joinAt(ctx context.Context, by *identity.Keyring) error {
 		return fmt.Errorf("read the pod's token (the agent's container needs a projected "+
 			"ServiceAccount token with audience podesta.dev): %w", err)
 	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout) // after which a manager closes it
+	defer cancel()
 	conn, err := c.connect(ctx, by)
 	if conn == nil {
 		return err

@@ -22,8 +22,9 @@ func (s *Server) Held(namespace, group string) (Roster, bool) {
 }
 
 // show takes the roster that an agent uses.
-func (s *Server) show(name identity.Name, held *rosterpb.Held) error {
-	if !s.publisher.mayShow(name) {
+func (s *Server) show(by *subscription, held *rosterpb.Held) error {
+	name := by.name
+	if !s.publisher.mayShow(by) {
 		return refuse(rosterpb.Refusal_UNASKED, "the manager has not asked this agent for its roster")
 	}
 	r, err := Open(s.Keyring, held.GetRoster())
@@ -64,14 +65,11 @@ func (p *publisher) recalled(name identity.Name) int {
 }
 
 // mayShow reports whether the agent was asked for its roster, and takes note that it answers.
-func (p *publisher) mayShow(name identity.Name) bool {
+func (p *publisher) mayShow(s *subscription) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := p.groups[groupKey{name.Namespace, name.Group}]
-	if n == nil || !n.recall || n.subscriptions[name.UID] == nil {
-		return false
-	}
-	return n.subscriptions[name.UID].mayShow.Swap(false)
+	n := p.groups[groupKey{s.name.Namespace, s.name.Group}]
+	return n != nil && n.recall && n.subscriptions[s.name.UID] == s && s.mayShow.Swap(false)
 }
 
 // shown keeps a roster that an agent has shown if it is the newest.

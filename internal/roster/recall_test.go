@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
@@ -60,7 +61,14 @@ func shows(t *testing.T, m *manager, r Roster) error {
 	t.Helper()
 	signed, err := Sign(m.Keyring, r)
 	must(t, err)
-	return m.show(a, &rosterpb.Held{Roster: signed})
+	return m.show(m.subscription(a), &rosterpb.Held{Roster: signed})
+}
+
+// subscription returns that of a process.
+func (m *manager) subscription(name identity.Name) *subscription {
+	m.publisher.mu.Lock()
+	defer m.publisher.mu.Unlock()
+	return m.publisher.groups[groupKey{name.Namespace, name.Group}].subscriptions[name.UID]
 }
 
 // An agent that shows what it was not asked for is told so, and goes on.
@@ -106,7 +114,7 @@ func TestWhatMayBeShown(t *testing.T) {
 		c.edit(&r)
 		signed, err := Sign(c.signer.Keyring, r)
 		must(t, err)
-		err = m.show(a, &rosterpb.Held{Roster: signed})
+		err = m.show(m.subscription(a), &rosterpb.Held{Roster: signed})
 		if taken := c.code == rosterpb.Refusal_UNKNOWN; codeOf(err) != c.code || taken != (err == nil) {
 			t.Errorf("%s: %v, want %v", name, err, c.code)
 		}

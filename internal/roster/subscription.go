@@ -179,7 +179,7 @@ func (f *following) take(message *rosterpb.ToManager) error {
 		c.server.Sightings.reported(f.name, f.subscription, report)
 	case *rosterpb.ToManager_Held:
 		shown := &rosterpb.Shown{}
-		if err := c.server.show(f.name, m.Held); err != nil {
+		if err := c.server.show(f.subscription, m.Held); err != nil {
 			shown.Refused = refusalOf(err)
 		}
 		return c.send(&rosterpb.ToAgent{Message: &rosterpb.ToAgent_Shown{Shown: shown}})

@@ -92,7 +92,7 @@ func (x Refusal_Code) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Refusal_Code.Descriptor instead.
 func (Refusal_Code) EnumDescriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{9, 0}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{10, 0}
 }
 
 // ToManager is what an agent sends. All but Join needs a client certificate, and all after Follow
@@ -227,6 +227,90 @@ func (*ToManager_Held) isToManager_Message() {}
 
 func (*ToManager_Ping) isToManager_Message() {}
 
+// ByStranger is what a manager reads of a ToManager before it knows a certificate. What is not here
+// costs it nothing but the bytes.
+type ByStranger struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Message:
+	//
+	//	*ByStranger_Join
+	//	*ByStranger_Follow
+	Message       isByStranger_Message `protobuf_oneof:"message"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ByStranger) Reset() {
+	*x = ByStranger{}
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ByStranger) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ByStranger) ProtoMessage() {}
+
+func (x *ByStranger) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ByStranger.ProtoReflect.Descriptor instead.
+func (*ByStranger) Descriptor() ([]byte, []int) {
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ByStranger) GetMessage() isByStranger_Message {
+	if x != nil {
+		return x.Message
+	}
+	return nil
+}
+
+func (x *ByStranger) GetJoin() *JoinRequest {
+	if x != nil {
+		if x, ok := x.Message.(*ByStranger_Join); ok {
+			return x.Join
+		}
+	}
+	return nil
+}
+
+func (x *ByStranger) GetFollow() *Follow {
+	if x != nil {
+		if x, ok := x.Message.(*ByStranger_Follow); ok {
+			return x.Follow
+		}
+	}
+	return nil
+}
+
+type isByStranger_Message interface {
+	isByStranger_Message()
+}
+
+type ByStranger_Join struct {
+	Join *JoinRequest `protobuf:"bytes,1,opt,name=join,proto3,oneof"`
+}
+
+type ByStranger_Follow struct {
+	Follow *Follow `protobuf:"bytes,2,opt,name=follow,proto3,oneof"` // to be refused
+}
+
+func (*ByStranger_Join) isByStranger_Message() {}
+
+func (*ByStranger_Follow) isByStranger_Message() {}
+
 // ToAgent is what a manager sends.
 type ToAgent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -244,7 +328,7 @@ type ToAgent struct {
 
 func (x *ToAgent) Reset() {
 	*x = ToAgent{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[1]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -256,7 +340,7 @@ func (x *ToAgent) String() string {
 func (*ToAgent) ProtoMessage() {}
 
 func (x *ToAgent) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[1]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -269,7 +353,7 @@ func (x *ToAgent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToAgent.ProtoReflect.Descriptor instead.
 func (*ToAgent) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{1}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ToAgent) GetMessage() isToAgent_Message {
@@ -359,7 +443,7 @@ func (*ToAgent_Pong) isToAgent_Message() {}
 func (*ToAgent_Ended) isToAgent_Message() {}
 
 // JoinRequest exchanges proof of a pod's identity for a certificate: the first time its projected
-// ServiceAccount token, afterwards the certificate of the connection. One is answered at a time.
+// ServiceAccount token, afterwards the certificate of the connection. There is one at a time.
 type JoinRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ServiceAccount token with audience podesta.dev, bound to the pod; empty on renewal
@@ -371,7 +455,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[2]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -383,7 +467,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[2]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -396,7 +480,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{2}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *JoinRequest) GetToken() string {
@@ -424,7 +508,7 @@ type JoinResponse struct {
 
 func (x *JoinResponse) Reset() {
 	*x = JoinResponse{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[3]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -436,7 +520,7 @@ func (x *JoinResponse) String() string {
 func (*JoinResponse) ProtoMessage() {}
 
 func (x *JoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[3]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -449,7 +533,7 @@ func (x *JoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinResponse.ProtoReflect.Descriptor instead.
 func (*JoinResponse) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{3}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *JoinResponse) GetCertificate() []byte {
@@ -483,7 +567,7 @@ type Follow struct {
 
 func (x *Follow) Reset() {
 	*x = Follow{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[4]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -495,7 +579,7 @@ func (x *Follow) String() string {
 func (*Follow) ProtoMessage() {}
 
 func (x *Follow) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[4]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -508,7 +592,7 @@ func (x *Follow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Follow.ProtoReflect.Descriptor instead.
 func (*Follow) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{4}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{5}
 }
 
 // Held is the roster that the agent uses, as a manager signed it. The manager asks for it
@@ -522,7 +606,7 @@ type Held struct {
 
 func (x *Held) Reset() {
 	*x = Held{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[5]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -534,7 +618,7 @@ func (x *Held) String() string {
 func (*Held) ProtoMessage() {}
 
 func (x *Held) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[5]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -547,7 +631,7 @@ func (x *Held) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Held.ProtoReflect.Descriptor instead.
 func (*Held) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{5}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Held) GetRoster() []byte {
@@ -566,7 +650,7 @@ type Shown struct {
 
 func (x *Shown) Reset() {
 	*x = Shown{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[6]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -578,7 +662,7 @@ func (x *Shown) String() string {
 func (*Shown) ProtoMessage() {}
 
 func (x *Shown) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[6]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -591,7 +675,7 @@ func (x *Shown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shown.ProtoReflect.Descriptor instead.
 func (*Shown) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{6}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Shown) GetRefused() *Refusal {
@@ -609,7 +693,7 @@ type Ping struct {
 
 func (x *Ping) Reset() {
 	*x = Ping{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[7]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -621,7 +705,7 @@ func (x *Ping) String() string {
 func (*Ping) ProtoMessage() {}
 
 func (x *Ping) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[7]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -634,7 +718,7 @@ func (x *Ping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ping.ProtoReflect.Descriptor instead.
 func (*Ping) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{7}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{8}
 }
 
 type Pong struct {
@@ -645,7 +729,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[8]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -657,7 +741,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[8]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -670,7 +754,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{8}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{9}
 }
 
 // Refusal says why something is not done, in a code for the agent and a sentence for people.
@@ -684,7 +768,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[9]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -696,7 +780,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[9]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -709,7 +793,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{9}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Refusal) GetCode() Refusal_Code {
@@ -744,7 +828,7 @@ type Update struct {
 
 func (x *Update) Reset() {
 	*x = Update{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[10]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -756,7 +840,7 @@ func (x *Update) String() string {
 func (*Update) ProtoMessage() {}
 
 func (x *Update) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[10]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -769,7 +853,7 @@ func (x *Update) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Update.ProtoReflect.Descriptor instead.
 func (*Update) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{10}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Update) GetUpdate() isUpdate_Update {
@@ -859,7 +943,7 @@ type ShowRequest struct {
 
 func (x *ShowRequest) Reset() {
 	*x = ShowRequest{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[11]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -871,7 +955,7 @@ func (x *ShowRequest) String() string {
 func (*ShowRequest) ProtoMessage() {}
 
 func (x *ShowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[11]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -884,7 +968,7 @@ func (x *ShowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowRequest.ProtoReflect.Descriptor instead.
 func (*ShowRequest) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{11}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{12}
 }
 
 // SignedRoster is a roster as the manager made it. Agents keep it as it is, and pass it on to those
@@ -900,7 +984,7 @@ type SignedRoster struct {
 
 func (x *SignedRoster) Reset() {
 	*x = SignedRoster{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[12]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -912,7 +996,7 @@ func (x *SignedRoster) String() string {
 func (*SignedRoster) ProtoMessage() {}
 
 func (x *SignedRoster) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[12]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -925,7 +1009,7 @@ func (x *SignedRoster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedRoster.ProtoReflect.Descriptor instead.
 func (*SignedRoster) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{12}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SignedRoster) GetRoster() []byte {
@@ -959,7 +1043,7 @@ type Gone struct {
 
 func (x *Gone) Reset() {
 	*x = Gone{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[13]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -971,7 +1055,7 @@ func (x *Gone) String() string {
 func (*Gone) ProtoMessage() {}
 
 func (x *Gone) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[13]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -984,7 +1068,7 @@ func (x *Gone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gone.ProtoReflect.Descriptor instead.
 func (*Gone) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{13}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{14}
 }
 
 // Roster lists the members of a group and describes how they elect.
@@ -1018,7 +1102,7 @@ type Roster struct {
 
 func (x *Roster) Reset() {
 	*x = Roster{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[14]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1030,7 +1114,7 @@ func (x *Roster) String() string {
 func (*Roster) ProtoMessage() {}
 
 func (x *Roster) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[14]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1043,7 +1127,7 @@ func (x *Roster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Roster.ProtoReflect.Descriptor instead.
 func (*Roster) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{14}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Roster) GetNamespace() string {
@@ -1178,7 +1262,7 @@ type AppHealth struct {
 
 func (x *AppHealth) Reset() {
 	*x = AppHealth{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[15]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1190,7 +1274,7 @@ func (x *AppHealth) String() string {
 func (*AppHealth) ProtoMessage() {}
 
 func (x *AppHealth) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[15]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1203,7 +1287,7 @@ func (x *AppHealth) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppHealth.ProtoReflect.Descriptor instead.
 func (*AppHealth) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{15}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AppHealth) GetHandler() isAppHealth_Handler {
@@ -1301,7 +1385,7 @@ type HTTPGet struct {
 
 func (x *HTTPGet) Reset() {
 	*x = HTTPGet{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[16]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1313,7 +1397,7 @@ func (x *HTTPGet) String() string {
 func (*HTTPGet) ProtoMessage() {}
 
 func (x *HTTPGet) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[16]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1326,7 +1410,7 @@ func (x *HTTPGet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HTTPGet.ProtoReflect.Descriptor instead.
 func (*HTTPGet) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{16}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *HTTPGet) GetPort() int32 {
@@ -1353,7 +1437,7 @@ type TCPSocket struct {
 
 func (x *TCPSocket) Reset() {
 	*x = TCPSocket{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[17]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1365,7 +1449,7 @@ func (x *TCPSocket) String() string {
 func (*TCPSocket) ProtoMessage() {}
 
 func (x *TCPSocket) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[17]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1378,7 +1462,7 @@ func (x *TCPSocket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TCPSocket.ProtoReflect.Descriptor instead.
 func (*TCPSocket) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{17}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *TCPSocket) GetPort() int32 {
@@ -1399,7 +1483,7 @@ type GRPCHealth struct {
 
 func (x *GRPCHealth) Reset() {
 	*x = GRPCHealth{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[18]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1411,7 +1495,7 @@ func (x *GRPCHealth) String() string {
 func (*GRPCHealth) ProtoMessage() {}
 
 func (x *GRPCHealth) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[18]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1424,7 +1508,7 @@ func (x *GRPCHealth) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GRPCHealth.ProtoReflect.Descriptor instead.
 func (*GRPCHealth) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{18}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GRPCHealth) GetPort() int32 {
@@ -1455,7 +1539,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[19]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1467,7 +1551,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[19]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1480,7 +1564,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{19}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Process) GetName() string {
@@ -1550,7 +1634,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[20]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1562,7 +1646,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[20]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1575,7 +1659,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{20}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Report) GetStateId() string {
@@ -1694,7 +1778,7 @@ type Row struct {
 
 func (x *Row) Reset() {
 	*x = Row{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[21]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1706,7 +1790,7 @@ func (x *Row) String() string {
 func (*Row) ProtoMessage() {}
 
 func (x *Row) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[21]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1719,7 +1803,7 @@ func (x *Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Row.ProtoReflect.Descriptor instead.
 func (*Row) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{21}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Row) GetName() string {
@@ -1757,7 +1841,7 @@ type Election struct {
 
 func (x *Election) Reset() {
 	*x = Election{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[22]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1769,7 +1853,7 @@ func (x *Election) String() string {
 func (*Election) ProtoMessage() {}
 
 func (x *Election) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[22]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1782,7 +1866,7 @@ func (x *Election) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Election.ProtoReflect.Descriptor instead.
 func (*Election) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{22}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Election) GetDecision() string {
@@ -1845,6 +1929,11 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x06report\x18\x03 \x01(\v2\x19.podesta.roster.v1.ReportH\x00R\x06report\x12-\n" +
 	"\x04held\x18\x04 \x01(\v2\x17.podesta.roster.v1.HeldH\x00R\x04held\x12-\n" +
 	"\x04ping\x18\x05 \x01(\v2\x17.podesta.roster.v1.PingH\x00R\x04pingB\t\n" +
+	"\amessage\"\x82\x01\n" +
+	"\n" +
+	"ByStranger\x124\n" +
+	"\x04join\x18\x01 \x01(\v2\x1e.podesta.roster.v1.JoinRequestH\x00R\x04join\x123\n" +
+	"\x06follow\x18\x02 \x01(\v2\x19.podesta.roster.v1.FollowH\x00R\x06followB\t\n" +
 	"\amessage\"\x99\x02\n" +
 	"\aToAgent\x129\n" +
 	"\x06joined\x18\x01 \x01(\v2\x1f.podesta.roster.v1.JoinResponseH\x00R\x06joined\x123\n" +
@@ -1990,61 +2079,64 @@ func file_internal_roster_rosterpb_roster_proto_rawDescGZIP() []byte {
 }
 
 var file_internal_roster_rosterpb_roster_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_internal_roster_rosterpb_roster_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_internal_roster_rosterpb_roster_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_internal_roster_rosterpb_roster_proto_goTypes = []any{
 	(Refusal_Code)(0),    // 0: podesta.roster.v1.Refusal.Code
 	(*ToManager)(nil),    // 1: podesta.roster.v1.ToManager
-	(*ToAgent)(nil),      // 2: podesta.roster.v1.ToAgent
-	(*JoinRequest)(nil),  // 3: podesta.roster.v1.JoinRequest
-	(*JoinResponse)(nil), // 4: podesta.roster.v1.JoinResponse
-	(*Follow)(nil),       // 5: podesta.roster.v1.Follow
-	(*Held)(nil),         // 6: podesta.roster.v1.Held
-	(*Shown)(nil),        // 7: podesta.roster.v1.Shown
-	(*Ping)(nil),         // 8: podesta.roster.v1.Ping
-	(*Pong)(nil),         // 9: podesta.roster.v1.Pong
-	(*Refusal)(nil),      // 10: podesta.roster.v1.Refusal
-	(*Update)(nil),       // 11: podesta.roster.v1.Update
-	(*ShowRequest)(nil),  // 12: podesta.roster.v1.ShowRequest
-	(*SignedRoster)(nil), // 13: podesta.roster.v1.SignedRoster
-	(*Gone)(nil),         // 14: podesta.roster.v1.Gone
-	(*Roster)(nil),       // 15: podesta.roster.v1.Roster
-	(*AppHealth)(nil),    // 16: podesta.roster.v1.AppHealth
-	(*HTTPGet)(nil),      // 17: podesta.roster.v1.HTTPGet
-	(*TCPSocket)(nil),    // 18: podesta.roster.v1.TCPSocket
-	(*GRPCHealth)(nil),   // 19: podesta.roster.v1.GRPCHealth
-	(*Process)(nil),      // 20: podesta.roster.v1.Process
-	(*Report)(nil),       // 21: podesta.roster.v1.Report
-	(*Row)(nil),          // 22: podesta.roster.v1.Row
-	(*Election)(nil),     // 23: podesta.roster.v1.Election
+	(*ByStranger)(nil),   // 2: podesta.roster.v1.ByStranger
+	(*ToAgent)(nil),      // 3: podesta.roster.v1.ToAgent
+	(*JoinRequest)(nil),  // 4: podesta.roster.v1.JoinRequest
+	(*JoinResponse)(nil), // 5: podesta.roster.v1.JoinResponse
+	(*Follow)(nil),       // 6: podesta.roster.v1.Follow
+	(*Held)(nil),         // 7: podesta.roster.v1.Held
+	(*Shown)(nil),        // 8: podesta.roster.v1.Shown
+	(*Ping)(nil),         // 9: podesta.roster.v1.Ping
+	(*Pong)(nil),         // 10: podesta.roster.v1.Pong
+	(*Refusal)(nil),      // 11: podesta.roster.v1.Refusal
+	(*Update)(nil),       // 12: podesta.roster.v1.Update
+	(*ShowRequest)(nil),  // 13: podesta.roster.v1.ShowRequest
+	(*SignedRoster)(nil), // 14: podesta.roster.v1.SignedRoster
+	(*Gone)(nil),         // 15: podesta.roster.v1.Gone
+	(*Roster)(nil),       // 16: podesta.roster.v1.Roster
+	(*AppHealth)(nil),    // 17: podesta.roster.v1.AppHealth
+	(*HTTPGet)(nil),      // 18: podesta.roster.v1.HTTPGet
+	(*TCPSocket)(nil),    // 19: podesta.roster.v1.TCPSocket
+	(*GRPCHealth)(nil),   // 20: podesta.roster.v1.GRPCHealth
+	(*Process)(nil),      // 21: podesta.roster.v1.Process
+	(*Report)(nil),       // 22: podesta.roster.v1.Report
+	(*Row)(nil),          // 23: podesta.roster.v1.Row
+	(*Election)(nil),     // 24: podesta.roster.v1.Election
 }
 var file_internal_roster_rosterpb_roster_proto_depIdxs = []int32{
-	3,  // 0: podesta.roster.v1.ToManager.join:type_name -> podesta.roster.v1.JoinRequest
-	5,  // 1: podesta.roster.v1.ToManager.follow:type_name -> podesta.roster.v1.Follow
-	21, // 2: podesta.roster.v1.ToManager.report:type_name -> podesta.roster.v1.Report
-	6,  // 3: podesta.roster.v1.ToManager.held:type_name -> podesta.roster.v1.Held
-	8,  // 4: podesta.roster.v1.ToManager.ping:type_name -> podesta.roster.v1.Ping
-	4,  // 5: podesta.roster.v1.ToAgent.joined:type_name -> podesta.roster.v1.JoinResponse
-	11, // 6: podesta.roster.v1.ToAgent.update:type_name -> podesta.roster.v1.Update
-	7,  // 7: podesta.roster.v1.ToAgent.shown:type_name -> podesta.roster.v1.Shown
-	9,  // 8: podesta.roster.v1.ToAgent.pong:type_name -> podesta.roster.v1.Pong
-	10, // 9: podesta.roster.v1.ToAgent.ended:type_name -> podesta.roster.v1.Refusal
-	10, // 10: podesta.roster.v1.JoinResponse.refused:type_name -> podesta.roster.v1.Refusal
-	10, // 11: podesta.roster.v1.Shown.refused:type_name -> podesta.roster.v1.Refusal
-	0,  // 12: podesta.roster.v1.Refusal.code:type_name -> podesta.roster.v1.Refusal.Code
-	14, // 13: podesta.roster.v1.Update.gone:type_name -> podesta.roster.v1.Gone
-	12, // 14: podesta.roster.v1.Update.show:type_name -> podesta.roster.v1.ShowRequest
-	20, // 15: podesta.roster.v1.Roster.processes:type_name -> podesta.roster.v1.Process
-	16, // 16: podesta.roster.v1.Roster.app_health:type_name -> podesta.roster.v1.AppHealth
-	17, // 17: podesta.roster.v1.AppHealth.http_get:type_name -> podesta.roster.v1.HTTPGet
-	18, // 18: podesta.roster.v1.AppHealth.tcp_socket:type_name -> podesta.roster.v1.TCPSocket
-	19, // 19: podesta.roster.v1.AppHealth.grpc:type_name -> podesta.roster.v1.GRPCHealth
-	22, // 20: podesta.roster.v1.Report.table:type_name -> podesta.roster.v1.Row
-	23, // 21: podesta.roster.v1.Report.last_election:type_name -> podesta.roster.v1.Election
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	4,  // 0: podesta.roster.v1.ToManager.join:type_name -> podesta.roster.v1.JoinRequest
+	6,  // 1: podesta.roster.v1.ToManager.follow:type_name -> podesta.roster.v1.Follow
+	22, // 2: podesta.roster.v1.ToManager.report:type_name -> podesta.roster.v1.Report
+	7,  // 3: podesta.roster.v1.ToManager.held:type_name -> podesta.roster.v1.Held
+	9,  // 4: podesta.roster.v1.ToManager.ping:type_name -> podesta.roster.v1.Ping
+	4,  // 5: podesta.roster.v1.ByStranger.join:type_name -> podesta.roster.v1.JoinRequest
+	6,  // 6: podesta.roster.v1.ByStranger.follow:type_name -> podesta.roster.v1.Follow
+	5,  // 7: podesta.roster.v1.ToAgent.joined:type_name -> podesta.roster.v1.JoinResponse
+	12, // 8: podesta.roster.v1.ToAgent.update:type_name -> podesta.roster.v1.Update
+	8,  // 9: podesta.roster.v1.ToAgent.shown:type_name -> podesta.roster.v1.Shown
+	10, // 10: podesta.roster.v1.ToAgent.pong:type_name -> podesta.roster.v1.Pong
+	11, // 11: podesta.roster.v1.ToAgent.ended:type_name -> podesta.roster.v1.Refusal
+	11, // 12: podesta.roster.v1.JoinResponse.refused:type_name -> podesta.roster.v1.Refusal
+	11, // 13: podesta.roster.v1.Shown.refused:type_name -> podesta.roster.v1.Refusal
+	0,  // 14: podesta.roster.v1.Refusal.code:type_name -> podesta.roster.v1.Refusal.Code
+	15, // 15: podesta.roster.v1.Update.gone:type_name -> podesta.roster.v1.Gone
+	13, // 16: podesta.roster.v1.Update.show:type_name -> podesta.roster.v1.ShowRequest
+	21, // 17: podesta.roster.v1.Roster.processes:type_name -> podesta.roster.v1.Process
+	17, // 18: podesta.roster.v1.Roster.app_health:type_name -> podesta.roster.v1.AppHealth
+	18, // 19: podesta.roster.v1.AppHealth.http_get:type_name -> podesta.roster.v1.HTTPGet
+	19, // 20: podesta.roster.v1.AppHealth.tcp_socket:type_name -> podesta.roster.v1.TCPSocket
+	20, // 21: podesta.roster.v1.AppHealth.grpc:type_name -> podesta.roster.v1.GRPCHealth
+	23, // 22: podesta.roster.v1.Report.table:type_name -> podesta.roster.v1.Row
+	24, // 23: podesta.roster.v1.Report.last_election:type_name -> podesta.roster.v1.Election
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_internal_roster_rosterpb_roster_proto_init() }
@@ -2060,19 +2152,23 @@ func file_internal_roster_rosterpb_roster_proto_init() {
 		(*ToManager_Ping)(nil),
 	}
 	file_internal_roster_rosterpb_roster_proto_msgTypes[1].OneofWrappers = []any{
+		(*ByStranger_Join)(nil),
+		(*ByStranger_Follow)(nil),
+	}
+	file_internal_roster_rosterpb_roster_proto_msgTypes[2].OneofWrappers = []any{
 		(*ToAgent_Joined)(nil),
 		(*ToAgent_Update)(nil),
 		(*ToAgent_Shown)(nil),
 		(*ToAgent_Pong)(nil),
 		(*ToAgent_Ended)(nil),
 	}
-	file_internal_roster_rosterpb_roster_proto_msgTypes[10].OneofWrappers = []any{
+	file_internal_roster_rosterpb_roster_proto_msgTypes[11].OneofWrappers = []any{
 		(*Update_Roster)(nil),
 		(*Update_Trust)(nil),
 		(*Update_Gone)(nil),
 		(*Update_Show)(nil),
 	}
-	file_internal_roster_rosterpb_roster_proto_msgTypes[15].OneofWrappers = []any{
+	file_internal_roster_rosterpb_roster_proto_msgTypes[16].OneofWrappers = []any{
 		(*AppHealth_HttpGet)(nil),
 		(*AppHealth_TcpSocket)(nil),
 		(*AppHealth_Grpc)(nil),
@@ -2083,7 +2179,7 @@ func file_internal_roster_rosterpb_roster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_roster_rosterpb_roster_proto_rawDesc), len(file_internal_roster_rosterpb_roster_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
