@@ -151,6 +151,7 @@ func (l *Listener) end(c *connection) {
 
 func (l *Listener) leaveStrangers(c *connection) {
 	c.timer.Stop()
+	c.timer = nil
 	l.strangers--
 	remove(l.addresses, c.address, c)
 }

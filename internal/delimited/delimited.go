@@ -32,6 +32,7 @@ type Stream struct {
 	conn   io.ReadWriter
 	limit  int
 	length [prefix]byte // of what is being received
+	begun  bool         // length is that of the next message
 	sends  sync.Mutex   // messages do not mix
 }
 
@@ -55,12 +56,24 @@ func (s *Stream) Send(m proto.Message) error {
 	return err
 }
 
-// Receive reads the next message into m, without the fields that m does not know. It returns io.EOF if the connection ends after a whole
-// message, and io.ErrUnexpectedEOF if it ends within one.
+// Await waits until the next message comes; Receive reads it then. It fails as Receive does.
+// Waiting needs far less stack than reading a message.
+func (s *Stream) Await() error {
+	if s.begun {
+		return nil
+	}
+	_, err := io.ReadFull(s.conn, s.length[:])
+	s.begun = err == nil
+	return err
+}
+
+// Receive reads the next message into m, without the fields that m does not know. It returns io.EOF
+// if the connection ends after a whole message, and io.ErrUnexpectedEOF if it ends within one.
 func (s *Stream) Receive(m proto.Message) error {
-	if _, err := io.ReadFull(s.conn, s.length[:]); err != nil {
+	if err := s.Await(); err != nil {
 		return err
 	}
+	s.begun = false
 	length := int64(binary.BigEndian.Uint32(s.length[:]))
 	if length > int64(s.limit) {
 		return fmt.Errorf("%w: %d bytes, where %d are allowed", ErrInvalid, length, s.limit)

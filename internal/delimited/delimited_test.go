@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"runtime"
 	"strings"
 	"sync"
@@ -52,6 +53,31 @@ func TestWhatIsSentIsReceived(t *testing.T) {
 	}
 	if err := s.Receive(text("")); !errors.Is(err, io.EOF) {
 		t.Errorf("after the last one: %v, want io.EOF", err)
+	}
+}
+
+func TestAMessageIsAwaited(t *testing.T) {
+	near, far := net.Pipe()
+	defer near.Close()
+	s := New(near, limit)
+	go func() {
+		_, _ = far.Write(wire(t, text("a"), text("b")))
+		far.Close()
+	}()
+	for _, want := range []string{"a", "b"} {
+		for range 2 { // the second time it has come
+			if err := s.Await(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := text(""); s.Receive(got) != nil || got.GetValue() != want {
+			t.Errorf("received %q, want %q", got.GetValue(), want)
+		}
+	}
+	for range 2 {
+		if err := s.Await(); !errors.Is(err, io.EOF) {
+			t.Errorf("after the last one: %v, want io.EOF", err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"sync/atomic"
 )
 
 // The protocols that are spoken after the handshake (ALPN). Both ends must name the same one.
@@ -73,8 +74,8 @@ func (k *Keyring) RosterClient() *tls.Config {
 	})
 }
 
-// server is the part that all servers share. It builds the configuration for each handshake, so
-// that the client is told the authorities that are trusted at that time.
+// server is the part that all servers share. The client is told the authorities that are trusted at
+// that time; connections share a configuration as long as these are the same.
 func (k *Keyring) server(protocol string, auth tls.ClientAuthType,
 	verify func(tls.ConnectionState) error) *tls.Config {
 	base := common(protocol, verify)
@@ -85,10 +86,16 @@ func (k *Keyring) server(protocol string, auth tls.ClientAuthType,
 		}
 		return nil, errNoCertificate
 	}
+	var latest atomic.Pointer[tls.Config]
 	outer := base.Clone()
 	outer.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		roots := k.current.Load().roots
+		if shared := latest.Load(); shared != nil && shared.ClientCAs == roots {
+			return shared, nil
+		}
 		fresh := base.Clone()
-		fresh.ClientCAs = k.current.Load().roots
+		fresh.ClientCAs = roots
+		latest.Store(fresh)
 		return fresh, nil
 	}
 	return outer

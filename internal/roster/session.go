@@ -20,7 +20,7 @@ import (
 // tens of thousands of them. What is to be sent is sent by whoever has a reason to.
 type session struct {
 	server   *Server
-	ctx      context.Context // ends with the reader
+	ctx      context.Context // the server's
 	raw      net.Conn
 	messages *delimited.Stream
 	name     identity.Name // in the certificate; zero: none was shown
@@ -45,6 +45,7 @@ func (s *Server) serve(ctx context.Context, raw net.Conn, config *tls.Config) {
 	}
 	c := &session{
 		server:   s,
+		ctx:      ctx,
 		raw:      raw,
 		messages: delimited.New(conn, maxMessageSize),
 	}
@@ -53,16 +54,13 @@ func (s *Server) serve(ctx context.Context, raw net.Conn, config *tls.Config) {
 		c.notAfter = shown[0].NotAfter
 		connlimit.Authenticate(raw, c.name.UID)
 	}
-	s.tasks.Go(func() { c.run(ctx) })
+	s.tasks.Go(c.run)
 }
 
 // run serves a session until its connection ends.
-func (c *session) run(ctx context.Context) {
+func (c *session) run() {
 	defer c.raw.Close()
-	var cancel context.CancelFunc
-	c.ctx, cancel = context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(ctx, func() { c.raw.Close() })()
+	defer context.AfterFunc(c.ctx, func() { c.raw.Close() })()
 	err := c.read()
 	if c.following != nil {
 		c.following.leave()
@@ -87,23 +85,19 @@ func (c *session) caller() (identity.Name, error) {
 	return c.name, nil
 }
 
-// read handles what arrives until the connection ends, or something ends it.
+// read handles what arrives until the connection ends, or something ends it. What it waits with is
+// kept small: each message is handled by a goroutine of its own, whose stack is gone afterwards.
 func (c *session) read() error {
 	c.await(idleWithin)
 	//nolint:errcheck // as in await
 	c.raw.SetWriteDeadline(time.Now().Add(idleWithin)) // TLS may answer before we do
+	handled := make(chan error, 1)
 	for {
-		message, err := c.receive()
-		if c.over.Load() {
-			return nil
+		if err := c.messages.Await(); err != nil {
+			return err
 		}
-		if errors.Is(err, delimited.ErrInvalid) {
-			return refuse(rosterpb.Refusal_INVALID, "%v", err)
-		}
-		if err == nil {
-			err = c.take(message)
-		}
-		if err != nil {
+		c.server.tasks.Go(func() { handled <- c.handle() })
+		if err := <-handled; err != nil {
 			return err
 		}
 		if c.following != nil {
@@ -113,6 +107,19 @@ func (c *session) read() error {
 			return nil
 		}
 	}
+}
+
+func (c *session) handle() error {
+	message, err := c.receive()
+	switch {
+	case c.over.Load():
+		return net.ErrClosed
+	case errors.Is(err, delimited.ErrInvalid):
+		return refuse(rosterpb.Refusal_INVALID, "%v", err)
+	case err != nil:
+		return err
+	}
+	return c.take(message)
 }
 
 // receive returns the next message. Of a stranger it reads what a stranger may say: a report of two
