@@ -19,7 +19,7 @@ const (
 	dialTimeout = 5 * time.Second
 	// A manager that vanished silently is noticed within the sum of both, and an agent by the manager
 	// (silentWithin).
-	pingInterval = 10 * time.Second
+	pingInterval = 15 * time.Second
 	pingTimeout  = 5 * time.Second
 	trustPoll    = 250 * time.Millisecond // how often the client looks for a missing CA bundle
 	// a roster of 256 processes with the longest names is smaller

@@ -31,7 +31,7 @@ const (
 	strangerBytes  = maxToken + maxRequest + 16<<10
 	strangerWithin = callTimeout
 	// An agent that was silent for this long is gone: it sends a Ping more often (pingInterval).
-	silentWithin = 15 * time.Second
+	silentWithin = 20 * time.Second
 	writeWithin  = 10 * time.Second // how long an agent may take to read what it is sent
 	lastWord     = time.Second      // and why its connection is closed
 	// between two attempts to accept a connection while that fails: no more files can be open
