@@ -258,14 +258,14 @@ func TestWhoDoesNotReadIsNotWaitedFor(t *testing.T) {
 	}
 	a.Admit([]Member{f.member("c")})
 	open := h.wire.(*tlsWire).listener
-	for deadline := time.Now().Add(5 * lastWord); ; time.Sleep(time.Millisecond) {
+	late := time.After(5 * lastWord)
+	for left := 1; left > 0; {
 		open.mu.Lock()
-		left := len(open.open)
+		left = len(open.open)
 		open.mu.Unlock()
-		if left == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-late:
 			t.Fatal("its connection is still open")
 		}
 	}
