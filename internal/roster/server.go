@@ -2,7 +2,6 @@ package roster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -10,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/backoff"
 	"github.com/podesta-dev/podesta/internal/connlimit"
 	"github.com/podesta-dev/podesta/internal/identity"
 )
@@ -34,8 +32,6 @@ const (
 	silentWithin = 20 * time.Second
 	writeWithin  = 10 * time.Second // how long an agent may take to read what it is sent
 	lastWord     = time.Second      // and why its connection is closed
-	// between two attempts to accept a connection while that fails: no more files can be open
-	firstAcceptPause, acceptPause = 5 * time.Millisecond, time.Second
 )
 
 // A source of joins is an address. Where traffic within the cluster is masqueraded that is a node,
@@ -124,23 +120,12 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		Within: strangerWithin,
 	})
 	defer limited.Close()
-	defer context.AfterFunc(ctx, func() { limited.Close() })()
 	config := s.Keyring.RosterServer()
-	for failures := 0; ; {
-		raw, err := limited.Accept()
-		switch {
-		case err == nil:
-			failures = 0
-			s.tasks.Go(func() { s.serve(ctx, raw, config) })
-		case ctx.Err() != nil:
-			return nil
-		case errors.Is(err, net.ErrClosed):
-			return fmt.Errorf("serve rosters on %s: %w", listener.Addr(), err)
-		default:
-			failures++
-			pause := backoff.Wait(firstAcceptPause, acceptPause, failures)
-			s.Logger.Error("cannot accept connections of agents", "error", err, "retryIn", pause)
-			sleep(ctx, pause)
-		}
+	err := limited.Each(ctx, s.Logger, func(raw net.Conn) {
+		s.tasks.Go(func() { s.serve(ctx, raw, config) })
+	})
+	if err != nil {
+		return fmt.Errorf("serve rosters on %s: %w", listener.Addr(), err)
 	}
+	return nil
 }

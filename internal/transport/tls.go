@@ -7,7 +7,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/backoff"
 	"github.com/podesta-dev/podesta/internal/connlimit"
 	"github.com/podesta-dev/podesta/internal/identity"
 )
@@ -18,8 +17,6 @@ const (
 	// what a process may send before its certificate is accepted; that is below 4 KiB, and what it
 	// sends at once after it may be read with it
 	handshakeBytes = 32 << 10
-	// the longest pause between two attempts to accept a connection while that fails
-	acceptPause = time.Second
 )
 
 // Config configures New. All fields but StateID and Logger are required.
@@ -72,28 +69,16 @@ type tlsWire struct {
 
 func (w *tlsWire) close() { w.listener.closeAll() }
 
-// accept serves each connection in a goroutine of its own, until close. It fails while the process
-// cannot have more files open.
-func (w *tlsWire) accept(from net.Listener, config *tls.Config) {
-	for failures := 0; ; {
-		raw, err := from.Accept()
-		switch {
-		case err == nil:
-			failures = 0
-			if !w.hub.start(func() { w.serve(raw, config) }) {
-				raw.Close()
-			}
-		case w.hub.ctx.Err() != nil:
-			return
-		default:
-			failures++
-			pause := backoff.Wait(firstPause, acceptPause, failures)
-			w.hub.log.Error("cannot accept links of other processes", "error", err, "retryIn", pause)
-			select {
-			case <-time.After(pause):
-			case <-w.hub.ctx.Done():
-			}
+// accept serves each connection in a goroutine of its own, until close.
+func (w *tlsWire) accept(from *connlimit.Listener, config *tls.Config) {
+	err := from.Each(w.hub.ctx, w.hub.log, func(raw net.Conn) {
+		if !w.hub.start(func() { w.serve(raw, config) }) {
+			raw.Close()
 		}
+	})
+	if err != nil {
+		w.hub.log.Error("stopped serving links, so other processes cannot reach this one: restart the "+
+			"agent", "error", err)
 	}
 }
 

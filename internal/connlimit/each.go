@@ -1,0 +1,39 @@
+package connlimit
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/backoff"
+)
+
+const firstPause, longestPause = 5 * time.Millisecond, time.Second
+
+// Each has every connection served, which must not wait, until ctx ends; then it returns nil. While
+// none can be accepted, because the process cannot have more files open, it tries again.
+func (l *Listener) Each(ctx context.Context, log *slog.Logger, serve func(net.Conn)) error {
+	defer context.AfterFunc(ctx, func() { l.Close() })()
+	for failures := 0; ; {
+		conn, err := l.Accept()
+		switch {
+		case err == nil:
+			failures = 0
+			serve(conn)
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return err
+		default:
+			failures++
+			pause := backoff.Wait(firstPause, longestPause, failures)
+			log.Error("cannot accept connections", "at", l.Addr(), "error", err, "retryIn", pause)
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
