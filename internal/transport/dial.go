@@ -25,9 +25,9 @@ func dial(ctx context.Context, address string, config *tls.Config,
 		return nil, &loss{whyNetwork(err, Unreachable), err}
 	}
 	limitBuffers(raw)
+	own := noteShown(config)
 	d := newDialled(raw, tls.Client(raw, config))
 	d.leave = context.AfterFunc(ctx, func() { raw.Close() })
-	own := noteShown(config)
 	if err = d.conn.HandshakeContext(ctx); err == nil {
 		err = d.welcomed()
 	}
@@ -39,7 +39,7 @@ func dial(ctx context.Context, address string, config *tls.Config,
 		if ctx.Err() != nil {
 			return nil, &loss{Unreachable, errors.Join(ctx.Err(), err)}
 		}
-		return nil, &loss{whyNetwork(err, Rejected), err}
+		return nil, lost(unexpected(err))
 	}
 	d.own, d.peer = *own, validityOf(d.conn.ConnectionState().PeerCertificates[0])
 	return d, nil

@@ -47,7 +47,6 @@ func (d *dialled) Accepted() error {
 	return lost(err)
 }
 
-// Recv skips what it does not know, which a newer process may send.
 func (d *dialled) Recv() (*linkpb.Answer, error) {
 	for {
 		reply, err := d.next()
@@ -60,16 +59,21 @@ func (d *dialled) Recv() (*linkpb.Answer, error) {
 	}
 }
 
-// next returns the next reply, or the end of the stream as the peer or the network tells it.
+// next returns the next reply, or the end of the stream as the peer or the network tells it. It
+// skips what it does not know, which a newer process may send.
 func (d *dialled) next() (*linkpb.Reply, error) {
-	reply := new(linkpb.Reply)
-	if err := d.messages.Receive(reply); err != nil {
-		return nil, unexpected(err)
+	for {
+		reply := new(linkpb.Reply)
+		if err := d.messages.Receive(reply); err != nil {
+			return nil, unexpected(err)
+		}
+		if ended := reply.GetEnded(); ended != nil {
+			return nil, lossOf(ended)
+		}
+		if reply.GetReply() != nil {
+			return reply, nil
+		}
 	}
-	if ended := reply.GetEnded(); ended != nil {
-		return nil, lossOf(ended)
-	}
-	return reply, nil
 }
 
 // unexpected keeps a connection that ends without an Ended apart from an end in order.

@@ -204,17 +204,7 @@ func TestAnAdmittedProcessMustKeepToTheProtocol(t *testing.T) {
 		"a state ID of two lines":    {helloFrame(2, "a\nb", false)},
 	} {
 		t.Run(what, func(t *testing.T) {
-			defer goleak.VerifyNone(t)
-			f := newLoopback(t)
-			defer f.end()
-			a := f.join("a", 1)
-			a.Admit([]Member{f.member("b"), f.member("c")})
-			out, err := openRaw(t, f, newKeyring(t, f.authority, f.authority, f.name("b"),
-				time.Now()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer out.Close()
+			f, a, out := openAsMember(t)
 			for _, frame := range frames {
 				if err := out.Send(frame); err != nil && !errors.Is(err, io.EOF) {
 					t.Fatal(err)
@@ -233,17 +223,7 @@ func TestAnAdmittedProcessMustKeepToTheProtocol(t *testing.T) {
 // TestWhoDoesNotReadIsNotWaitedFor asks until nothing more fits on the way, reads no answer, and is
 // taken off the roster.
 func TestWhoDoesNotReadIsNotWaitedFor(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	f := newLoopback(t)
-	defer f.end()
-	a := f.join("a", 1)
-	a.Pace(time.Minute) // so that its kernel does not end the connection before
-	a.Admit([]Member{f.member("b"), f.member("c")})
-	out, err := openRaw(t, f, newKeyring(t, f.authority, f.authority, f.name("b"), time.Now()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
+	f, a, out := openAsMember(t)
 	if err := out.Send(helloFrame(2, "", false)); err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +249,6 @@ func TestWhoDoesNotReadIsNotWaitedFor(t *testing.T) {
 			t.Fatal("its connection is still open")
 		}
 	}
-	a.Pace(beat)
 	expectHonestVoice(t, f, a)
 }
 
@@ -282,17 +261,7 @@ func TestAnEndIsSaid(t *testing.T) {
 		"an End, in order": (*dialled).CloseSend,
 	} {
 		t.Run(what, func(t *testing.T) {
-			defer goleak.VerifyNone(t)
-			f := newLoopback(t)
-			defer f.end()
-			a := f.join("a", 1)
-			a.Admit([]Member{f.member("b"), f.member("c")})
-			out, err := openRaw(t, f, newKeyring(t, f.authority, f.authority, f.name("b"),
-				time.Now()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer out.Close()
+			f, a, out := openAsMember(t)
 			if err := out.Send(helloFrame(2, "", false)); err != nil {
 				t.Fatal(err)
 			}
@@ -302,7 +271,7 @@ func TestAnEndIsSaid(t *testing.T) {
 			if err := end(out.(*dialled)); err != nil {
 				t.Fatal(err)
 			}
-			_, err = out.Recv()
+			_, err := out.Recv()
 			if inOrder := errors.Is(err, io.EOF); inOrder != (what == "an End, in order") {
 				t.Errorf("the other end is taken for one in order: %v (%v)", inOrder, err)
 			}
@@ -383,6 +352,24 @@ func TestOfTwoStreamsTheNewestIncarnationIsHeard(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, a, received("b", 1, 2))
+}
+
+// openAsMember opens a stream to a as b, which a admits. The kernel of a is patient with it.
+func openAsMember(t *testing.T) (f *loopback, a Links, out outbound) {
+	t.Helper()
+	t.Cleanup(func() { goleak.VerifyNone(t) })
+	f = newLoopback(t)
+	t.Cleanup(f.end)
+	a = f.join("a", 1)
+	a.Pace(time.Minute)
+	a.Admit([]Member{f.member("b"), f.member("c")})
+	out, err := openRaw(t, f, newKeyring(t, f.authority, f.authority, f.name("b"), time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(out.Close)
+	a.Pace(beat)
+	return f, a, out
 }
 
 // openRaw opens a stream to a as an agent does; the test decides what is sent.
