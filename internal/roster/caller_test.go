@@ -47,6 +47,11 @@ func (m *manager) call(t *testing.T, by *net.Dialer, config *tls.Config) *caller
 	t.Helper()
 	raw, err := by.DialContext(t.Context(), "tcp", m.address)
 	must(t, err)
+	return shake(t, raw, config)
+}
+
+func shake(t *testing.T, raw net.Conn, config *tls.Config) *caller {
+	t.Helper()
 	secured := tls.Client(raw, config)
 	c := &caller{connection: &connection{
 		raw:      raw,

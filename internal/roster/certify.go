@@ -9,7 +9,7 @@ import (
 )
 
 // join answers a Join while the connection goes on. A stranger's ends with the answer.
-func (c *session) join(request *rosterpb.JoinRequest) error {
+func (c *accepted) join(request *rosterpb.JoinRequest) error {
 	if !c.joining.CompareAndSwap(false, true) {
 		return refuse(rosterpb.Refusal_BUSY, "a connection has one Join at a time")
 	}
@@ -30,7 +30,7 @@ func (c *session) join(request *rosterpb.JoinRequest) error {
 }
 
 // certify gives a pod a certificate.
-func (s *Server) certify(ctx context.Context, c *session, request *rosterpb.JoinRequest) (
+func (s *Server) certify(ctx context.Context, c *accepted, request *rosterpb.JoinRequest) (
 	*rosterpb.JoinResponse, error) {
 	if len(request.GetToken()) > maxToken || len(request.GetCsr()) > maxRequest {
 		return nil, refuse(rosterpb.Refusal_INVALID, "a token must not be longer than %d bytes and "+
@@ -60,7 +60,7 @@ func (s *Server) certify(ctx context.Context, c *session, request *rosterpb.Join
 }
 
 // turn waits until the caller may join.
-func (s *Server) turn(ctx context.Context, c *session, byToken bool) (done func(), err error) {
+func (s *Server) turn(ctx context.Context, c *accepted, byToken bool) (done func(), err error) {
 	if byToken {
 		return s.joins.Take(ctx, connlimit.AddressOf(c.raw.RemoteAddr()))
 	}
@@ -72,7 +72,7 @@ func (s *Server) turn(ctx context.Context, c *session, byToken bool) (done func(
 }
 
 // admit returns the process to certify: the token's pod or, without a token, the certificate's.
-func (s *Server) admit(ctx context.Context, c *session, token string) (identity.Name, error) {
+func (s *Server) admit(ctx context.Context, c *accepted, token string) (identity.Name, error) {
 	if token != "" {
 		name, err := s.Admission.Admit(ctx, token)
 		if err != nil {

@@ -43,7 +43,7 @@ func (s *Server) moved(ctx context.Context, name identity.Name) error {
 	defer cancel()
 	done, err := s.renewals.Take(ctx, "pod "+name.UID)
 	if err != nil {
-		return refuse(rosterpb.Refusal_BUSY, "%v", err)
+		return err
 	}
 	defer done()
 	err = s.Admission.Readmit(ctx, name)

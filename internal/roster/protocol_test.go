@@ -221,7 +221,7 @@ func TestCertificateIsRenewedAtHalfLifeWithoutATokenAndAnotherSubscriptionFollow
 		m.publisher.mu.Lock()
 		defer m.publisher.mu.Unlock()
 		s := m.publisher.groups[groupKey{"shop", "scheduler"}].subscriptions[a.UID]
-		return s != nil && s.to.(*following).session.notAfter.After(old)
+		return s != nil && s.to.(*delivery).accepted.notAfter.After(old)
 	}() {
 		if time.Now().After(deadline) {
 			t.Fatal("no subscription was begun with the new certificate")
@@ -314,8 +314,14 @@ func TestRefusals(t *testing.T) {
 			rosterpb.Refusal_DENIED,
 			"gone",
 		},
-		{"Follow without a certificate", nil, nil, (*caller).begin, rosterpb.Refusal_UNAUTHENTICATED, "Join with a " +
-			"token first"},
+		{
+			"Follow without a certificate",
+			nil,
+			nil,
+			(*caller).begin,
+			rosterpb.Refusal_UNAUTHENTICATED,
+			"Join with a token first",
+		},
 		{"Follow with an expired certificate", expiredKey, expired, (*caller).begin, rosterpb.Refusal_UNKNOWN, ""},
 		{
 			"Follow with a certificate of another CA",

@@ -90,17 +90,18 @@ func TestAnUnaskedRosterIsRefused(t *testing.T) {
 func TestWhatMayBeShown(t *testing.T) {
 	m := recalled(t, 7)
 	stranger := newManager(t) // with a CA of its own
+	const taken, invalid = rosterpb.Refusal_UNKNOWN, rosterpb.Refusal_INVALID
 	for name, c := range map[string]struct {
 		signer *manager
 		edit   func(*Roster)
-		code   rosterpb.Refusal_Code // UNKNOWN: it is taken
+		code   rosterpb.Refusal_Code
 		held   int64
 	}{
-		"newer":                      {m, func(r *Roster) { r.Generation = 9 }, rosterpb.Refusal_UNKNOWN, 9},
-		"older":                      {m, func(r *Roster) { r.Generation = 5 }, rosterpb.Refusal_UNKNOWN, 7},
-		"signed by nobody we know":   {stranger, func(r *Roster) { r.Generation = 9 }, rosterpb.Refusal_INVALID, 7},
-		"of another group":           {m, func(r *Roster) { r.Generation, r.Group = 9, "other" }, rosterpb.Refusal_INVALID, 7},
-		"of a group of another name": {m, func(r *Roster) { r.Generation, r.Namespace = 9, "other" }, rosterpb.Refusal_INVALID, 7},
+		"newer":                    {m, func(r *Roster) { r.Generation = 9 }, taken, 9},
+		"older":                    {m, func(r *Roster) { r.Generation = 5 }, taken, 7},
+		"signed by nobody we know": {stranger, func(r *Roster) { r.Generation = 9 }, invalid, 7},
+		"of another group":         {m, func(r *Roster) { r.Generation, r.Group = 9, "other" }, invalid, 7},
+		"of another namespace":     {m, func(r *Roster) { r.Generation, r.Namespace = 9, "other" }, invalid, 7},
 	} {
 		m.Disband("shop", "scheduler") // a new question
 		m.Recall("shop", "scheduler")
@@ -115,7 +116,7 @@ func TestWhatMayBeShown(t *testing.T) {
 		signed, err := Sign(c.signer.Keyring, r)
 		must(t, err)
 		err = m.show(m.subscription(a), &rosterpb.Held{Roster: signed})
-		if taken := c.code == rosterpb.Refusal_UNKNOWN; codeOf(err) != c.code || taken != (err == nil) {
+		if codeOf(err) != c.code || (c.code == taken) != (err == nil) {
 			t.Errorf("%s: %v, want %v", name, err, c.code)
 		}
 		if r, ok := m.Held("shop", "scheduler"); !ok || r.Generation != c.held {

@@ -20,8 +20,11 @@ func refuse(code rosterpb.Refusal_Code, format string, args ...any) error {
 	return &refused{code, fmt.Sprintf(format, args...)}
 }
 
-// codeOf returns the code of a refusal; UNKNOWN for any other error.
+// codeOf returns the code of a refusal; UNKNOWN for any other error, and for nil.
 func codeOf(err error) rosterpb.Refusal_Code {
+	if errors.Is(err, connlimit.ErrBusy) {
+		return rosterpb.Refusal_BUSY
+	}
 	if r, ok := errors.AsType[*refused](err); ok {
 		return r.code
 	}
@@ -30,11 +33,7 @@ func codeOf(err error) rosterpb.Refusal_Code {
 
 // refusalOf returns what an agent is told of an error.
 func refusalOf(err error) *rosterpb.Refusal {
-	code := codeOf(err)
-	if errors.Is(err, connlimit.ErrBusy) {
-		code = rosterpb.Refusal_BUSY
-	}
-	return &rosterpb.Refusal{Code: code, Text: err.Error()}
+	return &rosterpb.Refusal{Code: codeOf(err), Text: err.Error()}
 }
 
 // refusalError returns what a manager has told; nil if it has refused nothing.

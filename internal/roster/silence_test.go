@@ -2,7 +2,6 @@ package roster
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/delimited"
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 	"github.com/podesta-dev/podesta/test/bubble"
@@ -59,20 +57,21 @@ func inMemory(t *testing.T) (*manager, *pipes) {
 	return serve(t, authority, at, guests{"a": a}), at
 }
 
-// hold connects an agent that follows, and says nothing more by itself.
-func hold(t *testing.T, m *manager, at *pipes) *caller {
+// enter connects an agent that says nothing by itself.
+func enter(t *testing.T, m *manager, at *pipes) *caller {
 	t.Helper()
 	g := newAgent(t, m, "a", certifiedAs(t, m, a))
 	raw, err := at.dial(t.Context(), "")
 	must(t, err)
-	secured := tls.Client(raw, g.Keyring.RosterClient())
-	must(t, secured.HandshakeContext(t.Context()))
-	c := &caller{connection: &connection{
-		raw:      raw,
-		messages: delimited.New(secured, maxUpdateSize),
-		leave:    func() bool { return true },
-	}}
-	t.Cleanup(c.close)
+	c := shake(t, raw, g.Keyring.RosterClient())
+	must(t, c.failed)
+	return c
+}
+
+// hold is enter, and the agent follows.
+func hold(t *testing.T, m *manager, at *pipes) *caller {
+	t.Helper()
+	c := enter(t, m, at)
 	must(t, c.begin())
 	return c
 }
@@ -103,15 +102,10 @@ func TestASilentAgentIsGone(t *testing.T) {
 func TestAConnectionWithoutAPurposeIsClosed(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		m, at := inMemory(t)
-		g := newAgent(t, m, "a", certifiedAs(t, m, a))
-		raw, err := at.dial(t.Context(), "")
-		must(t, err)
-		defer raw.Close()
-		secured := tls.Client(raw, g.Keyring.RosterClient())
-		must(t, secured.HandshakeContext(t.Context()))
+		c := enter(t, m, at)
 		idle := time.Now()
-		if _, err := secured.Read(make([]byte, 1)); err == nil {
-			t.Error("the manager says something")
+		if said, err := c.receive(2 * idleWithin); err == nil {
+			t.Errorf("the manager says %v", said)
 		}
 		if took := time.Since(idle); took != idleWithin {
 			t.Errorf("it was closed after %s, want %s", took, idleWithin)

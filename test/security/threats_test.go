@@ -107,6 +107,7 @@ func TestStaleIdentities(t *testing.T) {
 	m := startManager(t, newSystem(t), "")
 	namespace := newNamespace(t)
 	newGroup(t, namespace, "billing")
+	const denied, moved = rosterpb.Refusal_DENIED, rosterpb.Refusal_MOVED
 	for i, test := range []struct {
 		name    string
 		become  func(*corev1.Pod)
@@ -115,17 +116,17 @@ func TestStaleIdentities(t *testing.T) {
 	}{
 		{"a pod that is gone", func(p *corev1.Pod) {
 			must(t, kube.Delete(bg, p, client.GracePeriodSeconds(0)))
-		}, rosterpb.Refusal_DENIED, "does not exist"},
+		}, denied, "does not exist"},
 		{"a pod that was replaced under its name", func(p *corev1.Pod) {
 			must(t, kube.Delete(bg, p, client.GracePeriodSeconds(0)))
 			newPod(t, namespace, 0, func(other *corev1.Pod) { other.Name = p.Name })
-		}, rosterpb.Refusal_DENIED, "was replaced"},
+		}, denied, "was replaced"},
 		{"a pod that has ended", func(p *corev1.Pod) {
 			p.Status.Phase = corev1.PodFailed
 			must(t, kube.Status().Update(bg, p))
-		}, rosterpb.Refusal_DENIED, "has ended"},
-		{"a pod that has lost its label", func(p *corev1.Pod) { relabel(t, p, "") }, rosterpb.Refusal_DENIED, "has no label"},
-		{"a pod that was relabelled to another group", func(p *corev1.Pod) { relabel(t, p, "billing") }, rosterpb.Refusal_MOVED, `belongs to group "billing" now`},
+		}, denied, "has ended"},
+		{"a pod that has lost its label", func(p *corev1.Pod) { relabel(t, p, "") }, denied, "has no label"},
+		{"a pod that was relabelled to another group", func(p *corev1.Pod) { relabel(t, p, "billing") }, moved, `belongs to group "billing" now`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := join(t, m, newPod(t, namespace, i))

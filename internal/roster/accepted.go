@@ -16,9 +16,9 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
-// session is the manager's end of a connection. At rest it has one goroutine, its reader: there are
-// tens of thousands of them. What is to be sent is sent by whoever has a reason to.
-type session struct {
+// accepted is the manager's end of a connection. At rest it has one goroutine, its reader: there
+// are tens of thousands of them. What is to be sent is sent by whoever has a reason to.
+type accepted struct {
 	server   *Server
 	ctx      context.Context // the server's
 	raw      net.Conn
@@ -27,14 +27,14 @@ type session struct {
 	notAfter time.Time     // of the certificate
 	joining  atomic.Bool   // a Join is under way
 
-	following *following // nil before Follow; the reader's
+	delivery *delivery // nil before Follow; the reader's
 
 	ending sync.Once
 	over   atomic.Bool // nothing that arrives counts any more
 }
 
-// serve shakes hands and begins a session. The session gets a goroutine of its own, because the
-// handshake needs a far larger stack than a session does for the hours that follow.
+// serve shakes hands and has the connection served, by another goroutine, because the handshake
+// needs a far larger stack than a connection does for the hours that follow.
 func (s *Server) serve(ctx context.Context, raw net.Conn, config *tls.Config) {
 	conn := tls.Server(raw, config)
 	shaking, cancel := context.WithTimeout(ctx, handshakeWithin)
@@ -43,7 +43,7 @@ func (s *Server) serve(ctx context.Context, raw net.Conn, config *tls.Config) {
 		raw.Close() // TLS has said why, if it could
 		return
 	}
-	c := &session{
+	c := &accepted{
 		server:   s,
 		ctx:      ctx,
 		raw:      raw,
@@ -57,23 +57,23 @@ func (s *Server) serve(ctx context.Context, raw net.Conn, config *tls.Config) {
 	s.tasks.Go(c.run)
 }
 
-// run serves a session until its connection ends.
-func (c *session) run() {
+// run serves the connection until it ends.
+func (c *accepted) run() {
 	defer c.raw.Close()
 	defer context.AfterFunc(c.ctx, func() { c.raw.Close() })()
 	err := c.read()
-	if c.following != nil {
-		c.following.leave()
+	if c.delivery != nil {
+		c.delivery.leave()
 	}
 	c.end(err)
 	// what is unread when a connection is closed may take back what was said last
-	c.await(lastWord)
+	c.allowSilence(lastWord)
 	_, _ = io.Copy(io.Discard, c.raw)
 }
 
 // caller returns the process that the certificate names. The TLS handshake has verified the
 // certificate, but it may have expired since.
-func (c *session) caller() (identity.Name, error) {
+func (c *accepted) caller() (identity.Name, error) {
 	switch {
 	case c.name == identity.Name{}:
 		return identity.Name{}, refuse(rosterpb.Refusal_UNAUTHENTICATED,
@@ -87,9 +87,9 @@ func (c *session) caller() (identity.Name, error) {
 
 // read handles what arrives until the connection ends, or something ends it. What it waits with is
 // kept small: each message is handled by a goroutine of its own, whose stack is gone afterwards.
-func (c *session) read() error {
-	c.await(idleWithin)
-	//nolint:errcheck // as in await
+func (c *accepted) read() error {
+	c.allowSilence(idleWithin)
+	//nolint:errcheck // as in allowSilence
 	c.raw.SetWriteDeadline(time.Now().Add(idleWithin)) // TLS may answer before we do
 	handled := make(chan error, 1)
 	for {
@@ -100,8 +100,8 @@ func (c *session) read() error {
 		if err := <-handled; err != nil {
 			return err
 		}
-		if c.following != nil {
-			c.await(silentWithin)
+		if c.delivery != nil {
+			c.allowSilence(silentWithin)
 		}
 		if c.over.Load() {
 			return nil
@@ -109,7 +109,8 @@ func (c *session) read() error {
 	}
 }
 
-func (c *session) handle() error {
+// handle reads the message that has come and does what it asks for.
+func (c *accepted) handle() error {
 	message, err := c.receive()
 	switch {
 	case c.over.Load():
@@ -124,7 +125,7 @@ func (c *session) handle() error {
 
 // receive returns the next message. Of a stranger it reads what a stranger may say: a report of two
 // bytes a row, for example, takes forty times the memory that its bytes do.
-func (c *session) receive() (*rosterpb.ToManager, error) {
+func (c *accepted) receive() (*rosterpb.ToManager, error) {
 	if c.name != (identity.Name{}) {
 		message := new(rosterpb.ToManager)
 		return message, c.messages.Receive(message)
@@ -140,31 +141,31 @@ func (c *session) receive() (*rosterpb.ToManager, error) {
 	return nil, err
 }
 
-// await bounds how long the agent may be silent from now on.
-func (c *session) await(most time.Duration) {
+// allowSilence bounds how long the agent may be silent from now on.
+func (c *accepted) allowSilence(most time.Duration) {
 	//nolint:errcheck // a connection that takes no deadline has ended
 	c.raw.SetReadDeadline(time.Now().Add(most))
 }
 
 // take handles a message. An error ends the connection, and the agent is told a refusal.
-func (c *session) take(message *rosterpb.ToManager) error {
+func (c *accepted) take(message *rosterpb.ToManager) error {
 	switch m := message.GetMessage().(type) {
 	case *rosterpb.ToManager_Join:
 		return c.join(m.Join)
 	case *rosterpb.ToManager_Follow:
 		return c.follow()
 	case *rosterpb.ToManager_Report, *rosterpb.ToManager_Held, *rosterpb.ToManager_Ping:
-		if c.following == nil {
+		if c.delivery == nil {
 			return refuse(rosterpb.Refusal_INVALID, "a Follow comes first")
 		}
-		return c.following.take(message)
+		return c.delivery.take(message)
 	}
 	return nil // of a newer agent
 }
 
 // send sends the agent a message. What it does not read in time ends the connection; each message
 // that waits for the one before begins the time anew.
-func (c *session) send(m *rosterpb.ToAgent) error {
+func (c *accepted) send(m *rosterpb.ToAgent) error {
 	if c.over.Load() {
 		return net.ErrClosed
 	}
@@ -179,19 +180,18 @@ func (c *session) send(m *rosterpb.ToAgent) error {
 
 // end ends the connection for a reason, of which the agent is told a refusal. Only the first one
 // counts. The reader closes it when the agent has, or after lastWord.
-func (c *session) end(reason error) {
+func (c *accepted) end(reason error) {
 	c.ending.Do(func() {
 		c.over.Store(true)
 		//nolint:errcheck // as above
 		c.raw.SetDeadline(time.Now().Add(lastWord))
-		if r, ok := errors.AsType[*refused](reason); ok && c.messages.Send(&rosterpb.ToAgent{
-			Message: &rosterpb.ToAgent_Ended{Ended: refusalOf(r)},
-		}) == nil {
-			return
+		if codeOf(reason) == rosterpb.Refusal_UNKNOWN || c.messages.Send(&rosterpb.ToAgent{
+			Message: &rosterpb.ToAgent_Ended{Ended: refusalOf(reason)},
+		}) != nil {
+			c.raw.Close()
 		}
-		c.raw.Close()
 	})
 }
 
 // endSoon is end for those who must not wait.
-func (c *session) endSoon(reason error) { c.server.tasks.Go(func() { c.end(reason) }) }
+func (c *accepted) endSoon(reason error) { c.server.tasks.Go(func() { c.end(reason) }) }
