@@ -43,7 +43,7 @@ func TestARelabelledPodChangesItsGroup(t *testing.T) {
 	p := &pod{Name: identity.Name{Namespace: "shop", Pod: "p-0", UID: "u-0"}}
 	p.group.Store(new("scheduler"))
 	folder := t.TempDir()
-	server, address := serveRosters(t, p, folder)
+	server, address := serveRosters(t, p, roster.NewSightings(time.Now), folder)
 	path := filepath.Join(folder, "state")
 	dir, err := statedir.Open(path, time.Now())
 	if err != nil {
@@ -120,12 +120,13 @@ func TestTheRosterOfAnotherGroupIsNotUsed(t *testing.T) {
 	s.saved.Roster = &kept
 	updates := make(chan roster.Update, 1)
 	updates <- roster.Update{Roster: &sent}
-	if r, err := s.firstRoster(t.Context(), updates); err != nil || r == nil || r.Group != "billing" {
+	client := roster.NewClient(roster.ClientConfig{}) // it runs nowhere
+	if r, err := s.firstRoster(t.Context(), updates, client); err != nil || r == nil || r.Group != "billing" {
 		t.Errorf("it begins with %+v, %v; want the roster of the certificate's group", r, err)
 	}
 	same := guardedRoster("billing", dir.ID)
 	s.saved.Roster = &same
-	if r, err := s.firstRoster(t.Context(), nil); err != nil || r != &same {
+	if r, err := s.firstRoster(t.Context(), nil, client); err != nil || r != &same {
 		t.Errorf("it begins with %+v, %v; want the one that it has kept", r, err)
 	}
 }
@@ -180,8 +181,8 @@ func startAgent(t *testing.T, manager, folder string) started {
 
 // serveRosters starts the manager's end of the protocol, and writes what agents need to join into a
 // folder.
-func serveRosters(t *testing.T, admission roster.Admission, folder string) (server *roster.Server,
-	address string) {
+func serveRosters(t *testing.T, admission roster.Admission, sightings *roster.Sightings,
+	folder string) (server *roster.Server, address string) {
 	t.Helper()
 	authority, err := identity.NewAuthority(time.Now())
 	if err != nil {
@@ -213,7 +214,7 @@ func serveRosters(t *testing.T, admission roster.Admission, folder string) (serv
 		Authority: authority,
 		Trust:     bundle,
 		Admission: admission,
-		Sightings: roster.NewSightings(time.Now),
+		Sightings: sightings,
 		Now:       time.Now,
 		Logger:    slog.New(slog.DiscardHandler),
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/statedir"
 )
@@ -22,6 +23,7 @@ import (
 func (s *sidecar) firstRoster(
 	ctx context.Context,
 	updates <-chan roster.Update,
+	client *roster.Client,
 ) (*roster.Roster, error) {
 	if s.roster != "" {
 		r, err := roster.ReadFile(s.roster)
@@ -42,6 +44,7 @@ func (s *sidecar) firstRoster(
 		}
 	}
 	s.logger.Info("waiting for a roster", "manager", s.manager)
+	client.Report(s.withoutRoster())
 	for {
 		select {
 		case <-ctx.Done():
@@ -55,6 +58,19 @@ func (s *sidecar) firstRoster(
 			}
 			return u.Roster, nil
 		}
+	}
+}
+
+// withoutRoster is what the manager is told of an agent that has no roster yet. A manager that has
+// just begun to lead waits for it: it makes a group's first roster when every agent has said that it
+// holds none (MC10 in internal/membership).
+func (s *sidecar) withoutRoster() roster.Report {
+	return roster.Report{
+		StateID:     s.dir.ID,
+		Version:     version,
+		Rules:       lease.Rules,
+		Incarnation: s.dir.Incarnation,
+		Electing:    true, // it follows nobody
 	}
 }
 

@@ -149,7 +149,7 @@ func (s *sidecar) elect(
 	updates chan roster.Update,
 	client *roster.Client,
 ) error {
-	first, err := s.firstRoster(ctx, updates)
+	first, err := s.firstRoster(ctx, updates, client)
 	if err != nil || first == nil {
 		return err
 	}
