@@ -48,6 +48,8 @@ func (w *writes) Publish(r roster.Roster) { _ = w.note(fmt.Sprint("publish ", r.
 func (w *writes) Disband(_, group string) { _ = w.note("disband " + group) }
 func (w *writes) Recall(_, group string)  { _ = w.note("recall " + group) }
 
+func (w *writes) ReturnsWithin() time.Duration { return 7 * time.Second }
+
 func (w *writes) Held(_, _ string) (roster.Roster, bool) { return w.held, w.held.GroupUID != "" }
 
 // applied is what is applied to a status: the methods of an Unstructured.
@@ -278,6 +280,14 @@ func TestWhatIsKnownOfAgents(t *testing.T) {
 		if _, known := s.sightings[uid]; known != want {
 			t.Errorf("what the agent of %s said is known: %t", uid, known)
 		}
+	}
+}
+
+// How long agents take to come back is the publisher's to say: it has told them.
+func TestGraceIsAsLongAsAgentsTakeToComeBack(t *testing.T) {
+	o, err := reading(t, newScene(3)).observe(t.Context(), keyIn("g"))
+	if want := new(writes).ReturnsWithin(); err != nil || o.grace != want {
+		t.Errorf("%v, %v; want %v", o.grace, err, want)
 	}
 }
 

@@ -64,7 +64,7 @@ func authorised(all []process, o observation) choice {
 // agents whose connection has just broken: as a rule they are back at once, and what they said
 // still holds.
 func (c choice) stands(members []v1.RosterMember, all []process, o observation) choice {
-	name, epoch := majorityFollows(members, o, grace)
+	name, epoch := majorityFollows(members, o, o.grace)
 	if name == "" || name != coordinatorName(o.published) || epoch < epochOf(o.published) ||
 		!mayAct(all, name, o) {
 		return c
@@ -72,7 +72,7 @@ func (c choice) stands(members []v1.RosterMember, all []process, o observation) 
 	c.name, c.epoch = name, max(o.epoch, epochOf(o.published))
 	for _, m := range members {
 		if s := o.sightings[m.UID]; !reports(m, o) {
-			if left := s.Since.Add(grace).Sub(o.now); left > 0 {
+			if left := s.Since.Add(o.grace).Sub(o.now); left > 0 {
 				c.recheck = sooner(c.recheck, left)
 			}
 		}
@@ -114,7 +114,7 @@ func mayAct(all []process, name string, o observation) bool {
 	}
 	p := all[i]
 	// A process that does not vote may have joined under the manager before.
-	joined := p.joined || o.now.Before(o.begun.Add(reportsWithin))
+	joined := p.joined || o.now.Before(o.begun.Add(o.reportsWithin()))
 	return p.member && p.priority > 0 && !p.dead() && joined &&
 		recorded(o.published.Roster, p.pod) != nil &&
 		(!p.connected() || p.claims())

@@ -148,6 +148,11 @@ func TestAuthorisedCoordinator(t *testing.T) {
 		}(), "", "False/LeaseRunning"},
 		{"two connections have just broken", well().loses(0, 0).loses(1, 0), "p-2 7", "True/Elected"},
 		{"two connections broke long ago", well().loses(0, time.Hour).loses(1, time.Hour), "", "False/NoMajority"},
+		{"two broke 9 s ago, in a cluster whose agents come back within 10 s", func() *scene {
+			s := well().loses(0, 9*time.Second).loses(1, 9*time.Second)
+			s.grace = 10 * time.Second
+			return s
+		}(), "p-2 7", "True/Elected"},
 		{"two connections have just broken, of another coordinator than is shown", voting(3).holding("p-2", 7, 0, 1, 2).loses(0, 0).loses(1, 0),
 			"", "False/NoMajority"},
 		{"two have just left", func() *scene {

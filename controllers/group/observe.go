@@ -19,10 +19,14 @@ import (
 type observation struct {
 	state // what this manager has carried over from the last pass
 
-	now       time.Time
-	agrees    bool      // the wall clock agrees with the API server's
-	date      time.Time // what that one shows
-	debounce  time.Duration
+	now      time.Time
+	agrees   bool      // the wall clock agrees with the API server's
+	date     time.Time // what that one shows
+	debounce time.Duration
+	// grace is how long a process whose subscription has ended keeps its last published state while
+	// nothing tells what became of it: an agent that renews its certificate, or whose connection
+	// broke, is back within it.
+	grace     time.Duration
 	group     *v1.ElectionGroup
 	published v1.ElectionGroupStatus        // the newest status that was written
 	pods      []*corev1.Pod                 // that carry the group's label, in ring order
@@ -71,6 +75,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 		agrees:    r.Agrees != nil && r.Agrees(),
 		date:      r.date(),
 		debounce:  r.Debounce,
+		grace:     r.Rosters.ReturnsWithin(),
 		group:     group,
 		published: last.newest(group),
 		pods:      pods,

@@ -13,11 +13,6 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// grace is how long a process whose subscription has ended keeps its last published state while
-// nothing tells what became of it: an agent that renews its certificate, or whose connection broke,
-// is back within it.
-const grace = time.Second
-
 // maxRows is how many rows the process status table may have (see api/v1).
 const maxRows = 512
 
@@ -125,9 +120,9 @@ func processesOf(o observation) []process {
 			last:    published[pod.Name],
 		}
 		if seen, ok := o.sightings[pod.UID]; ok {
-			p.seen, p.joined, p.stands = &seen, true, seen.Since.Add(grace)
+			p.seen, p.joined, p.stands = &seen, true, seen.Since.Add(o.grace)
 		} else if earlier != nil && isVoter(*earlier) {
-			p.joined, p.stands = true, o.begun.Add(reportsWithin)
+			p.joined, p.stands = true, o.begun.Add(o.reportsWithin())
 		}
 		judgeAgent(&p, o.version)
 		named[p.name] = true

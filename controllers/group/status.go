@@ -12,9 +12,11 @@ import (
 )
 
 // reportsWithin is how long a manager that starts keeps the status that it finds, if the voters do
-// not report sooner. Agents come back within a few seconds (jittered backoff); one that takes
-// longer than this does not report.
+// not report sooner: those of a small cluster come back within a few seconds (jittered backoff).
 const reportsWithin = 10 * time.Second
+
+// reportsWithin is the same in a cluster of this size. An agent that takes longer does not report.
+func (o observation) reportsWithin() time.Duration { return max(reportsWithin, o.grace) }
 
 // statusDecision is what a group's status is to say, and what goes with it.
 type statusDecision struct {
@@ -41,7 +43,7 @@ func holdStatus(o observation) time.Duration {
 	if len(voters) == 0 || back >= membership.Majority(len(voters)) {
 		return 0
 	}
-	return max(reportsWithin-o.now.Sub(o.begun), 0)
+	return max(o.reportsWithin()-o.now.Sub(o.begun), 0)
 }
 
 // decideStatus puts the status together. Step is what was decided about the roster.

@@ -28,6 +28,7 @@ func newScene(pods int) *scene {
 		now:       noon,
 		agrees:    true,
 		debounce:  DefaultDebounce,
+		grace:     time.Second,
 		sightings: map[types.UID]roster.Sighting{},
 		ended:     map[types.UID]time.Time{},
 		group: &v1.ElectionGroup{
@@ -327,6 +328,11 @@ func TestHoldAfterAStart(t *testing.T) {
 		{"a minority is back", fresh().sees("p-4", 0, 1), 6 * time.Second},
 		{"a majority is back", fresh().sees("p-4", 0, 1, 2), 0},
 		{"one of the majority is gone again", fresh().sees("p-4", 0, 1, 2).loses(2, 0), 6 * time.Second},
+		{"nobody is back, in a cluster whose agents come back within 30 s", func() *scene {
+			s := fresh()
+			s.grace = 30 * time.Second
+			return s
+		}(), 26 * time.Second},
 		{"long enough", func() *scene { s := fresh(); s.begun = noon.Add(-reportsWithin); return s }(), 0},
 		{"this manager has published before", func() *scene { s := fresh(); s.showing = true; return s }(), 0},
 		{"a new group", newScene(5), 0},

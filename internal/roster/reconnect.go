@@ -42,6 +42,10 @@ func spreadOver(agents int) time.Duration {
 	return limitReturn(time.Duration(agents) * time.Second / returnsPerSecond)
 }
 
+// ReturnsWithin is how long agents take at most to come back, as a rule, whose connections have all
+// broken at once: twice the time over which they spread their return.
+func (s *Server) ReturnsWithin() time.Duration { return 2 * spreadOver(s.publisher.agents()) }
+
 func limitReturn(d time.Duration) time.Duration {
 	return min(max(d, minReturnWithin), maxBackoff)
 }

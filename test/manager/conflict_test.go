@@ -23,6 +23,8 @@ func (h *handedOut) Publish(r roster.Roster) { h.rosters = append(h.rosters, r) 
 func (h *handedOut) Disband(_, _ string)     {}
 func (h *handedOut) Recall(_, _ string)      {}
 
+func (h *handedOut) ReturnsWithin() time.Duration { return time.Second }
+
 func (h *handedOut) Held(_, _ string) (roster.Roster, bool) { return roster.Roster{}, false }
 
 // A manager that still acts on an old state of the group, because another one leads by now and has
