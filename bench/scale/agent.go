@@ -55,8 +55,11 @@ func (a *agent) begin(ctx context.Context, s *site) {
 		Keyring: a.keyring,
 		Keep:    func(_, _, _ []byte, _ time.Duration) error { return nil },
 		Boot:    func() time.Duration { return 0 },
-		Dial:    dialFrom(a.node.source, a.note),
-		Logger:  slog.New(slog.DiscardHandler),
+		Dial: dialFrom(a.node.source, func(c *cable) {
+			s.dialled.Add(1)
+			a.note(c)
+		}),
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	a.group.start(a, client)
 	updates := make(chan roster.Update)

@@ -217,6 +217,7 @@ func (s *site) awaitBack(ctx context.Context, phase string, m meter, n int) erro
 			s.tally.count())
 	})
 	defer done()
+	dialled := s.dialled.Load()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
 	marks := []float64{0.5, 0.99, 1}
@@ -236,6 +237,7 @@ func (s *site) awaitBack(ctx context.Context, phase string, m meter, n int) erro
 			return fmt.Errorf("%d of %d agents are back after %v", s.heard.Load(), n, s.patience)
 		}
 	}
+	s.results.add(phase, "connections that they opened", float64(s.dialled.Load()-dialled), "")
 	if err := s.awaitRight(ctx, "all statuses right"); err != nil {
 		return err
 	}

@@ -51,7 +51,9 @@ type site struct {
 
 	tally tally        // of groups whose status is not right
 	heard atomic.Int64 // agents that have heard a roster in this round
-	round atomic.Int64
+	// dialled are the connections to a manager that agents have opened.
+	dialled atomic.Int64
+	round   atomic.Int64
 
 	stopWatch context.CancelFunc
 	watching  sync.WaitGroup
