@@ -26,13 +26,43 @@ type statusDecision struct {
 	recheck  time.Duration  // when time alone would change the status; zero: never
 }
 
-// holdStatus returns for how long the published status is to stay as it is: until a majority of the
-// voters on the persisted roster have reported to this manager, or reportsWithin has passed. A
-// group that no manager has published has nothing to hold.
+// holdStatus returns for how long the published status is to stay as it is. A group that no manager
+// has published has nothing to hold.
 func holdStatus(o observation) time.Duration {
-	if o.showing || o.published.Roster == nil || len(o.published.Conditions) == 0 {
+	switch {
+	case o.published.Roster == nil || len(o.published.Conditions) == 0:
+		return 0
+	case o.showing:
+		return holdUntilBack(o)
+	default:
+		return holdAfterStart(o)
+	}
+}
+
+// holdUntilBack is about a group whose agents have all just lost the manager, while nothing tells
+// that one of them ends: the manager is cut off from them, and what they said last still holds.
+func holdUntilBack(o observation) time.Duration {
+	hold, away := o.grace, 0
+	for _, pod := range o.pods {
+		s, seen := o.sightings[pod.UID]
+		if !seen { // its agent has yet to join
+			continue
+		}
+		if s.Connected || s.Report.Leaving || departing(pod) || agentEnded(pod) {
+			return 0
+		}
+		away++
+		hold = min(hold, s.Since.Add(o.grace).Sub(o.now))
+	}
+	if away == 0 {
 		return 0
 	}
+	return max(hold, 0)
+}
+
+// holdAfterStart is about a manager that starts. It waits until a majority of the voters on the
+// persisted roster have reported to it, or reportsWithin has passed.
+func holdAfterStart(o observation) time.Duration {
 	voters := votersIn(o.published.Roster)
 	back := 0
 	for _, m := range voters {

@@ -70,6 +70,12 @@ func (s *scene) sees(coordinator string, pods ...int) *scene {
 	return s
 }
 
+// adds has the group get a pod.
+func (s *scene) adds(pod *corev1.Pod) *scene {
+	s.pods = append(s.pods, pod)
+	return s
+}
+
 // loses has the subscription of a pod's agent ended so long ago.
 func (s *scene) loses(pod int, ago time.Duration) *scene {
 	seen := s.sightings[s.pods[pod].UID]
@@ -312,11 +318,19 @@ func TestSinceAndTransitionTimesStayWhileNothingChanges(t *testing.T) {
 	}
 }
 
-func TestHoldAfterAStart(t *testing.T) {
+func TestTheStatusIsHeld(t *testing.T) {
 	fresh := func() *scene {
 		s := newScene(5).sees("p-4", 0, 1, 2, 3, 4).published()
 		s.showing, s.begun, s.sightings = false, noon.Add(
 			-4*time.Second), map[types.UID]roster.Sighting{}
+		return s
+	}
+	lost := func(ago time.Duration) *scene {
+		s := newScene(5).sees("p-4", 0, 1, 2, 3, 4).published()
+		s.grace = 10 * time.Second
+		for i := range s.pods {
+			s.loses(i, ago)
+		}
 		return s
 	}
 	for _, test := range []struct {
@@ -335,6 +349,20 @@ func TestHoldAfterAStart(t *testing.T) {
 		}(), 26 * time.Second},
 		{"long enough", func() *scene { s := fresh(); s.begun = noon.Add(-reportsWithin); return s }(), 0},
 		{"this manager has published before", func() *scene { s := fresh(); s.showing = true; return s }(), 0},
+		{"all have just lost this manager", lost(4 * time.Second), 6 * time.Second},
+		{"and a pod has no agent yet", lost(4 * time.Second).adds(newScene(6).pods[5]), 6 * time.Second},
+		{"all have lost it for long", lost(10 * time.Second), 0},
+		{"one is back", lost(4*time.Second).sees("p-4", 3), 0},
+		{"one has said that it leaves", func() *scene {
+			s := lost(4 * time.Second)
+			s.edit(4, func(r *roster.Report) { r.Leaving = true })
+			return s
+		}(), 0},
+		{"a pod has ended", func() *scene {
+			s := lost(4 * time.Second)
+			s.pods[4].Status.Phase = corev1.PodFailed
+			return s
+		}(), 0},
 		{"a new group", newScene(5), 0},
 		{"no voters", func() *scene {
 			s := newScene(5).published()
