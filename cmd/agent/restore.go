@@ -62,8 +62,8 @@ func (s *sidecar) firstRoster(
 }
 
 // withoutRoster is what the manager is told of an agent that has no roster yet. A manager that has
-// just begun to lead waits for it: it makes a group's first roster when every agent has said that it
-// holds none (MC10 in internal/membership).
+// just begun to lead waits for it: it makes a group's first roster when every agent has said that
+// it holds none (MC10 in internal/membership).
 func (s *sidecar) withoutRoster() roster.Report {
 	return roster.Report{
 		StateID:     s.dir.ID,
