@@ -121,7 +121,8 @@ func TestTheRosterOfAnotherGroupIsNotUsed(t *testing.T) {
 	updates := make(chan roster.Update, 1)
 	updates <- roster.Update{Roster: &sent}
 	client := roster.NewClient(roster.ClientConfig{}) // it runs nowhere
-	if r, err := s.firstRoster(t.Context(), updates, client); err != nil || r == nil || r.Group != "billing" {
+	r, err := s.firstRoster(t.Context(), updates, client)
+	if err != nil || r == nil || r.Group != "billing" {
 		t.Errorf("it begins with %+v, %v; want the roster of the certificate's group", r, err)
 	}
 	same := guardedRoster("billing", dir.ID)
