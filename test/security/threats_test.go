@@ -126,7 +126,9 @@ func TestStaleIdentities(t *testing.T) {
 			must(t, kube.Status().Update(bg, p))
 		}, denied, "has ended"},
 		{"a pod that has lost its label", func(p *corev1.Pod) { relabel(t, p, "") }, denied, "has no label"},
-		{"a pod that was relabelled to another group", func(p *corev1.Pod) { relabel(t, p, "billing") }, moved, `belongs to group "billing" now`},
+		{"a pod that was relabelled to another group", func(p *corev1.Pod) {
+			relabel(t, p, "billing")
+		}, moved, `belongs to group "billing" now`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := join(t, m, newPod(t, namespace, i))
