@@ -48,7 +48,7 @@ func (w *writes) Publish(r roster.Roster) { _ = w.note(fmt.Sprint("publish ", r.
 func (w *writes) Disband(_, group string) { _ = w.note("disband " + group) }
 func (w *writes) Recall(_, group string)  { _ = w.note("recall " + group) }
 
-func (w *writes) ReturnsWithin() time.Duration { return 7 * time.Second }
+func (w *writes) Grace() time.Duration { return 7 * time.Second }
 
 func (w *writes) Held(_, _ string) (roster.Roster, bool) { return w.held, w.held.GroupUID != "" }
 
@@ -286,7 +286,7 @@ func TestWhatIsKnownOfAgents(t *testing.T) {
 // How long agents take to come back is the publisher's to say: it has told them.
 func TestGraceIsAsLongAsAgentsTakeToComeBack(t *testing.T) {
 	o, err := reading(t, newScene(3)).observe(t.Context(), keyIn("g"))
-	if want := new(writes).ReturnsWithin(); err != nil || o.grace != want {
+	if want := new(writes).Grace(); err != nil || o.grace != want {
 		t.Errorf("%v, %v; want %v", o.grace, err, want)
 	}
 }

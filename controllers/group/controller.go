@@ -22,9 +22,8 @@ type Publisher interface {
 	// is the newest that one of them has shown.
 	Recall(namespace, group string)
 	Held(namespace, group string) (roster.Roster, bool)
-	// ReturnsWithin is how long agents take at most to come back, as a rule, whose connections have
-	// all broken at once.
-	ReturnsWithin() time.Duration
+	// Grace is how long an agent may take to come back whose connection has broken.
+	Grace() time.Duration
 }
 
 // TrustProblems knows the namespaces in which agents may not know the manager; ca.TrustProblems

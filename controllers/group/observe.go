@@ -75,7 +75,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 		agrees:    r.Agrees != nil && r.Agrees(),
 		date:      r.date(),
 		debounce:  r.Debounce,
-		grace:     r.Rosters.ReturnsWithin(),
+		grace:     r.Rosters.Grace(),
 		group:     group,
 		published: last.newest(group),
 		pods:      pods,

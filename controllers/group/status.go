@@ -11,12 +11,12 @@ import (
 	"github.com/podesta-dev/podesta/internal/membership"
 )
 
-// reportsWithin is how long a manager that starts keeps the status that it finds, if the voters do
+// leastReportsWithin is how long a manager that starts keeps the status that it finds, if the voters do
 // not report sooner: those of a small cluster come back within a few seconds (jittered backoff).
-const reportsWithin = 10 * time.Second
+const leastReportsWithin = 10 * time.Second
 
-// reportsWithin is the same in a cluster of this size. An agent that takes longer does not report.
-func (o observation) reportsWithin() time.Duration { return max(reportsWithin, o.grace) }
+// reportsWithin is the same in a cluster of any size. An agent that takes longer does not report.
+func (o observation) reportsWithin() time.Duration { return max(leastReportsWithin, o.grace) }
 
 // statusDecision is what a group's status is to say, and what goes with it.
 type statusDecision struct {
@@ -41,23 +41,22 @@ func holdStatus(o observation) time.Duration {
 
 // holdUntilBack is about a group whose agents have all just lost the manager, while nothing tells
 // that one of them ends: the manager is cut off from them, and what they said last still holds.
-func holdUntilBack(o observation) time.Duration {
-	hold, away := o.grace, 0
+func holdUntilBack(o observation) (hold time.Duration) {
 	for _, pod := range o.pods {
 		s, seen := o.sightings[pod.UID]
-		if !seen { // its agent has yet to join
-			continue
-		}
-		if s.Connected || s.Report.Leaving || departing(pod) || agentEnded(pod) {
+		left := s.Since.Add(o.grace).Sub(o.now)
+		switch {
+		case !seen: // its agent has yet to join
+		case s.Connected:
 			return 0
+		case left <= 0: // the status shows already that it is away
+		case s.Report.Leaving || departing(pod) || agentEnded(pod):
+			return 0
+		default:
+			hold = sooner(hold, left)
 		}
-		away++
-		hold = min(hold, s.Since.Add(o.grace).Sub(o.now))
 	}
-	if away == 0 {
-		return 0
-	}
-	return max(hold, 0)
+	return hold
 }
 
 // holdAfterStart is about a manager that starts. It waits until a majority of the voters on the

@@ -347,10 +347,17 @@ func TestTheStatusIsHeld(t *testing.T) {
 			s.grace = 30 * time.Second
 			return s
 		}(), 26 * time.Second},
-		{"long enough", func() *scene { s := fresh(); s.begun = noon.Add(-reportsWithin); return s }(), 0},
+		{"long enough", func() *scene { s := fresh(); s.begun = noon.Add(-leastReportsWithin); return s }(), 0},
 		{"this manager has published before", func() *scene { s := fresh(); s.showing = true; return s }(), 0},
 		{"all have just lost this manager", lost(4 * time.Second), 6 * time.Second},
-		{"and a pod has no agent yet", lost(4 * time.Second).adds(newScene(6).pods[5]), 6 * time.Second},
+		{"and a pod has no agent yet", lost(4 * time.Second).adds(newScene(6).pods[5]),
+			6 * time.Second},
+		{"and one was lost long before", lost(4*time.Second).loses(0, time.Hour), 6 * time.Second},
+		{"and one has ended long before", func() *scene {
+			s := lost(4*time.Second).loses(0, time.Hour)
+			s.pods[0].Status.Phase = corev1.PodFailed
+			return s
+		}(), 6 * time.Second},
 		{"all have lost it for long", lost(10 * time.Second), 0},
 		{"one is back", lost(4*time.Second).sees("p-4", 3), 0},
 		{"one has said that it leaves", func() *scene {

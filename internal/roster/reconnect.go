@@ -42,9 +42,9 @@ func spreadOver(agents int) time.Duration {
 	return limitReturn(time.Duration(agents) * time.Second / returnsPerSecond)
 }
 
-// ReturnsWithin is how long agents take at most to come back, as a rule, whose connections have all
-// broken at once: twice the time over which they spread their return.
-func (s *Server) ReturnsWithin() time.Duration { return 2 * spreadOver(s.publisher.agents()) }
+// Grace is how long an agent may take to come back whose connection has broken: twice the time over
+// which all of them would spread their return, because some need a second attempt.
+func (s *Server) Grace() time.Duration { return 2 * spreadOver(s.publisher.agents()) }
 
 func limitReturn(d time.Duration) time.Duration {
 	return min(max(d, minReturnWithin), maxBackoff)

@@ -156,8 +156,8 @@ func TestTheManagerTellsHowToComeBack(t *testing.T) {
 	if within, want := g.reconnect.within, spreadOver(3000+len(sample(1).Processes)); within != want {
 		t.Errorf("it is told %v, want %v", within, want)
 	}
-	if within, spread := m.ReturnsWithin(), g.reconnect.within; within != 2*spread {
-		t.Errorf("agents return within %v, and are told to spread it over %v", within, spread)
+	if grace, spread := m.Grace(), g.reconnect.within; grace != 2*spread {
+		t.Errorf("they have %v to come back, and are told to spread it over %v", grace, spread)
 	}
 	m.Disband(others.Namespace, others.Group)
 	m.Disband(sample(1).Namespace, sample(1).Group)

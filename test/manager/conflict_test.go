@@ -23,7 +23,7 @@ func (h *handedOut) Publish(r roster.Roster) { h.rosters = append(h.rosters, r) 
 func (h *handedOut) Disband(_, _ string)     {}
 func (h *handedOut) Recall(_, _ string)      {}
 
-func (h *handedOut) ReturnsWithin() time.Duration { return time.Second }
+func (h *handedOut) Grace() time.Duration { return time.Second }
 
 func (h *handedOut) Held(_, _ string) (roster.Roster, bool) { return roster.Roster{}, false }
 
