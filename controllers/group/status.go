@@ -11,8 +11,9 @@ import (
 	"github.com/podesta-dev/podesta/internal/membership"
 )
 
-// leastReportsWithin is how long a manager that starts keeps the status that it finds, if the voters
-// do not report sooner: those of a small cluster come back within a few seconds (jittered backoff).
+// leastReportsWithin is how long a manager that starts keeps the status that it finds, if the
+// voters do not report sooner: those of a small cluster come back within a few seconds (jittered
+// backoff).
 const leastReportsWithin = 10 * time.Second
 
 // reportsWithin is the same in a cluster of any size. An agent that takes longer does not report.
