@@ -68,7 +68,7 @@ func (s *site) startManager(ctx context.Context, i int, kubeconfig string) (*man
 	}
 	var err error
 	for _, address := range []*string{&m.metrics, &m.pprof} {
-		if *address, err = freeAddress(ctx); err != nil {
+		if *address, err = s.keepPort(); err != nil {
 			return nil, err
 		}
 	}
@@ -118,15 +118,6 @@ func (s *site) makeManagerPod(ctx context.Context, name string) error {
 		return nil
 	}
 	return err
-}
-
-func freeAddress(ctx context.Context) (string, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer listener.Close()
-	return listener.Addr().String(), nil
 }
 
 // leadsWithin is how long managers may take to agree on a leader: a Lease of 15 s that nobody

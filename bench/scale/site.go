@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -25,6 +24,7 @@ import (
 	"github.com/podesta-dev/podesta/controllers"
 	"github.com/podesta-dev/podesta/hack/cluster/assets"
 	"github.com/podesta-dev/podesta/hack/cluster/controlplane"
+	"github.com/podesta-dev/podesta/test/port"
 )
 
 // system is the manager's namespace.
@@ -40,7 +40,8 @@ type site struct {
 	kube    client.Client  // of an administrator
 	core    kubernetes.Interface
 
-	address  string     // at which the leading manager serves agents
+	address  string // at which the leading manager serves agents
+	ports    []*port.Kept
 	version  string     // of the manager
 	managers []*manager // the leader is the one that serves
 
@@ -158,12 +159,9 @@ func (s *site) installManager(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
+	if s.address, err = s.keepPort(); err != nil {
 		return err
 	}
-	s.address = listener.Addr().String()
-	listener.Close()
 	return s.writeKubeconfig("manager.kubeconfig", s.apiServer())
 }
 
@@ -235,8 +233,21 @@ func (s *site) close() error {
 		m.process.Kill()
 		<-m.process.Done()
 	}
+	for _, kept := range s.ports {
+		_ = kept.Close()
+	}
 	if s.plane == nil {
 		return nil
 	}
 	return s.plane.Stop()
+}
+
+// keepPort keeps an address for a manager until the site closes.
+func (s *site) keepPort() (address string, err error) {
+	kept, err := port.Keep()
+	if err != nil {
+		return "", err
+	}
+	s.ports = append(s.ports, kept)
+	return kept.Address, nil
 }

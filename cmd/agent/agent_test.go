@@ -23,6 +23,7 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/connlimit"
 	"github.com/podesta-dev/podesta/test/flood"
+	"github.com/podesta-dev/podesta/test/port"
 )
 
 func TestMain(m *testing.M) {
@@ -79,7 +80,7 @@ func TestBadFlagsSayWhatToDo(t *testing.T) {
 func TestWithoutAManager(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "roster.json")
-	links := []string{freeAddress(t), freeAddress(t)}
+	links := []string{port.Of(t), port.Of(t)}
 	text := fmt.Sprintf(
 		`{"group": "g", "processes": [
 			{"name": "a", "address": %q, "priority": 1},
@@ -95,7 +96,7 @@ func TestWithoutAManager(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	apps := []string{freeAddress(t), freeAddress(t)}
+	apps := []string{port.Of(t), port.Of(t)}
 	stops, done := make([]context.CancelFunc, 2), make([]chan error, 2)
 	for i, name := range []string{"a", "b"} {
 		o, err := parse(
@@ -140,7 +141,7 @@ func TestWithoutAManager(t *testing.T) {
 // Connections from one address to the status port do not lock out probes from other addresses, also
 // while the agent waits for a roster.
 func TestStatusPortIsBounded(t *testing.T) {
-	address := freeAddress(t)
+	address := port.Of(t)
 	o, err := parse(
 		[]string{"--manager", "127.0.0.1:9", "--state-dir", t.TempDir(), "--listen", "127.0.0.1:0",
 			"--app-address", "127.0.0.1:0", "--status-address", address},
@@ -265,20 +266,4 @@ func awaitName(t *testing.T, lines *bufio.Scanner, want string) {
 		}
 	}
 	t.Fatalf("the stream ended before it named %s: %v", want, lines.Err())
-}
-
-// freeAddress is one on a loopback address of this test's own, where that can be had: on 127.0.0.1
-// what other programs open may take the port before the agent listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	own := fmt.Sprintf("127.%d.%d.1:0", 1+os.Getpid()>>8&63, os.Getpid()&255)
-	l, err := net.Listen("tcp", own)
-	if err != nil {
-		l, err = net.Listen("tcp", "127.0.0.1:0")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -17,14 +17,15 @@ import (
 	"github.com/podesta-dev/podesta/internal/apphealth"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/test/bubble"
+	"github.com/podesta-dev/podesta/test/port"
 )
 
 // The roster says how apps are probed; each agent probes its own app, at the host where it serves
 // it. Of two apps on one port, the process of the unhealthy one hands over, and takes over again
 // when its app is healthy.
 func TestRosterHasTheAppProbed(t *testing.T) {
-	apps, unhealthy, port := twoApps(t)
-	dir, links := t.TempDir(), []string{freeAddress(t), freeAddress(t)}
+	apps, unhealthy, appPort := twoApps(t)
+	dir, links := t.TempDir(), []string{port.Of(t), port.Of(t)}
 	file := filepath.Join(dir, "roster.json")
 	text := fmt.Sprintf(
 		`{"group": "g", "processes": [
@@ -34,7 +35,7 @@ func TestRosterHasTheAppProbed(t *testing.T) {
 			"failureThreshold": 1, "successThreshold": 1}}`,
 		links[0],
 		links[1],
-		port,
+		appPort,
 	)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/memlimit"
 	"github.com/podesta-dev/podesta/test/flood"
+	"github.com/podesta-dev/podesta/test/port"
 )
 
 // TestFloodedAgent floods both ports of an agent that the cluster can reach, from four addresses:
@@ -25,8 +26,8 @@ import (
 func TestFloodedAgent(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "roster.json")
-	links, status := []string{freeAddress(t), freeAddress(t)}, freeAddress(t)
-	apps := []string{freeAddress(t), freeAddress(t)}
+	links, status := []string{port.Of(t), port.Of(t)}, port.Of(t)
+	apps := []string{port.Of(t), port.Of(t)}
 	text := fmt.Sprintf(`{"group": "g", "processes": [
 		{"name": "a", "address": %q, "priority": 1},
 		{"name": "b", "address": %q, "priority": 2}]}`, links[0], links[1])

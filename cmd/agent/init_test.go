@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/podesta-dev/podesta/test/port"
 )
 
 // initialised runs `agent init`, and returns the ID that it prints.
@@ -77,12 +79,12 @@ func TestGuardedWithoutAManager(t *testing.T) {
 	if again := initialised(t, states[0]); again != ids[0] || again == ids[1] || again == "" {
 		t.Fatalf("IDs %q, and %q again", ids, again)
 	}
-	links := []string{freeAddress(t), freeAddress(t)}
+	links := []string{port.Of(t), port.Of(t)}
 	file := static(t, dir, links, ids...)
 	if err := run([]string{"keys", "--roster", file, "--out", dir}); err != nil {
 		t.Fatal(err)
 	}
-	apps := []string{freeAddress(t), freeAddress(t)}
+	apps := []string{port.Of(t), port.Of(t)}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 2)
 	for i, name := range []string{"a", "b"} {
@@ -102,7 +104,7 @@ func TestGuardedWithoutAManager(t *testing.T) {
 // there, has forgotten what it promised: the agent does not start, and says what to do.
 func TestStateDirectoryThatTheRosterDoesNotName(t *testing.T) {
 	dir := t.TempDir()
-	links := []string{freeAddress(t), freeAddress(t)}
+	links := []string{port.Of(t), port.Of(t)}
 	nameless := static(t, dir, links, "", "")
 	err := run([]string{"keys", "--roster", nameless, "--out", dir})
 	if err == nil || !strings.Contains(err.Error(), "`agent init --state-dir DIR`") {

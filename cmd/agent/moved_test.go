@@ -16,6 +16,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/statedir"
+	"github.com/podesta-dev/podesta/test/port"
 )
 
 // pod is the one pod of a cluster, with the group of its label. It is a roster.Admission.
@@ -161,7 +162,7 @@ type started struct {
 
 func startAgent(t *testing.T, manager, folder string) started {
 	t.Helper()
-	app := freeAddress(t)
+	app := port.Of(t)
 	o, err := parse([]string{
 		"--manager", manager,
 		"--state-dir", filepath.Join(folder, "state"),

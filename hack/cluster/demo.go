@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/podesta-dev/podesta/hack/cluster/local"
 	"github.com/podesta-dev/podesta/hack/cluster/podrunner"
 	"github.com/podesta-dev/podesta/hack/cluster/recording"
+	"github.com/podesta-dev/podesta/test/port"
 )
 
 // managerUser is who the manager is in an installation: the demo gives it no more rights than
@@ -80,7 +80,7 @@ func record(cmd *cobra.Command, repository, file string) (err error) {
 	film, err := recording.Record(cmd.Context(),
 		recording.Options{
 			Repository: repository,
-			Cluster:    cluster,
+			Cluster:    cluster.Cluster,
 			Report:     report,
 		})
 	if err != nil {
@@ -112,7 +112,7 @@ func runDemo(cmd *cobra.Command, repository, state string, keep bool) (err error
 	out := cmd.OutOrStdout()
 	if err := demo.Run(cmd.Context(), demo.Options{
 		Repository: repository,
-		Cluster:    cluster,
+		Cluster:    cluster.Cluster,
 		Out:        out,
 	}); err != nil {
 		return err
@@ -121,7 +121,7 @@ func runDemo(cmd *cobra.Command, repository, state string, keep bool) (err error
 	if !keep {
 		return nil
 	}
-	demo.Hints(out, cluster)
+	demo.Hints(out, cluster.Cluster)
 	select {
 	case <-cmd.Context().Done():
 		return nil
@@ -130,23 +130,36 @@ func runDemo(cmd *cobra.Command, repository, state string, keep bool) (err error
 	}
 }
 
+// demoCluster keeps the manager's port for as long as it runs.
+type demoCluster struct {
+	*local.Cluster
+
+	roster *port.Kept
+}
+
 func startDemo(
 	cmd *cobra.Command, repository, state string, report func(string),
-) (*local.Cluster, error) {
-	o, err := demoOptions(repository, state)
+) (*demoCluster, error) {
+	roster, err := port.Keep()
 	if err != nil {
 		return nil, err
 	}
+	o, err := demoOptions(repository, state, roster.Address)
+	if err != nil {
+		return nil, errors.Join(err, roster.Close())
+	}
 	o.Report, o.Assets.Log = report, cmd.ErrOrStderr()
-	return local.Start(cmd.Context(), o)
+	cluster, err := local.Start(cmd.Context(), o)
+	if err != nil {
+		return nil, errors.Join(err, roster.Close())
+	}
+	return &demoCluster{cluster, roster}, nil
 }
 
+func (c *demoCluster) Close() error { return errors.Join(c.Cluster.Close(), c.roster.Close()) }
+
 // demoOptions runs what `make build` built, the manager with the rights of an installation.
-func demoOptions(repository, state string) (local.Options, error) {
-	address, err := freeAddress()
-	if err != nil {
-		return local.Options{}, err
-	}
+func demoOptions(repository, state, address string) (local.Options, error) {
 	in := func(path string) string { return filepath.Join(repository, path) }
 	f := upFlags{agent: in("bin/agent"), resolve: []string{rosterService + "=" + address}}
 	f.options = local.Options{
@@ -163,13 +176,4 @@ func demoOptions(repository, state string) (local.Options, error) {
 	f.options.Pods.Node = "local"
 	f.options.Pods.Backoff = demoBackoff
 	return f.complete()
-}
-
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed at once
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
 }

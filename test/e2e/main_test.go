@@ -8,14 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/podesta-dev/podesta/test/port"
 )
 
 // The cluster that all tests use.
@@ -49,11 +49,12 @@ func onCluster(m *testing.M) (code int, err error) {
 			fmt.Fprintln(os.Stderr, "e2e: the cluster's logs are in", state)
 		}
 	}()
-	port, err := freePort()
+	roster, err := port.Keep()
 	if err != nil {
 		return 1, err
 	}
-	cluster, err := start(port)
+	defer func() { err = errors.Join(err, roster.Close()) }()
+	cluster, err := start(roster.Address)
 	if err != nil {
 		return 1, err
 	}
@@ -68,8 +69,7 @@ func onCluster(m *testing.M) (code int, err error) {
 }
 
 // start starts `cluster up` and returns when it says that it is ready.
-func start(port int) (*exec.Cmd, error) {
-	address := "127.0.0.1:" + strconv.Itoa(port)
+func start(address string) (*exec.Cmd, error) {
 	cluster := exec.Command(filepath.Join(root, "bin/cluster"), "up", "--dir", state,
 		"--crds", filepath.Join(root, "config/crd/bases"),
 		"--apply", filepath.Join(root, "config/manager/namespace.yaml"), "--apply", filepath.Join(root, "config/rbac"),
@@ -93,17 +93,4 @@ func start(port int) (*exec.Cmd, error) {
 		return cluster, nil
 	}
 	return nil, errors.Join(fmt.Errorf("the cluster did not start; it said %q", line), err, cluster.Wait())
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	address, ok := l.Addr().(*net.TCPAddr)
-	if !ok {
-		return 0, fmt.Errorf("unexpected address %v", l.Addr())
-	}
-	return address.Port, nil
 }

@@ -3,7 +3,6 @@ package install
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -23,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/port"
 )
 
 // TestTwoManagers runs the manager's program twice, as the installation says: its arguments, its
@@ -125,7 +125,7 @@ func startManager(t *testing.T, program, credentials, pod string) *managerProces
 	must(t, kube.Create(t.Context(), object))
 	t.Cleanup(func() { must(t, kube.Delete(context.Background(), object, client.GracePeriodSeconds(0))) })
 	container := object.Spec.Containers[0]
-	m := &managerProcess{pod: pod, roster: freeAddress(t), health: freeAddress(t), metrics: freeAddress(t), ended: make(chan error, 1),
+	m := &managerProcess{pod: pod, roster: port.Of(t), health: port.Of(t), metrics: port.Of(t), ended: make(chan error, 1),
 		limit: container.Resources.Limits.Memory().Value(), logFile: filepath.Join(t.TempDir(), "log")}
 	var arguments []string
 	for _, argument := range container.Args {
@@ -202,12 +202,4 @@ func token(t *testing.T, account *corev1.ServiceAccount) string {
 	request := &authenticationv1.TokenRequest{}
 	must(t, kube.SubResource("token").Create(t.Context(), account, request))
 	return request.Status.Token
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	must(t, err)
-	defer func() { must(t, listener.Close()) }()
-	return listener.Addr().String()
 }

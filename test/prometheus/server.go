@@ -6,13 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/podesta-dev/podesta/test/port"
 )
 
 // ErrMissing says how to get the program.
@@ -50,25 +51,25 @@ func Start(
 		return nil, err
 	}
 	defer func() { _ = log.Close() }() // the process has its own
-	address, err := FreeAddress(ctx)
+	address, err := port.Keep()
 	if err != nil {
 		return nil, err
 	}
 	//nolint:gosec,noctx // the program is the user's own; Close ends it
 	command := exec.Command(program, "--config.file", filepath.Join(folder, "prometheus.yaml"),
-		"--storage.tsdb.path", filepath.Join(folder, "data"), "--web.listen-address", address)
+		"--storage.tsdb.path", filepath.Join(folder, "data"), "--web.listen-address", address.Address)
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	if err := command.Start(); err != nil {
-		return nil, err
+		return nil, errors.Join(err, address.Close())
 	}
 	s := &Server{
-		Client:  Client{URL: "http://" + address},
+		Client:  Client{URL: "http://" + address.Address},
 		command: command,
 		ended:   make(chan struct{}),
 	}
 	go func() {
-		s.err = command.Wait()
+		s.err = errors.Join(command.Wait(), address.Close())
 		close(s.ended)
 	}()
 	if err := s.ready(ctx); err != nil {
@@ -110,14 +111,4 @@ func (s *Server) Close() error {
 	_ = s.command.Process.Signal(syscall.SIGTERM)
 	<-s.ended
 	return s.err
-}
-
-// FreeAddress is an address of the loopback interface with a port that nobody uses at the moment.
-func FreeAddress(ctx context.Context) (string, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
 }

@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/podesta-dev/podesta/test/port"
 )
 
 // Cluster is a local cluster that runs as a child of this program: `cluster up` of hack/cluster,
@@ -25,25 +26,35 @@ type Cluster struct {
 	command *exec.Cmd
 	root    string
 	state   string
-	manager []string // the arguments of the manager
+	roster  *port.Kept // where the manager serves agents
+	manager []string   // the arguments of the manager
 }
 
 // Up starts a cluster and returns when it answers. Root is the source tree with bin/, state the
 // cluster's directory; the flags are for `cluster up`, after those that every run needs. What it
 // says goes to log.
 func Up(ctx context.Context, root, state string, log io.Writer, flags ...string) (*Cluster, error) {
-	address, err := freeAddress(ctx)
+	roster, err := port.Keep()
 	if err != nil {
 		return nil, err
 	}
-	in := func(path string) string { return filepath.Join(root, path) }
-	args := []string{"up", "--dir", state, "--crds", in("config/crd/bases"),
+	c := &Cluster{root: root, state: state, roster: roster}
+	if err := c.start(ctx, log, flags); err != nil {
+		return nil, errors.Join(err, roster.Close())
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context, log io.Writer, flags []string) error {
+	in := func(path string) string { return filepath.Join(c.root, path) }
+	args := []string{"up", "--dir", c.state, "--crds", in("config/crd/bases"),
 		"--apply", in("config/manager/namespace.yaml"), "--apply", in("config/rbac"),
 		"--manager", in("bin/manager"), "--manager-user",
 		"system:serviceaccount:podesta-system:podesta-manager",
-		"--manager-arg=--roster-address=" + address, "--manager-arg=--health-address=0",
+		"--manager-arg=--roster-address=" + c.roster.Address, "--manager-arg=--health-address=0",
 		"--manager-arg=--leader-elect=false",
-		"--agent", in("bin/agent"), "--resolve", "podesta-roster.podesta-system.svc:9443=" + address,
+		"--agent", in("bin/agent"),
+		"--resolve", "podesta-roster.podesta-system.svc:9443=" + c.roster.Address,
 		"--restart-delay=1s", "--restart-delay-max=1s"}
 	//nolint:gosec,noctx // what is run is this source tree's own; Close ends it, in order
 	command := exec.Command(in("bin/cluster"), slices.Concat(args, flags)...)
@@ -52,31 +63,25 @@ func Up(ctx context.Context, root, state string, log io.Writer, flags ...string)
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	out, err := command.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := command.Start(); err != nil {
-		return nil, fmt.Errorf("%w: run `make build` first", err)
+		return fmt.Errorf("%w: run `make build` first", err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = command.Process.Signal(syscall.SIGTERM) })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	stop()
 	if _, file, ok := strings.Cut(strings.TrimSpace(line), "KUBECONFIG="); ok && ctx.Err() == nil {
-		c := &Cluster{
-			Kubeconfig: file,
-			PID:        command.Process.Pid,
-			command:    command,
-			root:       root,
-			state:      state,
-		}
+		c.Kubeconfig, c.PID, c.command = file, command.Process.Pid, command
 		for _, arg := range command.Args {
 			if arg, ok := strings.CutPrefix(arg, "--manager-arg="); ok {
 				c.manager = append(c.manager, arg)
 			}
 		}
-		return c, nil
+		return nil
 	}
 	_ = command.Process.Signal(syscall.SIGTERM)
-	return nil, errors.Join(fmt.Errorf("the cluster did not start; it said %q", line), err,
+	return errors.Join(fmt.Errorf("the cluster did not start; it said %q", line), err,
 		command.Wait(), context.Cause(ctx))
 }
 
@@ -93,18 +98,9 @@ func (c *Cluster) AnotherManager() *exec.Cmd {
 // Close ends the cluster and all that runs on it.
 func (c *Cluster) Close() error {
 	_ = c.command.Process.Signal(syscall.SIGTERM)
-	if err := c.command.Wait(); err != nil {
-		return fmt.Errorf("the cluster ended badly: %w", err)
-	}
-	return nil
-}
-
-func freeAddress(ctx context.Context) (string, error) {
-	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	err := c.command.Wait()
 	if err != nil {
-		return "", err
+		err = fmt.Errorf("the cluster ended badly: %w", err)
 	}
-	defer l.Close()
-	return l.Addr().String(), nil
+	return errors.Join(err, c.roster.Close())
 }

@@ -166,6 +166,22 @@ func TestASupervisedProgramIsStartedAgain(t *testing.T) {
 	}
 }
 
+// Whoever reads only what the cluster reports learns why a program ends.
+func TestTheEndOfASupervisedProgramIsToldWithItsLastWords(t *testing.T) {
+	dir := t.TempDir()
+	s := Supervised{
+		Path:    "/bin/sh",
+		Args:    []string{"-c", "echo it begins; echo the port is taken; echo; exit 3"},
+		Log:     filepath.Join(dir, "log"),
+		PIDFile: filepath.Join(dir, "pid"),
+		Report:  func(string) {},
+	}
+	err := s.Run(t.Context())
+	if err == nil || !strings.HasSuffix(err.Error(), "it last said: the port is taken") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestASupervisedProgramThatMayNotBeStartedAgainIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	s := Supervised{

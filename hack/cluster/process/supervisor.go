@@ -35,10 +35,11 @@ func (s Supervised) Run(ctx context.Context) error {
 			return err
 		}
 		if !s.Restart {
-			return fmt.Errorf("%s ended with exit code %d: see %s", s.Path, exit.Code, s.Log)
+			return fmt.Errorf("%s ended with exit code %d: see %s; it last said: %s", s.Path, exit.Code,
+				s.Log, lastLine(s.Log))
 		}
-		s.Report(fmt.Sprintf("%s ended with exit code %d, starting it again in %s", s.Path, exit.Code,
-			s.RestartDelay))
+		s.Report(fmt.Sprintf("%s ended with exit code %d, starting it again in %s; it last said: %s",
+			s.Path, exit.Code, s.RestartDelay, lastLine(s.Log)))
 		select {
 		case <-ctx.Done():
 			return nil

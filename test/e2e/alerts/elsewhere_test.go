@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"github.com/podesta-dev/podesta/test/prometheus"
+	"github.com/podesta-dev/podesta/test/port"
 	"github.com/podesta-dev/podesta/test/stage"
 )
 
@@ -159,18 +159,19 @@ func (f *forwards) update(ctx context.Context, pods []corev1.Pod) ([]target, err
 
 // forward runs kubectl port-forward to a manager's metrics, again and again, until it is to end.
 func forward(ctx context.Context, pod string) (*forwarded, error) {
-	address, err := prometheus.FreeAddress(ctx)
+	kept, err := port.Keep()
 	if err != nil {
 		return nil, err
 	}
-	_, port, _ := strings.Cut(address, ":")
+	_, number, _ := strings.Cut(kept.Address, ":")
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
+		defer kept.Close()
 		again := time.NewTicker(200 * time.Millisecond) // a pod that does not listen ends it at once
 		defer again.Stop()
 		for {
 			command := exec.CommandContext(ctx, filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"),
-				"port-forward", "-n", systemNamespace, "pod/"+pod, port+":8443")
+				"port-forward", "-n", systemNamespace, "pod/"+pod, number+":8443")
 			command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 			command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 			_ = command.Run() // Prometheus says that the manager is down
@@ -181,5 +182,5 @@ func forward(ctx context.Context, pod string) (*forwarded, error) {
 			}
 		}
 	}()
-	return &forwarded{pod: pod, address: address, end: cancel}, nil
+	return &forwarded{pod: pod, address: kept.Address, end: cancel}, nil
 }

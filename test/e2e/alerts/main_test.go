@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/podesta-dev/podesta/test/alerts"
+	"github.com/podesta-dev/podesta/test/port"
 	"github.com/podesta-dev/podesta/test/prometheus"
 	"github.com/podesta-dev/podesta/test/stage"
 )
@@ -98,7 +99,7 @@ func reach(ctx context.Context) (scrapes []any, leave func() error, err error) {
 		scrapes, err = enter(ctx)
 		return scrapes, func() error { return nil }, err
 	}
-	metrics, err := prometheus.FreeAddress(ctx)
+	metrics, err := port.Keep()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -107,19 +108,19 @@ func reach(ctx context.Context) (scrapes []any, leave func() error, err error) {
 		return nil, nil, err
 	}
 	cluster, err := stage.Up(ctx, root, state, os.Stderr, "--manager-arg=--leader-elect=true",
-		"--manager-arg=--metrics-address="+metrics, "--manager-arg=--metrics-secure=false")
+		"--manager-arg=--metrics-address="+metrics.Address, "--manager-arg=--metrics-secure=false")
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(err, metrics.Close())
 	}
 	kubeconfig = cluster.Kubeconfig
 	return []any{agents, map[string]any{
 		"job_name":     "podesta-manager",
 		"honor_labels": true,
 		"static_configs": []any{map[string]any{
-			"targets": []string{metrics},
+			"targets": []string{metrics.Address},
 			"labels":  map[string]string{"namespace": "podesta-system", "pod": "podesta-manager-0"},
 		}},
-	}}, cluster.Close, nil
+	}}, func() error { return errors.Join(cluster.Close(), metrics.Close()) }, nil
 }
 
 // startPrometheus starts Prometheus with the rules, which fire after one evaluation.

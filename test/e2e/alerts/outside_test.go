@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/podesta-dev/podesta/test/prometheus"
+	"github.com/podesta-dev/podesta/test/port"
 )
 
 // outsideFile lists the agents outside Kubernetes, for Prometheus.
@@ -20,9 +20,7 @@ func shortCertificate(t *testing.T) func() {
 	folder := t.TempDir()
 	addresses := map[string]string{}
 	for _, flag := range []string{"listen", "status-address", "app-address"} {
-		address, err := prometheus.FreeAddress(t.Context())
-		must(t, err)
-		addresses[flag] = address
+		addresses[flag] = port.Of(t)
 	}
 	write(t, filepath.Join(folder, "roster.json"), map[string]any{
 		"namespace": "shop",
