@@ -33,6 +33,7 @@ type hub struct {
 	stateID     string
 	log         *slog.Logger
 	wire        wire // set before the first use, then never changed
+	turns       *turns
 
 	ctx     context.Context // ends at Close
 	stop    context.CancelFunc
@@ -62,6 +63,7 @@ func newHub(self string, incarnation uint64, stateID string, reconnect time.Dura
 		incarnation: incarnation,
 		stateID:     stateID,
 		log:         log,
+		turns:       newTurns(),
 		ctx:         ctx,
 		stop:        stop,
 		events:      make(chan Event, eventsAhead),

@@ -54,20 +54,27 @@ func (s *stream) close() {
 	s.Close()
 }
 
-// attempt opens a stream and waits until the peer has accepted it. It gives up sooner on a kernel
-// that does not answer (see dial) than on a process whose handshake is slow, which another
-// handshake would only delay. If old is not nil, the stream is to succeed it: the attempt ends if
-// old ends, and fails if the new stream would not last longer.
+// attempt opens a stream, when it is its turn, and waits until the peer has accepted it. It gives
+// up sooner on a kernel that does not answer (see dial) than on a process whose handshake is slow,
+// which another handshake would only delay. If old is not nil, the stream is to succeed it: the
+// attempt ends if old ends, and fails if the new stream would not last longer.
 func (l *link) attempt(old *stream) (*stream, error) {
 	if l.member.Address == "" {
 		return nil, &loss{Unreachable, errors.New("the roster has no address of the process")}
 	}
 	ctx, cancel := context.WithCancel(l.ctx)
-	impatient := time.AfterFunc(halfOpen(l.hub.patience()), cancel)
 	if old != nil {
 		defer context.AfterFunc(old.ctx, cancel)()
 	}
+	longest := halfOpen(l.hub.patience())
+	turn := l.hub.turns.take(ctx, longest)
+	if turn == nil {
+		cancel()
+		return nil, ctx.Err()
+	}
+	impatient := time.AfterFunc(longest, cancel)
 	out, err := l.greet(ctx, old)
+	turn.end(err == nil)
 	if !impatient.Stop() {
 		err = &loss{Unreachable, errors.Join(errors.New("no answer in time"), err)}
 	}

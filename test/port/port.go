@@ -58,8 +58,8 @@ func bind(socket int) (string, error) {
 	if err := unix.SetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
 		return "", os.NewSyscallError("setsockopt", err)
 	}
-	any := unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}
-	if err := unix.Bind(socket, &any); err != nil {
+	loopback := unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}
+	if err := unix.Bind(socket, &loopback); err != nil {
 		return "", os.NewSyscallError("bind", err)
 	}
 	name, err := unix.Getsockname(socket)
