@@ -28,18 +28,16 @@ type turns struct {
 	taken chan struct{} // has an element for each turn that is taken
 
 	mu sync.Mutex
-	// what the last attempts took that succeeded; the newest weighs a quarter
-	took      time.Duration
-	succeeded time.Time // when the last one did
+	// what the last attempts took that succeeded; the newest weighs a quarter. Zero if none has.
+	took time.Duration
 }
 
 // turn is the right to make an attempt.
 type turn struct {
-	of      *turns
-	longest time.Duration
-	begun   time.Time
-	over    *time.Timer
-	leave   func()
+	of    *turns
+	begun time.Time
+	over  *time.Timer
+	leave func()
 }
 
 func newTurns() *turns { return &turns{taken: make(chan struct{}, attemptsAtOnce)} }
@@ -52,31 +50,22 @@ func (t *turns) take(ctx context.Context, longest time.Duration) *turn {
 		return nil
 	}
 	leave := sync.OnceFunc(func() { <-t.taken })
-	now := time.Now()
 	return &turn{
-		of:      t,
-		longest: longest,
-		begun:   now,
-		over:    time.AfterFunc(t.lasts(now, longest), leave),
-		leave:   leave,
+		of:    t,
+		begun: time.Now(),
+		over:  time.AfterFunc(t.lasts(longest), leave),
+		leave: leave,
 	}
 }
 
-// lasts returns how long a turn lasts that begins now: a third of the longest attempt while nothing
-// is known.
-func (t *turns) lasts(now time.Time, longest time.Duration) time.Duration {
+// lasts returns how long a turn lasts: a third of the longest attempt while none has succeeded.
+func (t *turns) lasts(longest time.Duration) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.known(now, longest) {
+	if t.took == 0 {
 		return longest / 3
 	}
 	return max(slowerThan*t.took, leastTurn)
-}
-
-// known reports whether an attempt has succeeded lately. If not, what earlier ones took says
-// nothing about now: the machine may have become busy. The mutex must be held.
-func (t *turns) known(now time.Time, longest time.Duration) bool {
-	return now.Sub(t.succeeded) <= longest
 }
 
 // end gives the turn back.
@@ -84,17 +73,16 @@ func (t *turn) end(succeeded bool) {
 	t.over.Stop()
 	t.leave()
 	if succeeded {
-		t.of.note(t, time.Now())
+		t.of.note(time.Since(t.begun))
 	}
 }
 
 // note counts in what an attempt has taken.
-func (t *turns) note(made *turn, ended time.Time) {
+func (t *turns) note(took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	took := ended.Sub(made.begun)
-	if t.known(ended, made.longest) {
-		took = t.took + (took-t.took)/4
+	if t.took == 0 {
+		t.took = took
 	}
-	t.took, t.succeeded = took, ended
+	t.took += (took - t.took) / 4
 }

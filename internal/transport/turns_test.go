@@ -2,8 +2,8 @@ package transport
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync/atomic"
 	"testing"
@@ -20,6 +20,7 @@ type shared struct {
 	each     time.Duration // what a handshake costs
 	silent   map[string]bool
 	underWay atomic.Int64
+	breaks   chan struct{} // each element breaks one of the open streams
 }
 
 func (w *shared) open(ctx context.Context, to Member) (outbound, error) {
@@ -32,13 +33,16 @@ func (w *shared) open(ctx context.Context, to Member) (outbound, error) {
 	if err := sleep(ctx, takes); err != nil {
 		return nil, &loss{Unreachable, err}
 	}
-	return quiet{ctx}, nil
+	return quiet{ctx, w.breaks}, nil
 }
 
 func (*shared) close() {}
 
-// quiet is an open stream on which nothing arrives.
-type quiet struct{ ctx context.Context }
+// quiet is an open stream on which nothing arrives until it breaks.
+type quiet struct {
+	ctx    context.Context
+	breaks <-chan struct{}
+}
 
 func (quiet) Send(*linkpb.Frame) error        { return nil }
 func (quiet) CloseSend() error                { return nil }
@@ -47,46 +51,47 @@ func (quiet) Certified() (own, peer validity) { return validity{}, validity{} }
 func (quiet) Close()                          {}
 
 func (q quiet) Recv() (*linkpb.Answer, error) {
-	<-q.ctx.Done()
-	return nil, errors.New("the stream has ended")
+	select {
+	case <-q.breaks:
+	case <-q.ctx.Done():
+	}
+	return nil, &loss{Closed, io.EOF}
 }
 
-// large has a process link to a hundred others, and returns when the links to those that answer are
-// up, with how long that took, and how many attempts had failed.
-func large(t *testing.T, w *shared) (took time.Duration, failed int) {
-	t.Helper()
+// large has a process link to a hundred others.
+func large(w *shared) *hub {
 	h := newHub("self", 1, "", beat, slog.New(slog.DiscardHandler))
 	h.wire = w
-	defer h.Close()
 	var members []Member
 	var names []string
 	for i := range 100 {
 		name := fmt.Sprintf("p%02d", i)
 		members, names = append(members, Member{Name: name, Address: name}), append(names, name)
 	}
-	begun := time.Now()
 	h.Admit(members)
 	h.Link(names)
-	up := 0
+	return h
+}
+
+// untilUp waits until so many links have come up, and returns how long that took. It is an error if
+// meanwhile an attempt fails at a process that is not silent.
+func (w *shared) untilUp(t *testing.T, h *hub, many int) time.Duration {
+	t.Helper()
+	begun := time.Now()
 	for e := range h.Events() {
 		switch e := e.(type) {
 		case Up:
-			up++
+			if many--; many == 0 {
+				return time.Since(begun)
+			}
 		case Down:
-			if !w.silent[e.Name] {
-				failed++
+			if !w.silent[e.Name] && e.Evidence != Closed {
+				t.Errorf("the attempt at %s has failed: %s", e.Name, e.Evidence)
 			}
 		}
-		if up == len(names)-len(w.silent) {
-			break
-		}
 	}
-	took = time.Since(begun)
-	go func() {
-		for range h.Events() { // until Close
-		}
-	}()
-	return took, failed
+	t.Fatal("the hub has ended")
+	return 0
 }
 
 // A process makes a hundred links while all of them together take longer than an attempt may: none
@@ -97,42 +102,52 @@ func TestManyLinksAtOnceAreAllMade(t *testing.T) {
 		if all := 100 * w.each; all <= halfOpen(leastPatience) {
 			t.Fatalf("all take only %s", all)
 		}
-		took, failed := large(t, w)
-		if failed > 0 {
-			t.Errorf("%d attempts failed", failed)
-		}
+		h := large(w)
+		defer h.Close()
+		took := w.untilUp(t, h, 100)
 		if most := 100 / attemptsAtOnce * (attemptsAtOnce + 1) * w.each; took > most {
 			t.Errorf("took %s, at most %s were to be expected", took, most)
 		}
 	})
 }
 
-// Of a hundred processes forty do not answer. The links to the others are made all the same, in a
-// fraction of the time for which attempts to the forty go on.
+// Of a hundred processes forty do not answer. The links to the others are made within the time of
+// one attempt. Much later, a link that breaks is made again after one short turn of each of the
+// forty, at most.
 func TestProcessesThatDoNotAnswerHoldUpOthersForMomentsOnly(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		w := &shared{each: time.Millisecond, silent: map[string]bool{}}
+		w := &shared{
+			each:   time.Millisecond,
+			silent: map[string]bool{},
+			breaks: make(chan struct{}),
+		}
 		for i := range 40 {
 			w.silent[fmt.Sprintf("p%02d", i)] = true
 		}
-		took, failed := large(t, w)
-		if failed > 0 {
-			t.Errorf("%d attempts failed", failed)
+		h := large(w)
+		defer h.Close()
+		if took, most := w.untilUp(t, h, 60), halfOpen(leastPatience); took > most {
+			t.Errorf("took %s, longer than the %s of an attempt", took, most)
 		}
-		if longest := halfOpen(leastPatience); took > longest {
-			t.Errorf("took %s, longer than the %s of an attempt", took, longest)
+		for range 10 {
+			time.Sleep(10 * time.Second)
+			w.breaks <- struct{}{}
+			if took, most := w.untilUp(t, h, 1), 40/attemptsAtOnce*leastTurn; took > most {
+				t.Errorf("a link that broke was up again after %s, at most %s were to be expected",
+					took, most)
+			}
 		}
 	})
 }
 
-// What handshakes took on a quiet machine says nothing about one that has become busy: when none
-// has succeeded for as long as an attempt may take, turns are as long as at the start.
-func TestTurnsLastAsLongAsHandshakesHaveTakenLately(t *testing.T) {
+// A turn lasts four times as long as the last handshakes have taken; attempts that fail say nothing
+// about that.
+func TestTurnsLastAsLongAsHandshakesHaveTaken(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		turns, longest := newTurns(), 3*time.Second
 		lasts := func(want time.Duration) {
 			t.Helper()
-			if got := turns.lasts(time.Now(), longest); got != want {
+			if got := turns.lasts(longest); got != want {
 				t.Errorf("a turn lasts %s, want %s", got, want)
 			}
 		}
@@ -142,16 +157,14 @@ func TestTurnsLastAsLongAsHandshakesHaveTakenLately(t *testing.T) {
 			turn.end(succeeds)
 		}
 		lasts(time.Second)
+		attempt(time.Millisecond, false)
+		lasts(time.Second)
 		attempt(time.Millisecond, true)
 		lasts(leastTurn)
 		attempt(401*time.Millisecond, true)
 		lasts(4 * 101 * time.Millisecond)
 		attempt(time.Second, false)
 		lasts(4 * 101 * time.Millisecond)
-		time.Sleep(longest)
-		lasts(time.Second)
-		attempt(100*time.Millisecond, true)
-		lasts(400 * time.Millisecond)
 	})
 }
 
