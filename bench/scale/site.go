@@ -40,10 +40,10 @@ type site struct {
 	kube    client.Client  // of an administrator
 	core    kubernetes.Interface
 
-	address  string // at which the leading manager serves agents
-	ports    []*port.Kept
-	version  string     // of the manager
-	managers []*manager // the leader is the one that serves
+	address  string       // at which the leading manager serves agents
+	ports    []*port.Kept // of the managers
+	version  string       // of the manager
+	managers []*manager   // the leader is the one that serves
 
 	all    []*group
 	byName map[types.NamespacedName]*group

@@ -125,8 +125,15 @@ func startManager(t *testing.T, program, credentials, pod string) *managerProces
 	must(t, kube.Create(t.Context(), object))
 	t.Cleanup(func() { must(t, kube.Delete(context.Background(), object, client.GracePeriodSeconds(0))) })
 	container := object.Spec.Containers[0]
-	m := &managerProcess{pod: pod, roster: port.Of(t), health: port.Of(t), metrics: port.Of(t), ended: make(chan error, 1),
-		limit: container.Resources.Limits.Memory().Value(), logFile: filepath.Join(t.TempDir(), "log")}
+	m := &managerProcess{
+		pod:     pod,
+		roster:  port.Of(t),
+		health:  port.Of(t),
+		metrics: port.Of(t),
+		ended:   make(chan error, 1),
+		limit:   container.Resources.Limits.Memory().Value(),
+		logFile: filepath.Join(t.TempDir(), "log"),
+	}
 	var arguments []string
 	for _, argument := range container.Args {
 		arguments = append(arguments, strings.NewReplacer("$(POD_NAMESPACE)", system, ":9443", m.roster,

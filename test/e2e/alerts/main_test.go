@@ -99,11 +99,11 @@ func reach(ctx context.Context) (scrapes []any, leave func() error, err error) {
 		scrapes, err = enter(ctx)
 		return scrapes, func() error { return nil }, err
 	}
-	metrics, err := port.Keep()
+	agents, err := documentedScrape("podesta-agents", podsFile)
 	if err != nil {
 		return nil, nil, err
 	}
-	agents, err := documentedScrape("podesta-agents", podsFile)
+	metrics, err := port.Keep()
 	if err != nil {
 		return nil, nil, err
 	}
