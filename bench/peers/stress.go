@@ -112,6 +112,7 @@ func (o *stressOptions) under(
 	defer func() {
 		for _, r := range runs {
 			r.team.close()
+			err = errors.Join(err, r.team.writeBook())
 		}
 		err = errors.Join(err, running.End())
 	}()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -233,4 +234,13 @@ func (t *team) close() {
 	t.mu.Unlock()
 	t.tending.Wait()
 	t.site.close()
+}
+
+// writeBook leaves what was said and done beside the members' logs, for whoever keeps them.
+func (t *team) writeBook() error {
+	var text strings.Builder
+	for _, e := range t.book.Entries() {
+		fmt.Fprintf(&text, "%s %s\n", e.Member, e.Line)
+	}
+	return os.WriteFile(t.path("book.txt"), []byte(text.String()), 0o600)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/agent"
 	"github.com/podesta-dev/podesta/internal/apphealth"
 	"github.com/podesta-dev/podesta/internal/connlimit"
+	"github.com/podesta-dev/podesta/internal/cpuquota"
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/statedir"
@@ -197,6 +198,7 @@ func (s *sidecar) elect(
 		Certified:   s.certified,
 		Version:     version,
 		Rules:       lease.Rules,
+		Throttled:   cpuquota.Throttled(),
 		Views:       s.views,
 		Meter:       s.meter,
 		Accounts:    s.accounts,
@@ -208,6 +210,10 @@ func (s *sidecar) elect(
 		config.Open = func(signed []byte) (roster.Roster, error) {
 			return roster.Open(s.keyring, signed)
 		}
+	}
+	if pause := config.Throttled; pause > 0 {
+		s.logger.Warn("a CPU limit may stop this process: as the leaseholder of a Guarded group it asks "+
+			"for leases that outlast that, and so it is missed for longer if it fails", "for", pause)
 	}
 	s.running.Store(true)
 	defer s.running.Store(false)

@@ -55,6 +55,8 @@ type Config struct {
 	Ledger    *Ledger // what the app may do; its clock is the agent's
 	Version   string
 	Rules     int32 // the newest rules level that this agent supports (lease.Rules); 0 counts as 1
+	// Throttled is for how long its CPU quota may stop this process at a time (lease.Config).
+	Throttled time.Duration
 	Views     *Views
 	Meter     *Meter
 	Accounts  *Accounts              // of elections
@@ -104,11 +106,12 @@ func Run(ctx context.Context, c Config) error {
 			StateID: c.StateID,
 			Number:  c.Incarnation,
 		},
-		Saved:   c.Saved,
-		Seed:    c.Incarnation,
-		Now:     c.Ledger.clocks.Read(),
-		Rules:   c.Rules,
-		Managed: c.Updates != nil,
+		Saved:     c.Saved,
+		Seed:      c.Incarnation,
+		Now:       c.Ledger.clocks.Read(),
+		Rules:     c.Rules,
+		Managed:   c.Updates != nil,
+		Throttled: c.Throttled,
 	})
 	if err := a.begin(); err != nil {
 		return err

@@ -407,3 +407,32 @@ func TestWhoTakesOverGoesOnWithTheLease(t *testing.T) {
 		t.Errorf("P3, which had to ask for 800 ms before P4 led, asks for %v", got)
 	}
 }
+
+// LH10: a leaseholder whose CPU quota stops it for 90 ms just when a renewal is due, and then its
+// voters before they answer, keeps its lease; also if it had been quiet for long.
+func TestAThrottledLeaseholderKeepsItsLease(t *testing.T) {
+	r := rosterOf(3)
+	r.LeaseMinimum = 100 * ms
+	s := newSolo(t, r, "P3")
+	s.config.Throttled = 90 * ms
+	s.boot()
+	e := s.holding()
+	for range 3 {
+		s.answered(time.Minute, "P1")
+		if asks := s.Asks(); asks != 400*ms {
+			t.Fatalf("in quiet times it asks for %v", asks)
+		}
+		s.asleep(s.Next() - s.now + 90*ms)
+		s.do(lease.Event{Type: lease.Tick})
+		p := s.sent(lease.Renew, "P1")
+		s.asleep(90 * ms)
+		s.do(lease.Event{Type: lease.Tick})
+		if !s.may() {
+			t.Fatal("it may not act any more when the voter that was stopped goes on")
+		}
+		s.response("P1", s.answer(p, true))
+		if held, _, ok := s.Permission(); !ok || held != e {
+			t.Fatalf("it holds %s, want %s", held, e)
+		}
+	}
+}

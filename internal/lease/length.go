@@ -23,6 +23,10 @@ import "time"
 // reads on before. So the time between two questions, plus a heartbeat, is also to be at most nine
 // tenths of the window. Questions that even the longest lease is too short for do not count.
 //
+// A process that the kernel stops for a known time when it has used up its CPU quota asks for no
+// shorter lease than one in which it may be stopped once, and then its voters, which are likely to
+// have the same quota, once: a heartbeat and two such times are at most the window.
+//
 // A lease is renewed four times while it runs, or every heartbeat of the roster if that is more
 // often. The renewal says when the next one is due (V9, F4).
 //
@@ -45,7 +49,8 @@ import "time"
 // does not change with who leads. But it is forgotten with time.
 type length struct {
 	lease     time.Duration // 0: there was no roster yet
-	shortest  time.Duration // as the roster names it
+	throttled time.Duration // for how long its CPU quota may stop this process at a time
+	shortest  time.Duration // that the roster and the quota allow
 	others    time.Duration // the lease that another process asked for last; 0: not since this one led
 	patience  time.Duration // how long it must go well until a shorter lease is tried
 	since     Instant       // when it last became longer or shorter, or could have become shorter
@@ -69,7 +74,7 @@ func DefaultMinimum(heartbeat, longest time.Duration) time.Duration {
 	return min(max(heartbeat, LeastLease), longest)
 }
 
-// shortest returns the shortest lease to ask for.
+// shortest returns the shortest lease that the roster allows.
 func (r *Roster) shortest() time.Duration {
 	if r.LeaseMinimum <= 0 {
 		return r.Lease
@@ -79,8 +84,9 @@ func (r *Roster) shortest() time.Duration {
 
 // adapt keeps the length within the bounds of a roster.
 func (l *length) adapt(r *Roster, now Instant) {
-	if shortest := r.shortest(); l.shortest != shortest {
+	if shortest := l.least(r); l.shortest != shortest {
 		*l = length{
+			throttled: l.throttled,
 			lease:     max(l.lease, shortest),
 			shortest:  shortest,
 			others:    l.others,
@@ -91,6 +97,16 @@ func (l *length) adapt(r *Roster, now Instant) {
 		}
 	}
 	l.lease = min(l.lease, r.Lease)
+}
+
+// least doubles the roster's shortest lease until h(L) + 2 s ≤ W(L), where s is for how long the
+// process may be stopped at a time.
+func (l *length) least(r *Roster) time.Duration {
+	lease := r.shortest()
+	for lease < r.Lease && r.heartbeat(lease)+2*l.throttled > Window(lease) {
+		lease = min(2*lease, r.Lease)
+	}
+	return lease
 }
 
 // heard takes the lease that another process, which leads, asks for.
@@ -175,9 +191,9 @@ func (l *length) lengthen(r *Roster, delay time.Duration, now Instant) {
 
 // shorten halves L if h(L/2) + d ≤ 2/5 W(L/2) and h(L/2) + q ≤ 9/10 W(L/2).
 func (l *length) shorten(r *Roster, now Instant) {
-	shorter := max(l.lease/2, r.shortest())
+	shorter := max(l.lease/2, l.shortest)
 	switch {
-	case l.lease == r.shortest():
+	case l.lease == l.shortest:
 		l.patience = max(l.patience/2, leastPatience)
 	case r.heartbeat(shorter)+l.delay <= Window(shorter)*2/5 &&
 		r.heartbeat(shorter)+l.asking <= enough(shorter):

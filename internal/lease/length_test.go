@@ -176,6 +176,40 @@ func TestQuestionsOfTheApp(t *testing.T) {
 	}
 }
 
+// LH10: a process that its CPU quota may stop asks for no lease that two such pauses would end.
+func TestALeaseOutlastsThrottling(t *testing.T) {
+	for _, c := range []struct{ stopped, want time.Duration }{
+		{0, 100 * ms},
+		{28 * ms, 100 * ms},     // a heartbeat of 25 ms and two of these, in a window of 81 ms
+		{29 * ms, 200 * ms},     // a CPU limit of 710m
+		{50 * ms, 200 * ms},     // of 500m: 50 ms and two of these, in 163 ms
+		{90 * ms, 400 * ms},     // of 100m: 100 ms and two of these, in 327 ms
+		{277 * ms, 800 * ms},    // 100 ms and two of these, in 654 ms
+		{278 * ms, time.Second}, // the roster's is the longest
+		{time.Hour, time.Second},
+	} {
+		r := &Roster{Heartbeat: 100 * ms, Lease: time.Second, LeaseMinimum: 100 * ms}
+		l := &length{throttled: c.stopped}
+		l.adapt(r, 0)
+		if l.lease != c.want {
+			t.Errorf("stopped for %v, it asks for %v, want %v", c.stopped, l.lease, c.want)
+		}
+		l.lease, l.since = time.Second, time.Hour
+		now := time.Hour
+		for end := now + 10*time.Hour; now < end; now += r.heartbeat(l.lease) {
+			l.renewed(r, r.heartbeat(l.lease), now)
+		}
+		if l.lease != c.want {
+			t.Errorf("stopped for %v, after ten quiet hours it asks for %v, want %v", c.stopped, l.lease,
+				c.want)
+		}
+		r.LeaseMinimum = 200 * ms
+		if l.adapt(r, now); l.lease != max(200*ms, c.want) {
+			t.Errorf("stopped for %v, with a shortest lease of 200 ms it asks for %v", c.stopped, l.lease)
+		}
+	}
+}
+
 // LH10: when the lease has become shorter, the gap that is under way is still one of the longer
 // lease.
 func TestAGapOfALongerLease(t *testing.T) {

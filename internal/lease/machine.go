@@ -12,6 +12,9 @@ type Config struct {
 	Saved State  // what the state directory holds; the zero State if it is empty
 	Seed  uint64 // of the random delays
 	Now   Reading
+	// Throttled is for how long the kernel may stop this process at a time, because it has used up
+	// its CPU quota (LH10); 0: it has none.
+	Throttled time.Duration
 }
 
 // Machine is one process's part in the lease protocol. It is not safe for concurrent use.
@@ -47,6 +50,7 @@ func New(c Config) *Machine {
 		candidate: true,
 		rng:       rand.New(rand.NewPCG(c.Seed, 0x7e9e)),
 	}
+	m.leaseholder.length.throttled = c.Throttled
 	m.voter.State = c.Saved
 	m.voter.restart(c.Now.Boot)
 	return m

@@ -246,7 +246,7 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 	}{
 		{Machine{}, 18}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 11}, {preVote{},
 			9}, {leaseholder{}, 9}, {tally{}, 11}, {steppingDown{}, 4},
-		{peer{}, 7}, {follower{}, 16}, {length{}, 9},
+		{peer{}, 7}, {follower{}, 16}, {length{}, 10},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {
 			t.Errorf(

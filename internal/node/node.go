@@ -1,6 +1,8 @@
 package node
 
 import (
+	"time"
+
 	"github.com/podesta-dev/podesta/internal/detector"
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
@@ -14,6 +16,8 @@ type Config struct {
 	Now     lease.Reading
 	Rules   int32 // the newest rules level that the process supports (MC11); 0 counts as 1
 	Managed bool  // a manager changes the roster: a voter that leaves waits until it is no voter
+	// Throttled is for how long its CPU quota may stop this process at a time (lease.Config).
+	Throttled time.Duration
 }
 
 // Node is one process of a group. Not safe for concurrent use.

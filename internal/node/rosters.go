@@ -99,10 +99,11 @@ func (n *Node) enter(r *Roster) {
 func (n *Node) admits(group string) error {
 	if n.lease == nil {
 		n.lease = lease.New(lease.Config{
-			Self:  n.self,
-			Saved: n.config.Saved,
-			Seed:  n.config.Seed,
-			Now:   n.now,
+			Self:      n.self,
+			Saved:     n.config.Saved,
+			Seed:      n.config.Seed,
+			Now:       n.now,
+			Throttled: n.config.Throttled,
 		})
 	}
 	return n.lease.Admits(group)
