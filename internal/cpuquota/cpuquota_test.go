@@ -57,8 +57,8 @@ func TestThrottled(t *testing.T) {
 		},
 		"version 1": {
 			files: map[string]string{
-				"proc/self/cgroup":    "4:memory:/a\n3:cpu,cpuacct:/a\n0::/\n",
-				"proc/self/mountinfo": version1("/"),
+				"proc/self/cgroup":                              "4:memory:/a\n3:cpu,cpuacct:/a\n0::/\n",
+				"proc/self/mountinfo":                           version1("/"),
 				"sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us":  "50000\n",
 				"sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us": "100000\n",
 				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us":    "-1\n",
@@ -68,8 +68,8 @@ func TestThrottled(t *testing.T) {
 		},
 		"version 1, of which the container sees its own cgroup": {
 			files: map[string]string{
-				"proc/self/cgroup":    "3:cpu,cpuacct:/kubepods/pod7/c1\n",
-				"proc/self/mountinfo": version1("/kubepods/pod7/c1"),
+				"proc/self/cgroup":                            "3:cpu,cpuacct:/kubepods/pod7/c1\n",
+				"proc/self/mountinfo":                         version1("/kubepods/pod7/c1"),
 				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us":  "50000\n",
 				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
 			},
@@ -77,8 +77,8 @@ func TestThrottled(t *testing.T) {
 		},
 		"version 1, of which the container sees another namespace's path": {
 			files: map[string]string{
-				"proc/self/cgroup":    "3:cpu,cpuacct:/\n",
-				"proc/self/mountinfo": version1("/../.."),
+				"proc/self/cgroup":                            "3:cpu,cpuacct:/\n",
+				"proc/self/mountinfo":                         version1("/../.."),
 				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us":  "50000\n",
 				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
 			},

@@ -24,8 +24,9 @@ import "time"
 // tenths of the window. Questions that even the longest lease is too short for do not count.
 //
 // A process that the kernel stops for a known time when it has used up its CPU quota asks for no
-// shorter lease than one in which it may be stopped once, and then its voters, which are likely to
-// have the same quota, once: a heartbeat and two such times are at most the window.
+// shorter lease than one in which it may be stopped twice in a row (handshakes with a process that
+// comes back take that much), and then its voters, which are likely to have the same quota, twice:
+// a heartbeat and four such times are at most the window.
 //
 // A lease is renewed four times while it runs, or every heartbeat of the roster if that is more
 // often. The renewal says when the next one is due (V9, F4).
@@ -99,11 +100,11 @@ func (l *length) adapt(r *Roster, now Instant) {
 	l.lease = min(l.lease, r.Lease)
 }
 
-// least doubles the roster's shortest lease until h(L) + 2 s ≤ W(L), where s is for how long the
+// least doubles the roster's shortest lease until h(L) + 4 s ≤ W(L), where s is for how long the
 // process may be stopped at a time.
 func (l *length) least(r *Roster) time.Duration {
 	lease := r.shortest()
-	for lease < r.Lease && r.heartbeat(lease)+2*l.throttled > Window(lease) {
+	for lease < r.Lease && r.heartbeat(lease)+4*l.throttled > Window(lease) {
 		lease = min(2*lease, r.Lease)
 	}
 	return lease

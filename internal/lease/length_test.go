@@ -176,16 +176,16 @@ func TestQuestionsOfTheApp(t *testing.T) {
 	}
 }
 
-// LH10: a process that its CPU quota may stop asks for no lease that two such pauses would end.
+// LH10: a process that its CPU quota may stop asks for no lease that four such pauses would end.
 func TestALeaseOutlastsThrottling(t *testing.T) {
 	for _, c := range []struct{ stopped, want time.Duration }{
 		{0, 100 * ms},
-		{28 * ms, 100 * ms},     // a heartbeat of 25 ms and two of these, in a window of 81 ms
-		{29 * ms, 200 * ms},     // a CPU limit of 710m
-		{50 * ms, 200 * ms},     // of 500m: 50 ms and two of these, in 163 ms
-		{90 * ms, 400 * ms},     // of 100m: 100 ms and two of these, in 327 ms
-		{277 * ms, 800 * ms},    // 100 ms and two of these, in 654 ms
-		{278 * ms, time.Second}, // the roster's is the longest
+		{14 * ms, 100 * ms},     // a heartbeat of 25 ms and four of these, in a window of 81 ms
+		{15 * ms, 200 * ms},     // a CPU limit of 850m
+		{50 * ms, 400 * ms},     // of 500m: 100 ms and four of these, in 327 ms
+		{90 * ms, 800 * ms},     // of 100m: 100 ms and four of these, in 654 ms
+		{138 * ms, 800 * ms},    // at most
+		{139 * ms, time.Second}, // the roster's is the longest
 		{time.Hour, time.Second},
 	} {
 		r := &Roster{Heartbeat: 100 * ms, Lease: time.Second, LeaseMinimum: 100 * ms}
