@@ -144,6 +144,10 @@ func (j *judge) cease(e Entry, counts bool) {
 }
 
 func (j *judge) lead(e Entry, counts bool) {
+	if j.cut[e.Member] { // a permission that was under way: the fault lasts, and it reaches nobody
+		j.leads[e.Member], j.hit[e.Member] = true, true
+		return
+	}
 	if counts && j.last != "" && j.last != e.Member && !j.struck {
 		j.figures.Spurious = append(j.figures.Spurious, e.At.Sub(j.from))
 	}

@@ -107,6 +107,14 @@ func TestJudge(t *testing.T) {
 			"5 p1 leads, 20 p1 cut, 32 p2 leads, 36 p1 ceases, 40 p1 mended",
 			Figures{Strikes: 1, Leaderless: 12 * ms, Two: 4 * ms, Failovers: Durations{12 * ms}},
 		},
+		"one that is cut off ceases, and what was under way has it lead again": {
+			"5 p1 leads, 20 p1 cut, 26 p1 ceases, 27 p1 leads, 30 p1 ceases, 32 p2 leads, 40 p1 mended",
+			Figures{Strikes: 1, Leaderless: 12 * ms, Failovers: Durations{12 * ms}},
+		},
+		"and leads on when the cut is over": {
+			"5 p1 leads, 20 p1 cut, 26 p1 ceases, 27 p1 leads, 50 p1 mended, 60 p1 killed, 65 p2 leads",
+			Figures{Strikes: 2, Leaderless: 35 * ms, Unanswered: 1, Failovers: Durations{5 * ms}},
+		},
 		"a cut that nobody takes over in": {
 			"5 p1 leads, 20 p1 cut, 50 p1 mended",
 			Figures{Strikes: 1, Leaderless: 30 * ms, Unanswered: 1},
