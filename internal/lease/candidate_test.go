@@ -394,3 +394,43 @@ func TestSilenceIsNoSplit(t *testing.T) {
 		}
 	}
 }
+
+// C6, found: a voter that was restarted denies, because it is bound to what it held before, and all
+// disks take 2 T. The others are waited for as long again as the process's own vote took; they are
+// taken for lost after that, and for as long as the own vote has not been written not at all.
+func TestSlowDisksAreNoSplit(t *testing.T) {
+	for name, c := range map[string]struct {
+		own, other time.Duration // what the disks take; 0: it answers never
+		gives      time.Duration // up after so long; 0: it is elected
+	}{
+		"all disks take 2 T":              {own: 420 * ms, other: 700 * ms},
+		"the others are dead":             {own: 420 * ms, gives: 840 * ms},
+		"its own takes no time":           {own: 5 * ms, gives: 400 * ms},
+		"its own never writes":            {gives: lease1},
+		"its own never, the other slowly": {other: 900 * ms, gives: lease1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSolo(t, rosterOf(3), "P3")
+			s.slow = true
+			p := s.seeking()
+			begun, released := s.now, time.Duration(0)
+			s.response("P2", s.answer(p, false))
+			for s.now < begun+2*lease1 && !s.may() && released == 0 {
+				asked := s.after(5 * ms)
+				waited := s.now - begun
+				if waited == c.own {
+					s.do(s.write())
+				}
+				if waited == c.other {
+					s.response("P1", s.answer(p, true))
+				}
+				if _, ok := sent(asked, lease.Release, "P1"); ok {
+					released = waited
+				}
+			}
+			if s.may() != (c.gives == 0) || released != c.gives {
+				t.Errorf("it holds the lease: %t; it gives up after %v, want %v", s.may(), released, c.gives)
+			}
+		})
+	}
+}

@@ -172,7 +172,7 @@ func (s *snapshot) leaseholder(m *Machine) {
 	}
 	if l.held == nil && l.sought != nil {
 		s.due(l.sought.since + l.sought.roster.Lease)
-		s.due(l.sought.since + splitAfter*m.t)
+		s.due(m.lostFrom(l.sought))
 	}
 	if m.roster != nil && m.roster.shortest() != m.roster.Lease { // LH10
 		p := &l.length
@@ -245,7 +245,7 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		fields int
 	}{
 		{Machine{}, 18}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 11}, {preVote{},
-			9}, {leaseholder{}, 9}, {tally{}, 11}, {steppingDown{}, 4},
+			9}, {leaseholder{}, 9}, {tally{}, 12}, {steppingDown{}, 4},
 		{peer{}, 7}, {follower{}, 16}, {length{}, 10},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {

@@ -14,6 +14,7 @@ type tally struct {
 	epoch    Epoch
 	roster   *Roster
 	since    Instant
+	own      Instant   // when this process's own vote counted; 0: it has not
 	promised []Instant // until when this process relies on each promise; 0: not promised
 	asked    []Instant // when the newest request was sent that each has granted; 0: none
 	denied   []bool    // whose last response was a denial
