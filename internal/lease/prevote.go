@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"cmp"
 	"slices"
 	"time"
 )
@@ -11,26 +10,11 @@ import (
 // promises run out, a voter notices that a leaseholder is gone. One that has not answered is asked
 // again at once when the link to it opens.
 //
-// C2. It follows the leaseholder that the voters hear, and deposes nobody, if so many hear one that
-// no majority is left, or if some hear one and those that answer within the timeout and hear none
-// are not a majority. Of several leaseholders it follows the newest that a minority of liars cannot
-// have made up. Its election algorithm is told.
-//
 // C4. If a majority answers, but promises that nobody hears still run, it stays nominated and asks
 // for pre-votes again when enough of the promises have run out, or when a RELEASE arrives. Answers
 // that are late count for that, too: the first to answer may be bound for long (the process itself,
 // by what it promised before it was restarted, V6), and the others for a moment. For T after a
 // RELEASE it asks every tenth of a heartbeat, because it reaches the voters at different times.
-//
-// C8. A process that suspects the leaseholder sends a PREVOTE to the voters before its election
-// algorithm hears of the suspicion. If a majority does not hear the leaseholder either, the
-// algorithm is told, and an election begins. If they hear it, the process follows by hearsay, and
-// asks again after a random T/2 to 3T/2. But it may only be the first that has noticed the
-// leaseholder's silence. So it asks sooner, when by the answers the promises of a majority have run
-// out. It does not do so twice in a row. A process that lost only its own link to the leaseholder
-// disturbs nobody. A process whose app reports that the leaseholder does not answer asks the
-// voters, too. While it hears the leaseholder itself it says so when it is asked, and it goes on
-// following unless a majority hears nothing. So an app that lies costs pre-votes, and no more.
 
 // purpose is why a process asks the voters for pre-votes.
 type purpose uint8
@@ -219,17 +203,6 @@ func (s *preVote) awaits(r *Roster) bool {
 	return false
 }
 
-// undecidable reports whether a process that suspects the leaseholder need not wait for more
-// answers: the leaseholder itself will hardly answer, and the rest do not make a majority.
-func (s *preVote) undecidable(all, majority, unheard int) bool {
-	for _, a := range s.answered {
-		if a {
-			all--
-		}
-	}
-	return s.purpose == suspicion && unheard+all-1 < majority
-}
-
 // ballot returns the ballot to ask votes for (C3).
 func (s *preVote) ballot(generation int64, majority int) int64 {
 	var ballots []int64
@@ -248,60 +221,6 @@ func (s *preVote) ballot(generation int64, majority int) int64 {
 		highest = min(highest, ballots[majority-2]+maxBallotLead)
 	}
 	return highest + 1
-}
-
-// followHearsay follows the leaseholder that the voters hear (C2, C8), and asks again after a
-// while, or when it may be unheard.
-func (m *Machine) followHearsay() {
-	s := &m.candidacy.preVote
-	if m.hearsLeaseholder() { // only its app suspects it
-		s.purpose, m.follower.suspects = noPreVote, false
-		return
-	}
-	var heard []Response
-	for i, v := range s.responses {
-		if s.answered[i] && v.Heard && v.Holder != m.self.Name &&
-			!m.follower.ended.includes(v.Holder, v.HolderEpoch) {
-			heard = append(heard, v)
-		}
-	}
-	slices.SortFunc(heard, func(a, b Response) int {
-		return cmp.Compare(b.HolderEpoch, a.HolderEpoch)
-	})
-	liars := m.roster.voters() - m.roster.majority() // at most so many answers may be made up
-	believed := heard[min(len(heard)-1, liars)]
-	s.purpose = noPreVote
-	c := &m.candidacy
-	c.leaseFound()
-	c.retryAt = m.now.Boot + m.t/2 + m.random(m.t)
-	at, ok := s.unheardFrom(m.roster.majority(), m.now.Boot)
-	c.hastened = ok && at < c.retryAt && !c.hastened
-	if c.hastened {
-		c.retryAt = at + time.Millisecond
-	}
-	m.postponeFallback()
-	m.believe(believed)
-}
-
-// unheardFrom returns when a majority hears no leaseholder any more, unless that one renews its
-// promises (C8, V9). The answers count from now, which is late by the time that they took. ok is
-// false if they do not tell.
-func (s *preVote) unheardFrom(majority int, now Instant) (at Instant, ok bool) {
-	var remaining []time.Duration
-	for i, v := range s.responses {
-		switch {
-		case !s.answered[i] || v.Heard && v.Remaining <= 0: // it hears it, and is not bound to it
-		case v.Heard:
-			remaining = append(remaining, v.Remaining)
-		default:
-			remaining = append(remaining, 0)
-		}
-	}
-	if len(remaining) < majority {
-		return 0, false
-	}
-	slices.Sort(remaining)
-	return now + remaining[majority-1], true
 }
 
 // preVoteFailed ends a pre-vote that found neither a majority nor a leaseholder.
