@@ -150,6 +150,26 @@ func TestASessionIsToldTheNextDeadline(t *testing.T) {
 	})
 }
 
+// A session whose deadline does not move any more repeats it now and then, not without a pause, and
+// tells the app that it may not act within a millisecond after it has passed.
+func TestASessionRepeatsADeadlineNowAndThen(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		begun, deadline := time.Now(), 82*time.Millisecond-1
+		l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: time.Since(begun)} }))
+		l.grant(lease.Permission{Epoch: 1, Deadline: deadline})
+		api := appAPI{views: NewViews(), ledger: l}
+		api.views.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
+		var told []time.Duration
+		api.followPermission(t.Context(), func(_ string, data any) bool {
+			told = append(told, time.Since(begun))
+			return data.(permissionJSON).MayAct && len(told) < 100
+		})
+		if last := told[len(told)-1]; last < deadline || last > deadline+time.Millisecond || len(told) > 14 {
+			t.Errorf("it was told after %v, the last of which is to be %v", told, deadline)
+		}
+	})
+}
+
 // An app is told of each revocation, also if the next permission was granted before it could be
 // told.
 func TestNoRevocationIsSkipped(t *testing.T) {

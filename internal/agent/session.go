@@ -20,6 +20,10 @@ const noSession = "a session ties this process's candidacy to it: an app that me
 // meansSession reports whether a request means to open a session.
 func meansSession(r *http.Request) bool { return r.Header.Get(sessionHeader) == sessionOpen }
 
+// againAtLeast is how long a session says nothing about a deadline that has not moved, unless it
+// has passed before that.
+const againAtLeast = 5 * time.Millisecond
+
 // followPermission is a session. It tells the app whether it may act: now, at each change, and
 // again when a third of the time that it was told last has passed. A permission ends at its
 // deadline, because an agent that stands still cannot revoke it. What was revoked and granted
@@ -45,7 +49,8 @@ func (a appAPI) followPermission(ctx context.Context, say say) {
 		}
 		again := keepAlive
 		if viewed.guarded() && l.MayAct {
-			again = time.Duration(l.Remaining) * time.Millisecond / 3
+			left := time.Duration(l.Remaining) * time.Millisecond // rounded down
+			again = max(left/3, min(left+time.Millisecond, againAtLeast))
 		}
 		timer := time.NewTimer(again)
 		select {
