@@ -51,8 +51,9 @@ var faults = []fault{
 			return at, nil
 		},
 		func(_ context.Context, t *team, leader string) error {
+			at := register.Now()
 			t.site.mend()
-			t.note(leader, account.Mended, register.Now())
+			t.note(leader, account.Mended, at)
 			return nil
 		},
 	},

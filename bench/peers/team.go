@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -137,13 +136,14 @@ func (t *team) tend(name string, p *process) {
 // strike sends a signal that ends a member, and returns the instant.
 func (t *team) strike(name string, signal syscall.Signal) (register.Instant, error) {
 	t.mu.Lock()
-	p := t.processes[name]
+	defer t.mu.Unlock()
+	p, at := t.processes[name], register.Now()
+	if err := p.signal(signal); err != nil {
+		return 0, err
+	}
 	p.struck = true
-	t.mu.Unlock()
-	at := register.Now()
-	err := p.signal(signal)
 	t.note(name, account.Killed, at)
-	return at, err
+	return at, nil
 }
 
 // restart starts a member that was struck, as soon as it has ended.
@@ -236,11 +236,12 @@ func (t *team) close() {
 	t.site.close()
 }
 
-// writeBook leaves what was said and done beside the members' logs, for whoever keeps them.
-func (t *team) writeBook() error {
-	var text strings.Builder
+// writeBook leaves what was said and done beside the members' logs, for whoever looks into a change
+// of leader, with the span that was judged.
+func (t *team) writeBook(from, to register.Instant) error {
+	text := fmt.Sprintf("# judged from %d to %d\n", from, to)
 	for _, e := range t.book.Entries() {
-		fmt.Fprintf(&text, "%s %s\n", e.Member, e.Line)
+		text += fmt.Sprintf("%s %s\n", e.Member, e.Line)
 	}
-	return os.WriteFile(t.path("book.txt"), []byte(text.String()), 0o600)
+	return os.WriteFile(t.path("book.txt"), []byte(text), 0o600)
 }

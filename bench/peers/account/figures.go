@@ -88,8 +88,7 @@ func (j *judge) take(e Entry) {
 	case Killed:
 		j.dead[e.Member] = true
 		leads := j.leads[e.Member]
-		delete(j.leads, e.Member)
-		delete(j.hit, e.Member)
+		j.leave(e.Member)
 		j.strike(e, leads, counts)
 	case Stopped:
 		j.stopped[e.Member] = true
@@ -139,13 +138,28 @@ func (j *judge) cease(e Entry, counts bool) {
 	if counts && !j.hit[e.Member] {
 		j.figures.Lapses++
 	}
-	delete(j.leads, e.Member)
-	delete(j.hit, e.Member)
+	j.leave(e.Member)
+}
+
+// leave: a member does not lead any more. If one of two is left that others reach, it is from now
+// on the one that faults strike.
+func (j *judge) leave(member string) {
+	delete(j.leads, member)
+	delete(j.hit, member)
+	if j.reached() != 1 || j.leads[j.last] {
+		return
+	}
+	for other := range j.leads {
+		if !j.stopped[other] && !j.cut[other] {
+			j.last, j.struck = other, false
+			delete(j.hit, other)
+		}
+	}
 }
 
 func (j *judge) lead(e Entry, counts bool) {
-	if j.cut[e.Member] { // a permission that was under way: the fault lasts, and it reaches nobody
-		j.leads[e.Member], j.hit[e.Member] = true, true
+	if j.cut[e.Member] {
+		j.leadUnreached(e, counts)
 		return
 	}
 	if counts && j.last != "" && j.last != e.Member && !j.struck {
@@ -156,6 +170,16 @@ func (j *judge) lead(e Entry, counts bool) {
 	}
 	j.leads[e.Member] = true
 	j.last, j.struck, j.killed = e.Member, false, 0
+}
+
+// leadUnreached: a member that is cut off leads, or leads again. The fault is not over by that, and
+// nobody has taken over. If the cut has found it between two permissions, it has struck it now.
+func (j *judge) leadUnreached(e Entry, counts bool) {
+	j.leads[e.Member] = true
+	if e.Member == j.last && !j.struck {
+		j.strike(e, true, counts)
+	}
+	j.hit[e.Member] = true
 }
 
 // reached is how many lead whom others reach.

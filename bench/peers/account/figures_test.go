@@ -115,6 +115,38 @@ func TestJudge(t *testing.T) {
 			"5 p1 leads, 20 p1 cut, 26 p1 ceases, 27 p1 leads, 50 p1 mended, 60 p1 killed, 65 p2 leads",
 			Figures{Strikes: 2, Leaderless: 35 * ms, Unanswered: 1, Failovers: Durations{5 * ms}},
 		},
+		"a cut finds it between two permissions": {
+			"5 p1 leads, 19 p1 ceases, 20 p1 cut, 21 p1 leads, 30 p1 ceases, 32 p2 leads, 40 p1 mended",
+			Figures{
+				Strikes:    1,
+				Lapses:     1,
+				Leaderless: 13 * ms,
+				Unprovoked: 2 * ms,
+				Failovers:  Durations{11 * ms},
+			},
+		},
+		"two lead after a cut, and the one that was cut off stays": {
+			"5 p1 leads, 20 p1 cut, 32 p2 leads, 40 p1 mended, 45 p2 ceases, 50 p1 killed, 59 p3 leads",
+			Figures{
+				Strikes:    2,
+				Lapses:     1,
+				Leaderless: 21 * ms,
+				Two:        13 * ms,
+				Failovers:  Durations{12 * ms, 9 * ms},
+			},
+		},
+		"two lead after a cut, and the one that was cut off stays, and lapses": {
+			"5 p1 leads, 20 p1 cut, 32 p2 leads, 40 p1 mended, 45 p2 killed, 50 p1 ceases, 59 p3 leads",
+			Figures{
+				Spurious:   Durations{49 * ms},
+				Strikes:    2,
+				Lapses:     1,
+				Leaderless: 21 * ms,
+				Unprovoked: 9 * ms,
+				Two:        13 * ms,
+				Failovers:  Durations{12 * ms},
+			},
+		},
 		"a cut that nobody takes over in": {
 			"5 p1 leads, 20 p1 cut, 50 p1 mended",
 			Figures{Strikes: 1, Leaderless: 30 * ms, Unanswered: 1},

@@ -72,7 +72,9 @@ func TestWrap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if command[0] != "sh" || !slices.Contains(command, "strace") || !slices.Equal(command[len(command)-3:], []string{"member", "--id", "p1"}) {
+		if command[0] != "sh" || !slices.Contains(command, "strace") ||
+			!slices.Contains(command, "--daemonize=pgroup") || // it is not to be stopped with the member
+			!slices.Equal(command[len(command)-3:], []string{"member", "--id", "p1"}) {
 			t.Errorf("%q", command)
 		}
 		for file, want := range c.files {

@@ -55,7 +55,9 @@ func (r *Running) Load(loop []string) error {
 // Wrap returns the command that starts a member under the condition.
 func (r *Running) Wrap(member string, command []string) ([]string, error) {
 	if r.condition.SlowDisk {
-		command = append([]string{"strace", "--follow-forks", "--seccomp-bpf", "--quiet=all",
+		// strace gets a process group of its own: if it were stopped with the member, it would let most
+		// of the member's threads run on.
+		command = append([]string{"strace", "--daemonize=pgroup", "--follow-forks", "--seccomp-bpf", "--quiet=all",
 			"--output=/dev/null",
 			"--trace=fsync,fdatasync", "--inject=fsync,fdatasync:delay_enter=" + strconv.Itoa(slowness)},
 			command...)

@@ -46,7 +46,7 @@ func clientGo(ctx context.Context, args []string, say *said.Speaker) error {
 		RetryPeriod:     *retry,
 		ReleaseOnCancel: true, // off by default; without it a hand-over is like a crash
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(context.Context) { say.Leads() },
+			OnStartedLeading: func(context.Context) { say.Leads(register.Now()) },
 			OnStoppedLeading: func() { say.Ceases(register.Now()) },
 			OnNewLeader:      say.Names,
 		},

@@ -69,7 +69,7 @@ func candidate(
 	if err := election.Campaign(ctx, id); err != nil {
 		return err
 	}
-	say.Leads()
+	say.Leads(register.Now())
 	<-ctx.Done()
 	say.Ceases(register.Now())
 	resigning, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)

@@ -13,6 +13,7 @@ import (
 // this process is itself.
 type permission struct {
 	say *said.Speaker
+	now func() register.Instant
 
 	mu    sync.Mutex
 	may   bool
@@ -20,21 +21,26 @@ type permission struct {
 	timer *time.Timer
 }
 
-// told takes what the agent says at an instant: that the app may act until another one, or that it
-// may not.
-func (t *permission) told(may bool, until, now register.Instant) {
+// worthwhile is how long a permission must last for an app to begin to act. Two readings of a clock
+// lie between the agent's deadline and ours, so the same deadline comes twice a little apart: an app
+// that has ceased at the first does not act for a microsecond more.
+const worthwhile = register.Instant(time.Millisecond)
+
+// told takes what the agent says: that the app may act until an instant, or that it may not.
+func (t *permission) told(may bool, until register.Instant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	now := t.now()
 	t.expire(now)
 	if t.timer != nil {
 		t.timer.Stop()
 	}
-	if may && until != 0 && until <= now { // it came too late to be of use
-		may = false
+	if may && until != 0 && (until <= now || !t.may && until <= now+worthwhile) {
+		may = false // it came too late to be of use
 	}
 	switch {
 	case may:
-		t.say.Leads()
+		t.say.Leads(now)
 	case t.may:
 		t.say.Ceases(now)
 	}
@@ -43,7 +49,7 @@ func (t *permission) told(may bool, until, now register.Instant) {
 		t.timer = time.AfterFunc(until.Sub(now), func() {
 			t.mu.Lock()
 			defer t.mu.Unlock()
-			t.expire(register.Now())
+			t.expire(t.now())
 		})
 	}
 }

@@ -24,42 +24,58 @@ func words(t *testing.T, text string) (all []string) {
 }
 
 func TestPermission(t *testing.T) {
-	const second = register.Instant(time.Second)
+	const second, us = register.Instant(time.Second), register.Instant(time.Microsecond)
+	type tells struct {
+		at    register.Instant
+		may   bool
+		until register.Instant
+	}
 	for name, c := range map[string]struct {
-		tell func(*permission)
-		want []string
+		tells []tells
+		want  []string
 	}{
 		"renewed in time": {
-			func(n *permission) { n.told(true, 2*second, second); n.told(true, 3*second, 2*second-1) },
+			[]tells{{second, true, 2 * second}, {2*second - 1, true, 3 * second}},
 			[]string{"leads"},
 		},
 		"renewed too late": {
-			func(n *permission) { n.told(true, 2*second, second); n.told(true, 4*second, 3*second) },
+			[]tells{{second, true, 2 * second}, {3 * second, true, 4 * second}},
 			[]string{"leads", "ceases", "leads"},
 		},
 		"what is told is over already": {
-			func(n *permission) { n.told(true, 2*second, 3*second) },
+			[]tells{{3 * second, true, 2 * second}},
 			nil,
 		},
+		"the same deadline a little later": {
+			[]tells{{second, true, 2*second - 9*us}, {2*second - 5*us, true, 2*second - 2*us}},
+			[]string{"leads", "ceases"},
+		},
+		"the same deadline a little sooner": {
+			[]tells{{second, true, 2 * second}, {2*second - 5*us, true, 2*second - 2*us}},
+			[]string{"leads"},
+		},
 		"revoked": {
-			func(n *permission) {
-				n.told(true, 2*second, second)
-				n.told(false, 0, second+1)
-				n.told(false, 0, second+2)
-			},
+			[]tells{{second, true, 2 * second}, {second + 1, false, 0}, {second + 2, false, 0}},
 			[]string{"leads", "ceases"},
 		},
 		"revoked after its end": {
-			func(n *permission) { n.told(true, 2*second, second); n.told(false, 0, 3*second) },
+			[]tells{{second, true, 2 * second}, {3 * second, false, 0}},
 			[]string{"leads", "ceases"},
 		},
 		"without a deadline": {
-			func(n *permission) { n.told(true, 0, second); n.told(true, 0, 100*second) },
+			[]tells{{second, true, 0}, {100 * second, true, 0}},
 			[]string{"leads"},
 		},
 	} {
 		var out strings.Builder
-		synctest.Test(t, func(*testing.T) { c.tell(&permission{say: said.NewSpeaker(&out)}) }) // no timer fires
+		synctest.Test(t, func(*testing.T) { // no timer fires
+			var now register.Instant
+			p := &permission{say: said.NewSpeaker(&out), now: func() register.Instant { return now }}
+			for _, one := range c.tells {
+				now = one.at
+				p.told(one.may, one.until)
+			}
+		})
 		if got := words(t, out.String()); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
@@ -70,14 +86,15 @@ func TestPermission(t *testing.T) {
 func TestPermissionEndsByItself(t *testing.T) {
 	var out strings.Builder
 	synctest.Test(t, func(*testing.T) {
-		n := &permission{say: said.NewSpeaker(&out)}
-		now := register.Now() // no clock of the bubble: the timer runs by that, and finds a deadline that has passed
-		n.told(true, now+1, now)
+		now := register.Instant(1)
+		n := &permission{say: said.NewSpeaker(&out), now: func() register.Instant { return now }}
+		n.told(true, now+2*worthwhile)
+		now += 2 * worthwhile // no clock of the bubble, by which the timer runs
 		<-time.After(time.Second)
 		synctest.Wait()
 	})
 	text := out.String()
-	if got := words(t, text); !slices.Equal(got, []string{"leads", "ceases"}) {
-		t.Fatalf("%v, want leads and ceases", got)
+	if text != "1 leads\n2000001 ceases\n" {
+		t.Fatalf("it said %q", text)
 	}
 }

@@ -44,7 +44,7 @@ func podesta(ctx context.Context, args []string, say *said.Speaker) error {
 	}()
 	client := &agent.Client{URL: url,
 		HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
-	app := &app{guarded: *guarded, permission: permission{say: say}}
+	app := &app{guarded: *guarded, permission: permission{say: say, now: register.Now}}
 	for running.Err() == nil {
 		if !app.session(running, client) {
 			pause(running, 20*time.Millisecond) // the agent is not there
@@ -72,18 +72,17 @@ func (a *app) session(ctx context.Context, client *agent.Client) (ended bool) {
 			coordinator = ""
 		}
 		a.permission.say.Names(coordinator)
-		now := register.Now()
 		var until register.Instant
 		if a.guarded {
-			until = now.Add(p.Remaining())
+			until = register.Now().Add(p.Remaining())
 		}
-		a.permission.told(p.Granted, until, now)
+		a.permission.told(p.Granted, until)
 		if acted && !p.Granted && a.guarded {
 			ended = true
 			end()
 		}
 		acted = p.Granted
 	})
-	a.permission.told(false, 0, register.Now())
+	a.permission.told(false, 0)
 	return ended
 }

@@ -76,7 +76,7 @@ func raftMember(ctx context.Context, args []string, say *said.Speaker) error {
 	go func() {
 		for l := range leads {
 			if l {
-				say.Leads()
+				say.Leads(register.Now())
 			} else {
 				say.Ceases(register.Now())
 			}

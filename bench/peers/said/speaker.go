@@ -34,13 +34,13 @@ func (s *Speaker) Names(name string) {
 	}
 }
 
-// Leads says that the member leads from now on.
-func (s *Speaker) Leads() {
+// Leads says that the member leads, since an instant.
+func (s *Speaker) Leads(since register.Instant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.leads {
 		s.leads = true
-		s.write(Line{At: register.Now(), Word: Leads})
+		s.write(Line{At: since, Word: Leads})
 	}
 }
 
