@@ -198,7 +198,7 @@ func (s *sidecar) elect(
 		Certified:   s.certified,
 		Version:     version,
 		Rules:       lease.Rules,
-		Throttled:   cpuquota.Throttled(),
+		Throttled:   cpuquota.Delay(lease.Burst),
 		Views:       s.views,
 		Meter:       s.meter,
 		Accounts:    s.accounts,
@@ -211,9 +211,10 @@ func (s *sidecar) elect(
 			return roster.Open(s.keyring, signed)
 		}
 	}
-	if pause := config.Throttled; pause > 0 {
-		s.logger.Warn("a CPU limit may stop this process: as the leaseholder of a Guarded group it asks "+
-			"for leases that outlast that, and so it is missed for longer if it fails", "for", pause)
+	if config.Throttled > 0 {
+		s.logger.Warn("this container's CPU limit stops the agent now and then: as the coordinator of a "+
+			"Guarded group it asks for a longer lease, and is missed for longer if it fails; remove the "+
+			"limit, or make it 1 CPU or more", "delay", config.Throttled)
 	}
 	s.running.Store(true)
 	defer s.running.Store(false)

@@ -142,3 +142,21 @@ func TestAPausedAppNeedsALongerLease(t *testing.T) {
 		}
 	})
 }
+
+// LH10: an agent whose CPU quota may delay it by 360 ms asks for a lease that lasts longer, also
+// when it has been quiet for a minute.
+func TestAnAgentWithACPUQuota(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		r := guarded("Bully", roster.Delayed)
+		r.Lease, r.LeaseMinimum = time.Second, shortest
+		g := startGroup(t, r, 3, func(g *group) {
+			g.roster.Heartbeat, g.roster.Timeout = 100*time.Millisecond, 500*time.Millisecond
+			g.throttled = 360 * time.Millisecond
+		})
+		g.acts("p3")
+		<-time.After(time.Minute)
+		if held := g.agents["p3"].value(t, "podesta_agent_lease_seconds"); held != 0.8 {
+			t.Errorf("the lease is %v s, want 0.8", held)
+		}
+	})
+}

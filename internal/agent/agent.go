@@ -55,7 +55,7 @@ type Config struct {
 	Ledger    *Ledger // what the app may do; its clock is the agent's
 	Version   string
 	Rules     int32 // the newest rules level that this agent supports (lease.Rules); 0 counts as 1
-	// Throttled is for how long its CPU quota may stop this process at a time (lease.Config).
+	// Throttled is by how much the process's CPU quota may delay lease.Burst; 0: it has none.
 	Throttled time.Duration
 	Views     *Views
 	Meter     *Meter

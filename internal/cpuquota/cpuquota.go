@@ -1,8 +1,9 @@
-// Package cpuquota says for how long the kernel may stop this process at a time because it has used
-// up its CPU quota. Kubernetes gives a container such a quota for its CPU limit.
+// Package cpuquota tells how much longer some work may take because the kernel stops this process
+// each time that it has used up its CPU quota. Kubernetes gives a container such a quota for its CPU
+// limit. A process that runs one thread at a time is assumed.
 //
-// What is not promised: that the quotas of cgroups count that the process does not see, such as its
-// pod's, or those that are set after it has asked.
+// Not promised: quotas that the process does not see, such as its pod's, or that are set later, do
+// not count. Nor do bursts that the kernel may allow.
 package cpuquota
 
 import (
@@ -14,11 +15,11 @@ import (
 	"time"
 )
 
-// Throttled returns the rest of a period when one thread has used up its quota. It is 0 if nothing
-// that the process sees stops it: there is no quota, or it is at least one CPU.
-func Throttled() time.Duration { return throttled("/") }
+// Delay returns by how much quotas may delay so much work: for each quota that it uses up, by the
+// rest of the period. It is 0 without a quota, and with one of at least one CPU.
+func Delay(work time.Duration) time.Duration { return delay("/", work) }
 
-func throttled(root string) (longest time.Duration) {
+func delay(root string, work time.Duration) (longest time.Duration) {
 	own := cgroupsOf(root)
 	for _, m := range mountsOf(root) {
 		path, belongs := own[m.version()]
@@ -26,12 +27,12 @@ func throttled(root string) (longest time.Duration) {
 			continue
 		}
 		inside, err := filepath.Rel(m.shows, path)
-		if err != nil || strings.HasPrefix(inside, "..") {
-			inside = "." // the mount shows this process's cgroup and those below
+		if err != nil || inside == ".." || strings.HasPrefix(inside, "../") {
+			inside = "." // as in a container whose mount shows its own cgroup only
 		}
 		mounted := filepath.Join(root, m.at)
 		for dir := filepath.Join(mounted, inside); ; dir = filepath.Dir(dir) {
-			longest = max(longest, m.pause(dir))
+			longest = max(longest, m.quotaOf(dir).delay(work))
 			if len(dir) <= len(mounted) {
 				break
 			}
@@ -60,7 +61,7 @@ func cgroupsOf(root string) map[int]string {
 
 // mount is where a hierarchy of cgroups can be read.
 type mount struct {
-	shows, at string // the cgroup that is at this path
+	shows, at string // this cgroup is seen at this path
 	fs        string
 	options   []string
 }
@@ -75,8 +76,8 @@ func mountsOf(root string) (all []mount) {
 			continue
 		}
 		m := mount{
-			shows:   where[3],
-			at:      where[4],
+			shows:   unescape(where[3]),
+			at:      unescape(where[4]),
 			fs:      what[0],
 			options: strings.Split(what[2], ","),
 		}
@@ -87,7 +88,12 @@ func mountsOf(root string) (all []mount) {
 	return all
 }
 
-// version returns which version of cgroups is mounted; 0: none that has CPU quotas.
+// unescape reads a path of mountinfo.
+func unescape(path string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(path)
+}
+
+// version returns which version of cgroups is mounted; 0: one without CPU quotas.
 func (m mount) version() int {
 	switch {
 	case m.fs == "cgroup2":
@@ -98,27 +104,42 @@ func (m mount) version() int {
 	return 0
 }
 
-// pause returns the rest of a period when the quota of a cgroup is used up; 0: it has none.
-func (m mount) pause(dir string) time.Duration {
+// quota is how long a cgroup may run in each period; the zero quota is none.
+type quota struct{ run, period time.Duration }
+
+// longestPeriod is the longest that the kernel takes.
+const longestPeriod = time.Second
+
+// quotaOf returns the quota of a cgroup.
+func (m mount) quotaOf(dir string) quota {
 	if m.version() == 1 {
-		return rest(read(dir, "cpu.cfs_quota_us"), read(dir, "cpu.cfs_period_us"))
+		return parse(read(dir, "cpu.cfs_quota_us"), read(dir, "cpu.cfs_period_us"))
 	}
-	quota, period, _ := strings.Cut(read(dir, "cpu.max"), " ")
-	return rest(quota, period)
+	run, period, _ := strings.Cut(read(dir, "cpu.max"), " ")
+	return parse(run, period)
 }
 
-// rest returns what a quota leaves of its period, both in microseconds. Anything but a number is no
-// quota: version 2 says "max".
-func rest(quota, period string) time.Duration {
-	q, err := strconv.ParseInt(quota, 10, 64)
-	if err != nil || q < 0 {
-		return 0
+// parse reads a quota, in microseconds. Anything but numbers is none: version 2 says "max", and
+// version 1 says -1.
+func parse(run, period string) quota {
+	r, err := strconv.ParseInt(run, 10, 64)
+	if err != nil || r <= 0 {
+		return quota{}
 	}
 	p, err := strconv.ParseInt(period, 10, 64)
-	if err != nil {
+	if err != nil || p <= r || p > longestPeriod.Microseconds() {
+		return quota{}
+	}
+	return quota{run: time.Duration(r) * time.Microsecond, period: time.Duration(p) * time.Microsecond}
+}
+
+// delay returns by how much the quota may delay so much work, which begins when the quota of a
+// period has just been used up.
+func (q quota) delay(work time.Duration) time.Duration {
+	if q.run == 0 {
 		return 0
 	}
-	return max(time.Duration(p-q)*time.Microsecond, 0)
+	return (work + q.run - 1) / q.run * (q.period - q.run)
 }
 
 func read(dir, file string) string {

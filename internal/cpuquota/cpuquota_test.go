@@ -15,7 +15,7 @@ const (
 	other   = "20 1 8:1 / / rw,relatime - ext4 /dev/vda rw\n"
 )
 
-func TestThrottled(t *testing.T) {
+func TestDelay(t *testing.T) {
 	version1 := func(shows string) string { return other + memory1 + fmt.Sprintf(cgroup1, shows) }
 	for name, c := range map[string]struct {
 		files map[string]string
@@ -28,7 +28,7 @@ func TestThrottled(t *testing.T) {
 				"sys/fs/cgroup/cpu.max":  "10000 100000\n",
 				"sys/fs/cgroup/cpu.stat": "nr_throttled 7\n",
 			},
-			want: 90 * time.Millisecond,
+			want: 4 * 90 * time.Millisecond,
 		},
 		"one without a limit": {
 			files: map[string]string{
@@ -53,7 +53,7 @@ func TestThrottled(t *testing.T) {
 				"sys/fs/cgroup/another/group/cpu.max":  "1000 100000\n",
 				"sys/fs/cgroup/a/b/c/below/me/cpu.max": "1000 100000\n",
 			},
-			want: 30 * time.Millisecond,
+			want: 2 * 30 * time.Millisecond,
 		},
 		"version 1": {
 			files: map[string]string{
@@ -91,6 +91,30 @@ func TestThrottled(t *testing.T) {
 				"sys/fs/cgroup/cpu.max": "some of a lot\n",
 			},
 		},
+		"a limit of 300m, of which more than one is used up": {
+			files: map[string]string{
+				"proc/self/cgroup":      "0::/\n",
+				"proc/self/mountinfo":   other + cgroup2,
+				"sys/fs/cgroup/cpu.max": "30000 100000\n",
+			},
+			want: 2 * 70 * time.Millisecond,
+		},
+		"a mount point with a space, and a name with two dots": {
+			files: map[string]string{
+				"proc/self/cgroup": "0::/..a\n",
+				"proc/self/mountinfo": "30 24 0:26 / /my\\040cgroups ro shared:4 - " +
+					"cgroup2 cgroup rw\n",
+				"my cgroups/..a/cpu.max": "50000 100000\n",
+			},
+			want: 50 * time.Millisecond,
+		},
+		"a period that no kernel takes": {
+			files: map[string]string{
+				"proc/self/cgroup":      "0::/\n",
+				"proc/self/mountinfo":   other + cgroup2,
+				"sys/fs/cgroup/cpu.max": "10000 9223372036854775807\n",
+			},
+		},
 		"a quota without a period": {
 			files: map[string]string{
 				"proc/self/cgroup":      "0::/\n",
@@ -111,8 +135,8 @@ func TestThrottled(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if got := throttled(root); got != c.want {
-				t.Errorf("it may be stopped for %v, want %v", got, c.want)
+			if got := delay(root, 40*time.Millisecond); got != c.want {
+				t.Errorf("40 ms of work may take %v longer, want %v", got, c.want)
 			}
 		})
 	}

@@ -23,10 +23,8 @@ import "time"
 // reads on before. So the time between two questions, plus a heartbeat, is also to be at most nine
 // tenths of the window. Questions that even the longest lease is too short for do not count.
 //
-// A process that the kernel stops for a known time when it has used up its CPU quota asks for no
-// shorter lease than one in which it may be stopped twice in a row (handshakes with a process that
-// comes back take that much), and then its voters, which are likely to have the same quota, twice:
-// a heartbeat and four such times are at most the window.
+// A process whose CPU quota may delay it asks for no shorter lease than one in which a renewal may
+// come late by what Burst takes longer then: a heartbeat and that delay are at most the window.
 //
 // A lease is renewed four times while it runs, or every heartbeat of the roster if that is more
 // often. The renewal says when the next one is due (V9, F4).
@@ -50,7 +48,7 @@ import "time"
 // does not change with who leads. But it is forgotten with time.
 type length struct {
 	lease     time.Duration // 0: there was no roster yet
-	throttled time.Duration // for how long its CPU quota may stop this process at a time
+	throttled time.Duration // by how much this process's CPU quota may delay Burst
 	shortest  time.Duration // that the roster and the quota allow
 	others    time.Duration // the lease that another process asked for last; 0: not since this one led
 	patience  time.Duration // how long it must go well until a shorter lease is tried
@@ -65,6 +63,10 @@ type length struct {
 const (
 	// leastPatience and mostPatience bound how long it must go well until a shorter lease is tried.
 	leastPatience, mostPatience = 2 * time.Second, 10 * time.Minute
+	// Burst is the CPU time that may come between two renewals: handshakes, above all, of this process
+	// and of its voters, when another one comes back or is reached again. With a quota of 10 of 100 ms,
+	// half of that was not enough (ADR 7).
+	Burst = 40 * time.Millisecond
 	// LeastLease is the shortest lease that a roster may name.
 	LeastLease = 40 * time.Millisecond
 )
@@ -100,11 +102,11 @@ func (l *length) adapt(r *Roster, now Instant) {
 	l.lease = min(l.lease, r.Lease)
 }
 
-// least doubles the roster's shortest lease until h(L) + 4 s ≤ W(L), where s is for how long the
-// process may be stopped at a time.
+// least doubles the roster's shortest lease until h(L) + s ≤ W(L), where s is by how much the CPU
+// quota may delay Burst.
 func (l *length) least(r *Roster) time.Duration {
 	lease := r.shortest()
-	for lease < r.Lease && r.heartbeat(lease)+4*l.throttled > Window(lease) {
+	for lease < r.Lease && r.heartbeat(lease)+l.throttled > Window(lease) {
 		lease = min(2*lease, r.Lease)
 	}
 	return lease

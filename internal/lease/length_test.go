@@ -176,23 +176,29 @@ func TestQuestionsOfTheApp(t *testing.T) {
 	}
 }
 
-// LH10: a process that its CPU quota may stop asks for no lease that four such pauses would end.
+// LH10: a process whose CPU quota may delay it asks for no lease that this delay would end, however
+// quiet it is.
 func TestALeaseOutlastsThrottling(t *testing.T) {
-	for _, c := range []struct{ stopped, want time.Duration }{
+	for _, c := range []struct{ delay, want time.Duration }{
 		{0, 100 * ms},
-		{14 * ms, 100 * ms},     // a heartbeat of 25 ms and four of these, in a window of 81 ms
-		{15 * ms, 200 * ms},     // a CPU limit of 850m
-		{50 * ms, 400 * ms},     // of 500m: 100 ms and four of these, in 327 ms
-		{90 * ms, 800 * ms},     // of 100m: 100 ms and four of these, in 654 ms
-		{138 * ms, 800 * ms},    // at most
-		{139 * ms, time.Second}, // the roster's is the longest
-		{time.Hour, time.Second},
+		{50 * ms, 100 * ms},        // a CPU limit of 500m: a heartbeat of 25 ms more, in 81 ms
+		{57 * ms, 200 * ms},        // 50 ms more, in 163 ms
+		{160 * ms, 400 * ms},       // of 200m: 100 ms more, in 327 ms
+		{4 * 90 * ms, 800 * ms},    // of 100m: 100 ms more, in 654 ms
+		{554 * ms, 800 * ms},       // at most
+		{555 * ms, time.Second},    // the roster's is the longest
+		{8 * 95 * ms, time.Second}, // of 50m
+		{365 * time.Hour, time.Second},
 	} {
-		r := &Roster{Heartbeat: 100 * ms, Lease: time.Second, LeaseMinimum: 100 * ms}
-		l := &length{throttled: c.stopped}
+		r := &Roster{
+			Heartbeat:    100 * ms,
+			Lease:        time.Second,
+			LeaseMinimum: 100 * ms,
+		}
+		l := &length{throttled: c.delay}
 		l.adapt(r, 0)
 		if l.lease != c.want {
-			t.Errorf("stopped for %v, it asks for %v, want %v", c.stopped, l.lease, c.want)
+			t.Errorf("delayed by %v, it asks for %v, want %v", c.delay, l.lease, c.want)
 		}
 		l.lease, l.since = time.Second, time.Hour
 		now := time.Hour
@@ -200,12 +206,12 @@ func TestALeaseOutlastsThrottling(t *testing.T) {
 			l.renewed(r, r.heartbeat(l.lease), now)
 		}
 		if l.lease != c.want {
-			t.Errorf("stopped for %v, after ten quiet hours it asks for %v, want %v", c.stopped, l.lease,
+			t.Errorf("delayed by %v, after ten quiet hours it asks for %v, want %v", c.delay, l.lease,
 				c.want)
 		}
 		r.LeaseMinimum = 200 * ms
 		if l.adapt(r, now); l.lease != max(200*ms, c.want) {
-			t.Errorf("stopped for %v, with a shortest lease of 200 ms it asks for %v", c.stopped, l.lease)
+			t.Errorf("delayed by %v, with a shortest lease of 200 ms it asks for %v", c.delay, l.lease)
 		}
 	}
 }

@@ -12,8 +12,7 @@ type Config struct {
 	Saved State  // what the state directory holds; the zero State if it is empty
 	Seed  uint64 // of the random delays
 	Now   Reading
-	// Throttled is for how long the kernel may stop this process at a time, because it has used up
-	// its CPU quota (LH10); 0: it has none.
+	// Throttled is by how much the process's CPU quota may delay Burst (LH10); 0: it has none.
 	Throttled time.Duration
 }
 

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
@@ -105,6 +106,9 @@ func (w *World) begins(p int32) {
 	}
 }
 
+// throttling is by how much a CPU quota of 100m may delay lease.Burst.
+const throttling = 360 * time.Millisecond
+
 // run starts the agent of a pod.
 func (w *World) run(p int32) {
 	v := &w.processes[p]
@@ -122,6 +126,8 @@ func (w *World) run(p int32) {
 		Now:     v.clock.read(w.now),
 		Managed: true,
 		Rules:   w.sabotage.level(v.rules),
+		// every third incarnation has a CPU quota, which changes how long a lease it asks for (LH10)
+		Throttled: time.Duration(v.number%3/2) * throttling,
 	})
 	v.roster, v.seen, v.ticks, v.next = nil, election.State{}, 0, 0
 	v.ledger = lease.Ledger{}
