@@ -1,6 +1,6 @@
 // Package cpuquota tells how much longer some work may take because the kernel stops this process
-// each time that it has used up its CPU quota. Kubernetes gives a container such a quota for its CPU
-// limit. A process that runs one thread at a time is assumed.
+// each time that it has used up its CPU quota. Kubernetes gives a container such a quota for its
+// CPU limit. A process that runs one thread at a time is assumed.
 //
 // Not promised: quotas that the process does not see, such as its pod's, or that are set later, do
 // not count. Nor do bursts that the kernel may allow.

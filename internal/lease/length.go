@@ -63,9 +63,9 @@ type length struct {
 const (
 	// leastPatience and mostPatience bound how long it must go well until a shorter lease is tried.
 	leastPatience, mostPatience = 2 * time.Second, 10 * time.Minute
-	// Burst is the CPU time that may come between two renewals: handshakes, above all, of this process
-	// and of its voters, when another one comes back or is reached again. With a quota of 10 of 100 ms,
-	// half of that was not enough (ADR 7).
+	// Burst is the CPU time that may come between two renewals: above all handshakes, of this
+	// process and of its voters, when another one comes back or is reached again. With a quota of
+	// 10 of 100 ms, half of that was not enough (ADR 7).
 	Burst = 40 * time.Millisecond
 	// LeastLease is the shortest lease that a roster may name.
 	LeastLease = 40 * time.Millisecond

@@ -57,8 +57,8 @@ func (r *Running) Wrap(member string, command []string) ([]string, error) {
 	if r.condition.SlowDisk {
 		// strace gets a process group of its own: if it were stopped with the member, it would let most
 		// of the member's threads run on.
-		command = append([]string{"strace", "--daemonize=pgroup", "--follow-forks", "--seccomp-bpf", "--quiet=all",
-			"--output=/dev/null",
+		command = append([]string{"strace", "--daemonize=pgroup", "--follow-forks", "--seccomp-bpf",
+			"--quiet=all", "--output=/dev/null",
 			"--trace=fsync,fdatasync", "--inject=fsync,fdatasync:delay_enter=" + strconv.Itoa(slowness)},
 			command...)
 	}

@@ -22,8 +22,8 @@ type permission struct {
 }
 
 // worthwhile is how long a permission must last for an app to begin to act. Two readings of a clock
-// lie between the agent's deadline and ours, so the same deadline comes twice a little apart: an app
-// that has ceased at the first does not act for a microsecond more.
+// lie between the agent's deadline and ours, so the same deadline comes twice a little apart: an
+// app that has ceased at the first does not act for a microsecond more.
 const worthwhile = register.Instant(time.Millisecond)
 
 // told takes what the agent says: that the app may act until an instant, or that it may not.
