@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -239,9 +240,10 @@ func (t *team) close() {
 // writeBook leaves what was said and done beside the members' logs, for whoever looks into a change
 // of leader, with the span that was judged.
 func (t *team) writeBook(from, to register.Instant) error {
-	text := fmt.Sprintf("# judged from %d to %d\n", from, to)
+	var text strings.Builder
+	fmt.Fprintf(&text, "# judged from %d to %d\n", from, to)
 	for _, e := range t.book.Entries() {
-		text += fmt.Sprintf("%s %s\n", e.Member, e.Line)
+		fmt.Fprintf(&text, "%s %s\n", e.Member, e.Line)
 	}
-	return os.WriteFile(t.path("book.txt"), []byte(text), 0o600)
+	return os.WriteFile(t.path("book.txt"), []byte(text.String()), 0o600)
 }

@@ -213,8 +213,8 @@ func (s *sidecar) elect(
 	}
 	if config.Throttled > 0 {
 		s.logger.Warn("this container's CPU limit stops the agent now and then: as the coordinator of a "+
-			"Guarded group it asks for a longer lease, and is missed for longer if it fails; remove the "+
-			"limit, or make it 1 CPU or more", "delay", config.Throttled)
+			"Guarded group it may ask for a longer lease, and is missed for longer then if it fails; "+
+			"remove the limit, or make it 1 CPU or more", "delay", config.Throttled)
 	}
 	s.running.Store(true)
 	defer s.running.Store(false)

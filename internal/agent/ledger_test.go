@@ -150,24 +150,37 @@ func TestASessionIsToldTheNextDeadline(t *testing.T) {
 	})
 }
 
-// A session whose deadline does not move any more repeats it now and then, not without a pause, and
-// tells the app that it may not act within a millisecond after it has passed.
-func TestASessionRepeatsADeadlineNowAndThen(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		begun, deadline := time.Now(), 82*time.Millisecond-1
-		l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: time.Since(begun)} }))
-		l.grant(lease.Permission{Epoch: 1, Deadline: deadline})
-		api := appAPI{views: NewViews(), ledger: l}
-		api.views.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
-		var told []time.Duration
-		api.followPermission(t.Context(), func(_ string, data any) bool {
-			told = append(told, time.Since(begun))
-			return data.(permissionJSON).MayAct && len(told) < 100
+// A session whose deadline does not move repeats it, but not without a pause. It tells the app of
+// one that moves at last, and that it may not act within a millisecond after it has passed.
+func TestASessionRepeatsADeadline(t *testing.T) {
+	const deadline, next = 82*time.Millisecond - 1, 164 * time.Millisecond
+	for _, moves := range []bool{false, true} {
+		bubble.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: time.Since(begun)} }))
+			l.grant(lease.Permission{Epoch: 1, Deadline: deadline})
+			if moves {
+				time.AfterFunc(deadline-time.Millisecond, func() {
+					l.grant(lease.Permission{Epoch: 1, Deadline: next})
+				})
+			}
+			api := appAPI{views: NewViews(), ledger: l}
+			api.views.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
+			var told []time.Duration
+			api.followPermission(t.Context(), func(_ string, data any) bool {
+				told = append(told, time.Since(begun))
+				p := data.(permissionJSON)
+				return p.MayAct && p.DeadlineBoottime < int64(next) && len(told) < 100
+			})
+			last, due := told[len(told)-1], deadline
+			if moves {
+				due -= time.Millisecond
+			}
+			if last < due || last > due+time.Millisecond || len(told) > 15 {
+				t.Errorf("moves %t: it was told after %v, the last of which is to be %v", moves, told, due)
+			}
 		})
-		if last := told[len(told)-1]; last < deadline || last > deadline+time.Millisecond || len(told) > 14 {
-			t.Errorf("it was told after %v, the last of which is to be %v", told, deadline)
-		}
-	})
+	}
 }
 
 // An app is told of each revocation, also if the next permission was granted before it could be

@@ -20,9 +20,8 @@ const noSession = "a session ties this process's candidacy to it: an app that me
 // meansSession reports whether a request means to open a session.
 func meansSession(r *http.Request) bool { return r.Header.Get(sessionHeader) == sessionOpen }
 
-// againAtLeast is how long a session says nothing about a deadline that has not moved, unless it
-// has passed before that.
-const againAtLeast = 5 * time.Millisecond
+// againAtLeast is how long a session says nothing if nothing has changed.
+const againAtLeast = time.Millisecond
 
 // followPermission is a session. It tells the app whether it may act: now, at each change, and
 // again when a third of the time that it was told last has passed. A permission ends at its
@@ -49,8 +48,7 @@ func (a appAPI) followPermission(ctx context.Context, say say) {
 		}
 		again := keepAlive
 		if viewed.guarded() && l.MayAct {
-			left := time.Duration(l.Remaining) * time.Millisecond // rounded down
-			again = max(left/3, min(left+time.Millisecond, againAtLeast))
+			again = max(time.Duration(l.Remaining)*time.Millisecond/3, againAtLeast)
 		}
 		timer := time.NewTimer(again)
 		select {

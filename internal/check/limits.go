@@ -29,7 +29,7 @@ func (b *book) limits(n *Namespace) {
 			}
 		}
 		b.judge(check, Warning, display.Enumerate(small),
-			"A throttled coordinator may lose its lease for no reason, and asks for a longer one. "+
+			"A throttled coordinator may lose its lease for no reason, or ask for a longer one. "+
 				"Exempt the agents from the LimitRange, or make its default 1 CPU or more.")
 	}
 

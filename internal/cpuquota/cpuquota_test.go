@@ -75,6 +75,15 @@ func TestDelay(t *testing.T) {
 			},
 			want: 50 * time.Millisecond,
 		},
+		"version 1, whose mount was made in another namespace": {
+			files: map[string]string{
+				"proc/self/cgroup":                            "3:cpu,cpuacct:/\n",
+				"proc/self/mountinfo":                         version1("/kubepods/pod7/c1"),
+				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us":  "50000\n",
+				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
+			},
+			want: 50 * time.Millisecond,
+		},
 		"version 1, of which the container sees another namespace's path": {
 			files: map[string]string{
 				"proc/self/cgroup":                            "3:cpu,cpuacct:/\n",
@@ -112,7 +121,7 @@ func TestDelay(t *testing.T) {
 			files: map[string]string{
 				"proc/self/cgroup":      "0::/\n",
 				"proc/self/mountinfo":   other + cgroup2,
-				"sys/fs/cgroup/cpu.max": "10000 9223372036854775807\n",
+				"sys/fs/cgroup/cpu.max": "10000 2000000\n",
 			},
 		},
 		"a quota without a period": {

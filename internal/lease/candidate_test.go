@@ -395,26 +395,37 @@ func TestSilenceIsNoSplit(t *testing.T) {
 	}
 }
 
-// C6, found: a voter that was restarted denies, because it is bound to what it held before, and all
-// disks take 2 T. The others are waited for as long again as the process's own vote took; they are
-// taken for lost after that, and for as long as the own vote has not been written not at all.
+// C6, found: a voter that was restarted denies, because it is bound to what it held before, and
+// others have disks that take longer than 2 T. They are waited for if they would have promised by
+// the pre-vote, whatever this process's own disk takes, and so is this process itself.
 func TestSlowDisksAreNoSplit(t *testing.T) {
 	for name, c := range map[string]struct {
-		own, other time.Duration // what the disks take; 0: it answers never
+		supports   bool          // P1, by its answer to the pre-vote; else P2 does
+		own, other time.Duration // what the disks of this process and of P1 take; 0: no answer
 		gives      time.Duration // up after so long; 0: it is elected
 	}{
-		"all disks take 2 T":              {own: 420 * ms, other: 700 * ms},
-		"the others are dead":             {own: 420 * ms, gives: 840 * ms},
-		"its own takes no time":           {own: 5 * ms, gives: 400 * ms},
-		"its own never writes":            {gives: lease1},
-		"its own never, the other slowly": {other: 900 * ms, gives: lease1},
+		"all disks take more than 2 T": {true, 420 * ms, 700 * ms, 0},
+		"only the other one's does":    {true, 5 * ms, 700 * ms, 0},
+		"only its own does":            {true, 700 * ms, 5 * ms, 0},
+		"it has died since":            {true, 5 * ms, 0, lease1},
+		"it was dead before":           {false, 5 * ms, 0, 400 * ms},
+		"its own never writes":         {true, 0, 5 * ms, lease1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSolo(t, rosterOf(3), "P3")
+			s := newSolo(t, rosterOf(4), "P3") // three are a majority
 			s.slow = true
-			p := s.seeking()
+			s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+			ask := s.sent(lease.PreVote, "P1")
+			s.response("P4", s.answer(ask, true))
+			if c.supports {
+				s.response("P1", s.answer(ask, true))
+			} else {
+				s.response("P2", s.answer(ask, true))
+			}
+			p := s.sent(lease.Vote, "P1")
 			begun, released := s.now, time.Duration(0)
 			s.response("P2", s.answer(p, false))
+			s.response("P4", s.answer(p, true))
 			for s.now < begun+2*lease1 && !s.may() && released == 0 {
 				asked := s.after(5 * ms)
 				waited := s.now - begun

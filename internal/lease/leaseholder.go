@@ -115,13 +115,13 @@ func (m *Machine) driveLeaseholder() {
 	}
 	if l.held != nil && l.held.roster != m.roster &&
 		(l.sought == nil || l.sought.roster != m.roster) {
-		m.seek(1) // LH5
+		m.seek(1, nil) // LH5
 		l.nextRound = m.now.Boot
 	}
 	if l.held != nil && l.sought == nil && m.now.Boot >= l.outbidAfter {
 		if ballot := l.held.outbid(); ballot > 0 { // LH9
 			l.outbidAfter = m.now.Boot + m.roster.Lease
-			m.seek(ballot)
+			m.seek(ballot, nil)
 		}
 	}
 	m.evaluateVotes()

@@ -23,8 +23,9 @@ import "time"
 // reads on before. So the time between two questions, plus a heartbeat, is also to be at most nine
 // tenths of the window. Questions that even the longest lease is too short for do not count.
 //
-// A process whose CPU quota may delay it asks for no shorter lease than one in which a renewal may
-// come late by what Burst takes longer then: a heartbeat and that delay are at most the window.
+// A process whose CPU quota may delay it asks, within the roster's bounds, for no shorter lease
+// than one in which a renewal may come late by what Burst takes longer then: a heartbeat and that
+// delay are at most the window.
 //
 // A lease is renewed four times while it runs, or every heartbeat of the roster if that is more
 // often. The renewal says when the next one is due (V9, F4).

@@ -17,8 +17,8 @@ func (m *Machine) Next() Instant {
 	if l.sought != nil && l.held == nil {
 		at(l.nextRound)
 		at(l.sought.since + l.sought.roster.Lease)
-		if lost := m.lostFrom(l.sought); lost > m.now.Boot {
-			at(lost)
+		if split := l.sought.since + splitAfter*m.t; split > m.now.Boot {
+			at(split)
 		}
 	}
 	if l.steppingDown != nil {

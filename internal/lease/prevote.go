@@ -147,7 +147,7 @@ func (m *Machine) evaluatePreVote() {
 	switch {
 	case wantsLease && granted >= majority: // C3
 		s.purpose = noPreVote
-		m.seek(s.ballot(m.roster.Generation, majority))
+		m.seek(s.ballot(m.roster.Generation, majority), s)
 	case s.purpose == transfer && support >= majority: // PR3
 		s.purpose = noPreVote
 		m.send(s.about.Name, Request{
@@ -201,6 +201,15 @@ func (s *preVote) awaits(r *Roster) bool {
 		}
 	}
 	return false
+}
+
+// supporters are the voters that would promise.
+func (s *preVote) supporters() []bool {
+	all := make([]bool, len(s.responses))
+	for i, v := range s.responses {
+		all[i] = s.answered[i] && v.Granted
+	}
+	return all
 }
 
 // ballot returns the ballot to ask votes for (C3).

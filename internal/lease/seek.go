@@ -8,15 +8,16 @@ package lease
 //
 // C6. It asks for the same epoch again every heartbeat, because a voter with a slow disk has
 // written it by then, until a majority has promised, or so many have denied that no majority is
-// left, or L has passed. If any have denied, those that have not answered for 2 T count with them:
-// they may be dead, and votes that are split must not be kept from each other for a whole lease. If
-// this process's own vote took its disk longer than T, they have twice that time: their disks may
-// be as slow. In all cases but the first it sends RELEASE, and the next attempt begins with a
+// left, or L has passed. If any have denied, those that have not answered for 2 T count with them,
+// except those that would have promised by their answer to the pre-vote: the others may be dead,
+// and votes that are split must not be kept from each other for a whole lease; but these run, and
+// have slow disks. In all cases but the first it sends RELEASE, and the next attempt begins with a
 // pre-vote after a random part of T, of 2 T the next time, and so on up to 8 T. If a new roster
 // comes meanwhile it sends RELEASE, too, and tries again at once.
 
-// seek asks for the votes of an epoch with at least this ballot (C3, LH5, LH9).
-func (m *Machine) seek(ballot int64) {
+// seek asks for the votes of an epoch with at least this ballot (C3, LH5, LH9). The pre-vote says
+// who would promise it; nil: there was none, because this process holds the lease.
+func (m *Machine) seek(ballot int64, s *preVote) {
 	l := &m.leaseholder
 	if own := m.voter.Highest; m.voter.votes && own.Generation() == m.roster.Generation {
 		ballot = max(ballot, own.Ballot()+1)
@@ -30,6 +31,9 @@ func (m *Machine) seek(ballot int64) {
 		return
 	}
 	l.sought = newTally(NewEpoch(m.roster.Generation, ballot), m.roster, m.now.Boot)
+	if s != nil {
+		l.sought.support = s.supporters()
+	}
 	l.lastSought = l.sought.epoch
 	m.requestVotes(l.sought, Vote)
 	if l.held == nil {
@@ -100,9 +104,6 @@ func (m *Machine) voted(from Incarnation, v Response) {
 		if t == nil || t.epoch != v.Epoch {
 			continue
 		}
-		if from == m.self && v.Granted && t.own == 0 {
-			t.own = m.now.Boot
-		}
 		gap := t.count(from, v, m.now.Boot)
 		if gap > 0 && t == m.leaseholder.held && t.roster == m.roster {
 			m.leaseholder.length.renewed(m.roster, gap, m.now.Boot)
@@ -121,28 +122,15 @@ func (m *Machine) evaluateVotes() {
 		m.take(t)
 	case l.held != nil:
 		if t.refused(true) {
-			m.seek(t.nextBallot())
+			m.seek(t.nextBallot(), nil)
 		}
 	case t.refused(false), m.now.Boot-t.since >= t.roster.Lease,
-		m.now.Boot >= m.lostFrom(t) && t.split():
+		m.now.Boot-t.since >= splitAfter*m.t && t.split():
 		m.abandonSought()
 	case m.now.Boot >= l.nextRound: // C6
 		l.nextRound = m.now.Boot + m.heartbeat
 		m.requestVotes(t, Vote)
 	}
-}
-
-// lostFrom returns from when on voters that have not answered count as lost, if others have denied
-// (C6). While this process's own vote waits for the disk, so may theirs.
-func (m *Machine) lostFrom(t *tally) Instant {
-	took := m.t
-	switch {
-	case t.own > 0:
-		took = max(took, t.own-t.since)
-	case m.voter.To == m.self && m.voter.Highest == t.epoch:
-		return t.since + t.roster.Lease
-	}
-	return t.since + splitAfter*took
 }
 
 // take makes this process the leaseholder of the epoch that it sought.

@@ -172,7 +172,7 @@ func (s *snapshot) leaseholder(m *Machine) {
 	}
 	if l.held == nil && l.sought != nil {
 		s.due(l.sought.since + l.sought.roster.Lease)
-		s.due(m.lostFrom(l.sought))
+		s.due(l.sought.since + splitAfter*m.t)
 	}
 	if m.roster != nil && m.roster.shortest() != m.roster.Lease { // LH10
 		p := &l.length
@@ -203,6 +203,7 @@ func (s *snapshot) tally(t *tally) {
 		s.number(t.highest[i])
 	}
 	s.flags(t.denied...)
+	s.flags(t.support...)
 	rounds := t.rounds // where a round stands among them makes no difference
 	slices.SortFunc(rounds[:], func(a, b round) int { return int(a.number) - int(b.number) })
 	for _, r := range rounds {

@@ -14,10 +14,10 @@ type tally struct {
 	epoch    Epoch
 	roster   *Roster
 	since    Instant
-	own      Instant   // when this process's own vote counted; 0: it has not
 	promised []Instant // until when this process relies on each promise; 0: not promised
 	asked    []Instant // when the newest request was sent that each has granted; 0: none
 	denied   []bool    // whose last response was a denial
+	support  []bool    // who would have promised, by the pre-vote; nil: there was none
 	highest  []int64   // the ballot that each denial was for; 0: denied for another reason
 	rounds   [32]round // the newest rounds, to know when the request of a response was sent
 	deadline Instant   // until when a majority has promised the epoch (LH2); 0 if none has
@@ -150,15 +150,15 @@ func (t *tally) refused(ballotsOnly bool) bool {
 	return denied > t.roster.voters()-t.roster.majority()
 }
 
-// split reports whether somebody has denied, and no majority is left without those that have not
-// answered (C6).
+// split reports whether somebody has denied, and no majority is left without those that have
+// neither answered nor supported this process before (C6).
 func (t *tally) split() bool {
 	denied, silent := 0, 0
 	for i, q := range t.roster.Members {
 		switch {
 		case t.denied[i]:
 			denied++
-		case q.Voter && t.promised[i] == 0:
+		case q.Voter && t.promised[i] == 0 && (t.support == nil || !t.support[i]):
 			silent++
 		}
 	}

@@ -25,9 +25,8 @@ const (
 	// preVoteAttempts is how many pre-votes in a row may find no majority before a candidate
 	// withdraws for a while (C5).
 	preVoteAttempts = 2
-	// splitAfter is how long a voter may take to answer if others deny, in T or in what this
-	// process's own disk took, whichever is longer; maxSplits bounds, as a power of two, the random
-	// part of T until the next attempt (C6).
+	// splitAfter is how long a voter may take to answer, in T, if others deny; maxSplits bounds, as a
+	// power of two, the random part of T until the next attempt (C6).
 	splitAfter, maxSplits = 2, 3
 	// restLeast and restMore bound how long it withdraws (C5, LH4), in T: 4 to 8.
 	restLeast, restMore = 4, 4

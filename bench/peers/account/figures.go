@@ -88,7 +88,8 @@ func (j *judge) take(e Entry) {
 	case Killed:
 		j.dead[e.Member] = true
 		leads := j.leads[e.Member]
-		j.leave(e.Member)
+		delete(j.leads, e.Member)
+		delete(j.hit, e.Member)
 		j.strike(e, leads, counts)
 	case Stopped:
 		j.stopped[e.Member] = true
@@ -118,17 +119,18 @@ func (j *judge) strike(e Entry, leads, counts bool) {
 	if counts && j.reached() == 0 {
 		j.killed = e.At
 	}
+	j.adopt()
 }
 
-// goOn: a member that was stopped, or cut off, is back. If it leads still, nobody else has taken
-// over.
+// goOn: a member that was stopped, or cut off, is back. If it leads still, and nobody has taken
+// over, the fault has come to nothing.
 func (j *judge) goOn(e Entry) {
-	if !j.leads[e.Member] || j.killed == 0 {
-		return
+	if j.leads[e.Member] && j.killed != 0 {
+		j.figures.Unanswered++
+		j.killed, j.struck = 0, false
+		delete(j.hit, e.Member)
 	}
-	j.figures.Unanswered++
-	j.killed, j.struck = 0, false
-	delete(j.hit, e.Member)
+	j.adopt()
 }
 
 func (j *judge) cease(e Entry, counts bool) {
@@ -138,21 +140,22 @@ func (j *judge) cease(e Entry, counts bool) {
 	if counts && !j.hit[e.Member] {
 		j.figures.Lapses++
 	}
-	j.leave(e.Member)
+	delete(j.leads, e.Member)
+	delete(j.hit, e.Member)
+	j.adopt()
 }
 
-// leave: a member does not lead any more. If one of two is left that others reach, it is from now
-// on the one that faults strike.
-func (j *judge) leave(member string) {
-	delete(j.leads, member)
-	delete(j.hit, member)
-	if j.reached() != 1 || j.leads[j.last] {
+// adopt: where two members led, and others reach only one of them now, that one is the leader from
+// now on, though it was not the last to begin: a fault that strikes it causes a change, and another
+// one does not.
+func (j *judge) adopt() {
+	if j.reached() != 1 {
 		return
 	}
-	for other := range j.leads {
-		if !j.stopped[other] && !j.cut[other] {
-			j.last, j.struck = other, false
-			delete(j.hit, other)
+	for member := range j.leads {
+		if !j.stopped[member] && !j.cut[member] && member != j.last {
+			j.last, j.struck = member, false
+			delete(j.hit, member)
 		}
 	}
 }

@@ -147,6 +147,28 @@ func TestJudge(t *testing.T) {
 				Failovers:  Durations{12 * ms},
 			},
 		},
+		"one that is back, and the only one, is the leader": {
+			"5 p1 leads, 20 p1 cut, 32 p2 leads, 50 p2 ceases, 60 p1 mended, 70 p1 killed, 80 p3 leads",
+			Figures{
+				Strikes:    2,
+				Lapses:     1,
+				Leaderless: 32 * ms,
+				Unprovoked: 10 * ms,
+				Two:        18 * ms,
+				Failovers:  Durations{12 * ms, 10 * ms},
+			},
+		},
+		"two lead, the last of them is cut off, and the other one ceases": {
+			"5 p1 leads, 20 p2 leads, 30 p2 cut, 40 p1 ceases, 45 p3 leads",
+			Figures{
+				Strikes:    1,
+				Spurious:   Durations{10 * ms, 35 * ms},
+				Lapses:     1,
+				Leaderless: 5 * ms,
+				Unprovoked: 5 * ms,
+				Two:        20*ms + 65*ms,
+			},
+		},
 		"a cut that nobody takes over in": {
 			"5 p1 leads, 20 p1 cut, 50 p1 mended",
 			Figures{Strikes: 1, Leaderless: 30 * ms, Unanswered: 1},
