@@ -198,7 +198,7 @@ func (s *sidecar) elect(
 		Certified:   s.certified,
 		Version:     version,
 		Rules:       lease.Rules,
-		Throttled:   cpuquota.Delay(lease.Burst),
+		Throttled:   s.throttled(),
 		Views:       s.views,
 		Meter:       s.meter,
 		Accounts:    s.accounts,
@@ -211,14 +211,21 @@ func (s *sidecar) elect(
 			return roster.Open(s.keyring, signed)
 		}
 	}
-	if config.Throttled > 0 {
-		s.logger.Warn("this container's CPU limit stops the agent now and then: as the coordinator of a "+
-			"Guarded group it may ask for a longer lease, and is missed for longer then if it fails; "+
-			"remove the limit, or make it 1 CPU or more", "delay", config.Throttled)
-	}
 	s.running.Store(true)
 	defer s.running.Store(false)
 	return agent.Run(ctx, config)
+}
+
+// throttled returns by how much a CPU limit of this container may delay lease.Burst, and says what
+// follows from that.
+func (s *sidecar) throttled() time.Duration {
+	delay := cpuquota.Delay(lease.Burst)
+	if delay > 0 {
+		s.logger.Warn("this container's CPU limit stops the agent now and then: as the coordinator of a "+
+			"Guarded group it may ask for a longer lease, and is missed for longer then if it fails; "+
+			"remove the limit, or make it 1 CPU or more", "delay", delay)
+	}
+	return delay
 }
 
 // save writes the state that the voter must keep to the state directory, and the roster unless it

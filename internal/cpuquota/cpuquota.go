@@ -139,7 +139,8 @@ func (q quota) delay(work time.Duration) time.Duration {
 	if q.run == 0 {
 		return 0
 	}
-	return (work + q.run - 1) / q.run * (q.period - q.run)
+	pauses := int64((work + q.run - 1) / q.run)
+	return time.Duration(pauses) * (q.period - q.run)
 }
 
 func read(dir, file string) string {
