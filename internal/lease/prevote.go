@@ -147,7 +147,7 @@ func (m *Machine) evaluatePreVote() {
 	switch {
 	case wantsLease && granted >= majority: // C3
 		s.purpose = noPreVote
-		m.seek(s.ballot(m.roster.Generation, majority), s)
+		m.seek(s.ballot(m.roster.Generation, majority), s.support())
 	case s.purpose == transfer && support >= majority: // PR3
 		s.purpose = noPreVote
 		m.send(s.about.Name, Request{
@@ -203,8 +203,8 @@ func (s *preVote) awaits(r *Roster) bool {
 	return false
 }
 
-// supporters are the voters that would promise.
-func (s *preVote) supporters() []bool {
+// support is which voters would promise.
+func (s *preVote) support() []bool {
 	all := make([]bool, len(s.responses))
 	for i, v := range s.responses {
 		all[i] = s.answered[i] && v.Granted

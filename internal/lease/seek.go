@@ -15,9 +15,9 @@ package lease
 // pre-vote after a random part of T, of 2 T the next time, and so on up to 8 T. If a new roster
 // comes meanwhile it sends RELEASE, too, and tries again at once.
 
-// seek asks for the votes of an epoch with at least this ballot (C3, LH5, LH9). The pre-vote says
-// who would promise it; nil: there was none, because this process holds the lease.
-func (m *Machine) seek(ballot int64, s *preVote) {
+// seek asks for the votes of an epoch with at least this ballot (C3, LH5, LH9). Support is who
+// would promise it, by the pre-vote; nil: there was none, because this process holds the lease.
+func (m *Machine) seek(ballot int64, support []bool) {
 	l := &m.leaseholder
 	if own := m.voter.Highest; m.voter.votes && own.Generation() == m.roster.Generation {
 		ballot = max(ballot, own.Ballot()+1)
@@ -31,9 +31,7 @@ func (m *Machine) seek(ballot int64, s *preVote) {
 		return
 	}
 	l.sought = newTally(NewEpoch(m.roster.Generation, ballot), m.roster, m.now.Boot)
-	if s != nil {
-		l.sought.support = s.supporters()
-	}
+	copy(l.sought.support, support)
 	l.lastSought = l.sought.epoch
 	m.requestVotes(l.sought, Vote)
 	if l.held == nil {

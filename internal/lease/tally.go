@@ -17,7 +17,7 @@ type tally struct {
 	promised []Instant // until when this process relies on each promise; 0: not promised
 	asked    []Instant // when the newest request was sent that each has granted; 0: none
 	denied   []bool    // whose last response was a denial
-	support  []bool    // who would have promised, by the pre-vote; nil: there was none
+	support  []bool    // who would have promised, by the pre-vote
 	highest  []int64   // the ballot that each denial was for; 0: denied for another reason
 	rounds   [32]round // the newest rounds, to know when the request of a response was sent
 	deadline Instant   // until when a majority has promised the epoch (LH2); 0 if none has
@@ -42,6 +42,7 @@ func newTally(e Epoch, r *Roster, now Instant) *tally {
 		promised: make([]Instant, n),
 		asked:    make([]Instant, n),
 		denied:   make([]bool, n),
+		support:  make([]bool, n),
 		highest:  make([]int64, n),
 	}
 }
@@ -150,19 +151,19 @@ func (t *tally) refused(ballotsOnly bool) bool {
 	return denied > t.roster.voters()-t.roster.majority()
 }
 
-// split reports whether somebody has denied, and no majority is left without those that have
-// neither answered nor supported this process before (C6).
+// split reports whether no majority is left without those that have neither answered nor supported
+// this process before (C6). A majority has supported it, so somebody has denied.
 func (t *tally) split() bool {
 	denied, silent := 0, 0
 	for i, q := range t.roster.Members {
 		switch {
 		case t.denied[i]:
 			denied++
-		case q.Voter && t.promised[i] == 0 && (t.support == nil || !t.support[i]):
+		case q.Voter && t.promised[i] == 0 && !t.support[i]:
 			silent++
 		}
 	}
-	return denied > 0 && denied+silent > t.roster.voters()-t.roster.majority()
+	return denied+silent > t.roster.voters()-t.roster.majority()
 }
 
 // nextBallot returns the ballot to try next: the lowest above that of this tally and those that a
