@@ -15,34 +15,40 @@ const (
 	other   = "20 1 8:1 / / rw,relatime - ext4 /dev/vda rw\n"
 )
 
+// container is what a container of version 2 sees whose cpu.max has this text.
+func container(limit string) map[string]string {
+	return map[string]string{
+		"proc/self/cgroup":      "0::/\n",
+		"proc/self/mountinfo":   other + cgroup2,
+		"sys/fs/cgroup/cpu.max": limit,
+	}
+}
+
+// container1 is what a container of version 1 sees that may run for 50 of 100 ms: the path of its
+// cgroup, and a mount that by its own words shows another path.
+func container1(own, shows string) map[string]string {
+	return map[string]string{
+		"proc/self/cgroup":                            "3:cpu,cpuacct:" + own + "\n",
+		"proc/self/mountinfo":                         other + memory1 + fmt.Sprintf(cgroup1, shows),
+		"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us":  "50000\n",
+		"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
+	}
+}
+
 func TestDelay(t *testing.T) {
-	version1 := func(shows string) string { return other + memory1 + fmt.Sprintf(cgroup1, shows) }
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  time.Duration
 	}{
 		"a container with a limit of 100m": {
-			files: map[string]string{
-				"proc/self/cgroup":       "0::/\n",
-				"proc/self/mountinfo":    other + cgroup2,
-				"sys/fs/cgroup/cpu.max":  "10000 100000\n",
-				"sys/fs/cgroup/cpu.stat": "nr_throttled 7\n",
-			},
-			want: 4 * 90 * time.Millisecond,
+			files: container("10000 100000\n"),
+			want:  4 * 90 * time.Millisecond,
 		},
 		"one without a limit": {
-			files: map[string]string{
-				"proc/self/cgroup":      "0::/\n",
-				"proc/self/mountinfo":   other + cgroup2,
-				"sys/fs/cgroup/cpu.max": "max 100000\n",
-			},
+			files: container("max 100000\n"),
 		},
 		"one with a limit of two CPUs": {
-			files: map[string]string{
-				"proc/self/cgroup":      "0::/\n",
-				"proc/self/mountinfo":   other + cgroup2,
-				"sys/fs/cgroup/cpu.max": "200000 100000\n",
-			},
+			files: container("200000 100000\n"),
 		},
 		"a quota of a cgroup above": {
 			files: map[string]string{
@@ -58,7 +64,7 @@ func TestDelay(t *testing.T) {
 		"version 1": {
 			files: map[string]string{
 				"proc/self/cgroup":                              "4:memory:/a\n3:cpu,cpuacct:/a\n0::/\n",
-				"proc/self/mountinfo":                           version1("/"),
+				"proc/self/mountinfo":                           other + memory1 + fmt.Sprintf(cgroup1, "/"),
 				"sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us":  "50000\n",
 				"sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us": "100000\n",
 				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us":    "-1\n",
@@ -67,31 +73,16 @@ func TestDelay(t *testing.T) {
 			want: 50 * time.Millisecond,
 		},
 		"version 1, of which the container sees its own cgroup": {
-			files: map[string]string{
-				"proc/self/cgroup":                            "3:cpu,cpuacct:/kubepods/pod7/c1\n",
-				"proc/self/mountinfo":                         version1("/kubepods/pod7/c1"),
-				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us":  "50000\n",
-				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
-			},
-			want: 50 * time.Millisecond,
+			files: container1("/kubepods/pod7/c1", "/kubepods/pod7/c1"),
+			want:  50 * time.Millisecond,
 		},
 		"version 1, whose mount was made in another namespace": {
-			files: map[string]string{
-				"proc/self/cgroup":                            "3:cpu,cpuacct:/\n",
-				"proc/self/mountinfo":                         version1("/kubepods/pod7/c1"),
-				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us":  "50000\n",
-				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
-			},
-			want: 50 * time.Millisecond,
+			files: container1("/", "/kubepods/pod7/c1"),
+			want:  50 * time.Millisecond,
 		},
 		"version 1, of which the container sees another namespace's path": {
-			files: map[string]string{
-				"proc/self/cgroup":                            "3:cpu,cpuacct:/\n",
-				"proc/self/mountinfo":                         version1("/../.."),
-				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us":  "50000\n",
-				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
-			},
-			want: 50 * time.Millisecond,
+			files: container1("/", "/../.."),
+			want:  50 * time.Millisecond,
 		},
 		"what nobody can read": {
 			files: map[string]string{
@@ -101,12 +92,8 @@ func TestDelay(t *testing.T) {
 			},
 		},
 		"a limit of 300m, of which more than one is used up": {
-			files: map[string]string{
-				"proc/self/cgroup":      "0::/\n",
-				"proc/self/mountinfo":   other + cgroup2,
-				"sys/fs/cgroup/cpu.max": "30000 100000\n",
-			},
-			want: 2 * 70 * time.Millisecond,
+			files: container("30000 100000\n"),
+			want:  2 * 70 * time.Millisecond,
 		},
 		"a mount point with a space, and a name with two dots": {
 			files: map[string]string{
@@ -118,11 +105,7 @@ func TestDelay(t *testing.T) {
 			want: 50 * time.Millisecond,
 		},
 		"a period that no kernel takes": {
-			files: map[string]string{
-				"proc/self/cgroup":      "0::/\n",
-				"proc/self/mountinfo":   other + cgroup2,
-				"sys/fs/cgroup/cpu.max": "10000 2000000\n",
-			},
+			files: container("10000 2000000\n"),
 		},
 		"a quota without a period": {
 			files: map[string]string{

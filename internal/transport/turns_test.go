@@ -130,7 +130,7 @@ func TestProcessesThatDoNotAnswerHoldUpOthersForMomentsOnly(t *testing.T) {
 			t.Errorf("took %s, longer than the %s of an attempt", took, most)
 		}
 		for range 10 {
-			time.Sleep(10 * time.Second)
+			<-time.After(10 * time.Second)
 			w.breaks <- struct{}{}
 			if took, most := w.untilUp(t, h, 1), 40/attemptsAtOnce*leastTurn; took > most {
 				t.Errorf("a link that broke was up again after %s, at most %s were to be expected",
@@ -153,7 +153,7 @@ func TestTurnsLastAsLongAsHandshakesHaveTaken(t *testing.T) {
 		}
 		attempt := func(took time.Duration, succeeds bool) {
 			turn := turns.take(t.Context(), longest)
-			time.Sleep(took)
+			<-time.After(took)
 			turn.end(succeeds)
 		}
 		lasts(time.Second)
