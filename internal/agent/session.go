@@ -20,7 +20,7 @@ const noSession = "a session ties this process's candidacy to it: an app that me
 // meansSession reports whether a request means to open a session.
 func meansSession(r *http.Request) bool { return r.Header.Get(sessionHeader) == sessionOpen }
 
-// againAtLeast is how long a session says nothing if nothing has changed.
+// againAtLeast is the least time after which a session repeats what has not changed.
 const againAtLeast = time.Millisecond
 
 // followPermission is a session. It tells the app whether it may act: now, at each change, and

@@ -25,8 +25,8 @@ type Figures struct {
 	Two time.Duration
 	// Failovers are the times from a fault until a member led again.
 	Failovers Durations
-	// Unanswered are faults after which no other member had led when the span ended, or when the
-	// fault did.
+	// Unanswered are faults after which nobody had led anew when the span ended, and those whose
+	// member led still when they ended.
 	Unanswered int
 }
 

@@ -107,7 +107,7 @@ func TestJudge(t *testing.T) {
 			"5 p1 leads, 20 p1 cut, 32 p2 leads, 36 p1 ceases, 40 p1 mended",
 			Figures{Strikes: 1, Leaderless: 12 * ms, Two: 4 * ms, Failovers: Durations{12 * ms}},
 		},
-		"one that is cut off ceases, and what was under way has it lead again": {
+		"one that is cut off ceases, and leads again for a moment": {
 			"5 p1 leads, 20 p1 cut, 26 p1 ceases, 27 p1 leads, 30 p1 ceases, 32 p2 leads, 40 p1 mended",
 			Figures{Strikes: 1, Leaderless: 12 * ms, Failovers: Durations{12 * ms}},
 		},
