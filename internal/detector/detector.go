@@ -38,6 +38,7 @@ type Finding struct {
 
 // Detector watches the coordinator and whatever other processes an algorithm depends on.
 type Detector struct {
+	rank        func() int // see New
 	timing      Timing
 	round       estimate
 	watched     []watch // in the order in which they are asked
@@ -48,6 +49,7 @@ type Detector struct {
 	// when the coordinator is to be suspected, though it may answer; zero: not
 	suspectAt Instant
 	patient   bool    // because it elects; better evidence may come before that
+	again     bool    // and once in T from then on; not because of its silence alone
 	due       Instant // when the last Tick asked to be called again
 	sequence  uint64
 }
@@ -62,9 +64,10 @@ type watch struct {
 	measured Instant // when the newest answer was measured
 }
 
-// New returns a detector that watches nobody.
-func New(t Timing) *Detector {
-	return &Detector{timing: t}
+// New returns a detector that watches nobody. The rank, which is asked for when there is evidence
+// about the coordinator, counts the live candidates between this process and the coordinator.
+func New(t Timing, rank func() int) *Detector {
+	return &Detector{timing: t, rank: rank}
 }
 
 // SetTiming changes the bounds.
@@ -97,7 +100,7 @@ func (d *Detector) timeout(w *watch) time.Duration {
 // elected it, so it may run, and if it does not it is named silent once more, and suspected.
 func (d *Detector) Watch(coordinator string, others []string) {
 	if coordinator != d.coordinator {
-		d.coordinator, d.suspectAt, d.patient = coordinator, 0, false
+		d.coordinator, d.suspectAt, d.patient, d.again = coordinator, 0, false, false
 		if w := find(d.watched, coordinator); w != nil && w.silent {
 			*w, d.due = watch{process: coordinator, measured: w.measured}, 0
 		}
@@ -168,13 +171,20 @@ func (d *Detector) Heard(process string, every time.Duration, now Instant) {
 }
 
 // Closed takes evidence about the coordinator that needs no waiting: of a kernel, or its own word
-// that it coordinates not. The rank, which is asked for if the evidence is new, counts the live
-// candidates between this process and the coordinator: the one just below it suspects at once, each
-// further one a step later, so that the announcement of the first reaches most of them before they
-// call an election too (hazard B11).
-func (d *Detector) Closed(process string, rank func() int, now Instant) {
-	if process == d.coordinator && (d.suspectAt == 0 || d.patient) {
-		d.suspectAt, d.patient = now+min(time.Duration(rank())*d.step(), d.T()), false
+// that it coordinates not.
+func (d *Detector) Closed(process string, now Instant) {
+	if process == d.coordinator {
+		d.miss(now)
+		d.again = true
+	}
+}
+
+// miss takes evidence that the coordinator has failed. The process just below it suspects at once,
+// each further one a step later, so that the announcement of the first reaches most of them before
+// they call an election too (hazard B11).
+func (d *Detector) miss(now Instant) {
+	if d.suspectAt == 0 || d.patient {
+		d.suspectAt, d.patient = now+min(time.Duration(d.rank())*d.step(), d.T()), false
 		d.due = 0
 	}
 }
@@ -183,7 +193,7 @@ func (d *Detector) Closed(process string, rank func() int, now Instant) {
 // it says so within T; if it has ceased to coordinate, its election is heard of, as a rule sooner.
 func (d *Detector) Electing(process string, now Instant) {
 	if process == d.coordinator && d.suspectAt == 0 {
-		d.suspectAt, d.patient = now+d.T(), true
+		d.suspectAt, d.patient, d.again = now+d.T(), true, true
 		d.due = 0
 	}
 }
@@ -192,7 +202,7 @@ func (d *Detector) Electing(process string, now Instant) {
 // coordinator says that it is one.
 func (d *Detector) Opened(process string) {
 	if process == d.coordinator {
-		d.suspectAt, d.patient = 0, false
+		d.suspectAt, d.patient, d.again = 0, false, false
 	}
 }
 
@@ -214,7 +224,7 @@ func (d *Detector) Tick(now Instant) Finding {
 			w.silent = true
 			f.Silent = append(f.Silent, w.process)
 			if w.process == d.coordinator {
-				f.Suspect = w.process
+				d.miss(now)
 			}
 		}
 		if w.sent == 0 || now-w.sent >= d.timing.Heartbeat {
@@ -223,7 +233,10 @@ func (d *Detector) Tick(now Instant) Finding {
 	}
 	if d.suspectAt != 0 && now >= d.suspectAt {
 		f.Suspect = d.coordinator
-		d.suspectAt, d.patient = now+d.T(), false // again, should the election come to nothing
+		d.suspectAt, d.patient = 0, false
+		if d.again { // should the election come to nothing
+			d.suspectAt = now + d.T()
+		}
 	}
 	d.due, d.finding = d.Next(now), f
 	return f

@@ -12,13 +12,17 @@ const heartbeat, timeout = 100 * time.Millisecond, 500 * time.Millisecond
 
 // watching returns a detector that watches P5, and a clock that Ticks it as it asks to be.
 func watching() (*detector.Detector, *clock) {
-	d := detector.New(detector.Timing{Heartbeat: heartbeat, Timeout: timeout})
-	d.Watch("P5", nil)
-	return d, &clock{d: d, now: 1000 * time.Second}
+	c := &clock{now: 1000 * time.Second}
+	c.d = detector.New(detector.Timing{Heartbeat: heartbeat, Timeout: timeout}, func() int {
+		return c.rank
+	})
+	c.d.Watch("P5", nil)
+	return c.d, c
 }
 
 type clock struct {
 	d     *detector.Detector
+	rank  int // of this process
 	now   detector.Instant
 	asked []detector.Question
 }
@@ -143,7 +147,8 @@ func TestClosedLinkStaggers(t *testing.T) {
 		d, c := watching()
 		c.run(time.Second, time.Millisecond)
 		since := c.now
-		d.Closed("P5", func() int { return rank }, c.now)
+		c.rank = rank
+		d.Closed("P5", c.now)
 		if !c.run(time.Minute, time.Millisecond) {
 			t.Fatalf("rank %d does not suspect", rank)
 		}
@@ -155,10 +160,30 @@ func TestClosedLinkStaggers(t *testing.T) {
 	}
 }
 
+// Silence, too: or all processes would call an election as soon as a coordinator stands still.
+func TestSilenceStaggers(t *testing.T) {
+	var last time.Duration
+	for _, rank := range []int{0, 1, 2, 18, 1000} {
+		d, c := watching()
+		c.rank = rank
+		c.run(time.Second, time.Millisecond)
+		since := c.now
+		if !c.run(time.Minute, 0) {
+			t.Fatalf("rank %d does not suspect", rank)
+		}
+		took := c.now - since
+		if took <= last || took > 2*d.T()+heartbeat {
+			t.Errorf("rank %d suspects after %v, after %v for the rank before", rank, took, last)
+		}
+		last = took
+	}
+}
+
 func TestOpenedTakesTheEvidenceBack(t *testing.T) {
 	d, c := watching()
 	c.run(time.Second, time.Millisecond)
-	d.Closed("P5", func() int { return 3 }, c.now)
+	c.rank = 3
+	d.Closed("P5", c.now)
 	d.Opened("P5")
 	if c.run(time.Second, time.Millisecond) {
 		t.Error("suspected although the link is there again")
@@ -180,7 +205,7 @@ func TestElectingCoordinatorHasT(t *testing.T) {
 		"it coordinates": {func(d *detector.Detector, _ detector.Instant) { d.Opened("P5") }, 0},
 		"its link closes": {
 			func(d *detector.Detector, now detector.Instant) {
-				d.Closed("P5", func() int { return 1 }, now)
+				d.Closed("P5", now)
 			},
 			2 * time.Millisecond,
 		},
@@ -193,6 +218,7 @@ func TestElectingCoordinatorHasT(t *testing.T) {
 		},
 	} {
 		d, c0 := watching()
+		c0.rank = 1
 		c0.run(time.Second, time.Millisecond)
 		d.Electing("P5", c0.now)
 		if c0.run(moment, time.Millisecond) {
@@ -212,22 +238,33 @@ func TestElectingCoordinatorHasT(t *testing.T) {
 func TestSuspectedAgainAfterT(t *testing.T) {
 	d, c := watching()
 	c.run(time.Second, time.Millisecond)
-	none := func() int { return 0 }
 	d.Electing("P5", c.now)
 	if !c.run(time.Second, time.Millisecond) {
 		t.Fatal("not suspected")
 	}
 	begun := c.now
 	c.now++
-	d.Closed("P5", none, c.now)
+	d.Closed("P5", c.now)
 	if !c.run(time.Second, time.Millisecond) || c.now-begun < d.T() {
 		t.Errorf("suspected again after %v, want %v", c.now-begun, d.T())
 	}
 }
 
+// A silent coordinator is suspected once, until it answers again.
+func TestSilenceIsSuspectedOnce(t *testing.T) {
+	d, c := watching()
+	c.run(time.Second, time.Millisecond)
+	if !c.run(time.Second, 0) || c.run(time.Minute, 0) {
+		t.Error("not suspected once")
+	}
+	if d.T() != 2*heartbeat {
+		t.Errorf("T is %v", d.T())
+	}
+}
+
 func TestEvidenceAboutOthersIsNoSuspicion(t *testing.T) {
 	d, c := watching()
-	d.Closed("P4", func() int { return 0 }, c.now)
+	d.Closed("P4", c.now)
 	if c.run(time.Second, time.Millisecond) {
 		t.Error("suspected P5 because of P4")
 	}
@@ -253,7 +290,7 @@ func TestOwnPauseIsNoEvidence(t *testing.T) {
 // Who is watched besides the coordinator (a ring's successor) is reported silent, without
 // suspecting the coordinator.
 func TestSilentSuccessor(t *testing.T) {
-	d := detector.New(detector.Timing{Heartbeat: heartbeat, Timeout: timeout})
+	d := detector.New(detector.Timing{Heartbeat: heartbeat, Timeout: timeout}, nil)
 	d.Watch("P5", []string{"P2"})
 	now := 1000 * time.Second
 	var silent []string

@@ -28,8 +28,10 @@ func BenchmarkHeartbeat(b *testing.B) {
 // A Node uses the memory of its Ready again: it is valid until the next Step or Advance only.
 func TestAHeartbeatAllocatesNothing(t *testing.T) {
 	for role, start := range roles {
-		if n := testing.AllocsPerRun(100, start(t, 5)); n != 0 {
-			t.Errorf("%s: %v allocations a heartbeat", role, n)
+		for _, size := range []int{5, 100} {
+			if n := testing.AllocsPerRun(100, start(t, size)); n != 0 {
+				t.Errorf("%s of %d: %v allocations a heartbeat", role, size, n)
+			}
 		}
 	}
 }

@@ -130,5 +130,5 @@ func (n *Node) linkDown(name string) {
 	}
 	n.elect(election.Event{Type: election.PeerDown, Process: name})
 	n.authorise(lease.Event{Type: lease.LinkDown, Process: name})
-	n.detector.Closed(name, n.election.Rank, n.now.Boot)
+	n.detector.Closed(name, n.now.Boot)
 }

@@ -96,7 +96,7 @@ func (n *Node) receivedAnswer(e *Event) {
 	case "":
 		n.detector.Electing(e.From, n.now.Boot)
 	default:
-		n.detector.Closed(e.From, n.election.Rank, n.now.Boot)
+		n.detector.Closed(e.From, n.now.Boot)
 	}
 	n.elect(election.Event{
 		Type:    election.Answered,

@@ -82,7 +82,7 @@ func (n *Node) enter(r *Roster) {
 			return
 		}
 	}
-	n.election, n.detector = m, detector.New(timing(r))
+	n.election, n.detector = m, detector.New(timing(r), m.Rank)
 	n.use(r)
 	n.note(Note{Type: Enters})
 	n.authorise(lease.Event{Type: lease.RosterChanged, Roster: leaseRoster(r)})

@@ -155,8 +155,10 @@ func hearsay(t *testing.T, h *stage) {
 		return p == 4 && q == 2 && m.Type == node.Answer
 	})
 	h.wait(t, "P5's ELECT passes", func() bool { return passed })
+	returns := false // not sooner, or P2 would be silent to P1 before the round has ended
 	h.hold(func(p, q int32, m *node.Message) bool {
-		return p == 0 && q == 1 && m.Type == node.Question
+		returns = returns || p == 4 && says(m, election.Elect) && m.Election.Process == "P2"
+		return returns && p == 0 && q == 1 && m.Type == node.Question
 	})
 	h.cut(1, 4, forever)
 	h.lost(1, 4, h.pair(1, 4))
