@@ -20,6 +20,8 @@ type Instant = time.Duration
 type Timing struct {
 	Heartbeat time.Duration // between two questions
 	Timeout   time.Duration // upper bound of T
+	// Crowded is how long T may become where it has proved too short; 0: no longer than Timeout.
+	Crowded time.Duration
 }
 
 // Question is what to ask whom.
@@ -41,6 +43,7 @@ type Detector struct {
 	rank        func() int // see New
 	timing      Timing
 	round       estimate
+	mistakes    mistakes
 	watched     []watch // in the order in which they are asked
 	spare       []watch // memory for the next list of them
 	finding     Finding // of the last Tick
@@ -60,6 +63,7 @@ type watch struct {
 	askedAt  Instant // when it was asked
 	sent     Instant // when the newest question was asked
 	silent   bool
+	missed   Instant // when the question was asked that it did not answer in time; 0: there is none
 	newestAt uint64
 	measured Instant // when the newest answer was measured
 }
@@ -75,11 +79,16 @@ func (d *Detector) SetTiming(t Timing) { d.timing = t }
 
 // T is the time within which a live process answers: what was measured, but at least two heartbeats
 // and at most the timeout. Before the first answer it is the timeout. The heartbeat is that of the
-// process that was last heard, or the timing's.
+// process that was last heard, or the timing's. Where T has proved too short, it is longer.
 func (d *Detector) T() time.Duration { return d.within(cmp.Or(d.heartbeat, d.timing.Heartbeat)) }
 
 // within is the time within which a process answers that is heard so often.
 func (d *Detector) within(heartbeat time.Duration) time.Duration {
+	return max(d.measured(heartbeat), min(d.mistakes.least, d.timing.Crowded))
+}
+
+// measured is that without what mistakes have taught.
+func (d *Detector) measured(heartbeat time.Duration) time.Duration {
 	if d.round.samples == 0 {
 		return d.timing.Timeout
 	}
@@ -102,7 +111,11 @@ func (d *Detector) Watch(coordinator string, others []string) {
 	if coordinator != d.coordinator {
 		d.coordinator, d.suspectAt, d.patient, d.again = coordinator, 0, false, false
 		if w := find(d.watched, coordinator); w != nil && w.silent {
-			*w, d.due = watch{process: coordinator, measured: w.measured}, 0
+			*w, d.due = watch{
+				process:  coordinator,
+				measured: w.measured,
+				missed:   w.missed,
+			}, 0
 		}
 	}
 	watched := d.spare[:0]
@@ -147,8 +160,20 @@ func (d *Detector) Answered(process string, sequence uint64, now Instant) {
 		d.round.add(now - w.sent)
 		w.measured = now
 	}
-	w.asked, w.silent = 0, false
+	if w.missed != 0 {
+		d.mistakes.made(now-w.missed, d.timing.Crowded, now)
+	}
+	w.asked, w.silent, w.missed = 0, false, 0
 }
+
+// Late takes an answer to something else than a question that came after T, so long after it was
+// asked for.
+func (d *Detector) Late(took time.Duration, now Instant) {
+	d.mistakes.made(took, d.timing.Crowded, now)
+}
+
+// Longest is after how long a late answer teaches nothing.
+func (d *Detector) Longest() time.Duration { return tooLate * d.timing.Crowded }
 
 // measureEvery is after how many heartbeats a process that sends heartbeats of its own is asked all
 // the same, to measure T.
@@ -162,7 +187,7 @@ func (d *Detector) Heard(process string, every time.Duration, now Instant) {
 	if w == nil {
 		return
 	}
-	w.askedAt, w.silent = now, false
+	w.askedAt, w.silent, w.missed = now, false, 0
 	if now-w.measured < measureEvery*d.timing.Heartbeat {
 		w.asked, w.sent = 0, now+every*3/2-d.timing.Heartbeat
 	}
@@ -173,6 +198,9 @@ func (d *Detector) Heard(process string, every time.Duration, now Instant) {
 // Closed takes evidence about the coordinator that needs no waiting: of a kernel, or its own word
 // that it coordinates not.
 func (d *Detector) Closed(process string, now Instant) {
+	if w := find(d.watched, process); w != nil {
+		w.missed = 0 // it may be another incarnation that answers
+	}
 	if process == d.coordinator {
 		d.miss(now)
 		d.again = true
@@ -214,14 +242,15 @@ func (d *Detector) step() time.Duration {
 // Tick says what is to be done at this instant. It is to be called again at Next.
 func (d *Detector) Tick(now Instant) Finding {
 	f := Finding{Ask: d.finding.Ask[:0], Silent: d.finding.Silent[:0]}
+	d.mistakes.forget(d.measured(d.timing.Heartbeat), now)
 	late := d.due != 0 && now-d.due > d.T()/2
 	for i := range d.watched {
 		w := &d.watched[i]
 		if late && w.asked != 0 { // this process itself stood still: answers may lie unread
-			w.askedAt = now
+			w.askedAt, w.missed = now, 0
 		}
 		if w.asked != 0 && !w.silent && now-w.askedAt >= d.timeout(w) {
-			w.silent = true
+			w.silent, w.missed = true, w.askedAt
 			f.Silent = append(f.Silent, w.process)
 			if w.process == d.coordinator {
 				d.miss(now)

@@ -39,6 +39,12 @@ var algorithms = map[string]func(*Machine) algorithm{
 	},
 }
 
+// IsBully reports whether an algorithm is one of the bullies, where each process asks all that rank
+// above it, and not a neighbour in a ring.
+func IsBully(algorithm string) bool {
+	return algorithm == "Bully" || algorithm == "StatusTableBully"
+}
+
 // Algorithms returns the API names of all algorithms, sorted.
 func Algorithms() []string {
 	names := make([]string, 0, len(algorithms))

@@ -133,7 +133,7 @@ func (e *episode) cancel() { e.begun = 0 }
 
 // around is how long before and after an episode messages belong to it: as long as an answer is
 // waited for.
-func (n *Node) around() time.Duration { return 2 * n.roster.Timeout }
+func (n *Node) around() time.Duration { return 2 * max(n.roster.Timeout, n.detector.T()) }
 
 // Latest returns what has come since View.Last: an account of the election that this process takes
 // part in now, which says neither who called it nor why; nil: of none. Late is what belongs to the

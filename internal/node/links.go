@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/detector"
+	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
@@ -82,7 +83,19 @@ func (n *Node) watchable(needed []string) string {
 	return c
 }
 
+// A Classic group of more than crowdedFrom processes may be too large for its machines. Where T
+// proves too short there, it may become perProcess for each of them. In a Guarded group it is the
+// lease that adapts (LH10). Rings, which wait for n times T, are left out.
+const (
+	crowdedFrom = 10
+	perProcess  = 50 * time.Millisecond
+)
+
 // timing is the detector's form of the roster's timing.
 func timing(r *Roster) detector.Timing {
-	return detector.Timing{Heartbeat: r.Heartbeat, Timeout: r.Timeout}
+	t := detector.Timing{Heartbeat: r.Heartbeat, Timeout: r.Timeout}
+	if n := len(r.Members); n > crowdedFrom && !r.Guarded && election.IsBully(r.Algorithm) {
+		t.Crowded = max(time.Duration(n)*perProcess, t.Timeout)
+	}
+	return t
 }

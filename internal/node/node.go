@@ -44,6 +44,8 @@ type Node struct {
 	holds     lease.Epoch
 
 	alarms  alarms
+	asking  unanswered // while AwaitAnswer runs
+	missed  unanswered
 	peers   peers
 	leaving leaving
 	writes  writes

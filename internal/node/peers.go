@@ -102,6 +102,7 @@ func (n *Node) linkChanged(e *Event) {
 	}
 	switch e.Type {
 	case LinkUp:
+		n.asking, n.missed = unanswered{}, unanswered{} // an answer may have waited for the link
 		n.linkUp(e.From)
 	case LinkDropped:
 		n.peers.unsilence(e.From)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
@@ -164,9 +165,7 @@ func Draw(algorithm string, seed uint64) Options {
 }
 
 // assumesNoOrder: the bullies do not name FIFO links among their assumptions.
-func assumesNoOrder(algorithm string) bool {
-	return algorithm == "Bully" || algorithm == "StatusTableBully"
-}
+func assumesNoOrder(algorithm string) bool { return election.IsBully(algorithm) }
 
 // DrawGuarded draws the options of a seed of a Guarded group.
 func DrawGuarded(algorithm string, seed uint64) Options {

@@ -1,0 +1,56 @@
+package detector
+
+import "time"
+
+// mistakes is what a detector learns from its mistakes: it named a process silent, and the answer
+// came after all. Whoever suspects wrongly waits longer from then on (Chandra and Toueg 1996). An
+// election is up to n² messages, so where many processes share few cores, one mistake would cause
+// the next, and the group would elect for ever.
+//
+// The late answer says how long T should have been: T is at least twice that from then on. When
+// there has been no mistake for a while, that is halved. If it was halved too early, the while
+// becomes twice as long.
+type mistakes struct {
+	least  time.Duration // T is not shorter than this
+	ease   Instant       // when it is halved next; 0: there was no mistake
+	calm   int           // how many times least there must be no mistake before that
+	halved bool          // since the last mistake
+}
+
+// Bounds of calm.
+const (
+	shortestCalm = 16
+	longestCalm  = 64
+)
+
+// tooLate is how many times what T may become an answer may take, to teach something.
+const tooLate = 4
+
+// made takes a mistake: the answer took so long. One that took much longer than T may become
+// teaches nothing: the process stood still, or was cut off.
+func (m *mistakes) made(took, longest time.Duration, now Instant) {
+	if took > tooLate*longest {
+		return
+	}
+	m.calm = max(m.calm, shortestCalm)
+	if m.halved && took <= 2*m.least { // before it was halved, T was long enough
+		m.calm = min(2*m.calm, longestCalm)
+	}
+	m.halved = false
+	m.least = max(m.least, min(2*took, longest))
+	m.ease = now + time.Duration(m.calm)*m.least
+}
+
+// forget halves the least T if there was no mistake for long enough. Once what is measured is as
+// long, the mistakes are forgotten.
+func (m *mistakes) forget(measured time.Duration, now Instant) {
+	if m.ease == 0 || now < m.ease {
+		return
+	}
+	if m.least <= measured {
+		*m = mistakes{}
+		return
+	}
+	m.least /= 2
+	m.halved, m.ease = true, now+time.Duration(m.calm)*max(m.least, measured)
+}

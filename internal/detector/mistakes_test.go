@@ -1,0 +1,141 @@
+package detector_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/detector"
+)
+
+// crowd returns a detector of a group that may be too many for its machines.
+func crowd() (*detector.Detector, *clock) {
+	d, c := watching()
+	d.SetTiming(detector.Timing{
+		Heartbeat: heartbeat,
+		Timeout:   timeout,
+		Crowded:   5 * time.Second,
+	})
+	c.run(5*time.Second, time.Millisecond)
+	return d, c
+}
+
+// mistake has P5 answer a question only after so long, and then become the coordinator once more.
+func (c *clock) mistake(took time.Duration) {
+	for len(c.d.Tick(c.now).Ask) == 0 {
+		c.now = c.d.Next(c.now)
+	}
+	asked := c.now
+	if c.run(took, 0) {
+		c.d.Watch("", []string{"P5"})
+		c.run(asked+took-c.now, 0)
+	}
+	c.now = asked + took
+	last := c.asked[len(c.asked)-1]
+	c.d.Answered("P5", last.Sequence, c.now)
+	c.d.Watch("P5", nil)
+}
+
+// What a process that was named silent answers late says how long T should have been.
+func TestALateAnswerLengthensT(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{
+		150 * time.Millisecond: 2 * heartbeat, // that is no mistake
+		800 * time.Millisecond: 1600 * time.Millisecond,
+		4 * time.Second:        5 * time.Second, // as long as it may become
+		21 * time.Second:       2 * heartbeat,   // it stood still, or was cut off
+	} {
+		d, c := crowd()
+		c.mistake(took)
+		if got := d.T(); got < want || got > want+heartbeat {
+			t.Errorf("an answer took %v: T is %v, want %v", took, got, want)
+		}
+	}
+}
+
+// In a group whose T has no more room, a late answer changes nothing.
+func TestTHasNoMoreRoom(t *testing.T) {
+	d, c := watching()
+	c.run(5*time.Second, time.Millisecond)
+	c.mistake(400 * time.Millisecond)
+	if d.T() > timeout {
+		t.Errorf("T is %v", d.T())
+	}
+}
+
+// A coordinator that is elected again before it has answered has answered late, too.
+func TestTheSilentIsElectedAgain(t *testing.T) {
+	d, c := crowd()
+	if !c.run(time.Second, 0) {
+		t.Fatal("not suspected")
+	}
+	d.Watch("", []string{"P5"})
+	d.Watch("P5", nil)
+	c.run(time.Second, 100*time.Millisecond)
+	if d.T() < 6*heartbeat {
+		t.Errorf("T is %v: it took three heartbeats to answer", d.T())
+	}
+}
+
+// When there was no mistake for 16 T, T is halved, and so on until it is what is measured. If it
+// was halved too early, the next time takes twice as long.
+func TestMistakesAreForgottenSlowly(t *testing.T) {
+	d, c := crowd()
+	halved := func() time.Duration {
+		before, since := d.T(), c.now
+		for d.T() > before*3/4 && c.now < since+time.Hour {
+			if c.run(heartbeat, time.Millisecond) {
+				t.Fatal("suspected")
+			}
+		}
+		return c.now - since
+	}
+	c.mistake(800 * time.Millisecond)
+	first := halved()
+	c.mistake(1200 * time.Millisecond)
+	second := halved() / 3 * 2 // of a T that is 3/2 as long
+	c.mistake(5 * time.Second) // that would have been one before, too
+	third := halved()
+	if third < 31*5*time.Second || third > 33*5*time.Second {
+		t.Errorf("halved %v after a mistake for which halving it was not to blame", third)
+	}
+	if first < 15*1600*time.Millisecond || second < first*3/2 || second > first*5/2 {
+		t.Errorf("halved after %v, and after another mistake by the same measure after %v", first, second)
+	}
+	c.run(20*time.Minute, time.Millisecond)
+	if d.T() != 2*heartbeat {
+		t.Errorf("T is %v in the end", d.T())
+	}
+}
+
+// A group that shrinks has the T of a small one.
+func TestTheCrowdLeaves(t *testing.T) {
+	d, c := crowd()
+	c.mistake(800 * time.Millisecond)
+	d.SetTiming(detector.Timing{Heartbeat: heartbeat, Timeout: timeout})
+	if d.T() > timeout {
+		t.Errorf("T is %v", d.T())
+	}
+}
+
+// What a process missed does not count when its link has closed, or when this process itself stood
+// still: the late answer says nothing of T then.
+func TestWhatIsNoMistake(t *testing.T) {
+	for name, then := range map[string]func(*detector.Detector, *clock){
+		"its link closes": func(d *detector.Detector, c *clock) {
+			d.Closed("P5", c.now)
+		},
+		"this process stands still": func(d *detector.Detector, c *clock) {
+			c.now += 2 * time.Second
+			d.Tick(c.now)
+		},
+	} {
+		d, c := crowd()
+		c.run(time.Second, 0)
+		d.Watch("", []string{"P5"})
+		c.run(time.Second, 0)
+		then(d, c)
+		d.Answered("P5", c.asked[len(c.asked)-1].Sequence, c.now)
+		if d.T() > timeout {
+			t.Errorf("%s: T is %v", name, d.T())
+		}
+	}
+}

@@ -1,0 +1,300 @@
+package node_test
+
+import (
+	"container/heap"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/node"
+)
+
+// Fifty processes that share two cores agree with the default timing, although an election takes
+// the cores longer than T. When the coordinator stands still, they agree again, and when the next
+// one is killed; and then there is no other election.
+func TestACrowdAgrees(t *testing.T) {
+	c := newCrowd(t, "Bully", 50)
+	c.until("they agree", func() bool { return c.follow("P050") })
+	c.run(10 * time.Second)
+	c.stop("P050")
+	c.until("the survivors agree", func() bool { return c.follow("P049") })
+	c.run(10 * time.Second)
+	c.kill("P049")
+	c.until("the survivors agree", func() bool { return c.follow("P048") })
+	c.run(10 * time.Second)
+	before := c.elections
+	c.run(time.Minute)
+	if c.elections != before || !c.follow("P048") {
+		t.Errorf("%d elections while nothing happened", c.elections-before)
+	}
+}
+
+// crowd is a Classic group on two cores. What a process does takes CPU time, and whoever has
+// something to do gets a core in turn.
+type crowd struct {
+	t         *testing.T
+	now       time.Duration
+	idle      int        // cores
+	runnable  []*crowded // have something to do, and no core
+	later     jobs
+	count     int
+	members   []*crowded
+	named     map[string]*crowded
+	elections int // that somebody was suspected for, or that came to an end
+}
+
+// crowded is one process of it.
+type crowded struct {
+	name    string
+	node    *node.Node
+	dead    bool
+	stopped bool
+	todo    []task
+	queued  bool // it has a core, or waits for one
+	next    time.Duration
+	ticking bool // a Tick is among what it has to do
+	links   map[string]bool
+}
+
+// task is an event, and the CPU time that it takes.
+type task struct {
+	event  node.Event
+	effort time.Duration
+}
+
+// What events cost. It is about eight times what they cost an agent, so that fifty are as many as
+// are too many.
+const (
+	effort    = 800 * time.Microsecond
+	handshake = 5 * time.Millisecond
+)
+
+func newCrowd(t *testing.T, algorithm string, n int) *crowd {
+	r := large(algorithm, n)
+	c := &crowd{
+		t:     t,
+		now:   time.Hour,
+		idle:  2,
+		named: map[string]*crowded{},
+	}
+	for _, m := range r.Members {
+		p := &crowded{name: m.Name, links: map[string]bool{}}
+		p.node = node.New(node.Config{
+			Self: lease.Incarnation{
+				Name:    m.Name,
+				UID:     m.UID,
+				StateID: m.StateID,
+				Number:  1,
+			},
+			Now: c.clocks(),
+		})
+		c.members, c.named[m.Name] = append(c.members, p), p
+		c.give(p, node.Event{Type: node.RosterReceived, Roster: r}, effort)
+	}
+	return c
+}
+
+// large is a Classic roster of P001 to Pn, whose priorities are their numbers.
+func large(algorithm string, n int) *node.Roster {
+	r := newRoster(false)
+	r.Members, r.Algorithm = nil, algorithm
+	for i := range n {
+		name := fmt.Sprintf("P%03d", i+1)
+		r.Members = append(r.Members, lease.Member{
+			Name:     name,
+			UID:      "uid",
+			StateID:  "state-" + name,
+			Priority: int32(i + 1),
+			Voter:    true,
+		})
+	}
+	return r
+}
+
+func (c *crowd) clocks() lease.Reading {
+	return lease.Reading{Boot: c.now, Raw: c.now, Wall: c.now}
+}
+
+// give gives a process something to do.
+func (c *crowd) give(p *crowded, e node.Event, takes time.Duration) {
+	if p.dead {
+		return
+	}
+	p.todo = append(p.todo, task{event: e, effort: takes})
+	if !p.queued && !p.stopped {
+		p.queued, c.runnable = true, append(c.runnable, p)
+	}
+	c.dispatch()
+}
+
+// dispatch gives idle cores to those that have waited for longest.
+func (c *crowd) dispatch() {
+	for c.idle > 0 && len(c.runnable) > 0 {
+		p := c.runnable[0]
+		c.runnable, c.idle = c.runnable[1:], c.idle-1
+		c.at(c.now+p.todo[0].effort, func() {
+			c.idle++
+			e := p.todo[0].event
+			p.todo = p.todo[1:]
+			c.step(p, e)
+			if p.queued = len(p.todo) > 0 && !p.dead && !p.stopped; p.queued {
+				c.runnable = append(c.runnable, p)
+			}
+			c.dispatch()
+		})
+	}
+}
+
+// step has a process take an event.
+func (c *crowd) step(p *crowded, e node.Event) {
+	if p.dead {
+		return
+	}
+	if e.Type == node.Tick {
+		p.ticking = false
+	}
+	e.Now = c.clocks()
+	r := p.node.Step(e)
+	for {
+		c.carryOut(p, r)
+		if r.Write == nil {
+			return
+		}
+		r = p.node.Advance(c.clocks(), r.Write.Number, nil)
+	}
+}
+
+// carryOut makes links, sends messages, and sets the timer.
+func (c *crowd) carryOut(p *crowded, r *node.Ready) {
+	for _, note := range r.Notes {
+		if note.Type == node.Suspects || note.Type == node.Follows {
+			c.elections++
+		}
+	}
+	if r.Relink {
+		c.relink(p, r.Links)
+	}
+	for _, m := range r.Messages {
+		q := c.named[m.To]
+		m.To = ""
+		c.give(q, node.Event{
+			Type:        node.Received,
+			From:        p.name,
+			StateID:     "state-" + p.name,
+			Incarnation: 1,
+			Message:     m,
+		}, effort)
+	}
+	if r.Next == p.next {
+		return
+	}
+	p.next = r.Next
+	c.at(p.next, func() {
+		if p.next == c.now && !p.ticking {
+			p.ticking = true
+			c.give(p, node.Event{Type: node.Tick}, effort)
+		}
+	})
+}
+
+// relink makes the links that a process wants; those to the dead are refused.
+func (c *crowd) relink(p *crowded, wanted []string) {
+	old := p.links
+	p.links = map[string]bool{}
+	for _, name := range wanted {
+		p.links[name] = true
+		switch {
+		case old[name]:
+		case c.named[name].dead:
+			c.give(p, node.Event{Type: node.LinkDown, From: name}, effort)
+		default:
+			c.give(p, node.Event{Type: node.LinkUp, From: name}, handshake)
+		}
+	}
+}
+
+// kill ends a process: its kernel closes the links of the others to it.
+func (c *crowd) kill(name string) {
+	c.named[name].dead = true
+	for _, p := range c.members {
+		if p.links[name] {
+			c.give(p, node.Event{Type: node.LinkDown, From: name}, effort)
+		}
+	}
+}
+
+// stop has a process stand still: its kernel goes on.
+func (c *crowd) stop(name string) { c.named[name].stopped = true }
+
+// follow reports whether all that live follow a process.
+func (c *crowd) follow(name string) bool {
+	for _, p := range c.members {
+		if !p.dead && !p.stopped && p.node.View().Coordinator != name {
+			return false
+		}
+	}
+	return true
+}
+
+// run lets some time pass.
+func (c *crowd) run(span time.Duration) {
+	for end := c.now + span; c.proceed(end); {
+	}
+}
+
+// until lets up to a minute pass until something is so.
+func (c *crowd) until(what string, so func() bool) {
+	c.t.Helper()
+	begun := c.now
+	for !so() {
+		if !c.proceed(begun + time.Minute) {
+			c.t.Fatalf("within a minute it is not so that %s", what)
+		}
+	}
+	c.t.Logf("%s after %v", what, (c.now - begun).Round(time.Millisecond))
+}
+
+// proceed does what is due next, if that is before the end.
+func (c *crowd) proceed(end time.Duration) bool {
+	if len(c.later) == 0 || c.later[0].at > end {
+		c.now = end
+		return false
+	}
+	j := heap.Pop(&c.later).(job)
+	c.now = j.at
+	j.do()
+	return true
+}
+
+// at has something done at some time.
+func (c *crowd) at(when time.Duration, do func()) {
+	c.count++
+	heap.Push(&c.later, job{
+		at:    when,
+		order: c.count,
+		do:    do,
+	})
+}
+
+type job struct {
+	at    time.Duration
+	order int
+	do    func()
+}
+
+// jobs are a heap: what is due first comes first, and of two what was planned first.
+type jobs []job
+
+func (h jobs) Len() int { return len(h) }
+func (h jobs) Less(i, j int) bool {
+	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].order < h[j].order
+}
+func (h jobs) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *jobs) Push(x any)   { *h = append(*h, x.(job)) }
+func (h *jobs) Pop() any {
+	last := len(*h) - 1
+	j := (*h)[last]
+	*h = (*h)[:last]
+	return j
+}

@@ -1,0 +1,41 @@
+package node
+
+import (
+	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// unanswered is an election in which this process waits for answers, or has waited in vain. If one
+// comes after that, T was too short, as it is when a process answers a question late.
+type unanswered struct {
+	called uint64        // the sequence of the election
+	at     lease.Instant // when it was called; 0: there is none
+}
+
+// calls notes which election this process waits for answers in.
+func (n *Node) calls(out election.Output) {
+	for _, op := range out.Timers {
+		if op.Timer == election.AwaitAnswer && op.Wait > 0 && len(out.Messages) > 0 {
+			n.asking = unanswered{called: out.Messages[0].Message.Election.Sequence, at: n.now.Boot}
+		}
+	}
+}
+
+// answeredNot notes that the answers did not come in time. The oldest such election counts, since
+// answers that take longer than an election come when others have been called. But it does not
+// count for ever.
+func (n *Node) answeredNot() {
+	if n.missed.at == 0 || n.now.Boot-n.missed.at > n.detector.Longest() {
+		n.missed = n.asking
+	}
+}
+
+// answersLate takes a message of an election for the answer that it may be.
+func (n *Node) answersLate(m *election.Message) {
+	if n.missed.at == 0 || m.Kind == election.View || m.Election.Sequence != n.missed.called ||
+		m.Election.Initiator != n.self.Name || m.Election.Incarnation != n.self.Number {
+		return
+	}
+	n.detector.Late(n.now.Boot-n.missed.at, n.now.Boot)
+	n.missed = unanswered{}
+}
