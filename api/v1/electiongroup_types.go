@@ -200,7 +200,7 @@ type Timing struct {
 	HeartbeatMilliseconds int32 `json:"heartbeatMilliseconds,omitempty"`
 
 	// timeoutMilliseconds is the upper bound of T, the time within which a running process answers.
-	// The agents measure T; it is never below two heartbeats. In a Classic group of more than 10
+	// The agents measure T; it is never below two heartbeats. In a Classic group of more than 40
 	// processes, a bully's T may grow beyond this bound where it proves too short, up to 50 ms for
 	// each process.
 	// +optional

@@ -91,7 +91,7 @@ func TestNext(t *testing.T) {
 func TestWait(t *testing.T) {
 	steady := healthy(3)
 	steady.Spec.Timing.LeaseMinimumMilliseconds = 1000
-	crowd := classic(11)
+	crowd := classic(41)
 	crowd.Spec.Algorithm = v1.Bully
 	patient := healthy(3)
 	patient.Spec.Timing.HeartbeatMilliseconds, patient.Spec.Timing.LeaseMilliseconds = 5000, 90_000

@@ -182,7 +182,7 @@ func (s *subject) wait() string {
 // longer says that in a large group T may have become longer than the timeout.
 func (s *subject) longer() string {
 	a := s.group.Spec.Algorithm
-	if (a == v1.Bully || a == v1.StatusTableBully) && len(s.processes) > 10 {
+	if (a == v1.Bully || a == v1.StatusTableBully) && len(s.processes) > 40 {
 		return ", or longer, since the group is large"
 	}
 	return ""

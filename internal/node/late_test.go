@@ -15,33 +15,33 @@ func TestALateAnswerOfAnElection(t *testing.T) {
 		long bool
 	}{
 		"an answer": {func(p *process, called election.ID) {
-			p.receive("P020", electionReply(election.OK, called))
+			p.receive("P050", electionReply(election.OK, called))
 		}, true},
 		"of another election": {func(p *process, called election.ID) {
 			called.Sequence++
-			p.receive("P020", electionReply(election.OK, called))
+			p.receive("P050", electionReply(election.OK, called))
 		}, false},
 		"of an earlier incarnation's election": {func(p *process, called election.ID) {
 			called.Incarnation++
-			p.receive("P020", electionReply(election.OK, called))
+			p.receive("P050", electionReply(election.OK, called))
 		}, false},
 		"no answer": {func(p *process, called election.ID) {
-			p.receive("P020", electionReply(election.View, called))
+			p.receive("P050", electionReply(election.View, called))
 		}, false},
 		"a link has opened": {func(p *process, called election.ID) {
-			p.step(node.Event{Type: node.LinkUp, From: "P020"})
-			p.receive("P020", electionReply(election.OK, called))
+			p.step(node.Event{Type: node.LinkUp, From: "P050"})
+			p.receive("P050", electionReply(election.OK, called))
 		}, false},
 		"much later": {func(p *process, called election.ID) {
-			p.now += 4000 * ms
-			p.receive("P020", electionReply(election.OK, called))
+			p.now += 10_000 * ms
+			p.receive("P050", electionReply(election.OK, called))
 		}, false},
 	} {
-		p := start(t, "P001", large("Bully", 20))
+		p := start(t, "P001", large("Bully", 50))
 		called := p.sent[0].Election.Election
 		p.pass(600 * ms)
 		c.then(p, called)
-		if got := p.node.T(); (got == 1000*ms) != c.long || !c.long && got != 500*ms {
+		if got := p.node.T(); (got == 1200*ms) != c.long || !c.long && got != 500*ms {
 			t.Errorf("%s: T is %v", name, got)
 		}
 	}
@@ -49,11 +49,11 @@ func TestALateAnswerOfAnElection(t *testing.T) {
 
 // One that comes in time, and another one after that, say nothing of T.
 func TestAnAnswerInTime(t *testing.T) {
-	p := start(t, "P001", large("Bully", 20))
+	p := start(t, "P001", large("Bully", 50))
 	called := p.sent[0].Election.Election
 	p.pass(300 * ms)
 	for range 2 {
-		p.receive("P020", electionReply(election.OK, called))
+		p.receive("P050", electionReply(election.OK, called))
 		p.pass(400 * ms)
 	}
 	if got := p.node.T(); got != 500*ms {
@@ -62,7 +62,7 @@ func TestAnAnswerInTime(t *testing.T) {
 }
 
 func electionReply(k election.Kind, called election.ID) node.Message {
-	m := electionMessage(k, "P020")
+	m := electionMessage(k, "P050")
 	m.Election.Election = called
 	return m
 }

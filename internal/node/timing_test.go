@@ -16,10 +16,10 @@ func TestWhereTMayGrow(t *testing.T) {
 		timeout   time.Duration
 		want      time.Duration // 0: it may not
 	}{
-		{"Bully", 11, false, 500 * time.Millisecond, 550 * time.Millisecond},
+		{"Bully", 41, false, 500 * time.Millisecond, 2050 * time.Millisecond},
 		{"StatusTableBully", 100, false, 500 * time.Millisecond, 5 * time.Second},
-		{"Bully", 20, false, 5 * time.Second, 5 * time.Second},
-		{"Bully", 10, false, 500 * time.Millisecond, 0},
+		{"Bully", 50, false, 5 * time.Second, 5 * time.Second},
+		{"Bully", 40, false, 500 * time.Millisecond, 0},
 		{"Bully", 100, true, 500 * time.Millisecond, 0},
 		{"ChangRoberts", 100, false, 500 * time.Millisecond, 0},
 	} {

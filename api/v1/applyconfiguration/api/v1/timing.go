@@ -12,7 +12,7 @@ type TimingApplyConfiguration struct {
 	// coordinator renews it more often.
 	HeartbeatMilliseconds *int32 `json:"heartbeatMilliseconds,omitempty"`
 	// timeoutMilliseconds is the upper bound of T, the time within which a running process answers.
-	// The agents measure T; it is never below two heartbeats. In a Classic group of more than 10
+	// The agents measure T; it is never below two heartbeats. In a Classic group of more than 40
 	// processes, a bully's T may grow beyond this bound where it proves too short, up to 50 ms for
 	// each process.
 	TimeoutMilliseconds *int32 `json:"timeoutMilliseconds,omitempty"`
