@@ -48,13 +48,10 @@ type Detector struct {
 	spare       []watch // memory for the next list of them
 	finding     Finding // of the last Tick
 	coordinator string
+	suspicion   suspicion     // of the coordinator
 	heartbeat   time.Duration // of the process that was heard last; 0: of the timing
-	// when the coordinator is to be suspected, though it may answer; zero: not
-	suspectAt Instant
-	patient   bool    // because it elects; better evidence may come before that
-	again     bool    // and once in T from then on; not because of its silence alone
-	due       Instant // when the last Tick asked to be called again
-	sequence  uint64
+	due         Instant       // when the last Tick asked to be called again
+	sequence    uint64
 }
 
 type watch struct {
@@ -109,7 +106,7 @@ func (d *Detector) timeout(w *watch) time.Duration {
 // elected it, so it may run, and if it does not it is named silent once more, and suspected.
 func (d *Detector) Watch(coordinator string, others []string) {
 	if coordinator != d.coordinator {
-		d.coordinator, d.suspectAt, d.patient, d.again = coordinator, 0, false, false
+		d.coordinator, d.suspicion = coordinator, suspicion{}
 		if w := find(d.watched, coordinator); w != nil && w.silent {
 			*w, d.due = watch{
 				process:  coordinator,
@@ -195,50 +192,6 @@ func (d *Detector) Heard(process string, every time.Duration, now Instant) {
 	d.Opened(process)
 }
 
-// Closed takes evidence about the coordinator that needs no waiting: of a kernel, or its own word
-// that it coordinates not.
-func (d *Detector) Closed(process string, now Instant) {
-	if w := find(d.watched, process); w != nil {
-		w.missed = 0 // it may be another incarnation that answers
-	}
-	if process == d.coordinator {
-		d.miss(now)
-		d.again = true
-	}
-}
-
-// miss takes evidence that the coordinator has failed. The process just below it suspects at once,
-// each further one a step later, so that the announcement of the first reaches most of them before
-// they call an election too (hazard B11).
-func (d *Detector) miss(now Instant) {
-	if d.suspectAt == 0 || d.patient {
-		d.suspectAt, d.patient = now+min(time.Duration(d.rank())*d.step(), d.T()), false
-		d.due = 0
-	}
-}
-
-// Electing takes the coordinator's word that it takes part in an election. If it is about to win,
-// it says so within T; if it has ceased to coordinate, its election is heard of, as a rule sooner.
-func (d *Detector) Electing(process string, now Instant) {
-	if process == d.coordinator && d.suspectAt == 0 {
-		d.suspectAt, d.patient, d.again = now+d.T(), true, true
-		d.due = 0
-	}
-}
-
-// Opened takes back the evidence of Closed and Electing: the link is there again, or the
-// coordinator says that it is one.
-func (d *Detector) Opened(process string) {
-	if process == d.coordinator {
-		d.suspectAt, d.patient, d.again = 0, false, false
-	}
-}
-
-// step is about what an announcement takes.
-func (d *Detector) step() time.Duration {
-	return min(max(2*d.round.mean, time.Millisecond), 10*time.Millisecond)
-}
-
 // Tick says what is to be done at this instant. It is to be called again at Next.
 func (d *Detector) Tick(now Instant) Finding {
 	f := Finding{Ask: d.finding.Ask[:0], Silent: d.finding.Silent[:0]}
@@ -260,12 +213,9 @@ func (d *Detector) Tick(now Instant) Finding {
 			f.Ask = append(f.Ask, d.question(w, now))
 		}
 	}
-	if d.suspectAt != 0 && now >= d.suspectAt {
+	if d.suspicion.due(now) {
 		f.Suspect = d.coordinator
-		d.suspectAt, d.patient = 0, false
-		if d.again { // should the election come to nothing
-			d.suspectAt = now + d.T()
-		}
+		d.suspicion.acted(now + d.T())
 	}
 	d.due, d.finding = d.Next(now), f
 	return f
@@ -296,8 +246,8 @@ func (d *Detector) Next(now Instant) Instant {
 			earlier(w.askedAt + d.timeout(w))
 		}
 	}
-	if d.suspectAt != 0 {
-		earlier(d.suspectAt)
+	if d.suspicion.at != 0 {
+		earlier(d.suspicion.at)
 	}
 	return next
 }
