@@ -201,8 +201,8 @@ type Timing struct {
 
 	// timeoutMilliseconds is the upper bound of T, the time within which a running process answers.
 	// The agents measure T; it is never below two heartbeats. In a Classic group of more than 40
-	// processes, a bully's T may grow beyond this bound where it proves too short, up to 50 ms for
-	// each process.
+	// processes with the algorithm Bully or StatusTableBully, it may grow beyond this bound where it
+	// proves too short: up to 50 ms for each process.
 	// +optional
 	// +default=500
 	// +kubebuilder:validation:Minimum=20

@@ -179,7 +179,7 @@ func (s *subject) wait() string {
 		"if it hands over", t.LeaseRange(), s.coordinatorName())
 }
 
-// longer says that in a large group T may have become longer than the timeout.
+// longer says that T may have become longer than the timeout, where internal/node lets it.
 func (s *subject) longer() string {
 	a := s.group.Spec.Algorithm
 	if (a == v1.Bully || a == v1.StatusTableBully) && len(s.processes) > 40 {

@@ -93,17 +93,7 @@ type member struct {
 // join starts process number k of a group of n, whose priorities are their numbers.
 func join(tb testing.TB, n, k int) *member {
 	r := newRoster(true)
-	r.Members = nil
-	for i := range n {
-		name := fmt.Sprintf("P%d", i+1)
-		r.Members = append(r.Members, lease.Member{
-			Name:     name,
-			UID:      "uid",
-			StateID:  "state-" + name,
-			Priority: int32(i + 1),
-			Voter:    true,
-		})
-	}
+	r.Members = voters(n, "P%d")
 	m := &member{now: time.Hour, roster: r}
 	self := r.Members[k-1]
 	m.node = node.New(node.Config{

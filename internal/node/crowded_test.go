@@ -2,7 +2,6 @@ package node_test
 
 import (
 	"container/heap"
-	"fmt"
 	"testing"
 	"time"
 
@@ -23,25 +22,25 @@ func TestACrowdAgrees(t *testing.T) {
 	c.kill("P049")
 	c.until("the survivors agree", func() bool { return c.follow("P048") })
 	c.run(10 * time.Second)
-	before := c.elections
+	before := c.news
 	c.run(time.Minute)
-	if c.elections != before || !c.follow("P048") {
-		t.Errorf("%d elections while nothing happened", c.elections-before)
+	if c.news != before || !c.follow("P048") {
+		t.Errorf("%d suspicions and outcomes while nothing happened", c.news-before)
 	}
 }
 
 // crowd is a Classic group on two cores. What a process does takes CPU time, and whoever has
 // something to do gets a core in turn.
 type crowd struct {
-	t         *testing.T
-	now       time.Duration
-	idle      int        // cores
-	runnable  []*crowded // have something to do, and no core
-	later     jobs
-	count     int
-	members   []*crowded
-	named     map[string]*crowded
-	elections int // that somebody was suspected for, or that came to an end
+	t        *testing.T
+	now      time.Duration
+	idle     int        // cores
+	runnable []*crowded // have something to do, and no core
+	later    jobs
+	count    int
+	members  []*crowded
+	named    map[string]*crowded
+	news     int // suspicions, and outcomes of elections
 }
 
 // crowded is one process of it.
@@ -63,8 +62,7 @@ type task struct {
 	effort time.Duration
 }
 
-// What events cost. It is about eight times what they cost an agent, so that fifty are as many as
-// are too many.
+// What events cost: more than they cost an agent, so that fifty processes are too many.
 const (
 	effort    = 800 * time.Microsecond
 	handshake = 5 * time.Millisecond
@@ -98,17 +96,7 @@ func newCrowd(t *testing.T, algorithm string, n int) *crowd {
 // large is a Classic roster of P001 to Pn, whose priorities are their numbers.
 func large(algorithm string, n int) *node.Roster {
 	r := newRoster(false)
-	r.Members, r.Algorithm = nil, algorithm
-	for i := range n {
-		name := fmt.Sprintf("P%03d", i+1)
-		r.Members = append(r.Members, lease.Member{
-			Name:     name,
-			UID:      "uid",
-			StateID:  "state-" + name,
-			Priority: int32(i + 1),
-			Voter:    true,
-		})
-	}
+	r.Members, r.Algorithm = voters(n, "P%03d"), algorithm
 	return r
 }
 
@@ -169,7 +157,7 @@ func (c *crowd) step(p *crowded, e node.Event) {
 func (c *crowd) carryOut(p *crowded, r *node.Ready) {
 	for _, note := range r.Notes {
 		if note.Type == node.Suspects || note.Type == node.Follows {
-			c.elections++
+			c.news++
 		}
 	}
 	if r.Relink {

@@ -72,7 +72,7 @@ func (n *Node) stepElection(e election.Event) {
 	if after.Electing || after.Coordinator == "" {
 		n.episode.begin(n.now.Boot)
 	}
-	n.calls(out)
+	n.noteCall(out)
 	n.setAlarms(out.Timers)
 	for i := range out.Messages {
 		n.say(out.Messages[i].To, out.Messages[i].Message)

@@ -12,8 +12,8 @@ type unanswered struct {
 	at     lease.Instant // when it was called; 0: there is none
 }
 
-// calls notes which election this process waits for answers in.
-func (n *Node) calls(out election.Output) {
+// noteCall notes in which election this process waits for answers.
+func (n *Node) noteCall(out election.Output) {
 	for _, op := range out.Timers {
 		if op.Timer == election.AwaitAnswer && op.Wait > 0 && len(out.Messages) > 0 {
 			n.asking = unanswered{called: out.Messages[0].Message.Election.Sequence, at: n.now.Boot}
@@ -21,17 +21,17 @@ func (n *Node) calls(out election.Output) {
 	}
 }
 
-// answeredNot notes that the answers did not come in time. The oldest such election counts, since
+// waitedInVain notes that the answers did not come in time. The oldest such election counts, since
 // answers that take longer than an election come when others have been called. But it does not
 // count for ever.
-func (n *Node) answeredNot() {
+func (n *Node) waitedInVain() {
 	if n.missed.at == 0 || n.now.Boot-n.missed.at > n.detector.Longest() {
 		n.missed = n.asking
 	}
 }
 
-// answersLate takes a message of an election for the answer that it may be.
-func (n *Node) answersLate(m *election.Message) {
+// learnFromLate lengthens T if a message of an election is a late answer.
+func (n *Node) learnFromLate(m *election.Message) {
 	if n.missed.at == 0 || m.Kind == election.View || m.Election.Sequence != n.missed.called ||
 		m.Election.Initiator != n.self.Name || m.Election.Incarnation != n.self.Number {
 		return

@@ -83,10 +83,10 @@ func (n *Node) watchable(needed []string) string {
 	return c
 }
 
-// A Classic group of more than crowdedFrom processes may be too large for its machines: on two
-// cores, the messages of an election of 40 take some 50 ms. Where T proves too short there, it may
-// become perProcess for each of them. In a Guarded group it is the lease that adapts (LH10). Rings,
-// which wait for n times T, are left out.
+// A Classic group of more than crowdedFrom processes may be too large for its machines: for two
+// cores 100 are, and 20 are not. Where T proves too short there, it may become perProcess for each
+// of them. In a Guarded group it is the lease that adapts (LH10). Rings, which wait for n times T,
+// are left out.
 const (
 	crowdedFrom = 40
 	perProcess  = 50 * time.Millisecond

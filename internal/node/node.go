@@ -44,8 +44,8 @@ type Node struct {
 	holds     lease.Epoch
 
 	alarms  alarms
-	asking  unanswered // while AwaitAnswer runs
-	missed  unanswered
+	asking  unanswered // since AwaitAnswer was set last
+	missed  unanswered // the oldest in which it ran out, and that is still of use
 	peers   peers
 	leaving leaving
 	writes  writes

@@ -54,17 +54,23 @@ func newRoster(guarded bool) *node.Roster {
 		Lease:      leaseTime,
 		Preemption: lease.Never,
 	}
-	for i := range 3 {
-		q := fmt.Sprintf("P%d", i+1)
-		r.Members = append(r.Members, lease.Member{
-			Name:     q,
+	r.Members = voters(3, "P%d")
+	return r
+}
+
+// voters returns n members, named by their numbers, which are their priorities, too.
+func voters(n int, format string) (all []lease.Member) {
+	for i := range n {
+		name := fmt.Sprintf(format, i+1)
+		all = append(all, lease.Member{
+			Name:     name,
 			UID:      "uid",
-			StateID:  "state-" + q,
+			StateID:  "state-" + name,
 			Priority: int32(i + 1),
 			Voter:    true,
 		})
 	}
-	return r
+	return all
 }
 
 // edited is the next generation of a roster, changed.

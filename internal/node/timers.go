@@ -41,7 +41,7 @@ func (n *Node) expireTimers() {
 		if at := n.alarms[i]; at != 0 && n.now.Boot >= at {
 			n.alarms[i] = 0
 			if name == election.AwaitAnswer {
-				n.answeredNot()
+				n.waitedInVain()
 			}
 			n.note(Note{Type: TimedOut, Timer: name})
 			n.elect(election.Event{Type: election.Timeout, Timer: name})

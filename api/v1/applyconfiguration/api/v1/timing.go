@@ -13,8 +13,8 @@ type TimingApplyConfiguration struct {
 	HeartbeatMilliseconds *int32 `json:"heartbeatMilliseconds,omitempty"`
 	// timeoutMilliseconds is the upper bound of T, the time within which a running process answers.
 	// The agents measure T; it is never below two heartbeats. In a Classic group of more than 40
-	// processes, a bully's T may grow beyond this bound where it proves too short, up to 50 ms for
-	// each process.
+	// processes with the algorithm Bully or StatusTableBully, it may grow beyond this bound where it
+	// proves too short: up to 50 ms for each process.
 	TimeoutMilliseconds *int32 `json:"timeoutMilliseconds,omitempty"`
 	// leaseMilliseconds is the longest lease: how long a vote binds a voter at most. After a
 	// coordinator has vanished, a Guarded group waits at most this long before another process can be
