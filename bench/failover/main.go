@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/podesta-dev/podesta/internal/roster"
 )
 
 func main() {
@@ -74,6 +76,7 @@ type options struct {
 	binary     string
 	algorithms []string
 	sizes      []int
+	safeties   []string
 	faults     []string
 	rounds     int
 	span       time.Duration
@@ -112,9 +115,20 @@ func (c command) flagSet(o *options) *pflag.FlagSet {
 	return f
 }
 
+// safetyFlag has a command measure groups of both safeties, or of one of them.
+func (o *options) safetyFlag(f *pflag.FlagSet) {
+	f.StringSliceVar(&o.safeties, "safety", []string{roster.Classic, roster.Guarded},
+		"Classic, Guarded or both; of both, modes runs a group at the same time")
+}
+
 func (o options) validate() error {
 	if o.rounds < 1 {
 		return errors.New("at least one round is needed")
+	}
+	for _, safety := range o.safeties {
+		if safety != roster.Classic && safety != roster.Guarded {
+			return fmt.Errorf("--safety %s: must be %s or %s", safety, roster.Classic, roster.Guarded)
+		}
 	}
 	for _, name := range o.faults {
 		if _, err := findFault(name); err != nil {

@@ -13,6 +13,7 @@ import (
 )
 
 func quietFlags(f *pflag.FlagSet, o *options) {
+	o.safetyFlag(f)
 	o.sizes = []int{5, 20, 100}
 	f.DurationVar(&o.span, "span", 20*time.Second, "how long a quiet group is watched, per "+
 		"algorithm, size and mode")
@@ -28,7 +29,7 @@ func quiet(ctx context.Context, o options) error {
 		"resident, median agent |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	return o.each(func(algorithm string, size int) error {
-		for _, safety := range safeties {
+		for _, safety := range o.safeties {
 			if err := o.slowly(ctx, algorithm, safety, size); err != nil {
 				return fmt.Errorf("%s: %w", safety, err)
 			}

@@ -16,6 +16,7 @@ import (
 )
 
 func recoveriesFlags(f *pflag.FlagSet, o *options) {
+	o.safetyFlag(f)
 	o.algorithms = election.Algorithms()
 	f.IntVar(&o.rounds, "rounds", 10, "how often that happens, per algorithm, size and mode")
 }
@@ -30,7 +31,7 @@ func recoveries(ctx context.Context, o options) error {
 	fmt.Println("| algorithm | processes | safety | N | median | p90 | p99 | max | not the highest |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|")
 	return o.each(func(algorithm string, size int) error {
-		for _, safety := range safeties {
+		for _, safety := range o.safeties {
 			g, err := o.group(ctx, algorithm, safety, size)
 			if err != nil {
 				return err
