@@ -102,6 +102,7 @@ func TestWait(t *testing.T) {
 	}{
 		"the defaults": {healthy(3), 1000, "about 100ms to 1s, the lease: the voters' promises to p-2 " +
 			"must run out first; less if it hands over"},
+		"a large group":            {healthy(100), 1000, "about 400ms to 1s, the lease"},
 		"a long lease":             {patient, 90_000, "about 5s to 1m30s, the lease"},
 		"one that does not change": {steady, 1000, "about 1s, the lease"},
 		"Classic":                  {classic(3), 600, "up to about 600ms (a heartbeat and the timeout)"},

@@ -39,6 +39,7 @@ func newSubject(g *v1.ElectionGroup, now time.Time) subject {
 	s.coordinator = coordinatorOf(g.Status.Coordinator, s.guarded(), now)
 	s.processes = s.rows(now)
 	if s.guarded() {
+		s.timing.LeaseMinimum = s.shortestLease()
 		s.voters = votersOf(s.processes)
 		s.voters.Outdated = g.Status.SetBack != nil
 	}
@@ -67,6 +68,14 @@ func timingOf(t v1.Timing) Timing {
 		//nolint:gosec // at most longest
 		LeaseMinimum: cmp.Or(t.LeaseMinimumMilliseconds, int32(shortest.Milliseconds())),
 	}
+}
+
+// shortestLease is the shortest that the coordinator of a group of this size asks for.
+func (s *subject) shortestLease() int32 {
+	ms := func(n int32) time.Duration { return time.Duration(n) * time.Millisecond }
+	t := s.timing
+	shortest := lease.Shortest(len(s.processes), ms(t.Heartbeat), ms(t.LeaseMinimum), ms(t.Lease))
+	return int32(shortest.Milliseconds()) //nolint:gosec // at most the longest
 }
 
 func preemptionOf(p *v1.Preemption) *Preemption {

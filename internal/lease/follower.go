@@ -38,7 +38,8 @@ import "time"
 // F6. A process that does not hear the leaseholder, and whose question about it (C8) fewer than a
 // majority have answered, names nobody to its app and to the manager. Nobody can tell it whether
 // that lease was renewed, or was anybody's since. It names the leaseholder again when it hears it,
-// or when the voters do.
+// or when the voters do. Nor does it name the leaseholder while it waits for another process to
+// take the lease (C8).
 
 // follower is what a process knows of the leaseholder.
 type follower struct {
@@ -54,6 +55,9 @@ type follower struct {
 	boundUntil  Instant       // until when the promise runs that it renewed; 0: it renewed none (V9)
 	heartbeat   time.Duration // when the next one is due after that (LH10)
 	linkDown    bool          // since then the link was closed, or the failure detector suspects it
+	asksAt      Instant       // when the voters are asked if it stays unheard (C8); 0: it is not due
+	asksLatest  Instant       // when they are asked at the latest
+	yields      bool          // to a process that the algorithm has named since (C8)
 	suspects    bool          // the voters are to be asked whether they hear it (C8)
 	heir        string        // the heir that the last leaseholder named (F3)
 	heirUntil   Instant       // until when this process waits for the heir
@@ -86,8 +90,11 @@ func (m *Machine) Following() (holder string, epoch Epoch, bound bool) {
 }
 
 // cannotTell reports whether the leaseholder is in doubt, and too few voters have answered the last
-// pre-vote about it (F6).
-func (m *Machine) cannotTell() bool { return m.candidacy.noMajority && m.follower.suspects }
+// pre-vote about it, or another process is about to follow it (F6).
+func (m *Machine) cannotTell() bool {
+	f := &m.follower
+	return m.candidacy.noMajority && f.suspects || f.yields
+}
 
 // IgnoresElections reports whether the messages of the election algorithm do not concern this
 // process (F5).
@@ -247,7 +254,8 @@ func (m *Machine) suspected(name string) {
 	case name != f.leaseholder.Name:
 		m.out.Suspect = name
 	default:
-		f.suspects, f.linkDown = true, true
+		f.linkDown = true
+		m.unheard()
 	}
 }
 
@@ -287,8 +295,12 @@ func (m *Machine) leaseholderLost() {
 // over (F3).
 func (m *Machine) driveFollower() {
 	f := &m.follower
-	if f.leaseholder.Name != "" && !f.hearsay && !f.suspects && !m.hearsLeaseholder() {
-		f.suspects = true
+	switch {
+	case f.leaseholder.Name == "" || f.hearsay:
+	case m.hearsLeaseholder():
+		f.asksAt, f.asksLatest, f.yields = 0, 0, false
+	default:
+		m.unheard()
 	}
 	m.giveUpHeir()
 }

@@ -23,6 +23,7 @@ import (
 // disturbs nobody. A process whose app reports that the leaseholder does not answer asks the
 // voters, too. While it hears the leaseholder itself it says so when it is asked, and it goes on
 // following unless a majority hears nothing. So an app that lies costs pre-votes, and no more.
+// turn.go has the order in which the processes of a large group ask.
 
 // followHearsay follows the leaseholder that the voters hear (C2, C8), and asks again after a
 // while, or when it may be unheard.

@@ -25,7 +25,9 @@ import "time"
 //
 // A process whose CPU quota may delay it asks, within the roster's bounds, for no shorter lease
 // than one in which a renewal may come late by what Burst takes longer then: a heartbeat and that
-// delay are at most the window.
+// delay are at most the window. Nor does it ask, within these bounds, for a lease so short that it
+// would send more than one renewal a millisecond: those of a large group would keep its machines so
+// busy that they come too late.
 //
 // A lease is renewed four times while it runs, or every heartbeat of the roster if that is more
 // often. The renewal says when the next one is due (V9, F4).
@@ -50,7 +52,7 @@ import "time"
 type length struct {
 	lease     time.Duration // 0: there was no roster yet
 	throttled time.Duration // by how much this process's CPU quota may delay Burst
-	shortest  time.Duration // that the roster and the quota allow
+	shortest  time.Duration // that the roster, its size and the quota allow
 	others    time.Duration // the lease that another process asked for last; 0: not since this one led
 	patience  time.Duration // how long it must go well until a shorter lease is tried
 	since     Instant       // when it last became longer or shorter, or could have become shorter
@@ -70,12 +72,25 @@ const (
 	Burst = 40 * time.Millisecond
 	// LeastLease is the shortest lease that a roster may name.
 	LeastLease = 40 * time.Millisecond
+	// perMember is how long it is for each member, at least, until a lease is renewed again.
+	perMember = time.Millisecond
 )
 
 // DefaultMinimum returns the shortest lease of a group whose user has named none: one heartbeat. A
 // user who asked for slow heartbeats wants few messages, and gets four times as many at most.
 func DefaultMinimum(heartbeat, longest time.Duration) time.Duration {
 	return min(max(heartbeat, LeastLease), longest)
+}
+
+// Shortest returns the shortest lease that a leaseholder of a group of this size asks for, where
+// its roster has these bounds: it sends at most one renewal a millisecond, if the longest lease and
+// the roster's heartbeat allow that.
+func Shortest(members int, heartbeat, shortest, longest time.Duration) time.Duration {
+	lease, often := shortest, min(time.Duration(members)*perMember, heartbeat)
+	for lease < longest && lease/beats < often {
+		lease = min(2*lease, longest)
+	}
+	return lease
 }
 
 // shortest returns the shortest lease that the roster allows.
@@ -103,10 +118,10 @@ func (l *length) adapt(r *Roster, now Instant) {
 	l.lease = min(l.lease, r.Lease)
 }
 
-// least doubles the roster's shortest lease until h(L) + s ≤ W(L), where s is by how much the CPU
-// quota may delay Burst.
+// least doubles the shortest lease of the group until h(L) + s ≤ W(L), where s is by how much the
+// CPU quota may delay Burst.
 func (l *length) least(r *Roster) time.Duration {
-	lease := r.shortest()
+	lease := Shortest(len(r.Members), r.Heartbeat, r.shortest(), r.Lease)
 	for lease < r.Lease && r.heartbeat(lease)+l.throttled > Window(lease) {
 		lease = min(2*lease, r.Lease)
 	}

@@ -176,6 +176,39 @@ func TestQuestionsOfTheApp(t *testing.T) {
 	}
 }
 
+// LH10: a large group has no lease that takes more than a request a millisecond, as far as its
+// roster allows a longer one.
+func TestALargeGroupRenewsLessOften(t *testing.T) {
+	for _, c := range []struct {
+		members   int
+		heartbeat time.Duration
+		shortest  time.Duration
+		want      time.Duration
+	}{
+		{5, 100 * ms, 40 * ms, 40 * ms},
+		{10, 100 * ms, 40 * ms, 40 * ms}, // a heartbeat of 10 ms
+		{11, 100 * ms, 40 * ms, 80 * ms},
+		{25, 100 * ms, 100 * ms, 100 * ms},
+		{26, 100 * ms, 100 * ms, 200 * ms},
+		{100, 100 * ms, 100 * ms, 400 * ms},
+		{250, 100 * ms, 100 * ms, 400 * ms}, // no heartbeat is longer than the roster's
+		{250, time.Second, 100 * ms, time.Second},
+	} {
+		r := &Roster{
+			Heartbeat:    c.heartbeat,
+			Lease:        time.Second,
+			LeaseMinimum: c.shortest,
+			Members:      make([]Member, c.members),
+		}
+		l := &length{}
+		l.adapt(r, 0)
+		if l.lease != c.want || l.shortest != c.want {
+			t.Errorf("%d processes, leases from %v, heartbeats of %v at most: the lease is %v, want %v",
+				c.members, c.shortest, c.heartbeat, l.lease, c.want)
+		}
+	}
+}
+
 // LH10: a process whose CPU quota may delay it asks for no lease that this delay would end, however
 // quiet it is.
 func TestALeaseOutlastsThrottling(t *testing.T) {

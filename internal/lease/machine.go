@@ -76,7 +76,7 @@ func (m *Machine) Step(e Event) *Output {
 	case Responded:
 		m.responded(e.From, e.Response)
 	case Nominated:
-		m.nominated = e.Process
+		m.nominate(e.Process)
 	case Suspected:
 		m.suspected(e.Process)
 	case Doubted:

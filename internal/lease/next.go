@@ -1,6 +1,9 @@
 package lease
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Next returns when a Tick is due at the latest.
 func (m *Machine) Next() Instant {
@@ -42,7 +45,7 @@ func (m *Machine) Next() Instant {
 		at(f.heirUntil)
 	}
 	if f.leaseholder.Name != "" && !f.hearsay && !f.suspects {
-		at(m.heardUntil())
+		at(cmp.Or(f.asksAt, m.heardUntil()))
 	}
 	return next
 }

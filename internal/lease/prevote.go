@@ -8,7 +8,8 @@ import (
 // C1. A candidate that the election algorithm nominates, and that holds no lease, sends a PREVOTE
 // to all voters. It asks those that would not promise, or have not answered, again every heartbeat:
 // promises run out, a voter notices that a leaseholder is gone. One that has not answered is asked
-// again at once when the link to it opens.
+// again at once when the link to it opens, but otherwise not before 10 ms have passed for each
+// process of the group: in a large group the voters may be busy, and questions would pile up.
 //
 // C4. If a majority answers, but promises that nobody hears still run, it stays nominated and asks
 // for pre-votes again when enough of the promises have run out, or when a RELEASE arrives. Answers
@@ -35,6 +36,7 @@ type preVote struct {
 	round     uint64
 	since     Instant
 	askedAt   Instant // when the PREVOTE was last sent
+	repeatAt  Instant // when it is sent again to those that have not answered
 	responses []Response
 	answered  []bool
 	late      bool // it has failed, and who has not answered may bring the next one forward (C4)
@@ -62,6 +64,10 @@ func (m *Machine) startPreVote(why purpose, about Incarnation, epoch Epoch) {
 func (m *Machine) sendPreVotes() {
 	s := &m.candidacy.preVote
 	s.askedAt = m.now.Boot
+	unanswered := m.now.Boot >= s.repeatAt
+	if unanswered {
+		s.repeatAt = m.now.Boot + time.Duration(len(m.roster.Members))*nextAsks
+	}
 	p := m.preVoteRequest()
 	for i, q := range m.roster.Members {
 		switch {
@@ -69,7 +75,7 @@ func (m *Machine) sendPreVotes() {
 		case q.Name == m.self.Name:
 			would := m.voter.wouldPromise(m.roster, m.self, m.roster.Generation, m.now.Boot)
 			s.answered[i], s.responses[i] = m.voter.votes, m.response(p, would)
-		default:
+		case unanswered || s.answered[i]:
 			m.send(q.Name, p)
 		}
 	}

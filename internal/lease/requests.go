@@ -16,7 +16,8 @@ func (m *Machine) requested(e *Event) {
 		return
 	default:
 	}
-	if q, ok := m.roster.find(from.Name); !ok || q.UID != from.UID {
+	q, ok := m.roster.find(from.Name)
+	if !ok || q.UID != from.UID {
 		return
 	}
 	if p.Kind == PreVote || p.Kind == Vote {
@@ -24,6 +25,7 @@ func (m *Machine) requested(e *Event) {
 	}
 	switch p.Kind {
 	case PreVote: // V9
+		m.asked(q)
 		would := m.voter.wouldPromise(m.roster, from, p.Epoch.Generation(), m.now.Boot)
 		m.reply(e, would && !m.disk.failed(), 0)
 	case Vote, Renew:

@@ -228,9 +228,13 @@ func (s *snapshot) follower(m *Machine) {
 		s.due(f.epochAt + m.roster.Lease)
 	}
 	s.ending(f.ended)
-	s.flags(f.bound, f.hearsay, f.linkDown, f.suspects)
+	s.flags(f.bound, f.hearsay, f.linkDown, f.suspects, f.yields)
 	if f.leaseholder.Name != "" && !f.hearsay {
 		s.due(m.heardUntil())
+	}
+	if f.asksAt != 0 && !f.suspects {
+		s.due(f.asksAt)
+		s.due(f.asksLatest)
 	}
 	if f.heir != "" {
 		s.due(f.heirUntil)
@@ -246,8 +250,8 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		fields int
 	}{
 		{Machine{}, 18}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 11}, {preVote{},
-			9}, {leaseholder{}, 9}, {tally{}, 12}, {steppingDown{}, 4},
-		{peer{}, 7}, {follower{}, 16}, {length{}, 10},
+			10}, {leaseholder{}, 9}, {tally{}, 12}, {steppingDown{}, 4},
+		{peer{}, 7}, {follower{}, 19}, {length{}, 10},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {
 			t.Errorf(

@@ -31,7 +31,7 @@ const (
 	// restLeast and restMore bound how long it withdraws (C5, LH4), in T: 4 to 8.
 	restLeast, restMore = 4, 4
 	// fallbackLeast and fallbackMore bound when a process nominates itself (C9): one lease and 6 to
-	// 12 T.
+	// 12 T, later in a large group.
 	fallbackLeast, fallbackMore = 6, 6
 	// maxBallotLead is how many ballots one voter may be ahead of the others and still be outbid at
 	// once (C3, LH9). It limits what a voter that lies can do.

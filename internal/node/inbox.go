@@ -125,7 +125,7 @@ func (n *Node) nominate(s election.State) {
 func (n *Node) stepLease(e lease.Event) {
 	e.Now = n.now
 	if n.detector != nil {
-		e.T = n.detector.T()
+		e.T = min(n.detector.T(), n.roster.Timeout) // without what a crowd needs (timing)
 	}
 	n.stirred = true
 	out := n.lease.Step(e)

@@ -47,6 +47,22 @@ func TestALateAnswerOfAnElection(t *testing.T) {
 	}
 }
 
+// That is so in a Guarded group, too, but not for the lease protocol: a pre-vote waits for the
+// roster's timeout.
+func TestTheLeaseProtocolDoesNotWaitForACrowd(t *testing.T) {
+	p := start(t, "P001", guardedCrowd(50))
+	called := p.sent[0].Election.Election
+	p.pass(600 * ms)
+	p.receive("P050", electionReply(election.OK, called))
+	if got := p.node.T(); got != 1200*ms {
+		t.Errorf("T is %v", got)
+	}
+	p.pass(500 * ms)
+	if got := p.node.View().Phase; got != "NoMajority" {
+		t.Errorf("600 ms after it has asked the voters it is %q", got)
+	}
+}
+
 // One that comes in time, and another one after that, say nothing of T.
 func TestAnAnswerInTime(t *testing.T) {
 	p := start(t, "P001", large("Bully", 50))

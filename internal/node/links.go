@@ -83,10 +83,10 @@ func (n *Node) watchable(needed []string) string {
 	return c
 }
 
-// A Classic group of more than crowdedFrom processes may be too large for its machines: for two
-// cores 100 are, and 20 are not. Where T proves too short there, it may become perProcess for each
-// of them. In a Guarded group it is the lease that adapts (LH10). Rings, which wait for n times T,
-// are left out.
+// A group of more than crowdedFrom processes may be too large for its machines: for two cores 100
+// are, and 20 are not. Where T proves too short there, it may become perProcess for each of them.
+// (Not the T of the lease protocol, where it is the lease that adapts: LH10.) Rings, which wait for
+// n times T, are left out.
 const (
 	crowdedFrom = 40
 	perProcess  = 50 * time.Millisecond
@@ -95,7 +95,7 @@ const (
 // timing is the detector's form of the roster's timing.
 func timing(r *Roster) detector.Timing {
 	t := detector.Timing{Heartbeat: r.Heartbeat, Timeout: r.Timeout}
-	if n := len(r.Members); n > crowdedFrom && !r.Guarded && election.IsBully(r.Algorithm) {
+	if n := len(r.Members); n > crowdedFrom && election.IsBully(r.Algorithm) {
 		t.Crowded = max(time.Duration(n)*perProcess, t.Timeout)
 	}
 	return t

@@ -7,25 +7,22 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// T may grow beyond its bound in large Classic groups of bullies only.
+// T may grow beyond its bound in large groups of bullies only.
 func TestWhereTMayGrow(t *testing.T) {
 	for _, c := range []struct {
 		algorithm string
 		processes int
-		guarded   bool
 		timeout   time.Duration
 		want      time.Duration // 0: it may not
 	}{
-		{"Bully", 41, false, 500 * time.Millisecond, 2050 * time.Millisecond},
-		{"StatusTableBully", 100, false, 500 * time.Millisecond, 5 * time.Second},
-		{"Bully", 50, false, 5 * time.Second, 5 * time.Second},
-		{"Bully", 40, false, 500 * time.Millisecond, 0},
-		{"Bully", 100, true, 500 * time.Millisecond, 0},
-		{"ChangRoberts", 100, false, 500 * time.Millisecond, 0},
+		{"Bully", 41, 500 * time.Millisecond, 2050 * time.Millisecond},
+		{"StatusTableBully", 100, 500 * time.Millisecond, 5 * time.Second},
+		{"Bully", 50, 5 * time.Second, 5 * time.Second},
+		{"Bully", 40, 500 * time.Millisecond, 0},
+		{"ChangRoberts", 100, 500 * time.Millisecond, 0},
 	} {
 		got := timing(&Roster{
 			Algorithm: c.algorithm,
-			Guarded:   c.guarded,
 			Timeout:   c.timeout,
 			Members:   make([]lease.Member, c.processes),
 		})

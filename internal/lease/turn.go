@@ -1,0 +1,56 @@
+package lease
+
+import "time"
+
+// In what order the processes ask by C8: the eight highest candidates as soon as they do not hear
+// the leaseholder, each further process 10 ms after the one before it. If all processes of a large
+// group asked each other at once, the answers would take longer than T. If a higher process asks it
+// first, or the algorithm names another one, it leaves the question to that one, and asks L and T
+// later, if it has not heard a leaseholder by then.
+
+// The order in which processes ask (C8).
+const (
+	firstToAsk = 8
+	// nextAsks is about how long it takes until one process has asked a large group.
+	nextAsks = 10 * time.Millisecond
+)
+
+// unheard suspects the leaseholder, which is not heard, if it is this process's turn to ask (C8).
+func (m *Machine) unheard() {
+	f := &m.follower
+	if f.asksAt == 0 {
+		turn := m.turn()
+		f.asksAt, f.asksLatest = m.now.Boot+turn, m.now.Boot+m.roster.Lease+m.t+turn
+	}
+	f.suspects = f.suspects || m.now.Boot >= f.asksAt
+}
+
+// turn is how long this process lets others ask first (C8).
+func (m *Machine) turn() time.Duration {
+	ahead := 0
+	for _, q := range m.roster.Members {
+		if q.Name != m.follower.leaseholder.Name && q.outranks(m.me) {
+			ahead++
+		}
+	}
+	return time.Duration(max(ahead+1-firstToAsk, 0)) * nextAsks
+}
+
+// waitsForTurn reports whether this process does not hear the leaseholder, and has yet to ask.
+func (m *Machine) waitsForTurn() bool { return m.follower.asksAt != 0 && !m.follower.suspects }
+
+// nominate takes the process that the algorithm names. It may be about to take the lease (C8).
+func (m *Machine) nominate(name string) {
+	m.nominated = name
+	f := &m.follower
+	if m.waitsForTurn() && name != "" && name != m.self.Name && name != f.leaseholder.Name {
+		f.asksAt, f.yields = f.asksLatest, true
+	}
+}
+
+// asked notes that a process of the roster asks this voter for a pre-vote (C8).
+func (m *Machine) asked(q Member) {
+	if m.waitsForTurn() && q.outranks(m.me) {
+		m.follower.asksAt = m.follower.asksLatest
+	}
+}
