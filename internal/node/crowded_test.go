@@ -66,7 +66,9 @@ type crowded struct {
 	dead    bool
 	stopped bool
 	todo    []task
-	queued  bool // it has a core, or waits for one
+	greet   []task // handshakes, which are done beside what comes in
+	greeted bool   // it was a handshake last time
+	queued  bool   // it has a core, or waits for one
 	next    time.Duration
 	ticking bool // a Tick is among what it has to do
 	links   map[string]bool
@@ -89,7 +91,7 @@ func newCrowd(t *testing.T, r *node.Roster, effort time.Duration) *crowd {
 		idle:   2,
 		named:  map[string]*crowded{},
 	}
-	for _, m := range r.Members {
+	for i, m := range r.Members {
 		p := &crowded{name: m.Name, links: map[string]bool{}}
 		p.node = node.New(node.Config{
 			Self: lease.Incarnation{
@@ -98,7 +100,8 @@ func newCrowd(t *testing.T, r *node.Roster, effort time.Duration) *crowd {
 				StateID: m.StateID,
 				Number:  1,
 			},
-			Now: c.clocks(),
+			Now:  c.clocks(),
+			Seed: uint64(i),
 		})
 		c.members, c.named[m.Name] = append(c.members, p), p
 		c.give(p, node.Event{Type: node.RosterReceived, Roster: r}, c.effort)
@@ -122,7 +125,11 @@ func (c *crowd) give(p *crowded, e node.Event, takes time.Duration) {
 	if p.dead {
 		return
 	}
-	p.todo = append(p.todo, task{event: e, effort: takes})
+	if t := (task{event: e, effort: takes}); e.Type == node.LinkUp {
+		p.greet = append(p.greet, t)
+	} else {
+		p.todo = append(p.todo, t)
+	}
 	if !p.queued && !p.stopped {
 		p.queued, c.runnable = true, append(c.runnable, p)
 	}
@@ -134,17 +141,27 @@ func (c *crowd) dispatch() {
 	for c.idle > 0 && len(c.runnable) > 0 {
 		p := c.runnable[0]
 		c.runnable, c.idle = c.runnable[1:], c.idle-1
-		c.at(c.now+p.todo[0].effort, func() {
+		t := p.take()
+		c.at(c.now+t.effort, func() {
 			c.idle++
-			e := p.todo[0].event
-			p.todo = p.todo[1:]
-			c.step(p, e)
-			if p.queued = len(p.todo) > 0 && !p.dead && !p.stopped; p.queued {
+			c.step(p, t.event)
+			more := len(p.todo)+len(p.greet) > 0
+			if p.queued = more && !p.dead && !p.stopped; p.queued {
 				c.runnable = append(c.runnable, p)
 			}
 			c.dispatch()
 		})
 	}
+}
+
+// take is what a process does next: by turns what has come in, and a handshake.
+func (p *crowded) take() (t task) {
+	if p.greeted = len(p.greet) > 0 && (!p.greeted || len(p.todo) == 0); p.greeted {
+		t, p.greet = p.greet[0], p.greet[1:]
+	} else {
+		t, p.todo = p.todo[0], p.todo[1:]
+	}
+	return t
 }
 
 // step has a process take an event.
