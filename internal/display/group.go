@@ -86,7 +86,7 @@ type Coordinator struct {
 	Seconds int64      `json:"seconds,omitempty"`
 }
 
-// Timing is spec.timing, in milliseconds. Lease is 0 in Classic groups.
+// Timing is what spec.timing comes to, in milliseconds. Lease is 0 in Classic groups.
 type Timing struct {
 	Heartbeat int32 `json:"heartbeatMilliseconds"`
 	Timeout   int32 `json:"timeoutMilliseconds"`

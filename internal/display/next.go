@@ -198,7 +198,7 @@ func (t Timing) LeaseRange() string {
 }
 
 // Milliseconds returns a number of milliseconds as people write it: 600ms, 1s, 1m30s.
-func Milliseconds(n int32) string { return Duration(time.Duration(n) * time.Millisecond) }
+func Milliseconds(n int32) string { return Duration(asDuration(n)) }
 
 // Duration returns a duration as people write it: 600ms, 1m30s, 10m, 24h.
 func Duration(d time.Duration) string {

@@ -26,7 +26,7 @@ func newSubject(g *v1.ElectionGroup, now time.Time) subject {
 	s := subject{
 		group:  g,
 		safety: g.Spec.Safety,
-		timing: timingOf(g.Spec.Timing),
+		timing: timingOf(g.Spec.Timing, len(g.Status.Processes)),
 	}
 	if s.safety == "" {
 		s.safety = v1.Guarded
@@ -39,7 +39,6 @@ func newSubject(g *v1.ElectionGroup, now time.Time) subject {
 	s.coordinator = coordinatorOf(g.Status.Coordinator, s.guarded(), now)
 	s.processes = s.rows(now)
 	if s.guarded() {
-		s.timing.LeaseMinimum = s.shortestLease()
 		s.voters = votersOf(s.processes)
 		s.voters.Outdated = g.Status.SetBack != nil
 	}
@@ -56,27 +55,22 @@ func (s *subject) coordinatorName() string {
 	return s.coordinator.Name
 }
 
-// timingOf fills in the API's defaults, which an object that was never stored does not have.
-func timingOf(t v1.Timing) Timing {
+// timingOf fills in the API's defaults, which an object that was never stored does not have. The
+// shortest lease is that of a group of this size.
+func timingOf(t v1.Timing, processes int) Timing {
 	heartbeat, longest := cmp.Or(t.HeartbeatMilliseconds, 100), cmp.Or(t.LeaseMilliseconds, 1000)
-	shortest := lease.DefaultMinimum(time.Duration(heartbeat)*time.Millisecond,
-		time.Duration(longest)*time.Millisecond)
+	every, most := asDuration(heartbeat), asDuration(longest)
+	least := cmp.Or(asDuration(t.LeaseMinimumMilliseconds), lease.DefaultMinimum(every, most))
 	return Timing{
 		Heartbeat: heartbeat,
 		Timeout:   cmp.Or(t.TimeoutMilliseconds, 500),
 		Lease:     longest,
 		//nolint:gosec // at most longest
-		LeaseMinimum: cmp.Or(t.LeaseMinimumMilliseconds, int32(shortest.Milliseconds())),
+		LeaseMinimum: int32(lease.Shortest(processes, every, least, most).Milliseconds()),
 	}
 }
 
-// shortestLease is the shortest that the coordinator of a group of this size asks for.
-func (s *subject) shortestLease() int32 {
-	ms := func(n int32) time.Duration { return time.Duration(n) * time.Millisecond }
-	t := s.timing
-	shortest := lease.Shortest(len(s.processes), ms(t.Heartbeat), ms(t.LeaseMinimum), ms(t.Lease))
-	return int32(shortest.Milliseconds()) //nolint:gosec // at most the longest
-}
+func asDuration(n int32) time.Duration { return time.Duration(n) * time.Millisecond }
 
 func preemptionOf(p *v1.Preemption) *Preemption {
 	policy, stable := v1.Delayed, int32(5)
