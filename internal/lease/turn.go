@@ -2,11 +2,11 @@ package lease
 
 import "time"
 
-// In what order the processes ask by C8: the eight highest, besides the leaseholder, as soon as they
-// do not hear it, each further one 10 ms after the one before it. If all processes of a large group
-// asked each other at once, the answers would take longer than T. If, before its turn, a higher
-// process asks this one, or the algorithm names another process, it leaves the question to that one.
-// It asks itself L and T after its turn, if it has not heard a leaseholder by then.
+// In what order the processes ask by C8: the eight highest, besides the leaseholder, as soon as
+// they do not hear it, each further one 10 ms after the one before it. If all processes of a large
+// group asked each other at once, the answers would take longer than T. If, before its turn, a
+// higher process asks this one, or the algorithm names another process, it leaves the question to
+// that one. It asks itself L and T after its turn, if it has not heard a leaseholder by then.
 
 // The order in which processes ask (C8).
 const (
