@@ -15,7 +15,8 @@ type Ledger struct {
 	mu          sync.Mutex
 	ledger      lease.Ledger
 	revocations uint64 // how often a permission was revoked
-	// closed when the app's permission begins, ends or gets another epoch
+	// closed when the app's permission begins, ends or gets another epoch, or goes on after an app
+	// was told that its deadline had passed
 	changed    chan struct{}
 	sessions   chan struct{}      // capacity 1: sessions have opened or closed
 	suspicions chan string        // capacity 1: the coordinator that does not answer the app
@@ -63,7 +64,7 @@ func (l *Ledger) Valid() bool {
 }
 
 // Changed returns a channel that is closed when the permission begins, ends or gets another epoch.
-// A deadline that moves on is no change.
+// A deadline that moves on is no change, unless an app was told that it had passed.
 func (l *Ledger) Changed() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()

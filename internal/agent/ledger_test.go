@@ -183,6 +183,29 @@ func TestASessionRepeatsADeadline(t *testing.T) {
 	}
 }
 
+// A renewal may come when a session has just told its app that the deadline has passed. The session
+// tells it of the renewal at once.
+func TestASessionIsToldALateRenewal(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: time.Since(begun)} }))
+		l.grant(lease.Permission{Epoch: 1})
+		api := appAPI{views: NewViews(), ledger: l}
+		api.views.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
+		var told []bool
+		api.followPermission(t.Context(), func(_ string, data any) bool {
+			told = append(told, data.(permissionJSON).MayAct)
+			if len(told) == 1 {
+				l.grant(lease.Permission{Epoch: 1, Deadline: time.Second})
+			}
+			return len(told) < 2
+		})
+		if took := time.Since(begun); !slices.Equal(told, []bool{false, true}) || took > 0 {
+			t.Errorf("after %v it was told that it may act: %v", took, told)
+		}
+	})
+}
+
 // An app is told of each revocation, also if the next permission was granted before it could be
 // told.
 func TestNoRevocationIsSkipped(t *testing.T) {

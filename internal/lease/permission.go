@@ -27,6 +27,7 @@ type Ledger struct {
 	told     Instant // the latest deadline that the app was told and no session can give back
 	sessions map[*Session]struct{}
 	had      bool // there has been a session
+	passed   bool // an app was refused because the deadline of what is granted had passed
 
 	answered Instant // when the app that asks now and then got its last answer
 	under    Epoch   // of that answer
@@ -36,21 +37,29 @@ type Ledger struct {
 // (LH10).
 const seldom = 10 * time.Millisecond
 
-// Grant replaces what the app may be told from now on, and reports whether the epoch changed. The
-// zero Permission revokes. What the app was told before stays told.
-func (l *Ledger) Grant(p Permission) (changed bool) {
-	changed = p.Epoch != l.granted.Epoch
-	l.granted = p
-	return changed
+// Grant replaces what the app may be told from now on, and reports whether that is news: the epoch
+// changed, or an app was told that the deadline had passed. The zero Permission revokes. What the
+// app was told before stays told.
+func (l *Ledger) Grant(p Permission) (news bool) {
+	news = p.Epoch != l.granted.Epoch || l.passed
+	l.granted, l.passed = p, false
+	return news
 }
 
 // Use tells the app what it may do now. From then on it may rely on the deadline.
 func (l *Ledger) Use(now Instant) (p Permission, ok bool) {
-	if !l.granted.valid(now) {
+	if !l.mayAct(now) {
 		return Permission{}, false
 	}
 	l.told = max(l.told, l.granted.Deadline)
 	return l.granted, true
+}
+
+// mayAct reports whether what is granted permits anything at an instant, to an app that is told.
+func (l *Ledger) mayAct(now Instant) bool {
+	ok := l.granted.valid(now)
+	l.passed = l.passed || !ok && l.granted.Epoch != 0
+	return ok
 }
 
 // Gap notes that an app which asks now and then got an answer of Use at an instant. It returns how
@@ -82,7 +91,7 @@ func (l *Ledger) Open() *Session {
 
 // UseIn is Use for what is told over a session.
 func (l *Ledger) UseIn(s *Session, now Instant) (p Permission, ok bool) {
-	if !l.granted.valid(now) {
+	if !l.mayAct(now) {
 		return Permission{}, false
 	}
 	s.told = max(s.told, l.granted.Deadline)

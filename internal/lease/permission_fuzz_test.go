@@ -14,6 +14,7 @@ type ledgerModel struct {
 	answers []answer
 	open    []*lease.Session
 	had     bool
+	late    bool // an app asked for the grant when its deadline had passed
 }
 
 // answer is a deadline that the app was told; over no session if session is nil.
@@ -24,6 +25,7 @@ type answer struct {
 
 func (m *ledgerModel) use(s *lease.Session, now lease.Instant) (p lease.Permission, ok bool) {
 	if m.grant.Epoch == 0 || now >= m.grant.Deadline {
+		m.late = m.late || m.grant.Epoch != 0
 		return lease.Permission{}, false
 	}
 	m.answers = append(m.answers, answer{s, m.grant.Deadline})
@@ -101,10 +103,10 @@ func ledgerStep(
 			Epoch:    lease.Epoch(s.below(3)),
 			Deadline: now + lease.Instant(s.below(7)-2),
 		}
-		if changed := l.Grant(p); changed != (p.Epoch != m.grant.Epoch) {
-			t.Fatalf("from %+v to %+v: changed is %v", m.grant, p, changed)
+		if news := l.Grant(p); news != (p.Epoch != m.grant.Epoch || m.late) {
+			t.Fatalf("from %+v to %+v, late %t: news is %v", m.grant, p, m.late, news)
 		}
-		m.grant = p
+		m.grant, m.late = p, false
 	case 2, 3:
 		compareUse(t, l.Use, func(now lease.Instant) (lease.Permission, bool) {
 			return m.use(nil, now)

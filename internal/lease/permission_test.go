@@ -59,21 +59,40 @@ func TestAGrantTellsNothing(t *testing.T) {
 	wantTold(t, l, 0)
 }
 
-// Grant reports that the epoch changes, and not that the deadline moves on.
-func TestAGrantReportsANewEpoch(t *testing.T) {
-	l := &lease.Ledger{}
-	for i, c := range []struct {
-		p       lease.Permission
-		changed bool
-	}{
-		{lease.Permission{}, false},
-		{lease.Permission{Epoch: epoch(1, 1), Deadline: time.Second}, true},
-		{lease.Permission{Epoch: epoch(1, 1), Deadline: 2 * time.Second}, false},
-		{lease.Permission{Epoch: epoch(1, 2), Deadline: 2 * time.Second}, true},
-		{lease.Permission{}, true},
+// Grant reports that the epoch changes, and that the deadline moves on if an app was told that it
+// had passed; otherwise not.
+func TestWhatAGrantReports(t *testing.T) {
+	first := func(deadline time.Duration) lease.Permission {
+		return lease.Permission{Epoch: epoch(1, 1), Deadline: deadline}
+	}
+	for i, told := range []func(*lease.Ledger, lease.Instant) bool{
+		func(l *lease.Ledger, at lease.Instant) bool { _, ok := l.Use(at); return ok },
+		func(l *lease.Ledger, at lease.Instant) bool { _, ok := l.UseIn(l.Open(), at); return ok },
 	} {
-		if got := l.Grant(c.p); got != c.changed {
-			t.Errorf("grant %d: changed is %v", i, got)
+		l := &lease.Ledger{}
+		for j, c := range []struct {
+			at   lease.Instant // when an app asks; 0: none does
+			p    lease.Permission
+			news bool
+		}{
+			{0, lease.Permission{}, false},
+			{1, lease.Permission{}, false},
+			{1, first(time.Second), true},
+			{time.Second - 1, first(2 * time.Second), false},
+			{2 * time.Second, first(3 * time.Second), true},
+			{0, first(4 * time.Second), false},
+			{0, lease.Permission{Epoch: epoch(1, 2), Deadline: 4 * time.Second}, true},
+			{0, lease.Permission{}, true},
+			{5 * time.Second, lease.Permission{}, false},
+		} {
+			if c.at > 0 {
+				if may := c.at < l.Granted().Deadline; told(l, c.at) != may {
+					t.Errorf("app %d, grant %d: told that it may act: %t", i, j, !may)
+				}
+			}
+			if got := l.Grant(c.p); got != c.news {
+				t.Errorf("app %d, grant %d: news is %v", i, j, got)
+			}
 		}
 	}
 }
