@@ -6,18 +6,28 @@ set -u
 agent=http://${ELECTOR_PATH:-127.0.0.1:4040}
 open() { # opening a session ties the candidacy of this pod to this program
   exec 3< <(exec curl -sfN --noproxy '*' -H 'Podesta-Session: open' "$agent/v1/session")
-  session=$! granted="" deadline=0 line=""
+  session=$! granted="" permission="" line=""
 }
 trap 'kill "$session" 2>/dev/null' EXIT # the work has stopped: only now is the permission given back
 trap exit TERM                          # bash does that when the act that is under way has ended
 
-# field prints the number of a field of the permission; 0 if it has no such field.
-field() { [[ $permission =~ \"$1\":([0-9]+) ]] && echo "${BASH_REMATCH[1]}" || echo 0; }
+# field sets number to that of a field of the permission; 0 if it has no such field.
+field() { [[ $permission =~ \"$1\":([0-9]+) ]] && number=${BASH_REMATCH[1]} || number=0; }
 
 # /proc/uptime is CLOCK_BOOTTIME, the agent's clock, cut off after 10 ms: it is at most this late.
 clock() {
   read -r uptime _ </proc/uptime
   now=$(((10#${uptime/./} + 1) * 10000000))
+}
+
+heed() { # the newest permission, or none
+  field epoch && epoch=$number
+  field deadlineBoottimeNanoseconds && deadline=$number
+  field remainingMilliseconds && clock
+  if ((deadline - number * 1000000 > now + 1000000)); then
+    echo "the agent has another clock than /proc/uptime" >&2
+    exit 1
+  fi
 }
 
 act() { # the resource refuses an epoch that is lower than one it has seen
@@ -30,26 +40,17 @@ while :; do
   status=$? line+=$more
   ((status == 0 || status > 128)) || exit 1 # the session has ended
   if ((status == 0)); then
-    permission=$line line=""
-    [[ $permission == data:* ]] || continue
-    if [[ $permission == *'"mayAct":true'* ]]; then
-      granted=yes
-    elif [[ $granted ]]; then # the work has stopped, and closing the session gives back what is left
+    if [[ $line == data:*'"mayAct":true'* ]]; then
+      granted=yes permission=$line
+    elif [[ $line == data:* && $granted ]]; then # the work has stopped: closing gives back what is left
       kill "$session" 2>/dev/null
       open
-      continue
-    else
-      permission=""
     fi
-    epoch=$(field epoch) deadline=$(field deadlineBoottimeNanoseconds)
-    clock
-    if ((deadline - $(field remainingMilliseconds) * 1000000 > now + 1000000)); then
-      echo "the agent has another clock than /proc/uptime" >&2
-      exit 1
-    fi
+    line=""
+    read -r -t 0 <&3 && continue # there is more: what is read one act later may be over
   fi
-  clock
-  if ((now < deadline)); then # right before each act, which the next permissions do not put off
+  heed
+  if ((now < deadline)); then # right before each act
     act "$epoch" || exit 1
   fi
 done
