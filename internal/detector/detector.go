@@ -40,7 +40,8 @@ type Finding struct {
 
 // Detector watches the coordinator and whatever other processes an algorithm depends on.
 type Detector struct {
-	rank        func() int // see New
+	rank        func() int                // see New
+	linked      func(process string) bool // see AwaitLinks; nil: to all
 	timing      Timing
 	round       estimate
 	mistakes    mistakes
@@ -70,6 +71,12 @@ type watch struct {
 func New(t Timing, rank func() int) *Detector {
 	return &Detector{timing: t, rank: rank}
 }
+
+// AwaitLinks has the detector leave a process alone, and not take its silence for evidence, until
+// linked reports that the link to it has opened or failed. A question would wait for that.
+func (d *Detector) AwaitLinks(linked func(process string) bool) { d.linked = linked }
+
+func (d *Detector) awaitsLink(w *watch) bool { return d.linked != nil && !d.linked(w.process) }
 
 // SetTiming changes the bounds.
 func (d *Detector) SetTiming(t Timing) { d.timing = t }
@@ -199,6 +206,9 @@ func (d *Detector) Tick(now Instant) Finding {
 	late := d.due != 0 && now-d.due > d.T()/2
 	for i := range d.watched {
 		w := &d.watched[i]
+		if d.awaitsLink(w) {
+			continue
+		}
 		if late && w.asked != 0 { // this process itself stood still: answers may lie unread
 			w.askedAt, w.missed = now, 0
 		}
@@ -241,6 +251,9 @@ func (d *Detector) Next(now Instant) Instant {
 	}
 	for i := range d.watched {
 		w := &d.watched[i]
+		if d.awaitsLink(w) {
+			continue
+		}
 		earlier(w.sent + d.timing.Heartbeat)
 		if w.asked != 0 && !w.silent {
 			earlier(w.askedAt + d.timeout(w))

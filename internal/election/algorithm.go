@@ -9,6 +9,9 @@ type algorithm interface {
 	recover()
 	// elect calls an election. It does nothing if this process already takes part in one.
 	elect(Reason)
+	// contest reports whether to elect now because another process names another coordinator. If not,
+	// the algorithm does so later.
+	contest() (now bool)
 	// receive handles a message of the algorithm from a process of the roster.
 	receive(from Process, m Message)
 	// timeout handles the expiry of a timer that the algorithm set.

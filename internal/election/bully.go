@@ -15,8 +15,10 @@ package election
 //     that ranks above it. To a COORDINATOR from below it replies with an election of its own: its
 //     OK must have come too late, and "the coordinator is always the process with the largest
 //     priority number" (002). The seeds do not say what happens then; recording it would leave the
-//     group with a coordinator that is not the highest for as long as it runs. If it has announced
-//     itself less than T ago, it replies when T is over (settling.go).
+//     group with a coordinator that is not the highest for as long as it runs. If there was another
+//     announcement less than T ago, it replies when T is over (settling.go). While the
+//     links of a large group are being made, a process does not record a COORDINATOR from below its
+//     coordinator either: the sender has yet to hear of that one.
 //  6. A process that recovers calls an election: the highest process takes over from a running
 //     coordinator.
 //  7. An election that is called while the coordinator runs is won by the coordinator (003).
@@ -169,10 +171,20 @@ func (b *bully) onCoordinator(from Process, m Message) { // rule 5
 			b.elect(TwoCoordinators)
 		}
 	case from.Priority == 0: // on this roster it never coordinates: this roster is outdated
+	case b.forming() && b.knowsBetter(from):
+		b.contest()
 	default:
 		b.follow(from, m.Election)
 		b.settle()
 	}
+}
+
+// knowsBetter reports whether this process follows one above the sender of a COORDINATOR, and knows
+// nothing against that one.
+func (b *bully) knowsBetter(from Process) bool {
+	p := b.peers[b.coordinator]
+	c, _ := b.find(b.coordinator)
+	return p != nil && p.link != down && c.Outranks(from)
 }
 
 func (b *bully) timeout(t Timer) {

@@ -140,6 +140,12 @@ func (m *Machine) Step(e Event) Output {
 // Machine.
 func (m *Machine) Called() uint64 { return m.sequence }
 
+// LinkKnown reports whether the link to a process has opened or failed.
+func (m *Machine) LinkKnown(name string) bool {
+	p := m.peers[name]
+	return p == nil || p.link != unknown
+}
+
 // Links returns the names of the processes to which the algorithm sends. A link to the coordinator
 // is needed to watch it: that is the driver's task.
 func (m *Machine) Links() []string { return m.algorithm.links() }

@@ -116,6 +116,16 @@ func (m *Machine) lower() []Process {
 	return m.ranked[i+1:]
 }
 
+// linking reports whether a link has neither opened nor failed.
+func (m *Machine) linking() bool {
+	for _, p := range m.peers {
+		if p.link == unknown {
+			return true
+		}
+	}
+	return false
+}
+
 // alive reports whether q is believed to run.
 func (m *Machine) alive(q Process) bool { return q.Name == m.self.Name || !m.peers[q.Name].crashed }
 

@@ -28,7 +28,8 @@ func (m *Machine) lost(q Process) bool {
 // receiveView compares the coordinator of another process with this one's. A process that takes
 // part in an election has none to compare. A VIEW is outdated if it names a process whose link is
 // down, or this very process: its sender will find out by asking. A coordinator that names another
-// coordinator has stopped coordinating.
+// coordinator has stopped coordinating. With a bully, a VIEW that comes less than T after an
+// announcement may have been sent before that, and the election waits until T is over.
 func (m *Machine) receiveView(from Process, msg Message) {
 	theirs, known := m.find(msg.Process)
 	if from == theirs { // a process that coordinates has not withdrawn
@@ -45,6 +46,8 @@ func (m *Machine) receiveView(from Process, msg Message) {
 	case from != theirs && m.lost(theirs), theirs.Name == m.self.Name &&
 		m.coordinator != m.self.Name:
 	default:
-		m.algorithm.elect(TwoCoordinators)
+		if m.algorithm.contest() {
+			m.algorithm.elect(TwoCoordinators)
+		}
 	}
 }

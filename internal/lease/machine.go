@@ -35,6 +35,7 @@ type Machine struct {
 	candidacy   candidacy
 	leaseholder leaseholder
 	follower    follower
+	linking     linking
 	past        []past // of group objects that this incarnation has left; never changed in place
 	round       uint64 // number of the last round of requests
 	out         Output
@@ -86,8 +87,10 @@ func (m *Machine) Step(e Event) *Output {
 			l.length.asked(m.roster, e.Length, m.now.Boot)
 		}
 	case LinkUp:
+		m.heardOfLink(e.Process)
 		m.linkUp(e.Process)
 	case LinkDown:
+		m.heardOfLink(e.Process)
 		m.linkDown(e.Process)
 	case Restored, Withdrawn:
 		m.candidate = e.Type == Restored
@@ -121,6 +124,7 @@ func (m *Machine) changeRoster(r *Roster) {
 	if m.roster == nil || m.roster.Group != r.Group {
 		m.leave()
 		m.recall(r.Group)
+		m.linking.begin(r, m.now.Boot)
 	}
 	m.roster = r
 	m.me, _ = r.find(m.self.Name)

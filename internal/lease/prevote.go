@@ -9,7 +9,12 @@ import (
 // to all voters. It asks those that would not promise, or have not answered, again every heartbeat:
 // promises run out, a voter notices that a leaseholder is gone. One that has not answered is asked
 // again at once when the link to it opens, but otherwise not before 10 ms have passed for each
-// process of the group: in a large group the voters may be busy, and questions would pile up.
+// process of the group: in a large group the voters may be busy, and questions would pile up. While
+// the links of a group of more than 12 are being made, a voter is not asked before the link to it
+// opens. Unless a majority has answered, the time of the pre-vote begins when all links have opened
+// or failed, or 300 ms for each process after this one has taken up the group. Otherwise all would
+// find no majority, and withdraw (C5), because links take long. A process that waits for them gives
+// up when another one is nominated.
 //
 // C4. If a majority answers, but promises that nobody hears still run, it stays nominated and asks
 // for pre-votes again when enough of the promises have run out, or when a RELEASE arrives. Answers
@@ -42,6 +47,9 @@ type preVote struct {
 	late      bool // it has failed, and who has not answered may bring the next one forward (C4)
 }
 
+// wantsLease reports whether a majority would lead to an attempt to get the lease.
+func (s *preVote) wantsLease() bool { return s.purpose == nomination || s.purpose == fallback }
+
 // startPreVote asks every voter whether it would vote for this process.
 func (m *Machine) startPreVote(why purpose, about Incarnation, epoch Epoch) {
 	m.round++
@@ -60,13 +68,31 @@ func (m *Machine) startPreVote(why purpose, about Incarnation, epoch Epoch) {
 	m.evaluatePreVote()
 }
 
+// continuePreVote asks again when that is due, or waits for links (C1).
+func (m *Machine) continuePreVote() {
+	s := &m.candidacy.preVote
+	switch {
+	case m.awaitsLinks():
+		s.since, s.askedAt = m.now.Boot, m.now.Boot
+		s.repeatAt = m.whenToRepeat()
+	case m.now.Boot >= s.askedAt+m.preVoteInterval():
+		m.sendPreVotes()
+	}
+	m.evaluatePreVote()
+}
+
+// whenToRepeat is when those that have not answered are asked again if they are asked now (C1).
+func (m *Machine) whenToRepeat() Instant {
+	return m.now.Boot + time.Duration(len(m.roster.Members))*nextAsks
+}
+
 // sendPreVotes asks the voters that would not promise, or have not answered (C1).
 func (m *Machine) sendPreVotes() {
 	s := &m.candidacy.preVote
 	s.askedAt = m.now.Boot
 	unanswered := m.now.Boot >= s.repeatAt
 	if unanswered {
-		s.repeatAt = m.now.Boot + time.Duration(len(m.roster.Members))*nextAsks
+		s.repeatAt = m.whenToRepeat()
 	}
 	p := m.preVoteRequest()
 	for i, q := range m.roster.Members {
@@ -75,6 +101,7 @@ func (m *Machine) sendPreVotes() {
 		case q.Name == m.self.Name:
 			would := m.voter.wouldPromise(m.roster, m.self, m.roster.Generation, m.now.Boot)
 			s.answered[i], s.responses[i] = m.voter.votes, m.response(p, would)
+		case m.linking.makes(q.Name, m.now.Boot): // linkUp will
 		case unanswered || s.answered[i]:
 			m.send(q.Name, p)
 		}
@@ -149,9 +176,8 @@ func (m *Machine) evaluatePreVote() {
 	unheard := answered - heard
 	over := m.now.Boot-s.since >= max(m.t, m.roster.Timeout) || answered == all
 	impossible := over || answered >= majority && answered-granted > all-majority
-	wantsLease := s.purpose == nomination || s.purpose == fallback
 	switch {
-	case wantsLease && granted >= majority: // C3
+	case s.wantsLease() && granted >= majority: // C3
 		s.purpose = noPreVote
 		m.seek(s.ballot(m.roster.Generation, majority), s.support())
 	case s.purpose == transfer && support >= majority: // PR3
@@ -167,7 +193,7 @@ func (m *Machine) evaluatePreVote() {
 	case heard > all-majority, // C2, C8
 		(over || s.undecidable(all, majority, unheard)) && heard > 0 && unheard < majority:
 		m.followHearsay()
-	case wantsLease && impossible:
+	case s.wantsLease() && impossible:
 		m.preVoteFailed(answered >= majority)
 	case over: // C8, PR3
 		s.purpose = noPreVote

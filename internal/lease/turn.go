@@ -42,6 +42,9 @@ func (m *Machine) waitsForTurn() bool { return m.follower.asksAt != 0 && !m.foll
 // nominate takes the process that the algorithm names. It may be about to take the lease (C8).
 func (m *Machine) nominate(name string) {
 	m.nominated = name
+	if another := name != "" && name != m.self.Name; another && m.awaitsLinks() {
+		m.candidacy.preVote.purpose = noPreVote // C1
+	}
 	f := &m.follower
 	if m.waitsForTurn() && name != "" && name != m.self.Name && name != f.leaseholder.Name {
 		f.asksAt, f.yields = f.asksLatest, true

@@ -186,6 +186,7 @@ func TestAHigherProcessHasAsked(t *testing.T) {
 func TestQuestionsDoNotPileUp(t *testing.T) {
 	for n, want := range map[int]int{10: 4, 20: 2, 45: 1, 100: 1} { // in 400 ms
 		s := newSolo(t, rosterOf(n), "P3")
+		s.linkAll()
 		asked := s.do(lease.Event{Type: lease.Nominated, Process: "P3"}).Requests
 		if asked = append(asked, s.after(399*ms)...); toward(asked, "P2") != want {
 			t.Errorf("of %d processes, P2 is asked %d times, want %d", n, toward(asked, "P2"), want)
@@ -213,6 +214,7 @@ func TestFallbacksAreApart(t *testing.T) {
 		s.config = lease.Config{Self: incarnationOf(r, r.Members[i].Name), Seed: uint64(i)}
 		s.config.Saved = lease.State{Group: r.Group, Generation: 1, Voted: true}
 		s.boot()
+		s.linkAll()
 		for count(s.after(50*ms), lease.PreVote) == 0 {
 			if s.now-start > time.Minute {
 				t.Fatalf("%s never nominates itself", r.Members[i].Name)

@@ -102,6 +102,11 @@ func join(tb testing.TB, n, k int) *member {
 		Now:   m.clocks(),
 	})
 	m.step(tb, node.Event{Type: node.RosterReceived, Roster: r})
+	for _, q := range r.Members {
+		if q.Name != self.Name {
+			m.step(tb, node.Event{Type: node.LinkUp, From: q.Name})
+		}
+	}
 	return m
 }
 

@@ -2,6 +2,8 @@ package node_test
 
 import (
 	"container/heap"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -66,12 +68,19 @@ type crowded struct {
 	dead    bool
 	stopped bool
 	todo    []task
-	greet   []task // handshakes, which are done beside what comes in
-	greeted bool   // it was a handshake last time
-	queued  bool   // it has a core, or waits for one
+	greet   []task        // handshakes, which are done beside what comes in
+	since   time.Duration // CPU time that it took for other things since the last handshake
+	queued  bool          // it has a core, or waits for one
 	next    time.Duration
 	ticking bool // a Tick is among what it has to do
-	links   map[string]bool
+	links   map[string]*outgoing
+	rng     *rand.Rand
+}
+
+// outgoing is a link of a process to another one.
+type outgoing struct {
+	open bool
+	wait []task // until it is open
 }
 
 // task is an event, and the CPU time that it takes.
@@ -83,6 +92,9 @@ type task struct {
 // handshake is what a new link costs.
 const handshake = 5 * time.Millisecond
 
+// slice is for how long a process has a core.
+const slice = 4 * time.Millisecond
+
 func newCrowd(t *testing.T, r *node.Roster, effort time.Duration) *crowd {
 	c := &crowd{
 		t:      t,
@@ -92,7 +104,11 @@ func newCrowd(t *testing.T, r *node.Roster, effort time.Duration) *crowd {
 		named:  map[string]*crowded{},
 	}
 	for i, m := range r.Members {
-		p := &crowded{name: m.Name, links: map[string]bool{}}
+		p := &crowded{
+			name:  m.Name,
+			links: map[string]*outgoing{},
+			rng:   rand.New(rand.NewPCG(1, uint64(i))),
+		}
 		p.node = node.New(node.Config{
 			Self: lease.Incarnation{
 				Name:    m.Name,
@@ -141,25 +157,36 @@ func (c *crowd) dispatch() {
 	for c.idle > 0 && len(c.runnable) > 0 {
 		p := c.runnable[0]
 		c.runnable, c.idle = c.runnable[1:], c.idle-1
-		t := p.take()
-		c.at(c.now+t.effort, func() {
-			c.idle++
-			c.step(p, t.event)
-			more := len(p.todo)+len(p.greet) > 0
-			if p.queued = more && !p.dead && !p.stopped; p.queued {
-				c.runnable = append(c.runnable, p)
-			}
-			c.dispatch()
-		})
+		c.work(p, c.now+slice)
 	}
 }
 
-// take is what a process does next: by turns what has come in, and a handshake.
+// work has a process that has a core do what it has to do, until its time slice is over.
+func (c *crowd) work(p *crowded, until time.Duration) {
+	t := p.take()
+	c.at(c.now+t.effort, func() {
+		c.step(p, t.event)
+		more := len(p.todo)+len(p.greet) > 0
+		p.queued = more && !p.dead && !p.stopped
+		if p.queued && c.now < until {
+			c.work(p, until)
+			return
+		}
+		c.idle++
+		if p.queued {
+			c.runnable = append(c.runnable, p)
+		}
+		c.dispatch()
+	})
+}
+
+// take is what a process does next: what has come in, and handshakes, which get half of its time.
 func (p *crowded) take() (t task) {
-	if p.greeted = len(p.greet) > 0 && (!p.greeted || len(p.todo) == 0); p.greeted {
-		t, p.greet = p.greet[0], p.greet[1:]
+	if len(p.greet) > 0 && (p.since >= handshake || len(p.todo) == 0) {
+		t, p.greet, p.since = p.greet[0], p.greet[1:], 0
 	} else {
 		t, p.todo = p.todo[0], p.todo[1:]
+		p.since += t.effort
 	}
 	return t
 }
@@ -169,8 +196,12 @@ func (c *crowd) step(p *crowded, e node.Event) {
 	if p.dead {
 		return
 	}
-	if e.Type == node.Tick {
+	switch e.Type {
+	case node.Tick:
 		p.ticking = false
+	case node.LinkUp:
+		c.open(p, e.From)
+	default:
 	}
 	e.Now = c.clocks()
 	r := p.node.Step(e)
@@ -194,15 +225,7 @@ func (c *crowd) carryOut(p *crowded, r *node.Ready) {
 		c.relink(p, r.Links)
 	}
 	for _, m := range r.Messages {
-		q := c.named[m.To]
-		m.To = ""
-		c.give(q, node.Event{
-			Type:        node.Received,
-			From:        p.name,
-			StateID:     "state-" + p.name,
-			Incarnation: 1,
-			Message:     m,
-		}, c.effort)
+		c.send(p, m)
 	}
 	if r.Next == p.next {
 		return
@@ -216,14 +239,55 @@ func (c *crowd) carryOut(p *crowded, r *node.Ready) {
 	})
 }
 
-// relink makes the links that a process wants; those to the dead are refused.
+// send sends a message: a response on the link that the request came on, anything else on the
+// process's own link, where it waits for that to open.
+func (c *crowd) send(p *crowded, m node.Message) {
+	to := m.To
+	m.To = ""
+	t := task{node.Event{
+		Type:        node.Received,
+		From:        p.name,
+		StateID:     "state-" + p.name,
+		Incarnation: 1,
+		Message:     m,
+	}, c.effort}
+	l := p.links[to]
+	switch {
+	case m.Type == node.Answer || m.Type == node.LeaseResponse || l != nil && l.open:
+		c.give(c.named[to], t.event, t.effort)
+	case l != nil && len(l.wait) < waits:
+		l.wait = append(l.wait, t)
+	}
+}
+
+// waits is how many messages wait for a link to open.
+const waits = 64
+
+// open sends what has waited for a link.
+func (c *crowd) open(p *crowded, name string) {
+	l := p.links[name]
+	if l == nil {
+		return
+	}
+	l.open = true
+	for _, t := range l.wait {
+		c.give(c.named[name], t.event, t.effort)
+	}
+	l.wait = nil
+}
+
+// relink makes the links that a process wants, in any order; those to the dead are refused.
 func (c *crowd) relink(p *crowded, wanted []string) {
-	old := p.links
-	p.links = map[string]bool{}
+	old, wanted := p.links, slices.Clone(wanted)
+	p.rng.Shuffle(len(wanted), func(i, j int) { wanted[i], wanted[j] = wanted[j], wanted[i] })
+	p.links = map[string]*outgoing{}
 	for _, name := range wanted {
-		p.links[name] = true
+		p.links[name] = old[name]
+		if old[name] != nil {
+			continue
+		}
+		p.links[name] = &outgoing{}
 		switch {
-		case old[name]:
 		case c.named[name].dead:
 			c.give(p, node.Event{Type: node.LinkDown, From: name}, c.effort)
 		default:
@@ -236,7 +300,8 @@ func (c *crowd) relink(p *crowded, wanted []string) {
 func (c *crowd) kill(name string) {
 	c.named[name].dead = true
 	for _, p := range c.members {
-		if p.links[name] {
+		if p.links[name] != nil {
+			p.links[name] = &outgoing{}
 			c.give(p, node.Event{Type: node.LinkDown, From: name}, c.effort)
 		}
 	}

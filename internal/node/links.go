@@ -83,6 +83,20 @@ func (n *Node) watchable(needed []string) string {
 	return c
 }
 
+// awaitLinks has the failure detector wait for the links of a large group, where each process links
+// to each other one from the start. (On a ring the link to the coordinator is made when there is
+// one.)
+func (n *Node) awaitLinks(r *Roster) {
+	takes := lease.LinksTake(len(r.Members))
+	if takes == 0 || !election.IsBully(r.Algorithm) {
+		return
+	}
+	elections, until := n.election, n.now.Boot+takes
+	n.detector.AwaitLinks(func(process string) bool {
+		return n.now.Boot >= until || elections.LinkKnown(process)
+	})
+}
+
 // A group of more than crowdedFrom processes may be too large for its machines: for two cores 100
 // are, and 20 are not. Where T proves too short there, it may become perProcess for each of them.
 // (Not the T of the lease protocol, where it is the lease that adapts: LH10.) Rings, which wait for

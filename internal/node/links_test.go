@@ -34,16 +34,7 @@ func ringOfTen() *node.Roster {
 
 // learns has a process hear the outcome of an election that the coordinator called.
 func (p *process) learns(coordinator string) {
-	p.receive(coordinator, node.Message{
-		Type:      node.Election,
-		Algorithm: "ChangRoberts",
-		Election: election.Message{
-			Kind:     election.NewCoordinator,
-			Process:  coordinator,
-			Election: election.ID{Initiator: coordinator, Incarnation: 1, Sequence: 1},
-			Hops:     10,
-		},
-	})
+	p.receive(coordinator, announces("ChangRoberts", coordinator))
 	if c := p.node.Election().State().Coordinator; c != coordinator {
 		p.t.Fatalf("%s follows %q, want %s", p.name, c, coordinator)
 	}
@@ -143,5 +134,58 @@ func TestTheLinkToTheLeaseholderIsMadeAgain(t *testing.T) {
 	p.request("P10", lease.Renew, 1)
 	if p.named() != "P10" || !slices.Contains(p.links, "P10") {
 		t.Errorf("P5 follows %q and links to %v", p.named(), p.links)
+	}
+}
+
+// In a large group of a bully a coordinator is not asked, nor missed, while the link to it is being
+// made, for 300 ms for each process at most. A small group, and a ring, do not wait.
+func TestACoordinatorWhoseLinkIsBeingMade(t *testing.T) {
+	for _, c := range []struct {
+		algorithm string
+		processes int
+		opens     bool
+		asked     time.Duration // after that
+	}{
+		{"Bully", 13, false, 3900 * ms},
+		{"Bully", 13, true, 1000 * ms},
+		{"StatusTableBully", 20, false, 6000 * ms},
+		{"Bully", 12, false, 0},
+		{"ChangRoberts", 20, false, 0},
+	} {
+		p := start(t, "P001", large(c.algorithm, c.processes))
+		highest := fmt.Sprintf("P%03d", c.processes)
+		p.receive(highest, announces(c.algorithm, highest))
+		begun := p.now
+		for !p.asked(highest) && p.now-begun < time.Minute {
+			if c.opens && p.now-begun >= 1000*ms {
+				p.step(node.Event{Type: node.LinkUp, From: highest})
+			}
+			p.pass(10 * ms)
+		}
+		if took := p.now - begun; took < c.asked || took > c.asked+200*ms {
+			t.Errorf("%s, %d processes: it asks its coordinator after %v, want %v",
+				c.algorithm, c.processes, took, c.asked)
+		}
+		if got := p.named(); got != highest {
+			t.Errorf("%s, %d processes: by then it follows %q", c.algorithm, c.processes, got)
+		}
+	}
+}
+
+// announces is the announcement of a coordinator that called the election itself.
+func announces(algorithm, coordinator string) node.Message {
+	kind := election.Coordinator
+	if !election.IsBully(algorithm) {
+		kind = election.NewCoordinator
+	}
+	return node.Message{
+		Type:      node.Election,
+		Algorithm: algorithm,
+		Election: election.Message{
+			Kind:     kind,
+			Process:  coordinator,
+			Election: election.ID{Initiator: coordinator, Incarnation: 1, Sequence: 1},
+			Hops:     10,
+		},
 	}
 }

@@ -83,6 +83,7 @@ func (n *Node) enter(r *Roster) {
 		}
 	}
 	n.election, n.detector = m, detector.New(timing(r), m.Rank)
+	n.awaitLinks(r)
 	n.asking, n.missed = unanswered{}, unanswered{}
 	n.use(r)
 	n.note(Note{Type: Enters})

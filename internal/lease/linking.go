@@ -1,0 +1,58 @@
+package lease
+
+import "time"
+
+// LinksTake returns how long the processes of a large group may take to make their links: 300 ms
+// for each process, if they share two cores (C1). In a small group it is 0: nobody waits for that.
+func LinksTake(processes int) time.Duration {
+	if processes <= large {
+		return 0
+	}
+	return time.Duration(processes) * 300 * time.Millisecond
+}
+
+// linking is what a process knows of its links while those of a large group are being made (C1).
+type linking struct {
+	until   Instant         // they are being made until then at the latest; 0: the group is not large
+	heardOf map[string]bool // processes to which one has opened or failed since
+}
+
+// begin takes up a group.
+func (l *linking) begin(r *Roster, now Instant) {
+	*l = linking{}
+	if takes := LinksTake(len(r.Members)); takes > 0 {
+		*l = linking{until: now + takes, heardOf: map[string]bool{}}
+	}
+}
+
+// heardOfLink notes that the link to a process has opened or failed (C1), and has this process wait
+// until it nominates itself (C9).
+func (m *Machine) heardOfLink(name string) {
+	if m.linking.makes(name, m.now.Boot) {
+		m.linking.heardOf[name] = true
+		m.postponeFallback()
+	}
+}
+
+// makes reports whether the link to a process is being made.
+func (l *linking) makes(name string, now Instant) bool { return now < l.until && !l.heardOf[name] }
+
+// awaitsLinks reports whether this process asks for a lease while fewer than a majority have
+// answered, and links to others are being made (C1).
+func (m *Machine) awaitsLinks() bool {
+	s := &m.candidacy.preVote
+	if m.now.Boot >= m.linking.until || !s.wantsLease() {
+		return false
+	}
+	answered, making := 0, 0
+	for i, q := range m.roster.Members {
+		switch {
+		case !q.Voter:
+		case s.answered[i]:
+			answered++
+		case q.Name != m.self.Name && m.linking.makes(q.Name, m.now.Boot):
+			making++
+		}
+	}
+	return making > 0 && answered < m.roster.majority()
+}
