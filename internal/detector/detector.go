@@ -207,6 +207,7 @@ func (d *Detector) Tick(now Instant) Finding {
 	for i := range d.watched {
 		w := &d.watched[i]
 		if d.awaitsLink(w) {
+			w.asked, w.sent = 0, 0
 			continue
 		}
 		if late && w.asked != 0 { // this process itself stood still: answers may lie unread

@@ -354,4 +354,14 @@ func TestAwaitsLinks(t *testing.T) {
 	if !c.run(10*timeout, 0) || c.now-opened < timeout || c.now-opened > timeout+heartbeat {
 		t.Errorf("P5 is silent, and suspected %v after its link opened", c.now-opened)
 	}
+	d, c = watching()
+	linked = true
+	d.AwaitLinks(func(string) bool { return linked })
+	c.run(timeout-2*heartbeat, 0) // it is asked
+	linked = false
+	c.run(10*timeout, 0)
+	linked, opened = true, c.now
+	if !c.run(10*timeout, 0) || c.now-opened < timeout {
+		t.Errorf("a question of before counts: P5 is suspected %v after its link opened", c.now-opened)
+	}
 }

@@ -9,8 +9,9 @@ package election
 //     COORDINATOR to all lower processes.
 //  3. If one answers, P waits T' for the COORDINATOR message. If it does not come, P starts again.
 //  4. A process that receives ELECTION answers OK and calls its own election, unless it takes part
-//     in one already, or has received COORDINATOR less than T ago. A coordinator that has no higher
-//     process to ask calls none: after its OK it repeats COORDINATOR to the sender (rule 7).
+//     in one already, or has received COORDINATOR less than T ago (or earlier, while the links of a
+//     large group are being made and that to the coordinator is open). A coordinator that has no
+//     higher process to ask calls none: after its OK it repeats COORDINATOR to the sender (rule 7).
 //  5. A process that receives COORDINATOR records the new coordinator; a candidate does so only if
 //     that ranks above it. To a COORDINATOR from below it replies with an election of its own: its
 //     OK must have come too late, and "the coordinator is always the process with the largest
@@ -146,11 +147,19 @@ func (b *bully) onElection(from Process, m Message) { // rule 4
 }
 
 // justElected reports whether an ELECTION of from may be of the election that has just ended, with
-// a coordinator above this process. The coordinator's own ELECTION is not: it has withdrawn.
+// a coordinator above this process, or of one of those before it while a large group makes its
+// links. The coordinator's own ELECTION is not: it has withdrawn.
 func (b *bully) justElected(from Process) bool {
 	c, known := b.find(b.coordinator)
-	return b.recent && known && c.Outranks(b.self) && b.peers[c.Name].link != down &&
+	return (b.recent || b.forming()) && known && c.Outranks(b.self) && b.stands() &&
 		from.Name != c.Name
+}
+
+// stands reports whether nothing speaks against the coordinator, which is another process: the link
+// to it is open, or neither open nor down and it announced itself less than T ago.
+func (b *bully) stands() bool {
+	p := b.peers[b.coordinator]
+	return p != nil && (p.link == up || p.link == unknown && b.recent)
 }
 
 // highest reports whether no process above this one can answer.
@@ -179,12 +188,10 @@ func (b *bully) onCoordinator(from Process, m Message) { // rule 5
 	}
 }
 
-// knowsBetter reports whether this process follows one above the sender of a COORDINATOR, and knows
-// nothing against that one.
+// knowsBetter reports whether this process follows one above the sender of a COORDINATOR.
 func (b *bully) knowsBetter(from Process) bool {
-	p := b.peers[b.coordinator]
-	c, _ := b.find(b.coordinator)
-	return p != nil && p.link != down && c.Outranks(from)
+	c, known := b.find(b.coordinator)
+	return known && c.Outranks(from) && b.stands()
 }
 
 func (b *bully) timeout(t Timer) {

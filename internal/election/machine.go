@@ -30,6 +30,7 @@ type Machine struct {
 	previous    string           // the coordinator before this election
 	electing    bool             // this process takes part in an election that has not ended
 	withdrawn   bool
+	led         bool   // by the lease protocol, as of the last timer
 	changes     int    // how often the roster has changed
 	sequence    uint64 // of the elections that this process called
 	account     Account
@@ -106,6 +107,7 @@ func (m *Machine) Step(e Event) Output {
 	case Receive:
 		m.receive(e)
 	case Timeout:
+		m.led = e.Led
 		m.algorithm.timeout(e.Timer)
 	case PeerUp:
 		m.peerUp(e.Process)

@@ -116,14 +116,14 @@ func (m *Machine) lower() []Process {
 	return m.ranked[i+1:]
 }
 
-// linking reports whether a link has neither opened nor failed.
-func (m *Machine) linking() bool {
+// unlinked is how many links have neither opened nor failed.
+func (m *Machine) unlinked() (n int) {
 	for _, p := range m.peers {
 		if p.link == unknown {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 // alive reports whether q is believed to run.

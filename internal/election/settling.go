@@ -1,15 +1,16 @@
 package election
 
 // settling is the T after an announcement, in which messages may still come that were sent before
-// it was known. While a large group makes its links, what was sent before a link opened comes late,
-// too, so T is begun again.
+// it was known. While a large group makes its links, what was sent before a link opened comes
+// later, and what contradicts the coordinator waits for longer.
 type settling struct {
 	*Machine
 
-	recent bool // COORDINATOR was received or sent less than T ago, or T was begun again
-	// the coordinator that another process contradicted within that T; empty: none did
+	recent bool // COORDINATOR was received or sent less than T ago
+	// the coordinator that another process contradicted, and that is answered for when AwaitStragglers
+	// is over; empty: none did
 	contested string
-	again     int // how often T was begun again
+	waited    int // how often it was then too early to answer
 }
 
 // settle begins T.
@@ -24,7 +25,11 @@ func (s *settling) settle() {
 // rosters would otherwise answer each other at once, without end; and while a large group makes its
 // links, each VIEW of before would begin an election.
 func (s *settling) contest() (now bool) {
-	if !s.recent && !s.resettle() {
+	switch {
+	case s.recent, s.contested != "":
+	case s.forming():
+		s.wait(AwaitStragglers, 1)
+	default:
 		return true
 	}
 	s.contested = s.coordinator
@@ -32,31 +37,24 @@ func (s *settling) contest() (now bool) {
 }
 
 // settled ends T, and reports whether an election is due: the coordinator that was contested is
-// still this process's.
+// still this process's, and it is not the lease that says so (F5).
 func (s *settling) settled() (due bool) {
-	due = s.contested != "" && s.contested == s.coordinator
-	if due && s.resettle() {
+	s.recent = false
+	due = s.contested != "" && s.contested == s.coordinator && !s.led
+	if due && s.forming() {
+		s.waited++
+		s.wait(AwaitStragglers, 1)
 		return false
 	}
-	s.recent, s.contested = false, ""
+	s.contested = ""
 	return due
 }
 
-// fewLinks is how many processes a group may have to make its links within T.
+// fewLinks is how many links may be missing in a group that does not count as forming.
 const fewLinks = 12
 
-// forming reports whether links of a large group are being made. It is so for as many T as the group
-// has processes at most.
+// forming reports whether this process makes its links to a large group. What has waited for as
+// many T as the group has processes, in this process's life, waits no more.
 func (s *settling) forming() bool {
-	return len(s.roster) > fewLinks && s.again < len(s.roster) && s.linking()
-}
-
-// resettle begins T again while the group is forming.
-func (s *settling) resettle() bool {
-	if !s.forming() {
-		return false
-	}
-	s.recent, s.again = true, s.again+1
-	s.wait(AwaitStragglers, 1)
-	return true
+	return s.waited < len(s.roster) && s.unlinked() > fewLinks
 }

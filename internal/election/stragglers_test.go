@@ -168,34 +168,58 @@ func appoint(process string) election.Event {
 }
 
 // While the links of a large group are being made, what was sent before one opened comes late, too:
-// T is begun again, until all have opened or failed, but as often as the group has processes at
-// most.
+// the answer waits for one more T, until all but twelve have opened or failed, but as often as the
+// group has processes at most.
 func TestViewsWhileLinksAreBeingMade(t *testing.T) {
 	stragglers := election.Event{Type: election.Timeout, Timer: election.AwaitStragglers}
 	for _, c := range []struct {
 		processes int
-		links     bool // the last link opens after three T
+		links     bool // they open after three T
+		late      bool // the VIEW comes when T is over
 		again     int
-	}{{12, false, 0}, {13, true, 3}, {13, false, 13}} {
+	}{
+		{13, false, false, 0},
+		{14, true, false, 3},
+		{14, true, true, 3},
+		{14, false, false, 14},
+		{14, false, true, 14},
+	} {
 		m := machine(t, "Bully", "P2", c.processes, "")
-		for i := range c.processes - 1 {
-			m.Step(election.Event{Type: election.PeerUp, Process: fmt.Sprintf("P%d", i+1)})
+		m.Step(announcement(fmt.Sprintf("P%d", c.processes)))
+		if c.late {
+			m.Step(stragglers)
 		}
-		highest := fmt.Sprintf("P%d", c.processes)
-		m.Step(announcement(highest))
-		m.Step(view("P1", "P1"))
+		if text := sent(m.Step(view("P1", "P1"))); text != "" {
+			t.Errorf("%+v: at once it sends %q", c, text)
+		}
 		again := 0
 		for out := m.Step(stragglers); len(out.Messages) == 0; out = m.Step(stragglers) {
 			if again++; !waitsForStragglers(out) || again > c.processes {
-				t.Fatalf("%d processes: after %d T nothing happens any more", c.processes, again)
+				t.Fatalf("%+v: after %d T nothing happens any more", c, again)
 			}
 			if c.links && again == 3 {
-				m.Step(election.Event{Type: election.PeerUp, Process: highest})
+				for _, up := range linksUp(c.processes) {
+					m.Step(up)
+				}
 			}
 		}
 		if again != c.again {
-			t.Errorf("%d processes: T was begun again %d times, want %d", c.processes, again, c.again)
+			t.Errorf("%+v: it waits for %d more T", c, again)
 		}
+	}
+}
+
+// F5: what contradicts the coordinator is nothing to answer once the lease says who leads.
+func TestTheLeaseAnswersViews(t *testing.T) {
+	over := election.Event{Type: election.Timeout, Timer: election.AwaitStragglers, Led: true}
+	m := machine(t, "Bully", "P2", 3, "")
+	m.Step(announcement("P3"))
+	m.Step(view("P1", "P1"))
+	if text := sent(m.Step(over)); text != "" {
+		t.Errorf("when T is over it sends %q", text)
+	}
+	if over.Led = false; sent(m.Step(over)) != "" {
+		t.Error("it answers when nobody leads any more")
 	}
 }
 
@@ -215,28 +239,59 @@ func announcement(process string) election.Event {
 	}
 }
 
-// While links are being made, a process keeps to the highest coordinator that it has heard of, or
-// each would name another one: the COORDINATORs of the beginning come in any order.
+// While links are being made, a process keeps to the highest coordinator that was announced to it,
+// or each would name another one: the COORDINATORs of the beginning come in any order.
 func TestTheHighestAnnouncementStays(t *testing.T) {
+	link := func(is election.EventType, process string) election.Event {
+		return election.Event{Type: is, Process: process}
+	}
+	over := election.Event{Type: election.Timeout, Timer: election.AwaitStragglers}
 	for what, c := range map[string]struct {
 		processes int
 		meanwhile []election.Event
 		follows   string
 	}{
-		"links are made":           {13, nil, "P12"},
-		"and the lower one's":      {13, []election.Event{{Type: election.PeerUp, Process: "P5"}}, "P12"},
-		"that one's link is down":  {13, []election.Event{{Type: election.PeerDown, Process: "P12"}}, "P5"},
-		"a small group":            {12, nil, "P5"},
-		"all links have been made": {13, linksUp(13), "P5"},
+		"links are being made":     {20, nil, "P20"},
+		"to the lower one as well": {20, []election.Event{link(election.PeerUp, "P5")}, "P20"},
+		"its link is down":         {20, []election.Event{link(election.PeerDown, "P20")}, "P5"},
+		"T is over":                {20, []election.Event{over}, "P5"},
+		"T is over, its link up":   {20, []election.Event{link(election.PeerUp, "P20"), over}, "P20"},
+		"all links have been made": {20, linksUp(20), "P5"},
+		"a small group":            {13, nil, "P5"},
 	} {
 		m := machine(t, "Bully", "P2", c.processes, "")
-		m.Step(announcement("P12"))
+		m.Step(announcement(fmt.Sprintf("P%d", c.processes)))
 		for _, e := range c.meanwhile {
 			m.Step(e)
 		}
 		m.Step(announcement("P5"))
 		if got := m.State().Coordinator; got != c.follows {
 			t.Errorf("%s: it follows %q, want %q", what, got, c.follows)
+		}
+	}
+}
+
+// While links are being made, an ELECTION begins none long after the COORDINATOR, too, if the link to
+// the coordinator is open.
+func TestStragglersWhileLinksAreBeingMade(t *testing.T) {
+	for what, c := range map[string]struct {
+		processes int
+		link      election.EventType
+		begins    bool
+	}{
+		"its link is open":             {20, election.PeerUp, false},
+		"its link is being made, too":  {20, election.PeerUnlinked, true},
+		"its link is down":             {20, election.PeerDown, true},
+		"the group has made its links": {13, election.PeerUp, true},
+	} {
+		m := machine(t, "Bully", "P2", c.processes, "")
+		highest := fmt.Sprintf("P%d", c.processes)
+		m.Step(announcement(highest))
+		m.Step(election.Event{Type: election.Timeout, Timer: election.AwaitStragglers})
+		m.Step(election.Event{Type: c.link, Process: highest})
+		m.Step(ask("P1"))
+		if begins := m.State().Electing; begins != c.begins {
+			t.Errorf("%s: it begins an election: %t", what, begins)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import "time"
 // nominates itself: it asks for pre-votes, and with a majority for votes. This serves rings that
 // cannot close and links that work in one direction only. In a group of n > 12 the random part is
 // of n/2 T, so that one process does so in T/2, on average, and not all at the same time; and while
-// its links are being made (C1), the time begins anew with each that opens or fails.
+// its links are being made (C1), the time begins anew with each that opens.
 //
 // C10. A process that starts while its voter is bound to an earlier incarnation of it stands back:
 // it is no candidate until that promise has run out (V6), provided that another process may

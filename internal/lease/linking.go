@@ -11,31 +11,35 @@ func LinksTake(processes int) time.Duration {
 	return time.Duration(processes) * 300 * time.Millisecond
 }
 
-// linking is what a process knows of its links while those of a large group are being made (C1).
+// linking is what a process knows of its links. While those of a large group are being made, one
+// that has failed counts as being made, too: its process may have yet to start (C1).
 type linking struct {
-	until   Instant         // they are being made until then at the latest; 0: the group is not large
-	heardOf map[string]bool // processes to which one has opened or failed since
+	open  map[string]bool // to these processes
+	until Instant         // the others are being made until then; 0: the group is not large
 }
 
 // begin takes up a group.
 func (l *linking) begin(r *Roster, now Instant) {
-	*l = linking{}
+	l.until = 0
 	if takes := LinksTake(len(r.Members)); takes > 0 {
-		*l = linking{until: now + takes, heardOf: map[string]bool{}}
+		l.until = now + takes
 	}
 }
 
-// heardOfLink notes that the link to a process has opened or failed (C1), and has this process wait
-// until it nominates itself (C9).
-func (m *Machine) heardOfLink(name string) {
-	if m.linking.makes(name, m.now.Boot) {
-		m.linking.heardOf[name] = true
+// linkOpened notes that the link to a process has opened (C1), and has this process wait until it
+// nominates itself (C9).
+func (m *Machine) linkOpened(name string) {
+	if m.roster != nil && m.linking.makes(name, m.now.Boot) {
 		m.postponeFallback()
 	}
+	if m.linking.open == nil {
+		m.linking.open = map[string]bool{}
+	}
+	m.linking.open[name] = true
 }
 
 // makes reports whether the link to a process is being made.
-func (l *linking) makes(name string, now Instant) bool { return now < l.until && !l.heardOf[name] }
+func (l *linking) makes(name string, now Instant) bool { return now < l.until && !l.open[name] }
 
 // awaitsLinks reports whether this process asks for a lease while fewer than a majority have
 // answered, and links to others are being made (C1).

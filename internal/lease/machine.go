@@ -87,10 +87,10 @@ func (m *Machine) Step(e Event) *Output {
 			l.length.asked(m.roster, e.Length, m.now.Boot)
 		}
 	case LinkUp:
-		m.heardOfLink(e.Process)
+		m.linkOpened(e.Process)
 		m.linkUp(e.Process)
 	case LinkDown:
-		m.heardOfLink(e.Process)
+		delete(m.linking.open, e.Process)
 		m.linkDown(e.Process)
 	case Restored, Withdrawn:
 		m.candidate = e.Type == Restored
@@ -114,7 +114,7 @@ func (m *Machine) Step(e Event) *Output {
 func (m *Machine) changeRoster(r *Roster) {
 	if r == nil {
 		m.leave()
-		m.roster, m.me, m.nominated = nil, Member{}, ""
+		m.roster, m.me, m.nominated, m.linking = nil, Member{}, "", linking{}
 		return
 	}
 	known := m.roster != nil && r.Group == m.roster.Group && r.Generation <= m.roster.Generation

@@ -11,10 +11,10 @@ import (
 // again at once when the link to it opens, but otherwise not before 10 ms have passed for each
 // process of the group: in a large group the voters may be busy, and questions would pile up. While
 // the links of a group of more than 12 are being made, a voter is not asked before the link to it
-// opens. Unless a majority has answered, the time of the pre-vote begins when all links have opened
-// or failed, or 300 ms for each process after this one has taken up the group. Otherwise all would
-// find no majority, and withdraw (C5), because links take long. A process that waits for them gives
-// up when another one is nominated.
+// opens. If this process wants the lease, and no majority has answered, the time of the pre-vote
+// begins when all links are open, or 300 ms for each process after this one has taken up the group.
+// Otherwise all would find no majority, and withdraw (C5), because links take long. A process that
+// waits for them gives up when another one is nominated.
 //
 // C4. If a majority answers, but promises that nobody hears still run, it stays nominated and asks
 // for pre-votes again when enough of the promises have run out, or when a RELEASE arrives. Answers

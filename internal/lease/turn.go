@@ -44,6 +44,7 @@ func (m *Machine) nominate(name string) {
 	m.nominated = name
 	if another := name != "" && name != m.self.Name; another && m.awaitsLinks() {
 		m.candidacy.preVote.purpose = noPreVote // C1
+		m.postponeFallback()
 	}
 	f := &m.follower
 	if m.waitsForTurn() && name != "" && name != m.self.Name && name != f.leaseholder.Name {
