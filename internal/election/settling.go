@@ -53,8 +53,8 @@ func (s *settling) settled() (due bool) {
 // fewLinks is how many links may be missing in a group that does not count as forming.
 const fewLinks = 12
 
-// forming reports whether this process makes its links to a large group. What has waited for as
-// many T as the group has processes, in this process's life, waits no more.
+// forming reports whether this process makes its links to a large group. A process waits for that
+// as many T as the group has processes, and no more in its life.
 func (s *settling) forming() bool {
 	return s.waited < len(s.roster) && s.unlinked() > fewLinks
 }
