@@ -18,7 +18,7 @@ func TestRenewedOften(t *testing.T) {
 			agent := httptest.NewServer(renewing(t, 82*time.Millisecond, 27*time.Millisecond))
 			t.Cleanup(agent.Close)
 			p.begin(t, resource.url, agent.URL)
-			resource.find(t, "the fifth act", func(all []*act) *act { return nth(all, 5, func(*act) bool { return true }) })
+			resource.awaitActs(t, 5)
 		})
 	}
 }

@@ -122,6 +122,14 @@ func (r *resource) awaitMore(t *testing.T, epoch int64) {
 	})
 }
 
+// awaitActs waits until so many acts have been done, whatever their epochs.
+func (r *resource) awaitActs(t *testing.T, n int) {
+	t.Helper()
+	r.find(t, fmt.Sprintf("act number %d", n), func(all []*act) *act {
+		return nth(all, n, func(*act) bool { return true })
+	})
+}
+
 // later are the acts that were under way at that instant, or later.
 func (r *resource) later(instant time.Time) (found []act) {
 	r.mu.Lock()

@@ -21,9 +21,10 @@ clock() {
 }
 
 heed() { # the newest permission, or none
-  field epoch && epoch=$number
-  field deadlineBoottimeNanoseconds && deadline=$number
-  field remainingMilliseconds && clock
+  field epoch; epoch=$number
+  field deadlineBoottimeNanoseconds; deadline=$number
+  field remainingMilliseconds
+  clock
   if ((deadline - number * 1000000 > now + 1000000)); then
     echo "the agent has another clock than /proc/uptime" >&2
     exit 1
