@@ -207,7 +207,7 @@ func (d *Detector) Tick(now Instant) Finding {
 	for i := range d.watched {
 		w := &d.watched[i]
 		if d.awaitsLink(w) {
-			w.asked, w.sent = 0, 0
+			w.asked, w.sent = 0, 0 // it is asked as soon as the link is there
 			continue
 		}
 		if late && w.asked != 0 { // this process itself stood still: answers may lie unread

@@ -17,8 +17,8 @@ package election
 //     OK must have come too late, and "the coordinator is always the process with the largest
 //     priority number" (002). The seeds do not say what happens then; recording it would leave the
 //     group with a coordinator that is not the highest for as long as it runs. If there was another
-//     announcement less than T ago, it replies when T is over (settling.go). While the
-//     links of a large group are being made, a process does not record a COORDINATOR from below its
+//     announcement less than T ago, it replies when T is over (settling.go). While the links of a
+//     large group are being made, a process does not record a COORDINATOR from below its
 //     coordinator either: the sender has yet to hear of that one.
 //  6. A process that recovers calls an election: the highest process takes over from a running
 //     coordinator.
@@ -151,8 +151,8 @@ func (b *bully) onElection(from Process, m Message) { // rule 4
 // links. The coordinator's own ELECTION is not: it has withdrawn.
 func (b *bully) justElected(from Process) bool {
 	c, known := b.find(b.coordinator)
-	return (b.recent || b.forming()) && known && c.Outranks(b.self) && b.stands() &&
-		from.Name != c.Name
+	return known && c.Outranks(b.self) && from.Name != c.Name && b.stands() &&
+		(b.recent || b.forming())
 }
 
 // stands reports whether nothing speaks against the coordinator, which is another process: the link
@@ -180,7 +180,7 @@ func (b *bully) onCoordinator(from Process, m Message) { // rule 5
 			b.elect(TwoCoordinators)
 		}
 	case from.Priority == 0: // on this roster it never coordinates: this roster is outdated
-	case b.forming() && b.knowsBetter(from):
+	case b.knowsBetter(from) && b.forming():
 		b.contest()
 	default:
 		b.follow(from, m.Election)

@@ -48,7 +48,7 @@ type Event struct {
 	Roster      []Process
 	Algorithm   string // empty: unchanged
 	Predecessor string
-	Led         bool // Timeout: the lease protocol knows who leads (F5)
+	Led         bool // Timeout: the lease protocol knows the leaseholder (F5)
 }
 
 // Timer names a one-shot timer. At most one timer of a name runs at a time.

@@ -30,7 +30,7 @@ type Machine struct {
 	previous    string           // the coordinator before this election
 	electing    bool             // this process takes part in an election that has not ended
 	withdrawn   bool
-	led         bool   // by the lease protocol, as of the last timer
+	led         bool   // as of the last Timeout: the lease protocol knows the leaseholder
 	changes     int    // how often the roster has changed
 	sequence    uint64 // of the elections that this process called
 	account     Account

@@ -200,7 +200,7 @@ func (r *ring) announce(kind Kind, election ID, coordinator Process, list []stri
 	r.accept(coordinator, election)
 }
 
-// contest: an election that goes round the ring costs little, and it is held at once.
+// contest: an election that goes round the ring costs a few messages a process. It is held at once.
 func (r *ring) contest() (now bool) { return true }
 
 func (r *ring) accept(coordinator Process, election ID) {

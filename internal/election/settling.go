@@ -7,8 +7,8 @@ type settling struct {
 	*Machine
 
 	recent bool // COORDINATOR was received or sent less than T ago
-	// the coordinator that another process contradicted, and that is answered for when AwaitStragglers
-	// is over; empty: none did
+	// the coordinator that others have contradicted since; they are answered when AwaitStragglers is
+	// over; empty: nobody has
 	contested string
 	waited    int // how often it was then too early to answer
 }

@@ -15,15 +15,7 @@ func LinksTake(processes int) time.Duration {
 // that has failed counts as being made, too: its process may have yet to start (C1).
 type linking struct {
 	open  map[string]bool // to these processes
-	until Instant         // the others are being made until then; 0: the group is not large
-}
-
-// begin takes up a group.
-func (l *linking) begin(r *Roster, now Instant) {
-	l.until = 0
-	if takes := LinksTake(len(r.Members)); takes > 0 {
-		l.until = now + takes
-	}
+	until Instant         // the others are being made until then
 }
 
 // linkOpened notes that the link to a process has opened (C1), and has this process wait until it

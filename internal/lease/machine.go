@@ -124,7 +124,7 @@ func (m *Machine) changeRoster(r *Roster) {
 	if m.roster == nil || m.roster.Group != r.Group {
 		m.leave()
 		m.recall(r.Group)
-		m.linking.begin(r, m.now.Boot)
+		m.linking.until = m.now.Boot + LinksTake(len(r.Members))
 	}
 	m.roster = r
 	m.me, _ = r.find(m.self.Name)

@@ -55,7 +55,8 @@ func (l *Ledger) Use(now Instant) (p Permission, ok bool) {
 	return l.granted, true
 }
 
-// mayAct reports whether what is granted permits anything at an instant, to an app that is told.
+// mayAct reports whether what is granted permits anything at an instant, and notes it if the app is
+// told that it does not any more.
 func (l *Ledger) mayAct(now Instant) bool {
 	ok := l.granted.valid(now)
 	l.passed = l.passed || !ok && l.granted.Epoch != 0

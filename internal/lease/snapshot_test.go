@@ -34,7 +34,7 @@ func (m *Machine) AppendSnapshot(b []byte, grain time.Duration, base uint64) []b
 	if c := &m.clocks; c.jumped || c.drift { // else what was read makes no difference
 		panic("the snapshot leaves out what clocks that disagree need")
 	}
-	if m.linking.until != 0 {
+	if m.linking.until > m.now.Boot {
 		panic("the snapshot leaves out the links of a large group")
 	}
 	for _, p := range m.past {

@@ -33,8 +33,7 @@ const (
 	// fallbackLeast and fallbackMore bound when a process nominates itself (C9): one lease and 6 to
 	// 12 T, later in a large group.
 	fallbackLeast, fallbackMore = 6, 6
-	// large is how many processes a group may have until that is reckoned with: its links take long
-	// to make (C1), and many processes may nominate themselves (C9).
+	// large is how many processes a group may have that makes its links in no time (C1).
 	large = 12
 	// maxBallotLead is how many ballots one voter may be ahead of the others and still be outbid at
 	// once (C3, LH9). It limits what a voter that lies can do.

@@ -42,12 +42,15 @@ func (m *Machine) waitsForTurn() bool { return m.follower.asksAt != 0 && !m.foll
 // nominate takes the process that the algorithm names. It may be about to take the lease (C8).
 func (m *Machine) nominate(name string) {
 	m.nominated = name
-	if another := name != "" && name != m.self.Name; another && m.awaitsLinks() {
-		m.candidacy.preVote.purpose = noPreVote // C1
+	if name == "" || name == m.self.Name {
+		return
+	}
+	if m.awaitsLinks() { // C1
+		m.candidacy.preVote.purpose = noPreVote
 		m.postponeFallback()
 	}
 	f := &m.follower
-	if m.waitsForTurn() && name != "" && name != m.self.Name && name != f.leaseholder.Name {
+	if m.waitsForTurn() && name != f.leaseholder.Name {
 		f.asksAt, f.yields = f.asksLatest, true
 	}
 }

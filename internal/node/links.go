@@ -87,11 +87,10 @@ func (n *Node) watchable(needed []string) string {
 // to each other one from the start. (On a ring the link to the coordinator is made when there is
 // one.)
 func (n *Node) awaitLinks(r *Roster) {
-	takes := lease.LinksTake(len(r.Members))
-	if takes == 0 || !election.IsBully(r.Algorithm) {
+	if !election.IsBully(r.Algorithm) {
 		return
 	}
-	elections, until := n.election, n.now.Boot+takes
+	elections, until := n.election, n.now.Boot+lease.LinksTake(len(r.Members))
 	n.detector.AwaitLinks(func(process string) bool {
 		return n.now.Boot >= until || elections.LinkKnown(process)
 	})
