@@ -25,6 +25,8 @@ var ErrInvalid = errors.New("invalid message")
 const (
 	prefix = 4       // bytes
 	small  = 1 << 10 // bytes; nearly all messages are shorter, and a buffer of this size is kept
+	// deepest is how many messages a message may be in
+	deepest = 32
 )
 
 // Stream sends and receives messages. Any number of goroutines may send; one may receive.
@@ -83,11 +85,14 @@ func (s *Stream) Receive(m proto.Message) error {
 	if err := fill(buffer, s.conn, int(length)); err != nil {
 		return err
 	}
-	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(*buffer, m); err != nil {
+	if err := reading.Unmarshal(*buffer, m); err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	return nil
 }
+
+// Messages in messages cost stack.
+var reading = proto.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: deepest}
 
 // fill reads length bytes into an empty buffer, which grows with what arrives.
 func fill(buffer *[]byte, from io.Reader, length int) error {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
@@ -77,6 +78,20 @@ func TestAMessageIsAwaited(t *testing.T) {
 	for range 2 {
 		if err := s.Await(); !errors.Is(err, io.EOF) {
 			t.Errorf("after the last one: %v, want io.EOF", err)
+		}
+	}
+}
+
+// A message may be in another one, and so on. Each of them takes stack.
+func TestHowDeepMessagesMayBe(t *testing.T) {
+	for depth, want := range map[int]error{10: nil, 100: ErrInvalid, limit / 10: ErrInvalid} {
+		value := structpb.NewNullValue()
+		for range depth {
+			value = structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{value}})
+		}
+		conn := bytes.NewBuffer(wire(t, value))
+		if err := New(conn, limit).Receive(new(structpb.Value)); !errors.Is(err, want) {
+			t.Errorf("%d lists in lists: %v, want %v", depth, err, want)
 		}
 	}
 }
