@@ -142,16 +142,16 @@ func TestAWriteThatFailsEndsTheStream(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		defer far.Close()
-		d := &dialled{
-			raw:      near,
-			messages: delimited.New(mute{near}, maxReply),
-			leave:    func() bool { return true },
-		}
-		defer d.Close()
-		if err := d.Send(leavingFrame()); !errors.Is(err, io.EOF) {
+		w := newTLSWire(newHub("a", 1, "", beat, nil), identity.Name{}, nil)
+		c := newConnection(w, near, nil, true)
+		c.messages = delimited.New(mute{near}, maxReply)
+		out := c.open(t.Context())
+		defer out.Close()
+		w.keep(c)
+		if err := out.Send(leavingFrame()); !errors.Is(err, io.EOF) {
 			t.Errorf("Send: %v, want io.EOF", err)
 		}
-		if _, err := d.Recv(); evidenceOf(err) != Unreachable {
+		if _, err := out.Recv(); evidenceOf(err) != Unreachable {
 			t.Errorf("Recv: %v, want that the peer is unreachable", err)
 		}
 	})

@@ -19,7 +19,7 @@ type link struct {
 	before <-chan struct{}
 	done   chan struct{} // closed when nothing more is emitted by this link
 
-	hurried     chan struct{} // the peer has connected to us: the next attempt need not wait
+	hurried     chan struct{} // the peer has connected to us: an attempt need not wait
 	peerLeaving chan struct{} // the peer leaves
 	retiring    chan struct{} // closed when the link retires while it is up
 

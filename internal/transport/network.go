@@ -135,6 +135,9 @@ func (from *node) open(ctx context.Context, to Member) (outbound, error) {
 	return clientEnd{p, ctx}, nil
 }
 
+// share fails: on this network a stream costs nothing.
+func (from *node) share(context.Context, Member) (outbound, error) { return nil, errNotShared }
+
 func (p *pipe) serve(at *node) {
 	from := p.names[client]
 	err := at.hub.serve(from, at.hub.uidOf(from), p.certified[client], serverEnd{p})

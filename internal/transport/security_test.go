@@ -152,7 +152,7 @@ func TestWithoutACertificateNothingIsSaid(t *testing.T) {
 			config := newKeyring(t, f.authority, f.authority, f.name("b"),
 				time.Now()).PeerClient(f.name("a"))
 			change(config)
-			_, err := dial(t.Context(), f.member("a").Address, config, time.Second)
+			_, err := rawWire(f, nil).dial(t.Context(), f.member("a"), config)
 			var l *loss
 			if !errors.As(err, &l) || l.evidence != Rejected {
 				t.Errorf("the client got %v, want to be rejected", err)
@@ -196,7 +196,6 @@ func TestAnAdmittedProcessMustKeepToTheProtocol(t *testing.T) {
 		"a message before the Hello": {mustEncode(t, 1)},
 		"an ask before the Hello":    {askFrame(1, 0)},
 		"a second Hello":             {helloFrame(2, "", false), helloFrame(3, "", false)},
-		"an empty frame":             {helloFrame(2, "", false), {}},
 		"too many entries":           {helloFrame(2, "", false), overlong},
 		"a name that is too long":    {helloFrame(2, "", false), long},
 		"more bytes than allowed":    {helloFrame(2, "", false), huge(t)},
@@ -210,7 +209,7 @@ func TestAnAdmittedProcessMustKeepToTheProtocol(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := out.Recv(); err == nil || errors.Is(err, io.EOF) {
+			if _, err := out.Recv(); err == nil || evidenceOf(err) != Rejected {
 				t.Errorf("the stream ended with %v, want an error that says why", err)
 			} else {
 				t.Log(err)
@@ -255,10 +254,12 @@ func TestWhoDoesNotReadIsNotWaitedFor(t *testing.T) {
 // TestAnEndIsSaid: between two processes somebody may end their connections, but not make one of them
 // believe that the other has said all.
 func TestAnEndIsSaid(t *testing.T) {
-	for what, end := range map[string]func(*dialled) error{
-		"FIN":              func(d *dialled) error { return d.raw.(*net.TCPConn).CloseWrite() },
-		"the end of TLS":   func(d *dialled) error { return d.conn.CloseWrite() },
-		"an End, in order": (*dialled).CloseSend,
+	for what, end := range map[string]func(*outgoing) error{
+		"FIN": func(o *outgoing) error {
+			return o.connection.raw.(*net.TCPConn).CloseWrite()
+		},
+		"the end of TLS":   func(o *outgoing) error { return o.connection.secured.CloseWrite() },
+		"an End, in order": (*outgoing).CloseSend,
 	} {
 		t.Run(what, func(t *testing.T) {
 			f, a, out := openAsMember(t)
@@ -268,7 +269,7 @@ func TestAnEndIsSaid(t *testing.T) {
 			if err := out.Accepted(); err != nil {
 				t.Fatal(err)
 			}
-			if err := end(out.(*dialled)); err != nil {
+			if err := end(out.(*outgoing)); err != nil {
 				t.Fatal(err)
 			}
 			_, err := out.Recv()
@@ -377,13 +378,15 @@ func openRaw(t *testing.T, f *loopback, keyring *identity.Keyring) (outbound, er
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	t.Cleanup(cancel)
+	return rawWire(f, keyring).open(ctx, f.member("a"))
+}
+
+// rawWire is the wire of a process to which nobody can connect.
+func rawWire(f *loopback, keyring *identity.Keyring) *tlsWire {
 	h := newHub("intruder", 1, "", beat, f.living["a"].(*hub).log)
-	w := &tlsWire{
-		hub:     h,
-		self:    f.name("intruder"),
-		keyring: keyring,
-	}
-	return w.open(ctx, f.member("a"))
+	w := newTLSWire(h, f.name("intruder"), keyring)
+	h.wire = w
+	return w
 }
 
 // expectHonestVoice expects the first message that a receives to be the one that c sends now.

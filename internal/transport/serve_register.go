@@ -53,9 +53,6 @@ func (h *hub) register(s *served) (before *served, err error) {
 		old.endAll(refuse(unwanted, "%s opened a newer stream", s.from))
 	}
 	h.served[s.from] = s
-	if l := h.links[s.from]; l != nil {
-		l.hurry()
-	}
 	return old, nil
 }
 
@@ -70,6 +67,16 @@ func (h *hub) forget(s *served) {
 		delete(h.served, s.from)
 	case now != nil && now.next == s:
 		now.next = nil
+	}
+}
+
+// hurry has the next attempt to make a link to a process made now: the process is there.
+func (h *hub) hurry(name string) {
+	h.mu.Lock()
+	l := h.links[name]
+	h.mu.Unlock()
+	if l != nil {
+		l.hurry()
 	}
 }
 

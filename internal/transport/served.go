@@ -138,6 +138,10 @@ func (s *served) receive() error {
 	}
 	s.incarnation, s.stateID, s.succeeds = hello.GetIncarnation(), hello.GetStateId(),
 		hello.GetSucceeds()
+	if s.certified.over() {
+		s.expire()
+		return s.reason
+	}
 	before, err := s.hub.register(s)
 	if err != nil {
 		return err
@@ -168,15 +172,15 @@ func (s *served) receive() error {
 // begin accepts the stream and waits until the stream before it, if any, has ended. A stream that
 // succeeds another one is accepted first, because only then does the peer end the other one.
 func (s *served) begin(before *served) error {
-	switch {
-	case before == nil:
-		return s.stream.Accept()
-	case !s.succeeds:
+	if before != nil && !s.succeeds {
 		<-before.done // soon, because it was told to end
-		return s.stream.Accept()
 	}
 	if err := s.stream.Accept(); err != nil {
 		return err
+	}
+	if before == nil || !s.succeeds {
+		s.hub.hurry(s.from)
+		return nil
 	}
 	for _, last := range []<-chan struct{}{before.done, before.written} {
 		select {

@@ -54,32 +54,55 @@ func (s *stream) close() {
 	s.Close()
 }
 
-// attempt opens a stream, when it is its turn, and waits until the peer has accepted it. It gives
-// up sooner on a kernel that does not answer (see dial) than on a process whose handshake is slow,
-// which another handshake would only delay. If old is not nil, the stream is to succeed it: the
-// attempt ends if old ends, and fails if the new stream would not last longer.
+// attempt opens a stream, and waits until the peer has accepted it: on a connection that the peer
+// has opened, or else, when it is its turn, on a new one. If old is not nil, the stream is to
+// succeed it: the attempt ends if old ends, and fails if the new stream would not last longer.
 func (l *link) attempt(old *stream) (*stream, error) {
 	if l.member.Address == "" {
 		return nil, &loss{Unreachable, errors.New("the roster has no address of the process")}
 	}
-	ctx, cancel := context.WithCancel(l.ctx)
+	ctx := l.ctx
 	if old != nil {
-		defer context.AfterFunc(old.ctx, cancel)()
+		ctx = old.ctx
 	}
-	longest := halfOpen(l.hub.patience())
-	turn := l.hub.turns.take(ctx, longest)
-	if turn == nil {
-		cancel()
-		return nil, ctx.Err()
+	for {
+		s, err := l.try(ctx, old, l.hub.wire.share)
+		if err == nil {
+			return s, nil
+		}
+		if !errors.Is(err, errNotShared) {
+			l.hub.log.Debug("no stream on the connection that is there", "to", l.member.Name,
+				"error", err)
+		}
+		if turn := l.hub.turns.take(ctx, l.longest(), l.hurried); turn != nil {
+			s, err := l.try(ctx, old, l.hub.wire.open)
+			turn.end(err == nil)
+			return s, err
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 	}
-	impatient := time.AfterFunc(longest, cancel)
-	out, err := l.greet(ctx, old)
-	turn.end(err == nil)
+}
+
+// longest returns how long an attempt may take. It is longer than a kernel that does not answer is
+// waited for (see dial): a process whose handshake is slow would only be delayed by another one.
+func (l *link) longest() time.Duration { return halfOpen(l.hub.patience()) }
+
+func (l *link) try(attempt context.Context, old *stream,
+	open func(context.Context, Member) (outbound, error)) (*stream, error) {
+	ctx, cancel := context.WithCancel(l.ctx)
+	defer context.AfterFunc(attempt, cancel)()
+	impatient := time.AfterFunc(l.longest(), cancel)
+	out, err := open(ctx, l.member)
+	if err == nil {
+		err = l.greet(out, old)
+	}
 	if !impatient.Stop() {
 		err = &loss{Unreachable, errors.Join(errors.New("no answer in time"), err)}
 	}
 	if err == nil {
-		err = l.ctx.Err()
+		err = attempt.Err()
 	}
 	if err != nil {
 		cancel()
@@ -91,19 +114,15 @@ func (l *link) attempt(old *stream) (*stream, error) {
 	return newStream(ctx, cancel, out), nil
 }
 
-func (l *link) greet(ctx context.Context, old *stream) (outbound, error) {
-	out, err := l.hub.wire.open(ctx, l.member)
-	if err != nil {
-		return nil, err
-	}
+func (l *link) greet(out outbound, old *stream) error {
 	if old != nil && !bothOf(out).outlasts(old.both) {
-		return out, errors.New("the certificates have not been renewed yet")
+		return errors.New("the certificates have not been renewed yet")
 	}
-	if err := out.Send(helloFrame(l.hub.incarnation, l.hub.stateID, old != nil)); err != nil &&
-		!errors.Is(err, io.EOF) {
-		return out, err
+	err := out.Send(helloFrame(l.hub.incarnation, l.hub.stateID, old != nil))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
 	}
-	return out, out.Accepted()
+	return out.Accepted()
 }
 
 // carry emits Up and sends what is queued until the stream, and the streams that succeed it, have

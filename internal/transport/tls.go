@@ -3,16 +3,19 @@ package transport
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"log/slog"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/connlimit"
 	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
 const (
-	maxReply     = maxFrame + 64 // a reply may hold a roster
+	maxReply     = maxFrame + 64 // a reply may hold a frame
 	handshakeMax = 5 * time.Second
 	// what a process may send before its certificate is accepted; that is below 4 KiB, and what it
 	// sends at once after it may be read with it
@@ -45,12 +48,8 @@ func New(c Config) Links {
 		c.StateID = ""
 	}
 	h := newHub(c.Self.Pod, c.Incarnation, c.StateID, c.Reconnect, c.Logger)
-	w := &tlsWire{
-		hub:      h,
-		self:     c.Self,
-		keyring:  c.Keyring,
-		listener: newListener(c.Listener, h.patience),
-	}
+	w := newTLSWire(h, c.Self, c.Keyring)
+	w.listener = newListener(c.Listener, h.patience)
 	h.wire = w
 	h.start(func() {
 		limits := connlimit.Limits{Bytes: handshakeBytes, Within: handshakeMax}
@@ -59,15 +58,71 @@ func New(c Config) Links {
 	return h
 }
 
-// tlsWire makes streams over TLS: those that others open, and those to others.
+// tlsWire makes streams over TLS: those that others open, and those to others. A connection that
+// carries a stream of another process carries this process's stream to it, too, where both allow
+// that.
 type tlsWire struct {
 	hub      *hub
 	self     identity.Name
 	keyring  *identity.Keyring
 	listener *listener
+
+	mu     sync.Mutex
+	all    map[*connection]struct{}
+	latest map[string]*connection // by process: on which a stream of it was accepted last
+	closed bool
 }
 
-func (w *tlsWire) close() { w.listener.closeAll() }
+func newTLSWire(h *hub, self identity.Name, keyring *identity.Keyring) *tlsWire {
+	return &tlsWire{
+		hub:     h,
+		self:    self,
+		keyring: keyring,
+		all:     map[*connection]struct{}{},
+		latest:  map[string]*connection{},
+	}
+}
+
+func (w *tlsWire) close() {
+	w.listener.closeAll()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	for c := range w.all {
+		c.raw.Close()
+	}
+}
+
+// keep has a connection read from. It returns false, and closes it, if this process has ended.
+func (w *tlsWire) keep(c *connection) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || !w.hub.start(c.read) {
+		c.raw.Close()
+		return false
+	}
+	w.all[c] = struct{}{}
+	return true
+}
+
+// drop forgets a connection that has ended.
+func (w *tlsWire) drop(c *connection) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.all, c)
+	if w.latest[c.peer.Name] == c {
+		delete(w.latest, c.peer.Name)
+	}
+}
+
+// offer makes a connection the one that share uses.
+func (w *tlsWire) offer(c *connection) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, open := w.all[c]; open {
+		w.latest[c.peer.Name] = c
+	}
+}
 
 // accept serves each connection in a goroutine of its own, until close.
 func (w *tlsWire) accept(from *connlimit.Listener, config *tls.Config) {
@@ -82,27 +137,44 @@ func (w *tlsWire) accept(from *connlimit.Listener, config *tls.Config) {
 	}
 }
 
-// serve shakes hands, and serves the stream of a process that the handshake has admitted.
+// serve serves the stream of a process that the handshake has admitted, on the connection that it
+// opened.
 func (w *tlsWire) serve(raw net.Conn, config *tls.Config) {
-	defer raw.Close()
-	conn := tls.Server(raw, config)
+	c, err := w.shake(raw, config)
+	if err != nil {
+		w.hub.log.Debug("connection refused", "from", raw.RemoteAddr(), "error", err)
+		raw.Close()
+		return
+	}
+	in := newIncoming(c)
+	c.in = in
+	if w.keep(c) {
+		in.serve()
+	}
+}
+
+func (w *tlsWire) shake(raw net.Conn, config *tls.Config) (*connection, error) {
+	c := newConnection(w, raw, tls.Server(raw, config), false)
 	ctx, cancel := context.WithTimeout(w.hub.ctx, handshakeMax)
 	defer cancel()
-	if err := conn.HandshakeContext(ctx); err != nil {
-		w.hub.log.Debug("connection refused", "from", raw.RemoteAddr(), "error", err)
-		return
+	shown := w.keyring.Leaf()
+	if err := c.secured.HandshakeContext(ctx); err != nil {
+		return nil, err
 	}
-	leaf := conn.ConnectionState().PeerCertificates[0]
+	leaf := c.secured.ConnectionState().PeerCertificates[0]
 	from, err := identity.NameOf(leaf)
 	if err != nil {
-		return // the handshake has checked it
+		return nil, err
 	}
 	connlimit.Authenticate(raw, from.UID)
-	stream := newAccepted(raw, conn)
-	if stream.welcome() != nil {
-		return
+	c.peer = Member{Name: from.Pod, UID: from.UID}
+	// The certificate may have been replaced during the handshake. Then this is the one that ends
+	// first.
+	c.own, c.their = validityOf(w.keyring.Leaf()), validityOf(leaf)
+	if shown != nil {
+		c.own = c.own.within(validityOf(shown))
 	}
-	stream.end(w.hub.serve(from.Pod, from.UID, validityOf(leaf), stream))
+	return c, c.reply(&linkpb.Reply{Reply: &linkpb.Reply_Welcome{Welcome: &linkpb.Welcome{}}})
 }
 
 // admit decides during the handshake whether the name in a certificate is admitted.
@@ -119,10 +191,35 @@ func (w *tlsWire) admit(n identity.Name) error {
 }
 
 func (w *tlsWire) open(ctx context.Context, to Member) (outbound, error) {
-	return dial(ctx, to.Address, w.keyring.PeerClient(identity.Name{
+	c, err := w.dial(ctx, to, w.keyring.PeerClient(identity.Name{
 		Namespace: w.self.Namespace,
 		Group:     w.self.Group,
 		Pod:       to.Name,
 		UID:       to.UID,
-	}), w.hub.patience())
+	}))
+	if err != nil {
+		return nil, err
+	}
+	out := c.open(ctx)
+	if out == nil {
+		c.raw.Close()
+		return nil, &loss{Rejected, errors.New("a certificate has expired since the handshake")}
+	}
+	if !w.keep(c) {
+		out.Close()
+		return nil, &loss{Unreachable, errors.New("this process ends")}
+	}
+	return out, nil
+}
+
+func (w *tlsWire) share(ctx context.Context, to Member) (outbound, error) {
+	w.mu.Lock()
+	c := w.latest[to.Name]
+	w.mu.Unlock()
+	if c != nil && c.peer.UID == to.UID {
+		if out := c.open(ctx); out != nil {
+			return out, nil
+		}
+	}
+	return nil, errNotShared
 }

@@ -21,6 +21,7 @@ type shared struct {
 	silent   map[string]bool
 	underWay atomic.Int64
 	breaks   chan struct{} // each element breaks one of the open streams
+	callers  atomic.Bool   // all have connected to this process
 }
 
 func (w *shared) open(ctx context.Context, to Member) (outbound, error) {
@@ -34,6 +35,13 @@ func (w *shared) open(ctx context.Context, to Member) (outbound, error) {
 		return nil, &loss{Unreachable, err}
 	}
 	return quiet{ctx, w.breaks}, nil
+}
+
+func (w *shared) share(ctx context.Context, _ Member) (outbound, error) {
+	if w.callers.Load() {
+		return quiet{ctx, w.breaks}, nil
+	}
+	return nil, errNotShared
 }
 
 func (*shared) close() {}
@@ -140,6 +148,26 @@ func TestProcessesThatDoNotAnswerHoldUpOthersForMomentsOnly(t *testing.T) {
 	})
 }
 
+// Who has connected to this process needs no turn, although those that do not answer have them all.
+func TestWhoHasConnectedIsNotWaitedFor(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		w := &shared{silent: map[string]bool{}}
+		for i := range 100 {
+			w.silent[fmt.Sprintf("p%02d", i)] = true
+		}
+		h := large(w)
+		defer h.Close()
+		synctest.Wait()
+		w.callers.Store(true)
+		for name := range w.silent {
+			h.hurry(name)
+		}
+		if took := w.untilUp(t, h, 100-attemptsAtOnce); took > 0 {
+			t.Errorf("took %s", took)
+		}
+	})
+}
+
 // A turn lasts four times as long as the last handshakes have taken; attempts that fail say nothing
 // about that.
 func TestTurnsLastAsLongAsHandshakesHaveTaken(t *testing.T) {
@@ -152,7 +180,7 @@ func TestTurnsLastAsLongAsHandshakesHaveTaken(t *testing.T) {
 			}
 		}
 		attempt := func(took time.Duration, succeeds bool) {
-			turn := turns.take(t.Context(), longest)
+			turn := turns.take(t.Context(), longest, nil)
 			<-time.After(took)
 			turn.end(succeeds)
 		}
@@ -173,12 +201,12 @@ func TestWhoGivesUpTakesNoTurn(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		turns := newTurns()
 		for range attemptsAtOnce {
-			turn := turns.take(t.Context(), time.Minute)
+			turn := turns.take(t.Context(), time.Minute, nil)
 			defer turn.end(false)
 		}
 		ctx, giveUp := context.WithCancel(t.Context())
 		got := make(chan *turn)
-		go func() { got <- turns.take(ctx, time.Minute) }()
+		go func() { got <- turns.take(ctx, time.Minute, nil) }()
 		synctest.Wait()
 		giveUp()
 		if turn := <-got; turn != nil {

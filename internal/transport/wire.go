@@ -15,6 +15,11 @@ type wire interface {
 	// ctx ends. The stream also ends with ctx.
 	open(ctx context.Context, to Member) (outbound, error)
 
+	// share opens a stream to a process on a connection on which that process has a stream to this
+	// one. It fails at once if there is none. The stream also ends with ctx, and the other one goes
+	// on.
+	share(ctx context.Context, to Member) (outbound, error)
+
 	// close ends every stream and accepts no new ones.
 	close()
 }
@@ -31,6 +36,8 @@ type outbound interface {
 	Recv() (*linkpb.Answer, error) // io.EOF if the peer ended the stream in order
 	Close()                        // ends the stream at once
 }
+
+var errNotShared = errors.New("there is no connection that could be shared")
 
 // inbound is this process's end of a stream that a peer opened. Send and Recv may run at the same
 // time.

@@ -92,6 +92,7 @@ type Frame struct {
 	//	*Frame_LeaseRequest
 	//	*Frame_RosterRequest
 	//	*Frame_End
+	//	*Frame_Reply
 	Frame         isFrame_Frame `protobuf_oneof:"frame"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -197,6 +198,15 @@ func (x *Frame) GetEnd() *End {
 	return nil
 }
 
+func (x *Frame) GetReply() *Reply {
+	if x != nil {
+		if x, ok := x.Frame.(*Frame_Reply); ok {
+			return x.Reply
+		}
+	}
+	return nil
+}
+
 type isFrame_Frame interface {
 	isFrame_Frame()
 }
@@ -229,6 +239,10 @@ type Frame_End struct {
 	End *End `protobuf:"bytes,7,opt,name=end,proto3,oneof"` // nothing follows, in order; the receiver ends the stream
 }
 
+type Frame_Reply struct {
+	Reply *Reply `protobuf:"bytes,8,opt,name=reply,proto3,oneof"` // on the stream of the process that accepted the connection
+}
+
 func (*Frame_Hello) isFrame_Frame() {}
 
 func (*Frame_Message) isFrame_Frame() {}
@@ -243,13 +257,17 @@ func (*Frame_RosterRequest) isFrame_Frame() {}
 
 func (*Frame_End) isFrame_Frame() {}
 
+func (*Frame_Reply) isFrame_Frame() {}
+
 // Hello opens a link.
 type Hello struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Incarnation uint64                 `protobuf:"varint,1,opt,name=incarnation,proto3" json:"incarnation,omitempty"`       // of the sending process; a newer one replaces older ones
 	StateId     string                 `protobuf:"bytes,2,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"` // identifies its state directory; empty: it has none
 	// the sender will first end its previous stream in order; what it sent there comes first
-	Succeeds      bool `protobuf:"varint,3,opt,name=succeeds,proto3" json:"succeeds,omitempty"`
+	Succeeds bool `protobuf:"varint,3,opt,name=succeeds,proto3" json:"succeeds,omitempty"`
+	// the receiver may have its stream to the sender on the same connection
+	Shares        bool `protobuf:"varint,4,opt,name=shares,proto3" json:"shares,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -301,6 +319,13 @@ func (x *Hello) GetStateId() string {
 func (x *Hello) GetSucceeds() bool {
 	if x != nil {
 		return x.Succeeds
+	}
+	return false
+}
+
+func (x *Hello) GetShares() bool {
+	if x != nil {
+		return x.Shares
 	}
 	return false
 }
@@ -584,6 +609,7 @@ type Reply struct {
 	//	*Reply_Accepted
 	//	*Reply_Answer
 	//	*Reply_Ended
+	//	*Reply_Frame
 	Reply         isReply_Reply `protobuf_oneof:"reply"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -662,6 +688,15 @@ func (x *Reply) GetEnded() *Ended {
 	return nil
 }
 
+func (x *Reply) GetFrame() *Frame {
+	if x != nil {
+		if x, ok := x.Reply.(*Reply_Frame); ok {
+			return x.Frame
+		}
+	}
+	return nil
+}
+
 type isReply_Reply interface {
 	isReply_Reply()
 }
@@ -679,7 +714,12 @@ type Reply_Answer struct {
 }
 
 type Reply_Ended struct {
-	Ended *Ended `protobuf:"bytes,4,opt,name=ended,proto3,oneof"` // what follows does not count
+	// the stream is over; what its sender sends before it knows is dropped; it may say Hello again
+	Ended *Ended `protobuf:"bytes,4,opt,name=ended,proto3,oneof"`
+}
+
+type Reply_Frame struct {
+	Frame *Frame `protobuf:"bytes,5,opt,name=frame,proto3,oneof"` // on the stream of the process that accepted the connection
 }
 
 func (*Reply_Welcome) isReply_Reply() {}
@@ -689,6 +729,8 @@ func (*Reply_Accepted) isReply_Reply() {}
 func (*Reply_Answer) isReply_Reply() {}
 
 func (*Reply_Ended) isReply_Reply() {}
+
+func (*Reply_Frame) isReply_Reply() {}
 
 type Welcome struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1243,7 +1285,7 @@ var File_internal_transport_linkpb_link_proto protoreflect.FileDescriptor
 
 const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	"\n" +
-	"$internal/transport/linkpb/link.proto\x12\x0fpodesta.link.v1\"\x8f\x03\n" +
+	"$internal/transport/linkpb/link.proto\x12\x0fpodesta.link.v1\"\xbf\x03\n" +
 	"\x05Frame\x12.\n" +
 	"\x05hello\x18\x01 \x01(\v2\x16.podesta.link.v1.HelloH\x00R\x05hello\x124\n" +
 	"\amessage\x18\x02 \x01(\v2\x18.podesta.link.v1.MessageH\x00R\amessage\x12(\n" +
@@ -1251,12 +1293,14 @@ const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	"\aleaving\x18\x04 \x01(\v2\x18.podesta.link.v1.LeavingH\x00R\aleaving\x12D\n" +
 	"\rlease_request\x18\x05 \x01(\v2\x1d.podesta.link.v1.LeaseRequestH\x00R\fleaseRequest\x12G\n" +
 	"\x0eroster_request\x18\x06 \x01(\v2\x1e.podesta.link.v1.RosterRequestH\x00R\rrosterRequest\x12(\n" +
-	"\x03end\x18\a \x01(\v2\x14.podesta.link.v1.EndH\x00R\x03endB\a\n" +
-	"\x05frame\"`\n" +
+	"\x03end\x18\a \x01(\v2\x14.podesta.link.v1.EndH\x00R\x03end\x12.\n" +
+	"\x05reply\x18\b \x01(\v2\x16.podesta.link.v1.ReplyH\x00R\x05replyB\a\n" +
+	"\x05frame\"x\n" +
 	"\x05Hello\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x19\n" +
 	"\bstate_id\x18\x02 \x01(\tR\astateId\x12\x1a\n" +
-	"\bsucceeds\x18\x03 \x01(\bR\bsucceeds\"\xfe\x01\n" +
+	"\bsucceeds\x18\x03 \x01(\bR\bsucceeds\x12\x16\n" +
+	"\x06shares\x18\x04 \x01(\bR\x06shares\"\xfe\x01\n" +
 	"\aMessage\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x125\n" +
@@ -1277,12 +1321,13 @@ const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x02 \x01(\x03R\n" +
-	"generation\"\xe2\x01\n" +
+	"generation\"\x92\x02\n" +
 	"\x05Reply\x124\n" +
 	"\awelcome\x18\x01 \x01(\v2\x18.podesta.link.v1.WelcomeH\x00R\awelcome\x127\n" +
 	"\baccepted\x18\x02 \x01(\v2\x19.podesta.link.v1.AcceptedH\x00R\baccepted\x121\n" +
 	"\x06answer\x18\x03 \x01(\v2\x17.podesta.link.v1.AnswerH\x00R\x06answer\x12.\n" +
-	"\x05ended\x18\x04 \x01(\v2\x16.podesta.link.v1.EndedH\x00R\x05endedB\a\n" +
+	"\x05ended\x18\x04 \x01(\v2\x16.podesta.link.v1.EndedH\x00R\x05ended\x12.\n" +
+	"\x05frame\x18\x05 \x01(\v2\x16.podesta.link.v1.FrameH\x00R\x05frameB\a\n" +
 	"\x05reply\"\t\n" +
 	"\aWelcome\"\n" +
 	"\n" +
@@ -1374,19 +1419,21 @@ var file_internal_transport_linkpb_link_proto_depIdxs = []int32{
 	15, // 4: podesta.link.v1.Frame.lease_request:type_name -> podesta.link.v1.LeaseRequest
 	14, // 5: podesta.link.v1.Frame.roster_request:type_name -> podesta.link.v1.RosterRequest
 	13, // 6: podesta.link.v1.Frame.end:type_name -> podesta.link.v1.End
-	4,  // 7: podesta.link.v1.Message.election:type_name -> podesta.link.v1.Election
-	5,  // 8: podesta.link.v1.Message.table:type_name -> podesta.link.v1.Entry
-	8,  // 9: podesta.link.v1.Reply.welcome:type_name -> podesta.link.v1.Welcome
-	9,  // 10: podesta.link.v1.Reply.accepted:type_name -> podesta.link.v1.Accepted
-	11, // 11: podesta.link.v1.Reply.answer:type_name -> podesta.link.v1.Answer
-	10, // 12: podesta.link.v1.Reply.ended:type_name -> podesta.link.v1.Ended
-	0,  // 13: podesta.link.v1.Ended.reason:type_name -> podesta.link.v1.Ended.Reason
-	16, // 14: podesta.link.v1.Answer.lease_response:type_name -> podesta.link.v1.LeaseResponse
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	7,  // 7: podesta.link.v1.Frame.reply:type_name -> podesta.link.v1.Reply
+	4,  // 8: podesta.link.v1.Message.election:type_name -> podesta.link.v1.Election
+	5,  // 9: podesta.link.v1.Message.table:type_name -> podesta.link.v1.Entry
+	8,  // 10: podesta.link.v1.Reply.welcome:type_name -> podesta.link.v1.Welcome
+	9,  // 11: podesta.link.v1.Reply.accepted:type_name -> podesta.link.v1.Accepted
+	11, // 12: podesta.link.v1.Reply.answer:type_name -> podesta.link.v1.Answer
+	10, // 13: podesta.link.v1.Reply.ended:type_name -> podesta.link.v1.Ended
+	1,  // 14: podesta.link.v1.Reply.frame:type_name -> podesta.link.v1.Frame
+	0,  // 15: podesta.link.v1.Ended.reason:type_name -> podesta.link.v1.Ended.Reason
+	16, // 16: podesta.link.v1.Answer.lease_response:type_name -> podesta.link.v1.LeaseResponse
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_internal_transport_linkpb_link_proto_init() }
@@ -1402,12 +1449,14 @@ func file_internal_transport_linkpb_link_proto_init() {
 		(*Frame_LeaseRequest)(nil),
 		(*Frame_RosterRequest)(nil),
 		(*Frame_End)(nil),
+		(*Frame_Reply)(nil),
 	}
 	file_internal_transport_linkpb_link_proto_msgTypes[6].OneofWrappers = []any{
 		(*Reply_Welcome)(nil),
 		(*Reply_Accepted)(nil),
 		(*Reply_Answer)(nil),
 		(*Reply_Ended)(nil),
+		(*Reply_Frame)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
