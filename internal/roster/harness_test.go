@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/test/port"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -77,7 +78,7 @@ func newManager(t *testing.T) *manager {
 	t.Helper()
 	authority, err := identity.NewAuthority(time.Now())
 	must(t, err)
-	return startManager(t, authority, "127.0.0.1:0", guests{"a": a, "b": b})
+	return startManager(t, authority, port.Of(t), guests{"a": a, "b": b})
 }
 
 func startManager(t *testing.T, authority *identity.Authority, address string, admission Admission,
