@@ -11,6 +11,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/test/bubble"
+	"github.com/podesta-dev/podesta/test/port"
 )
 
 const beat = 20 * time.Millisecond // between two attempts to make a link
@@ -118,10 +119,7 @@ func (l *loopback) name(process string) identity.Name {
 
 func (l *loopback) member(process string) Member {
 	if l.addresses[process] == "" {
-		// reserves an address; until the process joins, no process listens there
-		listener := l.listen("127.0.0.1:0")
-		l.addresses[process] = listener.Addr().String()
-		listener.Close()
+		l.addresses[process] = port.Of(l.t) // until the process joins, no process listens there
 	}
 	return Member{
 		Name:    process,
