@@ -281,6 +281,21 @@ func TestAnEndIsSaid(t *testing.T) {
 	}
 }
 
+// TestTheEndOfAConnectionIsNotTheEndOfAStream: it is said by a word, or not at all.
+func TestTheEndOfAConnectionIsNotTheEndOfAStream(t *testing.T) {
+	w := newTLSWire(newHub("a", 1, "", beat, nil), identity.Name{}, nil)
+	c := newConnection(w, nil, nil, true)
+	c.why = io.EOF
+	out, in := newOutgoing(t.Context(), c), newIncoming(c)
+	close(c.broken)
+	if _, err := out.Recv(); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("this process's stream ends with %v", err)
+	}
+	if _, err := in.Recv(); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("the peer's stream ends with %v", err)
+	}
+}
+
 // waiting returns how many answers wait for a process.
 func waiting(h *hub, name string) int {
 	h.mu.Lock()
