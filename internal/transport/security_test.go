@@ -388,10 +388,11 @@ func openAsMember(t *testing.T) (f *loopback, a Links, out outbound) {
 	return f, a, out
 }
 
-// openRaw opens a stream to a as an agent does; the test decides what is sent.
+// openRaw opens a stream to a as an agent does; the test decides what is sent. It ends after a
+// minute, which is longer than an event is waited for (next).
 func openRaw(t *testing.T, f *loopback, keyring *identity.Keyring) (outbound, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	return rawWire(f, keyring).open(ctx, f.member("a"))
 }
