@@ -66,7 +66,7 @@ func (l *link) attempt(old *stream) (*stream, error) {
 		ctx = old.ctx
 	}
 	for {
-		s, err := l.try(ctx, old, l.hub.wire.share)
+		s, err := l.try(old, l.hub.wire.share)
 		if err == nil {
 			return s, nil
 		}
@@ -75,7 +75,7 @@ func (l *link) attempt(old *stream) (*stream, error) {
 				"error", err)
 		}
 		if turn := l.hub.turns.take(ctx, l.longest(), l.hurried); turn != nil {
-			s, err := l.try(ctx, old, l.hub.wire.open)
+			s, err := l.try(old, l.hub.wire.open)
 			turn.end(err == nil)
 			return s, err
 		}
@@ -89,10 +89,12 @@ func (l *link) attempt(old *stream) (*stream, error) {
 // waited for (see dial): a process whose handshake is slow would only be delayed by another one.
 func (l *link) longest() time.Duration { return halfOpen(l.hub.patience()) }
 
-func (l *link) try(attempt context.Context, old *stream,
-	open func(context.Context, Member) (outbound, error)) (*stream, error) {
+func (l *link) try(old *stream, open func(context.Context, Member) (outbound, error)) (*stream,
+	error) {
 	ctx, cancel := context.WithCancel(l.ctx)
-	defer context.AfterFunc(attempt, cancel)()
+	if old != nil {
+		defer context.AfterFunc(old.ctx, cancel)()
+	}
 	impatient := time.AfterFunc(l.longest(), cancel)
 	out, err := open(ctx, l.member)
 	if err == nil {
@@ -102,7 +104,7 @@ func (l *link) try(attempt context.Context, old *stream,
 		err = &loss{Unreachable, errors.Join(errors.New("no answer in time"), err)}
 	}
 	if err == nil {
-		err = attempt.Err()
+		err = ctx.Err()
 	}
 	if err != nil {
 		cancel()

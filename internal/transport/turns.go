@@ -42,8 +42,8 @@ type turn struct {
 
 func newTurns() *turns { return &turns{taken: make(chan struct{}, attemptsAtOnce)} }
 
-// take waits for a turn. It returns nil if ctx ends first, or something comes from early. An attempt
-// is given up after longest.
+// take waits for a turn. It returns nil if ctx ends first, or something comes from early. An
+// attempt is given up after longest.
 func (t *turns) take(ctx context.Context, longest time.Duration, early <-chan struct{}) *turn {
 	select {
 	case t.taken <- struct{}{}:
