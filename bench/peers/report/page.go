@@ -130,12 +130,17 @@ func (p page) Commands() []string {
 	return distinct(p.records, func(r Record) string { return r.Command })
 }
 
-// Machines are where it was measured, when, and with which version.
-func (p page) Machines() []string {
-	return distinct(p.records, func(r Record) string {
+// Machines are where it was measured, when, with which version, and what.
+func (p page) Machines() (all []string) {
+	where := func(r Record) string {
 		return fmt.Sprintf("%s: %s; Podesta %s", r.Begun.UTC().Format(time.DateOnly), r.Machine,
 			r.Version)
-	})
+	}
+	for _, w := range distinct(p.records, where) {
+		here := slices.DeleteFunc(slices.Clone(p.records), func(r Record) bool { return where(r) != w })
+		all = append(all, w+": "+strings.Join(distinct(here, Record.part), ", "))
+	}
+	return all
 }
 
 // Meaning is a name and what it stands for.

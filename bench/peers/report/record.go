@@ -79,6 +79,14 @@ func Newest(all []Record) []Record {
 	return kept
 }
 
+// part is what the page calls the measurement.
+func (r Record) part() string {
+	if r.Kind == Failover {
+		return "a leader ends"
+	}
+	return r.Under
+}
+
 // durations are those that Took has.
 func (r Record) durations() account.Durations { return account.Milliseconds(r.Took) }
 
