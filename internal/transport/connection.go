@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -243,42 +242,4 @@ func (c *connection) close() {
 		//nolint:errcheck // a connection that takes no deadline has ended
 		c.raw.SetDeadline(time.Now().Add(lastWord))
 	}
-}
-
-var reasonOf = map[refusalKind]linkpb.Ended_Reason{
-	malformed: linkpb.Ended_MALFORMED,
-	unwanted:  linkpb.Ended_UNWANTED,
-	leaving:   linkpb.Ended_LEAVING,
-	ending:    linkpb.Ended_STOPPING,
-}
-
-// lossOf is what a stream's end says about the peer that ended it; io.EOF if it did so in order.
-func lossOf(e *linkpb.Ended) error {
-	cause := fmt.Errorf("the process ended the stream: %s", e.GetText())
-	switch e.GetReason() {
-	case linkpb.Ended_DONE:
-		return io.EOF
-	case linkpb.Ended_MALFORMED, linkpb.Ended_UNWANTED:
-		return &loss{Rejected, cause}
-	case linkpb.Ended_LEAVING:
-		return &loss{Left, cause}
-	default:
-		return &loss{Closed, cause}
-	}
-}
-
-// unexpected keeps a connection that ends without an Ended or an End apart from an end in order.
-func unexpected(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-// lost adds the evidence to an error of the network, or of the protocol.
-func lost(err error) error {
-	if err == nil || errors.Is(err, io.EOF) || errors.As(err, new(*loss)) {
-		return err
-	}
-	return &loss{whyNetwork(err, Rejected), err}
 }

@@ -5,9 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"syscall"
 
 	"github.com/podesta-dev/podesta/internal/delimited"
 )
@@ -78,30 +76,4 @@ func noteShown(config *tls.Config) *validity {
 		return certificate, err
 	}
 	return shown
-}
-
-// whyNetwork returns the evidence of a network error, or otherwise for any other error.
-func whyNetwork(err error, otherwise Evidence) Evidence {
-	var timeout interface{ Timeout() bool }
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return Refused
-	case isAny(err, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET,
-		syscall.ECONNABORTED, syscall.EPIPE):
-		return Closed
-	case isAny(err, syscall.EHOSTUNREACH, syscall.ENETUNREACH, context.Canceled), errors.As(err,
-		&timeout) && timeout.Timeout():
-		return Unreachable
-	default:
-		return otherwise
-	}
-}
-
-func isAny(err error, targets ...error) bool {
-	for _, target := range targets {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return false
 }

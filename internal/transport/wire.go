@@ -16,8 +16,8 @@ type wire interface {
 	open(ctx context.Context, to Member) (outbound, error)
 
 	// share opens a stream to a process on a connection on which that process has a stream to this
-	// one. It fails at once if there is none. The stream also ends with ctx, and the other one goes
-	// on.
+	// one. It fails at once with errNotShared if there is none. The stream also ends with ctx, and
+	// the other one goes on.
 	share(ctx context.Context, to Member) (outbound, error)
 
 	// close ends every stream and accepts no new ones.
@@ -47,24 +47,6 @@ type inbound interface {
 	Accept() error
 }
 
-// loss is why a stream could not be opened, or why it broke.
-type loss struct {
-	evidence Evidence
-	cause    error
-}
-
-func (l *loss) Error() string { return fmt.Sprintf("%s: %v", l.evidence, l.cause) }
-func (l *loss) Unwrap() error { return l.cause }
-
-// evidenceOf returns the evidence of a loss. An end in order, and any error that no wire has
-// explained, count as an end by the peer.
-func evidenceOf(err error) Evidence {
-	if l, ok := errors.AsType[*loss](err); ok {
-		return l.evidence
-	}
-	return Closed
-}
-
 // refusal is why a receiver ends a stream. The sender is told.
 type refusal struct {
 	kind   refusalKind
@@ -79,6 +61,13 @@ const (
 	leaving                      // the receiver has left or is leaving
 	ending                       // the receiver stops without notice
 )
+
+var reasonOf = map[refusalKind]linkpb.Ended_Reason{
+	malformed: linkpb.Ended_MALFORMED,
+	unwanted:  linkpb.Ended_UNWANTED,
+	leaving:   linkpb.Ended_LEAVING,
+	ending:    linkpb.Ended_STOPPING,
+}
 
 func (r *refusal) Error() string { return r.reason }
 

@@ -1,0 +1,87 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+
+	"github.com/podesta-dev/podesta/internal/transport/linkpb"
+)
+
+// loss is why a stream could not be opened, or why it broke.
+type loss struct {
+	evidence Evidence
+	cause    error
+}
+
+func (l *loss) Error() string { return fmt.Sprintf("%s: %v", l.evidence, l.cause) }
+func (l *loss) Unwrap() error { return l.cause }
+
+// evidenceOf returns the evidence of a loss. An end in order, and any error that no wire has
+// explained, count as an end by the peer.
+func evidenceOf(err error) Evidence {
+	if l, ok := errors.AsType[*loss](err); ok {
+		return l.evidence
+	}
+	return Closed
+}
+
+// lossOf is what a stream's end says about the peer that ended it; io.EOF if it did so in order.
+func lossOf(e *linkpb.Ended) error {
+	cause := fmt.Errorf("the process ended the stream: %s", e.GetText())
+	switch e.GetReason() {
+	case linkpb.Ended_DONE:
+		return io.EOF
+	case linkpb.Ended_MALFORMED, linkpb.Ended_UNWANTED:
+		return &loss{Rejected, cause}
+	case linkpb.Ended_LEAVING:
+		return &loss{Left, cause}
+	default:
+		return &loss{Closed, cause}
+	}
+}
+
+// unexpected keeps a connection that ends without an Ended or an End apart from an end in order.
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// lost adds the evidence to an error of the network, or of the protocol.
+func lost(err error) error {
+	if err == nil || errors.Is(err, io.EOF) || errors.As(err, new(*loss)) {
+		return err
+	}
+	return &loss{whyNetwork(err, Rejected), err}
+}
+
+// whyNetwork returns the evidence of a network error, or otherwise for any other error.
+func whyNetwork(err error, otherwise Evidence) Evidence {
+	var timeout interface{ Timeout() bool }
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return Refused
+	case isAny(err, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET,
+		syscall.ECONNABORTED, syscall.EPIPE):
+		return Closed
+	case isAny(err, syscall.EHOSTUNREACH, syscall.ENETUNREACH, context.Canceled), errors.As(err,
+		&timeout) && timeout.Timeout():
+		return Unreachable
+	default:
+		return otherwise
+	}
+}
+
+func isAny(err error, targets ...error) bool {
+	for _, target := range targets {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
