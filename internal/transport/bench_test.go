@@ -64,19 +64,22 @@ func fabrics() map[string]func(b *testing.B) fabric {
 	}
 }
 
-// pair links two processes in both directions.
+// pair links two processes in both directions, on one connection where the fabric has connections.
 func pair(f fabric) (Links, Links) {
 	one, other := f.join("a", 1), f.join("b", 1)
 	introduce(f, []string{"a", "b"}, one, other)
+	awaitUp(one)
 	other.Link([]string{"a"})
-	for _, links := range []Links{one, other} {
-		for {
-			if _, up := (<-links.Events()).(Up); up {
-				break
-			}
+	awaitUp(other)
+	return one, other
+}
+
+func awaitUp(links Links) {
+	for {
+		if _, up := (<-links.Events()).(Up); up {
+			return
 		}
 	}
-	return one, other
 }
 
 func awaitMessage(links Links) {

@@ -263,10 +263,7 @@ func TestAnEndIsSaid(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			f, a, out := openAsMember(t)
-			if err := out.Send(helloFrame(2, "", false)); err != nil {
-				t.Fatal(err)
-			}
-			if err := out.Accepted(); err != nil {
+			if err := greet(out, helloFrame(2, "", false)); err != nil {
 				t.Fatal(err)
 			}
 			if err := end(out.(*outgoing)); err != nil {
@@ -395,6 +392,11 @@ func openRaw(t *testing.T, f *loopback, keyring *identity.Keyring) (outbound, er
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	return rawWire(f, keyring).open(ctx, f.member("a"))
+}
+
+// greet says Hello on a stream, and waits until that is accepted.
+func greet(out outbound, hello *linkpb.Frame) error {
+	return errors.Join(out.Send(hello), out.Accepted())
 }
 
 // rawWire is the wire of a process to which nobody can connect.

@@ -91,7 +91,7 @@ func TestAProcessThatSharesNothingIsConnectedTo(t *testing.T) {
 			hello, h := helloFrame(2, "", false), hubOf(out)
 			defer h.stop()
 			prepare(h, hello.GetHello())
-			if err := errors.Join(out.Send(hello), out.Accepted()); err != nil {
+			if err := greet(out, hello); err != nil {
 				t.Fatal(err)
 			}
 			a.Link([]string{"b"})
@@ -159,14 +159,9 @@ func TestAStreamBeginsWithHello(t *testing.T) {
 	c, h := out.(*outgoing).connection, hubOf(out)
 	defer h.stop()
 	h.Admit([]Member{{Name: "a", UID: "uid-a"}})
-	greet := func(incarnation uint64, out outbound) {
-		t.Helper()
-		err := errors.Join(out.Send(helloFrame(incarnation, "", false)), out.Accepted())
-		if err != nil {
-			t.Fatal(err)
-		}
+	if err := greet(out, helloFrame(5, "", false)); err != nil {
+		t.Fatal(err)
 	}
-	greet(5, out)
 	a.Link([]string{"b"})
 	expect(t, a, Up{"b"})
 	if err := out.CloseSend(); err != nil {
@@ -182,7 +177,9 @@ func TestAStreamBeginsWithHello(t *testing.T) {
 	if again == nil {
 		t.Fatal("the connection takes no other stream")
 	}
-	greet(6, again)
+	if err := greet(again, helloFrame(6, "", false)); err != nil {
+		t.Fatal(err)
+	}
 	if err := again.Send(mustEncode(t, 2)); err != nil {
 		t.Fatal(err)
 	}

@@ -36,10 +36,7 @@ func (n newcomer) open(incarnation uint64, succeeds bool) outbound {
 		n.t.Fatal(err)
 	}
 	n.t.Cleanup(out.Close)
-	if err := out.Send(helloFrame(incarnation, "m", succeeds)); err != nil {
-		n.t.Fatal(err)
-	}
-	if err := out.Accepted(); err != nil {
+	if err := greet(out, helloFrame(incarnation, "m", succeeds)); err != nil {
 		n.t.Fatal(err)
 	}
 	return out

@@ -14,9 +14,9 @@ import (
 	"github.com/podesta-dev/podesta/test/bubble"
 )
 
-// shared is a wire to processes that share one CPU: a handshake takes as long as all handshakes
+// oneCPU is a wire to processes that share one CPU: a handshake takes as long as all handshakes
 // together that are under way when it begins. Nobody answers for those that are silent.
-type shared struct {
+type oneCPU struct {
 	each     time.Duration // what a handshake costs
 	silent   map[string]bool
 	underWay atomic.Int64
@@ -24,7 +24,7 @@ type shared struct {
 	callers  atomic.Bool   // all have connected to this process
 }
 
-func (w *shared) open(ctx context.Context, to Member) (outbound, error) {
+func (w *oneCPU) open(ctx context.Context, to Member) (outbound, error) {
 	if w.silent[to.Name] {
 		<-ctx.Done()
 		return nil, &loss{Unreachable, ctx.Err()}
@@ -37,14 +37,14 @@ func (w *shared) open(ctx context.Context, to Member) (outbound, error) {
 	return quiet{ctx, w.breaks}, nil
 }
 
-func (w *shared) share(ctx context.Context, _ Member) (outbound, error) {
+func (w *oneCPU) share(ctx context.Context, _ Member) (outbound, error) {
 	if w.callers.Load() {
 		return quiet{ctx, w.breaks}, nil
 	}
 	return nil, errNotShared
 }
 
-func (*shared) close() {}
+func (*oneCPU) close() {}
 
 // quiet is an open stream on which nothing arrives until it breaks.
 type quiet struct {
@@ -67,7 +67,7 @@ func (q quiet) Recv() (*linkpb.Answer, error) {
 }
 
 // large has a process link to a hundred others.
-func large(w *shared) *hub {
+func large(w *oneCPU) *hub {
 	h := newHub("self", 1, "", beat, slog.New(slog.DiscardHandler))
 	h.wire = w
 	var members []Member
@@ -83,7 +83,7 @@ func large(w *shared) *hub {
 
 // untilUp waits until so many links have come up, and returns how long that took. It is an error if
 // meanwhile an attempt fails at a process that is not silent.
-func (w *shared) untilUp(t *testing.T, h *hub, many int) time.Duration {
+func (w *oneCPU) untilUp(t *testing.T, h *hub, many int) time.Duration {
 	t.Helper()
 	begun := time.Now()
 	for e := range h.Events() {
@@ -106,7 +106,7 @@ func (w *shared) untilUp(t *testing.T, h *hub, many int) time.Duration {
 // is given up, and no time is lost.
 func TestManyLinksAtOnceAreAllMade(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		w := &shared{each: 50 * time.Millisecond}
+		w := &oneCPU{each: 50 * time.Millisecond}
 		if all := 100 * w.each; all <= halfOpen(leastPatience) {
 			t.Fatalf("all take only %s", all)
 		}
@@ -124,7 +124,7 @@ func TestManyLinksAtOnceAreAllMade(t *testing.T) {
 // forty, at most.
 func TestProcessesThatDoNotAnswerHoldUpOthersForMomentsOnly(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		w := &shared{
+		w := &oneCPU{
 			each:   time.Millisecond,
 			silent: map[string]bool{},
 			breaks: make(chan struct{}),
@@ -151,7 +151,7 @@ func TestProcessesThatDoNotAnswerHoldUpOthersForMomentsOnly(t *testing.T) {
 // Who has connected to this process needs no turn, although those that do not answer have them all.
 func TestWhoHasConnectedIsNotWaitedFor(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		w := &shared{silent: map[string]bool{}}
+		w := &oneCPU{silent: map[string]bool{}}
 		for i := range 100 {
 			w.silent[fmt.Sprintf("p%02d", i)] = true
 		}
