@@ -193,27 +193,32 @@ func (g *group) sets(c backend.Cluster) []backend.Set {
 // witnessSuffix ends the name of the set that is a group's witness.
 const witnessSuffix = "-witness"
 
-// absent says which of the group's pods does not run as it should; empty if all do. What was ended,
-// containers and pods by their IDs, must not be seen any more: or what is seen is of before. The
-// lock of the scene is held.
+// absent says which of the group's pods does not run as it should; empty if all do. The lock of the
+// scene is held.
 func (g *group) absent(s *scene, ended map[string]bool) string {
 	n := 0
 	for _, p := range s.pods {
 		if p.Labels[v1.GroupLabel] != g.name {
 			continue
 		}
-		if n++; !whole(p) {
-			return fmt.Sprintf("pod %s is not ready", p.Name)
-		}
-		ids := backend.Containers(p)
-		if ended[string(p.UID)] || ended[ids[v1.AgentContainer]] || ended[ids[backend.AppContainer]] {
-			return fmt.Sprintf("pod %s is still seen as it was", p.Name)
+		if n++; amiss(p, ended) != "" {
+			return fmt.Sprintf("pod %s is %s", p.Name, amiss(p, ended))
 		}
 	}
 	if n != g.pods() {
 		return fmt.Sprintf("%s has %d pods, not %d", g.name, n, g.pods())
 	}
 	return ""
+}
+
+// present counts the group's pods that run as they should. The lock of the scene is held.
+func (g *group) present(s *scene, ended map[string]bool) (n int) {
+	for _, p := range s.pods {
+		if p.Labels[v1.GroupLabel] == g.name && amiss(p, ended) == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // missing says what the group lacks to be well: all its pods run, the status names the one that
@@ -257,6 +262,20 @@ var wanted = map[string]metav1.ConditionStatus{
 	v1.ConditionReconciling:        metav1.ConditionFalse,
 	v1.ConditionStalled:            metav1.ConditionFalse,
 	v1.ConditionDegraded:           metav1.ConditionFalse,
+}
+
+// amiss says why a pod does not run as it should; empty if it does. What was ended, containers and
+// pods by their IDs, must not be seen any more: or what is seen is of before.
+func amiss(p *corev1.Pod, ended map[string]bool) string {
+	ids := backend.Containers(p)
+	switch {
+	case !whole(p):
+		return "not ready"
+	case ended[string(p.UID)], ended[ids[v1.AgentContainer]], ended[ids[backend.AppContainer]]:
+		return "still seen as it was"
+	default:
+		return ""
+	}
 }
 
 // whole reports whether a pod is ready, is not being deleted, and all of its containers run.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -193,14 +194,33 @@ func (r *runner) note(s history.Signal) {
 
 // settled awaits that a group is well, after what was ended.
 func (r *runner) settled(ctx context.Context, g *group, ended map[string]bool) error {
-	ctx, cancel := backend.Within(ctx, backend.Settling, "not well")
-	defer cancel()
-	return r.scene.await(ctx, func() string { return g.missing(r.scene, ended) })
+	return r.recovered(ctx, g, ended, "well", g.missing)
 }
 
 // running awaits that a group's pods run, after what was ended.
 func (r *runner) running(ctx context.Context, g *group, ended map[string]bool) error {
-	ctx, cancel := backend.Within(ctx, backend.Settling, "not running")
-	defer cancel()
-	return r.scene.await(ctx, func() string { return g.absent(r.scene, ended) })
+	return r.recovered(ctx, g, ended, "running", g.absent)
+}
+
+// recovered awaits that a group lacks nothing. It gives up when no further pod of the group has
+// come to run for backend.Settling: a set makes its pods anew one after another, and on a busy
+// machine each may take half a minute.
+func (r *runner) recovered(
+	ctx context.Context, g *group, ended map[string]bool, what string,
+	lacks func(*scene, map[string]bool) string,
+) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	patience := time.AfterFunc(backend.Settling, func() {
+		stop(fmt.Errorf("not %s, nor a further pod there, within %v", what, backend.Settling))
+	})
+	defer patience.Stop()
+	most := 0
+	return r.scene.await(ctx, func() string {
+		if n := g.present(r.scene, ended); n > most {
+			most = n
+			patience.Reset(backend.Settling)
+		}
+		return lacks(r.scene, ended)
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/bubble"
 	"github.com/podesta-dev/podesta/test/chaos/backend"
 	"github.com/podesta-dev/podesta/test/chaos/report"
 	"github.com/podesta-dev/podesta/test/chaos/timeline"
@@ -73,6 +74,38 @@ func TestWhatAGroupLacks(t *testing.T) {
 		if got := g.missing(s, ended); (got == "") != (lacks == "") || !strings.Contains(got, lacks) {
 			t.Errorf("it lacks %q, want %q", got, lacks)
 		}
+	}
+}
+
+// A set of which one pod after another is made anew has its time for each. One that stands still has
+// it once.
+func TestPatienceIsForEachPod(t *testing.T) {
+	for name, come := range map[string]int{"all are made anew": 3, "the last one is not": 2} {
+		t.Run(name, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
+				g := &group{name: "g", size: 3, now: 3, first: -1, safety: v1.Guarded, service: true}
+				r := &runner{scene: sceneOf(g)}
+				ended := map[string]bool{}
+				for i := range g.now {
+					ended["uid-"+g.pod(i)] = true
+				}
+				begun := time.Now()
+				for i := range come {
+					time.AfterFunc(time.Duration(i+1)*(backend.Settling-time.Second), func() {
+						r.scene.mu.Lock()
+						defer r.scene.mu.Unlock()
+						r.scene.pods[g.pod(i)].UID = "another"
+						r.scene.wake()
+					})
+				}
+				err := r.running(t.Context(), g, ended)
+				if took := time.Since(begun); come == 3 && (err != nil || took != 3*(backend.Settling-time.Second)) {
+					t.Errorf("after %v: %v, want it to run", took, err)
+				} else if come == 2 && (err == nil || took != 3*backend.Settling-2*time.Second) {
+					t.Errorf("after %v: %v, want it to be given up", took, err)
+				}
+			})
+		})
 	}
 }
 

@@ -30,9 +30,8 @@ const (
 	Revision = "podesta.dev/chaos-restarts"
 )
 
-// Settling is how long a group may take until it is healthy again: its pods are made anew, one
-// after another, on a small machine. Starting is how long the installation and the managers may
-// take.
+// Settling is how long a group may take until it is healthy again, or until a further one of its
+// pods runs. Starting is how long the installation and the managers may take.
 const (
 	Settling = 4 * time.Minute
 	Starting = 3 * time.Minute
