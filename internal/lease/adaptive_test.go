@@ -187,7 +187,7 @@ func TestTheOnlyVoterStandsStill(t *testing.T) {
 // long it was cut off. If the longest lease would not have outlasted that, it says nothing.
 func TestALapseMakesTheLeaseLonger(t *testing.T) {
 	for cut, want := range map[time.Duration]time.Duration{
-		110 * ms:        800 * ms, // and some 20 ms since the last renewal that was granted
+		110 * ms:        lease1, // and some 20 ms since the last renewal that was granted
 		2 * time.Second: 100 * ms,
 	} {
 		g := adaptive()

@@ -9,10 +9,10 @@ import "time"
 // What of a gap is over the heartbeat is called the delay.
 //
 //   - A gap of over half the window, and a lease that lapses, make the lease longer at once: it is
-//     doubled until such a delay would make a gap of at most half of its window. The gap of a lapse
-//     ends when the process hears from any other one again. If the longest lease would not have
-//     prevented the lapse, it says nothing: the process stood still for seconds, or was cut off
-//     from everybody.
+//     doubled until such a delay would make a gap of at most half of its window; but what would be
+//     more than half of the longest lease becomes the longest. The gap of a lapse ends when the
+//     process hears from any other one again. If the longest lease would not have prevented the
+//     lapse, it says nothing: the process stood still for seconds, or was cut off from everybody.
 //   - When nothing has made it longer for a while, it is halved if the longest delay since would
 //     make a gap of at most two fifths of the shorter lease's window. That while is 2 s at first,
 //     twice as long after each time that it was made longer; it halves each time that it has passed
@@ -35,8 +35,10 @@ import "time"
 // A process begins with the shortest lease. When a roster names other bounds, it goes on with the
 // lease that it had, within them. A process that takes over begins with the lease that the last
 // leaseholder asked for, if that is longer than its own: the network and most of the machines are
-// the same, and a process that has just started knows nothing of them. What it learnt when it led
-// before it forgets meanwhile, as slowly as the lease would have become shorter.
+// the same, and a process that has just started knows nothing of them. For 2 s times how often the
+// shortest lease goes into that one, it tries a shorter one only if the longest delay would do for
+// the shortest: a busy machine seems quick for 2 s at times. What it learnt when it led before it
+// forgets meanwhile, as slowly as the lease would have become shorter.
 //
 // A process that holds no lease yet asks in its VOTE for the roster's Lease. Until the promises of
 // the votes run out, renewals show what the machines and the network are like. So a leaseholder
@@ -55,6 +57,7 @@ type length struct {
 	shortest  time.Duration // that the roster, its size and the quota allow
 	others    time.Duration // the lease that another process asked for last; 0: not since this one led
 	patience  time.Duration // how long it must go well until a shorter lease is tried
+	inherited Instant       // until when the lease of the last leaseholder counts
 	since     Instant       // when it last became longer or shorter, or could have become shorter
 	delay     time.Duration // the longest since
 	asking    time.Duration // the longest time between two questions of the app since
@@ -138,7 +141,11 @@ func (l *length) begin(r *Roster, now Instant) {
 		return // it led before: it has another epoch
 	}
 	l.forget(now)
-	l.lease = min(max(l.lease, l.others), r.Lease)
+	if l.others > l.lease {
+		l.lease = min(l.others, r.Lease)
+		times := int64(l.lease / l.shortest)
+		l.inherited = now + leastPatience*time.Duration(times)
+	}
 	l.since, l.delay, l.asking, l.others = now, 0, 0, 0
 }
 
@@ -198,23 +205,31 @@ func (l *length) asked(r *Roster, gap time.Duration, now Instant) {
 // come to.
 func enough(lease time.Duration) time.Duration { return Window(lease) * 9 / 10 }
 
-// lengthen doubles L until h(L) + d ≤ W(L)/2 and h(L) + q ≤ 9/10 W(L).
+// lengthen doubles L until h(L) + d ≤ W(L)/2 and h(L) + q ≤ 9/10 W(L). From more than half of the
+// longest lease to that it is a short way, on which a failover gains little and a lapse is likely.
 func (l *length) lengthen(r *Roster, delay time.Duration, now Instant) {
 	for l.lease < r.Lease && (r.heartbeat(l.lease)+delay > Window(l.lease)/2 ||
 		r.heartbeat(l.lease)+l.asking > enough(l.lease)) {
-		l.lease = min(2*l.lease, r.Lease)
+		if l.lease *= 2; l.lease > r.Lease/2 {
+			l.lease = r.Lease
+		}
 	}
 	l.patience = min(2*l.patience, mostPatience)
 	l.since, l.delay, l.asking = now, 0, 0
 }
 
-// shorten halves L if h(L/2) + d ≤ 2/5 W(L/2) and h(L/2) + q ≤ 9/10 W(L/2).
+// shorten halves L if h(L/2) + d ≤ 2/5 W(L/2) and h(L/2) + q ≤ 9/10 W(L/2). While L is inherited,
+// it must be as quick as for the shortest lease.
 func (l *length) shorten(r *Roster, now Instant) {
 	shorter := max(l.lease/2, l.shortest)
+	quick := shorter
+	if now < l.inherited {
+		quick = l.shortest
+	}
 	switch {
 	case l.lease == l.shortest:
 		l.patience = max(l.patience/2, leastPatience)
-	case r.heartbeat(shorter)+l.delay <= Window(shorter)*2/5 &&
+	case r.heartbeat(quick)+l.delay <= Window(quick)*2/5 &&
 		r.heartbeat(shorter)+l.asking <= enough(shorter):
 		l.lease, l.shortened = shorter, now
 	}

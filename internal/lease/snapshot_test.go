@@ -182,6 +182,7 @@ func (s *snapshot) leaseholder(m *Machine) {
 		s.number(int64(p.lease), int64(p.others), int64(p.patience), int64(s.now-p.since), int64(p.delay), int64(p.asking),
 			int64(s.now-p.shortened))
 		s.flags(p.lapse > 0)
+		s.due(p.inherited)
 		s.number(int64(s.now - max(p.lapse, s.now-m.roster.Lease)))
 		if l.held != nil {
 			for _, at := range append(slices.Clone(l.held.asked), l.held.renewed) {
@@ -254,7 +255,7 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 	}{
 		{Machine{}, 19}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 11}, {preVote{},
 			10}, {leaseholder{}, 9}, {tally{}, 12}, {steppingDown{}, 4},
-		{peer{}, 7}, {follower{}, 19}, {length{}, 10},
+		{peer{}, 7}, {follower{}, 19}, {length{}, 11},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {
 			t.Errorf(
