@@ -125,7 +125,9 @@ func crossedOff(t *testing.T, h *stage) {
 	h.wait(t, "P1 coordinates", h.allAgree)
 	h.kill(1)
 	h.until(h.now + T)
+	ofP1 := func(p, _ int32, m *node.Message) bool { return p == 0 && says(m, election.StatusTable) }
 	h.hold(func(p, _ int32, m *node.Message) bool { return p == 1 && says(m, election.Request) })
+	h.lose(ofP1)
 	h.start(2, false)
 	h.until(h.now + T/4)
 	h.start(1, false)
@@ -136,6 +138,7 @@ func crossedOff(t *testing.T, h *stage) {
 		asked = asked || p == 2 && q == 1 && says(m, election.Request)
 		return q == 2 && says(m, election.StatusTable, election.Election)
 	})
+	h.lose(ofP1)
 	h.wait(t, "P3 asks P2", func() bool { return asked })
 	h.wait(t, "P2 asks P3 to coordinate", func() bool { return len(h.held) > 0 })
 	h.deliver()

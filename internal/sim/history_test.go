@@ -176,6 +176,17 @@ func (h *stage) hold(what func(p, q int32, m *node.Message) bool) {
 	}
 }
 
+// lose lets messages vanish, besides what is held, as those that are sent before there is a link.
+func (h *stage) lose(what func(p, q int32, m *node.Message) bool) {
+	next := h.route
+	h.route = func(p, q int32, m *node.Message, at Time) Time {
+		if what(p, q, m) {
+			return forever
+		}
+		return next(p, q, m, at)
+	}
+}
+
 // sees watches for a message. What it returns reports whether one has been sent since.
 func (h *stage) sees(what func(m *node.Message) bool) func() bool {
 	seen := false

@@ -14,6 +14,7 @@ func TestAVoteOfWhoIsOnNoRosterReachesNobody(t *testing.T) {
 	for i := range h.managers {
 		h.managers[i].down = forever
 	}
+	h.Slow = 1000 // per mille: each write takes long enough to be met
 	h.kill(2)
 	voter := &h.processes[0]
 	h.wait(t, "P1 writes its promise to P2", func() bool {
