@@ -61,6 +61,7 @@ type watch struct {
 	askedAt  Instant // when it was asked
 	sent     Instant // when the newest question was asked
 	silent   bool
+	only     bool    // it is asked only: that it does not answer means nothing
 	missed   Instant // when the question was asked that it did not answer in time; 0: there is none
 	newestAt uint64
 	measured Instant // when the newest answer was measured
@@ -108,10 +109,11 @@ func (d *Detector) timeout(w *watch) time.Duration {
 	return d.within(d.timing.Heartbeat)
 }
 
-// Watch sets whom to ask from now on: the coordinator (empty: none) and others. A new one is asked
-// at the next Tick. So is a new coordinator that was silent before, which has T to answer: others
-// elected it, so it may run, and if it does not it is named silent once more, and suspected.
-func (d *Detector) Watch(coordinator string, others []string) {
+// Watch sets whom to ask from now on: the coordinator (empty: none) and others, whose silence is a
+// finding, and those that are asked only. A new one is asked at the next Tick. So is a new
+// coordinator that was silent before, which has T to answer: others elected it, so it may run, and
+// if it does not it is named silent once more, and suspected.
+func (d *Detector) Watch(coordinator string, others, askOnly []string) {
 	if coordinator != d.coordinator {
 		d.coordinator, d.suspicion = coordinator, suspicion{}
 		if w := find(d.watched, coordinator); w != nil && w.silent {
@@ -124,24 +126,31 @@ func (d *Detector) Watch(coordinator string, others []string) {
 	}
 	watched := d.spare[:0]
 	for _, name := range others {
-		watched = d.keep(watched, name)
+		watched = d.keep(watched, name, false)
 	}
 	if coordinator != "" {
-		watched = d.keep(watched, coordinator)
+		watched = d.keep(watched, coordinator, false)
+	}
+	for _, name := range askOnly {
+		watched = d.keep(watched, name, true)
 	}
 	d.watched, d.spare = watched, d.watched
 }
 
-// keep adds a process to a list, once, with what is known of it.
-func (d *Detector) keep(list []watch, process string) []watch {
+// keep adds a process to a list, once, with what is known of it. If it was asked only until now, it
+// has T to answer from the next question on.
+func (d *Detector) keep(list []watch, process string, only bool) []watch {
 	if find(list, process) != nil {
 		return list
 	}
-	if known := find(d.watched, process); known != nil {
-		return append(list, *known)
+	w := watch{process: process}
+	if known := find(d.watched, process); known != nil && (only || !known.only) {
+		w = *known
+	} else {
+		d.due = 0
 	}
-	d.due = 0
-	return append(list, watch{process: process})
+	w.only = only
+	return append(list, w)
 }
 
 // find looks a process up; nil: it is not watched.
@@ -213,7 +222,7 @@ func (d *Detector) Tick(now Instant) Finding {
 		if late && w.asked != 0 { // this process itself stood still: answers may lie unread
 			w.askedAt, w.missed = now, 0
 		}
-		if w.asked != 0 && !w.silent && now-w.askedAt >= d.timeout(w) {
+		if w.asked != 0 && !w.silent && !w.only && now-w.askedAt >= d.timeout(w) {
 			w.silent, w.missed = true, w.askedAt
 			f.Silent = append(f.Silent, w.process)
 			if w.process == d.coordinator {
@@ -256,7 +265,7 @@ func (d *Detector) Next(now Instant) Instant {
 			continue
 		}
 		earlier(w.sent + d.timing.Heartbeat)
-		if w.asked != 0 && !w.silent {
+		if w.asked != 0 && !w.silent && !w.only {
 			earlier(w.askedAt + d.timeout(w))
 		}
 	}

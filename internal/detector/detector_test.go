@@ -16,7 +16,7 @@ func watching() (*detector.Detector, *clock) {
 	c.d = detector.New(detector.Timing{Heartbeat: heartbeat, Timeout: timeout}, func() int {
 		return c.rank
 	})
-	c.d.Watch("P5", nil)
+	c.d.Watch("P5", nil, nil)
 	return c.d, c
 }
 
@@ -78,7 +78,7 @@ func TestAHeartbeatAllocatesNothing(t *testing.T) {
 	d, c := watching()
 	others := []string{"P2", "P3", "P4"}
 	if n := testing.AllocsPerRun(100, func() {
-		d.Watch("P5", others)
+		d.Watch("P5", others, nil)
 		c.now += heartbeat
 		f := d.Tick(c.now)
 		if len(f.Ask) != 4 {
@@ -96,7 +96,7 @@ func TestAHeartbeatAllocatesNothing(t *testing.T) {
 func TestWatchingAnew(t *testing.T) {
 	d, c := watching()
 	d.Tick(c.now)
-	d.Watch("P5", []string{"P4", "P5", "P4"})
+	d.Watch("P5", []string{"P4", "P5", "P4"}, nil)
 	if f := d.Tick(c.now + 1); len(f.Ask) != 1 || f.Ask[0].Process != "P4" {
 		t.Errorf("asks %v, want P4 once: P5 has just been asked", f.Ask)
 	}
@@ -291,7 +291,7 @@ func TestOwnPauseIsNoEvidence(t *testing.T) {
 // suspecting the coordinator.
 func TestSilentSuccessor(t *testing.T) {
 	d := detector.New(detector.Timing{Heartbeat: heartbeat, Timeout: timeout}, nil)
-	d.Watch("P5", []string{"P2"})
+	d.Watch("P5", []string{"P2"}, nil)
 	now := 1000 * time.Second
 	var silent []string
 	for range 50 {
@@ -315,14 +315,38 @@ func TestSilentSuccessor(t *testing.T) {
 	}
 }
 
+// Who is asked only is asked on, however long it is silent. From when its silence counts, it has T.
+func TestAskedOnly(t *testing.T) {
+	d := detector.New(detector.Timing{Heartbeat: heartbeat, Timeout: timeout}, nil)
+	now := 1000 * time.Second
+	run := func(span time.Duration) (asked int, silent []string) {
+		for end := now + span; now < end; now = min(d.Next(now), end) {
+			f := d.Tick(now)
+			asked, silent = asked+len(f.Ask), append(silent, f.Silent...)
+		}
+		return asked, silent
+	}
+	d.Watch("", nil, []string{"P2", "P2"})
+	if asked, silent := run(10 * timeout); asked < 40 || asked > 51 || len(silent) > 0 {
+		t.Errorf("asked %d times in %v, and silent: %v", asked, 10*timeout, silent)
+	}
+	d.Watch("", []string{"P2"}, []string{"P2"})
+	if _, silent := run(timeout); len(silent) > 0 {
+		t.Errorf("silent: %v, though its silence counts for less than T", silent)
+	}
+	if _, silent := run(heartbeat); !slices.Equal(silent, []string{"P2"}) {
+		t.Errorf("silent: %v, want P2: T has passed", silent)
+	}
+}
+
 // A process that was silent before it became the coordinator gets T from then on to answer, as any
 // other new coordinator.
 func TestSilentProcessBecomesCoordinator(t *testing.T) {
 	for _, answer := range []time.Duration{0, 3 * time.Millisecond} {
 		d, c := watching()
-		d.Watch("", []string{"P5"})
+		d.Watch("", []string{"P5"}, nil)
 		c.run(time.Second, 0)
-		d.Watch("P5", []string{"P5"})
+		d.Watch("P5", []string{"P5"}, nil)
 		if c.run(timeout-time.Millisecond, answer) {
 			t.Errorf("answers after %s: suspected before T has passed", answer)
 		}

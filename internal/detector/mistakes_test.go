@@ -26,13 +26,13 @@ func (c *clock) mistake(took time.Duration) {
 	}
 	asked := c.now
 	if c.run(took, 0) {
-		c.d.Watch("", []string{"P5"})
+		c.d.Watch("", []string{"P5"}, nil)
 		c.run(asked+took-c.now, 0)
 	}
 	c.now = asked + took
 	last := c.asked[len(c.asked)-1]
 	c.d.Answered("P5", last.Sequence, c.now)
-	c.d.Watch("P5", nil)
+	c.d.Watch("P5", nil, nil)
 }
 
 // What a process that was named silent answers late says how long T should have been.
@@ -67,8 +67,8 @@ func TestTheSilentIsElectedAgain(t *testing.T) {
 	if !c.run(time.Second, 0) {
 		t.Fatal("not suspected")
 	}
-	d.Watch("", []string{"P5"})
-	d.Watch("P5", nil)
+	d.Watch("", []string{"P5"}, nil)
+	d.Watch("P5", nil, nil)
 	c.run(time.Second, 100*time.Millisecond)
 	if d.T() < 6*heartbeat {
 		t.Errorf("T is %v: it took three heartbeats to answer", d.T())
@@ -130,7 +130,7 @@ func TestWhatIsNoMistake(t *testing.T) {
 	} {
 		d, c := crowd()
 		c.run(time.Second, 0)
-		d.Watch("", []string{"P5"})
+		d.Watch("", []string{"P5"}, nil)
 		c.run(time.Second, 0)
 		then(d, c)
 		d.Answered("P5", c.asked[len(c.asked)-1].Sequence, c.now)

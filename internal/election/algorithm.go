@@ -9,9 +9,13 @@ type algorithm interface {
 	recover()
 	// elect calls an election. It does nothing if this process already takes part in one.
 	elect(Reason)
-	// contest reports whether to elect now because another process names another coordinator. If not,
-	// the algorithm does so later.
-	contest() (now bool)
+	// contest reports whether to elect now because a process names another coordinator. If not, it is
+	// asked later (doubters).
+	contest(from Process) (now bool)
+	// agrees is called when a process names this process's coordinator.
+	agrees(from Process)
+	// led is called when the lease says who leads: what has contradicted that counts no more.
+	led()
 	// receive handles a message of the algorithm from a process of the roster.
 	receive(from Process, m Message)
 	// timeout handles the expiry of a timer that the algorithm set.
@@ -26,6 +30,8 @@ type algorithm interface {
 	// watched returns the names of the processes, besides the coordinator, whose failure the
 	// algorithm must learn of.
 	watched() []string
+	// doubters returns the names of the processes that are to be asked whom they follow.
+	doubters() []string
 }
 
 // algorithms maps API names to algorithms.

@@ -17,9 +17,9 @@ package election
 //     OK must have come too late, and "the coordinator is always the process with the largest
 //     priority number" (002). The seeds do not say what happens then; recording it would leave the
 //     group with a coordinator that is not the highest for as long as it runs. If there was another
-//     announcement less than T ago, it replies when T is over (settling.go). While the links of a
-//     large group are being made, a process does not record a COORDINATOR from below its
-//     coordinator either: the sender has yet to hear of that one.
+//     announcement less than T ago, it asks the sender when T is over whom that follows, and then
+//     replies (settling.go). While the links of a large group are being made, a process does not
+//     record a COORDINATOR from below its coordinator either: the sender has yet to hear of it.
 //  6. A process that recovers calls an election: the highest process takes over from a running
 //     coordinator.
 //  7. An election that is called while the coordinator runs is won by the coordinator (003).
@@ -176,12 +176,12 @@ func (b *bully) onCoordinator(from Process, m Message) { // rule 5
 	switch {
 	case m.Election.Initiator != from.Name || !b.announcement(m.Election):
 	case b.candidate() && b.self.Outranks(from):
-		if b.contest() {
+		if b.contest(from) {
 			b.elect(TwoCoordinators)
 		}
 	case from.Priority == 0: // on this roster it never coordinates: this roster is outdated
 	case b.knowsBetter(from) && b.forming():
-		b.contest()
+		b.contest(from)
 	default:
 		b.follow(from, m.Election)
 		b.settle()
@@ -197,9 +197,7 @@ func (b *bully) knowsBetter(from Process) bool {
 func (b *bully) timeout(t Timer) {
 	switch {
 	case t == AwaitStragglers:
-		if b.settled() {
-			b.elect(TwoCoordinators)
-		}
+		b.settled()
 	case !b.electing:
 	case t == AwaitAnswer:
 		b.win()

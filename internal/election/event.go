@@ -19,7 +19,7 @@ const (
 	// PeerUnlinked: this process closed its link to Process itself, which says nothing about
 	// Process.
 	PeerUnlinked
-	// Answered: Process answered a heartbeat and follows Message.Process. (If the coordinator
+	// Answered: Process was asked, and follows Message.Process. (If the coordinator
 	// itself denies that it coordinates, the failure detector reports that as Suspect.)
 	Answered
 	// Suspect: the failure detector suspects that Process, the coordinator, has failed.
@@ -35,6 +35,9 @@ const (
 	Withdraw
 	// Restore: this process is a candidate again.
 	Restore
+	// Led: in a Guarded group, this process has come to know who holds the lease. What others have
+	// said against its coordinator counts no more.
+	Led
 )
 
 // Event is one thing that happened. Fields that its Type does not mention are zero. It is a struct
@@ -48,7 +51,6 @@ type Event struct {
 	Roster      []Process
 	Algorithm   string // empty: unchanged
 	Predecessor string
-	Led         bool // Timeout: the lease protocol knows the leaseholder (F5)
 }
 
 // Timer names a one-shot timer. At most one timer of a name runs at a time.

@@ -187,7 +187,7 @@ func (x *exploration) ask(w *world, visit func(*world)) {
 			continue
 		}
 		coordinator := m.State().Coordinator
-		watched := m.Watched()
+		watched := append(m.Watched(), m.Doubters()...)
 		if coordinator != "" && coordinator != names[p] && !slices.Contains(watched, coordinator) {
 			watched = append(watched, coordinator)
 		}
@@ -198,7 +198,7 @@ func (x *exploration) ask(w *world, visit func(*world)) {
 				if name == coordinator && w.told&(1<<(p*len(x.roster)+q)) != 0 {
 					visit(x.step(w, p, names[p]+" suspects "+name, election.Event{Type: election.Suspect, Process: name}))
 				}
-			case other.State().Coordinator == coordinator:
+			case name == coordinator && other.State().Coordinator == name:
 			case name == coordinator:
 				visit(x.step(w, p, names[p]+" hears "+name+" deny", election.Event{Type: election.Suspect, Process: name}))
 			default:

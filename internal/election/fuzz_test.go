@@ -100,7 +100,7 @@ func (s *script) name() string {
 }
 
 func (s *script) event(self string, roster *[]election.Process) election.Event {
-	e := election.Event{Type: election.EventType(s.below(13)), Process: s.name()}
+	e := election.Event{Type: election.EventType(s.below(14)), Process: s.name()}
 	switch e.Type {
 	case election.Receive, election.Answered:
 		e.Incarnation, e.Message = uint64(s.below(4)), s.message()

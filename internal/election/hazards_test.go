@@ -315,8 +315,8 @@ func TestWhoCoordinatesIsWell(t *testing.T) {
 		t.Fatal("P1 does not stand in for P2, which has withdrawn")
 	}
 	m.Step(view("P2", "P2"))
-	over := election.Event{Type: election.Timeout, Timer: election.AwaitStragglers}
-	if out := m.Step(over); sent(out) != "P2 ELECTION" {
+	m.Step(stragglers)
+	if out := m.Step(follows("P2", "P2")); sent(out) != "P2 ELECTION" {
 		t.Errorf("P1 sends %q, want an ELECTION to P2", sent(out))
 	}
 }

@@ -30,7 +30,6 @@ type Machine struct {
 	previous    string           // the coordinator before this election
 	electing    bool             // this process takes part in an election that has not ended
 	withdrawn   bool
-	led         bool   // as of the last Timeout: the lease protocol knows the leaseholder
 	changes     int    // how often the roster has changed
 	sequence    uint64 // of the elections that this process called
 	account     Account
@@ -107,7 +106,6 @@ func (m *Machine) Step(e Event) Output {
 	case Receive:
 		m.receive(e)
 	case Timeout:
-		m.led = e.Led
 		m.algorithm.timeout(e.Timer)
 	case PeerUp:
 		m.peerUp(e.Process)
@@ -133,6 +131,8 @@ func (m *Machine) Step(e Event) Output {
 	case Restore:
 		m.withdrawn, m.electing = false, false
 		m.algorithm.recover()
+	case Led:
+		m.algorithm.led()
 	}
 	m.countSent()
 	return m.out
@@ -155,6 +155,11 @@ func (m *Machine) Links() []string { return m.algorithm.links() }
 // Watched returns the names of the processes, besides the coordinator, whose failure must be
 // detected: the algorithm depends on them.
 func (m *Machine) Watched() []string { return m.algorithm.watched() }
+
+// Doubters returns the names of the processes that are to be asked whom they follow: they have
+// contradicted this process, and may have changed their minds. What they say is Answered; that they
+// do not answer means nothing.
+func (m *Machine) Doubters() []string { return m.algorithm.doubters() }
 
 // Distance returns how many links of the ring lead from a process of the roster to this one.
 func (m *Machine) Distance(from string) int {

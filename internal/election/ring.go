@@ -201,7 +201,10 @@ func (r *ring) announce(kind Kind, election ID, coordinator Process, list []stri
 }
 
 // contest: an election that goes round the ring costs a few messages a process. It is held at once.
-func (r *ring) contest() (now bool) { return true }
+func (r *ring) contest(Process) (now bool) { return true }
+func (r *ring) agrees(Process)             {}
+func (r *ring) led()                       {}
+func (r *ring) doubters() []string         { return nil }
 
 func (r *ring) accept(coordinator Process, election ID) {
 	if coordinator.Name == r.self.Name {

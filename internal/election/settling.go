@@ -1,53 +1,86 @@
 package election
 
+import "slices"
+
 // settling is the T after an announcement, in which messages may still come that were sent before
 // it was known. While a large group makes its links, what was sent before a link opened comes
-// later, and what contradicts the coordinator waits for longer.
+// later, and what contradicts the coordinator waits for longer. When that is over, whoever has
+// contradicted it is asked whom it follows: most have heard the announcement since.
 type settling struct {
 	*Machine
 
-	recent bool // COORDINATOR was received or sent less than T ago
-	// the coordinator that others have contradicted since; they are answered when AwaitStragglers is
-	// over; empty: nobody has
-	contested string
-	waited    int // how often it was then too early to answer
+	recent    bool     // COORDINATOR was received or sent less than T ago
+	waits     bool     // AwaitStragglers runs
+	contested ID       // the announcement that others have contradicted
+	against   []string // who has, and is not known to have changed its mind
+	waited    int      // how often it was too early to ask them when T was over
 }
 
 // settle begins T.
 func (s *settling) settle() {
-	s.recent, s.contested = true, ""
+	s.recent, s.waits = true, true
+	s.led()
 	s.wait(AwaitStragglers, 1)
 }
 
-// contest reports whether what contradicts this process's view counts now: a COORDINATOR from
-// below, or a VIEW. If the coordinator was announced less than T ago, it may have been sent before
-// that, so an election is held when T is over. Two processes that each rank higher by their own
-// rosters would otherwise answer each other at once, without end; and while a large group makes its
-// links, each VIEW of before would begin an election.
-func (s *settling) contest() (now bool) {
-	switch {
-	case s.recent, s.contested != "":
-	case s.forming():
-		s.wait(AwaitStragglers, 1)
-	default:
+// contest takes that a process contradicts this one's view, by a COORDINATOR from below or by a
+// VIEW, and reports whether that counts now. If the coordinator was announced less than T ago, it
+// may have been sent before that, so the process is asked when T is over. Two processes that each
+// rank higher by their own rosters would otherwise answer each other at once, without end; and
+// while a large group makes its links, each VIEW of before would begin an election.
+func (s *settling) contest(from Process) (now bool) {
+	if from.Name == s.coordinator {
 		return true
 	}
-	s.contested = s.coordinator
+	if !s.waits {
+		if !s.forming() {
+			return true
+		}
+		s.waits = true
+		s.wait(AwaitStragglers, 1)
+	}
+	if s.contested != s.decision {
+		s.contested, s.against = s.decision, s.against[:0]
+	}
+	if !slices.Contains(s.against, from.Name) {
+		s.against = append(s.against, from.Name)
+	}
 	return false
 }
 
-// settled ends T, and reports whether an election is due: the coordinator that was contested is
-// still this process's, and it is not the lease that says so (F5).
-func (s *settling) settled() (due bool) {
-	s.recent = false
-	due = s.contested != "" && s.contested == s.coordinator && !s.led
-	if due && s.forming() {
+// agrees takes that a process follows this one's coordinator.
+func (s *settling) agrees(from Process) { s.against = without(s.against, from.Name) }
+
+// led takes that nothing contradicts the coordinator any more.
+func (s *settling) led() { s.contested, s.against = ID{}, s.against[:0] }
+
+// settled ends T.
+func (s *settling) settled() {
+	s.recent, s.waits = false, len(s.open()) > 0 && s.forming()
+	if s.waits {
 		s.waited++
 		s.wait(AwaitStragglers, 1)
-		return false
 	}
-	s.contested = ""
-	return due
+}
+
+// doubters returns whom to ask.
+func (s *settling) doubters() []string {
+	if s.waits || s.electing {
+		return nil
+	}
+	return s.open()
+}
+
+// open returns who contradicts the coordinator and can be asked. One that cannot be reached is
+// asked when it can: it may have dropped this process's VIEW.
+func (s *settling) open() []string {
+	if len(s.against) == 0 || s.contested != s.decision || s.coordinator == "" {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.against), func(name string) bool {
+		p := s.peers[name]
+		return p == nil || p.link == down
+	})
 }
 
 // fewLinks is how many links may be missing in a group that does not count as forming.

@@ -21,7 +21,8 @@ package election
 // open. Here the neighbours are asked in ring order; after an OK without the COORDINATOR that
 // belongs to it, the initiator starts again after T' = 2·T; a process that already coordinates when
 // it is asked repeats its announcement to the sender; and to a COORDINATOR from below a candidate
-// replies with an election of its own, once in T at most (settling.go).
+// replies with an election of its own, less than T after another announcement when that T is over
+// (settling.go).
 //
 // In two points this differs from the seed, which assumes that silence is failure and that nothing
 // fails during a recovery:
@@ -214,7 +215,7 @@ func (s *statusTableBully) onCoordinator(from Process, m Message) {
 	switch {
 	case m.Election.Initiator != from.Name || !s.announcement(m.Election):
 	case s.candidate() && s.self.Outranks(from):
-		if s.contest() {
+		if s.contest(from) {
 			s.elect(TwoCoordinators)
 		}
 	case from.Priority == 0: // on this roster it never coordinates: this roster is outdated
@@ -227,9 +228,7 @@ func (s *statusTableBully) onCoordinator(from Process, m Message) {
 func (s *statusTableBully) timeout(t Timer) {
 	switch {
 	case t == AwaitStragglers:
-		if s.settled() {
-			s.elect(TwoCoordinators)
-		}
+		s.settled()
 	case !s.electing:
 	case t == AwaitAnswer && s.recovering:
 		s.unanswered(s.neighbour)

@@ -82,8 +82,8 @@ func TestCoordinatorThatWithdrawsAtOnce(t *testing.T) {
 	}
 }
 
-// A coordinator answers the COORDINATOR of a lower process; if it has announced itself less than T
-// ago, when T is over, and only if it coordinates then.
+// A coordinator answers the COORDINATOR of a lower process. If it has announced itself less than T
+// ago, it asks that process when T is over, and answers if that still coordinates.
 func TestAnswersAnnouncementsFromBelow(t *testing.T) {
 	for _, algorithm := range []string{"Bully", "StatusTableBully"} {
 		m := machine(t, algorithm, "P3", 3, "")
@@ -111,55 +111,145 @@ func TestAnswersAnnouncementsFromBelow(t *testing.T) {
 		if text := from("P2", 1); text != "" {
 			t.Errorf("%s: less than T after its announcement it sends %q", algorithm, text)
 		}
-		if text := over(); !strings.Contains(text, answer) {
-			t.Errorf("%s: when T is over it sends %q", algorithm, text)
+		if text := over(); text != "" || asked(m) != "P2" {
+			t.Errorf("%s: when T is over it sends %q, and asks %q", algorithm, text, asked(m))
 		}
-		if text := over(); text != "" {
-			t.Errorf("%s: without another COORDINATOR it sends %q", algorithm, text)
+		if text := sent(m.Step(follows("P2", "P2"))); !strings.Contains(text, answer) || asked(m) != "" {
+			t.Errorf("%s: P2 coordinates, and it sends %q, and asks %q", algorithm, text, asked(m))
+		}
+		if text := over(); text != "" || asked(m) != "" {
+			t.Errorf("%s: without another COORDINATOR it sends %q, and asks %q", algorithm, text, asked(m))
 		}
 		if text := from("P2", 2); !strings.Contains(text, answer) {
 			t.Errorf("%s: later than T it sends %q", algorithm, text)
 		}
 		from("P1", 1)
 		m.Step(election.Event{Type: election.Appoint, Process: "P2"})
-		if text := over(); text != "" {
-			t.Errorf("%s: though P2 holds the lease by then, it sends %q", algorithm, text)
+		if text := over(); text != "" || asked(m) != "" {
+			t.Errorf("%s: though P2 holds the lease by then, it sends %q, and asks %q", algorithm, text,
+				asked(m))
 		}
 	}
 }
 
 // A VIEW that contradicts an announcement of less than T ago may be older than that: if the same
-// process still coordinates when T is over, an election is held then, and once. While a large group
+// process still coordinates when T is over, the sender is asked whom it follows. While a large group
 // makes its links, such VIEWs come by the thousand.
 func TestViewsOfBeforeTheAnnouncement(t *testing.T) {
-	stragglers := election.Event{Type: election.Timeout, Timer: election.AwaitStragglers}
-	announced := announcement("P3")
+	announced := announcement("P4")
 	for what, c := range map[string]struct {
 		comes []election.Event
-		want  string
+		asked string
 	}{
-		"two VIEWs":            {comes: []election.Event{view("P1", "P1"), view("P1", "P1")}, want: "P3 ELECTION"},
+		"two of one process":   {[]election.Event{view("P1", "P1"), view("P1", "P1")}, "P1"},
+		"of two processes":     {[]election.Event{view("P3", "P1"), view("P1", "P1")}, "P3 P1"},
 		"no VIEW":              {},
-		"one that agrees":      {comes: []election.Event{view("P1", "P3")}},
+		"one that agrees":      {comes: []election.Event{view("P1", "P4")}},
+		"agrees by then":       {comes: []election.Event{view("P1", "P1"), view("P1", "P4")}},
 		"another one by then":  {comes: []election.Event{view("P1", "P1"), appoint("P1")}},
 		"announced once again": {comes: []election.Event{view("P1", "P1"), announced}},
 	} {
-		m := machine(t, "Bully", "P2", 3, "")
+		m := machine(t, "Bully", "P2", 4, "")
 		m.Step(announced)
 		for _, e := range c.comes {
-			if text := sent(m.Step(e)); text != "" {
-				t.Errorf("%s: less than T after the announcement it sends %q", what, text)
+			if text := sent(m.Step(e)); text != "" || asked(m) != "" {
+				t.Errorf("%s: less than T after the announcement it sends %q, and asks %q", what, text,
+					asked(m))
 			}
 		}
-		if text := sent(m.Step(stragglers)); text != c.want {
-			t.Errorf("%s: when T is over it sends %q, want %q", what, text, c.want)
+		if text := sent(m.Step(stragglers)); text != "" || asked(m) != c.asked {
+			t.Errorf("%s: when T is over it sends %q, and asks %q, want %q", what, text, asked(m), c.asked)
 		}
 	}
 	m := machine(t, "Bully", "P2", 3, "")
-	m.Step(announced)
+	m.Step(announcement("P3"))
 	m.Step(stragglers)
 	if text := sent(m.Step(view("P1", "P1"))); text != "P3 ELECTION" {
 		t.Errorf("later than T it sends %q", text)
+	}
+}
+
+// Whoever has contradicted the coordinator is asked until it agrees, or until there is another one.
+// If it still follows another process, an election is held.
+func TestDoubtersAreAsked(t *testing.T) {
+	link := func(is election.EventType) election.Event { return election.Event{Type: is, Process: "P1"} }
+	for what, c := range map[string]struct {
+		then  []election.Event
+		sends string
+		asked string
+	}{
+		"it has heard the announcement":   {[]election.Event{follows("P1", "P3")}, "", ""},
+		"it follows itself":               {[]election.Event{follows("P1", "P1")}, "P3 ELECTION", ""},
+		"it elects":                       {[]election.Event{follows("P1", "")}, "", "P1"},
+		"it follows this process":         {[]election.Event{follows("P1", "P2")}, "", "P1"},
+		"its VIEW comes":                  {[]election.Event{view("P1", "P1")}, "P3 ELECTION", ""},
+		"its link is down":                {[]election.Event{link(election.PeerDown)}, "", ""},
+		"its link is back":                {[]election.Event{link(election.PeerDown), link(election.PeerUp)}, "P1 VIEW P3", "P1"},
+		"another one coordinates":         {[]election.Event{appoint("P1")}, "", ""},
+		"another one did meanwhile":       {[]election.Event{appoint("P1"), appoint("P3")}, "", ""},
+		"the lease says who leads":        {[]election.Event{{Type: election.Led}}, "", ""},
+		"its coordinator announces again": {[]election.Event{announcement("P3")}, "", ""},
+		"it is another process": {[]election.Event{{
+			Type: election.Change, Roster: processes(3)[1:],
+		}}, "", ""},
+	} {
+		m := machine(t, "Bully", "P2", 3, "")
+		m.Step(announcement("P3"))
+		m.Step(view("P1", "P1"))
+		m.Step(stragglers)
+		text, asks := "", asked(m)
+		if asks != "P1" {
+			t.Fatalf("when T is over it asks %q", asks)
+		}
+		for _, e := range c.then {
+			text = sent(m.Step(e))
+			asks = asked(m)
+		}
+		if text != c.sends || asks != c.asked {
+			t.Errorf("%s: it sends %q, want %q, and asks %q, want %q", what, text, c.sends, asks, c.asked)
+		}
+	}
+}
+
+// A coordinator that elects asks nobody meanwhile what it has asked before.
+func TestNobodyIsAskedDuringAnElection(t *testing.T) {
+	m := machine(t, "Bully", "P2", 3, "")
+	m.Step(election.Event{Type: election.Start})
+	m.Step(election.Event{Type: election.Timeout, Timer: election.AwaitAnswer})
+	m.Step(view("P1", "P1"))
+	m.Step(stragglers)
+	if text := sent(m.Step(follows("P1", "P1"))); text != "P3 ELECTION" || asked(m) != "" {
+		t.Errorf("it sends %q, and asks %q", text, asked(m))
+	}
+}
+
+// A coordinator that was appointed though it ranks below, and announces itself, is answered at once.
+func TestTheCoordinatorItselfIsNotAsked(t *testing.T) {
+	for _, algorithm := range []string{"Bully", "StatusTableBully"} {
+		m := machine(t, algorithm, "P3", 3, "")
+		m.Step(election.Event{Type: election.Start})
+		for range 3 {
+			m.Step(election.Event{Type: election.Timeout, Timer: election.AwaitAnswer})
+		}
+		m.Step(appoint("P2"))
+		if text := sent(m.Step(announcement("P2"))); !strings.Contains(text, "P2 COORDINATOR P3") {
+			t.Errorf("%s: it sends %q", algorithm, text)
+		}
+	}
+}
+
+// stragglers is the end of T.
+var stragglers = election.Event{Type: election.Timeout, Timer: election.AwaitStragglers}
+
+// asked is whom a machine wants to be asked.
+func asked(m *election.Machine) string { return strings.Join(m.Doubters(), " ") }
+
+// follows is the answer of a process.
+func follows(process, coordinator string) election.Event {
+	return election.Event{
+		Type:    election.Answered,
+		Process: process,
+		Message: election.Message{Process: coordinator},
 	}
 }
 
@@ -168,10 +258,9 @@ func appoint(process string) election.Event {
 }
 
 // While the links of a large group are being made, what was sent before one opened comes late, too:
-// the answer waits for one more T, until all but twelve have opened or failed, but as often as the
+// the question waits for one more T, until all but twelve have opened or failed, but as often as the
 // group has processes at most.
 func TestViewsWhileLinksAreBeingMade(t *testing.T) {
-	stragglers := election.Event{Type: election.Timeout, Timer: election.AwaitStragglers}
 	for _, c := range []struct {
 		processes int
 		links     bool // they open after three T
@@ -193,7 +282,7 @@ func TestViewsWhileLinksAreBeingMade(t *testing.T) {
 			t.Errorf("%+v: at once it sends %q", c, text)
 		}
 		again := 0
-		for out := m.Step(stragglers); len(out.Messages) == 0; out = m.Step(stragglers) {
+		for out := m.Step(stragglers); asked(m) == ""; out = m.Step(stragglers) {
 			if again++; !waitsForStragglers(out) || again > c.processes {
 				t.Fatalf("%+v: after %d T nothing happens any more", c, again)
 			}
@@ -206,20 +295,6 @@ func TestViewsWhileLinksAreBeingMade(t *testing.T) {
 		if again != c.again {
 			t.Errorf("%+v: it waits for %d more T", c, again)
 		}
-	}
-}
-
-// F5: what contradicts the coordinator is nothing to answer once the lease says who leads.
-func TestTheLeaseAnswersViews(t *testing.T) {
-	over := election.Event{Type: election.Timeout, Timer: election.AwaitStragglers, Led: true}
-	m := machine(t, "Bully", "P2", 3, "")
-	m.Step(announcement("P3"))
-	m.Step(view("P1", "P1"))
-	if text := sent(m.Step(over)); text != "" {
-		t.Errorf("when T is over it sends %q", text)
-	}
-	if over.Led = false; sent(m.Step(over)) != "" {
-		t.Error("it answers when nobody leads any more")
 	}
 }
 
@@ -245,7 +320,6 @@ func TestTheHighestAnnouncementStays(t *testing.T) {
 	link := func(is election.EventType, process string) election.Event {
 		return election.Event{Type: is, Process: process}
 	}
-	over := election.Event{Type: election.Timeout, Timer: election.AwaitStragglers}
 	for what, c := range map[string]struct {
 		processes int
 		meanwhile []election.Event
@@ -254,8 +328,8 @@ func TestTheHighestAnnouncementStays(t *testing.T) {
 		"links are being made":     {20, nil, "P20"},
 		"to the lower one as well": {20, []election.Event{link(election.PeerUp, "P5")}, "P20"},
 		"its link is down":         {20, []election.Event{link(election.PeerDown, "P20")}, "P5"},
-		"T is over":                {20, []election.Event{over}, "P5"},
-		"T is over, its link up":   {20, []election.Event{link(election.PeerUp, "P20"), over}, "P20"},
+		"T is over":                {20, []election.Event{stragglers}, "P5"},
+		"T is over, its link up":   {20, []election.Event{link(election.PeerUp, "P20"), stragglers}, "P20"},
 		"all links have been made": {20, linksUp(20), "P5"},
 		"a small group":            {13, nil, "P5"},
 	} {
@@ -287,7 +361,7 @@ func TestStragglersWhileLinksAreBeingMade(t *testing.T) {
 		m := machine(t, "Bully", "P2", c.processes, "")
 		highest := fmt.Sprintf("P%d", c.processes)
 		m.Step(announcement(highest))
-		m.Step(election.Event{Type: election.Timeout, Timer: election.AwaitStragglers})
+		m.Step(stragglers)
 		m.Step(election.Event{Type: c.link, Process: highest})
 		m.Step(ask("P1"))
 		if begins := m.State().Electing; begins != c.begins {

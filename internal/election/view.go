@@ -29,14 +29,16 @@ func (m *Machine) lost(q Process) bool {
 // part in an election has none to compare. A VIEW is outdated if it names a process whose link is
 // down, or this very process: its sender will find out by asking. A coordinator that names another
 // coordinator has stopped coordinating. With a bully, a VIEW that comes less than T after an
-// announcement may have been sent before that, and the election waits until T is over.
+// announcement may have been sent before that, and its sender is asked when T is over.
 func (m *Machine) receiveView(from Process, msg Message) {
 	theirs, known := m.find(msg.Process)
 	if from == theirs { // a process that coordinates has not withdrawn
 		m.peers[from.Name].withdrawn = false
 	}
 	switch {
-	case !known || theirs.Name == m.coordinator:
+	case !known:
+	case theirs.Name == m.coordinator:
+		m.algorithm.agrees(from)
 	case !m.candidate() && from == theirs && theirs.Priority > 0 && (m.electing ||
 		m.coordinator == ""):
 		m.follow(theirs, msg.Election)
@@ -46,7 +48,7 @@ func (m *Machine) receiveView(from Process, msg Message) {
 	case from != theirs && m.lost(theirs), theirs.Name == m.self.Name &&
 		m.coordinator != m.self.Name:
 	default:
-		if m.algorithm.contest() {
+		if m.algorithm.contest(from) {
 			m.algorithm.elect(TwoCoordinators)
 		}
 	}

@@ -128,7 +128,11 @@ func (n *Node) stepLease(e lease.Event) {
 		e.T = min(n.detector.T(), n.roster.Timeout) // without what a crowd needs (timing)
 	}
 	n.stirred = true
+	led := n.lease.IgnoresElections()
 	out := n.lease.Step(e)
+	if !led && n.guarded() && n.lease.IgnoresElections() { // F5
+		n.elect(election.Event{Type: election.Led})
+	}
 	if out.Revoke {
 		n.ready.Revoke = true
 		n.note(Note{Type: Revoked, Epoch: n.holds})

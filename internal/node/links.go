@@ -45,7 +45,8 @@ func (n *Node) relink() {
 	if coordinator != "" {
 		links = append(links, coordinator)
 	}
-	n.detector.Watch(coordinator, append(n.election.Watched(), n.peers.silent...))
+	n.peers.doubters = n.election.Doubters()
+	n.detector.Watch(coordinator, append(n.election.Watched(), n.peers.silent...), n.peers.doubters)
 	slices.Sort(links)
 	if links = slices.Compact(links); !slices.Equal(links, n.links) || n.ready.Roster != nil {
 		n.links, n.ready.Relink, n.ready.Links = links, true, links
@@ -57,6 +58,7 @@ func (n *Node) relink() {
 func (n *Node) linksMayDiffer() bool {
 	return n.peers.stale || n.ready.Changed || n.peers.turn.come(n.now.Boot) ||
 		n.peers.coordinator != n.election.State().Coordinator ||
+		!slices.Equal(n.peers.doubters, n.election.Doubters()) ||
 		n.guarded() && n.peers.reach != n.lease.Reach()
 }
 

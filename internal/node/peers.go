@@ -16,6 +16,7 @@ type peers struct {
 	reach    lease.Reach // that links were made for
 	stale    bool        // the links are to be looked at
 	turn     turn        // to make a link to the coordinator
+	doubters []string    // whom the failure detector asks for the algorithm's sake
 
 	coordinator string // by the algorithm, when the links were looked at last
 }

@@ -44,11 +44,7 @@ func (n *Node) expireTimers() {
 				n.waitedInVain()
 			}
 			n.note(Note{Type: TimedOut, Timer: name})
-			n.elect(election.Event{
-				Type:  election.Timeout,
-				Timer: name,
-				Led:   n.guarded() && n.lease.IgnoresElections(),
-			})
+			n.elect(election.Event{Type: election.Timeout, Timer: name})
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"slices"
+
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/sim"
 )
@@ -30,8 +32,44 @@ func (p *player) glance(i int32) {
 		}
 		p.linkDown(i, q)
 	}
+	p.askDoubters(i)
 	if p.Detect && p.now >= T {
 		p.detect(i, false)
+	}
+}
+
+// askDoubters has a process ask those of which its algorithm wants to know whom they follow.
+func (p *player) askDoubters(i int32) {
+	for _, name := range p.nodes[i].machine.Doubters() {
+		if q := p.places[name]; !p.asked[p.pair(i, q)] {
+			p.asked[p.pair(i, q)] = true
+			t := p.queue.Push(p.now+2*Unit, sim.Looks)
+			t.kind, t.to, t.from = answer, i, q
+		}
+	}
+}
+
+// answer tells a process whom another one follows that it has asked. It asks again when something
+// has happened to one of them.
+func (p *player) answer(i, q int32) {
+	p.asked[p.pair(i, q)] = false
+	if p.nodes[i].machine == nil || p.nodes[q].machine == nil || p.paused[q] != nil ||
+		p.cut[p.pair(i, q)] || p.cut[p.pair(q, i)] {
+		return
+	}
+	p.step(i, election.Event{
+		Type:    election.Answered,
+		Process: p.nodes[q].name,
+		Message: election.Message{Process: p.nodes[q].machine.State().Coordinator},
+	})
+}
+
+// answersAnew lets those ask a process that want to know whom it follows: it has just decided.
+func (p *player) answersAnew(name string) {
+	for i := range p.nodes {
+		if m := p.nodes[i].machine; m != nil && slices.Contains(m.Doubters(), name) {
+			p.askDoubters(int32(i))
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -170,13 +171,42 @@ func (g *Group) Expire() (expired bool) {
 	return expired
 }
 
+// Ask lets all who are to ask others whom they follow do so, and hear the answer. It reports
+// whether anybody has learnt enough.
+func (g *Group) Ask() (learnt bool) {
+	for p := range g.nodes {
+		for _, name := range g.doubters(int32(p)) {
+			other := g.Machine(name)
+			if other == nil || g.cut != nil && g.cut(g.nodes[p].name, name) {
+				continue
+			}
+			c := other.State().Coordinator
+			g.printf("%s hears that %s follows %s", g.nodes[p].name, name, cmp.Or(c, "nobody"))
+			g.step(int32(p), election.Event{
+				Type:    election.Answered,
+				Process: name,
+				Message: election.Message{Process: c},
+			})
+			learnt = learnt || !slices.Contains(g.doubters(int32(p)), name)
+		}
+	}
+	return learnt
+}
+
+func (g *Group) doubters(p int32) []string {
+	if m := g.nodes[p].machine; m != nil {
+		return m.Doubters()
+	}
+	return nil
+}
+
 // Run delivers and expires until nothing is under way, or for at most the given number of expiries.
 func (g *Group) Run(expiries int) error {
 	for range expiries {
 		if err := g.Deliver(); err != nil {
 			return err
 		}
-		if !g.Expire() {
+		if !g.Ask() && !g.Expire() {
 			return nil
 		}
 	}

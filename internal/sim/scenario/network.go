@@ -43,6 +43,7 @@ const (
 	expire                     // a timer of process to runs out
 	strike                     // fault number sequence happens
 	glance                     // the failure detector of process to looks whether all is well
+	answer                     // process from says whom it follows
 )
 
 // network is a group of processes and their links in virtual time. It delivers messages, lets

@@ -61,6 +61,7 @@ type player struct {
 	ring   bool         // each process depends on its successor
 	down   []Time       // since when a process is down
 	told   []bool       // told[p·n+q]: p has learnt that q is gone
+	asked  []bool       // asked[p·n+q]: p has asked q whom it follows
 	cut    []bool       // cut[p·n+q]: p does not reach q
 	since  Time         // of the cut
 	last   []Time       // last[p·n+q]: when the newest message from p to q arrives
@@ -72,6 +73,7 @@ func (p *player) begin() error {
 	n := len(p.Processes)
 	p.reset(p.Processes)
 	p.down, p.told, p.cut = make([]Time, n), make([]bool, n*n), make([]bool, n*n)
+	p.asked = make([]bool, n*n)
 	p.last, p.astray, p.paused = make([]Time, n*n), map[int]bool{}, make([]*nap, n)
 	p.carry = p.travel
 	p.observe = p.record
@@ -245,6 +247,8 @@ func (p *player) handle(t *task) {
 				p.detect(t.to, true)
 			}
 		}
+	case answer:
+		p.answer(t.to, t.from)
 	}
 }
 
@@ -261,6 +265,7 @@ func (p *player) record(e Event) {
 		p.result.Total++
 	case e.Kind == Follows:
 		p.result.Finished = e.At
+		p.answersAnew(e.Process)
 		if p.Detect {
 			p.lookLater(p.places[e.Process], T)
 		}

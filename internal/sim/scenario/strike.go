@@ -51,7 +51,7 @@ func (p *player) revive(i int32) {
 	}
 	p.note(Recovered, i, -1, "")
 	for q := range int32(len(p.nodes)) {
-		p.told[p.pair(i, q)] = false
+		p.told[p.pair(i, q)], p.asked[p.pair(i, q)] = false, false
 		if p.told[p.pair(q, i)] && !p.cut[p.pair(q, i)] {
 			p.linkUp(q, i)
 		}
