@@ -200,7 +200,8 @@ func (r *ring) announce(kind Kind, election ID, coordinator Process, list []stri
 	r.accept(coordinator, election)
 }
 
-// contest: an election that goes round the ring costs a few messages a process. It is held at once.
+// contest: an election that goes round the ring costs a few messages a process. It is held at once,
+// and nobody is asked before.
 func (r *ring) contest(Process) (now bool) { return true }
 func (r *ring) agrees(Process)             {}
 func (r *ring) led()                       {}
