@@ -12,7 +12,7 @@ type algorithm interface {
 	// contest reports whether to elect now because a process names another coordinator. If not, it is
 	// asked later (doubters).
 	contest(from Process) (now bool)
-	// agrees is called when a process names this process's coordinator.
+	// agrees is called when a process that was asked names this process's coordinator.
 	agrees(from Process)
 	// led is called when the lease says who leads: what has contradicted that counts no more.
 	led()

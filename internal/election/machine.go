@@ -118,6 +118,9 @@ func (m *Machine) Step(e Event) Output {
 	case Answered:
 		if from, ok := m.find(e.Process); ok && e.Process != m.coordinator &&
 			e.Process != m.self.Name {
+			if e.Message.Process == m.coordinator {
+				m.algorithm.agrees(from)
+			}
 			m.receiveView(from, e.Message)
 		}
 	case Suspect:

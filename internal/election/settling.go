@@ -48,8 +48,13 @@ func (s *settling) contest(from Process) (now bool) {
 	return false
 }
 
-// agrees takes that a process follows this one's coordinator.
-func (s *settling) agrees(from Process) { s.against = without(s.against, from.Name) }
+// agrees takes the answer of a process that it follows this one's coordinator. (Not a VIEW: one of
+// before may come after a newer one, on another link. Nor an answer to a question of before.)
+func (s *settling) agrees(from Process) {
+	if !s.waits {
+		s.against = without(s.against, from.Name)
+	}
+}
 
 // led takes that nothing contradicts the coordinator any more.
 func (s *settling) led() { s.contested, s.against = ID{}, s.against[:0] }

@@ -145,7 +145,8 @@ func TestViewsOfBeforeTheAnnouncement(t *testing.T) {
 		"of two processes":     {[]election.Event{view("P3", "P1"), view("P1", "P1")}, "P3 P1"},
 		"no VIEW":              {},
 		"one that agrees":      {comes: []election.Event{view("P1", "P4")}},
-		"agrees by then":       {comes: []election.Event{view("P1", "P1"), view("P1", "P4")}},
+		"a VIEW of before":     {[]election.Event{view("P1", "P1"), view("P1", "P4")}, "P1"},
+		"an answer of before":  {[]election.Event{view("P1", "P1"), follows("P1", "P4")}, "P1"},
 		"another one by then":  {comes: []election.Event{view("P1", "P1"), appoint("P1")}},
 		"announced once again": {comes: []election.Event{view("P1", "P1"), announced}},
 	} {
@@ -179,6 +180,7 @@ func TestDoubtersAreAsked(t *testing.T) {
 		asked string
 	}{
 		"it has heard the announcement":   {[]election.Event{follows("P1", "P3")}, "", ""},
+		"a VIEW of before agrees":         {[]election.Event{view("P1", "P3")}, "", "P1"},
 		"it follows itself":               {[]election.Event{follows("P1", "P1")}, "P3 ELECTION", ""},
 		"it elects":                       {[]election.Event{follows("P1", "")}, "", "P1"},
 		"it follows this process":         {[]election.Event{follows("P1", "P2")}, "", "P1"},

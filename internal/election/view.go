@@ -36,9 +36,7 @@ func (m *Machine) receiveView(from Process, msg Message) {
 		m.peers[from.Name].withdrawn = false
 	}
 	switch {
-	case !known:
-	case theirs.Name == m.coordinator:
-		m.algorithm.agrees(from)
+	case !known || theirs.Name == m.coordinator:
 	case !m.candidate() && from == theirs && theirs.Priority > 0 && (m.electing ||
 		m.coordinator == ""):
 		m.follow(theirs, msg.Election)
