@@ -57,11 +57,7 @@ func (p *player) answer(i, q int32) {
 		p.cut[p.pair(i, q)] || p.cut[p.pair(q, i)] {
 		return
 	}
-	p.step(i, election.Event{
-		Type:    election.Answered,
-		Process: p.nodes[q].name,
-		Message: election.Message{Process: p.nodes[q].machine.State().Coordinator},
-	})
+	p.answered(i, q)
 }
 
 // answersAnew lets those ask a process that want to know whom it follows: it has just decided.

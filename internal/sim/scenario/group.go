@@ -180,13 +180,9 @@ func (g *Group) Ask() (learnt bool) {
 			if other == nil || g.cut != nil && g.cut(g.nodes[p].name, name) {
 				continue
 			}
-			c := other.State().Coordinator
-			g.printf("%s hears that %s follows %s", g.nodes[p].name, name, cmp.Or(c, "nobody"))
-			g.step(int32(p), election.Event{
-				Type:    election.Answered,
-				Process: name,
-				Message: election.Message{Process: c},
-			})
+			follows := cmp.Or(other.State().Coordinator, "nobody")
+			g.printf("%s hears that %s follows %s", g.nodes[p].name, name, follows)
+			g.answered(int32(p), g.places[name])
 			learnt = learnt || !slices.Contains(g.doubters(int32(p)), name)
 		}
 	}

@@ -217,6 +217,15 @@ func (n *network) hand(t *task) {
 	})
 }
 
+// answered lets a process hear whom another one follows. Neither is down.
+func (n *network) answered(p, by int32) {
+	n.step(p, election.Event{
+		Type:    election.Answered,
+		Process: n.nodes[by].name,
+		Message: election.Message{Process: n.nodes[by].machine.State().Coordinator},
+	})
+}
+
 // due reports whether a timer that ran out was still running.
 func (n *network) due(t *task) bool {
 	v := &n.nodes[t.to]
