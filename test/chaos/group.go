@@ -201,8 +201,9 @@ func (g *group) absent(s *scene, ended map[string]bool) string {
 		if p.Labels[v1.GroupLabel] != g.name {
 			continue
 		}
-		if n++; amiss(p, ended) != "" {
-			return fmt.Sprintf("pod %s is %s", p.Name, amiss(p, ended))
+		n++
+		if why := amiss(p, ended); why != "" {
+			return fmt.Sprintf("pod %s is %s", p.Name, why)
 		}
 	}
 	if n != g.pods() {
