@@ -35,9 +35,9 @@ import "time"
 // A process begins with the shortest lease. When a roster names other bounds, it goes on with the
 // lease that it had, within them. A process that takes over begins with the lease that the last
 // leaseholder asked for, if that is longer than its own: the network and most of the machines are
-// the same, and a process that has just started knows nothing of them. For 2 s times how often the
-// shortest lease goes into that one, it tries a shorter one only if the longest delay would do for
-// the shortest: a busy machine seems quick for 2 s at times. What it learnt when it led before it
+// the same, and a process that has just started knows nothing of them. It keeps to that lease for
+// 2 s, times how often the shortest goes into it, unless delays are short enough even for the
+// shortest: a busy machine seems quick for 2 s at times. What it learnt when it led before it
 // forgets meanwhile, as slowly as the lease would have become shorter.
 //
 // A process that holds no lease yet asks in its VOTE for the roster's Lease. Until the promises of
@@ -205,8 +205,8 @@ func (l *length) asked(r *Roster, gap time.Duration, now Instant) {
 // come to.
 func enough(lease time.Duration) time.Duration { return Window(lease) * 9 / 10 }
 
-// lengthen doubles L until h(L) + d ≤ W(L)/2 and h(L) + q ≤ 9/10 W(L). From more than half of the
-// longest lease to that it is a short way, on which a failover gains little and a lapse is likely.
+// lengthen doubles L until h(L) + d ≤ W(L)/2 and h(L) + q ≤ 9/10 W(L). A lease of more than half of
+// the longest is not worth it: a failover would be a little quicker, and the lease might lapse.
 func (l *length) lengthen(r *Roster, delay time.Duration, now Instant) {
 	for l.lease < r.Lease && (r.heartbeat(l.lease)+delay > Window(l.lease)/2 ||
 		r.heartbeat(l.lease)+l.asking > enough(l.lease)) {

@@ -90,9 +90,9 @@ func TestAnInheritedLease(t *testing.T) {
 		l.heard(800 * ms)
 		l.begin(r, begun)
 		took := time.Duration(0)
-		for now := begun; now < begun+time.Minute && took == 0; now += r.heartbeat(l.lease) {
-			if l.renewed(r, r.heartbeat(l.lease)+c.delay, now); l.lease < 800*ms {
-				took = now - begun
+		for at := begun; at < begun+time.Minute && took == 0; at += r.heartbeat(l.lease) {
+			if l.renewed(r, r.heartbeat(l.lease)+c.delay, at); l.lease < 800*ms {
+				took = at - begun
 			}
 		}
 		if took != c.want {
