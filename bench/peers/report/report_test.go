@@ -96,7 +96,8 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"It rained.", ": a leader ends, quiet", "meaning of quiet", "meaning of raft", "## A leader ends", "### No faults", "### Leaders are killed",
+	for _, want := range []string{"It rained.", ": a leader ends, quiet", "meaning of quiet",
+		"meaning of raft", "## A leader ends", "### No faults", "### Leaders are killed",
 		"    go run . stress --faults=SIGKILL\n", "### Leaders end in four ways", "performance/failover.svg", "performance/calm.svg", "performance/kills.svg", "performance/faults.svg", "performance/availability.svg"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in the page:\n%s", want, text)
