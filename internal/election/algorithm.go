@@ -14,8 +14,8 @@ type algorithm interface {
 	contest(from Process) (now bool)
 	// agrees is called when a process that was asked names this process's coordinator.
 	agrees(from Process)
-	// led is called when the lease says who leads: what has contradicted that counts no more.
-	led()
+	// undisputed is called when the lease says who leads: what has contradicted that counts no more.
+	undisputed()
 	// receive handles a message of the algorithm from a process of the roster.
 	receive(from Process, m Message)
 	// timeout handles the expiry of a timer that the algorithm set.

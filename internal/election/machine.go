@@ -135,7 +135,7 @@ func (m *Machine) Step(e Event) Output {
 		m.withdrawn, m.electing = false, false
 		m.algorithm.recover()
 	case Led:
-		m.algorithm.led()
+		m.algorithm.undisputed()
 	}
 	m.countSent()
 	return m.out

@@ -204,7 +204,7 @@ func (r *ring) announce(kind Kind, election ID, coordinator Process, list []stri
 // and nobody is asked before.
 func (r *ring) contest(Process) (now bool) { return true }
 func (r *ring) agrees(Process)             {}
-func (r *ring) led()                       {}
+func (r *ring) undisputed()                {}
 func (r *ring) doubters() []string         { return nil }
 
 func (r *ring) accept(coordinator Process, election ID) {

@@ -19,7 +19,7 @@ type settling struct {
 // settle begins T.
 func (s *settling) settle() {
 	s.recent, s.waits = true, true
-	s.led()
+	s.undisputed()
 	s.wait(AwaitStragglers, 1)
 }
 
@@ -56,8 +56,8 @@ func (s *settling) agrees(from Process) {
 	}
 }
 
-// led takes that nothing contradicts the coordinator any more.
-func (s *settling) led() { s.contested, s.against = ID{}, s.against[:0] }
+// undisputed forgets what has contradicted the coordinator.
+func (s *settling) undisputed() { s.contested, s.against = ID{}, s.against[:0] }
 
 // settled ends T.
 func (s *settling) settled() {

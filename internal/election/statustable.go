@@ -21,8 +21,8 @@ package election
 // open. Here the neighbours are asked in ring order; after an OK without the COORDINATOR that
 // belongs to it, the initiator starts again after T' = 2·T; a process that already coordinates when
 // it is asked repeats its announcement to the sender; and to a COORDINATOR from below a candidate
-// replies with an election of its own, less than T after another announcement when that T is over
-// (settling.go).
+// replies with an election of its own. Less than T after another announcement it first asks the
+// sender, when that T is over, whom it follows (settling.go).
 //
 // In two points this differs from the seed, which assumes that silence is failure and that nothing
 // fails during a recovery:

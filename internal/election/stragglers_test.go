@@ -179,14 +179,15 @@ func TestDoubtersAreAsked(t *testing.T) {
 		sends string
 		asked string
 	}{
-		"it has heard the announcement":   {[]election.Event{follows("P1", "P3")}, "", ""},
-		"a VIEW of before agrees":         {[]election.Event{view("P1", "P3")}, "", "P1"},
-		"it follows itself":               {[]election.Event{follows("P1", "P1")}, "P3 ELECTION", ""},
-		"it elects":                       {[]election.Event{follows("P1", "")}, "", "P1"},
-		"it follows this process":         {[]election.Event{follows("P1", "P2")}, "", "P1"},
-		"its VIEW comes":                  {[]election.Event{view("P1", "P1")}, "P3 ELECTION", ""},
-		"its link is down":                {[]election.Event{link(election.PeerDown)}, "", ""},
-		"its link is back":                {[]election.Event{link(election.PeerDown), link(election.PeerUp)}, "P1 VIEW P3", "P1"},
+		"it has heard the announcement": {[]election.Event{follows("P1", "P3")}, "", ""},
+		"a VIEW of before agrees":       {[]election.Event{view("P1", "P3")}, "", "P1"},
+		"it follows itself":             {[]election.Event{follows("P1", "P1")}, "P3 ELECTION", ""},
+		"it elects":                     {[]election.Event{follows("P1", "")}, "", "P1"},
+		"it follows this process":       {[]election.Event{follows("P1", "P2")}, "", "P1"},
+		"its VIEW comes":                {[]election.Event{view("P1", "P1")}, "P3 ELECTION", ""},
+		"its link is down":              {[]election.Event{link(election.PeerDown)}, "", ""},
+		"its link is back": {[]election.Event{link(election.PeerDown), link(election.PeerUp)},
+			"P1 VIEW P3", "P1"},
 		"another one coordinates":         {[]election.Event{appoint("P1")}, "", ""},
 		"another one did meanwhile":       {[]election.Event{appoint("P1"), appoint("P3")}, "", ""},
 		"the lease says who leads":        {[]election.Event{{Type: election.Led}}, "", ""},
