@@ -7,12 +7,20 @@ import "time"
 // group asked each other at once, the answers would take longer than T. If, before its turn, a
 // higher process asks this one, or the algorithm names another process, it leaves the question to
 // that one. It asks itself L and T after its turn, if it has not heard a leaseholder by then.
+//
+// In a group of more than 40, the processes below the twelve highest have to make links first, each
+// to all voters. Each further twelve have their turns n times 10 ms later than those before them:
+// by then one of these has asked, if any runs.
 
 // The order in which processes ask (C8).
 const (
 	firstToAsk = 8
 	// nextAsks is about how long it takes until one process has asked a large group.
 	nextAsks = 10 * time.Millisecond
+
+	// Crowd and Front are those of internal/election: in a larger group than Crowd, only the front is
+	// linked to all.
+	Crowd, Front = 40, 12
 )
 
 // unheard suspects the leaseholder, which is not heard, if it is this process's turn to ask (C8).
@@ -33,7 +41,11 @@ func (m *Machine) turn() time.Duration {
 			ahead++
 		}
 	}
-	return time.Duration(max(ahead+1-firstToAsk, 0)) * nextAsks
+	turn := time.Duration(max(ahead+1-firstToAsk, 0)) * nextAsks
+	if n := len(m.roster.Members); n > Crowd {
+		turn += time.Duration(ahead/Front*n) * nextAsks
+	}
+	return turn
 }
 
 // waitsForTurn reports whether this process does not hear the leaseholder, and has yet to ask.

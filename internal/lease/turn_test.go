@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"cmp"
+	"fmt"
 	"testing"
 	"time"
 
@@ -81,6 +82,32 @@ func TestWhoNeverCoordinatesAsksInTurn(t *testing.T) {
 		s.do(lease.Event{Type: lease.LinkDown, Process: "P12"})
 		if took := s.asksAfter(time.Second); took < turn || took > turn+2*ms {
 			t.Errorf("%s asks after %v, want %v", name, took, turn)
+		}
+	}
+}
+
+// C8: in a group of more than forty, each further twelve wait for those before them to make links.
+func TestACrowdAsksInTurn(t *testing.T) {
+	for n, turns := range map[int]map[string]time.Duration{
+		40: {"P27": 50 * ms, "P1": 310 * ms},
+		41: {"P29": 40 * ms, "P28": (50 + 410) * ms, "P17": (160 + 410) * ms, "P16": (170 + 820) * ms},
+	} {
+		for name, turn := range turns {
+			s := newSolo(t, rosterOf(n), name)
+			highest := fmt.Sprintf("P%d", n)
+			s.askBy(highest, held(epoch(1, 1)))
+			s.do(lease.Event{Type: lease.LinkDown, Process: highest})
+			if wait := s.Next() - s.now; wait > turn {
+				t.Errorf("%s of %d looks at its clock after %v, want %v", name, n, wait, turn)
+			}
+			for s.now-start < turn-ms {
+				if s.after(ms); s.Reach() == lease.Voters {
+					t.Fatalf("%s of %d asks after %v, want %v", name, n, s.now-start, turn)
+				}
+			}
+			if s.after(2 * ms); s.Reach() != lease.Voters {
+				t.Errorf("%s of %d does not ask after %v", name, n, turn)
+			}
 		}
 	}
 }
