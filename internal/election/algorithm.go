@@ -27,6 +27,12 @@ type algorithm interface {
 	peerUp(p Process)
 	// links returns the names of the processes to which the algorithm sends.
 	links() []string
+	// reach says that in short, of a crowd.
+	reach() Reach
+	// awaits reports whether an answer of that process would be in time.
+	awaits(process string) bool
+	// awaitsLinks reports whether an answer cannot have come, because a link is being made.
+	awaitsLinks() bool
 	// watched returns the names of the processes, besides the coordinator, whose failure the
 	// algorithm must learn of.
 	watched() []string
@@ -48,7 +54,7 @@ var algorithms = map[string]func(*Machine) algorithm{
 	},
 }
 
-// IsBully reports whether an algorithm is one of the bullies, where each process asks all that rank
+// IsBully reports whether an algorithm is one of the bullies, where a process asks those that rank
 // above it, and not a neighbour in a ring.
 func IsBully(algorithm string) bool {
 	return algorithm == "Bully" || algorithm == "StatusTableBully"

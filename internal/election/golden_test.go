@@ -87,25 +87,33 @@ func each(names []string, do func(string)) {
 }
 
 // group reads `group algorithm=Bully n=4 coordinator=P4`: processes P1 to Pn with priorities 1 to
-// n; or `ring=(P3,P1,P2)` for another order of the ring.
+// n; or `ring=(P3,P1,P2)` for another order of the ring. front=2 makes it a crowd, whose links are
+// open.
 func group(t *testing.T, d *datadriven.TestData, out *strings.Builder) *scenario.Group {
 	var n int
-	var algorithm, coordinator string
-	d.ScanArgs(t, "algorithm", &algorithm)
+	var c election.Config
+	d.ScanArgs(t, "algorithm", &c.Algorithm)
 	d.MaybeScanArgs(t, "n", &n)
-	d.MaybeScanArgs(t, "coordinator", &coordinator)
-	var roster []election.Process
+	d.MaybeScanArgs(t, "coordinator", &c.Coordinator)
+	d.MaybeScanArgs(t, "front", &c.Front)
 	for i := range n {
-		roster = append(roster, election.Process{Name: fmt.Sprintf("P%d", i+1), Priority: int32(i + 1)})
+		c.Roster = append(c.Roster, election.Process{Name: fmt.Sprintf("P%d", i+1), Priority: int32(i + 1)})
 	}
 	for _, arg := range d.CmdArgs {
 		if arg.Key == "ring" {
-			roster = ringOf(arg.Vals)
+			c.Roster = ringOf(arg.Vals)
 		}
 	}
-	g, err := scenario.NewGroup(out, algorithm, roster, coordinator)
+	g, err := scenario.NewGroup(out, c)
 	if err != nil {
 		d.Fatalf(t, "%v", err)
+	}
+	if c.Front > 0 {
+		g.Heal()
+		if err := g.Deliver(); err != nil {
+			d.Fatalf(t, "%v", err)
+		}
+		out.Reset()
 	}
 	return g
 }

@@ -16,6 +16,9 @@ type Config struct {
 	// how many elections this incarnation called before, by a Machine that it no longer uses: an ID
 	// names one election, and messages of former ones may be under way
 	Called uint64
+	// by how many processes the front of bullies grows (see Crowd). 0: 12 in a crowd, and elsewhere
+	// there is none. The simulator, whose groups are small, sets it
+	Front int
 }
 
 // Machine is one process that runs one algorithm. It is not safe for concurrent use.
@@ -29,6 +32,7 @@ type Machine struct {
 	decision    ID               // the announcement that made it the coordinator
 	previous    string           // the coordinator before this election
 	electing    bool             // this process takes part in an election that has not ended
+	followed    bool             // it has had a coordinator
 	withdrawn   bool
 	changes     int    // how often the roster has changed
 	sequence    uint64 // of the elections that this process called
@@ -36,6 +40,7 @@ type Machine struct {
 	last        Account
 	concluded   bool   // the current step ended an election
 	uncounted   int    // messages of this step that belong to an election that is over
+	frontBlock  int    // Config.Front
 	name        string // of the algorithm
 	algorithm   algorithm
 	out         Output
@@ -71,6 +76,7 @@ func New(c Config) (*Machine, error) {
 		incarnation: c.Incarnation,
 		coordinator: c.Coordinator,
 		sequence:    c.Called,
+		frontBlock:  c.Front,
 		self:        Process{Name: c.Self},
 	}
 	if err := m.install(c.Roster); err != nil {
@@ -79,6 +85,7 @@ func New(c Config) (*Machine, error) {
 	if _, known := m.find(m.coordinator); !known {
 		m.coordinator = ""
 	}
+	m.followed = m.coordinator != ""
 	m.name, m.algorithm = c.Algorithm, construct(m)
 	m.appoint()
 	return m, nil
@@ -112,9 +119,7 @@ func (m *Machine) Step(e Event) Output {
 	case PeerDown:
 		m.peerDown(e.Process)
 	case PeerUnlinked:
-		if p, ok := m.peers[e.Process]; ok && p.link == up {
-			p.link = unknown
-		}
+		m.peerUnlinked(e.Process)
 	case Answered:
 		if from, ok := m.find(e.Process); ok && e.Process != m.coordinator &&
 			e.Process != m.self.Name {
@@ -151,9 +156,25 @@ func (m *Machine) LinkKnown(name string) bool {
 	return p == nil || p.link != unknown
 }
 
+// Linked reports whether the link to a process is open.
+func (m *Machine) Linked(name string) bool {
+	p := m.peers[name]
+	return p != nil && p.link == up
+}
+
 // Links returns the names of the processes to which the algorithm sends. A link to the coordinator
 // is needed to watch it: that is the driver's task.
 func (m *Machine) Links() []string { return m.algorithm.links() }
+
+// Reach says in short which processes Links names, of a crowd.
+func (m *Machine) Reach() Reach { return m.algorithm.reach() }
+
+// Awaits reports whether an answer of a process of a crowd would be in time.
+func (m *Machine) Awaits(process string) bool { return m.algorithm.awaits(process) }
+
+// AwaitsLinks reports whether no answer has come in an election of a crowd because a link is being
+// made.
+func (m *Machine) AwaitsLinks() bool { return m.algorithm.awaitsLinks() }
 
 // Watched returns the names of the processes, besides the coordinator, whose failure must be
 // detected: the algorithm depends on them.
@@ -203,6 +224,19 @@ func (m *Machine) peerDown(name string) {
 	p.link, p.crashed = down, true
 	process, _ := m.find(name)
 	m.algorithm.peerDown(process)
+}
+
+// peerUnlinked: in a crowd nothing is known of a process any more to which no link is kept, but that
+// it was the coordinator, and why it is not any more.
+func (m *Machine) peerUnlinked(name string) {
+	p, ok := m.peers[name]
+	if !ok || p.link != up && !m.Reach().Crowd() {
+		return
+	}
+	p.link = unknown
+	if name != m.coordinator && name != m.previous {
+		p.crashed = false
+	}
 }
 
 // suspect handles a suspicion of the failure detector. A suspicion of any process but the current

@@ -195,7 +195,7 @@ func TestStrangersHaveNoEffect(t *testing.T) {
 func TestPriorityZeroNeverCoordinates(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		roster := []election.Process{{Name: "a", Priority: 0}, {Name: "b", Priority: 0}}
-		g, err := scenario.NewGroup(io.Discard, algorithm, roster, "")
+		g, err := scenario.NewGroup(io.Discard, election.Config{Algorithm: algorithm, Roster: roster})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,7 +272,11 @@ func TestWhyAnHeirIsAppointed(t *testing.T) {
 // over, and a coordinator with priority 0 gives up.
 func TestRosterChange(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
-		g, err := scenario.NewGroup(io.Discard, algorithm, processes(4), "P4")
+		g, err := scenario.NewGroup(io.Discard, election.Config{
+			Algorithm:   algorithm,
+			Roster:      processes(4),
+			Coordinator: "P4",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,7 +313,10 @@ func agree(t *testing.T, g *scenario.Group, roster []election.Process, when, wan
 // follow the highest.
 func TestPartitionsMerge(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
-		g, err := scenario.NewGroup(io.Discard, algorithm, processes(5), "")
+		g, err := scenario.NewGroup(io.Discard, election.Config{
+			Algorithm: algorithm,
+			Roster:    processes(5),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

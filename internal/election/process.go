@@ -42,7 +42,7 @@ func (m *Machine) follow(q Process, decision ID) {
 			m.crash(old)
 		}
 	}
-	m.previous = ""
+	m.previous, m.followed = "", true
 	if p := m.peers[q.Name]; p != nil {
 		p.withdrawn = false
 	}
@@ -111,15 +111,17 @@ func (m *Machine) higher(yield func(Process) bool) {
 }
 
 // lower returns the processes below this one, highest first.
-func (m *Machine) lower() []Process {
-	i := slices.IndexFunc(m.ranked, func(p Process) bool { return p.Name == m.self.Name })
-	return m.ranked[i+1:]
+func (m *Machine) lower() []Process { return m.ranked[m.rankOf(m.self)+1:] }
+
+// rankOf returns how many processes rank above q.
+func (m *Machine) rankOf(q Process) int {
+	return slices.IndexFunc(m.ranked, func(p Process) bool { return p.Name == q.Name })
 }
 
-// unlinked is how many links have neither opened nor failed.
-func (m *Machine) unlinked() (n int) {
-	for _, p := range m.peers {
-		if p.link == unknown {
+// unlinked is how many of these links have neither opened nor failed.
+func (m *Machine) unlinked(links []string) (n int) {
+	for _, name := range links {
+		if p := m.peers[name]; p != nil && p.link == unknown {
 			n++
 		}
 	}

@@ -22,6 +22,7 @@ import "slices"
 // hear of it by its timer only.
 type ring struct {
 	*Machine
+	alone
 	outbox []kept          // sent, and possibly lost with the receiver; oldest first
 	trips  map[string]trip // by initiator: what has passed here in its newest election
 	noted  int             // the number of the roster that trips belongs to

@@ -88,11 +88,19 @@ func (s *settling) open() []string {
 	})
 }
 
-// fewLinks is how many links may be missing in a group that does not count as forming.
+// fewLinks is how many links may be missing in a group that does not count as forming; where a
+// process does not link to everybody, a quarter of its links.
 const fewLinks = 12
 
 // forming reports whether this process makes its links to a large group. A process waits for that
 // as many T as the group has processes, and no more in its life.
 func (s *settling) forming() bool {
-	return s.waited < len(s.roster) && s.unlinked() > fewLinks
+	if len(s.roster) <= fewLinks || s.waited >= len(s.roster) {
+		return false
+	}
+	links, few := s.algorithm.links(), fewLinks
+	if len(links) < len(s.roster)-1 {
+		few = len(links) / 4
+	}
+	return s.unlinked(links) > few
 }

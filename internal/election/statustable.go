@@ -36,6 +36,7 @@ package election
 //     A process that no neighbour answers takes charge.
 type statusTableBully struct {
 	settling
+	alone
 
 	election   ID
 	asking     string // the process that was sent ELECTION and has not announced itself

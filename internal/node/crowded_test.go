@@ -16,10 +16,20 @@ import (
 // next one is killed; and then there is no other election.
 func TestACrowdAgrees(t *testing.T) {
 	t.Run("Classic", func(t *testing.T) {
-		newCrowd(t, large("Bully", 50), 800*time.Microsecond).failsOver()
+		newCrowd(t, large("Bully", 50), 800*time.Microsecond, 0).failsOver()
 	})
 	t.Run("Guarded", func(t *testing.T) {
-		newCrowd(t, guardedCrowd(60), 350*time.Microsecond).failsOver()
+		newCrowd(t, guardedCrowd(60), 350*time.Microsecond, 0).failsOver()
+	})
+	t.Run("as many as a group may have", func(t *testing.T) {
+		r := large("Bully", 250)
+		r.Heartbeat, r.Timeout = time.Second, 5*time.Second
+		c := newCrowd(t, r, 100*time.Microsecond, 60*time.Millisecond)
+		c.kill(c.agree("they agree"))
+		c.agree("the survivors agree")
+		if all := len(r.Members) * (len(r.Members) - 1); c.shakes > all/4 {
+			t.Errorf("%d handshakes; if each process linked to each other one, there would be %d", c.shakes, all)
+		}
 	})
 }
 
@@ -32,15 +42,20 @@ func guardedCrowd(n int) *node.Roster {
 
 func (c *crowd) failsOver() {
 	first := c.agree("they agree")
-	c.run(10 * time.Second)
+	c.run(20 * c.timeout)
 	c.stop(first)
 	second := c.agree("the survivors agree, one stands still")
-	c.run(10 * time.Second)
+	c.run(20 * c.timeout)
 	c.kill(second)
-	third := c.agree("the survivors agree, one more was killed")
-	c.run(10 * time.Second)
+	c.agree("the survivors agree, one more was killed")
+	c.run(20 * c.timeout)
+	for _, p := range c.members[len(c.members)-12:] { // the front
+		c.stop(p.name)
+	}
+	third := c.agree("the survivors agree, the front stands still")
+	c.run(20 * c.timeout)
 	before := c.news
-	c.run(time.Minute)
+	c.run(120 * c.timeout)
 	if c.news != before || c.coordinator() != third {
 		c.t.Errorf("%d suspicions and outcomes while nothing happened", c.news-before)
 	}
@@ -49,22 +64,26 @@ func (c *crowd) failsOver() {
 // crowd is a group on two cores. What a process does takes CPU time, and whoever has something to
 // do gets a core in turn.
 type crowd struct {
-	t        *testing.T
-	effort   time.Duration // that an event costs: more than it costs an agent
-	now      time.Duration
-	idle     int        // cores
-	runnable []*crowded // have something to do, and no core
-	later    jobs
-	count    int
-	members  []*crowded
-	named    map[string]*crowded
-	news     int // suspicions, and outcomes of elections
+	t         *testing.T
+	effort    time.Duration // that an event costs: more than it costs an agent
+	timeout   time.Duration // the upper bound of T
+	heartbeat time.Duration
+	shakes    int // handshakes
+	now       time.Duration
+	idle      int        // cores
+	runnable  []*crowded // have something to do, and no core
+	later     jobs
+	count     int
+	members   []*crowded
+	named     map[string]*crowded
+	news      int // suspicions, and outcomes of elections
 }
 
 // crowded is one process of it.
 type crowded struct {
 	name    string
 	node    *node.Node
+	runs    bool // it has started
 	dead    bool
 	stopped bool
 	todo    []task
@@ -95,13 +114,15 @@ const handshake = 5 * time.Millisecond
 // slice is for how long a process has a core.
 const slice = 4 * time.Millisecond
 
-func newCrowd(t *testing.T, r *node.Roster, effort time.Duration) *crowd {
+func newCrowd(t *testing.T, r *node.Roster, effort, apart time.Duration) *crowd {
 	c := &crowd{
-		t:      t,
-		effort: effort,
-		now:    time.Hour,
-		idle:   2,
-		named:  map[string]*crowded{},
+		t:         t,
+		effort:    effort,
+		timeout:   r.Timeout,
+		heartbeat: r.Heartbeat,
+		now:       time.Hour,
+		idle:      2,
+		named:     map[string]*crowded{},
 	}
 	for i, m := range r.Members {
 		p := &crowded{
@@ -120,7 +141,10 @@ func newCrowd(t *testing.T, r *node.Roster, effort time.Duration) *crowd {
 			Seed: uint64(i),
 		})
 		c.members, c.named[m.Name] = append(c.members, p), p
-		c.give(p, node.Event{Type: node.RosterReceived, Roster: r}, c.effort)
+		c.at(c.now+time.Duration(i)*apart, func() {
+			p.runs = true
+			c.give(p, node.Event{Type: node.RosterReceived, Roster: r}, c.effort)
+		})
 	}
 	return c
 }
@@ -287,13 +311,30 @@ func (c *crowd) relink(p *crowded, wanted []string) {
 			continue
 		}
 		p.links[name] = &outgoing{}
-		switch {
-		case c.named[name].dead:
+		if !c.connect(p, name) {
 			c.give(p, node.Event{Type: node.LinkDown, From: name}, c.effort)
-		default:
-			c.give(p, node.Event{Type: node.LinkUp, From: name}, handshake)
+			c.redial(p, name, p.links[name])
 		}
 	}
+}
+
+// connect makes a link, unless it is refused.
+func (c *crowd) connect(p *crowded, name string) (ok bool) {
+	if q := c.named[name]; !q.runs || q.dead {
+		return false
+	}
+	c.shakes++
+	c.give(p, node.Event{Type: node.LinkUp, From: name}, handshake)
+	return true
+}
+
+// redial tries to make a link that was refused, once in a heartbeat.
+func (c *crowd) redial(p *crowded, name string, l *outgoing) {
+	c.at(c.now+c.heartbeat, func() {
+		if p.links[name] == l && !p.dead && !c.connect(p, name) {
+			c.redial(p, name, l)
+		}
+	})
 }
 
 // kill ends a process: its kernel closes the links of the others to it.
@@ -315,6 +356,8 @@ func (c *crowd) coordinator() (name string) {
 	for _, p := range c.members {
 		switch follows := p.node.View().Coordinator; {
 		case p.dead || p.stopped:
+		case !p.runs:
+			return ""
 		case follows == "" || name != "" && follows != name:
 			return ""
 		default:
@@ -333,17 +376,17 @@ func (c *crowd) run(span time.Duration) {
 	}
 }
 
-// agree lets up to a minute pass until all that live follow one of them.
+// agree lets up to 120 T pass until all that live follow one of them.
 func (c *crowd) agree(what string) (coordinator string) {
 	c.t.Helper()
 	begun := c.now
 	for coordinator == "" {
-		if !c.proceed(begun + time.Minute) {
-			c.t.Fatalf("within a minute it is not so that %s", what)
+		if !c.proceed(begun + 120*c.timeout) {
+			c.t.Fatalf("within 120 T it is not so that %s", what)
 		}
 		coordinator = c.coordinator()
 	}
-	c.t.Logf("%s on %s after %v", what, coordinator, (c.now - begun).Round(time.Millisecond))
+	c.t.Logf("%s on %s after %v, %d handshakes", what, coordinator, (c.now - begun).Round(time.Millisecond), c.shakes)
 	return coordinator
 }
 

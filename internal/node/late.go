@@ -30,10 +30,22 @@ func (n *Node) waitedInVain() {
 	}
 }
 
-// learnFromLate lengthens T if a message of an election is a late answer.
-func (n *Node) learnFromLate(m *election.Message) {
+// answersWaited handles that a link has opened: an answer may have waited for it. In a crowd, one of
+// a process that was asked after others did not answer; that says nothing about those.
+func (n *Node) answersWaited(from string) {
+	if !n.election.Awaits(from) {
+		n.asking, n.missed = unanswered{}, unanswered{}
+	} else if n.asking.at != 0 {
+		n.asking.at = n.now.Boot
+	}
+}
+
+// learnFromLate lengthens T if a message of an election is a late answer. In a crowd, one of those
+// that were asked last may be in time.
+func (n *Node) learnFromLate(from string, m *election.Message) {
 	if n.missed.at == 0 || m.Kind == election.View || m.Election.Sequence != n.missed.called ||
-		m.Election.Initiator != n.self.Name || m.Election.Incarnation != n.self.Number {
+		m.Election.Initiator != n.self.Name || m.Election.Incarnation != n.self.Number ||
+		n.election.Awaits(from) {
 		return
 	}
 	n.detector.Late(n.now.Boot-n.missed.at, n.now.Boot)

@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/podesta-dev/podesta/internal/election"
@@ -39,6 +40,7 @@ func TestALateAnswerOfAnElection(t *testing.T) {
 	} {
 		p := start(t, "P001", large("Bully", 50))
 		called := p.sent[0].Election.Election
+		p.openFront()
 		p.pass(600 * ms)
 		c.then(p, called)
 		if got := p.node.T(); (got == 1200*ms) != c.long || !c.long && got != 500*ms {
@@ -47,17 +49,52 @@ func TestALateAnswerOfAnElection(t *testing.T) {
 	}
 }
 
+// openFront opens the links of a crowd of fifty to its front.
+func (p *process) openFront() {
+	for i := range 12 {
+		p.step(node.Event{Type: node.LinkUp, From: fmt.Sprintf("P%03d", 50-i)})
+	}
+}
+
+// While a link of a crowd is being made, T is not over; nor does an answer of the next that are asked
+// say anything of those that have not answered.
+func TestAnswersThatWaitForALink(t *testing.T) {
+	p := start(t, "P001", large("Bully", 50))
+	called := p.sent[0].Election.Election
+	ok := electionReply(election.OK, called)
+	p.pass(600 * ms) // no link of the front is open
+	p.receive("P050", ok)
+	if got := p.node.T(); got != 500*ms {
+		t.Errorf("links are being made, and T is %v", got)
+	}
+
+	p = start(t, "P001", large("Bully", 50))
+	called = p.sent[0].Election.Election
+	p.openFront()
+	p.pass(600 * ms) // the next twelve are asked
+	p.step(node.Event{Type: node.LinkUp, From: "P030"})
+	p.receive("P030", ok)
+	if got := p.node.T(); got != 500*ms {
+		t.Errorf("P030 answers in time, and T is %v", got)
+	}
+	p.receive("P050", ok)
+	if got := p.node.T(); got != 1200*ms {
+		t.Errorf("P050 answers after 600 ms, and T is %v", got)
+	}
+}
+
 // That is so in a Guarded group, too, but not for the lease protocol: a pre-vote waits for the
 // roster's timeout.
 func TestTheLeaseProtocolDoesNotWaitForACrowd(t *testing.T) {
-	p := start(t, "P001", guardedCrowd(50))
+	p := start(t, "P049", guardedCrowd(50))
 	called := p.sent[0].Election.Election
+	p.step(node.Event{Type: node.LinkUp, From: "P050"})
 	p.pass(600 * ms)
 	p.receive("P050", electionReply(election.OK, called))
 	if got := p.node.T(); got != 1200*ms {
 		t.Errorf("T is %v", got)
 	}
-	for _, m := range guardedCrowd(50).Members[1:] {
+	for _, m := range guardedCrowd(50).Members {
 		p.step(node.Event{Type: node.LinkUp, From: m.Name})
 	}
 	p.pass(600 * ms)

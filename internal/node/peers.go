@@ -18,6 +18,9 @@ type peers struct {
 	turn     turn        // to make a link to the coordinator
 	doubters []string    // whom the failure detector asks for the algorithm's sake
 
+	electionReach election.Reach // that links were made for
+	settled       lease.Instant  // no open link of a crowd is given up before this; 0: it is over
+
 	coordinator string // by the algorithm, when the links were looked at last
 }
 
@@ -103,13 +106,17 @@ func (n *Node) linkChanged(e *Event) {
 	}
 	switch e.Type {
 	case LinkUp:
-		n.asking, n.missed = unanswered{}, unanswered{} // an answer may have waited for the link
+		n.answersWaited(e.From)
 		n.linkUp(e.From)
+	case LinkDown:
+		if n.election.Reach().Crowd() && !n.linksTo(e.From) {
+			return // it was given up meanwhile
+		}
+		n.linkDown(e.From)
 	case LinkDropped:
 		n.peers.unsilence(e.From)
 		n.elect(election.Event{Type: election.PeerUnlinked, Process: e.From})
 	default:
-		n.linkDown(e.From)
 	}
 }
 

@@ -71,6 +71,7 @@ func (n *Node) enter(r *Roster) {
 		Incarnation: n.self.Number,
 		Roster:      processes(r),
 		Called:      n.called,
+		Front:       n.config.Front,
 	})
 	if err != nil {
 		n.note(Note{Type: Refused, Err: err})

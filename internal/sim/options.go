@@ -25,6 +25,7 @@ type Options struct {
 	Equal     bool // some priorities are equal
 	Zero      bool // some never coordinate
 	Witnesses int  // the pods of the first so many places are witnesses by their template
+	Front     int  // it is a crowd, whose front grows by so many processes (election.Crowd); 0: none
 
 	Chaos Time // how long faults go on
 	Gap   Time // between two faults, on average
@@ -160,6 +161,9 @@ func Draw(algorithm string, seed uint64) Options {
 	}
 	if seed%7 == 4 {
 		o.Remake, o.BackAndForth = 1, seed%2 == 0
+	}
+	if algorithm == "Bully" && seed%5 == 1 { // nor is this
+		o.Front = 1 + int(seed/5%2)
 	}
 	return o
 }

@@ -15,42 +15,31 @@ import (
 // goldens of internal/election are played on it.
 type Group struct {
 	network
-	out       io.Writer
-	algorithm string
-	roster    []election.Process
-	flight    []task // messages under way, oldest first
-	counts    map[election.Kind]int
-	cut       func(from, to string) bool // nil: the network is whole
-	Total     int                        // messages of the algorithm since the last Count
+	out    io.Writer
+	config election.Config // of a process that recovers
+	flight []task          // messages under way, oldest first
+	counts map[election.Kind]int
+	cut    func(from, to string) bool // nil: the network is whole
+	Total  int                        // messages of the algorithm since the last Count
 }
 
-// NewGroup makes a group of live processes in which everybody follows coordinator; if that is empty
-// nobody follows anyone.
-func NewGroup(
-	out io.Writer, algorithm string, roster []election.Process, coordinator string,
-) (*Group, error) {
+// NewGroup makes a group of live processes, which are all made with this Config but for their names
+// and incarnations: everybody follows its coordinator, or nobody anyone.
+func NewGroup(out io.Writer, c election.Config) (*Group, error) {
 	g := &Group{
-		out:       out,
-		algorithm: algorithm,
-		roster:    roster,
-		counts:    map[election.Kind]int{},
+		out:    out,
+		config: c,
+		counts: map[election.Kind]int{},
 	}
-	g.reset(roster)
+	g.reset(c.Roster)
 	g.carry, g.stepped, g.observe = g.post, g.after, g.transcribe
 	for p := range g.nodes {
-		if err := g.start(int32(p), coordinator); err != nil {
+		if err := g.boot(int32(p), c); err != nil {
 			return nil, err
 		}
 	}
+	g.config.Coordinator = ""
 	return g, nil
-}
-
-func (g *Group) start(p int32, coordinator string) error {
-	return g.boot(p, election.Config{
-		Algorithm:   g.algorithm,
-		Roster:      g.roster,
-		Coordinator: coordinator,
-	})
 }
 
 // Crash ends processes at once. Their peers are told nothing: they find out by waiting.
@@ -72,7 +61,7 @@ func (g *Group) Vanish(names ...string) {
 // Recover starts a crashed process anew.
 func (g *Group) Recover(name string) error {
 	g.printf("%s recovers", name)
-	if err := g.start(g.places[name], ""); err != nil {
+	if err := g.boot(g.places[name], g.config); err != nil {
 		return err
 	}
 	g.Do(name, election.Event{Type: election.Start})
@@ -81,7 +70,7 @@ func (g *Group) Recover(name string) error {
 
 // Tell gives an event to every live process.
 func (g *Group) Tell(e election.Event) {
-	for _, p := range g.roster {
+	for _, p := range g.config.Roster {
 		if p.Name != e.Process {
 			g.Do(p.Name, e)
 		}

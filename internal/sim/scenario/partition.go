@@ -8,7 +8,7 @@ import (
 
 // Change gives every live process a new roster, and later incarnations too.
 func (g *Group) Change(roster []election.Process) {
-	g.roster = roster
+	g.config.Roster = roster
 	g.Tell(election.Event{Type: election.Change, Roster: roster})
 }
 
@@ -27,8 +27,8 @@ func (g *Group) Partition(a, b []string) {
 // Heal ends all cuts; every link between live processes opens, those to dead ones are seen closed.
 func (g *Group) Heal() {
 	g.cut = nil
-	for _, p := range g.roster {
-		for _, q := range g.roster {
+	for _, p := range g.config.Roster {
+		for _, q := range g.config.Roster {
 			if p.Name == q.Name {
 				continue
 			}

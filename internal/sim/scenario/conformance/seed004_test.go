@@ -80,7 +80,11 @@ func justBelow(f *Finding) {
 func updates(f *Finding) {
 	f.columns("n", "tables", "CRASHED before", "NORMAL after")
 	for n := 3; n <= 10; n++ {
-		g, err := scenario.NewGroup(io.Discard, "StatusTableBully", roster(n), name(n))
+		g, err := scenario.NewGroup(io.Discard, election.Config{
+			Algorithm:   "StatusTableBully",
+			Roster:      roster(n),
+			Coordinator: name(n),
+		})
 		if err != nil {
 			f.fail(err)
 			return
