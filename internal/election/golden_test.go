@@ -87,8 +87,7 @@ func each(names []string, do func(string)) {
 }
 
 // group reads `group algorithm=Bully n=4 coordinator=P4`: processes P1 to Pn with priorities 1 to
-// n; or `ring=(P3,P1,P2)` for another order of the ring. front=2 makes it a crowd, whose links are
-// open.
+// n; or `ring=(P3,P1,P2)` for another order of the ring. front=2 makes it a crowd.
 func group(t *testing.T, d *datadriven.TestData, out *strings.Builder) *scenario.Group {
 	var n int
 	var c election.Config
@@ -107,13 +106,6 @@ func group(t *testing.T, d *datadriven.TestData, out *strings.Builder) *scenario
 	g, err := scenario.NewGroup(out, c)
 	if err != nil {
 		d.Fatalf(t, "%v", err)
-	}
-	if c.Front > 0 {
-		g.Heal()
-		if err := g.Deliver(); err != nil {
-			d.Fatalf(t, "%v", err)
-		}
-		out.Reset()
 	}
 	return g
 }
