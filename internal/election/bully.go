@@ -233,7 +233,7 @@ func (b *bully) timeout(t Timer) {
 }
 
 func (b *bully) peerDown(p Process) {
-	if b.electing && !(b.starting() && b.awaits(p.Name)) {
+	if b.electing && (!b.starting() || !b.awaits(p.Name)) {
 		b.gone(p.Name)
 	}
 }

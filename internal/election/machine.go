@@ -226,8 +226,8 @@ func (m *Machine) peerDown(name string) {
 	m.algorithm.peerDown(process)
 }
 
-// peerUnlinked: in a crowd nothing is known of a process any more to which no link is kept, but that
-// it was the coordinator, and why it is not any more.
+// peerUnlinked: in a crowd, nothing is known any more of a process to which no link is kept, but
+// that it was the coordinator, and why it is not any more.
 func (m *Machine) peerUnlinked(name string) {
 	p, ok := m.peers[name]
 	if !ok || p.link != up && !m.Reach().Crowd() {

@@ -18,9 +18,10 @@ const (
 	// nextAsks is about how long it takes until one process has asked a large group.
 	nextAsks = 10 * time.Millisecond
 
-	// Crowd and Front are those of internal/election: in a larger group than Crowd, only the front is
-	// linked to all.
-	Crowd, Front = 40, 12
+	// Crowd is that of internal/election: in a larger group only the front is linked to all.
+	Crowd = 40
+	// Front is how many processes that is.
+	Front = 12
 )
 
 // unheard suspects the leaseholder, which is not heard, if it is this process's turn to ask (C8).

@@ -30,8 +30,8 @@ func (n *Node) waitedInVain() {
 	}
 }
 
-// answersWaited handles that a link has opened: an answer may have waited for it. In a crowd, one of
-// a process that was asked after others did not answer; that says nothing about those.
+// answersWaited handles that a link has opened: an answer may have waited for it. In a crowd it may
+// be that of a process that was asked after others did not answer; it says nothing about those.
 func (n *Node) answersWaited(from string) {
 	if !n.election.Awaits(from) {
 		n.asking, n.missed = unanswered{}, unanswered{}

@@ -69,7 +69,7 @@ func TestAnswersThatWaitForALink(t *testing.T) {
 	}
 
 	p = start(t, "P001", large("Bully", 50))
-	called = p.sent[0].Election.Election
+	ok = electionReply(election.OK, p.sent[0].Election.Election)
 	p.openFront()
 	p.pass(600 * ms) // the next twelve are asked
 	p.step(node.Event{Type: node.LinkUp, From: "P030"})

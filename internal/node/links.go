@@ -128,9 +128,9 @@ func (n *Node) watchable(needed []string) string {
 	return c
 }
 
-// awaitLinks has the failure detector wait for the links of a large group, where each bully links to
-// all, or to the front, from the start. (On a ring the link to the coordinator is made when there is
-// one.)
+// awaitLinks has the failure detector wait for the links of a large group, where each bully links
+// to all, or to the front, from the start. (On a ring the link to the coordinator is made when there
+// is one.)
 func (n *Node) awaitLinks(r *Roster) {
 	if !election.IsBully(r.Algorithm) {
 		return
@@ -144,7 +144,8 @@ func (n *Node) awaitLinks(r *Roster) {
 
 // A crowd may be too large for its machines: for two cores 100 processes are, and 20 are not. Where
 // T proves too short there, it may become perProcess for each of them. (Not the T of the lease
-// protocol, where it is the lease that adapts: LH10.) Rings, which wait for n times T, are left out.
+// protocol, where it is the lease that adapts: LH10.) Rings, which wait for n times T, are left
+// out.
 const perProcess = 50 * time.Millisecond
 
 // timing is the detector's form of the roster's timing.
