@@ -129,8 +129,8 @@ func (n *Node) watchable(needed []string) string {
 }
 
 // awaitLinks has the failure detector wait for the links of a large group, where each bully links
-// to all, or to the front, from the start. (On a ring the link to the coordinator is made when there
-// is one.)
+// to all, or to the front, from the start. (On a ring the link to the coordinator is made when
+// there is one.)
 func (n *Node) awaitLinks(r *Roster) {
 	if !election.IsBully(r.Algorithm) {
 		return
