@@ -70,6 +70,16 @@ func TestAnswersThatWaitForALink(t *testing.T) {
 
 	p = start(t, "P001", large("Bully", 50))
 	ok = electionReply(election.OK, p.sent[0].Election.Election)
+	p.pass(700 * ms)
+	p.openFront()
+	p.pass(600 * ms)
+	p.receive("P050", ok)
+	if got := p.node.T(); got != 1200*ms {
+		t.Errorf("P050 answers 600 ms after its link has opened, and T is %v", got)
+	}
+
+	p = start(t, "P001", large("Bully", 50))
+	ok = electionReply(election.OK, p.sent[0].Election.Election)
 	p.openFront()
 	p.pass(600 * ms) // the next twelve are asked
 	p.step(node.Event{Type: node.LinkUp, From: "P030"})
