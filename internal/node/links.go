@@ -73,8 +73,9 @@ func (n *Node) unlinked(before []string) {
 	}
 }
 
-// keepOpen adds the open links of a process of a crowd that has just started, which is not what it
-// will link to in the end: while others start, too, another one is the highest each time.
+// keepOpen adds the open links of a process of a crowd that has just started. While others start,
+// too, each of them is among the highest for a moment; links to them that are given up would be
+// made again.
 func (n *Node) keepOpen(links []string) []string {
 	if n.now.Boot >= n.peers.settled || !n.election.Reach().Crowd() {
 		n.peers.settled = 0
