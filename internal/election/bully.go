@@ -42,7 +42,7 @@ package election
 // within T = 2·Ttrans + Tprocess. Where they do not hold (late messages, partitions), two processes
 // may coordinate. T' is 2·T: the higher process's own wait for answers, and the travel of its
 // announcement. A link that the peer's kernel closes or refuses counts as the end of T for that
-// peer.
+// peer. front.go says what of this is otherwise in a crowd.
 type bully struct {
 	settling
 

@@ -8,8 +8,8 @@ import "time"
 // higher process asks this one, or the algorithm names another process, it leaves the question to
 // that one. It asks itself L and T after its turn, if it has not heard a leaseholder by then.
 //
-// In a group of more than 40, the processes below the twelve highest have to make links first, each
-// to all voters. Each further twelve have their turns n times 10 ms later than those before them:
+// In a group of more than 40, the processes below the twelve highest may have to make links first,
+// each to all voters. Each further twelve have their turns n times 10 ms later than those before them:
 // by then one of these has asked, if any runs.
 
 // The order in which processes ask (C8).
@@ -18,7 +18,7 @@ const (
 	// nextAsks is about how long it takes until one process has asked a large group.
 	nextAsks = 10 * time.Millisecond
 
-	// Crowd is that of internal/election: in a larger group only the front is linked to all.
+	// Crowd is that of internal/election: in a larger group of bullies only the front links to all.
 	Crowd = 40
 	// Front is how many processes that is.
 	Front = 12
