@@ -10,10 +10,10 @@ import "slices"
 //
 // Rule 1 asks the front first. If nobody of it answers within T, or can, the next twelve are asked,
 // and so on. So a process that elects itself has asked all above it, as in the book. T begins anew
-// when the link to one that was asked opens, and is not over while such a link is being made. Before
-// it has had a coordinator, a process waits T also for those whose links are closed or refused. T'
-// is longer by T for each twelve that who answered has to ask first. The price: where nobody of the
-// front answers, each further twelve cost T.
+// when the link to one that was asked opens, and is not over while such a link is being made.
+// Before it has had a coordinator, a process waits T also for those whose links are closed or
+// refused. T' is longer by T for each twelve that who answered has to ask first. The price: where
+// nobody of the front answers, each further twelve cost T.
 const Crowd = 40
 
 // frontLength is by how many processes the front grows.

@@ -9,8 +9,8 @@ import "time"
 // that one. It asks itself L and T after its turn, if it has not heard a leaseholder by then.
 //
 // In a group of more than 40, the processes below the twelve highest may have to make links first,
-// each to all voters. Each further twelve have their turns n times 10 ms later than those before them:
-// by then one of these has asked, if any runs.
+// each to all voters. Each further twelve have their turns n times 10 ms later than those before
+// them: by then one of these has asked, if any runs.
 
 // The order in which processes ask (C8).
 const (
