@@ -132,6 +132,7 @@ func (b *bully) win() { // rule 2
 }
 
 func (b *bully) receive(from Process, m Message) {
+	b.rest()
 	switch m.Kind {
 	case Election:
 		b.onElection(from, m)

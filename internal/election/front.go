@@ -126,15 +126,24 @@ func (b *bully) blocksBefore(p Process) int { return b.rankOf(p) / b.block() }
 
 // calledBy has this process of a crowd link to one that it has to answer.
 func (b *bully) calledBy(from Process) {
-	if !b.crowd() {
-		return
-	}
-	if !b.electing && !b.waits { // the others called in an election that is over
-		b.callers = b.callers[:0]
-	}
-	if !slices.Contains(b.callers, from.Name) {
+	if b.crowd() && !slices.Contains(b.callers, from.Name) {
 		b.callers, b.calls = append(b.callers, from.Name), b.calls+1
 	}
+}
+
+// rest forgets who was asked and who has called if that election is over, and T after it. Otherwise
+// the next T, after an announcement for which this process asked nobody, would have it link to them
+// again. So it comes before whatever begins T.
+func (b *bully) rest() {
+	if !b.electing && !b.waits {
+		b.asked, b.callers = Process{}, b.callers[:0]
+		b.awaited, b.answered = b.awaited[:0], b.answered[:0]
+	}
+}
+
+func (b *bully) contest(from Process) (now bool) {
+	b.rest()
+	return b.settling.contest(from)
 }
 
 func (b *bully) awaits(name string) bool {

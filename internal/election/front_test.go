@@ -193,6 +193,56 @@ func TestLinksToThoseThatWereAsked(t *testing.T) {
 	}
 }
 
+// Who was asked, or called, in an election that is over is not linked to again when another one
+// announces itself: each failover would have all processes of the crowd make those links at once.
+func TestAnElectionThatIsOverMakesNoLinks(t *testing.T) {
+	const front = "12: P30 to P41"
+	announced := []election.Event{
+		announcement("P20"), {Type: election.Timeout, Timer: election.AwaitStragglers},
+	}
+	unlinked := func(process string) election.Event {
+		return election.Event{Type: election.PeerUnlinked, Process: process}
+	}
+	for what, c := range map[string]struct {
+		end  []election.Event // of the election
+		next []election.Event
+	}{
+		"another one announces itself": {announced, []election.Event{announcement("P41")}},
+		"the lease had ended it": {[]election.Event{appoint("P20")},
+			[]election.Event{announcement("P41")}},
+		"a VIEW, while links are made": {announced, []election.Event{unlinked("P41"), unlinked("P40"),
+			unlinked("P39"), unlinked("P38"), view("P37", "P37")}},
+	} {
+		m := linked(t, "P3", 41, "")
+		m.Step(start)
+		m.Step(timeout)
+		m.Step(election.Event{
+			Type:        election.Receive,
+			Process:     "P1",
+			Incarnation: 1,
+			Message:     election.Message{Kind: election.Election, Election: id("P1", 1)},
+		})
+		if got, want := span(m.Links()), "25: P1 to P41"; got != want {
+			t.Fatalf("P1 has called, and P3 links to %s, want %s", got, want)
+		}
+		for _, e := range c.end {
+			m.Step(e)
+		}
+		if got := span(m.Links()); got != front {
+			t.Errorf("it is over, and P3 links to %s, want %s", got, front)
+		}
+		for _, e := range c.next {
+			m.Step(e)
+		}
+		if m.State().Electing {
+			t.Fatalf("%s: P3 elects", what)
+		}
+		if got := span(m.Links()); got != front {
+			t.Errorf("%s: P3 links to %s, want %s", what, got, front)
+		}
+	}
+}
+
 // A process that was asked has T to answer from when its link opens; while a link is being made,
 // nobody else is asked, for as many T as the group has processes.
 func TestWaitsForLinksOfACrowd(t *testing.T) {
@@ -300,9 +350,11 @@ func TestLinksToItsCallers(t *testing.T) {
 	}
 	m.Step(announcement("P41"))
 	expect("P41 has announced itself", "P2")
+	calls("P1", 1)
+	expect("P1 has called, too", "P1", "P2")
 	m.Step(election.Event{Type: election.Timeout, Timer: election.AwaitStragglers})
 	expect("T later")
-	calls("P1", 1)
+	calls("P1", 2)
 	expect("P1 has called", "P1")
 	m.Step(election.Event{Type: election.Change, Roster: processes(42)[1:]})
 	expect("P1 is on the roster no more")

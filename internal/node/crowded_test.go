@@ -31,6 +31,24 @@ func TestACrowdAgrees(t *testing.T) {
 			t.Errorf("%d handshakes; %d would link each process to each other one", c.shakes, all)
 		}
 	})
+	t.Run("250 whose coordinator comes and goes", func(t *testing.T) {
+		r := large("Bully", 250)
+		r.Heartbeat, r.Timeout = time.Second, 5*time.Second
+		c := newCrowd(t, r, 100*time.Microsecond, 60*time.Millisecond)
+		first := c.agree("they agree")
+		c.run(lease.LinksTake(len(r.Members))) // those that were needed at first only are given up
+		for range 3 {
+			before := c.shakes
+			c.kill(first)
+			c.agree("the survivors agree")
+			c.restart(first)
+			c.agree("it has taken over again")
+			c.run(2 * c.timeout)
+			if needed := 2 * (len(r.Members) - 1); c.shakes-before > needed {
+				t.Errorf("%d handshakes for one that came back, which needs %d", c.shakes-before, needed)
+			}
+		}
+	})
 }
 
 // guardedCrowd is a Guarded group with the default leases.
@@ -65,6 +83,7 @@ func (c *crowd) failsOver() {
 // do gets a core in turn.
 type crowd struct {
 	t         *testing.T
+	roster    *node.Roster
 	effort    time.Duration // that an event costs: more than it costs an agent
 	timeout   time.Duration // the upper bound of T
 	heartbeat time.Duration
@@ -81,6 +100,7 @@ type crowd struct {
 
 // crowded is one process of it.
 type crowded struct {
+	self    lease.Incarnation
 	name    string
 	node    *node.Node
 	runs    bool // it has started
@@ -117,6 +137,7 @@ const slice = 4 * time.Millisecond
 func newCrowd(t *testing.T, r *node.Roster, effort, apart time.Duration) *crowd {
 	c := &crowd{
 		t:         t,
+		roster:    r,
 		effort:    effort,
 		timeout:   r.Timeout,
 		heartbeat: r.Heartbeat,
@@ -125,28 +146,35 @@ func newCrowd(t *testing.T, r *node.Roster, effort, apart time.Duration) *crowd 
 		named:     map[string]*crowded{},
 	}
 	for i, m := range r.Members {
-		p := &crowded{
-			name:  m.Name,
-			links: map[string]*outgoing{},
-			rng:   rand.New(rand.NewPCG(1, uint64(i))),
-		}
-		p.node = node.New(node.Config{
-			Self: lease.Incarnation{
-				Name:    m.Name,
-				UID:     m.UID,
-				StateID: m.StateID,
-				Number:  1,
-			},
-			Now:  c.clocks(),
-			Seed: uint64(i),
-		})
+		p := c.process(lease.Incarnation{
+			Name:    m.Name,
+			UID:     m.UID,
+			StateID: m.StateID,
+			Number:  1,
+		}, uint64(i))
 		c.members, c.named[m.Name] = append(c.members, p), p
-		c.at(c.now+time.Duration(i)*apart, func() {
-			p.runs = true
-			c.give(p, node.Event{Type: node.RosterReceived, Roster: r}, c.effort)
-		})
+		c.at(c.now+time.Duration(i)*apart, func() { c.start(p) })
 	}
 	return c
+}
+
+func (c *crowd) process(self lease.Incarnation, seed uint64) *crowded {
+	return &crowded{
+		self:  self,
+		name:  self.Name,
+		links: map[string]*outgoing{},
+		rng:   rand.New(rand.NewPCG(self.Number, seed)),
+		node: node.New(node.Config{
+			Self: self,
+			Now:  c.clocks(),
+			Seed: seed,
+		}),
+	}
+}
+
+func (c *crowd) start(p *crowded) {
+	p.runs = true
+	c.give(p, node.Event{Type: node.RosterReceived, Roster: c.roster}, c.effort)
 }
 
 // large is a Classic roster of P001 to Pn, whose priorities are their numbers.
@@ -272,7 +300,7 @@ func (c *crowd) send(p *crowded, m node.Message) {
 		Type:        node.Received,
 		From:        p.name,
 		StateID:     "state-" + p.name,
-		Incarnation: 1,
+		Incarnation: p.self.Number,
 		Message:     m,
 	}, c.effort}
 	l := p.links[to]
@@ -344,8 +372,19 @@ func (c *crowd) kill(name string) {
 		if p.links[name] != nil {
 			p.links[name] = &outgoing{}
 			c.give(p, node.Event{Type: node.LinkDown, From: name}, c.effort)
+			c.redial(p, name, p.links[name])
 		}
 	}
+}
+
+// restart starts a process again that was killed.
+func (c *crowd) restart(name string) {
+	i := slices.Index(c.members, c.named[name])
+	self := c.named[name].self
+	self.Number++
+	p := c.process(self, uint64(i))
+	c.members[i], c.named[name] = p, p
+	c.start(p)
 }
 
 // stop has a process stand still: its kernel goes on.
