@@ -47,19 +47,15 @@ func newGroup(s *site, i int) *group {
 		name:      fmt.Sprintf("orders-%d", i),
 	}
 	for k := range s.processes {
-		n := s.nodes[i/s.perNode*s.processes+k]
-		a := &agent{
+		g.agents = append(g.agents, &agent{
 			group:   g,
 			ordinal: k,
 			number:  i*s.processes + k + 1,
 			name:    fmt.Sprintf("%s-%d", g.name, k),
-			node:    n,
+			node:    s.nodes[i/s.perNode*s.processes+k],
 			keyring: identity.NewKeyring(time.Now),
-		}
-		n.agents = append(n.agents, a)
-		g.agents = append(g.agents, a)
+		})
 	}
-	s.tally.add(1)
 	return g
 }
 

@@ -4,18 +4,37 @@ import (
 	"log/slog"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
+// newSite has so many groups of three, with agents and without, on nodes of their own.
+func newSite(groups, silent int) *site {
+	s := &site{
+		options: options{
+			groups:       groups,
+			silent:       silent,
+			processes:    3,
+			perNamespace: 1,
+			perNode:      1,
+		},
+		byName: map[types.NamespacedName]*group{},
+		tally:  newTally(),
+	}
+	for range 3 * (groups + silent) {
+		s.nodes = append(s.nodes, &node{})
+	}
+	return s
+}
+
 // trio is a group of three voters, as it is when all have heard of the roster.
 func trio(t *testing.T) *group {
 	t.Helper()
-	s := &site{options: options{processes: 3, perNamespace: 1, perNode: 1}, tally: newTally()}
-	s.nodes = []*node{{}, {}, {}}
-	g := newGroup(s, 0)
+	g := newSite(1, 0).newGroups()[0]
 	for _, a := range g.agents {
 		a.uid = "0123456789"
 		g.start(a, idle())
@@ -106,6 +125,23 @@ func TestANewGeneration(t *testing.T) {
 	hear(g, 8)
 	if g.coordinator != was || g.epoch != lease.NewEpoch(8, 1) {
 		t.Errorf("coordinator %v under %v", g.coordinator, g.epoch)
+	}
+}
+
+// Nobody waits for groups without agents, and no phase strikes them.
+func TestSilentGroups(t *testing.T) {
+	s := newSite(1, 2)
+	all := s.newGroups()
+	if len(all) != 3 || len(all[2].agents) != 3 {
+		t.Fatalf("%d groups, the last one with %d pods", len(all), len(all[2].agents))
+	}
+	if len(s.all) != 1 || len(s.byName) != 1 || s.tally.count() != 1 || s.agents() != 3 {
+		t.Errorf("%d groups and %d agents take part", len(s.all), s.agents())
+	}
+	for _, a := range all[2].agents {
+		if len(a.node.agents) != 0 {
+			t.Errorf("the node of %s has agents", a.name)
+		}
 	}
 }
 

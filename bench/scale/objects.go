@@ -56,22 +56,18 @@ func (s *site) makeObjects(ctx context.Context) error {
 	if err := s.makeNodes(ctx); err != nil {
 		return err
 	}
-	namespaces := (s.groups + s.perNamespace - 1) / s.perNamespace
+	groups := s.newGroups()
+	namespaces := (len(groups) + s.perNamespace - 1) / s.perNamespace
 	if err := s.makeNamespaces(ctx, namespaces); err != nil {
 		return err
 	}
-	for i := range s.groups {
-		g := newGroup(s, i)
-		s.all = append(s.all, g)
-		s.byName[types.NamespacedName{Namespace: g.namespace, Name: g.name}] = g
-	}
 	var made atomic.Int64
-	done := during(fmt.Sprintf("making %d groups with %d pods each", s.groups, s.processes),
+	done := during(fmt.Sprintf("making %d groups with %d pods each", len(groups), s.processes),
 		func() string { return fmt.Sprintf("%d groups", made.Load()) })
 	defer done()
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(requests)
-	for _, g := range s.all {
+	for _, g := range groups {
 		all.Go(func() error {
 			defer made.Add(1)
 			return s.makeGroup(ctx, g, template)
@@ -80,8 +76,29 @@ func (s *site) makeObjects(ctx context.Context) error {
 	return all.Wait()
 }
 
+// newGroups returns all groups. The first ones have agents, and statuses to wait for.
+func (s *site) newGroups() []*group {
+	groups := make([]*group, s.groups+s.silent)
+	for i := range groups {
+		groups[i] = newGroup(s, i)
+		if i < s.groups {
+			s.take(groups[i])
+		}
+	}
+	return groups
+}
+
+func (s *site) take(g *group) {
+	s.all = append(s.all, g)
+	s.byName[types.NamespacedName{Namespace: g.namespace, Name: g.name}] = g
+	s.tally.add(1)
+	for _, a := range g.agents {
+		a.node.agents = append(a.node.agents, a)
+	}
+}
+
 func (s *site) makeNodes(ctx context.Context) error {
-	blocks := (s.groups + s.perNode - 1) / s.perNode
+	blocks := (s.groups + s.silent + s.perNode - 1) / s.perNode
 	for i := range blocks * s.processes {
 		n := &node{
 			name:   fmt.Sprintf("node-%d", i),
