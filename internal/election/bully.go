@@ -51,7 +51,6 @@ type bully struct {
 	awaited  []string // asked, and neither answered nor known to have failed
 	answered []string // answered: one of them will announce itself
 	callers  []string // in a crowd: have asked this process
-	calls    int      // how often that has changed
 }
 
 func (b *bully) recover() { // rule 6
@@ -166,6 +165,7 @@ func (b *bully) onElection(from Process, m Message) { // rule 4
 		b.gone(from.Name) // it asks this process, so it will not answer this process's ELECTION
 	case b.justElected(from):
 		b.uncounted++ // the OK is of an election that is over, and not of the next one
+		b.linger()
 	default:
 		b.call(why, m.Election.Initiator)
 	}
@@ -223,6 +223,7 @@ func (b *bully) timeout(t Timer) {
 	switch {
 	case t == AwaitStragglers:
 		b.settled()
+		b.rest()
 	case !b.electing:
 	case t == AwaitAnswer && b.awaitsLinks():
 		b.awaitAgain()

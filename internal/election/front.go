@@ -1,6 +1,9 @@
 package election
 
-import "slices"
+import (
+	"hash/maphash"
+	"slices"
+)
 
 // Crowd is the most processes of a group in which all bullies link to each other. A hundred would
 // make 4,950 connections, each of which costs both ends CPU and memory; so in a larger group, a
@@ -24,9 +27,10 @@ type Reach struct {
 	crowd    bool // false: Links says all
 	everyone bool
 	front    int    // so many of the highest
-	asked    string // the lowest of those that were asked
-	calls    int    // how often the list of callers has changed
+	partners uint64 // the sum of their hashes
 }
+
+var seed = maphash.MakeSeed()
 
 // Crowd reports whether links say less than in a smaller group: what is not linked is not known.
 func (r Reach) Crowd() bool { return r.crowd }
@@ -71,8 +75,7 @@ func (b *bully) front() int {
 }
 
 // reach says to whom this process links: to everybody if it belongs to the front or coordinates.
-// Otherwise to the front, to those that it has asked last, until T after the announcement, and as
-// long to those that it has to answer.
+// Otherwise to the front and to its partners.
 func (b *bully) reach() Reach {
 	if !b.crowd() {
 		return Reach{}
@@ -83,8 +86,8 @@ func (b *bully) reach() Reach {
 		everyone: b.coordinator == b.self.Name || b.rankOf(b.self) < front,
 		front:    front,
 	}
-	if b.electing || b.waits {
-		r.asked, r.calls = b.asked.Name, b.calls
+	for name := range b.partners {
+		r.partners += maphash.String(seed, name)
 	}
 	return r
 }
@@ -95,15 +98,48 @@ func (b *bully) links() []string {
 		return b.otherNames()
 	}
 	var names []string
+	partners := slices.Collect(b.partners)
 	for i, q := range b.ranked {
-		asked := r.asked != "" &&
-			(slices.Contains(b.awaited, q.Name) || slices.Contains(b.answered, q.Name))
-		called := r.calls > 0 && slices.Contains(b.callers, q.Name)
-		if q.Name != b.self.Name && (i < r.front || asked || called) {
+		if q.Name != b.self.Name && (i < r.front || slices.Contains(partners, q.Name)) {
 			names = append(names, q.Name)
 		}
 	}
 	return names
+}
+
+// partners yields those that this process has asked last and those that it has to answer.
+func (b *bully) partners(yield func(string) bool) {
+	if !b.engaged() {
+		return
+	}
+	for _, names := range [...][]string{b.awaited, b.answered, b.callers} {
+		for _, name := range names {
+			if !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+// engaged reports whether this process takes part in an election, or T is not over since the last
+// announcement.
+func (b *bully) engaged() bool { return b.electing || b.waits }
+
+// rest forgets the partners of an election that is over. Otherwise the next T, after an announcement
+// for which this process asked nobody, would have it link to them again. It is for the end of T, and
+// for what comes in after an election that the lease has ended, which T does not follow.
+func (b *bully) rest() {
+	if !b.engaged() {
+		b.awaited, b.answered, b.callers = b.awaited[:0], b.answered[:0], b.callers[:0]
+	}
+}
+
+// linger keeps the partners for T where no election follows on an answer.
+func (b *bully) linger() {
+	if b.crowd() && !b.engaged() {
+		b.waits = true
+		b.wait(AwaitStragglers, 1)
+	}
 }
 
 // hasAsked reports whether this process has asked q in its newest election, or passed it over.
@@ -124,26 +160,11 @@ func (b *bully) opensBlock(q Process) bool {
 // in a smaller group it may not announce itself.
 func (b *bully) blocksBefore(p Process) int { return b.rankOf(p) / b.block() }
 
-// calledBy has this process of a crowd link to one that it has to answer.
+// calledBy makes one that this process has to answer its partner.
 func (b *bully) calledBy(from Process) {
 	if b.crowd() && !slices.Contains(b.callers, from.Name) {
-		b.callers, b.calls = append(b.callers, from.Name), b.calls+1
+		b.callers = append(b.callers, from.Name)
 	}
-}
-
-// rest forgets who was asked and who has called if that election is over, and T after it. Otherwise
-// the next T, after an announcement for which this process asked nobody, would have it link to them
-// again. So it comes before whatever begins T.
-func (b *bully) rest() {
-	if !b.electing && !b.waits {
-		b.asked, b.callers = Process{}, b.callers[:0]
-		b.awaited, b.answered = b.awaited[:0], b.answered[:0]
-	}
-}
-
-func (b *bully) contest(from Process) (now bool) {
-	b.rest()
-	return b.settling.contest(from)
 }
 
 func (b *bully) awaits(name string) bool {

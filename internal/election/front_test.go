@@ -193,35 +193,29 @@ func TestLinksToThoseThatWereAsked(t *testing.T) {
 	}
 }
 
-// Who was asked, or called, in an election that is over is not linked to again when another one
-// announces itself: each failover would have all processes of the crowd make those links at once.
+// Who was asked, or called, in an election that is over is not linked to again when something else
+// happens: each failover would have all processes of the crowd make those links at once.
 func TestAnElectionThatIsOverMakesNoLinks(t *testing.T) {
 	const front = "12: P30 to P41"
 	announced := []election.Event{
 		announcement("P20"), {Type: election.Timeout, Timer: election.AwaitStragglers},
 	}
+	appointed := []election.Event{appoint("P20")}
 	unlinked := func(process string) election.Event {
 		return election.Event{Type: election.PeerUnlinked, Process: process}
 	}
-	for what, c := range map[string]struct {
-		end  []election.Event // of the election
-		next []election.Event
-	}{
+	for what, c := range map[string]struct{ end, next []election.Event }{
 		"another one announces itself": {announced, []election.Event{announcement("P41")}},
-		"the lease had ended it": {[]election.Event{appoint("P20")},
-			[]election.Event{announcement("P41")}},
+		"the lease had ended it":       {appointed, []election.Event{announcement("P41")}},
+		"the coordinator is suspected": {announced, []election.Event{
+			{Type: election.Suspect, Process: "P20"}}},
 		"a VIEW, while links are made": {announced, []election.Event{unlinked("P41"), unlinked("P40"),
 			unlinked("P39"), unlinked("P38"), view("P37", "P37")}},
 	} {
 		m := linked(t, "P3", 41, "")
 		m.Step(start)
 		m.Step(timeout)
-		m.Step(election.Event{
-			Type:        election.Receive,
-			Process:     "P1",
-			Incarnation: 1,
-			Message:     election.Message{Kind: election.Election, Election: id("P1", 1)},
-		})
+		m.Step(call("P1", 1))
 		if got, want := span(m.Links()), "25: P1 to P41"; got != want {
 			t.Fatalf("P1 has called, and P3 links to %s, want %s", got, want)
 		}
@@ -234,12 +228,38 @@ func TestAnElectionThatIsOverMakesNoLinks(t *testing.T) {
 		for _, e := range c.next {
 			m.Step(e)
 		}
-		if m.State().Electing {
-			t.Fatalf("%s: P3 elects", what)
-		}
 		if got := span(m.Links()); got != front {
 			t.Errorf("%s: P3 links to %s, want %s", what, got, front)
 		}
+	}
+}
+
+// While a large group makes its links, an ELECTION that comes long after the announcement begins
+// none. The OK needs a link all the same.
+func TestAnswersWhileLinksAreMade(t *testing.T) {
+	m := machine(t, "Bully", "P20", 41, "P41")
+	m.Step(election.Event{Type: election.PeerUp, Process: "P41"})
+	if text := sent(m.Step(call("P1", 1))); text != "P1 OK" {
+		t.Fatalf("P1 has called, and P20 sends %q", text)
+	}
+	if got, want := span(m.Links()), "13: P1 to P41"; got != want {
+		t.Errorf("P1 has called, and P20 links to %s, want %s", got, want)
+	}
+	for range 42 { // as many T may pass as the group has processes
+		m.Step(election.Event{Type: election.Timeout, Timer: election.AwaitStragglers})
+	}
+	if got, want := span(m.Links()), "12: P30 to P41"; got != want {
+		t.Errorf("then it links to %s, want %s", got, want)
+	}
+}
+
+// call is the ELECTION of a process.
+func call(process string, sequence uint64) election.Event {
+	return election.Event{
+		Type:        election.Receive,
+		Process:     process,
+		Incarnation: 1,
+		Message:     election.Message{Kind: election.Election, Election: id(process, sequence)},
 	}
 }
 
@@ -324,12 +344,7 @@ func TestAnswerOfTheSecondBlock(t *testing.T) {
 func TestLinksToItsCallers(t *testing.T) {
 	m := linked(t, "P20", 41, "P41")
 	calls := func(process string, sequence uint64) string {
-		return sent(m.Step(election.Event{
-			Type:        election.Receive,
-			Process:     process,
-			Incarnation: 1,
-			Message:     election.Message{Kind: election.Election, Election: id(process, sequence)},
-		}))
+		return sent(m.Step(call(process, sequence)))
 	}
 	expect := func(when string, want ...string) {
 		t.Helper()
