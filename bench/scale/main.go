@@ -146,8 +146,8 @@ func parse(args []string) (o options, err error) {
 	f.SortFlags = false
 	f.IntVar(&o.groups, "groups", 200, "how many ElectionGroups")
 	f.IntVar(&o.processes, "processes", 5, "the pods of each group, 3 to 50")
-	f.IntVar(&o.silent, "silent", 0, "so many groups more, whose pods have no agents: the manager keeps "+
-		"them in its caches, and they need no open files")
+	f.IntVar(&o.silent, "silent", 0, "so many groups more, whose pods have no agents: the manager "+
+		"keeps them in its caches, and they need no open files")
 	f.StringSliceVar(&o.phases, "phases",
 		[]string{"rest", "failovers", "reconnect", "node", "coldstart"},
 		"what to measure, of "+strings.Join(phaseNames(), ", "))
@@ -192,8 +192,8 @@ func (o options) validate() error {
 	}
 	switch {
 	case o.groups < 1 || o.silent < 0 || o.groups+o.silent > 20_000:
-		return fmt.Errorf("--groups %d, --silent %d: must be 1 or more and 0 or more, and 20000 together "+
-			"at most", o.groups, o.silent)
+		return fmt.Errorf("--groups %d, --silent %d: must be at least 1 and 0, and at most 20000 "+
+			"together", o.groups, o.silent)
 	case o.processes < 3 || o.processes > 50:
 		return fmt.Errorf("--processes %d: must be 3 to 50", o.processes)
 	case o.perNamespace < 1 || o.perNode < 1 || o.at < 1 || o.cut < 1:

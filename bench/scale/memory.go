@@ -12,7 +12,11 @@ func (s *site) measureEmpty(ctx context.Context) error {
 }
 
 func (s *site) measureObjects(ctx context.Context) error {
-	return s.measureMemory(ctx, "objects", s.managers[0], "leader")
+	leader, err := s.leading()
+	if err != nil {
+		return err
+	}
+	return s.measureMemory(ctx, "objects", leader, "leader")
 }
 
 // measureMemory adds what a manager has in memory, as it is and after a collection of garbage.
