@@ -125,9 +125,10 @@ func (b *bully) partners(yield func(string) bool) {
 // announcement.
 func (b *bully) engaged() bool { return b.electing || b.waits }
 
-// rest forgets the partners of an election that is over. Otherwise the next T, after an announcement
-// for which this process asked nobody, would have it link to them again. It is for the end of T, and
-// for what comes in after an election that the lease has ended, which T does not follow.
+// rest forgets the partners of an election that is over. Otherwise the next T, after an
+// announcement for which this process asked nobody, would have it link to them again. It is for the
+// end of T, and for what comes in after an election that the lease has ended, which T does not
+// follow.
 func (b *bully) rest() {
 	if !b.engaged() {
 		b.awaited, b.answered, b.callers = b.awaited[:0], b.answered[:0], b.callers[:0]
