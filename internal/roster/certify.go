@@ -20,9 +20,10 @@ func (c *accepted) join(request *rosterpb.JoinRequest) error {
 		if err != nil {
 			answer = &rosterpb.JoinResponse{Refused: refusalOf(err)}
 		}
-		c.joining.Store(false)
+		stranger := c.name == identity.Name{}
+		c.joining.Store(stranger) // the answer to a stranger is the last
 		err = c.send(&rosterpb.ToAgent{Message: &rosterpb.ToAgent_Joined{Joined: answer}})
-		if c.name == (identity.Name{}) {
+		if stranger {
 			c.end(err)
 		}
 	})

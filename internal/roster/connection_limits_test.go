@@ -3,6 +3,7 @@ package roster
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -190,9 +191,9 @@ func TestAConnectionHasOneJoinAtATime(t *testing.T) {
 	if no := answer.GetJoined().GetRefused(); err != nil || no != nil {
 		t.Errorf("the other one: %v (%v)", no, err)
 	}
-	_ = honest.send(&rosterpb.ToManager{Message: &rosterpb.ToManager_Join{}})
-	if answer, err := honest.receive(patience); err == nil {
-		t.Errorf("after the answer it goes on: %v", answer)
+	// strangers that say nothing are sent away after strangerWithin
+	if answer, err := honest.receive(strangerWithin / 2); !errors.Is(err, io.EOF) {
+		t.Errorf("after the answer it stays: %v (%v)", answer, err)
 	}
 	key, cert := issue(t, authority, a, time.Now())
 	agent := m.dial(t, key, cert)
@@ -201,6 +202,39 @@ func TestAConnectionHasOneJoinAtATime(t *testing.T) {
 			t.Errorf("a renewal: %v", err)
 		}
 	}
+}
+
+// The answer to a stranger's Join is the last: while it is being sent there is no other Join.
+func TestAStrangerJoinsOnce(t *testing.T) {
+	m := newManager(t)
+	near, far := net.Pipe()
+	defer far.Close()
+	slow := reluctant{sends: make(chan struct{}, 8), goOn: make(chan struct{})}
+	stranger := &accepted{
+		server:   m.Server,
+		ctx:      t.Context(),
+		raw:      near,
+		messages: delimited.New(slow, maxMessageSize),
+	}
+	join := &rosterpb.JoinRequest{Token: "a", Csr: request(t)}
+	must(t, stranger.join(join))
+	<-slow.sends
+	if err := stranger.join(join); codeOf(err) != rosterpb.Refusal_BUSY {
+		t.Errorf("a second Join while the first one is answered: %v", err)
+	}
+	close(slow.goOn)
+}
+
+// reluctant takes what is written only when it may go on.
+type reluctant struct {
+	io.Reader
+	sends, goOn chan struct{}
+}
+
+func (r reluctant) Write(b []byte) (int, error) {
+	r.sends <- struct{}{}
+	<-r.goOn
+	return len(b), nil
 }
 
 // A stranger's report is not read: a small one can be large in memory.
