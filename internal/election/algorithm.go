@@ -27,7 +27,9 @@ type algorithm interface {
 	peerUp(p Process)
 	// links returns the names of the processes to which the algorithm sends.
 	links() []string
-	// reach says that in short, of a crowd.
+	// crowd reports whether they are fewer than in a smaller group.
+	crowd() bool
+	// reach says in short which they are, of a crowd.
 	reach() Reach
 	// awaits reports whether an answer of that process would be in time.
 	awaits(process string) bool

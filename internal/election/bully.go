@@ -131,7 +131,7 @@ func (b *bully) win() { // rule 2
 }
 
 func (b *bully) receive(from Process, m Message) {
-	b.rest()
+	b.forgetPartners()
 	switch m.Kind {
 	case Election:
 		b.onElection(from, m)
@@ -223,7 +223,7 @@ func (b *bully) timeout(t Timer) {
 	switch {
 	case t == AwaitStragglers:
 		b.settled()
-		b.rest()
+		b.forgetPartners()
 	case !b.electing:
 	case t == AwaitAnswer && b.awaitsLinks():
 		b.awaitAgain()

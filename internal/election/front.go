@@ -22,18 +22,15 @@ const Crowd = 40
 // frontLength is by how many processes the front grows.
 const frontLength = 12
 
-// Reach changes whenever the links of a crowd do, unless its roster has changed.
+// Reach changes whenever the links of a crowd do, unless its roster has changed. Of a smaller group
+// it is zero.
 type Reach struct {
-	crowd    bool // false: Links says all
 	everyone bool
 	front    int    // so many of the highest
 	partners uint64 // the sum of their hashes
 }
 
-var seed = maphash.MakeSeed()
-
-// Crowd reports whether links say less than in a smaller group: what is not linked is not known.
-func (r Reach) Crowd() bool { return r.crowd }
+var partnerHash = maphash.MakeSeed()
 
 // block is by how many processes the front grows; in a group that is no crowd, all belong to it.
 func (b *bully) block() int {
@@ -82,19 +79,18 @@ func (b *bully) reach() Reach {
 	}
 	front := b.front()
 	r := Reach{
-		crowd:    true,
 		everyone: b.coordinator == b.self.Name || b.rankOf(b.self) < front,
 		front:    front,
 	}
 	for name := range b.partners {
-		r.partners += maphash.String(seed, name)
+		r.partners += maphash.String(partnerHash, name)
 	}
 	return r
 }
 
 func (b *bully) links() []string {
 	r := b.reach()
-	if !r.crowd || r.everyone {
+	if !b.crowd() || r.everyone {
 		return b.otherNames()
 	}
 	var names []string
@@ -125,11 +121,10 @@ func (b *bully) partners(yield func(string) bool) {
 // announcement.
 func (b *bully) engaged() bool { return b.electing || b.waits }
 
-// rest forgets the partners of an election that is over. Otherwise the next T, after an
-// announcement for which this process asked nobody, would have it link to them again. It is for the
-// end of T, and for what comes in after an election that the lease has ended, which T does not
-// follow.
-func (b *bully) rest() {
+// forgetPartners is called when an election may be over: when T is, and when the next message comes,
+// because T does not follow on an election that the lease has ended. Partners that are kept would
+// be linked to again in the next T, also after an announcement for which this process asked nobody.
+func (b *bully) forgetPartners() {
 	if !b.engaged() {
 		b.awaited, b.answered, b.callers = b.awaited[:0], b.answered[:0], b.callers[:0]
 	}
@@ -138,8 +133,7 @@ func (b *bully) rest() {
 // linger keeps the partners for T where no election follows on an answer.
 func (b *bully) linger() {
 	if b.crowd() && !b.engaged() {
-		b.waits = true
-		b.wait(AwaitStragglers, 1)
+		b.awaitStragglers()
 	}
 }
 
@@ -198,6 +192,7 @@ func (b *bully) peerUp(p Process) {
 // alone is what an algorithm says that knows no crowds.
 type alone struct{}
 
+func (alone) crowd() bool        { return false }
 func (alone) reach() Reach       { return Reach{} }
 func (alone) awaits(string) bool { return false }
 func (alone) awaitsLinks() bool  { return false }

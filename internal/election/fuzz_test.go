@@ -44,7 +44,7 @@ func FuzzStep(f *testing.F) {
 			widest = max(widest, len(roster))
 			reach, links := m.Reach(), slices.Clone(m.Links())
 			out := m.Step(e)
-			if e.Type != election.Change && m.Reach().Crowd() && m.Reach() == reach &&
+			if e.Type != election.Change && m.Crowd() && m.Reach() == reach &&
 				!slices.Equal(m.Links(), links) {
 				t.Fatalf("the links are %v, were %v, and Reach is the same, after %+v", m.Links(), links, e)
 			}

@@ -166,6 +166,10 @@ func (m *Machine) Linked(name string) bool {
 // is needed to watch it: that is the driver's task.
 func (m *Machine) Links() []string { return m.algorithm.links() }
 
+// Crowd reports whether Links names fewer than in a smaller group: nothing is known of a process to
+// which there is no link.
+func (m *Machine) Crowd() bool { return m.algorithm.crowd() }
+
 // Reach says in short which processes Links names, of a crowd.
 func (m *Machine) Reach() Reach { return m.algorithm.reach() }
 
@@ -230,7 +234,7 @@ func (m *Machine) peerDown(name string) {
 // that it was the coordinator, and why it is not any more.
 func (m *Machine) peerUnlinked(name string) {
 	p, ok := m.peers[name]
-	if !ok || p.link != up && !m.Reach().Crowd() {
+	if !ok || p.link != up && !m.Crowd() {
 		return
 	}
 	p.link = unknown

@@ -16,10 +16,15 @@ type settling struct {
 	waited    int      // how often it was too early to ask them when T was over
 }
 
-// settle begins T.
+// settle begins T after an announcement.
 func (s *settling) settle() {
-	s.recent, s.waits = true, true
+	s.recent = true
 	s.undisputed()
+	s.awaitStragglers()
+}
+
+func (s *settling) awaitStragglers() {
+	s.waits = true
 	s.wait(AwaitStragglers, 1)
 }
 
@@ -36,8 +41,7 @@ func (s *settling) contest(from Process) (now bool) {
 		if !s.forming() {
 			return true
 		}
-		s.waits = true
-		s.wait(AwaitStragglers, 1)
+		s.awaitStragglers()
 	}
 	if s.contested != s.decision {
 		s.contested, s.against = s.decision, s.against[:0]
@@ -64,7 +68,7 @@ func (s *settling) settled() {
 	s.recent, s.waits = false, len(s.open()) > 0 && s.forming()
 	if s.waits {
 		s.waited++
-		s.wait(AwaitStragglers, 1)
+		s.awaitStragglers()
 	}
 }
 

@@ -60,7 +60,7 @@ func (n *Node) relink() {
 // unlinked has the process of a crowd forget what it knew of those to whom it links no more: a link
 // that was down ends without a word, and one that is open is used no more.
 func (n *Node) unlinked(before []string) {
-	if !n.election.Reach().Crowd() {
+	if !n.election.Crowd() {
 		return
 	}
 	for _, name := range before {
@@ -77,7 +77,7 @@ func (n *Node) unlinked(before []string) {
 // too, each of them is among the highest for a moment; links to them that are given up would be
 // made again.
 func (n *Node) keepOpen(links []string) []string {
-	if n.now.Boot >= n.peers.settled || !n.election.Reach().Crowd() {
+	if n.now.Boot >= n.peers.settled || !n.election.Crowd() {
 		n.peers.settled = 0
 		return links
 	}

@@ -109,7 +109,7 @@ func (n *Node) linkChanged(e *Event) {
 		n.answersWaited(e.From)
 		n.linkUp(e.From)
 	case LinkDown:
-		if n.election.Reach().Crowd() && !n.linksTo(e.From) {
+		if n.election.Crowd() && !n.linksTo(e.From) {
 			return // it was given up meanwhile
 		}
 		n.linkDown(e.From)

@@ -107,7 +107,7 @@ func (n *network) boot(p int32, c election.Config) error {
 // openLinks opens the links of a process of a crowd, which would wait for that. (Its VIEWs say
 // nothing new.)
 func openLinks(m *election.Machine, c election.Config) {
-	if !m.Reach().Crowd() {
+	if !m.Crowd() {
 		return
 	}
 	for _, p := range c.Roster {
