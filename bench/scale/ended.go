@@ -6,7 +6,7 @@ import (
 )
 
 // replaceEnded starts managers again that have ended, as a kubelet does. While tens of thousands of
-// objects are made, an API server may not answer for longer than a Lease lasts.
+// objects are made, a manager may not get its Lease renewed in time.
 func (s *site) replaceEnded(ctx context.Context) error {
 	ended := 0
 	for i, m := range s.managers {
