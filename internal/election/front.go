@@ -121,9 +121,10 @@ func (b *bully) partners(yield func(string) bool) {
 // announcement.
 func (b *bully) engaged() bool { return b.electing || b.waits }
 
-// forgetPartners is called when an election may be over: when T is, and when the next message comes,
-// because T does not follow on an election that the lease has ended. Partners that are kept would
-// be linked to again in the next T, also after an announcement for which this process asked nobody.
+// forgetPartners is called when an election may be over: when T is, and when the next message
+// comes, because T does not follow on an election that the lease has ended. Partners that are kept
+// would be linked to again in the next T, also after an announcement for which this process asked
+// nobody.
 func (b *bully) forgetPartners() {
 	if !b.engaged() {
 		b.awaited, b.answered, b.callers = b.awaited[:0], b.answered[:0], b.callers[:0]
