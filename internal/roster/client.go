@@ -74,7 +74,7 @@ type Client struct {
 	// The fields below are used by Run only.
 	reconnect  reconnection
 	refused    bool      // the last attempt failed because of our certificate, or of what we trust
-	unanswered int       // attempts in a row that reached somebody who said nothing
+	unanswered int       // attempts in a row that reached the manager, and it said nothing
 	renewed    time.Time // when the certificate was renewed last; zero: it was not
 }
 

@@ -19,7 +19,8 @@ type connection struct {
 	raw      net.Conn
 	messages *delimited.Stream
 	leave    func() bool // the connection no longer ends with the context
-	unproved bool        // what accepted it did not prove that it is the manager
+	proved   bool        // what accepted it has proved that it is the manager
+	unproved bool        // it has shown that it is not
 }
 
 // connect opens a connection with these credentials, which ends with ctx. It returns nil if nobody
@@ -36,7 +37,7 @@ func (c *Client) connect(ctx context.Context, keyring *identity.Keyring) (*conne
 	verify := config.VerifyConnection
 	config.VerifyConnection = func(state tls.ConnectionState) error {
 		err := verify(state)
-		conn.unproved = err != nil
+		conn.proved, conn.unproved = err == nil, err != nil
 		return err
 	}
 	secured := tls.Client(raw, config)

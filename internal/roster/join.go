@@ -10,10 +10,11 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
-// mostUnanswered is after how many unanswered attempts the agent joins by token, in case the other
-// end does not say that it refuses the certificate (an alert of TLS may be lost). It is not the
-// first one, and none while all agents come back to another manager: that sends away those that are
-// too many, and a Join costs it and the API server far more than a subscription.
+// mostUnanswered is after how many unanswered attempts the agent joins by token, in case the manager
+// does not say that it refuses the certificate (an alert of TLS may be lost). It is not the first
+// one, and none while all agents come back to another manager: a Join costs that and the API server
+// far more than a subscription. A manager sends away those that are too many before it proves that
+// it is one, so that is no reason to join, however often.
 const mostUnanswered = 5
 
 // needsCertificate reports whether the next attempt begins with a Join by token: there is no
@@ -31,7 +32,9 @@ func (c *Client) needsCertificate() bool {
 // for the manager.
 func (c *Client) failed(conn *connection, err error) error {
 	c.refused = conn.unproved || codeOf(err) == rosterpb.Refusal_UNAUTHENTICATED
-	c.unanswered++
+	if conn.proved {
+		c.unanswered++
+	}
 	if conn.unproved {
 		return &unprovedError{cause: err, until: c.pinned()}
 	}
