@@ -36,10 +36,17 @@ type accepted struct {
 // serve shakes hands and has the connection served, by another goroutine, because the handshake
 // needs a far larger stack than a connection does for the hours that follow.
 func (s *Server) serve(ctx context.Context, raw net.Conn, config *tls.Config) {
-	conn := tls.Server(raw, config)
 	shaking, cancel := context.WithTimeout(ctx, handshakeWithin)
 	defer cancel()
-	if err := conn.HandshakeContext(shaking); err != nil {
+	shake := &handshake{
+		Conn:      raw,
+		turns:     s.shaking,
+		cancelled: shaking.Done(),
+	}
+	conn := tls.Server(shake, config)
+	err := conn.HandshakeContext(shaking)
+	shake.end()
+	if err != nil {
 		raw.Close() // TLS has said why, if it could
 		return
 	}
