@@ -91,7 +91,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Logger:    options.Logger,
 	})
 	trust := ca.NewTrustBundle(mgr.GetClient(), options.Namespace)
-	if err := setupGroups(mgr, options, rosters, sightings, trust.Problems); err != nil {
+	if err := setupGroups(ctx, mgr, options, rosters, sightings, trust.Problems); err != nil {
 		return err
 	}
 	if err := trust.SetupWithManager(mgr); err != nil {
@@ -160,7 +160,7 @@ func admissionClient(mgr ctrl.Manager) (client.Client, error) {
 	return client.New(config, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 }
 
-func setupGroups(mgr ctrl.Manager, options Options, rosters *roster.Server,
+func setupGroups(ctx context.Context, mgr ctrl.Manager, options Options, rosters *roster.Server,
 	sightings *roster.Sightings, trust group.TrustProblems) error {
 	groups := &group.Reconciler{
 		Client:    mgr.GetClient(),
@@ -188,5 +188,5 @@ func setupGroups(mgr ctrl.Manager, options Options, rosters *roster.Server,
 	if err := mgr.Add(leftovers); err != nil {
 		return err
 	}
-	return groups.SetupWithManager(mgr)
+	return groups.SetupWithManager(ctx, mgr)
 }

@@ -152,7 +152,7 @@ func (o *observation) knownPods(newest *membership.Roster) map[types.UID]bool {
 func (r *Reconciler) podsOf(ctx context.Context, key types.NamespacedName) ([]*corev1.Pod, error) {
 	list := &corev1.PodList{}
 	err := r.Client.List(ctx, list, client.InNamespace(key.Namespace),
-		client.MatchingLabels{v1.GroupLabel: key.Name})
+		client.MatchingFields{podsByGroup: key.Name})
 	if err != nil {
 		return nil, err
 	}
