@@ -49,6 +49,7 @@ func (w *writes) Disband(_, group string) { _ = w.note("disband " + group) }
 func (w *writes) Recall(_, group string)  { _ = w.note("recall " + group) }
 
 func (w *writes) Grace() time.Duration { return 7 * time.Second }
+func (w *writes) Returning() time.Time { return noon }
 
 func (w *writes) Held(_, _ string) (roster.Roster, bool) { return w.held, w.held.GroupUID != "" }
 
@@ -283,11 +284,11 @@ func TestWhatIsKnownOfAgents(t *testing.T) {
 	}
 }
 
-// How long agents take to come back is the publisher's to say: it has told them.
+// How long agents take to come back is the publisher's to say: it has told them, and sees them.
 func TestGraceIsAsLongAsAgentsTakeToComeBack(t *testing.T) {
 	o, err := reading(t, newScene(3)).observe(t.Context(), keyIn("g"))
-	if want := new(writes).Grace(); err != nil || o.grace != want {
-		t.Errorf("%v, %v; want %v", o.grace, err, want)
+	if want := new(writes).Grace(); err != nil || o.grace != want || o.returning != noon {
+		t.Errorf("%v, %v, returning since %v; want %v", o.grace, err, o.returning, want)
 	}
 }
 

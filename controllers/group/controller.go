@@ -24,6 +24,9 @@ type Publisher interface {
 	Held(namespace, group string) (roster.Roster, bool)
 	// Grace is how long an agent may take to come back whose connection has broken.
 	Grace() time.Duration
+	// Returning returns since when agents have been coming back in great numbers, so that some of
+	// them take longer; zero: they do not.
+	Returning() time.Time
 }
 
 // TrustProblems knows the namespaces in which agents may not know the manager; ca.TrustProblems

@@ -2,7 +2,6 @@ package group
 
 import (
 	"slices"
-	"time"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/membership"
@@ -45,7 +44,7 @@ func authorised(all []process, o observation) choice {
 		return last
 	}
 	floor := max(o.epoch, epochOf(o.published))
-	name, epoch := majorityFollows(members, o, 0)
+	name, epoch := majorityFollows(members, o, false)
 	if name == "" {
 		return c.stands(members, all, o)
 	}
@@ -60,11 +59,11 @@ func authorised(all []process, o observation) choice {
 	return c
 }
 
-// stands keeps the published coordinator for a moment if all that is missing for a majority are
-// agents whose connection has just broken: as a rule they are back at once, and what they said
-// still holds.
+// stands keeps the published coordinator for a while if all that is missing for a majority are
+// agents whose connection broke and that count as coming back: as a rule they are back at once, and
+// what they said still holds.
 func (c choice) stands(members []v1.RosterMember, all []process, o observation) choice {
-	name, epoch := majorityFollows(members, o, o.grace)
+	name, epoch := majorityFollows(members, o, true)
 	if name == "" || name != coordinatorName(o.published) || epoch < epochOf(o.published) ||
 		!mayAct(all, name, o) {
 		return c
@@ -72,7 +71,7 @@ func (c choice) stands(members []v1.RosterMember, all []process, o observation) 
 	c.name, c.epoch = name, max(o.epoch, epochOf(o.published))
 	for _, m := range members {
 		if s := o.sightings[m.UID]; !reports(m, o) {
-			if left := s.Since.Add(o.grace).Sub(o.now); left > 0 {
+			if left := o.backUntil(s.Since).Sub(o.now); left > 0 {
 				c.recheck = sooner(c.recheck, left)
 			}
 		}
@@ -81,15 +80,15 @@ func (c choice) stands(members []v1.RosterMember, all []process, o observation) 
 }
 
 // majorityFollows returns the process that a majority of the voters follow, and the epoch. Voters
-// count that report now, or did so less than within ago and have not said that they leave.
-func majorityFollows(members []v1.RosterMember, o observation,
-	within time.Duration) (string, int64) {
+// count that report now, and if awaited also those that count as coming back and have not said that
+// they leave.
+func majorityFollows(members []v1.RosterMember, o observation, awaited bool) (string, int64) {
 	epochs := map[string][]int64{}
 	for _, m := range members {
 		s, seen := o.sightings[m.UID]
-		recent := seen && s.Report.StateID == m.StateID && !s.Report.Leaving &&
-			o.now.Sub(s.Since) < within
-		if (reports(m, o) || recent) && follows(s.Report) {
+		returns := awaited && seen && s.Report.StateID == m.StateID && !s.Report.Leaving &&
+			o.now.Before(o.backUntil(s.Since))
+		if (reports(m, o) || returns) && follows(s.Report) {
 			epochs[s.Report.Coordinator] = append(epochs[s.Report.Coordinator], s.Report.Epoch)
 		}
 	}
@@ -113,8 +112,9 @@ func mayAct(all []process, name string, o observation) bool {
 		return false
 	}
 	p := all[i]
-	// A process that does not vote may have joined under the manager before.
-	joined := p.joined || o.now.Before(o.begun.Add(o.reportsWithin()))
+	// A process that does not vote may have joined under the manager before, if its pod is so old.
+	joined := p.joined || p.pod != nil && !p.pod.CreationTimestamp.After(o.begun) &&
+		o.now.Before(o.reportsUntil())
 	return p.member && p.priority > 0 && !p.dead() && joined &&
 		recorded(o.published.Roster, p.pod) != nil &&
 		(!p.connected() || p.claims())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/roster"
@@ -139,6 +140,14 @@ func TestAuthorisedCoordinator(t *testing.T) {
 			s.begun = s.now.Add(-time.Second)
 			return s
 		}(), "p-2 7", "True/Elected"},
+		{"no voter, and made again since the manager has begun", func() *scene {
+			s := well()
+			delete(s.sightings, "uid-2")
+			member(s, "p-2").Voter = new(false)
+			s.begun = s.now.Add(-2 * time.Second)
+			s.pods[2].CreationTimestamp = metav1.NewTime(s.now.Add(-time.Second))
+			return s
+		}(), "", "False/LeaseRunning"},
 		{"no voter, and not seen by a manager that began long ago", func() *scene {
 			s := well()
 			delete(s.sightings, "uid-2")
@@ -153,6 +162,10 @@ func TestAuthorisedCoordinator(t *testing.T) {
 			s.grace = 10 * time.Second
 			return s
 		}(), "p-2 7", "True/Elected"},
+		{"two broke 2 s ago, and agents come back in great numbers", well().loses(0, 2*time.Second).loses(1, 2*time.Second).awaits(1500 * time.Millisecond),
+			"p-2 7", "True/Elected"},
+		{"two broke long before others came back in great numbers", well().loses(0, time.Hour).loses(1, time.Hour).awaits(time.Second),
+			"", "False/NoMajority"},
 		{"two connections have just broken, of another coordinator than is shown", voting(3).holding("p-2", 7, 0, 1, 2).loses(0, 0).loses(1, 0),
 			"", "False/NoMajority"},
 		{"two have just left", func() *scene {

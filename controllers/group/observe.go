@@ -25,8 +25,10 @@ type observation struct {
 	debounce time.Duration
 	// grace is how long a process whose subscription has ended keeps its last published state while
 	// nothing tells what became of it: an agent that renews its certificate, or whose connection
-	// broke, is back within it.
-	grace     time.Duration
+	// broke, is back within it, unless great numbers come back (see prolonged).
+	grace time.Duration
+	// since when agents have been coming back to this manager in great numbers; zero: they do not
+	returning time.Time
 	group     *v1.ElectionGroup
 	published v1.ElectionGroupStatus        // the newest status that was written
 	pods      []*corev1.Pod                 // that carry the group's label, in ring order
@@ -76,6 +78,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 		date:      r.date(),
 		debounce:  r.Debounce,
 		grace:     r.Rosters.Grace(),
+		returning: r.Rosters.Returning(),
 		group:     group,
 		published: last.newest(group),
 		pods:      pods,

@@ -120,9 +120,9 @@ func processesOf(o observation) []process {
 			last:    published[pod.Name],
 		}
 		if seen, ok := o.sightings[pod.UID]; ok {
-			p.seen, p.joined, p.stands = &seen, true, seen.Since.Add(o.grace)
+			p.seen, p.joined, p.stands = &seen, true, o.backUntil(seen.Since)
 		} else if earlier != nil && isVoter(*earlier) {
-			p.joined, p.stands = true, o.begun.Add(o.reportsWithin())
+			p.joined, p.stands = true, o.reportsUntil()
 		}
 		judgeAgent(&p, o.version)
 		named[p.name] = true

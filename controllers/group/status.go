@@ -11,14 +11,6 @@ import (
 	"github.com/podesta-dev/podesta/internal/membership"
 )
 
-// leastReportsWithin is how long a manager that starts keeps the status that it finds, if the
-// voters do not report sooner: those of a small cluster come back within a few seconds (jittered
-// backoff).
-const leastReportsWithin = 10 * time.Second
-
-// reportsWithin is the same in a cluster of any size. An agent that takes longer does not report.
-func (o observation) reportsWithin() time.Duration { return max(leastReportsWithin, o.grace) }
-
 // statusDecision is what a group's status is to say, and what goes with it.
 type statusDecision struct {
 	status   v1.ElectionGroupStatus
@@ -45,7 +37,7 @@ func holdStatus(o observation) time.Duration {
 func holdUntilBack(o observation) (hold time.Duration) {
 	for _, pod := range o.pods {
 		s, seen := o.sightings[pod.UID]
-		left := s.Since.Add(o.grace).Sub(o.now)
+		left := o.backUntil(s.Since).Sub(o.now)
 		switch {
 		case !seen: // its agent has yet to join
 		case s.Connected:
@@ -61,7 +53,7 @@ func holdUntilBack(o observation) (hold time.Duration) {
 }
 
 // holdAfterStart is about a manager that starts. It waits until a majority of the voters on the
-// persisted roster have reported to it, or reportsWithin has passed.
+// persisted roster have reported to it, or reportsUntil has passed.
 func holdAfterStart(o observation) time.Duration {
 	voters := votersIn(o.published.Roster)
 	back := 0
@@ -73,7 +65,7 @@ func holdAfterStart(o observation) time.Duration {
 	if len(voters) == 0 || back >= membership.Majority(len(voters)) {
 		return 0
 	}
-	return max(o.reportsWithin()-o.now.Sub(o.begun), 0)
+	return max(o.reportsUntil().Sub(o.now), 0)
 }
 
 // decideStatus puts the status together. Step is what was decided about the roster.

@@ -84,6 +84,12 @@ func (s *scene) loses(pod int, ago time.Duration) *scene {
 	return s
 }
 
+// awaits has agents come back to the manager in great numbers, since so long ago.
+func (s *scene) awaits(since time.Duration) *scene {
+	s.returning = s.now.Add(-since)
+	return s
+}
+
 // accuses has an agent report another one as crashed.
 func (s *scene) accuses(pod int, crashed string) *scene {
 	s.edit(
@@ -348,6 +354,17 @@ func TestTheStatusIsHeld(t *testing.T) {
 			return s
 		}(), 26 * time.Second},
 		{"long enough", func() *scene { s := fresh(); s.begun = noon.Add(-leastReportsWithin); return s }(), 0},
+		{"long enough, but others still come in great numbers", func() *scene {
+			s := fresh().awaits(20 * time.Second)
+			s.begun, s.grace = noon.Add(-35*time.Second), 30*time.Second
+			return s
+		}(), 30 * time.Second},
+		{"long enough, and others come much later", func() *scene {
+			s := fresh().awaits(20 * time.Second)
+			s.begun, s.grace = noon.Add(-time.Hour), 30*time.Second
+			return s
+		}(), 0},
+		{"others come in great numbers, and there is time left", fresh().awaits(time.Second), 6 * time.Second},
 		{"this manager has published before", func() *scene { s := fresh(); s.showing = true; return s }(), 0},
 		{"all have just lost this manager", lost(4 * time.Second), 6 * time.Second},
 		{"and a pod has no agent yet", lost(4 * time.Second).adds(newScene(6).pods[5]),
@@ -359,6 +376,14 @@ func TestTheStatusIsHeld(t *testing.T) {
 			return s
 		}(), 6 * time.Second},
 		{"all have lost it for long", lost(10 * time.Second), 0},
+		{"and come back in great numbers", lost(10 * time.Second).awaits(5 * time.Second), 10 * time.Second},
+		{"others come back, in great numbers", lost(4 * time.Second).awaits(2 * time.Second), 10 * time.Second},
+		{"and one has ended long before", func() *scene {
+			s := lost(4*time.Second).loses(0, time.Hour).awaits(2 * time.Second)
+			s.pods[0].Status.Phase = corev1.PodFailed
+			return s
+		}(), 10 * time.Second},
+		{"they come back when this group had long been away", lost(time.Hour).awaits(2 * time.Second), 0},
 		{"one is back", lost(4*time.Second).sees("p-4", 3), 0},
 		{"one has said that it leaves", func() *scene {
 			s := lost(4 * time.Second)

@@ -82,6 +82,7 @@ type Server struct {
 	// by certificate, limited by pod; separate, so that renewals do not wait for joins
 	renewals      *connlimit.Turns
 	shaking       chan struct{} // the turns of handshakes
+	returns       returns
 	subscriptions atomic.Uint64  // the number of subscriptions so far
 	tasks         sync.WaitGroup // connections, and what is done for them beside reading
 }

@@ -27,9 +27,10 @@ type groupKey struct{ namespace, group string }
 type Sightings struct {
 	now func() time.Time
 
-	mu      sync.Mutex
-	groups  map[groupKey]map[string]*sighting // by pod UID
-	changed func(namespace, group string)
+	mu        sync.Mutex
+	groups    map[groupKey]map[string]*sighting // by pod UID
+	connected int                               // of all of them
+	changed   func(namespace, group string)
 }
 
 type sighting struct {
@@ -97,15 +98,7 @@ func (s *Sightings) Agreed(namespace, group string) (coordinator string, epoch i
 func (s *Sightings) Connected() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := 0
-	for _, group := range s.groups {
-		for _, seen := range group {
-			if seen.Connected {
-				n++
-			}
-		}
-	}
-	return n
+	return s.connected
 }
 
 // Forget drops the sightings of a group that have no subscription and that keep rejects.
@@ -152,6 +145,7 @@ func (s *Sightings) reported(n identity.Name, by *subscription, r Report) {
 		}
 		if !seen.Connected {
 			seen.Connected, seen.Since = true, s.now()
+			s.connected++
 		}
 		seen.Report = r
 		return true
@@ -173,6 +167,7 @@ func (s *Sightings) closed(n identity.Name, by *subscription) {
 		}
 		if seen.Connected {
 			seen.Connected, seen.Since = false, s.now()
+			s.connected--
 		}
 		return true
 	})

@@ -23,8 +23,8 @@ func TestForgetDropsOnlyWhatHasNoSubscription(t *testing.T) {
 	}
 	s.closed(a, open)
 	s.Forget("shop", "scheduler", func(string) bool { return false })
-	if len(s.groups) != 0 {
-		t.Errorf("an empty group is kept: %v", s.groups)
+	if len(s.groups) != 0 || s.Connected() != 0 {
+		t.Errorf("an empty group is kept: %v, %d connected", s.groups, s.Connected())
 	}
 }
 

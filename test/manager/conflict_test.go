@@ -25,6 +25,8 @@ func (h *handedOut) Recall(_, _ string)      {}
 
 func (h *handedOut) Grace() time.Duration { return time.Second }
 
+func (h *handedOut) Returning() time.Time { return time.Time{} }
+
 func (h *handedOut) Held(_, _ string) (roster.Roster, bool) { return roster.Roster{}, false }
 
 // A manager that still acts on an old state of the group, because another one leads by now and has
