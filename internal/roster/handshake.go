@@ -2,10 +2,10 @@ package roster
 
 import "net"
 
-// handshakesAtOnce bounds the handshakes that a server computes at once; each takes a core for about
-// a millisecond. When the agents of a large cluster come back, hundreds would be ready to run at any
-// time, and whatever else the manager does, the renewal of its Lease above all, would wait behind
-// them.
+// handshakesAtOnce bounds the handshakes that a server computes at once; each takes a core for
+// about a millisecond. When the agents of a large cluster come back, hundreds would be ready to run
+// at any time, and whatever else the manager does, the renewal of its Lease above all, would wait
+// behind them.
 const handshakesAtOnce = 8
 
 // handshake is a connection whose handshake takes turns with others. It has a turn while it

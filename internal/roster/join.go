@@ -10,11 +10,11 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
-// mostUnanswered is after how many unanswered attempts the agent joins by token, in case the manager
-// does not say that it refuses the certificate (an alert of TLS may be lost). It is not the first
-// one, and none while all agents come back to another manager: a Join costs that and the API server
-// far more than a subscription. A manager sends away those that are too many before it proves that
-// it is one, so that is no reason to join, however often.
+// mostUnanswered is after how many unanswered attempts the agent joins by token, in case the
+// manager does not say that it refuses the certificate (an alert of TLS may be lost). It is not the
+// first one, and none while all agents come back to another manager: a Join costs that and the API
+// server far more than a subscription. A manager sends away those that are too many before it
+// proves that it is one, so that is no reason to join, however often.
 const mostUnanswered = 5
 
 // needsCertificate reports whether the next attempt begins with a Join by token: there is no

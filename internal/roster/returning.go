@@ -9,8 +9,8 @@ import (
 // returnsPerSecond, because fewer keep no manager busy.
 const returnShare = 20
 
-// returns notices that agents come back in great numbers. An agent that a manager has not let in yet
-// looks like one that is gone. How long it takes until all are in, nobody knows beforehand: it
+// returns notices that agents come back in great numbers. An agent that a manager has not let in
+// yet looks like one that is gone. How long it takes until all are in, nobody knows beforehand: it
 // depends on the cores of the manager and of the API server (see reconnection).
 type returns struct {
 	mu        sync.Mutex
