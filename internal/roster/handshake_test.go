@@ -3,6 +3,7 @@ package roster
 import (
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -100,6 +101,22 @@ func TestAStrangerThatStallsHoldsUpNobody(t *testing.T) {
 		// the manager answers the hello and waits, and does not wait for others to be sent away
 		must(t, conn.SetReadDeadline(time.Now().Add(handshakeWithin/2)))
 		_, err = conn.Read(make([]byte, 1))
+		must(t, err)
+	}
+	must(t, m.dial(t, nil, nil).failed)
+}
+
+// Strangers whose handshakes fail give back their turns.
+func TestAStrangerThatSpeaksNoTLSHoldsUpNobody(t *testing.T) {
+	m := newManager(t)
+	for range cap(m.shaking) {
+		conn, err := net.Dial("tcp", m.address)
+		must(t, err)
+		defer conn.Close()
+		_, err = conn.Write([]byte("GET / HTTP/1.1\r\n\r\n"))
+		must(t, err)
+		must(t, conn.SetReadDeadline(time.Now().Add(handshakeWithin/2)))
+		_, err = io.Copy(io.Discard, conn) // until it is sent away
 		must(t, err)
 	}
 	must(t, m.dial(t, nil, nil).failed)
