@@ -69,10 +69,28 @@ func reconcileOnce(t *testing.T, c client.Client, publisher group.Publisher, req
 }
 
 // newGroups is a reconciler that no manager drives.
+// uncached has the API server find the pods of a group, by their label. A manager's cache has an
+// index of them, which the API server does not know.
+type uncached struct{ client.Client }
+
+func (u uncached) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	asked := new(client.ListOptions)
+	asked.ApplyOptions(opts)
+	if asked.FieldSelector != nil {
+		if name, ok := asked.FieldSelector.RequiresExactMatch(v1.GroupLabel); ok {
+			opts = []client.ListOption{
+				client.InNamespace(asked.Namespace),
+				client.MatchingLabels{v1.GroupLabel: name},
+			}
+		}
+	}
+	return u.Client.List(ctx, list, opts...)
+}
+
 func newGroups(t *testing.T, c client.Client, publisher group.Publisher) *group.Reconciler {
 	t.Helper()
 	groups := &group.Reconciler{
-		Client:    c,
+		Client:    uncached{c},
 		Recorder:  events.NewFakeRecorder(10),
 		Rosters:   publisher,
 		Sightings: roster.NewSightings(time.Now),
