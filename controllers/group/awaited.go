@@ -18,10 +18,10 @@ func (o observation) backUntil(broke time.Time) time.Time {
 	return o.prolonged(broke.Add(o.grace))
 }
 
-// prolonged moves such a time while agents come back in great numbers, unless it had passed before
-// they began to: then nothing tells those that a busy manager has yet to let in from those that are
-// gone. To write down all of them as gone, and a moment later as back, would keep the manager and
-// the API server from letting them in.
+// prolonged moves such a time while agents come back in great numbers, because nothing tells those
+// that a busy manager has yet to let in from those that are gone. To write down all of them as
+// gone, and a moment later as back, would keep the manager and the API server from letting them in.
+// A time that had passed before they began to come back stays.
 func (o observation) prolonged(until time.Time) time.Time {
 	awaited := !o.returning.IsZero() && until.After(o.returning)
 	if later := o.now.Add(o.grace); awaited && later.After(until) {

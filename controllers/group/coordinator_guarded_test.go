@@ -162,9 +162,11 @@ func TestAuthorisedCoordinator(t *testing.T) {
 			s.grace = 10 * time.Second
 			return s
 		}(), "p-2 7", "True/Elected"},
-		{"two broke 2 s ago, and agents come back in great numbers", well().loses(0, 2*time.Second).loses(1, 2*time.Second).awaits(1500 * time.Millisecond),
+		{"two broke 2 s ago, and agents come back in great numbers",
+			well().loses(0, 2*time.Second).loses(1, 2*time.Second).awaits(1500 * time.Millisecond),
 			"p-2 7", "True/Elected"},
-		{"two broke long before others came back in great numbers", well().loses(0, time.Hour).loses(1, time.Hour).awaits(time.Second),
+		{"two broke long before others came back in great numbers",
+			well().loses(0, time.Hour).loses(1, time.Hour).awaits(time.Second),
 			"", "False/NoMajority"},
 		{"two connections have just broken, of another coordinator than is shown", voting(3).holding("p-2", 7, 0, 1, 2).loses(0, 0).loses(1, 0),
 			"", "False/NoMajority"},

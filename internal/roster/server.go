@@ -81,8 +81,8 @@ type Server struct {
 	joins     *connlimit.Turns // by token, limited by address
 	// by certificate, limited by pod; separate, so that renewals do not wait for joins
 	renewals      *connlimit.Turns
-	shaking       chan struct{} // the turns of handshakes
-	returns       returns
+	shaking       chan struct{}  // the turns of handshakes
+	returns       returns        // see Returning
 	subscriptions atomic.Uint64  // the number of subscriptions so far
 	tasks         sync.WaitGroup // connections, and what is done for them beside reading
 }
