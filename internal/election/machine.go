@@ -276,7 +276,7 @@ func (m *Machine) appointed(name, predecessor string) {
 		return
 	}
 	if old, ok := m.find(predecessor); ok && old.Outranks(p) {
-		m.account.Reason, m.account.Initiator = Withdrawn, old.Name
+		m.because(Withdrawn, old.Name)
 	}
 	decision := ID{Initiator: name}
 	if q := m.peers[name]; q != nil {

@@ -300,6 +300,63 @@ func TestRosterChange(t *testing.T) {
 	}
 }
 
+// The coordinator's pod is deleted: its agent is told to leave, and the roster gives it priority 0,
+// in any order, and while the one election that follows is under way. It has withdrawn: that is the
+// reason that is shown, not that the roster has changed.
+func TestTheRosterTellsOfAWithdrawal(t *testing.T) {
+	roster := processes(4)
+	roster[3].Priority = 0
+	leave := func(g *scenario.Group) { g.Do("P4", election.Event{Type: election.Withdraw}) }
+	change := func(g *scenario.Group) { g.Change(roster) }
+	deliver := func(g *scenario.Group) {
+		if err := g.Deliver(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, algorithm := range election.Algorithms() {
+		for order, steps := range map[string][]func(*scenario.Group){
+			"it leaves, and the roster comes":                        {leave, change},
+			"it leaves, others are asked, and the roster comes":      {leave, deliver, change},
+			"it leaves, others are asked, and the roster comes late": {leave, deliver, expire, change},
+			"the roster comes, and it leaves":                        {change, leave},
+			"the roster comes, others are asked, and it leaves":      {change, deliver, leave},
+			"the roster comes, and it does not leave":                {change},
+		} {
+			g, err := scenario.NewGroup(io.Discard, election.Config{
+				Algorithm:   algorithm,
+				Roster:      processes(4),
+				Coordinator: "P4",
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, step := range steps {
+				step(g)
+			}
+			if err := g.Run(50); err != nil {
+				t.Fatal(err)
+			}
+			when := algorithm + ", " + order
+			agree(t, g, roster, when, "P3")
+			causes := 0
+			for _, p := range roster {
+				switch last := g.Machine(p.Name).State().Last; {
+				case last.Reason == election.Asked: // no cause
+				case last.Reason != election.Withdrawn || last.Initiator != "P4":
+					t.Errorf("%s: %s takes part because of %s, by %s", when, p.Name, last.Reason, last.Initiator)
+				default:
+					causes++
+				}
+			}
+			if causes == 0 {
+				t.Errorf("%s: nobody says why", when)
+			}
+		}
+	}
+}
+
+func expire(g *scenario.Group) { g.Expire() }
+
 func agree(t *testing.T, g *scenario.Group, roster []election.Process, when, want string) {
 	t.Helper()
 	for _, p := range roster {

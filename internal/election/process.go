@@ -24,13 +24,18 @@ func (m *Machine) begin(why Reason, initiator string) ID {
 	}
 	if !m.electing {
 		m.electing = true
-		m.account.Reason, m.account.Initiator = why, initiator
+		m.because(why, initiator)
 	}
 	return ID{
 		Initiator:   m.self.Name,
 		Incarnation: m.incarnation,
 		Sequence:    m.sequence,
 	}
+}
+
+// because records why this process takes part in the election, and who called it.
+func (m *Machine) because(why Reason, initiator string) {
+	m.account.Reason, m.account.Initiator = why, initiator
 }
 
 // follow makes q the coordinator, which ends the election for this process. A previous coordinator
@@ -52,7 +57,7 @@ func (m *Machine) follow(q Process, decision ID) {
 		return
 	}
 	if m.account.Reason == "" {
-		m.account.Reason, m.account.Initiator = Asked, decision.Initiator
+		m.because(Asked, decision.Initiator)
 	}
 	m.account.Decision, m.decision = decision, decision
 	m.coordinator, m.electing, m.concluded = q.Name, false, true

@@ -20,12 +20,17 @@ func (m *Machine) change(roster []Process, name string) {
 	}
 	coordinator, ok := m.find(m.coordinator)
 	switch {
+	case m.coordinator == "" && m.electing:
+		m.callAgain()
 	case m.coordinator == "":
-		m.electing = false // the peers that were asked may be gone, so the election is called again
 		m.algorithm.elect(RosterChanged)
-	case !ok, coordinator.Priority == 0:
+	case !ok:
 		m.coordinator = ""
 		m.algorithm.elect(RosterChanged)
+	case coordinator.Priority == 0: // the roster tells of its withdrawal before it does
+		m.coordinator = ""
+		m.algorithm.elect(Withdrawn)
+		m.because(Withdrawn, coordinator.Name)
 	case m.candidate() && m.self.Outranks(coordinator):
 		m.algorithm.recover()
 	// under another roster, a process may have dropped an announcement
@@ -34,6 +39,15 @@ func (m *Machine) change(roster []Process, name string) {
 			m.sendView(q.Name)
 		}
 	}
+}
+
+// callAgain calls the election anew that this process takes part in: the peers that were asked may
+// be gone. It is about the same as before.
+func (m *Machine) callAgain() {
+	why, initiator := m.account.Reason, m.account.Initiator
+	m.electing = false
+	m.algorithm.elect(RosterChanged)
+	m.because(why, initiator)
 }
 
 func (m *Machine) install(roster []Process) error {
