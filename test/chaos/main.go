@@ -64,6 +64,7 @@ type options struct {
 	duration             time.Duration
 	faults               []string
 	hasty                bool
+	calm                 time.Duration
 	workloads            bool
 	seed                 uint64
 	report, state        string
@@ -108,6 +109,8 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.hasty, "hasty", false,
 		"begin about half of the rounds before the status has caught up with the round before (local: "+
 			"true)")
+	f.DurationVar(&o.calm, "calm", 0,
+		"leave all alone for so long after each round; leases become short again meanwhile")
 	f.BoolVar(&o.workloads, "workloads", true,
 		"before the faults, roll groups whose pods come from all kinds of workloads")
 	f.Uint64Var(&o.seed, "seed", rand.Uint64(), "what the faults are drawn from")
@@ -167,6 +170,8 @@ func (o options) check() error {
 		return errors.New("--algorithms, --safety and --processes: each needs a value")
 	case slices.Min(o.processes) < 3:
 		return errors.New("--processes: must be at least 3, or a group survives no fault")
+	case o.calm < 0:
+		return fmt.Errorf("--calm %v: must not be negative", o.calm)
 	case o.phases < 0 || o.phases > len(o.algorithms):
 		return fmt.Errorf("--phases %d: must be between 0 and the number of algorithms, %d", o.phases,
 			len(o.algorithms))
