@@ -81,7 +81,7 @@ type Server struct {
 	joins     *connlimit.Turns // by token, limited by address
 	// by certificate, limited by pod; separate, so that renewals do not wait for joins
 	renewals      *connlimit.Turns
-	shaking       chan struct{}  // the turns of handshakes
+	shaking       turns          // of handshakes
 	returns       returns        // see Returning
 	subscriptions atomic.Uint64  // the number of subscriptions so far
 	tasks         sync.WaitGroup // connections, and what is done for them beside reading
@@ -94,7 +94,7 @@ func NewServer(cfg ServerConfig) *Server {
 		publisher:    newPublisher(cfg.Trust, cfg.Keyring),
 		joins:        connlimit.NewTurns(joinLimits, cfg.Now),
 		renewals:     connlimit.NewTurns(renewalLimits, cfg.Now),
-		shaking:      make(chan struct{}, handshakesAtOnce),
+		shaking:      newTurns(handshakesAtOnce),
 	}
 }
 
