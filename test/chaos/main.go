@@ -64,6 +64,7 @@ type options struct {
 	duration             time.Duration
 	faults               []string
 	hasty                bool
+	ask                  string
 	calm                 time.Duration
 	workloads            bool
 	seed                 uint64
@@ -109,6 +110,8 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.hasty, "hasty", false,
 		"begin about half of the rounds before the status has caught up with the round before (local: "+
 			"true)")
+	f.StringVar(&o.ask, "ask", "either", "how apps ask whether they may act: poll (every 100 ms, for "+
+		"which the shortest lease is too short), session, or either, as each pod's UID has it")
 	f.DurationVar(&o.calm, "calm", 0,
 		"leave all alone for so long after each round; leases become short again meanwhile")
 	f.BoolVar(&o.workloads, "workloads", true,
@@ -170,6 +173,8 @@ func (o options) check() error {
 		return errors.New("--algorithms, --safety and --processes: each needs a value")
 	case slices.Min(o.processes) < 3:
 		return errors.New("--processes: must be at least 3, or a group survives no fault")
+	case !slices.Contains([]string{"poll", "session", "either"}, o.ask):
+		return fmt.Errorf("--ask %q: must be poll, session or either", o.ask)
 	case o.calm < 0:
 		return fmt.Errorf("--calm %v: must not be negative", o.calm)
 	case o.phases < 0 || o.phases > len(o.algorithms):
