@@ -355,6 +355,65 @@ func TestTheRosterTellsOfAWithdrawal(t *testing.T) {
 	}
 }
 
+// Whoever asked P2 is on the roster no more, and its account will not be heard: P2 takes part
+// because the roster has changed.
+func TestTheRosterTellsWhoIsGone(t *testing.T) {
+	for _, c := range []struct {
+		gone      string
+		reason    election.Reason
+		initiator string
+	}{{"P1", election.RosterChanged, "P2"}, {"P3", election.Asked, "P1"}} {
+		m := machine(t, "Bully", "P2", 5, "")
+		m.Step(election.Event{
+			Type:        election.Receive,
+			Process:     "P1",
+			Incarnation: 1,
+			Message:     election.Message{Kind: election.Election, Election: id("P1", 1), Process: "P1"},
+		})
+		m.Step(election.Event{Type: election.Change, Roster: slices.DeleteFunc(processes(5),
+			func(p election.Process) bool { return p.Name == c.gone })})
+		m.Step(election.Event{Type: election.Appoint, Process: "P5"})
+		if last := m.State().Last; last.Reason != c.reason || last.Initiator != c.initiator {
+			t.Errorf("without %s: %s, by %s", c.gone, last.Reason, last.Initiator)
+		}
+	}
+}
+
+// A coordinator holds an election, because another one says that it coordinates, and its priority
+// becomes 0: it hands over in another election, which it cannot win.
+func TestACoordinatorWithoutPriorityCallsAnotherElection(t *testing.T) {
+	for _, algorithm := range []string{"LeLann", "ChangRoberts", "RingList", "ActiveListRing"} {
+		m := machine(t, algorithm, "P4", 4, "P4")
+		m.Step(election.Event{
+			Type:        election.Receive,
+			Process:     "P3",
+			Incarnation: 1,
+			Message:     election.Message{Kind: election.View, Process: "P3"},
+		})
+		if s := m.State(); !s.Electing || s.Coordinator != "P4" {
+			t.Fatalf("%s: %+v", algorithm, s)
+		}
+		roster := processes(4)
+		roster[3].Priority = 0
+		out := m.Step(election.Event{Type: election.Change, Roster: roster})
+		if s := m.State(); len(out.Messages) == 0 || !s.Electing || s.Coordinator != "" {
+			t.Errorf("%s: sends %q, %+v", algorithm, sent(out), s)
+		}
+	}
+}
+
+// An edit changes the algorithm while a coordinator that has withdrawn is replaced: that is still
+// why.
+func TestAnotherAlgorithmGoesOnForTheSameReason(t *testing.T) {
+	m := machine(t, "Bully", "P4", 4, "P4")
+	m.Step(election.Event{Type: election.Withdraw})
+	m.Step(election.Event{Type: election.Change, Roster: processes(4), Algorithm: "ChangRoberts"})
+	m.Step(election.Event{Type: election.Appoint, Process: "P3"})
+	if last := m.State().Last; last.Reason != election.Withdrawn || last.Initiator != "P4" {
+		t.Errorf("%s, by %s", last.Reason, last.Initiator)
+	}
+}
+
 func expire(g *scenario.Group) { g.Expire() }
 
 func agree(t *testing.T, g *scenario.Group, roster []election.Process, when, want string) {

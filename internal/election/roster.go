@@ -12,6 +12,7 @@ func (m *Machine) change(roster []Process, name string) {
 	if m.install(roster) != nil {
 		return
 	}
+	electing := m.electing
 	if construct, ok := algorithms[name]; ok && name != m.name {
 		m.name, m.algorithm, m.electing = name, construct(m), false
 		m.appoint()
@@ -20,7 +21,7 @@ func (m *Machine) change(roster []Process, name string) {
 	}
 	coordinator, ok := m.find(m.coordinator)
 	switch {
-	case m.coordinator == "" && m.electing:
+	case m.coordinator == "" && electing:
 		m.callAgain()
 	case m.coordinator == "":
 		m.algorithm.elect(RosterChanged)
@@ -28,7 +29,7 @@ func (m *Machine) change(roster []Process, name string) {
 		m.coordinator = ""
 		m.algorithm.elect(RosterChanged)
 	case coordinator.Priority == 0: // the roster tells of its withdrawal before it does
-		m.coordinator = ""
+		m.coordinator, m.electing = "", false
 		m.algorithm.elect(Withdrawn)
 		m.because(Withdrawn, coordinator.Name)
 	case m.candidate() && m.self.Outranks(coordinator):
@@ -42,9 +43,12 @@ func (m *Machine) change(roster []Process, name string) {
 }
 
 // callAgain calls the election anew that this process takes part in: the peers that were asked may
-// be gone. It is about the same as before.
+// be gone. It is about the same as before, unless whoever asked this process is gone as well.
 func (m *Machine) callAgain() {
 	why, initiator := m.account.Reason, m.account.Initiator
+	if _, known := m.find(initiator); !known && why == Asked {
+		why, initiator = RosterChanged, m.self.Name
+	}
 	m.electing = false
 	m.algorithm.elect(RosterChanged)
 	m.because(why, initiator)
