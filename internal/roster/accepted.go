@@ -38,11 +38,7 @@ type accepted struct {
 func (s *Server) serve(ctx context.Context, raw net.Conn, config *tls.Config) {
 	shaking, cancel := context.WithTimeout(ctx, handshakeWithin)
 	defer cancel()
-	shake := &handshake{
-		Conn:      raw,
-		turns:     s.shaking,
-		cancelled: shaking.Done(),
-	}
+	shake := newHandshake(raw, s.shaking, shaking.Done())
 	conn := tls.Server(shake, config)
 	err := conn.HandshakeContext(shaking)
 	shake.end()

@@ -1,6 +1,9 @@
 package roster
 
-import "net"
+import (
+	"bufio"
+	"net"
+)
 
 // handshakesAtOnce bounds the handshakes of each kind that a server computes at once; each takes a
 // core for about half a millisecond. When the agents of a large cluster come back, hundreds would
@@ -8,16 +11,20 @@ import "net"
 // all, would wait behind them.
 const handshakesAtOnce = 4
 
-// turns are those in which handshakes are computed. One that has begun does not wait behind those
-// that have yet to: when many come back, it would take longer than it may, and what was computed
-// for it would have been computed for nothing.
+// handshakeAhead is how much is read at a time, in bytes: what an agent says before it waits for
+// the server. So that takes one turn.
+const handshakeAhead = 4 << 10
+
+// turns are those in which handshakes are computed. One that the server has answered does not wait
+// behind those that it has not: when many come back, it would take longer than it may, and what was
+// computed for it would have been computed for nothing.
 type turns struct {
-	hello  chan struct{} // of those that have yet to begin
-	finish chan struct{} // of those that have begun
+	unanswered chan struct{}
+	answered   chan struct{}
 }
 
 func newTurns(ofEach int) turns {
-	return turns{hello: make(chan struct{}, ofEach), finish: make(chan struct{}, ofEach)}
+	return turns{unanswered: make(chan struct{}, ofEach), answered: make(chan struct{}, ofEach)}
 }
 
 // handshake is a connection whose handshake takes turns with others. It has a turn while it
@@ -26,34 +33,54 @@ type handshake struct {
 	net.Conn
 	turns     turns
 	cancelled <-chan struct{}
-	begun     bool          // its peer has said hello
+	ahead     *bufio.Reader // nil: the handshake is over, and all that was read ahead has been read
+	answered  bool
 	turn      chan struct{} // that it has; nil: none
 	over      bool
 }
 
+func newHandshake(raw net.Conn, turns turns, cancelled <-chan struct{}) *handshake {
+	return &handshake{
+		Conn:      raw,
+		turns:     turns,
+		cancelled: cancelled,
+		ahead:     bufio.NewReaderSize(raw, handshakeAhead),
+	}
+}
+
 func (h *handshake) Read(p []byte) (int, error) {
-	if h.over {
+	switch {
+	case h.ahead != nil && h.ahead.Buffered() > 0:
+		return h.ahead.Read(p)
+	case h.over:
+		h.ahead = nil // there are tens of thousands of connections
 		return h.Conn.Read(p)
 	}
 	h.yield()
-	n, err := h.Conn.Read(p)
-	if err != nil {
-		return n, err
+	if _, err := h.ahead.Peek(1); err != nil {
+		return 0, err
 	}
-	turn := h.turns.hello
-	if h.begun {
-		turn = h.turns.finish
+	turn := h.turns.unanswered
+	if h.answered {
+		turn = h.turns.answered
 	}
 	select {
 	case turn <- struct{}{}:
-		h.turn, h.begun = turn, true
-		return n, nil
+		h.turn = turn
+		return h.ahead.Read(p)
 	case <-h.cancelled:
 		return 0, net.ErrClosed
 	}
 }
 
-// end gives the turn back for good. Nobody else may read before it returns.
+func (h *handshake) Write(p []byte) (int, error) {
+	if !h.over {
+		h.answered = true
+	}
+	return h.Conn.Write(p)
+}
+
+// end gives the turn back for good. Nobody else may read or write before it returns.
 func (h *handshake) end() {
 	h.yield()
 	h.over = true
