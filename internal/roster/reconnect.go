@@ -16,8 +16,9 @@ import (
 //   - For failoverWithin after a steady subscription, an agent waits for a random part of that time
 //     between two attempts, so there are two to three times as many attempts in a second as may
 //     come back.
-//   - Then there is no manager, and the waits grow: full jitter, below minBackoff at first and
-//     below maxBackoff at last. It is the same for an agent that no manager has told anything.
+//   - Then there is no manager, or a busy one, and the waits grow: full jitter, below that time at
+//     first, or below minBackoff if that is more, and below maxBackoff at last. An agent that no
+//     manager has told anything begins with minBackoff at once.
 //
 // A manager counts the processes on all rosters, also those that have not come back to it yet. An
 // agent knows how many there were when it was told, at the start of its subscription and with each
@@ -89,7 +90,7 @@ func (b *reconnection) next(now time.Time) (wait time.Duration, often bool) {
 		return rand.N(min(b.within, b.most)) + 1, now.After(b.lost)
 	}
 	b.failures++
-	return backoff.Wait(b.first, b.most, b.failures), false
+	return backoff.Wait(max(b.first, min(b.within, b.most)), b.most, b.failures), false
 }
 
 // recovering reports whether the agents of the cluster may be about to come back to the next
