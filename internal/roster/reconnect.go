@@ -16,9 +16,9 @@ import (
 //   - For failoverWithin after a steady subscription, an agent waits for a random part of that time
 //     between two attempts, so there are two to three times as many attempts in a second as may
 //     come back.
-//   - Then there is no manager, or a busy one, and the waits grow: full jitter, below that time at
-//     first, or below minBackoff if that is more, and below maxBackoff at last. An agent that no
-//     manager has told anything begins with minBackoff at once.
+//   - Then there is no manager, or a busy one, and what bounds the waits grows from minBackoff to
+//     maxBackoff (full jitter); but it is never below the time that a manager has told. It is the
+//     same for an agent that has had no steady subscription yet.
 //
 // A manager counts the processes on all rosters, also those that have not come back to it yet. An
 // agent knows how many there were when it was told, at the start of its subscription and with each
@@ -30,8 +30,8 @@ const (
 	// steady is how long a subscription lasts, since the manager answered, that counts as a
 	// success: not that of a manager that accepts and closes at once.
 	steady = 10 * time.Second
-	// failoverWithin is longer than it takes until another manager leads and can be reached, also if
-	// the Lease of the last one has to expire.
+	// failoverWithin is longer than it takes until another manager leads and can be reached, if one
+	// stands by and the machines have time for it.
 	failoverWithin = 10 * time.Second
 	// returnsPerSecond is what a manager with two to three cores lets in: each costs a handshake, a
 	// report, a roster and some passes, 2 to 3 ms of CPU time (docs/evidence/measurements.md). One
@@ -90,7 +90,8 @@ func (b *reconnection) next(now time.Time) (wait time.Duration, often bool) {
 		return rand.N(min(b.within, b.most)) + 1, now.After(b.lost)
 	}
 	b.failures++
-	return backoff.Wait(max(b.first, min(b.within, b.most)), b.most, b.failures), false
+	ceiling := max(backoff.Ceiling(b.first, b.most, b.failures), min(b.within, b.most))
+	return rand.N(ceiling) + 1, false
 }
 
 // recovering reports whether the agents of the cluster may be about to come back to the next
