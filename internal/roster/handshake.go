@@ -12,7 +12,7 @@ import (
 const handshakesAtOnce = 4
 
 // handshakeAhead is how much is read at a time, in bytes: what an agent says before it waits for
-// the server. So that takes one turn.
+// the server. Where that has come in one piece it takes one turn.
 const handshakeAhead = 4 << 10
 
 // turns are those in which handshakes are computed. One that the server has answered does not wait
@@ -73,6 +73,7 @@ func (h *handshake) Read(p []byte) (int, error) {
 	}
 }
 
+// Write counts as an answer, also where it asks for another hello.
 func (h *handshake) Write(p []byte) (int, error) {
 	if !h.over {
 		h.answered = true
