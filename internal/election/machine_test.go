@@ -195,10 +195,7 @@ func TestStrangersHaveNoEffect(t *testing.T) {
 func TestPriorityZeroNeverCoordinates(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		roster := []election.Process{{Name: "a", Priority: 0}, {Name: "b", Priority: 0}}
-		g, err := scenario.NewGroup(io.Discard, election.Config{Algorithm: algorithm, Roster: roster})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := silent(t, election.Config{Algorithm: algorithm, Roster: roster})
 		g.Tell(election.Event{Type: election.Start})
 		if err := g.Run(20); err != nil {
 			t.Fatal(err)
@@ -272,14 +269,11 @@ func TestWhyAnHeirIsAppointed(t *testing.T) {
 // over, and a coordinator with priority 0 gives up.
 func TestRosterChange(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
-		g, err := scenario.NewGroup(io.Discard, election.Config{
+		g := silent(t, election.Config{
 			Algorithm:   algorithm,
 			Roster:      processes(4),
 			Coordinator: "P4",
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, step := range []struct {
 			process  string
 			priority int32
@@ -322,14 +316,11 @@ func TestTheRosterTellsOfAWithdrawal(t *testing.T) {
 			"the roster comes, others are asked, and it leaves":      {change, deliver, leave},
 			"the roster comes, and it does not leave":                {change},
 		} {
-			g, err := scenario.NewGroup(io.Discard, election.Config{
+			g := silent(t, election.Config{
 				Algorithm:   algorithm,
 				Roster:      processes(4),
 				Coordinator: "P4",
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
 			for _, step := range steps {
 				step(g)
 			}
@@ -414,6 +405,16 @@ func TestAnotherAlgorithmGoesOnForTheSameReason(t *testing.T) {
 	}
 }
 
+// silent returns a group whose transcript nobody reads.
+func silent(t *testing.T, config election.Config) *scenario.Group {
+	t.Helper()
+	g, err := scenario.NewGroup(io.Discard, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
 func expire(g *scenario.Group) { g.Expire() }
 
 func agree(t *testing.T, g *scenario.Group, roster []election.Process, when, want string) {
@@ -429,13 +430,10 @@ func agree(t *testing.T, g *scenario.Group, roster []election.Process, when, wan
 // follow the highest.
 func TestPartitionsMerge(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
-		g, err := scenario.NewGroup(io.Discard, election.Config{
+		g := silent(t, election.Config{
 			Algorithm: algorithm,
 			Roster:    processes(5),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		sides := [][]string{{"P1", "P3", "P5"}, {"P2", "P4"}}
 		g.Partition(sides[0], sides[1])
 		g.Tell(election.Event{Type: election.Start})
