@@ -183,7 +183,7 @@ func (r *runner) rounds(ctx context.Context, groups []*group, share time.Duratio
 		if r.hasty { // a moment's peace
 			signals.Wait(ctx, time.Duration(r.random.Int64N(int64(peace))))
 		}
-		signals.Wait(ctx, r.options.calm)
+		signals.Wait(ctx, r.calm)
 		next = draw(r.random, r.kinds, r.lease)
 		played++
 	}
