@@ -5,10 +5,10 @@ import (
 	"net"
 )
 
-// handshakesAtOnce bounds the handshakes of each kind that a server computes at once; each takes a
-// core for about half a millisecond. When the agents of a large cluster come back, hundreds would
-// be ready to run at any time, and whatever else the manager does, the renewal of its Lease above
-// all, would wait behind them.
+// handshakesAtOnce bounds the handshakes of each kind of turn that a server computes at once. When
+// the agents of a large cluster come back, hundreds would be ready to run at any time, for half a
+// millisecond each, and whatever else the manager does, the renewal of its Lease above all, would
+// wait behind them.
 const handshakesAtOnce = 4
 
 // handshakeAhead is how much is read at a time, in bytes: what an agent says before it waits for

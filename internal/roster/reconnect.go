@@ -86,12 +86,12 @@ func (b *reconnection) next(now time.Time) (wait time.Duration, often bool) {
 		b.lost, b.failures = now, 0
 	}
 	b.answered = time.Time{}
+	told := min(b.within, b.most)
 	if b.recovering(now) {
-		return rand.N(min(b.within, b.most)) + 1, now.After(b.lost)
+		return rand.N(told) + 1, now.After(b.lost)
 	}
 	b.failures++
-	ceiling := max(backoff.Ceiling(b.first, b.most, b.failures), min(b.within, b.most))
-	return rand.N(ceiling) + 1, false
+	return rand.N(max(backoff.Ceiling(b.first, b.most, b.failures), told)) + 1, false
 }
 
 // recovering reports whether the agents of the cluster may be about to come back to the next
