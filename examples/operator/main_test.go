@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/podesta-dev/podesta/examples/internal/group"
 )
 
 // patience is how long anything may take, on a machine that is busy.
@@ -121,7 +123,7 @@ func TestTheOperatorFailsOver(t *testing.T) {
 	paused := replicas[second.by]
 	began = time.Now()
 	for _, p := range []*os.Process{paused.operator.Process, paused.agent.Process} {
-		if err := p.Signal(syscall.SIGSTOP); err != nil {
+		if err := group.Stop(p); err != nil { // or it may still answer
 			t.Fatal(err)
 		}
 	}

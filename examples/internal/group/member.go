@@ -1,6 +1,7 @@
 package group
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -77,11 +78,16 @@ func (m *Member) Kill() {
 	}
 }
 
-// Pause stops agent and app with SIGSTOP.
-func (m *Member) Pause() error { return signal(syscall.SIGSTOP, m.app, m.agent) }
+// Pause stops agent and app with SIGSTOP, and returns when they stand still.
+func (m *Member) Pause() error {
+	return errors.Join(Stop(m.app.cmd.Process), Stop(m.agent.cmd.Process))
+}
 
 // Resume lets them go on.
-func (m *Member) Resume() error { return signal(syscall.SIGCONT, m.app, m.agent) }
+func (m *Member) Resume() error {
+	return errors.Join(
+		m.app.cmd.Process.Signal(syscall.SIGCONT), m.agent.cmd.Process.Signal(syscall.SIGCONT))
+}
 
 // Log writes the end of what the member's programs have written.
 func (m *Member) Log(out io.Writer) {

@@ -2,8 +2,11 @@ package group
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // process is a program that was started.
@@ -35,11 +38,21 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// signal sends a signal to each program, also if it fails for one.
-func signal(s syscall.Signal, to ...*process) error {
-	var failed error
-	for _, p := range to {
-		failed = errors.Join(failed, p.cmd.Process.Signal(s))
+// Stop stops a child of this program with SIGSTOP, and returns when none of its threads runs any
+// more, or when it has ended. After the signal they go on for a moment, longer on a busy machine.
+func Stop(child *os.Process) error {
+	if err := child.Signal(syscall.SIGSTOP); err != nil {
+		return err
 	}
-	return failed
+	for {
+		// WNOWAIT leaves to others what is waited for here
+		err := unix.Waitid(unix.P_PID, child.Pid, nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.ECHILD): // somebody else has taken its end
+			return nil
+		default:
+			return err
+		}
+	}
 }
