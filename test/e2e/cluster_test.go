@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/podesta-dev/podesta/test/chaos/signals"
 )
 
 // managerPID is the manager's process; 0 while it is down.
@@ -89,6 +90,8 @@ func stands(t *testing.T, pids ...int) (resume func()) {
 		}
 	})
 	t.Cleanup(resume)
+	within, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	for _, pid := range pids {
 		if pid <= 1 {
 			t.Fatalf("process %d is none that could stand still", pid)
@@ -96,40 +99,11 @@ func stands(t *testing.T, pids ...int) (resume func()) {
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 			t.Fatalf("process %d: %v", pid, err)
 		}
-		awaitStopped(t, pid)
+		if err := signals.AwaitStopped(within, pid); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return resume
-}
-
-// awaitStopped waits until every thread of a process stands still: one that runs on another
-// processor goes on for a moment after the signal was sent, and may just answer a request.
-func awaitStopped(t *testing.T, pid int) {
-	t.Helper()
-	again := time.NewTicker(time.Millisecond) // only a parent is told
-	defer again.Stop()
-	for deadline := time.Now().Add(patience); !stopped(t, pid); <-again.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("process %d does not stand still", pid)
-		}
-	}
-}
-
-func stopped(t *testing.T, pid int) bool {
-	t.Helper()
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
-	if err != nil || len(threads) == 0 {
-		t.Fatalf("process %d has no threads: %v", pid, err)
-	}
-	for _, file := range threads {
-		text, err := os.ReadFile(file)
-		if err != nil { // it has ended
-			continue
-		}
-		if _, rest, _ := strings.Cut(string(text), ") "); !strings.HasPrefix(rest, "T") {
-			return false
-		}
-	}
-	return true
 }
 
 // parentOf is the process that started another one.

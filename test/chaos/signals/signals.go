@@ -20,9 +20,13 @@ func Kill(pids []int) (history.Signal, error) {
 	return s, send(pids, syscall.SIGKILL)
 }
 
-// Pause stops processes, and continues them after the length, or as soon as ctx ends.
+// Pause stops processes, and continues them after the length, or as soon as ctx ends. The pause
+// begins when they all stand still.
 func Pause(ctx context.Context, pids []int, length time.Duration) (history.Signal, error) {
 	stopped := send(pids, syscall.SIGSTOP)
+	for _, pid := range pids {
+		_ = AwaitStopped(ctx, pid) // if ctx has ended, the pause has, too
+	}
 	s := history.Signal{At: register.Now()}
 	Wait(ctx, length)
 	s.Til = register.Now()

@@ -2,7 +2,9 @@ package signals
 
 import (
 	"context"
+	"errors"
 	"os/exec"
+	"syscall"
 	"testing"
 	"time"
 
@@ -71,6 +73,27 @@ func TestAPauseEndsWithItsContext(t *testing.T) {
 	}
 	if err := c.Wait(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A process is awaited until it stands still or has ended; one that goes on is an error.
+func TestAwaitStopped(t *testing.T) {
+	c := sleeper(t)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := AwaitStopped(over, c.Process.Pid); !errors.Is(err, context.Canceled) {
+		t.Errorf("it goes on: %v", err)
+	}
+	for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
+		if err := c.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		if err := AwaitStopped(t.Context(), c.Process.Pid); err != nil {
+			t.Errorf("%v: %v", signal, err)
+		}
+		if !stopped(c.Process.Pid) {
+			t.Errorf("%v: it goes on afterwards", signal)
+		}
 	}
 }
 
