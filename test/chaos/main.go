@@ -184,17 +184,24 @@ func (o options) check() error {
 	return nil
 }
 
+// directory makes the directory of a run; without a name, one that nobody else uses.
+func directory(name string) (string, error) {
+	if name == "" {
+		return os.MkdirTemp("", "podesta-chaos-")
+	}
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	return name, os.MkdirAll(name, 0o750)
+}
+
 func run(ctx context.Context, args []string) error {
 	o, err := parse(args)
 	if err != nil {
 		return err
 	}
-	if o.state == "" {
-		if o.state, err = os.MkdirTemp("", "podesta-chaos-"); err != nil {
-			return err
-		}
-	}
-	if o.state, err = filepath.Abs(o.state); err != nil {
+	if o.state, err = directory(o.state); err != nil {
 		return err
 	}
 	if o.report == "" {
