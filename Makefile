@@ -76,11 +76,11 @@ recording: bin/cluster ## Record kubectl election status -w during a failover: d
 .PHONY: measure
 measure: bin/agent ## Measure failover, traffic, memory and CPU of agents (an hour).
 	@echo "measure: 50 kills for each algorithm, with 5 and with 20 processes"
-	@go run -C bench ./failover kills --agent $(CURDIR)/bin/agent
+	@go run -C bench ./failover kills
 	@echo "measure: four ways for a coordinator to end, Classic and Guarded side by side"
-	@go run -C bench ./failover modes --agent $(CURDIR)/bin/agent
+	@go run -C bench ./failover modes
 	@echo "measure: what quiet groups of 5, 20 and 100 processes send"
-	@go run -C bench ./failover quiet --agent $(CURDIR)/bin/agent
+	@go run -C bench ./failover quiet
 
 # What is measured again replaces what PEERS has of it.
 SPAN  ?= 3m

@@ -9,7 +9,7 @@
 // All of them await what the agents say over open streams, so what they measure includes the way
 // from an agent to its app.
 //
-//	go run -C bench ./failover kills --agent "$PWD/bin/agent" --kills 50
+//	make bin/agent && go run -C bench ./failover kills --kills 50
 package main
 
 import (
@@ -90,7 +90,7 @@ type options struct {
 // flagSet sets the defaults, and has the flags change them.
 func (c command) flagSet(o *options) *pflag.FlagSet {
 	*o = options{
-		binary:     "bin/agent",
+		binary:     "../bin/agent",
 		algorithms: []string{"Bully", "RingList"},
 		sizes:      []int{5},
 		rounds:     1,
@@ -103,7 +103,7 @@ func (c command) flagSet(o *options) *pflag.FlagSet {
 	f := pflag.NewFlagSet("failover "+c.name, pflag.ContinueOnError)
 	f.SortFlags = false
 	c.flags(f, o)
-	f.StringVar(&o.binary, "agent", o.binary, "the agent's program")
+	f.StringVar(&o.binary, "agent", o.binary, "Podesta's agent (make bin/agent)")
 	f.StringSliceVar(&o.algorithms, "algorithms", o.algorithms, "the algorithms to measure")
 	f.IntSliceVar(&o.sizes, "processes", o.sizes, "the sizes of groups, 2 to 250")
 	f.DurationVar(&o.heartbeat, "heartbeat", o.heartbeat, "the groups' heartbeat")
