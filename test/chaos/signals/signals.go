@@ -25,7 +25,7 @@ func Kill(pids []int) (history.Signal, error) {
 func Pause(ctx context.Context, pids []int, length time.Duration) (history.Signal, error) {
 	stopped := send(pids, syscall.SIGSTOP)
 	for _, pid := range pids {
-		_ = AwaitStopped(ctx, pid) // if ctx has ended, the pause has, too
+		_ = AwaitStopped(ctx, pid) // if it has ended, it does nothing; if ctx has, the pause is over
 	}
 	s := history.Signal{At: register.Now()}
 	Wait(ctx, length)

@@ -23,7 +23,7 @@ func sleeper(t *testing.T) *exec.Cmd {
 	return c
 }
 
-// A pause is noted from after the SIGSTOP to before the SIGCONT, a kill before the SIGKILL: the
+// A pause is noted from when all stand still to before the SIGCONT, a kill before the SIGKILL: the
 // process neither acted in a time noted as a pause nor after a time noted as its end.
 func TestSignalsAreNoted(t *testing.T) {
 	c := sleeper(t)
@@ -76,7 +76,7 @@ func TestAPauseEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A process is awaited until it stands still or has ended; one that goes on is an error.
+// A process is awaited until it stands still; one that goes on, or has ended, is an error.
 func TestAwaitStopped(t *testing.T) {
 	c := sleeper(t)
 	over, cancel := context.WithCancel(t.Context())
@@ -84,16 +84,25 @@ func TestAwaitStopped(t *testing.T) {
 	if err := AwaitStopped(over, c.Process.Pid); !errors.Is(err, context.Canceled) {
 		t.Errorf("it goes on: %v", err)
 	}
-	for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
-		if err := c.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
-		if err := AwaitStopped(t.Context(), c.Process.Pid); err != nil {
-			t.Errorf("%v: %v", signal, err)
-		}
-		if !stopped(c.Process.Pid) {
-			t.Errorf("%v: it goes on afterwards", signal)
-		}
+	if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := AwaitStopped(t.Context(), c.Process.Pid); err != nil {
+		t.Error(err)
+	}
+	if still, err := stopped(c.Process.Pid); err != nil || !still {
+		t.Errorf("it goes on afterwards: %v", err)
+	}
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	// whether or not its parent has asked how it ended
+	if err := AwaitStopped(t.Context(), c.Process.Pid); !errors.Is(err, errEnded) {
+		t.Errorf("it was killed: %v", err)
+	}
+	_ = c.Wait() // it was killed
+	if err := AwaitStopped(t.Context(), c.Process.Pid); !errors.Is(err, errEnded) {
+		t.Errorf("it is gone: %v", err)
 	}
 }
 

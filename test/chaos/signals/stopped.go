@@ -1,46 +1,63 @@
 package signals
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
-// AwaitStopped waits until every thread of a process that was sent a SIGSTOP stands still, or the
-// process has ended. It is an error if ctx ends before. A thread goes on for a moment after the
-// signal was sent, longer on a busy machine, and may just answer a request.
+// errEnded means that a process that was to stand still has ended.
+var errEnded = errors.New("it has ended")
+
+// AwaitStopped waits until every thread of a process that was sent a SIGSTOP stands still. It is an
+// error if the process ends before, or ctx. A thread goes on for a moment after the signal was
+// sent, longer on a busy machine, and may just answer a request.
 func AwaitStopped(ctx context.Context, pid int) error {
 	again := time.NewTicker(time.Millisecond) // only a parent is told
 	defer again.Stop()
-	for !stopped(pid) {
+	for {
+		still, err := stopped(pid)
+		switch {
+		case err != nil:
+			return fmt.Errorf("process %d does not stand still: %w", pid, err)
+		case still:
+			return nil
+		}
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("process %d does not stand still: %w", pid, ctx.Err())
 		case <-again.C:
 		}
 	}
-	return nil
 }
 
-// stopped reports whether no thread of a process runs.
-func stopped(pid int) bool {
+// stopped reports whether every thread of a process is stopped.
+func stopped(pid int) (bool, error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil {
-		return false
+		return false, err
 	}
+	alive := 0
 	for _, file := range threads {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			continue // it has ended
+			continue // this thread has ended
 		}
-		// after the name, which may have brackets: T is stopped, Z and X have ended
-		state := text[strings.LastIndex(string(text), ") ")+len(") "):]
-		if !strings.ContainsAny(string(state[:1]), "TZX") {
-			return false
+		// after the name, which may have brackets
+		switch state := text[bytes.LastIndex(text, []byte(") "))+len(") ")]; state {
+		case 'T':
+			alive++
+		case 'Z', 'X': // this one, too
+		default:
+			return false, nil
 		}
 	}
-	return true
+	if alive == 0 {
+		return false, errEnded
+	}
+	return true, nil
 }

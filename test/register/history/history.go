@@ -57,10 +57,11 @@ type Lease struct {
 type Signal struct {
 	PID int `json:"pid,omitempty"`
 	// of the pod; if set, it says which writer, and not the PID
-	UID  string           `json:"uid,omitempty"`
-	Kill bool             `json:"kill,omitempty"`
-	At   register.Instant `json:"at"`              // a SIGKILL: before it was sent; a SIGSTOP: after
-	Til  register.Instant `json:"until,omitempty"` // before the SIGCONT was sent
+	UID  string `json:"uid,omitempty"`
+	Kill bool   `json:"kill,omitempty"`
+	// a SIGKILL: before it was sent; a SIGSTOP: when all that it was sent to stand still
+	At  register.Instant `json:"at"`
+	Til register.Instant `json:"until,omitempty"` // before the SIGCONT was sent
 }
 
 // Interval is a time in which a process was told that it may act: To is not part of it.
