@@ -111,6 +111,29 @@ func (a *apps) await(ctx context.Context, process string) (time.Time, error) {
 	}
 }
 
+// next returns the first process whose app has heard since an instant that it may act, and when,
+// once there is one. One that could act before does not count.
+func (a *apps) next(ctx context.Context, after time.Time) (process string, at time.Time, err error) {
+	for {
+		a.mu.Lock()
+		for p, since := range a.since {
+			if since.After(after) && (process == "" || since.Before(at)) {
+				process, at = p, since
+			}
+		}
+		changed := a.changed
+		a.mu.Unlock()
+		if process != "" {
+			return process, at, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return "", time.Time{}, fmt.Errorf("no app is told that it may act: %w", context.Cause(ctx))
+		}
+	}
+}
+
 // end is the death of an app: its session closes.
 func (a *apps) end(process string) {
 	a.mu.Lock()

@@ -5,6 +5,7 @@
 //	failover modes   a coordinator that ends in four ways, in Classic and Guarded groups side by side
 //	failover quiet   messages a second of groups in which nothing happens
 //	failover recoveries  a coordinator that is killed just after the highest process has started
+//	failover restarts  a coordinator of Guarded groups that is killed, and back at once
 //
 // All of them await what the agents say over open streams, so what they measure includes the way
 // from an agent to its app.
@@ -48,6 +49,7 @@ var commands = [...]command{
 	{"modes", modesFlags, modes},
 	{"quiet", quietFlags, quiet},
 	{"recoveries", recoveriesFlags, recoveries},
+	{"restarts", restartsFlags, restarts},
 }
 
 func run(ctx context.Context, args []string) error {
@@ -68,7 +70,8 @@ func run(ctx context.Context, args []string) error {
 		}
 		return c.measure(ctx, o)
 	}
-	return errors.New("say what to measure: kills, modes, quiet or recoveries (each has --help)")
+	return errors.New(
+		"say what to measure: kills, modes, quiet, recoveries or restarts (each has --help)")
 }
 
 // options are the flags. Each command has those that it needs.
