@@ -174,15 +174,15 @@ func (d *Detector) Answered(process string, sequence uint64, now Instant) {
 		w.measured = now
 	}
 	if w.missed != 0 {
-		d.mistakes.made(now-w.missed, d.timing.Crowded, now)
+		d.mistakes.made(process, now-w.missed, d.T(), d.timing.Crowded, now)
 	}
 	w.asked, w.silent, w.missed = 0, false, 0
 }
 
-// Late takes an answer to something else than a question that came after T, so long after it was
-// asked for.
-func (d *Detector) Late(took time.Duration, now Instant) {
-	d.mistakes.made(took, d.timing.Crowded, now)
+// Late takes the answer of a process to something else than a question that came after T, so long
+// after it was asked for.
+func (d *Detector) Late(process string, took time.Duration, now Instant) {
+	d.mistakes.made(process, took, d.T(), d.timing.Crowded, now)
 }
 
 // Longest is after how long a late answer teaches nothing.

@@ -7,11 +7,14 @@ import "time"
 // election is up to n² messages, so where many processes share few cores, one mistake would cause
 // the next, and the group would elect for ever.
 //
-// The late answer says how long T should have been: T is at least twice that from then on. When
-// there has been no mistake for a while, that is halved. If it was halved too early, the while
-// becomes twice as long.
+// The late answer says how long T should have been: T is at least twice that from then on. But a
+// single process that is late may have stood still for once. So T becomes no more than twice as
+// long as it was, until a second process is late, too: a machine that is too slow for a group is
+// too slow for many of it. When there has been no mistake for a while, T is halved. If it was
+// halved too early, the while becomes twice as long.
 type mistakes struct {
 	least  time.Duration // T is not shorter than this
+	by     string        // the process that answered late last
 	ease   Instant       // when it is halved next; 0: there was no mistake
 	calm   int           // how many times least there must be no mistake before that
 	halved bool          // since the last mistake
@@ -26,9 +29,9 @@ const (
 // tooLate is how many times what T may become an answer may take, to teach something.
 const tooLate = 4
 
-// made takes a mistake: the answer took so long. One that took much longer than T may become
-// teaches nothing: the process stood still, or was cut off.
-func (m *mistakes) made(took, longest time.Duration, now Instant) {
+// made takes a mistake: the answer of a process took so long, and T was this. One that took much
+// longer than T may become teaches nothing: the process stood still, or was cut off.
+func (m *mistakes) made(by string, took, was, longest time.Duration, now Instant) {
 	if took > tooLate*longest {
 		return
 	}
@@ -37,7 +40,11 @@ func (m *mistakes) made(took, longest time.Duration, now Instant) {
 		m.calm = min(2*m.calm, longestCalm)
 	}
 	m.halved = false
-	m.least = max(m.least, min(2*took, longest))
+	lesson := min(2*took, longest)
+	if m.by == "" || m.by == by {
+		lesson = min(lesson, 2*was)
+	}
+	m.by, m.least = by, max(m.least, lesson)
 	m.ease = now + time.Duration(m.calm)*m.least
 }
 

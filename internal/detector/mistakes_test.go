@@ -35,18 +35,43 @@ func (c *clock) mistake(took time.Duration) {
 	c.d.Watch("P5", nil, nil)
 }
 
-// What a process that was named silent answers late says how long T should have been.
+// bothLate has P5 answer late, and then P4.
+func (c *clock) bothLate(took time.Duration) {
+	c.mistake(took)
+	c.d.Late("P4", took, c.now)
+}
+
+// What a process that was named silent answers late says how long T should have been, but one such
+// process no more than doubles T.
 func TestALateAnswerLengthensT(t *testing.T) {
-	for took, want := range map[time.Duration]time.Duration{
-		150 * time.Millisecond: 2 * heartbeat, // that is no mistake
-		800 * time.Millisecond: 1600 * time.Millisecond,
-		4 * time.Second:        5 * time.Second, // as long as it may become
-		21 * time.Second:       2 * heartbeat,   // it stood still, or was cut off
+	for took, want := range map[time.Duration]struct{ one, two time.Duration }{
+		150 * time.Millisecond: {2 * heartbeat, 3 * heartbeat}, // P5's is no mistake
+		250 * time.Millisecond: {4 * heartbeat, 5 * heartbeat},
+		800 * time.Millisecond: {4 * heartbeat, 1600 * time.Millisecond},
+		4 * time.Second:        {4 * heartbeat, 5 * time.Second}, // as long as it may become
+		21 * time.Second:       {2 * heartbeat, 2 * heartbeat},   // they stood still, or were cut off
 	} {
 		d, c := crowd()
+		check := func(who string, want time.Duration) {
+			if got := d.T(); got < want || got > want+heartbeat/4 {
+				t.Errorf("an answer of %s took %v: T is %v, want %v", who, took, got, want)
+			}
+		}
 		c.mistake(took)
-		if got := d.T(); got < want || got > want+heartbeat {
-			t.Errorf("an answer took %v: T is %v, want %v", took, got, want)
+		check("one process", want.one)
+		d, c = crowd()
+		c.bothLate(took)
+		check("two processes", want.two)
+	}
+}
+
+// One process that is late again and again has T become as long as it may, step by step.
+func TestTheSameProcessIsLateAgain(t *testing.T) {
+	d, c := crowd()
+	for before := d.T(); before < 5*time.Second; before = d.T() {
+		c.mistake(4900 * time.Millisecond)
+		if want := min(2*before, 5*time.Second); d.T() != want {
+			t.Fatalf("T was %v and is %v, want %v", before, d.T(), want)
 		}
 	}
 }
@@ -70,7 +95,7 @@ func TestTheSilentIsElectedAgain(t *testing.T) {
 	d.Watch("", []string{"P5"}, nil)
 	d.Watch("P5", nil, nil)
 	c.run(time.Second, 100*time.Millisecond)
-	if d.T() < 6*heartbeat {
+	if d.T() < 4*heartbeat {
 		t.Errorf("T is %v: it took three heartbeats to answer", d.T())
 	}
 }
@@ -88,11 +113,11 @@ func TestMistakesAreForgottenSlowly(t *testing.T) {
 		}
 		return c.now - since
 	}
-	c.mistake(800 * time.Millisecond)
+	c.bothLate(800 * time.Millisecond)
 	first := halved()
 	c.mistake(1200 * time.Millisecond)
-	second := halved() / 3 * 2 // of a T that is 3/2 as long
-	c.mistake(5 * time.Second) // that would have been one before, too
+	second := halved() / 3 * 2  // of a T that is 3/2 as long
+	c.bothLate(5 * time.Second) // that would have been a mistake before, too
 	third := halved()
 	if third < 31*5*time.Second || third > 33*5*time.Second {
 		t.Errorf("halved %v after a mistake for which halving it was not to blame", third)
@@ -109,7 +134,7 @@ func TestMistakesAreForgottenSlowly(t *testing.T) {
 // A group that shrinks has the T of a small one.
 func TestTheCrowdLeaves(t *testing.T) {
 	d, c := crowd()
-	c.mistake(800 * time.Millisecond)
+	c.bothLate(800 * time.Millisecond)
 	d.SetTiming(detector.Timing{Heartbeat: heartbeat, Timeout: timeout})
 	if d.T() > timeout {
 		t.Errorf("T is %v", d.T())

@@ -21,6 +21,12 @@ func TestACrowdAgrees(t *testing.T) {
 	t.Run("Guarded", func(t *testing.T) {
 		newCrowd(t, guardedCrowd(60), 350*time.Microsecond, 0).failsOver()
 	})
+	t.Run("100, one of which stands still now and then", func(t *testing.T) {
+		c := newCrowd(t, large("Bully", 100), 100*time.Microsecond, 0)
+		first := c.agree("they agree")
+		c.run(lease.LinksTake(len(c.members)))
+		c.standsStill(first, 2*time.Second)
+	})
 	t.Run("250 that start one after the other", func(t *testing.T) {
 		r := large("Bully", 250)
 		r.Heartbeat, r.Timeout = time.Second, 5*time.Second
@@ -58,6 +64,23 @@ func guardedCrowd(n int) *node.Roster {
 	r := large("Bully", n)
 	r.Guarded, r.LeaseMinimum = true, r.Heartbeat
 	return r
+}
+
+// standsStill has the coordinator stand still for so long again and again, and go on: the others
+// miss it no later because it has come back before.
+func (c *crowd) standsStill(first string, span time.Duration) {
+	for range 4 {
+		c.stop(first)
+		begun := c.now
+		c.agree("the survivors agree, one stands still")
+		if took := c.now - begun; took > 2*c.roster.Timeout {
+			c.t.Errorf("that took %v", took)
+		}
+		c.run(begun + span - c.now)
+		c.goOn(first)
+		c.agree("it goes on, and they agree")
+		c.run(20 * c.roster.Timeout)
+	}
 }
 
 func (c *crowd) failsOver() {
@@ -385,6 +408,16 @@ func (c *crowd) restart(name string) {
 
 // stop has a process stand still: its kernel goes on.
 func (c *crowd) stop(name string) { c.named[name].stopped = true }
+
+// goOn has a process go on that stands still, with what has come in meanwhile.
+func (c *crowd) goOn(name string) {
+	p := c.named[name]
+	p.stopped = false
+	if len(p.todo)+len(p.greet) > 0 && !p.queued {
+		p.queued, c.runnable = true, append(c.runnable, p)
+	}
+	c.dispatch()
+}
 
 // coordinator is whom all that live follow; empty: they do not agree on one that lives.
 func (c *crowd) coordinator() (name string) {

@@ -48,6 +48,6 @@ func (n *Node) learnFromLate(from string, m *election.Message) {
 		n.election.Awaits(from) {
 		return
 	}
-	n.detector.Late(n.now.Boot-n.missed.at, n.now.Boot)
+	n.detector.Late(from, n.now.Boot-n.missed.at, n.now.Boot)
 	n.missed = unanswered{}
 }
