@@ -38,20 +38,16 @@ GO_DIRS := api bench client cmd controllers examples hack internal test
 TEST := go test -toolexec 'env $(EAGER)' -vet=off -ldflags=-s
 RACE := $(if $(shell command -v $$(go env CC)),CGO_ENABLED=1 $(TEST) -race,$(TEST))
 
-# Agents and the manager run as small static binaries; grpcnotrace leaves out what only golang.org/x/net/trace needs. What an agent
-# serves by HTTP is plain HTTP/1.1: of net/http it needs no HTTP/2, which is half a megabyte.
+# Agents and the manager run as small static binaries; grpcnotrace leaves out what only golang.org/x/net/trace needs.
 TAGS = grpcnotrace
 BUILD = $(EAGER) go build -tags $(TAGS) $(GCFLAGS) -ldflags '-s -w $(LINK) -X main.version=$(VERSION)'
 
 # An agent is small. Functions begin at every 8 bytes instead of 32, and what it seldom runs is
 # compiled without inlining: 0.16 and 0.12 MB less.
-bin/agent: TAGS = grpcnotrace,nethttpomithttp2
 bin/agent: LINK = -funcalign 8
 bin/agent: GCFLAGS = -gcflags=all=-dwarf=false $(foreach p,$(SELDOM),'-gcflags=$(p)=-l -dwarf=false')
 SELDOM = net/http encoding/json text/tabwriter github.com/prometheus/... github.com/spf13/pflag \
-  golang.org/x/text/... golang.org/x/net/idna golang.org/x/net/dns/... \
-  google.golang.org/protobuf/encoding/... google.golang.org/protobuf/internal/filedesc \
-  google.golang.org/grpc/binarylog/... google.golang.org/grpc/internal/channelz
+  google.golang.org/protobuf/encoding/... google.golang.org/protobuf/internal/filedesc
 
 ##@ Use
 

@@ -23,7 +23,7 @@ import (
 // so. The test runs one in a root directory of its own, with the files that it reads there.
 func TestACPULimitOfTheContainer(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "agent")
-	build := exec.Command("go", "build", "-tags", "grpcnotrace", "-o", program, ".")
+	build := exec.Command("go", "build", "-o", program, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // there is no library in its root directory
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

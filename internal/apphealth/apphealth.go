@@ -17,10 +17,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/health/grpc_health_v1"
-
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
@@ -135,26 +131,5 @@ func tcpCheck(address string) Check {
 			return err
 		}
 		return c.Close()
-	}
-}
-
-func grpcCheck(address, service string) Check {
-	return func(ctx context.Context) error {
-		c, err := grpc.NewClient("passthrough:///"+address,
-			grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(),
-			grpc.WithDisableServiceConfig())
-		if err != nil {
-			return err
-		}
-		defer func() { _ = c.Close() }()
-		answer, err := grpc_health_v1.NewHealthClient(c).Check(ctx,
-			&grpc_health_v1.HealthCheckRequest{Service: service})
-		if err != nil {
-			return err
-		}
-		if answer.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
-			return errors.New(answer.GetStatus().String())
-		}
-		return nil
 	}
 }
