@@ -61,8 +61,9 @@ type watch struct {
 	askedAt  Instant // when it was asked
 	sent     Instant // when the newest question was asked
 	silent   bool
-	only     bool    // it is asked only: that it does not answer means nothing
-	missed   Instant // when the question was asked that it did not answer in time; 0: there is none
+	only     bool          // it is asked only: that it does not answer means nothing
+	missed   Instant       // when the question was asked that it did not answer in time; 0: there is none
+	within   time.Duration // the T in which it did not
 	newestAt uint64
 	measured Instant // when the newest answer was measured
 }
@@ -121,6 +122,7 @@ func (d *Detector) Watch(coordinator string, others, askOnly []string) {
 				process:  coordinator,
 				measured: w.measured,
 				missed:   w.missed,
+				within:   w.within,
 			}, 0
 		}
 	}
@@ -174,15 +176,15 @@ func (d *Detector) Answered(process string, sequence uint64, now Instant) {
 		w.measured = now
 	}
 	if w.missed != 0 {
-		d.mistakes.made(process, now-w.missed, d.T(), d.timing.Crowded, now)
+		d.mistakes.made(process, now-w.missed, w.within, d.timing.Crowded, now)
 	}
 	w.asked, w.silent, w.missed = 0, false, 0
 }
 
-// Late takes the answer of a process to something else than a question that came after T, so long
-// after it was asked for.
-func (d *Detector) Late(process string, took time.Duration, now Instant) {
-	d.mistakes.made(process, took, d.T(), d.timing.Crowded, now)
+// Late takes the answer of a process to something else than a question that did not come within T,
+// but so long after it was asked for.
+func (d *Detector) Late(process string, took, within time.Duration, now Instant) {
+	d.mistakes.made(process, took, within, d.timing.Crowded, now)
 }
 
 // Longest is after how long a late answer teaches nothing.
@@ -223,7 +225,7 @@ func (d *Detector) Tick(now Instant) Finding {
 			w.askedAt, w.missed = now, 0
 		}
 		if w.asked != 0 && !w.silent && !w.only && now-w.askedAt >= d.timeout(w) {
-			w.silent, w.missed = true, w.askedAt
+			w.silent, w.missed, w.within = true, w.askedAt, d.timeout(w)
 			f.Silent = append(f.Silent, w.process)
 			if w.process == d.coordinator {
 				d.miss(now)

@@ -7,17 +7,18 @@ import "time"
 // election is up to n² messages, so where many processes share few cores, one mistake would cause
 // the next, and the group would elect for ever.
 //
-// The late answer says how long T should have been: T is at least twice that from then on. But a
-// single process that is late may have stood still for once. So T becomes no more than twice as
-// long as it was, until a second process is late, too: a machine that is too slow for a group is
-// too slow for many of it. When there has been no mistake for a while, T is halved. If it was
-// halved too early, the while becomes twice as long.
+// The late answer says how long T should have been. T becomes twice as long as it was: the process
+// may have stood still for once. Once a second process is late, T becomes twice what the answer
+// took: a machine that is too slow for a group is too slow for many of it. When there has been no
+// mistake for a while, T is halved, and who was late is forgotten. If it was halved too early, because
+// it was long enough before, or was to grow still, the while becomes twice as long.
 type mistakes struct {
 	least  time.Duration // T is not shorter than this
-	by     string        // the process that answered late last
+	by     string        // the process that answered late last, since T was halved
 	ease   Instant       // when it is halved next; 0: there was no mistake
 	calm   int           // how many times least there must be no mistake before that
 	halved bool          // since the last mistake
+	capped bool          // the last mistake did not make T as long as the answer took
 }
 
 // Bounds of calm.
@@ -29,20 +30,22 @@ const (
 // tooLate is how many times what T may become an answer may take, to teach something.
 const tooLate = 4
 
-// made takes a mistake: the answer of a process took so long, and T was this. One that took much
-// longer than T may become teaches nothing: the process stood still, or was cut off.
-func (m *mistakes) made(by string, took, was, longest time.Duration, now Instant) {
+// made takes a mistake: the answer of a process took so long, and did not come within the T of then.
+// One that took much longer than T may become teaches nothing: the process stood still, or was cut
+// off.
+func (m *mistakes) made(by string, took, within, longest time.Duration, now Instant) {
 	if took > tooLate*longest {
 		return
 	}
 	m.calm = max(m.calm, shortestCalm)
-	if m.halved && took <= 2*m.least { // before it was halved, T was long enough
+	if m.halved && (m.capped || took <= 2*m.least) { // it was halved too early
 		m.calm = min(2*m.calm, longestCalm)
 	}
 	m.halved = false
 	lesson := min(2*took, longest)
-	if m.by == "" || m.by == by {
-		lesson = min(lesson, 2*was)
+	m.capped = false
+	if step := 2 * within; step < lesson && (m.by == "" || m.by == by) {
+		lesson, m.capped = step, true
 	}
 	m.by, m.least = by, max(m.least, lesson)
 	m.ease = now + time.Duration(m.calm)*m.least
@@ -59,5 +62,6 @@ func (m *mistakes) forget(measured time.Duration, now Instant) {
 		return
 	}
 	m.least /= 2
+	m.by = ""
 	m.halved, m.ease = true, now+time.Duration(m.calm)*max(m.least, measured)
 }

@@ -38,7 +38,7 @@ func (c *clock) mistake(took time.Duration) {
 // bothLate has P5 answer late, and then P4.
 func (c *clock) bothLate(took time.Duration) {
 	c.mistake(took)
-	c.d.Late("P4", took, c.now)
+	c.d.Late("P4", took, c.d.T(), c.now)
 }
 
 // What a process that was named silent answers late says how long T should have been, but one such
@@ -73,6 +73,41 @@ func TestTheSameProcessIsLateAgain(t *testing.T) {
 		if want := min(2*before, 5*time.Second); d.T() != want {
 			t.Fatalf("T was %v and is %v, want %v", before, d.T(), want)
 		}
+	}
+}
+
+// One that is late every eight seconds is not suspected for ever.
+func TestAProcessIsLateRegularly(t *testing.T) {
+	d, c := crowd()
+	for range 10 {
+		c.mistake(800 * time.Millisecond)
+		if c.run(7*time.Second, time.Millisecond) {
+			t.Fatal("suspected, and not late")
+		}
+	}
+	if d.T() < 800*time.Millisecond {
+		t.Errorf("T is %v", d.T())
+	}
+}
+
+// Processes that are late long after one another say nothing of the machine.
+func TestTwoAreLateAtDifferentTimes(t *testing.T) {
+	d, c := crowd()
+	c.mistake(4 * time.Second)
+	c.run(7*time.Second, time.Millisecond)
+	c.d.Late("P4", 4*time.Second, d.T(), c.now)
+	if d.T() > 4*heartbeat {
+		t.Errorf("T is %v", d.T())
+	}
+}
+
+// T may have been halved, or measured anew, when the late answer comes: it is the T that was too
+// short that is doubled.
+func TestTheTThatWasTooShort(t *testing.T) {
+	d, c := crowd()
+	c.d.Late("P4", time.Second, 400*time.Millisecond, c.now)
+	if d.T() != 800*time.Millisecond {
+		t.Errorf("T is %v", d.T())
 	}
 }
 
@@ -115,7 +150,7 @@ func TestMistakesAreForgottenSlowly(t *testing.T) {
 	}
 	c.bothLate(800 * time.Millisecond)
 	first := halved()
-	c.mistake(1200 * time.Millisecond)
+	c.bothLate(1200 * time.Millisecond)
 	second := halved() / 3 * 2  // of a T that is 3/2 as long
 	c.bothLate(5 * time.Second) // that would have been a mistake before, too
 	third := halved()

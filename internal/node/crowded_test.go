@@ -74,7 +74,7 @@ func (c *crowd) standsStill(first string, span time.Duration) {
 		begun := c.now
 		c.agree("the survivors agree, one stands still")
 		if took := c.now - begun; took > 2*c.roster.Timeout {
-			c.t.Errorf("that took %v", took)
+			c.t.Fatalf("that took %v", took)
 		}
 		c.run(begun + span - c.now)
 		c.goOn(first)

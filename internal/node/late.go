@@ -1,6 +1,8 @@
 package node
 
 import (
+	"time"
+
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
 )
@@ -10,13 +12,19 @@ import (
 type unanswered struct {
 	called uint64        // the sequence of the election
 	at     lease.Instant // when it was called; 0: there is none
+	within time.Duration // the T in which no answer came
+	late   string        // whose answer came after that; empty: nobody's yet
 }
 
 // noteCall notes in which election this process waits for answers.
 func (n *Node) noteCall(out election.Output) {
 	for _, op := range out.Timers {
 		if op.Timer == election.AwaitAnswer && op.Wait > 0 && len(out.Messages) > 0 {
-			n.asking = unanswered{called: out.Messages[0].Message.Election.Sequence, at: n.now.Boot}
+			n.asking = unanswered{
+				called: out.Messages[0].Message.Election.Sequence,
+				at:     n.now.Boot,
+				within: n.detector.T(),
+			}
 		}
 	}
 }
@@ -25,7 +33,7 @@ func (n *Node) noteCall(out election.Output) {
 // answers that take longer than an election come when others have been called. But it does not
 // count for ever.
 func (n *Node) waitedInVain() {
-	if n.missed.at == 0 || n.now.Boot-n.missed.at > n.detector.Longest() {
+	if n.missed.at == 0 || n.missed.late != "" || n.now.Boot-n.missed.at > n.detector.Longest() {
 		n.missed = n.asking
 	}
 }
@@ -41,13 +49,18 @@ func (n *Node) answersWaited(from string) {
 }
 
 // learnFromLate lengthens T if a message of an election is a late answer. In a crowd, one of those
-// that were asked last may be in time.
+// that were asked last may be in time. Of an election the answers of two processes count: the second
+// shows that it is not only one that is late.
 func (n *Node) learnFromLate(from string, m *election.Message) {
 	if n.missed.at == 0 || m.Kind == election.View || m.Election.Sequence != n.missed.called ||
 		m.Election.Initiator != n.self.Name || m.Election.Incarnation != n.self.Number ||
-		n.election.Awaits(from) {
+		n.election.Awaits(from) || from == n.missed.late {
 		return
 	}
-	n.detector.Late(from, n.now.Boot-n.missed.at, n.now.Boot)
-	n.missed = unanswered{}
+	n.detector.Late(from, n.now.Boot-n.missed.at, n.missed.within, n.now.Boot)
+	if n.missed.late != "" {
+		n.missed = unanswered{}
+	} else {
+		n.missed.late = from
+	}
 }

@@ -3,6 +3,7 @@ package node_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/node"
@@ -45,6 +46,25 @@ func TestALateAnswerOfAnElection(t *testing.T) {
 		c.then(p, called)
 		if got := p.node.T(); (got == 1000*ms) != c.long || !c.long && got != 500*ms {
 			t.Errorf("%s: T is %v", name, got)
+		}
+	}
+}
+
+// When a second process answers late, too, it is not only the first one that stood still.
+func TestTwoLateAnswersOfAnElection(t *testing.T) {
+	p := start(t, "P001", large("Bully", 50))
+	called := p.sent[0].Election.Election
+	p.openFront()
+	p.pass(800 * ms)
+	for _, late := range []struct {
+		from string
+		want time.Duration
+	}{{"P050", 1000 * ms}, {"P050", 1000 * ms}, {"P049", 1600 * ms}, {"P048", 1600 * ms}} {
+		m := electionMessage(election.OK, late.from)
+		m.Election.Election = called
+		p.receive(late.from, m)
+		if got := p.node.T(); got != late.want {
+			t.Errorf("after an answer of %s T is %v, want %v", late.from, got, late.want)
 		}
 	}
 }
