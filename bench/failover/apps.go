@@ -113,7 +113,9 @@ func (a *apps) await(ctx context.Context, process string) (time.Time, error) {
 
 // next returns the first process whose app has heard since an instant that it may act, and when,
 // once there is one. One that could act before does not count.
-func (a *apps) next(ctx context.Context, after time.Time) (process string, at time.Time, err error) {
+func (a *apps) next(
+	ctx context.Context, after time.Time,
+) (process string, at time.Time, err error) {
 	for {
 		a.mu.Lock()
 		for p, since := range a.since {
