@@ -62,7 +62,7 @@ type watch struct {
 	sent     Instant // when the newest question was asked
 	silent   bool
 	only     bool          // it is asked only: that it does not answer means nothing
-	missed   Instant       // when the question was asked that it did not answer in time; 0: there is none
+	missed   Instant       // when the question was asked that it did not answer in time; 0: none
 	within   time.Duration // the T in which it did not
 	newestAt uint64
 	measured Instant // when the newest answer was measured

@@ -10,8 +10,8 @@ import "time"
 // The late answer says how long T should have been. T becomes twice as long as it was: the process
 // may have stood still for once. Once a second process is late, T becomes twice what the answer
 // took: a machine that is too slow for a group is too slow for many of it. When there has been no
-// mistake for a while, T is halved, and who was late is forgotten. If it was halved too early, because
-// it was long enough before, or was to grow still, the while becomes twice as long.
+// mistake for a while, T is halved, and who was late is forgotten. If it was halved too early,
+// because it was long enough before, or was to grow still, the while becomes twice as long.
 type mistakes struct {
 	least  time.Duration // T is not shorter than this
 	by     string        // the process that answered late last, since T was halved
@@ -30,9 +30,9 @@ const (
 // tooLate is how many times what T may become an answer may take, to teach something.
 const tooLate = 4
 
-// made takes a mistake: the answer of a process took so long, and did not come within the T of then.
-// One that took much longer than T may become teaches nothing: the process stood still, or was cut
-// off.
+// made takes a mistake: the answer of a process took so long, and did not come within T, as T was
+// then. One that took much longer than T may become teaches nothing: the process stood still, or
+// was cut off.
 func (m *mistakes) made(by string, took, within, longest time.Duration, now Instant) {
 	if took > tooLate*longest {
 		return

@@ -49,8 +49,8 @@ func (n *Node) answersWaited(from string) {
 }
 
 // learnFromLate lengthens T if a message of an election is a late answer. In a crowd, one of those
-// that were asked last may be in time. Of an election the answers of two processes count: the second
-// shows that it is not only one that is late.
+// that were asked last may be in time. Of an election the answers of two processes count: the
+// second shows that it is not only one that is late.
 func (n *Node) learnFromLate(from string, m *election.Message) {
 	if n.missed.at == 0 || m.Kind == election.View || m.Election.Sequence != n.missed.called ||
 		m.Election.Initiator != n.self.Name || m.Election.Incarnation != n.self.Number ||
