@@ -7,14 +7,15 @@ import "time"
 // election is up to n² messages, so where many processes share few cores, one mistake would cause
 // the next, and the group would elect for ever.
 //
-// The late answer says how long T should have been. T becomes twice as long as it was: the process
-// may have stood still for once. Once a second process is late, T becomes twice what the answer
-// took: a machine that is too slow for a group is too slow for many of it. When there has been no
+// The late answer says how long T should have been. But one process that is late may have stood
+// still for once: T becomes no more than twice as long as it was. What two processes took, each of
+// them, is what the machine takes that they share: T becomes twice that. When there has been no
 // mistake for a while, T is halved, and who was late is forgotten. If it was halved too early,
 // because it was long enough before, or was to grow still, the while becomes twice as long.
 type mistakes struct {
 	least  time.Duration // T is not shorter than this
-	by     string        // the process that answered late last, since T was halved
+	by     string        // the process that was late for longest, since T was halved
+	late   time.Duration // so long
 	ease   Instant       // when it is halved next; 0: there was no mistake
 	calm   int           // how many times least there must be no mistake before that
 	halved bool          // since the last mistake
@@ -42,12 +43,16 @@ func (m *mistakes) made(by string, took, within, longest time.Duration, now Inst
 		m.calm = min(2*m.calm, longestCalm)
 	}
 	m.halved = false
-	lesson := min(2*took, longest)
-	m.capped = false
-	if step := 2 * within; step < lesson && (m.by == "" || m.by == by) {
-		lesson, m.capped = step, true
+	shared := time.Duration(0) // what two processes took
+	if by != m.by {
+		shared = min(took, m.late)
 	}
-	m.by, m.least = by, max(m.least, lesson)
+	lesson := min(2*took, max(2*shared, 2*within), longest)
+	m.capped = lesson < min(2*took, longest)
+	if by == m.by || took > m.late {
+		m.by, m.late = by, max(m.late, took)
+	}
+	m.least = max(m.least, lesson)
 	m.ease = now + time.Duration(m.calm)*m.least
 }
 
@@ -62,6 +67,6 @@ func (m *mistakes) forget(measured time.Duration, now Instant) {
 		return
 	}
 	m.least /= 2
-	m.by = ""
+	m.by, m.late = "", 0
 	m.halved, m.ease = true, now+time.Duration(m.calm)*max(m.least, measured)
 }

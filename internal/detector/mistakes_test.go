@@ -65,6 +65,21 @@ func TestALateAnswerLengthensT(t *testing.T) {
 	}
 }
 
+// If one was late for long and another one for a moment, what both took counts, in any order.
+func TestOneIsLateForLonger(t *testing.T) {
+	for _, late := range [][]time.Duration{
+		{4 * time.Second, 300 * time.Millisecond}, {300 * time.Millisecond, 4 * time.Second},
+	} {
+		d, c := crowd()
+		for i, took := range late {
+			d.Late([]string{"P4", "P3"}[i], took, 2*heartbeat, c.now)
+		}
+		if want := 600 * time.Millisecond; d.T() != want {
+			t.Errorf("%v: T is %v, want %v", late, d.T(), want)
+		}
+	}
+}
+
 // One process that is late again and again has T become as long as it may, step by step.
 func TestTheSameProcessIsLateAgain(t *testing.T) {
 	d, c := crowd()
