@@ -48,7 +48,7 @@ func Parse(text string) (Probe, error) {
 	if err != nil {
 		return p, err
 	}
-	if _, port, err := net.SplitHostPort(u.Host); err != nil || port == "" {
+	if host, port, err := net.SplitHostPort(u.Host); err != nil || host == "" || port == "" {
 		return p, fmt.Errorf("%q: must name HOST:PORT, as in http://127.0.0.1:8080/healthz", text)
 	}
 	switch u.Scheme {
@@ -100,7 +100,7 @@ func At(host string, h roster.AppHealth) *Probe {
 
 func httpCheck(target string) Check {
 	client := &http.Client{
-		Transport: &http.Transport{DisableKeepAlives: true},
+		Transport: &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: mostHeaders},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			// a redirect counts as an answer, as it does for a kubelet
 			return http.ErrUseLastResponse

@@ -24,6 +24,7 @@ func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                    "HOST:PORT",
 		"http://127.0.0.1/":   "HOST:PORT",
+		"grpc://:9090/shop":   "HOST:PORT",
 		"https://127.0.0.1:1": "must begin with",
 		"127.0.0.1:8080":      "first path segment",
 	} {

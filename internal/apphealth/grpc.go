@@ -10,48 +10,71 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // grpcCheck asks for the health of a service by the gRPC health checking protocol. That is one call
 // with one field each way, over HTTP/2 without TLS. The agent makes it with Go's HTTP/2, because
-// gRPC's library would be an eighth of an agent.
+// gRPC's library would be an eighth of an agent. Each check has a connection of its own, which is
+// made once and ends with it, whatever the app sends.
 // (https://github.com/grpc/grpc/blob/master/doc/health-checking.md and PROTOCOL-HTTP2.md)
 func grpcCheck(address, service string) Check {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
-	client := &http.Client{
-		Transport: &http.Transport{
-			DisableKeepAlives:      true,
-			Protocols:              protocols,
-			MaxResponseHeaderBytes: mostHeaders,
+	transport := &http.Transport{
+		Protocols:              protocols,
+		MaxResponseHeaderBytes: mostHeaders,
+		DisableCompression:     true, // gRPC has another
+		HTTP2: &http.HTTP2Config{
+			MaxReceiveBufferPerStream:     window,
+			MaxReceiveBufferPerConnection: window,
 		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+	call := url.URL{Scheme: "http", Host: address, Path: "/grpc.health.v1.Health/Check"}
 	named := protowire.AppendTag(nil, 1, protowire.BytesType)
 	question := frame(protowire.AppendString(named, service))
 	return func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost,
-			"http://"+address+"/grpc.health.v1.Health/Check", bytes.NewReader(question))
+		conn, err := transport.NewClientConn(ctx, "http", address)
 		if err != nil {
 			return err
 		}
-		request.Header.Set("Content-Type", "application/grpc")
+		defer func() { _ = conn.Close() }()
+		defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // ends what is read, too
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, call.String(),
+			bytes.NewReader(question))
+		if err != nil {
+			return err
+		}
+		request.Header.Set("Content-Type", contentType)
 		request.Header.Set("TE", "trailers")
-		response, err := client.Do(request)
-		if err != nil {
-			return err
+		request.Header.Set("User-Agent", "podesta-agent")
+		if until, bounded := ctx.Deadline(); bounded {
+			left := max(1, time.Until(until).Milliseconds())
+			request.Header.Set("Grpc-Timeout", strconv.FormatInt(left, 10)+"m")
 		}
-		defer func() { _ = response.Body.Close() }()
-		return healthy(response)
+		response, err := conn.RoundTrip(request)
+		if err == nil {
+			err = healthy(response)
+			_ = response.Body.Close()
+		}
+		if err != nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return err
 	}
 }
+
+const contentType = "application/grpc"
 
 // Bounds of an answer, which is a few bytes long.
 const (
 	mostHeaders = 16 << 10
 	mostAnswer  = 1 << 10
+	window      = 64 << 10
 )
 
 // frame puts the prefix of gRPC before a message: not compressed, and its length.
@@ -69,6 +92,9 @@ func healthy(response *http.Response) error {
 	if response.StatusCode != http.StatusOK {
 		return errors.New(response.Status)
 	}
+	if kind := response.Header.Get("Content-Type"); !strings.HasPrefix(kind, contentType) {
+		return fmt.Errorf("the answer is %.100q, and not %s", kind, contentType)
+	}
 	// the status is among the headers if nothing else is said
 	said := func(name string) string {
 		return cmp.Or(response.Trailer.Get(name), response.Header.Get(name))
@@ -78,8 +104,11 @@ func healthy(response *http.Response) error {
 	case "":
 		return errors.New("the answer has no gRPC status")
 	default:
-		why, _ := url.PathUnescape(said("Grpc-Message")) // what is badly written is left out
-		return fmt.Errorf("gRPC status %s: %s", code, why)
+		why := said("Grpc-Message")
+		if plain, err := url.PathUnescape(why); err == nil {
+			why = plain
+		}
+		return fmt.Errorf("gRPC status %.10s: %.200s", code, why)
 	}
 	status, err := servingStatus(answer)
 	if err == nil && status != serving {

@@ -1,8 +1,11 @@
 package apphealth_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -24,6 +27,7 @@ func serve(t *testing.T, h http.HandlerFunc) (address string) {
 // answers returns a handler that answers a call with this status and body.
 func answers(status, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/grpc+proto")
 		w.Header().Set("Trailer", "Grpc-Status, Grpc-Message")
 		_, _ = w.Write([]byte(body))
 		w.Header().Set("Grpc-Status", status)
@@ -58,7 +62,12 @@ func TestGRPCAnswers(t *testing.T) {
 		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 		}, "307"},
+		"no gRPC, though it says so in the end": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Grpc-Status", "0")
+			_, _ = w.Write([]byte(good))
+		}, "and not application/grpc"},
 		"without a status": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/grpc")
 			_, _ = w.Write([]byte(good))
 		}, "no gRPC status"},
 	} {
@@ -87,4 +96,60 @@ func TestGRPCIsNotAnswered(t *testing.T) {
 		t.Errorf("silence: %v", err)
 	}
 	<-gone
+}
+
+// An app that refuses what it is asked is asked once in a probe, and its connection ends with that.
+func TestGRPCIsAskedOnce(t *testing.T) {
+	const settings = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+	for name, frames := range map[string]struct{ first, then string }{
+		"the stream is refused": {settings, "\x00\x00\x04\x03\x00\x00\x00\x00\x01\x00\x00\x00\x07"},
+		"the server goes away": {
+			settings, "\x00\x00\x08\x07\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
+		},
+		"no streams": {"\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00", ""},
+	} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := make(chan int)
+		go func() {
+			n := 0
+			for ; ; n++ {
+				c, err := l.Accept()
+				if err != nil {
+					break
+				}
+				refuse(c, frames.first, frames.then)
+			}
+			asked <- n
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		if err := parse(t, "grpc://"+l.Addr().String())(ctx); err == nil {
+			t.Errorf("%s: it is healthy", name)
+		}
+		cancel()
+		_ = l.Close()
+		if n := <-asked; n != 1 {
+			t.Errorf("%s: it was asked %d times", name, n)
+		}
+	}
+}
+
+// refuse speaks HTTP/2 until the client ends the connection: it answers the first HEADERS with these
+// frames.
+func refuse(c net.Conn, first, then string) {
+	defer c.Close()
+	_, _ = io.WriteString(c, first)
+	in := bufio.NewReader(c)
+	_, _ = in.Discard(len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
+	for header := make([]byte, 9); ; {
+		if _, err := io.ReadFull(in, header); err != nil {
+			return
+		}
+		_, _ = in.Discard(int(header[0])<<16 | int(header[1])<<8 | int(header[2]))
+		if header[3] == 1 {
+			_, _ = io.WriteString(c, then)
+		}
+	}
 }
