@@ -19,7 +19,7 @@ type mistakes struct {
 	ease   Instant       // when it is halved next; 0: there was no mistake
 	calm   int           // how many times least there must be no mistake before that
 	halved bool          // since the last mistake
-	capped bool          // the last mistake did not make T as long as the answer took
+	capped bool          // after the last mistake T is shorter than its answer asks for
 }
 
 // Bounds of calm.
@@ -48,11 +48,11 @@ func (m *mistakes) made(by string, took, within, longest time.Duration, now Inst
 		shared = min(took, m.late)
 	}
 	lesson := min(2*took, max(2*shared, 2*within), longest)
-	m.capped = lesson < min(2*took, longest)
 	if by == m.by || took > m.late {
 		m.by, m.late = by, max(m.late, took)
 	}
 	m.least = max(m.least, lesson)
+	m.capped = m.least < min(2*took, longest)
 	m.ease = now + time.Duration(m.calm)*m.least
 }
 
