@@ -1,38 +1,30 @@
-//go:build linux
-
 package main
 
 import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/statedir"
 	"github.com/podesta-dev/podesta/test/port"
 )
 
 // An agent whose container has a CPU limit finds out how long the kernel may stop it, and says so.
-// The test runs one in a root directory of its own, with the files that it reads there.
 func TestACPULimitOfTheContainer(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "agent")
-	build := exec.Command("go", "build", "-o", program, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // there is no library in its root directory
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	pauses := (lease.Burst + 20*time.Millisecond - 1) / (20 * time.Millisecond)
 	for limit, want := range map[string]string{
 		"20000 100000\n": fmt.Sprintf("delay=%v", pauses*80*time.Millisecond),
 		"max 100000\n":   "",
 	} {
-		lines := untilItFollows(t, program, limit)
+		lines := untilItFollows(t, limit)
 		said := ""
 		for _, line := range lines {
 			if strings.Contains(line, "CPU limit") {
@@ -48,12 +40,9 @@ func TestACPULimitOfTheContainer(t *testing.T) {
 
 // untilItFollows runs an agent in a container with this limit, and returns what it logs until it
 // follows a coordinator.
-func untilItFollows(t *testing.T, program, limit string) (lines []string) {
+func untilItFollows(t *testing.T, limit string) (lines []string) {
 	t.Helper()
 	root := t.TempDir()
-	if err := os.Link(program, filepath.Join(root, "agent")); err != nil {
-		t.Fatal(err)
-	}
 	links := []string{port.Of(t), port.Of(t)}
 	for file, text := range map[string]string{
 		"proc/self/cgroup":      "0::/\n",
@@ -71,39 +60,45 @@ func untilItFollows(t *testing.T, program, limit string) (lines []string) {
 			t.Fatal(err)
 		}
 	}
-	if err := run([]string{"keys", "--roster", filepath.Join(root, "roster.json"), "--out", root}); err != nil {
+	at := func(name string) string { return filepath.Join(root, name) }
+	if err := run([]string{"keys", "--roster", at("roster.json"), "--out", root}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	agent := exec.CommandContext(ctx, "/agent", "--roster", "/roster.json", "--certificate", "/b.crt",
-		"--key", "/b.key", "--trust-file", "/ca.crt", "--state-dir", "/state", "--listen", links[1],
-		"--app-address", "127.0.0.1:0", "--status-address", "127.0.0.1:0")
-	agent.Dir = "/"
-	agent.SysProcAttr = &syscall.SysProcAttr{Chroot: root}
-	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
-		agent.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
-		agent.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: uid, Size: 1}}
-		agent.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: gid, Size: 1}}
-	}
-	log, err := agent.StderrPipe()
+	o, err := parse([]string{"--roster", at("roster.json"), "--certificate", at("b.crt"), "--key", at("b.key"),
+		"--trust-file", at("ca.crt"), "--state-dir", at("state"), "--listen", links[1],
+		"--app-address", "127.0.0.1:0", "--status-address", "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := agent.Start(); err != nil && os.Geteuid() != 0 {
-		t.Skipf("this machine lets nobody but root have a root directory of his own: %v", err)
-	} else if err != nil {
+	dir, err := statedir.Open(o.stateDir, time.Now())
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		_ = agent.Process.Kill()
-		_ = agent.Wait() // it was killed
-	}()
-	for in := bufio.NewScanner(log); in.Scan(); {
-		if lines = append(lines, in.Text()); strings.Contains(in.Text(), "msg=follows") {
-			return lines
+	defer dir.Close()
+	read, log := io.Pipe()
+	s := newSidecar(o, slog.New(slog.NewTextHandler(log, nil)), dir)
+	s.machine = root
+	if err := s.load(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	listeners, err := openListeners(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = log.CloseWithError(s.run(ctx, listeners)) }()
+	follows := false
+	in := bufio.NewScanner(read)
+	for in.Scan() {
+		lines = append(lines, in.Text())
+		if strings.Contains(in.Text(), "msg=follows") && !follows {
+			follows = true
+			stop() // what it says while it ends is read, too
 		}
 	}
-	t.Fatalf("it follows nobody:\n%s", strings.Join(lines, "\n"))
-	return nil
+	if err := in.Err(); err != nil || !follows {
+		t.Fatalf("it followed somebody: %v; it ended with: %v\n%s", follows, err, strings.Join(lines, "\n"))
+	}
+	return lines
 }

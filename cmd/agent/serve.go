@@ -219,7 +219,7 @@ func (s *sidecar) elect(
 // throttled returns by how much a CPU limit of this container may delay lease.Burst, and says what
 // follows from that.
 func (s *sidecar) throttled() time.Duration {
-	delay := cpuquota.Delay(lease.Burst)
+	delay := cpuquota.Delay(s.machine, lease.Burst)
 	if delay > 0 {
 		s.logger.Warn("this container's CPU limit stops the agent now and then: as the coordinator of a "+
 			"Guarded group it may ask for a longer lease, and is missed for longer then if it fails; "+

@@ -17,6 +17,7 @@ import (
 type sidecar struct {
 	options
 	logger      *slog.Logger
+	machine     string // the root directory in which quotas are looked for
 	dir         *statedir.Dir
 	saved       statedir.Saved // what the state directory held at the start
 	keyring     *identity.Keyring
@@ -37,6 +38,7 @@ func newSidecar(o options, logger *slog.Logger, dir *statedir.Dir) *sidecar {
 	s := &sidecar{
 		options:  o,
 		logger:   logger,
+		machine:  "/",
 		dir:      dir,
 		keyring:  identity.NewKeyring(time.Now),
 		views:    agent.NewViews(),

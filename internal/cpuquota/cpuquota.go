@@ -16,10 +16,9 @@ import (
 )
 
 // Delay returns by how much quotas may delay so much work: for each quota that it uses up, by the
-// rest of the period. It is 0 without a quota, and with one of at least one CPU.
-func Delay(work time.Duration) time.Duration { return delay("/", work) }
-
-func delay(root string, work time.Duration) (longest time.Duration) {
+// rest of the period. It is 0 without a quota, and with one of at least one CPU. The root directory
+// is "/"; in tests another one, with a proc and a cgroup filesystem.
+func Delay(root string, work time.Duration) (longest time.Duration) {
 	own := cgroupsOf(root)
 	for _, m := range mountsOf(root) {
 		path, belongs := own[m.version()]

@@ -127,7 +127,7 @@ func TestDelay(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if got := delay(root, 40*time.Millisecond); got != c.want {
+			if got := Delay(root, 40*time.Millisecond); got != c.want {
 				t.Errorf("40 ms of work may take %v longer, want %v", got, c.want)
 			}
 		})
