@@ -99,28 +99,51 @@ func At(host string, h roster.AppHealth) *Probe {
 }
 
 func httpCheck(target string) Check {
-	client := &http.Client{
-		Transport: &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: mostHeaders},
-		CheckRedirect: func(*http.Request, []*http.Request) error {
-			// a redirect counts as an answer, as it does for a kubelet
-			return http.ErrUseLastResponse
-		},
-	}
+	transport := &http.Transport{MaxResponseHeaderBytes: mostHeaders}
 	return func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 		if err != nil {
 			return err
 		}
-		response, err := client.Do(request)
-		if err != nil {
-			return err
+		if user := request.URL.User; user != nil {
+			password, _ := user.Password()
+			request.SetBasicAuth(user.Username(), password)
 		}
-		_ = response.Body.Close()
-		if response.StatusCode >= http.StatusBadRequest {
-			return errors.New(response.Status)
-		}
-		return nil
+		return ask(transport, request, func(response *http.Response) error {
+			if response.StatusCode >= http.StatusBadRequest {
+				return errors.New(response.Status)
+			}
+			return nil
+		})
 	}
+}
+
+// mostHeaders is how many bytes of headers an app may answer with.
+const mostHeaders = 16 << 10
+
+// ask sends the app a request, and has its answer read. It does so over a connection of its own,
+// which is made once and ends with the request's context at the latest, whatever the app sends: a
+// client of net/http would go on dialing, or dial again. There is no proxy, and a redirect is an
+// answer, as it is for a kubelet.
+func ask(
+	transport *http.Transport, request *http.Request, read func(*http.Response) error,
+) error {
+	ctx := request.Context()
+	conn, err := transport.NewClientConn(ctx, "http", request.URL.Host)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // it also ends what is being read
+	response, err := conn.RoundTrip(request)
+	if err == nil {
+		err = read(response)
+		_ = response.Body.Close()
+	}
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
 }
 
 func tcpCheck(address string) Check {

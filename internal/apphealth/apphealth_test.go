@@ -59,6 +59,30 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
+// The flag's URL may name a user, and an answer has no endless headers.
+func TestHTTPAnswers(t *testing.T) {
+	size := 10
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, password, _ := r.BasicAuth(); user != "probe" || password != "pass:word" {
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+		}
+		w.Header().Set("X", strings.Repeat("x", size))
+	}))
+	defer server.Close()
+	at := server.Listener.Addr().String()
+	check := parse(t, "http://probe:pass:word@"+at+"/healthz")
+	if err := check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := parse(t, server.URL)(t.Context()); err == nil || !strings.Contains(err.Error(), "401") {
+		t.Errorf("nobody: %v", err)
+	}
+	size = 32 << 10
+	if err := check(t.Context()); err == nil || !strings.Contains(err.Error(), "header") {
+		t.Errorf("long headers: %v", err)
+	}
+}
+
 func TestTCP(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -19,14 +19,11 @@ import (
 
 // grpcCheck asks for the health of a service by the gRPC health checking protocol. That is one call
 // with one field each way, over HTTP/2 without TLS. The agent makes it with Go's HTTP/2, because
-// gRPC's library would be an eighth of an agent. Each check has a connection of its own, which is
-// made once and ends with it, whatever the app sends.
+// gRPC's library would be an eighth of an agent.
 // (https://github.com/grpc/grpc/blob/master/doc/health-checking.md and PROTOCOL-HTTP2.md)
 func grpcCheck(address, service string) Check {
-	protocols := new(http.Protocols)
-	protocols.SetUnencryptedHTTP2(true)
 	transport := &http.Transport{
-		Protocols:              protocols,
+		Protocols:              new(http.Protocols),
 		MaxResponseHeaderBytes: mostHeaders,
 		DisableCompression:     true, // gRPC has another
 		HTTP2: &http.HTTP2Config{
@@ -34,16 +31,11 @@ func grpcCheck(address, service string) Check {
 			MaxReceiveBufferPerConnection: window,
 		},
 	}
+	transport.Protocols.SetUnencryptedHTTP2(true)
 	call := url.URL{Scheme: "http", Host: address, Path: "/grpc.health.v1.Health/Check"}
 	named := protowire.AppendTag(nil, 1, protowire.BytesType)
 	question := frame(protowire.AppendString(named, service))
 	return func(ctx context.Context) error {
-		conn, err := transport.NewClientConn(ctx, "http", address)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = conn.Close() }()
-		defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // ends what is read, too
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, call.String(),
 			bytes.NewReader(question))
 		if err != nil {
@@ -56,35 +48,29 @@ func grpcCheck(address, service string) Check {
 			left := max(1, time.Until(until).Milliseconds())
 			request.Header.Set("Grpc-Timeout", strconv.FormatInt(left, 10)+"m")
 		}
-		response, err := conn.RoundTrip(request)
-		if err == nil {
-			err = healthy(response)
-			_ = response.Body.Close()
-		}
-		if err != nil && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return err
+		return ask(transport, request, serves)
 	}
 }
 
 const contentType = "application/grpc"
 
-// Bounds of an answer, which is a few bytes long.
+// Bounds of an answer, which is a few bytes long, and of what is buffered for it.
 const (
-	mostHeaders = 16 << 10
-	mostAnswer  = 1 << 10
-	window      = 64 << 10
+	mostAnswer = 1 << 10
+	window     = 64 << 10
 )
 
-// frame puts the prefix of gRPC before a message: not compressed, and its length.
+// prefix is how many bytes gRPC puts before a message.
+const prefix = 5
+
+// frame puts them there: not compressed, and the message's length.
 func frame(message []byte) []byte {
 	length := uint32(len(message)) //nolint:gosec // it is short
 	return append(binary.BigEndian.AppendUint32([]byte{0}, length), message...)
 }
 
-// healthy reads the answer to a question about health; nil: SERVING.
-func healthy(response *http.Response) error {
+// serves reads the answer to a question about health; nil: SERVING.
+func serves(response *http.Response) error {
 	answer, err := io.ReadAll(io.LimitReader(response.Body, mostAnswer+1))
 	if err != nil {
 		return err
@@ -112,17 +98,14 @@ func healthy(response *http.Response) error {
 	}
 	status, err := servingStatus(answer)
 	if err == nil && status != serving {
-		err = errors.New(servingStatuses[min(status, unknownService+1)])
+		err = errors.New(servingStatuses[min(status, uint64(len(servingStatuses)-1))])
 	}
 	return err
 }
 
-// The values of HealthCheckResponse.ServingStatus.
-const (
-	serving        = 1
-	unknownService = 3
-)
+const serving = 1
 
+// servingStatuses are the values of HealthCheckResponse.ServingStatus, and one for all others.
 var servingStatuses = [...]string{
 	"UNKNOWN",
 	"SERVING",
@@ -136,11 +119,10 @@ var errNoAnswer = errors.New("the answer is no HealthCheckResponse")
 // servingStatus returns the first field of a HealthCheckResponse, in its frame. One that is left
 // out is 0.
 func servingStatus(answer []byte) (status uint64, err error) {
-	if len(answer) > mostAnswer || len(answer) < len(frame(nil)) ||
-		!bytes.Equal(answer, frame(answer[len(frame(nil)):])) {
+	message := answer[min(prefix, len(answer)):]
+	if len(answer) > mostAnswer || !bytes.Equal(answer, frame(message)) {
 		return 0, errNoAnswer
 	}
-	message := answer[len(frame(nil)):]
 	for len(message) > 0 {
 		field, kind, n := protowire.ConsumeTag(message)
 		if n < 0 {
