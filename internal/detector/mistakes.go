@@ -43,16 +43,16 @@ func (m *mistakes) made(by string, took, within, longest time.Duration, now Inst
 		m.calm = min(2*m.calm, longestCalm)
 	}
 	m.halved = false
-	shared := time.Duration(0) // what two processes took
+	asked := min(2*took, longest) // so long T is to be, if the machine is slow
+	var shared time.Duration      // what two processes took
 	if by != m.by {
 		shared = min(took, m.late)
 	}
-	lesson := min(2*took, max(2*shared, 2*within), longest)
 	if by == m.by || took > m.late {
 		m.by, m.late = by, max(m.late, took)
 	}
-	m.least = max(m.least, lesson)
-	m.capped = m.least < min(2*took, longest)
+	m.least = max(m.least, min(asked, 2*max(shared, within)))
+	m.capped = m.least < asked
 	m.ease = now + time.Duration(m.calm)*m.least
 }
 

@@ -66,8 +66,8 @@ func guardedCrowd(n int) *node.Roster {
 	return r
 }
 
-// standsStill has the coordinator stand still for so long again and again, and go on: the others
-// miss it no later because it has come back before.
+// standsStill has the coordinator stand still for so long again and again, and go on: it is missed
+// soon each time, although it has come back before.
 func (c *crowd) standsStill(first string, span time.Duration) {
 	for range 4 {
 		c.stop(first)
