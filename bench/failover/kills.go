@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"runtime"
 	"slices"
 	"time"
@@ -41,17 +40,16 @@ func kills(ctx context.Context, o options) error {
 			return err
 		}
 		defer g.close()
-		var took, bound durations
-		for i := range o.rounds {
+		var bound durations
+		what := fmt.Sprintf("%s, %d processes", algorithm, size)
+		took, err := o.repeat(what, func() (time.Duration, error) {
 			t, err := g.try(ctx, "SIGKILL")
-			if err != nil {
-				return fmt.Errorf("kill %d: %w", i+1, err)
-			}
-			took, bound = append(took, t.named), append(bound, t.worked/time.Duration(runtime.NumCPU()))
-			fmt.Fprintf(os.Stderr, "\r%s, %d processes: kill %d of %d took %s ms   ", algorithm, size, i+1,
-				o.rounds, ms(t.named))
+			bound = append(bound, t.worked/time.Duration(runtime.NumCPU()))
+			return t.named, err
+		})
+		if err != nil {
+			return err
 		}
-		fmt.Fprintln(os.Stderr)
 		resident, err := g.resident()
 		if err != nil {
 			return err

@@ -173,3 +173,19 @@ func (o options) group(ctx context.Context, algorithm, safety string, size int) 
 		patience:  o.patience,
 	})
 }
+
+// repeat does something in each round, shows how far it is, and returns how long it took.
+func (o options) repeat(
+	what string, once func() (time.Duration, error),
+) (took durations, err error) {
+	for i := range o.rounds {
+		d, err := once()
+		if err != nil {
+			return nil, fmt.Errorf("round %d: %w", i+1, err)
+		}
+		took = append(took, d)
+		fmt.Fprintf(os.Stderr, "\r%s: round %d of %d took %s ms   ", what, i+1, o.rounds, ms(d))
+	}
+	fmt.Fprintln(os.Stderr)
+	return took, nil
+}

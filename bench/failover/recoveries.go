@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"syscall"
 	"time"
@@ -36,22 +35,19 @@ func recoveries(ctx context.Context, o options) error {
 			if err != nil {
 				return err
 			}
-			var took durations
 			others := 0
-			for i := range o.rounds {
+			what := fmt.Sprintf("%s, %d processes, %s", algorithm, size, safety)
+			took, err := o.repeat(what, func() (time.Duration, error) {
 				d, highest, err := g.recoverBeforeKill(ctx)
-				if err != nil {
-					g.close()
-					return fmt.Errorf("%s, %s, round %d: %w", algorithm, safety, i+1, err)
-				}
-				if took = append(took, d); !highest {
+				if !highest {
 					others++
 				}
-				fmt.Fprintf(os.Stderr, "\r%s, %d processes, %s: round %d of %d took %s ms   ", algorithm, size,
-					safety, i+1, o.rounds, ms(d))
-			}
-			fmt.Fprintln(os.Stderr)
+				return d, err
+			})
 			g.close()
+			if err != nil {
+				return fmt.Errorf("%s: %w", safety, err)
+			}
 			fmt.Printf("| %s | %d | %s | %d | %s | %d |\n", algorithm, size, safety, len(took), spread(took),
 				others)
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"syscall"
 	"time"
 
@@ -38,20 +37,18 @@ func restarts(ctx context.Context, o options) error {
 			return err
 		}
 		defer g.close()
-		var took durations
 		same := 0
-		for i := range o.rounds {
+		what := fmt.Sprintf("%s, %d processes", algorithm, size)
+		took, err := o.repeat(what, func() (time.Duration, error) {
 			d, itself, err := g.restart(ctx)
-			if err != nil {
-				return fmt.Errorf("round %d: %w", i+1, err)
-			}
-			if took = append(took, d); itself {
+			if itself {
 				same++
 			}
-			fmt.Fprintf(os.Stderr, "\r%s, %d processes: round %d of %d took %s ms   ", algorithm, size, i+1,
-				o.rounds, ms(d))
+			return d, err
+		})
+		if err != nil {
+			return err
 		}
-		fmt.Fprintln(os.Stderr)
 		fmt.Printf("| %s | %d | %d | %s | %d |\n", algorithm, size, len(took), spread(took), same)
 		return nil
 	})
