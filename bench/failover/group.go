@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -196,7 +197,8 @@ func (g *group) ready(ctx context.Context) (coordinator string, err error) {
 			g.formed = since.Sub(g.begun)
 		}
 		since = slices.MaxFunc([]time.Time{since, g.mended}, time.Time.Compare)
-		if err := g.until(ctx, since.Add(g.settling())); err != nil {
+		// at any moment of a heartbeat: a fault that keeps step with the renewals finds leases of one age
+		if err := g.until(ctx, since.Add(g.settling()+rand.N(g.heartbeat))); err != nil {
 			return "", err
 		}
 		if g.still(ctx, agreed.Coordinator) == nil { // else it was not quiet yet
