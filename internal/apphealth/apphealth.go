@@ -8,7 +8,6 @@ package apphealth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -111,7 +110,7 @@ func httpCheck(target string) Check {
 		}
 		return ask(transport, request, func(response *http.Response) error {
 			if response.StatusCode >= http.StatusBadRequest {
-				return errors.New(response.Status)
+				return fmt.Errorf("%.100s", response.Status)
 			}
 			return nil
 		})

@@ -2,6 +2,7 @@ package apphealth_test
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -80,6 +81,24 @@ func TestHTTPAnswers(t *testing.T) {
 	size = 32 << 10
 	if err := check(t.Context()); err == nil || !strings.Contains(err.Error(), "header") {
 		t.Errorf("long headers: %v", err)
+	}
+}
+
+// The reason that an app gives goes to logs and statuses, so it is cut.
+func TestALongReason(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c, "HTTP/1.1 503 "+strings.Repeat("x", 8<<10)+"\r\n\r\n")
+	}))
+	defer server.Close()
+	err := parse(t, server.URL)(t.Context())
+	if err == nil || !strings.HasPrefix(err.Error(), "503 xxx") || len(err.Error()) > 200 {
+		t.Errorf("%v", err)
 	}
 }
 
