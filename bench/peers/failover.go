@@ -27,13 +27,10 @@ type failoverOptions struct {
 func (o *failoverOptions) known() []system {
 	minute := etcdWith(time.Minute)
 	minute.optional = true
-	return []system{
+	return slices.Concat([]system{
 		podestaClassic(), podestaGuarded(o.shortest), podestaGuarded(longestLease),
 		raftWith(0), raftWith(200 * time.Millisecond),
-		clientGo(15*time.Second, 10*time.Second, 2*time.Second),
-		clientGo(time.Second, 500*time.Millisecond, 200*time.Millisecond),
-		etcdWith(2 * time.Second), minute,
-	}
+	}, withServers(), []system{minute})
 }
 
 // failover has the leaders of all systems end, by turns, and measures how long it takes until all

@@ -39,8 +39,8 @@ func TestChoose(t *testing.T) {
 	all := (&stressOptions{options: options{shortest: 100 * time.Millisecond}}).known()
 	o := options{}
 	chosen, err := o.choose(all)
-	if err != nil || len(chosen) != 4 || chosen[0].name != "podesta-100ms" {
-		t.Errorf("%d, %v, want those four that are not optional", len(chosen), err)
+	if err != nil || len(chosen) != 7 || chosen[0].name != "podesta-100ms" {
+		t.Errorf("%d, %v, want those seven that are not optional", len(chosen), err)
 	}
 	o.systems = []string{"raft-200ms", "podesta-classic"}
 	if chosen, err := o.choose(all); err != nil || len(chosen) != 2 {
@@ -52,6 +52,25 @@ func TestChoose(t *testing.T) {
 	}
 	if _, err := chooseFaults([]string{"SIGKILL", "fire"}); err == nil {
 		t.Error("fire is a fault")
+	}
+}
+
+// Who needs servers runs where they are, and nobody waits an hour to read that.
+func TestRunnable(t *testing.T) {
+	all := (&stressOptions{options: options{shortest: 100 * time.Millisecond}}).known()
+	for _, c := range condition.All {
+		some, err := runnable(c, all)
+		want := len(all)
+		if c.Name != "servers" {
+			want -= 3
+		}
+		if err != nil || len(some) != want {
+			t.Errorf("%s: %d systems, %v, want %d", c.Name, len(some), err, want)
+		}
+	}
+	args := []string{"--systems", "etcd-2s", "--conditions", "servers,quiet", "--agent", "/bin/true"}
+	if err := stress(t.Context(), args); err == nil || !strings.Contains(err.Error(), "quiet has none") {
+		t.Errorf("%v: want to read which condition has no servers", err)
 	}
 }
 

@@ -30,8 +30,21 @@ type stressOptions struct {
 func (o *stressOptions) known() []system {
 	classic := podestaClassic()
 	classic.optional = true
-	return []system{podestaGuarded(o.shortest), podestaGuarded(longestLease), raftWith(0),
-		raftWith(200 * time.Millisecond), classic}
+	return slices.Concat([]system{podestaGuarded(o.shortest), podestaGuarded(longestLease),
+		raftWith(0), raftWith(200 * time.Millisecond), classic}, withServers())
+}
+
+// runnable returns those of the systems that run under a condition: who needs servers does only where
+// they run.
+func runnable(c condition.Condition, systems []system) ([]system, error) {
+	some := slices.DeleteFunc(slices.Clone(systems), func(s system) bool {
+		return len(s.needs) > 0 && !c.Servers
+	})
+	if len(some) == 0 {
+		return nil, fmt.Errorf("--conditions: what is to be compared needs servers, and %s has none",
+			c.Name)
+	}
+	return some, nil
 }
 
 // stress runs all systems at the same time under each condition.
@@ -56,6 +69,9 @@ func stress(ctx context.Context, args []string) error {
 		c, err := condition.Find(name)
 		if err != nil {
 			return fmt.Errorf("--conditions: %w", err)
+		}
+		if _, err := runnable(c, systems); err != nil {
+			return err // now, not in an hour
 		}
 		conditions = append(conditions, c)
 	}
@@ -104,6 +120,14 @@ func (o *stressOptions) under(
 	if err != nil {
 		return nil, err
 	}
+	if systems, err = runnable(c, systems); err != nil {
+		return nil, err
+	}
+	servers, err := startServers(ctx, dir, systems)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, servers.stop()) }()
 	running, err := condition.Begin(c)
 	if err != nil {
 		return nil, err
@@ -123,7 +147,7 @@ func (o *stressOptions) under(
 			dir:     filepath.Join(dir, y.name),
 			index:   i,
 			agent:   o.agent,
-			servers: &servers{},
+			servers: servers,
 			weather: c.Weather,
 		}
 		t, err := newTeam(ctx, s, y, running)

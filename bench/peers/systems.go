@@ -187,6 +187,16 @@ func clientGo(lease, renew, retry time.Duration) system {
 	}
 }
 
+// withServers are the systems that need servers: client-go with its defaults, and as fast as it can
+// be, and etcd.
+func withServers() []system {
+	return []system{
+		clientGo(15*time.Second, 10*time.Second, 2*time.Second),
+		clientGo(time.Second, 500*time.Millisecond, 200*time.Millisecond),
+		etcdWith(2 * time.Second),
+	}
+}
+
 // etcdWith is etcd's concurrency.Election with this TTL.
 func etcdWith(ttl time.Duration) system {
 	return system{

@@ -19,6 +19,8 @@ type Condition struct {
 	Quota bool
 	// SlowDisk has fsync and fdatasync take 200 ms.
 	SlowDisk bool
+	// Servers has etcd and an API server run beside the members, for the systems that need them.
+	Servers bool
 	// Weather is that of the network between members; nil: they are linked without proxies.
 	Weather *proxy.Weather
 	// Meaning is what a reader needs to know.
@@ -28,6 +30,11 @@ type Condition struct {
 // All are the conditions, in the order of reports.
 var All = []Condition{
 	{Name: "quiet", Meaning: "nothing but the systems and what measures them"},
+	{
+		Name:    "servers",
+		Servers: true,
+		Meaning: "and etcd and kube-apiserver, for the systems that need one of them; neither is struck",
+	},
 	{Name: "loops-4", Loops: 4, Meaning: "and 4 busy loops"},
 	{Name: "loops-16", Loops: 16, Meaning: "and 16 busy loops"},
 	{Name: "loops-32", Loops: 32, Meaning: "and 32 busy loops"},

@@ -14,7 +14,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
 	}
-	if _, err := Find("sunny"); err == nil || !strings.Contains(err.Error(), "quiet, loops-4") {
+	if _, err := Find("sunny"); err == nil || !strings.Contains(err.Error(), "quiet, servers, loops-4") {
 		t.Errorf("%v: want to read which there are", err)
 	}
 }

@@ -2,6 +2,8 @@ package member
 
 import (
 	"context"
+	"crypto/rand"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,7 +16,9 @@ import (
 	"github.com/podesta-dev/podesta/test/register"
 )
 
-// clientGo is a candidate of client-go's leader election, on a Lease of an API server.
+// clientGo is a candidate of client-go's leader election, on a Lease of an API server. As the
+// candidates of controller-runtime and of Kubernetes' own programs, it has another identity each time
+// it is started: two processes that have one would both take themselves for the leader.
 func clientGo(ctx context.Context, args []string, say *said.Speaker) error {
 	var id string
 	f := flags("client-go", &id)
@@ -39,7 +43,7 @@ func clientGo(ctx context.Context, args []string, say *said.Speaker) error {
 		Lock: &resourcelock.LeaseLock{
 			LeaseMeta:  metav1.ObjectMeta{Namespace: "default", Name: *name},
 			Client:     client.CoordinationV1(),
-			LockConfig: resourcelock.ResourceLockConfig{Identity: id},
+			LockConfig: resourcelock.ResourceLockConfig{Identity: id + "_" + rand.Text()},
 		},
 		LeaseDuration:   *duration,
 		RenewDeadline:   *deadline,
@@ -48,7 +52,10 @@ func clientGo(ctx context.Context, args []string, say *said.Speaker) error {
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { say.Leads(register.Now()) },
 			OnStoppedLeading: func() { say.Ceases(register.Now()) },
-			OnNewLeader:      say.Names,
+			OnNewLeader: func(identity string) {
+				name, _, _ := strings.Cut(identity, "_")
+				say.Names(name)
+			},
 		},
 	})
 	if err != nil {
