@@ -72,7 +72,7 @@ func (l *link) run() {
 		}
 		opened := time.Now()
 		over := l.carry(stream)
-		if over == nil {
+		if over == nil || l.hasLeft() { // nobody wants to know
 			return
 		}
 		l.hub.log.Debug("link lost", "to", l.member.Name, "error", over)
@@ -157,6 +157,13 @@ func (l *link) retire(leaving bool) {
 	if !leaving {
 		time.AfterFunc(l.hub.patience(), l.cancel)
 	}
+}
+
+// hasLeft reports whether this process leaves or has left.
+func (l *link) hasLeft() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.leaving
 }
 
 // peerLeft handles the peer's Leaving. It concerns the incarnation of the peer that the link is up

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -66,6 +67,28 @@ func TestNoLinkIsMadeAcrossACut(t *testing.T) {
 			expect(t, a, Up{"b"})
 		})
 	}
+}
+
+// A process that leaves hears of its links no more, also not of one that breaks before the peer has
+// read everything.
+func TestWhoLeavesHearsOfNoLink(t *testing.T) {
+	inMemory(t, func(t *testing.T, m *virtualNetwork) {
+		a, b := m.join("a", 1), m.join("b", 1)
+		introduce(m, []string{"a", "b"}, a, b)
+		expect(t, a, Up{"b"})
+		for a.Dropped() == 0 {
+			a.Send("b", "Bully", 0, long(1))
+			synctest.Wait()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		a.Leave(ctx)
+		if ctx.Err() == nil {
+			t.Error("b has read nothing, and Leave has not waited")
+		}
+		m.kill("b")
+		silent(t, a)
+	})
 }
 
 func TestThatAProcessWasKilledDoesNotCrossACut(t *testing.T) {

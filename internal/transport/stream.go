@@ -220,7 +220,7 @@ func (l *link) errRemoved() error {
 }
 
 // retireFrom sends what is queued, then Leaving if this process leaves, and waits until the peer
-// has read it all.
+// has read it all, or the stream breaks.
 func (l *link) retireFrom(s *stream) error {
 	for pending := true; pending; {
 		select {
@@ -233,14 +233,11 @@ func (l *link) retireFrom(s *stream) error {
 		}
 	}
 	if l.leaving && s.Send(leavingFrame()) != nil {
-		return nil
+		return l.errRemoved()
 	}
 	if s.CloseSend() == nil {
 		err := <-s.over
 		l.hub.log.Debug("link ended", "to", l.member.Name, "error", err)
-	}
-	if l.leaving {
-		return nil
 	}
 	return l.errRemoved()
 }

@@ -15,7 +15,8 @@
 //   - What a process asks of this one ([Received], [Asked], [LeaseRequested], [RosterRequested])
 //     arrives in the order in which it was sent, and so do its answers ([Answered],
 //     [LeaseResponded], [RosterReceived]). Between the two there is no order.
-//   - Nothing of an older incarnation follows anything of a newer one.
+//   - While the newest incarnation of a process has a stream to this one, nothing of an older one
+//     arrives.
 //
 // No link outlives the certificates of its two ends: each end closes what the other's certificate
 // no longer covers. Before that happens, a new stream is made as soon as newer certificates allow
