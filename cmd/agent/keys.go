@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -47,6 +48,10 @@ func keys(args []string) error {
 	if err := os.MkdirAll(*out, 0o700); err != nil {
 		return err
 	}
+	if _, taken := r.Find(authorityName); taken {
+		return fmt.Errorf("the process %q: its certificate and key would be written over the "+
+			"authority's; give it another name", authorityName)
+	}
 	authority, err := openAuthority(*out)
 	if err != nil {
 		return err
@@ -70,27 +75,35 @@ func keys(args []string) error {
 	return nil
 }
 
-// openAuthority reads the CA of an earlier run, or creates one.
+// authorityName is the name of the CA's two files, as a process's name is of its own.
+const authorityName = "ca"
+
+// openAuthority reads the CA of an earlier run. If there was none it creates one; it replaces none,
+// because agents that do not trust the same one cannot talk to each other.
 func openAuthority(dir string) (*identity.Authority, error) {
-	certificateFile, keyFile := filepath.Join(dir, "ca.crt"), filepath.Join(dir, "ca.key")
-	if key, err := os.ReadFile(keyFile); err == nil {
-		certificate, err := os.ReadFile(certificateFile)
-		if err != nil {
-			return nil, err
-		}
+	base := filepath.Join(dir, authorityName)
+	certificateFile, keyFile := base+".crt", base+".key"
+	certificate, err := os.ReadFile(certificateFile)
+	key, keyErr := os.ReadFile(keyFile)
+	switch {
+	case err == nil && keyErr == nil:
 		return identity.ParseAuthority(certificate, key)
+	case !errors.Is(err, fs.ErrNotExist) || !errors.Is(keyErr, fs.ErrNotExist):
+		return nil, fmt.Errorf("the authority of an earlier run: %w; put %s and %s back, or remove "+
+			"both for a new one, which all agents must then be given", errors.Join(err, keyErr),
+			certificateFile, keyFile)
 	}
 	authority, err := identity.NewAuthority(time.Now())
 	if err != nil {
 		return nil, err
 	}
-	certificate, key, err := authority.PEM()
+	certificate, key, err = authority.PEM()
 	if err != nil {
 		return nil, err
 	}
 	return authority, errors.Join(
-		os.WriteFile(certificateFile, certificate, 0o600),
 		os.WriteFile(keyFile, key, 0o600),
+		os.WriteFile(certificateFile, certificate, 0o600),
 	)
 }
 
