@@ -6,8 +6,8 @@ package v1
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.httpGet), has(self.tcpSocket), has(self.grpc)].filter(x, x).size() == 1",message="spec.appHealth must set exactly one of httpGet, tcpSocket and grpc"
 type AppHealth struct {
-	// httpGet probes the app by HTTP. Any status below 400 means healthy. Redirects are not
-	// followed.
+	// httpGet probes the app by HTTP. A status of 200 to 399 means healthy. Redirects are followed
+	// within the same port only.
 	// +optional
 	HTTPGet *HTTPGetAction `json:"httpGet,omitempty"`
 

@@ -32,7 +32,7 @@ type Probe struct {
 	FailureThreshold, SuccessThreshold int
 }
 
-// Parse returns the probe that a URL describes: http://HOST:PORT/PATH (any status below 400 is
+// Parse returns the probe that a URL describes: http://HOST:PORT/PATH (a status of 200 to 399 is
 // healthy), tcp://HOST:PORT (accepting a connection is healthy) or grpc://HOST:PORT/SERVICE
 // (SERVING is healthy; without SERVICE the health of the whole server is requested). Its schedule
 // and thresholds are the defaults of a roster.
@@ -97,36 +97,20 @@ func At(host string, h roster.AppHealth) *Probe {
 	return p
 }
 
-func httpCheck(target string) Check {
-	transport := &http.Transport{MaxResponseHeaderBytes: mostHeaders}
-	return func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
-		if err != nil {
-			return err
-		}
-		if user := request.URL.User; user != nil {
-			password, _ := user.Password()
-			request.SetBasicAuth(user.Username(), password)
-		}
-		return ask(transport, request, func(response *http.Response) error {
-			if response.StatusCode >= http.StatusBadRequest {
-				return fmt.Errorf("%.100s", response.Status)
-			}
-			return nil
-		})
-	}
-}
-
 // mostHeaders is how many bytes of headers an app may answer with.
 const mostHeaders = 16 << 10
 
 // ask sends the app a request, and has its answer read. It does so over a connection of its own,
 // which is made once and ends with the request's context at the latest, whatever the app sends: a
-// client of net/http would go on dialing, or dial again. There is no proxy, and a redirect is an
-// answer, as it is for a kubelet.
+// client of net/http would go on dialing, or dial again. There is no proxy.
 func ask(
 	transport *http.Transport, request *http.Request, read func(*http.Response) error,
-) error {
+) (err error) {
+	defer func() {
+		if err != nil {
+			err = reason{err}
+		}
+	}()
 	ctx := request.Context()
 	conn, err := transport.NewClientConn(ctx, "http", request.URL.Host)
 	if err != nil {
@@ -144,6 +128,14 @@ func ask(
 	}
 	return err
 }
+
+// reason is why an app is not healthy. It may have in it what the app has sent, and goes to the
+// log, so its text is cut.
+type reason struct{ error }
+
+func (r reason) Error() string { return fmt.Sprintf("%.200s", r.error.Error()) }
+
+func (r reason) Unwrap() error { return r.error }
 
 func tcpCheck(address string) Check {
 	return func(ctx context.Context) error {

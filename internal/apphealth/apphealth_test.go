@@ -1,11 +1,14 @@
 package apphealth_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +22,11 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// Whoever asked a proxy would find nobody there. (net/http reads this once in a process.)
+func TestMain(m *testing.M) {
+	_ = os.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
+	goleak.VerifyTestMain(m)
+}
 
 func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
@@ -84,21 +91,114 @@ func TestHTTPAnswers(t *testing.T) {
 	}
 }
 
-// The reason that an app gives goes to logs and statuses, so it is cut.
-func TestALongReason(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+// raw returns a handler that answers what no server of net/http would.
+func raw(t *testing.T, answer string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		c, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		defer c.Close()
-		_, _ = io.WriteString(c, "HTTP/1.1 503 "+strings.Repeat("x", 8<<10)+"\r\n\r\n")
+		_, _ = io.WriteString(c, answer)
+	})
+}
+
+// What an app says is the reason goes to the log, so it is cut.
+func TestALongReason(t *testing.T) {
+	long := strings.Repeat("x", 8<<10)
+	for answer, want := range map[string]string{
+		"HTTP/1.1 503 " + long + "\r\n\r\n":       "503 xxx",
+		long + "\r\n\r\n":                         "malformed HTTP",
+		"HTTP/1.1 200 OK\r\n" + long + "\r\n\r\n": "malformed MIME",
+	} {
+		server := httptest.NewServer(raw(t, answer))
+		err := parse(t, server.URL)(t.Context())
+		if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 200 {
+			t.Errorf("%.20q: %v", answer, err)
+		}
+		server.Close()
+	}
+}
+
+// What is not an answer of 200 to 399 to the end of its body is not healthy.
+func TestHTTPStatuses(t *testing.T) {
+	for answer, want := range map[string]string{
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok":              "",
+		"HTTP/1.1 399 x\r\n\r\n":                                      "",
+		"HTTP/1.1 400 x\r\n\r\n":                                      "400 x",
+		"HTTP/1.1 101 x\r\n\r\n":                                      "101 x",
+		"HTTP/1.1 000 x\r\n\r\n":                                      "000 x",
+		"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok":              "unexpected EOF",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n": "chunk",
+	} {
+		server := httptest.NewServer(raw(t, answer))
+		err := parse(t, server.URL)(t.Context())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", answer, err, want)
+		}
+		server.Close()
+	}
+}
+
+// A page is read, or as much of it as a kubelet reads, so that the app is not interrupted in its
+// answer. One that does not come to its end in time is no answer.
+func TestHTTPBodies(t *testing.T) {
+	wrote := make(chan error, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, err := w.Write(make([]byte, 9<<10))
+		if r.URL.Path == "/slow" {
+			err = errors.Join(err, http.NewResponseController(w).Flush())
+			<-r.Context().Done()
+		}
+		wrote <- errors.Join(err, r.Context().Err())
 	}))
 	defer server.Close()
-	err := parse(t, server.URL)(t.Context())
-	if err == nil || !strings.HasPrefix(err.Error(), "503 xxx") || len(err.Error()) > 200 {
-		t.Errorf("%v", err)
+	if err := parse(t, server.URL)(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := <-wrote; err != nil {
+		t.Errorf("the app was interrupted: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := parse(t, server.URL+"/slow")(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("an answer without an end: %v", err)
+	}
+	<-wrote
+}
+
+// A redirect within the app is followed, as a kubelet does, and what it leads to is the answer.
+func TestRedirects(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, _, _ := r.BasicAuth()
+		switch asked++; {
+		case r.URL.Path == "/moved":
+			http.Redirect(w, r, "ill?by="+user, http.StatusMovedPermanently)
+		case r.URL.Path == "/ill" && r.URL.RawQuery == "by=probe" && user == "probe":
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case r.URL.Path == "/around":
+			http.Redirect(w, r, "/around", http.StatusTemporaryRedirect)
+		case r.URL.Path == "/nowhere":
+			w.WriteHeader(http.StatusFound)
+		case strings.HasSuffix(r.URL.Path, "x"):
+			http.Redirect(w, r, strings.TrimSuffix(r.URL.Path, "x"), http.StatusFound)
+		}
+	}))
+	defer server.Close()
+	at := strings.Replace(server.URL, "//", "//probe:x@", 1)
+	for path, want := range map[string]string{
+		"/moved": "503", "/around": "without end", "/nowhere": "", "/well": "", "/far-xxxxxxxxx": "",
+		"/too-far-xxxxxxxxxx": "without end",
+	} {
+		err := parse(t, at+path)(t.Context())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
+	if asked != 2+10+1+1+10+10 {
+		t.Errorf("it was asked %d times", asked)
 	}
 }
 
@@ -147,15 +247,14 @@ func TestNothingLeadsElsewhere(t *testing.T) {
 		t.Errorf("%s was requested from another host", r.URL)
 	}))
 	defer elsewhere.Close()
-	t.Setenv("HTTP_PROXY", elsewhere.URL)
-	t.Setenv("HTTPS_PROXY", elsewhere.URL)
 	asked := make(chan string, 1)
 	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked <- r.Host + " " + r.RequestURI
 		http.Redirect(w, r, elsewhere.URL, http.StatusFound)
 	}))
 	defer app.Close()
-	host, port := address(t, app.Listener.Addr())
+	_, port := address(t, app.Listener.Addr())
+	host := "0.0.0.0" // this host, too; nobody asks a proxy about 127.0.0.1
 	outside := strings.TrimPrefix(elsewhere.URL, "http:")
 	for path, want := range map[string]string{
 		"/healthz?deep=1&x=%20": "/healthz?deep=1&x=%20",
@@ -177,7 +276,7 @@ func TestNothingLeadsElsewhere(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 			continue
 		}
-		if got := <-asked; got != app.Listener.Addr().String()+" "+want {
+		if got := <-asked; got != fmt.Sprintf("%s:%d %s", host, port, want) {
 			t.Errorf("%s: asked for %s", path, got)
 		}
 	}

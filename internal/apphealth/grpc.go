@@ -2,7 +2,6 @@ package apphealth
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -79,22 +78,22 @@ func serves(response *http.Response) error {
 		return errors.New(response.Status)
 	}
 	if kind := response.Header.Get("Content-Type"); !strings.HasPrefix(kind, contentType) {
-		return fmt.Errorf("the answer is %.100q, and not %s", kind, contentType)
+		return fmt.Errorf("the answer is %q, and not %s", kind, contentType)
 	}
-	// the status is among the headers if nothing else is said
-	said := func(name string) string {
-		return cmp.Or(response.Trailer.Get(name), response.Header.Get(name))
+	said := response.Trailer
+	if len(answer) == 0 && said.Get("Grpc-Status") == "" { // "Trailers-Only"
+		said = response.Header
 	}
-	switch code := said("Grpc-Status"); code {
+	switch code := said.Get("Grpc-Status"); code {
 	case "0":
 	case "":
 		return errors.New("the answer has no gRPC status")
 	default:
-		why := said("Grpc-Message")
+		why := said.Get("Grpc-Message")
 		if plain, err := url.PathUnescape(why); err == nil {
 			why = plain
 		}
-		return fmt.Errorf("gRPC status %.10s: %.200s", code, why)
+		return fmt.Errorf("gRPC status %s: %s", code, why)
 	}
 	status, err := servingStatus(answer)
 	if err == nil && status != serving {

@@ -66,6 +66,16 @@ func TestGRPCAnswers(t *testing.T) {
 			w.Header().Set("Grpc-Status", "0")
 			_, _ = w.Write([]byte(good))
 		}, "and not application/grpc"},
+		"a status before the end": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/grpc")
+			w.Header().Set("Grpc-Status", "0")
+			_, _ = w.Write([]byte(good))
+		}, "no gRPC status"},
+		"nothing but a status": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/grpc")
+			w.Header().Set("Grpc-Status", "12")
+			w.Header().Set("Grpc-Message", "unknown method")
+		}, "12: unknown method"},
 		"without a status": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/grpc")
 			_, _ = w.Write([]byte(good))
@@ -75,6 +85,33 @@ func TestGRPCAnswers(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
+	}
+}
+
+// The question is what servers expect of a client, and says how long the probe waits.
+func TestGRPCAsks(t *testing.T) {
+	asked := make(chan *http.Request, 1)
+	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || string(body) != "\x00\x00\x00\x00\x06\x0a\x04shop" {
+			t.Errorf("%q, %v", body, err)
+		}
+		asked <- r
+		answers("0", "\x00\x00\x00\x00\x02\x08\x01")(w, r)
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	if err := parse(t, "grpc://"+at+"/shop")(ctx); err != nil {
+		t.Fatal(err)
+	}
+	r := <-asked
+	if r.Method != http.MethodPost || r.URL.Path != "/grpc.health.v1.Health/Check" ||
+		r.Header.Get("Content-Type") != "application/grpc" || r.Header.Get("Te") != "trailers" {
+		t.Errorf("%s %s, %v", r.Method, r.URL, r.Header)
+	}
+	left, err := time.ParseDuration(strings.TrimSuffix(r.Header.Get("Grpc-Timeout"), "m") + "ms")
+	if err != nil || left <= 59*time.Minute || left > time.Hour {
+		t.Errorf("%s is left, %v", r.Header.Get("Grpc-Timeout"), err)
 	}
 }
 

@@ -9,8 +9,8 @@ package v1
 // those of a container's probe. There is no host field: an agent probes 127.0.0.1 in its own pod,
 // so a user who may edit the group cannot make agents connect to other hosts.
 type AppHealthApplyConfiguration struct {
-	// httpGet probes the app by HTTP. Any status below 400 means healthy. Redirects are not
-	// followed.
+	// httpGet probes the app by HTTP. A status of 200 to 399 means healthy. Redirects are followed
+	// within the same port only.
 	HTTPGet *HTTPGetActionApplyConfiguration `json:"httpGet,omitempty"`
 	// tcpSocket opens a TCP connection. An app that accepts it is healthy.
 	TCPSocket *TCPSocketActionApplyConfiguration `json:"tcpSocket,omitempty"`
