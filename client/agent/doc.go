@@ -1,12 +1,15 @@
 // Package agent asks the Podesta agent in the same pod whether this process may act.
 //
 //	var c agent.Client
-//	p, err := c.Leader(ctx)
+//	err := c.Run(ctx, func(ctx context.Context, epoch agent.Epoch) error { … act until ctx ends … })
+//
+// Run calls the work whenever this process may act, with a context that ends in time. What does not
+// fit into that keeps a session open itself, in which the agent sends every change, or asks:
+//
+//	err := c.KeepSession(ctx, func(p agent.Permission) { … })
+//
+//	p, err := c.MayAct(ctx)
 //	if err == nil && p.Valid() { … act, under p.Epoch … }
-//
-// Instead of asking, an app can keep a session open, in which the agent sends every change:
-//
-//	err := c.Follow(ctx, func(p agent.Permission) { … })
 //
 // A permission holds until its deadline and no longer, because an agent that is paused cannot
 // revoke it. So call Valid right before acting, on the permission received last: Valid reads the

@@ -18,15 +18,19 @@ type job struct {
 	shut  context.CancelFunc // closes the session
 	alarm *boottime.Alarm
 
-	mu     sync.Mutex
-	cancel context.CancelCauseFunc
-	until  time.Duration // the deadline of the permission, as a reading of the clock
-	end    time.Duration // when the context ends unless the agent sends a later deadline
-	over   error         // why the context has ended; nil while it has not
+	left func() // called if the session stays open when the work has returned
 
-	returned chan struct{} // closed when the work has returned
-	err      error         // the work's
-	early    bool          // it returned before its context ended
+	mu      sync.Mutex
+	cancel  context.CancelCauseFunc
+	until   time.Duration // the deadline of the permission, as a reading of the clock
+	end     time.Duration // when the context ends unless the agent sends a later deadline
+	over    error         // why the context has ended; nil while it has not
+	closing bool          // the session is closed when the work has returned
+	gone    bool          // the work has returned
+	err     error         // the work's
+	early   bool          // it returned before its context ended
+
+	returned chan struct{} // closed when the work has returned, and what follows is done
 	watched  chan struct{} // closed when the alarm is no longer watched
 }
 
@@ -84,18 +88,41 @@ func (j *job) start(work func(context.Context, Epoch) error) {
 		defer close(j.returned)
 		err := work(j.ctx, j.epoch)
 		j.mu.Lock()
-		j.err, j.early = err, j.ctx.Context.Err() == nil
+		j.gone, j.err, j.early = true, err, j.ctx.Context.Err() == nil
+		if j.early {
+			j.finish(ErrPermissionOver) // for what the work has left behind
+		}
+		closing := j.closing
 		j.mu.Unlock()
-		j.stop(ErrPermissionOver) // for what the work has left behind
-		_ = j.alarm.Close()       // ends watch
-		j.shut()
+		_ = j.alarm.Close() // ends watch
+		if closing {
+			j.shut()
+		} else if j.left != nil {
+			j.left()
+		}
 	}()
 }
 
-// outcome waits until the work has returned. If it returned of its own accord, that is final.
+// outcome waits until the work has returned.
 func (j *job) outcome() outcome {
 	<-j.returned
 	<-j.watched
+	return j.result()
+}
+
+// late reports whether the work has returned because the permission was not renewed in time, and
+// the session stays open.
+func (j *job) late() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.gone && !j.closing
+}
+
+// result is how the work has ended that has returned. If it returned of its own accord, that is
+// final.
+func (j *job) result() outcome {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	if j.early {
 		return outcome{err: j.err, final: true}
 	}
@@ -158,16 +185,21 @@ func (j *job) check() (now time.Duration) {
 	return now
 }
 
-// stop ends the context.
-func (j *job) stop(why error) {
+// stop ends the context, and has the session closed when the work has returned. It reports whether
+// the work has: then the caller closes the session.
+func (j *job) stop(why error) (gone bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.finish(why)
+	return j.gone
 }
 
 // finish ends the context, once: whatever the agent sends later, this job does not go on. j.mu is
 // held.
 func (j *job) finish(why error) {
+	if !errors.Is(why, errNotRenewed) {
+		j.closing = true
+	}
 	if j.over != nil {
 		return
 	}

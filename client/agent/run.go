@@ -36,9 +36,10 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 //
 // When its context has ended and work has returned, Run closes the session: what the permission had
 // left is given back, so that the successor need not wait for it. Then Run opens the next session.
-// Work that does not return in time loses its permission all the same, and this process is no
-// candidate until it has returned. Work may be called again under the same epoch: the process was
-// late, and its lease has gone on.
+// If the permission was only not renewed in time, the session stays open: this process was late,
+// or its agent was, and the lease may go on. Then work is called again, under the same epoch, as
+// soon as the agent says so. Work that does not return in time loses its permission all the same,
+// and this process is no candidate until it has returned.
 //
 // The epoch of the lease may grow while the permission goes on: after an edit of the group, a
 // change of its voters, or a close election. Nobody else has acted in between, so the work goes on,
@@ -56,7 +57,7 @@ func (c *Client) Run(ctx context.Context, work func(ctx context.Context, epoch E
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	_ = again(running, func() (progress bool) { // it ends with running
-		s := &sessionOfRun{ctx: ctx, work: work}
+		s := &sessionOfRun{ctx: ctx, work: work, report: c.report}
 		last = s.run(ctx, c)
 		switch {
 		case last.final:
@@ -83,19 +84,22 @@ type outcome struct {
 	final bool  // Run is over, with err
 }
 
-// sessionOfRun is one session of Run, with one job at most: after a job the session is closed, to
-// give back what is left of the permission.
+// sessionOfRun is one session of Run. After a job the session is closed, to give back what is left
+// of the permission, unless the job has ended because it was not renewed in time. Then another one
+// may follow.
 type sessionOfRun struct {
-	ctx  context.Context
-	work func(context.Context, Epoch) error
+	ctx    context.Context
+	work   func(context.Context, Epoch) error
+	report func(error)
 
 	shut context.CancelFunc // closes the session
 
-	mu    sync.Mutex
-	heard bool  // the agent has sent something
-	job   *job  // nil until the agent permits one
-	epoch Epoch // of the last permission
-	fatal error // why there can be none
+	mu     sync.Mutex
+	heard  bool       // the agent has sent something
+	job    *job       // the newest; nil until the agent permits one
+	epoch  Epoch      // of the last permission
+	newest Permission // as the agent sent it last; zero when the session ends
+	fatal  error      // why there can be none
 }
 
 // run opens a session, and returns when it is closed and its job has ended.
@@ -124,6 +128,7 @@ func (s *sessionOfRun) run(ctx context.Context, c *Client) outcome {
 func (s *sessionOfRun) endWork(why error) {
 	s.mu.Lock()
 	j := s.job
+	s.newest = Permission{} // no other job
 	s.mu.Unlock()
 	if j != nil {
 		j.stop(fmt.Errorf("%w: %w", ErrPermissionOver, why))
@@ -139,7 +144,14 @@ func (s *sessionOfRun) interrupt() {
 		s.shut()
 		return
 	}
-	s.job.stop(context.Cause(s.ctx))
+	s.stop(context.Cause(s.ctx))
+}
+
+// stop ends the job, and has the session closed after it. s.mu is held.
+func (s *sessionOfRun) stop(why error) {
+	if s.job.stop(why) {
+		s.shut()
+	}
 }
 
 // hear takes what the agent sends over the session.
@@ -149,11 +161,13 @@ func (s *sessionOfRun) hear(p Permission) {
 	s.heard = true
 	switch {
 	case s.job != nil && p.Granted && p.Epoch >= s.epoch:
-		s.epoch = p.Epoch
+		s.epoch, s.newest = p.Epoch, p
 		s.job.extend(p) // in time, or it changes nothing
+		s.goOn()
 	case s.job != nil && p.session == nil: // the session has ended: see endWork
 	case s.job != nil:
-		s.job.stop(errRevoked)
+		s.newest = Permission{}
+		s.stop(errRevoked)
 	case !p.Granted || s.ctx.Err() != nil:
 	case p.Epoch == 0:
 		s.fatal = ErrClassic
@@ -171,7 +185,25 @@ func (s *sessionOfRun) begin(p Permission) {
 		s.fatal = err
 		s.shut()
 	case j != nil:
+		j.left = func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.goOn()
+		}
 		s.job, s.epoch = j, p.Epoch
 		j.start(s.work)
+	}
+}
+
+// goOn begins the next job if the last one was late, and what the agent has permitted since holds.
+// s.mu is held.
+func (s *sessionOfRun) goOn() {
+	late := s.job
+	if !late.late() || !s.newest.Granted || s.ctx.Err() != nil {
+		return
+	}
+	if s.begin(s.newest); s.job != late {
+		o := late.result()
+		s.report(errors.Join(o.why, o.err))
 	}
 }

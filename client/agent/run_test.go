@@ -204,6 +204,66 @@ func TestTheContextEndsBeforeThePermissionDoes(t *testing.T) {
 	}
 }
 
+// late has a program work that was not told in time that it may go on, and returns it when the work
+// has returned. A machine that is busy may stop the program for as long as the rest of its
+// permission: then the session is closed, and the test tries again.
+func late(t *testing.T) *program {
+	t.Helper()
+	for range 20 {
+		p := starts(t)
+		p.agent.Grant(7, time.Second)
+		c := p.begins()
+		p.agent.Freeze()
+		p.ends(c)
+		c.returns <- c.ctx.Err()
+		if reading(t) < p.agent.Told() {
+			return p
+		}
+		p.stop(nil)
+		p.returned()
+	}
+	t.Fatal("the machine is too busy")
+	return nil
+}
+
+// A program that was late has not lost the lease, so it does not give it back.
+func TestALateProgramGoesOnUnderItsLease(t *testing.T) {
+	p := late(t)
+	p.agent.Thaw()
+	again := p.begins()
+	if again.epoch != 7 {
+		t.Errorf("it acts under %d", again.epoch)
+	}
+	p.sessions(1, 1)
+	if err := <-p.reports; !errors.Is(err, errNotRenewed) {
+		t.Errorf("reported: %v", err)
+	}
+	p.agent.Revoke()
+	p.ends(again)
+	again.returns <- nil
+	p.sessions(1, 2)
+	p.stop(nil)
+	p.returned()
+}
+
+// What a late program was permitted, and has no work for, is given back when it is revoked, and
+// when the program ends.
+func TestALateProgramGivesBack(t *testing.T) {
+	p := late(t)
+	p.agent.Revoke()
+	p.agent.Thaw()
+	p.sessions(1, 2)
+	p.stop(nil)
+	p.returned()
+
+	p = late(t)
+	p.stop(nil)
+	if err := p.returned(); !errors.Is(err, context.Canceled) {
+		t.Errorf("Run returned %v", err)
+	}
+	p.sessions(0, 1)
+}
+
 func TestADeadAgentEndsTheWorkAtOnce(t *testing.T) {
 	p := starts(t)
 	p.agent.Grant(7, long)
@@ -213,7 +273,9 @@ func TestADeadAgentEndsTheWorkAtOnce(t *testing.T) {
 		t.Errorf("it ended because %v", why)
 	}
 	close(c.returns)
-	again := p.begins() // an agent that has come back
+	p.sessions(1, 2) // an agent that has come back
+	p.agent.Grant(8, long)
+	again := p.begins()
 	p.stop(nil)
 	close(again.returns)
 }
@@ -256,6 +318,10 @@ func TestAnotherEpochIsAnotherCall(t *testing.T) {
 			c.change(p, seven)
 			p.ends(seven)
 			close(seven.returns)
+			if c.next < 7 {
+				p.sessions(1, 2)
+				p.agent.Grant(int64(c.next), long)
+			}
 			next := p.begins()
 			if next.epoch != c.next {
 				t.Errorf("it acts under %d", next.epoch)
@@ -306,8 +372,9 @@ func TestWorkThatHangsIsNoCandidate(t *testing.T) {
 	p.sessions(0, 1)
 	p.agent.Thaw()
 	close(c.returns)
-	again := p.begins()
 	p.sessions(1, 2)
+	p.agent.Grant(8, long)
+	again := p.begins()
 	p.stop(nil)
 	close(again.returns)
 }

@@ -70,6 +70,7 @@ func (c *Client) session(ctx context.Context, fn func(Permission), ending func(w
 		ending(why)
 		fn(Permission{})
 	}
+	end() // before the body is closed: from then on others may act
 	return why
 }
 

@@ -1,6 +1,7 @@
 // Package fakeagent is an agent's side of the app API, for tests: what a real agent would permit is
 // said by the test. It keeps to the agent's rules for sessions: a fresh permission when a third of
-// the last one has passed, and no word after it was revoked until there is another.
+// the last one has passed, no word after it was revoked until there is another, and nothing is
+// permitted any more when the last session has ended.
 package fakeagent
 
 import (
@@ -183,7 +184,11 @@ func (a *Agent) session(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.change(func() { a.open++; a.opened++ })
-	defer a.change(func() { a.open-- })
+	defer a.change(func() {
+		if a.open--; a.open == 0 {
+			a.epoch, a.classic = 0, false // the process has withdrawn
+		}
+	})
 	a.stream(w, r, "permission")
 }
 
