@@ -28,11 +28,7 @@ type leading struct {
 
 // Err is not nil once the permission is about to end: it reads the clock, as agent.Run's does.
 func (c leading) Err() error {
-	select {
-	case <-c.lock.granted:
-		_ = c.lock.holds() // if not, it ends this context
-	default:
-	}
+	_ = c.lock.holds() // if it is lost, this context ends
 	return c.Context.Err()
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/podesta-dev/podesta/client/agent"
 	"github.com/podesta-dev/podesta/client/fence"
@@ -111,8 +112,8 @@ func TestAContextOfWhatLeadsReadsTheClock(t *testing.T) {
 	}
 	due := &stopped{Context: t.Context()}
 	l.grant(due, 7)
-	if base.Err() != nil {
-		t.Error(base.Err())
+	if err := l.begin(resourcelock.LeaderElectionRecord{}); err != nil || base.Err() != nil {
+		t.Error(err, base.Err())
 	}
 	due.over = true // the clock has passed the end, and nobody has noticed
 	if base.Err() == nil || !errors.Is(context.Cause(base), ErrLost) {

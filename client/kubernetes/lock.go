@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/podesta-dev/podesta/client/agent"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -16,7 +17,8 @@ import (
 
 var (
 	// ErrLost means that this replica has led and does so no longer, or was told to stop. It is
-	// final: the program ends, and is started again as another candidate.
+	// final: the program ends, and is started again as another candidate. A permission that ends
+	// before the replica leads is not lost in this sense: it remains a candidate.
 	ErrLost = errors.New("this replica no longer leads")
 	// ErrBare means that a Lock was given to client-go by itself, which would lead on after it is
 	// lost.
@@ -33,19 +35,20 @@ type Lock struct {
 	lease    resourcelock.Interface // to be held as well; nil: there is none
 
 	campaign sync.Once
-	granted  chan struct{} // closed when the permission begins
 	done     chan struct{} // closed when all that leads has ended, so that the rest can be given back
 	end      context.CancelFunc
-	running  context.Context // of the session: it ends with the lock
+	running  context.Context // of the candidacy: it ends with the lock
 
-	epoch atomic.Int64 // 0 until granted
+	epoch atomic.Int64 // 0: nothing is permitted
 
-	mu     sync.Mutex
-	inUse  bool
-	leads  context.Context                   // the work's, see agent.Run; nil until granted
-	lost   error                             // why; nil: it is not lost
-	record resourcelock.LeaderElectionRecord // what the elector has written
-	bases  []context.CancelCauseFunc         // of what leads
+	mu      sync.Mutex
+	inUse   bool
+	granted chan struct{}                     // closed while there is a permission
+	leads   context.Context                   // the work's, see agent.Run; nil: there is no permission
+	begun   bool                              // the elector leads by it, so that a loss is final
+	lost    error                             // why; nil: it is not lost
+	record  resourcelock.LeaderElectionRecord // what the elector has written
+	bases   []context.CancelCauseFunc         // of what leads
 }
 
 // NewLock returns a lock that asks this agent; nil means the one in the same pod, at
@@ -80,29 +83,86 @@ func (l *Lock) use() error {
 	return nil
 }
 
-// run is the process's candidacy, and its permission once there is one.
+// askAgain is how long after the agent has refused for good, in a Classic group for example, it is
+// asked again: groups are edited.
+const askAgain = time.Second
+
+// run is the process's candidacy, and its permissions until it leads by one.
 func (l *Lock) run() {
-	err := l.agent.Run(l.running, func(ctx context.Context, epoch agent.Epoch) error {
-		l.grant(ctx, epoch)
-		// What leads may go on after its contexts have ended. Run closes the session when it is known to
-		// have stopped, or when the permission is over, whatever is first.
-		<-l.done
-		return nil
-	})
-	if err == nil {
-		err = agent.ErrPermissionOver
+	for l.running.Err() == nil {
+		err := l.agent.Run(l.running, l.hold)
+		if err == nil || l.running.Err() != nil {
+			break
+		}
+		l.agent.Report(err)
+		select {
+		case <-time.After(askAgain):
+		case <-l.running.Done():
+		}
 	}
-	l.lose(err)
+	l.lose(agent.ErrPermissionOver) // unless it is
 }
 
-// grant takes the permission.
+// hold is the work of agent.Run. What leads may go on after its contexts have ended: Run closes the
+// session when it is known to have stopped, or when the permission is over, whatever is first.
+func (l *Lock) hold(ctx context.Context, epoch agent.Epoch) error {
+	l.grant(ctx, epoch)
+	<-ctx.Done()
+	if l.over(ctx) {
+		<-l.done
+	}
+	return nil
+}
+
+// grant takes a permission.
 func (l *Lock) grant(ctx context.Context, epoch agent.Epoch) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.leads = ctx
-	l.mu.Unlock()
 	l.epoch.Store(int64(epoch))
-	context.AfterFunc(ctx, func() { l.lose(context.Cause(ctx)) })
 	close(l.granted)
+}
+
+// over takes the end of a permission. If the elector leads by it, that is final.
+func (l *Lock) over(ctx context.Context) (final bool) {
+	l.mu.Lock()
+	if !l.begun && l.lost == nil {
+		if l.leads == ctx {
+			l.leads, l.granted = nil, make(chan struct{})
+			l.epoch.Store(0)
+		}
+		l.mu.Unlock()
+		return false
+	}
+	l.mu.Unlock()
+	l.lose(context.Cause(ctx))
+	return true
+}
+
+// begin has the elector lead by the permission, if it has not ended.
+func (l *Lock) begin(record resourcelock.LeaderElectionRecord) error {
+	if err := l.holds(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.lost != nil:
+		return l.lost
+	case l.leads == nil:
+		return errNotPermitted
+	}
+	l.begun, l.record = true, record
+	return nil
+}
+
+var errNotPermitted = errors.New("the agent does not permit this replica to lead")
+
+// permitted is closed while there is a permission.
+func (l *Lock) permitted() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.granted
 }
 
 // lose ends all that leads, and the candidacy. The first reason counts.
@@ -132,12 +192,13 @@ func (l *Lock) holds() error {
 	case lost != nil:
 		return lost
 	case leads == nil:
-		return errors.New("the agent has not permitted this replica to lead")
-	case leads.Err() != nil:
-		l.lose(context.Cause(leads))
+		return errNotPermitted
+	case leads.Err() == nil:
+		return nil
+	case l.over(leads):
 		return fmt.Errorf("%w: %w", ErrLost, context.Cause(leads))
 	}
-	return nil
+	return errNotPermitted
 }
 
 // Get waits until the agent permits this process to act; ctx ends the wait. Then nobody else holds
@@ -151,7 +212,7 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	}
 	l.campaign.Do(func() { go l.run() })
 	select {
-	case <-l.granted:
+	case <-l.permitted():
 	case <-l.running.Done():
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
@@ -194,17 +255,14 @@ func (l *Lock) write(record resourcelock.LeaderElectionRecord, toLease func() er
 		if err := toLease(); err != nil {
 			return err
 		}
-		return l.holds() // it may have taken long
+		return l.begin(record) // it may have taken long
 	}
 	if record.LeaseDurationSeconds != int(leaseDuration.Seconds()) {
 		err := fmt.Errorf("%w: they were changed after LeaderElection", errTimings)
 		l.lose(err)
 		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.record = record
-	return nil
+	return l.begin(record)
 }
 
 // RecordEvent does nothing: an event would be a request to the API server. With a Lease it is the

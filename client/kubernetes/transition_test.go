@@ -172,6 +172,20 @@ func (d *rollout) elect(next *replica) {
 	next.agent.Grant(int64(next.made), long)
 }
 
+// passes takes the election of a replica back that has led by nothing yet.
+func (d *rollout) passes() {
+	d.t.Helper()
+	ever := 0
+	_ = d.elected.agent.Await(d.t.Context().Done(), func(_, n int) bool { ever = n; return true })
+	d.elected.agent.Revoke()
+	late, cancel := context.WithTimeout(d.t.Context(), patience)
+	defer cancel()
+	if err := d.elected.agent.Await(late.Done(), func(_, n int) bool { return n > ever }); err != nil {
+		d.t.Fatal("it is no candidate any more: ", err)
+	}
+	d.elected = nil
+}
+
 func (r *replica) ends() {
 	r.t.Helper()
 	r.stop()
@@ -186,6 +200,8 @@ func TestSwitchingOverAndBackWhileRolling(t *testing.T) {
 	both := d.starts(true, true)
 	d.elect(both)
 	both.waits(leaseTime * 3 / 2) // it may act, and the Lease is held by a pod that knows nothing of Podesta
+	d.passes()
+	d.elect(both)
 	byLease.ends()
 	both.leads()
 
