@@ -2,6 +2,9 @@ package group
 
 import (
 	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/membership"
@@ -113,9 +116,11 @@ func mayAct(all []process, name string, o observation) bool {
 	}
 	p := all[i]
 	// A process that does not vote may have joined under the manager before, if its pod is so old.
-	joined := p.joined || p.pod != nil && !p.pod.CreationTimestamp.After(o.begun) &&
-		o.now.Before(o.reportsUntil())
+	joined := p.joined || p.pod != nil && madeBefore(p.pod, o.begun) && o.now.Before(o.reportsUntil())
 	return p.member && p.priority > 0 && !p.dead() && joined &&
 		recorded(o.published.Roster, p.pod) != nil &&
 		(!p.connected() || p.claims())
 }
+
+// madeBefore reports whether a pod is as old as that, to the second.
+func madeBefore(pod *corev1.Pod, at time.Time) bool { return !pod.CreationTimestamp.After(at) }

@@ -148,6 +148,15 @@ func TestAuthorisedCoordinator(t *testing.T) {
 			s.pods[2].CreationTimestamp = metav1.NewTime(s.now.Add(-time.Second))
 			return s
 		}(), "", "False/LeaseRunning"},
+		{"more pods with the label than the table has rows", func() *scene {
+			s := well()
+			others := newScene(600).pods
+			for _, pod := range others {
+				pod.Name, pod.UID = "a-"+pod.Name, pod.UID+"-other"
+			}
+			s.pods = append(others, s.pods...)
+			return s
+		}(), "p-2 7", "True/Elected"},
 		{"no voter, and not seen by a manager that began long ago", func() *scene {
 			s := well()
 			delete(s.sightings, "uid-2")

@@ -38,13 +38,15 @@ func PodFields(object any) (any, error) {
 	}, nil
 }
 
-// podMeta keeps a pod's identity, its deletion, its controller, and the labels that mean something.
+// podMeta keeps a pod's identity, its age, its deletion, its controller, and the labels that mean
+// something.
 func podMeta(pod *corev1.Pod) metav1.ObjectMeta {
 	meta := metav1.ObjectMeta{
 		Namespace:                  pod.Namespace,
 		Name:                       pod.Name,
 		UID:                        pod.UID,
 		ResourceVersion:            pod.ResourceVersion,
+		CreationTimestamp:          pod.CreationTimestamp,
 		DeletionTimestamp:          pod.DeletionTimestamp,
 		DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds,
 		Labels:                     map[string]string{},

@@ -20,6 +20,7 @@ func readings(pod *corev1.Pod) map[string]any {
 		"podFact":     fmt.Sprintf("%+v", podFact(pod, spec)),
 		"byuid":       byuid.PodOf(pod),
 		"version":     pod.ResourceVersion,
+		"madeBefore":  madeBefore(pod, time.Unix(1e9, 0)),
 		"group":       pod.Labels[v1.GroupLabel],
 		"role":        pod.Labels[v1.RoleLabel],
 		"departing":   departing(pod),
@@ -61,6 +62,7 @@ func somePods() map[string]*corev1.Pod {
 	pods := map[string]*corev1.Pod{}
 	for name, edit := range map[string]func(*corev1.Pod){
 		"new":         func(*corev1.Pod) {},
+		"young":       func(pod *corev1.Pod) { pod.CreationTimestamp = metav1.Unix(2e9, 0) },
 		"running":     states(running, running),
 		"crashing":    states(crashing, running),
 		"agent ended": states(over, running),

@@ -102,13 +102,13 @@ func agentEnded(pod *corev1.Pod) bool {
 
 // processesOf returns what is known of each process: the pods of the group, and those that the spec
 // names or that still vote but that do not exist. If there are more than the table holds, pods that
-// have finished are left out first.
+// have finished are left out first, and those that are on the roster last.
 func processesOf(o observation) []process {
 	published := map[string]*v1.ProcessStatus{}
 	for i := range o.published.Processes {
 		published[o.published.Processes[i].Name] = &o.published.Processes[i]
 	}
-	var alive, rest []process
+	var members, alive, rest []process
 	named := map[string]bool{}
 	for _, pod := range o.pods {
 		earlier := recorded(o.published.Roster, pod)
@@ -126,9 +126,12 @@ func processesOf(o observation) []process {
 		}
 		judgeAgent(&p, o.version)
 		named[p.name] = true
-		if p.member {
+		switch {
+		case p.member && earlier != nil:
+			members = append(members, p)
+		case p.member:
 			alive = append(alive, p)
-		} else {
+		default:
 			rest = append(rest, p)
 		}
 	}
@@ -152,7 +155,7 @@ func processesOf(o observation) []process {
 	for _, p := range o.group.Spec.Processes {
 		miss(p.Name, false)
 	}
-	all := slices.Concat(alive, missing, rest)
+	all := slices.Concat(members, alive, missing, rest)
 	all = all[:min(len(all), maxRows)]
 	slices.SortFunc(all, func(a, b process) int { return membership.CompareNames(a.name, b.name) })
 	for i := range all {
