@@ -14,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -21,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/controllers/retry"
 )
 
 // TrustBundle keeps the ConfigMap with the CA bundle in every namespace that has a group, or a pod
@@ -211,5 +213,6 @@ func (t *TrustBundle) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1.ElectionGroup{}, ofNamespace, appearing).
 		Watches(&corev1.Pod{}, ofNamespace, appearing).
 		WatchesRawSource(source.Channel(t.changed, handler.EnqueueRequestsFromMapFunc(t.all))).
+		WithOptions(controller.Options{RateLimiter: retry.Limiter()}).
 		Complete(t)
 }

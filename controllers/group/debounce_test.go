@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/controllers/retry"
 )
 
 // News is taken once the oldest of it has waited for the window, however much comes after it.
@@ -96,7 +97,7 @@ func TestWhatTheStatusLacks(t *testing.T) {
 func TestAPassWaitsForNews(t *testing.T) {
 	s := newScene(3)
 	r := reading(t, s)
-	q := workqueue.NewTypedRateLimitingQueue(retryLimiter())
+	q := workqueue.NewTypedRateLimitingQueue(retry.Limiter())
 	defer q.ShutDown()
 	r.news(q, keyIn("g"))
 	s.now = s.now.Add(DefaultDebounce / 4)
@@ -109,7 +110,7 @@ func TestAPassWaitsForNews(t *testing.T) {
 // Pods that have ended are dropped when their group is reconciled: of pods that are in no group
 // none are recorded.
 func TestEndedPodsAreOfGroupsOnly(t *testing.T) {
-	q := workqueue.NewTypedRateLimitingQueue(retryLimiter())
+	q := workqueue.NewTypedRateLimitingQueue(retry.Limiter())
 	defer q.ShutDown()
 	r := &Reconciler{Now: func() time.Time { return noon }}
 	s := newGuarded(2)
@@ -124,20 +125,5 @@ func TestEndedPodsAreOfGroupsOnly(t *testing.T) {
 	defer r.endedPods.mu.Unlock()
 	if len(r.endedPods.groups) != 1 || len(r.endedPods.groups[keyIn("g")]) != 1 {
 		t.Errorf("recorded: %v", r.endedPods.groups)
-	}
-}
-
-// However often a pass fails, the next one comes soon: what waits for time alone is not noticed
-// otherwise.
-func TestAFailedPassIsMadeAgainSoon(t *testing.T) {
-	limiter, request := retryLimiter(), reconcile.Request{NamespacedName: keyIn("g")}
-	if first := limiter.When(request); first != 5*time.Millisecond {
-		t.Errorf("the first time after %v", first)
-	}
-	for range 100 {
-		limiter.When(request)
-	}
-	if last := limiter.When(request); last != 5*time.Second {
-		t.Errorf("after 100 failures it waits %v", last)
 	}
 }

@@ -2,7 +2,6 @@ package group
 
 import (
 	"context"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/controllers/retry"
 )
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -49,7 +49,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		WatchesRawSource(reports).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: passesAtOnce,
-			RateLimiter:             retryLimiter(),
+			RateLimiter:             retry.Limiter(),
 		}).
 		Complete(r)
 }
@@ -64,13 +64,6 @@ func groupOfPod(pod client.Object) []string { return []string{pod.GetLabels()[v1
 // API server: a new coordinator takes three writes, one after the other. Where each takes 50 ms, 32
 // passes write down 213 new coordinators a second. More would make a slow API server slower.
 const passesAtOnce = 32
-
-// retryLimiter has a pass that failed made again within 5 s (the usual limit is 1000 s): only a
-// pass notices what waits for nothing but time, such as a change of the voters.
-func retryLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
-		5*time.Millisecond, 5*time.Second)
-}
 
 // podHandler enqueues the group that a pod belongs to, and the one that it belonged to, and records
 // that a pod of a group has ended.
