@@ -3,8 +3,9 @@
 //
 // What a peer can make this end keep is bounded. A message that is longer than the limit is refused
 // before any of it is read, and memory is taken for what has arrived, not for what was announced. A
-// stream that waits has no buffer. There is no flow control but the connection's own: a sender
-// waits while the receiver does not read.
+// message of more fields than any has is refused before it is decoded, because an empty one of two
+// bytes takes forty times as many. A stream that waits has no buffer. There is no flow control but
+// the connection's own: a sender waits while the receiver does not read.
 package delimited
 
 import (
@@ -84,6 +85,9 @@ func (s *Stream) Receive(m proto.Message) error {
 	defer give(buffer)
 	if err := fill(buffer, s.conn, int(length)); err != nil {
 		return err
+	}
+	if length > small && exceeds(*buffer, m.ProtoReflect().Descriptor()) {
+		return fmt.Errorf("%w: more than %d fields", ErrInvalid, mostFields)
 	}
 	if err := reading.Unmarshal(*buffer, m); err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)

@@ -126,8 +126,7 @@ func (c *accepted) handle() error {
 	return c.take(message)
 }
 
-// receive returns the next message. Of a stranger it reads what a stranger may say: a report of two
-// bytes a row, for example, takes forty times the memory that its bytes do.
+// receive returns the next message. Of a stranger it reads what a stranger may say.
 func (c *accepted) receive() (*rosterpb.ToManager, error) {
 	if c.name != (identity.Name{}) {
 		message := new(rosterpb.ToManager)
