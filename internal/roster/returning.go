@@ -5,9 +5,15 @@ import (
 	"time"
 )
 
-// returnShare says what counts as a great number of agents: one in so many of all, and of at least
-// returnsPerSecond, because fewer keep no manager busy.
-const returnShare = 20
+const (
+	// returnShare says what counts as a great number of agents: one in so many of all, and of at least
+	// returnsPerSecond, because fewer keep no manager busy.
+	returnShare = 20
+	// longestReturn is how long great numbers count that come without end, because all statuses wait
+	// for them: those of one namespace may go and come back again and again. 18,000 agents were back
+	// after 80 s on two cores that were busy with that.
+	longestReturn = 5 * time.Minute
+)
 
 // returns notices that agents come back in great numbers. An agent that a manager has not let in
 // yet looks like one that is gone. How long it takes until all are in, nobody knows beforehand: it
@@ -21,7 +27,8 @@ type returns struct {
 }
 
 // Returning returns since when agents have been coming back in great numbers, without a Grace in
-// which they did not; zero: they do not come back, or all but a few have for a Grace.
+// which they did not; zero: they do not come back, all but a few have for a Grace, or they have
+// done so for longestReturn.
 func (s *Server) Returning() time.Time {
 	return s.returns.since(s.Sightings.Connected(), s.publisher.agents(), s.Grace(), s.Now())
 }
@@ -42,7 +49,7 @@ func (r *returns) since(connected, all int, grace time.Duration, now time.Time) 
 			r.began, underWay = now, true
 		}
 	}
-	if underWay {
+	if underWay && now.Sub(r.began) < longestReturn {
 		return r.began
 	}
 	return time.Time{}

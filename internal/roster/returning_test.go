@@ -49,6 +49,25 @@ func TestAgentsComeBackInGreatNumbers(t *testing.T) {
 	}
 }
 
+// The agents of one namespace go and come back without end: others' statuses do not wait for that.
+func TestNobodyIsAwaitedForEver(t *testing.T) {
+	const grace = 30 * time.Second
+	r, start := new(returns), time.Unix(1e9, 0)
+	r.since(400, 2000, grace, start)
+	for after := time.Second; after < 2*longestReturn; after += 10 * time.Second {
+		r.since(400, 2000, grace, start.Add(after-time.Second)) // they have gone
+		since := r.since(600, 2000, grace, start.Add(after))
+		if awaited := after < time.Second+longestReturn; awaited != !since.IsZero() {
+			t.Fatalf("after %v they are many since %v", after, since)
+		}
+	}
+	calm := start.Add(2*longestReturn + 2*grace)
+	r.since(400, 2000, grace, calm)
+	if again := calm.Add(time.Second); r.since(600, 2000, grace, again) != again {
+		t.Error("those who come after a while are not awaited")
+	}
+}
+
 // In a small cluster, one that comes back is one of few, and no manager is too busy to let it in.
 func TestInASmallClusterFewComeBack(t *testing.T) {
 	r, now := new(returns), time.Unix(1e9, 0)
