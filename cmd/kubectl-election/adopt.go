@@ -56,7 +56,7 @@ func newAdoptCommand(in surroundings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			key := types.NamespacedName{Namespace: namespace, Name: args[0]}
+			key := types.NamespacedName{Namespace: namespace, Name: groupName(args[0])}
 			return adopt(c.Context(), kube, key, status, c.OutOrStdout(), ask)
 		},
 	}

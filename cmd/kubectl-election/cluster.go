@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/spf13/pflag"
+	_ "k8s.io/client-go/plugin/pkg/client/auth/oidc" // as kubectl has it
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )

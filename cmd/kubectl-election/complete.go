@@ -55,7 +55,7 @@ func candidateNames(in surroundings, at *cluster) cobra.CompletionFunc {
 		if len(args) == 0 {
 			return nil
 		}
-		group, err := kube.get(ctx, types.NamespacedName{Namespace: namespace, Name: args[0]})
+		group, err := kube.get(ctx, types.NamespacedName{Namespace: namespace, Name: groupName(args[0])})
 		if err != nil {
 			return nil
 		}

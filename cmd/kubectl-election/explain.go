@@ -40,7 +40,7 @@ func newExplainCommand(in surroundings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			which := reading{namespace: namespace, name: args[0]}
+			which := reading{namespace: namespace, name: groupName(args[0])}
 			group, err := readGroup(c.Context(), kube, which)
 			if err != nil {
 				return err

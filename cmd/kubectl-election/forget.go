@@ -50,7 +50,7 @@ func newForgetCommand(in surroundings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			key := types.NamespacedName{Namespace: namespace, Name: args[0]}
+			key := types.NamespacedName{Namespace: namespace, Name: groupName(args[0])}
 			return forget(c.Context(), in, kube, key, args[1:], c.OutOrStdout(), ask)
 		},
 	}

@@ -51,6 +51,28 @@ func lost() *v1.ElectionGroup {
 	return g
 }
 
+// Who decides by a table reads all of it: no name in a status moves the cursor.
+func TestForgetPrintsNothingUnprintable(t *testing.T) {
+	const name = "p-3\x1b[1A\x1b[2K"
+	g := lost()
+	g.Status.Processes[3].Name, g.Status.Roster.Members[3].Name = name, name
+	g.Status.Roster.Members[0].Name = name + "0"
+	g.Status.Processes[0].Name = name + "0"
+	g.Status.Roster.Members[4].UID = "uid\n"
+	plan, err := newForgetPlan(g, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := plan.explain(&out, noon); err != nil {
+		t.Fatal(err)
+	}
+	if said := out.String(); strings.Contains(said, "\x1b") || strings.Contains(said, "uid\n") ||
+		!strings.Contains(said, `p-3\x1b[1A\x1b[2K `) {
+		t.Errorf("%q", said)
+	}
+}
+
 func TestForgetPlan(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 // forgetPlan lists the voters of a group that the manager is asked to treat as stopped.
@@ -21,7 +22,7 @@ type forgetPlan struct {
 	request   v1.ForgetRequest
 	forgotten []v1.RosterMember
 	states    map[string]v1.ProcessState
-	staying   []string // the voters that would remain
+	staying   []string // the voters that would remain, as they are printed
 	reporting int      // how many of the remaining voters report to the manager
 }
 
@@ -95,7 +96,7 @@ func (p *forgetPlan) consider(m v1.RosterMember, named []string) error {
 			v1.ForgottenProcess{Name: m.Name, UID: m.UID},
 		)
 	default:
-		p.staying = append(p.staying, m.Name)
+		p.staying = append(p.staying, display.Printable(m.Name, 253))
 		if reports {
 			p.reporting++
 		}
@@ -127,7 +128,9 @@ func (p forgetPlan) explain(out io.Writer, now time.Time) error {
 		if !m.GoneSince.IsZero() {
 			pod = fmt.Sprintf("gone for %v", now.Sub(m.GoneSince.Time).Round(time.Second))
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", m.Name, m.UID, p.states[m.Name], pod)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", display.Printable(m.Name, 253),
+			display.Printable(string(m.UID), 253), display.Printable(string(p.states[m.Name]), 253),
+			pod)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -168,7 +171,7 @@ func (p forgetPlan) answer(g *v1.ElectionGroup) (done bool, err error) {
 						"necessary",
 					r.Generation,
 					p.request.Generation,
-					m.Name,
+					display.Printable(m.Name, 253),
 					p.group,
 				)
 			}

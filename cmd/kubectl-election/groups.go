@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -64,6 +66,16 @@ func (r reading) options() (o metav1.ListOptions) {
 		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, r.name).String()
 	}
 	return o
+}
+
+// groupName returns the name that an argument has, which may be as -o name prints it: TYPE/NAME.
+func groupName(argument string) string {
+	kind, name, found := strings.Cut(argument, "/")
+	kind = strings.TrimSuffix(kind, "."+v1.GroupVersion.Group)
+	if found && slices.Contains([]string{"eg", "electiongroup", "electiongroups"}, kind) {
+		return name
+	}
+	return argument
 }
 
 // keyOf returns the name of a group, with its namespace.

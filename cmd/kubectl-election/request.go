@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/backoff"
 )
 
 // An operator's request to the manager is an annotation of the group. It is made when the user has
@@ -62,10 +64,29 @@ func annotateError(key types.NamespacedName, needs right, err error) error {
 var errNoAnswer = errors.New("nothing has happened in time")
 
 // awaitGroup waits until answered says that the manager has taken up a request, or that it cannot.
+// A watch that ends, or does not begin for a reason that may pass, begins again. The error is
+// errNoAnswer, or that of the last watch, if the time is over.
 func awaitGroup(ctx context.Context, kube groupClient, key types.NamespacedName,
 	within time.Duration, answered func(*v1.ElectionGroup) (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, within)
+	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
+	for failures := 1; ; failures++ {
+		done, err := watchGroup(limited, kube, key, answered)
+		if done || err != nil && lasting(err) {
+			return err
+		}
+		select {
+		case <-limited.Done():
+		case <-time.After(backoff.Wait(firstPause, lastPause, failures)):
+			continue
+		}
+		return cmp.Or(ctx.Err(), err, errNoAnswer) // ctx: the user has interrupted
+	}
+}
+
+// watchGroup watches a group until it is answered, with an error or without, or the watch ends.
+func watchGroup(ctx context.Context, kube groupClient, key types.NamespacedName,
+	answered func(*v1.ElectionGroup) (bool, error)) (done bool, err error) {
 	which := reading{
 		verb:      "watch",
 		namespace: key.Namespace,
@@ -73,19 +94,22 @@ func awaitGroup(ctx context.Context, kube groupClient, key types.NamespacedName,
 	}
 	watch, err := kube.watch(ctx, which, "")
 	if err != nil {
-		return which.failed(err)
+		if ctx.Err() != nil {
+			return false, nil // it was not this one's fault
+		}
+		return false, which.failed(err)
 	}
 	defer watch.Stop()
 	for e := range watch.ResultChan() {
 		group, ok := e.Object.(*v1.ElectionGroup)
 		if !ok {
-			continue
+			continue // the API server ends the watch, and says why
 		}
 		if done, err := answered(group); done || err != nil {
-			return err
+			return true, err
 		}
 	}
-	return errNoAnswer
+	return false, nil
 }
 
 // confirmation adds the flag --yes to a command. It returns the question that the command asks

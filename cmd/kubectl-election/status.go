@@ -65,7 +65,7 @@ func newStatusCommand(in surroundings) *cobra.Command {
 				which.namespace = ""
 			}
 			if len(args) == 1 {
-				which.name = args[0]
+				which.name = groupName(args[0])
 			}
 			s := shower{
 				surroundings: in,

@@ -65,7 +65,7 @@ func newStepDownCommand(in surroundings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			key := types.NamespacedName{Namespace: namespace, Name: args[0]}
+			key := types.NamespacedName{Namespace: namespace, Name: groupName(args[0])}
 			return stepDown(c.Context(), in, kube, key, asked, c.OutOrStdout(), ask)
 		},
 	}

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/datadriven"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -16,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // answering is a cluster whose manager answers a request: each word is what a watch that the
@@ -90,7 +93,8 @@ func TestStepDownGolden(t *testing.T) {
 			answers = append(answers, a.Key)
 		}
 		kube := answering(t, answers)
-		said := golden(t, around(kube), d.Input)
+		said := ""
+		bubble.Test(t, func(t *testing.T) { said = golden(t, around(kube), d.Input) })
 		g := &v1.ElectionGroup{}
 		key := types.NamespacedName{Namespace: "shop", Name: "scheduler"}
 		for _, key.Name = range []string{"scheduler", "cache"} {
@@ -104,6 +108,60 @@ func TestStepDownGolden(t *testing.T) {
 		return said
 	})
 }
+
+// A watch that ends, or does not begin, while the manager has not answered begins again. Whoever
+// interrupts the command is not told that the manager was slow.
+func TestWaitingGoesOn(t *testing.T) {
+	key := types.NamespacedName{Namespace: "shop", Name: "scheduler"}
+	refused := apierrors.NewServiceUnavailable("starting")
+	for name, c := range map[string]struct {
+		watches []error // of each watch: why it does not begin; nil: it ends at once
+		answer  bool    // the one after them shows it
+		want    error
+	}{
+		"answered":              {nil, true, nil},
+		"after watches ended":   {[]error{nil, nil}, true, nil},
+		"after a refusal":       {[]error{refused, nil}, true, nil},
+		"never":                 {nil, false, errNoAnswer},
+		"no rights":             {[]error{apierrors.NewForbidden(groupResource, "", nil)}, true, errForbidden},
+		"interrupted meanwhile": {[]error{nil, context.Canceled}, true, context.Canceled},
+	} {
+		bubble.Test(t, func(t *testing.T) {
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			begun := 0
+			kube := fakeCluster(t, interceptor.Funcs{
+				Watch: func(context.Context, client.WithWatch, client.ObjectList,
+					...client.ListOption) (watch.Interface, error) {
+					shown := watch.NewFakeWithChanSize(1, false)
+					defer shown.Stop()
+					if begun++; begun <= len(c.watches) {
+						if errors.Is(c.watches[begun-1], context.Canceled) {
+							interrupt()
+							return shown, nil
+						}
+						return shown, c.watches[begun-1]
+					}
+					if c.answer {
+						shown.Modify(&v1.ElectionGroup{})
+					}
+					return shown, nil
+				},
+			})
+			answered := func(*v1.ElectionGroup) (bool, error) { return true, nil }
+			err := awaitGroup(ctx, fakeGroups{kube}, key, time.Minute, answered)
+			if c.want == errForbidden { //nolint:errorlint // it stands for a code
+				if exitCode(err) != exitForbidden {
+					t.Errorf("%s: %v", name, err)
+				}
+			} else if !errors.Is(err, c.want) {
+				t.Errorf("%s: %v, want %v", name, err, c.want)
+			}
+		})
+	}
+}
+
+var errForbidden = errors.New("forbidden")
 
 // A request is about the group that the user saw, and nothing is asked for without a confirmation.
 func TestStepDownAsks(t *testing.T) {

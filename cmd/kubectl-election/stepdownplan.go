@@ -46,7 +46,7 @@ func newStepDownPlan(g *v1.ElectionGroup, asked stepDownOptions,
 	}
 	if p.request.Process.UID == "" {
 		return p, refusal("%s coordinates group %s, and is not on the roster: its pod has just gone or "+
-			"been replaced. Try again", c.Name, p.group)
+			"been replaced. Try again", display.Printable(c.Name, 253), p.group)
 	}
 	if err := p.choose(asked.to); err != nil {
 		return p, err
@@ -216,9 +216,9 @@ var refusals = map[v1.StepDownOutcome]string{
 // stands says what the manager has recorded.
 func (p *stepDownPlan) stands(record *v1.StepDownStatus) string {
 	if record.Until.IsZero() {
-		return record.Process + " stands aside until another process coordinates"
+		return display.Printable(record.Process, 253) + " stands aside until another process coordinates"
 	}
-	return record.Process + " stands aside until " +
+	return display.Printable(record.Process, 253) + " stands aside until " +
 		record.Until.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 

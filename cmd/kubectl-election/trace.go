@@ -113,7 +113,7 @@ func (t *tracing) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	group, err := readGroup(c.Context(), kube, reading{namespace: namespace, name: args[0]})
+	group, err := readGroup(c.Context(), kube, reading{namespace: namespace, name: groupName(args[0])})
 	if err != nil {
 		return err
 	}

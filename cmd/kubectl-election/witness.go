@@ -55,7 +55,7 @@ func newWitnessCommand(in surroundings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			key := types.NamespacedName{Namespace: namespace, Name: args[0]}
+			key := types.NamespacedName{Namespace: namespace, Name: groupName(args[0])}
 			manifest, note, err := witness(c.Context(), in, kube, key, topology, i)
 			if err != nil {
 				return err
