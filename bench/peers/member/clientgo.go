@@ -35,6 +35,9 @@ func clientGo(ctx context.Context, args []string, say *said.Speaker) error {
 	if err != nil {
 		return err
 	}
+	// As resourcelock.NewFromKubeconfig has it: otherwise a request that hangs in a cut network keeps
+	// the member a leader.
+	config.Timeout = max(*deadline/2, time.Second)
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
