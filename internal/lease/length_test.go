@@ -307,6 +307,11 @@ func TestAnotherShortestLease(t *testing.T) {
 		t.Errorf("after an edit of the shortest lease to 40 ms the lease is %v, and it waits for %v",
 			l.lease, l.patience)
 	}
+	l.renewed(&other, 400*ms, time.Hour+100*ms) // it began before the edit
+	l.renewed(&other, 26*ms, time.Hour+time.Second)
+	if l.lease != 600*ms || l.patience != leastPatience {
+		t.Errorf("a second later the lease is %v, and it waits for %v", l.lease, l.patience)
+	}
 	for now := time.Hour; now < time.Hour+20*time.Second; now += other.heartbeat(l.lease) {
 		l.renewed(&other, other.heartbeat(l.lease)+ms, now)
 	}
