@@ -34,8 +34,8 @@ func (o *stressOptions) known() []system {
 		raftWith(0), raftWith(200 * time.Millisecond), classic}, withServers())
 }
 
-// runnable returns those of the systems that run under a condition: who needs servers does only where
-// they run.
+// runnable returns those of the systems that run under a condition: who needs servers does only
+// where they run.
 func runnable(c condition.Condition, systems []system) ([]system, error) {
 	some := slices.DeleteFunc(slices.Clone(systems), func(s system) bool {
 		return len(s.needs) > 0 && !c.Servers

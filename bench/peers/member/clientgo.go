@@ -17,8 +17,8 @@ import (
 )
 
 // clientGo is a candidate of client-go's leader election, on a Lease of an API server. As the
-// candidates of controller-runtime and of Kubernetes' own programs, it has another identity each time
-// it is started: two processes that have one would both take themselves for the leader.
+// candidates of controller-runtime and of Kubernetes' own programs, it has another identity each
+// time it is started: two processes that have one would both take themselves for the leader.
 func clientGo(ctx context.Context, args []string, say *said.Speaker) error {
 	var id string
 	f := flags("client-go", &id)
