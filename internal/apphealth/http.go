@@ -19,16 +19,17 @@ func httpCheck(target string) Check {
 	}
 	return func(ctx context.Context) error {
 		at, err := url.Parse(target)
+		if err != nil {
+			return err
+		}
 		for range mostPages {
-			if err != nil || at == nil {
+			next, err := get(ctx, transport, at)
+			if err != nil || next == nil {
 				return err
 			}
-			at, err = get(ctx, transport, at)
+			at = next
 		}
-		if err == nil && at != nil {
-			err = errors.New("it redirects without end")
-		}
-		return err
+		return errors.New("it redirects without end")
 	}
 }
 

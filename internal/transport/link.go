@@ -72,7 +72,7 @@ func (l *link) run() {
 		}
 		opened := time.Now()
 		over := l.carry(stream)
-		if over == nil || l.hasLeft() { // nobody wants to know
+		if over == nil || l.hasLeft() { // Leave promises no Down
 			return
 		}
 		l.hub.log.Debug("link lost", "to", l.member.Name, "error", over)

@@ -18,7 +18,7 @@ import (
 
 // clientGo is a candidate of client-go's leader election, on a Lease of an API server. As the
 // candidates of controller-runtime and of Kubernetes' own programs, it has another identity each
-// time it is started: two processes that have one would both take themselves for the leader.
+// time it is started: under its old one it would lead on, as if it had not been killed.
 func clientGo(ctx context.Context, args []string, say *said.Speaker) error {
 	var id string
 	f := flags("client-go", &id)
