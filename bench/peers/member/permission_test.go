@@ -3,6 +3,7 @@ package member
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,10 +87,14 @@ func TestPermission(t *testing.T) {
 func TestPermissionEndsByItself(t *testing.T) {
 	var out strings.Builder
 	synctest.Test(t, func(*testing.T) {
-		now := register.Instant(1)
-		n := &permission{say: said.NewSpeaker(&out), now: func() register.Instant { return now }}
-		n.told(true, now+2*worthwhile)
-		now += 2 * worthwhile // no clock of the bubble, by which the timer runs
+		var now atomic.Int64 // no clock of the bubble, by which the timer runs
+		now.Store(1)
+		n := &permission{
+			say: said.NewSpeaker(&out),
+			now: func() register.Instant { return register.Instant(now.Load()) },
+		}
+		n.told(true, 1+2*worthwhile)
+		now.Add(int64(2 * worthwhile))
 		<-time.After(time.Second)
 		synctest.Wait()
 	})
