@@ -120,6 +120,36 @@ func TestNoKubeconfig(t *testing.T) {
 	}
 }
 
+// Whatever is wrong with a command line is told by one exit code, also where cobra does not see it.
+func TestWrongUsage(t *testing.T) {
+	for _, line := range []string{
+		"nonsense",
+		"status a b",
+		"status -o nonsense",
+		"explain",
+		"trace --last 0 g",
+		"check --pre -A",
+		"forget",
+		"adopt a b",
+		"step-down g --for 1ms",
+		"witness",
+		"simulate extra",
+		"simulate -o nonsense",
+		"simulate --seed 0",
+		"simulate --processes 0",
+		"simulate --compare --crash nonsense",
+		"inject",
+		"inject -f - --image :",
+		"inject policy --manager nonsense",
+		"version --nonsense",
+	} {
+		_, _, err := runIn(t.Context(), around(fakeCluster(t, interceptor.Funcs{})), line)
+		if err == nil || exitCode(err) != exitUsage {
+			t.Errorf("%s: %v, want exit code %d", line, err, exitUsage)
+		}
+	}
+}
+
 // -v is kubectl's: it has client-go say what it asks.
 func TestVerbosity(t *testing.T) {
 	run := func(level string) {

@@ -113,7 +113,8 @@ func (i *installation) addFlags(f *pflag.FlagSet) {
 }
 
 func (i *installation) install() (inject.Install, error) {
-	return inject.NewInstall(i.image, i.manager, i.namespace)
+	install, err := inject.NewInstall(i.image, i.manager, i.namespace)
+	return install, usage(err)
 }
 
 // printPolicies writes the policies and their bindings.
@@ -163,7 +164,7 @@ func injectFile(file string, i inject.Install, in io.Reader, out, notes io.Write
 func readManifest(file string, in io.Reader) ([]byte, error) {
 	switch {
 	case file == "":
-		return nil, errors.New("no manifest: use -f FILE, or -f - to read standard input")
+		return nil, usage(errors.New("no manifest: use -f FILE, or -f - to read standard input"))
 	case file != "-":
 		opened, err := os.Open(file)
 		if err != nil {

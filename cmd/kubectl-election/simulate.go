@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -71,14 +72,17 @@ func newSimulateCommand() *cobra.Command {
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := checkOutput(output, compare); err != nil {
-				return err
+				return usage(err)
 			}
 			if c.Flags().Changed("seed") && o.Seed == 0 {
-				return fmt.Errorf("--seed 0: must be 1 or more; " +
-					"without --seed each message takes exactly one link delay")
+				return usage(errors.New("--seed 0: must be 1 or more; " +
+					"without --seed each message takes exactly one link delay"))
 			}
 			if c.Flags().Changed("watch") {
 				o.Watch = &watch
+			}
+			if _, err := o.Scenario(); err != nil {
+				return usage(err)
 			}
 			if compare {
 				return simulateAll(c.OutOrStdout(), o, output)
