@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"strings"
@@ -208,11 +209,30 @@ func TestForgetAsks(t *testing.T) {
 		"\n":            false,
 		"":              false,
 	} {
-		if err := confirm(strings.NewReader(typed), io.Discard, "scheduler"); (err == nil) != ok {
+		if err := confirm(t.Context(), strings.NewReader(typed), io.Discard, "scheduler"); (err == nil) != ok {
 			t.Errorf("%q: %v", typed, err)
 		}
 	}
 }
+
+// Ctrl-C at the question ends the command, and not only the second one.
+func TestAQuestionCanBeInterrupted(t *testing.T) {
+	in, terminal := io.Pipe()
+	defer terminal.Close()
+	time.AfterFunc(10*time.Second, func() { terminal.Close() }) // if nothing interrupts it
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := writerFunc(func(b []byte) (int, error) {
+		cancel()
+		return len(b), nil
+	})
+	if err := confirm(ctx, in, asked, "scheduler"); !errors.Is(err, context.Canceled) {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (w writerFunc) Write(b []byte) (int, error) { return w(b) }
 
 func TestForgetNeedsAGroup(t *testing.T) {
 	if _, err := run("forget"); err == nil || !strings.Contains(err.Error(), "no group given") {

@@ -120,13 +120,27 @@ func confirmation(c *cobra.Command) (ask func(group string) error) {
 		if *yes {
 			return nil
 		}
-		return confirm(c.InOrStdin(), c.OutOrStdout(), group)
+		return confirm(c.Context(), c.InOrStdin(), c.OutOrStdout(), group)
 	}
 }
 
-// confirm asks the user to type the group's name.
-func confirm(in io.Reader, out io.Writer, group string) error {
+// confirm asks the user to type the group's name. If ctx ends, the answer does not count: the
+// terminal is read until there is one, or the program ends.
+func confirm(ctx context.Context, in io.Reader, out io.Writer, group string) error {
 	fmt.Fprintf(out, "\nType the group's name to continue: ")
+	answered := make(chan error, 1)
+	go func() { answered <- named(in, group) }()
+	select {
+	case err := <-answered:
+		return err
+	case <-ctx.Done():
+		fmt.Fprintln(out)
+		return ctx.Err()
+	}
+}
+
+// named reads a line, and returns an error if it is not the group's name.
+func named(in io.Reader, group string) error {
 	line, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
