@@ -95,19 +95,20 @@ func (q questioning) askOne(ctx context.Context, process string) (trace.Accounts
 
 // add adds an answer, or why there is none.
 func (q questioning) add(input *trace.Input, a answer, forbidden bool) {
+	shown := display.Printable(a.process, 253)
 	switch {
 	case errors.Is(a.err, errNoRight), a.err != nil && forbidden:
-		input.Absent[a.process] = fmt.Sprintf("you may not forward ports to pods: that needs the verb "+
+		input.Absent[shown] = fmt.Sprintf("you may not forward ports to pods: that needs the verb "+
 			"create on pods/portforward in namespace %s, which the ClusterRole edit has (to see what you "+
 			"have: kubectl auth can-i create pods/portforward -n %s)", q.namespace, q.namespace)
 	case errors.Is(a.err, context.DeadlineExceeded):
-		input.Absent[a.process] = "its agent has not answered in time"
+		input.Absent[shown] = "its agent has not answered in time"
 	case a.err != nil:
-		input.Absent[a.process] = display.Printable(a.err.Error(), 300)
+		input.Absent[shown] = display.Printable(a.err.Error(), 300)
 	case a.accounts.Process == "":
-		input.Absent[a.process] = "its agent has no roster yet"
+		input.Absent[shown] = "its agent has no roster yet"
 	case a.accounts.Process != a.process:
-		input.Absent[a.process] = "its agent says that it is " +
+		input.Absent[shown] = "its agent says that it is " +
 			display.Printable(a.accounts.Process, 253)
 	default:
 		printable(&a.accounts)

@@ -99,6 +99,17 @@ func TestTracePrintsNothingUnprintable(t *testing.T) {
 	}
 }
 
+// A status can have any text for the name of a process, too.
+func TestNamesOfSilentProcessesArePrintable(t *testing.T) {
+	input := trace.Input{Absent: map[string]string{}}
+	questioning{}.add(&input, answer{process: "p\x1b[2J", err: errors.New("no such pod")}, false)
+	for name := range input.Absent {
+		if strings.ContainsRune(name, '\x1b') {
+			t.Errorf("it is called %q", name)
+		}
+	}
+}
+
 // many is a group of n processes.
 func many(n int) *v1.ElectionGroup {
 	g := &v1.ElectionGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "many"}}
