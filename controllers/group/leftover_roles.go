@@ -1,8 +1,8 @@
 package group
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/controllers/byuid"
+	"github.com/podesta-dev/podesta/internal/backoff"
 )
 
 // LeftoverRoles takes the role label off pods without a group, once, when the manager begins to
@@ -25,25 +26,30 @@ type LeftoverRoles struct {
 	Logger *slog.Logger
 }
 
-// retryLeftovers is the time until a sweep that failed is made again.
-const retryLeftovers = 5 * time.Second
+// A sweep that failed is made again, by and by less often: each reads the pods of all namespaces,
+// and a pod that cannot be changed may stay so for days.
+const (
+	retryLeftovers       = 5 * time.Second
+	retryLeftoversAtMost = 5 * time.Minute
+)
 
 // NeedLeaderElection has only the leading manager write.
 func (*LeftoverRoles) NeedLeaderElection() bool { return true }
 
 // Start sweeps until it has succeeded, or ctx ends.
 func (l *LeftoverRoles) Start(ctx context.Context) error {
-	for {
+	for failures := 1; ; failures++ {
 		err := l.sweep(ctx)
 		if err == nil || ctx.Err() != nil {
 			return nil
 		}
+		again := backoff.Ceiling(retryLeftovers, retryLeftoversAtMost, failures)
 		l.Logger.Warn("pods that left their group may keep the role label", "error", err,
-			"retryIn", retryLeftovers)
+			"retryIn", again)
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(retryLeftovers):
+		case <-time.After(again):
 		}
 	}
 }
@@ -57,13 +63,18 @@ func (l *LeftoverRoles) sweep(ctx context.Context) error {
 	if err := l.Live.List(ctx, pods, client.MatchingLabelsSelector{Selector: leftover}); err != nil {
 		return fmt.Errorf("find pods with label %s and without a group: %w", v1.RoleLabel, err)
 	}
-	var problems []error
+	failed := 0
+	var first error
 	for i := range pods.Items {
 		pod := byuid.PodOf(&pods.Items[i])
 		if _, err := byuid.RemoveLabel(ctx, l.Client, pod, v1.RoleLabel, roleOwner); err != nil {
-			problems = append(problems, fmt.Errorf("take label %s off pod %s/%s: %w", v1.RoleLabel,
+			failed++
+			first = cmp.Or(first, fmt.Errorf("take label %s off pod %s/%s: %w", v1.RoleLabel,
 				pod.Namespace, pod.Name, err))
 		}
 	}
-	return errors.Join(problems...)
+	if failed > 1 {
+		return fmt.Errorf("%d pods, of which the first: %w", failed, first)
+	}
+	return first
 }
