@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/podesta-dev/podesta/internal/connlimit"
 	"github.com/podesta-dev/podesta/internal/delimited"
 	"github.com/podesta-dev/podesta/internal/identity"
@@ -23,6 +25,7 @@ type accepted struct {
 	ctx      context.Context // the server's
 	raw      net.Conn
 	messages *delimited.Stream
+	pace     *rate.Limiter // of the messages that are read
 	name     identity.Name // in the certificate; zero: none was shown
 	notAfter time.Time     // of the certificate
 	joining  atomic.Bool   // a Join is under way
@@ -51,6 +54,7 @@ func (s *Server) serve(ctx context.Context, raw net.Conn, config *tls.Config) {
 		ctx:      ctx,
 		raw:      raw,
 		messages: delimited.New(conn, maxMessageSize),
+		pace:     rate.NewLimiter(messagesPerSecond, messagesAtOnce),
 	}
 	if shown := conn.ConnectionState().PeerCertificates; len(shown) > 0 {
 		c.name, _ = identity.NameOf(shown[0]) // the handshake has checked it
@@ -89,7 +93,9 @@ func (c *accepted) caller() (identity.Name, error) {
 }
 
 // read handles what arrives until the connection ends, or something ends it. What it waits with is
-// kept small: each message is handled by a goroutine of its own, whose stack is gone afterwards.
+// kept small: each message is handled by a goroutine of its own, whose stack is gone afterwards. An
+// agent that says more than its share is read more slowly, so that it reports more rarely: only its
+// newest report counts.
 func (c *accepted) read() error {
 	c.allowSilence(idleWithin)
 	//nolint:errcheck // as in allowSilence
@@ -97,6 +103,9 @@ func (c *accepted) read() error {
 	handled := make(chan error, 1)
 	for {
 		if err := c.messages.Await(); err != nil {
+			return err
+		}
+		if err := c.pace.Wait(c.ctx); err != nil {
 			return err
 		}
 		c.server.tasks.Go(func() { handled <- c.handle() })

@@ -287,6 +287,29 @@ func TestAPodThatRenewsAllTheTimeIsStopped(t *testing.T) {
 	must(t, modest())
 }
 
+// A process that says more than its share is read more slowly, and is not sent away.
+func TestAPodThatTalksAllTheTimeIsReadSlowly(t *testing.T) {
+	m := newManager(t)
+	key, cert := issue(t, m.authority, a, time.Now())
+	talker := m.dial(t, key, cert)
+	begun := time.Now()
+	must(t, talker.begin())
+	const more = messagesPerSecond / 2
+	for range messagesAtOnce + more {
+		must(t, talker.send(&rosterpb.ToManager{Message: &rosterpb.ToManager_Ping{Ping: &rosterpb.Ping{}}}))
+	}
+	for answered := 0; answered < messagesAtOnce+more; {
+		message, err := talker.receive(patience)
+		must(t, err)
+		if message.GetPong() != nil {
+			answered++
+		}
+	}
+	if took, least := time.Since(begun), more*time.Second/messagesPerSecond; took < least {
+		t.Errorf("all was read within %v, want %v at least", took, least)
+	}
+}
+
 // TestWhatIsSignedEndsADayAfterThePodWasSeen: R5 of docs/reference/lease.md counts on it. The pod
 // is deleted while its admission hangs.
 func TestWhatIsSignedEndsADayAfterThePodWasSeen(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
@@ -181,13 +183,25 @@ func (c *Client) take(message *rosterpb.Update) (Update, error) {
 	return Update{}, nil
 }
 
+// An agent sends so many reports at once, and after that so many a second: half of what the manager
+// reads of a connection at once, so that none waits on the way for older ones.
+const (
+	reportsAtOnce    = messagesAtOnce / 2
+	reportsPerSecond = messagesPerSecond / 2
+)
+
 // report sends the newest report whenever it differs from the last one that was sent on this
 // subscription. If that fails, listen returns the error.
 func (f *follower) report(ctx context.Context) {
 	var sent *Report
+	pace := rate.NewLimiter(reportsPerSecond, reportsAtOnce)
 	for {
 		if newest := f.client.newest.Load(); newest != nil && (sent == nil ||
 			!reflect.DeepEqual(*sent, *newest)) {
+			if pace.Wait(ctx) != nil {
+				return
+			}
+			newest = f.client.newest.Load() // it may have changed meanwhile
 			report := &rosterpb.ToManager_Report{Report: reportToWire(*newest)}
 			if f.send(&rosterpb.ToManager{Message: report}) != nil {
 				return

@@ -94,6 +94,25 @@ func TestSlowAgentSkipsOvertakenRosters(t *testing.T) {
 	}
 }
 
+// An agent whose view changes all the time says so ten times a second. Reports that waited for each
+// other on the way would be old.
+func TestAnAgentThatChangesAllTheTimeReportsNowAndThen(t *testing.T) {
+	m := newManager(t)
+	g := newAgent(t, m, "a")
+	begun := time.Now()
+	g.run(t)
+	const more = reportsPerSecond / 2
+	for i := int64(1); i <= reportsAtOnce+more; i++ {
+		g.Report(Report{Generation: i})
+		m.sees(t, "each report", func(all []Sighting) bool {
+			return len(all) == 1 && all[0].Report.Generation == i
+		})
+	}
+	if took, least := time.Since(begun), more*time.Second/reportsPerSecond; took < least {
+		t.Errorf("all were sent within %v, want %v at least", took, least)
+	}
+}
+
 // pending is what a subscription has to send.
 func pending(t *testing.T, s *subscription, m *manager, last sent) ([]*rosterpb.Update, sent) {
 	t.Helper()

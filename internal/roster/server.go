@@ -32,6 +32,9 @@ const (
 	silentWithin = 20 * time.Second
 	writeWithin  = 10 * time.Second // how long an agent may take to read what it is sent
 	lastWord     = time.Second      // and why its connection is closed
+	// So many messages of a connection are read at once, and after that so many a second.
+	messagesAtOnce    = 100
+	messagesPerSecond = 20
 )
 
 // A source of joins is an address. Where traffic within the cluster is masqueraded that is a node,
