@@ -231,6 +231,23 @@ func TestWitness(t *testing.T) {
 }
 
 // What becomes part of the manifest is checked, and no witness is made where no pod gets the agent.
+// Groups and namespaces may have names that YAML takes for a number or a boolean.
+func TestWitnessOfAGroupWithAnOddName(t *testing.T) {
+	for _, name := range []string{"2024", "1e3", "true", "null", "on"} {
+		text, err := Witness(types.NamespacedName{Namespace: name, Name: name}, DefaultTopology, defaults(t))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		d := &appsv1.Deployment{}
+		if err := yaml.UnmarshalStrict(text, d); err != nil || d.Namespace != name ||
+			d.Spec.Template.Labels[v1.GroupLabel] != name {
+			t.Errorf("%s: %v; it is of group %q in namespace %q", name, err,
+				d.Spec.Template.Labels[v1.GroupLabel], d.Namespace)
+		}
+	}
+}
+
 func TestWitnessRefused(t *testing.T) {
 	for _, c := range []struct{ namespace, topology, says string }{
 		{"shop", "a b", "topology key"},
