@@ -21,6 +21,12 @@ app.kubernetes.io/component: manager
 {{- end -}}
 {{- end }}
 
+{{/* Whether pods get the agent when they are made: not empty if they do. */}}
+{{- define "podesta.injects" -}}
+{{- $enabled := .Values.inject.enabled }}
+{{- if and $enabled (or (ne (toString $enabled) "auto") (semverCompare ">=1.36.0-0" .Capabilities.KubeVersion.Version)) }}yes{{ end }}
+{{- end }}
+
 {{/* The documents of a file that config/ shares with the chart, with the release's labels, namespace and image. */}}
 {{- define "podesta.shared" -}}
 {{- $root := .root }}
