@@ -77,7 +77,8 @@ var reasons = map[string]map[string]advice{
 		"ViewsDiffer":      {do: checkLinks},
 		"AgentMissing": {
 			do: "Restart the workloads that the message names. Before Kubernetes 1.36, or without " +
-				"the injection policy, apply the manifest through kubectl election inject -f FILE.",
+				"the injection policy, apply the manifest through kubectl election inject -f FILE (with " +
+				"--image, if your agents are of another registry).",
 		},
 		"ProcessesUnknown": {
 			do: "Read the agent's log: kubectl logs POD -c podesta-agent -n NAMESPACE.",

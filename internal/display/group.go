@@ -155,6 +155,8 @@ type Process struct {
 	// UID and StateID are of the member of that name on the roster.
 	UID     string `json:"uid,omitempty"`
 	StateID string `json:"stateID,omitempty"`
+	// raised is true while a request to step down ranks it above all others.
+	raised bool
 }
 
 // maxRows is how many rows of each list are looked at: the API's own limit.

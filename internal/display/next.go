@@ -49,6 +49,10 @@ func (s *subject) next() Next {
 		n.Process, n.Priority = best.Name, best.Priority
 		n.Text = fmt.Sprintf("%s (priority %d), the highest candidate that reports to the manager",
 			best.Name, best.Priority)
+		if best.raised {
+			n.Text = fmt.Sprintf("%s (priority %d), which ranks above all others while the request to "+
+				"step down stands", best.Name, best.Priority)
+		}
 	}
 	if best != nil && s.coordinator != nil {
 		n.After, n.Wait = s.after(), s.wait()

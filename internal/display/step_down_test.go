@@ -48,3 +48,24 @@ func TestStepDownShown(t *testing.T) {
 		})
 	}
 }
+
+// While a request names a successor, that process is the next one, whatever its priority, and it is
+// told why it does not coordinate if another one does.
+func TestTheSuccessorOfAStepDownIsNext(t *testing.T) {
+	for priority, want := range map[int32]string{10: "p-0", 0: "p-2"} {
+		g := healthy(4)
+		g.Status.Processes[0].Priority = &priority
+		g.Status.Roster.StepDown = &v1.StepDownStatus{Process: "p-3", To: "p-0",
+			Outcome: v1.StepDownStanding, Until: metav1.NewTime(noon.Add(time.Hour))}
+		e := Explain(g, noon)
+		if e.Next.Process != want {
+			t.Errorf("priority %d: %s is next, want %s", priority, e.Next.Process, want)
+		}
+		if raised := strings.Contains(e.Next.Text, "step down"); raised != (want == "p-0") {
+			t.Errorf("priority %d: %s", priority, e.Next.Text)
+		}
+		if higher := len(e.Higher) > 0; higher != (want == "p-0") {
+			t.Errorf("priority %d: of those that rank higher it says %q", priority, e.Higher)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package display
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -105,6 +106,7 @@ func (s *subject) rows(now time.Time) []Process {
 			members[r.Members[i].Name] = &r.Members[i]
 		}
 	}
+	request := stepDownOf(s.group)
 	table := s.group.Status.Processes
 	all := make([]Process, 0, min(len(table), maxRows))
 	for i := range table[:min(len(table), maxRows)] {
@@ -124,15 +126,24 @@ func (s *subject) rows(now time.Time) []Process {
 		}
 		p.Agrees = p.Connected && p.Follows != "" && p.Follows == s.coordinatorName()
 		p.Standing = s.standing(row, member)
+		p.raised = request != nil && request.To == p.Name && p.Priority > 0
 		if member != nil {
 			p.addMember(member, s.guarded(), now)
 		}
 		all = append(all, p)
 	}
 	slices.SortStableFunc(all, func(a, b Process) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(b.Name, a.Name))
+		return cmp.Or(cmp.Compare(b.rank(), a.rank()), cmp.Compare(b.Name, a.Name))
 	})
 	return all
+}
+
+// rank is the priority that counts.
+func (p *Process) rank() int64 {
+	if p.raised {
+		return math.MaxInt64
+	}
+	return int64(p.Priority)
 }
 
 // addMember adds what the roster says of a process.
@@ -149,9 +160,9 @@ func (p *Process) addMember(m *v1.RosterMember, guarded bool, now time.Time) {
 }
 
 // Outranks reports whether a process ranks above another: by priority, and by name where these are
-// equal.
+// equal; or because a request to step down has it.
 func (p *Process) Outranks(c *Coordinator) bool {
-	return p.Priority > c.Priority || p.Priority == c.Priority && p.Name > c.Name
+	return p.rank() > int64(c.Priority) || p.Priority == c.Priority && p.Name > c.Name
 }
 
 // viewsOf groups the connected processes by whom they follow. They disagree if they name several
