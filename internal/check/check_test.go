@@ -200,17 +200,35 @@ func TestOneFault(t *testing.T) {
 		}, ""},
 		"a quota": {func(_ *Facts, n *Namespace) { n.Quotas.Value = []corev1.ResourceQuota{quota()} },
 			"Failed: limits of the namespace let the agents' pods be created: ResourceQuota all counts limits.cpu"},
+		"a quota of some pods": {func(_ *Facts, n *Namespace) {
+			q := quota()
+			q.Spec.Scopes = []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeTerminating}
+			n.Quotas.Value = []corev1.ResourceQuota{q}
+		}, ""},
 		"a quota with a default": {func(_ *Facts, n *Namespace) {
 			n.Quotas.Value = []corev1.ResourceQuota{quota()}
 			n.Limits.Value = []corev1.LimitRange{{Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{
 				{Type: corev1.LimitTypeContainer, Default: cpu("1")}}}}}
 		}, ""},
-		"a default that denies": {func(_ *Facts, n *Namespace) {
+		"a witness that may not connect": {func(_ *Facts, n *Namespace) {
+			n.Pods.Value[0].Labels["app"], n.Pods.Value[1].Labels["app"] = "till", "till"
+			app := metav1.LabelSelector{MatchLabels: map[string]string{"app": "till"}}
 			n.Policies.Value = []networkingv1.NetworkPolicy{{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "shop"},
-				Spec: networkingv1.NetworkPolicySpec{PolicyTypes: []networkingv1.PolicyType{
-					networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress}},
+				Spec: networkingv1.NetworkPolicySpec{PodSelector: app,
+					PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
+					Ingress: []networkingv1.NetworkPolicyIngressRule{{
+						From: []networkingv1.NetworkPolicyPeer{{PodSelector: &app}}}}},
 			}}
+		}, "Failed: NetworkPolicies let the agents connect: no links (4041) between pods of the group: till-2"},
+		"a default that denies, and the host's network": {func(_ *Facts, n *Namespace) {
+			n.Policies.Value = []networkingv1.NetworkPolicy{denial()}
+			for i := range n.Pods.Value {
+				n.Pods.Value[i].Spec.HostNetwork = true
+			}
+		}, ""},
+		"a default that denies": {func(_ *Facts, n *Namespace) {
+			n.Policies.Value = []networkingv1.NetworkPolicy{denial()}
 		}, "Failed: NetworkPolicies let the agents connect: no links (4041) between pods of the group: till-0, " +
 			"till-1, till-2; not the manager (9443): till-0, till-1, till-2; no DNS (53): till-0, till-1, till-2"},
 		"the manager is elsewhere": {func(_ *Facts, n *Namespace) {
@@ -251,6 +269,14 @@ func cpu(limit string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(limit)}
 }
 
+// denial denies all pods everything.
+func denial() (p networkingv1.NetworkPolicy) {
+	p.Namespace = "shop"
+	p.Spec.PolicyTypes = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress,
+		networkingv1.PolicyTypeEgress}
+	return p
+}
+
 func quota() (q corev1.ResourceQuota) {
 	q.Name = "all"
 	q.Spec.Hard = corev1.ResourceList{corev1.ResourceLimitsCPU: resource.MustParse("8")}
@@ -260,9 +286,14 @@ func quota() (q corev1.ResourceQuota) {
 // TestMayInstall: rights that are missing are named as kubectl auth can-i takes them.
 func TestMayInstall(t *testing.T) {
 	f := well(t)
-	f.Missing.Value = []Right{Installing("podesta-system")[1], Installing("podesta-system")[11]}
-	want := "Failed: you may install Podesta: you lack: create customresourcedefinitions.apiextensions.k8s.io; " +
-		"create deployments.apps -n podesta-system"
+	for _, r := range Installing("podesta-system") {
+		if r.Verb == "create" && r.Resource == "customresourcedefinitions" || r.Verb == "bind" {
+			f.Missing.Value = append(f.Missing.Value, r)
+		}
+	}
+	want := "Failed: you may install Podesta: you lack: bind clusterroles.rbac.authorization.k8s.io; " +
+		"bind roles.rbac.authorization.k8s.io -n podesta-system; " +
+		"create customresourcedefinitions.apiextensions.k8s.io"
 	if got := strings.Join(bad(Before(f)), "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -290,6 +321,7 @@ func TestManagersRights(t *testing.T) {
 		}
 	}
 	add(manifests[rbacv1.ClusterRole](t, "rbac/role.yaml", "ClusterRole")[0].Rules, "")
+	add(manifests[rbacv1.ClusterRole](t, "rbac/metrics_auth_role.yaml", "ClusterRole")[0].Rules, "")
 	add(manifests[rbacv1.Role](t, "rbac/role.yaml", "Role")[0].Rules, "podesta-system")
 	for _, r := range Managing("podesta-system") {
 		if !want[r] {

@@ -54,6 +54,9 @@ func refusing(n *Namespace) (names []string) {
 		}
 	}
 	for _, q := range n.Quotas.Value {
+		if len(q.Spec.Scopes) > 0 || q.Spec.ScopeSelector != nil {
+			continue // it counts some pods only, and whether these are among them is not known here
+		}
 		if _, counts := q.Spec.Hard[corev1.ResourceLimitsCPU]; counts {
 			names = append(names, "ResourceQuota "+q.Name+" counts limits.cpu")
 		}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/display"
 )
 
@@ -46,21 +47,15 @@ func (b *book) network(f *Facts, n *Namespace) {
 			"app.kubernetes.io/component": "manager"},
 		names: map[string]int32{"roster": 9443},
 	}
-	var links, managers, names []string
-	for _, p := range n.live() {
-		own := end{
-			namespace: n.Name,
-			labels:    p.Labels,
-			names:     map[string]int32{"podesta-link": 4041, "podesta-status": 4042},
+	var unlinked, managers, names []string
+	live := n.live()
+	for _, p := range live {
+		if p.Spec.HostNetwork { // most networks apply no policy to it
+			continue
 		}
-		link := connection{
-			from:     own,
-			to:       own,
-			port:     4041,
-			protocol: corev1.ProtocolTCP,
-		}
-		if !leaves(n.Policies.Value, link) || !enters(n.Policies.Value, link) {
-			links = append(links, p.Name)
+		own := n.end(&p)
+		if !n.links(&p, live) {
+			unlinked = append(unlinked, p.Name)
 		}
 		if !leaves(n.Policies.Value, connection{own, manager, 9443, corev1.ProtocolTCP}) {
 			managers = append(managers, p.Name)
@@ -74,7 +69,7 @@ func (b *book) network(f *Facts, n *Namespace) {
 		what string
 		pods []string
 	}{
-		{"no links (4041) between pods of the group: ", links},
+		{"no links (4041) between pods of the group: ", unlinked},
 		{"not the manager (9443): ", managers},
 		{"no DNS (53): ", names},
 	} {
@@ -85,6 +80,30 @@ func (b *book) network(f *Facts, n *Namespace) {
 	b.judge(check, Failed, strings.Join(found, "; "),
 		"Apply config/network-policy/agents.yaml in this "+
 			"namespace.")
+}
+
+// end is a pod with an agent as an end of a connection.
+func (n *Namespace) end(p *corev1.Pod) end {
+	return end{
+		namespace: n.Name,
+		labels:    p.Labels,
+		names:     map[string]int32{"podesta-link": 4041, "podesta-status": 4042},
+	}
+}
+
+// links reports whether the policies let a pod connect to all of these that are of its group,
+// itself included: sooner or later there is another one like it.
+func (n *Namespace) links(p *corev1.Pod, live []corev1.Pod) bool {
+	for _, other := range live {
+		if other.Spec.HostNetwork || other.Labels[v1.GroupLabel] != p.Labels[v1.GroupLabel] {
+			continue
+		}
+		link := connection{n.end(p), n.end(&other), 4041, corev1.ProtocolTCP}
+		if !leaves(n.Policies.Value, link) || !enters(n.Policies.Value, link) {
+			return false
+		}
+	}
+	return true
 }
 
 // resolves reports whether the policies let a pod ask some DNS server: which one it asks is not

@@ -27,25 +27,37 @@ func (r Right) String() string {
 	return text
 }
 
-// Installing returns what a person needs to install Podesta in a namespace.
+// Installing returns what a person needs to install Podesta in a namespace. Who gives the manager
+// rights that he may not have himself needs escalate for its roles, and bind for their bindings.
 func Installing(system string) []Right {
 	const rbac, policies = "rbac.authorization.k8s.io", "admissionregistration.k8s.io"
-	return []Right{
-		{Verb: "create", Resource: "namespaces"},
-		{Verb: "create", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"},
-		{Verb: "create", Group: rbac, Resource: "clusterroles"},
+	needed := []Right{
 		{Verb: "escalate", Group: rbac, Resource: "clusterroles"},
-		{Verb: "create", Group: rbac, Resource: "clusterrolebindings"},
-		{Verb: "create", Group: policies, Resource: "validatingadmissionpolicies"},
-		{Verb: "create", Group: policies, Resource: "validatingadmissionpolicybindings"},
-		{Verb: "create", Group: rbac, Resource: "roles", Namespace: system},
-		{Verb: "create", Group: rbac, Resource: "rolebindings", Namespace: system},
-		{Verb: "create", Resource: "serviceaccounts", Namespace: system},
-		{Verb: "create", Resource: "services", Namespace: system},
-		{Verb: "create", Group: "apps", Resource: "deployments", Namespace: system},
-		{Verb: "create", Group: "policy", Resource: "poddisruptionbudgets", Namespace: system},
-		{Verb: "create", Group: "networking.k8s.io", Resource: "networkpolicies", Namespace: system},
+		{Verb: "bind", Group: rbac, Resource: "clusterroles"},
+		{Verb: "escalate", Group: rbac, Resource: "roles", Namespace: system},
+		{Verb: "bind", Group: rbac, Resource: "roles", Namespace: system},
 	}
+	for _, r := range []Right{
+		{Resource: "namespaces"},
+		{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"},
+		{Group: rbac, Resource: "clusterroles"},
+		{Group: rbac, Resource: "clusterrolebindings"},
+		{Group: policies, Resource: "validatingadmissionpolicies"},
+		{Group: policies, Resource: "validatingadmissionpolicybindings"},
+		{Group: rbac, Resource: "roles", Namespace: system},
+		{Group: rbac, Resource: "rolebindings", Namespace: system},
+		{Resource: "serviceaccounts", Namespace: system},
+		{Resource: "services", Namespace: system},
+		{Group: "apps", Resource: "deployments", Namespace: system},
+		{Group: "policy", Resource: "poddisruptionbudgets", Namespace: system},
+		{Group: "networking.k8s.io", Resource: "networkpolicies", Namespace: system},
+	} {
+		for _, verb := range []string{"create", "patch"} { // kubectl apply --server-side needs both
+			r.Verb = verb
+			needed = append(needed, r)
+		}
+	}
+	return needed
 }
 
 // ServiceAccount is the name of the manager's.
@@ -71,6 +83,7 @@ func Managing(system string) []Right {
 		{Verb: "patch", Resource: "services"},
 		{Verb: "watch", Resource: "services"},
 		{Verb: "create", Group: "authentication.k8s.io", Resource: "tokenreviews"},
+		{Verb: "create", Group: "authorization.k8s.io", Resource: "subjectaccessreviews"},
 		{Verb: "create", Group: events, Resource: "events"},
 		{Verb: "patch", Group: events, Resource: "events"},
 		{Verb: "list", Group: own, Resource: "electiongroups"},
