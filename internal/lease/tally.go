@@ -48,17 +48,18 @@ func newTally(e Epoch, r *Roster, now Instant) *tally {
 }
 
 // ofMajority returns the latest instant that a majority of the voters has reached, each by its own
-// instant; 0 if none has.
-func (t *tally) ofMajority(instants []Instant) Instant {
+// instant; known, if that is none later. It is asked for each response, of which a large group has
+// many, and most of them change nothing.
+func (t *tally) ofMajority(instants []Instant, known Instant) Instant {
 	t.scratch = t.scratch[:0]
 	for _, at := range instants {
-		if at > 0 {
+		if at > known {
 			t.scratch = append(t.scratch, at)
 		}
 	}
 	majority := t.roster.majority()
 	if len(t.scratch) < majority {
-		return 0
+		return known
 	}
 	slices.Sort(t.scratch)
 	return t.scratch[len(t.scratch)-majority]
@@ -109,9 +110,9 @@ func (t *tally) count(from Incarnation, v Response, now Instant) (gap time.Durat
 	switch {
 	case v.Granted:
 		t.promised[i] = max(t.promised[i], r.sent+Window(r.lease))
-		t.deadline = t.ofMajority(t.promised)
+		t.deadline = t.ofMajority(t.promised, t.deadline)
 		t.asked[i] = max(t.asked[i], r.sent)
-		if at := t.ofMajority(t.asked); at > t.renewed {
+		if at := t.ofMajority(t.asked, t.renewed); at > t.renewed {
 			if t.renewed > 0 {
 				gap = now - t.renewed
 			}
