@@ -1,6 +1,8 @@
 package node
 
 import (
+	"slices"
+
 	"github.com/podesta-dev/podesta/internal/detector"
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
@@ -116,6 +118,10 @@ func (n *Node) admits(group string) error {
 func (n *Node) use(r *Roster) {
 	n.roster, n.ready.Roster, n.peers.stale, n.stirred, n.tableStale = r, r, true, true, true
 	n.passing, n.refused = passing{}, 0
+	n.peers.silent = slices.DeleteFunc(n.peers.silent, func(name string) bool {
+		_, ok := r.find(name)
+		return !ok
+	})
 	n.waiting = waiting{} // the algorithm may be another one
 	n.writes.roster, n.writes.dirty = r, true
 }
