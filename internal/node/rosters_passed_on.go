@@ -5,10 +5,10 @@ import "github.com/podesta-dev/podesta/internal/lease"
 // MC9. Passing on. The manager tells a roster to the agents that it reaches, and may end in
 // between. Then some voters use a newer generation than others, and neither part has a majority. So
 // every question, answer, lease request and lease response says which generation its sender uses,
-// and who hears of a newer one asks for it, at most once a heartbeat, the process that uses it.
-// That one answers with the roster as the manager signed it. It counts as if the manager had sent
-// it: a roster is persisted before any agent is told (MC1), so it may be used, and acknowledged
-// (MC4).
+// and who hears of a newer one asks for it, at most once a heartbeat, the process that uses it; if
+// several say so, they take turns, because one may lie. That one answers with the roster as the
+// manager signed it. It counts as if the manager had sent it: a roster is persisted before any
+// agent is told (MC1), so it may be used, and acknowledged (MC4).
 //
 // A roster that was passed on does not end this process's part in the group: that it is on no
 // roster any more is for the manager to say. A static group has no manager, nothing that is signed,
@@ -20,6 +20,7 @@ import "github.com/podesta-dev/podesta/internal/lease"
 // passing is what this process knows of rosters that are newer than its own.
 type passing struct {
 	from   string        // who uses one, and was asked for it last; empty: nobody
+	other  string        // who said meanwhile that it uses one, too: it is asked next
 	asked  lease.Instant // when
 	awaits bool          // its answer is not there yet; a request has one answer
 	// when each process was last given our roster, which is large: at most once a heartbeat
@@ -34,9 +35,15 @@ func (n *Node) compare(from string, generation int64) {
 	n.ready.Behind = true
 	p := &n.passing
 	if !n.config.Managed || p.from != "" && n.now.Boot < p.asked+n.roster.Heartbeat {
+		if from != p.from {
+			p.other = from
+		}
 		return
 	}
-	p.from, p.asked, p.awaits = from, n.now.Boot, true
+	if from == p.from && p.other != "" {
+		from = p.other
+	}
+	p.from, p.other, p.asked, p.awaits = from, "", n.now.Boot, true
 	n.peers.stale = true // a link to it is needed, until the roster is there
 	n.send(Message{Type: RosterRequest, To: from})
 }

@@ -57,6 +57,27 @@ func TestNewerRosterIsAskedFor(t *testing.T) {
 	}
 }
 
+// MC9: who claims a newer generation all the time, and has none, does not keep the others from being
+// asked.
+func TestALiarIsNotTheOnlyOneThatIsAsked(t *testing.T) {
+	r := newRoster(true)
+	p := start(t, "P2", r)
+	lie := func() {
+		p.receive("P1", node.Message{Type: node.Question, ReplyTo: "P1", Generation: 1000})
+	}
+	for i := 0; i < 30 && !p.node.Awaits("P3"); i++ { // for three heartbeats
+		lie()
+		if i%10 == 5 {
+			p.asks(2)
+		}
+		p.pass(r.Heartbeat / 10)
+	}
+	p.receive("P3", node.Message{Type: node.RosterReply, Roster: newer(r)})
+	if v := p.node.View(); v.Generation != 2 {
+		t.Errorf("it uses generation %d", v.Generation)
+	}
+}
+
 // A roster that was asked for is used, and acknowledged, as one of the manager's.
 func TestPassedOnRosterIsUsed(t *testing.T) {
 	r := newRoster(true)
