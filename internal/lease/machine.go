@@ -142,10 +142,12 @@ func (m *Machine) changeRoster(r *Roster) {
 	if heir, _ := r.find(m.follower.heir); heir.Priority == 0 {
 		m.follower.heir = ""
 	}
-	maps.DeleteFunc(m.leaseholder.peers, func(name string, _ *peer) bool {
+	gone := func(name string) bool {
 		_, ok := r.find(name)
 		return !ok
-	})
+	}
+	maps.DeleteFunc(m.leaseholder.peers, func(name string, _ *peer) bool { return gone(name) })
+	maps.DeleteFunc(m.linking.open, func(name string, _ bool) bool { return gone(name) })
 	m.postponeFallback()
 	m.standBack()
 }

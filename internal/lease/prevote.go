@@ -99,7 +99,8 @@ func (m *Machine) sendPreVotes() {
 		switch {
 		case !q.Voter || s.responses[i].Granted:
 		case q.Name == m.self.Name:
-			would := m.voter.wouldPromise(m.roster, m.self, m.roster.Generation, m.now.Boot)
+			would := m.voter.wouldPromise(m.roster, m.self, m.roster.Generation, m.now.Boot) &&
+				!m.disk.failed()
 			s.answered[i], s.responses[i] = m.voter.votes, m.response(p, would)
 		case m.linking.makes(q.Name, m.now.Boot): // linkUp will
 		case unanswered || s.answered[i]:
