@@ -356,6 +356,61 @@ func TestVotesForAShortLeaseWaitForSlowDisks(t *testing.T) {
 	}
 }
 
+// LH10: votes wait for disks, and no renewal does. So however long the votes of an election have
+// taken, the lease is the shortest.
+func TestWaitingForVotesIsNoGap(t *testing.T) {
+	r := rosterOf(3)
+	r.LeaseMinimum = 100 * ms
+	s := newSolo(t, r, "P3")
+	vote := s.seeking()
+	s.after(150 * ms)
+	s.response("P1", s.answer(vote, true))
+	if renewal := s.sent(lease.Renew, "P1"); renewal.Lease != 100*ms {
+		t.Errorf("the first renewal is for %v", renewal.Lease)
+	}
+	if s.answered(600*ms, "P1"); s.Asks() != 100*ms {
+		t.Errorf("it asks for %v, because the votes took 150 ms", s.Asks())
+	}
+}
+
+// LH5: voters deny renewals as soon as they have a second new roster. If disks are slow, the lease is
+// long by then.
+func TestTwoRostersWhileDisksAreSlow(t *testing.T) {
+	s := leading(t, "P1", "P2")
+	s.answered(time.Second, "P1", "P2")
+	old, _, _ := s.Permission()
+	s.slow = true
+	var asked []lease.Addressed
+	change := func() {
+		s.roster = next(s.roster, func(*lease.Roster) {})
+		asked = s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster}).Requests
+	}
+	change()
+	second, written := s.now+100*ms, s.now+400*ms
+	for s.now < written+50*ms {
+		if s.now == second {
+			change()
+		}
+		for s.now >= written && len(s.writes) > 0 {
+			s.do(s.write())
+		}
+		for _, a := range asked {
+			renewed := a.Request.Epoch == old && s.now < second
+			voted := a.Request.Epoch.Generation() == s.roster.Generation && s.now >= written
+			if (a.To == "P1" || a.To == "P2") && (renewed || voted) {
+				s.response(a.To, s.answer(a.Request, true))
+			}
+		}
+		if !s.may() {
+			t.Fatalf("it does not hold the lease %v after the first roster", s.now-second+100*ms)
+		}
+		asked = s.after(5 * ms)
+	}
+	if e, _, _ := s.Permission(); e.Generation() != s.roster.Generation {
+		t.Errorf("it holds %s", e)
+	}
+}
+
 // LH10: who takes over from a leaseholder that had to ask for a long lease begins with that, also
 // if it has just started; and who asked for a long one itself does not forget it while another one
 // leads.

@@ -20,10 +20,10 @@ import "time"
 // F3. A leaseholder that sends STEP DOWN is no longer followed. If it names an heir, the
 // election algorithm is told to nominate the heir. Nobody suspects or outvotes it until L and T
 // have passed, or the link to it is closed, or until after the RELEASE it has asked for nothing for
-// two heartbeats and 2 T. Then it is suspected, but not by a voter that is bound to it. Without an
-// heir, the election begins when that process calls it, or when its silence is noticed. Of that
-// leaseholder, late messages about this epoch or a lower one are ignored. (Not of another one: who
-// sends RENEW under the highest ballot and then STEP DOWN may have held neither.)
+// 2 T, or two heartbeats if that is longer. Then it is suspected, but not by a voter that is bound
+// to it. Without an heir, the election begins when that process calls it, or when its silence is
+// noticed. Of that leaseholder, late messages about this epoch or a lower one are ignored. (Not of
+// another one: who sends RENEW under the highest ballot and then STEP DOWN may have held neither.)
 //
 // F4. A RENEW is a heartbeat. While they arrive, the failure detector asks the leaseholder only
 // every tenth heartbeat, to measure T.

@@ -54,6 +54,9 @@ func (m *Machine) requestVotes(t *tally, k Kind) {
 	case k == Renew: // LH10; of an older roster, for no more than that one allows (V5)
 		p.Lease = min(l.length.lease, t.roster.Lease)
 		p.Heartbeat = m.roster.heartbeat(p.Lease)
+		if m.votesAreSlow() {
+			p.Lease = t.roster.Lease
+		}
 	case l.held != nil && l.held.measures(t.roster, m.now.Boot): // LH10
 		left := Outlast(l.held.deadline - m.now.Boot) // its window reaches the deadline
 		p.Lease = min(max(l.length.lease, left), t.roster.Lease)
@@ -71,6 +74,13 @@ func (m *Machine) requestVotes(t *tally, k Kind) {
 			m.send(q.Name, p)
 		}
 	}
+}
+
+// votesAreSlow reports whether the votes that are sought beside the lease wait for slow disks (LH5).
+func (m *Machine) votesAreSlow() bool {
+	l := &m.leaseholder
+	return l.held != nil && l.sought != nil &&
+		m.now.Boot-l.sought.since >= slowVotes*m.roster.heartbeat(l.length.lease)
 }
 
 // requestOwnVote asks this process's own voter. Its vote counts once it is on the disk (V11); that
@@ -136,6 +146,7 @@ func (m *Machine) take(t *tally) {
 	l, f := &m.leaseholder, &m.follower
 	l.held, l.sought = t, nil
 	l.nextRound = m.now.Boot
+	t.renewed = m.now.Boot // its votes have waited for disks; renewals do not (LH10)
 	l.length.begin(m.roster, m.now.Boot)
 	m.candidacy.leaseFound()
 	*f = follower{

@@ -173,6 +173,9 @@ func (s *snapshot) leaseholder(m *Machine) {
 	if l.held != nil || l.sought != nil {
 		s.due(l.nextRound)
 	}
+	if l.held != nil && l.sought != nil {
+		s.due(l.sought.since + slowVotes*m.roster.heartbeat(l.length.lease))
+	}
 	if l.held == nil && l.sought != nil {
 		s.due(l.sought.since + l.sought.roster.Lease)
 		s.due(l.sought.since + splitAfter*m.t)

@@ -19,6 +19,9 @@ const (
 
 	// beats is how often a lease is renewed at least while it runs (LH10).
 	beats = 4
+	// slowVotes is for how many renewals votes may be sought beside a lease until the renewals are for
+	// the longest lease (LH5).
+	slowVotes = 3
 	// missedHeartbeats is how many heartbeats, in addition to T, may pass since the last renewal
 	// until a leaseholder is no longer heard (V9).
 	missedHeartbeats = 2
