@@ -76,7 +76,7 @@ func (m *Machine) requestVotes(t *tally, k Kind) {
 	}
 }
 
-// votesAreSlow reports whether the votes that are sought beside the lease wait for slow disks (LH5).
+// votesAreSlow reports whether the votes that are sought beside the lease wait for disks (LH5).
 func (m *Machine) votesAreSlow() bool {
 	l := &m.leaseholder
 	return l.held != nil && l.sought != nil &&
