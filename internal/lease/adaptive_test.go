@@ -356,23 +356,6 @@ func TestVotesForAShortLeaseWaitForSlowDisks(t *testing.T) {
 	}
 }
 
-// LH10: votes wait for disks, and no renewal does. So however long the votes of an election have
-// taken, the lease is the shortest.
-func TestWaitingForVotesIsNoGap(t *testing.T) {
-	r := rosterOf(3)
-	r.LeaseMinimum = 100 * ms
-	s := newSolo(t, r, "P3")
-	vote := s.seeking()
-	s.after(150 * ms)
-	s.response("P1", s.answer(vote, true))
-	if renewal := s.sent(lease.Renew, "P1"); renewal.Lease != 100*ms {
-		t.Errorf("the first renewal is for %v", renewal.Lease)
-	}
-	if s.answered(600*ms, "P1"); s.Asks() != 100*ms {
-		t.Errorf("it asks for %v, because the votes took 150 ms", s.Asks())
-	}
-}
-
 // LH5: voters deny renewals as soon as they have a second new roster. If disks are slow, the lease is
 // long by then.
 func TestTwoRostersWhileDisksAreSlow(t *testing.T) {

@@ -146,7 +146,6 @@ func (m *Machine) take(t *tally) {
 	l, f := &m.leaseholder, &m.follower
 	l.held, l.sought = t, nil
 	l.nextRound = m.now.Boot
-	t.renewed = m.now.Boot // its votes have waited for disks; renewals do not (LH10)
 	l.length.begin(m.roster, m.now.Boot)
 	m.candidacy.leaseFound()
 	*f = follower{
