@@ -291,9 +291,10 @@ func TestMayInstall(t *testing.T) {
 			f.Missing.Value = append(f.Missing.Value, r)
 		}
 	}
-	want := "Failed: you may install Podesta: you lack: bind clusterroles.rbac.authorization.k8s.io; " +
-		"bind roles.rbac.authorization.k8s.io -n podesta-system; " +
-		"create customresourcedefinitions.apiextensions.k8s.io"
+	want := "Failed: you may install Podesta: you lack: " +
+		"create customresourcedefinitions.apiextensions.k8s.io; " +
+		"bind clusterroles.rbac.authorization.k8s.io; " +
+		"bind roles.rbac.authorization.k8s.io -n podesta-system"
 	if got := strings.Join(bad(Before(f)), "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

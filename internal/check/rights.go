@@ -31,12 +31,7 @@ func (r Right) String() string {
 // rights that he may not have himself needs escalate for its roles, and bind for their bindings.
 func Installing(system string) []Right {
 	const rbac, policies = "rbac.authorization.k8s.io", "admissionregistration.k8s.io"
-	needed := []Right{
-		{Verb: "escalate", Group: rbac, Resource: "clusterroles"},
-		{Verb: "bind", Group: rbac, Resource: "clusterroles"},
-		{Verb: "escalate", Group: rbac, Resource: "roles", Namespace: system},
-		{Verb: "bind", Group: rbac, Resource: "roles", Namespace: system},
-	}
+	var needed []Right
 	for _, r := range []Right{
 		{Resource: "namespaces"},
 		{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"},
@@ -57,7 +52,11 @@ func Installing(system string) []Right {
 			needed = append(needed, r)
 		}
 	}
-	return needed
+	return append(needed,
+		Right{Verb: "escalate", Group: rbac, Resource: "clusterroles"},
+		Right{Verb: "bind", Group: rbac, Resource: "clusterroles"},
+		Right{Verb: "escalate", Group: rbac, Resource: "roles", Namespace: system},
+		Right{Verb: "bind", Group: rbac, Resource: "roles", Namespace: system})
 }
 
 // ServiceAccount is the name of the manager's.
