@@ -2,6 +2,7 @@ package group
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,6 +23,7 @@ import (
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // writes are what a manager writes and tells, in order. They stand in for an API server, which
@@ -237,6 +239,33 @@ func TestTheRoleLabelMoves(t *testing.T) {
 	if now := observedLabels(s.observation).pods; len(now) != 1 || now["uid-1"] != "p-1" {
 		t.Errorf("the label is on %v", now)
 	}
+}
+
+// When the label moves, no pod has it for a moment; else the Service's endpoints may be late by a
+// second. Who gets the first label gets it at once, and a manager that ends waits for nothing.
+func TestNoPodHasTheLabelForAMoment(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		s := newScene(2)
+		r, w := writing(t, s)
+		took := func(ctx context.Context) (time.Duration, error) {
+			d, begun := decideRole(s.observation, "p-1"), time.Now()
+			err := r.applyRole(ctx, d, s.now, &state{labels: d.labels})
+			return time.Since(begun), err
+		}
+		if d, err := took(t.Context()); d != 0 || err != nil {
+			t.Errorf("nobody had it: it took %v (%v)", d, err)
+		}
+		s.pods[0].Labels = map[string]string{v1.RoleLabel: v1.RoleCoordinator}
+		if d, err := took(t.Context()); d != withoutLabel || err != nil {
+			t.Errorf("another pod had it: it took %v (%v), want %v", d, err, withoutLabel)
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		w.all = nil
+		if d, err := took(ended); d != 0 || !errors.Is(err, context.Canceled) || len(w.all) != 1 {
+			t.Errorf("the manager ends: it took %v (%v), and wrote %q", d, err, w.all)
+		}
+	})
 }
 
 // A Service is made only if there is none, and deleted only if it is the one that was observed.

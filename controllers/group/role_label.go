@@ -75,6 +75,12 @@ func decideRole(o observation, coordinator string) roleDecision {
 	return d
 }
 
+// withoutLabel is how long no pod has the label when it moves. Kubernetes' controller for endpoints
+// writes a Service's EndpointSlice when the label leaves a pod. When it comes to another one before
+// the controller's own cache shows that write, the controller tries again after a second only
+// (kubernetes/kubernetes#99345). No event that the manager hears tells it when that is over.
+const withoutLabel = 20 * time.Millisecond
+
 // applyRole takes the role label off every pod but the coordinator's, then puts it on the
 // coordinator's. So there may be a moment without the label, never one with two. A pod that is
 // gone, or has been replaced, is left out: the watch brings the news.
@@ -92,6 +98,13 @@ func (r *Reconciler) applyRole(ctx context.Context, d roleDecision, now time.Tim
 	}
 	if d.set == nil {
 		return nil
+	}
+	if len(d.remove) > 0 {
+		select {
+		case <-time.After(withoutLabel):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	next.writes.spend(now)
 	version, err := byuid.SetLabel(ctx, r.Client, *d.set, v1.RoleLabel, v1.RoleCoordinator,
