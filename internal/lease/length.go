@@ -6,8 +6,8 @@ import "time"
 // longest, LeaseMinimum the shortest. It measures the gap: the time from sending the newest renewal
 // that a majority had granted until a majority granted a later one. In it is everything that can
 // end a lease: the heartbeat, the links, the voters and their machines, and pauses of this process.
-// The first gap begins with VOTE, so the disks are in it, too, for which no renewal waits. What of a
-// gap is over the heartbeat is called the delay.
+// The first gap begins with VOTE, so the disks are in it, too, for which no renewal waits. What of
+// a gap is over the heartbeat is called the delay.
 //
 //   - A gap of over half the window, and a lease that lapses, make the lease longer at once: it is
 //     doubled until such a delay would make a gap of at most half of its window; but what would be
