@@ -242,7 +242,7 @@ func TestTheRoleLabelMoves(t *testing.T) {
 }
 
 // When the label moves, no pod has it for a moment; else the Service's endpoints may be late by a
-// second. Who gets the first label gets it at once, and a manager that ends waits for nothing.
+// second. Where no pod lost it nobody waits, nor does a manager that ends.
 func TestNoPodHasTheLabelForAMoment(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s := newScene(2)
@@ -259,6 +259,16 @@ func TestNoPodHasTheLabelForAMoment(t *testing.T) {
 		if d, err := took(t.Context()); d != withoutLabel || err != nil {
 			t.Errorf("another pod had it: it took %v (%v), want %v", d, err, withoutLabel)
 		}
+		w.refuse = func(what string) error {
+			if what == "unlabel p-0" {
+				return apierrors.NewNotFound(schema.GroupResource{}, "p-0")
+			}
+			return nil
+		}
+		if d, err := took(t.Context()); d != 0 || err != nil {
+			t.Errorf("the pod that had it is gone: it took %v (%v)", d, err)
+		}
+		w.refuse = nil
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		w.all = nil

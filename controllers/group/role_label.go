@@ -76,9 +76,9 @@ func decideRole(o observation, coordinator string) roleDecision {
 }
 
 // withoutLabel is how long no pod has the label when it moves. Kubernetes' controller for endpoints
-// writes a Service's EndpointSlice when the label leaves a pod. When it comes to another one before
-// the controller's own cache shows that write, the controller tries again after a second only
-// (kubernetes/kubernetes#99345). No event that the manager hears tells it when that is over.
+// writes a Service's EndpointSlice when the label leaves a pod. If the label comes to another one
+// before the controller's own cache shows that write, the controller tries again only after a second
+// (kubernetes/kubernetes#99345). Nothing tells the manager when the cache shows it.
 const withoutLabel = 20 * time.Millisecond
 
 // applyRole takes the role label off every pod but the coordinator's, then puts it on the
@@ -86,6 +86,7 @@ const withoutLabel = 20 * time.Millisecond
 // gone, or has been replaced, is left out: the watch brings the news.
 func (r *Reconciler) applyRole(ctx context.Context, d roleDecision, now time.Time,
 	next *state) error {
+	left := false
 	for _, pod := range d.remove {
 		version, err := byuid.RemoveLabel(ctx, r.Client, pod, v1.RoleLabel, roleOwner)
 		if err != nil {
@@ -93,13 +94,14 @@ func (r *Reconciler) applyRole(ctx context.Context, d roleDecision, now time.Tim
 		}
 		delete(next.labels.pods, pod.UID)
 		if version != "" {
+			left = true
 			next.labels.writes[pod.UID] = roleWrite{coordinator: false, version: version}
 		}
 	}
 	if d.set == nil {
 		return nil
 	}
-	if len(d.remove) > 0 {
+	if left {
 		select {
 		case <-time.After(withoutLabel):
 		case <-ctx.Done():
