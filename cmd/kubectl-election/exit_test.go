@@ -122,6 +122,7 @@ func TestNoKubeconfig(t *testing.T) {
 
 // Whatever is wrong with a command line is told by one exit code, also where cobra does not see it.
 func TestWrongUsage(t *testing.T) {
+	in := around(fakeCluster(t, interceptor.Funcs{}))
 	for _, line := range []string{
 		"nonsense",
 		"status a b",
@@ -143,7 +144,7 @@ func TestWrongUsage(t *testing.T) {
 		"inject policy --manager nonsense",
 		"version --nonsense",
 	} {
-		_, _, err := runIn(t.Context(), around(fakeCluster(t, interceptor.Funcs{})), line)
+		_, _, err := runIn(t.Context(), in, line)
 		if err == nil || exitCode(err) != exitUsage {
 			t.Errorf("%s: %v, want exit code %d", line, err, exitUsage)
 		}

@@ -81,9 +81,6 @@ func newSimulateCommand() *cobra.Command {
 			if c.Flags().Changed("watch") {
 				o.Watch = &watch
 			}
-			if _, err := o.Scenario(); err != nil {
-				return usage(err)
-			}
 			if compare {
 				return simulateAll(c.OutOrStdout(), o, output)
 			}
@@ -153,7 +150,7 @@ func checkOutput(output string, compare bool) error {
 func simulateOne(out io.Writer, o simulate.Options, output string) error {
 	s, err := o.Scenario()
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	r, err := scenario.Play(s)
 	if err != nil {
@@ -173,8 +170,8 @@ func simulateOne(out io.Writer, o simulate.Options, output string) error {
 // simulateAll plays the same scenario under every algorithm.
 func simulateAll(out io.Writer, o simulate.Options, output string) error {
 	c, err := simulate.Compare(o)
-	if err != nil {
-		return err
+	if err != nil { // of the scenario: what cannot be played is a row
+		return usage(err)
 	}
 	if output == "json" {
 		return c.WriteJSON(out)
