@@ -1,7 +1,6 @@
 package group
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -68,9 +67,10 @@ func (l *LeftoverRoles) sweep(ctx context.Context) error {
 	for i := range pods.Items {
 		pod := byuid.PodOf(&pods.Items[i])
 		if _, err := byuid.RemoveLabel(ctx, l.Client, pod, v1.RoleLabel, roleOwner); err != nil {
-			failed++
-			first = cmp.Or(first, fmt.Errorf("take label %s off pod %s/%s: %w", v1.RoleLabel,
-				pod.Namespace, pod.Name, err))
+			if failed++; failed == 1 {
+				first = fmt.Errorf("take label %s off pod %s/%s: %w", v1.RoleLabel, pod.Namespace,
+					pod.Name, err)
+			}
 		}
 	}
 	if failed > 1 {

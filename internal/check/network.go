@@ -82,14 +82,11 @@ func (b *book) network(f *Facts, n *Namespace) {
 			"namespace.")
 }
 
+// agentPorts are the named ports of a pod with an agent.
+var agentPorts = map[string]int32{"podesta-link": 4041, "podesta-status": 4042}
+
 // end is a pod with an agent as an end of a connection.
-func (n *Namespace) end(p *corev1.Pod) end {
-	return end{
-		namespace: n.Name,
-		labels:    p.Labels,
-		names:     map[string]int32{"podesta-link": 4041, "podesta-status": 4042},
-	}
-}
+func (n *Namespace) end(p *corev1.Pod) end { return end{n.Name, p.Labels, agentPorts} }
 
 // links reports whether the policies let a pod connect to all of these that are of its group,
 // itself included: sooner or later there is another one like it.

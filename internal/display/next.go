@@ -47,12 +47,11 @@ func (s *subject) next() Next {
 		n.Text = "nobody: no other process that reports to the manager is a candidate"
 	default:
 		n.Process, n.Priority = best.Name, best.Priority
-		n.Text = fmt.Sprintf("%s (priority %d), the highest candidate that reports to the manager",
-			best.Name, best.Priority)
+		why := "the highest candidate that reports to the manager"
 		if best.raised {
-			n.Text = fmt.Sprintf("%s (priority %d), which ranks above all others while the request to "+
-				"step down stands", best.Name, best.Priority)
+			why = "which ranks above all others while the request to step down stands"
 		}
+		n.Text = fmt.Sprintf("%s (priority %d), %s", best.Name, best.Priority, why)
 	}
 	if best != nil && s.coordinator != nil {
 		n.After, n.Wait = s.after(), s.wait()

@@ -21,9 +21,9 @@ import "time"
 // LH5. After a new generation the leaseholder seeks a new epoch beside the one that it holds: it
 // goes on renewing the old one, at its own voter, too (V4), while votes for the new one arrive.
 // When a majority of the new roster's voters has promised the new epoch, the leaseholder's epoch
-// changes in place. If the votes take longer than three renewals, disks are slow, and the renewals
-// are for the longest lease until the votes are there: once a voter has the roster after that, it
-// denies them. If the new roster leaves it out or gives it priority 0, it steps down.
+// changes in place. Votes that take longer than three renewals wait for slow disks. Meanwhile the
+// renewals are for the longest lease, because a voter that gets yet another roster denies them. If
+// the new roster leaves it out or gives it priority 0, it steps down.
 //
 // LH8. A leaseholder whose candidacy ends steps down: its app is unhealthy, it leaves, its roster
 // gives it priority 0, or its clocks disagree. Its heir is the highest candidate that has answered

@@ -79,7 +79,7 @@ func (m *Machine) requestVotes(t *tally, k Kind) {
 // votesAreSlow reports whether the votes that are sought beside the lease wait for disks (LH5).
 func (m *Machine) votesAreSlow() bool {
 	l := &m.leaseholder
-	return l.held != nil && l.sought != nil &&
+	return l.sought != nil &&
 		m.now.Boot-l.sought.since >= slowVotes*m.roster.heartbeat(l.length.lease)
 }
 

@@ -201,12 +201,11 @@ func (f *follower) report(ctx context.Context) {
 			if pace.Wait(ctx) != nil {
 				return
 			}
-			newest = f.client.newest.Load() // it may have changed meanwhile
-			report := &rosterpb.ToManager_Report{Report: reportToWire(*newest)}
+			sent = f.client.newest.Load() // it may have changed meanwhile
+			report := &rosterpb.ToManager_Report{Report: reportToWire(*sent)}
 			if f.send(&rosterpb.ToManager{Message: report}) != nil {
 				return
 			}
-			sent = newest
 		}
 		select {
 		case <-f.client.wake:

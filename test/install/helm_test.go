@@ -181,8 +181,9 @@ func set(values ...string) []string {
 // TestBadValuesAreRefused: a misspelt value is an error, not a default.
 func TestBadValuesAreRefused(t *testing.T) {
 	for _, helm := range helms {
-		for _, bad := range []string{"replica=3", "replicas=0", "image.digest=latest", "image.pullPolicy=Sometimes",
-			"imagePullSecrets[0]=pull", "metrics.serviceMonitor.enable=true", "logLevel=loud", "leaderElection.leaseDuration=2500ms",
+		for _, bad := range []string{"replica=3", "replicas=0", "image.digest=latest",
+			"image.pullPolicy=Sometimes", "imagePullSecrets[0]=pull", "logLevel=loud",
+			"metrics.serviceMonitor.enable=true", "leaderElection.leaseDuration=2500ms",
 			"podLabels.mesh=false", "nodeSelector.dedicated=true", "metrics.dashboards.labels.shown=1"} {
 			name, _, _ := strings.Cut(strings.TrimSuffix(bad, "[0]=pull"), "=")
 			name = name[strings.LastIndex(name, ".")+1:]
