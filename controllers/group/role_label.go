@@ -77,8 +77,8 @@ func decideRole(o observation, coordinator string) roleDecision {
 
 // withoutLabel is how long no pod has the label when it moves. Kubernetes' controller for endpoints
 // writes a Service's EndpointSlice when the label leaves a pod. If the label comes to another one
-// before the controller's own cache shows that write, the controller tries again only after a second
-// (kubernetes/kubernetes#99345). Nothing tells the manager when the cache shows it.
+// before the controller's own cache shows that write, the controller tries again only after a
+// second (kubernetes/kubernetes#99345). Nothing tells the manager when the cache shows it.
 const withoutLabel = 20 * time.Millisecond
 
 // applyRole takes the role label off every pod but the coordinator's, then puts it on the
