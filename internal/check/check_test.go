@@ -12,8 +12,10 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	extensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
@@ -207,8 +209,42 @@ func TestOneFault(t *testing.T) {
 		}, ""},
 		"a quota with a default": {func(_ *Facts, n *Namespace) {
 			n.Quotas.Value = []corev1.ResourceQuota{quota()}
-			n.Limits.Value = []corev1.LimitRange{{Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{
-				{Type: corev1.LimitTypeContainer, Default: cpu("1")}}}}}
+			n.Limits.Value = limitRange(corev1.LimitRangeItem{Default: cpu("1")})
+		}, ""},
+		"a LimitRange that agents fit": {func(_ *Facts, n *Namespace) {
+			n.Limits.Value = limitRange(corev1.LimitRangeItem{Default: cpu("1"), Max: cpu("1"), Min: cpu("20m"),
+				MaxLimitRequestRatio: cpu("50")})
+		}, ""},
+		"a LimitRange whose least is more": {func(_ *Facts, n *Namespace) {
+			n.Limits.Value = limitRange(corev1.LimitRangeItem{Min: cpu("50m")})
+		}, "Failed: limits of the namespace let the agents' pods be created: LimitRange all: min cpu is 50m"},
+		"a LimitRange whose default is below its least": {func(_ *Facts, n *Namespace) {
+			n.Limits.Value = limitRange(corev1.LimitRangeItem{Min: cpu("20m"), Default: cpu("10m")})
+		}, "Failed: limits of the namespace let the agents' pods be created: LimitRange all: min cpu is 20m"},
+		"a LimitRange whose most is less": {func(_ *Facts, n *Namespace) {
+			n.Limits.Value = limitRange(corev1.LimitRangeItem{Max: corev1.ResourceList{
+				corev1.ResourceMemory: resource.MustParse("64Mi")}})
+		}, "Failed: limits of the namespace let the agents' pods be created: LimitRange all: max memory is 64Mi"},
+		"a LimitRange with a most and no default": {func(_ *Facts, n *Namespace) {
+			n.Limits.Value = limitRange(corev1.LimitRangeItem{Max: cpu("1")})
+		}, "Failed: limits of the namespace let the agents' pods be created: LimitRange all: max cpu is 1"},
+		"a LimitRange of what agents do not ask for": {func(_ *Facts, n *Namespace) {
+			n.Limits.Value = limitRange(corev1.LimitRangeItem{Min: corev1.ResourceList{
+				corev1.ResourceEphemeralStorage: resource.MustParse("1Mi")}})
+		}, "Failed: limits of the namespace let the agents' pods be created: LimitRange all: min ephemeral-storage is 1Mi"},
+		"a LimitRange that gives what it demands": {func(_ *Facts, n *Namespace) {
+			storage := corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse("1Mi")}
+			n.Limits.Value = limitRange(corev1.LimitRangeItem{Min: storage, DefaultRequest: storage})
+		}, ""},
+		"a LimitRange whose ratio is less": {func(_ *Facts, n *Namespace) {
+			n.Limits.Value = limitRange(corev1.LimitRangeItem{Default: cpu("1"), MaxLimitRequestRatio: cpu("49")})
+		}, "Failed: limits of the namespace let the agents' pods be created: LimitRange all: maxLimitRequestRatio cpu is 49"},
+		"a LimitRange with a ratio and no limit": {func(_ *Facts, n *Namespace) {
+			n.Limits.Value = limitRange(corev1.LimitRangeItem{MaxLimitRequestRatio: cpu("50")})
+		}, "Failed: limits of the namespace let the agents' pods be created: LimitRange all: maxLimitRequestRatio cpu is 50"},
+		"a LimitRange of pods": {func(_ *Facts, n *Namespace) {
+			n.Limits.Value = limitRange(corev1.LimitRangeItem{Max: cpu("1m")})
+			n.Limits.Value[0].Spec.Limits[0].Type = corev1.LimitTypePod
 		}, ""},
 		"a witness that may not connect": {func(_ *Facts, n *Namespace) {
 			n.Pods.Value[0].Labels["app"], n.Pods.Value[1].Labels["app"] = "till", "till"
@@ -281,6 +317,27 @@ func quota() (q corev1.ResourceQuota) {
 	q.Name = "all"
 	q.Spec.Hard = corev1.ResourceList{corev1.ResourceLimitsCPU: resource.MustParse("8")}
 	return q
+}
+
+func limitRange(item corev1.LimitRangeItem) []corev1.LimitRange {
+	item.Type = corev1.LimitTypeContainer
+	return []corev1.LimitRange{{ObjectMeta: metav1.ObjectMeta{Name: "all"},
+		Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{item}}}}
+}
+
+// TestResources: what agents are said to have is what is added to pods.
+func TestResources(t *testing.T) {
+	text, err := os.ReadFile("../inject/sidecar.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sidecar corev1.PodSpec
+	if err := yaml.Unmarshal(text, &sidecar); err != nil {
+		t.Fatal(err)
+	}
+	if got := sidecar.InitContainers[0].Resources; !equality.Semantic.DeepEqual(got, resources) {
+		t.Errorf("the sidecar has %v, and this package says %v", got, resources)
+	}
 }
 
 // TestMayInstall: rights that are missing are named as kubectl auth can-i takes them.

@@ -3,6 +3,8 @@ package check
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -189,4 +191,25 @@ func (m mesh) intercepts(p *corev1.Pod) bool {
 		}
 	}
 	return false
+}
+
+// lists reports whether a list of ports and ranges of ports has all of some.
+func lists(text string, ports ...int) bool {
+	for _, want := range ports {
+		found := false
+		for item := range strings.SplitSeq(text, ",") {
+			from, to, isRange := strings.Cut(strings.TrimSpace(item), "-")
+			if !isRange {
+				to = from
+			}
+			first, err := strconv.Atoi(from)
+			last, err2 := strconv.Atoi(to)
+			found = found || strings.TrimSpace(item) == "*" ||
+				err == nil && err2 == nil && first <= want && want <= last
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podestav1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/check"
 )
 
 // Other policies change the pod as well, before ours and after it, so that each acts again on what
@@ -87,6 +88,60 @@ func TestLimitRange(t *testing.T) {
 	agent := pod.Spec.InitContainers[0].Resources
 	if agent.Limits.Cpu().String() != "100m" || agent.Requests.Cpu().String() != "20m" {
 		t.Errorf("limit %v, request %v; want the namespace's limit and the sidecar's request", agent.Limits.Cpu(), agent.Requests.Cpu())
+	}
+}
+
+// What kubectl election check says of a LimitRange is what the API server does with an agent.
+func TestLimitRangesThatRefuse(t *testing.T) {
+	cpu := func(q string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(q)}
+	}
+	memory := func(q string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(q)}
+	}
+	for name, test := range map[string]struct {
+		item    corev1.LimitRangeItem
+		refuses bool
+	}{
+		"min":                     {corev1.LimitRangeItem{Min: cpu("50m")}, true},
+		"min that is asked for":   {corev1.LimitRangeItem{Min: cpu("20m")}, false},
+		"min of the limit":        {corev1.LimitRangeItem{Min: memory("256Mi")}, true},
+		"max":                     {corev1.LimitRangeItem{Max: memory("64Mi")}, true},
+		"max that is the limit":   {corev1.LimitRangeItem{Max: cpu("1")}, false},
+		"max below what is asked": {corev1.LimitRangeItem{Max: cpu("10m")}, true},
+		"ratio":                   {corev1.LimitRangeItem{Default: cpu("1"), MaxLimitRequestRatio: cpu("49")}, true},
+		"ratio that is kept":      {corev1.LimitRangeItem{Default: cpu("1"), MaxLimitRequestRatio: cpu("50")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			here := namespace(t, nil)
+			test.item.Type = corev1.LimitTypeContainer
+			limits := &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: here, Name: "all"},
+				Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{test.item}}}
+			mustCreate(t, limits) // and it is read back with Kubernetes' own defaults
+			if said := check.Refusing([]corev1.LimitRange{*limits}, nil); (len(said) > 0) != test.refuses {
+				t.Errorf("the check says %q", said)
+			}
+			for deadline := time.Now().Add(time.Minute); ; { // as above
+				pod := newPod(here)
+				err := kube.Create(t.Context(), pod, client.DryRunAll)
+				app := pod.Spec.Containers[0].Resources
+				if err != nil || len(app.Limits)+len(app.Requests) > 0 {
+					if (err != nil) != test.refuses {
+						t.Errorf("a pod with an agent: %v", err)
+					}
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatal("the LimitRange never acted: nothing was tried")
+				}
+			}
+			alone := newPod(here)
+			alone.Labels = nil
+			if err := kube.Create(t.Context(), alone, client.DryRunAll); err != nil {
+				t.Errorf("a pod without an agent: %v", err)
+			}
+		})
 	}
 }
 

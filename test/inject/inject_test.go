@@ -248,7 +248,7 @@ func TestALabelThatComesLater(t *testing.T) {
 
 func namespace(t *testing.T, labels map[string]string) string {
 	t.Helper()
-	name := strings.ToLower(t.Name())
+	name := strings.NewReplacer("/", "-", "_", "-").Replace(strings.ToLower(t.Name()))
 	for n := 'a'; ; n++ {
 		unique := name + "-" + string(n)
 		err := kube.Get(t.Context(), client.ObjectKey{Name: unique}, &corev1.Namespace{})
