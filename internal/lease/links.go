@@ -20,7 +20,7 @@ func (m *Machine) Reach() Reach {
 	case l.held != nil || l.sought != nil || l.steppingDown != nil:
 		return Everyone
 	case m.nominated == m.self.Name || m.candidacy.preVote.purpose != noPreVote ||
-		m.follower.suspects:
+		m.follower.suspects || m.first:
 		return Voters
 	default:
 		return Nobody

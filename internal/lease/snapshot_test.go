@@ -16,8 +16,8 @@ func (m *Machine) Round() uint64 { return m.round }
 // T stays the same and preemption is Never. What differs and makes no difference is left out:
 // rounds count from base, instants that are over are all the same, and delays that were drawn at
 // random count in units of grain, because an exploration reads the clock at such instants only.
-// What follows from the rest is left out, too: m.me from the roster, a tally's deadline from its
-// promises.
+// What follows from the rest is left out, too: m.me and m.first from the roster, a tally's deadline
+// from its promises.
 func (m *Machine) AppendSnapshot(b []byte, grain time.Duration, base uint64) []byte {
 	s := snapshot{b: b, now: m.now.Boot, grain: grain, base: base}
 	s.flags(m.candidate, m.roster != nil)
@@ -256,7 +256,7 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		of     any
 		fields int
 	}{
-		{Machine{}, 19}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 11}, {preVote{},
+		{Machine{}, 20}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 11}, {preVote{},
 			10}, {leaseholder{}, 9}, {tally{}, 12}, {steppingDown{}, 4},
 		{peer{}, 7}, {follower{}, 19}, {length{}, 11},
 	} {

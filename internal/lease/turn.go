@@ -36,17 +36,29 @@ func (m *Machine) unheard() {
 
 // turn is how long this process lets others ask first (C8).
 func (m *Machine) turn() time.Duration {
-	ahead := 0
-	for _, q := range m.roster.Members {
-		if q.Name != m.follower.leaseholder.Name && q.outranks(m.me) {
-			ahead++
-		}
-	}
+	ahead := m.ahead(m.follower.leaseholder.Name)
 	turn := time.Duration(max(ahead+1-firstToAsk, 0)) * nextAsks
 	if n := len(m.roster.Members); n > Crowd {
 		turn += time.Duration(ahead/Front*n) * nextAsks
 	}
 	return turn
+}
+
+// ahead returns how many processes ask before this one, if that one does not.
+func (m *Machine) ahead(leaseholder string) (n int) {
+	for _, q := range m.roster.Members {
+		if q.Name != leaseholder && q.outranks(m.me) {
+			n++
+		}
+	}
+	return n
+}
+
+// standsBy reports whether this process of a large group is among the first to ask, if one that
+// outranks it held the lease. They keep links to all voters: on a ring, a failover would begin with
+// handshakes otherwise.
+func (m *Machine) standsBy() bool {
+	return len(m.roster.Members) > large && m.me.Name != "" && m.ahead("") <= firstToAsk
 }
 
 // waitsForTurn reports whether this process does not hear the leaseholder, and has yet to ask.

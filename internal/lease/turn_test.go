@@ -69,6 +69,21 @@ func TestProcessesAskInTurn(t *testing.T) {
 	}
 }
 
+// C8: in a large group the nine highest, of whom one may be the leaseholder, keep links to the
+// voters before they have anything to ask.
+func TestWhoAsksFirstHasLinks(t *testing.T) {
+	for n, reach := range map[int]map[string]lease.Reach{
+		12: {"P12": lease.Nobody, "P1": lease.Nobody},
+		13: {"P13": lease.Voters, "P5": lease.Voters, "P4": lease.Nobody, "P1": lease.Nobody},
+	} {
+		for name, want := range reach {
+			if got := newSolo(t, rosterOf(n), name).Reach(); got != want {
+				t.Errorf("%s of %d has reach %v, want %v", name, n, got, want)
+			}
+		}
+	}
+}
+
 // C8: processes that never coordinate have turns, too, after all others.
 func TestWhoNeverCoordinatesAsksInTurn(t *testing.T) {
 	for name, turn := range map[string]time.Duration{"P9": 0, "P1": 20 * ms, "P0": 30 * ms} {

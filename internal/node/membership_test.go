@@ -156,27 +156,26 @@ func TestWhatItHasUsedIsAcknowledged(t *testing.T) {
 }
 
 // C1, C8: a process keeps a link to those that it sends requests to, also on a ring, where its
-// election needs few links.
+// election needs few links. In a large group those who would ask first have theirs before they ask.
 func TestLinksToTheVoters(t *testing.T) {
 	r := edited(newRoster(true), func(r *node.Roster) {
 		r.Generation, r.Algorithm = 1, "RingList"
-		for _, name := range []string{"P4", "P5"} {
-			r.Members = append(
-				r.Members,
-				lease.Member{
-					Name:     name,
-					UID:      "uid",
-					StateID:  "state-" + name,
-					Priority: 9,
-					Voter:    true,
-				},
-			)
+		for _, c := range "456789ABCD" {
+			name := "P" + string(c)
+			r.Members = append(r.Members, lease.Member{Name: name, UID: "uid",
+				StateID: "state-" + name, Priority: 9, Voter: true})
 		}
 	})
+	if next := start(t, "P5", r); len(next.links) != len(r.Members)-1 {
+		t.Errorf("the ninth of %d keeps links to %v", len(r.Members), next.links)
+	}
+	if next := start(t, "P4", r); len(next.links) == len(r.Members)-1 {
+		t.Errorf("the tenth of %d keeps links to %v", len(r.Members), next.links)
+	}
 	p := start(t, "P1", r)
 	p.step(node.Event{Type: node.LinkUp, From: "P5"})
 	p.request("P5", lease.Renew, 1)
-	if slices.Contains(p.links, "P4") {
+	if slices.Contains(p.links, "P8") {
 		t.Fatalf("it follows, and keeps links to %v", p.links)
 	}
 	p.step(node.Event{Type: node.LinkDown, From: "P5"})
