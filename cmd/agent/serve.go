@@ -16,6 +16,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/connlimit"
 	"github.com/podesta-dev/podesta/internal/cpuquota"
 	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/rawconn"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/statedir"
 	"github.com/podesta-dev/podesta/internal/transport"
@@ -268,7 +269,7 @@ func newServer(h http.Handler) *http.Server {
 func serveHTTP(ctx context.Context, l net.Listener, server *http.Server) error {
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(rawconn.Listener{Listener: l}); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

@@ -61,8 +61,8 @@ func filled(list, defaults corev1.ResourceList) corev1.ResourceList {
 	return all
 }
 
-// refusingRanges returns the bounds of LimitRanges that refuse an agent, by the rules of Kubernetes'
-// admission plugin LimitRanger: what has a bound must be given.
+// refusingRanges returns the bounds of LimitRanges that refuse an agent, by the rules of
+// Kubernetes' admission plugin LimitRanger: what has a bound must be given.
 func refusingRanges(ranges []corev1.LimitRange, agent corev1.ResourceRequirements) (why []string) {
 	for name, item := range containers(ranges) {
 		refuses := func(bound string, list corev1.ResourceList,
@@ -94,7 +94,8 @@ func refusingRanges(ranges []corev1.LimitRange, agent corev1.ResourceRequirement
 }
 
 // refusingQuotas returns the quotas that count CPU limits, if an agent has none.
-func refusingQuotas(quotas []corev1.ResourceQuota, agent corev1.ResourceRequirements) (why []string) {
+func refusingQuotas(quotas []corev1.ResourceQuota,
+	agent corev1.ResourceRequirements) (why []string) {
 	if _, limited := agent.Limits[corev1.ResourceCPU]; limited {
 		return nil
 	}

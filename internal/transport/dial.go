@@ -8,6 +8,7 @@ import (
 	"net"
 
 	"github.com/podesta-dev/podesta/internal/delimited"
+	"github.com/podesta-dev/podesta/internal/rawconn"
 )
 
 // dial connects to a process, shakes hands, and waits for its Welcome: in TLS 1.3 the client's part
@@ -20,12 +21,13 @@ func (w *tlsWire) dial(ctx context.Context, to Member, config *tls.Config) (*con
 		KeepAliveConfig: keepAlive(patience),
 		Control:         control(patience),
 	}
-	raw, err := dialer.DialContext(ctx, "tcp", to.Address)
+	tcp, err := dialer.DialContext(ctx, "tcp", to.Address)
 	if err != nil {
 		return nil, &loss{whyNetwork(err, Unreachable), err}
 	}
+	limitBuffers(tcp)
+	raw := rawconn.New(tcp)
 	defer context.AfterFunc(ctx, func() { raw.Close() })()
-	limitBuffers(raw)
 	own := noteShown(config)
 	c := newConnection(w, raw, tls.Client(raw, config), true)
 	if err = c.secured.HandshakeContext(ctx); err == nil {

@@ -4,6 +4,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/podesta-dev/podesta/internal/rawconn"
 )
 
 // listener ends half-open connections, and can close all of them. The connlimit.Listener in front
@@ -53,7 +55,7 @@ func (l *listener) take(raw net.Conn) net.Conn {
 	if l.closed {
 		return nil
 	}
-	c := &acceptedConn{Conn: raw, listener: l}
+	c := &acceptedConn{Conn: rawconn.New(raw), listener: l}
 	l.open[c] = struct{}{}
 	return c
 }

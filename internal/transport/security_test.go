@@ -256,7 +256,7 @@ func TestWhoDoesNotReadIsNotWaitedFor(t *testing.T) {
 func TestAnEndIsSaid(t *testing.T) {
 	for what, end := range map[string]func(*outgoing) error{
 		"FIN": func(o *outgoing) error {
-			return o.connection.raw.(*net.TCPConn).CloseWrite()
+			return o.connection.raw.(interface{ CloseWrite() error }).CloseWrite()
 		},
 		"the end of TLS":   func(o *outgoing) error { return o.connection.secured.CloseWrite() },
 		"an End, in order": (*outgoing).CloseSend,

@@ -1,0 +1,96 @@
+package rawconn
+
+import (
+	"errors"
+	"io"
+	"net"
+	"syscall"
+	"testing"
+
+	"golang.org/x/net/nettest"
+)
+
+// pair returns the two ends of a connection over loopback, both raw.
+func pair(t testing.TB) (a, b net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	dialled, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted, err := Listener{l}.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dialled.Close(); accepted.Close() })
+	return New(dialled), accepted
+}
+
+// It does what every connection does: reads and writes at once, deadlines that are past or come,
+// closing meanwhile.
+func TestConn(t *testing.T) {
+	nettest.TestConn(t, func() (a, b net.Conn, stop func(), err error) {
+		a, b = pair(t)
+		return a, b, func() { a.Close(); b.Close() }, nil
+	})
+}
+
+// More than the kernels hold arrives whole, in order.
+func TestMoreThanFits(t *testing.T) {
+	a, b := pair(t)
+	sent := make([]byte, 16<<20)
+	for i := range sent {
+		sent[i] = byte(i / 251)
+	}
+	failed := make(chan error, 1)
+	go func() {
+		n, err := a.Write(sent)
+		if err == nil && n != len(sent) {
+			err = io.ErrShortWrite
+		}
+		a.Close()
+		failed <- err
+	}()
+	got, err := io.ReadAll(b)
+	if err := errors.Join(err, <-failed); err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(sent) {
+		t.Errorf("%d bytes arrived, of %d, and they differ", len(got), len(sent))
+	}
+}
+
+// The kernel's errors are those of package net.
+func TestErrors(t *testing.T) {
+	a, b := pair(t)
+	b.(interface{ SetLinger(sec int) error }).SetLinger(0)
+	b.Close() // resets
+	_, err := a.Read(make([]byte, 1))
+	var op *net.OpError
+	if !errors.Is(err, syscall.ECONNRESET) || !errors.As(err, &op) || op.Addr == nil {
+		t.Errorf("after a reset a read returns %v", err)
+	}
+	if _, err = a.Write([]byte("x")); !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("after a reset a write returns %v", err)
+	}
+}
+
+// A message costs no allocation.
+func TestAllocations(t *testing.T) {
+	a, b := pair(t)
+	message := make([]byte, 100)
+	if n := testing.AllocsPerRun(100, func() {
+		if _, err := a.Write(message); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(b, message); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
