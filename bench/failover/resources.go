@@ -51,7 +51,7 @@ func (g *group) watch(ctx context.Context, span time.Duration) (w watched, err e
 		if w.sent[name], err = sentAfter[name].rate(sentBefore[name]); err != nil {
 			return w, fmt.Errorf("%s: %w", name, err)
 		}
-		if before[name] == 0 || w.cpu[name] < 0 {
+		if _, known := before[name]; !known || w.cpu[name] < 0 {
 			return w, fmt.Errorf("%s has used %d ticks, and then %d: it is another process", name,
 				before[name], after[name])
 		}
