@@ -37,6 +37,6 @@ func (b *book) limits(n *Namespace) {
 		return
 	}
 	b.judge(refused, Failed, display.Enumerate(Refusing(n.Limits.Value, n.Quotas.Value)),
-		"Let the LimitRange take what agents have: "+describe(resources)+". Give them a CPU limit "+
-			"by a LimitRange with a default of 1 CPU or more, or take limits.cpu from the quota.")
+		"A LimitRange must take what agents have: "+describe(resources)+". Where a quota counts "+
+			"limits.cpu, give them a limit by a LimitRange with a default of 1 CPU or more.")
 }

@@ -28,8 +28,8 @@ func Refusing(ranges []corev1.LimitRange, quotas []corev1.ResourceQuota) []strin
 	return append(refusingRanges(ranges, agent), refusingQuotas(quotas, agent)...)
 }
 
-// containers returns what LimitRanges say of single containers. What they say of whole pods depends
-// on the pods' other containers, which are not known before there are pods.
+// containers returns what LimitRanges say of single containers. What they say of whole pods is left
+// out: it depends on the pods' other containers, which are not known before there are pods.
 func containers(ranges []corev1.LimitRange) iter.Seq2[string, corev1.LimitRangeItem] {
 	return func(yield func(string, corev1.LimitRangeItem) bool) {
 		for _, r := range ranges {
@@ -86,8 +86,8 @@ func refusingRanges(ranges []corev1.LimitRange, agent corev1.ResourceRequirement
 		refuses("maxLimitRequestRatio", item.MaxLimitRequestRatio,
 			func(r corev1.ResourceName, most resource.Quantity) bool {
 				request, limit := agent.Requests[r], agent.Limits[r]
-				return !request.IsZero() && !limit.IsZero() && limit.AsApproximateFloat64() <=
-					most.AsApproximateFloat64()*request.AsApproximateFloat64()
+				return !request.IsZero() && !limit.IsZero() && float64(limit.MilliValue())/
+					float64(request.MilliValue())*1000 <= float64(most.MilliValue())
 			})
 	}
 	return why
