@@ -70,7 +70,8 @@ func (s *sidecar) run(ctx context.Context, listeners []net.Listener) error {
 	appServing, stopAppAPI := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopAppAPI()
 	group.Go(func() error {
-		return serveHTTP(appServing, listeners[2], newServer(agent.AppAPI(s.views, s.ledger, s.accounts)))
+		return serveHTTP(appServing, rawconn.Listener{Listener: listeners[2]},
+			newServer(agent.AppAPI(s.views, s.ledger, s.accounts)))
 	})
 	s.prober.Use(s.health)
 	s.appHost = appHost(listeners[2].Addr())
@@ -269,7 +270,7 @@ func newServer(h http.Handler) *http.Server {
 func serveHTTP(ctx context.Context, l net.Listener, server *http.Server) error {
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
-	if err := server.Serve(rawconn.Listener{Listener: l}); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

@@ -6,7 +6,8 @@
 // process that wakes up to answer one message, that costs more than the message
 // (docs/adr/0014-raw-connections.md). A network connection of Go never blocks in the kernel: where
 // there is nothing to read, or no room to write, the kernel says so at once, and the goroutine
-// waits for the poller. So there is nothing that the monitor could be needed for.
+// waits for the poller. So these calls give the monitor nothing to do. What else it does waits for
+// the next timer.
 //
 // On other systems than Linux, connections stay what they are.
 package rawconn

@@ -1,6 +1,7 @@
 package rawconn
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -26,32 +27,23 @@ func New(c net.Conn) net.Conn {
 		return c
 	}
 	r := &conn{TCPConn: tcp}
-	r.reads.prepare(tcp, "read", syscall.SYS_READ, raw.Read)
-	r.writes.prepare(tcp, "write", syscall.SYS_WRITE, raw.Write)
+	r.reads = calls{of: tcp, op: "read", number: syscall.SYS_READ, wait: raw.Read}
+	r.writes = calls{of: tcp, op: "write", number: syscall.SYS_WRITE, wait: raw.Write, all: true}
+	r.reads.try, r.writes.try = r.reads.attempt, r.writes.attempt
 	return r
 }
 
 // Read reads what there is, and waits until there is something.
 func (c *conn) Read(b []byte) (int, error) {
-	if len(b) == 0 {
-		return 0, nil
-	}
 	n, err := c.reads.do(b)
-	if err == nil && n == 0 {
+	if err == nil && n == 0 && len(b) > 0 {
 		err = io.EOF
 	}
 	return n, err
 }
 
 // Write writes all of b.
-func (c *conn) Write(b []byte) (written int, err error) {
-	for written < len(b) && err == nil {
-		var n int
-		n, err = c.writes.do(b[written:])
-		written += n
-	}
-	return written, err
-}
+func (c *conn) Write(b []byte) (int, error) { return c.writes.do(b) }
 
 // calls are the system calls of one kind on a connection, one at a time. What a call needs is kept
 // here: a closure of its own would be allocated for each.
@@ -61,6 +53,7 @@ type calls struct {
 	number uintptr
 	wait   func(func(fd uintptr) bool) error // calls that, as often as needed, until it is true
 	try    func(fd uintptr) bool             // attempt
+	all    bool                              // until nothing is left of b
 
 	mu     sync.Mutex // guards the rest
 	b      []byte
@@ -68,37 +61,56 @@ type calls struct {
 	failed syscall.Errno
 }
 
-func (c *calls) prepare(of *net.TCPConn, op string, number uintptr,
-	wait func(func(fd uintptr) bool) error) {
-	c.of, c.op, c.number, c.wait, c.try = of, op, number, wait, c.attempt
-}
-
+// do returns how many bytes were read or written. (With none to read or write it does not look at
+// the connection.)
 func (c *calls) do(b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.b = b
+	c.b, c.n, c.failed = b, 0, 0
 	err := c.wait(c.try)
 	c.b = nil
 	switch {
 	case err != nil:
-		return 0, err
+		return c.n, c.named(err)
 	case c.failed != 0:
-		return 0, &net.OpError{Op: c.op, Net: "tcp", Source: c.of.LocalAddr(),
+		return c.n, &net.OpError{Op: c.op, Net: "tcp", Source: c.of.LocalAddr(),
 			Addr: c.of.RemoteAddr(), Err: os.NewSyscallError(c.op, c.failed)}
 	}
 	return c.n, nil
 }
 
-// attempt reports whether the call is over. Else the kernel would have had it wait.
+// named gives an error of package net the name that it has there: here it is raw-read or raw-write.
+func (c *calls) named(err error) error {
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		op.Op = c.op
+	}
+	return err
+}
+
+// attempt reports whether the calls are over. Else the kernel would have had the last one wait.
 func (c *calls) attempt(fd uintptr) bool {
 	for {
+		begins(c.all)
 		//nolint:gosec // the call ends before the buffer may go
-		n, _, failed := syscall.RawSyscall(c.number, fd, uintptr(unsafe.Pointer(&c.b[0])),
+		r, _, failed := syscall.RawSyscall(c.number, fd, uintptr(unsafe.Pointer(&c.b[0])),
 			uintptr(len(c.b)))
-		if failed == syscall.EINTR {
+		switch {
+		case failed == syscall.EINTR:
 			continue
+		case failed == syscall.EAGAIN:
+			return false
+		case failed != 0:
+			c.failed = failed
+			return true
 		}
-		c.n, c.failed = int(n), failed
-		return failed != syscall.EAGAIN
+		n := int(r)
+		ended(c.all, c.b[:n])
+		c.b, c.n = c.b[n:], c.n+n
+		if !c.all || n == 0 || len(c.b) == 0 {
+			return true
+		}
 	}
 }

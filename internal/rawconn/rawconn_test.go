@@ -1,9 +1,11 @@
 package rawconn
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -64,6 +66,29 @@ func TestMoreThanFits(t *testing.T) {
 	}
 }
 
+// Two that write more than fits at the same time write one after the other.
+func TestTwoWriters(t *testing.T) {
+	a, b := pair(t)
+	const each = 8 << 20
+	var writers sync.WaitGroup
+	for _, mark := range []byte("xy") {
+		writers.Go(func() {
+			if _, err := a.Write(bytes.Repeat([]byte{mark}, each)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	go func() { writers.Wait(); a.Close() }()
+	got, err := io.ReadAll(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := bytes.Repeat(got[:1], each)
+	if len(got) != 2*each || !bytes.HasPrefix(got, first) || bytes.Contains(got[each:], got[:1]) {
+		t.Errorf("%d bytes arrived, and not first those of one and then those of the other", len(got))
+	}
+}
+
 // The kernel's errors are those of package net.
 func TestErrors(t *testing.T) {
 	a, b := pair(t)
@@ -76,6 +101,11 @@ func TestErrors(t *testing.T) {
 	}
 	if _, err = a.Write([]byte("x")); !errors.Is(err, syscall.EPIPE) {
 		t.Errorf("after a reset a write returns %v", err)
+	}
+	a.Close()
+	_, err = a.Read(make([]byte, 1))
+	if !errors.Is(err, net.ErrClosed) || !errors.As(err, &op) || op.Op != "read" {
+		t.Errorf("after Close a read returns %v", err)
 	}
 }
 
