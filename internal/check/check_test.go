@@ -201,7 +201,7 @@ func TestOneFault(t *testing.T) {
 			n.Pods.Value[0].Spec.InitContainers[0].Resources.Limits = cpu("1")
 		}, ""},
 		"a quota": {func(_ *Facts, n *Namespace) { n.Quotas.Value = []corev1.ResourceQuota{quota()} },
-			"Failed: limits of the namespace let the agents' pods be created: ResourceQuota all counts limits.cpu"},
+			notCreated + "ResourceQuota all counts limits.cpu"},
 		"a quota of some pods": {func(_ *Facts, n *Namespace) {
 			q := quota()
 			q.Spec.Scopes = []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeTerminating}
@@ -217,31 +217,31 @@ func TestOneFault(t *testing.T) {
 		}, ""},
 		"a LimitRange whose least is more": {func(_ *Facts, n *Namespace) {
 			n.Limits.Value = limitRange(corev1.LimitRangeItem{Min: cpu("50m")})
-		}, "Failed: limits of the namespace let the agents' pods be created: LimitRange all: min cpu is 50m"},
+		}, notCreated + "LimitRange all: min cpu is 50m"},
 		"a LimitRange whose default is below its least": {func(_ *Facts, n *Namespace) {
 			n.Limits.Value = limitRange(corev1.LimitRangeItem{Min: cpu("20m"), Default: cpu("10m")})
-		}, "Failed: limits of the namespace let the agents' pods be created: LimitRange all: min cpu is 20m"},
+		}, notCreated + "LimitRange all: min cpu is 20m"},
 		"a LimitRange whose most is less": {func(_ *Facts, n *Namespace) {
 			n.Limits.Value = limitRange(corev1.LimitRangeItem{Max: corev1.ResourceList{
 				corev1.ResourceMemory: resource.MustParse("64Mi")}})
-		}, "Failed: limits of the namespace let the agents' pods be created: LimitRange all: max memory is 64Mi"},
+		}, notCreated + "LimitRange all: max memory is 64Mi"},
 		"a LimitRange with a most and no default": {func(_ *Facts, n *Namespace) {
 			n.Limits.Value = limitRange(corev1.LimitRangeItem{Max: cpu("1")})
-		}, "Failed: limits of the namespace let the agents' pods be created: LimitRange all: max cpu is 1"},
+		}, notCreated + "LimitRange all: max cpu is 1"},
 		"a LimitRange of what agents do not ask for": {func(_ *Facts, n *Namespace) {
 			n.Limits.Value = limitRange(corev1.LimitRangeItem{Min: corev1.ResourceList{
 				corev1.ResourceEphemeralStorage: resource.MustParse("1Mi")}})
-		}, "Failed: limits of the namespace let the agents' pods be created: LimitRange all: min ephemeral-storage is 1Mi"},
+		}, notCreated + "LimitRange all: min ephemeral-storage is 1Mi"},
 		"a LimitRange that gives what it demands": {func(_ *Facts, n *Namespace) {
 			storage := corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse("1Mi")}
 			n.Limits.Value = limitRange(corev1.LimitRangeItem{Min: storage, DefaultRequest: storage})
 		}, ""},
 		"a LimitRange whose ratio is less": {func(_ *Facts, n *Namespace) {
 			n.Limits.Value = limitRange(corev1.LimitRangeItem{Default: cpu("1"), MaxLimitRequestRatio: cpu("49")})
-		}, "Failed: limits of the namespace let the agents' pods be created: LimitRange all: maxLimitRequestRatio cpu is 49"},
+		}, notCreated + "LimitRange all: maxLimitRequestRatio cpu is 49"},
 		"a LimitRange with a ratio and no limit": {func(_ *Facts, n *Namespace) {
 			n.Limits.Value = limitRange(corev1.LimitRangeItem{MaxLimitRequestRatio: cpu("50")})
-		}, "Failed: limits of the namespace let the agents' pods be created: LimitRange all: maxLimitRequestRatio cpu is 50"},
+		}, notCreated + "LimitRange all: maxLimitRequestRatio cpu is 50"},
 		"a LimitRange of pods": {func(_ *Facts, n *Namespace) {
 			n.Limits.Value = limitRange(corev1.LimitRangeItem{Max: cpu("1m")})
 			n.Limits.Value[0].Spec.Limits[0].Type = corev1.LimitTypePod
@@ -318,6 +318,9 @@ func quota() (q corev1.ResourceQuota) {
 	q.Spec.Hard = corev1.ResourceList{corev1.ResourceLimitsCPU: resource.MustParse("8")}
 	return q
 }
+
+// notCreated begins the line of what refuses the agents' pods.
+const notCreated = "Failed: limits of the namespace let the agents' pods be created: "
 
 func limitRange(item corev1.LimitRangeItem) []corev1.LimitRange {
 	item.Type = corev1.LimitTypeContainer

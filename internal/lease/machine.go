@@ -26,7 +26,7 @@ type Machine struct {
 	t         time.Duration // T, as of the last event
 	roster    *Roster       // nil: no roster names this process
 	me        Member        // its entry there; zero: it has none
-	first     bool          // whether it stands by (C8)
+	first     bool          // it asks first, and has links for that (C8)
 	candidate bool          // the app is healthy and the process stays
 	nominated string        // the process that the algorithm names; empty while it elects
 
@@ -129,7 +129,7 @@ func (m *Machine) changeRoster(r *Roster) {
 	}
 	m.roster = r
 	m.me, _ = r.find(m.self.Name)
-	m.first = m.standsBy()
+	m.first = m.asksFirst()
 	m.heartbeat = max(r.Heartbeat, time.Millisecond)
 	m.leaseholder.length.adapt(r, m.now.Boot)
 	before := m.voter.previousEpoch

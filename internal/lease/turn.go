@@ -54,10 +54,10 @@ func (m *Machine) ahead(leaseholder string) (n int) {
 	return n
 }
 
-// standsBy reports whether this process of a large group is among the first to ask, if one that
+// asksFirst reports whether this process of a large group is among the first to ask, if one that
 // outranks it held the lease. They keep links to all voters: on a ring, a failover would begin with
 // handshakes otherwise.
-func (m *Machine) standsBy() bool {
+func (m *Machine) asksFirst() bool {
 	return len(m.roster.Members) > large && m.me.Name != "" && m.ahead("") <= firstToAsk
 }
 

@@ -2,5 +2,6 @@
 
 package rawconn
 
+// See race_on.go.
 func begins(bool)        {}
 func ended(bool, []byte) {}

@@ -51,9 +51,9 @@ type calls struct {
 	of     *net.TCPConn
 	op     string
 	number uintptr
-	wait   func(func(fd uintptr) bool) error // calls that, as often as needed, until it is true
-	try    func(fd uintptr) bool             // attempt
-	all    bool                              // until nothing is left of b
+	all    bool                                  // until nothing is left of b
+	try    func(fd uintptr) bool                 // attempt
+	wait   func(try func(fd uintptr) bool) error // until try is true, with the poller in between
 
 	mu     sync.Mutex // guards the rest
 	b      []byte
@@ -90,7 +90,8 @@ func (c *calls) named(err error) error {
 	return err
 }
 
-// attempt reports whether the calls are over. Else the kernel would have had the last one wait.
+// attempt reports whether the calls are over. If not, the kernel has to be waited for: it had
+// nothing to read, or no room to write.
 func (c *calls) attempt(fd uintptr) bool {
 	for {
 		begins(c.all)

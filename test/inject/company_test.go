@@ -99,18 +99,19 @@ func TestLimitRangesThatRefuse(t *testing.T) {
 	memory := func(q string) corev1.ResourceList {
 		return corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(q)}
 	}
+	type item = corev1.LimitRangeItem
 	for name, test := range map[string]struct {
-		item    corev1.LimitRangeItem
+		item    item
 		refuses bool
 	}{
-		"min":                     {corev1.LimitRangeItem{Min: cpu("50m")}, true},
-		"min that is asked for":   {corev1.LimitRangeItem{Min: cpu("20m")}, false},
-		"min of the limit":        {corev1.LimitRangeItem{Min: memory("256Mi")}, true},
-		"max":                     {corev1.LimitRangeItem{Max: memory("64Mi")}, true},
-		"max that is the limit":   {corev1.LimitRangeItem{Max: cpu("1")}, false},
-		"max below what is asked": {corev1.LimitRangeItem{Max: cpu("10m")}, true},
-		"ratio":                   {corev1.LimitRangeItem{Default: cpu("1"), MaxLimitRequestRatio: cpu("49")}, true},
-		"ratio that is kept":      {corev1.LimitRangeItem{Default: cpu("1"), MaxLimitRequestRatio: cpu("50")}, false},
+		"min":                     {item{Min: cpu("50m")}, true},
+		"min that is asked for":   {item{Min: cpu("20m")}, false},
+		"min of the limit":        {item{Min: memory("256Mi")}, true},
+		"max":                     {item{Max: memory("64Mi")}, true},
+		"max that is the limit":   {item{Max: cpu("1")}, false},
+		"max below what is asked": {item{Max: cpu("10m")}, true},
+		"ratio":                   {item{Default: cpu("1"), MaxLimitRequestRatio: cpu("49")}, true},
+		"ratio that is kept":      {item{Default: cpu("1"), MaxLimitRequestRatio: cpu("50")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
