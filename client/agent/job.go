@@ -37,9 +37,9 @@ type job struct {
 const (
 	// restShare and leastRest say how much of a permission is left when the work's context ends: a
 	// quarter, and 10 ms at least. The agent sends a fresh permission when a third of the last one
-	// has passed: it may be late by another five twelfths (34 ms of 82) before the context ends, and
-	// then the work has a quarter (20 ms of 82) to notice. Timers of a machine that is busy are
-	// milliseconds late.
+	// has passed, or before: it may be late by another five twelfths (34 ms of 82) before the context
+	// ends, and then the work has a quarter (20 ms of 82) to notice. Timers of a machine that is busy
+	// are milliseconds late.
 	restShare = 4
 	leastRest = 10 * time.Millisecond
 )

@@ -40,8 +40,8 @@ func (s *pauses) tell(ctx context.Context, c *Client) {
 }
 
 // read notes an event of the session. The gap is from when the event before it was sent until now.
-// The agent sends the next one when a third of the last permission has passed; what took more than
-// half of it could soon take all of it.
+// The agent sends the next one when a third of the last permission has passed, or before; what took
+// more than half of it could soon take all of it.
 func (s *pauses) read(p Permission) {
 	before := s.last
 	s.last = p

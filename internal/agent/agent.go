@@ -73,7 +73,8 @@ type agent struct {
 	links     []string
 	writer    *writer
 	written   node.Write // the newest that was begun
-	timer     *time.Timer
+	alarm     Alarm
+	set       lease.Instant // what the alarm is set to; negative: to nothing
 	now       lease.Reading // when it read the event that it handles
 	next      lease.Instant // when the node wants a Tick
 	renewals  renewals
@@ -93,12 +94,13 @@ func Run(ctx context.Context, c Config) error {
 	defer c.Links.Close()
 	a := &agent{
 		Config: c,
-		timer:  time.NewTimer(0),
+		alarm:  c.Ledger.clocks.Alarm(),
+		set:    -1,
 		writer: newWriter(c.Save),
 	}
 	defer a.Accounts.run(c.Self, c.Incarnation)()
 	defer a.writer.close()
-	defer a.timer.Stop()
+	defer a.alarm.Close()
 	a.node = node.New(node.Config{
 		Self: lease.Incarnation{
 			Name:    c.Self,
@@ -157,7 +159,10 @@ func (a *agent) sayGoodbye(ctx context.Context) {
 // loop brings the node its events, until it has left after stop is closed.
 func (a *agent) loop(stop <-chan struct{}) error {
 	for !a.left {
-		a.timer.Reset(a.next - a.Ledger.clocks.Boot())
+		if a.set != a.next {
+			a.set = a.next
+			a.alarm.Set(a.set)
+		}
 		select {
 		case <-stop:
 			stop = nil
@@ -169,7 +174,8 @@ func (a *agent) loop(stop <-chan struct{}) error {
 			a.hear(e)
 		case u := <-a.Updates:
 			a.update(u)
-		case <-a.timer.C:
+		case <-a.alarm.Rings():
+			a.set = -1
 			if err := a.tick(); err != nil {
 				return err
 			}
@@ -199,6 +205,9 @@ const mailAtOnce = 1024
 // tick brings the node what has arrived before its timer: a process that stood still must not take
 // its own silence for that of others.
 func (a *agent) tick() error {
+	if a.Ledger.clocks.Boot() < a.next { // the alarm went off at what the node wanted before
+		return nil
+	}
 	for n := 0; n < mailAtOnce; n++ {
 		select {
 		case e, ok := <-a.Links.Events():

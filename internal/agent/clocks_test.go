@@ -16,13 +16,47 @@ type counted struct{ reads, boots int }
 
 func (c *counted) Read() lease.Reading { c.reads++; return lease.Reading{Boot: time.Hour} }
 func (c *counted) Boot() lease.Instant { c.boots++; return time.Hour }
+func (c *counted) Alarm() Alarm        { return alarmOf(c.Boot) }
 
 // A reading is three system calls, and a coordinator has hundreds of events a second.
 func TestAnEventReadsTheClocksOnce(t *testing.T) {
+	a, clocks := standing(t)
+	for _, e := range []node.Event{
+		{Type: node.Tick},
+		{Type: node.LinkUp, From: "p2"},
+		{Type: node.Received, From: "p2", Message: node.Message{
+			Type:    node.LeaseRequest,
+			Request: lease.Request{Kind: lease.PreVote},
+		}},
+	} {
+		a.step(e)
+	}
+	if *clocks != (counted{reads: 3}) {
+		t.Errorf("three events read %+v, want each to read all clocks once", *clocks)
+	}
+}
+
+// An alarm may have gone off at what the node wanted before.
+func TestAnEarlyAlarmIsNoTick(t *testing.T) {
+	a, clocks := standing(t)
+	for early, next := range map[bool]lease.Instant{true: time.Hour + 1, false: time.Hour} {
+		a.next, clocks.reads = next, 0
+		if err := a.tick(); err != nil {
+			t.Fatal(err)
+		}
+		if ticked := clocks.reads > 0; ticked == early {
+			t.Errorf("an hour after the start, to be told after %v, it ticked: %t", next, ticked)
+		}
+	}
+}
+
+// standing returns an agent that has begun, and its clocks, which stand still.
+func standing(t *testing.T) (*agent, *counted) {
+	t.Helper()
 	clocks := &counted{}
 	ledger := NewLedger(clocks)
 	links := transport.NewNetwork().Join("p1", 1)
-	defer links.Close()
+	t.Cleanup(links.Close)
 	a := &agent{
 		Config: Config{
 			Self:        "p1",
@@ -48,24 +82,12 @@ func TestAnEventReadsTheClocksOnce(t *testing.T) {
 		},
 		writer: newWriter(nil),
 	}
-	defer a.writer.close()
+	t.Cleanup(a.writer.close)
 	a.Meter = NewMeter(a.Views, ledger, Sources{Dropped: links.Dropped})
 	a.node = node.New(node.Config{Self: lease.Incarnation{Name: "p1", Number: 1}, Now: clocks.Read()})
 	if err := a.begin(); err != nil {
 		t.Fatal(err)
 	}
 	*clocks = counted{}
-	for _, e := range []node.Event{
-		{Type: node.Tick},
-		{Type: node.LinkUp, From: "p2"},
-		{Type: node.Received, From: "p2", Message: node.Message{
-			Type:    node.LeaseRequest,
-			Request: lease.Request{Kind: lease.PreVote},
-		}},
-	} {
-		a.step(e)
-	}
-	if *clocks != (counted{reads: 3}) {
-		t.Errorf("three events read %+v, want each to read all clocks once", *clocks)
-	}
+	return a, clocks
 }

@@ -15,8 +15,8 @@ type Ledger struct {
 	mu          sync.Mutex
 	ledger      lease.Ledger
 	revocations uint64 // how often a permission was revoked
-	// closed when the app's permission begins, ends or gets another epoch, or goes on after an app
-	// was told that its deadline had passed
+	// closed when the app's permission begins, ends or gets another epoch, goes on after an app was
+	// told that its deadline had passed, or has become much longer than a session was told
 	changed    chan struct{}
 	sessions   chan struct{}      // capacity 1: sessions have opened or closed
 	suspicions chan string        // capacity 1: the coordinator that does not answer the app
@@ -64,7 +64,8 @@ func (l *Ledger) Valid() bool {
 }
 
 // Changed returns a channel that is closed when the permission begins, ends or gets another epoch.
-// A deadline that moves on is no change, unless an app was told that it had passed.
+// A deadline that moves on is a change if an app was told that it had passed, or if a session was
+// told much less.
 func (l *Ledger) Changed() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +117,7 @@ func (l *Ledger) grant(p lease.Permission) {
 	if p.Epoch == 0 && l.ledger.Granted().Epoch != 0 {
 		l.revocations++
 	}
-	if l.ledger.Grant(p) {
+	if l.ledger.Grant(p) || l.ledger.Sessions() > 0 && l.ledger.Behind(l.clocks.Boot()) {
 		close(l.changed)
 		l.changed = make(chan struct{})
 	}

@@ -127,27 +127,53 @@ func TestWhatTheLedgerSays(t *testing.T) {
 	}
 }
 
-// A session is told the next deadline when a third of the time to the last one has passed.
+// A session is told the next deadline when a third of the time to the last one has passed, and at
+// once when the lease has been renewed for a quarter more.
 func TestASessionIsToldTheNextDeadline(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		begun := time.Now()
-		l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: time.Since(begun)} }))
-		l.grant(lease.Permission{Epoch: 1, Deadline: 3 * time.Second})
-		api := appAPI{views: NewViews(), ledger: l}
-		api.views.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
-		var told []time.Duration
-		api.followPermission(t.Context(), func(_ string, data any) bool {
-			told = append(told, time.Since(begun))
-			if !data.(permissionJSON).MayAct {
-				t.Errorf("after %v it may act no more", told)
+	for name, c := range map[string]struct {
+		every, length time.Duration // in milliseconds, as all here: of renewals, and what they permit
+		want          []int64
+	}{
+		"renewed often":           {200, 3000, []int64{0, 800, 1600}},
+		"as an adaptive lease is": {25, 82, []int64{0, 25, 50}},
+		"not at all":              {60_000, 3000, []int64{0, 1000, 1667}},
+	} {
+		bubble.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: time.Since(begun)} }))
+			renew := func() {
+				until := time.Since(begun) + c.length*time.Millisecond
+				l.grant(lease.Permission{Epoch: 1, Deadline: until})
 			}
-			l.grant(lease.Permission{Epoch: 1, Deadline: time.Since(begun) + 4*time.Second})
-			return len(told) < 3
+			renew()
+			ctx, stop := context.WithCancel(t.Context())
+			renewals := time.NewTicker(c.every * time.Millisecond)
+			defer renewals.Stop()
+			defer stop()
+			go func() {
+				for ctx.Err() == nil {
+					select {
+					case <-renewals.C:
+						renew()
+					case <-ctx.Done():
+					}
+				}
+			}()
+			api := appAPI{views: NewViews(), ledger: l}
+			api.views.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
+			var told []int64
+			api.followPermission(t.Context(), func(_ string, data any) bool {
+				told = append(told, time.Since(begun).Round(time.Millisecond).Milliseconds())
+				if !data.(permissionJSON).MayAct {
+					t.Errorf("%s: after %v ms it may act no more", name, told)
+				}
+				return len(told) < len(c.want)
+			})
+			if !slices.Equal(told, c.want) {
+				t.Errorf("%s: it was told after %v ms, want %v", name, told, c.want)
+			}
 		})
-		if want := []time.Duration{0, time.Second, 2 * time.Second}; !slices.Equal(told, want) {
-			t.Errorf("it was told after %v, want %v", told, want)
-		}
-	})
+	}
 }
 
 // A session whose deadline does not move repeats it, but not without a pause. It tells the app of

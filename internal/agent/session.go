@@ -23,14 +23,16 @@ func meansSession(r *http.Request) bool { return r.Header.Get(sessionHeader) == 
 // againAtLeast is the least time after which a session repeats what has not changed.
 const againAtLeast = time.Millisecond
 
-// followPermission is a session. It tells the app whether it may act: now, at each change, and
-// again when a third of the time that it was told last has passed. A permission ends at its
-// deadline, because an agent that stands still cannot revoke it. What was revoked and granted
-// again before this goroutine came to it is told as both: in between, the process may have been in
-// another group, where others acted.
+// followPermission is a session. It tells the app whether it may act: now, at each change, when the
+// deadline has moved on by a quarter of what is left, and again when a third of the time that it
+// was told last has passed. A permission ends at its deadline, because an agent that stands still
+// cannot revoke it. What was revoked and granted again before this goroutine came to it is told as
+// both: in between, the process may have been in another group, where others acted.
 func (a appAPI) followPermission(ctx context.Context, say say) {
 	session := a.ledger.Open()
 	defer session.Close()
+	alarm := a.ledger.clocks.Alarm()
+	defer alarm.Close()
 	told, revoked := false, uint64(0) // the last event permitted; revocations until then
 	for {
 		viewed, changed := a.views.Read()
@@ -50,14 +52,13 @@ func (a appAPI) followPermission(ctx context.Context, say say) {
 		if viewed.guarded() && l.MayAct {
 			again = max(time.Duration(l.Remaining)*time.Millisecond/3, againAtLeast)
 		}
-		timer := time.NewTimer(again)
+		alarm.Set(a.ledger.clocks.Boot() + again)
 		select {
 		case <-ctx.Done():
 		case <-permitted:
 		case <-changed:
-		case <-timer.C:
+		case <-alarm.Rings():
 		}
-		timer.Stop()
 		if ctx.Err() != nil {
 			return
 		}

@@ -99,6 +99,21 @@ func (l *Ledger) UseIn(s *Session, now Instant) (p Permission, ok bool) {
 	return l.granted, true
 }
 
+// Behind reports whether a session was told much less than it would be now: a quarter of the time
+// that is left, or more, was granted since. Of an adaptive lease each renewal grants so much.
+func (l *Ledger) Behind(now Instant) bool {
+	if !l.granted.valid(now) {
+		return false
+	}
+	told := l.granted.Deadline - (l.granted.Deadline-now)/4
+	for s := range l.sessions {
+		if s.told <= told {
+			return true
+		}
+	}
+	return false
+}
+
 // Cut ends a session from the agent's side. The app did not give back what it was told, so it may
 // rely on it until the deadline.
 func (l *Ledger) Cut(s *Session) {

@@ -97,6 +97,37 @@ func TestWhatAGrantReports(t *testing.T) {
 	}
 }
 
+// A session is behind if a quarter of what is left came after it was told.
+func TestWhichSessionIsBehind(t *testing.T) {
+	for _, c := range []struct {
+		told, deadline, now lease.Instant
+		want                bool
+	}{
+		{3000, 4000, 0, true},
+		{3001, 4000, 0, false},
+		{3500, 4000, 2000, true},
+		{3501, 4000, 2000, false},
+		{4000, 4000, 0, false},    // renewed for nothing more
+		{4000, 3000, 0, false},    // for less: what was told is still promised
+		{3000, 4000, 4000, false}, // for nothing that it could use
+		{0, 4000, 0, true},        // never told
+	} {
+		l := granted(epoch(1, 1), c.told)
+		if l.Behind(c.now) {
+			t.Errorf("%+v: without a session", c)
+		}
+		l.UseIn(l.Open(), 0)
+		l.Grant(lease.Permission{Epoch: epoch(1, 1), Deadline: c.deadline})
+		if got := l.Behind(c.now); got != c.want {
+			t.Errorf("%+v: it is behind: %v", c, got)
+		}
+		l.Grant(lease.Permission{})
+		if l.Behind(c.now) {
+			t.Errorf("%+v: revoked, it is behind", c)
+		}
+	}
+}
+
 // LH6: what the app was told outlives a revocation, and a later epoch with an earlier deadline.
 func TestWhatWasToldOutlivesTheGrant(t *testing.T) {
 	for name, next := range map[string]lease.Permission{
