@@ -26,6 +26,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/podesta-dev/podesta/internal/memlimit"
+	"github.com/podesta-dev/podesta/internal/resident"
 )
 
 // version is set by the build.
@@ -43,6 +44,7 @@ func oneThread() {
 
 func main() {
 	oneThread()
+	resident.CollectOften()
 	err := memlimit.FromEnvironment()
 	if err == nil {
 		err = run(os.Args[1:])

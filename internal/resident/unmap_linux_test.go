@@ -1,0 +1,101 @@
+package resident
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/podesta-dev/podesta/test/bubble"
+)
+
+// shown is what smaps says of a mapping, as far as it counts here.
+func shown(first, anonymous, swap string) string {
+	return fmt.Sprintf("%s\nSize:                 64 kB\nRss:                  64 kB\n"+
+		"Anonymous:            %s kB\nSwap:                 %s kB\nVmFlags: rd mr mw me\n",
+		first, anonymous, swap)
+}
+
+// What a program has changed of its pages would be lost.
+func TestWhichPagesAreUnmapped(t *testing.T) {
+	const text, data = "1000-2000 r-xp 00000000 fe:00 247530   ", "3000-4000 r--p 00003000 fe:00 247530   "
+	code, constants := shown(text+"/agent", "0", "0"), shown(data+"/agent", "0", "0")
+	both := []mapping{{0x1000, 0x2000}, {0x3000, 0x4000}}
+	for name, c := range map[string]struct {
+		smaps string
+		want  []mapping
+	}{
+		"code and constants":     {code + constants, both},
+		"some were changed":      {code + shown(data+"/agent", "4", "0"), both[:1]},
+		"some are swapped out":   {shown(text+"/agent", "0", "4") + constants, both[1:]},
+		"of another file":        {shown(text+"/lib", "0", "0") + constants, both[1:]},
+		"of a file that is gone": {shown(text+"/agent (deleted)", "0", "0"), nil},
+		"of no file":             {shown(text, "0", "0"), nil},
+		"that can be written":    {shown("1000-2000 rw-p 0 fe:00 1 /agent", "0", "0"), nil},
+		"shared":                 {shown("1000-2000 r--s 0 fe:00 1 /agent", "0", "0"), nil},
+		"not readable":           {"Size: nothing\n\nmore-than that r-xp a b /agent\n", nil},
+		"cut off":                {text + "/agent\n" + strings.Repeat("x", bufio.MaxScanTokenSize+1), nil},
+	} {
+		if got := unchanged(strings.NewReader(c.smaps), "/agent"); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %x, want %x", name, got, c.want)
+		}
+	}
+}
+
+// A program whose pages are all mapped goes on with fewer.
+func TestPagesAreUnmapped(t *testing.T) {
+	for _, m := range pages(t) {
+		_, _, failed := unix.Syscall(unix.SYS_MADVISE, m.from, m.to-m.from, unix.MADV_POPULATE_READ)
+		if failed != 0 {
+			t.Skip("Linux before 5.14: ", failed)
+		}
+	}
+	before := shared(t)
+	bubble.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), every+time.Second)
+		defer stop()
+		Keep(ctx)
+	})
+	if after := shared(t); after > before*9/10 {
+		t.Errorf("after a minute %d kB of files are mapped, and %d were before", after, before)
+	}
+}
+
+// pages are those of this program that can be unmapped.
+func pages(t *testing.T) []mapping {
+	t.Helper()
+	maps, err := os.Open("/proc/self/smaps")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer maps.Close()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := unchanged(maps, program)
+	if len(all) < 2 {
+		t.Fatalf("the program's code and constants are %x", all)
+	}
+	return all
+}
+
+// shared returns how much is resident of files, in kB.
+func shared(t *testing.T) (kB int) {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(status), "\nRssFile:")
+	if _, err := fmt.Sscanf(rest, "%d kB", &kB); err != nil || !found {
+		t.Fatalf("no RssFile in\n%s", status)
+	}
+	return kB
+}
