@@ -54,7 +54,7 @@ func TestAnAlarmThatIsDueGoesOffAtOnce(t *testing.T) {
 	}
 }
 
-func TestTheLastInstantCounts(t *testing.T) {
+func TestAnEarlierInstantReplacesALaterOne(t *testing.T) {
 	for name, a := range alarms(t) {
 		a.Set(MachineClocks{}.Boot() + time.Hour)
 		at := MachineClocks{}.Boot() + time.Millisecond

@@ -100,7 +100,7 @@ func (l *Ledger) UseIn(s *Session, now Instant) (p Permission, ok bool) {
 }
 
 // Behind reports whether a session was told much less than it would be now: a quarter of the time
-// that is left, or more, was granted since. Of an adaptive lease each renewal grants so much.
+// that is left, or more, was granted since. Each renewal of an adaptive lease adds so much.
 func (l *Ledger) Behind(now Instant) bool {
 	if !l.granted.valid(now) {
 		return false

@@ -7,7 +7,8 @@
 // is used is mapped again without reading the disk, as long as it is there.
 //
 // What is not promised: that less is charged to the container. Pages of the program are charged to
-// whichever container of the node used them first, mapped or not.
+// whichever container of the node used them first, mapped or not. Nor that they stay in memory:
+// where it is short, the kernel evicts what nobody has used for long.
 package resident
 
 import (
@@ -22,7 +23,7 @@ import (
 const every = time.Minute
 
 // garbage is how much garbage there may be, in percent of what is in use, before it is collected.
-// Go's default is 100, and never less than 4 MiB in all, which is most of what an agent has.
+// With Go's default, 100, nothing is collected before the heap has 4 MiB. An agent uses one or two.
 const garbage = 50
 
 // CollectOften has garbage collected twice as often as Go does, unless GOGC says otherwise.
@@ -32,7 +33,8 @@ func CollectOften() {
 	}
 }
 
-// Keep unmaps what is not used of the program, until ctx ends.
+// Keep unmaps the program's pages once a minute, until ctx ends. Those that are in use are mapped
+// again at once.
 func Keep(ctx context.Context) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

@@ -32,35 +32,33 @@ func unmap() {
 type mapping struct{ from, to uintptr }
 
 // unchanged returns which mappings of /proc/PID/smaps show a file as it is: none of their pages can
-// be written, and none was before (by relocations, for example), so that nothing is lost with them.
+// be written, and the kernel says of each of the mappings that none was before (by relocations, for
+// example). So nothing is lost with them.
 func unchanged(smaps io.Reader, file string) (all []mapping) {
-	shows := false // the last of all shows the file as it is, by what was read so far
-	forget := func() {
-		if shows {
-			all = all[:len(all)-1]
-		}
-		shows = false
-	}
-	lines := bufio.NewScanner(smaps)
-	for lines.Scan() {
+	var m mapping
+	said := changes // how many of the lines that count were read about m
+	for lines := bufio.NewScanner(smaps); lines.Scan(); {
 		words := strings.Fields(lines.Text())
 		switch {
-		case len(words) == 0:
+		case len(words) < 2:
 		case !strings.HasSuffix(words[0], ":"):
-			var m mapping
 			_, err := fmt.Sscanf(words[0], "%x-%x", &m.from, &m.to)
-			if shows = err == nil && isOf(words, file); shows {
+			said = 0
+			if err != nil || !isOf(words, file) {
+				said = changes
+			}
+		case (words[0] == "Anonymous:" || words[0] == "Swap:") && words[1] == "0" && said < changes:
+			if said++; said == changes {
 				all = append(all, m)
 			}
-		case (words[0] == "Anonymous:" || words[0] == "Swap:") && (len(words) < 2 || words[1] != "0"):
-			forget()
 		}
-	}
-	if lines.Err() != nil { // what there is of the last one was perhaps not read
-		forget()
 	}
 	return all
 }
+
+// changes is how many lines about a mapping say how much of it was changed: what is in memory, and
+// what is swapped out.
+const changes = 2
 
 // isOf reports whether the first line about a mapping says that it shows the file, and that it can
 // be read only, or executed.

@@ -1,0 +1,75 @@
+package agent
+
+import (
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/transport"
+)
+
+// Go's timers stand in only where the kernel has none.
+func TestTheMachinesAlarmIsTheKernels(t *testing.T) {
+	alarm := MachineClocks{}.Alarm()
+	defer alarm.Close()
+	if _, is := alarm.(*machineAlarm); !is {
+		_, err := newMachineAlarm()
+		t.Errorf("it is %T: %v", alarm, err)
+	}
+}
+
+// piped are links whose only event is read from a pipe, as a peer's is from its connection.
+type piped struct {
+	transport.Links
+	events chan transport.Event
+}
+
+func (p piped) Events() <-chan transport.Event { return p.events }
+
+// A process that stood still finds its alarm and what others sent before it at once, and hears the
+// others first. With one thread for Go code, as agents have.
+func TestMailComesBeforeALateAlarm(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	a, clocks := standing(t)
+	mail, peer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer peer.Close()
+	links := piped{Links: a.Links, events: make(chan transport.Event, 1)}
+	a.Links = links
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for b := []byte{0}; ; {
+			if _, err := mail.Read(b); err != nil {
+				return
+			}
+			links.events <- transport.Up{Name: "p2"}
+		}
+	}()
+	defer func() { mail.Close(); <-read }()
+	alarm := MachineClocks{}.Alarm()
+	defer alarm.Close()
+	for range 100 {
+		for len(alarm.Rings()) > 0 {
+			<-alarm.Rings()
+		}
+		if _, err := peer.Write([]byte{0}); err != nil {
+			t.Fatal(err)
+		}
+		due := MachineClocks{}.Boot() + 200*time.Microsecond
+		alarm.Set(due)
+		for (MachineClocks{}).Boot() < due { // it stands still
+		}
+		<-alarm.Rings()
+		a.next, clocks.reads = clocks.Boot(), 0
+		if err := a.tick(); err != nil {
+			t.Fatal(err)
+		}
+		if clocks.reads != 2 { // one each for the mail and for the tick
+			t.Fatalf("it handled %d events, want the mail and the tick", clocks.reads)
+		}
+	}
+}
