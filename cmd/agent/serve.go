@@ -77,7 +77,7 @@ func (s *sidecar) run(ctx context.Context, listeners []net.Listener) error {
 	s.prober.Use(s.health)
 	s.appHost = appHost(listeners[2].Addr())
 	group.Go(func() error { s.prober.Run(serving); return nil })
-	group.Go(func() error { resident.Keep(serving); return nil })
+	group.Go(func() error { resident.KeepSmall(serving); return nil })
 	updates := make(chan roster.Update, 1)
 	var client *roster.Client
 	if s.manager != "" {

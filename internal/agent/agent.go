@@ -200,7 +200,7 @@ func (a *agent) loop(stop <-chan struct{}) error {
 	return nil
 }
 
-// mailAtOnce is how many events of the links are read before a timer runs out.
+// mailAtOnce is how many events of the links are handled before an alarm.
 const mailAtOnce = 1024
 
 // tick brings the node what has arrived before its alarm: a process that stood still must not take

@@ -3,8 +3,8 @@
 //
 // Of the program's own pages the kernel maps 16 for each that is touched, and those of the start
 // stay mapped for good. So an agent that uses 5 to 7 MB of itself has all of its 10 MB resident.
-// [Keep] unmaps them now and then. They stay in the page cache, which the agents of a node share,
-// and what is used is mapped again without reading the disk, as long as it is there.
+// [KeepSmall] unmaps them now and then. They stay in the page cache, which the agents of a node
+// share, and what is used is mapped again without reading the disk, as long as it is there.
 //
 // What is not promised: that less is charged to the container. Pages of the program are charged to
 // whichever container of the node used them first, mapped or not. Nor that they stay in memory:
@@ -33,9 +33,9 @@ func CollectOften() {
 	}
 }
 
-// Keep unmaps the program's pages once a minute, until ctx ends. Those that are in use are mapped
-// again at once.
-func Keep(ctx context.Context) {
+// KeepSmall unmaps the program's pages once a minute, until ctx ends. Those that are in use are
+// mapped again at once.
+func KeepSmall(ctx context.Context) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {

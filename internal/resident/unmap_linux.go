@@ -36,29 +36,25 @@ type mapping struct{ from, to uintptr }
 // example). So nothing is lost with them.
 func unchanged(smaps io.Reader, file string) (all []mapping) {
 	var m mapping
-	said := changes // how many of the lines that count were read about m
+	unsaid := 0 // how many lines must say yet that nothing of m was changed; 0: m does not count
 	for lines := bufio.NewScanner(smaps); lines.Scan(); {
 		words := strings.Fields(lines.Text())
 		switch {
 		case len(words) < 2:
 		case !strings.HasSuffix(words[0], ":"):
+			unsaid = 0
 			_, err := fmt.Sscanf(words[0], "%x-%x", &m.from, &m.to)
-			said = 0
-			if err != nil || !isOf(words, file) {
-				said = changes
+			if err == nil && isOf(words, file) {
+				unsaid = 2 // what is in memory, and what is swapped out
 			}
-		case (words[0] == "Anonymous:" || words[0] == "Swap:") && words[1] == "0" && said < changes:
-			if said++; said == changes {
+		case unsaid > 0 && (words[0] == "Anonymous:" || words[0] == "Swap:") && words[1] == "0":
+			if unsaid--; unsaid == 0 {
 				all = append(all, m)
 			}
 		}
 	}
 	return all
 }
-
-// changes is how many lines about a mapping say how much of it was changed: what is in memory, and
-// what is swapped out.
-const changes = 2
 
 // isOf reports whether the first line about a mapping says that it shows the file, and that it can
 // be read only, or executed.

@@ -3,7 +3,9 @@ package resident
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -55,15 +57,18 @@ func TestPagesAreUnmapped(t *testing.T) {
 	of := pages(t)
 	for _, m := range of {
 		_, _, failed := unix.Syscall(unix.SYS_MADVISE, m.from, m.to-m.from, unix.MADV_POPULATE_READ)
+		if failed == unix.EINVAL {
+			t.Skip("Linux before 5.14")
+		}
 		if failed != 0 {
-			t.Skip("Linux before 5.14: ", failed)
+			t.Fatal(failed)
 		}
 	}
 	before := resident(t, of)
 	bubble.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), every+time.Second)
 		defer stop()
-		Keep(ctx)
+		KeepSmall(ctx)
 	})
 	if after := resident(t, of); after > before*9/10 {
 		t.Errorf("after a minute %d kB of the program are mapped, and %d were before", after, before)
@@ -87,8 +92,11 @@ func pages(t *testing.T) []mapping {
 func smaps(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/smaps")
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("a kernel that does not say what is mapped: ", err)
+	}
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	return string(text)
 }
