@@ -114,19 +114,7 @@ func (g *group) united() bool {
 
 // elect makes the highest voter that runs the coordinator, if a majority of the voters runs.
 func (g *group) elect() {
-	voters, running := 0, 0
-	var highest *agent
-	for _, a := range g.agents {
-		p, listed := g.newest.Find(a.name)
-		if !listed || !p.Voter {
-			continue
-		}
-		voters++
-		if a.client != nil {
-			running++
-			highest = a
-		}
-	}
+	voters, running, highest := g.voters()
 	if voters == 0 || 2*running <= voters {
 		return
 	}
@@ -144,6 +132,23 @@ func (g *group) elect() {
 		Sent:      2 * len(g.agents),
 		Duration:  g.site.lease,
 	}
+}
+
+// voters counts the voters of the newest roster, and those of them that run, of which it returns the
+// highest.
+func (g *group) voters() (all, running int, highest *agent) {
+	for _, a := range g.agents {
+		p, listed := g.newest.Find(a.name)
+		if !listed || !p.Voter {
+			continue
+		}
+		all++
+		if a.client != nil {
+			running++
+			highest = a
+		}
+	}
+	return all, running, highest
 }
 
 func (g *group) reportAll() {
@@ -229,11 +234,15 @@ func (g *group) clientOf(a *agent) *roster.Client {
 	return a.client
 }
 
-// head is the coordinator; nil if there is none, or the status does not show it yet.
+// head is the coordinator that a failover may end; nil if there is none, if the status does not show
+// it yet, or if without it no majority would run that could elect the next one.
 func (g *group) head() *agent {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.right || g.electing || !g.told.IsZero() {
+	if !g.right || g.electing || !g.told.IsZero() || g.coordinator == nil {
+		return nil
+	}
+	if voters, running, _ := g.voters(); 2*(running-1) <= voters {
 		return nil
 	}
 	return g.coordinator

@@ -114,6 +114,9 @@ func TestAFailoverIsShown(t *testing.T) {
 		t.Errorf("%d failovers are shown, want 1", n)
 	}
 	wantRight(t, g, true)
+	if g.head() != nil {
+		t.Error("a coordinator may be killed that nobody could follow: two of three run")
+	}
 	g.start(first, idle())
 	wantRight(t, g, false)
 }
