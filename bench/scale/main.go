@@ -170,7 +170,8 @@ func parse(args []string) (o options, err error) {
 		"runs")
 	f.DurationVar(&o.delay, "delay", 100*time.Millisecond,
 		"how much later a slow API server's answers come")
-	f.DurationVar(&o.lease, "lease", time.Second, "from a coordinator's end to the next one's reports")
+	f.DurationVar(&o.lease, "lease", 90*time.Millisecond,
+		"from a coordinator's end to the next one's reports; by default the median with default leases")
 	f.DurationVar(&o.back, "back", 3*time.Second, "from a coordinator's end until its agent is back")
 	f.DurationVar(&o.patience, "patience", 10*time.Minute, "how long a step may take without progress")
 	f.IntVar(&o.at, "starting", 8, "how many groups' agents start at a time")
