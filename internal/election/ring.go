@@ -8,8 +8,8 @@ import "slices"
 // Each process keeps links to its next two live successors ("its successor and the successor's
 // successor", 001). It keeps what it sent in an election that is under way, and sends it again to
 // the next process when the successor vanishes. So a message may arrive at a process twice; the
-// second one is dropped. No message travels more than 2n links. A suspected coordinator is not
-// skipped: "the control part of a failed process continues to function" (000).
+// second one is dropped. No message travels more than 2n links. A coordinator that is suspected,
+// and answers, is not skipped: "the control part of a failed process continues to function" (000).
 //
 // A process that has just recovered may call an election before its predecessor has a link to it.
 // The messages of its election end at that predecessor, which keeps them until the link opens,

@@ -283,12 +283,17 @@ func (m *Machine) linkDown(name string) {
 
 // leaseholderLost begins the election: a majority does not hear the leaseholder either (C8).
 func (m *Machine) leaseholderLost() {
-	name := m.follower.leaseholder.Name
+	name, silent := m.follower.leaseholder.Name, m.follower.missesRenewals(m.now.Boot)
 	m.follower.forgetLeaseholder()
 	m.postponeFallback()
 	if name != "" && name == m.nominated {
-		m.out.Suspect = name
+		m.out.Suspect, m.out.Silent = name, silent
 	}
+}
+
+// missesRenewals reports whether the leaseholder has let two renewals pass over an open link.
+func (f *follower) missesRenewals(now Instant) bool {
+	return !f.linkDown && f.heartbeat > 0 && now-f.heardAt >= missedHeartbeats*f.heartbeat
 }
 
 // driveFollower suspects a leaseholder that is no longer heard (C8), and an heir that has not taken

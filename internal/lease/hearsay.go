@@ -24,6 +24,10 @@ import (
 // voters, too. While it hears the leaseholder itself it says so when it is asked, and it goes on
 // following unless a majority hears nothing. So an app that lies costs pre-votes, and no more.
 // turn.go has the order in which the processes of a large group ask.
+//
+// If a majority does not hear the leaseholder, and it has let two renewals pass over an open link,
+// this process takes it for silent: a ring skips it. The failure detector may take longer than the
+// lease to find that, and a message that went to the silent one would wait for it.
 
 // followHearsay follows the leaseholder that the voters hear (C2, C8), and asks again after a
 // while, or when it may be unheard.

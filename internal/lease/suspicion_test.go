@@ -50,6 +50,48 @@ func TestConsulting(t *testing.T) {
 	}
 }
 
+// C8: a leaseholder that a majority does not hear is silent if it has let two renewals pass over an
+// open link. If the link was closed, that is known; and one that still renews is not silent.
+func TestWhetherALostLeaseholderIsSilent(t *testing.T) {
+	for name, c := range map[string]struct {
+		ask    func(s *solo) []lease.Addressed
+		silent bool
+	}{
+		"the promise to it has run out": {func(s *solo) []lease.Addressed {
+			return s.after(101 * ms)
+		}, true},
+		"its link was closed": {func(s *solo) []lease.Addressed {
+			return append(s.do(lease.Event{Type: lease.LinkDown, Process: "P5"}).Requests, s.after(60*ms)...)
+		}, false},
+		"it renews, and the app reports it": {func(s *solo) []lease.Addressed {
+			return append(s.do(lease.Event{Type: lease.Doubted, Process: "P5"}).Requests, s.after(ms)...)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSolo(t, rosterOf(5), "P1")
+			s.askBy("P5", lease.Request{
+				Kind:      lease.Renew,
+				Epoch:     epoch(1, 1),
+				Lease:     100 * ms,
+				Heartbeat: 25 * ms,
+			})
+			s.do(lease.Event{Type: lease.Nominated, Process: "P5"})
+			p, ok := sent(c.ask(s), lease.PreVote, "P2")
+			if !ok {
+				t.Fatal("it asks nobody")
+			}
+			var lost, silent bool
+			for _, voter := range []string{"P2", "P3", "P4"} {
+				out := s.response(voter, s.answer(p, false))
+				lost, silent = lost || out.Suspect == "P5", silent || out.Silent
+			}
+			if !lost || silent != c.silent {
+				t.Errorf("nobody hears it; it is lost: %t, and silent: %t, want %t", lost, silent, c.silent)
+			}
+		})
+	}
+}
+
 // C8: who follows by hearsay asks again as soon as the promises of a majority have run out, by
 // their answers, and after T/2 at the earliest if the answers do not tell.
 func TestHearsayIsAskedAboutAgain(t *testing.T) {

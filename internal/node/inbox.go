@@ -170,6 +170,9 @@ func (n *Node) stepLease(e lease.Event) {
 		n.inbox.election = n.waiting.take(n.inbox.election, n.now.Boot, n.patience())
 	}
 	if out.Suspect != "" {
+		if out.Silent && n.election.Linked(out.Suspect) {
+			n.fellSilent(out.Suspect)
+		}
 		n.elect(election.Event{Type: election.Suspect, Process: out.Suspect})
 	}
 	if out.Appoint != "" {

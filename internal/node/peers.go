@@ -55,13 +55,20 @@ func (n *Node) detect() {
 		})
 	}
 	for _, name := range finding.Silent {
-		n.peers.fallSilent(name)
-		n.note(Note{Type: Silent, Process: name})
-		n.elect(election.Event{Type: election.PeerDown, Process: name})
+		n.fellSilent(name)
 	}
 	if finding.Suspect != "" {
 		n.suspect(finding.Suspect)
 	}
+}
+
+// fellSilent: a process does not answer though our link to it is open. The failure detector has
+// found that, or, sooner than it can, a majority that does not hear the leaseholder (C8): a ring
+// would send that one its messages, and wait for T.
+func (n *Node) fellSilent(name string) {
+	n.peers.fallSilent(name)
+	n.note(Note{Type: Silent, Process: name})
+	n.elect(election.Event{Type: election.PeerDown, Process: name})
 }
 
 // suspect: in a Guarded group the voters are asked before the election algorithm hears of it (C8).
