@@ -134,8 +134,8 @@ func (g *group) elect() {
 	}
 }
 
-// voters counts the voters of the newest roster, and those of them that run, of which it returns the
-// highest.
+// voters counts the voters of the newest roster, and those of them that run. Highest is the last of
+// these.
 func (g *group) voters() (all, running int, highest *agent) {
 	for _, a := range g.agents {
 		p, listed := g.newest.Find(a.name)
@@ -234,8 +234,8 @@ func (g *group) clientOf(a *agent) *roster.Client {
 	return a.client
 }
 
-// head is the coordinator that a failover may end; nil if there is none, if the status does not show
-// it yet, or if without it no majority would run that could elect the next one.
+// head is the coordinator that a failover may end; nil if there is none, if the status does not
+// show it yet, or if without it no majority would run that could elect the next one.
 func (g *group) head() *agent {
 	g.mu.Lock()
 	defer g.mu.Unlock()
