@@ -80,8 +80,8 @@ type Output struct {
 	// HeardEvery is how soon it is to be heard again (LH10).
 	HeardEvery time.Duration
 	Suspect    string // the election algorithm is to suspect this process
-	// Silent: Suspect does not answer, though our link to it is open (C8).
-	Silent  bool
+	// Silent has let renewals pass over an open link, and a majority does not hear it (C8).
+	Silent  string
 	Appoint string // the election algorithm is to name this process
 	// Predecessor has stepped down in favour of Appoint; empty: nobody has.
 	Predecessor string

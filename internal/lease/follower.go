@@ -283,11 +283,14 @@ func (m *Machine) linkDown(name string) {
 
 // leaseholderLost begins the election: a majority does not hear the leaseholder either (C8).
 func (m *Machine) leaseholderLost() {
-	name, silent := m.follower.leaseholder.Name, m.follower.missesRenewals(m.now.Boot)
+	name := m.follower.leaseholder.Name
+	if m.follower.missesRenewals(m.now.Boot) {
+		m.out.Silent = name
+	}
 	m.follower.forgetLeaseholder()
 	m.postponeFallback()
 	if name != "" && name == m.nominated {
-		m.out.Suspect, m.out.Silent = name, silent
+		m.out.Suspect = name
 	}
 }
 

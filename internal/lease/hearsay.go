@@ -25,9 +25,10 @@ import (
 // following unless a majority hears nothing. So an app that lies costs pre-votes, and no more.
 // turn.go has the order in which the processes of a large group ask.
 //
-// If a majority does not hear the leaseholder, and it has let two renewals pass over an open link,
-// this process takes it for silent: a ring skips it. The failure detector may take longer than the
-// lease to find that, and a message that went to the silent one would wait for it.
+// If a majority does not hear the leaseholder, and this process has missed two of its renewals over
+// an open link, the leaseholder counts as silent here, as if the failure detector had found that:
+// a ring skips it. The detector may take longer than the lease, and a message that went to the
+// silent one would wait for that.
 
 // followHearsay follows the leaseholder that the voters hear (C2, C8), and asks again after a
 // while, or when it may be unheard.

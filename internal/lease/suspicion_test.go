@@ -83,7 +83,7 @@ func TestWhetherALostLeaseholderIsSilent(t *testing.T) {
 			var lost, silent bool
 			for _, voter := range []string{"P2", "P3", "P4"} {
 				out := s.response(voter, s.answer(p, false))
-				lost, silent = lost || out.Suspect == "P5", silent || out.Silent
+				lost, silent = lost || out.Suspect == "P5", silent || out.Silent == "P5"
 			}
 			if !lost || silent != c.silent {
 				t.Errorf("nobody hears it; it is lost: %t, and silent: %t, want %t", lost, silent, c.silent)

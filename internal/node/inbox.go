@@ -169,10 +169,10 @@ func (n *Node) stepLease(e lease.Event) {
 	if n.guarded() && !n.lease.IgnoresElections() {
 		n.inbox.election = n.waiting.take(n.inbox.election, n.now.Boot, n.patience())
 	}
+	if out.Silent != "" && n.election.Linked(out.Silent) {
+		n.fellSilent(out.Silent)
+	}
 	if out.Suspect != "" {
-		if out.Silent && n.election.Linked(out.Suspect) {
-			n.fellSilent(out.Suspect)
-		}
 		n.elect(election.Event{Type: election.Suspect, Process: out.Suspect})
 	}
 	if out.Appoint != "" {

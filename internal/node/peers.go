@@ -63,9 +63,12 @@ func (n *Node) detect() {
 }
 
 // fellSilent: a process does not answer though our link to it is open. The failure detector has
-// found that, or, sooner than it can, a majority that does not hear the leaseholder (C8): a ring
-// would send that one its messages, and wait for T.
+// found that, or a majority that does not hear the leaseholder (C8), which may be sooner: a ring
+// would send that one its messages, and wait for T. Who finds it second says nothing new.
 func (n *Node) fellSilent(name string) {
+	if slices.Contains(n.peers.silent, name) && !n.election.Linked(name) {
+		return
+	}
 	n.peers.fallSilent(name)
 	n.note(Note{Type: Silent, Process: name})
 	n.elect(election.Event{Type: election.PeerDown, Process: name})
