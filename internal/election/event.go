@@ -13,8 +13,8 @@ const (
 	Timeout
 	// PeerUp: the link to Process is open.
 	PeerUp
-	// PeerDown: the link to Process was closed or refused, or Process did not answer within T, or
-	// as leaseholder is heard by nobody. Nothing more arrives from it.
+	// PeerDown: the link to Process was closed or refused, Process did not answer within T, or it
+	// holds the lease and a majority does not hear it. Nothing more arrives from it.
 	PeerDown
 	// PeerUnlinked: this process closed its link to Process itself, which says nothing about
 	// Process.
