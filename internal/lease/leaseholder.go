@@ -3,13 +3,14 @@ package lease
 import "time"
 
 // The leaseholder is the process that a majority of the voters has promised an epoch to. seek.go
-// asks for votes and renewals; tally.go (LH1), step_down.go (LH6), clocks.go (LH7) and length.go
-// (LH10) have the other rules.
+// asks for votes and renewals; tally.go (LH1), step_down.go (LH6), clocks.go (LH7), length.go
+// (LH10) and renewal.go (LH11) have the other rules.
 //
 // LH2. The leaseholder may act until the deadline: the latest instant that the windows of a
 // majority reach. This is checked at each use, with the clock read then. No timer is relied on.
 //
-// LH3. It renews every heartbeat, which LH10 sets, at every member, whatever process is nominated.
+// LH3. It renews every heartbeat, which LH10 sets, at every member, whatever process is nominated;
+// of short leases every other round at some (LH11).
 //
 // LH4. A lease that lapsed is over: its epoch is never used again, even if a response arrives late.
 // The leaseholder releases what voters may still have promised, and withdraws its candidacy for a
@@ -46,6 +47,7 @@ type leaseholder struct {
 	outbidAfter  Instant       // it outbids no voter before (LH9)
 	lastSought   Epoch         // the highest that this incarnation has sought (C3)
 	length       length        // how long a lease it asks for (LH10)
+	renewal      renewal       // the newest round (LH11)
 	toldUntil    Instant       // what the app was told in leases that are over ends then (LH6)
 	peers        map[string]*peer
 }
@@ -127,21 +129,12 @@ func (m *Machine) driveLeaseholder() {
 		}
 	}
 	m.evaluateVotes()
+	m.renewRest()
 	if l.held != nil && m.now.Boot >= l.nextRound {
 		m.renew()
 		m.evaluateVotes()
 	}
 	if l.held != nil {
 		m.preempt()
-	}
-}
-
-// renew sends the next round of renewals (LH3), and asks again for the votes that it seeks beside.
-func (m *Machine) renew() {
-	l := &m.leaseholder
-	l.nextRound = m.now.Boot + m.roster.heartbeat(l.length.lease)
-	m.requestVotes(l.held, Renew)
-	if l.sought != nil {
-		m.requestVotes(l.sought, Vote)
 	}
 }

@@ -57,6 +57,7 @@ func (m *Machine) requestVotes(t *tally, k Kind) {
 		if m.votesAreSlow() {
 			p.Lease = t.roster.Lease
 		}
+		m.divide(t, &p)
 	case l.held != nil && l.held.measures(t.roster, m.now.Boot): // LH10
 		left := Outlast(l.held.deadline - m.now.Boot) // its window reaches the deadline
 		p.Lease = min(max(l.length.lease, left), t.roster.Lease)
@@ -66,10 +67,11 @@ func (m *Machine) requestVotes(t *tally, k Kind) {
 		sent:   m.now.Boot,
 		lease:  p.Lease,
 	}
-	for _, q := range t.roster.Members {
+	for i, q := range t.roster.Members {
 		switch {
 		case q.Name == m.self.Name && m.voter.votes:
 			m.requestOwnVote(p)
+		case k == Renew && m.leaseholder.renewal.left[i]: // LH11
 		case q.Name != m.self.Name && (q.Voter || k == Renew):
 			m.send(q.Name, p)
 		}
@@ -147,6 +149,7 @@ func (m *Machine) take(t *tally) {
 	l.held, l.sought = t, nil
 	l.nextRound = m.now.Boot
 	l.length.begin(m.roster, m.now.Boot)
+	l.renewal.toAllUntil = m.now.Boot + toAll
 	m.candidacy.leaseFound()
 	*f = follower{
 		epoch:    max(f.epoch, t.epoch),

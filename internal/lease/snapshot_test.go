@@ -197,6 +197,9 @@ func (s *snapshot) leaseholder(m *Machine) {
 	if m.roster != nil && m.roster.Preemption != Never {
 		panic("the snapshot leaves out what preemption needs")
 	}
+	if l.renewal.restAt > 0 {
+		panic("the snapshot leaves out who does not get a renewal at first (LH11)")
+	}
 }
 
 func (s *snapshot) tally(t *tally) {
@@ -257,8 +260,8 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		fields int
 	}{
 		{Machine{}, 20}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 11}, {preVote{},
-			10}, {leaseholder{}, 9}, {tally{}, 12}, {steppingDown{}, 4},
-		{peer{}, 7}, {follower{}, 19}, {length{}, 11},
+			10}, {leaseholder{}, 10}, {tally{}, 12}, {steppingDown{}, 4},
+		{peer{}, 7}, {follower{}, 19}, {length{}, 11}, {renewal{}, 6},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {
 			t.Errorf(
