@@ -15,7 +15,7 @@ func (m *Machine) Clone() *Machine {
 	s.responses, s.answered = slices.Clone(s.responses), slices.Clone(s.answered)
 	c.leaseholder.held = m.leaseholder.held.clone()
 	c.leaseholder.sought = m.leaseholder.sought.clone()
-	c.leaseholder.renewal.left = slices.Clone(m.leaseholder.renewal.left)
+	c.leaseholder.renewal.due = slices.Clone(m.leaseholder.renewal.due)
 	if r := m.leaseholder.steppingDown; r != nil {
 		copied := *r
 		c.leaseholder.steppingDown = &copied

@@ -10,7 +10,7 @@ import "time"
 // majority reach. This is checked at each use, with the clock read then. No timer is relied on.
 //
 // LH3. It renews every heartbeat, which LH10 sets, at every member, whatever process is nominated;
-// of short leases every other round at some (LH11).
+// if the lease is the shortest, at half of the voters in turns (LH11).
 //
 // LH4. A lease that lapsed is over: its epoch is never used again, even if a response arrives late.
 // The leaseholder releases what voters may still have promised, and withdraws its candidacy for a

@@ -65,6 +65,9 @@ func TestARoundGoesToHalfOfTheVoters(t *testing.T) {
 					if late := r.at - all[i].at - all[i].due; late > ms {
 						t.Errorf("%s waits %v longer than the %v that it was told", q.Name, late, all[i].due)
 					}
+					if n == 2 && r.due != beat {
+						t.Errorf("%s gets each round, and is told %v", q.Name, r.due)
+					}
 				}
 			}
 		})
@@ -118,6 +121,28 @@ func TestLateVoters(t *testing.T) {
 	}
 }
 
+// LH11, LH10: a lease that had to be longer for a moment gets short again, although one voter is
+// late: a majority is quick.
+func TestALateVoterKeepsNoLeaseLong(t *testing.T) {
+	g, leaseholder := divided(5)
+	late := func(by time.Duration, names ...string) {
+		for _, name := range names {
+			g.latencies[[2]string{name, "P5"}] = by
+		}
+	}
+	late(20*ms, "P1", "P2", "P3", "P4")
+	g.run(100 * ms)
+	if got := leaseholder.Asks(); got != 200*ms {
+		t.Fatalf("it asks for %v, want 200ms", got)
+	}
+	late(0, "P2", "P3", "P4")
+	g.run(20 * time.Second)
+	if got := leaseholder.Asks(); got != 100*ms {
+		t.Fatalf("it asks for %v, want 100ms", got)
+	}
+	g.watch(t, leaseholder, 10*time.Second)
+}
+
 // LH11: of a process that was lost nothing is expected. It gets each round, so also the first one
 // after it is back.
 func TestWhoIsBackIsRenewedAtOnce(t *testing.T) {
@@ -128,6 +153,11 @@ func TestWhoIsBackIsRenewedAtOnce(t *testing.T) {
 	g.watch(t, leaseholder, 3*time.Second)
 	if got, want := g.total(), 120*3; got < want-3 || got > want+3 {
 		t.Errorf("%d renewals in 3 s, want %d: two votes that count, and the lost process", got, want)
+	}
+	for _, r := range g.renewed["P2"] {
+		if r.due != beat {
+			t.Fatalf("it gets each round, and is told %v", r.due)
+		}
 	}
 	g.part("P5", "P2", false)
 	clear(g.renewed)

@@ -40,8 +40,8 @@ func (m *Machine) seek(ballot int64, support []bool) {
 	}
 }
 
-// requestVotes sends a round of requests: VOTE to every voter, or RENEW to every member once the
-// epoch is held.
+// requestVotes sends a round of requests: VOTE to every voter, or, once the epoch is held, RENEW to
+// every member whose turn it is (LH11).
 func (m *Machine) requestVotes(t *tally, k Kind) {
 	m.round++
 	p := Request{
@@ -57,7 +57,7 @@ func (m *Machine) requestVotes(t *tally, k Kind) {
 		if m.votesAreSlow() {
 			p.Lease = t.roster.Lease
 		}
-		m.divide(t, &p)
+		m.divide(t, p)
 	case l.held != nil && l.held.measures(t.roster, m.now.Boot): // LH10
 		left := Outlast(l.held.deadline - m.now.Boot) // its window reaches the deadline
 		p.Lease = min(max(l.length.lease, left), t.roster.Lease)
@@ -68,11 +68,13 @@ func (m *Machine) requestVotes(t *tally, k Kind) {
 		lease:  p.Lease,
 	}
 	for i, q := range t.roster.Members {
+		if k == Renew { // LH11
+			p.Heartbeat = m.leaseholder.renewal.due[i]
+		}
 		switch {
 		case q.Name == m.self.Name && m.voter.votes:
 			m.requestOwnVote(p)
-		case k == Renew && m.leaseholder.renewal.left[i]: // LH11
-		case q.Name != m.self.Name && (q.Voter || k == Renew):
+		case q.Name != m.self.Name && (k == Renew && p.Heartbeat > 0 || k == Vote && q.Voter):
 			m.send(q.Name, p)
 		}
 	}
