@@ -65,5 +65,5 @@ func (a *agent) logElection(n node.Note) {
 // share.
 func (a *agent) trace(state string, n node.Note, more ...any) {
 	a.Logger.Info("lease", append([]any{"state", state, "epoch", n.Epoch,
-		"boottime", int64(a.Ledger.clocks.Boot())}, more...)...)
+		"incarnation", a.Incarnation, "boottime", int64(a.Ledger.clocks.Boot())}, more...)...)
 }

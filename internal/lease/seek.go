@@ -3,8 +3,10 @@ package lease
 // C3. If a majority would promise, it asks for votes. The ballot is one above the smallest number
 // such that a majority of those asked have promised no higher ballot of this generation, so that a
 // single voter can push the ballot up by 16 at most. An incarnation asks for no epoch twice,
-// because a late RELEASE of the first attempt would end a promise of the second. If the ballots of
-// a generation are used up, it reports that, and the manager makes a new generation.
+// because a late RELEASE of the first attempt would end a promise of the second. The process's next
+// incarnation may, if no majority has promised it: RELEASE ends promises to its sender only (V10).
+// If the ballots of a generation are used up, it reports that, and the manager makes a new
+// generation.
 //
 // C6. It asks for the same epoch again every heartbeat, because a voter with a slow disk has
 // written it by then, until a majority has promised, or so many have denied that no majority is

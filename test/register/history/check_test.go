@@ -33,6 +33,19 @@ func step(at register.Instant, process string, state State, epoch int64) Lease {
 	return Lease{Group: g, Process: process, State: state, Epoch: epoch, At: at}
 }
 
+// steps are those of agents, each with its incarnation.
+type steps []Lease
+
+func by(incarnation uint64, of ...Lease) steps { return steps(nil).and(incarnation, of...) }
+
+func (s steps) and(incarnation uint64, of ...Lease) steps {
+	for _, step := range of {
+		step.Incarnation = incarnation
+		s = append(s, step)
+	}
+	return s
+}
+
 func rules(r Report) []Rule {
 	broken := []Rule{}
 	for _, v := range r.Violations {
@@ -159,6 +172,21 @@ func TestGuarded(t *testing.T) {
 			Lives:  []Life{life("b", "2", 20, 0, told(171, 5, 300))},
 			Leases: []Lease{step(170, "a", Releases, 5), step(171, "b", Holds, 5)},
 		}},
+		"and so is one of an agent whose next life gets the same number": {History: History{
+			Lives:  []Life{life("a", "1", 10, 0, told(190, 5, 270))},
+			Leases: by(1, step(170, "a", Releases, 5)).and(2, step(180, "a", Holds, 5), step(260, "a", Stops, 5), step(271, "a", Releases, 5)),
+		}},
+		"but not while an earlier life's app relies on it": {History: History{
+			Lives:  []Life{life("a", "1", 10, 0, told(150, 5, 200))},
+			Leases: by(1, step(170, "a", Releases, 5)).and(2, step(180, "a", Holds, 5)),
+		}, want: []Rule{ReleasedEarly}},
+		"nor when it is held by the same life later": {History: History{
+			Lives:  []Life{life("a", "1", 10, 0, told(190, 5, 270))},
+			Leases: by(1, step(170, "a", Releases, 5), step(180, "a", Holds, 5)),
+		}, want: []Rule{ReleasedFirst, ReleasedEarly}},
+		"another life's stop is not its own": {History: History{
+			Leases: by(1, step(90, "a", Holds, 5), step(170, "a", Releases, 5)).and(2, step(160, "a", Stops, 5)),
+		}, want: []Rule{ReleasedFirst}},
 		"a stale write is taken": {History: History{
 			Lives:   []Life{life("a", "1", 10, 0, told(100, 5, 180)), life("b", "2", 20, 0, told(200, 6, 280))},
 			Entries: []register.Entry{wrote(110, "a", "1", 5, true), wrote(210, "b", "2", 6, true), wrote(220, "a", "1", 5, true)},

@@ -66,41 +66,61 @@ func (h History) leases(group string, state State) []Lease {
 	return of
 }
 
-// tenancy is a process's lease under an epoch. Two may claim an epoch; a majority promises it to
-// one.
+// tenancy is an incarnation's lease under an epoch. Two may claim an epoch, also two incarnations
+// of a process one after the other; a majority promises it to one.
 type tenancy struct {
-	process string
-	epoch   int64
+	process     string
+	incarnation uint64
+	epoch       int64
 }
+
+func (l Lease) tenancy() tenancy { return tenancy{l.Process, l.Incarnation, l.Epoch} }
 
 // releases checks that an epoch is released only when nobody relies on it: the agent hands out no
 // more, and what it handed out has ended. A claim that came to nothing may be given back, also if
 // another's under the same number succeeds.
 func (h History) releases(r *Report, group string, all []Interval) {
-	last := map[tenancy]Interval{} // that was told and ends last
-	for _, i := range all {
-		t := tenancy{i.Process, i.Epoch}
-		if before, ok := last[t]; !ok || before.To < i.To {
-			last[t] = i
-		}
-	}
-	held, stopped := map[tenancy]bool{}, map[tenancy]register.Instant{}
+	held, stopped := map[tenancy]register.Instant{}, map[tenancy]register.Instant{}
 	for _, t := range h.leases(group, Holds) {
-		held[tenancy{t.Process, t.Epoch}] = true
+		held[t.tenancy()] = t.At
 	}
 	for _, t := range h.leases(group, Stops) {
-		stopped[tenancy{t.Process, t.Epoch}] = t.At
+		stopped[t.tenancy()] = t.At
 	}
 	for _, t := range h.leases(group, Releases) {
-		of := tenancy{t.Process, t.Epoch}
-		if i, ok := last[of]; ok && i.To > t.At {
+		of := t.tenancy()
+		if til := toldUntil(all, of, held); til > t.At {
 			r.violate(ReleasedEarly, t.At, "%s released %d, and told its app to rely on it for %v more",
-				t.Process, t.Epoch, i.To.Sub(t.At))
+				t.Process, t.Epoch, til.Sub(t.At))
 		}
-		if at, ok := stopped[of]; held[of] && (!ok || at > t.At) {
+		_, holds := held[of]
+		if at, ok := stopped[of]; holds && (!ok || at > t.At) {
 			r.violate(ReleasedFirst, t.At, "%s released %d", t.Process, t.Epoch)
 		}
 	}
+}
+
+// toldUntil is until when an incarnation told its app that it may act under an epoch. The app does
+// not know which incarnation told it: all that it was told counts, but what it was told while
+// another incarnation held the epoch.
+func toldUntil(all []Interval, by tenancy, held map[tenancy]register.Instant) register.Instant {
+	til := register.Instant(0)
+	for _, i := range all {
+		if i.Process == by.process && i.Epoch == by.epoch && !heldByOther(i, by, held) {
+			til = max(til, i.To)
+		}
+	}
+	return til
+}
+
+// heldByOther reports whether another incarnation held the epoch when the app was told of it.
+func heldByOther(told Interval, by tenancy, held map[tenancy]register.Instant) bool {
+	for t, since := range held {
+		if t.process == by.process && t.epoch == by.epoch && t != by && since <= told.From {
+			return true
+		}
+	}
+	return false
 }
 
 // replay plays the register's log again: it must have taken and refused as its rule says, and only

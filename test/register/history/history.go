@@ -48,9 +48,12 @@ const (
 // Lease is a line of an agent's log, with the message "lease".
 type Lease struct {
 	Group, Process string
-	State          State
-	Epoch          int64
-	At             register.Instant
+	// Incarnation is the agent's. Two of a process may seek the same epoch, one after the other.
+	// 0: its log does not say.
+	Incarnation uint64
+	State       State
+	Epoch       int64
+	At          register.Instant
 }
 
 // Signal is a SIGKILL, or a SIGSTOP and the SIGCONT after it, to a process.

@@ -65,7 +65,7 @@ func parse(text string) (line writer.Line, err error) {
 
 // ReadLeases reads an agent's log as slog writes text, for the lines that end with a lease's step:
 //
-//	… msg=lease … state=holds epoch=7.2 boottime=81234567890
+//	… msg=lease … state=holds epoch=7.2 incarnation=1763700000123 boottime=81234567890
 //
 // The boot time is the instant, in nanoseconds of CLOCK_BOOTTIME, at which the step was decided.
 func ReadLeases(log io.Reader, group, process string) (leases []Lease, err error) {
@@ -84,6 +84,8 @@ func ReadLeases(log io.Reader, group, process string) (leases []Lease, err error
 				}
 			case "epoch":
 				t.Epoch, err = register.ParseEpoch(value)
+			case "incarnation":
+				t.Incarnation, err = strconv.ParseUint(value, 10, 64)
 			case "boottime":
 				at, err = strconv.ParseInt(value, 10, 64)
 			}
