@@ -177,12 +177,13 @@ func joinedLate(t *testing.T, h *stage) {
 }
 
 // droppedByFollowers: P5 is down, P4 holds the lease. P5 comes back, and P1 gets its message. P4
-// dies before P5 gets a renewal. (P5 was a follower when it went down: it does not stand back.)
+// dies before P5 gets a renewal. (P5 had promised P4's epoch when it went down: it does not stand
+// back.)
 func droppedByFollowers(t *testing.T, h *stage) {
 	h.kill(4)
 	h.wait(t, "P4 holds", h.allAgree)
 	h.start(4, false)
-	h.wait(t, "P5 follows P4", func() bool { return h.follows(4) == "P4" })
+	h.wait(t, "P5 has promised P4's epoch", func() bool { return h.boundTo(4, 3) })
 	h.kill(4)
 	h.start(4, false)
 	h.wait(t, "P1 has P5's message", func() bool { return h.processes[0].heard[4] == 3 })
@@ -195,16 +196,20 @@ func droppedByFollowers(t *testing.T, h *stage) {
 
 // swallowedFartherAway: P7 is down, P6 holds the lease. P7 comes back and reaches P6 only, so P6
 // gets its message. The cuts heal; when P5 and P7 have their links, P6 dies, before P7 has got a
-// renewal.
+// renewal. (P7 had promised P6's epoch when it went down for the second time: it does not stand
+// back.)
 func swallowedFartherAway(t *testing.T, h *stage) {
 	h.kill(6)
 	h.wait(t, "P6 holds", h.allAgree)
+	h.start(6, false)
+	h.wait(t, "P7 has promised P6's epoch", func() bool { return h.boundTo(6, 5) })
+	h.kill(6)
 	for p := range int32(5) {
 		h.cut(p, 6, forever)
 	}
 	h.hold(func(p, q int32, m *node.Message) bool { return p == 5 && q == 6 && asks(m, lease.Renew) })
 	h.start(6, false)
-	h.wait(t, "P6 has P7's message", func() bool { return h.processes[5].heard[6] == 2 })
+	h.wait(t, "P6 has P7's message", func() bool { return h.processes[5].heard[6] == 3 })
 	for p := range int32(5) {
 		h.cut(p, 6, 0)
 	}

@@ -248,6 +248,11 @@ func (h *stage) edit(t *testing.T, p, priority int32, late ...int32) {
 	})
 }
 
+// boundTo reports whether a process's disk holds what it has promised another one.
+func (h *stage) boundTo(p, q int32) bool {
+	return h.processes[p].disk.saved.lease.To.Name == names[q]
+}
+
 // follows is whom a process follows; empty: nobody.
 func (h *stage) follows(p int32) string {
 	v := &h.processes[p]
