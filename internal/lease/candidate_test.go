@@ -174,6 +174,33 @@ func TestWhoIsBackIsNotHeldUpByItsOwnPromise(t *testing.T) {
 	}
 }
 
+// C4, found: one of five is dead, two would promise, and two are bound for a moment. That leaves no
+// doubt that a majority is possible, so the pre-vote goes on. It does not wait for the dead one, nor
+// for a heartbeat: it asks those that are bound when the first of them is free, and no sooner.
+func TestWhoIsBoundForAMomentIsAskedAfterIt(t *testing.T) {
+	s := newSolo(t, rosterOf(5), "P4")
+	s.askBy("P5", lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: 60 * ms})
+	s.do(lease.Event{Type: lease.LinkDown, Process: "P5"})
+	asks := s.do(lease.Event{Type: lease.Nominated, Process: "P4"}).Requests
+	for _, q := range []string{"P1", "P2"} {
+		p, _ := sent(asks, lease.PreVote, q)
+		v := s.answer(p, true)
+		v.Holder, v.Remaining = "P4", 900*ms // from an earlier attempt
+		s.response(q, v)
+	}
+	s.deny(asks, "P3", 40*ms)
+	if early := s.after(40 * ms); len(early) > 0 {
+		t.Errorf("it asks before the promise of P3 has run out: %v", early)
+	}
+	asks = s.after(2 * ms)
+	p, ok := sent(asks, lease.PreVote, "P3")
+	if !ok || len(asks) != 1 {
+		t.Fatalf("the promise of P3 has run out, and it asks %v; it is %s", asks, s.Phase())
+	}
+	s.response("P3", s.answer(p, true))
+	s.sent(lease.Vote, "P3")
+}
+
 // C4: an answer that is later than the next roster, which may have more members, counts for
 // nothing.
 func TestAnAnswerLaterThanTheRoster(t *testing.T) {

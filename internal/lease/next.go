@@ -32,7 +32,7 @@ func (m *Machine) Next() Instant {
 	}
 	if c.preVote.purpose != noPreVote {
 		at(c.preVote.since + max(m.t, m.roster.Timeout))
-		at(c.preVote.askedAt + m.preVoteInterval())
+		at(m.asksAgainAt())
 	} else if m.Reach() != Everyone && m.roster.voters() > 0 { // it may begin a pre-vote
 		if m.nominated == m.self.Name && m.isCandidate() && !m.hearsLeaseholder() || f.suspects {
 			at(c.retryAt)

@@ -17,7 +17,9 @@ import (
 // waits for them gives up when another one is nominated.
 //
 // C4. If a majority answers, but promises that nobody hears still run, it stays nominated and asks
-// for pre-votes again when enough of the promises have run out, or when a RELEASE arrives. Answers
+// for pre-votes again when enough of the promises have run out, or when a RELEASE arrives. It does
+// so also while it does not know yet whether a majority would promise, because a dead voter does
+// not answer: then it asks those that are bound, and not only after a heartbeat (C1). Answers
 // that are late count for that, too: the first to answer may be bound for long (the process itself,
 // by what it promised before it was restarted, V6), and the others for a moment. For T after a
 // RELEASE it asks every tenth of a heartbeat, because it reaches the voters at different times.
@@ -75,7 +77,7 @@ func (m *Machine) continuePreVote() {
 	case m.awaitsLinks():
 		s.since, s.askedAt = m.now.Boot, m.now.Boot
 		s.repeatAt = m.whenToRepeat()
-	case m.now.Boot >= s.askedAt+m.preVoteInterval():
+	case m.now.Boot >= m.asksAgainAt():
 		m.sendPreVotes()
 	}
 	m.evaluatePreVote()
@@ -130,7 +132,17 @@ func (m *Machine) linkUp(name string) {
 	}
 }
 
-// preVoteInterval is how long the voters are left alone before they are asked again (C1, C4).
+// asksAgainAt is when the voters are asked again that would not promise (C1, C4).
+func (m *Machine) asksAgainAt() Instant {
+	s := &m.candidacy.preVote
+	wait := m.preVoteInterval()
+	if bound, ok := s.untilMajority(m.roster.majority()); ok && s.wantsLease() {
+		wait = min(wait, bound+time.Millisecond)
+	}
+	return s.askedAt + wait
+}
+
+// preVoteInterval is how long the voters are left alone, unless enough promises run out sooner.
 func (m *Machine) preVoteInterval() time.Duration {
 	if m.releasedJustNow() {
 		return m.heartbeat / 10
@@ -297,19 +309,27 @@ func (m *Machine) preVoteFailed(answered bool) {
 // voting.
 func (m *Machine) whenPromisesHaveRunOut() (at Instant, ok bool) {
 	s := &m.candidacy.preVote
-	wait := min(s.untilMajority(m.roster.majority()), max(m.t, m.heartbeat))
-	return max(s.askedAt+wait, m.now.Boot) + time.Millisecond, wait > 0
+	wait, ok := s.untilMajority(m.roster.majority())
+	wait = min(wait, max(m.t, m.heartbeat))
+	return max(s.askedAt+wait, m.now.Boot) + time.Millisecond, ok
 }
 
-// untilMajority returns how long it takes until the promises of a majority have run out. A majority
-// has answered.
-func (s *preVote) untilMajority(majority int) time.Duration {
+// untilMajority returns how long after the voters were asked the promises of a majority have run
+// out. ok is false if fewer have answered, or if it is not promises that keep them from voting.
+func (s *preVote) untilMajority(majority int) (wait time.Duration, ok bool) {
 	var remaining []time.Duration
 	for i, v := range s.responses {
-		if s.answered[i] {
+		switch {
+		case !s.answered[i]:
+		case v.Granted:
+			remaining = append(remaining, 0)
+		default:
 			remaining = append(remaining, v.Remaining)
 		}
 	}
+	if len(remaining) < majority {
+		return 0, false
+	}
 	slices.Sort(remaining)
-	return remaining[majority-1]
+	return remaining[majority-1], remaining[majority-1] > 0
 }
