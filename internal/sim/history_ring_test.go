@@ -101,6 +101,7 @@ var ringHistories = []history{
 		algorithm: "ActiveListRing",
 		guarded:   true,
 		processes: 5,
+		guard:     severalRules,
 		play:      followerByHearsay,
 	},
 }
