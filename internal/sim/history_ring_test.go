@@ -101,7 +101,7 @@ var ringHistories = []history{
 		algorithm: "ActiveListRing",
 		guarded:   true,
 		processes: 5,
-		guard:     severalRules,
+		guard:     "it passes though what others say is dropped; what guards it was not searched for",
 		play:      followerByHearsay,
 	},
 }
