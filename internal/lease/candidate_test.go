@@ -201,6 +201,21 @@ func TestWhoIsBoundForAMomentIsAskedAfterIt(t *testing.T) {
 	s.sent(lease.Vote, "P3")
 }
 
+// C4: once it has asked again, it waits for the answers. What it heard before says when the voter is
+// free, and not how long after each question: or it would ask every 2 ms for as long as the answers
+// take.
+func TestWhoIsFreeByNowIsAskedOnce(t *testing.T) {
+	s := newSolo(t, rosterOf(5), "P4")
+	asks := s.do(lease.Event{Type: lease.Nominated, Process: "P4"}).Requests
+	p, _ := sent(asks, lease.PreVote, "P1")
+	s.response("P1", s.answer(p, true))
+	s.deny(asks, "P2", ms)
+	s.deny(asks, "P3", ms)
+	if n := count(s.after(90*ms), lease.PreVote); n != 2 {
+		t.Errorf("while P2 and P3 do not answer, they are asked %d times in all instead of once each", n)
+	}
+}
+
 // C4: an answer that is later than the next roster, which may have more members, counts for
 // nothing.
 func TestAnAnswerLaterThanTheRoster(t *testing.T) {

@@ -13,6 +13,7 @@ func (m *Machine) Clone() *Machine {
 	c.disk.waiting = slices.Clone(m.disk.waiting)
 	s := &c.candidacy.preVote
 	s.responses, s.answered = slices.Clone(s.responses), slices.Clone(s.answered)
+	s.bound = slices.Clone(s.bound)
 	c.leaseholder.held = m.leaseholder.held.clone()
 	c.leaseholder.sought = m.leaseholder.sought.clone()
 	c.leaseholder.renewal.due = slices.Clone(m.leaseholder.renewal.due)

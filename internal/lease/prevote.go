@@ -46,7 +46,8 @@ type preVote struct {
 	repeatAt  Instant // when it is sent again to those that have not answered
 	responses []Response
 	answered  []bool
-	late      bool // it has failed, and who has not answered may bring the next one forward (C4)
+	bound     []Instant // until when, by its answer, each is bound to another process; 0: it is not
+	late      bool      // it has failed, and who has not answered may bring the next one forward (C4)
 }
 
 // wantsLease reports whether a majority would lead to an attempt to get the lease.
@@ -65,6 +66,7 @@ func (m *Machine) startPreVote(why purpose, about Incarnation, epoch Epoch) {
 		since:     m.now.Boot,
 		responses: append(s.responses[:0], make([]Response, n)...),
 		answered:  append(s.answered[:0], make([]bool, n)...),
+		bound:     append(s.bound[:0], make([]Instant, n)...),
 	}
 	m.sendPreVotes()
 	m.evaluatePreVote()
@@ -103,7 +105,8 @@ func (m *Machine) sendPreVotes() {
 		case q.Name == m.self.Name:
 			would := m.voter.wouldPromise(m.roster, m.self, m.roster.Generation, m.now.Boot) &&
 				!m.disk.failed()
-			s.answered[i], s.responses[i] = m.voter.votes, m.response(p, would)
+			s.take(i, m.response(p, would), m.now.Boot)
+			s.answered[i] = m.voter.votes
 		case m.linking.makes(q.Name, m.now.Boot): // linkUp will
 		case unanswered || s.answered[i]:
 			m.send(q.Name, p)
@@ -135,11 +138,11 @@ func (m *Machine) linkUp(name string) {
 // asksAgainAt is when the voters are asked again that would not promise (C1, C4).
 func (m *Machine) asksAgainAt() Instant {
 	s := &m.candidacy.preVote
-	wait := m.preVoteInterval()
-	if bound, ok := s.untilMajority(m.roster.majority()); ok && s.wantsLease() {
-		wait = min(wait, bound+time.Millisecond)
+	at := s.askedAt + m.preVoteInterval()
+	if free, ok := s.majorityFree(m.roster.majority()); ok && s.wantsLease() && free >= s.askedAt {
+		at = min(at, free+time.Millisecond)
 	}
-	return s.askedAt + wait
+	return at
 }
 
 // preVoteInterval is how long the voters are left alone, unless enough promises run out sooner.
@@ -164,17 +167,22 @@ func (m *Machine) preVoted(from Incarnation, v Response) {
 		m.answeredLate(i, v)
 		return
 	}
-	s.responses[i], s.answered[i] = v, true
+	s.take(i, v, s.askedAt)
+}
+
+// take takes the answer of a voter that was asked then.
+func (s *preVote) take(i int, v Response, askedAt Instant) {
+	s.responses[i], s.answered[i], s.bound[i] = v, true, 0
+	if !v.Granted && v.Remaining > 0 {
+		s.bound[i] = askedAt + v.Remaining
+	}
 }
 
 // answeredLate takes the answer of a voter to a pre-vote that has failed: the next one may begin
 // sooner (C4).
 func (m *Machine) answeredLate(i int, v Response) {
 	s := &m.candidacy.preVote
-	if v.Remaining > 0 { // it may have been asked later than the others
-		v.Remaining += m.now.Boot - s.askedAt
-	}
-	s.responses[i], s.answered[i] = v, true
+	s.take(i, v, m.now.Boot) // it may have been asked later than the others
 	s.late = s.awaits(m.roster)
 	if again, runOut := m.whenPromisesHaveRunOut(); runOut {
 		m.candidacy.retryAt = min(m.candidacy.retryAt, again)
@@ -309,27 +317,24 @@ func (m *Machine) preVoteFailed(answered bool) {
 // voting.
 func (m *Machine) whenPromisesHaveRunOut() (at Instant, ok bool) {
 	s := &m.candidacy.preVote
-	wait, ok := s.untilMajority(m.roster.majority())
-	wait = min(wait, max(m.t, m.heartbeat))
-	return max(s.askedAt+wait, m.now.Boot) + time.Millisecond, ok
+	free, ok := s.majorityFree(m.roster.majority())
+	at = min(free, s.askedAt+max(m.t, m.heartbeat))
+	return max(at, m.now.Boot) + time.Millisecond, ok
 }
 
-// untilMajority returns how long after the voters were asked the promises of a majority have run
-// out. ok is false if fewer have answered, or if it is not promises that keep them from voting.
-func (s *preVote) untilMajority(majority int) (wait time.Duration, ok bool) {
-	var remaining []time.Duration
-	for i, v := range s.responses {
-		switch {
-		case !s.answered[i]:
-		case v.Granted:
-			remaining = append(remaining, 0)
-		default:
-			remaining = append(remaining, v.Remaining)
+// majorityFree returns when the promises of a majority have run out, by what the voters have
+// answered. ok is false if fewer have answered, or if it is not promises that keep them from
+// voting.
+func (s *preVote) majorityFree(majority int) (at Instant, ok bool) {
+	var free []Instant
+	for i, answered := range s.answered {
+		if answered {
+			free = append(free, s.bound[i])
 		}
 	}
-	if len(remaining) < majority {
+	if len(free) < majority {
 		return 0, false
 	}
-	slices.Sort(remaining)
-	return remaining[majority-1], remaining[majority-1] > 0
+	slices.Sort(free)
+	return free[majority-1], free[majority-1] > 0
 }

@@ -142,6 +142,7 @@ func (s *snapshot) candidacy(m *Machine) {
 			s.flags(v.Granted, v.Heard, v.Candidate)
 			s.name(v.Holder)
 			s.number(v.Generation, int64(v.Highest), int64(v.HolderEpoch), int64(v.Remaining))
+			s.number(int64(p.bound[i]))
 		}
 	}
 }
@@ -260,7 +261,7 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		fields int
 	}{
 		{Machine{}, 20}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 11}, {preVote{},
-			10}, {leaseholder{}, 10}, {tally{}, 12}, {steppingDown{}, 4},
+			11}, {leaseholder{}, 10}, {tally{}, 12}, {steppingDown{}, 4},
 		{peer{}, 7}, {follower{}, 19}, {length{}, 11}, {renewal{}, 6},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {
