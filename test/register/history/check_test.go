@@ -184,6 +184,10 @@ func TestGuarded(t *testing.T) {
 			Lives:  []Life{life("a", "1", 10, 0, told(190, 5, 270))},
 			Leases: by(1, step(170, "a", Releases, 5), step(180, "a", Holds, 5)),
 		}, want: []Rule{ReleasedFirst, ReleasedEarly}},
+		"nor may a life release what an earlier one holds": {History: History{
+			Lives:  []Life{life("a", "1", 10, 0, told(110, 5, 200))},
+			Leases: by(1, step(100, "a", Holds, 5)).and(2, step(170, "a", Releases, 5)),
+		}, want: []Rule{ReleasedEarly}},
 		"another life's stop is not its own": {History: History{
 			Leases: by(1, step(90, "a", Holds, 5), step(170, "a", Releases, 5)).and(2, step(160, "a", Stops, 5)),
 		}, want: []Rule{ReleasedFirst}},

@@ -89,7 +89,7 @@ func (h History) releases(r *Report, group string, all []Interval) {
 	}
 	for _, t := range h.leases(group, Releases) {
 		of := t.tenancy()
-		if til := toldUntil(all, of, held); til > t.At {
+		if til := toldUntil(all, of, t.At, held); til > t.At {
 			r.violate(ReleasedEarly, t.At, "%s released %d, and told its app to rely on it for %v more",
 				t.Process, t.Epoch, til.Sub(t.At))
 		}
@@ -100,23 +100,29 @@ func (h History) releases(r *Report, group string, all []Interval) {
 	}
 }
 
-// toldUntil is until when an incarnation told its app that it may act under an epoch. The app does
-// not know which incarnation told it: all that it was told counts, but what it was told while
-// another incarnation held the epoch.
-func toldUntil(all []Interval, by tenancy, held map[tenancy]register.Instant) register.Instant {
+// toldUntil is until when an incarnation that released an epoch had told its app that it may act
+// under it. The app does not know which incarnation told it. So all that it was told counts, but
+// what it was told when a later incarnation had got the epoch after that.
+func toldUntil(
+	all []Interval, by tenancy, released register.Instant, held map[tenancy]register.Instant,
+) register.Instant {
 	til := register.Instant(0)
 	for _, i := range all {
-		if i.Process == by.process && i.Epoch == by.epoch && !heldByOther(i, by, held) {
+		if i.Process == by.process && i.Epoch == by.epoch && !heldByLater(i, by, released, held) {
 			til = max(til, i.To)
 		}
 	}
 	return til
 }
 
-// heldByOther reports whether another incarnation held the epoch when the app was told of it.
-func heldByOther(told Interval, by tenancy, held map[tenancy]register.Instant) bool {
+// heldByLater reports whether another incarnation got the epoch after it was released, and before
+// the app was told of it.
+func heldByLater(
+	told Interval, by tenancy, released register.Instant, held map[tenancy]register.Instant,
+) bool {
 	for t, since := range held {
-		if t.process == by.process && t.epoch == by.epoch && t != by && since <= told.From {
+		if t.process == by.process && t.epoch == by.epoch && t != by &&
+			released < since && since <= told.From {
 			return true
 		}
 	}
