@@ -3,9 +3,9 @@ package lease
 import "time"
 
 // A candidate is a process that may coordinate: its priority is above 0, its app is healthy, and it
-// has not withdrawn. prevote.go has the rules of how it asks whether it could be elected,
-// hearsay.go those of what it does if voters hear a leaseholder, and seek.go those of how it asks
-// for votes.
+// has not withdrawn. prevote.go and again.go have the rules of how it asks whether it could be
+// elected, hearsay.go those of what it does if voters hear a leaseholder, and seek.go those of how
+// it asks for votes.
 //
 // C5. If fewer than a majority answer within the roster's timeout, twice in a row, it withdraws its
 // candidacy for a random 4 to 8 T, provided that another process may coordinate. Otherwise the

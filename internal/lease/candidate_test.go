@@ -216,6 +216,79 @@ func TestWhoIsFreeByNowIsAskedOnce(t *testing.T) {
 	}
 }
 
+// C4: a voter that was free when it was asked last and does not answer, and one that uses another
+// roster and denies for that, do not keep a third one from being asked when it is free.
+func TestWhoMayNotAnswerIsNotCountedOn(t *testing.T) {
+	for name, other := range map[string]func(s *solo, asks []lease.Addressed){
+		"free, and silent since": func(s *solo, asks []lease.Addressed) { s.deny(asks, "P2", 20*ms) },
+		"of another roster": func(s *solo, asks []lease.Addressed) {
+			p, _ := sent(asks, lease.PreVote, "P2")
+			v := s.answer(p, false)
+			v.Generation = 2
+			s.response("P2", v)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSolo(t, rosterOf(5), "P4")
+			asks := s.do(lease.Event{Type: lease.Nominated, Process: "P4"}).Requests
+			p, _ := sent(asks, lease.PreVote, "P1")
+			s.response("P1", s.answer(p, true))
+			other(s, asks)
+			s.deny(asks, "P3", 40*ms)
+			s.after(40 * ms)
+			if _, ok := sent(s.after(2*ms), lease.PreVote, "P3"); !ok {
+				t.Error("the promise of P3 has run out, and it is not asked")
+			}
+		})
+	}
+}
+
+// C4: a voter that would promise is free, however long it is bound: to the candidate itself.
+func TestWhoIsBoundToTheCandidateIsFree(t *testing.T) {
+	s := newSolo(t, rosterOf(5), "P4")
+	s.askBy("P5", lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: 60 * ms})
+	s.do(lease.Event{Type: lease.LinkDown, Process: "P5"})
+	asks := s.do(lease.Event{Type: lease.Nominated, Process: "P4"}).Requests
+	p, _ := sent(asks, lease.PreVote, "P1")
+	v := s.answer(p, true)
+	v.Holder, v.Remaining = "P4", 900*ms
+	s.response("P1", v)
+	s.deny(asks, "P2", 40*ms)
+	s.deny(asks, "P3", 40*ms)
+	s.after(40 * ms)
+	if _, ok := sent(s.after(2*ms), lease.PreVote, "P3"); !ok {
+		t.Errorf("two promises have run out, and it does not ask; it is %s", s.Phase())
+	}
+}
+
+// C4: in a group of 31, one voter that is always bound for a moment, and is needed, is asked every
+// 3 ms, and not every millisecond: its answers may be made up.
+func TestQuestionsHaveAPause(t *testing.T) {
+	s := newSolo(t, rosterOf(31), "P30")
+	asks := s.do(lease.Event{Type: lease.Nominated, Process: "P30"}).Requests
+	for _, q := range s.roster.Members {
+		asks = append(asks, s.do(lease.Event{Type: lease.LinkUp, Process: q.Name}).Requests...)
+	}
+	for i := range 14 {
+		name := s.roster.Members[i].Name
+		p, ok := sent(asks, lease.PreVote, name)
+		if !ok {
+			t.Fatalf("%s is not asked", name)
+		}
+		s.response(name, s.answer(p, true))
+	}
+	n := 0
+	for end := s.now + 30*ms; s.now < end; asks = s.after(ms / 10) {
+		if _, ok := sent(asks, lease.PreVote, "P15"); ok {
+			s.deny(asks, "P15", ms/10)
+			n++
+		}
+	}
+	if n < 2 || n > 11 {
+		t.Errorf("in 30 ms it is asked %d times", n)
+	}
+}
+
 // C4: an answer that is later than the next roster, which may have more members, counts for
 // nothing.
 func TestAnAnswerLaterThanTheRoster(t *testing.T) {

@@ -15,14 +15,6 @@ import (
 // begins when all links are open, or 300 ms for each process after this one has taken up the group.
 // Otherwise all would find no majority, and withdraw (C5), because links take long. A process that
 // waits for them gives up when another one is nominated.
-//
-// C4. If a majority answers, but promises that nobody hears still run, it stays nominated and asks
-// for pre-votes again when enough of the promises have run out, or when a RELEASE arrives. It does
-// so also while it does not know yet whether a majority would promise, because a dead voter does
-// not answer: then it asks those that are bound, and not only after a heartbeat (C1). Answers
-// that are late count for that, too: the first to answer may be bound for long (the process itself,
-// by what it promised before it was restarted, V6), and the others for a moment. For T after a
-// RELEASE it asks every tenth of a heartbeat, because it reaches the voters at different times.
 
 // purpose is why a process asks the voters for pre-votes.
 type purpose uint8
@@ -134,27 +126,6 @@ func (m *Machine) linkUp(name string) {
 		}
 	}
 }
-
-// asksAgainAt is when the voters are asked again that would not promise (C1, C4).
-func (m *Machine) asksAgainAt() Instant {
-	s := &m.candidacy.preVote
-	at := s.askedAt + m.preVoteInterval()
-	if free, ok := s.majorityFree(m.roster.majority()); ok && s.wantsLease() && free >= s.askedAt {
-		at = min(at, free+time.Millisecond)
-	}
-	return at
-}
-
-// preVoteInterval is how long the voters are left alone, unless enough promises run out sooner.
-func (m *Machine) preVoteInterval() time.Duration {
-	if m.releasedJustNow() {
-		return m.heartbeat / 10
-	}
-	return m.heartbeat
-}
-
-// releasedJustNow reports whether a RELEASE arrived within T: other voters may be about to get it.
-func (m *Machine) releasedJustNow() bool { return m.now.Boot-m.candidacy.releasedAt < m.t }
 
 // preVoted takes a voter's answer.
 func (m *Machine) preVoted(from Incarnation, v Response) {
@@ -283,58 +254,4 @@ func (s *preVote) ballot(generation int64, majority int) int64 {
 		highest = min(highest, ballots[majority-2]+maxBallotLead)
 	}
 	return highest + 1
-}
-
-// preVoteFailed ends a pre-vote that found neither a majority nor a leaseholder.
-func (m *Machine) preVoteFailed(answered bool) {
-	c, s := &m.candidacy, &m.candidacy.preVote
-	c.noMajority = !answered
-	switch {
-	case s.purpose == fallback && !answered: // C9
-		m.postponeFallback()
-	case answered && m.releasedJustNow(): // C4
-		c.failures, c.waits = 0, true
-		c.retryAt = m.now.Boot + m.preVoteInterval()
-	case answered: // C4
-		c.failures, c.waits, s.late = 0, true, s.awaits(m.roster)
-		again, runOut := m.whenPromisesHaveRunOut()
-		if !runOut { // denied for another reason than time: the rosters may differ
-			again = max(s.askedAt+m.t/2+m.random(m.t), m.now.Boot) + time.Millisecond
-		}
-		c.retryAt = again
-	case c.failures+1 < preVoteAttempts:
-		c.failures++
-		c.retryAt = m.now.Boot + m.random(m.t)
-	default: // C5
-		c.failures = 0
-		m.withdraw(m.roster.hasRival(m.self.Name))
-	}
-	s.purpose = noPreVote
-}
-
-// whenPromisesHaveRunOut returns when the promises of a majority have run out, by what the voters
-// have answered so far, or when T has passed. ok is false if it is not promises that keep them from
-// voting.
-func (m *Machine) whenPromisesHaveRunOut() (at Instant, ok bool) {
-	s := &m.candidacy.preVote
-	free, ok := s.majorityFree(m.roster.majority())
-	at = min(free, s.askedAt+max(m.t, m.heartbeat))
-	return max(at, m.now.Boot) + time.Millisecond, ok
-}
-
-// majorityFree returns when the promises of a majority have run out, by what the voters have
-// answered. ok is false if fewer have answered, or if it is not promises that keep them from
-// voting.
-func (s *preVote) majorityFree(majority int) (at Instant, ok bool) {
-	var free []Instant
-	for i, answered := range s.answered {
-		if answered {
-			free = append(free, s.bound[i])
-		}
-	}
-	if len(free) < majority {
-		return 0, false
-	}
-	slices.Sort(free)
-	return free[majority-1], free[majority-1] > 0
 }
