@@ -18,11 +18,11 @@ import (
 // group (C4).
 const asksApart = 100 * time.Microsecond
 
-// asksAgainAt is when the voters are asked again that would not promise (C1, C4).
+// asksAgainAt is when the voters are asked again that would not promise (C1, C4, C8).
 func (m *Machine) asksAgainAt() Instant {
 	s := &m.candidacy.preVote
 	at := s.askedAt + m.preVoteInterval()
-	if !s.wantsLease() {
+	if s.purpose == transfer {
 		return at
 	}
 	if free, ok := s.completes(m.roster.majority()); ok {
@@ -32,15 +32,16 @@ func (m *Machine) asksAgainAt() Instant {
 	return at
 }
 
-// completes returns when the next voter is free that makes a majority with those that would promise
-// and those that are free sooner. Whoever was free when it was asked last, or denies for another
-// reason, may not answer, so it is not counted on.
+// completes returns when the next voter is free that makes a majority with those that are free
+// sooner, and those that would promise, or hear no leaseholder if one is suspected. Whoever was
+// free when it was asked last, or denies for another reason, may not answer, so it is not counted
+// on.
 func (s *preVote) completes(majority int) (at Instant, ok bool) {
 	var bound []Instant
 	for i, answered := range s.answered {
 		switch {
 		case !answered:
-		case s.responses[i].Granted:
+		case s.responses[i].Granted, s.purpose == suspicion && !s.responses[i].Heard:
 			majority--
 		case s.bound[i] >= s.askedAt:
 			bound = append(bound, s.bound[i])

@@ -19,7 +19,8 @@ import (
 // algorithm is told, and an election begins. If they hear it, the process follows by hearsay, and
 // asks again after a random T/2 to 3T/2. But it may only be the first that has noticed the
 // leaseholder's silence. So it asks sooner, when by the answers the promises of a majority have run
-// out. It does not do so twice in a row. A process that lost only its own link to the leaseholder
+// out. It does not do so twice in a row. (While answers are missing that could decide, it asks at
+// such an instant, too, as in C4.) A process that lost only its own link to the leaseholder
 // disturbs nobody. A process whose app reports that the leaseholder does not answer asks the
 // voters, too. While it hears the leaseholder itself it says so when it is asked, and it goes on
 // following unless a majority hears nothing. So an app that lies costs pre-votes, and no more.

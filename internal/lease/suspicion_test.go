@@ -160,6 +160,33 @@ func TestHearsayIsAskedAboutAgain(t *testing.T) {
 	}
 }
 
+// C8: the leaseholder and another voter of five are gone. Two do not hear the leaseholder, and one
+// does, until its promise has run out. Then it is asked, and not only after a heartbeat: an answer
+// of the one that is gone could decide sooner, and does not come.
+func TestWhoSoonHearsNobodyIsAskedThen(t *testing.T) {
+	s := newSolo(t, rosterOf(5), "P1")
+	s.askBy("P5", held(epoch(1, 1)))
+	s.do(lease.Event{Type: lease.Nominated, Process: "P5"})
+	asked := s.do(lease.Event{Type: lease.LinkDown, Process: "P5"}).Requests
+	asked = append(asked, s.after(ms)...)
+	p, _ := sent(asked, lease.PreVote, "P4")
+	s.response("P4", s.answer(p, false))
+	p, _ = sent(asked, lease.PreVote, "P3")
+	v := s.answer(p, false)
+	v.Heard, v.Holder, v.HolderEpoch, v.Remaining = true, "P5", epoch(1, 1), 30*ms
+	s.response("P3", v)
+	if early := s.after(29 * ms); len(early) > 0 {
+		t.Errorf("it asks too early: %v", early)
+	}
+	p, ok := sent(s.after(3*ms), lease.PreVote, "P3")
+	if !ok {
+		t.Fatal("the promise of P3 has run out, and it is not asked")
+	}
+	if s.response("P3", s.answer(p, false)).Suspect != "P5" {
+		t.Error("a majority does not hear P5, and no election begins")
+	}
+}
+
 // C8: a process that has heard a leaseholder again hastens again the next time.
 func TestHearsayIsHastenedAtEachFailover(t *testing.T) {
 	s := newSolo(t, rosterOf(5), "P1")
