@@ -97,6 +97,10 @@ func TestAnswersThatWaitForALink(t *testing.T) {
 	if got := p.node.T(); got != 1000*ms {
 		t.Errorf("P050 answers 600 ms after its link has opened, and T is %v", got)
 	}
+	p.receive("P049", ok)
+	if got := p.node.T(); got != 1200*ms {
+		t.Errorf("so does P049, and T is %v", got)
+	}
 
 	p = start(t, "P001", large("Bully", 50))
 	ok = electionReply(election.OK, p.sent[0].Election.Election)

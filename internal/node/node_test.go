@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -204,6 +205,25 @@ func TestTheTable(t *testing.T) {
 	shows("without a link to P2", "P1 NORMAL, P2 CRASHED, P3 COORDINATOR")
 	p.step(node.Event{Type: node.Unhealthy})
 	shows("without the lease", "P1 NORMAL, P2 CRASHED, P3 NORMAL")
+}
+
+// F6, G10: a process that can ask no majority about its leaseholder names nobody, nor does its table,
+// though the election algorithm has taken no step meanwhile.
+func TestTheTableNamesNobodyInDoubt(t *testing.T) {
+	p := start(t, "P2", newRoster(true))
+	p.request("P3", lease.Renew, 1)
+	shows := func(name string) bool {
+		return slices.ContainsFunc(p.node.View().Table, func(e election.Entry) bool {
+			return e.Name == name && e.Status == election.Coordinates
+		})
+	}
+	if p.node.View().Coordinator != "P3" || !shows("P3") {
+		t.Fatalf("P3 renews, and it shows %+v", p.node.View())
+	}
+	p.until("it names nobody", func() bool { return p.node.View().Coordinator == "" })
+	if shows("P3") {
+		t.Errorf("it names nobody, and its table shows %v", p.node.View().Table)
+	}
 }
 
 // The transcript of a long election has its newest lines, in order.
