@@ -92,6 +92,16 @@ func TestWhetherALostLeaseholderIsSilent(t *testing.T) {
 	}
 }
 
+// suspecting is P1 of five, whose link to the leaseholder P5 was just closed, and what it asks.
+func suspecting(t *testing.T) (s *solo, asked []lease.Addressed) {
+	t.Helper()
+	s = newSolo(t, rosterOf(5), "P1")
+	s.askBy("P5", held(epoch(1, 1)))
+	s.do(lease.Event{Type: lease.Nominated, Process: "P5"})
+	asked = s.do(lease.Event{Type: lease.LinkDown, Process: "P5"}).Requests
+	return s, append(asked, s.after(ms)...)
+}
+
 // C8: who follows by hearsay asks again as soon as the promises of a majority have run out, by
 // their answers, and after T/2 at the earliest if the answers do not tell.
 func TestHearsayIsAskedAboutAgain(t *testing.T) {
@@ -127,11 +137,7 @@ func TestHearsayIsAskedAboutAgain(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newSolo(t, rosterOf(5), "P1")
-			s.askBy("P5", held(epoch(1, 1)))
-			s.do(lease.Event{Type: lease.Nominated, Process: "P5"})
-			asked := s.do(lease.Event{Type: lease.LinkDown, Process: "P5"}).Requests
-			asked = append(asked, s.after(ms)...)
+			s, asked := suspecting(t)
 			p, ok := sent(asked, lease.PreVote, "P2")
 			if !ok {
 				t.Fatal("it asks nobody")
@@ -164,11 +170,7 @@ func TestHearsayIsAskedAboutAgain(t *testing.T) {
 // does, until its promise has run out. Then it is asked, and not only after a heartbeat: an answer
 // of the one that is gone could decide sooner, and does not come.
 func TestWhoSoonHearsNobodyIsAskedThen(t *testing.T) {
-	s := newSolo(t, rosterOf(5), "P1")
-	s.askBy("P5", held(epoch(1, 1)))
-	s.do(lease.Event{Type: lease.Nominated, Process: "P5"})
-	asked := s.do(lease.Event{Type: lease.LinkDown, Process: "P5"}).Requests
-	asked = append(asked, s.after(ms)...)
+	s, asked := suspecting(t)
 	p, _ := sent(asked, lease.PreVote, "P4")
 	s.response("P4", s.answer(p, false))
 	p, _ = sent(asked, lease.PreVote, "P3")

@@ -173,8 +173,9 @@ func TestGuarded(t *testing.T) {
 			Leases: []Lease{step(170, "a", Releases, 5), step(171, "b", Holds, 5)},
 		}},
 		"and so is one of an agent whose next life gets the same number": {History: History{
-			Lives:  []Life{life("a", "1", 10, 0, told(190, 5, 270))},
-			Leases: by(1, step(170, "a", Releases, 5)).and(2, step(180, "a", Holds, 5), step(260, "a", Stops, 5), step(271, "a", Releases, 5)),
+			Lives: []Life{life("a", "1", 10, 0, told(190, 5, 270))},
+			Leases: by(1, step(170, "a", Releases, 5)).
+				and(2, step(180, "a", Holds, 5), step(260, "a", Stops, 5), step(271, "a", Releases, 5)),
 		}},
 		"but not while an earlier life's app relies on it": {History: History{
 			Lives:  []Life{life("a", "1", 10, 0, told(150, 5, 200))},

@@ -13,12 +13,13 @@ import (
 // Lines of an agent's log: those about its lease are read, the others are not.
 func TestReadLeases(t *testing.T) {
 	got, err := ReadLeases(strings.NewReader(`time=2026-11-20T12:00:00Z level=INFO msg="elected a coordinator" epoch=3
-time=2026-11-20T12:00:01Z level=INFO msg=lease state=holds epoch=7.2 incarnation=1763700000123 boottime=81234567890 deadline=82052749708
+time=2026-11-20T12:00:01Z level=INFO msg=lease state=holds epoch=7.2 incarnation=176 boottime=81234567890 deadline=82052749708
 time=2026-11-20T12:00:02Z level=INFO msg=lease state=stops epoch=7.2 boottime=91234567890 told=0
 time=2026-11-20T12:00:02Z level=INFO msg=lease state=releases epoch=7.2 boottime=91234567891
 time=2026-11-20T12:00:03Z level=INFO msg=lease state=holds ep`), "g", "g-0")
 	want := []Lease{
-		{Group: "g", Process: "g-0", State: Holds, Epoch: int64(lease.NewEpoch(7, 2)), Incarnation: 1763700000123, At: 81234567890},
+		{Group: "g", Process: "g-0", Incarnation: 176, State: Holds, Epoch: int64(lease.NewEpoch(7, 2)),
+			At: 81234567890},
 		{Group: "g", Process: "g-0", State: Stops, Epoch: int64(lease.NewEpoch(7, 2)), At: 91234567890},
 		{Group: "g", Process: "g-0", State: Releases, Epoch: int64(lease.NewEpoch(7, 2)), At: 91234567891},
 	}
@@ -26,7 +27,8 @@ time=2026-11-20T12:00:03Z level=INFO msg=lease state=holds ep`), "g", "g-0")
 		t.Error(err, diff)
 	}
 	for _, bad := range []string{"x msg=lease state=holds epoch=5\n", "x msg=lease state=holds boottime=5\n", "x msg=lease epoch=5 boottime=81.2s\n",
-		"x msg=lease epoch=5 boottime=81\n", "x msg=lease state=holds epoch=5 incarnation=-1 boottime=81\n", "x msg=lease state=grants epoch=5 boottime=81\n"} {
+		"x msg=lease epoch=5 boottime=81\n", "x msg=lease state=holds epoch=5 incarnation=-1 boottime=81\n",
+		"x msg=lease state=grants epoch=5 boottime=81\n"} {
 		if _, err := ReadLeases(strings.NewReader(bad), "g", "g-0"); err == nil {
 			t.Errorf("%q is read", bad)
 		}
