@@ -25,25 +25,25 @@ func (m *Machine) asksAgainAt() Instant {
 	if s.purpose == transfer {
 		return at
 	}
-	if free, ok := s.completes(m.roster.majority()); ok {
+	if free, ok := s.completes(m.roster.majority(), s.askedAt); ok {
 		pause := time.Duration(len(m.roster.Members)) * asksApart
 		at = min(at, max(free+time.Millisecond, s.askedAt+pause))
 	}
 	return at
 }
 
-// completes returns when the next voter is free that makes a majority with those that are free
-// sooner, and those that would promise, or hear no leaseholder if one is suspected. Whoever was
-// free when it was asked last, or denies for another reason, may not answer, so it is not counted
-// on.
-func (s *preVote) completes(majority int) (at Instant, ok bool) {
+// completes returns when so many voters are free that they make a majority with those that would
+// promise, or that hear no leaseholder if one is suspected. Only those count that get free after an
+// instant: whoever was free when it was asked last may not answer. Who denies for another reason
+// than time does not count either.
+func (s *preVote) completes(majority int, from Instant) (at Instant, ok bool) {
 	var bound []Instant
 	for i, answered := range s.answered {
 		switch {
 		case !answered:
 		case s.responses[i].Granted, s.purpose == suspicion && !s.responses[i].Heard:
 			majority--
-		case s.bound[i] >= s.askedAt:
+		case s.bound[i] > from:
 			bound = append(bound, s.bound[i])
 		}
 	}
@@ -97,20 +97,7 @@ func (m *Machine) preVoteFailed(answered bool) {
 // voting.
 func (m *Machine) whenPromisesHaveRunOut() (at Instant, ok bool) {
 	s := &m.candidacy.preVote
-	free, ok := s.majorityFree(m.roster.majority())
+	free, ok := s.completes(m.roster.majority(), 0)
 	at = min(free, s.askedAt+max(m.t, m.heartbeat))
 	return max(at, m.now.Boot) + time.Millisecond, ok
-}
-
-// majorityFree returns when the promises of a majority have run out, by what the voters have
-// answered; a majority has. ok is false if it is not promises that keep them from voting.
-func (s *preVote) majorityFree(majority int) (at Instant, ok bool) {
-	var free []Instant
-	for i, answered := range s.answered {
-		if answered {
-			free = append(free, s.bound[i])
-		}
-	}
-	slices.Sort(free)
-	return free[majority-1], free[majority-1] > 0
 }

@@ -38,7 +38,7 @@ type preVote struct {
 	repeatAt  Instant // when it is sent again to those that have not answered
 	responses []Response
 	answered  []bool
-	bound     []Instant // until when, by its answer, each is bound to another process; 0: it is not
+	bound     []Instant // until when, by its answer, a promise binds each; 0: none does
 	late      bool      // it has failed, and who has not answered may bring the next one forward (C4)
 }
 
@@ -144,7 +144,7 @@ func (m *Machine) preVoted(from Incarnation, v Response) {
 // take takes the answer of a voter that was asked then.
 func (s *preVote) take(i int, v Response, askedAt Instant) {
 	s.responses[i], s.answered[i], s.bound[i] = v, true, 0
-	if !v.Granted && v.Remaining > 0 {
+	if v.Remaining > 0 {
 		s.bound[i] = askedAt + v.Remaining
 	}
 }
