@@ -70,6 +70,12 @@ func (m *Machine) Asks() time.Duration {
 	return m.leaseholder.length.lease
 }
 
+// answersAreMissing reports whether this leaseholder's epoch is so young that a higher candidate
+// may not have had the time to answer (LH8, PR2).
+func (m *Machine) answersAreMissing() bool {
+	return m.now.Boot-m.leaseholder.held.since < m.answerTimeout()
+}
+
 // lapse ends a lease whose promises have run out (LH4).
 func (m *Machine) lapse() {
 	l := &m.leaseholder

@@ -9,7 +9,8 @@ package lease
 //
 // PR2. Under Always, a process may take over that outranks the leaseholder and answers. Under
 // Delayed, it must have done so for the stable time. Under Never, no process may. Of several the
-// leaseholder picks the highest.
+// leaseholder picks the highest, but nobody for T and two heartbeats after its epoch began: a
+// higher one may not have answered yet (LH8), and would take over from the first.
 //
 // PR3. The leaseholder sends TRANSFER. The higher process sends a PREVOTE to the voters. If a
 // majority would support it provided that the leaseholder released (they answer, use its
@@ -65,6 +66,9 @@ func (m *Machine) noteResponse(from Incarnation, v Response) {
 func (m *Machine) preempt() {
 	l := &m.leaseholder
 	if l.held.roster != m.roster { // it seeks an epoch of the new generation first
+		return
+	}
+	if m.answersAreMissing() {
 		return
 	}
 	var highest *Member

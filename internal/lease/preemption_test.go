@@ -89,12 +89,40 @@ func offering(t *testing.T) (*solo, lease.Request) {
 	r.Preemption = lease.Always
 	s := newSolo(t, r, "P2")
 	s.holding()
-	renewal, ok := sent(s.after(101*ms), lease.Renew, "P3")
+	renewal, ok := sent(s.after(401*ms), lease.Renew, "P3")
 	if !ok {
 		t.Fatal("no renewal")
 	}
 	s.response("P3", s.answer(renewal, true))
 	return s, s.sent(lease.Transfer, "P3")
+}
+
+// PR2: a leaseholder that a new epoch made offers its lease to nobody until the highest has had the
+// time to answer: else the lease would climb, and nobody could act at each step.
+func TestTheLeaseDoesNotClimbAtOnce(t *testing.T) {
+	r := rosterOf(5)
+	r.Preemption = lease.Always
+	s := newSolo(t, r, "P3")
+	s.elected()
+	answers := func(name string) {
+		t.Helper()
+		renewal, ok := sent(s.after(101*ms), lease.Renew, name)
+		if !ok {
+			t.Fatalf("%s gets no renewal", name)
+		}
+		out := s.response(name, s.answer(renewal, true))
+		if n := count(out.Requests, lease.Transfer); n > 0 {
+			t.Errorf("%v after its epoch began it offers its lease", s.now-start)
+		}
+	}
+	answers("P4")
+	answers("P4")
+	answers("P5")
+	all := s.after(100 * ms)
+	_, low := sent(all, lease.Transfer, "P4")
+	if _, ok := sent(all, lease.Transfer, "P5"); !ok || low {
+		t.Errorf("P4 and P5 answer: P5 is offered the lease %t, P4 %t", ok, low)
+	}
 }
 
 // PR2: who is offered nothing.
@@ -122,7 +150,7 @@ func TestWhoIsOfferedNothing(t *testing.T) {
 		c.change(r)
 		s := newSolo(t, r, "P2")
 		s.holding()
-		renewal, _ := sent(s.after(101*ms), lease.Renew, c.from)
+		renewal, _ := sent(s.after(401*ms), lease.Renew, c.from)
 		v := s.answer(renewal, true)
 		v.Candidate = c.candidate
 		from := incarnationOf(rosterOf(3), c.from)

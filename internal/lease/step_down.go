@@ -24,7 +24,7 @@ func (m *Machine) SteppingDown() bool { return m.leaseholder.steppingDown != nil
 func (m *Machine) successor() string {
 	l := &m.leaseholder
 	var highest Member
-	if m.now.Boot-l.held.since < m.answerTimeout() {
+	if m.answersAreMissing() {
 		return ""
 	}
 	for _, q := range m.roster.Members {
