@@ -240,7 +240,8 @@ type PreemptionPolicy string
 // The preemption policies. With each of them the coordinator steps down before the other process
 // takes over.
 const (
-	// Always: the process with the higher priority takes over at once.
+	// Always: the process with the higher priority takes over at once, but not in the first moments of
+	// another one's lease (docs/reference/lease.md, PR2).
 	Always PreemptionPolicy = "Always"
 	// Delayed: the process with the higher priority takes over when it has answered for
 	// stableSeconds without interruption.
