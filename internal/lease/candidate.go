@@ -40,6 +40,7 @@ type candidacy struct {
 	noMajority   bool    // the last pre-vote was answered by no majority
 	splits       int     // attempts in a row that were given up (C6)
 	hastened     bool    // it asked the voters again sooner than after T/2 (C8)
+	lost         string  // the leaseholder that a majority did not hear any more last (C6, C8)
 }
 
 // Rests reports whether this process has withdrawn its candidacy for a while (C5, C10, LH4).
@@ -47,7 +48,7 @@ func (m *Machine) Rests() bool { return m.now.Boot < m.candidacy.restsUntil }
 
 // leaseFound forgets what went wrong, because a process holds the lease.
 func (c *candidacy) leaseFound() {
-	c.failures, c.splits, c.waits, c.noMajority = 0, 0, false, false
+	c.failures, c.splits, c.waits, c.noMajority, c.lost = 0, 0, false, false, ""
 }
 
 // driveCandidate begins and continues pre-votes (C1, C8, C9).

@@ -1,6 +1,8 @@
 package lease_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -495,6 +497,40 @@ func TestASplitVote(t *testing.T) {
 	}
 	if took := g.now - begun; took >= lease1 {
 		t.Errorf("somebody acts after %v:\n%s", took, g.out.String())
+	}
+}
+
+// C6, found: the leaseholder of five is gone, two of the others ask for votes in the same
+// millisecond, and each gets two. They know at once that neither can win, for the leaseholder that
+// they have lost will hardly vote; and the higher one asks again at once.
+func TestASplitVoteAfterALeaseholderIsLost(t *testing.T) {
+	g := newPlay(rosterOf(5), false)
+	g.nominate("P5")
+	g.run(2 * lease1)
+	if held, _ := g.holder(); held != "P5" {
+		t.Fatalf("%q holds the lease:\n%s", held, g.out.String())
+	}
+	for _, far := range [][2]string{{"P3", "P1"}, {"P4", "P2"}} {
+		g.latencies[far] = ms / 2
+	}
+	g.part("P3", "P4", true) // as far as P3 knows: so it takes itself for the highest
+	g.cut[[2]string{"P3", "P4"}], g.cut[[2]string{"P4", "P3"}] = false, false
+	g.kill("P5")
+	g.nominate("P3", "P3")
+	g.nominate("P4", "P4", "P1", "P2")
+	split := func() bool { return strings.Count(g.out.String(), "VOTE 1.2 denied") >= 2 }
+	for !split() {
+		if g.now > time.Hour+4*lease1 {
+			t.Fatalf("the votes are never split:\n%s", g.out.String())
+		}
+		g.run(ms / 4)
+	}
+	begun := g.now
+	for len(g.acting()) == 0 && g.now < begun+lease1 {
+		g.run(ms / 4)
+	}
+	if took := g.now - begun; took > 10*ms || !slices.Equal(g.acting(), []string{"P4"}) {
+		t.Errorf("%v act %v after the votes were split:\n%s", g.acting(), took, g.out.String())
 	}
 }
 

@@ -288,6 +288,7 @@ func (m *Machine) leaseholderLost() {
 		m.out.Silent = name
 	}
 	m.follower.forgetLeaseholder()
+	m.candidacy.lost = name
 	m.postponeFallback()
 	if name != "" && name == m.nominated {
 		m.out.Suspect = name

@@ -1,5 +1,7 @@
 package lease
 
+import "cmp"
+
 // C3. If a majority would promise, it asks for votes. The ballot is one above the smallest number
 // such that a majority of those asked have promised no higher ballot of this generation, so that a
 // single voter can push the ballot up by 16 at most. An incarnation asks for no epoch twice,
@@ -13,9 +15,11 @@ package lease
 // left, or L has passed. If any have denied, those that have not answered for 2 T count with them,
 // except those that would have promised by their answer to the pre-vote: the others may be dead,
 // and votes that are split must not be kept from each other for a whole lease; but these run, and
-// have slow disks. In all cases but the first it sends RELEASE, and the next attempt begins with a
-// pre-vote after a random part of T, of 2 T the next time, and so on up to 8 T. If a new roster
-// comes meanwhile it sends RELEASE, too, and tries again at once.
+// have slow disks. The leaseholder that was lost last counts with them at once. In all cases but
+// the first it sends RELEASE, and the next attempt begins with a pre-vote after a random part of T,
+// of 2 T the next time, and so on up to 8 T. But the first time, a process that outranks all those
+// for which voters have denied it asks again at once: two whose votes were split do not wait for
+// each other. If a new roster comes meanwhile it sends RELEASE, too, and tries again at once.
 
 // seek asks for the votes of an epoch with at least this ballot (C3, LH5, LH9). Support is who
 // would promise it, by the pre-vote; nil: there was none, because this process holds the lease.
@@ -139,12 +143,18 @@ func (m *Machine) evaluateVotes() {
 			m.seek(t.nextBallot(), nil)
 		}
 	case t.refused(false), m.now.Boot-t.since >= t.roster.Lease,
-		m.now.Boot-t.since >= splitAfter*m.t && t.split():
+		t.split(m.lostLeaseholder(), m.now.Boot-t.since >= splitAfter*m.t):
 		m.abandonSought()
 	case m.now.Boot >= l.nextRound: // C6
 		l.nextRound = m.now.Boot + m.heartbeat
 		m.requestVotes(t, Vote)
 	}
+}
+
+// lostLeaseholder is the leaseholder that this candidate does not hear any more: it still follows
+// it, or a majority did not hear it either (C8). Empty: none.
+func (m *Machine) lostLeaseholder() string {
+	return cmp.Or(m.follower.leaseholder.Name, m.candidacy.lost)
 }
 
 // take makes this process the leaseholder of the epoch that it sought.
@@ -169,10 +179,15 @@ func (m *Machine) take(t *tally) {
 
 // abandonSought gives up the epoch that is sought (C6).
 func (m *Machine) abandonSought() {
+	c, rival := &m.candidacy, m.leaseholder.sought.rival
 	m.dropSought()
-	m.candidacy.waits = false // else the RELEASE of a rival would cut the random part of T short
-	m.candidacy.retryAt = m.now.Boot + m.random(m.t<<m.candidacy.splits)
-	m.candidacy.splits = min(m.candidacy.splits+1, maxSplits)
+	c.waits = false // else the RELEASE of a rival would cut the random part of T short
+	c.retryAt = m.now.Boot
+	self, _ := m.roster.find(m.self.Name)
+	if c.splits > 0 || rival.Name == "" || !self.outranks(rival) {
+		c.retryAt += m.random(m.t << c.splits)
+	}
+	c.splits = min(c.splits+1, maxSplits)
 }
 
 // dropSought releases the epoch that is sought.

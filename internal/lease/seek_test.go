@@ -45,6 +45,44 @@ func (s *solo) claimAgain(above lease.Epoch) {
 	s.t.Error("it never claims again")
 }
 
+// C6: who outranks all those that kept it from being elected asks again at once, the first time. All
+// others wait for a random time, or they would keep each other from it for ever.
+func TestWhoAsksAgainAtOnce(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		rivals []string // for which P1 and P3 deny
+		atOnce []bool   // at the first and at the second attempt
+	}{
+		{"it outranks them", []string{"P1", "P1"}, []bool{true, false}},
+		{"it does not", []string{"P3", "P3"}, []bool{false, false}},
+		{"it does not outrank one of them", []string{"P1", "P3"}, []bool{false, false}},
+		{"they are bound to nobody", []string{"", ""}, []bool{false, false}},
+		{"they are bound to it", []string{"P2", "P2"}, []bool{false, false}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSolo(t, rosterOf(3), "P2")
+			s.do(lease.Event{Type: lease.Nominated, Process: "P2"})
+			ask, asked := s.sent(lease.PreVote, "P1"), true
+			for attempt, want := range c.atOnce {
+				for !asked {
+					ask, asked = sent(s.after(10*ms), lease.PreVote, "P1")
+				}
+				s.response("P1", s.answer(ask, true))
+				p := s.sent(lease.Vote, "P1")
+				for i, q := range []string{"P1", "P3"} {
+					v := s.answer(p, false)
+					v.Highest, v.Holder, v.Remaining = p.Epoch, c.rivals[i], lease1
+					s.response(q, v)
+				}
+				s.sent(lease.Release, "P1")
+				if ask, asked = sent(s.out.Requests, lease.PreVote, "P1"); asked != want {
+					t.Errorf("attempt %d: it asks again at once: %t", attempt+1, asked)
+				}
+			}
+		})
+	}
+}
+
 // The same for one that has not promised itself: nothing but its own count keeps it from claiming
 // an epoch twice.
 func TestNoEpochIsSoughtTwice(t *testing.T) {

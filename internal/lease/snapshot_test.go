@@ -125,6 +125,7 @@ func (s *snapshot) candidacy(m *Machine) {
 	p := &c.preVote
 	s.number(int64(p.purpose), int64(c.failures), int64(c.splits))
 	s.flags(c.waits, c.noMajority, c.ballotsSpent, c.hastened)
+	s.name(c.lost)
 	s.due(c.releasedAt + m.t)
 	s.delay(c.retryAt)
 	s.delay(c.restsUntil)
@@ -213,6 +214,7 @@ func (s *snapshot) tally(t *tally) {
 		s.due(t.promised[i])
 		s.number(t.highest[i])
 	}
+	s.name(t.rival.Name)
 	s.flags(t.denied...)
 	s.flags(t.support...)
 	rounds := t.rounds // where a round stands among them makes no difference
@@ -260,8 +262,8 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		of     any
 		fields int
 	}{
-		{Machine{}, 20}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 11}, {preVote{},
-			11}, {leaseholder{}, 10}, {tally{}, 12}, {steppingDown{}, 4},
+		{Machine{}, 20}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 12}, {preVote{},
+			11}, {leaseholder{}, 10}, {tally{}, 13}, {steppingDown{}, 4},
 		{peer{}, 7}, {follower{}, 19}, {length{}, 11}, {renewal{}, 6},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {

@@ -19,6 +19,7 @@ type tally struct {
 	denied   []bool    // whose last response was a denial
 	support  []bool    // who would have promised, by the pre-vote
 	highest  []int64   // the ballot that each denial was for; 0: denied for another reason
+	rival    Member    // the highest process that a voter was bound to when it denied
 	rounds   [32]round // the newest rounds, to know when the request of a response was sent
 	deadline Instant   // until when a majority has promised the epoch (LH2); 0 if none has
 	renewed  Instant   // when the newest request was sent that a majority has granted; 0: none
@@ -107,6 +108,9 @@ func (t *tally) count(from Incarnation, v Response, now Instant) (gap time.Durat
 		return 0
 	}
 	t.denied[i], t.highest[i] = !v.Granted, 0
+	if q, ok := t.roster.find(v.Holder); ok && !v.Granted && q.outranks(t.rival) {
+		t.rival = q
+	}
 	switch {
 	case v.Granted:
 		t.promised[i] = max(t.promised[i], r.sent+Window(r.lease))
@@ -153,14 +157,15 @@ func (t *tally) refused(ballotsOnly bool) bool {
 }
 
 // split reports whether no majority is left without those that have neither answered nor supported
-// this process before (C6). A majority has supported it, so somebody has denied.
-func (t *tally) split() bool {
+// this process before (C6): the leaseholder that was lost last, and after a while all of them. A
+// majority has supported it, so somebody has denied.
+func (t *tally) split(lost string, after bool) bool {
 	denied, silent := 0, 0
 	for i, q := range t.roster.Members {
 		switch {
 		case t.denied[i]:
 			denied++
-		case q.Voter && t.promised[i] == 0 && !t.support[i]:
+		case q.Voter && t.promised[i] == 0 && !t.support[i] && (after || q.Name == lost):
 			silent++
 		}
 	}
