@@ -23,7 +23,8 @@ type job struct {
 	mu      sync.Mutex
 	cancel  context.CancelCauseFunc
 	until   time.Duration // the deadline of the permission, as a reading of the clock
-	end     time.Duration // when the context ends unless the agent sends a later deadline
+	renewed time.Duration // when the lease was last renewed, by the agent's clock
+	end     time.Duration // when the context ends unless the agent renews the lease
 	over    error         // why the context has ended; nil while it has not
 	closing bool          // the session is closed when the work has returned
 	gone    bool          // the work has returned
@@ -36,10 +37,10 @@ type job struct {
 
 const (
 	// restShare and leastRest say how much of a permission is left when the work's context ends: a
-	// quarter, and 10 ms at least. The agent sends a fresh permission when a third of the last one
-	// has passed, or before: it may be late by another five twelfths (34 ms of 82) before the context
-	// ends, and then the work has a quarter (20 ms of 82) to notice. Timers of a machine that is busy
-	// are milliseconds late.
+	// quarter of what was left when the agent last said that the lease was renewed, and 10 ms at
+	// least. The agent says it when a third of the last permission has passed, or before: it may be
+	// late by another five twelfths (34 ms of 82) before the context ends, and then the work has a
+	// quarter (20 ms of 82) to notice. Timers of a machine that is busy are milliseconds late.
 	restShare = 4
 	leastRest = 10 * time.Millisecond
 )
@@ -68,6 +69,7 @@ func newJob(ctx context.Context, p Permission, shut context.CancelFunc) (*job, e
 		shut:     shut,
 		alarm:    alarm,
 		until:    p.until,
+		renewed:  p.renewed,
 		end:      end,
 		returned: make(chan struct{}),
 		watched:  make(chan struct{}),
@@ -133,11 +135,12 @@ func (j *job) result() outcome {
 	return o
 }
 
-// extend takes a fresh permission. One that comes after the context has ended changes nothing. One
-// whose deadline is not later counts, too: after an election the first permission is as long as the
-// longest lease, and its deadline stays promised while the leaseholder renews shorter ones, or an
-// edit of the group has made the longest one shorter. The agent says that it is there, and less and
-// less of the permission is left for noticing that it is not.
+// extend takes a fresh permission. One that comes after the context has ended changes nothing, nor
+// does one of a lease that was not renewed since the last: the agent reaches no majority. One whose
+// deadline is not later counts if the lease was renewed: after an election the first permission is
+// as long as the longest lease, and its deadline stays promised while the leaseholder renews
+// shorter ones, or an edit of the group has made the longest one shorter. Then less and less of the
+// permission is left for noticing that it is renewed no more.
 func (j *job) extend(p Permission) {
 	now := j.check()
 	j.mu.Lock()
@@ -145,8 +148,10 @@ func (j *job) extend(p Permission) {
 	if j.over != nil {
 		return
 	}
-	j.until = max(j.until, p.until)
-	j.end = max(j.end, endOf(j.until, now))
+	if p.until > j.until || p.renewed > j.renewed {
+		j.until, j.renewed = max(j.until, p.until), max(j.renewed, p.renewed)
+		j.end = max(j.end, endOf(j.until, now))
+	}
 	if err := j.alarm.Set(j.end); err != nil {
 		j.finish(noAlarm(err))
 	}

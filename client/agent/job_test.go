@@ -54,6 +54,7 @@ func TestTheWorkGoesOnWhileLeasesShrink(t *testing.T) {
 			for range 3 { // as the agent does, after a third of what is left
 				now := reading(t)
 				pass(t, now+(j.until-now)/3)
+				again.renewed = now
 				j.extend(again)
 			}
 			if j.over != nil {
@@ -67,6 +68,22 @@ func TestTheWorkGoesOnWhileLeasesShrink(t *testing.T) {
 				t.Errorf("it has ended: %v", context.Cause(j.ctx))
 			}
 		})
+	}
+}
+
+// A leaseholder that reaches no majority repeats what it may do until the deadline, and tells of
+// what it sees meanwhile. The work keeps its quarter.
+func TestTheWorkKeepsItsQuarterWithoutAMajority(t *testing.T) {
+	j := quiet(t, 2*time.Second)
+	end := j.end
+	again := Permission{View: View{Epoch: 7}, Granted: true, until: j.until, renewed: j.renewed}
+	for range 3 {
+		now := reading(t)
+		pass(t, now+(j.until-now)/3)
+		j.extend(again)
+	}
+	if j.end != end {
+		t.Errorf("the context ends %v before the deadline, and was to end %v before", j.until-j.end, j.until-end)
 	}
 }
 

@@ -27,8 +27,9 @@ type Permission struct {
 	// because a wall clock can be set. It is zero if there is no deadline.
 	Deadline time.Time
 
-	until  time.Duration // the deadline as a reading of boottime.Now; 0 if there is none
-	length time.Duration // how long before that the agent sent it
+	until   time.Duration // the deadline as a reading of boottime.Now; 0 if there is none
+	length  time.Duration // how long before that the agent sent it
+	renewed time.Duration // when the lease was last renewed, by the agent's clock
 	// the session that sent it, nil if MayAct asked; closing it gives the permission up
 	session context.Context
 }
@@ -61,6 +62,7 @@ type answerJSON struct {
 	MayAct                      bool      `json:"mayAct"`
 	Deadline                    time.Time `json:"deadline"`
 	DeadlineBoottimeNanoseconds int64     `json:"deadlineBoottimeNanoseconds"`
+	RenewedBoottimeNanoseconds  int64     `json:"renewedBoottimeNanoseconds"`
 	RemainingMilliseconds       int64     `json:"remainingMilliseconds"`
 }
 
@@ -84,7 +86,7 @@ func permission(data []byte, made span) (Permission, error) {
 		a.RemainingMilliseconds == 0) {
 		return p, nil
 	}
-	p.length = a.remaining()
+	p.length, p.renewed = a.remaining(), time.Duration(a.RenewedBoottimeNanoseconds)
 	var err error
 	if p.until, err = a.deadline(made, p.length); err != nil {
 		return Permission{}, err

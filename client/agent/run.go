@@ -26,13 +26,14 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 // and opens the next one after each, until ctx ends or work returns of its own accord.
 //
 // The context of work ends, and with it whatever derives from it, when the agent revokes the
-// permission or is gone, when the agent has not renewed it and a quarter of it (10 ms at least) is
-// left, and when ctx ends. Work has that quarter to stop: it must return soon, and must not begin
-// anything once its context has ended. After a pause of the process or of the machine, the
-// context's Err returns an error at once, even before Done is closed: it compares the clock at each
-// call. Check it right before each effect. The process may still be paused between that check and
-// the effect. Where that matters, the resource must check the epoch: it is in the context, where
-// package fence finds it.
+// permission or is gone, when the lease is not renewed, and when ctx ends. A lease is not renewed
+// if the agent stands still or reaches no majority; then the context ends when a quarter is left of
+// what was left when the agent last said that it was renewed, and 10 ms at least. Work has that
+// quarter to stop: it must return soon, and must not begin anything once its context has ended.
+// After a pause of the process or of the machine, the context's Err returns an error at once, even
+// before Done is closed: it compares the clock at each call. Check it right before each effect. The
+// process may still be paused between that check and the effect. Where that matters, the resource
+// must check the epoch: it is in the context, where package fence finds it.
 //
 // When its context has ended and work has returned, Run closes the session: what the permission had
 // left is given back, so that the successor need not wait for it. Then Run opens the next session.

@@ -26,6 +26,9 @@ type permissionJSON struct {
 	Deadline *time.Time `json:"deadline,omitempty"`
 	// DeadlineBoottime is the deadline on CLOCK_BOOTTIME of this machine, which nobody can set.
 	DeadlineBoottime int64 `json:"deadlineBoottimeNanoseconds,omitempty"`
+	// Renewed is when the agent sent the newest renewal that a majority has granted, on the same
+	// clock.
+	Renewed int64 `json:"renewedBoottimeNanoseconds,omitempty"`
 	// Remaining is for apps that cannot read that clock. It counts from when the request was sent.
 	Remaining int64 `json:"remainingMilliseconds,omitempty"`
 }
@@ -137,6 +140,7 @@ func (a appAPI) permission(use func() (lease.Permission, bool)) permissionJSON {
 		MayAct:           true,
 		Deadline:         &deadline,
 		DeadlineBoottime: int64(granted.Deadline),
+		Renewed:          int64(granted.Renewed),
 		Remaining:        remaining.Milliseconds(),
 	}
 }

@@ -270,7 +270,7 @@ func TestNoRevocationIsSkipped(t *testing.T) {
 func TestAStuckAgentDoesNotCoordinate(t *testing.T) {
 	now := time.Hour
 	l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: now} }))
-	l.grant(lease.Permission{Epoch: 7, Deadline: now + time.Second})
+	l.grant(lease.Permission{Epoch: 7, Deadline: now + time.Second, Renewed: now - time.Second})
 	api := appAPI{views: NewViews(), ledger: l}
 	api.views.publish(View{
 		Name:        "p1",
@@ -280,7 +280,7 @@ func TestAStuckAgentDoesNotCoordinate(t *testing.T) {
 	})
 	now += 900 * time.Millisecond
 	if c, may := api.coordinator(), api.permission(l.Use); c.Name != "p1" || !may.MayAct || may.Remaining != 100 ||
-		may.DeadlineBoottime != int64(time.Hour+time.Second) {
+		may.DeadlineBoottime != int64(time.Hour+time.Second) || may.Renewed != int64(time.Hour-time.Second) {
 		t.Errorf("before the deadline it says %+v, %+v", c, may)
 	}
 	now += 100 * time.Millisecond

@@ -62,6 +62,15 @@ func (m *Machine) Permission() (e Epoch, deadline Instant, ok bool) {
 	return held.epoch, held.deadline, true
 }
 
+// Renewed returns when the newest request for the lease was sent that a majority has granted (LH1);
+// 0: it holds none.
+func (m *Machine) Renewed() Instant {
+	if m.leaseholder.held == nil {
+		return 0
+	}
+	return m.leaseholder.held.renewed
+}
+
 // Asks returns how long a lease this process asks for (LH10); 0: it holds none.
 func (m *Machine) Asks() time.Duration {
 	if m.leaseholder.held == nil {

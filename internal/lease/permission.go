@@ -7,6 +7,9 @@ import "time"
 type Permission struct {
 	Epoch    Epoch
 	Deadline Instant
+	// Renewed is when the newest request was sent that a majority has granted. It moves on also
+	// while the deadline stands still because the lease has become shorter.
+	Renewed Instant
 }
 
 // valid reports whether the permission permits anything at an instant. It ends at its deadline, not

@@ -155,7 +155,11 @@ func (n *Node) permit() {
 	if !ok {
 		return
 	}
-	n.ready.Permission = lease.Permission{Epoch: epoch, Deadline: deadline}
+	n.ready.Permission = lease.Permission{
+		Epoch:    epoch,
+		Deadline: deadline,
+		Renewed:  n.lease.Renewed(),
+	}
 	if epoch != n.holds {
 		n.holds = epoch
 		n.note(Note{

@@ -81,6 +81,22 @@ func TestUnhealthyApp(t *testing.T) {
 	}
 }
 
+// The app is told when a majority has granted the newest renewal, so that it knows whether the lease
+// is renewed; also while its deadline stands still.
+func TestTheAppIsToldOfRenewals(t *testing.T) {
+	p := start(t, "P3", newRoster(true))
+	p.hold()
+	voted := p.ledger.Granted().Renewed
+	p.pass(100 * ms)
+	if got := p.ledger.Granted().Renewed; got != voted {
+		t.Errorf("nobody has granted it, and it counts from %v, not from %v", got, voted)
+	}
+	p.grant("P1")
+	if got := p.ledger.Granted().Renewed; got <= voted {
+		t.Errorf("a majority has granted it, and it counts from %v", got)
+	}
+}
+
 // LH6: an app whose only knowledge of its permission is a session that it closes is not waited for.
 func TestSessionIsNotWaitedFor(t *testing.T) {
 	p := start(t, "P3", newRoster(true))

@@ -132,6 +132,7 @@ func (a *Agent) answer() (body map[string]any, length time.Duration) {
 		body["name"], body["priority"], body["epoch"], body["mayAct"] = "a-0", 3, a.epoch, true
 		body["deadline"] = time.Now().Add(a.length)
 		body["deadlineBoottimeNanoseconds"] = int64(now + a.length)
+		body["renewedBoottimeNanoseconds"] = int64(now)
 		body["remainingMilliseconds"] = a.length.Milliseconds()
 		return body, a.length
 	}
