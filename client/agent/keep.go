@@ -21,7 +21,9 @@ func (c *Client) KeepSession(ctx context.Context, fn func(Permission)) error {
 			progress = true
 			fn(p)
 		})
-		c.report(err)
+		if ctx.Err() == nil { // else it is over
+			c.report(err)
+		}
 		return progress
 	})
 }

@@ -18,7 +18,9 @@ func (c *Client) Watch(ctx context.Context, fn func(View)) error {
 		if progress {
 			fn(View{})
 		}
-		c.report(err)
+		if ctx.Err() == nil { // else it is over
+			c.report(err)
+		}
 		return progress
 	})
 }

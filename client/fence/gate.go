@@ -63,7 +63,7 @@ func (g *Gate) Seen() agent.Epoch {
 }
 
 // Close waits for the effects under way, refuses all others, and lets another process open the
-// file.
+// file. A second Close returns at once.
 func (g *Gate) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
