@@ -176,6 +176,23 @@ func TestALateFailure(t *testing.T) {
 	}
 }
 
+// What has been written may be written again, with a newer signature of the roster. If that fails,
+// nothing that was said is taken back: the lease goes on, and it is tried again.
+func TestAWriteThatIsDoneAgainFails(t *testing.T) {
+	p := start(t, "P3", newRoster(true))
+	p.hold()
+	p.carryOut(p.node.Advance(p.clocks(), p.disk.Number, errDisk))
+	if _, ok := p.ledger.Use(p.now); !ok {
+		t.Fatalf("it gives its lease up: %s", p.did())
+	}
+	number := p.disk.Number
+	p.until("it tries again", func() bool { p.grant("P1"); return p.disk.Number > number })
+	p.request("P2", lease.Vote, 1)
+	if did := p.did(); !strings.Contains(did, "VOTE 1.1 granted false") {
+		t.Errorf("it does not answer: %s", did)
+	}
+}
+
 // V11: a disk that stands still has at most 64 writes under way. The next one holds all that
 // changed meanwhile.
 func TestWritesUnderWayAreBounded(t *testing.T) {
