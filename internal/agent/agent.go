@@ -259,11 +259,14 @@ func (a *agent) health() {
 
 // told brings the node what the app relies on, and whether it has a session.
 func (a *agent) told() {
-	a.step(node.Event{
+	a.readClocks() // before the ledger: a certificate that has ended revokes what is told until then
+	e := node.Event{
 		Type:     node.Told,
+		Now:      a.now,
 		Until:    a.Ledger.told(),
 		Deserted: a.Ledger.deserted(),
-	})
+	}
+	a.carryOut(a.node.Step(e))
 }
 
 // step brings the node an event, and carries out what it says.
