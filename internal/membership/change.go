@@ -29,6 +29,7 @@ type voter struct {
 	connected bool      // it reports to this manager, does not leave, and supports the level in force
 	missing   time.Time // when its pod was or will be gone or hanging, or it began to leave (MC6)
 	lost      time.Time // from when on it is not expected to come back (MC7)
+	expires   time.Time // when that its certificates have expired will prove its end (MC5)
 }
 
 // reports reports whether the voter is connected to this manager, with the state directory that the
@@ -157,8 +158,8 @@ func (s *situation) pending() int {
 }
 
 // later returns after what time something changes without an event: a voter counts as ended, or has
-// ended for long enough; a pod counts as hanging; a voter is not expected back any more; a newcomer
-// has been connected for long enough. Zero is never.
+// ended for long enough; its certificates have expired; a pod counts as hanging; a voter is not
+// expected back any more; a newcomer has been connected for long enough. Zero is never.
 func (s *situation) later() (again time.Duration) {
 	for i := range s.joined {
 		_, there := elapsed(s.joined[i].since, s.wait, s.now)
@@ -172,7 +173,8 @@ func (s *situation) later() (again time.Duration) {
 		}
 		_, missing := elapsed(v.missing, 0, s.now)
 		_, lost := elapsed(v.lost, 0, s.now)
-		again = sooner(again, sooner(ends, sooner(missing, lost)))
+		_, expires := elapsed(v.expires, 0, s.now)
+		again = sooner(again, sooner(sooner(ends, expires), sooner(missing, lost)))
 	}
 	return again
 }

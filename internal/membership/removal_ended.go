@@ -36,6 +36,9 @@ const (
 	// LeavesWithin is how long an agent that leaves may go on answering the others (5 s), with room
 	// to spare.
 	LeavesWithin = 7 * time.Second
+	// clocksAgain is after how long clocks that differed are compared again, if a voter's end may
+	// be known by them.
+	clocksAgain = time.Minute
 )
 
 // proof is since when a voter counts as ended. Its zero value is no proof.
@@ -77,6 +80,21 @@ func (v *voter) hasEnded(now time.Time) bool {
 
 func (v *voter) certificatesExpired(f *Facts) bool {
 	return !v.GoneSince.IsZero() && f.ClockAgrees && f.Now.Sub(v.GoneSince) > CertificatesEnd
+}
+
+// certificatesExpire returns when a voter's certificates will have expired if its pod stays gone;
+// while the clocks differ, when they are compared again. Zero: its pod is there, or its end is
+// known.
+func (v *voter) certificatesExpire(f *Facts) time.Time {
+	switch {
+	case v.pod != nil || !v.end.at.IsZero():
+		return time.Time{}
+	case !f.ClockAgrees:
+		return f.Now.Add(clocksAgain)
+	default:
+		since := heldSince(true, v.GoneSince, f.Now.Truncate(time.Second)) // as it is recorded
+		return since.Add(CertificatesEnd + 1)
+	}
 }
 
 // hasOtherState reports whether the voter's pod reports another state directory.

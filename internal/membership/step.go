@@ -194,7 +194,7 @@ func (g *group) findVoters() {
 	}
 }
 
-// judgeVoters finds who is connected, missing or lost (MC6, MC7).
+// judgeVoters finds who is connected, missing or lost (MC6, MC7), and whose certificates expire.
 func (g *group) judgeVoters() {
 	leaderless := leaderless(g.voters)
 	for i := range g.voters {
@@ -203,5 +203,6 @@ func (g *group) judgeVoters() {
 		v.connected = v.reports() && !leaves && supports(v.report.Rules, g.level)
 		v.missing = missingFrom(v.pod, leaves, g.Now)
 		v.lost = v.lostFrom(leaderless, g.Begun)
+		v.expires = v.certificatesExpire(g.Facts)
 	}
 }

@@ -176,6 +176,34 @@ func TestAlternatingStateDirectory(t *testing.T) {
 	}
 }
 
+// The pods of all voters are gone, and nothing proves that they have ended. Time alone does, and the
+// group is looked at again then.
+func TestALostGroupWaitsForItsCertificates(t *testing.T) {
+	s := voting(3)
+	s.loses(0, 0).loses(1, 0).loses(2, 0)
+	s.drop(0)
+	for passes := 0; s.voters() != ""; passes++ {
+		d := s.pass()
+		if passes > 10 || d.Again == 0 && s.voters() != "" {
+			t.Fatalf("after %d passes voters are %q, and the next one is in %v", passes, s.voters(), d.Again)
+		}
+		s.later(d.Again)
+	}
+}
+
+// While the clocks differ, nobody's end is known by them. They are compared again.
+func TestClocksAreComparedAgain(t *testing.T) {
+	s := voting(3)
+	s.loses(1, 0).loses(2, 0)
+	s.drop(2)
+	s.later(time.Hour)
+	s.ClockAgrees = false
+	s.pass()
+	if d := s.pass(); d.Again != clocksAgain {
+		t.Errorf("the next pass is in %v, want %v", d.Again, clocksAgain)
+	}
+}
+
 // A pod that is gone is recorded with the time, without a new roster for the agents.
 func TestGonePodIsRecorded(t *testing.T) {
 	s := voting(3)
