@@ -83,15 +83,20 @@ func (t *TrustBundle) Reconcile(ctx context.Context,
 		return reconcile.Result{}, nil
 	}
 	wanted, err := t.wanted(ctx, request.Namespace)
-	if err != nil || !wanted {
+	if err != nil {
 		return reconcile.Result{}, err
 	}
+	if !wanted {
+		t.Problems.note(request.Namespace, "")
+		return reconcile.Result{}, nil
+	}
 	err = t.apply(ctx, request.NamespacedName, found, writes, *bundle)
-	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return reconcile.Result{}, nil // nobody will need it
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) { // nobody will need it
+		t.Problems.note(request.Namespace, "")
+		return reconcile.Result{}, nil
 	}
 	if !apierrors.IsConflict(err) { // it has changed meanwhile: the next pass tries again
-		t.Problems.note(request.Namespace, unrepaired(request.Namespace, err))
+		t.Problems.failed(request.Namespace, err, time.Now())
 	}
 	return reconcile.Result{}, err
 }

@@ -4,20 +4,25 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/controllers/retry"
 )
 
 // TrustProblems are the namespaces whose ConfigMap does not hold the CA bundle, because it cannot
 // be written. Safe for concurrent use.
 type TrustProblems struct {
 	mu       sync.Mutex
-	all      map[string]string // by namespace, in a sentence
+	all      map[string]string    // by namespace, in a sentence
+	failing  map[string]time.Time // since when the last writes have failed, by namespace
 	onChange func(namespace string)
 }
 
 // NewTrustProblems returns no problems.
-func NewTrustProblems() *TrustProblems { return &TrustProblems{all: map[string]string{}} }
+func NewTrustProblems() *TrustProblems {
+	return &TrustProblems{all: map[string]string{}, failing: map[string]time.Time{}}
+}
 
 // In returns what is wrong in a namespace, and what to do, in a sentence; empty: nothing.
 func (p *TrustProblems) In(namespace string) string {
@@ -34,12 +39,35 @@ func (p *TrustProblems) OnChange(call func(namespace string)) {
 	p.onChange = call
 }
 
+// transient is for how long writes may fail that the API server does not refuse for good: it is
+// busy, or away for a moment. Then no person is called.
+const transient = 5 * time.Second
+
+// failed takes down that the ConfigMap of a namespace could not be written; if the error is nil,
+// that it was.
+func (p *TrustProblems) failed(namespace string, err error, now time.Time) {
+	if err != nil && retry.Refused(err) == "" {
+		p.mu.Lock()
+		since, found := p.failing[namespace]
+		if !found {
+			since = now
+			p.failing[namespace] = now
+		}
+		p.mu.Unlock()
+		if now.Sub(since) < transient {
+			return
+		}
+	}
+	p.note(namespace, unrepaired(namespace, err))
+}
+
 // note takes down what is wrong in a namespace; empty: nothing.
 func (p *TrustProblems) note(namespace, problem string) {
 	p.mu.Lock()
 	changed, call := p.all[namespace] != problem, p.onChange
 	if problem == "" {
 		delete(p.all, namespace)
+		delete(p.failing, namespace)
 	} else {
 		p.all[namespace] = problem
 	}

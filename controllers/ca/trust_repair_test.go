@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 var configMaps = schema.GroupResource{Resource: "configmaps"}
@@ -26,6 +28,7 @@ var configMaps = schema.GroupResource{Resource: "configmaps"}
 // is written.
 type workshop struct {
 	found  *corev1.ConfigMap
+	empty  bool             // it has no group any more
 	refuse map[string]error // of writes, by verb
 	writes []string
 }
@@ -43,7 +46,7 @@ func (w *workshop) bundle() *TrustBundle {
 			return nil
 		},
 		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
-			if groups, ok := list.(*v1.ElectionGroupList); ok {
+			if groups, ok := list.(*v1.ElectionGroupList); ok && !w.empty {
 				groups.Items = make([]v1.ElectionGroup, 1)
 			}
 			return nil
@@ -135,4 +138,43 @@ func TestHowADamagedBundleIsMended(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An API server that is busy, or away for a moment, is no problem of the namespace; one that fails
+// for longer is. What is wrong in a namespace is forgotten with its last group.
+func TestAMomentOfTroubleIsNotTold(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		w := &workshop{
+			found:  &corev1.ConfigMap{Data: map[string]string{v1.TrustKey: "forged"}},
+			refuse: map[string]error{"apply": apierrors.NewInternalError(errors.New("etcd is away"))},
+		}
+		b := w.bundle()
+		b.Distribute([]byte("the bundle"))
+		request := reconcile.Request{
+			NamespacedName: types.NamespacedName{Namespace: "shop", Name: v1.TrustConfigMap},
+		}
+		pass := func() (told bool) {
+			_, _ = b.Reconcile(t.Context(), request)
+			return b.Problems.In("shop") != ""
+		}
+		if pass() {
+			t.Error("it is told at once")
+		}
+		time.Sleep(transient - 1)
+		if pass() {
+			t.Error("it is told too soon")
+		}
+		time.Sleep(time.Nanosecond)
+		if !pass() {
+			t.Error("it is never told")
+		}
+		w.empty = true
+		if pass() {
+			t.Error("the namespace has no group any more, and a problem all the same")
+		}
+		w.empty = false
+		if pass() {
+			t.Error("the next group of the namespace begins with the problem of the last")
+		}
+	})
 }

@@ -1,4 +1,5 @@
-// Package retry says when a pass of a controller that has failed is made again.
+// Package retry says when a pass of a controller that has failed is made again, and which write
+// fails for good.
 package retry
 
 import (
