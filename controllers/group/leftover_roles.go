@@ -15,10 +15,10 @@ import (
 	"github.com/podesta-dev/podesta/internal/backoff"
 )
 
-// LeftoverRoles takes the role label off pods without a group, once, when the manager begins to
-// lead. A pod that leaves its group while a manager leads loses the label by the watch; one that
-// left while none did is not watched any more, and would be routed to by whoever selects the label
-// alone.
+// LeftoverRoles takes the role label off pods without a group when the manager begins to lead, and
+// once more a minute later. A pod that leaves its group while a manager leads loses the label by
+// the watch; one that left while none did, or before the first pass over its group, is not known
+// any more, and would be routed to by whoever selects the label alone.
 type LeftoverRoles struct {
 	Client client.Client
 	Live   client.Reader // asks the API server: the cache holds pods of groups only
@@ -30,24 +30,37 @@ type LeftoverRoles struct {
 const (
 	retryLeftovers       = 5 * time.Second
 	retryLeftoversAtMost = 5 * time.Minute
+	// secondSweep is when the second one comes: by then each group has had a pass.
+	secondSweep = time.Minute
 )
 
 // NeedLeaderElection has only the leading manager write.
 func (*LeftoverRoles) NeedLeaderElection() bool { return true }
 
-// Start sweeps until it has succeeded, or ctx ends.
+// Start sweeps until it has succeeded twice, or ctx ends.
 func (l *LeftoverRoles) Start(ctx context.Context) error {
+	l.untilDone(ctx)
+	select {
+	case <-ctx.Done():
+	case <-time.After(secondSweep):
+		l.untilDone(ctx)
+	}
+	return nil
+}
+
+// untilDone sweeps until it has succeeded, or ctx ends.
+func (l *LeftoverRoles) untilDone(ctx context.Context) {
 	for failures := 1; ; failures++ {
 		err := l.sweep(ctx)
 		if err == nil || ctx.Err() != nil {
-			return nil
+			return
 		}
 		again := backoff.Ceiling(retryLeftovers, retryLeftoversAtMost, failures)
 		l.Logger.Warn("pods that left their group may keep the role label", "error", err,
 			"retryIn", again)
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-time.After(again):
 		}
 	}
