@@ -2,6 +2,7 @@ package group
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,17 +54,17 @@ func (r *Reconciler) apply(ctx context.Context, o observation,
 		if apierrors.IsConflict(err) {
 			return next, o.debounce, nil
 		} else if err != nil {
-			return next, 0, fmt.Errorf("publish the status: %w", err)
+			d.role.set = nil // but nobody keeps the label who is not to have it
+			_, ofRole := r.applyRole(ctx, d.role, o.now, &next)
+			return next, 0, errors.Join(fmt.Errorf("publish the status: %w", err), ofRole)
 		}
 	}
-	if err := r.applyRole(ctx, d.role, o.now, &next); err != nil {
+	ofRole, errRole := r.applyRole(ctx, d.role, o.now, &next)
+	ofService, errService := r.applyService(ctx, o, d.service, &next)
+	if err := errors.Join(errRole, errService); err != nil {
 		return next, 0, err
 	}
-	soon, err := r.applyService(ctx, o, d.service, &next)
-	if err != nil {
-		return next, 0, err
-	}
-	if soon {
+	if ofRole || ofService {
 		return next, sooner(d.again, o.debounce), nil
 	}
 	return next, d.again, nil
@@ -98,7 +99,8 @@ func (r *Reconciler) publishStatus(ctx context.Context, o observation, d statusD
 		if err != nil {
 			return err
 		}
-		next.wrote(d.status, version)
+		status.Roster = o.published.Roster
+		next.wrote(status, version)
 		r.record(o.group, d.events)
 	}
 	next.showing, next.statusAt = true, o.now

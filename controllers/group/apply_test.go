@@ -222,7 +222,7 @@ func TestTheRoleLabelMoves(t *testing.T) {
 	s.labels.pods = map[types.UID]string{"old": "p-1"}
 	d := decideRole(s.observation, "p-1")
 	next := state{labels: d.labels}
-	if err := r.applyRole(t.Context(), d, s.now, &next); err != nil {
+	if _, err := r.applyRole(t.Context(), d, s.now, &next); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{
@@ -249,7 +249,7 @@ func TestNoPodHasTheLabelForAMoment(t *testing.T) {
 		r, w := writing(t, s)
 		took := func(ctx context.Context) (time.Duration, error) {
 			d, begun := decideRole(s.observation, "p-1"), time.Now()
-			err := r.applyRole(ctx, d, s.now, &state{labels: d.labels})
+			_, err := r.applyRole(ctx, d, s.now, &state{labels: d.labels})
 			return time.Since(begun), err
 		}
 		if d, err := took(t.Context()); d != 0 || err != nil {

@@ -20,6 +20,7 @@ type findings struct {
 	lagging   int            // connected processes that do not use the persisted roster yet
 	step      rosterDecision // what was decided about the roster
 	service   seenService
+	label     string // what the API server refuses about the role label; empty: nothing
 	trust     string // why new agents may not know the manager
 	version   string // of this manager
 	rules     int32  // the newest rules level that it supports
@@ -184,6 +185,11 @@ func stalledCondition(f findings) metav1.Condition {
 		return condition(kind, metav1.ConditionTrue, "NoCandidate",
 			"every process has priority 0, so none can become the coordinator. Give at least one "+
 				"a higher priority in spec.processes or spec.priority")
+	case f.label != "":
+		return condition(kind, metav1.ConditionTrue, "RoleLabelRefused",
+			"%s. So the group's Service may lead to nobody, or to a former coordinator. Change "+
+				"what refuses it (a policy for pods). The manager tries again every %v", f.label,
+			retryRefused)
 	case service != nil:
 		return *service
 	default:

@@ -2,6 +2,7 @@ package group
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -124,8 +125,12 @@ func (r *Reconciler) groupDeleted(ctx context.Context, key types.NamespacedName)
 	r.Sightings.Forget(key.Namespace, key.Name, func(string) bool { return false })
 	r.endedPods.prune(key, nil)
 	r.Metrics.groupDeleted(key)
-	if err := r.applyRole(ctx, d, r.Now(), &state{labels: d.labels}); err != nil {
+	left := state{labels: d.labels}
+	if _, err := r.applyRole(ctx, d, r.Now(), &left); err != nil {
 		return err
+	}
+	for pod, refused := range left.labels.refused {
+		return fmt.Errorf("take the role label off the pod with UID %s: %s", pod, refused.message)
 	}
 	date := r.date()
 	if date.IsZero() {

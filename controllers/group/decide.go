@@ -49,7 +49,7 @@ func decide(o observation) decision {
 	status := decideStatus(o, d.roster)
 	d.status = &status
 	d.again = sooner(status.recheck, d.again)
-	d.role = decideRole(o, coordinatorName(status.status))
+	d.role = status.role
 	d.service = decideService(o)
 	return withinBudget(o, d)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // factsOf translates an observation into what the rules of voters know, apart from what an operator
-// confirms (see forgetRequest).
+// asks for (see forgetRequest, stepDownRequest and adoptRequest).
 func factsOf(o observation) *membership.Facts {
 	settings := settingsOf(o.group)
 	settings.AppHealth = roster.AppHealth{} // elections do not need it, so it makes no generation
@@ -29,7 +29,6 @@ func factsOf(o observation) *membership.Facts {
 		Roster:      rosterFrom(o.published.Roster),
 		After:       o.after,
 		Held:        rosterShown(o.held),
-		Adopt:       adoptRequest(o.group),
 		Begun:       o.begun,
 		Inherited:   o.inherited,
 	}

@@ -13,11 +13,11 @@ var (
 	degradedReasons = []string{
 		"ProcessesCrashed", "ViewsDiffer", reasonAgentMissing, "ProcessesUnknown",
 		reasonRulesUnsupported, reasonTrustNotRestored, reasonForgetIgnored,
-		reasonStepDownIgnored, reasonWitnessRefused, reasonWitnessWanted,
+		reasonStepDownIgnored, reasonAdoptIgnored, reasonWitnessRefused, reasonWitnessWanted,
 	}
 	stalledReasons = []string{
 		"StatusSetBack", "ManagerOutdated", "ManagerTooNew", "TooManyProcesses", "MajorityLost",
-		"NoCandidate", "ServiceNameTaken", "ServiceRefused",
+		"NoCandidate", "RoleLabelRefused", "ServiceNameTaken", "ServiceRefused",
 	}
 )
 

@@ -88,7 +88,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 		version:   r.Version,
 		rules:     r.Rules,
 	}
-	if o.service, err = r.observeService(ctx, group, last.refusal); err != nil {
+	if o.service, err = r.observeService(ctx, group, last, now); err != nil {
 		return observation{}, err
 	}
 	if held, ok := r.Rosters.Held(key.Namespace, key.Name); ok && held.GroupUID == string(group.UID) {
@@ -120,15 +120,14 @@ func about(group types.UID, r roster.Report) roster.Report {
 		return r
 	}
 	return roster.Report{
-		StateID:     r.StateID,
-		GroupUID:    r.GroupUID,
-		Generation:  r.Generation,
-		Incarnation: r.Incarnation,
-		Electing:    true,
-		Withdrawn:   r.Withdrawn,
-		Leaving:     r.Leaving,
-		Version:     r.Version,
-		Rules:       r.Rules,
+		StateID:    r.StateID,
+		GroupUID:   r.GroupUID,
+		Generation: r.Generation,
+		Electing:   true,
+		Withdrawn:  r.Withdrawn,
+		Leaving:    r.Leaving,
+		Version:    r.Version,
+		Rules:      r.Rules,
 	}
 }
 

@@ -15,6 +15,7 @@ const (
 	reasonTrustNotRestored = "TrustNotRestored"
 	reasonForgetIgnored    = "ForgetIgnored"
 	reasonStepDownIgnored  = "StepDownIgnored"
+	reasonAdoptIgnored     = "AdoptIgnored"
 )
 
 // problem is one thing that is wrong with a group.
@@ -57,6 +58,9 @@ func problems(f findings) []problem {
 	}
 	if f.step.stepDownIgnored != "" {
 		all = append(all, problem{reasonStepDownIgnored, f.step.stepDownIgnored})
+	}
+	if f.step.adoptIgnored != "" {
+		all = append(all, problem{reasonAdoptIgnored, f.step.adoptIgnored})
 	}
 	if message := refusedWitnesses(f); message != "" {
 		all = append(all, problem{reasonWitnessRefused, message})

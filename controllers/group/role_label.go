@@ -22,20 +22,33 @@ type roleWrite struct {
 
 // roleLabels are the pods that carry the role label.
 type roleLabels struct {
-	writes map[types.UID]roleWrite // that the cache does not show yet
-	pods   map[types.UID]string    // by name; of the group, or gone from it with the label
+	writes  map[types.UID]roleWrite // that the cache does not show yet
+	pods    map[types.UID]string    // by name; of the group, or gone from it with the label
+	refused map[types.UID]refusal   // writes that the API server refuses, and that are wanted
 }
 
 // roleDecision is which pods lose the role label, and which one gets it.
 type roleDecision struct {
-	labels roleLabels // before that
-	remove []byuid.Pod
-	set    *byuid.Pod
+	labels  roleLabels // before that
+	remove  []unlabelling
+	set     *byuid.Pod
+	refused string // why a pod has the label, or has it not; empty: none was refused
+}
+
+// unlabelling is a pod that loses the role label.
+type unlabelling struct {
+	byuid.Pod
+
+	inGroup bool // no other pod gets the label before
 }
 
 // observedLabels returns which pods carry the role label now, as far as this manager knows.
 func observedLabels(o observation) roleLabels {
-	l := roleLabels{writes: map[types.UID]roleWrite{}, pods: map[types.UID]string{}}
+	l := roleLabels{
+		writes:  map[types.UID]roleWrite{},
+		pods:    map[types.UID]string{},
+		refused: maps.Clone(o.labels.refused),
+	}
 	maps.Copy(l.pods, o.labels.pods)
 	for _, pod := range o.pods {
 		has := pod.Labels[v1.RoleLabel] == v1.RoleCoordinator
@@ -51,28 +64,46 @@ func observedLabels(o observation) roleLabels {
 	return l
 }
 
-// decideRole moves the role label to the coordinator's pod; an empty coordinator is nobody.
+// decideRole moves the role label to the coordinator's pod; an empty coordinator is nobody. What
+// the API server refused lately is not tried again yet.
 func decideRole(o observation, coordinator string) roleDecision {
 	d := roleDecision{labels: observedLabels(o)}
+	d.labels.refused = map[types.UID]refusal{}
+	stays := false // on a pod of the group
 	for _, uid := range slices.Sorted(maps.Keys(d.labels.pods)) {
 		name := d.labels.pods[uid]
 		inGroup := slices.ContainsFunc(o.pods, func(pod *corev1.Pod) bool { return pod.UID == uid })
-		if name != coordinator ||
-			!inGroup { // a pod that left the group with the label is not watched any more
-			d.remove = append(d.remove,
-				byuid.Pod{
-					Namespace: o.group.Namespace,
-					Name:      name,
-					UID:       uid,
-				})
+		// a pod that left the group with the label is not watched any more
+		if name == coordinator && inGroup {
+			continue
 		}
+		if d.refusedLately(o, uid, "take label %s off pod %s", name) {
+			stays = stays || inGroup
+			continue
+		}
+		pod := byuid.Pod{Namespace: o.group.Namespace, Name: name, UID: uid}
+		d.remove = append(d.remove, unlabelling{pod, inGroup})
 	}
 	for _, pod := range o.pods {
-		if _, has := d.labels.pods[pod.UID]; !has && pod.Name == coordinator {
+		if _, has := d.labels.pods[pod.UID]; !has && pod.Name == coordinator && !stays &&
+			!d.refusedLately(o, pod.UID, "put label %s on pod %s", pod.Name) {
 			d.set = new(byuid.PodOf(pod))
 		}
 	}
 	return d
+}
+
+// refusedLately reports whether the write to a pod was refused so lately that it is not tried again
+// yet; and it notes for people what was refused.
+func (d *roleDecision) refusedLately(o observation, pod types.UID, what, name string) bool {
+	refused, found := o.labels.refused[pod]
+	if !found {
+		return false
+	}
+	d.labels.refused[pod] = refused
+	d.refused = fmt.Sprintf("the API server refuses to "+what+": %s", v1.RoleLabel, name,
+		refused.message)
+	return refused.lately(o.now)
 }
 
 // withoutLabel is how long no pod has the label when it moves. Kubernetes' controller for endpoints
@@ -83,43 +114,69 @@ const withoutLabel = 20 * time.Millisecond
 
 // applyRole takes the role label off every pod but the coordinator's, then puts it on the
 // coordinator's. So there may be a moment without the label, never one with two. A pod that is
-// gone, or has been replaced, is left out: the watch brings the news.
+// gone, or has been replaced, is left out: the watch brings the news. It reports whether what the
+// API server refuses is news, which the status is to tell.
 func (r *Reconciler) applyRole(ctx context.Context, d roleDecision, now time.Time,
-	next *state) error {
-	left := false
+	next *state) (news bool, err error) {
+	left, stays := false, false
 	for _, pod := range d.remove {
-		version, err := byuid.RemoveLabel(ctx, r.Client, pod, v1.RoleLabel, roleOwner)
-		if err != nil {
-			return fmt.Errorf("take the role label off pod %s: %w", pod.Name, err)
+		version, err := byuid.RemoveLabel(ctx, r.Client, pod.Pod, v1.RoleLabel, roleOwner)
+		if message := refusedFor(err); message != "" {
+			news = next.labels.refuse(pod.UID, message, now) || news
+			stays = stays || pod.inGroup
+			continue
+		} else if err != nil {
+			return news, fmt.Errorf("take the role label off pod %s: %w", pod.Name, err)
 		}
+		news = next.labels.accept(pod.UID) || news
 		delete(next.labels.pods, pod.UID)
 		if version != "" {
 			left = true
 			next.labels.writes[pod.UID] = roleWrite{coordinator: false, version: version}
 		}
 	}
-	if d.set == nil {
-		return nil
+	if d.set == nil || stays {
+		return news, nil
 	}
 	if left {
 		select {
 		case <-time.After(withoutLabel):
 		case <-ctx.Done():
-			return ctx.Err()
+			return news, ctx.Err()
 		}
 	}
 	next.writes.spend(now)
 	version, err := byuid.SetLabel(ctx, r.Client, *d.set, v1.RoleLabel, v1.RoleCoordinator,
 		roleOwner)
-	switch {
+	switch message := refusedFor(err); {
 	case byuid.Replaced(err):
-		return nil
+		return news, nil
+	case message != "":
+		return next.labels.refuse(d.set.UID, message, now) || news, nil
 	case err != nil:
-		return fmt.Errorf("put the role label on pod %s: %w", d.set.Name, err)
+		return news, fmt.Errorf("put the role label on pod %s: %w", d.set.Name, err)
 	}
+	news = next.labels.accept(d.set.UID) || news
 	next.labels.pods[d.set.UID] = d.set.Name
 	if version != "" {
 		next.labels.writes[d.set.UID] = roleWrite{coordinator: true, version: version}
 	}
-	return nil
+	return news, nil
+}
+
+// refuse notes that the API server refuses a write to a pod, and reports whether that is news.
+func (l *roleLabels) refuse(pod types.UID, message string, now time.Time) (news bool) {
+	news = l.refused[pod].message != message
+	if l.refused == nil {
+		l.refused = map[types.UID]refusal{}
+	}
+	l.refused[pod] = refusal{message: message, at: now}
+	return news
+}
+
+// accept notes that the API server took a write to a pod, and reports whether that is news.
+func (l *roleLabels) accept(pod types.UID) (news bool) {
+	_, news = l.refused[pod]
+	delete(l.refused, pod)
+	return news
 }

@@ -41,9 +41,8 @@ type rosterDecision struct {
 	unsupported int32
 	// again is when time alone would change the roster; zero: it takes an event.
 	again time.Duration
-	// forgetIgnored is why a request to forget voters was not read, and stepDownIgnored why one to
-	// step down was not; empty if it was.
-	forgetIgnored, stepDownIgnored string
+	// Why a request to forget voters, to step down or to adopt a roster was not read; empty if it was.
+	forgetIgnored, stepDownIgnored, adoptIgnored string
 }
 
 // linkPort is the name of the container port on which an agent listens for its peers, if it is not
@@ -53,10 +52,10 @@ const linkPort = "podesta-link"
 // decideRoster applies the rules of voters (internal/membership).
 func decideRoster(o observation) rosterDecision {
 	facts := factsOf(o)
-	var ignored string
+	var ignored, noStepDown, notAdopted string
 	facts.Forget, ignored = forgetRequest(o.group, newestGeneration(o.membership.Roster(),
 		facts.Roster))
-	var noStepDown string
+	facts.Adopt, notAdopted = adoptRequest(o.group)
 	if facts.StepDown, noStepDown = stepDownRequest(o.group); awaitsCoordinator(facts) {
 		facts.Coordinator = knownCoordinator(o)
 	}
@@ -71,6 +70,7 @@ func decideRoster(o observation) rosterDecision {
 		again:           decided.Again,
 		forgetIgnored:   ignored,
 		stepDownIgnored: noStepDown,
+		adoptIgnored:    notAdopted,
 	}
 	if decided.SetBack > 0 {
 		d.setBack = &v1.SetBackStatus{Newest: decided.SetBack}

@@ -13,22 +13,25 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// serviceRetry is after how long it is tried again whether a Service's name is free, or whether the
-// API server accepts what it refused: no watch tells of Services that are not the group's.
-const serviceRetry = 30 * time.Second
-
 // seenService is what there is of the Service that a group asks for.
 type seenService struct {
 	ours    *corev1.Service // the group's own; nil: there is none
 	foreign string          // who owns the Service of that name; empty: nobody else does
 	refused refusal         // of what the present spec asks for
+	lookup  lookup
 }
 
-// refusal is that the API server has refused a group's Service; zero: it has not.
-type refusal struct {
-	message    string
-	at         time.Time
-	generation int64 // of the group
+// lookup is what the API server said of a Service's name that the cache knows no Service of. It
+// counts for a while: a group whose processes come and go has ten passes a second.
+type lookup struct {
+	at         time.Time // zero: it was not asked
+	generation int64     // of the group
+	foreign    string    // who owns the Service; empty: there was none
+}
+
+// counts reports whether the API server need not be asked again yet.
+func (l lookup) counts(group *v1.ElectionGroup, now time.Time) bool {
+	return !l.at.IsZero() && l.generation == group.Generation && now.Sub(l.at) < retryRefused
 }
 
 // serviceDecision is what is to be done about a group's Service; zero: nothing.
@@ -51,8 +54,8 @@ func decideService(o observation) serviceDecision {
 	case o.service.foreign != "":
 		return serviceDecision{}
 	}
-	wanted, refused := serviceOf(o.group), o.service.refused
-	if refused.message != "" && o.now.Sub(refused.at) < serviceRetry {
+	wanted := serviceOf(o.group)
+	if o.service.refused.lately(o.now) {
 		return serviceDecision{}
 	}
 	if ours == nil {
@@ -125,7 +128,7 @@ func serviceCondition(group *v1.ElectionGroup, seen seenService) *metav1.Conditi
 		c = condition(v1.ConditionStalled, metav1.ConditionTrue, "ServiceRefused",
 			"the API server refuses Service %s: %s. Change spec.service, or what refuses it (a "+
 				"quota or a policy). The manager tries again every %v", name,
-			seen.refused.message, serviceRetry)
+			seen.refused.message, retryRefused)
 	default:
 		return nil
 	}

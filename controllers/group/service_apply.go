@@ -2,8 +2,8 @@ package group
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,18 +21,24 @@ import (
 const absentVersion = "1"
 
 // observeService reads the Service that a group asks for. The cache only holds Services that carry
-// the group's label; so the API server is asked whether another one has the name, as long as the
-// group has none.
-func (r *Reconciler) observeService(ctx context.Context, group *v1.ElectionGroup,
-	last refusal) (seenService, error) {
+// the group's label; so the API server is asked whether another one has the name, now and then as
+// long as the group has none.
+func (r *Reconciler) observeService(ctx context.Context, group *v1.ElectionGroup, last state,
+	now time.Time) (seenService, error) {
 	seen := seenService{}
-	if last.generation == group.Generation {
-		seen.refused = last
+	if last.refusal.generation == group.Generation {
+		seen.refused = last.refusal
 	}
 	key := client.ObjectKey{Namespace: group.Namespace, Name: serviceName(group)}
 	service := &corev1.Service{}
 	err := r.Client.Get(ctx, key, service)
 	if apierrors.IsNotFound(err) && group.Spec.Service != nil {
+		if last.lookup.counts(group, now) {
+			seen.lookup = last.lookup
+			seen.foreign = last.lookup.foreign
+			return seen, nil
+		}
+		seen.lookup = lookup{at: now, generation: group.Generation}
 		err = r.Live.Get(ctx, key, service)
 	}
 	switch {
@@ -40,9 +46,10 @@ func (r *Reconciler) observeService(ctx context.Context, group *v1.ElectionGroup
 	case err != nil:
 		return seen, fmt.Errorf("read Service %s: %w", key.Name, err)
 	case metav1.IsControlledBy(service, group):
-		seen.ours = service
+		seen.ours, seen.lookup = service, lookup{}
 	default:
 		seen.foreign = ownerOf(service)
+		seen.lookup.foreign = seen.foreign
 	}
 	return seen, nil
 }
@@ -53,6 +60,7 @@ func (r *Reconciler) observeService(ctx context.Context, group *v1.ElectionGroup
 func (r *Reconciler) applyService(ctx context.Context, o observation, d serviceDecision,
 	next *state) (soon bool, err error) {
 	refused := o.refusal.message != ""
+	next.lookup = o.service.lookup
 	switch {
 	case d.err != nil:
 		return false, d.err
@@ -72,7 +80,11 @@ func (r *Reconciler) applyService(ctx context.Context, o observation, d serviceD
 		d.apply.WithResourceVersion(absentVersion)
 	}
 	err = r.Client.Apply(ctx, d.apply, serviceOwner, client.ForceOwnership)
-	switch message := refusedFor(err); {
+	message := refusedFor(err)
+	if message == "" {
+		next.lookup = lookup{} // there is a Service now, or may be
+	}
+	switch {
 	case message != "":
 		soon = o.refusal.message != message
 		next.refusal = refusal{
@@ -90,16 +102,4 @@ func (r *Reconciler) applyService(ctx context.Context, o observation, d serviceD
 	}
 	next.refusal = refusal{}
 	return refused, nil
-}
-
-// refusedFor returns the message of an API server that will refuse the same again until a user
-// acts; empty if it need not.
-func refusedFor(err error) string {
-	status := apierrors.APIStatus(nil)
-	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
-		!errors.As(err, &status) ||
-		!apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
-		return ""
-	}
-	return status.Status().Message
 }

@@ -34,8 +34,8 @@ func TestServiceStep(t *testing.T) {
 		{"somebody else's there", true, seenService{foreign: "theirs"}, "nothing"},
 		{"ours there, nothing applied to it", true, seenService{ours: ours}, "apply to this very one"},
 		{"ours on its way out", true, seenService{ours: going}, "nothing"},
-		{"refused a moment ago", true, seenService{refused: refusal{message: "no", at: noon.Add(-serviceRetry + 1)}}, "nothing"},
-		{"refused a while ago", true, seenService{refused: refusal{message: "no", at: noon.Add(-serviceRetry)}}, "make"},
+		{"refused a moment ago", true, seenService{refused: refusal{message: "no", at: noon.Add(-retryRefused + 1)}}, "nothing"},
+		{"refused a while ago", true, seenService{refused: refusal{message: "no", at: noon.Add(-retryRefused)}}, "make"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newScene(0)
@@ -74,7 +74,7 @@ func TestServiceTroubleIsTold(t *testing.T) {
 		v := decideStatus(s.observation, decideRoster(s.observation))
 		want := "Ready=False/" + reason + " CoordinatorElected=True/Elected Degraded=False/AllWell Reconciling=False/" + reason +
 			" Stalled=True/" + reason
-		if got := conditionsIn(v); got != want || v.recheck != serviceRetry {
+		if got := conditionsIn(v); got != want || v.recheck != retryRefused {
 			t.Errorf("got  %s, again in %v\nwant %s, again in %v", got, v.recheck, want,
 				30*time.Second)
 		}

@@ -91,14 +91,19 @@ func rosterShown(r *roster.Roster) *membership.Roster {
 }
 
 // adoptRequest returns what the group's annotation asks for; nothing if there is none, or it cannot
-// be read.
-func adoptRequest(group *v1.ElectionGroup) membership.AdoptRequest {
+// be read. Then ignored says so, and what to do.
+func adoptRequest(group *v1.ElectionGroup) (request membership.AdoptRequest, ignored string) {
 	var asked v1.AdoptRequest
 	value, found := group.Annotations[v1.AdoptAnnotation]
-	if !found || len(value) > maxAdopt || json.Unmarshal([]byte(value), &asked) != nil {
-		return membership.AdoptRequest{}
+	switch {
+	case !found:
+		return request, ""
+	case len(value) > maxAdopt || json.Unmarshal([]byte(value), &asked) != nil:
+		return request, fmt.Sprintf("the annotation %s is ignored: it is not a request. Remove it "+
+			"(kubectl annotate eg %s -n %s %s-), and let kubectl election adopt write it",
+			v1.AdoptAnnotation, group.Name, group.Namespace, v1.AdoptAnnotation)
 	}
-	return membership.AdoptRequest{Generation: asked.Generation, Newest: asked.Newest}
+	return membership.AdoptRequest{Generation: asked.Generation, Newest: asked.Newest}, ""
 }
 
 // maxAdopt is the length of the longest annotation that is read, in bytes: two numbers fit.

@@ -129,3 +129,48 @@ func TestARosterOfAnotherGroupObjectIsNotHeld(t *testing.T) {
 		}
 	}
 }
+
+// A request to adopt a roster that cannot be read asks for nothing, and is told once.
+func TestARequestToAdoptThatCannotBeReadIsToldOnce(t *testing.T) {
+	group := annotated("")
+	for name, value := range map[string]string{
+		"no JSON":  "yes",
+		"too long": `{"generation":7,"newest":8}` + strings.Repeat(" ", maxAdopt),
+	} {
+		group.Annotations = map[string]string{v1.AdoptAnnotation: value}
+		request, ignored := adoptRequest(group)
+		if request.Generation != 0 || len(ignored) > longestNote ||
+			!strings.Contains(ignored, "kubectl annotate eg scheduler -n shop podesta.dev/adopt-") {
+			t.Errorf("%s: generation %d is asked for: %q", name, request.Generation, ignored)
+		}
+	}
+	group.Annotations = map[string]string{v1.AdoptAnnotation: `{"generation":7,"newest":8}`}
+	if request, ignored := adoptRequest(group); request.Generation != 7 || request.Newest != 8 || ignored != "" {
+		t.Errorf("%+v is asked for: %q", request, ignored)
+	}
+	s := voting(3)
+	s.group.Annotations = map[string]string{v1.AdoptAnnotation: "yes"}
+	toldOnce(t, s, reasonAdoptIgnored, "is ignored")
+}
+
+// The roster that agents use differs from the one in the status until one is adopted. That is no
+// reason to write the same status again.
+func TestAStatusThatWasSetBackIsWrittenOnce(t *testing.T) {
+	s := voting(3)
+	s.setBack()
+	r, w := writing(t, s)
+	s.later(time.Minute)
+	for range 3 {
+		s.applies(t, r)
+		s.later(setBackWithin)
+	}
+	written := 0
+	for _, what := range w.all {
+		if strings.HasPrefix(what, string(statusOwner)) {
+			written++
+		}
+	}
+	if written != 1 {
+		t.Errorf("it was written %d times: %q", written, w.all)
+	}
+}

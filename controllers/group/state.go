@@ -26,6 +26,7 @@ type state struct {
 	statusAt time.Time // when it last did
 	epoch    int64     // the highest that was published
 	refusal  refusal   // of the group's Service
+	lookup   lookup    // of the Service's name
 
 	// What was written last, because the cache may not show it yet.
 	written        v1.ElectionGroupStatus
@@ -47,8 +48,9 @@ func (s *state) generation() int64 {
 func (s state) next(d decision) state {
 	s.membership, s.setBackSince = d.membership, d.setBackSince
 	s.labels = roleLabels{
-		writes: maps.Clone(d.role.labels.writes),
-		pods:   maps.Clone(d.role.labels.pods),
+		writes:  maps.Clone(d.role.labels.writes),
+		pods:    maps.Clone(d.role.labels.pods),
+		refused: maps.Clone(d.role.labels.refused),
 	}
 	if s.writes.bucket == nil {
 		s.writes = newWriteBudget()

@@ -17,6 +17,7 @@ type statusDecision struct {
 	degraded []string       // the reasons of all problems; condition Degraded has the gravest only
 	events   []notification // told when the status was written
 	recheck  time.Duration  // when time alone would change the status; zero: never
+	role     roleDecision
 }
 
 // holdStatus returns for how long the published status is to stay as it is. A group that no manager
@@ -79,6 +80,7 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 			SetBack:            step.setBack,
 		},
 		recheck: chosen.recheck,
+		role:    decideRole(o, chosen.name),
 	}
 	if voters := len(votersIn(o.published.Roster)); guarded(o.group) && voters > 0 {
 		d.status.ToleratedFailures = new(
@@ -100,6 +102,7 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 		lagging:   lagging(all, o),
 		step:      step,
 		service:   o.service,
+		label:     d.role.refused,
 		trust:     o.trust,
 		version:   o.version,
 		rules:     o.rules,
@@ -109,13 +112,18 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 		d.degraded = append(d.degraded, p.reason)
 	}
 	if serviceCondition(o.group, o.service) != nil {
-		d.recheck = sooner(d.recheck, serviceRetry)
+		asked := slices.MaxFunc([]time.Time{o.service.refused.at, o.service.lookup.at}, time.Time.Compare)
+		d.recheck = sooner(d.recheck, nextTry(asked, o.now))
+	}
+	for _, refused := range d.role.labels.refused {
+		d.recheck = sooner(d.recheck, nextTry(refused.at, o.now))
 	}
 	d.events = slices.Concat(statusEvents(o.published, d.status),
 		agentEvents(o.published, d.status, missingAgents(f)),
 		problemEvents(o.published, problem{reasonTrustNotRestored, o.trust},
 			problem{reasonForgetIgnored, step.forgetIgnored},
 			problem{reasonStepDownIgnored, step.stepDownIgnored},
+			problem{reasonAdoptIgnored, step.adoptIgnored},
 			problem{reasonWitnessRefused, refusedWitnesses(f)}))
 	return d
 }

@@ -86,8 +86,7 @@ func (r *Reconciler) podHandler() handler.EventHandler {
 			of(e.ObjectOld, q)
 			of(e.ObjectNew, q)
 		},
-		DeleteFunc:  func(_ context.Context, e event.DeleteEvent, q queue) { of(e.Object, q) },
-		GenericFunc: func(_ context.Context, e event.GenericEvent, q queue) { of(e.Object, q) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { of(e.Object, q) },
 	}
 }
 

@@ -73,7 +73,9 @@ func withinBudget(o observation, d decision) decision {
 	return d
 }
 
-// changed reports whether a status differs from the published one, so that it is written.
+// changed reports whether a status differs from the published one, so that it is written. Its
+// roster is written apart.
 func changed(is, published v1.ElectionGroupStatus) bool {
+	is.Roster, published.Roster = nil, nil
 	return !equality.Semantic.DeepEqual(is, published)
 }

@@ -97,6 +97,9 @@ var reasons = map[string]map[string]advice{
 		"StepDownIgnored": {
 			do: "Remove the annotation, as the message says, and use kubectl election step-down.",
 		},
+		"AdoptIgnored": {
+			do: "Remove the annotation, as the message says, and use kubectl election adopt.",
+		},
 		"WitnessRefused": {do: "Delete the workload that the message names."},
 		"WitnessWanted": {
 			do: "Add a witness, on a node of its own (docs/guides/two-replicas.md): kubectl election " +
@@ -123,6 +126,10 @@ var reasons = map[string]map[string]advice{
 		"NoCandidate": {
 			do: "Give a process a priority above 0: kubectl edit eg GROUP -n NAMESPACE. If only " +
 				"witnesses run, start the group's other pods.",
+		},
+		"RoleLabelRefused": {
+			means: "Elections continue. The group's Service may lead to nobody, or to a former coordinator.",
+			do:    "What the message says: docs/guides/routing.md.",
 		},
 		"ServiceNameTaken": {
 			means: "Elections continue.",

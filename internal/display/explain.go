@@ -190,7 +190,8 @@ func (s *subject) preempts() string {
 	}
 	switch v1.PreemptionPolicy(s.preemption.Policy) {
 	case v1.Always:
-		return "Preemption is Always: a higher candidate takes over at once."
+		return "Preemption is Always: a higher candidate takes over at once, but not in the first " +
+			"moments of a lease."
 	case v1.Never:
 		return "Preemption is Never: the coordinator stays until it fails or leaves."
 	case v1.Delayed:

@@ -63,8 +63,8 @@ func (s *subject) state() (State, string) {
 // reason that is not known, it may be so.
 func keepsFromElecting(stalled string) bool {
 	switch stalled {
-	case "StatusSetBack", "ManagerOutdated", "ManagerTooNew", "TooManyProcesses", "ServiceNameTaken",
-		"ServiceRefused":
+	case "StatusSetBack", "ManagerOutdated", "ManagerTooNew", "TooManyProcesses", "RoleLabelRefused",
+		"ServiceNameTaken", "ServiceRefused":
 		return false
 	default:
 		return true

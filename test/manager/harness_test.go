@@ -103,7 +103,8 @@ func (w *writes) events(namespace, reason string) (some []string) {
 // reasonIn finds the reason in an event, in whatever encoding it is sent.
 func reasonIn(event []byte) string {
 	for _, reason := range []string{"CoordinatorElected", "CoordinatorLost", "ProcessCrashed", "ProcessRecovered",
-		"RosterChanged", "VotersChanged", "VotersForgotten", "AgentMissing", "MajorityLost", "ServiceNameTaken", "ServiceRefused"} {
+		"RosterChanged", "VotersChanged", "VotersForgotten", "AgentMissing", "MajorityLost", "RoleLabelRefused",
+		"ServiceNameTaken", "ServiceRefused"} {
 		if bytes.Contains(event, []byte(reason)) {
 			return reason
 		}

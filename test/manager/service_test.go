@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	admission "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -225,5 +226,56 @@ func TestRefusedService(t *testing.T) {
 	}
 	ask(t, namespace, served(webPort))
 	keeps(t, namespace, "the Service", func(s *corev1.Service) bool { return s != nil })
+	sees(t, namespace, "no complaint", func(g *v1.ElectionGroup) bool { return conditionOf(g, v1.ConditionStalled) == metav1.ConditionFalse })
+}
+
+// refuseLabel has a policy of the cluster refuse the role label of a pod.
+func refuseLabel(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	policy := &admission.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "labels-of-" + pod.Namespace},
+		Spec: admission.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admission.MatchResources{ResourceRules: []admission.NamedRuleWithOperations{{
+				RuleWithOperations: admission.RuleWithOperations{
+					Operations: []admission.OperationType{admission.Update},
+					Rule: admission.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"},
+						Resources: []string{"pods"}}}}}},
+			Validations: []admission.Validation{{
+				Expression: "object.metadata.name != '" + pod.Name + "' || !has(object.metadata.labels) || " +
+					"!('podesta.dev/role' in object.metadata.labels)",
+				Message: "labels are immutable here"}}}}
+	binding := &admission.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: policy.Name},
+		Spec: admission.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName:        policy.Name,
+			ValidationActions: []admission.ValidationAction{admission.Deny},
+			MatchResources: &admission.MatchResources{NamespaceSelector: &metav1.LabelSelector{
+				MatchLabels: map[string]string{corev1.LabelMetadataName: pod.Namespace}}}}}
+	for _, o := range []client.Object{policy, binding} {
+		must(t, kube.Create(bg, o))
+		t.Cleanup(func() { must(t, client.IgnoreNotFound(kube.Delete(bg, o))) })
+	}
+	eventually(t, "the policy to hold", func() bool {
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"podesta.dev/role":"coordinator"}}}`))
+		return kube.Patch(bg, pod.DeepCopy(), patch, client.DryRunAll) != nil
+	})
+}
+
+// A policy of the cluster keeps the role label from the coordinator's pod. The status tells, and the
+// Service is made all the same. Another pod that coordinates gets the label.
+func TestRefusedRoleLabel(t *testing.T) {
+	m := startManager(t, "")
+	namespace, p := three(t, m)
+	refuseLabel(t, p[1].Pod)
+	elect("scheduler-1/1/1", p[1], []*process{p[0], p[2]})
+	seen := sees(t, namespace, "the refusal", stalledBy("RoleLabelRefused"))
+	if c := conditionOf(seen[len(seen)-1], v1.ConditionCoordinatorElected); c != metav1.ConditionTrue {
+		t.Errorf("CoordinatorElected is %s", c)
+	}
+	unlabelled(t, namespace)
+	ask(t, namespace, served(webPort))
+	keeps(t, namespace, "the Service", func(s *corev1.Service) bool { return s != nil })
+	elect("scheduler-2/2/1", p[2], p[:2])
+	labelled(t, namespace, "scheduler-2")
 	sees(t, namespace, "no complaint", func(g *v1.ElectionGroup) bool { return conditionOf(g, v1.ConditionStalled) == metav1.ConditionFalse })
 }
