@@ -253,8 +253,8 @@ const (
 // Preemption determines when a process takes over from a running coordinator that has a lower
 // priority.
 type Preemption struct {
-	// policy is Always (take over at once), Delayed (take over after stableSeconds without
-	// interruption) or Never.
+	// policy is Always (take over at once, but not in the first moments of a lease), Delayed (take
+	// over after stableSeconds without interruption) or Never.
 	// +optional
 	// +default="Delayed"
 	Policy PreemptionPolicy `json:"policy,omitempty"`

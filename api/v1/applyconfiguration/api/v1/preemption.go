@@ -12,8 +12,8 @@ import (
 // Preemption determines when a process takes over from a running coordinator that has a lower
 // priority.
 type PreemptionApplyConfiguration struct {
-	// policy is Always (take over at once), Delayed (take over after stableSeconds without
-	// interruption) or Never.
+	// policy is Always (take over at once, but not in the first moments of a lease), Delayed (take
+	// over after stableSeconds without interruption) or Never.
 	Policy *apiv1.PreemptionPolicy `json:"policy,omitempty"`
 	// stableSeconds is how long, under policy Delayed, a process must have answered without
 	// interruption before it takes over. The delay keeps a process that fails repeatedly from
