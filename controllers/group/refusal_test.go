@@ -88,14 +88,17 @@ func TestALabelThatStays(t *testing.T) {
 		"on a pod that has left the group": {true, []string{"unlabel p-0", "label p-2 of uid-2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(3).sees("p-2", 1, 2).published()
+			s := newScene(3).sees("p-2", 1, 2)
+			s.statusAt = s.now
+			r, w := writing(t, s)
+			s.applies(t, r) // the roster
+			s.later(time.Minute)
 			if test.left {
 				s.pods = s.pods[1:]
 				s.labels.pods = map[types.UID]string{"uid-0": "p-0"}
 			} else {
 				s.pods[0].Labels = map[string]string{v1.RoleLabel: v1.RoleCoordinator}
 			}
-			r, w := writing(t, s)
 			w.refuse = refusing("unlabel p-0")
 			s.applies(t, r)
 			s.later(s.debounce)
