@@ -162,8 +162,9 @@ install-tools:
 	@$(INSTALL) helm.sh/helm/v3/cmd/helm version >/dev/null
 
 generate-tools:
-	@echo "tools: controller-gen and the protobuf plugin"
+	@echo "tools: controller-gen, crd-ref-docs and the protobuf plugin"
 	@$(TOOL) controller-gen --version >/dev/null
+	@$(TOOL) crd-ref-docs --help >/dev/null 2>&1
 	@$(TOOL) protoc-gen-go --version >/dev/null
 
 lint-tool:
@@ -207,12 +208,19 @@ clean: ## Remove bin/. The caches of Go and of the control plane stay.
 
 PROTO     := internal/transport/linkpb/link.proto internal/roster/rosterpb/roster.proto
 GENERATED := api/v1 config/crd/bases config/rbac/role.yaml config/inject config/samples/pods.yaml config/samples/two_replicas.yaml config/grafana \
-  $(dir $(PROTO)) client/internal/durable dist $(CHART)/files
+  $(dir $(PROTO)) client/internal/durable dist $(CHART)/files docs/reference/api.md
 
 .PHONY: generate
-generate: ## Regenerate deep copies, apply configurations, CRDs, RBAC, protobuf code and dist.
+generate: ## Regenerate deep copies, apply configurations, CRDs, their reference, RBAC, protobuf code and dist.
 	@echo "generate: deep copies, apply configurations and CRDs from api/v1"
 	@$(TOOL) controller-gen object applyconfiguration crd paths=./api/v1 output:crd:dir=config/crd/bases
+	@echo "generate: docs/reference/api.md from api/v1"
+	@mkdir -p bin
+	@$(TOOL) crd-ref-docs --source-path=api/v1 --config=hack/tools/api-reference.yaml --renderer=markdown \
+	  --log-level=ERROR --output-path=bin/api.md
+	@{ printf '# The API: every field of ElectionGroup\n\n<!-- Made from api/v1 by make generate; do not edit. -->\n'; \
+	  sed -e 1d -e 's/ *<br \/> *|/ |/g' -e 's/Optional: \\{\\}/optional/g' -e 's/Required: \\{\\}/required/g' bin/api.md; \
+	  } >docs/reference/api.md
 	@echo "generate: config/rbac/role.yaml from the markers in controllers"
 	@$(TOOL) controller-gen rbac:roleName=podesta-manager paths=./controllers/... output:rbac:dir=config/rbac
 	@echo "generate: config/inject and config/samples from internal/inject"
