@@ -115,6 +115,7 @@ func (r *Reconciler) groupDeleted(ctx context.Context, key types.NamespacedName)
 	gone := &v1.ElectionGroup{}
 	gone.Namespace = key.Namespace
 	last, _ := r.states.get(key)
+	last.labels.refused = nil // what was refused is tried again
 	d := decideRole(observation{
 		state: state{labels: last.labels},
 		group: gone,

@@ -173,6 +173,33 @@ func TestRolesOfADeletedGroup(t *testing.T) {
 	}
 }
 
+// A group is deleted whose pod a policy keeps from losing the label. It is tried until the policy
+// lets it go.
+func TestARefusedRoleOfADeletedGroup(t *testing.T) {
+	s := newScene(1)
+	s.pods[0].Labels = map[string]string{v1.RoleLabel: v1.RoleCoordinator}
+	r := reading(t, s)
+	w := &writes{refuse: refusing("unlabel p-0")}
+	r.Client = vanished{readable{scene: s}, w.client()}
+	r.states.put(keyIn("g"), state{labels: roleLabels{
+		pods:    map[types.UID]string{"uid-0": "p-0"},
+		refused: map[types.UID]refusal{"uid-0": {message: "no", at: s.now}},
+	}})
+	pass := func() error {
+		_, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: keyIn("g")})
+		return err
+	}
+	for range 2 {
+		if err := pass(); err == nil || !strings.Contains(err.Error(), "labels are immutable") {
+			t.Fatalf("it says %v", err)
+		}
+	}
+	w.refuse = nil
+	if err := pass(); err != nil || len(w.all) != 3 || r.states.len() != 0 {
+		t.Errorf("it says %v after %q, and remembers %d groups", err, w.all, r.states.len())
+	}
+}
+
 // A group is deleted and made again before the manager looks: a pod that left it meanwhile loses
 // the label all the same.
 func TestRolesOfAGroupThatIsMadeAgain(t *testing.T) {
