@@ -148,13 +148,26 @@ func (j *job) extend(p Permission) {
 	if j.over != nil {
 		return
 	}
-	if p.until > j.until || p.renewed > j.renewed {
-		j.until, j.renewed = max(j.until, p.until), max(j.renewed, p.renewed)
+	j.until = max(j.until, p.until)
+	if j.renewedBy(p) {
+		j.renewed = p.renewed
 		j.end = max(j.end, endOf(j.until, now))
 	}
 	if err := j.alarm.Set(j.end); err != nil {
 		j.finish(noAlarm(err))
 	}
+}
+
+// renewedBy reports whether the agent says that the lease was renewed since the last permission that
+// this job took. One that does not say when is believed. j.mu is held.
+func (j *job) renewedBy(p Permission) bool { return p.renewed == 0 || p.renewed > j.renewed }
+
+// mayFollow reports whether another job may begin under a permission when this one was late: the
+// lease was renewed since.
+func (j *job) mayFollow(p Permission) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return p.Granted && j.renewedBy(p)
 }
 
 // watch ends the context in time. If the work has not returned when the permission has ended, it

@@ -75,6 +75,7 @@ func TestTheWorkGoesOnWhileLeasesShrink(t *testing.T) {
 // what it sees meanwhile. The work keeps its quarter.
 func TestTheWorkKeepsItsQuarterWithoutAMajority(t *testing.T) {
 	j := quiet(t, 2*time.Second)
+	j.renewed = 1
 	end := j.end
 	again := Permission{View: View{Epoch: 7}, Granted: true, until: j.until, renewed: j.renewed}
 	for range 3 {
@@ -85,6 +86,42 @@ func TestTheWorkKeepsItsQuarterWithoutAMajority(t *testing.T) {
 	if j.end != end {
 		t.Errorf("the context ends %v before the deadline, and was to end %v before", j.until-j.end, j.until-end)
 	}
+}
+
+// The work was stopped because no majority was reached, and returns at once. It is not called again
+// under what the agent repeats until the deadline, but when the lease is renewed.
+func TestStoppedWorkIsNotCalledAgainWithoutAMajority(t *testing.T) {
+	calls := make(chan Epoch, 10)
+	s := &sessionOfRun{
+		ctx: t.Context(),
+		work: func(ctx context.Context, epoch Epoch) error {
+			calls <- epoch
+			<-ctx.Done()
+			return ctx.Err()
+		},
+		report: func(error) {},
+		shut:   func() {},
+	}
+	p := permitted(t, 7, 300*time.Millisecond)
+	p.renewed, p.session = 1, t.Context()
+	s.hear(p)
+	first := s.job
+	s.hear(p) // repeated
+	<-first.returned
+	s.hear(p)
+	if s.job != first || len(calls) != 1 {
+		t.Fatalf("the work is called %d times", len(calls))
+	}
+	p = permitted(t, 7, time.Minute)
+	p.renewed, p.session = 2, t.Context()
+	s.hear(p)
+	if <-calls; s.job == first {
+		t.Error("the lease is renewed, and the work is not called")
+	} else {
+		<-calls
+	}
+	s.stop(errRevoked)
+	<-s.job.returned
 }
 
 // A permission under a lower epoch than the last one is of another group object: others may have

@@ -196,11 +196,11 @@ func (s *sessionOfRun) begin(p Permission) {
 	}
 }
 
-// goOn begins the next job if the last one was late, and what the agent has permitted since holds.
-// s.mu is held.
+// goOn begins the next job if the last one was late, and the agent has renewed what it permitted
+// since. s.mu is held.
 func (s *sessionOfRun) goOn() {
 	late := s.job
-	if !late.late() || !s.newest.Granted || s.ctx.Err() != nil {
+	if !late.late() || !late.mayFollow(s.newest) || s.ctx.Err() != nil {
 		return
 	}
 	if s.begin(s.newest); s.job != late {
