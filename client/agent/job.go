@@ -158,8 +158,8 @@ func (j *job) extend(p Permission) {
 	}
 }
 
-// renewedBy reports whether the agent says that the lease was renewed since the last permission that
-// this job took. One that does not say when is believed. j.mu is held.
+// renewedBy reports whether the agent says that the lease was renewed since the last permission
+// that this job took. One that does not say when is believed. j.mu is held.
 func (j *job) renewedBy(p Permission) bool { return p.renewed == 0 || p.renewed > j.renewed }
 
 // mayFollow reports whether another job may begin under a permission when this one was late: the
