@@ -14,7 +14,6 @@ type writes struct {
 	roster      *Roster       // to be kept; nil: none
 	begun       uint64        // number of the newest write
 	lost        uint64        // writes up to this number are not believed, whatever is reported
-	done        uint64        // the newest write that has succeeded
 	outstanding []writing     // begun, and not reported yet; oldest first
 	retry       lease.Instant // when a write is tried again after one that failed; 0: none has
 	state       lease.State   // the newest that is on the disk
@@ -71,33 +70,31 @@ func (n *Node) write() *Write {
 	return &w.write
 }
 
-// advance takes the outcome of a write. One that has succeeded may be done again, with a newer
-// signature of the roster; if that fails it is tried again, and nothing that was said depends on
-// it.
+// advance takes the outcome of a write. One that has succeeded is not outstanding any more. It may
+// be done again, with a newer signature of the roster; if that fails it is tried again, and nothing
+// that was said depends on it.
 func (n *Node) advance(number uint64, err error) {
 	w := &n.writes
 	if number <= w.lost || number > w.begun {
-		return
-	}
-	if err != nil {
-		n.note(Note{Type: WriteFailed, Err: err})
-		if number <= w.done {
-			w.dirty, w.retry = true, n.now.Boot+retryWrite
-			return
-		}
-		w.lost, w.outstanding = w.begun, w.outstanding[:0]
-		w.dirty, w.retry = true, n.now.Boot+retryWrite
-		n.authorise(lease.Event{Type: lease.WriteFailed})
 		return
 	}
 	done := 0
 	for done < len(w.outstanding) && w.outstanding[done].number <= number {
 		done++
 	}
+	if err != nil {
+		n.note(Note{Type: WriteFailed, Err: err})
+		w.dirty, w.retry = true, n.now.Boot+retryWrite
+		if done > 0 {
+			w.lost, w.outstanding = w.begun, w.outstanding[:0]
+			n.authorise(lease.Event{Type: lease.WriteFailed})
+		}
+		return
+	}
 	if done == 0 {
 		return
 	}
-	n.stirred, w.done = true, number
+	n.stirred = true
 	last := w.outstanding[done-1]
 	w.outstanding = append(w.outstanding[:0], w.outstanding[done:]...)
 	w.state = last.state
