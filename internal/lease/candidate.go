@@ -40,7 +40,7 @@ type candidacy struct {
 	noMajority   bool    // the last pre-vote was answered by no majority
 	splits       int     // attempts in a row that were given up (C6)
 	hastened     bool    // it asked the voters again sooner than after T/2 (C8)
-	lost         string  // the leaseholder that a majority did not hear any more last (C6, C8)
+	lost         string  // the last leaseholder that a majority did not hear any more (C6, C8)
 }
 
 // Rests reports whether this process has withdrawn its candidacy for a while (C5, C10, LH4).

@@ -18,8 +18,8 @@ import "cmp"
 // have slow disks. The leaseholder that was lost last counts with them at once. In all cases but
 // the first it sends RELEASE, and the next attempt begins with a pre-vote after a random part of T,
 // of 2 T the next time, and so on up to 8 T. But the first time, a process that outranks all those
-// for which voters have denied it asks again at once: two whose votes were split do not wait for
-// each other. If a new roster comes meanwhile it sends RELEASE, too, and tries again at once.
+// that the denying voters are bound to asks again at once: two whose votes were split do not wait
+// for each other. If a new roster comes meanwhile it sends RELEASE, too, and tries again at once.
 
 // seek asks for the votes of an epoch with at least this ballot (C3, LH5, LH9). Support is who
 // would promise it, by the pre-vote; nil: there was none, because this process holds the lease.

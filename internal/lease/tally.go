@@ -108,8 +108,8 @@ func (t *tally) count(from Incarnation, v Response, now Instant) (gap time.Durat
 		return 0
 	}
 	t.denied[i], t.highest[i] = !v.Granted, 0
-	if q, ok := t.roster.find(v.Holder); ok && !v.Granted && q.outranks(t.rival) {
-		t.rival = q
+	if !v.Granted {
+		t.noteRival(v.Holder)
 	}
 	switch {
 	case v.Granted:
@@ -127,6 +127,13 @@ func (t *tally) count(from Incarnation, v Response, now Instant) (gap time.Durat
 		t.highest[i] = v.Highest.Ballot()
 	}
 	return gap
+}
+
+// noteRival notes a process that a voter is bound to, if it is the highest so far (C6).
+func (t *tally) noteRival(name string) {
+	if q, ok := t.roster.find(name); ok && q.outranks(t.rival) {
+		t.rival = q
+	}
 }
 
 // outbid returns the ballot that wins back the voters that have promised a higher one since (LH9);
