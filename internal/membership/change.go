@@ -29,7 +29,7 @@ type voter struct {
 	connected bool      // it reports to this manager, does not leave, and supports the level in force
 	missing   time.Time // when its pod was or will be gone or hanging, or it began to leave (MC6)
 	lost      time.Time // from when on it is not expected to come back (MC7)
-	expires   time.Time // when that its certificates have expired will prove its end (MC5)
+	expires   time.Time // when its certificates will have expired, or clocks are compared again (MC5)
 }
 
 // reports reports whether the voter is connected to this manager, with the state directory that the
