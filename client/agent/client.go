@@ -37,8 +37,9 @@ type Client struct {
 	Report func(error)
 }
 
-func (c *Client) report(err error) {
-	if c.Report != nil {
+// report tells of a failure, unless ctx has ended: then nothing goes on.
+func (c *Client) report(ctx context.Context, err error) {
+	if c.Report != nil && ctx.Err() == nil {
 		c.Report(err)
 	}
 }

@@ -99,7 +99,7 @@ func TestStoppedWorkIsNotCalledAgainWithoutAMajority(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		},
-		report: func(error) {},
+		report: func(context.Context, error) {},
 		shut:   func() {},
 	}
 	p := permitted(t, 7, 300*time.Millisecond)

@@ -21,9 +21,7 @@ func (c *Client) KeepSession(ctx context.Context, fn func(Permission)) error {
 			progress = true
 			fn(p)
 		})
-		if ctx.Err() == nil { // else it is over
-			c.report(err)
-		}
+		c.report(ctx, err)
 		return progress
 	})
 }

@@ -27,9 +27,10 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 //
 // The context of work ends, and with it whatever derives from it, when the agent revokes the
 // permission or is gone, when the lease is not renewed, and when ctx ends. A lease is not renewed
-// if the agent stands still or reaches no majority; then the context ends when a quarter is left of
-// what was left when the agent last said that it was renewed, and 10 ms at least. Work has that
-// quarter to stop: it must return soon, and must not begin anything once its context has ended.
+// if the agent stands still or reaches no majority; then the context ends when three quarters have
+// passed of the time that was left when the agent last reported a renewal, and 10 ms before the
+// deadline at the latest. Work has the rest to stop: it must return soon, and must not begin
+// anything once its context has ended.
 // After a pause of the process or of the machine, the context's Err returns an error at once, even
 // before Done is closed: it compares the clock at each call. Check it right before each effect. The
 // process may still be paused between that check and the effect. Where that matters, the resource
@@ -37,10 +38,10 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 //
 // When its context has ended and work has returned, Run closes the session: what the permission had
 // left is given back, so that the successor need not wait for it. Then Run opens the next session.
-// If the permission was only not renewed in time, the session stays open: this process was late,
-// or its agent was, and the lease may go on. Then work is called again, under the same epoch, as
-// soon as the agent says so. Work that does not return in time loses its permission all the same,
-// and this process is no candidate until it has returned.
+// If the permission was only not renewed in time, the session stays open: this process was late, or
+// its agent was, and the lease may go on. Then work is called again, under the same epoch, as soon
+// as the agent reports a renewal. Work that does not return in time loses its permission all the
+// same, and this process is no candidate until it has returned.
 //
 // The epoch of the lease may grow while the permission goes on: after an edit of the group, a
 // change of its voters, or a close election. Nobody else has acted in between, so the work goes on,
@@ -59,12 +60,10 @@ func (c *Client) Run(ctx context.Context, work func(ctx context.Context, epoch E
 	defer stop()
 	_ = again(running, func() (progress bool) { // it ends with running
 		s := &sessionOfRun{ctx: ctx, work: work, report: c.report}
-		last = s.run(ctx, c)
-		switch {
-		case last.final:
+		if last = s.run(ctx, c); last.final {
 			stop()
-		case ctx.Err() == nil:
-			c.report(errors.Join(last.why, last.err))
+		} else {
+			c.report(ctx, errors.Join(last.why, last.err))
 		}
 		return s.heard
 	})
@@ -91,7 +90,7 @@ type outcome struct {
 type sessionOfRun struct {
 	ctx    context.Context
 	work   func(context.Context, Epoch) error
-	report func(error)
+	report func(context.Context, error)
 
 	shut context.CancelFunc // closes the session
 
@@ -205,6 +204,6 @@ func (s *sessionOfRun) goOn() {
 	}
 	if s.begin(s.newest); s.job != late {
 		o := late.result()
-		s.report(errors.Join(o.why, o.err))
+		s.report(s.ctx, errors.Join(o.why, o.err))
 	}
 }

@@ -18,9 +18,7 @@ func (c *Client) Watch(ctx context.Context, fn func(View)) error {
 		if progress {
 			fn(View{})
 		}
-		if ctx.Err() == nil { // else it is over
-			c.report(err)
-		}
+		c.report(ctx, err)
 		return progress
 	})
 }
