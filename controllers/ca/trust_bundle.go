@@ -96,7 +96,7 @@ func (t *TrustBundle) Reconcile(ctx context.Context,
 		return reconcile.Result{}, nil
 	}
 	if !apierrors.IsConflict(err) { // it has changed meanwhile: the next pass tries again
-		t.Problems.failed(request.Namespace, err, time.Now())
+		t.Problems.wrote(request.Namespace, err, time.Now())
 	}
 	return reconcile.Result{}, err
 }

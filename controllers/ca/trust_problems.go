@@ -43,9 +43,9 @@ func (p *TrustProblems) OnChange(call func(namespace string)) {
 // busy, or away for a moment. Then no person is called.
 const transient = 5 * time.Second
 
-// failed takes down that the ConfigMap of a namespace could not be written; if the error is nil,
-// that it was.
-func (p *TrustProblems) failed(namespace string, err error, now time.Time) {
+// wrote takes down what came of a write to the ConfigMap of a namespace; the error is nil if it
+// succeeded.
+func (p *TrustProblems) wrote(namespace string, err error, now time.Time) {
 	if err != nil && retry.Refused(err) == "" {
 		p.mu.Lock()
 		since, found := p.failing[namespace]

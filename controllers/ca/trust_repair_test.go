@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 var configMaps = schema.GroupResource{Resource: "configmaps"}
@@ -141,40 +140,35 @@ func TestHowADamagedBundleIsMended(t *testing.T) {
 }
 
 // An API server that is busy, or away for a moment, is no problem of the namespace; one that fails
-// for longer is. What is wrong in a namespace is forgotten with its last group.
+// for longer is.
 func TestAMomentOfTroubleIsNotTold(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		w := &workshop{
-			found:  &corev1.ConfigMap{Data: map[string]string{v1.TrustKey: "forged"}},
-			refuse: map[string]error{"apply": apierrors.NewInternalError(errors.New("etcd is away"))},
-		}
-		b := w.bundle()
-		b.Distribute([]byte("the bundle"))
-		request := reconcile.Request{
-			NamespacedName: types.NamespacedName{Namespace: "shop", Name: v1.TrustConfigMap},
-		}
-		pass := func() (told bool) {
-			_, _ = b.Reconcile(t.Context(), request)
-			return b.Problems.In("shop") != ""
-		}
-		if pass() {
-			t.Error("it is told at once")
-		}
-		time.Sleep(transient - 1)
-		if pass() {
-			t.Error("it is told too soon")
-		}
-		time.Sleep(time.Nanosecond)
-		if !pass() {
-			t.Error("it is never told")
-		}
-		w.empty = true
-		if pass() {
-			t.Error("the namespace has no group any more, and a problem all the same")
-		}
-		w.empty = false
-		if pass() {
-			t.Error("the next group of the namespace begins with the problem of the last")
-		}
-	})
+	away := apierrors.NewInternalError(errors.New("etcd is away"))
+	begun, p := time.Now(), NewTrustProblems()
+	told := func(after time.Duration, err error) bool {
+		p.wrote("shop", err, begun.Add(after))
+		return p.In("shop") != ""
+	}
+	if told(0, away) || told(transient-1, away) || !told(transient, away) {
+		t.Errorf("it is told after %v, or before: %q", transient, p.In("shop"))
+	}
+	if told(transient, nil) || told(2*transient, away) {
+		t.Errorf("it was written, and fails for a moment again: %q", p.In("shop"))
+	}
+}
+
+// What is wrong in a namespace is forgotten with its last group.
+func TestAProblemEndsWithTheLastGroup(t *testing.T) {
+	w := &workshop{
+		found: &corev1.ConfigMap{Data: map[string]string{v1.TrustKey: "forged"}},
+		empty: true,
+	}
+	b := w.bundle()
+	b.Distribute([]byte("the bundle"))
+	b.Problems.note("shop", "it cannot be written")
+	request := reconcile.Request{
+		NamespacedName: types.NamespacedName{Namespace: "shop", Name: v1.TrustConfigMap},
+	}
+	if _, err := b.Reconcile(t.Context(), request); err != nil || b.Problems.In("shop") != "" {
+		t.Errorf("%v; the namespace has no group, and the problem %q", err, b.Problems.In("shop"))
+	}
 }
