@@ -2,7 +2,7 @@ package group
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -116,22 +116,24 @@ func (r *Reconciler) groupDeleted(ctx context.Context, key types.NamespacedName)
 	gone.Namespace = key.Namespace
 	last, _ := r.states.get(key)
 	last.labels.refused = nil // what was refused is tried again
-	d := decideRole(observation{
+	o := observation{
 		state: state{labels: last.labels},
+		now:   r.Now(),
 		group: gone,
 		pods:  pods,
-	}, "")
+	}
+	d := decideRole(o, "")
+	o.labels = d.labels
 
 	r.Rosters.Disband(key.Namespace, key.Name)
 	r.Sightings.Forget(key.Namespace, key.Name, func(string) bool { return false })
 	r.endedPods.prune(key, nil)
 	r.Metrics.groupDeleted(key)
-	left := state{labels: d.labels}
-	if _, err := r.applyRole(ctx, d, r.Now(), &left); err != nil {
+	if _, err := r.applyRole(ctx, d, o.now, &o.state); err != nil {
 		return err
 	}
-	for pod, refused := range left.labels.refused {
-		return fmt.Errorf("take the role label off the pod with UID %s: %s", pod, refused.message)
+	if refused := decideRole(o, "").refused; refused != "" {
+		return errors.New(refused)
 	}
 	date := r.date()
 	if date.IsZero() {

@@ -22,7 +22,8 @@ import (
 func refusing(all ...string) func(string) error {
 	return func(what string) error {
 		if slices.Contains(all, what) {
-			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("labels are immutable"))
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p",
+				errors.New("labels are immutable"))
 		}
 		return nil
 	}
@@ -58,8 +59,10 @@ func TestALabelThatIsRefused(t *testing.T) {
 	if again := s.applies(t, r); again != retryRefused-s.debounce || len(labelsOf(w)) != 1 {
 		t.Errorf("the next pass is in %v, after %q", again, w.all)
 	}
-	v := decideStatus(s.observation, decideRoster(s.observation))
-	if got := conditionsIn(v); !strings.Contains(got, told) || !strings.Contains(got, "CoordinatorElected=True") {
+	decided := func() statusDecision { return decideStatus(s.observation, decideRoster(s.observation)) }
+	v := decided()
+	if got := conditionsIn(v); !strings.Contains(got, told) ||
+		!strings.Contains(got, "CoordinatorElected=True") {
 		t.Errorf("it tells %s", got)
 	}
 	if c := v.status.Conditions[4]; !strings.Contains(c.Message,
@@ -72,7 +75,7 @@ func TestALabelThatIsRefused(t *testing.T) {
 	if again := s.applies(t, r); again != s.debounce || len(labelsOf(w)) != 2 {
 		t.Errorf("the next pass is in %v, after %q", again, w.all)
 	}
-	if got := conditionsIn(decideStatus(s.observation, decideRoster(s.observation))); strings.Contains(got, told) {
+	if got := conditionsIn(decided()); strings.Contains(got, told) {
 		t.Errorf("the label is there, and it tells %s", got)
 	}
 }
@@ -107,8 +110,9 @@ func TestALabelThatStays(t *testing.T) {
 				t.Errorf("the writes are %q, want %q", got, test.want)
 			}
 			c := decideStatus(s.observation, decideRoster(s.observation)).status.Conditions[4]
-			if want := "the API server refuses to take label podesta.dev/role off pod p-0: "; !strings.Contains(c.Message, want) {
-				t.Errorf("it tells %q, want %q", c.Message, want)
+			const told = "the API server refuses to take label podesta.dev/role off pod p-0: "
+			if !strings.Contains(c.Message, told) {
+				t.Errorf("it tells %q, want %q", c.Message, told)
 			}
 		})
 	}
@@ -142,7 +146,8 @@ type looks struct {
 	asked   int
 }
 
-func (l *looks) Get(_ context.Context, key client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+func (l *looks) Get(_ context.Context, key client.ObjectKey, object client.Object,
+	_ ...client.GetOption) error {
 	l.asked++
 	if !l.foreign {
 		return apierrors.NewNotFound(schema.GroupResource{Resource: "services"}, key.Name)

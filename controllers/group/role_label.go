@@ -32,7 +32,7 @@ type roleDecision struct {
 	labels  roleLabels // before that
 	remove  []unlabelling
 	set     *byuid.Pod
-	refused string // why a pod has the label, or has it not; empty: none was refused
+	refused string // which write the API server refuses, and why; empty: none
 }
 
 // unlabelling is a pod that loses the role label.
@@ -77,7 +77,7 @@ func decideRole(o observation, coordinator string) roleDecision {
 		if name == coordinator && inGroup {
 			continue
 		}
-		if d.refusedLately(o, uid, "take label %s off pod %s", name) {
+		if d.refusedLately(o, uid, "take label "+v1.RoleLabel+" off pod "+name) {
 			stays = stays || inGroup
 			continue
 		}
@@ -86,7 +86,7 @@ func decideRole(o observation, coordinator string) roleDecision {
 	}
 	for _, pod := range o.pods {
 		if _, has := d.labels.pods[pod.UID]; !has && pod.Name == coordinator && !stays &&
-			!d.refusedLately(o, pod.UID, "put label %s on pod %s", pod.Name) {
+			!d.refusedLately(o, pod.UID, "put label "+v1.RoleLabel+" on pod "+pod.Name) {
 			d.set = new(byuid.PodOf(pod))
 		}
 	}
@@ -95,14 +95,13 @@ func decideRole(o observation, coordinator string) roleDecision {
 
 // refusedLately reports whether the write to a pod was refused so lately that it is not tried again
 // yet; and it notes for people what was refused.
-func (d *roleDecision) refusedLately(o observation, pod types.UID, what, name string) bool {
+func (d *roleDecision) refusedLately(o observation, pod types.UID, what string) bool {
 	refused, found := o.labels.refused[pod]
 	if !found {
 		return false
 	}
 	d.labels.refused[pod] = refused
-	d.refused = fmt.Sprintf("the API server refuses to "+what+": %s", v1.RoleLabel, name,
-		refused.message)
+	d.refused = "the API server refuses to " + what + ": " + refused.message
 	return refused.lately(o.now)
 }
 

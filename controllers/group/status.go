@@ -17,7 +17,7 @@ type statusDecision struct {
 	degraded []string       // the reasons of all problems; condition Degraded has the gravest only
 	events   []notification // told when the status was written
 	recheck  time.Duration  // when time alone would change the status; zero: never
-	role     roleDecision
+	role     roleDecision   // which goes with its coordinator
 }
 
 // holdStatus returns for how long the published status is to stay as it is. A group that no manager
