@@ -36,7 +36,7 @@ const (
 	// Restore: this process is a candidate again.
 	Restore
 	// Led: in a Guarded group, this process has come to know who holds the lease. What others have
-	// said against its coordinator counts no more.
+	// said against its coordinator, and of having withdrawn, counts no more.
 	Led
 )
 

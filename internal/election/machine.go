@@ -140,7 +140,7 @@ func (m *Machine) Step(e Event) Output {
 		m.withdrawn, m.electing = false, false
 		m.algorithm.recover()
 	case Led:
-		m.algorithm.undisputed()
+		m.led()
 	}
 	m.countSent()
 	return m.out
@@ -254,6 +254,15 @@ func (m *Machine) suspect(name string) {
 		p.crashed = true
 	}
 	m.algorithm.elect(CoordinatorUnreachable)
+}
+
+// led forgets what others have said against the coordinator, and who has withdrawn: while this
+// process knows who holds the lease, it does not hear who is a candidate again.
+func (m *Machine) led() {
+	m.algorithm.undisputed()
+	for _, p := range m.peers {
+		p.withdrawn = false
+	}
 }
 
 // withdraw takes this process out of candidacy. A coordinator that withdraws stops coordinating and

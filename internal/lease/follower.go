@@ -31,9 +31,10 @@ import "time"
 // F5. While a process holds the lease, hears the leaseholder, follows one by hearsay or waits for
 // an heir, the messages of the election algorithm do not reach its algorithm, except for which
 // incarnation sends them: a leaseholder that is not the highest process would be bullied for ever.
-// Nor does its algorithm answer what contradicted its coordinator shortly before. As soon as the
-// process suspects the leaseholder, it listens again. First its algorithm gets the messages of the
-// last L and two heartbeats: their senders may have started too late to follow the leaseholder.
+// Nor does its algorithm answer what contradicted its coordinator shortly before, and it forgets
+// who has withdrawn: it would not hear who is a candidate again. As soon as the process suspects
+// the leaseholder, it listens again. First its algorithm gets the messages of the last L and two
+// heartbeats: their senders may have started too late to follow the leaseholder.
 //
 // F6. A process that does not hear the leaseholder, and whose question about it (C8) fewer than a
 // majority have answered, names nobody to its app and to the manager. Nobody can tell it whether

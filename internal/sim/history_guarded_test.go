@@ -3,7 +3,9 @@ package sim
 import (
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/membership"
 	"github.com/podesta-dev/podesta/internal/node"
@@ -52,6 +54,21 @@ var guardedHistories = []history{
 		processes: 3,
 		strangers: 1,
 		play:      newcomer,
+	},
+	{
+		name: "the highest that rested",
+		then: "it was restarted while its own voter was bound to it, which the others heard, and was a " +
+			"candidate again, which they did not: at the next failure the second highest did not ask it, and " +
+			"both asked for votes: eight times in an hour of bench/peers",
+		algorithm: "Bully",
+		guarded:   true,
+		processes: 5,
+		lease: Lease{
+			Lease:      3 * time.Second,
+			Shortest:   100 * time.Millisecond,
+			Preemption: lease.Never,
+		},
+		play: rested,
 	},
 	{
 		name: "the longer lease",
@@ -108,6 +125,27 @@ func cutOffHeir(t *testing.T, h *stage) {
 	if h.holder() != 2 || h.Leases != before+1 {
 		t.Errorf("place %d holds, and the lease was handed over %d times", h.holder(), h.Leases-before)
 	}
+}
+
+// rested: P5 holds the lease, is killed and starts at once, and P4 takes over while P5 rests. P4 is
+// killed when P5 has long been a candidate again, and P3 is the first to notice.
+func rested(t *testing.T, h *stage) {
+	h.kill(4)
+	h.start(4, false)
+	h.wait(t, "P4 holds", func() bool { return h.holder() == 3 })
+	h.wait(t, "P5 follows P4", func() bool { return h.follows(4) == "P4" })
+	h.until(h.now + 40*T)
+	h.kill(3)
+	h.route = func(p, q int32, m *node.Message, at Time) Time {
+		if p == 2 && m.Type == node.Election && m.Election.Kind == election.Coordinator {
+			t.Error("P3 announces itself, and P5 is a candidate")
+		}
+		if q == 4 && m.Type == node.LeaseResponse {
+			at += T / 2
+		}
+		return at
+	}
+	h.wait(t, "P5 holds", func() bool { return h.holder() == 4 })
 }
 
 // newcomer: P4 joins, as a voter. Only it and P3, which holds the lease, have the roster when P3

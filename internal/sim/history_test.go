@@ -24,6 +24,7 @@ type history struct {
 	guarded   bool
 	processes int
 	strangers int
+	lease     Lease  // if it is not 1 s, and goes to the highest after as long
 	guard     string // why no edit makes it fail today; empty: a mutant does
 	play      func(t *testing.T, h *stage)
 }
@@ -112,6 +113,9 @@ type letter struct {
 // begin makes a group in which nothing happens but what a script does.
 func begin(c history) *stage {
 	h := &stage{World: NewWorld()}
+	if c.lease == (Lease{}) {
+		c.lease = Lease{Lease: time.Second, Preemption: lease.Always, Stable: time.Second}
+	}
 	h.begin(Options{
 		Algorithm: c.algorithm,
 		Guarded:   c.guarded,
@@ -119,7 +123,7 @@ func begin(c history) *stage {
 		Processes: c.processes,
 		Strangers: c.strangers,
 		Chaos:     forever,
-		Lease:     Lease{Lease: time.Second, Preemption: lease.Always, Stable: time.Second},
+		Lease:     c.lease,
 	})
 	for p := range h.api.pods {
 		h.api.pods[p].priority = int32(p + 1)
