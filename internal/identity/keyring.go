@@ -142,27 +142,28 @@ var (
 	errNoTrust       = errors.New("no trusted authorities yet: the CA bundle has not been read")
 )
 
-// verify checks that the other end's certificate chains to a trusted authority and is valid now,
-// and returns it.
+// verify checks that the other end's certificate is signed by a trusted authority and valid now,
+// and returns it. The authorities sign no others, so a longer chain is a stranger's, who would have
+// this process check each of its certificates against each.
 func (k *Keyring) verify(state tls.ConnectionState, usage x509.ExtKeyUsage) (*x509.Certificate,
 	error) {
 	roots := k.current.Load().roots
 	if roots == nil {
 		return nil, errNoTrust
 	}
-	if len(state.PeerCertificates) == 0 {
+	switch n := len(state.PeerCertificates); n {
+	case 0:
 		return nil, errors.New("the other end presented no certificate")
-	}
-	intermediates := x509.NewCertPool()
-	for _, c := range state.PeerCertificates[1:] {
-		intermediates.AddCert(c)
+	case 1:
+	default:
+		return nil, fmt.Errorf("the other end presented %d certificates, and one is all that an "+
+			"authority signs", n)
 	}
 	leaf := state.PeerCertificates[0]
 	_, err := leaf.Verify(x509.VerifyOptions{
-		Roots:         roots,
-		Intermediates: intermediates,
-		CurrentTime:   k.now(),
-		KeyUsages:     []x509.ExtKeyUsage{usage},
+		Roots:       roots,
+		CurrentTime: k.now(),
+		KeyUsages:   []x509.ExtKeyUsage{usage},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the certificate of the other end: %w", err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -188,6 +189,40 @@ func TestTheManagerRefusesACertificateThatItCannotVerify(t *testing.T) {
 	}
 	serverErr, _ := connect(t, newManagerKeyring(t, a).RosterServer(), client)
 	says(t, "the manager", serverErr, "expired")
+}
+
+// An authority signs the certificates of processes itself. Who shows more has the other end check
+// each with each.
+func TestNoChainIsFollowed(t *testing.T) {
+	a := newAuthority(t)
+	authorityPEM, _, err := a.PEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	authority, err := parseCertificates(authorityPEM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chained := newKeyring(t, a, scheduler1, noon)
+	chained.update(func(c *credentials) {
+		longer := *c.certificate
+		longer.Certificate = append(slices.Clone(longer.Certificate), authority[0].Raw)
+		c.certificate = &longer
+	})
+	for who, server := range map[string]*tls.Config{
+		"another agent": newKeyring(t, a, scheduler2, noon).PeerServer(anyone),
+		"the manager":   newManagerKeyring(t, a).RosterServer(),
+	} {
+		client := chained.PeerClient(scheduler2)
+		if who == "the manager" {
+			client = chained.RosterClient()
+		}
+		serverErr, _ := connect(t, server, client)
+		says(t, who, serverErr, "presented 2 certificates")
+	}
+	_, clientErr := connect(t, chained.PeerServer(anyone),
+		newKeyring(t, a, scheduler2, noon).PeerClient(scheduler1))
+	says(t, "a client", clientErr, "presented 2 certificates")
 }
 
 func TestNewCredentialsServeTheNextHandshake(t *testing.T) {
