@@ -20,9 +20,10 @@ import (
 	"github.com/podesta-dev/podesta/test/port"
 )
 
-// TestFloodedAgent floods both ports of an agent that the cluster can reach, from four addresses:
-// its memory stays below the limit that it is injected with, and meanwhile a process of its group
-// links to it, is elected and announces it, and a probe is answered.
+// TestFloodedAgent floods both ports of an agent that the cluster can reach, from four addresses, in
+// every way that costs a server more memory or time than it costs the strangers: its memory stays
+// below the limit that it is injected with, and meanwhile a process of its group links to it, is
+// elected and announces it, and a probe is answered.
 func TestFloodedAgent(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "roster.json")
@@ -68,10 +69,14 @@ func TestFloodedAgent(t *testing.T) {
 			t.Errorf("%d → %d MiB, above the limit of %d MiB", before>>20, peak>>20, limit>>20)
 		}
 	}()
-	flood.Begin(t, links[0], 4, connlimit.Strangers, flood.Handshake(identity.LinkProtocol, 250<<10))
+	for _, attack := range []flood.Attack{flood.Handshake(identity.LinkProtocol, 250<<10),
+		flood.Hello(identity.LinkProtocol, 30<<10), flood.Chain(identity.LinkProtocol, 7<<10)} {
+		flood.Begin(t, links[0], 4, connlimit.Strangers/2, attack)
+	}
 	start(1, "b", "127.0.0.1:0")
 	awaitName(t, coordinators, "b")
 	flood.Begin(t, status, 4, connlimit.Strangers, flood.Headers(1<<20, false))
+	flood.Begin(t, status, 4, connlimit.Strangers, flood.Lines(15<<10, false))
 	for begun := time.Now(); !healthy(t.Context(), status); {
 		if time.Since(begun) > patience {
 			t.Fatal("no probe is answered")

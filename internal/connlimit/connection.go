@@ -3,6 +3,7 @@ package connlimit
 import (
 	"errors"
 	"net"
+	"sync/atomic"
 	"time"
 )
 
@@ -11,7 +12,8 @@ type connection struct {
 	net.Conn
 	listener *Listener
 	address  string
-	timer    *time.Timer // ends a stranger's stay
+	timer    *time.Timer  // ends a stranger's stay
+	written  atomic.Int64 // by the server, until that is an answer
 
 	// guarded by the listener
 	pod  string // UID, when it has shown a certificate
@@ -41,7 +43,22 @@ func (c *connection) Read(p []byte) (int, error) {
 func (c *connection) allowance() (stranger bool, left int) {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
-	return c.pod == "", c.left
+	left = c.left
+	if l := c.listener.limits; l.Unanswered > 0 && c.written.Load() < leastAnswer {
+		left -= l.Bytes - l.Unanswered
+	}
+	return c.pod == "", left
+}
+
+// leastAnswer is how much a server writes at least that answers, in bytes. With less, one of TLS
+// asks for another hello, in some hundred bytes; its answer has a certificate.
+const leastAnswer = 512
+
+func (c *connection) Write(p []byte) (int, error) {
+	if c.written.Load() < leastAnswer {
+		c.written.Add(int64(len(p)))
+	}
+	return c.Conn.Write(p)
 }
 
 // Authenticate tells the Listener that accepted a connection whose it is: the pod with this UID has

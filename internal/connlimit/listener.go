@@ -1,6 +1,6 @@
-// Package connlimit bounds how many connections may be open to a server, how long they stay, and
-// how much they may send, so that neither a stranger nor, where clients show certificates, a member
-// can keep the others out or fill the server's memory.
+// Package connlimit bounds how many connections may be open to a server, how long they stay, how
+// much they may send, and how many handshakes are computed at once, so that neither a stranger nor,
+// where clients show certificates, a member can keep the others out or fill the server's memory.
 //
 // A stranger is a connection that has shown no certificate that the server takes: it has not got
 // that far, or needs none. Where no certificates are shown, all connections are strangers.
@@ -29,6 +29,9 @@ const (
 type Limits struct {
 	// Bytes is how much it may send. What a server keeps for a stranger is a multiple of it.
 	Bytes int
+	// Unanswered is how much of that it may send before the server answers; 0: all. That a server of
+	// TLS asks for another hello is no answer.
+	Unanswered int
 	// Within is how long it may stay.
 	Within time.Duration
 }

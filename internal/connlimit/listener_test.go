@@ -122,6 +122,68 @@ func TestAStrangerSendsNoMoreThanItMay(t *testing.T) {
 	}
 }
 
+// Until the server answers, a stranger sends less. Then it sends the rest. Another hello that the
+// server asks for is of what it may send before.
+func TestAStrangerIsToBeAnswered(t *testing.T) {
+	d := New(nil, Limits{Bytes: 10, Unanswered: 4, Within: time.Minute})
+	ours, theirs := net.Pipe()
+	c, _ := d.enter(ours)
+	defer c.Close()
+	defer theirs.Close()
+	go func() { _, _ = theirs.Write(make([]byte, 20)) }()
+	go func() { _, _ = io.Copy(io.Discard, theirs) }()
+	for _, step := range []struct {
+		says  int // what the server writes before
+		reads int
+	}{{0, 4}, {leastAnswer - 1, 0}, {1, 6}} {
+		if _, err := c.Write(make([]byte, step.says)); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := io.ReadFull(c, make([]byte, 20)); !errors.Is(err, errTooMuch) || n != step.reads {
+			t.Errorf("when the server has written %d more: %d bytes (%v), want %d", step.says, n, err,
+				step.reads)
+		}
+	}
+}
+
+// accepting is a listener with one connection.
+type accepting struct {
+	net.Listener
+	conn net.Conn
+}
+
+func (a accepting) Accept() (net.Conn, error) { return a.conn, nil }
+
+// A request has as many lines as it may, and no more, however it comes. Lines that come with one too
+// many are not looked at.
+func TestARequestHasSoManyLines(t *testing.T) {
+	for _, c := range []struct {
+		pieces []string
+		want   string
+		ends   bool
+	}{
+		{[]string{"a\n", "b\n", "c\n"}, "a\nb\nc\n", false},
+		{[]string{"a\nb\n", "c"}, "a\nb\nc", false},
+		{[]string{"a\n", "b\n", "c\n", "d\n"}, "a\nb\nc\n", true},
+		{[]string{"a\nb\nc\nd\n"}, "", true},
+	} {
+		ours, theirs := net.Pipe()
+		conn, err := Lines(accepting{conn: ours}, 3).Accept()
+		must(t, err)
+		go func() {
+			for _, piece := range c.pieces {
+				_, _ = theirs.Write([]byte(piece))
+			}
+			_ = theirs.Close()
+		}()
+		content, err := io.ReadAll(conn)
+		if string(content) != c.want || errors.Is(err, errTooManyLines) != c.ends {
+			t.Errorf("of %q was read %q (%v), want %q", c.pieces, content, err, c.want)
+		}
+		conn.Close()
+	}
+}
+
 // count is how many strangers there are, and how many connections of a pod.
 func (l *Listener) count(uid string) (strangers, pods int) {
 	l.mu.Lock()

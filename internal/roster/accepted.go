@@ -41,10 +41,10 @@ type accepted struct {
 func (s *Server) serve(ctx context.Context, raw net.Conn, config *tls.Config) {
 	shaking, cancel := context.WithTimeout(ctx, handshakeWithin)
 	defer cancel()
-	shake := newHandshake(raw, s.shaking, shaking.Done())
+	shake := s.shaking.Begin(raw, shaking.Done())
 	conn := tls.Server(shake, config)
 	err := conn.HandshakeContext(shaking)
-	shake.end()
+	shake.End()
 	if err != nil {
 		raw.Close() // TLS has said why, if it could
 		return

@@ -84,7 +84,7 @@ type Server struct {
 	joins     *connlimit.Turns // by token, limited by address
 	// by certificate, limited by pod; separate, so that renewals do not wait for joins
 	renewals      *connlimit.Turns
-	shaking       turns          // of handshakes
+	shaking       connlimit.Handshakes
 	returns       returns        // see Returning
 	subscriptions atomic.Uint64  // the number of subscriptions so far
 	tasks         sync.WaitGroup // connections, and what is done for them beside reading
@@ -97,7 +97,7 @@ func NewServer(cfg ServerConfig) *Server {
 		publisher:    newPublisher(cfg.Trust, cfg.Keyring),
 		joins:        connlimit.NewTurns(joinLimits, cfg.Now),
 		renewals:     connlimit.NewTurns(renewalLimits, cfg.Now),
-		shaking:      newTurns(handshakesAtOnce),
+		shaking:      connlimit.NewHandshakes(),
 	}
 }
 
@@ -122,8 +122,9 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	defer s.tasks.Wait()
 	defer cancel()
 	limited := connlimit.New(listener, connlimit.Limits{
-		Bytes:  strangerBytes,
-		Within: strangerWithin,
+		Bytes:      strangerBytes,
+		Unanswered: connlimit.HelloBytes,
+		Within:     strangerWithin,
 	})
 	defer limited.Close()
 	config := s.Keyring.RosterServer()

@@ -17,9 +17,9 @@ import (
 const (
 	maxReply     = maxFrame + 64 // a reply may hold a frame
 	handshakeMax = 5 * time.Second
-	// what a process may send before its certificate is accepted; that is below 4 KiB, and what it
-	// sends at once after it may be read with it
-	handshakeBytes = 32 << 10
+	// what a process may send before its certificate is accepted; that needs below 4 KiB. What it
+	// sends at once after it may be read with it, as far as that goes
+	handshakeBytes = 8 << 10
 )
 
 // Config configures New. All fields but StateID and Logger are required.
@@ -52,7 +52,11 @@ func New(c Config) Links {
 	w.listener = newListener(c.Listener, h.patience)
 	h.wire = w
 	h.start(func() {
-		limits := connlimit.Limits{Bytes: handshakeBytes, Within: handshakeMax}
+		limits := connlimit.Limits{
+			Bytes:      handshakeBytes,
+			Unanswered: connlimit.HelloBytes,
+			Within:     handshakeMax,
+		}
 		w.accept(connlimit.New(w.listener, limits), c.Keyring.PeerServer(w.admit))
 	})
 	return h
@@ -66,6 +70,7 @@ type tlsWire struct {
 	self     identity.Name
 	keyring  *identity.Keyring
 	listener *listener
+	shaking  connlimit.Handshakes // of those that others open
 
 	mu     sync.Mutex
 	all    map[*connection]struct{}
@@ -78,6 +83,7 @@ func newTLSWire(h *hub, self identity.Name, keyring *identity.Keyring) *tlsWire 
 		hub:     h,
 		self:    self,
 		keyring: keyring,
+		shaking: connlimit.NewHandshakes(),
 		all:     map[*connection]struct{}{},
 		latest:  map[string]*connection{},
 	}
@@ -154,11 +160,14 @@ func (w *tlsWire) serve(raw net.Conn, config *tls.Config) {
 }
 
 func (w *tlsWire) shake(raw net.Conn, config *tls.Config) (*connection, error) {
-	c := newConnection(w, raw, tls.Server(raw, config), false)
 	ctx, cancel := context.WithTimeout(w.hub.ctx, handshakeMax)
 	defer cancel()
+	turn := w.shaking.Begin(raw, ctx.Done())
+	c := newConnection(w, raw, tls.Server(turn, config), false)
 	shown := w.keyring.Leaf()
-	if err := c.secured.HandshakeContext(ctx); err != nil {
+	err := c.secured.HandshakeContext(ctx)
+	turn.End()
+	if err != nil {
 		return nil, err
 	}
 	leaf := c.secured.ConnectionState().PeerCertificates[0]

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 )
 
-// An Attack is what each stranger does with its connection: see Headers, Message and Handshake.
+// An Attack is what each stranger does with its connection: see Headers, Lines, Message, Handshake,
+// Hello and Chain.
 type Attack struct {
-	How      string // one of those three
+	How      string // one of those
 	Bytes    int
 	Secure   bool   // Headers: over TLS
 	Protocol string // Message and Handshake: by ALPN
@@ -24,10 +26,16 @@ func (a Attack) use(ctx context.Context, conn net.Conn, sent func()) {
 	switch a.How {
 	case "headers":
 		a.headers(conn, sent)
+	case "lines":
+		a.lines(conn, sent)
 	case "message":
 		a.message(conn, sent)
 	case "handshake":
 		a.handshake(ctx, conn, sent)
+	case "hello":
+		a.hello(ctx, conn, sent)
+	case "chain":
+		a.chain(ctx, conn, sent)
 	default:
 		panic("flood: no attack is called " + a.How)
 	}
@@ -57,6 +65,31 @@ func (a Attack) headers(conn net.Conn, sent func()) {
 	for written := 0; err == nil && written < a.Bytes; written += len(lines) {
 		_, err = io.WriteString(conn, lines)
 	}
+	sent()
+	linger(conn)
+}
+
+// Lines sends so many bytes of a request's headers, in as many lines as they can be, and no end of
+// them; over TLS if secure.
+func Lines(bytes int, secure bool) Attack {
+	return Attack{
+		How:    "lines",
+		Bytes:  bytes,
+		Secure: secure,
+	}
+}
+
+func (a Attack) lines(conn net.Conn, sent func()) {
+	if a.Secure {
+		//nolint:gosec // as above
+		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true})
+	}
+	var request strings.Builder
+	request.WriteString("GET /metrics HTTP/1.1\r\n")
+	for i := 0; request.Len() < a.Bytes; i++ {
+		fmt.Fprintf(&request, "%s:\n", strconv.FormatInt(int64(i), 36))
+	}
+	_, _ = io.WriteString(conn, request.String())
 	sent()
 	linger(conn)
 }
@@ -110,6 +143,67 @@ func (a Attack) handshake(ctx context.Context, conn net.Conn, sent func()) {
 				Certificate: [][]byte{make([]byte, a.Bytes)},
 				PrivateKey:  noKey{},
 			}, nil
+		},
+	})
+	_ = client.HandshakeContext(ctx)
+	sent()
+	linger(conn)
+}
+
+// Hello begins a handshake with a list of so many bytes of protocols with the shortest names, the
+// right one last, and says nothing when the server has answered it.
+func Hello(protocol string, bytes int) Attack {
+	return Attack{
+		How:      "hello",
+		Protocol: protocol,
+		Bytes:    bytes,
+	}
+}
+
+func (a Attack) hello(ctx context.Context, conn net.Conn, sent func()) {
+	protocols := make([]string, 0, a.Bytes/2+1)
+	for len(protocols) < a.Bytes/2 {
+		protocols = append(protocols, "x")
+	}
+	//nolint:gosec // as above
+	client := tls.Client(deaf{conn, sent}, &tls.Config{
+		InsecureSkipVerify: true,
+		NextProtos:         append(protocols, a.Protocol),
+	})
+	_ = client.HandshakeContext(ctx)
+	sent()
+}
+
+// deaf is a connection on which an answer is waited for, and not taken.
+type deaf struct {
+	net.Conn
+	sent func()
+}
+
+func (d deaf) Read([]byte) (int, error) {
+	d.sent()
+	linger(d.Conn)
+	return 0, io.ErrClosedPipe
+}
+
+// Chain shows a server of a protocol a certificate that nobody trusted has signed, with so many
+// bytes of others of the name that has signed it: the server is to try each with each.
+func Chain(protocol string, bytes int) Attack {
+	return Attack{
+		How:      "chain",
+		Protocol: protocol,
+		Bytes:    bytes,
+	}
+}
+
+func (a Attack) chain(ctx context.Context, conn net.Conn, sent func()) {
+	shown := chains(a.Bytes)
+	//nolint:gosec // as above
+	client := tls.Client(conn, &tls.Config{
+		InsecureSkipVerify: true,
+		NextProtos:         []string{a.Protocol},
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return &shown, nil
 		},
 	})
 	_ = client.HandshakeContext(ctx)

@@ -22,10 +22,15 @@ const (
 	// a server of controller-runtime would.
 	message = 250 << 10
 	headers = 1<<20 - 8<<10
+	// hello, chain and lines are what the manager takes for a hello, a certificate and headers, in the
+	// forms that cost it most.
+	hello = 30 << 10
+	chain = 50 << 10
+	lines = 15 << 10
 )
 
 // TestFloodedManager floods the ports of the manager's program from four addresses, one after the
-// other until all are: its memory stays below the limit of its container, and meanwhile a pod joins
+// other until all are, in every way that costs it more than it costs the strangers: its memory stays below the limit of its container, and meanwhile a pod joins
 // and gets its roster, metrics are served, and a probe is answered.
 func TestFloodedManager(t *testing.T) {
 	t.Cleanup(func() {
@@ -49,11 +54,18 @@ func TestFloodedManager(t *testing.T) {
 	}()
 	scrape := prometheus(t, m, token(t, reader))
 	m.await(t, "metrics before the flood", scrape)
-	flood.Begin(t, m.roster, 4, connlimit.Strangers, flood.Message(identity.RosterProtocol, message))
+	for _, attack := range []flood.Attack{flood.Message(identity.RosterProtocol, message),
+		flood.Hello(identity.RosterProtocol, hello), flood.Chain(identity.RosterProtocol, chain)} {
+		flood.Begin(t, m.roster, 4, connlimit.Strangers/2, attack)
+	}
 	joins(t, m)
-	flood.Begin(t, m.metrics, 4, connlimit.Strangers, flood.Headers(headers, true))
+	for _, attack := range []flood.Attack{flood.Headers(headers, true), flood.Lines(lines, true)} {
+		flood.Begin(t, m.metrics, 4, connlimit.Strangers/2, attack)
+	}
 	m.await(t, "metrics", scrape)
-	flood.Begin(t, m.health, 4, connlimit.Strangers, flood.Headers(headers, false))
+	for _, attack := range []flood.Attack{flood.Headers(headers, false), flood.Lines(lines, false)} {
+		flood.Begin(t, m.health, 4, connlimit.Strangers/2, attack)
+	}
 	m.await(t, "a probe's answer", func(ctx context.Context) bool { return status(ctx, "http://"+m.health+"/healthz") == http.StatusOK })
 }
 
