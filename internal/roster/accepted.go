@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/podesta-dev/podesta/internal/connlimit"
 	"github.com/podesta-dev/podesta/internal/delimited"
 	"github.com/podesta-dev/podesta/internal/identity"
@@ -25,7 +23,7 @@ type accepted struct {
 	ctx      context.Context // the server's
 	raw      net.Conn
 	messages *delimited.Stream
-	pace     *rate.Limiter // of the messages that are read
+	pace     *pace         // of the messages that are read
 	name     identity.Name // in the certificate; zero: none was shown
 	notAfter time.Time     // of the certificate
 	joining  atomic.Bool   // a Join is under way
@@ -54,18 +52,23 @@ func (s *Server) serve(ctx context.Context, raw net.Conn, config *tls.Config) {
 		ctx:      ctx,
 		raw:      raw,
 		messages: delimited.New(conn, maxMessageSize),
-		pace:     rate.NewLimiter(messagesPerSecond, messagesAtOnce),
 	}
 	if shown := conn.ConnectionState().PeerCertificates; len(shown) > 0 {
 		c.name, _ = identity.NameOf(shown[0]) // the handshake has checked it
 		c.notAfter = shown[0].NotAfter
 		connlimit.Authenticate(raw, c.name.UID)
+		c.pace = s.paces.begin(c.name.UID)
+	} else {
+		c.pace = newPace()
 	}
 	s.tasks.Go(c.run)
 }
 
 // run serves the connection until it ends.
 func (c *accepted) run() {
+	if c.name != (identity.Name{}) {
+		defer c.server.paces.end(c.name.UID)
+	}
 	defer c.raw.Close()
 	defer context.AfterFunc(c.ctx, func() { c.raw.Close() })()
 	err := c.read()
@@ -164,6 +167,9 @@ func (c *accepted) take(message *rosterpb.ToManager) error {
 	case *rosterpb.ToManager_Join:
 		return c.join(m.Join)
 	case *rosterpb.ToManager_Follow:
+		if err := c.pace.WaitN(c.ctx, followCounts-1); err != nil {
+			return err
+		}
 		return c.follow()
 	case *rosterpb.ToManager_Report, *rosterpb.ToManager_Held, *rosterpb.ToManager_Ping:
 		if c.delivery == nil {

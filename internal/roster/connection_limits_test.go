@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -19,6 +20,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/delimited"
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 // closedWithin reports whether the other end closes the connection while nothing is sent.
@@ -287,27 +289,64 @@ func TestAPodThatRenewsAllTheTimeIsStopped(t *testing.T) {
 	must(t, modest())
 }
 
-// A process that says more than its share is read more slowly, and is not sent away.
+// A process that says more than its share is read more slowly, and is not sent away. It gains
+// nothing by connecting again.
 func TestAPodThatTalksAllTheTimeIsReadSlowly(t *testing.T) {
-	m := newManager(t)
-	key, cert := issue(t, m.authority, a, time.Now())
-	talker := m.dial(t, key, cert)
-	begun := time.Now()
-	must(t, talker.begin())
 	const more = messagesPerSecond / 2
-	for range messagesAtOnce + more {
-		must(t, talker.send(&rosterpb.ToManager{Message: &rosterpb.ToManager_Ping{Ping: &rosterpb.Ping{}}}))
+	for what, connections := range map[string]int{"on one connection": 1, "on one after the other": 5} {
+		t.Run(what, func(t *testing.T) {
+			m := newManager(t)
+			key, cert := issue(t, m.authority, a, time.Now())
+			begun := time.Now()
+			for range connections {
+				talk(t, m.dial(t, key, cert), (messagesAtOnce+more)/connections)
+			}
+			if took, least := time.Since(begun), more*time.Second/messagesPerSecond; took < least {
+				t.Errorf("all was read within %v, want %v at least", took, least)
+			}
+		})
 	}
-	for answered := 0; answered < messagesAtOnce+more; {
-		message, err := talker.receive(patience)
+}
+
+// talk says something so many times, until all is answered, and hangs up.
+func talk(t *testing.T, c *caller, times int) {
+	t.Helper()
+	defer c.close()
+	must(t, c.begin())
+	for range times {
+		must(t, c.send(&rosterpb.ToManager{Message: &rosterpb.ToManager_Ping{Ping: &rosterpb.Ping{}}}))
+	}
+	for answered := 0; answered < times; {
+		message, err := c.receive(patience)
 		must(t, err)
 		if message.GetPong() != nil {
 			answered++
 		}
 	}
-	if took, least := time.Since(begun), more*time.Second/messagesPerSecond; took < least {
-		t.Errorf("all was read within %v, want %v at least", took, least)
-	}
+}
+
+// A pod that has been quiet is forgotten, and one that has not, or has come back, is not.
+func TestAPodsPaceIsForgotten(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		p := paces{of: map[string]*pace{}}
+		first := p.begin("a")
+		p.begin("b")
+		p.end("a")
+		if again := p.begin("a"); again != first {
+			t.Error("who comes back at once may say as much as one that is new")
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(p.of) != 2 {
+			t.Errorf("%d pods are connected, want 2", len(p.of))
+		}
+		p.end("a")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(p.of) != 1 {
+			t.Errorf("%d pods are remembered, and one is connected", len(p.of))
+		}
+	})
 }
 
 // TestWhatIsSignedEndsADayAfterThePodWasSeen: R5 of docs/reference/lease.md counts on it. The pod

@@ -32,9 +32,6 @@ const (
 	silentWithin = 20 * time.Second
 	writeWithin  = 10 * time.Second // how long an agent may take to read what it is sent
 	lastWord     = time.Second      // and why its connection is closed
-	// So many messages of a connection are read at once, and after that so many a second.
-	messagesAtOnce    = 100
-	messagesPerSecond = 20
 )
 
 // A source of joins is an address. Where traffic within the cluster is masqueraded that is a node,
@@ -85,6 +82,7 @@ type Server struct {
 	// by certificate, limited by pod; separate, so that renewals do not wait for joins
 	renewals      *connlimit.Turns
 	shaking       connlimit.Handshakes
+	paces         paces          // of pods
 	returns       returns        // see Returning
 	subscriptions atomic.Uint64  // the number of subscriptions so far
 	tasks         sync.WaitGroup // connections, and what is done for them beside reading
@@ -98,6 +96,7 @@ func NewServer(cfg ServerConfig) *Server {
 		joins:        connlimit.NewTurns(joinLimits, cfg.Now),
 		renewals:     connlimit.NewTurns(renewalLimits, cfg.Now),
 		shaking:      connlimit.NewHandshakes(),
+		paces:        paces{of: map[string]*pace{}},
 	}
 }
 
