@@ -17,19 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 
 	"github.com/podesta-dev/podesta/controllers"
-	"github.com/podesta-dev/podesta/internal/connlimit"
 )
-
-// scrapes bound who asks for metrics, by address, before the API server is asked about a token. A
-// source may be a node with several scrapers, of which each asks twice a minute.
-var scrapes = connlimit.TurnLimits{
-	AtOnce:   8,
-	OfSource: 2,
-	Waiting:  8,
-	Burst:    32,
-	Refill:   time.Second,
-	Patience: 2 * time.Second,
-}
 
 // How often the API server is asked about scrapers, by a client of its own: the manager's writes do
 // not wait for them.
@@ -45,13 +33,14 @@ func addMetrics(ctx context.Context, mgr ctrl.Manager, o options) error {
 	if o.metricsAddress == "0" {
 		return nil
 	}
-	listener, err := listen(ctx, "metrics", o.metricsAddress)
+	listener, err := listen(ctx, "metrics", o.metricsAddress, o.metricsSecure)
 	if err != nil {
 		return err
 	}
-	handler := promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{
+	known := newScrapers(time.Now)
+	handler := known.whoGetsHere(promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{
 		ErrorHandling: promhttp.HTTPErrorOnError,
-	})
+	}))
 	if o.metricsSecure {
 		if handler, err = permitted(mgr, handler); err != nil {
 			return err
@@ -61,7 +50,7 @@ func addMetrics(ctx context.Context, mgr ctrl.Manager, o options) error {
 		}
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/metrics", inTurn(connlimit.NewTurns(scrapes, time.Now), handler))
+	mux.Handle("/metrics", known.inTurn(handler))
 	return serve(mgr, "metrics", listener, mux)
 }
 
@@ -100,21 +89,4 @@ func certified(mgr ctrl.Manager, listener net.Listener, o options) (net.Listener
 		return nil, fmt.Errorf("keep a certificate for metrics: %w", err)
 	}
 	return secured(listener, certificate), nil
-}
-
-// inTurn serves each address within the limits of turns.
-func inTurn(turns *connlimit.Turns, handler http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		source, _, err := net.SplitHostPort(request.RemoteAddr)
-		if err != nil {
-			source = request.RemoteAddr
-		}
-		done, err := turns.Take(request.Context(), source)
-		if err != nil {
-			http.Error(w, "too many requests: "+err.Error(), http.StatusTooManyRequests)
-			return
-		}
-		defer done()
-		handler.ServeHTTP(w, request)
-	})
 }

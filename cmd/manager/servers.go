@@ -26,16 +26,17 @@ const (
 	closeWithin   = time.Second // of the end of the manager
 )
 
-// listen opens a port for strangers. Its connections carry one request each.
-func listen(ctx context.Context, name, address string) (net.Listener, error) {
+// listen opens a port for strangers. Its connections carry one request each, over TLS or not.
+func listen(ctx context.Context, name, address string, secure bool) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen for %s: %w", name, err)
 	}
-	return connlimit.New(listener, connlimit.Limits{
-		Bytes:  2 * requestBytes, // TLS included
-		Within: requestWithin + answerWithin,
-	}), nil
+	limits := connlimit.Limits{Bytes: requestBytes, Within: requestWithin + answerWithin}
+	if secure {
+		limits.Bytes, limits.Unanswered = 2*requestBytes, connlimit.HelloBytes
+	}
+	return connlimit.New(listener, limits), nil
 }
 
 // serve has the manager serve a handler, whether it leads or not.
@@ -53,7 +54,7 @@ func serve(mgr ctrl.Manager, name string, listener net.Listener, handler http.Ha
 	return mgr.Add(&manager.Server{
 		Name:            name,
 		Server:          server,
-		Listener:        listener,
+		Listener:        connlimit.Lines(listener, connlimit.HeaderLines),
 		ShutdownTimeout: new(closeWithin),
 	})
 }
@@ -63,7 +64,7 @@ func addProbes(ctx context.Context, mgr ctrl.Manager, address string) error {
 	if address == "0" {
 		return nil
 	}
-	listener, err := listen(ctx, "probes", address)
+	listener, err := listen(ctx, "probes", address, false)
 	if err != nil {
 		return err
 	}
