@@ -208,6 +208,9 @@ func (d *Detector) Heard(process string, every time.Duration, now Instant) {
 	}
 	d.heartbeat = every
 	d.Opened(process)
+	if d.due != 0 && now-d.due <= d.T()/2 { // else this process stood still, and Tick is to see that
+		d.due = max(now, d.Next(now))
+	}
 }
 
 // Tick says what is to be done at this instant. It is to be called again at Next.

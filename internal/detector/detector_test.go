@@ -315,6 +315,40 @@ func TestSilentSuccessor(t *testing.T) {
 	}
 }
 
+// The coordinator sends heartbeats unasked, and each puts off when it is to be asked. Whoever watches
+// it does not take that for a pause of its own: its successor, which is silent, is found silent in
+// time.
+func TestSilentSuccessorBesideHeartbeats(t *testing.T) {
+	for _, every := range []time.Duration{25 * time.Millisecond, 50 * time.Millisecond} {
+		d := detector.New(detector.Timing{Heartbeat: heartbeat, Timeout: timeout}, nil)
+		d.Watch("P5", []string{"P2"}, nil)
+		const begun, quiet = 1000 * time.Second, 5 * time.Second
+		next, found := begun, time.Duration(0)
+		for now := begun; now < begun+2*quiet && found == 0; now += time.Millisecond {
+			if (now-begun)%every == 0 {
+				d.Heard("P5", every, now)
+				next = d.Next(now)
+			}
+			if now < next {
+				continue
+			}
+			f := d.Tick(now)
+			for _, q := range f.Ask {
+				if q.Process == "P5" || now < begun+quiet {
+					d.Answered(q.Process, q.Sequence, now)
+				}
+			}
+			if len(f.Silent) > 0 {
+				found = now - begun - quiet
+			}
+			next = d.Next(now)
+		}
+		if most := heartbeat + timeout + time.Millisecond; found <= 0 || found > most {
+			t.Errorf("a heartbeat every %v: it is found after %v, want %v at most", every, found, most)
+		}
+	}
+}
+
 // Who is asked only is asked on, however long it is silent. From when its silence counts, it has T.
 func TestAskedOnly(t *testing.T) {
 	d := detector.New(detector.Timing{Heartbeat: heartbeat, Timeout: timeout}, nil)
