@@ -36,7 +36,7 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	defer dir.Close() //nolint:errcheck // nothing is written to it any more
+	defer closeSoon(dir)
 	s := newSidecar(o, logger, dir)
 	if err := s.load(); err != nil {
 		return err
@@ -53,6 +53,23 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 	return s.run(ctx, listeners)
 }
 
+// closeWithin is how long the state directory may take to be closed.
+const closeWithin = time.Second
+
+// closeSoon closes the state directory, unless the disk hangs in a write that is under way: the end
+// of the process closes it, too.
+func closeSoon(dir *statedir.Dir) {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_ = dir.Close() // nothing is written to it any more
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeWithin):
+	}
+}
+
 // run serves on what openListeners returned, and takes part in elections, until ctx ends. Then it
 // leaves the group.
 func (s *sidecar) run(ctx context.Context, listeners []net.Listener) error {
@@ -65,7 +82,8 @@ func (s *sidecar) run(ctx context.Context, listeners []net.Listener) error {
 		status.ReadTimeout, status.WriteTimeout = statusWithin, statusWithin
 		status.SetKeepAlivesEnabled(false)
 		limits := connlimit.Limits{Bytes: statusBytes, Within: 2 * statusWithin}
-		return serveHTTP(serving, connlimit.New(listeners[1], limits), status)
+		limited := connlimit.Lines(connlimit.New(listeners[1], limits), connlimit.HeaderLines)
+		return serveHTTP(serving, limited, status)
 	})
 	// outlives the election: cutting the app's session does not end the app's permission
 	appServing, stopAppAPI := context.WithCancel(context.WithoutCancel(ctx))
@@ -211,6 +229,7 @@ func (s *sidecar) elect(
 	}
 	if client != nil {
 		config.Updates, config.Report, config.Behind = updates, client.Report, client.Hurry
+		config.Again = client.FollowAnew
 		config.Open = func(signed []byte) (roster.Roster, error) {
 			return roster.Open(s.keyring, signed)
 		}

@@ -46,6 +46,9 @@ type Config struct {
 	// newer roster; nil: nobody wants to know.
 	Report func(roster.Report)
 	Behind func()
+	// Again has the manager send the roster that counts on Updates again; required with Updates if
+	// there is Certified.
+	Again func()
 	// Health brings changes of the app's health: nil is healthy, anything else says what is wrong.
 	// Nil channel: nobody checks. Probe has the app checked as the roster says, without blocking;
 	// nil: the roster has no say in that.
@@ -82,6 +85,7 @@ type agent struct {
 	unhealthy error // why the app is; nil: it is healthy
 	left      bool
 	expired   bool // its certificate has ended
+	lapsed    bool // it has left its group because of that, and has no other reason to stay away
 	view      View
 }
 
@@ -90,7 +94,8 @@ var errCertificate = errors.New(
 	"the certificate has expired: make new ones with `agent keys`, and start the agent again")
 
 // Run drives the process until ctx ends. Then the process hands over, if it coordinates, and says
-// that it leaves. Run closes the links, and returns when all that it started has ended.
+// that it leaves. Run closes the links, and returns when all that it started has ended, but for a
+// write to a disk that hangs.
 func Run(ctx context.Context, c Config) error {
 	defer c.Links.Close()
 	a := &agent{
@@ -160,8 +165,11 @@ func (a *agent) sayGoodbye(ctx context.Context) {
 // loop brings the node its events, until it has left after stop is closed.
 func (a *agent) loop(stop <-chan struct{}) error {
 	for !a.left {
-		if a.set != a.next {
-			a.set = a.next
+		if err := a.comeBack(); err != nil {
+			return err
+		}
+		if wake := a.wake(); a.set != wake {
+			a.set = wake
 			a.alarm.Set(a.set)
 		}
 		select {
@@ -222,8 +230,35 @@ func (a *agent) tick() error {
 		}
 	}
 	a.step(node.Event{Type: node.Tick})
-	if a.expired && a.Updates == nil {
+	return nil
+}
+
+// lookAgain is how often a process looks whether its certificate counts again.
+const lookAgain = time.Second
+
+// wake is when the alarm is to go off.
+func (a *agent) wake() lease.Instant {
+	if a.lapsed {
+		return min(a.next, a.now.Boot+lookAgain)
+	}
+	return a.next
+}
+
+// comeBack has the manager say again which roster counts, when the certificate counts again: a
+// clock had been set ahead for a while. It is not the roster that the process had: if the
+// certificate is another one, the group may have gone on without this process. A process without a
+// manager ends: whoever starts it again may have made another certificate.
+func (a *agent) comeBack() error {
+	if !a.lapsed {
+		return nil
+	}
+	if a.Updates == nil {
 		return errCertificate
+	}
+	if a.readClocks(); !a.expired {
+		a.lapsed = false
+		a.Logger.Info("the certificate counts again: this process takes part when it has a roster")
+		a.Again()
 	}
 	return nil
 }
@@ -242,9 +277,10 @@ func (a *agent) checkCertificate() {
 	a.expired = a.Certified != nil && !a.Certified()
 	if a.inUse != nil && a.expired {
 		a.Logger.Error("the certificate has expired: this process takes part again when it has " +
-			"another one, and a roster")
+			"one that counts, and a roster")
 		e := node.Event{Type: node.Expired, Now: a.now}
 		a.carryOut(a.node.Step(e))
+		a.lapsed = true
 	}
 }
 

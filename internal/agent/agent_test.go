@@ -506,17 +506,19 @@ func TestCertificateEndsWithoutATimer(t *testing.T) {
 		network := transport.NewNetwork()
 		views, permit := agent.NewViews(), agent.NewLedger(agent.ClocksFunc(virtual))
 		links, health := network.JoinWith("p1", 1, "state-p1"), make(chan error)
+		updates, again := make(chan roster.Update), make(chan struct{}, 8)
+		alone := roster.Roster{Namespace: "shop", Group: "scheduler", Generation: 1, Algorithm: "Bully",
+			Safety: roster.Classic, Heartbeat: heartbeat, Timeout: timeout, Processes: []roster.Process{member(1)}}
 		var ended atomic.Bool
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
 			done <- agent.Run(ctx, agent.Config{
 				Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Views: views, Ledger: permit, Accounts: agent.NewAccounts(),
-				Meter: agent.NewMeter(views, permit, agent.Sources{Dropped: links.Dropped}),
-				Roster: roster.Roster{Namespace: "shop", Group: "scheduler", Generation: 1,
-					Algorithm: "Bully", Safety: roster.Classic, Heartbeat: heartbeat, Timeout: timeout,
-					Processes: []roster.Process{member(1)}},
-				Updates:   make(chan roster.Update),
+				Meter:     agent.NewMeter(views, permit, agent.Sources{Dropped: links.Dropped}),
+				Roster:    alone,
+				Updates:   updates,
+				Again:     func() { again <- struct{}{} },
 				Certified: func() bool { return !ended.Load() },
 				Health:    health,
 				Logger:    slog.New(slog.DiscardHandler),
@@ -526,12 +528,36 @@ func TestCertificateEndsWithoutATimer(t *testing.T) {
 		if v, _ := views.Read(); v.Name != "p1" {
 			t.Fatalf("it does not take part: %+v", v)
 		}
+		takesPart := func() bool {
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			v, _ := views.Read()
+			return v.Name != ""
+		}
 		ended.Store(true)
 		health <- nil
 		health <- errors.New("the app is ill")
 		synctest.Wait()
 		if v, _ := views.Read(); v.Name != "" {
 			t.Errorf("it takes part still: %+v", v)
+		}
+		if takesPart() {
+			t.Error("it takes part again")
+		}
+		ended.Store(false) // a clock had been set ahead
+		if takesPart() || len(again) != 1 {
+			t.Errorf("it takes part before the manager says so, or has asked %d times", len(again))
+		}
+		updates <- roster.Update{Roster: &alone}
+		if !takesPart() {
+			t.Error("it does not take part again, though the manager has said so")
+		}
+		ended.Store(true)
+		health <- nil
+		updates <- roster.Update{Gone: true}
+		ended.Store(false)
+		if takesPart() || len(again) != 1 {
+			t.Errorf("its group is gone, and it has asked for it %d times", len(again)-1)
 		}
 		stop()
 		if err := <-done; err != nil {
@@ -548,15 +574,28 @@ func TestWithoutAManagerACertificateIsTheLast(t *testing.T) {
 		links, ends := network.JoinWith("p1", 1, "state-p1"), time.Now().Add(time.Minute)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
+		health := make(chan error) // the first that happens then is no Tick
+		go func() {
+			for {
+				select {
+				case health <- nil:
+					<-time.After(time.Millisecond)
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
 		err := agent.Run(ctx, agent.Config{
 			Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Views: views, Ledger: permit, Accounts: agent.NewAccounts(), Meter: agent.NewMeter(views, permit, agent.Sources{Dropped: links.Dropped}),
 			Roster: roster.Roster{Namespace: "shop", Group: "scheduler", Generation: 1, Algorithm: "Bully", Safety: roster.Classic,
 				Heartbeat: heartbeat, Timeout: timeout, Processes: []roster.Process{member(1), member(2)}},
 			Certified: func() bool { return time.Now().Before(ends) },
+			Health:    health,
 			Logger:    slog.New(slog.DiscardHandler),
 		})
-		if err == nil || !strings.Contains(err.Error(), "agent keys") || time.Now().Before(ends) {
-			t.Errorf("it ended with %v", err)
+		late := time.Since(ends)
+		if err == nil || !strings.Contains(err.Error(), "agent keys") || late < 0 || late > heartbeat {
+			t.Errorf("it ended with %v, %v after its certificate", err, late)
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 // update brings the node a roster of the manager's.
 func (a *agent) update(u roster.Update) {
 	if u.Gone {
+		a.lapsed = false
 		a.step(node.Event{Type: node.RosterReceived})
 		return
 	}
@@ -73,7 +74,7 @@ func (a *agent) follow(r *node.Ready) {
 		return
 	}
 	checked := a.inUse != nil && a.inUse.AppHealth == a.offered.AppHealth
-	a.inUse = a.offered
+	a.inUse, a.lapsed = a.offered, false
 	a.Meter.runs(a.inUse.Algorithm)
 	a.Accounts.belong(a.inUse.Group, a.inUse.Algorithm)
 	a.Links.Pace(a.inUse.Heartbeat)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
@@ -56,4 +57,24 @@ func TestAFailedWriteIsReported(t *testing.T) {
 		}
 		w.close()
 	}
+}
+
+// A disk that hangs does not keep a process from ending.
+func TestAWriteThatHangsIsLeft(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		hangs := make(chan struct{})
+		w := newWriter(func(lease.State, *roster.Roster) error {
+			<-hangs
+			return nil
+		})
+		w.begin(job{number: 1})
+		synctest.Wait()
+		begun := time.Now()
+		w.close()
+		if took := time.Since(begun); took != lastWrite {
+			t.Errorf("it was waited for %v, want %v", took, lastWrite)
+		}
+		close(hangs)
+		<-w.stopped
+	})
 }

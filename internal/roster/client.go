@@ -67,6 +67,7 @@ type Client struct {
 	newest atomic.Pointer[Report] // what the agent reported last
 	wake   chan struct{}          // signals that newest has changed; capacity 1
 	hurry  chan struct{}          // signals that the manager is known to be back; capacity 1
+	anew   chan struct{}          // signals that the subscription is to begin anew; capacity 1
 
 	adopting sync.Mutex // a renewal and a new CA bundle may come at the same time
 	bundle   string     // the bundle that was adopted last
@@ -84,6 +85,7 @@ func NewClient(cfg ClientConfig) *Client {
 		ClientConfig: cfg,
 		wake:         make(chan struct{}, 1),
 		hurry:        make(chan struct{}, 1),
+		anew:         make(chan struct{}, 1),
 		reconnect:    reconnection{first: minBackoff, most: maxBackoff},
 	}
 }
@@ -110,6 +112,18 @@ func (c *Client) Hurry() {
 	}
 }
 
+// FollowAnew has the client begin its subscription anew, so that the manager says again which
+// roster counts. It does not block, and may be called concurrently.
+func (c *Client) FollowAnew() {
+	select {
+	case c.anew <- struct{}{}:
+	default:
+	}
+}
+
+// errAnew ends a subscription to start another one. It is not a failure.
+var errAnew = errors.New("the subscription begins anew")
+
 // errRenewed ends a subscription to start another one with a new certificate. It is not a failure.
 var errRenewed = errors.New("the certificate was renewed")
 
@@ -128,6 +142,9 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 		}
 		if errors.Is(err, errRenewed) {
 			c.renewed = time.Now()
+			continue
+		}
+		if errors.Is(err, errAnew) {
 			continue
 		}
 		if moved := (*MovedError)(nil); errors.As(err, &moved) {

@@ -29,6 +29,10 @@ type follower struct {
 func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	select {
+	case <-c.anew: // that is now
+	default:
+	}
 	conn, err := c.connect(ctx, c.Keyring)
 	if conn == nil {
 		return err
@@ -54,11 +58,21 @@ func (c *Client) follow(ctx context.Context, updates chan<- Update) error {
 	tasks.Go(func() { f.ping(ctx) })
 	tasks.Go(func() { cancel(c.renew(ctx, f)) })
 	tasks.Go(func() { f.show(ctx) })
+	tasks.Go(func() {
+		select {
+		case <-c.anew:
+			cancel(errAnew)
+		case <-ctx.Done():
+		}
+	})
 	answered, err := f.listen(ctx, updates)
 	cause := context.Cause(ctx)
 	if errors.Is(cause, errRenewed) {
 		c.unanswered = 0
 		return cause // the manager accepted the certificate, whether or not an update came before
+	}
+	if errors.Is(cause, errAnew) {
+		return cause
 	}
 	if moved := (*MovedError)(nil); errors.As(cause, &moved) {
 		return moved
@@ -184,7 +198,7 @@ func (c *Client) take(message *rosterpb.Update) (Update, error) {
 }
 
 // An agent sends so many reports at once, and after that so many a second: half of what the manager
-// reads of a connection at once, so that none waits on the way for older ones.
+// reads of a pod at once, so that none waits on the way for older ones.
 const (
 	reportsAtOnce    = messagesAtOnce / 2
 	reportsPerSecond = messagesPerSecond / 2

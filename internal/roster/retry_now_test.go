@@ -23,3 +23,16 @@ func TestHurryCutsAPauseShort(t *testing.T) {
 		}
 	})
 }
+
+// An agent that follows anew is told again which roster counts.
+func TestFollowsAnew(t *testing.T) {
+	m := newManager(t)
+	m.Publish(sample(1))
+	g := newAgent(t, m, "a").run(t)
+	for range 3 {
+		if u := g.next(t); u.Roster == nil || u.Roster.Generation != 1 {
+			t.Fatalf("the manager says %+v", u)
+		}
+		g.FollowAnew()
+	}
+}
