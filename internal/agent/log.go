@@ -33,6 +33,10 @@ func (a *agent) log(notes []node.Note) {
 			a.Meter.writeFailures.Inc()
 			a.Logger.Error("the state directory cannot be written: this voter grants no votes and "+
 				"acknowledges no roster until it can be; free space on its volume", "error", n.Err)
+		case node.RewriteFailed:
+			a.Meter.writeFailures.Inc()
+			a.Logger.Warn("the state directory could not be written, and what is in it still holds: free "+
+				"space on its volume", "error", n.Err)
 		case node.Withdraws:
 			a.Logger.Warn("the app is unhealthy, or it closed its session: this process is not a "+
 				"candidate until the app is healthy and has a session",

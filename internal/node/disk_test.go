@@ -193,6 +193,19 @@ func TestAWriteThatIsDoneAgainFails(t *testing.T) {
 	}
 }
 
+// What could not be written again is on the disk as it was: a promise does not wait for the next
+// attempt.
+func TestARewriteThatFailedHoldsUpNoPromise(t *testing.T) {
+	p := start(t, "P1", newRoster(true))
+	p.carryOut(p.node.Advance(p.clocks(), p.disk.Number, errDisk))
+	p.did()
+	number := p.disk.Number
+	p.request("P3", lease.Vote, 1)
+	if did := p.did(); !strings.Contains(did, "VOTE 1.1 granted true") || p.disk.Number == number {
+		t.Errorf("at write %d, after %d, it did: %s", p.disk.Number, number, did)
+	}
+}
+
 // V11: a disk that stands still has at most 64 writes under way. The next one holds all that
 // changed meanwhile.
 func TestWritesUnderWayAreBounded(t *testing.T) {

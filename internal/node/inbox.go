@@ -139,7 +139,7 @@ func (n *Node) stepLease(e lease.Event) {
 		n.holds = 0
 	}
 	if out.Version != 0 {
-		n.writes.version, n.writes.dirty = out.Version, true
+		n.writes.changeState(out.Version)
 	}
 	for _, r := range out.Replies {
 		n.send(Message{

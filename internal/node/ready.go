@@ -68,6 +68,9 @@ const (
 	// WriteFailed: a write failed with Err. The voter grants nothing until a later write has
 	// succeeded, and the longest lease that it may have promised has passed (V11).
 	WriteFailed
+	// RewriteFailed: a write failed with Err that would have replaced what is on the disk by a newer
+	// signature of the same. Nothing depends on it.
+	RewriteFailed
 	// OldRoster: the roster is older than one that this voter has used: the lease protocol passes
 	// it over. Epoch names the generation that it has used.
 	OldRoster

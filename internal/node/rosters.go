@@ -123,7 +123,7 @@ func (n *Node) use(r *Roster) {
 		return !ok
 	})
 	n.waiting = waiting{} // the algorithm may be another one
-	n.writes.roster, n.writes.dirty = r, true
+	n.writes.changeRoster(r)
 }
 
 // complain notes that the lease protocol passes the roster over, because it is older than one that

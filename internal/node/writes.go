@@ -16,6 +16,7 @@ type writes struct {
 	lost        uint64        // writes up to this number are not believed, whatever is reported
 	outstanding []writing     // begun, and not reported yet; oldest first
 	retry       lease.Instant // when a write is tried again after one that failed; 0: none has
+	repeats     bool          // that one would hold nothing that is not on the disk
 	state       lease.State   // the newest that is on the disk
 	write       Write         // handed out
 }
@@ -35,16 +36,35 @@ const (
 	maxOutstanding = 64
 )
 
-// forgetRoster has the roster on the disk forgotten.
-func (w *writes) forgetRoster() {
-	if w.roster != nil || w.begun == 0 {
-		w.roster, w.dirty = nil, true
+// change notes that something has changed. It waits for no write that would only repeat another.
+func (w *writes) change() {
+	if w.dirty = true; w.repeats {
+		w.retry, w.repeats = 0, false
 	}
 }
 
-// next is when a write that failed is tried again; 0: there is none.
+// changeState notes that the lease protocol's State has changed.
+func (w *writes) changeState(version uint64) {
+	w.version = version
+	w.change()
+}
+
+// changeRoster has another roster kept; nil: none.
+func (w *writes) changeRoster(r *Roster) {
+	w.roster = r
+	w.change()
+}
+
+// forgetRoster has the roster on the disk forgotten.
+func (w *writes) forgetRoster() {
+	if w.roster != nil || w.begun == 0 {
+		w.changeRoster(nil)
+	}
+}
+
+// next is when a write that failed is tried again; 0: there is none, or others are to end first.
 func (w *writes) next() lease.Instant {
-	if !w.dirty {
+	if !w.dirty || len(w.outstanding) >= maxOutstanding {
 		return 0
 	}
 	return w.retry
@@ -56,7 +76,7 @@ func (n *Node) write() *Write {
 	if !w.dirty || n.now.Boot < w.retry || len(w.outstanding) >= maxOutstanding {
 		return nil
 	}
-	w.dirty, w.retry = false, 0
+	w.dirty, w.retry, w.repeats = false, 0, false
 	w.begun++
 	w.write = Write{
 		Number: w.begun,
@@ -82,16 +102,20 @@ func (n *Node) advance(number uint64, err error) {
 	for done < len(w.outstanding) && w.outstanding[done].number <= number {
 		done++
 	}
-	if err != nil {
-		n.note(Note{Type: WriteFailed, Err: err})
-		w.dirty, w.retry = true, n.now.Boot+retryWrite
-		if done > 0 {
-			w.lost, w.outstanding = w.begun, w.outstanding[:0]
-			n.authorise(lease.Event{Type: lease.WriteFailed})
+	switch {
+	case err != nil && done == 0:
+		n.note(Note{Type: RewriteFailed, Err: err})
+		if !w.dirty { // else a write comes that holds this one
+			w.dirty, w.repeats, w.retry = true, true, n.now.Boot+retryWrite
 		}
 		return
-	}
-	if done == 0 {
+	case err != nil:
+		n.note(Note{Type: WriteFailed, Err: err})
+		w.dirty, w.repeats, w.retry = true, false, n.now.Boot+retryWrite
+		w.lost, w.outstanding = w.begun, w.outstanding[:0]
+		n.authorise(lease.Event{Type: lease.WriteFailed})
+		return
+	case done == 0:
 		return
 	}
 	n.stirred = true
