@@ -24,7 +24,6 @@ import (
 const (
 	askedAtOnce = 8
 	oneAnswer   = 10 * time.Second // of one agent
-	silence     = 2 * time.Second  // after that, and again and again, progress is told
 )
 
 // questioning asks the agents of a group.

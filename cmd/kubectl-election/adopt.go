@@ -26,8 +26,8 @@ manager signed. With --status, the one in the status counts, and what the agents
 up.
 
 The decision holds until agents report a newer generation than the command shows. You need
-permission to patch the group, and the verb forget on electiongroups: the ClusterRole admin has
-both.`
+permission to get, watch and patch the group, and the verb forget on electiongroups: the ClusterRole
+admin has all of them.`
 
 const adoptExamples = `  # Adopt the newest roster that agents hold; you are asked to confirm it
   kubectl election adopt scheduler -n shop
@@ -52,67 +52,96 @@ func newAdoptCommand(in surroundings) *cobra.Command {
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			kube, namespace, err := in.connect(&at)
+			o, err := in.operate(c, &at, args[0], ask)
 			if err != nil {
 				return err
 			}
-			key := types.NamespacedName{Namespace: namespace, Name: groupName(args[0])}
-			return adopt(c.Context(), kube, key, status, c.OutOrStdout(), ask)
+			return adopt(c.Context(), o, status)
 		},
 	}
 	ask = confirmation(command)
 	command.Flags().BoolVar(&status, "status", false, "the roster in the status counts")
-	at.addFlags(command.Flags())
+	at.addFlags(in, command)
 	command.ValidArgsFunction = groupNames(in, &at)
 	return command
 }
 
 // adopt shows what would count, asks for confirmation, and makes the request.
-func adopt(ctx context.Context, kube groupClient, key types.NamespacedName, status bool,
-	out io.Writer, ask func(group string) error) error {
-	group, err := kube.get(ctx, key)
-	if err != nil {
-		return reading{
-			verb:      "get",
-			namespace: key.Namespace,
-			name:      key.Name,
-		}.failed(err)
-	}
-	request, err := adoptionOf(group, status)
+func adopt(ctx context.Context, o operation, status bool) error {
+	group, err := o.group(ctx)
 	if err != nil {
 		return err
 	}
-	explainAdoption(out, group, request)
-	if err := ask(group.Name); err != nil {
-		return err
-	}
-	value, err := json.Marshal(request)
+	asked, err := adoptionOf(group, status)
 	if err != nil {
 		return err
 	}
-	if err := annotate(ctx, kube, group, v1.AdoptAnnotation, string(value), forgetRight); err != nil {
+	explainAdoption(o.out, group, asked)
+	if err := o.confirm(group.Name); err != nil {
 		return err
 	}
-	answered := func(g *v1.ElectionGroup) (bool, error) {
-		switch {
-		case g.UID != group.UID:
-			return false, fmt.Errorf("group %s was deleted", key)
-		case g.Status.SetBack != nil && g.Status.SetBack.Newest > request.Newest:
-			return false, fmt.Errorf("agents report generation %d by now: look again",
-				g.Status.SetBack.Newest)
+	if err := stillAsShown(ctx, o, status, asked); err != nil {
+		return err
+	}
+	value, err := json.Marshal(asked)
+	if err != nil {
+		return err
+	}
+	r := o.request(v1.AdoptAnnotation, forgetRight, "agents report a newer generation")
+	if err := r.make(ctx, group.UID, string(value)); err != nil {
+		return err
+	}
+	made := int64(0) // the generation of the new roster
+	err = r.await(ctx, answerWithin, func(g *v1.ElectionGroup) (done bool, err error) {
+		if g.Status.Roster != nil {
+			made = g.Status.Roster.Generation
 		}
-		return g.Status.SetBack == nil, nil
-	}
-	if err := awaitGroup(ctx, kube, key, answerWithin, answered); errors.Is(err, errNoAnswer) {
-		return fmt.Errorf("the manager has not made a roster: check that it runs; the request stays "+
-			"valid until agents report a newer generation (to take it back: kubectl annotate eg %s -n "+
-			"%s %s-): %w", key.Name, key.Namespace, v1.AdoptAnnotation, err)
-	} else if err != nil {
+		return adopted(g, group.UID, status, asked)
+	})
+	switch {
+	case errors.Is(err, errNoAnswer):
+		return r.notDone("the manager has not made a roster within %v: check that it runs", answerWithin)
+	case err != nil:
 		return err
 	}
-	fmt.Fprintf(out, "The manager has made a new roster from that of generation %d.\n",
-		request.Generation)
+	fmt.Fprintf(o.out, "The status of group %s is no longer set back. Its roster is of generation "+
+		"%d.\n", group.Name, made)
 	return nil
+}
+
+// stillAsShown returns an error if the request would be another one by now. A person has thought
+// about it meanwhile.
+func stillAsShown(ctx context.Context, o operation, status bool, asked v1.AdoptRequest) error {
+	group, err := o.group(ctx)
+	if err != nil {
+		return err
+	}
+	now, err := adoptionOf(group, status)
+	if err != nil {
+		return err
+	}
+	if now != asked {
+		return refusal("what agents show of group %s has changed since you saw it. Nothing was changed; "+
+			"run the command again", group.Name)
+	}
+	return nil
+}
+
+// adopted reports whether the status is not set back any more. It returns an error if the request
+// cannot be fulfilled any more.
+func adopted(g *v1.ElectionGroup, uid types.UID, status bool, asked v1.AdoptRequest) (bool, error) {
+	b := g.Status.SetBack
+	switch {
+	case g.UID != uid:
+		return false, refusal("group %s was deleted", g.Name)
+	case b == nil:
+		return true, nil
+	case b.Newest > asked.Newest, !status && b.Held != asked.Generation:
+		return false, refusal("agents report generation %d by now, and show the roster of "+
+			"generation %d: run the command again", b.Newest, b.Held)
+	default:
+		return false, nil
+	}
 }
 
 // adoptionOf returns the request for a group that is as described, or why there is none to make.

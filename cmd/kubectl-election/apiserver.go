@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -19,9 +20,16 @@ import (
 // apiServer reads and writes objects of kinds that the command names. It knows no other: a client
 // that has all kinds of Kubernetes makes the program 17 MB larger (docs/evidence/measurements.md).
 type apiServer struct {
-	kube dynamic.Interface
-	rest rest.Interface
+	kube  dynamic.Interface
+	rest  rest.Interface
+	limit time.Duration // of each answer, a watch excepted
 }
+
+// answerTime is how long the API server may take to answer, unless --request-timeout is more.
+const answerTime = 30 * time.Second
+
+// answerLimit is how long it may take with a configuration.
+func answerLimit(config *rest.Config) time.Duration { return max(config.Timeout, answerTime) }
 
 func newAPIServer(config *rest.Config) (*apiServer, error) {
 	config = dynamic.ConfigFor(config)
@@ -30,12 +38,18 @@ func newAPIServer(config *rest.Config) (*apiServer, error) {
 	if err != nil {
 		return nil, noCluster(err)
 	}
-	return &apiServer{kube: dynamic.New(client), rest: client}, nil
+	return &apiServer{
+		kube:  dynamic.New(client),
+		rest:  client,
+		limit: answerLimit(config),
+	}, nil
 }
 
 // get reads an object into one of its type.
 func (s *apiServer) get(ctx context.Context, resource schema.GroupVersionResource,
 	key types.NamespacedName, into runtime.Object) error {
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
+	defer cancel()
 	object, err := s.kube.Resource(resource).Namespace(key.Namespace).Get(ctx, key.Name,
 		metav1.GetOptions{})
 	if err != nil {
@@ -48,6 +62,8 @@ func (s *apiServer) get(ctx context.Context, resource schema.GroupVersionResourc
 // empty.
 func (s *apiServer) list(ctx context.Context, resource schema.GroupVersionResource,
 	namespace string, which metav1.ListOptions, into runtime.Object) error {
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
+	defer cancel()
 	objects, err := s.kube.Resource(resource).Namespace(namespace).List(ctx, which)
 	if err != nil {
 		return s.known(ctx, resource, err)
@@ -59,6 +75,8 @@ func (s *apiServer) list(ctx context.Context, resource schema.GroupVersionResour
 // into it.
 func (s *apiServer) review(ctx context.Context, resource schema.GroupVersionResource,
 	review runtime.Object) error {
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
+	defer cancel()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(review)
 	if err != nil {
 		return err

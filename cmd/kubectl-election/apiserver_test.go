@@ -97,6 +97,10 @@ func TestRefusedOrAbsent(t *testing.T) {
 		if meta.IsNoMatchError(err) != (test.code == exitNoCRD) || err == nil {
 			t.Errorf("%s: watch: %v", name, err)
 		}
+		i := inspector{kube: kube.apiServer, namespace: "shop"}
+		if i.knowsNoGroups(t.Context()) != (test.code == exitNoCRD) {
+			t.Errorf("%s: check is sure that there are no groups: %t", name, test.code != exitNoCRD)
+		}
 		groups := readList[v1.ElectionGroup](t.Context(), kube.apiServer,
 			listed{"groups", groupsResource, "shop", ""}, &v1.ElectionGroupList{})
 		if groups.Err == nil ||
@@ -119,7 +123,7 @@ func TestNoSuchGroupOfAnAPIServer(t *testing.T) {
 	kube := groupsOf{serve(t, pages{
 		"/apis/podesta.dev/v1/namespaces/shop/electiongroups/g": apierrors.NewNotFound(groupResource, "g"),
 	})}
-	_, err := readGroup(t.Context(), kube, reading{namespace: "shop", name: "g"})
+	_, err := readGroup(t.Context(), kube, reading{namespace: "shop", name: "g"}, io.Discard)
 	if exitCode(err) != exitNoGroup {
 		t.Errorf("%v", err)
 	}
@@ -158,15 +162,16 @@ func TestGroupsOfAnAPIServer(t *testing.T) {
 		return g.Name == "g" && g.Status.Coordinator != nil && g.Status.Coordinator.Epoch == 1<<53+1
 	}
 	which := reading{namespace: "shop", name: "g"}
-	groups, version, err := readGroups(t.Context(), kube, which)
+	groups, version, err := readGroups(t.Context(), kube, which, io.Discard)
 	if err != nil || version != "7" || len(groups) != 1 || !good(groups[0]) {
 		t.Errorf("list: %+v, version %q, %v", groups, version, err)
 	}
-	group, err := readGroup(t.Context(), kube, which)
+	group, err := readGroup(t.Context(), kube, which, io.Discard)
 	if err != nil || !good(group) {
 		t.Fatalf("get: %+v, %v", group, err)
 	}
-	if err := annotate(t.Context(), kube, group, "a", "b", forgetRight); err != nil || patched !=
+	r := request{key: keyOf(group), annotation: "a", kube: kube, notes: io.Discard}
+	if err := r.make(t.Context(), group.UID, "b"); err != nil || patched !=
 		`application/merge-patch+json {"metadata":{"annotations":{"a":"b"},"uid":"u"}}` {
 		t.Errorf("patch: %s, %v", patched, err)
 	}
@@ -286,5 +291,34 @@ func TestAbsentObjectsOfAnAPIServer(t *testing.T) {
 	err := kube.get(t.Context(), definitionsResource, types.NamespacedName{Name: "d"}, &corev1.ConfigMap{})
 	if !meta.IsNoMatchError(err) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A list comes in pages, each within the time of an answer.
+func TestGroupsComeInPages(t *testing.T) {
+	pagesOf := map[string]*v1.ElectionGroupList{
+		"": {
+			ListMeta: metav1.ListMeta{Continue: "more", ResourceVersion: "7"},
+			Items:    []v1.ElectionGroup{*setBack(1, 1), *setBack(2, 2)},
+		},
+		"more": {
+			ListMeta: metav1.ListMeta{ResourceVersion: "7"},
+			Items:    []v1.ElectionGroup{*setBack(3, 3)},
+		},
+	}
+	kube := groupsOf{serve(t, pages{
+		"/apis/podesta.dev/v1/electiongroups": func(w http.ResponseWriter, r *http.Request) {
+			if r.FormValue("limit") != "500" {
+				t.Errorf("asked for %s groups", r.FormValue("limit"))
+			}
+			page := pagesOf[r.FormValue("continue")]
+			page.TypeMeta = metav1.TypeMeta{Kind: "ElectionGroupList", APIVersion: "podesta.dev/v1"}
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(page)
+		},
+	})}
+	groups, version, err := readGroups(t.Context(), kube, reading{}, io.Discard)
+	if err != nil || len(groups) != 3 || version != "7" || groups[2].Status.SetBack.Held != 3 {
+		t.Errorf("%d groups of version %s, %v", len(groups), version, err)
 	}
 }

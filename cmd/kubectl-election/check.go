@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -53,11 +52,9 @@ func newCheckCommand(in surroundings) *cobra.Command {
 			if all {
 				i.namespace = ""
 			}
-			slow := time.AfterFunc(2*time.Second, func() {
-				fmt.Fprintln(c.ErrOrStderr(), "reading the cluster …")
-			})
-			defer slow.Stop()
+			over := waiting(c.ErrOrStderr(), "reading the cluster")
 			results, err := i.results(c.Context(), before)
+			over()
 			if err != nil {
 				return err
 			}
@@ -76,7 +73,7 @@ func newCheckCommand(in surroundings) *cobra.Command {
 	f.BoolVarP(&all, "all-namespaces", "A", false, "the groups of all namespaces")
 	f.StringVarP(&output, "output", "o", "", "json or yaml")
 	f.StringVar(&system, "system-namespace", "podesta-system", "the manager's namespace")
-	at.addFlags(f)
+	at.addFlags(in, command)
 	completeFormats(command, "json", "yaml")
 	return command
 }

@@ -142,8 +142,54 @@ func TestCheckWithoutACluster(t *testing.T) {
 		}}, nil
 	}
 	_, _, err := runIn(t.Context(), in, "check")
-	if err == nil || exitCode(err) != exitUnreachable || !strings.Contains(err.Error(), "cannot be reached") {
+	if err == nil || exitCode(err) != exitUnreachable || !strings.Contains(err.Error(), "has not answered in time") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A check that could read nothing has found nothing out: it does not pass. Nor does it go on asking
+// an API server that has stopped answering.
+func TestCheckThatReadsNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		version error // what the question for the version gets
+		list    error // what the lists get; context.Canceled: the user interrupts the first
+		code    int
+		most    int // lists
+	}{
+		"no credentials":       {apierrors.NewUnauthorized("expired"), nil, exitForbidden, 0},
+		"no answer after that": {nil, context.DeadlineExceeded, exitUnreachable, 1},
+		"interrupted":          {nil, context.Canceled, exitFailed, 1000},
+	} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		lists := 0
+		in := inspecting(t, interceptor.Funcs{
+			List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+				lists++
+				if errors.Is(c.list, context.Canceled) {
+					interrupt()
+				}
+				return c.list
+			},
+		})
+		before := in.inspect
+		in.inspect = func(at *cluster) (*inspector, error) {
+			i, err := before(at)
+			if c.version != nil {
+				i.ask = func(context.Context) (check.Version, check.Clock, error) {
+					return check.Version{}, check.Clock{}, c.version
+				}
+			}
+			return i, err
+		}
+		for _, line := range []string{"check", "check -A", "check --pre"} {
+			lists = 0
+			out, _, err := runIn(ctx, in, line)
+			if err == nil || exitCode(err) != c.code || out != "" || lists > c.most ||
+				errors.Is(c.list, context.Canceled) != errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %s: %v after %d lists, want exit code %d\n%s", name, line, err, lists, c.code, out)
+			}
+		}
+		interrupt()
 	}
 }
 

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 	_ "k8s.io/client-go/plugin/pkg/client/auth/oidc" // as kubectl has it
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -14,10 +14,13 @@ type cluster struct {
 	overrides clientcmd.ConfigOverrides
 }
 
-func (c *cluster) addFlags(f *pflag.FlagSet) {
+// addFlags adds them to a command, with what completes them.
+func (c *cluster) addFlags(in surroundings, command *cobra.Command) {
+	f := command.Flags()
 	c.rules = clientcmd.NewDefaultClientConfigLoadingRules()
 	f.StringVar(&c.rules.ExplicitPath, "kubeconfig", "", "path to the kubeconfig file")
 	clientcmd.BindOverrideFlags(&c.overrides, f, clientcmd.RecommendedConfigOverrideFlags(""))
+	c.complete(in, command)
 }
 
 func (c *cluster) loading() clientcmd.ClientConfig {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -64,6 +65,7 @@ func usage(err error) error {
 type reading struct {
 	verb            string // get, list or watch
 	namespace, name string // empty: all
+	next            string // of a list: which page comes next; empty: the first
 }
 
 func (r reading) String() string {
@@ -100,6 +102,10 @@ func (r reading) failed(err error) error {
 	case apierrors.IsUnauthorized(err):
 		return &failure{exitForbidden, "the API server does not accept your credentials. Log in again, " +
 			"or choose others with --context or --user. It says: " + said, err}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &failure{exitUnreachable, fmt.Sprintf("the API server has not answered in time: %s. To "+
+			"wait longer: --request-timeout=5m. Elections do not need it: while it is away, ask the "+
+			"agents (docs/reference/app-api.md)", said), err}
 	case unreachable(err):
 		return &failure{exitUnreachable, fmt.Sprintf("the API server cannot be reached: %s. Elections "+
 			"do not need it: while it is away, ask the agents (docs/reference/app-api.md)", said), err}

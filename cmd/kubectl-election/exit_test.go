@@ -49,7 +49,7 @@ func apiErrors() map[string]struct {
 		"no credentials": {apierrors.NewUnauthorized("token expired"), exitForbidden, "Log in again"},
 		"no answer": {&url.Error{Op: "Get", URL: "https://10.0.0.1", Err: &net.OpError{Op: "dial",
 			Err: errors.New("connection refused")}}, exitUnreachable, "connection refused"},
-		"no answer in time":  {context.DeadlineExceeded, exitUnreachable, "cannot be reached"},
+		"no answer in time":  {context.DeadlineExceeded, exitUnreachable, "--request-timeout"},
 		"not available":      {apierrors.NewServiceUnavailable("etcd is away"), exitUnreachable, "etcd"},
 		"too many requests":  {apierrors.NewTooManyRequests("later", 1), exitUnreachable, "later"},
 		"something else":     {errors.New("no idea"), exitFailed, "no idea"},

@@ -41,7 +41,7 @@ func newExplainCommand(in surroundings) *cobra.Command {
 				return err
 			}
 			which := reading{namespace: namespace, name: groupName(args[0])}
-			group, err := readGroup(c.Context(), kube, which)
+			group, err := readGroup(c.Context(), kube, which, c.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -59,7 +59,7 @@ func newExplainCommand(in surroundings) *cobra.Command {
 		},
 	}
 	command.Flags().StringVarP(&output, "output", "o", "", "json or yaml")
-	at.addFlags(command.Flags())
+	at.addFlags(in, command)
 	command.ValidArgsFunction = groupNames(in, &at)
 	completeFormats(command, "json", "yaml")
 	return command

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
@@ -21,8 +19,8 @@ takes 30 hours. If you know that the lost voters are no longer running, this com
 Without pod names, it applies to all voters that do not report to the manager.
 
 The request applies to the roster that the command shows, and only to voters that are not connected
-to the manager. You need permission to patch the group, and the verb forget on electiongroups: the
-ClusterRole admin has both, edit has not.`
+to the manager. You need permission to get, watch and patch the group, and the verb forget on
+electiongroups: the ClusterRole admin has all of them, edit lacks the last.`
 
 const forgetExamples = `  # Show the lost voters; nothing changes before you type the group's name
   kubectl election forget scheduler -n shop
@@ -46,84 +44,52 @@ func newForgetCommand(in surroundings) *cobra.Command {
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			kube, namespace, err := in.connect(&at)
+			o, err := in.operate(c, &at, args[0], ask)
 			if err != nil {
 				return err
 			}
-			key := types.NamespacedName{Namespace: namespace, Name: groupName(args[0])}
-			return forget(c.Context(), in, kube, key, args[1:], c.OutOrStdout(), ask)
+			return forget(c.Context(), o, args[1:])
 		},
 	}
 	ask = confirmation(command)
-	at.addFlags(command.Flags())
-	command.ValidArgsFunction = groupNames(in, &at)
+	at.addFlags(in, command)
+	command.ValidArgsFunction = groupAndVoters(in, &at)
 	return command
 }
 
 // forget shows the plan, asks for confirmation, and makes the request.
-func forget(
-	ctx context.Context,
-	in surroundings,
-	kube groupClient,
-	key types.NamespacedName,
-	named []string,
-	out io.Writer,
-	ask func(group string) error,
-) error {
-	group, err := kube.get(ctx, key)
+func forget(ctx context.Context, o operation, named []string) error {
+	group, err := o.group(ctx)
 	if err != nil {
-		return reading{
-			verb:      "get",
-			namespace: key.Namespace,
-			name:      key.Name,
-		}.failed(err)
+		return err
 	}
 	plan, err := newForgetPlan(group, named)
 	if err != nil {
 		return err
 	}
-	if err := plan.explain(out, in.now()); err != nil {
+	if err := plan.explain(o.out, o.now()); err != nil {
 		return err
 	}
-	if err := ask(group.Name); err != nil {
+	if err := o.confirm(group.Name); err != nil {
 		return err
 	}
 	value, err := plan.annotation()
 	if err != nil {
 		return err
 	}
-	if err := annotate(ctx, kube, group, v1.ForgetAnnotation, value, forgetRight); err != nil {
+	r := o.request(v1.ForgetAnnotation, forgetRight, "the roster changes")
+	if err := r.make(ctx, group.UID, value); err != nil {
 		return err
 	}
-	if err := plan.await(ctx, kube, key); err != nil {
+	err = r.await(ctx, answerWithin, plan.answer)
+	switch {
+	case errors.Is(err, errNoAnswer):
+		return r.notDone("the manager has not recorded the request within %v: check that the manager "+
+			"runs, and that none of these voters is connected to it", answerWithin)
+	case err != nil:
 		return err
 	}
-	fmt.Fprintln(
-		out,
-		"The manager has recorded the request. It removes these voters after one lease; watch it "+
-			"with: kubectl get eg "+key.Name+" -n "+key.Namespace+" -w",
-	)
+	fmt.Fprintf(o.out, "The manager has recorded the request. It removes these voters after one "+
+		"lease; watch it with: kubectl get eg %s -n %s -w\n", o.key.Name, o.key.Namespace)
 	return nil
-}
-
-// await returns nil once the roster has recorded the plan.
-func (p forgetPlan) await(
-	ctx context.Context,
-	kube groupClient,
-	key types.NamespacedName,
-) error {
-	err := awaitGroup(ctx, kube, key, answerWithin, p.answer)
-	if !errors.Is(err, errNoAnswer) {
-		return err
-	}
-	return fmt.Errorf(
-		"the manager has not recorded the request within %v: check that the manager runs, and "+
-			"that none of these voters is connected to it; "+
-			"the request stays valid until the roster changes (to take it back: kubectl annotate "+
-			"eg %s -n %s %s-)",
-		answerWithin,
-		key.Name,
-		key.Namespace,
-		v1.ForgetAnnotation,
-	)
 }

@@ -9,9 +9,7 @@ import (
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
@@ -237,22 +235,5 @@ func (w writerFunc) Write(b []byte) (int, error) { return w(b) }
 func TestForgetNeedsAGroup(t *testing.T) {
 	if _, err := run("forget"); err == nil || !strings.Contains(err.Error(), "no group given") {
 		t.Errorf("got %v", err)
-	}
-}
-
-// Whoever lacks the right is told which one, and whom to ask; any other error stays what it is.
-func TestForgetSaysWhichRightIsMissing(t *testing.T) {
-	key := types.NamespacedName{Namespace: "shop", Name: "scheduler"}
-	groups := schema.GroupResource{Group: "podesta.dev", Resource: "electiongroups"}
-	refused := apierrors.NewForbidden(groups, key.Name, errors.New("by a policy"))
-	for _, says := range []string{"shop/scheduler", "verbs patch and forget", "by a policy",
-		"kubectl auth can-i forget electiongroups.podesta.dev -n shop", "ClusterRole admin"} {
-		if err := annotateError(key, forgetRight, refused); !strings.Contains(err.Error(), says) {
-			t.Errorf("%v; want it to say %q", err, says)
-		}
-	}
-	err := annotateError(key, forgetRight, apierrors.NewConflict(groups, key.Name, errors.New("it was replaced")))
-	if !apierrors.IsConflict(err) || strings.Contains(err.Error(), "verb") {
-		t.Errorf("a conflict: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/display"
@@ -19,6 +20,7 @@ import (
 // forgetPlan lists the voters of a group that the manager is asked to treat as stopped.
 type forgetPlan struct {
 	group     string
+	uid       types.UID // of the group
 	request   v1.ForgetRequest
 	forgotten []v1.RosterMember
 	states    map[string]v1.ProcessState
@@ -30,7 +32,7 @@ type forgetPlan struct {
 // report to the manager. It returns an error if there is nothing to forget, or if a named voter
 // cannot be forgotten.
 func newForgetPlan(g *v1.ElectionGroup, named []string) (forgetPlan, error) {
-	p := forgetPlan{group: g.Name, states: map[string]v1.ProcessState{}}
+	p := forgetPlan{group: g.Name, uid: g.UID, states: map[string]v1.ProcessState{}}
 	if g.Spec.Safety != v1.Guarded {
 		return p, refusal(
 			"group %s has safety %s, which needs no majority: there is nothing to forget",
@@ -156,6 +158,9 @@ func (p forgetPlan) explain(out io.Writer, now time.Time) error {
 // answer reports whether the roster of g records everything that was requested. It returns an error
 // if the roster has changed without doing so.
 func (p forgetPlan) answer(g *v1.ElectionGroup) (done bool, err error) {
+	if g.UID != p.uid {
+		return false, refusal("group %s was deleted", p.group)
+	}
 	r := g.Status.Roster
 	if r == nil || r.Generation <= p.request.Generation {
 		return false, nil

@@ -12,6 +12,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	extensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
@@ -29,6 +31,7 @@ type inspector struct {
 
 // What a check reads beside groups, by the names and versions that the API server has for it.
 var (
+	namespacesResource      = corev1.SchemeGroupVersion.WithResource("namespaces")
 	nodesResource           = corev1.SchemeGroupVersion.WithResource("nodes")
 	podsResource            = corev1.SchemeGroupVersion.WithResource("pods")
 	configMapsResource      = corev1.SchemeGroupVersion.WithResource("configmaps")
@@ -70,15 +73,34 @@ func (c *cluster) inspect() (*inspector, error) {
 	}, err
 }
 
-// results reads the cluster and checks it. It fails only if the API server gives no answer at all.
+// results reads the cluster and checks it. It fails if the API server accepts nobody's credentials,
+// stops answering, or the user interrupts: what was not read then says nothing about Podesta.
 func (i *inspector) results(ctx context.Context, before bool) ([]check.Result, error) {
-	f := &check.Facts{Plugin: version, System: i.system}
 	kubernetes, clock, err := i.ask(ctx)
-	if err != nil && unreachable(err) {
+	if err != nil && (unreachable(err) || apierrors.IsUnauthorized(err)) {
 		return nil, reading{}.failed(err)
 	}
-	f.Kubernetes = check.Read[check.Version]{Value: kubernetes, Err: said("ask for the version", err)}
-	f.Clock = check.Read[check.Clock]{Value: clock, Err: said("ask for the time", err)}
+	f := &check.Facts{
+		Plugin:     version,
+		System:     i.system,
+		Kubernetes: check.Read[check.Version]{Value: kubernetes, Err: said("ask for the version", err)},
+		Clock:      check.Read[check.Clock]{Value: clock, Err: said("ask for the time", err)},
+	}
+	asked := &impatient{inspectClient: i.kube}
+	i.kube = asked
+	results := i.judge(ctx, f, before)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case asked.silent != nil:
+		return nil, reading{}.failed(asked.silent)
+	default:
+		return results, nil
+	}
+}
+
+// judge reads the cluster and checks it.
+func (i *inspector) judge(ctx context.Context, f *check.Facts, before bool) []check.Result {
 	f.Nodes = readList[corev1.Node](ctx, i.kube, listed{what: "nodes", resource: nodesResource},
 		&corev1.NodeList{})
 	f.NodeLeases = readList[coordinationv1.Lease](ctx, i.kube, listed{
@@ -88,14 +110,25 @@ func (i *inspector) results(ctx context.Context, before bool) ([]check.Result, e
 	}, &coordinationv1.LeaseList{})
 	if before {
 		f.Missing = missing(ctx, check.Installing(i.system), "ask what you may do", i.userMay)
-		return check.Before(f), nil
+		return check.Before(f)
 	}
 	f.Definition = readObject(ctx, i.kube, "crd", definitionsResource, "",
 		"electiongroups.podesta.dev", &extensionsv1.CustomResourceDefinition{})
+	if f.Definition.Err != nil && i.knowsNoGroups(ctx) {
+		f.Definition = check.Read[*extensionsv1.CustomResourceDefinition]{}
+	}
 	i.manager(ctx, &f.Manager)
 	i.policies(ctx, f)
 	f.Namespaces = i.namespaces(ctx)
-	return check.Installed(f), nil
+	return check.Installed(f)
+}
+
+// knowsNoGroups reports whether the API server has no groups, which is seen without the right to
+// read their definition.
+func (i *inspector) knowsNoGroups(ctx context.Context) bool {
+	one := metav1.ListOptions{Limit: 1}
+	err := i.kube.list(ctx, groupsResource, i.namespace, one, &v1.ElectionGroupList{})
+	return meta.IsNoMatchError(err)
 }
 
 // manager reads what there is of the manager.
@@ -171,8 +204,6 @@ func missing(ctx context.Context, rights []check.Right, tried string,
 // userMay asks about whoever runs the command.
 func (i *inspector) userMay(ctx context.Context,
 	what *authorizationv1.ResourceAttributes) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
 	review := &authorizationv1.SelfSubjectAccessReview{
 		TypeMeta: reviewType("SelfSubjectAccessReview"),
 		Spec:     authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: what},
@@ -184,8 +215,6 @@ func (i *inspector) userMay(ctx context.Context,
 // managerMay asks about the manager's ServiceAccount.
 func (i *inspector) managerMay(ctx context.Context,
 	what *authorizationv1.ResourceAttributes) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
 	review := &authorizationv1.SubjectAccessReview{
 		TypeMeta: reviewType("SubjectAccessReview"),
 		Spec: authorizationv1.SubjectAccessReviewSpec{

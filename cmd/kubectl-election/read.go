@@ -46,8 +46,6 @@ type listed struct {
 // if the cluster does not know the kind.
 func readObject[T runtime.Object](ctx context.Context, kube inspectClient, kind string,
 	resource schema.GroupVersionResource, namespace, name string, object T) check.Read[T] {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
 	err := kube.get(ctx, resource, types.NamespacedName{Namespace: namespace, Name: name}, object)
 	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 		return check.Read[T]{}
@@ -58,8 +56,6 @@ func readObject[T runtime.Object](ctx context.Context, kube inspectClient, kind 
 // readList reads a list of objects.
 func readList[T any](ctx context.Context, kube inspectClient, l listed,
 	into runtime.Object) (r check.Read[[]T]) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
 	which := metav1.ListOptions{LabelSelector: l.labels}
 	if err := kube.list(ctx, l.resource, l.namespace, which, into); err != nil {
 		return check.Read[[]T]{Err: said("list "+l.what, err)}
@@ -100,7 +96,7 @@ func askAPI(config *rest.Config) (
 		return nil, noCluster(err)
 	}
 	return func(ctx context.Context) (v check.Version, c check.Clock, err error) {
-		ctx, cancel := context.WithTimeout(ctx, answerTime)
+		ctx, cancel := context.WithTimeout(ctx, answerLimit(config))
 		defer cancel()
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet,
 			base.JoinPath("version").String(), http.NoBody)
@@ -114,7 +110,11 @@ func askAPI(config *rest.Config) (
 		}
 		defer answer.Body.Close()
 		took := time.Since(began)
-		if answer.StatusCode != http.StatusOK {
+		switch answer.StatusCode {
+		case http.StatusOK:
+		case http.StatusUnauthorized:
+			return v, c, apierrors.NewUnauthorized("it answers /version with " + answer.Status)
+		default:
 			return v, c, fmt.Errorf("the API server answers /version with %s", answer.Status)
 		}
 		if c.Server, err = http.ParseTime(answer.Header.Get("Date")); err != nil {

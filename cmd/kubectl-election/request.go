@@ -1,22 +1,23 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 	"time"
 
-	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/backoff"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 // An operator's request to the manager is an annotation of the group. It is made when the user has
@@ -25,19 +26,14 @@ import (
 // answerWithin is how long a command waits for the manager to take up a request.
 const answerWithin = 15 * time.Second
 
-// annotate sets an annotation of this very group object.
-func annotate(ctx context.Context, kube groupClient, group *v1.ElectionGroup,
-	name, value string, needs right) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": group.UID,
-		"annotations": map[string]string{name: value}}})
-	if err != nil {
-		return err
-	}
-	key := keyOf(group)
-	if err := kube.patch(ctx, key, patch); err != nil {
-		return annotateError(key, needs, err)
-	}
-	return nil
+// request is what an operator asks of the manager.
+type request struct {
+	key        types.NamespacedName
+	annotation string
+	needs      right
+	until      string // what ends it, unless the manager answers
+	kube       groupClient
+	notes      io.Writer
 }
 
 // right is what a request needs beside the right to patch the group.
@@ -48,39 +44,115 @@ var (
 	stepDownRight = right{"step-down", "whose ClusterRole admin has both, as edit has"}
 )
 
-// annotateError says which right is missing, if one is.
-func annotateError(key types.NamespacedName, needs right, err error) error {
-	if !apierrors.IsForbidden(err) {
-		return fmt.Errorf("annotate group %s: %w", key, err)
+// make sets the annotation of this very group object.
+func (r request) make(ctx context.Context, uid types.UID, value string) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid,
+		"annotations": map[string]string{r.annotation: value}}})
+	if err != nil {
+		return err
 	}
-	return &failure{exitForbidden, fmt.Sprintf("you may not decide that for group %s: it needs the "+
-		"verbs patch and %s on electiongroups.podesta.dev in namespace %s (to see what you have: "+
-		"kubectl auth can-i %s electiongroups.podesta.dev -n %s); ask an administrator of the "+
-		"namespace, %s: %v", key, needs.verb, key.Namespace, needs.verb, key.Namespace, needs.roles,
-		err), err}
+	defer waiting(r.notes, "waiting for the API server")()
+	if err := r.kube.patch(ctx, r.key, patch); err != nil {
+		return r.refused(err)
+	}
+	return nil
+}
+
+// refused returns why a request was not made, or is not known to have been made.
+func (r request) refused(err error) error {
+	said := display.Printable(err.Error(), 1000)
+	look := fmt.Sprintf("The request may have been made (to look: kubectl get eg %s -n %s -o yaml; "+
+		"to take it back: %s)", r.key.Name, r.key.Namespace, r.takeBack())
+	switch {
+	case errors.Is(err, context.Canceled):
+		return &failure{exitInterrupted, "interrupted. " + look, err}
+	case apierrors.IsForbidden(err):
+		return &failure{exitForbidden, fmt.Sprintf("you may not decide that for group %s: it needs the "+
+			"verbs patch and %s on electiongroups.podesta.dev in namespace %s (to see what you have: "+
+			"kubectl auth can-i %s electiongroups.podesta.dev -n %s); ask an administrator of the "+
+			"namespace, %s: %s", r.key, r.needs.verb, r.key.Namespace, r.needs.verb, r.key.Namespace,
+			r.needs.roles, said), err}
+	case apierrors.IsConflict(err) || changesUID(err):
+		return refusal("group %s was deleted since it was shown, and made again. Nothing was changed; "+
+			"run the command again", r.key)
+	case unreachable(err):
+		return &failure{exitUnreachable, "the API server has not answered: " + said + ". " + look, err}
+	case apierrors.IsNotFound(err) || apierrors.IsUnauthorized(err) || meta.IsNoMatchError(err):
+		return reading{
+			verb:      "patch",
+			namespace: r.key.Namespace,
+			name:      r.key.Name,
+		}.failed(err)
+	default:
+		return fmt.Errorf("annotate group %s: %w", r.key, err)
+	}
+}
+
+// changesUID reports whether the API server refuses a change because another object has the name.
+func changesUID(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool {
+		return c.Field == "metadata.uid"
+	})
+}
+
+// takeBack is the command that takes the request back.
+func (r request) takeBack() string {
+	return fmt.Sprintf("kubectl annotate eg %s -n %s %s-", r.key.Name, r.key.Namespace, r.annotation)
+}
+
+// stands says of a request that it was made, and how it ends.
+func (r request) stands() string {
+	return fmt.Sprintf("the request stands until %s (to take it back: %s)", r.until, r.takeBack())
+}
+
+// notDone returns that the manager has not done in time what was asked for.
+func (r request) notDone(format string, args ...any) error {
+	return &failure{exitNotDone, fmt.Sprintf(format, args...) + "; " + r.stands(), errNoAnswer}
+}
+
+// unseen returns an error that says why the manager's answer is not seen, and that the request
+// stands all the same.
+func (r request) unseen(err error) error {
+	switch {
+	case errors.Is(err, errNoAnswer):
+		return err
+	case errors.Is(err, context.Canceled):
+		return &failure{exitInterrupted, "interrupted after the request was made; " + r.stands(), err}
+	default:
+		return &failure{exitCode(err), fmt.Sprintf("the request was made, and what becomes of it cannot "+
+			"be seen: %v; %s", err, r.stands()), err}
+	}
 }
 
 // errNoAnswer means that the manager has not done in time what was asked for.
 var errNoAnswer = errors.New("nothing has happened in time")
 
-// awaitGroup waits until answered says that the manager has taken up a request, or that it cannot.
-// A watch that ends, or does not begin for a reason that may pass, begins again. The error is
+// await waits until answered says that the manager has taken up a request, or that it cannot. A
+// watch that ends, or does not begin for a reason that may pass, begins again. The error is
 // errNoAnswer, or that of the last watch, if the time is over.
-func awaitGroup(ctx context.Context, kube groupClient, key types.NamespacedName,
-	within time.Duration, answered func(*v1.ElectionGroup) (bool, error)) error {
+func (r request) await(ctx context.Context, within time.Duration,
+	answered func(*v1.ElectionGroup) (bool, error)) error {
+	defer waiting(r.notes, "waiting up to %v for the manager", within)()
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	for failures := 1; ; failures++ {
-		done, err := watchGroup(limited, kube, key, answered)
-		if done || err != nil && lasting(err) {
+		done, err := watchGroup(limited, r.kube, r.key, answered)
+		switch {
+		case done:
 			return err
+		case err != nil && lasting(err):
+			return r.unseen(err)
 		}
 		select {
 		case <-limited.Done():
 		case <-time.After(backoff.Wait(firstPause, lastPause, failures)):
 			continue
 		}
-		return cmp.Or(ctx.Err(), err, errNoAnswer) // ctx: the user has interrupted
+		return r.unseen(cmp.Or(ctx.Err(), err, errNoAnswer)) // ctx: the user has interrupted
 	}
 }
 
@@ -110,43 +182,4 @@ func watchGroup(ctx context.Context, kube groupClient, key types.NamespacedName,
 		}
 	}
 	return false, nil
-}
-
-// confirmation adds the flag --yes to a command. It returns the question that the command asks
-// before it changes anything.
-func confirmation(c *cobra.Command) (ask func(group string) error) {
-	yes := c.Flags().Bool("yes", false, "do not ask for confirmation")
-	return func(group string) error {
-		if *yes {
-			return nil
-		}
-		return confirm(c.Context(), c.InOrStdin(), c.OutOrStdout(), group)
-	}
-}
-
-// confirm asks the user to type the group's name. If ctx ends, the answer does not count: the
-// terminal is read until there is one, or the program ends.
-func confirm(ctx context.Context, in io.Reader, out io.Writer, group string) error {
-	fmt.Fprintf(out, "\nType the group's name to continue: ")
-	answered := make(chan error, 1)
-	go func() { answered <- named(in, group) }()
-	select {
-	case err := <-answered:
-		return err
-	case <-ctx.Done():
-		fmt.Fprintln(out)
-		return ctx.Err()
-	}
-}
-
-// named reads a line, and returns an error if it is not the group's name.
-func named(in io.Reader, group string) error {
-	line, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if strings.TrimSpace(line) != group {
-		return errors.New("canceled, nothing was changed: the input is not the group's name")
-	}
-	return nil
 }

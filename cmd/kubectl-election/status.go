@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
@@ -89,36 +88,37 @@ func newStatusCommand(in surroundings) *cobra.Command {
 	f.BoolVarP(&all, "all-namespaces", "A", false, "the groups of all namespaces")
 	f.BoolVarP(&watching, "watch", "w", false, "show every change until interrupted")
 	f.StringVarP(&output, "output", "o", "", "wide (all processes, more columns), json, yaml or name")
-	at.addFlags(f)
+	at.addFlags(in, command)
 	command.ValidArgsFunction = groupNames(in, &at)
 	completeFormats(command, "wide", "json", "yaml", "name")
 	return command
 }
 
-// answerTime is how long the API server may take to answer.
-const answerTime = 30 * time.Second
-
-// readGroups returns the groups, and the version at which a watch may begin.
-func readGroups(ctx context.Context, kube groupClient,
-	which reading) (groups []*v1.ElectionGroup, version string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
+// readGroups returns the groups, and the version at which a watch may begin. The notes say that it
+// takes long, if it does.
+func readGroups(ctx context.Context, kube groupClient, which reading,
+	notes io.Writer) (groups []*v1.ElectionGroup, version string, err error) {
+	defer waiting(notes, "reading %s", which)()
 	which.verb = "list"
-	list, err := kube.list(ctx, which)
-	if err != nil {
-		return nil, "", which.failed(err)
+	for {
+		page, err := kube.list(ctx, which)
+		if err != nil {
+			return nil, "", which.failed(err)
+		}
+		for i := range page.Items {
+			groups = append(groups, &page.Items[i])
+		}
+		if page.Continue == "" {
+			return groups, page.ResourceVersion, nil
+		}
+		which.next = page.Continue
 	}
-	groups = make([]*v1.ElectionGroup, len(list.Items))
-	for i := range list.Items {
-		groups[i] = &list.Items[i]
-	}
-	return groups, list.ResourceVersion, nil
 }
 
 // readGroup returns a group. It needs less rights than a list with one entry.
-func readGroup(ctx context.Context, kube groupClient, which reading) (*v1.ElectionGroup, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
+func readGroup(ctx context.Context, kube groupClient, which reading,
+	notes io.Writer) (*v1.ElectionGroup, error) {
+	defer waiting(notes, "reading %s", which)()
 	which.verb = "get"
 	key := types.NamespacedName{Namespace: which.namespace, Name: which.name}
 	group, err := kube.get(ctx, key)
@@ -139,7 +139,7 @@ type shower struct {
 // once shows what there is.
 func (s shower) once(ctx context.Context, kube groupClient, notes io.Writer) error {
 	if s.which.name != "" {
-		group, err := readGroup(ctx, kube, s.which)
+		group, err := readGroup(ctx, kube, s.which, notes)
 		if err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (s shower) once(ctx context.Context, kube groupClient, notes io.Writer) err
 		_, err = io.WriteString(s.out, text.Status(display.Of(group, s.now()), s.options()))
 		return err
 	}
-	groups, _, err := readGroups(ctx, kube, s.which)
+	groups, _, err := readGroups(ctx, kube, s.which, notes)
 	if err != nil {
 		return err
 	}

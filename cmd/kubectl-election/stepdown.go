@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
@@ -25,9 +23,9 @@ refused if another process coordinates by then, or if no other process is a cand
 if no other process coordinates for a lease and 5 s, so that maintenance leaves no group without a
 coordinator; or if you take it back: kubectl annotate eg GROUP podesta.dev/step-down-
 
-You need permission to patch the group, and the verb step-down on electiongroups: the ClusterRoles
-admin and edit have both. Groups outside Kubernetes have no such request: edit the priority in the
-roster file.`
+You need permission to get, watch and patch the group, and the verb step-down on electiongroups: the
+ClusterRoles admin and edit have all of them. Groups outside Kubernetes have no such request: edit
+the priority in the roster file.`
 
 const stepDownExamples = `  # Before a node is drained: hand over, and stay aside for ten minutes
   kubectl election step-down scheduler -n shop --for 10m
@@ -61,12 +59,11 @@ func newStepDownCommand(in surroundings) *cobra.Command {
 			return asked.check()
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			kube, namespace, err := in.connect(&at)
+			o, err := in.operate(c, &at, args[0], ask)
 			if err != nil {
 				return err
 			}
-			key := types.NamespacedName{Namespace: namespace, Name: groupName(args[0])}
-			return stepDown(c.Context(), in, kube, key, asked, c.OutOrStdout(), ask)
+			return stepDown(c.Context(), o, asked)
 		},
 	}
 	ask = confirmation(command)
@@ -76,7 +73,7 @@ func newStepDownCommand(in surroundings) *cobra.Command {
 	flags.DurationVar(&asked.stays, "for", 0, "for how long the coordinator stands aside, such as "+
 		"10m; without it until another process coordinates")
 	flags.BoolVar(&asked.wait, "wait", false, "wait until another process coordinates, and say which")
-	at.addFlags(flags)
+	at.addFlags(in, command)
 	command.ValidArgsFunction = groupNames(in, &at)
 	err := command.RegisterFlagCompletionFunc("to", candidateNames(in, &at))
 	if err != nil {
@@ -96,58 +93,65 @@ func (o *stepDownOptions) check() error {
 
 // stepDown shows the plan, asks for confirmation, makes the request, and waits for the manager's
 // answer, and for the hand-over if it is to.
-func stepDown(ctx context.Context, in surroundings, kube groupClient, key types.NamespacedName,
-	asked stepDownOptions, out io.Writer, ask func(group string) error) error {
-	group, err := kube.get(ctx, key)
-	if err != nil {
-		return reading{
-			verb:      "get",
-			namespace: key.Namespace,
-			name:      key.Name,
-		}.failed(err)
-	}
-	plan, err := newStepDownPlan(group, asked, in.now())
+func stepDown(ctx context.Context, o operation, asked stepDownOptions) error {
+	group, err := o.group(ctx)
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(out, plan.explain())
-	if err := ask(group.Name); err != nil {
+	plan, err := newStepDownPlan(group, asked, o.now())
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(o.out, plan.explain())
+	if err := o.confirm(group.Name); err != nil {
 		return err
 	}
 	value, err := plan.annotation()
 	if err != nil {
 		return err
 	}
-	began := in.now()
-	if err := annotate(ctx, kube, group, v1.StepDownAnnotation, value, stepDownRight); err != nil {
+	began := o.now()
+	r := o.request(v1.StepDownAnnotation, stepDownRight, "the roster or the coordinator changes")
+	if err := r.make(ctx, group.UID, value); err != nil {
 		return err
 	}
 	record := &v1.StepDownStatus{}
-	err = awaitGroup(ctx, kube, key, answerWithin, func(g *v1.ElectionGroup) (bool, error) {
+	err = r.await(ctx, answerWithin, func(g *v1.ElectionGroup) (bool, error) {
 		return plan.answer(g, record)
 	})
-	if errors.Is(err, errNoAnswer) {
-		return plan.noAnswer(key)
-	} else if err != nil {
+	switch {
+	case errors.Is(err, errNoAnswer):
+		return r.notDone("the manager has not answered the request within %v: check that it runs, is "+
+			"not older than this program, and knows who coordinates (kubectl election status %s)",
+			answerWithin, plan.where())
+	case err != nil:
 		return err
 	}
-	fmt.Fprintf(out, "The manager has taken up the request: %s.\n", plan.stands(record))
+	fmt.Fprintf(o.out, "The manager has taken up the request: %s.\n", plan.stands(record))
 	if !asked.wait {
-		fmt.Fprintf(out, "See who coordinates with: kubectl election status %s -n %s\n", key.Name,
-			key.Namespace)
+		fmt.Fprintf(o.out, "See who coordinates with: kubectl election status %s\n", plan.where())
 		return nil
 	}
+	r.until = plan.lasts(record)
+	return plan.awaitHandOver(ctx, o, r, began)
+}
+
+// awaitHandOver waits until another process coordinates, and says which.
+func (p *stepDownPlan) awaitHandOver(ctx context.Context, o operation, r request,
+	began time.Time) error {
 	var by *v1.CoordinatorStatus
-	err = awaitGroup(ctx, kube, key, handOverWithin, func(g *v1.ElectionGroup) (bool, error) {
+	err := r.await(ctx, handOverWithin, func(g *v1.ElectionGroup) (bool, error) {
 		by = g.Status.Coordinator
-		return plan.handedOver(g)
+		return p.handedOver(g)
 	})
-	if errors.Is(err, errNoAnswer) {
-		return plan.noHandOver(key)
-	} else if err != nil {
+	switch {
+	case errors.Is(err, errNoAnswer):
+		return r.notDone("no other process coordinates after %v, as far as the manager knows",
+			handOverWithin)
+	case err != nil:
 		return err
 	}
-	fmt.Fprint(out, plan.result(by, in.now().Sub(began)))
+	fmt.Fprint(o.out, p.result(by, o.now().Sub(began)))
 	return nil
 }
 

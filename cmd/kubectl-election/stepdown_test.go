@@ -149,7 +149,9 @@ func TestWaitingGoesOn(t *testing.T) {
 				},
 			})
 			answered := func(*v1.ElectionGroup) (bool, error) { return true, nil }
-			err := awaitGroup(ctx, fakeGroups{kube}, key, time.Minute, answered)
+			r := requested(kube)
+			r.key = key
+			err := r.await(ctx, time.Minute, answered)
 			if c.want == errForbidden { //nolint:errorlint // it stands for a code
 				if exitCode(err) != exitForbidden {
 					t.Errorf("%s: %v", name, err)

@@ -15,12 +15,13 @@ import (
 
 // stepDownPlan is a request to step down, and what is to be expected of it.
 type stepDownPlan struct {
-	uid     types.UID // of the group
-	group   string    // with its namespace, for people
-	shown   display.Group
-	request v1.StepDownRequest
-	next    display.Process // who is expected to take over
-	taken   int64           // generation of the roster in which the manager has taken it up
+	uid      types.UID         // of the group
+	group    string            // with its namespace, for people
+	shown    display.Group     // as it is when the request that stands has been replaced
+	replaces *display.StepDown // nil: none stands
+	request  v1.StepDownRequest
+	next     display.Process // who is expected to take over
+	taken    int64           // generation of the roster in which the manager has taken it up
 }
 
 // newStepDownPlan returns the plan for a group as it is, or what makes the request pointless. The
@@ -28,9 +29,10 @@ type stepDownPlan struct {
 func newStepDownPlan(g *v1.ElectionGroup, asked stepDownOptions,
 	now time.Time) (stepDownPlan, error) {
 	p := stepDownPlan{
-		uid:   g.UID,
-		group: g.Namespace + "/" + g.Name,
-		shown: display.Of(g, now),
+		uid:      g.UID,
+		group:    g.Namespace + "/" + g.Name,
+		shown:    display.Of(withoutStepDown(g), now),
+		replaces: display.Of(g, now).StepDown,
 	}
 	c := g.Status.Coordinator
 	if c == nil || g.Status.Roster == nil {
@@ -59,6 +61,22 @@ func newStepDownPlan(g *v1.ElectionGroup, asked stepDownOptions,
 			"long it is to stand aside, for instance --for 10m", c.Name, p.next.Name, p.preemption())
 	}
 	return p, nil
+}
+
+// withoutStepDown returns a group in which no request to step down stands: there is one at most,
+// and a new one replaces it. Who has stepped down by it is a candidate again, unless it reports
+// another reason why it is none.
+func withoutStepDown(g *v1.ElectionGroup) *v1.ElectionGroup {
+	g = g.DeepCopy()
+	if g.Status.Roster != nil {
+		g.Status.Roster.StepDown = nil
+	}
+	for i := range g.Status.Processes {
+		if row := &g.Status.Processes[i]; row.NotCandidate == v1.NotCandidateSteppedDown {
+			row.NotCandidate = ""
+		}
+	}
+	return g
 }
 
 // choose finds who is expected to take over: the named process, or the highest other candidate.
@@ -128,8 +146,9 @@ func (p *stepDownPlan) explain() string {
 		p.next.Name, p.next.Priority, p.role())
 	fmt.Fprintf(&b, "%s stands aside %s. The request ends early if nobody else coordinates for a "+
 		"lease and 5 s.\n", c.Name, p.span())
-	if s := p.shown.StepDown; s != nil {
-		fmt.Fprintf(&b, "That replaces the request by which %s.\n", s.Text)
+	if p.replaces != nil {
+		fmt.Fprintf(&b, "That replaces the request by which %s.\n", p.replaces.Text)
+		fmt.Fprintf(&b, "%s may coordinate again from then on.\n", p.replaces.Process)
 	}
 	b.WriteString(p.afterwards())
 	return b.String()
@@ -196,8 +215,8 @@ func (p *stepDownPlan) answer(g *v1.ElectionGroup, record *v1.StepDownStatus) (b
 	*record, p.taken = *g.Status.Roster.StepDown, g.Status.Roster.Generation
 	if why := refusals[record.Outcome]; why != "" {
 		changed := "Nothing was changed"
-		if s := p.shown.StepDown; s != nil {
-			changed = "It has ended the request by which " + s.Process + " stood aside"
+		if p.replaces != nil {
+			changed = "It has ended the request by which " + p.replaces.Process + " stood aside"
 		}
 		return false, refusal("the manager has refused the request: %s. %s; run the command again", why,
 			changed)
@@ -215,11 +234,15 @@ var refusals = map[v1.StepDownOutcome]string{
 
 // stands says what the manager has recorded.
 func (p *stepDownPlan) stands(record *v1.StepDownStatus) string {
+	return display.Printable(record.Process, 253) + " stands aside until " + p.lasts(record)
+}
+
+// lasts is until when the request stands, as the manager has recorded it.
+func (p *stepDownPlan) lasts(record *v1.StepDownStatus) string {
 	if record.Until.IsZero() {
-		return display.Printable(record.Process, 253) + " stands aside until another process coordinates"
+		return "another process coordinates"
 	}
-	return display.Printable(record.Process, 253) + " stands aside until " +
-		record.Until.UTC().Format("2006-01-02 15:04:05 UTC")
+	return record.Until.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
 // handedOver reports whether another process coordinates; an error says that none will.
@@ -236,9 +259,17 @@ func (p *stepDownPlan) handedOver(g *v1.ElectionGroup) (bool, error) {
 	case record == nil || record.ID != p.request.ID:
 		return false, refusal("the request was taken back, or replaced by another one, before another " +
 			"process coordinated")
-	case record.Outcome == v1.StepDownNobodyTookOver:
+	}
+	switch record.Outcome {
+	case v1.StepDownNobodyTookOver:
 		return false, refusal("no other process coordinated for a lease and 5 s, so the manager has "+
 			"ended the request. To see why: kubectl election explain %s", p.where())
+	case v1.StepDownTimeOver:
+		return false, refusal("the time that %s was to stand aside was over before another process "+
+			"coordinated. Give a longer one with --for", p.request.Process.Name)
+	case v1.StepDownHandedOver:
+		return false, refusal("another process coordinated, and %s does again by now. To see why: "+
+			"kubectl election explain %s", p.request.Process.Name, p.where())
 	default:
 		return false, nil
 	}
@@ -256,20 +287,6 @@ func (p *stepDownPlan) result(c *v1.CoordinatorStatus, took time.Duration) strin
 		text += fmt.Sprintf("That is not %s, which was overtaken, or failed.\n", p.request.To.Name)
 	}
 	return text
-}
-
-func (p *stepDownPlan) noAnswer(key types.NamespacedName) error {
-	return &failure{exitNotDone, fmt.Sprintf("the manager has not answered the request within %v: "+
-		"check that it runs, is not older than this program, and knows who coordinates (kubectl "+
-		"election status %s -n %s); the request stays valid until the roster or the coordinator "+
-		"changes (to take it back: kubectl annotate eg %s -n %s %s-)", answerWithin, key.Name,
-		key.Namespace, key.Name, key.Namespace, v1.StepDownAnnotation), errNoAnswer}
-}
-
-func (p *stepDownPlan) noHandOver(key types.NamespacedName) error {
-	return &failure{exitNotDone, fmt.Sprintf("no other process coordinates after %v, as far as the "+
-		"manager knows; the request still stands (to take it back: kubectl annotate eg %s -n %s %s-)",
-		handOverWithin, key.Name, key.Namespace, v1.StepDownAnnotation), errNoAnswer}
 }
 
 // refusal says why a group, as it is, cannot do what was asked.

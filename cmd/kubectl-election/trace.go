@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,7 +75,7 @@ func newTraceCommand(in surroundings) *cobra.Command {
 		"read an agent's accounts from this `FILE`, and ask no cluster (may be repeated)")
 	f.IntVar(&t.port, "app-port", 4040, "the port of the agents' --app-address")
 	f.DurationVar(&t.within, "timeout", 30*time.Second, "how long to wait for the agents")
-	t.cluster.addFlags(f)
+	t.cluster.addFlags(in, command)
 	command.ValidArgsFunction = groupNames(in, &t.cluster)
 	completeFormats(command, "text", "json", "yaml", "svg")
 	return command
@@ -113,7 +114,8 @@ func (t *tracing) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	group, err := readGroup(c.Context(), kube, reading{namespace: namespace, name: groupName(args[0])})
+	which := reading{namespace: namespace, name: groupName(args[0])}
+	group, err := readGroup(c.Context(), kube, which, c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -169,14 +171,22 @@ func (t *tracing) show(out io.Writer, name string, input trace.Input,
 	}
 }
 
+// again is how another command names what this one has read.
+func (t *tracing) again(group *v1.ElectionGroup) string {
+	if group == nil {
+		return "-f " + display.Printable(strings.Join(t.files, " -f "), 1000)
+	}
+	return group.Name + " -n " + group.Namespace
+}
+
 // nothing says why no election is shown.
 func (t *tracing) nothing(name string, input trace.Input, group *v1.ElectionGroup,
 	all []trace.Picture) error {
 	switch {
 	case t.election != "" && len(all) > 0:
 		return &failure{exitNoElection, fmt.Sprintf("no election %s of %s is known any "+
-			"more. To see those that are: kubectl election trace --last 10",
-			display.Printable(t.election, 300), name), nil}
+			"more. To see those that are: kubectl election trace %s --last 10",
+			display.Printable(t.election, 300), name, t.again(group)), nil}
 	case group != nil && group.Status.Coordinator != nil && len(input.Accounts) == 0:
 		return &failure{exitTooOld, fmt.Sprintf("%s has a coordinator, and its status has no elections: "+
 			"its manager is too old to publish them, or has not done so yet; and no agent has told of "+

@@ -51,8 +51,8 @@ func (w *watcher) run(ctx context.Context) error {
 		case err != nil && (!found && failures == 0 || lasting(err)):
 			return err
 		}
-		if found && time.Since(began) > lastPause {
-			failures = 0
+		if found && (err == nil || time.Since(began) > lastPause) {
+			failures = 0 // a timeout, of the user's or of a proxy, ends watches, too
 		}
 		note := "the API server has ended the watch: listing again"
 		if err != nil {
@@ -80,7 +80,7 @@ func lasting(err error) bool {
 // follow lists the groups, and shows them until the watch ends. Found is true if they were listed.
 func (w *watcher) follow(ctx context.Context,
 	seen *map[types.NamespacedName]*v1.ElectionGroup) (found bool, err error) {
-	groups, version, err := readGroups(ctx, w.kube, w.which)
+	groups, version, err := readGroups(ctx, w.kube, w.which, w.notes)
 	if err != nil {
 		return false, err
 	}

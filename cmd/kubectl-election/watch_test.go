@@ -287,6 +287,26 @@ func TestWatchErrors(t *testing.T) {
 	})
 }
 
+// A timeout, of the user's or of a proxy, may end each watch after some seconds. The pauses between
+// them stay short.
+func TestWatchThatATimeoutEnds(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		w := begin(t, "status scheduler -n shop -w", nil)
+		began := time.Now()
+		const watches, lasts = 30, 10 * time.Second
+		for range watches {
+			events := <-w.watches
+			time.Sleep(lasts)
+			events.Stop()
+		}
+		<-w.watches
+		if blind := time.Since(began) - watches*lasts; blind > watches*firstPause {
+			t.Errorf("nothing was watched for %v of %v", blind, time.Since(began))
+		}
+		w.end()
+	})
+}
+
 // A right that is missing, or was taken away, ends a watch.
 func TestWatchWithoutTheRight(t *testing.T) {
 	refused := apierrors.NewForbidden(groupResource, "scheduler", errors.New("by RBAC"))

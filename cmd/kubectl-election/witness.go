@@ -1,13 +1,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/types"
 
+	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/display"
 	"github.com/podesta-dev/podesta/internal/inject"
 	"github.com/podesta-dev/podesta/internal/membership"
@@ -55,8 +55,12 @@ func newWitnessCommand(in surroundings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			key := types.NamespacedName{Namespace: namespace, Name: groupName(args[0])}
-			manifest, note, err := witness(c.Context(), in, kube, key, topology, i)
+			which := reading{namespace: namespace, name: groupName(args[0])}
+			group, err := readGroup(c.Context(), kube, which, c.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			manifest, note, err := witness(group, in.now(), topology, i)
 			if err != nil {
 				return err
 			}
@@ -70,29 +74,21 @@ func newWitnessCommand(in surroundings) *cobra.Command {
 	command.Flags().StringVar(&topology, "topology-key", inject.DefaultTopology,
 		"`LABEL` of nodes: the witness runs where no other pod of the group has the same value of it")
 	of.addFlags(command.Flags())
-	at.addFlags(command.Flags())
+	at.addFlags(in, command)
 	command.ValidArgsFunction = groupNames(in, &at)
 	return command
 }
 
 // witness returns the manifest of a witness of a group, and what is to be said about it.
-func witness(ctx context.Context, in surroundings, kube groupClient, key types.NamespacedName,
-	topology string, i inject.Install) (manifest []byte, note string, err error) {
-	group, err := kube.get(ctx, key)
-	if err != nil {
-		return nil, "", reading{
-			verb:      "get",
-			namespace: key.Namespace,
-			name:      key.Name,
-		}.failed(err)
-	}
-	shown := display.Of(group, in.now())
+func witness(group *v1.ElectionGroup, now time.Time, topology string,
+	i inject.Install) (manifest []byte, note string, err error) {
+	shown := display.Of(group, now)
 	if shown.Voters == nil {
 		return nil, "", &failure{exitRefused, fmt.Sprintf("%s is a Classic group. It has no votes, so a "+
 			"witness has no use there: in a Classic group the last process that runs coordinates. Only "+
-			"a Guarded group needs a majority (spec.safety)", key.Name), nil}
+			"a Guarded group needs a majority (spec.safety)", group.Name), nil}
 	}
-	manifest, err = inject.Witness(key, topology, i)
+	manifest, err = inject.Witness(keyOf(group), topology, i)
 	return manifest, gains(shown), err
 }
 

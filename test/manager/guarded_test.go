@@ -444,7 +444,7 @@ func TestRestoredStatusWithoutAMajority(t *testing.T) {
 		t.Errorf("without the group's name: %v\n%s", err, said)
 	}
 	said, err := run("scheduler\n", "adopt", "scheduler", "-n", namespace)
-	if err != nil || !strings.Contains(said, "The manager has made a new roster") {
+	if err != nil || !strings.Contains(said, "is no longer set back") {
 		t.Fatalf("%v\n%s", err, said)
 	}
 	if g := groupIn(t, namespace); !votersAre(p...)(g) || g.Status.SetBack != nil {

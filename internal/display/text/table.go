@@ -6,6 +6,7 @@ import "strings"
 type cell struct {
 	text  string
 	style style
+	whole bool // it is not cut
 }
 
 // maxCell is how many characters of an entry are shown.
@@ -20,7 +21,7 @@ func (o Options) table(b *strings.Builder, heading []string, rows [][]cell) {
 	for i := range rows {
 		for j := range rows[i] {
 			c := &rows[i][j]
-			if short := []rune(c.text); len(short) > maxCell {
+			if short := []rune(c.text); len(short) > maxCell && !c.whole {
 				c.text = string(short[:maxCell-1]) + "…"
 			}
 			widths[j] = max(widths[j], cells(c.text))

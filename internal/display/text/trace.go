@@ -81,7 +81,7 @@ func (o Options) events(b *strings.Builder, p trace.Picture) {
 			{text: mark},
 			{text: strconv.Itoa(e.Number)},
 			{text: e.Process},
-			{text: sentence(e)},
+			{text: sentence(e), whole: true}, // its end says which message it is
 			{text: clock},
 		})
 	}

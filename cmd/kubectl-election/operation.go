@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
+)
+
+// operation is a command that asks the manager to do something with a group: it shows a plan, asks
+// for confirmation, makes a request, and waits for the manager.
+type operation struct {
+	surroundings
+	kube       groupClient
+	key        types.NamespacedName
+	out, notes io.Writer
+	confirm    func(group string) error
+}
+
+// operate begins an operation on the group that a command names.
+func (s surroundings) operate(c *cobra.Command, at *cluster, group string,
+	confirm func(group string) error) (operation, error) {
+	kube, namespace, err := s.connect(at)
+	return operation{
+		surroundings: s,
+		kube:         kube,
+		key:          types.NamespacedName{Namespace: namespace, Name: groupName(group)},
+		out:          c.OutOrStdout(),
+		notes:        c.ErrOrStderr(),
+		confirm:      confirm,
+	}, err
+}
+
+// group reads the group.
+func (o *operation) group(ctx context.Context) (*v1.ElectionGroup, error) {
+	return readGroup(ctx, o.kube, reading{namespace: o.key.Namespace, name: o.key.Name}, o.notes)
+}
+
+// request returns a request about the group.
+func (o *operation) request(annotation string, needs right, until string) request {
+	return request{
+		key:        o.key,
+		annotation: annotation,
+		needs:      needs,
+		until:      until,
+		kube:       o.kube,
+		notes:      o.notes,
+	}
+}
