@@ -60,6 +60,11 @@ func TestOneFault(t *testing.T) {
 		"a node that is not ready": {func(f *Facts, _ *Namespace) {
 			f.Nodes.Value[0].Status.Conditions[0].Status = corev1.ConditionUnknown
 		}, "Failed: a node can run the manager and agents"},
+		"two architectures": {func(f *Facts, _ *Namespace) {
+			other := *f.Nodes.Value[0].DeepCopy()
+			other.Name, other.Status.NodeInfo.Architecture = "node-2", "arm64"
+			f.Nodes.Value = append(f.Nodes.Value, other)
+		}, "Warning: a node can run the manager and agents: of 2 nodes that do"},
 		"cordoned": {func(f *Facts, _ *Namespace) { f.Nodes.Value[0].Spec.Unschedulable = true },
 			"Failed: a node can run the manager and agents"},
 		"this clock is slow": {func(f *Facts, _ *Namespace) { f.Clock.Value.Here = noon.Add(-time.Hour) },

@@ -52,16 +52,23 @@ func (b *book) nodes(f *Facts) {
 	if unread(b, f.Nodes, check) {
 		return
 	}
-	fit := 0
+	fit, architectures := 0, map[string]bool{}
 	for _, n := range f.Nodes.Value {
 		info := n.Status.NodeInfo
 		arch := info.Architecture == "amd64" || info.Architecture == "arm64"
 		if info.OperatingSystem == "linux" && arch && !n.Spec.Unschedulable && ready(n) {
 			fit++
+			architectures[info.Architecture] = true
 		}
 	}
 	all := len(f.Nodes.Value)
-	if fit > 0 {
+	switch {
+	case len(architectures) > 1:
+		b.judge(check, Warning, fmt.Sprintf("of %d nodes that do, some are of amd64 and some of arm64, "+
+			"and make docker builds images of one architecture", fit), "Keep the manager and the pods of "+
+			"groups to the nodes of that one (nodeSelector kubernetes.io/arch), or build images of both.")
+		return
+	case fit > 0:
 		b.note(check, fmt.Sprintf("%d of %d are ready, run Linux on amd64 or arm64, and take pods",
 			fit, all))
 		return

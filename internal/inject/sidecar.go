@@ -109,8 +109,10 @@ func entry(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 // conflict returns why the agent cannot be added to a pod's spec, or "" if it can. The validating
 // policy checks the same in CEL.
 func conflict(spec map[string]any, sidecar []part) string {
-	if os, _ := spec["os"].(map[string]any); os != nil && os["name"] != "linux" {
-		return messageWindows
+	for field, key := range map[string]string{"os": "name", "nodeSelector": "kubernetes.io/os"} {
+		if asked, _ := spec[field].(map[string]any); asked[key] != nil && asked[key] != "linux" {
+			return messageWindows
+		}
 	}
 	if named(spec["containers"], v1.AgentContainer) {
 		return fmt.Sprintf(messageContainer, v1.AgentContainer)
@@ -131,8 +133,8 @@ const (
 		"rename the container, or move the sidecar to initContainers"
 	messageVolume = "a volume is named %[1]s, which is reserved for Podesta's sidecar: rename " +
 		"the volume"
-	messageWindows = "spec.os.name is not linux, and Podesta's agent runs on Linux only: remove " +
-		"the label podesta.dev/group, or run the pod on Linux"
+	messageWindows = "spec.os.name, or kubernetes.io/os in spec.nodeSelector, is not linux, and " +
+		"Podesta's agent runs on Linux only: remove the label podesta.dev/group, or run the pod on Linux"
 )
 
 // named reports whether an item of the list has that name.
