@@ -575,16 +575,17 @@ func TestWithoutAManagerACertificateIsTheLast(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		health := make(chan error) // the first that happens then is no Tick
-		go func() {
+		var checks sync.WaitGroup
+		checks.Go(func() {
 			for {
 				select {
 				case health <- nil:
-					<-time.After(time.Millisecond)
 				case <-ctx.Done():
 					return
 				}
+				<-time.After(time.Millisecond)
 			}
-		}()
+		})
 		err := agent.Run(ctx, agent.Config{
 			Self: "p1", UID: "uid-p1", Incarnation: 1, Links: links, Views: views, Ledger: permit, Accounts: agent.NewAccounts(), Meter: agent.NewMeter(views, permit, agent.Sources{Dropped: links.Dropped}),
 			Roster: roster.Roster{Namespace: "shop", Group: "scheduler", Generation: 1, Algorithm: "Bully", Safety: roster.Classic,
@@ -593,6 +594,8 @@ func TestWithoutAManagerACertificateIsTheLast(t *testing.T) {
 			Health:    health,
 			Logger:    slog.New(slog.DiscardHandler),
 		})
+		cancel()
+		checks.Wait()
 		late := time.Since(ends)
 		if err == nil || !strings.Contains(err.Error(), "agent keys") || late < 0 || late > heartbeat {
 			t.Errorf("it ended with %v, %v after its certificate", err, late)
