@@ -145,6 +145,9 @@ func (p *stepDownPlan) awaitHandOver(ctx context.Context, o operation, r request
 		return p.handedOver(g)
 	})
 	switch {
+	case errors.Is(err, errNoAnswer) && p.over:
+		return refusal("another process coordinated, and %s does again by now. To see why: kubectl "+
+			"election explain %s", p.request.Process.Name, p.where())
 	case errors.Is(err, errNoAnswer):
 		return r.notDone("no other process coordinates after %v, as far as the manager knows",
 			handOverWithin)

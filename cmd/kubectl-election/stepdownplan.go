@@ -22,6 +22,7 @@ type stepDownPlan struct {
 	request  v1.StepDownRequest
 	next     display.Process // who is expected to take over
 	taken    int64           // generation of the roster in which the manager has taken it up
+	over     bool            // the manager has ended it because another process coordinated
 }
 
 // newStepDownPlan returns the plan for a group as it is, or what makes the request pointless. The
@@ -267,9 +268,9 @@ func (p *stepDownPlan) handedOver(g *v1.ElectionGroup) (bool, error) {
 	case v1.StepDownTimeOver:
 		return false, refusal("the time that %s was to stand aside was over before another process "+
 			"coordinated. Give a longer one with --for", p.request.Process.Name)
-	case v1.StepDownHandedOver:
-		return false, refusal("another process coordinated, and %s does again by now. To see why: "+
-			"kubectl election explain %s", p.request.Process.Name, p.where())
+	case v1.StepDownHandedOver: // the roster says so before the status says who coordinates
+		p.over = true
+		return false, nil
 	default:
 		return false, nil
 	}

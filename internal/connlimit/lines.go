@@ -2,7 +2,9 @@ package connlimit
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 )
 
@@ -37,8 +39,21 @@ type lined struct {
 
 func (l *lined) Read(p []byte) (int, error) {
 	n, err := l.Conn.Read(p)
+	if plain, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		l.refusePlain(plain)
+	}
 	if l.left -= bytes.Count(p[:n], []byte{'\n'}); l.left < 0 {
 		return 0, errTooManyLines
 	}
 	return n, err
+}
+
+// refusePlain answers a request that came without TLS, as net/http does where it sees that a
+// connection is one of TLS.
+func (l *lined) refusePlain(plain tls.RecordHeaderError) {
+	if plain.Conn == nil || !bytes.ContainsAny(plain.RecordHeader[:1], "GHPOD") { // GET, HEAD, POST, …
+		return
+	}
+	_, _ = io.WriteString(plain.Conn, "HTTP/1.0 400 Bad Request\r\n\r\n"+
+		"Client sent an HTTP request to an HTTPS server.\n")
 }
