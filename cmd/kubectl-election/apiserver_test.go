@@ -110,6 +110,34 @@ func TestRefusedOrAbsent(t *testing.T) {
 	}
 }
 
+// Whoever may not read definitions sees all the same that there are no groups.
+func TestCheckWithoutTheRightToReadDefinitions(t *testing.T) {
+	definition := "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/electiongroups.podesta.dev"
+	refused := pages{
+		definition: apierrors.NewForbidden(definitionsResource.GroupResource(), "g", errors.New("by RBAC")),
+		"/apis/apiextensions.k8s.io/v1": metav1.APIResourceList{
+			APIResources: []metav1.APIResource{{Name: definitionsResource.Resource}}},
+	}
+	there := maps.Clone(refused)
+	there["/apis/podesta.dev/v1/namespaces/shop/electiongroups"] = v1.ElectionGroupList{
+		TypeMeta: metav1.TypeMeta{Kind: "ElectionGroupList", APIVersion: "podesta.dev/v1"}}
+	for want, has := range map[check.State]pages{check.Failed: refused, check.Unknown: there} {
+		i := inspector{system: "podesta-system", namespace: "shop", kube: serve(t, has),
+			ask: func(context.Context) (check.Version, check.Clock, error) {
+				return check.Version{Major: 1, Minor: 36}, check.Clock{}, nil
+			}}
+		results, err := i.results(t.Context(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range results {
+			if strings.Contains(r.Check, "electiongroups.podesta.dev is defined") && r.State != want {
+				t.Errorf("%v, want it to be %v", r, want)
+			}
+		}
+	}
+}
+
 func resources(names ...string) metav1.APIResourceList {
 	list := metav1.APIResourceList{GroupVersion: v1.GroupVersion.String()}
 	for _, name := range names {

@@ -214,6 +214,18 @@ func TestStepDownSaysWhoCoordinatesAfterwards(t *testing.T) {
 	}
 }
 
+// Whom a request that is replaced had raised ranks by its priority again.
+func TestStepDownReplacesARequest(t *testing.T) {
+	g := four(false)
+	g.Status.Roster.StepDown = &v1.StepDownStatus{ID: "before", Process: "p-3", To: "p-0",
+		Outcome: v1.StepDownStanding}
+	plan, err := newStepDownPlan(g, stepDownOptions{stays: time.Hour,
+		id: func() string { return "ID" }}, noon)
+	if err != nil || plan.next.Name != "p-1" {
+		t.Errorf("%s is expected to take over, want p-1; %v", plan.next.Name, err)
+	}
+}
+
 // four is a Guarded group of four, in which p-2 coordinates; p-3, which ranks higher, is a
 // candidate again, or not.
 func four(higher bool) *v1.ElectionGroup {
