@@ -52,7 +52,7 @@ func serve(t *testing.T, p pages) *apiServer {
 	t.Helper()
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
-	client, err := newAPIServer(&rest.Config{Host: server.URL})
+	client, err := newAPIServer(&rest.Config{Host: server.URL, QPS: -1}) // no limit
 	if err != nil {
 		t.Fatal(err)
 	}
