@@ -89,10 +89,6 @@ type agent struct {
 	view      View
 }
 
-// errCertificate is for a process that no manager gives another certificate.
-var errCertificate = errors.New(
-	"the certificate has expired: make new ones with `agent keys`, and start the agent again")
-
 // Run drives the process until ctx ends. Then the process hands over, if it coordinates, and says
 // that it leaves. Run closes the links, and returns when all that it started has ended, but for a
 // write to a disk that hangs.
@@ -233,55 +229,12 @@ func (a *agent) tick() error {
 	return nil
 }
 
-// lookAgain is how often a process looks whether its certificate counts again.
-const lookAgain = time.Second
-
-// wake is when the alarm is to go off.
-func (a *agent) wake() lease.Instant {
-	if a.lapsed {
-		return min(a.next, a.now.Boot+lookAgain)
-	}
-	return a.next
-}
-
-// comeBack has the manager say again which roster counts, when the certificate counts again: a
-// clock had been set ahead for a while. It is not the roster that the process had: if the
-// certificate is another one, the group may have gone on without this process. A process without a
-// manager ends: whoever starts it again may have made another certificate.
-func (a *agent) comeBack() error {
-	if !a.lapsed {
-		return nil
-	}
-	if a.Updates == nil {
-		return errCertificate
-	}
-	if a.readClocks(); !a.expired {
-		a.lapsed = false
-		a.Logger.Info("the certificate counts again: this process takes part when it has a roster")
-		a.Again()
-	}
-	return nil
-}
-
 // letRead lets those goroutines run first for whom the poller found something to read together with
 // the alarm: of all that it found, the alarm was handled first if it was due last. It calls twice,
 // because one time in 61 the scheduler comes back at once.
 func letRead() {
 	runtime.Gosched()
 	runtime.Gosched()
-}
-
-// checkCertificate ends this process's part in its group when its certificate has ended. It comes
-// before everything that the process says: no timer runs out while a machine is suspended.
-func (a *agent) checkCertificate() {
-	a.expired = a.Certified != nil && !a.Certified()
-	if a.inUse != nil && a.expired {
-		a.Logger.Error("the certificate has expired: this process takes part again when it has " +
-			"one that counts, and a roster")
-		e := node.Event{Type: node.Expired, Now: a.now}
-		a.carryOut(a.node.Step(e))
-		a.lapsed = true
-	}
 }
 
 // health brings the node what the checks of the app have found.
