@@ -14,7 +14,9 @@ const DefaultDebounce = 100 * time.Millisecond
 // taken is as old as the window, whatever wakes the controller earlier. When a process is killed,
 // its connection closes at once, and what its peers have to say comes within a few milliseconds: so
 // the first write is already the right one. A pass need not wait when nothing more is to come, but
-// only the first within a window does not. Safe for concurrent use.
+// only the first of these within a window does not. One that has waited does not count: a lease may
+// be as long as the window, and what the agents agree on after it comes right behind the pass that
+// the loss of the leaseholder has made. Safe for concurrent use.
 type debounce struct {
 	mu     sync.Mutex
 	groups map[types.NamespacedName]gathering
@@ -25,7 +27,7 @@ type gathering struct {
 	waiting  bool      // there is news that no pass has taken
 	complete bool      // nothing more is to come
 	oldest   time.Time // when the first of it came
-	taken    time.Time // when a pass last took news
+	early    time.Time // when a pass last took news that was complete before it had waited
 }
 
 // add notes news of a group, and reports whether it is the first that no pass has taken.
@@ -47,7 +49,7 @@ func (d *debounce) complete(key types.NamespacedName, window time.Duration, now 
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	g := d.groups[key]
-	if !g.waiting || now.Sub(g.taken) < window {
+	if !g.waiting || now.Sub(g.early) < window {
 		return false
 	}
 	g.complete = true
@@ -65,10 +67,15 @@ func (d *debounce) take(key types.NamespacedName, window time.Duration,
 	if !g.waiting {
 		return 0
 	}
-	if wait = window - now.Sub(g.oldest); wait > 0 && !g.complete {
+	wait = window - now.Sub(g.oldest)
+	switch {
+	case wait <= 0:
+	case g.complete:
+		g.early = now
+	default:
 		return wait
 	}
-	d.put(key, gathering{taken: now})
+	d.put(key, gathering{early: g.early})
 	return 0
 }
 

@@ -70,6 +70,26 @@ func TestCompleteNewsIsTakenAtOnce(t *testing.T) {
 	}
 }
 
+// The loss of a leaseholder makes a pass after a window, which may be as long as its lease. What the
+// others agree on right after that does not wait for another window.
+func TestAgreementAfterAPassThatWaited(t *testing.T) {
+	const window = 100 * time.Millisecond
+	var d debounce
+	key, now := keyIn("g"), noon
+	d.add(key, now)
+	if now = now.Add(window); d.take(key, window, now) != 0 {
+		t.Error("what has waited for a window waits on")
+	}
+	now = now.Add(window / 20)
+	if d.add(key, now); !d.complete(key, window, now) || d.take(key, window, now) != 0 {
+		t.Error("what is complete waits after a pass that has waited")
+	}
+	now = now.Add(window / 20)
+	if d.add(key, now); d.complete(key, window, now) {
+		t.Error("the second within a window does not wait")
+	}
+}
+
 // What a majority of the roster agrees on, and the status does not show, need not wait.
 func TestWhatTheStatusLacks(t *testing.T) {
 	s := voting(3)
