@@ -7,16 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// DefaultDebounce is how long news of a group is gathered before a pass, unless told otherwise.
-const DefaultDebounce = 100 * time.Millisecond
+// DefaultDebounce is how long news of a group is gathered before a pass, unless told otherwise. A
+// failover with a lease of 100 ms is over before, so it takes one write.
+const DefaultDebounce = 150 * time.Millisecond
 
 // debounce gathers the news of each group: a pass is made when the oldest news that no pass has
 // taken is as old as the window, whatever wakes the controller earlier. When a process is killed,
 // its connection closes at once, and what its peers have to say comes within a few milliseconds: so
 // the first write is already the right one. A pass need not wait when nothing more is to come, but
 // only the first of these within a window does not. One that has waited does not count: a lease may
-// be as long as the window, and what the agents agree on after it comes right behind the pass that
-// the loss of the leaseholder has made. Safe for concurrent use.
+// be as long as the window, and what the agents agree on then comes right behind the pass that the
+// loss of the leaseholder has made. Safe for concurrent use.
 type debounce struct {
 	mu     sync.Mutex
 	groups map[types.NamespacedName]gathering
