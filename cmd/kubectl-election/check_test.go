@@ -142,7 +142,8 @@ func TestCheckWithoutACluster(t *testing.T) {
 		}}, nil
 	}
 	_, _, err := runIn(t.Context(), in, "check")
-	if err == nil || exitCode(err) != exitUnreachable || !strings.Contains(err.Error(), "has not answered in time") {
+	if err == nil || exitCode(err) != exitUnreachable ||
+		!strings.Contains(err.Error(), "has not answered in time") {
 		t.Errorf("%v", err)
 	}
 }

@@ -51,8 +51,9 @@ func (w *watcher) run(ctx context.Context) error {
 		case err != nil && (!found && failures == 0 || lasting(err)):
 			return err
 		}
-		if found && (err == nil || time.Since(began) > lastPause) {
-			failures = 0 // a timeout, of the user's or of a proxy, ends watches, too
+		lasted := time.Since(began)
+		if found && (lasted > lastPause || err == nil && lasted > firstPause) {
+			failures = 0 // a timeout of the user or of a proxy ends watches without an error
 		}
 		note := "the API server has ended the watch: listing again"
 		if err != nil {

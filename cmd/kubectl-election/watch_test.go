@@ -307,6 +307,28 @@ func TestWatchThatATimeoutEnds(t *testing.T) {
 	})
 }
 
+// Watches that end at once, without an error, are not begun again and again without pauses.
+func TestWatchThatEndsAtOnce(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		w := begin(t, "status scheduler -n shop -w", nil)
+		const most = 100
+		watches := 0
+		for over := time.After(5 * time.Minute); over != nil; {
+			select {
+			case events := <-w.watches:
+				watches++
+				events.Stop()
+			case <-over:
+				over = nil
+			}
+		}
+		if watches < 5 || watches > most {
+			t.Errorf("%d watches in five minutes, want %d at most", watches, most)
+		}
+		w.end()
+	})
+}
+
 // A right that is missing, or was taken away, ends a watch.
 func TestWatchWithoutTheRight(t *testing.T) {
 	refused := apierrors.NewForbidden(groupResource, "scheduler", errors.New("by RBAC"))

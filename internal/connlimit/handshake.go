@@ -13,7 +13,7 @@ const HelloBytes = 4 << 10
 // handshakesAtOnce bounds the handshakes of each kind of turn that a server computes at once. When
 // the agents of a large cluster come back, hundreds would be ready to run at any time, for half a
 // millisecond each, and whatever else the server does, the renewal of a lease above all, would wait
-// behind them. So it would behind strangers who ask for handshakes and never end one.
+// behind them. Strangers could have the same effect, with handshakes that they begin and never end.
 const handshakesAtOnce = 4
 
 // Handshakes are the turns in which a server computes them. One that the server has answered does

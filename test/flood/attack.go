@@ -44,6 +44,15 @@ func (a Attack) use(ctx context.Context, conn net.Conn, sent func()) {
 // linger waits until the other end closes the connection.
 func linger(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
+// secured returns a connection over TLS, if the attack is.
+func (a Attack) secured(conn net.Conn) net.Conn {
+	if !a.Secure {
+		return conn
+	}
+	//nolint:gosec // it is an attacker: whom it attacks does not matter to it
+	return tls.Client(conn, &tls.Config{InsecureSkipVerify: true})
+}
+
 // Headers sends so many bytes of a request's headers, and no end of them; over TLS if secure.
 func Headers(bytes int, secure bool) Attack {
 	return Attack{
@@ -54,10 +63,7 @@ func Headers(bytes int, secure bool) Attack {
 }
 
 func (a Attack) headers(conn net.Conn, sent func()) {
-	if a.Secure {
-		//nolint:gosec // it is an attacker: whom it attacks does not matter to it
-		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true})
-	}
+	conn = a.secured(conn)
 	_, err := fmt.Fprintf(conn, "GET /metrics HTTP/1.1\r\nHost: flood\r\n")
 	// many lines a write: over TLS each write is a record, which costs the attacker more than its
 	// victim, and both share this machine
@@ -80,10 +86,7 @@ func Lines(bytes int, secure bool) Attack {
 }
 
 func (a Attack) lines(conn net.Conn, sent func()) {
-	if a.Secure {
-		//nolint:gosec // as above
-		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true})
-	}
+	conn = a.secured(conn)
 	var request strings.Builder
 	request.WriteString("GET /metrics HTTP/1.1\r\n")
 	for i := 0; request.Len() < a.Bytes; i++ {

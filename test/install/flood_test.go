@@ -30,8 +30,9 @@ const (
 )
 
 // TestFloodedManager floods the ports of the manager's program from four addresses, one after the
-// other until all are, in every way that costs it more than it costs the strangers: its memory stays below the limit of its container, and meanwhile a pod joins
-// and gets its roster, metrics are served, and a probe is answered.
+// other until all are, in every way that costs it more than it costs the strangers: its memory stays
+// below the limit of its container, and meanwhile a pod joins and gets its roster, metrics are
+// served, and a probe is answered.
 func TestFloodedManager(t *testing.T) {
 	t.Cleanup(func() {
 		must(t, kube.Delete(context.Background(), &corev1.Secret{ObjectMeta: named(system, "podesta-ca")}))
