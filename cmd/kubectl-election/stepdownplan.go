@@ -65,8 +65,8 @@ func newStepDownPlan(g *v1.ElectionGroup, asked stepDownOptions,
 }
 
 // withoutStepDown returns a group in which no request to step down stands: there is one at most,
-// and a new one replaces it. The process that has stepped down by it is a candidate again, unless it
-// reports another reason.
+// and a new one replaces it. The process that has stepped down by it is a candidate again, unless
+// it reports another reason.
 func withoutStepDown(g *v1.ElectionGroup) *v1.ElectionGroup {
 	g = g.DeepCopy()
 	if g.Status.Roster != nil {

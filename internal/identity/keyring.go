@@ -143,8 +143,8 @@ var (
 )
 
 // verify checks that the other end's certificate is signed by a trusted authority and valid now,
-// and returns it. Authorities sign each certificate themselves. A longer chain comes from a stranger,
-// and to check it would cost this process far more than the stranger.
+// and returns it. Authorities sign each certificate themselves. A longer chain comes from a
+// stranger, and to check it would cost this process far more than the stranger.
 func (k *Keyring) verify(state tls.ConnectionState, usage x509.ExtKeyUsage) (*x509.Certificate,
 	error) {
 	roots := k.current.Load().roots
