@@ -7,9 +7,11 @@ import "time"
 // F1. A process follows the sender of a RENEW unless it holds the lease itself, F2 or F3 forbids
 // it, or one of these is so: by its own roster the sender never coordinates; it is a voter whose
 // running promise is to another incarnation; the epoch is of a newer generation than its roster
-// and the sender is not the incarnation that its promise is to. Its election algorithm is told,
-// so the lease prevails over nominations. To the manager a voter reports no epoch that it has not
-// promised, and a process that does not vote none that is lower than the last that it reported.
+// and the sender is not the incarnation that its promise is to. A promise to an earlier incarnation
+// of the process itself does not count here: that one has ended. (It still keeps the voter from
+// voting, V6.) Its election algorithm is told, so the lease prevails over nominations. To the
+// manager a voter reports no epoch that it has not promised, and a process that does not vote none
+// that is lower than the last that it reported.
 //
 // F2. A process follows nothing below its floor: the highest epoch that it has held, or has both
 // promised and followed. A higher one of which it has only heard keeps it from following a lower
@@ -173,6 +175,7 @@ func (m *Machine) heardRenewal(from Incarnation, p Request, granted bool) {
 	if bound {
 		l.length.heard(p.Lease)
 		m.candidacy.hastened = false
+		m.askWhenNeeded()
 	}
 	m.candidacy.leaseFound()
 	if s := &m.candidacy.preVote; s.purpose != transfer {
@@ -205,7 +208,8 @@ func (m *Machine) mayFollow(from Incarnation, e Epoch, granted bool) bool {
 	if e.Generation() > m.roster.Generation {
 		return false // else one liar could make this process deaf to all later leaseholders
 	}
-	boundToOther := remaining > 0 && promisedTo.Name != ""
+	ended := promisedTo.Name == m.self.Name && promisedTo != m.self
+	boundToOther := remaining > 0 && promisedTo.Name != "" && !ended
 	return !m.voter.votes || granted || !boundToOther
 }
 

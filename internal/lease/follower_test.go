@@ -40,6 +40,7 @@ func TestNotFollowed(t *testing.T) {
 			lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1}},
 		{"its promise is to another one", "P1", func(s *solo) { s.want(true, "P3", epoch(1, 1)) },
 			held(epoch(1, 2))},
+		{"it asks for votes itself", "P3", func(s *solo) { s.seeking() }, held(epoch(1, 1))},
 		{"F2 a lower epoch", "P4", func(s *solo) { s.askBy("P3", held(epoch(1, 5))) },
 			held(epoch(1, 4))},
 		{"T11 no voter: a newer generation than its roster", "P4", func(*solo) {},
@@ -71,6 +72,27 @@ func TestUnboundFollower(t *testing.T) {
 	s.askBy("P2", held(epoch(1, 1)))
 	if holder, _, bound := s.Following(); holder != "P2" || !bound {
 		t.Errorf("one that is no voter follows %q, bound %v", holder, bound)
+	}
+}
+
+// F1: a leaseholder that was killed, and is back before its voter may vote for another one (V6),
+// follows the next leaseholder at once: its app need not be told that nobody leads.
+func TestAProcessFollowsWhoReplacedItsLastIncarnation(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	e := s.holding()
+	s.restart()
+	later := epoch(e.Generation(), e.Ballot()+1)
+	v := s.askBy("P2", held(later))
+	if holder, _, bound := s.Following(); holder != "P2" || bound || s.out.Appoint != "P2" {
+		t.Errorf("it follows %q, bound %v, and appoints %q", holder, bound, s.out.Appoint)
+	}
+	if v.Granted || s.State().Highest != e {
+		t.Errorf("it has promised %s to %v", s.State().Highest, s.State().To)
+	}
+	s.asleep(lease1)
+	s.askBy("P2", held(later))
+	if holder, _, bound := s.Following(); holder != "P2" || !bound {
+		t.Errorf("after its promise has run out it follows %q, bound %v", holder, bound)
 	}
 }
 
