@@ -356,6 +356,68 @@ func TestVotesForAShortLeaseWaitForSlowDisks(t *testing.T) {
 	}
 }
 
+// LH5, V4: a roster with a shorter longest lease, and votes that wait for slow disks. Voters that have
+// the roster deny what asks for more than it allows, so the renewals ask for no more.
+func TestAShorterLongestLeaseWhileDisksAreSlow(t *testing.T) {
+	r := rosterOf(3)
+	r.LeaseMinimum = 100 * ms
+	s := newSolo(t, r, "P3")
+	old := s.holding()
+	s.answered(lease1, "P1") // the votes have run out
+	s.slow = true
+	s.roster = next(r, func(r *lease.Roster) { r.Lease /= 2 })
+	asked := s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster}).Requests
+	for written := s.now + 200*ms; s.now < written; asked = s.after(5 * ms) {
+		for _, a := range asked {
+			if a.To == "P1" && a.Request.Epoch == old {
+				s.response("P1", s.answer(a.Request, a.Request.Lease <= s.roster.Lease))
+			}
+		}
+		if !s.may() {
+			t.Fatalf("it has lost its lease %v before the votes are written", written-s.now)
+		}
+	}
+}
+
+// LH10: the epoch changes in place while renewals go on. That its votes waited for disks says nothing
+// of how long a lease must be.
+func TestVotesInPlaceDoNotMakeTheLeaseLonger(t *testing.T) {
+	r := rosterOf(3)
+	r.LeaseMinimum = 100 * ms
+	s := newSolo(t, r, "P3")
+	old := s.holding()
+	s.answered(lease1, "P1")
+	s.slow = true
+	s.roster = next(r, func(*lease.Roster) {})
+	asked := s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster}).Requests
+	var votes []lease.Request
+	for written := s.now + 60*ms; s.now < written; asked = s.after(5 * ms) {
+		for _, a := range asked {
+			switch {
+			case a.To != "P1":
+			case a.Request.Kind == lease.Vote:
+				votes = append(votes, a.Request)
+			case a.Request.Kind == lease.Renew:
+				s.response("P1", s.answer(a.Request, true))
+			}
+		}
+	}
+	renewed := s.Renewed()
+	s.do(s.write())
+	for _, p := range votes {
+		s.response("P1", s.answer(p, true))
+	}
+	if e, _, _ := s.Permission(); e == old || len(votes) < 2 {
+		t.Fatalf("it acts under %s, after %d rounds of votes", e, len(votes))
+	}
+	if at := s.Renewed(); at < renewed {
+		t.Errorf("the newest renewal was sent at %v, and counts as sent at %v", renewed, at)
+	}
+	if s.Asks() != 100*ms {
+		t.Errorf("it asks for %v", s.Asks())
+	}
+}
+
 // LH5: voters deny renewals as soon as they have a second new roster. If disks are slow, the lease is
 // long by then.
 func TestTwoRostersWhileDisksAreSlow(t *testing.T) {

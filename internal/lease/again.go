@@ -12,7 +12,9 @@ import (
 // heartbeat (C1), but not before a tenth of a millisecond has passed for each process of the group.
 // Answers that are late count, too: the first to answer may be bound for long (the process itself,
 // by what it promised before it was restarted, V6), and the others for a moment. For T after a
-// RELEASE it asks every tenth of a heartbeat, because it reaches the voters at different times.
+// RELEASE it asks every tenth of a heartbeat, because it reaches the voters at different times. So
+// it does for a heartbeat after it took a new roster, if a voter answers that does not have it yet.
+// (A pod that is killed without notice costs a failover and a roster at the same time.)
 
 // asksApart is how long a candidate waits between two questions at least, for each process of the
 // group (C4).
@@ -56,7 +58,7 @@ func (s *preVote) completes(majority int, from Instant) (at Instant, ok bool) {
 
 // preVoteInterval is how long the voters are left alone, unless enough promises run out sooner.
 func (m *Machine) preVoteInterval() time.Duration {
-	if m.releasedJustNow() {
+	if m.releasedJustNow() || m.rosterSpreads() {
 		return m.heartbeat / 10
 	}
 	return m.heartbeat
@@ -65,6 +67,20 @@ func (m *Machine) preVoteInterval() time.Duration {
 // releasedJustNow reports whether a RELEASE arrived within T: other voters may be about to get it.
 func (m *Machine) releasedJustNow() bool { return m.now.Boot-m.candidacy.releasedAt < m.t }
 
+// rosterSpreads reports whether a voter that has answered is about to get a new roster.
+func (m *Machine) rosterSpreads() bool {
+	s := &m.candidacy.preVote
+	if m.now.Boot-m.candidacy.rosterAt >= m.heartbeat {
+		return false
+	}
+	for i, v := range s.responses {
+		if s.answered[i] && v.Generation < m.roster.Generation {
+			return true
+		}
+	}
+	return false
+}
+
 // preVoteFailed ends a pre-vote that found neither a majority nor a leaseholder.
 func (m *Machine) preVoteFailed(answered bool) {
 	c, s := &m.candidacy, &m.candidacy.preVote
@@ -72,7 +88,7 @@ func (m *Machine) preVoteFailed(answered bool) {
 	switch {
 	case s.purpose == fallback && !answered: // C9
 		m.postponeFallback()
-	case answered && m.releasedJustNow(): // C4
+	case answered && (m.releasedJustNow() || m.rosterSpreads()): // C4
 		c.failures, c.waits = 0, true
 		c.retryAt = m.now.Boot + m.preVoteInterval()
 	case answered: // C4

@@ -25,7 +25,7 @@ import "time"
 // stayed away. Otherwise a process that is killed again and again would be elected each time, and
 // each time nobody would hold the lease until the promises to its last incarnation have run out.
 // (A RELEASE does not remove from the disk what the voter has promised to its own process; the next
-// promise does. So a process may stand back long after it held the lease.)
+// write does. So a process may stand back long after it held the lease.)
 
 // candidacy is what a process does to become the leaseholder.
 type candidacy struct {
@@ -36,6 +36,7 @@ type candidacy struct {
 	fallbackAt   Instant // when it nominates itself, if nobody holds the lease until then (C9)
 	waits        bool    // for promises that nobody hears to run out (C4)
 	releasedAt   Instant // when a RELEASE last arrived (C4)
+	rosterAt     Instant // when this process took its roster (C4)
 	ballotsSpent bool    // the ballots of this generation are used up (C3)
 	noMajority   bool    // the last pre-vote was answered by no majority
 	splits       int     // attempts in a row that were given up (C6)
@@ -49,6 +50,14 @@ func (m *Machine) Rests() bool { return m.now.Boot < m.candidacy.restsUntil }
 // leaseFound forgets what went wrong, because a process holds the lease.
 func (c *candidacy) leaseFound() {
 	c.failures, c.splits, c.waits, c.noMajority, c.lost = 0, 0, false, false, ""
+}
+
+// askWhenNeeded ends the pause after what went wrong before somebody led, or while this process did
+// not hear the leaseholder: the next pre-vote is about something else. A rest goes on.
+func (m *Machine) askWhenNeeded() {
+	if c := &m.candidacy; !m.Rests() {
+		c.retryAt = min(c.retryAt, m.now.Boot)
+	}
 }
 
 // driveCandidate begins and continues pre-votes (C1, C8, C9).

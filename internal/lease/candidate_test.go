@@ -334,6 +334,82 @@ func TestAVoterIsAskedWhenItsConnectionOpens(t *testing.T) {
 	}
 }
 
+// C1, C6: a question or a VOTE may be lost with its link, also to a voter that has answered before. One
+// that is bound, by what it has answered, is not asked.
+func TestALostQuestionIsAskedAgain(t *testing.T) {
+	s := newSolo(t, rosterOf(5), "P5")
+	asks := s.do(lease.Event{Type: lease.Nominated, Process: "P5"}).Requests
+	s.deny(asks, "P1", 5*ms)
+	s.deny(asks, "P2", 50*ms)
+	s.after(10 * ms)
+	for name, asked := range map[string]bool{"P1": true, "P2": false} {
+		asks := s.do(lease.Event{Type: lease.LinkUp, Process: name}).Requests
+		if _, ok := sent(asks, lease.PreVote, name); ok != asked {
+			t.Errorf("the link to %s opens, and it is asked: %t", name, ok)
+		}
+	}
+	s = newSolo(t, rosterOf(5), "P5")
+	asks = s.do(lease.Event{Type: lease.Nominated, Process: "P5"}).Requests
+	p, _ := sent(asks, lease.PreVote, "P1")
+	s.response("P1", s.answer(p, true))
+	s.response("P2", s.answer(p, true))
+	s.response("P1", s.answer(s.sent(lease.Vote, "P1"), true))
+	for name, asked := range map[string]bool{"P1": false, "P2": true} {
+		s.after(ms)
+		asks := s.do(lease.Event{Type: lease.LinkUp, Process: name}).Requests
+		if _, ok := sent(asks, lease.Vote, name); ok != asked {
+			t.Errorf("the link to %s opens, and it gets the VOTE again: %t", name, ok)
+		}
+	}
+}
+
+// C3: who has withdrawn since it asked for pre-votes asks for no votes.
+func TestWhoHasWithdrawnAsksForNoVotes(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+	p := s.sent(lease.PreVote, "P1")
+	s.do(lease.Event{Type: lease.Withdrawn})
+	if out := s.response("P1", s.answer(p, true)); count(out.Requests, lease.Vote) > 0 {
+		t.Error("it asks for votes")
+	}
+}
+
+// C8: what a process waited for before the leaseholder was heard again, or has stepped down, does not
+// hold up what comes next.
+func TestAPauseEndsWithWhatItWasFor(t *testing.T) {
+	release := lease.Request{Kind: lease.Release, Epoch: epoch(1, 1), Heir: "P3"}
+	stepDown := lease.Request{Kind: lease.StepDown, Epoch: epoch(1, 1), Heir: "P3"}
+	for name, next := range map[string]func(*solo){
+		"it is the heir": func(s *solo) {
+			s.askBy("P2", stepDown)
+			s.askBy("P2", release)
+			s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+		},
+		"the leaseholder is heard, and gone": func(s *solo) {
+			s.askBy("P2", held(epoch(1, 1)))
+			s.do(lease.Event{Type: lease.LinkDown, Process: "P2"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSolo(t, rosterOf(3), "P3")
+			s.askBy("P2", held(epoch(1, 1)))
+			s.do(lease.Event{Type: lease.LinkDown, Process: "P2"})
+			s.hearsay("P2", epoch(1, 1), "P1", "P2")
+			if holder, _, _ := s.Following(); holder != "P2" {
+				t.Fatalf("it follows %q", holder)
+			}
+			if n := count(s.after(5*ms), lease.PreVote); n > 0 {
+				t.Fatal("it does not wait")
+			}
+			next(s)
+			asked := s.out.Requests
+			if asked = append(asked, s.after(5*ms)...); count(asked, lease.PreVote) == 0 {
+				t.Error("it waits still")
+			}
+		})
+	}
+}
+
 // deny answers a PREVOTE to a voter that is bound to P5 for so long.
 func (s *solo) deny(asks []lease.Addressed, q string, remaining time.Duration) {
 	p, _ := sent(asks, lease.PreVote, q)
@@ -423,6 +499,36 @@ func TestReleaseIsHeardOfInAMoment(t *testing.T) {
 	s.askBy("P5", lease.Request{Kind: lease.Release, Epoch: epoch(1, 1)})
 	if _, ok := sent(append(s.out.Requests, s.after(11*ms)...), lease.PreVote, "P1"); !ok {
 		t.Error("it does not ask again")
+	}
+}
+
+// C4: a candidate that has a new roster before its voters asks those that answer again in a moment,
+// and not after a heartbeat, or after T: they are about to get it. After a heartbeat it does not
+// hurry any more.
+func TestANewRosterReachesTheVotersInAMoment(t *testing.T) {
+	for _, older := range [][]string{{"P2"}, {"P1", "P2", "P3"}} {
+		s := newSolo(t, rosterOf(5), "P4")
+		s.roster = next(s.roster, func(*lease.Roster) {})
+		s.asleep(time.Minute)
+		s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
+		asks := s.do(lease.Event{Type: lease.Nominated, Process: "P4"}).Requests
+		asked := 0
+		for end := s.now + 3*s.roster.Heartbeat; s.now < end; asks = s.after(ms) {
+			for _, q := range older {
+				if p, ok := sent(asks, lease.PreVote, q); ok {
+					v := s.answer(p, false)
+					v.Generation--
+					s.response(q, v)
+					asked++
+				}
+			}
+			if s.now == end-2*s.roster.Heartbeat && asked < 8*len(older) {
+				t.Errorf("in a heartbeat it asks %v %d times", older, asked)
+			}
+		}
+		if asked > 15*len(older) {
+			t.Errorf("in three heartbeats it asks %v %d times", older, asked)
+		}
 	}
 }
 

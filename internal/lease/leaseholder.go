@@ -24,17 +24,20 @@ import "time"
 // When a majority of the new roster's voters has promised the new epoch, the leaseholder's epoch
 // changes in place. Votes that take longer than three renewals wait for slow disks. Meanwhile the
 // renewals are for the longest lease, because a voter that gets yet another roster denies them. If
-// the new roster leaves it out or gives it priority 0, it steps down.
+// the new roster gives it priority 0, it steps down. If that leaves it out, it drops the lease: the
+// promises run out by themselves.
 //
 // LH8. A leaseholder whose candidacy ends steps down: its app is unhealthy, it leaves, its roster
 // gives it priority 0, or its clocks disagree. Its heir is the highest candidate that has answered
 // it within the last lease, whose link has not been closed since, and that has not just failed to
 // take over (PR5). If there is none, it names no heir, and an election follows. Nor does it name
-// one for T and two heartbeats after its epoch began: a higher candidate may not have answered yet.
+// one for T and two heartbeats after it took the lease: a higher candidate may not have answered
+// yet. (A new epoch in place, as in LH5, does not count: those that it heard before answer still.)
 //
 // LH9. A voter that has promised a higher ballot of this generation to a process that then found no
 // majority denies the renewals. To win it back, the leaseholder seeks one ballot more beside its
-// own, as in LH5, at most once per L, unless the voter claims to be more than 16 ballots ahead.
+// own, as in LH5, at most once per L, unless the voter claims to be more than 16 ballots ahead, or
+// is bound to somebody else still: it would deny that, too, and the others would have promised it.
 // That voter may be its own: it was silent at first (V1), and others have made this process the
 // leaseholder.
 
@@ -49,6 +52,8 @@ type leaseholder struct {
 	length       length        // how long a lease it asks for (LH10)
 	renewal      renewal       // the newest round (LH11)
 	toldUntil    Instant       // what the app was told in leases that are over ends then (LH6)
+	leadsSince   Instant       // when it last took the lease, and held none before (LH8)
+	epochSince   Instant       // when it took the epoch that it holds (PR2)
 	peers        map[string]*peer
 }
 
@@ -79,10 +84,10 @@ func (m *Machine) Asks() time.Duration {
 	return m.leaseholder.length.lease
 }
 
-// answersAreMissing reports whether this leaseholder's epoch is so young that a higher candidate
-// may not have had the time to answer (LH8, PR2).
-func (m *Machine) answersAreMissing() bool {
-	return m.now.Boot-m.leaseholder.held.since < m.answerTimeout()
+// answersAreMissing reports whether so little time has passed since an instant that a higher
+// candidate may not have had the time to answer (LH8, PR2).
+func (m *Machine) answersAreMissing(since Instant) bool {
+	return m.now.Boot-since < m.answerTimeout()
 }
 
 // lapse ends a lease whose promises have run out (LH4).

@@ -6,8 +6,9 @@ import "time"
 // longest, LeaseMinimum the shortest. It measures the gap: the time from sending the newest renewal
 // that a majority had granted until a majority granted a later one. In it is everything that can
 // end a lease: the heartbeat, the links, the voters and their machines, and pauses of this process.
-// The first gap begins with VOTE, so the disks are in it, too, for which no renewal waits. What of
-// a gap is over the heartbeat is called the delay.
+// The first gap begins with VOTE, so the disks are in it, too, for which no renewal waits; but not
+// where the epoch changes in place (LH5, LH9), because the renewals went on. What of a gap is over
+// the heartbeat is called the delay.
 //
 //   - A gap of over half the window, and a lease that lapses, make the lease longer at once: it is
 //     doubled until such a delay would make a gap of at most half of its window; but what would be
@@ -16,8 +17,8 @@ import "time"
 //     lapse, it says nothing: the process stood still for seconds, or was cut off from everybody.
 //   - When nothing has made it longer for a while, it is halved if the longest delay since would
 //     make a gap of at most two fifths of the shorter lease's window. That while is 2 s at first,
-//     twice as long after each time that it was made longer; it halves each time that it has passed
-//     with the shortest lease.
+//     twice as long after each time that it was made longer, or would have been if it were not the
+//     longest; it halves each time that it has passed with the shortest lease.
 //
 // An app that asks now and then what it may do can act all the time only if it asks again before
 // what it was told runs out; and one that keeps a session, and stands still at times, only if it

@@ -140,7 +140,7 @@ func (m *Machine) changeRoster(r *Roster) {
 		m.disk.older = m.disk.promise
 	}
 	m.candidacy.preVote.purpose, m.candidacy.preVote.late = noPreVote, false
-	m.candidacy.ballotsSpent = false
+	m.candidacy.ballotsSpent, m.candidacy.rosterAt = false, m.now.Boot
 	if heir, _ := r.find(m.follower.heir); heir.Priority == 0 {
 		m.follower.heir = ""
 	}

@@ -42,7 +42,7 @@ func TestOutbidsForItsOwnVoter(t *testing.T) {
 		s.response(voter, s.answer(p, true))
 	}
 	e := p.Epoch
-	for end := s.now + lease1 + 100*ms; s.now < end; { // its own voter renews nothing meanwhile
+	for end := s.now + lease1 + 300*ms; s.now < end; { // its own voter renews nothing meanwhile
 		if s.now == start+lease1-50*ms {
 			s.asleep(50 * ms) // P2 asks before this process renews
 			s.want(true, "P2", e+1)
@@ -73,7 +73,16 @@ func TestNotOutbid(t *testing.T) {
 			v.Highest, v.Generation = e,
 				2
 		},
-		"just denies":     func(v *lease.Response, _ lease.Epoch) { v.Highest = 0 },
+		"just denies": func(v *lease.Response, _ lease.Epoch) { v.Highest = 0 },
+		"bound to another one still": func(v *lease.Response, e lease.Epoch) {
+			v.Highest, v.Holder, v.Remaining = e+1, "P1", 500*ms
+		},
+		"bound to another one, and hears this one": func(v *lease.Response, e lease.Epoch) {
+			v.Highest, v.Holder, v.Heard, v.Remaining = e+1, "P3", true, 500*ms
+		},
+		"bound to nobody, because its write has failed": func(v *lease.Response, e lease.Epoch) {
+			v.Highest, v.Remaining = e, 500*ms
+		},
 		"a lower promise": func(v *lease.Response, e lease.Epoch) { v.Highest = e - 1 },
 	} {
 		s := newSolo(t, rosterOf(3), "P3")

@@ -9,7 +9,7 @@ package lease
 //
 // PR2. Under Always, a process may take over that outranks the leaseholder and answers. Under
 // Delayed, it must have done so for the stable time. Under Never, no process may. Of several the
-// leaseholder picks the highest, but nobody for T and two heartbeats after its epoch began: a
+// leaseholder picks the highest, but nobody for T and two heartbeats after it took its epoch: a
 // higher one may not have answered yet (LH8), and would take over from the first.
 //
 // PR3. The leaseholder sends TRANSFER. The higher process sends a PREVOTE to the voters. If a
@@ -68,7 +68,7 @@ func (m *Machine) preempt() {
 	if l.held.roster != m.roster { // it seeks an epoch of the new generation first
 		return
 	}
-	if m.answersAreMissing() {
+	if m.answersAreMissing(l.epochSince) {
 		return
 	}
 	var highest *Member

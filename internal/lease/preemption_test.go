@@ -125,6 +125,29 @@ func TestTheLeaseDoesNotClimbAtOnce(t *testing.T) {
 	}
 }
 
+// PR2: so it is where votes wait for slow disks: the time counts from when it took its epoch.
+func TestTheLeaseDoesNotClimbAtOnceAfterSlowVotes(t *testing.T) {
+	r := rosterOf(5)
+	r.Preemption = lease.Always
+	s := newSolo(t, r, "P3")
+	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+	p := s.sent(lease.PreVote, "P1")
+	for _, voter := range []string{"P1", "P2"} {
+		s.response(voter, s.answer(p, true))
+	}
+	vote, ok := sent(s.after(s.T+3*r.Heartbeat), lease.Vote, "P1")
+	if !ok {
+		t.Fatal("it does not repeat its VOTE")
+	}
+	for _, voter := range []string{"P1", "P2"} {
+		s.response(voter, s.answer(vote, true))
+	}
+	renewal := s.sent(lease.Renew, "P4")
+	if out := s.response("P4", s.answer(renewal, true)); count(out.Requests, lease.Transfer) > 0 {
+		t.Error("it offers its lease to the first that answers")
+	}
+}
+
 // PR2: who is offered nothing.
 func TestWhoIsOfferedNothing(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -7,14 +7,15 @@ import (
 
 // C1. A candidate that the election algorithm nominates, and that holds no lease, sends a PREVOTE
 // to all voters. It asks those that would not promise, or have not answered, again every heartbeat:
-// promises run out, a voter notices that a leaseholder is gone. One that has not answered is asked
-// again at once when the link to it opens, but otherwise not before 10 ms have passed for each
-// process of the group: in a large group the voters may be busy, and questions would pile up. While
-// the links of a group of more than 12 are being made, a voter is not asked before the link to it
-// opens. If this process wants the lease, and no majority has answered, the time of the pre-vote
-// begins when all links are open, or 300 ms for each process after this one has taken up the group.
-// Otherwise all would find no majority, and withdraw (C5), because links take long. A process that
-// waits for them gives up when another one is nominated.
+// promises run out, a voter notices that a leaseholder is gone. One that has not answered, or that
+// is free by now as its last answer says, is asked again at once when the link to it opens.
+// Otherwise one that has not answered is not asked before 10 ms have passed for each process of the
+// group: in a large group the voters may be busy, and questions would pile up. While the links of a
+// group of more than 12 are being made, a voter is not asked before the link to it opens. If this
+// process wants the lease, and no majority has answered, the time of the pre-vote begins when all
+// links are open, or 300 ms for each process after this one has taken up the group. Otherwise all
+// would find no majority, and withdraw (C5), because links take long. A process that waits for them
+// gives up when another one is nominated.
 
 // purpose is why a process asks the voters for pre-votes.
 type purpose uint8
@@ -114,14 +115,19 @@ func (m *Machine) preVoteRequest() Request {
 	}
 }
 
-// linkUp asks a voter that has not answered: what was sent before the link opened may be lost (C1).
+// linkUp asks a voter that has not answered, or whose last answer says that it is free by now: what
+// was sent before the link opened may be lost (C1). So may a VOTE.
 func (m *Machine) linkUp(name string) {
-	s := &m.candidacy.preVote
+	l, s := &m.leaseholder, &m.candidacy.preVote
+	if l.sought != nil && l.held == nil && l.sought.lacks(name) {
+		l.nextRound = m.now.Boot // C6
+	}
 	if m.roster == nil || s.purpose == noPreVote && !s.late {
 		return
 	}
 	for i, q := range m.roster.Members {
-		if q.Name == name && q.Voter && !s.answered[i] {
+		again := !s.responses[i].Granted && s.bound[i] > 0 && s.bound[i] <= m.now.Boot
+		if q.Name == name && q.Voter && (!s.answered[i] || again) {
 			m.send(name, m.preVoteRequest())
 		}
 	}
@@ -171,7 +177,9 @@ func (m *Machine) evaluatePreVote() {
 	switch {
 	case s.wantsLease() && granted >= majority: // C3
 		s.purpose = noPreVote
-		m.seek(s.ballot(m.roster.Generation, majority), s.support())
+		if m.isCandidate() { // it may have withdrawn since it asked
+			m.seek(s.ballot(m.roster.Generation, majority), s.support())
+		}
 	case s.purpose == transfer && support >= majority: // PR3
 		s.purpose = noPreVote
 		m.send(s.about.Name, Request{

@@ -60,8 +60,8 @@ func (m *Machine) requestVotes(t *tally, k Kind) {
 	case k == Renew: // LH10; of an older roster, for no more than that one allows (V5)
 		p.Lease = min(l.length.lease, t.roster.Lease)
 		p.Heartbeat = m.roster.heartbeat(p.Lease)
-		if m.votesAreSlow() {
-			p.Lease = t.roster.Lease
+		if m.votesAreSlow() { // LH5; a voter of the next roster grants no more than that one allows (V4)
+			p.Lease = min(t.roster.Lease, m.roster.Lease)
 		}
 		m.divide(t, p)
 	case l.held != nil && l.held.measures(t.roster, m.now.Boot): // LH10
@@ -118,11 +118,12 @@ func (m *Machine) requestOwnVote(p Request) {
 
 // voted takes a voter's answer to a VOTE or a RENEW.
 func (m *Machine) voted(from Incarnation, v Response) {
+	own := tenure{m.self.Name, m.leaseholder.lastSought}
 	for _, t := range [...]*tally{m.leaseholder.held, m.leaseholder.sought} {
 		if t == nil || t.epoch != v.Epoch {
 			continue
 		}
-		gap := t.count(from, v, m.now.Boot)
+		gap := t.count(own, from, v, m.now.Boot)
 		if gap > 0 && t == m.leaseholder.held && t.roster == m.roster {
 			m.leaseholder.length.renewed(m.roster, gap, m.now.Boot)
 		}
@@ -136,8 +137,7 @@ func (m *Machine) evaluateVotes() {
 	switch {
 	case t == nil:
 	case m.now.Boot < t.deadline: // C7
-		m.stopActing()
-		m.take(t)
+		m.changeOver(t)
 	case l.held != nil:
 		if t.refused(true) {
 			m.seek(t.nextBallot(), nil)
@@ -157,9 +157,25 @@ func (m *Machine) lostLeaseholder() string {
 	return cmp.Or(m.follower.leaseholder.Name, m.candidacy.lost)
 }
 
+// changeOver makes this process the leaseholder of the epoch that it sought, perhaps in place of
+// the one that it holds (LH5). Then the renewals have measured these voters up to now, and what the
+// votes waited for disks says nothing (LH10).
+func (m *Machine) changeOver(t *tally) {
+	l := &m.leaseholder
+	switch {
+	case l.held == nil:
+		l.leadsSince = m.now.Boot
+	case l.held.measures(t.roster, m.now.Boot):
+		t.renewed = max(t.renewed, l.held.renewed)
+	}
+	m.stopActing()
+	m.take(t)
+}
+
 // take makes this process the leaseholder of the epoch that it sought.
 func (m *Machine) take(t *tally) {
 	l, f := &m.leaseholder, &m.follower
+	l.epochSince = m.now.Boot
 	l.held, l.sought = t, nil
 	l.nextRound = m.now.Boot
 	l.length.begin(m.roster, m.now.Boot)

@@ -127,6 +127,7 @@ func (s *snapshot) candidacy(m *Machine) {
 	s.flags(c.waits, c.noMajority, c.ballotsSpent, c.hastened)
 	s.name(c.lost)
 	s.due(c.releasedAt + m.t)
+	s.due(c.rosterAt + m.heartbeat)
 	s.delay(c.retryAt)
 	s.delay(c.restsUntil)
 	s.delay(c.fallbackAt)
@@ -159,7 +160,7 @@ func (s *snapshot) leaseholder(m *Machine) {
 		s.name(d.heir)
 	}
 	if l.held != nil {
-		s.due(l.held.since + m.answerTimeout()) // LH8
+		s.due(l.leadsSince + m.answerTimeout()) // LH8; epochSince is for preemption alone
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.peers)) {
 		p := l.peers[name]
@@ -216,6 +217,7 @@ func (s *snapshot) tally(t *tally) {
 	}
 	s.name(t.rival.Name)
 	s.flags(t.denied...)
+	s.flags(t.bound...)
 	s.flags(t.support...)
 	rounds := t.rounds // where a round stands among them makes no difference
 	slices.SortFunc(rounds[:], func(a, b round) int { return int(a.number) - int(b.number) })
@@ -262,8 +264,8 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		of     any
 		fields int
 	}{
-		{Machine{}, 20}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 12}, {preVote{},
-			11}, {leaseholder{}, 10}, {tally{}, 13}, {steppingDown{}, 4},
+		{Machine{}, 20}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 13}, {preVote{},
+			11}, {leaseholder{}, 12}, {tally{}, 14}, {steppingDown{}, 4},
 		{peer{}, 7}, {follower{}, 19}, {length{}, 11}, {renewal{}, 6},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {

@@ -24,7 +24,7 @@ func (m *Machine) SteppingDown() bool { return m.leaseholder.steppingDown != nil
 func (m *Machine) successor() string {
 	l := &m.leaseholder
 	var highest Member
-	if m.answersAreMissing() {
+	if m.answersAreMissing(l.leadsSince) {
 		return ""
 	}
 	for _, q := range m.roster.Members {

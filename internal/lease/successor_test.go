@@ -37,6 +37,25 @@ func (s *solo) answered(d time.Duration, names ...string) {
 	}
 }
 
+// LH8: a leaseholder that has just taken the lease names nobody: a higher process may not have had the
+// time to answer.
+func TestAYoungLeaseHasNoHeir(t *testing.T) {
+	for _, c := range []struct {
+		led  time.Duration
+		heir string
+	}{{300 * ms, ""}, {500 * ms, "P2"}} {
+		r := rosterOf(5)
+		r.LeaseMinimum = 100 * ms
+		s := newSolo(t, r, "P3")
+		s.elected()
+		s.answered(c.led, "P1", "P2")
+		s.do(lease.Event{Type: lease.Withdrawn})
+		if p := s.sent(lease.StepDown, "P1"); p.Heir != c.heir {
+			t.Errorf("after %v its heir is %q, want %q", c.led, p.Heir, c.heir)
+		}
+	}
+}
+
 // LH8: a leaseholder that steps down names the highest candidate that answers it as its heir.
 func TestWhoIsTheHeir(t *testing.T) {
 	for _, c := range []struct {
@@ -88,7 +107,7 @@ func TestWhoIsTheHeir(t *testing.T) {
 			heir: "P5",
 		},
 		{
-			name:   "nobody, if a higher one may not have had the time to answer",
+			name:   "the same as before, if a new roster's epoch has just begun in place",
 			answer: []string{"P1", "P2"},
 			then: func(s *solo) {
 				s.roster = next(s.roster, func(*lease.Roster) {})
@@ -97,6 +116,7 @@ func TestWhoIsTheHeir(t *testing.T) {
 				s.response("P1", s.answer(vote, true))
 				s.response("P2", s.answer(vote, true))
 			},
+			heir: "P2",
 		},
 		{
 			name:   "not one whose priority is 0 by now",

@@ -19,6 +19,7 @@ type tally struct {
 	denied   []bool    // whose last response was a denial
 	support  []bool    // who would have promised, by the pre-vote
 	highest  []int64   // the ballot that each denial was for; 0: denied for another reason
+	bound    []bool    // whose last denial said that it is bound to somebody else still (LH9)
 	rival    Member    // the highest process that a voter was bound to when it denied
 	rounds   [32]round // the newest rounds, to know when the request of a response was sent
 	deadline Instant   // until when a majority has promised the epoch (LH2); 0 if none has
@@ -33,6 +34,12 @@ type round struct {
 	lease  time.Duration
 }
 
+// tenure is a process and the highest epoch that it has sought.
+type tenure struct {
+	name    string
+	highest Epoch
+}
+
 // newTally returns a tally without votes.
 func newTally(e Epoch, r *Roster, now Instant) *tally {
 	n := len(r.Members)
@@ -45,6 +52,7 @@ func newTally(e Epoch, r *Roster, now Instant) *tally {
 		denied:   make([]bool, n),
 		support:  make([]bool, n),
 		highest:  make([]int64, n),
+		bound:    make([]bool, n),
 	}
 }
 
@@ -100,14 +108,18 @@ func (t *tally) mayHaveRival(self string, now Instant) bool {
 
 // count takes a response into account (LH1). If the response completes a majority for a newer
 // renewal, it returns the gap (LH10): the time since the newest renewal that a majority had granted
-// before. Otherwise it returns 0.
-func (t *tally) count(from Incarnation, v Response, now Instant) (gap time.Duration) {
+// before. Otherwise it returns 0. Own are the process that asks and the highest epoch that it has
+// sought: a voter is bound to that one, and to no other, if it has promised no higher one.
+func (t *tally) count(
+	own tenure, from Incarnation, v Response, now Instant,
+) (gap time.Duration) {
 	i := t.roster.indexOf(from)
 	r := t.rounds[v.Round%uint64(len(t.rounds))]
 	if i < 0 || !t.roster.Members[i].Voter || r.number != v.Round {
 		return 0
 	}
 	t.denied[i], t.highest[i] = !v.Granted, 0
+	t.bound[i] = v.Remaining > 0 && (v.Holder != own.name || v.Highest > own.highest)
 	if !v.Granted {
 		t.noteRival(v.Holder)
 	}
@@ -136,12 +148,12 @@ func (t *tally) noteRival(name string) {
 	}
 }
 
-// outbid returns the ballot that wins back the voters that have promised a higher one since (LH9);
-// 0 if there is no such voter.
+// outbid returns the ballot that wins back the voters that have promised a higher one since, and
+// are free again (LH9); 0 if there is no such voter.
 func (t *tally) outbid() int64 {
 	highest := int64(0)
-	for _, ballot := range t.highest {
-		if ballot > highest && ballot < t.epoch.Ballot()+maxBallotLead {
+	for i, ballot := range t.highest {
+		if ballot > highest && ballot < t.epoch.Ballot()+maxBallotLead && !t.bound[i] {
 			highest = ballot
 		}
 	}
@@ -149,6 +161,16 @@ func (t *tally) outbid() int64 {
 		return 0
 	}
 	return highest + 1
+}
+
+// lacks reports whether a process is a voter that has not promised the epoch.
+func (t *tally) lacks(name string) bool {
+	for i, q := range t.roster.Members {
+		if q.Name == name {
+			return q.Voter && t.promised[i] == 0
+		}
+	}
+	return false
 }
 
 // refused reports whether so many voters have denied that no majority is left. With ballotsOnly it

@@ -51,6 +51,20 @@ func TestSupport(t *testing.T) {
 	}
 }
 
+// C8, PR3: the leaseholder that offered its lease is gone. A process that asks for support asks about
+// that one now.
+func TestATransferDoesNotHideALostLeaseholder(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.askBy("P2", lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1})
+	s.askBy("P2", lease.Request{Kind: lease.Transfer, Epoch: epoch(1, 1)})
+	offer := s.sent(lease.PreVote, "P1")
+	s.do(lease.Event{Type: lease.LinkDown, Process: "P2"})
+	p, ok := sent(s.after(5*ms), lease.PreVote, "P1")
+	if !ok || p.Round == offer.Round {
+		t.Error("it does not ask about the leaseholder")
+	}
+}
+
 // PR3, PR5: who considers an offer: a candidate above the holder that follows it with this epoch.
 func TestConsidered(t *testing.T) {
 	for _, c := range []struct {

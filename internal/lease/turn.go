@@ -32,6 +32,10 @@ func (m *Machine) unheard() {
 		f.asksAt, f.asksLatest = m.now.Boot+turn, m.now.Boot+m.roster.Lease+m.t+turn
 	}
 	f.suspects = f.suspects || m.now.Boot >= f.asksAt
+	// its offer would keep this process from asking about it
+	if s := &m.candidacy.preVote; f.suspects && s.purpose == transfer && s.about == f.leaseholder {
+		s.purpose = noPreVote
+	}
 }
 
 // turn is how long this process lets others ask first (C8).
