@@ -8,8 +8,10 @@ package membership
 
 // priority returns what the roster says of a pod; nil is a pod that is gone.
 func priority(pod *Pod) int32 {
-	if pod == nil || pod.deleting() || pod.Finished {
+	if departs(pod) {
 		return 0
 	}
 	return pod.Priority
 }
+
+func departs(pod *Pod) bool { return pod == nil || pod.deleting() || pod.Finished }

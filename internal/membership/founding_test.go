@@ -59,6 +59,26 @@ func TestFoundingAnewWaitsForALease(t *testing.T) {
 	}
 }
 
+// So it is if all have left it before the manager looks again: agents take a roster within
+// milliseconds.
+func TestFoundingAnewWaitsForALeaseThoughAllAreQuick(t *testing.T) {
+	for _, joined := range []int{3, 2} {
+		s := voting(3)
+		s.wiped()
+		s.later(time.Hour)
+		s.pass()
+		s.acknowledge()
+		want := Outlast(second)
+		if joined == 2 {
+			s.unseen("uid-2")
+			want = refoundWithin
+		}
+		if d := s.pass(); s.voters() != "" || d.Again != want {
+			t.Errorf("%d of 3 have joined: voters %q, again in %v, want %v", joined, s.voters(), d.Again, want)
+		}
+	}
+}
+
 // Nobody leaves the old roster, because the agents that use it are gone for good: the founding
 // waits no longer than it must.
 func TestFoundingAnewDoesNotWaitForEver(t *testing.T) {

@@ -103,6 +103,20 @@ func TestKnownToHaveEnded(t *testing.T) {
 			s.later(10 * time.Second)
 			deleting(s, 0)
 		}, false},
+		{"the same, and its priority was 0 anyway", func(s *scene) {
+			s.Pods[2].Priority = 0
+			told(s)
+			leave(s)
+			s.later(10 * time.Second)
+			deleting(s, 0)
+		}, false},
+		{"its priority was 0 anyway, and it said that it leaves when it was told of the deletion", func(s *scene) {
+			s.Pods[2].Priority = 0
+			told(s)
+			deleting(s, time.Second)
+			told(s)
+			leave(s)
+		}, true},
 		{"it said that it leaves, and is still connected", func(s *scene) {
 			deleting(s, 0)
 			s.edit(2, func(r *Report) { r.Leaving = true })

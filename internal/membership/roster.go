@@ -42,9 +42,11 @@ type Member struct {
 	Witness bool
 
 	// Address and Priority are told to the agents and not persisted: Step reads neither of them
-	// from Facts.Roster.
-	Address  string
-	Priority int32
+	// from Facts.Roster. Departing (MC8) is told by the generation alone: a roster that says so is
+	// another one than before, also where the priority was 0 anyway.
+	Address   string
+	Priority  int32
+	Departing bool
 }
 
 // fill has the members carry what agents are told and what is not persisted, while a request may
@@ -53,6 +55,7 @@ func fill(members []Member, w *StepDown, f *Facts) {
 	for i := range members {
 		pod := f.pod(members[i].UID)
 		members[i].Priority = w.apply(members[i].Name, priority(pod))
+		members[i].Departing = departs(pod)
 		members[i].Address = ""
 		if pod != nil {
 			members[i].Address = pod.Address
@@ -75,7 +78,7 @@ func digest(members []Member, rules int32, f *Facts) string {
 			b = appendString(b, m.StateID)
 		}
 		b = binary.AppendVarint(b, int64(m.Priority))
-		b = append(b, bit(m.Voter)|bit(m.Forgotten)<<1)
+		b = append(b, bit(m.Voter)|bit(m.Forgotten)<<1|bit(m.Departing)<<2)
 	}
 	if rules > 1 {
 		b = binary.AppendVarint(b, int64(rules))

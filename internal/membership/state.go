@@ -69,6 +69,9 @@ func (s State) advance(g *group) State {
 			above:      s.above,
 			least:      s.least,
 			without:    s.without,
+			joined:     s.joined,
+			behind:     s.behind,
+			caughtUp:   s.caughtUp,
 			generation: generation,
 		}
 	}
