@@ -98,6 +98,9 @@ func (d *delivery) take(message *rosterpb.ToManager) error {
 			return refuse(rosterpb.Refusal_INVALID, "report: %v", err)
 		}
 		c.server.Sightings.reported(d.name, d.subscription, report)
+		if d.reports(report) {
+			d.wakeUp()
+		}
 	case *rosterpb.ToManager_Held:
 		shown := &rosterpb.Shown{}
 		if err := c.server.show(d.subscription, m.Held); err != nil {

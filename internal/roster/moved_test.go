@@ -68,6 +68,7 @@ func (g *agent) runs(t *testing.T) <-chan error {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
+	g.Report(Report{})
 	go func() { ended <- g.Run(ctx, g.updates) }()
 	t.Cleanup(cancel)
 	return ended
@@ -172,7 +173,9 @@ func TestWhoHasNotMoved(t *testing.T) {
 			for _, r := range c.publish {
 				m.Publish(r)
 			}
-			g := newAgent(t, m, "a", certifiedAs(t, m, a)).run(t)
+			g := newAgent(t, m, "a", certifiedAs(t, m, a))
+			g.Report(Report{})
+			g.run(t)
 			if u := g.next(t); !u.Gone {
 				t.Errorf("it is told %+v, want Gone", u)
 			}

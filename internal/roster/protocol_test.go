@@ -157,6 +157,7 @@ func TestNewManagerSaysNothingAboutAGroupItDoesNotKnowYet(t *testing.T) {
 	m.Disband("shop", "scheduler")
 	m.publisher.enter(a, subscription)
 	m.Disband("shop", "scheduler")
+	subscription.reports(Report{})
 	if updates, _ = pending(t, subscription, m, last); len(updates) != 1 ||
 		updates[0].GetGone() == nil {
 		t.Errorf("then it says %v, want Gone", updates)
@@ -164,6 +165,35 @@ func TestNewManagerSaysNothingAboutAGroupItDoesNotKnowYet(t *testing.T) {
 	m.publisher.leave(a, subscription)
 	if len(m.publisher.groups) != 0 {
 		t.Errorf("a group that nobody asks for is still published: %v", m.publisher.groups)
+	}
+}
+
+// A manager that has just begun to lead may read an older roster from its cache than agents use. Who is
+// not on that one is not gone, before this manager is so far, and before it knows what the agent uses.
+func TestAManagerThatIsLateTellsNobodyThatHeIsGone(t *testing.T) {
+	m := newManager(t)
+	m.Publish(without(9))
+	s := newSubscription(a, 1, nowhere{})
+	_, last := pending(t, s, m, sent{})
+	for _, step := range []struct {
+		what string
+		do   func()
+		gone bool
+	}{
+		{"it has not reported", func() {}, false},
+		{"it uses a newer roster", func() { s.reports(Report{Generation: 10}) }, false},
+		{"the published roster is as new", func() { m.Publish(without(10)) }, true},
+	} {
+		step.do()
+		updates, next := pending(t, s, m, last)
+		if last = next; (len(updates) == 1 && updates[0].GetGone() != nil) != step.gone {
+			t.Errorf("%s: it is told %v", step.what, updates)
+		}
+	}
+	other := newSubscription(a, 2, nowhere{})
+	other.reports(Report{GroupUID: "another object", Generation: 99})
+	if _, next := pending(t, other, m, sent{}); !next.gone {
+		t.Error("it uses the roster of another group object, and is not told that it is gone")
 	}
 }
 

@@ -14,6 +14,13 @@ type subscription struct {
 	number  uint64
 	to      agentEnd
 	mayShow atomic.Bool // the agent was asked for its roster, and has not shown one yet
+	uses    atomic.Pointer[usage]
+}
+
+// usage is which roster an agent uses, by its newest report.
+type usage struct {
+	group      string
+	generation int64
 }
 
 // agentEnd is where a subscription leads. Its methods do not wait.
@@ -33,6 +40,23 @@ func newSubscription(name identity.Name, number uint64, to agentEnd) *subscripti
 // supersede ends the subscription because the pod has a newer one.
 func (s *subscription) supersede() {
 	s.to.endSoon(refuse(rosterpb.Refusal_REPLACED, "replaced by a newer connection of %s", s.name.Pod))
+}
+
+// reports notes which roster the agent uses, and tells whether that has changed.
+func (s *subscription) reports(r Report) (changed bool) {
+	is := usage{r.GroupUID, r.Generation}
+	was := s.uses.Swap(&is)
+	return was == nil || *was != is
+}
+
+// mayBeGone reports whether the agent may be told that it is on no roster any more. Before it has
+// reported, and while it uses a newer roster of the group than the one that is published, it may be
+// this manager that is late: one that has just begun to lead may read an older roster from its
+// cache. (A Guarded agent reports a roster when it is on its disk. Before that it may be told so.)
+func (s *subscription) mayBeGone(published *Roster) bool {
+	uses := s.uses.Load()
+	return uses != nil && (published == nil || uses.group != published.GroupUID ||
+		uses.generation <= published.Generation)
 }
 
 // sent is what was already sent on a subscription.
@@ -63,6 +87,9 @@ func (s *subscription) pending(p *publisher, last sent) ([]*rosterpb.Update, sen
 	switch {
 	case !known:
 	case roster == nil || !roster.Has(s.name.Pod, s.name.UID):
+		if !last.gone && !s.mayBeGone(roster) {
+			break
+		}
 		if !last.gone {
 			updates = append(updates, &rosterpb.Update{
 				Update: &rosterpb.Update_Gone{Gone: &rosterpb.Gone{}},
