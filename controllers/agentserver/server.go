@@ -2,10 +2,13 @@ package agentserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/podesta-dev/podesta/controllers/ca"
 	"github.com/podesta-dev/podesta/internal/identity"
@@ -18,7 +21,8 @@ type Server struct {
 	CA      *ca.Authorities
 	Keyring *identity.Keyring // the server's
 	Listen  func(context.Context) (net.Listener, error)
-	// Lead is called when agents can be served, and at each check: it directs them here.
+	// Lead directs agents here. It is called when they can be served, at each check, and again after
+	// it has failed.
 	Lead   func(context.Context) error
 	Logger *slog.Logger
 
@@ -29,21 +33,23 @@ type Server struct {
 // what.
 func (*Server) NeedLeaderElection() bool { return true }
 
+// patience is how long the CA may take to be read or made at the beginning; again is how soon that,
+// and directing agents here, is tried again.
+const (
+	patience = 30 * time.Second
+	again    = time.Second
+)
+
 // Start serves until ctx ends. It fails if it cannot begin: then the manager exits, and another one
-// leads.
+// leads. An API server that refuses a request for a moment, or an admission webhook that is down,
+// is no reason: the other manager would fail, too, and one that leads already would go on.
 func (s *Server) Start(ctx context.Context) error {
-	if err := s.CA.Check(ctx); err != nil {
-		return err
-	}
-	if err := s.renew(); err != nil {
+	if err := s.begin(ctx); err != nil {
 		return err
 	}
 	listener, err := s.Listen(ctx)
 	if err != nil {
 		return fmt.Errorf("listen for agents: %w", err)
-	}
-	if err := s.Lead(ctx); err != nil {
-		return fmt.Errorf("direct agents to this manager: %w", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	stopped := make(chan struct{})
@@ -58,21 +64,52 @@ func (s *Server) Start(ctx context.Context) error {
 	return err
 }
 
-// maintain checks the CA, renews the serving certificate in time and by the authority that signs,
-// and directs agents here, in case a manager that led for a moment has directed them elsewhere.
-// What fails is tried again at the next check: none of it ends the service.
+// begin reads the CA, or makes it, and issues the server's certificate.
+func (s *Server) begin(ctx context.Context) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, again, patience, true,
+		func(ctx context.Context) (bool, error) {
+			if last = s.CA.Check(ctx); last != nil && ctx.Err() == nil {
+				s.Logger.Error("the CA cannot be checked: agents are not served yet", "error", last)
+			}
+			return last == nil, nil
+		})
+	if err != nil {
+		return errors.Join(last, err)
+	}
+	return s.renew()
+}
+
+// direct directs agents here. If that fails, it is to be tried again when the channel says so, and
+// is told to the log at this level.
+func (s *Server) direct(ctx context.Context, log slog.Level) (retry <-chan time.Time) {
+	err := s.Lead(ctx)
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() == nil {
+		s.Logger.Log(ctx, log, "agents may not find this manager", "error", err)
+	}
+	return time.After(again)
+}
+
+// maintain directs agents here, checks the CA, renews the serving certificate in time and by the
+// authority that signs, and directs agents here again, in case a manager that led for a moment has
+// directed them elsewhere. What fails is tried again: none of it ends the service.
 func (s *Server) maintain(ctx context.Context) {
+	retry := s.direct(ctx, slog.LevelError)
 	check := time.NewTicker(s.CA.CheckEvery)
 	defer check.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-retry:
+			retry = s.direct(ctx, slog.LevelDebug)
+			continue
 		case <-check.C:
 		}
-		if err := s.Lead(ctx); err != nil && ctx.Err() == nil {
-			s.Logger.Error("agents may not find this manager", "error", err)
-		}
+		retry = s.direct(ctx, slog.LevelError)
 		if err := s.CA.Check(ctx); err != nil && ctx.Err() == nil {
 			s.Logger.Error("the CA could not be checked and stays as it is", "error", err,
 				"validUntil", s.signer.NotAfter())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,39 +38,78 @@ func withSecret() client.WithWatch {
 	})
 }
 
+// serving is a server, but for its listener.
+func serving(secrets client.WithWatch, lead func(context.Context) error) *Server {
+	keyring := identity.NewKeyring(time.Now)
+	return &Server{
+		CA: &ca.Authorities{
+			Client:     secrets,
+			Live:       secrets,
+			Namespace:  "podesta-system",
+			Now:        time.Now,
+			CheckEvery: ca.DefaultCheckEvery,
+			Distribute: keyring.SetTrust,
+			Logger:     slog.New(slog.DiscardHandler),
+		},
+		Keyring: keyring,
+		Lead:    lead,
+		Logger:  slog.New(slog.DiscardHandler),
+	}
+}
+
 // The manager directs agents to itself again and again, whatever becomes of one attempt: a manager
-// that led for a moment may have directed them elsewhere, and nobody else would put that right.
+// that led for a moment may have directed them elsewhere, and nobody else would put that right. What
+// has failed it tries again at once: no agent finds it meanwhile.
 func TestAgentsAreDirectedAgain(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		secrets, keyring, led := withSecret(), identity.NewKeyring(time.Now), 0
-		s := &Server{
-			CA: &ca.Authorities{
-				Client:     secrets,
-				Live:       secrets,
-				Namespace:  "podesta-system",
-				Now:        time.Now,
-				CheckEvery: ca.DefaultCheckEvery,
-				Distribute: keyring.SetTrust,
-				Logger:     slog.New(slog.DiscardHandler),
-			},
-			Keyring: keyring,
-			Lead: func(context.Context) error {
-				led++
-				return errors.New("the API server is away")
-			},
-			Logger: slog.New(slog.DiscardHandler),
-		}
-		if err := s.CA.Check(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.renew(); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 3*ca.DefaultCheckEvery+time.Second)
-		defer cancel()
-		s.maintain(ctx)
-		if led != 3 {
-			t.Errorf("three checks directed agents %d times", led)
-		}
-	})
+	for _, c := range []struct {
+		name string
+		err  error
+		span time.Duration
+		want int
+	}{
+		{"three checks", nil, 3*ca.DefaultCheckEvery + time.Second, 4},
+		{"the API server refuses", errors.New("a webhook is down"), 3*again + again/2, 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
+				led := 0
+				s := serving(withSecret(), func(context.Context) error { led++; return c.err })
+				if err := s.begin(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), c.span)
+				defer cancel()
+				if s.maintain(ctx); led != c.want {
+					t.Errorf("agents were directed %d times, want %d", led, c.want)
+				}
+			})
+		})
+	}
+}
+
+// A moment of trouble does not end a manager that begins to lead: the other one would have the same.
+// What lasts does, with the reason.
+func TestAMomentOfTroubleAtTheBeginning(t *testing.T) {
+	for _, fails := range []int{3, 1000} {
+		bubble.Test(t, func(t *testing.T) {
+			read := 0
+			secrets := interceptor.NewClient(withSecret(), interceptor.Funcs{
+				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object,
+					options ...client.GetOption) error {
+					if read++; read <= fails {
+						return apierrors.NewInternalError(errors.New("etcd is away"))
+					}
+					return c.Get(ctx, key, object, options...)
+				},
+			})
+			s, begun := serving(secrets, nil), time.Now()
+			err := s.begin(t.Context())
+			switch took := time.Since(begun); {
+			case fails == 3 && (err != nil || took != 3*again):
+				t.Errorf("after %v: %v", took, err)
+			case fails > 3 && (err == nil || !strings.Contains(err.Error(), "etcd is away") || took > patience+again):
+				t.Errorf("it lasts: after %v: %v", took, err)
+			}
+		})
+	}
 }
