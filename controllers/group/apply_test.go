@@ -336,25 +336,42 @@ func TestGraceIsAsLongAsAgentsTakeToComeBack(t *testing.T) {
 func TestWhichGroupsAreInherited(t *testing.T) {
 	s := newScene(1)
 	r := reading(t, s)
-	r.leadsSince = noon
 	for _, c := range []struct {
-		made      time.Time
+		name      string
+		made      time.Duration // after this manager began to lead, by the API server's clock
+		ahead     time.Duration // of that clock before this machine's
+		unknown   bool          // what that clock says
 		inherited bool
-	}{{noon.Add(-time.Hour), true}, {noon, true}, {noon.Add(time.Hour), false}} {
-		s.group.CreationTimestamp = metav1.NewTime(c.made)
+	}{
+		{name: "made before", made: -time.Hour, inherited: true},
+		{name: "made then", inherited: true},
+		{name: "made afterwards", made: time.Hour},
+		{name: "made before, and this clock is late", made: -time.Minute, ahead: 10 * time.Minute,
+			inherited: true},
+		{name: "made afterwards, and this clock is early", made: time.Minute, ahead: -10 * time.Minute},
+		{name: "nobody knows", made: time.Hour, unknown: true, inherited: true},
+	} {
+		r.leadsSince = s.now.Add(-2 * time.Hour)
+		r.Date = func() time.Time {
+			if c.unknown {
+				return time.Time{}
+			}
+			return s.now.Add(c.ahead)
+		}
+		s.group.CreationTimestamp = metav1.NewTime(r.leadsSince.Add(c.ahead + c.made))
 		if o, err := r.observe(t.Context(), keyIn("g")); err != nil || o.inherited != c.inherited {
-			t.Errorf("made at %v: inherited %t, %v", c.made, o.inherited, err)
+			t.Errorf("%s: inherited %t, %v", c.name, o.inherited, err)
 		}
 	}
 	s.group.UID = "old"
-	r.states.put(keyIn("g"), state{uid: "old", epoch: 9})
+	r.states.put(keyIn("g"), state{uid: "old", epoch: 9, after: 7})
 	if o, err := r.observe(t.Context(), keyIn("g")); err != nil || o.epoch != 9 || o.replaces {
 		t.Errorf("the same group: epoch %d, replaces %t, %v", o.epoch, o.replaces, err)
 	}
 	s.group.UID = "new"
 	o, err := r.observe(t.Context(), keyIn("g"))
-	if err != nil || o.epoch != 0 || !o.replaces || !o.begun.Equal(s.now) {
-		t.Errorf("another group: epoch %d, replaces %t, since %v, %v",
-			o.epoch, o.replaces, o.begun, err)
+	if err != nil || o.epoch != 0 || !o.replaces || !o.begun.Equal(s.now) || o.after != 7 {
+		t.Errorf("another group: epoch %d, replaces %t, since %v, generations after %d, %v",
+			o.epoch, o.replaces, o.begun, o.after, err)
 	}
 }

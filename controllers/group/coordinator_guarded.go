@@ -13,7 +13,7 @@ import (
 
 // authorised finds the coordinator of a Guarded group: the process that a majority of the voters on
 // the persisted roster follow under one epoch. It never shows a lower epoch than was published
-// before.
+// before, also by the manager before this one, where nobody coordinates by now.
 func authorised(all []process, o observation) choice {
 	c := choice{fresh: true}
 	views := map[string]bool{}
@@ -46,7 +46,7 @@ func authorised(all []process, o observation) choice {
 		last.voters = c.voters
 		return last
 	}
-	floor := max(o.epoch, epochOf(o.published))
+	floor := o.floor()
 	name, epoch := majorityFollows(members, o, false)
 	if name == "" {
 		return c.stands(members, all, o)
@@ -62,16 +62,25 @@ func authorised(all []process, o observation) choice {
 	return c
 }
 
+// floor is the highest epoch that this manager knows to have been published.
+func (o *observation) floor() int64 {
+	floor := max(o.epoch, epochOf(o.published))
+	for i := range o.published.Elections {
+		floor = max(floor, o.published.Elections[i].Epoch)
+	}
+	return floor
+}
+
 // stands keeps the published coordinator for a while if all that is missing for a majority are
 // agents whose connection broke and that count as coming back: as a rule they are back at once, and
 // what they said still holds.
 func (c choice) stands(members []v1.RosterMember, all []process, o observation) choice {
 	name, epoch := majorityFollows(members, o, true)
-	if name == "" || name != coordinatorName(o.published) || epoch < epochOf(o.published) ||
+	if name == "" || name != coordinatorName(o.published) || epoch < o.floor() ||
 		!mayAct(all, name, o) {
 		return c
 	}
-	c.name, c.epoch = name, max(o.epoch, epochOf(o.published))
+	c.name, c.epoch = name, o.floor()
 	for _, m := range members {
 		if s := o.sightings[m.UID]; !reports(m, o) {
 			if left := o.backUntil(s.Since).Sub(o.now); left > 0 {

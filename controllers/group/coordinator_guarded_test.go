@@ -100,6 +100,11 @@ func TestAuthorisedCoordinator(t *testing.T) {
 		{"a lower epoch than was shown, some time ago", func() *scene {
 			return well().at(roster.LeaseElecting, 0, 1, 2).shown().holding("p-2", 6, 0, 1, 2)
 		}(), "", "False/StaleViews"},
+		{"a lower epoch than an earlier manager has shown", func() *scene {
+			s := well().at(roster.LeaseElecting, 0, 1, 2).shown()
+			s.epoch, s.observation.published.Elections = 0, []v1.ElectionStatus{{Epoch: 7}}
+			return s.holding("p-2", 6, 0, 1, 2)
+		}(), "", "False/StaleViews"},
 		{"a higher one", well().holding("p-1", 8, 0, 1, 2), "p-1 8", "True/Elected"},
 
 		{"killed, its peers know it and wait", well().at(roster.LeaseWaiting, 0, 1).loses(2, 0).accuses(0, "p-2"), "", "False/LeaseRunning"},

@@ -60,7 +60,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 	if !found || replaces {
 		after := r.states.generationBefore(key)
 		if replaces {
-			after = last.generation()
+			after = max(after, last.after, last.generation())
 		}
 		// who carries the role label outlives the group object, as the label does
 		last = state{
@@ -83,7 +83,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 		published: last.newest(group),
 		pods:      pods,
 		sightings: map[types.UID]roster.Sighting{},
-		inherited: !group.CreationTimestamp.After(r.leadsSince),
+		inherited: r.inherits(group, now),
 		replaces:  replaces,
 		version:   r.Version,
 		rules:     r.Rules,
@@ -101,6 +101,18 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 	o.see(r.Sightings.Group(key.Namespace, key.Name), known)
 	o.ended = r.endedPods.of(key, known)
 	return o, nil
+}
+
+// inherits reports whether a group is as old as this manager's lead, or may be, by the API server's
+// clock: another manager may have known it.
+func (r *Reconciler) inherits(group *v1.ElectionGroup, now time.Time) bool {
+	date := r.date()
+	if date.IsZero() {
+		return true
+	}
+	const skew = 2 * time.Second // of a date, and of a timestamp in whole seconds
+	leads := date.Add(-now.Sub(r.leadsSince)).Add(skew)
+	return !group.CreationTimestamp.After(leads)
 }
 
 // see takes in what agents told this manager: those that are connected, or whose pods are known.

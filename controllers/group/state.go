@@ -136,7 +136,7 @@ func (s *states) drop(key types.NamespacedName, date time.Time) {
 		return newest < next
 	})
 	group, ok := s.groups[key]
-	if newest := group.generation(); ok && newest >= next {
+	if newest := max(group.after, group.generation()); ok && newest >= next {
 		if s.deleted == nil {
 			s.deleted = map[types.NamespacedName]int64{}
 		}

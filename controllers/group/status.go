@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
@@ -36,6 +37,12 @@ func holdStatus(o observation) time.Duration {
 // holdUntilBack is about a group whose agents have all just lost the manager, while nothing tells
 // that one of them ends: the manager is cut off from them, and what they said last still holds.
 func holdUntilBack(o observation) (hold time.Duration) {
+	coordinator := coordinatorName(o.published)
+	if coordinator != "" && !slices.ContainsFunc(o.pods, func(pod *corev1.Pod) bool {
+		return pod.Name == coordinator && recorded(o.published.Roster, pod) != nil
+	}) {
+		return 0 // it has ended, with its pod
+	}
 	for _, pod := range o.pods {
 		s, seen := o.sightings[pod.UID]
 		left := o.backUntil(s.Since).Sub(o.now)

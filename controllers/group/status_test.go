@@ -395,6 +395,11 @@ func TestTheStatusIsHeld(t *testing.T) {
 			s.pods[4].Status.Phase = corev1.PodFailed
 			return s
 		}(), 0},
+		{"the coordinator's pod is gone", func() *scene {
+			s := lost(4 * time.Second)
+			s.pods = s.pods[:4]
+			return s
+		}(), 0},
 		{"a new group", newScene(5), 0},
 		{"no voters", func() *scene {
 			s := newScene(5).published()
