@@ -24,6 +24,7 @@ func (w *World) checkClassicCalm() {
 	for p := range w.processes {
 		v := &w.processes[p]
 		if v.roster == nil {
+			w.checkLeftOut(v, newest)
 			continue
 		}
 		live = true
@@ -42,6 +43,19 @@ func (w *World) checkClassicCalm() {
 	}
 	w.CalmAfter = max(0, w.truth.lastSent-w.Chaos)
 	w.checkSilence()
+}
+
+// checkLeftOut checks that a process without a roster is not on the newest one: else it would take
+// part in nothing for ever, and nothing else here would say so.
+func (w *World) checkLeftOut(v *process, newest *roster) {
+	if v.node == nil || !v.up || v.leaving {
+		return
+	}
+	for i := range newest.node.Members {
+		if q := &newest.node.Members[i]; q.Name == v.name && q.UID == v.self.UID {
+			w.fail("L2: in the end %s is on the newest roster, and has none", v.name)
+		}
+	}
 }
 
 func (w *World) checkSilence() {
@@ -91,7 +105,10 @@ func (w *World) checkGuardedCalm(held Time) {
 		return
 	}
 	w.CalmAfter = max(0, w.truth.lastHeld-w.Chaos)
-	w.checkAgreement(holder)
+	w.checkAgreement(newest, holder)
+	if n := w.managers[w.leader].pending; n > 0 {
+		w.fail("MC3: in the end %d voters are still to be added or removed", n)
+	}
 	name, epoch := names[holder], w.oracle().holds[holder].epoch
 	if w.truth.lastHeld != held {
 		w.fail("L3: %s began to hold %s at %s, long after calm began", name, epoch,
@@ -103,12 +120,17 @@ func (w *World) checkGuardedCalm(held Time) {
 	w.checkSilence()
 }
 
-func (w *World) checkAgreement(holder int32) {
+func (w *World) checkAgreement(newest *roster, holder int32) {
 	name, epoch := names[holder], w.oracle().holds[holder].epoch
 	for p := range w.processes {
 		v := &w.processes[p]
 		if v.roster == nil {
+			w.checkLeftOut(v, newest)
 			continue
+		}
+		if v.roster.Generation != newest.node.Generation {
+			w.fail("L2: in the end %s uses the roster %d, not %d", v.name, v.roster.Generation,
+				newest.node.Generation)
 		}
 		if who, e, _ := v.node.Lease().Following(); who != name || e != epoch {
 			w.fail("L2: in the end %s follows %q under %s; %s holds %s", v.name, who, e, name, epoch)

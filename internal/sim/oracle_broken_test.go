@@ -186,6 +186,19 @@ var brokenOnPurpose = []broken{
 		}),
 	},
 	{
+		name:    "a process that no roster reaches",
+		finds:   "L2",
+		says:    "has none",
+		classic: true,
+		breaks:  func(w *World) { w.sabotage.leftOut = true },
+	},
+	{
+		name:   "a process that no roster reaches, in a Guarded group",
+		finds:  "L2",
+		says:   "has none",
+		breaks: func(w *World) { w.sabotage.leftOut = true },
+	},
+	{
 		name:   "a leaseholder that lets its lease lapse now and then",
 		finds:  "L3",
 		says:   "began to hold",

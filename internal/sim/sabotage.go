@@ -21,6 +21,7 @@ type sabotage struct {
 	nextLevel      bool // agents use rosters of the rules level above their newest
 	anyRequest     bool // managers take what an operator saw for what they see themselves
 	endlessRequest bool // managers take it that another process coordinates while one stands aside
+	leftOut        bool // no roster reaches the first process
 	unmark         bool // managers give witnesses the priorities of their names
 	overstay       Time // apps act for so long after their deadlines
 

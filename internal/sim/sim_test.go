@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -113,6 +114,9 @@ func TestSimulate(t *testing.T) {
 		}
 		explain(t, name, o)
 		return
+	}
+	if *modeFlag != "" && !slices.ContainsFunc(modes, func(m mode) bool { return m.name == *modeFlag }) {
+		t.Fatalf("-mode %s: there is no such mode", *modeFlag)
 	}
 	first := *firstFlag
 	if *freshFlag > 0 {

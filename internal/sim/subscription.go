@@ -83,7 +83,8 @@ func (w *World) sendRoster(p int32, version int, after Time) {
 // receiveRoster gives an agent a roster.
 func (w *World) receiveRoster(t *task) {
 	v := &w.processes[t.p]
-	if v.node == nil || v.number != t.number || int64(t.value) < v.read {
+	if v.node == nil || v.number != t.number || int64(t.value) < v.read ||
+		w.sabotage.leftOut && t.p == 0 {
 		return
 	}
 	if w.now < v.stranded {
