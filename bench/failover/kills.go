@@ -12,6 +12,7 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/test/quantile"
 )
 
 func killsFlags(f *pflag.FlagSet, o *options) {
@@ -40,7 +41,7 @@ func kills(ctx context.Context, o options) error {
 			return err
 		}
 		defer g.close()
-		var bound durations
+		var bound []time.Duration
 		what := fmt.Sprintf("%s, %d processes", algorithm, size)
 		took, err := o.repeat(what, func() (time.Duration, error) {
 			t, err := g.try(ctx, "SIGKILL")
@@ -62,11 +63,10 @@ func kills(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("| %s | %d | %s | %d | %s | %s | %s | %s | %s | %.1f MiB | %.2f %% | %.2f %% |\n",
-			algorithm, size, g.formed.Round(10*time.Millisecond), len(took),
-			ms(took.quantile(0.5)), ms(took.quantile(0.9)), ms(took.quantile(0.99)), ms(took.quantile(1)),
-			ms(bound.quantile(0.5)), resident, median(slices.Collect(maps.Values(w.cpu))),
-			w.cpu[coordinator])
+		fmt.Printf("| %s | %d | %s | %d | %s | %s | %.1f MiB | %.2f %% | %.2f %% |\n",
+			algorithm, size, g.formed.Round(10*time.Millisecond), len(took), spread(took),
+			ms(quantile.Of(bound, 0.5)), resident,
+			quantile.Of(slices.Collect(maps.Values(w.cpu)), 0.5), w.cpu[coordinator])
 		return nil
 	})
 }

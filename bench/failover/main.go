@@ -177,7 +177,7 @@ func (o options) group(ctx context.Context, algorithm, safety string, size int) 
 // repeat does something in each round, shows how far it is, and returns how long it took.
 func (o options) repeat(
 	what string, once func() (time.Duration, error),
-) (took durations, err error) {
+) (took []time.Duration, err error) {
 	for i := range o.rounds {
 		d, err := once()
 		if err != nil {

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/podesta-dev/podesta/test/quantile"
 )
 
 func modesFlags(f *pflag.FlagSet, o *options) {
@@ -43,7 +46,7 @@ func modes(ctx context.Context, o options) error {
 
 // outcome is what the trials of one fault gave.
 type outcome struct {
-	named, acted durations
+	named, acted []time.Duration
 	woken        wakings
 }
 
@@ -84,12 +87,6 @@ func (o options) compare(
 	return outcomes, nil
 }
 
-// spread is median, 90th and 99th percentile and maximum, as columns of a table.
-func spread(d durations) string {
-	return fmt.Sprintf("%s | %s | %s | %s",
-		ms(d.quantile(0.5)), ms(d.quantile(0.9)), ms(d.quantile(0.99)), ms(d.quantile(1)))
-}
-
 // wakings of one group.
 type wakings []waking
 
@@ -99,12 +96,13 @@ func (w wakings) String() string {
 	if len(w) == 0 {
 		return ""
 	}
-	acted, after := 0, durations{}
+	acted, after := 0, []time.Duration{}
 	for _, one := range w {
 		if one.acts {
 			acted++
 		}
 		after = append(after, one.after)
 	}
-	return fmt.Sprintf("503: %d, 200: %d, within %s ms", len(w)-acted, acted, ms(after.quantile(1)))
+	return fmt.Sprintf("503: %d, 200: %d, within %s ms", len(w)-acted, acted,
+		ms(quantile.Of(after, 1)))
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/podesta-dev/podesta/test/quantile"
 )
 
 func quietFlags(f *pflag.FlagSet, o *options) {
@@ -88,7 +90,8 @@ func (o options) quiet(ctx context.Context, algorithm, safety string, size int) 
 		each, all = append(each, s.total()), all.plus(1, s)
 	}
 	return fmt.Sprintf("%s | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.2f %% | %.2f %% | %.1f MiB |",
-		g.formed.Round(10*time.Millisecond), all.total(), w.sent[coordinator].total(), median(each),
+		g.formed.Round(10*time.Millisecond), all.total(), w.sent[coordinator].total(),
+		quantile.Of(each, 0.5),
 		all.questions+all.answers, all.requests+all.responses, all.messages,
-		w.cpu[coordinator], median(slices.Collect(maps.Values(w.cpu))), resident), nil
+		w.cpu[coordinator], quantile.Of(slices.Collect(maps.Values(w.cpu)), 0.5), resident), nil
 }

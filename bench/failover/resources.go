@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/podesta-dev/podesta/test/quantile"
 )
 
 // ticks is how many clock ticks /proc counts a second; Linux has had 100 on every architecture for
@@ -139,5 +141,5 @@ func (g *group) resident() (float64, error) {
 		}
 		sizes = append(sizes, float64(pages*os.Getpagesize())/(1<<20))
 	}
-	return median(sizes), nil
+	return quantile.Of(sizes, 0.5), nil
 }

@@ -6,10 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/podesta-dev/podesta/test/quantile"
 )
 
 // result is one figure.
@@ -70,25 +71,15 @@ const (
 	kibibyte = 1 << 10
 )
 
-// lags are how long statuses took to show what agents had reported.
-type lags []time.Duration
-
-// quantile is the nearest rank; 0 if there are none.
-func (l lags) quantile(q float64) time.Duration {
-	if len(l) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(l))
-	i := int(q*float64(len(l))+0.5) - 1
-	return sorted[min(max(i, 0), len(sorted)-1)]
-}
-
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// addLags adds the figures of statuses that followed reports.
-func (r *results) addLags(phase string, l lags) {
-	r.add(phase, "failovers that the status has shown", float64(len(l)), "")
-	r.add(phase, "status after the reports, p50", milliseconds(l.quantile(0.5)), "ms")
-	r.add(phase, "status after the reports, p99", milliseconds(l.quantile(0.99)), "ms")
-	r.add(phase, "status after the reports, worst", milliseconds(l.quantile(1)), "ms")
+// addLags adds how long statuses took to show what agents had reported.
+func (r *results) addLags(phase string, lags []time.Duration) {
+	r.add(phase, "failovers that the status has shown", float64(len(lags)), "")
+	for _, q := range []struct {
+		name  string
+		share float64
+	}{{"p50", 0.5}, {"p99", 0.99}, {"worst", 1}} {
+		r.add(phase, "status after the reports, "+q.name, milliseconds(quantile.Of(lags, q.share)), "ms")
+	}
 }

@@ -86,7 +86,7 @@ func (s *site) someWrong() string {
 // lagBook collects how long statuses took.
 type lagBook struct {
 	mu  sync.Mutex
-	all lags
+	all []time.Duration
 }
 
 func (b *lagBook) add(d time.Duration) {
@@ -96,7 +96,7 @@ func (b *lagBook) add(d time.Duration) {
 }
 
 // take returns what was collected, and begins anew.
-func (b *lagBook) take() lags {
+func (b *lagBook) take() []time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	all := b.all

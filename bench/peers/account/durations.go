@@ -1,8 +1,9 @@
 package account
 
 import (
-	"slices"
 	"time"
+
+	"github.com/podesta-dev/podesta/test/quantile"
 )
 
 // Durations are what was measured, in any order.
@@ -10,12 +11,7 @@ type Durations []time.Duration
 
 // Quantile is the nearest rank: a value that was measured. It is 0 without any.
 func (d Durations) Quantile(q float64) time.Duration {
-	if len(d) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(d))
-	i := int(q*float64(len(d))+0.5) - 1
-	return sorted[min(max(i, 0), len(sorted)-1)]
+	return quantile.Of(d, q)
 }
 
 // Milliseconds are the durations as numbers.

@@ -203,22 +203,3 @@ func TestMinutes(t *testing.T) {
 		t.Errorf("%v, %v in all, want %v", got.Minutes, got.Leaderless, want)
 	}
 }
-
-func TestQuantile(t *testing.T) {
-	var hundred Durations
-	for i := range 100 {
-		hundred = append(hundred, time.Duration(100-i))
-	}
-	for _, c := range []struct {
-		d    Durations
-		q    float64
-		want time.Duration
-	}{
-		{nil, 0.5, 0}, {Durations{7}, 0.5, 7}, {Durations{7}, 0.99, 7}, {Durations{3, 1, 2}, 0.5, 2}, {Durations{3, 1, 2}, 1, 3},
-		{hundred, 0.5, 50}, {hundred, 0.9, 90}, {hundred, 0.99, 99}, {hundred, 1, 100}, {hundred, 0, 1},
-	} {
-		if got := c.d.Quantile(c.q); got != c.want {
-			t.Errorf("the %v quantile of %d: %v, want %v", c.q, len(c.d), got, c.want)
-		}
-	}
-}

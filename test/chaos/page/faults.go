@@ -5,6 +5,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/podesta-dev/podesta/test/quantile"
 )
 
 // How dots are laid out.
@@ -54,12 +56,12 @@ func drawFailovers(rows []Row, lease float64, title string) ([]byte, error) {
 // drawSwarm draws the failovers of one row.
 func drawSwarm(c draw.Canvas, r Row, y vg.Length, x func(float64) vg.Length) {
 	sorted, hue := slices.Sorted(slices.Values(r.Acts)), colors[r.Safety]
-	at := func(p int) vg.Length { return x(percentile(sorted, p)) }
+	at := func(share float64) vg.Length { return x(quantile.Of(sorted, share)) }
 	if len(sorted) >= enough {
 		light := hue
 		light.A = 0x38
-		box(c, vg.Rectangle{Min: vg.Point{X: at(25), Y: y - lane/2 + 1},
-			Max: vg.Point{X: at(75), Y: y + lane/2 - 1}}, light)
+		box(c, vg.Rectangle{Min: vg.Point{X: at(0.25), Y: y - lane/2 + 1},
+			Max: vg.Point{X: at(0.75), Y: y + lane/2 - 1}}, light)
 	}
 	places := make([]float64, 0, len(sorted))
 	for _, t := range sorted {
@@ -71,7 +73,7 @@ func drawSwarm(c draw.Canvas, r Row, y vg.Length, x func(float64) vg.Length) {
 	}
 	dots(c, hue, radius, failovers...)
 	if len(sorted) >= enough {
-		c.StrokeLine2(draw.LineStyle{Color: ink, Width: 1.6}, at(50), y-lane/2, at(50), y+lane/2)
-		c.StrokeLine2(draw.LineStyle{Color: ink, Width: 1}, at(90), y-lane/4, at(90), y+lane/4)
+		c.StrokeLine2(draw.LineStyle{Color: ink, Width: 1.6}, at(0.5), y-lane/2, at(0.5), y+lane/2)
+		c.StrokeLine2(draw.LineStyle{Color: ink, Width: 1}, at(0.9), y-lane/4, at(0.9), y+lane/4)
 	}
 }
