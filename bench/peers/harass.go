@@ -18,9 +18,9 @@ const soonest, latest = 2 * time.Second, 6 * time.Second
 // another fault.
 const faultLeast, faultMost = 2 * time.Second, 30 * time.Second
 
-// harass strikes leaders with one of the faults at a time, until the context ends. A member that
-// has ended is started again at once.
-func (t *team) harass(ctx context.Context, faults []fault) {
+// harass strikes leaders with one of the faults at a time, until the context ends. Just before that
+// it calls before. A member that has ended is started again at once.
+func (t *team) harass(ctx context.Context, faults []fault, before func()) {
 	for ctx.Err() == nil {
 		changed := t.book.Changed()
 		leader, ok := t.book.Leader()
@@ -35,6 +35,7 @@ func (t *team) harass(ctx context.Context, faults []fault) {
 			continue
 		}
 		f := faults[rand.IntN(len(faults))]
+		before()
 		if _, err := f.strike(t, leader); err != nil {
 			continue // it has just ended by itself
 		}

@@ -204,7 +204,10 @@ func (o *stressOptions) watch(
 	var harassing sync.WaitGroup
 	if len(faults) > 0 {
 		for _, r := range runs {
-			harassing.Go(func() { r.team.harass(span, faults) })
+			harassing.Go(func() {
+				// what a leader has used since the last look would be lost with it
+				r.team.harass(span, faults, func() { r.usage.look(r.team.groups()) })
+			})
 		}
 	}
 	ticker := time.NewTicker(2 * time.Second)

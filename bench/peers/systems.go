@@ -44,8 +44,9 @@ func podestaGuarded(shortest time.Duration) system {
 			longestLease)
 	}
 	if shortest == heartbeat {
-		y.meaning += ": the defaults"
+		y.meaning += ": the default leases"
 	}
+	y.meaning += "; preemption is Never (default: Delayed), so that a leader changes by faults alone"
 	return y
 }
 
@@ -167,8 +168,8 @@ func raftWith(timeout time.Duration) system {
 
 // clientGo is client-go's leader election on a Lease, with these durations.
 func clientGo(lease, renew, retry time.Duration) system {
-	meaning := fmt.Sprintf("client-go's Lease: LeaseDuration %v, RenewDeadline %v, RetryPeriod %v",
-		lease, renew, retry)
+	meaning := fmt.Sprintf("client-go's Lease: LeaseDuration %v, RenewDeadline %v, RetryPeriod %v; "+
+		"ReleaseOnCancel is on (default: off), for SIGTERM", lease, renew, retry)
 	return system{
 		name:    "client-go-" + short(lease),
 		meaning: meaning,

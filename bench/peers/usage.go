@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -15,13 +16,16 @@ import (
 const ticks = 100
 
 // usage counts the CPU time of process groups. A process that ends is counted up to the last look
-// at it.
+// at it. It is safe for concurrent use.
 type usage struct {
+	mu   sync.Mutex
 	used map[string]int // ticks by process: its id and its start
 }
 
 // look reads the processes of these groups.
 func (u *usage) look(groups []int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is good
 	for _, file := range stats {
 		text, err := os.ReadFile(file)
@@ -37,6 +41,8 @@ func (u *usage) look(groups []int) {
 
 // total is how long all have run.
 func (u *usage) total() time.Duration {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	sum := 0
 	for _, t := range u.used {
 		sum += t

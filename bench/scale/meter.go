@@ -18,6 +18,11 @@ type meter struct {
 	cpu    map[string]usage   // by process
 	writes map[string]float64 // by resource
 	leader *manager
+
+	// What the phase had used when its load ended, and how long that took; 0: it has no load of its
+	// own, and counts to its end.
+	used   map[string]usage
+	loaded time.Duration
 }
 
 // begin begins to measure.
@@ -36,23 +41,30 @@ func (s *site) begin(ctx context.Context) (m meter, err error) {
 	return m, err
 }
 
+// unload ends the load of a phase: what comes afterwards does not count for CPU.
+func (s *site) unload(m *meter) (err error) {
+	m.loaded = time.Since(m.begun)
+	m.used, err = s.cpu(m.leader)
+	return err
+}
+
 // end adds the figures: CPU in percent of one core, how long threads were ready and waited for one
 // (together, so it may be above 100 %), writes, and the leader's memory.
 func (s *site) end(ctx context.Context, m meter, phase string) error {
-	spent := time.Since(m.begun)
-	cpu, err := s.cpu(m.leader)
-	if err != nil {
-		return err
+	if m.loaded == 0 {
+		if err := s.unload(&m); err != nil {
+			return err
+		}
 	}
 	writes, err := s.writes(ctx)
 	if err != nil {
 		return err
 	}
-	s.results.add(phase, "length", spent.Seconds(), "s")
+	s.results.add(phase, "length", time.Since(m.begun).Seconds(), "s")
 	for _, name := range []string{"manager", "kube-apiserver", "etcd", "generator"} {
-		was, is := m.cpu[name], cpu[name]
-		s.results.add(phase, "CPU of "+name, percent(is.ran-was.ran, spent), "% of a core")
-		s.results.add(phase, name+" waited for a core", percent(is.waited-was.waited, spent),
+		was, is := m.cpu[name], m.used[name]
+		s.results.add(phase, "CPU of "+name, percent(is.ran-was.ran, m.loaded), "% of a core")
+		s.results.add(phase, name+" waited for a core", percent(is.waited-was.waited, m.loaded),
 			"% of the time")
 	}
 	sum := 0.0

@@ -141,6 +141,9 @@ func (s *site) failovers(ctx context.Context, phase string, rate float64) error 
 		}
 		break
 	}
+	if err := s.unload(&m); err != nil {
+		return err
+	}
 	under.Wait()
 	if err := s.awaitRight(ctx, "the last statuses"); err != nil {
 		return err
