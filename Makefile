@@ -78,7 +78,8 @@ measure: bin/agent ## Measure failover, traffic, memory and CPU of agents (an ho
 	@echo "measure: what quiet groups of 5, 20 and 100 processes send"
 	@go run -C bench ./failover quiet
 
-# What is measured again replaces what PEERS has of it.
+# What is measured again replaces what PEERS has of it. NOTE is for the page: what else the machine did.
+NOTE  ?=
 SPAN  ?= 3m
 PEERS ?= $(CURDIR)/docs/evidence/performance/runs.jsonl
 
@@ -100,7 +101,7 @@ peers: bin/agent ## Measure Podesta beside raft, client-go and etcd: docs/eviden
 	@go run -C bench/peers . failover --json $(PEERS)
 	@echo "peers: all systems at once under eight conditions, $(SPAN) each, with faults"
 	@go run -C bench/peers . stress --span $(SPAN) --faults SIGKILL,SIGSTOP,SIGTERM,cut --json $(PEERS)
-	@go run -C bench/peers . report --json $(PEERS)
+	@go run -C bench/peers . report --json $(PEERS) --note "$(NOTE)"
 
 GROUPS ?= 200
 SCALE  ?=
@@ -208,7 +209,7 @@ clean: ## Remove bin/. The caches of Go and of the control plane stay.
 
 PROTO     := internal/transport/linkpb/link.proto internal/roster/rosterpb/roster.proto
 GENERATED := api/v1 config/crd/bases config/rbac/role.yaml config/inject config/samples/pods.yaml config/samples/two_replicas.yaml config/grafana \
-  $(dir $(PROTO)) client/internal/durable dist $(CHART)/files docs/reference/api.md
+  $(dir $(PROTO)) client/internal/durable client/internal/backoff dist $(CHART)/files docs/reference/api.md
 
 .PHONY: generate
 generate: ## Regenerate deep copies, apply configurations, CRDs, their reference, RBAC, protobuf code and dist.
