@@ -1,11 +1,15 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podesta-dev/podesta/test/chaos/backend"
+	"github.com/podesta-dev/podesta/test/register"
 )
 
 // dropsOf returns the directions that a cut takes away. The victim is hit; the others are the
@@ -51,6 +55,31 @@ func dropsOf(
 		}
 	}
 	return drops
+}
+
+// cut cuts directions, and counts that, and what was dropped.
+func (r *runner) cut(
+	ctx context.Context, drops []backend.Drop, length time.Duration,
+) (register.Instant, error) {
+	at, dropped, err := r.backend.Cut(ctx, drops, length)
+	if err == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.cuts, r.dropped = r.cuts+1, r.dropped+dropped
+	}
+	return at, err
+}
+
+// idleCuts says that the cuts of a phase have dropped nothing in all: packets pass by where the
+// nodes look. It begins the count anew.
+func (r *runner) idleCuts() (problem string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cuts > 0 && r.dropped == 0 {
+		problem = fmt.Sprintf("%d cuts have dropped no packet: nothing was cut", r.cuts)
+	}
+	r.cuts, r.dropped = 0, 0
+	return problem
 }
 
 func rotate(pods []*corev1.Pod, by int) []*corev1.Pod {

@@ -33,7 +33,7 @@ func (r *runner) editForSome(
 	drops := dropsToMost(managers, r.scene.podsOf(g.name), f.which)
 	over := make(chan error, 1)
 	go func() {
-		_, err := r.backend.Cut(ctx, drops, f.length)
+		_, err := r.cut(ctx, drops, f.length)
 		over <- err
 	}()
 	signals.Wait(ctx, effect)
@@ -93,7 +93,7 @@ func (r *runner) cutLeader(ctx context.Context, f fault) (register.Instant, erro
 			}
 		}
 	}
-	return r.backend.Cut(ctx, drops, f.length)
+	return r.cut(ctx, drops, f.length)
 }
 
 // managers are the managers' pods.

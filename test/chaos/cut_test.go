@@ -99,3 +99,19 @@ func TestDropsToMost(t *testing.T) {
 		}
 	}
 }
+
+// Cuts that drop nothing are no cuts, which is said once for a phase; one that drops is enough, because
+// a peer may be dead in another.
+func TestIdleCuts(t *testing.T) {
+	r := &runner{cuts: 3}
+	if problem := r.idleCuts(); problem != "3 cuts have dropped no packet: nothing was cut" {
+		t.Errorf("%q", problem)
+	}
+	if problem := r.idleCuts(); problem != "" {
+		t.Errorf("no cuts: %q", problem)
+	}
+	r.cuts, r.dropped = 3, 1
+	if problem := r.idleCuts(); problem != "" {
+		t.Errorf("one packet: %q", problem)
+	}
+}

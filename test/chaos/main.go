@@ -119,8 +119,9 @@ func parse(args []string) (options, error) {
 	f.Uint64Var(&o.seed, "seed", rand.Uint64(), "what the faults are drawn from")
 	f.StringVar(&o.report, "report", "",
 		"file for the report, as JSON (default report.json in --dir)")
-	f.StringVar(&o.state, "dir", "", "directory for logs and traces (default a new one)")
-	f.BoolVar(&o.keep, "keep", true, "keep the logs also if all is well (local: false)")
+	f.StringVar(&o.state, "dir", "", "directory for logs and traces, which stays (default a new one)")
+	f.BoolVar(&o.keep, "keep", true, "keep the logs also if all is well (local: false, unless --dir "+
+		"is given)")
 	f.StringVar(&o.repository, "repository", ".", "root of the source tree, with bin/ and config/")
 	f.StringVar(&o.node, "node", "bin/chaos-node", "program that strikes in the nodes")
 	f.StringVar(&o.cluster, "cluster", "podesta-chaos",
@@ -147,7 +148,7 @@ func parse(args []string) (options, error) {
 		unless("algorithms", func() { o.algorithms = []string{string(v1.Bully)} })
 		unless("processes", func() { o.processes = []int{5} })
 		unless("hasty", func() { o.hasty = true })
-		unless("keep", func() { o.keep = false })
+		unless("keep", func() { o.keep = o.state != "" })
 	}
 	return o, o.check()
 }
@@ -175,6 +176,8 @@ func (o options) check() error {
 		return errors.New("--processes: must be at least 3, or a group survives no fault")
 	case !slices.Contains([]string{"poll", "session", "either"}, o.ask):
 		return fmt.Errorf("--ask %q: must be poll, session or either", o.ask)
+	case !o.keep && o.state != "":
+		return fmt.Errorf("--keep=false: only a new directory is removed, and --dir is %s", o.state)
 	case o.calm < 0:
 		return fmt.Errorf("--calm %v: must not be negative", o.calm)
 	case o.phases < 0 || o.phases > len(o.algorithms):

@@ -41,6 +41,8 @@ type runner struct {
 
 	mu      sync.Mutex
 	signals []history.Signal
+	cuts    int // of the present phase
+	dropped int // packets, by these
 }
 
 // newRunner makes a run on a backend. Faults that the backend cannot do are left out, which the
@@ -264,6 +266,9 @@ func (r *runner) conclude(ctx context.Context, groups []*group, begun register.I
 			r.problem(fmt.Sprintf("%s: %s: %s", g.name, v.Rule, v.Text))
 		}
 		if g.safety == v1.Guarded {
+			for _, back := range r.scene.reversals(g.name) {
+				r.problem(g.name + ": " + back)
+			}
 			guarded++
 			refused += done.Became.Writes.Refused
 			if done.Became.Held == 0 {
@@ -272,6 +277,9 @@ func (r *runner) conclude(ctx context.Context, groups []*group, begun register.I
 			}
 		}
 		r.table.became(done)
+	}
+	if problem := r.idleCuts(); problem != "" {
+		r.problem(string(groups[0].algorithm) + ": " + problem)
 	}
 	if guarded > 0 && opened && refused == 0 {
 		r.problem(string(groups[0].algorithm) + ": no stale write was refused: this phase has not " +

@@ -235,6 +235,13 @@ func (s *scene) pod(name string) *corev1.Pod {
 	return s.pods[name]
 }
 
+// reversals are where a group's status has named a lower epoch than before.
+func (s *scene) reversals(group string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return timeline.Reversals(s.line(group).Named)
+}
+
 // last is who acts in a group at present.
 func (s *scene) last(group string) timeline.Holder {
 	s.mu.Lock()

@@ -30,7 +30,7 @@ func (r *runner) strikePod(
 	case f.name == deletePod:
 		return register.Now(), r.Delete(ctx, victim)
 	case f.class == report.Cut:
-		return r.backend.Cut(ctx, dropsOf(f.name, victim, others, f.which), f.length)
+		return r.cut(ctx, dropsOf(f.name, victim, others, f.which), f.length)
 	}
 	var s history.Signal
 	if f.class == report.Kill {

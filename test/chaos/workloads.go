@@ -64,7 +64,29 @@ func (r *runner) mixWorkloads(ctx context.Context) error {
 	if err := r.awaitJob(ctx, ending); err != nil {
 		return err
 	}
+	if err := r.checkRolled(ctx, namespace, podsFirst, groupFirst); err != nil {
+		return err
+	}
 	return r.backend.Clear(ctx, namespace)
+}
+
+// checkRolled checks what the apps of these groups were told and have written. What their agents
+// held is not looked for: a Deployment's pod does not have its group's name.
+func (r *runner) checkRolled(ctx context.Context, namespace string, groups ...*group) error {
+	h, _, err := r.gather(ctx, namespace, register.Now())
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		became := h.Guarded(g.name)
+		if became.Told == 0 || became.Writes.Accepted == 0 {
+			r.problem(g.name + ": no app was told that it may act, or none wrote: nothing was tried")
+		}
+		for _, v := range became.Violations {
+			r.problem(fmt.Sprintf("%s: %s: %s", g.name, v.Rule, v.Text))
+		}
+	}
+	return nil
 }
 
 // comeUpAndRoll awaits that a group is well, rolls its pods, and awaits it again.

@@ -123,8 +123,9 @@ type Backend interface {
 	PauseProgram(ctx context.Context, p Program, length time.Duration) (register.Instant, error)
 	// Starve keeps the CPUs of a node busy.
 	Starve(ctx context.Context, node string, length time.Duration) (register.Instant, error)
-	// Cut needs Links.
-	Cut(ctx context.Context, drops []Drop, length time.Duration) (register.Instant, error)
+	// Cut needs Links. It tells how many packets were dropped.
+	Cut(ctx context.Context, drops []Drop, length time.Duration) (at register.Instant, dropped int,
+		err error)
 	// KillNode and PauseNode need Nodes; a node that was killed starts again after the length.
 	KillNode(ctx context.Context, node string, length time.Duration) (history.Signal, error)
 	PauseNode(ctx context.Context, node string, length time.Duration) (history.Signal, error)

@@ -17,18 +17,24 @@ import (
 	"github.com/podesta-dev/podesta/test/register"
 )
 
-// patience bounds a command to a node: what takes longer does not work.
+// patience bounds a command to a node, beside the time that it is to take: what takes longer does
+// not work.
 const patience = 30 * time.Second
 
 // docker runs docker and returns what it prints.
 func docker(ctx context.Context, args ...string) (string, error) {
+	return dockerFor(ctx, 0, args...)
+}
+
+// dockerFor does so with a command that takes as long as this.
+func dockerFor(ctx context.Context, length time.Duration, args ...string) (string, error) {
 	var said bytes.Buffer
-	err := dockerTo(ctx, &said, args...)
+	err := dockerTo(ctx, &said, length, args...)
 	return strings.TrimSpace(said.String()), err
 }
 
-func dockerTo(ctx context.Context, out io.Writer, args ...string) error {
-	ctx, cancel := backend.Within(ctx, patience, "no answer")
+func dockerTo(ctx context.Context, out io.Writer, length time.Duration, args ...string) error {
+	ctx, cancel := backend.Within(ctx, length+patience, "no answer")
 	defer cancel()
 	slog.Info("docker", "args", args)
 	var complaint bytes.Buffer

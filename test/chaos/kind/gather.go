@@ -63,7 +63,7 @@ func fetch(ctx context.Context, node, to string) error {
 		return err
 	}
 	// tar says that files have changed; that is no failure here.
-	packed := dockerTo(ctx, archive, "exec", node, "tar", "--create", "--ignore-failed-read",
+	packed := dockerTo(ctx, archive, 0, "exec", node, "tar", "--create", "--ignore-failed-read",
 		"--warning=no-file-changed", "-C", nodeDir, ".")
 	_ = archive.Close()
 	if err := extract.Wait(); err != nil {

@@ -58,32 +58,33 @@ func (b *Backend) Follow(ctx context.Context, take func(register.Entry)) error {
 func (b *Backend) Kill(
 	ctx context.Context, pod *corev1.Pod, containers ...string,
 ) (history.Signal, error) {
-	return b.signal(ctx, pod, containers, "kill")
+	return b.signal(ctx, pod, 0, "kill", containers)
 }
 
 // Pause has the pod's node stop and continue containers.
 func (b *Backend) Pause(
 	ctx context.Context, pod *corev1.Pod, length time.Duration, containers ...string,
 ) (history.Signal, error) {
-	return b.signal(ctx, pod, containers, "pause", "--for="+length.String())
+	return b.signal(ctx, pod, length, "pause", containers)
 }
 
+// signal has the pod's node do something to containers, which takes as long as this.
 func (b *Backend) signal(
-	ctx context.Context, pod *corev1.Pod, containers []string, args ...string,
+	ctx context.Context, pod *corev1.Pod, length time.Duration, what string, containers []string,
 ) (history.Signal, error) {
-	ids := backend.Containers(pod)
+	args, ids := []string{what}, backend.Containers(pod)
 	for _, c := range containers {
 		args = append(args, ids[c])
 	}
-	s, err := inNode(ctx, pod.Spec.NodeName, args...)
-	s.UID = string(pod.UID)
-	return s, err
+	done, err := inNode(ctx, pod.Spec.NodeName, length, args...)
+	done.UID = string(pod.UID)
+	return done.Signal, err
 }
 
 // Cut drops packets in the nodes.
 func (b *Backend) Cut(
 	ctx context.Context, drops []backend.Drop, length time.Duration,
-) (register.Instant, error) {
+) (at register.Instant, dropped int, err error) {
 	return cut(ctx, fmt.Sprintf("podesta_chaos_%d", b.cuts.Add(1)), drops, length)
 }
 
@@ -91,7 +92,7 @@ func (b *Backend) Cut(
 func (b *Backend) Starve(
 	ctx context.Context, node string, length time.Duration,
 ) (register.Instant, error) {
-	s, err := inNode(ctx, node, "hog", "--for="+length.String())
+	s, err := inNode(ctx, node, length, "hog")
 	return s.At, err
 }
 
@@ -130,13 +131,13 @@ func freeze(
 // KillProgram kills a program of the control plane, or the managers in all nodes.
 func (b *Backend) KillProgram(ctx context.Context, p backend.Program) (register.Instant, error) {
 	if p != backend.Managers {
-		return b.signalControl(ctx, p, "kill")
+		return b.signalControl(ctx, p, 0, "kill")
 	}
 	managers, err := b.managers(ctx)
 	if err != nil {
 		return register.Now(), err
 	}
-	at, err := b.signalManagers(ctx, managers, "kill")
+	at, err := b.signalManagers(ctx, managers, 0, "kill")
 	if err != nil {
 		return at, err
 	}
@@ -147,9 +148,8 @@ func (b *Backend) KillProgram(ctx context.Context, p backend.Program) (register.
 func (b *Backend) PauseProgram(
 	ctx context.Context, p backend.Program, length time.Duration,
 ) (register.Instant, error) {
-	pause := []string{"pause", "--for=" + length.String()}
 	if p != backend.Leader {
-		return b.signalControl(ctx, p, pause...)
+		return b.signalControl(ctx, p, length, "pause")
 	}
 	managers, err := b.managers(ctx)
 	if err != nil {
@@ -157,7 +157,7 @@ func (b *Backend) PauseProgram(
 	}
 	for _, m := range managers {
 		if m.Labels[v1.LeaderLabel] != "" {
-			return b.signalManagers(ctx, []corev1.Pod{m}, pause...)
+			return b.signalManagers(ctx, []corev1.Pod{m}, length, "pause")
 		}
 	}
 	return register.Now(), errors.New("no manager has the label of the leader")
@@ -165,14 +165,14 @@ func (b *Backend) PauseProgram(
 
 // signalManagers returns when the first of them was hit.
 func (b *Backend) signalManagers(
-	ctx context.Context, managers []corev1.Pod, args ...string,
+	ctx context.Context, managers []corev1.Pod, length time.Duration, what string,
 ) (first register.Instant, err error) {
 	if len(managers) == 0 {
 		return register.Now(), errors.New("there is no manager")
 	}
 	at := make(chan register.Instant, len(managers))
 	err = backend.Each(managers, func(p corev1.Pod) error {
-		s, err := b.signal(ctx, &p, []string{backend.ManagerContainer}, args...)
+		s, err := b.signal(ctx, &p, length, what, []string{backend.ManagerContainer})
 		at <- s.At
 		return err
 	})
@@ -184,14 +184,14 @@ func (b *Backend) signalManagers(
 
 // signalControl signals a container of the control plane.
 func (b *Backend) signalControl(
-	ctx context.Context, p backend.Program, args ...string,
+	ctx context.Context, p backend.Program, length time.Duration, what string,
 ) (register.Instant, error) {
 	said, err := docker(ctx, "exec", b.nodes.control, "crictl", "ps", "--quiet", "--state=Running",
 		"--name=^"+string(p)+"$")
 	if err != nil {
 		return register.Now(), err
 	}
-	s, err := inNode(ctx, b.nodes.control, append(args, strings.Fields(said)...)...)
+	s, err := inNode(ctx, b.nodes.control, length, append([]string{what}, strings.Fields(said)...)...)
 	return s.At, err
 }
 

@@ -3,15 +3,17 @@ package kind
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/podesta-dev/podesta/test/chaos/backend"
+	"github.com/podesta-dev/podesta/test/chaos/signals"
 	"github.com/podesta-dev/podesta/test/register"
-	"github.com/podesta-dev/podesta/test/register/history"
 )
 
 // In the nodes.
@@ -78,7 +80,7 @@ systemctl restart kubelet`
 func (n nodes) checkClocks(ctx context.Context) error {
 	return backend.Each(n.all(), func(node string) error {
 		before := register.Now()
-		s, err := inNode(ctx, node, "clock")
+		s, err := inNode(ctx, node, 0, "clock")
 		if err != nil {
 			return err
 		}
@@ -106,13 +108,26 @@ func (n nodes) sweep(ctx context.Context) error {
 	})
 }
 
-// inNode has a node's program do something; it returns when that is done.
-func inNode(ctx context.Context, node string, args ...string) (s history.Signal, err error) {
-	said, err := docker(ctx, append([]string{"exec", "--privileged", node, nodeProgram}, args...)...)
-	if err != nil {
-		return history.Signal{At: register.Now()}, err
+// inNode has a node's program do something that takes as long as this; it returns when that is
+// done. The error may be backend.ErrMissed.
+func inNode(
+	ctx context.Context, node string, length time.Duration, args ...string,
+) (done signals.Done, err error) {
+	args = append([]string{"exec", "--privileged", node, nodeProgram}, args...)
+	if length > 0 {
+		args = append(args, "--for="+length.String())
 	}
-	return s, json.Unmarshal([]byte(said), &s)
+	said, err := dockerFor(ctx, length, args...)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && exit.ExitCode() == signals.Missed:
+		err = backend.ErrMissed
+	case err == nil:
+		err = json.Unmarshal([]byte(said), &done)
+		return done, err
+	}
+	done.At = register.Now()
+	return done, err
 }
 
 func inShell(ctx context.Context, node, script string) error {
@@ -121,24 +136,24 @@ func inShell(ctx context.Context, node, script string) error {
 }
 
 // cut takes directions away for a while: a table of rules a cut, so that cuts do not mend each
-// other. It returns the instant from which on all nodes dropped.
+// other. It returns the instant from which on all nodes dropped, and how many packets they did.
 func cut(
 	ctx context.Context, table string, drops []backend.Drop, length time.Duration,
-) (last register.Instant, err error) {
+) (last register.Instant, dropped int, err error) {
 	rules := map[string][]string{} // by node
 	for _, d := range drops {
-		rules[d.At] = append(rules[d.At], fmt.Sprintf("add rule inet %s pre ip saddr %s ip daddr %s drop",
-			table, d.From.Status.PodIP, d.To.Status.PodIP))
+		rules[d.At] = append(rules[d.At], fmt.Sprintf(
+			"add rule inet %s pre ip saddr %s ip daddr %s counter drop", table, d.From.Status.PodIP, d.To.Status.PodIP))
 	}
-	at := make(chan register.Instant, len(rules))
+	all := make(chan signals.Done, len(rules))
 	err = backend.Each(slices.Collect(maps.Keys(rules)), func(node string) error {
-		s, err := inNode(ctx, node, "cut", "--for="+length.String(), "--table="+table,
-			strings.Join(rules[node], "; "))
-		at <- s.At
+		s, err := inNode(ctx, node, length, "cut", "--table="+table, strings.Join(rules[node], "; "))
+		all <- s
 		return err
 	})
 	for range rules {
-		last = max(last, <-at)
+		done := <-all
+		last, dropped = max(last, done.At), dropped+done.Dropped
 	}
-	return last, err
+	return last, dropped, err
 }

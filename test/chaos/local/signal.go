@@ -85,8 +85,10 @@ func (b *Backend) Starve(
 var errLacks = errors.New("the local cluster cannot do that")
 
 // Cut is none of what the local cluster can do.
-func (b *Backend) Cut(context.Context, []backend.Drop, time.Duration) (register.Instant, error) {
-	return 0, errLacks
+func (b *Backend) Cut(
+	context.Context, []backend.Drop, time.Duration,
+) (at register.Instant, dropped int, err error) {
+	return 0, 0, errLacks
 }
 
 // KillNode is none of what the local cluster can do.

@@ -5,7 +5,8 @@
 //	node clock                          what the clock says
 //	node kill ID…                       SIGKILL to all processes of these containers
 //	node pause --for 2s ID…             SIGSTOP, and SIGCONT after a while
-//	node cut --for 2s --table T RULES   drop what nftables rules say, and mend it after a while
+//	node cut --for 2s --table T RULES   drop and count what nftables rules say, and mend it after a
+//	                                    while
 //	node hog --for 3s                   keep all cores busy
 //	node keep FROM… TO                  hard links to all files below, to outlive their pods
 package main
@@ -32,9 +33,12 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM,
 		syscall.SIGHUP)
-	defer stop()
-	if err := newCommand(os.Stdout).ExecuteContext(ctx); err != nil {
-		stop()
+	err := newCommand(os.Stdout).ExecuteContext(ctx)
+	stop()
+	switch {
+	case errors.Is(err, errEnded):
+		os.Exit(signals.Missed)
+	case err != nil:
 		os.Exit(1)
 	}
 }
@@ -92,8 +96,8 @@ func newCommand(out io.Writer) *cobra.Command {
 		Use:  "cut RULES",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, rules []string) error {
-			s, err := cutNetwork(cmd.Context(), table, rules[0], length)
-			return errors.Join(err, say(s))
+			done, err := cutNetwork(cmd.Context(), table, rules[0], length)
+			return errors.Join(err, json.NewEncoder(out).Encode(done))
 		},
 	}
 	cut.Flags().StringVar(&table, "table", "podesta_chaos",

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,8 +41,8 @@ func TestClock(t *testing.T) {
 // A container that has ended cannot be struck, and that is said: nothing was tried.
 func TestNoSuchContainer(t *testing.T) {
 	for _, what := range []string{"kill", "pause"} {
-		if _, err := say(t, what, strings.Repeat("0123456789abcdef", 4)); err == nil {
-			t.Errorf("%s: no error", what)
+		if _, err := say(t, what, strings.Repeat("0123456789abcdef", 4)); !errors.Is(err, errEnded) {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }
@@ -92,5 +93,20 @@ func TestKeep(t *testing.T) {
 	}
 	if !said["one"] || !said["two"] {
 		t.Errorf("kept %v", said)
+	}
+}
+
+// What a cut has dropped is what the counters of all its rules say, as nft prints them.
+func TestDropped(t *testing.T) {
+	const table = `table inet podesta_chaos_1 {
+	chain pre {
+		type filter hook prerouting priority -310; policy accept;
+		ip saddr 10.244.1.2 ip daddr 10.244.2.3 counter packets 17 bytes 1020 drop
+		ip saddr 10.244.2.3 ip daddr 10.244.1.2 counter packets 25 bytes 1500 drop
+		ip saddr 10.244.2.3 ip daddr 10.244.1.9 counter packets 0 bytes 0 drop
+	}
+}`
+	if n := dropped(table); n != 42 {
+		t.Errorf("%d packets", n)
 	}
 }

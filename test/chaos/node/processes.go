@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,8 +11,11 @@ import (
 	"syscall"
 )
 
-// processes returns all processes of containers, which are known by their IDs. It is an error if
-// one has none: it has ended, and what was to be tried was not.
+// errEnded is that a container has no process any more.
+var errEnded = errors.New("it has no process here")
+
+// processes returns all processes of containers, which are known by their IDs. It is errEnded if
+// one has none: what was to be tried was not.
 func processes(containers []string) ([]int, error) {
 	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	if err != nil {
@@ -37,7 +41,7 @@ func processes(containers []string) ([]int, error) {
 	}
 	for _, id := range containers {
 		if !found[id] {
-			return nil, fmt.Errorf("container %s has no process here", id)
+			return nil, fmt.Errorf("container %s: %w", id, errEnded)
 		}
 	}
 	return pids, nil

@@ -14,6 +14,16 @@ import (
 	"github.com/podesta-dev/podesta/test/register/history"
 )
 
+// Done is what the program in a node says that it did.
+type Done struct {
+	history.Signal
+	// Dropped is how many packets a cut has dropped.
+	Dropped int `json:"dropped,omitempty"`
+}
+
+// Missed is how that program ends if a container has no process any more.
+const Missed = 3
+
 // Kill sends SIGKILL to processes. A process that has ended already is no error.
 func Kill(pids []int) (history.Signal, error) {
 	s := history.Signal{Kill: true, At: register.Now()}

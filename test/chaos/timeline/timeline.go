@@ -2,6 +2,7 @@
 package timeline
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -26,6 +27,23 @@ func Note(steps []Step, at register.Instant, h Holder) []Step {
 		return steps
 	}
 	return append(steps, Step{At: at, Holder: h})
+}
+
+// Reversals are the steps to a lower epoch than one that was named before, which must not be:
+// whoever reads them may take an old coordinator for the new one.
+func Reversals(steps []Step) (all []string) {
+	highest := Holder{}
+	for _, s := range steps {
+		switch {
+		case s.Epoch == 0: // it names nobody
+		case s.Epoch < highest.Epoch:
+			all = append(all, fmt.Sprintf("the status named %s under %v after %s under %v", s.Process,
+				lease.Epoch(s.Epoch), highest.Process, lease.Epoch(highest.Epoch)))
+		default:
+			highest = s.Holder
+		}
+	}
+	return all
 }
 
 // Followed is a line of an agent's log: from then on it follows the coordinator.

@@ -167,3 +167,17 @@ func TestReadFollowed(t *testing.T) {
 		t.Error("one is no epoch")
 	}
 }
+
+// The status may name nobody, and somebody anew, but under no lower epoch than before. Classic groups
+// have none.
+func TestReversals(t *testing.T) {
+	var steps []Step
+	for i, epoch := range []int64{5, 0, 7, 6, 0, 7, 0, 8} {
+		process := string(rune('a' + i))
+		steps = Note(steps, register.Instant(i)*ms, Holder{Process: process, Epoch: epoch})
+	}
+	all := Reversals(steps)
+	if len(all) != 1 || all[0] != "the status named d under 0.6 after c under 0.7" {
+		t.Errorf("%q", all)
+	}
+}

@@ -103,6 +103,13 @@ func TestGuarded(t *testing.T) {
 			},
 			Signals: []Signal{{PID: 10, Kill: true, At: 200}},
 		}},
+		"the first was told after the instant of its kill, when the second was told": {History: History{
+			Lives: []Life{
+				life("a", "1", 10, 0, told(100, 5, 300), told(205, 5, 400)),
+				life("b", "2", 20, 0, told(203, 6, 300)),
+			},
+			Signals: []Signal{{PID: 10, Kill: true, At: 200}},
+		}, want: []Rule{EpochBack, TwoAct}},
 		"another process was killed": {History: History{
 			Lives: []Life{
 				life("a", "1", 10, 0, told(100, 5, 300)),

@@ -148,10 +148,19 @@ func (h History) ends(group string) map[int]register.Instant {
 	}
 	for _, s := range h.Signals {
 		if i, ok := h.receiver(order, s); ok && s.Kill {
-			ends[i] = min(ends[i], s.At)
+			ends[i] = min(ends[i], max(s.At, h.Lives[i].alive()))
 		}
 	}
 	return ends
+}
+
+// alive is until when a life has shown that it is not over: its last line. Between the instant of a
+// SIGKILL and its effect may be a tenth of a second, where a whole node is killed.
+func (l Life) alive() register.Instant {
+	if len(l.Lines) == 0 {
+		return 0
+	}
+	return l.Lines[len(l.Lines)-1].At + 1
 }
 
 // bounded: all that it was told has a deadline.
