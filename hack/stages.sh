@@ -65,6 +65,7 @@ finish() {
   for i in "${!beside_pids[@]}"; do
     echo "=== ${beside_commands[i]} (it is ended)"
     kill -- "-${beside_pids[i]}" 2>/dev/null || true
+    wait "${beside_pids[i]}" 2>/dev/null || true # what at_end takes away, it may be making
     cat "${beside_outputs[i]}"
     rm -f "${beside_outputs[i]}" "${beside_outputs[i]}.end"
   done
