@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +36,23 @@ type Client struct {
 	// for a log: the agent is not there, a session or stream has ended, or the work returned an
 	// error after its permission had ended. It must return soon.
 	Report func(error)
+}
+
+// base is the agent's URL.
+func (c *Client) base() string {
+	if c.URL == "" {
+		return DefaultURL
+	}
+	return c.URL
+}
+
+// check returns an error if the URL is none, and never will be.
+func (c *Client) check() error {
+	u, err := url.Parse(c.base())
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return fmt.Errorf("the agent's URL must be like %s, and is %q", DefaultURL, c.base())
+	}
+	return nil
 }
 
 // report tells of a failure, unless ctx has ended: then nothing goes on.
@@ -99,10 +117,10 @@ func (c *Client) stream(
 // send asks the agent. Headers are names and values in turn.
 func (c *Client) send(ctx context.Context, method, path string, headers ...string) (*http.Response,
 	error) {
-	base, client := c.URL, c.HTTP
-	if base == "" {
-		base = DefaultURL
+	if err := c.check(); err != nil {
+		return nil, err
 	}
+	base, client := c.base(), c.HTTP
 	if client == nil {
 		client = &http.Client{}
 	}

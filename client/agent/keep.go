@@ -14,8 +14,11 @@ const (
 
 // KeepSession keeps a session open as Session does. When a session ends, for example because the
 // agent restarted, it opens the next one after a random time of up to 2 s; in between nothing is
-// permitted. It returns the context's error when ctx ends.
+// permitted. It returns the context's error when ctx ends, and an error at once if URL is no URL.
 func (c *Client) KeepSession(ctx context.Context, fn func(Permission)) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	return again(ctx, func() (progress bool) {
 		err := c.Session(ctx, func(p Permission) {
 			progress = true

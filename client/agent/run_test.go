@@ -452,3 +452,21 @@ func TestRunWaitsForAnAgent(t *testing.T) {
 		t.Errorf("Run returned %v", err)
 	}
 }
+
+// A URL that is none will never be one: nothing waits for it.
+func TestAURLThatIsNone(t *testing.T) {
+	for _, bad := range []string{"127.0.0.1:4040", "localhost", "unix:///run/agent", "http://", "http://a b"} {
+		c := &Client{URL: bad}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		for name, err := range map[string]error{
+			"Run":         c.Run(ctx, func(context.Context, Epoch) error { return nil }),
+			"KeepSession": c.KeepSession(ctx, func(Permission) {}),
+			"Watch":       c.Watch(ctx, func(View) {}),
+		} {
+			if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), DefaultURL) {
+				t.Errorf("%s with %q: %v", name, bad, err)
+			}
+		}
+		cancel()
+	}
+}

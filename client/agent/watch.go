@@ -8,8 +8,12 @@ import (
 // Watch calls fn, on the caller's goroutine, with the process's view: the current one at once, then
 // every change. It permits nothing and opens no session. When the stream ends, for example because
 // the agent restarted, Watch calls fn with the zero View and opens the next stream after a random
-// time of up to 2 s. fn must return soon. Watch returns the context's error when ctx ends.
+// time of up to 2 s. fn must return soon. Watch returns the context's error when ctx ends, and an
+// error at once if URL is no URL.
 func (c *Client) Watch(ctx context.Context, fn func(View)) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	return again(ctx, func() (progress bool) {
 		err := c.views(ctx, func(v View) {
 			progress = true
