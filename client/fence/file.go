@@ -24,6 +24,10 @@ var ErrLocked = errors.New(
 // is errors.ErrUnsupported; on network file systems flock may not exclude processes of other
 // machines.
 func Open(path string) (*Gate, error) {
+	path, err := filepath.Abs(path) // the process may change its directory
+	if err != nil {
+		return nil, fmt.Errorf("open the gate: %w", err)
+	}
 	g, err := open(durable.Directory(filepath.Dir(path)), filepath.Base(path))
 	if err != nil {
 		return nil, fmt.Errorf("open the gate %s: %w", path, err)

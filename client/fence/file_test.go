@@ -62,6 +62,34 @@ func TestTheEpochIsOnDiskBeforeItsEffect(t *testing.T) {
 	}
 }
 
+// A process that changes its directory keeps its gates.
+func TestAGateStaysWhereItWasOpened(t *testing.T) {
+	t.Chdir(t.TempDir())
+	here, err := filepath.Abs("epoch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate, err := Open("epoch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := gate.Admit(7); err != nil {
+		t.Fatal(err)
+	}
+	if err := gate.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if seen := again.Seen(); seen != 7 {
+		t.Errorf("it has seen %v", seen)
+	}
+}
+
 func TestOneGateHasTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "epoch")
 	first := opened(t, path)

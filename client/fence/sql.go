@@ -1,6 +1,10 @@
 package fence
 
-import "github.com/podesta-dev/podesta/client/agent"
+import (
+	"fmt"
+
+	"github.com/podesta-dev/podesta/client/agent"
+)
 
 // Result is what CheckRows reads of an sql.Result.
 type Result interface {
@@ -34,7 +38,11 @@ func CheckRows(epoch agent.Epoch, result Result) error {
 	if err != nil {
 		return err
 	}
-	if n == 0 {
+	switch {
+	case n < 0: // some drivers say −1
+		return fmt.Errorf("the driver does not know how many rows were affected (%d), so nobody knows "+
+			"whether epoch %v is stale", n, epoch)
+	case n == 0:
 		return &StaleError{Epoch: epoch}
 	}
 	return nil

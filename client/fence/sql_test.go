@@ -20,6 +20,7 @@ func TestCheckRows(t *testing.T) {
 		"none, and no epoch":          {0, driver.RowsAffected(0), ErrNoEpoch},
 		"one row, and no epoch":       {0, driver.RowsAffected(1), ErrNoEpoch},
 		"a driver that does not know": {5, driver.ResultNoRows, errors.ErrUnsupported},
+		"one that says so by −1":      {5, driver.RowsAffected(-1), errors.ErrUnsupported},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := CheckRows(c.epoch, c.result)
