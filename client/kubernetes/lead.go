@@ -3,8 +3,12 @@ package podesta
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
@@ -27,18 +31,26 @@ var errElector = errors.New("client-go's elector has given up, " +
 // OnStartedLeading must return soon then: what is left of the permission is given back when it has,
 // or when the permission is over.
 //
+// OnNewLeader is called for this process alone, and GetLeader names nobody else: while it does not
+// lead, it does not know who does. Who wants to know asks agent.Client.Watch.
+//
 // config has the callbacks, and no Lock. It has no times either, unless the lock is to be held with
-// a Lease: then they are those of the Lease, and ReleaseOnCancel is client-go's.
+// a Lease: then they are those of the Lease, and with ReleaseOnCancel it is given back when
+// OnStartedLeading has returned, however the lead has ended.
 func (l *Lock) Lead(ctx context.Context, config leaderelection.LeaderElectionConfig) error {
+	if config.Callbacks.OnStartedLeading == nil {
+		return errors.New("OnStartedLeading must not be nil")
+	}
 	if l.lease == nil {
 		if config.LeaseDuration != 0 || config.RenewDeadline != 0 || config.RetryPeriod != 0 {
 			return errTimings
 		}
 		config.LeaseDuration, config.RenewDeadline = leaseDuration, renewDeadline
 		config.RetryPeriod = retryPeriod
-		// what is given back is given back below, when OnStartedLeading has returned
-		config.ReleaseOnCancel = false
 	}
+	// what is given back is given back below, when OnStartedLeading has returned
+	releases := config.ReleaseOnCancel && l.lease != nil
+	config.ReleaseOnCancel = false
 	if err := l.use(); err != nil {
 		return err
 	}
@@ -53,8 +65,14 @@ func (l *Lock) Lead(ctx context.Context, config leaderelection.LeaderElectionCon
 	if err != nil {
 		return err
 	}
+	if config.WatchDog != nil {
+		config.WatchDog.SetLeaderElection(elector)
+	}
 	elector.Run(l.bind(ctx)) // ends at once when the lock is lost
 	call.wait()
+	if releases {
+		l.releaseLease(config.RenewDeadline)
+	}
 	stopped := ctx.Err() != nil
 	if stopped {
 		l.lose(context.Cause(ctx))
@@ -66,6 +84,25 @@ func (l *Lock) Lead(ctx context.Context, config leaderelection.LeaderElectionCon
 		return nil
 	}
 	return l.holds()
+}
+
+// releaseLease gives the Lease back, if it is this process's, as client-go does.
+func (l *Lock) releaseLease(within time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	record, _, err := l.lease.Get(ctx)
+	if err == nil && record.HolderIdentity == l.lease.Identity() {
+		now := metav1.Now()
+		err = l.lease.Update(ctx, resourcelock.LeaderElectionRecord{
+			LeaderTransitions:    record.LeaderTransitions,
+			LeaseDurationSeconds: 1,
+			RenewTime:            now,
+			AcquireTime:          now,
+		})
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		l.agent.Report(fmt.Errorf("the Lease is not given back, and runs out by itself: %w", err))
+	}
 }
 
 // call is the one call of OnStartedLeading, which client-go starts in a goroutine of its own and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -135,4 +136,50 @@ func (s *stopped) Err() error {
 		return context.Canceled
 	}
 	return nil
+}
+
+// What the elector would find wrong only when it is elected is refused at once.
+func TestLeadWithoutAnythingToLead(t *testing.T) {
+	config := (&campaigner{}).config()
+	config.Callbacks.OnStartedLeading = nil
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := NewLock(nil).Lead(over, config); err == nil {
+		t.Error("it would wait for a permission to call nothing")
+	}
+}
+
+// A health check that watches the elector sees one that hangs, as with client-go's own locks.
+func TestAWatchDogSeesAnElectorThatHangs(t *testing.T) {
+	c := &campaigner{agent: fakeagent.Start()}
+	t.Cleanup(c.agent.Close)
+	c.lock = NewLock(&agent.Client{URL: c.agent.URL})
+	begun, hangs := make(chan struct{}), make(chan struct{})
+	dog := leaderelection.NewLeaderHealthzAdaptor(0)
+	config := leaderelection.LeaderElectionConfig{
+		WatchDog: dog,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(ctx context.Context) { close(begun); <-ctx.Done() },
+			OnStoppedLeading: func() { <-hangs },
+		},
+	}
+	result := make(chan error, 1)
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go func() { result <- c.lock.Lead(ctx, config) }()
+	c.agent.Grant(7, long)
+	receive(t, begun, "it does not lead")
+	if err := dog.Check(nil); err != nil {
+		t.Errorf("while it leads: %v", err)
+	}
+	c.agent.Revoke()
+	receive(t, c.lock.Lost(), "it leads on")
+	for end := time.Now().Add(patience); dog.Check(nil) == nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Error("an elector that hangs looks well")
+			break
+		}
+	}
+	close(hangs)
+	_ = receive(t, result, "Lead does not return")
 }

@@ -123,10 +123,11 @@ func (l *Lock) grant(ctx context.Context, epoch agent.Epoch) {
 	close(l.granted)
 }
 
-// over takes the end of a permission. If the elector leads by it, that is final.
+// over takes the end of a permission. If the elector leads by it, that is final: what leads may go
+// on for a moment.
 func (l *Lock) over(ctx context.Context) (final bool) {
 	l.mu.Lock()
-	if !l.begun && l.lost == nil {
+	if !l.begun {
 		if l.leads == ctx {
 			l.leads, l.granted = nil, make(chan struct{})
 			l.epoch.Store(0)
@@ -201,6 +202,23 @@ func (l *Lock) holds() error {
 	return errNotPermitted
 }
 
+// leaveUnlessBegun ends the candidacy of a process that was told to stop before it led: client-go
+// tells the lock nothing then. The context of the first Get ends then, and when the elector has
+// begun to lead.
+func (l *Lock) leaveUnlessBegun() {
+	l.mu.Lock()
+	begun := l.begun
+	l.mu.Unlock()
+	if !begun {
+		l.lose(errors.New("it was told to stop"))
+	}
+}
+
+// Lost is closed when this replica has led and does so no longer, or was told to stop: what ErrLost
+// says. The contexts of what leads have ended then. A program whose work may go on in spite of that
+// ends itself some time after it.
+func (l *Lock) Lost() <-chan struct{} { return l.running.Done() }
+
 // Get waits until the agent permits this process to act; ctx ends the wait. Then nobody else holds
 // the lock. It is an error once the lock is lost.
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
@@ -210,7 +228,10 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	if !inUse {
 		return nil, nil, ErrBare
 	}
-	l.campaign.Do(func() { go l.run() })
+	l.campaign.Do(func() {
+		go l.run()
+		context.AfterFunc(ctx, l.leaveUnlessBegun)
+	})
 	select {
 	case <-l.permitted():
 	case <-l.running.Done():

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -32,10 +34,13 @@ var errTimings = errors.New("LeaseDuration, RenewDeadline and RetryPeriod are se
 //
 // When the permission ends, the contexts of all runnables end, those of webhooks, caches and health
 // probes, too, and Start returns an error after 600 ms at most: the program is to end then, and to
-// be started again. When the manager is told to stop, its runnables stop first; the permission is
+// be started again. But if a runnable returns an error when its context ends, Start waits for the
+// others, and for Reconciles that are under way, for the manager's GracefulShutdownTimeout (30 s):
+// see Lock.Lost. When the manager is told to stop, its runnables stop first; the permission is
 // given back when the process ends, or when it has run out.
 //
-// It is an error if the options name a lock of their own, or times for one.
+// The options are for one manager. It is an error if the options name a lock of their own, or times
+// for one.
 func LeaderElection(options *manager.Options) error { return NewLock(nil).LeaderElection(options) }
 
 // LeaderElection is the function of that name with an agent that is somewhere else than usual. A
@@ -56,7 +61,8 @@ func (l *Lock) LeaderElection(options *manager.Options) error {
 // LeaderElectionWithLease is for switching over, and back: the manager leads while the agent
 // permits it and it holds its Lease, too. So it never leads beside a replica that uses either
 // alone. The options' LeaderElectionID, LeaderElectionNamespace and times are those of the Lease.
-// It fails over as slowly as the Lease does.
+// It fails over as slowly as the Lease does, and a replica that loses its permission returns from
+// Start after RenewDeadline and RetryPeriod only (12 s with controller-runtime's).
 func LeaderElectionWithLease(config *rest.Config, options *manager.Options) error {
 	return NewLock(nil).LeaderElectionWithLease(config, options)
 }
@@ -86,15 +92,31 @@ func (l *Lock) install(options *manager.Options) error {
 	if base == nil {
 		base = context.Background
 	}
-	options.BaseContext = func() context.Context { return l.bind(base()) }
+	options.BaseContext = func() context.Context {
+		select {
+		case <-l.Lost():
+			l.agent.Report(errAnotherManager)
+		default:
+		}
+		return l.bind(base())
+	}
 	return nil
 }
+
+var errAnotherManager = errors.New("a manager that is made of options whose lock was lost never " +
+	"leads: call LeaderElection on options of its own for each manager")
 
 // podNamespace is where a pod reads its namespace, as controller-runtime does.
 const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // leaseOf returns the Lease that a manager with these options would use.
 func leaseOf(config *rest.Config, options *manager.Options) (resourcelock.Interface, error) {
+	if options.LeaderElectionConfig != nil {
+		config = options.LeaderElectionConfig
+	}
+	if config == nil {
+		return nil, errors.New("the configuration of the API server must not be nil")
+	}
 	if options.LeaderElectionID == "" {
 		return nil, errors.New("LeaderElectionID must be the name of the Lease")
 	}
@@ -115,11 +137,19 @@ func leaseOf(config *rest.Config, options *manager.Options) (resourcelock.Interf
 	if err != nil {
 		return nil, err
 	}
-	if options.LeaderElectionConfig != nil {
-		config = options.LeaderElectionConfig
-	}
 	// the process's number and start: a container that was started again is another holder
 	identity := fmt.Sprintf("%s_%d_%x", name, os.Getpid(), time.Now().UnixNano())
-	return resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace,
-		options.LeaderElectionID, resourcelock.ResourceLockConfig{Identity: identity}, config, deadline)
+	// As resourcelock.NewFromKubeconfig makes it, which panics where a configuration is refused.
+	own := rest.AddUserAgent(rest.CopyConfig(config), "leader-election")
+	own.Timeout = max(deadline/2, time.Second)
+	events, err := corev1.NewForConfig(own)
+	if err != nil {
+		return nil, err
+	}
+	leases, err := coordinationv1.NewForConfig(own)
+	if err != nil {
+		return nil, err
+	}
+	return resourcelock.New(resourcelock.LeasesResourceLock, namespace, options.LeaderElectionID,
+		events, leases, resourcelock.ResourceLockConfig{Identity: identity})
 }

@@ -100,6 +100,63 @@ func TestAnOperatorThatIsToldToStopBeforeItLeads(t *testing.T) {
 	}
 }
 
+// A standby that is told to stop is no candidate any more, though its process goes on: nobody would
+// lead by what its agent gets.
+func TestAStandbyThatStopsIsNoCandidate(t *testing.T) {
+	o := run(t, nil)
+	close(o.finish)
+	open := func(want int) {
+		t.Helper()
+		late, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		if err := o.agent.Await(late.Done(), func(open, _ int) bool { return open == want }); err != nil {
+			t.Fatalf("it does not have %d sessions: %v", want, err)
+		}
+	}
+	open(1)
+	o.stop()
+	if err := o.returned(); err != nil {
+		t.Errorf("Start returned %v", err)
+	}
+	open(0)
+	lost(t, o.lock)
+}
+
+// Start may wait for what does not stop. Lost says at once that the program is to end.
+func TestLostIsToldThoughStartWaits(t *testing.T) {
+	o := run(t, nil)
+	defer close(o.finish)
+	o.agent.Grant(7, long)
+	ctx := o.leads()
+	select {
+	case <-o.lock.Lost():
+		t.Fatal("it leads, and has lost")
+	default:
+	}
+	o.agent.Revoke()
+	receive(t, o.lock.Lost(), "nothing says that it has lost")
+	o.ends(ctx)
+}
+
+// A second manager of the same options would never lead, and never say so.
+func TestAManagerOfOptionsThatWereUsed(t *testing.T) {
+	reports := make(chan error, 10)
+	var options manager.Options
+	l := NewLock(&agent.Client{Report: func(err error) { reports <- err }})
+	if err := l.LeaderElection(&options); err != nil {
+		t.Fatal(err)
+	}
+	options.BaseContext()
+	if len(reports) > 0 {
+		t.Errorf("the first one: %v", <-reports)
+	}
+	l.lose(errors.New("it was told to stop"))
+	options.BaseContext()
+	if err := receive(t, reports, "it says nothing"); !errors.Is(err, errAnotherManager) {
+		t.Error(err)
+	}
+}
+
 // A Classic group has no permission that would end in time. When it is Guarded, the operator leads.
 func TestAnOperatorOfAClassicGroupDoesNotLead(t *testing.T) {
 	reports := make(chan error, 100)
@@ -229,6 +286,15 @@ func TestASwitchNeedsTheLeasesName(t *testing.T) {
 		}
 	}
 	options := manager.Options{LeaderElectionID: "operator", LeaderElectionNamespace: "default"}
+	for _, bad := range []*rest.Config{nil, {Host: "http://a b"}} {
+		if err := LeaderElectionWithLease(bad, &options); err == nil {
+			t.Errorf("%+v is no configuration", bad)
+		}
+	}
+	fast := options
+	if err := LeaderElectionWithLease(&rest.Config{QPS: 50}, &fast); err != nil { // a clientset would need Burst, too
+		t.Error(err)
+	}
 	if err := LeaderElectionWithLease(&rest.Config{}, &options); err != nil || !options.LeaderElection ||
 		options.LeaseDuration != nil || options.LeaderElectionReleaseOnCancel {
 		t.Errorf("%v; the Lease's times are its own", err)

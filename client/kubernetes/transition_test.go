@@ -241,3 +241,49 @@ func TestHoldingBothEndsWithTheLease(t *testing.T) {
 		t.Errorf("%d replicas lead", n)
 	}
 }
+
+// With ReleaseOnCancel the Lease is given back, for the next replica that needs it; but not before
+// what leads has ended, however the permission was lost.
+func TestTheLeaseIsGivenBackWhenNothingLeadsAnyMore(t *testing.T) {
+	var shared lease
+	h := &holder{lease: &shared, name: "pod-1"}
+	a := fakeagent.Start()
+	t.Cleanup(a.Close)
+	begun, finish, ended := make(chan context.Context, 1), make(chan struct{}), make(chan error, 1)
+	l := NewLock(&agent.Client{URL: a.URL}).WithLease(h)
+	go func() {
+		ended <- l.Lead(context.Background(), leaderelection.LeaderElectionConfig{
+			LeaseDuration: leaseTime, RenewDeadline: leaseTime / 2, RetryPeriod: 50 * time.Millisecond,
+			ReleaseOnCancel: true,
+			Callbacks: leaderelection.LeaderCallbacks{
+				OnStartedLeading: func(ctx context.Context) { begun <- ctx; <-ctx.Done(); <-finish },
+				OnStoppedLeading: func() { close(begun) },
+			},
+		})
+	}()
+	a.Grant(7, long)
+	ctx := receive(t, begun, "it does not lead")
+	a.Revoke()
+	receive(t, ctx.Done(), "its context goes on")
+	for range begun { // until the elector has returned
+	}
+	if by := shared.heldBy(); by != "pod-1" {
+		t.Errorf("the Lease is %q's, and what leads by it has not ended", by)
+	}
+	close(finish)
+	if err := receive(t, ended, "Lead does not return"); !errors.Is(err, ErrLost) {
+		t.Error(err)
+	}
+	if by := shared.heldBy(); by != "" {
+		t.Errorf("the Lease is not given back: it is %q's", by)
+	}
+}
+
+func (l *lease) heldBy() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.record == nil {
+		return "nobody"
+	}
+	return l.record.HolderIdentity
+}

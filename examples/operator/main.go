@@ -87,6 +87,9 @@ type answerer struct {
 // Reconcile repeats the question as the answer. The update is refused if the object has changed
 // since it was read, so the epoch that was compared is the one that is replaced.
 func (a *answerer) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	if err := ctx.Err(); err != nil { // a queue hands out what it has after the replica has lost, too
+		return ctrl.Result{}, err
+	}
 	var asked corev1.ConfigMap
 	if err := a.client.Get(ctx, request.NamespacedName, &asked); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
