@@ -240,6 +240,7 @@ func simulate(t *testing.T, m mode, algorithm string, first uint64, n int, until
 	close(seeds)
 	workers.Wait()
 	sum.report(t, time.Since(begun))
+	sum.wasWorthIt(t, !strings.HasPrefix(m.name, "Classic"))
 }
 
 // add runs a seed; the first failure is printed with what led to it.
