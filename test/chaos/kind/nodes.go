@@ -143,7 +143,8 @@ func cut(
 	rules := map[string][]string{} // by node
 	for _, d := range drops {
 		rules[d.At] = append(rules[d.At], fmt.Sprintf(
-			"add rule inet %s pre ip saddr %s ip daddr %s counter drop", table, d.From.Status.PodIP, d.To.Status.PodIP))
+			"add rule inet %s pre ip saddr %s ip daddr %s counter drop", table, d.From.Status.PodIP,
+			d.To.Status.PodIP))
 	}
 	all := make(chan signals.Done, len(rules))
 	err = backend.Each(slices.Collect(maps.Keys(rules)), func(node string) error {
