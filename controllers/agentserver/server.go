@@ -64,15 +64,22 @@ func (s *Server) Start(ctx context.Context) error {
 	return err
 }
 
-// begin reads the CA, or makes it, and issues the server's certificate.
+// begin reads the CA, or makes it, and issues the server's certificate. A CA that is damaged stays so.
 func (s *Server) begin(ctx context.Context) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, again, patience, true,
 		func(ctx context.Context) (bool, error) {
-			if last = s.CA.Check(ctx); last != nil && ctx.Err() == nil {
-				s.Logger.Error("the CA cannot be checked: agents are not served yet", "error", last)
+			err := s.CA.Check(ctx)
+			switch {
+			case err == nil:
+				return true, nil
+			case errors.Is(err, ca.ErrDamaged):
+				return false, err
+			case ctx.Err() == nil: // else the error may only say that the time is over
+				s.Logger.Error("the CA cannot be checked: agents are not served yet", "error", err)
+				last = err
 			}
-			return last == nil, nil
+			return false, nil
 		})
 	if err != nil {
 		return errors.Join(last, err)

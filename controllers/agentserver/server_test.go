@@ -113,3 +113,21 @@ func TestAMomentOfTroubleAtTheBeginning(t *testing.T) {
 		})
 	}
 }
+
+// A CA that is damaged stays so: the manager ends at once, and says why.
+func TestADamagedCAEndsTheManager(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		secrets := interceptor.NewClient(withSecret(), interceptor.Funcs{
+			Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, object client.Object,
+				_ ...client.GetOption) error {
+				object.(*corev1.Secret).Data = map[string][]byte{"tls.key": []byte("rubbish")}
+				return nil
+			},
+		})
+		begun := time.Now()
+		err := serving(secrets, nil).begin(t.Context())
+		if !errors.Is(err, ca.ErrDamaged) || time.Since(begun) > 0 {
+			t.Errorf("after %v: %v", time.Since(begun), err)
+		}
+	})
+}

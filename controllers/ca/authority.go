@@ -58,6 +58,9 @@ type Authorities struct {
 	since  time.Time // then
 }
 
+// ErrDamaged means that the CA's Secret holds something else. Only people mend that.
+var ErrDamaged = errors.New("is damaged, and is left as it is")
+
 var errNoAuthority = errors.New("no CA has been read yet")
 
 // Sign certifies a process, as identity.Authority does. Any goroutine may call it.
@@ -137,9 +140,9 @@ func readSecret(ctx context.Context, live client.Reader,
 	found, err := identity.ParseSuccession(secret.Data)
 	if err != nil {
 		return nil, nil, fmt.Errorf(
-			"the CA in Secret %s is damaged, and is left as it is: restore it from a backup, or "+
+			"the CA in Secret %s %w: restore it from a backup, or "+
 				"delete the Secret to have a new CA made (docs/reference/identity.md tells what "+
-				"that does to agents): %w", key, err)
+				"that does to agents): %w", key, ErrDamaged, err)
 	}
 	return secret, &found, nil
 }
