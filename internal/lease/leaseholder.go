@@ -23,9 +23,10 @@ import "time"
 // goes on renewing the old one, at its own voter, too (V4), while votes for the new one arrive.
 // When a majority of the new roster's voters has promised the new epoch, the leaseholder's epoch
 // changes in place. Votes that take longer than three renewals wait for slow disks. Meanwhile the
-// renewals are for the longest lease, because a voter that gets yet another roster denies them. If
-// the new roster gives it priority 0, it steps down. If that leaves it out, it drops the lease: the
-// promises run out by themselves.
+// renewals are for the longest lease, because a voter that gets yet another roster denies them. But
+// they ask for no more than the new roster allows, which voters that have it would deny. If the new
+// roster gives this process priority 0, it steps down. If it leaves this process out, the lease is
+// dropped: the promises run out by themselves.
 //
 // LH8. A leaseholder whose candidacy ends steps down: its app is unhealthy, it leaves, its roster
 // gives it priority 0, or its clocks disagree. Its heir is the highest candidate that has answered

@@ -120,7 +120,7 @@ func (m *Machine) preVoteRequest() Request {
 func (m *Machine) linkUp(name string) {
 	l, s := &m.leaseholder, &m.candidacy.preVote
 	if l.sought != nil && l.held == nil && l.sought.lacks(name) {
-		l.nextRound = m.now.Boot // C6
+		m.send(name, l.sought.newestVote()) // C6
 	}
 	if m.roster == nil || s.purpose == noPreVote && !s.late {
 		return

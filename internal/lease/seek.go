@@ -11,15 +11,16 @@ import "cmp"
 // generation.
 //
 // C6. It asks for the same epoch again every heartbeat, because a voter with a slow disk has
-// written it by then, until a majority has promised, or so many have denied that no majority is
-// left, or L has passed. If any have denied, those that have not answered for 2 T count with them,
-// except those that would have promised by their answer to the pre-vote: the others may be dead,
-// and votes that are split must not be kept from each other for a whole lease; but these run, and
-// have slow disks. The leaseholder that was lost last counts with them at once. In all cases but
-// the first it sends RELEASE, and the next attempt begins with a pre-vote after a random part of T,
-// of 2 T the next time, and so on up to 8 T. But the first time, a process that outranks all those
-// that the denying voters are bound to asks again at once: two whose votes were split do not wait
-// for each other. If a new roster comes meanwhile it sends RELEASE, too, and tries again at once.
+// written it by then, and of a voter when the link to it opens, because the VOTE may be lost; until
+// a majority has promised, or so many have denied that no majority is left, or L has passed. If any
+// have denied, those that have not answered for 2 T count with them, except those that would have
+// promised by their answer to the pre-vote: the others may be dead, and votes that are split must
+// not be kept from each other for a whole lease; but these run, and have slow disks. The
+// leaseholder that was lost last counts with them at once. In all cases but the first it sends
+// RELEASE, and the next attempt begins with a pre-vote after a random part of T, of 2 T the next
+// time, and so on up to 8 T. But the first time, a process that outranks all those that the denying
+// voters are bound to asks again at once: two whose votes were split do not wait for each other. If
+// a new roster comes meanwhile it sends RELEASE, too, and tries again at once.
 
 // seek asks for the votes of an epoch with at least this ballot (C3, LH5, LH9). Support is who
 // would promise it, by the pre-vote; nil: there was none, because this process holds the lease.

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -19,7 +20,7 @@ type tally struct {
 	denied   []bool    // whose last response was a denial
 	support  []bool    // who would have promised, by the pre-vote
 	highest  []int64   // the ballot that each denial was for; 0: denied for another reason
-	bound    []bool    // whose last denial said that it is bound to somebody else still (LH9)
+	bound    []bool    // who is bound to somebody else still, by its last response (LH9)
 	rival    Member    // the highest process that a voter was bound to when it denied
 	rounds   [32]round // the newest rounds, to know when the request of a response was sent
 	deadline Instant   // until when a majority has promised the epoch (LH2); 0 if none has
@@ -161,6 +162,17 @@ func (t *tally) outbid() int64 {
 		return 0
 	}
 	return highest + 1
+}
+
+// newestVote is the VOTE of the newest round.
+func (t *tally) newestVote() Request {
+	newest := slices.MaxFunc(t.rounds[:], func(a, b round) int { return cmp.Compare(a.number, b.number) })
+	return Request{
+		Kind:  Vote,
+		Epoch: t.epoch,
+		Round: newest.number,
+		Lease: newest.lease,
+	}
 }
 
 // lacks reports whether a process is a voter that has not promised the epoch.
