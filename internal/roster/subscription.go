@@ -15,6 +15,7 @@ type subscription struct {
 	to      agentEnd
 	mayShow atomic.Bool // the agent was asked for its roster, and has not shown one yet
 	uses    atomic.Pointer[usage]
+	held    atomic.Bool // it is not told that it is gone, because of what it uses
 }
 
 // usage is which roster an agent uses, by its newest report.
@@ -52,7 +53,8 @@ func (s *subscription) reports(r Report) (changed bool) {
 // mayBeGone reports whether the agent may be told that it is on no roster any more. Before it has
 // reported, and while it uses a newer roster of the group than the one that is published, it may be
 // this manager that is late: one that has just begun to lead may read an older roster from its
-// cache. (A Guarded agent reports a roster when it is on its disk. Before that it may be told so.)
+// cache. (A Guarded agent reports a roster when it is on its disk; before that it may be told so.
+// One that uses a newer roster than a status that was restored is told by the next roster.)
 func (s *subscription) mayBeGone(published *Roster) bool {
 	uses := s.uses.Load()
 	return uses != nil && (published == nil || uses.group != published.GroupUID ||
@@ -87,9 +89,11 @@ func (s *subscription) pending(p *publisher, last sent) ([]*rosterpb.Update, sen
 	switch {
 	case !known:
 	case roster == nil || !roster.Has(s.name.Pod, s.name.UID):
+		s.held.Store(true) // before it is looked: a report that comes meanwhile wakes it
 		if !last.gone && !s.mayBeGone(roster) {
 			break
 		}
+		s.held.Store(false)
 		if !last.gone {
 			updates = append(updates, &rosterpb.Update{
 				Update: &rosterpb.Update_Gone{Gone: &rosterpb.Gone{}},
