@@ -46,13 +46,15 @@ func (c *Client) base() string {
 	return c.URL
 }
 
-// check returns an error if the URL is none, and never will be.
-func (c *Client) check() error {
+// Check returns an error if URL is none, and never will be. It asks nobody. Another scheme than
+// http and https needs a transport in HTTP that knows it.
+func (c *Client) Check() error {
 	u, err := url.Parse(c.base())
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return fmt.Errorf("the agent's URL must be like %s, and is %q", DefaultURL, c.base())
+	known := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+	if own := c.HTTP != nil && c.HTTP.Transport != nil; known || own && err == nil && u.Scheme != "" {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("the agent's URL must be like %s, and is %q", DefaultURL, c.base())
 }
 
 // report tells of a failure, unless ctx has ended: then nothing goes on.
@@ -117,7 +119,7 @@ func (c *Client) stream(
 // send asks the agent. Headers are names and values in turn.
 func (c *Client) send(ctx context.Context, method, path string, headers ...string) (*http.Response,
 	error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return nil, err
 	}
 	base, client := c.base(), c.HTTP

@@ -16,7 +16,7 @@ const (
 // agent restarted, it opens the next one after a random time of up to 2 s; in between nothing is
 // permitted. It returns the context's error when ctx ends, and an error at once if URL is no URL.
 func (c *Client) KeepSession(ctx context.Context, fn func(Permission)) error {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return err
 	}
 	return again(ctx, func() (progress bool) {

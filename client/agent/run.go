@@ -55,7 +55,7 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 // ErrClassic in a Classic group, and an error if the kernel refuses its clock or its timers, or if
 // URL is no URL. An agent that is not there is waited for: see Client.Report.
 func (c *Client) Run(ctx context.Context, work func(ctx context.Context, epoch Epoch) error) error {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return err
 	}
 	var last outcome

@@ -11,7 +11,7 @@ import (
 // time of up to 2 s. fn must return soon. Watch returns the context's error when ctx ends, and an
 // error at once if URL is no URL.
 func (c *Client) Watch(ctx context.Context, fn func(View)) error {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return err
 	}
 	return again(ctx, func() (progress bool) {

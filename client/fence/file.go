@@ -24,6 +24,9 @@ var ErrLocked = errors.New(
 // is errors.ErrUnsupported; on network file systems flock may not exclude processes of other
 // machines.
 func Open(path string) (*Gate, error) {
+	if path == "" {
+		return nil, errors.New("open the gate: its file has no name")
+	}
 	path, err := filepath.Abs(path) // the process may change its directory
 	if err != nil {
 		return nil, fmt.Errorf("open the gate: %w", err)

@@ -62,6 +62,12 @@ func TestTheEpochIsOnDiskBeforeItsEffect(t *testing.T) {
 	}
 }
 
+func TestAGateNeedsAFile(t *testing.T) {
+	if _, err := Open(""); err == nil {
+		t.Error("a gate without a file")
+	}
+}
+
 // A process that changes its directory keeps its gates.
 func TestAGateStaysWhereItWasOpened(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -70,9 +70,6 @@ func (l *Lock) Lead(ctx context.Context, config leaderelection.LeaderElectionCon
 	}
 	elector.Run(l.bind(ctx)) // ends at once when the lock is lost
 	call.wait()
-	if releases {
-		l.releaseLease(config.RenewDeadline)
-	}
 	stopped := ctx.Err() != nil
 	if stopped {
 		l.lose(context.Cause(ctx))
@@ -80,29 +77,44 @@ func (l *Lock) Lead(ctx context.Context, config leaderelection.LeaderElectionCon
 		l.lose(errElector) // unless the permission was lost before
 	}
 	close(l.done) // all that led has ended: the session may be closed
+	if releases {
+		l.releaseLease(config.RenewDeadline)
+	}
 	if stopped {
 		return nil
 	}
 	return l.holds()
 }
 
-// releaseLease gives the Lease back, if it is this process's, as client-go does.
+// releaseLease gives the Lease back, if this process has tried to get it, and has it.
 func (l *Lock) releaseLease(within time.Duration) {
+	if !l.leased.Load() {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	record, _, err := l.lease.Get(ctx)
-	if err == nil && record.HolderIdentity == l.lease.Identity() {
-		now := metav1.Now()
-		err = l.lease.Update(ctx, resourcelock.LeaderElectionRecord{
-			LeaderTransitions:    record.LeaderTransitions,
-			LeaseDurationSeconds: 1,
-			RenewTime:            now,
-			AcquireTime:          now,
-		})
+	err := l.emptyLease(ctx)
+	for apierrors.IsConflict(err) && ctx.Err() == nil { // with a renewal that was still on its way
+		err = l.emptyLease(ctx)
 	}
-	if err != nil && !apierrors.IsNotFound(err) {
+	if err != nil {
 		l.agent.Report(fmt.Errorf("the Lease is not given back, and runs out by itself: %w", err))
 	}
+}
+
+// emptyLease writes what client-go does to give a Lease back.
+func (l *Lock) emptyLease(ctx context.Context) error {
+	record, _, err := l.lease.Get(ctx)
+	if err != nil || record.HolderIdentity != l.lease.Identity() {
+		return err
+	}
+	now := metav1.Now()
+	return l.lease.Update(ctx, resourcelock.LeaderElectionRecord{
+		LeaderTransitions:    record.LeaderTransitions,
+		LeaseDurationSeconds: 1,
+		RenewTime:            now,
+		AcquireTime:          now,
+	})
 }
 
 // call is the one call of OnStartedLeading, which client-go starts in a goroutine of its own and

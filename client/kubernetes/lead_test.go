@@ -183,3 +183,12 @@ func TestAWatchDogSeesAnElectorThatHangs(t *testing.T) {
 	close(hangs)
 	_ = receive(t, result, "Lead does not return")
 }
+
+// So is an agent that can never be asked.
+func TestALockOfAnAgentThatCannotBe(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := NewLock(&agent.Client{URL: "127.0.0.1:4040"}).Lead(over, (&campaigner{}).config()); err == nil {
+		t.Error("it would wait for an agent whose URL is none")
+	}
+}

@@ -39,7 +39,8 @@ type Lock struct {
 	end      context.CancelFunc
 	running  context.Context // of the candidacy: it ends with the lock
 
-	epoch atomic.Int64 // 0: nothing is permitted
+	epoch  atomic.Int64 // 0: nothing is permitted
+	leased atomic.Bool  // it has tried to get the Lease
 
 	mu      sync.Mutex
 	inUse   bool
@@ -74,6 +75,9 @@ func NewLock(client *agent.Client) *Lock {
 
 // use marks the lock as taken, so that no second elector, and no bare one, leads by it.
 func (l *Lock) use() error {
+	if err := l.agent.Check(); err != nil {
+		return err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.inUse {
@@ -273,6 +277,7 @@ func (l *Lock) write(record resourcelock.LeaderElectionRecord, toLease func() er
 		return err
 	}
 	if l.lease != nil {
+		l.leased.Store(true)
 		if err := toLease(); err != nil {
 			return err
 		}

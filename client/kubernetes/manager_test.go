@@ -122,8 +122,8 @@ func TestAStandbyThatStopsIsNoCandidate(t *testing.T) {
 	lost(t, o.lock)
 }
 
-// Start may wait for what does not stop. Lost says at once that the program is to end.
-func TestLostIsToldThoughStartWaits(t *testing.T) {
+// Lost says that the program is to end, while what leads has yet to stop.
+func TestLostIsToldAtOnce(t *testing.T) {
 	o := run(t, nil)
 	defer close(o.finish)
 	o.agent.Grant(7, long)
