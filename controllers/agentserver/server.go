@@ -41,8 +41,8 @@ const (
 )
 
 // Start serves until ctx ends. It fails if it cannot begin: then the manager exits, and another one
-// leads. An API server that refuses a request for a moment, or an admission webhook that is down,
-// is no reason: the other manager would fail, too, and one that leads already would go on.
+// leads. It goes on if the API server refuses a request for a moment, or an admission webhook is
+// down: the other manager would fail, too, and one that leads already would go on.
 func (s *Server) Start(ctx context.Context) error {
 	if err := s.begin(ctx); err != nil {
 		return err
@@ -64,7 +64,8 @@ func (s *Server) Start(ctx context.Context) error {
 	return err
 }
 
-// begin reads the CA, or makes it, and issues the server's certificate. A CA that is damaged stays so.
+// begin reads the CA, or makes it, and issues the server's certificate. A CA that is damaged stays
+// so.
 func (s *Server) begin(ctx context.Context) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, again, patience, true,

@@ -13,7 +13,7 @@ import (
 
 // authorised finds the coordinator of a Guarded group: the process that a majority of the voters on
 // the persisted roster follow under one epoch. It never shows a lower epoch than was published
-// before, also by the manager before this one, where nobody coordinates by now.
+// before, nor than an earlier manager published, even if the status names nobody now.
 func authorised(all []process, o observation) choice {
 	c := choice{fresh: true}
 	views := map[string]bool{}

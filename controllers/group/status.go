@@ -41,7 +41,7 @@ func holdUntilBack(o observation) (hold time.Duration) {
 	if coordinator != "" && !slices.ContainsFunc(o.pods, func(pod *corev1.Pod) bool {
 		return pod.Name == coordinator && recorded(o.published.Roster, pod) != nil
 	}) {
-		return 0 // it has ended, with its pod
+		return 0 // its pod is gone
 	}
 	for _, pod := range o.pods {
 		s, seen := o.sightings[pod.UID]
