@@ -166,7 +166,9 @@ func (t *tally) outbid() int64 {
 
 // newestVote is the VOTE of the newest round.
 func (t *tally) newestVote() Request {
-	newest := slices.MaxFunc(t.rounds[:], func(a, b round) int { return cmp.Compare(a.number, b.number) })
+	newest := slices.MaxFunc(t.rounds[:], func(a, b round) int {
+		return cmp.Compare(a.number, b.number)
+	})
 	return Request{
 		Kind:  Vote,
 		Epoch: t.epoch,
