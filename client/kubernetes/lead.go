@@ -78,7 +78,7 @@ func (l *Lock) Lead(ctx context.Context, config leaderelection.LeaderElectionCon
 	}
 	close(l.done) // all that led has ended: the session may be closed
 	if releases {
-		l.releaseLease(config.RenewDeadline)
+		l.releaseLease(context.WithoutCancel(ctx), config.RenewDeadline)
 	}
 	if stopped {
 		return nil
@@ -87,11 +87,11 @@ func (l *Lock) Lead(ctx context.Context, config leaderelection.LeaderElectionCon
 }
 
 // releaseLease gives the Lease back, if this process has tried to get it, and has it.
-func (l *Lock) releaseLease(within time.Duration) {
+func (l *Lock) releaseLease(ctx context.Context, within time.Duration) {
 	if !l.leased.Load() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), within)
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	err := l.emptyLease(ctx)
 	for apierrors.IsConflict(err) && ctx.Err() == nil { // with a renewal that was still on its way
