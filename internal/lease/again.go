@@ -58,11 +58,14 @@ func (s *preVote) completes(majority int, from Instant) (at Instant, ok bool) {
 
 // preVoteInterval is how long the voters are left alone, unless enough promises run out sooner.
 func (m *Machine) preVoteInterval() time.Duration {
-	if m.releasedJustNow() || m.rosterSpreads() {
+	if m.answersChange() {
 		return m.heartbeat / 10
 	}
 	return m.heartbeat
 }
+
+// answersChange reports whether voters are about to answer otherwise.
+func (m *Machine) answersChange() bool { return m.releasedJustNow() || m.rosterSpreads() }
 
 // releasedJustNow reports whether a RELEASE arrived within T: other voters may be about to get it.
 func (m *Machine) releasedJustNow() bool { return m.now.Boot-m.candidacy.releasedAt < m.t }
@@ -88,7 +91,7 @@ func (m *Machine) preVoteFailed(answered bool) {
 	switch {
 	case s.purpose == fallback && !answered: // C9
 		m.postponeFallback()
-	case answered && (m.releasedJustNow() || m.rosterSpreads()): // C4
+	case answered && m.answersChange(): // C4
 		c.failures, c.waits = 0, true
 		c.retryAt = m.now.Boot + m.preVoteInterval()
 	case answered: // C4

@@ -52,9 +52,9 @@ func (c *candidacy) leaseFound() {
 	c.failures, c.splits, c.waits, c.noMajority, c.lost = 0, 0, false, false, ""
 }
 
-// askWhenNeeded ends the pause after what went wrong before somebody led, or while this process did
+// endPause ends the pause after what went wrong before somebody led, or while this process did
 // not hear the leaseholder: the next pre-vote is about something else. A rest goes on.
-func (m *Machine) askWhenNeeded() {
+func (m *Machine) endPause() {
 	if c := &m.candidacy; !m.Rests() {
 		c.retryAt = min(c.retryAt, m.now.Boot)
 	}

@@ -175,7 +175,7 @@ func (m *Machine) heardRenewal(from Incarnation, p Request, granted bool) {
 	if bound {
 		l.length.heard(p.Lease)
 		m.candidacy.hastened = false
-		m.askWhenNeeded()
+		m.endPause()
 	}
 	m.candidacy.leaseFound()
 	if s := &m.candidacy.preVote; s.purpose != transfer {
@@ -208,8 +208,8 @@ func (m *Machine) mayFollow(from Incarnation, e Epoch, granted bool) bool {
 	if e.Generation() > m.roster.Generation {
 		return false // else one liar could make this process deaf to all later leaseholders
 	}
-	ended := promisedTo.Name == m.self.Name && promisedTo != m.self
-	boundToOther := remaining > 0 && promisedTo.Name != "" && !ended
+	former := promisedTo.Name == m.self.Name && promisedTo != m.self
+	boundToOther := remaining > 0 && promisedTo.Name != "" && !former
 	return !m.voter.votes || granted || !boundToOther
 }
 

@@ -22,7 +22,7 @@ func (m *Machine) steppedDown(from Incarnation, p Request) {
 	f.ended = ending{from, f.epoch}
 	f.forgetLeaseholder()
 	m.candidacy.preVote.purpose = noPreVote // what it asks about is out of date
-	m.askWhenNeeded()
+	m.endPause()
 	m.postponeFallback()
 	if p.Heir == m.self.Name && !m.isCandidate() { // it has withdrawn since its last answer
 		return

@@ -24,7 +24,7 @@ import "time"
 // When a majority of the new roster's voters has promised the new epoch, the leaseholder's epoch
 // changes in place. Votes that take longer than three renewals wait for slow disks. Meanwhile the
 // renewals are for the longest lease, because a voter that gets yet another roster denies them. But
-// they ask for no more than the new roster allows, which voters that have it would deny. If the new
+// a voter that has the new roster denies more than that allows, so they ask for no more. If the new
 // roster gives this process priority 0, it steps down. If it leaves this process out, the lease is
 // dropped: the promises run out by themselves.
 //

@@ -90,6 +90,7 @@ func (m *Machine) Step(e Event) *Output {
 	case LinkUp:
 		m.linkOpened(e.Process)
 		m.linkUp(e.Process)
+		m.voteMayBeLost(e.Process)
 	case LinkDown:
 		delete(m.linking.open, e.Process)
 		m.linkDown(e.Process)

@@ -116,12 +116,9 @@ func (m *Machine) preVoteRequest() Request {
 }
 
 // linkUp asks a voter that has not answered, or whose last answer says that it is free by now: what
-// was sent before the link opened may be lost (C1). So may a VOTE.
+// was sent before the link opened may be lost (C1).
 func (m *Machine) linkUp(name string) {
-	l, s := &m.leaseholder, &m.candidacy.preVote
-	if l.sought != nil && l.held == nil && l.sought.lacks(name) {
-		m.send(name, l.sought.newestVote()) // C6
-	}
+	s := &m.candidacy.preVote
 	if m.roster == nil || s.purpose == noPreVote && !s.late {
 		return
 	}

@@ -87,6 +87,14 @@ func (m *Machine) requestVotes(t *tally, k Kind) {
 	}
 }
 
+// voteMayBeLost sends a voter that has not promised the newest VOTE again: the link to it has just
+// opened (C6).
+func (m *Machine) voteMayBeLost(name string) {
+	if l := &m.leaseholder; l.sought != nil && l.held == nil && l.sought.lacks(name) {
+		m.send(name, l.sought.newestVote())
+	}
+}
+
 // votesAreSlow reports whether the votes that are sought beside the lease wait for disks (LH5).
 func (m *Machine) votesAreSlow() bool {
 	l := &m.leaseholder
@@ -119,12 +127,13 @@ func (m *Machine) requestOwnVote(p Request) {
 
 // voted takes a voter's answer to a VOTE or a RENEW.
 func (m *Machine) voted(from Incarnation, v Response) {
-	own := tenure{m.self.Name, m.leaseholder.lastSought}
+	elsewhere := v.Remaining > 0 &&
+		(v.Holder != m.self.Name || v.Highest > m.leaseholder.lastSought)
 	for _, t := range [...]*tally{m.leaseholder.held, m.leaseholder.sought} {
 		if t == nil || t.epoch != v.Epoch {
 			continue
 		}
-		gap := t.count(own, from, v, m.now.Boot)
+		gap := t.count(from, v, elsewhere, m.now.Boot)
 		if gap > 0 && t == m.leaseholder.held && t.roster == m.roster {
 			m.leaseholder.length.renewed(m.roster, gap, m.now.Boot)
 		}

@@ -35,12 +35,6 @@ type round struct {
 	lease  time.Duration
 }
 
-// tenure is a process and the highest epoch that it has sought.
-type tenure struct {
-	name    string
-	highest Epoch
-}
-
 // newTally returns a tally without votes.
 func newTally(e Epoch, r *Roster, now Instant) *tally {
 	n := len(r.Members)
@@ -109,10 +103,9 @@ func (t *tally) mayHaveRival(self string, now Instant) bool {
 
 // count takes a response into account (LH1). If the response completes a majority for a newer
 // renewal, it returns the gap (LH10): the time since the newest renewal that a majority had granted
-// before. Otherwise it returns 0. Own are the process that asks and the highest epoch that it has
-// sought: a voter is bound to that one, and to no other, if it has promised no higher one.
+// before. Otherwise it returns 0. Elsewhere is whether the voter is bound to somebody else.
 func (t *tally) count(
-	own tenure, from Incarnation, v Response, now Instant,
+	from Incarnation, v Response, elsewhere bool, now Instant,
 ) (gap time.Duration) {
 	i := t.roster.indexOf(from)
 	r := t.rounds[v.Round%uint64(len(t.rounds))]
@@ -120,7 +113,7 @@ func (t *tally) count(
 		return 0
 	}
 	t.denied[i], t.highest[i] = !v.Granted, 0
-	t.bound[i] = v.Remaining > 0 && (v.Holder != own.name || v.Highest > own.highest)
+	t.bound[i] = elsewhere
 	if !v.Granted {
 		t.noteRival(v.Holder)
 	}
