@@ -98,7 +98,7 @@ func (d *delivery) take(message *rosterpb.ToManager) error {
 			return refuse(rosterpb.Refusal_INVALID, "report: %v", err)
 		}
 		c.server.Sightings.reported(d.name, d.subscription, report)
-		if d.reports(report) && d.held.Load() {
+		if d.reports(report) && d.waits.Load() {
 			d.wakeUp()
 		}
 	case *rosterpb.ToManager_Held:

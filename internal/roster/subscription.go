@@ -15,7 +15,7 @@ type subscription struct {
 	to      agentEnd
 	mayShow atomic.Bool // the agent was asked for its roster, and has not shown one yet
 	uses    atomic.Pointer[usage]
-	held    atomic.Bool // it is not told that it is gone, because of what it uses
+	waits   atomic.Bool // it is not told that it is gone, because of what it uses
 }
 
 // usage is which roster an agent uses, by its newest report.
@@ -61,6 +61,15 @@ func (s *subscription) mayBeGone(published *Roster) bool {
 		uses.generation <= published.Generation)
 }
 
+// waitsWithGone reports whether the agent is not told yet that it is gone. A report that changes
+// that wakes the subscription, also one that comes while it is looked.
+func (s *subscription) waitsWithGone(published *Roster) bool {
+	s.waits.Store(true)
+	waits := !s.mayBeGone(published)
+	s.waits.Store(waits)
+	return waits
+}
+
 // sent is what was already sent on a subscription.
 type sent struct {
 	trust  string
@@ -89,16 +98,12 @@ func (s *subscription) pending(p *publisher, last sent) ([]*rosterpb.Update, sen
 	switch {
 	case !known:
 	case roster == nil || !roster.Has(s.name.Pod, s.name.UID):
-		s.held.Store(true) // before it is looked: a report that comes meanwhile wakes it
-		if !last.gone && !s.mayBeGone(roster) {
+		if last.gone || s.waitsWithGone(roster) {
 			break
 		}
-		s.held.Store(false)
-		if !last.gone {
-			updates = append(updates, &rosterpb.Update{
-				Update: &rosterpb.Update_Gone{Gone: &rosterpb.Gone{}},
-			})
-		}
+		updates = append(updates, &rosterpb.Update{
+			Update: &rosterpb.Update_Gone{Gone: &rosterpb.Gone{}},
+		})
 		last.gone, last.roster = true, nil
 	case roster != last.roster:
 		signed, err := p.sign(s.name, roster)
