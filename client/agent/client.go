@@ -50,8 +50,9 @@ func (c *Client) base() string {
 // http and https needs a transport in HTTP that knows it.
 func (c *Client) Check() error {
 	u, err := url.Parse(c.base())
-	known := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
-	if own := c.HTTP != nil && c.HTTP.Transport != nil; known || own && err == nil && u.Scheme != "" {
+	switch own := c.HTTP != nil && c.HTTP.Transport != nil; {
+	case err != nil, u.Scheme == "":
+	case own, (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
 		return nil
 	}
 	return fmt.Errorf("the agent's URL must be like %s, and is %q", DefaultURL, c.base())

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/client-go/util/retry"
 )
 
 // WithLease returns a lock that is held only while the Lease is held, too, for switching over and
@@ -93,10 +93,8 @@ func (l *Lock) releaseLease(ctx context.Context, within time.Duration) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	err := l.emptyLease(ctx)
-	for apierrors.IsConflict(err) && ctx.Err() == nil { // with a renewal that was still on its way
-		err = l.emptyLease(ctx)
-	}
+	// with a renewal that was still on its way
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error { return l.emptyLease(ctx) })
 	if err != nil {
 		l.agent.Report(fmt.Errorf("the Lease is not given back, and runs out by itself: %w", err))
 	}

@@ -93,10 +93,8 @@ func (l *Lock) install(options *manager.Options) error {
 		base = context.Background
 	}
 	options.BaseContext = func() context.Context {
-		select {
-		case <-l.Lost():
+		if l.running.Err() != nil {
 			l.agent.Report(errAnotherManager)
-		default:
 		}
 		return l.bind(base())
 	}

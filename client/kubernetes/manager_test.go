@@ -292,7 +292,8 @@ func TestASwitchNeedsTheLeasesName(t *testing.T) {
 		}
 	}
 	fast := options
-	if err := LeaderElectionWithLease(&rest.Config{QPS: 50}, &fast); err != nil { // a clientset would need Burst, too
+	// a clientset would need Burst, too
+	if err := LeaderElectionWithLease(&rest.Config{QPS: 50}, &fast); err != nil {
 		t.Error(err)
 	}
 	if err := LeaderElectionWithLease(&rest.Config{}, &options); err != nil || !options.LeaderElection ||

@@ -242,11 +242,29 @@ func TestHoldingBothEndsWithTheLease(t *testing.T) {
 	}
 }
 
+// crossed is a holder whose last renewal is still on its way when it gives the Lease back.
+type crossed struct {
+	*holder
+	lands sync.Once
+}
+
+func (c *crossed) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) (err error) {
+	if record.HolderIdentity == "" {
+		c.lands.Do(func() {
+			err = apierrors.NewConflict(schema.GroupResource{Resource: "leases"}, "operator", nil)
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return c.holder.Update(ctx, record)
+}
+
 // With ReleaseOnCancel the Lease is given back, for the next replica that needs it; but not before
 // what leads has ended, however the permission was lost.
 func TestTheLeaseIsGivenBackWhenNothingLeadsAnyMore(t *testing.T) {
 	var shared lease
-	h := &holder{lease: &shared, name: "pod-1"}
+	h := &crossed{holder: &holder{lease: &shared, name: "pod-1"}}
 	a := fakeagent.Start()
 	t.Cleanup(a.Close)
 	begun, finish, ended := make(chan context.Context, 1), make(chan struct{}), make(chan error, 1)
