@@ -141,10 +141,11 @@ func (s *site) failovers(ctx context.Context, phase string, rate float64) error 
 		}
 		break
 	}
-	if err := s.unload(&m); err != nil {
+	err = s.unload(&m)
+	under.Wait()
+	if err != nil {
 		return err
 	}
-	under.Wait()
 	if err := s.awaitRight(ctx, "the last statuses"); err != nil {
 		return err
 	}
