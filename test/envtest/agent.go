@@ -27,7 +27,7 @@ type Agent struct {
 	OnNews func(roster.Update)
 
 	mu sync.Mutex
-	// The lock is held for these: see Change and Awaits.
+	// The lock is held for these, also by tests that only read them: see Look, Awaits and Change.
 	Report roster.Report
 	Joins  int         // with a token
 	Kept   [][2]string // certificate (empty if unchanged) and trust, in the order in which they came

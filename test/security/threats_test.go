@@ -32,11 +32,13 @@ func TestAnotherNamespace(t *testing.T) {
 	if name, _ := intruder.Keyring.Name(); name.Namespace != evil {
 		t.Fatalf("the certificate names %s, want namespace %s", name, evil)
 	}
-	for _, u := range intruder.News {
-		if u.Roster != nil && (u.Roster.Namespace != evil || u.Roster.Has(victim.Pod.Name, string(victim.Pod.UID))) {
-			t.Errorf("it was told the roster of %s: %+v", u.Roster.Namespace, u.Roster)
+	intruder.Look(func() {
+		for _, u := range intruder.News {
+			if r := u.Roster; r != nil && (r.Namespace != evil || r.Has(victim.Pod.Name, string(victim.Pod.UID))) {
+				t.Errorf("it was told the roster of %s: %+v", r.Namespace, r)
+			}
 		}
-	}
+	})
 	sees(t, shop, func(g *v1.ElectionGroup) bool { return len(g.Status.Processes) == 1 })
 	if got := rosterIn(t, shop); len(got) != 1 || got[0].UID != victim.Pod.UID {
 		t.Errorf("the roster of %s is %v", shop, got)
@@ -160,24 +162,31 @@ func TestARelabelledPod(t *testing.T) {
 	a.Follows(t)
 	stays.Follows(t)
 	relabel(t, a.Pod, "billing")
+	a.Awaits(t, "Gone", func() bool { return a.News[len(a.News)-1].Gone })
 	a.Awaits(t, "that its pod has moved", func() bool { return a.Moved != nil })
-	if !a.News[len(a.News)-1].Gone || !strings.Contains(a.Moved.Error(), `belongs to group "billing" now`) {
-		t.Errorf("before it ended with %v it was told %+v, want Gone", a.Moved, a.News[len(a.News)-1])
-	}
+	a.Look(func() {
+		if !strings.Contains(a.Moved.Error(), `belongs to group "billing" now`) {
+			t.Errorf("it ended with %v", a.Moved)
+		}
+	})
 	stays.Awaits(t, "a roster without it", func() bool {
 		r := stays.Newest()
 		return r != nil && !r.Has(a.Pod.Name, string(a.Pod.UID))
 	})
 	hoards := server.Join(t, m.Address, a.Pod, func(again *envtest.Agent) { again.Keyring = a.Keyring })
 	hoards.Awaits(t, "that its pod has moved", func() bool { return hoards.Moved != nil })
-	if hoards.Joins != 0 || hoards.Newest() != nil {
-		t.Errorf("by the old certificate it got %+v, and joined %d times", hoards.Newest(), hoards.Joins)
-	}
+	hoards.Look(func() {
+		if hoards.Joins != 0 || hoards.Newest() != nil {
+			t.Errorf("by the old certificate it got %+v, and joined %d times", hoards.Newest(), hoards.Joins)
+		}
+	})
 	again := join(t, m, a.Pod)
 	again.Follows(t)
-	if name, _ := again.Keyring.Name(); name.Group != "billing" || again.Moved != nil {
-		t.Errorf("by its token it joined %s and ended with %v, want billing", name, again.Moved)
-	}
+	again.Look(func() {
+		if name, _ := again.Keyring.Name(); name.Group != "billing" || again.Moved != nil {
+			t.Errorf("by its token it joined %s and ended with %v, want billing", name, again.Moved)
+		}
+	})
 }
 
 // TestAForgedTrustConfigMap: a tenant puts an authority of its own into the namespace's ConfigMap,
