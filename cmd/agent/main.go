@@ -27,6 +27,7 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/memlimit"
 	"github.com/podesta-dev/podesta/internal/resident"
+	"github.com/podesta-dev/podesta/internal/timeslice"
 )
 
 // version is set by the build.
@@ -80,5 +81,8 @@ func run(args []string) error {
 		return nil
 	}
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: o.logLevel}))
+	if err := timeslice.Shortest(); err != nil {
+		logger.Info("may wait longer for its CPU where others use it, too", "err", err)
+	}
 	return serve(ctx, o, logger)
 }
