@@ -98,7 +98,7 @@ bench: ## Run the benchmarks of algorithms, nodes, simulator and links COUNT tim
 peers: export NOTE := $(NOTE)
 peers: bin/agent ## Measure Podesta beside raft, client-go and etcd: docs/evidence/performance.md; root, strace; SPAN=1h.
 	@mkdir -p $(dir $(PEERS))
-	@echo "peers: four ways for a leader to end, eight systems by turns (an hour)"
+	@echo "peers: four ways for a leader to end, nine systems by turns (an hour and a half)"
 	@go run -C bench/peers . failover --json $(PEERS)
 	@echo "peers: all systems at once under eight conditions, $(SPAN) each, with faults"
 	@go run -C bench/peers . stress --span $(SPAN) --faults SIGKILL,SIGSTOP,SIGTERM,cut --json $(PEERS)

@@ -163,7 +163,7 @@ func (o *failoverOptions) try(ctx context.Context, t *team, f fault, r *report.R
 	if err != nil {
 		return err
 	}
-	struck, err := f.strike(t, leader)
+	struck, err := f.strike(t, leader, f.name)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ type fault struct {
 	name    string
 	proxies bool // it needs them between the members
 	lasts   bool // until it is mended; else the leader has ended
-	strike  func(t *team, leader string) (register.Instant, error)
+	strike  func(t *team, leader, fault string) (register.Instant, error)
 	mend    func(ctx context.Context, t *team, leader string) error
 }
 
@@ -33,21 +33,28 @@ var faults = []fault{
 	{"SIGKILL", false, false, strikeBy(syscall.SIGKILL), revive},
 	{
 		"SIGSTOP", false, true,
-		func(t *team, leader string) (register.Instant, error) {
-			return t.signalled(leader, syscall.SIGSTOP, account.Stopped)
+		func(t *team, leader, fault string) (register.Instant, error) {
+			at, err := t.signal(leader, syscall.SIGSTOP)
+			if err == nil {
+				t.noteFault(leader, account.Stopped, at, fault)
+			}
+			return at, err
 		},
 		func(_ context.Context, t *team, leader string) error {
-			_, err := t.signalled(leader, syscall.SIGCONT, account.Continued)
+			at, err := t.signal(leader, syscall.SIGCONT)
+			if err == nil {
+				t.note(leader, account.Continued, at)
+			}
 			return err
 		},
 	},
 	{"SIGTERM", false, false, strikeBy(syscall.SIGTERM), revive},
 	{
 		"cut", true, true,
-		func(t *team, leader string) (register.Instant, error) {
+		func(t *team, leader, fault string) (register.Instant, error) {
 			at := register.Now()
 			t.cut(leader)
-			t.note(leader, account.Cut, at)
+			t.noteFault(leader, account.Cut, at, fault)
 			return at, nil
 		},
 		func(_ context.Context, t *team, leader string) error {
@@ -59,8 +66,10 @@ var faults = []fault{
 	},
 }
 
-func strikeBy(s syscall.Signal) func(*team, string) (register.Instant, error) {
-	return func(t *team, leader string) (register.Instant, error) { return t.strike(leader, s) }
+func strikeBy(s syscall.Signal) func(*team, string, string) (register.Instant, error) {
+	return func(t *team, leader, fault string) (register.Instant, error) {
+		return t.strike(leader, s, fault)
+	}
 }
 
 // revive starts a leader again that was to end. One that hangs is killed.

@@ -36,7 +36,7 @@ func (t *team) harass(ctx context.Context, faults []fault, before func()) {
 		}
 		f := faults[rand.IntN(len(faults))]
 		before()
-		if _, err := f.strike(t, leader); err != nil {
+		if _, err := f.strike(t, leader, f.name); err != nil {
 			continue // it has just ended by itself
 		}
 		over := time.After(f.least())

@@ -39,8 +39,8 @@ func TestChoose(t *testing.T) {
 	all := (&stressOptions{options: options{shortest: 100 * time.Millisecond}}).known()
 	o := options{}
 	chosen, err := o.choose(all)
-	if err != nil || len(chosen) != 7 || chosen[0].name != "podesta-100ms" {
-		t.Errorf("%d, %v, want those seven that are not optional", len(chosen), err)
+	if err != nil || len(chosen) != 8 || chosen[0].name != "podesta-100ms" {
+		t.Errorf("%d, %v, want those eight that are not optional", len(chosen), err)
 	}
 	o.systems = []string{"raft-200ms", "podesta-classic"}
 	if chosen, err := o.choose(all); err != nil || len(chosen) != 2 {
@@ -62,7 +62,7 @@ func TestRunnable(t *testing.T) {
 		some, err := runnable(c, all)
 		want := len(all)
 		if c.Name != "servers" {
-			want -= 3
+			want -= 4
 		}
 		if err != nil || len(some) != want {
 			t.Errorf("%s: %d systems, %v, want %d", c.Name, len(some), err, want)

@@ -265,6 +265,12 @@ func (o *stressOptions) judge(r *entrant, c condition.Condition) report.Record {
 	record.Spurious, record.Minutes = f.Spurious.Milliseconds(), f.Minutes.Milliseconds()
 	record.Lapses, record.Unanswered = f.Lapses, f.Unanswered
 	record.Took = f.Failovers.Milliseconds()
+	for fault, took := range f.ByFault {
+		if record.ByFault == nil {
+			record.ByFault = map[string][]float64{}
+		}
+		record.ByFault[fault] = took.Milliseconds()
+	}
 	times := account.Durations{f.Leaderless, f.Unprovoked, f.Two}.Milliseconds()
 	record.Leaderless, record.Unprovoked, record.Two = times[0], times[1], times[2]
 	record.CPU = 100 * (r.usage.total() - r.before).Seconds() / f.Span.Seconds()

@@ -166,12 +166,20 @@ func raftWith(timeout time.Duration) system {
 	}
 }
 
-// clientGo is client-go's leader election on a Lease, with these durations.
-func clientGo(lease, renew, retry time.Duration) system {
+// clientGo is client-go's leader election on a Lease, with these durations. Its leader gives the
+// Lease back when it ends, or does not, as by default.
+func clientGo(lease, renew, retry time.Duration, release bool) system {
+	name := "client-go"
 	meaning := fmt.Sprintf("client-go's Lease: LeaseDuration %v, RenewDeadline %v, RetryPeriod %v; "+
-		"ReleaseOnCancel is on (default: off), for SIGTERM", lease, renew, retry)
+		"ReleaseOnCancel is ", lease, renew, retry)
+	if release {
+		name += "-" + short(lease)
+		meaning += "on, for SIGTERM"
+	} else {
+		meaning += "off: its defaults"
+	}
 	return system{
-		name:    "client-go-" + short(lease),
+		name:    name,
 		meaning: meaning,
 		needs:   []string{apiServer},
 		plan: func(ctx context.Context, s *site) (map[string][]string, error) {
@@ -181,19 +189,20 @@ func clientGo(lease, renew, retry time.Duration) system {
 					"--server", "https://" + s.way(ctx, name, apiServer, s.servers.api), "--lease",
 					filepath.Base(s.dir),
 					"--lease-duration", lease.String(), "--renew-deadline", renew.String(), "--retry-period",
-					retry.String()}
+					retry.String(), fmt.Sprintf("--release=%v", release)}
 			}
 			return members, nil
 		},
 	}
 }
 
-// withServers are the systems that need servers: client-go with its defaults, and as fast as it can
-// be, and etcd.
+// withServers are the systems that need servers: client-go with its defaults, with its default
+// durations and a leader that gives the Lease back, and as fast as it can be; and etcd.
 func withServers() []system {
 	return []system{
-		clientGo(15*time.Second, 10*time.Second, 2*time.Second),
-		clientGo(time.Second, 500*time.Millisecond, 200*time.Millisecond),
+		clientGo(15*time.Second, 10*time.Second, 2*time.Second, false),
+		clientGo(15*time.Second, 10*time.Second, 2*time.Second, true),
+		clientGo(time.Second, 500*time.Millisecond, 200*time.Millisecond, true),
 		etcdWith(2 * time.Second),
 	}
 }

@@ -99,7 +99,16 @@ func (t *team) start(name string) error {
 
 // note tells the book what was done to a member.
 func (t *team) note(name string, word said.Word, at register.Instant) {
-	t.book.Add(account.Entry{Member: name, Line: said.Line{At: at, Word: word}})
+	t.noteFault(name, word, at, "")
+}
+
+// noteFault notes what a fault has done to a member.
+func (t *team) noteFault(name string, word said.Word, at register.Instant, fault string) {
+	t.book.Add(account.Entry{
+		Member: name,
+		Line:   said.Line{At: at, Word: word},
+		Fault:  fault,
+	})
 }
 
 // tend reads what a member says until it has ended.
@@ -134,8 +143,10 @@ func (t *team) tend(name string, p *process) {
 	})
 }
 
-// strike sends a signal that ends a member, and returns the instant.
-func (t *team) strike(name string, signal syscall.Signal) (register.Instant, error) {
+// strike sends a signal that ends a member, notes it as this fault, and returns the instant.
+func (t *team) strike(
+	name string, signal syscall.Signal, fault string,
+) (register.Instant, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p, at := t.processes[name], register.Now()
@@ -143,7 +154,7 @@ func (t *team) strike(name string, signal syscall.Signal) (register.Instant, err
 		return 0, err
 	}
 	p.struck = true
-	t.note(name, account.Killed, at)
+	t.noteFault(name, account.Killed, at, fault)
 	return at, nil
 }
 
@@ -158,17 +169,6 @@ func (t *team) restart(ctx context.Context, name string) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// signalled sends a signal that does not end a member, and notes that.
-func (t *team) signalled(
-	name string, signal syscall.Signal, word said.Word,
-) (register.Instant, error) {
-	at, err := t.signal(name, signal)
-	if err == nil {
-		t.note(name, word, at)
-	}
-	return at, err
 }
 
 // signal sends a signal that does not end a member.
@@ -243,7 +243,7 @@ func (t *team) writeBook(from, to register.Instant) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# judged from %d to %d\n", from, to)
 	for _, e := range t.book.Entries() {
-		fmt.Fprintf(&text, "%s %s\n", e.Member, e.Line)
+		fmt.Fprintln(&text, strings.TrimRight(fmt.Sprintf("%s %s %s", e.Member, e.Line, e.Fault), " "))
 	}
 	return os.WriteFile(t.path("book.txt"), []byte(text.String()), 0o600)
 }

@@ -29,6 +29,7 @@ const (
 type Entry struct {
 	Member string
 	said.Line
+	Fault string // what Killed, Stopped or Cut it: a name of the driver's
 }
 
 // Book keeps entries in the order in which they come, and the present state of each member. It is

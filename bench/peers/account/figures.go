@@ -25,6 +25,8 @@ type Figures struct {
 	Two time.Duration
 	// Failovers are the times from a fault until a member led again.
 	Failovers Durations
+	// ByFault are the same by the fault, of those that have a name.
+	ByFault map[string]Durations
 	// Unanswered are faults after which nobody had led anew when the span ended, and those whose
 	// member led still when they ended.
 	Unanswered int
@@ -42,6 +44,7 @@ func Judge(entries []Entry, from, to register.Instant) Figures {
 		stopped: map[string]bool{},
 		cut:     map[string]bool{},
 		hit:     map[string]bool{},
+		by:      map[string]string{},
 	}
 	j.figures.Minutes = make(Durations, (to.Sub(from)+time.Minute-1)/time.Minute)
 	for _, e := range entries {
@@ -57,6 +60,18 @@ func Judge(entries []Entry, from, to register.Instant) Figures {
 	return j.figures
 }
 
+// add adds how long it took until a member led again after a fault.
+func (f *Figures) add(fault string, took time.Duration) {
+	f.Failovers = append(f.Failovers, took)
+	if fault == "" {
+		return
+	}
+	if f.ByFault == nil {
+		f.ByFault = map[string]Durations{}
+	}
+	f.ByFault[fault] = append(f.ByFault[fault], took)
+}
+
 // judge goes through the entries.
 type judge struct {
 	figures Figures
@@ -66,15 +81,20 @@ type judge struct {
 	dead    map[string]bool
 	stopped map[string]bool
 	cut     map[string]bool
-	hit     map[string]bool  // those that lead and that a fault has struck since they began to
-	last    string           // who has begun to lead last
-	struck  bool             // a fault has struck that one since, while it led
-	killed  register.Instant // the fault that has left nobody leading; 0: none has
+	hit     map[string]bool   // those that lead and that a fault has struck since they began to
+	by      map[string]string // the fault that has struck a member last
+	last    string            // who has begun to lead last
+	struck  bool              // a fault has struck that one since, while it led
+	killed  register.Instant  // the fault that has left nobody leading; 0: none has
+	fault   string            // and its name
 }
 
 func (j *judge) take(e Entry) {
 	j.advance(e.At)
 	counts := e.At >= j.from
+	if e.Fault != "" {
+		j.by[e.Member] = e.Fault
+	}
 	switch e.Word {
 	case said.Names: // whom others name makes nobody a leader
 	case said.Leads:
@@ -117,7 +137,7 @@ func (j *judge) strike(e Entry, leads, counts bool) {
 		j.figures.Strikes++
 	}
 	if counts && j.reached() == 0 {
-		j.killed = e.At
+		j.killed, j.fault = e.At, j.by[e.Member]
 	}
 	j.adopt()
 }
@@ -169,7 +189,7 @@ func (j *judge) lead(e Entry, counts bool) {
 		j.figures.Spurious = append(j.figures.Spurious, e.At.Sub(j.from))
 	}
 	if j.killed != 0 {
-		j.figures.Failovers = append(j.figures.Failovers, e.At.Sub(j.killed))
+		j.figures.add(j.fault, e.At.Sub(j.killed))
 	}
 	j.leads[e.Member] = true
 	j.last, j.struck, j.killed = e.Member, false, 0

@@ -10,7 +10,7 @@ import (
 	"github.com/podesta-dev/podesta/test/register"
 )
 
-// history reads entries: "5 p1 leads, 9 p1 killed", with instants in milliseconds.
+// history reads entries: "5 p1 leads, 9 p1 killed SIGTERM", with instants in milliseconds.
 func history(t *testing.T, text string) []Entry {
 	t.Helper()
 	b := NewBook()
@@ -20,7 +20,11 @@ func history(t *testing.T, text string) []Entry {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.Add(Entry{Member: fields[1], Line: said.Line{At: register.Instant(at), Word: said.Word(fields[2])}})
+		e := Entry{Member: fields[1], Line: said.Line{At: register.Instant(at), Word: said.Word(fields[2])}}
+		if len(fields) > 3 {
+			e.Fault = fields[3]
+		}
+		b.Add(e)
 	}
 	return b.Entries()
 }
@@ -42,6 +46,12 @@ func TestJudge(t *testing.T) {
 		"a kill causes the change": {
 			"5 p1 leads, 20 p1 killed, 21 p1 started, 30 p2 leads",
 			Figures{Strikes: 1, Leaderless: 10 * ms, Failovers: Durations{10 * ms}},
+		},
+		"each fault has its time": {
+			"5 p1 leads, 20 p1 killed SIGTERM, 21 p1 started, 23 p2 leads, 40 p2 stopped SIGSTOP, " +
+				"45 p2 ceases, 46 p3 leads, 60 p2 continued, 70 p3 killed SIGTERM, 74 p1 leads",
+			Figures{Strikes: 3, Leaderless: 13 * ms, Failovers: Durations{3 * ms, 6 * ms, 4 * ms},
+				ByFault: map[string]Durations{"SIGTERM": {3 * ms, 4 * ms}, "SIGSTOP": {6 * ms}}},
 		},
 		"the killed one comes back and leads": {
 			"5 p1 leads, 20 p1 killed, 21 p1 started, 34 p1 leads",
@@ -116,13 +126,14 @@ func TestJudge(t *testing.T) {
 			Figures{Strikes: 2, Leaderless: 35 * ms, Unanswered: 1, Failovers: Durations{5 * ms}},
 		},
 		"a cut finds it between two permissions": {
-			"5 p1 leads, 19 p1 ceases, 20 p1 cut, 21 p1 leads, 30 p1 ceases, 32 p2 leads, 40 p1 mended",
+			"5 p1 leads, 19 p1 ceases, 20 p1 cut cut, 21 p1 leads, 30 p1 ceases, 32 p2 leads, 40 p1 mended",
 			Figures{
 				Strikes:    1,
 				Lapses:     1,
 				Leaderless: 13 * ms,
 				Unprovoked: 2 * ms,
 				Failovers:  Durations{11 * ms},
+				ByFault:    map[string]Durations{"cut": {11 * ms}},
 			},
 		},
 		"two lead after a cut, and the one that was cut off stays": {

@@ -28,6 +28,7 @@ func clientGo(ctx context.Context, args []string, say *said.Speaker) error {
 	duration := f.Duration("lease-duration", 15*time.Second, "LeaseDuration")
 	deadline := f.Duration("renew-deadline", 10*time.Second, "RenewDeadline")
 	retry := f.Duration("retry-period", 2*time.Second, "RetryPeriod")
+	release := f.Bool("release", false, "ReleaseOnCancel: without it a hand-over is like a crash")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func clientGo(ctx context.Context, args []string, say *said.Speaker) error {
 		LeaseDuration:   *duration,
 		RenewDeadline:   *deadline,
 		RetryPeriod:     *retry,
-		ReleaseOnCancel: true, // off by default; without it a hand-over is like a crash
+		ReleaseOnCancel: *release,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { say.Leads(register.Now()) },
 			OnStoppedLeading: func() { say.Ceases(register.Now()) },

@@ -125,6 +125,9 @@ func (p page) KillsTable() string { return table(StressTable, p.of(Stress, kills
 // FaultsTable is that of stress with four kinds of faults.
 func (p page) FaultsTable() string { return table(StressTable, p.of(Stress, fourWays)) }
 
+// ByFaultTable is that of stress with four kinds of faults by the fault.
+func (p page) ByFaultTable() string { return table(ByFaultTable, p.of(Stress, fourWays)) }
+
 // Commands are those to repeat it, in their order.
 func (p page) Commands() []string {
 	return distinct(p.records, func(r Record) string { return r.Command })

@@ -34,6 +34,8 @@ type Record struct {
 	// Took are the times from a fault until a member led (Stress), or until all survivors named the
 	// same new leader (Failover).
 	Took []float64 `json:"took"`
+	// ByFault are the same of Stress by the fault; older records have none.
+	ByFault map[string][]float64 `json:"byFault,omitempty"`
 	// Unanswered are faults without a new leader until the end.
 	Unanswered int `json:"unanswered"`
 

@@ -24,6 +24,7 @@ var made = []Record{
 	{
 		Kind: Stress, System: "podesta-100ms", Under: "quiet", Span: 90, Faults: []string{"SIGKILL", "SIGSTOP", "SIGTERM", "cut"}, Strikes: 2, Took: []float64{90, 120},
 		Minutes: []float64{600, 1200}, Spurious: []float64{70000}, Command: "go run . stress --faults=SIGKILL,cut",
+		ByFault: map[string][]float64{"SIGKILL": {90}, "cut": {120}},
 	},
 	{Kind: Stress, System: "podesta-100ms", Under: "quiet", Span: 100, Leases: []float64{100, 100, 200}, Command: "go run . stress"},
 }
@@ -50,13 +51,20 @@ func TestRecords(t *testing.T) {
 }
 
 func TestTables(t *testing.T) {
-	var stress, failover strings.Builder
+	var stress, failover, byFault strings.Builder
+	ByFaultTable(&byFault, made)
 	StressTable(&stress, made)
 	FailoverTable(&failover, made)
 	for text, want := range map[string][]string{
 		stress.String(): {
 			"| quiet | raft | 100 s | 2 | 4 | 5.00 % | 12 ms | 3.2 % |  |  | 1.00 % | 3 | 1700 ms | 12.0 s | 12.0 s; 1 without |",
 			"| quiet | podesta-100ms | 100 s | 0 | 0 | 0.00 % | never | 0.0 % | 100 ms | 200 ms | 0.00 % | 0 |  |  |  |",
+		},
+		byFault.String(): {
+			"| condition | system | SIGKILL: N | median | p99 | max | SIGSTOP: N | median | p99 | max " +
+				"| SIGTERM: N | median | p99 | max | cut: N | median | p99 | max |",
+			"| quiet | podesta-100ms | 1 | 90.0 ms | 90.0 ms | 90.0 ms | 0 |  |  |  " +
+				"| 0 |  |  |  | 1 | 120 ms | 120 ms | 120 ms |",
 		},
 		failover.String(): {
 			"| SIGKILL | podesta-100ms | 3 | 100 ms | 110 ms | 110 ms | 110 ms |  |",

@@ -40,6 +40,30 @@ func StressTable(w io.Writer, all []Record) {
 	}
 }
 
+// ByFaultTable writes how long it took after each kind of fault until a member led, of those
+// records of stress that tell.
+func ByFaultTable(w io.Writer, all []Record) {
+	all = slices.DeleteFunc(slices.Clone(all), func(r Record) bool { return len(r.ByFault) == 0 })
+	if len(all) == 0 {
+		return
+	}
+	names := []string{"condition", "system"}
+	for _, fault := range all[0].Faults {
+		names = append(names, fault+": N", "median", "p99", "max")
+	}
+	row(w, names...)
+	fmt.Fprintln(w, strings.Repeat("|---", len(names))+"|")
+	for _, r := range all {
+		cells := []string{r.Under, r.System}
+		for _, fault := range all[0].Faults {
+			took := account.Milliseconds(r.ByFault[fault])
+			cells = append(cells, fmt.Sprint(len(took)), quantile(took, 0.5), quantile(took, 0.99),
+				quantile(took, 1))
+		}
+		row(w, cells...)
+	}
+}
+
 // FailoverTable writes records of failovers as a table.
 func FailoverTable(w io.Writer, all []Record) {
 	row(w, "fault", "system", "N", "median", "p90", "p99", "worst", "no new leader")
