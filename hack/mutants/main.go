@@ -9,7 +9,8 @@
 // notice each mutant in every order, so that none is noticed by luck.
 //
 // It fails if a mutant survives, if the history that it names passes, if one that is listed as
-// equivalent is noticed, if its tests could not run, or if the text that it replaces is not in the
+// equivalent is noticed, if its tests could not run, if a search finds something without a mutant,
+// or if the text that it replaces is not in the
 // code exactly once (then the table needs mending).
 package main
 
@@ -37,6 +38,7 @@ type options struct {
 	check    bool
 	shuffles int
 	searches string
+	without  *without
 }
 
 // What a search is run for.
@@ -99,6 +101,7 @@ func run(ctx context.Context, o options) error {
 	if _, err := os.Stat(filepath.Dir(o.page)); o.page != "" && err != nil {
 		return err // now, not in half an hour
 	}
+	o.without = &without{}
 	results, err := tryAll(ctx, tried, o)
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ func (m *mutant) try(ctx context.Context, dir string, o options) (verdict, error
 		return verdict{}, err
 	}
 	if o.searches != searchNone {
-		if err := m.replay(ctx, dir, overlay, &v); err != nil {
+		if err := m.replay(ctx, dir, overlay, &v, o.without); err != nil {
 			return verdict{}, err
 		}
 	}
@@ -54,7 +54,7 @@ func (m *mutant) try(ctx context.Context, dir string, o options) (verdict, error
 	case o.searches == searchNeeded && v.caught():
 		v.search = notNeeded
 	default:
-		if v.search, err = m.hunt(ctx, dir, overlay, v.caught(), o.effort); err != nil {
+		if v.search, err = m.hunt(ctx, dir, overlay, v.caught(), o); err != nil {
 			return verdict{}, err
 		}
 	}
@@ -63,15 +63,26 @@ func (m *mutant) try(ctx context.Context, dir string, o options) (verdict, error
 }
 
 // replay plays the histories that a mutant names. Each must fail, whatever else does.
-func (m *mutant) replay(ctx context.Context, dir, overlay string, v *verdict) error {
+func (m *mutant) replay(
+	ctx context.Context, dir, overlay string, v *verdict, w *without,
+) error {
 	var failed []string
 	for _, name := range m.histories() {
 		binary, err := build(ctx, simulator, dir, "-overlay", overlay)
 		if err != nil {
 			return err
 		}
-		what, err := test(ctx, binary, simulator, testTimeout, testFailures,
-			"-test.run=^TestHistory$/"+name, "-test.timeout="+testTimeout.String())
+		history := search{
+			pkg:      simulator,
+			limit:    testTimeout,
+			failures: testFailures,
+			args: []string{"-test.run=^TestHistory$/" + name,
+				"-test.timeout=" + testTimeout.String()},
+		}
+		what, err := history.run(ctx, binary)
+		if err == nil && what != nobody {
+			err = w.look(ctx, history)
+		}
 		switch {
 		case err != nil:
 			return err
@@ -89,7 +100,7 @@ func (m *mutant) replay(ctx context.Context, dir, overlay string, v *verdict) er
 
 // hunt runs the searches of a mutant's package, and returns what they found, or nobody.
 func (m *mutant) hunt(
-	ctx context.Context, dir, overlay string, caught bool, e effort,
+	ctx context.Context, dir, overlay string, caught bool, o options,
 ) (string, error) {
 	var found []string
 	for _, h := range hunts[m.pkg] {
@@ -100,13 +111,23 @@ func (m *mutant) hunt(
 		if err != nil {
 			return "", err
 		}
-		what, err := test(ctx, binary, h.pkg, h.limit, h.failures, h.args(m, e)...)
+		s := search{
+			pkg:      h.pkg,
+			limit:    h.limit,
+			failures: h.failures,
+			args:     h.args(m, o.effort),
+		}
+		what, err := s.run(ctx, binary)
 		if err != nil {
 			return "", err
 		}
-		if what != nobody {
-			found = append(found, h.name+what)
+		if what == nobody {
+			continue
 		}
+		if err := o.without.look(ctx, s); err != nil {
+			return "", err
+		}
+		found = append(found, h.name+what)
 	}
 	if len(found) == 0 {
 		return nobody, nil
@@ -134,8 +155,14 @@ func unitTests(
 	var found []string
 	for _, order := range orders {
 		begun := time.Now()
-		what, err := test(ctx, binary, pkg, 2*testTimeout, testFailures, "-test.skip="+searches,
-			"-test.shuffle="+order, "-test.timeout="+testTimeout.String())
+		all := search{
+			pkg:      pkg,
+			limit:    2 * testTimeout,
+			failures: testFailures,
+			args: []string{"-test.skip=" + searches, "-test.shuffle=" + order,
+				"-test.timeout=" + testTimeout.String()},
+		}
+		what, err := all.run(ctx, binary)
 		if err != nil {
 			return v, err
 		}
@@ -228,17 +255,22 @@ func (m *mutant) overlay(dir string) (string, error) {
 	return overlay, os.WriteFile(overlay, replace, 0o600)
 }
 
-// test runs tests of a package on one processor and says by which of the patterns they failed, that
-// they did not end within the limit, or nobody. Tests that end in any other way say nothing about
-// the mutant: that is an error.
-func test(
-	ctx context.Context, binary, pkg string, limit time.Duration, failures []*regexp.Regexp,
-	args ...string,
-) (string, error) {
-	limited, cancel := context.WithTimeout(ctx, limit)
+// search is some of the tests of a package, and how they fail.
+type search struct {
+	pkg      string
+	limit    time.Duration
+	failures []*regexp.Regexp
+	args     []string
+}
+
+// run runs them on one processor and says by which of the patterns they failed, that they did not
+// end within the limit, or nobody. Tests that end in any other way say nothing about the mutant:
+// that is an error.
+func (s search) run(ctx context.Context, binary string) (string, error) {
+	limited, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
-	c := exec.CommandContext(limited, binary, append(args, "-test.failfast")...)
-	c.Dir = pkg
+	c := exec.CommandContext(limited, binary, append(slices.Clone(s.args), "-test.failfast")...)
+	c.Dir = s.pkg
 	c.Env = append(os.Environ(), "GOMAXPROCS=1")
 	text, err := c.CombinedOutput()
 	switch {
@@ -249,7 +281,7 @@ func test(
 	case limited.Err() != nil:
 		return "does not end", nil
 	}
-	for _, p := range failures {
+	for _, p := range s.failures {
 		if found := p.FindStringSubmatch(string(text)); found != nil {
 			return strings.Join(found[1:], ", "), nil
 		}
