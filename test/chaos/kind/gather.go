@@ -48,6 +48,9 @@ func add(l *backend.Leavings, path string) {
 	}
 }
 
+// filesChanged is how tar ends if files have changed while it read them. Then the archive is whole.
+const filesChanged = 1
+
 // fetch copies what is kept in a node, from files that are still being written.
 func fetch(ctx context.Context, node, to string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
@@ -62,12 +65,14 @@ func fetch(ctx context.Context, node, to string) error {
 	if err := extract.Start(); err != nil {
 		return err
 	}
-	// tar says that files have changed; that is no failure here.
 	packed := dockerTo(ctx, archive, 0, "exec", node, "tar", "--create", "--ignore-failed-read",
 		"--warning=no-file-changed", "-C", nodeDir, ".")
 	_ = archive.Close()
 	if err := extract.Wait(); err != nil {
 		return errors.Join(packed, err)
 	}
-	return nil
+	if exit := (*exec.ExitError)(nil); errors.As(packed, &exit) && exit.ExitCode() == filesChanged {
+		return nil
+	}
+	return packed
 }
